@@ -1,0 +1,3 @@
+module github.com/spdl/spdl
+
+go 1.23.0
