@@ -1,0 +1,93 @@
+# spdl: build, test, show. `make help` lists the verbs; the logic lives in scripts/ and the tests.
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+CC      ?= cc
+CXX     ?= c++
+CFLAGS  ?= -O2 -g
+VERSION := 0.1.0
+# Debian's backported Go lives outside PATH.
+GO      ?= $(shell command -v go 2>/dev/null || echo /usr/lib/go-1.23/bin/go)
+PYTHON  := .venv/bin/python
+LDFLAGS_GO := -s -w -X github.com/spdl/spdl/cmd/spdl/verbs.Version=$(VERSION)
+export PATH := $(dir $(GO)):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build test check model demo bench bench-compare install clean race e2e fault fuzz golden sanitize
+
+help: ## list the verbs
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+deps: ## install what is missing (apt, Go, the Python environment)
+	@scripts/deps.sh test
+
+include capi/client/build.mk
+
+build: ## libspdl, the spdl command (with and without FFmpeg), the C and C++ examples
+	@scripts/deps.sh build
+	@$(MAKE) --no-print-directory all-built
+
+.PHONY: all-built spdl spdl-noffmpeg examples
+all-built: libspdl spdl spdl-noffmpeg examples
+
+spdl:
+	$(GO) build -trimpath -ldflags '$(LDFLAGS_GO)' -o $(BUILD)/spdl ./cmd/spdl
+
+spdl-noffmpeg:
+	$(GO) build -trimpath -tags noffmpeg -ldflags '$(LDFLAGS_GO)' -o $(BUILD)/spdl-noffmpeg ./cmd/spdl
+
+examples: libspdl
+	@mkdir -p $(BUILD)/examples
+	$(CC) -std=c11 $(CFLAGS) -Iinclude examples/c/train.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -o $(BUILD)/examples/train_c
+	$(CXX) -std=c++17 $(CFLAGS) -Iinclude -Iclients/cpp/include examples/cpp/train.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -o $(BUILD)/examples/train_cpp
+
+test: ## every test that needs no GPU, network or root
+	@scripts/deps.sh test
+	@$(MAKE) --no-print-directory all-built
+	@scripts/test.sh
+
+check: ## format, vet, lint, import directions, the header alone as C11 and C++17
+	@scripts/deps.sh check
+	@scripts/check.sh
+
+model: ## model-check the ring protocol; every deliberate bug must be caught
+	@scripts/deps.sh model
+	@tests/model/run.sh
+
+demo: ## pictures into shared memory, read by C, C++ and Python at once (DATA=DIR for your own)
+	@scripts/deps.sh test
+	@$(MAKE) --no-print-directory all-built
+	@scripts/demo.sh $(DATA)
+
+bench: ## our figures side by side with the limit and the peers (brings torch: gigabytes)
+	@scripts/deps.sh bench
+	@$(MAKE) --no-print-directory all-built
+	@bench/run.sh
+
+bench-compare: ## our figures against another revision, REF=...
+	@bench/compare.sh "$(REF)"
+
+race: ## the Go tests under the race detector
+	@$(GO) test -race ./...
+
+e2e: ## the tests that cross a process and a language
+	@scripts/test.sh e2e
+
+fault: ## kills at every named point, long form
+	@scripts/test.sh fault
+
+fuzz: ## fuzz whatever parses, FUZZTIME each (default 30s)
+	@scripts/fuzz.sh $(or $(FUZZTIME),30s)
+
+sanitize: ## the C client under AddressSanitizer, UBSan and ThreadSanitizer
+	@$(MAKE) --no-print-directory capi-asan capi-tsan
+
+golden: ## rewrite the golden layout, for review in the diff
+	@$(GO) run ./tests/golden/gen
+
+install: ## into PREFIX (default /usr/local), under DESTDIR
+	@scripts/install.sh "$(DESTDIR)$(PREFIX)" "$(PREFIX)" "$(VERSION)" "$(BUILD)"
+
+clean: ## remove what was built
+	rm -rf $(BUILD) demo-out

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Install what the build and the tests need and the machine lacks: Debian packages, Go, and the Python
+# environment in .venv. Asks nothing; uses root or sudo; says what it does. Does nothing when all is there.
+#   scripts/deps.sh [build|test|bench|model]     what for (default: test, which includes build)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+want=${1:-test}
+
+say() { printf 'deps: %s\n' "$*"; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"
+    elif command -v sudo >/dev/null; then sudo -n "$@"
+    else say "need root or sudo for: $*"; exit 1; fi
+}
+
+missing() { # the Debian packages of "$@" that are not installed
+    for p in "$@"; do
+        dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || printf '%s ' "$p"
+    done
+}
+
+updated=
+apt_install() {
+    local lack
+    lack=$(missing "$@")
+    [ -n "$lack" ] || return 0
+    say "installing $lack"
+    [ -n "$updated" ] || as_root apt-get -qq update
+    updated=yes
+    # shellcheck disable=SC2086
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $lack >/dev/null
+}
+
+go_is_new_enough() {
+    command -v go >/dev/null || return 1
+    local minor
+    minor=$(go env GOVERSION 2>/dev/null | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
+    [ -n "$minor" ] && [ "$minor" -ge 23 ]
+}
+
+install_go() {
+    go_is_new_enough && return 0
+    if [ -x /usr/lib/go-1.23/bin/go ]; then return 0; fi # the Makefile looks there
+    if ! apt-cache policy golang-1.23-go 2>/dev/null | grep -q 'Candidate: 1'; then
+        say "adding Debian's backports for Go 1.23"
+        echo 'deb http://deb.debian.org/debian bookworm-backports main' |
+            as_root tee /etc/apt/sources.list.d/spdl-backports.list >/dev/null
+        as_root apt-get -qq update
+        updated=yes
+    fi
+    apt_install golang-1.23-go
+}
+
+venv() { # venv DIR REQUIREMENTS
+    local stamp="$1/.$(basename "$2").sum" sum
+    sum=$(sha256sum <"$2")
+    if [ -x "$1/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$sum" ]; then return 0; fi
+    say "making $1 from $2"
+    [ -x "$1/bin/python" ] || python3 -m venv "$1"
+    "$1/bin/pip" install -q --disable-pip-version-check -r "$2"
+    printf '%s\n' "$sum" >"$stamp"
+}
+
+staticcheck() {
+    [ -x build/tools/staticcheck ] && return 0
+    say "building staticcheck into build/tools"
+    GOBIN="$PWD/build/tools" GOFLAGS=-mod=mod go install honnef.co/go/tools/cmd/staticcheck@v0.6.1
+}
+
+apt_install ca-certificates gcc g++ make git pkg-config libc6-dev \
+    libavcodec-dev libavformat-dev libavutil-dev libavfilter-dev libavdevice-dev \
+    libswscale-dev libswresample-dev libjpeg62-turbo-dev python3
+install_go
+
+case $want in
+build) ;;
+test | bench | check)
+    apt_install python3-venv cmake clang-14 clang-format-14 libclang-rt-14-dev binutils
+    venv .venv requirements.txt
+    staticcheck
+    ;;&
+bench) venv .venv-bench requirements-bench.txt ;;
+model) apt_install spin ;;
+esac

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# install.sh DEST PREFIX VERSION BUILD: put the command, the library, the header and the clients under DEST;
+# PREFIX is what the installed files say about themselves.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+dest=$1 prefix=$2 version=$3 build=$4
+install -d "$dest"/{bin,lib/pkgconfig,include/spdl,share/doc/spdl}
+install -m 755 "$build/spdl" "$dest/bin/"
+install -m 755 "$build/libspdl.so.$version" "$dest/lib/"
+ln -sf "libspdl.so.$version" "$dest/lib/libspdl.so.0"
+ln -sf libspdl.so.0 "$dest/lib/libspdl.so"
+install -m 644 "$build/libspdl.a" "$dest/lib/"
+install -m 644 include/spdl.h "$dest/include/"
+install -m 644 clients/cpp/include/spdl/*.hpp "$dest/include/spdl/"
+sed -e "s|@PREFIX@|$prefix|g" -e "s|@VERSION@|$version|g" capi/client/spdl.pc.in >"$dest/lib/pkgconfig/spdl.pc"
+install -m 644 README.md LICENSE docs/*.md "$dest/share/doc/spdl/"
+echo "installed into $dest"

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Fail if a test or a demo left anything of ours behind: names in /dev/shm, sockets, processes.
+set -uo pipefail
+left=$(
+    ls /dev/shm 2>/dev/null | grep '^spdl\.' | sed 's|^|/dev/shm/|'
+    find "${XDG_RUNTIME_DIR:-/nonexistent}/spdl" "/tmp/spdl-$(id -u)" /run/spdl -name '*.sock' 2>/dev/null
+    pgrep -a 'spdl|ringpattern' 2>/dev/null | sed 's/^/process /'
+)
+[ -z "$left" ] && { echo "nothing left behind"; exit 0; }
+printf 'left behind:\n%s\n' "$left"
+exit 1
