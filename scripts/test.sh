@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# test.sh [unit|e2e|fault|all]: run the suites one after the other; each prints its counts, a failure names itself, and
+# the last line sums up. Expects `make build`.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+which=${1:-all}
+export SPDL_LIBRARY=$PWD/build/libspdl.so SPDL_ENGINE=$PWD/build/spdl PYTHONPATH=$PWD/clients/python
+export SPDL_BUILD=$PWD/build
+passed=0 failed=() started=$SECONDS
+
+suite() { # suite NAME COMMAND...
+    local name=$1
+    shift
+    printf '\n---- %s\n' "$name"
+    if "$@"; then passed=$((passed + 1)); else failed+=("$name"); fi
+}
+want() { [ "$which" = all ] || [ "$which" = "$1" ]; }
+
+if want unit; then
+    suite "go" go test ./...
+    suite "go, without FFmpeg" go test -tags noffmpeg ./core/... ./cmd/...
+    suite "libspdl" make --no-print-directory capi-test
+    suite "c++ client" make --no-print-directory cpp-test
+    suite "python client" .venv/bin/python -m pytest -q tests/python
+    suite "golden layout" make --no-print-directory golden-test
+    suite "exact against Pillow" .venv/bin/python -m pytest -q tests/exact
+fi
+if want e2e || want all; then suite "end to end" .venv/bin/python -m pytest -q tests/e2e; fi
+if [ "$which" = fault ]; then suite "faults, long" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/fault; fi
+if [ "$which" = all ]; then suite "faults, short" .venv/bin/python -m pytest -q tests/fault; fi
+suite "nothing left behind" scripts/leftovers.sh
+
+printf '\n%d suites passed, %d failed in %d s%s\n' $passed ${#failed[@]} $((SECONDS - started)) \
+    "$([ ${#failed[@]} = 0 ] || printf ': %s;' "${failed[@]}")"
+[ ${#failed[@]} = 0 ]
