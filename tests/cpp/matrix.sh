@@ -17,20 +17,18 @@ modes=("" "-fno-rtti" "-DSPDL_NO_EXCEPTIONS" "-fno-exceptions -fno-rtti")
 for pair in "gcc g++" "clang-14 clang++-14"; do
     read -r cc cxx <<<"$pair"
     if ! command -v "$cxx" >/dev/null; then skipped=$((skipped + 1)); echo "skip  $cxx: not installed"; continue; fi
-    for standard in c++17 c++20; do
-        for mode in "${modes[@]}"; do
-            for header in clients/cpp/include/spdl/*.hpp; do
-                try "$cxx" -std=$standard $mode "${flags[@]}" -x c++ -include "$header" /dev/null
-            done
+    for mode in "${modes[@]}"; do
+        for header in clients/cpp/include/spdl/*.hpp; do
+            try "$cxx" -std=c++17 $mode "${flags[@]}" -x c++ -include "$header" /dev/null
+        done
+        for standard in c++17 c++20; do
             case $mode in
             *EXCEPTIONS* | *no-exceptions*) try "$cxx" -std=$standard $mode "${flags[@]}" tests/cpp/test_noexcept.cpp ;;
-            *)
-                try "$cxx" -std=$standard $mode "${flags[@]}" tests/cpp/test_client.cpp
-                try "$cxx" -std=$standard $mode "${flags[@]}" examples/cpp/train.cpp
-                ;;
+            *) try "$cxx" -std=$standard $mode "${flags[@]}" tests/cpp/test_client.cpp ;;
             esac
         done
     done
+    try "$cxx" -std=c++17 "${flags[@]}" examples/cpp/train.cpp
     try "$cc" -std=c11 "${flags[@]}" tests/cpp/mock.c
     try "$cc" -std=c11 "${flags[@]}" examples/c/train.c
 done
