@@ -32,6 +32,7 @@ static int is_spec(const char *text) {
 static spdl_status open_or_attach(const char *what, const char *group, spdl_reader **reader) {
     spdl_open_opts opts = SPDL_OPEN_OPTS_INIT;
     opts.attach.group = group;
+    opts.attach.max_leases = 1; /* each batch is released before the next is asked for */
     return is_spec(what) ? spdl_open(what, &opts, reader) : spdl_attach(what, &opts.attach, reader);
 }
 

@@ -26,6 +26,7 @@ spdl::Loader open_or_attach(const std::string &what, const std::string &group) {
     const auto type = std::filesystem::status(what, ignored).type();
     spdl::OpenOptions options;
     options.attach.group = group;
+    options.attach.max_leases = 1; // each batch is released before the next is asked for
     if (what.front() == '{' || type == std::filesystem::file_type::regular ||
         type == std::filesystem::file_type::directory)
         return spdl::open(what, options);
