@@ -1,0 +1,53 @@
+# The C++ client, included by the top Makefile, or alone: make -f clients/cpp/build.mk cpp-test.
+# The headers need no build; these are their tests.
+
+BUILD ?= build
+CPP_WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+CPP_INCLUDE := -Iinclude -Iclients/cpp/include
+CPP_HEADERS := include/spdl.h $(wildcard clients/cpp/include/spdl/*.hpp)
+CPP_OUT := $(BUILD)/tests/cpp
+CPP_ASAN := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+
+.PHONY: cpp-test cpp-mock-test cpp-ring-test cpp-matrix cpp-examples-test cpp-package-test
+
+cpp-test: cpp-mock-test cpp-ring-test cpp-matrix cpp-examples-test cpp-package-test ## the C++ client: against a mock, on a ring, in every mode, as a package
+
+$(CPP_OUT)/mock.o: tests/cpp/mock.c tests/cpp/mock.h include/spdl.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(CPP_WARN) $(CPP_ASAN) -Iinclude -c $< -o $@
+
+$(CPP_OUT)/test_client: tests/cpp/test_client.cpp tests/cpp/check.hpp $(CPP_OUT)/mock.o $(CPP_HEADERS)
+	$(CXX) -std=c++17 $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_OUT)/mock.o -pthread -o $@
+
+$(CPP_OUT)/test_noexcept: tests/cpp/test_noexcept.cpp tests/cpp/check.hpp $(CPP_OUT)/mock.o $(CPP_HEADERS)
+	$(CXX) -std=c++17 -fno-exceptions -fno-rtti $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_OUT)/mock.o -o $@
+
+cpp-mock-test: $(CPP_OUT)/test_client $(CPP_OUT)/test_noexcept
+	$(CPP_OUT)/test_client
+	$(CPP_OUT)/test_noexcept
+
+# The real libspdl on a ring of the stand-in engine that tests/capi keeps; its sources, so that the sanitizers see them.
+CPP_CAPI := $(wildcard capi/client/*.c)
+CPP_RING_C := tests/capi/standin.c $(CPP_CAPI)
+CPP_RING_O := $(CPP_RING_C:%.c=$(CPP_OUT)/ring/%.o)
+
+$(CPP_OUT)/ring/%.o: %.c include/spdl.h shm/layout.h $(wildcard capi/client/*.h tests/capi/*.h)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(CPP_ASAN) -c $< -o $@
+
+$(CPP_OUT)/test_ring: tests/cpp/test_ring.cpp tests/cpp/check.hpp $(CPP_RING_O) $(CPP_HEADERS)
+	$(CXX) -std=c++17 $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_RING_O) -pthread -ldl -o $@
+
+cpp-ring-test: $(CPP_OUT)/test_ring
+	$(CPP_OUT)/test_ring
+
+# Every header alone and the tests, as each compiler, standard and mode sees them; warnings are errors.
+cpp-matrix:
+	@tests/cpp/matrix.sh $(CPP_WARN) $(CPP_INCLUDE)
+
+cpp-examples-test:
+	@tests/cpp/examples.sh $(CPP_OUT)/examples
+
+# An outside project finds the installed package through CMake, and links and runs with it.
+cpp-package-test:
+	@tests/cpp/package.sh $(CPP_OUT)/package $(BUILD)

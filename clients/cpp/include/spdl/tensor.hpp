@@ -1,0 +1,217 @@
+// spdl/tensor.hpp - views of what a batch holds: Tensor, DType, Dims, Span. Included by spdl/spdl.hpp.
+#ifndef SPDL_TENSOR_HPP
+#define SPDL_TENSOR_HPP
+
+#include <spdl/status.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace spdl {
+
+// A pointer and a count; std::span and whatever takes data() and size() accept it.
+template <class T> class Span {
+  public:
+    constexpr Span() noexcept = default;
+    constexpr Span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    constexpr T *data() const noexcept { return data_; }
+    constexpr std::size_t size() const noexcept { return size_; }
+    constexpr bool empty() const noexcept { return size_ == 0; }
+    constexpr T *begin() const noexcept { return data_; }
+    constexpr T *end() const noexcept { return data_ + size_; }
+    constexpr T &operator[](std::size_t i) const noexcept { return data_[i]; }
+
+  private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// A shape or strides, by value, so that batch["image"].shape() may be kept.
+class Dims {
+  public:
+    Dims() noexcept = default;
+    Dims(const std::int64_t *dims, std::uint32_t n) noexcept : n_(n < SPDL_MAX_NDIM ? n : SPDL_MAX_NDIM) {
+        for (std::size_t i = 0; i < n_; i++) dims_[i] = dims[i];
+    }
+    const std::int64_t *data() const noexcept { return dims_; }
+    std::size_t size() const noexcept { return n_; }
+    const std::int64_t *begin() const noexcept { return dims_; }
+    const std::int64_t *end() const noexcept { return dims_ + n_; }
+    std::int64_t operator[](std::size_t i) const noexcept { return dims_[i]; }
+
+  private:
+    std::int64_t dims_[SPDL_MAX_NDIM] = {};
+    std::uint32_t n_ = 0;
+};
+
+// DLPack's DLDataType.
+struct DType {
+    std::uint8_t code = SPDL_UINT; // SPDL_INT, SPDL_UINT, SPDL_FLOAT, SPDL_BFLOAT
+    std::uint8_t bits = 8;
+    std::uint16_t lanes = 1;
+
+    friend bool operator==(DType a, DType b) noexcept {
+        return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
+    }
+    friend bool operator!=(DType a, DType b) noexcept { return !(a == b); }
+
+    // "float32", "uint8", "bfloat16"; "float32x4" for vectors.
+    std::string name() const {
+        std::string text = code == SPDL_INT      ? "int"
+                           : code == SPDL_UINT   ? "uint"
+                           : code == SPDL_FLOAT  ? "float"
+                           : code == SPDL_BFLOAT ? "bfloat"
+                                                 : "code" + std::to_string(code) + "_";
+        text += std::to_string(bits);
+        if (lanes != 1) text += "x" + std::to_string(lanes);
+        return text;
+    }
+};
+
+// The bits of a half and of a bfloat16, for those who have no type of their own for them.
+struct Float16 {
+    std::uint16_t bits;
+};
+struct BFloat16 {
+    std::uint16_t bits;
+};
+
+// The dtype that memory must have to be read as T. Specialise it to read a tensor as a type of your own:
+//     template <> struct spdl::DTypeOf<__half> : spdl::DTypeConstant<SPDL_FLOAT, 16> {};
+template <std::uint8_t Code, std::uint8_t Bits> struct DTypeConstant {
+    static constexpr DType value{Code, Bits, 1};
+};
+template <class T, class = void> struct DTypeOf; // no dtype reads as this T
+template <class T>
+struct DTypeOf<
+    T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>>>
+    : DTypeConstant<std::is_signed_v<T> ? SPDL_INT : SPDL_UINT, sizeof(T) * 8> {};
+template <> struct DTypeOf<float> : DTypeConstant<SPDL_FLOAT, 32> {};
+template <> struct DTypeOf<double> : DTypeConstant<SPDL_FLOAT, 64> {};
+template <> struct DTypeOf<Float16> : DTypeConstant<SPDL_FLOAT, 16> {};
+template <> struct DTypeOf<BFloat16> : DTypeConstant<SPDL_BFLOAT, 16> {};
+
+// ---- tensor ----------------------------------------------------------------------------------------
+
+// A view of one tensor of a batch; of the schema, with capacities for shapes and no data. A plain value:
+// copying it copies no elements. Pointers it gives are valid until the batch is released.
+class Tensor {
+  public:
+    Tensor() noexcept = default;
+    Tensor(const spdl_tensor &tensor, std::uint32_t rows, bool writable) noexcept
+        : tensor_(tensor), rows_(rows), writable_(writable) {}
+
+    std::string_view name() const noexcept { return tensor_.name ? tensor_.name : ""; } // until detach
+    DType dtype() const noexcept { return {tensor_.dtype_code, tensor_.dtype_bits, tensor_.dtype_lanes}; }
+    bool ragged() const noexcept { return tensor_.kind == SPDL_RAGGED; }
+    Dims shape() const noexcept { return {tensor_.shape, tensor_.ndim}; }     // ragged: [values]
+    Dims strides() const noexcept { return {tensor_.strides, tensor_.ndim}; } // bytes
+    std::uint32_t rows() const noexcept { return rows_; }
+    std::uint64_t bytes() const noexcept { return tensor_.bytes; } // used
+    const spdl_tensor &raw() const & { return tensor_; }
+    const spdl_tensor &raw() const && = delete; // would dangle
+
+    // Elements: the product of the shape.
+    std::size_t size() const noexcept { return count(0); }
+
+    // Do the elements, from dimension `from` on, lie one after the other in C order?
+    bool contiguous(std::uint32_t from = 0) const noexcept {
+        std::int64_t want = tensor_.dtype_bits * tensor_.dtype_lanes / 8;
+        for (std::uint32_t i = tensor_.ndim; i-- > from;) {
+            if (tensor_.shape[i] != 1 && tensor_.strides[i] != want) return false;
+            want *= tensor_.shape[i];
+        }
+        return true;
+    }
+
+    // The first element. SPDL_E_ARGUMENT if the tensor's dtype is not T's. Strides are the caller's affair.
+    template <class T> Result<const T *> try_data() const {
+        if (Status s = expect(DTypeOf<T>::value); !s.ok()) return s;
+        return static_cast<const T *>(tensor_.data);
+    }
+
+    // As try_data, to write. SPDL_E_UNSUPPORTED on a ring of `shared` access, whose memory is read-only.
+    template <class T> Result<T *> try_mutable_data() const {
+        if (Status s = expect(DTypeOf<T>::value); !s.ok()) return s;
+        if (!writable_)
+            return complain(SPDL_E_UNSUPPORTED,
+                            "is read-only on a shared ring; copy it, or give the ring private access");
+        return static_cast<T *>(tensor_.data);
+    }
+
+    // Every element; of a ragged tensor the values of all rows. SPDL_E_UNSUPPORTED if not contiguous.
+    template <class T> Result<Span<const T>> try_values() const {
+        if (Status s = expect(DTypeOf<T>::value); !s.ok()) return s;
+        if (!contiguous()) return complain(SPDL_E_UNSUPPORTED, "is not contiguous; walk data() by strides()");
+        return Span<const T>(static_cast<const T *>(tensor_.data), tensor_.data ? size() : 0);
+    }
+
+    // The elements of one row; of a ragged tensor that row's values. SPDL_E_ARGUMENT beyond the last row;
+    // SPDL_E_FORMAT if a ragged row's offsets leave the values.
+    template <class T> Result<Span<const T>> try_row(std::uint32_t i) const {
+        if (Status s = expect(DTypeOf<T>::value); !s.ok()) return s;
+        if (i >= rows_ || tensor_.data == nullptr)
+            return complain(SPDL_E_ARGUMENT, "has " + std::to_string(tensor_.data ? rows_ : 0) +
+                                                 " rows, asked for row " + std::to_string(i));
+        const char *base = static_cast<const char *>(tensor_.data);
+        if (ragged()) return ragged_row<T>(base, i);
+        if (tensor_.ndim == 0 || !contiguous(1))
+            return complain(SPDL_E_UNSUPPORTED, "has rows that are not contiguous; walk data() by strides()");
+        const void *row = base + static_cast<std::int64_t>(i) * tensor_.strides[0];
+        return Span<const T>(static_cast<const T *>(row), count(1));
+    }
+
+    // One row of a uint8 tensor as text, such as a key. Errors as try_row.
+    Result<std::string_view> try_text(std::uint32_t i) const {
+        Result<Span<const std::uint8_t>> row = try_row<std::uint8_t>(i);
+        if (!row.ok()) return Status(std::move(row));
+        const void *bytes = row->data();
+        return std::string_view(static_cast<const char *>(bytes), row->size());
+    }
+
+#if !defined(SPDL_NO_EXCEPTIONS)
+    template <class T> const T *data() const { return detail::take(try_data<T>()); }
+    template <class T> T *mutable_data() const { return detail::take(try_mutable_data<T>()); }
+    template <class T> Span<const T> values() const { return detail::take(try_values<T>()); }
+    template <class T> Span<const T> row(std::uint32_t i) const { return detail::take(try_row<T>(i)); }
+    std::string_view text(std::uint32_t i) const { return detail::take(try_text(i)); }
+#endif
+
+  private:
+    std::size_t count(std::uint32_t from) const noexcept {
+        std::size_t n = 1;
+        for (std::uint32_t i = from; i < tensor_.ndim; i++) n *= static_cast<std::size_t>(tensor_.shape[i]);
+        return n;
+    }
+
+    template <class T> Result<Span<const T>> ragged_row(const char *base, std::uint32_t i) const {
+        const std::int64_t first = tensor_.offsets[i], end = tensor_.offsets[i + 1];
+        if (first < 0 || end < first || end > tensor_.shape[0])
+            return complain(SPDL_E_FORMAT, "row " + std::to_string(i) + " is values [" +
+                                               std::to_string(first) + ", " + std::to_string(end) + ") of " +
+                                               std::to_string(tensor_.shape[0]));
+        const void *row = base + first * static_cast<std::int64_t>(sizeof(T));
+        return Span<const T>(static_cast<const T *>(row), static_cast<std::size_t>(end - first));
+    }
+
+    Status expect(DType want) const {
+        if (dtype() == want) return {};
+        return complain(SPDL_E_ARGUMENT, "holds " + dtype().name() + ", asked for " + want.name() +
+                                             "; read it as what it holds, or change the field's dtype");
+    }
+
+    Status complain(spdl_status code, const std::string &what) const {
+        return {code, "spdl: tensor \"" + std::string(name()) + "\": " + what};
+    }
+
+    spdl_tensor tensor_ = SPDL_TENSOR_INIT;
+    std::uint32_t rows_ = 0;
+    bool writable_ = false;
+};
+
+} // namespace spdl
+
+#endif

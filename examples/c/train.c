@@ -1,0 +1,144 @@
+/* train.c - one epoch in C: batches/s, the mean of the images, how many labels there are.
+ *
+ *     train SPEC_OR_NAME [GROUP] [--hash]
+ *
+ * An existing file or folder, or text that begins with '{', is opened: an engine is started for this program
+ * alone. Anything else is the name of a running engine. --hash prints "TICKET HASH" for each batch, see
+ * examples/README.md.
+ *
+ *     cc train.c $(pkg-config --cflags --libs spdl) -o train
+ */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include <spdl.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int is_spec(const char *text) {
+    struct stat st;
+    return text[0] == '{' || (stat(text, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)));
+}
+
+static spdl_status open_or_attach(const char *what, const char *group, spdl_reader **reader) {
+    spdl_open_opts opts = SPDL_OPEN_OPTS_INIT;
+    opts.attach.group = group;
+    opts.attach.max_leases = 1; /* each batch is released before the next is asked for */
+    return is_spec(what) ? spdl_open(what, &opts, reader) : spdl_attach(what, &opts.attach, reader);
+}
+
+static uint64_t fnv1a64(uint64_t hash, const void *data, size_t bytes) {
+    const unsigned char *p = data;
+    for (size_t i = 0; i < bytes; i++) hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static uint64_t hash_batch(spdl_reader *reader, const spdl_batch *batch) {
+    uint64_t hash = fnv1a64(UINT64_C(0xcbf29ce484222325), &batch->rows, sizeof batch->rows);
+    for (uint32_t i = 0; i < spdl_n_tensors(reader); i++) {
+        spdl_tensor t = SPDL_TENSOR_INIT;
+        if (spdl_batch_tensor(reader, batch, i, &t) != SPDL_OK) return 0;
+        hash = fnv1a64(hash, t.data, t.bytes);
+        if (t.offsets) hash = fnv1a64(hash, t.offsets, (batch->rows + (size_t)1) * sizeof *t.offsets);
+    }
+    return hash;
+}
+
+typedef struct totals {
+    uint64_t batches, rows, elements;
+    double sum;                /* of image elements */
+    unsigned char seen[65536]; /* labels */
+    uint32_t labels;
+} totals;
+
+static void add_image(totals *all, const spdl_tensor *t) {
+    size_t n = t->bytes / (t->dtype_bits / 8u);
+    double sum = 0;
+    if (t->dtype_code == SPDL_UINT && t->dtype_bits == 8)
+        for (size_t i = 0; i < n; i++) sum += ((const uint8_t *)t->data)[i];
+    else if (t->dtype_code == SPDL_FLOAT && t->dtype_bits == 32)
+        for (size_t i = 0; i < n; i++) sum += (double)((const float *)t->data)[i];
+    else
+        return; /* half and bfloat16 need a conversion that C has no type for */
+    all->sum += sum;
+    all->elements += n;
+}
+
+static void add_labels(totals *all, const spdl_tensor *t, uint32_t rows) {
+    if (t->dtype_code != SPDL_INT || t->dtype_bits != 64 || t->ndim != 1) return;
+    for (uint32_t i = 0; i < rows; i++) {
+        int64_t label = ((const int64_t *)t->data)[i];
+        if (label < 0 || label >= (int64_t)sizeof all->seen || all->seen[label]) continue;
+        all->seen[label] = 1;
+        all->labels++;
+    }
+}
+
+static spdl_status train(spdl_reader *reader, const spdl_batch *batch, totals *all) {
+    int32_t image = spdl_tensor_index(reader, "image"), label = spdl_tensor_index(reader, "label");
+    spdl_tensor t = SPDL_TENSOR_INIT;
+    spdl_status s;
+    if (image >= 0) {
+        if ((s = spdl_batch_tensor(reader, batch, (uint32_t)image, &t)) != SPDL_OK) return s;
+        add_image(all, &t);
+    }
+    if (label >= 0) {
+        if ((s = spdl_batch_tensor(reader, batch, (uint32_t)label, &t)) != SPDL_OK) return s;
+        add_labels(all, &t, batch->rows);
+    }
+    all->batches++;
+    all->rows += batch->rows;
+    return SPDL_OK;
+}
+
+int main(int argc, char **argv) {
+    const char *what = NULL, *group = NULL;
+    int hash = 0, extra = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--hash") == 0)
+            hash = 1;
+        else if (!what)
+            what = argv[i];
+        else if (!group)
+            group = argv[i];
+        else
+            extra = 1;
+    }
+    if (!what || extra) {
+        fprintf(stderr, "usage: train SPEC_OR_NAME [GROUP] [--hash]\n");
+        return 2;
+    }
+
+    spdl_reader *reader;
+    spdl_status s = open_or_attach(what, group, &reader);
+    if (s != SPDL_OK) {
+        fprintf(stderr, "train: %s\n", spdl_last_error());
+        return 1;
+    }
+    static totals all;
+    spdl_batch batch = SPDL_BATCH_INIT;
+    double start = now();
+    while ((s = spdl_acquire(reader, SPDL_FOREVER, &batch)) == SPDL_OK) {
+        if (hash) printf("%" PRIu64 " %016" PRIx64 "\n", batch.ticket, hash_batch(reader, &batch));
+        s = train(reader, &batch, &all);
+        spdl_release(reader, &batch);
+        if (s != SPDL_OK) break;
+    }
+    double seconds = now() - start;
+    if (s < 0) fprintf(stderr, "train: %s\n", spdl_last_error());
+    spdl_detach(reader);
+
+    printf("%" PRIu64 " batches, %" PRIu64 " rows, %.1f batches/s; mean of image %.4f; %u labels\n",
+           all.batches, all.rows, (double)all.batches / seconds,
+           all.elements ? all.sum / (double)all.elements : 0.0, all.labels);
+    return s < 0 ? 1 : 0;
+}

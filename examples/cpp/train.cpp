@@ -1,0 +1,114 @@
+// train.cpp - one epoch in C++: batches/s, the mean of the images, how many labels there are.
+//
+//     train SPEC_OR_NAME [GROUP] [--hash]
+//
+// An existing file or folder, or text that begins with '{', is opened: an engine is started for this program
+// alone. Anything else is the name of a running engine. --hash prints "TICKET HASH" for each batch, see
+// examples/README.md.
+//
+//     c++ -std=c++17 train.cpp $(pkg-config --cflags --libs spdl) -o train
+#include <spdl/spdl.hpp>
+
+#include <chrono>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+spdl::Loader open_or_attach(const std::string &what, const std::string &group) {
+    std::error_code ignored; // what cannot be looked at is taken for a name
+    const auto type = std::filesystem::status(what, ignored).type();
+    spdl::OpenOptions options;
+    options.attach.group = group;
+    options.attach.max_leases = 1; // each batch is released before the next is asked for
+    if (what.front() == '{' || type == std::filesystem::file_type::regular ||
+        type == std::filesystem::file_type::directory)
+        return spdl::open(what, options);
+    return spdl::attach(what, options.attach);
+}
+
+std::uint64_t fnv1a64(std::uint64_t hash, const void *data, std::size_t bytes) {
+    const auto *p = static_cast<const unsigned char *>(data);
+    for (std::size_t i = 0; i < bytes; i++) hash = (hash ^ p[i]) * 0x100000001b3u;
+    return hash;
+}
+
+std::uint64_t hash_batch(const spdl::Batch &batch) {
+    const std::uint32_t rows = batch.rows();
+    std::uint64_t hash = fnv1a64(0xcbf29ce484222325u, &rows, sizeof rows);
+    for (std::uint32_t i = 0; i < batch.n_tensors(); i++) {
+        const spdl::Tensor t = batch.tensor(i);
+        hash = fnv1a64(hash, t.raw().data, t.bytes());
+        if (t.ragged()) hash = fnv1a64(hash, t.raw().offsets, (rows + std::size_t{1}) * sizeof(std::int64_t));
+    }
+    return hash;
+}
+
+struct Totals {
+    std::uint64_t batches = 0, rows = 0, elements = 0;
+    double sum = 0; // of image elements
+    std::set<std::int64_t> labels;
+
+    template <class T> void add_image(const spdl::Tensor &t) {
+        const auto values = t.values<T>();
+        sum = std::accumulate(values.begin(), values.end(), sum);
+        elements += values.size();
+    }
+
+    void train(const spdl::Batch &batch) {
+        batches++;
+        rows += batch.rows();
+        for (std::uint32_t i = 0; i < batch.n_tensors(); i++) {
+            const spdl::Tensor t = batch.tensor(i);
+            if (t.name() == "image" && t.dtype() == spdl::DTypeOf<float>::value) add_image<float>(t);
+            if (t.name() == "image" && t.dtype() == spdl::DTypeOf<std::uint8_t>::value)
+                add_image<std::uint8_t>(t);
+            if (t.name() == "label" && t.dtype() == spdl::DTypeOf<std::int64_t>::value)
+                for (std::int64_t label : t.values<std::int64_t>()) labels.insert(label);
+        }
+    }
+};
+
+int run(const std::string &what, const std::string &group, bool hash) {
+    spdl::Loader loader = open_or_attach(what, group);
+    Totals all;
+    const auto start = std::chrono::steady_clock::now();
+    for (spdl::Batch batch : loader) {
+        if (hash) std::printf("%" PRIu64 " %016" PRIx64 "\n", batch.ticket(), hash_batch(batch));
+        all.train(batch);
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    std::printf("%" PRIu64 " batches, %" PRIu64 " rows, %.1f batches/s; mean of image %.4f; %zu labels\n",
+                all.batches, all.rows, static_cast<double>(all.batches) / seconds.count(),
+                all.elements ? all.sum / static_cast<double>(all.elements) : 0.0, all.labels.size());
+    return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    std::vector<std::string> words;
+    bool hash = false;
+    for (const std::string &arg : std::vector<std::string>(argv + 1, argv + argc)) {
+        if (arg == "--hash")
+            hash = true;
+        else
+            words.push_back(arg);
+    }
+    if (words.empty() || words.size() > 2 || words[0].empty()) {
+        std::fprintf(stderr, "usage: train SPEC_OR_NAME [GROUP] [--hash]\n");
+        return 2;
+    }
+    try {
+        return run(words[0], words.size() > 1 ? words[1] : "", hash);
+    } catch (const spdl::Error &e) {
+        std::fprintf(stderr, "train: %s\n", e.what());
+        return 1;
+    }
+}

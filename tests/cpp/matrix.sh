@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# matrix.sh FLAGS...: every header alone, both test programs and both examples compile without a warning, as each
+# compiler, standard and mode sees them. A compiler that is missing is named and skipped. Ends with "N passed, N failed".
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+flags=("$@")
+passed=0 failed=0 skipped=0
+
+try() { # try COMMAND...: compiles, or says what does not
+    local out
+    if out=$("$@" -fsyntax-only 2>&1); then passed=$((passed + 1)); return; fi
+    failed=$((failed + 1))
+    printf 'FAIL  %s\n%s\n' "$*" "$(head -n 12 <<<"$out")"
+}
+
+modes=("" "-fno-rtti" "-DSPDL_NO_EXCEPTIONS" "-fno-exceptions -fno-rtti")
+for pair in "gcc g++" "clang-14 clang++-14"; do
+    read -r cc cxx <<<"$pair"
+    if ! command -v "$cxx" >/dev/null; then skipped=$((skipped + 1)); echo "skip  $cxx: not installed"; continue; fi
+    for mode in "${modes[@]}"; do
+        for header in clients/cpp/include/spdl/*.hpp; do
+            try "$cxx" -std=c++17 $mode "${flags[@]}" -x c++ -include "$header" /dev/null
+        done
+        for standard in c++17 c++20; do
+            case $mode in
+            *EXCEPTIONS* | *no-exceptions*) try "$cxx" -std=$standard $mode "${flags[@]}" tests/cpp/test_noexcept.cpp ;;
+            *) try "$cxx" -std=$standard $mode "${flags[@]}" tests/cpp/test_client.cpp ;;
+            esac
+        done
+    done
+    try "$cxx" -std=c++17 "${flags[@]}" examples/cpp/train.cpp
+    try "$cc" -std=c11 "${flags[@]}" tests/cpp/mock.c
+    try "$cc" -std=c11 "${flags[@]}" examples/c/train.c
+done
+printf '%d passed, %d failed' $passed $failed
+[ $skipped = 0 ] || printf ', %d compilers skipped' $skipped
+echo
+[ $failed = 0 ]
