@@ -44,7 +44,7 @@ kill $engine; wait $engine 2>/dev/null || true
 trap - EXIT
 [ $fail = 0 ] || { echo "demo: a consumer failed"; cat $out/*.txt $out/engine.log; exit 1; }
 
-for who in c cpp python; do grep -E '^[0-9]+ [0-9a-f]{16}$' $out/$who.txt | sort -n >$out/$who.hashes; done
+for who in c cpp python; do grep -E '^[0-9]+ [0-9a-f]{8}$' $out/$who.txt | sort -n >$out/$who.hashes; done
 batches=$(wc -l <$out/c.hashes)
 [ "$batches" -gt 0 ] || { echo "demo: no batch arrived"; cat $out/engine.log; exit 1; }
 cmp $out/c.hashes $out/cpp.hashes
@@ -52,5 +52,5 @@ cmp $out/c.hashes $out/python.hashes
 images=$(find -L "$data" -type f | wc -l)
 awk -v b="$batches" -v n="$images" -v s="$started" -v e="$ended" 'BEGIN {
     printf "demo: C, C++ and Python saw the same bytes in all %d batches (%d files, %.1f s, %.0f images/s decoded once, read three times)\n", b, n, e-s, n/(e-s) }'
-grep -v '^[0-9]* [0-9a-f]*$' $out/c.txt $out/cpp.txt $out/python.txt | sed "s|^$out/||; s|\.txt:|: |" || true
+grep -vE '^[0-9]+ [0-9a-f]{8}$' $out/c.txt $out/cpp.txt $out/python.txt | sed "s|^$out/||; s|\.txt:|: |" || true
 echo "demo: look at $out/contact-sheet.png; the engine's log is $out/engine.log"

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dest=$1 prefix=$2 version=$3 build=$4
-install -d "$dest"/{bin,lib/pkgconfig,include/spdl,share/doc/spdl}
+install -d "$dest"/{bin,lib/pkgconfig,lib/cmake/spdl,include/spdl,share/doc/spdl}
 install -m 755 "$build/spdl" "$dest/bin/"
 install -m 755 "$build/libspdl.so.$version" "$dest/lib/"
 ln -sf "libspdl.so.$version" "$dest/lib/libspdl.so.0"
@@ -12,6 +12,7 @@ ln -sf libspdl.so.0 "$dest/lib/libspdl.so"
 install -m 644 "$build/libspdl.a" "$dest/lib/"
 install -m 644 include/spdl.h "$dest/include/"
 install -m 644 clients/cpp/include/spdl/*.hpp "$dest/include/spdl/"
+install -m 644 clients/cpp/cmake/*.cmake "$dest/lib/cmake/spdl/"
 sed -e "s|@PREFIX@|$prefix|g" -e "s|@VERSION@|$version|g" capi/client/spdl.pc.in >"$dest/lib/pkgconfig/spdl.pc"
 install -m 644 README.md LICENSE docs/*.md "$dest/share/doc/spdl/"
 echo "installed into $dest"

@@ -9,6 +9,7 @@
 //     c++ -std=c++17 train.cpp $(pkg-config --cflags --libs spdl) -o train
 #include <spdl/spdl.hpp>
 
+#include <array>
 #include <chrono>
 #include <cinttypes>
 #include <cstdint>
@@ -33,19 +34,29 @@ spdl::Loader open_or_attach(const std::string &what, const std::string &group) {
     return spdl::attach(what, options.attach);
 }
 
-std::uint64_t fnv1a64(std::uint64_t hash, const void *data, std::size_t bytes) {
+// The CRC-32 of zlib, going on from crc.
+std::uint32_t crc32(std::uint32_t crc, const void *data, std::size_t bytes) {
+    static const auto table = [] {
+        std::array<std::uint32_t, 256> t{};
+        for (std::uint32_t i = 0; i < 256; i++) {
+            t[i] = i;
+            for (int k = 0; k < 8; k++) t[i] = t[i] & 1 ? t[i] >> 1 ^ 0xedb88320u : t[i] >> 1;
+        }
+        return t;
+    }();
     const auto *p = static_cast<const unsigned char *>(data);
-    for (std::size_t i = 0; i < bytes; i++) hash = (hash ^ p[i]) * 0x100000001b3u;
-    return hash;
+    crc = ~crc;
+    for (std::size_t i = 0; i < bytes; i++) crc = table[(crc ^ p[i]) & 255] ^ crc >> 8;
+    return ~crc;
 }
 
-std::uint64_t hash_batch(const spdl::Batch &batch) {
+std::uint32_t hash_batch(const spdl::Batch &batch) {
     const std::uint32_t rows = batch.rows();
-    std::uint64_t hash = fnv1a64(0xcbf29ce484222325u, &rows, sizeof rows);
+    std::uint32_t hash = crc32(0, &rows, sizeof rows);
     for (std::uint32_t i = 0; i < batch.n_tensors(); i++) {
         const spdl::Tensor t = batch.tensor(i);
-        hash = fnv1a64(hash, t.raw().data, t.bytes());
-        if (t.ragged()) hash = fnv1a64(hash, t.raw().offsets, (rows + std::size_t{1}) * sizeof(std::int64_t));
+        hash = crc32(hash, t.raw().data, t.bytes());
+        if (t.ragged()) hash = crc32(hash, t.raw().offsets, (rows + std::size_t{1}) * sizeof(std::int64_t));
     }
     return hash;
 }
@@ -80,7 +91,7 @@ int run(const std::string &what, const std::string &group, bool hash) {
     Totals all;
     const auto start = std::chrono::steady_clock::now();
     for (spdl::Batch batch : loader) {
-        if (hash) std::printf("%" PRIu64 " %016" PRIx64 "\n", batch.ticket(), hash_batch(batch));
+        if (hash) std::printf("%" PRIu64 " %08" PRIx32 "\n", batch.ticket(), hash_batch(batch));
         all.train(batch);
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

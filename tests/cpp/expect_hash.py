@@ -1,13 +1,7 @@
 """Print the lines that `train --hash` must print for one epoch of the mock, from the two definitions alone: of the hash
 (examples/README.md) and of the mock's batches (mock.c)."""
 import struct
-
-
-def fnv1a64(data: bytes) -> int:
-    h = 0xCBF29CE484222325
-    for byte in data:
-        h = (h ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    return h
+import zlib
 
 
 def batch(ticket: int, rows: int = 3) -> bytes:
@@ -27,4 +21,4 @@ def batch(ticket: int, rows: int = 3) -> bytes:
 
 
 for t in range(5):
-    print(t, f"{fnv1a64(batch(t)):016x}")
+    print(t, f"{zlib.crc32(batch(t)):08x}")
