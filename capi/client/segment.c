@@ -76,8 +76,8 @@ static spdl_status check_identity(const spdl_l_header *h) {
 static spdl_status check_counts(const spdl_l_header *h, uint64_t mapped) {
     if (h->header_bytes < sizeof *h || h->header_bytes > mapped)
         return bad("header", "header_bytes", h->header_bytes, "the segment's size");
-    if (h->page_bytes < 4096 || (h->page_bytes & (h->page_bytes - 1)) != 0)
-        return bad("header", "page_bytes", h->page_bytes, "a power of two from 4096");
+    if (h->page_bytes < 4096 || h->page_bytes > 1u << 20 || (h->page_bytes & (h->page_bytes - 1)) != 0)
+        return bad("header", "page_bytes", h->page_bytes, "a power of two from 4096 to 1048576");
     if (h->access != SPDL_L_ACCESS_PRIVATE && h->access != SPDL_L_ACCESS_SHARED)
         return bad("header", "access", h->access, "1 (private) or 2 (shared)");
     if (h->backing != SPDL_L_BACKING_POSIX && h->backing != SPDL_L_BACKING_MEMFD)
