@@ -1,0 +1,286 @@
+/* control.c - the control socket: find it, connect, exchange messages and descriptors.
+ *
+ * One SOCK_SEQPACKET message is one spdl_l_msg and its payload. Batches never travel here.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RETRY_NS 20000000u
+
+/* ---- where the socket is ------------------------------------------------------------------------- */
+
+typedef struct place {
+    char path[160];      /* longer than sun_path: too long is told from absent */
+    char directory[140]; /* "" where we trust the path as given */
+} place;
+
+static spdl_status split_name(const char *name, char engine[SPDL_L_NAME], char ring[SPDL_L_NAME]) {
+    const char *slash = strchr(name, '/');
+    size_t n = slash ? (size_t)(slash - name) : strlen(name);
+    size_t m = slash ? strlen(slash + 1) : 0;
+    if (n == 0 || n >= SPDL_L_NAME || m >= SPDL_L_NAME || (slash && (m == 0 || strchr(slash + 1, '/'))) || name[0] == '.')
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach \"%.100s\": want NAME or NAME/RING, each of 1 to 63 bytes, or a socket's path",
+                       name);
+    memcpy(engine, name, n);
+    engine[n] = 0;
+    memcpy(ring, slash ? slash + 1 : "", m + 1);
+    return SPDL_OK;
+}
+
+/* The places to look in, in order. Returns how many. */
+static size_t list_places(const char *engine, place out[3]) {
+    const char *own = getenv("SPDL_RUNTIME_DIR");
+    const char *xdg = getenv("XDG_RUNTIME_DIR");
+    size_t n = 0;
+    memset(out, 0, 3 * sizeof *out);
+    if (own && *own) {
+        snprintf(out[n++].path, sizeof out->path, "%s/%s.sock", own, engine);
+        return n;
+    }
+    snprintf(out[n++].path, sizeof out->path, "/run/spdl/%s.sock", engine);
+    if (xdg && *xdg) snprintf(out[n++].path, sizeof out->path, "%s/spdl/%s.sock", xdg, engine);
+    snprintf(out[n].directory, sizeof out->directory, "/tmp/spdl-%u", (unsigned)geteuid());
+    snprintf(out[n].path, sizeof out->path, "/tmp/spdl-%u/%s.sock", (unsigned)geteuid(), engine);
+    return n + 1;
+}
+
+/* A directory below /tmp may be another's: it must be a real one, ours or root's, and not open to all. */
+static bool directory_is_safe(const char *directory) {
+    struct stat st;
+    if (*directory == 0) return true;
+    if (lstat(directory, &st) != 0) return true; /* absent: connect says so */
+    return S_ISDIR(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
+           ((st.st_mode & S_IWOTH) == 0 || (st.st_mode & S_ISVTX) != 0);
+}
+
+/* One try. *out is the descriptor, or -1 with errno's value returned. */
+static int try_connect(const char *path, int *out) {
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    memcpy(a.sun_path, path, strlen(path) + 1);
+    *out = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*out < 0) return errno;
+    if (connect(*out, (struct sockaddr *)&a, sizeof a) == 0) return 0;
+    int code = errno;
+    close(*out);
+    *out = -1;
+    return code;
+}
+
+static bool means_absent(int code) {
+    return code == ENOENT || code == ECONNREFUSED || code == ENOTDIR || code == EAGAIN || code == EINTR;
+}
+
+static spdl_status connect_failed(const char *name, const char *path, int code) {
+    if (code == EACCES || code == EPERM)
+        return sp_fail(SPDL_E_DENIED, "spdl: attach \"%s\": socket \"%s\" does not admit this user", name, path);
+    errno = code;
+    return sp_fail_errno("attach: connect");
+}
+
+static spdl_status look_once(const char *name, const place *places, size_t n, int *out) {
+    for (size_t i = 0; i < n; i++) {
+        if (strlen(places[i].path) > 107)
+            return sp_fail(SPDL_E_ARGUMENT,
+                           "spdl: attach \"%.100s\": socket path \"%.120s...\" is longer than 107 bytes; set SPDL_RUNTIME_DIR to a "
+                           "shorter directory",
+                           name, places[i].path);
+        if (!directory_is_safe(places[i].directory))
+            return sp_fail(SPDL_E_DENIED, "spdl: attach \"%s\": directory \"%s\" is not a directory of yours alone; remove it",
+                           name, places[i].directory);
+        int code = try_connect(places[i].path, out);
+        if (code == 0) return SPDL_OK;
+        if (!means_absent(code)) return connect_failed(name, places[i].path, code);
+    }
+    return sp_fail(SPDL_E_NOT_FOUND, "spdl: attach \"%s\": no engine answers at \"%s\"%s; start one with spdl serve", name,
+                   places[n - 1].path, n > 1 ? " nor in the other runtime directories" : "");
+}
+
+spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAME], int *out) {
+    place places[3];
+    size_t n = 1;
+    *out = -1;
+    ring[0] = 0;
+    if (name[0] == '/') {
+        memset(places, 0, sizeof places);
+        snprintf(places[0].path, sizeof places->path, "%s", name);
+    } else {
+        char engine[SPDL_L_NAME];
+        spdl_status s = split_name(name, engine, ring);
+        if (s != SPDL_OK) return s;
+        n = list_places(engine, places);
+    }
+    for (;;) {
+        spdl_status s = look_once(name, places, n, out);
+        uint64_t now = sp_now_ns();
+        if (s != SPDL_E_NOT_FOUND || now >= deadline) return s;
+        uint64_t left = deadline - now;
+        struct timespec t = {0, (long)(left < RETRY_NS ? left : RETRY_NS)};
+        nanosleep(&t, NULL);
+    }
+}
+
+/* ---- messages ------------------------------------------------------------------------------------ */
+
+void sp_close_fds(int *fds, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (fds[i] >= 0) close(fds[i]);
+        fds[i] = -1;
+    }
+}
+
+/* Returns 0 or errno's value. */
+static int send_message(int fd, uint16_t type, uint32_t id, const void *payload, uint32_t bytes, int pass_fd) {
+    spdl_l_msg head = {.magic = SPDL_L_MSG_MAGIC, .version = 1, .type = type, .id = id, .bytes = bytes};
+    struct iovec parts[2] = {{&head, sizeof head}, {(void *)(uintptr_t)payload, bytes}};
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    memset(&control, 0, sizeof control);
+    struct msghdr m = {.msg_iov = parts, .msg_iovlen = 2};
+    if (pass_fd >= 0) {
+        m.msg_control = control.bytes;
+        m.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(c), &pass_fd, sizeof pass_fd);
+    }
+    ssize_t n;
+    do n = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)(sizeof head + bytes) ? 0 : n < 0 ? errno : EMSGSIZE;
+}
+
+spdl_status sp_send(int fd, uint16_t type, uint32_t id, const void *payload, uint32_t bytes, int pass_fd) {
+    int code = send_message(fd, type, id, payload, bytes, pass_fd);
+    if (code == 0) return SPDL_OK;
+    if (code == EPIPE || code == ECONNRESET)
+        return sp_fail(SPDL_E_ENGINE_LOST, "spdl: control socket: the engine hung up");
+    errno = code;
+    return sp_fail_errno("control socket: sendmsg");
+}
+
+void sp_post(int fd, uint16_t type) { (void)send_message(fd, type, 0, NULL, 0, -1); }
+
+/* Take the descriptors out of a received message; those beyond the six that any message has are closed.
+ * False if there were too many. */
+static bool take_fds(struct msghdr *h, message *m) {
+    bool fits = (h->msg_flags & MSG_CTRUNC) == 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+        size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < n; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+            if (m->n_fds < N_FDS) {
+                m->fds[m->n_fds++] = fd;
+            } else {
+                close(fd);
+                fits = false;
+            }
+        }
+    }
+    return fits;
+}
+
+static spdl_status wait_readable(int fd, uint64_t deadline) {
+    for (;;) {
+        uint64_t now = sp_now_ns();
+        uint64_t left = now >= deadline ? 0 : (deadline - now + 999999) / 1000000;
+        struct pollfd p = {fd, POLLIN, 0};
+        int n = poll(&p, 1, left > 60000 ? 60000 : (int)left);
+        if (n > 0) return SPDL_OK;
+        if (n < 0 && errno != EINTR) return sp_fail_errno("control socket: poll");
+        if (n == 0 && left == 0) return sp_fail(SPDL_E_ENGINE_LOST, "spdl: control socket: the engine did not answer in time");
+    }
+}
+
+static spdl_status malformed(message *m, const char *what) {
+    sp_close_fds(m->fds, m->n_fds);
+    m->n_fds = 0;
+    return sp_fail(SPDL_E_FORMAT, "spdl: control socket: %s; the peer is not an spdl engine of this version", what);
+}
+
+static spdl_status check_message(message *m, ssize_t n, bool fits) {
+    if (n < (ssize_t)sizeof m->head) return malformed(m, "the answer is shorter than its head");
+    if (m->head.magic != SPDL_L_MSG_MAGIC) return malformed(m, "the answer has a wrong magic");
+    if (m->head.version != 1) {
+        malformed(m, "");
+        return sp_fail(SPDL_E_VERSION, "spdl: control socket: protocol %u, this library speaks 1; restart the engine or rebuild the client",
+                       m->head.version);
+    }
+    if (m->head.bytes != (uint64_t)n - sizeof m->head) return malformed(m, "the answer's length is not what it says");
+    if (!fits) return malformed(m, "the answer carries more descriptors than expected, or this process may open no more");
+    m->bytes = m->head.bytes;
+    m->payload[m->bytes] = 0;
+    return SPDL_OK;
+}
+
+spdl_status sp_receive(int fd, uint64_t deadline, message *m) {
+    m->n_fds = 0;
+    m->bytes = 0;
+    for (;;) {
+        struct iovec parts[2] = {{&m->head, sizeof m->head}, {m->payload, SPDL_L_MSG_MAX}};
+        union {
+            struct cmsghdr align;
+            char bytes[CMSG_SPACE(sizeof(int) * 32)];
+        } control;
+        struct msghdr h = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+        ssize_t n = recvmsg(fd, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno == ECONNRESET))
+            return sp_fail(SPDL_E_ENGINE_LOST, "spdl: control socket: the engine hung up");
+        if (n > 0) {
+            bool fits = take_fds(&h, m) && (h.msg_flags & MSG_TRUNC) == 0;
+            return check_message(m, n, fits);
+        }
+        if (errno == EINTR) continue;
+        if (errno != EAGAIN) return sp_fail_errno("control socket: recvmsg");
+        spdl_status s = wait_readable(fd, deadline);
+        if (s != SPDL_OK) return s;
+    }
+}
+
+/* ---- requests ------------------------------------------------------------------------------------- */
+
+#define REQUEST_NS ((int64_t)10000000000)
+
+static spdl_status request_locked(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
+    uint32_t id = ++r->next_id;
+    uint64_t deadline = sp_deadline(REQUEST_NS);
+    spdl_status s = sp_send(r->control, type, id, payload, bytes, -1);
+    while (s == SPDL_OK) {
+        s = sp_receive(r->control, deadline, m);
+        if (s != SPDL_OK) break;
+        sp_close_fds(m->fds, m->n_fds); /* no request is answered with descriptors */
+        if (m->head.id != id) continue; /* the late answer to a request that was given up */
+        if (m->head.type == SPDL_L_MSG_OK) return SPDL_OK;
+        if (m->head.type == SPDL_L_MSG_ERROR)
+            return sp_fail(m->head.status < 0 ? (spdl_status)m->head.status : SPDL_E_FORMAT, "%s", (char *)m->payload);
+        return malformed(m, "the answer has an unknown type");
+    }
+    if (s == SPDL_E_ENGINE_LOST && sp_engine_alive(r)) {
+        uint32_t state = load_acquire32(&r->group_record->state);
+        if (state != SPDL_L_GROUP_ACTIVE)
+            return sp_fail(SPDL_E_GROUP_CLOSED, "spdl: ring \"%s\": group \"%s\" was ended by the engine", r->ring_name, r->group_name);
+    }
+    return s;
+}
+
+spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
+    pthread_mutex_lock(&r->control_lock);
+    spdl_status s = request_locked(r, type, payload, bytes, m);
+    pthread_mutex_unlock(&r->control_lock);
+    return s;
+}

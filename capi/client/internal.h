@@ -1,0 +1,181 @@
+/* internal.h - what libspdl's files share: the reader, the shapes of its parts, and who may touch them.
+ *
+ *   reader.c    life of a reader: attach, detach, the reference count, fork
+ *   segment.c   receive, validate and map the three segments
+ *   control.c   the control socket: connect, messages, descriptors
+ *   spawn.c     start an engine of one's own
+ *   ring.c      claim, done, release, end of epoch: the protocol
+ *   wait.c      acquire: spin, sleep, notice the engine's death; the event descriptor
+ *   info.c      schema, batch views, ring and reader information
+ *   state.c     requests to the engine: state, restart, statistics
+ *   error.c     status names and this thread's error text
+ *   fault.c     named fault points, in test builds only
+ *
+ * The library keeps no global state but each thread's error text.
+ */
+#ifndef SPDL_INTERNAL_H
+#define SPDL_INTERNAL_H
+
+#include "../../include/spdl.h"
+#include "../../shm/layout.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- shared words ----------------------------------------------------------------------------
+ *
+ * Words in shared memory are plain integers in layout.h; they are touched through these only. On
+ * Linux x86-64 and aarch64 every C11 compiler gives _Atomic integers the size and place of plain ones. */
+
+static inline uint64_t load_relaxed64(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+static inline uint64_t load_acquire64(const uint64_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+static inline uint32_t load_relaxed32(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+static inline uint32_t load_acquire32(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
+static inline void store_relaxed64(uint64_t *p, uint64_t v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+static inline void store_release64(uint64_t *p, uint64_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
+static inline void add_relaxed64(uint64_t *p, uint64_t v) { __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
+static inline bool cas64(uint64_t *p, uint64_t *seen, uint64_t want) {
+    return __atomic_compare_exchange_n(p, seen, want, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* ---- the reader ------------------------------------------------------------------------------- */
+
+/* The descriptors of a WELCOME, in the order they come. */
+enum { FD_HEADER, FD_GROUP, FD_DATA, FD_ENGINE, FD_SPACE, FD_EVENT, N_FDS };
+
+/* One mapping. base is NULL while there is none. */
+typedef struct mapping {
+    uint8_t *base;
+    size_t bytes;
+} mapping;
+
+/* A tensor of the schema, copied and validated at attach. */
+typedef struct schema_tensor {
+    spdl_l_tensor t;
+    uint32_t place;      /* its index in the descriptors: unknown kinds are skipped in the schema only */
+    uint32_t item_bytes;
+} schema_tensor;
+
+/* This process's record of a lease, one per slot. Only the thread whose exchange takes `token` to zero
+ * may give the slot back, so a second release is told apart without touching shared memory. */
+typedef struct lease {
+    _Atomic uint64_t token;    /* the slot's word as HELD by us; 0: not leased */
+    _Atomic uint64_t thread;   /* who acquired it: for SPDL_E_LEASES and SPDL_E_UNDONE */
+    _Atomic uint64_t claimed_ns;
+    _Atomic bool waiting;      /* that thread waits in acquire: it will not release this one now */
+} lease;
+
+struct spdl_reader {
+    /* Constant from attach to the last release. Everything an index is checked against is a private
+     * copy, never the mapping: members may write the group segment. */
+    const uint32_t *alive;     /* one page that a fork wipes: zero in a child */
+    mapping header, group, data;
+    spdl_l_header h;
+    spdl_l_ghead g;
+    const spdl_l_state *state;
+    const spdl_l_group *group_record;
+    const spdl_l_queue *queue;
+    spdl_l_lane *lane;
+    uint64_t *ready, *redo;
+    uint8_t *words;
+    spdl_l_member *member;
+    uint32_t owner, lane_number, max_leases, group_id;
+    uint32_t flags;            /* SPDL_ATTACH_* */
+    bool mode_lanes, spin;
+    schema_tensor *tensors;
+    uint32_t n_tensors;
+    char *text;                /* the ring's JSON, NUL-terminated */
+    char ring_name[SPDL_L_NAME + 1], group_name[SPDL_L_NAME + 1];
+    lease *leases;             /* [n_slots] */
+    int control;               /* the socket; -1 until connected */
+    int fds[N_FDS];            /* -1: closed */
+
+    /* The socket's requests, and the making of `epoll`, one at a time. */
+    pthread_mutex_t control_lock;
+    uint32_t next_id;
+    _Atomic int epoll;         /* -1 until spdl_event_fd is asked for it */
+
+    /* Changed by any thread. */
+    _Alignas(64) _Atomic int64_t refs; /* 1 for the handle while attached, 1 per lease */
+    _Atomic uint64_t epoch;
+    _Atomic bool detached;
+};
+
+static inline bool is_forked(const spdl_reader *r) { return *(const volatile uint32_t *)r->alive == 0; }
+static inline uint64_t this_thread(void) { return (uint64_t)(uintptr_t)pthread_self(); }
+static inline spdl_l_word *slot_word(const spdl_reader *r, uint32_t slot) {
+    return (spdl_l_word *)(void *)(r->words + (uint64_t)slot * r->g.word_stride);
+}
+static inline const spdl_l_desc *slot_desc(const spdl_reader *r, uint32_t slot) {
+    return (const spdl_l_desc *)(const void *)(r->header.base + r->h.desc_off + (uint64_t)slot * r->h.desc_stride);
+}
+
+uint64_t sp_now_ns(void);
+
+/* Nanoseconds-since-boot at which timeout_ns from now is over; UINT64_MAX for SPDL_FOREVER. */
+uint64_t sp_deadline(int64_t timeout_ns);
+
+/* ---- error.c */
+spdl_status sp_fail(spdl_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+spdl_status sp_fail_errno(const char *what); /* SPDL_E_SYSTEM, with errno's text */
+
+/* ---- control.c */
+typedef struct message {
+    spdl_l_msg head;
+    int fds[N_FDS];
+    uint32_t n_fds;
+    uint32_t bytes;
+    uint8_t *payload; /* [SPDL_L_MSG_MAX + 1], lent by the caller; NUL-terminated */
+} message;
+
+/* Find the engine's socket and connect; *out is the descriptor. ring is set to the part of name after
+ * the slash, or to "". */
+spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAME], int *out);
+spdl_status sp_send(int fd, uint16_t type, uint32_t id, const void *payload, uint32_t bytes, int pass_fd);
+/* The same for a message whose loss is no failure: no error text. */
+void sp_post(int fd, uint16_t type);
+/* Receive one message; descriptors in it are the caller's. */
+spdl_status sp_receive(int fd, uint64_t deadline, message *m);
+void sp_close_fds(int *fds, uint32_t n);
+/* Ask and wait for the answer; on SPDL_OK m holds it. */
+spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m);
+
+/* ---- segment.c: with r->fds and the welcome in place, validate and map. */
+spdl_status sp_map(spdl_reader *r, const spdl_l_welcome *w);
+void sp_unmap(spdl_reader *r);
+/* The bytes that shape and strides reach, from the first item's start to the last one's end. False if a
+ * dimension or stride is negative, or if the sum is beyond any machine. */
+bool sp_extent(const int64_t *shape, const int64_t *strides, uint32_t ndim, uint32_t item, uint64_t *bytes);
+
+/* ---- reader.c */
+/* Say hello over a connected socket, which is the reader's from here on, also on failure. */
+spdl_status sp_join(int control, const char *name, const char *ring, const spdl_attach_opts *opts, uint64_t deadline,
+                    spdl_reader **out);
+spdl_status sp_check_attach_opts(const spdl_attach_opts *opts);
+void sp_reader_unref(spdl_reader *r);
+/* SPDL_OK, or why this reader may not be used. */
+spdl_status sp_usable(const spdl_reader *r);
+
+/* ---- ring.c */
+typedef enum claim_result { CLAIM_OK, CLAIM_NOTHING, CLAIM_FULL } claim_result;
+claim_result sp_claim(spdl_reader *r, spdl_batch *out);
+typedef enum end_result { END_NOT_YET, END_NOW, END_WAITS_FOR_THIS_THREAD } end_result;
+end_result sp_end_of_epoch(const spdl_reader *r, uint64_t epoch);
+/* True if every lease the reader may hold is held by this thread or by threads that wait in acquire. */
+bool sp_leases_stuck(const spdl_reader *r);
+/* Say of this thread's leases whether it waits in acquire. */
+void sp_mark_waiting(spdl_reader *r, bool waiting);
+uint32_t sp_count_leases(const spdl_reader *r, uint32_t *undone);
+
+/* ---- wait.c */
+bool sp_engine_alive(const spdl_reader *r);
+/* Wake what may wait for this completion or for the slot: A pairs with W1 in wait.c. */
+void sp_wake_after_done(spdl_reader *r);
+void sp_wake_after_release(spdl_reader *r);
+
+#include "fault.h"
+
+#endif

@@ -1,0 +1,224 @@
+/* reader.c - a reader's life: attach, detach, and the count that keeps its memory while leases live. */
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DEFAULT_LEASES 4
+#define DEFAULT_TIMEOUT_NS ((int64_t)10000000000)
+
+spdl_status sp_usable(const spdl_reader *r) {
+    if (is_forked(r))
+        return sp_fail(SPDL_E_FORKED, "spdl: this reader was inherited through fork; attach again in this process");
+    if (atomic_load_explicit(&r->detached, memory_order_acquire))
+        return sp_fail(SPDL_E_DETACHED, "spdl: this reader was detached; only its leased batches may still be released");
+    return SPDL_OK;
+}
+
+/* ---- making and unmaking --------------------------------------------------------------------------- */
+
+/* A page that reads as zero in a forked child. */
+static const uint32_t *make_alive_word(void) {
+    uint32_t *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (word == MAP_FAILED) return NULL;
+    if (madvise(word, 4096, MADV_WIPEONFORK) != 0) {
+        munmap(word, 4096);
+        return NULL;
+    }
+    *word = 1;
+    return word;
+}
+
+static spdl_reader *make_reader(int control) {
+    spdl_reader *r = aligned_alloc(64, (sizeof *r + 63) / 64 * 64);
+    if (!r) return NULL;
+    memset(r, 0, sizeof *r);
+    for (int i = 0; i < N_FDS; i++) r->fds[i] = -1;
+    r->control = control;
+    atomic_init(&r->epoll, -1);
+    atomic_init(&r->refs, 1);
+    pthread_mutex_init(&r->control_lock, NULL);
+    return r;
+}
+
+/* Unmap first: DETACH tells the engine that this process reads no slot any more. It is said on every way
+ * out, also when no welcome was seen: the engine may have sent one. */
+static void free_reader(spdl_reader *r) {
+    sp_unmap(r);
+    (void)sp_fault("detach.unmap");
+    if (r->control >= 0) {
+        sp_post(r->control, SPDL_L_MSG_DETACH);
+        (void)sp_fault("detach.sent");
+    }
+    int epoll = atomic_load(&r->epoll);
+    if (epoll >= 0) close(epoll);
+    sp_close_fds(r->fds, N_FDS);
+    if (r->control >= 0) close(r->control);
+    if (r->alive) munmap((void *)(uintptr_t)r->alive, 4096);
+    pthread_mutex_destroy(&r->control_lock);
+    free(r->leases);
+    free(r->tensors);
+    free(r->text);
+    free(r);
+}
+
+void sp_reader_unref(spdl_reader *r) {
+    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1) free_reader(r);
+}
+
+spdl_status spdl_detach(spdl_reader *r) {
+    if (!r || is_forked(r)) return SPDL_OK;
+    if (atomic_exchange_explicit(&r->detached, true, memory_order_acq_rel)) return sp_usable(r);
+    sp_reader_unref(r);
+    return SPDL_OK;
+}
+
+/* ---- hello and welcome ------------------------------------------------------------------------------ */
+
+static spdl_status fill_hello(const char *name, const char *ring, const spdl_attach_opts *o, spdl_l_hello *h) {
+    memset(h, 0, sizeof *h);
+    h->layout_major = SPDL_L_MAJOR;
+    h->layout_minor = SPDL_L_MINOR;
+    h->pid = (uint32_t)getpid();
+    h->lane = o->lane;
+    h->max_leases = o->max_leases ? o->max_leases : DEFAULT_LEASES;
+    if (o->group && strlen(o->group) >= sizeof h->group)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach \"%s\": group \"%.80s\" is longer than 63 bytes", name, o->group);
+    if (o->group) memcpy(h->group, o->group, strlen(o->group));
+    memcpy(h->ring, ring, strlen(ring));
+    snprintf(h->client, sizeof h->client, "%s", o->client ? o->client : "c");
+    return SPDL_OK;
+}
+
+static spdl_status send_hello(int control, spdl_l_hello *hello) {
+    /* Our own pidfd, for engines on kernels without SO_PEERPIDFD. Without one the engine makes its own. */
+    int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (self >= 0) hello->flags |= SPDL_L_HELLO_PIDFD;
+    spdl_status s = sp_send(control, SPDL_L_MSG_HELLO, 1, hello, sizeof *hello, self);
+    if (self >= 0) close(self);
+    return s;
+}
+
+/* Set close-on-exec and non-blocking once more ourselves: a peer may have sent anything. */
+static spdl_status adopt_fds(spdl_reader *r, message *m) {
+    if (m->n_fds != N_FDS) {
+        uint32_t n = m->n_fds;
+        sp_close_fds(m->fds, n);
+        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome carries %u descriptors, want %d", n, N_FDS);
+    }
+    memcpy(r->fds, m->fds, sizeof r->fds);
+    for (int i = FD_SPACE; i <= FD_EVENT; i++) {
+        int flags = fcntl(r->fds[i], F_GETFL);
+        if (flags < 0 || fcntl(r->fds[i], F_SETFL, flags | O_NONBLOCK) != 0) return sp_fail_errno("attach: fcntl of an event descriptor");
+    }
+    if (syscall(SYS_pidfd_send_signal, r->fds[FD_ENGINE], 0, NULL, 0) != 0 && errno == EBADF)
+        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the fourth descriptor of the welcome is no pidfd");
+    return SPDL_OK;
+}
+
+static spdl_status check_welcome(const spdl_reader *r, const spdl_l_welcome *w) {
+    if (w->owner == 0 || w->owner > SPDL_L_OWNER_MASK)
+        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome's owner is %u, want 1 to %u", w->owner, SPDL_L_OWNER_MASK);
+    if (w->max_leases == 0 || w->max_leases > r->h.n_slots)
+        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome's max_leases is %u, want 1 to %u", w->max_leases, r->h.n_slots);
+    return SPDL_OK;
+}
+
+static spdl_status accept_welcome(spdl_reader *r, message *m) {
+    spdl_l_welcome w;
+    if (m->head.type == SPDL_L_MSG_ERROR) {
+        sp_close_fds(m->fds, m->n_fds);
+        return sp_fail(m->head.status < 0 ? (spdl_status)m->head.status : SPDL_E_FORMAT, "%s", (char *)m->payload);
+    }
+    if (m->head.type != SPDL_L_MSG_WELCOME || m->bytes < sizeof w) {
+        sp_close_fds(m->fds, m->n_fds);
+        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: hello was answered with message %u of %u bytes, want a welcome",
+                       m->head.type, m->bytes);
+    }
+    memcpy(&w, m->payload, sizeof w);
+    spdl_status s = adopt_fds(r, m);
+    if (s == SPDL_OK) s = sp_map(r, &w);
+    if (s == SPDL_OK) s = check_welcome(r, &w);
+    if (s != SPDL_OK) return s;
+    r->owner = w.owner;
+    r->lane_number = w.lane;
+    r->max_leases = w.max_leases;
+    r->group_id = w.group_id;
+    atomic_init(&r->epoch, w.epoch);
+    r->leases = calloc(r->h.n_slots, sizeof *r->leases);
+    if (!r->leases) return sp_fail(SPDL_E_NOMEM, "spdl: no memory for %u leases", r->h.n_slots);
+    store_release64(&r->member->epoch, w.epoch);
+    return SPDL_OK;
+}
+
+static spdl_status exchange_hello(spdl_reader *r, const char *name, const char *ring, const spdl_attach_opts *opts,
+                                  uint64_t deadline) {
+    spdl_l_hello hello;
+    spdl_status s = fill_hello(name, ring, opts, &hello);
+    if (s != SPDL_OK) return s;
+    s = send_hello(r->control, &hello);
+    if (s != SPDL_OK) return s;
+    if (sp_fault("attach.sent")) return sp_fail(SPDL_E_SYSTEM, "spdl: attach: injected fault");
+    uint8_t *buffer = malloc(SPDL_L_MSG_MAX + 1);
+    if (!buffer) return sp_fail(SPDL_E_NOMEM, "spdl: no memory for a message");
+    message m = {.payload = buffer};
+    s = sp_receive(r->control, deadline, &m);
+    if (s == SPDL_OK) s = accept_welcome(r, &m);
+    free(buffer);
+    if (s == SPDL_OK && sp_fault("attach.mapped")) s = sp_fail(SPDL_E_SYSTEM, "spdl: attach: injected fault");
+    return s;
+}
+
+spdl_status sp_join(int control, const char *name, const char *ring, const spdl_attach_opts *opts, uint64_t deadline,
+                    spdl_reader **out) {
+    spdl_reader *r = make_reader(control);
+    if (!r) {
+        close(control);
+        return sp_fail(SPDL_E_NOMEM, "spdl: attach \"%s\": no memory for a reader", name);
+    }
+    r->flags = opts->flags;
+    r->spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
+    r->alive = make_alive_word();
+    spdl_status s = r->alive ? exchange_hello(r, name, ring, opts, deadline) : sp_fail_errno("attach: a wipe-on-fork page");
+    if (s != SPDL_OK) {
+        free_reader(r);
+        return s;
+    }
+    *out = r;
+    return SPDL_OK;
+}
+
+/* ---- attach ------------------------------------------------------------------------------------------ */
+
+spdl_status sp_check_attach_opts(const spdl_attach_opts *o) {
+    if (o->struct_size < sizeof *o)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.struct_size is %u, want %zu; make it with SPDL_ATTACH_OPTS_INIT",
+                       o->struct_size, sizeof *o);
+    if (o->flags & ~SPDL_ATTACH_HANDOFF)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.flags is 0x%x, this library knows 0x%x", o->flags, SPDL_ATTACH_HANDOFF);
+    if (o->lane < SPDL_ANY_LANE)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.lane is %d, want SPDL_ANY_LANE or a lane from 0", o->lane);
+    return SPDL_OK;
+}
+
+spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts, spdl_reader **out) {
+    const spdl_attach_opts defaults = SPDL_ATTACH_OPTS_INIT;
+    if (out) *out = NULL;
+    if (!name || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: %s is NULL", name ? "out" : "name");
+    if (!opts) opts = &defaults;
+    spdl_status s = sp_check_attach_opts(opts);
+    if (s != SPDL_OK) return s;
+
+    uint64_t deadline = sp_deadline(opts->timeout_ns ? opts->timeout_ns : DEFAULT_TIMEOUT_NS);
+    char ring[SPDL_L_NAME];
+    int control;
+    s = sp_connect(name, deadline, ring, &control);
+    return s == SPDL_OK ? sp_join(control, name, ring, opts, deadline, out) : s;
+}

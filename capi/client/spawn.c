@@ -1,0 +1,252 @@
+/* spawn.c - spdl_open: start an engine for this reader alone and attach to it.
+ *
+ *   host ---clone---> intermediate ---clone---> engine (exec spdl serve ... --child)
+ *          exit signal 0, shares            own descriptors; orphaned at once, so
+ *          memory and descriptors,          the host's SIGCHLD and waitpid(-1)
+ *          exits, reaped by __WCLONE        never see it
+ *
+ * The engine cannot be our own child: exec sets a process's exit signal back to SIGCHLD. Both clones
+ * borrow our memory and suspend us until they exec or exit, as vfork does, so nothing is copied however
+ * large the host is. (A host that is a subreaper, or process 1 of its container, does inherit the engine
+ * when the intermediate exits, as it inherits every orphan.)
+ */
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STACK_BYTES 65536u
+#define CONTROL_FD 3
+#define PARENT_FD 4
+#define FIXED_ARGS 10
+
+#if defined(__SANITIZE_THREAD__)
+#define NO_TSAN __attribute__((no_sanitize("thread")))
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NO_TSAN __attribute__((no_sanitize("thread")))
+#endif
+#endif
+#ifndef NO_TSAN
+#define NO_TSAN
+#endif
+
+extern char **environ;
+
+/* What the two clones need; they run in our memory, one after the other, while we are suspended. */
+typedef struct launch {
+    const char *path;
+    char **argv;
+    int control, parent; /* the engine's end of the socket pair; a pidfd of this process */
+    uint8_t *engine_stack;
+    int pidfd;           /* of the engine; -1 */
+    int error;           /* errno of the step that failed; 0 */
+} launch;
+
+/* ---- which engine --------------------------------------------------------------------------------- */
+
+static bool is_command(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static bool beside_library(char *path, size_t bytes) {
+    Dl_info info;
+    if (!dladdr((const void *)(uintptr_t)&spdl_open, &info) || !info.dli_fname) return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    int n = slash ? (int)(slash - info.dli_fname) : 1;
+    const char *directory = slash ? info.dli_fname : ".";
+    snprintf(path, bytes, "%.*s/spdl", n, directory);
+    if (is_command(path)) return true;
+    snprintf(path, bytes, "%.*s/../bin/spdl", n, directory);
+    return is_command(path);
+}
+
+static bool on_path(char *path, size_t bytes) {
+    const char *list = getenv("PATH");
+    while (list && *list) {
+        size_t n = strcspn(list, ":");
+        snprintf(path, bytes, "%.*s/spdl", n ? (int)n : 1, n ? list : ".");
+        if (is_command(path)) return true;
+        list += n + (list[n] == ':');
+    }
+    return false;
+}
+
+static spdl_status find_engine(const char *wanted, char *path, size_t bytes) {
+    const char *from = wanted ? "opts.engine" : "$SPDL_ENGINE";
+    if (!wanted) wanted = getenv("SPDL_ENGINE");
+    if (wanted && *wanted) {
+        if ((size_t)snprintf(path, bytes, "%s", wanted) < bytes && is_command(path)) return SPDL_OK;
+        return sp_fail(SPDL_E_ENGINE_START, "spdl: open: %s \"%s\" is not an executable file", from, wanted);
+    }
+    if (beside_library(path, bytes) || on_path(path, bytes)) return SPDL_OK;
+    return sp_fail(SPDL_E_ENGINE_START,
+                   "spdl: open: no spdl command beside libspdl nor on PATH; install it or name it in SPDL_ENGINE");
+}
+
+/* ---- the two clones ------------------------------------------------------------------------------- */
+
+/* Handlers of the host must not run in its memory once signals are let through. Ignored signals stay
+ * ignored, but for the two that change how a program runs its own children and pipes. */
+NO_TSAN static void reset_signals(void) {
+    for (int sig = 1; sig < 65; sig++) {
+        struct sigaction a;
+        if (sigaction(sig, NULL, &a) != 0 || a.sa_handler == SIG_DFL) continue;
+        if (a.sa_handler == SIG_IGN && sig != SIGCHLD && sig != SIGPIPE) continue;
+        memset(&a, 0, sizeof a);
+        a.sa_handler = SIG_DFL;
+        sigaction(sig, &a, NULL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* In the engine's own descriptor table: 0 and 1 to /dev/null, 2 as it is, the two, nothing else. */
+NO_TSAN static bool arrange_descriptors(const launch *l) {
+    int control = fcntl(l->control, F_DUPFD, 10);
+    int parent = fcntl(l->parent, F_DUPFD, 10);
+    int null = open("/dev/null", O_RDWR);
+    if (control < 0 || parent < 0 || null < 0) return false;
+    return dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(control, CONTROL_FD) == CONTROL_FD &&
+           dup2(parent, PARENT_FD) == PARENT_FD && syscall(SYS_close_range, PARENT_FD + 1, ~0u, 0) == 0;
+}
+
+NO_TSAN static int run_engine(void *arg) {
+    launch *l = arg;
+    setsid(); /* a Ctrl-C at the host's terminal is the host's to handle */
+    if (arrange_descriptors(l)) {
+        reset_signals();
+        execve(l->path, l->argv, environ);
+    }
+    l->error = errno;
+    _exit(127);
+}
+
+NO_TSAN static int run_intermediate(void *arg) {
+    launch *l = arg;
+    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+    if (clone(run_engine, l->engine_stack + STACK_BYTES, flags, l, &l->pidfd) < 0) l->error = errno;
+    _exit(0);
+}
+
+static spdl_status clone_engine(launch *l) {
+    uint8_t *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stacks == MAP_FAILED) return sp_fail_errno("open: mmap of a stack");
+    l->engine_stack = stacks + STACK_BYTES;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int pid = clone(run_intermediate, stacks + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_FILES, l);
+    int code = pid < 0 ? errno : l->error;
+    while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    munmap(stacks, 2 * STACK_BYTES);
+    if (code == 0) return SPDL_OK;
+    if (l->pidfd >= 0) close(l->pidfd);
+    l->pidfd = -1;
+    char text[128];
+    return sp_fail(SPDL_E_ENGINE_START, "spdl: open: cannot start \"%s\": %s (errno %d)", l->path,
+                   strerror_r(code, text, sizeof text), code);
+}
+
+/* ---- spdl_open -------------------------------------------------------------------------------------- */
+
+static char **make_argv(const char *path, const char *spec, const spdl_open_opts *o) {
+    size_t extra = 0;
+    while (o->args && o->args[extra]) extra++;
+    const char **v = calloc(FIXED_ARGS + extra + 3, sizeof *v);
+    if (!v) return NULL;
+    size_t n = 0;
+    v[n++] = path;
+    v[n++] = "serve";
+    if (spec[0] == '{') v[n++] = "--spec-json";
+    v[n++] = spec;
+    v[n++] = "--child";
+    v[n++] = "--control-fd";
+    v[n++] = "3";
+    v[n++] = "--parent-fd";
+    v[n++] = "4";
+    for (size_t i = 0; i < extra; i++) v[n++] = o->args[i];
+    if (o->state) {
+        v[n++] = "--state";
+        v[n++] = o->state;
+    }
+    return (char **)(uintptr_t)v;
+}
+
+static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, launch *l, int *control) {
+    int pair[2];
+    l->parent = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (l->parent < 0) return sp_fail_errno("open: pidfd_open (Linux 5.14 or newer is needed)");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        spdl_status s = sp_fail_errno("open: socketpair");
+        close(l->parent);
+        return s;
+    }
+    l->control = pair[1];
+    l->argv = make_argv(l->path, spec, o);
+    spdl_status s = l->argv ? clone_engine(l) : sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
+    free(l->argv);
+    close(l->parent);
+    close(pair[1]);
+    if (s != SPDL_OK) close(pair[0]);
+    *control = s == SPDL_OK ? pair[0] : -1;
+    return s;
+}
+
+/* An engine that neither welcomed us nor said why not has ended, or will not do: end it. */
+static spdl_status never_ready(const launch *l, const char *spec, spdl_status s) {
+    if (s != SPDL_E_ENGINE_LOST) return s;
+    syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
+    return sp_fail(SPDL_E_ENGINE_START, "spdl: open \"%.200s\": engine \"%s\" ended or stayed silent before it was ready; its log is on stderr (%s)",
+                   spec, l->path, spdl_last_error());
+}
+
+static spdl_status check_open_opts(const spdl_open_opts *o) {
+    if (o->struct_size < sizeof *o)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: open: opts.struct_size is %u, want %zu; make it with SPDL_OPEN_OPTS_INIT",
+                       o->struct_size, sizeof *o);
+    if (o->form == SPDL_FORM_IN_PROCESS)
+        return sp_fail(SPDL_E_UNSUPPORTED, "spdl: open: this version has no engine in process; use SPDL_FORM_CHILD");
+    if (o->form != SPDL_FORM_CHILD)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: open: opts.form is %u, want SPDL_FORM_CHILD", o->form);
+    return sp_check_attach_opts(&o->attach);
+}
+
+spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader **out) {
+    const spdl_open_opts defaults = SPDL_OPEN_OPTS_INIT;
+    if (out) *out = NULL;
+    if (!spec || !*spec || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: open: %s", out ? "spec is NULL or empty" : "out is NULL");
+    if (!opts) opts = &defaults;
+    spdl_status s = check_open_opts(opts);
+    if (s != SPDL_OK) return s;
+
+    char path[4096];
+    s = find_engine(opts->engine, path, sizeof path);
+    if (s != SPDL_OK) return s;
+    launch l = {.path = path, .pidfd = -1};
+    int control = -1;
+    s = launch_engine(spec, opts, &l, &control);
+    if (s != SPDL_OK) return s;
+    /* Without a time given there is none: the engine answers, or its end closes the socket. */
+    uint64_t deadline = opts->attach.timeout_ns ? sp_deadline(opts->attach.timeout_ns) : UINT64_MAX;
+    s = sp_join(control, spec, "", &opts->attach, deadline, out);
+    if (s != SPDL_OK) s = never_ready(&l, spec, s);
+    close(l.pidfd);
+    return s;
+}

@@ -1,0 +1,232 @@
+/* wait.c - acquire: take what is ready, else spin briefly, then sleep in slices.
+ *
+ * A sleeper and whoever makes news (the engine, or a member that completes a batch) meet on two words of
+ * the lane:
+ *
+ *   sleeper                                  news
+ *   v = wake                                 change the word, the tail or the epoch
+ *   sleepers = 1                  (W1)       full fence                          (N1)
+ *   full fence, look again                   if sleepers: wake += 1, FUTEX_WAKE everybody
+ *   FUTEX_WAIT(wake, v)
+ *
+ * W1 and N1 pair: either the sleeper sees the news when it looks again, or the news sees the sleeper.
+ * Only the engine clears `sleepers` (before it adds to wake): a member stopped between clearing it and
+ * waking would swallow everybody else's wake-ups.
+ * A slice bounds what a peer killed between its change and its wake-up can cost, and how long the death
+ * of the engine goes unnoticed.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLICE_NS 25000000u
+#define SPIN_NS 20000u
+
+static void futex_wait(const uint32_t *word, uint32_t seen, uint64_t ns) {
+    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    /* Not FUTEX_PRIVATE: the other side is another process. */
+    if (syscall(SYS_futex, word, FUTEX_WAIT, seen, &t, NULL, 0) == 0) return;
+    if (errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT) return;
+    struct timespec pause = {0, 1000000}; /* a kernel that refuses the call must not make us burn */
+    nanosleep(&pause, NULL);
+}
+
+static void wake_lane(spdl_reader *r) {
+    spdl_l_lane *lane = r->lane;
+    if (load_relaxed32(&lane->sleepers) == 0) return;
+    __atomic_fetch_add(&lane->wake, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &lane->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void kick_engine(const spdl_reader *r) {
+    uint64_t one = 1;
+    ssize_t n = write(r->fds[FD_SPACE], &one, sizeof one);
+    (void)n; /* full means that a kick is pending already; a dead engine needs none */
+}
+
+/* An end of epoch may be due, and the engine signals event descriptors for us. */
+void sp_wake_after_done(spdl_reader *r) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* N1 */
+    wake_lane(r);
+    if (load_relaxed32(&r->lane->armed) != 0) kick_engine(r);
+}
+
+/* The same, and the engine may be parked for a free slot. */
+void sp_wake_after_release(spdl_reader *r) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* N1 */
+    wake_lane(r);
+    if (load_relaxed32(&r->lane->armed) != 0 || load_relaxed32(&r->state->parked) != 0) kick_engine(r);
+}
+
+bool sp_engine_alive(const spdl_reader *r) {
+    struct pollfd p = {r->fds[FD_ENGINE], POLLIN, 0};
+    return poll(&p, 1, 0) <= 0;
+}
+
+/* ---- one look ---------------------------------------------------------------------------------- */
+
+static spdl_status engine_over(const spdl_reader *r, uint32_t state, bool alive) {
+    if (state == SPDL_L_FAILED) {
+        uint32_t n = load_relaxed32(&r->state->error_bytes);
+        if (n > sizeof r->state->error) n = sizeof r->state->error;
+        return sp_fail(SPDL_E_ENGINE_FAILED, "spdl: ring \"%s\": the engine failed: %.*s", r->ring_name, (int)n,
+                       r->state->error);
+    }
+    if (state == SPDL_L_STOPPED)
+        return sp_fail(SPDL_E_ENGINE_STOPPED, "spdl: ring \"%s\": the engine was stopped", r->ring_name);
+    if (!alive)
+        return sp_fail(SPDL_E_ENGINE_LOST,
+                       "spdl: ring \"%s\": the engine (pid %u) died; leased batches stay readable, start it again and attach",
+                       r->ring_name, r->h.engine_pid);
+    return SPDL_OK;
+}
+
+static bool group_is_open(const spdl_reader *r) {
+    return load_acquire32(&r->group_record->state) == SPDL_L_GROUP_ACTIVE &&
+           load_relaxed32(&r->group_record->id) == r->group_id;
+}
+
+static spdl_status group_closed(const spdl_reader *r, uint32_t state, bool alive) {
+    spdl_status s = engine_over(r, state, alive);
+    if (s != SPDL_OK) return s;
+    return sp_fail(SPDL_E_GROUP_CLOSED,
+                   "spdl: ring \"%s\": group \"%s\" was ended by the engine: too slow, evicted, or damaged by a member",
+                   r->ring_name, r->group_name);
+}
+
+/* Waiting would be waiting for ourselves, or for threads that wait as we do. SPDL_TIMEOUT if it would
+ * not. Whether every lease is stuck is asked once, when a call begins to wait: only that can make it so. */
+static spdl_status self_wait(const spdl_reader *r, end_result end, uint64_t epoch, bool begins) {
+    if (r->flags & SPDL_ATTACH_HANDOFF) return SPDL_TIMEOUT;
+    if (end == END_WAITS_FOR_THIS_THREAD)
+        return sp_fail(SPDL_E_UNDONE,
+                       "spdl: ring \"%s\": epoch %llu waits for batches that this thread holds; call spdl_done or "
+                       "spdl_release on them",
+                       r->ring_name, (unsigned long long)epoch);
+    if (begins && sp_leases_stuck(r))
+        return sp_fail(SPDL_E_LEASES,
+                       "spdl: ring \"%s\": all %u batches that this reader may hold are held by this thread%s; release one first, "
+                       "or raise max_leases",
+                       r->ring_name, r->max_leases, r->max_leases > 1 ? " and threads that wait as it does" : "");
+    return SPDL_TIMEOUT;
+}
+
+/* The epoch is over: one caller of this reader is told. */
+static bool step_epoch(spdl_reader *r, uint64_t epoch) {
+    if (!atomic_compare_exchange_strong(&r->epoch, &epoch, epoch + 1)) return false;
+    store_release64(&r->member->epoch, epoch + 1);
+    return true;
+}
+
+/* Look once at everything. SPDL_TIMEOUT if there is nothing to say yet. The engine's state and life are
+ * those of before the look: what it published before its end is taken first. */
+static spdl_status look(spdl_reader *r, bool alive, bool begins, spdl_batch *out) {
+    for (;;) {
+        uint32_t state = load_acquire32(&r->state->state);
+        uint64_t epoch = atomic_load_explicit(&r->epoch, memory_order_acquire);
+        if (!group_is_open(r)) return group_closed(r, state, alive);
+        if (r->h.n_epochs != 0 && epoch >= r->h.n_epochs) return SPDL_END_DATA;
+        claim_result c = sp_claim(r, out);
+        if (c == CLAIM_OK) return SPDL_OK;
+        end_result end = sp_end_of_epoch(r, epoch);
+        if (end == END_NOW) {
+            if (step_epoch(r, epoch)) return SPDL_END_EPOCH;
+            continue; /* another thread was told; look for the next epoch */
+        }
+        if (c == CLAIM_NOTHING) {
+            spdl_status s = engine_over(r, state, alive);
+            if (s != SPDL_OK) return s;
+        }
+        return self_wait(r, end, epoch, begins);
+    }
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------ */
+
+static void relax(void) {
+    for (int i = 0; i < 32; i++) {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ volatile("yield");
+#endif
+    }
+}
+
+static spdl_status spin(spdl_reader *r, uint64_t until, spdl_batch *out) {
+    spdl_status s;
+    do {
+        relax();
+        s = look(r, true, false, out);
+    } while (s == SPDL_TIMEOUT && sp_now_ns() < until);
+    return s;
+}
+
+static spdl_status sleep_until(spdl_reader *r, uint64_t deadline, spdl_batch *out) {
+    bool begins = true;
+    for (;;) {
+        uint32_t seen = load_acquire32(&r->lane->wake);
+        __atomic_store_n(&r->lane->sleepers, 1, __ATOMIC_SEQ_CST); /* W1 */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        spdl_status s = look(r, sp_engine_alive(r), begins, out);
+        if (s != SPDL_TIMEOUT) return s;
+        begins = false;
+        uint64_t now = sp_now_ns();
+        if (now >= deadline) return SPDL_TIMEOUT;
+        uint64_t left = deadline - now;
+        (void)sp_fault("wait");
+        futex_wait(&r->lane->wake, seen, left < SLICE_NS ? left : SLICE_NS);
+        (void)sp_fault("woken");
+    }
+}
+
+static spdl_status wait_for(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
+    uint64_t start = sp_now_ns();
+    uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : start + (uint64_t)timeout_ns;
+    store_relaxed64(&r->member->waiting_since, start);
+    spdl_status s = SPDL_TIMEOUT;
+    if (r->spin) {
+        uint64_t until = start + SPIN_NS;
+        s = spin(r, until < deadline ? until : deadline, out);
+    }
+    if (s == SPDL_TIMEOUT) {
+        sp_mark_waiting(r, true);
+        s = sleep_until(r, deadline, out);
+        sp_mark_waiting(r, false);
+    }
+    store_relaxed64(&r->member->waiting_since, 0);
+    add_relaxed64(&r->member->wait_ns, sp_now_ns() - start);
+    return s;
+}
+
+/* A poll found nothing. Arm the event descriptor, if there is one, and look again: news that came before
+ * it was armed is found now, later news makes it readable. */
+static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
+    if (atomic_load_explicit(&r->epoll, memory_order_acquire) >= 0) {
+        uint64_t count;
+        ssize_t n = read(r->fds[FD_EVENT], &count, sizeof count);
+        (void)n;
+        __atomic_store_n(&r->member->armed, 1, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&r->lane->armed, 1, __ATOMIC_SEQ_CST);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    }
+    return look(r, sp_engine_alive(r), true, out);
+}
+
+spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
+    if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: acquire: %s is NULL", r ? "out" : "reader");
+    if (out->struct_size < sizeof *out)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: acquire: out.struct_size is %u, want %zu; make it with SPDL_BATCH_INIT",
+                       out->struct_size, sizeof *out);
+    spdl_status s = sp_usable(r);
+    if (s != SPDL_OK) return s;
+    s = look(r, true, true, out);
+    if (s != SPDL_TIMEOUT) return s;
+    return timeout_ns == 0 ? poll_again(r, out) : wait_for(r, timeout_ns, out);
+}

@@ -1,0 +1,75 @@
+/* test.h - a test is a function whose name is its promise; CHECK ends it with file and line. */
+#ifndef TEST_H
+#define TEST_H
+
+#include "standin.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct test {
+    const char *name;
+    void (*run)(void);
+    struct test *next;
+} test;
+
+void test_register(test *t);
+void test_fail(const char *file, int line, const char *what);
+int test_open_fds(void);
+int test_maps(void);
+double test_seconds(void);
+/* Directory of the built library and programs, with the suffix of this build. */
+extern const char *test_build;
+
+#define TEST(promise)                                                                          \
+    static void promise(void);                                                                 \
+    __attribute__((constructor)) static void promise##_register(void) {                        \
+        static test t = {#promise, promise, NULL};                                             \
+        test_register(&t);                                                                     \
+    }                                                                                          \
+    static void promise(void)
+
+#define CHECK(what)                                              \
+    do {                                                         \
+        if (!(what)) test_fail(__FILE__, __LINE__, #what);       \
+    } while (0)
+
+#define CHECK_STATUS(call, want)                                                                                       \
+    do {                                                                                                               \
+        int got_ = (call);                                                                                             \
+        if (got_ != (want)) {                                                                                          \
+            char text_[512];                                                                                           \
+            snprintf(text_, sizeof text_, "%s is %s, want %s (%s)", #call, spdl_status_name(got_),                     \
+                     spdl_status_name(want), spdl_last_error());                                                       \
+            test_fail(__FILE__, __LINE__, text_);                                                                      \
+        }                                                                                                              \
+    } while (0)
+
+/* Wait for a condition under a generous watchdog. */
+#define WAIT_UNTIL(condition)                                                     \
+    do {                                                                          \
+        double until_ = test_seconds() + 20;                                      \
+        while (!(condition) && test_seconds() < until_) usleep(1000);             \
+        CHECK(condition);                                                         \
+    } while (0)
+
+static inline standin *make_served(standin_opts o) {
+    standin *s = standin_make(o);
+    standin_serve(s, -1);
+    return s;
+}
+
+static inline spdl_reader *attach_with(standin *s, uint32_t max_leases, uint32_t flags) {
+    spdl_attach_opts o = SPDL_ATTACH_OPTS_INIT;
+    spdl_reader *r = NULL;
+    o.max_leases = max_leases;
+    o.flags = flags;
+    CHECK_STATUS(spdl_attach(s->path, &o, &r), SPDL_OK);
+    return r;
+}
+
+/* wrap.c: make the n-th allocation or mapping from now fail; 0: none. test_allocations counts them. */
+extern long test_fail_at, test_allocations;
+
+#endif

@@ -1,0 +1,86 @@
+/* wrap.c - linked with --wrap: fail the n-th allocation of libspdl; and, for the thread sanitizer, which
+ * knows addresses and not pages, give libspdl the stand-in's own mapping of a segment. */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+long test_fail_at, test_allocations;
+
+static bool fails(void) {
+    long n = __atomic_add_fetch(&test_allocations, 1, __ATOMIC_RELAXED);
+    if (test_fail_at == 0 || n != test_fail_at) return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t m);
+void *__real_aligned_alloc(size_t a, size_t n);
+void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
+int __real_munmap(void *at, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t m);
+void *__wrap_aligned_alloc(size_t a, size_t n);
+void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
+int __wrap_munmap(void *at, size_t n);
+
+void *__wrap_malloc(size_t n) { return fails() ? NULL : __real_malloc(n); }
+void *__wrap_calloc(size_t n, size_t m) { return fails() ? NULL : __real_calloc(n, m); }
+void *__wrap_aligned_alloc(size_t a, size_t n) { return fails() ? NULL : __real_aligned_alloc(a, n); }
+
+#ifdef SHARE_MAPPINGS
+#define MAX_SHARED 1024
+static struct {
+    ino_t inode;
+    void *base;
+    int users;
+} shared[MAX_SHARED];
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The first mapping of a file is the stand-in's, writable; later ones are the same memory. */
+static void *map_shared(size_t n, int fd) {
+    struct stat st;
+    void *p = NULL;
+    if (fstat(fd, &st) != 0) return MAP_FAILED;
+    pthread_mutex_lock(&shared_lock);
+    for (int i = 0; i < MAX_SHARED && !p; i++) {
+        if (shared[i].users == 0 || shared[i].inode != st.st_ino) continue;
+        shared[i].users++;
+        p = shared[i].base;
+    }
+    for (int i = 0; i < MAX_SHARED && !p; i++) {
+        if (shared[i].users != 0) continue;
+        p = __real_mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        shared[i].inode = st.st_ino, shared[i].base = p, shared[i].users = 1;
+    }
+    pthread_mutex_unlock(&shared_lock);
+    return p ? p : MAP_FAILED;
+}
+
+static bool unmap_shared(void *at) {
+    bool keep = false;
+    pthread_mutex_lock(&shared_lock);
+    for (int i = 0; i < MAX_SHARED; i++)
+        if (shared[i].users > 0 && shared[i].base == at) keep = --shared[i].users > 0;
+    pthread_mutex_unlock(&shared_lock);
+    return keep;
+}
+#endif
+
+void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset) {
+    if (fails()) return MAP_FAILED;
+#ifdef SHARE_MAPPINGS
+    if (fd >= 0) return map_shared(n, fd);
+#endif
+    return __real_mmap(at, n, prot, flags, fd, offset);
+}
+
+int __wrap_munmap(void *at, size_t n) {
+#ifdef SHARE_MAPPINGS
+    if (unmap_shared(at)) return 0;
+#endif
+    return __real_munmap(at, n);
+}
