@@ -1,3 +1,8 @@
 module github.com/spdl/spdl
 
 go 1.23.0
+
+require (
+	github.com/edsrzf/mmap-go v1.2.0
+	golang.org/x/sys v0.30.0
+)

@@ -1,0 +1,233 @@
+package shm
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	mmap "github.com/edsrzf/mmap-go"
+	"golang.org/x/sys/unix"
+)
+
+// AnyLane asks for whichever lane of a lanes group is free.
+const AnyLane = -1
+
+// AttachOptions say how to attach. The zero value joins the only declared group, or makes a group of its own.
+type AttachOptions struct {
+	Group     string
+	Mode      Mode // 0: the group's, ModeShared for a new one
+	Lane      int  // of a lanes group: a number, or AnyLane
+	MaxLeases int  // 0: 4
+	Handoff   bool // leases may be released by others than who acquires: wait instead of ErrLeases and ErrUndone
+	Client    string
+}
+
+const welcomeFDs = 6
+
+// Attach becomes a consumer of NAME, NAME/RING or the socket at an absolute path. It blocks until the engine has
+// answered or ctx ends.
+//
+// It returns ErrNotFound, ErrDenied, ErrBusy with the numbers, ErrVersion, ErrFormat.
+func Attach(ctx context.Context, name string, opts AttachOptions) (*Reader, error) {
+	path, ring, err := findSocket(name)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dial(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return attachConn(ctx, conn, ring, opts)
+}
+
+func dial(ctx context.Context, path string) (*net.UnixConn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unixpacket", path)
+	switch {
+	case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
+		return nil, because(err, ErrNotFound, "shm: attach %q: no engine answers there; start one with spdl serve", path)
+	case errors.Is(err, os.ErrPermission):
+		return nil, because(err, ErrDenied, "shm: attach %q: %v; run as the engine's user", path, err)
+	case err != nil:
+		return nil, because(err, ErrSystem, "shm: attach %q: %v", path, err)
+	}
+	return c.(*net.UnixConn), nil
+}
+
+// AttachFD attaches over a connected socket, as the parent of a child engine does. It takes the descriptor.
+func AttachFD(ctx context.Context, control *os.File, opts AttachOptions) (*Reader, error) {
+	conn, err := connOf(control)
+	if err != nil {
+		return nil, err
+	}
+	return attachConn(ctx, conn, "", opts)
+}
+
+func attachConn(ctx context.Context, conn *net.UnixConn, ring string, opts AttachOptions) (*Reader, error) {
+	h := Hello{
+		LayoutMajor: LayoutMajor, LayoutMinor: LayoutMinor, PID: uint32(os.Getpid()), Mode: uint32(opts.Mode),
+		Lane: int32(opts.Lane), MaxLeases: uint32(opts.MaxLeases), Flags: helloPIDFD,
+	}
+	if opts.Client == "" {
+		opts.Client = "go"
+	}
+	copy(h.Group[:nameBytes-1], opts.Group)
+	copy(h.Ring[:nameBytes-1], ring)
+	copy(h.Client[:len(h.Client)-1], opts.Client)
+	c := &caller{conn: conn}
+	m, err := c.hello(ctx, &h)
+	if err != nil {
+		_ = c.detach() // the engine may have answered after we gave up
+		return nil, err
+	}
+	r, err := newReader(c, m, opts)
+	if err != nil {
+		m.closeFDs()
+		_ = c.detach() // we are a member: without a word our lane and leases stay reserved while this process lives
+		return nil, err
+	}
+	return r, nil
+}
+
+// caller is the client's end of a control connection.
+type caller struct {
+	conn *net.UnixConn
+	id   uint32
+}
+
+func (c *caller) hello(ctx context.Context, h *Hello) (*message, error) {
+	self, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		return nil, because(err, ErrUnsupported, "shm: attach: pidfd_open: %v; spdl needs Linux 5.14 or newer", err)
+	}
+	defer unix.Close(self)
+	m, err := c.call(ctx, msgHello, bytesOf(h), []int{self}, welcomeFDs)
+	if err != nil {
+		return nil, err
+	}
+	if m.Type != msgWelcome || len(m.fds) != welcomeFDs {
+		m.closeFDs()
+		return nil, refuse(ErrFormat, "shm: attach: answer of type %d with %d descriptors, want a welcome with %d", m.Type, len(m.fds), welcomeFDs)
+	}
+	return m, nil
+}
+
+// call sends a request and waits for its answer. A refusal comes back as the error it says.
+func (c *caller) call(ctx context.Context, kind uint16, payload []byte, fds []int, wantFDs int) (*message, error) {
+	deadline := time.Now().Add(10 * time.Second)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	_ = c.conn.SetDeadline(deadline)
+	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })()
+	c.id++
+	if err := send(c.conn, Msg{Type: kind, ID: c.id}, payload, fds); err != nil && !isHangUp(err) {
+		return nil, because(err, ErrSystem, "shm: control: send request %d: %v", kind, err)
+	}
+	m, err := receive(c.conn, make([]byte, msgMax+1), max(wantFDs, 1))
+	switch {
+	case err != nil && isHangUp(err):
+		return nil, refuse(ErrEngineLost, "shm: control: the engine hung up; see its log")
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, because(err, ErrSystem, "shm: control: answer to request %d: %v", kind, err)
+	case m.Type == msgError:
+		m.closeFDs()
+		return nil, answerError(m)
+	case m.ID != c.id:
+		m.closeFDs()
+		return nil, refuse(ErrFormat, "shm: control: answer %d to request %d", m.ID, c.id)
+	}
+	return m, nil
+}
+
+func epochAnswer(m *message) (uint64, error) {
+	if len(m.payload) != 8 {
+		return 0, refuse(ErrFormat, "shm: control: answer of %d bytes, want an epoch", len(m.payload))
+	}
+	return binary.LittleEndian.Uint64(m.payload), nil
+}
+
+// Operator asks a running engine as its user or root, without becoming a consumer.
+type Operator struct{ c caller }
+
+// Operate connects to the engine NAME or the socket at an absolute path.
+func Operate(ctx context.Context, name string) (*Operator, error) {
+	path, _, err := findSocket(name)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dial(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Operator{caller{conn: conn}}, nil
+}
+
+// Close hangs up.
+func (o *Operator) Close() error { return o.c.conn.Close() }
+
+// Stats are the engine's counters as JSON.
+func (o *Operator) Stats(ctx context.Context) ([]byte, error) {
+	m, err := o.c.call(ctx, msgStats, nil, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	return m.payload, nil
+}
+
+// Stop asks for an orderly stop.
+func (o *Operator) Stop(ctx context.Context) error {
+	_, err := o.c.call(ctx, msgStop, nil, nil, 0)
+	return err
+}
+
+// Evict kills a consumer, by incarnation number or else by pid, and waits until its slots are taken back.
+func (o *Operator) Evict(ctx context.Context, owner, pid uint32) error {
+	_, err := o.c.call(ctx, msgEvict, bytesOf(&Evict{Owner: owner, PID: pid}), nil, 0)
+	return err
+}
+
+// mapSegment maps the whole of a segment after its size and seals have been checked.
+func mapSegment(fd int, what string, want uint64, write, sealedWrites bool) (*os.File, mmap.MMap, error) {
+	f := os.NewFile(uintptr(fd), what)
+	st, err := f.Stat()
+	if err != nil {
+		return f, nil, because(err, ErrSystem, "shm: attach: %s: fstat: %v", what, err)
+	}
+	if uint64(st.Size()) != want || want == 0 || want > 1<<46 {
+		return f, nil, refuse(ErrFormat, "shm: attach: %s segment has %d bytes, want %d; it is truncated", what, st.Size(), want)
+	}
+	if err := checkSeals(fd, what, sealedWrites); err != nil {
+		return f, nil, err
+	}
+	prot := mmap.RDONLY
+	if write {
+		prot = mmap.RDWR
+	}
+	mem, err := mmap.MapRegion(f, int(want), prot, 0, 0)
+	if err != nil {
+		return f, nil, because(err, ErrSystem, "shm: attach: %s: mmap of %d bytes: %v", what, want, err)
+	}
+	return f, mem, nil
+}
+
+// checkSeals refuses a memfd whose size, or whose bytes if they ought to be read-only, somebody could still change.
+func checkSeals(fd int, what string, sealedWrites bool) error {
+	seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
+	if err != nil || seals == unix.F_SEAL_SEAL {
+		return nil // a named segment: it cannot be sealed
+	}
+	want := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+	if sealedWrites {
+		want |= unix.F_SEAL_FUTURE_WRITE
+	}
+	if seals&want != want {
+		return refuse(ErrFormat, "shm: attach: %s segment has seals %#x, want %#x; it is not from an spdl engine", what, seals, want)
+	}
+	return nil
+}

@@ -1,0 +1,509 @@
+package shm
+
+import (
+	"fmt"
+	"math/bits"
+	"os"
+	"time"
+	"unsafe"
+)
+
+// phase is where a group is in its life.
+type phase int
+
+const (
+	phaseActive  phase = iota
+	phaseClosing       // ended: nothing is published to it; what its members lease still counts
+	phaseBroken        // a member lied: the shadow alone counts until all its members are dead
+)
+
+// group is the engine's side of one group. Guarded by Ring.mu, except where a field says otherwise.
+type group struct {
+	r        *Ring
+	cfg      GroupConfig
+	declared bool
+	index    int // of its record
+	queueAt  int // index of its first queue record
+	lanes    int // queues: ring lanes in a lanes group, 1 in a shared one
+	phase    phase
+	why      string // of the end
+	minEpoch uint64 // batches of earlier epochs are not published to it
+
+	rec   *GroupRecord
+	lane  []laneView
+	queue []Queue
+
+	seg     *segment
+	words   []Word
+	records []MemberRecord
+	shadow  []shadow
+	members []*member // by index of their record; nil: free
+
+	published, completed, redelivered, dropped, violations uint64
+
+	space eventFD       // members write it when they free a slot or complete a batch
+	bell  chan struct{} // one deep: somebody armed its event descriptor and there is news
+}
+
+// laneView is one queue of the group: the shared lane, and the engine's own tails.
+type laneView struct {
+	rec   *Lane
+	ready []paddedWord
+	redo  []paddedWord
+	tail  uint64
+	again uint64 // tail of redo
+}
+
+// addGroup makes a group's record, queues and segment. The group is active when it returns.
+func (r *Ring) addGroup(cfg GroupConfig, declared bool) (*group, error) {
+	g := &group{r: r, cfg: cfg, declared: declared, lanes: queuesOf(cfg.Mode, r.cfg.Lanes), bell: make(chan struct{}, 1)}
+	g.index = r.freeRecord()
+	g.queueAt = r.freeQueues(g.lanes)
+	if g.index < 0 || g.queueAt < 0 {
+		return nil, refuse(ErrBusy, "shm: ring %q: group %q: all %d groups are in use; detach a consumer or raise max_consumers", r.cfg.label(), cfg.Name, len(r.records))
+	}
+	var err error
+	if g.space, err = newEvent(); err != nil {
+		return nil, err
+	}
+	g.rec = at[GroupRecord](r.header.mem, r.geo.groupOff+256*uint64(g.index))
+	g.queue = manyAt[Queue](r.header.mem, r.geo.queueOff+128*uint64(g.queueAt), g.lanes)
+	if err := g.makeSegment(); err != nil {
+		_ = g.space.Close()
+		return nil, err
+	}
+	g.writeRecord()
+	r.records[g.index] = g
+	for q := range g.lanes {
+		r.queueUsed[g.queueAt+q] = true
+	}
+	r.groups = append(r.groups, g)
+	r.work.Add(2)
+	go g.listen()
+	go g.ringer()
+	r.groupsChanged()
+	return g, nil
+}
+
+// freeRecord is a group record to use: never a declared group's, whose index is the engine's name for it.
+func (r *Ring) freeRecord() int {
+	for i, g := range r.records {
+		if g == nil {
+			return i
+		}
+	}
+	return -1
+}
+
+func (r *Ring) freeQueues(n int) int {
+	for i := 0; i+n <= len(r.queueUsed); i++ {
+		used := false
+		for _, u := range r.queueUsed[i : i+n] {
+			used = used || u
+		}
+		if !used {
+			return i
+		}
+	}
+	return -1
+}
+
+// makeSegment creates the group's segment: every word FREE with sequence 0, every cursor 0, the magic last.
+func (g *group) makeSegment() error {
+	c := &g.r.cfg
+	g.r.lastGroup++
+	entries := uint64(1) << bits.Len(uint(c.Slots-1))
+	head := GroupHead{
+		LayoutMajor: LayoutMajor, LayoutMinor: LayoutMinor, RingUID: g.r.head.RingUID,
+		GroupID: g.r.lastGroup, GroupIndex: uint32(g.index), NLanes: uint32(g.lanes), NSlots: uint32(c.Slots),
+		NEntries: uint32(entries), MaxMembers: uint32(c.MaxConsumers),
+		LaneOff: 256, ReadyOff: 512, RedoOff: roundUp(512+8*entries, lineBytes), WordStride: 128, MemberStride: 256,
+	}
+	head.LaneStride = head.RedoOff + roundUp(8*entries, lineBytes)
+	head.WordOff = head.LaneOff + head.LaneStride*uint64(g.lanes)
+	head.MemberOff = head.WordOff + head.WordStride*uint64(c.Slots)
+	head.Bytes = roundUp(head.MemberOff+head.MemberStride*uint64(c.MaxConsumers), uint64(os.Getpagesize()))
+	seg, err := newSegment(segmentSpec{c.Backing, fmt.Sprintf("%s.g%d", g.r.base, head.GroupID), c.Mode, head.Bytes, false})
+	if err != nil {
+		return err
+	}
+	if err := populate(seg.mem); err != nil {
+		seg.close()
+		return noRoom(g.r.base, c.Backing, head.Bytes)
+	}
+	at[GroupHead](seg.mem, 0).copyFrom(&head)
+	if err := seg.seal(false); err != nil {
+		seg.close()
+		return err
+	}
+	g.seg = seg
+	g.view(&head, int(entries))
+	return nil
+}
+
+// copyFrom copies the constant part and stores the magic last.
+func (h *GroupHead) copyFrom(from *GroupHead) {
+	copy(bytesOf(h)[8:], bytesOf(from)[8:])
+	h.Magic.Store(MagicGroup)
+}
+
+// view points into the new segment and starts a fresh shadow.
+func (g *group) view(head *GroupHead, entries int) {
+	mem := g.seg.mem
+	g.words = manyAt[Word](mem, head.WordOff, g.r.cfg.Slots)
+	g.records = manyAt[MemberRecord](mem, head.MemberOff, g.r.cfg.MaxConsumers)
+	g.shadow = make([]shadow, g.r.cfg.Slots)
+	g.members = make([]*member, g.r.cfg.MaxConsumers)
+	g.lane = make([]laneView, g.lanes)
+	for q := range g.lane {
+		off := head.LaneOff + head.LaneStride*uint64(q)
+		g.lane[q] = laneView{
+			rec:   at[Lane](mem, off),
+			ready: manyAt[paddedWord](mem, off+head.ReadyOff, entries),
+			redo:  manyAt[paddedWord](mem, off+head.RedoOff, entries),
+		}
+	}
+}
+
+// writeRecord makes the group visible in the header; its state is stored last.
+func (g *group) writeRecord() {
+	rec, r := g.rec, g.r
+	rec.ID, rec.Kind, rec.Mode, rec.NLanes = r.lastGroup, kindConsumer, uint32(g.cfg.Mode), uint32(g.lanes)
+	rec.FirstQueue, rec.Declared, rec.Slow, rec.Redeliver = uint32(g.queueAt), 0, uint32(g.cfg.Slow), 1
+	if g.declared {
+		rec.Declared = 1
+	}
+	if g.cfg.NoRedeliver {
+		rec.Redeliver = 0
+	}
+	rec.PublishMask = ^uint64(0) >> (64 - r.cfg.Lanes)
+	rec.FirstTicket, rec.SegmentBytes = r.nextTicket, uint64(len(g.seg.mem))
+	rec.Members.Store(0)
+	for _, counter := range []*paddedWord{&rec.Published, &rec.Completed, &rec.Redelivered, &rec.Dropped, &rec.Violations} {
+		counter.Store(0)
+	}
+	rec.Name = [nameBytes]byte{}
+	copy(rec.Name[:nameBytes-1], g.cfg.Name)
+	for q := range g.queue {
+		queue := &g.queue[q]
+		queue.Group, queue.Lane = uint32(g.index), uint32(q)
+		queue.Tail.Store(0)
+		queue.RedoTail.Store(0)
+		queue.NextEpoch.Store(g.nextEpoch(q))
+	}
+	rec.State.Store(GroupActive)
+}
+
+// ---- publishing ----------------------------------------------------------------------------------
+
+// queueOf is the queue in which batches of a ring lane travel.
+func (g *group) queueOf(lane uint32) int {
+	if g.lanes == 1 {
+		return 0
+	}
+	return int(lane)
+}
+
+// nextEpoch is the epoch of the next batch that queue q will get: the least over its lanes.
+func (g *group) nextEpoch(q int) uint64 {
+	next := g.r.laneEpoch[q]
+	if g.lanes == 1 {
+		for _, e := range g.r.laneEpoch {
+			next = min(next, e)
+		}
+	}
+	return max(next, g.minEpoch)
+}
+
+// rebuilds says that this broken group comes back with a fresh segment: it must not miss a ticket meanwhile.
+func (g *group) rebuilds() bool { return g.declared && g.phase == phaseBroken }
+
+// publish puts slot i into the group's queue of lane: attempts, word, entry, tail, each after the other. The slot is
+// free in this group; a word that says otherwise was written by a liar.
+func (g *group) publish(i int, lane uint32, epoch uint64) {
+	if epoch < g.minEpoch {
+		return
+	}
+	if g.rebuilds() {
+		g.shadow[i] = shadow{word: packWord(wordReady, 0, 0)} // waits for the fresh segment
+		g.count(&g.published, &g.rec.Published, 1)
+		return
+	}
+	if g.phase != phaseActive {
+		return
+	}
+	g.count(&g.published, &g.rec.Published, 1)
+	g.enqueue(i, g.queueOf(lane), 1)
+}
+
+// enqueue hands slot i out through queue q's ready ring.
+func (g *group) enqueue(i, q int, attempts uint32) {
+	v, sh, w := &g.lane[q], &g.shadow[i], &g.words[i]
+	seq := v.tail*uint64(g.lanes) + uint64(q)
+	was := sh.word
+	sh.word, sh.attempts = packWord(wordReady, 0, seq), attempts
+	w.Attempts.Store(attempts)
+	w.ClaimedNS.Store(0)
+	w.DoneNS.Store(0)
+	// R1: store-release of the word; pairs with A1, the load-acquire in spdl_acquire (capi/client/ring.c): whoever
+	// sees READY sees the descriptor and the payload.
+	if !w.Word.CompareAndSwap(was, sh.word) {
+		g.accuse(i, w.Word.Load(), "written while the engine filled the slot")
+		return
+	}
+	v.ready[v.tail&uint64(len(v.ready)-1)].Store(packEntry(seq, i))
+	v.tail++
+	g.queue[q].Tail.Store(v.tail) // store-release: whoever sees the tail sees the entry
+}
+
+// redeliver hands slot i out again through the redo ring of its lane, under a new sequence. The caller has
+// seen it HELD by a member proved dead.
+func (g *group) redeliver(i int) {
+	q := g.queueOf(g.r.slots[i].desc.Lane.Load())
+	v, sh, w := &g.lane[q], &g.shadow[i], &g.words[i]
+	seq := seqRedo | (v.again*uint64(g.lanes) + uint64(q))
+	was := sh.word
+	sh.word = packWord(wordReady, 0, seq)
+	sh.attempts++
+	w.Attempts.Store(sh.attempts)
+	if !w.Word.CompareAndSwap(was, sh.word) { // [R2: release, as R1]
+		g.accuse(i, w.Word.Load(), "written after its holder died")
+		return
+	}
+	v.redo[v.again&uint64(len(v.redo)-1)].Store(packEntry(seq, i))
+	v.again++
+	g.queue[q].RedoTail.Store(v.again)
+	g.count(&g.redelivered, &g.rec.Redelivered, 1)
+}
+
+// announce moves the epoch of lane's queue after its tail, and wakes who waits there.
+func (g *group) announce(lane uint32) {
+	if g.phase != phaseActive {
+		return
+	}
+	q := g.queueOf(lane)
+	if next := g.nextEpoch(q); next != g.queue[q].NextEpoch.Load() {
+		g.queue[q].NextEpoch.Store(next) // store-release after the tail: who sees it sees every entry of the epoch
+	}
+	g.wakeLane(q, false)
+}
+
+// wakeLane makes news known in queue q: the futex word moves, sleepers are woken, armed members get their event. With
+// force the sleepers are woken without asking: whoever was to wake them may have died.
+func (g *group) wakeLane(q int, force bool) {
+	l := g.lane[q].rec
+	// Clear first, then move: a waiter reads wake before it sets sleepers, so one that sets it after the exchange
+	// either sees the news when it looks again or finds wake moved and does not sleep [W2, pairs with W1].
+	asleep := l.Sleepers.Swap(0) != 0
+	l.Wake.Add(1)
+	if asleep || force {
+		wakeAll(unsafe.Pointer(&l.Wake))
+	}
+	if l.Armed.Load() != 0 || force {
+		g.ringBell()
+	}
+}
+
+// wakeMembers wakes everybody in the group, to look at a state that changed.
+func (g *group) wakeMembers() {
+	for q := range g.lane {
+		g.wakeLane(q, true)
+	}
+}
+
+func (g *group) count(private *uint64, shared *paddedWord, n uint64) {
+	*private += n
+	shared.Store(*private)
+}
+
+// ---- end -----------------------------------------------------------------------------------------
+
+// close ends the group: unclaimed batches go, leased ones stay until their holders let go.
+func (g *group) close(why string) {
+	if g.phase != phaseActive {
+		return
+	}
+	g.phase, g.why = phaseClosing, why
+	g.rec.State.Store(GroupClosed)
+	for i := range g.shadow {
+		g.discard(i)
+	}
+	g.wakeMembers()
+	g.r.report(Event{What: "closed", Group: g.cfg.Name, Text: why})
+	g.r.groupsChanged()
+}
+
+// discard frees slot i if nobody has claimed it; it says whether it did.
+func (g *group) discard(i int) bool {
+	sh := &g.shadow[i]
+	if !g.look(i) || stateOf(sh.word) != wordReady {
+		return false
+	}
+	free := packWord(wordFree, 0, seqOf(sh.word))
+	if !g.words[i].Word.CompareAndSwap(sh.word, free) {
+		return false // claimed this moment
+	}
+	sh.word = free
+	return true
+}
+
+// settle ends what is due: closing groups that hold nothing, broken ones whose members are all dead. It also
+// closes undeclared groups without members.
+func (r *Ring) settle() {
+	kept := r.groups[:0]
+	for _, g := range r.groups {
+		if g.phase == phaseActive && !g.declared && g.nMembers() == 0 {
+			g.close("its last member left")
+		}
+		switch {
+		case g.nMembers() > 0 || g.phase == phaseActive:
+		case g.rebuilds():
+			g.rebuild()
+		default:
+			r.forget(g)
+			continue
+		}
+		kept = append(kept, g)
+	}
+	clear(r.groups[len(kept):])
+	r.groups = kept
+}
+
+// forget gives back the record, the queues and the memory of a group without members.
+func (r *Ring) forget(g *group) {
+	r.remember(g)
+	if !g.declared {
+		r.records[g.index] = nil
+	}
+	for q := range g.lanes {
+		r.queueUsed[g.queueAt+q] = false
+	}
+	g.hush()
+	g.dispose()
+	r.groupsChanged()
+}
+
+// rebuild gives a declared group that was broken a fresh segment and publishes there what it has not completed,
+// in ticket order.
+func (g *group) rebuild() {
+	old, shadows := g.seg, g.shadow
+	if err := g.makeSegment(); err != nil {
+		g.why = err.Error() // stays broken; tried again at the next tick
+		return
+	}
+	old.close()
+	g.phase, g.why = phaseActive, ""
+	first := g.rec.FirstTicket
+	published, completed, redelivered, dropped, violations := g.published, g.completed, g.redelivered, g.dropped, g.violations
+	g.writeRecord()
+	g.rec.FirstTicket = first
+	g.rec.Published.Store(published)
+	g.rec.Completed.Store(completed)
+	g.rec.Dropped.Store(dropped)
+	g.rec.Violations.Store(violations)
+	for _, i := range undone(g.r, shadows) {
+		attempts := shadows[i].attempts + 1
+		if attempts > 1 {
+			redelivered++
+		}
+		g.enqueue(i, g.queueOf(g.r.slots[i].desc.Lane.Load()), attempts)
+	}
+	g.redelivered = redelivered
+	g.rec.Redelivered.Store(redelivered)
+	g.r.groupsChanged()
+}
+
+// hush stops the group's goroutines: their reads and writes fail from here on.
+func (g *group) hush() {
+	_, _ = g.space.Write(one[:]) // a member may have made the descriptor blocking: let a read in progress return
+	_ = g.space.Close()
+	for _, m := range g.members {
+		if m != nil {
+			m.release()
+		}
+	}
+	close(g.bell)
+	g.bell = nil
+}
+
+// dispose unmaps and removes the segment.
+func (g *group) dispose() { g.seg.close() }
+
+// ---- listening to members ------------------------------------------------------------------------
+
+// listen hears members that freed a slot or completed a batch. A member that rings without end is heard at most
+// some thousand times a second.
+func (g *group) listen() {
+	defer g.r.work.Done()
+	var buf [8]byte
+	window, n := time.Now(), 0
+	for {
+		if _, err := g.space.Read(buf[:]); err != nil {
+			return
+		}
+		g.r.wakeClaim()
+		g.ringBellIfArmed()
+		if n++; n == 256 {
+			if since := time.Since(window); since < 64*time.Millisecond {
+				time.Sleep(64*time.Millisecond - since)
+			}
+			window, n = time.Now(), 0
+		}
+	}
+}
+
+func (g *group) ringBellIfArmed() {
+	g.r.mu.Lock()
+	defer g.r.mu.Unlock()
+	if g.bell == nil {
+		return // hushed: the memory may be gone
+	}
+	for q := range g.lane {
+		if g.lane[q].rec.Armed.Load() != 0 {
+			g.ringBell()
+		}
+	}
+}
+
+// ringBell has the ringer look who is armed. Callers hold Ring.mu.
+func (g *group) ringBell() {
+	select {
+	case g.bell <- struct{}{}:
+	default:
+	}
+}
+
+// ringer writes the event descriptors of armed members. It is a goroutine of its own because a hostile member can
+// make its descriptor block: that must never hold the ring's lock.
+func (g *group) ringer() {
+	defer g.r.work.Done()
+	g.r.mu.Lock()
+	bell := g.bell
+	g.r.mu.Unlock()
+	var armed []eventFD
+	for range bell {
+		armed = g.takeArmed(armed[:0])
+		for _, e := range armed {
+			_, _ = e.Write(one[:])
+		}
+	}
+}
+
+// takeArmed appends the descriptors of the members that are armed, and disarms them. The lanes' flags are cleared
+// first: who arms meanwhile sets them again and looks at the words after that.
+func (g *group) takeArmed(armed []eventFD) []eventFD {
+	g.r.mu.Lock()
+	defer g.r.mu.Unlock()
+	if g.bell == nil {
+		return armed
+	}
+	for q := range g.lane {
+		g.lane[q].rec.Armed.Swap(0)
+	}
+	for i, m := range g.members {
+		if m != nil && g.records[i].Armed.Swap(0) != 0 {
+			armed = append(armed, m.event)
+		}
+	}
+	return armed
+}

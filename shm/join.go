@@ -1,0 +1,248 @@
+package shm
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const defaultLeases = 4
+
+// joinRequest is an attach after its message has been parsed and its sender identified.
+type joinRequest struct {
+	hello Hello
+	pid   int32
+	pidfd *os.File // the member's from here on when join succeeds
+	conn  *net.UnixConn
+}
+
+// join makes the peer a member: its record is written, its reservation counted, its death watched. It returns what
+// the welcome says and copies of the descriptors that go with it, which the caller closes.
+func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, Welcome{}, nil, ErrEngineStopped
+	}
+	h := &req.hello
+	leases, err := r.reserve(h)
+	if err != nil {
+		return nil, Welcome{}, nil, err
+	}
+	event, err := newEvent()
+	if err != nil {
+		return nil, Welcome{}, nil, err
+	}
+	g, lane, err := r.place(h)
+	if err != nil {
+		_ = event.Close()
+		return nil, Welcome{}, nil, err
+	}
+	m := &member{
+		group: g, index: g.freeMember(), lane: lane, leases: leases, pid: req.pid, client: text(h.Client[:]),
+		pidfd: req.pidfd, event: event, conn: req.conn, gone: make(chan struct{}),
+	}
+	r.lastOwner++
+	m.owner = r.lastOwner
+	epoch := g.register(m)
+	fds, err := r.descriptors(g, m)
+	if err != nil {
+		g.members[m.index] = nil
+		g.records[m.index].Owner.Store(0)
+		g.rec.Members.Add(^uint32(0))
+		_ = event.Close()
+		r.settle()
+		return nil, Welcome{}, nil, err
+	}
+	r.work.Add(1)
+	go r.watchMember(m)
+	r.report(Event{What: "attach", Group: g.cfg.Name, Owner: m.owner, PID: m.pid, Text: m.client})
+	return m, Welcome{
+		Owner: m.owner, GroupIndex: uint32(g.index), GroupID: g.rec.ID, Lane: uint32(lane), Member: uint32(m.index),
+		MaxLeases: uint32(leases), Epoch: epoch, HeaderBytes: r.geo.headerBytes, GroupBytes: uint64(len(g.seg.mem)), DataBytes: r.geo.dataBytes,
+	}, fds, nil
+}
+
+// reserve checks that one more consumer and its leases fit.
+func (r *Ring) reserve(h *Hello) (int, error) {
+	label := r.cfg.label()
+	members, reserved, who := 0, 0, ""
+	for _, g := range r.groups {
+		for _, m := range g.members {
+			if m != nil {
+				members++
+				reserved += m.leases
+				who += fmt.Sprintf(", pid %d holds %d", m.pid, m.leases)
+			}
+		}
+	}
+	leases := int(h.MaxLeases)
+	if h.MaxLeases > MaxSlots {
+		leases = MaxSlots
+	}
+	if leases == 0 {
+		leases = defaultLeases
+	}
+	most := r.cfg.Slots - 2
+	switch {
+	case r.cfg.Access == Private && members > 0:
+		return 0, refuse(ErrBusy, "shm: attach %q: a private ring has one consumer%s; end it, or give the ring access shared", label, who)
+	case members >= r.cfg.MaxConsumers:
+		return 0, refuse(ErrBusy, "shm: attach %q: all %d consumers are attached; detach one or raise max_consumers", label, r.cfg.MaxConsumers)
+	case reserved+leases > most:
+		return 0, refuse(ErrBusy, "shm: attach %q: %d leases asked for, %d of %d free (%d slots, 2 kept for the engine%s); ask for fewer or raise slots",
+			label, leases, most-reserved, most, r.cfg.Slots, who)
+	case r.lastOwner == maxOwner:
+		return 0, refuse(ErrBusy, "shm: attach %q: all %d incarnation numbers are used up; restart the engine", label, maxOwner)
+	}
+	return leases, nil
+}
+
+// place finds or makes the group that hello asks for, and a lane in it.
+func (r *Ring) place(h *Hello) (*group, int, error) {
+	label, name := r.cfg.label(), text(h.Group[:])
+	if name == "" {
+		switch len(r.cfg.Groups) {
+		case 0:
+			name = fmt.Sprintf("consumer-%d", r.lastOwner+1)
+		case 1:
+			name = r.cfg.Groups[0].Name
+		default:
+			var names []string
+			for _, g := range r.cfg.Groups {
+				names = append(names, g.Name)
+			}
+			return nil, 0, refuse(ErrNotFound, "shm: attach %q: %d groups are declared (%s); name one of them, or a new one", label, len(names), strings.Join(names, ", "))
+		}
+	}
+	if !validName.MatchString(name) {
+		return nil, 0, refuse(ErrArgument, "shm: attach %q: group name %q, want 1 to 63 of A-Z a-z 0-9 . _ - and no dot first", label, name)
+	}
+	for _, g := range r.groups {
+		if g.cfg.Name == name && g.phase != phaseClosing {
+			lane, err := g.admit(h)
+			return g, lane, err
+		}
+	}
+	g, err := r.joinNewGroup(h, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	lane, err := g.admit(h)
+	if err != nil {
+		r.settle() // the new group has no member: it goes again
+	}
+	return g, lane, err
+}
+
+// joinNewGroup makes an undeclared group, which begins at the next unpublished ticket. A declared group that was
+// closed for being slow comes back this way, with its own rules.
+func (r *Ring) joinNewGroup(h *Hello, name string) (*group, error) {
+	cfg := GroupConfig{Name: name, Mode: Mode(h.Mode), Slow: SlowBlock}
+	for _, d := range r.cfg.Groups {
+		if d.Name == name {
+			cfg = d
+		}
+	}
+	if cfg.Mode == 0 {
+		cfg.Mode = ModeShared
+	}
+	if cfg.Mode != ModeShared && cfg.Mode != ModeLanes {
+		return nil, refuse(ErrArgument, "shm: attach %q: group %q: mode %d, want shared (1) or lanes (2)", r.cfg.label(), name, h.Mode)
+	}
+	if cfg.Mode == ModeLanes && h.NLanes != 0 && int(h.NLanes) != r.cfg.Lanes {
+		return nil, refuse(ErrArgument, "shm: attach %q: group %q: %d lanes, want the ring's %d", r.cfg.label(), name, h.NLanes, r.cfg.Lanes)
+	}
+	return r.addGroup(cfg, false)
+}
+
+// admit checks that hello fits the group, and chooses its lane.
+func (g *group) admit(h *Hello) (int, error) {
+	label, name := g.r.cfg.label(), g.cfg.Name
+	switch {
+	case g.phase == phaseBroken:
+		return 0, refuse(ErrBusy, "shm: attach %q: group %q was damaged by a member (%s); it comes back when all its members have ended", label, name, g.why)
+	case h.Mode != 0 && Mode(h.Mode) != g.cfg.Mode:
+		return 0, refuse(ErrArgument, "shm: attach %q: group %q has mode %d, asked for %d; leave the mode out", label, name, g.cfg.Mode, h.Mode)
+	case g.freeMember() < 0:
+		return 0, refuse(ErrBusy, "shm: attach %q: group %q: all %d members are attached; detach one or raise max_consumers", label, name, len(g.members))
+	case g.cfg.Mode == ModeShared && h.Lane > 0:
+		return 0, refuse(ErrArgument, "shm: attach %q: group %q is shared and has no lane %d; leave the lane out", label, name, h.Lane)
+	case g.cfg.Mode == ModeShared:
+		return 0, nil
+	case int(h.Lane) >= g.lanes || h.Lane < -1:
+		return 0, refuse(ErrNotFound, "shm: attach %q: group %q: lane %d, want 0 to %d", label, name, h.Lane, g.lanes-1)
+	}
+	taken := make([]*member, g.lanes)
+	for _, m := range g.members {
+		if m != nil {
+			taken[m.lane] = m
+		}
+	}
+	if h.Lane >= 0 {
+		if m := taken[h.Lane]; m != nil {
+			return 0, refuse(ErrBusy, "shm: attach %q: group %q: lane %d is taken by pid %d; take another or end that one", label, name, h.Lane, m.pid)
+		}
+		return int(h.Lane), nil
+	}
+	for lane, m := range taken {
+		if m == nil {
+			return lane, nil
+		}
+	}
+	return 0, refuse(ErrBusy, "shm: attach %q: group %q: all %d lanes are taken", label, name, g.lanes)
+}
+
+func (g *group) freeMember() int {
+	for i, m := range g.members {
+		if m == nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// register writes the member's record, the owner last, and returns the epoch it begins in: that of the least
+// undone batch it may get, else that of the next one.
+func (g *group) register(m *member) uint64 {
+	g.sweep()
+	epoch := g.queue[m.lane].NextEpoch.Load()
+	for i := range g.shadow {
+		s, d := stateOf(g.shadow[i].word), g.r.slots[i].desc
+		if (s == wordReady || s == wordHeld) && g.queueOf(d.Lane.Load()) == m.lane {
+			epoch = min(epoch, d.Epoch.Load())
+		}
+	}
+	rec := &g.records[m.index]
+	*rec = MemberRecord{PID: uint32(m.pid), Lane: uint32(m.lane), MaxLeases: uint32(m.leases), AttachedNS: monotonicNS()}
+	rec.Epoch.Store(epoch)
+	rec.Owner.Store(m.owner)
+	g.members[m.index] = m
+	g.rec.Members.Add(1)
+	return epoch
+}
+
+// descriptors are copies of what the member gets, in the order of the welcome: header, group, data, the engine's
+// pidfd, space, event.
+func (r *Ring) descriptors(g *group, m *member) ([]int, error) {
+	from := []int{int(r.header.peer.Fd()), int(g.seg.file.Fd()), int(r.data.peer.Fd()), int(r.pidfd.Fd()), g.space.fd, m.event.fd}
+	fds := make([]int, 0, len(from))
+	for _, fd := range from {
+		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			closeAll(fds)
+			return nil, because(err, ErrSystem, "shm: attach %q: copy descriptor: %v; raise the limit of open files (ulimit -n)", r.cfg.label(), err)
+		}
+		fds = append(fds, dup)
+	}
+	return fds, nil
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		_ = unix.Close(fd)
+	}
+}

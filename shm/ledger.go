@@ -1,0 +1,262 @@
+package shm
+
+import "os"
+
+// GroupInfo is a group as the engine sees it.
+type GroupInfo struct {
+	Index       int    `json:"index"`
+	ID          uint32 `json:"id"`
+	Name        string `json:"name"`
+	Mode        Mode   `json:"mode"`
+	Declared    bool   `json:"declared"`
+	State       uint32 `json:"state"` // Group*
+	Why         string `json:"why,omitempty"`
+	Published   uint64 `json:"published"`
+	Completed   uint64 `json:"completed"`
+	Redelivered uint64 `json:"redelivered"`
+	Dropped     uint64 `json:"dropped"`
+	Violations  uint64 `json:"violations"`
+	Unclaimed   int    `json:"unclaimed"`
+
+	Members []MemberInfo `json:"members"`
+}
+
+// MemberInfo is a member as the engine sees it; the counters below the blank line are its own words.
+type MemberInfo struct {
+	Owner     uint32 `json:"owner"`
+	PID       int32  `json:"pid"`
+	Client    string `json:"client"`
+	Lane      int    `json:"lane"`
+	MaxLeases int    `json:"max_leases"`
+	Holds     int    `json:"holds"`
+	Silent    bool   `json:"silent"` // hung up; its leases stay until it is dead
+
+	Epoch     uint64 `json:"epoch"`
+	Acquired  uint64 `json:"acquired"`
+	Completed uint64 `json:"completed"`
+	WaitNS    uint64 `json:"wait_ns"`
+	HoldNS    uint64 `json:"hold_ns"`
+}
+
+// Groups describes every group that is not gone, its counters up to date.
+func (r *Ring) Groups() []GroupInfo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	var all []GroupInfo
+	for _, g := range r.groups {
+		g.sweep()
+		all = append(all, g.info())
+	}
+	return all
+}
+
+// PastGroups describes the last groups that are gone, as they were at their end.
+func (r *Ring) PastGroups() []GroupInfo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]GroupInfo(nil), r.past...)
+}
+
+// maxPast is how many groups that are gone the ring remembers.
+const maxPast = 256
+
+func (r *Ring) remember(g *group) {
+	if len(r.past) == maxPast {
+		r.past = append(r.past[:0], r.past[1:]...)
+	}
+	r.past = append(r.past, g.info())
+}
+
+func (g *group) info() GroupInfo {
+	info := GroupInfo{
+		Index: g.index, ID: g.rec.ID, Name: g.cfg.Name, Mode: g.cfg.Mode, Declared: g.declared, State: g.rec.State.Load(), Why: g.why,
+		Published: g.published, Completed: g.completed, Redelivered: g.redelivered, Dropped: g.dropped, Violations: g.violations,
+		Unclaimed: g.unclaimed(),
+	}
+	for i, m := range g.members {
+		if m != nil {
+			info.Members = append(info.Members, m.info(&g.records[i]))
+		}
+	}
+	return info
+}
+
+func (m *member) info(rec *MemberRecord) MemberInfo {
+	return MemberInfo{
+		Owner: m.owner, PID: m.pid, Client: m.client, Lane: m.lane, MaxLeases: m.leases, Holds: m.holds, Silent: m.silent,
+		Epoch: rec.Epoch.Load(), Acquired: rec.Acquired.Load(), Completed: rec.Completed.Load(), WaitNS: rec.WaitNS.Load(), HoldNS: rec.HoldNS.Load(),
+	}
+}
+
+// Info is the ring as a whole.
+type Info struct {
+	Name       string `json:"name"`
+	Slots      int    `json:"slots"`
+	SlotBytes  uint64 `json:"slot_bytes"`
+	DataBytes  uint64 `json:"data_bytes"`
+	HugePages  string `json:"huge_pages"`
+	Published  uint64 `json:"published"`
+	NextTicket uint64 `json:"next_ticket"`
+	Violations uint64 `json:"violations"`
+	State      uint32 `json:"state"`
+}
+
+// Info describes the ring.
+func (r *Ring) Info() Info {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	info := Info{
+		Name: r.cfg.label(), Slots: r.cfg.Slots, SlotBytes: r.geo.slotStride, DataBytes: r.geo.dataBytes, HugePages: r.huge,
+		Published: r.published, NextTicket: r.nextTicket, Violations: r.violations, State: StateStopped,
+	}
+	if !r.closed {
+		info.State = r.state.State.Load()
+	}
+	return info
+}
+
+// Name is the ring's name as people write it, NAME or NAME/RING.
+func (r *Ring) Name() string { return r.cfg.label() }
+
+// activeGroup is the group of that record index.
+func (r *Ring) activeGroup(index int) (*group, error) {
+	if r.closed {
+		return nil, ErrClosed
+	}
+	for _, g := range r.groups {
+		if g.index == index && g.phase == phaseActive {
+			return g, nil
+		}
+	}
+	return nil, refuse(ErrGroupClosed, "shm: ring %q: group %d has ended", r.cfg.label(), index)
+}
+
+// Progress says which tickets the group has completed: every one below low, and those listed in above, rising, all
+// below the next ticket. Dropped and discarded tickets count as completed, and so do the undone ones held by member
+// heldBy (0: nobody's) and those in extra.
+func (r *Ring) Progress(group int, heldBy uint32, extra []uint64) (low uint64, above []uint64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g, err := r.activeGroup(group)
+	if err != nil {
+		return 0, nil, err
+	}
+	g.sweep()
+	open := map[uint64]bool{}
+	low = r.nextTicket
+	for _, i := range undone(r, g.shadow) {
+		w, ticket := g.shadow[i].word, r.slots[i].desc.Ticket
+		if stateOf(w) == wordHeld && heldBy != 0 && ownerOf(w) == heldBy {
+			continue
+		}
+		open[ticket] = true
+	}
+	for _, ticket := range extra {
+		delete(open, ticket)
+	}
+	for ticket := range open {
+		low = min(low, ticket)
+	}
+	for ticket := low; ticket < r.nextTicket; ticket++ {
+		if !open[ticket] {
+			above = append(above, ticket)
+		}
+	}
+	return low, above, nil
+}
+
+// MemberEpoch is the epoch a member says it is in, at most that of the next batch.
+func (r *Ring) MemberEpoch(owner uint32) (uint64, error) {
+	m := r.findMember(owner, -1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || m == nil || m.group.members[m.index] != m {
+		return 0, refuse(ErrDetached, "shm: ring %q: member %d has left", r.cfg.label(), owner)
+	}
+	return min(m.group.records[m.index].Epoch.Load(), m.group.nextEpoch(m.lane)), nil
+}
+
+// Skip has the group get no more batches of epochs before epoch: what is unclaimed of them is discarded, what comes
+// is not published to it. For spdl_restart; other groups are not concerned.
+func (r *Ring) Skip(group int, epoch uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g, err := r.activeGroup(group)
+	if err != nil {
+		return err
+	}
+	g.minEpoch = max(g.minEpoch, epoch)
+	for i := range g.shadow {
+		if r.slots[i].desc.Epoch.Load() < epoch {
+			g.discard(i)
+		}
+	}
+	r.announceAll(g)
+	r.wakeClaim()
+	return nil
+}
+
+// Rewind has the ring go on at another ticket and epoch, earlier or later: what is unclaimed is discarded. For
+// spdl_state_load. It returns ErrBusy unless the ring has one group, with one consumer at most, that holds no batch
+// undone. The caller has abandoned its own claimed slots, and claims the rest of the epoch's ends with EndEpoch.
+func (r *Ring) Rewind(ticket, epoch uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	if len(r.groups) != 1 || r.groups[0].nMembers() > 1 || r.groups[0].phase != phaseActive {
+		return refuse(ErrBusy, "shm: ring %q: load: the ring has %d groups, want one with one consumer", r.cfg.label(), len(r.groups))
+	}
+	g := r.groups[0]
+	g.sweep()
+	for _, i := range undone(r, g.shadow) {
+		if stateOf(g.shadow[i].word) == wordHeld || !g.discard(i) {
+			return refuse(ErrBusy, "shm: ring %q: load: ticket %d is held and not done; release it first", r.cfg.label(), r.slots[i].desc.Ticket)
+		}
+	}
+	r.nextTicket, g.minEpoch = ticket, 0
+	r.state.NextTicket.Store(ticket)
+	for lane := range r.laneEpoch {
+		r.laneEpoch[lane] = epoch
+	}
+	r.announceAll(g)
+	r.wakeClaim()
+	return nil
+}
+
+func (r *Ring) announceAll(g *group) {
+	for lane := range r.laneEpoch {
+		g.announce(uint32(lane))
+	}
+}
+
+// viewers opens the header and the segments of the groups read-only, for an observer. The caller closes them.
+func (r *Ring) viewers() (files []*os.File, indexes []int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, nil, ErrEngineStopped
+	}
+	segments := []*segment{r.header}
+	for _, g := range r.groups {
+		if g.phase == phaseActive {
+			segments = append(segments, g.seg)
+			indexes = append(indexes, g.index)
+		}
+	}
+	for _, s := range segments {
+		f, err := s.viewer()
+		if err != nil {
+			for _, open := range files {
+				_ = open.Close()
+			}
+			return nil, nil, because(err, ErrSystem, "shm: observe %q: %v", r.cfg.label(), err)
+		}
+		files = append(files, f)
+	}
+	return files, indexes, nil
+}

@@ -1,0 +1,200 @@
+package shm
+
+import (
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// eventFD is an eventfd on the netpoller, with its number for passing on.
+type eventFD struct {
+	*os.File
+	fd int
+}
+
+func newEvent() (eventFD, error) {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return eventFD{}, because(err, ErrSystem, "shm: eventfd: %v", err)
+	}
+	return eventFD{os.NewFile(uintptr(fd), "eventfd"), fd}, nil
+}
+
+// member is one consumer: its incarnation number, its pidfd and what was reserved for it. Guarded by Ring.mu.
+type member struct {
+	group  *group
+	index  int // of its record
+	owner  uint32
+	lane   int
+	leases int // at most, reserved for it
+	holds  int // scratch of sweep
+	pid    int32
+	client string
+	pidfd  *os.File
+	event  eventFD
+	conn   *net.UnixConn // nil after it hung up
+	silent bool          // hung up without detaching: leases stay until it is dead
+	gone   chan struct{} // closed when it has left or was reaped
+}
+
+// hangUp tells the member that the engine will not speak to it again; it may still say that it detaches.
+func (m *member) hangUp() {
+	if m.conn != nil {
+		_ = m.conn.CloseWrite()
+	}
+}
+
+// release closes the member's descriptors; its watcher ends.
+func (m *member) release() {
+	_ = m.pidfd.Close()
+	_ = m.event.Close()
+}
+
+// watchMember waits for the kernel's word that the member is dead, and reaps it. The member is registered
+// before: one that died meanwhile is found at once.
+func (r *Ring) watchMember(m *member) {
+	defer r.work.Done()
+	if awaitDeath(m.pidfd) {
+		r.reap(m, "death")
+	}
+}
+
+// awaitDeath blocks on the netpoller, holding no thread, until the process is dead; false when pidfd was closed.
+func awaitDeath(pidfd *os.File) bool {
+	raw, err := pidfd.SyscallConn()
+	if err != nil {
+		return false
+	}
+	return raw.Read(isDead) == nil
+}
+
+// isDead asks a pidfd without waiting. Zombies are dead.
+func isDead(fd uintptr) bool {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(p, 0)
+	return err == nil && n == 1 && p[0].Revents&unix.POLLIN != 0
+}
+
+// reap ends a membership: what it held undone is delivered again, what it had done is free, its record and its
+// reservation are given back. The caller knows that the member holds no lease in a living process: it is dead
+// (pidfd), or said itself that it let everything go. Reaping twice is harmless.
+func (r *Ring) reap(m *member, what string) {
+	_ = Fault("reclaim.mid")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g := m.group
+	if r.closed || g.members[m.index] != m {
+		return
+	}
+	if g.phase != phaseBroken {
+		g.reclaim(m)
+	}
+	g.members[m.index] = nil
+	g.records[m.index].Owner.Store(0)
+	g.rec.Members.Add(^uint32(0))
+	m.release()
+	close(m.gone)
+	// Whoever the dead one was about to wake, or had swallowed a wake-up from, is woken now.
+	g.wakeMembers()
+	r.report(Event{What: what, Group: g.cfg.Name, Owner: m.owner, PID: m.pid})
+	r.settle()
+	r.groupsChanged()
+}
+
+// reclaim takes back every slot of m. A broken group is left as it is: all of it waits for the last death.
+func (g *group) reclaim(m *member) {
+	for i := range g.shadow {
+		if !g.look(i) {
+			return
+		}
+		w := g.shadow[i].word
+		if ownerOf(w) != m.owner {
+			continue
+		}
+		switch {
+		case stateOf(w) == wordHeld && g.phase == phaseActive && !g.cfg.NoRedeliver:
+			g.redeliver(i)
+		case stateOf(w) == wordHeld:
+			g.count(&g.dropped, &g.rec.Dropped, 1)
+			g.takeBack(i)
+		case stateOf(w) == wordDone:
+			g.takeBack(i)
+		}
+		if g.phase == phaseBroken {
+			return
+		}
+	}
+}
+
+// takeBack frees a slot whose holder is dead.
+func (g *group) takeBack(i int) {
+	sh := &g.shadow[i]
+	free := packWord(wordFree, 0, seqOf(sh.word))
+	if !g.words[i].Word.CompareAndSwap(sh.word, free) {
+		g.accuse(i, g.words[i].Word.Load(), "written after its holder died")
+		return
+	}
+	sh.word = free
+}
+
+// Evict kills a member through its pidfd, by incarnation number or else by pid, and returns when it has been
+// reaped: nobody reads its slots any more. It returns ErrNotFound, ErrDenied, and ErrBusy if the kernel has not
+// ended it within ten seconds.
+func (r *Ring) Evict(owner uint32, pid int32) error {
+	m := r.findMember(owner, pid)
+	if m == nil {
+		return refuse(ErrNotFound, "shm: evict: ring %q: no member %d, pid %d; see spdl inspect", r.cfg.label(), owner, pid)
+	}
+	var sent error
+	raw, err := m.pidfd.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { sent = unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) })
+	}
+	if err != nil {
+		sent = nil // closed: it is gone already
+	}
+	if sent != nil && sent != unix.ESRCH {
+		return because(sent, ErrDenied, "shm: evict: ring %q: kill member %d, pid %d: %v; run as its user or as root", r.cfg.label(), m.owner, m.pid, sent)
+	}
+	select {
+	case <-m.gone:
+		return nil
+	case <-r.closing:
+		return ErrClosed
+	case <-time.After(10 * time.Second):
+		return refuse(ErrBusy, "shm: evict: ring %q: member %d, pid %d was killed but has not ended; it may hang in the kernel", r.cfg.label(), m.owner, m.pid)
+	}
+}
+
+func (r *Ring) findMember(owner uint32, pid int32) *member {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.groups {
+		for _, m := range g.members {
+			if m != nil && (m.owner == owner || owner == 0 && m.pid == pid) {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+func (g *group) nMembers() (n int) {
+	for _, m := range g.members {
+		if m != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (g *group) memberOf(owner uint32) *member {
+	for _, m := range g.members {
+		if m != nil && m.owner == owner {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package shm
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"sync"
+	"testing"
+)
+
+func TestConsumerSeesEveryBatchInOrder(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	c := r.attach(AttachOptions{})
+	go func() {
+		for range 3 {
+			r.publish(100, 0, false)
+		}
+	}()
+	for want := range uint64(300) {
+		l := acquire(t, c)
+		if l.Ticket != want || l.Attempts != 1 || l.Rows != 4 {
+			t.Fatalf("got ticket %d, attempts %d, rows %d, want ticket %d, 1, 4", l.Ticket, l.Attempts, l.Rows, want)
+		}
+		release(t, l)
+	}
+}
+
+func TestConsumerSeesNothingBeforePublish(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	c := r.attach(AttachOptions{})
+	s, err := r.Claim(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillPattern(s.Tensor(0), 0)
+	nothingReady(t, c)
+	if err := r.Publish(testContext(t), s, Batch{Rows: 4}); err != nil {
+		t.Fatal(err)
+	}
+	release(t, acquire(t, c))
+}
+
+func TestReadersOfOneGroupShareItsBatches(t *testing.T) {
+	cfg := testConfig(t, 16)
+	cfg.Groups = []GroupConfig{{Name: "train"}}
+	r := newTestRing(t, cfg)
+	const n = 2000
+	var mu sync.Mutex
+	var got []uint64
+	var work sync.WaitGroup
+	for range 3 {
+		c := r.attach(AttachOptions{})
+		work.Add(1)
+		go func() {
+			defer work.Done()
+			for {
+				l, err := c.Acquire(testContext(t))
+				if errors.Is(err, EndEpoch) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				got = append(got, l.Ticket)
+				mu.Unlock()
+				release(t, l)
+			}
+		}()
+	}
+	r.publish(n, 0, true)
+	work.Wait()
+	sort.Slice(got, func(a, b int) bool { return got[a] < got[b] })
+	if len(got) != n {
+		t.Fatalf("got %d batches, want %d", len(got), n)
+	}
+	for i, ticket := range got {
+		if ticket != uint64(i) {
+			t.Fatalf("ticket %d at place %d: lost or doubled", ticket, i)
+		}
+	}
+	if g := r.group("train"); g.Completed != n || g.Redelivered != 0 {
+		t.Fatalf("ledger says %d completed, %d redelivered", g.Completed, g.Redelivered)
+	}
+}
+
+func TestSlotIsNotReusedWhileAnyGroupHoldsIt(t *testing.T) {
+	cfg := testConfig(t, 8)
+	r := newTestRing(t, cfg)
+	a, b := r.attach(AttachOptions{Group: "a", MaxLeases: 1}), r.attach(AttachOptions{Group: "b", MaxLeases: 1})
+	r.publish(8, 0, false)
+	held := acquire(t, b)
+	for range 8 {
+		release(t, acquire(t, a))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := r.Claim(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("claim while b has everything: got %v, want to wait", err)
+	}
+	release(t, held)
+	r.publishOne(0, false)
+	if l := acquire(t, a); l.Slot != held.Slot {
+		t.Fatalf("batch came in slot %d, want %d, the only free one", l.Slot, held.Slot)
+	}
+}
+
+func TestReleaseOutOfOrderFreesThatSlot(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	c := r.attach(AttachOptions{MaxLeases: 4})
+	r.publish(8, 0, false)
+	var held []*Lease
+	for range 4 {
+		held = append(held, acquire(t, c))
+	}
+	for _, i := range []int{2, 0, 3, 1} {
+		release(t, held[i])
+		r.publishOne(0, false)
+	}
+	for want := uint64(4); want < 12; want++ {
+		l := acquire(t, c)
+		if l.Ticket != want {
+			t.Fatalf("got ticket %d, want %d", l.Ticket, want)
+		}
+		release(t, l)
+	}
+}
+
+func TestEpochEndsOnceAndOnlyWhenEveryBatchIsDone(t *testing.T) {
+	cfg := testConfig(t, 8)
+	cfg.Epochs = 2
+	cfg.Groups = []GroupConfig{{Name: "train"}}
+	r := newTestRing(t, cfg)
+	a, b := r.attach(AttachOptions{MaxLeases: 3}), r.attach(AttachOptions{MaxLeases: 3})
+	r.publish(2, 0, true)
+	r.publish(1, 1, true)
+	r.End()
+	first, second := acquire(t, a), acquire(t, b)
+	_, err := a.Acquire(testContext(t))
+	wantErr(t, err, ErrUndone)
+	if err := first.Done(); err != nil {
+		t.Fatal(err)
+	}
+	nothingReady(t, a) // b has not done its batch, and epoch 1 has not begun for a
+	if err := second.Done(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*Reader{a, b} {
+		_, err := c.Acquire(testContext(t))
+		wantErr(t, err, EndEpoch)
+	}
+	third := acquire(t, a)
+	if third.Epoch != 1 {
+		t.Fatalf("got epoch %d, want 1", third.Epoch)
+	}
+	release(t, third)
+	for _, c := range []*Reader{a, b} {
+		_, err := c.Acquire(testContext(t))
+		wantErr(t, err, EndEpoch)
+		_, err = c.Acquire(testContext(t))
+		wantErr(t, err, EndData)
+	}
+	release(t, first)
+	release(t, second)
+	wantErr(t, first.Release(), ErrStale)
+	wantErr(t, first.Done(), ErrStale)
+}
+
+func TestReaderIsToldWhenItHoldsAllItsLeases(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	c := r.attach(AttachOptions{MaxLeases: 1})
+	r.publish(2, 0, false)
+	l := acquire(t, c)
+	_, err := c.Acquire(testContext(t))
+	wantErr(t, err, ErrLeases)
+	release(t, l)
+	release(t, acquire(t, c))
+}
+
+func TestLanesGetTheirSliceOfEveryStep(t *testing.T) {
+	cfg := testConfig(t, 16)
+	cfg.Lanes, cfg.World = 3, 3
+	cfg.Groups = []GroupConfig{{Name: "ranks", Mode: ModeLanes}}
+	r := newTestRing(t, cfg)
+	all := r.attach(AttachOptions{Group: "all", MaxLeases: 1})
+	for _, lane := range []int{2, 0, 1} {
+		c := r.attach(AttachOptions{Group: "ranks", Lane: lane, MaxLeases: 1})
+		if c.Lane() != lane {
+			t.Fatalf("got lane %d, want %d", c.Lane(), lane)
+		}
+		defer func() {
+			for step := range uint64(3) {
+				l := acquire(t, c)
+				if l.Ticket != step*3+uint64(lane) || int(l.Lane) != lane {
+					t.Fatalf("lane %d got ticket %d of lane %d at step %d", lane, l.Ticket, l.Lane, step)
+				}
+				release(t, l)
+			}
+			_, err := c.Acquire(testContext(t))
+			wantErr(t, err, EndEpoch)
+		}()
+	}
+	_, err := Attach(testContext(t), r.server.Path(), AttachOptions{Group: "ranks", Lane: AnyLane, MaxLeases: 1})
+	wantErr(t, err, ErrBusy)
+	r.publish(9, 0, true)
+	for want := range uint64(9) {
+		l := acquire(t, all)
+		if l.Ticket != want {
+			t.Fatalf("shared group got ticket %d, want %d", l.Ticket, want)
+		}
+		release(t, l)
+	}
+	_, err = all.Acquire(testContext(t))
+	wantErr(t, err, EndEpoch)
+}
+
+func TestUndeclaredGroupJoinsAtTheNextTicketAndEndsWithItsLastMember(t *testing.T) {
+	cfg := testConfig(t, 8)
+	r := newTestRing(t, cfg)
+	first := r.attach(AttachOptions{Group: "first", MaxLeases: 1})
+	r.publish(3, 0, false)
+	late := r.attach(AttachOptions{Group: "late", MaxLeases: 1})
+	nothingReady(t, late)
+	r.publishOne(0, false)
+	l := acquire(t, late)
+	if l.Ticket != 3 {
+		t.Fatalf("joined at ticket %d, want 3", l.Ticket)
+	}
+	if err := late.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the group to end", func() bool { return len(r.Groups()) == 1 })
+	for want := range uint64(4) {
+		l := acquire(t, first)
+		if l.Ticket != want {
+			t.Fatalf("got ticket %d, want %d", l.Ticket, want)
+		}
+		release(t, l)
+	}
+	r.publish(8, 0, false) // every slot is free again
+}
+
+func TestDeclaredGroupHoldsTheRingBackWhileEmpty(t *testing.T) {
+	cfg := testConfig(t, 4)
+	cfg.Groups = []GroupConfig{{Name: "train"}}
+	r := newTestRing(t, cfg)
+	r.publish(4, 0, false)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := r.Claim(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, want to wait for the empty group", err)
+	}
+	c := r.attach(AttachOptions{MaxLeases: 1})
+	for want := range uint64(4) {
+		l := acquire(t, c)
+		if l.Ticket != want {
+			t.Fatalf("got ticket %d, want %d", l.Ticket, want)
+		}
+		release(t, l)
+	}
+}
+
+func TestPublishWaitsForAGroupAndTheFilledSlotIsItsFirst(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 4))
+	published := make(chan struct{})
+	go func() {
+		defer close(published)
+		r.publishOne(0, false)
+	}()
+	c := r.attach(AttachOptions{MaxLeases: 1})
+	if l := acquire(t, c); l.Ticket != 0 {
+		t.Fatalf("got ticket %d, want 0", l.Ticket)
+	}
+	<-published
+}
+
+func TestPublishAllocatesNothing(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	c := r.attach(AttachOptions{MaxLeases: 1})
+	ctx := context.Background()
+	ticket := uint64(0)
+	allocs := testing.AllocsPerRun(200, func() {
+		s, err := r.Claim(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Publish(ctx, s, Batch{Ticket: ticket, Rows: 1}); err != nil {
+			t.Fatal(err)
+		}
+		ticket++
+		l, err := c.Acquire(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Release()
+	})
+	if allocs > 1 { // the consumer's lease is one
+		t.Fatalf("%v allocations per batch, want none on the producer's side and 1 on the consumer's", allocs)
+	}
+}
+
+func TestPublishRefusesWhatMakesNoSense(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	r.attach(AttachOptions{MaxLeases: 1})
+	r.publishOne(0, false)
+	s, err := r.Claim(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []Batch{{Ticket: 0, Rows: 1}, {Ticket: 5, Rows: 5}, {Ticket: 5, Rows: -1}} {
+		wantErr(t, r.Publish(testContext(t), s, b), ErrArgument)
+	}
+	r.Abandon(s)
+	wantErr(t, r.Publish(testContext(t), s, Batch{Ticket: 5}), ErrArgument)
+}

@@ -1,0 +1,258 @@
+package shm
+
+import (
+	"errors"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// session is one connection: a member's, or an operator's.
+type session struct {
+	server  *Server
+	conn    *net.UnixConn
+	cred    *unix.Ucred
+	service *Service // of the member's ring, or the first
+	member  *member
+	left    bool // DETACH was received
+}
+
+// serve speaks with one peer until it hangs up. It says whether the peer was a member that detached, or never
+// became one. With stranger the connection counts among those that have not said what they want.
+func (s *Server) serve(conn *net.UnixConn, stranger bool) bool {
+	release := func() {
+		if stranger {
+			<-s.strangers
+			stranger = false
+		}
+	}
+	defer release()
+	c := &session{server: s, conn: conn, service: &s.services[0]}
+	var err error
+	if c.cred, err = credentials(conn); err != nil {
+		return true
+	}
+	_ = Fault("handshake")
+	_ = conn.SetReadDeadline(time.Now().Add(handshakeTime))
+	buf := make([]byte, msgMax+1)
+	for {
+		m, err := receive(conn, buf, 2)
+		if err != nil {
+			c.farewell(m, err)
+			break
+		}
+		_ = conn.SetWriteDeadline(time.Now().Add(handshakeTime))
+		err = c.handle(m)
+		m.closeFDs()
+		if err != nil {
+			break
+		}
+		release()
+		_ = conn.SetReadDeadline(time.Time{})
+		if c.member == nil && !governs(c.cred) {
+			break // one request; only members and the engine's user stay
+		}
+	}
+	return c.end()
+}
+
+// farewell tells a peer whose message could not be read why it is cut off.
+func (c *session) farewell(m *message, err error) {
+	var refusal *Error
+	if isHangUp(err) || !errors.As(err, &refusal) {
+		return
+	}
+	var id uint32
+	if m != nil {
+		id = m.ID
+	}
+	_ = c.conn.SetWriteDeadline(time.Now().Add(handshakeTime))
+	_ = sendError(c.conn, id, err)
+}
+
+// end is the hang-up. A member that detached is let go; one that did not keeps its leases until it is dead.
+func (c *session) end() bool {
+	if c.member == nil {
+		return true
+	}
+	r := c.service.Ring
+	if c.left {
+		r.reap(c.member, "detach")
+		return true
+	}
+	r.mu.Lock()
+	c.member.conn, c.member.silent = nil, true
+	if !r.closed && c.member.group.members[c.member.index] == c.member {
+		r.report(Event{What: "hang-up", Group: c.member.group.cfg.Name, Owner: c.member.owner, PID: c.member.pid})
+	}
+	r.mu.Unlock()
+	return false
+}
+
+// handle answers one message. An error ends the connection.
+func (c *session) handle(m *message) error {
+	if m.Type == msgHello {
+		return c.hello(m)
+	}
+	if m.Type == msgDetach && c.member != nil {
+		c.left = true
+		return errDetached
+	}
+	if err := c.allowed(m); err != nil {
+		_ = sendError(c.conn, m.ID, err)
+		return err
+	}
+	payload, err := c.answer(m)
+	switch {
+	case errors.Is(err, errAnswered):
+		return nil
+	case err != nil:
+		return sendError(c.conn, m.ID, err)
+	case len(payload) > msgMax-msgHead:
+		return sendError(c.conn, m.ID, refuse(ErrSystem, "shm: control: answer of %d bytes, at most %d fit", len(payload), msgMax-msgHead))
+	}
+	return send(c.conn, Msg{Type: msgOK, ID: m.ID}, payload, nil)
+}
+
+var (
+	errDetached = errors.New("shm: detached")
+	errAnswered = errors.New("shm: answered")
+)
+
+// allowed checks who asks: a member may ask about itself, the engine's user and root about everything.
+func (c *session) allowed(m *message) error {
+	switch m.Type {
+	case msgState, msgLoad, msgRestart:
+		if c.member == nil {
+			return refuse(ErrDenied, "shm: control: request %d before hello; attach first", m.Type)
+		}
+	case msgStats, msgObserve:
+		if c.member == nil && !admits(c.cred, c.server.cfg.Mode) {
+			return refuse(ErrDenied, "shm: control: uid %d may not look at this engine", c.cred.Uid)
+		}
+	case msgEvict, msgStop:
+		if !governs(c.cred) {
+			return refuse(ErrDenied, "shm: control: uid %d may not rule this engine; run as its user or as root", c.cred.Uid)
+		}
+	default:
+		return refuse(ErrFormat, "shm: control: message type %d is no request", m.Type)
+	}
+	return nil
+}
+
+func (c *session) answer(m *message) ([]byte, error) {
+	switch m.Type {
+	case msgObserve:
+		if err := c.choose(string(m.payload)); err != nil {
+			return nil, err
+		}
+		if err := observe(c.conn, m.ID, c.service.Ring); err != nil {
+			return nil, err
+		}
+		return nil, errAnswered
+	case msgEvict:
+		e, err := payloadAs[Evict](m.payload)
+		if err != nil {
+			return nil, err
+		}
+		return nil, c.evict(e)
+	}
+	control := c.service.Control
+	if control == nil {
+		return nil, refuse(ErrUnsupported, "shm: control: this producer does not answer request %d", m.Type)
+	}
+	switch m.Type {
+	case msgState:
+		countHeld, extra, err := stateRequest(m.payload)
+		if err != nil {
+			return nil, err
+		}
+		return control.State(c.member.group.index, c.member.owner, countHeld, extra)
+	case msgLoad:
+		epoch, err := control.Load(c.member.group.index, c.member.owner, m.payload)
+		return u64(epoch), err
+	case msgRestart:
+		epoch, err := control.Restart(c.member.group.index, c.member.owner)
+		return u64(epoch), err
+	case msgStats:
+		return control.Stats()
+	}
+	control.Stop()
+	return nil, nil
+}
+
+// evict looks for the member in every ring of the engine.
+func (c *session) evict(e Evict) error {
+	var err error = refuse(ErrNotFound, "shm: evict: nobody was named; give an owner or a pid")
+	if e.Owner == 0 && e.PID == 0 {
+		return err
+	}
+	for i := range c.server.services {
+		if err = c.server.services[i].Ring.Evict(e.Owner, int32(e.PID)); !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return err
+}
+
+// choose makes the ring of that name the one this connection is about; "" is the first.
+func (c *session) choose(ring string) error {
+	for i := range c.server.services {
+		if ring == "" || c.server.services[i].Ring.cfg.RingName == ring {
+			c.service = &c.server.services[i]
+			return nil
+		}
+	}
+	return refuse(ErrNotFound, "shm: attach: no ring %q here; see spdl inspect", ring)
+}
+
+// hello admits the peer and sends its welcome. A refusal is answered and ends the connection.
+func (c *session) hello(m *message) error {
+	member, err := c.admit(m)
+	if err != nil {
+		_ = sendError(c.conn, m.ID, err)
+		return err
+	}
+	c.member = member
+	return nil
+}
+
+func (c *session) admit(m *message) (*member, error) {
+	if !admits(c.cred, c.server.cfg.Mode) {
+		return nil, refuse(ErrDenied, "shm: attach: uid %d gid %d may not attach; run as the engine's user, or serve with mode 0640 to its group", c.cred.Uid, c.cred.Gid)
+	}
+	if c.member != nil {
+		return nil, refuse(ErrFormat, "shm: attach: this connection is attached already; open another")
+	}
+	h, err := payloadAs[Hello](m.payload)
+	if err != nil {
+		return nil, err
+	}
+	if h.LayoutMajor != LayoutMajor {
+		return nil, refuse(ErrVersion, "shm: attach: layout %d, this engine speaks %d; use client and engine of one release", h.LayoutMajor, LayoutMajor)
+	}
+	if err := c.choose(text(h.Ring[:])); err != nil {
+		return nil, err
+	}
+	sent := -1
+	if h.Flags&helloPIDFD != 0 && len(m.fds) > 0 {
+		sent = m.fds[0]
+	}
+	pidfd, err := peerPIDFD(c.conn, c.cred, sent)
+	if err != nil {
+		return nil, err
+	}
+	member, welcome, fds, err := c.service.Ring.join(joinRequest{hello: h, pid: c.cred.Pid, pidfd: pidfd, conn: c.conn})
+	if err != nil {
+		_ = pidfd.Close()
+		return nil, err
+	}
+	defer closeAll(fds)
+	welcome.ReconnectNS = c.server.cfg.ReconnectNS
+	if err := send(c.conn, Msg{Type: msgWelcome, ID: m.ID}, bytesOf(&welcome), fds); err != nil {
+		c.service.Ring.reap(member, "detach") // it has no descriptor and so no lease
+		return nil, err
+	}
+	return member, nil
+}

@@ -1,0 +1,113 @@
+package shm
+
+// Slot is the memory of one batch. Between Claim and Publish or Abandon it belongs to the producer.
+type Slot struct {
+	ring    *Ring
+	index   int
+	memory  []byte
+	desc    *Desc
+	tensors []DescTensor
+	areas   [][]byte
+	offsets [][]int64
+	claimed bool // guarded by ring.mu: in the producer's hands
+}
+
+// Batch is what the descriptor says about a slot. Times are CLOCK_MONOTONIC in nanoseconds.
+type Batch struct {
+	Ticket      uint64 // place in the delivery order; ticket % Lanes is its lane
+	Epoch       uint64
+	Step        uint64 // global step since the start of training
+	EpochStep   uint64 // step within the epoch
+	Rows        int    // 0 to BatchRows
+	Flags       uint32 // Flag*; FlagLast and FlagShort are set by Publish
+	NBad        int    // samples skipped, masked or substituted
+	Hash        uint64 // 0: not computed
+	FetchedNS   uint64
+	DecodedNS   uint64
+	LastOfEpoch bool // the last batch of its epoch in its lane
+}
+
+// makeSlots builds the slots once; claiming and publishing allocate nothing.
+func (r *Ring) makeSlots() {
+	g := r.geo
+	r.slots = make([]Slot, r.cfg.Slots)
+	for i := range r.slots {
+		s := &r.slots[i]
+		off := g.descOff + uint64(i)*g.descStride
+		begin := uint64(i) * g.slotStride
+		*s = Slot{
+			ring: r, index: i,
+			memory:  r.data.mem[begin : begin+g.slotStride : begin+g.slotStride],
+			desc:    at[Desc](r.header.mem, off),
+			tensors: manyAt[DescTensor](r.header.mem, off+256, len(g.tensors)),
+			areas:   make([][]byte, len(g.tensors)),
+			offsets: make([][]int64, len(g.tensors)),
+		}
+		for j := range g.tensors {
+			t := &g.tensors[j]
+			s.areas[j] = s.memory[t.Offset : t.Offset+t.Bytes : t.Offset+t.Bytes]
+			if t.Kind == Ragged {
+				s.offsets[j] = manyAt[int64](s.memory, t.OffsetsOffset, r.cfg.BatchRows+1)
+			}
+		}
+	}
+}
+
+// Index is the slot's place in the ring.
+func (s *Slot) Index() int { return s.index }
+
+// Tensor is the memory of tensor i: [rows, ...] dense, or a ragged tensor's values. Its capacity equals its
+// length. Valid until Publish or Abandon.
+func (s *Slot) Tensor(i int) []byte { return s.areas[i] }
+
+// Offsets is int64 [BatchRows + 1]: row j of ragged tensor i is values [offsets[j], offsets[j+1]), in elements. nil
+// for a dense tensor. The producer writes rows + 1 of them before Publish.
+func (s *Slot) Offsets(i int) []int64 { return s.offsets[i] }
+
+// describe writes the descriptor of a batch.
+func (s *Slot) describe(b *Batch, lane uint32) error {
+	r := s.ring
+	for j := range s.tensors {
+		if err := s.describeTensor(j, b); err != nil {
+			return err
+		}
+	}
+	flags := b.Flags
+	if b.LastOfEpoch {
+		flags |= FlagLast
+	}
+	if b.Rows < r.cfg.BatchRows {
+		flags |= FlagShort
+	}
+	d := s.desc
+	d.Ticket, d.Step, d.EpochStep = b.Ticket, b.Step, b.EpochStep
+	d.Epoch.Store(b.Epoch)
+	d.Lane.Store(lane)
+	d.Rows, d.Flags, d.NBad = uint32(b.Rows), flags, uint32(b.NBad)
+	d.PublishMask = 1 << lane
+	d.Hash, d.FetchedNS, d.DecodedNS = b.Hash, b.FetchedNS, b.DecodedNS
+	d.PublishedNS = monotonicNS()
+	return nil
+}
+
+func (s *Slot) describeTensor(j int, b *Batch) error {
+	t, d := &s.ring.geo.tensors[j], &s.tensors[j]
+	d.DeviceType = deviceCPU
+	d.Shape, d.Strides = t.Shape, t.Strides
+	if t.Kind == Dense {
+		d.Shape[0] = int64(b.Rows)
+		d.Bytes = uint64(b.Rows) * uint64(t.Strides[0])
+		return nil
+	}
+	offsets := s.offsets[j][:b.Rows+1]
+	size := t.Strides[0]
+	for i, o := range offsets {
+		if o < 0 || o > t.Shape[0] || (i > 0 && o < offsets[i-1]) || (i == 0 && o != 0) {
+			return refuse(ErrArgument, "shm: ring %q: publish of ticket %d: tensor %q: offset %d is %d, want 0 first, never falling, at most %d",
+				s.ring.cfg.label(), b.Ticket, text(t.Name[:]), i, o, t.Shape[0])
+		}
+	}
+	d.Shape[0] = offsets[b.Rows]
+	d.Bytes = uint64(d.Shape[0] * size)
+	return nil
+}
