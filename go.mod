@@ -2,4 +2,7 @@ module github.com/spdl/spdl
 
 go 1.23.0
 
-require golang.org/x/sys v0.30.0 // indirect
+require (
+	go.yaml.in/yaml/v3 v3.0.4
+	golang.org/x/sys v0.30.0
+)
