@@ -4,5 +4,6 @@ go 1.23.0
 
 require (
 	github.com/edsrzf/mmap-go v1.2.0
+	go.yaml.in/yaml/v3 v3.0.4
 	golang.org/x/sys v0.30.0
 )

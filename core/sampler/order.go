@@ -1,0 +1,137 @@
+package sampler
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Last says what becomes of the last global batch of an epoch when the data set does not fill it.
+type Last string
+
+const (
+	// Cover delivers it short: its rows are split as evenly as possible, so a rank may get fewer rows, or none, but as
+	// many batches as every other. Every sample comes exactly once.
+	Cover Last = "cover"
+	// Drop leaves it out.
+	Drop Last = "drop"
+	// Pad fills it from the start of the epoch's order, again and again if the data set is that small.
+	Pad Last = "pad"
+)
+
+// ErrNoBatch is returned by New when the rule Drop leaves an epoch without any batch.
+var ErrNoBatch = errors.New("no full batch")
+
+const (
+	maxSamples = 1 << 62
+	maxGlobal  = 1 << 31
+)
+
+// Config describes an order. N, Batch and World must be positive; Lanes 0 means 1, and Last "" means Cover.
+type Config struct {
+	N         int64  // samples in the data set
+	Batch     int    // rows per rank and step
+	World     int    // ranks in all
+	FirstRank int    // rank of this engine's lane 0
+	Lanes     int    // ranks this engine serves
+	Shuffle   bool   // false: 0, 1, 2, ...
+	Seed      uint64 // of the shuffle
+	Epochs    int64  // 0: endless
+	Last      Last
+	SpecHash  string // goes into State and is compared on resume; hexadecimal, may be empty
+}
+
+// Order is the plan of a training run. It is immutable.
+type Order struct {
+	c      Config
+	global int64 // G
+	steps  int64 // per epoch
+}
+
+// New checks a config and returns its order.
+func New(c Config) (*Order, error) {
+	if c.Lanes == 0 {
+		c.Lanes = 1
+	}
+	if c.Last == "" {
+		c.Last = Cover
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	o := &Order{c: c, global: int64(c.Batch) * int64(c.World)}
+	o.steps = c.N / o.global
+	if c.Last != Drop && c.N%o.global != 0 {
+		o.steps++
+	}
+	if o.steps == 0 {
+		return nil, fmt.Errorf("sampler: %w: last: drop leaves nothing: the data set has %d samples, a global batch takes %d "+
+			"(batch %d x world %d); use a smaller batch, or last: cover or pad", ErrNoBatch, c.N, o.global, c.Batch, c.World)
+	}
+	return o, nil
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.N < 1 || c.N > maxSamples:
+		return fmt.Errorf("sampler: data set size: got %d, want 1 to 2^62 samples", c.N)
+	case c.Batch < 1:
+		return fmt.Errorf("sampler: batch: got %d, want 1 or more rows", c.Batch)
+	case c.World < 1:
+		return fmt.Errorf("sampler: world size: got %d, want 1 or more ranks", c.World)
+	case int64(c.Batch) > maxGlobal/int64(c.World):
+		return fmt.Errorf("sampler: global batch: got batch %d x world %d, want a product of at most 2^31", c.Batch, c.World)
+	case c.FirstRank < 0 || c.Lanes < 0 || c.FirstRank > c.World-c.Lanes:
+		return fmt.Errorf("sampler: ranks: got rank %d with %d lanes in a world of %d; want rank + lanes <= world size",
+			c.FirstRank, c.Lanes, c.World)
+	case c.Epochs < 0:
+		return fmt.Errorf("sampler: epochs: got %d, want 0 (endless) or more", c.Epochs)
+	case c.Last != Cover && c.Last != Drop && c.Last != Pad:
+		return fmt.Errorf("sampler: last: got %q, want cover, drop or pad", c.Last)
+	}
+	return nil
+}
+
+// Config returns the config with its defaults filled in.
+func (o *Order) Config() Config { return o.c }
+
+// GlobalBatch is G, the rows of all ranks in one step.
+func (o *Order) GlobalBatch() int64 { return o.global }
+
+// StepsPerEpoch is the number of batches every rank gets in an epoch; at least 1.
+func (o *Order) StepsPerEpoch() int64 { return o.steps }
+
+// Rows appends to dst the samples of one rank's batch, in row order, and tells how many of them, at the end, are padding.
+// The batch has Batch rows except under Cover at the end of an epoch, where it may be short or empty. epoch is 0 or
+// more, step in [0, StepsPerEpoch), rank in [0, World): rank is global, lane l of this engine is rank FirstRank+l.
+// It allocates only what dst lacks.
+func (o *Order) Rows(epoch, step int64, rank int, dst []int64) (rows []int64, padded int) {
+	if epoch < 0 || step < 0 || step >= o.steps || rank < 0 || rank >= o.c.World {
+		panic(fmt.Sprintf("sampler: rows of epoch %d step %d rank %d: out of range", epoch, step, rank))
+	}
+	from, to := o.slice(step, int64(rank))
+	perm := Perm{}
+	if o.c.Shuffle {
+		perm = NewPerm(o.c.N, o.c.Seed, uint64(epoch))
+	}
+	for pos := from; pos < to; pos++ {
+		i := pos
+		if i >= o.c.N {
+			i %= o.c.N
+			padded++
+		}
+		if o.c.Shuffle {
+			i = perm.At(i)
+		}
+		dst = append(dst, i)
+	}
+	return dst, padded
+}
+
+// slice is the range of the epoch's positions that one rank takes in one step.
+func (o *Order) slice(step, rank int64) (from, to int64) {
+	start, rows, world := step*o.global, o.global, int64(o.c.World)
+	if left := o.c.N - start; o.c.Last == Cover && left < rows {
+		rows = left
+	}
+	return start + rank*rows/world, start + (rank+1)*rows/world
+}

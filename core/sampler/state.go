@@ -1,0 +1,196 @@
+package sampler
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// StateVersion is the version that State carries.
+const StateVersion = 1
+
+// ErrStateMismatch is returned when a state belongs to another order; its text names what differs.
+var ErrStateMismatch = errors.New("state is of another run")
+
+const (
+	maxStateBytes = 2 << 20
+	maxDone       = 1 << 16 // completed steps above the first open one: no more than a ring has slots
+	maxStep       = 1 << 61
+)
+
+// State names the completed steps of a training run: everything before (Epoch, Step), and Done. It says nothing about
+// the world size: any split of the same global batch may go on from it.
+type State struct {
+	Version     int     `json:"version"`
+	Epoch       int64   `json:"epoch"`        // first epoch that is not completed
+	Step        int64   `json:"step"`         // its first step that is not completed
+	Done        []int64 `json:"done"`         // completed steps above, ascending, counted from the start of Epoch; may reach into later epochs
+	Seed        uint64  `json:"seed"`         // the rest says which order this is
+	N           int64   `json:"n"`            // samples
+	GlobalBatch int64   `json:"global_batch"` // rows of all ranks in a step
+	SpecHash    string  `json:"spec_hash"`
+	Shuffle     bool    `json:"shuffle"`
+	Last        Last    `json:"last"`
+}
+
+// JSON is the state as one line, usually under 300 bytes.
+func (s State) JSON() []byte {
+	if s.Done == nil {
+		s.Done = []int64{}
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a struct of numbers and strings always marshals
+	}
+	return b
+}
+
+// ParseState reads what JSON wrote. It is strict: every key once, none missing, none unknown, values in range.
+func ParseState(data []byte) (State, error) {
+	s, err := parseState(data)
+	if err != nil {
+		return State{}, fmt.Errorf("sampler: state: %w", err)
+	}
+	return s, nil
+}
+
+func parseState(data []byte) (s State, err error) {
+	if len(data) > maxStateBytes {
+		return s, fmt.Errorf("got %d bytes, want at most %d", len(data), maxStateBytes)
+	}
+	fields := map[string]any{
+		"version": &s.Version, "epoch": &s.Epoch, "step": &s.Step, "done": &s.Done, "seed": &s.Seed, "n": &s.N,
+		"global_batch": &s.GlobalBatch, "spec_hash": &s.SpecHash, "shuffle": &s.Shuffle, "last": &s.Last,
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
+		return s, fmt.Errorf("got %.40q, want a JSON object as state wrote it", data)
+	}
+	for dec.More() {
+		tok, err := dec.Token()
+		if err != nil {
+			return s, err
+		}
+		key, _ := tok.(string)
+		field := fields[key]
+		if field == nil {
+			return s, fmt.Errorf("key %q: unknown or given twice", key)
+		}
+		delete(fields, key)
+		if err := decodeValue(dec, field); err != nil {
+			return s, fmt.Errorf("key %q: %w", key, err)
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return s, fmt.Errorf("cut off after %d bytes", len(data))
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return s, errors.New("text after the closing brace")
+	}
+	for _, key := range stateKeys {
+		if _, missing := fields[key]; missing {
+			return s, fmt.Errorf("key %q: missing", key)
+		}
+	}
+	return s, s.check()
+}
+
+var stateKeys = []string{"version", "epoch", "step", "done", "seed", "n", "global_batch", "spec_hash", "shuffle", "last"}
+
+// decodeValue refuses null, which encoding/json would silently take for "leave as it is".
+func decodeValue(dec *json.Decoder, field any) error {
+	var raw json.RawMessage
+	if err := dec.Decode(&raw); err != nil {
+		return err
+	}
+	if string(raw) == "null" {
+		return errors.New("got null, want a value")
+	}
+	if err := json.Unmarshal(raw, field); err != nil {
+		return fmt.Errorf("got %.40s: %w", raw, err)
+	}
+	return nil
+}
+
+// check is about the state alone: numbers in range and in order.
+func (s *State) check() error {
+	switch {
+	case s.Version != StateVersion:
+		return fmt.Errorf("version: got %d, this build reads %d", s.Version, StateVersion)
+	case s.Epoch < 0 || s.Step < 0 || s.N < 1 || s.GlobalBatch < 1:
+		return fmt.Errorf("got epoch %d, step %d, n %d, global_batch %d; want epoch and step at least 0, the others at least 1",
+			s.Epoch, s.Step, s.N, s.GlobalBatch)
+	case len(s.Done) > maxDone:
+		return fmt.Errorf("done: got %d steps, want at most %d", len(s.Done), maxDone)
+	}
+	below := s.Step
+	for _, d := range s.Done {
+		if d <= below || d > maxStep {
+			return fmt.Errorf("done: got %d after %d, want ascending steps above step, at most 2^61", d, below)
+		}
+		below = d
+	}
+	return nil
+}
+
+// State writes down progress that was counted elsewhere: every step below low is completed, and those of done, in any
+// order. Steps are counted from the start of training: epoch*StepsPerEpoch + step. It keeps neither slice.
+func (o *Order) State(low int64, done []int64) State {
+	above := slices.Clone(done)
+	slices.Sort(above)
+	above = slices.Compact(above)
+	for len(above) > 0 && above[0] <= low {
+		low = max(low, above[0]+1)
+		above = above[1:]
+	}
+	epoch, step := low/o.steps, low%o.steps
+	for i := range above {
+		above[i] -= epoch * o.steps
+	}
+	return State{
+		Version: StateVersion, Epoch: epoch, Step: step, Done: above, Seed: o.c.Seed, N: o.c.N,
+		GlobalBatch: o.global, SpecHash: o.c.SpecHash, Shuffle: o.c.Shuffle, Last: o.c.Last,
+	}
+}
+
+// Check tells whether the state belongs to this order: same samples, seed, shuffle, global batch, rule and spec. The
+// error wraps ErrStateMismatch and names everything that differs.
+func (o *Order) Check(s State) error {
+	var diff []string
+	add := func(what string, state, here any) {
+		if state != here {
+			diff = append(diff, fmt.Sprintf("%s %v, now %v", what, state, here))
+		}
+	}
+	add("samples", s.N, o.c.N)
+	add("seed", s.Seed, o.c.Seed)
+	add("shuffle", s.Shuffle, o.c.Shuffle)
+	add("last", s.Last, o.c.Last)
+	add("global batch", s.GlobalBatch, o.global)
+	add("spec hash", s.SpecHash, o.c.SpecHash)
+	if len(diff) > 0 {
+		remedy := ""
+		if s.GlobalBatch != o.global {
+			remedy = o.batchRemedy(s.GlobalBatch)
+		}
+		return fmt.Errorf("sampler: %w: it has %s%s", ErrStateMismatch, strings.Join(diff, "; "), remedy)
+	}
+	if err := s.check(); err != nil {
+		return fmt.Errorf("sampler: state: %w", err)
+	}
+	if s.Step >= o.steps {
+		return fmt.Errorf("sampler: state: step: got %d, want less than the epoch's %d", s.Step, o.steps)
+	}
+	return nil
+}
+
+func (o *Order) batchRemedy(global int64) string {
+	if world := int64(o.c.World); global%world == 0 {
+		return fmt.Sprintf("; set batch: %d", global/world)
+	}
+	return fmt.Sprintf("; choose a world size that divides %d", global)
+}

@@ -1,0 +1,147 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// ImageExtensions are the file name endings that a folder of images is searched for when a config names none.
+var ImageExtensions = []string{
+	"apng", "avif", "bmp", "dib", "exr", "gif", "j2k", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "pam", "pbm", "pcx", "pgm",
+	"png", "pnm", "ppm", "qoi", "sgi", "tga", "tif", "tiff", "webp",
+}
+
+const chunkBytes = 1 << 20
+
+// FolderConfig says what OpenFolder reads.
+type FolderConfig struct {
+	Dir          string
+	Extensions   []string // endings without the dot, in any case; nil is ImageExtensions
+	Labels       bool     // label by first-level directory; false: every label is -1
+	MaxFileBytes int64    // largest sample that is read; 0 is DefaultMaxFileBytes
+}
+
+// folder is a directory tree. A file costs its name, a length byte and four bytes of offset; what files of one directory
+// have in common is kept once for each run of them.
+type folder struct {
+	root    root
+	chunks  [][]byte // file names, each behind its length; none lies across two chunks
+	offsets []uint32 // of each file's name: chunk * chunkBytes + place
+	runs    []run    // ascending by first
+	classes []string
+}
+
+// run is a range of neighbouring samples in one directory.
+type run struct {
+	first int64  // index of its first sample
+	dir   string // path below the root with a slash at its end, or "" for the root itself
+	class int32  // label, or -1
+}
+
+// OpenFolder walks a directory tree and takes its files as samples. The walk holds one directory's names at a time.
+func OpenFolder(c FolderConfig) (Source, error) {
+	f, err := openFolder(c)
+	if err != nil {
+		return nil, fmt.Errorf("source: folder %q: %w", c.Dir, err)
+	}
+	return f, nil
+}
+
+func openFolder(c FolderConfig) (*folder, error) {
+	extensions := c.Extensions
+	if extensions == nil {
+		extensions = ImageExtensions
+	}
+	r, err := openRoot(c.Dir, c.MaxFileBytes)
+	if err != nil {
+		return nil, err
+	}
+	w := newWalker(&folder{root: r}, extensions)
+	if err := w.directory(r.fd, 0); err != nil {
+		r.close()
+		return nil, err
+	}
+	if len(w.f.offsets) == 0 {
+		r.close()
+		return nil, fmt.Errorf("%w: found %s; want files ending in %s", ErrNoSamples, w.found(), strings.Join(extensions, ", "))
+	}
+	w.f.label(c.Labels)
+	return w.f, nil
+}
+
+// add appends a file in the directory dir (a path with its slash).
+func (f *folder) add(dir string, file []byte) error {
+	last := len(f.chunks) - 1
+	if last < 0 || len(f.chunks[last])+1+len(file) > chunkBytes {
+		if len(f.chunks) == 1<<32/chunkBytes {
+			return fmt.Errorf("more than 4 GiB of file names (%d files); split the data set", len(f.offsets))
+		}
+		f.chunks = append(f.chunks, make([]byte, 0, chunkBytes))
+		last++
+	}
+	if n := len(f.runs); n == 0 || f.runs[n-1].dir != dir {
+		f.runs = append(f.runs, run{first: int64(len(f.offsets)), dir: dir})
+	}
+	f.offsets = append(f.offsets, uint32(last*chunkBytes+len(f.chunks[last])))
+	f.chunks[last] = append(append(f.chunks[last], byte(len(file))), file...)
+	return nil
+}
+
+// label numbers the first-level directories that hold samples, sorted by name.
+func (f *folder) label(wanted bool) {
+	for i := range f.runs {
+		f.runs[i].class = -1
+	}
+	if !wanted {
+		return
+	}
+	// A tree is walked by path, where "a-b/" comes before "a/"; classes are sorted by name, where it is the other way.
+	for _, r := range f.runs {
+		class, _, below := strings.Cut(r.dir, "/")
+		if n := len(f.classes); below && (n == 0 || f.classes[n-1] != class) {
+			f.classes = append(f.classes, class)
+		}
+	}
+	slices.Sort(f.classes)
+	for i := range f.runs {
+		if class, _, below := strings.Cut(f.runs[i].dir, "/"); below {
+			place, _ := slices.BinarySearch(f.classes, class)
+			f.runs[i].class = int32(place)
+		}
+	}
+}
+
+// find returns the run of sample i and its file name.
+func (f *folder) find(i int64) (*run, []byte) {
+	at := f.offsets[i]
+	name := f.chunks[at/chunkBytes][at%chunkBytes:]
+	next := sort.Search(len(f.runs), func(r int) bool { return f.runs[r].first > i })
+	return &f.runs[next-1], name[1 : 1+name[0]]
+}
+
+func (f *folder) Len() int64        { return int64(len(f.offsets)) }
+func (f *folder) Classes() []string { return f.classes }
+func (f *folder) Close() error      { return f.root.close() }
+
+func (f *folder) Key(i int64, dst []byte) []byte {
+	r, file := f.find(i)
+	return append(append(dst, r.dir...), file...)
+}
+
+func (f *folder) Label(i int64) int64 {
+	r, _ := f.find(i)
+	return int64(r.class)
+}
+
+func (f *folder) Read(ctx context.Context, i int64, b *Buffer) error {
+	r, file := f.find(i)
+	n := copy(b.path[:], r.dir)
+	n += copy(b.path[n:maxPath-1], file)
+	if err := f.root.read(ctx, b, n); err != nil {
+		return name(err, f, i)
+	}
+	return nil
+}

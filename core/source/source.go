@@ -1,0 +1,77 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// DefaultMaxFileBytes is the largest file that is read when a config does not say.
+const DefaultMaxFileBytes = 256 << 20
+
+// ErrNoSamples is returned by the Open functions when there is nothing to read; the text says what was found instead.
+var ErrNoSamples = errors.New("no samples")
+
+// Source is a numbered set of samples. An index i is in [0, Len()); others panic.
+type Source interface {
+	// Len is the number of samples, at least 1. It never changes.
+	Len() int64
+
+	// Key appends the sample's name, its path as the source knows it, to dst.
+	Key(i int64, dst []byte) []byte
+
+	// Label is the sample's class, or -1 when it has none.
+	Label(i int64) int64
+
+	// Read replaces the content of b by the sample's bytes. It blocks while the storage does; ctx is looked at before
+	// the file is opened and once per MiB. It returns an *Error, or ctx.Err() as it is. After an error b is empty.
+	Read(ctx context.Context, i int64, b *Buffer) error
+
+	// Classes are the names behind labels 0, 1, ...; nil when the source has no names. The caller must not change them.
+	Classes() []string
+
+	// Close releases descriptors. No method may be called afterwards or at the same time.
+	Close() error
+}
+
+// Cause says in one word why a sample could not be read.
+type Cause string
+
+const (
+	Missing    Cause = "missing"     // no such file, or a link to nothing
+	Permission Cause = "permission"  // the file may not be read
+	Outside    Cause = "outside"     // the path leaves the source's root
+	Empty      Cause = "empty"       // the file has no bytes
+	TooLarge   Cause = "too_large"   // the file is larger than the limit
+	NotRegular Cause = "not_regular" // a directory, fifo, socket or device
+	Changed    Cause = "changed"     // the file was changed while it was read
+	IO         Cause = "io"          // the storage or the system failed
+)
+
+// TimeDependent reports whether the same read might have gone well at another time, so that a replay has to be told.
+func (c Cause) TimeDependent() bool { return c == Changed || c == IO }
+
+// Error is why one sample could not be read.
+type Error struct {
+	Index  int64  // of the sample
+	Key    string // its path as the source knows it
+	Cause  Cause
+	Detail string // got and want, or empty
+	Err    error  // what the system said, or nil
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("source: sample %d %q: %s", e.Index, e.Key, e.Cause)
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// TimeDependent reports whether the cause is.
+func (e *Error) TimeDependent() bool { return e.Cause.TimeDependent() }

@@ -1,0 +1,226 @@
+package source
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	maxDepth     = 128 // directories below each other, each an open descriptor during the walk
+	maxExtension = 16  // bytes of an ending that is told apart
+	maxOthers    = 64  // different endings that are counted apart
+	direntBytes  = 64 << 10
+	direntHeader = 19 // inode 8, offset 8, length 2, type 1
+)
+
+// walker collects a tree's files in the order of their paths.
+type walker struct {
+	f      *folder
+	wanted map[string]struct{}
+	path   []byte // of the directory in hand, below the root, with its slash
+	names  []byte // the names in the directories from the root to the one in hand; each level cuts its own off again
+	dirent []byte // what one getdents64 call returned
+
+	others map[string]int64 // files that are not wanted, by ending
+	hidden int64            // names that begin with a dot
+}
+
+// entry is a name in walker.names; that of a directory has a slash at its end, so that sorting names sorts paths.
+type entry struct {
+	at  uint32
+	len uint16
+	dir bool
+}
+
+func newWalker(f *folder, extensions []string) *walker {
+	w := &walker{f: f, wanted: map[string]struct{}{}, others: map[string]int64{}, dirent: make([]byte, direntBytes)}
+	for _, e := range extensions {
+		w.wanted[strings.ToLower(strings.TrimPrefix(e, "."))] = struct{}{}
+	}
+	return w
+}
+
+// directory adds everything below the open directory fd, whose path is w.path.
+func (w *walker) directory(fd, depth int) error {
+	names := len(w.names)
+	defer func() { w.names = w.names[:names] }()
+	entries, err := w.list(fd)
+	if err != nil {
+		return w.wrap("", err)
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return bytes.Compare(w.name(a), w.name(b)) })
+	dir := string(w.path)
+	for _, e := range entries {
+		if len(w.path)+int(e.len) >= maxPath {
+			return w.wrap(string(w.name(e)), fmt.Errorf("the path is longer than %d bytes", maxPath-1))
+		}
+		if !e.dir {
+			err = w.f.add(dir, w.name(e))
+		} else {
+			err = w.descend(fd, e, depth+1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) descend(parent int, e entry, depth int) error {
+	name := string(w.name(e)[:e.len-1])
+	if depth > maxDepth {
+		return w.wrap(name, fmt.Errorf("more than %d directories below each other", maxDepth))
+	}
+	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return w.wrap(name, err)
+	}
+	defer unix.Close(fd)
+	length := len(w.path)
+	w.path = append(w.path, w.name(e)...)
+	defer func() { w.path = w.path[:length] }()
+	return w.directory(fd, depth)
+}
+
+// list reads the names in a directory: of directories, and of files that are wanted.
+func (w *walker) list(fd int) ([]entry, error) {
+	var entries []entry
+	for {
+		n, err := unix.Getdents(fd, w.dirent)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			return entries, nil
+		}
+		for rest := w.dirent[:n]; len(rest) > direntHeader; {
+			length, kind := binary.NativeEndian.Uint16(rest[16:]), rest[18]
+			name, _, _ := bytes.Cut(rest[direntHeader:length], []byte{0})
+			if entries, err = w.enter(entries, fd, name, kind); err != nil {
+				return nil, err
+			}
+			rest = rest[length:]
+		}
+	}
+}
+
+// enter appends one name if it is a directory or a wanted file, and counts it if it is neither.
+func (w *walker) enter(entries []entry, fd int, name []byte, kind uint8) ([]entry, error) {
+	if string(name) == "." || string(name) == ".." {
+		return entries, nil
+	}
+	if name[0] == '.' {
+		w.hidden++
+		return entries, nil
+	}
+	dir, err := w.isDirectory(fd, name, kind)
+	if err != nil {
+		return nil, err
+	}
+	if !dir && !w.wants(name) {
+		return entries, nil
+	}
+	e := entry{at: uint32(len(w.names)), len: uint16(len(name)), dir: dir}
+	w.names = append(w.names, name...)
+	if dir {
+		w.names = append(w.names, '/')
+		e.len++
+	}
+	if len(w.names) > 1<<31 {
+		return nil, errors.New("more than 2 GiB of names in one directory; split it")
+	}
+	return append(entries, e), nil
+}
+
+// isDirectory asks the file system only when the directory does not say. A link to a directory is an error.
+func (w *walker) isDirectory(fd int, name []byte, kind uint8) (bool, error) {
+	var st unix.Stat_t
+	if kind == unix.DT_UNKNOWN {
+		if err := unix.Fstatat(fd, string(name), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return false, fmt.Errorf("%q: %w", name, err)
+		}
+		kind = uint8(st.Mode & unix.S_IFMT >> 12) // the DT_ constants are these four bits
+	}
+	if kind == unix.DT_LNK {
+		// A link that leads nowhere is not a directory; reading it as a sample will say so.
+		if err := unix.Fstatat(fd, string(name), &st, 0); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			return false, fmt.Errorf("%q: a link to a directory, which is not followed; put the directory itself there (a bind mount "+
+				"will do), or name the files in a list", name)
+		}
+	}
+	return kind == unix.DT_DIR, nil
+}
+
+// wants tells a file with a wanted ending; it counts the others.
+func (w *walker) wants(name []byte) bool {
+	var lower [maxExtension]byte
+	ending := name[len(name):]
+	if dot := bytes.LastIndexByte(name, '.'); dot >= 0 && len(name)-dot-1 <= maxExtension {
+		ending = lower[:copy(lower[:], name[dot+1:])]
+	}
+	for i, c := range ending {
+		if 'A' <= c && c <= 'Z' {
+			ending[i] = c + 'a' - 'A'
+		}
+	}
+	if _, ok := w.wanted[string(ending)]; ok {
+		return true
+	}
+	if _, known := w.others[string(ending)]; known || len(w.others) < maxOthers {
+		w.others[string(ending)]++
+	} else {
+		w.others[""]++
+	}
+	return false
+}
+
+func (w *walker) name(e entry) []byte { return w.names[e.at : e.at+uint32(e.len)] }
+
+// wrap adds the path below the root to an error about the directory in hand, or about a name in it.
+func (w *walker) wrap(name string, err error) error {
+	path := strings.TrimSuffix(string(w.path)+name, "/")
+	if path == "" {
+		return err
+	}
+	return fmt.Errorf("directory %.200q: %w", path, err)
+}
+
+// found describes a tree without samples: "12 other files (10 .txt, 2 .csv)".
+func (w *walker) found() string {
+	var total int64
+	endings := make([]string, 0, len(w.others))
+	for e, n := range w.others {
+		total += n
+		endings = append(endings, e)
+	}
+	s := "no files"
+	if total > 0 {
+		slices.SortFunc(endings, func(a, b string) int {
+			if w.others[a] != w.others[b] {
+				return int(w.others[b] - w.others[a])
+			}
+			return strings.Compare(a, b)
+		})
+		for i, e := range endings {
+			kind := "." + e
+			if e == "" {
+				kind = "without a short ending"
+			}
+			endings[i] = fmt.Sprintf("%d %s", w.others[e], kind)
+		}
+		s = fmt.Sprintf("%d other files (%s)", total, strings.Join(endings[:min(5, len(endings))], ", "))
+	}
+	if w.hidden > 0 {
+		s += fmt.Sprintf(" and %d names that begin with a dot", w.hidden)
+	}
+	return s
+}

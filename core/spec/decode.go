@@ -1,0 +1,377 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Error says what is wrong with a description, and where.
+type Error struct {
+	File      string // as it was given to Parse; "" when the spec is not of a file
+	Line, Col int    // from 1; 0 when there is no place
+	Path      string // dotted, such as image.transform[0].resize; "" for the document
+	Text      string // got, want and remedy
+}
+
+func (e *Error) Error() string {
+	where := "spec"
+	switch {
+	case e.Line > 0:
+		where = fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Col)
+	case e.File != "":
+		where = e.File
+	}
+	if e.Path != "" {
+		where += ": " + e.Path
+	}
+	return where + ": " + e.Text
+}
+
+// decoder walks a document. The first error stays; after it nothing matters any more.
+type decoder struct {
+	file string
+	err  *Error
+	pos  map[string]place // where each key of the ring in hand was given, by its path without "rings.NAME."
+}
+
+type place struct {
+	line, col int
+	path      string // as it is shown
+}
+
+func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
+	if d.err == nil {
+		d.err = &Error{File: d.file, Line: n.Line, Col: n.Column, Path: path, Text: fmt.Sprintf(format, args...)}
+	}
+}
+
+const emptyText = "the document is empty; it needs at least source and image"
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// document parses the text and returns its one root node.
+func (d *decoder) document(data io.Reader) (root *yaml.Node) {
+	defer func() {
+		if r := recover(); r != nil { // the parser's own bug must not end the process
+			root = nil
+			d.err = &Error{File: d.file, Text: fmt.Sprintf("the YAML parser failed: %v", r)}
+		}
+	}()
+	var doc, second yaml.Node
+	dec := yaml.NewDecoder(data)
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			d.err = &Error{File: d.file, Text: emptyText}
+		} else {
+			d.syntax(err)
+		}
+		return nil
+	}
+	if err := dec.Decode(&second); err == nil {
+		d.fail(&second, "", "got a second document, want one")
+	} else if !errors.Is(err, io.EOF) {
+		d.syntax(err)
+	}
+	if d.err == nil && len(doc.Content) == 0 {
+		d.err = &Error{File: d.file, Text: emptyText}
+	}
+	if d.err != nil {
+		return nil
+	}
+	return doc.Content[0]
+}
+
+func (d *decoder) syntax(err error) {
+	text := err.Error()
+	e := &Error{File: d.file, Text: "not YAML: " + yamlLine.ReplaceAllString(text, "")}
+	if m := yamlLine.FindStringSubmatch(text); m != nil && m[1] != "" {
+		e.Line, _ = strconv.Atoi(m[1])
+		e.Col = 1
+	}
+	d.err = e
+}
+
+// target follows an alias to what it names.
+func target(n *yaml.Node) *yaml.Node {
+	for range 8 {
+		if n.Kind != yaml.AliasNode {
+			break
+		}
+		n = n.Alias
+	}
+	return n
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// describe says what a node is, for "got ...".
+func describe(n *yaml.Node) string {
+	switch n = target(n); {
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case isNull(n):
+		return "nothing"
+	case n.ShortTag() == "!!str":
+		return fmt.Sprintf("text %.60q", n.Value)
+	}
+	return fmt.Sprintf("%.60s", n.Value)
+}
+
+// section is a mapping whose keys have been checked against the table.
+type section struct {
+	d      *decoder
+	table  string // path in the table
+	shown  string // path in errors
+	place  string // path in decoder.pos
+	values map[string]*yaml.Node
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// section reads a mapping; one without content is an empty one.
+func (d *decoder) section(n *yaml.Node, table, shown, place string) section {
+	s := section{d: d, table: table, shown: shown, place: place, values: map[string]*yaml.Node{}}
+	m := target(n)
+	if isNull(m) && table != "" {
+		return s
+	}
+	if m.Kind != yaml.MappingNode {
+		d.fail(n, shown, "got %s, want a mapping of %s", describe(n), strings.Join(children(table), ", "))
+		return s
+	}
+	names := children(table)
+	for i := 0; i+1 < len(m.Content) && d.err == nil; i += 2 {
+		key, value := m.Content[i], m.Content[i+1]
+		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!null" {
+			d.fail(key, shown, "got %s for a key, want one of %s", describe(key), strings.Join(names, ", "))
+			continue
+		}
+		if !slices.Contains(names, key.Value) {
+			d.unknown(key, shown, names)
+		}
+		if s.values[key.Value] != nil {
+			d.fail(key, join(shown, key.Value), "given twice; keep one")
+		}
+		s.values[key.Value] = value
+		d.pos[join(place, key.Value)] = placeOf(value, join(shown, key.Value))
+	}
+	return s
+}
+
+func placeOf(n *yaml.Node, shown string) place {
+	return place{line: n.Line, col: n.Column, path: shown}
+}
+
+func (d *decoder) unknown(key *yaml.Node, shown string, names []string) {
+	path := fmt.Sprintf("%.100s", join(shown, key.Value))
+	if key.Value == "<<" {
+		d.fail(key, path, "merge keys are not read; repeat the keys, or use rings")
+	} else if near := nearest(key.Value, names); near != "" {
+		d.fail(key, path, "unknown key; did you mean %q?", near)
+	} else if other := elsewhere(key.Value); other != "" {
+		d.fail(key, path, "unknown key here; it belongs at %s; valid here: %s", other, strings.Join(names, ", "))
+	} else {
+		d.fail(key, path, "unknown key; valid here: %s", strings.Join(names, ", "))
+	}
+}
+
+// has reports whether the key was given. Asking for a key that the table lacks is our own bug.
+func (s *section) has(key string) bool {
+	if !slices.Contains(children(s.table), key) {
+		panic("spec: key " + join(s.table, key) + " is not in the table")
+	}
+	return s.values[key] != nil && s.d.err == nil
+}
+
+func (s *section) fail(key, format string, args ...any) {
+	s.d.fail(s.values[key], join(s.shown, key), format, args...)
+}
+
+// scalar is the text of a plain value of one of these YAML types.
+func (s *section) scalar(key, want string, tags ...string) (string, bool) {
+	if !s.has(key) {
+		return "", false
+	}
+	return s.d.scalar(s.values[key], join(s.shown, key), want, tags...)
+}
+
+func (d *decoder) scalar(n *yaml.Node, shown, want string, tags ...string) (string, bool) {
+	v := target(n)
+	if v.Kind == yaml.ScalarNode && slices.Contains(tags, v.ShortTag()) {
+		return v.Value, true
+	}
+	hint := ""
+	if isNull(v) {
+		hint = "; leave the key out for its default"
+	} else if v.Kind == yaml.ScalarNode && tags[0] == "!!str" {
+		hint = "; put it in quotes"
+	}
+	d.fail(n, shown, "got %s, want %s%s", describe(n), want, hint)
+	return "", false
+}
+
+func (s *section) text(key string, dst *string) {
+	v, ok := s.scalar(key, "text", "!!str")
+	if !ok {
+		return
+	}
+	if v == "" || strings.ContainsRune(v, 0) {
+		s.fail(key, "got text %.60q, want text that is not empty and has no zero byte", v)
+		return
+	}
+	*dst = v
+}
+
+func (s *section) flag(key string, dst *bool) {
+	if v, ok := s.scalar(key, "true or false", "!!bool"); ok {
+		*dst = strings.EqualFold(v, "true")
+	}
+}
+
+// choice reads one of several words.
+func choice[T ~string](s *section, key string, dst *T, words ...T) {
+	if s.has(key) {
+		if v, ok := oneOf(s.d, s.values[key], join(s.shown, key), words...); ok {
+			*dst = v
+		}
+	}
+}
+
+func oneOf[T ~string](d *decoder, n *yaml.Node, shown string, words ...T) (T, bool) {
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = string(w)
+	}
+	v := target(n)
+	if v.Kind == yaml.ScalarNode && slices.Contains(names, v.Value) {
+		return T(v.Value), true
+	}
+	hint := ""
+	if near := nearest(v.Value, names); v.Kind == yaml.ScalarNode && near != "" {
+		hint = fmt.Sprintf("; did you mean %s?", near)
+	}
+	d.fail(n, shown, "got %s, want one of %s%s", describe(n), strings.Join(names, ", "), hint)
+	return "", false
+}
+
+// whole reads a decimal integer in [low, high].
+func whole[T int | int64](s *section, key string, dst *T, low, high T) {
+	if s.has(key) {
+		if v, ok := s.d.whole(s.values[key], join(s.shown, key), int64(low), int64(high)); ok {
+			*dst = T(v)
+		}
+	}
+}
+
+var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+
+func (d *decoder) whole(n *yaml.Node, shown string, low, high int64) (int64, bool) {
+	want := fmt.Sprintf("a whole number from %d to %d", low, high)
+	v, ok := d.scalar(n, shown, want, "!!int", "!!float")
+	if !ok {
+		return 0, false
+	}
+	i, err := strconv.ParseInt(v, 10, 64)
+	if !decimal.MatchString(v) || err != nil || i < low || i > high {
+		d.fail(n, shown, "got %.60s, want %s", v, want)
+		return 0, false
+	}
+	return i, true
+}
+
+func (s *section) seed(key string, dst *uint64) {
+	v, ok := s.scalar(key, "a whole number from 0 to 2^64-1", "!!int", "!!float")
+	if !ok {
+		return
+	}
+	u, err := strconv.ParseUint(v, 10, 64)
+	if !decimal.MatchString(v) || err != nil {
+		s.fail(key, "got %.60s, want a whole number from 0 to 2^64-1", v)
+		return
+	}
+	*dst = u
+}
+
+// number reads a finite decimal number in [low, high].
+func (s *section) number(key string, dst *float64, low, high float64) {
+	if s.has(key) {
+		if v, ok := s.d.number(s.values[key], join(s.shown, key), low, high); ok {
+			*dst = v
+		}
+	}
+}
+
+var realNumber = regexp.MustCompile(`^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
+
+func (d *decoder) number(n *yaml.Node, shown string, low, high float64) (float64, bool) {
+	want := fmt.Sprintf("a number from %g to %g", low, high)
+	v, ok := d.scalar(n, shown, want, "!!float", "!!int")
+	if !ok {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(v, 64)
+	if !realNumber.MatchString(v) || err != nil || f < low || f > high {
+		d.fail(n, shown, "got %.60s, want %s", v, want)
+		return 0, false
+	}
+	return f, true
+}
+
+var sizeText = regexp.MustCompile(`^([0-9]+)(KiB|MiB|GiB)?$`)
+
+// size reads a number of bytes.
+func (s *section) size(key string, dst *int64) {
+	const want = "a size such as 64MiB, 1GiB or plain bytes, from 1"
+	v, ok := s.scalar(key, want, "!!int", "!!str")
+	if !ok {
+		return
+	}
+	m := sizeText.FindStringSubmatch(v)
+	if m == nil {
+		s.fail(key, "got %.60s, want %s", v, want)
+		return
+	}
+	unit := map[string]int64{"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[m[2]]
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil || n < 1 || n > math.MaxInt64/unit {
+		s.fail(key, "got %.60s, want %s, and less than 2^63 bytes", v, want)
+		return
+	}
+	*dst = n * unit
+}
+
+// items are the entries of a list with at most limit of them.
+func (s *section) items(key, want string, limit int) []*yaml.Node {
+	if !s.has(key) {
+		return nil
+	}
+	return s.d.items(s.values[key], join(s.shown, key), want, limit)
+}
+
+func (d *decoder) items(n *yaml.Node, shown, want string, limit int) []*yaml.Node {
+	v := target(n)
+	if v.Kind != yaml.SequenceNode {
+		d.fail(n, shown, "got %s, want %s", describe(n), want)
+		return nil
+	}
+	if len(v.Content) > limit {
+		d.fail(n, shown, "got %d entries, want at most %d", len(v.Content), limit)
+		return nil
+	}
+	return v.Content
+}

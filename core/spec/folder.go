@@ -1,0 +1,49 @@
+package spec
+
+import "path/filepath"
+
+// Zero is what the form without a description can say. Zero values are the defaults.
+type Zero struct {
+	Name     string // "": the folder's base name
+	Size     int    // height and width of the output; 0 is 224
+	Batch    int    // rows per batch; 0 is 32
+	NoLabels bool   // leave labels out
+	InOrder  bool   // do not shuffle
+	Seed     uint64
+	Epochs   int64 // 0: endless
+}
+
+// FromFolder describes a folder of pictures: the shorter side resized to Size, the middle cropped to Size x Size, u8, NHWC, shuffled.
+func FromFolder(dir string, z Zero) (*Spec, error) {
+	s := Default()
+	s.Name = z.Name
+	s.Source.Folder = filepath.Clean(dir)
+	s.Source.written.folder = s.Source.Folder
+	if z.NoLabels {
+		s.Source.Labels = LabelsNone
+	}
+	s.Order.Shuffle, s.Order.Seed, s.Order.Epochs = !z.InOrder, z.Seed, z.Epochs
+	if z.Batch != 0 {
+		s.Batch = z.Batch
+	}
+	size := z.Size
+	if size == 0 {
+		size = 224
+	}
+	if size < 1 || size > maxSide {
+		d := &decoder{}
+		d.failAt("size", "got %d, want a whole number from 1 to %d", size, maxSide)
+		return nil, d.err
+	}
+	if z.Epochs < 0 {
+		d := &decoder{}
+		d.failAt("order.epochs", "got %d, want 0 (endless) or more", z.Epochs)
+		return nil, d.err
+	}
+	s.Image.Transform.Resize = &Resize{Short: size, Interpolation: Bilinear}
+	s.Image.Transform.CenterCrop = &Extent{size, size}
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,143 @@
+package spec
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+)
+
+// The canonical form is the part of a description that decides which bytes come in which order, defaults filled in. Its names are what the
+// hash is made of: they do not follow changes of the Go types.
+type canonicalDocument struct {
+	Spec  int                      `json:"spec"`
+	Rings map[string]canonicalRing `json:"rings"` // a ring that is the only one has the name ""
+}
+
+type canonicalRing struct {
+	Source    canonicalSource `json:"source"`
+	Order     canonicalOrder  `json:"order"`
+	World     canonicalWorld  `json:"world"`
+	Batch     int             `json:"batch"`
+	Image     canonicalImage  `json:"image"`
+	BadSample canonicalBad    `json:"bad_sample"`
+}
+
+type canonicalSource struct {
+	Folder     string   `json:"folder"`
+	List       string   `json:"list"`
+	Root       string   `json:"root"`
+	Extensions []string `json:"extensions"`
+	Labels     Labels   `json:"labels"`
+}
+
+type canonicalOrder struct {
+	Shuffle bool   `json:"shuffle"`
+	Seed    uint64 `json:"seed"`
+	Epochs  int64  `json:"epochs"`
+	Last    string `json:"last"`
+}
+
+type canonicalWorld struct {
+	Size int `json:"size"`
+	Rank int `json:"rank"`
+}
+
+type canonicalBad struct {
+	Policy    Policy  `json:"policy"`
+	MaxCount  int64   `json:"max_count"`
+	MaxRate   float64 `json:"max_rate"`
+	Probation int64   `json:"probation"`
+}
+
+type canonicalImage struct {
+	Mode        Mode           `json:"mode"`
+	Orientation bool           `json:"orientation"`
+	Resize      *canonicalCrop `json:"resize"`
+	CenterCrop  *canonicalCrop `json:"center_crop"`
+	RandomCrop  *canonicalCrop `json:"random_resized_crop"`
+	Flip        float64        `json:"horizontal_flip"`
+	Mean        []float64      `json:"mean"`
+	Std         []float64      `json:"std"`
+	DType       string         `json:"dtype"`
+	Layout      string         `json:"layout"`
+	MaxPixels   int64          `json:"max_pixels"`
+}
+
+type canonicalCrop struct {
+	Short         int           `json:"short"`
+	Height        int           `json:"height"`
+	Width         int           `json:"width"`
+	Scale         [2]float64    `json:"scale"`
+	Ratio         [2]float64    `json:"ratio"`
+	Interpolation Interpolation `json:"interpolation"`
+}
+
+// Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image and bad_sample of every ring.
+// Paths are as they were written, so that it does not depend on where a directory was mounted.
+func (s *Spec) Canonical() []byte {
+	doc := canonicalDocument{Spec: 1, Rings: map[string]canonicalRing{}}
+	for _, r := range s.All() {
+		name := r.RingName
+		if s.Rings == nil {
+			name = ""
+		}
+		doc.Rings[name] = r.canonical()
+	}
+	return marshal(doc)
+}
+
+// Hash is the SHA-256 of Canonical: two engines with equal hashes deliver equal batches, given equal files.
+func (s *Spec) Hash() [sha256.Size]byte { return sha256.Sum256(s.Canonical()) }
+
+// OrderHash is the SHA-256 of what decides the order of samples: source, shuffle, seed and last. It does not change with the world size,
+// the batch, the image or the number of epochs, so that a checkpoint can go on with others.
+func (s *Spec) OrderHash() [sha256.Size]byte {
+	c := s.canonical()
+	c.Order.Epochs = 0
+	return sha256.Sum256(marshal(struct {
+		Source canonicalSource `json:"source"`
+		Order  canonicalOrder  `json:"order"`
+	}{c.Source, c.Order}))
+}
+
+func marshal(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // plain structs of finite numbers and strings always marshal
+	}
+	return b
+}
+
+func (s *Spec) canonical() canonicalRing {
+	w := s.Source.written
+	return canonicalRing{
+		Source: canonicalSource{
+			Folder: cmp.Or(w.folder, s.Source.Folder), List: cmp.Or(w.list, s.Source.List), Root: cmp.Or(w.root, s.Source.Root),
+			Extensions: s.Source.Extensions, Labels: s.Source.Labels,
+		},
+		Order:     canonicalOrder(s.Order),
+		World:     canonicalWorld(s.World),
+		Batch:     s.Batch,
+		Image:     s.Image.canonical(),
+		BadSample: canonicalBad(s.BadSample),
+	}
+}
+
+func (i *Image) canonical() canonicalImage {
+	c := canonicalImage{
+		Mode: i.Mode, Orientation: i.Orient, Flip: i.Transform.HorizontalFlip, DType: i.DType.String(), Layout: i.Layout, MaxPixels: i.MaxPixels,
+	}
+	if r := i.Transform.Resize; r != nil {
+		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation}
+	}
+	if e := i.Transform.CenterCrop; e != nil {
+		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width}
+	}
+	if r := i.Transform.RandomResizedCrop; r != nil {
+		c.RandomCrop = &canonicalCrop{Height: r.Height, Width: r.Width, Scale: r.Scale, Ratio: r.Ratio, Interpolation: r.Interpolation}
+	}
+	if n := i.Transform.Normalize; n != nil {
+		c.Mean, c.Std = n.Mean, n.Std
+	}
+	return c
+}

@@ -1,0 +1,226 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/core/tensor"
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	maxSide     = 65535
+	maxChannels = 16
+	sizeWant    = "N or [H, W]"
+)
+
+// operations in the order that a transform has to keep; the first three are geometry.
+var operations = []string{"resize", "center_crop", "random_resized_crop", "horizontal_flip", "normalize"}
+
+func (d *decoder) image(s *section, img *Image) {
+	choice(s, "mode", &img.Mode, RGB, Gray, Luma)
+	orientation := ""
+	choice(s, "orientation", &orientation, "ignore", "apply")
+	if orientation != "" {
+		img.Orient = orientation == "apply"
+	}
+	if s.has("transform") {
+		img.Transform = d.transform(s)
+	}
+	name := ""
+	choice(s, "dtype", &name, "u8", "f16", "bf16", "f32")
+	if name != "" {
+		img.DType, _ = tensor.ParseDType(name)
+	}
+	choice(s, "layout", &img.Layout, NHWC, NCHW)
+	whole(s, "max_pixels", &img.MaxPixels, 1, 1<<40)
+}
+
+func (d *decoder) transform(s *section) (t Transform) {
+	last := -1
+	items := s.items("transform", "a list of operations: "+strings.Join(operations, ", "), len(operations))
+	for i, n := range items {
+		entry := fmt.Sprintf("transform[%d]", i)
+		op := d.section(n, "image.transform[]", join(s.shown, entry), join(s.place, entry))
+		if d.err != nil {
+			return t
+		}
+		if len(op.values) != 1 {
+			d.fail(n, op.shown, "got %d operations in one entry, want one, such as - resize: 256", len(op.values))
+			return t
+		}
+		for name := range op.values {
+			at := slices.Index(operations, name)
+			if at <= last || name == "random_resized_crop" && last >= 0 {
+				op.fail(name, "comes after %s; want resize, center_crop, both in that order, or random_resized_crop alone; then horizontal_flip; "+
+					"then normalize; each at most once", operations[last])
+			}
+			last = at
+			d.pos["image.transform."+name] = placeOf(op.values[name], join(op.shown, name))
+		}
+		d.operation(&op, &t)
+	}
+	return t
+}
+
+func (d *decoder) operation(op *section, t *Transform) {
+	switch {
+	case op.has("resize"):
+		r := &Resize{Interpolation: Bilinear}
+		size, shown, sec := d.sized(op, "resize")
+		if size != nil {
+			r.Short, r.Extent = d.extent(size, shown)
+			choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic)
+		}
+		t.Resize = r
+	case op.has("center_crop"):
+		short, e := d.extent(op.values["center_crop"], join(op.shown, "center_crop"))
+		e.square(short)
+		t.CenterCrop = &e
+	case op.has("random_resized_crop"):
+		r := &RandomResizedCrop{Scale: [2]float64{0.08, 1}, Ratio: [2]float64{3. / 4, 4. / 3}, Interpolation: Bilinear}
+		size, shown, sec := d.sized(op, "random_resized_crop")
+		if size != nil {
+			short := 0
+			short, r.Extent = d.extent(size, shown)
+			r.square(short)
+			d.interval(sec, "scale", &r.Scale, 1)
+			d.interval(sec, "ratio", &r.Ratio, 1e6)
+			choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic)
+		}
+		t.RandomResizedCrop = r
+	case op.has("horizontal_flip"):
+		op.number("horizontal_flip", &t.HorizontalFlip, 0, 1)
+	case op.has("normalize"):
+		t.Normalize = d.normalize(op)
+	}
+}
+
+// square puts N x N where a size was given as N.
+func (e *Extent) square(n int) {
+	if n > 0 {
+		*e = Extent{n, n}
+	}
+}
+
+// sized splits an operation that is a size, or a mapping with a size: the node of the size, its path, and the mapping, empty
+// if there is none.
+func (d *decoder) sized(op *section, key string) (*yaml.Node, string, *section) {
+	n, table, shown := op.values[key], join(op.table, key), join(op.shown, key)
+	if target(n).Kind != yaml.MappingNode {
+		return n, shown, &section{d: d, table: table, shown: shown}
+	}
+	sec := d.section(n, table, shown, join(op.place, key))
+	if d.err == nil && !sec.has("size") {
+		d.fail(n, shown, "size is missing, want size: %s", sizeWant)
+	}
+	if d.err != nil {
+		return nil, "", &sec
+	}
+	return sec.values["size"], join(shown, "size"), &sec
+}
+
+// extent reads N, which it returns as it is, or [H, W].
+func (d *decoder) extent(n *yaml.Node, shown string) (short int, e Extent) {
+	v := target(n)
+	if v.Kind != yaml.SequenceNode {
+		if v.Kind != yaml.ScalarNode || isNull(v) {
+			d.fail(n, shown, "got %s, want %s in pixels", describe(n), sizeWant)
+			return 0, e
+		}
+		side, _ := d.whole(n, shown, 1, maxSide)
+		return int(side), e
+	}
+	if len(v.Content) != 2 {
+		d.fail(n, shown, "got a list of %d, want %s in pixels", len(v.Content), sizeWant)
+		return 0, e
+	}
+	h, _ := d.whole(v.Content[0], shown+"[0]", 1, maxSide)
+	w, _ := d.whole(v.Content[1], shown+"[1]", 1, maxSide)
+	return 0, Extent{int(h), int(w)}
+}
+
+// interval reads [low, high], above 0.
+func (d *decoder) interval(s *section, key string, dst *[2]float64, high float64) {
+	if !s.has(key) {
+		return
+	}
+	shown := join(s.shown, key)
+	items := s.items(key, "[low, high]", 2)
+	if d.err != nil {
+		return
+	}
+	if len(items) != 2 {
+		s.fail(key, "got a list of %d, want [low, high]", len(items))
+		return
+	}
+	for i, n := range items {
+		dst[i], _ = d.number(n, fmt.Sprintf("%s[%d]", shown, i), 1e-6, high)
+	}
+	if dst[0] > dst[1] {
+		s.fail(key, "got [%g, %g], want low before high", dst[0], dst[1])
+	}
+}
+
+func (d *decoder) normalize(op *section) *Normalize {
+	n, shown := op.values["normalize"], join(op.shown, "normalize")
+	v := target(n)
+	if v.Kind == yaml.ScalarNode && v.Value == "imagenet" {
+		return &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}}
+	}
+	if v.Kind != yaml.MappingNode {
+		d.fail(n, shown, "got %s, want imagenet, or a mapping of mean and std", describe(n))
+		return nil
+	}
+	sec := d.section(n, join(op.table, "normalize"), shown, join(op.place, "normalize"))
+	out := &Normalize{Mean: d.numbers(&sec, "mean", -1e6, 1e6), Std: d.numbers(&sec, "std", 1e-9, 1e6)}
+	if d.err == nil && len(out.Mean) != len(out.Std) {
+		d.fail(n, shown, "got %d values of mean and %d of std, want as many of both", len(out.Mean), len(out.Std))
+	}
+	return out
+}
+
+func (d *decoder) numbers(s *section, key string, low, high float64) []float64 {
+	shown := join(s.shown, key)
+	if !s.has(key) {
+		d.failAt(s.place, "%s is missing, want one number a channel", key)
+		return nil
+	}
+	var all []float64
+	for i, n := range s.items(key, "a list of numbers, one a channel", maxChannels) {
+		f, _ := d.number(n, fmt.Sprintf("%s[%d]", shown, i), low, high)
+		all = append(all, f)
+	}
+	return all
+}
+
+// check holds the image against itself.
+func (i *Image) check(fail func(path, format string, args ...any)) {
+	t := &i.Transform
+	out := t.Output()
+	if out == (Extent{}) {
+		got := "leaves the size of the picture open"
+		if t.Resize != nil {
+			got = fmt.Sprintf("resize: %d fixes the shorter side only", t.Resize.Short)
+		}
+		fail("image.transform", "%s, and every row of a batch must have one size; add center_crop: 224, or write resize: [224, 224], "+
+			"or random_resized_crop: 224", got)
+		return
+	}
+	if n := t.Normalize; n != nil && (len(n.Mean) != i.Channels() || len(n.Std) != i.Channels()) {
+		fail("image.transform.normalize", "got %d values, want %d for mode %s", len(n.Mean), i.Channels(), i.Mode)
+	}
+	switch {
+	case i.DType == 0 && t.Normalize != nil:
+		i.DType = tensor.F32
+	case i.DType == 0:
+		i.DType = tensor.U8
+	case t.Normalize != nil && !i.DType.Float():
+		fail("image.dtype", "got %v with normalize, want f16, bf16 or f32; or leave normalize out", i.DType)
+	}
+	if math.MaxInt32/out.Height/i.Channels() < out.Width*i.DType.Bytes() {
+		fail("image.transform", "got an output of %d x %d, want one of less than 2 GiB a row", out.Height, out.Width)
+	}
+}

@@ -1,0 +1,159 @@
+package spec
+
+import "strings"
+
+// Key is one line of the description's reference.
+type Key struct {
+	Path    string // dotted; [] is an entry of a list, NAME a name of the user's choice
+	Type    string // what a value looks like
+	Default string // as it would be written, or words in parentheses
+	Doc     string // one line
+}
+
+// Keys is the reference of the description, in the order of the page. The caller may keep and change it.
+func Keys() []Key { return append([]Key(nil), keys...) }
+
+var keys = []Key{
+	{"version", "1", "1", "Version of this description."},
+	{"name", "text", "(the spec file's or the folder's base name)", "Name of the ring: 1 to 63 of A-Z a-z 0-9 . _ - and no dot first."},
+
+	{"source", "mapping", "(required)", "Where the samples are: exactly one of `folder` and `list`."},
+	{"source.folder", "path", "(none)", "A directory tree, relative to the spec file; its files are sorted by path."},
+	{"source.list", "path", "(none)", "A text file, one `PATH` or `PATH<TAB>LABEL` a line; blank lines and lines that begin with `#` are passed over."},
+	{"source.root", "path", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused."},
+	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case."},
+	{"source.labels", "directory, none", "directory", "Labels of a folder: the place of the first-level directory among those with samples, or none (-1)."},
+
+	{"order", "mapping", "(its defaults)", "Which sample comes next."},
+	{"order.shuffle", "true, false", "true", "A new permutation each epoch; false: the source's order."},
+	{"order.seed", "whole number from 0", "0", "Seed of the shuffle and of random augmentation, up to 2^64-1."},
+	{"order.epochs", "whole number from 0", "0", "Number of epochs; 0 is endless."},
+	{"order.last", "cover, drop, pad", "cover", "The incomplete last global batch: short, so that every sample comes once; left out; or filled by wrapping."},
+
+	{"world", "mapping", "(its defaults)", "The training run that this engine serves a part of."},
+	{"world.size", "whole number from 1", "1", "Ranks in all; at least rank + lanes."},
+	{"world.rank", "whole number from 0", "0", "Rank of this engine's first lane."},
+
+	{"batch", "whole number, 1 to 65536", "32", "Rows per rank and step."},
+
+	{"image", "mapping", "(required)", "What a picture becomes; the transform must fix its height and width."},
+	{"image.mode", "rgb, gray, luma", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray)."},
+	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
+	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop, both, or random_resized_crop; then horizontal_flip; then normalize."},
+	{"image.transform[].resize", "N, [H, W] or mapping", "(none)", "N: the shorter side, the other in proportion (torchvision's rule); [H, W]: exactly."},
+	{"image.transform[].resize.size", "N or [H, W]", "(required)", "As above."},
+	{"image.transform[].resize.interpolation", "bilinear, bicubic", "bilinear", "The filter, antialiased, equal to Pillow's."},
+	{"image.transform[].center_crop", "N or [H, W]", "(none)", "The middle; a smaller picture gets a black border."},
+	{"image.transform[].random_resized_crop", "N, [H, W] or mapping", "(none)", "A random part, resized to N x N or H x W (torchvision's rule)."},
+	{"image.transform[].random_resized_crop.size", "N or [H, W]", "(required)", "As above."},
+	{"image.transform[].random_resized_crop.scale", "[low, high]", "[0.08, 1]", "Area of the part, as a share of the picture's, above 0 and up to 1."},
+	{"image.transform[].random_resized_crop.ratio", "[low, high]", "[0.75, 1.3333333333333333]", "Aspect ratio of the part, width to height."},
+	{"image.transform[].random_resized_crop.interpolation", "bilinear, bicubic", "bilinear", "The filter, antialiased, equal to Pillow's."},
+	{"image.transform[].horizontal_flip", "number, 0 to 1", "0", "Probability of a mirrored picture."},
+	{"image.transform[].normalize", "imagenet or mapping", "(none)", "(x/255 - mean) / std; needs a float dtype."},
+	{"image.transform[].normalize.mean", "list of numbers", "(required)", "One a channel, in units of 0 to 1."},
+	{"image.transform[].normalize.std", "list of numbers", "(required)", "One a channel, above 0."},
+	{"image.dtype", "u8, f16, bf16, f32", "(u8; f32 with normalize)", "Type of an element; floats without normalize are x/255."},
+	{"image.layout", "NHWC, NCHW", "NHWC", "Order of height, width and channels in a batch."},
+	{"image.max_pixels", "whole number from 1", "178956970", "A picture with more pixels is a bad sample, found before memory is taken."},
+
+	{"bad_sample", "mapping", "(its defaults)", "What becomes of a sample that cannot be read or decoded."},
+	{"bad_sample.policy", "skip, mask, substitute, fail", "skip", "Close the gap; leave a zero row; repeat the nearest good row before it; or end."},
+	{"bad_sample.max_count", "whole number from -1", "-1", "End when more than this many were bad; -1: never for their number."},
+	{"bad_sample.max_rate", "number, 0 to 1", "(off)", "End when more than this share of the samples so far was bad."},
+	{"bad_sample.probation", "whole number from 0", "100", "Samples before the rate is judged."},
+
+	{"ring", "mapping", "(its defaults)", "The shared memory and who reads it."},
+	{"ring.slots", "whole number, 3 to 65536", "(at least 8, and 4 for each declared consumer and 4 more)", "Batches that the ring holds."},
+	{"ring.backing", "memfd, posix", "(memfd when opened by a client, posix when served)", "Anonymous memory, or names in /dev/shm."},
+	{"ring.access", "private, shared", "(private when opened by a client, shared when served)", "May the consumer write to its batches, or are they read-only for all."},
+	{"ring.mode", `"0600", "0640"`, `"0600"`, "Permission of posix segments and of the socket."},
+	{"ring.max_consumers", "whole number, 1 to 4096", "16", "Consumers attached at a time."},
+	{"ring.groups", "list of mappings", "[]", "Groups that exist from the first batch on; each sees every batch once."},
+	{"ring.groups[].name", "text", "(required)", "Name of the group, spelt like a ring's."},
+	{"ring.groups[].mode", "shared, lanes", "shared", "Consumers race for batches, or lane r gets the batches of rank r."},
+	{"ring.groups[].lanes", "whole number, 1 to 1024", "1", "Lanes of a lanes group; the same in every lanes group of a ring."},
+	{"ring.groups[].slow", "block, drop, detach", "block", "When the group is slow: hold the ring back, drop its oldest batches, or end the group."},
+	{"ring.groups[].redeliver", "true, false", "true", "Give what a dead consumer held to another."},
+
+	{"limits", "mapping", "(its defaults)", "What the engine may take."},
+	{"limits.cpus", "number above 0", "(the cgroup's quota, else the affinity)", "Processors for decoding."},
+	{"limits.fetch", "whole number, 1 to 1024", "16", "Files read at a time."},
+	{"limits.read_ahead_bytes", "size", "64MiB", "Encoded bytes in flight; a whole number of bytes, or with KiB, MiB, GiB."},
+
+	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`. What a ring does not say, the top level says."},
+	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, bad_sample and ring. A source that names a folder or list replaces the top level's; " +
+		"lists are replaced, other keys one by one."},
+}
+
+// inRing are the sections that a ring of several may say for itself.
+var inRing = []string{"source", "order", "batch", "image", "bad_sample", "ring"}
+
+// children are the names of the keys directly below a path of the table; "" is the top level.
+func children(path string) []string {
+	if path == "rings.NAME" {
+		return inRing
+	}
+	var names []string
+	prefix := path
+	if path != "" {
+		prefix += "."
+	}
+	for _, k := range keys {
+		if rest, below := strings.CutPrefix(k.Path, prefix); below && !strings.ContainsAny(rest, ".[") {
+			names = append(names, rest)
+		}
+	}
+	return names
+}
+
+// elsewhere finds the path that ends in a key, for who wrote it one level too high or too low.
+func elsewhere(name string) string {
+	for _, k := range keys {
+		if strings.HasSuffix(k.Path, "."+name) || k.Path == name {
+			return k.Path
+		}
+	}
+	return ""
+}
+
+// nearest is the name with the fewest edits from what was written, if that is near enough to be meant; what was written may
+// also be the name and something more.
+func nearest(written string, names []string) string {
+	best, fewest := "", max(2, len(written)/3)+1
+	for _, n := range names {
+		if len(n) > 2 && strings.HasPrefix(written, n) { // batch_size for batch
+			return n
+		}
+		if d := edits(strings.ToLower(written), strings.ToLower(n)); d < fewest {
+			best, fewest = n, d
+		}
+	}
+	return best
+}
+
+// edits counts the insertions, deletions, replacements and swaps of neighbours between two words.
+func edits(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return max(len(a), len(b))
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,283 @@
+package spec
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	maxDocument   = 1 << 20
+	maxRings      = 64
+	maxGroups     = 64
+	maxExtensions = 256
+)
+
+// Load reads and parses a file. Its relative paths are relative to the file's directory.
+func Load(path string) (*Spec, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("spec: %w", err)
+	}
+	if !st.Mode().IsRegular() {
+		return nil, &Error{File: path, Text: "got no regular file, want a YAML or JSON file"}
+	}
+	if st.Size() > maxDocument {
+		return nil, tooLarge(path, st.Size())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("spec: %w", err)
+	}
+	return Parse(data, path)
+}
+
+func tooLarge(path string, size int64) error {
+	return &Error{File: path, Text: fmt.Sprintf("got a document of %d bytes, want at most %d", size, maxDocument)}
+}
+
+// Parse reads a description in YAML or JSON. path names it in errors, gives its relative paths their directory and, without a
+// key name, its name; "" stands for a description that is in no file, relative to the working directory.
+func Parse(data []byte, path string) (*Spec, error) {
+	file, dir := path, filepath.Dir(path)
+	if path == "" {
+		file, dir = "spec", ""
+	}
+	if len(data) > maxDocument {
+		return nil, tooLarge(file, int64(len(data)))
+	}
+	d := &decoder{file: file, pos: map[string]place{}}
+	root := d.document(bytes.NewReader(data))
+	if d.err != nil {
+		return nil, d.err
+	}
+	s := d.spec(root, dir, path)
+	if d.err != nil {
+		return nil, d.err
+	}
+	return s, nil
+}
+
+// spec reads the document and completes it, or every ring of it.
+func (d *decoder) spec(root *yaml.Node, dir, path string) *Spec {
+	s := Default()
+	top := d.section(root, "", "", "")
+	version := 1
+	whole(&top, "version", &version, 1, 1)
+	top.text("name", &s.Name)
+	d.ring(&top, s, dir)
+	if top.has("world") {
+		w := d.section(top.values["world"], "world", "world", "world")
+		whole(&w, "size", &s.World.Size, 1, maxWorld)
+		whole(&w, "rank", &s.World.Rank, 0, maxWorld-1)
+	}
+	if top.has("limits") {
+		d.limits(top.values["limits"], &s.Limits)
+	}
+	if s.Name == "" {
+		s.Name = deriveName(s, path)
+	}
+	if top.has("rings") {
+		d.rings(&top, s, dir)
+	} else if d.err == nil {
+		d.complete(s)
+	}
+	return s
+}
+
+// rings completes a copy of the top level for each ring.
+func (d *decoder) rings(top *section, s *Spec, dir string) {
+	m := target(top.values["rings"])
+	if m.Kind != yaml.MappingNode || len(m.Content) == 0 || len(m.Content) > 2*maxRings {
+		top.fail("rings", "got %s, want a mapping of 1 to %d rings by name", describe(m), maxRings)
+		return
+	}
+	base := d.pos
+	for i := 0; i+1 < len(m.Content) && d.err == nil; i += 2 {
+		key, value := m.Content[i], m.Content[i+1]
+		shown := fmt.Sprintf("rings.%.70s", key.Value)
+		if key.Kind != yaml.ScalarNode || !validName(key.Value) {
+			d.fail(key, shown, "got %s for a ring's name, want %s", describe(key), nameRule)
+			return
+		}
+		if slices.ContainsFunc(s.Rings, func(r *Spec) bool { return r.RingName == key.Value }) {
+			d.fail(key, shown, "given twice; keep one")
+			return
+		}
+		r := *s
+		r.Rings, r.RingName = nil, key.Value
+		r.Ring.Groups = slices.Clone(s.Ring.Groups)
+		d.pos = maps.Clone(base)
+		sec := d.section(value, "rings.NAME", shown, "")
+		d.ring(&sec, &r, dir)
+		d.complete(&r)
+		s.Rings = append(s.Rings, &r)
+	}
+	d.pos = base
+}
+
+// ring reads the sections that the top level and each ring have in common, over what r already says.
+func (d *decoder) ring(sec *section, r *Spec, dir string) {
+	below := func(key string) section { return d.section(sec.values[key], key, join(sec.shown, key), key) }
+	if sec.has("source") {
+		src := below("source")
+		d.source(&src, &r.Source, dir)
+	}
+	if sec.has("order") {
+		o := below("order")
+		o.flag("shuffle", &r.Order.Shuffle)
+		o.seed("seed", &r.Order.Seed)
+		whole(&o, "epochs", &r.Order.Epochs, 0, maxEpochs)
+		choice(&o, "last", &r.Order.Last, LastCover, LastDrop, LastPad)
+	}
+	whole(sec, "batch", &r.Batch, 1, maxBatch)
+	if sec.has("image") {
+		img := below("image")
+		d.image(&img, &r.Image)
+	}
+	if sec.has("bad_sample") {
+		b := below("bad_sample")
+		choice(&b, "policy", &r.BadSample.Policy, Skip, Mask, Substitute, Fail)
+		whole(&b, "max_count", &r.BadSample.MaxCount, -1, maxEpochs)
+		b.number("max_rate", &r.BadSample.MaxRate, 0, 1)
+		whole(&b, "probation", &r.BadSample.Probation, 0, maxEpochs)
+	}
+	if sec.has("ring") {
+		rs := below("ring")
+		d.memory(&rs, &r.Ring)
+	}
+}
+
+func (d *decoder) source(s *section, src *Source, dir string) {
+	if s.has("folder") || s.has("list") { // another source, not one more word about the one above
+		*src = Default().Source
+		for _, k := range children("source") {
+			if s.values[k] == nil {
+				delete(d.pos, "source."+k)
+			}
+		}
+	}
+	for _, p := range []struct {
+		key               string
+		resolved, written *string
+	}{
+		{"folder", &src.Folder, &src.written.folder},
+		{"list", &src.List, &src.written.list},
+		{"root", &src.Root, &src.written.root},
+	} {
+		if !s.has(p.key) {
+			continue
+		}
+		s.text(p.key, p.written)
+		*p.written = filepath.Clean(*p.written)
+		*p.resolved = *p.written
+		if !filepath.IsAbs(*p.written) {
+			*p.resolved = filepath.Join(dir, *p.written)
+		}
+	}
+	if s.has("extensions") {
+		src.Extensions = d.extensions(s)
+	}
+	choice(s, "labels", &src.Labels, LabelsDirectory, LabelsNone)
+}
+
+var extension = regexp.MustCompile(`^\.?[A-Za-z0-9_+-]{1,16}$`)
+
+func (d *decoder) extensions(s *section) []string {
+	const want = "a list of file endings, such as [jpg, png]"
+	all := []string{}
+	for i, n := range s.items("extensions", want, maxExtensions) {
+		shown := fmt.Sprintf("%s[%d]", join(s.shown, "extensions"), i)
+		v, ok := d.scalar(n, shown, "a file ending such as jpg", "!!str")
+		if ok && !extension.MatchString(v) {
+			d.fail(n, shown, "got %.60q, want a file ending such as jpg, of letters and digits, at most 16", v)
+		}
+		all = append(all, strings.ToLower(strings.TrimPrefix(v, ".")))
+	}
+	if len(all) == 0 {
+		s.fail("extensions", "got %s, want %s", describe(s.values["extensions"]), want)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (d *decoder) memory(s *section, r *Ring) {
+	whole(s, "slots", &r.Slots, 3, maxSlots)
+	choice(s, "backing", &r.Backing, Memfd, Posix)
+	choice(s, "access", &r.Access, Private, Shared)
+	mode := ""
+	choice(s, "mode", &mode, "0600", "0640")
+	if mode != "" {
+		r.Mode = map[string]fs.FileMode{"0600": 0o600, "0640": 0o640}[mode]
+	}
+	whole(s, "max_consumers", &r.MaxConsumers, 1, 4096)
+	if !s.has("groups") {
+		return
+	}
+	r.Groups = nil
+	for i, n := range s.items("groups", "a list of groups, each a mapping with a name", maxGroups) {
+		entry := fmt.Sprintf("groups[%d]", i)
+		g := Group{Mode: Shared, Lanes: 1, Slow: Block, Redeliver: true}
+		sec := d.section(n, "ring.groups[]", join(s.shown, entry), join(s.place, entry))
+		d.pos[join(s.place, entry)] = placeOf(n, join(s.shown, entry))
+		sec.text("name", &g.Name)
+		choice(&sec, "mode", &g.Mode, Shared, Lanes)
+		whole(&sec, "lanes", &g.Lanes, 1, maxLanes)
+		choice(&sec, "slow", &g.Slow, Block, Drop, Detach)
+		sec.flag("redeliver", &g.Redeliver)
+		r.Groups = append(r.Groups, g)
+	}
+}
+
+func (d *decoder) limits(n *yaml.Node, l *Limits) {
+	s := d.section(n, "limits", "limits", "limits")
+	s.number("cpus", &l.CPUs, 0.01, 4096)
+	whole(&s, "fetch", &l.Fetch, 1, 1024)
+	s.size("read_ahead_bytes", &l.ReadAheadBytes)
+}
+
+const nameRule = "1 to 63 of A-Z a-z 0-9 . _ - and no dot first"
+
+var nameText = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}$`)
+
+func validName(name string) bool { return nameText.MatchString(name) }
+
+// deriveName makes a name of the spec file's, the folder's or the list's base name.
+func deriveName(s *Spec, path string) string {
+	for _, p := range []string{path, s.Source.Folder, s.Source.List} {
+		isFolder := p == s.Source.Folder
+		if p == "" {
+			continue
+		}
+		if p == "." || p == ".." {
+			if abs, err := filepath.Abs(p); err == nil {
+				p = abs
+			}
+		}
+		base := filepath.Base(p)
+		if !isFolder {
+			base = strings.TrimSuffix(base, filepath.Ext(base))
+		}
+		name := strings.TrimLeft(strings.Map(nameByte, base), ".")
+		if name = name[:min(len(name), 63)]; strings.Trim(name, "-") != "" {
+			return name
+		}
+	}
+	return "spdl"
+}
+
+// nameByte puts '-' for what a name may not hold.
+func nameByte(r rune) rune {
+	if r < 128 && (r == '.' || validName(string(r))) {
+		return r
+	}
+	return '-'
+}

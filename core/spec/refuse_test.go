@@ -1,0 +1,241 @@
+package spec
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// Everything wrong is refused with its place, its path, what was got and what is wanted.
+func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
+	image := func(body string) string { return "source: {folder: p}\nimage: {" + body + "}\n" }
+	ops := func(body string) string { return image("transform: [" + body + "]") }
+	for _, c := range []struct{ text, want string }{
+		// the document
+		{"", "x.yaml: the document is empty"},
+		{"# nothing\n", "x.yaml: the document is empty"},
+		{"---\n", "x.yaml:2:1: got nothing, want a mapping of version, name, source"},
+		{"[]", "x.yaml:1:1: got a list, want a mapping of version"},
+		{"text", `x.yaml:1:1: got text "text", want a mapping`},
+		{"a: [", "x.yaml:1:1: not YAML: "},
+		{"batch: 1\n\tbad", "x.yaml:2:1: not YAML: "},
+		{"\x00", "x.yaml: not YAML: "},
+		{least + "---\nbatch: 1\n", "x.yaml:3:1: got a second document, want one"},
+		{least + "--- [", "x.yaml:3:1: not YAML: "},
+		{"*a", "not YAML: unknown anchor"},
+
+		// keys
+		{least + "batchsize: 3", `x.yaml:3:1: batchsize: unknown key; did you mean "batch"?`},
+		{"source: {folder: p}\norder:\n  shufle: true", `x.yaml:3:3: order.shufle: unknown key; did you mean "shuffle"?`},
+		{least + "Order: {}", `x.yaml:3:1: Order: unknown key; did you mean "order"?`},
+		{least + "shuffle: true", "x.yaml:3:1: shuffle: unknown key here; it belongs at order.shuffle; valid here: version, name"},
+		{least + "order: {batch: 3}", "x.yaml:3:9: order.batch: unknown key here; it belongs at batch"},
+		{least + "prefetch_workers: 1", "x.yaml:3:1: prefetch_workers: unknown key; valid here: version, name, source, order"},
+		{least + "batch: 1\nbatch: 2", "x.yaml:4:1: batch: given twice; keep one"},
+		{`{"batch": 1, "batch": 2}`, "x.yaml:1:14: batch: given twice; keep one"},
+		{least + "order: {seed: 1, seed: 1}", "x.yaml:3:18: order.seed: given twice; keep one"},
+		{least + "order: &o {seed: 1}\nworld: {<<: *o}", "x.yaml:4:9: world.<<: merge keys are not read"},
+		{least + "[1]: 2", "x.yaml:3:1: got a list for a key, want one of version"},
+		{least + "~: 2", "x.yaml:3:1: got nothing for a key"},
+		{least + "order: [seed]", "x.yaml:3:8: order: got a list, want a mapping of shuffle, seed, epochs, last"},
+		{least + "ring: 8", "x.yaml:3:7: ring: got 8, want a mapping of slots"},
+		{least + "limits: {worker: 1}", "x.yaml:3:10: limits.worker: unknown key; valid here: cpus, fetch, read_ahead_bytes"},
+
+		// values
+		{least + "version: 2", "x.yaml:3:10: version: got 2, want a whole number from 1 to 1"},
+		{least + "name: .x", `x.yaml:3:7: name: got ".x", want 1 to 63 of A-Z`},
+		{least + "name: a/b", `name: got "a/b"`},
+		{least + "name: ''", `name: got text "", want text that is not empty`},
+		{least + "name: 2024", "name: got 2024, want text; put it in quotes"},
+		{least + "name: true", "name: got true, want text; put it in quotes"},
+		{least + "batch:", "batch: got nothing, want a whole number from 1 to 65536; leave the key out for its default"},
+		{least + "batch: 0", "batch: got 0, want"},
+		{least + "batch: -1", "batch: got -1, want"},
+		{least + "batch: 65537", "batch: got 65537, want"},
+		{least + "batch: 1.5", "batch: got 1.5, want a whole number"},
+		{least + "batch: 1e3", "batch: got 1e3, want a whole number"},
+		{least + "batch: 064", "batch: got 064, want a whole number"},
+		{least + "batch: 0x10", "batch: got 0x10, want a whole number"},
+		{least + "batch: 1_000", "batch: got 1_000, want a whole number"},
+		{least + "batch: .nan", "batch: got .nan, want a whole number"},
+		{least + "batch: '32'", `batch: got text "32", want a whole number`},
+		{least + "batch: [32]", "batch: got a list, want a whole number"},
+		{least + "batch: {n: 32}", "batch: got a mapping, want a whole number"},
+		{least + "batch: !!str 3", `batch: got text "3"`},
+		{least + "batch: 99999999999999999999", "batch: got 99999999999999999999, want"},
+		{least + "order: {seed: -1}", "x.yaml:3:15: order.seed: got -1, want a whole number from 0 to 2^64-1"},
+		{least + "order: {seed: 18446744073709551616}", "order.seed: got 18446744073709551616, want"},
+		{least + "order: {seed: .inf}", "order.seed: got .inf, want"},
+		{least + "order: {shuffle: yes}", `order.shuffle: got text "yes", want true or false`},
+		{least + "order: {shuffle: 1}", "order.shuffle: got 1, want true or false"},
+		{least + "order: {epochs: -1}", "order.epochs: got -1, want"},
+		{least + "order: {last: covr}", `order.last: got text "covr", want one of cover, drop, pad; did you mean cover?`},
+		{least + "order: {last: [pad]}", "order.last: got a list, want one of cover"},
+		{least + "bad_sample: {policy: ignore}", `bad_sample.policy: got text "ignore", want one of skip`},
+		{least + "bad_sample: {max_count: -2}", "bad_sample.max_count: got -2"},
+		{least + "bad_sample: {max_rate: 1.01}", "bad_sample.max_rate: got 1.01, want a number from 0 to 1"},
+		{least + "bad_sample: {max_rate: .nan}", "bad_sample.max_rate: got .nan, want"},
+		{least + "bad_sample: {max_rate: -.inf}", "bad_sample.max_rate: got -.inf, want"},
+		{least + "bad_sample: {max_rate: 1e999}", `bad_sample.max_rate: got text "1e999", want`},
+		{least + "bad_sample: {max_rate: 1%}", `bad_sample.max_rate: got text "1%", want a number`},
+		{least + "bad_sample: {probation: -1}", "bad_sample.probation: got -1"},
+		{least + "limits: {cpus: 0}", "limits.cpus: got 0, want a number from 0.01"},
+		{least + "limits: {fetch: 0}", "limits.fetch: got 0"},
+		{least + "limits: {read_ahead_bytes: 64MB}", "limits.read_ahead_bytes: got 64MB, want a size such as 64MiB"},
+		{least + "limits: {read_ahead_bytes: -1}", "limits.read_ahead_bytes: got -1, want a size"},
+		{least + "limits: {read_ahead_bytes: 0}", "limits.read_ahead_bytes: got 0, want a size"},
+		{least + "limits: {read_ahead_bytes: 1.5}", "limits.read_ahead_bytes: got 1.5, want a size such as 64MiB, 1GiB or plain bytes, from 1\n"},
+		{least + "limits: {read_ahead_bytes: 9999999999GiB}", "less than 2^63 bytes"},
+		{least + "limits: {read_ahead_bytes: 99999999999999999999}", "limits.read_ahead_bytes: got 99999999999999999999, want a size"},
+
+		// source
+		{"image: {transform: [center_crop: 4]}", "x.yaml: source: names no samples; want exactly one of folder and list"},
+		{"source: {}\nimage: {}", "x.yaml:1:9: source: names no samples"},
+		{"source: {folder: a, list: b}\nimage: {}", "x.yaml:1:27: source.list: given beside folder"},
+		{"source: {folder: a, root: b}\nimage: {}", "x.yaml:1:27: source.root: goes with list"},
+		{"source: {list: a, labels: none}\nimage: {}", "x.yaml:1:27: source.labels: goes with folder"},
+		{"source: {list: a, extensions: [jpg]}\nimage: {}", "x.yaml:1:31: source.extensions: goes with folder"},
+		{"source: {folder: 7}", "source.folder: got 7, want text; put it in quotes"},
+		{"source: {folder: \"a\\0b\"}", "source.folder: got text \"a\\x00b\", want text that is not empty and has no zero byte"},
+		{"source: {folder: a, labels: dir}", `source.labels: got text "dir", want one of directory, none`},
+		{"source: {folder: a, extensions: jpg}", `source.extensions: got text "jpg", want a list of file endings`},
+		{"source: {folder: a, extensions: []}", "source.extensions: got a list, want a list of file endings"},
+		{"source: {folder: a, extensions: [jpg, 7]}", "x.yaml:1:39: source.extensions[1]: got 7, want a file ending such as jpg; put it in quotes"},
+		{"source: {folder: a, extensions: ['*.jpg']}", `source.extensions[0]: got "*.jpg", want a file ending`},
+		{"source: {folder: a, extensions: [tar.gz]}", `source.extensions[0]: got "tar.gz"`},
+		{"source: {folder: a, extensions: [''] }", `source.extensions[0]: got "", want`},
+
+		// world, groups
+		{least + "world: {size: 0}", "world.size: got 0"},
+		{least + "world: {rank: -1}", "world.rank: got -1"},
+		{least + "world: {rank: 1}", "x.yaml:3:8: world.size: got 1, want at least rank + lanes = 1 + 1 = 2"},
+		{least + "world: {size: 2, rank: 1}\nring: {groups: [{name: a, mode: lanes, lanes: 2}]}", "x.yaml:3:15: world.size: got 2, want at least rank + lanes = 1 + 2 = 3"},
+		{least + "world: {size: 1048576}\nbatch: 2048", "x.yaml:4:8: batch: got a global batch of 2147483648"},
+		{least + "ring: {slots: 2}", "ring.slots: got 2, want a whole number from 3"},
+		{least + "ring: {mode: \"0666\"}", `ring.mode: got text "0666", want one of 0600, 0640`},
+		{least + "ring: {backing: shm}", `ring.backing: got text "shm", want one of memfd, posix`},
+		{least + "ring: {access: share}", `ring.access: got text "share", want one of private, shared; did you mean shared?`},
+		{least + "ring: {max_consumers: 0}", "ring.max_consumers: got 0"},
+		{least + "ring: {groups: {name: a}}", "ring.groups: got a mapping, want a list of groups"},
+		{least + "ring: {groups: [a]}", `x.yaml:3:17: ring.groups[0]: got text "a", want a mapping of name, mode`},
+		{least + "ring: {groups: [{mode: shared}]}", "x.yaml:3:17: ring.groups[0]: name is missing"},
+		{least + "ring: {groups: [{name: a}, {name: a}]}", `x.yaml:3:35: ring.groups[1].name: got "a" twice`},
+		{least + "ring: {groups: [{name: a b}]}", `x.yaml:3:24: ring.groups[0].name: got "a b", want 1 to 63`},
+		{least + "ring: {groups: [{name: a, lanes: 2}]}", "x.yaml:3:34: ring.groups[0].lanes: got 2 with mode shared"},
+		{least + "ring: {groups: [{name: a, slow: skip}]}", `ring.groups[0].slow: got text "skip"`},
+		{least + "ring: {groups: [{name: a, redeliver: 2}]}", "ring.groups[0].redeliver: got 2, want true or false"},
+		{least + "ring: {groups: [{name: a, lane: 2}]}", `ring.groups[0].lane: unknown key; did you mean "lanes"?`},
+		{least + "world: {size: 9}\nring: {groups: [{name: a, mode: lanes, lanes: 2}, {name: b, mode: lanes, lanes: 3}]}", "x.yaml:4:81: ring.groups[1].lanes: got 3, want 2"},
+		{least + "ring: {groups: [" + strings.Repeat("{name: a},", 65) + "]}", "ring.groups: got 65 entries, want at most 64"},
+		{least + "ring: {slots: 65536}\nbatch: 65536", "x.yaml:3:15: ring.slots: got 65536 slots of 65536 rows of 150528 bytes, want less than 64 TiB"},
+
+		// image
+		{"source: {folder: p}", "x.yaml: image.transform: leaves the size of the picture open"},
+		{image(""), "x.yaml:2:8: image.transform: leaves the size of the picture open, and every row of a batch must have one size; add center_crop"},
+		{ops("resize: 256"), "x.yaml:2:20: image.transform: resize: 256 fixes the shorter side only"},
+		{ops("horizontal_flip: 1"), "image.transform: leaves the size of the picture open"},
+		{image("mode: rgba"), `image.mode: got text "rgba", want one of rgb, gray, luma; did you mean rgb?`},
+		{image("orientation: true"), "image.orientation: got true, want one of ignore, apply"},
+		{image("dtype: float32"), `image.dtype: got text "float32", want one of u8, f16, bf16, f32`},
+		{image("layout: nhwc"), `image.layout: got text "nhwc", want one of NHWC, NCHW; did you mean NHWC?`},
+		{image("max_pixels: 0"), "image.max_pixels: got 0"},
+		{image("transform: {resize: 3}"), "image.transform: got a mapping, want a list of operations: resize, center_crop"},
+		{ops("crop: 3"), "image.transform[0].crop: unknown key"},
+		{ops("center_corp: 3"), `x.yaml:2:21: image.transform[0].center_corp: unknown key; did you mean "center_crop"?`},
+		{ops("{resize: 3, center_crop: 3}"), "x.yaml:2:21: image.transform[0]: got 2 operations in one entry, want one"},
+		{ops("null"), "image.transform[0]: got 0 operations in one entry"},
+		{ops("resize"), `image.transform[0]: got text "resize", want a mapping of resize`},
+		{ops("center_crop: 3}, {resize: 3"), "not YAML"},
+		{ops("{center_crop: 3}, {resize: 4}"), "x.yaml:2:48: image.transform[1].resize: comes after center_crop; want resize, center_crop, both"},
+		{ops("{resize: 3}, {random_resized_crop: 4}"), "image.transform[1].random_resized_crop: comes after resize"},
+		{ops("{normalize: imagenet}, {center_crop: 4}"), "image.transform[1].center_crop: comes after normalize"},
+		{ops("{center_crop: 4}, {center_crop: 4}"), "image.transform[1].center_crop: comes after center_crop"},
+		{ops("resize: 0"), "image.transform[0].resize: got 0, want a whole number from 1 to 65535"},
+		{ops("resize: [1, 2, 3]"), "image.transform[0].resize: got a list of 3, want N or [H, W] in pixels"},
+		{ops("resize: [1, -2]"), "x.yaml:2:33: image.transform[0].resize[1]: got -2"},
+		{ops("resize: big"), `image.transform[0].resize: got text "big", want a whole number`},
+		{ops("{resize: }"), "image.transform[0].resize: got nothing, want N or [H, W] in pixels"},
+		{ops("resize: {interpolation: bilinear}"), "image.transform[0].resize: size is missing, want size: N or [H, W]"},
+		{ops("resize: {size: 3, interpolation: nearest}"), `image.transform[0].resize.interpolation: got text "nearest", want one of bilinear, bicubic`},
+		{ops("resize: {size: {}}"), "image.transform[0].resize.size: got a mapping, want N or [H, W]"},
+		{ops("resize: {sise: 3}"), `image.transform[0].resize.sise: unknown key; did you mean "size"?`},
+		{ops("center_crop: {size: 3}"), "image.transform[0].center_crop: got a mapping, want N or [H, W]"},
+		{ops("random_resized_crop: {size: 3, scale: 0.5}"), "random_resized_crop.scale: got 0.5, want [low, high]"},
+		{ops("random_resized_crop: {size: 3, scale: [0.5]}"), "random_resized_crop.scale: got a list of 1, want [low, high]"},
+		{ops("random_resized_crop: {size: 3, scale: [0, 1]}"), "random_resized_crop.scale[0]: got 0, want a number from 1e-06 to 1"},
+		{ops("random_resized_crop: {size: 3, scale: [0.5, 1.1]}"), "random_resized_crop.scale[1]: got 1.1"},
+		{ops("random_resized_crop: {size: 3, scale: [0.5, .nan]}"), "random_resized_crop.scale[1]: got .nan"},
+		{ops("random_resized_crop: {size: 3, ratio: [2, 1]}"), "random_resized_crop.ratio: got [2, 1], want low before high"},
+		{ops("random_resized_crop: {scale: [0.1, 1]}"), "random_resized_crop: size is missing"},
+		{ops("horizontal_flip: 1.5"), "image.transform[0].horizontal_flip: got 1.5, want a number from 0 to 1"},
+		{ops("horizontal_flip: true"), "image.transform[0].horizontal_flip: got true, want a number"},
+		{ops("normalize: clip"), `image.transform[0].normalize: got text "clip", want imagenet, or a mapping`},
+		{ops("normalize: {mean: [1, 2, 3]}"), "image.transform[0].normalize: std is missing"},
+		{ops("normalize: {std: [1, 2, 3]}"), "image.transform[0].normalize: mean is missing"},
+		{ops("normalize: {mean: [1], std: [1, 2]}"), "image.transform[0].normalize: got 1 values of mean and 2 of std"},
+		{ops("normalize: {mean: 1, std: 1}"), "image.transform[0].normalize.mean: got 1, want a list of numbers"},
+		{ops("normalize: {mean: [1], std: [0]}"), "image.transform[0].normalize.std[0]: got 0, want a number from 1e-09"},
+		{ops("normalize: {mean: [1e400], std: [1]}"), `image.transform[0].normalize.mean[0]: got text "1e400"`},
+		{ops("{center_crop: 4}, {normalize: {mean: [1], std: [1]}}"), "image.transform[1].normalize: got 1 values, want 3 for mode rgb"},
+		{image("mode: gray, transform: [{center_crop: 4}, {normalize: imagenet}]"), "x.yaml:2:63: image.transform[1].normalize: got 3 values, want 1 for mode gray"},
+		{image("dtype: u8, transform: [{center_crop: 4}, {normalize: imagenet}]"), "x.yaml:2:16: image.dtype: got u8 with normalize, want f16, bf16 or f32"},
+		{image("dtype: f32, transform: [center_crop: [65535, 65535]]"), "image.transform: got an output of 65535 x 65535, want one of less than 2 GiB"},
+
+		// rings
+		{least + "rings: {}", "x.yaml:3:8: rings: got a mapping, want a mapping of 1 to 64 rings by name"},
+		{least + "rings: [a]", "rings: got a list, want a mapping"},
+		{least + "rings: {a: {}, a: {}}", "x.yaml:3:16: rings.a: given twice"},
+		{least + "rings: {.a: {}}", "rings..a: got text \".a\" for a ring's name, want 1 to 63"},
+		{least + "rings: {a: 3}", "x.yaml:3:12: rings.a: got 3, want a mapping of source, order, batch"},
+		{least + "rings: {a: {limits: {}}}", "x.yaml:3:13: rings.a.limits: unknown key here; it belongs at limits; valid here: source, order, batch, image"},
+		{least + "rings: {a: {name: x}}", "rings.a.name: unknown key"},
+		{least + "rings: {a: {batch: 0}}", "x.yaml:3:20: rings.a.batch: got 0"},
+		{least + "rings: {a: {order: {seed: -1}}}", "rings.a.order.seed: got -1"},
+		{least + "rings: {a: {image: {transform: [resize: 3]}}}", "x.yaml:3:32: rings.a.image.transform: resize: 3 fixes the shorter side only"},
+		{least + "rings: {a: {source: {root: x}}}", "x.yaml:3:28: rings.a.source.root: goes with list"},
+		{least + "world: {rank: 1}\nrings: {a: {}}", "x.yaml:3:8: world.size: got 1"},
+		{"image: {transform: [center_crop: 4]}\nrings: {a: {source: {folder: p}}, b: {}}", "x.yaml: source: names no samples"},
+	} {
+		s, err := Parse([]byte(c.text), "x.yaml")
+		var e *Error
+		if !errors.As(err, &e) || s != nil || !strings.HasPrefix(err.Error(), "x.yaml:") || !strings.Contains(err.Error()+"\n", c.want) {
+			t.Errorf("%.150q:\n got %v\nwant %s", c.text, err, c.want)
+		}
+	}
+}
+
+// Without a file the same errors still say what and where.
+func TestErrorsWithoutAFileNameTheDocument(t *testing.T) {
+	_, err := Parse([]byte("bach: 1"), "")
+	if err == nil || err.Error() != `spec:1:1: bach: unknown key; did you mean "batch"?` {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// What Parse accepts is complete: every ring has a shape, a type, slots and a name that can be attached to.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(full))
+	f.Add([]byte(least))
+	f.Add([]byte(several))
+	f.Add([]byte(`{"source": {"list": "x"}, "image": {"transform": [{"random_resized_crop": {"size": [1, 2]}}]}}`))
+	f.Add([]byte(least + "rings: &r {a: {order: &o {seed: 1}}, b: {order: *o}}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := Parse(data, "x.yaml")
+		if err != nil {
+			if text := err.Error(); !strings.HasPrefix(text, "x.yaml:") || strings.HasSuffix(text, ".") && !strings.Contains(text, "not YAML") {
+				t.Fatalf("text %q", text)
+			}
+			return
+		}
+		for _, r := range s.All() {
+			n, err := r.RowShape().Bytes(r.Image.DType)
+			if err != nil || n < 1 || r.Ring.Slots < 3 || r.Batch < 1 || !validName(r.Name) || (r.Source.Folder == "") == (r.Source.List == "") {
+				t.Fatalf("%+v: %d bytes, %v", r, n, err)
+			}
+		}
+		hash := s.Hash()
+		if err := s.Validate(); err != nil || s.Hash() != hash {
+			t.Fatalf("validated again: %v", err)
+		}
+	})
+}

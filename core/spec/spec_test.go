@@ -1,0 +1,363 @@
+package spec
+
+import (
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// least is the smallest description; tests add to it.
+const least = "source: {folder: pics}\nimage: {transform: [{center_crop: 224}]}\n"
+
+func parse(t testing.TB, text string) *Spec {
+	t.Helper()
+	s, err := Parse([]byte(text), "dir/train.yaml")
+	if err != nil {
+		t.Fatalf("%s\n%v", text, err)
+	}
+	return s
+}
+
+const full = `
+version: 1
+name: imagenet
+source: {list: lists/train.tsv, root: /data}
+order: {shuffle: false, seed: 18446744073709551615, epochs: 90, last: pad}
+world: {size: 16, rank: 8}
+batch: 64
+image:
+  mode: rgb
+  orientation: apply
+  transform:
+    - random_resized_crop: {size: [160, 192], scale: [0.25, 1], ratio: [0.5, 2], interpolation: bicubic}
+    - horizontal_flip: 0.5
+    - normalize: imagenet
+  dtype: bf16
+  layout: NCHW
+  max_pixels: 1000000
+bad_sample: {policy: mask, max_count: 10, max_rate: 0.01, probation: 0}
+ring:
+  slots: 64
+  backing: posix
+  access: shared
+  mode: "0640"
+  max_consumers: 20
+  groups:
+    - {name: ranks, mode: lanes, lanes: 8, slow: drop, redeliver: false}
+    - {name: watch, slow: detach}
+limits: {cpus: 3.5, fetch: 32, read_ahead_bytes: 1GiB}
+`
+
+// Every key of a full description arrives where it belongs, and JSON says the same as YAML.
+func TestEveryKeyArrives(t *testing.T) {
+	want := &Spec{
+		Name:   "imagenet",
+		Source: Source{List: "dir/lists/train.tsv", Root: "/data", Labels: LabelsDirectory},
+		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad},
+		World:  World{Size: 16, Rank: 8},
+		Batch:  64,
+		Image: Image{
+			Mode: RGB, Orient: true, DType: tensor.BF16, Layout: NCHW, MaxPixels: 1000000,
+			Transform: Transform{
+				RandomResizedCrop: &RandomResizedCrop{
+					Extent: Extent{160, 192}, Scale: [2]float64{0.25, 1}, Ratio: [2]float64{0.5, 2}, Interpolation: Bicubic,
+				},
+				HorizontalFlip: 0.5,
+				Normalize:      &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}},
+			},
+		},
+		BadSample: BadSample{Policy: Mask, MaxCount: 10, MaxRate: 0.01},
+		Ring: Ring{
+			Slots: 64, Backing: Posix, Access: Shared, Mode: 0o640, MaxConsumers: 20,
+			Groups: []Group{{"ranks", Lanes, 8, Drop, false}, {"watch", Shared, 1, Detach, true}},
+		},
+		Limits: Limits{CPUs: 3.5, Fetch: 32, ReadAheadBytes: 1 << 30},
+	}
+	want.Source.written.list, want.Source.written.root = "lists/train.tsv", "/data"
+	got := parse(t, full)
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v\nwant %+v", got, want)
+	}
+	if got.Lanes() != 8 || got.Members() != 9 || got.RowShape().String() != "3x160x192" || got.FullName() != "imagenet" {
+		t.Fatalf("lanes %d, members %d, row %v, name %s", got.Lanes(), got.Members(), got.RowShape(), got.FullName())
+	}
+	json := parse(t, `{"source": {"folder": "/pics"}, "batch": 7, "image": {"transform": [{"resize": [8, 9]}], "mode": "gray"}}`)
+	if json.Batch != 7 || json.RowShape().String() != "8x9x1" || json.Source.Folder != "/pics" || json.Name != "train" {
+		t.Fatalf("%+v", json)
+	}
+}
+
+// Without a word about it, everything is as the table says.
+func TestDefaultsAreFilledIn(t *testing.T) {
+	s := parse(t, least)
+	want := Default()
+	want.Name, want.Source.Folder, want.Source.written.folder = "train", "dir/pics", "pics"
+	want.Image.DType, want.Ring.Slots = tensor.U8, 8
+	want.Image.Transform.CenterCrop = &Extent{224, 224}
+	if !reflect.DeepEqual(s, want) {
+		t.Fatalf("got %+v\nwant %+v", s, want)
+	}
+	for text, check := range map[string]func(*Spec) bool{
+		least + "order:\nworld:\nring:\n":                        func(s *Spec) bool { return reflect.DeepEqual(s, want) },
+		least + "ring: {groups: [{name: a}, {name: b}]}":         func(s *Spec) bool { return s.Ring.Slots == 12 },
+		least + "limits: {read_ahead_bytes: 512}":                func(s *Spec) bool { return s.Limits.ReadAheadBytes == 512 },
+		strings.Replace(least, "224", "[3, 4]", 1):               func(s *Spec) bool { return s.RowShape().String() == "3x4x3" },
+		strings.Replace(least, "center_crop", "resize", 1):       nil,
+		strings.Replace(least, "pics", "pics/../../x/", 1):       func(s *Spec) bool { return s.Source.Folder == "x" },
+		strings.Replace(least, "folder: pics", "list: l.tsv", 1): func(s *Spec) bool { return s.Source.List == "dir/l.tsv" },
+		strings.Replace(least, "pics", "pics, extensions: [.JPG, png, jpg]", 1): func(s *Spec) bool {
+			return slices.Equal(s.Source.Extensions, []string{"jpg", "png"})
+		},
+		strings.Replace(least, "center_crop: 224", "random_resized_crop: 64", 1): func(s *Spec) bool {
+			r := s.Image.Transform.RandomResizedCrop
+			return *r == RandomResizedCrop{Extent{64, 64}, [2]float64{0.08, 1}, [2]float64{0.75, 1.3333333333333333}, Bilinear}
+		},
+		strings.Replace(least, "center_crop: 224", "resize: 256, center_crop: 224", 1): nil,
+		strings.Replace(least, "center_crop: 224", "resize: {size: 256, interpolation: bicubic}}, {center_crop: 224", 1): func(s *Spec) bool {
+			return *s.Image.Transform.Resize == Resize{256, Extent{}, Bicubic} && s.Image.Transform.Output() == Extent{224, 224}
+		},
+		strings.Replace(least, "center_crop: 224", "center_crop: 8}, {normalize: {mean: [0, 0.5, 1], std: [1, 1, 2]}", 1): func(s *Spec) bool {
+			return s.Image.DType == tensor.F32 && slices.Equal(s.Image.Transform.Normalize.Std, []float64{1, 1, 2})
+		},
+	} {
+		got, err := Parse([]byte(text), "dir/train.yaml")
+		if (err != nil) != (check == nil) {
+			t.Errorf("%s: %v", text, err)
+		} else if check != nil && !check(got) {
+			t.Errorf("%s: got %+v", text, got)
+		}
+	}
+}
+
+// A name comes from the file, the folder or the list, made fit.
+func TestNameIsDerived(t *testing.T) {
+	for path, want := range map[string]string{
+		"a/imagenet.yaml": "imagenet", "my data.yml": "my-data", ".hidden.yaml": "hidden", "v1.2.yaml": "v1.2", "": "pics",
+		"é.yaml": "pics", strings.Repeat("x", 99): strings.Repeat("x", 63),
+	} {
+		s, err := Parse([]byte(least), path)
+		if err != nil || s.Name != want {
+			t.Errorf("%q: got %q, %v, want %q", path, s.Name, err, want)
+		}
+	}
+	s, err := FromFolder(".", Zero{})
+	if err != nil || s.Name != "spec" {
+		t.Errorf("folder .: %q, %v", s.Name, err)
+	}
+	if s, err = FromFolder("/", Zero{}); err != nil || s.Name != "spdl" {
+		t.Errorf("folder /: %q, %v", s.Name, err)
+	}
+}
+
+const several = `
+name: net
+source: {folder: train, extensions: [jpg]}
+batch: 16
+image: {layout: NCHW, transform: [{random_resized_crop: 64}, {normalize: imagenet}]}
+ring: {slots: 20, groups: [{name: a}]}
+rings:
+  train:
+  val:
+    source: {list: val.tsv}
+    order: {shuffle: false}
+    batch: 8
+    image: {transform: [{resize: 72}, {center_crop: 64}]}
+    ring: {groups: []}
+limits: {fetch: 3}
+`
+
+// A ring says what is different; everything else is the top level's, and a source is replaced whole.
+func TestRingsInheritTheTopLevel(t *testing.T) {
+	s := parse(t, several)
+	if len(s.Rings) != 2 || len(s.All()) != 2 {
+		t.Fatalf("%d rings", len(s.Rings))
+	}
+	train, val := s.Rings[0], s.Rings[1]
+	if train.FullName() != "net/train" || train.Batch != 16 || train.Image.DType != tensor.F32 || train.Ring.Slots != 20 || !train.Order.Shuffle {
+		t.Errorf("train: %+v", train)
+	}
+	if val.FullName() != "net/val" || val.Batch != 8 || val.Order.Shuffle || val.Source.Folder != "" || val.Source.Extensions != nil ||
+		val.Image.DType != tensor.U8 || val.Image.Layout != NCHW || len(val.Ring.Groups) != 0 || val.Ring.Slots != 20 || val.Limits.Fetch != 3 {
+		t.Errorf("val: %+v", val)
+	}
+	if train.Image.Transform.Normalize == nil || val.Image.Transform.Normalize != nil || len(train.Ring.Groups) != 1 {
+		t.Errorf("val changed train: %+v", train)
+	}
+	if parse(t, least).All()[0].RingName != "" {
+		t.Error("a single ring has a ring name")
+	}
+}
+
+// The form without a description: shorter side and middle crop of one size, u8, NHWC, shuffled.
+func TestFolderNeedsNoDescription(t *testing.T) {
+	s, err := FromFolder("/data/train/", Zero{Size: 96, Batch: 64, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := s.Image.Transform
+	if s.Name != "train" || s.Batch != 64 || !s.Order.Shuffle || s.Order.Seed != 3 || s.Image.DType != tensor.U8 || tr.Resize.Short != 96 ||
+		*tr.CenterCrop != (Extent{96, 96}) || s.RowShape().String() != "96x96x3" || s.Source.Folder != "/data/train" || s.Ring.Slots != 8 {
+		t.Fatalf("%+v", s)
+	}
+	text := "source: {folder: /data/train}\norder: {seed: 3}\nbatch: 64\nimage: {transform: [{resize: 96}, {center_crop: 96}]}\nname: train"
+	if s.Hash() != parse(t, text).Hash() {
+		t.Error("the same in YAML has another hash")
+	}
+	s, err = FromFolder("x", Zero{Name: "y", NoLabels: true, InOrder: true, Epochs: 2})
+	if err != nil || s.Name != "y" || s.Batch != 32 || s.Source.Labels != LabelsNone || s.Order.Shuffle || s.Order.Epochs != 2 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for want, z := range map[string]Zero{
+		"spec: size: got -1, want":           {Size: -1},
+		"spec: size: got 65536, want":        {Size: 65536},
+		"spec: batch: got -2, want":          {Batch: -2},
+		"spec: name: got \"a b\", want 1 to": {Name: "a b"},
+		"spec: order.epochs: got -1, want":   {Epochs: -1},
+	} {
+		if _, err := FromFolder("x", z); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%+v: got %v, want %q", z, err, want)
+		}
+	}
+}
+
+// A program may change a spec and have it checked again.
+func TestValidateChecksAChangedSpec(t *testing.T) {
+	s := parse(t, least)
+	s.Batch = 0
+	if err := s.Validate(); err == nil || err.Error() != "spec: batch: got 0, want a whole number from 1 to 65536" {
+		t.Fatalf("got %v", err)
+	}
+	s.Batch, s.Ring.Slots, s.Ring.Groups = 1, 0, []Group{{"g", Lanes, 3, Block, true}}
+	s.World.Size = 3
+	if err := s.Validate(); err != nil || s.Ring.Slots != 16 {
+		t.Fatalf("%d slots, %v", s.Ring.Slots, err)
+	}
+}
+
+// The hash of a description is the same in every build, and changes with what changes batches, not with where they go.
+func TestHashFollowsWhatChangesBatches(t *testing.T) {
+	base := parse(t, least)
+	const golden = "ceecb0228e06756d5ee51e14bf20ad5131090c6d8ef11118ed2b69bd1091f26a"
+	if h := base.Hash(); hex.EncodeToString(h[:]) != golden {
+		t.Errorf("hash %x, want %s; canonical %s", h, golden, base.Canonical())
+	}
+	elsewhere, err := Parse([]byte(least), "/other/place/name.yaml")
+	if err != nil || elsewhere.Hash() != base.Hash() {
+		t.Errorf("the directory of the file changes the hash, %v", err)
+	}
+	for text, changes := range map[string][2]bool{ // hash, order hash
+		"name: x":                     {false, false},
+		"limits: {cpus: 1}":           {false, false},
+		"ring: {slots: 9}":            {false, false},
+		"order: {shuffle: true}":      {false, false},
+		"order: {seed: 1}":            {true, true},
+		"order: {last: pad}":          {true, true},
+		"order: {epochs: 3}":          {true, false},
+		"batch: 33":                   {true, false},
+		"world: {size: 2}":            {true, false},
+		"bad_sample: {policy: mask}":  {true, false},
+		"bad_sample: {max_rate: 0.5}": {true, false},
+	} {
+		s := parse(t, least+text)
+		if got := [2]bool{s.Hash() != base.Hash(), s.OrderHash() != base.OrderHash()}; got != changes {
+			t.Errorf("%s: changes %v, want %v", text, got, changes)
+		}
+	}
+	for old, new := range map[string]string{"pics": "other", "pics}": "pics, labels: none}", "pics} ": "pics, extensions: [jpg]}"} {
+		s := parse(t, strings.Replace(least, strings.TrimSpace(old), new, 1))
+		if s.Hash() == base.Hash() || s.OrderHash() == base.OrderHash() {
+			t.Errorf("%s: same hash", new)
+		}
+	}
+	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224"} {
+		if parse(t, strings.Replace(least, "center_crop: 224", transform, 1)).Hash() == base.Hash() {
+			t.Errorf("%s: same hash", transform)
+		}
+	}
+	two := parse(t, least+"rings: {a: {}, b: {batch: 2}}")
+	if two.Hash() == base.Hash() || two.Rings[0].Hash() != base.Hash() || two.Rings[0].Hash() == two.Rings[1].Hash() {
+		t.Error("hashes of rings")
+	}
+}
+
+// Load reads a file, names it in errors, and refuses what is no file of reasonable size.
+func TestLoadReadsAFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "net.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(least)
+	s, err := Load(path)
+	if err != nil || s.Name != "net" || s.Source.Folder != filepath.Join(dir, "pics") {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	write("bach: 3")
+	if _, err := Load(path); err == nil || err.Error() != path+`:1:1: bach: unknown key; did you mean "batch"?` {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "got no regular file") {
+		t.Errorf("directory: %v", err)
+	}
+	if _, err := Load(path + "x"); !os.IsNotExist(unwrap(err)) || !strings.HasPrefix(err.Error(), "spec: ") {
+		t.Errorf("missing: %v", err)
+	}
+	write(strings.Repeat("#", maxDocument+1))
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "want at most 1048576") {
+		t.Errorf("large: %v", err)
+	}
+}
+
+func unwrap(err error) error {
+	if u, ok := err.(interface{ Unwrap() error }); ok {
+		return u.Unwrap()
+	}
+	return err
+}
+
+// Documents made to cost time or memory are refused with a short text; one that is expanded would outlive the test's limit.
+func TestHostileDocumentsAreBounded(t *testing.T) {
+	bomb := "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+	for i := 1; i < 30; i++ {
+		bomb += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i, i, strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 8), i-1)
+	}
+	var rings, list strings.Builder
+	for i := range 64 {
+		fmt.Fprintf(&rings, "  r%d: *big\n", i)
+	}
+	list.WriteString(strings.Repeat("x, ", 200_000))
+	for name, text := range map[string]string{
+		"bomb":     bomb,
+		"used":     "source: {folder: p, extensions: &e [*e, *e]}\n" + bomb,
+		"nested":   strings.Repeat("[", 500_000),
+		"mappings": strings.Repeat("{a: ", 200_000),
+		"rings":    "source: {folder: p}\nrings:\n  r: &big {source: {extensions: [" + list.String() + "]}}\n" + rings.String(),
+		"keys":     least + strings.Repeat("x", 900_000) + ": 1",
+		"value":    "batch: " + strings.Repeat("9", 900_000),
+		"name":     "name: " + strings.Repeat("n", 900_000) + "\n" + least,
+		"self":     "rings: &r\n  a: *r\n" + least,
+		"large":    strings.Repeat("#", maxDocument+1),
+	} {
+		s, err := Parse([]byte(text), "x.yaml")
+		if err == nil {
+			t.Errorf("%s: accepted as %+v", name, s)
+		} else if len(err.Error()) > 600 {
+			t.Errorf("%s: error of %d bytes", name, len(err.Error()))
+		}
+	}
+}
+
+func ExampleParse() {
+	_, err := Parse([]byte("source: {folder: pics}\nordr: {seed: 1}\n"), "train.yaml")
+	fmt.Println(err)
+	// Output: train.yaml:2:1: ordr: unknown key; did you mean "order"?
+}

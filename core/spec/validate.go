@@ -1,0 +1,127 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	maxBatch     = 65536
+	maxWorld     = 1 << 20
+	maxLanes     = 1024
+	maxSlots     = 65536
+	maxEpochs    = math.MaxInt64
+	maxRingBytes = 1 << 46
+)
+
+// Validate fills in what depends on other fields (the name, dtype, slots) and checks everything that one field alone does not show. Parse has
+// done it; a program that changes a Spec calls it again. Slots that were filled in stay as they are: set them to 0 to
+// have them chosen anew.
+func (s *Spec) Validate() error {
+	d := &decoder{pos: map[string]place{}}
+	if s.Name == "" {
+		s.Name = deriveName(s, "")
+	}
+	for _, r := range s.All() {
+		d.complete(r)
+	}
+	if d.err != nil {
+		return d.err
+	}
+	return nil
+}
+
+// failAt is fail for a path, at the place where the document has it or the nearest thing above it.
+func (d *decoder) failAt(path, format string, args ...any) {
+	e := &Error{File: d.file, Path: path, Text: fmt.Sprintf(format, args...)}
+	for at := path; at != ""; at = parent(at) {
+		if p, ok := d.pos[at]; ok {
+			e.Line, e.Col = p.line, p.col
+			e.Path = p.path + path[len(at):]
+			break
+		}
+	}
+	if d.err == nil {
+		d.err = e
+	}
+}
+
+// parent cuts the last key or [index] off a path.
+func parent(path string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '.' || path[i] == '[' {
+			return path[:i]
+		}
+	}
+	return ""
+}
+
+// complete derives what a ring leaves open and checks what its parts say together.
+func (d *decoder) complete(s *Spec) {
+	if d.err != nil {
+		return
+	}
+	if !validName(s.Name) {
+		d.failAt("name", "got %.70q, want %s", s.Name, nameRule)
+	}
+	d.checkSource(&s.Source)
+	d.checkGroups(&s.Ring)
+	if lanes := s.Lanes(); s.World.Size < s.World.Rank+lanes {
+		d.failAt("world.size", "got %d, want at least rank + lanes = %d + %d = %d", s.World.Size, s.World.Rank, lanes, s.World.Rank+lanes)
+	}
+	if s.Batch < 1 || s.Batch > maxBatch {
+		d.failAt("batch", "got %d, want a whole number from 1 to %d", s.Batch, maxBatch)
+	}
+	if g := int64(s.Batch) * int64(s.World.Size); g > math.MaxInt32 {
+		d.failAt("batch", "got a global batch of %d (batch %d x world size %d), want at most %d", g, s.Batch, s.World.Size, math.MaxInt32)
+	}
+	s.Image.check(d.failAt)
+	if s.Ring.Slots == 0 {
+		s.Ring.Slots = max(8, 4*s.Members()+4)
+	}
+	if d.err != nil {
+		return
+	}
+	row, err := s.RowShape().Bytes(s.Image.DType)
+	if err != nil || row*int64(s.Batch) > maxRingBytes/int64(s.Ring.Slots) {
+		d.failAt("ring.slots", "got %d slots of %d rows of %d bytes, want less than 64 TiB in all", s.Ring.Slots, s.Batch, row)
+	}
+}
+
+func (d *decoder) checkSource(src *Source) {
+	switch {
+	case src.Folder == "" && src.List == "":
+		d.failAt("source", "names no samples; want exactly one of folder and list")
+	case src.Folder != "" && src.List != "":
+		d.failAt("source.list", "given beside folder; want exactly one of folder and list")
+	case src.Folder != "" && src.Root != "":
+		d.failAt("source.root", "goes with list; a folder is its own root")
+	case src.List != "" && src.Extensions != nil:
+		d.failAt("source.extensions", "goes with folder; a list names its files itself")
+	case src.List != "" && d.pos["source.labels"].line > 0:
+		d.failAt("source.labels", "goes with folder; a list has its labels in its second column")
+	}
+}
+
+func (d *decoder) checkGroups(r *Ring) {
+	names, lanes := map[string]bool{}, 0
+	for i, g := range r.Groups {
+		at := fmt.Sprintf("ring.groups[%d]", i)
+		switch {
+		case g.Name == "":
+			d.failAt(at, "name is missing, want name: %s", nameRule)
+		case !validName(g.Name):
+			d.failAt(at+".name", "got %.70q, want %s", g.Name, nameRule)
+		case names[g.Name]:
+			d.failAt(at+".name", "got %q twice, want a name of its own for each group", g.Name)
+		case g.Mode != Lanes && g.Lanes != 1:
+			d.failAt(at+".lanes", "got %d with mode shared, want mode: lanes", g.Lanes)
+		case g.Mode == Lanes && lanes != 0 && g.Lanes != lanes:
+			d.failAt(at+".lanes", "got %d, want %d as in the lanes group before", g.Lanes, lanes)
+		}
+		names[g.Name] = true
+		if g.Mode == Lanes {
+			lanes = g.Lanes
+		}
+	}
+}
