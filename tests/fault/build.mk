@@ -1,7 +1,7 @@
 # What the fault and end-to-end tests run: the pattern producer, and consumers linked against libspdl's fault build.
 
 .PHONY: fault-programs
-fault-programs: libspdl-faults ringpattern $(BUILD)/tests/fault-consumer ## programs that tests kill
+fault-programs: libspdl libspdl-faults ringpattern $(BUILD)/tests/fault-consumer $(BUILD)/tests/fault-waiter ## programs that tests kill
 
 .PHONY: ringpattern
 ringpattern:
@@ -10,3 +10,7 @@ ringpattern:
 $(BUILD)/tests/fault-consumer: tests/fault/consumer.c include/spdl.h $(BUILD)/faults/libspdl.so.0
 	@mkdir -p $(@D)
 	$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Werror -Iinclude $< -L$(BUILD)/faults -lspdl -o $@
+
+$(BUILD)/tests/fault-waiter: tests/fault/waiter.c include/spdl.h $(BUILD)/libspdl.so
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Werror -Iinclude $< -L$(BUILD) -lspdl -o $@

@@ -1,0 +1,78 @@
+"""kill -9 of the engine: every waiting client is told within 100 ms (99 of 100), and what it holds stays readable."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+BUILD = pathlib.Path(os.environ["SPDL_BUILD"])
+ROUNDS = 200 if os.environ.get("SPDL_FAULT_LONG") else 34
+WAITERS = 3
+
+
+def one_round(name, backing):
+    engine = subprocess.Popen([BUILD / "ringpattern", "--name", name, "--slots", "16", "--bytes", "256", "--batches", "4",
+                               "--epochs", "1", "--backing", backing, "--keep", "--groups", "a,b,c"],
+                              stdout=subprocess.PIPE, text=True)
+    waiters = []
+    try:
+        assert engine.stdout.readline().startswith("ready")
+        env = dict(os.environ, LD_LIBRARY_PATH=str(BUILD))
+        waiters = [subprocess.Popen([BUILD / "tests/fault-waiter", name, group], stdout=subprocess.PIPE, text=True, env=env)
+                   for group in "abc"]
+        for waiter in waiters:
+            assert waiter.stdout.readline() == "waiting\n"
+        time.sleep(0.02)  # let them fall asleep; a waiter that is still busy is told all the same
+        killed = time.monotonic_ns()
+        engine.send_signal(signal.SIGKILL)
+        told = [waiter.communicate(timeout=20)[0].split() for waiter in waiters]
+    finally:
+        engine.kill()
+        engine.wait()
+        for waiter in waiters:
+            waiter.kill()
+    assert [(t[0], t[2]) for t in told] == [("SPDL_E_ENGINE_LOST", "readable")] * WAITERS
+    return [(int(t[1]) - killed) / 1e6 for t in told]
+
+
+@pytest.mark.parametrize("backing", ["memfd", "posix"])
+def test_waiting_clients_are_told_of_the_engines_death_within_100_ms(backing):
+    """The bound of docs/failures.md, measured: 99 of 100 waits end within 100 ms."""
+    delays = sorted(d for i in range(ROUNDS) for d in one_round(f"death-{os.getpid()}-{backing}", backing))
+    p99 = delays[int(0.99 * (len(delays) - 1))]
+    with engine_of([BUILD / "ringpattern", "--name", f"death-{os.getpid()}-{backing}", "--backing", backing, "--keep"]) as last:
+        last.terminate()  # replaces and then removes what the killed ones left
+        assert last.wait(20) == 0
+    print(f"{backing}: told after p50 {delays[len(delays) // 2]:.1f} ms, p99 {p99:.1f} ms, max {delays[-1]:.1f} ms of {len(delays)}")
+    assert p99 <= 100
+
+
+@contextlib.contextmanager
+def engine_of(command):
+    engine = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert engine.stdout.readline().startswith("ready")
+        yield engine
+    finally:
+        engine.kill()
+        engine.wait()
+        engine.stdout.close()
+
+
+def test_an_engine_starts_under_the_name_of_a_killed_one():
+    """Leftovers of kill -9 (posix names, a socket) are proved dead and replaced; the last engine leaves nothing."""
+    name = f"again-{os.getpid()}"
+    command = [BUILD / "ringpattern", "--name", name, "--backing", "posix", "--keep", "--batches", "2", "--bytes", "256"]
+    for _ in range(20):
+        with engine_of(command):
+            pass
+    with engine_of(command) as engine:
+        second = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        assert second.returncode != 0 and f"running engine (pid {engine.pid}) owns the name" in second.stderr, second.stderr
+        engine.terminate()
+        assert engine.wait(20) == 0
+    assert not [n for n in os.listdir("/dev/shm") if name in n]
