@@ -1,0 +1,235 @@
+/* ffmpeg.c - the hot loop over FFmpeg's decoders: padded input, one packet in,
+ * one frame out, pixels to RGBX. Go opens and owns the decoder (ffmpeg.go).
+ *
+ * Compiled where ffmpeg.go is, which defines MEDIA_FFMPEG. */
+#ifdef MEDIA_FFMPEG
+
+#include "ffmpeg.h"
+
+#include <libavcodec/avcodec.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/pixdesc.h>
+#include <libswscale/swscale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+struct media_ff {
+    media_buf input;
+    struct SwsContext *scaler;
+    char detail[sizeof(((media_info *)0)->detail)];
+    uint64_t max_pixels;
+    int32_t refused_width, refused_height; /* 0: nothing refused */
+};
+
+/* The first line of what FFmpeg complained of on this thread; it comes in pieces. */
+static _Thread_local char first_message[sizeof(((media_ff *)0)->detail)];
+
+static void on_log(void *object, int level, const char *format, va_list args) {
+    (void)object;
+    size_t n = strlen(first_message);
+    if (level > AV_LOG_ERROR || strchr(first_message, '\n') || n + 1 >= sizeof first_message ||
+        strncmp(format, "Unknown or unsupported tag", 26) == 0)
+        return;
+    vsnprintf(first_message + n, sizeof first_message - n, format, args);
+}
+
+void media_ff_quiet(void) { av_log_set_callback(on_log); }
+
+media_ff *media_ff_new(void) { return calloc(1, sizeof(media_ff)); }
+
+void media_ff_free(media_ff *f) {
+    if (!f) return;
+    sws_freeContext(f->scaler);
+    media_buf_free(&f->input);
+    free(f);
+}
+
+const char *media_ff_detail(const media_ff *f) { return f->detail; }
+
+/* Refuse a frame before memory is taken for it. */
+static int get_buffer(AVCodecContext *a, AVFrame *frame, int flags) {
+    media_ff *f = a->opaque;
+    if ((uint64_t)frame->width * (uint64_t)frame->height > f->max_pixels) {
+        f->refused_width = frame->width;
+        f->refused_height = frame->height;
+        return AVERROR(EINVAL);
+    }
+    return avcodec_default_get_buffer2(a, frame, flags);
+}
+
+void media_ff_prepare(void *codec_context) {
+    AVCodecContext *a = codec_context;
+    a->thread_count = 1;
+    a->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
+    if (a->codec_id == AV_CODEC_ID_PNG) /* elsewhere this refuses what is merely unknown */
+        a->err_recognition |= AV_EF_EXPLODE;
+    a->get_buffer2 = get_buffer;
+}
+
+static void keep_input(void *opaque, uint8_t *data) {
+    (void)opaque;
+    (void)data; /* belongs to media_ff.input */
+}
+
+static int load(media_ff *f, AVPacket *packet, const uint8_t *data, size_t size) {
+    uint8_t *p = media_buf_get(&f->input, size + AV_INPUT_BUFFER_PADDING_SIZE);
+    if (!p || size > INT32_MAX / 2) return MEDIA_NO_MEMORY;
+    memcpy(p, data, size);
+    memset(p + size, 0, AV_INPUT_BUFFER_PADDING_SIZE);
+    media_gif_keep_colours(p, size);
+    packet->buf = av_buffer_create(p, size + AV_INPUT_BUFFER_PADDING_SIZE, keep_input, NULL, 0);
+    if (!packet->buf) return MEDIA_NO_MEMORY;
+    packet->data = p;
+    packet->size = (int)size;
+    packet->flags |= AV_PKT_FLAG_KEY;
+    return MEDIA_OK;
+}
+
+static int status_of(const media_ff *f, int rc) {
+    if (f->refused_width) return MEDIA_TOO_MANY_PIXELS;
+    if (rc == AVERROR(ENOMEM)) return MEDIA_NO_MEMORY;
+    if (rc == AVERROR_PATCHWELCOME) return MEDIA_UNSUPPORTED;
+    return MEDIA_CORRUPT;
+}
+
+static int first_frame(media_ff *f, AVCodecContext *a, AVPacket *packet, AVFrame *frame) {
+    int rc = avcodec_send_packet(a, packet);
+    if (rc >= 0) rc = avcodec_receive_frame(a, frame);
+    if (rc == AVERROR(EAGAIN)) {
+        avcodec_send_packet(a, NULL);
+        rc = avcodec_receive_frame(a, frame);
+    }
+    if (rc < 0) return status_of(f, rc);
+    if (frame->decode_error_flags || (frame->flags & AV_FRAME_FLAG_CORRUPT)) return MEDIA_CORRUPT;
+    if (a->codec_id == AV_CODEC_ID_TIFF && first_message[0])
+        return MEDIA_CORRUPT; /* it tells of a bad strip in words only */
+    return MEDIA_OK;
+}
+
+/* Packed formats: bytes per pixel and where the (high) byte of each colour is. */
+typedef struct packed_format {
+    enum AVPixelFormat format;
+    int step, r, g, b;
+} packed_format;
+
+/* clang-format off */
+static const packed_format packed[] = {
+    {AV_PIX_FMT_RGB24, 3, 0, 1, 2},     {AV_PIX_FMT_BGR24, 3, 2, 1, 0},
+    {AV_PIX_FMT_RGBA, 4, 0, 1, 2},      {AV_PIX_FMT_BGRA, 4, 2, 1, 0},
+    {AV_PIX_FMT_ARGB, 4, 1, 2, 3},      {AV_PIX_FMT_ABGR, 4, 3, 2, 1},
+    {AV_PIX_FMT_RGB0, 4, 0, 1, 2},      {AV_PIX_FMT_BGR0, 4, 2, 1, 0},
+    {AV_PIX_FMT_0RGB, 4, 1, 2, 3},      {AV_PIX_FMT_0BGR, 4, 3, 2, 1},
+    {AV_PIX_FMT_GRAY8, 1, 0, 0, 0},     {AV_PIX_FMT_YA8, 2, 0, 0, 0},
+    {AV_PIX_FMT_GRAY16BE, 2, 0, 0, 0},  {AV_PIX_FMT_GRAY16LE, 2, 1, 1, 1},
+    {AV_PIX_FMT_YA16BE, 4, 0, 0, 0},    {AV_PIX_FMT_YA16LE, 4, 1, 1, 1},
+    {AV_PIX_FMT_RGB48BE, 6, 0, 2, 4},   {AV_PIX_FMT_RGB48LE, 6, 1, 3, 5},
+    {AV_PIX_FMT_RGBA64BE, 8, 0, 2, 4},  {AV_PIX_FMT_RGBA64LE, 8, 1, 3, 5},
+};
+/* clang-format on */
+
+static void rgbx(uint8_t *dst, uint8_t r, uint8_t g, uint8_t b) {
+    dst[0] = r;
+    dst[1] = g;
+    dst[2] = b;
+    dst[3] = 255;
+}
+
+static void packed_row(const packed_format *p, const uint8_t *s, uint8_t *dst, int n) {
+    for (int x = 0; x < n; x++, s += p->step, dst += 4) rgbx(dst, s[p->r], s[p->g], s[p->b]);
+}
+
+static void palette_row(const uint8_t *palette, const uint8_t *s, uint8_t *dst, int n) {
+    for (int x = 0; x < n; x++, dst += 4) {
+        uint32_t c;
+        memcpy(&c, palette + 4 * s[x], 4);
+        rgbx(dst, (uint8_t)(c >> 16), (uint8_t)(c >> 8), (uint8_t)c);
+    }
+}
+
+static void bit_row(int white, const uint8_t *s, uint8_t *dst, int n) {
+    for (int x = 0; x < n; x++, dst += 4) {
+        uint8_t v = ((s[x >> 3] >> (7 - (x & 7))) & 1) == white ? 255 : 0;
+        rgbx(dst, v, v, v);
+    }
+}
+
+/* Formats with a row of their own; 0 if the frame has none. */
+static int own_row(const AVFrame *frame, int y, uint8_t *dst) {
+    const uint8_t *s = frame->data[0] + (ptrdiff_t)y * frame->linesize[0];
+    int n = frame->width;
+    for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++) {
+        if (packed[i].format == (enum AVPixelFormat)frame->format) {
+            packed_row(&packed[i], s, dst, n);
+            return 1;
+        }
+    }
+    if (frame->format == AV_PIX_FMT_PAL8)
+        palette_row(frame->data[1], s, dst, n);
+    else if (frame->format == AV_PIX_FMT_MONOBLACK || frame->format == AV_PIX_FMT_MONOWHITE)
+        bit_row(frame->format == AV_PIX_FMT_MONOBLACK, s, dst, n);
+    else
+        return 0;
+    return 1;
+}
+
+/* Everything else through swscale, accurately. */
+static int scale(media_ff *f, const AVFrame *frame, uint8_t *dst, size_t stride) {
+    f->scaler = sws_getCachedContext(f->scaler, frame->width, frame->height, frame->format, frame->width,
+                                     frame->height, AV_PIX_FMT_RGB0,
+                                     SWS_BILINEAR | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
+    if (!f->scaler) return MEDIA_UNSUPPORTED;
+    uint8_t *planes[4] = {dst};
+    int strides[4] = {(int)stride};
+    int rows = sws_scale(f->scaler, (const uint8_t *const *)frame->data, frame->linesize, 0, frame->height,
+                         planes, strides);
+    return rows == frame->height ? MEDIA_OK : MEDIA_UNSUPPORTED;
+}
+
+static int convert(media_ff *f, media_ctx *c, const AVCodecContext *a, const AVFrame *frame,
+                   const media_op *op, media_picture *out) {
+    size_t stride = ((size_t)frame->width * 4 + 63) & ~(size_t)63;
+    size_t size = stride * (size_t)frame->height + MEDIA_SLACK_BYTES;
+    uint8_t *p = media_ctx_picture_buffer(c, size);
+    int rc = MEDIA_OK;
+    if (!p) return MEDIA_NO_MEMORY;
+    if (a->codec_id == AV_CODEC_ID_WEBP &&
+        (frame->format == AV_PIX_FMT_YUV420P || frame->format == AV_PIX_FMT_YUVA420P)) {
+        const uint8_t *planes[3] = {frame->data[0], frame->data[1], frame->data[2]};
+        media_webp_to_rgbx(planes, frame->linesize, frame->width, frame->height, p, stride);
+    } else {
+        for (int y = 0; y < frame->height && rc == MEDIA_OK; y++) {
+            if (!own_row(frame, y, p + (size_t)y * stride)) {
+                rc = scale(f, frame, p, stride);
+                break;
+            }
+        }
+    }
+    for (int y = 0; y < frame->height && op->channels == 1; y++)
+        media_rgbx_to_gray(p + (size_t)y * stride, (uint32_t)frame->width);
+    *out = (media_picture){p, stride, frame->width, frame->height, 1};
+    return rc;
+}
+
+int media_ff_decode(media_ff *f, media_ctx *c, void *codec_context, void *packet, void *frame,
+                    const uint8_t *data, size_t size, const media_op *op, media_picture *out) {
+    AVCodecContext *a = codec_context;
+    a->opaque = f;
+    f->max_pixels = op->max_pixels;
+    f->refused_width = f->refused_height = 0;
+    first_message[0] = 0;
+    int rc = load(f, packet, data, size);
+    if (rc == MEDIA_OK) rc = first_frame(f, a, packet, frame);
+    if (rc == MEDIA_OK) rc = convert(f, c, a, frame, op, out);
+    if (rc == MEDIA_TOO_MANY_PIXELS) *out = (media_picture){NULL, 0, f->refused_width, f->refused_height, 1};
+    memcpy(f->detail, first_message, sizeof f->detail);
+    f->detail[strcspn(f->detail, "\n")] = 0;
+    av_frame_unref(frame);
+    av_packet_unref(packet);
+    media_buf_trim(&f->input);
+    return rc;
+}
+
+#endif

@@ -1,0 +1,104 @@
+//go:build !noffmpeg
+
+package media
+
+/*
+#cgo CFLAGS: -DMEDIA_FFMPEG
+#cgo pkg-config: libavcodec libavutil libswscale
+#include "ffmpeg.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+)
+
+// codecs names FFmpeg's decoder of each format that sniff knows.
+var codecs = map[string]string{
+	"png": "png", "gif": "gif", "webp": "webp", "bmp": "bmp", "tiff": "tiff",
+	"jpeg2000": "jpeg2000", "qoi": "qoi", "psd": "psd", "dds": "dds", "exr": "exr", "sgi": "sgi",
+	"sunraster": "sunrast", "pcx": "pcx", "pbm": "pbm", "pgm": "pgm", "ppm": "ppm", "pam": "pam",
+}
+
+var quiet = sync.OnceFunc(func() { C.media_ff_quiet() })
+
+// decoder decodes what is not JPEG. Every picture gets a codec of its own: FFmpeg's
+// decoders carry things from one picture to the next (the TIFF decoder a palette),
+// and a row must not depend on what came before it.
+type decoder struct {
+	ff     *C.media_ff
+	packet *astiav.Packet
+	frame  *astiav.Frame
+}
+
+func (d *decoder) close() {
+	if d.ff != nil {
+		d.packet.Free()
+		d.frame.Free()
+		C.media_ff_free(d.ff)
+	}
+	*d = decoder{}
+}
+
+func (d *decoder) start() error {
+	if d.ff != nil {
+		return nil
+	}
+	quiet()
+	ff, packet, frame := C.media_ff_new(), astiav.AllocPacket(), astiav.AllocFrame()
+	if ff == nil || packet == nil || frame == nil {
+		return &LimitError{cause: CauseNoMemory}
+	}
+	d.ff, d.packet, d.frame = ff, packet, frame
+	return nil
+}
+
+func openCodec(format string) (*astiav.CodecContext, error) {
+	name, ok := codecs[format]
+	if !ok {
+		return nil, &UnsupportedError{Format: format, Detail: "no decoder for it is wired up"}
+	}
+	codec := astiav.FindDecoderByName(name)
+	if codec == nil {
+		return nil, &UnsupportedError{Format: format, Detail: "this FFmpeg has no decoder for it"}
+	}
+	cc := astiav.AllocCodecContext(codec)
+	if cc == nil {
+		return nil, &LimitError{Format: format, cause: CauseNoMemory}
+	}
+	C.media_ff_prepare(pointerOf(cc))
+	if err := cc.Open(codec, nil); err != nil {
+		cc.Free()
+		return nil, &UnsupportedError{Format: format, Detail: fmt.Sprintf("opening FFmpeg's decoder: %v", err)}
+	}
+	return cc, nil
+}
+
+// pointerOf reads the C pointer that is the only or first field of go-astiav's
+// types; TestPinnedAstiavKeepsItsPointersFirst guards the pin.
+func pointerOf[T astiav.CodecContext | astiav.Packet | astiav.Frame](v *T) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Pointer(v))
+}
+
+func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media_picture, error) {
+	var picture C.media_picture
+	if err := d.start(); err != nil {
+		return picture, err
+	}
+	cc, err := openCodec(format)
+	if err != nil {
+		return picture, err
+	}
+	defer cc.Free()
+	status := C.media_ff_decode(d.ff, w.c, pointerOf(cc), pointerOf(d.packet), pointerOf(d.frame),
+		(*C.uint8_t)(unsafe.Pointer(&data[0])), C.size_t(len(data)), &op.c, &picture)
+	if status == C.MEDIA_OK {
+		return picture, nil
+	}
+	detail := C.GoString(C.media_ff_detail(d.ff))
+	return picture, statusError(int(status), format, int(picture.width), int(picture.height), detail, op)
+}

@@ -1,0 +1,28 @@
+/* ffmpeg.h - one encoded picture through an open FFmpeg decoder. */
+#ifndef SPDL_MEDIA_FFMPEG_H
+#define SPDL_MEDIA_FFMPEG_H
+
+#include "row.h"
+
+/* Scratch of one worker: padded input, scaler, what was wrong. */
+typedef struct media_ff media_ff;
+
+/* No FFmpeg message reaches stderr after this; the last error of a call goes to
+ * media_ff_detail(). Process-wide; once is enough. */
+void media_ff_quiet(void);
+
+media_ff *media_ff_new(void);
+void media_ff_free(media_ff *f);
+const char *media_ff_detail(const media_ff *f);
+
+/* Set up an AVCodecContext before it is opened: damage is an error, one thread. */
+void media_ff_prepare(void *codec_context);
+
+/* Decode the first picture of data with the open codec into c's picture buffer,
+ * as op wants its channels. codec_context, packet and frame are FFmpeg's.
+ * Returns a status; on success `out` is filled but for its orientation, on
+ * MEDIA_TOO_MANY_PIXELS its size. */
+int media_ff_decode(media_ff *f, media_ctx *c, void *codec_context, void *packet, void *frame,
+                    const uint8_t *data, size_t size, const media_op *op, media_picture *out);
+
+#endif

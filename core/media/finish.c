@@ -1,0 +1,104 @@
+/* finish.c - 8-bit lines into the batch's type and layout, from tables.
+ *
+ * A float value is (x / 255 - mean) / std in float arithmetic, each step
+ * rounded, as torchvision's ToTensor and Normalize give it; f16 and bf16 are
+ * that value rounded to nearest even. There are 256 of them a channel. */
+#include <string.h>
+
+#include "internal.h"
+
+#if defined(__x86_64__)
+#include "finish_avx2.h"
+#endif
+
+/* Bits of x shifted right by n, rounded to nearest even. */
+static uint32_t shift_even(uint32_t x, int n) {
+    uint32_t half = 1u << (n - 1), rest = x & ((1u << n) - 1);
+    uint32_t y = x >> n;
+    return y + (rest > half || (rest == half && (y & 1)));
+}
+
+uint16_t media_f16(float f) {
+    uint32_t x;
+    memcpy(&x, &f, 4);
+    uint32_t sign = x >> 16 & 0x8000, exp = x >> 23 & 0xff, frac = x & 0x7fffff;
+    if (exp == 0xff) return (uint16_t)(sign | 0x7c00 | (frac ? 0x200 | frac >> 13 : 0));
+    int e = (int)exp - 127 + 15;
+    if (e >= 31) return (uint16_t)(sign | 0x7c00);
+    if (e <= -11) return (uint16_t)sign;
+    if (e <= 0) return (uint16_t)(sign | shift_even(frac | 0x800000, 14 - e));
+    return (uint16_t)(sign | shift_even((uint32_t)e << 23 | frac, 13));
+}
+
+uint16_t media_bf16(float f) {
+    uint32_t x;
+    memcpy(&x, &f, 4);
+    if ((x & 0x7fffffff) > 0x7f800000) return (uint16_t)(x >> 16 | 0x40);
+    return (uint16_t)shift_even(x, 16);
+}
+
+int media_planar(const media_op *op) { return op->layout == MEDIA_NCHW && op->channels == 3; }
+
+static size_t size_of(uint32_t dtype) { return dtype == MEDIA_U8 ? 1 : dtype == MEDIA_F32 ? 4 : 2; }
+
+size_t media_op_row_bytes(const media_op *op) {
+    return (size_t)op->out_h * op->out_w * op->channels * size_of(op->dtype);
+}
+
+void media_op_init(media_op *op) {
+    op->channels = op->mode == MEDIA_RGB ? 3 : 1;
+    for (int ch = 0; ch < 3; ch++) {
+        op->inv_std[ch] = 1.0f / op->std[ch];
+        for (int x = 0; x < 256; x++) {
+            volatile float unit = (float)x / 255.0f;
+            volatile float moved = unit - op->mean[ch];
+            float v = moved / op->std[ch];
+            op->lut[ch][x] = v;
+            op->lut16[ch][x] = op->dtype == MEDIA_BF16 ? media_bf16(v) : media_f16(v);
+        }
+    }
+    op->fma_exact = 0;
+#if defined(__x86_64__)
+    if (media_best_kernels() != &media_portable) op->fma_exact = (uint32_t)media_finish_avx2_exact(op);
+#endif
+}
+
+/* n values of one channel, from line at `step`, to consecutive elements of dst. */
+static void finish_plane(const media_op *op, const uint8_t *line, int step, int ch, size_t at, uint32_t n,
+                         void *dst) {
+    if (op->dtype == MEDIA_U8) {
+        uint8_t *d = (uint8_t *)dst + at;
+        for (uint32_t x = 0; x < n; x++) d[x] = line[x * step];
+    } else if (op->dtype == MEDIA_F32) {
+        uint8_t *d = (uint8_t *)dst + at * 4;
+        for (uint32_t x = 0; x < n; x++) memcpy(d + 4 * x, &op->lut[ch][line[x * step]], 4);
+    } else {
+        uint8_t *d = (uint8_t *)dst + at * 2;
+        for (uint32_t x = 0; x < n; x++) memcpy(d + 2 * x, &op->lut16[ch][line[x * step]], 2);
+    }
+}
+
+static void finish_flat(const media_op *op, const uint8_t *line, size_t at, uint32_t n, void *dst) {
+    uint32_t ch = 0, channels = op->channels;
+    if (op->dtype == MEDIA_U8) {
+        memcpy((uint8_t *)dst + at, line, n);
+        return;
+    }
+    for (uint32_t x = 0; x < n; x++) {
+        if (op->dtype == MEDIA_F32)
+            memcpy((uint8_t *)dst + (at + x) * 4, &op->lut[ch][line[x]], 4);
+        else
+            memcpy((uint8_t *)dst + (at + x) * 2, &op->lut16[ch][line[x]], 2);
+        ch = ch + 1 == channels ? 0 : ch + 1;
+    }
+}
+
+void media_finish_portable(const media_op *op, const uint8_t *line, int32_t y, void *dst) {
+    size_t w = op->out_w, plane = w * op->out_h;
+    if (!media_planar(op)) {
+        finish_flat(op, line, (size_t)y * w * op->channels, (uint32_t)w * op->channels, dst);
+        return;
+    }
+    for (int ch = 0; ch < 3; ch++)
+        finish_plane(op, line + ch, 4, ch, ch * plane + (size_t)y * w, (uint32_t)w, dst);
+}

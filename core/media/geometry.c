@@ -1,0 +1,114 @@
+/* geometry.c - which part of the picture becomes the row, and at what size.
+ *
+ * The rules are torchvision's (Resize, CenterCrop, RandomResizedCrop,
+ * RandomHorizontalFlip on PIL images); rounding is half to even, as Python's.
+ *
+ * Draws, in the words of philox.c: operation 1 is the random crop. Its try t
+ * (0-9) takes area from the first and aspect ratio from the second uniform of
+ * block 2t; an accepted try takes y, then x from block 2t + 1. Operation 2 is
+ * the flip: the first uniform of block 0, flipped if below p. */
+#include <math.h>
+
+#include "internal.h"
+
+enum { OP_CROP = 1, OP_FLIP = 2, CROP_TRIES = 10 };
+
+static void whole(media_plan *p, int32_t w, int32_t h) {
+    p->box_x = p->box_y = 0;
+    p->box_w = w;
+    p->box_h = h;
+}
+
+static int draw_crop(const media_op *op, const media_draw *d, int32_t w, int32_t h, media_plan *p) {
+    double area = (double)w * (double)h;
+    double log_min = log(op->ratio_min), log_max = log(op->ratio_max);
+    for (uint32_t t = 0; t < CROP_TRIES; t++) {
+        double u[2];
+        media_uniforms(d, OP_CROP, 2 * t, u);
+        double target = area * (op->scale_min + u[0] * (op->scale_max - op->scale_min));
+        double aspect = exp(log_min + u[1] * (log_max - log_min));
+        double cw = rint(sqrt(target * aspect)), ch = rint(sqrt(target / aspect));
+        if (!(cw > 0 && cw <= w && ch > 0 && ch <= h)) continue;
+        media_uniforms(d, OP_CROP, 2 * t + 1, u);
+        p->box_w = (int32_t)cw;
+        p->box_h = (int32_t)ch;
+        p->box_y = (int32_t)(u[0] * (h - p->box_h + 1));
+        p->box_x = (int32_t)(u[1] * (w - p->box_w + 1));
+        return 1;
+    }
+    return 0;
+}
+
+/* The central crop that torchvision falls back to after ten tries. */
+static void fallback_crop(const media_op *op, int32_t w, int32_t h, media_plan *p) {
+    double ratio = (double)w / (double)h;
+    p->box_w = w;
+    p->box_h = h;
+    if (ratio < op->ratio_min)
+        p->box_h = (int32_t)rint(w / op->ratio_min);
+    else if (ratio > op->ratio_max)
+        p->box_w = (int32_t)rint(h * op->ratio_max);
+    p->box_h = p->box_h < 1 ? 1 : p->box_h > h ? h : p->box_h;
+    p->box_w = p->box_w < 1 ? 1 : p->box_w > w ? w : p->box_w;
+    p->box_y = (h - p->box_h) / 2;
+    p->box_x = (w - p->box_w) / 2;
+}
+
+static int replay_crop(const media_draw *d, int32_t w, int32_t h, media_plan *p) {
+    if (d->box_y < 0 || d->box_x < 0 || d->box_h < 1 || d->box_w < 1 || d->box_h > h - d->box_y ||
+        d->box_w > w - d->box_x)
+        return MEDIA_BAD_BOX;
+    p->box_y = d->box_y;
+    p->box_x = d->box_x;
+    p->box_h = d->box_h;
+    p->box_w = d->box_w;
+    return MEDIA_OK;
+}
+
+/* Where a window of n starts in a picture of size: centred, half to even;
+ * negative where the picture is smaller and zeros go around it. */
+static int32_t centre(int32_t size, int32_t n) {
+    if (size < n) return -((n - size) / 2);
+    return (int32_t)rint((size - n) / 2.0);
+}
+
+static void short_side(int32_t want, int32_t w, int32_t h, media_plan *p) {
+    int64_t s = w <= h ? w : h, l = w <= h ? h : w;
+    int64_t longer = (int64_t)want * l / s;
+    if (longer > INT32_MAX / 2) longer = INT32_MAX / 2;
+    p->res_w = w <= h ? want : (int32_t)longer;
+    p->res_h = w <= h ? (int32_t)longer : want;
+}
+
+int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
+    whole(p, w, h);
+    p->res_w = w;
+    p->res_h = h;
+    switch (op->geometry) {
+    case MEDIA_RESIZE_SHORT: short_side((int32_t)op->resize_h, w, h, p); break;
+    case MEDIA_RESIZE_EXACT:
+        p->res_w = (int32_t)op->resize_w;
+        p->res_h = (int32_t)op->resize_h;
+        break;
+    case MEDIA_RANDOM_CROP:
+        if (draw->replay) {
+            int rc = replay_crop(draw, w, h, p);
+            if (rc != MEDIA_OK) return rc;
+        } else if (!draw_crop(op, draw, w, h, p)) {
+            fallback_crop(op, w, h, p);
+        }
+        p->res_w = (int32_t)op->out_w;
+        p->res_h = (int32_t)op->out_h;
+        break;
+    default: break;
+    }
+    p->win_x = centre(p->res_w, (int32_t)op->out_w);
+    p->win_y = centre(p->res_h, (int32_t)op->out_h);
+    p->flip = draw->replay ? draw->flip != 0 : 0;
+    if (!draw->replay && op->flip_p > 0) {
+        double u[2];
+        media_uniforms(draw, OP_FLIP, 0, u);
+        p->flip = u[0] < op->flip_p;
+    }
+    return MEDIA_OK;
+}

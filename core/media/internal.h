@@ -1,0 +1,201 @@
+/* internal.h - what the kernel's files share with each other. */
+#ifndef SPDL_MEDIA_INTERNAL_H
+#define SPDL_MEDIA_INTERNAL_H
+
+#include <setjmp.h>
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+#include "row.h"
+
+/* A buffer that grows and is reused. */
+typedef struct media_buf {
+    uint8_t *p;
+    size_t cap;
+} media_buf;
+
+/* At least size bytes, 64-byte aligned; old contents are lost. NULL when there
+ * is no memory. */
+uint8_t *media_buf_get(media_buf *b, size_t size);
+void media_buf_trim(media_buf *b); /* give back what is larger than MEDIA_KEEP_BYTES */
+void media_buf_free(media_buf *b);
+
+/* --- philox.c --- */
+
+/* Two uniforms in [0, 1) of 53 bits from Philox4x32-10, keyed by seed, at
+ * counter (index, epoch, op, block). */
+void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]);
+
+/* --- geometry.c --- */
+
+typedef struct media_plan {
+    int32_t box_x, box_y, box_w, box_h; /* of the oriented picture */
+    int32_t res_w, res_h;               /* the box is resized to this */
+    int32_t win_x, win_y;               /* where the output window starts in it; negative: zeros */
+    int32_t flip;
+} media_plan;
+
+int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
+
+/* --- resample.c --- */
+
+/* in elements become out, of which the n from win on are wanted, in reverse
+ * order if mirror. No padding in it: keys are compared as bytes. */
+typedef struct media_axis_key {
+    int32_t in, out, win, n, filter, mirror;
+} media_axis_key;
+
+/* One axis of the resampling: output i is the sum over t < count[i] of
+ * coefficient t times source element start[i] + t, relative to `first`. */
+typedef struct media_axis {
+    int32_t n;          /* outputs */
+    int32_t groups;     /* of 4 taps, the same for every output; unused taps are zero */
+    int32_t first, end; /* source elements that are read: [first, end) of the box */
+    int32_t identity;   /* 1: no resampling along this axis */
+    int32_t *start;     /* relative to first */
+    int32_t *count;     /* 0: outside the picture, output zero */
+    int16_t *split;     /* groups * 8 per output: 4 high halves, then 4 low halves */
+    int32_t *k;         /* groups * 4 per output: the 22-bit coefficients */
+    double *weights;    /* of the output being computed */
+    media_axis_key key; /* what the fields above were made for, if ready */
+    int32_t ready;
+    media_buf places, coefficients;
+} media_axis;
+
+int media_axis_init(media_axis *a, const media_axis_key *key);
+void media_axis_free(media_axis *a);
+void media_axis_trim(media_axis *a);
+
+enum { MEDIA_PRECISION_BITS = 22, MEDIA_SPLIT_BITS = 11 };
+
+typedef struct media_kernels {
+    const char *isa;
+    /* Four source rows (RGBX) through the axis into four destination rows of
+     * step (3 or 4) bytes per pixel; each destination has slack of one pixel. */
+    void (*horizontal4)(const media_axis *a, const uint8_t *const src[4], uint8_t *const dst[4], int step);
+    /* Rows of len bytes, stride apart, combined by output i of the axis. src is
+     * the first of them; reads and writes may run past len by 31 bytes, and
+     * count[i] rounded up to even many rows are read. */
+    void (*vertical)(const media_axis *a, int32_t i, const uint8_t *src, size_t stride, uint8_t *dst,
+                     int32_t len);
+    /* One finished line into the row at dst, as picture row y. */
+    void (*finish)(const media_op *op, const uint8_t *line, int32_t y, void *dst);
+} media_kernels;
+
+extern const media_kernels media_portable;
+const media_kernels *media_best_kernels(void); /* for this processor */
+
+void media_horizontal1(const media_axis *a, const uint8_t *src, uint8_t *dst);
+
+/* --- finish.c --- */
+uint16_t media_f16(float x);
+uint16_t media_bf16(float x);
+void media_finish_portable(const media_op *op, const uint8_t *line, int32_t y, void *dst);
+int media_planar(const media_op *op); /* 1: lines are RGBX, to be split into planes */
+
+/* --- exif.c --- */
+
+/* Orientation 1-8 of a JPEG, PNG, WebP or TIFF file; 1 if it names none. */
+int media_exif_orientation(const uint8_t *data, size_t size);
+
+/* --- jpegmem.c --- */
+
+/* Image-lifetime memory for libjpeg from an arena that is kept. */
+typedef struct media_arena_block {
+    struct media_arena_block *next;
+    size_t cap, used;
+} media_arena_block;
+
+typedef struct media_arena {
+    media_arena_block *head;
+    struct jvirt_sarray_control *sarrays;
+    struct jvirt_barray_control *barrays;
+    size_t total;
+    void (*free_permanent)(j_common_ptr, int);
+    void *(*small_permanent)(j_common_ptr, int, size_t);
+    void *(*large_permanent)(j_common_ptr, int, size_t);
+} media_arena;
+
+void media_arena_install(struct jpeg_decompress_struct *d, media_arena *a);
+void media_arena_reset(media_arena *a);
+void media_arena_free(media_arena *a);
+
+/* --- jpeg.c --- */
+
+typedef struct media_jpeg {
+    struct jpeg_decompress_struct d;
+    struct jpeg_error_mgr err;
+    struct jpeg_source_mgr src;
+    struct jpeg_progress_mgr progress;
+    jmp_buf exit;
+    int status; /* why exit was taken */
+    int created;
+    media_arena arena;
+    int cmyk;       /* rows come as CMYK and are converted */
+    int to_gray;    /* rows are converted to L last */
+    int32_t skip_x; /* pixels of a decoded row left of the region */
+} media_jpeg;
+
+struct media_ctx {
+    media_jpeg jpeg;
+    const media_kernels *kernels;
+    media_axis ax, ay;
+    media_buf rows;   /* four decoded rows */
+    media_buf mid;    /* horizontally resampled rows */
+    media_buf line;   /* one vertically resampled row */
+    media_buf region; /* a decoded region that must be turned */
+    media_buf turned;
+    media_buf picture; /* what another decoder made */
+    media_info info;
+    const uint8_t *picture_next; /* of media_row_picture */
+    size_t picture_stride;
+};
+
+int media_jpeg_create(media_jpeg *j);
+void media_jpeg_destroy(media_jpeg *j);
+int media_jpeg_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
+                   const media_draw *draw);
+
+/* --- colour.c --- */
+void media_cmyk_to_rgbx(uint8_t *row, uint32_t n);
+void media_rgbx_to_gray(uint8_t *row, uint32_t n);
+
+/* --- gif.c --- */
+
+/* Transparent pixels of the first picture keep the colour of their palette
+ * entry, as they do in Pillow: clears the flags that would replace it. */
+void media_gif_keep_colours(uint8_t *data, size_t size);
+
+/* 1 if the file reaches the end of its first picture. */
+int media_gif_first_is_whole(const uint8_t *data, size_t size);
+
+/* --- webp.c --- */
+void media_webp_to_rgbx(const uint8_t *const planes[3], const int strides[3], int w, int h, uint8_t *dst,
+                        size_t stride);
+
+/* --- row.c --- */
+
+/* Where source rows come from: fill rows[0..n-1], n <= 4, with the next n rows
+ * of the region, first pixel at rows[i][0], MEDIA_SLACK_BYTES readable past the
+ * last. */
+typedef void (*media_fetch)(media_ctx *c, int n, const uint8_t *rows[4]);
+
+typedef struct media_region {
+    int32_t x, y, w, h;
+} media_region;
+
+/* Geometry and axes for the picture of c->info; the region of the oriented
+ * picture that they read. */
+int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, media_region *r);
+
+/* Where that region lies in the picture as stored, w x h. */
+void media_unturn(int orientation, int32_t w, int32_t h, const media_region *r, media_region *raw);
+
+/* The region's rows, fetched as stored, into dst. fetch may long-jump out. */
+int media_render(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch, void *dst);
+
+/* Note the detail and return the status. */
+int media_fail(media_ctx *c, int status, const char *detail);
+
+#endif

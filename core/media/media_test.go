@@ -1,0 +1,449 @@
+package media
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// testJPEG is a picture of w by h pixels with something in every coefficient.
+func testJPEG(t testing.TB, w, h int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, testPicture(w, h), &jpeg.Options{Quality: 90}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func testPNG(t testing.TB, w, h int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, testPicture(w, h)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func testPicture(w, h int) image.Image {
+	m := image.NewRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		for x := range w {
+			m.Set(x, y, color.RGBA{uint8(x*7 ^ y*3), uint8(x*y/5 + 20), uint8(255 - x + y*2), 255})
+		}
+	}
+	return m
+}
+
+func testdata(t testing.TB, name string) []byte {
+	t.Helper()
+	d, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func worker(t testing.TB, o *Options) *Worker {
+	t.Helper()
+	w, err := NewWorker(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	return w
+}
+
+func compiled(t testing.TB, cfg Config) *Op {
+	t.Helper()
+	op, err := Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return op
+}
+
+var (
+	imagenet = &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}}
+	eval     = Config{ResizeShort: 64, Out: Square(56), DType: F32, Layout: NCHW, Normalize: imagenet}
+	train    = Config{Random: &RandomCrop{}, Out: Square(56), Flip: 0.5, Layout: NCHW}
+)
+
+// Every refusal of bytes has its type, its stable cause and a message that
+// names format, size and remedy.
+func TestBadBytesAreNamed(t *testing.T) {
+	good := testJPEG(t, 80, 60)
+	patched := func(marker byte, at int, b byte) []byte {
+		d := bytes.Clone(good)
+		d[bytes.Index(d, []byte{0xff, marker})+at] = b
+		return d
+	}
+	broken := bytes.Clone(good)
+	for i := len(broken) / 2; i < len(broken)/2+40; i++ {
+		broken[i] = 0xff
+	}
+	huge := func(w, h uint32) []byte {
+		d := testPNG(t, 8, 8)
+		binary.BigEndian.PutUint32(d[16:], w)
+		binary.BigEndian.PutUint32(d[20:], h)
+		return d
+	}
+	for _, c := range []struct {
+		name, cause, text string
+		data              []byte
+	}{
+		{"no bytes", CauseEmpty, "no bytes", nil},
+		{"one byte", CauseNotAnImage, "not an image", []byte{0xff}},
+		{"text", CauseNotAnImage, "not an image", []byte("just some text in a file named .jpg")},
+		{"html", CauseNotAnImage, "not an image", []byte("<!DOCTYPE html><html><body>404</body></html>")},
+		{"start of a jpeg", CauseTruncated, "jpeg: the data stop early", good[:2]},
+		{"half a jpeg", CauseTruncated, "jpeg 80x60: the data stop early: no end marker", good[:len(good)/2]},
+		{"damaged jpeg", CauseCorrupt, "jpeg 80x60: the data are damaged: ", broken},
+		{"no such table", CauseCorrupt, "jpeg", patched(0xda, 6, 0x33)},
+		{"lossless jpeg", CauseUnsupported, "jpeg: unsupported: Unsupported JPEG process", patched(0xc0, 1, 0xc3)},
+		{"12 bit jpeg", CauseUnsupported, "jpeg: unsupported: Unsupported JPEG data precision 12", patched(0xc0, 4, 12)},
+		{"100000 x 100000 png", CauseTooManyPixels, "png 100000x100000: too many pixels: want at most 178956970 pixels; raise image.max_pixels", huge(100000, 100000)},
+		{"half a png", CauseTruncated, "png 80x60: the data stop early", testPNG(t, 80, 60)[:900]},
+		{"damaged png", CauseCorrupt, "png 8x9: the data are damaged: ", huge(8, 9)},
+		{"scan after scan", CauseTooManyScans, "jpeg 61x47: too many scans", manyScans(t)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			op := compiled(t, eval)
+			_, err := worker(t, nil).Row(make([]byte, op.RowBytes()), c.data, op, Draw{})
+			var caused interface{ Cause() string }
+			if !errors.As(err, &caused) {
+				t.Fatalf("got %v, want an error with a cause", err)
+			}
+			if caused.Cause() != c.cause || !strings.Contains(err.Error(), c.text) || !strings.HasPrefix(err.Error(), "media: ") {
+				t.Fatalf("got cause %q, %q; want %q and %q", caused.Cause(), err, c.cause, c.text)
+			}
+		})
+	}
+}
+
+// manyScans repeats the first scan of a progressive file a thousand times.
+func manyScans(t *testing.T) []byte {
+	d := testdata(t, "progressive.jpg")
+	sos := bytes.Index(d, []byte{0xff, 0xda})
+	next := sos + 2
+	for d[next] != 0xff || d[next+1] == 0 {
+		next++
+	}
+	out := bytes.Clone(d[:next])
+	for range 1000 {
+		out = append(out, d[sos:next]...)
+	}
+	return append(out, d[next:]...)
+}
+
+// A header that claims more pixels than the limit is refused with its size,
+// whatever the format, and before memory is taken for the picture.
+func TestPixelLimitHoldsForEveryFormat(t *testing.T) {
+	cfg := eval
+	cfg.MaxPixels = 80 * 60
+	op := compiled(t, cfg)
+	w := worker(t, nil)
+	row := make([]byte, op.RowBytes())
+	gif := append([]byte("GIF89a\x51\x00\x3c\x00\x00\x00\x00,"), make([]byte, 40)...)
+	bmp := append([]byte("BM"), make([]byte, 80)...)
+	bmp[14] = 40
+	binary.LittleEndian.PutUint32(bmp[18:], 81)
+	binary.LittleEndian.PutUint32(bmp[22:], 60)
+	for format, data := range map[string][]byte{
+		"jpeg": testJPEG(t, 81, 60), "png": testPNG(t, 81, 60), "gif": gif, "bmp": bmp,
+	} {
+		_, err := w.Row(row, data, op, Draw{})
+		var limit *LimitError
+		if !errors.As(err, &limit) || limit.Width != 81 || limit.Height != 60 || limit.Format != format {
+			t.Errorf("%s of 81 x 60: got %v, want a LimitError that says so", format, err)
+		}
+	}
+	for format, data := range map[string][]byte{"jpeg": testJPEG(t, 80, 60), "png": testPNG(t, 80, 60)} {
+		if _, err := w.Row(row, data, op, Draw{}); err != nil {
+			t.Errorf("%s of exactly the limit: %v", format, err)
+		}
+	}
+}
+
+// A JPEG's sides beyond what libjpeg takes are a limit, not damage.
+func TestJPEGOf65535PixelsASideIsALimit(t *testing.T) {
+	d := testJPEG(t, 80, 60)
+	at := bytes.Index(d, []byte{0xff, 0xc0})
+	copy(d[at+5:], []byte{0xff, 0xff, 0xff, 0xff})
+	op := compiled(t, eval)
+	_, err := worker(t, nil).Row(make([]byte, op.RowBytes()), d, op, Draw{})
+	var limit *LimitError
+	if !errors.As(err, &limit) || limit.Cause() != CauseTooManyPixels {
+		t.Fatalf("got %v, want a LimitError", err)
+	}
+}
+
+func TestReplayBoxOutsideThePictureIsRefused(t *testing.T) {
+	op := compiled(t, train)
+	w := worker(t, nil)
+	for _, b := range []Box{{0, 0, 61, 80}, {0, 0, 60, 81}, {-1, 0, 5, 5}, {59, 0, 2, 1}, {0, 0, 0, 5}, {0, 0, 1 << 40, 1 << 40}} {
+		_, err := w.Row(make([]byte, op.RowBytes()), testJPEG(t, 80, 60), op, Draw{Replay: true, Box: b})
+		if err == nil || !strings.Contains(err.Error(), "outside the picture of 60 x 80") {
+			t.Errorf("box %v: got %v", b, err)
+		}
+	}
+}
+
+func TestDestinationOfAnotherSizeIsRefused(t *testing.T) {
+	op := compiled(t, eval)
+	for _, n := range []int{0, op.RowBytes() - 1, op.RowBytes() + 1} {
+		if _, err := worker(t, nil).Row(make([]byte, n), testJPEG(t, 8, 8), op, Draw{}); err == nil {
+			t.Errorf("%d bytes of destination were taken, want %d", n, op.RowBytes())
+		}
+	}
+}
+
+func TestCompileNamesWhatIsWrong(t *testing.T) {
+	with := func(change func(*Config)) Config {
+		cfg := Config{ResizeShort: 64, Out: Square(56)}
+		change(&cfg)
+		return cfg
+	}
+	for want, cfg := range map[string]Config{
+		"no fixed size":               {ResizeShort: 64},
+		"got 2 of resize":             with(func(c *Config) { c.Resize = Square(5) }),
+		"shorter side -1":             with(func(c *Config) { c.ResizeShort = -1 }),
+		"shorter side 16385":          with(func(c *Config) { c.ResizeShort = 16385 }),
+		"resize: got 0 x 5":           {Resize: Size{0, 5}, Out: Square(5)},
+		"row: got 0 x 5":              with(func(c *Config) { c.Out = Size{0, 5} }),
+		"row: got 20000 x 5":          with(func(c *Config) { c.Out = Size{20000, 5} }),
+		"got probability 1.5":         with(func(c *Config) { c.Flip = 1.5 }),
+		"got probability NaN":         with(func(c *Config) { c.Flip = nan() }),
+		"got scale [0.5 0.1]":         {Random: &RandomCrop{Scale: [2]float64{0.5, 0.1}}, Out: Square(5)},
+		"got scale [0.5 2]":           {Random: &RandomCrop{Scale: [2]float64{0.5, 2}}, Out: Square(5)},
+		"got ratio [0 1]":             {Random: &RandomCrop{Ratio: [2]float64{0, 1}}, Out: Square(5)},
+		"is not one of the named":     with(func(c *Config) { c.Mode = 9 }),
+		"dtype is u8":                 with(func(c *Config) { c.Normalize = imagenet }),
+		"got 3 means and 3 stds, wan": with(func(c *Config) { c.Normalize, c.DType, c.Mode = imagenet, F32, Gray }),
+		"got std 0":                   with(func(c *Config) { c.Normalize, c.DType = &Normalize{imagenet.Mean, []float64{1, 0, 1}}, F32 }),
+		"got mean NaN":                with(func(c *Config) { c.Normalize, c.DType = &Normalize{[]float64{nan(), 0, 0}, imagenet.Std}, F32 }),
+	} {
+		if _, err := Compile(cfg); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "media: ") {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
+
+func nan() float64 { z := 0.0; return z / z }
+
+func TestRowSaysItsShapeAndSize(t *testing.T) {
+	for _, c := range []struct {
+		cfg   Config
+		shape [3]int
+		bytes int
+	}{
+		{Config{Resize: Size{5, 7}}, [3]int{5, 7, 3}, 105},
+		{Config{Resize: Size{5, 7}, Layout: NCHW, DType: F16}, [3]int{3, 5, 7}, 210},
+		{Config{Resize: Size{5, 7}, Mode: Gray, DType: BF16}, [3]int{5, 7, 1}, 70},
+		{Config{Resize: Size{9, 9}, Out: Size{5, 7}, DType: F32}, [3]int{5, 7, 3}, 420},
+	} {
+		op := compiled(t, c.cfg)
+		if op.Shape() != c.shape || op.RowBytes() != c.bytes {
+			t.Errorf("got %v, %d bytes; want %v, %d", op.Shape(), op.RowBytes(), c.shape, c.bytes)
+		}
+	}
+}
+
+// JPEG to row allocates nothing in Go, whatever the operation.
+func TestRowAllocatesNothing(t *testing.T) {
+	w := worker(t, nil)
+	data := testJPEG(t, 200, 150)
+	for name, cfg := range map[string]Config{"eval": eval, "train": train} {
+		op := compiled(t, cfg)
+		row := make([]byte, op.RowBytes())
+		var index uint64
+		n := testing.AllocsPerRun(100, func() {
+			index++
+			if _, err := w.Row(row, data, op, Draw{Seed: 1, Index: index}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n != 0 {
+			t.Errorf("%s: %v allocations a row, want 0", name, n)
+		}
+	}
+}
+
+// allConfigs covers every type, layout, mode, filter and geometry once.
+func allConfigs() []Config {
+	var all []Config
+	for i := range 96 {
+		cfg := Config{Out: Size{31, 45}, DType: DType(i % 4), Layout: Layout(i / 4 % 2), Mode: Mode(i / 8 % 3), Interpolation: Interpolation(i / 24 % 2), Flip: 0.5}
+		switch i % 5 {
+		case 0:
+			cfg.ResizeShort = 40
+		case 1:
+			cfg.Resize = Size{50, 60}
+		case 2:
+			cfg.Random = &RandomCrop{}
+		case 3:
+			cfg.Resize, cfg.Out = Size{20, 100}, Size{31, 9}
+		}
+		if cfg.DType != U8 && i%3 == 0 {
+			cfg.Normalize = &Normalize{imagenet.Mean[:3-2*min(1, int(cfg.Mode))], imagenet.Std[:3-2*min(1, int(cfg.Mode))]}
+		}
+		all = append(all, cfg)
+	}
+	return all
+}
+
+// The vector paths give the bytes of the portable one.
+func TestEveryInstructionSetGivesTheSameBytes(t *testing.T) {
+	best, portable := worker(t, nil), worker(t, &Options{Portable: true})
+	if best.ISA() == portable.ISA() {
+		t.Skipf("this processor has nothing but %s", best.ISA())
+	}
+	for _, size := range []Size{{150, 200}, {31, 45}, {7, 300}, {1, 1}, {600, 33}} {
+		data := testJPEG(t, size.W, size.H)
+		for i, cfg := range allConfigs() {
+			op := compiled(t, cfg)
+			a, b := make([]byte, op.RowBytes()), make([]byte, op.RowBytes())
+			draw := Draw{Seed: 7, Index: uint64(i)}
+			if _, err := best.Row(a, data, op, draw); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := portable.Row(b, data, op, draw); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(a, b) {
+				t.Fatalf("%v, config %d: %s differs from %s", size, i, best.ISA(), portable.ISA())
+			}
+		}
+	}
+}
+
+// A row does not depend on the worker, on its thread, or on what the worker
+// decoded before, failures included.
+func TestRowsDependOnNothingButTheirInputs(t *testing.T) {
+	inputs := [][]byte{testJPEG(t, 90, 70), testPNG(t, 60, 80), testJPEG(t, 33, 200), testdata(t, "progressive.jpg"), testdata(t, "arithmetic.jpg")}
+	op := compiled(t, train)
+	want := make([][]byte, len(inputs))
+	for i, data := range inputs {
+		want[i] = make([]byte, op.RowBytes())
+		if _, err := worker(t, nil).Row(want[i], data, op, Draw{Seed: 3, Index: uint64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wg sync.WaitGroup
+	for g := range 4 {
+		w := worker(t, nil)
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			row := make([]byte, op.RowBytes())
+			for n := range 60 {
+				i := (n*7 + g) % len(inputs)
+				cut := inputs[(i+1)%len(inputs)]
+				if _, err := w.Row(row, cut[:len(cut)*2/3], op, Draw{}); err == nil {
+					t.Error("a cut file was decoded")
+				}
+				if _, err := w.Row(row, inputs[i], op, Draw{Seed: 3, Index: uint64(i)}); err != nil || !bytes.Equal(row, want[i]) {
+					t.Errorf("goroutine %d, row %d: error %v or other bytes", g, n, err)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+func TestArithmeticCodedFilesDecode(t *testing.T) {
+	op := compiled(t, Config{Resize: Size{47, 61}})
+	w := worker(t, nil)
+	a, b := make([]byte, op.RowBytes()), make([]byte, op.RowBytes())
+	if _, err := w.Row(a, testdata(t, "arithmetic.jpg"), op, Draw{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Row(b, testdata(t, "arithmetic_progressive.jpg"), op, Draw{}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a, b) || bytes.Equal(a, make([]byte, len(a))) {
+		t.Error("sequential and progressive files of one picture differ, or are black")
+	}
+}
+
+func TestContentDecidesTheFormat(t *testing.T) {
+	for want, data := range map[string]string{
+		"png": "\x89PNG\r\n\x1a\n....", "gif": "GIF89a......", "webp": "RIFF....WEBP", "tiff": "II*\x00........",
+		"avif": "\x00\x00\x00\x1cftypavif", "heif": "\x00\x00\x00\x1cftypheic", "ppm": "P6 2 2 255 ......", "qoi": "qoif........",
+		"": "not a picture at all",
+	} {
+		if got := sniff([]byte(data)); got != want {
+			t.Errorf("%q: got %q, want %q", data, got, want)
+		}
+	}
+}
+
+func TestKnownFormatsWithoutADecoderAreUnsupported(t *testing.T) {
+	op := compiled(t, eval)
+	_, err := worker(t, nil).Row(make([]byte, op.RowBytes()), []byte("\x00\x00\x00\x1cftypavif............"), op, Draw{})
+	var unsupported *UnsupportedError
+	if !errors.As(err, &unsupported) || unsupported.Format != "avif" {
+		t.Fatalf("got %v, want an UnsupportedError for avif", err)
+	}
+}
+
+// DLPack's codes: 1 is unsigned integer, 2 float, 4 bfloat.
+func TestTypesCarryDLPackCodes(t *testing.T) {
+	for d, want := range map[DType]string{U8: "1/8/1", F16: "2/16/1", BF16: "4/16/1", F32: "2/32/1"} {
+		code, bits, lanes := d.DLPack()
+		if got := fmt.Sprintf("%d/%d/%d", code, bits, lanes); got != want {
+			t.Errorf("dtype %d: got %s, want %s", d, got, want)
+		}
+	}
+}
+
+// FuzzRow: any bytes give a row or an error with a cause, equal in plain C.
+func FuzzRow(f *testing.F) {
+	f.Add(testJPEG(f, 40, 30), uint16(0))
+	f.Add(testPNG(f, 40, 30), uint16(1))
+	for _, name := range []string{"progressive.jpg", "arithmetic.jpg", "arithmetic_progressive.jpg"} {
+		f.Add(testdata(f, name), uint16(2))
+	}
+	configs := allConfigs()
+	best, portable := worker(f, nil), worker(f, &Options{Portable: true})
+	f.Fuzz(func(t *testing.T, data []byte, pick uint16) {
+		cfg := configs[int(pick)%len(configs)]
+		cfg.MaxPixels = 1 << 20
+		cfg.Orient = pick&0x8000 != 0
+		op := compiled(t, cfg)
+		a, b := make([]byte, op.RowBytes()), make([]byte, op.RowBytes())
+		_, err := best.Row(a, data, op, Draw{Index: uint64(pick)})
+		_, again := portable.Row(b, data, op, Draw{Index: uint64(pick)})
+		if (err == nil) != (again == nil) || err == nil && !bytes.Equal(a, b) {
+			t.Fatalf("%s and %s differ: errors %v and %v", best.ISA(), portable.ISA(), err, again)
+		}
+		var caused interface{ Cause() string }
+		if err != nil && (!errors.As(err, &caused) || caused.Cause() == "") {
+			t.Fatalf("%v has no cause", err)
+		}
+	})
+}
+
+func BenchmarkRow(b *testing.B) {
+	for name, data := range map[string][]byte{"jpeg": testJPEG(b, 500, 375), "png": testPNG(b, 500, 375)} {
+		b.Run(name, func(b *testing.B) {
+			w, op := worker(b, nil), compiled(b, eval)
+			row := make([]byte, op.RowBytes())
+			b.ReportAllocs()
+			for range b.N {
+				if _, err := w.Row(row, data, op, Draw{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,278 @@
+package media
+
+/*
+#cgo CFLAGS: -std=c11 -O2
+#cgo LDFLAGS: -ljpeg -lm
+#include "row.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"math"
+)
+
+// Size is a height and a width in pixels.
+type Size struct{ H, W int }
+
+// Square is the size of n by n pixels.
+func Square(n int) Size { return Size{n, n} }
+
+// Interpolation is a resampling filter; both are antialiased.
+type Interpolation uint8
+
+const (
+	Bilinear Interpolation = iota
+	Bicubic
+)
+
+// Mode is what the channels of a row are.
+type Mode uint8
+
+const (
+	RGB  Mode = iota // three channels; a grey picture is replicated
+	Gray             // one channel: Pillow's convert("L") of the RGB picture
+	Luma             // one channel: the Y plane of a JPEG; other pictures as Gray
+)
+
+// Layout is the order of a row's axes.
+type Layout uint8
+
+const (
+	NHWC Layout = iota
+	NCHW
+)
+
+// DType is the type of a row's values.
+type DType uint8
+
+const (
+	U8   DType = iota // 0 to 255
+	F16               // IEEE half
+	BF16              // bfloat16
+	F32
+)
+
+// DLPack gives the type as DLPack's code, bits and lanes.
+func (d DType) DLPack() (code, bits uint8, lanes uint16) {
+	switch d {
+	case F16:
+		return 2, 16, 1
+	case BF16:
+		return 4, 16, 1
+	case F32:
+		return 2, 32, 1
+	default:
+		return 1, 8, 1
+	}
+}
+
+// ItemBytes is the size of one value.
+func (d DType) ItemBytes() int {
+	_, bits, _ := d.DLPack()
+	return int(bits) / 8
+}
+
+// MaxSide bounds the height and the width of a row and of a resize.
+const MaxSide = 16384
+
+// DefaultMaxPixels is the picture size above which Pillow refuses to open one.
+const DefaultMaxPixels = 178956970
+
+// RandomCrop is torchvision's RandomResizedCrop: a box of Scale of the
+// picture's area and Ratio of width to height, resized to the row's size.
+type RandomCrop struct {
+	Scale [2]float64 // zero: 0.08 to 1
+	Ratio [2]float64 // zero: 3/4 to 4/3
+}
+
+// Normalize takes mean and std of x/255, one per channel.
+type Normalize struct{ Mean, Std []float64 }
+
+// Config describes a row. Its geometry is one of: ResizeShort or Resize, each
+// with an optional centre crop to Out; Random, resized to Out; or none, a centre
+// crop to Out alone. Where a picture is smaller than the crop, zeros go around.
+type Config struct {
+	ResizeShort   int         // the shorter side becomes this; 0: not asked
+	Resize        Size        // exactly this size; zero: not asked
+	Random        *RandomCrop // nil: not asked
+	Out           Size        // the row's picture; zero: Resize
+	Interpolation Interpolation
+	Flip          float64    // probability of a horizontal flip
+	Normalize     *Normalize // nil: floats are x/255
+	Mode          Mode
+	DType         DType
+	Layout        Layout
+	Orient        bool   // honour EXIF orientation
+	MaxPixels     uint64 // 0: DefaultMaxPixels
+}
+
+// Op is a compiled Config. It is read-only and may be shared.
+type Op struct {
+	c C.media_op
+}
+
+// Compile checks cfg and prepares its tables. Errors name the field.
+func Compile(cfg Config) (*Op, error) {
+	if err := cfg.check(); err != nil {
+		return nil, fmt.Errorf("media: %w", err)
+	}
+	op := &Op{}
+	cfg.geometry(&op.c)
+	op.c.filter = C.uint32_t(cfg.Interpolation)
+	op.c.mode = C.uint32_t(cfg.Mode)
+	op.c.dtype = C.uint32_t(cfg.DType)
+	op.c.layout = C.uint32_t(cfg.Layout)
+	op.c.flip_p = C.double(cfg.Flip)
+	op.c.max_pixels = C.uint64_t(cfg.MaxPixels)
+	if cfg.MaxPixels == 0 {
+		op.c.max_pixels = DefaultMaxPixels
+	}
+	if cfg.Orient {
+		op.c.orient = 1
+	}
+	for ch := range 3 {
+		op.c.mean[ch], op.c.std[ch] = 0, 1
+		if n := cfg.Normalize; n != nil {
+			op.c.mean[ch] = C.float(n.Mean[ch%len(n.Mean)])
+			op.c.std[ch] = C.float(n.Std[ch%len(n.Std)])
+		}
+	}
+	C.media_op_init(&op.c)
+	return op, nil
+}
+
+func (cfg *Config) geometry(op *C.media_op) {
+	out := cfg.Out
+	if out == (Size{}) {
+		out = cfg.Resize
+	}
+	op.out_h, op.out_w = C.uint32_t(out.H), C.uint32_t(out.W)
+	switch {
+	case cfg.ResizeShort > 0:
+		op.geometry = C.MEDIA_RESIZE_SHORT
+		op.resize_h = C.uint32_t(cfg.ResizeShort)
+	case cfg.Resize != (Size{}):
+		op.geometry = C.MEDIA_RESIZE_EXACT
+		op.resize_h, op.resize_w = C.uint32_t(cfg.Resize.H), C.uint32_t(cfg.Resize.W)
+	case cfg.Random != nil:
+		op.geometry = C.MEDIA_RANDOM_CROP
+		scale, ratio := cfg.Random.ranges()
+		op.scale_min, op.scale_max = C.double(scale[0]), C.double(scale[1])
+		op.ratio_min, op.ratio_max = C.double(ratio[0]), C.double(ratio[1])
+	default:
+		op.geometry = C.MEDIA_AS_IS
+	}
+}
+
+func (r *RandomCrop) ranges() (scale, ratio [2]float64) {
+	scale, ratio = r.Scale, r.Ratio
+	if scale == ([2]float64{}) {
+		scale = [2]float64{0.08, 1}
+	}
+	if ratio == ([2]float64{}) {
+		ratio = [2]float64{3.0 / 4, 4.0 / 3}
+	}
+	return scale, ratio
+}
+
+func (cfg *Config) check() error {
+	if err := cfg.checkGeometry(); err != nil {
+		return err
+	}
+	if !(cfg.Flip >= 0 && cfg.Flip <= 1) {
+		return fmt.Errorf("horizontal flip: got probability %v, want 0 to 1", cfg.Flip)
+	}
+	if cfg.Interpolation > Bicubic || cfg.Mode > Luma || cfg.DType > F32 || cfg.Layout > NCHW {
+		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
+			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
+	}
+	return cfg.checkNormalize()
+}
+
+func (cfg *Config) checkGeometry() error {
+	asked := 0
+	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil} {
+		if is {
+			asked++
+		}
+	}
+	if asked > 1 {
+		return fmt.Errorf("geometry: got %d of resize to a shorter side, resize to a size and random crop, want one", asked)
+	}
+	if cfg.ResizeShort < 0 || cfg.ResizeShort > MaxSide {
+		return fmt.Errorf("resize: got shorter side %d, want 1 to %d", cfg.ResizeShort, MaxSide)
+	}
+	if cfg.Resize != (Size{}) && !cfg.Resize.valid() {
+		return fmt.Errorf("resize: got %d x %d, want sides of 1 to %d", cfg.Resize.H, cfg.Resize.W, MaxSide)
+	}
+	if cfg.Out == (Size{}) && cfg.Resize == (Size{}) {
+		return fmt.Errorf("geometry: the row has no fixed size; add a centre crop or resize to [height, width]")
+	}
+	if cfg.Out != (Size{}) && !cfg.Out.valid() {
+		return fmt.Errorf("row: got %d x %d, want sides of 1 to %d", cfg.Out.H, cfg.Out.W, MaxSide)
+	}
+	if cfg.Random != nil {
+		return cfg.Random.check()
+	}
+	return nil
+}
+
+func (s Size) valid() bool {
+	return s.H >= 1 && s.H <= MaxSide && s.W >= 1 && s.W <= MaxSide
+}
+
+func (r *RandomCrop) check() error {
+	scale, ratio := r.ranges()
+	if !(scale[0] > 0 && scale[0] <= scale[1] && scale[1] <= 1) {
+		return fmt.Errorf("random crop: got scale %v, want 0 < smallest <= largest <= 1", scale)
+	}
+	if !(ratio[0] >= 1e-3 && ratio[0] <= ratio[1] && ratio[1] <= 1e3) {
+		return fmt.Errorf("random crop: got ratio %v, want 0.001 <= smallest <= largest <= 1000", ratio)
+	}
+	return nil
+}
+
+func (cfg *Config) checkNormalize() error {
+	n := cfg.Normalize
+	if n == nil {
+		return nil
+	}
+	if cfg.DType == U8 {
+		return fmt.Errorf("normalize: dtype is u8, want f16, bf16 or f32")
+	}
+	want := 3
+	if cfg.Mode != RGB {
+		want = 1
+	}
+	if len(n.Mean) != want || len(n.Std) != want {
+		return fmt.Errorf("normalize: got %d means and %d stds, want %d of each", len(n.Mean), len(n.Std), want)
+	}
+	for ch := range want {
+		if math.Abs(n.Mean[ch]) > 1e4 || math.IsNaN(n.Mean[ch]) {
+			return fmt.Errorf("normalize: got mean %v, want -10000 to 10000 in units of x/255", n.Mean[ch])
+		}
+		if !(n.Std[ch] >= 1e-6 && n.Std[ch] <= 1e6) {
+			return fmt.Errorf("normalize: got std %v, want 0.000001 to 1000000 in units of x/255", n.Std[ch])
+		}
+	}
+	return nil
+}
+
+// RowBytes is the size of one row.
+func (op *Op) RowBytes() int { return int(C.media_op_row_bytes(&op.c)) }
+
+// Channels is 3, or 1 for Gray and Luma.
+func (op *Op) Channels() int { return int(op.c.channels) }
+
+// DType is the type of the row's values.
+func (op *Op) DType() DType { return DType(op.c.dtype) }
+
+// Shape is the row's shape: [H, W, C], or [C, H, W] for NCHW.
+func (op *Op) Shape() [3]int {
+	h, w, ch := int(op.c.out_h), int(op.c.out_w), int(op.c.channels)
+	if Layout(op.c.layout) == NCHW {
+		return [3]int{ch, h, w}
+	}
+	return [3]int{h, w, ch}
+}

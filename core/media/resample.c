@@ -1,0 +1,202 @@
+/* resample.c - Pillow's antialiased resampling: coefficients and plain C passes.
+ *
+ * A pass is a sum of products of 8-bit samples and 22-bit fixed-point
+ * coefficients, rounded and clipped to 8 bits; the horizontal pass comes first.
+ * The doubles below follow Pillow's order of operations, since the last bit of
+ * a coefficient can change a pixel: products and sums must not be contracted,
+ * which GCC's -std=c11 and the pragma below see to. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+#include <math.h>
+#include <string.h>
+
+#include "internal.h"
+
+static double bilinear(double x) {
+    x = fabs(x);
+    return x < 1.0 ? 1.0 - x : 0.0;
+}
+
+static double bicubic(double x) {
+    const double a = -0.5;
+    x = fabs(x);
+    if (x < 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
+    if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * a;
+    return 0.0;
+}
+
+/* Source elements [*lo, *lo + return) that output p needs. */
+static int32_t bounds(double centre, double support, int32_t in, int32_t *lo) {
+    int32_t min = (int32_t)(centre - support + 0.5);
+    int32_t max = (int32_t)(centre + support + 0.5);
+    if (min < 0) min = 0;
+    if (max > in) max = in;
+    *lo = min;
+    return max - min;
+}
+
+/* Bounds of every output, their union and the widest. */
+static int32_t place(media_axis *a, int32_t in, int32_t out, int32_t win, double support, int mirror) {
+    double scale = (double)in / out;
+    int32_t widest = 1, first = in, end = 0;
+    for (int32_t i = 0; i < a->n; i++) {
+        int32_t p = win + (mirror ? a->n - 1 - i : i);
+        a->start[i] = a->count[i] = 0;
+        if (p < 0 || p >= out) continue;
+        if (a->identity) {
+            a->start[i] = p;
+            a->count[i] = 1;
+        } else {
+            a->count[i] = bounds((p + 0.5) * scale, support, in, &a->start[i]);
+        }
+        if (a->count[i] > widest) widest = a->count[i];
+        if (a->start[i] < first) first = a->start[i];
+        if (a->start[i] + a->count[i] > end) end = a->start[i] + a->count[i];
+    }
+    a->first = first < end ? first : 0;
+    a->end = first < end ? end : 1;
+    return widest;
+}
+
+static int32_t fixed_point(double w) {
+    double one = (double)(1 << MEDIA_PRECISION_BITS);
+    return w < 0 ? (int32_t)(-0.5 + w * one) : (int32_t)(0.5 + w * one);
+}
+
+/* The coefficients of output i, whose centre in the source is given. */
+static void weigh(media_axis *a, int32_t i, double centre, double filterscale, int32_t filter, double *w) {
+    int32_t *k = a->k + (size_t)i * a->groups * 4;
+    int32_t count = a->count[i];
+    double sum = 0.0, inverse = 1.0 / filterscale;
+    for (int32_t t = 0; t < count; t++) {
+        double x = (t + a->start[i] - centre + 0.5) * inverse;
+        w[t] = filter == MEDIA_BICUBIC ? bicubic(x) : bilinear(x);
+        sum += w[t];
+    }
+    for (int32_t t = 0; t < count; t++) {
+        if (sum != 0.0) w[t] /= sum;
+        k[t] = fixed_point(w[t]);
+    }
+}
+
+/* Each coefficient as high * 2^11 + low: both halves fit int16, so that
+ * multiply-add instructions give exact 32-bit sums. */
+static void split(media_axis *a) {
+    for (size_t g = 0; g < (size_t)a->n * a->groups; g++) {
+        for (int t = 0; t < 4; t++) {
+            int32_t k = a->k[g * 4 + t];
+            a->split[g * 8 + t] = (int16_t)(k >> MEDIA_SPLIT_BITS);
+            a->split[g * 8 + 4 + t] = (int16_t)(k & ((1 << MEDIA_SPLIT_BITS) - 1));
+        }
+    }
+}
+
+static int reserve(media_axis *a, int32_t widest) {
+    size_t ints = (size_t)a->n * sizeof(int32_t);
+    size_t taps = (size_t)a->groups * 4;
+    uint8_t *p =
+        media_buf_get(&a->coefficients, (size_t)a->n * taps * (4 + 4) + 64 + (size_t)widest * sizeof(double));
+    if (!p) return MEDIA_NO_MEMORY;
+    a->weights = (double *)p;
+    p += ((size_t)widest * sizeof(double) + 63) & ~(size_t)63;
+    a->split = (int16_t *)p;
+    a->k = (int32_t *)(p + ints * taps);
+    memset(a->k, 0, ints * taps);
+    return MEDIA_OK;
+}
+
+/* The same axis as last time keeps its coefficients. */
+static int unchanged(media_axis *a, const media_axis_key *key) {
+    if (a->ready && memcmp(&a->key, key, sizeof *key) == 0) return 1;
+    a->ready = 0;
+    a->key = *key;
+    return 0;
+}
+
+int media_axis_init(media_axis *a, const media_axis_key *key) {
+    if (unchanged(a, key)) return MEDIA_OK;
+    int32_t in = key->in, out = key->out;
+    a->n = key->n;
+    a->identity = in == out;
+    a->start = (int32_t *)media_buf_get(&a->places, (size_t)a->n * 2 * sizeof(int32_t));
+    if (!a->start) return MEDIA_NO_MEMORY;
+    a->count = a->start + a->n;
+    double scale = (double)in / out;
+    double filterscale = scale < 1.0 ? 1.0 : scale;
+    double support = (key->filter == MEDIA_BICUBIC ? 2.0 : 1.0) * filterscale;
+    int32_t widest = place(a, in, out, key->win, support, key->mirror);
+    a->groups = (widest + 3) / 4;
+    if (reserve(a, widest) != MEDIA_OK) return MEDIA_NO_MEMORY;
+    for (int32_t i = 0; i < a->n; i++) {
+        int32_t p = key->win + (key->mirror ? a->n - 1 - i : i);
+        if (a->identity)
+            a->k[(size_t)i * a->groups * 4] = a->count[i] << MEDIA_PRECISION_BITS;
+        else if (a->count[i] > 0)
+            weigh(a, i, (p + 0.5) * scale, filterscale, key->filter, a->weights);
+        if (a->count[i] > 0) a->start[i] -= a->first;
+    }
+    split(a);
+    a->ready = 1;
+    return MEDIA_OK;
+}
+
+void media_axis_free(media_axis *a) {
+    media_buf_free(&a->places);
+    media_buf_free(&a->coefficients);
+    a->ready = 0;
+}
+
+void media_axis_trim(media_axis *a) {
+    if (a->coefficients.cap > MEDIA_KEEP_BYTES) media_axis_free(a);
+}
+
+static uint8_t clip(int32_t sum) {
+    sum >>= MEDIA_PRECISION_BITS;
+    return sum < 0 ? 0 : sum > 255 ? 255 : (uint8_t)sum;
+}
+
+static void horizontal_rgbx(const media_axis *a, const uint8_t *src, uint8_t *dst, int step) {
+    for (int32_t i = 0; i < a->n; i++, dst += step) {
+        const int32_t *k = a->k + (size_t)i * a->groups * 4;
+        const uint8_t *s = src + (size_t)a->start[i] * 4;
+        int32_t sum[3] = {1 << (MEDIA_PRECISION_BITS - 1), 1 << (MEDIA_PRECISION_BITS - 1),
+                          1 << (MEDIA_PRECISION_BITS - 1)};
+        for (int32_t t = 0; t < a->count[i]; t++, s += 4)
+            for (int ch = 0; ch < 3; ch++) sum[ch] += s[ch] * k[t];
+        for (int ch = 0; ch < 3; ch++) dst[ch] = clip(sum[ch]);
+    }
+}
+
+static void horizontal4(const media_axis *a, const uint8_t *const src[4], uint8_t *const dst[4], int step) {
+    for (int r = 0; r < 4; r++) horizontal_rgbx(a, src[r], dst[r], step);
+}
+
+/* One-channel rows, on every instruction set. */
+void media_horizontal1(const media_axis *a, const uint8_t *src, uint8_t *dst) {
+    for (int32_t i = 0; i < a->n; i++) {
+        const int32_t *k = a->k + (size_t)i * a->groups * 4;
+        const uint8_t *s = src + a->start[i];
+        int32_t sum = 1 << (MEDIA_PRECISION_BITS - 1);
+        for (int32_t t = 0; t < a->count[i]; t++) sum += s[t] * k[t];
+        dst[i] = clip(sum);
+    }
+}
+
+static void vertical(const media_axis *a, int32_t i, const uint8_t *src, size_t stride, uint8_t *dst,
+                     int32_t len) {
+    const int32_t *k = a->k + (size_t)i * a->groups * 4;
+    for (int32_t x = 0; x < len; x++) {
+        const uint8_t *s = src + x;
+        int32_t sum = 1 << (MEDIA_PRECISION_BITS - 1);
+        for (int32_t t = 0; t < a->count[i]; t++, s += stride) sum += *s * k[t];
+        dst[x] = clip(sum);
+    }
+}
+
+const media_kernels media_portable = {"portable", horizontal4, vertical, media_finish_portable};
+
+#if !defined(__x86_64__)
+const media_kernels *media_best_kernels(void) { return &media_portable; }
+#endif

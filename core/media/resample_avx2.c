@@ -1,0 +1,168 @@
+/* resample_avx2.c - the passes of resample.c in AVX2, equal bit for bit.
+ *
+ * A coefficient is high * 2^11 + low; pairs of samples are multiplied by pairs
+ * of halves and added (vpmaddwd), and the exact sum is
+ * (sum of high products << 11) + sum of low products. */
+#include "internal.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#include <string.h>
+
+#include "finish_avx2.h"
+
+#define AVX2 __attribute__((target("avx2,fma,f16c")))
+#define ROUND (1 << (MEDIA_PRECISION_BITS - 1))
+
+/* Four taps of one output over one row: 16 source bytes, RGBX each. Lane 0
+ * holds taps 0 and 1, lane 1 holds taps 2 and 3, channel by channel. */
+AVX2 static inline __m256i taps4(const uint8_t *s) {
+    const __m256i pick = _mm256_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1, 8, -1, 12,
+                                          -1, 9, -1, 13, -1, 10, -1, 14, -1, 11, -1, 15, -1);
+    __m128i v = _mm_loadu_si128((const __m128i *)s);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(v), pick);
+}
+
+/* Sum the lanes of two rows' totals: row a in lane 0, row b in lane 1. */
+AVX2 static inline __m256i join(__m256i a, __m256i b) {
+    return _mm256_add_epi32(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31));
+}
+
+AVX2 static inline __m256i whole(__m256i high, __m256i low) {
+    return _mm256_add_epi32(_mm256_slli_epi32(high, MEDIA_SPLIT_BITS), low);
+}
+
+/* Round, clip and store one pixel of each of four rows. Four bytes are written
+ * where a pixel may be three: the next pixel overwrites the last one. */
+AVX2 static inline void store_pixels(__m256i s0, __m256i s1, __m256i s2, __m256i s3, uint8_t *const dst[4],
+                                     size_t at) {
+    const __m256i half = _mm256_set1_epi32(ROUND);
+    __m256i a = _mm256_srai_epi32(_mm256_add_epi32(join(s0, s1), half), MEDIA_PRECISION_BITS);
+    __m256i b = _mm256_srai_epi32(_mm256_add_epi32(join(s2, s3), half), MEDIA_PRECISION_BITS);
+    __m256i w = _mm256_packs_epi32(a, b); /* rows 0 2 | 1 3, 16 bits a channel */
+    w = _mm256_packus_epi16(w, w);
+    __m128i even = _mm256_castsi256_si128(w), odd = _mm256_extracti128_si256(w, 1);
+    _mm_storeu_si32(dst[0] + at, even);
+    _mm_storeu_si32(dst[1] + at, odd);
+    _mm_storeu_si32(dst[2] + at, _mm_srli_si128(even, 4));
+    _mm_storeu_si32(dst[3] + at, _mm_srli_si128(odd, 4));
+}
+
+AVX2 static inline void split_taps(const int16_t *k, __m256i *high, __m256i *low) {
+    const __m256i pick_high = _mm256_setr_epi8(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7, 4,
+                                               5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7);
+    const __m256i pick_low = _mm256_add_epi8(pick_high, _mm256_set1_epi8(8));
+    __m256i v = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)k));
+    *high = _mm256_shuffle_epi8(v, pick_high);
+    *low = _mm256_shuffle_epi8(v, pick_low);
+}
+
+/* At most four taps an output: the common case, with nothing to add up. The
+ * rows are written out so that no compiler keeps their sums in memory. */
+AVX2 static void horizontal4_short(const media_axis *a, const uint8_t *const src[4], uint8_t *const dst[4],
+                                   int step) {
+    const uint8_t *r0 = src[0], *r1 = src[1], *r2 = src[2], *r3 = src[3];
+    uint8_t *const out[4] = {dst[0], dst[1], dst[2], dst[3]};
+    const int32_t *start = a->start;
+    const int16_t *k = a->split;
+    size_t at = 0;
+    for (int32_t i = 0, n = a->n; i < n; i++, k += 8, at += (size_t)step) {
+        size_t from = (size_t)start[i] * 4;
+        __m256i high, low;
+        split_taps(k, &high, &low);
+        __m256i v0 = taps4(r0 + from), v1 = taps4(r1 + from);
+        __m256i v2 = taps4(r2 + from), v3 = taps4(r3 + from);
+        store_pixels(whole(_mm256_madd_epi16(v0, high), _mm256_madd_epi16(v0, low)),
+                     whole(_mm256_madd_epi16(v1, high), _mm256_madd_epi16(v1, low)),
+                     whole(_mm256_madd_epi16(v2, high), _mm256_madd_epi16(v2, low)),
+                     whole(_mm256_madd_epi16(v3, high), _mm256_madd_epi16(v3, low)), out, at);
+    }
+}
+
+AVX2 static inline void add_taps(__m256i *h, __m256i *l, const uint8_t *s, __m256i high, __m256i low) {
+    __m256i v = taps4(s);
+    *h = _mm256_add_epi32(*h, _mm256_madd_epi16(v, high));
+    *l = _mm256_add_epi32(*l, _mm256_madd_epi16(v, low));
+}
+
+AVX2 static void horizontal4(const media_axis *a, const uint8_t *const src[4], uint8_t *const dst[4],
+                             int step) {
+    if (a->groups == 1) {
+        horizontal4_short(a, src, dst, step);
+        return;
+    }
+    const uint8_t *r0 = src[0], *r1 = src[1], *r2 = src[2], *r3 = src[3];
+    uint8_t *const out[4] = {dst[0], dst[1], dst[2], dst[3]};
+    size_t at = 0;
+    for (int32_t i = 0, n = a->n; i < n; i++, at += (size_t)step) {
+        const int16_t *k = a->split + (size_t)i * (size_t)a->groups * 8;
+        size_t from = (size_t)a->start[i] * 4;
+        int32_t groups = (a->count[i] + 3) / 4;
+        __m256i zero = _mm256_setzero_si256();
+        __m256i h0 = zero, h1 = zero, h2 = zero, h3 = zero, l0 = zero, l1 = zero, l2 = zero, l3 = zero;
+        for (int32_t g = 0; g < groups; g++, k += 8, from += 16) {
+            __m256i high, low;
+            split_taps(k, &high, &low);
+            add_taps(&h0, &l0, r0 + from, high, low);
+            add_taps(&h1, &l1, r1 + from, high, low);
+            add_taps(&h2, &l2, r2 + from, high, low);
+            add_taps(&h3, &l3, r3 + from, high, low);
+        }
+        store_pixels(whole(h0, l0), whole(h1, l1), whole(h2, l2), whole(h3, l3), out, at);
+    }
+}
+
+AVX2 static inline int32_t pair_of(const int16_t *k, int32_t t) {
+    int32_t v;
+    memcpy(&v, k + (t >> 2) * 8 + (t & 3), 4);
+    return v;
+}
+
+AVX2 static inline void add_pair(__m256i *h, __m256i *l, __m256i v, __m256i high, __m256i low) {
+    *h = _mm256_add_epi32(*h, _mm256_madd_epi16(v, high));
+    *l = _mm256_add_epi32(*l, _mm256_madd_epi16(v, low));
+}
+
+/* 32 bytes of one output row. Two source rows are interleaved, so that a pair of
+ * samples meets its pair of coefficients; packing undoes the order. */
+AVX2 static inline __m256i column32(const int16_t *k, int32_t count, const uint8_t *s, size_t stride) {
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i h0 = zero, h1 = zero, h2 = zero, h3 = zero;
+    __m256i l0 = _mm256_set1_epi32(ROUND), l1 = l0, l2 = l0, l3 = l0;
+    for (int32_t t = 0; t < count; t += 2, s += 2 * stride) {
+        __m256i high = _mm256_set1_epi32(pair_of(k, t)), low = _mm256_set1_epi32(pair_of(k + 4, t));
+        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)s);
+        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(s + stride));
+        __m256i ab = _mm256_unpacklo_epi8(a, b), cd = _mm256_unpackhi_epi8(a, b);
+        add_pair(&h0, &l0, _mm256_unpacklo_epi8(ab, zero), high, low);
+        add_pair(&h1, &l1, _mm256_unpackhi_epi8(ab, zero), high, low);
+        add_pair(&h2, &l2, _mm256_unpacklo_epi8(cd, zero), high, low);
+        add_pair(&h3, &l3, _mm256_unpackhi_epi8(cd, zero), high, low);
+    }
+    h0 = _mm256_srai_epi32(whole(h0, l0), MEDIA_PRECISION_BITS);
+    h1 = _mm256_srai_epi32(whole(h1, l1), MEDIA_PRECISION_BITS);
+    h2 = _mm256_srai_epi32(whole(h2, l2), MEDIA_PRECISION_BITS);
+    h3 = _mm256_srai_epi32(whole(h3, l3), MEDIA_PRECISION_BITS);
+    return _mm256_packus_epi16(_mm256_packs_epi32(h0, h1), _mm256_packs_epi32(h2, h3));
+}
+
+AVX2 static void vertical(const media_axis *a, int32_t i, const uint8_t *src, size_t stride, uint8_t *dst,
+                          int32_t len) {
+    const int16_t *k = a->split + (size_t)i * (size_t)a->groups * 8;
+    for (int32_t x = 0; x < len; x += 32) {
+        __m256i v = column32(k, a->count[i], src + x, stride);
+        _mm256_storeu_si256((__m256i *)(void *)(dst + x), v);
+    }
+}
+
+static const media_kernels avx2 = {"avx2", horizontal4, vertical, media_finish_avx2};
+
+const media_kernels *media_best_kernels(void) {
+    unsigned a, b, c, d;
+    __builtin_cpu_init(); /* its answers know what the kernel saves; it has none for f16c */
+    int f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+    if (f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2;
+    return &media_portable;
+}
+#endif

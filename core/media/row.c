@@ -1,0 +1,235 @@
+/* row.c - a context, and the way from source rows to the finished row. */
+#include "row.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+media_ctx *media_ctx_new(int portable) {
+    media_ctx *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->kernels = portable ? &media_portable : media_best_kernels();
+    if (media_jpeg_create(&c->jpeg) != MEDIA_OK) {
+        media_ctx_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+static media_buf *buffers(media_ctx *c, int i) {
+    media_buf *all[] = {&c->rows, &c->mid, &c->line, &c->region, &c->turned, &c->picture};
+    return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
+}
+
+void media_ctx_free(media_ctx *c) {
+    if (!c) return;
+    media_jpeg_destroy(&c->jpeg);
+    for (int i = 0; buffers(c, i); i++) media_buf_free(buffers(c, i));
+    media_axis_free(&c->ax);
+    media_axis_free(&c->ay);
+    free(c);
+}
+
+static void trim(media_ctx *c) {
+    for (int i = 0; buffers(c, i); i++) media_buf_trim(buffers(c, i));
+    media_axis_trim(&c->ax);
+    media_axis_trim(&c->ay);
+}
+
+const media_info *media_ctx_info(const media_ctx *c) { return &c->info; }
+
+const char *media_ctx_isa(const media_ctx *c) { return c->kernels->isa; }
+
+uint8_t *media_ctx_picture_buffer(media_ctx *c, size_t size_bytes) {
+    return media_buf_get(&c->picture, size_bytes);
+}
+
+int media_fail(media_ctx *c, int status, const char *detail) {
+    snprintf(c->info.detail, sizeof c->info.detail, "%s", detail);
+    return status;
+}
+
+/* Orientation as a swap of the axes, then mirrors of the stored picture's. */
+static void turns(int orientation, int *swap, int *mirror_x, int *mirror_y) {
+    *swap = orientation >= 5;
+    *mirror_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    *mirror_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+}
+
+void media_unturn(int orientation, int32_t w, int32_t h, const media_region *r, media_region *raw) {
+    int swap, mirror_x, mirror_y;
+    turns(orientation, &swap, &mirror_x, &mirror_y);
+    *raw = *r;
+    if (swap) *raw = (media_region){r->y, r->x, r->h, r->w};
+    if (mirror_x) raw->x = w - raw->x - raw->w;
+    if (mirror_y) raw->y = h - raw->y - raw->h;
+}
+
+int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, media_region *r) {
+    media_plan p;
+    int swap = c->info.orientation >= 5;
+    int32_t w = swap ? c->info.height : c->info.width, h = swap ? c->info.width : c->info.height;
+    int rc = media_geometry(op, draw, w, h, &p);
+    if (rc != MEDIA_OK) return media_fail(c, rc, "");
+    c->info.box_y = p.box_y;
+    c->info.box_x = p.box_x;
+    c->info.box_h = p.box_h;
+    c->info.box_w = p.box_w;
+    c->info.flip = p.flip;
+    media_axis_key x = {p.box_w, p.res_w, p.win_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip};
+    media_axis_key y = {p.box_h, p.res_h, p.win_y, (int32_t)op->out_h, (int32_t)op->filter, 0};
+    if (media_axis_init(&c->ax, &x) != MEDIA_OK || media_axis_init(&c->ay, &y) != MEDIA_OK)
+        return media_fail(c, MEDIA_NO_MEMORY, "");
+    *r = (media_region){p.box_x + c->ax.first, p.box_y + c->ay.first, c->ax.end - c->ax.first,
+                        c->ay.end - c->ay.first};
+    return MEDIA_OK;
+}
+
+/* Horizontally resampled rows, a window that slides over the source. */
+typedef struct window {
+    uint8_t *p;
+    size_t stride;
+    int32_t first, cap; /* source row at p; rows that fit, one more is readable */
+    int step;           /* bytes per pixel */
+} window;
+
+static int window_init(media_ctx *c, const media_op *op, window *w) {
+    int32_t n = (int32_t)op->out_w;
+    w->step = op->channels == 1 ? 1 : media_planar(op) ? 4 : 3;
+    w->stride = (((size_t)n * (size_t)w->step + 63) & ~(size_t)63) + MEDIA_SLACK_BYTES;
+    w->first = 0;
+    w->cap = 2 * (c->ay.groups * 4 + 4) + 48;
+    w->p = media_buf_get(&c->mid, w->stride * (size_t)(w->cap + 4));
+    if (!w->p || !media_buf_get(&c->line, w->stride)) return MEDIA_NO_MEMORY;
+    return MEDIA_OK;
+}
+
+/* Make room for four rows from `row` on, keeping those from `keep` on. */
+static void window_slide(window *w, int32_t keep, int32_t row) {
+    if (row + 4 - w->first <= w->cap || keep <= w->first) return;
+    memmove(w->p, w->p + (size_t)(keep - w->first) * w->stride, (size_t)(row - keep) * w->stride);
+    w->first = keep;
+}
+
+static void resample_rows(media_ctx *c, const window *w, const uint8_t *src[4], int n, int32_t row) {
+    uint8_t *at = w->p + (size_t)(row - w->first) * w->stride;
+    uint8_t *dst[4] = {at, at + w->stride, at + 2 * w->stride, at + 3 * w->stride};
+    if (w->step == 1) {
+        for (int i = 0; i < n; i++) media_horizontal1(&c->ax, src[i], dst[i]);
+        return;
+    }
+    for (int i = n; i < 4; i++) src[i] = src[n - 1];
+    c->kernels->horizontal4(&c->ax, src, dst, w->step);
+}
+
+static void emit(media_ctx *c, const media_op *op, const window *w, int32_t y, void *dst) {
+    int32_t len = (int32_t)op->out_w * w->step;
+    const uint8_t *src = w->p + (size_t)(c->ay.start[y] - w->first) * w->stride;
+    const uint8_t *line = c->line.p;
+    if (c->ay.count[y] == 0)
+        memset(c->line.p, 0, (size_t)len);
+    else if (c->ay.identity)
+        line = src;
+    else
+        c->kernels->vertical(&c->ay, y, src, w->stride, c->line.p, len);
+    c->kernels->finish(op, line, y, dst);
+}
+
+/* Stream the region's rows through both passes into dst. */
+static int stream(media_ctx *c, const media_op *op, int32_t rows, media_fetch fetch, void *dst) {
+    window w;
+    if (window_init(c, op, &w) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
+    int32_t y = 0, h = (int32_t)op->out_h;
+    for (int32_t done = 0; done < rows;) {
+        const uint8_t *src[4];
+        int n = rows - done < 4 ? rows - done : 4;
+        fetch(c, n, src);
+        window_slide(&w, y < h && c->ay.count[y] > 0 ? c->ay.start[y] : done, done);
+        resample_rows(c, &w, src, n, done);
+        done += n;
+        while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, &w, y++, dst);
+    }
+    return MEDIA_OK;
+}
+
+/* Rows of a picture in memory. */
+static void fetch_picture(media_ctx *c, int n, const uint8_t *rows[4]) {
+    for (int i = 0; i < n; i++, c->picture_next += c->picture_stride) rows[i] = c->picture_next;
+}
+
+/* Copy the raw region, w x h pixels of `bytes` at src, turned upright. */
+static void turn(int orientation, const uint8_t *src, size_t src_stride, const media_region *raw,
+                 uint8_t *dst, size_t dst_stride, const media_region *r, int bytes) {
+    int swap, mirror_x, mirror_y;
+    turns(orientation, &swap, &mirror_x, &mirror_y);
+    for (int32_t y = 0; y < r->h; y++) {
+        for (int32_t x = 0; x < r->w; x++) {
+            int32_t u = swap ? y : x, v = swap ? x : y;
+            u = mirror_x ? raw->w - 1 - u : u;
+            v = mirror_y ? raw->h - 1 - v : v;
+            memcpy(dst + (size_t)y * dst_stride + (size_t)x * bytes,
+                   src + (size_t)v * src_stride + (size_t)u * bytes, (size_t)bytes);
+        }
+    }
+}
+
+static int render_turned(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch,
+                         void *dst) {
+    int bytes = op->channels == 1 ? 1 : 4;
+    media_region raw;
+    media_unturn(c->info.orientation, c->info.width, c->info.height, r, &raw);
+    size_t raw_stride = (size_t)raw.w * bytes, stride = (size_t)r->w * bytes;
+    size_t size = raw_stride * raw.h + MEDIA_SLACK_BYTES;
+    if (!media_buf_get(&c->region, size) || !media_buf_get(&c->turned, size))
+        return media_fail(c, MEDIA_NO_MEMORY, "");
+    for (int32_t y = 0; y < raw.h;) {
+        const uint8_t *rows[4];
+        int n = raw.h - y < 4 ? raw.h - y : 4;
+        fetch(c, n, rows);
+        for (int i = 0; i < n; i++, y++) memcpy(c->region.p + (size_t)y * raw_stride, rows[i], raw_stride);
+    }
+    turn(c->info.orientation, c->region.p, raw_stride, &raw, c->turned.p, stride, r, bytes);
+    c->picture_next = c->turned.p;
+    c->picture_stride = stride;
+    return stream(c, op, r->h, fetch_picture, dst);
+}
+
+int media_render(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch, void *dst) {
+    if (c->info.orientation != 1) return render_turned(c, op, r, fetch, dst);
+    return stream(c, op, r->h, fetch, dst);
+}
+
+static void reset_info(media_ctx *c) {
+    memset(&c->info, 0, offsetof(media_info, detail) + 1);
+    c->info.orientation = 1;
+}
+
+int media_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
+              const media_draw *draw) {
+    reset_info(c);
+    if (size == 0) return MEDIA_EMPTY;
+    if (size < 2 || data[0] != 0xff || data[1] != 0xd8) return MEDIA_OTHER_FORMAT;
+    int rc = media_jpeg_row(c, dst, data, size, op, draw);
+    trim(c);
+    return rc;
+}
+
+int media_row_picture(media_ctx *c, void *dst, const media_picture *p, const media_op *op,
+                      const media_draw *draw) {
+    media_region r, raw;
+    reset_info(c);
+    c->info.width = p->width;
+    c->info.height = p->height;
+    if (op->orient) c->info.orientation = p->orientation;
+    int rc = media_prepare(c, op, draw, &r);
+    if (rc == MEDIA_OK) {
+        media_unturn(c->info.orientation, p->width, p->height, &r, &raw);
+        c->picture_next =
+            p->pixels + (size_t)raw.y * p->stride_bytes + (size_t)raw.x * (op->channels == 1 ? 1 : 4);
+        c->picture_stride = p->stride_bytes;
+        rc = media_render(c, op, &r, fetch_picture, dst);
+    }
+    trim(c);
+    return rc;
+}

@@ -1,0 +1,127 @@
+/* row.h - encoded image bytes into one row of a batch, in one call.
+ *
+ * media_row() decodes a JPEG, crops, resizes, flips, normalises and stores it
+ * in the layout and type of the batch. Pictures of other formats are decoded
+ * elsewhere and enter through media_row_picture(). Pixels equal Pillow's bit
+ * for bit: libjpeg-turbo's accurate DCT and fancy upsampling, Pillow's 22-bit
+ * fixed-point resampling with its 8-bit intermediate.
+ *
+ * A context belongs to one thread at a time. Its buffers only grow, up to
+ * MEDIA_KEEP_BYTES each, so that the steady state allocates nothing. */
+#ifndef SPDL_MEDIA_ROW_H
+#define SPDL_MEDIA_ROW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What media_row() returns. The bytes are wrong: -1 to -9. We do not support
+ * them: -10. A limit of ours: -20 on. */
+enum {
+    MEDIA_OK = 0,
+    MEDIA_OTHER_FORMAT = 1, /* not a JPEG; media_row_picture() takes it once it is decoded */
+    MEDIA_TRUNCATED = -1,
+    MEDIA_CORRUPT = -2,
+    MEDIA_EMPTY = -3,
+    MEDIA_UNSUPPORTED = -10,
+    MEDIA_TOO_MANY_PIXELS = -20,
+    MEDIA_TOO_MANY_SCANS = -21,
+    MEDIA_NO_MEMORY = -22,
+    MEDIA_BAD_BOX = -23,
+};
+
+enum { MEDIA_AS_IS = 0, MEDIA_RESIZE_SHORT = 1, MEDIA_RESIZE_EXACT = 2, MEDIA_RANDOM_CROP = 3 };
+enum { MEDIA_BILINEAR = 0, MEDIA_BICUBIC = 1 };
+enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2 };
+enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
+enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
+
+enum {
+    MEDIA_SLACK_BYTES = 64,              /* readable past the last pixel of a source row */
+    MEDIA_KEEP_BYTES = 32 * 1024 * 1024, /* a larger buffer is given back after its sample */
+    MEDIA_MAX_SCANS = 500,               /* of a progressive JPEG */
+};
+
+/* One compiled description; read-only once media_op_init() has returned, so
+ * that any number of threads may share it. */
+typedef struct media_op {
+    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_RANDOM_CROP */
+    uint32_t resize_h; /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone */
+    uint32_t resize_w;
+    uint32_t out_h, out_w; /* the row's picture; a centre crop of what the geometry gives */
+    uint32_t filter;
+    uint32_t mode;
+    uint32_t orient; /* 1: honour EXIF orientation */
+    uint32_t dtype;
+    uint32_t layout;
+    uint64_t max_pixels;         /* refuse a larger picture before allocating for it */
+    double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area */
+    double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
+    double flip_p;
+    float mean[3], std[3]; /* of x / 255 */
+
+    /* Written by media_op_init(). */
+    uint32_t channels;  /* 3, or 1 for gray and luma */
+    uint32_t fma_exact; /* 1: the vector path equals lut for every value */
+    float inv_std[3];
+    float lut[3][256];      /* (x / 255 - mean) / std, each step rounded to float */
+    uint16_t lut16[3][256]; /* the same as f16 or bf16, nearest even */
+} media_op;
+
+/* What is random about one sample. */
+typedef struct media_draw {
+    uint64_t seed, epoch, index;
+    int32_t replay; /* 1: take the box and the flip below instead of drawing */
+    int32_t flip;
+    int32_t box_y, box_x, box_h, box_w;
+} media_draw;
+
+/* What was done; valid after any return value as far as it was known. */
+typedef struct media_info {
+    int32_t width, height;              /* as stored in the file */
+    int32_t orientation;                /* 1-8; 1 unless the op honours it */
+    int32_t box_y, box_x, box_h, box_w; /* part of the oriented picture that was resized */
+    int32_t flip;
+    char detail[200]; /* what was wrong, for a message */
+} media_info;
+
+/* A decoded picture: rows of 4 (RGBX) or 1 byte per pixel, stride_bytes apart,
+ * MEDIA_SLACK_BYTES readable after the last row. */
+typedef struct media_picture {
+    const uint8_t *pixels;
+    size_t stride_bytes;
+    int32_t width, height;
+    int32_t orientation; /* 1-8, applied if the op asks for it */
+} media_picture;
+
+typedef struct media_ctx media_ctx;
+
+/* Fill the derived fields and the tables. Takes any op whose numbers are in
+ * range; core/media's Compile is where they are checked. */
+void media_op_init(media_op *op);
+
+/* Bytes of one row: out_h * out_w * channels * size of the type. */
+size_t media_op_row_bytes(const media_op *op);
+
+/* portable: 1 keeps to plain C. Returns NULL when there is no memory. */
+media_ctx *media_ctx_new(int portable);
+void media_ctx_free(media_ctx *c);
+const media_info *media_ctx_info(const media_ctx *c);
+
+/* JPEG bytes into dst, media_op_row_bytes(op) bytes of any alignment. On
+ * failure dst holds anything. Returns a status; MEDIA_OTHER_FORMAT leaves dst
+ * alone. */
+int media_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
+              const media_draw *draw);
+
+/* The same from a decoded picture; channels as op->channels wants. */
+int media_row_picture(media_ctx *c, void *dst, const media_picture *p, const media_op *op,
+                      const media_draw *draw);
+
+/* A buffer of the context for a picture's pixels, MEDIA_SLACK_BYTES included;
+ * valid until the next call with a larger size. NULL when there is no memory. */
+uint8_t *media_ctx_picture_buffer(media_ctx *c, size_t size_bytes);
+
+/* Instruction set in use: "avx2" or "portable". */
+const char *media_ctx_isa(const media_ctx *c);
+
+#endif

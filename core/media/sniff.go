@@ -1,0 +1,142 @@
+package media
+
+/*
+#include "internal.h"
+*/
+import "C"
+
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+// magics tell the format by content; names of files are not looked at.
+var magics = []struct{ format, magic string }{
+	{"png", "\x89PNG\r\n\x1a\n"},
+	{"gif", "GIF87a"},
+	{"gif", "GIF89a"},
+	{"tiff", "II*\x00"},
+	{"tiff", "MM\x00*"},
+	{"jpeg2000", "\x00\x00\x00\x0cjP  \r\n\x87\n"},
+	{"jpeg2000", "\xff\x4f\xff\x51"},
+	{"qoi", "qoif"},
+	{"psd", "8BPS"},
+	{"dds", "DDS "},
+	{"exr", "\x76\x2f\x31\x01"},
+	{"sgi", "\x01\xda\x00\x01"},
+	{"sgi", "\x01\xda\x01\x01"},
+	{"sunraster", "\x59\xa6\x6a\x95"},
+}
+
+// sniff names the format of data, "" if it is none we know.
+func sniff(data []byte) string {
+	for _, m := range magics {
+		if len(data) >= len(m.magic) && string(data[:len(m.magic)]) == m.magic {
+			return m.format
+		}
+	}
+	if len(data) < 12 {
+		return ""
+	}
+	switch {
+	case string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
+		return "webp"
+	case string(data[4:8]) == "ftyp":
+		return sniffBox(data[8:12])
+	case string(data[:2]) == "BM" && len(data) > 26 && binary.LittleEndian.Uint32(data[14:]) <= 124:
+		return "bmp"
+	case data[0] == 'P' && isSpace(data[2]):
+		return sniffNetpbm(data[1])
+	case data[0] == 10 && data[1] <= 5 && data[2] <= 1 && data[3] <= 8 && len(data) > 128:
+		return "pcx"
+	}
+	return ""
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\r' || b == '\t' }
+
+func sniffNetpbm(digit byte) string {
+	switch digit {
+	case '1', '4':
+		return "pbm"
+	case '2', '5':
+		return "pgm"
+	case '3', '6':
+		return "ppm"
+	case '7':
+		return "pam"
+	}
+	return ""
+}
+
+// sniffBox names still pictures in ISO boxes by their brand.
+func sniffBox(brand []byte) string {
+	switch string(brand) {
+	case "avif", "avis":
+		return "avif"
+	case "heic", "heix", "mif1", "msf1":
+		return "heif"
+	}
+	return ""
+}
+
+// headerSize reads the picture's size where it is cheap to; 0, 0 elsewhere.
+func headerSize(format string, d []byte) (w, h int) {
+	switch {
+	case format == "png" && len(d) >= 24:
+		return int(binary.BigEndian.Uint32(d[16:])), int(binary.BigEndian.Uint32(d[20:]))
+	case format == "gif" && len(d) >= 10:
+		return int(binary.LittleEndian.Uint16(d[6:])), int(binary.LittleEndian.Uint16(d[8:]))
+	case format == "bmp" && len(d) >= 26 && binary.LittleEndian.Uint32(d[14:]) >= 40:
+		h := int(int32(binary.LittleEndian.Uint32(d[22:])))
+		return int(int32(binary.LittleEndian.Uint32(d[18:]))), max(h, -h)
+	case format == "webp" && len(d) >= 30:
+		return webpSize(d)
+	}
+	return 0, 0
+}
+
+func webpSize(d []byte) (w, h int) {
+	switch string(d[12:16]) {
+	case "VP8 ":
+		return int(binary.LittleEndian.Uint16(d[26:])) & 0x3fff, int(binary.LittleEndian.Uint16(d[28:])) & 0x3fff
+	case "VP8L":
+		bits := int(binary.LittleEndian.Uint32(d[21:]))
+		return bits&0x3fff + 1, bits>>14&0x3fff + 1
+	case "VP8X":
+		return int(d[24]) | int(d[25])<<8 | int(d[26])<<16 + 1, int(d[27]) | int(d[28])<<8 | int(d[29])<<16 + 1
+	}
+	return 0, 0
+}
+
+// endsEarly reports a file whose own structure says that bytes are missing.
+// Decoders do not always mind.
+func endsEarly(format string, d []byte) bool {
+	switch format {
+	case "png":
+		return !pngEnds(d)
+	case "gif":
+		return C.media_gif_first_is_whole((*C.uint8_t)(unsafe.Pointer(&d[0])), C.size_t(len(d))) == 0
+	case "webp":
+		return int(binary.LittleEndian.Uint32(d[4:]))+8 > len(d)
+	case "bmp":
+		size := int(binary.LittleEndian.Uint32(d[2:]))
+		return size > len(d) && int(binary.LittleEndian.Uint32(d[10:])) <= size
+	}
+	return false
+}
+
+// pngEnds walks the chunks to IEND.
+func pngEnds(d []byte) bool {
+	for at := 8; len(d)-at >= 8; {
+		n := int(binary.BigEndian.Uint32(d[at:]))
+		if string(d[at+4:at+8]) == "IEND" {
+			return true
+		}
+		if n > len(d)-at-12 {
+			return false
+		}
+		at += 12 + n
+	}
+	return false
+}

@@ -1,0 +1,156 @@
+package media
+
+/*
+#include "row.h"
+
+// One argument block by value: what is random travels in registers and on the
+// stack, so that no Go value has to be kept alive on the heap for the call.
+static int media_row_go(media_ctx *c, void *dst, void *data, size_t size, const media_op *op,
+                        media_draw draw)
+{
+    return media_row(c, dst, data, size, op, &draw);
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// Draw says what is random about a sample: nothing but these numbers goes into
+// it, so equal draws give equal rows on any thread.
+type Draw struct {
+	Seed, Epoch, Index uint64
+
+	// Replay takes Box (for a random crop) and Flip as given instead of drawing.
+	Replay bool
+	Box    Box
+	Flip   bool
+}
+
+// Box is a part of a picture, in pixels of the picture as it is seen: after
+// orientation, where that is honoured.
+type Box struct{ Y, X, H, W int }
+
+// Info says what was done for a row.
+type Info struct {
+	Format        string
+	Width, Height int // as stored
+	Orientation   int // 1 to 8; 1 unless honoured
+	Box           Box // the part that was resized
+	Flip          bool
+}
+
+// Worker decodes on one thread at a time and keeps its buffers between rows.
+type Worker struct {
+	c     *C.media_ctx
+	other decoder
+}
+
+// Options of a worker; nil is the default.
+type Options struct {
+	Portable bool // plain C only; for comparing, the bytes are the same
+}
+
+// NewWorker makes a worker. Close it.
+func NewWorker(o *Options) (*Worker, error) {
+	portable := C.int(0)
+	if o != nil && o.Portable {
+		portable = 1
+	}
+	c := C.media_ctx_new(portable)
+	if c == nil {
+		return nil, errors.New("media: worker: out of memory")
+	}
+	return &Worker{c: c}, nil
+}
+
+// Close frees the worker's memory. It must not be used again.
+func (w *Worker) Close() {
+	w.other.close()
+	C.media_ctx_free(w.c)
+	w.c = nil
+}
+
+// ISA names the instruction set in use.
+func (w *Worker) ISA() string { return C.GoString(C.media_ctx_isa(w.c)) }
+
+// Row decodes data, of any image format, into dst, which is op.RowBytes() long.
+// Neither is kept. It blocks for as long as decoding takes. Errors are
+// *FormatError, *UnsupportedError or *LimitError, except for a replay box
+// outside the picture.
+func (w *Worker) Row(dst, data []byte, op *Op, draw Draw) (Info, error) {
+	if len(dst) != op.RowBytes() {
+		return Info{}, fmt.Errorf("media: row: got %d bytes of destination, want %d", len(dst), op.RowBytes())
+	}
+	if len(data) == 0 {
+		return Info{}, &FormatError{cause: CauseEmpty}
+	}
+	status := C.media_row_go(w.c, unsafe.Pointer(&dst[0]), unsafe.Pointer(&data[0]),
+		C.size_t(len(data)), &op.c, draw.c())
+	format := "jpeg"
+	if status == C.MEDIA_OTHER_FORMAT {
+		return w.otherRow(dst, data, op, draw)
+	}
+	if status != C.MEDIA_OK {
+		return w.info(format), w.fail(status, format, op, draw)
+	}
+	return w.info(format), nil
+}
+
+func (d *Draw) c() C.media_draw {
+	c := C.media_draw{seed: C.uint64_t(d.Seed), epoch: C.uint64_t(d.Epoch), index: C.uint64_t(d.Index)}
+	if d.Replay {
+		c.replay = 1
+		c.box_y, c.box_x = clamp32(d.Box.Y), clamp32(d.Box.X)
+		c.box_h, c.box_w = clamp32(d.Box.H), clamp32(d.Box.W)
+	}
+	if d.Flip {
+		c.flip = 1
+	}
+	return c
+}
+
+// clamp32 keeps a box that is too large for C too large, not wrapped.
+func clamp32(v int) C.int32_t {
+	return C.int32_t(min(max(v, -1<<31), 1<<31-1))
+}
+
+func (w *Worker) info(format string) Info {
+	c := C.media_ctx_info(w.c)
+	return Info{
+		Format: format, Width: int(c.width), Height: int(c.height), Orientation: int(c.orientation),
+		Box:  Box{Y: int(c.box_y), X: int(c.box_x), H: int(c.box_h), W: int(c.box_w)},
+		Flip: c.flip != 0,
+	}
+}
+
+// fail turns the kernel's status into an error.
+func (w *Worker) fail(status C.int, format string, op *Op, draw Draw) error {
+	c := C.media_ctx_info(w.c)
+	width, height := int(c.width), int(c.height)
+	if status == C.MEDIA_BAD_BOX {
+		return fmt.Errorf("media: replay: box y %d x %d h %d w %d is outside the picture of %d x %d",
+			draw.Box.Y, draw.Box.X, draw.Box.H, draw.Box.W, height, width)
+	}
+	return statusError(int(status), format, width, height, C.GoString(&c.detail[0]), op)
+}
+
+func statusError(status int, format string, width, height int, detail string, op *Op) error {
+	switch status {
+	case C.MEDIA_TRUNCATED:
+		return &FormatError{Format: format, Width: width, Height: height, Detail: detail, cause: CauseTruncated}
+	case C.MEDIA_UNSUPPORTED:
+		return &UnsupportedError{Format: format, Detail: detail}
+	case C.MEDIA_TOO_MANY_PIXELS:
+		return &LimitError{Format: format, Width: width, Height: height, MaxPixels: uint64(op.c.max_pixels), cause: CauseTooManyPixels}
+	case C.MEDIA_TOO_MANY_SCANS:
+		return &LimitError{Format: format, Width: width, Height: height, cause: CauseTooManyScans}
+	case C.MEDIA_NO_MEMORY:
+		return &LimitError{Format: format, Width: width, Height: height, cause: CauseNoMemory}
+	default:
+		return &FormatError{Format: format, Width: width, Height: height, Detail: detail, cause: CauseCorrupt}
+	}
+}

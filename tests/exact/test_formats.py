@@ -1,0 +1,217 @@
+"""Pictures that are not JPEG against Pillow 11.1: through FFmpeg, and PNG and GIF without it."""
+
+import io
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image, ImageOps
+
+from conftest import RowError, picture
+
+
+def save(path, im, kind, **kw):
+    im.save(path, kind, **kw)
+    return Image.open(path)
+
+
+def expect(rows, path, im, size=(48, 64)):
+    """Rows of the picture as it is, resized, and grey equal Pillow's."""
+    rgb = im.convert("RGB")
+    assert np.array_equal(rows.row(path, Resize=(rgb.height, rgb.width)), np.asarray(rgb))
+    want = np.asarray(rgb.resize(size[::-1], Image.BICUBIC))
+    assert np.array_equal(rows.row(path, Resize=size, Interpolation=1), want)
+    want = np.asarray(rgb.convert("L").resize(size[::-1], Image.BILINEAR))
+    assert np.array_equal(rows.row(path, Resize=size, Mode=1).reshape(size), want)
+
+
+PNG_MODES = ["RGB", "RGBA", "L", "LA", "P", "1"]
+
+
+def png_picture(rng, mode, w, h):
+    if mode == "P":
+        return Image.fromarray(picture(rng, w, h)).quantize(int(rng.integers(2, 257)))
+    if mode == "1":
+        return Image.fromarray(picture(rng, w, h, 1)).convert("1")
+    channels = len(mode)
+    data = picture(rng, w, h, channels)
+    return Image.fromarray(data, mode)
+
+
+def png_cases(rng, rows, path):
+    for mode in PNG_MODES:
+        for w, h in ((61, 47), (1, 1), (9, 33)):
+            expect(rows, path, save(path, png_picture(rng, mode, w, h), "PNG"))
+    p = png_picture(rng, "P", 40, 30)
+    expect(rows, path, save(path, p, "PNG", transparency=1))
+    p = png_picture(rng, "P", 40, 30)
+    expect(rows, path, save(path, p, "PNG", transparency=bytes(range(0, 200))))
+    expect(rows, path, save(path, png_picture(rng, "RGB", 40, 30), "PNG", transparency=(1, 2, 3)))
+    expect(rows, path, save(path, png_picture(rng, "L", 40, 30), "PNG", transparency=7))
+
+
+def test_png_of_every_mode_equals_pillow(rows, tmp_path):
+    png_cases(np.random.default_rng(1), rows, tmp_path / "a.png")
+
+
+def test_png_without_ffmpeg_equals_pillow(rows_without_ffmpeg, tmp_path):
+    png_cases(np.random.default_rng(2), rows_without_ffmpeg, tmp_path / "a.png")
+
+
+def chunk(kind, data):
+    return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
+
+
+def png(w, h, depth, colour, rows, extra=b"", interlace=0):
+    head = w.to_bytes(4, "big") + h.to_bytes(4, "big") + bytes([depth, colour, 0, 0, interlace])
+    body = zlib.compress(b"".join(b"\0" + r for r in rows))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + extra + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+def test_sixteen_bit_png_gives_the_high_byte(rows, rows_without_ffmpeg, tmp_path):
+    """As Pillow does for colour. For grey Pillow clips at 255, which whitens nearly every pixel; not followed."""
+    rng = np.random.default_rng(3)
+    path = tmp_path / "a.png"
+    for colour, channels in ((0, 1), (4, 2), (2, 3), (6, 4)):
+        v = rng.integers(0, 65536, (20, 30, channels)).astype(">u2")
+        if channels in (2, 4):
+            v[..., -1] = 65535
+        path.write_bytes(png(30, 20, 16, colour, [r.tobytes() for r in v]))
+        high = (v >> 8).astype(np.uint8)
+        want = high[..., :3] if channels >= 3 else np.repeat(high[..., :1], 3, axis=2)
+        for r in (rows, rows_without_ffmpeg):
+            assert np.array_equal(r.row(path, Resize=(20, 30)), want), colour
+        if channels >= 3:
+            assert np.array_equal(np.asarray(Image.open(path).convert("RGB")), want)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 8])
+def test_small_depths_of_grey_and_palette_equal_pillow(rows, rows_without_ffmpeg, tmp_path, depth):
+    rng = np.random.default_rng(depth)
+    path = tmp_path / "a.png"
+    palette = chunk(b"PLTE", rng.integers(0, 256, 3 << depth).astype(np.uint8).tobytes())
+    for colour, extra in ((0, b""), (3, palette), (0, chunk(b"gAMA", (45455).to_bytes(4, "big")))):
+        lines = [rng.integers(0, 256, (37 * depth + 7) // 8).astype(np.uint8).tobytes() for _ in range(21)]
+        path.write_bytes(png(37, 21, depth, colour, lines, extra))
+        for r in (rows, rows_without_ffmpeg):
+            expect(r, path, Image.open(path))
+
+
+def test_gif_first_frame_equals_pillow(rows, rows_without_ffmpeg, tmp_path):
+    rng = np.random.default_rng(4)
+    path = tmp_path / "a.gif"
+    for kw in ({}, dict(transparency=3), dict(interlace=1)):
+        frames = [png_picture(rng, "P", 50, 40) for _ in range(3)]
+        frames[0].save(path, "GIF", save_all=True, append_images=frames[1:], **kw)
+        for r in (rows, rows_without_ffmpeg):
+            im = Image.open(path)
+            expect(r, path, im)
+
+
+def test_webp_lossy_and_lossless_equal_pillow(rows, tmp_path):
+    rng = np.random.default_rng(5)
+    path = tmp_path / "a.webp"
+    for w, h in ((64, 48), (63, 47), (1, 1), (2, 1), (1, 2), (3, 3), (17, 90)):
+        for kw in (dict(quality=30), dict(quality=80), dict(lossless=True)):
+            expect(rows, path, save(path, Image.fromarray(picture(rng, w, h)), "WEBP", **kw))
+    for kw in (dict(quality=80), dict(lossless=True, exact=True)):
+        expect(rows, path, save(path, Image.fromarray(picture(rng, 64, 48, 4), "RGBA"), "WEBP", **kw))
+
+
+@pytest.mark.parametrize("kind,modes", [
+    ("BMP", ["RGB", "L", "P", "1", "RGBA"]),
+    ("TIFF", ["RGB", "L", "P", "1", "RGBA", "LA"]),
+    ("PPM", ["RGB", "L", "1"]),
+    ("PCX", ["RGB", "L", "P"]),
+    ("SGI", ["RGB", "L", "RGBA"]),
+])
+def test_other_formats_equal_pillow(rows, tmp_path, kind, modes):
+    rng = np.random.default_rng(6)
+    path = tmp_path / "a.img"
+    for mode in modes:
+        expect(rows, path, save(path, png_picture(rng, mode, 61, 47), kind))
+
+
+@pytest.mark.parametrize("compression", ["raw", "tiff_lzw", "tiff_deflate", "packbits"])
+def test_tiff_compressions_equal_pillow(rows, tmp_path, compression):
+    rng = np.random.default_rng(7)
+    path = tmp_path / "a.tif"
+    expect(rows, path, save(path, Image.fromarray(picture(rng, 61, 47)), "TIFF", compression=compression))
+
+
+def test_lossless_jpeg2000_equals_pillow(rows, tmp_path):
+    rng = np.random.default_rng(8)
+    for ext in ("jp2", "j2k"):
+        path = tmp_path / f"a.{ext}"
+        im = save(path, Image.fromarray(picture(rng, 61, 47)), "JPEG2000", irreversible=False)
+        expect(rows, path, im)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "WEBP"])
+@pytest.mark.parametrize("orientation", [1, 3, 6, 8])
+def test_exif_of_png_and_webp_is_honoured_when_asked(rows, tmp_path, kind, orientation):
+    rng = np.random.default_rng(9)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    path = tmp_path / "a.img"
+    im = save(path, Image.fromarray(picture(rng, 40, 30)), kind, exif=exif, lossless=True)
+    for orient, want in ((False, im), (True, ImageOps.exif_transpose(im))):
+        want = want.convert("RGB")
+        assert np.array_equal(rows.row(path, Resize=want.size[::-1], Orient=orient), np.asarray(want))
+
+
+def test_crops_and_flips_of_other_formats_equal_pillow(rows, tmp_path):
+    rng = np.random.default_rng(10)
+    path = tmp_path / "a.png"
+    im = save(path, Image.fromarray(picture(rng, 90, 70)), "PNG")
+    for _ in range(50):
+        x, y = int(rng.integers(0, 80)), int(rng.integers(0, 60))
+        bw, bh = int(rng.integers(1, 91 - x)), int(rng.integers(1, 71 - y))
+        want = im.crop((x, y, x + bw, y + bh)).resize((40, 30), Image.BILINEAR).transpose(Image.FLIP_LEFT_RIGHT)
+        draw = dict(Replay=True, Flip=True, Box=dict(Y=y, X=x, H=bh, W=bw))
+        assert np.array_equal(rows.row(path, Random={}, Out=(30, 40), draw=draw), np.asarray(want))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "GIF", "WEBP", "BMP", "TIFF"])
+def test_every_truncation_is_a_named_failure(rows, rows_without_ffmpeg, tmp_path, kind):
+    rng = np.random.default_rng(11)
+    b = io.BytesIO()
+    png_picture(rng, "P" if kind == "GIF" else "RGB", 40, 30).save(b, kind)
+    data, path = b.getvalue(), tmp_path / "a.img"
+    tools = [rows] + ([rows_without_ffmpeg] if kind in ("PNG", "GIF") else [])
+    for n in range(32 if kind != "TIFF" else 200, len(data) - 12, 11):
+        path.write_bytes(data[:n])
+        for r in tools:
+            with pytest.raises(RowError) as e:
+                r.row(path, Resize=(20, 20))
+            assert e.value.cause == ("corrupt" if kind == "TIFF" else "truncated"), n
+
+
+@pytest.mark.parametrize("kind", ["PNG", "GIF", "WEBP", "BMP", "TIFF"])
+def test_damage_never_crashes_and_later_pictures_are_whole(rows, tmp_path, kind):
+    rng = np.random.default_rng(12)
+    b = io.BytesIO()
+    png_picture(rng, "P" if kind == "GIF" else "RGB", 40, 30).save(b, kind)
+    good, path = b.getvalue(), tmp_path / "a.img"
+    path.write_bytes(good)
+    want = rows.row(path, Resize=(20, 20))
+    for _ in range(60):
+        bad = bytearray(good)
+        for at in rng.integers(0, len(bad), 5):
+            bad[at] = int(rng.integers(256))
+        path.write_bytes(bytes(bad))
+        try:
+            rows.row(path, Resize=(20, 20), portable_too=False)
+        except RowError as e:
+            assert e.cause in ("corrupt", "truncated", "unsupported", "not_an_image", "too_many_pixels")
+        path.write_bytes(good)
+        assert np.array_equal(rows.row(path, Resize=(20, 20)), want)
+
+
+def test_a_build_without_ffmpeg_names_the_full_build(rows_without_ffmpeg, tmp_path):
+    rng = np.random.default_rng(13)
+    path = tmp_path / "a.webp"
+    save(path, Image.fromarray(picture(rng, 40, 30)), "WEBP")
+    with pytest.raises(RowError, match="full build") as e:
+        rows_without_ffmpeg.row(path, Resize=(20, 20))
+    assert e.value.cause == "unsupported"
