@@ -10,9 +10,9 @@ import (
 // A payload is about what an engine's item is: a few words and a pointer.
 type payload struct {
 	ticket uint64
-	row    int
-	bytes  []byte
-	status *int
+	_      int
+	_      []byte
+	_      *int
 }
 
 // shape is a pipeline to be measured, n items long.

@@ -154,7 +154,8 @@ func TestReadAllocatesNothing(t *testing.T) {
 		a := testing.AllocsPerRun(100, func() {
 			must(t, s.Read(ctx, i%s.Len(), &b))
 			key = s.Key(i%s.Len(), key[:0])
-			i += s.Label(i%s.Len()) - s.Label(i%s.Len()) + 1
+			_ = s.Label(i % s.Len())
+			i++
 		})
 		cancel()
 		if a != 0 {
