@@ -70,8 +70,15 @@ capi-test: $(BUILD)/plain/capi-test capi-symbols ## test libspdl against the sta
 capi-asan: $(BUILD)/asan/capi-test ## the same under AddressSanitizer and UBSan
 	SPDL_TEST_BUILD=$(BUILD)/asan $<
 capi-tsan: $(BUILD)/tsan/capi-test ## the same under ThreadSanitizer
-	SPDL_TEST_BUILD=$(BUILD)/tsan TSAN_OPTIONS=halt_on_error=1 $<
+	SPDL_TEST_BUILD=$(BUILD)/tsan $<
 
 capi-symbols: $(BUILD)/libspdl.so
 	@nm -D --defined-only $< | awk '$$2 != "A" && $$3 !~ /^spdl_/ {print "exported: " $$3; bad = 1} END {exit bad}'
 	@! nm -D --undefined-only $< | grep -E ' (pthread_create|thrd_create|signal|sigqueue|printf|puts|perror|atexit|pthread_atfork|exit)(@|$$)'
+
+.PHONY: bench-handoff
+$(BUILD)/bench/handoff: bench/handoff.c tests/capi/standin.c tests/capi/standin.h $(BUILD)/libspdl.so
+	@mkdir -p $(@D)
+	$(CC) $(CAPI_TEST_FLAGS) -O2 bench/handoff.c tests/capi/standin.c -o $@ -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -lpthread
+bench-handoff: $(BUILD)/bench/handoff ## acquire + release of a ready batch, ns
+	$<

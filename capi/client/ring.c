@@ -117,7 +117,7 @@ static claim_result claim_from(spdl_reader *r, const entry_ring *ring, bool *res
         if (!look_at(r, ring, p, &c, &later)) continue;
         if (later) return CLAIM_NOTHING;
         if (!*reserved && !(*reserved = reserve_lease(r))) return CLAIM_FULL;
-        if (sp_fault("claim.cas")) continue;
+        if (sp_fault("claim.cas")) return CLAIM_NOTHING;
         uint64_t seen = SPDL_L_WORD(SPDL_L_READY, 0, c.seq);
         uint64_t held = SPDL_L_WORD(SPDL_L_HELD, r->owner, c.seq);
         if (!cas64(&slot_word(r, c.slot)->word, &seen, held)) continue;

@@ -133,14 +133,14 @@ NO_TSAN static int run_engine(void *arg) {
         execve(l->path, l->argv, environ);
     }
     l->error = errno;
-    _exit(127);
+    return 127; /* of the process: a clone ends with its function */
 }
 
 NO_TSAN static int run_intermediate(void *arg) {
     launch *l = arg;
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
     if (clone(run_engine, l->engine_stack + STACK_BYTES, flags, l, &l->pidfd) < 0) l->error = errno;
-    _exit(0);
+    return 0;
 }
 
 static spdl_status clone_engine(launch *l) {

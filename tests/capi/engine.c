@@ -59,12 +59,12 @@ static bool ended(int parent, standin *s, bool child) {
 int main(int argc, char **argv) {
     bool child = argc > 2 && strcmp(argv[1], "serve") == 0;
     if (child) check_surroundings();
+    if (child && strcmp(argv[2], "die") == 0) return 3;
+    if (child && strcmp(argv[2], "bad") == 0) refuse_spec(3);
     standin_opts o = STANDIN_OPTS;
     standin *s = standin_make(o);
     if (child) {
         const char *spec = argv[2];
-        if (strcmp(spec, "die") == 0) return 3;
-        if (strcmp(spec, "bad") == 0) refuse_spec(3);
         s->hooks.silent = strcmp(spec, "hang") == 0;
         put_arguments_into_text(s, argc, argv);
         standin_serve(s, 3);

@@ -58,6 +58,7 @@ static void run(test *t) {
     int fds = test_open_fds();
     running = t->name;
     failed = false;
+    alarm(240); /* a test that hangs ends the run */
     if (setjmp(back) != 0) return;
     t->run();
     if (test_open_fds() != fds) test_fail(t->name, test_open_fds() - fds, "the test left descriptors open");

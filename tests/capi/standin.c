@@ -344,8 +344,7 @@ static int member_for(standin *s, const spdl_l_hello *h) {
 
 static void greet(standin *s, int peer, uint32_t id, const spdl_l_hello *h) {
     int fd = s->peers[peer].fd;
-    s->hellos++;
-    s->last_max_leases = h->max_leases;
+    __atomic_store_n(&s->last_max_leases, h->max_leases, __ATOMIC_RELEASE);
     if (s->hooks.silent) return;
     if (s->hooks.raw) {
         CHECKED(send(fd, s->hooks.raw, s->hooks.raw_bytes, MSG_NOSIGNAL) >= 0);
@@ -394,7 +393,7 @@ static void serve_request(standin *s, int peer, const spdl_l_msg *m, const uint8
         break;
     }
     case SPDL_L_MSG_DETACH:
-        s->detaches++;
+        __atomic_fetch_add(&s->detaches, 1, __ATOMIC_RELEASE);
         drop_peer(s, peer);
         break;
     case SPDL_L_MSG_STATE: answer(fd, SPDL_L_MSG_OK, m->id, 0, payload[0] ? "{\"held\":1}" : "{\"held\":0}", 10, NULL, 0); break;
@@ -450,7 +449,7 @@ static void *serve(void *arg) {
         pthread_mutex_lock(&s->lock);
         uint64_t n;
         if (p[1].revents && read(s->space, &n, sizeof n) == sizeof n) {
-            s->kicks += n;
+            __atomic_fetch_add(&s->kicks, n, __ATOMIC_RELEASE);
             for (uint32_t lane = 0; lane < group_lanes(s); lane++) signal_armed(s, lane);
         }
         if (p[2].revents) add_peer(s, accept4(s->listener, NULL, NULL, SOCK_CLOEXEC));

@@ -54,7 +54,7 @@ struct standin {
     spdl_l_ghead g;
     int pidfd, space, stop;
     int events[STANDIN_MEMBERS];
-    uint32_t hellos, detaches, last_max_leases;
+    uint32_t detaches, last_max_leases;
     uint64_t kicks;
     char directory[64], path[96];
 

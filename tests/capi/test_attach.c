@@ -136,7 +136,9 @@ TEST(a_peer_that_hangs_up_or_stays_silent_is_lost) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     s->hooks.silent = true;
     CHECK_STATUS(try_attach(s->path, soon), SPDL_E_ENGINE_LOST);
+    pthread_mutex_lock(&s->lock);
     s->hooks.hang_up = true;
+    pthread_mutex_unlock(&s->lock);
     CHECK_STATUS(try_attach(s->path, SPDL_FOREVER), SPDL_E_ENGINE_LOST);
     standin_free(s);
 }
@@ -145,7 +147,7 @@ TEST(an_attach_given_up_is_detached) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     s->hooks.silent = true;
     CHECK_STATUS(try_attach(s->path, soon), SPDL_E_ENGINE_LOST);
-    WAIT_UNTIL(__atomic_load_n(&s->detaches, __ATOMIC_RELAXED) == 1);
+    WAIT_UNTIL(__atomic_load_n(&s->detaches, __ATOMIC_ACQUIRE) == 1);
     standin_free(s);
 }
 
@@ -210,7 +212,7 @@ TEST(a_thousand_attaches_leave_nothing) {
         CHECK_STATUS(spdl_acquire(r, SPDL_FOREVER, &b), SPDL_OK);
         CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
         spdl_detach(r);
-        WAIT_UNTIL(__atomic_load_n(&s->detaches, __ATOMIC_RELAXED) == (uint32_t)i + 1);
+        WAIT_UNTIL(__atomic_load_n(&s->detaches, __ATOMIC_ACQUIRE) == (uint32_t)i + 1);
         if (i == 10) fds = test_open_fds(), maps = test_maps();
     }
     WAIT_UNTIL(test_open_fds() == fds);
@@ -222,7 +224,7 @@ TEST(the_default_reservation_is_four) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     spdl_reader *r;
     CHECK_STATUS(spdl_attach(s->path, NULL, &r), SPDL_OK);
-    CHECK(s->last_max_leases == 4);
+    CHECK(__atomic_load_n(&s->last_max_leases, __ATOMIC_ACQUIRE) == 4);
     spdl_detach(r);
     standin_free(s);
 }
@@ -245,7 +247,7 @@ TEST(after_detach_leased_batches_stay_readable_until_released) {
     CHECK(standin_image_is(done.data, 4, 0) && standin_image_is(undone.data, 4, 1));
     CHECK_STATUS(spdl_release(r, &done), SPDL_OK);
     CHECK_STATUS(spdl_acquire(other, 0, &again), SPDL_TIMEOUT); /* its memory is still being read */
-    CHECK(__atomic_load_n(&s->detaches, __ATOMIC_RELAXED) == 0);
+    CHECK(__atomic_load_n(&s->detaches, __ATOMIC_ACQUIRE) == 0);
     CHECK_STATUS(spdl_release(r, &undone), SPDL_OK);
     CHECK_STATUS(spdl_acquire(other, SPDL_FOREVER, &again), SPDL_OK);
     CHECK(again.ticket == 1 && again.attempts == 2);

@@ -315,11 +315,11 @@ TEST(release_kicks_an_engine_parked_for_a_slot) {
     publish_n(s, 2, 0, false);
     CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_OK);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    CHECK(__atomic_load_n(&s->kicks, __ATOMIC_RELAXED) == 0);
+    CHECK(__atomic_load_n(&s->kicks, __ATOMIC_ACQUIRE) == 0);
     __atomic_store_n(&s->state->parked, 1, __ATOMIC_SEQ_CST);
     CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_OK);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    WAIT_UNTIL(__atomic_load_n(&s->kicks, __ATOMIC_RELAXED) == 1);
+    WAIT_UNTIL(__atomic_load_n(&s->kicks, __ATOMIC_ACQUIRE) == 1);
     spdl_detach(r);
     standin_free(s);
 }

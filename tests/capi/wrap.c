@@ -41,7 +41,7 @@ static struct {
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The first mapping of a file is the stand-in's, writable; later ones are the same memory. */
-static void *map_shared(size_t n, int fd) {
+static void *map_shared(size_t n, int prot, int fd) {
     struct stat st;
     void *p = NULL;
     if (fstat(fd, &st) != 0) return MAP_FAILED;
@@ -54,10 +54,11 @@ static void *map_shared(size_t n, int fd) {
     for (int i = 0; i < MAX_SHARED && !p; i++) {
         if (shared[i].users != 0) continue;
         p = __real_mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (p == MAP_FAILED) break; /* of a sealed file of another process */
         shared[i].inode = st.st_ino, shared[i].base = p, shared[i].users = 1;
     }
     pthread_mutex_unlock(&shared_lock);
-    return p ? p : MAP_FAILED;
+    return p && p != MAP_FAILED ? p : __real_mmap(NULL, n, prot, MAP_SHARED, fd, 0);
 }
 
 static bool unmap_shared(void *at) {
@@ -73,7 +74,7 @@ static bool unmap_shared(void *at) {
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset) {
     if (fails()) return MAP_FAILED;
 #ifdef SHARE_MAPPINGS
-    if (fd >= 0) return map_shared(n, fd);
+    if (fd >= 0) return map_shared(n, prot, fd);
 #endif
     return __real_mmap(at, n, prot, flags, fd, offset);
 }
