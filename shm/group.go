@@ -80,7 +80,7 @@ func (r *Ring) addGroup(cfg GroupConfig, declared bool) (*group, error) {
 	r.groups = append(r.groups, g)
 	r.work.Add(2)
 	go g.listen()
-	go g.ringer()
+	go g.ringer(g.bell)
 	r.groupsChanged()
 	return g, nil
 }
@@ -475,11 +475,8 @@ func (g *group) ringBell() {
 
 // ringer writes the event descriptors of armed members. It is a goroutine of its own because a hostile member can
 // make its descriptor block: that must never hold the ring's lock.
-func (g *group) ringer() {
+func (g *group) ringer(bell <-chan struct{}) {
 	defer g.r.work.Done()
-	g.r.mu.Lock()
-	bell := g.bell
-	g.r.mu.Unlock()
 	var armed []eventFD
 	for range bell {
 		armed = g.takeArmed(armed[:0])
