@@ -179,6 +179,7 @@ func (s *Server) accept() {
 			time.Sleep(10 * time.Millisecond) // out of descriptors: those who hang up give some back
 			continue
 		}
+		s.meet(conn)
 		s.start(func() { s.serve(conn) }, conn)
 	}
 }

@@ -21,7 +21,6 @@ type session struct {
 // serve speaks with one peer until it hangs up. It says whether the peer was a member that detached, or never
 // became one.
 func (s *Server) serve(conn *net.UnixConn) bool {
-	s.meet(conn)
 	defer s.knows(conn)
 	c := &session{server: s, conn: conn, service: &s.services[0]}
 	var err error
