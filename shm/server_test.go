@@ -349,7 +349,7 @@ func (c *testControl) Load(_ int, _ uint32, state []byte) (uint64, error) {
 	if err := json.Unmarshal(state, &to); err != nil {
 		return 0, refuse(ErrState, "state: %v", err)
 	}
-	c.ring.next = to.Ticket
+	c.ring.next.Store(to.Ticket)
 	return to.Epoch, c.ring.Rewind(to.Ticket, to.Epoch)
 }
 
@@ -365,9 +365,11 @@ func (c *testControl) Stats() ([]byte, error) { return json.Marshal(c.ring.Info(
 func (c *testControl) Stop()                  { c.once.Do(func() { close(c.stopped) }) }
 
 func controlledRing(t *testing.T) (*testRing, *testControl) {
-	r := newTestRing(t, testConfig(t, 8))
-	control := &testControl{ring: r, stopped: make(chan struct{})}
-	r.server.services[0].Control = control
+	control := &testControl{stopped: make(chan struct{})}
+	r := newControlledRing(t, testConfig(t, 8), func(r *testRing) Control {
+		control.ring = r
+		return control
+	})
 	return r, control
 }
 
