@@ -123,6 +123,7 @@ func TestSlotsOfABrokenGroupStayOutOfUseUntilItsMembersAreGone(t *testing.T) {
 	if err := evil.Close(); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "the group to be gone", func() bool { return len(r.Groups()) == 1 })
 	seen := false
 	for range 8 {
 		r.publish(1, 0, false)
