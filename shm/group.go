@@ -240,6 +240,10 @@ func (g *group) publish(i int, lane uint32, epoch uint64) {
 func (g *group) enqueue(i, q int, attempts uint32) {
 	v, sh, w := &g.lane[q], &g.shadow[i], &g.words[i]
 	seq := v.tail*uint64(g.lanes) + uint64(q)
+	if seq >= seqRedo {
+		g.close("it has used up its 2^39 sequences; attach again")
+		return
+	}
 	was := sh.word
 	sh.word, sh.attempts = packWord(wordReady, 0, seq), attempts
 	w.Attempts.Store(attempts)
