@@ -80,7 +80,7 @@ func (r *Ring) addGroup(cfg GroupConfig, declared bool) (*group, error) {
 	r.groups = append(r.groups, g)
 	r.work.Add(2)
 	go g.listen()
-	go g.ringer()
+	go g.ringer(g.bell)
 	r.groupsChanged()
 	return g, nil
 }
@@ -240,6 +240,10 @@ func (g *group) publish(i int, lane uint32, epoch uint64) {
 func (g *group) enqueue(i, q int, attempts uint32) {
 	v, sh, w := &g.lane[q], &g.shadow[i], &g.words[i]
 	seq := v.tail*uint64(g.lanes) + uint64(q)
+	if seq >= seqRedo {
+		g.close("it has used up its 2^39 sequences; attach again")
+		return
+	}
 	was := sh.word
 	sh.word, sh.attempts = packWord(wordReady, 0, seq), attempts
 	w.Attempts.Store(attempts)
@@ -475,11 +479,8 @@ func (g *group) ringBell() {
 
 // ringer writes the event descriptors of armed members. It is a goroutine of its own because a hostile member can
 // make its descriptor block: that must never hold the ring's lock.
-func (g *group) ringer() {
+func (g *group) ringer(bell <-chan struct{}) {
 	defer g.r.work.Done()
-	g.r.mu.Lock()
-	bell := g.bell
-	g.r.mu.Unlock()
 	var armed []eventFD
 	for range bell {
 		armed = g.takeArmed(armed[:0])

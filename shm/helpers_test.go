@@ -48,10 +48,15 @@ type testRing struct {
 	*Ring
 	server *Server
 	t      testing.TB
-	next   uint64
+	next   atomic.Uint64
 }
 
 func newTestRing(t testing.TB, cfg Config) *testRing {
+	t.Helper()
+	return newControlledRing(t, cfg, func(*testRing) Control { return nil })
+}
+
+func newControlledRing(t testing.TB, cfg Config, control func(*testRing) Control) *testRing {
 	t.Helper()
 	leavesNothing(t)
 	t.Setenv("SPDL_RUNTIME_DIR", shortDir(t))
@@ -60,12 +65,14 @@ func newTestRing(t testing.TB, cfg Config) *testRing {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ring.Close() })
-	server, err := Listen(ServerConfig{Name: cfg.Name}, Service{Ring: ring})
+	r := &testRing{Ring: ring, t: t}
+	r.next.Store(cfg.FirstTicket)
+	r.server, err = Listen(ServerConfig{Name: cfg.Name}, Service{Ring: ring, Control: control(r)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Close() })
-	return &testRing{Ring: ring, server: server, t: t, next: cfg.FirstTicket}
+	t.Cleanup(func() { _ = r.server.Close() })
+	return r
 }
 
 // leavesNothing fails the test if it leaves goroutines, descriptors, mappings or names in /dev/shm behind.
@@ -117,11 +124,12 @@ func (r *testRing) publishOne(epoch uint64, last bool) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	fillPattern(s.Tensor(0), r.next)
-	if err := r.Publish(testContext(r.t), s, Batch{Ticket: r.next, Epoch: epoch, Rows: 4, LastOfEpoch: last}); err != nil {
+	ticket := r.next.Load()
+	fillPattern(s.Tensor(0), ticket)
+	if err := r.Publish(testContext(r.t), s, Batch{Ticket: ticket, Epoch: epoch, Rows: 4, LastOfEpoch: last}); err != nil {
 		r.t.Fatal(err)
 	}
-	r.next++
+	r.next.Store(ticket + 1)
 }
 
 func fillPattern(b []byte, ticket uint64) {

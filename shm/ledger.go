@@ -220,6 +220,7 @@ func (r *Ring) Rewind(ticket, epoch uint64) error {
 	}
 	r.nextTicket, g.minEpoch = ticket, 0
 	r.state.NextTicket.Store(ticket)
+	r.state.State.CompareAndSwap(StateEnded, StateRunning)
 	for lane := range r.laneEpoch {
 		r.laneEpoch[lane] = epoch
 	}

@@ -241,7 +241,7 @@ func (r *Reader) try(round int) (*Lease, error) {
 	if full && !r.handoff {
 		return nil, refuse(ErrLeases, "shm: acquire: all %d leases are in use; release a batch, or attach with more", r.welcome.MaxLeases)
 	}
-	lost := round > 0 && isDead(uintptr(r.engine.fd)) // before the words: what a dying engine published is seen
+	last := r.lastWord(round > 0) // before the words are looked at: what a dying engine published is seen
 	if !full {
 		if l := r.claim(r.redo, &r.lane.RedoHead, &r.queue.RedoTail, seqRedo); l != nil {
 			return l, nil
@@ -253,7 +253,7 @@ func (r *Reader) try(round int) (*Lease, error) {
 	if err := r.endOf(); err != nil {
 		return nil, err
 	}
-	return nil, r.lastWord(lost)
+	return nil, last
 }
 
 // claim takes the first batch of one ring of entries: the compare-and-swap READY -> HELD(me) is the whole of it. The
@@ -383,8 +383,8 @@ func (r *Reader) undone(slot uint64) uint32 {
 	}
 }
 
-// lastWord says why nothing more will come.
-func (r *Reader) lastWord(lost bool) error {
+// lastWord says why nothing more will be published; with ask it costs a system call to look whether the engine lives.
+func (r *Reader) lastWord(ask bool) error {
 	switch r.state.State.Load() { // load-acquire: the text was written before
 	case StateFailed:
 		n := min(int(r.state.ErrorBytes), len(r.state.Error))
@@ -392,7 +392,7 @@ func (r *Reader) lastWord(lost bool) error {
 	case StateStopped:
 		return refuse(ErrEngineStopped, "shm: acquire: the engine was stopped")
 	}
-	if lost {
+	if ask && isDead(uintptr(r.engine.fd)) {
 		return refuse(ErrEngineLost, "shm: acquire: the engine (pid %d) died; restart it and attach again", r.header.EnginePID)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -56,13 +57,13 @@ type Server struct {
 	path     string
 	inode    uint64
 
-	strangers chan struct{}
-	work      sync.WaitGroup
+	work sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
-	conns   map[*net.UnixConn]struct{}
-	parents []*os.File // pidfds
-	closed  bool
+	mu        sync.Mutex // guards what follows
+	conns     map[*net.UnixConn]struct{}
+	strangers []*net.UnixConn // those of conns that have not said what they want, the oldest first
+	parents   []*os.File      // pidfds
+	closed    bool
 }
 
 // Listen serves the rings, the first of which is the one meant when none is named. The socket is NAME.sock in the
@@ -88,7 +89,7 @@ func newServer(cfg ServerConfig, services []Service) *Server {
 	if cfg.Mode == 0 {
 		cfg.Mode = 0o600
 	}
-	return &Server{cfg: cfg, services: services, strangers: make(chan struct{}, maxStrangers), conns: map[*net.UnixConn]struct{}{}}
+	return &Server{cfg: cfg, services: services, conns: map[*net.UnixConn]struct{}{}}
 }
 
 // Path is the socket's path.
@@ -178,14 +179,28 @@ func (s *Server) accept() {
 			time.Sleep(10 * time.Millisecond) // out of descriptors: those who hang up give some back
 			continue
 		}
-		select {
-		case s.strangers <- struct{}{}:
-			if !s.start(func() { s.serve(conn, true) }, conn) {
-				<-s.strangers
-			}
-		default:
-			_ = conn.Close() // a flood
-		}
+		s.meet(conn)
+		s.start(func() { s.serve(conn) }, conn)
+	}
+}
+
+// meet counts conn among the strangers until it has said what it wants. When there are too many the oldest is cut
+// off: in a flood of those who say nothing, one who speaks at once still gets through.
+func (s *Server) meet(conn *net.UnixConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.strangers) == maxStrangers {
+		_ = s.strangers[0].Close()
+		s.strangers = slices.Delete(s.strangers, 0, 1)
+	}
+	s.strangers = append(s.strangers, conn)
+}
+
+func (s *Server) knows(conn *net.UnixConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.strangers, conn); i >= 0 {
+		s.strangers = slices.Delete(s.strangers, i, i+1)
 	}
 }
 
@@ -226,7 +241,7 @@ func (s *Server) Owner(control, parent *os.File) (<-chan struct{}, error) {
 	gone := make(chan struct{})
 	leave := sync.OnceFunc(func() { close(gone) })
 	served := s.start(func() {
-		if s.serve(conn, false) {
+		if s.serve(conn) {
 			leave()
 		}
 	}, conn)

@@ -19,15 +19,9 @@ type session struct {
 }
 
 // serve speaks with one peer until it hangs up. It says whether the peer was a member that detached, or never
-// became one. With stranger the connection counts among those that have not said what they want.
-func (s *Server) serve(conn *net.UnixConn, stranger bool) bool {
-	release := func() {
-		if stranger {
-			<-s.strangers
-			stranger = false
-		}
-	}
-	defer release()
+// became one.
+func (s *Server) serve(conn *net.UnixConn) bool {
+	defer s.knows(conn)
 	c := &session{server: s, conn: conn, service: &s.services[0]}
 	var err error
 	if c.cred, err = credentials(conn); err != nil {
@@ -42,17 +36,14 @@ func (s *Server) serve(conn *net.UnixConn, stranger bool) bool {
 			c.farewell(m, err)
 			break
 		}
+		s.knows(conn)
 		_ = conn.SetWriteDeadline(time.Now().Add(handshakeTime))
 		err = c.handle(m)
 		m.closeFDs()
-		if err != nil {
-			break
+		if err != nil || c.member == nil && !governs(c.cred) {
+			break // only members and the engine's user stay
 		}
-		release()
 		_ = conn.SetReadDeadline(time.Time{})
-		if c.member == nil && !governs(c.cred) {
-			break // one request; only members and the engine's user stay
-		}
 	}
 	return c.end()
 }

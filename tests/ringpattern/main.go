@@ -178,9 +178,6 @@ func serve(o *options, cfg shm.Config, out io.Writer) error {
 	}
 	defer server.Close()
 	err = p.produce(ctx)
-	if err == nil {
-		p.linger(ctx)
-	}
 	ring.Stop()
 	ledger := json.NewEncoder(out)
 	for _, g := range append(ring.PastGroups(), ring.Groups()...) {

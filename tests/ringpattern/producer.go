@@ -17,6 +17,8 @@ type producer struct {
 	ring *shm.Ring
 	stop func()
 
+	moved chan struct{} // one deep: a load moved the position
+
 	mu   sync.Mutex      // held over one batch, so that a load or restart comes between two
 	next uint64          // ticket to publish
 	skip map[uint64]bool // tickets that a loaded state names as completed
@@ -29,7 +31,7 @@ type position struct {
 }
 
 func newProducer(o *options, ring *shm.Ring, stop func()) (*producer, error) {
-	p := &producer{o: o, ring: ring, stop: stop, next: o.first}
+	p := &producer{o: o, ring: ring, stop: stop, moved: make(chan struct{}, 1), next: o.first}
 	if o.state == "" {
 		return p, nil
 	}
@@ -73,17 +75,19 @@ func (p *producer) produce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !more {
-			p.ring.Abandon(slot)
-			break
+		if more {
+			continue
+		}
+		p.ring.Abandon(slot)
+		if p.o.fail != "" {
+			p.ring.Fail(shm.ErrEngineFailed, p.o.fail)
+		} else {
+			p.ring.End()
+		}
+		if !p.linger(ctx) {
+			return nil
 		}
 	}
-	if p.o.fail != "" {
-		p.ring.Fail(shm.ErrEngineFailed, p.o.fail)
-		return nil
-	}
-	p.ring.End()
-	return nil
 }
 
 // publish fills and publishes the next ticket; false when there is none.
@@ -139,17 +143,21 @@ func fillPattern(b []byte, ticket uint64) {
 	}
 }
 
-// linger waits until all that was published is completed and every consumer has left, or ctx ends.
-func (p *producer) linger(ctx context.Context) {
+// linger waits until all that was published is completed and every consumer has left, or ctx ends; true when a load
+// has given us more to do.
+func (p *producer) linger(ctx context.Context) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for p.o.keep || p.o.child || !p.idle() {
 		select {
+		case <-p.moved:
+			return true
 		case <-tick.C:
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
+	return false
 }
 
 func (p *producer) idle() bool {
@@ -186,6 +194,10 @@ func (p *producer) Load(_ int, _ uint32, state []byte) (uint64, error) {
 	if err := p.ring.Rewind(p.next, epoch); err != nil {
 		p.next, p.skip = next, skip
 		return 0, err
+	}
+	select {
+	case p.moved <- struct{}{}:
+	default:
 	}
 	return epoch, nil
 }
