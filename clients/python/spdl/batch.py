@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Union
@@ -231,8 +232,8 @@ class Batch(Mapping):
     def release(self) -> None:
         """Give the slot back now; implies done().
 
-        Raises BufferError while views are alive, and changes nothing then: their memory would be filled with
-        another batch under them. Raises Stale if it was given back before.
+        Raises BufferError while views are alive, since their memory would be filled with another batch under them:
+        the batch is done then, and its slot goes back with the last view. Raises Stale if it was given back before.
         """
         lease = self._lease
         if lease is None:
@@ -244,8 +245,8 @@ class Batch(Mapping):
         if lease is not None:
             self._lease = lease
             raise BufferError(
-                f"spdl: release batch of ticket {self.ticket}: views of it are alive; delete them first, or just go "
-                "on: the slot goes back with the last of them"
+                f"spdl: release batch of ticket {self.ticket}: views of it are alive; delete them first, or go on "
+                "without release(): the slot goes back with the last of them"
             )
 
     def _retire(self) -> None:
@@ -253,7 +254,8 @@ class Batch(Mapping):
         lease = self._lease
         if lease is not None:
             self._lease = None
-            lease.reader.done(lease.raw)
+            if sys.getrefcount(lease) > 2:  # views hold it, too; without any, the release that follows implies done
+                lease.reader.done(lease.raw)
 
     def _ended(self, what: str) -> Stale:
         return Stale(
