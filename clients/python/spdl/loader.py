@@ -205,15 +205,19 @@ class Loader:
         return self._reader.closed
 
     def close(self) -> None:
-        """Leave the ring, and stop the engine if open() started it. Views of leased batches stay readable."""
+        """Leave the ring, and stop the engine if open() started it. The batch in hand counts as done; others that
+        were not done go to the group again. Views of leased batches stay readable."""
         self._let_go()
         self._reader.close()
 
     def __enter__(self) -> Loader:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *exception: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._reader.close()  # the batch in hand was not used: it goes to the group again
 
     def __del__(self) -> None:
         reader = getattr(self, "_reader", None)
