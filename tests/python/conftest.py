@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -68,15 +69,13 @@ def mock_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def mock(mock_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The mock in place of libspdl. A test must end with no reader and no lease alive: mock_reset aborts otherwise."""
-    mock = Mock(mock_path)
-    mock.lib.mock_reset()
-    monkeypatch.setattr(_c, "_api", _c.Api(str(mock_path)))
+def mock(mock_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """The mock in place of libspdl, a fresh copy for each test, which must end with no reader and no lease alive."""
+    mock = Mock(shutil.copy(mock_path, tmp_path / "libmock.so"))
+    monkeypatch.setattr(_c, "_api", _c.Api(str(mock.path)))
     yield mock
     gc.collect()
     assert (mock.counts.readers, mock.counts.leases) == (0, 0), "the test leaves readers or leases behind"
-    mock.lib.mock_reset()
 
 
 @pytest.fixture

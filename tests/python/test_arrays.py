@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import itertools
-import sys
 import weakref
 
 import pytest
@@ -59,12 +58,6 @@ def test_memoryview_of_half_floats_is_bytes():
     array, _ = make([1.0, 2.0], "float16")
     assert bytes(array.memoryview()) == b"\x00\x3c\x00\x40"
     assert array.tolist() == [1.0, 2.0]
-
-
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="the buffer protocol in Python code begins with 3.12")
-def test_an_array_is_a_buffer_itself():
-    array, _ = make([1, 2, 3], "int32")
-    assert memoryview(array).tolist() == [1, 2, 3]
 
 
 EXPORTS = {

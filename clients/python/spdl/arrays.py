@@ -58,7 +58,8 @@ class Array:
     """A dense tensor in memory that something else owns: `shape`, `strides` (bytes), `dtype`, `nbytes`, `readonly`.
 
     Of a batch it is a view of the batch's slot, read-only on a ring of shared access. `numpy()`, `torch()` and
-    `memoryview()` give the same memory to others, `copy()` an own one.
+    `memoryview()` give the same memory to others, `copy()` an own one. It is no buffer itself: numpy would prefer that
+    to the array interface, and buffers know neither half floats nor empty shapes.
     """
 
     __slots__ = ("_owner", "_address", "shape", "strides", "dtype", "readonly", "_device", "_copied", "__weakref__")
@@ -194,9 +195,6 @@ class Array:
         if self.dtype.format is not None and self.nbytes:
             view = view.cast(self.dtype.format, self.shape)
         return view.toreadonly() if self.readonly else view
-
-    def __buffer__(self, flags: int) -> memoryview:  # Python 3.12 and newer
-        return self.memoryview()
 
     def tolist(self) -> list:
         """The elements as nested lists of Python numbers."""
