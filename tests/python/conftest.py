@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -126,3 +129,118 @@ def python():
                               capture_output=True, text=True, timeout=120)
 
     return run
+
+
+# ---- the real library against the pattern engine --------------------------------------------------
+
+
+def built(variable: str, name: str) -> Path:
+    path = Path(os.environ.get(variable) or ROOT / "build" / name)
+    if not path.exists():
+        pytest.fail(f"{path} is missing; run `make test`, or set {variable}")
+    return path
+
+
+class Engine:
+    """tests/ringpattern as a service: `name` to attach to, `ledger` after stop()."""
+
+    def __init__(self, name: str, *args: str) -> None:
+        self.name = name
+        self.process = subprocess.Popen([built("SPDL_RINGPATTERN", "ringpattern"), "--name", name, *args],
+                                        stdout=subprocess.PIPE, text=True)
+        self.ledger: list[dict] = []
+        line = self.process.stdout.readline()
+        assert line.startswith("ready"), f"ringpattern {args} said {line!r}"
+
+    def stop(self) -> list[dict]:
+        """End it in good order; its ledger, one entry per group."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        lines = self.process.stdout.read().splitlines()
+        self.process.stdout.close()
+        self.process.wait(30)
+        self.ledger = [json.loads(line) for line in lines if line.startswith("{")]
+        return self.ledger
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(30)
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The real libspdl."""
+    path = built("SPDL_LIBRARY", "libspdl.so")
+    monkeypatch.setenv("SPDL_LIBRARY", str(path))
+    monkeypatch.setattr(_c, "_api", _c.Api(str(path)))
+    return path
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch):
+    """A directory for sockets, short enough for them."""
+    with tempfile.TemporaryDirectory(prefix="spdl-", dir="/tmp") as directory:
+        monkeypatch.setenv("SPDL_RUNTIME_DIR", directory)
+        yield directory
+        assert os.listdir(directory) == [], "a socket is left behind"
+
+
+@pytest.fixture
+def engine(library: Path, runtime: str):
+    """Start pattern engines: engine("--slots", "8") returns an Engine, which is stopped after the test."""
+    started: list[Engine] = []
+
+    def start(*args: str) -> Engine:
+        started.append(Engine(f"pattern{len(started)}", *args))
+        return started[-1]
+
+    yield start
+    gc.collect()
+    for one in started:
+        if one.process.returncode is None:
+            one.stop()
+        elif not one.process.stdout.closed:
+            one.process.stdout.close()
+        if one.process.returncode == -9:  # killed: its socket is ours to remove
+            Path(runtime, f"{one.name}.sock").unlink(missing_ok=True)
+
+
+@pytest.fixture
+def child(library: Path):
+    """Open a loader with the pattern engine as its child: child("--batches", "9") is spdl.open."""
+
+    def start(*args: str, spec: object = "any.yaml", **options: object) -> spdl.Loader:
+        return spdl.open(spec, engine=built("SPDL_RINGPATTERN", "ringpattern"), args=args, **options)
+
+    return start
+
+
+def check(batch: spdl.Batch) -> int:
+    """Verify every byte of a pattern batch; returns its ticket."""
+    ticket = batch.ticket
+    values = batch.array("x").memoryview()
+    assert values.tobytes() == ticket.to_bytes(8, "little") * (values.nbytes // 8)
+    assert batch.sample_keys == [f"t{ticket}r{row}" for row in range(batch.rows)]
+    return ticket
+
+
+def together(*functions) -> None:
+    """Run each function on a thread of its own until all have returned; raise what one of them raised."""
+    raised: list[BaseException] = []
+
+    def run(function) -> None:
+        try:
+            function()
+        except BaseException as error:  # noqa: B036 - raised again below
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(function,), daemon=True) for function in functions]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + 60
+    while any(thread.is_alive() for thread in threads) and not raised and time.monotonic() < deadline:
+        threads[0].join(0.01)
+        threads = [thread for thread in threads if thread.is_alive()] or threads
+    if raised:
+        raise raised[0]
+    assert not any(thread.is_alive() for thread in threads), "a thread still waits after 60 s"

@@ -238,7 +238,8 @@ class Batch(Mapping):
         lease = self._lease
         if lease is None:
             raise self._ended("release")
-        lease.done()
+        if not lease.reader.closed:  # a closed loader completes nothing any more: the slot goes back all the same
+            lease.done()
         alive = weakref.ref(lease)
         self._lease = lease = None
         lease = alive()
