@@ -84,7 +84,8 @@ def test_a_fork_while_another_thread_waits_does_not_hang_the_child(engine, libra
     """The waiting thread may hold the loader's lock at the moment of the fork."""
     one = engine("--rate", "0.01", "--slots", "12")
     run(python, library, """
-import threading
+import threading, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and newer warn of such forks
 loader = spdl.attach(sys.argv[1])
 
 def wait():
