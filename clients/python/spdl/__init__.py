@@ -1,0 +1,68 @@
+"""spdl: batches of decoded pictures from shared memory, without a copy.
+
+    import spdl
+
+    with spdl.open("imagenet.yaml") as loader:       # or a folder, or a dict; or spdl.attach("imagenet")
+        for batch in loader:                         # one epoch
+            train(batch["image"], batch["label"])    # numpy views; batch.array("image").torch() for torch
+
+An engine in another process reads, decodes and batches; this package is ctypes over libspdl. Importing it imports
+neither numpy nor torch. docs/migrate-from-dataloader.md walks through replacing a torch DataLoader.
+"""
+
+from __future__ import annotations
+
+from ._c import (
+    BATCH_BAD,
+    BATCH_KEY_CUT,
+    BATCH_LAST,
+    BATCH_PADDED,
+    BATCH_SHORT,
+    ROW_MASKED,
+    ROW_OK,
+    ROW_PADDED,
+    ROW_SUBSTITUTED,
+)
+from ._errors import (
+    ArgumentError,
+    Busy,
+    Denied,
+    Detached,
+    EngineFailed,
+    EngineLost,
+    EngineStartError,
+    EngineStopped,
+    Forked,
+    FormatError,
+    GroupClosed,
+    LeasesExhausted,
+    LibraryNotFound,
+    NotFound,
+    OutOfMemory,
+    SpdlError,
+    SpecError,
+    Stale,
+    StateError,
+    SystemCallError,
+    Timeout,
+    Undone,
+    Unsupported,
+    VersionMismatch,
+)
+from ._start import attach, open
+from .arrays import Array, DType, Ragged
+from .batch import Batch, Field
+from .dataloader import DataLoader
+from .loader import Epoch, Info, Loader
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "__version__", "ArgumentError", "Array", "attach", "Batch", "BATCH_BAD", "BATCH_KEY_CUT", "BATCH_LAST",
+    "BATCH_PADDED", "BATCH_SHORT", "Busy", "DataLoader", "Denied", "Detached", "DType", "EngineFailed",
+    "EngineLost", "EngineStartError", "EngineStopped", "Epoch", "Field", "Forked", "FormatError",
+    "GroupClosed", "Info", "LeasesExhausted", "LibraryNotFound", "Loader", "NotFound", "open",
+    "OutOfMemory", "Ragged", "ROW_MASKED", "ROW_OK", "ROW_PADDED", "ROW_SUBSTITUTED", "SpdlError",
+    "SpecError", "Stale", "StateError", "SystemCallError", "Timeout", "Undone", "Unsupported",
+    "VersionMismatch",
+]

@@ -1,0 +1,231 @@
+"""The handle behind a Loader: spdl_reader and its leases, with the rules of spdl.h kept for everyone above.
+
+- A call that may wait runs without the interpreter lock and is counted; close() leaves the detaching to the last
+  of them, since spdl_detach must not race with other calls.
+- A lease is released exactly once, so the handle is never used after it was freed.
+- After a fork the child gets locks of its own; the library itself says Forked there.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import gc
+import os
+import threading
+import time
+import weakref
+from typing import Any, Callable, Optional
+
+from . import _c, _dlpack
+from ._errors import Detached, error_for
+
+_BATCH_BYTES = ctypes.sizeof(_c.Batch)
+_TENSOR_BYTES = ctypes.sizeof(_c.Tensor)
+SLICE_NS = 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
+
+_exiting = False  # the memory stays mapped from here on: views may outlive the interpreter
+
+
+def _at_exit() -> None:
+    global _exiting
+    _exiting = True
+
+
+atexit.register(_at_exit)
+
+
+class Lease:
+    """One leased batch. It ends with the last reference to it: the batch's own, and that of every view."""
+
+    __slots__ = ("reader", "raw", "__weakref__")
+
+    def __init__(self, reader: Reader, raw: _c.Batch) -> None:
+        self.reader = reader
+        self.raw = raw
+
+    def __del__(self) -> None:
+        if not _exiting:
+            self.reader.release(self.raw)
+
+    def done(self) -> None:
+        """Mark the batch used. Raises Stale if the engine took it back."""
+        self.reader.check(self.reader.done(self.raw))
+
+    def tensor(self, position: int) -> _c.Tensor:
+        """Describe one tensor of the batch."""
+        out = _c.Tensor()
+        out.struct_size = _TENSOR_BYTES
+        reader = self.reader
+        with reader.lock:
+            status = reader.batch_tensor(reader.handle, self.raw, position, out)
+        if status:
+            raise reader.error(status)
+        return out
+
+
+class _Thread(threading.local):
+    """What one thread keeps between calls."""
+
+    spare: Optional[_c.Batch] = None  # a struct for the next acquire; filled if a Ctrl-C came in between
+
+
+class Reader:
+    """One attached handle. Threads may share it."""
+
+    def __init__(self, api: _c.Api, handle: int) -> None:
+        self.api = api
+        self.handle = handle
+        self.batch_tensor = api.held.batch_tensor
+        self._acquire = api.held.acquire
+        self._acquire_waiting = api.free.acquire
+        self._release = api.held.release
+        self._done = api.held.done
+        self._thread = _Thread()
+        self.lock = threading.RLock()  # guards the three below; a finaliser may enter again
+        self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
+        self._calls = 0  # running without the interpreter lock
+        self._closed = False
+        self._detached = False
+        _readers.add(self)
+
+    # ---- leases
+
+    def acquire(self, timeout_ns: int) -> Lease | int:
+        """The next lease, or the news (TIMEOUT, END_EPOCH, END_DATA). Negative waits without limit."""
+        if _dlpack.live():
+            _dlpack.sweep()
+        thread = self._thread
+        raw = thread.spare
+        if raw is None:
+            raw = thread.spare = _c.Batch(_BATCH_BYTES)
+        if raw.data is None:
+            with self.lock:
+                if self._closed:
+                    raise self._closed_error()
+                status = self._acquire(self.handle, 0, raw)
+            if status == _c.TIMEOUT and timeout_ns:
+                status = self._wait(raw, timeout_ns)
+            if status < 0:
+                status = self._refused(status, raw)
+            if status:
+                return status
+        lease = Lease(self, raw)
+        thread.spare = None
+        return lease
+
+    def _wait(self, raw: _c.Batch, timeout_ns: int) -> int:
+        """Acquire in slices, so that signals are handled between them and dead tensors are noticed."""
+        end = time.monotonic_ns() + timeout_ns
+        left = SLICE_NS if timeout_ns < 0 else timeout_ns
+        while True:
+            status = self.call(self._acquire_waiting, min(left, SLICE_NS), raw, accept=_c.E_LEASES)
+            if status != _c.TIMEOUT:
+                return status
+            if timeout_ns >= 0:
+                left = end - time.monotonic_ns()
+                if left <= 0:
+                    return status
+            if _dlpack.live():
+                _dlpack.sweep()
+
+    def _refused(self, status: int, raw: _c.Batch) -> int:
+        """Try once more if views that nobody can reach any more hold the leases; raise otherwise."""
+        error = self.error(status)
+        if status != _c.E_LEASES:
+            raise error
+        gc.collect()  # a view may be part of a reference cycle
+        _dlpack.sweep()
+        with self.lock:
+            status = self._acquire(self.handle, 0, raw)
+        if status >= 0:
+            return status
+        raise type(error)(
+            f"{error}; views keep their batch leased: drop them, keep batch.copy() instead, or raise max_leases"
+        )
+
+    def release(self, raw: _c.Batch) -> None:
+        """Give a slot back. Only for Lease, which does it once; that it was taken back meanwhile is no news then."""
+        with self.lock:
+            self._release(self.handle, raw)
+
+    def done(self, raw: _c.Batch) -> int:
+        with self.lock:
+            return self._done(self.handle, raw)
+
+    # ---- other calls
+
+    def call(self, function: Callable[..., int], *arguments: object, accept: int = _c.OK) -> int:
+        """Run function(handle, *arguments), which may wait, and raise its errors, but for `accept`."""
+        with self.lock:
+            if self._closed:
+                raise self._closed_error()
+            self._calls += 1
+        try:
+            status = function(self.handle, *arguments)
+            if status < 0 and status != accept:
+                raise self.error(status)  # here: a detach below would change the thread's last error
+            return status
+        finally:
+            with self.lock:
+                self._calls -= 1
+                if self._closed:
+                    self._detach()
+
+    def ask(self, function: Callable[..., int], *arguments: object) -> int:
+        """Run function(handle, *arguments), which never waits, and raise its errors."""
+        with self.lock:
+            if self._closed:
+                raise self._closed_error()
+            return self.check(function(self.handle, *arguments))
+
+    def check(self, status: int) -> int:
+        if status < 0:
+            raise self.error(status)
+        return status
+
+    def error(self, status: int) -> Exception:
+        """The exception for this thread's last failed call."""
+        held = self.api.held
+        text = held.last_error() or held.status_name(status)
+        return error_for(status, text.decode("utf-8", "replace"))
+
+    def _closed_error(self) -> Detached:
+        return Detached("spdl: this loader is closed; open or attach again")
+
+    # ---- end
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def close(self) -> None:
+        """Detach, now or when the last waiting call has come back. Leased batches stay readable."""
+        with self.lock:
+            self._closed = True
+            self._detach()
+
+    def _detach(self) -> None:
+        if self._calls or self._detached:
+            return
+        self._detached = True
+        claimed = self._thread.spare
+        if claimed is not None and claimed.data is not None:
+            self._release(self.handle, claimed)
+            self._thread.spare = None
+        self.api.held.detach(self.handle)
+
+    def _reset_in_child(self) -> None:
+        self.lock = threading.RLock()
+        self._calls = 0
+
+
+_readers: weakref.WeakSet[Reader] = weakref.WeakSet()
+
+
+def _reset_in_child() -> None:
+    for reader in list(_readers):
+        reader._reset_in_child()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)

@@ -1,0 +1,121 @@
+"""open and attach: from a description or a name to a Loader."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from typing import Any, Optional, Sequence, Union
+
+from . import _c, _torchrun
+from ._errors import ArgumentError, SpecError, error_for
+from ._reader import Reader
+from .loader import Loader
+
+Spec = Union[str, "os.PathLike[str]", dict]
+
+
+def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[str, os.PathLike[str], None] = None,
+         args: Sequence[str] = (), group: Optional[str] = None, lane: Optional[int] = None,
+         max_leases: Optional[int] = None, share: Optional[bool] = None, handoff: bool = False,
+         timeout: Optional[float] = None) -> Loader:
+    """Start an engine for this program and attach to it. It ends with the loader, and with this process.
+
+    spec        path of a description (YAML or JSON) or of a folder of pictures, or the description as a dict
+    state       what Loader.state_dict() returned, to resume there; None starts at the beginning
+    engine      path of the spdl command; None: $SPDL_ENGINE, beside libspdl, then PATH
+    args        further arguments of `spdl serve`
+    group, lane, max_leases, handoff, timeout
+                as for attach()
+    share       under torchrun, None or True: the ranks of a node share one engine, which local rank 0 starts, and
+                each attaches to its lane; False: each rank starts its own, with its share of the CPUs. Elsewhere
+                None or False; True is refused
+
+    Blocks until the engine is ready or has said why not. Its log goes to stderr (SPDL_LOG sets the level).
+    Raises SpecError, EngineStartError, StateError, and what attach() raises.
+    """
+    text = _spec_text(spec)
+    ranks = _torchrun.ranks()
+    if share and ranks is None:
+        raise ArgumentError("spdl: open: share=True needs LOCAL_RANK and its kin in the environment; run under torchrun")
+    attach_opts = dict(group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
+    if ranks is not None and ranks.local_size > 1:
+        if share is False:
+            args = [*args, *_torchrun.own_arguments(ranks)]
+        else:
+            name = _torchrun.name(ranks, text)
+            if ranks.local_rank > 0:
+                return attach(name, **{**attach_opts, "group": group or _torchrun.GROUP, "lane": ranks.local_rank})
+            args = [*args, *_torchrun.shared_arguments(ranks, name)]
+            attach_opts.update(group=group or _torchrun.GROUP, lane=0)
+    api = _c.library()
+    opts = _c.OpenOpts(ctypes.sizeof(_c.OpenOpts), _c.FORM_CHILD, _attach_opts(**attach_opts))
+    opts.engine = os.fsencode(engine) if engine is not None else None
+    opts.args = (ctypes.c_char_p * (len(args) + 1))(*(os.fsencode(argument) for argument in args), None)
+    opts.state = json.dumps(state).encode() if state is not None else None
+    return _load(api, api.free.open, text.encode("utf-8", "surrogateescape"), opts, recipe=None)
+
+
+def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, max_leases: Optional[int] = None,
+           handoff: bool = False, timeout: Optional[float] = None) -> Loader:
+    """Attach to a running engine's ring, "NAME" or "NAME/RING"; a name that begins with "/" is its socket's path.
+
+    group       None: the only declared group; without one, a group of this loader's own
+    lane        the lane to take in a group with lanes; None: any that is free
+    max_leases  batches this loader may hold at once, views of them included; None: 4
+    handoff     other threads give back what one acquires: acquire waits for them instead of raising
+                LeasesExhausted or Undone
+    timeout     seconds for the engine to appear and answer; None: 10
+
+    Raises NotFound, Denied, Busy (with the numbers), VersionMismatch, FormatError, EngineLost.
+    """
+    api = _c.library()
+    opts = _attach_opts(group, lane, max_leases, handoff, timeout)
+    return _load(api, api.free.attach, os.fsencode(name), opts, (name, group, lane, max_leases, handoff, timeout))
+
+
+def _load(api: _c.Api, function: Any, what: bytes, opts: ctypes.Structure, recipe: Optional[tuple]) -> Loader:
+    handle = ctypes.c_void_p()
+    status = function(what, ctypes.byref(opts), ctypes.byref(handle))
+    if status < 0:
+        text = api.held.last_error() or api.held.status_name(status)
+        raise error_for(status, text.decode("utf-8", "replace"))
+    reader = Reader(api, handle.value)
+    try:
+        return Loader(reader, recipe)
+    except BaseException:
+        reader.close()
+        raise
+
+
+def _attach_opts(group: Optional[str], lane: Optional[int], max_leases: Optional[int], handoff: bool,
+                 timeout: Optional[float]) -> _c.AttachOpts:
+    if lane is not None and lane < 0:
+        raise ArgumentError(f"spdl: attach: lane {lane}, want 0 or more, or None for any")
+    if max_leases is not None and not 1 <= max_leases < 1 << 32:
+        raise ArgumentError(f"spdl: attach: max_leases {max_leases}, want 1 or more")
+    return _c.AttachOpts(
+        struct_size=ctypes.sizeof(_c.AttachOpts),
+        flags=_c.ATTACH_HANDOFF if handoff else 0,
+        group=group.encode() if group is not None else None,
+        lane=_c.ANY_LANE if lane is None else lane,
+        max_leases=max_leases or 0,
+        timeout_ns=0 if timeout is None else max(1, int(timeout * 1e9)),
+        client=b"python %d.%d" % sys.version_info[:2],
+    )
+
+
+def _spec_text(spec: Spec) -> str:
+    """What spdl_open takes: a path, or a description as JSON, which begins with '{'."""
+    if isinstance(spec, dict):
+        try:
+            return json.dumps(spec)
+        except (TypeError, ValueError) as error:
+            raise SpecError(f"spdl: open: the description is not plain data: {error}") from None
+    path = os.fspath(spec)
+    if isinstance(path, bytes):
+        path = os.fsdecode(path)
+    if path.startswith("{"):
+        return "./" + path  # a file with that odd name; a description is passed as a dict
+    return path

@@ -1,0 +1,67 @@
+"""Under torchrun: who starts the engine, and what the others call it.
+
+The ranks of a node share one engine. Local rank 0 starts it as its child, told to listen under a name that every
+rank of the node computes alike, and to give the group "train" one lane per local rank; the others attach.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from typing import NamedTuple, Optional
+
+from ._errors import ArgumentError
+
+GROUP = "train"
+
+
+class Ranks(NamedTuple):
+    rank: int
+    world_size: int
+    local_rank: int
+    local_size: int
+    run_id: str
+
+
+def ranks() -> Optional[Ranks]:
+    """What torchrun says in the environment; None elsewhere. Raises ArgumentError if it says half of it."""
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+    values = [os.environ.get(name) for name in names]
+    if "LOCAL_RANK" not in os.environ or "LOCAL_WORLD_SIZE" not in os.environ:
+        return None
+    try:
+        rank, world_size, local_rank, local_size = (int(value) for value in values)
+    except (TypeError, ValueError):
+        said = ", ".join(f"{name}={value}" for name, value in zip(names, values))
+        raise ArgumentError(f"spdl: open: torchrun's environment is not whole numbers: {said}") from None
+    if not (0 <= local_rank < local_size and local_rank <= rank < world_size):
+        said = ", ".join(f"{name}={value}" for name, value in zip(names, values))
+        raise ArgumentError(f"spdl: open: torchrun's environment contradicts itself: {said}")
+    run_id = os.environ.get("TORCHELASTIC_RUN_ID", "run")
+    if run_id == "none":  # torchrun's default: told apart by where its ranks meet
+        run_id = f"run-{os.environ.get('MASTER_PORT', '0')}"
+    return Ranks(rank, world_size, local_rank, local_size, run_id)
+
+
+def name(ranks: Ranks, text: str) -> str:
+    """The engine's name on this node: the run, and a digest of the description, so that two of them do not meet."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape"))
+    if os.path.isfile(text):
+        with open(text, "rb") as file:
+            digest.update(file.read())
+    run = re.sub(r"[^A-Za-z0-9_-]", "-", ranks.run_id)[:40]
+    return f"{run}-r{ranks.rank - ranks.local_rank}-{digest.hexdigest()[:12]}"
+
+
+def shared_arguments(ranks: Ranks, name: str) -> list[str]:
+    """Arguments of `spdl serve` for the one engine of a node."""
+    first = ranks.rank - ranks.local_rank
+    return ["--name", name, "--listen", "--group", f"{GROUP}:lanes={ranks.local_size}",
+            "--world-size", str(ranks.world_size), "--rank", str(first)]
+
+
+def own_arguments(ranks: Ranks) -> list[str]:
+    """Arguments of `spdl serve` for an engine per rank."""
+    cpus = len(os.sched_getaffinity(0)) / ranks.local_size
+    return ["--world-size", str(ranks.world_size), "--rank", str(ranks.rank), "--cpus", f"{cpus:g}"]

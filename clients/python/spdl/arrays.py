@@ -1,0 +1,313 @@
+"""Array and Ragged: what a field of a batch looks like, whoever wants to read it.
+
+Both are views: they copy nothing, and the batch's slot stays leased until the last of them, and of whatever was
+made from them, has died. numpy, torch and jax take an Array through `__array_interface__` or DLPack.
+
+Nothing here imports numpy or torch before it is asked for one of theirs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
+
+from . import _dlpack
+from ._errors import ArgumentError, Unsupported
+
+if TYPE_CHECKING:
+    import numpy
+    import torch
+
+
+class DType:
+    """A type of elements: `name` as numpy spells it, `itemsize` in bytes, `dlpack` as (code, bits, lanes).
+
+    `typestr` is numpy's `__array_interface__` code and `format` the memoryview one; None where there is none.
+    """
+
+    __slots__ = ("name", "itemsize", "dlpack", "typestr", "format")
+
+    _NAMES = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
+    _KINDS = {0: "i", 1: "u", 2: "f"}
+    _FORMATS = {"int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I",
+                "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
+
+    def __init__(self, code: int, bits: int, lanes: int = 1) -> None:
+        name = f"{self._NAMES.get(code, f'code{code}_')}{bits}"
+        self.name = name if lanes == 1 else f"{name}x{lanes}"
+        self.itemsize = (bits * lanes + 7) // 8
+        self.dlpack = (code, bits, lanes)
+        plain = lanes == 1 and bits % 8 == 0 and code in self._KINDS
+        self.typestr = f"{'|' if bits == 8 else '<'}{self._KINDS[code]}{bits // 8}" if plain else None
+        self.format = self._FORMATS.get(self.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, DType):
+            return self.dlpack == other.dlpack
+        return NotImplemented if not isinstance(other, str) else self.name == other
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class Array:
+    """A dense tensor in memory that something else owns: `shape`, `strides` (bytes), `dtype`, `nbytes`, `readonly`.
+
+    Of a batch it is a view of the batch's slot, read-only on a ring of shared access. `numpy()`, `torch()` and
+    `memoryview()` give the same memory to others, `copy()` an own one. It is no buffer itself: numpy would prefer that
+    to the array interface, and buffers know neither half floats nor empty shapes.
+    """
+
+    __slots__ = ("_owner", "_address", "shape", "strides", "dtype", "readonly", "_device", "_copied", "__weakref__")
+
+    def __init__(self, owner: object, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType,
+                 readonly: bool, device: tuple[int, int] = (_dlpack.CPU, 0), copied: bool = False) -> None:
+        self._owner = owner
+        self._address = address
+        self.shape = shape
+        self.strides = strides
+        self.dtype = dtype
+        self.readonly = readonly
+        self._device = device
+        self._copied = copied
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        size = 1
+        for extent in self.shape:
+            size *= extent
+        return size
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<spdl.Array {self.dtype}{list(self.shape)}{' read-only' if self.readonly else ''}>"
+
+    def copy(self) -> Array:
+        """The same elements, dense, in memory of their own: writable, and free of the batch."""
+        self._need_cpu("copy")
+        memory = bytearray(self.nbytes + 63)
+        pinned = ctypes.c_char.from_buffer(memory)  # keeps the bytearray where it is
+        address = (ctypes.addressof(pinned) + 63) & ~63
+        if _is_dense(self.shape, self.strides, self.dtype.itemsize):
+            ctypes.memmove(address, self._address, self.nbytes)
+            strides = self.strides
+        else:
+            strides = _dense_strides(self.shape, self.dtype.itemsize)
+            _copy_strided(address, strides, self._address, self.strides, self.shape, self.dtype.itemsize)
+        return Array(pinned, address, self.shape, strides, self.dtype, False, copied=True)
+
+    # ---- numpy
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if self.dtype.typestr is None or self._device[0] != _dlpack.CPU:
+            raise self._no_numpy()
+        return {"version": 3, "shape": self.shape, "typestr": self.dtype.typestr, "strides": self.strides,
+                "data": (self._address, self.readonly)}
+
+    def numpy(self) -> numpy.ndarray:
+        """A numpy view. Raises Unsupported for bfloat16, which numpy has not, and ImportError without numpy."""
+        import numpy
+
+        if self.dtype.typestr is None or self._device[0] != _dlpack.CPU:
+            raise self._no_numpy()
+        return numpy.asarray(self)
+
+    def _no_numpy(self) -> Unsupported:
+        self._need_cpu("numpy view")
+        return Unsupported(f"spdl: numpy view of {self!r}: numpy has no {self.dtype}; use torch() or __dlpack__")
+
+    def _need_cpu(self, what: str) -> None:
+        if self._device[0] != _dlpack.CPU:
+            raise Unsupported(f"spdl: {what} of {self!r}: it lies on device {self._device}; use __dlpack__")
+
+    # ---- DLPack
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._device
+
+    def __dlpack__(self, *, stream: Optional[int] = None, max_version: Optional[tuple[int, int]] = None,
+                   dl_device: Optional[tuple[int, int]] = None, copy: Optional[bool] = None) -> object:
+        """A capsule for from_dlpack. Read-only memory needs a consumer that speaks DLPack 1.0 or takes a copy;
+        for others it raises BufferError."""
+        if stream is not None and self._device[0] == _dlpack.CPU:
+            raise ArgumentError(f"spdl: dlpack of {self!r}: stream {stream!r} for memory of the CPU, want None")
+        if dl_device is not None and tuple(dl_device) != self._device:
+            raise BufferError(f"spdl: dlpack of {self!r}: it lies on device {self._device}, got {tuple(dl_device)}")
+        if copy:
+            return self.copy().__dlpack__(max_version=max_version)
+        versioned = max_version is not None and max_version[0] >= 1
+        if self.readonly and not versioned:
+            raise BufferError(
+                f"spdl: dlpack of {self!r}: the consumer cannot mark memory read-only (it asks for DLPack {max_version}, "
+                "want 1.0 or newer); pass a copy(), or use a ring of private access"
+            )
+        return self._capsule(versioned)
+
+    def _capsule(self, versioned: bool) -> object:
+        flags = (_dlpack.READ_ONLY if self.readonly else 0) | (_dlpack.IS_COPIED if self._copied else 0)
+        size = self.dtype.itemsize
+        strides = tuple(stride // size for stride in self.strides)
+        return _dlpack.capsule(self._owner, self._address, self.dtype.dlpack, self._device, self.shape, strides,
+                               versioned, flags)
+
+    def torch(self, copy: bool = False) -> torch.Tensor:
+        """A torch tensor of the same memory, or with copy=True of its own.
+
+        torch has no read-only tensors. On a ring of shared access this says so once, as a warning: a write into
+        such a tensor ends the process (SIGSEGV). Copy what you want to change, or open the ring private.
+        """
+        import torch.utils.dlpack
+
+        array = self.copy() if copy else self
+        if array.readonly:
+            _warn_read_only()
+        return torch.utils.dlpack.from_dlpack(array._capsule(versioned=False))
+
+    # ---- without numpy
+
+    def memoryview(self) -> memoryview:
+        """The elements as a memoryview of this shape; flat bytes for types that memoryview has not.
+
+        Raises BufferError where rows are padded: numpy() has those, or copy().
+        """
+        self._need_cpu("memoryview")
+        if not _is_dense(self.shape, self.strides, self.dtype.itemsize):
+            raise BufferError(f"spdl: memoryview of {self!r}: its rows are padded; use numpy() or copy().memoryview()")
+        memory = (ctypes.c_uint8 * self.nbytes).from_address(self._address)
+        memory.owner = self._owner
+        view = memoryview(memory).cast("B")
+        if self.dtype.format is not None and self.nbytes:
+            view = view.cast(self.dtype.format, self.shape)
+        return view.toreadonly() if self.readonly else view
+
+    def tolist(self) -> list:
+        """The elements as nested lists of Python numbers."""
+        if self.size == 0 or self.dtype.format is None:
+            return self.numpy().tolist()
+        dense = _is_dense(self.shape, self.strides, self.dtype.itemsize)
+        return (self if dense else self.copy()).memoryview().tolist()
+
+
+class Ragged:
+    """Rows of different lengths: row i is `values[offsets[i]:offsets[i + 1]]`.
+
+    `values` and `offsets` ([rows + 1] int64) are Arrays; `ragged[i]` is a view of row i, a numpy one where numpy
+    is installed.
+    """
+
+    __slots__ = ("values", "offsets")
+
+    def __init__(self, values: Array, offsets: Array) -> None:
+        self.values = values
+        self.offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> Union[numpy.ndarray, Array]:
+        if row < 0:
+            row += len(self)
+        if not 0 <= row < len(self):
+            raise IndexError(f"spdl: row {row} of a ragged field of {len(self)} rows")
+        return view(self._row(row))
+
+    def __iter__(self) -> Iterator[Union[numpy.ndarray, Array]]:
+        return (self[row] for row in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<spdl.Ragged {len(self)} rows of {self.values.dtype}>"
+
+    def copy(self) -> Ragged:
+        """The same rows in memory of their own."""
+        return Ragged(self.values.copy(), self.offsets.copy())
+
+    def bytes_of(self, row: int) -> bytes:
+        """The bytes of one row, copied."""
+        array = self._row(row)
+        return ctypes.string_at(array._address, array.nbytes)
+
+    def _row(self, row: int) -> Array:
+        values = self.values
+        limits = (ctypes.c_int64 * 2).from_address(self.offsets._address + 8 * row)
+        start, end = limits
+        if not 0 <= start <= end <= len(values):
+            raise IndexError(f"spdl: row {row} lies at [{start}, {end}) of {len(values)} values: the batch is damaged")
+        return Array(values._owner, values._address + start * values.strides[0], (end - start,), values.strides,
+                     values.dtype, values.readonly, values._device)
+
+
+_NOT_TRIED = object()
+_numpy: Any = _NOT_TRIED
+
+
+def view(array: Union[Array, Ragged]) -> Union[numpy.ndarray, Array, Ragged]:
+    """What a field is handed out as: a numpy view, or the Array itself without numpy and for bfloat16."""
+    global _numpy
+    if _numpy is _NOT_TRIED:
+        try:
+            import numpy as _numpy
+        except ImportError:
+            _numpy = None
+    if _numpy is None or type(array) is Ragged or array.dtype.typestr is None or array._device[0] != _dlpack.CPU:
+        return array
+    return _numpy.asarray(array)
+
+
+_warned = False
+
+
+def _warn_read_only() -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            "spdl: this ring is shared, so its memory is read-only, which torch cannot express: a write into the "
+            "tensor ends the process; use torch(copy=True) for what you change, or a ring of private access",
+            stacklevel=3,
+        )
+
+
+def _dense_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    strides, stride = [], itemsize
+    for extent in reversed(shape):
+        strides.append(stride)
+        stride *= extent
+    return tuple(reversed(strides))
+
+
+def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    return strides == _dense_strides(shape, itemsize) or 0 in shape
+
+
+def _copy_strided(target: int, target_strides: tuple[int, ...], source: int, source_strides: tuple[int, ...],
+                  shape: tuple[int, ...], itemsize: int) -> None:
+    """Copy what padded fields have: outer dimensions that skip, an inner one that is dense."""
+    if _is_dense(shape, source_strides, itemsize):
+        size = itemsize
+        for extent in shape:
+            size *= extent
+        ctypes.memmove(target, source, size)
+        return
+    if len(shape) == 1:
+        for i in range(shape[0]):
+            ctypes.memmove(target + i * target_strides[0], source + i * source_strides[0], itemsize)
+        return
+    for i in range(shape[0]):
+        _copy_strided(target + i * target_strides[0], target_strides[1:], source + i * source_strides[0],
+                      source_strides[1:], shape[1:], itemsize)

@@ -1,0 +1,133 @@
+"""DataLoader: a Loader in the shape of torch's, for training loops that are there already."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
+
+from ._errors import ArgumentError
+from ._start import Spec, open
+from .arrays import Array, Ragged, view
+from .batch import Batch
+from .loader import Loader
+
+Fields = Union[str, Sequence[str], Mapping[str, str], None]
+
+
+class DataLoader:
+    """Batches as torch tensors in a tuple, a dict, or whatever `transform` makes of them.
+
+        for images, labels in spdl.DataLoader("imagenet.yaml"):
+            ...
+
+    source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close
+    fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
+               None gives dicts of all fields and labels. The field "key" comes as a list of str
+    transform  called with that; what it returns is handed out
+    tensors    "torch" or "numpy"
+    copy       False: tensors are views, and keep their batch's slot leased while they live; True: they are their own
+
+    Each for loop is one epoch, the rest of one after a `break`. Unlike torch's, it has no workers: decoding happens
+    in the engine.
+    """
+
+    def __init__(self, source: Union[Loader, Spec], fields: Fields = ("image", "label"), *,
+                 transform: Optional[Callable[[Any], Any]] = None, tensors: str = "torch", copy: bool = False,
+                 **options: Any) -> None:
+        if tensors not in ("torch", "numpy"):
+            raise ArgumentError(f'spdl: DataLoader: tensors={tensors!r}, want "torch" or "numpy"')
+        self._owned = not isinstance(source, Loader)
+        if not self._owned and options:
+            raise ArgumentError(f"spdl: DataLoader: {', '.join(options)} are for a loader that it opens itself")
+        self.loader = open(source, **options) if self._owned else source
+        self._tensors = tensors
+        self._copy = copy
+        self._transform = transform
+        try:
+            self._pick = self._picker(fields)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a full batch."""
+        return self.loader.info.batch_rows
+
+    def __len__(self) -> int:
+        """Batches per epoch, in this rank's lane."""
+        return len(self.loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        return _Epoch(self)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Be at the start or within epoch: nothing to do where the loop before ran to its end, a restart after a
+        `break`. Raises ArgumentError for any other epoch: load_state_dict() goes there."""
+        now = self.loader.epoch
+        if epoch == now + 1:
+            self.loader.restart()
+        elif epoch != now:
+            raise ArgumentError(f"spdl: DataLoader: set_epoch({epoch}) in epoch {now}; use load_state_dict() to go there")
+
+    def state_dict(self) -> dict[str, Any]:
+        """As Loader.state_dict: the batch in hand counts as completed."""
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """As Loader.load_state_dict."""
+        self.loader.load_state_dict(state)
+
+    def close(self) -> None:
+        """Close the loader if this opened it."""
+        if self._owned:
+            self.loader.close()
+
+    def __enter__(self) -> DataLoader:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _picker(self, fields: Fields) -> Callable[[Batch], Any]:
+        if fields is None:
+            fields = {field.name: field.name for field in self.loader.fields if field.role in ("field", "label")}
+        if isinstance(fields, str):
+            only = self._known(fields)
+            return lambda batch: self._one(batch, only)
+        if isinstance(fields, Mapping):
+            pairs = [(key, self._known(name)) for key, name in fields.items()]
+            return lambda batch: {key: self._one(batch, name) for key, name in pairs}
+        names = [self._known(name) for name in fields]
+        return lambda batch: tuple([self._one(batch, name) for name in names])
+
+    def _known(self, name: str) -> str:
+        return self.loader.schema[name].name
+
+    def _one(self, batch: Batch, name: str) -> Any:
+        if name == self.loader.schema.key:
+            return batch.sample_keys
+        field = batch.array(name)
+        if isinstance(field, Ragged):
+            return [self._tensor(field._row(row)) for row in range(len(field))]
+        return self._tensor(field)
+
+    def _tensor(self, array: Array) -> Any:
+        if self._tensors == "torch":
+            return array.torch(copy=self._copy)
+        return view(array.copy() if self._copy else array)
+
+
+class _Epoch:
+    """One epoch of a DataLoader."""
+
+    def __init__(self, parent: DataLoader) -> None:
+        self._parent = parent
+        self._batches = iter(parent.loader)
+
+    def __iter__(self) -> _Epoch:
+        return self
+
+    def __next__(self) -> Any:
+        picked = self._parent._pick(next(self._batches))
+        transform = self._parent._transform
+        return picked if transform is None else transform(picked)

@@ -1,0 +1,288 @@
+"""Loader: a running or attached engine, iterated epoch by epoch."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import threading
+import weakref
+from typing import Any, AsyncIterator, Callable, Iterator, NamedTuple, Optional
+
+from . import _c, _dlpack
+from ._errors import StateError, Timeout, Unsupported
+from ._reader import Reader
+from .batch import Batch, Field, Schema
+
+_STATES = {_c.STARTING: "starting", _c.RUNNING: "running", _c.ENDED: "ended", _c.FAILED: "failed",
+           _c.STOPPED: "stopped", _c.LOST: "lost"}
+
+
+class Info(NamedTuple):
+    """What a loader reads from, and where it is. Times in seconds."""
+
+    name: str
+    text: dict[str, Any]  # facts the engine gives: {"classes": [...], ...}
+    access: str  # "private" or "shared"
+    slots: int
+    batch_rows: int  # capacity of the batch dimension
+    lanes: int
+    world_size: int
+    samples: int
+    global_batch: int  # rows of a global step over all ranks
+    steps_per_epoch: int  # batches per lane and epoch
+    epochs: int  # 0: endless
+    seed: int
+    data_bytes: int
+    engine_pid: int
+    owner: int  # this consumer's number, never reused within its ring
+    group: str
+    lane: int
+    rank: int
+    max_leases: int
+    leases: int  # held now
+    epoch: int
+    acquired: int
+    completed: int
+    waited: float
+
+
+class Loader:
+    """Batches of one engine, for one lane of one group. Made by spdl.open and spdl.attach.
+
+    A for loop is one epoch. It marks a batch done when it asks for the next one, and the batch's slot goes back as
+    soon as no view of it lives. After `break`, the next loop goes on in the same epoch. `async for` is the same
+    in asyncio.
+
+    Threads may share a loader: each call yields another batch, and each thread's loop has a batch in hand of its
+    own. Waiting threads let others run. In a forked child every call raises Forked, while views stay readable;
+    attach again there. An attached loader can be pickled: it attaches anew, under the same name, group and lane.
+    """
+
+    def __init__(self, reader: Reader, recipe: Optional[tuple] = None) -> None:
+        self._reader = reader
+        self._recipe = recipe  # arguments of spdl.attach; None: this engine is our child
+        self._hand = _Hand()
+        self._tasks: weakref.WeakKeyDictionary[Any, Batch] = weakref.WeakKeyDictionary()
+        ring = self._ring()
+        self._steps = ring.steps_per_epoch
+        self._epochs = ring.n_epochs
+        self._text = json.loads(ring.text.decode() or "{}") if ring.text else {}
+        self.schema = Schema(reader, readonly=ring.access == _c.ACCESS_SHARED)
+
+    # ---- batches
+
+    def __iter__(self) -> Epoch:
+        """Iterate over the rest of the current epoch. Once the data is over, every loop is empty."""
+        return Epoch(self)
+
+    def __aiter__(self) -> AsyncIterator[Batch]:
+        """The same for `async for`; needs a running asyncio loop. Cancelling a wait loses nothing."""
+        from . import _aio  # asyncio costs 40 ms to import
+
+        return _aio.AsyncEpoch(self)
+
+    def __len__(self) -> int:
+        """Batches per epoch, in this loader's lane."""
+        return self._steps
+
+    def epochs(self) -> Iterator[Epoch]:
+        """Iterate over the epochs that are left: `for epoch in loader.epochs(): for batch in epoch: ...`"""
+        while not self._epochs or self.epoch < self._epochs:
+            yield Epoch(self)
+
+    def acquire(self, timeout: Optional[float] = None) -> Optional[Batch]:
+        """Lease the next batch, waiting up to timeout seconds; None after the epoch's last.
+
+        The batch is the caller's until its release(), the end of its with-block, or the last reference to it; it
+        counts as used then. 0 polls, None waits without limit; other threads run meanwhile, and Ctrl-C is heard.
+
+        After the last epoch it returns None at once. Raises Timeout; LeasesExhausted or Undone where it would wait for
+        this very thread; EngineLost, EngineFailed, EngineStopped once nothing published is left; GroupClosed.
+        """
+        lease = self._reader.acquire(-1 if timeout is None else max(0, int(timeout * 1e9)))
+        if type(lease) is not int:
+            return Batch(lease, self.schema)
+        if lease == _c.TIMEOUT:
+            raise Timeout(f"spdl: acquire: no batch was ready within {timeout} s")
+        return None
+
+    def restart(self) -> None:
+        """Leave the rest of this epoch and begin the next. Only for a group with one consumer."""
+        self._let_go()
+        self._reader.call(self._reader.api.free.restart)
+
+    # ---- state
+
+    def state_dict(self, count_held: bool = True) -> dict[str, Any]:
+        """Which batches are completed, for a checkpoint: small, and plain Python.
+
+        Batches held by this loader count as completed, above all the one in hand of a loop body; with
+        count_held=False they do not. Asks the engine: up to 10 s.
+        """
+        flags = _c.STATE_COUNT_HELD if count_held else 0
+        return self._json(self._reader.api.free.state_save, flags)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a saved position. Only for the single consumer of a ring, with no batch held but the one in hand.
+
+        Raises StateError with what differs.
+        """
+        try:
+            text = json.dumps(state)
+        except (TypeError, ValueError) as error:
+            raise StateError(f"spdl: load state: {error}; pass what state_dict() returned") from None
+        self._let_go()
+        self._reader.call(self._reader.api.free.state_load, text.encode())
+
+    # ---- information
+
+    @property
+    def classes(self) -> Optional[list[str]]:
+        """Names of the labels, by number; None if the source has none."""
+        return self._text.get("classes")
+
+    @property
+    def epoch(self) -> int:
+        """The epoch this loader is in, from 0."""
+        return self._place().epoch
+
+    @property
+    def state(self) -> str:
+        """What the engine does: "starting", "running", "ended", "failed", "stopped" or "lost"."""
+        return _STATES[self._reader.ask(self._reader.api.held.engine_state)]
+
+    @property
+    def info(self) -> Info:
+        ring, place = self._ring(), self._place()
+        return Info(
+            name=ring.name.decode(), text=self._text,
+            access="shared" if ring.access == _c.ACCESS_SHARED else "private",
+            slots=ring.n_slots, batch_rows=ring.batch_rows, lanes=ring.n_lanes, world_size=ring.world_size,
+            samples=ring.n_samples, global_batch=ring.global_batch, steps_per_epoch=ring.steps_per_epoch,
+            epochs=ring.n_epochs, seed=ring.seed, data_bytes=ring.data_bytes, engine_pid=ring.engine_pid,
+            owner=place.owner, group=place.group.decode(), lane=place.lane, rank=place.rank,
+            max_leases=place.max_leases, leases=place.leases, epoch=place.epoch, acquired=place.acquired,
+            completed=place.completed, waited=place.wait_ns / 1e9,
+        )
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """What every batch holds, in the order of the schema."""
+        return tuple(self.schema.fields.values())
+
+    def stats(self) -> dict[str, Any]:
+        """The engine's counters. Asks the engine: up to 10 s."""
+        return self._json(self._reader.api.free.stats)
+
+    def _ring(self) -> _c.RingInfo:
+        out = _c.RingInfo(ctypes.sizeof(_c.RingInfo))
+        self._reader.ask(self._reader.api.held.get_ring_info, out)
+        return out
+
+    def _place(self) -> _c.ReaderInfo:
+        _dlpack.sweep()
+        out = _c.ReaderInfo(ctypes.sizeof(_c.ReaderInfo))
+        self._reader.ask(self._reader.api.held.get_reader_info, out)
+        return out
+
+    def _json(self, function: Callable[..., int], *arguments: object) -> dict[str, Any]:
+        """Call a function that fills a buffer, with a larger one until the text fits."""
+        bytes_, need = 4096, ctypes.c_size_t()
+        while True:
+            buffer = ctypes.create_string_buffer(bytes_)
+            need.value = 0
+            status = self._reader.call(function, *arguments, buffer, bytes_, need, accept=_c.E_ARGUMENT)
+            if status == _c.OK:
+                return json.loads(buffer.value)
+            if need.value <= bytes_:
+                raise self._reader.error(status)
+            bytes_ = need.value + 256  # the text may have grown by the next call
+
+    # ---- life
+
+    @property
+    def closed(self) -> bool:
+        return self._reader.closed
+
+    def close(self) -> None:
+        """Leave the ring, and stop the engine if open() started it. The batch in hand counts as done; others that
+        were not done go to the group again. Views of leased batches stay readable."""
+        self._let_go()
+        self._reader.close()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, kind: object, *exception: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._reader.close()  # the batch in hand was not used: it goes to the group again
+
+    def __del__(self) -> None:
+        reader = getattr(self, "_reader", None)
+        if reader is not None:
+            reader.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<spdl.Loader closed>"
+        info = self.info
+        return f'<spdl.Loader "{info.name}" group "{info.group}" lane {info.lane} epoch {info.epoch} of {self._steps} steps>'
+
+    def __reduce__(self) -> tuple:
+        if self._recipe is None:
+            raise Unsupported(
+                "spdl: pickle loader: its engine is a child of this process, which no other can attach to; "
+                "run `spdl serve` and use spdl.attach(name)"
+            )
+        from ._start import attach
+
+        return attach, self._recipe
+
+    def _let_go(self) -> None:
+        """Mark the batch in hand done, as asking for the next one would: this thread's, and every asyncio task's."""
+        batch = self._hand.batch
+        if batch is not None:
+            self._hand.batch = None
+            batch._retire()
+        for batch in list(self._tasks.values()):
+            batch._retire()
+        self._tasks.clear()
+
+
+class _Hand(threading.local):
+    """The batch that this thread's loop has in hand."""
+
+    batch: Optional[Batch] = None
+
+
+class Epoch:
+    """The rest of one epoch, as an iterator. Once at its end it stays there."""
+
+    __slots__ = ("_loader", "_reader", "_hand", "_schema", "_over")
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader  # keeps it open: for batch in spdl.open(...)
+        self._reader = loader._reader
+        self._hand = loader._hand
+        self._schema = loader.schema
+        self._over = False
+
+    def __iter__(self) -> Epoch:
+        return self
+
+    def __next__(self) -> Batch:
+        hand = self._hand
+        batch = hand.batch
+        if batch is not None:
+            hand.batch = None
+            batch._retire()
+        if self._over:
+            raise StopIteration
+        lease = self._reader.acquire(-1)
+        if type(lease) is int:
+            self._over = True
+            raise StopIteration
+        batch = hand.batch = Batch(lease, self._schema)
+        return batch

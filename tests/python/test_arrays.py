@@ -1,0 +1,293 @@
+"""Array and Ragged: views for numpy, torch, jax and for nobody, without a copy."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import itertools
+import weakref
+
+import pytest
+import spdl
+from spdl import _dlpack
+from spdl.arrays import Array, DType, Ragged
+
+numpy = pytest.importorskip("numpy")
+
+
+class Memory:
+    """Bytes with an address, that a test can watch die."""
+
+    def __init__(self, data: bytes) -> None:
+        self.buffer = ctypes.create_string_buffer(data, max(len(data), 1) + 64)
+        self.address = (ctypes.addressof(self.buffer) + 63) & ~63
+        ctypes.memmove(self.address, data, len(data))
+
+
+def make(values, dtype="float32", readonly=False, strides=None):
+    """An Array over the elements of a numpy array, and a weak reference to what keeps its memory."""
+    source = numpy.ascontiguousarray(values, dtype=dtype)
+    memory = Memory(source.tobytes())
+    code = {"i": 0, "u": 1, "f": 2}[source.dtype.kind]
+    array = Array(memory, memory.address, source.shape, strides or source.strides, DType(code, 8 * source.itemsize), readonly)
+    return array, weakref.ref(memory)
+
+
+ALL = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_numpy_sees_the_same_elements_in_the_same_memory(dtype):
+    array, _ = make(numpy.arange(24).reshape(2, 3, 4), dtype)
+    for view in (array.numpy(), numpy.asarray(array), numpy.from_dlpack(array)):
+        assert view.dtype == dtype and view.shape == (2, 3, 4)
+        assert view.__array_interface__["data"][0] == array._address
+        assert (view == numpy.arange(24).reshape(2, 3, 4)).all()
+
+
+@pytest.mark.parametrize("dtype", [d for d in ALL if d != "float16"])
+def test_memoryview_and_tolist_need_no_numpy(dtype):
+    array, _ = make(numpy.arange(6).reshape(2, 3), dtype)
+    view = array.memoryview()
+    assert view.shape == (2, 3) and view.tolist() == [[0, 1, 2], [3, 4, 5]] == array.tolist()
+    view[1, 2] = 7
+    assert array.numpy()[1, 2] == 7
+
+
+def test_memoryview_of_half_floats_is_bytes():
+    array, _ = make([1.0, 2.0], "float16")
+    assert bytes(array.memoryview()) == b"\x00\x3c\x00\x40"
+    assert array.tolist() == [1.0, 2.0]
+
+
+EXPORTS = {
+    "numpy": lambda array: array.numpy(),
+    "numpy's child": lambda array: array.numpy()[1:][:1],
+    "dlpack": numpy.from_dlpack,
+    "dlpack's child": lambda array: numpy.from_dlpack(array)[1:],
+    "memoryview": lambda array: array.memoryview(),
+    "memoryview's child": lambda array: array.memoryview()[1:],
+}
+
+
+@pytest.mark.parametrize("export", EXPORTS)
+def test_memory_stays_until_the_last_view_dies(export):
+    """The owner lives as long as any view, and dies with the last."""
+    array, memory = make([1.0, 2.0, 3.0])
+    view = EXPORTS[export](array)
+    del array
+    gc.collect()
+    _dlpack.sweep()
+    assert memory() is not None
+    del view
+    _dlpack.sweep()
+    assert memory() is None
+
+
+def test_read_only_memory_gives_views_that_cannot_be_made_writeable():
+    array, _ = make([1.0, 2.0], readonly=True)
+    view = array.numpy()
+    assert not view.flags.writeable
+    with pytest.raises(ValueError):
+        view.flags.writeable = True
+    assert array.memoryview().readonly
+    with pytest.raises(TypeError):
+        array.memoryview()[0] = 1
+
+
+def test_read_only_memory_is_refused_to_a_consumer_that_cannot_mark_it():
+    array, memory = make([1.0, 2.0], readonly=True)
+    for version in (None, (0, 8)):
+        with pytest.raises(BufferError, match="cannot mark memory read-only"):
+            array.__dlpack__(max_version=version)
+    own = array.__dlpack__(copy=True)
+    assert "dltensor" in repr(own)
+
+
+def test_a_versioned_capsule_says_read_only_and_copied():
+    array, _ = make([1.0, 2.0], readonly=True)
+    read = ctypes.pythonapi["PyCapsule_GetPointer"]
+    read.restype, read.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    for capsule, flags in [(array.__dlpack__(max_version=(1, 1)), _dlpack.READ_ONLY),
+                           (array.__dlpack__(max_version=(1, 1), copy=True), _dlpack.IS_COPIED)]:
+        managed = _dlpack._Versioned.from_address(read(capsule, b"dltensor_versioned"))
+        assert (managed.major, managed.minor, managed.flags) == (1, 0, flags)
+        assert managed.tensor.ndim == 1 and managed.tensor.bits == 32
+
+
+def test_a_capsule_that_nobody_takes_gives_its_memory_back():
+    array, memory = make([1.0])
+    capsule = array.__dlpack__()
+    del array
+    _dlpack.sweep()
+    assert memory() is not None, "somebody may still take it"
+    del capsule
+    _dlpack.sweep()
+    assert memory() is None
+
+
+def test_an_exception_in_flight_survives_the_death_of_a_tensor():
+    """A tensor that dies while an exception unwinds must not disturb it."""
+
+    def use(tensor):
+        raise LookupError("the caller's own")
+
+    array, memory = make([1.0])
+    with pytest.raises(LookupError, match="the caller's own"):
+        use(numpy.from_dlpack(array))
+    del array
+    gc.collect()
+    _dlpack.sweep()
+    assert memory() is None
+
+
+def test_wrong_requests_are_refused():
+    array, _ = make([1.0])
+    with pytest.raises(spdl.ArgumentError, match="stream 7 for memory of the CPU"):
+        array.__dlpack__(stream=7)
+    with pytest.raises(BufferError, match=r"device \(1, 0\), got \(2, 0\)"):
+        array.__dlpack__(dl_device=(2, 0))
+    assert array.__dlpack_device__() == (1, 0)
+
+
+def test_bfloat16_is_refused_to_numpy_with_the_remedy_and_goes_through_dlpack():
+    memory = Memory(b"\x80\x3f\x00\x40")
+    array = Array(memory, memory.address, (2,), (2,), DType(4, 16), False)
+    assert repr(array) == "<spdl.Array bfloat16[2]>"
+    for take in (lambda: array.numpy(), lambda: numpy.asarray(array)):
+        with pytest.raises(spdl.Unsupported, match="numpy has no bfloat16; use torch"):
+            take()
+    assert spdl.arrays.view(array) is array
+    assert "dltensor" in repr(array.__dlpack__())
+
+
+def test_memory_of_another_device_is_only_for_dlpack():
+    array = Array(None, 64, (2,), (4,), DType(2, 32), False, device=(2, 1))
+    assert array.__dlpack_device__() == (2, 1)
+    for take in (array.numpy, array.memoryview, array.copy):
+        with pytest.raises(spdl.Unsupported, match=r"lies on device \(2, 1\)"):
+            take()
+
+
+def test_padded_rows_keep_their_strides_and_copies_are_dense():
+    array, _ = make(numpy.arange(24), strides=None)
+    padded = Array(array._owner, array._address, (2, 2, 3), (48, 16, 4), array.dtype, False)
+    want = numpy.arange(24).reshape(2, 3, 4)[:, :2, :3]
+    assert (padded.numpy() == want).all() and (numpy.from_dlpack(padded) == want).all()
+    assert padded.tolist() == want.tolist()
+    copy = padded.copy()
+    assert copy.strides == (24, 12, 4) and (copy.numpy() == want).all()
+    with pytest.raises(BufferError, match="rows are padded"):
+        padded.memoryview()
+
+
+def test_a_copy_is_aligned_writeable_and_on_its_own():
+    array, memory = make([1.0, 2.0], readonly=True)
+    copy = array.copy()
+    del array
+    assert memory() is None
+    view = copy.numpy()
+    view[0] = 5
+    assert copy.tolist() == [5.0, 2.0] and copy._address % 64 == 0
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
+def test_an_empty_array_is_an_array(shape):
+    array, _ = make(numpy.zeros(shape))
+    assert array.numpy().shape == shape == numpy.from_dlpack(array).shape == array.copy().shape
+    assert array.nbytes == 0 and array.tolist() == numpy.zeros(shape).tolist()
+
+
+def test_ragged_rows_are_views_of_their_values():
+    values, memory = make([1, 2, 3, 4, 5, 6], "uint8")
+    offsets, _ = make([0, 2, 2, 6], "int64")
+    ragged = Ragged(values, offsets)
+    assert len(ragged) == 3 and [row.tolist() for row in ragged] == [[1, 2], [], [3, 4, 5, 6]]
+    assert ragged[-1].tolist() == [3, 4, 5, 6] and ragged.bytes_of(0) == b"\1\2"
+    row = ragged[2]
+    del values, ragged
+    assert memory() is not None and row.tolist() == [3, 4, 5, 6]
+
+
+def test_ragged_rows_outside_are_refused():
+    values, _ = make([1, 2], "uint8")
+    good, _ = make([0, 2], "int64")
+    for row in (1, -2):
+        with pytest.raises(IndexError, match="of a ragged field of 1 rows"):
+            Ragged(values, good)[row]
+    for wrong in ([0, 3], [2, 0], [-1, 1]):
+        offsets, _ = make(wrong, "int64")
+        with pytest.raises(IndexError, match="the batch is damaged"):
+            Ragged(values, offsets)[0]
+
+
+def test_dtypes_name_themselves():
+    assert [DType(*d).name for d in [(0, 8), (1, 16), (2, 32), (4, 16), (2, 32, 4)]] == \
+        ["int8", "uint16", "float32", "bfloat16", "float32x4"]
+    assert DType(2, 32) == DType(2, 32) == "float32" and DType(2, 32) != DType(2, 16)
+    assert len({DType(*d) for d in itertools.product((0, 1), (8, 8))}) == 2
+
+
+# ---- torch and jax, where they are installed -------------------------------------------------------
+
+
+def test_torch_takes_an_array_without_a_copy_and_may_write():
+    torch = pytest.importorskip("torch")
+    array, memory = make(numpy.arange(6).reshape(2, 3))
+    for tensor in (array.torch(), torch.from_dlpack(array)):
+        assert tensor.data_ptr() == array._address and tensor.tolist() == [[0, 1, 2], [3, 4, 5]]
+    tensor[0, 0] = 9
+    assert array.numpy()[0, 0] == 9
+    del array
+    assert memory() is not None
+    del tensor
+    _dlpack.sweep()
+    assert memory() is None
+
+
+def test_torch_takes_bfloat16():
+    torch = pytest.importorskip("torch")
+    memory = Memory(b"\x80\x3f\x00\x40")
+    tensor = Array(memory, memory.address, (2,), (2,), DType(4, 16), False).torch()
+    assert tensor.dtype == torch.bfloat16 and tensor.tolist() == [1.0, 2.0]
+
+
+def test_torch_is_warned_of_read_only_memory_once_and_offered_a_copy(monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setattr(spdl.arrays, "_warned", False)
+    array, _ = make([1.0, 2.0], readonly=True)
+    with pytest.warns(UserWarning, match=r"use torch\(copy=True\)"):
+        first = array.torch()
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        second, own = array.torch(), array.torch(copy=True)
+    assert first.data_ptr() == second.data_ptr() == array._address != own.data_ptr()
+    own[0] = 5
+
+
+def test_torch_errors_survive_the_death_of_a_temporary_tensor():
+    """torch frees a temporary while its own TypeError is in flight: a deleter in Python would swallow the error."""
+    torch = pytest.importorskip("torch")
+    array, memory = make([1.0])
+    with pytest.raises(TypeError):
+        torch.add(array.torch(), "no tensor")
+    del array
+    gc.collect()
+    _dlpack.sweep()
+    assert memory() is None
+
+
+def test_jax_takes_an_array_without_a_copy():
+    jax = pytest.importorskip("jax")
+    array, memory = make(numpy.arange(64))
+    taken = jax.dlpack.from_dlpack(array)
+    assert taken.unsafe_buffer_pointer() == array._address and taken.tolist() == list(range(64))
+    del array
+    gc.collect()
+    assert memory() is not None
+    del taken
+    gc.collect()
+    _dlpack.sweep()
+    assert memory() is None

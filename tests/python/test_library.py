@@ -1,0 +1,47 @@
+"""Importing the package, and finding libspdl."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+from conftest import ROOT
+
+
+def test_importing_spdl_imports_neither_numpy_nor_torch_nor_asyncio(python):
+    done = python("import sys, spdl; print([m for m in ('numpy', 'torch', 'jax', 'asyncio') if m in sys.modules])")
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_importing_spdl_needs_no_library(python):
+    assert python("import spdl", library="/nowhere/libspdl.so").returncode == 0
+
+
+def test_a_library_that_is_not_there_is_named_with_the_remedy(python):
+    done = python("import spdl; spdl.attach('x')", library="/nowhere/libspdl.so")
+    assert "LibraryNotFound: spdl: libspdl not found; looked for /nowhere/libspdl.so" in done.stderr
+    assert "set SPDL_LIBRARY" in done.stderr
+
+
+def test_a_file_that_is_no_library_is_named_with_the_loaders_reason(python, tmp_path):
+    bad = tmp_path / "libspdl.so"
+    bad.write_bytes(b"not a library")
+    done = python("import spdl; spdl.attach('x')", library=bad)
+    assert str(bad) in done.stderr and "LibraryNotFound" in done.stderr
+    assert "file too short" in done.stderr or "invalid ELF" in done.stderr
+
+
+def test_an_older_library_is_refused_with_the_function_it_lacks(python, tmp_path):
+    source = tmp_path / "old.c"
+    source.write_text("const char *spdl_status_name(int s) { (void)s; return \"\"; }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", tmp_path / "libspdl.so"], check=True)
+    done = python("import spdl; spdl.attach('x')", library=tmp_path / "libspdl.so")
+    assert "spdl_last_error" in done.stderr and "older than this package" in done.stderr
+
+
+def test_a_library_beside_the_package_is_found(python, tmp_path, mock_path):
+    package = tmp_path / "spdl"
+    shutil.copytree(ROOT / "clients" / "python" / "spdl", package, ignore=shutil.ignore_patterns("*.pyc", "*.so*"))
+    shutil.copy(mock_path, package / "libspdl.so")
+    done = python("import spdl; print(spdl._c.library().path)", PYTHONPATH=str(tmp_path), SPDL_LIBRARY="")
+    assert done.stdout.strip() == str(package / "libspdl.so"), done.stderr

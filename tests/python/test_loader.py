@@ -1,0 +1,364 @@
+"""Loader: epochs, the batch in hand, state, life."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import threading
+
+import pytest
+import spdl
+from spdl import _c
+
+
+def tickets(batches):
+    return [batch.ticket for batch in batches]
+
+
+# ---- epochs
+
+
+def test_a_for_loop_is_one_epoch(loader):
+    assert len(loader) == 5
+    assert tickets(loader) == [0, 1, 2, 3, 4]
+    assert tickets(loader) == [5, 6, 7, 8, 9]
+    assert loader.epoch == 2
+
+
+def test_after_the_last_epoch_every_loop_is_empty(mock):
+    mock.lib.mock_set_epochs(2)
+    with spdl.open("x") as loader:
+        assert [tickets(epoch) for epoch in loader.epochs()] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+        assert tickets(loader) == [] == tickets(loader)
+        assert list(loader.epochs()) == [] and loader.acquire() is None
+
+
+def test_an_iterator_at_its_end_stays_there(loader):
+    epoch = iter(loader)
+    assert len(tickets(epoch)) == 5
+    assert tickets(epoch) == [] and loader.epoch == 1
+    with pytest.raises(StopIteration):
+        next(epoch)
+
+
+def test_after_a_break_the_next_loop_goes_on(mock, loader):
+    for batch in loader:
+        if batch.ticket == 1:
+            break
+    assert batch["label"].tolist() == [3, 4, 5], "the batch in hand is still there"
+    assert tickets(loader) == [2, 3, 4]
+    assert batch.ended
+
+
+def test_the_next_batch_ends_the_one_before(mock, loader):
+    epoch = iter(loader)
+    first = next(epoch)
+    assert mock.counts.leases == 1
+    second = next(epoch)
+    assert first.ended and not second.ended and mock.counts.leases == 1
+    with pytest.raises(spdl.Stale):
+        first["image"]
+
+
+def test_the_next_batch_marks_the_one_before_done_while_views_of_it_live(mock, loader):
+    epoch = iter(loader)
+    view = next(epoch)["image"]
+    next(epoch)
+    assert (mock.counts.done, mock.counts.leases) == (1, 2)
+    assert view[0, 0, 0, 0] == 0
+
+
+def test_the_loop_of_a_temporary_loader_keeps_it_open(mock):
+    assert tickets(spdl.open("x")) == [0, 1, 2, 3, 4]
+    assert mock.counts.readers == 0
+
+
+def test_each_thread_has_a_batch_in_hand_of_its_own(loader):
+    mine = next(iter(loader))
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(next(iter(loader)).ticket))
+    thread.start()
+    thread.join()
+    assert seen == [1] and not mine.ended and mine["label"].tolist() == [0, 1, 2]
+
+
+# ---- acquire
+
+
+def test_acquire_hands_out_batches_that_last(mock, loader):
+    first, second = loader.acquire(), loader.acquire()
+    assert first["label"].tolist() == [0, 1, 2] and second["label"].tolist() == [3, 4, 5]
+    first.release()
+    second.release()
+    while loader.acquire() is not None:
+        pass
+    assert loader.epoch == 1
+
+
+def test_acquire_raises_timeout_when_nothing_is_ready(mock, loader):
+    mock.fail("spdl_acquire", _c.TIMEOUT)
+    with pytest.raises(spdl.Timeout, match="no batch was ready within 0 s"):
+        loader.acquire(timeout=0)
+    mock.fail("spdl_acquire", _c.TIMEOUT)
+    assert loader.acquire(timeout=10).ticket == 0, "a positive timeout waits for the next"
+
+
+def test_holding_every_batch_is_refused_with_the_remedy(loader):
+    held = [loader.acquire() for _ in range(4)]
+    with pytest.raises(spdl.LeasesExhausted, match=r"keep batch.copy\(\) instead, or raise max_leases"):
+        loader.acquire()
+    held.pop().release()
+    assert loader.acquire().ticket == 4
+
+
+def test_views_in_reference_cycles_do_not_exhaust_the_leases(mock, loader):
+    """The collector is asked before a refusal."""
+    gc.disable()
+    try:
+        for _ in range(4):
+            cycle = [loader.acquire()["image"]]
+            cycle.append(cycle)
+            del cycle
+        assert mock.counts.leases == 4
+        assert loader.acquire().ticket == 4
+    finally:
+        gc.enable()
+
+
+def test_waiting_for_an_own_undone_batch_is_refused(loader):
+    held = loader.acquire()
+    with pytest.raises(spdl.Undone):
+        tickets(loader)
+    held.done()
+    assert tickets(loader) == [] and loader.epoch == 1
+
+
+def test_a_batch_claimed_by_an_interrupted_call_is_not_lost(mock, loader):
+    """Ctrl-C may be raised right after the claim, before Python has a name for the batch."""
+    acquire = loader._reader._acquire
+
+    def interrupted(*arguments):
+        acquire(*arguments)
+        raise KeyboardInterrupt
+
+    loader._reader._acquire = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        loader.acquire()
+    loader._reader._acquire = acquire
+    assert mock.counts.leases == 1
+    assert loader.acquire().ticket == 0 and loader.acquire().ticket == 1
+
+
+def test_a_batch_claimed_by_an_interrupted_call_is_given_back_at_close(mock):
+    loader = spdl.open("x")
+    acquire = loader._reader._acquire
+
+    def interrupted(*arguments):
+        acquire(*arguments)
+        raise KeyboardInterrupt
+
+    loader._reader._acquire = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        loader.acquire()
+    loader.close()
+    assert (mock.counts.readers, mock.counts.leases) == (0, 0)
+
+
+@pytest.mark.parametrize("status", [-40, -41, -42, -44])
+def test_the_engines_end_is_raised_by_name_and_the_loop_can_be_tried_again(mock, loader, status):
+    epoch = iter(loader)
+    next(epoch)
+    mock.fail("spdl_acquire", status, "shm: the engine is gone")
+    with pytest.raises(spdl.SpdlError, match="the engine is gone") as caught:
+        next(epoch)
+    assert caught.value.status == status
+    assert next(epoch).ticket == 1, "an error does not look like the end of the epoch"
+
+
+# ---- state and information
+
+
+def test_state_in_a_loop_body_counts_the_batch_in_hand(mock, loader):
+    for batch in loader:
+        if batch.ticket == 2:
+            break
+    assert loader.state_dict() == {"completed": 3}
+    assert loader.state_dict(count_held=False) == {"completed": 2}
+
+
+def test_a_state_is_loaded_and_the_loop_goes_on_there(loader):
+    loader.load_state_dict({"completed": 7})
+    assert tickets(loader) == [7, 8, 9] and loader.epoch == 2
+
+
+def test_what_is_no_state_is_refused(mock, loader):
+    with pytest.raises(spdl.StateError, match="not JSON serializable; pass what state_dict"):
+        loader.load_state_dict({"completed": object()})
+    with pytest.raises(spdl.StateError, match="mock: not a state"):
+        loader.load_state_dict({"epoch": 1})
+
+
+def test_texts_longer_than_the_buffer_are_asked_for_again(mock, loader):
+    calls = []
+
+    def long(handle, buffer, size, need):
+        calls.append(size)
+        text = b'{"x": "' + b"y" * 9000 + b'"}'
+        need.value = len(text) + 1
+        if size < need.value:
+            return _c.E_ARGUMENT
+        buffer.value = text
+        return _c.OK
+
+    loader._reader.api.free.stats = long
+    assert len(loader.stats()["x"]) == 9000 and len(calls) == 2
+
+
+def test_an_error_while_saving_is_raised(mock, loader):
+    mock.fail("spdl_state_save", -40, "shm: the engine died")
+    with pytest.raises(spdl.EngineLost):
+        loader.state_dict()
+    mock.fail("spdl_stats", -1, "mock: no")
+    with pytest.raises(spdl.ArgumentError, match="mock: no"):
+        loader.stats()
+
+
+def test_restart_leaves_the_rest_of_the_epoch(loader):
+    for batch in loader:
+        break
+    loader.restart()
+    assert batch.ended and tickets(loader) == [5, 6, 7, 8, 9]
+
+
+def test_a_loader_describes_itself(loader):
+    info = loader.info
+    assert (info.name, info.access, info.slots, info.steps_per_epoch, info.group, info.max_leases) == \
+        ("mock", "private", 16, 5, "mock", 4)
+    assert loader.state == "running" and loader.classes is None and loader.stats() == {"images": 1}
+    image = loader.schema["image"]
+    assert (image.kind, image.role, image.dtype.name, image.shape) == ("dense", "field", "float32", (3, 2, 2, 3))
+    assert [(f.name, f.role) for f in loader.fields if f.role != "field"] == \
+        [("label", "label"), ("index", "index"), ("key", "key"), ("status", "status")]
+    assert repr(loader) == '<spdl.Loader "mock" group "mock" lane 0 epoch 0 of 5 steps>'
+
+
+# ---- open and attach
+
+
+def test_attach_passes_what_it_was_given(mock):
+    with spdl.attach("imagenet/val", group="g", lane=2, max_leases=7, handoff=True, timeout=1.5):
+        request = mock.request
+        assert (request.name, request.group, request.lane, request.max_leases) == (b"imagenet/val", b"g", 2, 7)
+        assert (request.flags, request.timeout_ns) == (_c.ATTACH_HANDOFF, 1_500_000_000)
+        assert request.client.startswith(b"python 3.")
+    with spdl.attach("x"):
+        request = mock.request
+        assert (request.group, request.lane, request.max_leases, request.flags, request.timeout_ns) == (b"(null)", -1, 0, 0, 0)
+
+
+def test_open_passes_what_it_was_given(mock, tmp_path):
+    with spdl.open(tmp_path, engine=tmp_path / "spdl", args=["--cpus", "2"], state={"completed": 3}, max_leases=2):
+        request = mock.request
+        assert request.name == str(tmp_path).encode() and request.engine == str(tmp_path / "spdl").encode()
+        assert (request.args, request.state, request.max_leases) == (b"--cpus 2 ", b'{"completed": 3}', 2)
+
+
+def test_open_takes_a_description_as_a_dict(mock):
+    with spdl.open({"source": {"folder": "/data"}, "batch": 8}):
+        assert mock.request.name == b'{"source": {"folder": "/data"}, "batch": 8}'
+    with spdl.open("{odd}.yaml"):
+        assert mock.request.name == b"./{odd}.yaml", "a path is never taken for a description"
+
+
+def test_wrong_arguments_are_refused(mock):
+    for arguments, text in [({"lane": -2}, "lane -2, want 0 or more"), ({"max_leases": 0}, "max_leases 0, want 1 or more")]:
+        with pytest.raises(spdl.ArgumentError, match=text):
+            spdl.attach("x", **arguments)
+    with pytest.raises(spdl.SpecError, match="not plain data"):
+        spdl.open({"batch": object()})
+
+
+# ---- life
+
+
+def test_a_closed_loader_says_so(mock):
+    loader = spdl.open("x")
+    loader.close()
+    loader.close()
+    assert loader.closed and repr(loader) == "<spdl.Loader closed>"
+    for use in (loader.acquire, loader.state_dict, loader.restart, loader.stats, lambda: loader.info,
+                lambda: next(iter(loader))):
+        with pytest.raises(spdl.Detached, match="this loader is closed; open or attach again"):
+            use()
+
+
+def test_views_outlive_their_loader(mock):
+    loader = spdl.open("x")
+    batch = loader.acquire()
+    view = batch["image"]
+    loader.close()
+    assert mock.counts.readers == 1 and view[0, 0, 0, 0] == 0 and batch["label"].tolist() == [0, 1, 2]
+    del batch, view
+    assert mock.counts.readers == 0
+
+
+def test_a_tensor_outlives_its_loader(mock):
+    numpy = pytest.importorskip("numpy")
+    loader = spdl.open("x")
+    tensor = numpy.from_dlpack(next(iter(loader)).array("image"))
+    del loader
+    gc.collect()
+    assert mock.counts.readers == 1 and tensor[1, 0, 0, 0] == 1
+    del tensor
+    assert mock.counts.readers == 0
+
+
+def test_a_loader_that_is_dropped_is_closed(mock):
+    spdl.open("x")
+    gc.collect()
+    assert mock.counts.readers == 0
+
+
+def test_leaving_the_block_in_good_order_completes_the_batch_in_hand_and_an_error_does_not(mock):
+    with spdl.open("x") as loader:
+        view = next(iter(loader))["image"]
+    assert mock.counts.done == 1
+    with pytest.raises(ZeroDivisionError), spdl.open("x") as loader:
+        view = next(iter(loader))["image"]
+        1 / 0
+    assert mock.counts.done == 1
+    del view, loader
+
+
+def test_closing_waits_for_calls_in_other_threads(mock):
+    """spdl_detach must not race with other calls: the last of them detaches."""
+    loader = spdl.open("x")
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow(*_):
+        inside.set()
+        go_on.wait(10)
+        return _c.OK
+
+    thread = threading.Thread(target=lambda: loader._reader.call(slow))
+    thread.start()
+    inside.wait(10)
+    loader.close()
+    assert mock.counts.readers == 1
+    go_on.set()
+    thread.join()
+    assert mock.counts.readers == 0
+
+
+def test_an_attached_loader_pickles_as_its_name_group_and_lane(mock):
+    with spdl.attach("imagenet", group="g", lane=1) as loader:
+        text = pickle.dumps(loader)
+    with pickle.loads(text) as again:
+        request = mock.request
+        assert (request.name, request.group, request.lane) == (b"imagenet", b"g", 1)
+        assert again.acquire().ticket == 0
+
+
+def test_a_loader_of_a_child_engine_refuses_to_be_pickled(loader):
+    with pytest.raises(spdl.Unsupported, match="its engine is a child of this process"):
+        pickle.dumps(loader)

@@ -1,0 +1,84 @@
+"""Under torchrun: one engine per node, or one per rank."""
+
+from __future__ import annotations
+
+import pytest
+import spdl
+from spdl import _torchrun
+
+
+@pytest.fixture
+def torchrun(monkeypatch):
+    def be(rank, world, local, size, run="job-7"):
+        for name, value in [("RANK", rank), ("WORLD_SIZE", world), ("LOCAL_RANK", local), ("LOCAL_WORLD_SIZE", size),
+                            ("TORCHELASTIC_RUN_ID", run)]:
+            monkeypatch.setenv(name, str(value))
+
+    return be
+
+
+def test_local_rank_0_starts_a_named_engine_and_the_others_attach_to_their_lane(mock, torchrun):
+    torchrun(4, 8, 0, 4)
+    with spdl.open({"batch": 8}):
+        arguments = mock.request.args.decode().split()
+        assert (mock.request.group, mock.request.lane) == (b"train", 0)
+    name = arguments[arguments.index("--name") + 1]
+    assert "--listen" in arguments and arguments[arguments.index("--group") + 1] == "train:lanes=4"
+    assert arguments[arguments.index("--rank") + 1] == "4" and arguments[arguments.index("--world-size") + 1] == "8"
+    torchrun(6, 8, 2, 4)
+    with spdl.open({"batch": 8}):
+        assert (mock.request.name.decode(), mock.request.group, mock.request.lane) == (name, b"train", 2)
+
+
+def test_names_tell_runs_and_descriptions_and_nodes_apart(torchrun, tmp_path):
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("batch: 1")
+
+    def name(rank=1, local=1, run="a", text=str(spec)):
+        torchrun(rank, 4, local, 2, run)
+        return _torchrun.name(_torchrun.ranks(), text)
+
+    assert name() == name(0, 0), "every rank of a node computes the same"
+    names = {name(), name(run="b"), name(rank=3), name(text="{}")}
+    spec.write_text("batch: 2")
+    assert len(names | {name()}) == 5
+
+
+def test_names_are_valid_whatever_the_run_is_called(torchrun):
+    torchrun(0, 2, 0, 2, run="a b/c" * 30)
+    name = _torchrun.name(_torchrun.ranks(), "{}")
+    assert len(name) <= 63 and set("/ ").isdisjoint(name)
+
+
+def test_torchruns_default_run_id_is_told_apart_by_its_port(torchrun, monkeypatch):
+    torchrun(0, 2, 0, 2, run="none")
+    monkeypatch.setenv("MASTER_PORT", "29501")
+    assert _torchrun.name(_torchrun.ranks(), "{}").startswith("run-29501-")
+
+
+def test_share_false_starts_an_engine_per_rank_with_its_share_of_the_cpus(mock, torchrun, monkeypatch):
+    torchrun(3, 4, 1, 2)
+    monkeypatch.setattr(_torchrun.os, "sched_getaffinity", lambda _: set(range(6)))
+    with spdl.open("x", share=False, args=["--more"]):
+        assert mock.request.args == b"--more --world-size 4 --rank 3 --cpus 3 "
+        assert mock.request.group == b"(null)"
+
+
+def test_a_single_rank_needs_no_arrangement(mock, torchrun):
+    torchrun(0, 1, 0, 1)
+    with spdl.open("x"):
+        assert mock.request.args == b""
+
+
+def test_share_outside_torchrun_is_refused(mock):
+    with pytest.raises(spdl.ArgumentError, match="run under torchrun"):
+        spdl.open("x", share=True)
+
+
+def test_a_broken_environment_is_refused(mock, torchrun):
+    torchrun("one", 4, 0, 2)
+    with pytest.raises(spdl.ArgumentError, match="not whole numbers: RANK=one"):
+        spdl.open("x")
+    torchrun(0, 4, 3, 2)
+    with pytest.raises(spdl.ArgumentError, match="contradicts itself"):
+        spdl.open("x")
