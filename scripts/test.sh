@@ -22,7 +22,6 @@ if want unit; then
     suite "libspdl" make --no-print-directory capi-test
     suite "c++ client" make --no-print-directory cpp-test
     suite "python client" .venv/bin/python -m pytest -q tests/python
-    suite "golden layout" make --no-print-directory golden-test
     suite "exact against Pillow" .venv/bin/python -m pytest -q tests/exact
 fi
 if want e2e || want all; then suite "end to end" .venv/bin/python -m pytest -q tests/e2e; fi

@@ -49,7 +49,8 @@ int main(int argc, char **argv) {
         if (s != SPDL_OK) break;
         note(log, 'A', batch.ticket, batch.attempts);
         spdl_tensor x = SPDL_TENSOR_INIT;
-        if (spdl_batch_tensor(reader, &batch, 0, &x) != SPDL_OK || !pattern_holds(&x, batch.ticket)) fail("pattern");
+        if (spdl_batch_tensor(reader, &batch, 0, &x) != SPDL_OK || !pattern_holds(&x, batch.ticket))
+            fail("pattern");
         if (batch.ticket % 3 != 0 && spdl_done(reader, &batch) != SPDL_OK) fail("done");
         if (spdl_release(reader, &batch) != SPDL_OK) fail("release");
         note(log, 'D', batch.ticket, batch.attempts);

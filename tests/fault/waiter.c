@@ -27,8 +27,10 @@ int main(int argc, char **argv) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     spdl_tensor x = SPDL_TENSOR_INIT;
-    int readable = spdl_batch_tensor(reader, &batch, 0, &x) == SPDL_OK && memcmp(x.data, &batch.ticket, 8) == 0;
-    printf("%s %" PRId64 " %s\n", spdl_status_name(s), (int64_t)t.tv_sec * 1000000000 + t.tv_nsec, readable ? "readable" : "gone");
+    int readable =
+        spdl_batch_tensor(reader, &batch, 0, &x) == SPDL_OK && memcmp(x.data, &batch.ticket, 8) == 0;
+    printf("%s %" PRId64 " %s\n", spdl_status_name(s), (int64_t)t.tv_sec * 1000000000 + t.tv_nsec,
+           readable ? "readable" : "gone");
     spdl_release(reader, &batch);
     spdl_detach(reader);
     return 0;

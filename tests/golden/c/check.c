@@ -6,8 +6,7 @@
 
 #include "layout.h"
 
-static int read_header(const char *path)
-{
+static int read_header(const char *path) {
     static unsigned char bytes[1 << 20];
     FILE *file = fopen(path, "rb");
     if (!file) return 2;
@@ -24,7 +23,8 @@ static int read_header(const char *path)
     if (h.n_slots > SPDL_L_MAX_SLOTS) return printf("refused\tslots\n"), 0;
     if (!h.slot_stride) return printf("refused\tstride\n"), 0;
     if (h.desc_off > n || h.desc_stride > (n - h.desc_off) / h.n_slots) return printf("refused\toffset\n"), 0;
-    printf("name\t%s\nn_slots\t%u\nn_lanes\t%u\nseed\t%llu\n", h.name, h.n_slots, h.n_lanes, (unsigned long long)h.seed);
+    printf("name\t%s\nn_slots\t%u\nn_lanes\t%u\nseed\t%llu\n", h.name, h.n_slots, h.n_lanes,
+           (unsigned long long)h.seed);
     for (uint32_t i = 0; i < h.n_slots; i++) {
         spdl_l_desc d;
         memcpy(&d, bytes + h.desc_off + i * h.desc_stride, sizeof d);
@@ -33,8 +33,7 @@ static int read_header(const char *path)
     return 0;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc > 1) return read_header(argv[1]);
 #define STRUCT(s) printf("%s\t.\t0\t%zu\n", #s, sizeof(s));
 #define FIELD(s, f) printf("%s\t%s\t%zu\t%zu\n", #s, #f, offsetof(s, f), sizeof(((s *)0)->f));
