@@ -25,15 +25,18 @@ def files_of(root):
     return sorted(str(p) for p in pathlib.Path(root).rglob("*.jpg"))
 
 
+ENGINES = set()  # pids of engines that left the process group, as ours does to be spared a terminal's Ctrl-C
+
+
 def processes():
-    """Pids of this process group: the contender, its workers, its engine (which stays in the group)."""
+    """Pids and CPU ticks of this process group, the contender and its workers, and of ENGINES."""
     group = os.getpgrp()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         except OSError:
             continue
-        if int(fields[2]) == group:
+        if int(fields[2]) == group or int(pid) in ENGINES:
             yield int(pid), sum(map(int, fields[11:15]))  # its own and its reaped children's
 
 
@@ -217,6 +220,7 @@ def run_spdl(args):
     import spdl
 
     with spdl.open(spec_of(args)) as loader:
+        ENGINES.add(loader.stats()["pid"])
         for epoch in loader.epochs():
             for batch in epoch:
                 yield batch.rows
