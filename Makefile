@@ -63,6 +63,7 @@ demo: ## pictures into shared memory, read by C, C++ and Python at once (DATA=DI
 bench: ## our figures side by side with the limit and the peers (brings torch: gigabytes)
 	@scripts/deps.sh bench
 	@$(MAKE) --no-print-directory all-built
+	@$(MAKE) --no-print-directory bench-programs
 	@bench/run.sh
 
 bench-compare: ## our figures against another revision, REF=...

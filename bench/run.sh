@@ -10,4 +10,4 @@ if [ ! -f bench/corpus/.made ]; then
 fi
 .venv/bin/python bench/peers.py --images bench/corpus --rounds "$rounds" --out "$out/peers.json"
 .venv/bin/python bench/startup.py --images bench/corpus --rounds "$rounds" --out "$out/startup.json"
-make --no-print-directory bench-handoff
+make --no-print-directory bench-handoff bench-wakeup | tee "$out/handoff.txt"
