@@ -51,7 +51,10 @@ static int ring(const char *name, double *delays, int n) {
     if (spdl_attach(name, &opts, &reader) != SPDL_OK) return 1;
     spdl_batch batch = SPDL_BATCH_INIT;
     int seen = 0, warm = 20;
-    while (seen < n && spdl_acquire(reader, SPDL_FOREVER, &batch) == SPDL_OK) {
+    while (seen < n) {
+        spdl_status status = spdl_acquire(reader, SPDL_FOREVER, &batch);
+        if (status == SPDL_END_EPOCH) continue;
+        if (status != SPDL_OK) break;
         double us = (double)(now_ns() - batch.published_ns) / 1000;
         spdl_release(reader, &batch);
         if (warm > 0)
