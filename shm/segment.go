@@ -240,9 +240,14 @@ func lockHeader(s *segment) error {
 	if err := unix.Flock(s.fd(), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return because(ErrNameInUse, ErrBusy, "shm: create %q: another engine holds the name; choose another name", s.path)
 	}
+	return stillNamed(s.fd(), s.path)
+}
+
+// stillNamed refuses when path no longer means the file that fd has open: a lock on a removed file proves nothing.
+func stillNamed(fd int, path string) error {
 	var mine, named unix.Stat_t
-	if unix.Fstat(s.fd(), &mine) != nil || unix.Lstat(s.path, &named) != nil || mine.Ino != named.Ino || mine.Dev != named.Dev {
-		return because(ErrNameInUse, ErrBusy, "shm: create %q: another engine took the name at the same moment; try again", s.path)
+	if unix.Fstat(fd, &mine) != nil || unix.Lstat(path, &named) != nil || mine.Ino != named.Ino || mine.Dev != named.Dev {
+		return because(ErrNameInUse, ErrBusy, "shm: create %q: another engine took the name at the same moment; try again", path)
 	}
 	return nil
 }
@@ -260,6 +265,9 @@ func removeStale(base string) error {
 		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 			return because(ErrNameInUse, ErrBusy, "shm: create %q: a running engine%s owns the name; stop it or choose another name",
 				header, enginePIDText(file))
+		}
+		if err := stillNamed(int(file.Fd()), header); err != nil {
+			return err
 		}
 	}
 	names, _ := leftoverNames(base)
