@@ -7,6 +7,8 @@ import (
 	"sort"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestConsumerSeesEveryBatchInOrder(t *testing.T) {
@@ -334,6 +336,17 @@ func TestEpochWithoutALastBatchEndsWhenTheEngineSaysSo(t *testing.T) {
 	}
 	r.EndEpoch(0, 0) // saying it again changes nothing
 	nothingReady(t, c)
+}
+
+func TestTimesAreThoseOfTheMonotonicClock(t *testing.T) {
+	var before, after unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &before)
+	now := monotonicNS()
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &after)
+	const slack = 1e6 // between the two readings of clockBase
+	if int64(now) < before.Nano()-slack || int64(now) > after.Nano()+slack {
+		t.Fatalf("got %d, want between %d and %d", now, before.Nano(), after.Nano())
+	}
 }
 
 func TestWatchIsToldOfEveryMember(t *testing.T) {
