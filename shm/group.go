@@ -40,6 +40,7 @@ type group struct {
 	members []*member // by index of their record; nil: free
 
 	published, completed, redelivered, dropped, violations uint64
+	told                                                   uint64 // completed when armed members were last told by the housekeeping
 
 	space eventFD       // members write it when they free a slot or complete a batch
 	bell  chan struct{} // one deep: somebody armed its event descriptor and there is news

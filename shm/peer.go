@@ -39,38 +39,63 @@ func governs(cred *unix.Ucred) bool {
 	return cred.Uid == 0 || int(cred.Uid) == os.Geteuid()
 }
 
-// peerPIDFD is a pidfd of the peer, by the best way there is: SO_PEERPIDFD; else pidfd_open of its pid, believed only
-// if the peer's socket is still connected afterwards (then the pid had not been reused); else the one it sent
-// itself, which is all there is across pid namespaces.
+// peerPIDFD is a pidfd of the peer, by the best way there is: the kernel's, else one of its pid, else the one it sent
+// itself, which is all there is across pid namespaces on an old kernel.
 func peerPIDFD(conn *net.UnixConn, cred *unix.Ucred, sent int) (*os.File, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	fd := -1
+	var fd int
 	ctl := raw.Control(func(sock uintptr) {
-		if fd, err = unix.GetsockoptInt(int(sock), unix.SOL_SOCKET, soPeerPIDFD); err == nil {
-			unix.CloseOnExec(fd)
-			return
-		}
-		fd = -1
-		if cred.Pid > 0 {
-			if fd, err = unix.PidfdOpen(int(cred.Pid), 0); err == nil && hungUp(sock) {
-				_ = unix.Close(fd)
-				fd, err = -1, unix.ESRCH
+		for _, way := range []func() (int, error){
+			func() (int, error) { return kernelPIDFD(sock) },
+			func() (int, error) { return openPIDFD(sock, cred.Pid) },
+			func() (int, error) { return sentPIDFD(sent, cred.Pid) },
+		} {
+			if fd, err = way(); err == nil {
+				return
 			}
 		}
 	})
 	if ctl != nil {
 		return nil, ctl
 	}
-	if fd < 0 && sent >= 0 && pidfdNames(sent, cred.Pid) {
-		fd, err = unix.FcntlInt(uintptr(sent), unix.F_DUPFD_CLOEXEC, 0)
-	}
-	if fd < 0 {
+	if err != nil {
 		return nil, refuse(ErrUnsupported, "shm: attach: no pidfd for pid %d: %v; spdl needs Linux 5.14 or newer and a peer that lives", cred.Pid, err)
 	}
 	return pidfdFile(fd)
+}
+
+// kernelPIDFD asks the socket who connected.
+func kernelPIDFD(sock uintptr) (int, error) {
+	fd, err := unix.GetsockoptInt(int(sock), unix.SOL_SOCKET, soPeerPIDFD)
+	if err == nil {
+		unix.CloseOnExec(fd)
+	}
+	return fd, err
+}
+
+// openPIDFD opens the pid, and believes it only if the peer's socket is still connected afterwards: then the pid had
+// not been given to another process before.
+func openPIDFD(sock uintptr, pid int32) (int, error) {
+	if pid <= 0 {
+		return -1, unix.ESRCH
+	}
+	fd, err := unix.PidfdOpen(int(pid), 0)
+	if err == nil && hungUp(sock) {
+		_ = unix.Close(fd)
+		return -1, unix.ESRCH
+	}
+	return fd, err
+}
+
+// sentPIDFD copies the descriptor that the peer sent if it is a pidfd of pid.
+func sentPIDFD(sent int, pid int32) (int, error) {
+	if sent < 0 || !pidfdNames(sent, pid) {
+		return -1, unix.ESRCH
+	}
+	return unix.FcntlInt(uintptr(sent), unix.F_DUPFD_CLOEXEC, 0)
 }
 
 // pidfdFile puts a pidfd on the netpoller.

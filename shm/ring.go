@@ -16,7 +16,7 @@ import (
 const parkSlice = 50 * time.Millisecond
 
 // tickEvery is the period of the housekeeping: heartbeat, counters, and the check of every word.
-const tickEvery = 100 * time.Millisecond
+const tickEvery = 50 * time.Millisecond
 
 // Ring is the producer's side of a ring and the only writer of its header and data segments.
 type Ring struct {
@@ -379,6 +379,9 @@ func (r *Ring) tryPublish(s *Slot, b *Batch) (<-chan struct{}, error) {
 	for _, g := range r.groups {
 		g.announce(lane)
 	}
+	if r.state.Parked.Load() != 0 {
+		r.wakeClaim() // published to nobody, as after a restart, the slot is free again and no member says so
+	}
 	return nil, nil
 }
 
@@ -525,7 +528,9 @@ func (r *Ring) housekeeping() {
 		r.mu.Lock()
 		r.state.HeartbeatNS.Store(monotonicNS())
 		for _, g := range r.groups {
-			if g.sweep() {
+			g.sweep()
+			if g.completed != g.told { // a member may have been stopped before it could say so
+				g.told = g.completed
 				g.ringBell()
 			}
 		}

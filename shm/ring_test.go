@@ -3,9 +3,12 @@ package shm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sort"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestConsumerSeesEveryBatchInOrder(t *testing.T) {
@@ -313,4 +316,98 @@ func TestPublishRefusesWhatMakesNoSense(t *testing.T) {
 	}
 	r.Abandon(s)
 	wantErr(t, r.Publish(testContext(t), s, Batch{Ticket: 5}), ErrArgument)
+}
+
+func TestEpochWithoutALastBatchEndsWhenTheEngineSaysSo(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	c := r.attach(AttachOptions{})
+	r.publish(1, 0, false)
+	release(t, acquire(t, c))
+	nothingReady(t, c)
+	waiting := make(chan error)
+	go func() {
+		_, err := c.Acquire(testContext(t))
+		waiting <- err
+	}()
+	r.EndEpoch(0, 0)
+	wantErr(t, <-waiting, EndEpoch)
+	if c.Epoch() != 1 {
+		t.Fatalf("the reader is in epoch %d, want 1", c.Epoch())
+	}
+	r.EndEpoch(0, 0) // saying it again changes nothing
+	nothingReady(t, c)
+}
+
+func TestTimesAreThoseOfTheMonotonicClock(t *testing.T) {
+	var before, after unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &before)
+	now := monotonicNS()
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &after)
+	const slack = 1e6 // between the two readings of clockBase
+	if int64(now) < before.Nano()-slack || int64(now) > after.Nano()+slack {
+		t.Fatalf("got %d, want between %d and %d", now, before.Nano(), after.Nano())
+	}
+}
+
+func TestWatchIsToldOfEveryMember(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	var mu sync.Mutex
+	var seen []string
+	r.Watch(func(e Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, e.What)
+	})
+	c := r.attach(AttachOptions{Client: "someone"})
+	if got := r.Groups()[0].Members[0].Client; got != "someone" {
+		t.Fatalf("got client %q", got)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the group to end", func() bool { return len(r.Groups()) == 0 })
+	mu.Lock()
+	defer mu.Unlock()
+	if got := fmt.Sprint(seen); got != "[attach detach closed]" {
+		t.Fatalf("got events %s", got)
+	}
+	if past := r.PastGroups(); len(past) != 1 || past[0].State != GroupClosed {
+		t.Fatalf("got past groups %+v", past)
+	}
+}
+
+func TestReaderDescribesItsRing(t *testing.T) {
+	cfg := testConfig(t, 8)
+	cfg.Text, cfg.Seed = []byte(`{"classes":["a"]}`), 5
+	r := newTestRing(t, cfg)
+	c := r.attach(AttachOptions{})
+	if state, err := c.EngineState(); err != nil || state != StateRunning {
+		t.Fatalf("got engine state %d, %v", state, err)
+	}
+	if string(c.Text()) != `{"classes":["a"]}` || c.Header().Seed != 5 || text(c.Schema()[0].Name[:]) != "x" || r.Name() != cfg.Name {
+		t.Fatalf("got text %s, seed %d, schema %v", c.Text(), c.Header().Seed, c.Schema())
+	}
+}
+
+// BenchmarkHandOff is claim, publish, acquire and release of one batch, all on one goroutine.
+func BenchmarkHandOff(b *testing.B) {
+	r := newTestRing(b, testConfig(b, 8))
+	c := r.attach(AttachOptions{MaxLeases: 1})
+	ctx := context.Background()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for ticket := range uint64(b.N) {
+		s, err := r.Claim(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := r.Publish(ctx, s, Batch{Ticket: ticket, Rows: 1}); err != nil {
+			b.Fatal(err)
+		}
+		l, err := c.Acquire(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = l.Release()
+	}
 }

@@ -3,11 +3,14 @@ package shm
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	mmap "github.com/edsrzf/mmap-go"
@@ -240,9 +243,14 @@ func lockHeader(s *segment) error {
 	if err := unix.Flock(s.fd(), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return because(ErrNameInUse, ErrBusy, "shm: create %q: another engine holds the name; choose another name", s.path)
 	}
+	return stillNamed(s.fd(), s.path)
+}
+
+// stillNamed refuses when path no longer means the file that fd has open: a lock on a removed file proves nothing.
+func stillNamed(fd int, path string) error {
 	var mine, named unix.Stat_t
-	if unix.Fstat(s.fd(), &mine) != nil || unix.Lstat(s.path, &named) != nil || mine.Ino != named.Ino || mine.Dev != named.Dev {
-		return because(ErrNameInUse, ErrBusy, "shm: create %q: another engine took the name at the same moment; try again", s.path)
+	if unix.Fstat(fd, &mine) != nil || unix.Lstat(path, &named) != nil || mine.Ino != named.Ino || mine.Dev != named.Dev {
+		return because(ErrNameInUse, ErrBusy, "shm: create %q: another engine took the name at the same moment; try again", path)
 	}
 	return nil
 }
@@ -260,6 +268,9 @@ func removeStale(base string) error {
 		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 			return because(ErrNameInUse, ErrBusy, "shm: create %q: a running engine%s owns the name; stop it or choose another name",
 				header, enginePIDText(file))
+		}
+		if err := stillNamed(int(file.Fd()), header); err != nil {
+			return err
 		}
 	}
 	names, _ := leftoverNames(base)
@@ -314,9 +325,30 @@ func wakeAll(word unsafe.Pointer) {
 
 var one = [8]byte{1}
 
+// moment is one point in time in both of our clocks: CLOCK_MONOTONIC, and Go's own reading of it, which costs no
+// system call but hides its origin.
+type moment struct {
+	ns uint64
+	at time.Time
+}
+
+// clockBase is the sharpest of several moments: one during which this thread was not interrupted.
+var clockBase = sync.OnceValue(func() (best moment) {
+	sharpest := int64(math.MaxInt64)
+	for range 16 {
+		var before, after unix.Timespec
+		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &before)
+		at := time.Now()
+		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &after)
+		if took := after.Nano() - before.Nano(); took < sharpest {
+			sharpest, best = took, moment{uint64(before.Nano()), at}
+		}
+	}
+	return best
+})
+
 // monotonicNS is CLOCK_MONOTONIC, the clock of every time in shared memory.
 func monotonicNS() uint64 {
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	return uint64(ts.Nano())
+	base := clockBase()
+	return base.ns + uint64(time.Since(base.at))
 }

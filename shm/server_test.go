@@ -579,6 +579,25 @@ func TestArmedMemberIsSignalledOnPublishAndOnCompletion(t *testing.T) {
 	wantErr(t, err, EndEpoch)
 }
 
+func TestArmedMemberIsSignalledThoughThePeerWasStoppedBeforeItCouldSaySo(t *testing.T) {
+	cfg := testConfig(t, 8)
+	cfg.Groups = []GroupConfig{{Name: "g"}}
+	r := newTestRing(t, cfg)
+	a, b := r.attach(AttachOptions{MaxLeases: 2}), r.attach(AttachOptions{MaxLeases: 2})
+	r.publish(1, 0, true)
+	l := acquire(t, b)
+	eventually(t, "the bell of the publication to be over", func() bool { return r.group("g").Members[1].Holds == 1 })
+	a.member.Armed.Store(1)
+	a.lane.Armed.Store(1)
+	b.word(uint64(l.Slot)).Word.Store(packWord(wordDone, b.Owner(), seqOf(l.word))) // and not a word more
+	r.group("g")                                                                    // somebody else notices first
+	eventually(t, "the event", func() bool {
+		p := []unix.PollFd{{Fd: int32(a.files[5].Fd()), Events: unix.POLLIN}}
+		n, _ := unix.Poll(p, 0)
+		return n == 1
+	})
+}
+
 func TestSlowDropGroupLosesItsOldestUnclaimedBatch(t *testing.T) {
 	cfg := testConfig(t, 8)
 	cfg.Groups = []GroupConfig{{Name: "train"}, {Name: "view", Slow: SlowDrop}}

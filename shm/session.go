@@ -40,6 +40,9 @@ func (s *Server) serve(conn *net.UnixConn) bool {
 		_ = conn.SetWriteDeadline(time.Now().Add(handshakeTime))
 		err = c.handle(m)
 		m.closeFDs()
+		if c.member != nil && isHangUp(err) {
+			continue // we told it that its group is broken: it may still say that it detaches
+		}
 		if err != nil || c.member == nil && !governs(c.cred) {
 			break // only members and the engine's user stay
 		}

@@ -76,12 +76,11 @@ func (g *group) free(i int) bool {
 	return stateOf(g.shadow[i].word) == wordFree
 }
 
-// sweep looks at every word and at how much each member holds. It says whether a batch was completed.
-func (g *group) sweep() bool {
+// sweep looks at every word and at how much each member holds.
+func (g *group) sweep() {
 	if g.phase == phaseBroken {
-		return false
+		return
 	}
-	before := g.completed
 	for _, m := range g.members {
 		if m != nil {
 			m.holds = 0
@@ -90,7 +89,7 @@ func (g *group) sweep() bool {
 	over := false
 	for i := range g.shadow {
 		if !g.look(i) {
-			return false
+			return
 		}
 		if m := g.holder(i); m != nil {
 			m.holds++
@@ -100,7 +99,6 @@ func (g *group) sweep() bool {
 	if over {
 		g.judgeHoarder()
 	}
-	return g.completed != before
 }
 
 // holder is the member that holds slot i, done or not; nil if none.
