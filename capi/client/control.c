@@ -231,7 +231,7 @@ static spdl_status check_message(message *m, ssize_t n, bool fits) {
 spdl_status sp_receive(int fd, uint64_t deadline, message *m) {
     m->n_fds = 0;
     m->bytes = 0;
-    for (;;) {
+    for (bool reset = false;;) {
         struct iovec parts[2] = {{&m->head, sizeof m->head}, {m->payload, SPDL_L_MSG_MAX}};
         union {
             struct cmsghdr align;
@@ -239,6 +239,10 @@ spdl_status sp_receive(int fd, uint64_t deadline, message *m) {
         } control;
         struct msghdr h = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
         ssize_t n = recvmsg(fd, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+        if (n < 0 && errno == ECONNRESET && !reset) {
+            reset = true; /* the peer closed with our message unread; what it said before is still there */
+            continue;
+        }
         if (n == 0 || (n < 0 && errno == ECONNRESET))
             return sp_fail(SPDL_E_ENGINE_LOST, "spdl: control socket: the engine hung up");
         if (n > 0) {

@@ -164,7 +164,7 @@ static spdl_status exchange_hello(spdl_reader *r, const char *name, const char *
     spdl_status s = fill_hello(name, ring, opts, &hello);
     if (s != SPDL_OK) return s;
     s = send_hello(r->control, &hello);
-    if (s != SPDL_OK) return s;
+    if (s != SPDL_OK && s != SPDL_E_ENGINE_LOST) return s; /* one that hung up may have said why */
     if (sp_fault("attach.sent")) return sp_fail(SPDL_E_SYSTEM, "spdl: attach: injected fault");
     uint8_t *buffer = malloc(SPDL_L_MSG_MAX + 1);
     if (!buffer) return sp_fail(SPDL_E_NOMEM, "spdl: no memory for a message");

@@ -182,8 +182,10 @@ TEST(an_opened_engine_serves_and_its_host_never_sees_it) {
 
 TEST(an_engine_that_cannot_start_says_why) {
     spdl_reader *r;
-    CHECK_STATUS(open_engine("bad", 0, &r), SPDL_E_SPEC);
-    CHECK(strstr(spdl_last_error(), "unknown key \"sise\""));
+    for (int i = 0; i < 20; i++) { /* it may have said so and gone before we have sent our hello, or after */
+        CHECK_STATUS(open_engine("bad", 0, &r), SPDL_E_SPEC);
+        CHECK(strstr(spdl_last_error(), "unknown key \"sise\""));
+    }
     CHECK_STATUS(open_engine("die", 0, &r), SPDL_E_ENGINE_START);
     CHECK_STATUS(open_engine("hang", 50000000, &r), SPDL_E_ENGINE_START);
     CHECK_STATUS(open_engine("", 0, &r), SPDL_E_ARGUMENT);

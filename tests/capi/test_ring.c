@@ -324,6 +324,31 @@ TEST(release_kicks_an_engine_parked_for_a_slot) {
     standin_free(s);
 }
 
+TEST(completing_a_batch_wakes_sleepers_and_leaves_the_clearing_to_the_engine) {
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = attach_with(s, 0, 0);
+    spdl_l_lane *lane = standin_lane(s, 0);
+    spdl_batch b = SPDL_BATCH_INIT;
+    publish_n(s, 2, 0, false);
+    for (int use_done = 0; use_done < 2; use_done++) {
+        CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_OK);
+        uint32_t wake = lane->wake;
+        lane->sleepers = 1;
+        if (use_done) CHECK_STATUS(spdl_done(r, &b), SPDL_OK);
+        else CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+        CHECK(lane->wake == wake + 1 && lane->sleepers == 1);
+    }
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    lane->sleepers = 0;
+    uint32_t wake = lane->wake;
+    publish_n(s, 1, 0, false);
+    CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_OK);
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    CHECK(lane->wake == wake + 1); /* the publish's: with nobody asleep a release wakes nobody */
+    spdl_detach(r);
+    standin_free(s);
+}
+
 TEST(bad_arguments_are_named) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     spdl_reader *r = attach_with(s, 0, 0);
