@@ -24,7 +24,8 @@ static int compare(const void *a, const void *b) {
 
 static void report(const char *what, double *ns) {
     qsort(ns, ROUNDS, sizeof *ns, compare);
-    printf("%-18s median %6.1f ns, quartiles %6.1f %6.1f\n", what, ns[ROUNDS / 2], ns[ROUNDS / 4], ns[3 * ROUNDS / 4]);
+    printf("%-18s median %6.1f ns, quartiles %6.1f %6.1f\n", what, ns[ROUNDS / 2], ns[ROUNDS / 4],
+           ns[3 * ROUNDS / 4]);
 }
 
 int main(void) {

@@ -28,9 +28,12 @@ static spdl_status split_name(const char *name, char engine[SPDL_L_NAME], char r
     const char *slash = strchr(name, '/');
     size_t n = slash ? (size_t)(slash - name) : strlen(name);
     size_t m = slash ? strlen(slash + 1) : 0;
-    if (n == 0 || n >= SPDL_L_NAME || m >= SPDL_L_NAME || (slash && (m == 0 || strchr(slash + 1, '/'))) || name[0] == '.')
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach \"%.100s\": want NAME or NAME/RING, each of 1 to 63 bytes, or a socket's path",
-                       name);
+    if (n == 0 || n >= SPDL_L_NAME || m >= SPDL_L_NAME || (slash && (m == 0 || strchr(slash + 1, '/'))) ||
+        name[0] == '.')
+        return sp_fail(
+            SPDL_E_ARGUMENT,
+            "spdl: attach \"%.100s\": want NAME or NAME/RING, each of 1 to 63 bytes, or a socket's path",
+            name);
     memcpy(engine, name, n);
     engine[n] = 0;
     memcpy(ring, slash ? slash + 1 : "", m + 1);
@@ -82,7 +85,8 @@ static bool means_absent(int code) {
 
 static spdl_status connect_failed(const char *name, const char *path, int code) {
     if (code == EACCES || code == EPERM)
-        return sp_fail(SPDL_E_DENIED, "spdl: attach \"%s\": socket \"%s\" does not admit this user", name, path);
+        return sp_fail(SPDL_E_DENIED, "spdl: attach \"%s\": socket \"%s\" does not admit this user", name,
+                       path);
     errno = code;
     return sp_fail_errno("attach: connect");
 }
@@ -90,18 +94,22 @@ static spdl_status connect_failed(const char *name, const char *path, int code) 
 static spdl_status look_once(const char *name, const place *places, size_t n, int *out) {
     for (size_t i = 0; i < n; i++) {
         if (strlen(places[i].path) > 107)
-            return sp_fail(SPDL_E_ARGUMENT,
-                           "spdl: attach \"%.100s\": socket path \"%.120s...\" is longer than 107 bytes; set SPDL_RUNTIME_DIR to a "
-                           "shorter directory",
-                           name, places[i].path);
+            return sp_fail(
+                SPDL_E_ARGUMENT,
+                "spdl: attach \"%.100s\": socket path \"%.120s...\" is longer than 107 bytes; set SPDL_RUNTIME_DIR to a "
+                "shorter directory",
+                name, places[i].path);
         if (!directory_is_safe(places[i].directory))
-            return sp_fail(SPDL_E_DENIED, "spdl: attach \"%s\": directory \"%s\" is not a directory of yours alone; remove it",
-                           name, places[i].directory);
+            return sp_fail(
+                SPDL_E_DENIED,
+                "spdl: attach \"%s\": directory \"%s\" is not a directory of yours alone; remove it", name,
+                places[i].directory);
         int code = try_connect(places[i].path, out);
         if (code == 0) return SPDL_OK;
         if (!means_absent(code)) return connect_failed(name, places[i].path, code);
     }
-    return sp_fail(SPDL_E_NOT_FOUND, "spdl: attach \"%s\": no engine answers at \"%s\"%s; start one with spdl serve", name,
+    return sp_fail(SPDL_E_NOT_FOUND,
+                   "spdl: attach \"%s\": no engine answers at \"%s\"%s; start one with spdl serve", name,
                    places[n - 1].path, n > 1 ? " nor in the other runtime directories" : "");
 }
 
@@ -139,7 +147,8 @@ void sp_close_fds(int *fds, uint32_t n) {
 }
 
 /* Returns 0 or errno's value. */
-static int send_message(int fd, uint16_t type, uint32_t id, const void *payload, uint32_t bytes, int pass_fd) {
+static int send_message(int fd, uint16_t type, uint32_t id, const void *payload, uint32_t bytes,
+                        int pass_fd) {
     spdl_l_msg head = {.magic = SPDL_L_MSG_MAGIC, .version = 1, .type = type, .id = id, .bytes = bytes};
     struct iovec parts[2] = {{&head, sizeof head}, {(void *)(uintptr_t)payload, bytes}};
     union {
@@ -203,14 +212,16 @@ static spdl_status wait_readable(int fd, uint64_t deadline) {
         int n = poll(&p, 1, left > 60000 ? 60000 : (int)left);
         if (n > 0) return SPDL_OK;
         if (n < 0 && errno != EINTR) return sp_fail_errno("control socket: poll");
-        if (n == 0 && left == 0) return sp_fail(SPDL_E_ENGINE_LOST, "spdl: control socket: the engine did not answer in time");
+        if (n == 0 && left == 0)
+            return sp_fail(SPDL_E_ENGINE_LOST, "spdl: control socket: the engine did not answer in time");
     }
 }
 
 static spdl_status malformed(message *m, const char *what) {
     sp_close_fds(m->fds, m->n_fds);
     m->n_fds = 0;
-    return sp_fail(SPDL_E_FORMAT, "spdl: control socket: %s; the peer is not an spdl engine of this version", what);
+    return sp_fail(SPDL_E_FORMAT, "spdl: control socket: %s; the peer is not an spdl engine of this version",
+                   what);
 }
 
 static spdl_status check_message(message *m, ssize_t n, bool fits) {
@@ -218,11 +229,16 @@ static spdl_status check_message(message *m, ssize_t n, bool fits) {
     if (m->head.magic != SPDL_L_MSG_MAGIC) return malformed(m, "the answer has a wrong magic");
     if (m->head.version != 1) {
         malformed(m, "");
-        return sp_fail(SPDL_E_VERSION, "spdl: control socket: protocol %u, this library speaks 1; restart the engine or rebuild the client",
-                       m->head.version);
+        return sp_fail(
+            SPDL_E_VERSION,
+            "spdl: control socket: protocol %u, this library speaks 1; restart the engine or rebuild the client",
+            m->head.version);
     }
-    if (m->head.bytes != (uint64_t)n - sizeof m->head) return malformed(m, "the answer's length is not what it says");
-    if (!fits) return malformed(m, "the answer carries more descriptors than expected, or this process may open no more");
+    if (m->head.bytes != (uint64_t)n - sizeof m->head)
+        return malformed(m, "the answer's length is not what it says");
+    if (!fits)
+        return malformed(
+            m, "the answer carries more descriptors than expected, or this process may open no more");
     m->bytes = m->head.bytes;
     m->payload[m->bytes] = 0;
     return SPDL_OK;
@@ -237,7 +253,10 @@ spdl_status sp_receive(int fd, uint64_t deadline, message *m) {
             struct cmsghdr align;
             char bytes[CMSG_SPACE(sizeof(int) * 32)];
         } control;
-        struct msghdr h = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+        struct msghdr h = {.msg_iov = parts,
+                           .msg_iovlen = 2,
+                           .msg_control = control.bytes,
+                           .msg_controllen = sizeof control.bytes};
         ssize_t n = recvmsg(fd, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
         if (n < 0 && errno == ECONNRESET && !reset) {
             reset = true; /* the peer closed with our message unread; what it said before is still there */
@@ -260,7 +279,8 @@ spdl_status sp_receive(int fd, uint64_t deadline, message *m) {
 
 #define REQUEST_NS ((int64_t)10000000000)
 
-static spdl_status request_locked(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
+static spdl_status request_locked(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes,
+                                  message *m) {
     uint32_t id = ++r->next_id;
     uint64_t deadline = sp_deadline(REQUEST_NS);
     spdl_status s = sp_send(r->control, type, id, payload, bytes, -1);
@@ -271,13 +291,15 @@ static spdl_status request_locked(spdl_reader *r, uint16_t type, const void *pay
         if (m->head.id != id) continue; /* the late answer to a request that was given up */
         if (m->head.type == SPDL_L_MSG_OK) return SPDL_OK;
         if (m->head.type == SPDL_L_MSG_ERROR)
-            return sp_fail(m->head.status < 0 ? (spdl_status)m->head.status : SPDL_E_FORMAT, "%s", (char *)m->payload);
+            return sp_fail(m->head.status < 0 ? (spdl_status)m->head.status : SPDL_E_FORMAT, "%s",
+                           (char *)m->payload);
         return malformed(m, "the answer has an unknown type");
     }
     if (s == SPDL_E_ENGINE_LOST && sp_engine_alive(r)) {
         uint32_t state = load_acquire32(&r->group_record->state);
         if (state != SPDL_L_GROUP_ACTIVE)
-            return sp_fail(SPDL_E_GROUP_CLOSED, "spdl: ring \"%s\": group \"%s\" was ended by the engine", r->ring_name, r->group_name);
+            return sp_fail(SPDL_E_GROUP_CLOSED, "spdl: ring \"%s\": group \"%s\" was ended by the engine",
+                           r->ring_name, r->group_name);
     }
     return s;
 }

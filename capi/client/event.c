@@ -12,7 +12,8 @@ static int make_epoll(const spdl_reader *r) {
     int fd = epoll_create1(EPOLL_CLOEXEC);
     if (fd < 0) return -1;
     struct epoll_event e = {.events = EPOLLIN};
-    if (epoll_ctl(fd, EPOLL_CTL_ADD, r->fds[FD_EVENT], &e) != 0 || epoll_ctl(fd, EPOLL_CTL_ADD, r->fds[FD_ENGINE], &e) != 0) {
+    if (epoll_ctl(fd, EPOLL_CTL_ADD, r->fds[FD_EVENT], &e) != 0 ||
+        epoll_ctl(fd, EPOLL_CTL_ADD, r->fds[FD_ENGINE], &e) != 0) {
         close(fd);
         return -1;
     }

@@ -38,14 +38,17 @@ static void describe(const schema_tensor *t, spdl_tensor *out) {
     out->device_type = 1;
 }
 
-static spdl_status check_tensor_call(const spdl_reader *r, uint32_t i, const spdl_tensor *out, const char *call) {
+static spdl_status check_tensor_call(const spdl_reader *r, uint32_t i, const spdl_tensor *out,
+                                     const char *call) {
     if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s is NULL", call, r ? "out" : "reader");
     if (out->struct_size < sizeof *out)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: out.struct_size is %u, want %zu; make it with SPDL_TENSOR_INIT", call,
+        return sp_fail(SPDL_E_ARGUMENT,
+                       "spdl: %s: out.struct_size is %u, want %zu; make it with SPDL_TENSOR_INIT", call,
                        out->struct_size, sizeof *out);
     spdl_status s = sp_usable(r);
     if (s == SPDL_OK && i >= r->n_tensors)
-        s = sp_fail(SPDL_E_ARGUMENT, "spdl: %s: tensor %u, ring \"%s\" has %u", call, i, r->ring_name, r->n_tensors);
+        s = sp_fail(SPDL_E_ARGUMENT, "spdl: %s: tensor %u, ring \"%s\" has %u", call, i, r->ring_name,
+                    r->n_tensors);
     return s;
 }
 
@@ -67,12 +70,15 @@ static bool offsets_fit(const int64_t *offsets, uint32_t rows, uint64_t values) 
 }
 
 static spdl_status outside(const spdl_batch *b, const schema_tensor *t, const char *what) {
-    return sp_fail(SPDL_E_FORMAT, "spdl: batch %llu: tensor \"%s\": its %s not fit its %llu bytes; the descriptor is damaged",
-                   (unsigned long long)b->ticket, t->t.name, what, (unsigned long long)t->t.bytes);
+    return sp_fail(
+        SPDL_E_FORMAT,
+        "spdl: batch %llu: tensor \"%s\": its %s not fit its %llu bytes; the descriptor is damaged",
+        (unsigned long long)b->ticket, t->t.name, what, (unsigned long long)t->t.bytes);
 }
 
 /* Lay batch's own shape over the schema's tensor, if it stays inside the tensor's place in the slot. */
-static spdl_status apply_descriptor(const spdl_reader *r, const spdl_batch *b, const schema_tensor *t, spdl_tensor *out) {
+static spdl_status apply_descriptor(const spdl_reader *r, const spdl_batch *b, const schema_tensor *t,
+                                    spdl_tensor *out) {
     const uint8_t *desc = (const uint8_t *)slot_desc(r, b->slot);
     spdl_l_desc_tensor d;
     memcpy(&d, desc + r->h.desc_tensor_off + t->place * r->h.desc_tensor_stride, sizeof d);
@@ -84,7 +90,8 @@ static spdl_status apply_descriptor(const spdl_reader *r, const spdl_batch *b, c
     if (t->t.kind == SPDL_L_TENSOR_RAGGED) {
         uint32_t rows = slot_desc(r, b->slot)->rows;
         const int64_t *offsets = (const int64_t *)(const void *)(slot + t->t.offsets_offset);
-        if (rows > r->h.batch_rows || !offsets_fit(offsets, rows, t->t.bytes / t->item_bytes)) return outside(b, t, "offsets do");
+        if (rows > r->h.batch_rows || !offsets_fit(offsets, rows, t->t.bytes / t->item_bytes))
+            return outside(b, t, "offsets do");
         out->offsets = offsets;
     }
     out->data = slot + t->t.offset;
@@ -104,8 +111,8 @@ spdl_status spdl_batch_tensor(spdl_reader *r, const spdl_batch *b, uint32_t i, s
     if (s != SPDL_OK) return s;
     if (b->token == 0 || b->slot >= r->h.n_slots ||
         atomic_load_explicit(&r->leases[b->slot].token, memory_order_acquire) != b->token)
-        return sp_fail(SPDL_E_STALE, "spdl: batch_tensor: batch %llu in slot %u: its lease has ended", (unsigned long long)b->ticket,
-                       b->slot);
+        return sp_fail(SPDL_E_STALE, "spdl: batch_tensor: batch %llu in slot %u: its lease has ended",
+                       (unsigned long long)b->ticket, b->slot);
     if (sp_fault("payload.read")) return sp_fail(SPDL_E_SYSTEM, "spdl: batch_tensor: injected fault");
     spdl_tensor view = SPDL_TENSOR_INIT;
     view.struct_size = out->struct_size;
@@ -120,8 +127,10 @@ spdl_status spdl_batch_tensor(spdl_reader *r, const spdl_batch *b, uint32_t i, s
 spdl_status spdl_get_ring_info(const spdl_reader *r, spdl_ring_info *out) {
     if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: get_ring_info: %s is NULL", r ? "out" : "reader");
     if (out->struct_size < sizeof *out)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: get_ring_info: out.struct_size is %u, want %zu; make it with SPDL_RING_INFO_INIT",
-                       out->struct_size, sizeof *out);
+        return sp_fail(
+            SPDL_E_ARGUMENT,
+            "spdl: get_ring_info: out.struct_size is %u, want %zu; make it with SPDL_RING_INFO_INIT",
+            out->struct_size, sizeof *out);
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
     out->access = r->h.access;
@@ -143,10 +152,13 @@ spdl_status spdl_get_ring_info(const spdl_reader *r, spdl_ring_info *out) {
 }
 
 spdl_status spdl_get_reader_info(const spdl_reader *r, spdl_reader_info *out) {
-    if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: get_reader_info: %s is NULL", r ? "out" : "reader");
+    if (!r || !out)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: get_reader_info: %s is NULL", r ? "out" : "reader");
     if (out->struct_size < sizeof *out)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: get_reader_info: out.struct_size is %u, want %zu; make it with SPDL_READER_INFO_INIT",
-                       out->struct_size, sizeof *out);
+        return sp_fail(
+            SPDL_E_ARGUMENT,
+            "spdl: get_reader_info: out.struct_size is %u, want %zu; make it with SPDL_READER_INFO_INIT",
+            out->struct_size, sizeof *out);
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
     uint32_t undone;

@@ -55,23 +55,23 @@ typedef struct mapping {
 /* A tensor of the schema, copied and validated at attach. */
 typedef struct schema_tensor {
     spdl_l_tensor t;
-    uint32_t place;      /* its index in the descriptors: unknown kinds are skipped in the schema only */
+    uint32_t place; /* its index in the descriptors: unknown kinds are skipped in the schema only */
     uint32_t item_bytes;
 } schema_tensor;
 
 /* This process's record of a lease, one per slot. Only the thread whose exchange takes `token` to zero
  * may give the slot back, so a second release is told apart without touching shared memory. */
 typedef struct lease {
-    _Atomic uint64_t token;    /* the slot's word as HELD by us; 0: not leased */
-    _Atomic uint64_t thread;   /* who acquired it: for SPDL_E_LEASES and SPDL_E_UNDONE */
+    _Atomic uint64_t token;  /* the slot's word as HELD by us; 0: not leased */
+    _Atomic uint64_t thread; /* who acquired it: for SPDL_E_LEASES and SPDL_E_UNDONE */
     _Atomic uint64_t claimed_ns;
-    _Atomic bool waiting;      /* that thread waits in acquire: it will not release this one now */
+    _Atomic bool waiting; /* that thread waits in acquire: it will not release this one now */
 } lease;
 
 struct spdl_reader {
     /* Constant from attach to the last release. Everything an index is checked against is a private
      * copy, never the mapping: members may write the group segment. */
-    const uint32_t *alive;     /* one page that a fork wipes: zero in a child */
+    const uint32_t *alive; /* one page that a fork wipes: zero in a child */
     mapping header, group, data;
     spdl_l_header h;
     spdl_l_ghead g;
@@ -83,20 +83,20 @@ struct spdl_reader {
     uint8_t *words;
     spdl_l_member *member;
     uint32_t owner, lane_number, max_leases, group_id;
-    uint32_t flags;            /* SPDL_ATTACH_* */
+    uint32_t flags; /* SPDL_ATTACH_* */
     bool mode_lanes, spin;
     schema_tensor *tensors;
     uint32_t n_tensors;
-    char *text;                /* the ring's JSON, NUL-terminated */
+    char *text; /* the ring's JSON, NUL-terminated */
     char ring_name[SPDL_L_NAME + 1], group_name[SPDL_L_NAME + 1];
-    lease *leases;             /* [n_slots] */
-    int control;               /* the socket; -1 until connected */
-    int fds[N_FDS];            /* -1: closed */
+    lease *leases;  /* [n_slots] */
+    int control;    /* the socket; -1 until connected */
+    int fds[N_FDS]; /* -1: closed */
 
     /* The socket's requests, and the making of `epoll`, one at a time. */
     pthread_mutex_t control_lock;
     uint32_t next_id;
-    _Atomic int epoll;         /* -1 until spdl_event_fd is asked for it */
+    _Atomic int epoll; /* -1 until spdl_event_fd is asked for it */
 
     /* Changed by any thread. */
     _Alignas(64) _Atomic int64_t refs; /* 1 for the handle while attached, 1 per lease */
@@ -110,7 +110,8 @@ static inline spdl_l_word *slot_word(const spdl_reader *r, uint32_t slot) {
     return (spdl_l_word *)(void *)(r->words + (uint64_t)slot * r->g.word_stride);
 }
 static inline const spdl_l_desc *slot_desc(const spdl_reader *r, uint32_t slot) {
-    return (const spdl_l_desc *)(const void *)(r->header.base + r->h.desc_off + (uint64_t)slot * r->h.desc_stride);
+    return (const spdl_l_desc *)(const void *)(r->header.base + r->h.desc_off +
+                                               (uint64_t)slot * r->h.desc_stride);
 }
 
 uint64_t sp_now_ns(void);
@@ -152,8 +153,8 @@ bool sp_extent(const int64_t *shape, const int64_t *strides, uint32_t ndim, uint
 
 /* ---- reader.c */
 /* Say hello over a connected socket, which is the reader's from here on, also on failure. */
-spdl_status sp_join(int control, const char *name, const char *ring, const spdl_attach_opts *opts, uint64_t deadline,
-                    spdl_reader **out);
+spdl_status sp_join(int control, const char *name, const char *ring, const spdl_attach_opts *opts,
+                    uint64_t deadline, spdl_reader **out);
 spdl_status sp_check_attach_opts(const spdl_attach_opts *opts);
 void sp_reader_unref(spdl_reader *r);
 /* SPDL_OK, or why this reader may not be used. */

@@ -16,9 +16,11 @@
 
 spdl_status sp_usable(const spdl_reader *r) {
     if (is_forked(r))
-        return sp_fail(SPDL_E_FORKED, "spdl: this reader was inherited through fork; attach again in this process");
+        return sp_fail(SPDL_E_FORKED,
+                       "spdl: this reader was inherited through fork; attach again in this process");
     if (atomic_load_explicit(&r->detached, memory_order_acquire))
-        return sp_fail(SPDL_E_DETACHED, "spdl: this reader was detached; only its leased batches may still be released");
+        return sp_fail(SPDL_E_DETACHED,
+                       "spdl: this reader was detached; only its leased batches may still be released");
     return SPDL_OK;
 }
 
@@ -82,7 +84,8 @@ spdl_status spdl_detach(spdl_reader *r) {
 
 /* ---- hello and welcome ------------------------------------------------------------------------------ */
 
-static spdl_status fill_hello(const char *name, const char *ring, const spdl_attach_opts *o, spdl_l_hello *h) {
+static spdl_status fill_hello(const char *name, const char *ring, const spdl_attach_opts *o,
+                              spdl_l_hello *h) {
     memset(h, 0, sizeof *h);
     h->layout_major = SPDL_L_MAJOR;
     h->layout_minor = SPDL_L_MINOR;
@@ -90,7 +93,8 @@ static spdl_status fill_hello(const char *name, const char *ring, const spdl_att
     h->lane = o->lane;
     h->max_leases = o->max_leases ? o->max_leases : DEFAULT_LEASES;
     if (o->group && strlen(o->group) >= sizeof h->group)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach \"%s\": group \"%.80s\" is longer than 63 bytes", name, o->group);
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach \"%s\": group \"%.80s\" is longer than 63 bytes", name,
+                       o->group);
     if (o->group) memcpy(h->group, o->group, strlen(o->group));
     memcpy(h->ring, ring, strlen(ring));
     snprintf(h->client, sizeof h->client, "%s", o->client ? o->client : "c");
@@ -111,23 +115,28 @@ static spdl_status adopt_fds(spdl_reader *r, message *m) {
     if (m->n_fds != N_FDS) {
         uint32_t n = m->n_fds;
         sp_close_fds(m->fds, n);
-        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome carries %u descriptors, want %d", n, N_FDS);
+        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome carries %u descriptors, want %d", n,
+                       N_FDS);
     }
     memcpy(r->fds, m->fds, sizeof r->fds);
     for (int i = FD_SPACE; i <= FD_EVENT; i++) {
         int flags = fcntl(r->fds[i], F_GETFL);
-        if (flags < 0 || fcntl(r->fds[i], F_SETFL, flags | O_NONBLOCK) != 0) return sp_fail_errno("attach: fcntl of an event descriptor");
+        if (flags < 0 || fcntl(r->fds[i], F_SETFL, flags | O_NONBLOCK) != 0)
+            return sp_fail_errno("attach: fcntl of an event descriptor");
     }
     if (syscall(SYS_pidfd_send_signal, r->fds[FD_ENGINE], 0, NULL, 0) != 0 && errno == EBADF)
-        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the fourth descriptor of the welcome is no pidfd");
+        return sp_fail(SPDL_E_FORMAT,
+                       "spdl: control socket: the fourth descriptor of the welcome is no pidfd");
     return SPDL_OK;
 }
 
 static spdl_status check_welcome(const spdl_reader *r, const spdl_l_welcome *w) {
     if (w->owner == 0 || w->owner > SPDL_L_OWNER_MASK)
-        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome's owner is %u, want 1 to %u", w->owner, SPDL_L_OWNER_MASK);
+        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome's owner is %u, want 1 to %u",
+                       w->owner, SPDL_L_OWNER_MASK);
     if (w->max_leases == 0 || w->max_leases > r->h.n_slots)
-        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome's max_leases is %u, want 1 to %u", w->max_leases, r->h.n_slots);
+        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome's max_leases is %u, want 1 to %u",
+                       w->max_leases, r->h.n_slots);
     return SPDL_OK;
 }
 
@@ -135,11 +144,13 @@ static spdl_status accept_welcome(spdl_reader *r, message *m) {
     spdl_l_welcome w;
     if (m->head.type == SPDL_L_MSG_ERROR) {
         sp_close_fds(m->fds, m->n_fds);
-        return sp_fail(m->head.status < 0 ? (spdl_status)m->head.status : SPDL_E_FORMAT, "%s", (char *)m->payload);
+        return sp_fail(m->head.status < 0 ? (spdl_status)m->head.status : SPDL_E_FORMAT, "%s",
+                       (char *)m->payload);
     }
     if (m->head.type != SPDL_L_MSG_WELCOME || m->bytes < sizeof w) {
         sp_close_fds(m->fds, m->n_fds);
-        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: hello was answered with message %u of %u bytes, want a welcome",
+        return sp_fail(SPDL_E_FORMAT,
+                       "spdl: control socket: hello was answered with message %u of %u bytes, want a welcome",
                        m->head.type, m->bytes);
     }
     memcpy(&w, m->payload, sizeof w);
@@ -158,8 +169,8 @@ static spdl_status accept_welcome(spdl_reader *r, message *m) {
     return SPDL_OK;
 }
 
-static spdl_status exchange_hello(spdl_reader *r, const char *name, const char *ring, const spdl_attach_opts *opts,
-                                  uint64_t deadline) {
+static spdl_status exchange_hello(spdl_reader *r, const char *name, const char *ring,
+                                  const spdl_attach_opts *opts, uint64_t deadline) {
     spdl_l_hello hello;
     spdl_status s = fill_hello(name, ring, opts, &hello);
     if (s != SPDL_OK) return s;
@@ -176,8 +187,8 @@ static spdl_status exchange_hello(spdl_reader *r, const char *name, const char *
     return s;
 }
 
-spdl_status sp_join(int control, const char *name, const char *ring, const spdl_attach_opts *opts, uint64_t deadline,
-                    spdl_reader **out) {
+spdl_status sp_join(int control, const char *name, const char *ring, const spdl_attach_opts *opts,
+                    uint64_t deadline, spdl_reader **out) {
     spdl_reader *r = make_reader(control);
     if (!r) {
         close(control);
@@ -186,7 +197,8 @@ spdl_status sp_join(int control, const char *name, const char *ring, const spdl_
     r->flags = opts->flags;
     r->spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
     r->alive = make_alive_word();
-    spdl_status s = r->alive ? exchange_hello(r, name, ring, opts, deadline) : sp_fail_errno("attach: a wipe-on-fork page");
+    spdl_status s = r->alive ? exchange_hello(r, name, ring, opts, deadline)
+                             : sp_fail_errno("attach: a wipe-on-fork page");
     if (s != SPDL_OK) {
         free_reader(r);
         return s;
@@ -199,12 +211,15 @@ spdl_status sp_join(int control, const char *name, const char *ring, const spdl_
 
 spdl_status sp_check_attach_opts(const spdl_attach_opts *o) {
     if (o->struct_size < sizeof *o)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.struct_size is %u, want %zu; make it with SPDL_ATTACH_OPTS_INIT",
+        return sp_fail(SPDL_E_ARGUMENT,
+                       "spdl: attach: opts.struct_size is %u, want %zu; make it with SPDL_ATTACH_OPTS_INIT",
                        o->struct_size, sizeof *o);
     if (o->flags & ~SPDL_ATTACH_HANDOFF)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.flags is 0x%x, this library knows 0x%x", o->flags, SPDL_ATTACH_HANDOFF);
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.flags is 0x%x, this library knows 0x%x", o->flags,
+                       SPDL_ATTACH_HANDOFF);
     if (o->lane < SPDL_ANY_LANE)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.lane is %d, want SPDL_ANY_LANE or a lane from 0", o->lane);
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.lane is %d, want SPDL_ANY_LANE or a lane from 0",
+                       o->lane);
     return SPDL_OK;
 }
 

@@ -49,7 +49,8 @@ static bool look_at(const spdl_reader *r, const entry_ring *ring, uint64_t p, ca
     if (w != SPDL_L_WORD(SPDL_L_READY, 0, c->seq)) return false;
     /* If the batch is gone by now this may be another's epoch: the claim's compare-and-swap fails then,
      * and a later epoch counts only if the word says that the batch is still this one. */
-    *later = load_acquire64(&slot_desc(r, c->slot)->epoch) > atomic_load_explicit(&r->epoch, memory_order_relaxed);
+    *later =
+        load_acquire64(&slot_desc(r, c->slot)->epoch) > atomic_load_explicit(&r->epoch, memory_order_relaxed);
     return !*later || load_acquire64(&slot_word(r, c->slot)->word) == w;
 }
 
@@ -222,15 +223,17 @@ end_result sp_end_of_epoch(const spdl_reader *r, uint64_t epoch) {
 /* ---- done and release --------------------------------------------------------------------------- */
 
 static spdl_status stale(const spdl_batch *b) {
-    return sp_fail(SPDL_E_STALE,
-                   "spdl: batch %llu in slot %u: its lease has ended: it was released before, or taken back by the engine",
-                   (unsigned long long)b->ticket, b->slot);
+    return sp_fail(
+        SPDL_E_STALE,
+        "spdl: batch %llu in slot %u: its lease has ended: it was released before, or taken back by the engine",
+        (unsigned long long)b->ticket, b->slot);
 }
 
 static spdl_status check_batch(const spdl_reader *r, const spdl_batch *b, const char *call) {
     if (!r || !b) return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s is NULL", call, r ? "batch" : "reader");
     if (b->struct_size < sizeof *b)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: batch.struct_size is %u, want %zu; make it with SPDL_BATCH_INIT", call,
+        return sp_fail(SPDL_E_ARGUMENT,
+                       "spdl: %s: batch.struct_size is %u, want %zu; make it with SPDL_BATCH_INIT", call,
                        b->struct_size, sizeof *b);
     return SPDL_OK;
 }

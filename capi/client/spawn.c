@@ -51,8 +51,8 @@ typedef struct launch {
     char **argv;
     int control, parent; /* the engine's end of the socket pair; a pidfd of this process */
     uint8_t *engine_stack;
-    int pidfd;           /* of the engine; -1 */
-    int error;           /* errno of the step that failed; 0 */
+    int pidfd; /* of the engine; -1 */
+    int error; /* errno of the step that failed; 0 */
 } launch;
 
 /* ---- which engine --------------------------------------------------------------------------------- */
@@ -93,8 +93,9 @@ static spdl_status find_engine(const char *wanted, char *path, size_t bytes) {
         return sp_fail(SPDL_E_ENGINE_START, "spdl: open: %s \"%s\" is not an executable file", from, wanted);
     }
     if (beside_library(path, bytes) || on_path(path, bytes)) return SPDL_OK;
-    return sp_fail(SPDL_E_ENGINE_START,
-                   "spdl: open: no spdl command beside libspdl nor on PATH; install it or name it in SPDL_ENGINE");
+    return sp_fail(
+        SPDL_E_ENGINE_START,
+        "spdl: open: no spdl command beside libspdl nor on PATH; install it or name it in SPDL_ENGINE");
 }
 
 /* ---- the two clones ------------------------------------------------------------------------------- */
@@ -144,7 +145,8 @@ NO_TSAN static int run_intermediate(void *arg) {
 }
 
 static spdl_status clone_engine(launch *l) {
-    uint8_t *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    uint8_t *stacks =
+        mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stacks == MAP_FAILED) return sp_fail_errno("open: mmap of a stack");
     l->engine_stack = stacks + STACK_BYTES;
     sigset_t all, before;
@@ -200,7 +202,8 @@ static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, laun
     }
     l->control = pair[1];
     l->argv = make_argv(l->path, spec, o);
-    spdl_status s = l->argv ? clone_engine(l) : sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
+    spdl_status s =
+        l->argv ? clone_engine(l) : sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
     free(l->argv);
     close(l->parent);
     close(pair[1]);
@@ -213,16 +216,20 @@ static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, laun
 static spdl_status never_ready(const launch *l, const char *spec, spdl_status s) {
     if (s != SPDL_E_ENGINE_LOST) return s;
     syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
-    return sp_fail(SPDL_E_ENGINE_START, "spdl: open \"%.200s\": engine \"%s\" ended or stayed silent before it was ready; its log is on stderr (%s)",
-                   spec, l->path, spdl_last_error());
+    return sp_fail(
+        SPDL_E_ENGINE_START,
+        "spdl: open \"%.200s\": engine \"%s\" ended or stayed silent before it was ready; its log is on stderr (%s)",
+        spec, l->path, spdl_last_error());
 }
 
 static spdl_status check_open_opts(const spdl_open_opts *o) {
     if (o->struct_size < sizeof *o)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: open: opts.struct_size is %u, want %zu; make it with SPDL_OPEN_OPTS_INIT",
+        return sp_fail(SPDL_E_ARGUMENT,
+                       "spdl: open: opts.struct_size is %u, want %zu; make it with SPDL_OPEN_OPTS_INIT",
                        o->struct_size, sizeof *o);
     if (o->form == SPDL_FORM_IN_PROCESS)
-        return sp_fail(SPDL_E_UNSUPPORTED, "spdl: open: this version has no engine in process; use SPDL_FORM_CHILD");
+        return sp_fail(SPDL_E_UNSUPPORTED,
+                       "spdl: open: this version has no engine in process; use SPDL_FORM_CHILD");
     if (o->form != SPDL_FORM_CHILD)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: open: opts.form is %u, want SPDL_FORM_CHILD", o->form);
     return sp_check_attach_opts(&o->attach);
@@ -231,7 +238,8 @@ static spdl_status check_open_opts(const spdl_open_opts *o) {
 spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader **out) {
     const spdl_open_opts defaults = SPDL_OPEN_OPTS_INIT;
     if (out) *out = NULL;
-    if (!spec || !*spec || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: open: %s", out ? "spec is NULL or empty" : "out is NULL");
+    if (!spec || !*spec || !out)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: open: %s", out ? "spec is NULL or empty" : "out is NULL");
     if (!opts) opts = &defaults;
     spdl_status s = check_open_opts(opts);
     if (s != SPDL_OK) return s;

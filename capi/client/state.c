@@ -12,15 +12,16 @@ static spdl_status ask(spdl_reader *r, uint16_t type, const void *payload, uint3
 }
 
 /* Ask for a text and copy it out. */
-static spdl_status ask_text(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, char *buffer, size_t size,
-                            size_t *need) {
+static spdl_status ask_text(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, char *buffer,
+                            size_t size, size_t *need) {
     message m = {.payload = NULL};
     spdl_status s = ask(r, type, payload, bytes, &m);
     if (s == SPDL_OK) {
         size_t want = (size_t)m.bytes + 1;
         if (need) *need = want;
         if (!buffer || size < want)
-            s = sp_fail(SPDL_E_ARGUMENT, "spdl: the buffer has %zu bytes, the text needs %zu", buffer ? size : 0, want);
+            s = sp_fail(SPDL_E_ARGUMENT, "spdl: the buffer has %zu bytes, the text needs %zu",
+                        buffer ? size : 0, want);
         else
             memcpy(buffer, m.payload, want);
     }
@@ -47,7 +48,8 @@ static spdl_status ask_epoch(spdl_reader *r, uint16_t type, const void *payload,
 spdl_status spdl_state_save(spdl_reader *r, uint32_t flags, char *buffer, size_t bytes, size_t *need) {
     if (!r) return sp_fail(SPDL_E_ARGUMENT, "spdl: state_save: reader is NULL");
     if (flags & ~SPDL_STATE_COUNT_HELD)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: state_save: flags is 0x%x, this library knows 0x%x", flags, SPDL_STATE_COUNT_HELD);
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: state_save: flags is 0x%x, this library knows 0x%x", flags,
+                       SPDL_STATE_COUNT_HELD);
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
     spdl_l_state_req q = {.flags = flags & SPDL_STATE_COUNT_HELD ? SPDL_L_STATE_COUNT_HELD : 0};
@@ -61,10 +63,13 @@ spdl_status spdl_state_load(spdl_reader *r, const char *json) {
     uint32_t undone;
     sp_count_leases(r, &undone);
     if (undone > 0)
-        return sp_fail(SPDL_E_BUSY, "spdl: state_load: this reader holds %u batches that are not done; release them first", undone);
+        return sp_fail(SPDL_E_BUSY,
+                       "spdl: state_load: this reader holds %u batches that are not done; release them first",
+                       undone);
     size_t n = strlen(json);
     if (n > SPDL_L_MSG_MAX - sizeof(spdl_l_msg))
-        return sp_fail(SPDL_E_STATE, "spdl: state_load: the state has %zu bytes, want at most %zu", n, SPDL_L_MSG_MAX - sizeof(spdl_l_msg));
+        return sp_fail(SPDL_E_STATE, "spdl: state_load: the state has %zu bytes, want at most %zu", n,
+                       SPDL_L_MSG_MAX - sizeof(spdl_l_msg));
     return ask_epoch(r, SPDL_L_MSG_LOAD, json, (uint32_t)n);
 }
 

@@ -75,15 +75,16 @@ static spdl_status engine_over(const spdl_reader *r, uint32_t state, bool alive)
     if (state == SPDL_L_FAILED) {
         uint32_t n = load_relaxed32(&r->state->error_bytes);
         if (n > sizeof r->state->error) n = sizeof r->state->error;
-        return sp_fail(SPDL_E_ENGINE_FAILED, "spdl: ring \"%s\": the engine failed: %.*s", r->ring_name, (int)n,
-                       r->state->error);
+        return sp_fail(SPDL_E_ENGINE_FAILED, "spdl: ring \"%s\": the engine failed: %.*s", r->ring_name,
+                       (int)n, r->state->error);
     }
     if (state == SPDL_L_STOPPED)
         return sp_fail(SPDL_E_ENGINE_STOPPED, "spdl: ring \"%s\": the engine was stopped", r->ring_name);
     if (!alive)
-        return sp_fail(SPDL_E_ENGINE_LOST,
-                       "spdl: ring \"%s\": the engine (pid %u) died; leased batches stay readable, start it again and attach",
-                       r->ring_name, r->h.engine_pid);
+        return sp_fail(
+            SPDL_E_ENGINE_LOST,
+            "spdl: ring \"%s\": the engine (pid %u) died; leased batches stay readable, start it again and attach",
+            r->ring_name, r->h.engine_pid);
     return SPDL_OK;
 }
 
@@ -95,9 +96,10 @@ static bool group_is_open(const spdl_reader *r) {
 static spdl_status group_closed(const spdl_reader *r, uint32_t state, bool alive) {
     spdl_status s = engine_over(r, state, alive);
     if (s != SPDL_OK) return s;
-    return sp_fail(SPDL_E_GROUP_CLOSED,
-                   "spdl: ring \"%s\": group \"%s\" was ended by the engine: too slow, evicted, or damaged by a member",
-                   r->ring_name, r->group_name);
+    return sp_fail(
+        SPDL_E_GROUP_CLOSED,
+        "spdl: ring \"%s\": group \"%s\" was ended by the engine: too slow, evicted, or damaged by a member",
+        r->ring_name, r->group_name);
 }
 
 /* Waiting would be waiting for ourselves, or for threads that wait as we do. SPDL_TIMEOUT if it would
@@ -105,15 +107,17 @@ static spdl_status group_closed(const spdl_reader *r, uint32_t state, bool alive
 static spdl_status self_wait(const spdl_reader *r, end_result end, uint64_t epoch, bool begins) {
     if (r->flags & SPDL_ATTACH_HANDOFF) return SPDL_TIMEOUT;
     if (end == END_WAITS_FOR_THIS_THREAD)
-        return sp_fail(SPDL_E_UNDONE,
-                       "spdl: ring \"%s\": epoch %llu waits for batches that this thread holds; call spdl_done or "
-                       "spdl_release on them",
-                       r->ring_name, (unsigned long long)epoch);
+        return sp_fail(
+            SPDL_E_UNDONE,
+            "spdl: ring \"%s\": epoch %llu waits for batches that this thread holds; call spdl_done or "
+            "spdl_release on them",
+            r->ring_name, (unsigned long long)epoch);
     if (begins && sp_leases_stuck(r))
-        return sp_fail(SPDL_E_LEASES,
-                       "spdl: ring \"%s\": all %u batches that this reader may hold are held by this thread%s; release one first, "
-                       "or raise max_leases",
-                       r->ring_name, r->max_leases, r->max_leases > 1 ? " and threads that wait as it does" : "");
+        return sp_fail(
+            SPDL_E_LEASES,
+            "spdl: ring \"%s\": all %u batches that this reader may hold are held by this thread%s; release one first, "
+            "or raise max_leases",
+            r->ring_name, r->max_leases, r->max_leases > 1 ? " and threads that wait as it does" : "");
     return SPDL_TIMEOUT;
 }
 
@@ -222,7 +226,8 @@ static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
 spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
     if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: acquire: %s is NULL", r ? "out" : "reader");
     if (out->struct_size < sizeof *out)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: acquire: out.struct_size is %u, want %zu; make it with SPDL_BATCH_INIT",
+        return sp_fail(SPDL_E_ARGUMENT,
+                       "spdl: acquire: out.struct_size is %u, want %zu; make it with SPDL_BATCH_INIT",
                        out->struct_size, sizeof *out);
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;

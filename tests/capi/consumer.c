@@ -14,7 +14,8 @@ int main(int argc, char **argv) {
     spdl_status s;
     while ((s = spdl_acquire(r, SPDL_FOREVER, &b)) == SPDL_OK) {
         spdl_tensor t = SPDL_TENSOR_INIT;
-        if (spdl_batch_tensor(r, &b, 0, &t) != SPDL_OK || !standin_image_is(t.data, b.rows, b.ticket)) return 3;
+        if (spdl_batch_tensor(r, &b, 0, &t) != SPDL_OK || !standin_image_is(t.data, b.rows, b.ticket))
+            return 3;
         char line[64];
         int n = snprintf(line, sizeof line, "%llu %u\n", (unsigned long long)b.ticket, b.attempts);
         if (b.ticket % 2 && spdl_done(r, &b) != SPDL_OK) return 4;

@@ -17,7 +17,11 @@
 
 static void refuse_spec(int fd) {
     const char text[] = "spec: file \"bad\" line 3: unknown key \"sise\", did you mean \"size\"?";
-    spdl_l_msg head = {.magic = SPDL_L_MSG_MAGIC, .version = 1, .type = SPDL_L_MSG_ERROR, .id = 1, .status = SPDL_E_SPEC,
+    spdl_l_msg head = {.magic = SPDL_L_MSG_MAGIC,
+                       .version = 1,
+                       .type = SPDL_L_MSG_ERROR,
+                       .id = 1,
+                       .status = SPDL_E_SPEC,
                        .bytes = sizeof text - 1};
     char message[sizeof head + sizeof text];
     memcpy(message, &head, sizeof head);

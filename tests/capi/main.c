@@ -72,8 +72,10 @@ int main(int argc, char **argv) {
     for (test *t = first; t; t = t->next) {
         if (!strstr(t->name, only)) continue;
         run(t);
-        if (failed) bad++;
-        else passed++;
+        if (failed)
+            bad++;
+        else
+            passed++;
         printf("%s %s\n", failed ? "not ok" : "ok", t->name);
         fflush(stdout);
     }

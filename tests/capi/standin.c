@@ -20,12 +20,12 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-#define CHECKED(x)                                                            \
-    do {                                                                      \
-        if (!(x)) {                                                           \
-            fprintf(stderr, "standin: %s: %s\n", #x, strerror(errno));        \
-            abort();                                                          \
-        }                                                                     \
+#define CHECKED(x)                                                     \
+    do {                                                               \
+        if (!(x)) {                                                    \
+            fprintf(stderr, "standin: %s: %s\n", #x, strerror(errno)); \
+            abort();                                                   \
+        }                                                              \
     } while (0)
 
 static uint64_t align(uint64_t v, uint64_t a) { return (v + a - 1) / a * a; }
@@ -33,15 +33,27 @@ static uint64_t align(uint64_t v, uint64_t a) { return (v + a - 1) / a * a; }
 /* ---- where things are -------------------------------------------------------------------------- */
 
 static void *at(standin *s, int segment, uint64_t offset) { return s->base[segment] + offset; }
-spdl_l_word *standin_word(standin *s, uint32_t slot) { return at(s, STANDIN_GROUP, s->g.word_off + slot * s->g.word_stride); }
-spdl_l_lane *standin_lane(standin *s, uint32_t lane) { return at(s, STANDIN_GROUP, s->g.lane_off + lane * s->g.lane_stride); }
-spdl_l_member *standin_member(standin *s, uint32_t i) { return at(s, STANDIN_GROUP, s->g.member_off + i * s->g.member_stride); }
-spdl_l_queue *standin_queue(standin *s, uint32_t lane) { return at(s, STANDIN_HEADER, s->h.queue_off + lane * s->h.queue_stride); }
-spdl_l_tensor *standin_tensor(standin *s, uint32_t i) { return at(s, STANDIN_HEADER, s->h.tensor_off + i * s->h.tensor_stride); }
-spdl_l_desc *standin_desc(standin *s, uint32_t slot) { return at(s, STANDIN_HEADER, s->h.desc_off + slot * s->h.desc_stride); }
+spdl_l_word *standin_word(standin *s, uint32_t slot) {
+    return at(s, STANDIN_GROUP, s->g.word_off + slot * s->g.word_stride);
+}
+spdl_l_lane *standin_lane(standin *s, uint32_t lane) {
+    return at(s, STANDIN_GROUP, s->g.lane_off + lane * s->g.lane_stride);
+}
+spdl_l_member *standin_member(standin *s, uint32_t i) {
+    return at(s, STANDIN_GROUP, s->g.member_off + i * s->g.member_stride);
+}
+spdl_l_queue *standin_queue(standin *s, uint32_t lane) {
+    return at(s, STANDIN_HEADER, s->h.queue_off + lane * s->h.queue_stride);
+}
+spdl_l_tensor *standin_tensor(standin *s, uint32_t i) {
+    return at(s, STANDIN_HEADER, s->h.tensor_off + i * s->h.tensor_stride);
+}
+spdl_l_desc *standin_desc(standin *s, uint32_t slot) {
+    return at(s, STANDIN_HEADER, s->h.desc_off + slot * s->h.desc_stride);
+}
 spdl_l_desc_tensor *standin_desc_tensor(standin *s, uint32_t slot, uint32_t i) {
-    return at(s, STANDIN_HEADER, s->h.desc_off + slot * s->h.desc_stride + s->h.desc_tensor_off +
-                                     i * s->h.desc_tensor_stride);
+    return at(s, STANDIN_HEADER,
+              s->h.desc_off + slot * s->h.desc_stride + s->h.desc_tensor_off + i * s->h.desc_tensor_stride);
 }
 uint8_t *standin_slot(standin *s, uint32_t slot) { return s->base[STANDIN_DATA] + slot * s->h.slot_stride; }
 
@@ -52,7 +64,8 @@ static uint32_t group_lanes(const standin *s) { return s->o.mode == SPDL_L_MODE_
 static uint64_t lay_out_header(spdl_l_header *h, const standin_opts *o) {
     uint64_t at_ = sizeof *h;
 #define PLACE(field, bytes) (h->field = at_, at_ = align(at_ + (bytes), 128))
-    h->group_stride = sizeof(spdl_l_group), h->queue_stride = sizeof(spdl_l_queue), h->pool_stride = sizeof(spdl_l_pool);
+    h->group_stride = sizeof(spdl_l_group), h->queue_stride = sizeof(spdl_l_queue),
+    h->pool_stride = sizeof(spdl_l_pool);
     h->tensor_stride = sizeof(spdl_l_tensor), h->desc_tensor_off = sizeof(spdl_l_desc);
     h->desc_tensor_stride = sizeof(spdl_l_desc_tensor);
     h->desc_stride = sizeof(spdl_l_desc) + STANDIN_TENSORS * sizeof(spdl_l_desc_tensor);
@@ -70,21 +83,24 @@ static uint64_t lay_out_header(spdl_l_header *h, const standin_opts *o) {
 
 static void fill_header(spdl_l_header *h, const standin_opts *o) {
     memset(h, 0, sizeof *h);
-    h->layout_major = SPDL_L_MAJOR, h->layout_minor = SPDL_L_MINOR, h->endian = SPDL_L_ENDIAN, h->page_bytes = 4096;
+    h->layout_major = SPDL_L_MAJOR, h->layout_minor = SPDL_L_MINOR, h->endian = SPDL_L_ENDIAN,
+    h->page_bytes = 4096;
     memset(h->ring_uid, 0x5a, sizeof h->ring_uid);
     h->engine_pid = (uint32_t)getpid(), h->access = o->access, h->backing = o->backing, h->n_slots = o->slots;
     h->n_tensors = STANDIN_TENSORS, h->max_groups = 2, h->max_queues = SPDL_L_MAX_LANES, h->n_pools = 1;
     h->batch_rows = o->rows, h->world_size = o->lanes, h->n_lanes = o->lanes, h->first_rank = 0;
-    h->n_samples = 1000, h->global_batch = (uint64_t)o->rows * o->lanes, h->steps_per_epoch = 10, h->n_epochs = o->n_epochs;
+    h->n_samples = 1000, h->global_batch = (uint64_t)o->rows * o->lanes, h->steps_per_epoch = 10,
+    h->n_epochs = o->n_epochs;
     h->seed = 42, h->slot_stride = 8192, h->data_bytes = 8192ull * o->slots;
     strcpy(h->name, "standin");
     h->header_bytes = lay_out_header(h, o);
 }
 
-static void fill_tensor(spdl_l_tensor *t, const char *name, uint32_t role, uint32_t code, uint32_t bits, uint64_t offset,
-                        int64_t rows, int64_t columns) {
+static void fill_tensor(spdl_l_tensor *t, const char *name, uint32_t role, uint32_t code, uint32_t bits,
+                        uint64_t offset, int64_t rows, int64_t columns) {
     strcpy(t->name, name);
-    t->kind = SPDL_L_TENSOR_DENSE, t->role = role, t->dtype_code = (uint8_t)code, t->dtype_bits = (uint8_t)bits, t->dtype_lanes = 1;
+    t->kind = SPDL_L_TENSOR_DENSE, t->role = role, t->dtype_code = (uint8_t)code,
+    t->dtype_bits = (uint8_t)bits, t->dtype_lanes = 1;
     t->ndim = columns ? 2 : 1, t->offset = offset, t->shape[0] = rows, t->shape[1] = columns;
     t->bytes = (uint64_t)(rows * (columns ? columns : 1)) * bits / 8;
     t->strides[0] = (columns ? columns : 1) * (int64_t)bits / 8, t->strides[1] = columns ? bits / 8 : 0;
@@ -106,7 +122,8 @@ static void fill_group(standin *s) {
     uint32_t entries = 1, lanes = group_lanes(s);
     while (entries < s->o.slots) entries *= 2;
     spdl_l_ghead *g = s->ghead;
-    g->layout_major = SPDL_L_MAJOR, g->bytes = s->bytes[STANDIN_GROUP], g->group_id = STANDIN_GROUP_ID, g->n_lanes = lanes;
+    g->layout_major = SPDL_L_MAJOR, g->bytes = s->bytes[STANDIN_GROUP], g->group_id = STANDIN_GROUP_ID,
+    g->n_lanes = lanes;
     memcpy(g->ring_uid, s->header->ring_uid, sizeof g->ring_uid);
     g->n_slots = s->o.slots, g->n_entries = entries, g->max_members = STANDIN_MEMBERS;
     g->ready_off = sizeof(spdl_l_lane), g->redo_off = g->ready_off + 8ull * entries;
@@ -117,7 +134,8 @@ static void fill_group(standin *s) {
     g->magic = SPDL_L_MAGIC_GROUP;
     s->g = *g;
     spdl_l_group *r = s->group;
-    r->state = SPDL_L_GROUP_ACTIVE, r->id = STANDIN_GROUP_ID, r->kind = SPDL_L_KIND_CONSUMER, r->mode = s->o.mode;
+    r->state = SPDL_L_GROUP_ACTIVE, r->id = STANDIN_GROUP_ID, r->kind = SPDL_L_KIND_CONSUMER,
+    r->mode = s->o.mode;
     r->n_lanes = lanes, r->declared = 1, r->publish_mask = ~0ull;
     strcpy(r->name, "g");
 }
@@ -169,7 +187,8 @@ static void signal_armed(standin *s, uint32_t lane) {
     __atomic_exchange_n(&standin_lane(s, lane)->armed, 0, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < STANDIN_MEMBERS; i++) {
         spdl_l_member *m = standin_member(s, i);
-        if (m->owner == 0 || m->lane != lane || __atomic_exchange_n(&m->armed, 0, __ATOMIC_SEQ_CST) == 0) continue;
+        if (m->owner == 0 || m->lane != lane || __atomic_exchange_n(&m->armed, 0, __ATOMIC_SEQ_CST) == 0)
+            continue;
         uint64_t one = 1;
         CHECKED(write(s->events[i], &one, sizeof one) == sizeof one);
     }
@@ -185,7 +204,8 @@ static void wake_queue(standin *s, uint32_t lane) {
 
 static int free_slot(standin *s) {
     for (uint32_t i = 0; i < s->o.slots; i++)
-        if (SPDL_L_STATE(__atomic_load_n(&standin_word(s, i)->word, __ATOMIC_ACQUIRE)) == SPDL_L_FREE) return (int)i;
+        if (SPDL_L_STATE(__atomic_load_n(&standin_word(s, i)->word, __ATOMIC_ACQUIRE)) == SPDL_L_FREE)
+            return (int)i;
     return -1;
 }
 
@@ -214,7 +234,8 @@ static void fill_slot(standin *s, uint32_t slot, uint64_t ticket) {
 static void fill_desc(standin *s, uint32_t slot, uint64_t epoch, bool last) {
     spdl_l_desc *d = standin_desc(s, slot);
     uint64_t t = s->ticket;
-    d->ticket = t, d->step = t / s->o.lanes, d->rows = s->o.rows, d->flags = last ? SPDL_L_FLAG_LAST : 0, d->n_bad = 0;
+    d->ticket = t, d->step = t / s->o.lanes, d->rows = s->o.rows, d->flags = last ? SPDL_L_FLAG_LAST : 0,
+    d->n_bad = 0;
     d->publish_mask = ~0ull, d->published_ns = 1 + t;
     __atomic_store_n(&d->lane, (uint32_t)(t % s->o.lanes), __ATOMIC_RELAXED);
     __atomic_store_n(&d->epoch, epoch, __ATOMIC_RELAXED);
@@ -247,7 +268,8 @@ int standin_publish(standin *s, uint64_t epoch, bool last) {
         fill_slot(s, (uint32_t)slot, s->ticket);
         fill_desc(s, (uint32_t)slot, epoch, last);
         __atomic_store_n(&standin_word(s, (uint32_t)slot)->attempts, 1, __ATOMIC_RELAXED);
-        __atomic_store_n(&standin_word(s, (uint32_t)slot)->word, SPDL_L_WORD(SPDL_L_READY, 0, seq), __ATOMIC_RELEASE); /* R1 */
+        __atomic_store_n(&standin_word(s, (uint32_t)slot)->word, SPDL_L_WORD(SPDL_L_READY, 0, seq),
+                         __ATOMIC_RELEASE); /* R1 */
         put_entry(s, lane, false, (uint32_t)slot, seq);
         if (last) __atomic_store_n(&standin_queue(s, lane)->next_epoch, epoch + 1, __ATOMIC_RELEASE); /* R3 */
         s->ticket++;
@@ -261,7 +283,8 @@ static void reap_locked(standin *s, uint32_t owner) {
     for (uint32_t i = 0; i < s->o.slots; i++) {
         spdl_l_word *w = standin_word(s, i);
         uint64_t v = __atomic_load_n(&w->word, __ATOMIC_ACQUIRE);
-        if (SPDL_L_OWNER(v) != owner || (SPDL_L_STATE(v) != SPDL_L_HELD && SPDL_L_STATE(v) != SPDL_L_DONE)) continue;
+        if (SPDL_L_OWNER(v) != owner || (SPDL_L_STATE(v) != SPDL_L_HELD && SPDL_L_STATE(v) != SPDL_L_DONE))
+            continue;
         uint32_t lanes = group_lanes(s), lane = standin_desc(s, i)->lane % lanes;
         if (SPDL_L_STATE(v) == SPDL_L_DONE || !s->o.redeliver) {
             __atomic_store_n(&w->word, SPDL_L_WORD(SPDL_L_FREE, 0, SPDL_L_SEQ(v)), __ATOMIC_RELEASE);
@@ -297,8 +320,10 @@ void standin_close_group(standin *s, uint32_t state) {
 
 /* ---- the control socket -------------------------------------------------------------------------------- */
 
-static void answer(int fd, uint16_t type, uint32_t id, int32_t status, const void *payload, uint32_t bytes, const int *fds, int n) {
-    spdl_l_msg head = {.magic = SPDL_L_MSG_MAGIC, .version = 1, .type = type, .id = id, .status = status, .bytes = bytes};
+static void answer(int fd, uint16_t type, uint32_t id, int32_t status, const void *payload, uint32_t bytes,
+                   const int *fds, int n) {
+    spdl_l_msg head = {
+        .magic = SPDL_L_MSG_MAGIC, .version = 1, .type = type, .id = id, .status = status, .bytes = bytes};
     struct iovec parts[2] = {{&head, sizeof head}, {(void *)(uintptr_t)payload, bytes}};
     union {
         struct cmsghdr align;
@@ -310,7 +335,8 @@ static void answer(int fd, uint16_t type, uint32_t id, int32_t status, const voi
         m.msg_control = control.bytes;
         m.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n);
         struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-        c->cmsg_level = SOL_SOCKET, c->cmsg_type = SCM_RIGHTS, c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n);
+        c->cmsg_level = SOL_SOCKET, c->cmsg_type = SCM_RIGHTS,
+        c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n);
         memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)n);
     }
     sendmsg(fd, &m, MSG_NOSIGNAL);
@@ -336,8 +362,10 @@ static int member_for(standin *s, const spdl_l_hello *h) {
     int place = -1;
     for (int i = STANDIN_MEMBERS - 1; i >= 0; i--) {
         spdl_l_member *m = standin_member(s, (uint32_t)i);
-        if (m->owner) reserved += m->max_leases;
-        else place = i;
+        if (m->owner)
+            reserved += m->max_leases;
+        else
+            place = i;
     }
     return reserved + 2 > s->o.slots ? -1 : place;
 }
@@ -350,9 +378,11 @@ static void greet(standin *s, int peer, uint32_t id, const spdl_l_hello *h) {
         CHECKED(send(fd, s->hooks.raw, s->hooks.raw_bytes, MSG_NOSIGNAL) >= 0);
         return;
     }
-    if (h->group[0] && strcmp(h->group, s->group->name) != 0) return refuse(fd, id, SPDL_E_NOT_FOUND, "no such group");
+    if (h->group[0] && strcmp(h->group, s->group->name) != 0)
+        return refuse(fd, id, SPDL_E_NOT_FOUND, "no such group");
     int lane = lane_for(s, h), place = member_for(s, h);
-    if (lane < 0 || place < 0) return refuse(fd, id, SPDL_E_BUSY, "standin: no lane or no slot left to reserve");
+    if (lane < 0 || place < 0)
+        return refuse(fd, id, SPDL_E_BUSY, "standin: no lane or no slot left to reserve");
     s->peers[peer].member = place;
     spdl_l_member *m = standin_member(s, (uint32_t)place);
     memset(m, 0, sizeof *m);
@@ -360,9 +390,15 @@ static void greet(standin *s, int peer, uint32_t id, const spdl_l_hello *h) {
     uint64_t drain;
     ssize_t n = read(s->events[place], &drain, sizeof drain);
     (void)n;
-    spdl_l_welcome w = {.owner = m->owner, .group_id = STANDIN_GROUP_ID, .lane = (uint32_t)lane, .member = (uint32_t)place,
-                        .max_leases = h->max_leases, .epoch = s->first_epoch, .header_bytes = s->bytes[0],
-                        .group_bytes = s->bytes[1], .data_bytes = s->bytes[2]};
+    spdl_l_welcome w = {.owner = m->owner,
+                        .group_id = STANDIN_GROUP_ID,
+                        .lane = (uint32_t)lane,
+                        .member = (uint32_t)place,
+                        .max_leases = h->max_leases,
+                        .epoch = s->first_epoch,
+                        .header_bytes = s->bytes[0],
+                        .group_bytes = s->bytes[1],
+                        .data_bytes = s->bytes[2]};
     int fds[64] = {s->fds[0], s->fds[1], s->fds[2], s->pidfd, s->space, s->events[place]};
     int n_fds = 6;
     if (s->hooks.welcome) s->hooks.welcome(s, &w, fds, &n_fds);
@@ -396,11 +432,14 @@ static void serve_request(standin *s, int peer, const spdl_l_msg *m, const uint8
         __atomic_fetch_add(&s->detaches, 1, __ATOMIC_RELEASE);
         drop_peer(s, peer);
         break;
-    case SPDL_L_MSG_STATE: answer(fd, SPDL_L_MSG_OK, m->id, 0, payload[0] ? "{\"held\":1}" : "{\"held\":0}", 10, NULL, 0); break;
+    case SPDL_L_MSG_STATE:
+        answer(fd, SPDL_L_MSG_OK, m->id, 0, payload[0] ? "{\"held\":1}" : "{\"held\":0}", 10, NULL, 0);
+        break;
     case SPDL_L_MSG_STATS: answer(fd, SPDL_L_MSG_OK, m->id, 0, "{\"stats\":1}", 11, NULL, 0); break;
     case SPDL_L_MSG_RESTART: answer(fd, SPDL_L_MSG_OK, m->id, 0, &epoch, sizeof epoch, NULL, 0); break;
     case SPDL_L_MSG_LOAD: {
-        if (memcmp(payload, "{\"epoch\":", 9) != 0) return refuse(fd, m->id, SPDL_E_STATE, "standin: not a state of this ring");
+        if (memcmp(payload, "{\"epoch\":", 9) != 0)
+            return refuse(fd, m->id, SPDL_E_STATE, "standin: not a state of this ring");
         epoch = (uint64_t)(payload[9] - '0');
         answer(fd, SPDL_L_MSG_OK, m->id, 0, &epoch, sizeof epoch, NULL, 0);
         break;
@@ -413,7 +452,8 @@ static void read_peer(standin *s, int peer) {
     static _Thread_local uint8_t buffer[SPDL_L_MSG_MAX];
     char control[CMSG_SPACE(sizeof(int))] = {0};
     struct iovec part = {buffer, sizeof buffer};
-    struct msghdr h = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    struct msghdr h = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     ssize_t n = recvmsg(s->peers[peer].fd, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&h) : NULL;
     if (c && c->cmsg_type == SCM_RIGHTS) {
@@ -442,7 +482,8 @@ static void add_peer(standin *s, int fd) {
 static void *serve(void *arg) {
     standin *s = arg;
     for (;;) {
-        struct pollfd p[STANDIN_MEMBERS + 3] = {{s->stop, POLLIN, 0}, {s->space, POLLIN, 0}, {s->listener, POLLIN, 0}};
+        struct pollfd p[STANDIN_MEMBERS + 3] = {
+            {s->stop, POLLIN, 0}, {s->space, POLLIN, 0}, {s->listener, POLLIN, 0}};
         for (uint32_t i = 0; i < STANDIN_MEMBERS; i++) p[3 + i] = (struct pollfd){s->peers[i].fd, POLLIN, 0};
         poll(p, STANDIN_MEMBERS + 3, -1);
         if (p[0].revents) return NULL;
@@ -464,7 +505,8 @@ static void seal(standin *s) {
     int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
     CHECKED(fcntl(s->fds[STANDIN_HEADER], F_ADD_SEALS, all | F_SEAL_FUTURE_WRITE) == 0);
     CHECKED(fcntl(s->fds[STANDIN_GROUP], F_ADD_SEALS, all) == 0);
-    CHECKED(fcntl(s->fds[STANDIN_DATA], F_ADD_SEALS, all | (s->o.access == SPDL_L_ACCESS_SHARED ? F_SEAL_FUTURE_WRITE : 0)) == 0);
+    CHECKED(fcntl(s->fds[STANDIN_DATA], F_ADD_SEALS,
+                  all | (s->o.access == SPDL_L_ACCESS_SHARED ? F_SEAL_FUTURE_WRITE : 0)) == 0);
 }
 
 static void listen_on_path(standin *s) {
@@ -476,13 +518,16 @@ static void listen_on_path(standin *s) {
     }
     strcpy(a.sun_path, s->path);
     s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    CHECKED(s->listener >= 0 && bind(s->listener, (struct sockaddr *)&a, sizeof a) == 0 && listen(s->listener, 16) == 0);
+    CHECKED(s->listener >= 0 && bind(s->listener, (struct sockaddr *)&a, sizeof a) == 0 &&
+            listen(s->listener, 16) == 0);
 }
 
 void standin_serve(standin *s, int fd) {
     seal(s);
-    if (fd >= 0) add_peer(s, fd);
-    else listen_on_path(s);
+    if (fd >= 0)
+        add_peer(s, fd);
+    else
+        listen_on_path(s);
     s->serving = true;
     CHECKED(pthread_create(&s->thread, NULL, serve, s) == 0);
 }

@@ -26,7 +26,8 @@ typedef struct standin_opts {
     uint64_t n_epochs;
     bool redeliver, unsealed;
 } standin_opts;
-#define STANDIN_OPTS {8, 1, SPDL_L_MODE_SHARED, SPDL_L_ACCESS_SHARED, SPDL_L_BACKING_MEMFD, 4, 0, true, false}
+#define STANDIN_OPTS \
+    { 8, 1, SPDL_L_MODE_SHARED, SPDL_L_ACCESS_SHARED, SPDL_L_BACKING_MEMFD, 4, 0, true, false }
 
 typedef struct standin standin;
 
@@ -36,8 +37,8 @@ typedef struct standin_hooks {
     void (*welcome)(standin *s, spdl_l_welcome *w, int *fds, int *n_fds);
     const void *raw; /* answer every hello with these bytes instead */
     size_t raw_bytes;
-    bool silent;     /* answer nothing */
-    bool hang_up;    /* close after hello */
+    bool silent;  /* answer nothing */
+    bool hang_up; /* close after hello */
 } standin_hooks;
 
 struct standin {

@@ -22,36 +22,36 @@ double test_seconds(void);
 /* Directory of the built library and programs, with the suffix of this build. */
 extern const char *test_build;
 
-#define TEST(promise)                                                                          \
-    static void promise(void);                                                                 \
-    __attribute__((constructor)) static void promise##_register(void) {                        \
-        static test t = {#promise, promise, NULL};                                             \
-        test_register(&t);                                                                     \
-    }                                                                                          \
+#define TEST(promise)                                                   \
+    static void promise(void);                                          \
+    __attribute__((constructor)) static void promise##_register(void) { \
+        static test t = {#promise, promise, NULL};                      \
+        test_register(&t);                                              \
+    }                                                                   \
     static void promise(void)
 
-#define CHECK(what)                                              \
-    do {                                                         \
-        if (!(what)) test_fail(__FILE__, __LINE__, #what);       \
+#define CHECK(what)                                        \
+    do {                                                   \
+        if (!(what)) test_fail(__FILE__, __LINE__, #what); \
     } while (0)
 
-#define CHECK_STATUS(call, want)                                                                                       \
-    do {                                                                                                               \
-        int got_ = (call);                                                                                             \
-        if (got_ != (want)) {                                                                                          \
-            char text_[512];                                                                                           \
-            snprintf(text_, sizeof text_, "%s is %s, want %s (%s)", #call, spdl_status_name(got_),                     \
-                     spdl_status_name(want), spdl_last_error());                                                       \
-            test_fail(__FILE__, __LINE__, text_);                                                                      \
-        }                                                                                                              \
+#define CHECK_STATUS(call, want)                                                                   \
+    do {                                                                                           \
+        int got_ = (call);                                                                         \
+        if (got_ != (want)) {                                                                      \
+            char text_[512];                                                                       \
+            snprintf(text_, sizeof text_, "%s is %s, want %s (%s)", #call, spdl_status_name(got_), \
+                     spdl_status_name(want), spdl_last_error());                                   \
+            test_fail(__FILE__, __LINE__, text_);                                                  \
+        }                                                                                          \
     } while (0)
 
 /* Wait for a condition under a generous watchdog. */
-#define WAIT_UNTIL(condition)                                                     \
-    do {                                                                          \
-        double until_ = test_seconds() + 20;                                      \
-        while (!(condition) && test_seconds() < until_) usleep(1000);             \
-        CHECK(condition);                                                         \
+#define WAIT_UNTIL(condition)                                         \
+    do {                                                              \
+        double until_ = test_seconds() + 20;                          \
+        while (!(condition) && test_seconds() < until_) usleep(1000); \
+        CHECK(condition);                                             \
     } while (0)
 
 static inline standin *make_served(standin_opts o) {

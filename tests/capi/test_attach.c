@@ -53,7 +53,8 @@ TEST(names_and_options_are_checked) {
     memset(long_name, 'n', 79), long_name[79] = 0;
     memset(long_path, 'p', 129), long_path[0] = '/', long_path[129] = 0;
     const char *bad[] = {"", "a/", "a/b/c", ".hidden", long_name, long_path};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK_STATUS(try_attach(bad[i], 1), SPDL_E_ARGUMENT);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK_STATUS(try_attach(bad[i], 1), SPDL_E_ARGUMENT);
     CHECK(strstr(spdl_last_error(), "107 bytes"));
     spdl_reader *r;
     spdl_attach_opts o = SPDL_ATTACH_OPTS_INIT;
@@ -160,7 +161,8 @@ TEST(malformed_answers_are_refused) {
     m[4].version = 2;
     m[5].type = SPDL_L_MSG_ERROR, m[5].status = 3; /* an error whose status is none */
     const size_t bytes[6] = {32, 32, 32, 7, 32, 32};
-    const spdl_status want[6] = {SPDL_E_FORMAT, SPDL_E_FORMAT, SPDL_E_FORMAT, SPDL_E_FORMAT, SPDL_E_VERSION, SPDL_E_FORMAT};
+    const spdl_status want[6] = {SPDL_E_FORMAT, SPDL_E_FORMAT,  SPDL_E_FORMAT,
+                                 SPDL_E_FORMAT, SPDL_E_VERSION, SPDL_E_FORMAT};
     for (int i = 0; i < 6; i++) {
         standin *s = make_served((standin_opts)STANDIN_OPTS);
         s->hooks.raw = &m[i], s->hooks.raw_bytes = bytes[i];

@@ -33,12 +33,18 @@ typedef struct forged {
     const char *name;
     size_t offset, bytes;
 } forged;
-#define H(f) {#f, offsetof(spdl_l_header, f), sizeof(((spdl_l_header *)0)->f)}
-#define G(f) {#f, offsetof(spdl_l_ghead, f), sizeof(((spdl_l_ghead *)0)->f)}
-#define R(f) {#f, offsetof(spdl_l_group, f), sizeof(((spdl_l_group *)0)->f)}
-#define T(f) {#f, offsetof(spdl_l_tensor, f), sizeof(((spdl_l_tensor *)0)->f)}
+#define H(f) \
+    { #f, offsetof(spdl_l_header, f), sizeof(((spdl_l_header *)0)->f) }
+#define G(f) \
+    { #f, offsetof(spdl_l_ghead, f), sizeof(((spdl_l_ghead *)0)->f) }
+#define R(f) \
+    { #f, offsetof(spdl_l_group, f), sizeof(((spdl_l_group *)0)->f) }
+#define T(f) \
+    { #f, offsetof(spdl_l_tensor, f), sizeof(((spdl_l_tensor *)0)->f) }
 
-static void forge(void *base, const forged *f, uint64_t value) { memcpy((uint8_t *)base + f->offset, &value, f->bytes); }
+static void forge(void *base, const forged *f, uint64_t value) {
+    memcpy((uint8_t *)base + f->offset, &value, f->bytes);
+}
 
 /* Every value in the field of the record must be refused with E_FORMAT or E_VERSION. */
 static void all_refused(int which, const forged *f, const uint64_t *values, size_t n) {
@@ -50,8 +56,8 @@ static void all_refused(int which, const forged *f, const uint64_t *values, size
         spdl_status got = use(s);
         if (got != SPDL_E_FORMAT && got != SPDL_E_VERSION) {
             char text[200];
-            snprintf(text, sizeof text, "%s = 0x%llx is answered %s, want a refusal", f->name, (unsigned long long)values[i],
-                     spdl_status_name(got));
+            snprintf(text, sizeof text, "%s = 0x%llx is answered %s, want a refusal", f->name,
+                     (unsigned long long)values[i], spdl_status_name(got));
             standin_free(s);
             test_fail(__FILE__, __LINE__, text);
         }
@@ -62,20 +68,25 @@ static void all_refused(int which, const forged *f, const uint64_t *values, size
 
 TEST(every_forged_field_of_the_header_is_refused) {
     const uint64_t wild[] = {1ull << 63, ~0ull, 0x7fffffffffffffffull, 1ull << 40, 0x80000001u};
-    const forged places[] = {H(header_bytes), H(state_off),   H(group_off),  H(group_stride), H(queue_off), H(queue_stride),
-                             H(pool_off),     H(tensor_off),  H(tensor_stride), H(desc_off),  H(desc_stride), H(desc_tensor_off),
-                             H(desc_tensor_stride), H(text_off), H(text_bytes), H(data_bytes), H(slot_stride)};
+    const forged places[] = {H(header_bytes),       H(state_off),    H(group_off),   H(group_stride),
+                             H(queue_off),          H(queue_stride), H(pool_off),    H(tensor_off),
+                             H(tensor_stride),      H(desc_off),     H(desc_stride), H(desc_tensor_off),
+                             H(desc_tensor_stride), H(text_off),     H(text_bytes),  H(data_bytes),
+                             H(slot_stride)};
     for (size_t i = 0; i < N(places); i++) all_refused(0, &places[i], wild, N(wild));
     const uint64_t zero_or_odd[] = {0, 4, 7, 12};
-    const forged sizes[] = {H(header_bytes), H(group_stride), H(queue_stride), H(tensor_stride), H(desc_stride), H(desc_tensor_stride),
-                            H(slot_stride),  H(state_off),    H(group_off),    H(queue_off),     H(desc_off)};
+    const forged sizes[] = {H(header_bytes), H(group_stride),       H(queue_stride), H(tensor_stride),
+                            H(desc_stride),  H(desc_tensor_stride), H(slot_stride),  H(state_off),
+                            H(group_off),    H(queue_off),          H(desc_off)};
     for (size_t i = 0; i < N(sizes); i++) all_refused(0, &sizes[i], zero_or_odd, N(zero_or_odd));
     const uint64_t counts[] = {0, 1ull << 31, 0xffffffffu};
-    const forged numbers[] = {H(n_slots), H(n_lanes), H(max_groups), H(max_queues), H(access), H(backing), H(page_bytes), H(layout_major), H(endian)};
+    const forged numbers[] = {H(n_slots), H(n_lanes),    H(max_groups),   H(max_queues), H(access),
+                              H(backing), H(page_bytes), H(layout_major), H(endian)};
     for (size_t i = 0; i < N(numbers); i++) all_refused(0, &numbers[i], counts, N(counts));
     const forged no_tensors = H(n_tensors);
     all_refused(0, &no_tensors, counts + 1, 2);
-    const forged rows = H(batch_rows), required = H(features_required), magic = H(magic), uid = H(ring_uid[3]);
+    const forged rows = H(batch_rows), required = H(features_required), magic = H(magic),
+                 uid = H(ring_uid[3]);
     const uint64_t zero = 0, one = 1;
     all_refused(0, &rows, counts, 1);
     all_refused(0, &required, &one, 1);
@@ -85,11 +96,14 @@ TEST(every_forged_field_of_the_header_is_refused) {
 
 TEST(every_forged_field_of_the_group_is_refused) {
     const uint64_t wild[] = {1ull << 63, ~0ull, 1ull << 40, 4, 7};
-    const forged places[] = {G(bytes), G(lane_off), G(ready_off), G(redo_off), G(word_off), G(word_stride), G(member_off), G(member_stride)};
+    const forged places[] = {G(bytes),    G(lane_off),    G(ready_off),  G(redo_off),
+                             G(word_off), G(word_stride), G(member_off), G(member_stride)};
     for (size_t i = 0; i < N(places); i++) all_refused(1, &places[i], wild, N(wild));
     const uint64_t counts[] = {0, 5, 1u << 31, 0xffffffffu};
-    const forged numbers[] = {G(n_slots), G(n_entries), G(n_lanes), G(group_id), G(group_index), G(layout_major)};
-    for (size_t i = 0; i < N(numbers); i++) all_refused(1, &numbers[i], i == 4 ? counts + 1 : counts, i == 4 ? 3 : 4);
+    const forged numbers[] = {G(n_slots),  G(n_entries),   G(n_lanes),
+                              G(group_id), G(group_index), G(layout_major)};
+    for (size_t i = 0; i < N(numbers); i++)
+        all_refused(1, &numbers[i], i == 4 ? counts + 1 : counts, i == 4 ? 3 : 4);
     const forged magic = G(magic), members = G(max_members);
     all_refused(1, &magic, counts, 2);
     all_refused(1, &members, counts, 1);
@@ -100,10 +114,12 @@ TEST(every_forged_field_of_the_group_is_refused) {
 TEST(every_forged_field_of_a_tensor_is_refused) {
     const uint64_t wild[] = {1ull << 63, ~0ull, 1ull << 40, 1u << 20};
     const forged places[] = {T(offset), T(bytes), T(shape[0]), T(shape[1]), T(strides[0]), T(pool), T(ndim)};
-    for (size_t i = 0; i < N(places); i++) all_refused(3, &places[i], places[i].bytes == 8 ? wild : wild + 3, places[i].bytes == 8 ? 4 : 1);
+    for (size_t i = 0; i < N(places); i++)
+        all_refused(3, &places[i], places[i].bytes == 8 ? wild : wild + 3, places[i].bytes == 8 ? 4 : 1);
     const uint64_t zero = 0, odd = 3;
     const forged bits = T(dtype_bits), lanes = T(dtype_lanes), ndim = T(ndim);
-    all_refused(3, &bits, &zero, 1), all_refused(3, &bits, &odd, 1), all_refused(3, &lanes, &zero, 1), all_refused(3, &ndim, &zero, 1);
+    all_refused(3, &bits, &zero, 1), all_refused(3, &bits, &odd, 1), all_refused(3, &lanes, &zero, 1),
+        all_refused(3, &ndim, &zero, 1);
     for (int forge_offsets = 0; forge_offsets < 3; forge_offsets++) {
         standin *s = standin_make((standin_opts)STANDIN_OPTS);
         spdl_l_tensor *key = standin_tensor(s, STANDIN_KEY);
@@ -194,7 +210,8 @@ TEST(a_truncated_segment_is_refused_before_it_is_mapped) {
         int before = test_open_fds();
         CHECK_STATUS(use(s), SPDL_E_FORMAT);
         CHECK(strstr(spdl_last_error(), "has 512 bytes"));
-        for (int fd = 3; fd < 200 && test_open_fds() > before; fd++) { /* the stand-in's copy of the short file */
+        for (int fd = 3; fd < 200 && test_open_fds() > before;
+             fd++) { /* the stand-in's copy of the short file */
             char link[64], target[64] = "";
             snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
             if (readlink(link, target, sizeof target - 1) > 0 && strstr(target, "memfd:short")) close(fd);
@@ -214,11 +231,16 @@ TEST(a_lying_welcome_is_refused) {
     const struct {
         size_t offset;
         uint64_t flip;
-    } lies[] = {{offsetof(spdl_l_welcome, owner), 1u << 20},      {offsetof(spdl_l_welcome, group_index), 1u << 30},
-                {offsetof(spdl_l_welcome, group_index), 1},       {offsetof(spdl_l_welcome, group_id), 1},
-                {offsetof(spdl_l_welcome, lane), 1u << 31},       {offsetof(spdl_l_welcome, member), 1u << 31},
-                {offsetof(spdl_l_welcome, max_leases), 1u << 31}, {offsetof(spdl_l_welcome, max_leases), 4},
-                {offsetof(spdl_l_welcome, header_bytes), 1ull << 40}, {offsetof(spdl_l_welcome, group_bytes), 1ull << 63},
+    } lies[] = {{offsetof(spdl_l_welcome, owner), 1u << 20},
+                {offsetof(spdl_l_welcome, group_index), 1u << 30},
+                {offsetof(spdl_l_welcome, group_index), 1},
+                {offsetof(spdl_l_welcome, group_id), 1},
+                {offsetof(spdl_l_welcome, lane), 1u << 31},
+                {offsetof(spdl_l_welcome, member), 1u << 31},
+                {offsetof(spdl_l_welcome, max_leases), 1u << 31},
+                {offsetof(spdl_l_welcome, max_leases), 4},
+                {offsetof(spdl_l_welcome, header_bytes), 1ull << 40},
+                {offsetof(spdl_l_welcome, group_bytes), 1ull << 63},
                 {offsetof(spdl_l_welcome, data_bytes), 1ull << 46}};
     for (size_t i = 0; i < N(lies); i++) {
         standin *s = make_served((standin_opts)STANDIN_OPTS);
@@ -248,7 +270,8 @@ TEST(garbage_in_every_writable_word_never_crashes_a_member) {
         if (round % 16 == 0) standin_publish(s, 0, round % 64 == 0);
         spdl_batch b = SPDL_BATCH_INIT;
         spdl_status got = spdl_acquire(r, 0, &b);
-        CHECK(got == SPDL_OK || got == SPDL_TIMEOUT || got == SPDL_END_EPOCH || got == SPDL_E_LEASES || got == SPDL_E_UNDONE);
+        CHECK(got == SPDL_OK || got == SPDL_TIMEOUT || got == SPDL_END_EPOCH || got == SPDL_E_LEASES ||
+              got == SPDL_E_UNDONE);
         if (got != SPDL_OK) continue;
         CHECK(b.slot < 8 && b.data != NULL);
         spdl_tensor t = SPDL_TENSOR_INIT;

@@ -31,8 +31,11 @@ static int forked_child(spdl_reader *r, spdl_batch *b, const char *path) {
     spdl_ring_info info = SPDL_RING_INFO_INIT;
     if (spdl_acquire(r, 0, &x) != SPDL_E_FORKED) return 1;
     if (!strstr(spdl_last_error(), "attach again")) return 2;
-    if (spdl_batch_tensor(r, b, 0, &t) != SPDL_E_FORKED || spdl_get_ring_info(r, &info) != SPDL_E_FORKED) return 3;
-    if (spdl_event_fd(r) != -1 || spdl_state_save(r, 0, NULL, 0, NULL) != SPDL_E_FORKED || spdl_n_tensors(r) != 0) return 4;
+    if (spdl_batch_tensor(r, b, 0, &t) != SPDL_E_FORKED || spdl_get_ring_info(r, &info) != SPDL_E_FORKED)
+        return 3;
+    if (spdl_event_fd(r) != -1 || spdl_state_save(r, 0, NULL, 0, NULL) != SPDL_E_FORKED ||
+        spdl_n_tensors(r) != 0)
+        return 4;
     if (!standin_image_is(b->data, b->rows, b->ticket)) return 5;
     if (spdl_done(r, b) != SPDL_OK || spdl_release(r, b) != SPDL_OK || spdl_detach(r) != SPDL_OK) return 6;
     if (!standin_image_is(b->data, b->rows, b->ticket)) return 7;
@@ -129,7 +132,8 @@ TEST(the_engines_death_ends_a_wait_and_leased_batches_stay_readable) {
         total += t;
         if (t > worst) worst = t;
     }
-    printf("# engine death noticed within %.1f ms at worst, %.1f ms on average, of 20\n", worst * 1e3, total * 1e3 / 20);
+    printf("# engine death noticed within %.1f ms at worst, %.1f ms on average, of 20\n", worst * 1e3,
+           total * 1e3 / 20);
 }
 
 /* ---- spdl_open ---------------------------------------------------------------------------------------- */
@@ -158,7 +162,8 @@ TEST(an_opened_engine_serves_and_its_host_never_sees_it) {
     CHECK_STATUS(open_engine("{\"size\":4}", 0, &r), SPDL_OK);
     spdl_ring_info info = SPDL_RING_INFO_INIT;
     CHECK_STATUS(spdl_get_ring_info(r, &info), SPDL_OK);
-    CHECK(strcmp(info.text, "serve|--spec-json|{\"size\":4}|--child|--control-fd|3|--parent-fd|4|--cpus|1|") == 0);
+    CHECK(strcmp(info.text,
+                 "serve|--spec-json|{\"size\":4}|--child|--control-fd|3|--parent-fd|4|--cpus|1|") == 0);
     for (uint64_t t = 0; t < 50; t++) {
         spdl_batch b = SPDL_BATCH_INIT;
         CHECK_STATUS(spdl_acquire(r, SPDL_FOREVER, &b), SPDL_OK);
@@ -170,7 +175,8 @@ TEST(an_opened_engine_serves_and_its_host_never_sees_it) {
     for (int fd = 3; fd < 64 && pidfd < 0; fd++) { /* the engine's pidfd of the welcome, kept to see it end */
         char link[64], target[64] = "";
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-        if (readlink(link, target, sizeof target - 1) > 0 && strstr(target, "[pidfd]")) pidfd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        if (readlink(link, target, sizeof target - 1) > 0 && strstr(target, "[pidfd]"))
+            pidfd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     }
     spdl_detach(r);
     struct pollfd p = {pidfd, POLLIN, 0};
@@ -200,7 +206,10 @@ TEST(an_engine_that_cannot_start_says_why) {
     CHECK_STATUS(spdl_open("x", &o, &r), SPDL_E_ENGINE_START);
     o.engine = program("not-a-program");
     int fd = open(o.engine, O_CREAT | O_WRONLY | O_CLOEXEC, 0755);
-    CHECK(fd >= 0 && write(fd, "\x7f" "ELF?", 5) == 5);
+    CHECK(fd >= 0 && write(fd,
+                           "\x7f"
+                           "ELF?",
+                           5) == 5);
     close(fd);
     CHECK_STATUS(spdl_open("x", &o, &r), SPDL_E_ENGINE_START);
     CHECK(strstr(spdl_last_error(), "Exec format"));
@@ -240,7 +249,8 @@ static int run_consumer(kills *k, const char *point, int count, const char *acti
     setvbuf(f, NULL, _IONBF, 0);
     for (bool open_ = true; open_;) { /* feed it when it is idle, so that it passes the points of waiting */
         if (poll(&p, 1, 1) == 0) {
-            if (k->published < k->tickets && standin_publish(k->s, 0, k->published + 1 == k->tickets) >= 0) k->published++;
+            if (k->published < k->tickets && standin_publish(k->s, 0, k->published + 1 == k->tickets) >= 0)
+                k->published++;
             continue;
         }
         unsigned long long ticket;
@@ -257,7 +267,8 @@ static int run_consumer(kills *k, const char *point, int count, const char *acti
 static void kill_at(const char *point, int count) {
     kills k = {.s = make_served((standin_opts)STANDIN_OPTS), .tickets = 20};
     int status = run_consumer(&k, point, count, "kill");
-    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) test_fail(point, count, "the consumer ended without passing this point so often");
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+        test_fail(point, count, "the consumer ended without passing this point so often");
     standin_reap(k.s, 1); /* death is proved: waitpid said so */
     uint32_t before = 0;
     for (uint32_t t = 0; t < k.tickets; t++) before += k.seen[t];
@@ -274,8 +285,9 @@ static void kill_at(const char *point, int count) {
 }
 
 TEST(a_consumer_killed_at_any_point_loses_no_batch) {
-    const char *points[] = {"attach.sent", "attach.mapped", "wait", "word.read", "claim.cas", "after.claim", "payload.read",
-                            "before.done", "after.done", "before.release", "release.cas", "after.release"};
+    const char *points[] = {"attach.sent", "attach.mapped",  "wait",         "word.read",
+                            "claim.cas",   "after.claim",    "payload.read", "before.done",
+                            "after.done",  "before.release", "release.cas",  "after.release"};
     for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
         bool once = i < 2;
         for (int count = 1; count <= (once ? 1 : 5); count += 2) kill_at(points[i], count);

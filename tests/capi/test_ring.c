@@ -28,7 +28,8 @@ TEST(batches_come_in_ticket_order_with_their_payload) {
         publish_n(s, 1, 0, false);
         spdl_batch b = SPDL_BATCH_INIT;
         CHECK_STATUS(spdl_acquire(r, SPDL_FOREVER, &b), SPDL_OK);
-        CHECK(b.ticket == t && b.epoch == 0 && b.step == t && b.rows == 4 && b.attempts == 1 && b.published_ns == 1 + t);
+        CHECK(b.ticket == t && b.epoch == 0 && b.step == t && b.rows == 4 && b.attempts == 1 &&
+              b.published_ns == 1 + t);
         CHECK(b.data_bytes == 8192 && standin_image_is(b.data, b.rows, t));
         CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     }
@@ -91,7 +92,8 @@ TEST(a_lease_ends_once) {
 }
 
 TEST(a_slot_refilled_since_is_not_released_by_a_stale_batch) {
-    standin *s = make_served((standin_opts){1 + 2, 1, SPDL_L_MODE_SHARED, SPDL_L_ACCESS_SHARED, SPDL_L_BACKING_MEMFD, 4, 0, true, false});
+    standin *s = make_served((standin_opts){1 + 2, 1, SPDL_L_MODE_SHARED, SPDL_L_ACCESS_SHARED,
+                                            SPDL_L_BACKING_MEMFD, 4, 0, true, false});
     spdl_reader *r = attach_with(s, 1, 0);
     spdl_batch old = SPDL_BATCH_INIT, now = SPDL_BATCH_INIT;
     publish_n(s, 1, 0, false);
@@ -334,8 +336,10 @@ TEST(completing_a_batch_wakes_sleepers_and_leaves_the_clearing_to_the_engine) {
         CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_OK);
         uint32_t wake = lane->wake;
         lane->sleepers = 1;
-        if (use_done) CHECK_STATUS(spdl_done(r, &b), SPDL_OK);
-        else CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+        if (use_done)
+            CHECK_STATUS(spdl_done(r, &b), SPDL_OK);
+        else
+            CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
         CHECK(lane->wake == wake + 1 && lane->sleepers == 1);
     }
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);

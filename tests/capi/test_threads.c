@@ -26,7 +26,8 @@ static void *consume(void *arg) {
             continue;
         }
         if (s == SPDL_END_DATA) return NULL;
-        if (s != SPDL_OK || b.ticket >= TICKETS || b.attempts != 1 || !standin_image_is(b.data, b.rows, b.ticket)) {
+        if (s != SPDL_OK || b.ticket >= TICKETS || b.attempts != 1 ||
+            !standin_image_is(b.data, b.rows, b.ticket)) {
             atomic_fetch_add(&l->wrong, 1);
             return NULL;
         }
@@ -47,8 +48,10 @@ TEST(threads_of_two_readers_share_every_batch_and_each_reader_ends_once_per_epoc
     for (int i = 0; i < 2 * THREADS; i++) CHECK(pthread_create(&threads[i], NULL, consume, &l[i % 2]) == 0);
     for (uint32_t t = 0; t < TICKETS;) {
         bool last = (t + 1) % (TICKETS / EPOCHS) == 0;
-        if (standin_publish(s, t / (TICKETS / EPOCHS), last) < 0) usleep(50);
-        else t++;
+        if (standin_publish(s, t / (TICKETS / EPOCHS), last) < 0)
+            usleep(50);
+        else
+            t++;
     }
     for (int i = 0; i < 2 * THREADS; i++) pthread_join(threads[i], NULL);
     for (uint32_t t = 0; t < TICKETS; t++) CHECK(atomic_load(&seen[t]) == 1);
@@ -63,7 +66,8 @@ TEST(threads_of_two_readers_share_every_batch_and_each_reader_ends_once_per_epoc
 static void *take_one(void *arg) {
     ledger *l = arg;
     spdl_batch b = SPDL_BATCH_INIT;
-    if (spdl_acquire(l->reader, SPDL_FOREVER, &b) != SPDL_OK || spdl_release(l->reader, &b) != SPDL_OK) atomic_fetch_add(&l->wrong, 1);
+    if (spdl_acquire(l->reader, SPDL_FOREVER, &b) != SPDL_OK || spdl_release(l->reader, &b) != SPDL_OK)
+        atomic_fetch_add(&l->wrong, 1);
     return NULL;
 }
 
@@ -98,9 +102,12 @@ static void *hoard_one(void *arg) {
     if (spdl_acquire(h->reader, SPDL_FOREVER, &b) != SPDL_OK) abort();
     pthread_barrier_wait(h->barrier);
     spdl_status s = spdl_acquire(h->reader, SPDL_FOREVER, &more);
-    if (s == SPDL_E_LEASES) atomic_fetch_add(h->told, 1);
-    else if (s == SPDL_OK) spdl_release(h->reader, &more);
-    else abort();
+    if (s == SPDL_E_LEASES)
+        atomic_fetch_add(h->told, 1);
+    else if (s == SPDL_OK)
+        spdl_release(h->reader, &more);
+    else
+        abort();
     spdl_release(h->reader, &b);
     return NULL;
 }

@@ -10,20 +10,22 @@
 TEST(schema_and_ring_are_described) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     spdl_reader *r = attach_with(s, 0, 0);
-    CHECK(spdl_n_tensors(r) == 4 && spdl_tensor_index(r, "image") == 0 && spdl_tensor_index(r, "status") == 3);
+    CHECK(spdl_n_tensors(r) == 4 && spdl_tensor_index(r, "image") == 0 &&
+          spdl_tensor_index(r, "status") == 3);
     spdl_tensor t = SPDL_TENSOR_INIT;
     CHECK_STATUS(spdl_schema_tensor(r, 0, &t), SPDL_OK);
-    CHECK(strcmp(t.name, "image") == 0 && t.kind == SPDL_DENSE && t.data == NULL && t.ndim == 2 && t.shape[0] == 4 &&
-          t.shape[1] == STANDIN_ROW_BYTES && t.strides[0] == STANDIN_ROW_BYTES && t.dtype_code == SPDL_UINT && t.dtype_bits == 8 &&
-          t.device_type == 1);
+    CHECK(strcmp(t.name, "image") == 0 && t.kind == SPDL_DENSE && t.data == NULL && t.ndim == 2 &&
+          t.shape[0] == 4 && t.shape[1] == STANDIN_ROW_BYTES && t.strides[0] == STANDIN_ROW_BYTES &&
+          t.dtype_code == SPDL_UINT && t.dtype_bits == 8 && t.device_type == 1);
     spdl_ring_info info = SPDL_RING_INFO_INIT;
     CHECK_STATUS(spdl_get_ring_info(r, &info), SPDL_OK);
-    CHECK(strcmp(info.name, "standin") == 0 && strcmp(info.text, "{\"classes\":[]}") == 0 && info.n_slots == 8 &&
-          info.batch_rows == 4 && info.n_samples == 1000 && info.seed == 42 && info.access == SPDL_ACCESS_SHARED &&
-          info.engine_pid == getpid());
+    CHECK(strcmp(info.name, "standin") == 0 && strcmp(info.text, "{\"classes\":[]}") == 0 &&
+          info.n_slots == 8 && info.batch_rows == 4 && info.n_samples == 1000 && info.seed == 42 &&
+          info.access == SPDL_ACCESS_SHARED && info.engine_pid == getpid());
     spdl_reader_info who = SPDL_READER_INFO_INIT;
     CHECK_STATUS(spdl_get_reader_info(r, &who), SPDL_OK);
-    CHECK(who.owner == 1 && strcmp(who.group, "g") == 0 && who.max_leases == 4 && who.lane == 0 && who.mode_lanes == 0);
+    CHECK(who.owner == 1 && strcmp(who.group, "g") == 0 && who.max_leases == 4 && who.lane == 0 &&
+          who.mode_lanes == 0);
     CHECK(spdl_engine_state(r) == SPDL_RUNNING);
     spdl_detach(r);
     standin_free(s);
@@ -43,7 +45,8 @@ TEST(tensors_of_a_batch_are_views_of_its_slot) {
     CHECK_STATUS(spdl_batch_tensor(r, &b, 2, &key), SPDL_OK);
     CHECK(image.data == b.data && standin_image_is(image.data, 4, 1) && image.bytes == 4 * STANDIN_ROW_BYTES);
     CHECK(((int64_t *)index.data)[3] == 7 && index.dtype_bits == 64);
-    CHECK(key.kind == SPDL_RAGGED && key.shape[0] == 12 && key.offsets[4] == 12 && memcmp(key.data, "keykeykeykey", 12) == 0);
+    CHECK(key.kind == SPDL_RAGGED && key.shape[0] == 12 && key.offsets[4] == 12 &&
+          memcmp(key.data, "keykeykeykey", 12) == 0);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     CHECK_STATUS(spdl_batch_tensor(r, &b, 0, &image), SPDL_E_STALE);
     spdl_detach(r);
@@ -61,7 +64,8 @@ TEST(a_descriptor_that_points_outside_its_slot_is_refused) {
     const struct {
         int64_t rows, stride;
         uint64_t bytes;
-    } bad[] = {{5, 96, 10}, {INT64_MAX, 96, 10}, {-1, 96, 10}, {4, -96, 10}, {4, INT64_MAX, 10}, {4, 1 << 20, 10}, {4, 96, 4 * 96 + 1}, {4, 96, ~0ull}};
+    } bad[] = {{5, 96, 10},        {INT64_MAX, 96, 10}, {-1, 96, 10},        {4, -96, 10},
+               {4, INT64_MAX, 10}, {4, 1 << 20, 10},    {4, 96, 4 * 96 + 1}, {4, 96, ~0ull}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         d->shape[0] = bad[i].rows, d->strides[0] = bad[i].stride, d->bytes = bad[i].bytes;
         CHECK_STATUS(spdl_batch_tensor(r, &b, 0, &t), SPDL_E_FORMAT);
@@ -87,7 +91,8 @@ TEST(a_tensor_of_unknown_kind_is_skipped) {
     standin_tensor(s, 1)->kind = 77;
     standin_serve(s, -1);
     spdl_reader *r = attach_with(s, 0, 0);
-    CHECK(spdl_n_tensors(r) == 3 && spdl_tensor_index(r, "index") == SPDL_E_NOT_FOUND && spdl_tensor_index(r, "key") == 1);
+    CHECK(spdl_n_tensors(r) == 3 && spdl_tensor_index(r, "index") == SPDL_E_NOT_FOUND &&
+          spdl_tensor_index(r, "key") == 1);
     spdl_batch b = SPDL_BATCH_INIT;
     spdl_tensor key = SPDL_TENSOR_INIT;
     CHECK(standin_publish(s, 0, false) >= 0);
