@@ -85,8 +85,8 @@ typedef enum spdl_status {
     SPDL_E_GROUP_CLOSED = -44,   /* this consumer's group was ended: too slow, evicted, or damaged by a member */
 
     SPDL_E_STALE = -60,    /* this lease has ended already: released twice, or taken back by the engine */
-    SPDL_E_LEASES = -61,   /* this thread holds every batch the reader may hold; release one first */
-    SPDL_E_UNDONE = -62,   /* the epoch waits only for batches this thread holds; call spdl_done on them */
+    SPDL_E_LEASES = -61,   /* every batch the reader may hold is held by threads that wait for another; release one */
+    SPDL_E_UNDONE = -62,   /* the epoch cannot end while this thread holds batches of it undone; call spdl_done */
     SPDL_E_DETACHED = -63, /* the reader was detached */
 
     SPDL_E_STATE = -80, /* the saved state belongs to another data set, order or version */
