@@ -353,18 +353,57 @@ func (l *Leftover) Snapshot() (*Snapshot, error) {
 // Remove removes a stale leftover's names. It refuses when an engine has taken it over.
 func (l *Leftover) Remove() error { return removeStale(l.base) }
 
-// StaleSockets removes sockets in the runtime directories whose engines are proved dead, and returns their paths.
-func StaleSockets() (removed []string, err error) {
+// StaleSockets lists, and with remove removes, the sockets in the runtime directories whose engines are proved dead.
+func StaleSockets(remove bool) (paths []string, err error) {
 	for _, dir := range socketDirs() {
-		paths, _ := filepath.Glob(filepath.Join(dir, "*.sock"))
-		for _, path := range paths {
-			if checkSocketDir(dir) != nil {
-				continue
-			}
-			if removeStaleSocket(path) == nil {
-				removed = append(removed, path)
+		if checkSocketDir(dir) != nil {
+			continue
+		}
+		found, err := staleSocketsIn(dir, remove)
+		if err != nil {
+			return paths, err
+		}
+		paths = append(paths, found...)
+	}
+	return paths, nil
+}
+
+// staleSocketsIn holds the lock that starting engines take: a socket that is bound and not yet listened on looks dead.
+func staleSocketsIn(dir string, remove bool) (stale []string, err error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, because(err, ErrDenied, "shm: list %q: %v", dir, err)
+	}
+	defer d.Close()
+	if err := ignoringEINTR(func() error { return unix.Flock(int(d.Fd()), unix.LOCK_EX) }); err != nil {
+		return nil, because(err, ErrSystem, "shm: lock %q: %v", dir, err)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "*.sock"))
+	if err != nil {
+		return nil, because(err, ErrSystem, "shm: list %q: %v", dir, err)
+	}
+	for _, path := range found {
+		switch dead, err := deadSocket(path); {
+		case err != nil || !dead:
+		case !remove || os.Remove(path) == nil:
+			stale = append(stale, path)
+		}
+	}
+	return stale, nil
+}
+
+// RunningSockets are the sockets in the runtime directories at which an engine answers.
+func RunningSockets() (paths []string) {
+	for _, dir := range socketDirs() {
+		found, err := filepath.Glob(filepath.Join(dir, "*.sock"))
+		if err != nil || checkSocketDir(dir) != nil {
+			continue
+		}
+		for _, path := range found {
+			if dead, err := deadSocket(path); err == nil && !dead {
+				paths = append(paths, path)
 			}
 		}
 	}
-	return removed, nil
+	return paths
 }

@@ -154,6 +154,9 @@ func (r *Ring) makeSegments() error {
 			r.header.path = "" // not ours to remove
 			return err
 		}
+		if err := removeParts(r.base); err != nil { // the name is ours: what is there has no owner
+			return err
+		}
 	}
 	r.data, err = newSegment(segmentSpec{c.Backing, r.base + ".d", c.Mode, r.geo.dataBytes, c.Access == Shared})
 	if err != nil {

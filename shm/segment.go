@@ -237,70 +237,98 @@ func segmentBase(name, ring string) string {
 	return "spdl." + name + "." + ring
 }
 
-// lockHeader takes the lock that its engine holds for life: a name whose lock is free is stale. It fails when a
-// living engine has it, or when the name was taken over between our creating and our locking it.
-func lockHeader(s *segment) error {
-	if err := unix.Flock(s.fd(), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return because(ErrNameInUse, ErrBusy, "shm: create %q: another engine holds the name; choose another name", s.path)
-	}
-	return stillNamed(s.fd(), s.path)
-}
+// lockTime is how long a new header's lock is tried for: whoever looks for leftovers holds it for a moment.
+const lockTime = 200 * time.Millisecond
 
-// stillNamed refuses when path no longer means the file that fd has open: a lock on a removed file proves nothing.
-func stillNamed(fd int, path string) error {
-	var mine, named unix.Stat_t
-	if unix.Fstat(fd, &mine) != nil || unix.Lstat(path, &named) != nil || mine.Ino != named.Ino || mine.Dev != named.Dev {
-		return because(ErrNameInUse, ErrBusy, "shm: create %q: another engine took the name at the same moment; try again", path)
+// lockHeader takes the lock that its engine holds for life: a name whose lock is free is stale. It fails when the
+// name was taken over between our creating and our locking it.
+func lockHeader(s *segment) error {
+	taken := func() error {
+		return because(ErrNameInUse, ErrBusy, "shm: create %q: another engine took the name at the same moment; choose another name", s.path)
+	}
+	for end := time.Now().Add(lockTime); unix.Flock(s.fd(), unix.LOCK_EX|unix.LOCK_NB) != nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) || !names(s.path, s.file) {
+			return taken()
+		}
+	}
+	if !names(s.path, s.file) {
+		return taken()
 	}
 	return nil
+}
+
+// names says that path is the name of file, and of no other that came in its place.
+func names(path string, file *os.File) bool {
+	var open, named unix.Stat_t
+	return unix.Fstat(int(file.Fd()), &open) == nil && unix.Lstat(path, &named) == nil && open.Ino == named.Ino && open.Dev == named.Dev
 }
 
 // removeStale removes what a dead engine left under base, and refuses when that engine lives. The lock of the
-// header proves it either way; a group or data segment without a header has no owner.
+// header proves it either way, and whoever holds it while the header has its name decides about the other names: without
+// a header nothing is removed, for they may be those of an engine that is just starting.
 func removeStale(base string) error {
 	header := filepath.Join(shmDir, base+".h")
 	file, err := os.OpenFile(header, os.O_RDWR|unix.O_NOFOLLOW, 0)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
 		return because(err, ErrDenied, "shm: create %q: a leftover that cannot be opened: %v; remove it as its owner", header, err)
 	}
-	if err == nil {
-		defer file.Close()
-		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-			return because(ErrNameInUse, ErrBusy, "shm: create %q: a running engine%s owns the name; stop it or choose another name",
-				header, enginePIDText(file))
-		}
-		if err := stillNamed(int(file.Fd()), header); err != nil {
-			return err
-		}
+	defer file.Close()
+	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return because(ErrNameInUse, ErrBusy, "shm: create %q: a running engine%s owns the name; stop it or choose another name",
+			header, enginePIDText(file))
 	}
-	names, _ := leftoverNames(base)
-	for _, name := range names {
-		if err := os.Remove(filepath.Join(shmDir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return because(err, ErrDenied, "shm: create %q: a leftover of a dead engine: %v; remove it as its owner", name, err)
+	if !names(header, file) {
+		return because(ErrNameInUse, ErrBusy, "shm: create %q: another engine took the name at the same moment; choose another name", header)
+	}
+	if err := removeParts(base); err != nil {
+		return err
+	}
+	return removeLeftover(base + ".h") // last, so that a crash in between leaves proof
+}
+
+// removeParts removes the group and data segments under base. The caller holds the lock of the header.
+func removeParts(base string) error {
+	leftovers, _ := leftoverNames(base)
+	for _, name := range leftovers {
+		if name == base+".h" {
+			continue
+		}
+		if err := removeLeftover(name); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// leftoverNames lists the segments of one ring, the header last so that a crash in between leaves proof.
+func removeLeftover(name string) error {
+	if err := os.Remove(filepath.Join(shmDir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return because(err, ErrDenied, "shm: create %q: a leftover of a dead engine: %v; remove it as its owner", name, err)
+	}
+	return nil
+}
+
+// leftoverNames lists the segments of one ring, the header last.
 func leftoverNames(base string) ([]string, error) {
 	entries, err := os.ReadDir(shmDir)
 	if err != nil {
 		return nil, err
 	}
 	part := regexp.MustCompile(`^` + regexp.QuoteMeta(base) + `\.(d|g[0-9]+)$`)
-	var names []string
+	var found []string
 	header := false
 	for _, e := range entries {
 		if part.MatchString(e.Name()) {
-			names = append(names, e.Name())
+			found = append(found, e.Name())
 		}
 		header = header || e.Name() == base+".h"
 	}
 	if header {
-		names = append(names, base+".h")
+		found = append(found, base+".h")
 	}
-	return names, nil
+	return found, nil
 }
 
 func enginePIDText(header *os.File) string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -88,9 +89,77 @@ func TestLeftoverOfADeadEngineIsConsistentAndTakenOver(t *testing.T) {
 	if find() != nil {
 		t.Fatal("still there")
 	}
-	removed, err := StaleSockets()
-	if err != nil || len(removed) != 1 {
-		t.Fatalf("removed sockets %v, %v, want one", removed, err)
+	for _, remove := range []bool{false, true} {
+		stale, err := StaleSockets(remove)
+		if err != nil || len(stale) != 1 {
+			t.Fatalf("stale sockets %v, %v, want one (remove: %v)", stale, err, remove)
+		}
+	}
+	if stale, err := StaleSockets(false); err != nil || len(stale) != 0 {
+		t.Fatalf("stale sockets %v, %v, want none any more", stale, err)
+	}
+}
+
+// Without a header there is no proof: the names may be those of an engine that is just starting. Whoever gets the
+// name removes them.
+func TestStraysWithoutAHeaderGoWithTheNextEngineOnly(t *testing.T) {
+	leavesNothing(t)
+	cfg := testConfig(t, 4)
+	cfg.Backing = Posix
+	stray := filepath.Join(shmDir, segmentBase(cfg.Name, "")+".g7")
+	if err := os.WriteFile(stray, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := removeStale(segmentBase(cfg.Name, "")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(stray); err != nil {
+		t.Fatalf("a stray was removed without proof: %v", err)
+	}
+	r, err := Create(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(stray); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the stray is still there: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Of many that want one posix name at the same moment exactly one gets it, and its segments keep their names.
+func TestOneOfManyCreatorsGetsTheName(t *testing.T) {
+	leavesNothing(t)
+	for range 50 {
+		cfg := testConfig(t, 3)
+		cfg.Backing = Posix
+		rings := make(chan *Ring, 4)
+		var all sync.WaitGroup
+		for range cap(rings) {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				r, err := Create(cfg)
+				if err == nil {
+					rings <- r
+				} else if !errors.Is(err, ErrNameInUse) {
+					t.Errorf("got %v, want a name in use", err)
+				}
+			}()
+		}
+		all.Wait()
+		close(rings)
+		if len(rings) != 1 {
+			t.Fatalf("%d of %d creators got the name, want 1", len(rings), cap(rings))
+		}
+		r := <-rings
+		if left, _ := leftoverNames(r.base); len(left) != 2 {
+			t.Fatalf("the ring's names are %v, want data and header", left)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

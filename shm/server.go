@@ -142,30 +142,40 @@ func (s *Server) bind(path string) error {
 	return Fault("socket.listen")
 }
 
-// removeStaleSocket removes a socket whose engine is dead, and refuses when it lives.
+// removeStaleSocket removes a socket whose engine is dead, and refuses when it lives. The caller holds the lock of the
+// directory.
 func removeStaleSocket(path string) error {
-	st, err := os.Lstat(path)
-	if errors.Is(err, os.ErrNotExist) {
+	switch dead, err := deadSocket(path); {
+	case errors.Is(err, os.ErrNotExist):
 		return nil
-	}
-	if err != nil {
-		return because(err, ErrSystem, "shm: listen %q: %v", path, err)
-	}
-	if st.Mode()&os.ModeSocket == 0 {
-		return because(ErrNameInUse, ErrBusy, "shm: listen %q: something that is no socket is there; move it away", path)
-	}
-	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})
-	if err == nil {
-		_ = conn.Close()
+	case err != nil:
+		return err
+	case !dead:
 		return because(ErrNameInUse, ErrBusy, "shm: listen %q: a running engine answers there; stop it or choose another name", path)
-	}
-	if !errors.Is(err, unix.ECONNREFUSED) {
-		return because(err, ErrDenied, "shm: listen %q: a socket that cannot be asked: %v; remove it as its owner", path, err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return because(err, ErrDenied, "shm: listen %q: a dead engine's socket: %v; remove it as its owner", path, err)
 	}
 	return nil
+}
+
+// deadSocket says that a connection to the socket is refused, which proves its engine dead.
+func deadSocket(path string) (bool, error) {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return false, because(err, ErrSystem, "shm: listen %q: %v", path, err)
+	}
+	if st.Mode()&os.ModeSocket == 0 {
+		return false, because(ErrNameInUse, ErrBusy, "shm: listen %q: something that is no socket is there; move it away", path)
+	}
+	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})
+	if err == nil {
+		return false, conn.Close()
+	}
+	if !errors.Is(err, unix.ECONNREFUSED) {
+		return false, because(err, ErrDenied, "shm: listen %q: a socket that cannot be asked: %v; remove it as its owner", path, err)
+	}
+	return true, nil
 }
 
 func (s *Server) accept() {
