@@ -146,7 +146,7 @@ func (r *Ring) Progress(group int, heldBy uint32, extra []uint64) (low uint64, a
 	}
 	g.sweep()
 	open := map[uint64]bool{}
-	low = r.nextTicket
+	low = max(r.nextTicket, g.minEpoch*r.cfg.StepsPerEpoch*uint64(r.cfg.Lanes)) // what it skips counts as completed
 	for _, i := range undone(r, g.shadow) {
 		w, ticket := g.shadow[i].word, r.slots[i].desc.Ticket
 		if stateOf(w) == wordHeld && heldBy != 0 && ownerOf(w) == heldBy {
@@ -213,10 +213,8 @@ func (r *Ring) Rewind(ticket, epoch uint64) error {
 	}
 	g := r.groups[0]
 	g.sweep()
-	for _, i := range undone(r, g.shadow) {
-		if stateOf(g.shadow[i].word) == wordHeld || !g.discard(i) {
-			return refuse(ErrBusy, "shm: ring %q: load: ticket %d is held and not done; release it first", r.cfg.label(), r.slots[i].desc.Ticket)
-		}
+	if i := g.discardAll(); i >= 0 {
+		return refuse(ErrBusy, "shm: ring %q: load: ticket %d is held and not done; release it first", r.cfg.label(), r.slots[i].desc.Ticket)
 	}
 	r.nextTicket, g.minEpoch = ticket, 0
 	r.state.NextTicket.Store(ticket)
@@ -226,6 +224,49 @@ func (r *Ring) Rewind(ticket, epoch uint64) error {
 	}
 	r.announceAll(g)
 	r.wakeClaim()
+	return nil
+}
+
+// discardAll frees every slot that nobody has claimed, unless a member holds one undone: then it returns that slot and
+// nothing has changed. -1: done.
+func (g *group) discardAll() int {
+	all := undone(g.r, g.shadow)
+	for _, i := range all {
+		if stateOf(g.shadow[i].word) == wordHeld {
+			return i
+		}
+	}
+	for n := len(all) - 1; n >= 0; n-- { // the latest first, so that what is put back keeps its place in the order
+		if g.discard(all[n]) {
+			continue
+		}
+		for _, i := range all[n+1:] {
+			g.enqueue(i, g.queueOf(g.r.slots[i].desc.Lane.Load()), g.shadow[i].attempts)
+		}
+		return all[n] // claimed this moment
+	}
+	return -1
+}
+
+// Advance has the ring go on at a later ticket, the first of epoch: every lane is through with the epochs before, and the
+// tickets between count as completed. It changes nothing when ticket has passed. For spdl_restart, after Skip.
+func (r *Ring) Advance(ticket, epoch uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	if ticket <= r.nextTicket {
+		return nil
+	}
+	r.nextTicket = ticket
+	r.state.NextTicket.Store(ticket)
+	for lane := range r.laneEpoch {
+		r.laneEpoch[lane] = max(r.laneEpoch[lane], epoch)
+	}
+	for _, g := range r.groups {
+		r.announceAll(g)
+	}
 	return nil
 }
 
