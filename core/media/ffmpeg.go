@@ -6,6 +6,7 @@ package media
 #cgo CFLAGS: -DMEDIA_FFMPEG
 #cgo pkg-config: libavcodec libavutil libswscale
 #include "ffmpeg.h"
+#include <libavutil/avutil.h>
 */
 import "C"
 
@@ -102,3 +103,5 @@ func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media
 	detail := C.GoString(C.media_ff_detail(d.ff))
 	return picture, statusError(int(status), format, int(picture.width), int(picture.height), detail, op)
 }
+
+func ffmpegVersion() string { return C.GoString(C.av_version_info()) }

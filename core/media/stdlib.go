@@ -83,3 +83,5 @@ func (w *Worker) picture(m image.Image, op *Op) (C.media_picture, error) {
 	}
 	return C.media_picture{pixels: p, stride_bytes: C.size_t(stride), width: C.int32_t(b.Dx()), height: C.int32_t(b.Dy()), orientation: 1}, nil
 }
+
+func ffmpegVersion() string { return "" }

@@ -1,0 +1,33 @@
+package media
+
+/*
+#include <stdio.h>
+#include <jpeglib.h>
+
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+#ifdef LIBJPEG_TURBO_VERSION
+static const char *jpeg_library(void) { return "libjpeg-turbo " TEXT(LIBJPEG_TURBO_VERSION); }
+#else
+static const char *jpeg_library(void) { return "libjpeg " TEXT(JPEG_LIB_VERSION); }
+#endif
+*/
+import "C"
+
+// Build is what this package was built with and runs on, for people.
+type Build struct {
+	JPEG   string `json:"jpeg"`   // the library that this was compiled against
+	FFmpeg string `json:"ffmpeg"` // the version that is loaded; "" without FFmpeg
+	ISA    string `json:"isa"`    // the instruction set that workers use on this machine
+}
+
+// Versions reads the build.
+func Versions() (Build, error) {
+	w, err := NewWorker(nil)
+	if err != nil {
+		return Build{}, err
+	}
+	defer w.Close()
+	return Build{JPEG: C.GoString(C.jpeg_library()), FFmpeg: ffmpegVersion(), ISA: w.ISA()}, nil
+}
