@@ -1,0 +1,93 @@
+package batch
+
+import "unsafe"
+
+// KeyBytes is the longest key a batch carries; longer ones are cut.
+const KeyBytes = 128
+
+// Values of the status column.
+const (
+	OK          = 0
+	Masked      = 1
+	Substituted = 2
+	Padded      = 3
+)
+
+// Policy says what becomes of the row of a bad sample.
+type Policy int
+
+const (
+	// Skip moves later rows up, in order; the batch gets shorter, down to no row at all.
+	Skip Policy = iota
+	// Mask zeroes the row and says so in its status; shapes stay.
+	Mask
+	// Substitute copies the nearest good row before it, cyclically; index, key and label name the sample that is
+	// really there. A batch without any good row is masked.
+	Substitute
+)
+
+// Memory is the part of a slot that a batch writes; all slices have cap == len.
+type Memory struct {
+	Rows       []byte  // [N, RowBytes]
+	RowBytes   int     //
+	Index      []int64 // [N] place in the data set
+	Label      []int64 // [N]
+	Status     []byte  // [N]
+	Keys       []byte  // [N * KeyBytes], the names one after the other
+	KeyOffsets []int64 // [N + 1]
+}
+
+// Names tells what a sample is called.
+type Names interface {
+	// Key appends the sample's name to dst.
+	Key(sample int64, dst []byte) []byte
+	// Label is the sample's class, or -1.
+	Label(sample int64) int64
+}
+
+// Bad is a sample that did not become a row, and why.
+type Bad struct {
+	Row    int
+	Sample int64
+	Cause  string // one word, for counters
+	Err    error  // for people
+	Timed  bool   // the same sample might do well another time: the storage's fault
+}
+
+// Batch is one batch on its way from plan to publish. It is used again for another once it is through.
+type Batch struct {
+	Memory
+	Ticket, Epoch, Step, EpochStep uint64
+
+	Samples []int64 // of each row
+	NPadded int     // rows at the end that repeat samples
+	Bad     []Bad
+
+	Pending   int // rows not decoded yet
+	FetchedNS int64
+	DecodedNS int64
+
+	name []byte
+}
+
+// Begin starts a batch of the given samples, the last padded of which fill up. It keeps samples, whose memory the caller
+// may take back for the next Begin by handing b.Samples[:0] to the sampler.
+func (b *Batch) Begin(m Memory, samples []int64, padded int) {
+	b.Memory, b.Samples, b.NPadded = m, samples, padded
+	b.Bad, b.Pending = b.Bad[:0], len(samples)
+	b.FetchedNS, b.DecodedNS = 0, 0
+}
+
+// Row is the memory of one row.
+func (b *Batch) Row(i int) []byte {
+	at := i * b.RowBytes
+	return b.Rows[at : at+b.RowBytes : at+b.RowBytes]
+}
+
+// Int64s sees 8-byte aligned memory as numbers; the length is rounded down.
+func Int64s(b []byte) []int64 {
+	if len(b) < 8 {
+		return nil
+	}
+	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+}

@@ -1,0 +1,130 @@
+package batch
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type names struct{ long int64 }
+
+func (n names) Key(i int64, dst []byte) []byte {
+	if n.long != 0 && i == n.long {
+		return append(dst, strings.Repeat("x", 200)...)
+	}
+	return fmt.Appendf(dst, "k%d", i)
+}
+func (names) Label(i int64) int64 { return i * 10 }
+
+// begin makes a batch of n rows whose samples are 100, 101, ... and whose rows are filled with their number.
+func begin(n, padded int, bad ...int) *Batch {
+	b := &Batch{}
+	samples := make([]int64, n)
+	for i := range samples {
+		samples[i] = int64(100 + i)
+	}
+	b.Begin(Memory{
+		Rows: make([]byte, n*4), RowBytes: 4, Index: make([]int64, n), Label: make([]int64, n),
+		Status: make([]byte, n), Keys: make([]byte, n*KeyBytes), KeyOffsets: make([]int64, n+1),
+	}, samples, padded)
+	for i := range n {
+		for k := range b.Row(i) {
+			b.Row(i)[k] = byte(i + 1)
+		}
+	}
+	for _, row := range bad {
+		b.Bad = append(b.Bad, Bad{Row: row, Sample: int64(100 + row), Cause: "corrupt"})
+	}
+	return b
+}
+
+func (b *Batch) rows(n int) (first []byte) {
+	for i := range n {
+		first = append(first, b.Row(i)[0])
+	}
+	return first
+}
+
+// Skip closes holes in order, and the columns follow the rows.
+func TestSkipMovesLaterRowsUp(t *testing.T) {
+	b := begin(6, 0, 4, 0)
+	r := b.Finish(Skip, names{})
+	if r.Rows != 4 || !bytes.Equal(b.rows(4), []byte{2, 3, 4, 6}) || !slices.Equal(b.Index[:4], []int64{101, 102, 103, 105}) {
+		t.Fatalf("%+v rows %v index %v", r, b.rows(4), b.Index)
+	}
+	if got := string(b.Keys[b.KeyOffsets[3]:b.KeyOffsets[4]]); got != "k105" || r.KeyBytes != 16 || b.Label[3] != 1050 {
+		t.Fatalf("key %q, %d bytes, label %d", got, r.KeyBytes, b.Label[3])
+	}
+}
+
+// A batch of bad samples alone is delivered without rows.
+func TestSkipOfAllRowsLeavesNone(t *testing.T) {
+	r := begin(2, 0, 1, 0).Finish(Skip, names{})
+	if r.Rows != 0 || r.KeyBytes != 0 {
+		t.Fatalf("%+v", r)
+	}
+}
+
+// Mask keeps the shape: the row is zero, its status says so, its name stays.
+func TestMaskZeroesTheRow(t *testing.T) {
+	b := begin(3, 0, 1)
+	r := b.Finish(Mask, names{})
+	if r.Rows != 3 || !bytes.Equal(b.rows(3), []byte{1, 0, 3}) || !bytes.Equal(b.Status, []byte{OK, Masked, OK}) || b.Index[1] != 101 {
+		t.Fatalf("%+v rows %v status %v index %v", r, b.rows(3), b.Status, b.Index)
+	}
+}
+
+// Substitute takes the nearest good row before, the last being before the first, and names the sample that is there.
+func TestSubstituteTakesTheNearestGoodRowBefore(t *testing.T) {
+	b := begin(5, 0, 3, 0, 4)
+	b.Finish(Substitute, names{})
+	if !bytes.Equal(b.rows(5), []byte{3, 2, 3, 3, 3}) || !slices.Equal(b.Index, []int64{102, 101, 102, 102, 102}) {
+		t.Fatalf("rows %v index %v", b.rows(5), b.Index)
+	}
+	if !bytes.Equal(b.Status, []byte{Substituted, OK, OK, Substituted, Substituted}) {
+		t.Fatalf("status %v", b.Status)
+	}
+}
+
+// With no good row to take, Substitute masks.
+func TestSubstituteWithoutAGoodRowMasks(t *testing.T) {
+	b := begin(2, 0, 0, 1)
+	r := b.Finish(Substitute, names{})
+	if r.Rows != 2 || !bytes.Equal(b.Status, []byte{Masked, Masked}) || !bytes.Equal(b.rows(2), []byte{0, 0}) {
+		t.Fatalf("%+v status %v", r, b.Status)
+	}
+}
+
+// Rows that fill up are marked, also when a skipped one made them move.
+func TestPaddedRowsAreMarked(t *testing.T) {
+	b := begin(4, 2, 0)
+	r := b.Finish(Skip, names{})
+	if !r.Padded || !bytes.Equal(b.Status[:3], []byte{OK, Padded, Padded}) {
+		t.Fatalf("%+v status %v", r, b.Status[:3])
+	}
+}
+
+// A key beyond the limit is cut and reported.
+func TestLongKeyIsCut(t *testing.T) {
+	b := begin(3, 0)
+	r := b.Finish(Skip, names{long: 101})
+	if !r.KeyCut || b.KeyOffsets[2]-b.KeyOffsets[1] != KeyBytes || string(b.Keys[b.KeyOffsets[2]:b.KeyOffsets[3]]) != "k102" {
+		t.Fatalf("%+v offsets %v", r, b.KeyOffsets)
+	}
+}
+
+// A batch without bad samples costs no allocation.
+func TestFinishAllocatesNothing(t *testing.T) {
+	b := begin(32, 0)
+	b.Finish(Skip, plain{})
+	if n := testing.AllocsPerRun(100, func() { b.Finish(Skip, plain{}) }); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
+
+type plain struct{}
+
+func (plain) Key(_ int64, dst []byte) []byte { return append(dst, "name"...) }
+func (plain) Label(int64) int64              { return 0 }

@@ -1,0 +1,96 @@
+package batch
+
+import (
+	"slices"
+)
+
+// Result is what Finish made of a batch.
+type Result struct {
+	Rows     int    // rows the consumer sees
+	KeyBytes uint64 // used bytes of Keys
+	Padded   bool   // some of the rows repeat samples
+	KeyCut   bool   // a key was longer than KeyBytes
+}
+
+// Finish applies the policy to the bad rows and writes the columns. Every row has been decoded or is in b.Bad, which
+// is sorted by row on return.
+func (b *Batch) Finish(policy Policy, names Names) Result {
+	for i := range b.Samples {
+		b.Status[i] = OK
+		if i >= len(b.Samples)-b.NPadded {
+			b.Status[i] = Padded
+		}
+	}
+	if len(b.Bad) > 0 {
+		slices.SortFunc(b.Bad, func(x, y Bad) int { return x.Row - y.Row })
+		b.apply(policy)
+	}
+	return b.columns(names)
+}
+
+func (b *Batch) apply(policy Policy) {
+	switch {
+	case policy == Skip:
+		b.closeHoles()
+	case policy == Substitute && len(b.Bad) < len(b.Samples):
+		b.substitute()
+	default:
+		for _, bad := range b.Bad {
+			clear(b.Row(bad.Row))
+			b.Status[bad.Row] = Masked
+		}
+	}
+}
+
+// closeHoles moves good rows up over bad ones and shortens the batch.
+func (b *Batch) closeHoles() {
+	to, next := 0, 0 // row to fill; next of b.Bad
+	for from := range b.Samples {
+		if next < len(b.Bad) && b.Bad[next].Row == from {
+			next++
+			continue
+		}
+		if to != from {
+			copy(b.Row(to), b.Row(from))
+			b.Samples[to], b.Status[to] = b.Samples[from], b.Status[from]
+		}
+		to++
+	}
+	b.Samples = b.Samples[:to]
+}
+
+// substitute fills each bad row from the nearest good one before it; the last row comes before the first.
+func (b *Batch) substitute() {
+	n := len(b.Samples)
+	isBad := func(row int) bool {
+		_, found := slices.BinarySearchFunc(b.Bad, row, func(x Bad, row int) int { return x.Row - row })
+		return found
+	}
+	for _, bad := range b.Bad {
+		from := bad.Row
+		for isBad(from) {
+			from = (from + n - 1) % n
+		}
+		copy(b.Row(bad.Row), b.Row(from))
+		b.Samples[bad.Row], b.Status[bad.Row] = b.Samples[from], Substituted
+	}
+}
+
+func (b *Batch) columns(names Names) Result {
+	r := Result{Rows: len(b.Samples)}
+	used := 0
+	b.KeyOffsets[0] = 0
+	for i, sample := range b.Samples {
+		b.Index[i], b.Label[i] = sample, names.Label(sample)
+		b.name = names.Key(sample, b.name[:0])
+		if len(b.name) > KeyBytes {
+			r.KeyCut = true
+			b.name = b.name[:KeyBytes]
+		}
+		used += copy(b.Keys[used:], b.name)
+		b.KeyOffsets[i+1] = int64(used)
+		r.Padded = r.Padded || b.Status[i] == Padded
+	}
+	r.KeyBytes = uint64(used)
+	return r
+}
