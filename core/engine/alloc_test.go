@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/spdl/spdl/shm"
+)
+
+// In the steady state the engine makes no Go allocation per sample and at most ten per batch, the consumer in this
+// process included.
+func TestSteadyStateAllocatesNothingPerSample(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	const rows, samples = 50, 2000
+	dir := folder(t, 100, nil)
+	r := start(t, describe(t, dir, "batch: 50\n"), nil)
+	reader := r.attach(shm.AttachOptions{MaxLeases: 1})
+	ctx := testContext(t)
+	pass := func(n int) {
+		for n > 0 {
+			l, err := reader.Acquire(ctx)
+			if errors.Is(err, shm.EndEpoch) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			n -= l.Rows
+			if err := l.Release(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	pass(20 * rows) // every slot, buffer and queue has been used
+	best := ^uint64(0)
+	for range 5 {
+		before := Allocations()
+		pass(samples)
+		best = min(best, Allocations()-before)
+	}
+	if limit := uint64(10 * samples / rows); best > limit {
+		t.Fatalf("%d allocations for %d samples in %d batches, want at most %d", best, samples, samples/rows, limit)
+	}
+	t.Logf("%d allocations for %d batches of %d samples", best, samples/rows, rows)
+}

@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/spdl/spdl/shm"
+)
+
+// Ways to spoil a sample, by the cause under which it is counted.
+var spoilers = map[string]func(path string){
+	"missing":         remove,
+	"empty":           empty,
+	"truncated":       truncate,
+	"not_an_image":    func(path string) { rewrite(path, []byte("this is a text, not a picture\n")) },
+	"too_many_pixels": func(path string) { rewrite(path, giant()) },
+	"corrupt":         func(path string) { rewrite(path, append([]byte{0xff, 0xd8, 0xff, 0xc4, 0, 5}, make([]byte, 64)...)) },
+	"permission":      func(path string) { must(os.Chmod(path, 0)) },
+	"not_regular":     func(path string) { remove(path); must(os.Mkdir(path, 0o755)) },
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func remove(path string)               { must(os.Remove(path)) }
+func empty(path string)                { must(os.Truncate(path, 0)) }
+func rewrite(path string, data []byte) { must(os.WriteFile(path, data, 0o644)) }
+
+func truncate(path string) {
+	st, err := os.Stat(path)
+	must(err)
+	must(os.Truncate(path, st.Size()/2))
+}
+
+// giant is the header of a PNG of 100,000 x 100,000 pixels.
+func giant() []byte {
+	b := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR")
+	b = binary.BigEndian.AppendUint32(b, 100000)
+	b = binary.BigEndian.AppendUint32(b, 100000)
+	return append(append(b, 8, 2, 0, 0, 0), make([]byte, 64)...)
+}
+
+// spoiled is a folder of n pictures, and the engine on it; the spoiled one was good when the folder was scanned.
+func spoiled(t *testing.T, cause, more string, log *Log) (*running, *shm.Reader) {
+	t.Helper()
+	if cause == "permission" && os.Geteuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	dir := folder(t, 12, nil)
+	leavesNothing(t)
+	e, err := New(describe(t, dir, more), &Options{Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoilers[cause](fmt.Sprintf("%s/a/%05d.jpg", dir, 5))
+	r := serve(t, e)
+	return r, r.attach(shm.AttachOptions{MaxLeases: 1})
+}
+
+// Every kind of bad sample is left out by skip, with the holes closed in order, counted by cause, and named.
+func TestBadSamplesAreSkippedAndCounted(t *testing.T) {
+	for cause := range spoilers {
+		t.Run(cause, func(t *testing.T) {
+			r, reader := spoiled(t, cause, "batch: 4\norder: {epochs: 1, shuffle: false}\n", nil)
+			batches := epoch(t, reader)
+			if got, want := indexes(batches), []int64{0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11}; !slices.Equal(got, want) {
+				t.Fatalf("samples %v, want %v", got, want)
+			}
+			b := batches[1]
+			if b.Rows != 3 || b.NBad != 1 || b.Flags != shm.FlagShort|shm.FlagBad {
+				t.Fatalf("the batch with the bad sample: %+v", b)
+			}
+			checkRows(t, &b, 12)
+			bad := r.Stats().Rings[0].Bad
+			if bad.Total != 1 || bad.Causes[cause] != 1 || !strings.Contains(bad.Last[0], "a/00005.jpg") {
+				t.Fatalf("counted as %+v, want one %q that names the file", bad, cause)
+			}
+		})
+	}
+}
+
+// The other policies keep the shape: mask leaves a row of zeros, substitute the row before.
+func TestPoliciesThatKeepTheShape(t *testing.T) {
+	for _, c := range []struct {
+		policy string
+		status byte
+		index  int64
+		level  int
+	}{{"mask", 1, 5, 0}, {"substitute", 2, 4, int(grey(4))}} {
+		t.Run(c.policy, func(t *testing.T) {
+			_, reader := spoiled(t, "truncated", "batch: 4\norder: {epochs: 1, shuffle: false}\nbad_sample: {policy: "+c.policy+"}\n", nil)
+			b := epoch(t, reader)[1]
+			if b.Rows != 4 || b.Status[1] != c.status || b.Index[1] != c.index || b.NBad != 1 {
+				t.Fatalf("%+v", b)
+			}
+			if v := int(b.Image[8*8*3]); v < c.level-2 || v > c.level+2 {
+				t.Fatalf("row has value %d, want about %d", v, c.level)
+			}
+		})
+	}
+}
+
+// A batch of bad samples alone is delivered with no rows, so that steps stay in step.
+func TestBatchWithoutGoodSamplesIsDeliveredEmpty(t *testing.T) {
+	dir := folder(t, 8, map[int]func(string){4: empty, 5: empty, 6: empty, 7: empty})
+	r := start(t, describe(t, dir, "batch: 4\norder: {epochs: 1, shuffle: false}\n"), nil)
+	batches := epoch(t, r.attach(shm.AttachOptions{}))
+	if len(batches) != 2 || batches[1].Rows != 0 || batches[1].NBad != 4 {
+		t.Fatalf("%+v", batches)
+	}
+}
+
+// A budget that is used up ends the ring: what was published before can be taken, then every consumer is told which
+// sample was one too many, and Run returns it.
+func TestUsedUpBudgetEndsTheRing(t *testing.T) {
+	for _, c := range []struct{ name, budget, text string }{
+		{"fail", "{policy: fail}", "a/00005.jpg"},
+		{"count", "{max_count: 0}", "a/00005.jpg"},
+		{"rate", "{max_rate: 0.05, probation: 2}", "at most a share of 0.05"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, reader := spoiled(t, "truncated", "batch: 4\norder: {epochs: 1, shuffle: false}\nbad_sample: "+c.budget+"\n", nil)
+			if b := take(t, reader); b == nil || b.Rows != 4 {
+				t.Fatalf("the batch before the bad one: %+v", b)
+			}
+			_, err := reader.Acquire(testContext(t))
+			wantError(t, err, shm.ErrEngineFailed, c.text)
+			if err := reader.Restart(testContext(t)); !errors.Is(err, shm.ErrEngineFailed) {
+				t.Fatalf("restart of a ring that failed: %v", err)
+			}
+			if err := r.end(); err == nil || !strings.Contains(err.Error(), c.text) {
+				t.Fatalf("Run returned %v", err)
+			}
+		})
+	}
+}
+
+// A budget that holds lets the epoch end.
+func TestBudgetThatHoldsForgives(t *testing.T) {
+	_, reader := spoiled(t, "truncated", "batch: 4\norder: {epochs: 1}\nbad_sample: {max_count: 1, max_rate: 0.5}\n", nil)
+	if n := len(indexes(epoch(t, reader))); n != 11 {
+		t.Fatalf("%d samples, want 11", n)
+	}
+}
+
+// Each bad sample has a line in the log, up to a limit; then a summary.
+func TestBadSamplesAreLoggedUpToALimit(t *testing.T) {
+	spoil := map[int]func(string){}
+	for i := range 30 {
+		spoil[i] = empty
+	}
+	out := &lockedBuffer{}
+	r := start(t, describe(t, folder(t, 40, spoil), "batch: 8\norder: {epochs: 1}\n"), &Options{Log: NewLog(out, Warn)})
+	if n := len(indexes(epoch(t, r.attach(shm.AttachOptions{})))); n != 10 {
+		t.Fatalf("%d samples, want 10", n)
+	}
+	if n := strings.Count(out.String(), "bad sample, empty: source: sample"); n != badLines {
+		t.Fatalf("%d lines about bad samples, want %d:\n%s", n, badLines, out)
+	}
+	if !strings.Contains(out.String(), "every 1000th is named") {
+		t.Fatalf("no word about the rest:\n%s", out)
+	}
+}
+
+// A budget counts every sample once, however often its batch is made before it is published.
+func TestRestartDoesNotCountBadSamplesTwice(t *testing.T) {
+	r, reader := spoiled(t, "truncated", "batch: 12\norder: {shuffle: false}\nring: {slots: 3}\nbad_sample: {max_count: 1000}\n", nil)
+	for range 20 {
+		if err := reader.Restart(testContext(t)); err != nil {
+			t.Fatal(err)
+		}
+		if b := take(t, reader); b.Rows != 11 {
+			t.Fatalf("%+v", b)
+		}
+	}
+	info := r.Stats().Rings[0]
+	if made := info.Ring.NextTicket + 1; info.Bad.Total > made {
+		t.Fatalf("%d bad samples counted in %d batches of one each", info.Bad.Total, made)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/spdl/spdl/core/pipeline"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+)
+
+// Options are what the description does not say; nil is the default.
+type Options struct {
+	// Child: the engine serves the one process that started it; memfd backing and private access unless the description
+	// says otherwise.
+	Child bool
+	// State is where to go on; empty: from the start. Only for an engine with one ring.
+	State []byte
+	// Log is where the engine writes what it has to say; nil: nowhere.
+	Log *Log
+	// Started is when the process began, for the time to the first batch; zero: now.
+	Started time.Time
+}
+
+// Engine owns the rings of one description.
+type Engine struct {
+	spec      *spec.Spec
+	log       *Log
+	started   time.Time
+	began     time.Time
+	reserved  time.Duration // spent making the rings
+	scanned   time.Duration // spent finding the samples
+	rings     []*ring
+	cpus      *pipeline.Limiter
+	nCPUs     float64
+	readAhead *pipeline.Bytes
+
+	stop     chan struct{}
+	stopOnce sync.Once
+	runCtx   context.Context
+	endRun   context.CancelFunc
+	closed   bool // by Close
+}
+
+// New opens the sources, checks that everything fits and makes the rings; nothing is decoded before Run. Nothing is
+// left behind when it fails.
+//
+// Errors wrap source.ErrNoSamples, sampler.ErrNoBatch, shm.ErrNameInUse, shm.ErrNoSpace, shm.ErrState or name the field.
+func New(s *spec.Spec, o *Options) (*Engine, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	e := &Engine{spec: s, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{})}
+	if e.started.IsZero() {
+		e.started = e.began
+	}
+	e.runCtx, e.endRun = context.WithCancel(context.Background())
+	e.nCPUs = s.Limits.CPUs
+	if e.nCPUs == 0 {
+		e.nCPUs = availableCPUs()
+	}
+	e.cpus = pipeline.NewLimiter(decodersFor(e.nCPUs))
+	e.readAhead = pipeline.NewBytes(s.Limits.ReadAheadBytes)
+	if err := e.open(o); err != nil {
+		_ = e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *Engine) open(o *Options) error {
+	all := e.spec.All()
+	if len(o.State) > 0 && len(all) > 1 {
+		return fmt.Errorf("engine: state: got one for an engine of %d rings, want one ring: %w", len(all), shm.ErrState)
+	}
+	for _, s := range all {
+		r, err := e.openRing(s, o)
+		if r != nil {
+			e.rings = append(e.rings, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Services is what a shm.Server serves: the rings, the first one being the default.
+func (e *Engine) Services() []shm.Service {
+	services := make([]shm.Service, len(e.rings))
+	for i, r := range e.rings {
+		services[i] = shm.Service{Ring: r.shm, Control: control{r: r, ctx: e.runCtx}}
+	}
+	return services
+}
+
+// Ring is one of the engine's rings in shared memory, in the order of the description.
+func (e *Engine) Ring(i int) *shm.Ring { return e.rings[i].shm }
+
+// Run decodes until ctx ends or Stop is called, and returns nil then. A ring that comes to the end of its epochs
+// or fails says so to its consumers; Run goes on for the others and for what is still leased, and returns the failures at
+// the end. Run runs once.
+func (e *Engine) Run(ctx context.Context) error {
+	defer e.endRun()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-e.stop:
+		case <-ctx.Done():
+		}
+		cancel()
+	}()
+	failures := make([]error, len(e.rings))
+	var rings sync.WaitGroup
+	for i, r := range e.rings {
+		rings.Add(1)
+		go func() {
+			defer rings.Done()
+			if failures[i] = r.run(ctx); failures[i] != nil {
+				e.log.Errorf(r.name, "%v", failures[i])
+			}
+		}()
+	}
+	rings.Wait()
+	<-ctx.Done()
+	return errors.Join(failures...)
+}
+
+// Stop begins the orderly end of Run; it returns at once.
+func (e *Engine) Stop() { e.stopOnce.Do(func() { close(e.stop) }) }
+
+// Close ends the rings: waiting consumers learn that the engine stopped, names are removed. Run must have returned, and
+// what serves Services be closed. A second Close does nothing.
+func (e *Engine) Close() error {
+	e.endRun()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	var errs []error
+	for _, r := range e.rings {
+		if r.shm != nil {
+			errs = append(errs, r.shm.Close())
+		}
+		if r.source != nil {
+			errs = append(errs, r.source.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/shm"
+	"golang.org/x/sys/unix"
+)
+
+// decodersFor is the number of decode workers that keep n CPUs busy.
+func decodersFor(n float64) int { return max(1, int(math.Round(n))) }
+
+// availableCPUs is what this process may use: the smaller of its affinity mask and its cgroups' quotas.
+func availableCPUs() float64 {
+	var set unix.CPUSet
+	n := 1.0
+	if err := unix.SchedGetaffinity(0, &set); err == nil && set.Count() > 0 {
+		n = float64(set.Count())
+	}
+	if quota := thisMachine.quotaCPUs(); quota > 0 {
+		n = min(n, quota)
+	}
+	return n
+}
+
+// machine reads limits from the files under root; tests have a root of their own.
+type machine struct{ root string }
+
+var thisMachine = machine{"/"}
+
+// quotaCPUs is the tightest CPU quota of the cgroups this process is in; 0: none.
+func (m machine) quotaCPUs() (cpus float64) {
+	tighter := func(quota, period float64) {
+		if quota > 0 && period > 0 && (cpus == 0 || quota/period < cpus) {
+			cpus = quota / period
+		}
+	}
+	for _, dir := range m.cgroupDirs("") { // version 2
+		if f := fieldsOf(filepath.Join(dir, "cpu.max")); len(f) == 2 {
+			tighter(number(f[0]), number(f[1]))
+		}
+	}
+	for _, dir := range m.cgroupDirs("cpu") { // version 1
+		tighter(numberIn(dir, "cpu.cfs_quota_us"), numberIn(dir, "cpu.cfs_period_us"))
+	}
+	return cpus
+}
+
+// memoryRoom is what the cgroups and the machine have left, in bytes; 0: unknown.
+func (m machine) memoryRoom() (room uint64) {
+	tighter := func(limit, used float64) {
+		if left := uint64(max(1, limit-used)); limit > 0 && limit < 1<<62 && (room == 0 || left < room) {
+			room = left
+		}
+	}
+	for _, dir := range m.cgroupDirs("") {
+		tighter(numberIn(dir, "memory.max"), numberIn(dir, "memory.current"))
+	}
+	for _, dir := range m.cgroupDirs("memory") {
+		tighter(numberIn(dir, "memory.limit_in_bytes"), numberIn(dir, "memory.usage_in_bytes"))
+	}
+	fields := fieldsOf(filepath.Join(m.root, "proc/meminfo"))
+	if i := slices.Index(fields, "MemAvailable:"); i >= 0 && i+1 < len(fields) {
+		tighter(number(fields[i+1])*1024, 0)
+	}
+	return room
+}
+
+// checkMemory refuses a ring that would not fit before anything is reserved: a process that passes its cgroup's limit is
+// killed, not told.
+func (m machine) checkMemory(ring string, slotBytes uint64, slots int) error {
+	need, room := slotBytes*uint64(slots), m.memoryRoom()
+	if room == 0 || need <= room {
+		return nil
+	}
+	mib := func(n uint64) float64 { return float64(n) / (1 << 20) }
+	return fmt.Errorf("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but %.1f MiB of memory are available; lower ring.slots or batch: %w",
+		ring, slots, mib(slotBytes), mib(need), mib(room), shm.ErrNoSpace)
+}
+
+// cgroupDirs are the directories of this process's cgroup and its parents, for a controller of version 1, or "" for
+// version 2. Inside a container the mount shows the container's own cgroup as the root, hence the last one.
+func (m machine) cgroupDirs(controller string) (dirs []string) {
+	data, err := os.ReadFile(filepath.Join(m.root, "proc/self/cgroup"))
+	if err != nil {
+		return nil
+	}
+	base := filepath.Join(m.root, "sys/fs/cgroup", controller)
+	for _, line := range strings.Split(string(data), "\n") {
+		parts := strings.SplitN(line, ":", 3)
+		if len(parts) != 3 || !holds(parts[1], controller) {
+			continue
+		}
+		for path := filepath.Clean(parts[2]); path != "/" && path != "."; path = filepath.Dir(path) {
+			dirs = append(dirs, filepath.Join(base, path))
+		}
+		dirs = append(dirs, base)
+	}
+	return dirs
+}
+
+// holds says that a line's list of controllers is the one looked for; that of version 2 is empty.
+func holds(list, controller string) bool {
+	return slices.Contains(strings.Split(list, ","), controller)
+}
+
+func fieldsOf(path string) []string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(data))
+}
+
+// numberIn is the number that a file of a cgroup begins with.
+func numberIn(dir, file string) float64 {
+	if f := fieldsOf(filepath.Join(dir, file)); len(f) > 0 {
+		return number(f[0])
+	}
+	return 0
+}
+
+// number is 0 for what is not one, such as "max".
+func number(s string) float64 {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// cpuTime is user and system time of this process in seconds.
+func cpuTime() float64 {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/spdl/spdl/shm"
+)
+
+// host is a machine's files, in a directory.
+func host(t *testing.T, files map[string]string) machine {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return machine{dir}
+}
+
+// The tightest CPU quota of the cgroup and its parents counts, in both versions; "max" and -1 are none.
+func TestQuotaIsTheTightestOfTheCgroups(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  float64
+	}{
+		{"none", map[string]string{}, 0},
+		{"v2", map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "150000 100000\n", "sys/fs/cgroup/a/b/cpu.max": "max 100000\n"}, 1.5},
+		{"v2 child", map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "150000 100000\n", "sys/fs/cgroup/a/b/cpu.max": "50000 100000\n"}, 0.5},
+		{"v2 container", map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "400000 100000\n"}, 4},
+		{"v1", map[string]string{"proc/self/cgroup": "4:cpu,cpuacct:/x\n3:memory:/y\n",
+			"sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "250000\n", "sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000\n"}, 2.5},
+		{"v1 none", map[string]string{"proc/self/cgroup": "4:cpu,cpuacct:/x\n",
+			"sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000\n"}, 0},
+		{"damaged", map[string]string{"proc/self/cgroup": "nonsense\n0::\n", "sys/fs/cgroup/cpu.max": "\n"}, 0},
+	} {
+		if got := host(t, c.files).quotaCPUs(); got != c.want {
+			t.Errorf("%s: got %v CPUs, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Memory is what the tightest of machine and cgroups has left.
+func TestMemoryIsWhatTheTightestLimitLeaves(t *testing.T) {
+	const free = "MemTotal: 9 kB\nMemAvailable:    4096 kB\n"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  uint64
+	}{
+		{"unknown", map[string]string{}, 0},
+		{"machine", map[string]string{"proc/meminfo": free}, 4096 << 10},
+		{"v2", map[string]string{"proc/meminfo": free, "proc/self/cgroup": "0::/a\n",
+			"sys/fs/cgroup/a/memory.max": "2000000\n", "sys/fs/cgroup/a/memory.current": "500000\n"}, 1500000},
+		{"v2 no limit", map[string]string{"proc/meminfo": free, "proc/self/cgroup": "0::/a\n",
+			"sys/fs/cgroup/a/memory.max": "max\n", "sys/fs/cgroup/a/memory.current": "500000\n"}, 4096 << 10},
+		{"v1", map[string]string{"proc/meminfo": free, "proc/self/cgroup": "3:memory:/y\n",
+			"sys/fs/cgroup/memory/y/memory.limit_in_bytes": "1000000\n", "sys/fs/cgroup/memory/y/memory.usage_in_bytes": "999000\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 1000},
+		{"full", map[string]string{"proc/meminfo": free, "proc/self/cgroup": "0::/a\n",
+			"sys/fs/cgroup/a/memory.max": "1000\n", "sys/fs/cgroup/a/memory.current": "2000\n"}, 1},
+	} {
+		if got := host(t, c.files).memoryRoom(); got != c.want {
+			t.Errorf("%s: got %v bytes, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// A ring larger than the limit of its cgroup is refused with need, room and remedy.
+func TestRingBeyondTheMemoryLimitIsRefused(t *testing.T) {
+	m := host(t, map[string]string{"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.max": "10485760\n", "sys/fs/cgroup/a/memory.current": "0\n"})
+	if err := m.checkMemory("r", 2<<20, 5); err != nil {
+		t.Fatalf("5 slots of 2 MiB in 10 MiB: %v", err)
+	}
+	wantError(t, m.checkMemory("r", 2<<20, 6), shm.ErrNoSpace, `ring "r"`, "6 slots of 2.0 MiB take 12.0 MiB", "10.0 MiB of memory are available", "lower ring.slots or batch")
+}
+
+// Workers are as many as CPUs, rounded, and never none.
+func TestDecodersFollowTheCPUs(t *testing.T) {
+	for cpus, want := range map[float64]int{0.1: 1, 1: 1, 1.4: 1, 1.5: 2, 2: 2, 63.7: 64} {
+		if got := decodersFor(cpus); got != want {
+			t.Errorf("%v CPUs: %d decoders, want %d", cpus, got, want)
+		}
+	}
+	r := start(t, describe(t, folder(t, 4, nil), "limits: {cpus: 3}\n"), nil)
+	if s := r.Stats(); s.CPUs != 3 || s.Limiter.Limit != 3 {
+		t.Fatalf("limits.cpus 3 gives %v CPUs and %d workers", s.CPUs, s.Limiter.Limit)
+	}
+}

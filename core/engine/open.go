@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/pipeline"
+	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
+	"github.com/spdl/spdl/shm"
+)
+
+// openRing opens the source, plans the order, compiles the op and makes the ring. The ring it returns with an error is
+// for Close.
+func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
+	r := &ring{
+		engine: e, name: s.FullName(), seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
+		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), moves: make(chan *move), over: make(chan struct{}),
+	}
+	began := time.Now()
+	var err error
+	if r.source, err = openSource(&s.Source); err != nil {
+		return r, err
+	}
+	e.scanned += time.Since(began)
+	if r.op, err = media.Compile(opConfig(&s.Image)); err != nil {
+		return r, err
+	}
+	if r.order, err = orderOf(s, r.source.Len()); err != nil {
+		return r, err
+	}
+	var budget pipeline.Failures
+	r.policy, budget = policyOf(s.BadSample)
+	if r.budget, err = pipeline.NewJudge(budget); err != nil {
+		return r, err
+	}
+	config, err := r.shmConfig(s, o)
+	if err != nil {
+		return r, err
+	}
+	slot, err := shm.SlotBytes(config)
+	if err == nil {
+		err = thisMachine.checkMemory(r.name, slot, config.Slots)
+	}
+	if err != nil {
+		return r, err
+	}
+	r.slots = config.Slots
+	began = time.Now()
+	r.shm, err = shm.Create(config)
+	e.reserved += time.Since(began)
+	return r, err
+}
+
+func openSource(s *spec.Source) (source.Source, error) {
+	if s.Folder != "" {
+		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory})
+	}
+	return source.OpenList(source.ListConfig{File: s.List, Root: s.Root})
+}
+
+func orderOf(s *spec.Spec, n int64) (*sampler.Order, error) {
+	hash := s.OrderHash()
+	return sampler.New(sampler.Config{
+		N: n, Batch: s.Batch, World: s.World.Size, FirstRank: s.World.Rank, Lanes: s.Lanes(),
+		Shuffle: s.Order.Shuffle, Seed: s.Order.Seed, Epochs: s.Order.Epochs, Last: sampler.Last(s.Order.Last),
+		SpecHash: fmt.Sprintf("%x", hash[:]),
+	})
+}
+
+// opConfig says the image section in core/media's words.
+func opConfig(i *spec.Image) media.Config {
+	t := &i.Transform
+	c := media.Config{Flip: t.HorizontalFlip, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
+	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
+	filter := spec.Bilinear
+	c.Out = size(t.Output())
+	if r := t.Resize; r != nil {
+		c.ResizeShort, filter = r.Short, r.Interpolation
+		if r.Short == 0 {
+			c.Resize = size(r.Extent)
+		}
+	}
+	if r := t.RandomResizedCrop; r != nil {
+		c.Random, filter = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}, r.Interpolation
+	}
+	if filter == spec.Bicubic {
+		c.Interpolation = media.Bicubic
+	}
+	if n := t.Normalize; n != nil {
+		c.Normalize = &media.Normalize{Mean: n.Mean, Std: n.Std}
+	}
+	c.Mode = map[spec.Mode]media.Mode{spec.RGB: media.RGB, spec.Gray: media.Gray, spec.Luma: media.Luma}[i.Mode]
+	c.DType = map[tensor.DType]media.DType{tensor.U8: media.U8, tensor.F16: media.F16, tensor.BF16: media.BF16, tensor.F32: media.F32}[i.DType]
+	if i.Layout == spec.NCHW {
+		c.Layout = media.NCHW
+	}
+	return c
+}
+
+// policyOf is the row policy and the budget. Under fail the first bad sample ends the ring.
+func policyOf(b spec.BadSample) (batch.Policy, pipeline.Failures) {
+	f := pipeline.Failures{MaxCount: int(b.MaxCount), Probation: int(b.Probation)}
+	if b.MaxRate >= 0 {
+		f.MaxRate = b.MaxRate
+	}
+	switch b.Policy {
+	case spec.Mask:
+		return batch.Mask, f
+	case spec.Substitute:
+		return batch.Substitute, f
+	case spec.Fail:
+		return batch.Skip, pipeline.Failures{}
+	}
+	return batch.Skip, f
+}
+
+func (r *ring) shmConfig(s *spec.Spec, o *Options) (shm.Config, error) {
+	facts, err := json.Marshal(struct {
+		Classes []string        `json:"classes,omitempty"`
+		Spec    json.RawMessage `json:"spec"`
+	}{r.source.Classes(), s.Canonical()})
+	if err != nil {
+		return shm.Config{}, fmt.Errorf("engine: ring %q: class names: %w", s.FullName(), err)
+	}
+	c := shm.Config{
+		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s),
+		Backing: backingOf(s.Ring.Backing, o.Child), Access: accessOf(s.Ring.Access, o.Child),
+		Lanes: r.lanes, World: s.World.Size, FirstRank: s.World.Rank, BatchRows: s.Batch, MaxConsumers: s.Ring.MaxConsumers,
+		NSamples: uint64(r.source.Len()), GlobalBatch: uint64(r.order.GlobalBatch()), StepsPerEpoch: uint64(r.order.StepsPerEpoch()),
+		Epochs: uint64(s.Order.Epochs), Seed: s.Order.Seed, SpecHash: s.Hash(), Text: facts,
+	}
+	if len(o.State) > 0 {
+		state, err := r.parseState(o.State)
+		if err != nil {
+			return c, err
+		}
+		r.goOnFrom(state)
+		c.FirstTicket, c.FirstEpoch = r.ticket(r.firstStep(state)), uint64(state.Epoch)
+	}
+	for _, g := range s.Ring.Groups {
+		c.Groups = append(c.Groups, groupOf(g))
+	}
+	return c, nil
+}
+
+func groupOf(g spec.Group) shm.GroupConfig {
+	c := shm.GroupConfig{Name: g.Name, Mode: shm.ModeShared, Slow: shm.SlowBlock, NoRedeliver: !g.Redeliver}
+	if g.Mode == spec.Lanes {
+		c.Mode = shm.ModeLanes
+	}
+	switch g.Slow {
+	case spec.Drop:
+		c.Slow = shm.SlowDrop
+	case spec.Detach:
+		c.Slow = shm.SlowDetach
+	}
+	return c
+}
+
+// tensorsOf is the schema of a slot, in the order of imageTensor, indexTensor ...
+func tensorsOf(s *spec.Spec) []shm.Tensor {
+	n := int64(s.Batch)
+	axes := uint32(shm.AxesNHWC)
+	if s.Image.Layout == spec.NCHW {
+		axes = shm.AxesNCHW
+	}
+	column := func(name string, role uint32, d tensor.DType) shm.Tensor {
+		return shm.Tensor{Name: name, Kind: shm.Dense, Role: role, DType: dtypeOf(d), Shape: []int64{n}}
+	}
+	return []shm.Tensor{
+		{Name: "image", Kind: shm.Dense, Role: shm.RoleField, Axes: axes, DType: dtypeOf(s.Image.DType), Shape: append([]int64{n}, s.RowShape()...)},
+		column("index", shm.RoleIndex, tensor.I64),
+		{Name: "key", Kind: shm.Ragged, Role: shm.RoleKey, DType: dtypeOf(tensor.U8), Values: n * batch.KeyBytes},
+		column("status", shm.RoleStatus, tensor.U8),
+		column("label", shm.RoleLabel, tensor.I64),
+	}
+}
+
+func dtypeOf(d tensor.DType) shm.DType {
+	return shm.DType{Code: d.Code(), Bits: d.Bits(), Lanes: d.Lanes()}
+}
+
+func backingOf(name string, child bool) shm.Backing {
+	if name == spec.Memfd || (name == "" && child) {
+		return shm.Memfd
+	}
+	return shm.Posix
+}
+
+func accessOf(name string, child bool) shm.Access {
+	if name == spec.Private || (name == "" && child) {
+		return shm.Private
+	}
+	return shm.Shared
+}

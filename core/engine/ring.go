@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/pipeline"
+	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/shm"
+)
+
+// ring is one ring of the engine: a source in an order, decoded by one op. What is not said to change is fixed by
+// openRing.
+type ring struct {
+	engine *Engine
+	name   string // NAME or NAME/RING
+	shm    *shm.Ring
+	source source.Source
+	order  *sampler.Order
+	op     *media.Op
+
+	policy                    batch.Policy
+	seed                      uint64
+	lanes, firstRank          int
+	slots, fetchers, decoders int
+
+	buffers source.Pool
+	bad     badCounter
+
+	// The publish stage uses these, and a move while no pipeline runs.
+	budget      *pipeline.Judge
+	judgedBelow uint64 // tickets whose samples the budget has counted
+
+	moves   chan *move
+	over    chan struct{} // closed when run has returned
+	running atomic.Pointer[pipeline.Pipeline]
+
+	mu    sync.Mutex // guards the rest
+	first FirstBatch
+	ahead []int64 // global steps that the state gone on from names as completed, ascending
+}
+
+// position is where a run of the pipeline begins.
+type position struct {
+	cursor *sampler.Cursor
+	skip   int // lanes of the first step that are published already
+}
+
+// move is a request to go on at another position: do says where, by changing what unpublished returns. It is called
+// with no slot claimed and nothing being published. Its error goes to done, and the ring goes on where it was.
+type move struct {
+	do   func() error
+	done chan error // one deep
+}
+
+// run keeps the ring's pipeline going until ctx ends. An error that ends the ring, such as an exhausted budget for bad
+// samples, is told to the consumers and returned. Every move that was taken is answered.
+func (r *ring) run(ctx context.Context) error {
+	defer close(r.over)
+	for {
+		m, err := r.runPipeline(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.shm.Fail(shm.ErrEngineFailed, err.Error())
+			m.refuse(err)
+			return err
+		}
+		if m == nil && ctx.Err() == nil {
+			r.finish()
+			m = r.awaitMove(ctx)
+		}
+		if ctx.Err() != nil {
+			m.refuse(shm.ErrEngineStopped)
+			return nil
+		}
+		m.done <- m.do()
+	}
+}
+
+// runPipeline is one run of the pipeline, from the first unpublished batch to the end of the last epoch, a failure, or
+// the move that it returns.
+func (r *ring) runPipeline(ctx context.Context) (*move, error) {
+	at, err := r.unpublished()
+	if err != nil {
+		return nil, err
+	}
+	p := newPlanner(r, at)
+	defer p.abandon()
+	run := r.pipeline(p)
+	if err := run.Start(ctx); err != nil {
+		return nil, err
+	}
+	r.running.Store(run)
+	var m *move
+	select {
+	case <-run.Done():
+	case m = <-r.moves:
+		run.Stop()
+	}
+	if err = run.Wait(); errors.Is(err, pipeline.ErrStopped) {
+		err = nil
+	}
+	return m, err
+}
+
+// finish tells the consumers that nothing more comes.
+func (r *ring) finish() {
+	if epochs := r.order.Config().Epochs; epochs > 0 {
+		r.endEpochs(uint64(epochs))
+	}
+	r.shm.End()
+}
+
+// endEpochs says that every lane is through with the epochs before next.
+func (r *ring) endEpochs(next uint64) {
+	for lane := range r.lanes {
+		r.shm.EndEpoch(lane, next-1)
+	}
+}
+
+func (r *ring) awaitMove(ctx context.Context) *move {
+	select {
+	case m := <-r.moves:
+		return m
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// move stops the pipeline, has do change the position, and returns its error once the ring is about to go on. It waits
+// its turn behind other moves. ctx ends with the engine's run.
+func (r *ring) move(ctx context.Context, do func() error) error {
+	m := &move{do: do, done: make(chan error, 1)}
+	select {
+	case r.moves <- m:
+		return <-m.done
+	case <-r.over:
+		return fmt.Errorf("engine: ring %q delivers no more: %w", r.name, shm.ErrEngineFailed)
+	case <-ctx.Done():
+		return shm.ErrEngineStopped
+	}
+}
+
+// refuse answers a move, if there is one, that nobody makes any more.
+func (m *move) refuse(err error) {
+	if m != nil {
+		m.done <- err
+	}
+}
+
+// ticket is the number of the first batch of a global step.
+func (r *ring) ticket(step int64) uint64 { return uint64(step) * uint64(r.lanes) }
+
+// unpublished is the position of the first batch that is neither published nor known to be completed.
+func (r *ring) unpublished() (position, error) {
+	next := r.shm.Info().NextTicket
+	step := int64(next / uint64(r.lanes))
+	state := r.order.State(step, r.aheadOf(step))
+	cursor, err := sampler.NewCursor(r.order, &state)
+	return position{cursor: cursor, skip: int(next % uint64(r.lanes))}, err
+}
+
+// aheadOf is the steps from step on that the state gone on from names as completed.
+func (r *ring) aheadOf(step int64) []int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var ahead []int64
+	for _, s := range r.ahead {
+		if s >= step {
+			ahead = append(ahead, s)
+		}
+	}
+	return ahead
+}
+
+// goOnFrom takes note of a state that the ring goes on from.
+func (r *ring) goOnFrom(s *sampler.State) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ahead = r.ahead[:0]
+	for _, d := range s.Done {
+		r.ahead = append(r.ahead, s.Epoch*r.order.StepsPerEpoch()+d)
+	}
+}
