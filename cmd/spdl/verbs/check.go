@@ -1,0 +1,239 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// shownRows is how many rows of the first batch are listed.
+const shownRows = 8
+
+// checking is one run of check.
+type checking struct {
+	*app
+	description
+	batches int64
+}
+
+func (a *app) check() *cobra.Command {
+	v := &checking{app: a}
+	c := &cobra.Command{
+		Use:   "check SPEC|FOLDER",
+		Short: "Validate a description, decode a batch and show what it is",
+		Long: `Check reads a description or a folder as serve does, makes the ring in private memory, decodes the first batch and prints
+what a consumer will see: fields, types, shapes, sizes, classes, steps per epoch, the first rows, and the samples that could not be
+decoded. Nothing is served.
+
+The exit code is 0 when serve would work, also with bad samples that the policy allows.`,
+		Example: `  spdl check imagenet.yaml
+  spdl check /data/train --size 224
+  spdl check imagenet.yaml --batches 0      # decode a whole epoch, to find every bad sample`,
+		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+	}
+	v.addFlags(c)
+	c.Flags().StringVar(&v.ring, "ring", "", "of a description with several rings: check this one only")
+	c.Flags().Int64Var(&v.batches, "batches", 1, "batches to decode; 0: a whole epoch")
+	return c
+}
+
+func (v *checking) run(ctx context.Context, args []string) error {
+	s, err := v.read("check", args)
+	if err != nil {
+		return err
+	}
+	if v.batches < 0 {
+		return usage("check: --batches %d, want 1 or more, or 0 for a whole epoch", v.batches)
+	}
+	for i, r := range s.All() {
+		if i > 0 {
+			fmt.Fprintln(v.out)
+		}
+		one := *s
+		if s.Rings != nil {
+			one.Rings = []*spec.Spec{r}
+		}
+		if err := v.checkRing(ctx, &one, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *checking) checkRing(ctx context.Context, s, r *spec.Spec) error {
+	asked := *r
+	r.Order.Epochs = 1 // so that what is read ahead is not counted twice
+	l, err := v.open(ctx, s, 1)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	about := l.engine.Facts()[0]
+	v.describe(&asked, &about)
+	schema := l.reader.Schema()
+	v.schema(schema)
+	if err := v.room(l, asked.Ring.Backing); err != nil {
+		return err
+	}
+	left := v.batches
+	if left == 0 {
+		left = about.StepsPerEpoch
+	}
+	for first := true; left > 0; left-- {
+		batch, err := l.reader.Acquire(ctx)
+		if errors.Is(err, shm.EndEpoch) || errors.Is(err, shm.EndData) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if first {
+			v.rows(batch, columnsOf(schema), factsOf(l.reader), l.engine.Stats().Rings[0].First)
+			first = false
+		}
+		if err := batch.Release(); err != nil {
+			return err
+		}
+	}
+	v.advise(r, &about, l.engine.Stats().Rings[0].Bad)
+	return nil
+}
+
+// describe says where samples come from and in what order.
+func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
+	from := "folder " + r.Source.Folder
+	if r.Source.List != "" {
+		from = "list " + r.Source.List
+	}
+	fmt.Fprintf(v.out, "%s: the description is valid\n", r.FullName())
+	fmt.Fprintf(v.out, "  source   %s: %s samples, %s\n", from, thousands(about.Samples), classesText(about.Classes))
+	order := "in the order of the files"
+	if r.Order.Shuffle {
+		order = fmt.Sprintf("shuffled, seed %d", r.Order.Seed)
+	}
+	epochs := "endless"
+	if r.Order.Epochs > 0 {
+		epochs = thousands(r.Order.Epochs) + " epochs"
+	}
+	fmt.Fprintf(v.out, "  order    %s, %s; %s steps an epoch, last: %s\n", order, epochs, thousands(about.StepsPerEpoch), r.Order.Last)
+	fmt.Fprintf(v.out, "  batch    %d rows a rank, %s rows a step (world size %d)\n", r.Batch, thousands(about.GlobalBatch), r.World.Size)
+	for _, g := range r.Ring.Groups {
+		fmt.Fprintf(v.out, "  group    %s: %s, %d expected, slow: %s\n", g.Name, g.Mode, g.Lanes, g.Slow)
+	}
+}
+
+func classesText(classes []string) string {
+	const shown = 8
+	switch n := len(classes); {
+	case n == 0:
+		return "no class names"
+	case n <= shown:
+		return fmt.Sprintf("%d classes (%s)", n, strings.Join(classes, ", "))
+	default:
+		return fmt.Sprintf("%s classes (%s ...)", thousands(n), strings.Join(classes[:shown], ", "))
+	}
+}
+
+// schema lists the fields of a batch.
+func (v *checking) schema(schema []shm.TensorRecord) {
+	w := tabwriter.NewWriter(v.out, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "\n  field\ttype\tshape\tbytes a batch\n")
+	for i := range schema {
+		t := &schema[i]
+		shape := strings.ReplaceAll(fmt.Sprint(t.Shape[:t.Ndim]), " ", ", ")
+		if t.Kind == shm.Ragged {
+			shape = fmt.Sprintf("ragged, at most %s in all", thousands(t.Shape[0]))
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", nameText(t.Name[:]), dtypeText(t), shape, thousands(t.Bytes+t.OffsetsBytes))
+	}
+	_ = w.Flush() // to memory or a terminal; a broken pipe ends the process anyway
+}
+
+func dtypeText(t *shm.TensorRecord) string {
+	kinds := map[uint8]string{0: "i", 1: "u", 2: "f", 4: "bf"}
+	return fmt.Sprintf("%s%d", kinds[t.DtypeCode], t.DtypeBits)
+}
+
+// room compares the ring with what /dev/shm holds, which is where serve puts it unless told otherwise.
+func (v *checking) room(l *local, backing string) error {
+	ring := l.engine.Ring(0).Info()
+	fmt.Fprintf(v.out, "\n  ring     %d slots x %s = %s", ring.Slots, bytesText(ring.SlotBytes), bytesText(ring.DataBytes))
+	var st unix.Statfs_t
+	if err := unix.Statfs("/dev/shm", &st); err != nil || st.Blocks == 0 {
+		fmt.Fprintln(v.out, "; /dev/shm: not to be asked")
+		return nil
+	}
+	free := st.Bavail * uint64(st.Bsize)
+	fmt.Fprintf(v.out, "; /dev/shm has %s free\n", bytesText(free))
+	if free > ring.DataBytes || backing == spec.Memfd {
+		return nil
+	}
+	fits := min(free/ring.SlotBytes, math.MaxInt32)
+	advice := fmt.Sprintf("use at most %d slots, --backing memfd, or a larger /dev/shm (docker: --shm-size=%dm)", fits, ring.DataBytes>>20+64)
+	if backing == spec.Posix {
+		return &because{fmt.Errorf("check: ring %q: %s needed, %s free in /dev/shm; %s", ring.Name, bytesText(ring.DataBytes), bytesText(free), advice), shm.ErrNoSpace}
+	}
+	fmt.Fprintf(v.out, "  note     spdl serve would not fit into /dev/shm; %s\n", advice)
+	return nil
+}
+
+// rows shows the beginning of the first batch.
+func (v *checking) rows(l *shm.Lease, c columns, f facts, first engine.FirstBatch) {
+	fmt.Fprintf(v.out, "  batch 0  %d rows after %.0f ms (load %.0f, scan %.0f, reserve %.0f, fetch %.0f, decode %.0f)\n\n",
+		l.Rows, first.TotalMS, first.LoadMS, first.ScanMS, first.ReserveMS, first.FetchMS, first.DecodeMS)
+	w := tabwriter.NewWriter(v.out, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "  row\tindex\tlabel\tkey\n")
+	rows := rowsOf(l, c)
+	for i, r := range rows[:min(len(rows), shownRows)] {
+		label := "none"
+		if r.label >= 0 {
+			label = fmt.Sprintf("%d %s", r.label, f.class(r.label))
+		}
+		note := ""
+		if s := statusText(r.status); s != "" {
+			note = " (" + s + ")"
+		}
+		fmt.Fprintf(w, "  %d\t%d\t%s\t%s%s\n", i, r.index, label, r.key, note)
+	}
+	_ = w.Flush()
+	if more := len(rows) - shownRows; more > 0 {
+		fmt.Fprintf(v.out, "  ... and %d more\n", more)
+	}
+}
+
+// advise names what a user may want to change.
+func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats) {
+	note := func(format string, args ...any) { fmt.Fprintf(v.out, "  note     "+format+"\n", args...) }
+	fmt.Fprintln(v.out)
+	if bad.Total > 0 {
+		var causes []string
+		for cause, n := range bad.Causes {
+			causes = append(causes, fmt.Sprintf("%s %s", thousands(n), cause))
+		}
+		slices.Sort(causes)
+		note("%s bad samples so far (%s), policy %s; the last %d:", thousands(bad.Total), strings.Join(causes, ", "), r.BadSample.Policy, len(bad.Last))
+		for _, text := range bad.Last {
+			fmt.Fprintf(v.out, "           %s\n", text)
+		}
+	}
+	if r.Source.Folder != "" && r.Source.Labels == spec.LabelsDirectory && len(about.Classes) == 0 {
+		note("no directories, so no labels: put the pictures of each class into a directory of its own, or say labels: none")
+	}
+	if about.GlobalBatch > about.Samples {
+		note("a step takes %s rows and there are %s samples: every batch is short or padded; use a smaller batch",
+			thousands(about.GlobalBatch), thousands(about.Samples))
+	}
+	if bad.Total == 0 {
+		fmt.Fprintln(v.out, "  ok")
+	}
+}

@@ -1,0 +1,196 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/shm"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Version of the command; the linker sets it.
+var Version = "0.0.0"
+
+// patience is how long an orderly end is not cut short by another signal: timeout(1) and terminals send two at once.
+const patience = 2 * time.Second
+
+// app is one run of the command.
+type app struct {
+	out, err io.Writer
+	started  time.Time // of the process
+	control  *os.File  // a child engine's end of its parent's socket until somebody has taken it; else nil
+}
+
+// Main runs the command and returns the exit code of the process.
+func Main(args []string, out, err io.Writer) int {
+	a := &app{out: out, err: err, started: processStart(), control: controlOf(args)}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, func() { time.AfterFunc(patience, stop) }) // a later signal ends the process at once
+	root := a.root()
+	root.SetArgs(args)
+	failure := root.ExecuteContext(ctx)
+	if failure == nil {
+		return exitOK
+	}
+	if a.control == nil || shm.RefuseOwner(a.control, told(failure)) != nil {
+		fmt.Fprintf(err, "spdl: %v\n", failure)
+	}
+	return exitCode(failure)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "spdl",
+		Short: "Serve data sets as batches in shared memory",
+		Long: `spdl reads pictures, decodes and batches them straight into a ring of slots in shared memory, where programs in
+any language take them without a copy.
+
+  spdl serve /data/train --size 224 --batch 64     a folder of pictures, one class per directory
+  spdl serve imagenet.yaml                         a description: see docs/spec.md
+
+Exit codes: 0 done; 1 failed; 2 command line, description or state wrong; 3 not found; 4 denied; 5 name, lane or leases
+in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrupted.`,
+		SilenceErrors: true, SilenceUsage: true, Version: Version,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			return usage("no verb %q%s (spdl --help lists them)", args[0], didYouMean(c.SuggestionsFor(args[0])))
+		},
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("spdl {{.Version}}\n")
+	root.AddCommand(a.serve(), a.check(), a.view(), a.bench(), a.inspect(), a.clean(), a.version())
+	return root
+}
+
+// didYouMean proposes what was perhaps meant.
+func didYouMean(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(names, " or ") + "?"
+}
+
+// flagError says what is wrong with a flag in our words, with the nearest one there is.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var value *pflag.InvalidValueError
+	where := ""
+	if c.HasParent() {
+		where = c.Name() + ": "
+	}
+	switch {
+	case errors.As(err, &value):
+		return usage("%s--%s %q, want %s", where, value.GetFlag().Name, value.GetValue(), kindText(value.GetFlag().Value.Type()))
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var near []string
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && distance(unknown.GetSpecifiedName(), f.Name) <= 2 {
+				near = append(near, "--"+f.Name)
+			}
+		})
+		return usage("%sno flag --%s%s (%s --help lists them)", where, unknown.GetSpecifiedName(), didYouMean(near), c.CommandPath())
+	}
+	return usage("%s%v (%s --help lists the flags)", where, err, c.CommandPath())
+}
+
+// kindText is what a flag of that type takes.
+func kindText(kind string) string {
+	switch kind {
+	case "bool":
+		return "true or false"
+	case "float64":
+		return "a number"
+	case "string", "stringArray":
+		return "a word"
+	case "duration":
+		return "a time such as 10s"
+	}
+	return "a whole number"
+}
+
+// distance is how many letters must be inserted, removed or changed to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// logTo is the engine's log on standard error, at the level that SPDL_LOG names.
+func (a *app) logTo(level engine.Level) (*engine.Log, error) {
+	if name := os.Getenv("SPDL_LOG"); name != "" {
+		named, err := engine.ParseLevel(name)
+		if err != nil {
+			return nil, usage("SPDL_LOG: %v", err)
+		}
+		level = named
+	}
+	return engine.NewLog(a.err, level), nil
+}
+
+// controlOf is the descriptor given with --control-fd. It is looked for before the flags are parsed, so that a parent is told of
+// a command line that makes no sense, too.
+func controlOf(args []string) *os.File {
+	if len(args) == 0 || args[0] != "serve" || !slices.Contains(args, "--child") {
+		return nil
+	}
+	for i, arg := range args {
+		value, found := strings.CutPrefix(arg, "--control-fd=")
+		if arg == "--control-fd" && i+1 < len(args) {
+			value, found = args[i+1], true
+		}
+		if fd, err := strconv.Atoi(value); found && err == nil && fd > 2 {
+			return os.NewFile(uintptr(fd), "control")
+		}
+	}
+	return nil
+}
+
+// processStart is when this process began, within the 10 ms that the kernel counts in; now if it does not tell.
+func processStart() time.Time {
+	now := time.Now()
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return now
+	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if len(fields) < 20 {
+		return now
+	}
+	ticks, err := strconv.ParseInt(fields[19], 10, 64)
+	uptime, known := bootTime()
+	if age := uptime - time.Duration(ticks)*10*time.Millisecond; err == nil && known && age > 0 {
+		return now.Add(-age)
+	}
+	return now
+}

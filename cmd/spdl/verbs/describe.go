@@ -1,0 +1,211 @@
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// description is what serve, check, view and bench share: where the description is, and the flags that change it.
+type description struct {
+	flags *pflag.FlagSet
+
+	json           string
+	name           string
+	size, batch    int
+	dtype, layout  string
+	shuffle, fixed bool
+	seed           uint64
+	epochs         int64
+	cpus           float64
+	slots          int
+	world, rank    int
+	ring           string // of several; "" is the first, or all where that makes sense
+}
+
+// addFlags declares the flags; a flag that was not given changes nothing.
+func (d *description) addFlags(c *cobra.Command) {
+	f := c.Flags()
+	d.flags = f
+	f.StringVar(&d.json, "spec-json", "", "the description itself, as JSON, in place of a file")
+	f.StringVar(&d.name, "name", "", "name of the ring (default: the file's or folder's)")
+	f.IntVar(&d.size, "size", 224, "folder: height and width of the pictures; resized, then cropped in the middle")
+	f.IntVar(&d.batch, "batch", 32, "rows per batch")
+	f.StringVar(&d.dtype, "dtype", "u8", "element type of the pictures: u8, f16, bf16 or f32; floats are x/255 unless normalised")
+	f.StringVar(&d.layout, "layout", "NHWC", "NHWC or NCHW")
+	f.BoolVar(&d.shuffle, "shuffle", true, "shuffle every epoch anew")
+	f.BoolVar(&d.fixed, "no-shuffle", false, "keep the order of the files")
+	f.Uint64Var(&d.seed, "seed", 0, "seed of shuffling and augmentation")
+	f.Int64Var(&d.epochs, "epochs", 0, "epochs; 0: endless")
+	f.Float64Var(&d.cpus, "cpus", 0, "CPUs to use (default: the cgroup's quota, else the affinity mask)")
+	f.IntVar(&d.slots, "slots", 0, "slots of the ring (default: 4 for each expected consumer and 4 more, at least 8)")
+	f.IntVar(&d.world, "world-size", 1, "ranks of the training run")
+	f.IntVar(&d.rank, "rank", 0, "rank of this engine's first lane")
+}
+
+func (d *description) given(flag string) bool { return d.flags.Changed(flag) }
+
+// read makes a description of the command line: SPEC (a file or a folder) or --spec-json, then the flags.
+func (d *description) read(verb string, args []string) (*spec.Spec, error) {
+	s, err := d.base(verb, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.change(verb, s); err != nil {
+		return nil, err
+	}
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (d *description) base(verb string, args []string) (*spec.Spec, error) {
+	switch {
+	case d.given("spec-json") && len(args) > 0:
+		return nil, usage("%s: got --spec-json and %q, want one description", verb, args[0])
+	case len(args) > 1:
+		return nil, usage("%s: got %d arguments, want one: a description (YAML or JSON) or a folder of pictures", verb, len(args))
+	case d.given("spec-json"):
+		return d.parsed(verb, func() (*spec.Spec, error) { return spec.Parse([]byte(d.json), "") })
+	case len(args) == 0:
+		return nil, usage("%s: nothing to read; want a description (YAML or JSON) or a folder of pictures", verb)
+	}
+	path := args[0]
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &because{fmt.Errorf("%s: %q: no such file or folder; want a description (YAML or JSON) or a folder of pictures", verb, path), err}
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", verb, err)
+	case st.IsDir():
+		return d.folder(path)
+	}
+	return d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
+}
+
+// folder is the form without a description.
+func (d *description) folder(path string) (*spec.Spec, error) {
+	s, err := spec.FromFolder(path, spec.Zero{Name: d.name, Size: d.size})
+	if err != nil {
+		return nil, err
+	}
+	s.Ring.Slots = 0 // chosen again once the flags are known
+	return s, nil
+}
+
+// parsed is a written description, which says itself what pictures become.
+func (d *description) parsed(verb string, read func() (*spec.Spec, error)) (*spec.Spec, error) {
+	if d.given("size") {
+		return nil, usage("%s: --size goes with a folder; a description says it in image.transform", verb)
+	}
+	return read()
+}
+
+// change applies the flags that were given to every ring.
+func (d *description) change(verb string, s *spec.Spec) error {
+	if d.given("shuffle") && d.given("no-shuffle") {
+		return usage("%s: got --shuffle and --no-shuffle, want one", verb)
+	}
+	if err := d.pick(verb, s); err != nil {
+		return err
+	}
+	for _, r := range append([]*spec.Spec{s}, s.Rings...) {
+		if err := d.changeRing(verb, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *description) changeRing(verb string, r *spec.Spec) error {
+	set := func(flag string, apply func()) {
+		if d.given(flag) {
+			apply()
+		}
+	}
+	set("name", func() { r.Name = d.name })
+	set("batch", func() { r.Batch = d.batch })
+	set("layout", func() { r.Image.Layout = strings.ToUpper(d.layout) })
+	set("shuffle", func() { r.Order.Shuffle = d.shuffle })
+	set("no-shuffle", func() { r.Order.Shuffle = !d.fixed })
+	set("seed", func() { r.Order.Seed = d.seed })
+	set("epochs", func() { r.Order.Epochs = d.epochs })
+	set("cpus", func() { r.Limits.CPUs = d.cpus })
+	set("slots", func() { r.Ring.Slots = d.slots })
+	set("world-size", func() { r.World.Size = d.world })
+	set("rank", func() { r.World.Rank = d.rank })
+	if d.given("dtype") {
+		t, err := tensor.ParseDType(d.dtype)
+		if err != nil || t != tensor.U8 && !t.Float() {
+			return usage("%s: --dtype %q, want u8, f16, bf16 or f32", verb, d.dtype)
+		}
+		r.Image.DType = t
+	}
+	return d.inRange(verb, r)
+}
+
+// inRange checks what the description's reader would have checked in a file.
+func (d *description) inRange(verb string, r *spec.Spec) error {
+	switch {
+	case r.Image.Layout != spec.NHWC && r.Image.Layout != spec.NCHW:
+		return usage("%s: --layout %q, want NHWC or NCHW", verb, d.layout)
+	case r.Order.Epochs < 0:
+		return usage("%s: --epochs %d, want 0 (endless) or more", verb, d.epochs)
+	case d.given("cpus") && (d.cpus < 0.01 || d.cpus > 4096):
+		return usage("%s: --cpus %g, want 0.01 to 4096", verb, d.cpus)
+	case d.given("slots") && (d.slots < 3 || d.slots > 65536):
+		return usage("%s: --slots %d, want 3 to 65536", verb, d.slots)
+	case d.given("rank") && d.rank < 0:
+		return usage("%s: --rank %d, want 0 or more", verb, d.rank)
+	}
+	return nil
+}
+
+// pick leaves only the ring that --ring names.
+func (d *description) pick(verb string, s *spec.Spec) error {
+	if d.ring == "" {
+		return nil
+	}
+	var names []string
+	for _, r := range s.All() {
+		if r.RingName == d.ring {
+			s.Rings = []*spec.Spec{r}
+			return nil
+		}
+		names = append(names, strconv.Quote(r.RingName))
+	}
+	if s.Rings == nil {
+		return usage("%s: --ring %q, but the description has one ring without a name; leave it out", verb, d.ring)
+	}
+	return usage("%s: --ring %q, want one of %s", verb, d.ring, strings.Join(names, ", "))
+}
+
+// missing names the data set of s that is not there at all, for the exit code; err is the engine's refusal.
+func missing(s *spec.Spec, err error) error {
+	for _, r := range s.All() {
+		for _, path := range []string{r.Source.Folder, r.Source.List} {
+			if path == "" {
+				continue
+			}
+			if _, failed := os.Stat(path); errors.Is(failed, fs.ErrNotExist) || errors.Is(failed, fs.ErrPermission) {
+				return &because{err, failed}
+			}
+		}
+	}
+	return err
+}
+
+// because is an error whose kind another one tells.
+type because struct{ error, kind error }
+
+func (b *because) Error() string   { return b.error.Error() }
+func (b *because) Unwrap() []error { return []error{b.error, b.kind} }

@@ -1,0 +1,74 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+	"golang.org/x/sys/unix"
+)
+
+// local is an engine in this process with one consumer: check, view and bench look at data that way. Its ring is a
+// memfd, so that nothing is left however the process ends.
+type local struct {
+	engine *engine.Engine
+	server *shm.Server
+	reader *shm.Reader
+	ran    chan error
+}
+
+// open starts an engine for the first ring of s. Declared groups are left out: with nobody reading for them they would
+// hold the ring back.
+func (a *app) open(ctx context.Context, s *spec.Spec, leases int) (*local, error) {
+	for _, r := range append([]*spec.Spec{s}, s.Rings...) {
+		r.Ring.Groups, r.Ring.Backing, r.Ring.Access = nil, spec.Memfd, spec.Private
+	}
+	log, err := a.logTo(engine.Off)
+	if err != nil {
+		return nil, err
+	}
+	e, err := engine.New(s, &engine.Options{Child: true, Log: log, Started: a.started})
+	if err != nil {
+		return nil, missing(s, err)
+	}
+	l := &local{engine: e, server: shm.Serve(shm.ServerConfig{}, e.Services()...), ran: make(chan error, 1)}
+	go func() { l.ran <- e.Run(ctx) }()
+	if l.reader, err = l.attach(ctx, leases); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// attach joins the engine over a socket pair, as the parent of a child engine does.
+func (l *local) attach(ctx context.Context, leases int) (*shm.Reader, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("spdl: socketpair: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "reader"), os.NewFile(uintptr(pair[1]), "engine")
+	self, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		_, _ = ours.Close(), theirs.Close()
+		return nil, fmt.Errorf("spdl: pidfd_open: %w; spdl needs Linux 5.14 or newer", err)
+	}
+	if _, err := l.server.Owner(theirs, os.NewFile(uintptr(self), "self")); err != nil {
+		_ = ours.Close()
+		return nil, err
+	}
+	return shm.AttachFD(ctx, ours, shm.AttachOptions{MaxLeases: leases, Client: "spdl"})
+}
+
+// Close ends the consumer, then the engine. What ended the engine's run before was told to the consumer.
+func (l *local) Close() {
+	if l.reader != nil {
+		_ = l.reader.Close()
+	}
+	l.engine.Stop()
+	<-l.ran
+	_ = l.server.Close()
+	_ = l.engine.Close()
+}

@@ -1,0 +1,113 @@
+package verbs
+
+import (
+	"encoding/binary"
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+
+	"github.com/spdl/spdl/shm"
+)
+
+// pixels turns rows of a picture tensor back into pictures.
+type pixels struct {
+	height, width, channels int
+	planes                  bool // NCHW
+	size                    int  // bytes an element
+	value                   func(b []byte) float64
+	whole                   bool      // integers, 0 to 255; otherwise 0 to 1 once mean and std are undone
+	mean, std               []float64 // of each channel; nil: nothing to undo
+}
+
+// pixelsOf reads the schema of a picture tensor, [N, H, W, C] or [N, C, H, W].
+func pixelsOf(t *shm.TensorRecord, mean, std []float64) (*pixels, error) {
+	p := &pixels{planes: t.Axes == shm.AxesNCHW, mean: mean, std: std, size: int(t.DtypeBits) / 8}
+	d := t.Shape[:4]
+	p.height, p.width, p.channels = int(d[1]), int(d[2]), int(d[3])
+	if p.planes {
+		p.channels, p.height, p.width = int(d[1]), int(d[2]), int(d[3])
+	}
+	name := nameText(t.Name[:])
+	if p.channels != 1 && p.channels != 3 {
+		return nil, fmt.Errorf("view: field %q has %d channels, want 1 or 3", name, p.channels)
+	}
+	if len(mean) != p.channels || len(std) != p.channels {
+		p.mean, p.std = nil, nil
+	}
+	switch dtypeText(t) {
+	case "u8":
+		p.whole, p.value = true, func(b []byte) float64 { return float64(b[0]) }
+	case "f32":
+		p.value = func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }
+	case "f16":
+		p.value = func(b []byte) float64 { return half(binary.LittleEndian.Uint16(b)) }
+	case "bf16":
+		p.value = func(b []byte) float64 {
+			return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16))
+		}
+	default:
+		return nil, fmt.Errorf("view: field %q is %s, want u8, f16, bf16 or f32", name, dtypeText(t))
+	}
+	return p, nil
+}
+
+// half is an IEEE half-precision number.
+func half(b uint16) float64 {
+	exponent, fraction := int(b>>10&31), float64(b&1023)
+	v := math.Ldexp(1+fraction/1024, exponent-15)
+	switch exponent {
+	case 0:
+		v = math.Ldexp(fraction, -24)
+	case 31:
+		v = math.Inf(1)
+		if fraction != 0 {
+			v = math.NaN()
+		}
+	}
+	if b>>15 != 0 {
+		return -v
+	}
+	return v
+}
+
+// rowBytes is one picture in the tensor.
+func (p *pixels) rowBytes() int { return p.height * p.width * p.channels * p.size }
+
+// picture is row i of the tensor's bytes.
+func (p *pixels) picture(data []byte, i int) *image.RGBA {
+	row := data[i*p.rowBytes() : (i+1)*p.rowBytes()]
+	m := image.NewRGBA(image.Rect(0, 0, p.width, p.height))
+	for y := range p.height {
+		for x := range p.width {
+			var c [3]uint8
+			for k := range p.channels {
+				at := (y*p.width+x)*p.channels + k
+				if p.planes {
+					at = (k*p.height+y)*p.width + x
+				}
+				c[k] = p.level(row[at*p.size:], k)
+			}
+			if p.channels == 1 {
+				c[1], c[2] = c[0], c[0]
+			}
+			m.SetRGBA(x, y, color.RGBA{c[0], c[1], c[2], 255})
+		}
+	}
+	return m
+}
+
+// level is a channel's value as 0 to 255, its normalisation undone. What is not a number is black.
+func (p *pixels) level(b []byte, channel int) uint8 {
+	v := p.value(b)
+	if p.mean != nil {
+		v = v*p.std[channel] + p.mean[channel]
+	}
+	if !p.whole {
+		v *= 255
+	}
+	if !(v > 0) {
+		return 0
+	}
+	return uint8(min(v+0.5, 255))
+}

@@ -1,0 +1,137 @@
+package verbs
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/shm"
+)
+
+// columns are the tensors of a ring by what they are for; -1: it has none.
+type columns struct{ image, index, key, status, label int }
+
+func columnsOf(schema []shm.TensorRecord) columns {
+	c := columns{-1, -1, -1, -1, -1}
+	for i := range schema {
+		t := &schema[i]
+		switch {
+		case t.Role == shm.RoleField && t.Axes != shm.AxesNone && t.Kind == shm.Dense && t.Ndim == 4 && c.image < 0:
+			c.image = i
+		case t.Role == shm.RoleIndex && wide(t):
+			c.index = i
+		case t.Role == shm.RoleLabel && wide(t):
+			c.label = i
+		case t.Role == shm.RoleKey && t.Kind == shm.Ragged && t.DtypeBits == 8:
+			c.key = i
+		case t.Role == shm.RoleStatus && t.Kind == shm.Dense && t.DtypeBits == 8:
+			c.status = i
+		}
+	}
+	return c
+}
+
+func wide(t *shm.TensorRecord) bool {
+	return t.Kind == shm.Dense && t.DtypeCode == 0 && t.DtypeBits == 64 && t.DtypeLanes == 1
+}
+
+// rowText is what a batch says about one of its rows.
+type rowText struct {
+	index, label int64 // -1: not told
+	key          string
+	status       byte
+}
+
+// rowsOf copies a batch's columns.
+func rowsOf(l *shm.Lease, c columns) []rowText {
+	rows := make([]rowText, l.Rows)
+	for i := range rows {
+		rows[i].index, rows[i].label = -1, -1
+	}
+	number := func(column int, set func(*rowText, int64)) {
+		if column < 0 {
+			return
+		}
+		if b := l.Tensor(column); len(b) >= 8*len(rows) && len(rows) > 0 {
+			for i, n := range unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), len(rows)) {
+				set(&rows[i], n)
+			}
+		}
+	}
+	number(c.index, func(r *rowText, n int64) { r.index = n })
+	number(c.label, func(r *rowText, n int64) { r.label = n })
+	if c.status >= 0 {
+		for i, s := range l.Tensor(c.status) {
+			rows[i].status = s
+		}
+	}
+	if c.key >= 0 {
+		values, offsets := l.Tensor(c.key), l.Offsets(c.key)
+		for i := range rows {
+			if i+1 < len(offsets) && offsets[i] >= 0 && offsets[i] <= offsets[i+1] && offsets[i+1] <= int64(len(values)) {
+				rows[i].key = string(values[offsets[i]:offsets[i+1]])
+			}
+		}
+	}
+	return rows
+}
+
+// statusText names what is unusual about a row; "" is a good one.
+func statusText(status byte) string {
+	switch status {
+	case batch.OK:
+		return ""
+	case batch.Masked:
+		return "masked"
+	case batch.Substituted:
+		return "substituted"
+	case batch.Padded:
+		return "padded"
+	}
+	return fmt.Sprintf("status %d", status)
+}
+
+// facts are what the engine tells about its ring in the header's text.
+type facts struct {
+	Classes []string `json:"classes"`
+	Spec    struct {
+		Rings map[string]struct {
+			Image struct {
+				Mean []float64 `json:"mean"`
+				Std  []float64 `json:"std"`
+			} `json:"image"`
+		} `json:"rings"`
+	} `json:"spec"`
+}
+
+// factsOf reads the text of a ring; a ring of another producer may have none.
+func factsOf(r *shm.Reader) (f facts) {
+	_ = json.Unmarshal(r.Text(), &f)
+	return f
+}
+
+// normalization is the mean and standard deviation that the ring's floats were brought to; nil: none, or not told.
+func (f *facts) normalization(ring string) (mean, std []float64) {
+	_, name, _ := strings.Cut(ring, "/")
+	image := f.Spec.Rings[name].Image
+	return image.Mean, image.Std
+}
+
+// class is the name of a label, or its number; "" without a label.
+func (f *facts) class(label int64) string {
+	switch {
+	case label < 0:
+		return ""
+	case label < int64(len(f.Classes)):
+		return f.Classes[label]
+	}
+	return fmt.Sprint(label)
+}
+
+// nameText reads a NUL-padded name of shared memory.
+func nameText(b []byte) string {
+	name, _, _ := strings.Cut(string(b), "\x00")
+	return name
+}

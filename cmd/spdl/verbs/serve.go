@@ -1,0 +1,277 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+	"github.com/spf13/cobra"
+)
+
+// maxState is more than any saved position takes.
+const maxState = 1 << 20
+
+// serving is one run of serve.
+type serving struct {
+	*app
+	description
+	backing, access     string
+	groups              []string
+	state               string
+	child, listen       bool
+	controlFD, parentFD int
+}
+
+func (a *app) serve() *cobra.Command {
+	v := &serving{app: a}
+	c := &cobra.Command{
+		Use:   "serve SPEC|FOLDER",
+		Short: "Decode a data set into a ring that programs attach to",
+		Long: `Serve reads a description (docs/spec.md) or, without one, a folder of pictures whose directories are the classes,
+and publishes batches until it is stopped. Programs attach by the ring's name: spdl.attach("train") in Python,
+spdl_attach("train", ...) in C.
+
+Without consumers the engine fills the ring and rests. Each attached group sees every batch; groups declared with --group
+exist from the first batch on and hold the ring back while nobody reads for them.
+
+SIGINT and SIGTERM stop it in good order: consumers are told, names are removed, the exit code is 0. What a killed
+engine leaves behind is proved stale and replaced by the next engine of that name, or removed by spdl clean.
+
+Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_RUNTIME_DIR (where sockets are).`,
+		Example: `  spdl serve /data/train --size 224 --batch 64
+  spdl serve imagenet.yaml --cpus 8
+  spdl serve /data/train --group train:lanes=4 --group eval,slow=drop
+  spdl serve imagenet.yaml --state checkpoint.json`,
+		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+	}
+	v.addFlags(c)
+	f := c.Flags()
+	f.StringVar(&v.backing, "backing", "", "posix: names in /dev/shm; memfd: nameless, sealed (default posix)")
+	f.StringVar(&v.access, "access", "", "shared: any number of consumers, read-only; private: one, read-write (default shared)")
+	f.StringArrayVar(&v.groups, "group", nil, "declare a group: NAME[:lanes=N][,slow=block|drop|detach][,redeliver=false]; repeatable")
+	f.StringVar(&v.state, "state", "", "go on from a saved state: a file, or the JSON itself")
+	f.BoolVar(&v.child, "child", false, "serve the parent process alone")
+	f.BoolVar(&v.listen, "listen", false, "child: let others attach by name, too")
+	f.IntVar(&v.controlFD, "control-fd", -1, "child: the engine's end of the parent's socket pair")
+	f.IntVar(&v.parentFD, "parent-fd", -1, "child: a pidfd of the parent")
+	for _, hidden := range []string{"child", "listen", "control-fd", "parent-fd"} {
+		_ = f.MarkHidden(hidden)
+	}
+	return c
+}
+
+func (v *serving) run(ctx context.Context, args []string) error {
+	signal.Ignore(syscall.SIGPIPE) // a log nobody reads any more does not end the service
+	level := engine.Info
+	if v.child {
+		level = engine.Warn
+	}
+	log, err := v.logTo(level)
+	if err != nil {
+		return err
+	}
+	s, err := v.describe(args)
+	if err != nil {
+		return err
+	}
+	state, err := v.readState()
+	if err != nil {
+		return err
+	}
+	e, err := engine.New(s, &engine.Options{Child: v.child, State: state, Log: log, Started: v.started})
+	if err != nil {
+		return missing(s, err)
+	}
+	defer e.Close()
+	return v.runEngine(ctx, e, s, log)
+}
+
+// runEngine decodes and serves until ctx ends, the parent is gone, or somebody asks for a stop. Decoding begins before the
+// socket is there: the first batch is then ready for the first consumer.
+func (v *serving) runEngine(ctx context.Context, e *engine.Engine, s *spec.Spec, log *engine.Log) error {
+	ran := make(chan error, 1)
+	go func() { ran <- e.Run(ctx) }()
+	server, gone, err := v.serveEngine(e, s)
+	if err != nil {
+		e.Stop()
+		<-ran
+		return err
+	}
+	v.announce(e, s, server, log)
+	select {
+	case err = <-ran:
+	case <-gone:
+		e.Stop()
+		err = <-ran
+	}
+	if closing := server.Close(); err == nil {
+		err = closing
+	}
+	log.Infof("", "stopped")
+	return err
+}
+
+// serveEngine opens the engine to consumers. gone is closed when the parent of a child is no more; nil for a service.
+func (v *serving) serveEngine(e *engine.Engine, s *spec.Spec) (*shm.Server, <-chan struct{}, error) {
+	cfg := shm.ServerConfig{Name: s.Name, Mode: s.All()[0].Ring.Mode}
+	if !v.child {
+		server, err := shm.Listen(cfg, e.Services()...)
+		return server, nil, err
+	}
+	if v.control == nil || v.parentFD < 3 {
+		return nil, nil, usage("serve: --child needs --control-fd and --parent-fd; it is for spdl_open, not for people")
+	}
+	server := shm.Serve(cfg, e.Services()...)
+	if v.listen {
+		var err error
+		if server, err = shm.Listen(cfg, e.Services()...); err != nil {
+			return nil, nil, err
+		}
+	}
+	control := v.control
+	v.control = nil // the server's from here on
+	gone, err := server.Owner(control, os.NewFile(uintptr(v.parentFD), "parent"))
+	if err != nil {
+		_ = server.Close()
+		return nil, nil, err
+	}
+	return server, gone, nil
+}
+
+// announce says in one line per ring that consumers may come.
+func (v *serving) announce(e *engine.Engine, s *spec.Spec, server *shm.Server, log *engine.Log) {
+	where := "child of its consumer"
+	if server.Path() != "" {
+		where = "socket " + server.Path()
+	}
+	for i, facts := range e.Facts() {
+		ring, described := e.Ring(i).Info(), s.All()[i]
+		log.Infof(facts.Name, "ready: %s; %s samples, %s batches an epoch; %d slots x %s, %s, %s access",
+			where, thousands(facts.Samples), thousands(facts.StepsPerEpoch), ring.Slots, bytesText(ring.SlotBytes),
+			described.Ring.Backing, described.Ring.Access)
+	}
+}
+
+// describe reads the description and fills in what depends on how the engine is run.
+func (v *serving) describe(args []string) (*spec.Spec, error) {
+	s, err := v.read("serve", args)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range s.All() {
+		if err := v.memory(r); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// memory settles backing, access and groups of a ring.
+func (v *serving) memory(r *spec.Spec) error {
+	backing, access := spec.Posix, spec.Shared
+	if v.child {
+		backing = spec.Memfd
+		if !v.listen {
+			access = spec.Private
+		}
+	}
+	for _, c := range []struct {
+		flag, value string
+		dst         *string
+		usual       string
+		choices     [2]string
+	}{
+		{"backing", v.backing, &r.Ring.Backing, backing, [2]string{spec.Posix, spec.Memfd}},
+		{"access", v.access, &r.Ring.Access, access, [2]string{spec.Shared, spec.Private}},
+	} {
+		switch {
+		case v.given(c.flag) && c.value != c.choices[0] && c.value != c.choices[1]:
+			return usage("serve: --%s %q, want %s or %s", c.flag, c.value, c.choices[0], c.choices[1])
+		case v.given(c.flag):
+			*c.dst = c.value
+		case *c.dst == "":
+			*c.dst = c.usual
+		}
+	}
+	return v.declare(r)
+}
+
+// declare puts the groups of the command line in place of the description's.
+func (v *serving) declare(r *spec.Spec) error {
+	if len(v.groups) == 0 {
+		return nil
+	}
+	if r.Ring.Slots == max(8, 4*r.Members()+4) && !v.given("slots") {
+		r.Ring.Slots = 0 // as many as nobody had said anything: chosen again for the new groups
+	}
+	r.Ring.Groups = nil
+	for _, text := range v.groups {
+		g, err := parseGroup(text)
+		if err != nil {
+			return err
+		}
+		r.Ring.Groups = append(r.Ring.Groups, g)
+	}
+	if !v.given("world-size") {
+		r.World.Size = max(r.World.Size, r.World.Rank+r.Lanes())
+	}
+	return nil
+}
+
+// parseGroup reads NAME[:lanes=N][,slow=POLICY][,redeliver=BOOL].
+func parseGroup(text string) (spec.Group, error) {
+	const want = "want NAME[:lanes=N][,slow=block|drop|detach][,redeliver=false]"
+	g := spec.Group{Mode: spec.Shared, Lanes: 1, Slow: spec.Block, Redeliver: true}
+	parts := strings.FieldsFunc(text, func(c rune) bool { return c == ':' || c == ',' })
+	if len(parts) == 0 {
+		return g, usage("serve: --group %q, %s", text, want)
+	}
+	g.Name = parts[0]
+	for _, part := range parts[1:] {
+		key, value, _ := strings.Cut(part, "=")
+		var err error
+		ok := true
+		switch key {
+		case "lanes":
+			g.Mode = spec.Lanes
+			g.Lanes, err = strconv.Atoi(value)
+			ok = g.Lanes >= 1 && g.Lanes <= shm.MaxLanes
+		case "slow":
+			g.Slow = value
+			ok = value == spec.Block || value == spec.Drop || value == spec.Detach
+		case "redeliver":
+			g.Redeliver, err = strconv.ParseBool(value)
+		default:
+			ok = false
+		}
+		if err != nil || !ok {
+			return g, usage("serve: --group %q: got %q, %s", text, part, want)
+		}
+	}
+	return g, nil
+}
+
+// readState is the saved position to go on from; nil: from the start.
+func (v *serving) readState() ([]byte, error) {
+	if v.state == "" || strings.HasPrefix(strings.TrimSpace(v.state), "{") {
+		return []byte(v.state), nil
+	}
+	st, err := os.Stat(v.state)
+	if err != nil {
+		return nil, fmt.Errorf("serve: --state: %w", err)
+	}
+	if !st.Mode().IsRegular() || st.Size() > maxState {
+		return nil, usage("serve: --state %q: want a file of JSON of at most %d bytes", v.state, maxState)
+	}
+	return os.ReadFile(v.state)
+}

@@ -1,0 +1,222 @@
+package verbs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spdl/spdl/shm"
+	"github.com/spf13/cobra"
+)
+
+// viewing is one run of view.
+type viewing struct {
+	*app
+	description
+	file          string
+	columns, rows int
+	skip          int64
+	timeout       time.Duration
+}
+
+func (a *app) view() *cobra.Command {
+	v := &viewing{app: a}
+	c := &cobra.Command{
+		Use:   "view NAME|SPEC|FOLDER",
+		Short: "Draw a contact sheet of a batch, with its labels, as PNG",
+		Long: `View takes the next batch of a running ring (NAME or NAME/RING), or the first one of a description or folder that nobody
+needs to serve, and draws its pictures with class and key below each. Floats are brought back to colours by the ring's own mean and
+standard deviation. Rows that are masked, substituted or padded have a red frame and say so.
+
+Of a running ring it reads as a consumer in a group of its own, with one lease: it sees batches that are published from then on,
+holds none back for long, and takes nothing from others.`,
+		Example: `  spdl view imagenet
+  spdl view imagenet/val --out val.png
+  spdl view /data/train --size 224 --seed 3`,
+		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+	}
+	v.addFlags(c)
+	f := c.Flags()
+	f.StringVar(&v.ring, "ring", "", "of a description with several rings: the one to show (default: the first)")
+	f.StringVarP(&v.file, "out", "o", "", "the PNG to write; - is standard output (default: NAME.png)")
+	f.IntVar(&v.columns, "columns", 0, "pictures side by side (default: about a square)")
+	f.IntVar(&v.rows, "rows", 400, "pictures at most")
+	f.Int64Var(&v.skip, "skip", 0, "batches to pass over first")
+	f.DurationVar(&v.timeout, "timeout", 30*time.Second, "how long to wait for a batch")
+	return c
+}
+
+func (v *viewing) run(ctx context.Context, args []string) error {
+	if v.rows < 1 || v.columns < 0 || v.skip < 0 || v.timeout <= 0 {
+		return usage("view: --rows, --columns, --skip and --timeout must not be negative, and rows and timeout not zero")
+	}
+	reader, done, err := v.reader(ctx, args)
+	if err != nil {
+		return err
+	}
+	defer done()
+	batch, err := v.next(ctx, reader)
+	if err != nil {
+		return err
+	}
+	name := nameText(reader.Header().Name[:])
+	page, shown, err := v.draw(reader, batch, name)
+	if err != nil {
+		return err
+	}
+	if err := batch.Release(); err != nil {
+		return err
+	}
+	if v.file == "" {
+		v.file = strings.ReplaceAll(name, "/", "-") + ".png"
+	}
+	if err := v.write(page); err != nil {
+		return err
+	}
+	if v.file != "-" {
+		fmt.Fprintf(v.out, "%s: %d pictures of batch %d (epoch %d, step %d) of %s\n", v.file, shown, batch.Ticket, batch.Epoch, batch.EpochStep, name)
+	}
+	return nil
+}
+
+// reader attaches to a running ring of that name, or else starts an engine for the description.
+func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(), error) {
+	if len(args) == 1 && !v.given("spec-json") && !isPath(args[0]) {
+		attach, cancel := context.WithTimeout(ctx, v.timeout)
+		defer cancel()
+		r, err := shm.Attach(attach, args[0], shm.AttachOptions{Group: fmt.Sprintf("view-%d", os.Getpid()), MaxLeases: 1, Client: "spdl view"})
+		if err == nil {
+			return r, func() { _ = r.Close() }, nil
+		}
+		if _, missing := os.Stat(args[0]); missing != nil || !errors.Is(err, shm.ErrNotFound) {
+			return nil, nil, err
+		}
+	}
+	s, err := v.read("view", args)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := v.open(ctx, s, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.reader, l.Close, nil
+}
+
+// isPath says that arg can only be a file or folder: write ./NAME for one that is called like a running ring.
+func isPath(arg string) bool {
+	for _, prefix := range []string{"/", "./", "../", "~"} {
+		if strings.HasPrefix(arg, prefix) {
+			return !strings.HasSuffix(arg, ".sock")
+		}
+	}
+	return arg == "." || arg == ".." || strings.Count(arg, "/") > 1
+}
+
+// next passes over what was asked for and takes the batch to show, across the ends of epochs.
+func (v *viewing) next(ctx context.Context, r *shm.Reader) (*shm.Lease, error) {
+	limited, cancel := context.WithTimeout(ctx, v.timeout)
+	defer cancel()
+	left := v.skip
+	for {
+		batch, err := r.Acquire(limited)
+		switch {
+		case errors.Is(err, shm.EndEpoch):
+			continue
+		case errors.Is(err, shm.EndData):
+			return nil, &because{errors.New("view: the ring has come to the end of its epochs; view the description, or start the engine again"), shm.ErrNotFound}
+		case err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+			return nil, fmt.Errorf("view: no batch within %v; a ring rests while a group holds every batch, see spdl inspect %s", v.timeout, nameText(r.Header().Name[:]))
+		case err != nil:
+			return nil, err
+		case left == 0:
+			return batch, nil
+		}
+		left--
+		if err := batch.Release(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// draw makes the sheet of a batch.
+func (v *viewing) draw(r *shm.Reader, l *shm.Lease, name string) (*image.RGBA, int, error) {
+	schema, f := r.Schema(), factsOf(r)
+	c := columnsOf(schema)
+	if c.image < 0 {
+		return nil, 0, fmt.Errorf("view: ring %q has no field of pictures, want one with axes NHWC or NCHW", name)
+	}
+	mean, std := f.normalization(name)
+	p, err := pixelsOf(&schema[c.image], mean, std)
+	if err != nil {
+		return nil, 0, err
+	}
+	data := l.Tensor(c.image)
+	rows := rowsOf(l, c)
+	if p.rowBytes() == 0 || len(data) < len(rows)*p.rowBytes() {
+		return nil, 0, &because{fmt.Errorf("view: ring %q: %d bytes of pictures, want %d rows of %d", name, len(data), len(rows), p.rowBytes()), shm.ErrFormat}
+	}
+	cells := make([]cell, min(len(rows), v.rows))
+	for i := range cells {
+		cells[i] = cell{picture: p.picture(data, i), title: f.class(rows[i].label), text: rows[i].key, warning: statusText(rows[i].status)}
+		if cells[i].title == "" {
+			cells[i].title = fmt.Sprintf("# %d", rows[i].index)
+		}
+	}
+	about := fmt.Sprintf("batch %d · epoch %d, step %d · %d rows · %d x %d %s", l.Ticket, l.Epoch, l.EpochStep, l.Rows, p.width, p.height, dtypeText(&schema[c.image]))
+	if l.NBad > 0 {
+		about += fmt.Sprintf(" · %d bad", l.NBad)
+	}
+	if p.mean != nil {
+		about += " · normalisation undone"
+	}
+	page, err := drawSheet(name, about, cells, v.columns)
+	return page, len(cells), err
+}
+
+// write stores the page under its name once it is complete.
+func (v *viewing) write(page image.Image) error {
+	if v.file == "-" {
+		w := bufio.NewWriter(v.out)
+		if err := png.Encode(w, page); err != nil {
+			return fmt.Errorf("view: %w", err)
+		}
+		return w.Flush()
+	}
+	f, err := os.CreateTemp(filepath.Dir(v.file), ".spdl-*.png")
+	if err != nil {
+		return fmt.Errorf("view: --out %q: %w", v.file, unwrapPath(err))
+	}
+	err = png.Encode(f, page)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), v.file)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("view: --out %q: %w", v.file, unwrapPath(err))
+	}
+	return nil
+}
+
+// unwrapPath drops the name of a temporary file from an error about it.
+func unwrapPath(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
