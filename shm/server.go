@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	handshakeTime = time.Second // for the first message
-	maxStrangers  = 64          // connections that have not said what they want
+	handshakeTime = time.Second           // for the first message
+	leaveTime     = 50 * time.Millisecond // for those who left before an attach that finds no room
+	maxStrangers  = 64                    // connections that have not said what they want
 )
 
 // Control answers what members ask for beyond batches. Its calls come from connection goroutines, never under the

@@ -95,6 +95,7 @@ func TestSharedRingCannotBeMappedForWriting(t *testing.T) {
 	}
 }
 
+// Who detached before an attach never stands in its way, and a thousand rounds leave nothing.
 func TestAttachAndDetachAThousandTimesLeavesNothing(t *testing.T) {
 	r := newTestRing(t, testConfig(t, 8))
 	for i := range 10 {
@@ -113,10 +114,6 @@ func TestAttachAndDetachAThousandTimesLeavesNothing(t *testing.T) {
 
 func (r *testRing) cycle(i int) {
 	c, err := Attach(context.Background(), r.server.Path(), AttachOptions{})
-	if errors.Is(err, ErrBusy) { // the engine has not read the last goodbyes yet
-		eventually(r.t, "room", func() bool { return len(r.Groups()) < 1 })
-		c, err = Attach(context.Background(), r.server.Path(), AttachOptions{})
-	}
 	if err != nil {
 		r.t.Fatalf("attach %d: %v", i, err)
 	}

@@ -237,7 +237,12 @@ func (c *session) admit(m *message) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	member, welcome, fds, err := c.service.Ring.join(joinRequest{hello: h, pid: c.cred.Pid, pidfd: pidfd, conn: c.conn})
+	request := joinRequest{hello: h, pid: c.cred.Pid, pidfd: pidfd, conn: c.conn}
+	member, welcome, fds, err := c.service.Ring.join(request)
+	for end := time.Now().Add(leaveTime); errors.Is(err, ErrBusy) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // a DETACH sent before this HELLO may still be on its way to its connection's goroutine
+		member, welcome, fds, err = c.service.Ring.join(request)
+	}
 	if err != nil {
 		_ = pidfd.Close()
 		return nil, err
