@@ -14,6 +14,8 @@
  *         2: keep one batch undone while acquiring the next (double buffering).
  *   KILLS, STOPS: at most so many of members 0..KILLABLE-1 are killed, are stopped for ever
  *   HANGUP: member 0's socket may hang up while it lives. MISUSE: a member may release twice
+ *   ENGINE_DIES: at any step. DROPS: so many of the oldest unclaimed batches are dropped (slow: drop)
+ *   NO_REDELIVERY: what the dead held is dropped
  *   NET: the bounded wait: once nothing else can run, every sleeper looks again
  * Deliberate bugs: the M_* switches; run.sh lists them.
  */
@@ -25,6 +27,9 @@
 #endif
 #ifndef STOPS
 #define STOPS 0
+#endif
+#ifndef DROPS
+#define DROPS 0
 #endif
 #ifndef STYLE
 #define STYLE 0
@@ -74,7 +79,8 @@ bool moved[NM], asleep[NM];
 bool run_ok[NM]; /* false: killed or stopped */
 bool killed[NM], stopped[NM], hung_up[NM];
 bool want[NM], registered[NM], watched[NM], reaped[NM], welcome[NM];
-byte welcome_epoch[NM];
+byte epoch[NM]; /* the member record's: welcome's at first, then member-written */
+bool engine_ok; /* false: the engine died */
 
 /* Ghosts: what the properties are said with. */
 bool completed[NT];
@@ -108,7 +114,7 @@ inline futex_wake(q) { /* everybody who sleeps on this queue */
 #if defined(M_WORD_LATE)
 #define P_ORDER(x) (x == P_DESC -> P_ENTRY : (x == P_ENTRY -> P_TAIL : (x == P_TAIL -> P_WORD : (x == P_WORD -> P_EPOCH : WAKE))))
 #elif defined(M_DESC_LATE)
-#define P_ORDER(x) (x == P_WORD -> P_DESC : (x == P_DESC -> P_ENTRY : (x == P_ENTRY -> P_TAIL : (x == P_TAIL -> P_EPOCH : WAKE))))
+#define P_ORDER(x) (x == P_WORD -> P_ENTRY : (x == P_ENTRY -> P_TAIL : (x == P_TAIL -> P_DESC : (x == P_DESC -> P_EPOCH : WAKE))))
 #elif defined(M_EPOCH_EARLY)
 #define P_ORDER(x) (x == P_DESC -> P_EPOCH : (x == P_EPOCH -> P_WORD : (x == P_WORD -> P_ENTRY : (x == P_ENTRY -> P_TAIL : WAKE))))
 #elif defined(M_TAIL_EARLY)
@@ -134,6 +140,8 @@ inline futex_wake(q) { /* everybody who sleeps on this queue */
 #define J_REGISTER 14
 #define J_WELCOME 15
 
+#define ON(x) engine_ok && pc == x
+#define ISREADY(x) (x < NS && STATE(word[x % NS]) == READY)
 #define ISFREE(x) (x < NS && STATE(word[x % NS]) == FREE)
 #ifdef M_REAP_HANGUP
 #define DEATH(x) (killed[x] || hung_up[x])
@@ -168,13 +176,13 @@ inline redo_word() { word[s] = WORD(READY, 0, REDO_SEQ) }
 /* Smallest epoch with an undone ticket in the queue, else next_epoch. The real engine looks word by word while
  * members complete, which can only make its answer smaller; a smaller answer costs one END. */
 inline first_epoch() {
-	welcome_epoch[m] = next_epoch[q];
+	epoch[m] = next_epoch[q];
 #ifndef M_WELCOME_NEXT
 	s = 0;
 	do
 	:: s < NS ->
 		if
-		:: (STATE(word[s]) == READY || STATE(word[s]) == HELD) && d_lane[s] == q && d_epoch[s] < welcome_epoch[m] -> welcome_epoch[m] = d_epoch[s]
+		:: (STATE(word[s]) == READY || STATE(word[s]) == HELD) && d_lane[s] == q && d_epoch[s] < epoch[m] -> epoch[m] = d_epoch[s]
 		:: else
 		fi;
 		s++
@@ -186,18 +194,19 @@ inline first_epoch() {
 
 active proctype Engine() {
 	byte pc, t, s, q, p, m, b;
-	bool sl, any, reaping;
+	bool sl, publishing, reaping;
+	byte any, drops;
 	do
 	/* Any free slot will do; finding it and parking without one is slots.pml's. FREE stays FREE. */
-	:: d_step { pc == IDLE && t < NT && (ISFREE(0) || ISFREE(1) || ISFREE(2) || ISFREE(3)) ->
+	:: d_step { ON(IDLE) && t < NT && (ISFREE(0) || ISFREE(1) || ISFREE(2) || ISFREE(3)) ->
 		s = 0; do :: STATE(word[s]) != FREE -> s++ :: else -> break od;
-		q = (NQ == 1 -> 0 : t % NQ); p = tail[q]; pc = P_FIRST }
-	:: d_step { pc == P_DESC -> /* nobody may lease the slot that is refilled */
+		q = (NQ == 1 -> 0 : t % NQ); p = tail[q]; publishing = 1; pc = P_FIRST }
+	:: d_step { ON(P_DESC) -> /* nobody may lease the slot that is refilled */
 		assert(!LEASED(s));
 		d_epoch[s] = EPOCH_OF(t); d_lane[s] = q; d_ticket[s] = t; attempts[s] = 1;
 		pc = P_ORDER(P_DESC) }
-	:: d_step { pc == P_WORD -> word[s] = WORD(READY, 0, SEQ_OF(p, q)); pc = P_ORDER(P_WORD) } /* R1; only the engine leaves FREE */
-	:: d_step { pc == P_ENTRY ->
+	:: d_step { ON(P_WORD) -> word[s] = WORD(READY, 0, SEQ_OF(p, q)); pc = P_ORDER(P_WORD) } /* R1; only the engine leaves FREE */
+	:: d_step { ON(P_ENTRY) ->
 		ready[q * NE + p % NE] = ENTRY(SEQ_OF(p, q), s);
 #if !defined(FINE) && !defined(M_TAIL_EARLY)
 		tail[q] = p + 1; /* nobody looks past tail */
@@ -206,33 +215,46 @@ active proctype Engine() {
 		pc = P_ORDER(P_ENTRY)
 #endif
 		}
-	:: d_step { pc == P_TAIL -> tail[q] = p + 1; pc = P_ORDER(P_TAIL) }
-	:: d_step { pc == P_EPOCH -> if :: t % PER >= PER - NQ -> next_epoch[q] = EPOCH_OF(t) + 1 :: else fi; pc = P_ORDER(P_EPOCH) }
+	:: d_step { ON(P_TAIL) -> tail[q] = p + 1; pc = P_ORDER(P_TAIL) }
+	:: d_step { ON(P_EPOCH) -> if :: t % PER >= PER - NQ -> next_epoch[q] = EPOCH_OF(t) + 1 :: else fi; pc = P_ORDER(P_EPOCH) }
 
 #ifdef M_WAKE_ORDER /* bug: bump, then clear */
-	:: d_step { pc == WAKE -> bump(q); pc = WAKE2 }
-	:: d_step { pc == WAKE2 -> sl = sleepers[q]; sleepers[q] = 0; pc = WAKE3 }
+	:: d_step { ON(WAKE) -> bump(q); pc = WAKE2 }
+	:: d_step { ON(WAKE2) -> sl = sleepers[q]; sleepers[q] = 0; pc = WAKE3 }
 #else
-	:: d_step { pc == WAKE -> sl = sleepers[q]; sleepers[q] = 0; pc = WAKE2 }
+	:: d_step { ON(WAKE) -> sl = sleepers[q]; sleepers[q] = 0; pc = WAKE2 }
 #ifdef FINE
-	:: d_step { pc == WAKE2 -> bump(q); pc = WAKE3 }
+	:: d_step { ON(WAKE2) -> bump(q); pc = WAKE3 }
 #else
-	:: d_step { pc == WAKE2 -> pc = WAKE3 }
+	:: d_step { ON(WAKE2) -> pc = WAKE3 }
 #endif
 #endif
-	:: d_step { pc == WAKE3 ->
+	:: d_step { ON(WAKE3) ->
 #if !defined(FINE) && !defined(M_WAKE_ORDER)
 		bump(q); /* who would sleep between bump and wake sees the bump */
 #endif
 		if :: sl -> futex_wake(q) :: else fi;
-		if :: reaping -> registered[m] = 0 :: else -> t++ fi;
-		NEWS; reaping = 0; any = 0; sl = 0; s = 0; p = 0; q = 0; m = 0; pc = IDLE }
+		if :: publishing -> t++ :: else fi;
+		if :: reaping -> registered[m] = 0 :: else fi;
+		NEWS; publishing = 0; reaping = 0; any = 0; sl = 0; s = 0; p = 0; q = 0; m = 0; pc = IDLE }
+
+#if DROPS > 0
+	:: d_step { ON(IDLE) && drops < DROPS && (ISREADY(0) || ISREADY(1) || ISREADY(2) || ISREADY(3)) ->
+		s = 0; p = NT; /* the oldest */
+		do
+		:: s < NS -> if :: STATE(word[s]) == READY && d_ticket[s] < p -> p = d_ticket[s]; any = s :: else fi; s++
+		:: else -> break
+		od;
+		completed[p] = 1; drops++; s = any; q = d_lane[s];
+		word[s] = WORD(FREE, 0, SEQ(word[s])); /* whoever would sleep has seen the publish's bump: no wake */
+		s = 0; p = 0; q = 0; any = 0 }
+#endif
 
 	/* Reap: what the dead member held goes out again under a new sequence, what it had done is free. */
-	:: d_step { pc == IDLE && (DUE(0) || DUE(1) || DUE(2) || DUE(3)) ->
+	:: d_step { ON(IDLE) && (DUE(0) || DUE(1) || DUE(2) || DUE(3)) ->
 		m = 0; do :: !DUE(m) -> m++ :: else -> break od;
 		reaped[m] = 1; reaping = 1; q = QUEUE_OF(m); s = 0; pc = R_SLOT }
-	:: d_step { pc == R_SLOT -> /* its words are stable, it is dead: looking and changing may be one step */
+	:: d_step { ON(R_SLOT) -> /* its words are stable, it is dead: looking and changing may be one step */
 		do :: s < NS && (OWNER(word[s]) != m + 1 || STATE(word[s]) < HELD) -> s++ :: else -> break od;
 		if
 		:: s == NS ->
@@ -243,14 +265,20 @@ active proctype Engine() {
 #endif
 		:: s < NS && STATE(word[s]) == DONE -> word[s] = WORD(FREE, 0, SEQ(word[s]))
 		:: s < NS && STATE(word[s]) == HELD ->
-			any = 1; p = REDO_POS; attempts[s]++;
+			any = 1;
+#ifdef NO_REDELIVERY
+			completed[d_ticket[s]] = 1; /* dropped, counted */
+			word[s] = WORD(FREE, 0, SEQ(word[s]))
+#else
+			p = REDO_POS; attempts[s]++;
 #ifdef M_REDO_WORD_LATE
 			pc = R_ENTRY
 #else
 			redo_word(); pc = R_ENTRY
 #endif
+#endif
 		fi }
-	:: d_step { pc == R_ENTRY ->
+	:: d_step { ON(R_ENTRY) ->
 		redo_entry();
 #ifdef M_REDO_AT_TAIL
 		tail[q] = p + 1;
@@ -263,10 +291,10 @@ active proctype Engine() {
 		pc = R_SLOT
 #endif
 		}
-	:: d_step { pc == R_WORD -> redo_word(); pc = R_SLOT }
+	:: d_step { ON(R_WORD) -> redo_word(); pc = R_SLOT }
 
 	/* Attach: the record first, then the watch on the pidfd (which fires at once for one already dead). */
-	:: d_step { pc == IDLE && (ASKS(0) || ASKS(1) || ASKS(2) || ASKS(3)) ->
+	:: d_step { ON(IDLE) && (ASKS(0) || ASKS(1) || ASKS(2) || ASKS(3)) ->
 		m = 0; do :: !ASKS(m) -> m++ :: else -> break od;
 		q = QUEUE_OF(m);
 #ifdef M_REGISTER_LATE
@@ -275,7 +303,7 @@ active proctype Engine() {
 		registered[m] = 1; pc = J_WATCH
 #endif
 		}
-	:: d_step { pc == J_WATCH ->
+	:: d_step { ON(J_WATCH) ->
 		watched[m] = 1;
 #ifdef M_REGISTER_LATE /* bug: a death in between finds nobody to reap */
 		if :: killed[m] -> reaped[m] = 1 :: else fi;
@@ -284,8 +312,8 @@ active proctype Engine() {
 		pc = J_WELCOME
 #endif
 		}
-	:: d_step { pc == J_REGISTER -> registered[m] = 1; pc = J_WELCOME }
-	:: d_step { pc == J_WELCOME -> first_epoch(); want[m] = 0; welcome[m] = 1; NEWS; m = 0; q = 0; pc = IDLE }
+	:: d_step { ON(J_REGISTER) -> registered[m] = 1; pc = J_WELCOME }
+	:: d_step { ON(J_WELCOME) -> first_epoch(); want[m] = 0; welcome[m] = 1; NEWS; m = 0; q = 0; pc = IDLE }
 	od
 }
 
@@ -316,6 +344,7 @@ active proctype Engine() {
 #define WELCOME 22
 #define OVER 23
 #define GONE 24
+#define GIVE_UP 25
 #define AT(x) run_ok[m] && pc == x
 
 #if KILLS > 0 || defined(HANGUP)
@@ -350,7 +379,7 @@ inline check_claim() { /* what must hold at the moment a claim succeeds */
 	assert(!LEASED(s));                         /* never two live holders of one slot */
 	assert(!completed[d_ticket[s]]);            /* a completed ticket never comes back */
 	assert(d_lane[s] == q);                     /* a lane gets its own slice only */
-	assert(d_epoch[s] == ep);                   /* none of an ended epoch, none of a later one before END */
+	assert(d_epoch[s] == epoch[m]);                 /* none of an ended epoch, none of a later one before END */
 	claims[d_ticket[s]]++;
 	assert(attempts[s] == claims[d_ticket[s]]); /* every second delivery is flagged */
 	lease[s] = m + 1; NEWS
@@ -364,11 +393,11 @@ inline claimed() {
 inline end_said() { /* END, and what it promises */
 	i = 0;
 	do
-	:: i < NT -> assert(!(EPOCH_OF(i) == ep && i % NQ == q) || completed[i]); i++
+	:: i < NT -> assert(!(EPOCH_OF(i) == epoch[m] && i % NQ == q) || completed[i]); i++
 	:: else -> break
 	od;
-	i = 0; ep++; armed = 0; moved[m] = 1; NEWS;
-	if :: ep >= NEP -> pc = OVER :: else -> take_again() fi
+	i = 0; epoch[m]++; armed = 0; moved[m] = 1; NEWS;
+	if :: epoch[m] >= NEP -> pc = OVER :: else -> take_again() fi
 }
 #ifdef M_NO_RECHECK /* bug: sleepers = 1, then straight to sleep */
 #define ARMED WAIT
@@ -377,7 +406,16 @@ inline end_said() { /* END, and what it promises */
 #endif
 inline not_over() {
 	undone = 0; some_ready = 0; mine = 0; others = 0; i = 0; w = 0;
-	pc = (armed -> WAIT : LOAD_WAKE)
+	if
+#ifdef M_LOST_EARLY /* bug: a look, then the engine's death: it may have published in between */
+	:: armed && !engine_ok -> pc = OVER
+#else
+	:: armed && !engine_ok && gone -> pc = OVER
+	:: armed && !engine_ok && !gone -> gone = 1; r = REDELIVERS; pc = TAKE /* its end is known: look once more */
+#endif
+	:: armed && engine_ok -> pc = WAIT
+	:: else -> pc = LOAD_WAKE
+	fi
 }
 
 #ifdef M_END_CLAIMED /* bug: END when all are claimed */
@@ -408,15 +446,15 @@ inline scanned() { /* past slot i */
 }
 
 proctype Member(byte m) {
-	byte pc, q, ep, h, tl, s, seq, to, i, r, b;
+	byte pc, q, h, tl, s, seq, to, i, r, b;
 	byte old, oldseq; /* 1 + the slot of the lease kept while acquiring the next, and its sequence */
 	short w, e;
-	bool armed, sl, undone, some_ready, mine, others;
+	bool armed, sl, undone, some_ready, mine, others, gone, leaving;
 
 	d_step { q = QUEUE_OF(m); r = REDELIVERS; if :: m >= NJ -> pc = HELLO :: else fi };
 	do
 	:: d_step { AT(HELLO) -> want[m] = 1; pc = WELCOME }
-	:: d_step { AT(WELCOME) && welcome[m] -> ep = welcome_epoch[m]; if :: ep >= NEP -> pc = OVER :: else -> pc = TAKE fi }
+	:: d_step { AT(WELCOME) && welcome[m] -> if :: epoch[m] >= NEP -> pc = OVER :: else -> pc = TAKE fi }
 
 	:: d_step { AT(TAKE) -> /* tail, load-acquire; the hint may be any old value of itself */
 		if :: r -> tl = redo_tail[q]; h = redo_head[q] :: else -> tl = tail[q]; h = head[q] fi;
@@ -437,12 +475,12 @@ proctype Member(byte m) {
 		:: w != WORD(READY, 0, ENTRY_SEQ(e)) -> pass()
 		:: else -> pc = LOOK_DESC
 		fi }
-	:: d_step { AT(LOOK_DESC) -> pc = (d_epoch[s] > ep -> LATER : CLAIM) }
+	:: d_step { AT(LOOK_DESC) -> pc = (d_epoch[s] > epoch[m] -> LATER : CLAIM) }
 #else
 			w = word[s]; /* A1, the load. With the descriptor: a slot refilled in between is the case of LATER */
 			if
 			:: w != WORD(READY, 0, ENTRY_SEQ(e)) -> pass()
-			:: else -> pc = (d_epoch[s] > ep -> LATER : CLAIM)
+			:: else -> pc = (d_epoch[s] > epoch[m] -> LATER : CLAIM)
 			fi
 		fi }
 #endif
@@ -486,7 +524,7 @@ proctype Member(byte m) {
 	/* DONE -> FREE ends no epoch, so it wakes no member; the engine's kick is in slots.pml */
 	:: d_step { AT(LET_GO) ->
 		assert(word[old - 1] == WORD(DONE, m + 1, oldseq));
-		word[old - 1] = WORD(FREE, 0, oldseq); lease[old - 1] = 0; NEWS; old = 0; oldseq = 0; pc = (ep >= NEP -> OVER : COMPLETE) }
+		word[old - 1] = WORD(FREE, 0, oldseq); lease[old - 1] = 0; NEWS; old = 0; oldseq = 0; pc = (leaving -> OVER : COMPLETE) }
 	:: d_step { AT(COMPLETE) -> /* D1 or F1 */
 		assert(word[s] == WORD(HELD, m + 1, seq)); /* nobody takes it from a live holder */
 		assert(!completed[d_ticket[s]]);
@@ -525,7 +563,7 @@ proctype Member(byte m) {
 	:: d_step { AT(AGAIN) -> s = 0; seq = 0; to = 0; take_again() }
 #endif
 
-	:: d_step { AT(ENDED) -> if :: next_epoch[q] > ep -> i = 0; pc = SCAN :: else -> not_over() fi }
+	:: d_step { AT(ENDED) -> if :: next_epoch[q] > epoch[m] -> i = 0; pc = SCAN :: else -> not_over() fi }
 	:: d_step { AT(SCAN) ->
 		w = word[i];
 		if
@@ -540,7 +578,7 @@ proctype Member(byte m) {
 		:: else ->
 #endif
 			if
-			:: d_lane[i] == q && d_epoch[i] <= ep ->
+			:: d_lane[i] == q && d_epoch[i] <= epoch[m] ->
 				undone = 1;
 				if
 				:: STATE(w) == READY -> some_ready = 1
@@ -557,7 +595,13 @@ proctype Member(byte m) {
 	:: d_step { AT(WAIT) -> armed = 0; if :: moved[m] -> take_again() :: else -> asleep[m] = 1; pc = SLEEP fi } /* FUTEX_WAIT */
 	:: d_step { AT(SLEEP) && !asleep[m] -> moved[m] = 1; take_again() }
 
-	:: d_step { AT(OVER) -> if :: old -> pc = LET_GO :: else -> fin[m] = 1; NEWS; pc = GONE fi } /* END_DATA */
+	:: d_step { AT(OVER) -> /* END_DATA, or the engine is lost */
+		leaving = 1;
+		if
+		:: old -> pc = (STYLE == 1 -> LET_GO : GIVE_UP)
+		:: else -> fin[m] = 1; NEWS; pc = GONE
+		fi }
+	:: d_step { AT(GIVE_UP) -> old = 0; oldseq = 0; pc = OVER } /* its process ends; nobody redelivers any more */
 	od
 }
 
@@ -571,6 +615,9 @@ active proctype Fate() {
 	do
 	:: atomic { n < KILLS -> if VICTIM fi; killed[v] = 1; run_ok[v] = 0; asleep[v] = 0; moved[v] = 1; NEWS; n++; v = 0 }
 	:: atomic { n < KILLS + STOPS && (STOPS > 0) -> if VICTIM fi; stopped[v] = 1; run_ok[v] = 0; n = (n < KILLS -> KILLS + 1 : n + 1); v = 0 }
+#ifdef ENGINE_DIES
+	:: atomic { engine_ok -> engine_ok = 0; NEWS }
+#endif
 #ifdef HANGUP
 	:: atomic { run_ok[0] && !hung_up[0] -> hung_up[0] = 1 }
 #endif
@@ -578,34 +625,57 @@ active proctype Fate() {
 	od
 }
 
-/* A stopped member that holds a batch may hold up the end of its queue's epoch, and nothing else. */
+/* What may remain. A stopped member that holds a batch holds up the end of its queue's epoch. Without the net a
+ * member stopped between its completion and its wake-up leaves others asleep before an END, but never before a
+ * batch that they could take. Without its engine a member takes what is visible and ends. */
+#define VISIBLE(x) ((SEQ(word[x]) & REDO_BIT) -> (SEQ(word[x]) - REDO_BIT) / NQ < redo_tail[d_lane[x]] : SEQ(word[x]) / NQ < tail[d_lane[x]])
 inline judge() {
 	i = 0;
 	do
 	:: i < NS ->
 		if :: STATE(word[i]) == HELD && OWNER(word[i]) != 0 && stopped[OWNER(word[i]) - 1] -> excused[QUEUE_OF(OWNER(word[i]) - 1)] = 1 :: else fi;
+		j = 0;
+		do
+		:: j < NM ->
+			if
+			:: run_ok[j] && welcome[j] && QUEUE_OF(j) == d_lane[i] -> /* nobody rests while there is work */
+				assert(STATE(word[i]) != READY || d_epoch[i] > epoch[j] || !VISIBLE(i))
+			:: else
+			fi;
+			j++
+		:: else -> break
+		od;
 		i++
 	:: else -> break
 	od;
-	i = 0;
+	i = 0; j = 0;
 	do
 	:: i < NM ->
-		assert(!killed[i] || !registered[i]);                 /* no dead member is forgotten */
-		assert(!run_ok[i] || fin[i] || excused[QUEUE_OF(i)]); /* every live member saw every epoch end */
-		if :: run_ok[i] -> served[QUEUE_OF(i)] = 1 :: else fi;
+		assert(!killed[i] || !registered[i] || !engine_ok); /* no dead member is forgotten */
+		if
+		:: run_ok[i] && !welcome[i] -> assert(!LANE_FREE(i) || !engine_ok)
+		:: run_ok[i] && welcome[i] ->
+			served[QUEUE_OF(i)] = 1;
+#if !(STOPS > 0 && !defined(NET))
+			assert(fin[i] || excused[QUEUE_OF(i)]) /* every live member saw every epoch end */
+#endif
+		:: else
+		fi;
 		i++
 	:: else -> break
 	od;
+#if !(STOPS > 0 && !defined(NET))
 	i = 0;
 	do
-	:: i < NT -> assert(completed[i] || !served[i % NQ] || excused[i % NQ]); i++ /* no ticket is lost */
+	:: i < NT -> assert(completed[i] || !served[i % NQ] || excused[i % NQ] || !engine_ok); i++ /* no ticket is lost */
 	:: else -> break
 	od;
+#endif
 	i = 0
 }
 
 active proctype Verdict() {
-	byte i;
+	byte i, j;
 	bool excused[NQ], served[NQ];
 	do
 #ifdef NET
@@ -622,7 +692,7 @@ init {
 	atomic {
 		do
 		:: i < NM ->
-			run_ok[i] = 1; moved[i] = 1;
+			run_ok[i] = 1; moved[i] = 1; engine_ok = 1;
 			if :: i < NJ -> registered[i] = 1; watched[i] = 1; welcome[i] = 1 :: else fi;
 			run Member(i);
 			i++
