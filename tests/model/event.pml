@@ -37,7 +37,7 @@ active proctype Engine() {
 	:: d_step { pc == IDLE && killed && !reaped ->
 		reaped = 1;
 		if :: held -> ready++; held = 0 :: else fi;
-#ifdef M_REAP_QUIET /* bug: the dead may have completed a batch and told nobody */
+#ifdef M_DEATH_UNTOLD /* bug: the dead may have completed a batch and told nobody */
 		pc = IDLE }
 #else
 		pc = SIGNAL }
@@ -94,7 +94,7 @@ proctype Member(bool polls) {
 #endif
 	:: d_step { AT(POLL) && event -> pc = TRY }
 	:: d_step { AT(DONE) -> completed++; held = held && polls; pc = TELL }
-#ifdef M_DONE_QUIET /* bug: a completion kicks nobody */
+#ifdef M_KICK_NOBODY /* bug: a completion kicks nobody */
 	:: d_step { AT(TELL) -> pc = TRY }
 #else
 	:: d_step { AT(TELL) -> pc = (lane_armed -> TELL2 : TRY) }

@@ -592,6 +592,9 @@ proctype Member(byte m) {
 
 	:: d_step { AT(LOAD_WAKE) -> moved[m] = 0; pc = ARM } /* v = load of wake; then sleepers, seq_cst */
 	:: d_step { AT(ARM) -> sleepers[q] = 1; armed = 1; r = REDELIVERS; pc = ARMED } /* then everything once more */
+#ifdef M_SPIN /* bug: never sleeps */
+	:: d_step { AT(WAIT) -> armed = 0; take_again() }
+#endif
 	:: d_step { AT(WAIT) -> armed = 0; if :: moved[m] -> take_again() :: else -> asleep[m] = 1; pc = SLEEP fi } /* FUTEX_WAIT */
 	:: d_step { AT(SLEEP) && !asleep[m] -> moved[m] = 1; take_again() }
 

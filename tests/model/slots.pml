@@ -122,7 +122,7 @@ active proctype Writer() {
 		:: s < NS && state[AT_WORD(g, s)] == HELD -> state[AT_WORD(g, s)] = READY; owner[AT_WORD(g, s)] = 0
 		:: s < NS && state[AT_WORD(g, s)] != HELD -> state[AT_WORD(g, s)] = FREE; owner[AT_WORD(g, s)] = 0
 		:: s == NS -> s = 0; g = 0; m = 0; NEWS;
-#ifdef M_REAP_QUIET /* bug: the dead may have freed a slot and not kicked */
+#ifdef M_KICKS_LOST /* bug: the dead may have freed a slot and not kicked */
 			pc = IDLE
 #else
 			pc = NOTIFY
