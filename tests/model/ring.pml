@@ -17,7 +17,7 @@
  *   ENGINE_DIES: at any step. DROPS: so many of the oldest unclaimed batches are dropped (slow: drop)
  *   NO_REDELIVERY: what the dead held is dropped
  *   NET: the bounded wait: once nothing else can run, every sleeper looks again
- * Deliberate bugs: the M_* switches; run.sh lists them.
+ * Deliberate bugs: the M_* switches; run.sh lists them. H_*: other orders that do no harm.
  */
 #ifndef KILLABLE
 #define KILLABLE NM
@@ -119,10 +119,14 @@ inline futex_wake(q) { /* everybody who sleeps on this queue */
 #define P_ORDER(x) (x == P_DESC -> P_EPOCH : (x == P_EPOCH -> P_WORD : (x == P_WORD -> P_ENTRY : (x == P_ENTRY -> P_TAIL : WAKE))))
 #elif defined(M_TAIL_EARLY)
 #define P_ORDER(x) (x == P_DESC -> P_WORD : (x == P_WORD -> P_TAIL : (x == P_TAIL -> P_ENTRY : (x == P_ENTRY -> P_EPOCH : WAKE))))
+#elif defined(H_EPOCH_BEFORE_TAIL) /* harmless: END finds the word READY */
+#define P_ORDER(x) (x == P_DESC -> P_WORD : (x == P_WORD -> P_EPOCH : (x == P_EPOCH -> P_ENTRY : (x == P_ENTRY -> P_TAIL : WAKE))))
+#elif defined(H_DESC_BEFORE_ENTRY) /* harmless: nobody comes to the word but through its entry; an END waits longer */
+#define P_ORDER(x) (x == P_WORD -> P_DESC : (x == P_DESC -> P_ENTRY : (x == P_ENTRY -> P_TAIL : (x == P_TAIL -> P_EPOCH : WAKE))))
 #else
 #define P_ORDER(x) (x == P_DESC -> P_WORD : (x == P_WORD -> P_ENTRY : (x == P_ENTRY -> P_TAIL : (x == P_TAIL -> P_EPOCH : WAKE))))
 #endif
-#ifdef M_DESC_LATE
+#if defined(M_DESC_LATE) || defined(H_DESC_BEFORE_ENTRY)
 #define P_FIRST P_WORD
 #else
 #define P_FIRST P_DESC
