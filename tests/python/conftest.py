@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PREFIX = f"python-{os.getpid()}-"  # of the engines that these tests start
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 
 import spdl  # noqa: E402
@@ -100,7 +102,7 @@ def _left() -> dict[str, set]:
             continue  # the listing's own
     tasks = f"/proc/self/task/{os.getpid()}/children"
     children = set(Path(tasks).read_text().split()) if os.path.exists(tasks) else set()
-    shm = {name for name in os.listdir("/dev/shm") if name.startswith("spdl.")}
+    shm = {name for name in os.listdir("/dev/shm") if name.startswith(f"spdl.{PREFIX}")}
     return {"descriptors": fds, "children": children, "names in /dev/shm": shm}
 
 
@@ -156,9 +158,12 @@ class Engine:
         """End it in good order; its ledger, one entry per group."""
         if self.process.poll() is None:
             self.process.terminate()
-        lines = self.process.stdout.read().splitlines()
-        self.process.stdout.close()
-        self.process.wait(30)
+        try:
+            lines = self.process.communicate(timeout=60)[0].splitlines()
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGQUIT)  # Go prints where every goroutine is
+            self.process.communicate()
+            raise AssertionError(f"engine {self.name} did not end within 60 s of SIGTERM") from None
         self.ledger = [json.loads(line) for line in lines if line.startswith("{")]
         return self.ledger
 
@@ -191,7 +196,7 @@ def engine(library: Path, runtime: str):
     started: list[Engine] = []
 
     def start(*args: str) -> Engine:
-        started.append(Engine(f"pattern{len(started)}", *args))
+        started.append(Engine(f"{PREFIX}{len(started)}", *args))
         return started[-1]
 
     yield start
