@@ -136,10 +136,11 @@ def python():
 # ---- the real library against the pattern engine --------------------------------------------------
 
 
-def built(variable: str, name: str) -> Path:
-    path = Path(os.environ.get(variable) or ROOT / "build" / name)
+def built(name: str) -> Path:
+    """What the build made: of $SPDL_BUILD, else of build/."""
+    path = Path(os.environ.get("SPDL_BUILD") or ROOT / "build", name)
     if not path.exists():
-        pytest.fail(f"{path} is missing; run `make test`, or set {variable}")
+        pytest.fail(f"{path} is missing; run `make test`, or set SPDL_BUILD")
     return path
 
 
@@ -148,7 +149,7 @@ class Engine:
 
     def __init__(self, name: str, *args: str) -> None:
         self.name = name
-        self.process = subprocess.Popen([built("SPDL_RINGPATTERN", "ringpattern"), "--name", name, *args],
+        self.process = subprocess.Popen([built("ringpattern"), "--name", name, *args],
                                         stdout=subprocess.PIPE, text=True)
         self.ledger: list[dict] = []
         line = self.process.stdout.readline()
@@ -175,7 +176,7 @@ class Engine:
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The real libspdl."""
-    path = built("SPDL_LIBRARY", "libspdl.so")
+    path = built("libspdl.so")
     monkeypatch.setenv("SPDL_LIBRARY", str(path))
     monkeypatch.setattr(_c, "_api", _c.Api(str(path)))
     return path
@@ -215,7 +216,7 @@ def child(library: Path):
     """Open a loader with the pattern engine as its child: child("--batches", "9") is spdl.open."""
 
     def start(*args: str, spec: object = "any.yaml", **options: object) -> spdl.Loader:
-        return spdl.open(spec, engine=built("SPDL_RINGPATTERN", "ringpattern"), args=args, **options)
+        return spdl.open(spec, engine=built("ringpattern"), args=args, **options)
 
     return start
 
