@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PREFIX = f"python-{os.getpid()}-"  # of the engines that these tests start
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 
 import spdl  # noqa: E402
@@ -100,7 +102,7 @@ def _left() -> dict[str, set]:
             continue  # the listing's own
     tasks = f"/proc/self/task/{os.getpid()}/children"
     children = set(Path(tasks).read_text().split()) if os.path.exists(tasks) else set()
-    shm = {name for name in os.listdir("/dev/shm") if name.startswith("spdl.")}
+    shm = {name for name in os.listdir("/dev/shm") if name.startswith(f"spdl.{PREFIX}")}
     return {"descriptors": fds, "children": children, "names in /dev/shm": shm}
 
 
@@ -134,10 +136,11 @@ def python():
 # ---- the real library against the pattern engine --------------------------------------------------
 
 
-def built(variable: str, name: str) -> Path:
-    path = Path(os.environ.get(variable) or ROOT / "build" / name)
+def built(name: str) -> Path:
+    """What the build made: of $SPDL_BUILD, else of build/."""
+    path = Path(os.environ.get("SPDL_BUILD") or ROOT / "build", name)
     if not path.exists():
-        pytest.fail(f"{path} is missing; run `make test`, or set {variable}")
+        pytest.fail(f"{path} is missing; run `make test`, or set SPDL_BUILD")
     return path
 
 
@@ -146,7 +149,7 @@ class Engine:
 
     def __init__(self, name: str, *args: str) -> None:
         self.name = name
-        self.process = subprocess.Popen([built("SPDL_RINGPATTERN", "ringpattern"), "--name", name, *args],
+        self.process = subprocess.Popen([built("ringpattern"), "--name", name, *args],
                                         stdout=subprocess.PIPE, text=True)
         self.ledger: list[dict] = []
         line = self.process.stdout.readline()
@@ -156,9 +159,12 @@ class Engine:
         """End it in good order; its ledger, one entry per group."""
         if self.process.poll() is None:
             self.process.terminate()
-        lines = self.process.stdout.read().splitlines()
-        self.process.stdout.close()
-        self.process.wait(30)
+        try:
+            lines = self.process.communicate(timeout=60)[0].splitlines()
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(signal.SIGQUIT)  # Go prints where every goroutine is
+            self.process.communicate()
+            raise AssertionError(f"engine {self.name} did not end within 60 s of SIGTERM") from None
         self.ledger = [json.loads(line) for line in lines if line.startswith("{")]
         return self.ledger
 
@@ -170,7 +176,7 @@ class Engine:
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The real libspdl."""
-    path = built("SPDL_LIBRARY", "libspdl.so")
+    path = built("libspdl.so")
     monkeypatch.setenv("SPDL_LIBRARY", str(path))
     monkeypatch.setattr(_c, "_api", _c.Api(str(path)))
     return path
@@ -191,7 +197,7 @@ def engine(library: Path, runtime: str):
     started: list[Engine] = []
 
     def start(*args: str) -> Engine:
-        started.append(Engine(f"pattern{len(started)}", *args))
+        started.append(Engine(f"{PREFIX}{len(started)}", *args))
         return started[-1]
 
     yield start
@@ -210,7 +216,7 @@ def child(library: Path):
     """Open a loader with the pattern engine as its child: child("--batches", "9") is spdl.open."""
 
     def start(*args: str, spec: object = "any.yaml", **options: object) -> spdl.Loader:
-        return spdl.open(spec, engine=built("SPDL_RINGPATTERN", "ringpattern"), args=args, **options)
+        return spdl.open(spec, engine=built("ringpattern"), args=args, **options)
 
     return start
 

@@ -192,7 +192,7 @@ loader = spdl.open("x", engine=sys.argv[1], args=["--rate", "5"])
 batch = loader.acquire()
 print(loader.info.engine_pid, flush=True)
 {end}
-""", str(built("SPDL_RINGPATTERN", "ringpattern")), library=library)
+""", str(built("ringpattern")), library=library)
         pid = int(done.stdout)
         deadline = time.monotonic() + 20
         while os.path.exists(f"/proc/{pid}"):

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import struct
+import subprocess
+import sys
+import zlib
+
 import pytest
 import spdl
+from conftest import ROOT, built
 from spdl import _torchrun
 
 
@@ -82,3 +89,43 @@ def test_a_broken_environment_is_refused(mock, torchrun):
     torchrun(0, 4, 3, 2)
     with pytest.raises(spdl.ArgumentError, match="contradicts itself"):
         spdl.open("x")
+
+
+RANK = """
+import sys, spdl
+with spdl.open({"source": {"folder": sys.argv[1]}, "batch": 2, "order": {"epochs": 1, "shuffle": False},
+                "image": {"transform": [{"resize": [4, 4]}]}}, engine=sys.argv[2], timeout=30) as loader:
+    print(loader.info.rank, loader.info.group, [key for batch in loader for key in batch.sample_keys])
+    sys.stdin.read()  # rank 0 is the parent of the engine: it stays until all have read
+"""
+
+
+def png(level: int) -> bytes:
+    """A gray picture of 4 x 4."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = zlib.compress((b"\0" + bytes([level]) * 4) * 4)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 4, 8, 0, 0, 0, 0)) + chunk(b"IDAT", rows) + \
+        chunk(b"IEND", b"")
+
+
+def test_two_ranks_share_one_engine_and_slice_every_step(runtime, library, tmp_path):
+    """Over the real command: ranks 0 and 1 of 2 read disjoint halves of each global batch, from one child of rank 0."""
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for i in range(8):
+        (folder / f"{i}.png").write_bytes(png(i))
+    ranks = []
+    for rank in (1, 0):  # the one that attaches may come first
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "clients/python"), "SPDL_LIBRARY": str(library), "RANK": str(rank),
+               "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "two"}
+        ranks.append(subprocess.Popen([sys.executable, "-c", RANK, str(folder), str(built("spdl"))], env=env, text=True,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    try:
+        said = [process.stdout.readline().strip() for process in ranks]
+    finally:
+        for process in ranks:
+            process.communicate()
+    assert said == ["1 train ['2.png', '3.png', '6.png', '7.png']", "0 train ['0.png', '1.png', '4.png', '5.png']"]

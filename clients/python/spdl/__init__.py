@@ -51,9 +51,10 @@ from ._errors import (
 )
 from ._start import attach, open
 from .arrays import Array, DType, Ragged
-from .batch import Batch, Field
+from .batch import Batch
 from .dataloader import DataLoader
 from .loader import Epoch, Info, Loader
+from .schema import Field
 
 __version__ = "0.1.0"
 

@@ -113,13 +113,8 @@ class _Export:
         return sys.getrefcount(self.capsule) == _LONELY
 
 
-_live: list[_Export] = []  # of every loader: a tensor may outlive its loader
+live: list[_Export] = []  # of every loader: a tensor may outlive its loader. Empty: there is nothing to sweep
 _sweeping = threading.Lock()
-
-
-def live() -> bool:
-    """Whether anything is exported. Cheap, for hot paths."""
-    return bool(_live)
 
 
 def sweep() -> None:
@@ -127,9 +122,9 @@ def sweep() -> None:
     if not _sweeping.acquire(blocking=False):
         return
     try:
-        ended = [export for export in _live if export.ended()]
+        ended = [export for export in live if export.ended()]
         for export in ended:
-            _live.remove(export)
+            live.remove(export)
             _free(export.address)
     finally:
         _sweeping.release()
@@ -157,7 +152,7 @@ def capsule(owner: object, address: int, dtype: tuple[int, int, int], device: tu
 
     strides are in elements. flags (READ_ONLY, IS_COPIED) reach the consumer in a versioned capsule only.
     """
-    if _live:
+    if live:
         sweep()
     kind = _Versioned if versioned else _Plain
     block = _allocate(ctypes.sizeof(kind))
@@ -179,7 +174,7 @@ def capsule(owner: object, address: int, dtype: tuple[int, int, int], device: tu
     tensor.strides = block + kind.strides.offset
     name = _NAME_VERSIONED if versioned else _NAME
     made = _new_capsule(block, name, None)
-    _live.append(_Export(block, made, name, owner))
+    live.append(_Export(block, made, name, owner))
     return made
 
 

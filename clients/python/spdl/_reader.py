@@ -18,10 +18,11 @@ import weakref
 from typing import Any, Callable, Optional
 
 from . import _c, _dlpack
+from ._dlpack import live as exports
 from ._errors import Detached, error_for
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
-_TENSOR_BYTES = ctypes.sizeof(_c.Tensor)
+_LAYOUT_BYTES = ctypes.sizeof(_c.Tensor) - _c.Tensor.shape.offset
 SLICE_NS = 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
 
 _exiting = False  # the memory stays mapped from here on: views may outlive the interpreter
@@ -46,22 +47,23 @@ class Lease:
 
     def __del__(self) -> None:
         if not _exiting:
-            self.reader.release(self.raw)
+            reader = self.reader
+            with reader.lock:
+                reader.release(reader.handle, self.raw)  # that it was taken back meanwhile is no news any more
 
     def done(self) -> None:
         """Mark the batch used. Raises Stale if the engine took it back."""
         self.reader.check(self.reader.done(self.raw))
 
-    def tensor(self, position: int) -> _c.Tensor:
-        """Describe one tensor of the batch."""
-        out = _c.Tensor()
-        out.struct_size = _TENSOR_BYTES
+    def tensor(self, position: int) -> tuple[int, bytes]:
+        """Describe one tensor of the batch: where its data is, and spdl_tensor from `shape` to its end."""
         reader = self.reader
+        out = reader.scratch
         with reader.lock:
             status = reader.batch_tensor(reader.handle, self.raw, position, out)
-        if status:
-            raise reader.error(status)
-        return out
+            if status:
+                raise reader.error(status)
+            return out.data, ctypes.string_at(reader.scratch_layout, _LAYOUT_BYTES)
 
 
 class _Thread(threading.local):
@@ -79,10 +81,12 @@ class Reader:
         self.batch_tensor = api.held.batch_tensor
         self._acquire = api.held.acquire
         self._acquire_waiting = api.free.acquire
-        self._release = api.held.release
+        self.release = api.held.release
         self._done = api.held.done
+        self.scratch = _c.Tensor(ctypes.sizeof(_c.Tensor))
+        self.scratch_layout = ctypes.addressof(self.scratch) + _c.Tensor.shape.offset
         self._thread = _Thread()
-        self.lock = threading.RLock()  # guards the three below; a finaliser may enter again
+        self.lock = threading.RLock()  # guards scratch and the three below; a finaliser may enter again
         self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
         self._calls = 0  # running without the interpreter lock
         self._closed = False
@@ -93,7 +97,7 @@ class Reader:
 
     def acquire(self, timeout_ns: int) -> Lease | int:
         """The next lease, or the news (TIMEOUT, END_EPOCH, END_DATA). Negative waits without limit."""
-        if _dlpack.live():
+        if exports:
             _dlpack.sweep()
         thread = self._thread
         raw = thread.spare
@@ -126,7 +130,7 @@ class Reader:
                 left = end - time.monotonic_ns()
                 if left <= 0:
                     return status
-            if _dlpack.live():
+            if exports:
                 _dlpack.sweep()
 
     def _refused(self, status: int, raw: _c.Batch) -> int:
@@ -143,11 +147,6 @@ class Reader:
         raise type(error)(
             f"{error}; views keep their batch leased: drop them, keep batch.copy() instead, or raise max_leases"
         )
-
-    def release(self, raw: _c.Batch) -> None:
-        """Give a slot back. Only for Lease, which does it once; that it was taken back meanwhile is no news then."""
-        with self.lock:
-            self._release(self.handle, raw)
 
     def done(self, raw: _c.Batch) -> int:
         with self.lock:
@@ -211,7 +210,7 @@ class Reader:
         self._detached = True
         claimed = self._thread.spare
         if claimed is not None and claimed.data is not None:
-            self._release(self.handle, claimed)
+            self.release(self.handle, claimed)
             self._thread.spare = None
         self.api.held.detach(self.handle)
 

@@ -82,10 +82,7 @@ class Array:
     @property
     def size(self) -> int:
         """Elements."""
-        size = 1
-        for extent in self.shape:
-            size *= extent
-        return size
+        return _size(self.shape)
 
     @property
     def nbytes(self) -> int:
@@ -103,7 +100,7 @@ class Array:
         memory = bytearray(self.nbytes + 63)
         pinned = ctypes.c_char.from_buffer(memory)  # keeps the bytearray where it is
         address = (ctypes.addressof(pinned) + 63) & ~63
-        if _is_dense(self.shape, self.strides, self.dtype.itemsize):
+        if is_dense(self.shape, self.strides, self.dtype.itemsize):
             ctypes.memmove(address, self._address, self.nbytes)
             strides = self.strides
         else:
@@ -187,7 +184,7 @@ class Array:
         Raises BufferError where rows are padded: numpy() has those, or copy().
         """
         self._need_cpu("memoryview")
-        if not _is_dense(self.shape, self.strides, self.dtype.itemsize):
+        if not is_dense(self.shape, self.strides, self.dtype.itemsize):
             raise BufferError(f"spdl: memoryview of {self!r}: its rows are padded; use numpy() or copy().memoryview()")
         memory = (ctypes.c_uint8 * self.nbytes).from_address(self._address)
         memory.owner = self._owner
@@ -200,7 +197,7 @@ class Array:
         """The elements as nested lists of Python numbers."""
         if self.size == 0 or self.dtype.format is None:
             return self.numpy().tolist()
-        dense = _is_dense(self.shape, self.strides, self.dtype.itemsize)
+        dense = is_dense(self.shape, self.strides, self.dtype.itemsize)
         return (self if dense else self.copy()).memoryview().tolist()
 
 
@@ -256,17 +253,23 @@ _NOT_TRIED = object()
 _numpy: Any = _NOT_TRIED
 
 
-def view(array: Union[Array, Ragged]) -> Union[numpy.ndarray, Array, Ragged]:
-    """What a field is handed out as: a numpy view, or the Array itself without numpy and for bfloat16."""
+def numpy_if_installed() -> Any:
+    """numpy, imported on the first call; None without it."""
     global _numpy
     if _numpy is _NOT_TRIED:
         try:
             import numpy as _numpy
         except ImportError:
             _numpy = None
-    if _numpy is None or type(array) is Ragged or array.dtype.typestr is None or array._device[0] != _dlpack.CPU:
+    return _numpy
+
+
+def view(array: Union[Array, Ragged]) -> Union[numpy.ndarray, Array, Ragged]:
+    """What a field is handed out as: a numpy view, or the Array itself without numpy and for bfloat16."""
+    numpy = numpy_if_installed()
+    if numpy is None or type(array) is Ragged or array.dtype.typestr is None or array._device[0] != _dlpack.CPU:
         return array
-    return _numpy.asarray(array)
+    return numpy.asarray(array)
 
 
 _warned = False
@@ -283,6 +286,13 @@ def _warn_read_only() -> None:
         )
 
 
+def _size(shape: tuple[int, ...]) -> int:
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size
+
+
 def _dense_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     strides, stride = [], itemsize
     for extent in reversed(shape):
@@ -291,18 +301,16 @@ def _dense_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+def is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    """Whether the elements lie one after the other, the last dimension first."""
     return strides == _dense_strides(shape, itemsize) or 0 in shape
 
 
 def _copy_strided(target: int, target_strides: tuple[int, ...], source: int, source_strides: tuple[int, ...],
                   shape: tuple[int, ...], itemsize: int) -> None:
     """Copy what padded fields have: outer dimensions that skip, an inner one that is dense."""
-    if _is_dense(shape, source_strides, itemsize):
-        size = itemsize
-        for extent in shape:
-            size *= extent
-        ctypes.memmove(target, source, size)
+    if is_dense(shape, source_strides, itemsize):
+        ctypes.memmove(target, source, itemsize * _size(shape))
         return
     if len(shape) == 1:
         for i in range(shape[0]):

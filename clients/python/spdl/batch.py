@@ -2,80 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import weakref
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
 
 from . import _c
-from ._errors import NotFound, Stale
-from ._reader import Lease, Reader
+from ._errors import Stale
+from ._reader import Lease
 from .arrays import Array, DType, Ragged, view
+from .schema import Field, FieldNotFound, Layout, Schema
 
 if TYPE_CHECKING:
     import numpy
 
-_ROLES = {_c.ROLE_FIELD: "field", _c.ROLE_INDEX: "index", _c.ROLE_KEY: "key", _c.ROLE_STATUS: "status",
-          _c.ROLE_LABEL: "label"}
-_AXES = {_c.AXES_NHWC: "NHWC", _c.AXES_NCHW: "NCHW"}
 _OFFSETS = DType(_c.INT, 64)
-
-
-class Field(NamedTuple):
-    """What every batch has under one name. `shape` is the capacity, the batch dimension included."""
-
-    name: str
-    kind: str  # "dense" or "ragged"
-    role: str  # "field", "label", or a column of the engine: "index", "key", "status"
-    dtype: DType
-    shape: tuple[int, ...]
-    axes: Optional[str]  # "NHWC", "NCHW" or None
-    position: int
-
-
-class Schema:
-    """The fields of a ring, constant for a loader's life."""
-
-    __slots__ = ("fields", "readonly", "key")
-
-    def __init__(self, reader: Reader, readonly: bool) -> None:
-        self.readonly = readonly
-        fields = [_field(reader, i) for i in range(reader.ask(reader.api.held.n_tensors))]
-        self.fields = {field.name: field for field in fields}
-        self.key = next((field.name for field in fields if field.role == "key"), None)
-
-    def __getitem__(self, name: str) -> Field:
-        try:
-            return self.fields[name]
-        except KeyError:
-            raise FieldNotFound(self._no_field(name)) from None
-
-    def _no_field(self, name: object) -> str:
-        near = difflib.get_close_matches(str(name), self.fields, 1)
-        remedy = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(self.fields)}"
-        return f'spdl: batch: no field "{name}"; {remedy}'
-
-
-class FieldNotFound(NotFound, KeyError):
-    """A batch has no field of this name; the text names the nearest one."""
-
-    __str__ = Exception.__str__  # KeyError would print the text's repr
-
-
-def _field(reader: Reader, position: int) -> Field:
-    raw = _c.Tensor()
-    raw.struct_size = _c.ctypes.sizeof(_c.Tensor)
-    reader.ask(reader.api.held.schema_tensor, position, raw)
-    return Field(
-        name=raw.name.decode(),
-        kind="ragged" if raw.kind == _c.RAGGED else "dense",
-        role=_ROLES.get(raw.role, "field"),
-        dtype=DType(raw.dtype_code, raw.dtype_bits, raw.dtype_lanes),
-        shape=tuple(raw.shape[:raw.ndim]),
-        axes=_AXES.get(raw.axes),
-        position=position,
-    )
 
 
 class Batch(Mapping):
@@ -103,22 +44,29 @@ class Batch(Mapping):
 
     def __getitem__(self, name: str) -> Union[numpy.ndarray, Array, Ragged]:
         """A view of one field. Raises KeyError (as spdl.NotFound), and Stale once the batch has ended."""
-        return view(self.array(name))
+        lease, field = self._lease, self._schema[name]
+        if lease is None:
+            raise self._ended(f'take "{name}" of')
+        address, raw = lease.tensor(field.position)
+        layout = field.layout(raw)
+        if layout.numpy_dtype is not None and field.kind == "dense":
+            return layout.numpy(lease, address, self._schema.readonly)
+        return view(self._array(field, lease, address, layout))
 
     def array(self, name: str) -> Union[Array, Ragged]:
         """One field as spdl.Array or spdl.Ragged, with numpy or without."""
-        field = self._schema[name]
-        lease = self._lease
+        lease, field = self._lease, self._schema[name]
         if lease is None:
             raise self._ended(f'take "{name}" of')
-        raw = lease.tensor(field.position)
-        ndim = raw.ndim
-        values = Array(lease, raw.data, tuple(raw.shape[:ndim]), tuple(raw.strides[:ndim]), field.dtype,
-                       self._schema.readonly, (raw.device_type, raw.device_id))
+        address, raw = lease.tensor(field.position)
+        return self._array(field, lease, address, field.layout(raw))
+
+    def _array(self, field: Field, lease: Lease, address: int, layout: Layout) -> Union[Array, Ragged]:
+        readonly = self._schema.readonly
+        values = Array(lease, address, layout.shape, layout.strides, field.dtype, readonly, layout.device)
         if field.kind == "dense":
             return values
-        offsets = Array(lease, raw.offsets, (self.rows + 1,), (8,), _OFFSETS, self._schema.readonly)
-        return Ragged(values, offsets)
+        return Ragged(values, Array(lease, layout.offsets, (self.rows + 1,), (8,), _OFFSETS, readonly))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._schema.fields)

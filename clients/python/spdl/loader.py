@@ -11,7 +11,8 @@ from typing import Any, AsyncIterator, Callable, Iterator, NamedTuple, Optional
 from . import _c, _dlpack
 from ._errors import StateError, Timeout, Unsupported
 from ._reader import Reader
-from .batch import Batch, Field, Schema
+from .batch import Batch
+from .schema import Field, Schema
 
 _STATES = {_c.STARTING: "starting", _c.RUNNING: "running", _c.ENDED: "ended", _c.FAILED: "failed",
            _c.STOPPED: "stopped", _c.LOST: "lost"}

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""train.py - one epoch in Python: batches/s, the mean of the images, how many labels there are.
+
+    train.py SPEC_OR_NAME [GROUP] [--hash]
+
+An existing file or folder, or text that begins with '{', is opened: an engine is started for this program alone.
+Anything else is the name of a running engine. --hash prints "TICKET HASH" for each batch, see examples/README.md.
+Needs numpy; put clients/python on PYTHONPATH or `pip install clients/python`.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+import zlib
+
+import spdl
+
+
+def open_or_attach(what, group):
+    leases = 2  # the batch in hand, and views of the one before while the next is asked for
+    if what.startswith("{"):
+        return spdl.open(json.loads(what), group=group, max_leases=leases)
+    if os.path.exists(what):
+        return spdl.open(what, group=group, max_leases=leases)
+    return spdl.attach(what, group=group, max_leases=leases)
+
+
+def hash_batch(batch):
+    crc = zlib.crc32(batch.rows.to_bytes(4, "little"))
+    for name in batch:
+        field = batch.array(name)
+        parts = (field.values, field.offsets) if isinstance(field, spdl.Ragged) else (field,)
+        for part in parts:
+            crc = zlib.crc32(part.memoryview(), crc)
+    return crc
+
+
+def run(loader, with_hash):
+    batches = rows = elements = 0
+    total, labels = 0.0, set()
+    start = time.monotonic()
+    for batch in loader:
+        if with_hash:
+            print(f"{batch.ticket} {hash_batch(batch):08x}")
+        if "image" in batch:
+            image = batch["image"]  # a view of shared memory: no copy was made
+            total += float(image.sum(dtype="float64"))
+            elements += image.size
+        if "label" in batch:
+            labels.update(batch["label"].tolist())
+        batches += 1
+        rows += batch.rows
+    rate = batches / (time.monotonic() - start)
+    mean = total / elements if elements else 0.0
+    print(f"{batches} batches, {rows} rows, {rate:.1f} batches/s; mean of image {mean:.4f}; {len(labels)} labels")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Read one epoch of a folder, a description, or a running engine.")
+    parser.add_argument("what", metavar="SPEC_OR_NAME", help="a folder of pictures, a description, or an engine's name")
+    parser.add_argument("group", metavar="GROUP", nargs="?", help="the group to join")
+    parser.add_argument("--hash", action="store_true", help="print TICKET HASH for each batch")
+    arguments = parser.parse_args()
+    try:
+        with open_or_attach(arguments.what, arguments.group) as loader:
+            run(loader, arguments.hash)
+    except (spdl.SpdlError, ValueError) as error:
+        sys.exit(f"train: {error}")
+
+
+if __name__ == "__main__":
+    main()
