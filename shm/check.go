@@ -353,43 +353,31 @@ func (l *Leftover) Snapshot() (*Snapshot, error) {
 // Remove removes a stale leftover's names. It refuses when an engine has taken it over.
 func (l *Leftover) Remove() error { return removeStale(l.base) }
 
-// StaleSockets lists, and with remove removes, the sockets in the runtime directories whose engines are proved dead.
-func StaleSockets(remove bool) (paths []string, err error) {
+// StaleSockets lists the sockets in the runtime directories whose engines are proved dead.
+func StaleSockets() (stale []string, err error) {
 	for _, dir := range socketDirs() {
 		if checkSocketDir(dir) != nil {
 			continue
 		}
-		found, err := staleSocketsIn(dir, remove)
+		err := withDirLock(dir, func() error {
+			found, err := filepath.Glob(filepath.Join(dir, "*.sock"))
+			for _, path := range found {
+				if dead, err := deadSocket(path); err == nil && dead {
+					stale = append(stale, path)
+				}
+			}
+			return err
+		})
 		if err != nil {
-			return paths, err
-		}
-		paths = append(paths, found...)
-	}
-	return paths, nil
-}
-
-// staleSocketsIn holds the lock that starting engines take: a socket that is bound and not yet listened on looks dead.
-func staleSocketsIn(dir string, remove bool) (stale []string, err error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, because(err, ErrDenied, "shm: list %q: %v", dir, err)
-	}
-	defer d.Close()
-	if err := ignoringEINTR(func() error { return unix.Flock(int(d.Fd()), unix.LOCK_EX) }); err != nil {
-		return nil, because(err, ErrSystem, "shm: lock %q: %v", dir, err)
-	}
-	found, err := filepath.Glob(filepath.Join(dir, "*.sock"))
-	if err != nil {
-		return nil, because(err, ErrSystem, "shm: list %q: %v", dir, err)
-	}
-	for _, path := range found {
-		switch dead, err := deadSocket(path); {
-		case err != nil || !dead:
-		case !remove || os.Remove(path) == nil:
-			stale = append(stale, path)
+			return stale, err
 		}
 	}
 	return stale, nil
+}
+
+// RemoveStaleSocket removes a socket whose engine is proved dead; it refuses when that engine lives.
+func RemoveStaleSocket(path string) error {
+	return withDirLock(filepath.Dir(path), func() error { return removeStaleSocket(path) })
 }
 
 // RunningSockets are the sockets in the runtime directories at which an engine answers.

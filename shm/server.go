@@ -98,14 +98,23 @@ func (s *Server) Path() string { return s.path }
 
 // bind takes the path. A lock on the directory keeps two starting engines from removing each other's socket.
 func (s *Server) bind(path string) error {
-	dir, err := os.Open(filepath.Dir(path))
+	return withDirLock(filepath.Dir(path), func() error { return s.bindLocked(path) })
+}
+
+// withDirLock calls f under the lock that starting engines take: a socket that is bound and not yet listened on looks dead.
+func withDirLock(dir string, f func() error) error {
+	d, err := os.Open(dir)
 	if err != nil {
-		return because(err, ErrSystem, "shm: listen %q: %v", path, err)
+		return because(err, ErrSystem, "shm: socket directory %q: %v", dir, err)
 	}
-	defer dir.Close()
-	if err := ignoringEINTR(func() error { return unix.Flock(int(dir.Fd()), unix.LOCK_EX) }); err != nil {
-		return because(err, ErrSystem, "shm: listen %q: lock its directory: %v", path, err)
+	defer d.Close()
+	if err := ignoringEINTR(func() error { return unix.Flock(int(d.Fd()), unix.LOCK_EX) }); err != nil {
+		return because(err, ErrSystem, "shm: socket directory %q: lock: %v", dir, err)
 	}
+	return f()
+}
+
+func (s *Server) bindLocked(path string) error {
 	if err := removeStaleSocket(path); err != nil {
 		return err
 	}
