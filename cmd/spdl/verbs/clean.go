@@ -1,7 +1,11 @@
 package verbs
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
@@ -10,23 +14,32 @@ import (
 func (a *app) clean() *cobra.Command {
 	dry := false
 	c := &cobra.Command{
-		Use:   "clean",
+		Use:   "clean [NAME...]",
 		Short: "Remove what killed engines left behind",
 		Long: `Clean removes rings in /dev/shm and sockets whose engines are proved dead: nobody holds the lock that an engine keeps
 on its ring for life, nobody answers at the socket. What belongs to a running engine, or cannot be opened by this user, stays.
+With names it looks at those engines only, and refuses when one of them lives.
 
 An engine that starts under the name of a dead one does this for itself.`,
 		Example: `  spdl clean --dry-run
-  spdl clean`,
-		Args: none("clean"),
-		RunE: func(*cobra.Command, []string) error { return a.cleanUp(dry) },
+  spdl clean
+  spdl clean imagenet`,
+		RunE: func(_ *cobra.Command, names []string) error { return a.cleanUp(names, dry) },
 	}
 	c.Flags().BoolVarP(&dry, "dry-run", "n", false, "only list what would be removed")
 	return c
 }
 
-func (a *app) cleanUp(dry bool) error {
-	rings, err := shm.Leftovers()
+// dead is something a killed engine left.
+type dead struct {
+	engine string // its name
+	what   string
+	bytes  int64
+	remove func() error
+}
+
+func (a *app) cleanUp(names []string, dry bool) error {
+	all, err := leftBehind(names)
 	if err != nil {
 		return err
 	}
@@ -34,34 +47,56 @@ func (a *app) cleanUp(dry bool) error {
 	if dry {
 		word = "stale"
 	}
-	var count, kept int
 	var freed int64
-	for i := range rings {
-		r := &rings[i]
-		if !r.Stale {
-			kept++
-			continue
-		}
+	var failures []error
+	for _, d := range all {
 		if !dry {
-			if err := r.Remove(); err != nil {
-				fmt.Fprintf(a.err, "spdl: clean: %v\n", err)
-				kept++
+			if err := d.remove(); err != nil {
+				failures = append(failures, err)
 				continue
 			}
 		}
-		count++
-		freed += r.Bytes
-		fmt.Fprintf(a.out, "%s ring %s of engine %d: %d files, %s\n", word, r.Name, r.EnginePID, len(r.Files), bytesText(r.Bytes))
+		freed += d.bytes
+		fmt.Fprintf(a.out, "%s %s\n", word, d.what)
 	}
-	sockets, err := shm.StaleSockets(!dry)
-	for _, path := range sockets {
-		fmt.Fprintf(a.out, "%s socket %s\n", word, path)
+	if len(all) == 0 {
+		fmt.Fprintln(a.out, "nothing left behind")
+	} else {
+		fmt.Fprintf(a.out, "%s in all: %s\n", word, bytesText(freed))
 	}
+	return errors.Join(failures...)
+}
+
+// leftBehind finds what killed engines left, of those names or of all.
+func leftBehind(names []string) (all []dead, err error) {
+	rings, err := shm.Leftovers()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	fmt.Fprintf(a.out, "%s: %d rings (%s), %d sockets; %d rings in use\n", word, count, bytesText(freed), len(sockets), kept)
-	return nil
+	for i := range rings {
+		r := &rings[i]
+		engine, _, _ := strings.Cut(r.Name, "/")
+		switch named := slices.Contains(names, engine); {
+		case named && !r.Stale:
+			return nil, &because{fmt.Errorf("clean: ring %q is in use by engine %d; stop that first", r.Name, r.EnginePID), shm.ErrBusy}
+		case r.Stale && (named || len(names) == 0):
+			what := fmt.Sprintf("ring %s of engine %d: %d files, %s", r.Name, r.EnginePID, len(r.Files), bytesText(r.Bytes))
+			all = append(all, dead{engine, what, r.Bytes, r.Remove})
+		}
+	}
+	sockets, err := shm.StaleSockets()
+	for _, path := range sockets {
+		engine := strings.TrimSuffix(filepath.Base(path), ".sock")
+		if len(names) == 0 || slices.Contains(names, engine) {
+			all = append(all, dead{engine, "socket " + path, 0, func() error { return shm.RemoveStaleSocket(path) }})
+		}
+	}
+	for _, name := range names {
+		if err == nil && !slices.ContainsFunc(all, func(d dead) bool { return d.engine == name }) {
+			err = &because{fmt.Errorf("clean: %q: nothing was left behind under this name; spdl inspect lists what there is", name), shm.ErrNotFound}
+		}
+	}
+	return all, err
 }
 
 // none refuses arguments.

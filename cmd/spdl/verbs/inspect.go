@@ -261,7 +261,7 @@ func (v *inspecting) groups(r *shm.RingReport) {
 		}
 	}
 	if n == 0 {
-		fmt.Fprintln(v.out, "\n  no consumers")
+		fmt.Fprintln(v.out, "  no consumers")
 		return
 	}
 	_ = w.Flush()
