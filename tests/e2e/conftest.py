@@ -1,0 +1,122 @@
+"""What every end-to-end test gets: a runtime directory of its own, engines that end with it, and the check that nothing is left."""
+
+import gc
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "clients/python"))
+
+import spdl  # noqa: E402
+from engines import MARK, WATCHDOG, Engine, processes_of  # noqa: E402
+from pictures import make_folder  # noqa: E402
+
+
+class Surroundings:
+    """What a test may not change: this process's descriptors and children, sockets, names in /dev/shm."""
+
+    def __init__(self, mark, runtime):
+        self.mark, self.runtime, self.before = mark, runtime, self.descriptors()
+
+    @staticmethod
+    def descriptors():
+        gc.collect()
+        found = set()
+        for fd in os.listdir("/proc/self/fd"):
+            try:
+                found.add((int(fd), os.readlink(f"/proc/self/fd/{fd}")))
+            except OSError:
+                continue  # the listing's own
+        return found
+
+    def left(self):
+        left = [f"process {pid}: {command}" for pid, command in processes_of(self.mark)]
+        left += [f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if self.mark in name]
+        left += [f"{self.runtime}/{name}" for name in os.listdir(self.runtime)]
+        return left + [f"descriptor {fd}: {what}" for fd, what in sorted(self.descriptors() - self.before)]
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch):
+    """Fail the test if it leaves processes, descriptors, sockets or names in /dev/shm, or takes longer than WATCHDOG."""
+
+    def late(_signal, _frame):
+        raise TimeoutError(f"the test has waited for more than {WATCHDOG} s")
+
+    mark = f"e2e-{os.getpid()}-{time.monotonic_ns() // 1000 % 10**9}"
+    old = signal.signal(signal.SIGALRM, late)
+    with tempfile.TemporaryDirectory(prefix="spdl-", dir="/tmp") as runtime:
+        monkeypatch.setenv("SPDL_RUNTIME_DIR", runtime)
+        monkeypatch.setenv(MARK, mark)
+        around = Surroundings(mark, runtime)
+        signal.alarm(WATCHDOG)
+        yield around
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)
+        deadline = time.monotonic() + 10  # a process that was told to end may take a moment
+        while (left := around.left()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        for pid, _ in processes_of(mark):
+            os.kill(pid, signal.SIGKILL)  # so that one failing test does not fail the next ones
+    assert not left, "left behind:\n" + "\n".join(left)
+
+
+@pytest.fixture
+def name(surroundings):
+    """A name for a ring that nobody else uses."""
+    return surroundings.mark
+
+
+@pytest.fixture
+def serve(surroundings, tmp_path):
+    """Start `spdl serve`: serve(description, "--flag", ...) returns a running Engine, stopped in good order at the end."""
+    started = []
+
+    def start(description, *args, **options):
+        options.setdefault("name", surroundings.mark if not started else f"{surroundings.mark}.{len(started)}")
+        options.setdefault("log", tmp_path / f"engine{len(started)}.log")
+        started.append(Engine(description, *args, **options))
+        return started[-1].ready()
+
+    yield start
+    codes = [(engine.name, engine.stop()) for engine in started if engine.running]
+    assert all(code == 0 for _, code in codes), f"engines stopped by SIGTERM ended with {codes}"
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory):
+    """A folder of 53 small, varied pictures in three classes: read it, do not change it."""
+    return make_folder(tmp_path_factory.mktemp("pictures"), 53)
+
+
+@pytest.fixture
+def loaders():
+    """Open or attach in this process: what is handed in is closed after the test, the last first."""
+    opened = []
+
+    def keep(loader):
+        opened.append(loader)
+        return loader
+
+    yield keep
+    while opened:
+        opened.pop().close()
+    gc.collect()
+
+
+@pytest.fixture
+def attach(loaders):
+    """spdl.attach, closed after the test."""
+    return lambda *args, **options: loaders(spdl.attach(*args, **options))
+
+
+@pytest.fixture
+def open_(loaders):
+    """spdl.open, closed after the test."""
+    return lambda *args, **options: loaders(spdl.open(*args, **options))
