@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "clients/python"))
 
 import spdl  # noqa: E402
-from engines import MARK, WATCHDOG, Engine, processes_of  # noqa: E402
+from engines import MARK, WATCHDOG, Consumer, Engine, processes_of  # noqa: E402
 from pictures import make_folder  # noqa: E402
 
 
@@ -59,6 +59,7 @@ def surroundings(monkeypatch):
         yield around
         signal.alarm(0)
         signal.signal(signal.SIGALRM, old)
+        Consumer.end_all()
         deadline = time.monotonic() + 10  # a process that was told to end may take a moment
         while (left := around.left()) and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import time
@@ -13,8 +12,8 @@ BUILD = pathlib.Path(os.environ.get("SPDL_BUILD", ROOT / "build")).resolve()
 SPDL = pathlib.Path(os.environ.setdefault("SPDL_ENGINE", str(BUILD / "spdl"))).resolve()
 os.environ.setdefault("SPDL_LIBRARY", str(BUILD / "libspdl.so"))
 
-WATCHDOG = 120  # seconds for a whole test
-PATIENCE = 60  # for one wait
+WATCHDOG = 90  # seconds for a whole test
+PATIENCE = 40  # for one wait
 MARK = "SPDL_E2E"  # environment variable that tells the processes of a test from all others
 
 CONSUMERS = {
@@ -153,17 +152,29 @@ def python(script, *args, **options):
 class Consumer:
     """An example of one language, or a script, as a running process that can be waited for."""
 
+    started = []  # in this test, for its end
+
     def __init__(self, command, **options):
         options.setdefault("env", environment())
         self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, **options)
+        self.started.append(self)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
+        self.kill()
+
+    def kill(self):
         self.process.kill()
-        self.process.communicate()
+        if not self.process.stdout.closed:
+            self.process.communicate()
+
+    @classmethod
+    def end_all(cls):
+        while cls.started:
+            cls.started.pop().kill()
 
     @property
     def pid(self):
@@ -192,7 +203,3 @@ def batches_of(consumer):
     code, out, err = consumer.end()
     assert code == 0, f"the consumer ended with {code}: {err}"
     return [json.loads(line) for line in out.splitlines()]
-
-
-def interrupt(pid):
-    os.kill(pid, signal.SIGINT)

@@ -55,19 +55,15 @@ def test_three_languages_see_the_same_bytes_and_they_are_pillows(serve, attach, 
     checker, orders = attach(engine.name, "check", max_leases=1), []
     for epoch in range(2):
         consumers = {language: example(language, engine.name, language, "--hash") for language in LANGUAGES}
-        try:
-            expected, order = [], []
-            for batch in epoch_in_hand(checker):
-                assert batch.epoch == epoch
-                expected.append((batch.ticket, computed(batch, pictures, transform, image["layout"])))
-                order += batch["index"].tolist()
-            assert sorted(order) == list(range(len(pictures.samples)))
-            orders.append(order)
-            for language, consumer in consumers.items():
-                assert tickets_and_hashes(consumer) == sorted(expected), language
-        finally:
-            for consumer in consumers.values():
-                consumer.__exit__()
+        expected, order = [], []
+        for batch in epoch_in_hand(checker):
+            assert batch.epoch == epoch
+            expected.append((batch.ticket, computed(batch, pictures, transform, image["layout"])))
+            order += batch["index"].tolist()
+        assert sorted(order) == list(range(len(pictures.samples)))
+        orders.append(order)
+        for language, consumer in consumers.items():
+            assert tickets_and_hashes(consumer) == sorted(expected), language
     assert orders[0] != orders[1]
     assert checker.acquire(timeout=PATIENCE) is None, "END_DATA after the last epoch"
 

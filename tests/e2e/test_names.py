@@ -1,0 +1,197 @@
+"""Names: one engine each, nobody else's, and what a crash leaves under them is replaced or removed, never a living engine's."""
+
+import json
+import os
+import pathlib
+import shutil
+
+import pytest
+import spdl
+from engines import (BUILD, BUSY, CONSUMERS, DENIED, LANGUAGES, NOT_FOUND, SPDL, batches_of, describe, environment, eventually,
+                     example, groups, reader, run, try_to_serve)
+
+NOBODY = 65534
+
+
+def names_of(mark):
+    return sorted(n for n in os.listdir("/dev/shm") if mark in n)
+
+
+@pytest.mark.parametrize("backing", ["posix", "memfd"])
+def test_a_second_engine_is_refused_the_name_of_a_living_one(serve, attach, pictures, backing):
+    """Exit code 5, naming who has it; the first engine and its consumers are not touched."""
+    description = describe(pictures.path, ring={"backing": backing})
+    engine = serve(description)
+    loader = attach(engine.name)
+    rows = next(iter(loader)).rows
+    before = names_of(engine.name)
+    second = try_to_serve(description, "--name", engine.name)
+    assert second.returncode == BUSY, second.stderr
+    assert engine.name in second.stderr and "choose another name" in second.stderr
+    assert names_of(engine.name) == before and engine.running
+    assert rows + sum(batch.rows for batch in loader) == 53
+
+
+@pytest.mark.parametrize("backing", ["posix", "memfd"])
+def test_an_engine_starts_under_the_name_of_a_killed_one(serve, pictures, backing):
+    """kill -9, five times: names and socket that are left are proved stale and replaced; the last engine leaves nothing."""
+    description = describe(pictures.path, ring=groups("g", backing=backing))
+    name = None
+    for _ in range(5):
+        engine = serve(description, **({"name": name} if name else {}))
+        name = engine.name
+        engine.kill()
+        assert engine.socket.exists() and bool(names_of(name)) == (backing == "posix")
+    engine = serve(description, name=name)
+    assert [b["ticket"] for b in batches_of(reader(name, group="g"))] == list(range(14))
+    assert engine.stop() == 0
+    assert not names_of(name) and not engine.socket.exists()
+
+
+def test_clean_removes_what_a_crash_left_and_nothing_else(serve, attach, pictures):
+    """spdl clean: the dead engine's names and socket go, the living one's stay and go on serving."""
+    dead = serve(describe(pictures.path, ring={"backing": "posix"}))
+    alive = serve(describe(pictures.path, ring={"backing": "posix"}))
+    loader = attach(alive.name)
+    dead.kill()
+    assert len(names_of(dead.name)) > len(names_of(alive.name))  # the living one's name begins with the dead one's
+    shown = run([SPDL, "clean", "--dry-run"])
+    assert shown.returncode == 0 and f"{dead.name}.h" in shown.stdout and f"{alive.name}." not in shown.stdout, shown
+    assert dead.socket.exists()
+    cleaned = run([SPDL, "clean"])
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert names_of(dead.name) == names_of(alive.name) != [] and not dead.socket.exists() and alive.socket.exists()
+    assert sum(batch.rows for batch in loader) == 53
+
+
+def test_a_dead_engines_ring_can_be_inspected_and_is_consistent(serve, attach, pictures):
+    """spdl inspect --check on the leftovers of kill -9, with a batch held: exit code 0."""
+    engine = serve(describe(pictures.path, ring=groups("g", backing="posix")))
+    loader = attach(engine.name, "g")
+    held = loader.acquire(timeout=30)
+    living = run([SPDL, "inspect", engine.name, "--check"])
+    assert living.returncode == 0, living.stdout + living.stderr
+    engine.kill()
+    dead = run([SPDL, "inspect", engine.name, "--check"])
+    assert dead.returncode == 0, dead.stdout + dead.stderr
+    held.release()
+    assert run([SPDL, "clean"]).returncode == 0
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_name_that_nobody_serves_is_not_found(language, name):
+    """After the time to wait for it, the text names the place where it was looked for."""
+    if language == "python":
+        with pytest.raises(spdl.NotFound, match=f"{name}.*start one with spdl serve"):
+            spdl.attach(name, timeout=0.2)
+    code, _, err = example(language, name).end()
+    assert code == 1 and name in err and "start one with spdl serve" in err
+
+
+def test_inspect_of_a_name_that_nobody_has_is_not_found(name):
+    """Exit code 3."""
+    told = run([SPDL, "inspect", name])
+    assert told.returncode == NOT_FOUND and name in told.stderr
+
+
+@pytest.mark.parametrize("bad", ["", "a b", "a/b/c", ".hidden", "x" * 64, "ü"])
+def test_an_impossible_name_is_refused(pictures, bad):
+    """By the command and by the clients, with the rule."""
+    served = try_to_serve(describe(pictures.path), "--name", bad)
+    assert served.returncode == 2 and "name" in served.stderr, served.stderr
+    if bad:
+        with pytest.raises((spdl.ArgumentError, spdl.NotFound)):
+            spdl.attach(bad, timeout=0.1)
+
+
+def test_a_group_or_ring_or_lane_that_is_not_there_is_named(serve, attach, pictures):
+    """NotFound for a ring, a lane; Busy for a lane that is taken."""
+    engine = serve(describe(pictures.path, world={"size": 2}, ring={"groups": [{"name": "ranks", "mode": "lanes", "lanes": 2}]}))
+    with pytest.raises(spdl.NotFound, match="val"):
+        spdl.attach(f"{engine.name}/val")
+    with pytest.raises(spdl.SpdlError, match="lane"):
+        spdl.attach(engine.name, "ranks", lane=2)
+    attach(engine.name, "ranks", lane=1)
+    with pytest.raises(spdl.Busy, match="lane 1"):
+        spdl.attach(engine.name, "ranks", lane=1)
+
+
+def test_more_leases_than_the_ring_has_are_refused_with_the_numbers(serve, attach, pictures):
+    """Busy: asked for, free, who holds the rest; a second consumer that asks for fewer is admitted."""
+    engine = serve(describe(pictures.path, ring={"slots": 8}))
+    attach(engine.name, max_leases=4)
+    with pytest.raises(spdl.Busy, match=f"4 leases asked for, 2 of 6 free .8 slots.*pid {os.getpid()} holds 4.*raise slots"):
+        spdl.attach(engine.name, max_leases=4)
+    attach(engine.name, max_leases=2)
+
+
+# ---- another user
+
+
+@pytest.fixture
+def as_nobody(surroundings):
+    """Run the C example as another user, from a copy that this user may read."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("needs root and setpriv to become another user")
+    place = pathlib.Path(surroundings.runtime, "bin")
+    (place / "examples").mkdir(parents=True)
+    shutil.copy(CONSUMERS["c"][0], place / "examples")
+    shutil.copy(BUILD / "libspdl.so.0", place)
+    os.chmod(surroundings.runtime, 0o755)
+
+    def attach(what):
+        return run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", place / "examples/train_c", what],
+                   env=environment())
+
+    yield attach
+    shutil.rmtree(place)
+
+
+def test_another_user_is_not_admitted(serve, as_nobody, pictures):
+    """Mode 0600: the kernel refuses the connection; segments in /dev/shm cannot be opened either."""
+    engine = serve(describe(pictures.path, ring={"backing": "posix"}))
+    refused = as_nobody(engine.name)
+    assert refused.returncode == 1 and "does not admit this user" in refused.stderr, refused.stderr
+    assert {os.stat(f"/dev/shm/{n}").st_mode & 0o777 for n in names_of(engine.name)} == {0o600}
+
+
+def test_another_user_who_reaches_the_socket_is_refused_by_the_engine(serve, as_nobody, pictures):
+    """The credentials decide, not the file's mode: uid and remedy in the text; the engine serves its own user as before."""
+    engine = serve(describe(pictures.path))
+    os.chmod(engine.socket, 0o666)
+    refused = as_nobody(engine.name)
+    assert refused.returncode == 1 and f"uid {NOBODY} gid {NOBODY} may not attach" in refused.stderr, refused.stderr
+    assert "0640" in refused.stderr
+    assert example("c", engine.name).end()[0] == 0
+
+
+def test_a_socket_directory_that_everybody_may_write_is_refused(pictures, surroundings):
+    """Another user could put a socket of the same name there."""
+    os.chmod(surroundings.runtime, 0o777)
+    served = try_to_serve(describe(pictures.path))
+    assert served.returncode == DENIED and "every user may write it; chmod o-w" in served.stderr, served.stderr
+    with pytest.raises(spdl.Denied):
+        spdl.attach("any", timeout=0.1)
+
+
+def test_stop_signals_end_a_service_in_good_order(serve, pictures):
+    """SIGTERM and SIGINT: exit code 0, a consumer that waits is told, nothing is left."""
+    import signal
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        engine = serve(describe(pictures.path, ring=groups("a", "b", backing="posix")))
+        waiting = example("c", engine.name, "a")  # group b is empty and holds the ring back
+        eventually("the consumer to wait", lambda: stalled(engine))
+        engine.process.send_signal(number)
+        assert engine.process.wait(30) == 0
+        code, _, err = waiting.end()
+        assert code == 1 and "stopped" in err, err
+        assert not names_of(engine.name) and not engine.socket.exists()
+
+
+def stalled(engine):
+    """Whether group a has read what there is."""
+    told = run([SPDL, "inspect", engine.name, "--json"])
+    assert told.returncode == 0, told.stderr
+    group = json.loads(told.stdout)["groups"][0]
+    return group["members"] and group["unclaimed"] == 0
