@@ -103,12 +103,12 @@ class Engine:
         return self.log.read_text()
 
     def ready(self):
-        def answers():
+        def says_so():
             assert self.running, f"the engine ended with {self.process.returncode}: {self.said()}"
-            return self.socket.exists()
+            return " ready: " in self.said()
 
         try:
-            eventually("the engine's socket", answers)
+            eventually("the engine to be ready", says_so)
         except BaseException:
             self.kill()
             raise

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 
 import pytest
 import spdl
@@ -78,14 +79,13 @@ def test_a_dead_engines_ring_can_be_inspected_and_is_consistent(serve, attach, p
     assert run([SPDL, "clean"]).returncode == 0
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_name_that_nobody_serves_is_not_found(language, name):
-    """After the time to wait for it, the text names the place where it was looked for."""
-    if language == "python":
-        with pytest.raises(spdl.NotFound, match=f"{name}.*start one with spdl serve"):
-            spdl.attach(name, timeout=0.2)
-    code, _, err = example(language, name).end()
-    assert code == 1 and name in err and "start one with spdl serve" in err
+def test_a_name_that_nobody_serves_is_not_found(name):
+    """After the time to wait for an engine, 10 s unless said otherwise, the text names where it was looked for."""
+    with pytest.raises(spdl.NotFound, match=f"{name}.*start one with spdl serve"):
+        spdl.attach(name, timeout=0.2)
+    for waiting in [example(language, name) for language in LANGUAGES]:
+        code, _, err = waiting.end()
+        assert code == 1 and name in err and "start one with spdl serve" in err
 
 
 def test_inspect_of_a_name_that_nobody_has_is_not_found(name):
@@ -94,10 +94,11 @@ def test_inspect_of_a_name_that_nobody_has_is_not_found(name):
     assert told.returncode == NOT_FOUND and name in told.stderr
 
 
-@pytest.mark.parametrize("bad", ["", "a b", "a/b/c", ".hidden", "x" * 64, "ü"])
+@pytest.mark.parametrize("bad", [
+    pytest.param("", marks=pytest.mark.xfail(strict=True, reason="BUGS 4: the command takes it for no name")), "a b", "a/b/c", ".hidden", "x" * 64, "ü"])
 def test_an_impossible_name_is_refused(pictures, bad):
     """By the command and by the clients, with the rule."""
-    served = try_to_serve(describe(pictures.path), "--name", bad)
+    served = try_to_serve(describe(pictures.path / "nowhere"), "--name", bad)  # so that it ends in any case
     assert served.returncode == 2 and "name" in served.stderr, served.stderr
     if bad:
         with pytest.raises((spdl.ArgumentError, spdl.NotFound)):
@@ -170,14 +171,18 @@ def test_a_socket_directory_that_everybody_may_write_is_refused(pictures, surrou
     os.chmod(surroundings.runtime, 0o777)
     served = try_to_serve(describe(pictures.path))
     assert served.returncode == DENIED and "every user may write it; chmod o-w" in served.stderr, served.stderr
+
+
+@pytest.mark.xfail(strict=True, reason="BUGS 5: libspdl does not look at $SPDL_RUNTIME_DIR's mode")
+def test_a_client_refuses_such_a_directory_too(surroundings):
+    """What answers there may be anybody."""
+    os.chmod(surroundings.runtime, 0o777)
     with pytest.raises(spdl.Denied):
         spdl.attach("any", timeout=0.1)
 
 
 def test_stop_signals_end_a_service_in_good_order(serve, pictures):
     """SIGTERM and SIGINT: exit code 0, a consumer that waits is told, nothing is left."""
-    import signal
-
     for number in (signal.SIGTERM, signal.SIGINT):
         engine = serve(describe(pictures.path, ring=groups("a", "b", backing="posix")))
         waiting = example("c", engine.name, "a")  # group b is empty and holds the ring back

@@ -1,0 +1,140 @@
+"""The engine as a child of its consumer: it ends with it, however that ends, and takes everything along."""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+
+import pytest
+import spdl
+from engines import LANGUAGES, Consumer, describe, environment, eventually, example, groups, processes_of
+
+TRIES = 20
+
+
+def endless(folder, **sections):
+    """An engine whose consumer will wait: group b is empty and holds the ring back."""
+    return describe(folder, order={"seed": 1}, ring=groups("a", "b", slots=4), **sections)
+
+
+def engine_of(surroundings):
+    found = [pid for pid, command in processes_of(surroundings.mark) if "--child" in command]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_engine_ends_within_a_second_of_its_parent(surroundings, pictures, language, number):
+    """Killed, terminated or interrupted while it waits: the engine is gone, and no name is left."""
+    parent = example(language, json.dumps(endless(pictures.path)), "a")
+    engine = eventually("the engine", lambda: engine_of(surroundings))
+    eventually("its first batches", lambda: reads(parent.pid))
+    parent.process.send_signal(number)
+    killed = time.monotonic()
+    assert parent.process.wait(20) != 0
+    eventually("the engine's end", lambda: not os.path.exists(f"/proc/{engine}"), 20)
+    assert time.monotonic() - killed < (1 if number == signal.SIGKILL else 5)
+
+
+def reads(pid):
+    """Whether the process has mapped a ring."""
+    return "memfd:spdl" in pathlib.Path(f"/proc/{pid}/maps").read_text()
+
+
+def test_the_host_never_sees_a_child(pictures):
+    """waitpid(-1) finds no child of the host's, before and after close(); SIGCHLD does not come; the engine is gone."""
+    script = """if 1:
+        import json, os, signal, sys, spdl
+        got = []
+        signal.signal(signal.SIGCHLD, lambda *_: got.append(1))
+        def children():
+            try:
+                return os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return "none"
+        for _ in range(3):
+            with spdl.open(json.loads(sys.argv[1])) as loader:
+                rows = sum(batch.rows for batch in loader)
+                during = children()
+            print(rows, during, children(), got)
+    """
+    code, out, err = Consumer([sys.executable, "-c", script, json.dumps(describe(pictures.path))], env=environment()).end()
+    assert code == 0, err
+    assert out.splitlines() == ["53 none none []"] * 3
+
+
+def test_open_and_close_fifty_times_leaves_nothing(surroundings, pictures):
+    """Descriptors and processes stay as they were."""
+    with spdl.open(describe(pictures.path)) as loader:
+        next(iter(loader))
+    before = surroundings.descriptors()
+    for _ in range(50):
+        spdl.open(describe(pictures.path)).close()
+    assert surroundings.descriptors() == before
+    eventually("the engines' end", lambda: engine_of(surroundings) is None)
+
+
+def test_an_engine_that_is_killed_is_told_of_and_leases_stay_readable(surroundings, open_, pictures):
+    """kill -9 of the child: what was published comes, then EngineLost; a batch in hand stays as it is."""
+    loader = open_(endless(pictures.path), group="a", max_leases=1)
+    held = loader.acquire(timeout=30)
+    picture = held["image"].copy()
+    engine = engine_of(surroundings)
+    os.kill(engine, signal.SIGKILL)
+    eventually("the engine's end", lambda: loader.state == "lost")
+    assert (held["image"] == picture).all()
+    held.release()
+    with pytest.raises(spdl.EngineLost):
+        for _ in range(10):
+            loader.acquire(timeout=30).release()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_killed_service_ends_every_consumer_with_its_name(serve, pictures, language):
+    """kill -9 of `spdl serve`: exit code 1 and a text that names the ring."""
+    engine = serve(endless(pictures.path))
+    waiting = example(language, engine.name, "a")
+    eventually("the consumer", lambda: os.path.exists(f"/proc/{waiting.pid}/maps") and f"spdl.{engine.name}" in
+               pathlib.Path(f"/proc/{waiting.pid}/maps").read_text())
+    engine.kill()
+    code, _, err = waiting.end()
+    assert code == 1 and engine.name in err, err
+    again = serve(endless(pictures.path), name=engine.name)  # takes over what was left, and removes it at its end
+    assert again.running
+
+
+WAIT = """if 1:
+    import sys, time, spdl
+    loader = spdl.attach(sys.argv[1], "a")
+    for _ in range(int(sys.argv[2])):
+        try:
+            while True:
+                try:
+                    batch = loader.acquire(timeout=0)
+                except spdl.Timeout:
+                    break
+                batch.release()
+            print("waiting", flush=True)
+            batch = next(iter(loader))
+        except KeyboardInterrupt:
+            print(time.monotonic_ns(), flush=True)
+"""
+
+
+def test_ctrl_c_during_a_wait_raises_within_100_ms(serve, pictures):
+    """20 times SIGINT to a Python process that waits for a batch: KeyboardInterrupt within 100 ms, 19 times of 20."""
+    engine = serve(endless(pictures.path))
+    delays = []
+    with Consumer([sys.executable, "-c", WAIT, engine.name, str(TRIES)]) as waiting:
+        for _ in range(TRIES):
+            assert waiting.line() == "waiting"
+            time.sleep(0.03)  # let it fall asleep; one that is still busy is interrupted all the same
+            sent = time.monotonic_ns()
+            waiting.process.send_signal(signal.SIGINT)
+            delays.append((int(waiting.line()) - sent) / 1e6)
+        assert waiting.end()[0] == 0
+    delays.sort()
+    print(f"KeyboardInterrupt after p50 {delays[TRIES // 2]:.1f} ms, max {delays[-1]:.1f} ms of {TRIES}")
+    assert delays[-2] <= 100, delays
