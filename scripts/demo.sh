@@ -31,14 +31,19 @@ build/spdl serve $out/spec.yaml 2>$out/engine.log &
 engine=$!
 trap 'kill $engine 2>/dev/null; wait $engine 2>/dev/null || true' EXIT
 
+until build/spdl inspect $name >/dev/null 2>&1; do
+    kill -0 $engine 2>/dev/null || { cat $out/engine.log; exit 1; }
+    sleep 0.1
+done
 echo "demo: C, C++ and Python read at the same time"
 started=$(date +%s.%N)
 build/examples/train_c $name c --hash >$out/c.txt & c=$!
 build/examples/train_cpp $name cpp --hash >$out/cpp.txt & cpp=$!
 .venv/bin/python examples/python/train.py $name python --hash >$out/python.txt & py=$!
-build/spdl view $name --out $out/contact-sheet.png
+build/spdl view $name --out $out/contact-sheet.png &
+view=$!
 fail=0
-for p in $c $cpp $py; do wait $p || fail=1; done
+for p in $view $c $cpp $py; do wait $p || fail=1; done
 ended=$(date +%s.%N)
 kill $engine; wait $engine 2>/dev/null || true
 trap - EXIT
