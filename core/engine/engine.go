@@ -123,6 +123,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	failures := make([]error, len(e.rings))
 	var rings sync.WaitGroup
 	for i, r := range e.rings {
+		defer r.logEvents()()
 		rings.Add(1)
 		go func() {
 			defer rings.Done()
