@@ -37,8 +37,9 @@ type Ring struct {
 	work    sync.WaitGroup
 	parking *time.Timer // Claim's
 
-	touching sync.Mutex // serialises the first touch of slots
-	touched  []bool     // guarded by touching
+	touching sync.Mutex    // serialises the first touch of slots
+	touched  []bool        // guarded by touching
+	flowing  chan struct{} // closed by the first Publish, under mu
 
 	// mu is the right to write: whoever holds it may publish, admit, reap, drop or restart, and nobody else
 	// does. It guards everything below, and is never held while waiting for a peer.
@@ -89,7 +90,7 @@ func Create(cfg Config) (*Ring, error) {
 		kick: make(chan struct{}, 1), closing: make(chan struct{}), changed: make(chan struct{}),
 		parking: time.NewTimer(parkSlice), touched: make([]bool, cfg.Slots),
 		records: make([]*group, geo.maxGroups), queueUsed: make([]bool, geo.maxQueues),
-		laneEpoch: make([]uint64, cfg.Lanes), nextTicket: cfg.FirstTicket,
+		laneEpoch: make([]uint64, cfg.Lanes), nextTicket: cfg.FirstTicket, flowing: make(chan struct{}),
 	}
 	for i := range r.laneEpoch {
 		r.laneEpoch[i] = cfg.FirstEpoch
@@ -367,7 +368,9 @@ func (r *Ring) tryPublish(s *Slot, b *Batch) (<-chan struct{}, error) {
 		return nil, err
 	}
 	r.nextTicket = b.Ticket + 1
-	r.published++
+	if r.published++; r.published == 1 {
+		close(r.flowing)
+	}
 	r.laneEpoch[lane] = max(r.laneEpoch[lane], b.Epoch)
 	if b.LastOfEpoch {
 		r.laneEpoch[lane] = b.Epoch + 1
@@ -502,8 +505,14 @@ func (r *Ring) touch(i int) error {
 	return err
 }
 
+// touchAll makes the pages of slots present that nobody has claimed yet. It waits for the first batch, whose making is
+// in a hurry and needs the CPUs.
 func (r *Ring) touchAll() {
 	defer r.work.Done()
+	select {
+	case <-r.flowing:
+	case <-r.closing:
+	}
 	for i := range r.slots {
 		select {
 		case <-r.closing:

@@ -20,7 +20,7 @@ import (
 func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	r := &ring{
 		engine: e, name: s.FullName(), seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
-		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), moves: make(chan *move), over: make(chan struct{}),
+		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), moves: make(chan *move), over: make(chan struct{}),
 	}
 	began := time.Now()
 	var err error
@@ -56,6 +56,10 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	e.reserved += time.Since(began)
 	return r, err
 }
+
+// perJob is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker
+// has several jobs of each batch.
+func perJob(rows, decoders int) int { return min(max(rows/(4*decoders), 1), 4) }
 
 func openSource(s *spec.Source) (source.Source, error) {
 	if s.Folder != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/spdl/spdl/core/sampler"
 )
 
-// planner hands out the samples of one batch after the other, each batch in a slot of its own. One run of the ring's
+// planner hands out the rows of one batch after the other, each batch in a slot of its own. One run of the ring's
 // pipeline has one planner; only its source stage calls next.
 type planner struct {
 	r      *ring
@@ -30,20 +30,17 @@ func newPlanner(r *ring, at position) *planner {
 	return &planner{r: r, cursor: at.cursor, skip: at.skip, lane: r.lanes, open: map[*work]bool{}}
 }
 
-// next is the source of the pipeline: the samples of the current batch, then of the next. It blocks for a free slot.
+// next is the source of the pipeline: the rows of the current batch, then of the next. It blocks for a free slot.
 func (p *planner) next(ctx context.Context) (job, error) {
 	if p.current == nil {
 		w, err := p.begin(ctx)
 		if err != nil {
 			return job{}, err
 		}
-		if len(w.Samples) == 0 {
-			return job{w: w, row: -1}, nil
-		}
 		p.current, p.row = w, 0
 	}
-	j := job{w: p.current, row: p.row}
-	if p.row++; p.row == len(j.w.Samples) {
+	j := job{w: p.current, from: p.row, to: min(p.row+p.r.perJob, len(p.current.Samples))}
+	if p.row = j.to; p.row == len(j.w.Samples) {
 		p.current = nil
 	}
 	return j, nil
@@ -81,7 +78,7 @@ func (p *planner) take() *work {
 	if n := len(p.idle); n > 0 {
 		w, p.idle = p.idle[n-1], p.idle[:n-1]
 	} else {
-		w = &work{}
+		w = newWork(p.r.order.Config().Batch)
 	}
 	p.open[w] = true
 	return w
@@ -96,7 +93,8 @@ func (p *planner) settle(w *work) {
 	p.idle = append(p.idle, w)
 }
 
-// abandon gives every slot back that was claimed and not published. The run is over.
+// abandon gives every slot back that was claimed and not published. The run is over. The batches are not used again:
+// they may hold what their jobs left.
 func (p *planner) abandon() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -29,6 +29,7 @@ type ring struct {
 	seed                      uint64
 	lanes, firstRank          int
 	slots, fetchers, decoders int
+	perJob                    int // samples that travel together
 
 	buffers source.Pool
 	bad     badCounter

@@ -15,9 +15,9 @@ import (
 // pipeline builds one run of the ring: from p's position to the end of the last epoch.
 func (r *ring) pipeline(p *planner) *pipeline.Pipeline {
 	run := pipeline.New(r.name)
-	jobs := pipeline.Source(run, pipeline.SourceOptions[job]{Name: "plan", Buffer: r.fetchers}, p.next)
+	jobs := pipeline.Source(run, pipeline.SourceOptions[job]{Name: "plan"}, p.next)
 	bytes := pipeline.Map(jobs, pipeline.Options[job, job]{
-		Name: "fetch", Concurrency: r.fetchers, Discard: r.drop,
+		Name: "fetch", Concurrency: r.fetchers, Buffer: 2 * r.decoders, Discard: r.drop,
 	}, r.fetch)
 	rows := pipeline.MapWorkers(bytes, pipeline.Options[job, job]{
 		Name: "decode", Concurrency: r.decoders, Buffer: 2 * r.decoders, Limiter: r.engine.cpus,
@@ -33,66 +33,101 @@ func (r *ring) pipeline(p *planner) *pipeline.Pipeline {
 
 // drop takes back a job whose bytes will not be decoded.
 func (r *ring) drop(j job) {
-	if j.buf != nil {
-		r.release(j.buf)
+	for row := j.from; row < j.to; row++ {
+		if j.w.bufs[row] != nil {
+			r.engine.readAhead.Release(r.give(j.w, row))
+		}
 	}
 }
 
-func (r *ring) release(buf *source.Buffer) {
-	r.engine.readAhead.Release(int64(len(buf.Bytes())))
-	r.buffers.Put(buf)
+// give returns a row's buffer to the pool and says how many bytes were in it.
+func (r *ring) give(w *work, row int) int64 {
+	n := int64(len(w.bufs[row].Bytes()))
+	r.buffers.Put(w.bufs[row])
+	w.bufs[row] = nil
+	return n
 }
 
-// fetch reads the sample's bytes. Waiting for room under the read-ahead budget happens with the bytes in hand, so the
-// budget is passed by at most one sample per fetcher.
+// fetch reads the samples' bytes. Waiting for room under the read-ahead budget happens once, with the bytes in hand: the
+// budget is passed by at most one job per fetcher, and nobody holds bytes that the decoders wait for.
 func (r *ring) fetch(ctx context.Context, j job) (job, error) {
-	if j.row < 0 {
-		j.fetchedNS = monotonicNS()
-		return j, nil
+	total := int64(0)
+	for row := j.from; row < j.to; row++ {
+		n, err := r.fetchRow(ctx, j.w, row)
+		if err != nil {
+			r.forget(j)
+			return job{}, err
+		}
+		total += n
 	}
-	sample := j.w.Samples[j.row]
+	if err := r.engine.readAhead.Acquire(ctx, total); err != nil {
+		r.forget(j)
+		return job{}, err
+	}
+	j.fetchedNS = monotonicNS()
+	return j, nil
+}
+
+// fetchRow reads one sample, and returns its bytes' number. A sample that cannot be read is a fault of its row; an error is
+// the end of the run.
+func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
+	sample := w.Samples[row]
 	buf := r.buffers.Get()
 	err := r.source.Read(ctx, sample, buf)
 	if err == nil {
-		err = r.engine.readAhead.Acquire(ctx, int64(len(buf.Bytes())))
-	}
-	j.fetchedNS = monotonicNS()
-	if err == nil {
-		j.buf = buf
-		return j, nil
+		w.bufs[row] = buf
+		return int64(len(buf.Bytes())), nil
 	}
 	r.buffers.Put(buf)
 	var bad *source.Error
 	if !errors.As(err, &bad) {
-		return job{}, err // the run ends
+		return 0, err
 	}
-	j.bad = batch.Bad{Row: j.row, Sample: sample, Cause: string(bad.Cause), Err: err, Timed: bad.TimeDependent()}
-	return j, nil
+	w.faults[row] = batch.Bad{Row: row, Sample: sample, Cause: string(bad.Cause), Err: err, Timed: bad.TimeDependent()}
+	return 0, nil
 }
 
-// decode writes the sample's row.
-func (r *ring) decode(_ context.Context, worker *media.Worker, j job) (job, error) {
-	if j.buf != nil {
-		sample := j.w.Samples[j.row]
-		draw := media.Draw{Seed: r.seed, Epoch: j.w.Epoch, Index: uint64(sample)}
-		if _, err := worker.Row(j.w.Row(j.row), j.buf.Bytes(), r.op, draw); err != nil {
-			j.bad = r.undecodable(j, sample, err)
+// forget takes back what a job has read before the budget was asked.
+func (r *ring) forget(j job) {
+	for row := j.from; row < j.to; row++ {
+		if j.w.bufs[row] != nil {
+			r.give(j.w, row)
 		}
-		r.release(j.buf)
-		j.buf = nil
+	}
+}
+
+// decode writes the samples' rows.
+func (r *ring) decode(ctx context.Context, worker *media.Worker, j job) (job, error) {
+	for row := j.from; row < j.to; row++ {
+		if err := ctx.Err(); err != nil {
+			return job{}, err
+		}
+		if j.w.bufs[row] != nil {
+			r.decodeRow(worker, j.w, row)
+		}
 	}
 	j.decodedNS = monotonicNS()
 	return j, nil
 }
 
-func (r *ring) undecodable(j job, sample int64, err error) batch.Bad {
+func (r *ring) decodeRow(worker *media.Worker, w *work, row int) {
+	sample := w.Samples[row]
+	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: uint64(sample)}
+	_, err := worker.Row(w.Row(row), w.bufs[row].Bytes(), r.op, draw)
+	r.engine.readAhead.Release(r.give(w, row))
+	if err != nil {
+		w.faults[row] = r.undecodable(sample, row, err)
+	}
+}
+
+func (r *ring) undecodable(sample int64, row int, err error) batch.Bad {
 	cause := "decode"
 	var named interface{ Cause() string }
 	if errors.As(err, &named) {
 		cause = named.Cause()
 	}
 	key := r.source.Key(sample, nil)
-	return batch.Bad{Row: j.row, Sample: sample, Cause: cause, Err: fmt.Errorf("sample %d %q: %w", sample, key, err)}
+	return batch.Bad{Row: row, Sample: sample, Cause: cause, Err: fmt.Errorf("sample %d %q: %w", sample, key, err)}
 }
 
 // collector passes a batch on with its last row.
@@ -101,14 +136,11 @@ type collector struct{}
 func (collector) Add(_ context.Context, j job) (*work, bool, error) {
 	w := j.w
 	w.FetchedNS, w.DecodedNS = max(w.FetchedNS, j.fetchedNS), max(w.DecodedNS, j.decodedNS)
-	if j.row < 0 {
-		return w, true, nil
+	if w.Pending -= j.to - j.from; w.Pending > 0 {
+		return nil, false, nil
 	}
-	if j.bad.Err != nil {
-		w.Bad = append(w.Bad, j.bad)
-	}
-	w.Pending--
-	return w, w.Pending == 0, nil
+	w.gather()
+	return w, true, nil
 }
 
 func (collector) Flush(context.Context) (*work, bool, error) { return nil, false, nil }

@@ -16,20 +16,23 @@ const (
 	labelTensor
 )
 
-// work is a batch between plan and publish.
+// work is a batch between plan and publish. Its rows belong to the jobs that name them, each to one stage at a time;
+// the rest to whoever has the whole batch.
 type work struct {
 	batch.Batch
 	slot *shm.Slot
 	lane int
 	seq  uint64 // number of the batch within its run, without gaps
+
+	bufs   []*source.Buffer // of each row between fetch and decode, nil where it is bad
+	faults []batch.Bad      // of each row; Err nil: the sample became a row
 }
 
-// job is one sample of a batch between plan and collect. Row -1 stands for a batch without samples.
+// job is some neighbouring rows of a batch between plan and collect: [from, to), none in a batch without samples. Several
+// samples travel together because every hand-over between stages costs a few context switches.
 type job struct {
-	w   *work
-	row int
-	buf *source.Buffer // between fetch and decode, unless bad
-	bad batch.Bad      // Err set: the sample did not become a row
+	w        *work
+	from, to int
 
 	fetchedNS, decodedNS int64
 }
@@ -41,6 +44,23 @@ func (w *work) lend(s *shm.Slot, rowBytes int) batch.Memory {
 		Rows: s.Tensor(imageTensor), RowBytes: rowBytes,
 		Index: batch.Int64s(s.Tensor(indexTensor)), Label: batch.Int64s(s.Tensor(labelTensor)),
 		Status: s.Tensor(statusTensor), Keys: s.Tensor(keyTensor), KeyOffsets: s.Offsets(keyTensor),
+	}
+}
+
+// newWork makes a batch of at most rows samples.
+func newWork(rows int) *work {
+	w := &work{bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows)}
+	w.Samples = make([]int64, 0, rows)
+	return w
+}
+
+// gather moves the faults of the rows into Bad, in row order.
+func (w *work) gather() {
+	for row := range w.Samples {
+		if f := &w.faults[row]; f.Err != nil {
+			w.Bad = append(w.Bad, *f)
+			*f = batch.Bad{}
+		}
 	}
 }
 

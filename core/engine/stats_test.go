@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spdl/spdl/shm"
+)
+
+// Stats tell a consumer, as JSON, what every part of the engine is doing.
+func TestStatsShowEveryPart(t *testing.T) {
+	r := start(t, describe(t, folder(t, 20, nil), "batch: 4\norder: {epochs: 1}\nring: {groups: [{name: g}]}\n"), nil)
+	reader := r.attach(shm.AttachOptions{MaxLeases: 2, Client: "test"})
+	epoch(t, reader)
+	data, err := reader.Stats(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s Stats
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Fatalf("%v in %s", err, data)
+	}
+	ring := s.Rings[0]
+	if s.PID == 0 || s.Memory.RSS == 0 || s.Memory.Anon == 0 || s.CPUTimeS <= 0 || ring.Ring.Published != 5 {
+		t.Fatalf("%s", data)
+	}
+	if g := ring.Groups[0]; g.Name != "g" || g.Completed != 5 || len(g.Members) != 1 || g.Members[0].Client != "test" {
+		t.Fatalf("group %+v", g)
+	}
+	var stages []string
+	for _, stage := range ring.Pipeline.Stages {
+		stages = append(stages, stage.Name)
+	}
+	if got := strings.Join(stages, " "); got != "plan fetch decode collect order publish" {
+		t.Fatalf("stages %q", got)
+	}
+}
+
+// The parts of the time to the first batch add up to the whole, none of them negative, whatever is in that batch.
+func TestTimeToFirstBatchAddsUp(t *testing.T) {
+	allBad := map[int]func(string){0: empty, 1: empty}
+	for name, dir := range map[string]string{"good": folder(t, 8, nil), "bad": folder(t, 2, allBad)} {
+		began := time.Now().Add(-time.Second)
+		r := start(t, describe(t, dir, "batch: 4\n"), &Options{Started: began})
+		eventually(t, "the first batch", func() bool { return r.Stats().Rings[0].First.TotalMS > 0 })
+		f := r.Stats().Rings[0].First
+		sum := 0.0
+		for part, ms := range map[string]float64{"load": f.LoadMS, "scan": f.ScanMS, "reserve": f.ReserveMS, "fetch": f.FetchMS, "decode": f.DecodeMS, "publish": f.PublishMS} {
+			if ms < 0 {
+				t.Errorf("%s: %s took %v ms", name, part, ms)
+			}
+			sum += ms
+		}
+		if f.LoadMS < 1000 || sum < f.TotalMS-0.1 || sum > f.TotalMS+0.1 {
+			t.Errorf("%s: parts of %+v sum up to %v", name, f, sum)
+		}
+		_ = r.end()
+	}
+}
+
+// The log says who came and left, with ring and level, and nothing finer than its level.
+func TestLogTellsOfMembers(t *testing.T) {
+	out := &lockedBuffer{}
+	s := describe(t, folder(t, 8, nil), "batch: 4\n")
+	r := start(t, s, &Options{Log: NewLog(out, Info)})
+	reader := r.attach(shm.AttachOptions{Group: "g", MaxLeases: 1, Client: "tester"})
+	take(t, reader)
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"info  " + s.Name + ": first batch after ", `group "g": attach of consumer 1, pid `, ": tester\n", `group "g": detach of consumer 1`} {
+		eventually(t, want, func() bool { return strings.Contains(out.String(), want) })
+	}
+	quiet := &lockedBuffer{}
+	log := NewLog(quiet, Error)
+	log.Warnf("x", "unheard")
+	log.Errorf("", "heard")
+	if got := quiet.String(); strings.Contains(got, "unheard") || !strings.HasSuffix(got, " error engine: heard\n") {
+		t.Fatalf("log of level error: %q", got)
+	}
+}
+
+// Levels have the names of SPDL_LOG; others are refused.
+func TestLevelsHaveTheirNames(t *testing.T) {
+	for name, want := range map[string]Level{"off": Off, "error": Error, "warn": Warn, "info": Info, "debug": Debug} {
+		if got, err := ParseLevel(name); got != want || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	if _, err := ParseLevel("loud"); err == nil || !strings.Contains(err.Error(), "want off, error, warn, info or debug") {
+		t.Errorf("loud: %v", err)
+	}
+}
