@@ -56,9 +56,35 @@ func (m *member) release() {
 // before: one that died meanwhile is found at once.
 func (r *Ring) watchMember(m *member) {
 	defer r.work.Done()
-	if awaitDeath(m.pidfd) {
-		r.reap(m, "death")
+	if !awaitDeath(m.pidfd) {
+		return
 	}
+	what := "death"
+	if m.saidGoodbye() {
+		what = "detach"
+	}
+	r.reap(m, what)
+}
+
+// saidGoodbye looks, without taking it, whether the next message of a dead member is its DETACH: it left in good order, and ended
+// before its connection was read.
+func (m *member) saidGoodbye() (said bool) {
+	if m.conn == nil { // joined without a socket, in tests
+		return false
+	}
+	raw, err := m.conn.SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = raw.Control(func(fd uintptr) {
+		var buf [msgHead]byte
+		n, _, err := unix.Recvfrom(int(fd), buf[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		if err == nil {
+			msg, _, err := parseMessage(buf[:n])
+			said = err == nil && msg.Type == msgDetach
+		}
+	})
+	return said
 }
 
 // awaitDeath blocks on the netpoller, holding no thread, until the process is dead; false when pidfd was closed.
