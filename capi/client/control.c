@@ -20,7 +20,7 @@
 /* ---- where the socket is ------------------------------------------------------------------------- */
 
 typedef struct place {
-    char path[160];      /* longer than sun_path: too long is told from absent */
+    char path[220];      /* longer than sun_path: too long is told from absent */
     char directory[140]; /* "" where we trust the path as given */
 } place;
 
@@ -40,24 +40,33 @@ static spdl_status split_name(const char *name, char engine[SPDL_L_NAME], char r
     return SPDL_OK;
 }
 
+static void set_place(place *p, const char *directory, const char *engine) {
+    snprintf(p->directory, sizeof p->directory, "%.139s", directory);
+    snprintf(p->path, sizeof p->path, "%.139s/%.63s.sock", directory, engine);
+}
+
 /* The places to look in, in order. Returns how many. */
 static size_t list_places(const char *engine, place out[3]) {
     const char *own = getenv("SPDL_RUNTIME_DIR");
     const char *xdg = getenv("XDG_RUNTIME_DIR");
+    char directory[sizeof out->directory];
     size_t n = 0;
     memset(out, 0, 3 * sizeof *out);
     if (own && *own) {
-        snprintf(out[n++].path, sizeof out->path, "%s/%s.sock", own, engine);
-        return n;
+        set_place(&out[0], own, engine);
+        return 1;
     }
-    snprintf(out[n++].path, sizeof out->path, "/run/spdl/%s.sock", engine);
-    if (xdg && *xdg) snprintf(out[n++].path, sizeof out->path, "%s/spdl/%s.sock", xdg, engine);
-    snprintf(out[n].directory, sizeof out->directory, "/tmp/spdl-%u", (unsigned)geteuid());
-    snprintf(out[n].path, sizeof out->path, "/tmp/spdl-%u/%s.sock", (unsigned)geteuid(), engine);
-    return n + 1;
+    set_place(&out[n++], "/run/spdl", engine);
+    if (xdg && *xdg) {
+        snprintf(directory, sizeof directory, "%.130s/spdl", xdg);
+        set_place(&out[n++], directory, engine);
+    }
+    snprintf(directory, sizeof directory, "/tmp/spdl-%u", (unsigned)geteuid());
+    set_place(&out[n++], directory, engine);
+    return n;
 }
 
-/* A directory below /tmp may be another's: it must be a real one, ours or root's, and not open to all. */
+/* Whoever may write the directory may put a socket there: it must be a real one, ours or root's, not open to all. */
 static bool directory_is_safe(const char *directory) {
     struct stat st;
     if (*directory == 0) return true;
@@ -102,8 +111,8 @@ static spdl_status look_once(const char *name, const place *places, size_t n, in
         if (!directory_is_safe(places[i].directory))
             return sp_fail(
                 SPDL_E_DENIED,
-                "spdl: attach \"%s\": directory \"%s\" is not a directory of yours alone; remove it", name,
-                places[i].directory);
+                "spdl: attach \"%s\": directory \"%s\" is not a directory of yours or root's alone; chmod o-w or choose another",
+                name, places[i].directory);
         int code = try_connect(places[i].path, out);
         if (code == 0) return SPDL_OK;
         if (!means_absent(code)) return connect_failed(name, places[i].path, code);
