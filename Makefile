@@ -44,7 +44,7 @@ examples: libspdl
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test
-	@$(MAKE) --no-print-directory all-built
+	@$(MAKE) --no-print-directory all-built fault-programs
 	@scripts/test.sh
 
 check: ## format, vet, lint, import directions, the header alone as C11 and C++17
@@ -73,9 +73,11 @@ race: ## the Go tests under the race detector
 	@$(GO) test -race ./...
 
 e2e: ## the tests that cross a process and a language
+	@$(MAKE) --no-print-directory all-built fault-programs
 	@scripts/test.sh e2e
 
 fault: ## kills at every named point, long form
+	@$(MAKE) --no-print-directory all-built fault-programs
 	@scripts/test.sh fault
 
 fuzz: ## fuzz whatever parses, FUZZTIME each (default 30s)
