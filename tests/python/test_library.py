@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 
+import spdl
 from conftest import ROOT
 
 
@@ -45,3 +47,19 @@ def test_a_library_beside_the_package_is_found(python, tmp_path, mock_path):
     shutil.copy(mock_path, package / "libspdl.so")
     done = python("import spdl; print(spdl._c.library().path)", PYTHONPATH=str(tmp_path), SPDL_LIBRARY="")
     assert done.stdout.strip() == str(package / "libspdl.so"), done.stderr
+
+
+def test_the_package_the_library_and_the_header_have_one_version(library):
+    text = (ROOT / "clients" / "python" / "pyproject.toml").read_text()
+    header = (ROOT / "include" / "spdl.h").read_text()
+    parts = [re.search(rf"#define SPDL_VERSION_{part} (\d+)", header).group(1) for part in ("MAJOR", "MINOR", "PATCH")]
+    versions = {re.search(r'^version = "(.*)"', text, re.M).group(1), spdl.__version__, ".".join(parts),
+                spdl._c.library().held.version().decode()}
+    assert versions == {"0.1.0"}
+
+
+def test_the_package_contains_every_module_and_its_type_marker():
+    """What pyproject.toml packs is one flat package: nothing below it would be installed."""
+    package = ROOT / "clients" / "python" / "spdl"
+    assert (package / "py.typed").exists()
+    assert [path for path in package.rglob("*.py") if path.parent != package] == []
