@@ -9,5 +9,6 @@ if [ ! -f bench/corpus/.made ]; then
     touch bench/corpus/.made
 fi
 .venv/bin/python bench/peers.py --images bench/corpus --rounds "$rounds" --out "$out/peers.json"
+.venv/bin/python bench/python_handoff.py --out "$out/python_handoff.json"
 .venv/bin/python bench/startup.py --images bench/corpus --rounds "$rounds" --out "$out/startup.json"
 make --no-print-directory bench-handoff bench-wakeup | tee "$out/handoff.txt"
