@@ -14,7 +14,7 @@ pattern=
 for arg in "$@"; do
 	case $arg in
 	--quick) quick=1 ;;
-	-h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '2,8s/^# \{0,1\}//p' "$here/run.sh"; exit 0 ;;
 	-*) echo "model: unknown option \"$arg\"; see --help" >&2; exit 2 ;;
 	*) pattern=$arg ;;
 	esac
@@ -50,7 +50,8 @@ explore() {
 	fi
 }
 
-[ $quick = 1 ] && O=-O1
+bug_optimize=-O1
+[ $quick = 1 ] && O=-O1 bug_optimize=-O0
 
 wanted() { # QUICK NAME
 	{ [ $quick = 0 ] || [ "$1" = q ]; } && [[ $2 == *"$pattern"* ]]
@@ -98,7 +99,7 @@ caught() { # QUICK BUG MODEL FLAG...
 	wanted "$1" "$2" || return
 	local name=$2 why
 	shift 2
-	O=-O1 explore "$@" "-D$name" # most fall at once: compiling is the longer part
+	O=$bug_optimize explore "$@" "-D$name" # most fall at once: compiling is the longer part
 	rows=$((rows + 1))
 	if [ -n "$error" ] && why=$(meaning "$error"); then
 		printf '%-30s %10s %7ss  caught: %s\n' "$name" "$states" "$seconds" "$why"
@@ -129,11 +130,11 @@ holds . shared-stop-net ring $two $e22 -DSTOPS=1 -DNET
 holds q shared-stop ring $two $e21 -DSTOPS=1
 holds . shared-stop-kill ring $two $e21 -DSTOPS=1 -DKILLS=1 -DNET
 holds . shared-hang-up ring $two $e22 -DHANGUP
-holds q shared-release-twice ring $two $e21 -DMISUSE
+holds . shared-release-twice ring $two $e21 -DMISUSE
 holds . shared-engine-dies ring $two $e22 -DENGINE_DIES -DNET
 holds . shared-engine-dies-kill ring $two $e21 -DENGINE_DIES -DNET -DKILLS=1
 holds . done-then-next ring $three $e22 -DSTYLE=1
-holds q done-then-next-kill ring $three $e21 -DSTYLE=1 -DKILLS=1
+holds . done-then-next-kill ring $three $e21 -DSTYLE=1 -DKILLS=1
 holds . hold-one ring $three $e22 -DSTYLE=2
 holds . hold-one-kill ring $three $e31 -DSTYLE=2 -DKILLS=1
 holds q lanes ring $lanes $e22
@@ -144,7 +145,7 @@ ENDLESS=1 holds . no-endless-run-lanes ring $lanes $e22
 holds . harmless-epoch-before-tail ring $two $e22 -DH_EPOCH_BEFORE_TAIL
 holds . harmless-desc-before-entry ring $two $e22 -DH_DESC_BEFORE_ENTRY
 holds q slots slots -DNS=2 -DNM=2 -DNT=4
-holds q slots-one-left slots -DNS=1 -DNM=3 -DNT=3 -DKILLS=1 -DKILLABLE=1
+holds . slots-one-left slots -DNS=1 -DNM=3 -DNT=3 -DKILLS=1 -DKILLABLE=1
 holds . slots-kill slots -DNS=2 -DNM=3 -DNT=3 -DKILLS=1 -DKILLABLE=1
 holds . slots-stop-net slots -DNS=2 -DNM=3 -DNT=4 -DSTOPS=1 -DKILLABLE=1 -DNET
 holds q event event -DNT=4
@@ -156,7 +157,7 @@ holds q audit-finds-greed audit -DROUNDS=2 -DGREEDY
 printf '\n%-30s %10s %8s  %s\n' 'deliberate bug' states time verdict
 caught . M_TWO_STEP ring $two $e22 -DKILLS=1
 caught . M_HEAD_FIRST ring $two $e22 -DKILLS=1
-caught q M_CLAIM_ANY ring $two $e22
+caught . M_CLAIM_ANY ring $two $e22
 caught q M_WORD_LATE ring $two $e22
 caught . M_TAIL_EARLY ring $two $e22
 caught . M_DESC_LATE ring $two $e22
