@@ -39,6 +39,7 @@ type ring struct {
 	judgedBelow uint64 // tickets whose samples the budget has counted
 
 	moves   chan *move
+	failure error         // why run has returned; nil: it was stopped. Written before over is closed
 	over    chan struct{} // closed when run has returned
 	running atomic.Pointer[pipeline.Pipeline]
 
@@ -69,6 +70,7 @@ func (r *ring) run(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			r.shm.Fail(shm.ErrEngineFailed, err.Error())
 			m.refuse(err)
+			r.failure = err
 			return err
 		}
 		if m == nil && ctx.Err() == nil {
@@ -141,10 +143,12 @@ func (r *ring) move(ctx context.Context, do func() error) error {
 	case r.moves <- m:
 		return <-m.done
 	case <-r.over:
-		return fmt.Errorf("engine: ring %q delivers no more: %w", r.name, shm.ErrEngineFailed)
+		if r.failure != nil {
+			return fmt.Errorf("%w: %w", shm.ErrEngineFailed, r.failure)
+		}
 	case <-ctx.Done():
-		return shm.ErrEngineStopped
 	}
+	return shm.ErrEngineStopped
 }
 
 // refuse answers a move, if there is one, that nobody makes any more.
