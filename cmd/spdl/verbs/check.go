@@ -63,14 +63,16 @@ func (v *checking) run(ctx context.Context, args []string) error {
 		if s.Rings != nil {
 			one.Rings = []*spec.Spec{r}
 		}
-		if err := v.checkRing(ctx, &one, r); err != nil {
+		if err := v.checkRing(ctx, &one); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (v *checking) checkRing(ctx context.Context, s, r *spec.Spec) error {
+// checkRing looks at the one ring of s.
+func (v *checking) checkRing(ctx context.Context, s *spec.Spec) error {
+	r := s.All()[0]
 	asked := *r
 	r.Order.Epochs = 1 // so that what is read ahead is not counted twice
 	l, err := v.open(ctx, s, 1)
@@ -105,7 +107,7 @@ func (v *checking) checkRing(ctx context.Context, s, r *spec.Spec) error {
 			return err
 		}
 	}
-	v.advise(r, &about, l.engine.Stats().Rings[0].Bad)
+	v.advise(&asked, &about, l.engine.Stats().Rings[0].Bad)
 	return nil
 }
 

@@ -87,13 +87,16 @@ func (d *description) base(verb string, args []string) (*spec.Spec, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	case st.IsDir():
-		return d.folder(path)
+		return d.folder(verb, path)
 	}
 	return d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
 }
 
 // folder is the form without a description.
-func (d *description) folder(path string) (*spec.Spec, error) {
+func (d *description) folder(verb, path string) (*spec.Spec, error) {
+	if d.size < 1 {
+		return nil, usage("%s: --size %d, want 1 or more", verb, d.size)
+	}
 	s, err := spec.FromFolder(path, spec.Zero{Name: d.name, Size: d.size})
 	if err != nil {
 		return nil, err

@@ -137,7 +137,9 @@ func stats(ctx context.Context, name string) (json.RawMessage, error) {
 
 // leftoverOf is the ring of that name that no engine answers for; observing is why none was asked.
 func leftoverOf(name string, observing error) (*shm.Snapshot, error) {
-	if !errors.Is(observing, shm.ErrNotFound) {
+	engine, _, _ := strings.Cut(name, "/")
+	running := func(path string) bool { return filepath.Base(path) == engine+".sock" }
+	if !errors.Is(observing, shm.ErrNotFound) || slices.ContainsFunc(shm.RunningSockets(), running) {
 		return nil, observing
 	}
 	all, err := shm.Leftovers()

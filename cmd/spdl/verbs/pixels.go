@@ -14,7 +14,8 @@ import (
 type pixels struct {
 	height, width, channels int
 	planes                  bool // NCHW
-	size                    int  // bytes an element
+	dtype                   string
+	size                    int // bytes an element
 	value                   func(b []byte) float64
 	whole                   bool      // integers, 0 to 255; otherwise 0 to 1 once mean and std are undone
 	mean, std               []float64 // of each channel; nil: nothing to undo
@@ -22,7 +23,7 @@ type pixels struct {
 
 // pixelsOf reads the schema of a picture tensor, [N, H, W, C] or [N, C, H, W].
 func pixelsOf(t *shm.TensorRecord, mean, std []float64) (*pixels, error) {
-	p := &pixels{planes: t.Axes == shm.AxesNCHW, mean: mean, std: std, size: int(t.DtypeBits) / 8}
+	p := &pixels{planes: t.Axes == shm.AxesNCHW, mean: mean, std: std, dtype: dtypeText(t), size: int(t.DtypeBits) / 8}
 	d := t.Shape[:4]
 	p.height, p.width, p.channels = int(d[1]), int(d[2]), int(d[3])
 	if p.planes {
@@ -35,7 +36,7 @@ func pixelsOf(t *shm.TensorRecord, mean, std []float64) (*pixels, error) {
 	if len(mean) != p.channels || len(std) != p.channels {
 		p.mean, p.std = nil, nil
 	}
-	switch dtypeText(t) {
+	switch p.dtype {
 	case "u8":
 		p.whole, p.value = true, func(b []byte) float64 { return float64(b[0]) }
 	case "f32":
@@ -47,7 +48,7 @@ func pixelsOf(t *shm.TensorRecord, mean, std []float64) (*pixels, error) {
 			return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16))
 		}
 	default:
-		return nil, fmt.Errorf("view: field %q is %s, want u8, f16, bf16 or f32", name, dtypeText(t))
+		return nil, fmt.Errorf("view: field %q is %s, want u8, f16, bf16 or f32", name, p.dtype)
 	}
 	return p, nil
 }

@@ -63,12 +63,22 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer done()
+	name := nameText(reader.Header().Name[:])
+	schema, f := reader.Schema(), factsOf(reader)
+	c := columnsOf(schema)
+	if c.image < 0 {
+		return fmt.Errorf("view: ring %q has no field of pictures, want one with axes NHWC or NCHW", name)
+	}
+	mean, std := f.normalization(name)
+	p, err := pixelsOf(&schema[c.image], mean, std)
+	if err != nil {
+		return err
+	}
 	batch, err := v.next(ctx, reader)
 	if err != nil {
 		return err
 	}
-	name := nameText(reader.Header().Name[:])
-	page, shown, err := v.draw(reader, batch, name)
+	page, shown, err := v.draw(batch, name, c, p, &f)
 	if err != nil {
 		return err
 	}
@@ -148,17 +158,7 @@ func (v *viewing) next(ctx context.Context, r *shm.Reader) (*shm.Lease, error) {
 }
 
 // draw makes the sheet of a batch.
-func (v *viewing) draw(r *shm.Reader, l *shm.Lease, name string) (*image.RGBA, int, error) {
-	schema, f := r.Schema(), factsOf(r)
-	c := columnsOf(schema)
-	if c.image < 0 {
-		return nil, 0, fmt.Errorf("view: ring %q has no field of pictures, want one with axes NHWC or NCHW", name)
-	}
-	mean, std := f.normalization(name)
-	p, err := pixelsOf(&schema[c.image], mean, std)
-	if err != nil {
-		return nil, 0, err
-	}
+func (v *viewing) draw(l *shm.Lease, name string, c columns, p *pixels, f *facts) (*image.RGBA, int, error) {
 	data := l.Tensor(c.image)
 	rows := rowsOf(l, c)
 	if p.rowBytes() == 0 || len(data) < len(rows)*p.rowBytes() {
@@ -171,7 +171,7 @@ func (v *viewing) draw(r *shm.Reader, l *shm.Lease, name string) (*image.RGBA, i
 			cells[i].title = fmt.Sprintf("# %d", rows[i].index)
 		}
 	}
-	about := fmt.Sprintf("batch %d · epoch %d, step %d · %d rows · %d x %d %s", l.Ticket, l.Epoch, l.EpochStep, l.Rows, p.width, p.height, dtypeText(&schema[c.image]))
+	about := fmt.Sprintf("batch %d · epoch %d, step %d · %d rows · %d x %d %s", l.Ticket, l.Epoch, l.EpochStep, l.Rows, p.width, p.height, p.dtype)
 	if l.NBad > 0 {
 		about += fmt.Sprintf(" · %d bad", l.NBad)
 	}

@@ -1,0 +1,59 @@
+package verbs
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+)
+
+// The figures belong together: rows of an epoch without the first batch, rates, memory, and a split that adds up.
+func TestBenchMeasuresAnEpoch(t *testing.T) {
+	name, dir := home(t), pictures(t, 30)
+	var got figures
+	if err := json.Unmarshal([]byte(good(t, "bench", describe(t, dir, name, ""), "--json")), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Ring != name || got.Batches != 8 || got.Images != 26 || got.BadSamples != 0 || got.CPUs <= 0 || got.Interrupted {
+		t.Errorf("got %+v, want 8 batches and 26 images after the first", got)
+	}
+	if got.Seconds <= 0 || got.CPUSeconds < 0 || math.Abs(got.ImagesPerS*got.Seconds-26) > 1e-6 || math.Abs(got.CPUPer1000*26-got.CPUSeconds*1000) > 1e-6 {
+		t.Errorf("rates: %+v", got)
+	}
+	if got.PeakAnon < 1<<20 || got.RingBytes != 8*4096 {
+		t.Errorf("memory: %d and %d", got.PeakAnon, got.RingBytes)
+	}
+	f := got.First
+	if sum := f.LoadMS + f.ScanMS + f.ReserveMS + f.FetchMS + f.DecodeMS + f.PublishMS; f.TotalMS <= 0 || math.Abs(sum-f.TotalMS) > 0.1 {
+		t.Errorf("the split adds up to %v: %+v", sum, f)
+	}
+}
+
+// The shortest limit ends it; with a limit an epoch is no end.
+func TestBenchStopsAtItsLimits(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	file := describe(t, dir, name, "rings: {a: {}, b: {batch: 2}}\n")
+	batches := func(args ...string) (got figures) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(good(t, append([]string{"bench", file, "--json"}, args...)...)), &got); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if got := batches("--batches", "20"); got.Batches != 20 || got.Ring != name+"/a" {
+		t.Errorf("--batches 20: %+v", got)
+	}
+	if got := batches("--epochs", "3", "--ring", "b"); got.Batches != 6 || got.Ring != name+"/b" {
+		t.Errorf("--epochs 3: %+v", got)
+	}
+	if got := batches("--seconds", "0.05"); got.Seconds < 0.05 {
+		t.Errorf("--seconds 0.05: %+v", got)
+	}
+	wants(t, good(t, "bench", file), name+"/a: 0 images in", "images/s", "CPU s per 1,000", "peak memory", "first batch")
+}
+
+func TestBenchRefusesWhatNeverEnds(t *testing.T) {
+	dir := pictures(t, 4)
+	refused(t, exitUsage, "bench: --epochs 0 never ends; add --batches or --seconds", "bench", dir, "--epochs", "0")
+	refused(t, exitUsage, "bench: --batches -1, --seconds 0, want 0 (no limit) or more", "bench", dir, "--batches", "-1")
+	refused(t, exitNotFound, `bench: "/no/such": no such file or folder`, "bench", "/no/such")
+}

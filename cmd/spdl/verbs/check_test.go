@@ -1,0 +1,76 @@
+package verbs
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// wants fails the test for every text that out lacks; runs of blanks count as one.
+func wants(t *testing.T, out string, texts ...string) {
+	t.Helper()
+	flat := regexp.MustCompile(` +`).ReplaceAllString(out, " ")
+	for _, text := range texts {
+		if !strings.Contains(flat, text) {
+			t.Errorf("%q is not in\n%s", text, out)
+		}
+	}
+}
+
+// Check shows the schema, sizes, order and first rows of what serve would publish.
+func TestCheckShowsWhatConsumersWillSee(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	file := describe(t, dir, name, "order: {shuffle: false, epochs: 3}\nring: {groups: [{name: train}]}\n")
+	out := good(t, "check", file)
+	wants(t, out, name+": the description is valid", "folder "+dir+": 10 samples, 2 classes (blue, red)",
+		"in the order of the files, 3 epochs; 3 steps an epoch, last: cover", "4 rows a rank", "group train: shared, 1 expected, slow: block",
+		"image u8 [4, 16, 16, 3] 3,072", "index i64 [4] 32", "key u8 ragged, at most 512 in all", "label i64 [4] 32",
+		"8 slots x 4.0 KiB = 32.0 KiB; /dev/shm has", "batch 0 4 rows after",
+		"0 0 0 blue blue/000.jpg", "3 3 0 blue blue/003.jpg", " ok\n")
+}
+
+// Bad samples are named, each once, and do not fail the check where the policy allows them.
+func TestCheckNamesBadSamples(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	writeFile(t, filepath.Join(dir, "blue", "text.jpg"), "this is not a picture")
+	writeFile(t, filepath.Join(dir, "red", "nothing.jpg"), "")
+	out := good(t, "check", describe(t, dir, name, "bad_sample: {policy: mask}\n"), "--batches", "0")
+	wants(t, out, "2 bad samples so far (1 empty, 1 not_an_image), policy mask; the last 2:", `"blue/text.jpg"`, `"red/nothing.jpg"`)
+	if strings.Contains(out, " ok\n") {
+		t.Errorf("ok in spite of bad samples:\n%s", out)
+	}
+	r := spdl(t, "check", describe(t, dir, name, "bad_sample: {policy: fail}\n"), "--batches", "0")
+	if r.code != exitFailed || !strings.Contains(r.err, "the engine failed: ") {
+		t.Errorf("policy fail: exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+func TestCheckAdvises(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	flat := filepath.Join(dir, "blue")
+	out := good(t, "check", flat, "--name", name, "--size", "8", "--batch", "5")
+	wants(t, out, "no directories, so no labels: put the pictures of each class into a directory of its own, or say labels: none",
+		"a step takes 5 rows and there are 2 samples: every batch is short or padded; use a smaller batch", "1 1 none 001.jpg")
+}
+
+func TestCheckLooksAtEveryRing(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	file := describe(t, dir, name, "rings: {train: {}, val: {batch: 2}}\n")
+	out := good(t, "check", file)
+	wants(t, out, name+"/train: the description is valid", name+"/val: the description is valid", "image u8 [4, 16, 16, 3]", "image u8 [2, 16, 16, 3]")
+	if out := good(t, "check", file, "--ring", "val"); strings.Contains(out, "/train") {
+		t.Errorf("--ring val shows train:\n%s", out)
+	}
+}
+
+func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	refused(t, exitNotFound, `check: "/no/such": no such file or folder`, "check", "/no/such")
+	refused(t, exitUsage, "check: nothing to read", "check")
+	refused(t, exitUsage, "check: --batches -1", "check", dir, "--batches", "-1")
+	refused(t, exitUsage, ".yaml:4:20: image.trans: unknown key", "check",
+		writeFile(t, filepath.Join(t.TempDir(), "x.yaml"), "name: x\nsource: {folder: .}\nbatch: 4\nimage: {mode: rgb, trans: []}\n"))
+	refused(t, exitNoRoom, "lower ring.slots or batch", "check", dir, "--name", name, "--size", "4096", "--batch", "64", "--slots", "1000")
+	refused(t, exitUsage, "batch: got -3, want a whole number from 1 to 65536", "check", dir, "--batch", "-3")
+}

@@ -1,0 +1,107 @@
+package verbs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+)
+
+func TestAMistypedVerbOrFlagIsNamedWithTheNearest(t *testing.T) {
+	refused(t, exitUsage, `no verb "serv"; did you mean serve?`, "serv")
+	refused(t, exitUsage, `no verb "qqqqq" (spdl --help lists them)`, "qqqqq")
+	refused(t, exitUsage, `serve: no flag --sise; did you mean --size?`, "serve", "x", "--sise", "3")
+	refused(t, exitUsage, `serve: --batch "many", want a whole number`, "serve", "x", "--batch", "many")
+	refused(t, exitUsage, `view: --timeout "soon", want a time such as 10s`, "view", "x", "--timeout", "soon")
+	refused(t, exitUsage, `flag needs an argument: --batch`, "serve", "x", "--batch")
+	refused(t, exitUsage, `unknown shorthand flag: 'z'`, "serve", "-z")
+	refused(t, exitUsage, `no flag --versoin; did you mean --version?`, "--versoin")
+}
+
+// Every verb has a manual with examples, and a shell can complete it.
+func TestEveryVerbExplainsItself(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{out: &out, err: &out}
+	verbs := 0
+	for _, c := range a.root().Commands() {
+		verbs++
+		if c.Short == "" || len(c.Long) < 100 && c.Name() != "version" || !strings.Contains(c.Example, "spdl "+c.Name()) {
+			t.Errorf("%s: short %q, long %q, example %q", c.Name(), c.Short, c.Long, c.Example)
+		}
+		help := good(t, c.Name(), "--help")
+		if !strings.Contains(help, "Usage:") || !strings.Contains(help, "Examples:") || strings.Contains(help, "control-fd") {
+			t.Errorf("%s --help:\n%s", c.Name(), help)
+		}
+	}
+	if verbs != 7 {
+		t.Errorf("%d verbs, want 7", verbs)
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if out := good(t, "completion", shell); len(out) < 1000 {
+			t.Errorf("completion for %s: %q", shell, out)
+		}
+	}
+	if out := good(t); !strings.Contains(out, "Exit codes:") {
+		t.Errorf("without a verb: %s", out)
+	}
+}
+
+func TestLogLevelIsChecked(t *testing.T) {
+	t.Setenv("SPDL_LOG", "loud")
+	refused(t, exitUsage, `SPDL_LOG: log level "loud": want off, error, warn, info or debug`, "serve", t.TempDir())
+}
+
+// Every kind of refusal has its exit code, and the status that a parent is told.
+func TestEveryRefusalHasItsCodeAndStatus(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		code   int
+		status shm.Status
+	}{
+		{usage("x"), exitUsage, shm.ErrArgument},
+		{&spec.Error{Text: "x"}, exitUsage, shm.ErrSpec},
+		{fmt.Errorf("a: %w", sampler.ErrNoBatch), exitUsage, shm.ErrSpec},
+		{fmt.Errorf("a: %w", shm.ErrState), exitUsage, shm.ErrState},
+		{fmt.Errorf("a: %w", source.ErrNoSamples), exitNotFound, shm.ErrEngineStart},
+		{fmt.Errorf("a: %w", fs.ErrNotExist), exitNotFound, shm.ErrEngineStart},
+		{&because{errors.New("a"), fs.ErrPermission}, exitDenied, shm.ErrEngineStart},
+		{fmt.Errorf("a: %w", shm.ErrDenied), exitDenied, shm.ErrDenied},
+		{fmt.Errorf("a: %w", shm.ErrNameInUse), exitBusy, shm.ErrBusy},
+		{&shm.Error{Status: shm.ErrBusy, Cause: shm.ErrNameInUse}, exitBusy, shm.ErrBusy},
+		{fmt.Errorf("a: %w", shm.ErrNoSpace), exitNoRoom, shm.ErrNoMemory},
+		{shm.ErrVersion, exitMismatch, shm.ErrVersion},
+		{shm.ErrFormat, exitMismatch, shm.ErrFormat},
+		{shm.ErrEngineFailed, exitFailed, shm.ErrEngineFailed},
+		{errors.New("a"), exitFailed, shm.ErrEngineStart},
+	} {
+		if code := exitCode(c.err); code != c.code {
+			t.Errorf("%v: exit code %d, want %d", c.err, code, c.code)
+		}
+		if got := told(c.err); !errors.Is(got, c.status) || got.Error() != c.err.Error() {
+			t.Errorf("%v: told %v, want %v", c.err, got, c.status)
+		}
+	}
+	if code := exitCode(nil); code != exitOK {
+		t.Errorf("nil: exit code %d", code)
+	}
+}
+
+func TestNumbersAreWrittenForPeople(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+	for n, want := range map[uint64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 3 << 20: "3.0 MiB", 5 << 29: "2.5 GiB"} {
+		if got := bytesText(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}

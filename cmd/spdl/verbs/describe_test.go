@@ -1,0 +1,65 @@
+package verbs
+
+import (
+	"testing"
+
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
+	"github.com/spf13/cobra"
+)
+
+// reading parses flags and reads the description, as a verb does.
+func reading(t *testing.T, d *description, args ...string) (*spec.Spec, error) {
+	t.Helper()
+	c := &cobra.Command{}
+	d.addFlags(c)
+	c.Flags().StringVar(&d.ring, "ring", "", "")
+	if err := c.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	return d.read("test", c.Flags().Args())
+}
+
+func TestFlagsFillInTheFormWithoutADescription(t *testing.T) {
+	s, err := reading(t, &description{}, "/tmp", "--size", "32", "--batch", "7", "--dtype", "f16", "--layout", "nchw", "--no-shuffle", "--seed", "9",
+		"--epochs", "3", "--cpus", "1.5", "--slots", "5", "--name", "x", "--world-size", "4", "--rank", "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Name != "x" || s.Batch != 7 || s.Image.DType != tensor.F16 || s.Image.Layout != spec.NCHW || s.Order.Shuffle || s.Order.Seed != 9 ||
+		s.Order.Epochs != 3 || s.Limits.CPUs != 1.5 || s.Ring.Slots != 5 || s.World != (spec.World{Size: 4, Rank: 2}) ||
+		s.Image.Transform.Output() != (spec.Extent{Height: 32, Width: 32}) {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// A flag that was not given leaves the description as it is; one that was is for every ring.
+func TestFlagsChangeOnlyWhatTheySayAndInEveryRing(t *testing.T) {
+	file := describe(t, "/data", "d", "order: {seed: 5}\nrings: {a: {}, b: {batch: 9, order: {shuffle: false}}}\n")
+	s, err := reading(t, &description{}, file, "--epochs", "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := s.Rings[0], s.Rings[1]
+	if a.Batch != 4 || b.Batch != 9 || a.Order.Epochs != 2 || b.Order.Epochs != 2 || !a.Order.Shuffle || b.Order.Shuffle || a.Order.Seed != 5 {
+		t.Errorf("a %+v, b %+v", a.Order, b.Order)
+	}
+	if s, err = reading(t, &description{}, file, "--batch", "6", "--shuffle"); err != nil || s.Rings[0].Batch != 6 || s.Rings[1].Batch != 6 || !s.Rings[1].Order.Shuffle {
+		t.Errorf("%v: %+v", err, s)
+	}
+}
+
+func TestRingPicksOneOfSeveral(t *testing.T) {
+	file := describe(t, "/data", "d", "rings: {a: {}, b: {}}\n")
+	if s, err := reading(t, &description{}, file, "--ring", "b"); err != nil || len(s.All()) != 1 || s.All()[0].FullName() != "d/b" {
+		t.Errorf("%v: %+v", err, s)
+	}
+	for args, want := range map[*[]string]string{
+		{file, "--ring", "c"}:                          `test: --ring "c", want one of "a", "b"`,
+		{describe(t, "/data", "d", ""), "--ring", "a"}: `test: --ring "a", but the description has one ring without a name; leave it out`,
+	} {
+		if _, err := reading(t, &description{}, *args...); err == nil || err.Error() != want || exitCode(err) != exitUsage {
+			t.Errorf("%q: %v, want %q", *args, err, want)
+		}
+	}
+}

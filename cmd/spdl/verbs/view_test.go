@@ -1,0 +1,211 @@
+package verbs
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/shm"
+)
+
+// sheetOf decodes a sheet and counts the pixels near each colour.
+func sheetOf(t *testing.T, data []byte) (m image.Image, near func(color.RGBA) int) {
+	t.Helper()
+	m, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, func(c color.RGBA) (n int) {
+		for y := m.Bounds().Min.Y; y < m.Bounds().Max.Y; y++ {
+			for x := m.Bounds().Min.X; x < m.Bounds().Max.X; x++ {
+				r, g, b, _ := m.At(x, y).RGBA()
+				d := func(a uint32, b uint8) bool { return math.Abs(float64(a>>8)-float64(b)) <= 6 }
+				if d(r, c.R) && d(g, c.G) && d(b, c.B) {
+					n++
+				}
+			}
+		}
+		return n
+	}
+}
+
+// Whatever the type and layout of a ring, the sheet shows the colours of the files, normalisation undone.
+func TestViewShowsTheColoursOfEveryTypeAndLayout(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	for _, image := range []string{
+		"{transform: [{resize: [176, 176]}]}",
+		"{transform: [{resize: [176, 176]}], layout: NCHW}",
+		"{transform: [{resize: [176, 176]}], dtype: f32}",
+		"{transform: [{resize: [176, 176]}, {normalize: imagenet}], dtype: f32, layout: NCHW}",
+		"{transform: [{resize: [176, 176]}, {normalize: imagenet}], dtype: f16}",
+		"{transform: [{resize: [176, 176]}, {normalize: {mean: [0.1, 0.2, 0.3], std: [2, 3, 4]}}], dtype: bf16}",
+	} {
+		file := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), "source: {folder: "+dir+"}\nbatch: 4\nimage: "+image+"\n")
+		_, near := sheetOf(t, []byte(good(t, "view", file, "--out", "-")))
+		for _, shade := range []color.RGBA{red, blue} {
+			if n := near(shade); n < 2*170*170 {
+				t.Errorf("%s: %d pixels of %v, want two pictures", image, n, shade)
+			}
+		}
+	}
+	gray := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), "source: {folder: "+dir+"}\nbatch: 4\nimage: {mode: gray, transform: [{resize: [176, 176]}]}\n")
+	_, near := sheetOf(t, []byte(good(t, "view", gray, "--out", "-")))
+	level := func(c color.RGBA) uint8 { return uint8((299*int(c.R) + 587*int(c.G) + 114*int(c.B)) / 1000) }
+	for _, shade := range []color.RGBA{red, blue} {
+		if l := level(shade); near(color.RGBA{l, l, l, 255}) < 2*170*170 {
+			t.Errorf("gray: %d pixels of level %d, want two pictures", near(color.RGBA{l, l, l, 255}), l)
+		}
+	}
+}
+
+// A running ring is viewed by a consumer that comes and goes; the file is named after the ring.
+func TestViewReadsARunningRing(t *testing.T) {
+	name, dir := home(t), pictures(t, 8)
+	s := serve(t, name, dir, "--size", "96", "--batch", "8")
+	c := command(t, "view", name, "--skip", "2")
+	c.Dir = t.TempDir()
+	printed, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := string(printed)
+	if want := name + ".png: 8 pictures of batch 2 (epoch 2, step 0) of " + name; !strings.Contains(out, want) {
+		t.Errorf("printed %q, want %q", out, want)
+	}
+	data, err := os.ReadFile(filepath.Join(c.Dir, name+".png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, near := sheetOf(t, data); near(red) < 4*90*70 || near(blue) < 4*90*70 {
+		t.Errorf("%d red and %d blue pixels", near(red), near(blue))
+	}
+	s.await("detached")
+	bySocket := good(t, "view", filepath.Join(os.Getenv("SPDL_RUNTIME_DIR"), name+".sock"), "--out", "-")
+	if _, near := sheetOf(t, []byte(bySocket)); near(red) < 4*90*70 {
+		t.Errorf("by its socket's path: %d red pixels", near(red))
+	}
+	if left, _ := filepath.Glob(filepath.Join(c.Dir, ".spdl-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	s.stop()
+}
+
+// What is unusual about a row is framed and named.
+func TestViewFramesBadRows(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	writeFile(t, filepath.Join(dir, "blue", "text.jpg"), "no picture")
+	file := describe(t, dir, name, "bad_sample: {policy: mask}\norder: {last: pad}\n")
+	_, near := sheetOf(t, []byte(good(t, "view", file, "--batch", "5", "--out", "-")))
+	if n := near(warned); n < 4*3*170 {
+		t.Errorf("%d pixels of the frame's colour", n)
+	}
+	_, near = sheetOf(t, []byte(good(t, "view", describe(t, pictures(t, 4), name, ""), "--out", "-")))
+	if n := near(warned); n > 0 {
+		t.Errorf("%d pixels of the frame's colour without a bad row", n)
+	}
+}
+
+// Rows and columns shape the page, and names of any length fit into it.
+func TestSheetIsLaidOut(t *testing.T) {
+	cells := func(n int) (all []cell) {
+		for range n {
+			all = append(all, cell{picture: image.NewRGBA(image.Rect(0, 0, 224, 112)), title: strings.Repeat("wide ", 40), text: strings.Repeat("ü/", 200)})
+		}
+		return all
+	}
+	page, err := drawSheet("ring", "about", cells(7), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := page.Bounds().Size(), image.Pt(3*(cellSide+cellGap)+cellGap, headHeight+3*(cellSide/2+2*lineHeight+cellGap+4)+cellGap); got != want {
+		t.Errorf("page of %v, want %v", got, want)
+	}
+	if page, err = drawSheet("ring", "about", nil, 0); err != nil || page.Bounds().Empty() {
+		t.Errorf("an empty batch: %v, %v", page, err)
+	}
+	if _, err := drawSheet("ring", "about", cells(3000), 3000); exitCode(err) != exitUsage {
+		t.Errorf("3000 side by side: %v, want a refusal", err)
+	}
+	if m := fit(image.NewRGBA(image.Rect(0, 0, 1, 1))); m.Bounds().Dx() != cellSide {
+		t.Errorf("one pixel becomes %v", m.Bounds())
+	}
+	if m := fit(image.NewRGBA(image.Rect(0, 0, 5000, 1))); m.Bounds().Dx() != cellSide || m.Bounds().Dy() != 1 {
+		t.Errorf("5000 x 1 becomes %v", m.Bounds())
+	}
+}
+
+func TestHalfPrecisionNumbersAreRead(t *testing.T) {
+	for bits, want := range map[uint16]float64{0: 0, 0x3c00: 1, 0xc000: -2, 0x3555: 0.333251953125, 1: math.Ldexp(1, -24), 0x7bff: 65504, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1)} {
+		if got := half(bits); got != want {
+			t.Errorf("%04x: %v, want %v", bits, got, want)
+		}
+	}
+	if !math.IsNaN(half(0x7e00)) {
+		t.Errorf("7e00: %v, want NaN", half(0x7e00))
+	}
+}
+
+// patternRing serves a ring of another producer than the engine, under name.
+func patternRing(t *testing.T, cfg shm.Config) *shm.Ring {
+	t.Helper()
+	r, err := shm.Create(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := shm.Listen(shm.ServerConfig{Name: cfg.Name}, shm.Service{Ring: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = server.Close(), r.Close() })
+	return r
+}
+
+func TestViewRefusesWhatItCannotShow(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	t.Setenv("SPDL_LOG", "off")
+	refused(t, exitNotFound, `shm: attach "`+name+`": no engine of this name`, "view", name)
+	refused(t, exitNotFound, `view: "/no/such": no such file or folder`, "view", "/no/such")
+	refused(t, exitUsage, "view: nothing to read", "view")
+	refused(t, exitUsage, "view: --rows, --columns", "view", dir, "--rows", "0")
+	refused(t, exitNotFound, "no such file or directory", "view", describe(t, dir, name, ""), "--out", "/no/such/a.png")
+	refused(t, exitNotFound, "the ring has come to the end of its epochs", "view", describe(t, dir, name, "order: {epochs: 1}\n"), "--skip", "9")
+
+	patternRing(t, shm.Config{
+		Name: name, Access: shm.Shared, Slots: 4, BatchRows: 2,
+		Tensors: []shm.Tensor{{Name: "x", Kind: shm.Dense, Role: shm.RoleField, DType: shm.DType{Code: 1, Bits: 8, Lanes: 1}, Shape: []int64{2, 64}}},
+	})
+	refused(t, exitFailed, "has no field of pictures", "view", name)
+}
+
+// A ring that rests because a group holds every batch is named as what view waits for, within the time given.
+func TestViewGivesUpWaiting(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	s := serve(t, name, dir, "--size", "16", "--group", "idle")
+	t.Setenv("SPDL_LOG", "off")
+	s.await("first batch")
+	for inspected(t, name).Ring.Published < 8 { // until it rests
+	}
+	refused(t, exitFailed, "view: no batch within 200ms; a ring rests while a group holds every batch, see spdl inspect "+name, "view", name, "--timeout", "200ms")
+	s.stop()
+}
+
+func TestPicturesOfOddShapesAreRefused(t *testing.T) {
+	record := func(bits, code uint8, channels int64) *shm.TensorRecord {
+		t := &shm.TensorRecord{Axes: shm.AxesNHWC, DtypeBits: bits, DtypeCode: code, DtypeLanes: 1, Ndim: 4}
+		copy(t.Shape[:], []int64{2, 4, 4, channels})
+		copy(t.Name[:], "image")
+		return t
+	}
+	if _, err := pixelsOf(record(8, 1, 5), nil, nil); err == nil || !strings.Contains(err.Error(), `field "image" has 5 channels, want 1 or 3`) {
+		t.Errorf("5 channels: %v", err)
+	}
+	if _, err := pixelsOf(record(64, 0, 3), nil, nil); err == nil || !strings.Contains(err.Error(), `field "image" is i64, want u8, f16, bf16 or f32`) {
+		t.Errorf("i64: %v", err)
+	}
+}
