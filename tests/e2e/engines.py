@@ -46,6 +46,14 @@ def processes_of(mark):
     return found
 
 
+def ended(pid):
+    """Whether a process is over: gone, or a zombie that only waits for whoever adopted it."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 def describe(folder, **sections):
     """A small description: 8 x 8 pictures, four a batch, one epoch in the order of the paths. Sections replace whole keys."""
     description = {

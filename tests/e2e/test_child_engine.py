@@ -9,14 +9,14 @@ import time
 
 import pytest
 import spdl
-from engines import LANGUAGES, Consumer, describe, environment, eventually, example, groups, processes_of
+from engines import LANGUAGES, Consumer, describe, ended, environment, eventually, example, groups, processes_of
 
 TRIES = 20
 
 
 def endless(folder, **sections):
     """An engine whose consumer will wait: group b is empty and holds the ring back."""
-    return describe(folder, order={"seed": 1}, ring=groups("a", "b", slots=4), **sections)
+    return describe(folder, order={"seed": 1}, ring=groups("a", "b", slots=6), **sections)
 
 
 def engine_of(surroundings):
@@ -34,8 +34,8 @@ def test_the_engine_ends_within_a_second_of_its_parent(surroundings, pictures, l
     parent.process.send_signal(number)
     killed = time.monotonic()
     assert parent.process.wait(20) != 0
-    eventually("the engine's end", lambda: not os.path.exists(f"/proc/{engine}"), 20)
-    assert time.monotonic() - killed < (1 if number == signal.SIGKILL else 5)
+    eventually("the engine's end", lambda: ended(engine), 20)
+    assert time.monotonic() - killed < 1
 
 
 def reads(pid):
@@ -63,6 +63,13 @@ def test_the_host_never_sees_a_child(pictures):
     code, out, err = Consumer([sys.executable, "-c", script, json.dumps(describe(pictures.path))], env=environment()).end()
     assert code == 0, err
     assert out.splitlines() == ["53 none none []"] * 3
+
+
+@pytest.mark.xfail(strict=True, reason="BUGS 7: a process that ends soon after detach is taken for a dead one, with a warning")
+def test_a_normal_run_says_nothing(pictures):
+    """Thirty programs that open, read, detach and end: not a line on stderr, for nobody has died."""
+    for _ in range(30):
+        assert example("c", json.dumps(describe(pictures.path))).end()[2] == ""
 
 
 def test_open_and_close_fifty_times_leaves_nothing(surroundings, pictures):
@@ -129,7 +136,7 @@ def test_ctrl_c_during_a_wait_raises_within_100_ms(serve, pictures):
     delays = []
     with Consumer([sys.executable, "-c", WAIT, engine.name, str(TRIES)]) as waiting:
         for _ in range(TRIES):
-            assert waiting.line() == "waiting"
+            assert waiting.line() == "waiting", waiting.end()
             time.sleep(0.03)  # let it fall asleep; one that is still busy is interrupted all the same
             sent = time.monotonic_ns()
             waiting.process.send_signal(signal.SIGINT)

@@ -160,7 +160,6 @@ def admitted(name):
     return True
 
 
-@pytest.mark.xfail(strict=True, reason="BUGS 3: the reservation of a reader that has detached is still counted for a moment")
 def test_who_has_left_does_not_stand_in_the_way(serve, pictures):
     """Attach right after close(), in a ring with room for one reader of four leases: never Busy."""
     engine = serve(describe(pictures.path, ring=groups("g")))

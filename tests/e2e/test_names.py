@@ -50,33 +50,42 @@ def test_an_engine_starts_under_the_name_of_a_killed_one(serve, pictures, backin
 
 
 def test_clean_removes_what_a_crash_left_and_nothing_else(serve, attach, pictures):
-    """spdl clean: the dead engine's names and socket go, the living one's stay and go on serving."""
+    """spdl clean NAME: the dead engine's names and socket go; a living one is refused and goes on serving."""
     dead = serve(describe(pictures.path, ring={"backing": "posix"}))
     alive = serve(describe(pictures.path, ring={"backing": "posix"}))
+    assert alive.name.startswith(dead.name + "."), "names that a careless pattern would take for one another"
     loader = attach(alive.name)
     dead.kill()
-    assert len(names_of(dead.name)) > len(names_of(alive.name))  # the living one's name begins with the dead one's
-    shown = run([SPDL, "clean", "--dry-run"])
-    assert shown.returncode == 0 and f"{dead.name}.h" in shown.stdout and f"{alive.name}." not in shown.stdout, shown
-    assert dead.socket.exists()
-    cleaned = run([SPDL, "clean"])
+    left = names_of(dead.name)
+    shown = run([SPDL, "clean", "--dry-run"]).stdout.splitlines()
+    assert [line for line in shown if f"stale ring {dead.name} of engine {dead.pid}: 2 files" in line], shown
+    assert f"stale socket {dead.socket}" in shown and not [line for line in shown if alive.name in line]
+    assert names_of(dead.name) == left and dead.socket.exists()
+    refused = run([SPDL, "clean", alive.name])
+    assert refused.returncode == BUSY and f"in use by engine {alive.pid}" in refused.stderr, refused.stderr
+    cleaned = run([SPDL, "clean", dead.name])
     assert cleaned.returncode == 0, cleaned.stderr
-    assert names_of(dead.name) == names_of(alive.name) != [] and not dead.socket.exists() and alive.socket.exists()
+    assert [n for n in left if n not in names_of(dead.name)] == [f"spdl.{dead.name}.{part}" for part in "dh"]
+    assert names_of(alive.name) and alive.socket.exists() and not dead.socket.exists()
     assert sum(batch.rows for batch in loader) == 53
 
 
-def test_a_dead_engines_ring_can_be_inspected_and_is_consistent(serve, attach, pictures):
-    """spdl inspect --check on the leftovers of kill -9, with a batch held: exit code 0."""
+def test_a_ring_with_a_dead_engine_can_be_inspected_and_is_consistent(serve, attach, pictures):
+    """spdl inspect --check while the engine lives and on what kill -9 leaves, with a batch held: exit code 0 and no problem."""
     engine = serve(describe(pictures.path, ring=groups("g", backing="posix")))
     loader = attach(engine.name, "g")
     held = loader.acquire(timeout=30)
-    living = run([SPDL, "inspect", engine.name, "--check"])
-    assert living.returncode == 0, living.stdout + living.stderr
-    engine.kill()
-    dead = run([SPDL, "inspect", engine.name, "--check"])
-    assert dead.returncode == 0, dead.stdout + dead.stderr
+    for alive in (True, False):
+        if not alive:
+            engine.kill()
+        told = run([SPDL, "inspect", engine.name, "--check", "--json"])
+        assert told.returncode == 0, told.stderr
+        report = json.loads(told.stdout)
+        assert (report["alive"], report["checked"], report["problems"]) == (alive, True, [])
+        assert report["ring"]["groups"][0]["held"] == 1
     held.release()
-    assert run([SPDL, "clean"]).returncode == 0
+    loader.close()
+    assert run([SPDL, "clean", engine.name]).returncode == 0
 
 
 def test_a_name_that_nobody_serves_is_not_found(name):
@@ -198,5 +207,5 @@ def stalled(engine):
     """Whether group a has read what there is."""
     told = run([SPDL, "inspect", engine.name, "--json"])
     assert told.returncode == 0, told.stderr
-    group = json.loads(told.stdout)["groups"][0]
-    return group["members"] and group["unclaimed"] == 0
+    group = json.loads(told.stdout)["ring"]["groups"][0]
+    return group["completed"] == group["published"] > 0
