@@ -1,6 +1,7 @@
 package source
 
 import (
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -12,12 +13,14 @@ const Padding = 64
 
 const (
 	maxPath   = 4096
-	growBytes = 64 << 10
+	slabBytes = 64 << 10 // the smallest piece of memory; each class is twice the one before
+	keepBytes = 4 << 20  // the largest piece that a pool keeps
 )
 
 // Buffer holds the bytes of one sample. It grows and is used again. The zero Buffer is ready for use; one goroutine
 // at a time may use it.
 type Buffer struct {
+	pool *Pool  // that mem comes from; nil: from nobody
 	mem  []byte // len == cap; the sample, Padding zero bytes, room
 	n    int    // bytes of the sample
 	path [maxPath]byte
@@ -35,11 +38,16 @@ func (b *Buffer) Cap() int { return len(b.mem) }
 func (b *Buffer) room(n int) []byte {
 	b.n = 0
 	if need := n + Padding; need > len(b.mem) {
-		need = max(need, len(b.mem)+len(b.mem)/4)
-		b.mem = make([]byte, (need+growBytes-1)/growBytes*growBytes)
+		class := classOf(need)
+		if b.mem = b.pool.swap(b, class); b.mem == nil {
+			b.mem = make([]byte, max(min(slabBytes<<class, keepBytes), (need+slabBytes-1)/slabBytes*slabBytes))
+		}
 	}
 	return b.mem[:n]
 }
+
+// classOf is the class of the smallest slab that holds n bytes.
+func classOf(n int) int { return bits.Len(uint(max(n-1, 0) / slabBytes)) }
 
 // hold declares the first n bytes to be the sample and zeroes the padding.
 func (b *Buffer) hold(n int) {
@@ -47,14 +55,13 @@ func (b *Buffer) hold(n int) {
 	clear(b.mem[n : n+Padding])
 }
 
-// Pool lends buffers. It keeps those that came back, except the very large: one huge file must not cost its memory for
-// ever. The zero Pool is ready for use, by any number of goroutines.
+// Pool lends buffers. The memory that a buffer grew goes back to the pool by size, so that a few large samples do not in
+// time make every buffer large; the very large is not kept at all. The zero Pool is ready for use, by any number of
+// goroutines.
 type Pool struct {
-	// KeepBytes is the largest buffer that is kept; 0 means 4 MiB.
-	KeepBytes int
-
-	mu   sync.Mutex
-	free []*Buffer
+	mu    sync.Mutex // guards the rest
+	free  []*Buffer
+	slabs [][][]byte // by class
 }
 
 // Get returns a buffer that nobody else has. It never blocks: how many are out is the caller's affair.
@@ -66,20 +73,47 @@ func (p *Pool) Get() *Buffer {
 		p.free = slices.Delete(p.free, n-1, n)
 		return b
 	}
-	return new(Buffer)
+	return &Buffer{pool: p}
 }
 
-// Put takes a buffer back; the caller must not use it, nor its bytes, any more.
+// Put takes a buffer back, into the pool that it came from; the caller must not use it, nor its bytes, any more.
 func (p *Pool) Put(b *Buffer) {
-	keep := p.KeepBytes
-	if keep == 0 {
-		keep = 4 << 20
-	}
-	if len(b.mem) > keep {
-		b.mem = nil
-	}
-	b.n = 0
+	p.takeBack(b)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free = append(p.free, b)
+}
+
+// takeBack keeps the buffer's memory for others, unless it is very large.
+func (p *Pool) takeBack(b *Buffer) {
+	mem := b.mem
+	b.mem, b.n = nil, 0
+	if len(mem) == 0 || len(mem) > keepBytes {
+		return
+	}
+	class := classOf(len(mem))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.slabs) <= class {
+		p.slabs = append(p.slabs, nil)
+	}
+	p.slabs[class] = append(p.slabs[class], mem)
+}
+
+// swap takes the buffer's memory back and returns some of a class, or nil if there is none to spare. A buffer of no pool
+// has a nil pool.
+func (p *Pool) swap(b *Buffer, class int) []byte {
+	if p == nil {
+		return nil
+	}
+	p.takeBack(b)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if class >= len(p.slabs) || len(p.slabs[class]) == 0 {
+		return nil
+	}
+	last := len(p.slabs[class]) - 1
+	mem := p.slabs[class][last]
+	p.slabs[class] = slices.Delete(p.slabs[class], last, last+1)
+	return mem
 }

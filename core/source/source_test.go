@@ -117,7 +117,7 @@ func wantCause(t *testing.T, s Source, key string, want Cause) *Error {
 
 // A sample's bytes are the file's, followed by zeroes that a decoder may read, whatever the buffer held before.
 func TestReadGivesTheFileAndZeroPadding(t *testing.T) {
-	sizes := []int{1, 63, 64, growBytes - Padding, growBytes - Padding + 1, growBytes, 3<<20 + 17, 5}
+	sizes := []int{1, 63, 64, slabBytes - Padding, slabBytes - Padding + 1, slabBytes, 3<<20 + 17, 5}
 	dir := t.TempDir()
 	var names []string
 	for i, n := range sizes {
@@ -386,27 +386,38 @@ func TestSystemErrorsHaveCauses(t *testing.T) {
 	}
 }
 
-// The pool lends a buffer to one at a time, gives it again, and does not keep a huge one's memory.
-func TestPoolKeepsBuffersButNotHugeOnes(t *testing.T) {
-	p := Pool{KeepBytes: 1 << 20}
+// The pool lends a buffer to one at a time and gives it again; memory goes by size to whoever needs it, and what is huge
+// is not kept.
+func TestPoolKeepsMemoryBySizeButNotHugeOnes(t *testing.T) {
+	var p Pool
 	a, b := p.Get(), p.Get()
 	if a == b {
 		t.Fatal("one buffer lent twice")
 	}
-	a.room(1000)
+	small := &a.room(1000)[0]
 	a.hold(1000)
-	b.room(2 << 20)
+	large := &b.room(300 << 10)[0]
 	p.Put(a)
 	p.Put(b)
-	if got := p.Get(); got != b || got.Cap() != 0 {
-		t.Fatalf("a huge buffer keeps %d bytes", got.Cap())
-	}
-	if got := p.Get(); got != a || got.Cap() < 1000 || len(got.Bytes()) != 0 {
+	if got := p.Get(); got != b || got.Cap() != 0 || len(got.Bytes()) != 0 {
 		t.Fatalf("a buffer that came back has %d bytes of %d", len(got.Bytes()), got.Cap())
 	}
-	var zero Pool
-	zero.Put(a)
-	if got := zero.Get(); got != a || got.Cap() == 0 {
-		t.Fatal("the zero pool keeps nothing")
+	if got := &b.room(500)[0]; got != small {
+		t.Fatal("a small sample got other memory than the small one that was free")
+	}
+	if got := &b.room(400 << 10)[0]; got != large || b.Cap() != 512<<10 {
+		t.Fatalf("a large sample got other memory than the large one that was free, %d bytes", b.Cap())
+	}
+	if a = p.Get(); &a.room(900)[0] != small {
+		t.Fatal("a buffer that grew kept its small memory")
+	}
+	huge := &b.room(5 << 20)[0]
+	if b.Cap() != 5<<20+slabBytes {
+		t.Fatalf("5 MiB and padding take %d bytes", b.Cap())
+	}
+	p.Put(b)
+	b = p.Get()
+	if &b.room(5 << 20)[0] == huge {
+		t.Fatal("huge memory was kept")
 	}
 }
