@@ -123,7 +123,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	failures := make([]error, len(e.rings))
 	var rings sync.WaitGroup
 	for i, r := range e.rings {
-		defer r.logEvents()()
 		rings.Add(1)
 		go func() {
 			defer rings.Done()
@@ -151,6 +150,7 @@ func (e *Engine) Close() error {
 	var errs []error
 	for _, r := range e.rings {
 		if r.shm != nil {
+			r.stopLog()
 			errs = append(errs, r.shm.Close())
 		}
 		if r.source != nil {

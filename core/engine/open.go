@@ -54,7 +54,11 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	began = time.Now()
 	r.shm, err = shm.Create(config)
 	e.reserved += time.Since(began)
-	return r, err
+	if err != nil {
+		return r, err
+	}
+	r.stopLog = r.logEvents()
+	return r, nil
 }
 
 // perJob is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker

@@ -33,6 +33,7 @@ type ring struct {
 
 	buffers source.Pool
 	bad     badCounter
+	stopLog func() // ends logEvents
 
 	// The publish stage uses these, and a move while no pipeline runs.
 	budget      *pipeline.Judge
