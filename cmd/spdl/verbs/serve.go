@@ -89,9 +89,6 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return missing(s, err)
 	}
-	for i := range s.All() {
-		defer follow(e.Ring(i), log)()
-	}
 	defer e.Close()
 	return v.runEngine(ctx, e, s, log)
 }

@@ -33,7 +33,7 @@ func TestServePublishesAFolderUntilItIsStopped(t *testing.T) {
 	if _, err := r.Acquire(testContext(t)); !errors.Is(err, shm.EndData) {
 		t.Errorf("after the last epoch: %v", err)
 	}
-	s.await("attached: go")
+	s.await("attach of consumer 1, pid")
 	if code := s.stop(); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}

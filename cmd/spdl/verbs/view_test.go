@@ -85,7 +85,7 @@ func TestViewReadsARunningRing(t *testing.T) {
 	if _, near := sheetOf(t, data); near(red) < 4*90*70 || near(blue) < 4*90*70 {
 		t.Errorf("%d red and %d blue pixels", near(red), near(blue))
 	}
-	s.await("detached")
+	s.await("detach of consumer")
 	bySocket := good(t, "view", filepath.Join(os.Getenv("SPDL_RUNTIME_DIR"), name+".sock"), "--out", "-")
 	if _, near := sheetOf(t, []byte(bySocket)); near(red) < 4*90*70 {
 		t.Errorf("by its socket's path: %d red pixels", near(red))
