@@ -183,7 +183,6 @@ def test_a_socket_directory_that_everybody_may_write_is_refused(pictures, surrou
     assert served.returncode == DENIED and "every user may write it; chmod o-w" in served.stderr, served.stderr
 
 
-@pytest.mark.xfail(strict=True, reason="libspdl does not look at $SPDL_RUNTIME_DIR's mode")
 def test_a_client_refuses_such_a_directory_too(surroundings):
     """What answers there may be anybody."""
     os.chmod(surroundings.runtime, 0o777)
