@@ -1,4 +1,4 @@
-"""What every end-to-end test gets: a runtime directory of its own, engines that end with it, and the check that nothing is left."""
+"""What every end-to-end test gets: a runtime directory of its own, engines that end with it, a check that nothing is left."""
 
 import gc
 import os

@@ -65,7 +65,6 @@ def test_the_host_never_sees_a_child(pictures):
     assert out.splitlines() == ["53 none none []"] * 3
 
 
-@pytest.mark.xfail(strict=True, reason="BUGS 7: a process that ends soon after detach is taken for a dead one, with a warning")
 def test_a_normal_run_says_nothing(pictures):
     """Thirty programs that open, read, detach and end: not a line on stderr, for nobody has died."""
     for _ in range(30):

@@ -18,7 +18,7 @@ TRANSFORMS = {
 def tickets_and_hashes(consumer):
     """What an example has printed with --hash, sorted by ticket."""
     code, out, err = consumer.end()
-    assert code == 0, err
+    assert (code, err) == (0, ""), err
     *lines, summary = out.splitlines()
     assert f"{len(lines)} batches" in summary
     return sorted((int(ticket), hash_) for ticket, hash_ in (line.split() for line in lines))
