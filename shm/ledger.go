@@ -45,7 +45,7 @@ func (r *Ring) Groups() []GroupInfo {
 	if r.closed {
 		return nil
 	}
-	var all []GroupInfo
+	all := make([]GroupInfo, 0, len(r.groups))
 	for _, g := range r.groups {
 		g.sweep()
 		all = append(all, g.info())

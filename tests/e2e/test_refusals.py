@@ -192,7 +192,6 @@ def test_a_misspelt_flag_suggests_the_right_one(pictures):
     assert flag.returncode == USAGE and "did you mean --batch?" in flag.stderr
 
 
-@pytest.mark.xfail(strict=True, reason="no suggestion")
 def test_a_misspelt_verb_suggests_the_right_one(pictures):
     """Exit code 2 and the nearest name."""
     verb = run([SPDL, "server", pictures.path])

@@ -62,7 +62,7 @@ any language take them without a copy.
 
 Exit codes: 0 done; 1 failed; 2 command line, description or state wrong; 3 not found; 4 denied; 5 name, lane or leases
 in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrupted.`,
-		SilenceErrors: true, SilenceUsage: true, Version: Version,
+		SilenceErrors: true, SilenceUsage: true, Version: Version, SuggestionsMinimumDistance: 2,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
