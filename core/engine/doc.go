@@ -5,13 +5,17 @@
 //	defer e.Close()
 //	err = e.Run(ctx) // until ctx ends
 //
-// Per ring, one [pipeline.Pipeline]: "plan" claims a slot for the next batch and hands out its samples; "fetch" reads
-// their bytes; "decode" writes each row in its final place; "collect" waits for a batch's last row; "publish" applies the
-// bad-sample policy, writes the columns and makes the batch visible, in ticket order. The rings of one engine share
-// one limiter of CPU workers.
+// Per ring, one [pipeline.Pipeline]: "plan" claims a slot for the next batch and hands out its rows, a few at a time;
+// "fetch" reads their samples' bytes; "decode" writes each row in its final place; "collect" waits for a batch's last row;
+// "order" restores the order of batches; "publish" applies the bad-sample policy, writes the columns and makes the batch
+// visible. The rings of one engine share one limiter of CPU workers and one budget of bytes read ahead.
 //
 // A ticket is (epoch * steps per epoch + step) * lanes + lane: a pure function of the position, so a resumed run goes on
-// with the numbers of the first.
+// with the numbers of the first. Restart and load end the pipeline's run, move the ring's next ticket and begin another
+// run there: where a run begins is always read from the ring.
+//
+// What a consumer asks for (see [Engine.Services]) is answered on connection goroutines; everything else about a ring
+// happens in its run. New, Run and Close are called by one goroutine; Stop and Stats by any.
 //
 // Membership, waiting and death are package shm's; docs/failures.md tells what a user sees of them.
 package engine
