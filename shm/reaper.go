@@ -37,6 +37,8 @@ type member struct {
 	conn   *net.UnixConn // nil after it hung up
 	silent bool          // hung up without detaching: leases stay until it is dead
 	gone   chan struct{} // closed when it has left or was reaped
+	heard  chan struct{} // closed when its connection has been read to the end
+	left   bool          // it said DETACH; written before heard is closed
 }
 
 // hangUp tells the member that the engine will not speak to it again; it may still say that it detaches.
@@ -56,35 +58,22 @@ func (m *member) release() {
 // before: one that died meanwhile is found at once.
 func (r *Ring) watchMember(m *member) {
 	defer r.work.Done()
-	if !awaitDeath(m.pidfd) {
-		return
+	if awaitDeath(m.pidfd) {
+		r.reap(m, m.lastWords())
 	}
-	what := "death"
-	if m.saidGoodbye() {
-		what = "detach"
-	}
-	r.reap(m, what)
 }
 
-// saidGoodbye looks, without taking it, whether the next message of a dead member is its DETACH: it left in good order, and ended
-// before its connection was read.
-func (m *member) saidGoodbye() (said bool) {
-	if m.conn == nil { // joined without a socket, in tests
-		return false
-	}
-	raw, err := m.conn.SyscallConn()
-	if err != nil {
-		return false
-	}
-	_ = raw.Control(func(fd uintptr) {
-		var buf [msgHead]byte
-		n, _, err := unix.Recvfrom(int(fd), buf[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		if err == nil {
-			msg, _, err := parseMessage(buf[:n])
-			said = err == nil && msg.Type == msgDetach
+// lastWords says how a dead member ended: by "detach" if its connection, which its end has closed, still held that message, else
+// by "death". A forked child may keep the connection open; nobody waits for it.
+func (m *member) lastWords() string {
+	select {
+	case <-m.heard:
+		if m.left {
+			return "detach"
 		}
-	})
-	return said
+	case <-time.After(lastWordsTime):
+	}
+	return "death"
 }
 
 // awaitDeath blocks on the netpoller, holding no thread, until the process is dead; false when pidfd was closed.

@@ -15,7 +15,6 @@ type session struct {
 	cred    *unix.Ucred
 	service *Service // of the member's ring, or the first
 	member  *member
-	left    bool // DETACH was received
 }
 
 // serve speaks with one peer until it hangs up. It says whether the peer was a member that detached, or never
@@ -70,8 +69,9 @@ func (c *session) end() bool {
 	if c.member == nil {
 		return true
 	}
+	close(c.member.heard)
 	r := c.service.Ring
-	if c.left {
+	if c.member.left {
 		r.reap(c.member, "detach")
 		return true
 	}
@@ -90,7 +90,7 @@ func (c *session) handle(m *message) error {
 		return c.hello(m)
 	}
 	if m.Type == msgDetach && c.member != nil {
-		c.left = true
+		c.member.left = true
 		return errDetached
 	}
 	if err := c.allowed(m); err != nil {
