@@ -213,7 +213,7 @@ func (v *inspecting) ring(r *shm.RingReport, alive bool) {
 	if !alive {
 		state = "left by a dead engine, last " + state
 	}
-	if r.Parked && alive {
+	if r.Parked && alive && r.State == "running" {
 		state += ", waits for a free slot"
 	}
 	if r.Error != "" {

@@ -530,3 +530,32 @@ func TestTheTimeToTheFirstBatchCountsFromTheProcessesStart(t *testing.T) {
 	}
 	s.stop()
 }
+
+// A ring that gives up tells its consumers why and goes on to answer; the exit code is 1 in the end.
+func TestServeOfARingThatGaveUpEndsWithAFailure(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	writeFile(t, filepath.Join(dir, "blue", "text.jpg"), "no picture")
+	s := serve(t, name, describe(t, dir, name, "bad_sample: {policy: fail}\n"))
+	r := s.attach(shm.AttachOptions{})
+	for {
+		l, err := r.Acquire(testContext(t))
+		if errors.Is(err, shm.ErrEngineFailed) {
+			if !strings.Contains(err.Error(), "blue/text.jpg") {
+				t.Errorf("told %q, want the sample's name", err)
+			}
+			break
+		}
+		if err != nil && !errors.Is(err, shm.EndEpoch) {
+			t.Fatal(err)
+		}
+		if l != nil {
+			if err := l.Release(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	wants(t, good(t, "inspect", name, "--check"), name+": failed: ", "consistent")
+	if code := s.stop(); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+}

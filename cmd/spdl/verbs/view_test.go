@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/shm"
 )
@@ -188,8 +189,16 @@ func TestViewGivesUpWaiting(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	s := serve(t, name, dir, "--size", "16", "--group", "idle")
 	t.Setenv("SPDL_LOG", "off")
-	s.await("first batch")
-	for inspected(t, name).Ring.Published < 8 { // until it rests
+	for published := uint64(0); published < 8; time.Sleep(5 * time.Millisecond) { // until it rests
+		snapshot, err := shm.Observe(testContext(t), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := snapshot.Report()
+		if err != nil {
+			t.Fatal(err)
+		}
+		published = report.Published
 	}
 	refused(t, exitFailed, "view: no batch within 200ms; a ring rests while a group holds every batch, see spdl inspect "+name, "view", name, "--timeout", "200ms")
 	s.stop()
