@@ -96,21 +96,6 @@ var (
 	comment    = regexp.MustCompile(`(?s)/\*.*?\*/`)
 )
 
-// constantNames are the plain constants of layout.h, in its order; macros with arguments are not.
-func constantNames(header string) (names []string) {
-	for _, m := range defined.FindAllStringSubmatch(header, -1) {
-		if value := strings.TrimSpace(comment.ReplaceAllString(m[2], "")); value != "" && m[1] != "SPDL_L_OWNER" {
-			names = append(names, m[1])
-		}
-	}
-	for _, body := range enumBody.FindAllStringSubmatch(header, -1) {
-		for _, m := range enumMember.FindAllStringSubmatch(body[1], -1) {
-			names = append(names, m[1])
-		}
-	}
-	return names
-}
-
 // constantsTable lists the constants whose value is written out as a number.
 func constantsTable(header string) []byte {
 	var b bytes.Buffer

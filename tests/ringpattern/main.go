@@ -33,17 +33,17 @@ import (
 
 // options are the command line.
 type options struct {
-	name, backing, access, groups, slow string
-	slots, bytes, rows, lanes           int
-	batches, epochs, first              uint64
-	rate                                float64
-	consumers                           int
-	mode                                uint
-	keep, noRedeliver                   bool
-	fail                                string
-	child                               bool
-	controlFD, parentFD                 int
-	state, specJSON                     string
+	name, backing, access, groups string
+	slots, bytes, rows, lanes     int
+	batches, epochs, first        uint64
+	rate                          float64
+	consumers                     int
+	mode                          uint
+	keep, noRedeliver             bool
+	fail                          string
+	child                         bool
+	controlFD, parentFD           int
+	state, specJSON               string
 }
 
 func main() {
