@@ -7,6 +7,9 @@ which=${1:-all}
 export SPDL_LIBRARY=$PWD/build/libspdl.so SPDL_ENGINE=$PWD/build/spdl PYTHONPATH=$PWD/clients/python
 export SPDL_BUILD=$PWD/build
 passed=0 failed=() started=$SECONDS
+before=$(mktemp)
+trap 'rm -f "$before"' EXIT
+scripts/leftovers.sh --list >"$before"
 
 suite() { # suite NAME COMMAND...
     local name=$1
@@ -27,7 +30,7 @@ fi
 if want e2e || want all; then suite "end to end" .venv/bin/python -m pytest -q tests/e2e; fi
 if [ "$which" = fault ]; then suite "faults, long" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/fault; fi
 if [ "$which" = all ]; then suite "faults, short" .venv/bin/python -m pytest -q tests/fault; fi
-suite "nothing left behind" scripts/leftovers.sh
+suite "nothing left behind" scripts/leftovers.sh "$before"
 
 printf '\n%d suites passed, %d failed in %d s%s\n' $passed ${#failed[@]} $((SECONDS - started)) \
     "$([ ${#failed[@]} = 0 ] || printf ': %s;' "${failed[@]}")"
