@@ -6,7 +6,7 @@ import (
 	"image/color"
 	"image/draw"
 	"math"
-	"unicode/utf8"
+	"slices"
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/gofont/gobold"
@@ -52,9 +52,8 @@ type sheet struct {
 func drawSheet(heading, about string, cells []cell, columns int) (*image.RGBA, error) {
 	w, h := 0, 0
 	for i := range cells {
-		cells[i].picture = fit(cells[i].picture)
-		b := cells[i].picture.Bounds()
-		w, h = max(w, b.Dx()), max(h, b.Dy())
+		size := fitted(cells[i].picture.Bounds())
+		w, h = max(w, size.X), max(h, size.Y)
 	}
 	w = max(w, 120)
 	cellW, cellH := w+cellGap, h+2*lineHeight+cellGap+4
@@ -75,6 +74,7 @@ func drawSheet(heading, about string, cells []cell, columns int) (*image.RGBA, e
 	s.write(s.bold, ink, heading, cellGap, 20, width-2*cellGap)
 	s.write(s.text, faint, about, cellGap, 37, width-2*cellGap)
 	for i := range cells {
+		cells[i].picture = fit(cells[i].picture)
 		x, y := cellGap+i%columns*cellW, headHeight+cellGap/2+i/columns*cellH
 		s.cell(&cells[i], x, y, w, h)
 	}
@@ -121,44 +121,67 @@ func (s *sheet) write(face font.Face, shade color.Color, text string, x, y, widt
 
 // head is the beginning of text that fits into width, with an ellipsis where it is cut.
 func head(face font.Face, text string, width int) string {
-	if font.MeasureString(face, text).Ceil() <= width {
-		return text
+	runes := []rune(text)
+	if n := fitting(face, runes, width); n < len(runes) {
+		return string(runes[:n]) + "…"
 	}
-	for len(text) > 0 && font.MeasureString(face, text+"…").Ceil() > width {
-		_, n := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-n]
-	}
-	return text + "…"
+	return text
 }
 
 // tail is the end of text that fits into width: of a path, the part that tells pictures apart.
 func tail(face font.Face, text string, width int) string {
-	if font.MeasureString(face, text).Ceil() <= width {
+	runes := []rune(text)
+	slices.Reverse(runes)
+	n := fitting(face, runes, width)
+	if n == len(runes) {
 		return text
 	}
-	for len(text) > 0 && font.MeasureString(face, "…"+text).Ceil() > width {
-		_, n := utf8.DecodeRuneInString(text)
-		text = text[n:]
-	}
-	return "…" + text
+	runes = runes[:n]
+	slices.Reverse(runes)
+	return "…" + string(runes)
 }
 
-// fit brings a picture to the size of a cell: large ones smoothly, tiny ones in whole steps so that pixels stay visible.
-func fit(m *image.RGBA) *image.RGBA {
-	b := m.Bounds()
-	side := max(b.Dx(), b.Dy())
+// fitting is how many runes fit into width: all of them, or as many as leave room for an ellipsis.
+func fitting(face font.Face, runes []rune, width int) (cut int) {
+	limit := fixed.I(width)
+	dots, _ := face.GlyphAdvance('…')
+	var used fixed.Int26_6
+	for i, r := range runes {
+		advance, _ := face.GlyphAdvance(r)
+		if used += advance; used > limit {
+			return cut
+		}
+		if used+dots <= limit {
+			cut = i + 1
+		}
+	}
+	return len(runes)
+}
+
+// fitted is the size of a picture in its cell: large ones are made smaller, tiny ones larger in whole steps, so that pixels
+// stay visible.
+func fitted(b image.Rectangle) image.Point {
+	side := max(b.Dx(), b.Dy(), 1)
 	switch {
 	case side > cellSide:
-		to := image.Rect(0, 0, max(1, b.Dx()*cellSide/side), max(1, b.Dy()*cellSide/side))
-		out := image.NewRGBA(to)
-		scale.CatmullRom.Scale(out, to, m, b, scale.Src, nil)
-		return out
+		return image.Pt(max(1, b.Dx()*cellSide/side), max(1, b.Dy()*cellSide/side))
 	case side < smallSide:
-		k := cellSide / side
-		to := image.Rect(0, 0, b.Dx()*k, b.Dy()*k)
-		out := image.NewRGBA(to)
-		scale.NearestNeighbor.Scale(out, to, m, b, scale.Src, nil)
-		return out
+		return b.Size().Mul(cellSide / side)
 	}
-	return m
+	return b.Size()
+}
+
+// fit brings a picture to that size.
+func fit(m *image.RGBA) *image.RGBA {
+	from, size := m.Bounds(), fitted(m.Bounds())
+	if size == from.Size() {
+		return m
+	}
+	out := image.NewRGBA(image.Rectangle{Max: size})
+	var how scale.Scaler = scale.CatmullRom
+	if size.X > from.Dx() {
+		how = scale.NearestNeighbor
+	}
+	how.Scale(out, out.Bounds(), m, from, scale.Src, nil)
+	return out
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/shm"
+	"golang.org/x/image/font"
 )
 
 // sheetOf decodes a sheet and counts the pixels near each colour.
@@ -138,6 +139,29 @@ func TestSheetIsLaidOut(t *testing.T) {
 	}
 	if m := fit(image.NewRGBA(image.Rect(0, 0, 5000, 1))); m.Bounds().Dx() != cellSide || m.Bounds().Dy() != 1 {
 		t.Errorf("5000 x 1 becomes %v", m.Bounds())
+	}
+}
+
+// A text that fits is left alone; of one that does not, the beginning or the end is kept, within the width.
+func TestTextIsCutToItsCell(t *testing.T) {
+	s := &sheet{}
+	if err := s.fonts(); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"", "short", strings.Repeat("ü", 500), "a/" + strings.Repeat("long/", 60) + "end.jpg"} {
+		for _, width := range []int{0, 10, 120, 176} {
+			for what, cut := range map[string]string{"head": head(s.text, text, width), "tail": tail(s.text, text, width)} {
+				measured := font.MeasureString(s.text, cut).Ceil()
+				if text == cut && measured <= width {
+					continue
+				}
+				kept := strings.Trim(cut, "…")
+				ok := strings.HasPrefix(text, kept) && what == "head" || strings.HasSuffix(text, kept) && what == "tail"
+				if !ok || measured > width+1 && kept != "" || font.MeasureString(s.text, text).Ceil() <= width-1 {
+					t.Errorf("%s of %.20q in %d: %q, %d wide", what, text, width, cut, measured)
+				}
+			}
+		}
 	}
 }
 
