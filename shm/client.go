@@ -32,15 +32,21 @@ const welcomeFDs = 6
 //
 // It returns ErrNotFound, ErrDenied, ErrBusy with the numbers, ErrVersion, ErrFormat.
 func Attach(ctx context.Context, name string, opts AttachOptions) (*Reader, error) {
-	path, ring, err := findSocket(name)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := dial(ctx, path)
+	conn, ring, err := dialEngine(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	return attachConn(ctx, conn, ring, opts)
+}
+
+// dialEngine connects to the engine that NAME, NAME/RING or an absolute path means, and tells which ring was named.
+func dialEngine(ctx context.Context, name string) (conn *net.UnixConn, ring string, err error) {
+	path, ring, err := findSocket(name)
+	if err != nil {
+		return nil, "", err
+	}
+	conn, err = dial(ctx, path)
+	return conn, ring, err
 }
 
 func dial(ctx context.Context, path string) (*net.UnixConn, error) {
@@ -157,11 +163,7 @@ type Operator struct{ c caller }
 
 // Operate connects to the engine NAME or the socket at an absolute path.
 func Operate(ctx context.Context, name string) (*Operator, error) {
-	path, _, err := findSocket(name)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := dial(ctx, path)
+	conn, _, err := dialEngine(ctx, name)
 	if err != nil {
 		return nil, err
 	}
