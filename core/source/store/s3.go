@@ -144,7 +144,7 @@ func (c *Client) List(ctx context.Context, prefix string, each func(o Object) er
 			if err != nil {
 				return &Error{URL: prefix, Cause: IO, Err: err}
 			}
-			if err := each(Object{URL: "s3://" + u.Host + "/" + key, Size: o.Size, ETag: o.ETag}); err != nil {
+			if err := each(Object{URL: "s3://" + bucket + "/" + key, Size: o.Size, ETag: o.ETag}); err != nil {
 				return err
 			}
 		}
