@@ -1,8 +1,6 @@
 package spec
 
-import (
-	"strings"
-)
+import "slices"
 
 // Zero is what the form without a description can say. Zero values are the defaults.
 type Zero struct {
