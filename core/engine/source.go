@@ -31,13 +31,19 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) {
 	switch {
 	case s.Folder != "":
-		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory})
+		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Store: r.store})
 	case len(s.Shards) > 0:
-		return source.OpenShards(ctx, source.ShardsConfig{
+		open := source.OpenShards
+		if s.IsParquet() {
+			open = source.OpenParquet
+		}
+		return open(ctx, source.ShardsConfig{
 			Shards: s.Shards, Image: s.Image, Label: s.Label, Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}
-	return source.OpenList(source.ListConfig{File: s.List, Root: s.Root})
+	return source.OpenList(source.ListConfig{
+		File: s.List, Root: s.Root, Store: r.store, Path: s.Path, Label: s.Label, Columns: columnsOf(s.Columns),
+	})
 }
 
 func storeOptions(r *spec.Remote) store.Options {
