@@ -38,6 +38,9 @@ func (b *Batch) apply(policy Policy) {
 		for _, bad := range b.Bad {
 			clear(b.Row(bad.Row))
 			b.Status[bad.Row] = Masked
+			if len(b.Columns) > 0 {
+				b.values[bad.Row].clear()
+			}
 		}
 	}
 }
@@ -53,6 +56,9 @@ func (b *Batch) closeHoles() {
 		if to != from {
 			copy(b.Row(to), b.Row(from))
 			b.Samples[to], b.Status[to] = b.Samples[from], b.Status[from]
+			if len(b.Columns) > 0 {
+				b.values[to], b.values[from] = b.values[from], b.values[to]
+			}
 		}
 		to++
 	}
@@ -73,6 +79,10 @@ func (b *Batch) substitute() {
 		}
 		copy(b.Row(bad.Row), b.Row(from))
 		b.Samples[bad.Row], b.Status[bad.Row] = b.Samples[from], Substituted
+		if len(b.Columns) > 0 {
+			to, of := &b.values[bad.Row], &b.values[from]
+			to.bytes, to.ends = append(to.bytes[:0], of.bytes...), append(to.ends[:0], of.ends...)
+		}
 	}
 }
 
@@ -92,5 +102,26 @@ func (b *Batch) columns(names Names) Result {
 		r.Padded = r.Padded || b.Status[i] == Padded
 	}
 	r.KeyBytes = uint64(used)
+	for c := range b.Columns {
+		b.column(c)
+	}
 	return r
+}
+
+// column writes the rows' values in one column. A masked row has zero, or nothing.
+func (b *Batch) column(c int) {
+	m, used := &b.Columns[c], 0
+	if m.Width == 0 {
+		m.Offsets[0] = 0
+	}
+	for i := range b.Samples {
+		value := b.values[i].value(c)
+		if m.Width > 0 {
+			row := m.Data[i*m.Width : (i+1)*m.Width]
+			clear(row[copy(row, value):])
+			continue
+		}
+		used += copy(m.Data[used:], value)
+		m.Offsets[i+1] = int64(used)
+	}
 }

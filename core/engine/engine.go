@@ -156,6 +156,9 @@ func (e *Engine) Close() error {
 		if r.source != nil {
 			errs = append(errs, r.source.Close())
 		}
+		if r.store != nil {
+			r.store.Close()
+		}
 	}
 	return errors.Join(errs...)
 }

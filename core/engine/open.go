@@ -9,7 +9,6 @@ import (
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/sampler"
-	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
@@ -24,7 +23,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	}
 	began := time.Now()
 	var err error
-	if r.source, err = openSource(&s.Source); err != nil {
+	if err = r.openSource(e.runCtx, s); err != nil {
 		return r, err
 	}
 	e.scanned += time.Since(began)
@@ -64,13 +63,6 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 // perJob is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker
 // has several jobs of each batch.
 func perJob(rows, decoders int) int { return min(max(rows/(4*decoders), 1), 4) }
-
-func openSource(s *spec.Source) (source.Source, error) {
-	if s.Folder != "" {
-		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory})
-	}
-	return source.OpenList(source.ListConfig{File: s.List, Root: s.Root})
-}
 
 func orderOf(s *spec.Spec, n int64) (*sampler.Order, error) {
 	hash := s.OrderHash()
@@ -181,13 +173,24 @@ func tensorsOf(s *spec.Spec) []shm.Tensor {
 	column := func(name string, role uint32, d tensor.DType) shm.Tensor {
 		return shm.Tensor{Name: name, Kind: shm.Dense, Role: role, DType: dtypeOf(d), Shape: []int64{n}}
 	}
-	return []shm.Tensor{
+	tensors := []shm.Tensor{
 		{Name: "image", Kind: shm.Dense, Role: shm.RoleField, Axes: axes, DType: dtypeOf(s.Image.DType), Shape: append([]int64{n}, s.RowShape()...)},
 		column("index", shm.RoleIndex, tensor.I64),
 		{Name: "key", Kind: shm.Ragged, Role: shm.RoleKey, DType: dtypeOf(tensor.U8), Values: n * batch.KeyBytes},
 		column("status", shm.RoleStatus, tensor.U8),
 		column("label", shm.RoleLabel, tensor.I64),
 	}
+	for _, c := range s.Source.Columns {
+		switch c.Type {
+		case spec.TypeI64:
+			tensors = append(tensors, column(c.Name, shm.RoleField, tensor.I64))
+		case spec.TypeF64:
+			tensors = append(tensors, column(c.Name, shm.RoleField, tensor.F64))
+		default:
+			tensors = append(tensors, shm.Tensor{Name: c.Name, Kind: shm.Ragged, Role: shm.RoleField, DType: dtypeOf(tensor.U8), Values: n * c.MaxBytes})
+		}
+	}
+	return tensors
 }
 
 func dtypeOf(d tensor.DType) shm.DType {

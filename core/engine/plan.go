@@ -78,7 +78,7 @@ func (p *planner) take() *work {
 	if n := len(p.idle); n > 0 {
 		w, p.idle = p.idle[n-1], p.idle[:n-1]
 	} else {
-		w = newWork(p.r.order.Config().Batch)
+		w = newWork(p.r.order.Config().Batch, p.r.columns)
 	}
 	p.open[w] = true
 	return w

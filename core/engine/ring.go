@@ -12,18 +12,21 @@ import (
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/shm"
 )
 
 // ring is one ring of the engine: a source in an order, decoded by one op. What is not said to change is fixed by
 // openRing.
 type ring struct {
-	engine *Engine
-	name   string // NAME or NAME/RING
-	shm    *shm.Ring
-	source source.Source
-	order  *sampler.Order
-	op     *media.Op
+	engine  *Engine
+	name    string // NAME or NAME/RING
+	shm     *shm.Ring
+	source  source.Source
+	store   *store.Client   // what the source reads over the network with; nil: nothing
+	columns []source.Column // of the source
+	order   *sampler.Order
+	op      *media.Op
 
 	policy                    batch.Policy
 	seed                      uint64

@@ -76,6 +76,9 @@ func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 	err := r.source.Read(ctx, sample, buf)
 	if err == nil {
 		w.bufs[row] = buf
+		for c := range r.columns {
+			w.Keep(row, buf.Value(c))
+		}
 		return int64(len(buf.Bytes())), nil
 	}
 	r.buffers.Put(buf)

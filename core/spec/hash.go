@@ -20,6 +20,7 @@ type canonicalRing struct {
 	Batch     int             `json:"batch"`
 	Image     canonicalImage  `json:"image"`
 	BadSample canonicalBad    `json:"bad_sample"`
+	HeadSpace int             `json:"head_space,omitempty"`
 }
 
 type canonicalSource struct {
@@ -28,6 +29,20 @@ type canonicalSource struct {
 	Root       string   `json:"root"`
 	Extensions []string `json:"extensions"`
 	Labels     Labels   `json:"labels"`
+
+	// A source without these has the hash that it had before there were any.
+	Shards  []string          `json:"shards,omitempty"`
+	Path    string            `json:"path,omitempty"`
+	Image   []string          `json:"image,omitempty"`
+	Label   string            `json:"label,omitempty"`
+	Columns []canonicalColumn `json:"columns,omitempty"`
+}
+
+type canonicalColumn struct {
+	Name     string `json:"name"`
+	From     string `json:"from"`
+	Type     string `json:"type"`
+	MaxBytes int64  `json:"max_bytes"`
 }
 
 type canonicalOrder struct {
@@ -110,16 +125,26 @@ func marshal(v any) []byte {
 
 func (s *Spec) canonical() canonicalRing {
 	w := s.Source.written
+	shards := w.shards
+	if shards == nil {
+		shards = s.Source.Shards
+	}
+	var columns []canonicalColumn
+	for _, c := range s.Source.Columns {
+		columns = append(columns, canonicalColumn{c.Name, cmp.Or(c.From, c.Name), c.Type, c.MaxBytes})
+	}
 	return canonicalRing{
 		Source: canonicalSource{
 			Folder: cmp.Or(w.folder, s.Source.Folder), List: cmp.Or(w.list, s.Source.List), Root: cmp.Or(w.root, s.Source.Root),
-			Extensions: s.Source.Extensions, Labels: s.Source.Labels,
+			Extensions: s.Source.Extensions, Labels: s.Source.Labels, Shards: shards,
+			Path: s.Source.Path, Image: s.Source.Image, Label: s.Source.Label, Columns: columns,
 		},
 		Order:     canonicalOrder(s.Order),
 		World:     canonicalWorld(s.World),
 		Batch:     s.Batch,
 		Image:     s.Image.canonical(),
 		BadSample: canonicalBad(s.BadSample),
+		HeadSpace: s.Cache.HeadSpace,
 	}
 }
 

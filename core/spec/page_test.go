@@ -85,7 +85,12 @@ var values = map[string]string{
 	"bad_sample.max_rate": "0", "bad_sample.probation": "0", "ring": "{}", "ring.slots": "3", "ring.backing": "posix",
 	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.groups": "[]", "ring.groups[].name": "g",
 	"ring.groups[].mode": "lanes", "ring.groups[].lanes": "1", "ring.groups[].slow": "drop", "ring.groups[].redeliver": "false",
-	"limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "rings": "{a: {}}", "rings.NAME": "{}",
+	"source.shards": "[a.tar]", "source.path": "file", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
+	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
+	"source.index": "beside", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
+	"source.remote.anonymous": "true", "source.remote.addressing": "host", "source.remote.timeout": "5s", "source.remote.retries": "0",
+	"source.remote.hedge_after": "200ms", "cache": "{}", "cache.dir": "d", "cache.max_bytes": "1GiB", "cache.evict": "never", "cache.rows_bytes": "1MiB",
+	"cache.head_space": "3", "limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "rings": "{a: {}}", "rings.NAME": "{}",
 }
 
 // document writes one key with a value and whatever else the key needs around it.
@@ -102,6 +107,20 @@ func document(path, value string) string {
 		source = "source: {list: l, root: " + value + "}\n"
 	case path == "source.folder" || path == "source.list":
 		source = "source: {" + key + ": " + value + "}\n"
+	case path == "source.shards":
+		source = "source: {shards: " + value + "}\n"
+	case path == "source.path":
+		source = "source: {list: l.csv, path: " + value + "}\n"
+	case path == "source.columns[].name":
+		source = "source: {shards: a.tar, columns: [{name: " + value + "}]}\n"
+	case strings.HasPrefix(path, "source.columns[]."):
+		source = "source: {shards: a.tar, columns: [{name: c, " + lastKey(path) + ": " + value + "}]}\n"
+	case path == "source.image" || path == "source.label" || path == "source.columns":
+		source = "source: {shards: a.tar, " + key + ": " + value + "}\n"
+	case strings.HasPrefix(path, "source.remote."):
+		source = "source: {folder: p, remote: {" + lastKey(path) + ": " + value + "}}\n"
+	case path == "cache.head_space":
+		rest = "cache: {rows_bytes: 1MiB, head_space: " + value + "}\n"
 	case section == "source" && below:
 		source = "source: {folder: p, " + key + ": " + value + "}\n"
 	case path == "image.transform":

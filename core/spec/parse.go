@@ -154,39 +154,10 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 		rs := below("ring")
 		d.memory(&rs, &r.Ring)
 	}
-}
-
-func (d *decoder) source(s *section, src *Source, dir string) {
-	if s.has("folder") || s.has("list") { // another source, not one more word about the one above
-		*src = Default().Source
-		for _, k := range children("source") {
-			if s.values[k] == nil {
-				delete(d.pos, "source."+k)
-			}
-		}
+	if sec.has("cache") {
+		c := below("cache")
+		c.cache(&r.Cache, dir)
 	}
-	for _, p := range []struct {
-		key               string
-		resolved, written *string
-	}{
-		{"folder", &src.Folder, &src.written.folder},
-		{"list", &src.List, &src.written.list},
-		{"root", &src.Root, &src.written.root},
-	} {
-		if !s.has(p.key) {
-			continue
-		}
-		s.text(p.key, p.written)
-		*p.written = filepath.Clean(*p.written)
-		*p.resolved = *p.written
-		if !filepath.IsAbs(*p.written) {
-			*p.resolved = filepath.Join(dir, *p.written)
-		}
-	}
-	if s.has("extensions") {
-		src.Extensions = d.extensions(s)
-	}
-	choice(s, "labels", &src.Labels, LabelsDirectory, LabelsNone)
 }
 
 var extension = regexp.MustCompile(`^\.?[A-Za-z0-9_+-]{1,16}$`)
@@ -252,7 +223,11 @@ func validName(name string) bool { return nameText.MatchString(name) }
 
 // deriveName makes a name of the spec file's, the folder's or the list's base name.
 func deriveName(s *Spec, path string) string {
-	for _, p := range []string{path, s.Source.Folder, s.Source.List} {
+	shard := ""
+	if len(s.Source.Shards) > 0 {
+		shard, _, _ = strings.Cut(s.Source.Shards[0], "{")
+	}
+	for _, p := range []string{path, s.Source.Folder, s.Source.List, strings.TrimRight(shard, "-_.*?[")} {
 		isFolder := p == s.Source.Folder
 		if p == "" {
 			continue

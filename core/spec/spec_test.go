@@ -59,7 +59,7 @@ limits: {cpus: 3.5, fetch: 32, read_ahead_bytes: 1GiB}
 func TestEveryKeyArrives(t *testing.T) {
 	want := &Spec{
 		Name:   "imagenet",
-		Source: Source{List: "dir/lists/train.tsv", Root: "/data", Labels: LabelsDirectory},
+		Source: defaultSource(),
 		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad},
 		World:  World{Size: 16, Rank: 8},
 		Batch:  64,
@@ -78,8 +78,10 @@ func TestEveryKeyArrives(t *testing.T) {
 			Slots: 64, Backing: Posix, Access: Shared, Mode: 0o640, MaxConsumers: 20,
 			Groups: []Group{{"ranks", Lanes, 8, Drop, false}, {"watch", Shared, 1, Detach, true}},
 		},
+		Cache:  Cache{MaxBytes: 10 << 30, Evict: EvictLRU},
 		Limits: Limits{CPUs: 3.5, Fetch: 32, ReadAheadBytes: 1 << 30},
 	}
+	want.Source.List, want.Source.Root = "dir/lists/train.tsv", "/data"
 	want.Source.written.list, want.Source.written.root = "lists/train.tsv", "/data"
 	got := parse(t, full)
 	if !reflect.DeepEqual(got, want) {

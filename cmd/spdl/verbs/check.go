@@ -116,6 +116,8 @@ func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
 	from := "folder " + r.Source.Folder
 	if r.Source.List != "" {
 		from = "list " + r.Source.List
+	} else if len(r.Source.Shards) > 0 {
+		from = "shards " + strings.Join(r.Source.Shards, ", ")
 	}
 	fmt.Fprintf(v.out, "%s: the description is valid\n", r.FullName())
 	fmt.Fprintf(v.out, "  source   %s: %s samples, %s\n", from, thousands(about.Samples), classesText(about.Classes))
