@@ -5,6 +5,7 @@ go 1.23.0
 require (
 	github.com/asticode/go-astiav v0.16.0
 	github.com/edsrzf/mmap-go v1.2.0
+	github.com/expr-lang/expr v1.16.9
 	github.com/minio/minio-go/v7 v7.0.95
 	github.com/parquet-go/parquet-go v0.25.0
 	github.com/spf13/pflag v1.0.7

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -51,12 +52,16 @@ type Engine struct {
 const spareProcs = 2
 
 // New opens the sources, checks that everything fits and makes the rings; nothing is decoded before Run. Nothing is
-// left behind when it fails. It fits GOMAXPROCS to the description: the process is the engine's.
+// left behind when it fails. It fits GOMAXPROCS to the description: the process is the engine's. In s, world: auto is
+// replaced by what the environment says.
 //
 // Errors wrap source.ErrNoSamples, sampler.ErrNoBatch, shm.ErrNameInUse, shm.ErrNoSpace, shm.ErrState or name the field.
 func New(s *spec.Spec, o *Options) (*Engine, error) {
 	if o == nil {
 		o = &Options{}
+	}
+	if err := s.ResolveWorld(os.Getenv); err != nil {
+		return nil, err
 	}
 	e := &Engine{spec: s, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{})}
 	if e.started.IsZero() {

@@ -8,7 +8,6 @@ import (
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/pipeline"
-	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
@@ -30,7 +29,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	if r.op, err = media.Compile(opConfig(&s.Image)); err != nil {
 		return r, err
 	}
-	if r.order, err = orderOf(s, r.source.Len()); err != nil {
+	if r.order, err = orderOf(s, r.source); err != nil {
 		return r, err
 	}
 	var budget pipeline.Failures
@@ -63,15 +62,6 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 // perJob is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker
 // has several jobs of each batch.
 func perJob(rows, decoders int) int { return min(max(rows/(4*decoders), 1), 4) }
-
-func orderOf(s *spec.Spec, n int64) (*sampler.Order, error) {
-	hash := s.OrderHash()
-	return sampler.New(sampler.Config{
-		N: n, Batch: s.Batch, World: s.World.Size, FirstRank: s.World.Rank, Lanes: s.Lanes(),
-		Shuffle: s.Order.Shuffle, Seed: s.Order.Seed, Epochs: s.Order.Epochs, Last: sampler.Last(s.Order.Last),
-		SpecHash: fmt.Sprintf("%x", hash[:]),
-	})
-}
 
 // opConfig says the image section in core/media's words.
 func opConfig(i *spec.Image) media.Config {

@@ -115,12 +115,22 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, j job) (job, er
 
 func (r *ring) decodeRow(worker *media.Worker, w *work, row int) {
 	sample := w.Samples[row]
-	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: uint64(sample)}
+	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: r.drawIndex(w, row)}
 	_, err := worker.Row(w.Row(row), w.bufs[row].Bytes(), r.op, draw)
 	r.engine.readAhead.Release(r.give(w, row))
 	if err != nil {
 		w.faults[row] = r.undecodable(sample, row, err)
 	}
+}
+
+// drawIndex is what a row's random augmentation is drawn for: its sample, or, where a sample may come more than once in an
+// epoch, its place in the epoch's order, so that it is augmented anew each time. Neither depends on the world size.
+func (r *ring) drawIndex(w *work, row int) uint64 {
+	if r.order.Once() {
+		return uint64(w.Samples[row])
+	}
+	at := r.order.Position(int64(w.EpochStep), r.firstRank+w.lane) + int64(row)
+	return uint64(at) | 1<<63
 }
 
 func (r *ring) undecodable(sample int64, row int, err error) batch.Bad {

@@ -30,6 +30,9 @@ func keyed(n int64, seed, epoch, tag, k uint64) Perm {
 	return NewPerm(n, mix(seed^mix(tag<<56^k)), epoch)
 }
 
+// Sequential is 0, 1, 2 ... n-1 in every epoch.
+func Sequential(n int64) Sequence { return sequential{n} }
+
 type sequential struct{ n int64 }
 
 func (s sequential) Len() int64 { return s.n }
@@ -41,6 +44,9 @@ func (s sequential) Append(dst []int64, _, from, to int64) []int64 {
 	}
 	return dst
 }
+
+// Shuffled is a permutation of [0, n), another in every epoch. It keeps nothing per sample.
+func Shuffled(n int64, seed uint64) Sequence { return shuffled{n, seed} }
 
 type shuffled struct {
 	n    int64

@@ -50,6 +50,31 @@ type canonicalOrder struct {
 	Seed    uint64 `json:"seed"`
 	Epochs  int64  `json:"epochs"`
 	Last    string `json:"last"`
+
+	Filter      string `json:"filter,omitempty"`
+	Repeat      int64  `json:"repeat,omitempty"` // 0: once
+	Rows        int64  `json:"rows,omitempty"`
+	Window      int    `json:"window,omitempty"`
+	Weights     string `json:"weights,omitempty"`
+	Distinct    bool   `json:"distinct,omitempty"` // draws without replacement
+	Balance     string `json:"balance,omitempty"`
+	Stratify    string `json:"stratify,omitempty"`
+	BucketsBy   string `json:"buckets_by,omitempty"`
+	BucketCount int    `json:"bucket_count,omitempty"`
+}
+
+func (o *Order) canonical() canonicalOrder {
+	c := canonicalOrder{
+		Shuffle: o.Shuffle, Seed: o.Seed, Epochs: o.Epochs, Last: o.Last, Filter: o.Filter, Rows: o.Rows, Window: o.Window,
+		Weights: o.Weights, Distinct: o.Weights != "" && !o.Replacement, Balance: o.Balance, Stratify: o.Stratify, BucketsBy: o.Buckets.By,
+	}
+	if o.Repeat > 1 {
+		c.Repeat = o.Repeat
+	}
+	if c.BucketsBy != "" {
+		c.BucketCount = o.Buckets.Count
+	}
+	return c
 }
 
 type canonicalWorld struct {
@@ -104,7 +129,7 @@ func (s *Spec) Canonical() []byte {
 // Hash is the SHA-256 of Canonical: two engines with equal hashes deliver equal batches, given equal files.
 func (s *Spec) Hash() [sha256.Size]byte { return sha256.Sum256(s.Canonical()) }
 
-// OrderHash is the SHA-256 of what decides the order of samples: source, shuffle, seed and last. It does not change with the world size,
+// OrderHash is the SHA-256 of what decides the order of samples: source, and order without the number of epochs. It does not change with the world size,
 // the batch, the image or the number of epochs, so that a checkpoint can go on with others.
 func (s *Spec) OrderHash() [sha256.Size]byte {
 	c := s.canonical()
@@ -139,8 +164,8 @@ func (s *Spec) canonical() canonicalRing {
 			Extensions: s.Source.Extensions, Labels: s.Source.Labels, Shards: shards,
 			Path: s.Source.Path, Image: s.Source.Image, Label: s.Source.Label, Columns: columns,
 		},
-		Order:     canonicalOrder(s.Order),
-		World:     canonicalWorld(s.World),
+		Order:     s.Order.canonical(),
+		World:     canonicalWorld{s.World.Size, s.World.Rank},
 		Batch:     s.Batch,
 		Image:     s.Image.canonical(),
 		BadSample: canonicalBad(s.BadSample),

@@ -51,7 +51,20 @@ var keys = []Key{
 	{"order.epochs", "whole number from 0", "0", "Number of epochs; 0 is endless."},
 	{"order.last", "cover, drop, pad", "cover", "The incomplete last global batch: short, so that every sample comes once; left out; or filled by wrapping."},
 
-	{"world", "mapping", "(its defaults)", "The training run that this engine serves a part of."},
+	{"order.filter", "expression", "(none)", "Only samples for which it is true: `label in [1, 5] && width > 200`, over index, key, label and the columns that the source knows without reading."},
+	{"order.repeat", "whole number, 1 to 1024", "1", "Each sample comes this often in a row, each time with random augmentation of its own."},
+	{"order.rows", "whole number from 0", "0", "Rows of an epoch with weights or balance; 0: as many as samples."},
+	{"order.window", "whole number from 0", "0", "Shuffle the shards, and their samples among this many shards that follow each other; 0: all over the data set. " +
+		"Two neighbours are of one shard in about 1 of this many cases."},
+	{"order.weights", "column", "(none)", "Draw samples with probability in proportion to this column. Costs 12 bytes a sample."},
+	{"order.replacement", "true, false", "true", "Whether a weighted draw may take a sample again in the same epoch."},
+	{"order.balance", "column", "(none)", "Every value of this column, a label say, comes equally often. Costs 4 bytes a sample."},
+	{"order.stratify", "column", "(none)", "Every global batch holds the values of this column as the data set does. Costs 4 bytes a sample."},
+	{"order.buckets", "mapping", "(none)", "Batches of samples of similar length. Costs 6 bytes a sample."},
+	{"order.buckets.by", "column", "(required)", "The length."},
+	{"order.buckets.count", "whole number, 1 to 65536", "8", "Buckets of about equally many samples."},
+
+	{"world", "mapping or auto", "(its defaults)", "The training run that this engine serves a part of. auto: from the variables of torchrun, Slurm or MPI."},
 	{"world.size", "whole number from 1", "1", "Ranks in all; at least rank + lanes."},
 	{"world.rank", "whole number from 0", "0", "Rank of this engine's first lane."},
 

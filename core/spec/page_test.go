@@ -73,6 +73,8 @@ func TestSpecPageEqualsTheTable(t *testing.T) {
 var values = map[string]string{
 	"version": "1", "name": "x", "source": "{folder: p}", "source.folder": "p", "source.list": "l", "source.root": "r",
 	"source.extensions": "[a]", "source.labels": "none", "order": "{}", "order.shuffle": "true", "order.seed": "1", "order.epochs": "1",
+	"order.filter": "index < 3", "order.repeat": "3", "order.rows": "100", "order.window": "4", "order.weights": "w", "order.replacement": "false",
+	"order.balance": "label", "order.stratify": "label", "order.buckets": "{by: n}", "order.buckets.by": "n", "order.buckets.count": "3",
 	"order.last": "drop", "world": "{}", "world.size": "1", "world.rank": "0", "batch": "1", "image": "{transform: [center_crop: 2]}", "image.mode": "gray",
 	"image.orientation": "apply", "image.transform": "[center_crop: 2]", "image.transform[].resize": "[1, 2]",
 	"image.transform[].resize.size": "[1, 2]", "image.transform[].resize.interpolation": "bicubic",
@@ -119,6 +121,12 @@ func document(path, value string) string {
 		source = "source: {shards: a.tar, " + key + ": " + value + "}\n"
 	case strings.HasPrefix(path, "source.remote."):
 		source = "source: {folder: p, remote: {" + lastKey(path) + ": " + value + "}}\n"
+	case path == "order.rows" || path == "order.replacement":
+		rest = "order: {weights: w, " + key + ": " + value + "}\n"
+	case path == "order.buckets.by":
+		rest = "order: {buckets: {by: " + value + "}}\n"
+	case path == "order.buckets.count":
+		rest = "order: {buckets: {by: n, count: " + value + "}}\n"
 	case path == "cache.head_space":
 		rest = "cache: {rows_bytes: 1MiB, head_space: " + value + "}\n"
 	case section == "source" && below:

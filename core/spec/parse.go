@@ -74,7 +74,9 @@ func (d *decoder) spec(root *yaml.Node, dir, path string) *Spec {
 	whole(&top, "version", &version, 1, 1)
 	top.text("name", &s.Name)
 	d.ring(&top, s, dir)
-	if top.has("world") {
+	if top.has("world") && target(top.values["world"]).Value == Auto {
+		s.World.Auto = true
+	} else if top.has("world") {
 		w := d.section(top.values["world"], "world", "world", "world")
 		whole(&w, "size", &s.World.Size, 1, maxWorld)
 		whole(&w, "rank", &s.World.Rank, 0, maxWorld-1)
@@ -137,6 +139,7 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 		o.seed("seed", &r.Order.Seed)
 		whole(&o, "epochs", &r.Order.Epochs, 0, maxEpochs)
 		choice(&o, "last", &r.Order.Last, LastCover, LastDrop, LastPad)
+		o.order(&r.Order)
 	}
 	whole(sec, "batch", &r.Batch, 1, maxBatch)
 	if sec.has("image") {

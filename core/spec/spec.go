@@ -105,6 +105,24 @@ type Order struct {
 	Seed    uint64
 	Epochs  int64 // 0: endless
 	Last    string
+
+	Filter string // expression over a sample's columns; "": every sample
+	Repeat int64  // how often each sample comes in a row
+	Rows   int64  // of an epoch of draws; 0: as many as samples
+
+	// At most one of these says how the shuffle is done; none: all over the data set.
+	Window      int     // shards that are shuffled among each other; 0: off
+	Weights     string  // column
+	Replacement bool    // of weighted draws
+	Balance     string  // column
+	Stratify    string  // column
+	Buckets     Buckets // By "": off
+}
+
+// Buckets makes batches of samples of similar length.
+type Buckets struct {
+	By    string // column
+	Count int
 }
 
 // The values of Order.Last.
@@ -116,8 +134,9 @@ const (
 
 // World is the training run that this engine serves a part of.
 type World struct {
-	Size int // ranks in all
-	Rank int // of this engine's lane 0
+	Size int  // ranks in all
+	Rank int  // of this engine's lane 0
+	Auto bool // Size and Rank come from the launcher's environment: see ResolveWorld
 }
 
 // Mode is what colours become.
@@ -243,7 +262,7 @@ type Limits struct {
 func Default() *Spec {
 	return &Spec{
 		Source:    defaultSource(),
-		Order:     Order{Shuffle: true, Last: LastCover},
+		Order:     Order{Shuffle: true, Last: LastCover, Repeat: 1, Replacement: true, Buckets: Buckets{Count: 8}},
 		World:     World{Size: 1},
 		Batch:     32,
 		Image:     Image{Mode: RGB, Layout: NHWC, MaxPixels: 178956970},

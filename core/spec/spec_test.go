@@ -29,7 +29,7 @@ const full = `
 version: 1
 name: imagenet
 source: {list: lists/train.tsv, root: /data}
-order: {shuffle: false, seed: 18446744073709551615, epochs: 90, last: pad}
+order: {shuffle: false, seed: 18446744073709551615, epochs: 90, last: pad, filter: label < 3, repeat: 2}
 world: {size: 16, rank: 8}
 batch: 64
 image:
@@ -60,7 +60,7 @@ func TestEveryKeyArrives(t *testing.T) {
 	want := &Spec{
 		Name:   "imagenet",
 		Source: defaultSource(),
-		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad},
+		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad, Filter: "label < 3", Repeat: 2, Replacement: true, Buckets: Buckets{Count: 8}},
 		World:  World{Size: 16, Rank: 8},
 		Batch:  64,
 		Image: Image{
