@@ -29,6 +29,8 @@ type Buffer struct {
 	values []byte // of the columns, one after the other
 	ends   []int  // of each column's value
 
+	identity, scratch []byte // of a cache
+
 	path [maxPath]byte
 	stat [2]unix.Stat_t // before and after reading
 	how  unix.OpenHow

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
@@ -84,6 +85,12 @@ func (p *prefix) read(ctx context.Context, i int64, b *Buffer) error {
 	}
 	b.hold(0, int(f.size))
 	return nil
+}
+
+// Identity is the object and its version.
+func (p *prefix) Identity(i int64, dst []byte) []byte {
+	dst = append(p.Key(i, append(dst, p.base...)), 0)
+	return append(strconv.AppendInt(dst, p.objects[i].size, 10), p.objects[i].etag...)
 }
 
 func (p *prefix) Close() error { return nil }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -40,6 +41,7 @@ type shards struct {
 	strict   bool // the label's part was named, so each sample must have it
 	maxBytes int64
 	notes    []string
+	shape    string // what is read of each sample, for Identity
 }
 
 // shard is one archive that holds samples.
@@ -74,6 +76,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
 	}
+	s.shape = fmt.Sprintf("%q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
 	s.root = root{fd: unix.AT_FDCWD, absolute: true, maxBytes: s.maxBytes}
 	opened, err := openIndexes(ctx, names, &c, s)
 	if err != nil {
@@ -404,6 +407,19 @@ func closeAll(all []shard) error {
 		errs = append(errs, all[i].close())
 	}
 	return errors.Join(errs...)
+}
+
+// Identity is the archive, its version, the sample's place and what is read of it.
+func (s *shards) Identity(i int64, dst []byte) []byte {
+	sh, k := s.find(i)
+	name := sh.path
+	if sh.object != nil {
+		name = sh.name
+	}
+	dst = append(append(dst, s.shape...), name...)
+	dst = binary.LittleEndian.AppendUint64(append(dst, 0), uint64(k))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(sh.version.size))
+	return binary.LittleEndian.AppendUint64(dst, sh.version.tag)
 }
 
 func (s *shards) Close() error { return closeAll(s.all) }

@@ -47,9 +47,17 @@ func discard(body io.ReadCloser) {
 	_ = body.Close()
 }
 
+const maxRefusal = 4 << 10
+
 // refusal is the error behind a status.
 func refusal(a *http.Response) *Error {
 	e := &Error{Cause: IO, Status: a.StatusCode, Detail: "got status " + a.Status}
+	if text, err := io.ReadAll(io.LimitReader(a.Body, maxRefusal)); err == nil {
+		if _, code, ok := strings.Cut(string(text), "<Code>"); ok { // how S3 says why
+			code, _, _ = strings.Cut(code, "<")
+			e.Detail += fmt.Sprintf(" (%.60s)", code)
+		}
+	}
 	switch s := a.StatusCode; {
 	case s == http.StatusNotFound || s == http.StatusGone:
 		e.Cause = Missing

@@ -57,6 +57,9 @@ func (c *Client) call(parent context.Context, name string, attempt func(context.
 		if !errors.As(err, &last) {
 			last = &Error{Cause: IO, Err: err, again: true}
 		}
+		if errors.Is(last.Err, context.DeadlineExceeded) {
+			last.Cause, last.Detail, last.Err = Deadline, "no answer within "+(c.o.Timeout/attemptShare).String(), nil
+		}
 		last.URL, last.Attempts = name, n+1
 		if ctx.Err() == nil && (!last.again || n == c.o.Retries) {
 			c.counters.failures.Add(1)

@@ -205,6 +205,17 @@ func TestLastingFaultsAreNotTriedAgain(t *testing.T) {
 	}
 }
 
+// Where S3 says why it refuses, the message does too.
+func TestRefusalHasTheCode(t *testing.T) {
+	s := serve(t, nil)
+	s.always = func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(403)
+		_, _ = io.WriteString(w, "<Error><Code>InvalidAccessKeyId</Code></Error>")
+	}
+	c := client(t, Options{HedgeAfter: -1})
+	wantCause(t, c.ReadAt(background, s.object(), make([]byte, 9), 0), Permission, "got status 403 Forbidden (InvalidAccessKeyId)")
+}
+
 // Retries end after so many, and with the last cause.
 func TestRetriesEnd(t *testing.T) {
 	s := serve(t, nil)
