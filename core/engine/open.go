@@ -29,7 +29,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	if r.op, err = media.Compile(opConfig(&s.Image)); err != nil {
 		return r, err
 	}
-	if r.order, err = orderOf(s, r.source); err != nil {
+	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err
 	}
 	var budget pipeline.Failures

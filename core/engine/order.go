@@ -21,15 +21,18 @@ import (
 
 // orderOf plans which sample comes next. The states of two orders fit when their hashes are equal: that of the description,
 // and where it names columns, of what they say.
-func orderOf(s *spec.Spec, src source.Source) (*sampler.Order, error) {
+func orderOf(s *spec.Spec, src source.Source, parts []int64) (*sampler.Order, error) {
 	text := s.OrderHash()
-	p := orderPlan{spec: &s.Order, source: src, global: int64(s.Batch) * int64(s.World.Size), facts: sha256.New()}
+	p := orderPlan{spec: &s.Order, source: src, parts: parts, global: int64(s.Batch) * int64(s.World.Size), facts: sha256.New()}
 	p.facts.Write(text[:])
 	c := sampler.Config{
 		N: src.Len(), Batch: s.Batch, World: s.World.Size, FirstRank: s.World.Rank, Lanes: s.Lanes(),
 		Shuffle: s.Order.Shuffle, Seed: s.Order.Seed, Epochs: s.Order.Epochs, Last: sampler.Last(s.Order.Last), SpecHash: fmt.Sprintf("%x", text[:]),
 	}
-	if s.Order.Filter != "" || s.Order.Repeat > 1 || len(s.Order.Kinds()) > 0 {
+	if s.Source.Weighted() {
+		p.mix = s.Source.Mix
+	}
+	if p.mix != nil || s.Order.Filter != "" || s.Order.Repeat > 1 || len(s.Order.Kinds()) > 0 {
 		var err error
 		if c.Sequence, err = p.sequence(); err != nil {
 			return nil, fmt.Errorf("engine: ring %q: order: %w", s.FullName(), err)
@@ -43,6 +46,8 @@ func orderOf(s *spec.Spec, src source.Source) (*sampler.Order, error) {
 type orderPlan struct {
 	spec   *spec.Order
 	source source.Source
+	mix    []spec.Part  // of a weighted mixture; else nil
+	parts  []int64      // samples of each of the mixture's data sets
 	global int64        // rows of a step over all ranks
 	ids    *sampler.IDs // the samples that the filter leaves; nil: all
 	facts  hash.Hash    // of every value that decides the order
@@ -77,6 +82,8 @@ func (p *orderPlan) sample(place int64) int64 {
 func (p *orderPlan) shuffle(n int64) (sampler.Sequence, error) {
 	o := p.spec
 	switch {
+	case p.mix != nil:
+		return p.mixture(n)
 	case o.Window > 0:
 		return sampler.Window(p.shards(n), o.Window, o.Seed)
 	case o.Weights != "":
@@ -201,6 +208,66 @@ func (p *orderPlan) strata(key, name string, n int64) ([]sampler.Stratum, error)
 	// By first sample: a rule that needs no order among values of any type.
 	slices.SortFunc(strata, func(a, b sampler.Stratum) int { return int(a.IDs.At(0) - b.IDs.At(0)) })
 	return strata, nil
+}
+
+// mixture draws from the data sets by their weights, which change at the epochs that the description says.
+func (p *orderPlan) mixture(n int64) (sampler.Sequence, error) {
+	sets := make([]*sampler.IDs, len(p.mix))
+	part, end := 0, p.parts[0]
+	for place := range n {
+		for p.sample(place) >= end {
+			part++
+			end += p.parts[part]
+		}
+		if sets[part] == nil {
+			sets[part] = sampler.NewIDs(0, n)
+		}
+		sets[part].Add(place)
+	}
+	var from []int64
+	for i := range p.mix {
+		for _, phase := range p.mix[i].Weights {
+			from = append(from, phase.Epoch)
+		}
+	}
+	slices.Sort(from)
+	from = slices.Compact(from)
+	rows := p.spec.Rows
+	if rows == 0 {
+		rows = n
+	}
+	var phases []sampler.Sequence
+	for _, epoch := range from {
+		s, err := p.phase(sets, epoch, rows)
+		if err != nil {
+			return nil, err
+		}
+		phases = append(phases, s)
+	}
+	return sampler.Phased(from, phases)
+}
+
+// phase is the mixture as it is from an epoch on.
+func (p *orderPlan) phase(sets []*sampler.IDs, epoch, rows int64) (sampler.Sequence, error) {
+	var strata []sampler.Stratum
+	for i := range p.mix {
+		weight := 0.0
+		for _, w := range p.mix[i].Weights {
+			if w.Epoch <= epoch {
+				weight = w.Weight
+			}
+		}
+		if weight > 0 && sets[i] == nil {
+			return nil, fmt.Errorf("source.mix[%d]: has a weight of %g from epoch %d on, and the filter leaves none of its samples", i, weight, epoch)
+		}
+		if weight > 0 {
+			strata = append(strata, sampler.Stratum{IDs: sets[i], Weight: weight})
+		}
+	}
+	if strata == nil {
+		return nil, fmt.Errorf("source.mix: every weight is 0 from epoch %d on", epoch)
+	}
+	return sampler.Mix(strata, rows, p.global, p.spec.Seed)
 }
 
 // filter is the samples for which the expression is true.

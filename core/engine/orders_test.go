@@ -278,3 +278,66 @@ func TestOrdersThatTheSourceCannotFollowAreRefused(t *testing.T) {
 		t.Errorf("got %v, want ErrNoBatch", err)
 	}
 }
+
+// describeMix is two tables of 12 and 36 samples, with weights or without.
+func describeMix(t *testing.T, first, second string, weights [2]string, more string) *spec.Spec {
+	t.Helper()
+	var parts []string
+	for i, list := range []string{first, second} {
+		parts = append(parts, fmt.Sprintf("{list: %q%s}", list, weights[i]))
+	}
+	text := fmt.Sprintf("name: %s\nsource: {mix: [%s], columns: [{name: weight, type: f64}]}\nimage: {transform: [{resize: [8, 8]}]}\n%s",
+		testName(), strings.Join(parts, ", "), more)
+	s, err := spec.Parse([]byte(text), "")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return s
+}
+
+func TestAMixtureDrawsFromItsDataSetsByTheWeightsOfTheEpoch(t *testing.T) {
+	leavesNothing(t)
+	a, b := table(t, 12, quarter), table(t, 36, quarter)
+	s := describeMix(t, a, b, [2]string{", weight: {0: 3, 1: 1, 2: 0}", ", weight: 1"}, "batch: 8\norder: {epochs: 3}\n")
+	r := startAgain(t, s, nil)
+	reader := r.attach(shm.AttachOptions{})
+	for _, want := range [][2]int{{36, 12}, {24, 24}, {0, 48}} {
+		var got [2]int
+		for _, batch := range epoch(t, reader) {
+			for _, i := range batch.Index {
+				if i < 12 {
+					got[0]++
+				} else {
+					got[1]++
+				}
+			}
+		}
+		if got[0] < want[0]-2 || got[0] > want[0]+2 || got[0]+got[1] != 48 {
+			t.Errorf("rows of the two data sets: %v, want about %v", got, want)
+		}
+	}
+	must(reader.Close())
+	must(r.end())
+	plain := indexes(run(t, describeMix(t, a, b, [2]string{}, "batch: 8\norder: {epochs: 1, filter: part == 1 && weight > 0}\n")))
+	if slices.Sort(plain); len(plain) != 27 || plain[0] != 13 {
+		t.Errorf("a filter on the part leaves %v, want the 27 of the second data set with a weight", plain)
+	}
+}
+
+func TestMixturesWithoutWhatTheyNeedAreRefused(t *testing.T) {
+	leavesNothing(t)
+	a, b := table(t, 4, quarter), table(t, 4, quarter)
+	weights := [2]string{", weight: 1", ", weight: {0: 1, 4: 0}"}
+	_, err := New(describeMix(t, a, b, weights, "order: {filter: part == 1}\n"), nil)
+	if err == nil || !strings.Contains(err.Error(), "source.mix[0]: has a weight of 1 from epoch 0 on, and the filter leaves none of its samples") {
+		t.Errorf("got %v", err)
+	}
+	_, err = New(describeMix(t, a, b, [2]string{", weight: {0: 1, 3: 0}", ", weight: {0: 1, 3: 0}"}, ""), nil)
+	if err == nil || !strings.Contains(err.Error(), "source.mix: every weight is 0 from epoch 3 on") {
+		t.Errorf("got %v", err)
+	}
+	_, err = New(describeMix(t, a, filepath.Join(t.TempDir(), "none.csv"), weights, ""), nil)
+	if err == nil || !strings.Contains(err.Error(), "source.mix[1]: ") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -23,6 +23,7 @@ type ring struct {
 	name    string // NAME or NAME/RING
 	shm     *shm.Ring
 	source  source.Source
+	parts   []int64         // samples of each data set of a mixture
 	store   *store.Client   // what the source reads over the network with; nil: nothing
 	columns []source.Column // of the source
 	order   *sampler.Order

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/source/store"
@@ -30,6 +31,8 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 
 func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) {
 	switch {
+	case s.Mix != nil:
+		return r.openMix(ctx, s)
 	case s.Folder != "":
 		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Store: r.store})
 	case len(s.Shards) > 0:
@@ -44,6 +47,24 @@ func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) 
 	return source.OpenList(source.ListConfig{
 		File: s.List, Root: s.Root, Store: r.store, Path: s.Path, Label: s.Label, Columns: columnsOf(s.Columns),
 	})
+}
+
+func (r *ring) openMix(ctx context.Context, s *spec.Source) (source.Source, error) {
+	var parts []source.Source
+	for i := range s.Mix {
+		part := s.Mix[i].Source
+		part.Columns, part.Index = s.Columns, s.Index
+		opened, err := r.open(ctx, &part)
+		if err != nil {
+			for _, p := range parts {
+				_ = p.Close()
+			}
+			return nil, fmt.Errorf("engine: ring %q: source.mix[%d]: %w", r.name, i, err)
+		}
+		parts = append(parts, opened)
+		r.parts = append(r.parts, opened.Len())
+	}
+	return source.Join(parts), nil
 }
 
 func storeOptions(r *spec.Remote) store.Options {

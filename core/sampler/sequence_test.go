@@ -66,6 +66,7 @@ func cases() map[string]struct {
 		"a part without":   {must(Weighted(oneOverPlace(90), 30, false, testSeed)), 90, false},
 		"mixed":            {must(Mix(strata(3, 1, 1), 500, 16, testSeed)), 110, false},
 		"in proportion":    {must(Mix(strata(0, 0, 0), 0, 16, testSeed)), 110, true},
+		"phased":           {must(Phased([]int64{0, 1, 2}, []Sequence{shuffled{50, 1}, shuffled{50, 2}, shuffled{50, 3}})), 50, true},
 		"bucketed":         {must(Bucketed(bucket, 16, testSeed)), 301, true},
 		"repeated":         {must(Repeat(shuffled{41, testSeed}, 3)), 41, true},
 		"subset":           {must(Subset(ids(9, 4, 2, 7), over)), 10, false},
@@ -349,6 +350,9 @@ func TestSequencesRefuseWhatTheyCannotOrder(t *testing.T) {
 		"mix: got 1 strata of 1 samples, -1 rows":      second(Mix([]Stratum{{Count: 1}}, -1, 1, 0)),
 		"buckets: got 0 samples":                       second(Bucketed(nil, 1, 0)),
 		"buckets: got 0, want 1 to 65536":              second(ByLength([]int64{1}, 0)),
+		"got 0 beginnings of 1 sequences":              second(Phased(nil, []Sequence{sequential{3}})),
+		"phase 1: got epoch 0":                         second(Phased([]int64{0, 0}, []Sequence{sequential{3}, sequential{3}})),
+		"phase 1: got epoch 1 and 4 rows":              second(Phased([]int64{0, 1}, []Sequence{sequential{3}, sequential{4}})),
 		"repeat: got 0":                                second(Repeat(sequential{3}, 0)),
 		"subset: no full batch: no sample is left":     second(Subset(ids(), nil)),
 	} {
@@ -369,6 +373,16 @@ func TestLongListsTakeEightBytesAndShortOnesFour(t *testing.T) {
 		l.set(2, 7)
 		if l.Len() != 3 || l.At(0) != 5 || l.At(1) != limit-1 || l.At(2) != 7 || (l.small == nil) != (limit > 1<<32) {
 			t.Errorf("limit %d: %+v", limit, l)
+		}
+	}
+}
+
+func TestAPhaseHoldsFromItsEpochOn(t *testing.T) {
+	a, b := shuffled{50, 1}, shuffled{50, 2}
+	p := must(Phased([]int64{0, 3}, []Sequence{a, b}))
+	for epoch, want := range map[int64]Sequence{0: a, 2: a, 3: b, 99: b} {
+		if !slices.Equal(p.Append(nil, epoch, 0, 50), want.Append(nil, epoch, 0, 50)) {
+			t.Errorf("epoch %d is of the other phase", epoch)
 		}
 	}
 }

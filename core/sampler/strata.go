@@ -159,3 +159,44 @@ func (m *mixture) pick(i int, k, epoch int64) int64 {
 	perm := keyed(n, mix(m.seed^uint64(k/n)), uint64(epoch), tagStratum, uint64(i))
 	return s.at(perm.At(k % n))
 }
+
+// Phased returns the sequence that is, in each epoch, the one whose turn it is: of[i] from epoch from[i] on, from[0] = 0,
+// ascending. All have one length.
+func Phased(from []int64, of []Sequence) (Sequence, error) {
+	if len(of) == 0 || len(from) != len(of) || from[0] != 0 {
+		return nil, fmt.Errorf("sampler: phases: got %d beginnings of %d sequences, want as many of each and the first at epoch 0", len(from), len(of))
+	}
+	for i := range of {
+		if i > 0 && from[i] <= from[i-1] || of[i].Len() != of[0].Len() {
+			return nil, fmt.Errorf("sampler: phase %d: got epoch %d and %d rows, want a later epoch than before and %d rows", i, from[i], of[i].Len(), of[0].Len())
+		}
+	}
+	if len(of) == 1 {
+		return of[0], nil
+	}
+	return &phased{from: from, of: of}, nil
+}
+
+type phased struct {
+	from []int64
+	of   []Sequence
+}
+
+func (p *phased) at(epoch int64) Sequence {
+	return p.of[sort.Search(len(p.from), func(i int) bool { return p.from[i] > epoch })-1]
+}
+
+func (p *phased) Len() int64 { return p.of[0].Len() }
+
+func (p *phased) Once() bool {
+	for _, s := range p.of {
+		if !s.Once() {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *phased) Append(dst []int64, epoch, from, to int64) []int64 {
+	return p.at(epoch).Append(dst, epoch, from, to)
+}

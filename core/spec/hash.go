@@ -36,6 +36,12 @@ type canonicalSource struct {
 	Image   []string          `json:"image,omitempty"`
 	Label   string            `json:"label,omitempty"`
 	Columns []canonicalColumn `json:"columns,omitempty"`
+	Mix     []canonicalPart   `json:"mix,omitempty"`
+}
+
+type canonicalPart struct {
+	Source  canonicalSource `json:"source"`
+	Weights []Phase         `json:"weights"`
 }
 
 type canonicalColumn struct {
@@ -148,22 +154,28 @@ func marshal(v any) []byte {
 	return b
 }
 
-func (s *Spec) canonical() canonicalRing {
-	w := s.Source.written
+func (s *Source) canonical() canonicalSource {
+	w := s.written
 	shards := w.shards
 	if shards == nil {
-		shards = s.Source.Shards
+		shards = s.Shards
 	}
-	var columns []canonicalColumn
-	for _, c := range s.Source.Columns {
-		columns = append(columns, canonicalColumn{c.Name, cmp.Or(c.From, c.Name), c.Type, c.MaxBytes})
+	c := canonicalSource{
+		Folder: cmp.Or(w.folder, s.Folder), List: cmp.Or(w.list, s.List), Root: cmp.Or(w.root, s.Root),
+		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label,
 	}
+	for _, column := range s.Columns {
+		c.Columns = append(c.Columns, canonicalColumn{column.Name, cmp.Or(column.From, column.Name), column.Type, column.MaxBytes})
+	}
+	for i := range s.Mix {
+		c.Mix = append(c.Mix, canonicalPart{s.Mix[i].Source.canonical(), s.Mix[i].Weights})
+	}
+	return c
+}
+
+func (s *Spec) canonical() canonicalRing {
 	return canonicalRing{
-		Source: canonicalSource{
-			Folder: cmp.Or(w.folder, s.Source.Folder), List: cmp.Or(w.list, s.Source.List), Root: cmp.Or(w.root, s.Source.Root),
-			Extensions: s.Source.Extensions, Labels: s.Source.Labels, Shards: shards,
-			Path: s.Source.Path, Image: s.Source.Image, Label: s.Source.Label, Columns: columns,
-		},
+		Source:    s.Source.canonical(),
 		Order:     s.Order.canonical(),
 		World:     canonicalWorld{s.World.Size, s.World.Rank},
 		Batch:     s.Batch,

@@ -17,7 +17,7 @@ var keys = []Key{
 	{"version", "1", "1", "Version of this description."},
 	{"name", "text", "(the spec file's or the folder's base name)", "Name of the ring: 1 to 63 of A-Z a-z 0-9 . _ - and no dot first."},
 
-	{"source", "mapping", "(required)", "Where the samples are: exactly one of `folder`, `list` and `shards`."},
+	{"source", "mapping", "(required)", "Where the samples are: exactly one of `folder`, `list`, `shards` and `mix`."},
 	{"source.folder", "path or s3://BUCKET/PREFIX", "(none)", "A directory tree, relative to the spec file; its files are sorted by path."},
 	{"source.list", "path or URL", "(none)", "A text file, one `PATH` or `PATH<TAB>LABEL` a line; blank lines and lines that begin with `#` are passed over. " +
 		"By its ending also a table: `.csv` with a heading line, `.jsonl` or `.parquet`."},
@@ -27,6 +27,18 @@ var keys = []Key{
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture; of several the first that a sample has."},
 	{"source.label", "text", "(cls or label, where there is one)", "Part of shards, or column of a table, that holds the label, a whole number; when it is given, a sample without it is bad."},
+	{"source.mix", "list of mappings", "(none)", "Several data sets, each with folder, list or shards and the keys that go with it. Without weights they stand one behind the other."},
+	{"source.mix[].folder", "path or s3://BUCKET/PREFIX", "(none)", "As above."},
+	{"source.mix[].list", "path or URL", "(none)", "As above."},
+	{"source.mix[].root", "path or URL", "(the list's directory)", "As above."},
+	{"source.mix[].shards", "path, URL or list of them", "(none)", "As above."},
+	{"source.mix[].path", "text", "(path)", "As above."},
+	{"source.mix[].image", "text or list of text", "(as above)", "As above."},
+	{"source.mix[].label", "text", "(as above)", "As above."},
+	{"source.mix[].extensions", "list of text", "(as above)", "As above."},
+	{"source.mix[].labels", "directory, none", "directory", "As above."},
+	{"source.mix[].weight", "number, or mapping of epochs to numbers", "(none)", "Share of the rows, relative to the other data sets'; {0: 3, 10: 1} is 3, and 1 from epoch 10 on. " +
+		"A data set that is used up in an epoch begins anew; an epoch has as many rows as samples, or `order.rows`."},
 	{"source.columns", "list of text or mappings", "[]", "Parts of shards, or columns of a table, that become fields of the batch."},
 	{"source.columns[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.columns[].from", "text", "(name)", "The part or column."},
@@ -53,7 +65,7 @@ var keys = []Key{
 
 	{"order.filter", "expression", "(none)", "Only samples for which it is true: `label in [1, 5] && width > 200`, over index, key, label and the columns that the source knows without reading."},
 	{"order.repeat", "whole number, 1 to 1024", "1", "Each sample comes this often in a row, each time with random augmentation of its own."},
-	{"order.rows", "whole number from 0", "0", "Rows of an epoch with weights or balance; 0: as many as samples."},
+	{"order.rows", "whole number from 0", "0", "Rows of an epoch with weights, balance or a weighted mix; 0: as many as samples."},
 	{"order.window", "whole number from 0", "0", "Shuffle the shards, and their samples among this many shards that follow each other; 0: all over the data set. " +
 		"Two neighbours are of one shard in about 1 of this many cases."},
 	{"order.weights", "column", "(none)", "Draw samples with probability in proportion to this column. Costs 12 bytes a sample."},

@@ -50,15 +50,19 @@ func (o *Order) Kinds() (set []string) {
 	return set
 }
 
-func (d *decoder) checkOrder(o *Order) {
+func (d *decoder) checkOrder(o *Order, src *Source) {
 	kinds := o.Kinds()
-	switch {
+	switch mixed := src.Weighted(); {
+	case mixed && len(kinds) > 0:
+		d.failAt("order."+kinds[0], "got it with weights in source.mix, want one of the two")
+	case mixed && !o.Shuffle:
+		d.failAt("source.mix", "got weights with order.shuffle: false, want one of the two: a weighted mixture is shuffled")
 	case len(kinds) > 1:
 		d.failAt("order."+kinds[1], "got %s and %s, want one of them", kinds[0], kinds[1])
 	case len(kinds) == 1 && !o.Shuffle:
 		d.failAt("order."+kinds[0], "got it with shuffle: false, want one of the two: it is a way to shuffle")
-	case o.Rows > 0 && o.Weights == "" && o.Balance == "":
-		d.failAt("order.rows", "got %d without weights or balance; an epoch of another order has as many rows as samples", o.Rows)
+	case o.Rows > 0 && o.Weights == "" && o.Balance == "" && !mixed:
+		d.failAt("order.rows", "got %d without weights, balance or a weighted mix; an epoch of another order has as many rows as samples", o.Rows)
 	case !o.Replacement && o.Weights == "":
 		d.failAt("order.replacement", "got false without weights")
 	}

@@ -20,6 +20,13 @@ func TestEveryWordOnTheOrderChangesItsHash(t *testing.T) {
 		}
 		hashes[h] = order
 	}
+	for _, mix := range []string{"[{folder: p}]", "[{folder: p, weight: 1}]", "[{folder: p, weight: {0: 1, 5: 2}}]", "[{folder: p}, {folder: q}]"} {
+		h := parse(t, small+"source: {mix: "+mix+"}").OrderHash()
+		if other, taken := hashes[h]; taken {
+			t.Errorf("%s and %s have one hash", mix, other)
+		}
+		hashes[h] = mix
+	}
 	for _, same := range []string{"{epochs: 7}", "{buckets: {by: n, count: 8}}", "{weights: a, replacement: true}", "{repeat: 1}"} {
 		if _, known := hashes[parse(t, small+"source: {folder: p}\norder: "+same).OrderHash()]; !known {
 			t.Errorf("%s changes the order's hash", same)
@@ -31,8 +38,8 @@ func TestOrdersThatCannotBe(t *testing.T) {
 	for order, want := range map[string]string{
 		"{window: 4, weights: w}":          "order.weights: got window and weights, want one of them",
 		"{shuffle: false, balance: label}": "order.balance: got it with shuffle: false",
-		"{rows: 5}":                        "order.rows: got 5 without weights or balance",
-		"{window: 2, rows: 5}":             "order.rows: got 5 without weights or balance",
+		"{rows: 5}":                        "order.rows: got 5 without weights, balance or a weighted mix",
+		"{window: 2, rows: 5}":             "order.rows: got 5 without weights, balance or a weighted mix",
 		"{replacement: false}":             "order.replacement: got false without weights",
 		"{repeat: 0}":                      "order.repeat: got 0, want a whole number from 1 to 1024",
 		"{buckets: {count: 3}}":            "order.buckets: by is missing",
@@ -44,6 +51,30 @@ func TestOrdersThatCannotBe(t *testing.T) {
 		_, err := Parse([]byte(small+"source: {folder: p}\norder: "+order), "x.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {
 			t.Errorf("%s: got %v, want %q", order, err, want)
+		}
+	}
+}
+
+func TestMixturesThatCannotBe(t *testing.T) {
+	for text, want := range map[string]string{
+		"source: {mix: []}":                                                "source.mix: got no entry",
+		"source: {mix: {folder: p}}":                                       "source.mix: got a mapping, want a list of data sets",
+		"source: {mix: [{folder: p}], list: l}":                            "source.mix: given beside words about one data set",
+		"source: {mix: [{weight: 1}]}":                                     "source.mix[0]: names no samples",
+		"source: {mix: [{folder: p, list: l}]}":                            "source.mix[0].list: given beside folder",
+		"source: {mix: [{folder: p, weight: 1}, {folder: q}]}":             "source.mix[1]: weight is given for some data sets and not for others",
+		"source: {mix: [{folder: p, weight: -1}]}":                         "source.mix[0].weight: got -1, want a number from 0",
+		"source: {mix: [{folder: p, weight: {1: 2}}]}":                     "source.mix[0].weight: got epochs that do not begin with 0",
+		"source: {mix: [{folder: p, weight: {0: 1, 0: 2}}]}":               "source.mix[0].weight: got epochs that do not begin with 0 or come twice",
+		"source: {mix: [{folder: p, weight: {}}]}":                         "source.mix[0].weight: got 0 weights",
+		"source: {mix: [{folder: p, wieght: 1}]}":                          `source.mix[0].wieght: unknown key; did you mean "weight"?`,
+		"source: {mix: [{folder: p, weight: 1}]}\norder: {window: 2}":      "order.window: got it with weights in source.mix",
+		"source: {mix: [{folder: p, weight: 1}]}\norder: {shuffle: false}": "source.mix: got weights with order.shuffle: false",
+		"source: {mix: [{folder: p}], columns: [a]}":                       "source.columns: goes with shards",
+	} {
+		_, err := Parse([]byte(small+text), "x.yaml")
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {
+			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
 }

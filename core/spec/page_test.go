@@ -73,7 +73,9 @@ func TestSpecPageEqualsTheTable(t *testing.T) {
 var values = map[string]string{
 	"version": "1", "name": "x", "source": "{folder: p}", "source.folder": "p", "source.list": "l", "source.root": "r",
 	"source.extensions": "[a]", "source.labels": "none", "order": "{}", "order.shuffle": "true", "order.seed": "1", "order.epochs": "1",
-	"order.filter": "index < 3", "order.repeat": "3", "order.rows": "100", "order.window": "4", "order.weights": "w", "order.replacement": "false",
+	"source.mix": "[{folder: p}, {folder: q}]", "source.mix[].folder": "p", "source.mix[].list": "l", "source.mix[].root": "r", "source.mix[].shards": "a.tar",
+	"source.mix[].path": "file", "source.mix[].image": "[jpg]", "source.mix[].label": "cls", "source.mix[].extensions": "[a]", "source.mix[].labels": "none",
+	"source.mix[].weight": "{0: 3, 10: 1}", "order.filter": "index < 3", "order.repeat": "3", "order.rows": "100", "order.window": "4", "order.weights": "w", "order.replacement": "false",
 	"order.balance": "label", "order.stratify": "label", "order.buckets": "{by: n}", "order.buckets.by": "n", "order.buckets.count": "3",
 	"order.last": "drop", "world": "{}", "world.size": "1", "world.rank": "0", "batch": "1", "image": "{transform: [center_crop: 2]}", "image.mode": "gray",
 	"image.orientation": "apply", "image.transform": "[center_crop: 2]", "image.transform[].resize": "[1, 2]",
@@ -117,6 +119,12 @@ func document(path, value string) string {
 		source = "source: {shards: a.tar, columns: [{name: " + value + "}]}\n"
 	case strings.HasPrefix(path, "source.columns[]."):
 		source = "source: {shards: a.tar, columns: [{name: c, " + lastKey(path) + ": " + value + "}]}\n"
+	case path == "source.mix":
+		source = "source: {mix: " + value + "}\n"
+	case strings.HasPrefix(path, "source.mix[]."):
+		with := map[string]string{"root": "list: l, ", "path": "list: l.csv, ", "image": "shards: a.tar, ", "label": "shards: a.tar, ",
+			"extensions": "folder: p, ", "labels": "folder: p, ", "weight": "folder: p, "}[lastKey(path)]
+		source = "source: {mix: [{" + with + lastKey(path) + ": " + value + "}]}\n"
 	case path == "source.image" || path == "source.label" || path == "source.columns":
 		source = "source: {shards: a.tar, " + key + ": " + value + "}\n"
 	case strings.HasPrefix(path, "source.remote."):

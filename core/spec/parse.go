@@ -226,12 +226,15 @@ func validName(name string) bool { return nameText.MatchString(name) }
 
 // deriveName makes a name of the spec file's, the folder's or the list's base name.
 func deriveName(s *Spec, path string) string {
-	shard := ""
-	if len(s.Source.Shards) > 0 {
-		shard, _, _ = strings.Cut(s.Source.Shards[0], "{")
+	src, shard := &s.Source, ""
+	if len(src.Mix) > 0 {
+		src = &src.Mix[0].Source
 	}
-	for _, p := range []string{path, s.Source.Folder, s.Source.List, strings.TrimRight(shard, "-_.*?[")} {
-		isFolder := p == s.Source.Folder
+	if len(src.Shards) > 0 {
+		shard, _, _ = strings.Cut(src.Shards[0], "{")
+	}
+	for _, p := range []string{path, src.Folder, src.List, strings.TrimRight(shard, "-_.*?[")} {
+		isFolder := p == src.Folder
 		if p == "" {
 			continue
 		}

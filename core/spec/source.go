@@ -17,7 +17,7 @@ const (
 
 // source reads the section source over what src already says.
 func (d *decoder) source(s *section, src *Source, dir string) {
-	if s.has("folder") || s.has("list") || s.has("shards") { // another source, not one more word about the one above
+	if s.has("folder") || s.has("list") || s.has("shards") || s.has("mix") { // another source, not one more word about the one above
 		*src = defaultSource()
 		for _, k := range children("source") {
 			if s.values[k] == nil {
@@ -25,6 +25,22 @@ func (d *decoder) source(s *section, src *Source, dir string) {
 			}
 		}
 	}
+	d.place(s, src, dir)
+	if s.has("mix") {
+		src.Mix = d.mix(s, dir)
+	}
+	if s.has("columns") {
+		src.Columns = d.columns(s)
+	}
+	choice(s, "index", &src.Index, IndexCache, IndexBeside)
+	if s.has("remote") {
+		r := d.section(s.values["remote"], "source.remote", join(s.shown, "remote"), join(s.place, "remote"))
+		r.remote(&src.Remote)
+	}
+}
+
+// place reads the keys that a source and each data set of a mixture have in common.
+func (d *decoder) place(s *section, src *Source, dir string) {
 	for _, p := range []struct {
 		key               string
 		resolved, written *string
@@ -54,14 +70,6 @@ func (d *decoder) source(s *section, src *Source, dir string) {
 		src.Image = s.texts("image", "a part's name or a list of them", maxExtensions)
 	}
 	s.text("label", &src.Label)
-	if s.has("columns") {
-		src.Columns = d.columns(s)
-	}
-	choice(s, "index", &src.Index, IndexCache, IndexBeside)
-	if s.has("remote") {
-		r := d.section(s.values["remote"], "source.remote", join(s.shown, "remote"), join(s.place, "remote"))
-		r.remote(&src.Remote)
-	}
 }
 
 // forget drops the place of a key and of all below it.
@@ -199,6 +207,19 @@ func ending(name string) string {
 }
 
 func (d *decoder) checkSource(src *Source) {
+	if src.Mix == nil {
+		d.checkPlace(src, "source", src.Columns)
+	} else if src.Folder != "" || src.List != "" || src.Shards != nil || d.pos["source.labels"].line > 0 || src.Root != "" ||
+		src.Extensions != nil || src.Path != "" || src.Image != nil || src.Label != "" {
+		d.failAt("source.mix", "given beside words about one data set; they belong into its entries")
+	}
+	for i := range src.Mix {
+		d.checkPlace(&src.Mix[i].Source, fmt.Sprintf("source.mix[%d]", i), src.Columns)
+	}
+	d.checkColumns(src.Columns)
+}
+
+func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 	kinds := 0
 	for _, given := range []bool{src.Folder != "", src.List != "", len(src.Shards) > 0} {
 		if given {
@@ -208,29 +229,28 @@ func (d *decoder) checkSource(src *Source) {
 	table := src.IsTable()
 	switch {
 	case kinds == 0:
-		d.failAt("source", "names no samples; want exactly one of folder, list and shards")
+		d.failAt(at, "names no samples; want exactly one of folder, list and shards")
 	case src.Folder != "" && src.List != "":
-		d.failAt("source.list", "given beside folder; want exactly one of folder, list and shards")
+		d.failAt(at+".list", "given beside folder; want exactly one of folder, list and shards")
 	case kinds > 1:
-		d.failAt("source.shards", "given beside another; want exactly one of folder, list and shards")
+		d.failAt(at+".shards", "given beside another; want exactly one of folder, list and shards")
 	case src.List == "" && src.Root != "":
-		d.failAt("source.root", "goes with list; a folder is its own root")
+		d.failAt(at+".root", "goes with list; a folder is its own root")
 	case src.Folder == "" && src.Extensions != nil:
-		d.failAt("source.extensions", "goes with folder; a list names its files itself, and of shards image names the part")
-	case src.Folder == "" && d.pos["source.labels"].line > 0:
-		d.failAt("source.labels", "goes with folder; a list has its labels in its second column, shards have them in a part")
+		d.failAt(at+".extensions", "goes with folder; a list names its files itself, and of shards image names the part")
+	case src.Folder == "" && d.pos[at+".labels"].line > 0:
+		d.failAt(at+".labels", "goes with folder; a list has its labels in its second column, shards have them in a part")
 	case !table && src.Path != "":
-		d.failAt("source.path", "goes with a list that is a table: .csv, .jsonl or .parquet")
+		d.failAt(at+".path", "goes with a list that is a table: .csv, .jsonl or .parquet")
 	case src.Shards == nil && src.Image != nil:
-		d.failAt("source.image", "goes with shards")
+		d.failAt(at+".image", "goes with shards")
 	case src.Shards == nil && !table && src.Label != "":
-		d.failAt("source.label", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
-	case src.Shards == nil && !table && len(src.Columns) > 0:
+		d.failAt(at+".label", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
+	case src.Shards == nil && !table && len(columns) > 0:
 		d.failAt("source.columns", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
 	case strings.HasPrefix(src.Folder, "http"):
-		d.failAt("source.folder", "a folder cannot be listed over http; name its files in a list, or use s3://")
+		d.failAt(at+".folder", "a folder cannot be listed over http; name its files in a list, or use s3://")
 	}
-	d.checkColumns(src.Columns)
 }
 
 // reserved are the fields that every batch has.

@@ -24,7 +24,7 @@ type Spec struct {
 	Rings     []*Spec // in the order of the document, each complete, without Rings of its own; nil: this is the one ring
 }
 
-// Source is where the samples are: exactly one of Folder, List and Shards.
+// Source is where the samples are: exactly one of Folder, List, Shards and Mix.
 type Source struct {
 	Folder     string   // directory, resolved against the spec file's, or an s3:// prefix
 	List       string   // list file, resolved against the spec file's directory, or a URL
@@ -34,6 +34,7 @@ type Source struct {
 	Labels     Labels   // of a folder
 	Path       string   // of a table: the column that holds the paths; "" is path
 	Image      []string // of shards: the parts or columns that are the picture, best first; nil: by their endings
+	Mix        []Part   // data sets in place of the one above
 	Label      string   // of shards and tables: the part or column that is the label; "": cls or label, where there is one
 	Columns    []Column // more fields of a batch
 	Index      string   // where the indexes of shards are kept

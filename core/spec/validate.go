@@ -65,7 +65,7 @@ func (d *decoder) complete(s *Spec) {
 		d.failAt("name", "got %.70q, want %s", s.Name, nameRule)
 	}
 	d.checkSource(&s.Source)
-	d.checkOrder(&s.Order)
+	d.checkOrder(&s.Order, &s.Source)
 	d.checkGroups(&s.Ring)
 	if lanes := s.Lanes(); !s.World.Auto && s.World.Size < s.World.Rank+lanes {
 		d.failAt("world.size", "got %d, want at least rank + lanes = %d + %d = %d", s.World.Size, s.World.Rank, lanes, s.World.Rank+lanes)

@@ -118,6 +118,8 @@ func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
 		from = "list " + r.Source.List
 	} else if len(r.Source.Shards) > 0 {
 		from = "shards " + strings.Join(r.Source.Shards, ", ")
+	} else if r.Source.Mix != nil {
+		from = fmt.Sprintf("mixture of %d data sets", len(r.Source.Mix))
 	}
 	fmt.Fprintf(v.out, "%s: the description is valid\n", r.FullName())
 	fmt.Fprintf(v.out, "  source   %s: %s samples, %s\n", from, thousands(about.Samples), classesText(about.Classes))

@@ -215,7 +215,11 @@ func (d *description) pick(verb string, s *spec.Spec) error {
 // missing names the data set of s that is not there at all, for the exit code; err is the engine's refusal.
 func missing(s *spec.Spec, err error) error {
 	for _, r := range s.All() {
-		for _, path := range append([]string{r.Source.Folder, r.Source.List}, r.Source.Shards...) {
+		paths := append([]string{r.Source.Folder, r.Source.List}, r.Source.Shards...)
+		for _, part := range r.Source.Mix {
+			paths = append(append(paths, part.Folder, part.List), part.Shards...)
+		}
+		for _, path := range paths {
 			if path == "" || strings.ContainsAny(path, "{*?[:") {
 				continue
 			}
