@@ -19,15 +19,19 @@ import (
 	"github.com/spdl/spdl/core/spec"
 )
 
-// orderOf plans which sample comes next. The states of two orders fit when their hashes are equal: that of the description,
+// hashBytes of a SHA-256 are enough to tell two descriptions apart, and keep a state short.
+const hashBytes = 8
+
+// orderOf plans which sample comes next. The states of two orders fit when their hashes are equal: those of the description,
 // and where it names columns, of what they say.
 func orderOf(s *spec.Spec, src source.Source, parts []int64) (*sampler.Order, error) {
-	text := s.OrderHash()
+	from, order := s.SourceHash(), s.OrderHash()
 	p := orderPlan{spec: &s.Order, source: src, parts: parts, global: int64(s.Batch) * int64(s.World.Size), facts: sha256.New()}
-	p.facts.Write(text[:])
+	p.facts.Write(order[:])
 	c := sampler.Config{
 		N: src.Len(), Batch: s.Batch, World: s.World.Size, FirstRank: s.World.Rank, Lanes: s.Lanes(),
-		Shuffle: s.Order.Shuffle, Seed: s.Order.Seed, Epochs: s.Order.Epochs, Last: sampler.Last(s.Order.Last), SpecHash: fmt.Sprintf("%x", text[:]),
+		Shuffle: s.Order.Shuffle, Seed: s.Order.Seed, Epochs: s.Order.Epochs, Last: sampler.Last(s.Order.Last),
+		SourceHash: fmt.Sprintf("%x", from[:hashBytes]), OrderHash: fmt.Sprintf("%x", order[:hashBytes]),
 	}
 	if s.Source.Weighted() {
 		p.mix = s.Source.Mix
@@ -37,7 +41,7 @@ func orderOf(s *spec.Spec, src source.Source, parts []int64) (*sampler.Order, er
 		if c.Sequence, err = p.sequence(); err != nil {
 			return nil, fmt.Errorf("engine: ring %q: order: %w", s.FullName(), err)
 		}
-		c.SpecHash = fmt.Sprintf("%x", p.facts.Sum(nil))
+		c.OrderHash = fmt.Sprintf("%x", p.facts.Sum(nil)[:hashBytes])
 	}
 	return sampler.New(c)
 }

@@ -252,7 +252,7 @@ func TestAStateOfOtherWeightsIsRefused(t *testing.T) {
 	must(err)
 	must(os.WriteFile(list, []byte(strings.Replace(string(text), "001.jpg,1,1,", "001.jpg,1,7,", 1)), 0o644))
 	_, err = New(describeTable(t, list, more), &Options{State: state})
-	wantError(t, err, sampler.ErrStateMismatch, "spec hash")
+	wantError(t, err, sampler.ErrStateMismatch, "order (filter, weights, mix and so on, or what their columns say)")
 }
 
 func TestOrdersThatTheSourceCannotFollowAreRefused(t *testing.T) {

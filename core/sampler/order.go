@@ -38,7 +38,9 @@ type Config struct {
 	Seed      uint64   // of the shuffle
 	Epochs    int64    // 0: endless
 	Last      Last
-	SpecHash  string // goes into State and is compared on resume; hexadecimal, may be empty
+	// Hashes of what the samples are and of how they are ordered, hexadecimal; they go into State and are compared on
+	// resume. They may be empty.
+	SourceHash, OrderHash string
 }
 
 // Order is the plan of a training run. It is immutable.

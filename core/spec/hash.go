@@ -135,15 +135,17 @@ func (s *Spec) Canonical() []byte {
 // Hash is the SHA-256 of Canonical: two engines with equal hashes deliver equal batches, given equal files.
 func (s *Spec) Hash() [sha256.Size]byte { return sha256.Sum256(s.Canonical()) }
 
-// OrderHash is the SHA-256 of what decides the order of samples: source, and order without the number of epochs. It does not change with the world size,
-// the batch, the image or the number of epochs, so that a checkpoint can go on with others.
+// SourceHash is the SHA-256 of the description's source, and OrderHash of its order without the number of epochs. Neither changes with the
+// world size, the batch, the image or the number of epochs, so that a checkpoint can go on with others.
+func (s *Spec) SourceHash() [sha256.Size]byte {
+	return sha256.Sum256(marshal(s.Source.canonical()))
+}
+
+// OrderHash: see SourceHash.
 func (s *Spec) OrderHash() [sha256.Size]byte {
-	c := s.canonical()
-	c.Order.Epochs = 0
-	return sha256.Sum256(marshal(struct {
-		Source canonicalSource `json:"source"`
-		Order  canonicalOrder  `json:"order"`
-	}{c.Source, c.Order}))
+	c := s.Order.canonical()
+	c.Epochs = 0
+	return sha256.Sum256(marshal(c))
 }
 
 func marshal(v any) []byte {

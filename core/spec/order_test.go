@@ -21,7 +21,7 @@ func TestEveryWordOnTheOrderChangesItsHash(t *testing.T) {
 		hashes[h] = order
 	}
 	for _, mix := range []string{"[{folder: p}]", "[{folder: p, weight: 1}]", "[{folder: p, weight: {0: 1, 5: 2}}]", "[{folder: p}, {folder: q}]"} {
-		h := parse(t, small+"source: {mix: "+mix+"}").OrderHash()
+		h := parse(t, small+"source: {mix: "+mix+"}").SourceHash()
 		if other, taken := hashes[h]; taken {
 			t.Errorf("%s and %s have one hash", mix, other)
 		}

@@ -60,8 +60,8 @@ func TestHashFollowsTheSource(t *testing.T) {
 			t.Errorf("%s: changes %v, want %v", more, got, changes)
 		}
 	}
-	if s := parse(t, small+"source: {shards: [a.tar, b.tar]}"); s.OrderHash() == base.OrderHash() {
-		t.Error("one shard more, the same order hash")
+	if s := parse(t, small+"source: {shards: [a.tar, b.tar]}"); s.SourceHash() == base.SourceHash() {
+		t.Error("one shard more, the same source hash")
 	}
 }
 

@@ -274,8 +274,8 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	}
 	for old, new := range map[string]string{"pics": "other", "pics}": "pics, labels: none}", "pics} ": "pics, extensions: [jpg]}"} {
 		s := parse(t, strings.Replace(least, strings.TrimSpace(old), new, 1))
-		if s.Hash() == base.Hash() || s.OrderHash() == base.OrderHash() {
-			t.Errorf("%s: same hash", new)
+		if s.Hash() == base.Hash() || s.SourceHash() == base.SourceHash() || s.OrderHash() != base.OrderHash() {
+			t.Errorf("%s: want another hash and source hash, and the same order hash", new)
 		}
 	}
 	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224"} {
