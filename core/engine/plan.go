@@ -62,6 +62,9 @@ func (p *planner) begin(ctx context.Context) (*work, error) {
 	w := p.take()
 	epoch, step := p.r.rows.repeat(p.epoch, p.step, p.r.order.StepsPerEpoch())
 	samples, padded := p.r.order.Rows(epoch, step, p.r.firstRank+p.lane, w.Samples[:0])
+	if p.r.planned != nil {
+		p.r.planned.Ahead(samples)
+	}
 	w.Begin(w.lend(slot, p.r.op.RowBytes()), samples, padded)
 	global := p.epoch*p.r.order.StepsPerEpoch() + p.step
 	w.Ticket = p.r.ticket(global) + uint64(p.lane)

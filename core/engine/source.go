@@ -25,6 +25,7 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	if c, ok := r.source.(source.Columnar); ok {
 		r.columns = c.Columns()
 	}
+	r.planned, _ = r.source.(source.Planned)
 	if n, ok := r.source.(interface{ Notes() []string }); ok {
 		for _, note := range n.Notes() {
 			r.engine.log.Infof(r.name, "source: %s", note)
