@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/core/pipeline"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
@@ -39,6 +40,7 @@ type Engine struct {
 	cpus      *pipeline.Limiter
 	nCPUs     float64
 	readAhead *pipeline.Bytes
+	caches    map[string]*source.Cache // by directory
 
 	stop     chan struct{}
 	stopOnce sync.Once
@@ -63,7 +65,7 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 	if err := s.ResolveWorld(os.Getenv); err != nil {
 		return nil, err
 	}
-	e := &Engine{spec: s, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{})}
+	e := &Engine{spec: s, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{}}
 	if e.started.IsZero() {
 		e.started = e.began
 	}
@@ -164,6 +166,10 @@ func (e *Engine) Close() error {
 		if r.store != nil {
 			r.store.Close()
 		}
+		errs = append(errs, r.rows.close())
+	}
+	for _, c := range e.caches {
+		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -32,6 +32,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err
 	}
+	if r.rows, err = newRowCache(s, r.source.Len(), r.order.StepsPerEpoch(), r.op.RowBytes()); err != nil {
+		return r, err
+	}
 	var budget pipeline.Failures
 	r.policy, budget = policyOf(s.BadSample)
 	if r.budget, err = pipeline.NewJudge(budget); err != nil {

@@ -131,11 +131,13 @@ func (p *orderPlan) shuffle(n int64) (sampler.Sequence, error) {
 
 // shards is how many places each shard has; a source without shards is one.
 func (p *orderPlan) shards(n int64) []int64 {
-	sharded, ok := p.source.(source.Sharded)
-	if !ok {
+	var starts []int64
+	if sharded, ok := p.source.(source.Sharded); ok {
+		starts = sharded.Shards()
+	}
+	if len(starts) == 0 {
 		return []int64{n}
 	}
-	starts := sharded.Shards()
 	lens := make([]int64, len(starts))
 	for place := range n {
 		next, found := slices.BinarySearch(starts, p.sample(place))

@@ -26,6 +26,9 @@ type ring struct {
 	parts   []int64         // samples of each data set of a mixture
 	store   *store.Client   // what the source reads over the network with; nil: nothing
 	columns []source.Column // of the source
+	planned source.Planned  // the source, where it wants to know what comes; else nil
+	cache   *source.Cache   // of encoded samples, shared by the engine's rings; nil: none
+	rows    *rowCache       // of decoded rows; nil: none
 	order   *sampler.Order
 	op      *media.Op
 

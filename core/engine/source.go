@@ -18,9 +18,15 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	if r.source, err = r.open(ctx, &s.Source); err != nil {
 		return err
 	}
+	if s.Cache.Dir != "" {
+		if err = r.openCache(&s.Cache); err != nil {
+			return err
+		}
+	}
 	if c, ok := r.source.(source.Columnar); ok {
 		r.columns = c.Columns()
 	}
+	r.planned, _ = r.source.(source.Planned)
 	if n, ok := r.source.(interface{ Notes() []string }); ok {
 		for _, note := range n.Notes() {
 			r.engine.log.Infof(r.name, "source: %s", note)
@@ -65,6 +71,42 @@ func (r *ring) openMix(ctx context.Context, s *spec.Source) (source.Source, erro
 		r.parts = append(r.parts, opened.Len())
 	}
 	return source.Join(parts), nil
+}
+
+// openCache puts the ring's source behind a cache. Rings that name the same directory share one.
+func (r *ring) openCache(c *spec.Cache) (err error) {
+	e := r.engine
+	if e.caches[c.Dir] == nil {
+		cache, err := source.OpenCache(source.CacheConfig{Dir: c.Dir, MaxBytes: c.MaxBytes, Never: c.Evict == spec.EvictNever})
+		if err != nil {
+			return err
+		}
+		e.caches[c.Dir] = cache
+	}
+	behind, err := e.caches[c.Dir].Wrap(r.source)
+	if err == nil {
+		r.source, r.cache = behind, e.caches[c.Dir]
+	}
+	return err
+}
+
+// SourceStats are what reading a ring's samples took.
+type SourceStats struct {
+	Remote *store.Stats       `json:"remote,omitempty"`
+	Cache  *source.CacheStats `json:"cache,omitempty"` // of all rings of the engine that share it
+	Rows   *RowStats          `json:"rows,omitempty"`
+}
+
+func (r *ring) sourceStats() SourceStats {
+	s := SourceStats{Rows: r.rows.stats()}
+	if n := r.store.Stats(); n.Requests > 0 {
+		s.Remote = &n
+	}
+	if r.cache != nil {
+		n := r.cache.Stats()
+		s.Cache = &n
+	}
+	return s
 }
 
 func storeOptions(r *spec.Remote) store.Options {

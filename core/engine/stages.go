@@ -72,6 +72,9 @@ func (r *ring) fetch(ctx context.Context, j job) (job, error) {
 // the end of the run.
 func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 	sample := w.Samples[row]
+	if w.cached[row] = r.rows.has(w, row); w.cached[row] {
+		return 0, nil
+	}
 	buf := r.buffers.Get()
 	err := r.source.Read(ctx, sample, buf)
 	if err == nil {
@@ -107,6 +110,8 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, j job) (job, er
 		}
 		if j.w.bufs[row] != nil {
 			r.decodeRow(worker, j.w, row)
+		} else if j.w.cached[row] {
+			r.rows.load(j.w, row)
 		}
 	}
 	j.decodedNS = monotonicNS()
@@ -120,7 +125,9 @@ func (r *ring) decodeRow(worker *media.Worker, w *work, row int) {
 	r.engine.readAhead.Release(r.give(w, row))
 	if err != nil {
 		w.faults[row] = r.undecodable(sample, row, err)
+		return
 	}
+	r.rows.store(w, row)
 }
 
 // drawIndex is what a row's random augmentation is drawn for: its sample, or, where a sample may come more than once in an

@@ -21,12 +21,13 @@ const (
 // the rest to whoever has the whole batch.
 type work struct {
 	batch.Batch
-	slot *shm.Slot
-	lane int
-	seq  uint64 // number of the batch within its run, without gaps
+	slot        *shm.Slot
+	lane, lanes int
+	seq         uint64 // number of the batch within its run, without gaps
 
 	bufs   []*source.Buffer // of each row between fetch and decode, nil where it is bad
 	faults []batch.Bad      // of each row; Err nil: the sample became a row
+	cached []bool           // rows that are copied from the cache of rows, between fetch and decode
 
 	columns []batch.ColumnMemory // of the slot in hand
 }
@@ -60,7 +61,7 @@ func (w *work) lend(s *shm.Slot, rowBytes int) batch.Memory {
 
 // newWork makes a batch of at most rows samples with some columns.
 func newWork(rows int, columns []source.Column) *work {
-	w := &work{bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), columns: make([]batch.ColumnMemory, len(columns))}
+	w := &work{bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), columns: make([]batch.ColumnMemory, len(columns))}
 	for c := range columns {
 		if columns[c].Type != source.Text {
 			w.columns[c].Width = 8

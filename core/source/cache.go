@@ -194,6 +194,21 @@ func (c *cached) Shards() []int64 {
 	return nil
 }
 
+// Known is that of the source behind it.
+func (c *cached) Known(column string) func(i int64) any {
+	if s, ok := c.Source.(Knowing); ok {
+		return s.Known(column)
+	}
+	return nil
+}
+
+// Ahead is that of the source behind it.
+func (c *cached) Ahead(samples []int64) {
+	if s, ok := c.Source.(Planned); ok {
+		s.Ahead(samples)
+	}
+}
+
 // Notes are those of the source behind it.
 func (c *cached) Notes() []string {
 	if s, ok := c.Source.(interface{ Notes() []string }); ok {

@@ -9,7 +9,7 @@ import (
 
 // Join is several sources one behind the other: the samples of parts[0], then those of parts[1], and so on. Labels are each
 // part's own; classes are those of the parts when all have the same, else there are none. The column "part" is known: the
-// number of the part. All parts must have the same columns. Closing it closes the parts.
+// number of the part. All parts must have the same columns. It has versions when all parts have. Closing it closes the parts.
 func Join(parts []Source) Source {
 	j := &joined{parts: parts, ends: make([]int64, len(parts))}
 	n := int64(0)
@@ -17,7 +17,18 @@ func Join(parts []Source) Source {
 		n += p.Len()
 		j.ends[i] = n
 	}
-	return j
+	if slices.ContainsFunc(parts, func(p Source) bool { _, ok := p.(Versioned); return !ok }) {
+		return j
+	}
+	return &joinedVersions{j}
+}
+
+// joinedVersions are joined sources that all have versions.
+type joinedVersions struct{ *joined }
+
+func (j *joinedVersions) Identity(i int64, dst []byte) []byte {
+	part, k := j.find(i)
+	return j.parts[part].(Versioned).Identity(k, dst)
 }
 
 type joined struct {
@@ -120,6 +131,20 @@ func (j *joined) Shards() (all []int64) {
 		}
 	}
 	return all
+}
+
+// Ahead tells each part what is wanted of it.
+func (j *joined) Ahead(samples []int64) {
+	each := make([][]int64, len(j.parts))
+	for _, i := range samples {
+		part, k := j.find(i)
+		each[part] = append(each[part], k)
+	}
+	for p := range j.parts {
+		if s, ok := j.parts[p].(Planned); ok && len(each[p]) > 0 {
+			s.Ahead(each[p])
+		}
+	}
 }
 
 func (j *joined) Notes() (all []string) {

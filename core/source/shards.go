@@ -41,6 +41,8 @@ type shards struct {
 	strict   bool // the label's part was named, so each sample must have it
 	maxBytes int64
 	notes    []string
+	remote   bool // some of them
+	spans    spans
 	shape    string // what is read of each sample, for Identity
 }
 
@@ -93,6 +95,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 			continue
 		}
 		s.roles(sh, &c)
+		s.remote = s.remote || sh.object != nil
 		s.all, s.firsts = append(s.all, *sh), append(s.firsts, total)
 		total += sh.index.n
 	}
@@ -326,6 +329,9 @@ func (b *Buffer) locate(m indexMember) (at, end int64) {
 func (s *shards) fetch(ctx context.Context, sh *shard, b *Buffer, data []byte) error {
 	if sh.object == nil {
 		return s.root.readPieces(ctx, b, copy(b.path[:maxPath-1], sh.path), sh.version, data)
+	}
+	if done, err := s.fetchPlanned(ctx, sh, b, data); done || err != nil {
+		return err
 	}
 	for _, p := range b.pieces {
 		if err := s.store.ReadAt(ctx, sh.object, data[p.at:p.at+p.size], p.off); err != nil {

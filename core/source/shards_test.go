@@ -417,6 +417,9 @@ func TestShardsLeaveNothingOpen(t *testing.T) {
 	if _, err := OpenShards(background, c); err == nil {
 		t.Fatal("opened")
 	}
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // a goroutine that said it is done may not be gone yet
+	}
 	if count() != 0 || runtime.NumGoroutine() > before {
 		t.Fatalf("%d mappings, %d goroutines of %d", count(), runtime.NumGoroutine(), before)
 	}
