@@ -3,6 +3,8 @@ package batch
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/zeebo/xxh3"
 )
 
 // KeyBytes is the longest key a batch carries; longer ones are cut.
@@ -76,14 +78,16 @@ type Batch struct {
 	Memory
 	Ticket, Epoch, Step, EpochStep uint64
 
-	Samples []int64 // of each row
-	NPadded int     // rows at the end that repeat samples
+	Samples []int64  // of each row
+	NPadded int      // rows at the end that repeat samples
+	Hashes  []uint64 // XXH3 of each row that was decoded, where somebody wants the batch's; else nil
 	Bad     []Bad
 
 	Pending   int // rows not decoded yet
 	FetchedNS int64
 	DecodedNS int64
 
+	hasher xxh3.Hasher // of hash
 	values []rowValues // of each row, where there are columns
 	name   []byte
 }

@@ -18,7 +18,7 @@ import (
 func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	r := &ring{
 		engine: e, name: s.FullName(), seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
-		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), moves: make(chan *move), over: make(chan struct{}),
+		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), hashed: s.Ring.Hash == spec.XXH3, moves: make(chan *move), over: make(chan struct{}),
 	}
 	began := time.Now()
 	var err error

@@ -83,6 +83,9 @@ func (p *planner) take() *work {
 		w, p.idle = p.idle[n-1], p.idle[:n-1]
 	} else {
 		w = newWork(p.r.order.Config().Batch, p.r.columns)
+		if p.r.hashed {
+			w.Hashes = make([]uint64, p.r.order.Config().Batch)
+		}
 	}
 	p.open[w] = true
 	return w

@@ -36,7 +36,8 @@ type ring struct {
 	seed                      uint64
 	lanes, firstRank          int
 	slots, fetchers, decoders int
-	perJob                    int // samples that travel together
+	perJob                    int  // samples that travel together
+	hashed                    bool // rows are hashed while they are in the cache of the processor
 
 	buffers source.Pool
 	bad     badCounter

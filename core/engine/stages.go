@@ -10,6 +10,7 @@ import (
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/shm"
+	"github.com/zeebo/xxh3"
 )
 
 // pipeline builds one run of the ring: from p's position to the end of the last epoch.
@@ -113,6 +114,9 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, j job) (job, er
 		} else if j.w.cached[row] {
 			r.rows.load(j.w, row)
 		}
+		if j.w.Hashes != nil && j.w.faults[row].Err == nil {
+			j.w.Hashes[row] = xxh3.Hash(j.w.Row(row))
+		}
 	}
 	j.decodedNS = monotonicNS()
 	return j, nil
@@ -180,7 +184,7 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 	r.noteFirst(w)
 	err := r.shm.Publish(ctx, w.slot, shm.Batch{
 		Ticket: w.Ticket, Epoch: w.Epoch, Step: w.Step, EpochStep: w.EpochStep,
-		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result),
+		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result), Hash: result.Hash,
 		FetchedNS: uint64(w.FetchedNS), DecodedNS: uint64(w.DecodedNS),
 		LastOfEpoch: w.EpochStep == uint64(r.order.StepsPerEpoch()-1),
 	})

@@ -115,6 +115,7 @@ var keys = []Key{
 	{"ring.access", "private, shared", "(private when opened by a client, shared when served)", "May the consumer write to its batches, or are they read-only for all."},
 	{"ring.mode", `"0600", "0640"`, `"0600"`, "Permission of posix segments and of the socket."},
 	{"ring.max_consumers", "whole number, 1 to 4096", "16", "Consumers attached at a time."},
+	{"ring.hash", "none, xxh3", "none", "Hash of each batch, to prove what was delivered: XXH3 (64 bits) of its rows' XXH3, 8 bytes each, little-endian."},
 	{"ring.groups", "list of mappings", "[]", "Groups that exist from the first batch on; each sees every batch once."},
 	{"ring.groups[].name", "text", "(required)", "Name of the group, spelt like a ring's."},
 	{"ring.groups[].mode", "shared, lanes", "shared", "Consumers race for batches, or lane r gets the batches of rank r."},

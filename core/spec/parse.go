@@ -187,6 +187,7 @@ func (d *decoder) memory(s *section, r *Ring) {
 	whole(s, "slots", &r.Slots, 3, maxSlots)
 	choice(s, "backing", &r.Backing, Memfd, Posix)
 	choice(s, "access", &r.Access, Private, Shared)
+	choice(s, "hash", &r.Hash, NoHash, XXH3)
 	mode := ""
 	choice(s, "mode", &mode, "0600", "0640")
 	if mode != "" {

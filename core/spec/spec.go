@@ -228,16 +228,19 @@ type Ring struct {
 	Access       string      // "private", "shared"; "": private for a child, shared for a service
 	Mode         fs.FileMode // 0600 or 0640
 	MaxConsumers int
+	Hash         string // "none", "xxh3"
 	Groups       []Group
 }
 
-// The values of Ring.Backing, Ring.Access, Group.Mode and Group.Slow.
+// The values of Ring.Backing, Ring.Access, Ring.Hash, Group.Mode and Group.Slow.
 const (
 	Memfd   = "memfd"
 	Posix   = "posix"
 	Private = "private"
 	Shared  = "shared"
 	Lanes   = "lanes"
+	NoHash  = "none"
+	XXH3    = "xxh3"
 	Block   = "block"
 	Drop    = "drop"
 	Detach  = "detach"
@@ -268,7 +271,7 @@ func Default() *Spec {
 		Batch:     32,
 		Image:     Image{Mode: RGB, Layout: NHWC, MaxPixels: 178956970},
 		BadSample: BadSample{Policy: Skip, MaxCount: -1, MaxRate: -1, Probation: 100},
-		Ring:      Ring{Mode: 0o600, MaxConsumers: 16},
+		Ring:      Ring{Mode: 0o600, MaxConsumers: 16, Hash: NoHash},
 		Cache:     Cache{MaxBytes: 10 << 30, Evict: EvictLRU},
 		Limits:    Limits{Fetch: 16, ReadAheadBytes: 64 << 20},
 	}

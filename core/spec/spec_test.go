@@ -75,7 +75,7 @@ func TestEveryKeyArrives(t *testing.T) {
 		},
 		BadSample: BadSample{Policy: Mask, MaxCount: 10, MaxRate: 0.01},
 		Ring: Ring{
-			Slots: 64, Backing: Posix, Access: Shared, Mode: 0o640, MaxConsumers: 20,
+			Slots: 64, Backing: Posix, Access: Shared, Mode: 0o640, MaxConsumers: 20, Hash: NoHash,
 			Groups: []Group{{"ranks", Lanes, 8, Drop, false}, {"watch", Shared, 1, Detach, true}},
 		},
 		Cache:  Cache{MaxBytes: 10 << 30, Evict: EvictLRU},
