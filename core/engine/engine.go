@@ -22,6 +22,8 @@ type Options struct {
 	Child bool
 	// State is where to go on; empty: from the start. Only for an engine with one ring.
 	State []byte
+	// Step is the global step to begin with, of an engine without a State. Only for an engine with one ring.
+	Step int64
 	// Log is where the engine writes what it has to say; nil: nowhere.
 	Log *Log
 	// Started is when the process began, for the time to the first batch; zero: now.

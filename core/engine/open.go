@@ -136,6 +136,9 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options) (shm.Config, error) {
 		r.goOnFrom(state)
 		c.FirstTicket, c.FirstEpoch = r.ticket(r.firstStep(state)), uint64(state.Epoch)
 	}
+	if o.Step > 0 {
+		c.FirstTicket, c.FirstEpoch = r.ticket(o.Step), uint64(o.Step/r.order.StepsPerEpoch())
+	}
 	for _, g := range s.Ring.Groups {
 		c.Groups = append(c.Groups, groupOf(g))
 	}
