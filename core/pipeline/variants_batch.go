@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -228,12 +229,13 @@ func (b *batches[B, C]) dropParts(e *entry[C]) {
 func (b *batches[B, C]) clearUp() {
 	b.mu.Lock()
 	b.moving++
-	last := b.moving == len(b.ends)
-	b.mu.Unlock()
-	if !last {
-		return
+	var left []entry[C]
+	if b.moving == len(b.ends) {
+		left = slices.Clone(b.entries) // the router may add to them, but no more parts come
+		clear(b.entries)
 	}
-	for i := range b.entries {
-		b.dropParts(&b.entries[i])
+	b.mu.Unlock()
+	for i := range left {
+		b.dropParts(&left[i])
 	}
 }
