@@ -24,7 +24,7 @@ func Generate[In, Out any](in *Port[In], o Options[In, Out],
 // GenerateWorkers is Generate with a state per worker.
 func GenerateWorkers[W, In, Out any](in *Port[In], o Options[In, Out], w Workers[W],
 	op func(ctx context.Context, state W, v In, yield func(Out) bool) error) *Port[Out] {
-	s := newStage(in.stage.p, "generate", o.Name, o.Concurrency)
+	s := newCrewStage(in.stage.p, "generate", o.Name, o.Concurrency, o.Auto)
 	if op == nil {
 		s.p.note(s.errorf("op is nil"))
 	}

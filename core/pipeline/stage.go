@@ -22,6 +22,7 @@ type outlet interface {
 	close()
 	halt()
 	reclaim()
+	emptyTime(atNs int64) int64
 	discards() uint64
 	restartClock(atNs int64)
 	queueStats(name string, atNs int64) QueueStats
@@ -39,6 +40,8 @@ type stage struct {
 	meters      []meter
 	alive       atomic.Int64 // workers
 	sources     []*stage     // those whose items come here
+	input       outlet       // of a consumer
+	crew        *crew        // nil if the number of workers is fixed
 	traced      bool         // in a path whose items are put back in order
 	begun       func()       // called before any worker starts; may be nil
 	halted      func()       // called once a cancel has reached the queues; may be nil
@@ -58,6 +61,31 @@ func newStage(p *Pipeline, kind, name string, workers int) *stage {
 	return s
 }
 
+// newCrewStage is newStage for a stage that may find its concurrency itself.
+func newCrewStage(p *Pipeline, kind, name string, workers int, a Auto) *stage {
+	n := workers
+	if n >= 0 { // or newStage refuses it
+		n = max(n, a.Max)
+	}
+	s := newStage(p, kind, name, n)
+	switch {
+	case a == Auto{}:
+	case a.Max < 1 || a.Min < 0 || a.Min > a.Max || workers > a.Max:
+		p.note(s.errorf("auto: min %d, start %d, max %d, want 0 or more, and none above max", a.Min, workers, a.Max))
+	default:
+		s.crew = newCrew(a, workers)
+	}
+	return s
+}
+
+// workersNow is the number of workers that may work.
+func (s *stage) workersNow() int {
+	if s.crew != nil {
+		return int(s.crew.active.Load())
+	}
+	return s.concurrency
+}
+
 // newPort makes s's output, a queue of the given capacity.
 func newPort[T any](s *stage, capacity int, discard func(T)) *Port[T] {
 	if capacity < 0 {
@@ -75,6 +103,7 @@ func readFrom[T any](s *stage, in *Port[T]) {
 		s.p.note(s.errorf("stage %q is already read by %q; a port has one reader", in.stage.name, in.readBy))
 	}
 	in.readBy = s.name
+	s.input = in
 	if in.readBy == "" {
 		in.readBy = "?"
 	}
@@ -95,6 +124,9 @@ func (s *stage) refuseTraced() {
 
 func (s *stage) begin(atNs int64) {
 	s.intake, s.endIntake = context.WithCancel(s.p.intake)
+	if s.crew != nil {
+		s.crew.begin(atNs)
+	}
 	if s.begun != nil {
 		s.begun()
 	}
@@ -218,6 +250,8 @@ func (s *stage) lateFailure(err error) {
 	s.p.late = append(s.p.late, named)
 	s.p.mu.Unlock()
 }
+
+func (o *Port[T]) emptyTime(atNs int64) int64 { return o.queue.emptyTime(atNs) }
 
 func (o *Port[T]) reader() string          { return o.readBy }
 func (o *Port[T]) close()                  { o.queue.Close() }
