@@ -28,7 +28,13 @@ func GenerateWorkers[W, In, Out any](in *Port[In], o Options[In, Out], w Workers
 	if op == nil {
 		s.p.note(s.errorf("op is nil"))
 	}
-	return newGenerator(s, in, &o, w, op)
+	out := newGenerator(s, in, &o, w, op)
+	if o.Budget == nil {
+		s.alone = aloneStage(in, out, false, func(in *Port[In], n int) *Port[Out] {
+			return GenerateWorkers(in, o.alone(n), w, op)
+		})
+	}
+	return out
 }
 
 // Disaggregate adds a stage that makes single items of lists. The items of a

@@ -95,7 +95,19 @@ func MapWorkers[W, In, Out any](in *Port[In], o Options[In, Out], w Workers[W],
 		out, err := op(ctx, state, h.v)
 		return out, true, err
 	}
-	return configure(c, &o)
+	out := configure(c, &o)
+	if o.Budget == nil {
+		s.alone = aloneStage(in, out, false, func(in *Port[In], n int) *Port[Out] {
+			return MapWorkers(in, o.alone(n), w, op)
+		})
+	}
+	return out
+}
+
+// alone is o for a stage that is measured alone.
+func (o Options[In, Out]) alone(concurrency int) Options[In, Out] {
+	o.Concurrency, o.Auto = concurrency, Auto{}
+	return o
 }
 
 // configure makes c what o says, and its output.

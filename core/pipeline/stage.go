@@ -14,6 +14,7 @@ type Port[T any] struct {
 	discard func(T)
 	dropped atomic.Uint64
 	readBy  string // set while building
+	kept    []T    // by a profile
 }
 
 // An outlet is what the pipeline needs of a Port, whatever it carries.
@@ -23,6 +24,7 @@ type outlet interface {
 	halt()
 	reclaim()
 	emptyTime(atNs int64) int64
+	dropKept()
 	discards() uint64
 	restartClock(atNs int64)
 	queueStats(name string, atNs int64) QueueStats
@@ -45,6 +47,7 @@ type stage struct {
 	traced      bool         // in a path whose items are put back in order
 	begun       func()       // called before any worker starts; may be nil
 	halted      func()       // called once a cancel has reached the queues; may be nil
+	alone       alone        // nil if it cannot be profiled
 	works       func(atNs int64) []WorkStats
 
 	intake    context.Context // of a source: ends with the pipeline's, or alone

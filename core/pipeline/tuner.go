@@ -40,7 +40,7 @@ const (
 	tunerSpare = 0.70 // share below which it has too many
 	tunerDrift = 1.30 // change of the time of an op that makes old tries worthless
 	tunerHold  = 4
-	tunerLong  = 64
+	tunerLong  = 16
 )
 
 func newTuner(minimum, maximum, n int) *tuner {

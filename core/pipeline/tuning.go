@@ -20,7 +20,7 @@ import (
 // nothing is measured that Stats does not count anyway.
 type Tuning struct {
 	// Interval is the time between two looks; 0 means 100 ms. A stage is judged
-	// over as many intervals as it takes for 20 of its items, from 2 to 20.
+	// over as many intervals as it takes for 20 of its items, from 3 to 20.
 	Interval time.Duration
 	// CPUs bounds the processor time of the whole process, in cores: close
 	// below it no stage grows any more, above it the largest shrinks. 0 means
@@ -100,7 +100,7 @@ func (t *tuned) look(atNs int64, capped bool) {
 	}
 	t.looks++
 	items := at.items - t.last.items
-	if t.looks < 2 || items < 20 && t.looks < 20 {
+	if t.looks < 3 || items < 20 && t.looks < 20 {
 		return
 	}
 	w := t.last.until(at)
