@@ -139,3 +139,27 @@ func BenchmarkLimiterFree(b *testing.B) {
 		l.Release()
 	}
 }
+
+// hosted is a source, one external stage with a host thread, and a sink.
+func hosted(p *Pipeline, n int, _ func()) {
+	i := 0
+	src := Source(p, SourceOptions[int]{Name: "plan", Buffer: 64}, func(context.Context) (int, error) {
+		if i++; i > n {
+			return 0, io.EOF
+		}
+		return i, nil
+	})
+	x, out := ExternalMap(src, ExternalOptions[int]{Name: "host", Buffer: 64})
+	go func() {
+		for {
+			w, err := x.Take(context.Background())
+			if err != nil || x.Give(w.Token, Result[int]{Value: w.Item}) != nil {
+				return
+			}
+		}
+	}()
+	Sink(out, SinkOptions{Name: "out"}, func(context.Context, int) error { return nil })
+}
+
+// One item through source, Take and Give, and sink.
+func BenchmarkExternalTakeGive(b *testing.B) { benchmarkShape(b, hosted) }
