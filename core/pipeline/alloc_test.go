@@ -58,6 +58,7 @@ func TestTheSteadyPathAllocatesNothing(t *testing.T) {
 		"completion, alone": plain(Completion, 1),
 		"completion, four":  plain(Completion, 4),
 		"input, four":       plain(Input, 4),
+		"a host's thread":   hosted,
 	} {
 		var before, after runtime.MemStats
 		first := true
@@ -141,9 +142,12 @@ func BenchmarkLimiterFree(b *testing.B) {
 }
 
 // hosted is a source, one external stage with a host thread, and a sink.
-func hosted(p *Pipeline, n int, _ func()) {
+func hosted(p *Pipeline, n int, measured func()) {
 	i := 0
 	src := Source(p, SourceOptions[int]{Name: "plan", Buffer: 64}, func(context.Context) (int, error) {
+		if i == n/10 || i == n {
+			measured()
+		}
 		if i++; i > n {
 			return 0, io.EOF
 		}

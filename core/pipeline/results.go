@@ -53,8 +53,9 @@ func (r *Results[T]) Next(ctx context.Context) (v T, err error) {
 	defer r.in.mu.Unlock()
 	if r.waits() {
 		startNs := now()
-		unhook := context.AfterFunc(ctx, r.wake)
-		defer unhook()
+		if ctx.Done() != nil {
+			defer context.AfterFunc(ctx, r.wake)()
+		}
 		for r.waits() {
 			if ctx.Err() != nil {
 				return v, context.Cause(ctx)
