@@ -245,6 +245,9 @@ func (x *External[In, Out]) Give(token uint64, r Result[Out]) error {
 	} else {
 		goOn = x.finish(w, r.Skip, r.End) && goOn
 	}
+	if r.End && x.continuous {
+		goOn = x.out.queue.awaitEpochs() && goOn
+	}
 	if !goOn {
 		return ErrEnded
 	}

@@ -428,7 +428,7 @@ func (x *External[In, Out]) noteEnd(w *work[In], end bool) {
 		x.exhausted = true
 		return
 	}
-	x.out.mark(place{epoch: x.epoch}, x.inEpoch)
+	x.out.queue.endEpoch(x.epoch, x.inEpoch)
 	x.epoch++
 	x.inEpoch = 0
 }

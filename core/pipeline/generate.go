@@ -42,9 +42,7 @@ func GenerateWorkers[W, In, Out any](in *Port[In], o Options[In, Out], w Workers
 func Disaggregate[T any](in *Port[[]T], o Options[[]T, T]) *Port[T] {
 	return Generate(in, o, func(_ context.Context, list []T, yield func(T) bool) error {
 		for _, v := range list {
-			if !yield(v) {
-				break // what is left goes with the run
-			}
+			yield(v) // which discards what comes after the end of the run
 		}
 		return nil
 	})

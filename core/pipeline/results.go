@@ -29,6 +29,7 @@ type Results[T any] struct {
 func Pull[T any](in *Port[T], o ResultsOptions) *Results[T] {
 	s := newStage(in.stage.p, "sink", o.Name, 1)
 	readFrom(s, in)
+	s.refuseTraced()
 	switch {
 	case o.Buffer < 0:
 		s.p.note(s.errorf("buffer %d, want 0 (the default) or more", o.Buffer))

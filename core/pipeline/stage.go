@@ -225,7 +225,7 @@ func (o *Port[T]) mark(pl place, count uint64) bool {
 	if o.queue.ordered {
 		return o.queue.putNumbered(pl, cell[T]{kind: mark}, true)
 	}
-	return o.queue.endEpoch(pl.epoch, count)
+	return o.queue.endEpoch(pl.epoch, count) && o.queue.awaitEpochs()
 }
 
 // drop hands v to Discard. A panic there is kept for Wait, and the other items

@@ -91,7 +91,11 @@ func newRouter[T, P, U any](in *Port[T], o *VariantsOptions[U], noRoute bool, pa
 		h.alone = alonePassing[U](nil) // filled by the router
 		h.sources, h.traced = s.sources, s.traced || r.ordered
 		r.heads = append(r.heads, newPort(h, orDefault(o.Buffer, 2), discard))
-		r.ends = append(r.ends, path(r.heads[i]))
+		end := path(r.heads[i])
+		if r.ordered && !end.queue.traced {
+			p.note(h.errorf("the path does not end in a stage behind the port it was given"))
+		}
+		r.ends = append(r.ends, end)
 	}
 	return r
 }
