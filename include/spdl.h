@@ -1,8 +1,9 @@
-/* spdl.h - consume batches that an spdl engine decodes into shared memory.
+/* spdl.h - consume batches that an spdl engine decodes into shared memory, and run pipelines of your own.
  *
- * The engine (a separate process) reads samples, decodes them and writes batches into the slots of a
- * ring in shared memory. This library maps the ring and hands out ready batches without copying and
- * without locks. It contains no Go, starts no thread, installs no signal handler and never prints.
+ * The engine (as a rule a separate process) reads samples, decodes them and writes batches into the slots
+ * of a ring in shared memory. This library maps the ring and hands out ready batches without copying and
+ * without locks. It contains no Go, starts no thread, installs no signal handler and never prints. Only
+ * what asks for the engine in this process loads libspdl_engine, which does the first three.
  *
  * A whole consumer:
  *
@@ -141,13 +142,13 @@ SPDL_API spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts,
 
 typedef struct spdl_open_opts {
     uint32_t struct_size;
-    uint32_t form;              /* SPDL_FORM_CHILD */
+    uint32_t form;              /* SPDL_FORM_* */
     spdl_attach_opts attach;
-    const char *engine;         /* path of the spdl command; NULL: $SPDL_ENGINE, beside libspdl, then PATH */
+    const char *engine;         /* child: path of the spdl command; NULL: $SPDL_ENGINE, beside libspdl, then PATH */
     const char *const *args;    /* further arguments of `spdl serve`, NULL-terminated; NULL: none */
     const char *state;          /* JSON of spdl_state_save to resume from; NULL: from the start */
 } spdl_open_opts;
-enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 }; /* in process: SPDL_E_UNSUPPORTED in this version */
+enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 };
 #define SPDL_OPEN_OPTS_INIT {sizeof(spdl_open_opts), SPDL_FORM_CHILD, SPDL_ATTACH_OPTS_INIT, NULL, NULL, NULL}
 
 /* Start an engine for this reader alone and attach to it.
@@ -155,11 +156,14 @@ enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 }; /* in process: SPDL_E_UN
  * spec  path of a description (YAML or JSON), or of a folder of pictures; or the description itself when
  *       it begins with '{'.
  *
- * The engine is a child that the host's SIGCHLD and waitpid(-1) never see; it ends with the reader and
- * with this process. Its log goes to this process's stderr (SPDL_LOG sets the level). Blocks until the
- * engine is ready or has said why not.
+ * As a child, the engine is a process that the host's SIGCHLD and waitpid(-1) never see. In process, it is
+ * libspdl_engine ($SPDL_ENGINE_LIBRARY, beside libspdl, then the system's), with the Go runtime in it: threads,
+ * chained signal handlers, and no use in a forked child, where this call returns SPDL_E_FORKED. Once loaded it
+ * stays. Everything else is the same in both forms. The engine ends with the reader and with this process. Its
+ * log goes to this process's stderr (SPDL_LOG sets the level). Blocks until it is ready or has said why not.
  *
- * Returns as spdl_attach; SPDL_E_SPEC; SPDL_E_ENGINE_START; SPDL_E_UNSUPPORTED. */
+ * Returns as spdl_attach; SPDL_E_SPEC; SPDL_E_ENGINE_START; in process SPDL_E_UNSUPPORTED without the library,
+ * SPDL_E_VERSION with that of another release. */
 SPDL_API spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader **out);
 
 /* End the membership. Batches still leased stay readable, each until its spdl_release, the last of which
@@ -396,7 +400,8 @@ SPDL_API spdl_status spdl_stats(spdl_reader *reader, char *buffer, size_t bytes,
  * travels in its place: it holds nothing back, lists are flushed at it, spdl_pipeline_get says SPDL_END_EPOCH.
  *
  * Threads. Every call is safe from any thread, but spdl_pipeline_free, which must be the last. A work may be
- * given by another thread than took it.
+ * given by another thread than took it, which must live until then: a thread that ends with a work out ends
+ * the pipeline, and the failure names stage and thread.
  * Fork. In a forked child every call returns SPDL_E_FORKED. */
 
 typedef struct spdl_pipeline spdl_pipeline;
@@ -417,7 +422,8 @@ typedef struct spdl_work {
     const uint64_t *items; /* valid until the work's last give, which may give them */
     uint64_t epoch;        /* from 0 */
     uint32_t attempt;      /* 1; more after a retry */
-    uint32_t worker;       /* below the stage's concurrency; no two works that are out share it */
+    uint32_t worker;       /* no two works of a stage that are out share it: below its concurrency, or above it
+                            * while works past their deadline are still out */
     uint64_t token;        /* the work; the engine's */
 } spdl_work;
 #define SPDL_WORK_INIT {sizeof(spdl_work), 0, 0, 0, NULL, 0, 0, 0, 0}
@@ -491,8 +497,7 @@ SPDL_API spdl_status spdl_pipeline_stop(spdl_pipeline *pipeline);
  * get its results meanwhile, or stop it.
  *
  * Returns SPDL_OK after the end of data, drain or stop; SPDL_E_PIPELINE if it failed; SPDL_TIMEOUT, where
- * spdl_last_error() names the stages whose works are out; SPDL_E_STAGE if it has ended but for works whose
- * threads ended without giving them back. */
+ * spdl_last_error() names the stages whose works are out. */
 SPDL_API spdl_status spdl_pipeline_wait(spdl_pipeline *pipeline, int64_t timeout_ns);
 
 /* Why the pipeline failed, whole, tracebacks included (spdl_last_error cuts at 1.5 kB); "" if it has not. With
@@ -503,12 +508,12 @@ SPDL_API spdl_status spdl_pipeline_error(spdl_pipeline *pipeline, char *buffer, 
  * then while running, and once after spdl_pipeline_wait. Does not block. */
 SPDL_API spdl_status spdl_pipeline_reclaim(spdl_pipeline *pipeline, uint64_t *items, uint32_t room, uint32_t *got);
 
-/* Counters of every stage and queue as JSON, and the works that are out: stage, thread, for how long, and
- * whether that thread has ended. Buffer rules as in spdl_state_save. */
+/* Counters of every stage and queue as JSON, and the works that are out: stage, thread and for how long, so that
+ * one that never comes back has a name. Buffer rules as in spdl_state_save. */
 SPDL_API spdl_status spdl_pipeline_stats(spdl_pipeline *pipeline, char *buffer, size_t bytes, size_t *need);
 
-/* End the handle. NULL is fine. Returns SPDL_E_BUSY, and frees nothing, while the pipeline runs or living
- * threads hold works of it: stop it and wait first. */
+/* End the handle. NULL is fine. Returns SPDL_E_BUSY, and frees nothing, while the pipeline runs or works of it
+ * are out: stop it and wait first. */
 SPDL_API spdl_status spdl_pipeline_free(spdl_pipeline *pipeline);
 
 #ifdef __cplusplus
