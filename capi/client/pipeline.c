@@ -90,7 +90,7 @@ spdl_status spdl_stage_give(spdl_pipeline *p, int32_t stage, const spdl_work *wo
     if (!work || !give)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: stage_give: %s is NULL", work ? "give" : "work");
     spdl_status s = check_give(give);
-    return s == SPDL_OK ? told(p->engine->give(p->handle, stage, work->token, give, &e), &e) : s;
+    return s == SPDL_OK ? told(p->engine->give(p->handle, stage, work, give, &e), &e) : s;
 }
 
 spdl_status spdl_pipeline_get(spdl_pipeline *p, int64_t timeout_ns, spdl_work *out) {

@@ -53,6 +53,7 @@ static bool has_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic uint64_t n_threads;
 static _Thread_local uint64_t thread; /* from 1, never used again; 0: has taken nothing yet */
+static _Thread_local uint32_t tid;    /* the system's number of it */
 
 static void thread_ends(void *number) {
     spdl_engine_error e;
@@ -66,6 +67,7 @@ static uint64_t this_thread(void) {
     if (thread != 0) return thread;
     pthread_once(&once, make_key);
     thread = atomic_fetch_add(&n_threads, 1) + 1;
+    tid = (uint32_t)gettid();
     if (has_key) pthread_setspecific(ending, (void *)(uintptr_t)thread);
     return thread;
 }
@@ -99,13 +101,14 @@ static int32_t do_stage(int64_t handle, const char *name, spdl_engine_error *e) 
 static spdl_status do_take(int64_t handle, int32_t stage, int64_t timeout_ns, spdl_work *out,
                            spdl_engine_error *e) {
     IN_PARENT(e);
-    return goTake(handle, stage, timeout_ns, this_thread(), out, e);
+    uint64_t me = this_thread(); /* sets tid */
+    return goTake(handle, stage, timeout_ns, me, tid, out, e);
 }
 
-static spdl_status do_give(int64_t handle, int32_t stage, uint64_t token, const spdl_give *give,
+static spdl_status do_give(int64_t handle, int32_t stage, const spdl_work *work, const spdl_give *give,
                            spdl_engine_error *e) {
     IN_PARENT(e);
-    return goGive(handle, stage, token, (spdl_give *)(uintptr_t)give, e);
+    return goGive(handle, stage, work->worker, work->token, (spdl_give *)(uintptr_t)give, e);
 }
 
 static spdl_status do_get(int64_t handle, int64_t timeout_ns, spdl_work *out, spdl_engine_error *e) {

@@ -6,7 +6,6 @@ import "C"
 
 import (
 	"fmt"
-	"math"
 	"sync"
 	"time"
 	"unsafe"
@@ -17,7 +16,7 @@ import (
 // A handle is one pipeline with the C memory in which its items are shown to the host.
 type handle struct {
 	*hosted.Pipeline
-	shown [][]block // of the works that are out, by stage and worker; each is its work's holder's
+	shown []blocks // of the works that are out, by stage
 
 	mu      sync.Mutex
 	results map[uint64]*block // of the last result each thread got
@@ -43,6 +42,21 @@ func (b *block) show(items *hosted.Items) *C.uint64_t {
 func (b *block) free() {
 	C.free(unsafe.Pointer(b.items))
 	*b = block{}
+}
+
+// blocks are those of one stage, by worker. Each is its work's holder's alone.
+type blocks struct {
+	mu  sync.Mutex
+	all []*block
+}
+
+func (b *blocks) of(worker int) *block {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for worker >= len(b.all) {
+		b.all = append(b.all, &block{})
+	}
+	return b.all[worker]
 }
 
 // handles are the pipelines alive, by number.
@@ -71,9 +85,7 @@ func goCreate(description *C.char, number *C.int64_t, e *C.spdl_engine_error) (s
 		return fail(err, e)
 	}
 	h := &handle{Pipeline: p, results: map[uint64]*block{}}
-	for i := range p.HostStages() {
-		h.shown = append(h.shown, make([]block, p.Concurrency(i)))
-	}
+	h.shown = make([]blocks, p.HostStages())
 	handles.Lock()
 	defer handles.Unlock()
 	if handles.byNumber == nil {
@@ -107,7 +119,7 @@ func goStage(number C.int64_t, name *C.char, e *C.spdl_engine_error) (stage C.in
 // timeout is a C timeout as a duration; below zero is for ever.
 func timeout(ns C.int64_t) time.Duration {
 	if ns < 0 {
-		return math.MaxInt64
+		return hosted.Forever
 	}
 	return time.Duration(ns)
 }
@@ -128,19 +140,19 @@ func describe(w *hosted.Work, b *block, out *C.spdl_work) {
 }
 
 //export goTake
-func goTake(number C.int64_t, stage C.int32_t, timeoutNs C.int64_t, thread C.uint64_t, out *C.spdl_work, e *C.spdl_engine_error) (status C.spdl_status) {
+func goTake(number C.int64_t, stage C.int32_t, timeoutNs C.int64_t, thread C.uint64_t, tid C.uint32_t, out *C.spdl_work, e *C.spdl_engine_error) (status C.spdl_status) {
 	defer caught(&status, e)
 	h := find(number)
-	w, err := h.Take(int(stage), timeout(timeoutNs), uint64(thread))
+	w, err := h.Take(int(stage), timeout(timeoutNs), hosted.Thread{Number: uint64(thread), TID: uint32(tid)})
 	if err != nil {
 		return fail(err, e)
 	}
-	describe(&w, &h.shown[stage][w.Worker], out)
+	describe(&w, h.shown[stage].of(w.Worker), out)
 	return C.SPDL_OK
 }
 
 //export goGive
-func goGive(number C.int64_t, stage C.int32_t, token C.uint64_t, give *C.spdl_give, e *C.spdl_engine_error) (status C.spdl_status) {
+func goGive(number C.int64_t, stage C.int32_t, worker C.uint32_t, token C.uint64_t, give *C.spdl_give, e *C.spdl_engine_error) (status C.spdl_status) {
 	defer caught(&status, e)
 	g := hosted.Given{
 		More:  give.flags&C.SPDL_GIVE_MORE != 0,
@@ -158,7 +170,7 @@ func goGive(number C.int64_t, stage C.int32_t, token C.uint64_t, give *C.spdl_gi
 	if give.error != nil {
 		g.Failed, g.Error = true, C.GoString(give.error)
 	}
-	return answer(find(number).Give(int(stage), uint64(token), g), e)
+	return answer(find(number).Give(int(stage), int(worker), uint64(token), g), e)
 }
 
 //export goGet
@@ -232,9 +244,9 @@ func goFree(number C.int64_t, e *C.spdl_engine_error) (status C.spdl_status) {
 	handles.Lock()
 	delete(handles.byNumber, number)
 	handles.Unlock()
-	for _, stage := range h.shown {
-		for i := range stage {
-			stage[i].free()
+	for i := range h.shown {
+		for _, b := range h.shown[i].all {
+			b.free()
 		}
 	}
 	for _, b := range h.results {

@@ -30,7 +30,7 @@ typedef struct spdl_engine_table {
     int32_t (*stage)(int64_t handle, const char *name, spdl_engine_error *error);
     spdl_status (*take)(int64_t handle, int32_t stage, int64_t timeout_ns, spdl_work *out,
                         spdl_engine_error *error);
-    spdl_status (*give)(int64_t handle, int32_t stage, uint64_t token, const spdl_give *give,
+    spdl_status (*give)(int64_t handle, int32_t stage, const spdl_work *work, const spdl_give *give,
                         spdl_engine_error *error);
     spdl_status (*get)(int64_t handle, int64_t timeout_ns, spdl_work *out, spdl_engine_error *error);
     spdl_status (*drain)(int64_t handle, spdl_engine_error *error);
