@@ -15,6 +15,8 @@ type Pipeline struct {
 
 	// Fixed by Start.
 	stages []*stage
+	whole  *Judge // of all stages together; nil if there is no such budget
+	hooks  Hooks
 	errs   []error // mistakes made while building
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -85,6 +87,19 @@ func (p *Pipeline) Start(ctx context.Context) error {
 	}
 	go p.supervise(unhook)
 	return nil
+}
+
+// Forgive sets a failure budget for all stages together, beside their own. Its
+// rate is the share of the items that the sources have made. A stage without
+// Failures of its own then forgives anything, and the pipeline's budget
+// decides. Call it before Start.
+func (p *Pipeline) Forgive(budget Failures) {
+	judge, err := NewJudge(budget)
+	if err != nil {
+		p.note(p.named(err))
+		return
+	}
+	p.whole = judge
 }
 
 // Run is Start and Wait.
@@ -195,6 +210,9 @@ func (p *Pipeline) halt() {
 		if s.out != nil {
 			s.out.halt()
 		}
+		if s.halted != nil {
+			s.halted()
+		}
 	}
 	close(p.halted)
 }
@@ -221,6 +239,13 @@ func (p *Pipeline) supervise(unhook func() bool) {
 
 // finish ends the pipeline's life with err; mu is held.
 func (p *Pipeline) finish(err error) {
+	if p.state == Built {
+		for _, s := range p.stages {
+			if s.halted != nil {
+				s.halted() // nothing will ever run: those who wait for it may go
+			}
+		}
+	}
 	p.state, p.err = Ended, err
 	close(p.done)
 }

@@ -28,19 +28,28 @@ type outlet interface {
 }
 
 // A stage is a set of workers, each a goroutine that runs work, and their
-// output.
+// output. A stage whose workers are not ours has run instead of work.
 type stage struct {
-	p      *Pipeline
-	name   string
-	kind   string
-	work   func(worker int)
-	out    outlet // nil for a sink
-	meters []meter
-	alive  atomic.Int64 // workers
+	p           *Pipeline
+	name        string
+	kind        string
+	concurrency int
+	work        func(worker int)
+	out         outlet // nil for a sink
+	meters      []meter
+	alive       atomic.Int64 // workers
+	sources     []*stage     // those whose items come here
+	begun       func()       // called before any worker starts; may be nil
+	halted      func()       // called once a cancel has reached the queues; may be nil
+	works       func(atNs int64) []WorkStats
+
+	intake    context.Context // of a source: ends with the pipeline's, or alone
+	endIntake context.CancelFunc
 }
 
 func newStage(p *Pipeline, kind, name string, workers int) *stage {
-	s := &stage{p: p, name: name, kind: kind, meters: make([]meter, max(workers, 1))}
+	n := max(workers, 1)
+	s := &stage{p: p, name: name, kind: kind, concurrency: n, meters: make([]meter, n)}
 	p.add(s)
 	if workers < 0 {
 		p.note(s.errorf("concurrency %d, want 1 or more", workers))
@@ -67,15 +76,26 @@ func readFrom[T any](s *stage, in *Port[T]) {
 	if in.readBy == "" {
 		in.readBy = "?"
 	}
+	if in.stage.p != s.p {
+		s.p.note(s.errorf("stage %q is of pipeline %q; use Nested to read another pipeline", in.stage.name, in.stage.p.name))
+	}
+	s.sources = append(s.sources, in.stage.sources...)
 }
 
 func (s *stage) begin(atNs int64) {
+	s.intake, s.endIntake = context.WithCancel(s.p.intake)
+	if s.begun != nil {
+		s.begun()
+	}
 	if s.out != nil {
 		s.out.restartClock(atNs)
 	}
 }
 
 func (s *stage) start() {
+	if s.work == nil {
+		return
+	}
 	s.alive.Store(int64(len(s.meters)))
 	s.p.wg.Add(len(s.meters))
 	for i := range s.meters {
@@ -118,22 +138,48 @@ func (s *stage) errorf(format string, args ...any) error {
 // its fault.
 func (s *stage) cancelled() bool { return s.p.ctx.Err() != nil }
 
-// put passes v on; on false the run is over and v is discarded.
-func (o *Port[T]) put(v T) bool {
-	if o.queue.Put(v) {
+// named is errorf for an error that may be nil.
+func (s *stage) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return s.errorf("%w", err)
+}
+
+// give passes v on as a result of the item at pl, the last one or not; on false
+// the run is over and v is discarded.
+func (o *Port[T]) give(pl place, v T, last bool) bool {
+	c := cell[T]{v: v, kind: full}
+	if o.queue.ordered && o.queue.putNumbered(pl, c, last) ||
+		!o.queue.ordered && o.queue.putInEpoch(pl, c, last) {
 		return true
 	}
 	o.drop(v)
 	return false
 }
 
-// putNumbered is put into an ordered output.
-func (o *Port[T]) putNumbered(n uint64, v T) bool {
-	if o.queue.putNumbered(n, cell[T]{v: v, kind: full}) {
-		return true
+// skip says that nothing more comes of the item at pl, because of err if that
+// is not nil. On false the run is over.
+func (o *Port[T]) skip(pl place, err error) bool {
+	c := cell[T]{kind: hole, err: err}
+	if o.queue.traced {
+		c.kind = tomb
 	}
-	o.drop(v)
-	return false
+	switch {
+	case o.queue.ordered:
+		return o.queue.putNumbered(pl, c, true)
+	case o.queue.traced:
+		return o.queue.putInEpoch(pl, c, true)
+	}
+	return o.queue.finishInEpoch(pl.epoch)
+}
+
+// mark ends the epoch of pl, which has count items. On false the run is over.
+func (o *Port[T]) mark(pl place, count uint64) bool {
+	if o.queue.ordered {
+		return o.queue.putNumbered(pl, cell[T]{kind: mark}, true)
+	}
+	return o.queue.endEpoch(pl.epoch, count)
 }
 
 // drop hands v to Discard. A panic there is kept for Wait, and the other items

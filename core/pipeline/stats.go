@@ -34,6 +34,8 @@ type StageStats struct {
 	// error or panicked; an op cut short by a cancel is neither.
 	Items    uint64 `json:"items"`
 	Failures uint64 `json:"failures"`
+	// Retries counts the tries after a first one that failed.
+	Retries uint64 `json:"retries"`
 	// Discarded counts results of this stage handed to its Discard.
 	Discarded uint64 `json:"discarded"`
 	// Running is the number of workers inside an op now.
@@ -45,6 +47,21 @@ type StageStats struct {
 	LimitWaitNs int64 `json:"limit_wait_ns"`
 	// BusyShare is the share of its workers' time the stage spent in ops, 0 to 1.
 	BusyShare float64 `json:"busy_share"`
+	// Works are the items of an External that are out or wait to be tried
+	// again, oldest first.
+	Works []WorkStats `json:"works,omitempty"`
+}
+
+// WorkStats is one item in the hands of an External stage's host.
+type WorkStats struct {
+	Token   uint64 `json:"token"`
+	Epoch   uint64 `json:"epoch"`
+	Attempt int    `json:"attempt"`
+	// State is "out", "giving" (waiting for room behind), "waiting" (to be tried
+	// again) or "overdue" (past its deadline and not given back).
+	State string `json:"state"`
+	// AgeNs is the time since the state began.
+	AgeNs int64 `json:"age_ns"`
 }
 
 // QueueStats is one queue, named after the stage that fills it.
@@ -72,6 +89,7 @@ type meter struct {
 	limitWaitNs atomic.Int64
 	items       atomic.Uint64
 	failures    atomic.Uint64
+	retries     atomic.Uint64
 }
 
 func (m *meter) begin() { m.sinceNs.Store(max(now(), 1)) }
@@ -86,7 +104,7 @@ func (m *meter) end() {
 func (m *meter) abandon() { m.sinceNs.Store(0) }
 
 func (s *stage) stats(atNs, elapsedNs int64) StageStats {
-	out := StageStats{Name: s.name, Kind: s.kind, Concurrency: len(s.meters)}
+	out := StageStats{Name: s.name, Kind: s.kind, Concurrency: s.concurrency}
 	var t tally
 	var runningNs int64
 	for i := range s.meters {
@@ -94,15 +112,25 @@ func (s *stage) stats(atNs, elapsedNs int64) StageStats {
 		t.add(&m.op)
 		out.Items += m.items.Load()
 		out.Failures += m.failures.Load()
+		out.Retries += m.retries.Load()
 		out.LimitWaitNs += m.limitWaitNs.Load()
 		if since := m.sinceNs.Load(); since != 0 {
 			out.Running++
 			runningNs += max(0, atNs-since)
 		}
 	}
+	if s.works != nil {
+		out.Works = s.works(atNs)
+	}
+	for _, w := range out.Works {
+		if w.State == workOut || w.State == workOverdue {
+			out.Running++
+			runningNs += w.AgeNs
+		}
+	}
 	out.Op = t.times()
 	if elapsedNs > 0 {
-		whole := float64(elapsedNs) * float64(len(s.meters))
+		whole := float64(elapsedNs) * float64(s.concurrency)
 		out.BusyShare = min(1, float64(t.sumNs+runningNs)/whole)
 	}
 	if s.out != nil {
