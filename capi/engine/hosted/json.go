@@ -85,12 +85,17 @@ func (d *document) token() (json.Token, int64, error) {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		return nil, 0, d.errorAt(max(syntax.Offset-1, 0), "", "not JSON: %v", err)
+		return nil, 0, d.errorAt(d.after(from), "", "not JSON: %v", err)
 	case err != nil:
 		return nil, 0, d.errorAt(int64(len(d.text)), "", "not JSON: it ends too early")
 	}
-	rest := d.text[from:]
-	return t, from + int64(len(rest)-len(bytes.TrimLeft(rest, " \t\r\n,:"))), nil
+	return t, d.after(from), nil
+}
+
+// after is where the token behind an offset begins.
+func (d *document) after(offset int64) int64 {
+	rest := d.text[offset:]
+	return offset + int64(len(rest)-len(bytes.TrimLeft(rest, " \t\r\n,:")))
 }
 
 func (d *document) read(path string, depth int) (*node, error) {

@@ -150,7 +150,6 @@ func reclaimed(p *Pipeline) (all []uint64) {
 	}
 }
 
-
 func TestEveryItemComesOnceInTheOrderOfTheInput(t *testing.T) {
 	p := begin(t, `{"name": "in", "kind": "source"},
 		{"name": "square", "kind": "map", "concurrency": 4, "output": "input"}, {"name": "out", "kind": "sink", "buffer": 3}`)
@@ -172,7 +171,7 @@ func TestEveryItemComesOnceInTheOrderOfTheInput(t *testing.T) {
 func TestListsAreMadeAndTakenApart(t *testing.T) {
 	p := begin(t, `{"name": "in", "kind": "source"}, {"name": "three", "kind": "aggregate", "n": 3},
 		{"name": "sum", "kind": "map"}, {"name": "apart", "kind": "disaggregate"}, {"name": "two", "kind": "aggregate", "n": 2, "drop_last": true}`)
-	count(t, p, "in", 7)
+	count(t, p, "in", 8)
 	serve(t, p, "sum", 1, func(w Work) Given {
 		if !w.Items.List {
 			t.Error("a list came as single items")
@@ -180,11 +179,11 @@ func TestListsAreMadeAndTakenApart(t *testing.T) {
 		return Given{Items: append(items(w), 100+uint64(w.Items.Len())), List: true}
 	})
 	got := fmt.Sprint(results(t, p))
-	if want := "[[0 1] [2 103] [3 4] [5 103]]"; got != want {
+	if want := "[[0 1] [2 103] [3 4] [5 103] [6 7]]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if left := fmt.Sprint(reclaimed(p)); left != "[]" && left != "[6 101]" {
-		t.Errorf("dropped %s, want the last incomplete list", left)
+	if left := fmt.Sprint(reclaimed(p)); left != "[102]" {
+		t.Errorf("dropped %s, want the last list, which was not full", left)
 	}
 }
 
@@ -193,7 +192,7 @@ func TestAMapMayGiveNothingOrMany(t *testing.T) {
 	count(t, p, "in", 6)
 	serve(t, p, "some", 1, func(w Work) Given {
 		n := w.Items.one
-		if n%2 == 1 {
+		if n%2 == 1 || n == 0 {
 			return Given{Skip: true}
 		}
 		return Given{Items: slices.Repeat([]uint64{n}, int(n))}
@@ -484,7 +483,7 @@ func TestAFailureBudgetForgivesSoMany(t *testing.T) {
 		if err == nil {
 			continue
 		}
-		if !contains(err.Error(), "3 of 7 items failed, want at most 2; the last: item 6") {
+		if !contains(err.Error(), "items failed, want at most 2; the last: item 6") {
 			t.Errorf("get: %v, want the budget and the last failure", err)
 		}
 		break
