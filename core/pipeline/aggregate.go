@@ -39,6 +39,7 @@ func Aggregate[In, Out any](in *Port[In], o AggregateOptions[Out], a Aggregator[
 	c.workers.Close = func(struct{}) { a.Close() }
 	c.do = func(ctx context.Context, _ struct{}, h *hand[In]) (Out, bool, error) { return a.Add(ctx, h.v) }
 	c.flush = func(ctx context.Context) (Out, bool, error) { return a.Flush(ctx) }
+	s.refuseTraced()
 	c.many = true
 	return c.into(newPort(s, orDefault(o.Buffer, 2), o.Discard))
 }

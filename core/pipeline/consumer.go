@@ -156,22 +156,29 @@ func (c *consumer[W, In, Out]) tries(h *hand[In], state W) (out Out, emit bool, 
 	defer end()
 	for try := 1; ; try++ {
 		h.m.begin()
-		var after func(error)
-		taskCtx := ctx
-		if c.p.hooks.Task != nil {
-			taskCtx, after, err = c.p.hooks.Task(ctx, c.info())
-		}
-		if err == nil {
-			out, emit, err = c.do(taskCtx, state, h)
-			if after != nil {
-				after(err)
-			}
+		if c.p.hooks.Task == nil {
+			out, emit, err = c.do(ctx, state, h)
+		} else {
+			out, emit, err = c.doHooked(ctx, state, h)
 		}
 		h.m.end()
 		if err == nil || !c.again(ctx, h, try, err) {
 			return out, emit, c.overdue(ctx, err)
 		}
 	}
+}
+
+// doHooked calls the op between the two halves of the task hook.
+func (c *consumer[W, In, Out]) doHooked(ctx context.Context, state W, h *hand[In]) (out Out, emit bool, err error) {
+	ctx, after, err := c.p.hooks.Task(ctx, c.info())
+	if err != nil {
+		return out, false, err
+	}
+	out, emit, err = c.do(ctx, state, h)
+	if after != nil {
+		after(err)
+	}
+	return out, emit, err
 }
 
 func noEnd() {}

@@ -16,6 +16,9 @@ var ErrEnded = errors.New("the run is over")
 // taken here. The result is still the caller's.
 var ErrUnknownWork = errors.New("no work of this token is out; give each work back once, where it was taken")
 
+var errOneResult = errors.New("more than one result of an item in a path whose results are put back in order; " +
+	"give one, or none")
+
 // WorkKind says what a Work asks for.
 type WorkKind int
 
@@ -141,6 +144,7 @@ func ExternalAggregator[In, Out any](in *Port[In], o ExternalOptions[Out]) (*Ext
 	}
 	x := newExternal[In](s, &o)
 	x.readPort(in)
+	s.refuseTraced()
 	x.aggregator = true
 	x.writeTo(newPort(s, orDefault(o.Buffer, 2), o.Discard))
 	return x, x.out
@@ -219,6 +223,12 @@ func (x *External[In, Out]) Give(token uint64, r Result[Out]) error {
 	}
 	if r.Err != nil {
 		return x.fail(w, r.Err)
+	}
+	if r.More && x.traced {
+		if !r.Skip {
+			x.out.drop(r.Value)
+		}
+		return x.fail(w, Fatal(errOneResult))
 	}
 	goOn := true
 	if !r.Skip {

@@ -70,6 +70,7 @@ func (g *generating[W, In, Out]) pass(v Out) bool {
 func newGenerator[W, In, Out any](s *stage, in *Port[In], o *Options[In, Out], w Workers[W],
 	op func(ctx context.Context, state W, v In, yield func(Out) bool) error) *Port[Out] {
 	c := newConsumer[*generating[W, In, Out], In, Out](s, in, o.Failures)
+	s.refuseTraced()
 	c.workers.Open = func(i int) (*generating[W, In, Out], error) {
 		g := &generating[W, In, Out]{out: c.out}
 		g.yield = g.pass

@@ -1,6 +1,9 @@
 package pipeline
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Hooks are functions that see every task or every stage of a pipeline, for
 // telemetry and for resources that live as long as a stage. Each may be nil; a
@@ -28,6 +31,32 @@ type StageInfo struct {
 
 // Hook sets the pipeline's hooks. Call it before Start.
 func (p *Pipeline) Hook(h Hooks) { p.hooks = h }
+
+// hookStages calls Stage for every stage; after an error nothing is left hooked.
+func (p *Pipeline) hookStages() error {
+	if p.hooks.Stage == nil {
+		return nil
+	}
+	for _, s := range p.stages {
+		after, err := p.hooks.Stage(p.ctx, s.info())
+		if err != nil {
+			err = s.errorf("stage hook: %w", err)
+			p.unhookStages(err)
+			return err
+		}
+		p.afterHooks = append(p.afterHooks, after)
+	}
+	return nil
+}
+
+func (p *Pipeline) unhookStages(err error) {
+	for _, after := range slices.Backward(p.afterHooks) {
+		if after != nil {
+			after(err)
+		}
+	}
+	p.afterHooks = nil
+}
 
 func (s *stage) info() StageInfo {
 	return StageInfo{Pipeline: s.p.name, Name: s.name, Kind: s.kind, Concurrency: s.concurrency}

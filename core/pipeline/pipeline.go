@@ -24,6 +24,12 @@ type Pipeline struct {
 	intake    context.Context // of the sources: ends with ctx or Drain
 	endIntake context.CancelFunc
 
+	tasks      []*background
+	aside      context.Context // of the background tasks: outlives the workers
+	endAside   context.CancelFunc
+	tasksGone  sync.WaitGroup
+	afterHooks []func(error) // of the stages, in their order
+
 	wg     sync.WaitGroup // the stages' workers
 	halted chan struct{}  // closed once a cancel has reached every queue
 	done   chan struct{}  // closed once nothing of the run is left
@@ -77,11 +83,17 @@ func (p *Pipeline) Start(ctx context.Context) error {
 	}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	p.intake, p.endIntake = context.WithCancel(p.ctx)
+	if err := p.hookStages(); err != nil {
+		p.cancel(err)
+		p.finish(err)
+		return err
+	}
 	p.state, p.begunNs = Running, max(now(), 1)
 	unhook := context.AfterFunc(p.ctx, p.halt)
 	for _, s := range p.stages {
 		s.begin(p.begunNs)
 	}
+	p.startTasks()
 	for _, s := range p.stages {
 		s.start()
 	}
@@ -229,6 +241,9 @@ func (p *Pipeline) supervise(unhook func() bool) {
 			s.out.reclaim()
 		}
 	}
+	p.endAside()
+	p.tasksGone.Wait()
+	p.unhookStages(err)
 	p.cancel(nil) // frees what the contexts hold on to
 
 	p.mu.Lock()

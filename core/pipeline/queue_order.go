@@ -71,6 +71,16 @@ func (q *Queue[T]) place(n uint64, v T) error {
 	return nil
 }
 
+// awaitTurn waits until number n would have room; false means never.
+func (q *Queue[T]) awaitTurn(n uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if n-q.head >= q.capacity {
+		q.awaitRoom(func() bool { return n-q.head < q.capacity })
+	}
+	return !q.stopped
+}
+
 // placeMark ends the epoch behind the last value placed.
 func (q *Queue[T]) placeMark() error {
 	q.mu.Lock()

@@ -38,6 +38,7 @@ func Resequence[T any](in *Port[T], o ResequenceOptions, number func(T) uint64) 
 		s.p.note(s.errorf("ahead %d, want 0 or more and less than window %d", o.Ahead, o.Window))
 	}
 	c := newConsumer[struct{}, T, T](s, in, Failures{})
+	s.refuseTraced()
 	c.do = func(_ context.Context, _ struct{}, h *hand[T]) (T, bool, error) { return h.v, true, nil }
 	out := newPort(s, max(o.Window, 1), in.discard)
 	out.queue.ordered = true

@@ -39,6 +39,7 @@ type stage struct {
 	meters      []meter
 	alive       atomic.Int64 // workers
 	sources     []*stage     // those whose items come here
+	traced      bool         // in a path whose items are put back in order
 	begun       func()       // called before any worker starts; may be nil
 	halted      func()       // called once a cancel has reached the queues; may be nil
 	works       func(atNs int64) []WorkStats
@@ -63,6 +64,7 @@ func newPort[T any](s *stage, capacity int, discard func(T)) *Port[T] {
 		s.p.note(s.errorf("buffer %d, want 0 (the default) or more", capacity))
 	}
 	port := &Port[T]{stage: s, queue: NewQueue[T](capacity), discard: discard}
+	port.queue.traced = s.traced
 	s.out = port
 	return port
 }
@@ -80,6 +82,15 @@ func readFrom[T any](s *stage, in *Port[T]) {
 		s.p.note(s.errorf("stage %q is of pipeline %q; use Nested to read another pipeline", in.stage.name, in.stage.p.name))
 	}
 	s.sources = append(s.sources, in.stage.sources...)
+	s.traced = in.queue.traced
+}
+
+// refuseTraced notes that s cannot stand where each item must give one result.
+func (s *stage) refuseTraced() {
+	if s.traced {
+		s.p.note(s.errorf("a stage of kind %s cannot stand in a path whose results are put back in order; "+
+			"put it behind the variants, or use Output: Completion", s.kind))
+	}
 }
 
 func (s *stage) begin(atNs int64) {

@@ -23,6 +23,8 @@ type Stats struct {
 	ElapsedNs int64        `json:"elapsed_ns"`
 	Stages    []StageStats `json:"stages"`
 	Queues    []QueueStats `json:"queues"`
+	// Background are the tasks that run beside, in the order they were added.
+	Background []BackgroundStats `json:"background,omitempty"`
 }
 
 // StageStats is one stage of a Stats.
@@ -154,6 +156,9 @@ func (p *Pipeline) Stats() Stats {
 		atNs = endedNs
 	}
 	out.ElapsedNs = atNs - begunNs
+	for _, t := range p.tasks {
+		out.Background = append(out.Background, t.stats())
+	}
 	for _, s := range p.stages {
 		out.Stages = append(out.Stages, s.stats(atNs, out.ElapsedNs))
 		if s.out != nil {
