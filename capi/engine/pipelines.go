@@ -128,7 +128,7 @@ func timeout(ns C.int64_t) time.Duration {
 func describe(w *hosted.Work, b *block, out *C.spdl_work) {
 	out.kind = C.uint32_t(w.Kind)
 	out.flags = 0
-	if w.Items.List {
+	if w.Items.IsList() {
 		out.flags = C.SPDL_WORK_LIST
 	}
 	out.n_items = C.uint32_t(w.Items.Len())

@@ -1,6 +1,7 @@
 package hosted
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 var (
 	errNotSingle = errors.New("got a list, want single items; put a disaggregate before")
+	errNotPart   = errors.New("a path of batched variants gave a single item, want the list of its part")
 	errNotList   = errors.New("got a single item, want a list; put an aggregate before, or leave the stage out")
 )
 
@@ -56,6 +58,10 @@ func (b *builder) stage(in port, s *Stage) port {
 		x, out := pipeline.ExternalAggregator[Items, Items](in, b.options(s))
 		p.host(s, itemStage{x})
 		return out
+	case KindVariants:
+		return b.variants(in, s)
+	case KindMerge:
+		return b.merge(s)
 	case KindAggregate:
 		p.engines[s.Name] = s.Kind
 		return pipeline.Aggregate(in, pipeline.AggregateOptions[Items]{Name: s.Name, Buffer: s.Buffer, Discard: p.dropped.drop},
@@ -67,10 +73,53 @@ func (b *builder) stage(in port, s *Stage) port {
 	panic("hosted: kind " + s.Kind + " passed the description's check")
 }
 
+// variants is a router of the host's, and behind it the engine's, which does as the host's said.
+func (b *builder) variants(in port, s *Stage) port {
+	o := b.options(s)
+	if s.Batched {
+		o.Output = pipeline.Input // as the engine's router has it
+	}
+	x, chosen := pipeline.ExternalMap[Items, Items](in, o)
+	router := b.p.host(s, itemStage{x})
+	router.paths, router.batched = len(s.Paths), s.Batched
+	paths := make([]func(port) port, len(s.Paths))
+	for i, path := range s.Paths {
+		paths[i] = func(head port) port { return b.chain(head, path) }
+	}
+	vo := pipeline.VariantsOptions[Items]{Name: s.Name + "/paths", Output: o.Output, Buffer: s.Buffer, Discard: b.p.dropped.drop}
+	if s.Batched {
+		route := func(_ context.Context, i Items) ([]int, error) { return i.list.paths, nil }
+		return pipeline.VariantsBatched(chosen, vo, batches, route, paths...)
+	}
+	route := func(_ context.Context, i Items) (int, error) { return int(i.path), nil }
+	return pipeline.Variants(chosen, vo, route, paths...)
+}
+
+func (b *builder) merge(s *Stage) port {
+	b.p.engines[s.Name] = s.Kind
+	o := pipeline.MergeOptions[Items]{Name: s.Name, Buffer: s.Buffer, Weights: s.Weights, Seed: s.Seed, Discard: b.p.dropped.drop}
+	switch s.Policy {
+	case "round_robin":
+		o.Policy = pipeline.RoundRobin
+	case "weighted":
+		o.Policy = pipeline.Weighted
+	}
+	if s.Stop == "first" {
+		o.Stop = pipeline.StopFirst
+	}
+	var inputs []port
+	for _, input := range s.Inputs {
+		inputs = append(inputs, b.chain(nil, input))
+	}
+	return pipeline.Merge(b.p.run, o, inputs...)
+}
+
 // host makes a stage the host's.
-func (p *Pipeline) host(s *Stage, work worked) {
+func (p *Pipeline) host(s *Stage, work worked) *stage {
+	made := &stage{p: p, name: s.Name, kind: s.Kind, work: work}
 	p.numbers[s.Name] = len(p.stages)
-	p.stages = append(p.stages, &stage{p: p, name: s.Name, kind: s.Kind, work: work})
+	p.stages = append(p.stages, made)
+	return made
 }
 
 func (b *builder) options(s *Stage) pipeline.ExternalOptions[Items] {
@@ -93,11 +142,3 @@ func (f *Failures) budget() pipeline.Failures {
 }
 
 func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-
-// checkPaths refuses paths where there are none.
-func (s *stage) checkPaths(g *Given) error {
-	if g.Path != 0 || g.Paths != nil {
-		return s.refuse("got a path from a %s; only the router of variants chooses one", s.kind)
-	}
-	return nil
-}

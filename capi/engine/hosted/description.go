@@ -260,7 +260,11 @@ func (o object) retries() Retries {
 
 // chain reads stages that follow each other. One with a head begins with a source or a merge.
 func (r *reader) chain(n *node, whole bool) []Stage {
-	list := r.list(n, 1, 1024)
+	least := 1
+	if !whole {
+		least = 0 // a path may pass its items on as they are
+	}
+	list := r.list(n, least, 1024)
 	stages := make([]Stage, 0, len(list))
 	for i, item := range list {
 		if r.err != nil {

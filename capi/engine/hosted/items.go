@@ -10,32 +10,42 @@ import (
 
 // Items is what travels through a queue: one item of the host's, or a list of them.
 type Items struct {
-	List  bool
-	epoch uint64 // of the work they were given for
-	one   uint64
-	many  []uint64 // of a list
+	path int32 // that a router has chosen
+	list *list // nil: one item
+	item uint64
+	// epoch of the work they were given for.
+	epoch uint64
 }
 
-func single(item, epoch uint64) Items { return Items{one: item, epoch: epoch} }
+type list struct {
+	items []uint64
+	paths []int // that a router of lists has chosen, one per item
+}
 
-// listOf takes the slice over.
-func listOf(items []uint64, epoch uint64) Items { return Items{List: true, many: items, epoch: epoch} }
+func listOf(items []uint64, epoch uint64) Items {
+	return Items{list: &list{items: items}, epoch: epoch}
+}
+
+var nothing = list{}
+
+// IsList says that the items are a list, which may be empty; else it is one item.
+func (i *Items) IsList() bool { return i.list != nil }
 
 // Len is the number of items.
 func (i *Items) Len() int {
-	if i.List {
-		return len(i.many)
+	if i.IsList() {
+		return len(i.list.items)
 	}
 	return 1
 }
 
 // CopyTo copies the items to the front of into, which must have room for them.
 func (i *Items) CopyTo(into []uint64) {
-	if i.List {
-		copy(into, i.many)
+	if i.IsList() {
+		copy(into, i.list.items)
 		return
 	}
-	into[0] = i.one
+	into[0] = i.item
 }
 
 // dropped keeps the items that nobody will get any more, for the host to free.
@@ -52,11 +62,11 @@ func (d *dropped) add(items ...uint64) {
 
 // drop is the Discard of every stage.
 func (d *dropped) drop(i Items) {
-	if i.List {
-		d.add(i.many...)
+	if i.IsList() {
+		d.add(i.list.items...)
 		return
 	}
-	d.add(i.one)
+	d.add(i.item)
 }
 
 func (d *dropped) take(into []uint64) int {
@@ -83,13 +93,13 @@ type lister struct {
 }
 
 func (l *lister) Add(_ context.Context, i Items) (Items, bool, error) {
-	if i.List {
+	if i.IsList() {
 		return Items{}, false, pipeline.Fatal(errNotSingle)
 	}
 	if l.list == nil {
 		l.list = make([]uint64, 0, l.n)
 	}
-	l.list, l.epoch = append(l.list, i.one), i.epoch
+	l.list, l.epoch = append(l.list, i.item), i.epoch
 	if len(l.list) < l.n {
 		return Items{}, false, nil
 	}
@@ -119,14 +129,37 @@ func (l *lister) Close() {
 
 // unlist is the disaggregate stage.
 func (d *dropped) unlist(_ context.Context, i Items, yield func(Items) bool) error {
-	if !i.List {
+	if !i.IsList() {
 		return pipeline.Fatal(errNotList)
 	}
-	for n, item := range i.many {
-		if !yield(single(item, i.epoch)) {
-			d.add(i.many[n+1:]...) // yield has dropped this one
+	for n, item := range i.list.items {
+		if !yield(Items{item: item, epoch: i.epoch}) {
+			d.add(i.list.items[n+1:]...) // yield has dropped this one
 			break
 		}
 	}
 	return nil
 }
+
+// batches says how lists are taken apart for the paths of variants, and put together again.
+var batches = pipeline.Lists[Items, Items]{
+	Len: func(i Items) int { return i.Len() },
+	Pick: func(i Items, places []int) Items {
+		return listOf(elements.Pick(i.list.items, places), i.epoch)
+	},
+	Join: func(n int, parts []pipeline.Part[Items]) (Items, error) {
+		var epoch uint64
+		plain := make([]pipeline.Part[[]uint64], len(parts))
+		for k, part := range parts {
+			if !part.Result.IsList() {
+				return Items{}, errNotPart
+			}
+			plain[k] = pipeline.Part[[]uint64]{Places: part.Places, Result: part.Result.list.items}
+			epoch = part.Result.epoch
+		}
+		items, err := elements.Join(n, plain)
+		return listOf(items, epoch), err
+	},
+}
+
+var elements = pipeline.Slices[uint64, uint64]()

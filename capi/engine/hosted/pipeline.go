@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spdl/spdl/core/pipeline"
@@ -22,6 +23,7 @@ type Pipeline struct {
 	engines map[string]string // names of the engine's own stages, with their kinds
 	results *pipeline.Results[Items]
 	dropped dropped
+	failed  atomic.Pointer[string] // by Get, which may know before the run has ended
 }
 
 // New makes a pipeline of a description. Its errors are *SpecError.
@@ -111,6 +113,9 @@ func (p *Pipeline) Get(timeout time.Duration) (Work, error) {
 		return Work{}, ErrEndEpoch
 	case errors.Is(err, io.EOF), errors.Is(err, pipeline.ErrStopped):
 		return Work{}, ErrEndData
+	case !errors.Is(err, ErrTimeout):
+		text := err.Error()
+		p.failed.Store(&text)
 	}
 	return Work{}, err
 }
@@ -141,8 +146,11 @@ func (p *Pipeline) failure() error {
 	return nil
 }
 
-// Failure is the whole text of what failed; "" if nothing has.
+// Failure is the whole text of what failed, once Get or Wait has said so; "" if nothing has.
 func (p *Pipeline) Failure() string {
+	if text := p.failed.Load(); text != nil {
+		return *text
+	}
 	select {
 	case <-p.run.Done():
 	default:

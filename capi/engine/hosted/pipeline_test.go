@@ -154,7 +154,7 @@ func TestEveryItemComesOnceInTheOrderOfTheInput(t *testing.T) {
 	p := begin(t, `{"name": "in", "kind": "source"},
 		{"name": "square", "kind": "map", "concurrency": 4, "output": "input"}, {"name": "out", "kind": "sink", "buffer": 3}`)
 	count(t, p, "in", 500)
-	serve(t, p, "square", 4, func(w Work) Given { return Given{Items: []uint64{w.Items.one * w.Items.one}} })
+	serve(t, p, "square", 4, func(w Work) Given { return Given{Items: []uint64{w.Items.item * w.Items.item}} })
 	for i, got := range results(t, p) {
 		if want := uint64(i * i); got[0] != want {
 			t.Fatalf("result %d is %d, want %d", i, got[0], want)
@@ -173,7 +173,7 @@ func TestListsAreMadeAndTakenApart(t *testing.T) {
 		{"name": "sum", "kind": "map"}, {"name": "apart", "kind": "disaggregate"}, {"name": "two", "kind": "aggregate", "n": 2, "drop_last": true}`)
 	count(t, p, "in", 8)
 	serve(t, p, "sum", 1, func(w Work) Given {
-		if !w.Items.List {
+		if !w.Items.IsList() {
 			t.Error("a list came as single items")
 		}
 		return Given{Items: append(items(w), 100+uint64(w.Items.Len())), List: true}
@@ -191,7 +191,7 @@ func TestAMapMayGiveNothingOrMany(t *testing.T) {
 	p := begin(t, `{"name": "in", "kind": "source"}, {"name": "some", "kind": "map"}`)
 	count(t, p, "in", 6)
 	serve(t, p, "some", 1, func(w Work) Given {
-		n := w.Items.one
+		n := w.Items.item
 		if n%2 == 1 || n == 0 {
 			return Given{Skip: true}
 		}
@@ -221,10 +221,10 @@ func TestEveryItemGivenIsGotTakenOrReclaimed(t *testing.T) {
 	p := begin(t, `{"name": "in", "kind": "source"}, {"name": "some", "kind": "map", "concurrency": 3, "failures": {"max_count": -1}},
 		{"name": "five", "kind": "aggregate", "n": 5}`)
 	wait := []func(){count(t, p, "in", 1_000_000), serve(t, p, "some", 3, func(w Work) Given {
-		if w.Items.one%3 == 0 {
+		if w.Items.item%3 == 0 {
 			return Given{Failed: true, Error: "a third"}
 		}
-		return Given{Items: []uint64{w.Items.one + 1<<40}}
+		return Given{Items: []uint64{w.Items.item + 1<<40}}
 	})}
 	got := 0
 	for range 100 {
@@ -294,7 +294,7 @@ func TestAGiveThatDoesNotFitItsStageIsRefusedAndChangesNothing(t *testing.T) {
 	if err := give(p, "a", w, Given{Items: []uint64{5}}); err != nil {
 		t.Errorf("the work is not out any more: %v", err)
 	}
-	if w, err := p.Get(watchdog); err != nil || w.Items.one != 5 {
+	if w, err := p.Get(watchdog); err != nil || w.Items.item != 5 {
 		t.Errorf("got %v, %v, want 5", w.Items, err)
 	}
 }
@@ -356,7 +356,7 @@ func TestARetryOffersTheSameItemAgain(t *testing.T) {
 		if w.Attempt < 3 {
 			return Given{Failed: true, Error: "not yet"}
 		}
-		return Given{Items: []uint64{w.Items.one*10 + uint64(w.Attempt)}}
+		return Given{Items: []uint64{w.Items.item*10 + uint64(w.Attempt)}}
 	})
 	if got, want := fmt.Sprint(results(t, p)), "[[3] [13] [23] [33]]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -371,7 +371,7 @@ func TestAFinalErrorIsNotRetriedAndAFatalOneNotForgiven(t *testing.T) {
 		switch {
 		case w.Attempt > 1:
 			t.Error("a final failure came again")
-		case w.Items.one == 2:
+		case w.Items.item == 2:
 			return Given{Failed: true, Fatal: true, Error: "fatal"}
 		}
 		return Given{Failed: true, Final: true, Error: "final"}
@@ -413,7 +413,7 @@ func TestAnAggregatorOfTheHostSeesTheEnd(t *testing.T) {
 		if w.Kind == int(pipeline.WorkFlush) {
 			return Given{Items: []uint64{sum}}
 		}
-		sum += w.Items.one
+		sum += w.Items.item
 		return Given{Skip: true}
 	})
 	if got := fmt.Sprint(results(t, p)); got != "[[45]]" {
@@ -441,6 +441,104 @@ func TestWorksOfAStageThatAreOutHaveDifferentWorkers(t *testing.T) {
 		if err := give(p, "in", w, Given{Skip: true}); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// tens serves a stage that multiplies by ten, lists too, and fails on multiples of seven.
+func tens(t *testing.T, p *Pipeline, stage string, add uint64) {
+	serve(t, p, stage, 1, func(w Work) Given {
+		g := Given{List: w.Items.IsList()}
+		for _, item := range items(w) {
+			if item%7 == 6 {
+				return Given{Failed: true, Error: "a seven"}
+			}
+			g.Items = append(g.Items, item*10+add)
+		}
+		return g
+	})
+}
+
+func TestARouterChoosesThePathOfEachItem(t *testing.T) {
+	p := begin(t, `{"name": "in", "kind": "source"}, {"name": "router", "kind": "variants", "output": "input", "paths": [
+		[{"name": "even", "kind": "map", "failures": {"max_count": -1}}], [{"name": "odd", "kind": "map"}], []]}`)
+	count(t, p, "in", 10)
+	serve(t, p, "router", 1, func(w Work) Given {
+		path := int(w.Items.item % 2)
+		if w.Items.item == 5 {
+			path = 2
+		}
+		return Given{Items: items(w), Path: path}
+	})
+	tens(t, p, "even", 0)
+	tens(t, p, "odd", 1)
+	if got, want := fmt.Sprint(results(t, p)), "[[0] [11] [20] [31] [40] [5] [71] [80] [91]]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := fmt.Sprint(reclaimed(p)); got != "[6]" {
+		t.Errorf("reclaimed %s, want the failed item", got)
+	}
+}
+
+func TestARouterOfListsChoosesThePathOfEachElement(t *testing.T) {
+	p := begin(t, `{"name": "in", "kind": "source"}, {"name": "four", "kind": "aggregate", "n": 4},
+		{"name": "router", "kind": "variants", "batched": true, "paths": [
+		[{"name": "even", "kind": "map", "failures": {"max_count": -1}}], [{"name": "odd", "kind": "map"}]]}`)
+	count(t, p, "in", 10)
+	serve(t, p, "router", 1, func(w Work) Given {
+		g := Given{Items: items(w), List: true}
+		for _, item := range g.Items {
+			g.Paths = append(g.Paths, int32(item%2))
+		}
+		return g
+	})
+	tens(t, p, "even", 0)
+	tens(t, p, "odd", 1)
+	if got, want := fmt.Sprint(results(t, p)), "[[0 11 20 31] [51 71] [80 91]]"; got != want {
+		t.Errorf("got %s, want %s: the failed part is missing, the rest in place", got, want)
+	}
+	if got := fmt.Sprint(reclaimed(p)); got != "[4 6]" {
+		t.Errorf("reclaimed %s, want the failed part", got)
+	}
+}
+
+func TestAPathThatIsNoneIsRefusedAndTheWorkStaysOut(t *testing.T) {
+	p := begin(t, `{"name": "in", "kind": "source"}, {"name": "router", "kind": "variants", "paths": [[], []]}`)
+	w := take(t, p, "in")
+	if err := give(p, "in", w, Given{Items: []uint64{1}}); err != nil {
+		t.Fatal(err)
+	}
+	w = take(t, p, "router")
+	for _, g := range []Given{{Items: []uint64{1}, Path: 2}, {Items: []uint64{1}, Path: -1}, {Items: []uint64{1}, Paths: []int32{0}}} {
+		if err := give(p, "router", w, g); !errors.Is(err, ErrMisuse) {
+			t.Errorf("%+v: %v, want a misuse", g, err)
+		}
+	}
+	if err := give(p, "router", w, Given{Items: []uint64{1}, Path: 1}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInputsAreMergedInTurn(t *testing.T) {
+	p := begin(t, `{"name": "both", "kind": "merge", "policy": "round_robin", "inputs": [
+		[{"name": "a", "kind": "source"}, {"name": "ten", "kind": "map"}], [{"name": "b", "kind": "source"}]]}`)
+	count(t, p, "a", 3)
+	tens(t, p, "ten", 0)
+	count(t, p, "b", 5)
+	if got, want := fmt.Sprint(results(t, p)), "[[0] [0] [10] [1] [20] [2] [3] [4]]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestAMergeMayEndWithItsFirstInput(t *testing.T) {
+	p := begin(t, `{"name": "both", "kind": "merge", "policy": "weighted", "weights": [1, 2], "seed": 3, "stop": "first", "inputs": [
+		[{"name": "a", "kind": "source"}], [{"name": "b", "kind": "source"}]]}`)
+	count(t, p, "a", 4)
+	count(t, p, "b", 1_000_000)
+	if got := results(t, p); len(got) < 4 || len(got) > 1000 {
+		t.Errorf("%d results, want those until the short input had ended", len(got))
+	}
+	if err := p.Wait(watchdog); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -473,8 +571,8 @@ func TestAFailureBudgetForgivesSoMany(t *testing.T) {
 	p := begin(t, `{"name": "in", "kind": "source"}, {"name": "some", "kind": "map", "failures": {"max_count": 2}}`)
 	count(t, p, "in", 10)
 	serve(t, p, "some", 1, func(w Work) Given {
-		if w.Items.one%3 == 0 {
-			return Given{Failed: true, Error: fmt.Sprintf("item %d", w.Items.one)}
+		if w.Items.item%3 == 0 {
+			return Given{Failed: true, Error: fmt.Sprintf("item %d", w.Items.item)}
 		}
 		return Given{Items: items(w)}
 	})

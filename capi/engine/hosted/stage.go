@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,6 +46,9 @@ type stage struct {
 	kind string
 	work worked
 
+	paths   int  // of a router
+	batched bool // it routes lists
+
 	mu      sync.Mutex
 	holders []holder // of the works that are out, by worker
 }
@@ -68,7 +72,7 @@ type sourceStage struct {
 
 func (s sourceStage) take(ctx context.Context) (Work, error) {
 	w, err := s.x.Take(ctx)
-	return Work{Kind: int(w.Kind), Items: Items{List: true}, Epoch: w.Epoch, Attempt: w.Attempt, Worker: w.Worker, Token: w.Token}, err
+	return Work{Kind: int(w.Kind), Items: Items{list: &nothing}, Epoch: w.Epoch, Attempt: w.Attempt, Worker: w.Worker, Token: w.Token}, err
 }
 
 func (s sourceStage) give(token uint64, r pipeline.Result[Items]) error { return s.x.Give(token, r) }
@@ -80,7 +84,7 @@ type itemStage struct {
 func (s itemStage) take(ctx context.Context) (Work, error) {
 	w, err := s.x.Take(ctx)
 	if w.Kind == pipeline.WorkFlush {
-		w.Item.List = true // of nothing
+		w.Item.list = &nothing
 	}
 	return Work{Kind: int(w.Kind), Items: w.Item, Epoch: w.Epoch, Attempt: w.Attempt, Worker: w.Worker, Token: w.Token}, err
 }
@@ -196,15 +200,20 @@ func (g *Given) failure() error {
 // giveItems gives one result after the other; the flags go with the last.
 func (s *stage) giveItems(token, epoch uint64, g *Given) error {
 	if g.List {
-		list := append(make([]uint64, 0, len(g.Items)), g.Items...)
-		return s.giveOne(token, pipeline.Result[Items]{Value: listOf(list, epoch), More: g.More, End: g.End})
+		items := listOf(slices.Clone(g.Items), epoch)
+		items.path = int32(g.Path)
+		for _, path := range g.Paths {
+			items.list.paths = append(items.list.paths, int(path))
+		}
+		return s.giveOne(token, pipeline.Result[Items]{Value: items, More: g.More, End: g.End})
 	}
 	if len(g.Items) == 0 {
 		return s.giveOne(token, pipeline.Result[Items]{Skip: true, More: g.More, End: g.End})
 	}
 	for i, item := range g.Items {
 		last := i == len(g.Items)-1
-		r := pipeline.Result[Items]{Value: single(item, epoch), More: !last || g.More, End: last && g.End}
+		value := Items{item: item, epoch: epoch, path: int32(g.Path)}
+		r := pipeline.Result[Items]{Value: value, More: !last || g.More, End: last && g.End}
 		if err := s.giveOne(token, r); err != nil {
 			if !errors.Is(err, ErrMisuse) || i > 0 {
 				s.p.dropped.add(g.Items[i+1:]...)
@@ -256,4 +265,24 @@ func (s *stage) check(g *Given) error {
 		return s.refuse("got no items; say SPDL_GIVE_SKIP if nothing comes of the work")
 	}
 	return s.checkPaths(g)
+}
+
+// checkPaths refuses a choice that a router cannot make, and any choice of another stage.
+func (s *stage) checkPaths(g *Given) error {
+	switch {
+	case s.kind != KindVariants && (g.Path != 0 || g.Paths != nil):
+		return s.refuse("got a path from a %s; only the router of variants chooses one", s.kind)
+	case s.kind != KindVariants || len(g.Items) == 0 && !g.List:
+		return nil
+	case s.batched && (!g.List || len(g.Items) > 0 && g.Paths == nil):
+		return s.refuse("got %d items without a path for each; a batched router gives its list, and paths", len(g.Items))
+	case !s.batched && g.Paths != nil:
+		return s.refuse("got paths for each item; a router that is not batched chooses one path")
+	}
+	for _, path := range append([]int32{int32(g.Path)}, g.Paths...) {
+		if path < 0 || int(path) >= s.paths {
+			return s.refuse("got path %d, want 0 to %d", path, s.paths-1)
+		}
+	}
+	return nil
 }

@@ -108,38 +108,37 @@ class Turn {
 
     const spdl_work &work() const noexcept { return work_; }
 
-    // Give one value, a list if it is a vector. False: the pipeline is over, and the work with it.
-    template <class U> bool value(U v, std::uint32_t flags) {
+    // Give one value, a list if it is a vector, with more to follow. False: the pipeline is over, and the work with it.
+    template <class U> bool value(U v) { return give(std::move(v), SPDL_GIVE_MORE); }
+    // The last answer, but for an error: the function is done with the work's items.
+    template <class U> void last(U v) { give(std::move(v), 0); }
+    void nothing(std::uint32_t flags = SPDL_GIVE_SKIP) { give_items(nullptr, 0, flags); }
+
+    // The engine keeps the items: it offers them again, or has them reclaimed.
+    void failed(const std::string &text) {
+        spdl_give give = SPDL_GIVE_INIT;
+        give.error = text.c_str();
+        if (over_)
+            drop_input(); // it was told so before, and has let go of them
+        else
+            send(give);
+    }
+
+  private:
+    template <class U> bool give(U v, std::uint32_t flags) {
         if constexpr (ListOf<U>::value) {
             std::vector<std::uint64_t> items;
             items.reserve(v.size());
             for (auto &&element : v)
                 items.push_back(to_item<typename ListOf<U>::Element>(std::move(element)));
-            return items_given(items.data(), items.size(), flags | SPDL_GIVE_LIST);
+            return give_items(items.data(), items.size(), flags | SPDL_GIVE_LIST);
         } else {
             const std::uint64_t item = to_item<U>(std::move(v));
-            return items_given(&item, 1, flags);
+            return give_items(&item, 1, flags);
         }
     }
-
-    // The last answer, but for an error: the function is done with the work's items.
-    template <class U> void last(U v) {
-        drop_input();
-        value(std::move(v), 0);
-    }
-    void nothing(std::uint32_t flags = SPDL_GIVE_SKIP) {
-        drop_input();
-        items_given(nullptr, 0, flags);
-    }
-    void failed(const std::string &text) {
-        if (over_) return;
-        spdl_give give = SPDL_GIVE_INIT;
-        give.error = text.c_str();
-        send(give);
-    }
-
-  private:
-    bool items_given(const std::uint64_t *items, std::size_t n, std::uint32_t flags) {
+    bool give_items(const std::uint64_t *items, std::size_t n, std::uint32_t flags) {
+        if (!(flags & SPDL_GIVE_MORE)) drop_input();
         if (over_) {
             for (std::size_t i = 0; i < n; i++) delete box_of(items[i]);
             return false;
@@ -174,7 +173,7 @@ inline void serve(spdl_pipeline *pipeline, std::int32_t stage, const Step &step)
 }
 
 // Run `body`, which answers the work, and answer with its exception if it throws.
-template <class Body> void guarded(Turn &turn, Body body) {
+template <class Body> void guarded([[maybe_unused]] Turn &turn, Body body) {
 #if defined(SPDL_NO_EXCEPTIONS)
     body();
 #else
@@ -195,23 +194,26 @@ template <class F, class T> decltype(auto) call(F &function, T &value) {
         return function(std::move(value));
 }
 
-// The value that a function's answer stands for, and how it is given.
+// The value that a function's answer stands for, whether it is a failure, and how it is given if it is none.
 template <class R> struct Answer {
     using Value = R;
+    static const Status *failure(const R &) noexcept { return nullptr; }
     static void give(Turn &turn, R r) { turn.last(std::move(r)); }
 };
 template <class U> struct Answer<std::optional<U>> {
     using Value = U;
-    static void give(Turn &turn, std::optional<U> r) { r ? turn.last(std::move(*r)) : turn.nothing(); }
+    static const Status *failure(const std::optional<U> &) noexcept { return nullptr; }
+    static void give(Turn &turn, std::optional<U> r) {
+        if (r)
+            turn.last(std::move(*r));
+        else
+            turn.nothing();
+    }
 };
 template <class U> struct Answer<Result<U>> {
     using Value = U;
-    static void give(Turn &turn, Result<U> r) {
-        if (r.ok())
-            turn.last(*std::move(r));
-        else
-            turn.failed(r.text());
-    }
+    static const Status *failure(const Result<U> &r) noexcept { return r.ok() ? nullptr : &r; }
+    static void give(Turn &turn, Result<U> r) { turn.last(*std::move(r)); }
 };
 
 struct Worker {
@@ -397,7 +399,7 @@ template <class U> class Emit {
   public:
     explicit Emit(detail::Turn &turn) noexcept : turn_(turn) {}
     // Waits while the queue behind is full. False: the pipeline is over, so return.
-    bool operator()(U value) { return turn_.value(std::move(value), SPDL_GIVE_MORE); }
+    bool operator()(U value) { return turn_.value(std::move(value)); }
 
   private:
     detail::Turn &turn_;
@@ -505,7 +507,12 @@ template <class T> class Stages {
             }
         }();
 #endif
-        Answer::give(turn, std::move(answer));
+        if (const Status *failure = Answer::failure(answer)) {
+            lent.give_back();
+            turn.failed(failure->text());
+        } else {
+            Answer::give(turn, std::move(answer));
+        }
     }
 
     template <class U>
@@ -520,7 +527,7 @@ template <class T> class Stages {
     unsigned n_stages_;
 };
 
-// The first stage: function() returns a std::optional<T>, empty at the end, or a Result of one.
+// The first stage: function() returns a std::optional<T>, empty at the end.
 template <class F> auto source(const std::string &name, F &&function, StageOptions options = {}) {
     using Answer = detail::Answer<std::decay_t<decltype(function())>>;
     using T = typename Answer::Value;
