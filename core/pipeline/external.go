@@ -35,7 +35,8 @@ type Work[In any] struct {
 	Item    In // of a WorkItem
 	Epoch   uint64
 	Attempt int    // 1, and more after a retry
-	Token   uint64 // for Give; never used twice
+	Token   uint64 // for Give; every try has its own
+	Worker  int    // a small number that no other work has until this one is given back
 }
 
 // A Result is an answer to a Work.
@@ -206,7 +207,10 @@ func (x *External[In, Out]) Take(ctx context.Context) (Work[In], error) {
 	if err != nil {
 		return Work[In]{}, err
 	}
-	return Work[In]{Kind: w.kind, Item: w.v, Epoch: w.epoch, Attempt: w.attempt, Token: w.token}, nil
+	return Work[In]{
+		Kind: w.kind, Item: w.v, Epoch: w.epoch, Attempt: w.attempt, Token: w.token,
+		Worker: int(w.token & (1<<workBits - 1)),
+	}, nil
 }
 
 // Give answers a work, from any thread. It waits while the queue behind is full

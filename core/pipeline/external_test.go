@@ -153,6 +153,12 @@ func TestAnExternalStageRetriesAndThenFails(t *testing.T) {
 				res = Result[int]{Err: fmt.Errorf("attempt %d of %d\nTraceback: line 12", w.Attempt, w.Item)}
 			}
 			_ = x.Give(w.Token, res)
+			if err := x.Give(w.Token, res); !errors.Is(err, ErrUnknownWork) {
+				t.Errorf("second answer to attempt %d: %v, want ErrUnknownWork", w.Attempt, err)
+			}
+			if w.Worker < 0 || w.Worker > 1 {
+				t.Errorf("worker %d, want 0 or 1", w.Worker)
+			}
 		})
 		var got []int
 		var err error

@@ -9,7 +9,8 @@ import (
 // A work is an item in the hands of a host, or between two tries.
 type work[In any] struct {
 	place
-	token   uint64
+	serial  uint64 // of the item's stay here, for its timers
+	token   uint64 // of the try
 	kind    WorkKind
 	v       In
 	attempt int
@@ -215,15 +216,15 @@ func (x *External[In, Out]) tryLater(w *work[In]) bool {
 	delay := x.retry.delay(w.attempt)
 	w.attempt++
 	w.state, w.sinceNs = workWaiting, now()
-	token := w.token
-	w.waits = time.AfterFunc(delay, func() { x.nowDue(w, token) })
+	serial := w.serial
+	w.waits = time.AfterFunc(delay, func() { x.nowDue(w, serial) })
 	return true
 }
 
-func (x *External[In, Out]) nowDue(w *work[In], token uint64) {
+func (x *External[In, Out]) nowDue(w *work[In], serial uint64) {
 	x.in.mu.Lock()
 	defer x.in.mu.Unlock()
-	if w.token == token && w.state == workWaiting {
+	if w.serial == serial && w.state == workWaiting {
 		w.due = true
 		x.in.notEmpty.Broadcast()
 	}
@@ -250,9 +251,9 @@ func (x *External[In, Out]) judged(pl place, err error) bool {
 
 // expire judges a work that has passed its deadline. If a thread has it, the
 // item ends with that thread's last Give.
-func (x *External[In, Out]) expire(w *work[In], token uint64) {
+func (x *External[In, Out]) expire(w *work[In], serial uint64) {
 	x.in.mu.Lock()
-	if w.token != token || w.state != workOut && w.state != workWaiting || x.cancelled() {
+	if w.serial != serial || w.state != workOut && w.state != workWaiting || x.cancelled() {
 		x.in.mu.Unlock()
 		return
 	}
@@ -319,8 +320,9 @@ func (x *External[In, Out]) dueAgain() *work[In] {
 	if x.retry.Max == 0 {
 		return nil
 	}
-	for _, w := range x.works {
+	for i, w := range x.works {
 		if w.state == workWaiting && w.due {
+			w.token = x.newToken(i)
 			w.state, w.due, w.sinceNs = workOut, false, now()
 			return w
 		}
@@ -385,13 +387,12 @@ func (x *External[In, Out]) newWork(kind WorkKind, it item[In]) *work[In] {
 		x.works = append(x.works, &work[In]{})
 	}
 	w = x.works[i]
-	x.tokens++
+	token := x.newToken(i)
 	*w = work[In]{
-		place: it.place, token: x.tokens<<workBits | uint64(i), kind: kind, v: it.v,
+		place: it.place, serial: token, token: token, kind: kind, v: it.v,
 		attempt: 1, state: workOut, sinceNs: now(),
 	}
 	if x.deadline > 0 {
-		token := w.token
 		w.limits = time.AfterFunc(x.deadline, func() { x.expire(w, token) })
 	}
 	x.busy++
@@ -409,7 +410,13 @@ func (x *External[In, Out]) free(w *work[In]) {
 	if !w.late {
 		x.holding--
 	}
-	*w = work[In]{token: w.token}
+	*w = work[In]{}
+}
+
+// newToken names the next try of the work at place i.
+func (x *External[In, Out]) newToken(i int) uint64 {
+	x.tokens++
+	return x.tokens<<workBits | uint64(i)
 }
 
 // noteEnd ends a source's epoch behind the works that are still out.

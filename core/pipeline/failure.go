@@ -104,6 +104,20 @@ func Fatal(err error) error {
 	return &fatalError{err}
 }
 
+type finalError struct{ err error }
+
+func (e *finalError) Error() string { return e.err.Error() }
+func (e *finalError) Unwrap() error { return e.err }
+
+// Final marks err as one that another try would not mend: Retry lets it be, and
+// Failures judge it. Final(nil) is nil.
+func Final(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &finalError{err}
+}
+
 // Failures says how many failing items are dropped and counted before the run
 // ends with a *BudgetError. The zero value forgives none: the first failure
 // ends the run with its own error. A panic and an error marked by Fatal are

@@ -262,6 +262,25 @@ func TestARetriedItemKeepsItsPlace(t *testing.T) {
 	})
 }
 
+// A final error is judged without another try, by the budget.
+func TestAFinalErrorIsNotTriedAgain(t *testing.T) {
+	leavesNothing(t)
+	p := New("t")
+	l := &ledger{}
+	tries := 0
+	v := Map(l.from(p, 3), Options[int, int]{Name: "a", Retry: Retry{Max: 5, Base: 1}, Failures: Failures{MaxCount: 1}},
+		func(_ context.Context, v int) (int, error) {
+			if v == 1 {
+				tries++
+				return 0, fmt.Errorf("wrapped: %w", Final(errBoom))
+			}
+			return v, Final(nil)
+		})
+	if got := run(t, p, Pull(v, ResultsOptions{Name: "out"})); !slices.Equal(got, []int{0, 2}) || tries != 1 {
+		t.Fatalf("got %v after %d tries, want 0, 2 after one", got, tries)
+	}
+}
+
 // Back-off doubles to its cap and is drawn from the upper half.
 func TestBackOffDoublesUpToItsCap(t *testing.T) {
 	r := Retry{Max: 9, Base: 100, Cap: 450}

@@ -14,10 +14,11 @@ import (
 // pipeline has in flight goes to the Discards of its own stages.
 func Nested[T any](p *Pipeline, o SourceOptions[T], inner *Results[T]) *Port[T] {
 	var s *stage
-	started := false
+	started, foreign := false, false
 	port := Source(p, o, func(context.Context) (v T, err error) {
 		if !started {
 			if err = inner.p.Start(p.ctx); err != nil {
+				foreign = errors.Is(err, ErrStarted)
 				return v, err
 			}
 			started = true
@@ -38,8 +39,8 @@ func Nested[T any](p *Pipeline, o SourceOptions[T], inner *Results[T]) *Port[T] 
 	work := s.work
 	s.work = func(i int) {
 		defer func() {
-			if started {
-				inner.p.Stop() // nothing to stop if it has ended
+			if !foreign {
+				inner.p.Stop() // nothing to stop if it has ended; never to start if it has not
 				_ = inner.p.Wait()
 			}
 		}()

@@ -18,10 +18,11 @@ type ResultsOptions struct {
 // of threads. Like a sink, they hold the run open until the last one is fetched.
 type Results[T any] struct {
 	*stage
-	in   *Queue[T] // its mu guards the rest
-	open bool      // started and not ended
-	over bool      // ended, or never to start
-	why  error     // what ended the run before its end
+	in    *Queue[T] // its mu guards the rest
+	begun bool      // started
+	open  bool      // started and not ended
+	over  bool      // ended, or never to start
+	why   error     // what ended the run before its end
 }
 
 // Pull ends a chain of stages with results to be fetched.
@@ -81,7 +82,7 @@ func (r *Results[T]) Next(ctx context.Context) (v T, err error) {
 func (r *Results[T]) begin() {
 	r.in.mu.Lock()
 	defer r.in.mu.Unlock()
-	r.open = true
+	r.begun, r.open = true, true
 	r.p.wg.Add(1)
 }
 
@@ -113,7 +114,7 @@ func (r *Results[T]) waits() bool { return !r.over && !r.in.ready() && !r.in.dra
 
 // end says how the run ended for a reader.
 func (r *Results[T]) end() error {
-	if r.p.ctx == nil { // never started; Err waits for the pipeline, which may wait for us
+	if !r.begun { // never started; Err waits for the pipeline, which may wait for us
 		r.in.mu.Unlock()
 		defer r.in.mu.Lock()
 		return r.p.Err()

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -9,7 +10,7 @@ import (
 // Retry says how often an item is tried again after its op has failed. Between
 // two tries the worker waits, without holding its Limiter, and keeps its item
 // and its place: order and bounds are the same as without retries. A panic, an
-// error marked by Fatal and the end of the run are never tried again.
+// error marked by Fatal or Final and the end of the run are never tried again.
 type Retry struct {
 	// Max is the number of further tries; 0 means none.
 	Max int
@@ -28,7 +29,10 @@ func (r Retry) check() error {
 }
 
 // allows says whether try number try, which ended with err, may be repeated.
-func (r *Retry) allows(try int, err error) bool { return try <= r.Max && !neverForgiven(err) }
+func (r *Retry) allows(try int, err error) bool {
+	var final *finalError
+	return try <= r.Max && !neverForgiven(err) && !errors.As(err, &final)
+}
 
 // delay is the wait after try number try.
 func (r *Retry) delay(try int) time.Duration {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -68,7 +69,7 @@ func joinSlices[U any](n int, parts []Part[[]U]) ([]U, error) {
 // of a batch, each path gets its elements as one smaller batch, and the results
 // come out as one batch again, with every result in the place of its element.
 // The batches keep their order (Output is not used). Where a path drops its
-// part, the other elements come out without it; if all do, the batch is dropped.
+// part, the other elements come out without it; if all do, the batch is empty.
 func VariantsBatched[B, C any](in *Port[B], o VariantsOptions[C], lists Lists[B, C],
 	route func(ctx context.Context, batch B) ([]int, error), paths ...func(*Port[B]) *Port[C]) *Port[C] {
 	o.Output = Input
@@ -188,9 +189,6 @@ func (b *batches[B, C]) arrive(it item[C], path int) bool {
 // put passes a batch on whose parts have all come or failed.
 func (b *batches[B, C]) put(tag uint64, e *entry[C]) bool {
 	pl := b.outside(tag)
-	if len(e.parts) == 0 && e.n > 0 {
-		return b.out.skip(pl, nil)
-	}
 	v, err := b.joined(e)
 	if err == nil {
 		return b.out.give(pl, v, true)
@@ -228,12 +226,13 @@ func (b *batches[B, C]) dropParts(e *entry[C]) {
 func (b *batches[B, C]) clearUp() {
 	b.mu.Lock()
 	b.moving++
-	last := b.moving == len(b.ends)
-	b.mu.Unlock()
-	if !last {
-		return
+	var left []entry[C]
+	if b.moving == len(b.ends) {
+		left = slices.Clone(b.entries) // the router may add to them, but no more parts come
+		clear(b.entries)
 	}
-	for i := range b.entries {
-		b.dropParts(&b.entries[i])
+	b.mu.Unlock()
+	for i := range left {
+		b.dropParts(&left[i])
 	}
 }
