@@ -274,6 +274,66 @@ TEST(a_continuous_pipeline_says_the_end_of_each_epoch_in_its_place) {
     end(&b);
 }
 
+static void choose(bench *b, const spdl_work *w, spdl_give *give, uint64_t *items) {
+    pass(b, w, give, items);
+    give->path = (int32_t)(w->items[0] % 2);
+}
+
+static void choose_each(bench *b, const spdl_work *w, spdl_give *give, uint64_t *items) {
+    pass(b, w, give, items);
+    int32_t *paths = (int32_t *)items; /* of the caller's room: the items given are the work's own */
+    for (uint32_t i = 0; i < w->n_items; i++) paths[i] = (int32_t)(w->items[i] % 2);
+    give->paths = paths;
+}
+
+static void hundreds(bench *b, const spdl_work *w, spdl_give *give, uint64_t *items) {
+    pass(b, w, give, items);
+    for (uint32_t i = 0; i < w->n_items; i++) items[i] = w->items[i] * 100;
+    give->items = items;
+}
+
+#define PATHS "\"paths\": [[" MAP("even", "") "], [" MAP("odd", ", \"concurrency\": 2") "]]}"
+
+TEST(a_router_sends_each_item_down_its_path) {
+    bench b;
+    begin(&b, SOURCE ", {\"name\": \"router\", \"kind\": \"variants\", \"output\": \"input\", " PATHS);
+    b.count = 7;
+    put_to_work(&b, "in", 1, count_up);
+    put_to_work(&b, "router", 1, choose);
+    put_to_work(&b, "even", 1, pass);
+    put_to_work(&b, "odd", 2, hundreds);
+    CHECK(strcmp(results(&b), "0 100 2 300 4 500 6") == 0);
+    end(&b);
+}
+
+TEST(a_router_of_lists_sends_each_element_down_its_path_and_the_list_comes_back) {
+    bench b;
+    begin(&b, SOURCE ", {\"name\": \"four\", \"kind\": \"aggregate\", \"n\": 4}, "
+                     "{\"name\": \"router\", \"kind\": \"variants\", \"batched\": true, " PATHS);
+    b.count = 10;
+    put_to_work(&b, "in", 1, count_up);
+    put_to_work(&b, "router", 1, choose_each);
+    put_to_work(&b, "even", 1, pass);
+    put_to_work(&b, "odd", 2, hundreds);
+    CHECK(strcmp(results(&b), "[0 100 2 300] [4 500 6 700] [8 900]") == 0);
+    end(&b);
+}
+
+TEST(inputs_are_merged_by_turns) {
+    bench b;
+    begin(&b, "{\"name\": \"both\", \"kind\": \"merge\", \"policy\": \"round_robin\", \"inputs\": "
+              "[[" SOURCE "], [{\"name\": \"in2\", \"kind\": \"source\"}, " MAP("odd", "") "]]}");
+    b.count = 100;
+    put_to_work(&b, "in", 1, count_up);
+    put_to_work(&b, "in2", 1, count_up); /* the two share one count */
+    put_to_work(&b, "odd", 1, pass);
+    spdl_work w = SPDL_WORK_INIT;
+    uint64_t n = 0, sum = 0;
+    for (; get(&b, &w) == SPDL_OK; n++) sum += w.items[0];
+    CHECK(n == 100 && sum == 4950);
+    end(&b);
+}
+
 /* ---- failures --------------------------------------------------------------------------------------------- */
 
 static char traceback[20000];

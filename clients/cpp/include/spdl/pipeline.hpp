@@ -410,7 +410,8 @@ template <class T> class Stages {
   public:
     // One result for each item, or none.
     template <class F> auto map(const std::string &name, F &&function, StageOptions options = {}) && {
-        using Answer = detail::Answer<std::decay_t<decltype(detail::call(function, std::declval<T &>()))>>;
+        using Answer = detail::Answer<
+            std::decay_t<decltype(detail::call(std::declval<std::decay_t<F> &>(), std::declval<T &>()))>>;
         using U = typename Answer::Value;
         static_assert(!std::is_void_v<U>, "a stage's function returns its result");
         auto f = detail::shared(std::forward<F>(function));
@@ -529,9 +530,9 @@ template <class T> class Stages {
 
 // The first stage: function() returns a std::optional<T>, empty at the end.
 template <class F> auto source(const std::string &name, F &&function, StageOptions options = {}) {
-    using Answer = detail::Answer<std::decay_t<decltype(function())>>;
+    using Answer = detail::Answer<std::decay_t<decltype(std::declval<std::decay_t<F> &>()())>>;
     using T = typename Answer::Value;
-    static_assert(!std::is_same_v<std::decay_t<decltype(function())>, T>,
+    static_assert(!std::is_same_v<std::decay_t<decltype(std::declval<std::decay_t<F> &>()())>, T>,
                   "a source returns std::optional, empty at its end");
     auto f = detail::shared(std::forward<F>(function));
     detail::Step step = [f](detail::Turn &turn) {
