@@ -168,7 +168,7 @@ SPDL_API spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spd
 
 /* End the membership. Batches still leased stay readable, each until its spdl_release, the last of which
  * unmaps the memory; batches not done are delivered to the group again. The reader may then be used for
- * nothing but releasing those. With no leases left the reader is freed at once. Stops the child that
+ * nothing but releasing those. With no leases left the reader is freed at once. Stops the engine that
  * spdl_open started. NULL is fine. Does not block. */
 SPDL_API spdl_status spdl_detach(spdl_reader *reader);
 
@@ -468,8 +468,8 @@ SPDL_API int32_t spdl_pipeline_stage(spdl_pipeline *pipeline, const char *name);
  * timeout_ns  0 polls; SPDL_FOREVER waits without limit.
  * out         made with SPDL_WORK_INIT; written on SPDL_OK only.
  *
- * Returns SPDL_OK; SPDL_TIMEOUT; SPDL_END_DATA: nothing more will come, also after a stop or a failure, so
- * the thread may end; SPDL_E_ARGUMENT before spdl_pipeline_start. */
+ * Returns SPDL_OK; SPDL_TIMEOUT, also before spdl_pipeline_start; SPDL_END_DATA: nothing more will come, also
+ * after a stop or a failure, so the thread may end. */
 SPDL_API spdl_status spdl_stage_take(spdl_pipeline *pipeline, int32_t stage, int64_t timeout_ns, spdl_work *out);
 
 /* Give what came of a work: results, a failure, or nothing (SPDL_GIVE_SKIP). Blocks while the queue behind is
@@ -485,7 +485,7 @@ SPDL_API spdl_status spdl_stage_give(spdl_pipeline *pipeline, int32_t stage, con
  * spdl_pipeline_get. A call that times out has taken nothing.
  *
  * Returns SPDL_OK; SPDL_TIMEOUT; SPDL_END_EPOCH once per epoch of a continuous pipeline; SPDL_END_DATA after
- * the last result, or after a stop; SPDL_E_PIPELINE, once everything ready before the failure is taken. */
+ * the last result, or after a stop; SPDL_E_PIPELINE as soon as it has failed: what was ready then is dropped. */
 SPDL_API spdl_status spdl_pipeline_get(spdl_pipeline *pipeline, int64_t timeout_ns, spdl_work *out);
 
 /* Drain: no source is asked any more, what is in flight is finished. Stop: nothing is passed on any more, every

@@ -2,6 +2,9 @@
  * stays in a process. Items are numbers, or pointers to counted memory where leaks are looked for. */
 #include "test.h"
 
+#include "../../capi/client/internal.h"
+#include "../../capi/engine/table.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -582,6 +585,15 @@ TEST(a_description_is_refused_with_place_and_remedy) {
         CHECK(p == NULL);
         if (!strstr(spdl_last_error(), cases[i].says)) test_fail(__FILE__, __LINE__, spdl_last_error());
     }
+}
+
+TEST(a_panic_in_the_engine_is_a_status_with_its_stack) {
+    const spdl_engine_table *engine;
+    spdl_engine_error e;
+    CHECK_STATUS(sp_engine(&engine), SPDL_OK);
+    CHECK_STATUS(engine->start(1 << 30, &e), SPDL_E_ENGINE_FAILED); /* libspdl never passes such a handle */
+    CHECK(strstr(e.text, "panicked") && strstr(e.text, "was freed") && strstr(e.text, "goroutine"));
+    CHECK(engine->stage(1 << 30, "x", &e) == SPDL_E_ENGINE_FAILED);
 }
 
 /* ---- stop, fork, many times -------------------------------------------------------------------------------- */
