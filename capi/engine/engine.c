@@ -95,7 +95,9 @@ static spdl_status do_start(int64_t handle, spdl_engine_error *e) {
 
 static int32_t do_stage(int64_t handle, const char *name, spdl_engine_error *e) {
     IN_PARENT(e);
-    return goStage(handle, (char *)(uintptr_t)name, e);
+    int32_t stage = 0;
+    spdl_status s = goStage(handle, (char *)(uintptr_t)name, &stage, e);
+    return s == SPDL_OK ? stage : s;
 }
 
 static spdl_status do_take(int64_t handle, int32_t stage, int64_t timeout_ns, spdl_work *out,

@@ -104,16 +104,11 @@ func goStart(number C.int64_t, e *C.spdl_engine_error) (status C.spdl_status) {
 }
 
 //export goStage
-func goStage(number C.int64_t, name *C.char, e *C.spdl_engine_error) (stage C.int32_t) {
-	status := C.spdl_status(C.SPDL_OK)
-	defer func() {
-		if caught(&status, e); status < 0 {
-			stage = C.int32_t(status)
-		}
-	}()
+func goStage(number C.int64_t, name *C.char, stage *C.int32_t, e *C.spdl_engine_error) (status C.spdl_status) {
+	defer caught(&status, e)
 	i, err := find(number).Stage(C.GoString(name))
-	status = answer(err, e)
-	return C.int32_t(i)
+	*stage = C.int32_t(i)
+	return answer(err, e)
 }
 
 // timeout is a C timeout as a duration; below zero is for ever.
