@@ -14,7 +14,7 @@ LDFLAGS_GO := -s -w -X github.com/spdl/spdl/cmd/spdl/verbs.Version=$(VERSION)
 export PATH := $(dir $(GO)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test check model demo bench bench-compare install clean race e2e fault fuzz golden sanitize
+.PHONY: help deps build test torch check model demo bench bench-compare install clean race e2e fault fuzz golden sanitize
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -48,6 +48,11 @@ test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test
 	@$(MAKE) --no-print-directory all-built fault-programs
 	@scripts/test.sh
+
+torch: ## the tests against torch, torchvision and jax (Debian's torch: 120 MB more)
+	@scripts/deps.sh torch
+	@$(MAKE) --no-print-directory all-built
+	@scripts/test.sh torch
 
 check: ## format, vet, lint, import directions, the header alone as C11 and C++17
 	@scripts/deps.sh check

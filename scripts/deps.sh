@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what the build and the tests need and the machine lacks: Debian packages, Go, and the Python
 # environment in .venv. Asks nothing; uses root or sudo; says what it does. Does nothing when all is there.
-#   scripts/deps.sh [build|test|bench|model]     what for (default: test, which includes build)
+#   scripts/deps.sh [build|test|torch|bench|model]     what for (default: test, which includes build)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 want=${1:-test}
@@ -52,12 +52,12 @@ install_go() {
     apt_install golang-1.23-go
 }
 
-venv() { # venv DIR REQUIREMENTS
+venv() { # venv DIR REQUIREMENTS [PYTHON ARGS...]: the interpreter that makes it, and its arguments
     local stamp="$1/.$(basename "$2").sum" sum
     sum=$(sha256sum <"$2")
     if [ -x "$1/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$sum" ]; then return 0; fi
     say "making $1 from $2"
-    [ -x "$1/bin/python" ] || python3 -m venv "$1"
+    [ -x "$1/bin/python" ] || "${3:-python3}" -m venv ${4:+"$4"} "$1"
     "$1/bin/pip" install -q --disable-pip-version-check -r "$2"
     printf '%s\n' "$sum" >"$stamp"
 }
@@ -80,6 +80,10 @@ test | bench | check)
     venv .venv requirements.txt
     staticcheck
     ;;&
+torch) # Debian's torch is for the processor alone: 120 MB instead of PyPI's gigabytes
+    apt_install python3-venv python3-torch python3-torchvision
+    venv .venv-torch requirements-torch.txt /usr/bin/python3 --system-site-packages
+    ;;
 bench) venv .venv-bench requirements-bench.txt ;;
 model) apt_install spin ;;
 esac

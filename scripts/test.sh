@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh [unit|e2e|fault|all]: run the suites one after the other; each prints its counts, a failure names itself, and
+# test.sh [unit|e2e|fault|torch|all]: run the suites one after the other; each prints its counts, a failure names itself, and
 # the last line sums up. Expects `make build`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -31,6 +31,10 @@ fi
 if want e2e || want all; then suite "end to end" .venv/bin/python -m pytest -q tests/e2e; fi
 if [ "$which" = fault ]; then suite "faults, long" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/fault; fi
 if [ "$which" = all ]; then suite "faults, short" .venv/bin/python -m pytest -q tests/fault; fi
+if [ "$which" = torch ]; then
+    suite "exact against torchvision" .venv-torch/bin/python -m pytest -q tests/exact/test_torchvision.py
+    suite "python client with torch and jax" .venv-torch/bin/python -m pytest -q tests/python/test_arrays.py tests/python/test_dataloader.py
+fi
 suite "nothing left behind" scripts/leftovers.sh "$before"
 
 printf '\n%d suites passed, %d failed in %d s%s\n' $passed ${#failed[@]} $((SECONDS - started)) \
