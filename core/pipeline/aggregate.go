@@ -41,5 +41,7 @@ func Aggregate[In, Out any](in *Port[In], o AggregateOptions[Out], a Aggregator[
 	c.flush = func(ctx context.Context) (Out, bool, error) { return a.Flush(ctx) }
 	s.refuseTraced()
 	c.many = true
-	return c.into(newPort(s, orDefault(o.Buffer, 2), o.Discard))
+	out := c.into(newPort(s, orDefault(o.Buffer, 2), o.Discard))
+	s.alone = aloneStage(in, out, true, func(in *Port[In], _ int) *Port[Out] { return Aggregate(in, o, a) })
+	return out
 }

@@ -112,6 +112,9 @@ func (c *consumer[W, In, Out]) into(out *Port[Out]) *Port[Out] {
 
 // work is the life of one worker.
 func (c *consumer[W, In, Out]) work(i int) {
+	if !c.crew.enter(i) {
+		return
+	}
 	var state W
 	if c.workers.Open != nil {
 		var err error
@@ -126,7 +129,9 @@ func (c *consumer[W, In, Out]) work(i int) {
 	h := &hand[In]{m: &c.meters[i]}
 	defer c.letGo(h) // has an item only if a function of the caller panicked
 	for c.step(h, state) {
+		c.crew.enter(i) // take tells when the work has ended
 	}
+	c.crew.end()
 	if c.flush != nil {
 		c.flushAll(h)
 	}

@@ -110,7 +110,8 @@ type External[In, Out any] struct {
 	epoch     uint64
 	inEpoch   uint64 // works of a source in epoch
 	exhausted bool   // a source's last End was given
-	flushAt   *item[In]
+	flushDue  bool   // an aggregator has come to the end of the epoch at flushAt
+	flushAt   place
 	dirty     bool // an aggregator's items since its last flush
 }
 
@@ -188,8 +189,9 @@ func (x *External[In, Out]) Take(ctx context.Context) (Work[In], error) {
 	w, err := x.next()
 	if w == nil && err == nil {
 		startNs := now()
-		unhook := context.AfterFunc(ctx, x.wake)
-		defer unhook()
+		if ctx.Done() != nil {
+			defer context.AfterFunc(ctx, x.wake)()
+		}
 		for w == nil && err == nil {
 			if ctx.Err() != nil {
 				x.in.notEmpty.Signal() // what woke us may be meant for another
@@ -242,6 +244,9 @@ func (x *External[In, Out]) Give(token uint64, r Result[Out]) error {
 		x.giveBackLater(w)
 	} else {
 		goOn = x.finish(w, r.Skip, r.End) && goOn
+	}
+	if r.End && x.continuous {
+		goOn = x.out.queue.awaitEpochs() && goOn
 	}
 	if !goOn {
 		return ErrEnded

@@ -149,10 +149,10 @@ func (x *External[In, Out]) finish(w *work[In], skipped, end bool) bool {
 // passFlushed lets the mark go on for which the aggregator was flushed.
 func (x *External[In, Out]) passFlushed(w *work[In]) bool {
 	x.in.mu.Lock()
-	at := x.flushAt
-	x.flushAt, x.dirty = nil, false
+	at, due := x.flushAt, x.flushDue
+	x.flushDue, x.dirty = false, false
 	x.in.mu.Unlock()
-	return at == nil || x.out.mark(at.place, 0)
+	return !due || x.out.mark(at, 0)
 }
 
 // giveLate ends what nobody wants any more.
@@ -298,8 +298,8 @@ func (x *External[In, Out]) next() (*work[In], error) {
 		switch {
 		case x.source:
 			return x.nextOfSource()
-		case x.flushAt != nil:
-			return x.newWork(WorkFlush, item[In]{place: x.flushAt.place}), nil
+		case x.flushDue:
+			return x.newWork(WorkFlush, item[In]{place: x.flushAt}), nil
 		case x.in.ready():
 			if w := x.nextItem(); w != nil {
 				return w, nil
@@ -346,7 +346,7 @@ func (x *External[In, Out]) nextItem() *work[In] {
 		x.dirty = true
 		return x.newWork(WorkItem, it)
 	case it.kind == mark && x.aggregator:
-		x.flushAt = &it
+		x.flushAt, x.flushDue = it.place, true
 		return nil
 	}
 	x.busy++
@@ -428,7 +428,7 @@ func (x *External[In, Out]) noteEnd(w *work[In], end bool) {
 		x.exhausted = true
 		return
 	}
-	x.out.mark(place{epoch: x.epoch}, x.inEpoch)
+	x.out.queue.endEpoch(x.epoch, x.inEpoch)
 	x.epoch++
 	x.inEpoch = 0
 }
@@ -449,5 +449,5 @@ func (x *External[In, Out]) inputOver() bool {
 	if x.source {
 		return x.exhausted || x.intake.Err() != nil
 	}
-	return x.in.drained() && x.flushAt == nil && !(x.aggregator && x.dirty)
+	return x.in.drained() && !x.flushDue && !(x.aggregator && x.dirty)
 }

@@ -36,11 +36,15 @@ func interleavings(t *testing.T, n int, body func(t *testing.T, j jitterer)) {
 	if testing.Short() {
 		n = 3
 	}
-	for seed := range n {
-		body(t, jitterer{uint64(seed)})
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+	for seed := 0; seed < n && !t.Failed(); seed++ {
+		func() {
+			defer func() {
+				if t.Failed() {
+					t.Logf("seed %d", seed)
+				}
+			}()
+			body(t, jitterer{uint64(seed)})
+		}()
 	}
 }
 
@@ -111,6 +115,33 @@ func TestEndsOfEpochsKeepTheirPlaceThroughEveryStage(t *testing.T) {
 			checkEpochs(t, run(t, p, Pull(v, ResultsOptions{Name: "out"})), 5, 11, order == Input)
 		}
 	})
+}
+
+// Epochs without items are bounded by the queues too, however many there are.
+func TestEndlessEmptyEpochsAreHeldBack(t *testing.T) {
+	leavesNothing(t)
+	p := New("t")
+	var ends atomic.Int64
+	v := Source(p, SourceOptions[int]{Name: "plan"}, func(context.Context) (int, error) {
+		ends.Add(1)
+		return 0, ErrEndOfEpoch
+	})
+	v = Map(v, Options[int, int]{Name: "a", Concurrency: 3}, same)
+	v = Variants(v, VariantsOptions[int]{Name: "route"}, modulo(1), func(in *Port[int]) *Port[int] { return in })
+	r := Pull(v, ResultsOptions{Name: "out"})
+	start(t, p)
+	for range 1000 {
+		if _, err := r.Next(context.Background()); !errors.Is(err, ErrEndOfEpoch) {
+			t.Fatal(err)
+		}
+	}
+	if n := ends.Load(); n > 1000+100 {
+		t.Fatalf("%d ends of epochs made for 1000 that went out", n)
+	}
+	p.Stop()
+	if err := wait(t, p); !errors.Is(err, ErrStopped) {
+		t.Fatal(err)
+	}
 }
 
 // A lister makes lists of n.

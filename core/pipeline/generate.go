@@ -24,11 +24,17 @@ func Generate[In, Out any](in *Port[In], o Options[In, Out],
 // GenerateWorkers is Generate with a state per worker.
 func GenerateWorkers[W, In, Out any](in *Port[In], o Options[In, Out], w Workers[W],
 	op func(ctx context.Context, state W, v In, yield func(Out) bool) error) *Port[Out] {
-	s := newStage(in.stage.p, "generate", o.Name, o.Concurrency)
+	s := newCrewStage(in.stage.p, "generate", o.Name, o.Concurrency, o.Auto)
 	if op == nil {
 		s.p.note(s.errorf("op is nil"))
 	}
-	return newGenerator(s, in, &o, w, op)
+	out := newGenerator(s, in, &o, w, op)
+	if o.Budget == nil {
+		s.alone = aloneStage(in, out, false, func(in *Port[In], n int) *Port[Out] {
+			return GenerateWorkers(in, o.alone(n), w, op)
+		})
+	}
+	return out
 }
 
 // Disaggregate adds a stage that makes single items of lists. The items of a
@@ -36,9 +42,7 @@ func GenerateWorkers[W, In, Out any](in *Port[In], o Options[In, Out], w Workers
 func Disaggregate[T any](in *Port[[]T], o Options[[]T, T]) *Port[T] {
 	return Generate(in, o, func(_ context.Context, list []T, yield func(T) bool) error {
 		for _, v := range list {
-			if !yield(v) {
-				break // what is left goes with the run
-			}
+			yield(v) // which discards what comes after the end of the run
 		}
 		return nil
 	})

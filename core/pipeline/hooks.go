@@ -7,7 +7,8 @@ import (
 
 // Hooks are functions that see every task or every stage of a pipeline, for
 // telemetry and for resources that live as long as a stage. Each may be nil; a
-// hook that is not set costs nothing.
+// hook that is not set costs nothing. Stage and its after must not use the
+// pipeline, which waits for them.
 type Hooks struct {
 	// Task is called before every try of an op, by its worker. The op gets the
 	// context it returns, and after, if not nil, is called with the op's error

@@ -24,6 +24,8 @@ type Options[In, Out any] struct {
 	Name string
 	// Concurrency is the number of workers; 0 means 1.
 	Concurrency int
+	// Auto, if Max is set, has the stage find its concurrency itself.
+	Auto Auto
 	// Output is the order of results.
 	Output Order
 	// Buffer is the number of results that may wait for the next stage; 0
@@ -83,7 +85,7 @@ func Map[In, Out any](in *Port[In], o Options[In, Out],
 // MapWorkers is Map with a state per worker, which no two ops use at once.
 func MapWorkers[W, In, Out any](in *Port[In], o Options[In, Out], w Workers[W],
 	op func(ctx context.Context, state W, v In) (Out, error)) *Port[Out] {
-	s := newStage(in.stage.p, "map", o.Name, o.Concurrency)
+	s := newCrewStage(in.stage.p, "map", o.Name, o.Concurrency, o.Auto)
 	if op == nil {
 		s.p.note(s.errorf("op is nil"))
 	}
@@ -93,7 +95,19 @@ func MapWorkers[W, In, Out any](in *Port[In], o Options[In, Out], w Workers[W],
 		out, err := op(ctx, state, h.v)
 		return out, true, err
 	}
-	return configure(c, &o)
+	out := configure(c, &o)
+	if o.Budget == nil {
+		s.alone = aloneStage(in, out, false, func(in *Port[In], n int) *Port[Out] {
+			return MapWorkers(in, o.alone(n), w, op)
+		})
+	}
+	return out
+}
+
+// alone is o for a stage that is measured alone.
+func (o Options[In, Out]) alone(concurrency int) Options[In, Out] {
+	o.Concurrency, o.Auto = concurrency, Auto{}
+	return o
 }
 
 // configure makes c what o says, and its output.
@@ -109,7 +123,7 @@ func configure[W, In, Out any](c *consumer[W, In, Out], o *Options[In, Out]) *Po
 	} else if o.Budget != nil {
 		c.charge = &charger[In]{budget: o.Budget, cost: o.Cost}
 	}
-	return c.into(newOutput(s, o.Output, o.Concurrency, o.Buffer, o.Discard))
+	return c.into(newOutput(s, o.Output, max(o.Concurrency, o.Auto.Max), o.Buffer, o.Discard))
 }
 
 // newOutput makes the output of a stage of several workers.

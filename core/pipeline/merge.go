@@ -77,6 +77,7 @@ func merge[T any](p *Pipeline, o MergeOptions[T], inputs []*Port[T]) *Port[T] {
 		o.Discard = inputs[0].discard
 	}
 	m.out = newPort(s, orDefault(o.Buffer, 2), o.Discard)
+	s.alone = alonePassing(m.out, inputs...)
 	s.work = m.chooseAll
 	if o.Policy == Arrival {
 		s.work = m.moveAll

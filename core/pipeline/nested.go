@@ -32,7 +32,7 @@ func Nested[T any](p *Pipeline, o SourceOptions[T], inner *Results[T]) *Port[T] 
 		return v, err
 	})
 	s = port.stage
-	s.kind = "nested"
+	s.kind, s.alone = "nested", nil
 	if inner.p == p {
 		p.note(s.errorf("the pipeline is its own source; nest another one"))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -17,6 +18,7 @@ type Pipeline struct {
 	stages []*stage
 	whole  *Judge // of all stages together; nil if there is no such budget
 	hooks  Hooks
+	tuning Tuning
 	errs   []error // mistakes made while building
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -92,6 +94,9 @@ func (p *Pipeline) Start(ctx context.Context) error {
 	unhook := context.AfterFunc(p.ctx, p.halt)
 	for _, s := range p.stages {
 		s.begin(p.begunNs)
+	}
+	if slices.ContainsFunc(p.stages, func(s *stage) bool { return s.crew != nil }) {
+		p.Background("autotune", p.tuneAll, nil)
 	}
 	p.startTasks()
 	for _, s := range p.stages {
@@ -204,6 +209,10 @@ func (p *Pipeline) add(s *stage) {
 	p.stages = append(p.stages, s)
 }
 
+func (p *Pipeline) errorf(format string, args ...any) error {
+	return p.named(fmt.Errorf(format, args...))
+}
+
 // note records a mistake made while building.
 func (p *Pipeline) note(err error) {
 	if err != nil {
@@ -225,6 +234,7 @@ func (p *Pipeline) halt() {
 		if s.halted != nil {
 			s.halted()
 		}
+		s.crew.end()
 	}
 	close(p.halted)
 }

@@ -172,6 +172,16 @@ func (q *Queue[T]) restartClock(atNs int64) {
 	q.bornNs, q.sinceNs, q.emptyNs = atNs, atNs, 0
 }
 
+// emptyTime is how long no value was ready.
+func (q *Queue[T]) emptyTime(atNs int64) int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.sinceNs >= 0 {
+		return q.emptyNs + max(0, atNs-q.sinceNs)
+	}
+	return q.emptyNs
+}
+
 func (q *Queue[T]) statsAt(name string, atNs int64) QueueStats {
 	q.mu.Lock()
 	out := QueueStats{

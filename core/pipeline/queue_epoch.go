@@ -68,6 +68,19 @@ func (q *Queue[T]) endEpoch(epoch, want uint64) bool {
 	return !q.stopped
 }
 
+// awaitEpochs holds back whoever ends epochs faster than they go out: those of
+// no items would otherwise pile up without bound. The caller must have no item
+// in hand.
+func (q *Queue[T]) awaitEpochs() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	few := func() bool { return uint64(len(q.lines)) <= q.capacity+1 }
+	if !few() {
+		q.awaitRoom(few)
+	}
+	return !q.stopped
+}
+
 // All that follows runs with mu held.
 
 func (q *Queue[T]) roomIn(epoch uint64) bool {

@@ -42,6 +42,7 @@ func Resequence[T any](in *Port[T], o ResequenceOptions, number func(T) uint64) 
 	c.do = func(_ context.Context, _ struct{}, h *hand[T]) (T, bool, error) { return h.v, true, nil }
 	out := newPort(s, max(o.Window, 1), in.discard)
 	out.queue.ordered = true
+	s.alone = alonePassing(out, in)
 	out.queue.startAt(o.First)
 	out.queue.ahead = uint64(min(max(o.Ahead, 0), max(o.Window, 1)-1))
 	c.out, c.many = out, true

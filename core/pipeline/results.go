@@ -29,6 +29,7 @@ type Results[T any] struct {
 func Pull[T any](in *Port[T], o ResultsOptions) *Results[T] {
 	s := newStage(in.stage.p, "sink", o.Name, 1)
 	readFrom(s, in)
+	s.refuseTraced()
 	switch {
 	case o.Buffer < 0:
 		s.p.note(s.errorf("buffer %d, want 0 (the default) or more", o.Buffer))
@@ -53,8 +54,9 @@ func (r *Results[T]) Next(ctx context.Context) (v T, err error) {
 	defer r.in.mu.Unlock()
 	if r.waits() {
 		startNs := now()
-		unhook := context.AfterFunc(ctx, r.wake)
-		defer unhook()
+		if ctx.Done() != nil {
+			defer context.AfterFunc(ctx, r.wake)()
+		}
 		for r.waits() {
 			if ctx.Err() != nil {
 				return v, context.Cause(ctx)

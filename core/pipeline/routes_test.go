@@ -234,10 +234,25 @@ func TestRoutesThatLeadNowhereAreRefused(t *testing.T) {
 			return Generate(in, Options[int, int]{Name: "many"}, func(context.Context, int, func(int) bool) error { return nil })
 		})
 	Sink(v, SinkOptions{Name: "out"}, l.sink)
-	Variants[int, int](l.from(New("u"), 1), VariantsOptions[int]{Name: "none", Window: -1}, nil)
-	if err := p.Start(context.Background()); err == nil ||
-		!strings.Contains(err.Error(), `stage "many": a stage of kind generate cannot stand in a path`) {
-		t.Fatal(err)
+	Sink(Variants(l2(p, "b", l, 1), VariantsOptions[int]{Name: "astray", Output: Input}, modulo(1),
+		func(in *Port[int]) *Port[int] {
+			Sink(in, SinkOptions{Name: "in a path"}, l.sink)
+			return l2(p, "c", l, 1)
+		}), SinkOptions{Name: "out2"}, l.sink)
+	Sink(Variants[int, int](l2(p, "d", l, 1), VariantsOptions[int]{Name: "none"}, nil), SinkOptions{Name: "out3"}, l.sink)
+	Sink(Variants(l2(p, "e", l, 1), VariantsOptions[int]{Name: "odd", Window: -1}, modulo(1),
+		func(in *Port[int]) *Port[int] { return in }), SinkOptions{Name: "out4"}, l.sink)
+	err := p.Start(context.Background())
+	for _, want := range []string{
+		`"many": a stage of kind generate cannot stand in a path`,
+		`"in a path": a stage of kind sink cannot stand in a path`,
+		`"astray/0": the path does not end in a stage behind the port it was given`,
+		`"none": route is nil`,
+		`"odd": window -1`,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("start: %v, want %q", err, want)
+		}
 	}
 }
 

@@ -23,9 +23,11 @@ func Sink[T any](in *Port[T], o SinkOptions, op func(ctx context.Context, v T) e
 		s.p.note(s.errorf("op is nil"))
 	}
 	c := newConsumer[struct{}, T, struct{}](s, in, o.Failures)
+	s.refuseTraced()
 	c.do = func(ctx context.Context, _ struct{}, h *hand[T]) (none struct{}, emit bool, err error) {
 		return none, false, op(ctx, h.v)
 	}
+	s.alone = aloneSink(in, func(in *Port[T]) { Sink(in, o, op) })
 	c.mark = func(pl place, _ uint64) bool {
 		if o.EndEpoch == nil {
 			return true

@@ -35,6 +35,7 @@ func Source[T any](p *Pipeline, o SourceOptions[T], next func(ctx context.Contex
 	}
 	out := newPort(s, orDefault(o.Buffer, 2), o.Discard)
 	s.produce()
+	s.alone = aloneSource(out, next)
 	s.work = func(int) {
 		m := &s.meters[0]
 		for epoch := uint64(0); s.intake.Err() == nil; {

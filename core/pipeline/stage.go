@@ -14,6 +14,7 @@ type Port[T any] struct {
 	discard func(T)
 	dropped atomic.Uint64
 	readBy  string // set while building
+	kept    []T    // by a profile
 }
 
 // An outlet is what the pipeline needs of a Port, whatever it carries.
@@ -22,6 +23,8 @@ type outlet interface {
 	close()
 	halt()
 	reclaim()
+	emptyTime(atNs int64) int64
+	dropKept()
 	discards() uint64
 	restartClock(atNs int64)
 	queueStats(name string, atNs int64) QueueStats
@@ -39,9 +42,12 @@ type stage struct {
 	meters      []meter
 	alive       atomic.Int64 // workers
 	sources     []*stage     // those whose items come here
+	input       outlet       // of a consumer
+	crew        *crew        // nil if the number of workers is fixed
 	traced      bool         // in a path whose items are put back in order
 	begun       func()       // called before any worker starts; may be nil
 	halted      func()       // called once a cancel has reached the queues; may be nil
+	alone       alone        // nil if it cannot be profiled
 	works       func(atNs int64) []WorkStats
 
 	intake    context.Context // of a source: ends with the pipeline's, or alone
@@ -56,6 +62,31 @@ func newStage(p *Pipeline, kind, name string, workers int) *stage {
 		p.note(s.errorf("concurrency %d, want 1 or more", workers))
 	}
 	return s
+}
+
+// newCrewStage is newStage for a stage that may find its concurrency itself.
+func newCrewStage(p *Pipeline, kind, name string, workers int, a Auto) *stage {
+	n := workers
+	if n >= 0 { // or newStage refuses it
+		n = max(n, a.Max)
+	}
+	s := newStage(p, kind, name, n)
+	switch {
+	case a == Auto{}:
+	case a.Max < 1 || a.Min < 0 || a.Min > a.Max || workers > a.Max:
+		p.note(s.errorf("auto: min %d, start %d, max %d, want 0 or more, and none above max", a.Min, workers, a.Max))
+	default:
+		s.crew = newCrew(a, workers)
+	}
+	return s
+}
+
+// workersNow is the number of workers that may work.
+func (s *stage) workersNow() int {
+	if s.crew != nil {
+		return int(s.crew.active.Load())
+	}
+	return s.concurrency
 }
 
 // newPort makes s's output, a queue of the given capacity.
@@ -75,6 +106,7 @@ func readFrom[T any](s *stage, in *Port[T]) {
 		s.p.note(s.errorf("stage %q is already read by %q; a port has one reader", in.stage.name, in.readBy))
 	}
 	in.readBy = s.name
+	s.input = in
 	if in.readBy == "" {
 		in.readBy = "?"
 	}
@@ -95,6 +127,9 @@ func (s *stage) refuseTraced() {
 
 func (s *stage) begin(atNs int64) {
 	s.intake, s.endIntake = context.WithCancel(s.p.intake)
+	if s.crew != nil {
+		s.crew.begin(atNs)
+	}
 	if s.begun != nil {
 		s.begun()
 	}
@@ -190,7 +225,7 @@ func (o *Port[T]) mark(pl place, count uint64) bool {
 	if o.queue.ordered {
 		return o.queue.putNumbered(pl, cell[T]{kind: mark}, true)
 	}
-	return o.queue.endEpoch(pl.epoch, count)
+	return o.queue.endEpoch(pl.epoch, count) && o.queue.awaitEpochs()
 }
 
 // drop hands v to Discard. A panic there is kept for Wait, and the other items
@@ -218,6 +253,8 @@ func (s *stage) lateFailure(err error) {
 	s.p.late = append(s.p.late, named)
 	s.p.mu.Unlock()
 }
+
+func (o *Port[T]) emptyTime(atNs int64) int64 { return o.queue.emptyTime(atNs) }
 
 func (o *Port[T]) reader() string          { return o.readBy }
 func (o *Port[T]) close()                  { o.queue.Close() }

@@ -106,7 +106,7 @@ func (m *meter) end() {
 func (m *meter) abandon() { m.sinceNs.Store(0) }
 
 func (s *stage) stats(atNs, elapsedNs int64) StageStats {
-	out := StageStats{Name: s.name, Kind: s.kind, Concurrency: s.concurrency}
+	out := StageStats{Name: s.name, Kind: s.kind, Concurrency: s.workersNow()}
 	var t tally
 	var runningNs int64
 	for i := range s.meters {
@@ -133,6 +133,9 @@ func (s *stage) stats(atNs, elapsedNs int64) StageStats {
 	out.Op = t.times()
 	if elapsedNs > 0 {
 		whole := float64(elapsedNs) * float64(s.concurrency)
+		if s.crew != nil {
+			whole = float64(max(s.crew.workersTime(atNs), 1))
+		}
 		out.BusyShare = min(1, float64(t.sumNs+runningNs)/whole)
 	}
 	if s.out != nil {

@@ -44,6 +44,7 @@ func Variants[T, U any](in *Port[T], o VariantsOptions[U], route func(ctx contex
 		return err
 	}
 	r.send = func(pl place, v T) bool { return r.heads[path].give(pl, v, false) }
+	r.spread = func(v T) { r.heads[path].kept = append(r.heads[path].kept, v) }
 	return r.join(&o, r.moveOne)
 }
 
@@ -53,6 +54,7 @@ type router[T, P, U any] struct {
 	*consumer[struct{}, T, struct{}]
 	route   func(ctx context.Context, v T) error // remembers the answer for send
 	send    func(pl place, v T) bool
+	spread  func(v T) // send, in a profile
 	heads   []*Port[P]
 	ends    []*Port[U]
 	ordered bool
@@ -72,6 +74,7 @@ func newRouter[T, P, U any](in *Port[T], o *VariantsOptions[U], noRoute bool, pa
 		ordered:  o.Output == Input, window: orDefault(max(o.Window, 0), 64),
 	}
 	s.work = r.run
+	s.alone = r.spreadAll
 	switch {
 	case noRoute:
 		p.note(s.errorf("route is nil"))
@@ -85,9 +88,14 @@ func newRouter[T, P, U any](in *Port[T], o *VariantsOptions[U], noRoute bool, pa
 	discard, _ := any(in.discard).(func(P))
 	for i, path := range paths {
 		h := newStage(p, "path", fmt.Sprintf("%s/%d", o.Name, i), 1)
+		h.alone = alonePassing[U](nil) // filled by the router
 		h.sources, h.traced = s.sources, s.traced || r.ordered
 		r.heads = append(r.heads, newPort(h, orDefault(o.Buffer, 2), discard))
-		r.ends = append(r.ends, path(r.heads[i]))
+		end := path(r.heads[i])
+		if r.ordered && !end.queue.traced {
+			p.note(h.errorf("the path does not end in a stage behind the port it was given"))
+		}
+		r.ends = append(r.ends, end)
 	}
 	return r
 }
@@ -114,6 +122,7 @@ func (r *router[T, P, U]) join(o *VariantsOptions[U], move func(int)) *Port[U] {
 	r.out.queue.ordered = true
 	r.outer = make([]uint64, r.window)
 	s.work = move
+	s.alone = alonePassing(r.out, r.ends...)
 	return r.out
 }
 
@@ -155,6 +164,18 @@ func (r *router[T, P, U]) routeNext(h *hand[T]) bool {
 		return false
 	}
 	return r.send(it.place, it.v) && r.passed()
+}
+
+// spreadAll routes, in a profile, what the stage before has kept.
+func (r *router[T, P, U]) spreadAll(ctx context.Context, _ *ProfileOptions) ([]ProfilePoint, int, error) {
+	for _, v := range r.in.kept {
+		if err := r.route(ctx, v); err != nil {
+			return nil, 0, err
+		}
+		r.spread(v)
+	}
+	r.in.kept = nil
+	return nil, 0, nil
 }
 
 // enter gives an item its place in an ordered join, once the window has room.

@@ -87,6 +87,13 @@ func VariantsBatched[B, C any](in *Port[B], o VariantsOptions[C], lists Lists[B,
 		return err
 	}
 	b.send = func(pl place, v B) bool { return b.sendParts(pl, v, chosen) }
+	b.spread = func(v B) {
+		for path, places := range chosen {
+			if len(places) > 0 {
+				b.heads[path].kept = append(b.heads[path].kept, lists.Pick(v, places))
+			}
+		}
+	}
 	out := b.join(&o, b.movePart)
 	b.joining = out.stage
 	b.verdicts = b.joining.newJudge(o.Failures)
