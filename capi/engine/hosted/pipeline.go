@@ -23,6 +23,7 @@ type Pipeline struct {
 	engines map[string]string // names of the engine's own stages, with their kinds
 	results *pipeline.Results[Items]
 	dropped dropped
+	epochs  atomic.Uint64          // that Get has said the end of
 	failed  atomic.Pointer[string] // by Get, which may know before the run has ended
 }
 
@@ -108,8 +109,9 @@ func (p *Pipeline) Get(timeout time.Duration) (Work, error) {
 	items, err := p.results.Next(ctx)
 	switch {
 	case err == nil:
-		return Work{Kind: int(pipeline.WorkItem), Items: items, Epoch: items.epoch, Attempt: 1}, nil
+		return Work{Kind: int(pipeline.WorkItem), Items: items, Epoch: p.epochOf(&items), Attempt: 1}, nil
 	case errors.Is(err, pipeline.ErrEndOfEpoch):
+		p.epochs.Add(1)
 		return Work{}, ErrEndEpoch
 	case errors.Is(err, io.EOF), errors.Is(err, pipeline.ErrStopped):
 		return Work{}, ErrEndData
@@ -118,6 +120,14 @@ func (p *Pipeline) Get(timeout time.Duration) (Work, error) {
 		p.failed.Store(&text)
 	}
 	return Work{}, err
+}
+
+// epochOf is the epoch of a result. A list whose parts have all failed has nothing left that knows it.
+func (p *Pipeline) epochOf(items *Items) uint64 {
+	if items.Len() > 0 {
+		return items.epoch
+	}
+	return max(items.epoch, p.epochs.Load())
 }
 
 // Wait waits until nothing of the run is left and every work was given back. It returns nil after the end, Drain or

@@ -501,6 +501,32 @@ func TestARouterOfListsChoosesThePathOfEachElement(t *testing.T) {
 	}
 }
 
+func TestAListWhosePartsAllFailedComesEmptyInItsPlace(t *testing.T) {
+	p := begin(t, `{"name": "in", "kind": "source"}, {"name": "two", "kind": "aggregate", "n": 2},
+		{"name": "router", "kind": "variants", "batched": true, "paths": [[{"name": "some", "kind": "map", "failures": {"max_count": -1}}]]}`,
+		`"continuous": true`)
+	next := uint64(0)
+	serve(t, p, "in", 1, func(Work) Given {
+		next++
+		return Given{Items: []uint64{next - 1}, End: next%4 == 0}
+	})
+	serve(t, p, "router", 1, func(w Work) Given { return Given{Items: items(w), List: true, Paths: []int32{0, 0}} })
+	tens(t, p, "some", 0)
+	var got []string
+	for len(got) < 6 {
+		w, err := p.Get(watchdog)
+		if err == nil {
+			got = append(got, fmt.Sprint(w.Epoch, items(w)))
+		} else if !errors.Is(err, ErrEndEpoch) {
+			t.Fatal(err)
+		}
+	}
+	// 6 and 13 fail, each with the list it is in
+	if want := []string{"0 [0 10]", "0 [20 30]", "1 [40 50]", "1 []", "2 [80 90]", "2 [100 110]"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestAPathThatIsNoneIsRefusedAndTheWorkStaysOut(t *testing.T) {
 	p := begin(t, `{"name": "in", "kind": "source"}, {"name": "router", "kind": "variants", "paths": [[], []]}`)
 	w := take(t, p, "in")
