@@ -387,7 +387,8 @@ SPDL_API spdl_status spdl_stats(spdl_reader *reader, char *buffer, size_t bytes,
  *   "aggregate"      engine. Lists of "n"; the last may be shorter, or is dropped with "drop_last": true
  *   "disaggregate"   engine. The items of a list, one by one
  *   "variants"       "paths": [[stages], ...]. Its router is a host stage: it says a path for each item. With
- *                    "batched": true for each item of a list, whose results come back as one list, in order
+ *                    "batched": true for each item of a list, whose results come back as one list, in order.
+ *                    There, and in "input" order, every stage of a path gives one result for one item
  *   "merge"          first, in place of a source. "inputs": [[stages], ...], "policy": "arrival" (default),
  *                    "round_robin" or "weighted" with "weights" and "seed"; "stop": "all" (default) or "first"
  *   "sink"           last, may be left out; "buffer": results ahead of spdl_pipeline_get (2)
@@ -456,7 +457,8 @@ typedef struct spdl_give {
  * missing ($SPDL_ENGINE_LIBRARY, beside libspdl, then the system's); SPDL_E_VERSION where it is another one. */
 SPDL_API spdl_status spdl_pipeline_create(const char *description, spdl_pipeline **out);
 
-/* Start it, once. Does not block. Returns SPDL_OK; SPDL_E_BUSY if it was started or stopped before. */
+/* Start it, once. Does not block. Returns SPDL_OK; SPDL_E_SPEC for stages that are right alone, but not together;
+ * SPDL_E_BUSY if it was started or stopped before. */
 SPDL_API spdl_status spdl_pipeline_start(spdl_pipeline *pipeline);
 
 /* The number of the host stage called name, for take and give: 0 or more, or an error below zero

@@ -37,7 +37,7 @@ var statuses = []struct {
 }{
 	{hosted.ErrTimeout, C.SPDL_TIMEOUT}, {hosted.ErrEndEpoch, C.SPDL_END_EPOCH}, {hosted.ErrEndData, C.SPDL_END_DATA},
 	{hosted.ErrArgument, C.SPDL_E_ARGUMENT}, {hosted.ErrNotFound, C.SPDL_E_NOT_FOUND}, {hosted.ErrBusy, C.SPDL_E_BUSY},
-	{hosted.ErrMisuse, C.SPDL_E_STAGE},
+	{hosted.ErrMisuse, C.SPDL_E_STAGE}, {hosted.ErrDescription, C.SPDL_E_SPEC},
 }
 
 func statusOf(err error) C.spdl_status {

@@ -14,10 +14,11 @@ var (
 
 // The kinds of refusal; errors.Is finds them in what the methods return.
 var (
-	ErrArgument = errors.New("bad argument")
-	ErrNotFound = errors.New("not found")
-	ErrBusy     = errors.New("busy")
-	ErrMisuse   = errors.New("a work that is not out, or a give that does not fit its stage")
+	ErrArgument    = errors.New("bad argument")
+	ErrNotFound    = errors.New("not found")
+	ErrBusy        = errors.New("busy")
+	ErrDescription = errors.New("stages that do not fit together")
+	ErrMisuse      = errors.New("a work that is not out, or a give that does not fit its stage")
 )
 
 // a refusal is a text of one of the kinds.

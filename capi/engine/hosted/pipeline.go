@@ -46,8 +46,10 @@ func (p *Pipeline) Start() error {
 		return p.refuse(ErrBusy, "started before; make a new one for another run")
 	case errors.Is(err, pipeline.ErrStopped):
 		return p.refuse(ErrBusy, "stopped before it was started; make a new one")
+	case err != nil:
+		return &refusal{ErrDescription, err.Error()} // stages that are right alone, but not together
 	}
-	return err
+	return nil
 }
 
 // Drain asks no source any more; what is in flight is finished. It does not wait.

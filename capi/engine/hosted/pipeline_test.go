@@ -527,6 +527,20 @@ func TestAListWhosePartsAllFailedComesEmptyInItsPlace(t *testing.T) {
 	}
 }
 
+func TestStagesThatDoNotFitTogetherAreRefusedAtTheStart(t *testing.T) {
+	p, err := New(`{"stages": [{"name": "in", "kind": "source"}, {"name": "router", "kind": "variants", "output": "input",
+		"paths": [[{"name": "list", "kind": "aggregate", "n": 2}]]}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); !errors.Is(err, ErrDescription) || !contains(err.Error(), `stage "list"`) {
+		t.Errorf("start: %v, want the stage that makes one of many", err)
+	}
+	if err := p.Free(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAPathThatIsNoneIsRefusedAndTheWorkStaysOut(t *testing.T) {
 	p := begin(t, `{"name": "in", "kind": "source"}, {"name": "router", "kind": "variants", "paths": [[], []]}`)
 	w := take(t, p, "in")
