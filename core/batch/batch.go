@@ -1,6 +1,11 @@
 package batch
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/zeebo/xxh3"
+)
 
 // KeyBytes is the longest key a batch carries; longer ones are cut.
 const KeyBytes = 128
@@ -35,6 +40,20 @@ type Memory struct {
 	Status     []byte  // [N]
 	Keys       []byte  // [N * KeyBytes], the names one after the other
 	KeyOffsets []int64 // [N + 1]
+	Columns    []ColumnMemory
+}
+
+// ColumnMemory is where a slot holds one more field of the samples.
+type ColumnMemory struct {
+	Width   int     // bytes of a number; 0: bytes of any length
+	Data    []byte  // [N * Width], or the values one after the other
+	Offsets []int64 // [N + 1] without a width
+}
+
+// rowValues are what the columns say of one row.
+type rowValues struct {
+	bytes []byte
+	ends  []int // of each column's value
 }
 
 // Names tells what a sample is called.
@@ -59,15 +78,18 @@ type Batch struct {
 	Memory
 	Ticket, Epoch, Step, EpochStep uint64
 
-	Samples []int64 // of each row
-	NPadded int     // rows at the end that repeat samples
+	Samples []int64  // of each row
+	NPadded int      // rows at the end that repeat samples
+	Hashes  []uint64 // XXH3 of each row that was decoded, where somebody wants the batch's; else nil
 	Bad     []Bad
 
 	Pending   int // rows not decoded yet
 	FetchedNS int64
 	DecodedNS int64
 
-	name []byte
+	hasher xxh3.Hasher // of hash
+	values []rowValues // of each row, where there are columns
+	name   []byte
 }
 
 // Begin starts a batch of the given samples, the last padded of which fill up. It keeps samples, whose memory the caller
@@ -76,6 +98,33 @@ func (b *Batch) Begin(m Memory, samples []int64, padded int) {
 	b.Memory, b.Samples, b.NPadded = m, samples, padded
 	b.Bad, b.Pending = b.Bad[:0], len(samples)
 	b.FetchedNS, b.DecodedNS = 0, 0
+	if len(m.Columns) > 0 {
+		b.values = slices.Grow(b.values[:0], len(samples))[:len(samples)]
+		for i := range b.values {
+			b.values[i].clear()
+		}
+	}
+}
+
+// Keep takes note of a row's value in the next column. Different goroutines may do so for different rows.
+func (b *Batch) Keep(row int, value []byte) {
+	v := &b.values[row]
+	v.bytes = append(v.bytes, value...)
+	v.ends = append(v.ends, len(v.bytes))
+}
+
+func (v *rowValues) clear() { v.bytes, v.ends = v.bytes[:0], v.ends[:0] }
+
+// value is that of column c; nil where the row has none.
+func (v *rowValues) value(c int) []byte {
+	if c >= len(v.ends) {
+		return nil
+	}
+	from := 0
+	if c > 0 {
+		from = v.ends[c-1]
+	}
+	return v.bytes[from:v.ends[c]]
 }
 
 // Row is the memory of one row.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 type names struct{ long int64 }
@@ -112,6 +113,32 @@ func TestLongKeyIsCut(t *testing.T) {
 	r := b.Finish(Skip, names{long: 101})
 	if !r.KeyCut || b.KeyOffsets[2]-b.KeyOffsets[1] != KeyBytes || string(b.Keys[b.KeyOffsets[2]:b.KeyOffsets[3]]) != "k102" {
 		t.Fatalf("%+v offsets %v", r, b.KeyOffsets)
+	}
+}
+
+// The columns follow their rows under every policy: numbers and bytes of any length.
+func TestColumnsFollowTheirRows(t *testing.T) {
+	for policy, want := range map[Policy]string{Skip: "[1 3] b,ddd", Mask: "[0 1 0 3] ,b,,ddd", Substitute: "[3 1 1 3] ddd,b,b,ddd"} {
+		b := begin(4, 0, 0, 2)
+		m := b.Memory
+		m.Columns = []ColumnMemory{{Width: 8, Data: make([]byte, 32)}, {Data: make([]byte, 64), Offsets: make([]int64, 5)}}
+		for range 2 { // used twice, as batches are
+			b.Begin(m, []int64{100, 101, 102, 103}, 0)
+			b.Bad = []Bad{{Row: 2, Sample: 102}, {Row: 0, Sample: 100}}
+			for _, row := range []int{3, 1, 0} { // row 0 turned bad after it was read
+				number := []int64{int64(row)}
+				b.Keep(row, unsafe.Slice((*byte)(unsafe.Pointer(&number[0])), 8))
+				b.Keep(row, bytes.Repeat([]byte{byte('a' + row)}, row))
+			}
+			r := b.Finish(policy, names{})
+			var texts []string
+			for i := range r.Rows {
+				texts = append(texts, string(m.Columns[1].Data[m.Columns[1].Offsets[i]:m.Columns[1].Offsets[i+1]]))
+			}
+			if got := fmt.Sprint(Int64s(m.Columns[0].Data)[:r.Rows], " ", strings.Join(texts, ",")); got != want {
+				t.Fatalf("policy %v: got %q, want %q", policy, got, want)
+			}
+		}
 	}
 }
 

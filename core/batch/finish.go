@@ -1,7 +1,10 @@
 package batch
 
 import (
+	"encoding/binary"
 	"slices"
+
+	"github.com/zeebo/xxh3"
 )
 
 // Result is what Finish made of a batch.
@@ -10,6 +13,7 @@ type Result struct {
 	KeyBytes uint64 // used bytes of Keys
 	Padded   bool   // some of the rows repeat samples
 	KeyCut   bool   // a key was longer than KeyBytes
+	Hash     uint64 // of the rows' hashes; 0: nobody wanted it
 }
 
 // Finish applies the policy to the bad rows and writes the columns. Every row has been decoded or is in b.Bad, which
@@ -25,7 +29,24 @@ func (b *Batch) Finish(policy Policy, names Names) Result {
 		slices.SortFunc(b.Bad, func(x, y Bad) int { return x.Row - y.Row })
 		b.apply(policy)
 	}
-	return b.columns(names)
+	r := b.columns(names)
+	r.Hash = b.hash()
+	return r
+}
+
+// hash is the XXH3 of the rows' XXH3, 8 bytes each, little-endian; 1 instead of 0.
+func (b *Batch) hash() uint64 {
+	if b.Hashes == nil {
+		return 0
+	}
+	h := &b.hasher
+	h.Reset()
+	for _, row := range b.Hashes[:len(b.Samples)] {
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], row)
+		_, _ = h.Write(word[:])
+	}
+	return max(h.Sum64(), 1)
 }
 
 func (b *Batch) apply(policy Policy) {
@@ -38,6 +59,12 @@ func (b *Batch) apply(policy Policy) {
 		for _, bad := range b.Bad {
 			clear(b.Row(bad.Row))
 			b.Status[bad.Row] = Masked
+			if b.Hashes != nil {
+				b.Hashes[bad.Row] = xxh3.Hash(b.Row(bad.Row))
+			}
+			if len(b.Columns) > 0 {
+				b.values[bad.Row].clear()
+			}
 		}
 	}
 }
@@ -53,6 +80,12 @@ func (b *Batch) closeHoles() {
 		if to != from {
 			copy(b.Row(to), b.Row(from))
 			b.Samples[to], b.Status[to] = b.Samples[from], b.Status[from]
+			if b.Hashes != nil {
+				b.Hashes[to] = b.Hashes[from]
+			}
+			if len(b.Columns) > 0 {
+				b.values[to], b.values[from] = b.values[from], b.values[to]
+			}
 		}
 		to++
 	}
@@ -73,6 +106,13 @@ func (b *Batch) substitute() {
 		}
 		copy(b.Row(bad.Row), b.Row(from))
 		b.Samples[bad.Row], b.Status[bad.Row] = b.Samples[from], Substituted
+		if b.Hashes != nil {
+			b.Hashes[bad.Row] = b.Hashes[from]
+		}
+		if len(b.Columns) > 0 {
+			to, of := &b.values[bad.Row], &b.values[from]
+			to.bytes, to.ends = append(to.bytes[:0], of.bytes...), append(to.ends[:0], of.ends...)
+		}
 	}
 }
 
@@ -92,5 +132,26 @@ func (b *Batch) columns(names Names) Result {
 		r.Padded = r.Padded || b.Status[i] == Padded
 	}
 	r.KeyBytes = uint64(used)
+	for c := range b.Columns {
+		b.column(c)
+	}
 	return r
+}
+
+// column writes the rows' values in one column. A masked row has zero, or nothing.
+func (b *Batch) column(c int) {
+	m, used := &b.Columns[c], 0
+	if m.Width == 0 {
+		m.Offsets[0] = 0
+	}
+	for i := range b.Samples {
+		value := b.values[i].value(c)
+		if m.Width > 0 {
+			row := m.Data[i*m.Width : (i+1)*m.Width]
+			clear(row[copy(row, value):])
+			continue
+		}
+		used += copy(m.Data[used:], value)
+		m.Offsets[i+1] = int64(used)
+	}
 }

@@ -4,18 +4,23 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
 
 // In the steady state the engine makes no Go allocation per sample and at most ten per batch, the consumer in this
 // process included.
 func TestSteadyStateAllocatesNothingPerSample(t *testing.T) {
+	allocationsPerBatch(t, describe(t, folder(t, 100, nil), "batch: 50\n"))
+}
+
+// allocationsPerBatch fails if an engine on 100 samples in batches of 50 makes more than ten allocations a batch.
+func allocationsPerBatch(t *testing.T, description *spec.Spec) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	const rows, samples = 50, 2000
-	dir := folder(t, 100, nil)
-	r := start(t, describe(t, dir, "batch: 50\n"), nil)
+	r := start(t, description, nil)
 	reader := r.attach(shm.AttachOptions{MaxLeases: 1})
 	ctx := testContext(t)
 	pass := func(n int) {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"time"
 
 	"github.com/spdl/spdl/core/pipeline"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
@@ -20,6 +22,8 @@ type Options struct {
 	Child bool
 	// State is where to go on; empty: from the start. Only for an engine with one ring.
 	State []byte
+	// Step is the global step to begin with, of an engine without a State. Only for an engine with one ring.
+	Step int64
 	// Log is where the engine writes what it has to say; nil: nowhere.
 	Log *Log
 	// Started is when the process began, for the time to the first batch; zero: now.
@@ -38,6 +42,7 @@ type Engine struct {
 	cpus      *pipeline.Limiter
 	nCPUs     float64
 	readAhead *pipeline.Bytes
+	caches    map[string]*source.Cache // by directory
 
 	stop     chan struct{}
 	stopOnce sync.Once
@@ -51,14 +56,18 @@ type Engine struct {
 const spareProcs = 2
 
 // New opens the sources, checks that everything fits and makes the rings; nothing is decoded before Run. Nothing is
-// left behind when it fails. It fits GOMAXPROCS to the description: the process is the engine's.
+// left behind when it fails. It fits GOMAXPROCS to the description: the process is the engine's. In s, world: auto is
+// replaced by what the environment says.
 //
 // Errors wrap source.ErrNoSamples, sampler.ErrNoBatch, shm.ErrNameInUse, shm.ErrNoSpace, shm.ErrState or name the field.
 func New(s *spec.Spec, o *Options) (*Engine, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	e := &Engine{spec: s, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{})}
+	if err := s.ResolveWorld(os.Getenv); err != nil {
+		return nil, err
+	}
+	e := &Engine{spec: s, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{}}
 	if e.started.IsZero() {
 		e.started = e.began
 	}
@@ -156,6 +165,13 @@ func (e *Engine) Close() error {
 		if r.source != nil {
 			errs = append(errs, r.source.Close())
 		}
+		if r.store != nil {
+			r.store.Close()
+		}
+		errs = append(errs, r.rows.close())
+	}
+	for _, c := range e.caches {
+		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
 }

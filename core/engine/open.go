@@ -8,8 +8,6 @@ import (
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/pipeline"
-	"github.com/spdl/spdl/core/sampler"
-	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
@@ -20,18 +18,21 @@ import (
 func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	r := &ring{
 		engine: e, name: s.FullName(), seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
-		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), moves: make(chan *move), over: make(chan struct{}),
+		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), hashed: s.Ring.Hash == spec.XXH3, moves: make(chan *move), over: make(chan struct{}),
 	}
 	began := time.Now()
 	var err error
-	if r.source, err = openSource(&s.Source); err != nil {
+	if err = r.openSource(e.runCtx, s); err != nil {
 		return r, err
 	}
 	e.scanned += time.Since(began)
 	if r.op, err = media.Compile(opConfig(&s.Image)); err != nil {
 		return r, err
 	}
-	if r.order, err = orderOf(s, r.source.Len()); err != nil {
+	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
+		return r, err
+	}
+	if r.rows, err = newRowCache(s, r.source.Len(), r.order.StepsPerEpoch(), r.op.RowBytes()); err != nil {
 		return r, err
 	}
 	var budget pipeline.Failures
@@ -64,22 +65,6 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 // perJob is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker
 // has several jobs of each batch.
 func perJob(rows, decoders int) int { return min(max(rows/(4*decoders), 1), 4) }
-
-func openSource(s *spec.Source) (source.Source, error) {
-	if s.Folder != "" {
-		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory})
-	}
-	return source.OpenList(source.ListConfig{File: s.List, Root: s.Root})
-}
-
-func orderOf(s *spec.Spec, n int64) (*sampler.Order, error) {
-	hash := s.OrderHash()
-	return sampler.New(sampler.Config{
-		N: n, Batch: s.Batch, World: s.World.Size, FirstRank: s.World.Rank, Lanes: s.Lanes(),
-		Shuffle: s.Order.Shuffle, Seed: s.Order.Seed, Epochs: s.Order.Epochs, Last: sampler.Last(s.Order.Last),
-		SpecHash: fmt.Sprintf("%x", hash[:]),
-	})
-}
 
 // opConfig says the image section in core/media's words.
 func opConfig(i *spec.Image) media.Config {
@@ -151,6 +136,9 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options) (shm.Config, error) {
 		r.goOnFrom(state)
 		c.FirstTicket, c.FirstEpoch = r.ticket(r.firstStep(state)), uint64(state.Epoch)
 	}
+	if o.Step > 0 {
+		c.FirstTicket, c.FirstEpoch = r.ticket(o.Step), uint64(o.Step/r.order.StepsPerEpoch())
+	}
 	for _, g := range s.Ring.Groups {
 		c.Groups = append(c.Groups, groupOf(g))
 	}
@@ -181,13 +169,24 @@ func tensorsOf(s *spec.Spec) []shm.Tensor {
 	column := func(name string, role uint32, d tensor.DType) shm.Tensor {
 		return shm.Tensor{Name: name, Kind: shm.Dense, Role: role, DType: dtypeOf(d), Shape: []int64{n}}
 	}
-	return []shm.Tensor{
+	tensors := []shm.Tensor{
 		{Name: "image", Kind: shm.Dense, Role: shm.RoleField, Axes: axes, DType: dtypeOf(s.Image.DType), Shape: append([]int64{n}, s.RowShape()...)},
 		column("index", shm.RoleIndex, tensor.I64),
 		{Name: "key", Kind: shm.Ragged, Role: shm.RoleKey, DType: dtypeOf(tensor.U8), Values: n * batch.KeyBytes},
 		column("status", shm.RoleStatus, tensor.U8),
 		column("label", shm.RoleLabel, tensor.I64),
 	}
+	for _, c := range s.Source.Columns {
+		switch c.Type {
+		case spec.TypeI64:
+			tensors = append(tensors, column(c.Name, shm.RoleField, tensor.I64))
+		case spec.TypeF64:
+			tensors = append(tensors, column(c.Name, shm.RoleField, tensor.F64))
+		default:
+			tensors = append(tensors, shm.Tensor{Name: c.Name, Kind: shm.Ragged, Role: shm.RoleField, DType: dtypeOf(tensor.U8), Values: n * c.MaxBytes})
+		}
+	}
+	return tensors
 }
 
 func dtypeOf(d tensor.DType) shm.DType {

@@ -30,7 +30,7 @@ func TestNewRefusesASourceWithoutSamples(t *testing.T) {
 func TestNewRefusesAnEpochWithoutBatches(t *testing.T) {
 	leavesNothing(t)
 	_, err := New(describe(t, folder(t, 3, nil), "batch: 4\norder: {last: drop}\n"), nil)
-	wantError(t, err, sampler.ErrNoBatch, "3 samples", "last: cover or pad")
+	wantError(t, err, sampler.ErrNoBatch, "3 rows", "last: cover or pad")
 }
 
 // A ring that the machine's memory cannot hold is refused with the numbers before anything is reserved.

@@ -60,12 +60,16 @@ func (p *planner) begin(ctx context.Context) (*work, error) {
 		return nil, err
 	}
 	w := p.take()
-	samples, padded := p.r.order.Rows(p.epoch, p.step, p.r.firstRank+p.lane, w.Samples[:0])
+	epoch, step := p.r.rows.repeat(p.epoch, p.step, p.r.order.StepsPerEpoch())
+	samples, padded := p.r.order.Rows(epoch, step, p.r.firstRank+p.lane, w.Samples[:0])
+	if p.r.planned != nil {
+		p.r.planned.Ahead(samples)
+	}
 	w.Begin(w.lend(slot, p.r.op.RowBytes()), samples, padded)
 	global := p.epoch*p.r.order.StepsPerEpoch() + p.step
 	w.Ticket = p.r.ticket(global) + uint64(p.lane)
 	w.Epoch, w.Step, w.EpochStep = uint64(p.epoch), uint64(global), uint64(p.step)
-	w.lane, w.seq = p.lane, p.seq
+	w.lane, w.lanes, w.seq = p.lane, p.r.lanes, p.seq
 	p.lane++
 	p.seq++
 	return w, nil
@@ -78,7 +82,10 @@ func (p *planner) take() *work {
 	if n := len(p.idle); n > 0 {
 		w, p.idle = p.idle[n-1], p.idle[:n-1]
 	} else {
-		w = newWork(p.r.order.Config().Batch)
+		w = newWork(p.r.order.Config().Batch, p.r.columns)
+		if p.r.hashed {
+			w.Hashes = make([]uint64, p.r.order.Config().Batch)
+		}
 	}
 	p.open[w] = true
 	return w

@@ -12,24 +12,32 @@ import (
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/shm"
 )
 
 // ring is one ring of the engine: a source in an order, decoded by one op. What is not said to change is fixed by
 // openRing.
 type ring struct {
-	engine *Engine
-	name   string // NAME or NAME/RING
-	shm    *shm.Ring
-	source source.Source
-	order  *sampler.Order
-	op     *media.Op
+	engine  *Engine
+	name    string // NAME or NAME/RING
+	shm     *shm.Ring
+	source  source.Source
+	parts   []int64         // samples of each data set of a mixture
+	store   *store.Client   // what the source reads over the network with; nil: nothing
+	columns []source.Column // of the source
+	planned source.Planned  // the source, where it wants to know what comes; else nil
+	cache   *source.Cache   // of encoded samples, shared by the engine's rings; nil: none
+	rows    *rowCache       // of decoded rows; nil: none
+	order   *sampler.Order
+	op      *media.Op
 
 	policy                    batch.Policy
 	seed                      uint64
 	lanes, firstRank          int
 	slots, fetchers, decoders int
-	perJob                    int // samples that travel together
+	perJob                    int  // samples that travel together
+	hashed                    bool // rows are hashed while they are in the cache of the processor
 
 	buffers source.Pool
 	bad     badCounter

@@ -10,6 +10,7 @@ import (
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/shm"
+	"github.com/zeebo/xxh3"
 )
 
 // pipeline builds one run of the ring: from p's position to the end of the last epoch.
@@ -72,10 +73,16 @@ func (r *ring) fetch(ctx context.Context, j job) (job, error) {
 // the end of the run.
 func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 	sample := w.Samples[row]
+	if w.cached[row] = r.rows.has(w, row); w.cached[row] {
+		return 0, nil
+	}
 	buf := r.buffers.Get()
 	err := r.source.Read(ctx, sample, buf)
 	if err == nil {
 		w.bufs[row] = buf
+		for c := range r.columns {
+			w.Keep(row, buf.Value(c))
+		}
 		return int64(len(buf.Bytes())), nil
 	}
 	r.buffers.Put(buf)
@@ -104,6 +111,11 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, j job) (job, er
 		}
 		if j.w.bufs[row] != nil {
 			r.decodeRow(worker, j.w, row)
+		} else if j.w.cached[row] {
+			r.rows.load(j.w, row)
+		}
+		if j.w.Hashes != nil && j.w.faults[row].Err == nil {
+			j.w.Hashes[row] = xxh3.Hash(j.w.Row(row))
 		}
 	}
 	j.decodedNS = monotonicNS()
@@ -112,12 +124,24 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, j job) (job, er
 
 func (r *ring) decodeRow(worker *media.Worker, w *work, row int) {
 	sample := w.Samples[row]
-	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: uint64(sample)}
+	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: r.drawIndex(w, row)}
 	_, err := worker.Row(w.Row(row), w.bufs[row].Bytes(), r.op, draw)
 	r.engine.readAhead.Release(r.give(w, row))
 	if err != nil {
 		w.faults[row] = r.undecodable(sample, row, err)
+		return
 	}
+	r.rows.store(w, row)
+}
+
+// drawIndex is what a row's random augmentation is drawn for: its sample, or, where a sample may come more than once in an
+// epoch, its place in the epoch's order, so that it is augmented anew each time. Neither depends on the world size.
+func (r *ring) drawIndex(w *work, row int) uint64 {
+	if r.order.Once() {
+		return uint64(w.Samples[row])
+	}
+	at := r.order.Position(int64(w.EpochStep), r.firstRank+w.lane) + int64(row)
+	return uint64(at) | 1<<63
 }
 
 func (r *ring) undecodable(sample int64, row int, err error) batch.Bad {
@@ -160,7 +184,7 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 	r.noteFirst(w)
 	err := r.shm.Publish(ctx, w.slot, shm.Batch{
 		Ticket: w.Ticket, Epoch: w.Epoch, Step: w.Step, EpochStep: w.EpochStep,
-		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result),
+		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result), Hash: result.Hash,
 		FetchedNS: uint64(w.FetchedNS), DecodedNS: uint64(w.DecodedNS),
 		LastOfEpoch: w.EpochStep == uint64(r.order.StepsPerEpoch()-1),
 	})

@@ -44,6 +44,7 @@ type RingStats struct {
 	Pipeline *pipeline.Stats `json:"pipeline,omitempty"`
 	Bad      BadStats        `json:"bad_samples"`
 	First    FirstBatch      `json:"first_batch"`
+	Source   SourceStats     `json:"source"`
 }
 
 // BadStats counts samples that did not become rows.
@@ -126,7 +127,7 @@ func (e *Engine) Stats() Stats {
 		r.mu.Lock()
 		first := r.first
 		r.mu.Unlock()
-		rs := RingStats{Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first}
+		rs := RingStats{Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Source: r.sourceStats()}
 		if run := r.running.Load(); run != nil {
 			p := run.Stats()
 			rs.Pipeline = &p

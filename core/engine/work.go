@@ -14,18 +14,22 @@ const (
 	keyTensor
 	statusTensor
 	labelTensor
+	firstColumn // and the other columns of the source
 )
 
 // work is a batch between plan and publish. Its rows belong to the jobs that name them, each to one stage at a time;
 // the rest to whoever has the whole batch.
 type work struct {
 	batch.Batch
-	slot *shm.Slot
-	lane int
-	seq  uint64 // number of the batch within its run, without gaps
+	slot        *shm.Slot
+	lane, lanes int
+	seq         uint64 // number of the batch within its run, without gaps
 
 	bufs   []*source.Buffer // of each row between fetch and decode, nil where it is bad
 	faults []batch.Bad      // of each row; Err nil: the sample became a row
+	cached []bool           // rows that are copied from the cache of rows, between fetch and decode
+
+	columns []batch.ColumnMemory // of the slot in hand
 }
 
 // job is some neighbouring rows of a batch between plan and collect: [from, to), none in a batch without samples. Several
@@ -40,16 +44,29 @@ type job struct {
 // lend points the batch's memory at its slot.
 func (w *work) lend(s *shm.Slot, rowBytes int) batch.Memory {
 	w.slot = s
+	for c := range w.columns {
+		m := &w.columns[c]
+		m.Data = s.Tensor(firstColumn + c)
+		if m.Width == 0 {
+			m.Offsets = s.Offsets(firstColumn + c)
+		}
+	}
 	return batch.Memory{
-		Rows: s.Tensor(imageTensor), RowBytes: rowBytes,
+		Columns: w.columns,
+		Rows:    s.Tensor(imageTensor), RowBytes: rowBytes,
 		Index: batch.Int64s(s.Tensor(indexTensor)), Label: batch.Int64s(s.Tensor(labelTensor)),
 		Status: s.Tensor(statusTensor), Keys: s.Tensor(keyTensor), KeyOffsets: s.Offsets(keyTensor),
 	}
 }
 
-// newWork makes a batch of at most rows samples.
-func newWork(rows int) *work {
-	w := &work{bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows)}
+// newWork makes a batch of at most rows samples with some columns.
+func newWork(rows int, columns []source.Column) *work {
+	w := &work{bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), columns: make([]batch.ColumnMemory, len(columns))}
+	for c := range columns {
+		if columns[c].Type != source.Text {
+			w.columns[c].Width = 8
+		}
+	}
 	w.Samples = make([]int64, 0, rows)
 	return w
 }

@@ -36,7 +36,7 @@ func drain(c *Cursor) (steps []at) {
 func TestResumeDeliversExactlyTheRestInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 400 {
-		cfg := Config{N: 1 + r.Int64N(200), Batch: 12, World: 1, Shuffle: true, Seed: r.Uint64(), Epochs: 1 + r.Int64N(4), SpecHash: "ab"}
+		cfg := Config{N: 1 + r.Int64N(200), Batch: 12, World: 1, Shuffle: true, Seed: r.Uint64(), Epochs: 1 + r.Int64N(4), SourceHash: "ab", OrderHash: "cd"}
 		o := mustNew(t, cfg)
 		planned := drain(mustCursor(t, o, nil))
 		if int64(len(planned)) != cfg.Epochs*o.StepsPerEpoch() {
@@ -207,17 +207,18 @@ func TestCursorIsSafeForConcurrentUse(t *testing.T) {
 
 // A state of another run is refused by name of everything that differs, with the remedy for a batch.
 func TestStateOfAnotherRunIsRefused(t *testing.T) {
-	base := Config{N: 100, Batch: 4, World: 2, Shuffle: true, Seed: 1, SpecHash: "aa"}
+	base := Config{N: 100, Batch: 4, World: 2, Shuffle: true, Seed: 1, SourceHash: "aa", OrderHash: "cc"}
 	s := mustCursor(t, mustNew(t, base), nil).State()
 	for want, edit := range map[string]func(*Config){
-		"samples 100, now 101":                                 func(c *Config) { c.N = 101 },
-		"seed 1, now 2":                                        func(c *Config) { c.Seed = 2 },
-		"shuffle true, now false":                              func(c *Config) { c.Shuffle = false },
-		"last cover, now pad":                                  func(c *Config) { c.Last = Pad },
-		"spec hash aa, now bb":                                 func(c *Config) { c.SpecHash = "bb" },
-		"global batch 8, now 16; set batch: 2":                 func(c *Config) { c.World = 4 },
-		"global batch 8, now 12; choose a world size that div": func(c *Config) { c.World = 3 },
-		"samples 100, now 99; seed 1, now 3":                   func(c *Config) { c.N, c.Seed = 99, 3 },
+		"samples 100, now 101":    func(c *Config) { c.N = 101 },
+		"seed 1, now 2":           func(c *Config) { c.Seed = 2 },
+		"shuffle true, now false": func(c *Config) { c.Shuffle = false },
+		"last cover, now pad":     func(c *Config) { c.Last = Pad },
+		"source aa, now bb":       func(c *Config) { c.SourceHash = "bb" },
+		"order (filter, weights, mix and so on, or what their columns say) cc, now dd": func(c *Config) { c.OrderHash = "dd" },
+		"global batch 8, now 16; set batch: 2":                                         func(c *Config) { c.World = 4 },
+		"global batch 8, now 12; choose a world size that div":                         func(c *Config) { c.World = 3 },
+		"samples 100, now 99; seed 1, now 3":                                           func(c *Config) { c.N, c.Seed = 99, 3 },
 	} {
 		c := base
 		edit(&c)
@@ -241,7 +242,7 @@ func TestStateOfAnotherRunIsRefused(t *testing.T) {
 
 // A state is a few hundred bytes and reads back as itself.
 func TestStateIsSmallAndReadsBack(t *testing.T) {
-	o := mustNew(t, Config{N: 1 << 61, Batch: 1024, World: 1024, Seed: 1<<64 - 1, Shuffle: true, SpecHash: strings.Repeat("f", 64)})
+	o := mustNew(t, Config{N: 1 << 61, Batch: 1024, World: 1024, Seed: 1<<64 - 1, Shuffle: true, SourceHash: strings.Repeat("f", 16), OrderHash: strings.Repeat("e", 16)})
 	s := o.State(1<<50, []int64{1<<50 + 1, 1<<50 + 5})
 	b := s.JSON()
 	if len(b) > 400 || !json.Valid(b) {
@@ -254,7 +255,7 @@ func TestStateIsSmallAndReadsBack(t *testing.T) {
 }
 
 const goodState = `{"version":1,"epoch":1,"step":2,"done":[4,9],"seed":18446744073709551615,"n":100,"global_batch":8,` +
-	`"spec_hash":"ab","shuffle":true,"last":"cover"}`
+	`"source":"ab","order":"cd","shuffle":true,"last":"cover"}`
 
 // ParseState refuses everything State does not write.
 func TestParseStateIsStrict(t *testing.T) {
@@ -299,7 +300,7 @@ func TestParseStateIsStrict(t *testing.T) {
 func FuzzParseState(f *testing.F) {
 	f.Add([]byte(goodState))
 	f.Add([]byte(`{"version":1}`))
-	o := mustNew(f, Config{N: 100, Batch: 4, World: 2, Shuffle: true, Seed: 1<<64 - 1, SpecHash: "ab"})
+	o := mustNew(f, Config{N: 100, Batch: 4, World: 2, Shuffle: true, Seed: 1<<64 - 1, SourceHash: "ab", OrderHash: "cd"})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := ParseState(data)
 		if err != nil {

@@ -6,8 +6,12 @@
 //	order, err := sampler.New(sampler.Config{N: 1281167, Batch: 64, World: 8, Lanes: 8, Shuffle: true, Seed: 1})
 //	rows, padded := order.Rows(epoch, step, rank, rows[:0])
 //
-// Order is a pure function of (config, epoch, step, rank): it keeps nothing per sample, so ten billion samples cost what
-// ten do, and any number of goroutines may ask. The unit of order is the global batch G = batch x world: step s of an epoch
+// What comes where in an epoch is a [Sequence]: every sample once, in order or shuffled, unless a config has another one:
+// [Window] for shards, [Weighted], [Mix] for classes, strata and several data sets, [Bucketed] for lengths, [Repeat], and
+// [Subset] under any of them. Each says what it keeps per sample.
+//
+// Order is a pure function of (config, epoch, step, rank): alone it keeps nothing per sample, so ten billion samples cost
+// what ten do, and any number of goroutines may ask. The unit of order is the global batch G = batch x world: step s of an epoch
 // holds the global rows [sG, (s+1)G), and rank r of W takes [rG/W, (r+1)G/W) of them. The same G therefore gives the same
 // global sequence at any world size.
 //
@@ -19,6 +23,6 @@
 // once. The eight round keys are SHA-512 of (a fixed name, seed, epoch, n). It is a good shuffle, not a cipher: whoever
 // sees the order may learn the key.
 //
-// Not covered: weights, balance, buckets and shards of many samples; each needs facts about samples that this package
-// does not have. Cursor is safe for concurrent use.
+// Not covered: the facts about samples (weights, classes, lengths, shards), which whoever makes a sequence brings. Cursor is
+// safe for concurrent use.
 package sampler

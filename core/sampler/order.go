@@ -28,21 +28,25 @@ const (
 
 // Config describes an order. N, Batch and World must be positive; Lanes 0 means 1, and Last "" means Cover.
 type Config struct {
-	N         int64  // samples in the data set
-	Batch     int    // rows per rank and step
-	World     int    // ranks in all
-	FirstRank int    // rank of this engine's lane 0
-	Lanes     int    // ranks this engine serves
-	Shuffle   bool   // false: 0, 1, 2, ...
-	Seed      uint64 // of the shuffle
-	Epochs    int64  // 0: endless
+	N         int64    // samples in the data set
+	Batch     int      // rows per rank and step
+	World     int      // ranks in all
+	FirstRank int      // rank of this engine's lane 0
+	Lanes     int      // ranks this engine serves
+	Sequence  Sequence // what comes where in an epoch; nil: all samples once, by Shuffle
+	Shuffle   bool     // without a Sequence: a new permutation each epoch; false: 0, 1, 2, ...
+	Seed      uint64   // of the shuffle
+	Epochs    int64    // 0: endless
 	Last      Last
-	SpecHash  string // goes into State and is compared on resume; hexadecimal, may be empty
+	// Hashes of what the samples are and of how they are ordered, hexadecimal; they go into State and are compared on
+	// resume. They may be empty.
+	SourceHash, OrderHash string
 }
 
 // Order is the plan of a training run. It is immutable.
 type Order struct {
 	c      Config
+	rows   int64 // of an epoch
 	global int64 // G
 	steps  int64 // per epoch
 }
@@ -58,14 +62,19 @@ func New(c Config) (*Order, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	o := &Order{c: c, global: int64(c.Batch) * int64(c.World)}
-	o.steps = c.N / o.global
-	if c.Last != Drop && c.N%o.global != 0 {
+	if c.Sequence == nil && c.Shuffle {
+		c.Sequence = shuffled{n: c.N, seed: c.Seed}
+	} else if c.Sequence == nil {
+		c.Sequence = sequential{n: c.N}
+	}
+	o := &Order{c: c, rows: c.Sequence.Len(), global: int64(c.Batch) * int64(c.World)}
+	o.steps = o.rows / o.global
+	if c.Last != Drop && o.rows%o.global != 0 {
 		o.steps++
 	}
 	if o.steps == 0 {
-		return nil, fmt.Errorf("sampler: %w: last: drop leaves nothing: the data set has %d samples, a global batch takes %d "+
-			"(batch %d x world %d); use a smaller batch, or last: cover or pad", ErrNoBatch, c.N, o.global, c.Batch, c.World)
+		return nil, fmt.Errorf("sampler: %w: last: drop leaves nothing: an epoch has %d rows, a global batch takes %d "+
+			"(batch %d x world %d); use a smaller batch, or last: cover or pad", ErrNoBatch, o.rows, o.global, c.Batch, c.World)
 	}
 	return o, nil
 }
@@ -109,28 +118,36 @@ func (o *Order) Rows(epoch, step int64, rank int, dst []int64) (rows []int64, pa
 		panic(fmt.Sprintf("sampler: rows of epoch %d step %d rank %d: out of range", epoch, step, rank))
 	}
 	from, to := o.slice(step, int64(rank))
-	perm := Perm{}
-	if o.c.Shuffle {
-		perm = NewPerm(o.c.N, o.c.Seed, uint64(epoch))
+	if to <= o.rows {
+		return o.c.Sequence.Append(dst, epoch, from, to), 0
 	}
-	for pos := from; pos < to; pos++ {
-		i := pos
-		if i >= o.c.N {
-			i %= o.c.N
-			padded++
-		}
-		if o.c.Shuffle {
-			i = perm.At(i)
-		}
-		dst = append(dst, i)
+	padded = int(to - max(from, o.rows))
+	for from < to { // Pad: the epoch's order again from its start, as often as it takes
+		start := from % o.rows
+		end := min(start+to-from, o.rows)
+		dst = o.c.Sequence.Append(dst, epoch, start, end)
+		from += end - start
 	}
 	return dst, padded
 }
 
+// Position is the place in the epoch's order of the first row of a rank's batch; the others follow it. It names a row
+// where a sample may come more than once.
+func (o *Order) Position(step int64, rank int) int64 {
+	from, _ := o.slice(step, int64(rank))
+	return from
+}
+
+// Once reports whether no sample comes twice in an epoch, padding apart.
+func (o *Order) Once() bool { return o.c.Sequence.Once() }
+
+// RowsPerEpoch is the number of rows of all ranks in an epoch, before the last global batch is cut or filled.
+func (o *Order) RowsPerEpoch() int64 { return o.rows }
+
 // slice is the range of the epoch's positions that one rank takes in one step.
 func (o *Order) slice(step, rank int64) (from, to int64) {
 	start, rows, world := step*o.global, o.global, int64(o.c.World)
-	if left := o.c.N - start; o.c.Last == Cover && left < rows {
+	if left := o.rows - start; o.c.Last == Cover && left < rows {
 		rows = left
 	}
 	return start + rank*rows/world, start + (rank+1)*rows/world

@@ -168,7 +168,7 @@ func TestWrongConfigIsRefused(t *testing.T) {
 		}
 	}
 	_, err := New(Config{N: 10, Batch: 6, World: 2, Last: Drop})
-	if !errors.Is(err, ErrNoBatch) || !strings.Contains(err.Error(), "10 samples") || !strings.Contains(err.Error(), "takes 12") {
+	if !errors.Is(err, ErrNoBatch) || !strings.Contains(err.Error(), "10 rows") || !strings.Contains(err.Error(), "takes 12") {
 		t.Errorf("batch larger than the data set: %v", err)
 	}
 }

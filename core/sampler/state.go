@@ -32,7 +32,8 @@ type State struct {
 	Seed        uint64  `json:"seed"`         // the rest says which order this is
 	N           int64   `json:"n"`            // samples
 	GlobalBatch int64   `json:"global_batch"` // rows of all ranks in a step
-	SpecHash    string  `json:"spec_hash"`
+	SourceHash  string  `json:"source"`
+	OrderHash   string  `json:"order"`
 	Shuffle     bool    `json:"shuffle"`
 	Last        Last    `json:"last"`
 }
@@ -64,7 +65,7 @@ func parseState(data []byte) (s State, err error) {
 	}
 	fields := map[string]any{
 		"version": &s.Version, "epoch": &s.Epoch, "step": &s.Step, "done": &s.Done, "seed": &s.Seed, "n": &s.N,
-		"global_batch": &s.GlobalBatch, "spec_hash": &s.SpecHash, "shuffle": &s.Shuffle, "last": &s.Last,
+		"global_batch": &s.GlobalBatch, "source": &s.SourceHash, "order": &s.OrderHash, "shuffle": &s.Shuffle, "last": &s.Last,
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
@@ -99,7 +100,7 @@ func parseState(data []byte) (s State, err error) {
 	return s, s.check()
 }
 
-var stateKeys = []string{"version", "epoch", "step", "done", "seed", "n", "global_batch", "spec_hash", "shuffle", "last"}
+var stateKeys = []string{"version", "epoch", "step", "done", "seed", "n", "global_batch", "source", "order", "shuffle", "last"}
 
 // decodeValue refuses null, which encoding/json would silently take for "leave as it is".
 func decodeValue(dec *json.Decoder, field any) error {
@@ -153,7 +154,7 @@ func (o *Order) State(low int64, done []int64) State {
 	}
 	return State{
 		Version: StateVersion, Epoch: epoch, Step: step, Done: above, Seed: o.c.Seed, N: o.c.N,
-		GlobalBatch: o.global, SpecHash: o.c.SpecHash, Shuffle: o.c.Shuffle, Last: o.c.Last,
+		GlobalBatch: o.global, SourceHash: o.c.SourceHash, OrderHash: o.c.OrderHash, Shuffle: o.c.Shuffle, Last: o.c.Last,
 	}
 }
 
@@ -171,7 +172,10 @@ func (o *Order) Check(s State) error {
 	add("shuffle", s.Shuffle, o.c.Shuffle)
 	add("last", s.Last, o.c.Last)
 	add("global batch", s.GlobalBatch, o.global)
-	add("spec hash", s.SpecHash, o.c.SpecHash)
+	add("source", s.SourceHash, o.c.SourceHash)
+	if len(diff) == 0 { // else that says it better
+		add("order (filter, weights, mix and so on, or what their columns say)", s.OrderHash, o.c.OrderHash)
+	}
 	if len(diff) > 0 {
 		remedy := ""
 		if s.GlobalBatch != o.global {

@@ -20,23 +20,41 @@ const (
 // Buffer holds the bytes of one sample. It grows and is used again. The zero Buffer is ready for use; one goroutine
 // at a time may use it.
 type Buffer struct {
-	pool *Pool  // that mem comes from; nil: from nobody
-	mem  []byte // len == cap; the sample, Padding zero bytes, room
-	n    int    // bytes of the sample
+	pool   *Pool   // that mem comes from; nil: from nobody
+	mem    []byte  // len == cap; the sample, Padding zero bytes, room
+	at     int     // where the sample begins in mem
+	n      int     // bytes of the sample
+	pieces []piece // what is read for it
+
+	values []byte // of the columns, one after the other
+	ends   []int  // of each column's value
+
+	identity, scratch []byte // of a cache
+
 	path [maxPath]byte
 	stat [2]unix.Stat_t // before and after reading
 	how  unix.OpenHow
 }
 
 // Bytes is the sample: valid until the next Read into b, len == cap, followed in memory by Padding zero bytes.
-func (b *Buffer) Bytes() []byte { return b.mem[:b.n:b.n] }
+func (b *Buffer) Bytes() []byte { return b.mem[b.at : b.at+b.n : b.at+b.n] }
+
+// Value is the sample's value in column c of its source: text as it is, numbers as 8 bytes in the machine's order. It is
+// valid until the next Read into b.
+func (b *Buffer) Value(c int) []byte {
+	from := 0
+	if c > 0 {
+		from = b.ends[c-1]
+	}
+	return b.values[from:b.ends[c]]
+}
 
 // Cap is the memory that the buffer holds, in bytes.
 func (b *Buffer) Cap() int { return len(b.mem) }
 
 // room makes space for n bytes and their padding. What the buffer held is lost.
 func (b *Buffer) room(n int) []byte {
-	b.n = 0
+	b.drop()
 	if need := n + Padding; need > len(b.mem) {
 		class := classOf(need)
 		if b.mem = b.pool.swap(b, class); b.mem == nil {
@@ -49,10 +67,16 @@ func (b *Buffer) room(n int) []byte {
 // classOf is the class of the smallest slab that holds n bytes.
 func classOf(n int) int { return bits.Len(uint(max(n-1, 0) / slabBytes)) }
 
-// hold declares the first n bytes to be the sample and zeroes the padding.
-func (b *Buffer) hold(n int) {
-	b.n = n
-	clear(b.mem[n : n+Padding])
+// drop empties the buffer; its memory stays.
+func (b *Buffer) drop() {
+	b.at, b.n = 0, 0
+	b.values, b.ends = b.values[:0], b.ends[:0]
+}
+
+// hold declares n bytes to be the sample and zeroes the padding after it.
+func (b *Buffer) hold(at, n int) {
+	b.at, b.n = at, n
+	clear(b.mem[at+n : at+n+Padding])
 }
 
 // Pool lends buffers. The memory that a buffer grew goes back to the pool by size, so that a few large samples do not in
@@ -87,7 +111,7 @@ func (p *Pool) Put(b *Buffer) {
 // takeBack keeps the buffer's memory for others, unless it is very large.
 func (p *Pool) takeBack(b *Buffer) {
 	mem := b.mem
-	b.mem, b.n = nil, 0
+	b.mem, b.at, b.n = nil, 0, 0
 	if len(mem) == 0 || len(mem) > keepBytes {
 		return
 	}

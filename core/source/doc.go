@@ -1,7 +1,9 @@
 // Package source says where samples are and reads their bytes.
 //
-// A [Source] numbers its samples from 0. [OpenFolder] makes one of a directory tree, [OpenList] of a text file with a path
-// a line. Read fills a [Buffer], taken from a [Pool] and used again, and allocates nothing once buffers have grown.
+// A [Source] numbers its samples from 0. [OpenFolder] makes one of a directory tree or an s3:// prefix, [OpenList] of a text file with a
+// path a line or of a table (CSV, JSON lines, Parquet), [OpenShards] of tar and zip archives, [OpenParquet] of Parquet files with pictures
+// in a column. Read fills a [Buffer], taken from a [Pool] and used again, and allocates nothing for local files once buffers have
+// grown; Parquet, http and s3 do allocate.
 //
 //	src, err := source.OpenFolder(source.FolderConfig{Dir: "/data/train", Labels: true})
 //	buf := pool.Get()
@@ -12,24 +14,47 @@
 // Folder: every file whose name ends in a wanted extension, sorted by the bytes of its path below the folder; names that
 // begin with a dot are passed over. The label is the place of the file's first-level directory among those that hold a
 // sample, and -1 for a file directly in the folder. List: every line that is neither blank nor begins with '#', as
-// PATH or PATH<TAB>LABEL with a whole number for label, -1 without; a final CR and a leading byte order mark are dropped.
+// PATH or PATH<TAB>LABEL with a whole number for label, -1 without; a final CR and a leading byte order mark are dropped. Table: every row;
+// its other columns may become columns of the sample. Shards: as WebDataset has them, the neighbouring members whose names are
+// equal up to the first dot of the base name, which is the key; what follows the dot, in lower case, names the part. Members that begin with a
+// dot, and facts about the archive (__NAME__), are passed over. One part is the picture, one may be the label, others columns. Parquet: every row.
+//
+// # Indexes
+//
+// What a tar or zip archive holds is found once and kept in an index: offsets, sizes, and the numbers in short members, so that
+// labels are known without reading. It belongs to one version of the archive (size and modification time, or the ETag), is mapped, and
+// checked whole before it is used: a stale or damaged one is made again. An archive that is cut off, joined to another by cat, holds a
+// link or a name that climbs, or a key in two places, is refused by its name and the member's.
 //
 // # What a path may reach
 //
 // Samples lie beneath the source's root, the folder itself or the list's root, and the kernel enforces it on every read
 // (openat2 with RESOLVE_BENEATH): neither ".." nor a link leads out; a link is followed while it stays beneath, so an absolute
 // link is not. A folder that holds a link to a directory is refused at open: following could come back to where
-// it started, and passing over would lose samples in silence. A list that names no root may also hold absolute paths, which are opened as
-// they are: whoever wrote that list could name any file. With a root, an absolute path is refused.
+// it started, and passing over would lose samples in silence. A list that names no root may also hold absolute paths and URLs, which are
+// opened as they are: whoever wrote that list could name any file. With a root both are refused. Shards are named by whoever describes the
+// data set, so any path is opened.
 //
 // # What can go wrong with one sample
 //
-// Read returns an [*Error] with one [Cause]. Only regular files are read; opening never waits for a fifo's writer. A file
-// whose size or modification time differs before and after is [Changed], never half of one and half of the other.
+// Read returns an [*Error] with one [Cause]. Only regular files are read; opening never waits for a fifo's writer. A file, archive or object
+// that is not of the version that was opened, or changes while it is read, is [Changed], never half of one and half of the other. A part
+// that was asked for and is not there is [Part]. Over the network every sample has a deadline; see package store.
 //
-// Files are read with pread, not mapped: a mapped file that is truncated kills the process inside a decoder. The list itself is held in
-// memory with one offset for eight samples; the tree costs its file names and five bytes for each.
+// Files are read with pread, not mapped: a mapped file that is truncated kills the process inside a decoder. Shards are opened for each
+// read, so their number is not bound by that of descriptors; one that goes away costs its samples alone. The list itself is held in
+// memory with one offset for eight samples; the tree costs its file names and five bytes for each; a table its texts and 8 bytes a
+// value; shards a mapping of 24 bytes a sample and 16 a member.
 //
-// Not covered: archives, object stores, other media than files. A Source may be used by any number of goroutines, each with
-// its own Buffer; Close comes after the last Read.
+// # Reading ahead, and what is kept
+//
+// A source that is [Planned] is told what comes and reads neighbours together. [Cache] keeps the bytes of samples that have a version
+// ([Versioned]: shards, prefixes) on a local disk. Local files are left to the page cache: the order is known, many are read at a time, and
+// advice to the kernel about each would be a call more for nothing.
+//
+// A program's own source is any type with the methods of [Source]; [Columnar], [Sharded], [Planned] and [Versioned] add what it
+// can do beyond that.
+//
+// Not covered: compressed archives, listing over http, .npy members, other media than files. A Source may be used by any number of
+// goroutines, each with its own Buffer; Close comes after the last Read.
 package source

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/spdl/spdl/core/source/store"
 )
 
 // ImageExtensions are the file name endings that a folder of images is searched for when a config names none.
@@ -18,10 +20,11 @@ const chunkBytes = 1 << 20
 
 // FolderConfig says what OpenFolder reads.
 type FolderConfig struct {
-	Dir          string
+	Dir          string   // a directory, or s3://BUCKET/PREFIX
 	Extensions   []string // endings without the dot, in any case; nil is ImageExtensions
 	Labels       bool     // label by first-level directory; false: every label is -1
 	MaxFileBytes int64    // largest sample that is read; 0 is DefaultMaxFileBytes
+	Store        *store.Client
 }
 
 // folder is a directory tree. A file costs its name, a length byte and four bytes of offset; what files of one directory
@@ -50,10 +53,13 @@ func OpenFolder(c FolderConfig) (Source, error) {
 	return f, nil
 }
 
-func openFolder(c FolderConfig) (*folder, error) {
+func openFolder(c FolderConfig) (Source, error) {
 	extensions := c.Extensions
 	if extensions == nil {
 		extensions = ImageExtensions
+	}
+	if store.IsURL(c.Dir) {
+		return openPrefix(c, extensions)
 	}
 	r, err := openRoot(c.Dir, c.MaxFileBytes)
 	if err != nil {

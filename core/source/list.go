@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"path/filepath"
+	"strings"
 
+	"github.com/spdl/spdl/core/source/store"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,34 +21,48 @@ const (
 
 // ListConfig says what OpenList reads.
 type ListConfig struct {
-	File         string // the list
-	Root         string // directory of relative paths; "" is the list's own, and lets absolute paths pass
+	File         string // the list: a path or a URL
+	Root         string // directory or URL of relative paths; "" is the list's own, and lets absolute paths and URLs pass
 	MaxFileBytes int64  // largest sample that is read; 0 is DefaultMaxFileBytes
+	Store        *store.Client
+
+	// Of a table: which columns it reads.
+	Path    string // "" is path
+	Label   string // "": label, where there is one
+	Columns []Column
+}
+
+// place is where the paths of a list lead: below a directory or a URL, and, where nothing confines them, to any URL.
+type place struct {
+	root  root
+	store *store.Client
+	url   string // of relative paths, with a slash at its end; "": they lie below root
 }
 
 // list is a list file in memory. Lines are cut into fields when somebody asks; opening has checked them all.
 type list struct {
-	root  root
+	place
 	text  []byte
 	index []int64 // offset of the line of every listStride-th sample
 	n     int64
 }
 
-// OpenList reads a list file whole and checks every line. A wrong line is an error that names it.
+// OpenList reads a list file whole and checks every line. A wrong line is an error that names it. A file that ends in .csv,
+// .jsonl or .parquet is a table.
 func OpenList(c ListConfig) (Source, error) {
-	l, err := openList(c)
+	open := openList
+	if tableEnding(c.File) != "" {
+		open = openTable
+	}
+	l, err := open(c)
 	if err != nil {
 		return nil, fmt.Errorf("source: list %q: %w", c.File, err)
 	}
 	return l, nil
 }
 
-func openList(c ListConfig) (*list, error) {
-	dir := c.Root
-	if dir == "" {
-		dir = filepath.Dir(c.File)
-	}
-	text, err := readList(c.File)
+func openList(c ListConfig) (Source, error) {
+	text, err := readList(&c)
 	if err != nil {
 		return nil, err
 	}
@@ -57,16 +74,89 @@ func openList(c ListConfig) (*list, error) {
 		return nil, fmt.Errorf("%w: got %d bytes without a line that names a file; want one PATH or PATH<TAB>LABEL a line",
 			ErrNoSamples, len(text))
 	}
-	if l.root, err = openRoot(dir, c.MaxFileBytes); err != nil {
-		return nil, fmt.Errorf("root %q: %w", dir, err)
+	if l.place, err = openPlace(&c); err != nil {
+		return nil, err
 	}
-	l.root.absolute = c.Root == ""
 	return l, nil
 }
 
+// openPlace finds where the list's paths lead.
+func openPlace(c *ListConfig) (p place, err error) {
+	p.store = c.Store
+	dir := c.Root
+	if dir == "" && store.IsURL(c.File) {
+		base, _, _ := strings.Cut(c.File, "?")
+		dir = base[:strings.LastIndexByte(base, '/')]
+	}
+	if store.IsURL(dir) {
+		p.url = strings.TrimRight(dir, "/") + "/"
+		p.root = root{fd: -1, maxBytes: c.MaxFileBytes}
+		if p.root.maxBytes == 0 {
+			p.root.maxBytes = DefaultMaxFileBytes
+		}
+		return p, nil
+	}
+	if dir == "" {
+		dir = filepath.Dir(c.File)
+	}
+	if p.root, err = openRoot(dir, c.MaxFileBytes); err != nil {
+		return p, fmt.Errorf("root %q: %w", dir, err)
+	}
+	p.root.absolute = c.Root == ""
+	return p, nil
+}
+
+func (p *place) close() error {
+	if p.root.fd < 0 {
+		return nil
+	}
+	return p.root.close()
+}
+
+// read reads the sample that a path of the list names.
+func (p *place) read(ctx context.Context, path []byte, b *Buffer) error {
+	switch {
+	case p.store != nil && isURL(path):
+		return p.readURL(ctx, string(path), b)
+	case p.url != "":
+		return p.readURL(ctx, p.join(string(path)), b)
+	}
+	return p.root.read(ctx, b, copy(b.path[:maxPath-1], path))
+}
+
+// isURL is store.IsURL for a path of a list, without an allocation.
+func isURL(path []byte) bool { return bytes.Contains(path, []byte("://")) && store.IsURL(string(path)) }
+
+// join is the URL of a relative path. Over http its bytes are escaped; s3 takes them as they are.
+func (p *place) join(path string) string {
+	if strings.HasPrefix(p.url, "http") {
+		path = (&url.URL{Path: path}).EscapedPath()
+	}
+	return p.url + path
+}
+
+func (p *place) readURL(ctx context.Context, name string, b *Buffer) error {
+	b.drop()
+	n, err := p.store.ReadAll(ctx, name, p.root.maxBytes, b.room)
+	if err != nil {
+		b.drop()
+		return storeError(err)
+	}
+	b.hold(0, n)
+	return nil
+}
+
 // readList reads the list into memory that belongs to this process: a mapping would die with a truncated file.
-func readList(file string) ([]byte, error) {
-	fd, err := unix.Open(file, openFlags, 0)
+func readList(c *ListConfig) ([]byte, error) {
+	if store.IsURL(c.File) {
+		var b Buffer
+		n, err := c.Store.ReadAll(context.Background(), c.File, maxListBytes, b.room)
+		if err != nil {
+			return nil, listError(storeError(err))
+		}
+		return b.mem[:n:n], nil
+	}
+	fd, err := unix.Open(c.File, openFlags, 0)
 	if err != nil {
 		return nil, listError(err)
 	}
@@ -163,6 +253,10 @@ func (r *rules) check(text []byte) error {
 		return fmt.Errorf("got a path of %d bytes, want at most %d", len(path), maxPath-1)
 	case r.zeros && bytes.IndexByte(path, 0) >= 0:
 		return errors.New("got a zero byte in the path; want text, one path a line")
+	case isURL(path):
+		if !r.absolute {
+			return fmt.Errorf("path %.200q: got a URL, want a path relative to root; leave root out to allow URLs", path)
+		}
 	case path[0] == '/' && !r.absolute:
 		return fmt.Errorf("path %.200q: got an absolute path, want one relative to root; leave root out to allow absolute paths", path)
 	case r.climbs && hasDotDot(path):
@@ -232,7 +326,7 @@ func (l *list) sample(i int64) []byte {
 
 func (l *list) Len() int64        { return l.n }
 func (l *list) Classes() []string { return nil }
-func (l *list) Close() error      { return l.root.close() }
+func (l *list) Close() error      { return l.close() }
 
 func (l *list) Key(i int64, dst []byte) []byte {
 	path, _, _ := cut(l.sample(i))
@@ -250,7 +344,7 @@ func (l *list) Label(i int64) int64 {
 
 func (l *list) Read(ctx context.Context, i int64, b *Buffer) error {
 	path, _, _ := cut(l.sample(i))
-	if err := l.root.read(ctx, b, copy(b.path[:maxPath-1], path)); err != nil {
+	if err := l.read(ctx, path, b); err != nil {
 		return name(err, l, i)
 	}
 	return nil

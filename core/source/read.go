@@ -63,7 +63,7 @@ func probeError(err error) error {
 
 // read does the work of Source.Read for the path that the caller has put into b.path[:n].
 func (r *root) read(ctx context.Context, b *Buffer, n int) error {
-	b.n = 0
+	b.drop()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (r *root) read(ctx context.Context, b *Buffer, n int) error {
 	size, err := r.fill(ctx, fd, b)
 	unix.Close(fd)
 	if err == nil {
-		b.hold(size)
+		b.hold(0, size)
 	}
 	return err
 }
@@ -133,29 +133,42 @@ func (r *root) fill(ctx context.Context, fd int, b *Buffer) (int, error) {
 		return 0, &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", before.Size, r.maxBytes)}
 	}
 	data := b.room(int(before.Size))
+	if err := pread(ctx, fd, data, 0, before.Size); err != nil {
+		return 0, err
+	}
+	return len(data), unchanged(fd, before, after)
+}
+
+// pread fills data from an offset of a file that had size bytes.
+func pread(ctx context.Context, fd int, data []byte, off, size int64) error {
 	for at := 0; at < len(data); {
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return err
 		}
-		n, err := unix.Pread(fd, data[at:min(len(data), at+readChunk)], int64(at))
+		n, err := unix.Pread(fd, data[at:min(len(data), at+readChunk)], off+int64(at))
 		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {
-			return 0, readError(err)
+			return readError(err)
 		}
 		if n == 0 {
-			return 0, changed(before.Size, int64(at))
+			return changed(size, off+int64(at))
 		}
 		at += n
 	}
+	return nil
+}
+
+// unchanged looks at the file again after it was read.
+func unchanged(fd int, before, after *unix.Stat_t) error {
 	if err := unix.Fstat(fd, after); err != nil {
-		return 0, readError(err)
+		return readError(err)
 	}
 	if after.Size != before.Size || after.Mtim != before.Mtim {
-		return 0, changed(before.Size, after.Size)
+		return changed(before.Size, after.Size)
 	}
-	return len(data), nil
+	return nil
 }
 
 func changed(before, after int64) error {

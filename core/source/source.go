@@ -38,7 +38,7 @@ type Source interface {
 type Cause string
 
 const (
-	Missing    Cause = "missing"     // no such file, or a link to nothing
+	Missing    Cause = "missing"     // no such file or object, or a link to nothing
 	Permission Cause = "permission"  // the file may not be read
 	Outside    Cause = "outside"     // the path leaves the source's root
 	Empty      Cause = "empty"       // the file has no bytes
@@ -46,22 +46,33 @@ const (
 	NotRegular Cause = "not_regular" // a directory, fifo, socket or device
 	Changed    Cause = "changed"     // the file was changed while it was read
 	IO         Cause = "io"          // the storage or the system failed
+	Part       Cause = "part"        // a part of the sample is not there, or there are two for one place
+	Value      Cause = "value"       // a label or a column's value is not of its type, or longer than its room
+	Deadline   Cause = "deadline"    // the storage gave no good answer in time
+	Checksum   Cause = "checksum"    // the bytes are not those that the storage's checksum says
 )
 
 // TimeDependent reports whether the same read might have gone well at another time, so that a replay has to be told.
-func (c Cause) TimeDependent() bool { return c == Changed || c == IO }
+func (c Cause) TimeDependent() bool {
+	return c == Changed || c == IO || c == Deadline || c == Checksum
+}
 
 // Error is why one sample could not be read.
 type Error struct {
 	Index  int64  // of the sample
 	Key    string // its path as the source knows it
+	In     string // the shard that holds it, or empty
 	Cause  Cause
 	Detail string // got and want, or empty
 	Err    error  // what the system said, or nil
 }
 
 func (e *Error) Error() string {
-	s := fmt.Sprintf("source: sample %d %q: %s", e.Index, e.Key, e.Cause)
+	s := fmt.Sprintf("source: sample %d %q", e.Index, e.Key)
+	if e.In != "" {
+		s += fmt.Sprintf(" of %q", e.In)
+	}
+	s += ": " + string(e.Cause)
 	if e.Detail != "" {
 		s += ": " + e.Detail
 	}

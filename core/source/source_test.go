@@ -395,7 +395,7 @@ func TestPoolKeepsMemoryBySizeButNotHugeOnes(t *testing.T) {
 		t.Fatal("one buffer lent twice")
 	}
 	small := &a.room(1000)[0]
-	a.hold(1000)
+	a.hold(0, 1000)
 	large := &b.room(300 << 10)[0]
 	p.Put(a)
 	p.Put(b)

@@ -1,10 +1,10 @@
 package spec
 
-import "path/filepath"
+import "slices"
 
 // Zero is what the form without a description can say. Zero values are the defaults.
 type Zero struct {
-	Name     string // "": the folder's base name
+	Name     string // "": the folder's or the first shard's base name
 	Size     int    // height and width of the output; 0 is 224
 	Batch    int    // rows per batch; 0 is 32
 	NoLabels bool   // leave labels out
@@ -13,12 +13,32 @@ type Zero struct {
 	Epochs   int64 // 0: endless
 }
 
+// shardEndings are those of archives and tables of pictures.
+var shardEndings = []string{".tar", ".zip", ".parquet"}
+
+// LooksLikeShards tells the name of a shard, or a pattern of several, from that of a folder or a description: by its ending.
+func LooksLikeShards(path string) bool { return slices.Contains(shardEndings, ending(path)) }
+
+// FromShards is FromFolder for shards.
+func FromShards(patterns []string, z Zero) (*Spec, error) {
+	src := defaultSource()
+	for _, p := range patterns {
+		written, resolved := resolve(p, "")
+		src.Shards, src.written.shards = append(src.Shards, resolved), append(src.written.shards, written)
+	}
+	return fromSource(src, z)
+}
+
 // FromFolder describes a folder of pictures: the shorter side resized to Size, the middle cropped to Size x Size, u8, NHWC, shuffled.
 func FromFolder(dir string, z Zero) (*Spec, error) {
+	src := defaultSource()
+	src.written.folder, src.Folder = resolve(dir, "")
+	return fromSource(src, z)
+}
+
+func fromSource(src Source, z Zero) (*Spec, error) {
 	s := Default()
-	s.Name = z.Name
-	s.Source.Folder = filepath.Clean(dir)
-	s.Source.written.folder = s.Source.Folder
+	s.Name, s.Source = z.Name, src
 	if z.NoLabels {
 		s.Source.Labels = LabelsNone
 	}

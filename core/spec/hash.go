@@ -20,6 +20,7 @@ type canonicalRing struct {
 	Batch     int             `json:"batch"`
 	Image     canonicalImage  `json:"image"`
 	BadSample canonicalBad    `json:"bad_sample"`
+	HeadSpace int             `json:"head_space,omitempty"`
 }
 
 type canonicalSource struct {
@@ -28,6 +29,26 @@ type canonicalSource struct {
 	Root       string   `json:"root"`
 	Extensions []string `json:"extensions"`
 	Labels     Labels   `json:"labels"`
+
+	// A source without these has the hash that it had before there were any.
+	Shards  []string          `json:"shards,omitempty"`
+	Path    string            `json:"path,omitempty"`
+	Image   []string          `json:"image,omitempty"`
+	Label   string            `json:"label,omitempty"`
+	Columns []canonicalColumn `json:"columns,omitempty"`
+	Mix     []canonicalPart   `json:"mix,omitempty"`
+}
+
+type canonicalPart struct {
+	Source  canonicalSource `json:"source"`
+	Weights []Phase         `json:"weights"`
+}
+
+type canonicalColumn struct {
+	Name     string `json:"name"`
+	From     string `json:"from"`
+	Type     string `json:"type"`
+	MaxBytes int64  `json:"max_bytes"`
 }
 
 type canonicalOrder struct {
@@ -35,6 +56,31 @@ type canonicalOrder struct {
 	Seed    uint64 `json:"seed"`
 	Epochs  int64  `json:"epochs"`
 	Last    string `json:"last"`
+
+	Filter      string `json:"filter,omitempty"`
+	Repeat      int64  `json:"repeat,omitempty"` // 0: once
+	Rows        int64  `json:"rows,omitempty"`
+	Window      int    `json:"window,omitempty"`
+	Weights     string `json:"weights,omitempty"`
+	Distinct    bool   `json:"distinct,omitempty"` // draws without replacement
+	Balance     string `json:"balance,omitempty"`
+	Stratify    string `json:"stratify,omitempty"`
+	BucketsBy   string `json:"buckets_by,omitempty"`
+	BucketCount int    `json:"bucket_count,omitempty"`
+}
+
+func (o *Order) canonical() canonicalOrder {
+	c := canonicalOrder{
+		Shuffle: o.Shuffle, Seed: o.Seed, Epochs: o.Epochs, Last: o.Last, Filter: o.Filter, Rows: o.Rows, Window: o.Window,
+		Weights: o.Weights, Distinct: o.Weights != "" && !o.Replacement, Balance: o.Balance, Stratify: o.Stratify, BucketsBy: o.Buckets.By,
+	}
+	if o.Repeat > 1 {
+		c.Repeat = o.Repeat
+	}
+	if c.BucketsBy != "" {
+		c.BucketCount = o.Buckets.Count
+	}
+	return c
 }
 
 type canonicalWorld struct {
@@ -89,15 +135,17 @@ func (s *Spec) Canonical() []byte {
 // Hash is the SHA-256 of Canonical: two engines with equal hashes deliver equal batches, given equal files.
 func (s *Spec) Hash() [sha256.Size]byte { return sha256.Sum256(s.Canonical()) }
 
-// OrderHash is the SHA-256 of what decides the order of samples: source, shuffle, seed and last. It does not change with the world size,
-// the batch, the image or the number of epochs, so that a checkpoint can go on with others.
+// SourceHash is the SHA-256 of the description's source, and OrderHash of its order without the number of epochs. Neither changes with the
+// world size, the batch, the image or the number of epochs, so that a checkpoint can go on with others.
+func (s *Spec) SourceHash() [sha256.Size]byte {
+	return sha256.Sum256(marshal(s.Source.canonical()))
+}
+
+// OrderHash: see SourceHash.
 func (s *Spec) OrderHash() [sha256.Size]byte {
-	c := s.canonical()
-	c.Order.Epochs = 0
-	return sha256.Sum256(marshal(struct {
-		Source canonicalSource `json:"source"`
-		Order  canonicalOrder  `json:"order"`
-	}{c.Source, c.Order}))
+	c := s.Order.canonical()
+	c.Epochs = 0
+	return sha256.Sum256(marshal(c))
 }
 
 func marshal(v any) []byte {
@@ -108,18 +156,34 @@ func marshal(v any) []byte {
 	return b
 }
 
+func (s *Source) canonical() canonicalSource {
+	w := s.written
+	shards := w.shards
+	if shards == nil {
+		shards = s.Shards
+	}
+	c := canonicalSource{
+		Folder: cmp.Or(w.folder, s.Folder), List: cmp.Or(w.list, s.List), Root: cmp.Or(w.root, s.Root),
+		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label,
+	}
+	for _, column := range s.Columns {
+		c.Columns = append(c.Columns, canonicalColumn{column.Name, cmp.Or(column.From, column.Name), column.Type, column.MaxBytes})
+	}
+	for i := range s.Mix {
+		c.Mix = append(c.Mix, canonicalPart{s.Mix[i].Source.canonical(), s.Mix[i].Weights})
+	}
+	return c
+}
+
 func (s *Spec) canonical() canonicalRing {
-	w := s.Source.written
 	return canonicalRing{
-		Source: canonicalSource{
-			Folder: cmp.Or(w.folder, s.Source.Folder), List: cmp.Or(w.list, s.Source.List), Root: cmp.Or(w.root, s.Source.Root),
-			Extensions: s.Source.Extensions, Labels: s.Source.Labels,
-		},
-		Order:     canonicalOrder(s.Order),
-		World:     canonicalWorld(s.World),
+		Source:    s.Source.canonical(),
+		Order:     s.Order.canonical(),
+		World:     canonicalWorld{s.World.Size, s.World.Rank},
 		Batch:     s.Batch,
 		Image:     s.Image.canonical(),
 		BadSample: canonicalBad(s.BadSample),
+		HeadSpace: s.Cache.HeadSpace,
 	}
 }
 

@@ -17,10 +17,43 @@ var keys = []Key{
 	{"version", "1", "1", "Version of this description."},
 	{"name", "text", "(the spec file's or the folder's base name)", "Name of the ring: 1 to 63 of A-Z a-z 0-9 . _ - and no dot first."},
 
-	{"source", "mapping", "(required)", "Where the samples are: exactly one of `folder` and `list`."},
-	{"source.folder", "path", "(none)", "A directory tree, relative to the spec file; its files are sorted by path."},
-	{"source.list", "path", "(none)", "A text file, one `PATH` or `PATH<TAB>LABEL` a line; blank lines and lines that begin with `#` are passed over."},
-	{"source.root", "path", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused."},
+	{"source", "mapping", "(required)", "Where the samples are: exactly one of `folder`, `list`, `shards` and `mix`."},
+	{"source.folder", "path or s3://BUCKET/PREFIX", "(none)", "A directory tree, relative to the spec file; its files are sorted by path."},
+	{"source.list", "path or URL", "(none)", "A text file, one `PATH` or `PATH<TAB>LABEL` a line; blank lines and lines that begin with `#` are passed over. " +
+		"By its ending also a table: `.csv` with a heading line, `.jsonl` or `.parquet`."},
+	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths and URLs in the list are refused."},
+	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
+		"or `.parquet` files with pictures in a column; with braces `{0000..1023}`, `{a,b}` and globs (not over http)."},
+	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
+	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture; of several the first that a sample has."},
+	{"source.label", "text", "(cls or label, where there is one)", "Part of shards, or column of a table, that holds the label, a whole number; when it is given, a sample without it is bad."},
+	{"source.mix", "list of mappings", "(none)", "Several data sets, each with folder, list or shards and the keys that go with it. Without weights they stand one behind the other."},
+	{"source.mix[].folder", "path or s3://BUCKET/PREFIX", "(none)", "As above."},
+	{"source.mix[].list", "path or URL", "(none)", "As above."},
+	{"source.mix[].root", "path or URL", "(the list's directory)", "As above."},
+	{"source.mix[].shards", "path, URL or list of them", "(none)", "As above."},
+	{"source.mix[].path", "text", "(path)", "As above."},
+	{"source.mix[].image", "text or list of text", "(as above)", "As above."},
+	{"source.mix[].label", "text", "(as above)", "As above."},
+	{"source.mix[].extensions", "list of text", "(as above)", "As above."},
+	{"source.mix[].labels", "directory, none", "directory", "As above."},
+	{"source.mix[].weight", "number, or mapping of epochs to numbers", "(none)", "Share of the rows, relative to the other data sets'; {0: 3, 10: 1} is 3, and 1 from epoch 10 on. " +
+		"A data set that is used up in an epoch begins anew; an epoch has as many rows as samples, or `order.rows`."},
+	{"source.columns", "list of text or mappings", "[]", "Parts of shards, or columns of a table, that become fields of the batch."},
+	{"source.columns[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
+	{"source.columns[].from", "text", "(name)", "The part or column."},
+	{"source.columns[].type", "text, i64, f64", "text", "text: bytes as they are, ragged; else one number a sample."},
+	{"source.columns[].max_bytes", "size", "1KiB", "Room of one value of text; a longer one is a bad sample."},
+	{"source.index", "cache, beside", "cache", "Where the indexes of shards are kept: in $SPDL_CACHE_DIR/index (~/.cache/spdl/index), or beside the shards, where they are also looked for."},
+	{"source.remote", "mapping", "(its defaults)", "How http, https and s3 are read."},
+	{"source.remote.endpoint", "URL", "($AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL, else Amazon's)", "Where s3:// leads."},
+	{"source.remote.region", "text", "($AWS_REGION, $AWS_DEFAULT_REGION, else us-east-1)", "Region of the bucket."},
+	{"source.remote.profile", "text", "($AWS_PROFILE, else default)", "Profile of the shared credentials file; without it $AWS_ACCESS_KEY_ID comes first."},
+	{"source.remote.anonymous", "true, false", "false", "Do not sign requests."},
+	{"source.remote.addressing", "auto, path, host", "auto", "HOST/BUCKET or BUCKET.HOST; auto: path where there is an endpoint."},
+	{"source.remote.timeout", "duration", "1m", "Deadline of one sample's bytes with all retries; an attempt gets a third of it."},
+	{"source.remote.retries", "whole number, 0 to 100", "5", "Attempts after the first, with back-off and jitter."},
+	{"source.remote.hedge_after", "duration, auto or never", "auto", "Ask a second time after this; auto: twice what 95 of 100 reads take."},
 	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case."},
 	{"source.labels", "directory, none", "directory", "Labels of a folder: the place of the first-level directory among those with samples, or none (-1)."},
 
@@ -30,7 +63,20 @@ var keys = []Key{
 	{"order.epochs", "whole number from 0", "0", "Number of epochs; 0 is endless."},
 	{"order.last", "cover, drop, pad", "cover", "The incomplete last global batch: short, so that every sample comes once; left out; or filled by wrapping."},
 
-	{"world", "mapping", "(its defaults)", "The training run that this engine serves a part of."},
+	{"order.filter", "expression", "(none)", "Only samples for which it is true: `label in [1, 5] && width > 200`, over index, key, label and the columns that the source knows without reading."},
+	{"order.repeat", "whole number, 1 to 1024", "1", "Each sample comes this often in a row, each time with random augmentation of its own."},
+	{"order.rows", "whole number from 0", "0", "Rows of an epoch with weights, balance or a weighted mix; 0: as many as samples."},
+	{"order.window", "whole number from 0", "0", "Shuffle the shards, and their samples among this many shards that follow each other; 0: all over the data set. " +
+		"Two neighbours are of one shard in about 1 of this many cases."},
+	{"order.weights", "column", "(none)", "Draw samples with probability in proportion to this column. Costs 12 bytes a sample."},
+	{"order.replacement", "true, false", "true", "Whether a weighted draw may take a sample again in the same epoch."},
+	{"order.balance", "column", "(none)", "Every value of this column, a label say, comes equally often. Costs 4 bytes a sample."},
+	{"order.stratify", "column", "(none)", "Every global batch holds the values of this column as the data set does. Costs 4 bytes a sample."},
+	{"order.buckets", "mapping", "(none)", "Batches of samples of similar length. Costs 6 bytes a sample."},
+	{"order.buckets.by", "column", "(required)", "The length."},
+	{"order.buckets.count", "whole number, 1 to 65536", "8", "Buckets of about equally many samples."},
+
+	{"world", "mapping or auto", "(its defaults)", "The training run that this engine serves a part of. auto: from the variables of torchrun, Slurm or MPI."},
 	{"world.size", "whole number from 1", "1", "Ranks in all; at least rank + lanes."},
 	{"world.rank", "whole number from 0", "0", "Rank of this engine's first lane."},
 
@@ -69,6 +115,7 @@ var keys = []Key{
 	{"ring.access", "private, shared", "(private when opened by a client, shared when served)", "May the consumer write to its batches, or are they read-only for all."},
 	{"ring.mode", `"0600", "0640"`, `"0600"`, "Permission of posix segments and of the socket."},
 	{"ring.max_consumers", "whole number, 1 to 4096", "16", "Consumers attached at a time."},
+	{"ring.hash", "none, xxh3", "none", "Hash of each batch, to prove what was delivered: XXH3 (64 bits) of its rows' XXH3, 8 bytes each, little-endian."},
 	{"ring.groups", "list of mappings", "[]", "Groups that exist from the first batch on; each sees every batch once."},
 	{"ring.groups[].name", "text", "(required)", "Name of the group, spelt like a ring's."},
 	{"ring.groups[].mode", "shared, lanes", "shared", "Consumers race for batches, or lane r gets the batches of rank r."},
@@ -76,18 +123,25 @@ var keys = []Key{
 	{"ring.groups[].slow", "block, drop, detach", "block", "When the group is slow: hold the ring back, drop its oldest batches, or end the group."},
 	{"ring.groups[].redeliver", "true, false", "true", "Give what a dead consumer held to another."},
 
+	{"cache", "mapping", "(its defaults)", "What is kept of what was read or decoded. Only head_space changes what is delivered."},
+	{"cache.dir", "path", "(none)", "Directory of encoded samples on a local disk; any number of engines may share it."},
+	{"cache.max_bytes", "size", "10GiB", "Bytes of all files in the directory."},
+	{"cache.evict", "lru, never", "lru", "When it is full: the least recently used go, or nothing more is kept."},
+	{"cache.rows_bytes", "size", "(none)", "Memory for decoded rows; all of them must fit, and the transform must be without chance. From the second epoch on rows are copied."},
+	{"cache.head_space", "whole number, 0 to 65536", "0", "Repeat the batches of so many steps for ever, from memory: what a perfect loader would give. Needs rows_bytes for them."},
+
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},
 	{"limits.cpus", "number above 0", "(the cgroup's quota, else the affinity)", "Processors for decoding."},
 	{"limits.fetch", "whole number, 1 to 1024", "16", "Files read at a time."},
 	{"limits.read_ahead_bytes", "size", "64MiB", "Encoded bytes in flight; a whole number of bytes, or with KiB, MiB, GiB."},
 
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`. What a ring does not say, the top level says."},
-	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, bad_sample and ring. A source that names a folder or list replaces the top level's; " +
+	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, bad_sample, ring and cache. A source that names a folder, list or shards replaces the top level's; " +
 		"lists are replaced, other keys one by one."},
 }
 
 // inRing are the sections that a ring of several may say for itself.
-var inRing = []string{"source", "order", "batch", "image", "bad_sample", "ring"}
+var inRing = []string{"source", "order", "batch", "image", "bad_sample", "ring", "cache"}
 
 // children are the names of the keys directly below a path of the table; "" is the top level.
 func children(path string) []string {

@@ -73,6 +73,10 @@ func TestSpecPageEqualsTheTable(t *testing.T) {
 var values = map[string]string{
 	"version": "1", "name": "x", "source": "{folder: p}", "source.folder": "p", "source.list": "l", "source.root": "r",
 	"source.extensions": "[a]", "source.labels": "none", "order": "{}", "order.shuffle": "true", "order.seed": "1", "order.epochs": "1",
+	"source.mix": "[{folder: p}, {folder: q}]", "source.mix[].folder": "p", "source.mix[].list": "l", "source.mix[].root": "r", "source.mix[].shards": "a.tar",
+	"source.mix[].path": "file", "source.mix[].image": "[jpg]", "source.mix[].label": "cls", "source.mix[].extensions": "[a]", "source.mix[].labels": "none",
+	"source.mix[].weight": "{0: 3, 10: 1}", "order.filter": "index < 3", "order.repeat": "3", "order.rows": "100", "order.window": "4", "order.weights": "w", "order.replacement": "false",
+	"order.balance": "label", "order.stratify": "label", "order.buckets": "{by: n}", "order.buckets.by": "n", "order.buckets.count": "3",
 	"order.last": "drop", "world": "{}", "world.size": "1", "world.rank": "0", "batch": "1", "image": "{transform: [center_crop: 2]}", "image.mode": "gray",
 	"image.orientation": "apply", "image.transform": "[center_crop: 2]", "image.transform[].resize": "[1, 2]",
 	"image.transform[].resize.size": "[1, 2]", "image.transform[].resize.interpolation": "bicubic",
@@ -83,9 +87,14 @@ var values = map[string]string{
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
 	"image.layout": "NCHW", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
 	"bad_sample.max_rate": "0", "bad_sample.probation": "0", "ring": "{}", "ring.slots": "3", "ring.backing": "posix",
-	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.groups": "[]", "ring.groups[].name": "g",
+	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.groups": "[]", "ring.groups[].name": "g",
 	"ring.groups[].mode": "lanes", "ring.groups[].lanes": "1", "ring.groups[].slow": "drop", "ring.groups[].redeliver": "false",
-	"limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "rings": "{a: {}}", "rings.NAME": "{}",
+	"source.shards": "[a.tar]", "source.path": "file", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
+	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
+	"source.index": "beside", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
+	"source.remote.anonymous": "true", "source.remote.addressing": "host", "source.remote.timeout": "5s", "source.remote.retries": "0",
+	"source.remote.hedge_after": "200ms", "cache": "{}", "cache.dir": "d", "cache.max_bytes": "1GiB", "cache.evict": "never", "cache.rows_bytes": "1MiB",
+	"cache.head_space": "3", "limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "rings": "{a: {}}", "rings.NAME": "{}",
 }
 
 // document writes one key with a value and whatever else the key needs around it.
@@ -102,6 +111,32 @@ func document(path, value string) string {
 		source = "source: {list: l, root: " + value + "}\n"
 	case path == "source.folder" || path == "source.list":
 		source = "source: {" + key + ": " + value + "}\n"
+	case path == "source.shards":
+		source = "source: {shards: " + value + "}\n"
+	case path == "source.path":
+		source = "source: {list: l.csv, path: " + value + "}\n"
+	case path == "source.columns[].name":
+		source = "source: {shards: a.tar, columns: [{name: " + value + "}]}\n"
+	case strings.HasPrefix(path, "source.columns[]."):
+		source = "source: {shards: a.tar, columns: [{name: c, " + lastKey(path) + ": " + value + "}]}\n"
+	case path == "source.mix":
+		source = "source: {mix: " + value + "}\n"
+	case strings.HasPrefix(path, "source.mix[]."):
+		with := map[string]string{"root": "list: l, ", "path": "list: l.csv, ", "image": "shards: a.tar, ", "label": "shards: a.tar, ",
+			"extensions": "folder: p, ", "labels": "folder: p, ", "weight": "folder: p, "}[lastKey(path)]
+		source = "source: {mix: [{" + with + lastKey(path) + ": " + value + "}]}\n"
+	case path == "source.image" || path == "source.label" || path == "source.columns":
+		source = "source: {shards: a.tar, " + key + ": " + value + "}\n"
+	case strings.HasPrefix(path, "source.remote."):
+		source = "source: {folder: p, remote: {" + lastKey(path) + ": " + value + "}}\n"
+	case path == "order.rows" || path == "order.replacement":
+		rest = "order: {weights: w, " + key + ": " + value + "}\n"
+	case path == "order.buckets.by":
+		rest = "order: {buckets: {by: " + value + "}}\n"
+	case path == "order.buckets.count":
+		rest = "order: {buckets: {by: n, count: " + value + "}}\n"
+	case path == "cache.head_space":
+		rest = "cache: {rows_bytes: 1MiB, head_space: " + value + "}\n"
 	case section == "source" && below:
 		source = "source: {folder: p, " + key + ": " + value + "}\n"
 	case path == "image.transform":

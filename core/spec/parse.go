@@ -74,7 +74,9 @@ func (d *decoder) spec(root *yaml.Node, dir, path string) *Spec {
 	whole(&top, "version", &version, 1, 1)
 	top.text("name", &s.Name)
 	d.ring(&top, s, dir)
-	if top.has("world") {
+	if top.has("world") && target(top.values["world"]).Value == Auto {
+		s.World.Auto = true
+	} else if top.has("world") {
 		w := d.section(top.values["world"], "world", "world", "world")
 		whole(&w, "size", &s.World.Size, 1, maxWorld)
 		whole(&w, "rank", &s.World.Rank, 0, maxWorld-1)
@@ -137,6 +139,7 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 		o.seed("seed", &r.Order.Seed)
 		whole(&o, "epochs", &r.Order.Epochs, 0, maxEpochs)
 		choice(&o, "last", &r.Order.Last, LastCover, LastDrop, LastPad)
+		o.order(&r.Order)
 	}
 	whole(sec, "batch", &r.Batch, 1, maxBatch)
 	if sec.has("image") {
@@ -154,39 +157,10 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 		rs := below("ring")
 		d.memory(&rs, &r.Ring)
 	}
-}
-
-func (d *decoder) source(s *section, src *Source, dir string) {
-	if s.has("folder") || s.has("list") { // another source, not one more word about the one above
-		*src = Default().Source
-		for _, k := range children("source") {
-			if s.values[k] == nil {
-				delete(d.pos, "source."+k)
-			}
-		}
+	if sec.has("cache") {
+		c := below("cache")
+		c.cache(&r.Cache, dir)
 	}
-	for _, p := range []struct {
-		key               string
-		resolved, written *string
-	}{
-		{"folder", &src.Folder, &src.written.folder},
-		{"list", &src.List, &src.written.list},
-		{"root", &src.Root, &src.written.root},
-	} {
-		if !s.has(p.key) {
-			continue
-		}
-		s.text(p.key, p.written)
-		*p.written = filepath.Clean(*p.written)
-		*p.resolved = *p.written
-		if !filepath.IsAbs(*p.written) {
-			*p.resolved = filepath.Join(dir, *p.written)
-		}
-	}
-	if s.has("extensions") {
-		src.Extensions = d.extensions(s)
-	}
-	choice(s, "labels", &src.Labels, LabelsDirectory, LabelsNone)
 }
 
 var extension = regexp.MustCompile(`^\.?[A-Za-z0-9_+-]{1,16}$`)
@@ -213,6 +187,7 @@ func (d *decoder) memory(s *section, r *Ring) {
 	whole(s, "slots", &r.Slots, 3, maxSlots)
 	choice(s, "backing", &r.Backing, Memfd, Posix)
 	choice(s, "access", &r.Access, Private, Shared)
+	choice(s, "hash", &r.Hash, NoHash, XXH3)
 	mode := ""
 	choice(s, "mode", &mode, "0600", "0640")
 	if mode != "" {
@@ -252,8 +227,15 @@ func validName(name string) bool { return nameText.MatchString(name) }
 
 // deriveName makes a name of the spec file's, the folder's or the list's base name.
 func deriveName(s *Spec, path string) string {
-	for _, p := range []string{path, s.Source.Folder, s.Source.List} {
-		isFolder := p == s.Source.Folder
+	src, shard := &s.Source, ""
+	if len(src.Mix) > 0 {
+		src = &src.Mix[0].Source
+	}
+	if len(src.Shards) > 0 {
+		shard, _, _ = strings.Cut(src.Shards[0], "{")
+	}
+	for _, p := range []string{path, src.Folder, src.List, strings.TrimRight(shard, "-_.*?[")} {
+		isFolder := p == src.Folder
 		if p == "" {
 			continue
 		}

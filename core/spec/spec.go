@@ -2,6 +2,7 @@ package spec
 
 import (
 	"io/fs"
+	"time"
 
 	"github.com/spdl/spdl/core/tensor"
 )
@@ -18,19 +19,77 @@ type Spec struct {
 	Image     Image
 	BadSample BadSample
 	Ring      Ring
+	Cache     Cache
 	Limits    Limits  // of the engine; the same in every ring
 	Rings     []*Spec // in the order of the document, each complete, without Rings of its own; nil: this is the one ring
 }
 
-// Source is where the samples are: exactly one of Folder and List.
+// Source is where the samples are: exactly one of Folder, List, Shards and Mix.
 type Source struct {
-	Folder     string   // directory, resolved against the spec file's
-	List       string   // list file, resolved against the spec file's directory
-	Root       string   // directory of the list's paths, resolved; "" is the list's own
+	Folder     string   // directory, resolved against the spec file's, or an s3:// prefix
+	List       string   // list file, resolved against the spec file's directory, or a URL
+	Root       string   // directory or URL of the list's paths, resolved; "" is the list's own
+	Shards     []string // archives, resolved, or URLs; with braces and globs
 	Extensions []string // lower case without dot; nil: every image extension that core/source knows
 	Labels     Labels   // of a folder
+	Path       string   // of a table: the column that holds the paths; "" is path
+	Image      []string // of shards: the parts or columns that are the picture, best first; nil: by their endings
+	Mix        []Part   // data sets in place of the one above
+	Label      string   // of shards and tables: the part or column that is the label; "": cls or label, where there is one
+	Columns    []Column // more fields of a batch
+	Index      string   // where the indexes of shards are kept
+	Remote     Remote
 
-	written struct{ folder, list, root string } // the paths as the document has them, for the hash
+	written written // names as the document has them, for the hash
+}
+
+// written are the parts of a source that a mount may resolve otherwise.
+type written struct {
+	folder, list, root string
+	shards             []string
+}
+
+// Column is a field of the batch that is made of a part of each sample, or of a column of a table.
+type Column struct {
+	Name     string
+	From     string // the part or column; "" is Name
+	Type     string
+	MaxBytes int64 // room of one value of text
+}
+
+// The values of Column.Type, Source.Index, Remote.Addressing and Cache.Evict.
+const (
+	TypeText    = "text"
+	TypeI64     = "i64"
+	TypeF64     = "f64"
+	IndexCache  = "cache"
+	IndexBeside = "beside"
+	Auto        = "auto"
+	ByPath      = "path"
+	ByHost      = "host"
+	EvictLRU    = "lru"
+	EvictNever  = "never"
+)
+
+// Remote says how http, https and s3 are read. It does not decide what is read, so it is not part of the hash.
+type Remote struct {
+	Endpoint   string
+	Region     string
+	Profile    string
+	Anonymous  bool
+	Addressing string
+	Timeout    time.Duration
+	Retries    int
+	HedgeAfter time.Duration // 0: by what reads take; negative: never
+}
+
+// Cache keeps what was read or decoded. It changes nothing but the speed, with the exception of HeadSpace.
+type Cache struct {
+	Dir       string // of encoded samples, resolved; "": none are kept
+	MaxBytes  int64  // of all files in Dir
+	Evict     string
+	RowsBytes int64 // of decoded rows in memory; 0: none are kept
+	HeadSpace int   // global steps whose batches are repeated for ever; 0: off
 }
 
 // Labels says where a folder's labels come from.
@@ -47,6 +106,24 @@ type Order struct {
 	Seed    uint64
 	Epochs  int64 // 0: endless
 	Last    string
+
+	Filter string // expression over a sample's columns; "": every sample
+	Repeat int64  // how often each sample comes in a row
+	Rows   int64  // of an epoch of draws; 0: as many as samples
+
+	// At most one of these says how the shuffle is done; none: all over the data set.
+	Window      int     // shards that are shuffled among each other; 0: off
+	Weights     string  // column
+	Replacement bool    // of weighted draws
+	Balance     string  // column
+	Stratify    string  // column
+	Buckets     Buckets // By "": off
+}
+
+// Buckets makes batches of samples of similar length.
+type Buckets struct {
+	By    string // column
+	Count int
 }
 
 // The values of Order.Last.
@@ -58,8 +135,9 @@ const (
 
 // World is the training run that this engine serves a part of.
 type World struct {
-	Size int // ranks in all
-	Rank int // of this engine's lane 0
+	Size int  // ranks in all
+	Rank int  // of this engine's lane 0
+	Auto bool // Size and Rank come from the launcher's environment: see ResolveWorld
 }
 
 // Mode is what colours become.
@@ -150,16 +228,19 @@ type Ring struct {
 	Access       string      // "private", "shared"; "": private for a child, shared for a service
 	Mode         fs.FileMode // 0600 or 0640
 	MaxConsumers int
+	Hash         string // "none", "xxh3"
 	Groups       []Group
 }
 
-// The values of Ring.Backing, Ring.Access, Group.Mode and Group.Slow.
+// The values of Ring.Backing, Ring.Access, Ring.Hash, Group.Mode and Group.Slow.
 const (
 	Memfd   = "memfd"
 	Posix   = "posix"
 	Private = "private"
 	Shared  = "shared"
 	Lanes   = "lanes"
+	NoHash  = "none"
+	XXH3    = "xxh3"
 	Block   = "block"
 	Drop    = "drop"
 	Detach  = "detach"
@@ -184,15 +265,20 @@ type Limits struct {
 // Default is a spec of defaults, without a source.
 func Default() *Spec {
 	return &Spec{
-		Source:    Source{Labels: LabelsDirectory},
-		Order:     Order{Shuffle: true, Last: LastCover},
+		Source:    defaultSource(),
+		Order:     Order{Shuffle: true, Last: LastCover, Repeat: 1, Replacement: true, Buckets: Buckets{Count: 8}},
 		World:     World{Size: 1},
 		Batch:     32,
 		Image:     Image{Mode: RGB, Layout: NHWC, MaxPixels: 178956970},
 		BadSample: BadSample{Policy: Skip, MaxCount: -1, MaxRate: -1, Probation: 100},
-		Ring:      Ring{Mode: 0o600, MaxConsumers: 16},
+		Ring:      Ring{Mode: 0o600, MaxConsumers: 16, Hash: NoHash},
+		Cache:     Cache{MaxBytes: 10 << 30, Evict: EvictLRU},
 		Limits:    Limits{Fetch: 16, ReadAheadBytes: 64 << 20},
 	}
+}
+
+func defaultSource() Source {
+	return Source{Labels: LabelsDirectory, Index: IndexCache, Remote: Remote{Addressing: Auto, Timeout: time.Minute, Retries: 5}}
 }
 
 // All is every ring of the spec: Rings, or the spec itself.

@@ -29,7 +29,7 @@ const full = `
 version: 1
 name: imagenet
 source: {list: lists/train.tsv, root: /data}
-order: {shuffle: false, seed: 18446744073709551615, epochs: 90, last: pad}
+order: {shuffle: false, seed: 18446744073709551615, epochs: 90, last: pad, filter: label < 3, repeat: 2}
 world: {size: 16, rank: 8}
 batch: 64
 image:
@@ -59,8 +59,8 @@ limits: {cpus: 3.5, fetch: 32, read_ahead_bytes: 1GiB}
 func TestEveryKeyArrives(t *testing.T) {
 	want := &Spec{
 		Name:   "imagenet",
-		Source: Source{List: "dir/lists/train.tsv", Root: "/data", Labels: LabelsDirectory},
-		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad},
+		Source: defaultSource(),
+		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad, Filter: "label < 3", Repeat: 2, Replacement: true, Buckets: Buckets{Count: 8}},
 		World:  World{Size: 16, Rank: 8},
 		Batch:  64,
 		Image: Image{
@@ -75,11 +75,13 @@ func TestEveryKeyArrives(t *testing.T) {
 		},
 		BadSample: BadSample{Policy: Mask, MaxCount: 10, MaxRate: 0.01},
 		Ring: Ring{
-			Slots: 64, Backing: Posix, Access: Shared, Mode: 0o640, MaxConsumers: 20,
+			Slots: 64, Backing: Posix, Access: Shared, Mode: 0o640, MaxConsumers: 20, Hash: NoHash,
 			Groups: []Group{{"ranks", Lanes, 8, Drop, false}, {"watch", Shared, 1, Detach, true}},
 		},
+		Cache:  Cache{MaxBytes: 10 << 30, Evict: EvictLRU},
 		Limits: Limits{CPUs: 3.5, Fetch: 32, ReadAheadBytes: 1 << 30},
 	}
+	want.Source.List, want.Source.Root = "dir/lists/train.tsv", "/data"
 	want.Source.written.list, want.Source.written.root = "lists/train.tsv", "/data"
 	got := parse(t, full)
 	if !reflect.DeepEqual(got, want) {
@@ -272,8 +274,8 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	}
 	for old, new := range map[string]string{"pics": "other", "pics}": "pics, labels: none}", "pics} ": "pics, extensions: [jpg]}"} {
 		s := parse(t, strings.Replace(least, strings.TrimSpace(old), new, 1))
-		if s.Hash() == base.Hash() || s.OrderHash() == base.OrderHash() {
-			t.Errorf("%s: same hash", new)
+		if s.Hash() == base.Hash() || s.SourceHash() == base.SourceHash() || s.OrderHash() != base.OrderHash() {
+			t.Errorf("%s: want another hash and source hash, and the same order hash", new)
 		}
 	}
 	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224"} {

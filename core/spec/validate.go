@@ -65,8 +65,9 @@ func (d *decoder) complete(s *Spec) {
 		d.failAt("name", "got %.70q, want %s", s.Name, nameRule)
 	}
 	d.checkSource(&s.Source)
+	d.checkOrder(&s.Order, &s.Source)
 	d.checkGroups(&s.Ring)
-	if lanes := s.Lanes(); s.World.Size < s.World.Rank+lanes {
+	if lanes := s.Lanes(); !s.World.Auto && s.World.Size < s.World.Rank+lanes {
 		d.failAt("world.size", "got %d, want at least rank + lanes = %d + %d = %d", s.World.Size, s.World.Rank, lanes, s.World.Rank+lanes)
 	}
 	if s.Batch < 1 || s.Batch > maxBatch {
@@ -76,6 +77,7 @@ func (d *decoder) complete(s *Spec) {
 		d.failAt("batch", "got a global batch of %d (batch %d x world size %d), want at most %d", g, s.Batch, s.World.Size, math.MaxInt32)
 	}
 	s.Image.check(d.failAt)
+	d.checkCache(s)
 	if s.Ring.Slots == 0 {
 		s.Ring.Slots = max(8, 4*s.Members()+4)
 	}
@@ -85,21 +87,6 @@ func (d *decoder) complete(s *Spec) {
 	row, err := s.RowShape().Bytes(s.Image.DType)
 	if err != nil || row*int64(s.Batch) > maxRingBytes/int64(s.Ring.Slots) {
 		d.failAt("ring.slots", "got %d slots of %d rows of %d bytes, want less than 64 TiB in all", s.Ring.Slots, s.Batch, row)
-	}
-}
-
-func (d *decoder) checkSource(src *Source) {
-	switch {
-	case src.Folder == "" && src.List == "":
-		d.failAt("source", "names no samples; want exactly one of folder and list")
-	case src.Folder != "" && src.List != "":
-		d.failAt("source.list", "given beside folder; want exactly one of folder and list")
-	case src.Folder != "" && src.Root != "":
-		d.failAt("source.root", "goes with list; a folder is its own root")
-	case src.List != "" && src.Extensions != nil:
-		d.failAt("source.extensions", "goes with folder; a list names its files itself")
-	case src.List != "" && d.pos["source.labels"].line > 0:
-		d.failAt("source.labels", "goes with folder; a list has its labels in its second column")
 	}
 }
 

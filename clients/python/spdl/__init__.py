@@ -53,6 +53,7 @@ from ._start import attach, open
 from .arrays import Array, DType, Ragged
 from .batch import Batch
 from .dataloader import DataLoader
+from .delivery import DeliveryLog, delivery_log
 from .loader import Epoch, Info, Loader
 from .schema import Field
 
@@ -60,7 +61,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "__version__", "ArgumentError", "Array", "attach", "Batch", "BATCH_BAD", "BATCH_KEY_CUT", "BATCH_LAST",
-    "BATCH_PADDED", "BATCH_SHORT", "Busy", "DataLoader", "Denied", "Detached", "DType", "EngineFailed",
+    "BATCH_PADDED", "BATCH_SHORT", "Busy", "DataLoader", "delivery_log", "DeliveryLog", "Denied", "Detached", "DType", "EngineFailed",
     "EngineLost", "EngineStartError", "EngineStopped", "Epoch", "Field", "Forked", "FormatError",
     "GroupClosed", "Info", "LeasesExhausted", "LibraryNotFound", "Loader", "NotFound", "open",
     "OutOfMemory", "Ragged", "ROW_MASKED", "ROW_OK", "ROW_PADDED", "ROW_SUBSTITUTED", "SpdlError",

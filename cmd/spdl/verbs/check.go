@@ -116,6 +116,10 @@ func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
 	from := "folder " + r.Source.Folder
 	if r.Source.List != "" {
 		from = "list " + r.Source.List
+	} else if len(r.Source.Shards) > 0 {
+		from = "shards " + strings.Join(r.Source.Shards, ", ")
+	} else if r.Source.Mix != nil {
+		from = fmt.Sprintf("mixture of %d data sets", len(r.Source.Mix))
 	}
 	fmt.Fprintf(v.out, "%s: the description is valid\n", r.FullName())
 	fmt.Fprintf(v.out, "  source   %s: %s samples, %s\n", from, thousands(about.Samples), classesText(about.Classes))
@@ -193,9 +197,13 @@ func (v *checking) room(l *local, backing string) error {
 func (v *checking) rows(l *shm.Lease, c columns, f facts, first engine.FirstBatch) {
 	fmt.Fprintf(v.out, "  batch 0  %d rows after %.0f ms (load %.0f, scan %.0f, reserve %.0f, fetch %.0f, decode %.0f)\n\n",
 		l.Rows, first.TotalMS, first.LoadMS, first.ScanMS, first.ReserveMS, first.FetchMS, first.DecodeMS)
-	w := tabwriter.NewWriter(v.out, 0, 0, 3, ' ', 0)
+	v.table(rowsOf(l, c), f)
+}
+
+// table lists the first rows of a batch.
+func (a *app) table(rows []rowText, f facts) {
+	w := tabwriter.NewWriter(a.out, 0, 0, 3, ' ', 0)
 	fmt.Fprintf(w, "  row\tindex\tlabel\tkey\n")
-	rows := rowsOf(l, c)
 	for i, r := range rows[:min(len(rows), shownRows)] {
 		label := "none"
 		if r.label >= 0 {
@@ -209,7 +217,7 @@ func (v *checking) rows(l *shm.Lease, c columns, f facts, first engine.FirstBatc
 	}
 	_ = w.Flush()
 	if more := len(rows) - shownRows; more > 0 {
-		fmt.Fprintf(v.out, "  ... and %d more\n", more)
+		fmt.Fprintf(a.out, "  ... and %d more\n", more)
 	}
 }
 

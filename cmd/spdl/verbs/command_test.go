@@ -40,8 +40,8 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 			t.Errorf("%s --help:\n%s", c.Name(), help)
 		}
 	}
-	if verbs != 7 {
-		t.Errorf("%d verbs, want 7", verbs)
+	if verbs != 9 {
+		t.Errorf("%d verbs, want 9", verbs)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if out := good(t, "completion", shell); len(out) < 1000 {

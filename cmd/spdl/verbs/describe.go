@@ -37,7 +37,7 @@ func (d *description) addFlags(c *cobra.Command) {
 	d.flags = f
 	f.StringVar(&d.json, "spec-json", "", "the description itself, as JSON, in place of a file")
 	f.StringVar(&d.name, "name", "", "name of the ring (default: the file's or folder's)")
-	f.IntVar(&d.size, "size", 224, "folder: height and width of the pictures; resized, then cropped in the middle")
+	f.IntVar(&d.size, "size", 224, "folder or shards: height and width of the pictures; resized, then cropped in the middle")
 	f.IntVar(&d.batch, "batch", 32, "rows per batch")
 	f.StringVar(&d.dtype, "dtype", "u8", "element type of the pictures: u8, f16, bf16 or f32; floats are x/255 unless normalised")
 	f.StringVar(&d.layout, "layout", "NHWC", "NHWC or NCHW")
@@ -72,32 +72,49 @@ func (d *description) base(verb string, args []string) (*spec.Spec, error) {
 	switch {
 	case d.given("spec-json") && len(args) > 0:
 		return nil, usage("%s: got --spec-json and %q, want one description", verb, args[0])
+	case areShards(args):
+		return d.zero(verb, func(z spec.Zero) (*spec.Spec, error) { return spec.FromShards(args, z) })
 	case len(args) > 1:
-		return nil, usage("%s: got %d arguments, want one: a description (YAML or JSON) or a folder of pictures", verb, len(args))
+		return nil, usage("%s: got %d arguments, want one: a description (YAML or JSON), a folder of pictures or shards", verb, len(args))
 	case d.given("spec-json"):
 		return d.parsed(verb, func() (*spec.Spec, error) { return spec.Parse([]byte(d.json), "") })
 	case len(args) == 0:
-		return nil, usage("%s: nothing to read; want a description (YAML or JSON) or a folder of pictures", verb)
+		return nil, usage("%s: nothing to read; want a description (YAML or JSON), a folder of pictures or shards", verb)
 	}
 	path := args[0]
+	folder := func(z spec.Zero) (*spec.Spec, error) { return spec.FromFolder(path, z) }
+	if strings.HasPrefix(path, "s3://") {
+		return d.zero(verb, folder)
+	}
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &because{fmt.Errorf("%s: %q: no such file or folder; want a description (YAML or JSON) or a folder of pictures", verb, path), err}
+		return nil, &because{fmt.Errorf("%s: %q: no such file or folder; want a description (YAML or JSON), a folder of pictures or shards", verb, path), err}
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	case st.IsDir():
-		return d.folder(verb, path)
+		return d.zero(verb, folder)
 	}
 	return d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
 }
 
-// folder is the form without a description.
-func (d *description) folder(verb, path string) (*spec.Spec, error) {
+// areShards says that every argument names shards: a shell may have written the braces out. A directory is none, whatever
+// its name.
+func areShards(args []string) bool {
+	for _, a := range args {
+		if st, err := os.Stat(a); !spec.LooksLikeShards(a) || err == nil && st.IsDir() {
+			return false
+		}
+	}
+	return len(args) > 0
+}
+
+// zero is the form without a description: a folder of pictures, or shards.
+func (d *description) zero(verb string, describe func(spec.Zero) (*spec.Spec, error)) (*spec.Spec, error) {
 	if d.size < 1 {
 		return nil, usage("%s: --size %d, want 1 or more", verb, d.size)
 	}
-	s, err := spec.FromFolder(path, spec.Zero{Name: d.name, Size: d.size})
+	s, err := describe(spec.Zero{Name: d.name, Size: d.size})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +125,7 @@ func (d *description) folder(verb, path string) (*spec.Spec, error) {
 // parsed is a written description, which says itself what pictures become.
 func (d *description) parsed(verb string, read func() (*spec.Spec, error)) (*spec.Spec, error) {
 	if d.given("size") {
-		return nil, usage("%s: --size goes with a folder; a description says it in image.transform", verb)
+		return nil, usage("%s: --size goes with a folder or shards; a description says it in image.transform", verb)
 	}
 	return read()
 }
@@ -198,8 +215,12 @@ func (d *description) pick(verb string, s *spec.Spec) error {
 // missing names the data set of s that is not there at all, for the exit code; err is the engine's refusal.
 func missing(s *spec.Spec, err error) error {
 	for _, r := range s.All() {
-		for _, path := range []string{r.Source.Folder, r.Source.List} {
-			if path == "" {
+		paths := append([]string{r.Source.Folder, r.Source.List}, r.Source.Shards...)
+		for _, part := range r.Source.Mix {
+			paths = append(append(paths, part.Folder, part.List), part.Shards...)
+		}
+		for _, path := range paths {
+			if path == "" || strings.ContainsAny(path, "{*?[:") {
 				continue
 			}
 			if _, failed := os.Stat(path); errors.Is(failed, fs.ErrNotExist) || errors.Is(failed, fs.ErrPermission) {

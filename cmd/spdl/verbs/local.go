@@ -23,6 +23,11 @@ type local struct {
 // open starts an engine for the first ring of s. Declared groups are left out: with nobody reading for them they would
 // hold the ring back.
 func (a *app) open(ctx context.Context, s *spec.Spec, leases int) (*local, error) {
+	return a.openAt(ctx, s, 0, leases)
+}
+
+// openAt is open, from a global step on.
+func (a *app) openAt(ctx context.Context, s *spec.Spec, step int64, leases int) (*local, error) {
 	for _, r := range append([]*spec.Spec{s}, s.Rings...) {
 		r.Ring.Groups, r.Ring.Backing, r.Ring.Access = nil, spec.Memfd, spec.Private
 	}
@@ -30,7 +35,7 @@ func (a *app) open(ctx context.Context, s *spec.Spec, leases int) (*local, error
 	if err != nil {
 		return nil, err
 	}
-	e, err := engine.New(s, &engine.Options{Child: true, Log: log, Started: a.started})
+	e, err := engine.New(s, &engine.Options{Child: true, Log: log, Started: a.started, Step: step})
 	if err != nil {
 		return nil, missing(s, err)
 	}

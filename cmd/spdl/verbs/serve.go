@@ -32,10 +32,10 @@ type serving struct {
 func (a *app) serve() *cobra.Command {
 	v := &serving{app: a}
 	c := &cobra.Command{
-		Use:   "serve SPEC|FOLDER",
+		Use:   "serve SPEC|FOLDER|SHARDS",
 		Short: "Decode a data set into a ring that programs attach to",
-		Long: `Serve reads a description (docs/spec.md) or, without one, a folder of pictures whose directories are the classes,
-and publishes batches until it is stopped. Programs attach by the ring's name: spdl.attach("train") in Python,
+		Long: `Serve reads a description (docs/spec.md) or, without one, a folder of pictures whose directories are the classes
+or shards ('data/{0000..1023}.tar', quoted), and publishes batches until it is stopped. Programs attach by the ring's name: spdl.attach("train") in Python,
 spdl_attach("train", ...) in C.
 
 Without consumers the engine fills the ring and rests. Each attached group sees every batch; groups declared with --group
@@ -46,6 +46,7 @@ engine leaves behind is proved stale and replaced by the next engine of that nam
 
 Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_RUNTIME_DIR (where sockets are).`,
 		Example: `  spdl serve /data/train --size 224 --batch 64
+  spdl serve 's3://bucket/train-{0000..0146}.tar' --batch 64
   spdl serve imagenet.yaml --cpus 8
   spdl serve /data/train --group train:lanes=4 --group eval,slow=drop
   spdl serve imagenet.yaml --state checkpoint.json`,

@@ -63,14 +63,7 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer done()
-	name := nameText(reader.Header().Name[:])
-	schema, f := reader.Schema(), factsOf(reader)
-	c := columnsOf(schema)
-	if c.image < 0 {
-		return fmt.Errorf("view: ring %q has no field of pictures, want one with axes NHWC or NCHW", name)
-	}
-	mean, std := f.normalization(name)
-	p, err := pixelsOf(&schema[c.image], mean, std)
+	r, err := renderingOf(reader)
 	if err != nil {
 		return err
 	}
@@ -78,23 +71,46 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	page, shown, err := v.draw(batch, name, c, p, &f)
+	if v.file == "" {
+		v.file = strings.ReplaceAll(r.name, "/", "-") + ".png"
+	}
+	shown, err := v.sheet(r, batch)
 	if err != nil {
 		return err
 	}
-	if err := batch.Release(); err != nil {
-		return err
-	}
-	if v.file == "" {
-		v.file = strings.ReplaceAll(name, "/", "-") + ".png"
-	}
-	if err := v.write(page); err != nil {
-		return err
-	}
 	if v.file != "-" {
-		fmt.Fprintf(v.out, "%s: %d pictures of batch %d (epoch %d, step %d) of %s\n", v.file, shown, batch.Ticket, batch.Epoch, batch.EpochStep, name)
+		fmt.Fprintf(v.out, "%s: %d pictures of batch %d (epoch %d, step %d) of %s\n", v.file, shown, batch.Ticket, batch.Epoch, batch.EpochStep, r.name)
 	}
-	return nil
+	return batch.Release()
+}
+
+// A rendering is how the batches of a ring become pictures again.
+type rendering struct {
+	name    string
+	columns columns
+	pixels  *pixels
+	facts   facts
+}
+
+func renderingOf(reader *shm.Reader) (*rendering, error) {
+	schema := reader.Schema()
+	r := &rendering{name: nameText(reader.Header().Name[:]), columns: columnsOf(schema), facts: factsOf(reader)}
+	if r.columns.image < 0 {
+		return nil, fmt.Errorf("view: ring %q has no field of pictures, want one with axes NHWC or NCHW", r.name)
+	}
+	mean, std := r.facts.normalization(r.name)
+	var err error
+	r.pixels, err = pixelsOf(&schema[r.columns.image], mean, std)
+	return r, err
+}
+
+// sheet draws a batch into the file, and returns the number of pictures.
+func (v *viewing) sheet(r *rendering, batch *shm.Lease) (shown int, err error) {
+	page, shown, err := v.draw(batch, r.name, r.columns, r.pixels, &r.facts)
+	if err == nil {
+		err = v.write(page)
+	}
+	return shown, err
 }
 
 // reader attaches to a running ring of that name, or else starts an engine for the description.

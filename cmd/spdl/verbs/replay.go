@@ -1,0 +1,150 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+	"github.com/spf13/cobra"
+)
+
+// replaying is one run of replay.
+type replaying struct {
+	*app
+	description
+	state, raw, file string
+	asJSON           bool
+}
+
+func (a *app) replay() *cobra.Command {
+	v := &replaying{app: a}
+	c := &cobra.Command{
+		Use:   "replay SPEC|FOLDER STEP",
+		Short: "Make any batch again, bit for bit",
+		Long: `Replay decodes the one batch that a rank gets at a global step (counted from the start of training, as a batch's own step is) and
+prints what was in it: its samples, and the hash that ring.hash: xxh3 gives a delivered batch. With the same description, data and seed the
+bytes are those that were delivered, augmentation included, whatever the world size, the number of threads and the machine were.
+
+What depended on time is not repeated: a sample that could not be read then may be there now.`,
+		Example: `  spdl replay imagenet.yaml 12345
+  spdl replay imagenet.yaml 12345 --rank 3 --out step.png
+  spdl replay imagenet.yaml 12345 --state checkpoint.json --json --raw step.bin`,
+		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+	}
+	v.addFlags(c)
+	f := c.Flags()
+	f.StringVar(&v.ring, "ring", "", "of a description with several rings: the one to replay (default: the first)")
+	f.StringVar(&v.state, "state", "", "a saved state (file or JSON) that must fit the description")
+	f.StringVar(&v.raw, "raw", "", "write the rows' bytes to this file")
+	f.StringVarP(&v.file, "out", "o", "", "draw the batch into this PNG")
+	f.BoolVar(&v.asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (v *replaying) run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return usage("replay: nothing to read; want a description and a step")
+	}
+	step, err := strconv.ParseInt(args[len(args)-1], 10, 64)
+	if err != nil || step < 0 {
+		return usage("replay: step %q, want a whole number from 0", args[len(args)-1])
+	}
+	s, err := v.read("replay", args[:len(args)-1])
+	if err != nil {
+		return err
+	}
+	one := s.All()[0]
+	if err := v.fits(ctx, s, one, step); err != nil {
+		return err
+	}
+	one.Ring.Hash = spec.XXH3
+	l, err := v.openAt(ctx, one, step, 1)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	batch, err := l.reader.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = batch.Release() }()
+	return v.show(l, batch, one.World.Rank)
+}
+
+// fits refuses a step that the description does not have, and a state of another.
+func (v *replaying) fits(ctx context.Context, s, one *spec.Spec, step int64) error {
+	plan, err := engine.OpenPlan(ctx, s)
+	if err != nil {
+		return missing(s, err)
+	}
+	defer plan.Close()
+	order, err := plan.Order(one.World.Size)
+	if err != nil {
+		return err
+	}
+	if end := order.StepsPerEpoch() * one.Order.Epochs; one.Order.Epochs > 0 && step >= end {
+		return usage("replay: step %d, want 0 to %d: %d epochs of %d steps", step, end-1, one.Order.Epochs, order.StepsPerEpoch())
+	}
+	if v.state == "" {
+		return nil
+	}
+	state := []byte(v.state)
+	if !strings.HasPrefix(v.state, "{") {
+		if state, err = os.ReadFile(v.state); err != nil {
+			return fmt.Errorf("replay: --state: %w", err)
+		}
+	}
+	return plan.Check(state)
+}
+
+// replayed is what --json prints.
+type replayed struct {
+	Ring  string  `json:"ring"`
+	Epoch uint64  `json:"epoch"`
+	Step  uint64  `json:"step"`
+	Rank  int     `json:"rank"`
+	Rows  int     `json:"rows"`
+	Bad   int     `json:"n_bad"`
+	Hash  string  `json:"hash"`
+	Index []int64 `json:"index"`
+}
+
+func (v *replaying) show(l *local, batch *shm.Lease, rank int) error {
+	schema := l.reader.Schema()
+	c := columnsOf(schema)
+	rows := rowsOf(batch, c)
+	about := replayed{
+		Ring: nameText(l.reader.Header().Name[:]), Epoch: batch.Epoch, Step: batch.Step, Rank: rank, Rows: batch.Rows, Bad: batch.NBad,
+		Hash: fmt.Sprintf("%016x", batch.Hash), Index: []int64{},
+	}
+	for _, r := range rows {
+		about.Index = append(about.Index, r.index)
+	}
+	if v.raw != "" {
+		if err := os.WriteFile(v.raw, batch.Tensor(c.image), 0o644); err != nil {
+			return fmt.Errorf("replay: --raw: %w", err)
+		}
+	}
+	if v.file != "" {
+		r, err := renderingOf(l.reader)
+		if err != nil {
+			return err
+		}
+		sheet := viewing{app: v.app, file: v.file, rows: len(rows)}
+		if _, err := sheet.sheet(r, batch); err != nil {
+			return err
+		}
+	}
+	if v.asJSON {
+		return json.NewEncoder(v.out).Encode(about)
+	}
+	fmt.Fprintf(v.out, "%s: step %d (epoch %d), rank %d: %d rows, %d bad, hash %s\n", about.Ring, about.Step, about.Epoch, about.Rank, about.Rows, about.Bad, about.Hash)
+	v.table(rows, factsOf(l.reader))
+	return nil
+}

@@ -1,0 +1,170 @@
+package verbs
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/shm"
+)
+
+var regexpIndex = regexp.MustCompile(`"index": \[[0-9]+,`)
+
+const replaySpec = "order: {seed: 5, epochs: 3}\nring: {hash: xxh3}\n"
+
+// again replays one batch.
+func again(t *testing.T, args ...string) (b replayed) {
+	t.Helper()
+	out := good(t, append([]string{"replay", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &b); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return b
+}
+
+// Any batch of a served run is made again with its samples, its bytes and its hash.
+func TestReplayMakesADeliveredBatchAgain(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	file := describe(t, dir, name, replaySpec)
+	s := serve(t, name, file)
+	reader := s.attach(shm.AttachOptions{})
+	for step := 0; ; step++ {
+		l, err := reader.Acquire(testContext(t))
+		if err == shm.EndEpoch {
+			step--
+			continue
+		}
+		if err == shm.EndData {
+			if step != 9 {
+				t.Fatalf("%d steps, want 9", step)
+			}
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := filepath.Join(t.TempDir(), "raw")
+		b := again(t, file, fmt.Sprint(step), "--raw", raw)
+		bytes, err := os.ReadFile(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var index []int64
+		for _, r := range rowsOf(l, columnsOf(reader.Schema())) {
+			index = append(index, r.index)
+		}
+		if b.Hash != fmt.Sprintf("%016x", l.Hash) || l.Hash == 0 || !slices.Equal(b.Index, index) || string(bytes) != string(l.Tensor(0)) || b.Epoch != l.Epoch {
+			t.Fatalf("step %d: replayed %+v, delivered epoch %d, samples %v, hash %016x", step, b, l.Epoch, index, l.Hash)
+		}
+		if err := l.Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := s.stop(); code != exitOK {
+		t.Fatalf("exit code %d", code)
+	}
+}
+
+func TestReplayShowsAndDraws(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	file := describe(t, dir, name, "order: {shuffle: false}\nworld: {size: 2}\n")
+	png := filepath.Join(t.TempDir(), "x.png")
+	out := good(t, "replay", file, "1", "--rank", "1", "--out", png)
+	wants(t, out, name+": step 1 (epoch 0), rank 1: 1 rows, 0 bad, hash ", "0 9 1 red red/009.jpg")
+	if data, err := os.ReadFile(png); err != nil || !strings.HasPrefix(string(data), "\x89PNG") {
+		t.Fatalf("no PNG: %v", err)
+	}
+}
+
+func TestReplayRefusesWhatIsNotThere(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	file := describe(t, dir, name, replaySpec)
+	refused(t, exitUsage, "replay: nothing to read", "replay")
+	refused(t, exitUsage, `replay: step "soon", want a whole number from 0`, "replay", file, "soon")
+	refused(t, exitUsage, "replay: step 9, want 0 to 8: 3 epochs of 3 steps", "replay", file, "9")
+	refused(t, exitUsage, "world.size: got 1, want at least rank + lanes = 1 + 1 = 2", "replay", file, "0", "--rank", "1")
+	refused(t, exitNotFound, "replay: --state: ", "replay", file, "0", "--state", "/no/such")
+	refused(t, exitUsage, "got null, want a value", "replay", file, "0", "--state", `{"version": null}`)
+}
+
+// logOf is what the consumers of steps [0, n) would have written, a line a batch.
+func logOf(t *testing.T, file string, steps, world int) (lines []string) {
+	t.Helper()
+	for step := range steps {
+		for rank := range world {
+			b := again(t, file, fmt.Sprint(step), "--rank", fmt.Sprint(rank))
+			lines = append(lines, fmt.Sprintf(`{"step": %d, "rank": %d, "world": %d, "n_bad": %d, "index": %s}`,
+				step, rank, world, b.Bad, strings.ReplaceAll(fmt.Sprint(b.Index), " ", ",")))
+		}
+	}
+	return lines
+}
+
+func writeLog(t *testing.T, lines []string) string {
+	t.Helper()
+	return writeFile(t, filepath.Join(t.TempDir(), "log.jsonl"), strings.Join(lines, "\n")+"\n")
+}
+
+func TestVerifyProvesARunAndNamesItsFaults(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	file := describe(t, dir, name, "world: {size: 2}\norder: {seed: 5, epochs: 2}\n") // global batch 8: 2 steps an epoch
+	lines := logOf(t, file, 4, 2)
+	out := good(t, "verify", file, writeLog(t, lines[:5]), writeLog(t, lines[5:]))
+	wants(t, out, "8 batches, 20 rows, steps 0 to 3 (epochs 0 to 1 of 2 steps)", "every sample came as often as planned")
+
+	for want, spoil := range map[string]func([]string) []string{
+		"step 2: rows 0 to 3: missing":         func(l []string) []string { return slices.Delete(l, 4, 5) },
+		"steps 1 to 1: missing":                func(l []string) []string { return slices.Delete(l, 2, 4) },
+		"step 2: rows 4 to 7 came before, in ": func(l []string) []string { return append(l, l[5]) },
+		"holds other samples than planned: got [": func(l []string) []string {
+			l[1] = strings.Replace(l[1], `"index": [`, `"index": [3,`, 1)
+			return l
+		},
+		"1 bad, and samples that were not planned": func(l []string) []string {
+			l[0] = `{"step": 0, "rank": 0, "world": 2, "n_bad": 1, "index": [99]}`
+			return l
+		},
+	} {
+		r := spdl(t, "verify", file, writeLog(t, spoil(slices.Clone(lines))))
+		if r.code != exitFailed || !strings.Contains(r.out, want) || !strings.Contains(r.err, "the run did not see what was planned") {
+			t.Errorf("want %q, got exit code %d\n%s%s", want, r.code, r.out, r.err)
+		}
+	}
+	// A skipped sample is accounted for by n_bad.
+	skipped := slices.Clone(lines)
+	skipped[0] = regexpIndex.ReplaceAllString(strings.Replace(skipped[0], `"n_bad": 0`, `"n_bad": 1`, 1), `"index": [`)
+	good(t, "verify", file, writeLog(t, skipped))
+}
+
+// The world size may change on the way: the same rows, cut otherwise.
+func TestVerifyFollowsAChangeOfTheWorldSize(t *testing.T) {
+	name, dir := home(t), pictures(t, 16)
+	two := describe(t, dir, name, "world: {size: 2}\norder: {seed: 5, epochs: 2}\n")
+	one := describe(t, dir, name, "order: {seed: 5, epochs: 2}\n")
+	text, err := os.ReadFile(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, one, strings.Replace(string(text), "batch: 4", "batch: 8", 1))
+	first, second := logOf(t, two, 2, 2), logOf(t, one, 4, 1)[2:]
+	wants(t, good(t, "verify", two, writeLog(t, append(first, second...))), "6 batches, 32 rows, steps 0 to 3")
+}
+
+func TestVerifyRefusesWhatIsNoLog(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	file := describe(t, dir, name, "")
+	refused(t, exitUsage, "verify: got 1 arguments, want a description and the logs", "verify", file)
+	refused(t, exitNotFound, "verify: open ", "verify", file, "/no/such/log")
+	refused(t, exitUsage, "verify: the logs are empty", "verify", file, writeLog(t, nil))
+	refused(t, exitUsage, `log.jsonl:2: got "not JSON", want an object with step, rank and index`, "verify", file,
+		writeLog(t, []string{"", "not JSON"}))
+	refused(t, exitUsage, `log.jsonl:1: got "{\"rank\": 0, \"index\": []}", want`, "verify", file, writeLog(t, []string{`{"rank": 0, "index": []}`}))
+	refused(t, exitUsage, "log.jsonl:1: rank 3 in a world of 1", "verify", file, writeLog(t, []string{`{"step": 0, "rank": 3, "index": []}`}))
+	refused(t, exitUsage, "log.jsonl:1: engine: world size 3: does not divide the global batch of 4", "verify", file,
+		writeLog(t, []string{`{"step": 0, "rank": 0, "world": 3, "index": []}`}))
+}

@@ -1,0 +1,224 @@
+package verbs
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/sampler"
+	"github.com/spf13/cobra"
+)
+
+// shownFaults is how many faults verify prints before it only counts.
+const shownFaults = 20
+
+// verifying is one run of verify.
+type verifying struct {
+	*app
+	description
+	plan   *engine.Plan
+	world  int                 // of a line that does not say
+	taken  map[int64][]stretch // by global step
+	lines  int
+	rows   int64
+	faults int
+}
+
+// A delivery is one line of a log: a batch that a consumer completed.
+type delivery struct {
+	Step  int64   `json:"step"` // global
+	Rank  int     `json:"rank"`
+	World int     `json:"world"`
+	Bad   int     `json:"n_bad"`
+	Index []int64 `json:"index"`
+}
+
+// A stretch is the positions of a step that one batch covers.
+type stretch struct {
+	from, to int64
+	where    string
+}
+
+func (a *app) verify() *cobra.Command {
+	v := &verifying{app: a, taken: map[int64][]stretch{}}
+	c := &cobra.Command{
+		Use:   "verify SPEC|FOLDER LOG...",
+		Short: "Prove from consumers' logs that every sample came as often as planned",
+		Long: `Verify reads the logs of all consumers of one group, compares every batch with the plan of the description, and says which steps are
+missing, came twice, or hold other samples. From the first step in the logs to the last every row of every rank must be there once; the
+world size may have changed on the way.
+
+A log has one JSON object a line for every batch that was completed:
+  {"step": 17, "rank": 0, "world": 2, "n_bad": 0, "index": [5, 81, ...]}
+step is the batch's global step, index its samples, n_bad how many samples were skipped, masked or substituted. Other keys are passed over.
+In Python spdl.delivery_log(loader, path) writes it.`,
+		Example: `  spdl verify imagenet.yaml rank0.jsonl rank1.jsonl`,
+		RunE:    func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+	}
+	v.addFlags(c)
+	c.Flags().StringVar(&v.ring, "ring", "", "of a description with several rings: the one that the logs are of (default: the first)")
+	return c
+}
+
+func (v *verifying) run(ctx context.Context, args []string) error {
+	if len(args) < 2 {
+		return usage("verify: got %d arguments, want a description and the logs of all consumers of a group", len(args))
+	}
+	s, err := v.read("verify", args[:1])
+	if err != nil {
+		return err
+	}
+	if v.plan, err = engine.OpenPlan(ctx, s); err != nil {
+		return missing(s, err)
+	}
+	defer v.plan.Close()
+	v.world = s.All()[0].World.Size
+	for _, path := range args[1:] {
+		if err := v.log(path); err != nil {
+			return err
+		}
+	}
+	if v.lines == 0 {
+		return usage("verify: the logs are empty; want a line for each batch")
+	}
+	order, err := v.plan.Order(v.world)
+	if err != nil {
+		return err
+	}
+	first, last := v.cover(order)
+	steps := order.StepsPerEpoch()
+	fmt.Fprintf(v.out, "%s batches, %s rows, steps %s to %s (epochs %d to %d of %s steps)\n", thousands(int64(v.lines)), thousands(v.rows),
+		thousands(first), thousands(last), first/steps, last/steps, thousands(steps))
+	if v.faults > 0 {
+		return fmt.Errorf("verify: %d faults: the run did not see what was planned", v.faults)
+	}
+	fmt.Fprintln(v.out, "every sample came as often as planned")
+	return nil
+}
+
+// fault prints one, unless there were too many.
+func (v *verifying) fault(format string, args ...any) {
+	if v.faults++; v.faults <= shownFaults {
+		fmt.Fprintf(v.out, format+"\n", args...)
+	} else if v.faults == shownFaults+1 {
+		fmt.Fprintln(v.out, "... and more")
+	}
+}
+
+// log reads one file.
+func (v *verifying) log(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 64<<20)
+	for n := 1; in.Scan(); n++ {
+		where := fmt.Sprintf("%s:%d", path, n)
+		line := bytes.TrimSpace(in.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		d := delivery{Step: -1, Rank: -1, World: v.world}
+		if err := json.Unmarshal(line, &d); err != nil || d.Step < 0 || d.Rank < 0 || d.Index == nil {
+			return usage("verify: %s: got %.60q, want an object with step, rank and index (see spdl verify --help)", where, line)
+		}
+		if err := v.compare(&d, where); err != nil {
+			return err
+		}
+	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("verify: %s: %w", path, err)
+	}
+	return nil
+}
+
+// compare holds a batch against the plan.
+func (v *verifying) compare(d *delivery, where string) error {
+	order, err := v.plan.Order(d.World)
+	if err != nil {
+		return usage("verify: %s: %v", where, err)
+	}
+	if d.Rank >= d.World {
+		return usage("verify: %s: rank %d in a world of %d", where, d.Rank, d.World)
+	}
+	v.lines++
+	v.rows += int64(len(d.Index))
+	epoch, step := d.Step/order.StepsPerEpoch(), d.Step%order.StepsPerEpoch()
+	planned, _ := order.Rows(epoch, step, d.Rank, nil)
+	at := order.Position(step, d.Rank)
+	v.taken[d.Step] = append(v.taken[d.Step], stretch{at, at + int64(len(planned)), where})
+	switch {
+	case d.Bad == 0 && !slices.Equal(d.Index, planned):
+		v.fault("%s: step %d rank %d of %d: holds other samples than planned: got %s, want %s", where, d.Step, d.Rank, d.World, few(d.Index), few(planned))
+	case d.Bad > 0 && !within(d.Index, planned):
+		v.fault("%s: step %d rank %d of %d: %d bad, and samples that were not planned: got %s, want from %s", where, d.Step, d.Rank, d.World, d.Bad, few(d.Index), few(planned))
+	}
+	return nil
+}
+
+// within reports that every sample is one of those planned: a skipped one is missing, a substituted one is another's copy.
+func within(got, planned []int64) bool {
+	for _, i := range got {
+		if !slices.Contains(planned, i) {
+			return false
+		}
+	}
+	return len(got) <= len(planned)
+}
+
+// few is the beginning of a list.
+func few(samples []int64) string {
+	if len(samples) > 6 {
+		return strings.TrimSuffix(fmt.Sprint(samples[:6]), "]") + fmt.Sprintf(" ...] (%d)", len(samples))
+	}
+	return fmt.Sprint(samples)
+}
+
+// cover finds what is missing or came twice between the first and the last step, and returns those.
+func (v *verifying) cover(order *sampler.Order) (first, last int64) {
+	var steps []int64
+	for s := range v.taken {
+		steps = append(steps, s)
+	}
+	slices.Sort(steps)
+	first, last = steps[0], steps[len(steps)-1]
+	for i, s := range steps {
+		if i > 0 && s > steps[i-1]+1 {
+			v.fault("steps %d to %d: missing", steps[i-1]+1, s-1)
+		}
+		v.coverStep(order, s)
+	}
+	return first, last
+}
+
+func (v *verifying) coverStep(order *sampler.Order, global int64) {
+	taken := v.taken[global]
+	slices.SortStableFunc(taken, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
+	step := global % order.StepsPerEpoch()
+	world := order.Config().World
+	at, end := order.Position(step, 0), order.Position(step, world-1)
+	rows, _ := order.Rows(0, step, world-1, nil)
+	end += int64(len(rows))
+	start, before := at, ""
+	for _, t := range taken {
+		switch {
+		case t.from < at && t.to > t.from:
+			v.fault("%s: step %d: rows %d to %d came before, in %s", t.where, global, t.from-start, min(at, t.to)-start-1, before)
+		case t.from > at:
+			v.fault("step %d: rows %d to %d: missing", global, at-start, t.from-start-1)
+		}
+		at, before = max(at, t.to), t.where
+	}
+	if at < end {
+		v.fault("step %d: rows %d to %d: missing", global, at-start, end-start-1)
+	}
+}

@@ -1,0 +1,346 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spec"
+)
+
+// hashBytes of a SHA-256 are enough to tell two descriptions apart, and keep a state short.
+const hashBytes = 8
+
+// orderOf plans which sample comes next. The states of two orders fit when their hashes are equal: those of the description,
+// and where it names columns, of what they say.
+func orderOf(s *spec.Spec, src source.Source, parts []int64) (*sampler.Order, error) {
+	from, order := s.SourceHash(), s.OrderHash()
+	p := orderPlan{spec: &s.Order, source: src, parts: parts, global: int64(s.Batch) * int64(s.World.Size), facts: sha256.New()}
+	p.facts.Write(order[:])
+	c := sampler.Config{
+		N: src.Len(), Batch: s.Batch, World: s.World.Size, FirstRank: s.World.Rank, Lanes: s.Lanes(),
+		Shuffle: s.Order.Shuffle, Seed: s.Order.Seed, Epochs: s.Order.Epochs, Last: sampler.Last(s.Order.Last),
+		SourceHash: fmt.Sprintf("%x", from[:hashBytes]), OrderHash: fmt.Sprintf("%x", order[:hashBytes]),
+	}
+	if s.Source.Weighted() {
+		p.mix = s.Source.Mix
+	}
+	if p.mix != nil || s.Order.Filter != "" || s.Order.Repeat > 1 || len(s.Order.Kinds()) > 0 {
+		var err error
+		if c.Sequence, err = p.sequence(); err != nil {
+			return nil, fmt.Errorf("engine: ring %q: order: %w", s.FullName(), err)
+		}
+		c.OrderHash = fmt.Sprintf("%x", p.facts.Sum(nil)[:hashBytes])
+	}
+	return sampler.New(c)
+}
+
+// orderPlan makes the sequence of an order that is not plain.
+type orderPlan struct {
+	spec   *spec.Order
+	source source.Source
+	mix    []spec.Part  // of a weighted mixture; else nil
+	parts  []int64      // samples of each of the mixture's data sets
+	global int64        // rows of a step over all ranks
+	ids    *sampler.IDs // the samples that the filter leaves; nil: all
+	facts  hash.Hash    // of every value that decides the order
+}
+
+func (p *orderPlan) sequence() (sampler.Sequence, error) {
+	var s sampler.Sequence
+	var err error
+	if p.spec.Filter != "" {
+		if p.ids, err = p.filter(); err != nil {
+			return nil, err
+		}
+		s, err = sampler.Subset(p.ids, p.shuffle)
+	} else {
+		s, err = p.shuffle(p.source.Len())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sampler.Repeat(s, p.spec.Repeat)
+}
+
+// sample is the sample at a place of what the filter left.
+func (p *orderPlan) sample(place int64) int64 {
+	if p.ids == nil {
+		return place
+	}
+	return p.ids.At(place)
+}
+
+// shuffle orders the places [0, n).
+func (p *orderPlan) shuffle(n int64) (sampler.Sequence, error) {
+	o := p.spec
+	switch {
+	case p.mix != nil:
+		return p.mixture(n)
+	case o.Window > 0:
+		return sampler.Window(p.shards(n), o.Window, o.Seed)
+	case o.Weights != "":
+		weights := make([]float32, n)
+		err := p.numbers("weights", o.Weights, n, func(place int64, v float64) { weights[place] = float32(v) })
+		if err != nil {
+			return nil, err
+		}
+		return sampler.Weighted(weights, o.Rows, o.Replacement, o.Seed)
+	case o.Balance != "":
+		strata, err := p.strata("balance", o.Balance, n)
+		for i := range strata {
+			strata[i].Weight = 1
+		}
+		if err != nil {
+			return nil, err
+		}
+		return sampler.Mix(strata, o.Rows, p.global, o.Seed)
+	case o.Stratify != "":
+		strata, err := p.strata("stratify", o.Stratify, n)
+		if err != nil {
+			return nil, err
+		}
+		return sampler.Mix(strata, 0, p.global, o.Seed)
+	case o.Buckets.By != "":
+		lengths := make([]int64, n)
+		err := p.numbers("buckets.by", o.Buckets.By, n, func(place int64, v float64) { lengths[place] = int64(v) })
+		if err != nil {
+			return nil, err
+		}
+		buckets, err := sampler.ByLength(lengths, o.Buckets.Count)
+		if err != nil {
+			return nil, err
+		}
+		return sampler.Bucketed(buckets, p.global, o.Seed)
+	case o.Shuffle:
+		return sampler.Shuffled(n, o.Seed), nil
+	}
+	return sampler.Sequential(n), nil
+}
+
+// shards is how many places each shard has; a source without shards is one.
+func (p *orderPlan) shards(n int64) []int64 {
+	var starts []int64
+	if sharded, ok := p.source.(source.Sharded); ok {
+		starts = sharded.Shards()
+	}
+	if len(starts) == 0 {
+		return []int64{n}
+	}
+	lens := make([]int64, len(starts))
+	for place := range n {
+		next, found := slices.BinarySearch(starts, p.sample(place))
+		if !found {
+			next--
+		}
+		lens[next]++
+	}
+	return lens
+}
+
+// column is how to look a column up without reading samples.
+func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
+	switch name {
+	case "label":
+		return func(i int64) any { return p.source.Label(i) }, nil
+	case "index":
+		return func(i int64) any { return i }, nil
+	case "key":
+		return func(i int64) any { return string(p.source.Key(i, nil)) }, nil
+	}
+	if known, ok := p.source.(source.Knowing); ok {
+		if f := known.Known(name); f != nil {
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: column %q is not known without reading the samples; want label, index, key, or a column of "+
+		"source.columns of a table (.csv, .jsonl, .parquet)", key, name)
+}
+
+// numbers hands on a column's values by place.
+func (p *orderPlan) numbers(key, name string, n int64, set func(place int64, v float64)) error {
+	column, err := p.column(key, name)
+	if err != nil {
+		return err
+	}
+	var word [8]byte
+	for place := range n {
+		var v float64
+		switch x := column(p.sample(place)).(type) {
+		case int64:
+			v = float64(x)
+		case float64:
+			v = x
+		case string:
+			return fmt.Errorf("%s: column %q holds text, want numbers; give it type: f64 or i64 in source.columns", key, name)
+		}
+		binary.LittleEndian.PutUint64(word[:], math.Float64bits(v))
+		p.facts.Write(word[:])
+		set(place, v)
+	}
+	return nil
+}
+
+// strata are the places by the value of a column, in ascending order of the values.
+func (p *orderPlan) strata(key, name string, n int64) ([]sampler.Stratum, error) {
+	column, err := p.column(key, name)
+	if err != nil {
+		return nil, err
+	}
+	lists := map[any]*sampler.IDs{}
+	for place := range n {
+		v := column(p.sample(place))
+		fmt.Fprintf(p.facts, "%v\x00", v)
+		if lists[v] == nil {
+			lists[v] = sampler.NewIDs(0, n)
+		}
+		lists[v].Add(place)
+	}
+	strata := make([]sampler.Stratum, 0, len(lists))
+	for _, list := range lists {
+		strata = append(strata, sampler.Stratum{IDs: list})
+	}
+	// By first sample: a rule that needs no order among values of any type.
+	slices.SortFunc(strata, func(a, b sampler.Stratum) int { return int(a.IDs.At(0) - b.IDs.At(0)) })
+	return strata, nil
+}
+
+// mixture draws from the data sets by their weights, which change at the epochs that the description says.
+func (p *orderPlan) mixture(n int64) (sampler.Sequence, error) {
+	sets := make([]*sampler.IDs, len(p.mix))
+	part, end := 0, p.parts[0]
+	for place := range n {
+		for p.sample(place) >= end {
+			part++
+			end += p.parts[part]
+		}
+		if sets[part] == nil {
+			sets[part] = sampler.NewIDs(0, n)
+		}
+		sets[part].Add(place)
+	}
+	var from []int64
+	for i := range p.mix {
+		for _, phase := range p.mix[i].Weights {
+			from = append(from, phase.Epoch)
+		}
+	}
+	slices.Sort(from)
+	from = slices.Compact(from)
+	rows := p.spec.Rows
+	if rows == 0 {
+		rows = n
+	}
+	var phases []sampler.Sequence
+	for _, epoch := range from {
+		s, err := p.phase(sets, epoch, rows)
+		if err != nil {
+			return nil, err
+		}
+		phases = append(phases, s)
+	}
+	return sampler.Phased(from, phases)
+}
+
+// phase is the mixture as it is from an epoch on.
+func (p *orderPlan) phase(sets []*sampler.IDs, epoch, rows int64) (sampler.Sequence, error) {
+	var strata []sampler.Stratum
+	for i := range p.mix {
+		weight := 0.0
+		for _, w := range p.mix[i].Weights {
+			if w.Epoch <= epoch {
+				weight = w.Weight
+			}
+		}
+		if weight > 0 && sets[i] == nil {
+			return nil, fmt.Errorf("source.mix[%d]: has a weight of %g from epoch %d on, and the filter leaves none of its samples", i, weight, epoch)
+		}
+		if weight > 0 {
+			strata = append(strata, sampler.Stratum{IDs: sets[i], Weight: weight})
+		}
+	}
+	if strata == nil {
+		return nil, fmt.Errorf("source.mix: every weight is 0 from epoch %d on", epoch)
+	}
+	return sampler.Mix(strata, rows, p.global, p.spec.Seed)
+}
+
+// filter is the samples for which the expression is true.
+func (p *orderPlan) filter() (*sampler.IDs, error) {
+	f, err := p.compile()
+	if err != nil {
+		return nil, err
+	}
+	n := p.source.Len()
+	ids := sampler.NewIDs(0, n)
+	for i := range n {
+		for name, column := range f.columns {
+			f.env[name] = column(i)
+		}
+		keep, err := f.machine.Run(f.program, f.env)
+		if err != nil {
+			return nil, fmt.Errorf("filter: sample %d: %w", i, err)
+		}
+		if keep == true {
+			ids.Add(i)
+			fmt.Fprintf(p.facts, "%d\x00", i)
+		}
+	}
+	if ids.Len() == 0 {
+		return nil, fmt.Errorf("filter: %q is true for none of %d samples", p.spec.Filter, n)
+	}
+	return ids, nil
+}
+
+// A predicate is a compiled filter with the columns that it names.
+type predicate struct {
+	program *vm.Program
+	machine vm.VM
+	columns map[string]func(int64) any
+	env     map[string]any
+}
+
+func (p *orderPlan) compile() (*predicate, error) {
+	refused := func(err error) error {
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		return fmt.Errorf("filter: %q: %s; want an expression such as label in [1, 5] && index < 1000", p.spec.Filter, text)
+	}
+	tree, err := parser.Parse(p.spec.Filter)
+	if err != nil {
+		return nil, refused(err)
+	}
+	names := identifiers{}
+	ast.Walk(&tree.Node, names)
+	f := &predicate{columns: map[string]func(int64) any{}, env: map[string]any{}}
+	for name := range names {
+		column, err := p.column("filter", name)
+		if err != nil {
+			return nil, err
+		}
+		f.columns[name], f.env[name] = column, column(0)
+	}
+	if f.program, err = expr.Compile(p.spec.Filter, expr.Env(f.env), expr.AsBool()); err != nil {
+		return nil, refused(err)
+	}
+	return f, nil
+}
+
+// identifiers collects the names that an expression uses.
+type identifiers map[string]bool
+
+func (names identifiers) Visit(node *ast.Node) {
+	if n, ok := (*node).(*ast.IdentifierNode); ok {
+		names[n.Value] = true
+	}
+}

@@ -1,0 +1,343 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+)
+
+// table writes n pictures and a list of them: sample i has label i % 3, weight i % 4, width i * 10 and, one in two, split "train".
+func table(t testing.TB, n int, weight func(i int) float64) string {
+	t.Helper()
+	dir := t.TempDir()
+	var list strings.Builder
+	list.WriteString("path,label,weight,width,split\n")
+	for i := range n {
+		name := fmt.Sprintf("%03d.jpg", i)
+		must(os.WriteFile(filepath.Join(dir, name), picture(t, grey(i), 24), 0o644))
+		fmt.Fprintf(&list, "%s,%d,%g,%d,%s\n", name, i%3, weight(i), i*10, []string{"train", "val"}[i%2])
+	}
+	must(os.WriteFile(filepath.Join(dir, "list.csv"), []byte(list.String()), 0o644))
+	return filepath.Join(dir, "list.csv")
+}
+
+func quarter(i int) float64 { return float64(i % 4) }
+
+func describeTable(t testing.TB, list, more string) *spec.Spec {
+	t.Helper()
+	const columns = "[{name: weight, type: f64}, {name: width, type: i64}, split]"
+	text := fmt.Sprintf("name: %s\nsource: {list: %q, columns: %s}\nimage: {transform: [{resize: [8, 8]}]}\n", testName(), list, columns) + more
+	s, err := spec.Parse([]byte(text), "")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return s
+}
+
+// run is the first epoch of a description.
+func run(t *testing.T, s *spec.Spec) []seen {
+	t.Helper()
+	r := startAgain(t, s, nil)
+	defer func() { _ = r.end() }()
+	reader := r.attach(shm.AttachOptions{})
+	defer reader.Close()
+	return epoch(t, reader)
+}
+
+func TestAFilterLeavesTheSamplesForWhichItIsTrue(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 24, quarter)
+	for filter, keep := range map[string]func(i int64) bool{
+		`label == 1`:                           func(i int64) bool { return i%3 == 1 },
+		`label in [0, 2] && width >= 100`:      func(i int64) bool { return i%3 != 1 && i >= 10 },
+		`split == "val" or index < 4`:          func(i int64) bool { return i%2 == 1 || i < 4 },
+		`weight > 0.5 and not (width > 100.5)`: func(i int64) bool { return i%4 != 0 && i <= 10 },
+		`key endsWith "7.jpg"`:                 func(i int64) bool { return i%10 == 7 },
+	} {
+		got := indexes(run(t, describeTable(t, list, fmt.Sprintf("batch: 4\norder: {epochs: 1, filter: '%s'}\n", filter))))
+		var want []int64
+		for i := range int64(24) {
+			if keep(i) {
+				want = append(want, i)
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", filter, got, want)
+		}
+	}
+}
+
+func TestABalancedOrderShowsEveryClassEquallyOften(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 30, quarter)
+	count := map[int64]int{}
+	for _, b := range run(t, describeTable(t, list, "batch: 6\norder: {epochs: 1, balance: weight, rows: 48}\n")) {
+		here := map[int64]int{}
+		for _, i := range b.Index {
+			here[i%4]++
+			count[i%4]++
+		}
+		for class, n := range here {
+			if n > 3 {
+				t.Errorf("step %d: class %d comes %d times of 6", b.Step, class, n)
+			}
+		}
+	}
+	for class, n := range count {
+		if n < 11 || n > 13 || len(count) != 4 {
+			t.Errorf("class %d of %d comes %d times in 48 rows, want about 12", class, len(count), n)
+		}
+	}
+}
+
+func TestStratifiedBatchesHoldEveryClassAndTheEpochEverySample(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 30, quarter)
+	batches := run(t, describeTable(t, list, "batch: 6\norder: {epochs: 1, stratify: label}\n"))
+	for _, b := range batches {
+		here := map[int64]int{}
+		for _, l := range b.Label {
+			here[l]++
+		}
+		if len(here) != 3 {
+			t.Errorf("step %d: labels %v, want all three", b.Step, b.Label)
+		}
+	}
+	all := indexes(batches)
+	if slices.Sort(all); len(slices.Compact(all)) != 30 {
+		t.Errorf("the epoch has %d samples, want 30", len(all))
+	}
+}
+
+func TestWeightsBucketsAndWindowsOrderTheBatches(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 32, quarter)
+	for _, i := range indexes(run(t, describeTable(t, list, "batch: 8\norder: {epochs: 1, weights: weight, rows: 64}\n"))) {
+		if i%4 == 0 {
+			t.Fatalf("sample %d of weight 0 was drawn", i)
+		}
+	}
+	distinct := indexes(run(t, describeTable(t, list, "batch: 8\norder: {epochs: 1, weights: weight, replacement: false, rows: 24}\n")))
+	if slices.Sort(distinct); len(slices.Compact(distinct)) != 24 {
+		t.Fatalf("a draw without replacement repeats: %v", distinct)
+	}
+	for _, b := range run(t, describeTable(t, list, "batch: 8\norder: {epochs: 1, buckets: {by: width, count: 4}}\n")) {
+		for _, i := range b.Index {
+			if i/8 != b.Index[0]/8 {
+				t.Fatalf("step %d mixes lengths: %v", b.Step, b.Index)
+			}
+		}
+	}
+	pattern := shardsOf(t, 32, 8, nil)
+	order := indexes(run(t, describeShards(t, pattern, "[]", "batch: 8\norder: {epochs: 1, window: 2}\n")))
+	for half := range 2 {
+		shards := map[int64]bool{}
+		for _, i := range order[16*half : 16*half+16] {
+			shards[i/8] = true
+		}
+		if len(shards) != 2 {
+			t.Fatalf("a window of two shards reads %v", shards)
+		}
+	}
+}
+
+// Repeats of a sample are augmented each in its own way, the same at any world size.
+func TestARepeatedSampleIsAugmentedAnew(t *testing.T) {
+	leavesNothing(t)
+	dir := t.TempDir()
+	m := image.NewRGBA(image.Rect(0, 0, 64, 64))
+	for i := range 64 * 64 {
+		m.Set(i%64, i/64, color.RGBA{uint8(i % 64 * 4), uint8(i / 64 * 4), 99, 255})
+	}
+	for i := range 6 {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.png", i)))
+		must(err)
+		must(png.Encode(f, m))
+		must(f.Close())
+	}
+	const crop = "{transform: [{random_resized_crop: 8}]}"
+	const row = 8 * 8 * 3
+	batches := run(t, describeImage(t, dir, crop, "batch: 6\norder: {epochs: 1, repeat: 3}\n"))
+	var rows []string
+	for _, b := range batches {
+		for r := range b.Rows {
+			rows = append(rows, string(b.Image[r*row:(r+1)*row]))
+		}
+	}
+	if slices.Sort(rows); len(rows) != 18 || len(slices.Compact(rows)) != 18 {
+		t.Fatalf("%d rows, %d of them different; want 18 and 18", len(rows), len(slices.Compact(rows)))
+	}
+	second := run(t, describeImage(t, dir, crop, "batch: 3\nworld: {size: 2, rank: 1}\norder: {epochs: 1, repeat: 3}\n"))
+	if got, want := string(second[0].Image[:row]), string(batches[0].Image[3*row:4*row]); got != want {
+		t.Fatal("rank 1 of 2 augments a row otherwise than rank 0 of 1")
+	}
+}
+
+// Every order goes on from a state exactly where it stood, at another world size too.
+func TestEveryOrderResumesAtAnotherWorldSize(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 30, quarter)
+	for _, order := range []string{
+		"filter: label != 1", "repeat: 2", "weights: weight", "weights: weight, replacement: false, rows: 20", "balance: label",
+		"stratify: label", "buckets: {by: width, count: 3}", "window: 1",
+	} {
+		order = "order: {epochs: 2, seed: 5, " + order + "}\n"
+		whole := startAgain(t, describeTable(t, list, "batch: 4\n"+order), nil)
+		reader := whole.attach(shm.AttachOptions{})
+		want := rest(t, reader)
+		must(reader.Close())
+		must(whole.end())
+
+		first := startAgain(t, describeTable(t, list, "batch: 4\n"+order), nil)
+		reader = first.attach(shm.AttachOptions{})
+		for range 3 {
+			take(t, reader)
+		}
+		state, err := reader.SaveState(testContext(t), false)
+		must(err)
+		must(reader.Close())
+		must(first.end())
+
+		const lanes = "ring: {groups: [{name: ranks, mode: lanes, lanes: 2}]}\n"
+		second := startAgain(t, describeTable(t, list, "batch: 2\nworld: {size: 2}\n"+order+lanes), &Options{State: state})
+		var got [2][]int64
+		var readers [2]*shm.Reader
+		for lane := range readers {
+			readers[lane] = second.attach(shm.AttachOptions{Lane: lane})
+		}
+		for _, b := range want[3:] {
+			for lane, reader := range readers {
+				s := take(t, reader)
+				for s == nil {
+					s = take(t, reader)
+				}
+				got[lane] = s.Index
+			}
+			if both := append(got[0], got[1]...); !slices.Equal(both, b.Index) {
+				t.Fatalf("%sstep %d: two ranks get %v, one got %v", order, b.Step, both, b.Index)
+			}
+		}
+		for _, reader := range readers {
+			must(reader.Close())
+		}
+		must(second.end())
+	}
+}
+
+// A state does not fit when the columns that decide the order have changed, though the description has not.
+func TestAStateOfOtherWeightsIsRefused(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 12, quarter)
+	const more = "batch: 4\norder: {weights: weight}\n"
+	r := startAgain(t, describeTable(t, list, more), nil)
+	reader := r.attach(shm.AttachOptions{})
+	take(t, reader)
+	state, err := reader.SaveState(testContext(t), false)
+	must(err)
+	must(reader.Close())
+	must(r.end())
+
+	text, err := os.ReadFile(list)
+	must(err)
+	must(os.WriteFile(list, []byte(strings.Replace(string(text), "001.jpg,1,1,", "001.jpg,1,7,", 1)), 0o644))
+	_, err = New(describeTable(t, list, more), &Options{State: state})
+	wantError(t, err, sampler.ErrStateMismatch, "order (filter, weights, mix and so on, or what their columns say)")
+}
+
+func TestOrdersThatTheSourceCannotFollowAreRefused(t *testing.T) {
+	leavesNothing(t)
+	list := table(t, 12, quarter)
+	for order, want := range map[string]string{
+		"weights: split":          `order: weights: column "split" holds text, want numbers`,
+		"weights: score":          `order: weights: column "score" is not known without reading the samples`,
+		"balance: nothing":        `order: balance: column "nothing" is not known`,
+		"filter: 'label > 9'":     `order: filter: "label > 9" is true for none of 12 samples`,
+		"filter: 'label >'":       `order: filter: "label >": unexpected token`,
+		"filter: 'lable > 1'":     `order: filter: column "lable" is not known`,
+		"filter: label":           `order: filter: "label": expected bool, but got int64`,
+		"filter: 'label > \"a\"'": `order: filter: "label > \"a\"": invalid operation`,
+		"weights: weight, rows: 99, replacement: false": `got 99 draws without replacement of 9 samples`,
+	} {
+		_, err := New(describeTable(t, list, "order: {"+order+"}\n"), nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", order, err, want)
+		}
+	}
+	if _, err := New(describeTable(t, list, "batch: 99\norder: {last: drop, filter: label == 1}\n"), nil); !errors.Is(err, sampler.ErrNoBatch) {
+		t.Errorf("got %v, want ErrNoBatch", err)
+	}
+}
+
+// describeMix is two tables of 12 and 36 samples, with weights or without.
+func describeMix(t *testing.T, first, second string, weights [2]string, more string) *spec.Spec {
+	t.Helper()
+	var parts []string
+	for i, list := range []string{first, second} {
+		parts = append(parts, fmt.Sprintf("{list: %q%s}", list, weights[i]))
+	}
+	text := fmt.Sprintf("name: %s\nsource: {mix: [%s], columns: [{name: weight, type: f64}]}\nimage: {transform: [{resize: [8, 8]}]}\n%s",
+		testName(), strings.Join(parts, ", "), more)
+	s, err := spec.Parse([]byte(text), "")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return s
+}
+
+func TestAMixtureDrawsFromItsDataSetsByTheWeightsOfTheEpoch(t *testing.T) {
+	leavesNothing(t)
+	a, b := table(t, 12, quarter), table(t, 36, quarter)
+	s := describeMix(t, a, b, [2]string{", weight: {0: 3, 1: 1, 2: 0}", ", weight: 1"}, "batch: 8\norder: {epochs: 3}\n")
+	r := startAgain(t, s, nil)
+	reader := r.attach(shm.AttachOptions{})
+	for _, want := range [][2]int{{36, 12}, {24, 24}, {0, 48}} {
+		var got [2]int
+		for _, batch := range epoch(t, reader) {
+			for _, i := range batch.Index {
+				if i < 12 {
+					got[0]++
+				} else {
+					got[1]++
+				}
+			}
+		}
+		if got[0] < want[0]-2 || got[0] > want[0]+2 || got[0]+got[1] != 48 {
+			t.Errorf("rows of the two data sets: %v, want about %v", got, want)
+		}
+	}
+	must(reader.Close())
+	must(r.end())
+	plain := indexes(run(t, describeMix(t, a, b, [2]string{}, "batch: 8\norder: {epochs: 1, filter: part == 1 && weight > 0}\n")))
+	if slices.Sort(plain); len(plain) != 27 || plain[0] != 13 {
+		t.Errorf("a filter on the part leaves %v, want the 27 of the second data set with a weight", plain)
+	}
+}
+
+func TestMixturesWithoutWhatTheyNeedAreRefused(t *testing.T) {
+	leavesNothing(t)
+	a, b := table(t, 4, quarter), table(t, 4, quarter)
+	weights := [2]string{", weight: 1", ", weight: {0: 1, 4: 0}"}
+	_, err := New(describeMix(t, a, b, weights, "order: {filter: part == 1}\n"), nil)
+	if err == nil || !strings.Contains(err.Error(), "source.mix[0]: has a weight of 1 from epoch 0 on, and the filter leaves none of its samples") {
+		t.Errorf("got %v", err)
+	}
+	_, err = New(describeMix(t, a, b, [2]string{", weight: {0: 1, 3: 0}", ", weight: {0: 1, 3: 0}"}, ""), nil)
+	if err == nil || !strings.Contains(err.Error(), "source.mix: every weight is 0 from epoch 3 on") {
+		t.Errorf("got %v", err)
+	}
+	_, err = New(describeMix(t, a, filepath.Join(t.TempDir(), "none.csv"), weights, ""), nil)
+	if err == nil || !strings.Contains(err.Error(), "source.mix[1]: ") {
+		t.Errorf("got %v", err)
+	}
+}

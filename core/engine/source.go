@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/source/store"
+	"github.com/spdl/spdl/core/spec"
+)
+
+// openSource finds the ring's samples.
+func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
+	var err error
+	if r.store, err = store.New(storeOptions(&s.Source.Remote)); err != nil {
+		return err
+	}
+	if r.source, err = r.open(ctx, &s.Source); err != nil {
+		return err
+	}
+	if s.Cache.Dir != "" {
+		if err = r.openCache(&s.Cache); err != nil {
+			return err
+		}
+	}
+	if c, ok := r.source.(source.Columnar); ok {
+		r.columns = c.Columns()
+	}
+	r.planned, _ = r.source.(source.Planned)
+	if n, ok := r.source.(interface{ Notes() []string }); ok {
+		for _, note := range n.Notes() {
+			r.engine.log.Infof(r.name, "source: %s", note)
+		}
+	}
+	return nil
+}
+
+func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) {
+	switch {
+	case s.Mix != nil:
+		return r.openMix(ctx, s)
+	case s.Folder != "":
+		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Store: r.store})
+	case len(s.Shards) > 0:
+		open := source.OpenShards
+		if s.IsParquet() {
+			open = source.OpenParquet
+		}
+		return open(ctx, source.ShardsConfig{
+			Shards: s.Shards, Image: s.Image, Label: s.Label, Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
+		})
+	}
+	return source.OpenList(source.ListConfig{
+		File: s.List, Root: s.Root, Store: r.store, Path: s.Path, Label: s.Label, Columns: columnsOf(s.Columns),
+	})
+}
+
+func (r *ring) openMix(ctx context.Context, s *spec.Source) (source.Source, error) {
+	var parts []source.Source
+	for i := range s.Mix {
+		part := s.Mix[i].Source
+		part.Columns, part.Index = s.Columns, s.Index
+		opened, err := r.open(ctx, &part)
+		if err != nil {
+			for _, p := range parts {
+				_ = p.Close()
+			}
+			return nil, fmt.Errorf("engine: ring %q: source.mix[%d]: %w", r.name, i, err)
+		}
+		parts = append(parts, opened)
+		r.parts = append(r.parts, opened.Len())
+	}
+	return source.Join(parts), nil
+}
+
+// openCache puts the ring's source behind a cache. Rings that name the same directory share one.
+func (r *ring) openCache(c *spec.Cache) (err error) {
+	e := r.engine
+	if e.caches[c.Dir] == nil {
+		cache, err := source.OpenCache(source.CacheConfig{Dir: c.Dir, MaxBytes: c.MaxBytes, Never: c.Evict == spec.EvictNever})
+		if err != nil {
+			return err
+		}
+		e.caches[c.Dir] = cache
+	}
+	behind, err := e.caches[c.Dir].Wrap(r.source)
+	if err == nil {
+		r.source, r.cache = behind, e.caches[c.Dir]
+	}
+	return err
+}
+
+// SourceStats are what reading a ring's samples took.
+type SourceStats struct {
+	Remote *store.Stats       `json:"remote,omitempty"`
+	Cache  *source.CacheStats `json:"cache,omitempty"` // of all rings of the engine that share it
+	Rows   *RowStats          `json:"rows,omitempty"`
+}
+
+func (r *ring) sourceStats() SourceStats {
+	s := SourceStats{Rows: r.rows.stats()}
+	if n := r.store.Stats(); n.Requests > 0 {
+		s.Remote = &n
+	}
+	if r.cache != nil {
+		n := r.cache.Stats()
+		s.Cache = &n
+	}
+	return s
+}
+
+func storeOptions(r *spec.Remote) store.Options {
+	o := store.Options{
+		Endpoint: r.Endpoint, Region: r.Region, Profile: r.Profile, Anonymous: r.Anonymous, PathStyle: r.Addressing == spec.ByPath,
+		VirtualHost: r.Addressing == spec.ByHost, Timeout: r.Timeout, Retries: r.Retries, HedgeAfter: r.HedgeAfter,
+	}
+	if o.Retries == 0 {
+		o.Retries = -1
+	}
+	return o
+}
+
+// columnsOf says the description's columns in core/source's words.
+func columnsOf(columns []spec.Column) (all []source.Column) {
+	types := map[string]source.ColumnType{spec.TypeI64: source.Int64, spec.TypeF64: source.Float64, spec.TypeText: source.Text}
+	for _, c := range columns {
+		all = append(all, source.Column{Name: c.Name, From: c.From, Type: types[c.Type], MaxBytes: int(c.MaxBytes)})
+	}
+	return all
+}

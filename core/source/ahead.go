@@ -1,0 +1,178 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+)
+
+const (
+	maxSpan      = 1 << 20  // bytes of one read for several samples; more than one connection carries the rest
+	maxSpanBytes = 64 << 20 // of all spans of a source
+)
+
+// Planned is a source that reads better when it knows what is wanted next.
+type Planned interface {
+	// Ahead says that these samples will be read soon, each once. It reads nothing itself. One goroutine calls it.
+	Ahead(samples []int64)
+}
+
+// spans are the reads that serve several samples of a batch: neighbours in one remote archive. A span is read by the first who
+// needs it; the others wait for him. Spans that nobody comes for, because the run ended or a cache had the samples, are let go
+// when their room is needed.
+type spans struct {
+	scratch Buffer // of Ahead
+	ranges  []extent
+
+	mu    sync.Mutex // guards the rest
+	all   []*span    // the oldest first
+	bytes int64
+}
+
+// extent is where a sample's wanted parts lie.
+type extent struct {
+	shard     *shard
+	off, size int64
+}
+
+// span is a range of an archive that several samples lie in.
+type span struct {
+	extent
+	left    int  // samples that have not come for it; guarded by spans.mu
+	started bool // guarded by spans.mu
+	ready   chan struct{}
+
+	data []byte // written before ready is closed
+	err  error  // likewise
+}
+
+// Ahead plans one read for samples that are neighbours in a remote shard.
+func (s *shards) Ahead(samples []int64) {
+	if !s.remote {
+		return
+	}
+	p := &s.spans
+	p.ranges = p.ranges[:0]
+	for _, i := range samples {
+		sh, k := s.find(i)
+		if sh.object == nil {
+			continue
+		}
+		if _, err := s.want(sh, k, &p.scratch); err != nil {
+			continue // Read will say so
+		}
+		if e := p.scratch.extent(sh); e.size <= maxSpan/2 {
+			p.ranges = append(p.ranges, e)
+		}
+	}
+	slices.SortFunc(p.ranges, func(a, b extent) int {
+		return cmp.Or(cmp.Compare(a.shard.name, b.shard.name), cmp.Compare(a.off, b.off))
+	})
+	for from := 0; from < len(p.ranges); {
+		sp, to := p.join(from)
+		if to-from > 1 {
+			p.enter(sp)
+		}
+		from = to
+	}
+}
+
+// extent is the range of all planned pieces.
+func (b *Buffer) extent(sh *shard) extent {
+	first, end := b.pieces[0].off, int64(0)
+	for _, p := range b.pieces {
+		first, end = min(first, p.off), max(end, p.off+p.size)
+	}
+	return extent{sh, first, end - first}
+}
+
+// join makes a span of the ranges from one on, as far as they are neighbours.
+func (s *spans) join(from int) (*span, int) {
+	sp := &span{extent: s.ranges[from], left: 1, ready: make(chan struct{})}
+	to := from + 1
+	for ; to < len(s.ranges); to++ {
+		e := s.ranges[to]
+		end := sp.off + sp.size
+		if e.shard != sp.shard || e.off > end+mergeGap || e.off+e.size-sp.off > maxSpan {
+			break
+		}
+		sp.size = max(sp.size, e.off+e.size-sp.off)
+		sp.left++
+	}
+	return sp, to
+}
+
+// enter takes a span into the plan, for which old ones that nobody came for may have to go.
+func (s *spans) enter(sp *span) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := 0; k < len(s.all) && s.bytes+sp.size > maxSpanBytes; {
+		if old := s.all[k]; !old.started {
+			s.remove(k)
+		} else {
+			k++
+		}
+	}
+	for len(s.all) > 0 && s.bytes+sp.size > maxSpanBytes {
+		s.remove(0) // those who wait for it keep it
+	}
+	s.all = append(s.all, sp)
+	s.bytes += sp.size
+}
+
+func (s *spans) remove(k int) {
+	s.bytes -= s.all[k].size
+	s.all = slices.Delete(s.all, k, k+1)
+}
+
+// take is the span that holds a range, if there is one, and whether the caller is to read it.
+func (s *spans) take(e extent) (sp *span, first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, sp := range s.all {
+		if sp.shard != e.shard || e.off < sp.off || e.off+e.size > sp.off+sp.size {
+			continue
+		}
+		first = !sp.started
+		sp.started = true
+		if sp.left--; sp.left == 0 {
+			s.remove(k)
+		}
+		return sp, first
+	}
+	return nil, false
+}
+
+// fetchPlanned copies the buffer's pieces out of a span; false where there is none, or it could not be read: then the sample is
+// read by itself, with its own retries, so that one bad range is no fault of its neighbours.
+func (s *shards) fetchPlanned(ctx context.Context, sh *shard, b *Buffer, data []byte) (bool, error) {
+	sp, first := s.spans.take(b.extent(sh))
+	if sp == nil {
+		return false, nil
+	}
+	if first {
+		mem := make([]byte, sp.size)
+		sp.err = s.store.ReadAt(ctx, sh.object, mem, sp.off)
+		sp.data = mem
+		close(sp.ready)
+	}
+	select {
+	case <-sp.ready:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	if sp.err != nil {
+		err := storeError(sp.err)
+		var e *Error
+		if errors.As(err, &e) && e.Cause == Deadline {
+			return false, err // the deadline is the sample's, too
+		}
+		return false, ctx.Err()
+	}
+	for _, p := range b.pieces {
+		copy(data[p.at:p.at+p.size], sp.data[p.off-sp.off:])
+	}
+	return true, nil
+}

@@ -1,0 +1,144 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/core/source/store"
+)
+
+// maxShards is the most shards of one source.
+const maxShards = 1 << 20
+
+// Braces writes a pattern's {0000..1023} and {a,b,c} out, the last one fastest, as a shell does. Leading zeros set the
+// width of numbers.
+func Braces(pattern string) ([]string, error) {
+	names, err := braces(nil, "", pattern)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+	}
+	return names, nil
+}
+
+func braces(names []string, before, pattern string) ([]string, error) {
+	open := strings.IndexByte(pattern, '{')
+	if open < 0 {
+		if strings.IndexByte(pattern, '}') >= 0 {
+			return nil, errors.New("got '}' without '{'")
+		}
+		if len(names) == maxShards {
+			return nil, fmt.Errorf("got more than %d names", maxShards)
+		}
+		return append(names, before+pattern), nil
+	}
+	inside, after, ok := strings.Cut(pattern[open+1:], "}")
+	if !ok || strings.IndexByte(inside, '{') >= 0 {
+		return nil, errors.New("got '{' without its own '}'; braces do not nest")
+	}
+	choices, err := choicesOf(inside)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range choices {
+		if names, err = braces(names, before+pattern[:open]+c, after); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+func choicesOf(inside string) ([]string, error) {
+	first, last, ok := strings.Cut(inside, "..")
+	if !ok {
+		choices := strings.Split(inside, ",")
+		if len(choices) < 2 {
+			return nil, fmt.Errorf("got {%.60s}, want {FIRST..LAST} or {A,B}", inside)
+		}
+		return choices, nil
+	}
+	from, err1 := strconv.ParseUint(first, 10, 32)
+	to, err2 := strconv.ParseUint(last, 10, 32)
+	if err1 != nil || err2 != nil || to < from || to-from >= maxShards {
+		return nil, fmt.Errorf("got {%.60s}, want two whole numbers, the smaller one first, such as {0000..1023}", inside)
+	}
+	width := 0
+	if len(first) > 1 && first[0] == '0' || len(last) > 1 && last[0] == '0' {
+		width = max(len(first), len(last))
+	}
+	var choices []string
+	for n := from; n <= to; n++ {
+		choices = append(choices, fmt.Sprintf("%0*d", width, n))
+	}
+	return choices, nil
+}
+
+// shardNames writes patterns out: braces, then globs against what is there, each pattern's names sorted. The same name
+// twice is an error: its samples would come twice.
+func shardNames(ctx context.Context, patterns []string, c *store.Client) ([]string, error) {
+	var names []string
+	for _, p := range patterns {
+		expanded, err := Braces(p)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range expanded {
+			if names, err = appendGlob(ctx, names, name, c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	seen := make(map[string]struct{}, len(names))
+	for _, n := range names {
+		if _, twice := seen[n]; twice {
+			return nil, fmt.Errorf("shard %q: named twice", n)
+		}
+		seen[n] = struct{}{}
+	}
+	if len(names) > maxShards {
+		return nil, fmt.Errorf("got %d shards, want at most %d", len(names), maxShards)
+	}
+	return names, nil
+}
+
+func appendGlob(ctx context.Context, names []string, pattern string, c *store.Client) ([]string, error) {
+	switch {
+	case !strings.ContainsAny(pattern, "*?[") || strings.HasPrefix(pattern, "http"):
+		return append(names, pattern), nil
+	case store.IsURL(pattern):
+		return globObjects(ctx, names, pattern, c)
+	}
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%w: pattern %q: no file is named so", ErrNoSamples, pattern)
+	}
+	slices.Sort(found)
+	return append(names, found...), nil
+}
+
+// globObjects lists what begins with the pattern's plain part.
+func globObjects(ctx context.Context, names []string, pattern string, c *store.Client) ([]string, error) {
+	before := len(names)
+	err := c.List(ctx, pattern[:strings.IndexAny(pattern, "*?[")], func(o store.Object) error {
+		ok, err := path.Match(pattern, o.URL)
+		if ok {
+			names = append(names, o.URL)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == before {
+		return nil, fmt.Errorf("%w: pattern %q: no object is named so", ErrNoSamples, pattern)
+	}
+	return names, nil
+}

@@ -1,0 +1,446 @@
+package source
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/zeebo/xxh3"
+	"golang.org/x/sys/unix"
+)
+
+// An entry of the cache is one sample: magic, xxh3 of the rest, bytes of the picture, number of columns, the end of each
+// column's value, the values, the picture. All numbers are little-endian.
+const (
+	entryMagic  = "SPDLCE\x00\x01"
+	entryHeader = 24
+	touchAfter  = time.Minute      // an entry is marked as used at most so often
+	fullPause   = 10 * time.Second // nothing is written for so long after the disk was full
+	keepShare   = 9                // of ten: what stays after an eviction
+	strayAge    = time.Hour        // a file in tmp that is older was left by a process that died
+	usageBytes  = 4096
+)
+
+// CacheConfig says where a cache is and how much it holds.
+type CacheConfig struct {
+	Dir      string
+	MaxBytes int64
+	Never    bool // never evict: when it is full nothing more is kept
+}
+
+// CacheStats count what a cache has done in this process.
+type CacheStats struct {
+	Hits     uint64 `json:"hits"`
+	Misses   uint64 `json:"misses"`
+	Stored   uint64 `json:"stored"`
+	Corrupt  uint64 `json:"corrupt"`  // entries that were damaged, and fetched again
+	Bypassed uint64 `json:"bypassed"` // samples not kept: the cache or the disk was full
+	Failed   uint64 `json:"failed"`   // samples not kept: the system refused
+	Evicted  uint64 `json:"evicted"`
+	Bytes    int64  `json:"bytes"` // of all entries, whoever stored them
+}
+
+// Cache keeps the bytes of samples as files in a directory, for any number of processes. An entry is named by what it is
+// of: archive, version, sample and the parts asked for; it is put in place by a rename and checked by a hash when it is
+// read, so a process may die at any moment. Nothing is synced: what a power cut leaves is found by the hash.
+type Cache struct {
+	c     CacheConfig
+	root  root
+	usage []byte // mapped, shared by all processes: bytes of all entries
+	tmp   atomic.Uint64
+
+	hits, misses, stored, corrupt, bypassed, failed, evicted atomic.Uint64
+
+	pausedUntil atomic.Int64 // nanoseconds since begun
+	begun       time.Time
+	evicting    atomic.Bool
+	work        sync.WaitGroup // evictions
+}
+
+// OpenCache opens a directory, making it if it is not there.
+func OpenCache(c CacheConfig) (*Cache, error) {
+	k := &Cache{c: c, begun: time.Now()}
+	if err := k.open(); err != nil {
+		return nil, fmt.Errorf("source: cache %q: %w", c.Dir, err)
+	}
+	return k, nil
+}
+
+func (k *Cache) open() error {
+	if err := os.MkdirAll(filepath.Join(k.c.Dir, "tmp"), 0o700); err != nil {
+		return err
+	}
+	for n := range 256 {
+		if err := os.Mkdir(filepath.Join(k.c.Dir, fmt.Sprintf("%02x", n)), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	var err error
+	if k.root, err = openRoot(k.c.Dir, 1<<40); err != nil {
+		return err
+	}
+	if err := k.mapUsage(); err != nil {
+		return errors.Join(err, k.root.close())
+	}
+	k.removeStrays()
+	return nil
+}
+
+// mapUsage maps the counter of bytes. Whoever makes the file counts what is there.
+func (k *Cache) mapUsage() error {
+	fd, err := unix.Openat(k.root.fd, "usage", unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return fmt.Errorf("usage: %w", err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Flock(fd, unix.LOCK_EX); err != nil {
+		return fmt.Errorf("usage: %w", err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fmt.Errorf("usage: %w", err)
+	}
+	if st.Size != usageBytes {
+		// Written, not truncated to its size: a hole that the disk has no room for would end the process.
+		if err := errors.Join(unix.Ftruncate(fd, 0), writeAll(fd, make([]byte, usageBytes))); err != nil {
+			return fmt.Errorf("usage: %w", err)
+		}
+	}
+	// The mapping keeps the file open, and with it the lock, unless it is given back.
+	defer func() { _ = unix.Flock(fd, unix.LOCK_UN) }()
+	if k.usage, err = unix.Mmap(fd, 0, usageBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return fmt.Errorf("usage: %w", err)
+	}
+	if st.Size != usageBytes {
+		_, total := k.entries()
+		k.used().Store(total)
+	}
+	return nil
+}
+
+// used is the counter in shared memory. Every process adds; an eviction stores what it counted.
+func (k *Cache) used() *atomic.Int64 { return (*atomic.Int64)(unsafe.Pointer(&k.usage[0])) }
+
+func (k *Cache) removeStrays() {
+	dir := filepath.Join(k.c.Dir, "tmp")
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return // strays cost room, no more
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && time.Since(info.ModTime()) > strayAge {
+			_ = os.Remove(filepath.Join(dir, f.Name()))
+		}
+	}
+}
+
+// Stats reads the counters.
+func (k *Cache) Stats() CacheStats {
+	return CacheStats{k.hits.Load(), k.misses.Load(), k.stored.Load(), k.corrupt.Load(), k.bypassed.Load(), k.failed.Load(), k.evicted.Load(), k.used().Load()}
+}
+
+// Close waits for an eviction under way. The sources that use the cache are closed before.
+func (k *Cache) Close() error {
+	k.work.Wait()
+	return errors.Join(unix.Munmap(k.usage), k.root.close())
+}
+
+// Versioned is a source whose samples can be told from what they were and will be.
+type Versioned interface {
+	// Identity appends what tells sample i, in its present version and with the parts asked for, from all others.
+	Identity(i int64, dst []byte) []byte
+}
+
+// Wrap is the source with its samples kept. It is refused for a source without versions.
+func (k *Cache) Wrap(s Source) (Source, error) {
+	v, ok := s.(Versioned)
+	if !ok {
+		return nil, errors.New("source: cache: keeps samples that have a version, of shards and s3:// folders; leave cache.dir out, or put the data into shards")
+	}
+	c := &cached{Source: s, versions: v, cache: k}
+	if columns, ok := s.(Columnar); ok {
+		c.columns = columns.Columns()
+	}
+	return c, nil
+}
+
+// cached is a source behind a cache.
+type cached struct {
+	Source
+	versions Versioned
+	cache    *Cache
+	columns  []Column
+}
+
+// Columns are those of the source behind it.
+func (c *cached) Columns() []Column { return c.columns }
+
+// Shards are those of the source behind it; nil where it has none.
+func (c *cached) Shards() []int64 {
+	if s, ok := c.Source.(Sharded); ok {
+		return s.Shards()
+	}
+	return nil
+}
+
+// Known is that of the source behind it.
+func (c *cached) Known(column string) func(i int64) any {
+	if s, ok := c.Source.(Knowing); ok {
+		return s.Known(column)
+	}
+	return nil
+}
+
+// Ahead is that of the source behind it.
+func (c *cached) Ahead(samples []int64) {
+	if s, ok := c.Source.(Planned); ok {
+		s.Ahead(samples)
+	}
+}
+
+// Notes are those of the source behind it.
+func (c *cached) Notes() []string {
+	if s, ok := c.Source.(interface{ Notes() []string }); ok {
+		return s.Notes()
+	}
+	return nil
+}
+
+func (c *cached) Read(ctx context.Context, i int64, b *Buffer) error {
+	b.identity = c.versions.Identity(i, b.identity[:0])
+	sum := xxh3.Hash128(b.identity).Bytes()
+	n := entryPath(b.path[:0], sum)
+	if c.cache.load(ctx, b, n, len(c.columns)) {
+		c.cache.hits.Add(1)
+		return nil
+	}
+	c.cache.misses.Add(1)
+	if err := c.Source.Read(ctx, i, b); err != nil {
+		return err
+	}
+	c.cache.store(b, sum)
+	return nil
+}
+
+// entryPath writes "ab/abcdef..." and returns its length.
+func entryPath(dst []byte, sum [16]byte) int {
+	dst = append(hex.AppendEncode(dst, sum[:1]), '/')
+	return len(hex.AppendEncode(dst, sum[:]))
+}
+
+// load reads the entry b.path[:n] into the buffer; false: there is none that can be used.
+func (k *Cache) load(ctx context.Context, b *Buffer, n, columns int) bool {
+	b.drop()
+	fd, err := k.root.open(b, n)
+	if err != nil {
+		return false
+	}
+	size, err := k.root.fill(ctx, fd, b)
+	if err == nil && !b.entry(size, columns) {
+		err = errIndex
+	}
+	if err == nil && time.Since(time.Unix(b.stat[0].Mtim.Unix())) > touchAfter {
+		touch(fd) // the order of eviction may be wrong by as much
+	}
+	unix.Close(fd)
+	if err == nil {
+		return true
+	}
+	b.drop()
+	if ctx.Err() == nil {
+		k.corrupt.Add(1)
+		k.remove(string(b.path[:n]), int64(size))
+	}
+	return false
+}
+
+// touch sets a file's time to now.
+func touch(fd int) {
+	_, _, _ = unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), 0, 0, 0, 0, 0)
+}
+
+// entry checks an entry that lies in the buffer's memory and makes it the buffer's sample.
+func (b *Buffer) entry(size, columns int) bool {
+	le, e := binary.LittleEndian, b.mem[:size]
+	if size < entryHeader || string(e[:8]) != entryMagic || le.Uint64(e[8:]) != xxh3.Hash(e[16:]) {
+		return false
+	}
+	picture, n := int(le.Uint32(e[16:])), int(le.Uint32(e[20:]))
+	if n != columns || size < entryHeader+4*n+picture {
+		return false
+	}
+	values := e[entryHeader+4*n : size-picture]
+	last := 0
+	for c := range n {
+		end := int(le.Uint32(e[entryHeader+4*c:]))
+		if end < last || end > len(values) {
+			return false
+		}
+		b.ends = append(b.ends, end)
+		last = end
+	}
+	b.values = append(b.values[:0], values...)
+	b.hold(size-picture, picture)
+	return last == len(values)
+}
+
+// store keeps the buffer's sample, if there is room and the system lets it.
+func (k *Cache) store(b *Buffer, sum [16]byte) {
+	size := int64(entryHeader + 4*len(b.ends) + len(b.values) + b.n)
+	if !k.admit(size) {
+		k.bypassed.Add(1)
+		return
+	}
+	err := k.write(b, sum)
+	switch {
+	case err == nil:
+		k.stored.Add(1)
+		k.used().Add(size)
+	case errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT):
+		k.pausedUntil.Store(int64(time.Since(k.begun) + fullPause))
+		k.bypassed.Add(1)
+	default:
+		k.failed.Add(1)
+	}
+}
+
+// admit says whether so many bytes more may be kept, and has room made where there is none.
+func (k *Cache) admit(size int64) bool {
+	if size > k.c.MaxBytes || int64(time.Since(k.begun)) < k.pausedUntil.Load() {
+		return false
+	}
+	if k.used().Load()+size <= k.c.MaxBytes {
+		return true
+	}
+	if !k.c.Never && k.evicting.CompareAndSwap(false, true) {
+		k.work.Add(1)
+		go func() {
+			defer k.work.Done()
+			defer k.evicting.Store(false)
+			k.evict()
+		}()
+	}
+	return false
+}
+
+// write puts the entry in place.
+func (k *Cache) write(b *Buffer, sum [16]byte) error {
+	le := binary.LittleEndian
+	head := b.scratch[:0]
+	head = append(head, entryMagic...)
+	head = le.AppendUint64(head, 0)
+	head = le.AppendUint32(le.AppendUint32(head, uint32(b.n)), uint32(len(b.ends)))
+	for _, end := range b.ends {
+		head = le.AppendUint32(head, uint32(end))
+	}
+	head = append(head, b.values...)
+	b.scratch = head
+	h := xxh3.New()
+	_, _ = h.Write(head[16:]) // a hash takes everything
+	_, _ = h.Write(b.Bytes())
+	le.PutUint64(head[8:], h.Sum64())
+
+	tmp := fmt.Sprintf("tmp/%d-%d-%d", os.Getpid(), k.begun.UnixNano(), k.tmp.Add(1))
+	fd, err := unix.Openat(k.root.fd, tmp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	err = writeAll(fd, head, b.Bytes())
+	err = errors.Join(err, unix.Close(fd))
+	if err == nil {
+		var path [40]byte
+		err = unix.Renameat(k.root.fd, tmp, k.root.fd, string(path[:entryPath(path[:0], sum)]))
+	}
+	if err != nil {
+		_ = unix.Unlinkat(k.root.fd, tmp, 0) // removeStrays comes later
+	}
+	return err
+}
+
+func writeAll(fd int, parts ...[]byte) error {
+	for _, p := range parts {
+		for len(p) > 0 {
+			n, err := unix.Write(fd, p)
+			if err == unix.EINTR {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			p = p[n:]
+		}
+	}
+	return nil
+}
+
+func (k *Cache) remove(path string, size int64) {
+	if unix.Unlinkat(k.root.fd, path, 0) == nil {
+		k.used().Add(-size)
+	}
+}
+
+// kept is an entry as an eviction sees it.
+type kept struct {
+	path string
+	size int64
+	used time.Time
+}
+
+// entries goes through the directory.
+func (k *Cache) entries() (all []kept, total int64) {
+	for n := range 256 {
+		dir := fmt.Sprintf("%02x", n)
+		files, err := os.ReadDir(filepath.Join(k.c.Dir, dir))
+		if err != nil {
+			continue // somebody removed it; what is not there takes no room
+		}
+		for _, f := range files {
+			if info, err := f.Info(); err == nil {
+				all = append(all, kept{dir + "/" + f.Name(), info.Size(), info.ModTime()})
+				total += info.Size()
+			}
+		}
+	}
+	return all, total
+}
+
+// evict removes the entries used longest ago, until a tenth is free. One process does it at a time; entries may go while
+// somebody reads them, who keeps what he has opened.
+func (k *Cache) evict() {
+	fd, err := unix.Openat(k.root.fd, "usage", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return // without the lock nothing is evicted, and so nothing more kept
+	}
+	defer unix.Close(fd)
+	if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return // another process is at it
+	}
+	all, total := k.entries()
+	slices.SortFunc(all, func(a, b kept) int {
+		if c := a.used.Compare(b.used); c != 0 {
+			return c
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	for _, e := range all {
+		if total <= k.c.MaxBytes/10*keepShare {
+			break
+		}
+		if unix.Unlinkat(k.root.fd, e.path, 0) == nil {
+			total -= e.size
+			k.evicted.Add(1)
+		}
+	}
+	k.used().Store(total)
+}

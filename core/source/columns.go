@@ -1,0 +1,103 @@
+package source
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ColumnType is the type of a column's values.
+type ColumnType int
+
+const (
+	Text    ColumnType = iota // bytes, of any length up to Column.MaxBytes
+	Int64                     //
+	Float64                   //
+)
+
+// DefaultColumnBytes is the room of one value of a text column when a config does not say.
+const DefaultColumnBytes = 1024
+
+// Column is one more value of each sample, beside the picture and the label.
+type Column struct {
+	Name     string // in the batch
+	From     string // the part, column or field that it is read from; "" is Name
+	Type     ColumnType
+	MaxBytes int // longest text; 0 is DefaultColumnBytes
+}
+
+// Columnar is a source whose samples have columns. Read fills Buffer.Value(c) for each of them.
+type Columnar interface{ Columns() []Column }
+
+// Sharded is a source that is read best shard by shard.
+type Sharded interface {
+	// Shards is the index of each shard's first sample, ascending; shards without samples are left out.
+	Shards() []int64
+}
+
+// complete fills in what columns leave open.
+func completeColumns(columns []Column) []Column {
+	all := append([]Column(nil), columns...)
+	for i := range all {
+		c := &all[i]
+		if c.From == "" {
+			c.From = c.Name
+		}
+		if c.MaxBytes == 0 {
+			c.MaxBytes = DefaultColumnBytes
+		}
+	}
+	return all
+}
+
+// setText appends the value of the buffer's next column from what a text says.
+func (b *Buffer) setText(c *Column, text []byte) error {
+	switch c.Type {
+	case Int64:
+		text := trim(text)
+		v, ok := parseLabel(text)
+		if !ok {
+			return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %.40q, want a whole number", c.Name, text)}
+		}
+		b.setInt(v)
+	case Float64:
+		text := trim(text)
+		v, err := strconv.ParseFloat(string(text), 64)
+		if err != nil {
+			return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %.40q, want a number", c.Name, text)}
+		}
+		b.setFloat(v)
+	default:
+		return b.setBytes(c, text)
+	}
+	return nil
+}
+
+func (b *Buffer) setBytes(c *Column, text []byte) error {
+	if len(text) > c.MaxBytes {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %d bytes, want at most %d; raise max_bytes of the column", c.Name, len(text), c.MaxBytes)}
+	}
+	b.values = append(b.values, text...)
+	b.ends = append(b.ends, len(b.values))
+	return nil
+}
+
+func (b *Buffer) setInt(v int64) {
+	b.values = binary.NativeEndian.AppendUint64(b.values, uint64(v))
+	b.ends = append(b.ends, len(b.values))
+}
+
+func (b *Buffer) setFloat(v float64) { b.setInt(int64(math.Float64bits(v))) }
+
+// trim cuts blanks and line ends off a short text.
+func trim(text []byte) []byte {
+	for len(text) > 0 && strings.IndexByte(" \t\r\n", text[0]) >= 0 {
+		text = text[1:]
+	}
+	for len(text) > 0 && strings.IndexByte(" \t\r\n", text[len(text)-1]) >= 0 {
+		text = text[:len(text)-1]
+	}
+	return text
+}

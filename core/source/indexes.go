@@ -1,0 +1,274 @@
+package source
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spdl/spdl/core/source/store"
+	"github.com/zeebo/xxh3"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	localChunk  = 4 << 10 // bytes of a local archive read at a time for its index: headers, not data
+	remoteChunk = 4 << 20 // likewise of a remote one
+	remoteOpens = 16
+)
+
+// DefaultIndexDir is where indexes are kept: $SPDL_CACHE_DIR/index, or spdl/index in the user's cache directory.
+func DefaultIndexDir() (string, error) {
+	if dir := os.Getenv("SPDL_CACHE_DIR"); dir != "" {
+		return filepath.Join(dir, "index"), nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "spdl", "index"), nil
+}
+
+// opening is the work of opening many shards at once.
+type opening struct {
+	c      *ShardsConfig
+	s      *shards
+	dir    string // "": indexes are not kept
+	names  []string
+	shards []shard
+	errs   []error
+	next   atomic.Int64
+	built  atomic.Int64
+	unkept atomic.Pointer[error] // why one was not kept
+}
+
+// openIndexes opens every shard; it returns what it has opened also with an error.
+func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards) ([]shard, error) {
+	o := &opening{c: c, s: s, dir: c.IndexDir, names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
+	if o.dir == "" && !c.IndexBeside {
+		dir, err := DefaultIndexDir()
+		if err != nil {
+			s.notes = append(s.notes, fmt.Sprintf("indexes are not kept: %v; set SPDL_CACHE_DIR", err))
+		}
+		o.dir = dir
+	}
+	workers := runtime.GOMAXPROCS(0)
+	for _, n := range names {
+		if store.IsURL(n) {
+			workers = remoteOpens
+			break
+		}
+	}
+	var all sync.WaitGroup
+	for range min(workers, len(names)) {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			o.work(ctx)
+		}()
+	}
+	all.Wait()
+	for i, err := range o.errs {
+		if err != nil {
+			return o.shards, fmt.Errorf("shard %q: %w", names[i], err)
+		}
+	}
+	if n := o.built.Load(); n > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("made the index of %d of %d shards", n, len(names)))
+	}
+	if err := o.unkept.Load(); err != nil {
+		s.notes = append(s.notes, fmt.Sprintf("an index could not be kept and will be made again next time: %v", *err))
+	}
+	return o.shards, nil
+}
+
+// work opens shards until there are no more, or one failed.
+func (o *opening) work(ctx context.Context) {
+	for {
+		i := int(o.next.Add(1)) - 1
+		if i >= len(o.names) {
+			return
+		}
+		o.shards[i].name = o.names[i]
+		if o.errs[i] = o.open(ctx, &o.shards[i]); o.errs[i] != nil {
+			o.next.Store(int64(len(o.names)))
+			return
+		}
+	}
+}
+
+func (o *opening) open(ctx context.Context, sh *shard) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if store.IsURL(sh.name) {
+		return o.openRemote(ctx, sh)
+	}
+	path, err := filepath.Abs(sh.name)
+	if err != nil {
+		return err
+	}
+	if len(path) >= maxPath {
+		return fmt.Errorf("got a path of %d bytes, want at most %d", len(path), maxPath-1)
+	}
+	sh.path = path
+	f, err := os.OpenFile(path, openFlags, 0)
+	if err != nil {
+		return unwrapPath(err)
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return err
+	}
+	if !isRegular(&st) {
+		return errors.New(notRegular(&st).(*Error).Detail)
+	}
+	sh.version = versionOf(&st)
+	beside := path + indexEnding
+	if x, err := openIndex(beside, sh.version); err == nil {
+		sh.index, sh.mapped = x, true
+		return nil
+	}
+	keep := beside
+	if !o.c.IndexBeside {
+		keep = o.keptAt(path)
+	}
+	return o.keptOrBuilt(sh, keep, func() (*indexBuilder, error) { return build(path, f, st.Size, localChunk) })
+}
+
+// openRemote looks for an index beside the object, then in the directory of indexes.
+func (o *opening) openRemote(ctx context.Context, sh *shard) error {
+	object, err := o.s.store.Stat(ctx, sh.name)
+	if err != nil {
+		return err
+	}
+	sh.object = object
+	sh.version = version{size: object.Size, tag: xxh3.HashString(object.ETag + "\x00" + object.Modified)}
+	return o.keptOrBuilt(sh, o.keptAt(sh.name), func() (*indexBuilder, error) {
+		return build(sh.name, objectReader{ctx, o.s.store, object}, object.Size, remoteChunk)
+	})
+}
+
+// keptAt is where the index of an archive is kept; "": nowhere.
+func (o *opening) keptAt(name string) string {
+	if o.dir == "" {
+		return ""
+	}
+	sum := xxh3.HashString128(name).Bytes()
+	return filepath.Join(o.dir, hex.EncodeToString(sum[:])+indexEnding)
+}
+
+// keptOrBuilt opens the index that is kept, or builds and keeps it. One that cannot be kept lives in memory.
+func (o *opening) keptOrBuilt(sh *shard, keep string, build func() (*indexBuilder, error)) error {
+	if keep != "" {
+		if x, err := openIndex(keep, sh.version); err == nil {
+			sh.index, sh.mapped = x, true
+			return nil
+		}
+	}
+	b, err := build()
+	if err != nil {
+		return err
+	}
+	o.built.Add(1)
+	data := b.encode(sh.version)
+	if keep != "" {
+		if err := writeFile(keep, data); err != nil {
+			o.unkept.Store(&err)
+		} else if x, err := openIndex(keep, sh.version); err == nil {
+			sh.index, sh.mapped = x, true
+			return nil
+		}
+	}
+	sh.index, err = parseIndex(data, sh.version)
+	return err
+}
+
+// build makes an index of an archive, whose kind its name tells.
+func build(name string, r io.ReaderAt, size int64, chunk int) (*indexBuilder, error) {
+	base, _, _ := strings.Cut(strings.ToLower(name), "?")
+	switch {
+	case strings.HasSuffix(base, ".tar"):
+		return buildTarIndex(r, size, chunk)
+	case strings.HasSuffix(base, ".zip"):
+		return buildZipIndex(r, size)
+	case strings.HasSuffix(base, ".tar.gz") || strings.HasSuffix(base, ".tgz") || strings.HasSuffix(base, ".tar.zst") || strings.HasSuffix(base, ".tar.bz2"):
+		return nil, errors.New("a compressed archive cannot be read in any order; unpack it to a plain .tar")
+	}
+	return nil, errors.New("want a name that ends in .tar or .zip")
+}
+
+// buildZipIndex reads a zip archive's directory. Members must be stored, not compressed: pictures are already.
+func buildZipIndex(r io.ReaderAt, size int64) (*indexBuilder, error) {
+	z, err := zip.NewReader(r, size)
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked by add
+		return nil, fmt.Errorf("zip: %w", err)
+	}
+	b := newIndexBuilder()
+	small := func(off int64, n int) ([]byte, error) {
+		text := make([]byte, n)
+		_, err := r.ReadAt(text, off)
+		return text, err
+	}
+	for _, f := range z.File {
+		if strings.HasSuffix(f.Name, "/") {
+			continue
+		}
+		if f.Method != zip.Store {
+			return nil, fmt.Errorf("member %.200q: it is compressed; store members as they are (zip -0)", f.Name)
+		}
+		if f.UncompressedSize64 != f.CompressedSize64 || f.UncompressedSize64 > maxMemberSize {
+			return nil, fmt.Errorf("member %.200q: got %d bytes, stored as %d, want at most %d", f.Name, f.UncompressedSize64, f.CompressedSize64, int64(maxMemberSize))
+		}
+		off, err := f.DataOffset()
+		if err == nil && off+int64(f.UncompressedSize64) > size {
+			err = io.ErrUnexpectedEOF
+		}
+		if err == nil {
+			err = b.add([]byte(f.Name), off, int64(f.UncompressedSize64), small)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("member %.200q: %w", f.Name, err)
+		}
+	}
+	return b, nil
+}
+
+// objectReader reads an object as archives are read.
+type objectReader struct {
+	ctx   context.Context
+	store *store.Client
+	o     *store.Object
+}
+
+func (r objectReader) ReadAt(p []byte, off int64) (int, error) {
+	n := int(min(int64(len(p)), r.o.Size-off))
+	if n <= 0 {
+		return 0, io.EOF
+	}
+	if err := r.store.ReadAt(r.ctx, r.o, p[:n], off); err != nil {
+		return 0, err
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// unwrapPath takes the path off a system's error; the caller names it.
+func unwrapPath(err error) error {
+	var e *os.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,164 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// maxNumberText is the most bytes of a member that may be a label.
+const maxNumberText = 12
+
+// indexBuilder groups the members of an archive into samples. Neighbouring members that are equal up to the first dot of
+// their base name are one sample; what follows the dot names the part.
+type indexBuilder struct {
+	keys    []byte
+	samples []uint32 // pairs: first member, start of its key
+	members []indexMember
+	parts   []string // names of parts, in order of appearance
+	partID  map[string]int
+	seen    map[string]struct{} // keys before the one in hand
+	last    []byte              // key in hand
+}
+
+// indexMember is where one part of a sample lies.
+type indexMember struct {
+	off    int64
+	size   uint32
+	part   uint16
+	number bool // the content is a whole number that fits value
+	value  int32
+}
+
+func newIndexBuilder() *indexBuilder {
+	return &indexBuilder{partID: map[string]int{}, seen: map[string]struct{}{}}
+}
+
+// splitMember cuts a member's name into the sample's key and the part: "a/0001.seg.png" is "a/0001" and "seg.png".
+// ok is false for what is passed over: hidden files and "__...__", which hold facts about the archive.
+func splitMember(name []byte) (key, part []byte, ok bool) {
+	base := name[bytes.LastIndexByte(name, '/')+1:]
+	if base[0] == '.' || bytes.HasPrefix(base, []byte("__")) && bytes.Contains(base[2:], []byte("__")) {
+		return nil, nil, false
+	}
+	dot := bytes.IndexByte(base, '.')
+	if dot < 0 {
+		return name, nil, true
+	}
+	return name[:len(name)-len(base)+dot], bytes.ToLower(base[dot+1:]), true
+}
+
+// checkMember refuses names that would be somewhere else than below the archive.
+func checkMember(name []byte) ([]byte, error) {
+	clean := name
+	for bytes.HasPrefix(clean, []byte("./")) {
+		clean = clean[2:]
+	}
+	switch {
+	case len(clean) == 0 || clean[len(clean)-1] == '/':
+		return nil, fmt.Errorf("member %.200q: got an empty name", name)
+	case len(clean) >= maxPath:
+		return nil, fmt.Errorf("member %.200q: got a name of %d bytes, want at most %d", name, len(clean), maxPath-1)
+	case bytes.IndexByte(clean, 0) >= 0:
+		return nil, fmt.Errorf("member %.200q: got a zero byte in the name", name)
+	case clean[0] == '/' || hasDotDot(clean):
+		return nil, fmt.Errorf("member %.200q: the name leaves the archive, want a relative path without \"..\"", name)
+	}
+	return clean, nil
+}
+
+// add takes the archive's next member. read gives its content; it is asked for short ones only.
+func (b *indexBuilder) add(name []byte, off, size int64, read func(off int64, n int) ([]byte, error)) error {
+	clean, err := checkMember(name)
+	if err != nil {
+		return err
+	}
+	key, part, ok := splitMember(clean)
+	if !ok {
+		return nil
+	}
+	if len(b.samples) == 0 || !bytes.Equal(key, b.last) {
+		if err := b.begin(key); err != nil {
+			return err
+		}
+	}
+	id, err := b.part(part)
+	if err != nil {
+		return err
+	}
+	for _, m := range b.members[b.samples[len(b.samples)-2]:] {
+		if m.part == id {
+			return fmt.Errorf("sample %.200q: part %.60q is there twice", key, part)
+		}
+	}
+	m := indexMember{off: off, size: uint32(size), part: id}
+	if size > 0 && size <= maxNumberText {
+		text, err := read(off, int(size))
+		if err != nil {
+			return err
+		}
+		v, ok := parseLabel(bytes.TrimSpace(text))
+		if ok && v >= math.MinInt32 && v <= math.MaxInt32 {
+			m.number, m.value = true, int32(v)
+		}
+	}
+	b.members = append(b.members, m)
+	if len(b.members) > math.MaxUint32/2 {
+		return errors.New("got more than 2^31 members; split the archive")
+	}
+	return nil
+}
+
+func (b *indexBuilder) begin(key []byte) error {
+	if len(b.keys)+len(key) > math.MaxUint32 {
+		return errors.New("got more than 4 GiB of names; split the archive")
+	}
+	if _, twice := b.seen[string(key)]; twice {
+		return fmt.Errorf("sample %.200q: its key is there again after other samples; the parts of a sample must be neighbours (tar --sort=name)", key)
+	}
+	b.seen[string(key)] = struct{}{}
+	b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))
+	b.keys = append(b.keys, key...)
+	b.last = append(b.last[:0], key...)
+	return nil
+}
+
+func (b *indexBuilder) part(name []byte) (uint16, error) {
+	id, ok := b.partID[string(name)]
+	if !ok {
+		if len(b.parts) == maxParts {
+			return 0, fmt.Errorf("part %.60q: got more than %d different parts; keys must not hold dots in their base name", name, maxParts)
+		}
+		if len(name) > maxPartName {
+			return 0, fmt.Errorf("part %.60q: got a name of %d bytes, want at most %d", name, len(name), maxPartName)
+		}
+		id = len(b.parts)
+		b.parts = append(b.parts, string(name))
+		b.partID[string(name)] = id
+	}
+	return uint16(id), nil
+}
+
+// buildTarIndex walks a tar archive, chunk bytes at a time.
+func buildTarIndex(r io.ReaderAt, size int64, chunk int) (*indexBuilder, error) {
+	b := newIndexBuilder()
+	w := &window{r: r, size: size, chunk: chunk}
+	err := scanTar(w, func(name []byte, off, size int64) error { return b.add(name, off, size, w.bytes) })
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// describeParts is what an index holds, for a message: "jpg, cls, json".
+func describeParts(parts []string) string {
+	const shown = 12
+	text := strings.Join(parts[:min(len(parts), shown)], ", ")
+	if len(parts) > shown {
+		text += ", ..."
+	}
+	return text
+}

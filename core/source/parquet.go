@@ -1,0 +1,549 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/spdl/spdl/core/source/store"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	valuesAtOnce  = 256
+	keptPageBytes = 128 << 20 // of decoded pages, for all files of a source
+)
+
+// parquetFile is an open file, local or remote.
+type parquetFile struct {
+	*parquet.File
+	name    string
+	file    *os.File // nil: remote
+	version version  // of a local file
+}
+
+// openParquet reads a file's footer; pages are read when they are asked for.
+func openParquet(ctx context.Context, name string, c *store.Client) (f *parquetFile, err error) {
+	defer func() { // the library panics on some damaged files; a file of the user's must not end the process
+		if r := recover(); r != nil {
+			f, err = nil, fmt.Errorf("parquet: damaged: %v", r)
+		}
+	}()
+	f = &parquetFile{name: name}
+	var r io.ReaderAt
+	var size int64
+	if store.IsURL(name) {
+		o, err := c.Stat(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		r, size = objectReader{ctx, c, o}, o.Size
+	} else {
+		if f.file, err = os.OpenFile(name, openFlags, 0); err != nil {
+			return nil, unwrapPath(err)
+		}
+		var st unix.Stat_t
+		if err = unix.Fstat(int(f.file.Fd()), &st); err == nil && !isRegular(&st) {
+			err = errors.New(notRegular(&st).(*Error).Detail)
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.file.Close())
+		}
+		r, size, f.version = f.file, st.Size, versionOf(&st)
+	}
+	if f.File, err = parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true)); err != nil {
+		return nil, errors.Join(fmt.Errorf("parquet: %w", err), f.close())
+	}
+	return f, nil
+}
+
+func (f *parquetFile) close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
+}
+
+// unchanged tells whether a local file is what it was at open. A remote one is read by its version.
+func (f *parquetFile) unchanged() error {
+	if f.file == nil {
+		return nil
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.file.Fd()), &st); err != nil {
+		return readError(err)
+	}
+	if versionOf(&st) != f.version {
+		return changed(f.version.size, st.Size)
+	}
+	return nil
+}
+
+// leaves are the names of the columns that hold one value a row: "label", "image.bytes".
+func (f *parquetFile) leaves() (names []string) {
+	var walk func(c *parquet.Column)
+	walk = func(c *parquet.Column) {
+		if c.Leaf() && c.MaxRepetitionLevel() == 0 {
+			names = append(names, strings.Join(c.Path(), "."))
+		}
+		for _, child := range c.Columns() {
+			walk(child)
+		}
+	}
+	walk(f.Root())
+	return names
+}
+
+// column is the place of a column among the file's, or -1.
+func (f *parquetFile) column(name string) int {
+	if !slices.Contains(f.leaves(), name) {
+		return -1
+	}
+	leaf, _ := f.Schema().Lookup(strings.Split(name, ".")...)
+	return leaf.ColumnIndex
+}
+
+// text is a value as a cell of a table; nil for null.
+func text(v parquet.Value) []byte {
+	switch v.Kind() {
+	case parquet.Boolean:
+		if v.Boolean() {
+			return []byte("1")
+		}
+		return []byte("0")
+	case parquet.Int32:
+		return strconv.AppendInt(nil, int64(v.Int32()), 10)
+	case parquet.Int64:
+		return strconv.AppendInt(nil, v.Int64(), 10)
+	case parquet.Float:
+		return strconv.AppendFloat(nil, float64(v.Float()), 'g', -1, 32)
+	case parquet.Double:
+		return strconv.AppendFloat(nil, v.Double(), 'g', -1, 64)
+	case parquet.ByteArray, parquet.FixedLenByteArray:
+		return v.ByteArray()
+	}
+	return nil
+}
+
+// each calls take with the text of every row of one column of a row group.
+func (f *parquetFile) each(group parquet.RowGroup, column int, take func(row int64, text []byte) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("parquet: damaged: %v", r)
+		}
+	}()
+	pages := group.ColumnChunks()[column].Pages()
+	defer func() { err = errors.Join(err, pages.Close()) }()
+	var values [valuesAtOnce]parquet.Value
+	for row := int64(0); ; {
+		page, err := pages.ReadPage()
+		if err == io.EOF {
+			if row != group.NumRows() {
+				return fmt.Errorf("parquet: got %d values of %d rows", row, group.NumRows())
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("parquet: %w", err)
+		}
+		for in := page.Values(); ; {
+			n, err := in.ReadValues(values[:])
+			for _, v := range values[:n] {
+				if err := take(row, text(v)); err != nil {
+					return err
+				}
+				row++
+			}
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("parquet: %w", err)
+			}
+		}
+		parquet.Release(page)
+	}
+}
+
+// parquet reads the list's columns, and no others, row group by row group.
+func (r *tableReader) parquet() error {
+	f, err := openParquet(context.Background(), r.c.File, r.c.Store)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	places, err := r.places(f.leaves())
+	if err != nil {
+		return err
+	}
+	done := int64(0)
+	for _, group := range f.RowGroups() {
+		if err := f.group(group, r.wanted(), places, func(row int64, c *cells) error {
+			if err := r.add(c); err != nil {
+				return fmt.Errorf("row %d: %w", done+row, err)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		done += group.NumRows()
+	}
+	return f.unchanged()
+}
+
+// group reads some columns of a row group and hands its rows on. The first place is the path's, the second the label's,
+// -1 for none.
+func (f *parquetFile) group(group parquet.RowGroup, names []string, places []int, take func(row int64, c *cells) error) error {
+	all := make([]texts, len(places))
+	for k, at := range places {
+		if at < 0 {
+			continue
+		}
+		if err := f.each(group, f.column(names[k]), func(_ int64, text []byte) error { all[k].add(text); return nil }); err != nil {
+			return fmt.Errorf("column %q: %w", names[k], err)
+		}
+	}
+	row := cells{columns: make([][]byte, len(places)-2)}
+	cell := func(k int, i int64) []byte {
+		if places[k] < 0 {
+			return nil
+		}
+		return all[k].at(i)
+	}
+	for i := range group.NumRows() {
+		row.path, row.label = cell(0, i), cell(1, i)
+		for c := range row.columns {
+			row.columns[c] = cell(2+c, i)
+		}
+		if err := take(i, &row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parquetShards are Parquet files with pictures in a column. Labels and other columns are read at open and held in memory;
+// pictures are read page by page, and the pages read last are kept.
+type parquetShards struct {
+	rows
+	files    []*parquetFile
+	groups   []rowGroup // of all files
+	maxBytes int64
+
+	mu    sync.Mutex // guards pages and bytes
+	pages []*page    // the one used last is the last
+	bytes int64
+}
+
+// rowGroup is a range of samples that lie together in a file.
+type rowGroup struct {
+	parquet.RowGroup
+	file   *parquetFile
+	column int
+	first  int64      // sample
+	inFile int64      // row
+	mu     sync.Mutex // held by who reads a page of it
+}
+
+// page is some neighbouring pictures of a row group.
+type page struct {
+	group    *rowGroup
+	first, n int64 // rows of the group
+	pictures texts
+}
+
+// OpenParquet opens Parquet files with pictures in a column: c.Image[0], or image, image.bytes, jpg or bytes.
+func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
+	s := &parquetShards{rows: newRows(c.Columns), maxBytes: c.MaxFileBytes}
+	if s.maxBytes == 0 {
+		s.maxBytes = DefaultMaxFileBytes
+	}
+	names, err := shardNames(ctx, c.Shards, c.Store)
+	if err != nil {
+		return nil, fmt.Errorf("source: shards: %w", err)
+	}
+	for _, name := range names {
+		if err := s.open(ctx, name, &c); err != nil {
+			return nil, errors.Join(fmt.Errorf("source: shards: shard %q: %w", name, err), s.Close())
+		}
+	}
+	if s.n == 0 {
+		return nil, errors.Join(fmt.Errorf("source: shards: %w: the files have no rows", ErrNoSamples), s.Close())
+	}
+	return s, nil
+}
+
+func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) error {
+	f, err := openParquet(ctx, name, c.Store)
+	if err != nil {
+		return err
+	}
+	s.files = append(s.files, f)
+	picture, err := f.picture(c.Image)
+	if err != nil {
+		return err
+	}
+	r := tableReader{c: &ListConfig{Label: c.Label}, rows: &s.rows, path: picture, label: "label"}
+	if c.Label != "" {
+		r.label = c.Label
+	}
+	places, err := r.places(f.leaves())
+	if err != nil {
+		return err
+	}
+	if len(s.files) > 1 && r.hasLabel != (s.labels != nil) {
+		return fmt.Errorf("column %q: this file has it and others have not, or the other way round", r.label)
+	}
+	places[0] = -1 // pictures are read one by one
+	inFile := int64(0)
+	for _, group := range f.RowGroups() {
+		if group.NumRows() == 0 {
+			continue
+		}
+		s.groups = append(s.groups, rowGroup{RowGroup: group, file: f, column: f.column(picture), first: s.n, inFile: inFile})
+		if err := f.group(group, r.wanted(), places, func(row int64, row1 *cells) error {
+			if err := s.add(row1, r.hasLabel, c.Label != ""); err != nil {
+				return fmt.Errorf("row %d: %w", inFile+row, err)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		inFile += group.NumRows()
+	}
+	return f.unchanged()
+}
+
+// picture is the column of pictures.
+func (f *parquetFile) picture(wanted []string) (string, error) {
+	if wanted == nil {
+		wanted = []string{"image", "image.bytes", "jpg", "bytes"}
+	}
+	for _, w := range wanted {
+		for _, name := range []string{w, w + ".bytes"} {
+			if f.column(name) >= 0 {
+				if !f.isBytes(name) {
+					return "", fmt.Errorf("column %q holds no bytes", name)
+				}
+				return name, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%w: no column %s; the columns are %s; say which holds the pictures in source.image",
+		ErrNoSamples, strings.Join(wanted, " or "), describeParts(f.leaves()))
+}
+
+func (f *parquetFile) isBytes(name string) bool {
+	leaf, ok := f.Schema().Lookup(strings.Split(name, ".")...)
+	kind := parquet.Boolean
+	if ok {
+		kind = leaf.Node.Type().Kind()
+	}
+	return kind == parquet.ByteArray || kind == parquet.FixedLenByteArray
+}
+
+// find is the row group of sample i.
+func (s *parquetShards) find(i int64) *rowGroup {
+	if i < 0 || i >= s.n {
+		panic(fmt.Sprintf("source: sample %d of %d", i, s.n))
+	}
+	return &s.groups[sort.Search(len(s.groups), func(k int) bool { return s.groups[k].first > i })-1]
+}
+
+func (s *parquetShards) Len() int64          { return s.n }
+func (s *parquetShards) Classes() []string   { return nil }
+func (s *parquetShards) Columns() []Column   { return s.columns }
+func (s *parquetShards) Label(i int64) int64 { return s.label(i) }
+
+// Shards are the row groups: what is read best together.
+func (s *parquetShards) Shards() (firsts []int64) {
+	for k := range s.groups {
+		firsts = append(firsts, s.groups[k].first)
+	}
+	return firsts
+}
+
+// Key is FILE:ROW.
+func (s *parquetShards) Key(i int64, dst []byte) []byte {
+	g := s.find(i)
+	base, _, _ := strings.Cut(g.file.name, "?")
+	dst = append(append(dst, filepath.Base(base)...), ':')
+	return strconv.AppendInt(dst, g.inFile+i-g.first, 10)
+}
+
+func (s *parquetShards) Read(ctx context.Context, i int64, b *Buffer) error {
+	g := s.find(i)
+	if err := s.read(ctx, g, i, b); err != nil {
+		b.drop()
+		if e, ok := err.(*Error); ok {
+			e.In = g.file.name
+		}
+		return name(err, s, i)
+	}
+	return nil
+}
+
+func (s *parquetShards) read(ctx context.Context, g *rowGroup, i int64, b *Buffer) error {
+	b.drop()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p, err := s.page(g, i-g.first)
+	if err != nil {
+		return err
+	}
+	picture := p.pictures.at(i - g.first - p.first)
+	switch {
+	case len(picture) == 0:
+		return &Error{Cause: Empty, Detail: "got no bytes"}
+	case int64(len(picture)) > s.maxBytes:
+		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", len(picture), s.maxBytes)}
+	}
+	copy(b.room(len(picture)), picture)
+	if err := s.values(i, b); err != nil {
+		return err
+	}
+	b.hold(0, len(picture))
+	return nil
+}
+
+// page is the kept page that holds a row of a group, or one that is read now. Of those who want the same group's pages one
+// reads at a time; the others find what it read.
+func (s *parquetShards) page(g *rowGroup, row int64) (wanted *page, err error) {
+	if p := s.kept(g, row); p != nil {
+		return p, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p := s.kept(g, row); p != nil {
+		return p, nil
+	}
+	if err := g.file.unchanged(); err != nil {
+		return nil, err
+	}
+	read, err := g.read(row)
+	if err != nil {
+		return nil, parquetError(err)
+	}
+	if err := g.file.unchanged(); err != nil {
+		return nil, err
+	}
+	for _, p := range read {
+		s.keep(p)
+		if row >= p.first && row < p.first+p.n {
+			wanted = p
+		}
+	}
+	if wanted == nil {
+		return nil, &Error{Cause: IO, Detail: "parquet: the row group has fewer rows than it says"}
+	}
+	return wanted, nil
+}
+
+func (s *parquetShards) kept(g *rowGroup, row int64) *page {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := len(s.pages) - 1; k >= 0; k-- {
+		if p := s.pages[k]; p.group == g && row >= p.first && row < p.first+p.n {
+			s.pages = append(slices.Delete(s.pages, k, k+1), p)
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *parquetShards) keep(p *page) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages = append(s.pages, p)
+	s.bytes += int64(len(p.pictures.bytes))
+	for s.bytes > keptPageBytes && len(s.pages) > 1 {
+		s.bytes -= int64(len(s.pages[0].pictures.bytes))
+		s.pages = slices.Delete(s.pages, 0, 1)
+	}
+}
+
+// read reads the page that holds a row, from that row on. Where the file has no index of its pages, all of them up to that
+// one must be gone through, so all of the group's are read and kept at once.
+func (g *rowGroup) read(row int64) (read []*page, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			read, err = nil, fmt.Errorf("damaged: %v", r)
+		}
+	}()
+	chunk := g.ColumnChunks()[g.column]
+	_, missing := chunk.OffsetIndex()
+	pages := chunk.Pages()
+	defer func() { err = errors.Join(err, pages.Close()) }()
+	if missing == nil {
+		if err := pages.SeekToRow(row); err != nil {
+			return nil, err
+		}
+		p, err := g.next(pages, row)
+		return []*page{p}, err
+	}
+	for at := int64(0); at < g.NumRows(); {
+		p, err := g.next(pages, at)
+		if err != nil {
+			return nil, err
+		}
+		read = append(read, p)
+		at += p.n
+	}
+	return read, nil
+}
+
+// next reads a page that begins with a row.
+func (g *rowGroup) next(pages parquet.Pages, row int64) (*page, error) {
+	data, err := pages.ReadPage()
+	if err != nil {
+		return nil, err
+	}
+	defer parquet.Release(data)
+	p := &page{group: g, first: row, n: data.NumValues()}
+	p.pictures.bytes = make([]byte, 0, data.Size())
+	values := make([]parquet.Value, valuesAtOnce)
+	for in := data.Values(); int64(len(p.pictures.ends)) < p.n; {
+		n, err := in.ReadValues(values)
+		for _, v := range values[:n] {
+			p.pictures.add(text(v))
+		}
+		if n == 0 {
+			return nil, errors.Join(io.ErrUnexpectedEOF, err)
+		}
+	}
+	if p.n == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return p, nil
+}
+
+// parquetError is a bad sample's: a store's own error where that was the reason, else a damaged file.
+func parquetError(err error) error {
+	var e *store.Error
+	var own *Error
+	switch {
+	case errors.As(err, &e):
+		return storeError(e)
+	case errors.As(err, &own):
+		return own
+	}
+	return &Error{Cause: IO, Detail: "parquet", Err: err}
+}
+
+func (s *parquetShards) Close() error {
+	var errs []error
+	for _, f := range s.files {
+		errs = append(errs, f.close())
+	}
+	return errors.Join(errs...)
+}

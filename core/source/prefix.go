@@ -1,0 +1,96 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/core/source/store"
+)
+
+// prefix is a folder in an object store: what lies below s3://BUCKET/PREFIX/ when it is opened. An object that is written
+// again afterwards is a bad sample.
+type prefix struct {
+	folder
+	store   *store.Client
+	base    string // URL, with a slash at its end
+	objects []facts
+}
+
+// facts are what is known of one object: 24 bytes and its ETag.
+type facts struct {
+	size int64
+	etag string
+}
+
+func openPrefix(c FolderConfig, extensions []string) (*prefix, error) {
+	p := &prefix{store: c.Store, base: strings.TrimRight(c.Dir, "/") + "/"}
+	if p.root.maxBytes = c.MaxFileBytes; p.root.maxBytes == 0 {
+		p.root.maxBytes = DefaultMaxFileBytes
+	}
+	w := newWalker(&p.folder, extensions)
+	// Keys come in the order of their bytes, which is that of a tree walked by path.
+	err := c.Store.List(context.Background(), p.base, func(o store.Object) error { return p.enter(w, o) })
+	if err != nil {
+		return nil, err
+	}
+	if len(p.offsets) == 0 {
+		return nil, fmt.Errorf("%w: found %s; want objects ending in %s", ErrNoSamples, w.found(), strings.Join(extensions, ", "))
+	}
+	p.label(c.Labels)
+	return p, nil
+}
+
+// enter takes one object if it is wanted, as the walker does with files.
+func (p *prefix) enter(w *walker, o store.Object) error {
+	name := strings.TrimPrefix(o.URL, p.base)
+	slash := strings.LastIndexByte(name, '/') + 1
+	dir, file := name[:slash], name[slash:]
+	switch {
+	case file == "": // a mark for a directory
+		return nil
+	case strings.HasPrefix(name, ".") || strings.Contains(name, "/."):
+		w.hidden++
+		return nil
+	case !w.wants([]byte(file)):
+		return nil
+	case len(file) > 255 || len(name) >= maxPath:
+		return fmt.Errorf("object %.200q: got a name of %d bytes, want at most 255", name, len(file))
+	}
+	p.objects = append(p.objects, facts{o.Size, o.ETag})
+	return p.add(dir, []byte(file))
+}
+
+func (p *prefix) Read(ctx context.Context, i int64, b *Buffer) error {
+	if err := p.read(ctx, i, b); err != nil {
+		b.drop()
+		return name(err, p, i)
+	}
+	return nil
+}
+
+func (p *prefix) read(ctx context.Context, i int64, b *Buffer) error {
+	b.drop()
+	f := &p.objects[i]
+	switch {
+	case f.size == 0:
+		return &Error{Cause: Empty, Detail: "got 0 bytes"}
+	case f.size > p.root.maxBytes:
+		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", f.size, p.root.maxBytes)}
+	}
+	o := store.Object{URL: p.base + string(p.Key(i, nil)), Size: f.size, ETag: f.etag}
+	if err := p.store.ReadAt(ctx, &o, b.room(int(f.size)), 0); err != nil {
+		return storeError(err)
+	}
+	b.hold(0, int(f.size))
+	return nil
+}
+
+// Identity is the object and its version.
+func (p *prefix) Identity(i int64, dst []byte) []byte {
+	dst = append(p.Key(i, append(dst, p.base...)), 0)
+	return append(strconv.AppendInt(dst, p.objects[i].size, 10), p.objects[i].etag...)
+}
+
+func (p *prefix) Close() error { return nil }

@@ -1,0 +1,290 @@
+package source
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7/pkg/signer"
+	"github.com/spdl/spdl/core/source/store"
+)
+
+// objects is an HTTP server of named objects, each of a version.
+type objects struct {
+	*httptest.Server
+	mu       sync.Mutex
+	data     map[string]string
+	etag     map[string]string
+	requests int
+	fault    func(w http.ResponseWriter, r *http.Request) bool // true: it has answered
+}
+
+func serveObjects(t testing.TB, data map[string]string) *objects {
+	o := &objects{data: data, etag: map[string]string{}}
+	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o.mu.Lock()
+		o.requests++
+		text, ok := o.data[r.URL.Path]
+		etag, fault := o.etag[r.URL.Path], o.fault
+		o.mu.Unlock()
+		if fault != nil && fault(w, r) {
+			return
+		}
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("ETag", fmt.Sprintf("%q", "v1"+etag))
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
+	}))
+	t.Cleanup(o.Close)
+	return o
+}
+
+func (o *objects) change(f func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f()
+}
+
+func storeClient(t testing.TB, o store.Options) *store.Client {
+	t.Helper()
+	if o.Timeout == 0 {
+		o.Timeout = 20 * time.Second
+	}
+	c, err := store.New(o)
+	must(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func remoteCause(t *testing.T, s Source, i int64, cause Cause) {
+	t.Helper()
+	var b Buffer
+	var e *Error
+	if err := s.Read(background, i, &b); !errors.As(err, &e) || e.Cause != cause || e.Index != i || len(b.Bytes()) != 0 {
+		t.Fatalf("sample %d: got %v, want %s", i, err, cause)
+	}
+}
+
+// Shards over HTTP are read by range; their index is made once, and each fault of the server is a bad sample with its cause.
+func TestShardsOverHTTP(t *testing.T) {
+	o := serveObjects(t, map[string]string{
+		"/d/s-0.tar": string(tarOf(t, tar.FormatGNU, pairs(0, 20)...)), "/d/s-1.tar": string(tarOf(t, tar.FormatGNU, pairs(20, 30)...)),
+	})
+	c := ShardsConfig{Shards: []string{o.URL + "/d/s-{0..1}.tar"}, IndexDir: t.TempDir(), Columns: []Column{{Name: "cls"}},
+		Store: storeClient(t, store.Options{Retries: 1, Timeout: 3 * time.Second})}
+	s := openS(t, c)
+	for i := range s.Len() {
+		if b, text := read(t, s, i); text != fmt.Sprintf("picture %d", i) || s.Label(i) != i%7 || string(b.Value(0)) != fmt.Sprintf("%d\n", i%7) {
+			t.Fatalf("%d: %q", i, text)
+		}
+	}
+	before := o.requests
+	if s := openS(t, c); s.Len() != 30 || o.requests-before != 2 {
+		t.Fatalf("%d requests to open two shards whose indexes are kept, want one each", o.requests-before)
+	}
+	answer := func(code int) {
+		o.change(func() {
+			o.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(code); return true }
+		})
+	}
+	for code, cause := range map[int]Cause{404: Missing, 403: Permission, 500: IO, 412: Changed} {
+		answer(code)
+		remoteCause(t, s, 3, cause)
+	}
+	o.change(func() {
+		o.fault = func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
+	})
+	remoteCause(t, s, 3, Deadline)
+	o.change(func() { o.fault, o.etag["/d/s-1.tar"] = nil, "+" })
+	remoteCause(t, s, 25, Changed)
+	if _, text := read(t, s, 3); text != "picture 3" {
+		t.Fatal(text)
+	}
+	// Opened again, the changed shard has another index.
+	if s := openS(t, c); s.Len() != 30 {
+		t.Fatal(s.Len())
+	}
+	o.change(func() { delete(o.data, "/d/s-1.tar") })
+	if _, err := OpenShards(background, c); err == nil || !strings.Contains(err.Error(), `s-1.tar": `) || !strings.Contains(err.Error(), "404") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// A list may lie on a server, name paths beside itself and URLs anywhere; with a root it may not leave it.
+func TestListsOverHTTP(t *testing.T) {
+	o := serveObjects(t, map[string]string{"/d/p/a b.jpg": "A", "/e/c.jpg": "C", "/d/p/empty.jpg": ""})
+	o.data["/d/l.tsv"] = "p/a b.jpg\t1\n" + o.URL + "/e/c.jpg\t2\np/none.jpg\np/empty.jpg\n"
+	o.data["/d/t.csv"] = "path,label\np/a b.jpg,1\n" + o.URL + "/e/c.jpg,2\n"
+	client := storeClient(t, store.Options{})
+	for _, list := range []string{"/d/l.tsv", "/d/t.csv", "/d/l.tsv?signature=x/y"} {
+		s := openL(t, ListConfig{File: o.URL + list, Store: client})
+		_, a := read(t, s, 0)
+		if _, c := read(t, s, 1); a != "A" || c != "C" || s.Label(1) != 2 {
+			t.Fatalf("%s: %q %q", list, a, c)
+		}
+		if s.Len() == 4 {
+			remoteCause(t, s, 2, Missing)
+			remoteCause(t, s, 3, Empty)
+		}
+	}
+	local := filepath.Join(t.TempDir(), "l.tsv")
+	write(t, local, "a b.jpg\n")
+	if _, a := read(t, openL(t, ListConfig{File: local, Root: o.URL + "/d/p/", Store: client}), 0); a != "A" {
+		t.Fatal(a)
+	}
+	if _, err := OpenList(ListConfig{File: o.URL + "/d/l.tsv", Root: o.URL + "/d", Store: client}); err == nil || !strings.Contains(err.Error(), "line 2: path") || !strings.Contains(err.Error(), "got a URL") {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := OpenList(ListConfig{File: o.URL + "/none.tsv", Store: client}); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Fatalf("got %v", err)
+	}
+	s := openL(t, ListConfig{File: o.URL + "/d/l.tsv", Store: client, MaxFileBytes: 1})
+	o.change(func() { o.data["/e/c.jpg"] = "CC" })
+	remoteCause(t, s, 1, TooLarge)
+}
+
+// Parquet over HTTP: the footer and the pages are read, not the file.
+func TestParquetOverHTTP(t *testing.T) {
+	file := t.TempDir() + "/a.parquet"
+	writeParquet(t, file, pictureRows(0, 30), 10)
+	data, err := os.ReadFile(file)
+	must(t, err)
+	o := serveObjects(t, map[string]string{"/a.parquet": string(data)})
+	client := storeClient(t, store.Options{Retries: -1})
+	s, err := OpenParquet(background, ShardsConfig{Shards: []string{o.URL + "/a.parquet"}, Store: client})
+	must(t, err)
+	defer s.Close()
+	if _, text := read(t, s, 25); len(text) != 1025 || s.Label(25) != 1 {
+		t.Fatalf("%d bytes", len(text))
+	}
+	o.change(func() { o.etag["/a.parquet"] = "+" })
+	remoteCause(t, s, 5, Changed)
+}
+
+// gateway is a real S3 server on loopback, over a directory of the test.
+type gateway struct{ url, key, secret string }
+
+// startGateway starts versitygw from build/tools, or skips.
+func startGateway(t *testing.T) *gateway {
+	t.Helper()
+	program, err := filepath.Abs("../../build/tools/versitygw")
+	must(t, err)
+	if _, err := os.Stat(program); err != nil {
+		if program, err = exec.LookPath("versitygw"); err != nil {
+			t.Skip("no S3 server: make s3-server builds versitygw into build/tools")
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	address := l.Addr().String()
+	must(t, l.Close())
+	g := &gateway{url: "http://" + address, key: "testkey", secret: "testsecret"}
+	cmd := exec.Command(program, "--port", address, "--access", g.key, "--secret", g.secret, "posix", t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			must(t, c.Close())
+			return g
+		}
+		if time.Now().After(end) {
+			t.Fatalf("versitygw does not listen: %s", out.String())
+		}
+	}
+}
+
+// put writes an object, or makes a bucket when there is no key.
+func (g *gateway) put(t *testing.T, path string, data string) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPut, g.url+"/"+path, strings.NewReader(data))
+	must(t, err)
+	sum := sha256.Sum256([]byte(data))
+	r.Header.Set("X-Amz-Content-Sha256", hex.EncodeToString(sum[:]))
+	a, err := http.DefaultClient.Do(signer.SignV4(*r, g.key, g.secret, "", "us-east-1"))
+	must(t, err)
+	defer a.Body.Close()
+	if a.StatusCode != http.StatusOK {
+		t.Fatalf("put %s: %s", path, a.Status)
+	}
+}
+
+// A real S3 server: signed requests, prefixes, shards by brace and glob, lists, objects that change, keys that are wrong.
+func TestRealS3(t *testing.T) {
+	g := startGateway(t)
+	t.Setenv("AWS_ACCESS_KEY_ID", g.key)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", g.secret)
+	g.put(t, "bucket", "")
+	for i := range 12 {
+		g.put(t, fmt.Sprintf("bucket/train/class%d/p%%20%02d.jpg", i%3, i), fmt.Sprint("picture ", i))
+	}
+	g.put(t, "bucket/train/readme.txt", "x")
+	g.put(t, "bucket/shards/s-0.tar", string(tarOf(t, tar.FormatGNU, pairs(0, 20)...)))
+	g.put(t, "bucket/shards/s-1.tar", string(tarOf(t, tar.FormatGNU, pairs(20, 30)...)))
+	g.put(t, "bucket/lists/l.tsv", "../x")
+	g.put(t, "bucket/lists/l.tsv", "train/class0/p 00.jpg\t4\ns3://bucket/train/class1/p 01.jpg\t5\n")
+	client := storeClient(t, store.Options{Endpoint: g.url})
+
+	folder := openF(t, FolderConfig{Dir: "s3://bucket/train", Labels: true, Store: client})
+	if folder.Len() != 12 || !slices.Equal(folder.Classes(), []string{"class0", "class1", "class2"}) {
+		t.Fatalf("%q", keys(folder))
+	}
+	for i := range folder.Len() {
+		key, n := string(folder.Key(i, nil)), 0
+		_, text := read(t, folder, i)
+		if _, err := fmt.Sscanf(text, "picture %d", &n); err != nil || key != fmt.Sprintf("class%d/p %02d.jpg", n%3, n) || folder.Label(i) != int64(n%3) {
+			t.Fatalf("%d: %q %q", i, key, text)
+		}
+	}
+	for _, pattern := range []string{"s3://bucket/shards/s-{0..1}.tar", "s3://bucket/shards/s-?.tar"} {
+		s := openS(t, ShardsConfig{Shards: []string{pattern}, Store: client})
+		for _, i := range []int64{29, 0, 19, 20} {
+			if _, text := read(t, s, i); text != fmt.Sprintf("picture %d", i) {
+				t.Fatalf("%s %d: %q", pattern, i, text)
+			}
+		}
+	}
+	list := openL(t, ListConfig{File: "s3://bucket/lists/l.tsv", Store: client})
+	if _, text := read(t, list, 1); text != "picture 1" || list.Label(1) != 5 {
+		t.Fatal(text)
+	}
+	if _, err := OpenFolder(FolderConfig{Dir: "s3://bucket/lists", Store: client}); !errors.Is(err, ErrNoSamples) || !strings.Contains(err.Error(), "1 .tsv") {
+		t.Fatalf("got %v", err)
+	}
+
+	g.put(t, "bucket/train/class0/p%2000.jpg", "another picture of the same name")
+	remoteCause(t, folder, 0, Changed)
+
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+	var e *store.Error
+	_, err := storeClient(t, store.Options{Endpoint: g.url}).Stat(background, "s3://bucket/shards/s-0.tar")
+	if !errors.As(err, &e) || e.Cause != store.Permission {
+		t.Fatalf("with a wrong key: %v", err)
+	}
+	if _, err := client.Stat(background, "s3://bucket/none"); !errors.As(err, &e) || e.Cause != store.Missing {
+		t.Fatalf("no such key: %v", err)
+	}
+}

@@ -1,0 +1,431 @@
+package source
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/spdl/spdl/core/source/store"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	mergeGap    = 64 << 10 // bytes that are read in vain rather than with a read of their own
+	defaultPart = "cls"
+)
+
+// ShardsConfig says what OpenShards reads.
+type ShardsConfig struct {
+	Shards       []string // paths and URLs of .tar and .zip archives, with braces {000..127} and globs
+	Image        []string // parts that are the picture, best first; nil: the one that ends in any of ImageExtensions
+	Label        string   // part that holds the label; "" is cls, and a sample without it has the label -1
+	Columns      []Column // more parts
+	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
+	IndexBeside  bool     // keep indexes beside their archives instead
+	MaxFileBytes int64    // largest picture that is read; 0 is DefaultMaxFileBytes
+	Store        *store.Client
+}
+
+// shards are archives of samples: tar and zip, local and remote. What is in them is known from their indexes.
+type shards struct {
+	root     root // absolute: shards are opened by the names they were given
+	store    *store.Client
+	all      []shard
+	firsts   []int64 // of each shard, ascending; all[i] holds samples firsts[i] to firsts[i+1]
+	columns  []Column
+	strict   bool // the label's part was named, so each sample must have it
+	maxBytes int64
+	notes    []string
+	remote   bool // some of them
+	spans    spans
+	shape    string // what is read of each sample, for Identity
+}
+
+// shard is one archive that holds samples.
+type shard struct {
+	name    string
+	path    string // absolute, of a file
+	version version
+	object  *store.Object // nil: a file
+	index   *index
+	mapped  bool
+	label   int      // part of the label, or -1
+	rank    []uint16 // by part: 0 is no picture, else the lowest is taken
+	column  []int    // by column: its part, or -1
+	room    []int    // by part: the most bytes that a column has for it; -1: no column is made of it
+}
+
+// OpenShards opens archives and their indexes, and makes those that are not there or not of the archive's present version.
+func OpenShards(ctx context.Context, c ShardsConfig) (Source, error) {
+	s, err := openShards(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("source: shards: %w", err)
+	}
+	return s, nil
+}
+
+func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
+	names, err := shardNames(ctx, c.Shards, c.Store)
+	if err != nil {
+		return nil, err
+	}
+	s := &shards{store: c.Store, columns: completeColumns(c.Columns), strict: c.Label != "", maxBytes: c.MaxFileBytes}
+	if s.maxBytes == 0 {
+		s.maxBytes = DefaultMaxFileBytes
+	}
+	s.shape = fmt.Sprintf("%q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
+	s.root = root{fd: unix.AT_FDCWD, absolute: true, maxBytes: s.maxBytes}
+	opened, err := openIndexes(ctx, names, &c, s)
+	if err != nil {
+		return nil, errors.Join(err, closeAll(opened))
+	}
+	total := int64(0)
+	for i := range opened {
+		sh := &opened[i]
+		if sh.index.n == 0 {
+			s.notes = append(s.notes, fmt.Sprintf("shard %q holds no samples", sh.name))
+			if err := sh.close(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		s.roles(sh, &c)
+		s.remote = s.remote || sh.object != nil
+		s.all, s.firsts = append(s.all, *sh), append(s.firsts, total)
+		total += sh.index.n
+	}
+	s.firsts = append(s.firsts, total)
+	if err := s.check(&c, total); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// roles says what each part of the shard's samples is for.
+func (s *shards) roles(sh *shard, c *ShardsConfig) {
+	label := c.Label
+	if label == "" {
+		label = defaultPart
+	}
+	sh.label = sh.index.partNamed(label)
+	sh.rank, sh.room = make([]uint16, len(sh.index.parts)), make([]int, len(sh.index.parts))
+	for k := range sh.room {
+		sh.room[k] = -1
+	}
+	for _, c := range s.columns {
+		part := sh.index.partNamed(c.From)
+		if sh.column = append(sh.column, part); part >= 0 {
+			sh.room[part] = max(sh.room[part], c.MaxBytes)
+		}
+	}
+	for k, part := range sh.index.parts {
+		if place := slices.Index(c.Image, part); place >= 0 {
+			sh.rank[k] = uint16(place) + 1
+		} else if c.Image == nil && slices.Contains(ImageExtensions, part) {
+			sh.rank[k] = math.MaxUint16 // all alike: two of them in one sample are one too many
+		}
+	}
+}
+
+// check refuses a source in which no sample has what was asked for.
+func (s *shards) check(c *ShardsConfig, total int64) error {
+	if total == 0 {
+		return fmt.Errorf("%w: got %d archives without a member that could be one", ErrNoSamples, len(c.Shards))
+	}
+	var parts []string
+	pictures, labels := false, false
+	for i := range s.all {
+		sh := &s.all[i]
+		pictures = pictures || slices.ContainsFunc(sh.rank, func(r uint16) bool { return r > 0 })
+		labels = labels || sh.label >= 0
+		for _, p := range sh.index.parts {
+			if len(parts) < maxParts && !slices.Contains(parts, p) {
+				parts = append(parts, p)
+			}
+		}
+	}
+	has := func(name string) bool { return slices.Contains(parts, name) }
+	switch {
+	case !pictures && c.Image != nil:
+		return fmt.Errorf("%w: no sample has a part %s; the parts are %s", ErrNoSamples, strings.Join(c.Image, " or "), describeParts(parts))
+	case !pictures:
+		return fmt.Errorf("%w: no part is a picture by its ending; the parts are %s; say which is in source.image", ErrNoSamples, describeParts(parts))
+	case s.strict && !labels:
+		return fmt.Errorf("source.label: no sample has a part %q; the parts are %s", c.Label, describeParts(parts))
+	}
+	for _, col := range s.columns {
+		if !has(col.From) {
+			return fmt.Errorf("source.columns: no sample has a part %q; the parts are %s", col.From, describeParts(parts))
+		}
+	}
+	return nil
+}
+
+// find is the shard of sample i and its place there.
+func (s *shards) find(i int64) (*shard, int64) {
+	if i < 0 || i >= s.Len() {
+		panic(fmt.Sprintf("source: sample %d of %d", i, s.Len()))
+	}
+	k := sort.Search(len(s.all), func(k int) bool { return s.firsts[k+1] > i })
+	return &s.all[k], i - s.firsts[k]
+}
+
+func (s *shards) Len() int64        { return s.firsts[len(s.firsts)-1] }
+func (s *shards) Classes() []string { return nil }
+func (s *shards) Columns() []Column { return s.columns }
+func (s *shards) Shards() []int64   { return s.firsts[:len(s.firsts)-1] }
+func (s *shards) Notes() []string   { return s.notes }
+
+// Key is the sample's name within its shard; shards may use the same names.
+func (s *shards) Key(i int64, dst []byte) []byte {
+	sh, k := s.find(i)
+	_, _, key := sh.index.sample(k)
+	return append(dst, key...)
+}
+
+func (s *shards) Label(i int64) int64 {
+	sh, k := s.find(i)
+	if v, ok := sh.labelOf(k); ok {
+		return v
+	}
+	return -1
+}
+
+// labelOf is the number in the sample's label part; ok is false where there is no such part, or no number in it.
+func (sh *shard) labelOf(k int64) (v int64, ok bool) {
+	from, to, _ := sh.index.sample(k)
+	for m := from; m < to && sh.label >= 0; m++ {
+		if member := sh.index.member(m); int(member.part) == sh.label {
+			return int64(member.value), member.number
+		}
+	}
+	return -1, false
+}
+
+func (s *shards) Read(ctx context.Context, i int64, b *Buffer) error {
+	sh, k := s.find(i)
+	if err := s.read(ctx, sh, k, b); err != nil {
+		b.drop()
+		if e, ok := err.(*Error); ok {
+			e.In = sh.name
+		}
+		return name(err, s, i)
+	}
+	return nil
+}
+
+// piece is a range of an archive that is read at once, into the buffer's memory from at on.
+type piece struct{ off, size, at int64 }
+
+// wanted is what a sample's members are for.
+type wanted struct {
+	image indexMember
+	rank  uint16 // of image; 0: there is none yet
+	bytes int64  // of all pieces
+}
+
+func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error {
+	b.drop()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w, err := s.want(sh, k, b)
+	if err != nil {
+		return err
+	}
+	data := b.room(int(w.bytes))
+	if err := s.fetch(ctx, sh, b, data); err != nil {
+		return err
+	}
+	if err := s.fill(sh, k, b); err != nil {
+		return err
+	}
+	at, _ := b.locate(w.image)
+	b.hold(int(at), int(w.image.size))
+	return nil
+}
+
+// want chooses the sample's picture and plans what is read for it and its columns.
+func (s *shards) want(sh *shard, k int64, b *Buffer) (w wanted, err error) {
+	from, to, _ := sh.index.sample(k)
+	labelled := false
+	for m := from; m < to; m++ {
+		member := sh.index.member(m)
+		switch rank := sh.rank[member.part]; {
+		case rank > 0 && rank == w.rank:
+			return w, &Error{Cause: Part, Detail: fmt.Sprintf("got two pictures, %q and %q; say which in source.image",
+				sh.index.parts[w.image.part], sh.index.parts[member.part])}
+		case rank > 0 && (w.rank == 0 || rank < w.rank):
+			w.image, w.rank = member, rank
+		}
+		if int(member.part) == sh.label {
+			if labelled = true; !member.number {
+				return w, &Error{Cause: Value, Detail: fmt.Sprintf("label: part %q is no whole number of 32 bits", sh.index.parts[sh.label])}
+			}
+		}
+	}
+	switch {
+	case w.rank == 0:
+		return w, &Error{Cause: Part, Detail: "no part is a picture; the parts are " + sh.partsOf(from, to)}
+	case s.strict && !labelled:
+		return w, &Error{Cause: Part, Detail: "no label; the parts are " + sh.partsOf(from, to)}
+	case w.image.size == 0:
+		return w, &Error{Cause: Empty, Detail: "got 0 bytes"}
+	case int64(w.image.size) > s.maxBytes:
+		return w, &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", w.image.size, s.maxBytes)}
+	}
+	b.pieces = b.pieces[:0]
+	for m := from; m < to; m++ {
+		member := sh.index.member(m)
+		if room := sh.room[member.part]; room >= 0 && int(member.size) > room {
+			return w, &Error{Cause: Value, Detail: fmt.Sprintf("part %q: got %d bytes, want at most %d; raise max_bytes of the column",
+				sh.index.parts[member.part], member.size, room)}
+		} else if room >= 0 || member.part == w.image.part {
+			w.bytes = b.plan(member, w.bytes)
+		}
+	}
+	return w, nil
+}
+
+func (sh *shard) partsOf(from, to int) string {
+	var parts []string
+	for m := from; m < to; m++ {
+		parts = append(parts, sh.index.parts[sh.index.member(m).part])
+	}
+	return describeParts(parts)
+}
+
+// plan adds a member to what is read, to the piece before it if it is near. total is the bytes planned so far.
+func (b *Buffer) plan(m indexMember, total int64) int64 {
+	if n := len(b.pieces); n > 0 {
+		last := &b.pieces[n-1]
+		if end := last.off + last.size; m.off >= end && m.off-end <= mergeGap {
+			grow := m.off + int64(m.size) - end
+			last.size += grow
+			return total + grow
+		}
+	}
+	b.pieces = append(b.pieces, piece{off: m.off, size: int64(m.size), at: total})
+	return total + int64(m.size)
+}
+
+// locate is where a planned member lies in the buffer's memory.
+func (b *Buffer) locate(m indexMember) (at, end int64) {
+	for _, p := range b.pieces {
+		if m.off >= p.off && m.off+int64(m.size) <= p.off+p.size {
+			at = p.at + m.off - p.off
+			return at, at + int64(m.size)
+		}
+	}
+	panic("source: a member was not planned") // want planned it
+}
+
+// fetch reads the planned pieces into data.
+func (s *shards) fetch(ctx context.Context, sh *shard, b *Buffer, data []byte) error {
+	if sh.object == nil {
+		return s.root.readPieces(ctx, b, copy(b.path[:maxPath-1], sh.path), sh.version, data)
+	}
+	if done, err := s.fetchPlanned(ctx, sh, b, data); done || err != nil {
+		return err
+	}
+	for _, p := range b.pieces {
+		if err := s.store.ReadAt(ctx, sh.object, data[p.at:p.at+p.size], p.off); err != nil {
+			return storeError(err)
+		}
+	}
+	return nil
+}
+
+// fill copies the columns' values out of the buffer's memory.
+func (s *shards) fill(sh *shard, k int64, b *Buffer) error {
+	from, to, _ := sh.index.sample(k)
+	for c := range s.columns {
+		found := false
+		for m := from; m < to && !found; m++ {
+			member := sh.index.member(m)
+			if found = int(member.part) == sh.column[c]; found {
+				at, end := b.locate(member)
+				if err := b.setText(&s.columns[c], b.mem[at:end]); err != nil {
+					return err
+				}
+			}
+		}
+		if !found {
+			return &Error{Cause: Part, Detail: fmt.Sprintf("column %q: no part %q; the parts are %s", s.columns[c].Name, s.columns[c].From, sh.partsOf(from, to))}
+		}
+	}
+	return nil
+}
+
+// storeError is a store's error in this package's words.
+func storeError(err error) error {
+	var e *store.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	detail := e.Detail
+	if e.Attempts > 1 {
+		detail += fmt.Sprintf(" (after %d attempts)", e.Attempts)
+	}
+	return &Error{Cause: Cause(e.Cause), Detail: detail, Err: e.Err}
+}
+
+// readPieces reads b.pieces of the file b.path[:n], which must be of one version before and after.
+func (r *root) readPieces(ctx context.Context, b *Buffer, n int, v version, data []byte) error {
+	fd, err := r.open(b, n)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	before, after := &b.stat[0], &b.stat[1]
+	if err := unix.Fstat(fd, before); err != nil {
+		return readError(err)
+	}
+	if versionOf(before) != v {
+		return &Error{Cause: Changed, Detail: fmt.Sprintf("the archive had %d bytes when it was opened and has %d, written later", v.size, before.Size)}
+	}
+	for _, p := range b.pieces {
+		if err := pread(ctx, fd, data[p.at:p.at+p.size], p.off, v.size); err != nil {
+			return err
+		}
+	}
+	return unchanged(fd, before, after)
+}
+
+// versionOf is a file's.
+func versionOf(st *unix.Stat_t) version { return version{size: st.Size, tag: uint64(st.Mtim.Nano())} }
+
+func (sh *shard) close() error {
+	if sh.index == nil {
+		return nil
+	}
+	return sh.index.close(sh.mapped)
+}
+
+func closeAll(all []shard) error {
+	var errs []error
+	for i := range all {
+		errs = append(errs, all[i].close())
+	}
+	return errors.Join(errs...)
+}
+
+// Identity is the archive, its version, the sample's place and what is read of it.
+func (s *shards) Identity(i int64, dst []byte) []byte {
+	sh, k := s.find(i)
+	name := sh.path
+	if sh.object != nil {
+		name = sh.name
+	}
+	dst = append(append(dst, s.shape...), name...)
+	dst = binary.LittleEndian.AppendUint64(append(dst, 0), uint64(k))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(sh.version.size))
+	return binary.LittleEndian.AppendUint64(dst, sh.version.tag)
+}
+
+func (s *shards) Close() error { return closeAll(s.all) }

@@ -1,0 +1,491 @@
+package source
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zeebo/xxh3"
+)
+
+// part is a member of an archive under test.
+type part struct{ name, content string }
+
+// tarOf is an archive of parts in one of tar's formats.
+func tarOf(t testing.TB, format tar.Format, parts ...part) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, p := range parts {
+		must(t, w.WriteHeader(&tar.Header{Name: p.name, Size: int64(len(p.content)), Mode: 0o644, Format: format, Typeflag: tar.TypeReg}))
+		_, err := w.Write([]byte(p.content))
+		must(t, err)
+	}
+	must(t, w.Close())
+	return b.Bytes()
+}
+
+// pairs are samples "00000", "00001" ... of a picture and its label.
+func pairs(from, to int) (parts []part) {
+	for i := from; i < to; i++ {
+		parts = append(parts, part{fmt.Sprintf("%05d.jpg", i), fmt.Sprintf("picture %d", i)}, part{fmt.Sprintf("%05d.cls", i), fmt.Sprintf("%d\n", i%7)})
+	}
+	return parts
+}
+
+// openS opens shards with an index directory of their own, and closes them with the test.
+func openS(t testing.TB, c ShardsConfig) Source {
+	t.Helper()
+	if c.IndexDir == "" {
+		c.IndexDir = t.TempDir()
+	}
+	s, err := OpenShards(background, c)
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return s
+}
+
+func read(t testing.TB, s Source, i int64) (*Buffer, string) {
+	t.Helper()
+	var b Buffer
+	must(t, s.Read(background, i, &b))
+	return &b, string(b.Bytes())
+}
+
+// Samples of several shards are numbered through, whatever tar's format; each reads as its picture, with its label.
+func TestShardsNumberSamplesThrough(t *testing.T) {
+	for _, format := range []tar.Format{tar.FormatUSTAR, tar.FormatGNU, tar.FormatPAX} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "s-00.tar"), string(tarOf(t, format, pairs(0, 10)...)))
+		write(t, filepath.Join(dir, "s-01.tar"), string(tarOf(t, format)))
+		write(t, filepath.Join(dir, "s-02.tar"), string(tarOf(t, format, pairs(10, 25)...)))
+		s := openS(t, ShardsConfig{Shards: []string{dir + "/s-{00..02}.tar"}})
+		if s.Len() != 25 || !slices.Equal(s.(Sharded).Shards(), []int64{0, 10}) {
+			t.Fatalf("%v: %d samples, shards at %v", format, s.Len(), s.(Sharded).Shards())
+		}
+		for i := range s.Len() {
+			b, text := read(t, s, i)
+			if text != fmt.Sprintf("picture %d", i) || s.Label(i) != i%7 || string(s.Key(i, nil)) != fmt.Sprintf("%05d", i) {
+				t.Fatalf("%v: sample %d: %q %d %q", format, i, text, s.Label(i), s.Key(i, nil))
+			}
+			if after := b.mem[b.at+b.n:][:Padding]; !bytes.Equal(after, make([]byte, Padding)) {
+				t.Fatalf("padding %q", after)
+			}
+		}
+	}
+}
+
+// Names beyond 100 bytes are whole, in every way that tar has for them.
+func TestLongNamesAreWhole(t *testing.T) {
+	long := strings.Repeat("directory/", 12) + "a picture with ümlauts.jpg"
+	ustar := strings.Repeat("d", 90) + "/" + strings.Repeat("e", 60) + "/x.jpg"
+	for format, name := range map[tar.Format]string{tar.FormatGNU: long, tar.FormatPAX: long, tar.FormatUSTAR: ustar} {
+		file := filepath.Join(t.TempDir(), "x.tar")
+		write(t, file, string(tarOf(t, format, part{name, "p"}, part{"z.jpg", "q"})))
+		s := openS(t, ShardsConfig{Shards: []string{file}})
+		if got := keys(s); !slices.Equal(got, []string{strings.TrimSuffix(name, ".jpg"), "z"}) {
+			t.Fatalf("%v: %q", format, got)
+		}
+	}
+}
+
+// A part's name is all that follows the first dot; hidden members and facts about the archive are no samples.
+func TestPartsOfASample(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.tar")
+	write(t, file, string(tarOf(t, tar.FormatGNU,
+		part{"./.DS_Store", "x"}, part{"__info__.json", "x"},
+		part{"./a.b/1.seg.png", "mask"}, part{"a.b/1.JPG", "picture"}, part{"a.b/1.json", `{"a":1}`}, part{"a.b/1.width", " 640 "}, part{"a.b/1.score", "0.5"},
+		part{"a.b/2.seg.png", "mask 2"}, part{"a.b/2.JPG", "picture 2"}, part{"a.b/2.json", ""}, part{"a.b/2.width", "-3"}, part{"a.b/2.score", "1e3"})))
+	s := openS(t, ShardsConfig{Shards: []string{file}, Columns: []Column{
+		{Name: "meta", From: "json"}, {Name: "mask", From: "seg.png"}, {Name: "width", Type: Int64}, {Name: "score", Type: Float64}}})
+	if got := keys(s); !slices.Equal(got, []string{"a.b/1", "a.b/2"}) {
+		t.Fatalf("%q", got)
+	}
+	b, text := read(t, s, 0)
+	if text != "picture" || string(b.Value(0)) != `{"a":1}` || string(b.Value(1)) != "mask" {
+		t.Fatalf("%q %q %q", text, b.Value(0), b.Value(1))
+	}
+	var want Buffer
+	want.setInt(640)
+	want.setFloat(0.5)
+	if !bytes.Equal(b.Value(2), want.Value(0)) || !bytes.Equal(b.Value(3), want.Value(1)) {
+		t.Fatalf("%v %v", b.Value(2), b.Value(3))
+	}
+	if b, text = read(t, s, 1); text != "picture 2" || len(b.Value(0)) != 0 || s.Label(1) != -1 {
+		t.Fatalf("%q %q", text, b.Value(0))
+	}
+	s = openS(t, ShardsConfig{Shards: []string{file}, Image: []string{"seg.png"}, Label: "width"})
+	if _, text := read(t, s, 1); text != "mask 2" || s.Label(0) != 640 || s.Label(1) != -3 {
+		t.Fatalf("%q %d", text, s.Label(0))
+	}
+}
+
+// A sample that lacks what was asked for is a bad sample that says so.
+func TestMissingPartIsABadSample(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.tar")
+	write(t, file, string(tarOf(t, tar.FormatGNU,
+		part{"a.jpg", "p"}, part{"a.cls", "1"}, part{"a.txt", "t"}, part{"b.cls", "2"}, part{"c.jpg", ""}, part{"d.jpg", "p"}, part{"d.png", "p"},
+		part{"e.jpg", "p"}, part{"e.cls", "one"}, part{"f.jpg", "p"}, part{"g.jpg", "ppp"}, part{"g.txt", "too long"})))
+	s := openS(t, ShardsConfig{Shards: []string{file}, MaxFileBytes: 2})
+	wantIn := func(s Source, key string, cause Cause, text string) {
+		t.Helper()
+		var b Buffer
+		err := s.Read(background, find(t, s, key), &b)
+		var e *Error
+		if !errors.As(err, &e) || e.Cause != cause || e.In != file || !strings.Contains(err.Error(), text) || len(b.Bytes()) != 0 {
+			t.Fatalf("%s: got %v, want %s: %s", key, err, cause, text)
+		}
+	}
+	wantIn(s, "b", Part, `no part is a picture; the parts are cls`)
+	wantIn(s, "c", Empty, "0 bytes")
+	wantIn(s, "d", Part, `two pictures, "jpg" and "png"; say which in source.image`)
+	wantIn(s, "e", Value, `part "cls" is no whole number`)
+	wantIn(s, "g", TooLarge, "got 3 bytes, want at most 2")
+	s = openS(t, ShardsConfig{Shards: []string{file}, Label: "cls", Columns: []Column{{Name: "txt", MaxBytes: 4}}})
+	wantIn(s, "f", Part, "no label; the parts are jpg")
+	wantIn(s, "d", Part, "two pictures")
+	if _, text := read(t, s, 0); text != "p" {
+		t.Fatal(text)
+	}
+	s = openS(t, ShardsConfig{Shards: []string{file}, Columns: []Column{{Name: "txt", MaxBytes: 4}}})
+	wantIn(s, "f", Part, `column "txt": no part "txt"`)
+	wantIn(s, "g", Value, "got 8 bytes, want at most 4; raise max_bytes")
+	s = openS(t, ShardsConfig{Shards: []string{file}, Columns: []Column{{Name: "n", From: "txt", Type: Int64}}})
+	wantIn(s, "a", Value, `column "n": got "t", want a whole number`)
+}
+
+// An archive that is not whole, or holds what it should not, is refused by its name and the member's.
+func TestBadArchivesAreRefusedByName(t *testing.T) {
+	good := tarOf(t, tar.FormatGNU, pairs(0, 3)...)
+	raw := func(h tar.Header) []byte {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		h.Mode = 0o644
+		must(t, w.WriteHeader(&h))
+		must(t, w.Close())
+		return b.Bytes()
+	}
+	spoilt := bytes.Clone(good)
+	spoilt[1024+20] ^= 1
+	for what, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"cut in a member":     {good[:700], "truncated: it ends at 700 bytes"},
+		"cut in a header":     {good[:1024+100], "truncated"},
+		"cut before the mark": {good[:6*1024], "truncated: it ends at 6144 bytes, before the end-of-archive mark"},
+		"empty":               {nil, "truncated"},
+		"not a tar":           {bytes.Repeat([]byte("hello "), 500), "not a tar header"},
+		"flipped bit":         {spoilt, "header at 1024: not a tar header: check sum"},
+		"joined by cat":       {append(bytes.Clone(good), good...), "tar --concatenate, not cat"},
+		"climbs":              {tarOf(t, tar.FormatGNU, part{"a/../../x.jpg", "p"}), `member "a/../../x.jpg": the name leaves the archive`},
+		"absolute":            {tarOf(t, tar.FormatGNU, part{"/etc/x.jpg", "p"}), `member "/etc/x.jpg": the name leaves the archive`},
+		"same part twice":     {tarOf(t, tar.FormatGNU, part{"a.jpg", "p"}, part{"a.JPG", "p"}), `sample "a": part "jpg" is there twice`},
+		"same key again":      {tarOf(t, tar.FormatGNU, part{"a.jpg", "p"}, part{"b.jpg", "p"}, part{"a.cls", "1"}), `sample "a": its key is there again`},
+		"symlink":             {raw(tar.Header{Name: "a.jpg", Linkname: "b.jpg", Typeflag: tar.TypeSymlink}), `member "a.jpg": a link`},
+		"hard link":           {raw(tar.Header{Name: "a.jpg", Linkname: "b.jpg", Typeflag: tar.TypeLink}), "--hard-dereference"},
+		"fifo":                {raw(tar.Header{Name: "a.jpg", Typeflag: tar.TypeFifo}), "a device or fifo"},
+		"no pictures":         {tarOf(t, tar.FormatGNU, part{"a.cls", "1"}, part{"a.wav", "x"}), "the parts are cls, wav; say which is in source.image"},
+	} {
+		file := filepath.Join(t.TempDir(), "x.tar")
+		write(t, file, string(c.data))
+		_, err := OpenShards(background, ShardsConfig{Shards: []string{file}, IndexDir: t.TempDir()})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", what, err, c.want)
+		} else if what != "no pictures" && !strings.HasPrefix(err.Error(), fmt.Sprintf("source: shards: shard %q: ", file)) {
+			t.Errorf("%s: got %v, want the shard's name", what, err)
+		}
+	}
+}
+
+// What cannot be a shard is refused with the reason.
+func TestShardsThatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.tar"), string(tarOf(t, tar.FormatGNU, pairs(0, 1)...)))
+	write(t, filepath.Join(dir, "a.tar.gz"), "x")
+	write(t, filepath.Join(dir, "a.bin"), "x")
+	must(t, os.Mkdir(filepath.Join(dir, "d.tar"), 0o755))
+	for pattern, want := range map[string]string{
+		"/none.tar":           `none.tar": no such file or directory`,
+		"/none-*.tar":         "no file is named so",
+		"/a.tar.gz":           "a compressed archive cannot be read in any order",
+		"/a.bin":              "want a name that ends in .tar or .zip",
+		"/d.tar":              "got a directory, want a regular file",
+		"/{a,a}.tar":          "named twice",
+		"/{a.tar":             "got '{' without its own '}'",
+		"/{9..1}.tar":         "the smaller one first",
+		"/a}.tar":             "got '}' without '{'",
+		"/{a}.tar":            "want {FIRST..LAST} or {A,B}",
+		"/{0..99999999}.tar":  "want two whole numbers",
+		"/{a,{b,c}}.tar":      "braces do not nest",
+		"/x[.tar":             "syntax error in pattern",
+		"/{0..999999}{0..9}x": "more than 1048576 names",
+	} {
+		if _, err := OpenShards(background, ShardsConfig{Shards: []string{dir + pattern}, IndexDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", pattern, err, want)
+		}
+	}
+	for c, want := range map[string]ShardsConfig{
+		"no sample has a part webp; the parts are jpg, cls":                {Image: []string{"webp"}},
+		`source.label: no sample has a part "tag"; the parts are jpg, cls`: {Label: "tag"},
+		`source.columns: no sample has a part "json"`:                      {Columns: []Column{{Name: "json"}}},
+	} {
+		want.Shards, want.IndexDir = []string{dir + "/a.tar"}, t.TempDir()
+		if _, err := OpenShards(background, want); err == nil || !strings.Contains(err.Error(), c) {
+			t.Errorf("got %v, want %q", err, c)
+		}
+	}
+}
+
+// Braces write out as in a shell.
+func TestBraces(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"a": "a", "{0..2}": "0 1 2", "x{08..11}.tar": "x08.tar x09.tar x10.tar x11.tar", "{a,b}{1,2}": "a1 a2 b1 b2", "{,x}y": "y xy", "{9..10}": "9 10",
+	} {
+		got, err := Braces(pattern)
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q %v", pattern, got, err)
+		}
+	}
+}
+
+// An index is made once; a later opening takes it as it is, and makes it anew for an archive that changed.
+func TestIndexIsKeptAndFollowsTheArchive(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		dir, kept := t.TempDir(), t.TempDir()
+		file := filepath.Join(dir, "x.tar")
+		write(t, file, string(tarOf(t, tar.FormatGNU, pairs(0, 3)...)))
+		c := ShardsConfig{Shards: []string{file}, IndexDir: kept, IndexBeside: beside}
+		notes := func(want int) {
+			t.Helper()
+			if got := openS(t, c).(*shards).notes; len(got) != want {
+				t.Fatalf("beside %v: notes %q, want %d", beside, got, want)
+			}
+		}
+		notes(1)
+		notes(0)
+		index := filepath.Join(dir, "x.tar"+indexEnding)
+		if !beside {
+			found, err := os.ReadDir(kept)
+			must(t, err)
+			if len(found) != 1 {
+				t.Fatalf("%v", found)
+			}
+			index = filepath.Join(kept, found[0].Name())
+		}
+		write(t, file, string(tarOf(t, tar.FormatGNU, pairs(5, 9)...)))
+		notes(1)
+		if s := openS(t, c); s.Len() != 4 || string(s.Key(0, nil)) != "00005" {
+			t.Fatalf("%q", keys(s))
+		}
+		// Damage of any kind is found, and mended.
+		good, err := os.ReadFile(index)
+		must(t, err)
+		for _, bad := range [][]byte{nil, good[:40], good[:len(good)-1], append(bytes.Clone(good), 0), flip(good, 9), flip(good, 100), flip(good, 7)} {
+			must(t, os.Remove(index))
+			write(t, index, string(bad))
+			notes(1)
+			notes(0)
+		}
+	}
+}
+
+func flip(b []byte, at int) []byte {
+	b = bytes.Clone(b)
+	b[at] ^= 4
+	return b
+}
+
+// Where indexes cannot be kept, shards are read all the same, and a note says so.
+func TestIndexThatCannotBeKept(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "x.tar"), string(tarOf(t, tar.FormatGNU, pairs(0, 3)...)))
+	write(t, filepath.Join(dir, "file"), "")
+	s := openS(t, ShardsConfig{Shards: []string{dir + "/x.tar"}, IndexDir: dir + "/file/index"})
+	if notes := s.(*shards).notes; len(notes) != 2 || !strings.Contains(notes[1], "could not be kept") {
+		t.Fatalf("%q", notes)
+	}
+	if _, text := read(t, s, 2); text != "picture 2" {
+		t.Fatal(text)
+	}
+}
+
+// A shard that changes or goes away while it is in use gives bad samples, never wrong bytes.
+func TestChangedShardIsABadSample(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.tar")
+	data := string(tarOf(t, tar.FormatGNU, pairs(0, 3)...))
+	write(t, file, data)
+	s := openS(t, ShardsConfig{Shards: []string{file}})
+	later := time.Now().Add(time.Second)
+	must(t, os.Chtimes(file, later, later))
+	wantShard := func(cause Cause) {
+		t.Helper()
+		var b Buffer
+		var e *Error
+		if err := s.Read(background, 1, &b); !errors.As(err, &e) || e.Cause != cause || e.In != file || e.Key != "00001" {
+			t.Fatalf("got %v, want %s", err, cause)
+		}
+	}
+	wantShard(Changed)
+	must(t, os.Truncate(file, 600))
+	wantShard(Changed)
+	must(t, os.Remove(file))
+	wantShard(Missing)
+}
+
+// Reading samples of a shard with columns allocates nothing once buffers have grown.
+func TestShardsReadAllocatesNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.tar")
+	write(t, file, string(tarOf(t, tar.FormatPAX, pairs(0, 30)...)))
+	s := openS(t, ShardsConfig{Shards: []string{file}, Columns: []Column{{Name: "cls", Type: Int64}, {Name: "text", From: "cls"}}})
+	var b Buffer
+	i, key := int64(0), make([]byte, 0, 64)
+	if n := testing.AllocsPerRun(100, func() {
+		must(t, s.Read(background, i, &b))
+		key = s.Key(i, key[:0])
+		i = (i + 1 + s.Label(i)) % s.Len()
+	}); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
+
+// A zip archive of stored members is a shard like any other; compressed members and names that climb are refused.
+func TestZipShards(t *testing.T) {
+	zipOf := func(method uint16, parts ...part) string {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		for _, p := range parts {
+			f, err := w.CreateHeader(&zip.FileHeader{Name: p.name, Method: method})
+			must(t, err)
+			_, err = f.Write([]byte(p.content))
+			must(t, err)
+		}
+		must(t, w.Close())
+		return b.String()
+	}
+	file := filepath.Join(t.TempDir(), "x.zip")
+	write(t, file, zipOf(zip.Store, pairs(0, 5)...))
+	s := openS(t, ShardsConfig{Shards: []string{file}})
+	for i := range s.Len() {
+		if _, text := read(t, s, i); text != fmt.Sprintf("picture %d", i) || s.Label(i) != i%7 {
+			t.Fatalf("%d: %q", i, text)
+		}
+	}
+	for data, want := range map[string]string{
+		zipOf(zip.Deflate, pairs(0, 1)...):      `member "00000.jpg": it is compressed; store members as they are (zip -0)`,
+		zipOf(zip.Store, part{"../x.jpg", "p"}): "the name leaves the archive",
+		zipOf(zip.Store, pairs(0, 5)...)[:300]:  "zip: ",
+	} {
+		write(t, file, data)
+		if _, err := OpenShards(background, ShardsConfig{Shards: []string{file}, IndexDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// Opening and closing shards leaves no descriptor and no mapping behind.
+func TestShardsLeaveNothingOpen(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.tar")
+	write(t, file, string(tarOf(t, tar.FormatGNU, pairs(0, 3)...)))
+	count := func() int {
+		maps, err := os.ReadFile("/proc/self/maps")
+		must(t, err)
+		return bytes.Count(maps, []byte(indexEnding))
+	}
+	before := runtime.NumGoroutine()
+	c := ShardsConfig{Shards: []string{file}, IndexDir: t.TempDir()}
+	for range 3 {
+		s, err := OpenShards(background, c)
+		must(t, err)
+		if count() != 1 {
+			maps, _ := os.ReadFile("/proc/self/maps")
+			t.Fatalf("%d mappings of one index\n%s", count(), maps)
+		}
+		must(t, s.Close())
+	}
+	c.Label = "none"
+	if _, err := OpenShards(background, c); err == nil {
+		t.Fatal("opened")
+	}
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // a goroutine that said it is done may not be gone yet
+	}
+	if count() != 0 || runtime.NumGoroutine() > before {
+		t.Fatalf("%d mappings, %d goroutines of %d", count(), runtime.NumGoroutine(), before)
+	}
+}
+
+// FuzzTar: no archive makes the scanner crash, hang or place a member outside of the archive.
+func FuzzTar(f *testing.F) {
+	for _, format := range []tar.Format{tar.FormatUSTAR, tar.FormatGNU, tar.FormatPAX} {
+		f.Add(tarOf(f, format, pairs(0, 2)...))
+		f.Add(tarOf(f, format, part{strings.Repeat("d/", 45) + "x.jpg", "p"}))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, err := buildTarIndex(bytes.NewReader(mendSums(data)), int64(len(data)), 1024)
+		if err != nil {
+			return
+		}
+		v := version{size: int64(len(data)), tag: 7}
+		if _, err := parseIndex(b.encode(v), v); err != nil {
+			t.Fatalf("an index of ours does not parse: %v", err)
+		}
+	})
+}
+
+// mendSums repairs the check sum of every block that has one, so that the fuzzer gets beyond it.
+func mendSums(data []byte) []byte {
+	data = bytes.Clone(data)
+	for at := 0; at+tarBlock <= len(data); at += tarBlock {
+		h := data[at : at+tarBlock]
+		if string(h[257:262]) != "ustar" {
+			continue
+		}
+		sum := 0
+		for i, c := range h {
+			if i >= 148 && i < 156 {
+				c = ' '
+			}
+			sum += int(c)
+		}
+		copy(h[148:156], fmt.Sprintf("%06o\x00 ", sum))
+	}
+	return data
+}
+
+// FuzzIndex: no index file, even one with a right check sum, leads outside of itself or of the archive.
+func FuzzIndex(f *testing.F) {
+	archive := tarOf(f, tar.FormatGNU, pairs(0, 3)...)
+	b, err := buildTarIndex(bytes.NewReader(archive), int64(len(archive)), 1024)
+	must(f, err)
+	v := version{size: 1 << 20, tag: 7}
+	f.Add(b.encode(v))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) >= indexHeader {
+			copy(data, indexMagic)
+			binary.LittleEndian.PutUint64(data[8:], xxh3.Hash(data[16:]))
+		}
+		x, err := parseIndex(data, v)
+		if err != nil {
+			return
+		}
+		for i := range x.n {
+			from, to, _ := x.sample(i)
+			for m := from; m < to; m++ {
+				if k := x.member(m); k.off+int64(k.size) > v.size || int(k.part) >= len(x.parts) {
+					t.Fatalf("member %+v", k)
+				}
+			}
+		}
+	})
+}

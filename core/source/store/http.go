@@ -1,0 +1,237 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// send makes a request and returns an answer whose status says that it went well.
+func (c *Client) send(ctx context.Context, method, name string, header http.Header) (*http.Response, error) {
+	r, client, err := c.request(ctx, method, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	for k, v := range header {
+		r.Header[k] = v
+	}
+	return c.exchange(r, client)
+}
+
+func (c *Client) exchange(r *http.Request, client *http.Client) (*http.Response, error) {
+	if client == c.signed {
+		if err := c.sign(r); err != nil {
+			return nil, err
+		}
+	}
+	c.counters.requests.Add(1)
+	a, err := client.Do(r)
+	if err != nil {
+		return nil, &Error{Cause: IO, Err: err, again: !errors.Is(err, errRedirect)}
+	}
+	if a.StatusCode == http.StatusOK || a.StatusCode == http.StatusPartialContent {
+		return a, nil
+	}
+	defer discard(a.Body)
+	return nil, refusal(a)
+}
+
+// discard lets the connection be used again, unless the rest is long.
+func discard(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 64<<10) // an answer we do not need; Close says nothing either
+	_ = body.Close()
+}
+
+const maxRefusal = 4 << 10
+
+// refusal is the error behind a status.
+func refusal(a *http.Response) *Error {
+	e := &Error{Cause: IO, Status: a.StatusCode, Detail: "got status " + a.Status}
+	if text, err := io.ReadAll(io.LimitReader(a.Body, maxRefusal)); err == nil {
+		if _, code, ok := strings.Cut(string(text), "<Code>"); ok { // how S3 says why
+			code, _, _ = strings.Cut(code, "<")
+			e.Detail += fmt.Sprintf(" (%.60s)", code)
+		}
+	}
+	switch s := a.StatusCode; {
+	case s == http.StatusNotFound || s == http.StatusGone:
+		e.Cause = Missing
+	case s == http.StatusUnauthorized || s == http.StatusForbidden:
+		e.Cause = Permission
+	case s == http.StatusPreconditionFailed || s == http.StatusRequestedRangeNotSatisfiable:
+		e.Cause = Changed
+	case s == http.StatusRequestTimeout || s == http.StatusTooManyRequests || s >= 500 && s != http.StatusNotImplemented:
+		e.again = true
+		if n, err := strconv.Atoi(a.Header.Get("Retry-After")); err == nil && n >= 0 && n < 3600 {
+			e.retryAfter = time.Duration(n) * time.Second
+		}
+	case s >= 300 && s < 400:
+		if region := a.Header.Get("X-Amz-Bucket-Region"); region != "" {
+			e.Detail += fmt.Sprintf("; the bucket is in region %q, say so in source.remote.region", region)
+		}
+	}
+	return e
+}
+
+// statOnce asks with HEAD, or where that is not allowed (signed URLs) for the first byte.
+func (c *Client) statOnce(ctx context.Context, name string) (*Object, error) {
+	a, err := c.send(ctx, http.MethodHead, name, nil)
+	var e *Error
+	if errors.As(err, &e) && (e.Status == http.StatusForbidden || e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotImplemented) {
+		first := err
+		a, err = c.send(ctx, http.MethodGet, name, http.Header{"Range": {"bytes=0-0"}})
+		if err != nil {
+			return nil, first
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer discard(a.Body)
+	o := &Object{URL: name, Size: a.ContentLength, ETag: a.Header.Get("ETag"), Modified: a.Header.Get("Last-Modified")}
+	if a.StatusCode == http.StatusPartialContent {
+		if _, _, o.Size, err = contentRange(a.Header.Get("Content-Range")); err != nil {
+			return nil, &Error{Cause: IO, Detail: err.Error()}
+		}
+	}
+	if o.Size < 0 {
+		return nil, &Error{Cause: IO, Detail: "the server does not tell the object's length"}
+	}
+	return o, nil
+}
+
+// readOnce reads one range of one version.
+func (c *Client) readOnce(ctx context.Context, o *Object, p []byte, off int64) error {
+	header, whole := http.Header{}, off == 0 && int64(len(p)) == o.Size
+	if !whole {
+		header.Set("Range", fmt.Sprintf("bytes=%d-%d", off, off+int64(len(p))-1))
+	} else {
+		header.Set("X-Amz-Checksum-Mode", "ENABLED")
+	}
+	if o.ETag != "" && !strings.HasPrefix(o.ETag, "W/") {
+		header.Set("If-Match", o.ETag)
+	}
+	a, err := c.send(ctx, http.MethodGet, o.URL, header)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close()
+	if err := sameVersion(a, o, int64(len(p)), off); err != nil {
+		return err
+	}
+	if err := c.body(a.Body, p); err != nil {
+		return err
+	}
+	if whole {
+		return checksum(a.Header, p)
+	}
+	return nil
+}
+
+// sameVersion compares an answer with what was asked for.
+func sameVersion(a *http.Response, o *Object, n, off int64) error {
+	changed := func(what, got, want string) error {
+		return &Error{Cause: Changed, Status: a.StatusCode, Detail: fmt.Sprintf("got %s %s, want %s as when it was opened", what, got, want)}
+	}
+	if tag := a.Header.Get("ETag"); o.ETag != "" && tag != "" && tag != o.ETag {
+		return changed("ETag", tag, o.ETag)
+	}
+	if date := a.Header.Get("Last-Modified"); o.ETag == "" && o.Modified != "" && date != o.Modified {
+		return changed("date", strconv.Quote(date), strconv.Quote(o.Modified))
+	}
+	if a.StatusCode == http.StatusOK {
+		if a.ContentLength >= 0 && a.ContentLength != o.Size {
+			return changed("length", fmt.Sprint(a.ContentLength), fmt.Sprint(o.Size))
+		}
+		if n != o.Size {
+			return &Error{Cause: IO, Status: a.StatusCode, Detail: "the server ignores Range and sends the whole object; use one that does ranges, or copy the data"}
+		}
+		return nil
+	}
+	from, to, size, err := contentRange(a.Header.Get("Content-Range"))
+	switch {
+	case err != nil:
+		return &Error{Cause: IO, Status: a.StatusCode, Detail: err.Error(), again: true}
+	case size >= 0 && size != o.Size:
+		return changed("length", fmt.Sprint(size), fmt.Sprint(o.Size))
+	case from != off || to != off+n-1:
+		return &Error{Cause: IO, Status: a.StatusCode, again: true, Detail: fmt.Sprintf("asked for bytes %d-%d, got %d-%d", off, off+n-1, from, to)}
+	}
+	return nil
+}
+
+// contentRange reads "bytes 0-99/1234"; the size is -1 for "*".
+func contentRange(text string) (from, to, size int64, err error) {
+	span, total, ok := strings.Cut(strings.TrimPrefix(text, "bytes "), "/")
+	first, last, both := strings.Cut(span, "-")
+	if !ok || !both || !strings.HasPrefix(text, "bytes ") {
+		return 0, 0, 0, fmt.Errorf("got Content-Range %.60q, want bytes FROM-TO/SIZE", text)
+	}
+	from, err1 := strconv.ParseInt(first, 10, 64)
+	to, err2 := strconv.ParseInt(last, 10, 64)
+	size, err3 := int64(-1), error(nil)
+	if total != "*" {
+		size, err3 = strconv.ParseInt(total, 10, 64)
+	}
+	if err := errors.Join(err1, err2, err3); err != nil || from < 0 || to < from {
+		return 0, 0, 0, fmt.Errorf("got Content-Range %.60q, want bytes FROM-TO/SIZE", text)
+	}
+	return from, to, size, nil
+}
+
+// body fills p; a body that ends early is a fault of the way here.
+func (c *Client) body(r io.Reader, p []byte) error {
+	n, err := io.ReadFull(r, p)
+	c.counters.bytes.Add(uint64(n))
+	if err != nil {
+		return &Error{Cause: IO, Err: err, again: true, Detail: fmt.Sprintf("got %d of %d bytes", n, len(p))}
+	}
+	return nil
+}
+
+// readWhole reads an object that nobody has asked the length of.
+func (c *Client) readWhole(ctx context.Context, name string, limit int64, room func(n int) []byte) (int, error) {
+	a, err := c.send(ctx, http.MethodGet, name, http.Header{"X-Amz-Checksum-Mode": {"ENABLED"}})
+	if err != nil {
+		return 0, err
+	}
+	defer a.Body.Close()
+	n := a.ContentLength
+	switch {
+	case n < 0:
+		return c.readUnknown(a, limit, room)
+	case n == 0:
+		return 0, &Error{Cause: Empty, Detail: "got 0 bytes"}
+	case n > limit:
+		return 0, tooLarge(n, limit)
+	}
+	p := room(int(n))
+	if err := c.body(a.Body, p); err != nil {
+		return 0, err
+	}
+	return int(n), checksum(a.Header, p)
+}
+
+func tooLarge(n, limit int64) error {
+	return &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", n, limit)}
+}
+
+// readUnknown reads a body whose length only its end tells.
+func (c *Client) readUnknown(a *http.Response, limit int64, room func(n int) []byte) (int, error) {
+	all, err := io.ReadAll(io.LimitReader(a.Body, limit+1))
+	c.counters.bytes.Add(uint64(len(all)))
+	switch {
+	case err != nil:
+		return 0, &Error{Cause: IO, Err: err, again: true, Detail: fmt.Sprintf("the answer broke off after %d bytes", len(all))}
+	case len(all) == 0:
+		return 0, &Error{Cause: Empty, Detail: "got 0 bytes"}
+	case int64(len(all)) > limit:
+		return 0, tooLarge(int64(len(all)), limit)
+	}
+	return copy(room(len(all)), all), nil
+}

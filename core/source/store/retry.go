@@ -1,0 +1,200 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	firstWait     = 50 * time.Millisecond
+	longestWait   = 5 * time.Second
+	attemptShare  = 3 // an attempt gets this part of the deadline
+	hedgeShare    = 10
+	hedgeAtLeast  = 20 * time.Millisecond
+	hedgeUnknown  = 2 * time.Second // before enough reads have been seen
+	paceSamples   = 128
+	paceEnough    = 16
+	paceQuantile  = 95
+	hedgeMultiple = 2
+)
+
+// Stats count what a client has done.
+type Stats struct {
+	Requests uint64 `json:"requests"` // sent
+	Retries  uint64 `json:"retries"`  // of them, because the one before failed
+	Hedges   uint64 `json:"hedges"`   // of them, because the one before was slow
+	HedgeWon uint64 `json:"hedge_won"`
+	Failures uint64 `json:"failures"` // calls that failed for good
+	Bytes    uint64 `json:"bytes"`    // received
+}
+
+type counters struct{ requests, retries, hedges, won, failures, bytes atomic.Uint64 }
+
+// Stats reads the counters.
+func (c *Client) Stats() Stats {
+	n := &c.counters
+	return Stats{n.requests.Load(), n.retries.Load(), n.hedges.Load(), n.won.Load(), n.failures.Load(), n.bytes.Load()}
+}
+
+// call makes attempts until one does, one fails for good, or the deadline comes.
+func (c *Client) call(parent context.Context, name string, attempt func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(parent, c.o.Timeout)
+	defer cancel()
+	var last *Error
+	for n := 0; ; n++ {
+		err := c.attempt(ctx, attempt)
+		if err == nil {
+			return nil
+		}
+		if parent.Err() != nil {
+			return parent.Err()
+		}
+		if !errors.As(err, &last) {
+			last = &Error{Cause: IO, Err: err, again: true}
+		}
+		if errors.Is(last.Err, context.DeadlineExceeded) {
+			last.Cause, last.Detail, last.Err = Deadline, "no answer within "+(c.o.Timeout/attemptShare).String(), nil
+		}
+		last.URL, last.Attempts = name, n+1
+		if ctx.Err() == nil && (!last.again || n == c.o.Retries) {
+			c.counters.failures.Add(1)
+			return last
+		}
+		if !sleep(ctx, backOff(n, last.retryAfter)) {
+			c.counters.failures.Add(1)
+			if parent.Err() != nil {
+				return parent.Err()
+			}
+			last.Cause, last.Detail = Deadline, "no good answer within "+c.o.Timeout.String()+"; last: "+last.Detail
+			return last
+		}
+		c.counters.retries.Add(1)
+	}
+}
+
+func (c *Client) attempt(ctx context.Context, attempt func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout/attemptShare)
+	defer cancel()
+	return attempt(ctx)
+}
+
+// backOff grows twofold from attempt to attempt; the half of it is chance, so that clients who failed together do not come
+// back together.
+func backOff(n int, asked time.Duration) time.Duration {
+	wait := min(firstWait<<min(n, 16), longestWait)
+	wait = wait/2 + time.Duration(rand.Int64N(int64(wait/2)+1))
+	return max(wait, asked)
+}
+
+// sleep waits, or reports false at once where the context would end before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if end, ok := ctx.Deadline(); ctx.Err() != nil || ok && time.Until(end) <= d {
+		return false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// pace remembers how long the latest reads took.
+type pace struct {
+	mu    sync.Mutex
+	took  [paceSamples]time.Duration
+	n     int
+	delay time.Duration // from the reads so far
+}
+
+func (p *pace) note(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.took[p.n%paceSamples] = d
+	if p.n++; p.n%paceEnough != 0 {
+		return
+	}
+	sorted := slices.Clone(p.took[:min(p.n, paceSamples)])
+	slices.Sort(sorted)
+	p.delay = max(hedgeAtLeast, hedgeMultiple*sorted[len(sorted)*paceQuantile/100])
+}
+
+// hedgeDelay is how long a read may take before it is asked for again.
+func (c *Client) hedgeDelay() time.Duration {
+	if c.o.HedgeAfter != 0 {
+		return c.o.HedgeAfter
+	}
+	c.pace.mu.Lock()
+	defer c.pace.mu.Unlock()
+	if c.pace.delay == 0 {
+		return hedgeUnknown
+	}
+	return c.pace.delay
+}
+
+// mayHedge keeps a store that is slow as a whole from being asked for everything twice.
+func (c *Client) mayHedge() bool {
+	return c.counters.hedges.Load() <= c.counters.requests.Load()/hedgeShare
+}
+
+// hedged reads into p, a second time beside the first where that one is slow. It returns when nothing writes to p any more.
+func (c *Client) hedged(ctx context.Context, p []byte, read func(context.Context, []byte) error) error {
+	began, delay := time.Now(), c.hedgeDelay()
+	if delay < 0 {
+		return read(ctx, p)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	first := make(chan error, 1)
+	go func() { first <- read(ctx, p) }()
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case err := <-first:
+		c.pace.note(time.Since(began))
+		return err
+	case <-timer.C:
+	}
+	if !c.mayHedge() {
+		return <-first
+	}
+	err := c.second(ctx, cancel, p, first, read)
+	c.pace.note(time.Since(began))
+	return err
+}
+
+// second asks again and takes the first good answer of the two.
+func (c *Client) second(ctx context.Context, cancel func(), p []byte, first chan error, read func(context.Context, []byte) error) error {
+	c.counters.hedges.Add(1)
+	spare, second := make([]byte, len(p)), make(chan error, 1)
+	c.hedges.Add(1)
+	go func() {
+		defer c.hedges.Done()
+		second <- read(ctx, spare)
+	}()
+	select {
+	case err := <-first:
+		if err == nil {
+			return nil
+		}
+		if <-second != nil {
+			return err
+		}
+	case err := <-second:
+		if err != nil {
+			return <-first
+		}
+		cancel()
+		<-first // it writes to p no more
+	}
+	c.counters.won.Add(1)
+	copy(p, spare)
+	return nil
+}

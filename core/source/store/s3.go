@@ -1,0 +1,180 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+	"github.com/minio/minio-go/v7/pkg/signer"
+)
+
+// emptySum is the SHA-256 of no bytes, the body of every request here.
+const emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// s3Options completes the options from the environment, as Amazon's tools do.
+func (c *Client) s3Options() error {
+	o := &c.o
+	o.Endpoint = cmp.Or(o.Endpoint, os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"))
+	o.Region = cmp.Or(o.Region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1")
+	if o.Endpoint != "" {
+		u, err := url.Parse(o.Endpoint)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
+			return fmt.Errorf("store: endpoint %.200q: want a URL such as https://storage.example.com, without a path", o.Endpoint)
+		}
+		c.endpoint = u
+	}
+	if o.Anonymous {
+		return nil
+	}
+	providers := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Profile: o.Profile}}
+	if o.Profile != "" { // who names a profile means it
+		providers = providers[1:]
+	}
+	if os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "" || os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != "" ||
+		os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "" {
+		providers = append(providers, &credentials.IAM{Client: &http.Client{Timeout: c.o.Timeout}})
+	}
+	c.credentials = credentials.NewChainCredentials(providers)
+	return nil
+}
+
+// request makes the request for a name, and says which client sends it.
+func (c *Client) request(ctx context.Context, method, name string, query url.Values) (*http.Request, *http.Client, error) {
+	if !IsURL(name) {
+		return nil, nil, &Error{Cause: IO, Detail: "want a URL of http, https or s3"}
+	}
+	client, target := c.http, name
+	if bucket, key, ok := cutS3(name); ok {
+		u := c.s3URL(bucket, key)
+		u.RawQuery = query.Encode()
+		client, target = c.signed, u.String()
+	}
+	r, err := http.NewRequestWithContext(ctx, method, target, nil)
+	if err != nil {
+		return nil, nil, &Error{Cause: IO, Err: err}
+	}
+	return r, client, nil
+}
+
+// cutS3 parts s3://BUCKET/KEY. The key begins with a slash, or is empty.
+func cutS3(name string) (bucket, key string, ok bool) {
+	bucket, ok = strings.CutPrefix(name, "s3://")
+	if n := strings.IndexByte(bucket, '/'); n >= 0 {
+		bucket, key = bucket[:n], bucket[n:]
+	}
+	return bucket, key, ok && bucket != ""
+}
+
+// s3URL is where a bucket's key lies. A key is taken as it stands: it has no
+// escapes and no query.
+func (c *Client) s3URL(bucket, key string) *url.URL {
+	u := &url.URL{Scheme: "https", Host: "s3." + c.o.Region + ".amazonaws.com"}
+	if c.endpoint != nil {
+		u.Scheme, u.Host = c.endpoint.Scheme, c.endpoint.Host
+	}
+	byPath := c.o.PathStyle || !c.o.VirtualHost && (c.endpoint != nil || strings.Contains(bucket, "."))
+	if key = cmp.Or(key, "/"); byPath {
+		key = "/" + bucket + key
+	} else {
+		u.Host = bucket + "." + u.Host
+	}
+	u.Path, u.RawPath = key, s3utils.EncodePath(key)
+	return u
+}
+
+func (c *Client) sign(r *http.Request) error {
+	if c.o.Anonymous {
+		return nil
+	}
+	keys, err := c.credentials.GetWithContext(&credentials.CredContext{Client: &http.Client{Timeout: c.o.Timeout}})
+	if err != nil || keys.AccessKeyID == "" {
+		return &Error{Cause: Permission, Err: err, Detail: "found no credentials in the environment or the credentials file; set AWS_ACCESS_KEY_ID " +
+			"and AWS_SECRET_ACCESS_KEY, name a profile, or say anonymous: true"}
+	}
+	r.Header.Set("X-Amz-Content-Sha256", emptySum)
+	*r = *signer.SignV4(*r, keys.AccessKeyID, keys.SecretAccessKey, keys.SessionToken, c.o.Region)
+	return nil
+}
+
+// listing is an answer to ListObjectsV2.
+type listing struct {
+	IsTruncated           bool
+	EncodingType          string
+	NextContinuationToken string
+	Contents              []struct {
+		Key          string
+		Size         int64
+		ETag         string
+		LastModified string
+	}
+}
+
+const maxListing = 64 << 20
+
+// List calls each for every object whose name begins with an s3:// URL, in the order of their keys.
+func (c *Client) List(ctx context.Context, prefix string, each func(o Object) error) error {
+	bucket, start, ok := cutS3(prefix)
+	if !ok {
+		return &Error{URL: prefix, Cause: IO, Detail: "only s3://BUCKET/PREFIX can be listed; over http name the objects in a list"}
+	}
+	query := url.Values{"list-type": {"2"}, "prefix": {strings.TrimPrefix(start, "/")}, "encoding-type": {"url"}}
+	for {
+		var page listing
+		err := c.call(ctx, prefix, func(ctx context.Context) (err error) {
+			page, err = c.listOnce(ctx, "s3://"+bucket, query)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, o := range page.Contents {
+			key, err := o.Key, error(nil)
+			if page.EncodingType == "url" {
+				key, err = url.QueryUnescape(o.Key)
+			}
+			if err != nil {
+				return &Error{URL: prefix, Cause: IO, Err: err}
+			}
+			if err := each(Object{URL: "s3://" + bucket + "/" + key, Size: o.Size, ETag: o.ETag}); err != nil {
+				return err
+			}
+		}
+		if !page.IsTruncated {
+			return nil
+		}
+		if page.NextContinuationToken == "" {
+			return &Error{URL: prefix, Cause: IO, Detail: "the listing is cut off without a token to go on with"}
+		}
+		query.Set("continuation-token", page.NextContinuationToken)
+	}
+}
+
+func (c *Client) listOnce(ctx context.Context, bucket string, query url.Values) (page listing, err error) {
+	r, client, err := c.request(ctx, http.MethodGet, bucket, query)
+	if err != nil {
+		return page, err
+	}
+	a, err := c.exchange(r, client)
+	if err != nil {
+		return page, err
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(a.Body, maxListing))
+	if err == nil {
+		err = xml.Unmarshal(text, &page)
+	}
+	var e *Error
+	if err != nil && !errors.As(err, &e) {
+		err = &Error{Cause: IO, Err: err, again: true, Detail: "the listing broke off"}
+	}
+	return page, err
+}

@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// Options say how stores are reached. The zero value is the default.
+type Options struct {
+	Endpoint  string // of s3:// URLs: scheme and host; "" is $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL, else Amazon's
+	Region    string // "" is $AWS_REGION, $AWS_DEFAULT_REGION, else us-east-1
+	Profile   string // of the shared credentials file; "" is $AWS_PROFILE, else default
+	Anonymous bool   // do not sign
+	VirtualHost,
+	PathStyle bool // one of them: BUCKET.host or host/BUCKET; neither: path style where there is an endpoint
+
+	Timeout    time.Duration // of one call with all its retries; 0 is DefaultTimeout
+	Retries    int           // attempts after the first; 0 is DefaultRetries, negative none
+	HedgeAfter time.Duration // ask twice after this; 0 chooses by what reads take, negative never
+}
+
+// Defaults of Options.
+const (
+	DefaultTimeout = 60 * time.Second
+	DefaultRetries = 5
+)
+
+// Object is one version of an object.
+type Object struct {
+	URL      string
+	Size     int64
+	ETag     string // as the store gives it, quotes included; "" without
+	Modified string // Last-Modified, as the store gives it
+}
+
+// Cause says in one word what went wrong. The values are those of core/source.
+type Cause string
+
+const (
+	Missing    Cause = "missing"
+	Permission Cause = "permission"
+	Empty      Cause = "empty"
+	TooLarge   Cause = "too_large"
+	Changed    Cause = "changed"
+	Deadline   Cause = "deadline"
+	Checksum   Cause = "checksum"
+	IO         Cause = "io"
+)
+
+// Error is why a call failed for good.
+type Error struct {
+	URL      string
+	Cause    Cause
+	Status   int    // of the last answer, or 0
+	Attempts int    // made
+	Detail   string // got and want
+	Err      error  // what the network said, or nil
+
+	again      bool          // another attempt may do better
+	retryAfter time.Duration // as the server asked
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%q: %s", e.URL, e.Cause)
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	if e.Attempts > 1 {
+		s += fmt.Sprintf(" (after %d attempts)", e.Attempts)
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Client reads objects.
+type Client struct {
+	o           Options
+	http        *http.Client // for plain URLs
+	signed      *http.Client // for s3: follows no redirect
+	credentials *credentials.Credentials
+	endpoint    *url.URL // nil: Amazon's
+	pace        pace
+	counters    counters
+	hedges      sync.WaitGroup // requests that lost and are being cancelled
+}
+
+// IsURL reports whether a name is one that a Client reads.
+func IsURL(name string) bool {
+	scheme, rest, ok := strings.Cut(name, "://")
+	return ok && rest != "" && rest[0] != '/' && (scheme == "http" || scheme == "https" || scheme == "s3")
+}
+
+// New makes a client. It reaches nothing yet.
+func New(o Options) (*Client, error) {
+	c := &Client{o: o}
+	if c.o.Timeout == 0 {
+		c.o.Timeout = DefaultTimeout
+	}
+	switch {
+	case c.o.Retries == 0:
+		c.o.Retries = DefaultRetries
+	case c.o.Retries < 0:
+		c.o.Retries = 0
+	}
+	if o.PathStyle && o.VirtualHost {
+		return nil, errors.New("store: got path style and virtual hosts, want one")
+	}
+	if err := c.s3Options(); err != nil {
+		return nil, err
+	}
+	t := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second, ReadBufferSize: 64 << 10,
+		// HTTP/2 would put all ranges on one connection; many connections carry more.
+		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
+	}
+	c.http = &http.Client{Transport: t, CheckRedirect: follow}
+	c.signed = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c, nil
+}
+
+const maxRedirects = 5
+
+// errRedirect marks a refusal by follow.
+var errRedirect = errors.New("redirect refused")
+
+// follow is the redirect policy of plain URLs.
+func follow(r *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("%w: got more than %d", errRedirect, maxRedirects)
+	case r.URL.Scheme != "http" && r.URL.Scheme != "https":
+		return fmt.Errorf("%w: leads to %q, want http or https", errRedirect, r.URL.Scheme)
+	case r.URL.Scheme == "http" && via[0].URL.Scheme == "https":
+		return fmt.Errorf("%w: leads from https to http", errRedirect)
+	}
+	return nil
+}
+
+// Close ends the connections.
+func (c *Client) Close() {
+	c.hedges.Wait()
+	c.http.CloseIdleConnections()
+}
+
+// ReadAt fills p with the object's bytes from off on.
+func (c *Client) ReadAt(ctx context.Context, o *Object, p []byte, off int64) error {
+	return c.call(ctx, o.URL, func(ctx context.Context) error {
+		return c.hedged(ctx, p, func(ctx context.Context, p []byte) error { return c.readOnce(ctx, o, p, off) })
+	})
+}
+
+// ReadAll reads an object of at most limit bytes whole, into what room gives for its length.
+func (c *Client) ReadAll(ctx context.Context, name string, limit int64, room func(n int) []byte) (n int, err error) {
+	err = c.call(ctx, name, func(ctx context.Context) error {
+		n, err = c.readWhole(ctx, name, limit, room)
+		return err
+	})
+	return n, err
+}
+
+// Stat asks for an object's present version.
+func (c *Client) Stat(ctx context.Context, name string) (*Object, error) {
+	var o *Object
+	err := c.call(ctx, name, func(ctx context.Context) (err error) {
+		o, err = c.statOnce(ctx, name)
+		return err
+	})
+	return o, err
+}

@@ -1,0 +1,320 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/core/source/store"
+)
+
+const maxLineBytes = 16 << 20
+
+// tableEnding is csv, jsonl or parquet by a file's ending, or empty.
+func tableEnding(name string) string {
+	if store.IsURL(name) {
+		name, _, _ = strings.Cut(name, "?")
+	}
+	switch e := strings.ToLower(filepath.Ext(name)); e {
+	case ".csv", ".jsonl", ".parquet":
+		return e[1:]
+	}
+	return ""
+}
+
+// table is a list with columns, held in memory: a row costs the bytes of its texts, 8 for each of them, and 8 for each number.
+type table struct {
+	place
+	rows
+}
+
+// rows are the columns of a table that somebody asked for.
+type rows struct {
+	paths   texts
+	labels  []int64 // nil: there are none
+	columns []Column
+	texts   []texts   // by column; empty for numbers
+	numbers [][]int64 // by column; empty for texts. A float64 is its bits
+	n       int64
+}
+
+// texts are the values of one column, one after the other.
+type texts struct {
+	bytes []byte
+	ends  []int64
+}
+
+func (t *texts) add(text []byte) {
+	t.bytes = append(t.bytes, text...)
+	t.ends = append(t.ends, int64(len(t.bytes)))
+}
+
+func (t *texts) at(i int64) []byte {
+	from := int64(0)
+	if i > 0 {
+		from = t.ends[i-1]
+	}
+	return t.bytes[from:t.ends[i]]
+}
+
+// cells is one row as its reader has it: the text of each column that was asked for, nil where there is none.
+type cells struct {
+	path, label []byte
+	columns     [][]byte
+}
+
+func openTable(c ListConfig) (Source, error) {
+	t := &table{rows: newRows(c.Columns)}
+	r := tableReader{c: &c, rows: &t.rows, rules: rules{absolute: c.Root == "", zeros: true, climbs: true}, path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	if t.n == 0 {
+		return nil, fmt.Errorf("%w: the table has no rows", ErrNoSamples)
+	}
+	var err error
+	if t.place, err = openPlace(&c); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func newRows(columns []Column) rows {
+	all := completeColumns(columns)
+	return rows{columns: all, texts: make([]texts, len(all)), numbers: make([][]int64, len(all))}
+}
+
+// tableReader reads a table of any form into rows.
+type tableReader struct {
+	c           *ListConfig
+	rows        *rows
+	rules       rules
+	path, label string
+	hasLabel    bool
+}
+
+func (r *tableReader) read() error {
+	if tableEnding(r.c.File) == "parquet" {
+		return r.parquet()
+	}
+	text, err := readList(r.c)
+	if err != nil {
+		return err
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if tableEnding(r.c.File) == "csv" {
+		return r.csv(text)
+	}
+	return r.jsonLines(text)
+}
+
+// wanted are the names of the columns that are read: path, label, and those of the batch.
+func (r *tableReader) wanted() []string {
+	names := []string{r.path, r.label}
+	for _, c := range r.rows.columns {
+		names = append(names, c.From)
+	}
+	return names
+}
+
+// places finds the wanted columns among those that the table has; a missing label is one that nobody asked for.
+func (r *tableReader) places(has []string) ([]int, error) {
+	var places []int
+	for k, name := range r.wanted() {
+		at := -1
+		for i, h := range has {
+			if h == name && at >= 0 {
+				return nil, fmt.Errorf("column %q is there twice", name)
+			} else if h == name {
+				at = i
+			}
+		}
+		if at < 0 && (k != 1 || r.c.Label != "") {
+			return nil, fmt.Errorf("no column %q; the columns are %s", name, describeParts(has))
+		}
+		places = append(places, at)
+	}
+	r.hasLabel = places[1] >= 0
+	return places, nil
+}
+
+func (r *tableReader) csv(text []byte) error {
+	in := csv.NewReader(bytes.NewReader(text))
+	in.ReuseRecord = true
+	head, err := in.Read()
+	if err == io.EOF {
+		return fmt.Errorf("%w: the file is empty; want a heading line with the column %q", ErrNoSamples, r.path)
+	}
+	if err != nil {
+		return err
+	}
+	places, err := r.places(append([]string(nil), head...))
+	if err != nil {
+		return fmt.Errorf("line 1: %w", err)
+	}
+	row := cells{columns: make([][]byte, len(r.rows.columns))}
+	cell := func(record []string, at int) []byte {
+		if at < 0 {
+			return nil
+		}
+		return []byte(record[at])
+	}
+	for {
+		record, err := in.Read()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		row.path, row.label = cell(record, places[0]), cell(record, places[1])
+		for c := range row.columns {
+			row.columns[c] = cell(record, places[2+c])
+		}
+		if err := r.add(&row); err != nil {
+			line, _ := in.FieldPos(0)
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+}
+
+func (r *tableReader) jsonLines(text []byte) error {
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxLineBytes)
+	row := cells{columns: make([][]byte, len(r.rows.columns))}
+	r.hasLabel = true
+	for line := 1; lines.Scan(); line++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(lines.Bytes(), &fields); err != nil {
+			return fmt.Errorf("line %d: want a JSON object: %w", line, err)
+		}
+		row.path, row.label = jsonText(fields[r.path]), jsonText(fields[r.label])
+		for c := range row.columns {
+			row.columns[c] = jsonText(fields[r.rows.columns[c].From])
+		}
+		if err := r.add(&row); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+	return lines.Err()
+}
+
+// jsonText is a string's content, and everything else as it is written; null is nothing.
+func jsonText(value json.RawMessage) []byte {
+	var s string
+	switch {
+	case len(value) == 0 || string(value) == "null":
+		return nil
+	case value[0] == '"' && json.Unmarshal(value, &s) == nil:
+		return []byte(s)
+	}
+	return value
+}
+
+// add checks one row and takes it.
+func (r *tableReader) add(row *cells) error {
+	if len(row.path) == 0 {
+		return fmt.Errorf("column %q is empty, want a path", r.path)
+	}
+	if bytes.ContainsAny(row.path, "\t\n") {
+		return fmt.Errorf("column %q: got a tab or line end in path %.200q", r.path, row.path)
+	}
+	if err := r.rules.check(row.path); err != nil {
+		return err
+	}
+	r.rows.paths.add(row.path)
+	return r.rows.add(row, r.hasLabel, r.c.Label != "")
+}
+
+// add takes everything of a row but its path.
+func (t *rows) add(row *cells, hasLabel, strict bool) error {
+	if hasLabel {
+		v, ok := parseLabel(trim(row.label))
+		if !ok && (strict || len(trim(row.label)) > 0) {
+			return fmt.Errorf("label: got %.40q, want a whole number", row.label)
+		} else if !ok {
+			v = -1
+		}
+		t.labels = append(t.labels, v)
+	}
+	for c := range t.columns {
+		if err := t.addColumn(c, row.columns[c]); err != nil {
+			return err
+		}
+	}
+	t.n++
+	return nil
+}
+
+func (t *rows) addColumn(c int, text []byte) error {
+	column := &t.columns[c]
+	switch column.Type {
+	case Int64:
+		v, ok := parseLabel(trim(text))
+		if !ok {
+			return fmt.Errorf("column %q: got %.40q, want a whole number", column.From, text)
+		}
+		t.numbers[c] = append(t.numbers[c], v)
+	case Float64:
+		v, err := strconv.ParseFloat(string(trim(text)), 64)
+		if err != nil {
+			return fmt.Errorf("column %q: got %.40q, want a number", column.From, text)
+		}
+		t.numbers[c] = append(t.numbers[c], int64(math.Float64bits(v)))
+	default:
+		t.texts[c].add(text)
+	}
+	return nil
+}
+
+// values fills the buffer's columns for sample i.
+func (t *rows) values(i int64, b *Buffer) error {
+	for c := range t.columns {
+		if column := &t.columns[c]; column.Type != Text {
+			b.setInt(t.numbers[c][i])
+		} else if err := b.setBytes(column, t.texts[c].at(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// label is sample i's, or -1.
+func (t *rows) label(i int64) int64 {
+	if t.labels == nil {
+		return -1
+	}
+	return t.labels[i]
+}
+
+func (t *table) Len() int64                     { return t.n }
+func (t *table) Classes() []string              { return nil }
+func (t *table) Columns() []Column              { return t.columns }
+func (t *table) Label(i int64) int64            { return t.label(i) }
+func (t *table) Close() error                   { return t.close() }
+func (t *table) Key(i int64, dst []byte) []byte { return append(dst, t.paths.at(i)...) }
+
+func (t *table) Read(ctx context.Context, i int64, b *Buffer) error {
+	err := t.read(ctx, t.paths.at(i), b)
+	if err == nil {
+		if err = t.values(i, b); err != nil {
+			b.drop()
+		}
+	}
+	if err != nil {
+		return name(err, t, i)
+	}
+	return nil
+}

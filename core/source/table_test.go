@@ -1,0 +1,270 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// The same rows as CSV, as JSON lines and as Parquet.
+type tableRow struct {
+	Path    string   `parquet:"path"`
+	Label   int32    `parquet:"label"`
+	Caption *string  `parquet:"caption,optional"`
+	Width   int64    `parquet:"width"`
+	Score   float64  `parquet:"score"`
+	Tags    []string `parquet:"tags,list"`
+}
+
+func tablesOf(t testing.TB, dir string, rows []tableRow) (files []string) {
+	t.Helper()
+	var csv, lines strings.Builder
+	csv.WriteString("\ufeffwidth,path,label,caption,score\r\n")
+	for _, r := range rows {
+		caption, null := "", "null"
+		if r.Caption != nil {
+			caption, null = *r.Caption, fmt.Sprintf("%q", *r.Caption)
+		}
+		fmt.Fprintf(&csv, "%d,%s,%d,\"%s\",%v\r\n", r.Width, r.Path, r.Label, strings.ReplaceAll(caption, `"`, `""`), r.Score)
+		fmt.Fprintf(&lines, "{\"score\": %v, \"path\": %q, \"label\": \"%d\", \"more\": [1, {}], \"caption\": %s, \"width\": %d}\n\n", r.Score, r.Path, r.Label, null, r.Width)
+	}
+	write(t, filepath.Join(dir, "t.csv"), csv.String())
+	write(t, filepath.Join(dir, "t.jsonl"), lines.String())
+	writeParquet(t, filepath.Join(dir, "t.parquet"), rows, 3)
+	return []string{dir + "/t.csv", dir + "/t.jsonl", dir + "/t.parquet"}
+}
+
+// writeParquet writes rows in groups of some.
+func writeParquet[T any](t testing.TB, file string, rows []T, group int, options ...parquet.WriterOption) {
+	t.Helper()
+	f, err := os.Create(file)
+	must(t, err)
+	w := parquet.NewGenericWriter[T](f, options...)
+	for len(rows) > 0 {
+		n := min(group, len(rows))
+		_, err := w.Write(rows[:n])
+		must(t, err)
+		must(t, w.Flush())
+		rows = rows[n:]
+	}
+	must(t, w.Close())
+	must(t, f.Close())
+}
+
+// A table gives paths, labels and columns, the same from CSV, JSON lines and Parquet.
+func TestTablesGivePathsLabelsAndColumns(t *testing.T) {
+	dir := t.TempDir()
+	caption := `a "cat", said ü`
+	var rows []tableRow
+	for i := range 10 {
+		r := tableRow{Path: fmt.Sprintf("p%d.jpg", i), Label: int32(i - 1), Width: int64(i) << 33, Score: float64(i) / 3, Tags: []string{"x"}}
+		if i%2 == 0 {
+			r.Caption = &caption
+		}
+		rows = append(rows, r)
+		write(t, filepath.Join(dir, r.Path), fmt.Sprint("picture ", i))
+	}
+	for _, file := range tablesOf(t, dir, rows) {
+		s := openL(t, ListConfig{File: file, Columns: []Column{{Name: "caption"}, {Name: "w", From: "width", Type: Int64}, {Name: "score", Type: Float64}}})
+		if s.Len() != 10 {
+			t.Fatalf("%s: %d rows", file, s.Len())
+		}
+		var want Buffer
+		for i := range s.Len() {
+			b, text := read(t, s, i)
+			want.drop()
+			want.setInt(rows[i].Width)
+			want.setFloat(rows[i].Score)
+			if text != fmt.Sprint("picture ", i) || s.Label(i) != i-1 || string(s.Key(i, nil)) != rows[i].Path {
+				t.Fatalf("%s %d: %q %d", file, i, text, s.Label(i))
+			}
+			if c := string(b.Value(0)); c != map[bool]string{true: caption, false: ""}[i%2 == 0] || !bytes.Equal(b.Value(1), want.Value(0)) || !bytes.Equal(b.Value(2), want.Value(1)) {
+				t.Fatalf("%s %d: %q %v %v", file, i, c, b.Value(1), math.Float64frombits(0))
+			}
+		}
+		if s := openL(t, ListConfig{File: file, Label: "width"}); s.Label(9) != 9<<33 {
+			t.Fatalf("%s: %d", file, s.Label(9))
+		}
+	}
+}
+
+// Rows of a table are read without an allocation.
+func TestTablesReadAllocatesNothing(t *testing.T) {
+	dir := tree(t, "a.jpg")
+	write(t, filepath.Join(dir, "t.csv"), "path,label,n\na.jpg,3,4\na.jpg,5,6\n")
+	s := openL(t, ListConfig{File: dir + "/t.csv", Columns: []Column{{Name: "n", Type: Int64}, {Name: "text", From: "n"}}})
+	var b Buffer
+	key := make([]byte, 0, 64)
+	if n := testing.AllocsPerRun(100, func() {
+		must(t, s.Read(background, s.Label(0)-2, &b))
+		key = s.Key(1, key[:0])
+	}); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
+
+// A wrong table is refused with its line.
+func TestTablesThatCannotBe(t *testing.T) {
+	for text, want := range map[string]string{
+		"csv:":                                   "the file is empty",
+		"csv:path,label\n":                       "the table has no rows",
+		"csv:file,label\na,1\n":                  `line 1: no column "path"; the columns are file, label`,
+		"csv:path,path\na,b\n":                   `column "path" is there twice`,
+		"csv:path,label\na,b\n":                  `line 2: label: got "b", want a whole number`,
+		"csv:path,label\na,1\n,2\n":              `line 3: column "path" is empty`,
+		"csv:path,label\n../a,1\n":               `line 2: path "../a": got ".."`,
+		"csv:path,label\n\"a\nb\",1\n":           "got a tab or line end",
+		"csv:path,label\na,1,2\n":                "wrong number of fields",
+		"csv:path,label\n\"a,1\n":                `extraneous or missing " in quoted-field`,
+		"jsonl:{\"path\": \"a\"}\n[1]\n":         "line 2: want a JSON object",
+		"jsonl:{\"label\": 1}\n":                 `line 1: column "path" is empty`,
+		"jsonl:{\"path\": \"a\", \"label\":1.5}": `label: got "1.5", want a whole number`,
+		"jsonl:{\"path\": ":                      "line 1: want a JSON object",
+		"parquet:hello, this is not parquet":     "parquet: ",
+		"parquet:PAR1":                           "parquet: ",
+	} {
+		kind, text, _ := strings.Cut(text, ":")
+		file := filepath.Join(t.TempDir(), "t."+kind)
+		write(t, file, text)
+		if _, err := OpenList(ListConfig{File: file}); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), fmt.Sprintf("source: list %q: ", file)) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "t.csv")
+	write(t, file, "path,label,n\na,1,x\nb,,1\n/c,1,2\n")
+	for want, c := range map[string]ListConfig{
+		`line 2: column "n": got "x", want a whole number`:      {Columns: []Column{{Name: "n", Type: Int64}}},
+		`line 2: column "n": got "x", want a number`:            {Columns: []Column{{Name: "m", From: "n", Type: Float64}}},
+		`line 1: no column "z"; the columns are path, label, n`: {Columns: []Column{{Name: "z"}}},
+		`line 3: label: got "", want a whole number`:            {Label: "label"},
+		`line 4: path "/c": got an absolute path`:               {Root: t.TempDir()},
+	} {
+		c.File = file
+		if _, err := OpenList(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// A text longer than its room is a bad sample, counted like others.
+func TestLongTextOfATableIsABadSample(t *testing.T) {
+	dir := tree(t, "a.jpg")
+	write(t, filepath.Join(dir, "t.csv"), "path,c\na.jpg,1234567\n")
+	s := openL(t, ListConfig{File: dir + "/t.csv", Columns: []Column{{Name: "c", MaxBytes: 6}}})
+	wantCause(t, s, "a.jpg", Value)
+}
+
+// pictureRow is a row as published image data sets have it.
+type pictureRow struct {
+	Image struct {
+		Bytes []byte `parquet:"bytes"`
+		Path  string `parquet:"path"`
+	} `parquet:"image"`
+	Label   int64  `parquet:"label"`
+	Caption string `parquet:"caption"`
+}
+
+func pictureRows(from, to int) (rows []pictureRow) {
+	for i := from; i < to; i++ {
+		var r pictureRow
+		r.Image.Bytes, r.Label, r.Caption = bytes.Repeat([]byte{byte(i)}, 1000+i), int64(i%4), fmt.Sprint("caption ", i)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// Pictures in a column of Parquet files are samples, read in any order, with or without an index of pages.
+func TestParquetShards(t *testing.T) {
+	dir := t.TempDir()
+	writeParquet(t, dir+"/a-0.parquet", pictureRows(0, 50), 20, parquet.PageBufferSize(4000), parquet.Compression(&parquet.Snappy))
+	writeParquet(t, dir+"/a-1.parquet", pictureRows(50, 70), 100, parquet.Compression(&parquet.Zstd))
+	s, err := OpenParquet(background, ShardsConfig{Shards: []string{dir + "/a-{0..1}.parquet"}, Columns: []Column{{Name: "caption"}, {Name: "l", From: "label", Type: Int64}}})
+	must(t, err)
+	defer s.Close()
+	if s.Len() != 70 || !slices.Equal(s.(Sharded).Shards(), []int64{0, 20, 40, 50}) {
+		t.Fatalf("%d %v", s.Len(), s.(Sharded).Shards())
+	}
+	for k := range s.Len() {
+		i := k * 37 % 70
+		b, text := read(t, s, i)
+		if len(text) != int(1000+i) || strings.Trim(text, string([]byte{byte(i)})) != "" || s.Label(i) != i%4 || string(b.Value(0)) != fmt.Sprint("caption ", i) {
+			t.Fatalf("%d: %d bytes, %d, %q", i, len(text), s.Label(i), b.Value(0))
+		}
+	}
+	if key := string(s.Key(55, nil)); key != "a-1.parquet:5" {
+		t.Fatal(key)
+	}
+}
+
+// Parquet files without the columns that were asked for are refused with those that they have; damaged ones by name.
+func TestParquetShardsThatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	file := dir + "/a.parquet"
+	writeParquet(t, file, pictureRows(0, 5), 5)
+	writeParquet(t, dir+"/none.parquet", []pictureRow{}, 5)
+	data, err := os.ReadFile(file)
+	must(t, err)
+	write(t, dir+"/cut.parquet", string(data[:len(data)/2]))
+	for want, c := range map[string]ShardsConfig{
+		"no column jpg; the columns are image.bytes, image.path, label, caption; say which holds": {Shards: []string{file}, Image: []string{"jpg"}},
+		`column "label" holds no bytes`:  {Shards: []string{file}, Image: []string{"label"}},
+		`no column "tag"`:                {Shards: []string{file}, Label: "tag"},
+		`no column "x"`:                  {Shards: []string{file}, Columns: []Column{{Name: "x"}}},
+		`row 0: label: got "caption 0"`:  {Shards: []string{file}, Label: "caption"},
+		"the files have no rows":         {Shards: []string{dir + "/none.parquet"}},
+		`cut.parquet": parquet: `:        {Shards: []string{dir + "/cut.parquet"}},
+		`no-file.parquet": no such file`: {Shards: []string{dir + "/no-file.parquet"}},
+	} {
+		if s, err := OpenParquet(background, c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v %v, want %q", s, err, want)
+		}
+	}
+}
+
+// A Parquet file that changes under the reader gives bad samples, and one that is damaged inside does not end the process.
+func TestChangedOrDamagedParquetIsABadSample(t *testing.T) {
+	file := t.TempDir() + "/a.parquet"
+	writeParquet(t, file, pictureRows(0, 40), 40, parquet.PageBufferSize(2000))
+	data, err := os.ReadFile(file)
+	must(t, err)
+	s, err := OpenParquet(background, ShardsConfig{Shards: []string{file}})
+	must(t, err)
+	var b Buffer
+	var e *Error
+	must(t, os.Chtimes(file, timeOf(1), timeOf(1)))
+	if err := s.Read(background, 3, &b); !errors.As(err, &e) || e.Cause != Changed || e.In != file {
+		t.Fatalf("got %v", err)
+	}
+	must(t, s.Close())
+	bad := 0
+	for at := 4; at < len(data)/2; at += 301 {
+		spoilt := bytes.Clone(data)
+		for k := range 8 {
+			spoilt[at+k] ^= 0xff
+		}
+		write(t, file, string(spoilt))
+		s, err := OpenParquet(background, ShardsConfig{Shards: []string{file}})
+		if err != nil {
+			bad++
+			continue
+		}
+		for i := range s.Len() {
+			if s.Read(background, i, &b) != nil {
+				bad++
+			}
+		}
+		must(t, s.Close())
+	}
+	t.Logf("%d reads of damaged files were refused", bad)
+	if bad == 0 {
+		t.Fatal("no damage was noticed")
+	}
+}

@@ -1,0 +1,138 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxRepeat  = 1024
+	maxBuckets = 1 << 16
+	maxRows    = 1 << 40
+	maxWindow  = 1 << 30
+)
+
+// order reads the keys that say how the shuffle is done.
+func (s *section) order(o *Order) {
+	s.text("filter", &o.Filter)
+	whole(s, "repeat", &o.Repeat, 1, maxRepeat)
+	whole(s, "rows", &o.Rows, 0, maxRows)
+	whole(s, "window", &o.Window, 0, maxWindow)
+	s.text("weights", &o.Weights)
+	s.flag("replacement", &o.Replacement)
+	s.text("balance", &o.Balance)
+	s.text("stratify", &o.Stratify)
+	if s.has("buckets") {
+		b := s.d.section(s.values["buckets"], "order.buckets", join(s.shown, "buckets"), join(s.place, "buckets"))
+		b.text("by", &o.Buckets.By)
+		whole(&b, "count", &o.Buckets.Count, 1, maxBuckets)
+		if o.Buckets.By == "" {
+			s.fail("buckets", "by is missing, want the column with the length")
+		}
+	}
+}
+
+// Kinds are the names of those keys that are set of which only one may be: window, weights, balance, stratify, buckets.
+func (o *Order) Kinds() (set []string) {
+	for _, k := range []struct {
+		name string
+		on   bool
+	}{
+		{"window", o.Window > 0}, {"weights", o.Weights != ""}, {"balance", o.Balance != ""},
+		{"stratify", o.Stratify != ""}, {"buckets", o.Buckets.By != ""},
+	} {
+		if k.on {
+			set = append(set, k.name)
+		}
+	}
+	return set
+}
+
+func (d *decoder) checkOrder(o *Order, src *Source) {
+	kinds := o.Kinds()
+	switch mixed := src.Weighted(); {
+	case mixed && len(kinds) > 0:
+		d.failAt("order."+kinds[0], "got it with weights in source.mix, want one of the two")
+	case mixed && !o.Shuffle:
+		d.failAt("source.mix", "got weights with order.shuffle: false, want one of the two: a weighted mixture is shuffled")
+	case len(kinds) > 1:
+		d.failAt("order."+kinds[1], "got %s and %s, want one of them", kinds[0], kinds[1])
+	case len(kinds) == 1 && !o.Shuffle:
+		d.failAt("order."+kinds[0], "got it with shuffle: false, want one of the two: it is a way to shuffle")
+	case o.Rows > 0 && o.Weights == "" && o.Balance == "" && !mixed:
+		d.failAt("order.rows", "got %d without weights, balance or a weighted mix; an epoch of another order has as many rows as samples", o.Rows)
+	case !o.Replacement && o.Weights == "":
+		d.failAt("order.replacement", "got false without weights")
+	}
+}
+
+// A launcher starts training runs and tells each process through variables which rank it is.
+type launcher struct {
+	name                              string
+	size, rank, localRank, localRanks string // the local ones count on this machine
+}
+
+var launchers = []launcher{
+	{"torchrun", "WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+	{"Open MPI", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+	{"MPI", "PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+	{"Slurm", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID", ""},
+}
+
+// ResolveWorld replaces world: auto by what the launcher of this process has put in its environment: torchrun, Open MPI, another MPI or
+// Slurm, the first that is there; without any it is one rank. An engine with more than one lane serves its machine's ranks
+// from the first on; with one, this process's rank. It changes nothing when the description gives size and rank.
+func (s *Spec) ResolveWorld(getenv func(string) string) error {
+	for _, r := range s.All() {
+		if !r.World.Auto {
+			continue
+		}
+		if err := r.resolveWorld(getenv); err != nil {
+			return err
+		}
+	}
+	s.World.Auto = false
+	return s.Validate()
+}
+
+func (s *Spec) resolveWorld(getenv func(string) string) error {
+	s.World = World{Size: 1}
+	i := slices.IndexFunc(launchers, func(l launcher) bool { return getenv(l.size) != "" })
+	if i < 0 {
+		return nil
+	}
+	l := launchers[i]
+	number := func(name string, low, high int) (int, error) {
+		v, err := strconv.Atoi(strings.TrimSpace(getenv(name)))
+		if err != nil || v < low || v > high {
+			return 0, fmt.Errorf("spec: world: auto: %s: $%s: got %.40q, want a whole number from %d to %d; "+
+				"or give world: {size: N, rank: R}", l.name, name, getenv(name), low, high)
+		}
+		return v, nil
+	}
+	size, err := number(l.size, 1, maxWorld)
+	if err != nil {
+		return err
+	}
+	rank, err := number(l.rank, 0, size-1)
+	if err != nil {
+		return err
+	}
+	s.World = World{Size: size, Rank: rank}
+	lanes := s.Lanes()
+	if lanes == 1 {
+		return nil
+	}
+	local, err := number(l.localRank, 0, rank)
+	if err != nil {
+		return err
+	}
+	if n := getenv(l.localRanks); n != "" && n != strconv.Itoa(lanes) {
+		return fmt.Errorf("spec: world: auto: %s: $%s: got %s ranks on this machine, want %d as the lanes of ring.groups; change one of them",
+			l.name, l.localRanks, n, lanes)
+	}
+	s.World.Rank = rank - local
+	return nil
+}

@@ -1,0 +1,290 @@
+package spec
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	maxPatterns = 4096
+	maxColumns  = 24
+)
+
+// source reads the section source over what src already says.
+func (d *decoder) source(s *section, src *Source, dir string) {
+	if s.has("folder") || s.has("list") || s.has("shards") || s.has("mix") { // another source, not one more word about the one above
+		*src = defaultSource()
+		for _, k := range children("source") {
+			if s.values[k] == nil {
+				d.forget("source." + k)
+			}
+		}
+	}
+	d.place(s, src, dir)
+	if s.has("mix") {
+		src.Mix = d.mix(s, dir)
+	}
+	if s.has("columns") {
+		src.Columns = d.columns(s)
+	}
+	choice(s, "index", &src.Index, IndexCache, IndexBeside)
+	if s.has("remote") {
+		r := d.section(s.values["remote"], "source.remote", join(s.shown, "remote"), join(s.place, "remote"))
+		r.remote(&src.Remote)
+	}
+}
+
+// place reads the keys that a source and each data set of a mixture have in common.
+func (d *decoder) place(s *section, src *Source, dir string) {
+	for _, p := range []struct {
+		key               string
+		resolved, written *string
+	}{
+		{"folder", &src.Folder, &src.written.folder},
+		{"list", &src.List, &src.written.list},
+		{"root", &src.Root, &src.written.root},
+	} {
+		if s.has(p.key) {
+			s.text(p.key, p.written)
+			*p.written, *p.resolved = resolve(*p.written, dir)
+		}
+	}
+	if s.has("shards") {
+		src.Shards, src.written.shards = nil, nil
+		for _, text := range s.texts("shards", "a path, a URL or a list of them", maxPatterns) {
+			w, r := resolve(text, dir)
+			src.written.shards, src.Shards = append(src.written.shards, w), append(src.Shards, r)
+		}
+	}
+	if s.has("extensions") {
+		src.Extensions = d.extensions(s)
+	}
+	choice(s, "labels", &src.Labels, LabelsDirectory, LabelsNone)
+	s.text("path", &src.Path)
+	if s.has("image") {
+		src.Image = s.texts("image", "a part's name or a list of them", maxExtensions)
+	}
+	s.text("label", &src.Label)
+}
+
+// forget drops the place of a key and of all below it.
+func (d *decoder) forget(path string) {
+	for p := range d.pos {
+		if p == path || strings.HasPrefix(p, path+".") || strings.HasPrefix(p, path+"[") {
+			delete(d.pos, p)
+		}
+	}
+}
+
+// isURL tells a name that core/source reads over the network.
+func isURL(name string) bool {
+	scheme, _, ok := strings.Cut(name, "://")
+	return ok && (scheme == "http" || scheme == "https" || scheme == "s3")
+}
+
+// resolve cleans a path and finds it from the spec file's directory; a URL stays as it is.
+func resolve(text, dir string) (written, resolved string) {
+	if isURL(text) {
+		return text, text
+	}
+	written = filepath.Clean(text)
+	if filepath.IsAbs(written) {
+		return written, written
+	}
+	return written, filepath.Join(dir, written)
+}
+
+// texts reads one text or a list of them, at least one.
+func (s *section) texts(key, want string, limit int) (all []string) {
+	n := target(s.values[key])
+	if n.Kind != yaml.SequenceNode {
+		var one string
+		if s.text(key, &one); one != "" {
+			all = []string{one}
+		}
+		return all
+	}
+	for i, item := range s.items(key, want, limit) {
+		shown := fmt.Sprintf("%s[%d]", join(s.shown, key), i)
+		if v, ok := s.d.scalar(item, shown, "text", "!!str"); ok {
+			if v == "" || strings.ContainsRune(v, 0) {
+				s.d.fail(item, shown, "got text %.60q, want text that is not empty and has no zero byte", v)
+			}
+			all = append(all, v)
+		}
+	}
+	if len(all) == 0 {
+		s.fail(key, "got %s, want %s", describe(n), want)
+	}
+	return all
+}
+
+// columns reads the list of columns, each a name or a mapping.
+func (d *decoder) columns(s *section) (all []Column) {
+	for i, n := range s.items("columns", "a list of columns, each a name or a mapping with a name", maxColumns) {
+		entry := fmt.Sprintf("columns[%d]", i)
+		c := Column{Type: TypeText, MaxBytes: 1 << 10}
+		d.pos[join(s.place, entry)] = placeOf(n, join(s.shown, entry))
+		if target(n).Kind == yaml.MappingNode {
+			sec := d.section(n, "source.columns[]", join(s.shown, entry), join(s.place, entry))
+			sec.text("name", &c.Name)
+			sec.text("from", &c.From)
+			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64)
+			sec.size("max_bytes", &c.MaxBytes)
+		} else if v, ok := d.scalar(n, join(s.shown, entry), "a name or a mapping with a name", "!!str"); ok {
+			c.Name = v
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+func (s *section) remote(r *Remote) {
+	s.text("endpoint", &r.Endpoint)
+	s.text("region", &r.Region)
+	s.text("profile", &r.Profile)
+	s.flag("anonymous", &r.Anonymous)
+	choice(s, "addressing", &r.Addressing, Auto, ByPath, ByHost)
+	s.duration("timeout", "a duration such as 500ms, 30s or 5m, above 0", &r.Timeout)
+	whole(s, "retries", &r.Retries, 0, 100)
+	if !s.has("hedge_after") {
+		return
+	}
+	switch v, _ := s.scalar("hedge_after", "a duration, auto or never", "!!str", "!!int"); v {
+	case Auto:
+		r.HedgeAfter = 0
+	case "never":
+		r.HedgeAfter = -1
+	default:
+		s.duration("hedge_after", "a duration such as 200ms, auto or never", &r.HedgeAfter)
+	}
+}
+
+// duration reads a number with a unit, above 0.
+func (s *section) duration(key, want string, dst *time.Duration) {
+	v, ok := s.scalar(key, want, "!!str", "!!int")
+	if !ok {
+		return
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		s.fail(key, "got %.60s, want %s", v, want)
+		return
+	}
+	*dst = d
+}
+
+func (s *section) cache(c *Cache, dir string) {
+	if s.has("dir") {
+		s.text("dir", &c.Dir)
+		_, c.Dir = resolve(c.Dir, dir)
+	}
+	s.size("max_bytes", &c.MaxBytes)
+	choice(s, "evict", &c.Evict, EvictLRU, EvictNever)
+	s.size("rows_bytes", &c.RowsBytes)
+	whole(s, "head_space", &c.HeadSpace, 0, 65536)
+}
+
+// IsTable reports whether the list has columns: CSV, JSON lines or Parquet, by its ending.
+func (s *Source) IsTable() bool {
+	return slices.Contains([]string{".csv", ".jsonl", ".parquet"}, ending(s.List))
+}
+
+// IsParquet reports whether the shards are Parquet files and not archives.
+func (s *Source) IsParquet() bool { return len(s.Shards) > 0 && ending(s.Shards[0]) == ".parquet" }
+
+// ending is a name's last extension in lower case; a URL's query is no part of it.
+func ending(name string) string {
+	if isURL(name) {
+		name, _, _ = strings.Cut(name, "?")
+	}
+	return strings.ToLower(filepath.Ext(name))
+}
+
+func (d *decoder) checkSource(src *Source) {
+	if src.Mix == nil {
+		d.checkPlace(src, "source", src.Columns)
+	} else if src.Folder != "" || src.List != "" || src.Shards != nil || d.pos["source.labels"].line > 0 || src.Root != "" ||
+		src.Extensions != nil || src.Path != "" || src.Image != nil || src.Label != "" {
+		d.failAt("source.mix", "given beside words about one data set; they belong into its entries")
+	}
+	for i := range src.Mix {
+		d.checkPlace(&src.Mix[i].Source, fmt.Sprintf("source.mix[%d]", i), src.Columns)
+	}
+	d.checkColumns(src.Columns)
+}
+
+func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
+	kinds := 0
+	for _, given := range []bool{src.Folder != "", src.List != "", len(src.Shards) > 0} {
+		if given {
+			kinds++
+		}
+	}
+	table := src.IsTable()
+	switch {
+	case kinds == 0:
+		d.failAt(at, "names no samples; want exactly one of folder, list and shards")
+	case src.Folder != "" && src.List != "":
+		d.failAt(at+".list", "given beside folder; want exactly one of folder, list and shards")
+	case kinds > 1:
+		d.failAt(at+".shards", "given beside another; want exactly one of folder, list and shards")
+	case src.List == "" && src.Root != "":
+		d.failAt(at+".root", "goes with list; a folder is its own root")
+	case src.Folder == "" && src.Extensions != nil:
+		d.failAt(at+".extensions", "goes with folder; a list names its files itself, and of shards image names the part")
+	case src.Folder == "" && d.pos[at+".labels"].line > 0:
+		d.failAt(at+".labels", "goes with folder; a list has its labels in its second column, shards have them in a part")
+	case !table && src.Path != "":
+		d.failAt(at+".path", "goes with a list that is a table: .csv, .jsonl or .parquet")
+	case src.Shards == nil && src.Image != nil:
+		d.failAt(at+".image", "goes with shards")
+	case src.Shards == nil && !table && src.Label != "":
+		d.failAt(at+".label", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
+	case src.Shards == nil && !table && len(columns) > 0:
+		d.failAt("source.columns", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
+	case strings.HasPrefix(src.Folder, "http"):
+		d.failAt(at+".folder", "a folder cannot be listed over http; name its files in a list, or use s3://")
+	}
+}
+
+// reserved are the fields that every batch has.
+var reserved = []string{"image", "index", "key", "status", "label"}
+
+func (d *decoder) checkColumns(columns []Column) {
+	seen := map[string]bool{}
+	for i, c := range columns {
+		at := fmt.Sprintf("source.columns[%d]", i)
+		switch {
+		case c.Name == "":
+			d.failAt(at, "name is missing, want name: %s", nameRule)
+		case !validName(c.Name):
+			d.failAt(at, "got name %.70q, want %s; the part or column goes into from", c.Name, nameRule)
+		case slices.Contains(reserved, c.Name):
+			d.failAt(at, "got name %q, which every batch has; choose another, and say from: %s", c.Name, c.Name)
+		case seen[c.Name]:
+			d.failAt(at, "got name %q twice", c.Name)
+		case c.MaxBytes < 1 || c.MaxBytes > 1<<30:
+			d.failAt(at, "got max_bytes %d, want 1 to 1GiB", c.MaxBytes)
+		}
+		seen[c.Name] = true
+	}
+}
+
+func (d *decoder) checkCache(s *Spec) {
+	t := &s.Image.Transform
+	chance := t.RandomResizedCrop != nil || t.HorizontalFlip > 0
+	switch c := &s.Cache; {
+	case c.HeadSpace > 0 && c.RowsBytes == 0:
+		d.failAt("cache.head_space", "needs memory for its rows; say how much in cache.rows_bytes")
+	case c.RowsBytes > 0 && len(s.Source.Columns) > 0:
+		d.failAt("cache.rows_bytes", "keeps pictures alone, and source.columns names more fields; leave one of them out")
+	case c.RowsBytes > 0 && chance && c.HeadSpace == 0:
+		d.failAt("cache.rows_bytes", "the transform draws by chance, so a row is another in each epoch; use cache.dir, or leave random_resized_crop and horizontal_flip out")
+	}
+}

@@ -1,0 +1,109 @@
+package spec
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+const small = "image: {transform: [center_crop: 8]}\n"
+
+// Every key of a source of shards arrives, paths found from the file's directory, URLs as they are.
+func TestEveryKeyOfShardsArrives(t *testing.T) {
+	s := parse(t, small+`
+source:
+  shards: ["a/{00..10}.tar", /b/*.tar, s3://bucket/x.tar]
+  image: [jpg, png]
+  label: tag
+  columns: [json, {name: w, from: width, type: i64}, {name: t, max_bytes: 64KiB}]
+  index: beside
+  remote: {endpoint: "http://h:9000", region: r, profile: p, anonymous: true, addressing: host, timeout: 5s, retries: 0, hedge_after: never}
+cache: {dir: c, max_bytes: 1MiB, evict: never}
+`)
+	want := Source{
+		Shards: []string{"dir/a/{00..10}.tar", "/b/*.tar", "s3://bucket/x.tar"}, Labels: LabelsDirectory, Image: []string{"jpg", "png"}, Label: "tag",
+		Columns: []Column{{"json", "", TypeText, 1024}, {"w", "width", TypeI64, 1024}, {"t", "", TypeText, 65536}}, Index: IndexBeside,
+		Remote:  Remote{"http://h:9000", "r", "p", true, ByHost, 5 * time.Second, 0, -1},
+		written: written{shards: []string{"a/{00..10}.tar", "/b/*.tar", "s3://bucket/x.tar"}},
+	}
+	if !reflect.DeepEqual(s.Source, want) {
+		t.Fatalf("got %+v\nwant %+v", s.Source, want)
+	}
+	if s.Cache != (Cache{Dir: "dir/c", MaxBytes: 1 << 20, Evict: EvictNever}) {
+		t.Fatalf("%+v", s.Cache)
+	}
+}
+
+// A ring's own source is another one, not one more word about the top level's.
+func TestARingsSourceReplacesShards(t *testing.T) {
+	s := parse(t, small+"source: {shards: a.tar, columns: [json], remote: {region: r}}\nrings: {a: {}, b: {source: {folder: s3://b/p}}, c: {source: {label: tag}}}")
+	b := defaultSource()
+	b.Folder, b.written.folder = "s3://b/p", "s3://b/p"
+	if !reflect.DeepEqual(s.Rings[1].Source, b) {
+		t.Fatalf("%+v", s.Rings[1].Source)
+	}
+	if c := s.Rings[2].Source; c.Label != "tag" || len(c.Columns) != 1 || c.Remote.Region != "r" || len(s.Rings[0].Source.Shards) != 1 {
+		t.Fatalf("%+v", c)
+	}
+}
+
+// The hash follows what decides which samples come, not how they are fetched or what is kept of them.
+func TestHashFollowsTheSource(t *testing.T) {
+	base := parse(t, small+"source: {shards: a.tar}")
+	for more, changes := range map[string]bool{
+		", image: png": true, ", label: tag": true, ", columns: [json]": true, ", index: beside": false, ", remote: {region: r}": false,
+		"}\ncache: {dir: d": false, "}\ncache: {rows_bytes: 1MiB, head_space: 2": true,
+	} {
+		s := parse(t, small+"source: {shards: a.tar"+more+"}")
+		if got := s.Hash() != base.Hash(); got != changes {
+			t.Errorf("%s: changes %v, want %v", more, got, changes)
+		}
+	}
+	if s := parse(t, small+"source: {shards: [a.tar, b.tar]}"); s.SourceHash() == base.SourceHash() {
+		t.Error("one shard more, the same source hash")
+	}
+}
+
+// What does not go together in a source is refused where it stands.
+func TestSourcesThatCannotBe(t *testing.T) {
+	for source, want := range map[string]string{
+		"{shards: a.tar, folder: p}":                               "source.shards: given beside another; want exactly one of folder, list and shards",
+		"{shards: []}":                                             "source.shards: got a list, want a path, a URL or a list of them",
+		"{shards: [1]}":                                            "source.shards[0]: got 1, want text; put it in quotes",
+		"{shards: ['']}":                                           `source.shards[0]: got text "", want text that is not empty`,
+		"{shards: a.tar, root: r}":                                 "source.root: goes with list",
+		"{shards: a.tar, extensions: [jpg]}":                       "source.extensions: goes with folder",
+		"{shards: a.tar, labels: none}":                            "source.labels: goes with folder",
+		"{shards: a.tar, path: p}":                                 "source.path: goes with a list that is a table",
+		"{list: a.tsv, path: p}":                                   "source.path: goes with a list that is a table",
+		"{list: a.tsv, label: p}":                                  "source.label: goes with shards and with a list that is a table",
+		"{list: a.csv, image: p}":                                  "source.image: goes with shards",
+		"{folder: p, columns: [a]}":                                "source.columns: goes with shards and with a list that is a table",
+		"{folder: 'https://h/x'}":                                  "source.folder: a folder cannot be listed over http",
+		"{shards: a.tar, columns: {a: b}}":                         "source.columns: got a mapping, want a list of columns",
+		"{shards: a.tar, columns: [{from: x}]}":                    "source.columns[0]: name is missing",
+		"{shards: a.tar, columns: [seg/png]}":                      `source.columns[0]: got name "seg/png", want 1 to 63`,
+		"{shards: a.tar, columns: [label]}":                        `source.columns[0]: got name "label", which every batch has`,
+		"{shards: a.tar, columns: [a, a]}":                         `source.columns[1]: got name "a" twice`,
+		"{shards: a.tar, columns: [{name: a, type: i32}]}":         "source.columns[0].type: got text \"i32\", want one of text, i64, f64",
+		"{shards: a.tar, columns: [{name: a, max_bytes: x}]}":      `source.columns[0].max_bytes: got x, want a size`,
+		"{shards: a.tar, columns: [{name: a, maxbytes: 1}]}":       `source.columns[0].maxbytes: unknown key; did you mean "max_bytes"?`,
+		"{shards: a.tar, remote: {timeout: 5}}":                    "source.remote.timeout: got 5, want a duration",
+		"{shards: a.tar, remote: {timeout: -5s}}":                  "source.remote.timeout: got -5s, want a duration",
+		"{shards: a.tar, remote: {hedge_after: x}}":                "source.remote.hedge_after: got x, want a duration such as 200ms, auto or never",
+		"{shards: a.tar, remote: {retries: 101}}":                  "source.remote.retries: got 101, want a whole number from 0 to 100",
+		"{shards: a.tar, remote: {region: 1}}":                     "source.remote.region: got 1, want text; put it in quotes",
+		"{shards: a.tar}\ncache: {head_space: 2}":                  "cache.head_space: needs memory for its rows",
+		"{shards: a.tar, columns: [a]}\ncache: {rows_bytes: 1MiB}": "cache.rows_bytes: keeps pictures alone",
+	} {
+		_, err := Parse([]byte(small+"source: "+source), "x.yaml")
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {
+			t.Errorf("%s: got %v, want %q", source, err, want)
+		}
+	}
+	chance := "image: {transform: [center_crop: 8, horizontal_flip: 0.5]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}"
+	if _, err := Parse([]byte(chance), "x.yaml"); err == nil || !strings.Contains(err.Error(), "cache.rows_bytes: the transform draws by chance") {
+		t.Errorf("got %v", err)
+	}
+}
