@@ -6,7 +6,7 @@
 //	mix      fetch and compute; in the middle of the run fetches get four times
 //	         faster and computing four times dearer
 //
-// Run it on a quiet machine: go run ./bench/autotune [-seconds 4]
+// Run it on a quiet machine: go run ./bench/autotune [-seconds 4] [-only mix]
 package main
 
 import (
@@ -128,7 +128,7 @@ func measure(w workload, d time.Duration, fixed [2]int, auto bool) (result, erro
 }
 
 func run() error {
-	seconds := flag.Float64("seconds", 2, "length of a fixed run; an automatic one is four times as long")
+	seconds := flag.Float64("seconds", 4, "length of a fixed run; an automatic one is four times as long")
 	only := flag.String("only", "", "the one workload to run")
 	flag.Parse()
 	d := time.Duration(*seconds * float64(time.Second))

@@ -456,3 +456,127 @@ func TestAnEpochIsNoBarrier(t *testing.T) {
 		must(t, wait(t, p))
 	}
 }
+
+// A host's stage in an ordered path: its order is put back, what fails or is
+// skipped leaves no gap, and more than one result is named and ends the run.
+func TestAnExternalStageInAnOrderedPathGivesOneResult(t *testing.T) {
+	interleavings(t, 20, func(t *testing.T, j jitterer) {
+		for _, many := range []bool{false, true} {
+			p := New("t")
+			l := &ledger{}
+			var x *External[int, int]
+			v := Variants(l.from(p, 60), VariantsOptions[int]{Name: "route", Output: Input, Window: 7, Discard: l.discard}, modulo(2),
+				func(in *Port[int]) (out *Port[int]) {
+					x, out = ExternalMap(in, ExternalOptions[int]{
+						Name: "host", Concurrency: 3, Failures: Failures{MaxCount: -1}, Discard: l.discard,
+					})
+					return out
+				}, func(in *Port[int]) *Port[int] { return in })
+			Sink(v, SinkOptions{Name: "out"}, l.sink)
+			start(t, p)
+			threads := hosts(3, x, func(w Work[int]) {
+				j.pass(w.Item)
+				switch {
+				case many && w.Item == 20:
+					_ = x.Give(w.Token, Result[int]{Value: 1000, More: true})
+				case w.Item%10 == 4:
+					_ = x.Give(w.Token, Result[int]{Err: errBoom})
+				case w.Item%10 == 6:
+					l.discard(w.Item)
+					_ = x.Give(w.Token, Result[int]{Skip: true})
+				default:
+					_ = x.Give(w.Token, Result[int]{Value: w.Item})
+				}
+			})
+			err := wait(t, p)
+			threads.Wait()
+			l.inOrder(t)
+			if !many {
+				must(t, err)
+				l.balanced(t)
+				if len(l.delivered) != 48 {
+					t.Errorf("delivered %v", l.delivered)
+				}
+			} else if !errors.Is(err, errOneResult) || !strings.Contains(err.Error(), `stage "host"`) {
+				t.Errorf("ended with %v, want the stage named that gave too much", err)
+			}
+		}
+	})
+}
+
+// A deadline reaches a work that waits to be tried again, and a flush: the one
+// fails as any item, the other ends the run.
+func TestAnExternalDeadlineReachesWhatWaits(t *testing.T) {
+	leavesNothing(t)
+	p := New("t")
+	l := &ledger{}
+	x, out := ExternalMap(l.from(p, 2), ExternalOptions[int]{
+		Name: "host", Deadline: 5 * time.Millisecond, Failures: Failures{MaxCount: 1}, Retry: Retry{Max: 1, Base: time.Hour, Cap: time.Hour},
+	})
+	agg, sums := ExternalAggregator[int, int](out, ExternalOptions[int]{Name: "sum", Deadline: 5 * time.Millisecond})
+	Sink(sums, SinkOptions{Name: "out"}, func(context.Context, int) error { return nil })
+	start(t, p)
+	threads := hosts(1, x, func(w Work[int]) {
+		if w.Item == 0 {
+			must(t, x.Give(w.Token, Result[int]{Err: errBoom}))
+			return
+		}
+		must(t, x.Give(w.Token, Result[int]{Value: w.Item}))
+	})
+	w, err := agg.Take(context.Background())
+	must(t, err)
+	must(t, agg.Give(w.Token, Result[int]{Skip: true}))
+	flush, err := agg.Take(context.Background())
+	must(t, err)
+	if flush.Kind != WorkFlush {
+		t.Fatalf("work %+v, want a flush", flush)
+	}
+	threads.Wait()
+	until(t, "the flush is overdue", func() bool { return p.Stats().Stages[2].Works[0].State == workOverdue })
+	var late *DeadlineError
+	if err := agg.Give(flush.Token, Result[int]{Skip: true}); !errors.As(err, &late) {
+		t.Fatalf("give: %v, want a *DeadlineError", err)
+	}
+	if err := wait(t, p); !errors.As(err, &late) || !strings.Contains(err.Error(), `stage "sum"`) {
+		t.Fatal(err)
+	}
+	if !slices.Equal(l.discarded, []int{0}) {
+		t.Fatalf("discarded %v, want item 0", l.discarded)
+	}
+}
+
+// A thousand starts and stops leave nothing, whenever the stop comes.
+func TestAThousandStartsAndStopsLeaveNothing(t *testing.T) {
+	leavesNothing(t)
+	n := 1000
+	if testing.Short() {
+		n = 100
+	}
+	for i := range n {
+		p := New("t")
+		l := &ledger{}
+		x, out := ExternalMap(l.from(p, -1), ExternalOptions[int]{Name: "host", Concurrency: 2, Discard: l.discard})
+		r := Pull(out, ResultsOptions{Name: "out"})
+		threads := hosts(2, x, func(w Work[int]) { _ = x.Give(w.Token, Result[int]{Value: w.Item}) })
+		if i%10 != 0 { // or it never starts
+			start(t, p)
+		}
+		for range i % 5 {
+			if v, err := r.Next(cancelledContext()); err == nil {
+				l.deliver(v)
+			}
+		}
+		p.Stop()
+		if err := wait(t, p); !errors.Is(err, ErrStopped) {
+			t.Fatal(err)
+		}
+		threads.Wait()
+		l.balanced(t)
+	}
+}
+
+func cancelledContext() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}

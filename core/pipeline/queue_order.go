@@ -81,27 +81,25 @@ func (q *Queue[T]) awaitTurn(n uint64) bool {
 	return !q.stopped
 }
 
-// placeMark ends the epoch behind the last value placed.
-func (q *Queue[T]) placeMark() error {
+// placeMark ends the epoch behind the last value placed, where gap has found
+// none missing; false means the queue is stopped.
+func (q *Queue[T]) placeMark() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at, missing := q.firstMissing()
-	if missing > 0 {
-		return fmt.Errorf("sequence %d never came in its epoch, %d later ones wait for it", at-q.shift, missing)
-	}
+	at, _ := q.firstMissing()
 	if at-q.head >= q.capacity {
 		q.awaitRoom(func() bool { return at-q.head < q.capacity })
 	}
 	if q.stopped {
-		return errHalted
+		return false
 	}
 	*q.at(at) = cell[T]{kind: mark}
 	q.shift++
 	q.moved()
-	return nil
+	return true
 }
 
-// gap reports, after the last place, a number that never came while later ones
+// gap reports, after the last place of an epoch or of all, a number that never came while later ones
 // wait for it.
 func (q *Queue[T]) gap() error {
 	q.mu.Lock()

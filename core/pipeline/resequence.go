@@ -47,13 +47,7 @@ func Resequence[T any](in *Port[T], o ResequenceOptions, number func(T) uint64) 
 	out.queue.ahead = uint64(min(max(o.Ahead, 0), max(o.Window, 1)-1))
 	c.out, c.many = out, true
 	c.emit = func(_ place, v T) bool { return out.place(number, v) }
-	c.mark = func(place, uint64) bool {
-		err := out.queue.placeMark()
-		if err != nil && err != errHalted {
-			s.fatal(err)
-		}
-		return err == nil
-	}
+	c.mark = func(place, uint64) bool { return out.queue.placeMark() }
 	c.flush = func(context.Context) (none T, more bool, err error) {
 		return none, false, out.queue.gap()
 	}
