@@ -467,7 +467,8 @@ SPDL_API int32_t spdl_pipeline_stage(spdl_pipeline *pipeline, const char *name);
 
 /* Wait for work of a stage and take it. Each work taken must be given back.
  *
- * timeout_ns  0 polls; SPDL_FOREVER waits without limit.
+ * timeout_ns  0 polls; SPDL_FOREVER waits without limit. In a continuous pipeline any take may, beyond its time,
+ *             wait for room behind: the thread that comes to the end of an epoch passes it on.
  * out         made with SPDL_WORK_INIT; written on SPDL_OK only.
  *
  * Returns SPDL_OK; SPDL_TIMEOUT, also before spdl_pipeline_start; SPDL_END_DATA: nothing more will come, also
