@@ -215,6 +215,14 @@ SPDL_API spdl_status spdl_done(spdl_reader *reader, const spdl_batch *batch);
  * Returns SPDL_OK; SPDL_E_STALE if it was released before or taken back: nothing has changed then. */
 SPDL_API spdl_status spdl_release(spdl_reader *reader, const spdl_batch *batch);
 
+/* Release and acquire in one call, for loops that hold one batch and for callers to whom calls are dear.
+ *
+ * used  the batch in hand, or NULL: released first, whatever comes of acquiring, and its token cleared. That its
+ *       lease had ended before is not reported. May be the same struct as out, and one that holds no batch.
+ *
+ * Otherwise as spdl_acquire. */
+SPDL_API spdl_status spdl_next(spdl_reader *reader, int64_t timeout_ns, spdl_batch *used, spdl_batch *out);
+
 /* ---- what a batch holds ----------------------------------------------------------------------- */
 
 #define SPDL_MAX_NDIM 8

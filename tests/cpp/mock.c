@@ -253,6 +253,14 @@ spdl_status spdl_release(spdl_reader *r, const spdl_batch *b) {
     return s;
 }
 
+spdl_status spdl_next(spdl_reader *r, int64_t timeout_ns, spdl_batch *used, spdl_batch *out) {
+    if (used && used->token) {
+        (void)spdl_release(r, used);
+        used->token = 0;
+    }
+    return spdl_acquire(r, timeout_ns, out);
+}
+
 /* ---- tensors ---------------------------------------------------------------------------------------- */
 
 /* clang-format off: a table */
