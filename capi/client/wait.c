@@ -187,6 +187,9 @@ static spdl_status sleep_until(spdl_reader *r, uint64_t deadline, spdl_batch *ou
         (void)sp_fault("wait");
         futex_wait(&r->lane->wake, seen, left < SLICE_NS ? left : SLICE_NS);
         (void)sp_fault("woken");
+        /* What woke us is most likely a batch: take it before asking after the engine. */
+        s = look(r, true, false, out);
+        if (s != SPDL_TIMEOUT) return s;
     }
 }
 
