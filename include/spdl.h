@@ -271,6 +271,11 @@ SPDL_API spdl_status spdl_batch_tensor(spdl_reader *reader, const spdl_batch *ba
 /* Describe tensor i of the schema: shape and bytes are capacities, data is NULL. */
 SPDL_API spdl_status spdl_schema_tensor(const spdl_reader *reader, uint32_t i, spdl_tensor *out);
 
+/* A deleter for a DLManagedTensor or a DLManagedTensorVersioned made by a client that has no compiled code of its own: it
+ * stores all ones over the struct's first 8 bytes, which nobody reads any more, and does nothing else. The client
+ * finds such structs and frees them. Any thread, at any time. */
+SPDL_API void spdl_dlpack_deleter(void *managed);
+
 /* ---- information ------------------------------------------------------------------------------- */
 
 enum { SPDL_ACCESS_PRIVATE = 1, SPDL_ACCESS_SHARED = 2 };

@@ -332,6 +332,8 @@ spdl_status spdl_batch_tensor(spdl_reader *r, const spdl_batch *b, uint32_t i, s
     return SPDL_OK;
 }
 
+void spdl_dlpack_deleter(void *managed) { memset(managed, 0xff, 8); }
+
 spdl_status spdl_schema_tensor(const spdl_reader *r, uint32_t i, spdl_tensor *out) {
     (void)r;
     spdl_status s = forced("spdl_schema_tensor");

@@ -194,6 +194,8 @@ _FUNCTIONS = {
     "spdl_batch_tensor": (c_int, c_void_p, POINTER(Batch), c_uint32, POINTER(Tensor)),
     # spdl_status spdl_schema_tensor(const spdl_reader *reader, uint32_t i, spdl_tensor *out);
     "spdl_schema_tensor": (c_int, c_void_p, c_uint32, POINTER(Tensor)),
+    # void spdl_dlpack_deleter(void *managed);
+    "spdl_dlpack_deleter": (None, c_void_p),
     # spdl_status spdl_get_ring_info(const spdl_reader *reader, spdl_ring_info *out);
     "spdl_get_ring_info": (c_int, c_void_p, POINTER(RingInfo)),
     # spdl_status spdl_get_reader_info(const spdl_reader *reader, spdl_reader_info *out);
