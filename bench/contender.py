@@ -203,6 +203,55 @@ def run_opencv(args):
             yield len(out)
 
 
+# -- FFCV ------------------------------------------------------------------------------------------
+
+
+def ffcv_file(images):
+    """The corpus as FFCV reads it: one file of JPEGs that were decoded and encoded again. Made once, outside of the clock."""
+    from ffcv.fields import IntField, RGBImageField
+    from ffcv.writer import DatasetWriter
+    from PIL import Image
+
+    files, target = files_of(images), pathlib.Path(__file__).resolve().parent.parent / "build" / "corpus.beton"
+
+    class Pictures:
+        def __len__(self):
+            return len(files)
+
+        def __getitem__(self, i):
+            return Image.open(files[i]).convert("RGB"), i
+
+    if not target.exists():
+        partial = target.with_suffix(".partial")
+        fields = {"image": RGBImageField(write_mode="jpg", jpeg_quality=90), "label": IntField()}
+        DatasetWriter(str(partial), fields, num_workers=1).from_indexed_dataset(Pictures())
+        partial.rename(target)
+    return str(target)
+
+
+def run_ffcv(args):
+    """FFCV's own crop decoders (not antialiased, a square of 224/256 of the shorter side) in threads compiled by numba.
+    Each pass is a loop over the loader; NCHW is a view of NHWC memory."""
+    import numpy as np
+    from ffcv.fields.basics import IntDecoder
+    from ffcv.fields.rgb_image import CenterCropRGBImageDecoder, RandomResizedCropRGBImageDecoder
+    from ffcv.loader import Loader, OrderOption
+    from ffcv.transforms import NormalizeImage, RandomHorizontalFlip, ToTensor, ToTorchImage
+
+    train = args.mode == "train"
+    image = ([RandomResizedCropRGBImageDecoder((SIZE, SIZE)), RandomHorizontalFlip()] if train
+             else [CenterCropRGBImageDecoder((SIZE, SIZE), ratio=SIZE / SHORT)])
+    if args.dtype == "f32":  # before ToTensor: after ToTorchImage FFCV 1.0.2 never ends building its graph
+        image.append(NormalizeImage(np.array(MEAN) * 255, np.array(STD) * 255, np.float32))
+    image += [ToTensor(), ToTorchImage(convert_back_int16=False)]
+    loader = Loader(ffcv_file(args.images), batch_size=BATCH, num_workers=args.workers, os_cache=True, drop_last=False,
+                    order=OrderOption.RANDOM if train else OrderOption.SEQUENTIAL,
+                    pipelines={"image": image, "label": [IntDecoder(), ToTensor()]})
+    for _ in range(args.passes):
+        for batch, _ in loader:
+            yield len(batch)
+
+
 # -- ours ------------------------------------------------------------------------------------------
 
 
@@ -235,6 +284,8 @@ def measure(args):
     if args.memory:
         memory.start()
     stop = len(files_of(args.images)) * args.passes // BATCH - TAIL
+    if args.name == "ffcv":
+        ffcv_file(args.images)
     started, images, seen, first = time.perf_counter(), 0, 0, None
     for rows in CONTENDERS[args.name](args):
         seen += 1

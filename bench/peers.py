@@ -19,7 +19,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-PEERS = ["torch_pillow", "torch_io", "meta_spdl", "opencv"]
+PEERS = ["torch_pillow", "torch_io", "meta_spdl", "opencv", "ffcv"]
 
 
 def run(command, env=None):
@@ -48,6 +48,15 @@ def run_contender(name, args, mode, dtype, *more):
                    SPDL_LOG="error")
     return json.loads(run([python, HERE / "contender.py", name, "--images", args.images, "--mode", mode, "--dtype", dtype,
                            "--workers", str(args.workers), "--passes", str(args.passes), *more], env))
+
+
+def installed(names):
+    """The contenders that this machine can run: FFCV builds only where OpenCV's headers are."""
+    python = ROOT / ".venv-bench/bin/python"
+    if "ffcv" in names and subprocess.run([python, "-c", "import ffcv"], capture_output=True).returncode != 0:
+        print("bench: ffcv is not in .venv-bench: left out", file=sys.stderr)
+        names.remove("ffcv")
+    return names
 
 
 def race(args, mode, dtype, names):
@@ -122,7 +131,7 @@ def main():
     parser.add_argument("--only", default=",".join(["limit", "spdl", *PEERS]))
     parser.add_argument("--modes", default="eval/f32,train/u8,train/f32")
     args = parser.parse_args()
-    names = args.only.split(",")
+    names = installed(args.only.split(","))
     lanes = {}
     for lane in args.modes.split(","):
         mode, dtype = lane.split("/")
