@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What an engine allocates in its steady state: calls of malloc and its kin in the whole process, per 1,000 samples.
+"""What an engine allocates and holds in its steady state: calls of malloc and its kin in the whole process, per 1,000 samples, and
+its memory, MiB: all of it, of that the rings, and of the rest what is its own (heap, stacks) and what is files (code, libraries).
 
     alloc.py --images DIR [--samples 1000] [--rounds 5] [--out FILE.json]
 
@@ -30,7 +31,7 @@ TRANSFORMS = {
 
 
 def counts(images, mode, samples, rounds):
-    """Calls of malloc while the consumer took `samples` samples, for each round."""
+    """Calls of malloc while the consumer took `samples` samples, for each round; and the engine's memory after that."""
     spec = {"name": "alloc", "source": {"folder": os.path.abspath(images)}, "batch": BATCH,
             "image": {"transform": TRANSFORMS[mode], "layout": "NCHW"}}
     with tempfile.NamedTemporaryFile() as file:
@@ -50,7 +51,7 @@ def counts(images, mode, samples, rounds):
                 while taken < samples:
                     taken += next(batches).rows
                 seen.append((struct.unpack_from("<Q", shared)[0] - before) * 1000 / taken)
-            return seen
+            return seen, {part: round(size / 2**20, 1) for part, size in loader.stats()["memory"].items()}
 
 
 def main():
@@ -62,8 +63,8 @@ def main():
     args = parser.parse_args()
     result = {"command": f"bench/alloc.py --samples {args.samples} --rounds {args.rounds}", "unit": "calls of malloc per 1,000 samples"}
     for mode in TRANSFORMS:
-        seen = counts(args.images, mode, args.samples, args.rounds)
-        result[mode] = {"least": min(seen), "most": max(seen)}
+        seen, memory = counts(args.images, mode, args.samples, args.rounds)
+        result[mode] = {"least": min(seen), "most": max(seen), "memory_mib": memory}
     print(json.dumps(result, indent=1))
     if args.out:
         args.out.write_text(json.dumps(result, indent=1) + "\n")

@@ -17,6 +17,7 @@ import os
 import pathlib
 import threading
 import time
+import zlib
 
 BATCH, SIZE, SHORT, WARM, TAIL = 32, 224, 256, 8, 4
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -212,7 +213,9 @@ def ffcv_file(images):
     from ffcv.writer import DatasetWriter
     from PIL import Image
 
-    files, target = files_of(images), pathlib.Path(__file__).resolve().parent.parent / "build" / "corpus.beton"
+    files = files_of(images)
+    mark = zlib.crc32("".join(f"{name} {os.path.getsize(name)}" for name in files).encode())
+    target = pathlib.Path(__file__).resolve().parent.parent / "build" / f"corpus-{mark:08x}.beton"
 
     class Pictures:
         def __len__(self):
