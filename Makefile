@@ -31,8 +31,10 @@ build: ## libspdl, libspdl_engine, the spdl command (with and without FFmpeg), t
 .PHONY: all-built spdl spdl-noffmpeg examples
 all-built: libspdl spdl spdl-noffmpeg spdl-engine spdl-engine-noffmpeg examples
 
+# FFmpeg is loaded on its first use (core/media/lazy): most of what an engine start would cost.
 spdl:
-	$(GO) build -trimpath -ldflags '$(LDFLAGS_GO)' -o $(BUILD)/spdl ./cmd/spdl
+	@CC='$(CC)' core/media/lazy/generate.sh $(BUILD)/lazy
+	PKG_CONFIG_PATH=$(abspath $(BUILD))/lazy:$(PKG_CONFIG_PATH) $(GO) build -trimpath -ldflags '$(LDFLAGS_GO)' -o $(BUILD)/spdl ./cmd/spdl
 
 spdl-noffmpeg:
 	$(GO) build -trimpath -tags noffmpeg -ldflags '$(LDFLAGS_GO)' -o $(BUILD)/spdl-noffmpeg ./cmd/spdl

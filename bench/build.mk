@@ -1,7 +1,7 @@
 # Programs that bench/ measures beside us.
 
 .PHONY: bench-programs
-bench-programs: $(BUILD)/limit
+bench-programs: $(BUILD)/limit $(BUILD)/bench/wakeup $(BUILD)/bench/alloc.so
 
 $(BUILD)/limit: bench/limit/main.c $(wildcard core/media/*.c core/media/*.h)
 	@mkdir -p $(@D)
@@ -10,6 +10,14 @@ $(BUILD)/limit: bench/limit/main.c $(wildcard core/media/*.c core/media/*.h)
 $(BUILD)/bench/wakeup: bench/wakeup.c include/spdl.h $(BUILD)/libspdl.so
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -O2 -Wall -Wextra -Werror -Iinclude $< -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -o $@
+
+$(BUILD)/bench/alloc.so: bench/alloc.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -Wall -Wextra -Werror -fPIC -shared $< -o $@ -ldl
+
+.PHONY: bench-alloc
+bench-alloc: $(BUILD)/bench/alloc.so spdl ## calls of malloc and Go allocations of an engine in its steady state
+	@.venv/bin/python bench/alloc.py --images "$(or $(IMAGES),bench/corpus)"
 
 .PHONY: bench-wakeup
 bench-wakeup: $(BUILD)/bench/wakeup ringpattern ## a sleeping consumer's wake-up beside the bare futex, us

@@ -4,7 +4,7 @@
     peers.py --images DIR --out FILE.json [--rounds 10] [--only limit,spdl,torch_pillow] [--modes eval/f32,train/u8,train/f32]
 
 One round runs every contender once, in an order that turns from round to round, each in a process group of its own. A ratio
-compares spdl with a contender within a round. The result is written as JSON and as a table beside it (.md).
+compares spdl with a contender within a round. Memory is one run of its own each. The result is written as JSON and as a table beside it (.md).
 """
 
 import argparse
@@ -19,7 +19,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-PEERS = ["torch_pillow", "torch_io", "meta_spdl", "opencv"]
+PEERS = ["torch_pillow", "torch_io", "meta_spdl", "opencv", "ffcv"]
 
 
 def run(command, env=None):
@@ -39,7 +39,7 @@ def run_limit(args, mode, dtype):
     return {"images_per_second": float(speed), "cpu_seconds_per_1000": float(cpu)}
 
 
-def run_contender(name, args, mode, dtype):
+def run_contender(name, args, mode, dtype, *more):
     env = dict(os.environ)
     python = ROOT / ".venv-bench/bin/python"
     if name == "spdl":
@@ -47,7 +47,16 @@ def run_contender(name, args, mode, dtype):
         env.update(SPDL_LIBRARY=str(ROOT / "build/libspdl.so"), SPDL_ENGINE=str(ROOT / "build/spdl"), PYTHONPATH=str(ROOT / "clients/python"),
                    SPDL_LOG="error")
     return json.loads(run([python, HERE / "contender.py", name, "--images", args.images, "--mode", mode, "--dtype", dtype,
-                           "--workers", str(args.workers), "--passes", str(args.passes)], env))
+                           "--workers", str(args.workers), "--passes", str(args.passes), *more], env))
+
+
+def installed(names):
+    """The contenders that this machine can run: FFCV builds only where OpenCV's headers are."""
+    python = ROOT / ".venv-bench/bin/python"
+    if "ffcv" in names and subprocess.run([python, "-c", "import ffcv"], capture_output=True).returncode != 0:
+        print("bench: ffcv is not in .venv-bench: left out", file=sys.stderr)
+        names.remove("ffcv")
+    return names
 
 
 def race(args, mode, dtype, names):
@@ -61,21 +70,26 @@ def race(args, mode, dtype, names):
     return rounds
 
 
+def memory(args, mode, dtype, names):
+    """Peak PSS of each contender, in a run of its own: looking costs what would be measured."""
+    return {name: run_contender(name, args, mode, dtype, "--memory")["peak_pss_mib"] for name in names if name != "limit"}
+
+
 def quartiles(values):
     if len(values) < 2:
         return [round(values[0], 3)] * 3
     return [round(q, 3) for q in statistics.quantiles(values, n=4, method="inclusive")]
 
 
-def summarise(rounds, names):
+def summarise(rounds, names, peaks):
     rows = []
     for name in names:
         def series(key, name=name):
             return [r[name][key] for r in rounds if key in r[name]]
 
         row = {"name": name, "images_per_second": quartiles(series("images_per_second")), "cpu_seconds_per_1000": quartiles(series("cpu_seconds_per_1000"))}
-        if series("peak_pss_mib"):
-            row["peak_pss_mib"], row["first_batch_seconds"] = quartiles(series("peak_pss_mib")), quartiles(series("first_batch_seconds"))
+        if series("first_batch_seconds"):
+            row["peak_pss_mib"], row["first_batch_seconds"] = [peaks[name]] * 3, quartiles(series("first_batch_seconds"))
         if name != "spdl" and "spdl" in names:
             row["spdl_speed_over_this"] = quartiles([r["spdl"]["images_per_second"] / r[name]["images_per_second"] for r in rounds])
             row["spdl_cpu_over_this"] = quartiles([r["spdl"]["cpu_seconds_per_1000"] / r[name]["cpu_seconds_per_1000"] for r in rounds])
@@ -92,6 +106,8 @@ def table(result):
                 if key not in row:
                     return "-"
                 low, middle, high = row[key]
+                if low == high:
+                    return f"{middle:.{digits}f}"
                 return f"{middle:.{digits}f} ({low:.{digits}f}-{high:.{digits}f})"
 
             lines.append(f"| {row['name']} | {cell('images_per_second', 0)} | {cell('cpu_seconds_per_1000', 2)} | {cell('peak_pss_mib', 0)} | "
@@ -115,11 +131,11 @@ def main():
     parser.add_argument("--only", default=",".join(["limit", "spdl", *PEERS]))
     parser.add_argument("--modes", default="eval/f32,train/u8,train/f32")
     args = parser.parse_args()
-    names = args.only.split(",")
+    names = installed(args.only.split(","))
     lanes = {}
     for lane in args.modes.split(","):
         mode, dtype = lane.split("/")
-        lanes[lane] = summarise(race(args, mode, dtype, names), names)
+        lanes[lane] = summarise(race(args, mode, dtype, names), names, memory(args, mode, dtype, names))
     result = {"command": f"bench/peers.py --rounds {args.rounds} --workers {args.workers} --passes {args.passes} --only {args.only} --modes {args.modes}",
               "machine": machine(), "rounds": args.rounds, "lanes": lanes}
     args.out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,30 @@
 #!/usr/bin/env bash
-# Every figure that we quote, measured here and now; results under bench/results/. ROUNDS=10 by default.
+# Every figure that we quote, measured here and now, in about 25 minutes on two cores; results under $OUT (bench/results).
+#   ROUNDS=10    interleaved rounds of every race and of the starts
+#   IMAGES=DIR   the pictures; by default our own corpus, which is made on the first run
 set -euo pipefail
 cd "$(dirname "$0")/.."
-rounds=${ROUNDS:-10} out=${OUT:-bench/results}
-if [ ! -f bench/corpus/.made ]; then
+rounds=${ROUNDS:-10} out=${OUT:-bench/results} images=${IMAGES:-bench/corpus}
+if [ "$images" = bench/corpus ] && [ ! -f bench/corpus/.made ]; then
     echo "bench: making the corpus (2,000 pictures, some minutes)"
     .venv/bin/python bench/make_corpus.py photos bench/corpus
     touch bench/corpus/.made
 fi
-.venv/bin/python bench/peers.py --images bench/corpus --rounds "$rounds" --out "$out/peers.json"
-.venv/bin/python bench/python_handoff.py --out "$out/python_handoff.json"
-.venv/bin/python bench/startup.py --images bench/corpus --rounds "$rounds" --out "$out/startup.json"
-make --no-print-directory bench-handoff bench-wakeup | tee "$out/handoff.txt"
+mkdir -p "$out"
+find "$images" -name '*.jpg' -exec cat {} + >/dev/null # into the page cache
+say() { printf '\nbench: %s, %s\n' "$1" "$(date +%H:%M:%S)"; }
+
+say "against the limit and the peers"
+.venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes eval/f32,train/u8 --out "$out/peers.json"
+say "train/f32 against the limit"
+.venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes train/f32 --only limit,spdl --out "$out/limit-train-f32.json"
+say "time to the first batch"
+.venv/bin/python bench/startup.py --images "$images" --rounds "$rounds" --out "$out/startup.json"
+say "allocations and memory in the steady state"
+.venv/bin/python bench/alloc.py --images "$images" --out "$out/alloc.json"
+${GO:-go} test -count=1 -run TestSteadyStateAllocatesNothingPerSample -v ./core/engine | grep -o '[0-9]* allocations for.*' | tee "$out/go_alloc.txt"
+say "hand-off in Python"
+.venv/bin/python bench/python_handoff.py --rounds "$rounds" --out "$out/python_handoff.json"
+say "hand-off and wake-up in C"
+make -s --no-print-directory bench-handoff bench-wakeup | tee "$out/handoff.txt"
+say "done"

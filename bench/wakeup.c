@@ -1,10 +1,11 @@
 /* wakeup.c - how long after its publication a sleeping consumer of another process has its batch, beside the bare futex.
  *
- *     wakeup NAME N
+ *     wakeup NAME N GAP_US
  *
- * Takes N batches of the ring NAME (a pattern producer with a rate, so that each wait sleeps) and prints the time from the
- * descriptor's published_ns to spdl_acquire's return. Then a child process sleeps N times in FUTEX_WAIT on shared memory while its
- * parent stamps the clock and calls FUTEX_WAKE, at the same rate: the floor of any such hand-off on this machine now. */
+ * Takes N batches that it had to wait for from the ring NAME, whose producer leaves GAP_US between them, and prints the time from
+ * the descriptor's published_ns to spdl_acquire's return. Then a child process sleeps N times in FUTEX_WAIT on shared
+ * memory while its parent leaves the same gap, stamps the clock and calls FUTEX_WAKE: the floor of any such hand-off on this
+ * machine now. */
 #define _GNU_SOURCE
 #include <spdl.h>
 
@@ -17,8 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { GAP_NS = 3000000 };
 
 typedef struct shared {
     _Atomic uint32_t word;
@@ -52,13 +51,15 @@ static int ring(const char *name, double *delays, int n) {
     spdl_batch batch = SPDL_BATCH_INIT;
     int seen = 0, warm = 20;
     while (seen < n) {
+        uint64_t asked = now_ns();
         spdl_status status = spdl_acquire(reader, SPDL_FOREVER, &batch);
         if (status == SPDL_END_EPOCH) continue;
         if (status != SPDL_OK) break;
         double us = (double)(now_ns() - batch.published_ns) / 1000;
         spdl_release(reader, &batch);
+        if (batch.published_ns < asked) continue; /* it lay ready */
         if (warm > 0)
-            warm--; /* what lay ready before the first wait */
+            warm--;
         else
             delays[seen++] = us;
     }
@@ -76,13 +77,14 @@ static void sleeper(shared *s, int n) {
     _exit(0);
 }
 
-static int bare_futex(shared *s, int n) {
+static int bare_futex(shared *s, int n, long gap_us) {
     pid_t child = fork();
     if (child < 0) return 1;
     if (child == 0) sleeper(s, n);
     for (int i = 0; i < n; i++) {
-        while (atomic_load(&s->ready) != (uint32_t)i + 1) usleep(50);
-        nanosleep(&(struct timespec){0, GAP_NS}, NULL);
+        while (atomic_load(&s->ready) != (uint32_t)i + 1)
+            if (gap_us > 0) usleep(50);
+        if (gap_us > 0) nanosleep(&(struct timespec){0, gap_us * 1000}, NULL);
         atomic_store(&s->stamp_ns, now_ns());
         atomic_store(&s->word, (uint32_t)i + 1);
         syscall(SYS_futex, &s->word, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -92,10 +94,11 @@ static int bare_futex(shared *s, int n) {
 }
 
 int main(int argc, char **argv) {
-    int n = argc == 3 ? atoi(argv[2]) : 0;
+    int n = argc == 4 ? atoi(argv[2]) : 0;
+    long gap_us = argc == 4 ? atol(argv[3]) : -1;
     shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (n < 1 || n > 1 << 16 || s == MAP_FAILED) {
-        fprintf(stderr, "usage: wakeup NAME N   (N at most 65536)\n");
+    if (n < 1 || n > 1 << 16 || gap_us < 0 || gap_us > 900000 || s == MAP_FAILED) {
+        fprintf(stderr, "usage: wakeup NAME N GAP_US   (N at most 65536, GAP_US at most 900000)\n");
         return 2;
     }
     double *delays = malloc((size_t)n * sizeof *delays);
@@ -105,7 +108,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     report("publish to acquire", delays, n);
-    if (bare_futex(s, n) != 0) return 1;
+    if (bare_futex(s, n, gap_us) != 0) return 1;
     report("bare futex", s->delay_us, n);
     free(delays);
     return 0;

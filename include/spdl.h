@@ -222,6 +222,14 @@ SPDL_API spdl_status spdl_done(spdl_reader *reader, const spdl_batch *batch);
  * Returns SPDL_OK; SPDL_E_STALE if it was released before or taken back: nothing has changed then. */
 SPDL_API spdl_status spdl_release(spdl_reader *reader, const spdl_batch *batch);
 
+/* Release and acquire in one call, for loops that hold one batch and for callers to whom calls are dear.
+ *
+ * used  the batch in hand, or NULL: released first, whatever comes of acquiring, and its token cleared. That its
+ *       lease had ended before is not reported. May be the same struct as out, and one that holds no batch.
+ *
+ * Otherwise as spdl_acquire. */
+SPDL_API spdl_status spdl_next(spdl_reader *reader, int64_t timeout_ns, spdl_batch *used, spdl_batch *out);
+
 /* ---- what a batch holds ----------------------------------------------------------------------- */
 
 #define SPDL_MAX_NDIM 8
@@ -269,6 +277,11 @@ SPDL_API spdl_status spdl_batch_tensor(spdl_reader *reader, const spdl_batch *ba
 
 /* Describe tensor i of the schema: shape and bytes are capacities, data is NULL. */
 SPDL_API spdl_status spdl_schema_tensor(const spdl_reader *reader, uint32_t i, spdl_tensor *out);
+
+/* A deleter for a DLManagedTensor or a DLManagedTensorVersioned made by a client that has no compiled code of its own: it
+ * stores all ones over the struct's first 8 bytes, which nobody reads any more, and does nothing else. The client
+ * finds such structs and frees them. Any thread, at any time. */
+SPDL_API void spdl_dlpack_deleter(void *managed);
 
 /* ---- information ------------------------------------------------------------------------------- */
 

@@ -62,6 +62,14 @@ venv() { # venv DIR REQUIREMENTS [PYTHON ARGS...]: the interpreter that makes it
     printf '%s\n' "$sum" >"$stamp"
 }
 
+ffcv() { # a peer to race; where it does not build the race goes on without it
+    .venv-bench/bin/python -c 'import ffcv' 2>/dev/null && return 0
+    apt_install libopencv-dev libturbojpeg0-dev
+    say "building FFCV into .venv-bench"
+    .venv-bench/bin/pip install -q --disable-pip-version-check --no-deps --no-build-isolation ffcv==1.0.2 ||
+        say "FFCV does not build here: left out"
+}
+
 staticcheck() {
     [ -x build/tools/staticcheck ] && return 0
     say "building staticcheck into build/tools"
@@ -84,6 +92,9 @@ torch) # Debian's torch is for the processor alone: 120 MB instead of PyPI's gig
     apt_install python3-venv python3-torch python3-torchvision
     venv .venv-torch requirements-torch.txt /usr/bin/python3 --system-site-packages
     ;;
-bench) venv .venv-bench requirements-bench.txt ;;
+bench)
+    venv .venv-bench requirements-bench.txt
+    ffcv
+    ;;
 model) apt_install spin ;;
 esac

@@ -73,6 +73,9 @@ type Config struct {
 	FirstTicket uint64    // where tickets begin
 	FirstEpoch  uint64    // the epoch of the first ticket
 	Identity    *Identity // nil: random
+
+	// Early has Create return once the first slot is reserved; Ring.Reserved tells what became of the others.
+	Early bool
 }
 
 // withDefaults fills in what was left out and refuses what makes no sense.

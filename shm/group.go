@@ -124,7 +124,7 @@ func (g *group) makeSegment() error {
 	head.WordOff = head.LaneOff + head.LaneStride*uint64(g.lanes)
 	head.MemberOff = head.WordOff + head.WordStride*uint64(c.Slots)
 	head.Bytes = roundUp(head.MemberOff+head.MemberStride*uint64(c.MaxConsumers), uint64(os.Getpagesize()))
-	seg, err := newSegment(segmentSpec{c.Backing, fmt.Sprintf("%s.g%d", g.r.base, head.GroupID), c.Mode, head.Bytes, false})
+	seg, err := newSegment(segmentSpec{backing: c.Backing, name: fmt.Sprintf("%s.g%d", g.r.base, head.GroupID), mode: c.Mode, size: head.Bytes})
 	if err != nil {
 		return err
 	}

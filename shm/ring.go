@@ -41,6 +41,9 @@ type Ring struct {
 	touched  []bool        // guarded by touching
 	flowing  chan struct{} // closed by the first Publish, under mu
 
+	reserved   chan struct{} // closed when every slot has its memory, or will not have it
+	reserveErr error         // why not; written before reserved is closed
+
 	// mu is the right to write: whoever holds it may publish, admit, reap, drop or restart, and nobody else
 	// does. It guards everything below, and is never held while waiting for a peer.
 	mu         sync.Mutex
@@ -71,8 +74,8 @@ type Event struct {
 }
 
 // Create reserves the segments of a ring, writes its header and seals it. Declared groups exist from here on.
-// Nothing is left behind when it fails. The slots' pages are touched in the background, each at the latest
-// before its first Claim returns it.
+// Nothing is left behind when it fails. The slots' pages are touched in the background once the first batch is
+// published, each at the latest before its first Claim returns it.
 //
 // It returns ErrNoSpace with the numbers when the segments do not fit, ErrNameInUse when a living engine owns the
 // name (what a dead one left is removed), ErrArgument when the configuration makes no sense.
@@ -91,6 +94,7 @@ func Create(cfg Config) (*Ring, error) {
 		parking: time.NewTimer(parkSlice), touched: make([]bool, cfg.Slots),
 		records: make([]*group, geo.maxGroups), queueUsed: make([]bool, geo.maxQueues),
 		laneEpoch: make([]uint64, cfg.Lanes), nextTicket: cfg.FirstTicket, flowing: make(chan struct{}),
+		reserved: make(chan struct{}),
 	}
 	for i := range r.laneEpoch {
 		r.laneEpoch[i] = cfg.FirstEpoch
@@ -99,7 +103,8 @@ func Create(cfg Config) (*Ring, error) {
 		r.tearDown()
 		return nil, err
 	}
-	r.work.Add(2)
+	r.work.Add(3)
+	go r.reserveRest()
 	go r.touchAll()
 	go r.housekeeping()
 	return r, nil
@@ -146,7 +151,7 @@ func (r *Ring) makeSegments() error {
 		}
 	}
 	var err error
-	r.header, err = newSegment(segmentSpec{c.Backing, r.base + ".h", c.Mode, r.geo.headerBytes, true})
+	r.header, err = newSegment(segmentSpec{backing: c.Backing, name: r.base + ".h", mode: c.Mode, size: r.geo.headerBytes, readOnly: true})
 	if err != nil {
 		return err
 	}
@@ -159,7 +164,7 @@ func (r *Ring) makeSegments() error {
 			return err
 		}
 	}
-	r.data, err = newSegment(segmentSpec{c.Backing, r.base + ".d", c.Mode, r.geo.dataBytes, c.Access == Shared})
+	r.data, err = newSegment(r.dataSpec())
 	if err != nil {
 		return err
 	}
@@ -168,6 +173,22 @@ func (r *Ring) makeSegments() error {
 		return because(err, ErrNoMemory, "shm: create %q: header of %d bytes: %v", c.label(), r.geo.headerBytes, err)
 	}
 	return nil
+}
+
+func (r *Ring) dataSpec() segmentSpec {
+	c := &r.cfg
+	spec := segmentSpec{backing: c.Backing, name: r.base + ".d", mode: c.Mode, size: r.geo.dataBytes, readOnly: c.Access == Shared}
+	if c.Early {
+		spec.atOnce = r.geo.slotStride
+	}
+	return spec
+}
+
+// Reserved waits until every slot has its memory, and returns why not. Where Config.Early was asked for the engine calls it
+// before it lets anybody in: a ring that does not fit has then had no consumer. It does not wait otherwise.
+func (r *Ring) Reserved() error {
+	<-r.reserved
+	return r.reserveErr
 }
 
 // writeHeader fills in the constant part of the header segment, the magic excepted.
@@ -234,6 +255,10 @@ func (r *Ring) Claim(ctx context.Context) (*Slot, error) {
 			return nil, err
 		}
 		if s != nil {
+			if err := r.awaitReserved(ctx, s); err != nil {
+				r.Abandon(s)
+				return nil, err
+			}
 			if err := r.touch(s.index); err != nil {
 				r.Abandon(s)
 				return nil, because(err, ErrNoMemory, "shm: ring %q: slot %d of %d bytes: %v; the memory limit is below what the ring reserved", r.cfg.label(), s.index, r.geo.slotStride, err)
@@ -493,11 +518,52 @@ func (r *Ring) tearDown() {
 
 // ---- background ----------------------------------------------------------------------------------
 
-// touch makes the slot's pages present. Cheap after the first time.
+// reserveRest takes the memory of the slots that Create has not taken.
+func (r *Ring) reserveRest() {
+	defer r.work.Done()
+	defer close(r.reserved)
+	if !r.cfg.Early {
+		return
+	}
+	spec, stride := r.dataSpec(), r.geo.slotStride
+	for at := stride; at < spec.size; at += stride {
+		select {
+		case <-r.closing:
+			r.reserveErr = ErrClosed
+			return
+		default:
+		}
+		if r.reserveErr = r.data.reserveRange(spec, at, min(stride, spec.size-at)); r.reserveErr != nil {
+			return
+		}
+	}
+}
+
+// awaitReserved waits for the memory of any slot but the first.
+func (r *Ring) awaitReserved(ctx context.Context, s *Slot) error {
+	if s.index == 0 {
+		return nil
+	}
+	select {
+	case <-r.reserved:
+		return r.reserveErr
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// touch makes the slot's pages present. Cheap after the first time. What is claimed before the first batch is out is left to
+// its writers, several of which take the page faults at once; its memory is reserved.
 func (r *Ring) touch(i int) error {
 	r.touching.Lock()
 	defer r.touching.Unlock()
 	if r.touched[i] {
+		return nil
+	}
+	select {
+	case <-r.flowing:
+	default:
+		r.touched[i] = true
 		return nil
 	}
 	err := populate(r.slots[i].memory)
@@ -512,6 +578,9 @@ func (r *Ring) touchAll() {
 	select {
 	case <-r.flowing:
 	case <-r.closing:
+	}
+	if r.Reserved() != nil {
+		return
 	}
 	for i := range r.slots {
 		select {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sort"
 	"sync"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -410,4 +411,37 @@ func BenchmarkHandOff(b *testing.B) {
 		}
 		_ = l.Release()
 	}
+}
+
+// A ring that was made early hands out its first slot at once, the others once they have their memory, and never one that has
+// none.
+func TestEarlyRingHandsOutReservedSlotsOnly(t *testing.T) {
+	leavesNothing(t)
+	cfg := testConfig(t, 8)
+	cfg.Early = true
+	r, err := Create(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if s, err := r.Claim(context.Background()); err != nil || s.index != 0 {
+		t.Fatalf("first claim: got %v, %v, want slot 0", s, err)
+	}
+	if err := r.Reserved(); err != nil {
+		t.Fatal(err)
+	}
+	st, err := r.data.file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := uint64(st.Sys().(*syscall.Stat_t).Blocks) * 512; got < r.geo.dataBytes {
+		t.Fatalf("reserved: got %d bytes, want %d", got, r.geo.dataBytes)
+	}
+	if s, err := r.Claim(context.Background()); err != nil || s.index != 1 {
+		t.Fatalf("second claim: got %v, %v, want slot 1", s, err)
+	}
+	r.reserveErr = ErrNoSpace // as if the memory had gone to somebody else meanwhile
+	_, err = r.Claim(context.Background())
+	wantErr(t, err, ErrNoSpace)
+	wantErr(t, r.Reserved(), ErrNoSpace)
 }

@@ -37,7 +37,8 @@ type segmentSpec struct {
 	name     string // file name in /dev/shm, or the memfd's for people
 	mode     os.FileMode
 	size     uint64
-	readOnly bool // members may not write: posix gives them a read-only descriptor, memfd is sealed against writes
+	atOnce   uint64 // reserve only so much of it, the caller the rest; 0: all
+	readOnly bool   // members may not write: posix gives them a read-only descriptor, memfd is sealed against writes
 }
 
 // newSegment creates, reserves and maps a segment. Its memory is zero. The caller seals it when it is complete.
@@ -102,20 +103,30 @@ func (s *segment) createMemfd(spec segmentSpec) error {
 	return nil
 }
 
-// reserve gives the segment its size and its memory, so that a full file system is an error now and never a
-// SIGBUS later.
+// reserve gives the segment its size and its memory, all of it or the part that is asked for at once.
 func (s *segment) reserve(spec segmentSpec) error {
 	if err := Fault("fallocate"); err != nil {
 		return err
 	}
-	err := ignoringEINTR(func() error { return unix.Fallocate(s.fd(), 0, 0, int64(spec.size)) })
+	if spec.atOnce == 0 || spec.atOnce >= spec.size {
+		return s.reserveRange(spec, 0, spec.size)
+	}
+	if err := s.file.Truncate(int64(spec.size)); err != nil {
+		return because(err, ErrSystem, "shm: segment %q: ftruncate to %d bytes: %v", spec.name, spec.size, err)
+	}
+	return s.reserveRange(spec, 0, spec.atOnce)
+}
+
+// reserveRange takes memory for n bytes, so that a full file system is an error now and never a SIGBUS later.
+func (s *segment) reserveRange(spec segmentSpec, from, n uint64) error {
+	err := ignoringEINTR(func() error { return unix.Fallocate(s.fd(), 0, int64(from), int64(n)) })
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.EFBIG):
 		return noRoom(spec.name, spec.backing, spec.size)
 	}
-	return because(err, ErrSystem, "shm: segment %q: fallocate of %d bytes: %v", spec.name, spec.size, err)
+	return because(err, ErrSystem, "shm: segment %q: fallocate of %d bytes at %d: %v", spec.name, n, from, err)
 }
 
 // noRoom says what is needed, what is free, and what helps.

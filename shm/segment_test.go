@@ -186,8 +186,15 @@ func TestCreateSaysWhatIsNeededAndFreeWhenThereIsNoRoom(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	_, err = newSegment(segmentSpec{Posix, "big", 0o600, 2 << 20, false}) // without the look ahead
+	_, err = newSegment(segmentSpec{backing: Posix, name: "big", mode: 0o600, size: 2 << 20}) // without the look ahead
 	wantErr(t, err, ErrNoSpace)
+	early := segmentSpec{backing: Posix, name: "early", mode: 0o600, size: 2 << 20, atOnce: 4096}
+	seg, err := newSegment(early)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, seg.reserveRange(early, 4096, early.size-4096), ErrNoSpace)
+	seg.close()
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}

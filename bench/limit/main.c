@@ -1,8 +1,9 @@
 /* limit - what this machine can do: JPEG files to rows in a loop of plain C.
  *
- * Reads the listed files into memory, then N threads decode them into rows of
- * their own batches (32 rows each, reused) with the kernel the engine uses:
- * no ring, no Go. The engine's images per second are held against this.
+ * N threads read the listed files, one after the other (open, fstat, pread, close into a buffer that is kept), and decode them
+ * into rows of their own batches (32 rows each, reused) with the kernel the engine uses: no ring, no Go, no queues. The
+ * engine's images per second are held against this. Both read each file when its turn comes; the page cache is warm after
+ * the first round.
  *
  *   limit [-t threads] [-n images] [-o eval|train] [-d u8|f32] [-p] FILE...
  *   limit ... -l LIST        paths from a file, one a line
@@ -11,11 +12,13 @@
  * otherwise. train: random resized crop 224, flip 0.5, NCHW, u8 unless -d says
  * otherwise (f32 is normalised). -p keeps to portable C. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,18 +26,19 @@
 
 enum { BATCH = 32, SIDE = 224 };
 
-typedef struct file {
-    uint8_t *data;
-    size_t size;
-} file;
-
 typedef struct job {
-    file *files;
-    size_t n_files, n_images;
+    char **paths;
+    size_t n_paths, n_images;
     media_op op;
     int portable;
     atomic_size_t next, bad;
 } job;
+
+/* One thread's copy of a file; grows and is reused. */
+typedef struct buffer {
+    uint8_t *data;
+    size_t size, cap;
+} buffer;
 
 static double seconds(clockid_t clock) {
     struct timespec t;
@@ -47,14 +51,9 @@ static void die(const char *what, const char *name) {
     exit(1);
 }
 
-static void read_file(file *f, const char *path) {
-    FILE *in = fopen(path, "rb");
-    if (!in || fseek(in, 0, SEEK_END) != 0) die("cannot open", path);
-    f->size = (size_t)ftell(in);
-    rewind(in);
-    f->data = calloc(1, f->size + MEDIA_SLACK_BYTES);
-    if (!f->data || fread(f->data, 1, f->size, in) != f->size) die("cannot read", path);
-    fclose(in);
+static void add_path(job *j, const char *path) {
+    j->paths = realloc(j->paths, (j->n_paths + 1) * sizeof *j->paths);
+    if (!j->paths || !(j->paths[j->n_paths++] = strdup(path))) die("out of memory at", path);
 }
 
 static void read_list(job *j, const char *path) {
@@ -63,25 +62,45 @@ static void read_list(job *j, const char *path) {
     if (!in) die("cannot open", path);
     while (fgets(line, sizeof line, in)) {
         line[strcspn(line, "\t\n")] = 0;
-        j->files = realloc(j->files, (j->n_files + 1) * sizeof *j->files);
-        read_file(&j->files[j->n_files++], line);
+        add_path(j, line);
     }
     fclose(in);
+}
+
+static void read_file(buffer *b, const char *path) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0) die("cannot open", path);
+    b->size = (size_t)st.st_size;
+    if (b->cap < b->size + MEDIA_SLACK_BYTES) {
+        free(b->data);
+        b->cap = 2 * (b->size + MEDIA_SLACK_BYTES);
+        if (!(b->data = malloc(b->cap))) die("out of memory at", path);
+    }
+    for (size_t at = 0; at < b->size;) {
+        ssize_t n = pread(fd, b->data + at, b->size - at, (off_t)at);
+        if (n <= 0) die("cannot read", path);
+        at += (size_t)n;
+    }
+    close(fd);
+    memset(b->data + b->size, 0, MEDIA_SLACK_BYTES);
 }
 
 static void *work(void *arg) {
     job *j = arg;
     size_t row = media_op_row_bytes(&j->op), i;
+    buffer b = {NULL, 0, 0};
     media_ctx *c = media_ctx_new(j->portable);
     uint8_t *batch = aligned_alloc(64, row * BATCH);
     if (!c || !batch) die("out of memory in", "a worker");
     memset(batch, 0, row * BATCH);
     for (size_t n = 0; (i = atomic_fetch_add(&j->next, 1)) < j->n_images; n++) {
-        const file *f = &j->files[i % j->n_files];
-        media_draw draw = {.seed = 1, .epoch = i / j->n_files, .index = i % j->n_files};
-        if (media_row(c, batch + n % BATCH * row, f->data, f->size, &j->op, &draw) != MEDIA_OK)
+        read_file(&b, j->paths[i % j->n_paths]);
+        media_draw draw = {.seed = 1, .epoch = i / j->n_paths, .index = i % j->n_paths};
+        if (media_row(c, batch + n % BATCH * row, b.data, b.size, &j->op, &draw) != MEDIA_OK)
             atomic_fetch_add(&j->bad, 1);
     }
+    free(b.data);
     free(batch);
     media_ctx_free(c);
     return NULL;
@@ -139,19 +158,16 @@ int main(int argc, char **argv) {
         default: return 2;
         }
     }
-    for (; optind < argc; optind++) {
-        j.files = realloc(j.files, (j.n_files + 1) * sizeof *j.files);
-        read_file(&j.files[j.n_files++], argv[optind]);
-    }
-    if (j.n_files == 0 || threads < 1 || threads > 256) {
+    for (; optind < argc; optind++) add_path(&j, argv[optind]);
+    if (j.n_paths == 0 || threads < 1 || threads > 256) {
         fprintf(stderr, "usage: limit [-t threads] [-n images] [-o eval|train] [-d u8|f32] [-p] "
                         "[-l list] [file...]\n");
         return 2;
     }
-    if (j.n_images == 0) j.n_images = j.n_files;
+    if (j.n_images == 0) j.n_images = j.n_paths;
     describe(&j.op, train, dtype);
     measure(&j, threads);
-    for (size_t i = 0; i < j.n_files; i++) free(j.files[i].data);
-    free(j.files);
+    for (size_t i = 0; i < j.n_paths; i++) free(j.paths[i]);
+    free(j.paths);
     return 0;
 }

@@ -187,6 +187,9 @@ static spdl_status sleep_until(spdl_reader *r, uint64_t deadline, spdl_batch *ou
         (void)sp_fault("wait");
         futex_wait(&r->lane->wake, seen, left < SLICE_NS ? left : SLICE_NS);
         (void)sp_fault("woken");
+        /* What woke us is most likely a batch: take it before asking after the engine. */
+        s = look(r, true, false, out);
+        if (s != SPDL_TIMEOUT) return s;
     }
 }
 
@@ -234,4 +237,17 @@ spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
     s = look(r, true, true, out);
     if (s != SPDL_TIMEOUT) return s;
     return timeout_ns == 0 ? poll_again(r, out) : wait_for(r, timeout_ns, out);
+}
+
+spdl_status spdl_next(spdl_reader *r, int64_t timeout_ns, spdl_batch *used, spdl_batch *out) {
+    if (!r) return sp_fail(SPDL_E_ARGUMENT, "spdl: next: reader is NULL");
+    if (used && used->token != 0) {
+        /* After detach the last release frees the reader. */
+        bool detached = atomic_load_explicit(&r->detached, memory_order_acquire);
+        spdl_status released = spdl_release(r, used);
+        if (released != SPDL_OK && released != SPDL_E_STALE) return released;
+        used->token = 0;
+        if (detached) return sp_fail(SPDL_E_DETACHED, "spdl: next: this reader was detached; attach again");
+    }
+    return spdl_acquire(r, timeout_ns, out);
 }

@@ -112,6 +112,17 @@ func (e *Engine) Services() []shm.Service {
 	return services
 }
 
+// Reserved waits until the rings have all of their memory, and returns why not: an error as New's. Decoding into the first
+// slot does not wait for it; whoever serves the engine does before he lets consumers in.
+func (e *Engine) Reserved() error {
+	for _, r := range e.rings {
+		if err := r.shm.Reserved(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Ring is one of the engine's rings in shared memory, in the order of the description.
 func (e *Engine) Ring(i int) *shm.Ring { return e.rings[i].shm }
 

@@ -125,6 +125,7 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options) (shm.Config, error) {
 		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s),
 		Backing: backingOf(s.Ring.Backing, o.Child), Access: accessOf(s.Ring.Access, o.Child),
 		Lanes: r.lanes, World: s.World.Size, FirstRank: s.World.Rank, BatchRows: s.Batch, MaxConsumers: s.Ring.MaxConsumers,
+		Early:    true,
 		NSamples: uint64(r.source.Len()), GlobalBatch: uint64(r.order.GlobalBatch()), StepsPerEpoch: uint64(r.order.StepsPerEpoch()),
 		Epochs: uint64(s.Order.Epochs), Seed: s.Order.Seed, SpecHash: s.Hash(), Text: facts,
 	}

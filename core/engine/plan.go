@@ -20,6 +20,7 @@ type planner struct {
 	current     *work
 	row         int
 	seq         uint64
+	fetched     *earliest
 
 	mu   sync.Mutex
 	open map[*work]bool // claimed, not published
@@ -27,7 +28,7 @@ type planner struct {
 }
 
 func newPlanner(r *ring, at position) *planner {
-	return &planner{r: r, cursor: at.cursor, skip: at.skip, lane: r.lanes, open: map[*work]bool{}}
+	return &planner{r: r, cursor: at.cursor, skip: at.skip, lane: r.lanes, fetched: newEarliest(), open: map[*work]bool{}}
 }
 
 // next is the source of the pipeline: the rows of the current batch, then of the next. It blocks for a free slot.
@@ -46,8 +47,16 @@ func (p *planner) next(ctx context.Context) (job, error) {
 	return j, nil
 }
 
-// begin plans the next batch and claims its slot.
+// begin plans the next batch and claims its slot. The first batch has the machine for itself until its last rows are
+// being decoded: whoever waits for it waits for nothing else.
 func (p *planner) begin(ctx context.Context) (*work, error) {
+	if p.seq == 1 {
+		select {
+		case <-p.fetched.onward:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	if p.lane == p.r.lanes {
 		epoch, step, ok := p.cursor.Next()
 		if !ok {

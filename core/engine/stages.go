@@ -17,15 +17,17 @@ import (
 func (r *ring) pipeline(p *planner) *pipeline.Pipeline {
 	run := pipeline.New(r.name)
 	jobs := pipeline.Source(run, pipeline.SourceOptions[job]{Name: "plan"}, p.next)
-	bytes := pipeline.Map(jobs, pipeline.Options[job, job]{
-		Name: "fetch", Concurrency: r.fetchers, Buffer: 2 * r.decoders, Discard: r.drop,
-	}, r.fetch)
-	rows := pipeline.MapWorkers(bytes, pipeline.Options[job, job]{
+	bytes := pipeline.Map(jobs, pipeline.Options[job, turn]{
+		Name: "fetch", Concurrency: r.fetchers, Buffer: 2 * r.decoders, Discard: func(turn) { r.dropEarliest(p.fetched) },
+	}, func(ctx context.Context, j job) (turn, error) { return r.fetch(ctx, j, p.fetched) })
+	rows := pipeline.MapWorkers(bytes, pipeline.Options[turn, job]{
 		Name: "decode", Concurrency: r.decoders, Buffer: 2 * r.decoders, Limiter: r.engine.cpus,
 	}, pipeline.Workers[*media.Worker]{
 		Open:  func(int) (*media.Worker, error) { return media.NewWorker(nil) },
 		Close: (*media.Worker).Close,
-	}, r.decode)
+	}, func(ctx context.Context, worker *media.Worker, _ turn) (job, error) {
+		return r.decode(ctx, worker, p.fetched)
+	})
 	full := pipeline.Aggregate(rows, pipeline.AggregateOptions[*work]{Name: "collect"}, collector{})
 	ordered := pipeline.Resequence(full, pipeline.ResequenceOptions{Name: "order", Window: r.slots}, func(w *work) uint64 { return w.seq })
 	pipeline.Sink(ordered, pipeline.SinkOptions{Name: "publish"}, func(ctx context.Context, w *work) error { return r.publish(ctx, p, w) })
@@ -41,6 +43,13 @@ func (r *ring) drop(j job) {
 	}
 }
 
+// dropEarliest takes back the job of a turn that no decoder will take.
+func (r *ring) dropEarliest(fetched *earliest) {
+	if j, ok := fetched.take(); ok {
+		r.drop(j)
+	}
+}
+
 // give returns a row's buffer to the pool and says how many bytes were in it.
 func (r *ring) give(w *work, row int) int64 {
 	n := int64(len(w.bufs[row].Bytes()))
@@ -51,22 +60,22 @@ func (r *ring) give(w *work, row int) int64 {
 
 // fetch reads the samples' bytes. Waiting for room under the read-ahead budget happens once, with the bytes in hand: the
 // budget is passed by at most one job per fetcher, and nobody holds bytes that the decoders wait for.
-func (r *ring) fetch(ctx context.Context, j job) (job, error) {
+func (r *ring) fetch(ctx context.Context, j job, fetched *earliest) (turn, error) {
 	total := int64(0)
 	for row := j.from; row < j.to; row++ {
 		n, err := r.fetchRow(ctx, j.w, row)
 		if err != nil {
 			r.forget(j)
-			return job{}, err
+			return turn{}, err
 		}
 		total += n
 	}
 	if err := r.engine.readAhead.Acquire(ctx, total); err != nil {
 		r.forget(j)
-		return job{}, err
+		return turn{}, err
 	}
 	j.fetchedNS = monotonicNS()
-	return j, nil
+	return fetched.put(j), nil
 }
 
 // fetchRow reads one sample, and returns its bytes' number. A sample that cannot be read is a fault of its row; an error is
@@ -103,8 +112,19 @@ func (r *ring) forget(j job) {
 	}
 }
 
-// decode writes the samples' rows.
-func (r *ring) decode(ctx context.Context, worker *media.Worker, j job) (job, error) {
+// decode writes the rows of the earliest job. One that it does not finish goes back, for its turn to be dropped with.
+func (r *ring) decode(ctx context.Context, worker *media.Worker, fetched *earliest) (job, error) {
+	j, ok := fetched.take()
+	if !ok {
+		return job{}, errors.New("a turn without a job")
+	}
+	fetched.begun(&j)
+	finished := false
+	defer func() {
+		if !finished {
+			fetched.put(j)
+		}
+	}()
 	for row := j.from; row < j.to; row++ {
 		if err := ctx.Err(); err != nil {
 			return job{}, err
@@ -119,6 +139,7 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, j job) (job, er
 		}
 	}
 	j.decodedNS = monotonicNS()
+	finished = true
 	return j, nil
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "lazy/load.h"
 
 struct media_ff {
     media_buf input;
@@ -34,6 +35,14 @@ static void on_log(void *object, int level, const char *format, va_list args) {
         strncmp(format, "Unknown or unsupported tag", 26) == 0)
         return;
     vsnprintf(first_message + n, sizeof first_message - n, format, args);
+}
+
+const char *media_ff_load(void) {
+    static const char *const used[] = {"avutil", "avcodec", "swscale"};
+    const char *why = NULL;
+    for (size_t i = 0; media_lazy_load && !why && i < sizeof used / sizeof used[0]; i++)
+        why = media_lazy_load(used[i]);
+    return why;
 }
 
 void media_ff_quiet(void) { av_log_set_callback(on_log); }

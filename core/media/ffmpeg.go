@@ -12,6 +12,7 @@ import "C"
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -25,7 +26,16 @@ var codecs = map[string]string{
 	"sunraster": "sunrast", "pcx": "pcx", "pbm": "pbm", "pgm": "pgm", "ppm": "ppm", "pam": "pam",
 }
 
-var quiet = sync.OnceFunc(func() { C.media_ff_quiet() })
+// load makes FFmpeg ready for its first call: an engine loads it only when it meets a picture that needs it.
+var load = sync.OnceValue(func() error {
+	runtime.LockOSThread() // the reason is kept per thread
+	defer runtime.UnlockOSThread()
+	if why := C.media_ff_load(); why != nil {
+		return fmt.Errorf("does not load: %s; install the libraries that spdl was built with, or use the build without FFmpeg", C.GoString(why))
+	}
+	C.media_ff_quiet()
+	return nil
+})
 
 // decoder decodes what is not JPEG. Every picture gets a codec of its own: FFmpeg's
 // decoders carry things from one picture to the next (the TIFF decoder a palette),
@@ -49,7 +59,6 @@ func (d *decoder) start() error {
 	if d.ff != nil {
 		return nil
 	}
-	quiet()
 	ff, packet, frame := C.media_ff_new(), astiav.AllocPacket(), astiav.AllocFrame()
 	if ff == nil || packet == nil || frame == nil {
 		return &LimitError{cause: CauseNoMemory}
@@ -87,6 +96,9 @@ func pointerOf[T astiav.CodecContext | astiav.Packet | astiav.Frame](v *T) unsaf
 
 func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media_picture, error) {
 	var picture C.media_picture
+	if err := load(); err != nil {
+		return picture, &UnsupportedError{Format: format, Detail: "FFmpeg " + err.Error()}
+	}
 	if err := d.start(); err != nil {
 		return picture, err
 	}
@@ -104,4 +116,9 @@ func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media
 	return picture, statusError(int(status), format, int(picture.width), int(picture.height), detail, op)
 }
 
-func ffmpegVersion() string { return C.GoString(C.av_version_info()) }
+func ffmpegVersion() string {
+	if err := load(); err != nil {
+		return err.Error()
+	}
+	return C.GoString(C.av_version_info())
+}

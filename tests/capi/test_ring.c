@@ -91,6 +91,36 @@ TEST(a_lease_ends_once) {
     standin_free(s);
 }
 
+TEST(next_releases_the_batch_in_hand_and_acquires_the_next) {
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = attach_with(s, 1, 0);
+    spdl_batch b = SPDL_BATCH_INIT, old;
+    publish_n(s, 3, 0, true);
+    for (uint64_t ticket = 0; ticket < 3; ticket++) {
+        CHECK_STATUS(spdl_next(r, 0, &b, &b), SPDL_OK); /* one lease is enough */
+        CHECK(b.ticket == ticket);
+    }
+    old = b;
+    CHECK_STATUS(spdl_next(r, 0, &b, &b), SPDL_END_EPOCH);
+    CHECK(b.token == 0);
+    CHECK_STATUS(spdl_release(r, &old), SPDL_E_STALE);
+    CHECK_STATUS(spdl_next(r, 0, &b, &b), SPDL_TIMEOUT); /* a struct that holds nothing */
+    CHECK_STATUS(spdl_next(r, 0, NULL, &b), SPDL_TIMEOUT);
+    publish_n(s, 2, 1, false);
+    CHECK_STATUS(spdl_next(r, 0, &old, &b), SPDL_OK); /* released long ago: no news */
+    CHECK_STATUS(spdl_next(NULL, 0, &b, &b), SPDL_E_ARGUMENT);
+    old.struct_size = 4, old.token = 1;
+    CHECK_STATUS(spdl_next(r, 0, &old, &b), SPDL_E_ARGUMENT);
+    CHECK(old.token == 1);
+    spdl_reader_info info = SPDL_READER_INFO_INIT;
+    CHECK_STATUS(spdl_get_reader_info(r, &info), SPDL_OK);
+    CHECK(info.acquired == 4 && info.completed == 3 && info.leases == 1);
+    CHECK_STATUS(spdl_detach(r), SPDL_OK);
+    CHECK_STATUS(spdl_next(r, 0, &b, &b), SPDL_E_DETACHED); /* released, and with it the reader */
+    CHECK(b.token == 0);
+    standin_free(s);
+}
+
 TEST(a_slot_refilled_since_is_not_released_by_a_stale_batch) {
     standin *s = make_served((standin_opts){1 + 2, 1, SPDL_L_MODE_SHARED, SPDL_L_ACCESS_SHARED,
                                             SPDL_L_BACKING_MEMFD, 4, 0, true, false});

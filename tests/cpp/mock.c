@@ -254,6 +254,14 @@ spdl_status spdl_release(spdl_reader *r, const spdl_batch *b) {
     return s;
 }
 
+spdl_status spdl_next(spdl_reader *r, int64_t timeout_ns, spdl_batch *used, spdl_batch *out) {
+    if (used && used->token) {
+        (void)spdl_release(r, used);
+        used->token = 0;
+    }
+    return spdl_acquire(r, timeout_ns, out);
+}
+
 /* ---- tensors ---------------------------------------------------------------------------------------- */
 
 /* clang-format off: a table */
@@ -324,6 +332,8 @@ spdl_status spdl_batch_tensor(spdl_reader *r, const spdl_batch *b, uint32_t i, s
     describe(&l->slot, i, out);
     return SPDL_OK;
 }
+
+void spdl_dlpack_deleter(void *managed) { memset(managed, 0xff, 8); }
 
 spdl_status spdl_schema_tensor(const spdl_reader *r, uint32_t i, spdl_tensor *out) {
     (void)r;

@@ -33,6 +33,16 @@ def make(values, dtype="float32", readonly=False, strides=None):
     return array, weakref.ref(memory)
 
 
+class Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned as DLPack's header has it, the end of its DLTensor left out."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("manager_ctx", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("data", ctypes.c_void_p),
+                ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64))]
+
+
 ALL = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
 
 
@@ -110,9 +120,11 @@ def test_a_versioned_capsule_says_read_only_and_copied():
     read.restype, read.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     for capsule, flags in [(array.__dlpack__(max_version=(1, 1)), _dlpack.READ_ONLY),
                            (array.__dlpack__(max_version=(1, 1), copy=True), _dlpack.IS_COPIED)]:
-        managed = _dlpack._Versioned.from_address(read(capsule, b"dltensor_versioned"))
+        managed = Versioned.from_address(read(capsule, b"dltensor_versioned"))
         assert (managed.major, managed.minor, managed.flags) == (1, 0, flags)
-        assert managed.tensor.ndim == 1 and managed.tensor.bits == 32
+        assert (managed.device_type, managed.device_id, managed.ndim) == (1, 0, 1)
+        assert (managed.code, managed.bits, managed.lanes) == (2, 32, 1)
+        assert (managed.shape[0], managed.strides[0]) == (2, 1)
 
 
 def test_a_capsule_that_nobody_takes_gives_its_memory_back():

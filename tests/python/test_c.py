@@ -69,7 +69,7 @@ def test_every_function_of_the_header_is_bound_under_its_own_prototype():
 _C_TYPES = {
     "const char *": ctypes.c_char_p, "char *": ctypes.c_char_p, "uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64, "size_t": ctypes.c_size_t, "int": ctypes.c_int, "spdl_status": ctypes.c_int,
-    "size_t *": ctypes.POINTER(ctypes.c_size_t), "spdl_reader *": ctypes.c_void_p,
+    "void": None, "void *": ctypes.c_void_p, "size_t *": ctypes.POINTER(ctypes.c_size_t), "spdl_reader *": ctypes.c_void_p,
     "const spdl_reader *": ctypes.c_void_p, "spdl_reader **": ctypes.POINTER(ctypes.c_void_p),
     **{f"{const}{name} *": ctypes.POINTER(struct) for name, struct in STRUCTS.items() for const in ("", "const ")},
 }

@@ -164,6 +164,53 @@ def test_a_batch_claimed_by_an_interrupted_call_is_given_back_at_close(mock):
     assert (mock.counts.readers, mock.counts.leases) == (0, 0)
 
 
+def test_a_batch_swapped_in_by_an_interrupted_call_is_not_lost(mock, loader):
+    epoch = iter(loader)
+    next(epoch)
+    swap = loader._reader._next
+    loader._reader._next = interrupted_after(swap)
+    with pytest.raises(KeyboardInterrupt):
+        next(epoch)
+    loader._reader._next = swap
+    assert mock.counts.acquired == 2 and mock.counts.released == 1
+    assert tickets(epoch) == [1, 2, 3, 4]
+    assert mock.counts.leases == 0
+
+
+def test_a_batch_swapped_in_by_an_interrupted_call_is_given_back_at_close(mock):
+    with spdl.open("x") as loader:
+        epoch = iter(loader)
+        next(epoch)
+        loader._reader._next = interrupted_after(loader._reader._next)
+        with pytest.raises(KeyboardInterrupt):
+            next(epoch)
+    del epoch
+    assert mock.counts.leases == 0 and mock.counts.readers == 0
+
+
+def interrupted_after(function):
+    def call(*arguments):
+        function(*arguments)
+        raise KeyboardInterrupt
+
+    return call
+
+
+def test_a_batch_whose_views_live_is_not_swapped_away(mock, loader):
+    epoch = iter(loader)
+    views = [next(epoch)["label"] for _ in range(3)]
+    assert mock.counts.leases == 3
+    assert [view.tolist() for view in views] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    del views
+    assert mock.counts.leases == 1, "the batch in hand"
+
+
+def test_what_is_known_of_a_batch_outlives_it(loader):
+    epoch = iter(loader)
+    first, second = next(epoch), next(epoch)
+    assert first.ended and (first.ticket, second.ticket) == (0, 1)
+
+
 @pytest.mark.parametrize("status", [-40, -41, -42, -44])
 def test_the_engines_end_is_raised_by_name_and_the_loop_can_be_tried_again(mock, loader, status):
     epoch = iter(loader)

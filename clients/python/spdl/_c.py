@@ -184,6 +184,8 @@ _FUNCTIONS = {
     "spdl_done": (c_int, c_void_p, POINTER(Batch)),
     # spdl_status spdl_release(spdl_reader *reader, const spdl_batch *batch);
     "spdl_release": (c_int, c_void_p, POINTER(Batch)),
+    # spdl_status spdl_next(spdl_reader *reader, int64_t timeout_ns, spdl_batch *used, spdl_batch *out);
+    "spdl_next": (c_int, c_void_p, c_int64, POINTER(Batch), POINTER(Batch)),
     # uint32_t spdl_n_tensors(const spdl_reader *reader);
     "spdl_n_tensors": (c_uint32, c_void_p),
     # int32_t spdl_tensor_index(const spdl_reader *reader, const char *name);
@@ -192,6 +194,8 @@ _FUNCTIONS = {
     "spdl_batch_tensor": (c_int, c_void_p, POINTER(Batch), c_uint32, POINTER(Tensor)),
     # spdl_status spdl_schema_tensor(const spdl_reader *reader, uint32_t i, spdl_tensor *out);
     "spdl_schema_tensor": (c_int, c_void_p, c_uint32, POINTER(Tensor)),
+    # void spdl_dlpack_deleter(void *managed);
+    "spdl_dlpack_deleter": (None, c_void_p),
     # spdl_status spdl_get_ring_info(const spdl_reader *reader, spdl_ring_info *out);
     "spdl_get_ring_info": (c_int, c_void_p, POINTER(RingInfo)),
     # spdl_status spdl_get_reader_info(const spdl_reader *reader, spdl_reader_info *out);

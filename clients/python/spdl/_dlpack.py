@@ -12,10 +12,10 @@
 
 A deleter must not run Python. Its caller may be without the interpreter lock, on a thread Python never saw,
 inside the unwinding of an exception (a ctypes callback would swallow it), or after the interpreter is gone. So
-the deleter is time(2), a plain C function whose whole effect is to store the seconds through its argument: over
-`data` in the one struct, over `version` in the other, neither of which anyone reads by then. `sweep` finds
+the deleter is spdl_dlpack_deleter, a C function whose whole effect is to store all ones over the first 8 bytes of
+the struct: `data` in the one, the version in the other, neither of which anyone reads by then. `sweep` finds
 blocks marked that way and lets their memory go. Every call that asks for a batch sweeps, so a slot whose last
-tensor died comes back with the next call into the loader.
+tensor died comes back with the next call into the loader. The blocks themselves are used again.
 
 A capsule has no destructor for the same reason. One that nobody consumed is found by its reference count.
 """
@@ -24,9 +24,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 import sys
 import threading
-from ctypes import c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import c_char_p, c_int, c_size_t, c_uint8, c_uint64, c_void_p
+
+from . import _c
 
 CPU = 1
 READ_ONLY, IS_COPIED = 1, 2  # DLPACK_FLAG_BITMASK_*
@@ -35,45 +38,13 @@ _MAX_NDIM = 8
 _NAME, _NAME_VERSIONED = b"dltensor", b"dltensor_versioned"  # a capsule keeps the pointer: never freed
 
 
-class _Tensor(ctypes.Structure):  # DLTensor
-    _fields_ = [
-        ("data", c_void_p),
-        ("device_type", c_int32),
-        ("device_id", c_int32),
-        ("ndim", c_int32),
-        ("code", c_uint8),
-        ("bits", c_uint8),
-        ("lanes", c_uint16),
-        ("shape", c_void_p),
-        ("strides", c_void_p),
-        ("byte_offset", c_uint64),
-    ]
-
-
-_Sizes = c_int64 * _MAX_NDIM
-
-
-class _Plain(ctypes.Structure):  # DLManagedTensor
-    _fields_ = [
-        ("tensor", _Tensor),
-        ("manager_ctx", c_void_p),
-        ("deleter", c_void_p),
-        ("shape", _Sizes),
-        ("strides", _Sizes),
-    ]
-
-
-class _Versioned(ctypes.Structure):  # DLManagedTensorVersioned
-    _fields_ = [
-        ("major", c_uint32),
-        ("minor", c_uint32),
-        ("manager_ctx", c_void_p),
-        ("deleter", c_void_p),
-        ("flags", c_uint64),
-        ("tensor", _Tensor),
-        ("shape", _Sizes),
-        ("strides", _Sizes),
-    ]
+_TENSOR = "QiiiBBHQQQ"  # data, device type and id, ndim, dtype code, bits, lanes, shape, strides, byte_offset
+_PLAIN = struct.Struct(f"<{_TENSOR}QQ{_MAX_NDIM}q{_MAX_NDIM}q")  # manager_ctx, deleter
+_VERSIONED = struct.Struct(f"<IIQQQ{_TENSOR}{_MAX_NDIM}q{_MAX_NDIM}q")  # major, minor, manager_ctx, deleter, flags
+_PLAIN_SHAPE, _VERSIONED_SHAPE = 64, 80
+_BLOCK_BYTES = _VERSIONED.size  # the larger one
+_ENDED = 2**64 - 1  # the first 8 bytes after the deleter
+_PAD = tuple((0,) * n for n in range(_MAX_NDIM + 1))
 
 
 def _function(name: str, result: object, *arguments: object) -> ctypes._FuncPointer:
@@ -85,25 +56,35 @@ def _function(name: str, result: object, *arguments: object) -> ctypes._FuncPoin
 _new_capsule = _function("PyCapsule_New", ctypes.py_object, c_void_p, c_char_p, c_void_p)
 _is_capsule = _function("PyCapsule_IsValid", c_int, ctypes.py_object, c_char_p)
 _allocate = _function("PyMem_RawMalloc", c_void_p, c_size_t)  # malloc: outlives the interpreter
-_free = _function("PyMem_RawFree", None, c_void_p)
-_time = ctypes.cast(ctypes.CDLL(None).time, c_void_p).value
+
+
+class _Block:
+    """Memory for one struct of either kind. Never freed, but used again once its tensor has ended."""
+
+    __slots__ = ("address", "memory", "first")
+
+    def __init__(self) -> None:
+        self.address = _allocate(_BLOCK_BYTES)
+        if not self.address:
+            raise MemoryError
+        self.memory = (c_uint8 * _BLOCK_BYTES).from_address(self.address)
+        self.first = c_uint64.from_address(self.address)
 
 
 class _Export:
     """One capsule and the block behind it; `owner` is what keeps the tensor's memory in place."""
 
-    __slots__ = ("address", "capsule", "name", "owner", "unmarked")
+    __slots__ = ("block", "capsule", "name", "owner")
 
-    def __init__(self, address: int, capsule: object, name: bytes, owner: object) -> None:
-        self.address = address
+    def __init__(self, block: _Block, capsule: object, name: bytes, owner: object) -> None:
+        self.block = block
         self.capsule = capsule  # None once somebody took it over
         self.name = name
         self.owner = owner
-        self.unmarked = c_uint64.from_address(address).value
 
     def ended(self) -> bool:
         """Whether nobody can reach the block any more."""
-        if c_uint64.from_address(self.address).value != self.unmarked:
+        if self.block.first.value == _ENDED:
             return True
         if self.capsule is None:
             return False
@@ -113,6 +94,7 @@ class _Export:
         return sys.getrefcount(self.capsule) == _LONELY
 
 
+_idle: list[_Block] = []  # as many as tensors were ever alive at once
 live: list[_Export] = []  # of every loader: a tensor may outlive its loader. Empty: there is nothing to sweep
 _sweeping = threading.Lock()
 
@@ -125,9 +107,19 @@ def sweep() -> None:
         ended = [export for export in live if export.ended()]
         for export in ended:
             live.remove(export)
-            _free(export.address)
+            _idle.append(export.block)
     finally:
         _sweeping.release()
+
+
+def _deleter() -> int:
+    global _deleter_address
+    if not _deleter_address:
+        _deleter_address = ctypes.cast(_c.library().held.dlpack_deleter, c_void_p).value
+    return _deleter_address
+
+
+_deleter_address = 0
 
 
 def _measure_lonely() -> int:
@@ -154,26 +146,17 @@ def capsule(owner: object, address: int, dtype: tuple[int, int, int], device: tu
     """
     if live:
         sweep()
-    kind = _Versioned if versioned else _Plain
-    block = _allocate(ctypes.sizeof(kind))
-    if not block:
-        raise MemoryError
-    managed = kind.from_address(block)
-    ctypes.memset(block, 0, ctypes.sizeof(kind))
+    block = _idle.pop() if _idle else _Block()
+    pad = _PAD[_MAX_NDIM - len(shape)]
+    place = block.address + (_VERSIONED_SHAPE if versioned else _PLAIN_SHAPE)
+    tensor = (address, *device, len(shape), *dtype, place, place + 8 * _MAX_NDIM, 0)
     if versioned:
-        managed.major, managed.minor, managed.flags = 1, 0, flags
-    managed.deleter = _time
-    managed.shape[:len(shape)] = shape
-    managed.strides[:len(strides)] = strides
-    tensor = managed.tensor
-    tensor.data = address
-    tensor.device_type, tensor.device_id = device
-    tensor.ndim = len(shape)
-    tensor.code, tensor.bits, tensor.lanes = dtype
-    tensor.shape = block + kind.shape.offset
-    tensor.strides = block + kind.strides.offset
-    name = _NAME_VERSIONED if versioned else _NAME
-    made = _new_capsule(block, name, None)
+        name = _NAME_VERSIONED
+        _VERSIONED.pack_into(block.memory, 0, 1, 0, 0, _deleter(), flags, *tensor, *shape, *pad, *strides, *pad)
+    else:
+        name = _NAME
+        _PLAIN.pack_into(block.memory, 0, *tensor, 0, _deleter(), *shape, *pad, *strides, *pad)
+    made = _new_capsule(block.address, name, None)
     live.append(_Export(block, made, name, owner))
     return made
 

@@ -22,7 +22,6 @@ from ._dlpack import live as exports
 from ._errors import Detached, error_for
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
-_LAYOUT_BYTES = ctypes.sizeof(_c.Tensor) - _c.Tensor.shape.offset
 SLICE_NS = 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
 
 _exiting = False  # the memory stays mapped from here on: views may outlive the interpreter
@@ -37,19 +36,27 @@ atexit.register(_at_exit)
 
 
 class Lease:
-    """One leased batch. It ends with the last reference to it: the batch's own, and that of every view."""
+    """One leased batch. It ends with the last reference to it: the batch's own, and that of every view.
 
-    __slots__ = ("reader", "raw", "__weakref__")
+    raw    the batch; once spdl_next has released it, its token is 0
+    spare  a struct for the batch after it while Reader.swap runs; filled if a Ctrl-C came in between
+    """
+
+    __slots__ = ("reader", "raw", "spare", "__weakref__")
 
     def __init__(self, reader: Reader, raw: _c.Batch) -> None:
         self.reader = reader
         self.raw = raw
+        self.spare: Optional[_c.Batch] = None
 
     def __del__(self) -> None:
-        if not _exiting:
-            reader = self.reader
-            with reader.lock:
-                reader.release(reader.handle, self.raw)  # that it was taken back meanwhile is no news any more
+        if _exiting:
+            return
+        reader = self.reader
+        for raw in (self.raw, self.spare):
+            if raw is not None and raw.token:
+                with reader.lock:
+                    reader.release(reader.handle, raw)  # that it was taken back meanwhile is no news any more
 
     def done(self) -> None:
         """Mark the batch used. Raises Stale if the engine took it back."""
@@ -58,18 +65,22 @@ class Lease:
     def tensor(self, position: int) -> tuple[int, bytes]:
         """Describe one tensor of the batch: where its data is, and spdl_tensor from `shape` to its end."""
         reader = self.reader
-        out = reader.scratch
-        with reader.lock:
-            status = reader.batch_tensor(reader.handle, self.raw, position, out)
-            if status:
-                raise reader.error(status)
-            return out.data, ctypes.string_at(reader.scratch_layout, _LAYOUT_BYTES)
+        thread = reader.thread
+        out = thread.tensor
+        # without the lock: this lease keeps the handle, also while another thread closes the loader
+        status = reader.batch_tensor(reader.handle, self.raw, position, out)
+        if status:
+            raise reader.error(status)
+        return out.data, thread.layout.tobytes()
 
 
 class _Thread(threading.local):
     """What one thread keeps between calls."""
 
-    spare: Optional[_c.Batch] = None  # a struct for the next acquire; filled if a Ctrl-C came in between
+    def __init__(self) -> None:
+        self.spare: Optional[_c.Batch] = None  # a struct for the next acquire; filled if a Ctrl-C came in between
+        self.tensor = _c.Tensor(ctypes.sizeof(_c.Tensor))
+        self.layout = memoryview(self.tensor).cast("B")[_c.Tensor.shape.offset:]
 
 
 class Reader:
@@ -83,10 +94,9 @@ class Reader:
         self._acquire_waiting = api.free.acquire
         self.release = api.held.release
         self._done = api.held.done
-        self.scratch = _c.Tensor(ctypes.sizeof(_c.Tensor))
-        self.scratch_layout = ctypes.addressof(self.scratch) + _c.Tensor.shape.offset
-        self._thread = _Thread()
-        self.lock = threading.RLock()  # guards scratch and the three below; a finaliser may enter again
+        self._next = api.held.next
+        self.thread = _Thread()
+        self.lock = threading.RLock()  # guards the three below; a finaliser may enter again
         self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
         self._calls = 0  # running without the interpreter lock
         self._closed = False
@@ -99,7 +109,7 @@ class Reader:
         """The next lease, or the news (TIMEOUT, END_EPOCH, END_DATA). Negative waits without limit."""
         if exports:
             _dlpack.sweep()
-        thread = self._thread
+        thread = self.thread
         raw = thread.spare
         if raw is None:
             raw = thread.spare = _c.Batch(_BATCH_BYTES)
@@ -117,6 +127,32 @@ class Reader:
         lease = Lease(self, raw)
         thread.spare = None
         return lease
+
+    def swap(self, lease: Lease) -> int:
+        """Release the lease's batch and put the next one in its place, in one call into the library.
+
+        Returns OK; or the news, above all TIMEOUT where none is ready: the lease is empty then. Raises in no other
+        case than acquire. Only for a lease that nobody but its batch holds.
+        """
+        if exports:
+            _dlpack.sweep()
+        raw = lease.spare = _c.Batch(_BATCH_BYTES)
+        with self.lock:
+            if self._closed:
+                raise self._closed_error()
+            status = self._next(self.handle, 0, lease.raw, raw)
+        if status == _c.OK:
+            lease.raw = raw
+        elif status < 0:
+            status = self._refused(status, raw)
+            lease.raw = raw
+        lease.spare = None
+        return status
+
+    def rescue(self, lease: Lease) -> None:
+        """Have the next acquire return the batch that a swap took when a Ctrl-C came in between."""
+        if lease.spare is not None and lease.spare.token:
+            self.thread.spare, lease.spare = lease.spare, None
 
     def _wait(self, raw: _c.Batch, timeout_ns: int) -> int:
         """Acquire in slices, so that signals are handled between them and dead tensors are noticed."""
@@ -208,10 +244,10 @@ class Reader:
         if self._calls or self._detached:
             return
         self._detached = True
-        claimed = self._thread.spare
+        claimed = self.thread.spare
         if claimed is not None and claimed.data is not None:
             self.release(self.handle, claimed)
-            self._thread.spare = None
+            self.thread.spare = None
         self.api.held.detach(self.handle)
 
     def _reset_in_child(self) -> None:

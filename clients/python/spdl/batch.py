@@ -198,11 +198,23 @@ class Batch(Mapping):
                 "without release(): the slot goes back with the last of them"
             )
 
+    def _holders(self) -> int:
+        return sys.getrefcount(self._lease)
+
+    def _swap(self) -> Batch | int:
+        """End, and return the next batch in the same lease, or the news; for a batch whose lease nobody else holds."""
+        lease = self._lease
+        status = lease.reader.swap(lease)
+        self._lease = None
+        return status if status else Batch(lease, self._schema)
+
     def _retire(self) -> None:
         """Mark it done and let go of it: the slot goes back now, or with the last view of it."""
         lease = self._lease
         if lease is not None:
             self._lease = None
+            if lease.spare is not None:
+                lease.reader.rescue(lease)
             if sys.getrefcount(lease) > 2:  # views hold it, too; without any, the release that follows implies done
                 lease.reader.done(lease.raw)
 
@@ -217,3 +229,16 @@ class Batch(Mapping):
 
     def __exit__(self, *exception: object) -> None:
         self._retire()
+
+
+def _measure_alone() -> int:
+    """What Batch._holders says of a lease without views; interpreters count differently."""
+    lease = Lease.__new__(Lease)
+    lease.raw = lease.spare = lease.reader = None
+    batch = Batch.__new__(Batch)
+    batch._lease = lease
+    del lease
+    return batch._holders()
+
+
+ALONE = _measure_alone()

@@ -6,12 +6,12 @@ import ctypes
 import json
 import threading
 import weakref
-from typing import Any, AsyncIterator, Callable, Iterator, NamedTuple, Optional
+from typing import Any, AsyncIterator, Callable, Iterator, NamedTuple, NoReturn, Optional
 
 from . import _c, _dlpack
 from ._errors import StateError, Timeout, Unsupported
 from ._reader import Reader
-from .batch import Batch
+from .batch import ALONE, Batch
 from .schema import Field, Schema
 
 _STATES = {_c.STARTING: "starting", _c.RUNNING: "running", _c.ENDED: "ended", _c.FAILED: "failed",
@@ -277,13 +277,25 @@ class Epoch:
         hand = self._hand
         batch = hand.batch
         if batch is not None:
-            hand.batch = None
-            batch._retire()
+            if not self._over and batch._holders() == ALONE and batch._lease.spare is None:
+                news = batch._swap()
+                if type(news) is Batch:
+                    hand.batch = news
+                    return news
+                hand.batch = None
+                if news != _c.TIMEOUT:
+                    return self._end()
+            else:
+                hand.batch = None
+                batch._retire()
         if self._over:
             raise StopIteration
         lease = self._reader.acquire(-1)
         if type(lease) is int:
-            self._over = True
-            raise StopIteration
+            return self._end()
         batch = hand.batch = Batch(lease, self._schema)
         return batch
+
+    def _end(self) -> NoReturn:
+        self._over = True
+        raise StopIteration

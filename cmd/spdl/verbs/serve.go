@@ -72,6 +72,9 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	if !v.inProcess {
 		signal.Ignore(syscall.SIGPIPE) // a log nobody reads any more does not end the service
 	}
+	if v.child && (v.control == nil || v.parentFD < 3) {
+		return usage("serve: --child needs --control-fd and --parent-fd; it is for spdl_open, not for people")
+	}
 	level := engine.Info
 	if v.child {
 		level = engine.Warn
@@ -96,8 +99,8 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	return v.runEngine(ctx, e, s, log)
 }
 
-// runEngine decodes and serves until ctx ends, the parent is gone, or somebody asks for a stop. Decoding begins before the
-// socket is there: the first batch is then ready for the first consumer.
+// runEngine decodes and serves until ctx ends, the parent is gone, or somebody asks for a stop. Decoding begins before all of
+// the memory and the socket are there: the first batch is then ready for the first consumer.
 func (v *serving) runEngine(ctx context.Context, e *engine.Engine, s *spec.Spec, log *engine.Log) error {
 	ran := make(chan error, 1)
 	go func() { ran <- e.Run(ctx) }()
@@ -123,13 +126,13 @@ func (v *serving) runEngine(ctx context.Context, e *engine.Engine, s *spec.Spec,
 
 // serveEngine opens the engine to consumers. gone is closed when the parent of a child is no more; nil for a service.
 func (v *serving) serveEngine(e *engine.Engine, s *spec.Spec) (*shm.Server, <-chan struct{}, error) {
+	if err := e.Reserved(); err != nil {
+		return nil, nil, err
+	}
 	cfg := shm.ServerConfig{Name: s.Name, Mode: s.All()[0].Ring.Mode}
 	if !v.child {
 		server, err := shm.Listen(cfg, e.Services()...)
 		return server, nil, err
-	}
-	if v.control == nil || v.parentFD < 3 {
-		return nil, nil, usage("serve: --child needs --control-fd and --parent-fd; it is for spdl_open, not for people")
 	}
 	server := shm.Serve(cfg, e.Services()...)
 	if v.listen {
