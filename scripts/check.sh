@@ -32,6 +32,7 @@ core/spec       core/tensor
 core/transform  core/tensor
 core/media      core/tensor core/transform
 core/batch      core/tensor core/source
+core/telemetry  core/pipeline
 R
 }
 imports() {
