@@ -39,9 +39,11 @@ type ring struct {
 	perJob                    int  // samples that travel together
 	hashed                    bool // rows are hashed while they are in the cache of the processor
 
-	buffers source.Pool
-	bad     badCounter
-	stopLog func() // ends logEvents
+	buffers   source.Pool
+	bad       badCounter
+	rowsOut   atomic.Uint64 // published
+	bytesRead atomic.Uint64
+	stopLog   func() // ends logEvents
 
 	// The publish stage uses these, and a move while no pipeline runs.
 	budget      *pipeline.Judge

@@ -65,6 +65,7 @@ func (r *ring) fetch(ctx context.Context, j job) (job, error) {
 		r.forget(j)
 		return job{}, err
 	}
+	r.bytesRead.Add(uint64(total))
 	j.fetchedNS = monotonicNS()
 	return j, nil
 }
@@ -191,6 +192,7 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 	if err != nil {
 		return err
 	}
+	r.rowsOut.Add(uint64(result.Rows))
 	p.settle(w)
 	return nil
 }

@@ -35,6 +35,8 @@ type RingLoad struct {
 	BatchesS float64 `json:"batches_per_s"`
 	RowsPerS float64 `json:"rows_per_s"`
 	Bad      uint64  `json:"bad_samples"`
+	// SamplesPerOp is how many samples an op of a stage takes at most; 0: one.
+	SamplesPerOp int `json:"samples_per_op"`
 	// Full is the share of the time that the engine waited for a free slot.
 	Full float64 `json:"full_share"`
 	// Wait is the share of its time that a consumer waited for a batch, the mean of all consumers.
@@ -131,7 +133,7 @@ func ringLoad(a, b *Ring, seconds float64) RingLoad {
 	r := RingLoad{
 		Name: b.Name, State: b.State, Error: b.Error, Slots: b.Slots, Batches: uint64(grown(a.Batches, b.Batches)),
 		BatchesS: grown(a.Batches, b.Batches) / seconds, RowsPerS: grown(a.Rows, b.Rows) / seconds,
-		Bad: uint64(grown(a.Bad, b.Bad)), Groups: b.Groups, LastBad: b.LastBad,
+		Bad: uint64(grown(a.Bad, b.Bad)), SamplesPerOp: b.SamplesPerOp, Groups: b.Groups, LastBad: b.LastBad,
 	}
 	if b.ElapsedNs < a.ElapsedNs { // another run of the pipeline: its counters begin at zero
 		a = &Ring{Consumers: a.Consumers}
@@ -204,10 +206,10 @@ func consumerLoad(a *Ring, c *Consumer, seconds float64) ConsumerLoad {
 		Group: c.Group, Owner: c.Owner, PID: c.PID, Client: c.Client, Lane: c.Lane, Holds: c.Holds, MaxLeases: c.MaxLeases,
 		Batches: uint64(grown(before.Acquired, c.Acquired)), BatchesS: grown(before.Acquired, c.Acquired) / seconds,
 	}
-	out.Wait = share(grown(before.WaitNs, c.WaitNs) / 1e9 / seconds)
+	out.Wait = share(more(before.WaitNs, c.WaitNs) / 1e9 / seconds)
 	if n := float64(out.Batches); n > 0 {
-		out.WaitNs = int64(grown(before.WaitNs, c.WaitNs) / n)
-		out.HoldNs = int64(grown(before.HoldNs, c.HoldNs) / n)
+		out.WaitNs = int64(more(before.WaitNs, c.WaitNs) / n)
+		out.HoldNs = int64(more(before.HoldNs, c.HoldNs) / n)
 	}
 	return out
 }
@@ -219,6 +221,9 @@ func grown(a, b uint64) float64 {
 	}
 	return float64(b - a)
 }
+
+// more is grown for sums that never begin anew, but may seem to shrink by what was being written as they were read.
+func more(a, b uint64) float64 { return max(float64(b)-float64(a), 0) }
 
 func share(f float64) float64 { return min(max(f, 0), 1) }
 

@@ -20,6 +20,8 @@ type Ring struct {
 	SlotBytes uint64 `json:"slot_bytes"`
 	Batches   uint64 `json:"batches"` // published
 	Rows      uint64 `json:"rows"`    // published
+	// SamplesPerOp is how many samples an op of a stage takes at most; 0: one.
+	SamplesPerOp int `json:"samples_per_op"`
 	// ElapsedNs is the age of the pipeline; a restart or a loaded state begins a new one, with counters from zero.
 	ElapsedNs int64                 `json:"elapsed_ns"`
 	Stages    []Stage               `json:"stages"`
