@@ -69,17 +69,17 @@ func Judge(r *RingLoad, p *ProcessLoad) Verdict {
 // bottleneck is the saturated stage furthest behind: those before it are held up by it. Nil if none is.
 func bottleneck(r *RingLoad) *StageLoad {
 	for i := len(r.Stages) - 1; i >= 0; i-- {
-		if s := &r.Stages[i]; s.Kind != "source" && use(s) >= saturated {
+		if s := &r.Stages[i]; use(s) >= saturated {
 			return s
 		}
 	}
 	return nil
 }
 
-// use is the share of its workers' time that a stage could not give to more items. A source's is unknown: it waits for
-// slots inside its op.
+// use is the share of its workers' time that a stage could not give to more items. A source's and a sink's is unknown:
+// inside their ops they wait for slots and for somebody to publish to.
 func use(s *StageLoad) float64 {
-	if s.Kind == "source" {
+	if s.Kind == "source" || s.Kind == "sink" {
 		return 0
 	}
 	return share(s.Busy + s.LimitWait)
@@ -141,7 +141,7 @@ func standstill(r *RingLoad, stage *StageLoad) Verdict {
 	}
 	v := Verdict{Limit: LimitNone, Text: "nothing comes: the consumers wait, and no batch was finished", WhatIf: gains()}
 	for i := range r.Stages {
-		if s := &r.Stages[i]; stage == nil && s.Kind != "source" && s.Running == s.Concurrency {
+		if s := &r.Stages[i]; stage == nil && s.Kind == "map" && s.Running == s.Concurrency {
 			stage = s
 		}
 	}

@@ -101,6 +101,10 @@ func TestVerdictNamesTheLimitAndWhatWouldChangeIt(t *testing.T) {
 			ring: situation(0.3, 0, 0.4, 0.5), limit: LimitNone, text: []string{"no single limit: the busiest stage, decode, was busy for 50 %"},
 			whatIf: map[string]float64{"a loader without limit": 1/0.7 - 1},
 		},
+		"a sink that waits for somebody to publish to is no bottleneck": {
+			ring:  with(situation(0.3, 0, 0.4, 0.5), func(r *RingLoad) { r.Stages[3].Busy = 1 }),
+			limit: LimitNone, whatIf: map[string]float64{"a loader without limit": 1/0.7 - 1},
+		},
 		"end of data": {
 			ring: with(situation(0, 0, 0, 0), func(r *RingLoad) { r.State = "ended" }), limit: LimitEnded, text: []string{"the ring has come to the end of its epochs"},
 		},
