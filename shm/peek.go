@@ -5,6 +5,7 @@ import "bytes"
 // Peeked is a copy of the first rows of a batch, for people to look at.
 type Peeked struct {
 	Batch
+	Copied int // rows
 	Lane   uint32
 	Schema []TensorRecord
 	Text   []byte // the ring's JSON for clients
@@ -19,7 +20,7 @@ func (p *Peeked) Tensor(i int) []byte { return p.tensors[i] }
 // Offsets is [rows + 1] of a ragged tensor, nil for a dense one.
 func (p *Peeked) Offsets(i int) []int64 { return p.offsets[i] }
 
-// Peek copies at most rows rows of the newest batch; Rows says how many there are. It takes part in nothing: no group,
+// Peek copies at most rows rows of the newest batch. It takes part in nothing: no group,
 // no lease, no ticket used up. Where consumers may write to their batches it may see one half changed. While it copies,
 // nothing is published. It returns ErrNotFound before the first batch.
 func (r *Ring) Peek(rows int) (*Peeked, error) {
@@ -49,7 +50,7 @@ func (s *Slot) copyOf(rows int) *Peeked {
 		Batch: s.batch(), Lane: d.Lane.Load(), Schema: append([]TensorRecord(nil), g.tensors...), Text: bytes.Clone(s.ring.cfg.Text),
 		tensors: make([][]byte, len(g.tensors)), offsets: make([][]int64, len(g.tensors)),
 	}
-	p.Rows = rows
+	p.Copied = rows
 	for i := range g.tensors {
 		t := &g.tensors[i]
 		n := rows * int(t.Strides[0])
@@ -83,7 +84,8 @@ type Life struct {
 type Use struct {
 	Group     string
 	ClaimedNS uint64 // of the last delivery
-	DoneNS    uint64
+	DoneNS    uint64 // zero also where the slot was given back without a word before
+	Held      bool   // now
 }
 
 // Life tells what became of the batch that was last published in the slot. ok is false if there was none.
@@ -116,7 +118,9 @@ func (s *Slot) life() Life {
 	for _, g := range s.ring.groups {
 		if g.phase == phaseActive {
 			w := &g.words[s.index]
-			l.Uses = append(l.Uses, Use{Group: g.cfg.Name, ClaimedNS: w.ClaimedNS.Load(), DoneNS: w.DoneNS.Load()})
+			l.Uses = append(l.Uses, Use{
+				Group: g.cfg.Name, ClaimedNS: w.ClaimedNS.Load(), DoneNS: w.DoneNS.Load(), Held: stateOf(w.Word.Load()) == wordHeld,
+			})
 		}
 	}
 	return l

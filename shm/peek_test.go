@@ -17,14 +17,14 @@ func TestPeekShowsTheNewestBatchAndTakesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Ticket != 2 || p.Rows != 2 || len(p.Tensor(0)) != 2*64 || p.Offsets(0) != nil || string(p.Text) != `{"a":1}` || len(p.Schema) != 1 {
+	if p.Ticket != 2 || p.Rows != 4 || p.Copied != 2 || len(p.Tensor(0)) != 2*64 || p.Offsets(0) != nil || string(p.Text) != `{"a":1}` || len(p.Schema) != 1 {
 		t.Errorf("peeked %+v with %d bytes", p, len(p.Tensor(0)))
 	}
-	if p, err = r.Peek(100); err != nil || p.Rows != 4 {
-		t.Errorf("more rows than there are: %d rows, error %v, want 4", p.Rows, err)
+	if p, err = r.Peek(100); err != nil || p.Copied != 4 {
+		t.Errorf("more rows than there are: %d rows, error %v, want 4", p.Copied, err)
 	}
-	if p, err = r.Peek(-1); err != nil || p.Rows != 0 {
-		t.Errorf("fewer rows than none: %d rows, error %v, want 0", p.Rows, err)
+	if p, err = r.Peek(-1); err != nil || p.Copied != 0 {
+		t.Errorf("fewer rows than none: %d rows, error %v, want 0", p.Copied, err)
 	}
 	held, err := r.Claim(testContext(t)) // the slot in work is not shown
 	if err != nil {
@@ -60,7 +60,7 @@ func TestLifeTellsWhatBecameOfABatch(t *testing.T) {
 	if len(lives) != 1 || lives[0].PublishedNS == 0 || len(lives[0].Uses) != 1 || lives[0].Uses[0].Group != "g" {
 		t.Fatalf("lives %+v", lives)
 	}
-	if u := lives[0].Uses[0]; u.ClaimedNS < lives[0].PublishedNS || u.DoneNS != 0 {
+	if u := lives[0].Uses[0]; u.ClaimedNS < lives[0].PublishedNS || u.DoneNS != 0 || !u.Held {
 		t.Errorf("held batch: %+v, want claimed and not done", u)
 	}
 	if err := l.Done(); err != nil {

@@ -49,10 +49,11 @@ type ring struct {
 	budget      *pipeline.Judge
 	judgedBelow uint64 // tickets whose samples the budget has counted
 
-	moves   chan *move
-	failure error         // why run has returned; nil: it was stopped. Written before over is closed
-	over    chan struct{} // closed when run has returned
-	running atomic.Pointer[pipeline.Pipeline]
+	moves     chan *move
+	failure   error         // why run has returned; nil: it was stopped. Written before over is closed
+	over      chan struct{} // closed when run has returned
+	running   atomic.Pointer[pipeline.Pipeline]
+	recording atomic.Pointer[recording] // nil: nobody records
 
 	mu    sync.Mutex // guards the rest
 	first FirstBatch

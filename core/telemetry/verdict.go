@@ -158,7 +158,7 @@ func consumerBound(r *RingLoad) Verdict {
 		text += fmt.Sprintf(" and kept each for %s", duration(hold))
 	}
 	if r.Full > 0.01 {
-		text += fmt.Sprintf("; the engine rested %s of the time, the ring being full", percent(r.Full))
+		text += fmt.Sprintf("; the engine rested %s of the time for want of a free slot", percent(r.Full))
 	}
 	return Verdict{
 		Limit: LimitConsumer, Text: text,
