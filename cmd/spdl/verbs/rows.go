@@ -69,7 +69,7 @@ func rowsOf(l tensors, n int, c columns) []rowText {
 	number(c.index, func(r *rowText, n int64) { r.index = n })
 	number(c.label, func(r *rowText, n int64) { r.label = n })
 	if c.status >= 0 {
-		for i, s := range l.Tensor(c.status) {
+		for i, s := range l.Tensor(c.status)[:min(n, len(l.Tensor(c.status)))] {
 			rows[i].status = s
 		}
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // consume keeps taking batches of the service until the test ends.
-func consume(t *testing.T, s *service) {
+func consume(t *testing.T, s *service, group string) {
 	t.Helper()
-	r, ended := s.attach(shm.AttachOptions{Group: "g", Client: "tester"}), make(chan struct{})
+	r, ended := s.attach(shm.AttachOptions{Group: group, Client: "tester"}), make(chan struct{})
 	ctx := testContext(t)
 	stop := make(chan struct{})
 	go func() {
@@ -45,7 +45,7 @@ func consume(t *testing.T, s *service) {
 func TestTopSaysWhatIsSlow(t *testing.T) {
 	name := home(t)
 	s := serve(t, name, pictures(t, 40), "--size", "16", "--batch", "4")
-	consume(t, s)
+	consume(t, s, "g")
 	out := good(t, "top", "--once", "--interval", "300ms") // the only engine there is
 	for _, want := range []string{name + ": pid ", " samples/s", "plan ", "fetch ", "decode ", "publish ", "tester", "%"} {
 		if !strings.Contains(out, want) {
