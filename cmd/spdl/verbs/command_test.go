@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -104,4 +105,19 @@ func TestNumbersAreWrittenForPeople(t *testing.T) {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
+}
+
+// SPDL_LOG_FORMAT chooses the form of the log; another word is refused.
+func TestLogFormatIsChosenByTheEnvironment(t *testing.T) {
+	name := home(t)
+	t.Setenv("SPDL_LOG_FORMAT", "json")
+	s := launch(t, name, pictures(t, 4), "--batch", "2")
+	line := s.await("ready:")
+	var got struct{ Level, Ring, Text string }
+	if err := json.Unmarshal([]byte(line), &got); err != nil || got.Level != "info" || got.Ring != name || !strings.HasPrefix(got.Text, "ready:") {
+		t.Errorf("%v in %s", err, line)
+	}
+	s.stop()
+	t.Setenv("SPDL_LOG_FORMAT", "xml")
+	refused(t, exitUsage, `SPDL_LOG_FORMAT: "xml", want text or json`, "serve", "--name", name, pictures(t, 4))
 }
