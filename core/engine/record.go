@@ -36,6 +36,7 @@ func (c *recording) add(l shm.Life) {
 // pipeline in the meantime, the ops of the new one are missing.
 func (e *Engine) Record(ctx context.Context, d time.Duration) *telemetry.Trace {
 	t := &telemetry.Trace{Engine: e.spec.Name, PID: unix.Getpid(), BeginNs: monotonicNS()}
+	e.log.Infof("", "recording a trace of %v", d)
 	var traces []*ringTrace
 	for _, r := range e.rings {
 		traces = append(traces, r.beginTrace())
