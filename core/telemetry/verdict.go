@@ -153,7 +153,7 @@ func standstill(r *RingLoad, stage *StageLoad) Verdict {
 }
 
 func consumerBound(r *RingLoad) Verdict {
-	text := "the consumer is the limit: it waited " + waited(r)
+	text := "the consumer is the limit: it " + waited(r)
 	if hold := heldNs(r); hold > 0 {
 		text += fmt.Sprintf(" and kept each for %s", duration(hold))
 	}
@@ -172,7 +172,7 @@ func stageBound(r *RingLoad, s *StageLoad) Verdict {
 	if s.LimitWait > 0.1 {
 		busy += fmt.Sprintf(", %s waiting for CPUs that other rings use", percent(s.LimitWait))
 	}
-	v.Text = fmt.Sprintf("%s is the limit: %s; the consumer waited %s", s.Name, busy, waited(r))
+	v.Text = fmt.Sprintf("%s is the limit: %s; the consumer %s", s.Name, busy, waited(r))
 	others, n := min(stagesRoom(r, s.Name), consumerRoom(r)), float64(s.Concurrency)
 	loader := WhatIf{"a loader without limit", consumerRoom(r) - 1}
 	if s.CPU {
@@ -191,7 +191,7 @@ func cpuBound(r *RingLoad, s *StageLoad, p *ProcessLoad) Verdict {
 	wanted := s.Busy * float64(s.Concurrency)
 	return Verdict{
 		Limit: LimitCPU, Stage: s.Name,
-		Text: fmt.Sprintf("the CPU is the limit: %s of %s %s busy but got %.1f of %.1f CPUs, as %s; the consumer waited %s",
+		Text: fmt.Sprintf("the CPU is the limit: %s of %s %s busy but got %.1f of %.1f CPUs, as %s; the consumer %s",
 			workers(s.Concurrency), s.Name, percent(s.Busy), p.CPUsUsed, wanted, why, waited(r)),
 		WhatIf: gains(WhatIf{"the CPUs it was promised", min(stagesRoom(r, s.Name), consumerRoom(r), wanted/max(p.CPUsUsed, 0.01)) - 1}),
 	}
@@ -220,23 +220,26 @@ func unclear(r *RingLoad) Verdict {
 	}
 	return Verdict{
 		Limit: LimitNone,
-		Text: fmt.Sprintf("no single limit: the busiest stage, %s, was busy for %s; the consumer waited %s",
+		Text: fmt.Sprintf("no single limit: the busiest stage, %s, was busy for %s; the consumer %s",
 			busiest.Name, percent(use(&busiest)), waited(r)),
 		WhatIf: gains(WhatIf{"a loader without limit", consumerRoom(r) - 1}),
 	}
 }
 
-// waited is how long the consumers waited, for each batch and as a share.
+// waited says how long the consumers waited, for each batch and as a share.
 func waited(r *RingLoad) string {
 	var ns, n float64
 	for i := range r.Consumers {
 		c := &r.Consumers[i]
 		ns, n = ns+float64(c.WaitNs)*float64(c.Batches), n+float64(c.Batches)
 	}
-	if n == 0 {
-		return percent(r.Wait) + " of its time"
+	switch {
+	case ns == 0 && r.Wait == 0:
+		return "did not wait"
+	case n == 0:
+		return fmt.Sprintf("waited %s of its time", percent(r.Wait))
 	}
-	return fmt.Sprintf("%s for each batch (%s of its time)", duration(int64(ns/n)), percent(r.Wait))
+	return fmt.Sprintf("waited %s for each batch (%s of its time)", duration(int64(ns/n)), percent(r.Wait))
 }
 
 // heldNs is how long a consumer kept a batch, on average.

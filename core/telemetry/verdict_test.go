@@ -60,6 +60,10 @@ func TestVerdictNamesTheLimitAndWhatWouldChangeIt(t *testing.T) {
 			text:   []string{"the consumer is the limit: it waited 200 µs for each batch (1 % of its time) and kept each for 19.8 ms", "the engine rested 60 % of the time"},
 			whatIf: map[string]float64{"a faster consumer": 1.5},
 		},
+		"consumer-bound, and it never waits": {
+			ring: situation(0, 0.9, 0.05, 0.1), limit: LimitConsumer, text: []string{"the consumer is the limit: it did not wait and kept each for 20 ms"},
+			whatIf: map[string]float64{"a faster consumer": 9},
+		},
 		"balanced: the consumer does not wait though decode is full": {
 			ring: situation(0.02, 0, 0.05, 0.95), limit: LimitConsumer, whatIf: map[string]float64{"a faster consumer": 1/0.95 - 1},
 		},
