@@ -131,6 +131,7 @@ type MemberWait struct {
 	Owner        uint32
 	Group        string
 	Client       string
+	Acquired     uint64 // batches
 	WaitNS       uint64
 	WaitingSince uint64 // CLOCK_MONOTONIC; zero while it does not wait
 }
@@ -146,7 +147,7 @@ func (r *Ring) Waits(all []MemberWait) []MemberWait {
 		for i, m := range g.members {
 			if m != nil {
 				rec := &g.records[i]
-				all = append(all, MemberWait{m.owner, g.cfg.Name, m.client, rec.WaitNS.Load(), rec.WaitingSince.Load()})
+				all = append(all, MemberWait{m.owner, g.cfg.Name, m.client, rec.Acquired.Load(), rec.WaitNS.Load(), rec.WaitingSince.Load()})
 			}
 		}
 	}

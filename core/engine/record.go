@@ -70,14 +70,21 @@ func (e *Engine) Record(ctx context.Context, d time.Duration) *telemetry.Trace {
 type ringTrace struct {
 	r     *ring
 	kept  *recording
-	ops   *pipeline.Recording // nil: no pipeline runs
-	seen  map[uint32]shm.MemberWait
+	ops   *pipeline.Recording       // nil: no pipeline runs
+	seen  map[uint32]shm.MemberWait // by owner, at the last look
+	last  map[uint32]lastWait       // by owner
 	waits []telemetry.Wait
 	buf   []shm.MemberWait
 }
 
+// lastWait is a member's latest wait: its place among waits, and how many batches the member had when it began.
+type lastWait struct {
+	index    int
+	acquired uint64
+}
+
 func (r *ring) beginTrace() *ringTrace {
-	t := &ringTrace{r: r, kept: &recording{}, seen: map[uint32]shm.MemberWait{}}
+	t := &ringTrace{r: r, kept: &recording{}, seen: map[uint32]shm.MemberWait{}, last: map[uint32]lastWait{}}
 	r.recording.Store(t.kept)
 	if run := r.running.Load(); run != nil {
 		t.ops = run.Record(maxSpans)
@@ -90,19 +97,29 @@ func (r *ring) beginTrace() *ringTrace {
 func (t *ringTrace) lookAtWaits(nowNS int64) {
 	t.buf = t.r.shm.Waits(t.buf[:0])
 	for _, w := range t.buf {
-		was, known := t.seen[w.Owner]
-		if grown := int64(w.WaitNS - was.WaitNS); known && w.WaitNS > was.WaitNS {
-			begin := nowNS - grown
-			if was.WaitingSince != 0 {
-				begin = int64(was.WaitingSince)
-			}
-			t.wait(&w, begin, begin+grown)
-		}
-		t.seen[w.Owner] = w
+		t.seeWait(nowNS, w)
 	}
 }
 
-func (t *ringTrace) wait(w *shm.MemberWait, beginNs, endNs int64) {
+func (t *ringTrace) seeWait(nowNS int64, w shm.MemberWait) {
+	was, known := t.seen[w.Owner]
+	if grown := int64(w.WaitNS - was.WaitNS); known && w.WaitNS > was.WaitNS {
+		begin := nowNS - grown
+		if was.WaitingSince != 0 {
+			begin = int64(was.WaitingSince)
+		}
+		t.wait(&w, was.Acquired, begin, begin+grown)
+	}
+	t.seen[w.Owner] = w
+}
+
+// wait adds a wait. A client may wait in slices; those without a batch in between are one wait.
+func (t *ringTrace) wait(w *shm.MemberWait, acquired uint64, beginNs, endNs int64) {
+	if last, ok := t.last[w.Owner]; ok && last.acquired == acquired && beginNs >= t.waits[last.index].BeginNs {
+		t.waits[last.index].EndNs = endNs
+		return
+	}
+	t.last[w.Owner] = lastWait{len(t.waits), acquired}
 	t.waits = append(t.waits, telemetry.Wait{Ring: t.r.name, Group: w.Group, Client: w.Client, Owner: w.Owner, BeginNs: beginNs, EndNs: endNs})
 }
 
@@ -119,7 +136,7 @@ func (t *ringTrace) finish(out *telemetry.Trace) {
 	}
 	for _, w := range t.seen {
 		if w.WaitingSince != 0 {
-			t.wait(&w, int64(w.WaitingSince), out.EndNs)
+			t.wait(&w, w.Acquired, int64(w.WaitingSince), out.EndNs)
 		}
 	}
 	out.Waits = append(out.Waits, t.waits...)

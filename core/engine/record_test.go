@@ -100,3 +100,28 @@ func TestRecordingEndsWithTheEngine(t *testing.T) {
 		t.Errorf("recording: %v, %.200s", a.err, a.text)
 	}
 }
+
+// A wait in slices is one wait; one that began while nobody looked has its length from the sum; a batch ends a wait.
+func TestSlicesOfAWaitAreOneWait(t *testing.T) {
+	trace := &ringTrace{r: &ring{name: "r"}, seen: map[uint32]shm.MemberWait{}, last: map[uint32]lastWait{}}
+	for _, look := range []struct {
+		nowNS int64
+		w     shm.MemberWait
+	}{
+		{100, shm.MemberWait{Owner: 1, Acquired: 4, WaitNS: 50, WaitingSince: 90}},
+		{140, shm.MemberWait{Owner: 1, Acquired: 4, WaitNS: 90, WaitingSince: 131}}, // the slice from 90 lasted 40
+		{180, shm.MemberWait{Owner: 1, Acquired: 5, WaitNS: 130}},                   // that from 131 too, and it brought a batch
+		{220, shm.MemberWait{Owner: 1, Acquired: 6, WaitNS: 140}},                   // a short one for the next
+	} {
+		trace.seeWait(look.nowNS, look.w)
+	}
+	want := [][2]int64{{90, 171}, {210, 220}}
+	if len(trace.waits) != len(want) {
+		t.Fatalf("%+v, want %v", trace.waits, want)
+	}
+	for i, w := range trace.waits {
+		if [2]int64{w.BeginNs, w.EndNs} != want[i] || w.Owner != 1 || w.Ring != "r" {
+			t.Errorf("wait %d: %+v, want %v", i, w, want[i])
+		}
+	}
+}
