@@ -19,8 +19,9 @@ const (
 
 // recording is what is kept of a ring while somebody records.
 type recording struct {
-	mu    sync.Mutex // guards lives
+	mu    sync.Mutex // guards the rest
 	lives []shm.Life
+	ops   []*pipeline.Recording // of every run of the pipeline
 }
 
 func (c *recording) add(l shm.Life) {
@@ -31,9 +32,15 @@ func (c *recording) add(l shm.Life) {
 	}
 }
 
+// follow records the ops of a run of the ring's pipeline, too.
+func (c *recording) follow(run *pipeline.Pipeline) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ops = append(c.ops, run.Record(maxSpans))
+}
+
 // Record records what happens for so long, or until ctx or the engine's run ends. A recording that begins while another is
-// under way takes its place; the other ends with what it has. Where a restart or a load begins another run of a ring's
-// pipeline in the meantime, the ops of the new one are missing.
+// under way takes its place; the other ends with what it has.
 func (e *Engine) Record(ctx context.Context, d time.Duration) *telemetry.Trace {
 	t := &telemetry.Trace{Engine: e.spec.Name, PID: unix.Getpid(), BeginNs: monotonicNS()}
 	e.log.Infof("", "recording a trace of %v", d)
@@ -85,9 +92,9 @@ type lastWait struct {
 
 func (r *ring) beginTrace() *ringTrace {
 	t := &ringTrace{r: r, kept: &recording{}, seen: map[uint32]shm.MemberWait{}, last: map[uint32]lastWait{}}
-	r.recording.Store(t.kept)
+	r.recording.Store(t.kept) // before the look at running: a run that begins now looks the other way round
 	if run := r.running.Load(); run != nil {
-		t.ops = run.Record(maxSpans)
+		t.kept.follow(run)
 	}
 	return t
 }
@@ -126,9 +133,11 @@ func (t *ringTrace) wait(w *shm.MemberWait, acquired uint64, beginNs, endNs int6
 // finish ends the ring's recording and adds it to the trace.
 func (t *ringTrace) finish(out *telemetry.Trace) {
 	t.r.recording.CompareAndSwap(t.kept, nil)
-	if t.ops != nil {
-		spans, lost := t.ops.Stop()
-		toMonotonic := monotonicNS() - pipeline.Clock()
+	t.kept.mu.Lock()
+	defer t.kept.mu.Unlock()
+	toMonotonic := monotonicNS() - pipeline.Clock()
+	for _, ops := range t.kept.ops {
+		spans, lost := ops.Stop()
 		for _, s := range spans {
 			out.Ops = append(out.Ops, telemetry.Op{Ring: t.r.name, Stage: s.Stage, Worker: s.Worker, BeginNs: s.BeginNs + toMonotonic, EndNs: s.EndNs + toMonotonic})
 		}
@@ -140,8 +149,6 @@ func (t *ringTrace) finish(out *telemetry.Trace) {
 		}
 	}
 	out.Waits = append(out.Waits, t.waits...)
-	t.kept.mu.Lock()
-	defer t.kept.mu.Unlock()
 	for _, l := range append(t.kept.lives, t.r.shm.Lives()...) {
 		if int64(l.PublishedNS) >= out.BeginNs || lasted(&l, out.BeginNs) {
 			out.Batches = append(out.Batches, lifeOf(t.r.name, &l, out.EndNs))

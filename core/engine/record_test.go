@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -27,7 +28,7 @@ func TestRecordingHasOpsBatchesAndWaits(t *testing.T) {
 			}
 		}
 	}()
-	got := r.Record(ctx, 200*time.Millisecond)
+	got := r.Record(ctx, 300*time.Millisecond) // perhaps before the pipeline has begun
 	stop()
 	<-consumed
 	stages := map[string]int{}
@@ -123,5 +124,32 @@ func TestSlicesOfAWaitAreOneWait(t *testing.T) {
 		if [2]int64{w.BeginNs, w.EndNs} != want[i] || w.Owner != 1 || w.Ring != "r" {
 			t.Errorf("wait %d: %+v, want %v", i, w, want[i])
 		}
+	}
+}
+
+// A recording goes on across a restart: the ops of the pipeline's next run are in it.
+func TestRecordingGoesOnAcrossARestart(t *testing.T) {
+	r := start(t, describe(t, folder(t, 40, nil), "batch: 4\nring: {groups: [{name: g}]}\n"), nil)
+	reader := r.attach(shm.AttachOptions{MaxLeases: 1, Client: "test"})
+	take(t, reader)
+	ctx, stop := context.WithCancel(testContext(t))
+	defer stop()
+	recorded := make(chan *telemetry.Trace)
+	go func() { recorded <- r.Record(ctx, watchdog) }()
+	eventually(t, "the recording to begin", func() bool { return r.rings[0].recording.Load() != nil })
+	if err := reader.Restart(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	restartedNS := monotonicNS()
+	epoch(t, reader)
+	stop()
+	after := 0
+	for _, o := range (<-recorded).Ops {
+		if o.Stage == "decode" && o.BeginNs > restartedNS {
+			after++
+		}
+	}
+	if after == 0 {
+		t.Error("no op of decode from after the restart")
 	}
 }

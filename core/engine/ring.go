@@ -111,6 +111,9 @@ func (r *ring) runPipeline(ctx context.Context) (*move, error) {
 		return nil, err
 	}
 	r.running.Store(run)
+	if kept := r.recording.Load(); kept != nil {
+		kept.follow(run)
+	}
 	var m *move
 	select {
 	case <-run.Done():

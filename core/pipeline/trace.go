@@ -24,6 +24,7 @@ type Recording struct {
 type spanLog struct {
 	stage  string
 	worker int
+	limit  int
 
 	mu    sync.Mutex // guards the rest
 	spans []span
@@ -38,7 +39,7 @@ func (p *Pipeline) Record(limit int) *Recording {
 	r := &Recording{p: p}
 	for _, s := range p.stages {
 		for i := range s.meters {
-			log := &spanLog{stage: s.name, worker: i, spans: make([]span, 0, max(limit, 0))}
+			log := &spanLog{stage: s.name, worker: i, limit: limit}
 			r.logs = append(r.logs, log)
 			s.meters[i].spans.Store(log)
 		}
@@ -70,7 +71,7 @@ func (r *Recording) Stop() (spans []Span, lost uint64) {
 func (l *spanLog) add(s span) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.spans) == cap(l.spans) {
+	if len(l.spans) >= l.limit {
 		l.lost++
 		return
 	}
