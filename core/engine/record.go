@@ -77,7 +77,6 @@ func (e *Engine) Record(ctx context.Context, d time.Duration) *telemetry.Trace {
 type ringTrace struct {
 	r     *ring
 	kept  *recording
-	ops   *pipeline.Recording       // nil: no pipeline runs
 	seen  map[uint32]shm.MemberWait // by owner, at the last look
 	last  map[uint32]lastWait       // by owner
 	waits []telemetry.Wait
