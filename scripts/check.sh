@@ -33,6 +33,7 @@ core/transform  core/tensor
 core/media      core/tensor core/transform
 core/batch      core/tensor core/source
 core/telemetry  core/pipeline
+core/telemetry/web  core/telemetry core/pipeline
 R
 }
 imports() {

@@ -129,7 +129,7 @@ func ended(r *RingLoad) Verdict {
 func nobody(r *RingLoad) Verdict {
 	v := Verdict{Limit: LimitIdle, Text: "nobody reads: the engine rests; attach a consumer", WhatIf: gains()}
 	if r.Batches > 0 {
-		v.Text = fmt.Sprintf("nobody reads: the engine fills the ring, %d batches so far", r.Batches)
+		v.Text = fmt.Sprintf("nobody reads: the engine fills the ring, %d batches in this interval", r.Batches)
 	}
 	return v
 }

@@ -92,7 +92,7 @@ func TestVerdictNamesTheLimitAndWhatWouldChangeIt(t *testing.T) {
 		},
 		"nobody reads yet": {
 			ring: with(situation(0, 0, 0.1, 0.9), func(r *RingLoad) { r.Consumers, r.Batches = nil, 3 }), limit: LimitIdle,
-			text: []string{"the engine fills the ring, 3 batches so far"},
+			text: []string{"the engine fills the ring, 3 batches in this interval"},
 		},
 		"consumer sleeps": {
 			ring: with(situation(0, 1, 0, 0), func(r *RingLoad) { r.Batches = 0 }), limit: LimitIdle, text: []string{"the consumers take nothing"},
