@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -78,6 +80,7 @@ func Listen(address, name string, source Source) (*Server, error) {
 	s := &Server{listener: listener, served: make(chan struct{})}
 	s.http = &http.Server{
 		Handler: s.guard(Handler(name, source)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: log.New(io.Discard, "", 0), // about peers that speak no HTTP
 	}
 	go func() {
 		defer close(s.served)
