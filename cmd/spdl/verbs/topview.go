@@ -14,8 +14,8 @@ import (
 func writeTop(w io.Writer, name string, got *telemetry.Interval, now *telemetry.Snapshot) {
 	p := &got.Process
 	up := time.Duration(now.UptimeS * float64(time.Second)).Round(time.Second)
-	fmt.Fprintf(w, "%s: pid %d, up %v, %.2f of %.4g CPUs, %s (%s private, %s rings), reads %s/s, %s from the page cache\n",
-		name, now.PID, up, p.CPUsUsed, p.CPUs, bytesText(p.Memory.RSS), bytesText(p.Memory.Anon), bytesText(p.Memory.Shared),
+	fmt.Fprintf(w, "%s: pid %d, up %v, %.2f of %.4g CPUs, %s (PSS %s; %s private, %s rings), reads %s/s, %s from the page cache\n",
+		name, now.PID, up, p.CPUsUsed, p.CPUs, bytesText(p.Memory.RSS), bytesText(p.Memory.PSS), bytesText(p.Memory.Anon), bytesText(p.Memory.Shared),
 		bytesText(uint64(p.ReadPerS)), share(p.PageCacheShare))
 	if p.Throttled > 0.01 {
 		fmt.Fprintf(w, "  throttled by the cgroup's quota: %.2f s of thread time a second\n", p.Throttled)
