@@ -27,11 +27,18 @@ const (
 // order of the epoch, decode on samples that are in memory already. There is no ring, no batch and no other stage. told is
 // called after each; it may be nil. Samples that cannot be read or decoded are counted; Profile fails when none can.
 func Profile(ctx context.Context, s *spec.Spec, each time.Duration, told func(telemetry.StageSpeed)) ([]telemetry.StageSpeed, error) {
-	src, err := openSource(&s.Source)
-	if err != nil {
+	bare := *s
+	bare.Cache.Dir = "" // the source itself, not what is kept of it
+	r := &ring{name: s.FullName(), engine: &Engine{}}
+	defer func() {
+		if r.store != nil {
+			r.store.Close()
+		}
+	}()
+	if err := r.openSource(ctx, &bare); err != nil {
 		return nil, err
 	}
-	defer src.Close()
+	defer r.source.Close()
 	op, err := media.Compile(opConfig(&s.Image))
 	if err != nil {
 		return nil, err
@@ -42,7 +49,7 @@ func Profile(ctx context.Context, s *spec.Spec, each time.Duration, told func(te
 	}
 	n := decodersFor(cpus)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2*n + spareProcs))
-	p := &profile{spec: s, source: src, op: op, each: each, told: told}
+	p := &profile{spec: s, source: r.source, op: op, each: each, told: told}
 	if err := p.fetch(ctx, workerCounts(2*s.Limits.Fetch)); err != nil {
 		return p.all, err
 	}
