@@ -9,9 +9,9 @@ type Aggregator[In, Out any] interface {
 	// With an error the item is still the pipeline's and is discarded; without
 	// one it belongs to the aggregator or the result.
 	Add(ctx context.Context, v In) (out Out, complete bool, err error)
-	// Flush is called after the last item, again and again until it returns
-	// false: each call may return one more result. It is not called when the
-	// run is cancelled. An error ends the run.
+	// Flush is called after the last item of each epoch and of the run, again
+	// and again until it returns false: each call may return one more result.
+	// It is not called when the run is cancelled. An error ends the run.
 	Flush(ctx context.Context) (out Out, more bool, err error)
 	// Close is called last, once, on every run that started: it must hand back
 	// whatever the aggregator still holds.
@@ -37,9 +37,11 @@ func Aggregate[In, Out any](in *Port[In], o AggregateOptions[Out], a Aggregator[
 	}
 	c := newConsumer[struct{}, In, Out](s, in, o.Failures)
 	c.workers.Close = func(struct{}) { a.Close() }
-	c.do = func(ctx context.Context, _ struct{}, v In) (Out, bool, error) { return a.Add(ctx, v) }
+	c.do = func(ctx context.Context, _ struct{}, h *hand[In]) (Out, bool, error) { return a.Add(ctx, h.v) }
 	c.flush = func(ctx context.Context) (Out, bool, error) { return a.Flush(ctx) }
-	out := newPort(s, orDefault(o.Buffer, 2), o.Discard)
-	c.emit = func(_ uint64, v Out) bool { return out.put(v) }
+	s.refuseTraced()
+	c.many = true
+	out := c.into(newPort(s, orDefault(o.Buffer, 2), o.Discard))
+	s.alone = aloneStage(in, out, true, func(in *Port[In], _ int) *Port[Out] { return Aggregate(in, o, a) })
 	return out
 }

@@ -58,6 +58,7 @@ func TestTheSteadyPathAllocatesNothing(t *testing.T) {
 		"completion, alone": plain(Completion, 1),
 		"completion, four":  plain(Completion, 4),
 		"input, four":       plain(Input, 4),
+		"a host's thread":   hosted,
 	} {
 		var before, after runtime.MemStats
 		first := true
@@ -139,3 +140,30 @@ func BenchmarkLimiterFree(b *testing.B) {
 		l.Release()
 	}
 }
+
+// hosted is a source, one external stage with a host thread, and a sink.
+func hosted(p *Pipeline, n int, measured func()) {
+	i := 0
+	src := Source(p, SourceOptions[int]{Name: "plan", Buffer: 64}, func(context.Context) (int, error) {
+		if i == n/10 || i == n {
+			measured()
+		}
+		if i++; i > n {
+			return 0, io.EOF
+		}
+		return i, nil
+	})
+	x, out := ExternalMap(src, ExternalOptions[int]{Name: "host", Buffer: 64})
+	go func() {
+		for {
+			w, err := x.Take(context.Background())
+			if err != nil || x.Give(w.Token, Result[int]{Value: w.Item}) != nil {
+				return
+			}
+		}
+	}()
+	Sink(out, SinkOptions{Name: "out"}, func(context.Context, int) error { return nil })
+}
+
+// One item through source, Take and Give, and sink.
+func BenchmarkExternalTakeGive(b *testing.B) { benchmarkShape(b, hosted) }

@@ -104,6 +104,20 @@ func Fatal(err error) error {
 	return &fatalError{err}
 }
 
+type finalError struct{ err error }
+
+func (e *finalError) Error() string { return e.err.Error() }
+func (e *finalError) Unwrap() error { return e.err }
+
+// Final marks err as one that another try would not mend: Retry lets it be, and
+// Failures judge it. Final(nil) is nil.
+func Final(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &finalError{err}
+}
+
 // Failures says how many failing items are dropped and counted before the run
 // ends with a *BudgetError. The zero value forgives none: the first failure
 // ends the run with its own error. A panic and an error marked by Fatal are
@@ -134,6 +148,9 @@ func (f Failures) check() error {
 	}
 	return nil
 }
+
+// none says that f is the zero value: no budget of its own.
+func (f *Failures) none() bool { return f.MaxCount == 0 && f.MaxRate == 0 }
 
 // limitless says that no number of failures alone ends the run.
 func (f Failures) limitless() bool {
@@ -171,10 +188,12 @@ func NewJudge(budget Failures) (*Judge, error) {
 // Settle counts one item, failed if err is not nil. It returns nil as long as
 // the budget holds; then err itself where the budget forgives none, or a
 // *BudgetError.
-func (j *Judge) Settle(err error) error {
+func (j *Judge) Settle(err error) error { return j.count(1, err) }
+
+func (j *Judge) count(items uint64, err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.items++
+	j.items += items
 	if err != nil {
 		j.failed++
 		j.last = err
@@ -190,6 +209,31 @@ func (j *Judge) Settle(err error) error {
 		return j.last
 	}
 	return &BudgetError{Failed: j.failed, Items: j.items, Budget: *b, Last: j.last}
+}
+
+// arrive counts an item that a source has made, for a budget of the whole
+// pipeline; j may be nil.
+func (j *Judge) arrive() error {
+	if j == nil || j.budget.MaxRate == 0 {
+		return nil
+	}
+	return j.count(1, nil)
+}
+
+// verdict applies a stage's budget to an outcome, and the whole pipeline's.
+func (p *Pipeline) verdict(j *Judge, err error) error {
+	if p.whole == nil {
+		return j.Settle(err)
+	}
+	if !j.budget.none() {
+		if over := j.Settle(err); over != nil {
+			return over
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return p.whole.count(0, err)
 }
 
 // neverForgiven says that err ends the run whatever the budget.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"time"
 )
 
 // Order is how the results of a stage with several workers follow each other.
@@ -17,11 +18,14 @@ const (
 	Input
 )
 
-// Options describe a one-to-one stage; all but Name may be left out.
+// Options describe a one-to-one or one-to-many stage; all but Name may be left
+// out.
 type Options[In, Out any] struct {
 	Name string
 	// Concurrency is the number of workers; 0 means 1.
 	Concurrency int
+	// Auto, if Max is set, has the stage find its concurrency itself.
+	Auto Auto
 	// Output is the order of results.
 	Output Order
 	// Buffer is the number of results that may wait for the next stage; 0
@@ -41,6 +45,12 @@ type Options[In, Out any] struct {
 	Limiter *Limiter
 	// Failures is what the stage forgives; by default nothing.
 	Failures Failures
+	// Retry says how often a failing op is tried again; by default never.
+	Retry Retry
+	// Deadline, if above 0, is the time of one item for all its tries
+	// together: its context ends then. An error after that is a
+	// *DeadlineError; a result still counts.
+	Deadline time.Duration
 	// Discard takes back a result that is not delivered; see Pipeline.Stop.
 	Discard func(Out)
 }
@@ -75,38 +85,58 @@ func Map[In, Out any](in *Port[In], o Options[In, Out],
 // MapWorkers is Map with a state per worker, which no two ops use at once.
 func MapWorkers[W, In, Out any](in *Port[In], o Options[In, Out], w Workers[W],
 	op func(ctx context.Context, state W, v In) (Out, error)) *Port[Out] {
-	s := newStage(in.stage.p, "map", o.Name, o.Concurrency)
+	s := newCrewStage(in.stage.p, "map", o.Name, o.Concurrency, o.Auto)
 	if op == nil {
 		s.p.note(s.errorf("op is nil"))
 	}
 	c := newConsumer[W, In, Out](s, in, o.Failures)
-	c.workers, c.limiter = w, o.Limiter
-	c.do = func(ctx context.Context, state W, v In) (Out, bool, error) {
-		out, err := op(ctx, state, v)
+	c.workers = w
+	c.do = func(ctx context.Context, state W, h *hand[In]) (Out, bool, error) {
+		out, err := op(ctx, state, h.v)
 		return out, true, err
+	}
+	out := configure(c, &o)
+	if o.Budget == nil {
+		s.alone = aloneStage(in, out, false, func(in *Port[In], n int) *Port[Out] {
+			return MapWorkers(in, o.alone(n), w, op)
+		})
+	}
+	return out
+}
+
+// alone is o for a stage that is measured alone.
+func (o Options[In, Out]) alone(concurrency int) Options[In, Out] {
+	o.Concurrency, o.Auto = concurrency, Auto{}
+	return o
+}
+
+// configure makes c what o says, and its output.
+func configure[W, In, Out any](c *consumer[W, In, Out], o *Options[In, Out]) *Port[Out] {
+	s := c.stage
+	c.limiter, c.retry, c.deadline = o.Limiter, o.Retry, o.Deadline
+	s.p.note(s.named(o.Retry.check()))
+	if o.Deadline < 0 {
+		s.p.note(s.errorf("deadline %v, want 0 (none) or more", o.Deadline))
 	}
 	if (o.Budget == nil) != (o.Cost == nil) {
 		s.p.note(s.errorf("budget and cost come together; set both or neither"))
 	} else if o.Budget != nil {
 		c.charge = &charger[In]{budget: o.Budget, cost: o.Cost}
 	}
+	return c.into(newOutput(s, o.Output, max(o.Concurrency, o.Auto.Max), o.Buffer, o.Discard))
+}
 
-	buffer := orDefault(o.Buffer, max(o.Concurrency, 2))
-	switch o.Output {
+// newOutput makes the output of a stage of several workers.
+func newOutput[Out any](s *stage, order Order, concurrency, buffer int, discard func(Out)) *Port[Out] {
+	concurrency = max(concurrency, 1)
+	out := newPort(s, orDefault(buffer, max(concurrency, 2)), discard)
+	switch order {
 	case Completion:
-		out := newPort(s, buffer, o.Discard)
-		c.emit = func(_ uint64, v Out) bool { return out.put(v) }
-		return out
 	case Input:
-		out := newPort(s, buffer, o.Discard)
-		out.queue = NewQueue[Out](buffer + max(o.Concurrency, 1))
-		out.queue.ordered, out.queue.settle = true, c.settle
-		c.emit = out.putNumbered
-		c.skip = func(n uint64, err error) bool {
-			return out.queue.putNumbered(n, cell[Out]{err: err, kind: hole})
-		}
-		return out
+		out.queue.resize(int(out.queue.capacity) + concurrency)
+		out.queue.ordered = true
+	default:
+		s.p.note(s.errorf("output order %d, want Completion or Input", order))
 	}
-	s.p.note(s.errorf("output order %d, want Completion or Input", o.Output))
-	return newPort(s, buffer, o.Discard)
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -15,12 +16,21 @@ type Pipeline struct {
 
 	// Fixed by Start.
 	stages []*stage
+	whole  *Judge // of all stages together; nil if there is no such budget
+	hooks  Hooks
+	tuning Tuning
 	errs   []error // mistakes made while building
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
 	intake    context.Context // of the sources: ends with ctx or Drain
 	endIntake context.CancelFunc
+
+	tasks      []*background
+	aside      context.Context // of the background tasks: outlives the workers
+	endAside   context.CancelFunc
+	tasksGone  sync.WaitGroup
+	afterHooks []func(error) // of the stages, in their order
 
 	wg     sync.WaitGroup // the stages' workers
 	halted chan struct{}  // closed once a cancel has reached every queue
@@ -75,16 +85,38 @@ func (p *Pipeline) Start(ctx context.Context) error {
 	}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	p.intake, p.endIntake = context.WithCancel(p.ctx)
+	if err := p.hookStages(); err != nil {
+		p.cancel(err)
+		p.finish(err)
+		return err
+	}
 	p.state, p.begunNs = Running, max(now(), 1)
 	unhook := context.AfterFunc(p.ctx, p.halt)
 	for _, s := range p.stages {
 		s.begin(p.begunNs)
 	}
+	if slices.ContainsFunc(p.stages, func(s *stage) bool { return s.crew != nil }) {
+		p.Background("autotune", p.tuneAll, nil)
+	}
+	p.startTasks()
 	for _, s := range p.stages {
 		s.start()
 	}
 	go p.supervise(unhook)
 	return nil
+}
+
+// Forgive sets a failure budget for all stages together, beside their own. Its
+// rate is the share of the items that the sources have made. A stage without
+// Failures of its own then forgives anything, and the pipeline's budget
+// decides. Call it before Start.
+func (p *Pipeline) Forgive(budget Failures) {
+	judge, err := NewJudge(budget)
+	if err != nil {
+		p.note(p.named(err))
+		return
+	}
+	p.whole = judge
 }
 
 // Run is Start and Wait.
@@ -177,6 +209,10 @@ func (p *Pipeline) add(s *stage) {
 	p.stages = append(p.stages, s)
 }
 
+func (p *Pipeline) errorf(format string, args ...any) error {
+	return p.named(fmt.Errorf(format, args...))
+}
+
 // note records a mistake made while building.
 func (p *Pipeline) note(err error) {
 	if err != nil {
@@ -195,6 +231,10 @@ func (p *Pipeline) halt() {
 		if s.out != nil {
 			s.out.halt()
 		}
+		if s.halted != nil {
+			s.halted()
+		}
+		s.crew.end()
 	}
 	close(p.halted)
 }
@@ -211,6 +251,9 @@ func (p *Pipeline) supervise(unhook func() bool) {
 			s.out.reclaim()
 		}
 	}
+	p.endAside()
+	p.tasksGone.Wait()
+	p.unhookStages(err)
 	p.cancel(nil) // frees what the contexts hold on to
 
 	p.mu.Lock()
@@ -221,6 +264,13 @@ func (p *Pipeline) supervise(unhook func() bool) {
 
 // finish ends the pipeline's life with err; mu is held.
 func (p *Pipeline) finish(err error) {
+	if p.state == Built {
+		for _, s := range p.stages {
+			if s.halted != nil {
+				s.halted() // nothing will ever run: those who wait for it may go
+			}
+		}
+	}
 	p.state, p.err = Ended, err
 	close(p.done)
 }

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
 	"math/bits"
 	"sync"
 )
@@ -9,9 +8,16 @@ import (
 // A Queue hands values from any number of putters to any number of getters,
 // first in, first out, and keeps at most its capacity. Waiting costs no timer
 // and no poll, and neither Put nor Get allocates.
+//
+// The stages use it with more: putters that number their values (queue_order.go),
+// and ends of epochs that keep their place among them (queue_epoch.go).
 type Queue[T any] struct {
-	ordered bool                 // putters number their values; set before use
+	// Set before use.
+	ordered bool                 // putters number their values
+	traced  bool                 // a number without a value leaves a tomb, not a hole
+	ahead   uint64               // how far a value may be taken before a missing one
 	settle  func(err error) bool // told of every number in order; false stops the queue
+	closing func()               // told, without mu, that the queue is closed
 
 	mu       sync.Mutex // guards everything below
 	notEmpty sync.Cond
@@ -21,7 +27,8 @@ type Queue[T any] struct {
 	head     uint64 // number of the next value out
 	tail     uint64 // number of the next value in, where putters do not number
 	settled  uint64 // first number that settle has not seen
-	live     int    // full cells
+	shift    uint64 // marks placed: numbers of place and cells differ by it
+	live     int    // full cells, and values that wait in lines
 	peak     int
 	puts     uint64
 	gets     uint64
@@ -30,6 +37,15 @@ type Queue[T any] struct {
 	putters  int // waiting
 	getters  int // waiting
 
+	epochal  bool      // there is more than one epoch
+	lines    []line[T] // of the epochs that are not over, outEpoch first
+	nEarly   uint64    // values that wait in lines
+	outEpoch uint64    // the epoch whose values are appended
+
+	taken   uint64 // numbers given out by pop
+	epoch   uint64 // of the next value out
+	inEpoch uint64 // numbers given out in epoch
+
 	bornNs  int64
 	emptyNs int64 // time without a ready value, up to sinceNs
 	sinceNs int64 // start of the present time without one; -1 means a value is ready
@@ -37,11 +53,14 @@ type Queue[T any] struct {
 	getWait histogram
 }
 
-// A cell holds one value. A hole is a number whose value will not come.
+// A cell holds one value, or the values of one number.
 type cell[T any] struct {
 	v    T
-	err  error // of a hole: why
+	rest []T    // further values of the number
+	tag  uint64 // see place
+	err  error  // why the number has failed
 	kind cellKind
+	open bool // further values of the number may come
 }
 
 type cellKind uint8
@@ -49,54 +68,63 @@ type cellKind uint8
 const (
 	vacant cellKind = iota
 	full
-	hole
+	hole // a number whose value will not come, or has gone ahead
+	mark // the end of an epoch
+	tomb // a hole that the reader is told of
 )
+
+// A place is where an item stands in what a stage takes; its results stand
+// there too.
+type place struct {
+	number uint64 // among items, tombs and marks
+	epoch  uint64
+	tag    uint64 // number inside the paths of a Variants
+}
+
+// An item is what a queue gives out: a value, a tomb or a mark.
+type item[T any] struct {
+	place
+	v     T
+	kind  cellKind
+	count uint64 // of a mark: the items and tombs of its epoch
+}
 
 // NewQueue returns an empty queue; a capacity below 1 is taken as 1.
 func NewQueue[T any](capacity int) *Queue[T] {
-	n := uint64(max(capacity, 1))
-	q := &Queue[T]{
-		cells:    make([]cell[T], 1<<bits.Len64(n-1)),
-		capacity: n,
-		bornNs:   now(),
-	}
+	q := &Queue[T]{bornNs: now()}
+	q.resize(capacity)
 	q.notEmpty.L, q.notFull.L = &q.mu, &q.mu
 	q.sinceNs = q.bornNs
 	return q
 }
 
+// resize changes the capacity of an unused queue.
+func (q *Queue[T]) resize(capacity int) {
+	q.capacity = uint64(max(capacity, 1))
+	q.cells = make([]cell[T], 1<<bits.Len64(q.capacity-1))
+}
+
 // Put appends v, waiting while the queue is full. False means that the queue
 // is closed or stopped and v is still the caller's.
-func (q *Queue[T]) Put(v T) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.tail-q.head >= q.capacity {
-		q.awaitRoom(func() bool { return q.tail-q.head < q.capacity })
-	} else {
-		q.putWait.record(0)
-	}
-	if q.stopped || q.closed {
-		return false
-	}
-	q.store(q.tail, cell[T]{v: v, kind: full})
-	q.tail++
-	return true
-}
+func (q *Queue[T]) Put(v T) bool { return q.putInEpoch(place{}, cell[T]{v: v, kind: full}, false) }
 
 // Get removes the oldest value, waiting for one. False means that there will
 // be none: the queue is closed and empty, or stopped.
 func (q *Queue[T]) Get() (T, bool) {
-	v, _, ok := q.take()
-	return v, ok
+	it, ok := q.take()
+	return it.v, ok
 }
 
 // Close says that no more values come; getters still receive those waiting.
 func (q *Queue[T]) Close() {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.closed = true
 	q.notEmpty.Broadcast()
 	q.notFull.Broadcast()
+	q.mu.Unlock()
+	if q.closing != nil {
+		q.closing()
+	}
 }
 
 // Stop ends every Put and Get at once, now and later. Values still inside stay
@@ -122,95 +150,36 @@ func (q *Queue[T]) Reclaim(give func(T)) {
 // Stats returns the queue's counters under the given name.
 func (q *Queue[T]) Stats(name string) QueueStats { return q.statsAt(name, now()) }
 
-// take is Get that also numbers what it hands out: 0, 1, 2 ... without gaps.
-func (q *Queue[T]) take() (v T, number uint64, ok bool) {
+// take waits for the next item and numbers it: 0, 1, 2 ... without gaps.
+func (q *Queue[T]) take() (it item[T], ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.cells[q.index(q.head)].kind == full {
+	if q.ready() {
 		q.getWait.record(0)
 	} else {
 		q.awaitValue()
 	}
-	c := &q.cells[q.index(q.head)]
-	if q.stopped || c.kind != full {
-		return v, 0, false
+	if q.stopped || !q.ready() {
+		return it, false
 	}
-	v = c.v
-	*c = cell[T]{}
-	number = q.gets
-	q.gets++
-	q.live--
-	q.head++
-	q.moved()
-	return v, number, true
+	return q.pop(), true
 }
-
-// putNumbered stores number n, waiting while n is a capacity or more past the
-// head. Whoever has the lowest number outstanding never waits, so numbers may
-// come in any order without a deadlock.
-func (q *Queue[T]) putNumbered(n uint64, c cell[T]) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if n-q.head >= q.capacity {
-		q.awaitRoom(func() bool { return n-q.head < q.capacity })
-	} else {
-		q.putWait.record(0)
-	}
-	if q.stopped {
-		return false
-	}
-	q.store(n, c)
-	return true
-}
-
-// place stores v as number n for a putter that is the only one: it waits for
-// room as long as the getter can make some. errHalted means the queue is
-// stopped, a *SequenceError that n can never be stored.
-func (q *Queue[T]) place(n uint64, v T) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	ready := func() bool { return q.cells[q.index(q.head)].kind == full }
-	if n >= q.head && n-q.head >= q.capacity && ready() {
-		q.awaitRoom(func() bool { return n-q.head < q.capacity || !ready() })
-	} else {
-		q.putWait.record(0)
-	}
-	switch {
-	case q.stopped:
-		return errHalted
-	case n < q.head || n-q.head < q.capacity && q.cells[q.index(n)].kind != vacant:
-		return &SequenceError{Got: n, Want: q.head, Window: int(q.capacity), Repeated: true}
-	case n-q.head >= q.capacity:
-		return &SequenceError{Got: n, Want: q.head, Window: int(q.capacity)}
-	}
-	q.store(n, cell[T]{v: v, kind: full})
-	return nil
-}
-
-// gap reports, after the last place, a number that never came while later ones
-// wait for it.
-func (q *Queue[T]) gap() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	next, waiting := q.head, q.live
-	for waiting > 0 && q.cells[q.index(next)].kind == full {
-		next++
-		waiting--
-	}
-	if waiting == 0 {
-		return nil
-	}
-	return fmt.Errorf("sequence %d never came, %d later ones wait for it", next, waiting)
-}
-
-// startAt makes n the first number of an unused queue.
-func (q *Queue[T]) startAt(n uint64) { q.head, q.tail, q.settled = n, n, n }
 
 // restartClock counts occupancy from atNs; the queue is still empty.
 func (q *Queue[T]) restartClock(atNs int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.bornNs, q.sinceNs, q.emptyNs = atNs, atNs, 0
+}
+
+// emptyTime is how long no value was ready.
+func (q *Queue[T]) emptyTime(atNs int64) int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.sinceNs >= 0 {
+		return q.emptyNs + max(0, atNs-q.sinceNs)
+	}
+	return q.emptyNs
 }
 
 func (q *Queue[T]) statsAt(name string, atNs int64) QueueStats {
@@ -236,7 +205,69 @@ func (q *Queue[T]) statsAt(name string, atNs int64) QueueStats {
 
 // All that follows runs with mu held.
 
-func (q *Queue[T]) index(n uint64) uint64 { return n & uint64(len(q.cells)-1) }
+func (q *Queue[T]) at(n uint64) *cell[T] { return &q.cells[n&uint64(len(q.cells)-1)] }
+
+func (k cellKind) takeable() bool { return k == full || k == mark || k == tomb }
+
+// ready says that there is something to take.
+func (q *Queue[T]) ready() bool {
+	_, ok := q.next()
+	return ok
+}
+
+// next returns the number whose turn it is: the head, or while that is missing
+// the lowest number it may be overtaken by.
+func (q *Queue[T]) next() (n uint64, ok bool) {
+	if q.at(q.head).kind.takeable() {
+		return q.head, true
+	}
+	for n = q.head + 1; n-q.head <= q.ahead && n-q.head < q.capacity; n++ {
+		switch q.at(n).kind {
+		case full:
+			return n, true
+		case mark: // nothing leaves before the end of the epoch before
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+// drained says that nothing can be taken any more.
+func (q *Queue[T]) drained() bool { return q.stopped || q.closed && !q.ready() }
+
+// pop takes what is ready.
+func (q *Queue[T]) pop() item[T] {
+	n, _ := q.next()
+	c := q.at(n)
+	it := item[T]{v: c.v, kind: c.kind, place: place{number: q.taken, epoch: q.epoch, tag: c.tag}}
+	q.taken++
+	switch c.kind {
+	case mark:
+		it.count = q.inEpoch
+		q.inEpoch = 0
+		q.epoch++
+	case full:
+		q.gets++
+		q.live--
+		fallthrough
+	default:
+		q.inEpoch++
+	}
+	switch {
+	case len(c.rest) > 0:
+		c.v = c.rest[0]
+		c.rest = c.rest[1:]
+	case c.open:
+		*c = cell[T]{open: true, tag: c.tag}
+	case n == q.head:
+		*c = cell[T]{}
+		q.head++
+	default:
+		*c = cell[T]{kind: hole}
+	}
+	q.moved()
+	return it
+}
 
 func (q *Queue[T]) stop() {
 	q.stopped = true
@@ -263,52 +294,32 @@ func (q *Queue[T]) awaitValue() {
 	}
 	startNs := now()
 	q.getters++
-	for !q.stopped && !q.closed && q.cells[q.index(q.head)].kind != full {
+	for !q.stopped && !q.closed && !q.ready() {
 		q.notEmpty.Wait()
 	}
 	q.getters--
 	q.getWait.record(now() - startNs)
 }
 
-// store fills the cell of number n and lets everybody know.
-func (q *Queue[T]) store(n uint64, c cell[T]) {
-	q.cells[q.index(n)] = c
-	if c.kind == full {
+// counted notes a value that comes in.
+func (q *Queue[T]) counted(kind cellKind) {
+	if kind == full {
 		q.puts++
 		q.live++
 		q.peak = max(q.peak, q.live)
 	}
-	q.settleInOrder()
-	q.moved()
 }
 
-// settleInOrder tells settle of every number that has an outcome, and whose
-// predecessors all have.
-func (q *Queue[T]) settleInOrder() {
-	if q.settle == nil {
-		return
-	}
-	for q.settled-q.head < q.capacity {
-		c := &q.cells[q.index(q.settled)]
-		if c.kind == vacant {
-			return
-		}
-		q.settled++
-		if !q.settle(c.err) {
-			q.stop()
-			return
-		}
-	}
-}
-
-// moved passes holes at the head, keeps the occupancy clock and wakes whoever
-// can go on after head or the cell under it changed.
+// moved passes holes at the head, lets in what waits for its epoch, keeps the
+// occupancy clock and wakes whoever can go on after head or the cell under it
+// changed.
 func (q *Queue[T]) moved() {
-	for q.cells[q.index(q.head)].kind == hole {
-		q.cells[q.index(q.head)] = cell[T]{}
+	for q.at(q.head).kind == hole {
+		*q.at(q.head) = cell[T]{}
 		q.head++
 	}
-	ready := q.cells[q.index(q.head)].kind == full
+	q.refill()
+	ready := q.ready()
 	switch {
 	case ready && q.sinceNs >= 0:
 		q.emptyNs += now() - q.sinceNs
@@ -320,7 +331,7 @@ func (q *Queue[T]) moved() {
 		q.notEmpty.Signal()
 	}
 	if q.putters > 0 {
-		if q.ordered {
+		if q.ordered || q.epochal {
 			q.notFull.Broadcast() // the one whose turn it is may be any of them
 		} else if q.tail-q.head < q.capacity {
 			q.notFull.Signal()
@@ -333,14 +344,18 @@ func (q *Queue[T]) remove() (v T, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := uint64(0); i < q.capacity && q.live > 0; i++ {
-		c := &q.cells[q.index(q.head+i)]
+		c := q.at(q.head + i)
 		if c.kind != full {
 			continue
 		}
 		v = c.v
-		*c = cell[T]{}
+		if len(c.rest) > 0 {
+			c.v, c.rest = c.rest[0], c.rest[1:]
+		} else {
+			*c = cell[T]{}
+		}
 		q.live--
 		return v, true
 	}
-	return v, false
+	return q.removeEarly()
 }

@@ -91,9 +91,9 @@ func TestReclaimFindsValuesBehindGaps(t *testing.T) {
 	q := NewQueue[int](8)
 	q.ordered = true
 	for _, n := range []uint64{2, 5, 3} {
-		q.putNumbered(n, cell[int]{v: int(n), kind: full})
+		q.putNumbered(place{number: n}, cell[int]{v: int(n), kind: full}, true)
 	}
-	q.putNumbered(1, cell[int]{kind: hole})
+	q.putNumbered(place{number: 1}, cell[int]{kind: hole}, true)
 	q.Stop()
 	var back []int
 	q.Reclaim(func(v int) { back = append(back, v) })
@@ -147,7 +147,7 @@ func TestRoomWakesTheNumberWhoseTurnItIs(t *testing.T) {
 	leavesNothing(t)
 	q := NewQueue[int](2)
 	q.ordered = true
-	put := func(n uint64) bool { return q.putNumbered(n, cell[int]{v: int(n), kind: full}) }
+	put := func(n uint64) bool { return q.putNumbered(place{number: n}, cell[int]{v: int(n), kind: full}, true) }
 	put(0)
 	results := make(chan bool)
 	for i, n := range []uint64{3, 2} {

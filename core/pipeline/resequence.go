@@ -11,6 +11,10 @@ type ResequenceOptions struct {
 	Window int
 	// First is the number of the first item.
 	First uint64
+	// Ahead is how many numbers early an item may be passed on while an
+	// earlier one is missing; 0 keeps the order strictly. Nothing overtakes
+	// the end of an epoch. The reader tells by number(v) what it got.
+	Ahead int
 }
 
 // Resequence adds a stage that passes items on in the order of number(v), which
@@ -30,12 +34,20 @@ func Resequence[T any](in *Port[T], o ResequenceOptions, number func(T) uint64) 
 	if o.Window < 1 {
 		s.p.note(s.errorf("window %d, want 1 or more", o.Window))
 	}
+	if o.Ahead < 0 || o.Ahead > 0 && o.Ahead >= o.Window {
+		s.p.note(s.errorf("ahead %d, want 0 or more and less than window %d", o.Ahead, o.Window))
+	}
 	c := newConsumer[struct{}, T, T](s, in, Failures{})
-	c.do = func(_ context.Context, _ struct{}, v T) (T, bool, error) { return v, true, nil }
+	s.refuseTraced()
+	c.do = func(_ context.Context, _ struct{}, h *hand[T]) (T, bool, error) { return h.v, true, nil }
 	out := newPort(s, max(o.Window, 1), in.discard)
 	out.queue.ordered = true
+	s.alone = alonePassing(out, in)
 	out.queue.startAt(o.First)
-	c.emit = func(_ uint64, v T) bool { return out.place(number, v) }
+	out.queue.ahead = uint64(min(max(o.Ahead, 0), max(o.Window, 1)-1))
+	c.out, c.many = out, true
+	c.emit = func(_ place, v T) bool { return out.place(number, v) }
+	c.mark = func(place, uint64) bool { return out.queue.placeMark() }
 	c.flush = func(context.Context) (none T, more bool, err error) {
 		return none, false, out.queue.gap()
 	}

@@ -23,6 +23,8 @@ type Stats struct {
 	ElapsedNs int64        `json:"elapsed_ns"`
 	Stages    []StageStats `json:"stages"`
 	Queues    []QueueStats `json:"queues"`
+	// Background are the tasks that run beside, in the order they were added.
+	Background []BackgroundStats `json:"background,omitempty"`
 }
 
 // StageStats is one stage of a Stats.
@@ -34,6 +36,8 @@ type StageStats struct {
 	// error or panicked; an op cut short by a cancel is neither.
 	Items    uint64 `json:"items"`
 	Failures uint64 `json:"failures"`
+	// Retries counts the tries after a first one that failed.
+	Retries uint64 `json:"retries"`
 	// Discarded counts results of this stage handed to its Discard.
 	Discarded uint64 `json:"discarded"`
 	// Running is the number of workers inside an op now.
@@ -49,6 +53,23 @@ type StageStats struct {
 	BusyShare float64 `json:"busy_share"`
 	// BusyNs is that time, summed over the workers, ops that still run included.
 	BusyNs int64 `json:"busy_ns"`
+	// WorkersNs is the time of its workers, busy or not.
+	WorkersNs int64 `json:"workers_ns"`
+	// Works are the items of an External that are out or wait to be tried
+	// again, oldest first.
+	Works []WorkStats `json:"works,omitempty"`
+}
+
+// WorkStats is one item in the hands of an External stage's host.
+type WorkStats struct {
+	Token   uint64 `json:"token"`
+	Epoch   uint64 `json:"epoch"`
+	Attempt int    `json:"attempt"`
+	// State is "out", "giving" (waiting for room behind), "waiting" (to be tried
+	// again) or "overdue" (past its deadline and not given back).
+	State string `json:"state"`
+	// AgeNs is the time since the state began.
+	AgeNs int64 `json:"age_ns"`
 }
 
 // QueueStats is one queue, named after the stage that fills it.
@@ -77,6 +98,7 @@ type meter struct {
 	items       atomic.Uint64
 	failures    atomic.Uint64
 	spans       atomic.Pointer[spanLog] // nil: nobody records
+	retries     atomic.Uint64
 }
 
 func (m *meter) begin() { m.sinceNs.Store(max(now(), 1)) }
@@ -94,7 +116,7 @@ func (m *meter) end() {
 func (m *meter) abandon() { m.sinceNs.Store(0) }
 
 func (s *stage) stats(atNs, elapsedNs int64) StageStats {
-	out := StageStats{Name: s.name, Kind: s.kind, Concurrency: len(s.meters)}
+	out := StageStats{Name: s.name, Kind: s.kind, Concurrency: s.workersNow()}
 	var t tally
 	var runningNs int64
 	for i := range s.meters {
@@ -102,16 +124,29 @@ func (s *stage) stats(atNs, elapsedNs int64) StageStats {
 		t.add(&m.op)
 		out.Items += m.items.Load()
 		out.Failures += m.failures.Load()
+		out.Retries += m.retries.Load()
 		out.LimitWaitNs += m.limitWaitNs.Load()
 		if since := m.sinceNs.Load(); since != 0 {
 			out.Running++
 			runningNs += max(0, atNs-since)
 		}
 	}
+	if s.works != nil {
+		out.Works = s.works(atNs)
+	}
+	for _, w := range out.Works {
+		if w.State == workOut || w.State == workOverdue {
+			out.Running++
+			runningNs += w.AgeNs
+		}
+	}
 	out.Op, out.OpBuckets, out.BusyNs = t.times(), t.buckets(), t.sumNs+runningNs
 	if elapsedNs > 0 {
-		whole := float64(elapsedNs) * float64(len(s.meters))
-		out.BusyShare = min(1, float64(out.BusyNs)/whole)
+		out.WorkersNs = elapsedNs * int64(s.concurrency)
+		if s.crew != nil {
+			out.WorkersNs = max(s.crew.workersTime(atNs), 1)
+		}
+		out.BusyShare = min(1, float64(out.BusyNs)/float64(out.WorkersNs))
 	}
 	if s.out != nil {
 		out.Discarded = s.out.discards()
@@ -134,6 +169,9 @@ func (p *Pipeline) Stats() Stats {
 		atNs = endedNs
 	}
 	out.ElapsedNs = atNs - begunNs
+	for _, t := range p.tasks {
+		out.Background = append(out.Background, t.stats())
+	}
 	for _, s := range p.stages {
 		out.Stages = append(out.Stages, s.stats(atNs, out.ElapsedNs))
 		if s.out != nil {

@@ -99,7 +99,7 @@ func TestStatsNameStagesAndQueues(t *testing.T) {
 }
 
 func TestBusyShareIsOpTimeOverTheWorkersTime(t *testing.T) {
-	s := &stage{name: "a", meters: make([]meter, 2)}
+	s := &stage{name: "a", concurrency: 2, meters: make([]meter, 2)}
 	s.meters[0].op.record(300)
 	s.meters[0].op.record(100)
 	s.meters[1].sinceNs.Store(800) // an op that still runs, for 200

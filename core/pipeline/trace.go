@@ -13,7 +13,7 @@ type Span struct {
 // Clock is the clock of spans: monotonic, nanoseconds since the process started.
 func Clock() int64 { return now() }
 
-// A Recording keeps the spans of a run from Record to Stop. While there is none, an op pays for one load of a word that
+// A Recording keeps the spans of a run from Record to Stop; works of an External, which are no ops of ours, have none. While there is none, an op pays for one load of a word that
 // nobody writes.
 type Recording struct {
 	p    *Pipeline

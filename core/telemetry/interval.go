@@ -58,6 +58,7 @@ type StageLoad struct {
 	Running     int     `json:"running"` // at the end
 	Items       uint64  `json:"items"`
 	Failures    uint64  `json:"failures"`
+	Retries     uint64  `json:"retries"`
 	ItemsPerS   float64 `json:"items_per_s"`
 	BytesPerS   float64 `json:"bytes_per_s"`
 	// Busy is the share of its workers' time inside ops, LimitWait the share they waited for their turn on a CPU.
@@ -169,12 +170,12 @@ func stageOf(r *Ring, name string) *Stage {
 func stageLoad(a, b *Stage, ns float64) StageLoad {
 	s := StageLoad{
 		Name: b.Name, Kind: b.Kind, CPU: b.CPU, Concurrency: b.Concurrency, Running: b.Running,
-		Items: uint64(grown(a.Items, b.Items)), Failures: uint64(grown(a.Failures, b.Failures)),
+		Items: uint64(grown(a.Items, b.Items)), Failures: uint64(grown(a.Failures, b.Failures)), Retries: uint64(grown(a.Retries, b.Retries)),
 		ItemsPerS: grown(a.Items, b.Items) / ns * 1e9, BytesPerS: grown(a.Bytes, b.Bytes) / ns * 1e9,
 	}
-	workers := max(float64(b.Concurrency), 1)
-	s.Busy = share(float64(b.BusyNs-a.BusyNs) / ns / workers)
-	s.LimitWait = share(float64(b.LimitWaitNs-a.LimitWaitNs) / ns / workers)
+	workersNs := max(float64(b.WorkersNs-a.WorkersNs), 1)
+	s.Busy = share(float64(b.BusyNs-a.BusyNs) / workersNs)
+	s.LimitWait = share(float64(b.LimitWaitNs-a.LimitWaitNs) / workersNs)
 	s.MeanNs = mean(a.Op, b.Op)
 	ops := b.OpBuckets.Since(a.OpBuckets)
 	s.P50Ns, s.P90Ns, s.P99Ns = ops.Quantile(50), ops.Quantile(90), ops.Quantile(99)

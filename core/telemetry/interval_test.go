@@ -17,11 +17,11 @@ func shot(seconds int64) Snapshot {
 	stage := func(name, kind string, workers int, items uint64, busyNs int64) Stage {
 		s := Stage{}
 		s.Name, s.Kind, s.Concurrency, s.Items, s.BusyNs = name, kind, workers, items, busyNs
-		s.Op = pipeline.Times{Count: items, SumNs: busyNs}
+		s.Op, s.WorkersNs = pipeline.Times{Count: items, SumNs: busyNs}, int64(workers)*seconds*second
 		return s
 	}
 	decode := stage("decode", "map", 2, 100*n, 3*seconds*second/2)
-	decode.CPU, decode.LimitWaitNs, decode.Bytes, decode.Failures = true, seconds*second/5, 1000*n, n
+	decode.CPU, decode.LimitWaitNs, decode.Bytes, decode.Failures, decode.Retries = true, seconds*second/5, 1000*n, n, 2*n
 	return Snapshot{
 		AtNs: 5*second + seconds*second, UptimeS: float64(seconds),
 		Process: Process{
@@ -72,6 +72,7 @@ func TestIntervalIsWhatLiesBetweenTwoSnapshots(t *testing.T) {
 			near(t, "bytes", d.BytesPerS, 1000)
 			near(t, "mean", float64(d.MeanNs), 15e6)
 			near(t, "failures", float64(d.Failures), got.Seconds)
+			near(t, "retries", float64(d.Retries), 2*got.Seconds)
 			q := r.Queues[0]
 			near(t, "occupancy", q.Occupancy, 0.5)
 			near(t, "put wait", float64(q.PutWaitNs), 5)

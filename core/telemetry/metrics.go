@@ -129,6 +129,7 @@ func (m *metrics) stages(s *Snapshot) {
 	each(m, "spdl_stage_running", "gauge", "Workers inside an op.", all, func(s *staged) float64 { return float64(s.Running) }, of)
 	each(m, "spdl_stage_items_total", "counter", "Ops that succeeded.", all, func(s *staged) float64 { return float64(s.Items) }, of)
 	each(m, "spdl_stage_failures_total", "counter", "Ops that failed.", all, func(s *staged) float64 { return float64(s.Failures) }, of)
+	each(m, "spdl_stage_retries_total", "counter", "Tries after a first one that failed.", all, func(s *staged) float64 { return float64(s.Retries) }, of)
 	each(m, "spdl_stage_bytes_total", "counter", "Bytes put out; 0 where that is not known.", all, func(s *staged) float64 { return float64(s.Bytes) }, of)
 	each(m, "spdl_stage_busy_seconds_total", "counter", "Time inside ops, over all workers.", all, func(s *staged) float64 { return seconds(s.BusyNs) }, of)
 	each(m, "spdl_stage_limit_wait_seconds_total", "counter", "Time that workers waited for a CPU or for room in a budget.", all,

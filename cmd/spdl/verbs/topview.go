@@ -45,7 +45,7 @@ func writeRing(w io.Writer, r *telemetry.RingLoad) {
 // writeStages shows each stage with the queue behind it.
 func writeStages(w io.Writer, r *telemetry.RingLoad) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "\n  stage\tworkers\tbusy\t\tops/s\tmean\tp50\tp90\tp99\tout\tfailed\tqueue\tready\t\n")
+	fmt.Fprintf(t, "\n  stage\tworkers\tbusy\t\tops/s\tmean\tp50\tp90\tp99\tout\tfailed\tretried\tqueue\tready\t\n")
 	for _, s := range r.Stages {
 		queue, ready := "", ""
 		for _, q := range r.Queues {
@@ -57,8 +57,8 @@ func writeStages(w io.Writer, r *telemetry.RingLoad) {
 		if s.BytesPerS > 0 {
 			out = bytesText(uint64(s.BytesPerS)) + "/s"
 		}
-		fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%.1f\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t\n", s.Name, s.Concurrency, bar(s.Busy, 10), share(s.Busy), s.ItemsPerS,
-			timeText(s.MeanNs), timeText(s.P50Ns), timeText(s.P90Ns), timeText(s.P99Ns), out, s.Failures, queue, ready)
+		fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%.1f\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t\n", s.Name, s.Concurrency, bar(s.Busy, 10), share(s.Busy), s.ItemsPerS,
+			timeText(s.MeanNs), timeText(s.P50Ns), timeText(s.P90Ns), timeText(s.P99Ns), out, s.Failures, s.Retries, queue, ready)
 	}
 	_ = t.Flush()
 	if r.SamplesPerOp > 1 {

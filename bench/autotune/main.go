@@ -1,0 +1,167 @@
+// Command autotune compares stages that find their concurrency themselves with
+// the best fixed setting found by a sweep, on three workloads:
+//
+//	cpu      one stage that computes; the best is the number of cores
+//	latency  a store that answers after 20 ms, at most 24 requests at once
+//	mix      fetch and compute; in the middle of the run fetches get four times
+//	         faster and computing four times dearer
+//
+// Run it on a quiet machine: go run ./bench/autotune [-seconds 4] [-only mix]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spdl/spdl/core/pipeline"
+)
+
+// A workload is a source, a fetch and a compute stage, in two phases.
+type workload struct {
+	name    string
+	fetch   [2]time.Duration // latency in each phase; 0 means no such stage
+	store   int              // requests the store serves at once
+	compute [2]int           // steps of an op in each phase; 0 means no such stage
+	sweep   [][2]int         // concurrencies of fetch and compute to compare with
+}
+
+var workloads = []workload{
+	{name: "cpu", compute: [2]int{2e5, 2e5}, sweep: [][2]int{{0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 8}, {0, 16}}},
+	{name: "latency", fetch: [2]time.Duration{20e6, 20e6}, store: 24,
+		sweep: [][2]int{{4, 0}, {8, 0}, {16, 0}, {24, 0}, {32, 0}, {64, 0}}},
+	{name: "mix", fetch: [2]time.Duration{20e6, 5e6}, store: 64, compute: [2]int{5e5, 2e6},
+		sweep: [][2]int{{4, 2}, {16, 2}, {32, 2}, {64, 2}, {32, 1}, {32, 4}, {64, 4}}},
+}
+
+// sum keeps the compiler from leaving spin out.
+var sum atomic.Uint64
+
+func spin(steps int) {
+	x := uint64(steps)
+	for range steps {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+	}
+	sum.Add(x & 1)
+}
+
+// A result is what one run brought, in items per second.
+type result struct {
+	settled float64 // in the second half of each phase
+	whole   float64 // from the start on
+	workers [2]int  // of the stages, at the end
+}
+
+// measure runs w for d with fixed concurrencies, or with ones it finds.
+func measure(w workload, d time.Duration, fixed [2]int, auto bool) (result, error) {
+	p := pipeline.New("bench")
+	begun := time.Now()
+	phase := func() int {
+		if time.Since(begun) < d/2 {
+			return 0
+		}
+		return 1
+	}
+	options := func(name string, n int) pipeline.Options[int, int] {
+		o := pipeline.Options[int, int]{Name: name, Concurrency: n, Buffer: 16}
+		if auto {
+			o.Concurrency, o.Auto = 0, pipeline.Auto{Max: 64}
+		}
+		return o
+	}
+	port := pipeline.Source(p, pipeline.SourceOptions[int]{Name: "plan", Buffer: 16}, func(context.Context) (int, error) {
+		if time.Since(begun) > d {
+			return 0, io.EOF
+		}
+		return 0, nil
+	})
+	if w.fetch[0] > 0 {
+		store := pipeline.NewLimiter(w.store)
+		port = pipeline.Map(port, options("fetch", fixed[0]), func(ctx context.Context, v int) (int, error) {
+			if err := store.Acquire(ctx); err != nil {
+				return 0, err
+			}
+			defer store.Release()
+			time.Sleep(w.fetch[phase()])
+			return v, nil
+		})
+	}
+	if w.compute[0] > 0 {
+		port = pipeline.Map(port, options("compute", fixed[1]), func(_ context.Context, v int) (int, error) {
+			spin(w.compute[phase()])
+			return v, nil
+		})
+	}
+	var total, settled atomic.Int64
+	pipeline.Sink(port, pipeline.SinkOptions{Name: "out"}, func(context.Context, int) error {
+		total.Add(1)
+		if at := time.Since(begun) % (d / 2); at > d/4 {
+			settled.Add(1)
+		}
+		return nil
+	})
+	var last [2]int
+	if err := p.Start(context.Background()); err != nil {
+		return result{}, err
+	}
+	time.Sleep(time.Until(begun.Add(d - d/50)))
+	for _, s := range p.Stats().Stages {
+		switch s.Name {
+		case "fetch":
+			last[0] = s.Concurrency
+		case "compute":
+			last[1] = s.Concurrency
+		}
+	}
+	if err := p.Wait(); err != nil {
+		return result{}, err
+	}
+	seconds := d.Seconds()
+	return result{float64(settled.Load()) / (seconds / 2), float64(total.Load()) / seconds, last}, nil
+}
+
+func run() error {
+	seconds := flag.Float64("seconds", 4, "length of a fixed run; an automatic one is four times as long")
+	only := flag.String("only", "", "the one workload to run")
+	flag.Parse()
+	d := time.Duration(*seconds * float64(time.Second))
+	out := tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)
+	fmt.Fprintln(out, "workload\tsetting\tfetch\tcompute\titems/s settled\titems/s whole\tagainst the best")
+	for _, w := range workloads {
+		if *only != "" && *only != w.name {
+			continue
+		}
+		best := 0.0
+		for _, fixed := range w.sweep {
+			r, err := measure(w, d, fixed, false)
+			if err != nil {
+				return err
+			}
+			best = max(best, r.settled)
+			fmt.Fprintf(out, "%s\tfixed\t%d\t%d\t%.0f\t%.0f\t\n", w.name, fixed[0], fixed[1], r.settled, r.whole)
+		}
+		r, err := measure(w, 4*d, [2]int{}, true)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s\tauto\t%d\t%d\t%.0f\t%.0f\t%.0f %%\n", w.name, r.workers[0], r.workers[1], r.settled, r.whole, 100*r.settled/best)
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "autotune:", err)
+		os.Exit(1)
+	}
+}
