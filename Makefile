@@ -22,14 +22,14 @@ help: ## list the verbs
 deps: ## install what is missing (apt, Go, the Python environment)
 	@scripts/deps.sh test
 
-include capi/client/build.mk clients/cpp/build.mk tests/fault/build.mk bench/build.mk
+include capi/client/build.mk capi/engine/build.mk clients/cpp/build.mk tests/fault/build.mk bench/build.mk
 
-build: ## libspdl, the spdl command (with and without FFmpeg), the C and C++ examples
+build: ## libspdl, libspdl_engine, the spdl command (with and without FFmpeg), the C and C++ examples
 	@scripts/deps.sh build
 	@$(MAKE) --no-print-directory all-built
 
 .PHONY: all-built spdl spdl-noffmpeg examples
-all-built: libspdl spdl spdl-noffmpeg examples
+all-built: libspdl spdl spdl-noffmpeg spdl-engine spdl-engine-noffmpeg examples
 
 spdl:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS_GO)' -o $(BUILD)/spdl ./cmd/spdl
@@ -41,6 +41,8 @@ examples: libspdl
 	@mkdir -p $(BUILD)/examples
 	$(CC) -std=c11 $(CFLAGS) -Iinclude examples/c/train.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -o $(BUILD)/examples/train_c
 	$(CXX) -std=c++17 $(CFLAGS) -Iinclude -Iclients/cpp/include examples/cpp/train.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -o $(BUILD)/examples/train_cpp
+	$(CC) -std=c11 $(CFLAGS) -Iinclude examples/c/pipeline.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/pipeline_c
+	$(CXX) -std=c++17 $(CFLAGS) -Iinclude -Iclients/cpp/include examples/cpp/pipeline.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/pipeline_cpp
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test

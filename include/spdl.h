@@ -1,8 +1,9 @@
-/* spdl.h - consume batches that an spdl engine decodes into shared memory.
+/* spdl.h - consume batches that an spdl engine decodes into shared memory, and run pipelines of your own.
  *
- * The engine (a separate process) reads samples, decodes them and writes batches into the slots of a
- * ring in shared memory. This library maps the ring and hands out ready batches without copying and
- * without locks. It contains no Go, starts no thread, installs no signal handler and never prints.
+ * The engine (as a rule a separate process) reads samples, decodes them and writes batches into the slots
+ * of a ring in shared memory. This library maps the ring and hands out ready batches without copying and
+ * without locks. It contains no Go, starts no thread, installs no signal handler and never prints. Only
+ * what asks for the engine in this process loads libspdl_engine, which does the first three.
  *
  * A whole consumer:
  *
@@ -90,7 +91,10 @@ typedef enum spdl_status {
     SPDL_E_DETACHED = -63, /* the reader was detached */
 
     SPDL_E_STATE = -80, /* the saved state belongs to another data set, order or version */
-    SPDL_E_SPEC = -81   /* the description is wrong; the text names file, line and key */
+    SPDL_E_SPEC = -81,  /* the description is wrong; the text names file, line and key */
+
+    SPDL_E_PIPELINE = -100, /* the pipeline failed; the text names stage and cause */
+    SPDL_E_STAGE = -101     /* a work that is not out, given twice, or given in a way its stage cannot take */
 } spdl_status;
 
 /* The status's name, such as "SPDL_E_STALE"; "SPDL_UNKNOWN" for a value this library does not know.
@@ -138,13 +142,13 @@ SPDL_API spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts,
 
 typedef struct spdl_open_opts {
     uint32_t struct_size;
-    uint32_t form;              /* SPDL_FORM_CHILD */
+    uint32_t form;              /* SPDL_FORM_* */
     spdl_attach_opts attach;
-    const char *engine;         /* path of the spdl command; NULL: $SPDL_ENGINE, beside libspdl, then PATH */
+    const char *engine;         /* child: path of the spdl command; NULL: $SPDL_ENGINE, beside libspdl, then PATH */
     const char *const *args;    /* further arguments of `spdl serve`, NULL-terminated; NULL: none */
     const char *state;          /* JSON of spdl_state_save to resume from; NULL: from the start */
 } spdl_open_opts;
-enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 }; /* in process: SPDL_E_UNSUPPORTED in this version */
+enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 };
 #define SPDL_OPEN_OPTS_INIT {sizeof(spdl_open_opts), SPDL_FORM_CHILD, SPDL_ATTACH_OPTS_INIT, NULL, NULL, NULL}
 
 /* Start an engine for this reader alone and attach to it.
@@ -152,16 +156,19 @@ enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 }; /* in process: SPDL_E_UN
  * spec  path of a description (YAML or JSON), or of a folder of pictures; or the description itself when
  *       it begins with '{'.
  *
- * The engine is a child that the host's SIGCHLD and waitpid(-1) never see; it ends with the reader and
- * with this process. Its log goes to this process's stderr (SPDL_LOG sets the level). Blocks until the
- * engine is ready or has said why not.
+ * As a child, the engine is a process that the host's SIGCHLD and waitpid(-1) never see. In process, it is
+ * libspdl_engine ($SPDL_ENGINE_LIBRARY, beside libspdl, then the system's), with the Go runtime in it: threads,
+ * chained signal handlers, and no use in a forked child, where this call returns SPDL_E_FORKED. Once loaded it
+ * stays. Everything else is the same in both forms. The engine ends with the reader and with this process. Its
+ * log goes to this process's stderr (SPDL_LOG sets the level). Blocks until it is ready or has said why not.
  *
- * Returns as spdl_attach; SPDL_E_SPEC; SPDL_E_ENGINE_START; SPDL_E_UNSUPPORTED. */
+ * Returns as spdl_attach; SPDL_E_SPEC; SPDL_E_ENGINE_START; in process SPDL_E_UNSUPPORTED without the library,
+ * SPDL_E_VERSION with that of another release. */
 SPDL_API spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader **out);
 
 /* End the membership. Batches still leased stay readable, each until its spdl_release, the last of which
  * unmaps the memory; batches not done are delivered to the group again. The reader may then be used for
- * nothing but releasing those. With no leases left the reader is freed at once. Stops the child that
+ * nothing but releasing those. With no leases left the reader is freed at once. Stops the engine that
  * spdl_open started. NULL is fine. Does not block. */
 SPDL_API spdl_status spdl_detach(spdl_reader *reader);
 
@@ -335,6 +342,182 @@ SPDL_API spdl_status spdl_restart(spdl_reader *reader);
 
 /* The engine's counters as JSON; buffer rules as in spdl_state_save. */
 SPDL_API spdl_status spdl_stats(spdl_reader *reader, char *buffer, size_t bytes, size_t *need);
+
+/* ---- pipelines of your own stages -------------------------------------------------------------------
+ *
+ * The task engine without media: you say which stages there are, lend them your threads, and the engine
+ * keeps the queues, the order, back-pressure, retries, failure budgets, deadlines and statistics. It never
+ * calls you. A thread of yours *takes* a work from a stage and *gives* what came of it, so thread-locals
+ * live and no callback arrives on an unknown thread. These calls load libspdl_engine, which brings the Go
+ * runtime into this process; nothing else in this header does, but spdl_open in process.
+ *
+ *     static const char *text =
+ *         "{\"name\": \"demo\", \"stages\": ["
+ *         " {\"name\": \"numbers\", \"kind\": \"source\"},"
+ *         " {\"name\": \"square\", \"kind\": \"map\", \"concurrency\": 4, \"output\": \"input\"},"
+ *         " {\"name\": \"four\", \"kind\": \"aggregate\", \"n\": 4}]}";
+ *
+ *     void *square(void *arg) {                       // one of four threads
+ *         spdl_pipeline *p = arg;
+ *         int32_t stage = spdl_pipeline_stage(p, "square");
+ *         spdl_work work = SPDL_WORK_INIT;
+ *         while (spdl_stage_take(p, stage, SPDL_FOREVER, &work) == SPDL_OK) {
+ *             uint64_t result = work.items[0] * work.items[0];
+ *             spdl_give give = SPDL_GIVE_INIT;
+ *             give.items = &result, give.n_items = 1;
+ *             spdl_stage_give(p, stage, &work, &give);
+ *         }
+ *         return NULL;
+ *     }
+ *
+ * Items are 64-bit values of yours: numbers, pointers, keys of a table. What travels is one item or a list.
+ * Whoever has an item in hand owns it:
+ *   - an item given belongs to the engine until somebody takes or gets it;
+ *   - the items of a taken work are yours with the work's last give, unless that gave an error: then they
+ *     stay the engine's, which offers them again (retry) or drops them;
+ *   - items the engine drops (failed, cancelled, undelivered at the end) come out of
+ *     spdl_pipeline_reclaim, each once, for you to free.
+ *
+ * The description is JSON, strict: an unknown key is refused with the nearest known one.
+ *   {"name", "stages": [...], "continuous": false, "failures": {...}}        failures: of the whole pipeline
+ *   every stage      "name" (unique in the pipeline), "kind", "buffer": items in the queue behind (2)
+ *   "source"         first; host. Give items; SPDL_GIVE_END when there are no more
+ *   "map"            host. Zero, one or many results for one item: filter, function, generator
+ *   "aggregator"     host, one thread. Sees all items in order, may give at any time; SPDL_WORK_FLUSH at the end
+ *   "aggregate"      engine. Lists of "n"; the last may be shorter, or is dropped with "drop_last": true
+ *   "disaggregate"   engine. The items of a list, one by one
+ *   "variants"       "paths": [[stages], ...]. Its router is a host stage: it says a path for each item. With
+ *                    "batched": true for each item of a list, whose results come back as one list, in order.
+ *                    There, and in "input" order, every stage of a path gives one result for one item
+ *   "merge"          first, in place of a source. "inputs": [[stages], ...], "policy": "arrival" (default),
+ *                    "round_robin" or "weighted" with "weights" and "seed"; "stop": "all" (default) or "first"
+ *   "sink"           last, may be left out; "buffer": results ahead of spdl_pipeline_get (2)
+ * A host stage has further "concurrency": works that may be out at once, for as many threads (1); "output":
+ * "completion" (default) or "input" order; "failures": {"max_count", "max_rate", "probation"}, without it the
+ * first failure ends the pipeline; "retries": {"max", "backoff_ms", "max_backoff_ms"}; "deadline_ms" for one
+ * work: later it counts as failed.
+ *
+ * With "continuous": true the source's SPDL_GIVE_END ends an epoch and the next begins. The end of an epoch
+ * travels in its place: it holds nothing back, lists are flushed at it, spdl_pipeline_get says SPDL_END_EPOCH.
+ *
+ * Threads. Every call is safe from any thread, but spdl_pipeline_free, which must be the last. A work may be
+ * given by another thread than took it, which must live until then: a thread that ends with a work out ends
+ * the pipeline, and the failure names stage and thread.
+ * Fork. In a forked child every call returns SPDL_E_FORKED. */
+
+typedef struct spdl_pipeline spdl_pipeline;
+
+enum {
+    SPDL_WORK_SOURCE = 1, /* give the next items; no items */
+    SPDL_WORK_ITEM = 2,
+    SPDL_WORK_FLUSH = 3   /* aggregator: the data or the epoch ends; give what is left; no items */
+};
+
+#define SPDL_WORK_LIST 1u /* the items are one list, from an aggregate or SPDL_GIVE_LIST */
+
+typedef struct spdl_work {
+    uint32_t struct_size;
+    uint32_t kind;         /* SPDL_WORK_SOURCE ... */
+    uint32_t flags;        /* SPDL_WORK_LIST */
+    uint32_t n_items;      /* 1 without SPDL_WORK_LIST; a list may be empty */
+    const uint64_t *items; /* valid until the work's last give, which may give them */
+    uint64_t epoch;        /* from 0 */
+    uint32_t attempt;      /* 1; more after a retry */
+    uint32_t worker;       /* no two works of a stage that are out share it: below its concurrency, or above it
+                            * while works past their deadline are still out */
+    uint64_t token;        /* the work; the engine's */
+} spdl_work;
+#define SPDL_WORK_INIT {sizeof(spdl_work), 0, 0, 0, NULL, 0, 0, 0, 0}
+
+#define SPDL_GIVE_MORE 1u /* further gives for this work follow */
+#define SPDL_GIVE_END 2u  /* source: here ends the data, or the epoch of a continuous pipeline */
+#define SPDL_GIVE_LIST 4u /* the items are one list; without it, each is a result of its own */
+#define SPDL_GIVE_SKIP 8u /* nothing comes of this work, and that is no failure */
+
+#define SPDL_ERROR_FATAL 1u /* end the pipeline, whatever the budget */
+#define SPDL_ERROR_FINAL 2u /* do not retry */
+
+typedef struct spdl_give {
+    uint32_t struct_size;
+    uint32_t flags;        /* SPDL_GIVE_* */
+    const uint64_t *items; /* copied */
+    uint32_t n_items;      /* 0 only with SPDL_GIVE_LIST (an empty list), _END, _SKIP, _MORE or an error */
+    int32_t path;          /* a router's choice, from 0; every other stage: 0 */
+    const int32_t *paths;  /* the choices of a batched router, one per item; else NULL */
+    const char *error;     /* not NULL: the work failed. UTF-8, copied and kept whole, such as a traceback */
+    uint32_t error_flags;  /* SPDL_ERROR_* */
+    uint32_t reserved;
+} spdl_give;
+#define SPDL_GIVE_INIT {sizeof(spdl_give), 0, NULL, 0, 0, NULL, NULL, 0, 0}
+
+/* Make a pipeline from its description. Nothing runs before spdl_pipeline_start.
+ *
+ * out  owned by the caller, ended by spdl_pipeline_free.
+ * Returns SPDL_OK; SPDL_E_SPEC with place, got, want and remedy; SPDL_E_UNSUPPORTED where libspdl_engine is
+ * missing ($SPDL_ENGINE_LIBRARY, beside libspdl, then the system's); SPDL_E_VERSION where it is another one. */
+SPDL_API spdl_status spdl_pipeline_create(const char *description, spdl_pipeline **out);
+
+/* Start it, once. Does not block. Returns SPDL_OK; SPDL_E_SPEC for stages that are right alone, but not together;
+ * SPDL_E_BUSY if it was started or stopped before. */
+SPDL_API spdl_status spdl_pipeline_start(spdl_pipeline *pipeline);
+
+/* The number of the host stage called name, for take and give: 0 or more, or an error below zero
+ * (SPDL_E_NOT_FOUND: no such stage, or one that is the engine's own). Constant for the pipeline's life. */
+SPDL_API int32_t spdl_pipeline_stage(spdl_pipeline *pipeline, const char *name);
+
+/* Wait for work of a stage and take it. Each work taken must be given back.
+ *
+ * timeout_ns  0 polls; SPDL_FOREVER waits without limit. In a continuous pipeline any take may, beyond its time,
+ *             wait for room behind: the thread that comes to the end of an epoch passes it on.
+ * out         made with SPDL_WORK_INIT; written on SPDL_OK only.
+ *
+ * Returns SPDL_OK; SPDL_TIMEOUT, also before spdl_pipeline_start; SPDL_END_DATA: nothing more will come, also
+ * after a stop or a failure, so the thread may end. */
+SPDL_API spdl_status spdl_stage_take(spdl_pipeline *pipeline, int32_t stage, int64_t timeout_ns, spdl_work *out);
+
+/* Give what came of a work: results, a failure, or nothing (SPDL_GIVE_SKIP). Blocks while the queue behind is
+ * full: that is the back-pressure; a stop ends the wait.
+ *
+ * Returns SPDL_OK; SPDL_END_DATA: the pipeline was stopped or has failed, and what was given is dropped (see
+ * spdl_pipeline_reclaim): stop giving; SPDL_TIMEOUT: the work's deadline had passed, likewise dropped;
+ * SPDL_E_STAGE: this work is not out, or the give does not fit its stage: nothing has changed then. */
+SPDL_API spdl_status spdl_stage_give(spdl_pipeline *pipeline, int32_t stage, const spdl_work *work,
+                                     const spdl_give *give);
+
+/* Wait for the next result. Its items are the caller's; the array is valid until this thread's next
+ * spdl_pipeline_get. A call that times out has taken nothing.
+ *
+ * Returns SPDL_OK; SPDL_TIMEOUT; SPDL_END_EPOCH once per epoch of a continuous pipeline; SPDL_END_DATA after
+ * the last result, or after a stop; SPDL_E_PIPELINE as soon as it has failed: what was ready then is dropped. */
+SPDL_API spdl_status spdl_pipeline_get(spdl_pipeline *pipeline, int64_t timeout_ns, spdl_work *out);
+
+/* Drain: no source is asked any more, what is in flight is finished. Stop: nothing is passed on any more, every
+ * wait ends now. Both return at once; doing it twice is fine. */
+SPDL_API spdl_status spdl_pipeline_drain(spdl_pipeline *pipeline);
+SPDL_API spdl_status spdl_pipeline_stop(spdl_pipeline *pipeline);
+
+/* Wait until the pipeline has ended: nothing of it runs, and every work taken was given back. Somebody must
+ * get its results meanwhile, or stop it.
+ *
+ * Returns SPDL_OK after the end of data, drain or stop; SPDL_E_PIPELINE if it failed; SPDL_TIMEOUT, where
+ * spdl_last_error() names the stages whose works are out. */
+SPDL_API spdl_status spdl_pipeline_wait(spdl_pipeline *pipeline, int64_t timeout_ns);
+
+/* Why the pipeline failed, whole, tracebacks included (spdl_last_error cuts at 1.5 kB); "" if it has not. With
+ * NULL or too small a buffer nothing is written but *need, as in spdl_state_save. */
+SPDL_API spdl_status spdl_pipeline_error(spdl_pipeline *pipeline, char *buffer, size_t bytes, size_t *need);
+
+/* Collect up to room items that nobody will get any more; *got says how many. Call until it says 0: now and
+ * then while running, and once after spdl_pipeline_wait. Does not block. */
+SPDL_API spdl_status spdl_pipeline_reclaim(spdl_pipeline *pipeline, uint64_t *items, uint32_t room, uint32_t *got);
+
+/* Counters of every stage and queue as JSON, and the works that are out: stage, thread and for how long, so that
+ * one that never comes back has a name. Buffer rules as in spdl_state_save. */
+SPDL_API spdl_status spdl_pipeline_stats(spdl_pipeline *pipeline, char *buffer, size_t bytes, size_t *need);
+
+/* End the handle. NULL is fine. Returns SPDL_E_BUSY, and frees nothing, while the pipeline runs or works of it
+ * are out: stop it and wait first. */
+SPDL_API spdl_status spdl_pipeline_free(spdl_pipeline *pipeline);
 
 #ifdef __cplusplus
 }

@@ -34,6 +34,7 @@ core/media      core/tensor core/transform
 core/batch      core/tensor core/source
 core/telemetry  core/pipeline
 core/telemetry/web  core/telemetry core/pipeline
+capi/engine/hosted  core/pipeline
 R
 }
 imports() {

@@ -12,9 +12,9 @@ CAPI_WARN = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wvla -Wstrict-prototy
 CAPI_FLAGS = $(CAPI_WARN) -fPIC -fvisibility=hidden -ffunction-sections
 CAPI_LINK = -shared -Wl,-soname,libspdl.so.0 -Wl,--version-script=capi/client/libspdl.map -Wl,-z,defs -Wl,-z,relro,-z,now
 
-CAPI_NAMES = error reader segment control spawn ring wait event info state fault
+CAPI_NAMES = error reader segment control spawn engine pipeline ring wait event info state fault
 CAPI_SOURCES = $(CAPI_NAMES:%=capi/client/%.c)
-CAPI_HEADERS = include/spdl.h shm/layout.h capi/client/internal.h capi/client/fault.h
+CAPI_HEADERS = include/spdl.h shm/layout.h capi/client/internal.h capi/client/fault.h capi/engine/table.h
 CAPI_OBJECTS = $(CAPI_NAMES:%=$(BUILD)/capi/%.o)
 CAPI_VERSION := $(shell awk '/define SPDL_VERSION_(MAJOR|MINOR|PATCH) /{v = v s $$3; s = "."} END {print v}' include/spdl.h)
 
@@ -45,9 +45,9 @@ $(BUILD)/faults/libspdl.so.0: $(CAPI_SOURCES) $(CAPI_HEADERS) capi/client/libspd
 
 # Tests: the library's objects are built again per variant, with the tests, and linked statically.
 
-CAPI_TESTS = main wrap standin test_attach test_ring test_view test_hostile test_threads test_process
+CAPI_TESTS = main wrap standin test_attach test_ring test_view test_hostile test_threads test_process test_engine
 CAPI_TEST_SOURCES = $(CAPI_TESTS:%=tests/capi/%.c)
-CAPI_TEST_DEPS = $(CAPI_TEST_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h tests/capi/standin.h tests/capi/engine.c tests/capi/consumer.c
+CAPI_TEST_DEPS = $(CAPI_TEST_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h tests/capi/standin.h tests/capi/engine.c tests/capi/consumer.c tests/capi/fake_engine.c
 CAPI_TEST_FLAGS = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-clobbered -g
 CAPI_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=aligned_alloc,--wrap=mmap,--wrap=munmap
 
@@ -58,6 +58,7 @@ $(BUILD)/$(1)/capi-test: $(CAPI_TEST_DEPS) $(BUILD)/libspdl.so
 	$(2) $(CAPI_TEST_FLAGS) $(3) $(CAPI_SOURCES) tests/capi/engine.c tests/capi/standin.c -o $(BUILD)/$(1)/capi-engine -lpthread -ldl
 	$(2) $(CAPI_TEST_FLAGS) $(3) -DSPDL_FAULTS $(CAPI_SOURCES) tests/capi/consumer.c tests/capi/standin.c -o $(BUILD)/$(1)/capi-consumer -lpthread -ldl
 	cp $(BUILD)/libspdl.so $(BUILD)/$(1)/libspdl.so
+	$(2) $(CAPI_TEST_FLAGS) -shared -fPIC tests/capi/fake_engine.c -o $(BUILD)/$(1)/capi-fake-engine.so
 	$(2) $(CAPI_TEST_FLAGS) $(3) $(CAPI_SOURCES) $(CAPI_TEST_SOURCES) $(CAPI_WRAP) -o $$@ -lpthread -ldl
 endef
 $(eval $(call CAPI_VARIANT,plain,$(CC),-O2))

@@ -41,6 +41,8 @@ const char *spdl_status_name(int status) {
         NAME(SPDL_E_DETACHED);
         NAME(SPDL_E_STATE);
         NAME(SPDL_E_SPEC);
+        NAME(SPDL_E_PIPELINE);
+        NAME(SPDL_E_STAGE);
 #undef NAME
     default: return "SPDL_UNKNOWN";
     }

@@ -4,6 +4,8 @@
  *   segment.c   receive, validate and map the three segments
  *   control.c   the control socket: connect, messages, descriptors
  *   spawn.c     start an engine of one's own
+ *   engine.c    load libspdl_engine, and open in process
+ *   pipeline.c  pipelines of the host's own stages
  *   ring.c      claim, done, release, end of epoch: the protocol
  *   wait.c      acquire: spin, sleep, notice the engine's death; the event descriptor
  *   info.c      schema, batch views, ring and reader information
@@ -11,7 +13,7 @@
  *   error.c     status names and this thread's error text
  *   fault.c     named fault points, in test builds only
  *
- * The library keeps no global state but each thread's error text.
+ * The library keeps no global state but each thread's error text and the table of a loaded libspdl_engine.
  */
 #ifndef SPDL_INTERNAL_H
 #define SPDL_INTERNAL_H
@@ -159,6 +161,13 @@ spdl_status sp_check_attach_opts(const spdl_attach_opts *opts);
 void sp_reader_unref(spdl_reader *r);
 /* SPDL_OK, or why this reader may not be used. */
 spdl_status sp_usable(const spdl_reader *r);
+
+/* ---- engine.c */
+struct spdl_engine_table;
+/* The engine in this process, loaded if it is not yet. */
+spdl_status sp_engine(const struct spdl_engine_table **out);
+spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64_t deadline,
+                               spdl_reader **out);
 
 /* ---- ring.c */
 typedef enum claim_result { CLAIM_OK, CLAIM_NOTHING, CLAIM_FULL } claim_result;

@@ -227,11 +227,13 @@ static spdl_status check_open_opts(const spdl_open_opts *o) {
         return sp_fail(SPDL_E_ARGUMENT,
                        "spdl: open: opts.struct_size is %u, want %zu; make it with SPDL_OPEN_OPTS_INIT",
                        o->struct_size, sizeof *o);
-    if (o->form == SPDL_FORM_IN_PROCESS)
-        return sp_fail(SPDL_E_UNSUPPORTED,
-                       "spdl: open: this version has no engine in process; use SPDL_FORM_CHILD");
-    if (o->form != SPDL_FORM_CHILD)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: open: opts.form is %u, want SPDL_FORM_CHILD", o->form);
+    if (o->form != SPDL_FORM_CHILD && o->form != SPDL_FORM_IN_PROCESS)
+        return sp_fail(SPDL_E_ARGUMENT,
+                       "spdl: open: opts.form is %u, want SPDL_FORM_CHILD or SPDL_FORM_IN_PROCESS", o->form);
+    if (o->form == SPDL_FORM_IN_PROCESS && o->engine)
+        return sp_fail(
+            SPDL_E_ARGUMENT,
+            "spdl: open: opts.engine names a command, and none is started in process; leave it NULL");
     return sp_check_attach_opts(&o->attach);
 }
 
@@ -243,6 +245,9 @@ spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader 
     if (!opts) opts = &defaults;
     spdl_status s = check_open_opts(opts);
     if (s != SPDL_OK) return s;
+    /* Without a time given there is none: the engine answers, or its end closes the socket. */
+    uint64_t deadline = opts->attach.timeout_ns ? sp_deadline(opts->attach.timeout_ns) : UINT64_MAX;
+    if (opts->form == SPDL_FORM_IN_PROCESS) return sp_open_in_process(spec, opts, deadline, out);
 
     char path[4096];
     s = find_engine(opts->engine, path, sizeof path);
@@ -251,8 +256,6 @@ spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader 
     int control = -1;
     s = launch_engine(spec, opts, &l, &control);
     if (s != SPDL_OK) return s;
-    /* Without a time given there is none: the engine answers, or its end closes the socket. */
-    uint64_t deadline = opts->attach.timeout_ns ? sp_deadline(opts->attach.timeout_ns) : UINT64_MAX;
     s = sp_join(control, spec, "", &opts->attach, deadline, out);
     if (s != SPDL_OK) s = never_ready(&l, spec, s);
     close(l.pidfd);

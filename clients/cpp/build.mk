@@ -8,9 +8,9 @@ CPP_HEADERS := include/spdl.h $(wildcard clients/cpp/include/spdl/*.hpp)
 CPP_OUT := $(BUILD)/tests/cpp
 CPP_ASAN := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 
-.PHONY: cpp-test cpp-mock-test cpp-ring-test cpp-matrix cpp-examples-test cpp-package-test
+.PHONY: cpp-test cpp-mock-test cpp-ring-test cpp-matrix cpp-examples-test cpp-package-test cpp-pipeline-test
 
-cpp-test: cpp-mock-test cpp-ring-test cpp-matrix cpp-examples-test cpp-package-test ## the C++ client: against a mock, on a ring, in every mode, as a package
+cpp-test: cpp-mock-test cpp-ring-test cpp-pipeline-test cpp-matrix cpp-examples-test cpp-package-test ## the C++ client: against a mock, on a ring, with the engine, in every mode, as a package
 
 $(CPP_OUT)/mock.o: tests/cpp/mock.c tests/cpp/mock.h include/spdl.h
 	@mkdir -p $(@D)
@@ -40,6 +40,23 @@ $(CPP_OUT)/test_ring: tests/cpp/test_ring.cpp tests/cpp/check.hpp $(CPP_RING_O) 
 
 cpp-ring-test: $(CPP_OUT)/test_ring
 	$(CPP_OUT)/test_ring
+
+# Pipelines with the real libspdl and libspdl_engine, with and without exceptions, and the examples.
+CPP_PIPELINE := tests/cpp/test_pipeline.cpp tests/cpp/check.hpp $(CPP_HEADERS) $(BUILD)/libspdl.so
+CPP_PIPELINE_LINK = -L$(BUILD) -lspdl -Wl,-rpath,$(abspath $(BUILD)) -pthread
+
+$(CPP_OUT)/test_pipeline: $(CPP_PIPELINE)
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_PIPELINE_LINK) -o $@
+
+$(CPP_OUT)/test_pipeline_noexcept: $(CPP_PIPELINE)
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -fno-exceptions -fno-rtti $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_PIPELINE_LINK) -o $@
+
+cpp-pipeline-test: $(CPP_OUT)/test_pipeline $(CPP_OUT)/test_pipeline_noexcept
+	$(CPP_OUT)/test_pipeline
+	$(CPP_OUT)/test_pipeline_noexcept
+	@tests/cpp/pipeline.sh $(BUILD)
 
 # Every header alone and the tests, as each compiler, standard and mode sees them; warnings are errors.
 cpp-matrix:

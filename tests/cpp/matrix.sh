@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# matrix.sh FLAGS...: every header alone, both test programs and both examples compile without a warning, as each
+# matrix.sh FLAGS...: every header alone, the test programs and the examples compile without a warning, as each
 # compiler, standard and mode sees them. A compiler that is missing is named and skipped. Ends with "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -26,11 +26,14 @@ for pair in "gcc g++" "clang-14 clang++-14"; do
             *EXCEPTIONS* | *no-exceptions*) try "$cxx" -std=$standard $mode "${flags[@]}" tests/cpp/test_noexcept.cpp ;;
             *) try "$cxx" -std=$standard $mode "${flags[@]}" tests/cpp/test_client.cpp ;;
             esac
+            try "$cxx" -std=$standard $mode "${flags[@]}" tests/cpp/test_pipeline.cpp
         done
     done
     try "$cxx" -std=c++17 "${flags[@]}" examples/cpp/train.cpp
+    try "$cxx" -std=c++17 "${flags[@]}" examples/cpp/pipeline.cpp
     try "$cc" -std=c11 "${flags[@]}" tests/cpp/mock.c
     try "$cc" -std=c11 "${flags[@]}" examples/c/train.c
+    try "$cc" -std=c11 "${flags[@]}" examples/c/pipeline.c
 done
 printf '%d passed, %d failed' $passed $failed
 [ $skipped = 0 ] || printf ', %d compilers skipped' $skipped

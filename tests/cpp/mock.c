@@ -139,6 +139,7 @@ spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader 
     if (s != SPDL_OK) return s;
     mock_request *q = &mock.request;
     keep(q->engine, sizeof q->engine, opts->engine);
+    q->form = opts->form;
     keep(q->state, sizeof q->state, opts->state);
     q->args[0] = '\0';
     for (size_t i = 0, n = 0; opts->args && opts->args[i] && n < sizeof q->args; i++)

@@ -25,6 +25,7 @@ typedef struct mock_request {
     uint32_t flags, max_leases;
     int32_t lane;
     int64_t timeout_ns;
+    uint32_t form;
 } mock_request;
 
 /* Forget everything; the counts must be zero for readers and leases. */

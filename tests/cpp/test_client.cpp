@@ -447,6 +447,10 @@ void options_arrive_as_the_caller_gave_them() {
     CHECK(!std::strcmp(q->group, "(null)") && !std::strcmp(q->engine, "(null)") &&
           !std::strcmp(q->state, "(null)"));
     CHECK(q->args[0] == '\0' && q->lane == SPDL_ANY_LANE && q->timeout_ns == 0);
+    CHECK(q->form == SPDL_FORM_CHILD);
+    options.in_process = true;
+    { spdl::Loader loader = spdl::open("spec.yaml", options); }
+    CHECK(q->form == SPDL_FORM_IN_PROCESS);
 }
 
 void failed_open_says_why_and_leaks_nothing() {

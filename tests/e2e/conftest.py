@@ -1,5 +1,6 @@
 """What every end-to-end test gets: a runtime directory of its own, engines that end with it, a check that nothing is left."""
 
+import functools
 import gc
 import os
 import pathlib
@@ -40,6 +41,19 @@ class Surroundings:
         left += [f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if self.mark in name]
         left += [f"{self.runtime}/{name}" for name in os.listdir(self.runtime)]
         return left + [f"descriptor {fd}: {what}" for fd, what in sorted(self.descriptors() - self.before)]
+
+
+IN_PROCESS = os.environ.get("SPDL_E2E_IN_PROCESS") == "1"  # test_in_process.py runs other files again that way
+
+
+@pytest.fixture(scope="session", autouse=True)
+def form(tmp_path_factory):
+    """In process: spdl.open everywhere; what Go opens once for the whole process is there before a test counts descriptors."""
+    if IN_PROCESS:
+        spdl.open = functools.partial(spdl.open, in_process=True)
+        folder = make_folder(tmp_path_factory.mktemp("warm"), 4)
+        spdl.open(str(folder.path), args=["--size", "32", "--batch", "2"]).close()
+        time.sleep(0.2)
 
 
 @pytest.fixture(autouse=True)

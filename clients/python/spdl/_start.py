@@ -19,7 +19,7 @@ Spec = Union[str, "os.PathLike[str]", dict]
 def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[str, os.PathLike[str], None] = None,
          args: Sequence[str] = (), group: Optional[str] = None, lane: Optional[int] = None,
          max_leases: Optional[int] = None, share: Optional[bool] = None, handoff: bool = False,
-         timeout: Optional[float] = None) -> Loader:
+         timeout: Optional[float] = None, in_process: bool = False) -> Loader:
     """Start an engine for this program and attach to it. It ends with the loader, and with this process.
 
     spec        path of a description (YAML or JSON) or of a folder of pictures, or the description as a dict
@@ -31,6 +31,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     share       under torchrun, None or True: the ranks of a node share one engine, which local rank 0 starts, and
                 each attaches to its lane; False: each rank starts its own, with its share of the CPUs. Elsewhere
                 None or False; True is refused
+    in_process  no second process: the engine is a library, libspdl_engine, with the Go runtime in it, that stays
+                loaded. A forked child cannot use it (ForkedError)
 
     Blocks until the engine is ready or has said why not. Its log goes to stderr (SPDL_LOG sets the level).
     Raises SpecError, EngineStartError, StateError, and what attach() raises.
@@ -50,7 +52,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
             args = [*args, *_torchrun.shared_arguments(ranks, name)]
             attach_opts.update(group=group or _torchrun.GROUP, lane=0)
     api = _c.library()
-    opts = _c.OpenOpts(ctypes.sizeof(_c.OpenOpts), _c.FORM_CHILD, _attach_opts(**attach_opts))
+    form = _c.FORM_IN_PROCESS if in_process else _c.FORM_CHILD
+    opts = _c.OpenOpts(ctypes.sizeof(_c.OpenOpts), form, _attach_opts(**attach_opts))
     opts.engine = os.fsencode(engine) if engine is not None else None
     opts.args = (ctypes.c_char_p * (len(args) + 1))(*(os.fsencode(argument) for argument in args), None)
     opts.state = json.dumps(state).encode() if state is not None else None

@@ -27,9 +27,10 @@ const patience = 2 * time.Second
 
 // app is one run of the command.
 type app struct {
-	out, err io.Writer
-	started  time.Time // of the process
-	control  *os.File  // a child engine's end of its parent's socket until somebody has taken it; else nil
+	out, err  io.Writer
+	started   time.Time // of the process
+	control   *os.File  // a child engine's end of its parent's socket until somebody has taken it; else nil
+	inProcess bool      // the process is the consumer's: its signals are not ours
 }
 
 // Main runs the command and returns the exit code of the process.

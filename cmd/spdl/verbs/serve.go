@@ -75,7 +75,9 @@ Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_LOG_FORMAT (text, js
 }
 
 func (v *serving) run(ctx context.Context, args []string) error {
-	signal.Ignore(syscall.SIGPIPE) // a log nobody reads any more does not end the service
+	if !v.inProcess {
+		signal.Ignore(syscall.SIGPIPE) // a log nobody reads any more does not end the service
+	}
 	level := engine.Info
 	if v.child {
 		level = engine.Warn

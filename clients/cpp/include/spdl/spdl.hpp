@@ -58,6 +58,7 @@ struct OpenOptions {
     std::string engine;            // path of the spdl command; empty: looked for
     std::vector<std::string> args; // further arguments of `spdl serve`
     std::string state;             // JSON of state_save() to resume from
+    bool in_process = false;       // no child: libspdl_engine, with the Go runtime, in this process for good
 };
 
 namespace detail {
@@ -347,6 +348,7 @@ inline Result<Loader> try_open(const std::string &spec, const OpenOptions &optio
     args.push_back(nullptr);
 
     spdl_open_opts c = SPDL_OPEN_OPTS_INIT;
+    c.form = options.in_process ? SPDL_FORM_IN_PROCESS : SPDL_FORM_CHILD;
     c.attach = detail::c_options(options.attach);
     c.engine = options.engine.empty() ? nullptr : options.engine.c_str();
     c.args = options.args.empty() ? nullptr : args.data();

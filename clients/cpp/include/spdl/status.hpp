@@ -82,6 +82,7 @@ using LeasesExhausted = ErrorOf<SPDL_E_LEASES>;
 using Undone = ErrorOf<SPDL_E_UNDONE>;
 using StateError = ErrorOf<SPDL_E_STATE>;
 using SpecError = ErrorOf<SPDL_E_SPEC>;
+using PipelineFailed = ErrorOf<SPDL_E_PIPELINE>;
 
 // Throw the exception that belongs to a failed status.
 [[noreturn]] inline void raise(const Status &status) {
@@ -101,6 +102,7 @@ using SpecError = ErrorOf<SPDL_E_SPEC>;
     case SPDL_E_UNDONE: throw Undone(status);
     case SPDL_E_STATE: throw StateError(status);
     case SPDL_E_SPEC: throw SpecError(status);
+    case SPDL_E_PIPELINE: throw PipelineFailed(status);
     default: throw Error(status);
     }
 }

@@ -1,0 +1,138 @@
+/* engine.c - the engine in this process: libspdl_engine, loaded by the first call that needs it. */
+#include "internal.h"
+
+#include "../engine/table.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LIBRARY "libspdl_engine.so"
+
+typedef const spdl_engine_table *(*table_of)(uint32_t);
+
+/* The table once it was found. It is never unloaded: Go cannot be. */
+static _Atomic(const spdl_engine_table *) loaded;
+
+/* A copy of dlerror's text, which lasts only until the next call. */
+static void note_dlerror(char *text, size_t bytes) {
+    const char *why = dlerror();
+    snprintf(text, bytes, "%s", why ? why : "unknown");
+}
+
+/* What libspdl calls itself decides what "beside" means: an unpacked tree works without an installation. */
+static void *open_beside(char *why, size_t bytes) {
+    Dl_info info;
+    if (!dladdr((const void *)(uintptr_t)&spdl_open, &info) || !info.dli_fname) return NULL;
+    const char *slash = strrchr(info.dli_fname, '/');
+    char path[4096];
+    int n = slash ? (int)(slash - info.dli_fname) : 1;
+    snprintf(path, sizeof path, "%.*s/" LIBRARY, n, slash ? info.dli_fname : ".");
+    if (access(path, F_OK) != 0) return NULL;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) note_dlerror(why, bytes);
+    return library;
+}
+
+static spdl_status open_library(void **out) {
+    const char *wanted = getenv("SPDL_ENGINE_LIBRARY");
+    char why[512] = "";
+    if (wanted && *wanted) {
+        *out = dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
+        if (*out) return SPDL_OK;
+        note_dlerror(why, sizeof why);
+        return sp_fail(SPDL_E_UNSUPPORTED, "spdl: engine library: $SPDL_ENGINE_LIBRARY \"%.200s\": %s",
+                       wanted, why);
+    }
+    *out = open_beside(why, sizeof why);
+    if (!*out && !*why) {
+        *out = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+        if (!*out) note_dlerror(why, sizeof why);
+    }
+    if (*out) return SPDL_OK;
+    return sp_fail(SPDL_E_UNSUPPORTED,
+                   "spdl: engine library: %s; install " LIBRARY
+                   " beside libspdl or name it in SPDL_ENGINE_LIBRARY",
+                   why);
+}
+
+spdl_status sp_engine(const spdl_engine_table **out) {
+    *out = atomic_load_explicit(&loaded, memory_order_acquire);
+    if (*out) return SPDL_OK;
+    void *library;
+    spdl_status s = open_library(&library);
+    if (s != SPDL_OK) return s;
+    table_of get = NULL;
+    void *symbol = dlsym(library, SPDL_ENGINE_SYMBOL);
+    memcpy(&get, &symbol, sizeof get); /* ISO C has no conversion from an object's pointer to a function's */
+    const spdl_engine_table *table = get ? get(SPDL_ENGINE_TABLE_VERSION) : NULL;
+    if (!table || strcmp(table->version, spdl_version()) != 0) {
+        s = sp_fail(SPDL_E_VERSION,
+                    "spdl: engine library: got version %s, this libspdl is %s; install both from one release",
+                    table ? table->version : "of another kind", spdl_version());
+        dlclose(library);
+        return s;
+    }
+    atomic_store_explicit(&loaded, table, memory_order_release);
+    *out = table;
+    return SPDL_OK;
+}
+
+/* ---- spdl_open in process -------------------------------------------------------------------------------- */
+
+/* The words of `spdl serve` after the verb, to be freed; NULL without memory. */
+static const char **make_args(const char *spec, const spdl_open_opts *o, uint32_t *n_out) {
+    size_t extra = 0;
+    while (o->args && o->args[extra]) extra++;
+    const char **v = calloc(extra + 4, sizeof *v);
+    if (!v) return NULL;
+    uint32_t n = 0;
+    if (spec[0] == '{') v[n++] = "--spec-json";
+    v[n++] = spec;
+    for (size_t i = 0; i < extra; i++) v[n++] = o->args[i];
+    if (o->state) {
+        v[n++] = "--state";
+        v[n++] = o->state;
+    }
+    *n_out = n;
+    return v;
+}
+
+static spdl_status start(const spdl_engine_table *engine, const char *spec, const spdl_open_opts *o,
+                         int pair[2]) {
+    int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (self < 0) return sp_fail_errno("open: pidfd_open (Linux 5.14 or newer is needed)");
+    uint32_t n = 0;
+    const char **args = make_args(spec, o, &n);
+    if (!args || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        spdl_status s = args ? sp_fail_errno("open: socketpair")
+                             : sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
+        free(args);
+        close(self);
+        return s;
+    }
+    spdl_engine_error error;
+    spdl_status s = engine->open(args, n, pair[1], self, &error);
+    free(args);
+    if (s == SPDL_OK) return SPDL_OK;
+    close(pair[0]);
+    return sp_fail(s, "%s", error.text);
+}
+
+spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64_t deadline,
+                               spdl_reader **out) {
+    const spdl_engine_table *engine;
+    int pair[2];
+    spdl_status s = sp_engine(&engine);
+    if (s == SPDL_OK) s = start(engine, spec, o, pair);
+    if (s == SPDL_OK) s = sp_join(pair[0], spec, "", &o->attach, deadline, out);
+    if (s == SPDL_E_ENGINE_LOST)
+        s = sp_fail(SPDL_E_ENGINE_START,
+                    "spdl: open \"%.200s\": the engine in this process ended before it was ready (%s)", spec,
+                    spdl_last_error());
+    return s;
+}

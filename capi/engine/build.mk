@@ -1,0 +1,28 @@
+# libspdl_engine: the engine as a Go shared library, with and without FFmpeg. Included by the top Makefile.
+
+ENGINE_SOURCES = $(wildcard capi/engine/*.c capi/engine/*.h) capi/engine/engine.map include/spdl.h
+ENGINE_BUILD = $(GO) build -buildmode=c-shared -trimpath -ldflags '$(LDFLAGS_GO) -extldflags "-Wl,-soname,libspdl_engine.so -Wl,--version-script=$(CURDIR)/capi/engine/engine.map"'
+
+.PHONY: spdl-engine spdl-engine-noffmpeg engine-symbols
+spdl-engine: ## the engine as a library, loaded by libspdl on demand
+	CGO_CFLAGS="-O2 -g $(CGO_CFLAGS)" $(ENGINE_BUILD) -o $(BUILD)/libspdl_engine.so ./capi/engine
+	@rm -f $(BUILD)/libspdl_engine.h
+
+spdl-engine-noffmpeg:
+	@mkdir -p $(BUILD)/noffmpeg
+	$(ENGINE_BUILD) -tags noffmpeg -o $(BUILD)/noffmpeg/libspdl_engine.so ./capi/engine
+	@rm -f $(BUILD)/noffmpeg/libspdl_engine.h
+
+engine-symbols: # one name, and nothing else
+	@nm -D --defined-only $(BUILD)/libspdl_engine.so | awk '$$2 != "A" && $$3 != "spdl_engine_table_of" {print "exported: " $$3; bad = 1} END {exit bad}'
+
+# The tests of what libspdl_engine does: libspdl's sources are linked statically, so the engine is named.
+ENGINE_TEST_SOURCES = tests/capi/main.c tests/capi/test_pipeline.c
+
+$(BUILD)/plain/engine-test: $(ENGINE_TEST_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h
+	@mkdir -p $(@D)
+	$(CC) $(CAPI_TEST_FLAGS) -O2 $(CAPI_SOURCES) $(ENGINE_TEST_SOURCES) -o $@ -lpthread -ldl
+
+.PHONY: engine-test
+engine-test: $(BUILD)/plain/engine-test engine-symbols ## pipelines in C, against the real engine
+	SPDL_ENGINE_LIBRARY=$(CURDIR)/$(BUILD)/libspdl_engine.so $<

@@ -1,0 +1,178 @@
+/* engine.c - the table that libspdl gets, and the two guards in front of Go: a forked child, where Go would hang, is
+ * refused; and a thread that ends with a work in hand is reported. */
+#define _GNU_SOURCE
+#include "table.h"
+
+#include "_cgo_export.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+/* ---- fork ----------------------------------------------------------------------------------------------- */
+
+static uint32_t *alive; /* one page that a fork wipes: zero in a child */
+
+/* Before anything of ours can be called: the loader runs it. */
+__attribute__((constructor)) static void make_alive(void) {
+    uint32_t *word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (word == MAP_FAILED) return;
+    if (madvise(word, 4096, MADV_WIPEONFORK) != 0) {
+        munmap(word, 4096);
+        return;
+    }
+    *word = 1;
+    alive = word;
+}
+
+static spdl_status usable(spdl_engine_error *e) {
+    if (alive && *(volatile uint32_t *)alive != 0) return SPDL_OK;
+    snprintf(
+        e->text, sizeof e->text,
+        "spdl: the engine in this process was loaded before a fork, and Go does not survive one; use it in the "
+        "parent only, fork before its first use, or start a child engine (SPDL_FORM_CHILD)");
+    return SPDL_E_FORKED;
+}
+
+#define IN_PARENT(e)                  \
+    do {                              \
+        spdl_status s_ = usable(e);   \
+        if (s_ != SPDL_OK) return s_; \
+    } while (0)
+
+/* ---- threads -------------------------------------------------------------------------------------------- */
+
+static pthread_key_t ending;
+static bool has_key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic uint64_t n_threads;
+static _Thread_local uint64_t thread; /* from 1, never used again; 0: has taken nothing yet */
+static _Thread_local uint32_t tid;    /* the system's number of it */
+
+static void thread_ends(void *number) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goThreadEnded((uint64_t)(uintptr_t)number);
+}
+
+static void make_key(void) { has_key = pthread_key_create(&ending, thread_ends) == 0; }
+
+/* This thread's number; its end is heard of from now on. */
+static uint64_t this_thread(void) {
+    if (thread != 0) return thread;
+    pthread_once(&once, make_key);
+    thread = atomic_fetch_add(&n_threads, 1) + 1;
+    tid = (uint32_t)gettid();
+    if (has_key) pthread_setspecific(ending, (void *)(uintptr_t)thread);
+    return thread;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------ */
+
+static spdl_status do_open(const char *const *args, uint32_t n_args, int control, int parent,
+                           spdl_engine_error *e) {
+    spdl_status s = usable(e);
+    if (s == SPDL_OK) return goOpen((char **)(uintptr_t)args, n_args, control, parent, e);
+    close(control);
+    close(parent);
+    return s;
+}
+
+static spdl_status do_create(const char *description, int64_t *handle, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goCreate((char *)(uintptr_t)description, handle, e);
+}
+
+static spdl_status do_start(int64_t handle, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goStart(handle, e);
+}
+
+static int32_t do_stage(int64_t handle, const char *name, spdl_engine_error *e) {
+    IN_PARENT(e);
+    int32_t stage = 0;
+    spdl_status s = goStage(handle, (char *)(uintptr_t)name, &stage, e);
+    return s == SPDL_OK ? stage : s;
+}
+
+static spdl_status do_take(int64_t handle, int32_t stage, int64_t timeout_ns, spdl_work *out,
+                           spdl_engine_error *e) {
+    IN_PARENT(e);
+    uint64_t me = this_thread(); /* sets tid */
+    return goTake(handle, stage, timeout_ns, me, tid, out, e);
+}
+
+static spdl_status do_give(int64_t handle, int32_t stage, const spdl_work *work, const spdl_give *give,
+                           spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goGive(handle, stage, work->worker, work->token, (spdl_give *)(uintptr_t)give, e);
+}
+
+static spdl_status do_get(int64_t handle, int64_t timeout_ns, spdl_work *out, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goGet(handle, timeout_ns, this_thread(), out, e);
+}
+
+static spdl_status do_drain(int64_t handle, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goDrain(handle, e);
+}
+
+static spdl_status do_stop(int64_t handle, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goStop(handle, e);
+}
+
+static spdl_status do_wait(int64_t handle, int64_t timeout_ns, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goWait(handle, timeout_ns, e);
+}
+
+static spdl_status do_failure(int64_t handle, char **text, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goFailure(handle, text, e);
+}
+
+static spdl_status do_stats(int64_t handle, char **text, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goStats(handle, text, e);
+}
+
+static spdl_status do_reclaim(int64_t handle, uint64_t *items, uint32_t room, uint32_t *got,
+                              spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goReclaim(handle, items, room, got, e);
+}
+
+static spdl_status do_free(int64_t handle, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goFree(handle, e);
+}
+
+static const spdl_engine_table table = {
+    .table_version = SPDL_ENGINE_TABLE_VERSION,
+    .version = TEXT(SPDL_VERSION_MAJOR) "." TEXT(SPDL_VERSION_MINOR) "." TEXT(SPDL_VERSION_PATCH),
+    .open = do_open,
+    .create = do_create,
+    .start = do_start,
+    .stage = do_stage,
+    .take = do_take,
+    .give = do_give,
+    .get = do_get,
+    .drain = do_drain,
+    .stop = do_stop,
+    .wait = do_wait,
+    .failure = do_failure,
+    .stats = do_stats,
+    .reclaim = do_reclaim,
+    .free = do_free,
+};
+
+const spdl_engine_table *spdl_engine_table_of(uint32_t table_version) {
+    return table_version == SPDL_ENGINE_TABLE_VERSION ? &table : NULL;
+}

@@ -1,0 +1,81 @@
+package main
+
+// #include <stdlib.h>
+// #include "table.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"syscall"
+	"unsafe"
+
+	"github.com/spdl/spdl/capi/engine/hosted"
+	"github.com/spdl/spdl/cmd/spdl/verbs"
+)
+
+func main() {} // of a shared library: never called
+
+// stderr writes to whatever descriptor 2 is now. An os.File there would end the process when nobody reads any more.
+type stderr struct{}
+
+func (stderr) Write(p []byte) (int, error) { return syscall.Write(2, p) }
+
+// fail writes an error's text where the caller wants it and returns its status.
+func fail(err error, e *C.spdl_engine_error) C.spdl_status {
+	text := unsafe.Slice((*byte)(unsafe.Pointer(&e.text[0])), len(e.text))
+	n := copy(text[:len(text)-1], err.Error())
+	text[n] = 0
+	return statusOf(err)
+}
+
+// statuses of errors. The first that matches counts.
+var statuses = []struct {
+	is     error
+	status C.spdl_status
+}{
+	{hosted.ErrTimeout, C.SPDL_TIMEOUT}, {hosted.ErrEndEpoch, C.SPDL_END_EPOCH}, {hosted.ErrEndData, C.SPDL_END_DATA},
+	{hosted.ErrArgument, C.SPDL_E_ARGUMENT}, {hosted.ErrNotFound, C.SPDL_E_NOT_FOUND}, {hosted.ErrBusy, C.SPDL_E_BUSY},
+	{hosted.ErrMisuse, C.SPDL_E_STAGE}, {hosted.ErrDescription, C.SPDL_E_SPEC},
+}
+
+func statusOf(err error) C.spdl_status {
+	var described *hosted.SpecError
+	if errors.As(err, &described) {
+		return C.SPDL_E_SPEC
+	}
+	for _, s := range statuses {
+		if errors.Is(err, s.is) {
+			return s.status
+		}
+	}
+	return C.SPDL_E_PIPELINE
+}
+
+// answer is what an exported function returns; news needs no text, unless it has some to say.
+func answer(err error, e *C.spdl_engine_error) C.spdl_status {
+	if err == nil {
+		return C.SPDL_OK
+	}
+	return fail(err, e)
+}
+
+// caught turns a panic, a bug of ours, into a status with the stack.
+func caught(status *C.spdl_status, e *C.spdl_engine_error) {
+	if r := recover(); r != nil {
+		*status = C.SPDL_E_ENGINE_FAILED
+		_ = fail(fmt.Errorf("spdl: the engine panicked, which is a bug: %v\n%s", r, debug.Stack()), e)
+	}
+}
+
+//export goOpen
+func goOpen(args **C.char, n C.uint32_t, control, parent C.int, e *C.spdl_engine_error) (status C.spdl_status) {
+	defer caught(&status, e)
+	words := make([]string, n)
+	for i, arg := range unsafe.Slice(args, n) {
+		words[i] = C.GoString(arg)
+	}
+	go verbs.ServeInProcess(words, int(control), int(parent), stderr{})
+	return C.SPDL_OK
+}

@@ -1,0 +1,50 @@
+/* table.h - what libspdl_engine gives libspdl: one exported function, which returns a table of functions.
+ *
+ * Both are built from one tree: libspdl takes the table of its own version only, so nothing here need ever stay
+ * compatible. Every function may be called from any thread. A failure's text goes to `error`, cut to fit.
+ */
+#ifndef SPDL_ENGINE_TABLE_H
+#define SPDL_ENGINE_TABLE_H
+
+#include "../../include/spdl.h"
+
+#define SPDL_ENGINE_TABLE_VERSION 1u
+#define SPDL_ENGINE_SYMBOL "spdl_engine_table_of"
+
+typedef struct spdl_engine_error {
+    char text[1536];
+} spdl_engine_error;
+
+typedef struct spdl_engine_table {
+    uint32_t table_version;
+    const char *version; /* of the release, as spdl_version() */
+
+    /* Serve the other end of `control` as `spdl serve args...` would, until that hangs up. Takes control and
+     * parent, a pidfd of this process. What goes wrong is told over control. */
+    spdl_status (*open)(const char *const *args, uint32_t n_args, int control, int parent,
+                        spdl_engine_error *error);
+
+    /* The pipelines of spdl.h; a handle is above 0 and never used again. */
+    spdl_status (*create)(const char *description, int64_t *handle, spdl_engine_error *error);
+    spdl_status (*start)(int64_t handle, spdl_engine_error *error);
+    int32_t (*stage)(int64_t handle, const char *name, spdl_engine_error *error);
+    spdl_status (*take)(int64_t handle, int32_t stage, int64_t timeout_ns, spdl_work *out,
+                        spdl_engine_error *error);
+    spdl_status (*give)(int64_t handle, int32_t stage, const spdl_work *work, const spdl_give *give,
+                        spdl_engine_error *error);
+    spdl_status (*get)(int64_t handle, int64_t timeout_ns, spdl_work *out, spdl_engine_error *error);
+    spdl_status (*drain)(int64_t handle, spdl_engine_error *error);
+    spdl_status (*stop)(int64_t handle, spdl_engine_error *error);
+    spdl_status (*wait)(int64_t handle, int64_t timeout_ns, spdl_engine_error *error);
+    /* Texts are the caller's, to be given to free(). */
+    spdl_status (*failure)(int64_t handle, char **text, spdl_engine_error *error);
+    spdl_status (*stats)(int64_t handle, char **text, spdl_engine_error *error);
+    spdl_status (*reclaim)(int64_t handle, uint64_t *items, uint32_t room, uint32_t *got,
+                           spdl_engine_error *error);
+    spdl_status (*free)(int64_t handle, spdl_engine_error *error);
+} spdl_engine_table;
+
+/* The table of that version, or NULL. The one symbol the library exports. */
+SPDL_API const spdl_engine_table *spdl_engine_table_of(uint32_t table_version);
+
+#endif

@@ -1,0 +1,282 @@
+// test_pipeline.cpp - spdl::Pipeline over the real libspdl_engine: types, order, failures, ownership. Compiled with and
+// without exceptions; what throws is left out in the latter. Every value that was made must be gone at a test's end.
+#include <spdl/pipeline.hpp>
+
+#include "check.hpp"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+std::atomic<int> alive{0};
+
+// A value that counts itself, and can be moved but not copied.
+struct Counted {
+    explicit Counted(int v = 0) : value(v) { alive++; }
+    Counted(Counted &&other) noexcept : value(std::exchange(other.value, -1)) { alive++; }
+    Counted &operator=(Counted &&other) noexcept {
+        value = std::exchange(other.value, -1);
+        return *this;
+    }
+    ~Counted() { alive--; }
+    int value;
+};
+
+// 0 ... n - 1.
+auto count(int n) {
+    return [n, next = 0]() mutable { return next < n ? std::optional(next++) : std::nullopt; };
+}
+auto count_counted(int n) {
+    return [n, next = 0]() mutable { return next < n ? std::optional<Counted>(next++) : std::nullopt; };
+}
+
+template <class T> std::vector<T> all(spdl::Pipeline<T> &pipeline, spdl_status end = SPDL_END_DATA) {
+    std::vector<T> out;
+    T value;
+    spdl::Status status;
+    while ((status = pipeline.try_next(value)).ok()) out.push_back(std::move(value));
+    CHECK(status.code() == end);
+    return out;
+}
+
+template <class T> spdl::Pipeline<T> started(spdl::Result<spdl::Pipeline<T>> result) {
+    CHECK(result.ok());
+    if (!result.ok()) std::printf("%s\n", result.text().c_str());
+    return *std::move(result);
+}
+
+void results_keep_the_order_of_the_input_over_four_threads() {
+    auto p = started(
+        spdl::source("in", count(500))
+            .map(
+                "square", [](int v) { return std::to_string(v * v); }, spdl::StageOptions(4).in_order())
+            .try_start("test"));
+    const std::vector<std::string> got = all(p);
+    CHECK(got.size() == 500);
+    for (int i = 0; i < static_cast<int>(got.size()); i++)
+        CHECK(got[static_cast<std::size_t>(i)] == std::to_string(i * i));
+    CHECK(p.try_wait().ok());
+}
+
+void values_that_cannot_be_copied_travel_and_none_is_lost() {
+    auto p = started(spdl::source("in", count_counted(100))
+                         .map(
+                             "a", [](Counted v) { return Counted(v.value + 1); }, 2)
+                         .map("b", [](Counted &v) { return std::make_unique<Counted>(v.value); })
+                         .aggregate("seven", 7)
+                         .try_start("test"));
+    std::multiset<int> got;
+    std::vector<std::unique_ptr<Counted>> list;
+    while (p.try_next(list).ok())
+        for (auto &v : list) got.insert(v->value);
+    CHECK(got.size() == 100 && *got.begin() == 1 && *got.rbegin() == 100);
+}
+
+void lists_are_made_and_taken_apart() {
+    auto p =
+        started(spdl::source("in", count(7))
+                    .aggregate("three", 3)
+                    .map("reverse", [](std::vector<int> v) { return std::vector<int>(v.rbegin(), v.rend()); })
+                    .disaggregate("one")
+                    .aggregate("two", 2, true)
+                    .try_start("test"));
+    CHECK((all(p) == std::vector<std::vector<int>>{{2, 1}, {0, 5}, {4, 3}}));
+}
+
+void a_function_may_drop_an_item_or_make_many() {
+    auto p = started(spdl::source("in", count(6))
+                         .map("odd", [](int v) { return v % 2 ? std::optional(v) : std::nullopt; })
+                         .generate<std::string>("many",
+                                                [](int v, spdl::Emit<std::string> &emit) {
+                                                    for (int i = 0; i < v; i++)
+                                                        if (!emit(std::to_string(v))) return;
+                                                })
+                         .try_start("test"));
+    CHECK((all(p) == std::vector<std::string>{"1", "3", "3", "3", "5", "5", "5", "5", "5"}));
+}
+
+void an_aggregator_sees_the_end() {
+    auto p = started(spdl::source("in", count(10))
+                         .aggregator<int>("sum",
+                                          [sum = 0](int *v, spdl::Emit<int> &emit) mutable {
+                                              if (v)
+                                                  sum += *v;
+                                              else
+                                                  emit(sum);
+                                          })
+                         .try_start("test"));
+    CHECK((all(p) == std::vector<int>{45}));
+}
+
+void epochs_follow_each_other_without_a_new_pipeline() {
+    auto p = started(spdl::source("in", [n = 0]() mutable {
+                         n++;
+                         return n % 4 ? std::optional(n) : std::nullopt;
+                     }).map("same", [](int v) {
+                           return v;
+                       }).try_start("test", 2, true));
+    CHECK((all(p, SPDL_END_EPOCH) == std::vector<int>{1, 2, 3}));
+    CHECK((all(p, SPDL_END_EPOCH) == std::vector<int>{5, 6, 7}));
+}
+
+void a_failed_result_ends_the_pipeline_with_its_whole_text() {
+    const std::string text(5000, 'x');
+    auto p = started(spdl::source("in", count_counted(100))
+                         .map("decode",
+                              [&text](Counted &v) -> spdl::Result<Counted> {
+                                  if (v.value == 5) return spdl::Status(SPDL_E_ARGUMENT, text);
+                                  return std::move(v);
+                              })
+                         .try_start("test"));
+    Counted value;
+    spdl::Status status;
+    while ((status = p.try_next(value)).ok()) continue;
+    CHECK(status.code() == SPDL_E_PIPELINE);
+    CHECK(status.text() == "pipeline: \"test\": stage \"decode\": " + text);
+    CHECK(p.try_wait().code() == SPDL_E_PIPELINE);
+}
+
+void a_failed_list_is_whole_at_its_next_try() {
+    std::atomic<int> tries{0};
+    auto p = started(spdl::source("in", count_counted(6))
+                         .aggregate("three", 3)
+                         .map(
+                             "sum",
+                             [&tries](std::vector<Counted> &list) -> spdl::Result<int> {
+                                 if (tries++ % 3 != 2) return spdl::Status(SPDL_E_SYSTEM, "not yet");
+                                 int sum = 0;
+                                 for (const Counted &v : list) sum += v.value;
+                                 return sum;
+                             },
+                             spdl::StageOptions().retry(2))
+                         .try_start("test"));
+    CHECK((all(p) == std::vector<int>{0 + 1 + 2, 3 + 4 + 5}));
+}
+
+void ending_a_running_pipeline_frees_every_value() {
+    for (int i = 0; i < 100; i++) {
+        auto p = started(spdl::source("in", count_counted(1 << 30))
+                             .map(
+                                 "a",
+                                 [](Counted &v) -> spdl::Result<Counted> {
+                                     if (v.value % 3 == 0) return spdl::Status(SPDL_E_SYSTEM, "a third");
+                                     return std::move(v);
+                                 },
+                                 spdl::StageOptions(3).forgive(-1).retry(1))
+                             .aggregate("five", 5)
+                             .try_start("test"));
+        std::vector<Counted> list;
+        for (int n = 0; n < i % 5; n++) CHECK(p.try_next(list).ok());
+    }
+}
+
+void a_name_is_escaped_and_a_wrong_one_refused() {
+    auto p = started(spdl::source("in \"quoted\" \\ \n", count(3)).try_start("a \"name\""));
+    CHECK(all(p).size() == 3);
+    const auto bad = spdl::source("in", count(3)).map("in", [](int v) { return v; }).try_start("test");
+    CHECK(bad.code() == SPDL_E_SPEC);
+    CHECK(bad.text().find("the name \"in\" is taken") != std::string::npos);
+}
+
+void a_default_made_pipeline_says_so() {
+    spdl::Pipeline<int> p;
+    int value;
+    CHECK(!p && p.get() == nullptr && p.stats().empty());
+    CHECK(p.try_next(value).code() == SPDL_E_ARGUMENT);
+    p.stop();
+    p.drain();
+}
+
+void statistics_name_every_stage() {
+    auto p =
+        started(spdl::source("first", count(3)).map("second", [](int v) { return v; }).try_start("test"));
+    all(p);
+    CHECK(p.stats().find("\"name\":\"first\"") != std::string::npos);
+    CHECK(p.stats().find("\"name\":\"second\"") != std::string::npos);
+}
+
+#if !defined(SPDL_NO_EXCEPTIONS)
+void an_exception_travels_as_text() {
+    auto p = spdl::source("in", count_counted(100))
+                 .map("decode",
+                      [](Counted v) {
+                          if (v.value == 3) throw std::runtime_error("three is bad");
+                          return v;
+                      })
+                 .start("test");
+    std::string what;
+    int n = 0;
+    try {
+        for (const Counted &v : p) n += v.value >= 0;
+    } catch (const spdl::PipelineFailed &e) {
+        what = e.what();
+    }
+    CHECK(n <= 3);
+    CHECK(what == "pipeline: \"test\": stage \"decode\": three is bad");
+}
+
+void an_exception_within_the_budget_is_dropped() {
+    auto p = spdl::source("in", count(10))
+                 .map(
+                     "some",
+                     [](int v) {
+                         if (v % 2) throw 7;
+                         return v;
+                     },
+                     spdl::StageOptions(1).forgive(5))
+                 .start("test");
+    std::vector<int> got;
+    for (int v : p) got.push_back(v);
+    CHECK((got == std::vector<int>{0, 2, 4, 6, 8}));
+    p.wait();
+}
+
+void an_exception_of_a_generator_leaves_what_it_had_made() {
+    auto p = spdl::source("in", count_counted(1))
+                 .generate<Counted>(
+                     "many",
+                     [](Counted &v, spdl::Emit<Counted> &emit) {
+                         emit(Counted(v.value + 1));
+                         throw std::runtime_error("then no more");
+                     },
+                     spdl::StageOptions().forgive(-1))
+                 .start("test");
+    int n = 0;
+    for (const Counted &v : p) n += v.value;
+    CHECK(n == 1);
+}
+#endif
+
+void before() { alive = 0; }
+void after() { CHECK(alive == 0); }
+
+} // namespace
+
+int main() {
+    static const check::Test tests[] = {
+        TEST(results_keep_the_order_of_the_input_over_four_threads),
+        TEST(values_that_cannot_be_copied_travel_and_none_is_lost),
+        TEST(lists_are_made_and_taken_apart),
+        TEST(a_function_may_drop_an_item_or_make_many),
+        TEST(an_aggregator_sees_the_end),
+        TEST(epochs_follow_each_other_without_a_new_pipeline),
+        TEST(a_failed_result_ends_the_pipeline_with_its_whole_text),
+        TEST(a_failed_list_is_whole_at_its_next_try),
+        TEST(ending_a_running_pipeline_frees_every_value),
+        TEST(a_name_is_escaped_and_a_wrong_one_refused),
+        TEST(a_default_made_pipeline_says_so),
+        TEST(statistics_name_every_stage),
+#if !defined(SPDL_NO_EXCEPTIONS)
+        TEST(an_exception_travels_as_text),
+        TEST(an_exception_within_the_budget_is_dropped),
+        TEST(an_exception_of_a_generator_leaves_what_it_had_made),
+#endif
+    };
+    return check::run(tests, before, after);
+}

@@ -1,0 +1,162 @@
+"""The engine in this process: what holds for a child holds here, and what is different is refused by name."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from engines import Consumer, describe, environment
+
+HERE = pathlib.Path(__file__).parent
+
+
+@pytest.mark.parametrize("name", ["test_epochs.py", "test_resume.py", "test_bad_samples.py", "test_misuse.py", "test_refusals.py"])
+def test_what_holds_for_a_child_engine_holds_in_process(name):
+    """The same tests once more, with every spdl.open in process. Left out: what is about the engine's command."""
+    if os.environ.get("SPDL_E2E_IN_PROCESS"):
+        pytest.skip("this is that run")
+    env = {**os.environ, "SPDL_E2E_IN_PROCESS": "1"}
+    run = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", HERE / name,
+                          "-k", "not wrong_values_in_python"], env=env, timeout=85,
+                         capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def program(script, description, **env):
+    """A Python program of its own that ends well; what it prints."""
+    code, out, err = Consumer([sys.executable, "-c", "if 1:\n" + script, json.dumps(description)], env={**environment(), **env}).end()
+    assert code == 0, err
+    return out, err
+
+
+PRELUDE = """
+        import json, os, signal, sys, threading, time, spdl
+        description = json.loads(sys.argv[1])
+        def read(**options):
+            with spdl.open(description, in_process=True, **options) as loader:
+                return [(batch.ticket, batch["index"].tolist(), int(batch["image"].sum())) for batch in loader]
+"""
+
+
+def test_the_same_batches_come_as_from_a_child(pictures):
+    """Every ticket, index and sum of pixels; no child process is started."""
+    out, err = program(PRELUDE + """
+        here = read()
+        try:
+            os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            print("no child")
+        with spdl.open(description) as loader:
+            print([(b.ticket, b["index"].tolist(), int(b["image"].sum())) for b in loader] == here, len(here) > 3)
+    """, describe(pictures.path))
+    assert (out.splitlines(), err) == (["no child", "True True"], "")
+
+
+def test_open_and_close_fifty_times_leaves_nothing(pictures):
+    """Descriptors and mappings of rings are as after the first, threads too, give or take Go's own."""
+    out, _ = program(PRELUDE + """
+        def settled():
+            # descriptors and threads once the engine's end has let go of every mapping of a ring
+            deadline = time.monotonic() + 20
+            while "memfd:spdl" in open("/proc/self/maps").read():
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            time.sleep(0.1)
+            return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+        read()
+        fds, threads = settled()
+        for _ in range(50):
+            read()
+        now = settled()
+        print(now[0] - fds, now[1] <= threads + 10)
+    """, describe(pictures.path))
+    assert out == "0 True\n"
+
+
+def test_two_engines_in_one_process_serve_side_by_side(pictures):
+    """Each gives its own epoch whole."""
+    out, _ = program(PRELUDE + """
+        got = [None] * 3
+        def run(i):
+            got[i] = read(args=["--shuffle", "--seed", str(i)])
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(3)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        print([sum(len(index) for _, index, _ in batches) for batches in got], got[0] != got[1])
+    """, describe(pictures.path))
+    assert out == "[53, 53, 53] True\n"
+
+
+def test_a_forked_child_is_refused_by_name_and_may_start_a_child_engine(pictures):
+    """No hang: the inherited loader and another engine in process say Forked; a child engine works; so does the parent."""
+    out, _ = program(PRELUDE + """
+        loader = spdl.open(description, in_process=True)
+        pid = os.fork()
+        if pid == 0:
+            for call in (loader.acquire, read):
+                try:
+                    call()
+                except spdl.Forked as error:
+                    print("forked:", "fork" in str(error))
+            with spdl.open(description) as own:
+                print(sum(batch.rows for batch in own), flush=True)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        print(sum(batch.rows for batch in loader))
+        loader.close()
+    """, describe(pictures.path))
+    assert out.split() == ["forked:", "True", "forked:", "True", "53", "0", "53"]
+
+
+def test_the_hosts_signals_stay_its_own(pictures):
+    """SIGINT raises KeyboardInterrupt during a wait, SIGCHLD and SIGTERM come to the host's handlers, SIGPIPE stays ignored."""
+    out, _ = program(PRELUDE + """
+        got = []
+        for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGCHLD):
+            signal.signal(number, lambda number, _: got.append(number))
+        with spdl.open(description, in_process=True, group="a") as loader:
+            for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGCHLD):
+                os.kill(os.getpid(), number)
+            threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            try:
+                while True:
+                    loader.acquire(timeout=30).release()
+            except KeyboardInterrupt:
+                print("interrupted")
+        print(sorted(got) == sorted((signal.SIGTERM, signal.SIGUSR1, signal.SIGCHLD)), signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN)
+    """, describe(pictures.path, ring={"groups": [{"name": "a"}, {"name": "b"}]}))
+    assert out.split() == ["interrupted", "True", "True"]
+
+
+def test_a_process_that_ends_with_an_engine_inside_ends_well(pictures):
+    """By the end of the program without close(), and by os._exit: at once, and with nothing on stderr."""
+    for end in ("", "os._exit(0)"):
+        out, err = program(PRELUDE + f"""
+        loader = spdl.open(description, in_process=True)
+        batch = loader.acquire()
+        print(batch.rows, flush=True)
+        {end}
+    """, describe(pictures.path))
+        assert (out.split(), err) == (["4"], "")
+
+
+def test_a_missing_engine_library_is_named(pictures):
+    """$SPDL_ENGINE_LIBRARY that is not there: Unsupported, with its path."""
+    out, _ = program("""
+        import json, sys, spdl
+        try:
+            spdl.open(json.loads(sys.argv[1]), in_process=True)
+        except spdl.Unsupported as error:
+            print(error)
+    """, describe(pictures.path), SPDL_ENGINE_LIBRARY="/nonexistent/engine.so")
+    assert '$SPDL_ENGINE_LIBRARY "/nonexistent/engine.so"' in out
+
+
+def test_the_log_goes_to_stderr_at_the_level_asked_for(pictures):
+    """SPDL_LOG=info: the line that says it is ready."""
+    _, err = program(PRELUDE + """
+        read()
+    """, describe(pictures.path), SPDL_LOG="info")
+    assert "ready: child of its consumer" in err
