@@ -32,6 +32,8 @@ core/spec       core/tensor
 core/transform  core/tensor
 core/media      core/tensor core/transform
 core/batch      core/tensor core/source
+core/telemetry  core/pipeline
+core/telemetry/web  core/telemetry core/pipeline
 capi/engine/hosted  core/pipeline
 R
 }

@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -100,8 +101,9 @@ func attachConn(ctx context.Context, conn *net.UnixConn, ring string, opts Attac
 
 // caller is the client's end of a control connection.
 type caller struct {
-	conn *net.UnixConn
-	id   uint32
+	conn     *net.UnixConn
+	id       uint32
+	patience time.Duration // for an answer; 0: 10 s
 }
 
 func (c *caller) hello(ctx context.Context, h *Hello) (*message, error) {
@@ -123,7 +125,7 @@ func (c *caller) hello(ctx context.Context, h *Hello) (*message, error) {
 
 // call sends a request and waits for its answer. A refusal comes back as the error it says.
 func (c *caller) call(ctx context.Context, kind uint16, payload []byte, fds []int, wantFDs int) (*message, error) {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(cmp.Or(c.patience, 10*time.Second))
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
 	}

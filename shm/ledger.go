@@ -36,6 +36,8 @@ type MemberInfo struct {
 	Completed uint64 `json:"completed"`
 	WaitNS    uint64 `json:"wait_ns"`
 	HoldNS    uint64 `json:"hold_ns"`
+	// WaitingSince is when its present wait began, CLOCK_MONOTONIC; zero while it does not wait.
+	WaitingSince uint64 `json:"waiting_since_ns"`
 }
 
 // Groups describes every group that is not gone, its counters up to date.
@@ -88,6 +90,7 @@ func (m *member) info(rec *MemberRecord) MemberInfo {
 	return MemberInfo{
 		Owner: m.owner, PID: m.pid, Client: m.client, Lane: m.lane, MaxLeases: m.leases, Holds: m.holds, Silent: m.silent,
 		Epoch: rec.Epoch.Load(), Acquired: rec.Acquired.Load(), Completed: rec.Completed.Load(), WaitNS: rec.WaitNS.Load(), HoldNS: rec.HoldNS.Load(),
+		WaitingSince: rec.WaitingSince.Load(),
 	}
 }
 

@@ -170,6 +170,9 @@ func (c *session) answer(m *message) ([]byte, error) {
 		epoch, err := control.Restart(c.member.group.index, c.member.owner)
 		return u64(epoch), err
 	case msgStats:
+		if len(m.payload) > 0 {
+			return nil, c.trace(m, control)
+		}
 		return control.Stats()
 	}
 	control.Stop()

@@ -3,9 +3,12 @@ package engine
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
+	"time"
 
 	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -153,3 +156,8 @@ func (c control) Stats() ([]byte, error) { return c.r.engine.statsJSON() }
 
 // Stop begins the engine's orderly end.
 func (c control) Stop() { c.r.engine.Stop() }
+
+// Trace records what the engine does; it is shm's Tracer.
+func (c control) Trace(d time.Duration, w io.Writer) error {
+	return telemetry.WriteTrace(w, c.r.engine.Record(c.ctx, d))
+}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
@@ -42,6 +43,7 @@ const (
 // Log writes lines of time, level, ring and text. Nil says nothing. Safe for several goroutines.
 type Log struct {
 	level Level
+	json  bool
 
 	mu      sync.Mutex
 	out     io.Writer
@@ -51,6 +53,13 @@ type Log struct {
 // NewLog returns a log that writes to out what is at most as fine as level.
 func NewLog(out io.Writer, level Level) *Log {
 	return &Log{level: level, out: out, badSeen: map[string]int{}}
+}
+
+// NewJSONLog is NewLog with each line an object of time, level, ring and text; the engine itself has no ring.
+func NewJSONLog(out io.Writer, level Level) *Log {
+	l := NewLog(out, level)
+	l.json = true
+	return l
 }
 
 // Errorf, Warnf, Infof and Debugf write a line about a ring; "" is the engine.
@@ -75,6 +84,15 @@ func (l *Log) printf(level Level, ring, format string, args ...any) {
 }
 
 func (l *Log) write(level Level, ring, text string) {
+	if l.json {
+		_ = json.NewEncoder(l.out).Encode(struct { // a log nobody can write to has nowhere to say so
+			Time  string `json:"time"`
+			Level string `json:"level"`
+			Ring  string `json:"ring,omitempty"`
+			Text  string `json:"text"`
+		}{time.Now().Format(time.RFC3339Nano), levelNames[level], ring, text})
+		return
+	}
 	if ring == "" {
 		ring = "engine"
 	}

@@ -68,6 +68,11 @@ func (p *planner) begin(ctx context.Context) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
+	if kept := p.r.recording.Load(); kept != nil {
+		if life, ok := p.r.shm.Life(slot); ok {
+			kept.add(life)
+		}
+	}
 	w := p.take()
 	epoch, step := p.r.rows.repeat(p.epoch, p.step, p.r.order.StepsPerEpoch())
 	samples, padded := p.r.order.Rows(epoch, step, p.r.firstRank+p.lane, w.Samples[:0])

@@ -39,18 +39,21 @@ type ring struct {
 	perJob                    int  // samples that travel together
 	hashed                    bool // rows are hashed while they are in the cache of the processor
 
-	buffers source.Pool
-	bad     badCounter
-	stopLog func() // ends logEvents
+	buffers   source.Pool
+	bad       badCounter
+	rowsOut   atomic.Uint64 // published
+	bytesRead atomic.Uint64
+	stopLog   func() // ends logEvents
 
 	// The publish stage uses these, and a move while no pipeline runs.
 	budget      *pipeline.Judge
 	judgedBelow uint64 // tickets whose samples the budget has counted
 
-	moves   chan *move
-	failure error         // why run has returned; nil: it was stopped. Written before over is closed
-	over    chan struct{} // closed when run has returned
-	running atomic.Pointer[pipeline.Pipeline]
+	moves     chan *move
+	failure   error         // why run has returned; nil: it was stopped. Written before over is closed
+	over      chan struct{} // closed when run has returned
+	running   atomic.Pointer[pipeline.Pipeline]
+	recording atomic.Pointer[recording] // nil: nobody records
 
 	mu    sync.Mutex // guards the rest
 	first FirstBatch
@@ -108,6 +111,9 @@ func (r *ring) runPipeline(ctx context.Context) (*move, error) {
 		return nil, err
 	}
 	r.running.Store(run)
+	if kept := r.recording.Load(); kept != nil {
+		kept.follow(run)
+	}
 	var m *move
 	select {
 	case <-run.Done():

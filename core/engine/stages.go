@@ -74,6 +74,7 @@ func (r *ring) fetch(ctx context.Context, j job, fetched *earliest) (turn, error
 		r.forget(j)
 		return turn{}, err
 	}
+	r.bytesRead.Add(uint64(total))
 	j.fetchedNS = monotonicNS()
 	return fetched.put(j), nil
 }
@@ -212,6 +213,7 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 	if err != nil {
 		return err
 	}
+	r.rowsOut.Add(uint64(result.Rows))
 	p.settle(w)
 	return nil
 }

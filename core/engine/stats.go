@@ -4,47 +4,44 @@ import (
 	"encoding/json"
 	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/pipeline"
+	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/shm"
 )
 
 // lastBad is how many bad samples are remembered by name.
 const lastBad = 16
 
-// Stats is the engine at one moment.
+// Stats is the engine at one moment, as the control socket tells it. AtNS is CLOCK_MONOTONIC.
 type Stats struct {
-	PID       int                 `json:"pid"`
-	UptimeS   float64             `json:"uptime_s"`
-	CPUs      float64             `json:"cpus"`
+	AtNS    int64   `json:"at_ns"`
+	PID     int     `json:"pid"`
+	UptimeS float64 `json:"uptime_s"`
+	telemetry.Process
 	CPUTimeS  float64             `json:"cpu_time_s"`
-	Memory    Memory              `json:"memory"`
 	ReadAhead pipeline.LimitStats `json:"read_ahead"`
 	Limiter   pipeline.LimitStats `json:"decode_slots"`
 	Rings     []RingStats         `json:"rings"`
 }
 
-// Memory is what the process holds, in bytes.
-type Memory struct {
-	RSS    uint64 `json:"rss"`
-	Anon   uint64 `json:"anon"`   // heap, stacks, C allocations
-	Shared uint64 `json:"shared"` // rings
-	File   uint64 `json:"file"`   // code of the program and its libraries
-}
-
 // RingStats is one ring.
 type RingStats struct {
-	Ring     shm.Info        `json:"ring"`
-	Groups   []shm.GroupInfo `json:"groups"`
-	Pipeline *pipeline.Stats `json:"pipeline,omitempty"`
-	Bad      BadStats        `json:"bad_samples"`
-	First    FirstBatch      `json:"first_batch"`
-	Source   SourceStats     `json:"source"`
+	Ring  shm.Info `json:"ring"`
+	Error string   `json:"error,omitempty"` // that ended the ring
+	Rows  uint64   `json:"rows"`            // published
+	// Bytes are what stages have put out: "fetch" read, "publish" rows.
+	Bytes map[string]uint64 `json:"bytes"`
+	// SamplesPerOp is how many samples an op of fetch and decode takes at most.
+	SamplesPerOp int             `json:"samples_per_op"`
+	Groups       []shm.GroupInfo `json:"groups"`
+	Pipeline     *pipeline.Stats `json:"pipeline,omitempty"`
+	Bad          BadStats        `json:"bad_samples"`
+	First        FirstBatch      `json:"first_batch"`
+	Source       SourceStats     `json:"source"`
 }
 
 // BadStats counts samples that did not become rows.
@@ -120,39 +117,57 @@ func (r *ring) noteFirst(w *work) {
 // Stats reads the counters; it may be called at any time between New and Close.
 func (e *Engine) Stats() Stats {
 	s := Stats{
-		PID: os.Getpid(), UptimeS: time.Since(e.started).Seconds(), CPUs: e.nCPUs, CPUTimeS: cpuTime(),
-		Memory: processMemory(), ReadAhead: e.readAhead.Stats(), Limiter: e.cpus.Stats(),
+		AtNS: monotonicNS(), PID: os.Getpid(), UptimeS: time.Since(e.started).Seconds(), Process: telemetry.ReadProcess(),
+		CPUTimeS: cpuTime(), ReadAhead: e.readAhead.Stats(), Limiter: e.cpus.Stats(),
 	}
+	s.CPUs, s.CPUTimeNs = e.nCPUs, int64(s.CPUTimeS*1e9)
 	for _, r := range e.rings {
-		r.mu.Lock()
-		first := r.first
-		r.mu.Unlock()
-		rs := RingStats{Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Source: r.sourceStats()}
-		if run := r.running.Load(); run != nil {
-			p := run.Stats()
-			rs.Pipeline = &p
-		}
-		s.Rings = append(s.Rings, rs)
+		s.Rings = append(s.Rings, r.stats())
 	}
 	return s
 }
 
-func (e *Engine) statsJSON() ([]byte, error) { return json.Marshal(e.Stats()) }
-
-// processMemory reads /proc/self/status.
-func processMemory() (m Memory) {
-	data, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return m
+func (r *ring) stats() RingStats {
+	r.mu.Lock()
+	first := r.first
+	r.mu.Unlock()
+	rows := r.rowsOut.Load()
+	s := RingStats{
+		Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Rows: rows, SamplesPerOp: r.perJob, Source: r.sourceStats(),
+		Bytes: map[string]uint64{"fetch": r.bytesRead.Load(), "publish": rows * uint64(r.op.RowBytes())},
 	}
-	fields := map[string]*uint64{"VmRSS:": &m.RSS, "RssAnon:": &m.Anon, "RssShmem:": &m.Shared, "RssFile:": &m.File}
-	for _, line := range strings.Split(string(data), "\n") {
-		if f := strings.Fields(line); len(f) >= 2 && fields[f[0]] != nil {
-			n, _ := strconv.ParseUint(f[1], 10, 64)
-			*fields[f[0]] = n * 1024
+	if run := r.running.Load(); run != nil {
+		p := run.Stats()
+		s.Pipeline = &p
+	}
+	select {
+	case <-r.over:
+		if r.failure != nil {
+			s.Error = r.failure.Error()
+		}
+	default:
+	}
+	return s
+}
+
+// maxStats is what fits into one message of the control socket, with room to spare.
+const maxStats = 60000
+
+// statsJSON leaves out what is for the quantiles of intervals where an engine has so many rings that it would not fit.
+func (e *Engine) statsJSON() ([]byte, error) {
+	s := e.Stats()
+	text, err := json.Marshal(&s)
+	if err != nil || len(text) <= maxStats {
+		return text, err
+	}
+	for i := range s.Rings {
+		if p := s.Rings[i].Pipeline; p != nil {
+			for k := range p.Stages {
+				p.Stages[k].OpBuckets = nil
+			}
 		}
 	}
-	return m
+	return json.Marshal(&s)
 }
 
 // Allocations is the number of Go heap allocations since the process began.

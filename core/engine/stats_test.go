@@ -2,10 +2,12 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -79,6 +81,30 @@ func TestLogTellsOfMembers(t *testing.T) {
 	log.Errorf("", "heard")
 	if got := quiet.String(); strings.Contains(got, "unheard") || !strings.HasSuffix(got, " error engine: heard\n") {
 		t.Fatalf("log of level error: %q", got)
+	}
+}
+
+// A log in JSON has an object a line, whatever is in the text, and nothing finer than its level.
+func TestLogInJSONHasAnObjectALine(t *testing.T) {
+	out := &lockedBuffer{}
+	log := NewJSONLog(out, Warn)
+	log.Infof("x", "unheard")
+	log.Warnf("train/val", "odd %q\nand more", "text")
+	log.bad("train", &batch.Bad{Cause: "decode", Err: errors.New("broken")})
+	log.Errorf("", "of the engine")
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	want := [][3]string{{"warn", "train/val", "odd \"text\"\nand more"}, {"warn", "train", "bad sample, decode: broken"}, {"error", "", "of the engine"}}
+	if len(lines) != len(want) {
+		t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want), out.String())
+	}
+	for i, line := range lines {
+		var got struct{ Time, Level, Ring, Text string }
+		if err := json.Unmarshal([]byte(line), &got); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if _, err := time.Parse(time.RFC3339Nano, got.Time); err != nil || [3]string{got.Level, got.Ring, got.Text} != want[i] {
+			t.Errorf("line %d: %+v, error %v, want %q", i, got, err, want[i])
+		}
 	}
 }
 

@@ -109,3 +109,48 @@ func (t *tally) quantile(percent uint64) int64 {
 	}
 	return t.maxNs
 }
+
+// Buckets are sorted durations, written short: pairs of a bucket's number, rising, and how many durations are in it.
+type Buckets []uint64
+
+func (t *tally) buckets() (b Buckets) {
+	for i, c := range t.counts {
+		if c > 0 {
+			b = append(b, uint64(i), c)
+		}
+	}
+	return b
+}
+
+// Since returns the durations in b that are not in earlier, a look at the same counters some time before.
+func (b Buckets) Since(earlier Buckets) (out Buckets) {
+	for ; len(b) >= 2; b = b[2:] {
+		for len(earlier) >= 2 && earlier[0] < b[0] {
+			earlier = earlier[2:]
+		}
+		n := b[1]
+		if len(earlier) >= 2 && earlier[0] == b[0] {
+			n -= min(n, earlier[1])
+		}
+		if n > 0 {
+			out = append(out, b[0], n)
+		}
+	}
+	return out
+}
+
+// Quantile returns the duration, in nanoseconds and within 1/16, that percent of all do not exceed; 0 if there are none.
+// It trusts nothing: buckets may come from another process.
+func (b Buckets) Quantile(percent uint64) int64 {
+	var n, seen uint64
+	for i := 1; i < len(b); i += 2 {
+		n += b[i]
+	}
+	rank := (n*percent + 99) / 100
+	for i := 1; i < len(b); i += 2 {
+		if seen += b[i]; seen >= rank {
+			return middleOf(int(min(b[i-1], nBuckets-1)))
+		}
+	}
+	return 0
+}

@@ -45,10 +45,16 @@ type StageStats struct {
 	// Op is the time inside ops, failed ones included. For a source it is
 	// the time inside next, waiting included.
 	Op Times `json:"op"`
+	// OpBuckets are the durations behind Op, for the quantiles of an interval.
+	OpBuckets Buckets `json:"op_buckets,omitempty"`
 	// LimitWaitNs is the time workers waited for Limiter and Budget.
 	LimitWaitNs int64 `json:"limit_wait_ns"`
 	// BusyShare is the share of its workers' time the stage spent in ops, 0 to 1.
 	BusyShare float64 `json:"busy_share"`
+	// BusyNs is that time, summed over the workers, ops that still run included.
+	BusyNs int64 `json:"busy_ns"`
+	// WorkersNs is the time of its workers, busy or not.
+	WorkersNs int64 `json:"workers_ns"`
 	// Works are the items of an External that are out or wait to be tried
 	// again, oldest first.
 	Works []WorkStats `json:"works,omitempty"`
@@ -91,15 +97,19 @@ type meter struct {
 	limitWaitNs atomic.Int64
 	items       atomic.Uint64
 	failures    atomic.Uint64
+	spans       atomic.Pointer[spanLog] // nil: nobody records
 	retries     atomic.Uint64
 }
 
 func (m *meter) begin() { m.sinceNs.Store(max(now(), 1)) }
 
 func (m *meter) end() {
-	ns := now() - m.sinceNs.Load()
+	begunNs, endedNs := m.sinceNs.Load(), now()
 	m.sinceNs.Store(0)
-	m.op.record(ns)
+	m.op.record(endedNs - begunNs)
+	if log := m.spans.Load(); log != nil {
+		log.add(span{begunNs, endedNs})
+	}
 }
 
 // abandon forgets an op that never returned.
@@ -130,13 +140,13 @@ func (s *stage) stats(atNs, elapsedNs int64) StageStats {
 			runningNs += w.AgeNs
 		}
 	}
-	out.Op = t.times()
+	out.Op, out.OpBuckets, out.BusyNs = t.times(), t.buckets(), t.sumNs+runningNs
 	if elapsedNs > 0 {
-		whole := float64(elapsedNs) * float64(s.concurrency)
+		out.WorkersNs = elapsedNs * int64(s.concurrency)
 		if s.crew != nil {
-			whole = float64(max(s.crew.workersTime(atNs), 1))
+			out.WorkersNs = max(s.crew.workersTime(atNs), 1)
 		}
-		out.BusyShare = min(1, float64(t.sumNs+runningNs)/whole)
+		out.BusyShare = min(1, float64(out.BusyNs)/float64(out.WorkersNs))
 	}
 	if s.out != nil {
 		out.Discarded = s.out.discards()

@@ -135,6 +135,8 @@ var keys = []Key{
 	{"limits.fetch", "whole number, 1 to 1024", "16", "Files read at a time."},
 	{"limits.read_ahead_bytes", "size", "64MiB", "Encoded bytes in flight; a whole number of bytes, or with KiB, MiB, GiB."},
 
+	{"http", "text", "(off)", "Where the engine shows a page, metrics and traces over HTTP: `HOST:PORT`, or a port of 127.0.0.1. There is no login."},
+
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`. What a ring does not say, the top level says."},
 	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, bad_sample, ring and cache. A source that names a folder, list or shards replaces the top level's; " +
 		"lists are replaced, other keys one by one."},

@@ -94,7 +94,7 @@ var values = map[string]string{
 	"source.index": "beside", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
 	"source.remote.anonymous": "true", "source.remote.addressing": "host", "source.remote.timeout": "5s", "source.remote.retries": "0",
 	"source.remote.hedge_after": "200ms", "cache": "{}", "cache.dir": "d", "cache.max_bytes": "1GiB", "cache.evict": "never", "cache.rows_bytes": "1MiB",
-	"cache.head_space": "3", "limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "rings": "{a: {}}", "rings.NAME": "{}",
+	"cache.head_space": "3", "limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
 }
 
 // document writes one key with a value and whatever else the key needs around it.

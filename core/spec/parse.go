@@ -84,6 +84,9 @@ func (d *decoder) spec(root *yaml.Node, dir, path string) *Spec {
 	if top.has("limits") {
 		d.limits(top.values["limits"], &s.Limits)
 	}
+	if top.has("http") {
+		d.http(&top, s)
+	}
 	if s.Name == "" {
 		s.Name = deriveName(s, path)
 	}
@@ -210,6 +213,18 @@ func (d *decoder) memory(s *section, r *Ring) {
 		sec.flag("redeliver", &g.Redeliver)
 		r.Groups = append(r.Groups, g)
 	}
+}
+
+var address = regexp.MustCompile(`^([^\s/]*:)?[0-9]{1,5}$`)
+
+// http reads the address of the listener; YAML takes a port alone for a number.
+func (d *decoder) http(top *section, s *Spec) {
+	v, ok := d.scalar(top.values["http"], "http", "HOST:PORT or a port", "!!str", "!!int")
+	if ok && !address.MatchString(v) {
+		top.fail("http", "got %q, want HOST:PORT such as 127.0.0.1:8080, or a port alone", v)
+		return
+	}
+	s.HTTP = v
 }
 
 func (d *decoder) limits(n *yaml.Node, l *Limits) {

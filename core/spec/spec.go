@@ -21,6 +21,7 @@ type Spec struct {
 	Ring      Ring
 	Cache     Cache
 	Limits    Limits  // of the engine; the same in every ring
+	HTTP      string  // of the engine: HOST:PORT or PORT; empty: no listener
 	Rings     []*Spec // in the order of the document, each complete, without Rings of its own; nil: this is the one ring
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -108,7 +109,7 @@ func (v *benching) run(ctx context.Context, args []string) error {
 func (v *benching) measure(ctx context.Context, l *local) (*figures, error) {
 	about, ring := l.engine.Facts()[0], l.engine.Ring(0).Info()
 	got := &figures{Ring: about.Name, RingBytes: ring.DataBytes}
-	memory := watchMemory(l.engine)
+	memory := watchMemory()
 	defer memory.stop()
 	total := v.total(l.reader.Header(), &about)
 	for !v.enough(got) {
@@ -229,18 +230,18 @@ type memoryWatch struct {
 	over  bool
 }
 
-func watchMemory(e *engine.Engine) *memoryWatch {
+func watchMemory() *memoryWatch {
 	w := &memoryWatch{ended: make(chan struct{}), peak: make(chan uint64, 1)}
 	go func() {
 		tick := time.NewTicker(memoryEvery)
 		defer tick.Stop()
-		most := e.Stats().Memory.Anon
+		most := telemetry.ReadMemory().Anon
 		for {
 			select {
 			case <-tick.C:
-				most = max(most, e.Stats().Memory.Anon)
+				most = max(most, telemetry.ReadMemory().Anon)
 			case <-w.ended:
-				w.peak <- max(most, e.Stats().Memory.Anon)
+				w.peak <- max(most, telemetry.ReadMemory().Anon)
 				return
 			}
 		}

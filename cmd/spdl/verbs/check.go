@@ -100,7 +100,7 @@ func (v *checking) checkRing(ctx context.Context, s *spec.Spec) error {
 			return err
 		}
 		if first {
-			v.rows(batch, columnsOf(schema), factsOf(l.reader), l.engine.Stats().Rings[0].First)
+			v.rows(batch, columnsOf(schema), factsOf(l.reader.Text()), l.engine.Stats().Rings[0].First)
 			first = false
 		}
 		if err := batch.Release(); err != nil {
@@ -197,7 +197,7 @@ func (v *checking) room(l *local, backing string) error {
 func (v *checking) rows(l *shm.Lease, c columns, f facts, first engine.FirstBatch) {
 	fmt.Fprintf(v.out, "  batch 0  %d rows after %.0f ms (load %.0f, scan %.0f, reserve %.0f, fetch %.0f, decode %.0f)\n\n",
 		l.Rows, first.TotalMS, first.LoadMS, first.ScanMS, first.ReserveMS, first.FetchMS, first.DecodeMS)
-	v.table(rowsOf(l, c), f)
+	v.table(rowsOf(l, l.Rows, c), f)
 }
 
 // table lists the first rows of a batch.

@@ -76,7 +76,7 @@ in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrup
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("spdl {{.Version}}\n")
-	root.AddCommand(a.serve(), a.check(), a.view(), a.bench(), a.replay(), a.verify(), a.inspect(), a.clean(), a.version())
+	root.AddCommand(a.serve(), a.check(), a.view(), a.bench(), a.profile(), a.top(), a.trace(), a.replay(), a.verify(), a.inspect(), a.clean(), a.version())
 	return root
 }
 
@@ -147,7 +147,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// logTo is the engine's log on standard error, at the level that SPDL_LOG names.
+// logTo is the engine's log on standard error, at the level that SPDL_LOG names and in the form of SPDL_LOG_FORMAT.
 func (a *app) logTo(level engine.Level) (*engine.Log, error) {
 	if name := os.Getenv("SPDL_LOG"); name != "" {
 		named, err := engine.ParseLevel(name)
@@ -156,7 +156,14 @@ func (a *app) logTo(level engine.Level) (*engine.Log, error) {
 		}
 		level = named
 	}
-	return engine.NewLog(a.err, level), nil
+	switch format := os.Getenv("SPDL_LOG_FORMAT"); format {
+	case "", "text":
+		return engine.NewLog(a.err, level), nil
+	case "json":
+		return engine.NewJSONLog(a.err, level), nil
+	default:
+		return nil, usage("SPDL_LOG_FORMAT: %q, want text or json", format)
+	}
 }
 
 // controlOf is the descriptor given with --control-fd. It is looked for before the flags are parsed, so that a parent is told of

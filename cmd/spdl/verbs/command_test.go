@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,8 +41,8 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 			t.Errorf("%s --help:\n%s", c.Name(), help)
 		}
 	}
-	if verbs != 9 {
-		t.Errorf("%d verbs, want 9", verbs)
+	if verbs != 12 {
+		t.Errorf("%d verbs, want 12", verbs)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if out := good(t, "completion", shell); len(out) < 1000 {
@@ -104,4 +105,19 @@ func TestNumbersAreWrittenForPeople(t *testing.T) {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
+}
+
+// SPDL_LOG_FORMAT chooses the form of the log; another word is refused.
+func TestLogFormatIsChosenByTheEnvironment(t *testing.T) {
+	name := home(t)
+	t.Setenv("SPDL_LOG_FORMAT", "json")
+	s := launch(t, name, pictures(t, 4), "--batch", "2")
+	line := s.await("ready:")
+	var got struct{ Level, Ring, Text string }
+	if err := json.Unmarshal([]byte(line), &got); err != nil || got.Level != "info" || got.Ring != name || !strings.HasPrefix(got.Text, "ready:") {
+		t.Errorf("%v in %s", err, line)
+	}
+	s.stop()
+	t.Setenv("SPDL_LOG_FORMAT", "xml")
+	refused(t, exitUsage, `SPDL_LOG_FORMAT: "xml", want text or json`, "serve", "--name", name, pictures(t, 4))
 }

@@ -219,7 +219,7 @@ func keys(t *testing.T, r *shm.Reader) (all []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, row := range rowsOf(l, c) {
+		for _, row := range rowsOf(l, l.Rows, c) {
 			all = append(all, row.key)
 		}
 		if err := l.Release(); err != nil {

@@ -118,7 +118,7 @@ type replayed struct {
 func (v *replaying) show(l *local, batch *shm.Lease, rank int) error {
 	schema := l.reader.Schema()
 	c := columnsOf(schema)
-	rows := rowsOf(batch, c)
+	rows := rowsOf(batch, batch.Rows, c)
 	about := replayed{
 		Ring: nameText(l.reader.Header().Name[:]), Epoch: batch.Epoch, Step: batch.Step, Rank: rank, Rows: batch.Rows, Bad: batch.NBad,
 		Hash: fmt.Sprintf("%016x", batch.Hash), Index: []int64{},
@@ -132,7 +132,7 @@ func (v *replaying) show(l *local, batch *shm.Lease, rank int) error {
 		}
 	}
 	if v.file != "" {
-		r, err := renderingOf(l.reader)
+		r, err := renderingOf(about.Ring, schema, l.reader.Text())
 		if err != nil {
 			return err
 		}
@@ -145,6 +145,6 @@ func (v *replaying) show(l *local, batch *shm.Lease, rank int) error {
 		return json.NewEncoder(v.out).Encode(about)
 	}
 	fmt.Fprintf(v.out, "%s: step %d (epoch %d), rank %d: %d rows, %d bad, hash %s\n", about.Ring, about.Step, about.Epoch, about.Rank, about.Rows, about.Bad, about.Hash)
-	v.table(rows, factsOf(l.reader))
+	v.table(rows, factsOf(l.reader.Text()))
 	return nil
 }

@@ -55,7 +55,7 @@ func TestReplayMakesADeliveredBatchAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var index []int64
-		for _, r := range rowsOf(l, columnsOf(reader.Schema())) {
+		for _, r := range rowsOf(l, l.Rows, columnsOf(reader.Schema())) {
 			index = append(index, r.index)
 		}
 		if b.Hash != fmt.Sprintf("%016x", l.Hash) || l.Hash == 0 || !slices.Equal(b.Index, index) || string(bytes) != string(l.Tensor(0)) || b.Epoch != l.Epoch {

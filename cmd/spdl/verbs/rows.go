@@ -44,9 +44,15 @@ type rowText struct {
 	status       byte
 }
 
-// rowsOf copies a batch's columns.
-func rowsOf(l *shm.Lease, c columns) []rowText {
-	rows := make([]rowText, l.Rows)
+// tensors are a batch's, leased or copied.
+type tensors interface {
+	Tensor(i int) []byte
+	Offsets(i int) []int64
+}
+
+// rowsOf copies the columns of a batch of n rows.
+func rowsOf(l tensors, n int, c columns) []rowText {
+	rows := make([]rowText, n)
 	for i := range rows {
 		rows[i].index, rows[i].label = -1, -1
 	}
@@ -63,7 +69,7 @@ func rowsOf(l *shm.Lease, c columns) []rowText {
 	number(c.index, func(r *rowText, n int64) { r.index = n })
 	number(c.label, func(r *rowText, n int64) { r.label = n })
 	if c.status >= 0 {
-		for i, s := range l.Tensor(c.status) {
+		for i, s := range l.Tensor(c.status)[:min(n, len(l.Tensor(c.status)))] {
 			rows[i].status = s
 		}
 	}
@@ -107,8 +113,8 @@ type facts struct {
 }
 
 // factsOf reads the text of a ring; a ring of another producer may have none.
-func factsOf(r *shm.Reader) (f facts) {
-	_ = json.Unmarshal(r.Text(), &f)
+func factsOf(text []byte) (f facts) {
+	_ = json.Unmarshal(text, &f)
 	return f
 }
 

@@ -25,6 +25,7 @@ type serving struct {
 	backing, access     string
 	groups              []string
 	state               string
+	http                string
 	child, listen       bool
 	controlFD, parentFD int
 }
@@ -44,12 +45,16 @@ exist from the first batch on and hold the ring back while nobody reads for them
 SIGINT and SIGTERM stop it in good order: consumers are told, names are removed, the exit code is 0. What a killed
 engine leaves behind is proved stale and replaced by the next engine of that name, or removed by spdl clean.
 
-Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_RUNTIME_DIR (where sockets are).`,
+With --http, or the description's key http, it shows a page of what it does and what is slow, metrics for Prometheus, traces and
+profiles (docs/performance.md). There is no login: on another address than 127.0.0.1 whoever reaches the port sees the pictures.
+
+Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_LOG_FORMAT (text, json), SPDL_RUNTIME_DIR (where sockets are).`,
 		Example: `  spdl serve /data/train --size 224 --batch 64
   spdl serve 's3://bucket/train-{0000..0146}.tar' --batch 64
   spdl serve imagenet.yaml --cpus 8
   spdl serve /data/train --group train:lanes=4 --group eval,slow=drop
-  spdl serve imagenet.yaml --state checkpoint.json`,
+  spdl serve imagenet.yaml --state checkpoint.json
+  spdl serve imagenet.yaml --http 8080`,
 		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
 	v.addFlags(c)
@@ -57,6 +62,7 @@ Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_RUNTIME_DIR (where s
 	f.StringVar(&v.backing, "backing", "", "posix: names in /dev/shm; memfd: nameless, sealed (default posix)")
 	f.StringVar(&v.access, "access", "", "shared: any number of consumers, read-only; private: one, read-write (default shared)")
 	f.StringArrayVar(&v.groups, "group", nil, "declare a group: NAME[:lanes=N][,slow=block|drop|detach][,redeliver=false]; repeatable")
+	f.StringVar(&v.http, "http", "", "serve a page, metrics and traces over HTTP: HOST:PORT, or a port of 127.0.0.1 (default: off)")
 	f.StringVar(&v.state, "state", "", "go on from a saved state: a file, or the JSON itself")
 	f.BoolVar(&v.child, "child", false, "serve the parent process alone")
 	f.BoolVar(&v.listen, "listen", false, "child: let others attach by name, too")
@@ -102,6 +108,11 @@ func (v *serving) run(ctx context.Context, args []string) error {
 // runEngine decodes and serves until ctx ends, the parent is gone, or somebody asks for a stop. Decoding begins before all of
 // the memory and the socket are there: the first batch is then ready for the first consumer.
 func (v *serving) runEngine(ctx context.Context, e *engine.Engine, s *spec.Spec, log *engine.Log) error {
+	page, err := v.serveHTTP(e, s, log)
+	if err != nil {
+		return err
+	}
+	defer page.Close()
 	ran := make(chan error, 1)
 	go func() { ran <- e.Run(ctx) }()
 	server, gone, err := v.serveEngine(e, s)

@@ -63,7 +63,7 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer done()
-	r, err := renderingOf(reader)
+	r, err := renderingOf(nameText(reader.Header().Name[:]), reader.Schema(), reader.Text())
 	if err != nil {
 		return err
 	}
@@ -92,9 +92,9 @@ type rendering struct {
 	facts   facts
 }
 
-func renderingOf(reader *shm.Reader) (*rendering, error) {
-	schema := reader.Schema()
-	r := &rendering{name: nameText(reader.Header().Name[:]), columns: columnsOf(schema), facts: factsOf(reader)}
+// renderingOf reads a ring's schema and its text for clients.
+func renderingOf(name string, schema []shm.TensorRecord, text []byte) (*rendering, error) {
+	r := &rendering{name: name, columns: columnsOf(schema), facts: factsOf(text)}
 	if r.columns.image < 0 {
 		return nil, fmt.Errorf("view: ring %q has no field of pictures, want one with axes NHWC or NCHW", r.name)
 	}
@@ -106,7 +106,7 @@ func renderingOf(reader *shm.Reader) (*rendering, error) {
 
 // sheet draws a batch into the file, and returns the number of pictures.
 func (v *viewing) sheet(r *rendering, batch *shm.Lease) (shown int, err error) {
-	page, shown, err := v.draw(batch, r.name, r.columns, r.pixels, &r.facts)
+	page, shown, err := r.draw(batch, &batch.Batch, min(batch.Rows, v.rows), v.columns)
 	if err == nil {
 		err = v.write(page)
 	}
@@ -173,28 +173,28 @@ func (v *viewing) next(ctx context.Context, r *shm.Reader) (*shm.Lease, error) {
 	}
 }
 
-// draw makes the sheet of a batch.
-func (v *viewing) draw(l *shm.Lease, name string, c columns, p *pixels, f *facts) (*image.RGBA, int, error) {
-	data := l.Tensor(c.image)
-	rows := rowsOf(l, c)
+// draw makes a sheet of the first n rows of a batch.
+func (r *rendering) draw(l tensors, b *shm.Batch, n, columns int) (*image.RGBA, int, error) {
+	data, p := l.Tensor(r.columns.image), r.pixels
+	rows := rowsOf(l, n, r.columns)
 	if p.rowBytes() == 0 || len(data) < len(rows)*p.rowBytes() {
-		return nil, 0, &because{fmt.Errorf("view: ring %q: %d bytes of pictures, want %d rows of %d", name, len(data), len(rows), p.rowBytes()), shm.ErrFormat}
+		return nil, 0, &because{fmt.Errorf("view: ring %q: %d bytes of pictures, want %d rows of %d", r.name, len(data), len(rows), p.rowBytes()), shm.ErrFormat}
 	}
-	cells := make([]cell, min(len(rows), v.rows))
+	cells := make([]cell, len(rows))
 	for i := range cells {
-		cells[i] = cell{picture: p.picture(data, i), title: f.class(rows[i].label), text: rows[i].key, warning: statusText(rows[i].status)}
+		cells[i] = cell{picture: p.picture(data, i), title: r.facts.class(rows[i].label), text: rows[i].key, warning: statusText(rows[i].status)}
 		if cells[i].title == "" {
 			cells[i].title = fmt.Sprintf("# %d", rows[i].index)
 		}
 	}
-	about := fmt.Sprintf("batch %d · epoch %d, step %d · %d rows · %d x %d %s", l.Ticket, l.Epoch, l.EpochStep, l.Rows, p.width, p.height, p.dtype)
-	if l.NBad > 0 {
-		about += fmt.Sprintf(" · %d bad", l.NBad)
+	about := fmt.Sprintf("batch %d · epoch %d, step %d · %d rows · %d x %d %s", b.Ticket, b.Epoch, b.EpochStep, b.Rows, p.width, p.height, p.dtype)
+	if b.NBad > 0 {
+		about += fmt.Sprintf(" · %d bad", b.NBad)
 	}
 	if p.mean != nil {
 		about += " · normalisation undone"
 	}
-	page, err := drawSheet(name, about, cells, v.columns)
+	page, err := drawSheet(r.name, about, cells, columns)
 	return page, len(cells), err
 }
 

@@ -1,0 +1,147 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/telemetry"
+	"github.com/spdl/spdl/shm"
+	"github.com/spf13/cobra"
+)
+
+// topping is one run of top.
+type topping struct {
+	*app
+	once, json bool
+	interval   time.Duration
+}
+
+func (a *app) top() *cobra.Command {
+	v := &topping{app: a}
+	c := &cobra.Command{
+		Use:   "top [NAME]",
+		Short: "Show live what the engine does, and in one sentence what is slow",
+		Long: `Top asks a running engine (NAME, or NAME/RING for one of its rings; the only one if nothing is said) for its counters and
+shows what happened between two looks: rates, busy shares, times, queues, consumers, CPU, memory, and a verdict with what would change
+it. It takes nothing from consumers. docs/performance.md tells how to read it.
+
+On a terminal it shows one screen until Ctrl-C; elsewhere it writes one report after the other.`,
+		Example: `  spdl top imagenet
+  spdl top imagenet --once --interval 10s
+  spdl top imagenet --json | jq .rings[0].verdict.text`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("top: got %d arguments, want the name of one engine or ring", len(args))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+	}
+	f := c.Flags()
+	f.BoolVar(&v.once, "once", false, "one report, then end")
+	f.BoolVar(&v.json, "json", false, "print a line of JSON for each interval")
+	f.DurationVar(&v.interval, "interval", time.Second, "time between two looks")
+	return c
+}
+
+func (v *topping) run(ctx context.Context, args []string) error {
+	if v.interval < 50*time.Millisecond {
+		return usage("top: --interval %v, want 50ms or more", v.interval)
+	}
+	name, err := engineNamed("top", args)
+	if err != nil {
+		return err
+	}
+	before, err := look(ctx, "top", name)
+	if err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil // Ctrl-C is how one leaves
+		case <-time.After(v.interval):
+		}
+		now, err := look(ctx, "top", name)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("top: the engine of %q is gone: %v", name, err)
+		case now.PID != before.PID: // another engine of that name
+			before = telemetry.Snapshot{}
+		}
+		if err := v.show(name, telemetry.Between(before, now), &now); err != nil || v.once {
+			return err
+		}
+		before = now
+	}
+}
+
+// engineNamed is the engine or ring of the command line, or else the only engine there is.
+func engineNamed(verb string, args []string) (string, error) {
+	if len(args) == 1 {
+		return args[0], nil
+	}
+	var names []string
+	for _, path := range shm.RunningSockets() {
+		names = append(names, strings.TrimSuffix(filepath.Base(path), ".sock"))
+	}
+	switch len(names) {
+	case 0:
+		return "", &because{fmt.Errorf("%s: no engine is running; start one with spdl serve", verb), shm.ErrNotFound}
+	case 1:
+		return names[0], nil
+	}
+	return "", usage("%s: %d engines are running, want the name of one: %s", verb, len(names), strings.Join(names, ", "))
+}
+
+// look asks an engine for its counters; of NAME/RING only that ring is kept.
+func look(ctx context.Context, verb, name string) (telemetry.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, inspectTime)
+	defer cancel()
+	text, err := stats(ctx, name)
+	if err != nil {
+		return telemetry.Snapshot{}, err
+	}
+	var s engine.Stats
+	if err := json.Unmarshal(text, &s); err != nil || s.AtNS == 0 {
+		return telemetry.Snapshot{}, &because{fmt.Errorf("%s: %q does not tell its counters; use an engine of this release", verb, name), shm.ErrVersion}
+	}
+	all := s.Snapshot()
+	if strings.HasPrefix(name, "/") || !strings.Contains(name, "/") {
+		return all, nil
+	}
+	for i := range all.Rings {
+		if all.Rings[i].Name == name {
+			all.Rings = all.Rings[i : i+1]
+			return all, nil
+		}
+	}
+	return all, &because{fmt.Errorf("%s: %q: the engine has no ring of this name; see spdl inspect", verb, name), shm.ErrNotFound}
+}
+
+func (v *topping) show(name string, got telemetry.Interval, now *telemetry.Snapshot) error {
+	if v.json {
+		return json.NewEncoder(v.out).Encode(got)
+	}
+	var page strings.Builder
+	live := isTerminal(v.out) && !v.once
+	if live {
+		page.WriteString("\x1b[H\x1b[J") // home, clear
+	}
+	writeTop(&page, name, &got, now)
+	if !live && !v.once {
+		page.WriteString("\n")
+	}
+	if _, err := fmt.Fprint(v.out, page.String()); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("top: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package verbs
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/telemetry"
+	"github.com/spdl/spdl/shm"
+)
+
+// consume keeps taking batches of the service until the test ends.
+func consume(t *testing.T, s *service, group string) {
+	t.Helper()
+	r, ended := s.attach(shm.AttachOptions{Group: group, Client: "tester"}), make(chan struct{})
+	ctx := testContext(t)
+	stop := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			l, err := r.Acquire(ctx)
+			switch {
+			case errors.Is(err, shm.EndEpoch):
+				continue
+			case err != nil:
+				return
+			}
+			_ = l.Release()
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		close(stop)
+		<-ended
+	})
+}
+
+// Top shows stages, queues, consumers and the verdict of what happens while it looks; as JSON it is an interval.
+func TestTopSaysWhatIsSlow(t *testing.T) {
+	name := home(t)
+	s := serve(t, name, pictures(t, 40), "--size", "16", "--batch", "4")
+	consume(t, s, "g")
+	out := good(t, "top", "--once", "--interval", "300ms") // the only engine there is
+	for _, want := range []string{name + ": pid ", " samples/s", "plan ", "fetch ", "decode ", "publish ", "tester", "%"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	var got telemetry.Interval
+	if err := json.Unmarshal([]byte(good(t, "top", name, "--once", "--json", "--interval", "300ms")), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Rings) != 1 || got.Rings[0].Batches == 0 || got.Rings[0].Verdict.Text == "" || got.Seconds < 0.3 {
+		t.Errorf("interval %+v", got)
+	}
+	if code := s.stop(); code != exitOK {
+		t.Errorf("serve: exit code %d", code)
+	}
+}
+
+// Top of NAME/RING shows that ring and no other.
+func TestTopOfOneRingLeavesTheOthersOut(t *testing.T) {
+	name, dir := home(t), pictures(t, 8)
+	spec := writeFile(t, t.TempDir()+"/two.yaml", "rings:\n  train: {source: {folder: "+dir+"}, batch: 2, image: {transform: [{resize: [16, 16]}]}}\n"+
+		"  val: {source: {folder: "+dir+"}, batch: 2, image: {transform: [{resize: [16, 16]}]}}\n")
+	s := serve(t, name, spec)
+	out := good(t, "top", name+"/val", "--once", "--interval", "100ms")
+	if !strings.Contains(out, name+"/val: running") || strings.Contains(out, name+"/train: ") {
+		t.Errorf("want ring val alone:\n%s", out)
+	}
+	refused(t, exitNotFound, "the engine has no ring of this name", "top", name+"/test", "--once")
+	if code := s.stop(); code != exitOK {
+		t.Errorf("serve: exit code %d", code)
+	}
+}
+
+// When the engine goes away top says so and ends with exit code 1; Ctrl-C ends it with 0.
+func TestTopEndsWithItsEngine(t *testing.T) {
+	name := home(t)
+	s := serve(t, name, pictures(t, 8), "--size", "16", "--batch", "4")
+	c := command(t, "top", name, "--interval", "50ms")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var complaint strings.Builder
+	c.Stderr = &complaint
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || !strings.HasPrefix(lines.Text(), name+": pid ") {
+		t.Fatalf("first line %q", lines.Text())
+	}
+	s.stop()
+	for lines.Scan() { // to its end
+	}
+	_ = c.Wait()
+	if code := c.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(complaint.String(), "the engine of \""+name+"\" is gone") {
+		t.Errorf("exit code %d, %s", code, complaint.String())
+	}
+}
+
+// What top cannot look at is refused with its name and a remedy.
+func TestTopRefuses(t *testing.T) {
+	name := home(t)
+	refused(t, exitNotFound, "no engine is running; start one with spdl serve", "top", "--once")
+	refused(t, exitNotFound, "no engine of this name", "top", name, "--once")
+	refused(t, exitUsage, "got 2 arguments", "top", "a", "b")
+	refused(t, exitUsage, "--interval 1ms, want 50ms or more", "top", name, "--interval", "1ms")
+	refused(t, exitUsage, "a time such as 10s", "top", name, "--interval", "soon")
+	dir := pictures(t, 4)
+	one, two := serve(t, name, dir, "--batch", "2"), serve(t, name+"b", dir, "--batch", "2")
+	refused(t, exitUsage, "2 engines are running, want the name of one: "+name, "top", "--once")
+	one.stop()
+	two.stop()
+}

@@ -1,0 +1,110 @@
+package verbs
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spdl/spdl/core/telemetry"
+)
+
+// writeTop writes a report of an interval for people.
+func writeTop(w io.Writer, name string, got *telemetry.Interval, now *telemetry.Snapshot) {
+	p := &got.Process
+	up := time.Duration(now.UptimeS * float64(time.Second)).Round(time.Second)
+	fmt.Fprintf(w, "%s: pid %d, up %v, %.2f of %.4g CPUs, %s (PSS %s; %s private, %s rings), reads %s/s, %s from the page cache\n",
+		name, now.PID, up, p.CPUsUsed, p.CPUs, bytesText(p.Memory.RSS), bytesText(p.Memory.PSS), bytesText(p.Memory.Anon), bytesText(p.Memory.Shared),
+		bytesText(uint64(p.ReadPerS)), share(p.PageCacheShare))
+	if p.Throttled > 0.01 {
+		fmt.Fprintf(w, "  throttled by the cgroup's quota: %.2f s of thread time a second\n", p.Throttled)
+	}
+	if p.NetReceivedS+p.NetSentPerS >= 1024 {
+		fmt.Fprintf(w, "  network: %s/s in, %s/s out\n", bytesText(uint64(p.NetReceivedS)), bytesText(uint64(p.NetSentPerS)))
+	}
+	for i := range got.Rings {
+		fmt.Fprintln(w)
+		writeRing(w, &got.Rings[i])
+	}
+}
+
+func writeRing(w io.Writer, r *telemetry.RingLoad) {
+	fmt.Fprintf(w, "%s: %s, %s samples/s, %.1f batches/s, %d slots\n", r.Name, r.State, thousands(int64(r.RowsPerS+0.5)), r.BatchesS, r.Slots)
+	fmt.Fprintf(w, "  %s\n", r.Verdict.Text)
+	for _, change := range r.Verdict.WhatIf {
+		fmt.Fprintf(w, "    %v\n", change)
+	}
+	writeStages(w, r)
+	writeConsumers(w, r)
+	if r.Bad > 0 {
+		fmt.Fprintf(w, "\n  %s bad samples in this interval, the last: %s\n", thousands(r.Bad), last(r.LastBad))
+	}
+}
+
+// writeStages shows each stage with the queue behind it.
+func writeStages(w io.Writer, r *telemetry.RingLoad) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "\n  stage\tworkers\tbusy\t\tops/s\tmean\tp50\tp90\tp99\tout\tfailed\tretried\tqueue\tready\t\n")
+	for _, s := range r.Stages {
+		queue, ready := "", ""
+		for _, q := range r.Queues {
+			if q.Name == s.Name {
+				queue, ready = fmt.Sprintf("%d of %d", q.Depth, q.Capacity), share(q.Occupancy)
+			}
+		}
+		out := ""
+		if s.BytesPerS > 0 {
+			out = bytesText(uint64(s.BytesPerS)) + "/s"
+		}
+		fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%.1f\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t\n", s.Name, s.Concurrency, bar(s.Busy, 10), share(s.Busy), s.ItemsPerS,
+			timeText(s.MeanNs), timeText(s.P50Ns), timeText(s.P90Ns), timeText(s.P99Ns), out, s.Failures, s.Retries, queue, ready)
+	}
+	_ = t.Flush()
+	if r.SamplesPerOp > 1 {
+		fmt.Fprintf(w, "  an op of fetch and decode takes up to %d samples; plan waits for free slots inside its op\n", r.SamplesPerOp)
+	}
+}
+
+func writeConsumers(w io.Writer, r *telemetry.RingLoad) {
+	if len(r.Consumers) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "\n  consumer\tpid\tgroup\tlane\tbatches/s\twaits\t\tper batch\tkeeps it\tholds\t\n")
+	for _, c := range r.Consumers {
+		fmt.Fprintf(t, "  %s\t%d\t%s\t%d\t%.1f\t%s\t%s\t%s\t%s\t%d of %d\t\n", c.Client, c.PID, c.Group, c.Lane, c.BatchesS,
+			bar(c.Wait, 10), share(c.Wait), timeText(c.WaitNs), timeText(c.HoldNs), c.Holds, c.MaxLeases)
+	}
+	_ = t.Flush()
+}
+
+func last(all []string) string {
+	if len(all) == 0 {
+		return "not told"
+	}
+	return all[len(all)-1]
+}
+
+func share(f float64) string { return fmt.Sprintf("%.0f %%", 100*f) }
+
+// bar is a share as a bar of so many cells.
+func bar(f float64, cells int) string {
+	n := int(f*float64(cells) + 0.5)
+	return strings.Repeat("█", n) + strings.Repeat("░", cells-n)
+}
+
+// timeText is a duration in at most six letters.
+func timeText(ns int64) string {
+	switch f := float64(ns); {
+	case ns == 0:
+		return "-"
+	case f >= 1e9:
+		return fmt.Sprintf("%.2f s", f/1e9)
+	case f >= 1e6:
+		return fmt.Sprintf("%.1f ms", f/1e6)
+	case f >= 1e3:
+		return fmt.Sprintf("%.0f µs", f/1e3)
+	}
+	return fmt.Sprintf("%d ns", ns)
+}

@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/telemetry"
+)
+
+// Encoded samples that the decoders of a profile go round and round on.
+const (
+	profileSamples = 512
+	profileBytes   = 128 << 20
+)
+
+// Profile runs the stages of a ring one at a time, each for so long with 1, 2, 4 ... workers: fetch on the source in the
+// order of the epoch, decode on samples that are in memory already. There is no ring, no batch and no other stage. told is
+// called after each; it may be nil. Samples that cannot be read or decoded are counted; Profile fails when none can.
+func Profile(ctx context.Context, s *spec.Spec, each time.Duration, told func(telemetry.StageSpeed)) ([]telemetry.StageSpeed, error) {
+	bare := *s
+	bare.Cache.Dir = "" // the source itself, not what is kept of it
+	r := &ring{name: s.FullName(), engine: &Engine{}}
+	defer func() {
+		if r.store != nil {
+			r.store.Close()
+		}
+	}()
+	if err := r.openSource(ctx, &bare); err != nil {
+		return nil, err
+	}
+	defer r.source.Close()
+	op, err := media.Compile(opConfig(&s.Image))
+	if err != nil {
+		return nil, err
+	}
+	cpus := s.Limits.CPUs
+	if cpus == 0 {
+		cpus = availableCPUs()
+	}
+	n := decodersFor(cpus)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2*n + spareProcs))
+	p := &profile{spec: s, source: r.source, op: op, each: each, told: told}
+	if err := p.fetch(ctx, workerCounts(2*s.Limits.Fetch)); err != nil {
+		return p.all, err
+	}
+	return p.all, p.decode(ctx, workerCounts(2*n, n))
+}
+
+// workerCounts are the powers of two up to most, most itself and those given, ascending.
+func workerCounts(most int, more ...int) []int {
+	all := append([]int{most}, more...)
+	for n := 1; n < most; n *= 2 {
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+type profile struct {
+	spec   *spec.Spec
+	source source.Source
+	op     *media.Op
+	each   time.Duration
+	told   func(telemetry.StageSpeed)
+	all    []telemetry.StageSpeed
+}
+
+// run lets workers take tasks 0, 1, 2 ... for as long as one measurement lasts. open makes a worker's task function and
+// what ends it; a task returns its bytes, and an error for a bad sample.
+func (p *profile) run(ctx context.Context, stage string, workers int, open func() (task func(i int64) (int, error), end func(), err error)) error {
+	var next, samples, failures, bytes atomic.Int64
+	var last error
+	var mu sync.Mutex // guards last
+	var all sync.WaitGroup
+	ctx, cancel := context.WithTimeout(ctx, p.each)
+	defer cancel()
+	fail := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		last = err
+	}
+	begun, begunCPU := time.Now(), cpuTime()
+	for range workers {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			task, end, err := open()
+			if err != nil {
+				fail(err)
+				return
+			}
+			defer end()
+			for ctx.Err() == nil {
+				n, err := task(next.Add(1) - 1)
+				switch {
+				case err == nil:
+					samples.Add(1)
+					bytes.Add(int64(n))
+				case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
+					failures.Add(1)
+					fail(err)
+				}
+			}
+		}()
+	}
+	all.Wait()
+	got := telemetry.StageSpeed{Stage: stage, Workers: workers, Samples: samples.Load(), Failures: failures.Load(), Seconds: time.Since(begun).Seconds()}
+	got.PerS, got.BytesPerS = float64(got.Samples)/got.Seconds, float64(bytes.Load())/got.Seconds
+	got.CPUs = (cpuTime() - begunCPU) / got.Seconds
+	if got.Samples == 0 && last != nil {
+		return fmt.Errorf("engine: profile: %s: no sample worked, the last: %w", stage, last)
+	}
+	p.all = append(p.all, got)
+	if p.told != nil {
+		p.told(got)
+	}
+	return nil
+}
+
+// order is which sample task i takes: all of them in the order of the first epoch, again and again.
+func (p *profile) order() func(i int64) int64 {
+	n := p.source.Len()
+	if !p.spec.Order.Shuffle {
+		return func(i int64) int64 { return i % n }
+	}
+	perm := sampler.NewPerm(n, p.spec.Order.Seed, 0)
+	return func(i int64) int64 { return perm.At(i % n) }
+}
+
+func (p *profile) fetch(ctx context.Context, counts []int) error {
+	order := p.order()
+	offset := int64(0) // later runs go on where the last one ended: what was read is in the page cache
+	for _, workers := range counts {
+		err := p.run(ctx, "fetch", workers, func() (func(int64) (int, error), func(), error) {
+			var pool source.Pool
+			buf := pool.Get()
+			return func(i int64) (int, error) {
+				err := p.source.Read(ctx, order(offset+i), buf)
+				return len(buf.Bytes()), err
+			}, func() { pool.Put(buf) }, nil
+		})
+		if err != nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		offset += p.all[len(p.all)-1].Samples
+	}
+	return nil
+}
+
+func (p *profile) decode(ctx context.Context, counts []int) error {
+	encoded, err := p.load(ctx)
+	if err != nil {
+		return err
+	}
+	for _, workers := range counts {
+		err := p.run(ctx, "decode", workers, func() (func(int64) (int, error), func(), error) {
+			w, err := media.NewWorker(nil)
+			if err != nil {
+				return nil, nil, err
+			}
+			row := make([]byte, p.op.RowBytes())
+			return func(i int64) (int, error) {
+				data := encoded[i%int64(len(encoded))]
+				_, err := w.Row(row, data, p.op, media.Draw{Seed: p.spec.Order.Seed, Index: uint64(i)})
+				return len(data), err
+			}, w.Close, nil
+		})
+		if err != nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// load reads the samples that the decoders use.
+func (p *profile) load(ctx context.Context) (encoded [][]byte, err error) {
+	var pool source.Pool
+	buf, order, total := pool.Get(), p.order(), 0
+	defer pool.Put(buf)
+	for i := int64(0); i < min(p.source.Len(), profileSamples) && total < profileBytes; i++ {
+		if err = p.source.Read(ctx, order(i), buf); ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil {
+			encoded = append(encoded, slices.Clone(buf.Bytes()))
+			total += len(buf.Bytes())
+		}
+	}
+	if len(encoded) == 0 {
+		return nil, fmt.Errorf("engine: profile: decode: no sample could be read, the last: %w", err)
+	}
+	return encoded, nil
+}

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"github.com/spdl/spdl/core/telemetry"
+	"github.com/spdl/spdl/shm"
+)
+
+// Snapshot says the same in the words of package telemetry.
+func (s *Stats) Snapshot() telemetry.Snapshot {
+	out := telemetry.Snapshot{AtNs: s.AtNS, PID: s.PID, UptimeS: s.UptimeS, Process: s.Process}
+	for i := range s.Rings {
+		out.Rings = append(out.Rings, s.Rings[i].snapshot(uint64(s.AtNS)))
+	}
+	return out
+}
+
+func (s *RingStats) snapshot(atNS uint64) telemetry.Ring {
+	r := telemetry.Ring{
+		Name: s.Ring.Name, State: stateName(s.Ring.State), Error: s.Error, Slots: s.Ring.Slots, SlotBytes: s.Ring.SlotBytes,
+		Batches: s.Ring.Published, Rows: s.Rows, SamplesPerOp: s.SamplesPerOp, Bad: s.Bad.Total, BadCauses: s.Bad.Causes, LastBad: s.Bad.Last,
+	}
+	if p := s.Pipeline; p != nil {
+		r.ElapsedNs, r.Queues = p.ElapsedNs, p.Queues
+		for _, stage := range p.Stages {
+			r.Stages = append(r.Stages, telemetry.Stage{StageStats: stage, Bytes: s.Bytes[stage.Name], CPU: stage.Name == "decode"})
+		}
+	}
+	for i := range s.Groups {
+		g := &s.Groups[i]
+		r.Groups = append(r.Groups, telemetry.Group{
+			Name: g.Name, Published: g.Published, Completed: g.Completed, Redelivered: g.Redelivered, Dropped: g.Dropped, Unclaimed: g.Unclaimed,
+		})
+		for k := range g.Members {
+			r.Consumers = append(r.Consumers, consumerOf(g.Name, &g.Members[k], atNS))
+		}
+	}
+	return r
+}
+
+func consumerOf(group string, m *shm.MemberInfo, atNS uint64) telemetry.Consumer {
+	c := telemetry.Consumer{
+		Group: group, Owner: m.Owner, PID: int(m.PID), Client: m.Client, Lane: m.Lane, MaxLeases: m.MaxLeases, Holds: m.Holds,
+		Acquired: m.Acquired, Completed: m.Completed, WaitNs: m.WaitNS, HoldNs: m.HoldNS,
+	}
+	if since := m.WaitingSince; since > 0 && since < atNS {
+		c.WaitNs += atNS - since
+	}
+	return c
+}
+
+func stateName(state uint32) string {
+	switch state {
+	case shm.StateRunning:
+		return "running"
+	case shm.StateEnded:
+		return "ended"
+	case shm.StateFailed:
+		return "failed"
+	case shm.StateStopped:
+		return "stopped"
+	}
+	return "starting"
+}

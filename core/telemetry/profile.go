@@ -1,0 +1,61 @@
+package telemetry
+
+import "fmt"
+
+// StageSpeed is a stage that ran alone, with so many workers and whatever it needs ready in memory.
+type StageSpeed struct {
+	Stage     string  `json:"stage"`
+	Workers   int     `json:"workers"`
+	Samples   int64   `json:"samples"`
+	Failures  int64   `json:"failures"`
+	Seconds   float64 `json:"seconds"`
+	PerS      float64 `json:"samples_per_s"`
+	BytesPerS float64 `json:"bytes_per_s"` // encoded
+	CPUs      float64 `json:"cpus"`        // that it used
+}
+
+// enough is the share of the best rate that a smaller number of workers must reach to be preferred.
+const enough = 0.95
+
+// Best is, for each stage in the order they come, the fewest workers that reach about its best rate.
+func Best(all []StageSpeed) (best []StageSpeed) {
+	most := map[string]float64{}
+	var order []string
+	for _, s := range all {
+		if _, seen := most[s.Stage]; !seen {
+			order = append(order, s.Stage)
+		}
+		most[s.Stage] = max(most[s.Stage], s.PerS)
+	}
+	for _, stage := range order {
+		var least *StageSpeed
+		for i := range all {
+			if s := &all[i]; s.Stage == stage && s.PerS >= enough*most[stage] && (least == nil || s.Workers < least.Workers) {
+				least = s
+			}
+		}
+		best = append(best, *least)
+	}
+	return best
+}
+
+// ProfileVerdict says which stage is the slowest at its best, and what the others could do.
+func ProfileVerdict(all []StageSpeed) string {
+	best := Best(all)
+	if len(best) == 0 {
+		return "nothing was measured"
+	}
+	slow := best[0]
+	for _, s := range best {
+		if s.PerS < slow.PerS {
+			slow = s
+		}
+	}
+	text := fmt.Sprintf("%s is the limit: %.0f samples/s with %d workers", slow.Stage, slow.PerS, slow.Workers)
+	for _, s := range best {
+		if s.Stage != slow.Stage {
+			text += fmt.Sprintf("; %s alone does %.0f with %d", s.Stage, s.PerS, s.Workers)
+		}
+	}
+	return text
+}
