@@ -38,6 +38,7 @@ type Tensor struct {
 // GroupConfig is a group that exists from the first ticket, empty or not.
 type GroupConfig struct {
 	Name        string
+	Kind        Kind // 0: KindConsumer. Stages have a batch one after the other, in the order they are declared
 	Mode        Mode // 0: ModeShared
 	Slow        Slow // 0: SlowBlock
 	NoRedeliver bool // what a dead member held is dropped and counted
@@ -100,6 +101,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	groups := make([]GroupConfig, len(c.Groups))
 	for i, g := range c.Groups {
+		if g.Kind == 0 {
+			g.Kind = KindConsumer
+		}
 		if g.Mode == 0 {
 			g.Mode = ModeShared
 		}
@@ -155,6 +159,10 @@ func (c *Config) check() error {
 			return bad("group %q: mode %d, want shared (1) or lanes (2)", g.Name, g.Mode)
 		case g.Slow < SlowBlock || g.Slow > SlowDetach:
 			return bad("group %q: slow %d, want block (1), drop (2) or detach (3)", g.Name, g.Slow)
+		case g.Kind != KindConsumer && g.Kind != KindStage:
+			return bad("group %q: kind %d, want consumer (1) or stage (2)", g.Name, g.Kind)
+		case g.Kind == KindStage && (g.Mode != ModeShared || g.Slow != SlowBlock || g.NoRedeliver):
+			return bad("group %q: a stage has mode shared, slow block and every batch of the dead decoded again; leave these out", g.Name)
 		}
 		seen[g.Name] = true
 	}

@@ -79,6 +79,9 @@ func (r *Ring) addGroup(cfg GroupConfig, declared bool) (*group, error) {
 		r.queueUsed[g.queueAt+q] = true
 	}
 	r.groups = append(r.groups, g)
+	if cfg.Kind == KindStage {
+		r.stages = append(r.stages, g)
+	}
 	r.work.Add(2)
 	go g.listen()
 	go g.ringer(g.bell)
@@ -169,7 +172,7 @@ func (g *group) view(head *GroupHead, entries int) {
 // writeRecord makes the group visible in the header; its state is stored last.
 func (g *group) writeRecord() {
 	rec, r := g.rec, g.r
-	rec.ID, rec.Kind, rec.Mode, rec.NLanes = r.lastGroup, kindConsumer, uint32(g.cfg.Mode), uint32(g.lanes)
+	rec.ID, rec.Kind, rec.Mode, rec.NLanes = r.lastGroup, uint32(g.cfg.Kind), uint32(g.cfg.Mode), uint32(g.lanes)
 	rec.FirstQueue, rec.Declared, rec.Slow, rec.Redeliver = uint32(g.queueAt), 0, uint32(g.cfg.Slow), 1
 	if g.declared {
 		rec.Declared = 1
@@ -178,7 +181,7 @@ func (g *group) writeRecord() {
 		rec.Redeliver = 0
 	}
 	rec.PublishMask = ^uint64(0) >> (64 - r.cfg.Lanes)
-	rec.FirstTicket, rec.SegmentBytes = r.nextTicket, uint64(len(g.seg.mem))
+	rec.FirstTicket, rec.SegmentBytes = r.nextForConsumers(), uint64(len(g.seg.mem))
 	rec.Members.Store(0)
 	for _, counter := range []*paddedWord{&rec.Published, &rec.Completed, &rec.Redelivered, &rec.Dropped, &rec.Violations} {
 		counter.Store(0)
@@ -207,10 +210,10 @@ func (g *group) queueOf(lane uint32) int {
 
 // nextEpoch is the epoch of the next batch that queue q will get: the least over its lanes.
 func (g *group) nextEpoch(q int) uint64 {
-	next := g.r.laneEpoch[q]
+	next := g.r.nextEpoch(q)
 	if g.lanes == 1 {
-		for _, e := range g.r.laneEpoch {
-			next = min(next, e)
+		for lane := range g.r.laneEpoch {
+			next = min(next, g.r.nextEpoch(lane))
 		}
 	}
 	return max(next, g.minEpoch)
@@ -399,22 +402,24 @@ func (g *group) rebuild() {
 	old.close()
 	g.phase, g.why = phaseActive, ""
 	first := g.rec.FirstTicket
-	published, completed, redelivered, dropped, violations := g.published, g.completed, g.redelivered, g.dropped, g.violations
 	g.writeRecord()
 	g.rec.FirstTicket = first
-	g.rec.Published.Store(published)
-	g.rec.Completed.Store(completed)
-	g.rec.Dropped.Store(dropped)
-	g.rec.Violations.Store(violations)
+	g.rec.Published.Store(g.published)
+	g.rec.Completed.Store(g.completed)
+	g.rec.Redelivered.Store(g.redelivered)
+	g.rec.Dropped.Store(g.dropped)
+	g.rec.Violations.Store(g.violations)
 	for _, i := range undone(g.r, shadows) {
+		if g.cfg.Kind == KindStage {
+			g.r.sendAgain(i, shadows[i].attempts > 0)
+			continue
+		}
 		attempts := shadows[i].attempts + 1
 		if attempts > 1 {
-			redelivered++
+			g.count(&g.redelivered, &g.rec.Redelivered, 1)
 		}
 		g.enqueue(i, g.queueOf(g.r.slots[i].desc.Lane.Load()), attempts)
 	}
-	g.redelivered = redelivered
-	g.rec.Redelivered.Store(redelivered)
 	g.r.groupsChanged()
 }
 
@@ -447,6 +452,7 @@ func (g *group) listen() {
 			return
 		}
 		g.r.wakeClaim()
+		g.r.hearStages(g)
 		g.ringBellIfArmed()
 		if n++; n == 256 {
 			if since := time.Since(window); since < 64*time.Millisecond {

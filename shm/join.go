@@ -59,6 +59,7 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 	}
 	r.work.Add(1)
 	go r.watchMember(m)
+	r.handOn() // what is through the stages may have waited for a consumer
 	r.report(Event{What: "attach", Group: g.cfg.Name, Owner: m.owner, PID: m.pid, Text: m.client})
 	return m, Welcome{
 		Owner: m.owner, GroupIndex: uint32(g.index), GroupID: g.rec.ID, Lane: uint32(lane), Member: uint32(m.index),
@@ -69,11 +70,14 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 // reserve checks that one more consumer and its leases fit.
 func (r *Ring) reserve(h *Hello) (int, error) {
 	label := r.cfg.label()
-	members, reserved, who := 0, 0, ""
+	members, consumers, reserved, who := 0, 0, 0, ""
 	for _, g := range r.groups {
 		for _, m := range g.members {
 			if m != nil {
 				members++
+				if g.cfg.Kind == KindConsumer {
+					consumers++
+				}
 				reserved += m.leases
 				who += fmt.Sprintf(", pid %d holds %d", m.pid, m.leases)
 			}
@@ -88,7 +92,7 @@ func (r *Ring) reserve(h *Hello) (int, error) {
 	}
 	most := r.cfg.Slots - 2
 	switch {
-	case r.cfg.Access == Private && members > 0:
+	case r.cfg.Access == Private && consumers > 0 && !r.isStage(text(h.Group[:])):
 		return 0, refuse(ErrBusy, "shm: attach %q: a private ring has one consumer%s; end it, or give the ring access shared", label, who)
 	case members >= r.cfg.MaxConsumers:
 		return 0, refuse(ErrBusy, "shm: attach %q: all %d consumers are attached; detach one or raise max_consumers", label, r.cfg.MaxConsumers)
@@ -105,16 +109,18 @@ func (r *Ring) reserve(h *Hello) (int, error) {
 func (r *Ring) place(h *Hello) (*group, int, error) {
 	label, name := r.cfg.label(), text(h.Group[:])
 	if name == "" {
-		switch len(r.cfg.Groups) {
+		var names []string
+		for _, g := range r.cfg.Groups {
+			if g.Kind == KindConsumer {
+				names = append(names, g.Name)
+			}
+		}
+		switch len(names) {
 		case 0:
 			name = fmt.Sprintf("consumer-%d", r.lastOwner+1)
 		case 1:
-			name = r.cfg.Groups[0].Name
+			name = names[0]
 		default:
-			var names []string
-			for _, g := range r.cfg.Groups {
-				names = append(names, g.Name)
-			}
 			return nil, 0, refuse(ErrNotFound, "shm: attach %q: %d groups are declared (%s); name one of them, or a new one", label, len(names), strings.Join(names, ", "))
 		}
 	}
@@ -141,7 +147,7 @@ func (r *Ring) place(h *Hello) (*group, int, error) {
 // joinNewGroup makes an undeclared group, which begins at the next unpublished ticket. A declared group that was
 // closed for being slow comes back this way, with its own rules.
 func (r *Ring) joinNewGroup(h *Hello, name string) (*group, error) {
-	cfg := GroupConfig{Name: name, Mode: Mode(h.Mode), Slow: SlowBlock}
+	cfg := GroupConfig{Name: name, Kind: KindConsumer, Mode: Mode(h.Mode), Slow: SlowBlock}
 	for _, d := range r.cfg.Groups {
 		if d.Name == name {
 			cfg = d
@@ -165,6 +171,8 @@ func (g *group) admit(h *Hello) (int, error) {
 	switch {
 	case g.phase == phaseBroken:
 		return 0, refuse(ErrBusy, "shm: attach %q: group %q was damaged by a member (%s); it comes back when all its members have ended", label, name, g.why)
+	case g.cfg.Kind == KindStage && h.LayoutMinor < 1:
+		return 0, refuse(ErrVersion, "shm: attach %q: group %q is a stage, which layout %d.%d does not know; use client and engine of one release", label, name, h.LayoutMajor, h.LayoutMinor)
 	case h.Mode != 0 && Mode(h.Mode) != g.cfg.Mode:
 		return 0, refuse(ErrArgument, "shm: attach %q: group %q has mode %d, asked for %d; leave the mode out", label, name, g.cfg.Mode, h.Mode)
 	case g.freeMember() < 0:
@@ -228,7 +236,11 @@ func (g *group) register(m *member) uint64 {
 // descriptors are copies of what the member gets, in the order of the welcome: header, group, data, the engine's
 // pidfd, space, event.
 func (r *Ring) descriptors(g *group, m *member) ([]int, error) {
-	from := []int{int(r.header.peer.Fd()), int(g.seg.file.Fd()), int(r.data.peer.Fd()), int(r.pidfd.Fd()), g.space.fd, m.event.fd}
+	data := r.data.peer
+	if g.cfg.Kind == KindStage {
+		data = r.data.file
+	}
+	from := []int{int(r.header.peer.Fd()), int(g.seg.file.Fd()), int(data.Fd()), int(r.pidfd.Fd()), g.space.fd, m.event.fd}
 	fds := make([]int, 0, len(from))
 	for _, fd := range from {
 		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)

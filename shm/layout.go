@@ -13,16 +13,18 @@ const (
 	MagicRing  uint64 = 0x31474e524c445053 // "SPDLRNG1"
 	MagicGroup uint64 = 0x315052474c445053 // "SPDLGRP1"
 
-	LayoutMajor   = 1
-	LayoutMinor   = 0
-	endianMark    = 0x01020304
-	lineBytes     = 128 // words with different writers sit this far apart
-	nameBytes     = 64
-	maxDims       = 8
-	MaxSlots      = 65536
-	MaxTensors    = 256
-	MaxLanes      = 64
-	knownRequired = uint64(0) // feature bits this build understands
+	LayoutMajor = 1
+	LayoutMinor = 1
+	endianMark  = 0x01020304
+	lineBytes   = 128 // words with different writers sit this far apart
+	nameBytes   = 64
+	maxDims     = 8
+	MaxSlots    = 65536
+	MaxTensors  = 256
+	MaxLanes    = 64
+
+	featureStaged = uint64(1)     // stage groups may write the data of this shared memfd ring: it is not sealed
+	knownRequired = featureStaged // feature bits this build understands
 )
 
 // Access says how consumers map the data segment.
@@ -58,7 +60,13 @@ const (
 	GroupBroken = 3
 )
 
-const kindConsumer = 1
+// Kind says what a group is for.
+type Kind uint32
+
+const (
+	KindConsumer Kind = 1 // sees every batch once
+	KindStage    Kind = 2 // transforms every batch in its slot, before any consumer sees it
+)
 
 // Mode says how the members of a group divide its batches.
 type Mode uint32
@@ -380,6 +388,7 @@ const (
 	msgObserve = 10
 	msgEvict   = 11
 	msgStop    = 12
+	msgFail    = 13
 
 	helloPIDFD     = 1
 	stateCountHeld = 1
@@ -433,6 +442,13 @@ type StateReq struct {
 	Flags    uint32
 	N        uint32
 	Reserved uint64
+}
+
+// Fail is spdl_l_fail, 16 bytes, then text.
+type Fail struct {
+	Word     uint64
+	Slot     uint32
+	Reserved uint32
 }
 
 // Evict is spdl_l_evict, 16 bytes.

@@ -34,7 +34,7 @@
 #define SPDL_L_MAGIC_RING 0x31474e524c445053ull  /* "SPDLRNG1" */
 #define SPDL_L_MAGIC_GROUP 0x315052474c445053ull /* "SPDLGRP1" */
 #define SPDL_L_MAJOR 1u
-#define SPDL_L_MINOR 0u
+#define SPDL_L_MINOR 1u
 #define SPDL_L_ENDIAN 0x01020304u
 #define SPDL_L_LINE 128u
 #define SPDL_L_NAME 64u   /* bytes of a name, NUL-terminated, NUL-padded */
@@ -44,7 +44,10 @@
 #define SPDL_L_MAX_LANES 64u
 
 /* Feature bits. A reader refuses a required bit it does not know and ignores optional ones. */
-#define SPDL_L_KNOWN_REQUIRED 0ull
+/* Bits of features_required. STAGED: a memfd ring of shared access has stage groups, so its data segment is not sealed
+ * against writing. */
+#define SPDL_L_FEATURE_STAGED 1ull
+#define SPDL_L_KNOWN_REQUIRED 1ull
 
 enum { SPDL_L_ACCESS_PRIVATE = 1, SPDL_L_ACCESS_SHARED = 2 };
 enum { SPDL_L_BACKING_POSIX = 1, SPDL_L_BACKING_MEMFD = 2 };
@@ -351,7 +354,8 @@ enum {
     SPDL_L_MSG_STATS = 9,    /* client: -> OK with JSON */
     SPDL_L_MSG_OBSERVE = 10, /* inspector: -> OK + descriptors header, then one per active group (text: group indexes, JSON) */
     SPDL_L_MSG_EVICT = 11,   /* operator: spdl_l_evict -> OK */
-    SPDL_L_MSG_STOP = 12     /* operator or owner: orderly stop -> OK */
+    SPDL_L_MSG_STOP = 12,    /* operator or owner: orderly stop -> OK */
+    SPDL_L_MSG_FAIL = 13     /* member of a stage group: spdl_l_fail, text -> OK once the batch is not its own any more */
 };
 
 typedef struct spdl_l_msg { /* 32 bytes */
@@ -401,6 +405,12 @@ typedef struct spdl_l_state_req { /* 16 + 8 * n bytes */
     uint64_t reserved;   /* 8 */
 } spdl_l_state_req;
 #define SPDL_L_STATE_COUNT_HELD 1u
+
+typedef struct spdl_l_fail { /* 16 bytes, then why, as text */
+    uint64_t word;       /* 0  HELD by the sender */
+    uint32_t slot;       /* 8 */
+    uint32_t reserved;   /* 12 */
+} spdl_l_fail;
 
 typedef struct spdl_l_evict { /* 16 bytes */
     uint32_t owner;      /* 0  incarnation; 0: by pid */

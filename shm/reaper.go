@@ -115,6 +115,7 @@ func (r *Ring) reap(m *member, what string) {
 	g.wakeMembers()
 	r.report(Event{What: what, Group: g.cfg.Name, Owner: m.owner, PID: m.pid})
 	r.settle()
+	r.handOn() // it may have been through with a batch, and not said so
 	r.groupsChanged()
 }
 
@@ -129,6 +130,11 @@ func (g *group) reclaim(m *member) {
 			continue
 		}
 		switch {
+		case stateOf(w) == wordHeld && g.cfg.Kind == KindStage:
+			g.takeBack(i)
+			if g.phase != phaseBroken {
+				g.r.spoil(i, "")
+			}
 		case stateOf(w) == wordHeld && g.phase == phaseActive && !g.cfg.NoRedeliver:
 			g.redeliver(i)
 		case stateOf(w) == wordHeld:

@@ -33,6 +33,7 @@ type Ring struct {
 
 	// kick holds at most one token: something may have become free. Claim takes it; anybody may put it.
 	kick    chan struct{}
+	spoils  chan struct{} // the same for NextSpoiled: a slot has to be made again
 	closing chan struct{} // closed by Close
 	work    sync.WaitGroup
 	parking *time.Timer // Claim's
@@ -48,6 +49,8 @@ type Ring struct {
 	scan       int      // where the search for a free slot begins
 	groups     []*group // active, closing or broken; not those that are gone
 	past       []GroupInfo
+	stages     []*group // those of groups that are stages, in the order a batch passes them
+	onWay      []int    // slots between their publish and their consumers, in ticket order
 	records    []*group // by index of their GroupRecord; nil: the record may be used
 	queueUsed  []bool
 	laneEpoch  []uint64 // epoch of the next batch of each lane of the ring
@@ -87,7 +90,7 @@ func Create(cfg Config) (*Ring, error) {
 	}
 	r := &Ring{
 		cfg: cfg, geo: geo, base: segmentBase(cfg.Name, cfg.RingName),
-		kick: make(chan struct{}, 1), closing: make(chan struct{}), changed: make(chan struct{}),
+		kick: make(chan struct{}, 1), spoils: make(chan struct{}, 1), closing: make(chan struct{}), changed: make(chan struct{}),
 		parking: time.NewTimer(parkSlice), touched: make([]bool, cfg.Slots),
 		records: make([]*group, geo.maxGroups), queueUsed: make([]bool, geo.maxQueues),
 		laneEpoch: make([]uint64, cfg.Lanes), nextTicket: cfg.FirstTicket, flowing: make(chan struct{}),
@@ -132,7 +135,7 @@ func (r *Ring) build() error {
 	if err := r.header.seal(true); err != nil {
 		return err
 	}
-	return r.data.seal(r.cfg.Access == Shared)
+	return r.data.seal(r.cfg.Access == Shared && !r.cfg.staged())
 }
 
 func (r *Ring) makeSegments() error {
@@ -163,6 +166,11 @@ func (r *Ring) makeSegments() error {
 	if err != nil {
 		return err
 	}
+	if c.Access == Shared && c.staged() {
+		if err := r.data.restrictPeer(); err != nil {
+			return err
+		}
+	}
 	r.huge = hugePages(r.data.mem)
 	if err := populate(r.header.mem); err != nil {
 		return because(err, ErrNoMemory, "shm: create %q: header of %d bytes: %v", c.label(), r.geo.headerBytes, err)
@@ -177,6 +185,9 @@ func (r *Ring) writeHeader() error {
 	r.head, r.state = h, at[State](r.header.mem, stateOff)
 	h.LayoutMajor, h.LayoutMinor = LayoutMajor, LayoutMinor
 	h.HeaderBytes, h.Endian, h.PageBytes = g.headerBytes, endianMark, uint32(os.Getpagesize())
+	if c.staged() && c.Access == Shared && c.Backing == Memfd {
+		h.FeaturesRequired = featureStaged
+	}
 	h.SpecHash, h.Generation = c.SpecHash, c.Generation
 	h.Access, h.Backing = uint32(c.Access), uint32(c.Backing)
 	h.NSlots, h.NTensors = uint32(c.Slots), uint32(len(c.Tensors))
@@ -300,6 +311,9 @@ func (r *Ring) findFree() *Slot {
 }
 
 func (r *Ring) slotFree(i int) bool {
+	if r.slots[i].way.on {
+		return false // between two stages every word says FREE
+	}
 	for _, g := range r.groups {
 		if !g.free(i) {
 			return false
@@ -323,7 +337,7 @@ func (r *Ring) wakeClaim() {
 	}
 }
 
-// Publish makes the slot visible to every group and ends this producer's claim: its memory must not be written
+// Publish makes the slot visible to every group, or to the first stage, and ends this producer's claim: its memory must not be written
 // again until Claim returns it. Tickets increase from call to call; gaps are allowed. It blocks while there is
 // no group, and never for a slow one.
 //
@@ -376,19 +390,39 @@ func (r *Ring) tryPublish(s *Slot, b *Batch) (<-chan struct{}, error) {
 		r.laneEpoch[lane] = b.Epoch + 1
 	}
 	s.claimed = false
-	for _, g := range r.groups {
-		g.publish(s.index, lane, b.Epoch)
+	if len(r.stages) > 0 {
+		r.send(s)
+	} else {
+		r.deliver(s)
 	}
 	r.state.Published.Store(r.published)
 	r.state.NextTicket.Store(r.nextTicket)
 	_ = Fault("wake")
-	for _, g := range r.groups {
-		g.announce(lane)
+	if len(r.stages) > 0 {
+		r.stages[0].announce(lane)
+	} else {
+		r.announce(lane)
 	}
 	if r.state.Parked.Load() != 0 {
 		r.wakeClaim() // published to nobody, as after a restart, the slot is free again and no member says so
 	}
 	return nil, nil
+}
+
+// deliver puts a slot into the queues of every consumers' group.
+func (r *Ring) deliver(s *Slot) {
+	for _, g := range r.groups {
+		if g.cfg.Kind == KindConsumer {
+			g.publish(s.index, s.desc.Lane.Load(), s.desc.Epoch.Load())
+		}
+	}
+}
+
+// announce tells every group that may have news in lane.
+func (r *Ring) announce(lane uint32) {
+	for _, g := range r.groups {
+		g.announce(lane)
+	}
 }
 
 func (r *Ring) checkBatch(s *Slot, b *Batch) error {
@@ -421,9 +455,7 @@ func (r *Ring) EndEpoch(lane int, epoch uint64) {
 		return
 	}
 	r.laneEpoch[lane] = epoch + 1
-	for _, g := range r.groups {
-		g.announce(uint32(lane))
-	}
+	r.announce(uint32(lane))
 }
 
 // End says that every epoch asked for has been published. Leases and what is published stay.
@@ -547,6 +579,7 @@ func (r *Ring) housekeeping() {
 			}
 		}
 		r.settle()
+		r.handOn()
 		r.mu.Unlock()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -117,7 +118,7 @@ var (
 // allowed checks who asks: a member may ask about itself, the engine's user and root about everything.
 func (c *session) allowed(m *message) error {
 	switch m.Type {
-	case msgState, msgLoad, msgRestart:
+	case msgState, msgLoad, msgRestart, msgFail:
 		if c.member == nil {
 			return refuse(ErrDenied, "shm: control: request %d before hello; attach first", m.Type)
 		}
@@ -151,6 +152,12 @@ func (c *session) answer(m *message) ([]byte, error) {
 			return nil, err
 		}
 		return nil, c.evict(e)
+	case msgFail:
+		return nil, c.fail(m)
+	case msgState, msgLoad, msgRestart:
+		if g := c.member.group; g.cfg.Kind == KindStage {
+			return nil, refuse(ErrArgument, "shm: control: group %q is a stage, and has no position of its own; ask through a consumer", g.cfg.Name)
+		}
 	}
 	control := c.service.Control
 	if control == nil {
@@ -174,6 +181,15 @@ func (c *session) answer(m *message) ([]byte, error) {
 	}
 	control.Stop()
 	return nil, nil
+}
+
+// fail hears from a stage's worker that it cannot transform a batch.
+func (c *session) fail(m *message) error {
+	f, err := payloadAs[Fail](m.payload)
+	if err != nil {
+		return err
+	}
+	return c.service.Ring.failed(c.member, f, string(m.payload[unsafe.Sizeof(f):]))
 }
 
 // evict looks for the member in every ring of the engine.

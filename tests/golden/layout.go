@@ -35,6 +35,7 @@ var records = []struct {
 	{"spdl_l_welcome", reflect.TypeFor[shm.Welcome]()},
 	{"spdl_l_state_req", reflect.TypeFor[shm.StateReq]()},
 	{"spdl_l_evict", reflect.TypeFor[shm.Evict]()},
+	{"spdl_l_fail", reflect.TypeFor[shm.Fail]()},
 }
 
 // Generate computes every golden file from the sources under root, by path relative to it.
