@@ -256,7 +256,7 @@ func (r *Ring) failed(m *member, f Fail, text string) error {
 	if text == "" {
 		text = "no reason given"
 	}
-	r.spoil(i, text)
+	r.spoil(i, text[:min(len(text), maxWhy)])
 	r.handOn() // it may have been called back
 	return nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spdl/spdl/core/batch"
@@ -20,7 +21,7 @@ import (
 func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	r := &ring{
 		engine: e, name: s.FullName(), seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
-		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), moves: make(chan *move), over: make(chan struct{}),
+		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), moves: make(chan *move), over: make(chan struct{}), broken: make(chan error, 1),
 	}
 	began := time.Now()
 	var err error
@@ -51,6 +52,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 		return r, err
 	}
 	r.slots = config.Slots
+	r.staged = slices.ContainsFunc(config.Groups, func(g shm.GroupConfig) bool { return g.Kind == shm.KindStage })
 	began = time.Now()
 	r.shm, err = shm.Create(config)
 	e.reserved += time.Since(began)
@@ -159,6 +161,9 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options) (shm.Config, error) {
 
 func groupOf(g spec.Group) shm.GroupConfig {
 	c := shm.GroupConfig{Name: g.Name, Mode: shm.ModeShared, Slow: shm.SlowBlock, NoRedeliver: !g.Redeliver}
+	if g.Kind == spec.Stage {
+		c.Kind = shm.KindStage
+	}
 	if g.Mode == spec.Lanes {
 		c.Mode = shm.ModeLanes
 	}

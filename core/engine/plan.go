@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/shm"
 )
 
 // planner hands out the rows of one batch after the other, each batch in a slot of its own. One run of the ring's
@@ -60,15 +61,21 @@ func (p *planner) begin(ctx context.Context) (*work, error) {
 		return nil, err
 	}
 	w := p.take()
-	samples, padded := p.r.order.Rows(p.epoch, p.step, p.r.firstRank+p.lane, w.Samples[:0])
-	w.Begin(w.lend(slot, p.r.op.RowBytes()), samples, padded)
-	global := p.epoch*p.r.order.StepsPerEpoch() + p.step
-	w.Ticket = p.r.ticket(global) + uint64(p.lane)
-	w.Epoch, w.Step, w.EpochStep = uint64(p.epoch), uint64(global), uint64(p.step)
-	w.lane, w.seq = p.lane, p.seq
+	p.r.begin(w, slot, p.epoch, p.step, p.lane)
+	w.seq = p.seq
 	p.lane++
 	p.seq++
 	return w, nil
+}
+
+// begin starts the batch of a lane in a step: what it is, what samples it has, where they go.
+func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
+	samples, padded := r.order.Rows(epoch, step, r.firstRank+lane, w.Samples[:0])
+	w.Begin(w.lend(slot, r.op.RowBytes()), samples, padded)
+	global := epoch*r.order.StepsPerEpoch() + step
+	w.Ticket = r.ticket(global) + uint64(lane)
+	w.Epoch, w.Step, w.EpochStep = uint64(epoch), uint64(global), uint64(step)
+	w.lane = lane
 }
 
 func (p *planner) take() *work {

@@ -35,7 +35,9 @@ type ring struct {
 	bad     badCounter
 	stopLog func() // ends logEvents
 
-	// The publish stage uses these, and a move while no pipeline runs.
+	staged      bool       // there are stages between us and the consumers
+	broken      chan error // why batches cannot be made again, one deep
+	judging     sync.Mutex // guards the next two
 	budget      *pipeline.Judge
 	judgedBelow uint64 // tickets whose samples the budget has counted
 
@@ -66,17 +68,18 @@ type move struct {
 // samples, is told to the consumers and returned. Every move that was taken is answered.
 func (r *ring) run(ctx context.Context) error {
 	defer close(r.over)
+	defer r.startAgain(ctx)()
 	for {
 		m, err := r.runPipeline(ctx)
 		if err != nil && ctx.Err() == nil {
-			r.shm.Fail(shm.ErrEngineFailed, err.Error())
 			m.refuse(err)
-			r.failure = err
-			return err
+			return r.fail(err)
 		}
 		if m == nil && ctx.Err() == nil {
 			r.finish()
-			m = r.awaitMove(ctx)
+			if m, err = r.awaitMove(ctx); err != nil {
+				return r.fail(err)
+			}
 		}
 		if ctx.Err() != nil {
 			m.refuse(shm.ErrEngineStopped)
@@ -84,6 +87,13 @@ func (r *ring) run(ctx context.Context) error {
 		}
 		m.done <- m.do()
 	}
+}
+
+// fail tells the consumers what ended the ring.
+func (r *ring) fail(err error) error {
+	r.shm.Fail(shm.ErrEngineFailed, err.Error())
+	r.failure = err
+	return err
 }
 
 // runPipeline is one run of the pipeline, from the first unpublished batch to the end of the last epoch, a failure, or
@@ -105,6 +115,10 @@ func (r *ring) runPipeline(ctx context.Context) (*move, error) {
 	case <-run.Done():
 	case m = <-r.moves:
 		run.Stop()
+	case broken := <-r.broken:
+		run.Stop()
+		_ = run.Wait()
+		return nil, broken
 	}
 	if err = run.Wait(); errors.Is(err, pipeline.ErrStopped) {
 		err = nil
@@ -127,12 +141,14 @@ func (r *ring) endEpochs(next uint64) {
 	}
 }
 
-func (r *ring) awaitMove(ctx context.Context) *move {
+func (r *ring) awaitMove(ctx context.Context) (*move, error) {
 	select {
 	case m := <-r.moves:
-		return m
+		return m, nil
+	case err := <-r.broken:
+		return nil, err
 	case <-ctx.Done():
-		return nil
+		return nil, nil
 	}
 }
 

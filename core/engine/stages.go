@@ -158,17 +158,21 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 		r.shm.EndEpoch(w.lane, w.Epoch-1) // news only where a resume had that epoch's last batch completed already
 	}
 	r.noteFirst(w)
-	err := r.shm.Publish(ctx, w.slot, shm.Batch{
-		Ticket: w.Ticket, Epoch: w.Epoch, Step: w.Step, EpochStep: w.EpochStep,
-		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result),
-		FetchedNS: uint64(w.FetchedNS), DecodedNS: uint64(w.DecodedNS),
-		LastOfEpoch: w.EpochStep == uint64(r.order.StepsPerEpoch()-1),
-	})
-	if err != nil {
+	if err := r.shm.Publish(ctx, w.slot, r.described(w, result)); err != nil {
 		return err
 	}
 	p.settle(w)
 	return nil
+}
+
+// described is what the descriptor of a finished batch says.
+func (r *ring) described(w *work, result batch.Result) shm.Batch {
+	return shm.Batch{
+		Ticket: w.Ticket, Epoch: w.Epoch, Step: w.Step, EpochStep: w.EpochStep,
+		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result),
+		FetchedNS: uint64(w.FetchedNS), DecodedNS: uint64(w.DecodedNS),
+		LastOfEpoch: w.EpochStep == uint64(r.order.StepsPerEpoch()-1),
+	}
 }
 
 func flags(w *work, result batch.Result) (f uint32) {
@@ -187,6 +191,8 @@ func flags(w *work, result batch.Result) (f uint32) {
 // judge counts the batch's samples against the budget in row order; w.Bad is sorted. A batch that is made again, because
 // a restart or a load came before it was published, is not counted again.
 func (r *ring) judge(w *work, planned int) error {
+	r.judging.Lock()
+	defer r.judging.Unlock()
 	if w.Ticket < r.judgedBelow {
 		return nil
 	}

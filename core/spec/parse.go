@@ -225,10 +225,11 @@ func (d *decoder) memory(s *section, r *Ring) {
 	r.Groups = nil
 	for i, n := range s.items("groups", "a list of groups, each a mapping with a name", maxGroups) {
 		entry := fmt.Sprintf("groups[%d]", i)
-		g := Group{Mode: Shared, Lanes: 1, Slow: Block, Redeliver: true}
+		g := Group{Kind: Consumer, Mode: Shared, Lanes: 1, Slow: Block, Redeliver: true}
 		sec := d.section(n, "ring.groups[]", join(s.shown, entry), join(s.place, entry))
 		d.pos[join(s.place, entry)] = placeOf(n, join(s.shown, entry))
 		sec.text("name", &g.Name)
+		choice(&sec, "kind", &g.Kind, Consumer, Stage)
 		choice(&sec, "mode", &g.Mode, Shared, Lanes)
 		whole(&sec, "lanes", &g.Lanes, 1, maxLanes)
 		choice(&sec, "slow", &g.Slow, Block, Drop, Detach)

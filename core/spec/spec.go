@@ -153,21 +153,26 @@ type Ring struct {
 	Groups       []Group
 }
 
-// The values of Ring.Backing, Ring.Access, Group.Mode and Group.Slow.
+// The values of Ring.Backing, Ring.Access, Group.Kind, Group.Mode and Group.Slow.
 const (
 	Memfd   = "memfd"
 	Posix   = "posix"
 	Private = "private"
 	Shared  = "shared"
-	Lanes   = "lanes"
-	Block   = "block"
-	Drop    = "drop"
-	Detach  = "detach"
+
+	Consumer = "consumer"
+	Stage    = "stage"
+
+	Lanes  = "lanes"
+	Block  = "block"
+	Drop   = "drop"
+	Detach = "detach"
 )
 
-// Group is a declared group of consumers.
+// Group is a declared group of consumers, or a stage that transforms batches before consumers see them.
 type Group struct {
 	Name      string
+	Kind      string // "consumer" or "stage"
 	Mode      string // "shared" or "lanes"
 	Lanes     int    // 1 for a shared group
 	Slow      string // "block", "drop" or "detach"
