@@ -7,6 +7,7 @@
  *   ring.c      claim, done, release, end of epoch: the protocol
  *   wait.c      acquire: spin, sleep, notice the engine's death; the event descriptor
  *   info.c      schema, batch views, ring and reader information
+ *   stage.c     what a stage needs beyond a consumer: batches handed on, batches that failed
  *   state.c     requests to the engine: state, restart, statistics
  *   error.c     status names and this thread's error text
  *   fault.c     named fault points, in test builds only
@@ -85,6 +86,7 @@ struct spdl_reader {
     uint32_t owner, lane_number, max_leases, group_id;
     uint32_t flags; /* SPDL_ATTACH_* */
     bool mode_lanes, spin;
+    bool stage; /* of a group that transforms batches: may write what it holds, is done by letting go */
     schema_tensor *tensors;
     uint32_t n_tensors;
     char *text; /* the ring's JSON, NUL-terminated */
@@ -98,8 +100,15 @@ struct spdl_reader {
     uint32_t next_id;
     _Atomic int epoll; /* -1 until spdl_event_fd is asked for it */
 
+    /* Tokens of the batches that a stage was done with and has not released: only their memory is kept. The slot
+     * may come back to this very reader meanwhile, so its lease record cannot say it. */
+    pthread_mutex_t passed_lock;
+    uint64_t *passed;
+    size_t passed_n, passed_room;
+
     /* Changed by any thread. */
     _Alignas(64) _Atomic int64_t refs; /* 1 for the handle while attached, 1 per lease */
+    _Atomic int64_t passed_refs; /* those of refs that are no leases any more */
     _Atomic uint64_t epoch;
     _Atomic bool detached;
 };
@@ -170,6 +179,14 @@ bool sp_leases_stuck(const spdl_reader *r);
 /* Say of this thread's leases whether it waits in acquire. */
 void sp_mark_waiting(spdl_reader *r, bool waiting);
 uint32_t sp_count_leases(const spdl_reader *r, uint32_t *undone);
+
+spdl_status sp_check_batch(const spdl_reader *r, const spdl_batch *b, const char *call);
+spdl_status sp_stale(const spdl_batch *b);
+
+/* ---- stage.c: what a stage has handed on and not released. */
+bool sp_remember_passed(spdl_reader *r, uint64_t token); /* false: no memory */
+bool sp_knows_passed(spdl_reader *r, uint64_t token);
+bool sp_forget_passed(spdl_reader *r, uint64_t token); /* false: it is not known */
 
 /* ---- wait.c */
 bool sp_engine_alive(const spdl_reader *r);

@@ -47,6 +47,7 @@ static spdl_reader *make_reader(int control) {
     atomic_init(&r->epoll, -1);
     atomic_init(&r->refs, 1);
     pthread_mutex_init(&r->control_lock, NULL);
+    pthread_mutex_init(&r->passed_lock, NULL);
     return r;
 }
 
@@ -65,6 +66,8 @@ static void free_reader(spdl_reader *r) {
     if (r->control >= 0) close(r->control);
     if (r->alive) munmap((void *)(uintptr_t)r->alive, 4096);
     pthread_mutex_destroy(&r->control_lock);
+    pthread_mutex_destroy(&r->passed_lock);
+    free(r->passed);
     free(r->leases);
     free(r->tensors);
     free(r->text);

@@ -50,18 +50,23 @@ static void kick_engine(const spdl_reader *r) {
     (void)n; /* full means that a kick is pending already; a dead engine needs none */
 }
 
+/* A stage is through with a batch: the engine hands it on. */
+static void kick_if(const spdl_reader *r, bool news) {
+    if (news || r->stage || load_relaxed32(&r->lane->armed) != 0) kick_engine(r);
+}
+
 /* An end of epoch may be due, and the engine signals event descriptors for us. */
 void sp_wake_after_done(spdl_reader *r) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* N1 */
     wake_lane(r);
-    if (load_relaxed32(&r->lane->armed) != 0) kick_engine(r);
+    kick_if(r, false);
 }
 
 /* The same, and the engine may be parked for a free slot. */
 void sp_wake_after_release(spdl_reader *r) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* N1 */
     wake_lane(r);
-    if (load_relaxed32(&r->lane->armed) != 0 || load_relaxed32(&r->state->parked) != 0) kick_engine(r);
+    kick_if(r, load_relaxed32(&r->state->parked) != 0);
 }
 
 bool sp_engine_alive(const spdl_reader *r) {
