@@ -16,12 +16,12 @@ typedef struct mock_counts {
     int readers; /* alive now */
     int leases;  /* held now, all readers */
     int detached_with_leases;
-    int acquired, released, done, stale; /* calls that did so */
+    int acquired, released, done, failed, stale; /* calls that did so */
 } mock_counts;
 
 /* What the last spdl_open or spdl_attach was asked for. */
 typedef struct mock_request {
-    char name[256], group[64], client[64], engine[256], args[256], state[256]; /* "(null)" for NULL */
+    char name[256], group[64], client[64], engine[256], args[256], state[256], why[256]; /* "(null)" for NULL */
     uint32_t flags, max_leases;
     int32_t lane;
     int64_t timeout_ns;
@@ -34,6 +34,7 @@ void mock_reset(void);
 void mock_fail(const char *function, int skip, spdl_status status, const char *text);
 
 void mock_set_access(uint32_t access);   /* SPDL_ACCESS_PRIVATE at reset */
+void mock_set_stage(int stage);            /* 1: readers belong to a stage; 0 at reset */
 void mock_set_epochs(uint64_t n_epochs); /* 0, endless, at reset */
 void mock_grow_text(int times);          /* state and stats grow that often between size and text */
 void mock_break_offsets(void);           /* the key column's offsets leave its values */

@@ -2,6 +2,7 @@
 
 - A call that may wait runs without the interpreter lock and is counted; close() leaves the detaching to the last
   of them, since spdl_detach must not race with other calls.
+- In a stage a lease that ends without done() or fail() has failed: what was half transformed is not handed on.
 - A lease is released exactly once, so the handle is never used after it was freed.
 - After a fork the child gets locks of its own; the library itself says Forked there.
 """
@@ -19,7 +20,7 @@ from typing import Any, Callable, Optional
 
 from . import _c, _dlpack
 from ._dlpack import live as exports
-from ._errors import Detached, error_for
+from ._errors import Detached, SpdlError, error_for
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
 _LAYOUT_BYTES = ctypes.sizeof(_c.Tensor) - _c.Tensor.shape.offset
@@ -39,21 +40,33 @@ atexit.register(_at_exit)
 class Lease:
     """One leased batch. It ends with the last reference to it: the batch's own, and that of every view."""
 
-    __slots__ = ("reader", "raw", "__weakref__")
+    __slots__ = ("reader", "raw", "passed", "__weakref__")
 
     def __init__(self, reader: Reader, raw: _c.Batch) -> None:
         self.reader = reader
         self.raw = raw
+        self.passed = False  # done, or failed
 
     def __del__(self) -> None:
         if not _exiting:
             reader = self.reader
+            if reader.stage and not self.passed and not reader.closed:
+                try:
+                    self.fail("dropped without done(), release() or fail()")
+                except SpdlError:
+                    pass  # the engine is gone, or has taken it back
             with reader.lock:
                 reader.release(reader.handle, self.raw)  # that it was taken back meanwhile is no news any more
 
     def done(self) -> None:
         """Mark the batch used. Raises Stale if the engine took it back."""
         self.reader.check(self.reader.done(self.raw))
+        self.passed = True
+
+    def fail(self, why: str) -> None:
+        """In a stage, end the lease and say why the batch cannot be transformed."""
+        self.reader.call(self.reader.api.free.fail, self.raw, why.encode("utf-8", "replace"))
+        self.passed = True
 
     def tensor(self, position: int) -> tuple[int, bytes]:
         """Describe one tensor of the batch: where its data is, and spdl_tensor from `shape` to its end."""
@@ -89,6 +102,7 @@ class Reader:
         self.lock = threading.RLock()  # guards scratch and the three below; a finaliser may enter again
         self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
         self._calls = 0  # running without the interpreter lock
+        self.stage = False  # whether it belongs to a stage; said by the Loader
         self._closed = False
         self._detached = False
         _readers.add(self)
