@@ -16,15 +16,16 @@ typedef struct mock_counts {
     int readers; /* alive now */
     int leases;  /* held now, all readers */
     int detached_with_leases;
-    int acquired, released, done, failed, stale; /* calls that did so */
+    int acquired, released, done, stale, failed; /* calls that did so */
 } mock_counts;
 
 /* What the last spdl_open or spdl_attach was asked for. */
 typedef struct mock_request {
-    char name[256], group[64], client[64], engine[256], args[256], state[256], why[256]; /* "(null)" for NULL */
+    char name[256], group[64], client[64], engine[256], args[256], state[256]; /* "(null)" for NULL */
     uint32_t flags, max_leases;
     int32_t lane;
     int64_t timeout_ns;
+    char why[256]; /* of the last spdl_fail */
 } mock_request;
 
 /* Forget everything; the counts must be zero for readers and leases. */

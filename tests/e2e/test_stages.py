@@ -151,6 +151,7 @@ def test_a_batch_dropped_in_a_stage_has_failed_and_one_that_a_closed_loader_held
     loader.close()
     del held
     with spdl.attach(engine.name, group="augment", max_leases=1) as loader:
+        eventually("the batch to be decoded again", lambda: loader.stats()["rings"][0]["groups"][0]["redelivered"])
         again = loader.acquire(timeout=30)
         assert (again.ticket, again.attempts) == (1, 2)
         again.release()
