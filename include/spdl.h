@@ -207,7 +207,8 @@ typedef struct spdl_batch {
  *             writable on a ring of `private` access and in a stage, else read-only.
  *
  * Returns SPDL_OK; SPDL_TIMEOUT; SPDL_END_EPOCH once per epoch, then the next epoch's batches;
- * SPDL_END_DATA; SPDL_E_LEASES or SPDL_E_UNDONE where waiting would be waiting for oneself;
+ * SPDL_END_DATA; SPDL_E_LEASES or SPDL_E_UNDONE where waiting would be waiting for oneself, in a stage already where this
+ * thread would wait with a batch undone, behind which all others wait;
  * SPDL_E_ENGINE_LOST within 100 ms of the engine's death, SPDL_E_ENGINE_FAILED, SPDL_E_ENGINE_STOPPED,
  * each once nothing published is left to take; SPDL_E_GROUP_CLOSED; SPDL_E_FORKED; SPDL_E_DETACHED. */
 SPDL_API spdl_status spdl_acquire(spdl_reader *reader, int64_t timeout_ns, spdl_batch *out);

@@ -51,6 +51,7 @@ type Reader struct {
 
 	mu     sync.Mutex // guards what follows
 	leases int        // held, done or not
+	passed int        // of leases: done in a stage, so that only the memory is kept
 	epoch  uint64     // the one this reader is in
 	closed bool
 }
@@ -242,7 +243,7 @@ func (r *Reader) try(round int) (*Lease, error) {
 	if r.record.State.Load() != GroupActive || r.record.ID != r.welcome.GroupID {
 		return nil, refuse(ErrGroupClosed, "shm: acquire: the group was ended: too slow, or damaged by a member; see the engine's log")
 	}
-	full := r.leases >= int(r.welcome.MaxLeases)
+	full := r.leases-r.passed >= int(r.welcome.MaxLeases)
 	if full && !r.handoff {
 		return nil, refuse(ErrLeases, "shm: acquire: all %d leases are in use; release a batch, or attach with more", r.welcome.MaxLeases)
 	}
@@ -257,6 +258,9 @@ func (r *Reader) try(round int) (*Lease, error) {
 	}
 	if err := r.endOf(); err != nil {
 		return nil, err
+	}
+	if last == nil && round > 0 && r.stage && !r.handoff && r.leases > r.passed {
+		return nil, refuse(ErrUndone, "shm: acquire: this reader holds a batch of a stage, behind which others wait; call Done or Release on it before waiting for another")
 	}
 	return nil, last
 }
@@ -495,6 +499,9 @@ func (l *Lease) Done() error {
 	}
 	_ = Fault("after.done")
 	l.word, l.done = done, true
+	if r.stage {
+		r.passed++
+	}
 	r.completed(l)
 	r.news(r.stage)
 	return nil
@@ -561,6 +568,9 @@ func (r *Reader) completed(l *Lease) {
 func (r *Reader) forgetLease(l *Lease) {
 	l.ended = true
 	r.leases--
+	if r.stage && l.done {
+		r.passed--
+	}
 }
 
 // news tells whom a completed batch may concern: sleepers, whose epoch may be over; the engine, that waits for a

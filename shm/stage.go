@@ -115,11 +115,8 @@ func (r *Ring) sendAgain(i int, seen bool) {
 	}
 }
 
-// hearStages hands on what the workers of g may be through with.
-func (r *Ring) hearStages(g *group) {
-	if g.cfg.Kind != KindStage {
-		return
-	}
+// hearStage hands on what a stage's workers may be through with.
+func (r *Ring) hearStage() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {

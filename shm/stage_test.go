@@ -247,6 +247,21 @@ func TestDeadWorkersBatchIsMadeAgainAndBeginsAtTheFirstStage(t *testing.T) {
 	}
 }
 
+// Whoever would wait with a batch in its hands is told, since all others may wait behind it.
+func TestWaitingWithABatchUndoneIsAnErrorInAStage(t *testing.T) {
+	r := stageRing(t, 8, 1, nil)
+	worker := r.attach(AttachOptions{Group: "s0", MaxLeases: 2})
+	r.publish(1, 0, false)
+	l := next(t, worker)
+	_, err := worker.Acquire(testContext(t))
+	wantErr(t, err, ErrUndone)
+	if err := l.Done(); err != nil {
+		t.Fatal(err)
+	}
+	nothingReady(t, worker)
+	release(t, l)
+}
+
 // A worker that detaches with a batch half done leaves no half-done batch behind.
 func TestDetachInTheMiddleOfABatchHasItMadeAgain(t *testing.T) {
 	r := stageRing(t, 8, 1, nil)

@@ -178,6 +178,8 @@ end_result sp_end_of_epoch(const spdl_reader *r, uint64_t epoch);
 bool sp_leases_stuck(const spdl_reader *r);
 /* Say of this thread's leases whether it waits in acquire. */
 void sp_mark_waiting(spdl_reader *r, bool waiting);
+/* True if this thread holds a batch that is not done. */
+bool sp_holds_undone(const spdl_reader *r);
 uint32_t sp_count_leases(const spdl_reader *r, uint32_t *undone);
 
 spdl_status sp_check_batch(const spdl_reader *r, const spdl_batch *b, const char *call);

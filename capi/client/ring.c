@@ -176,6 +176,15 @@ void sp_mark_waiting(spdl_reader *r, bool waiting) {
     }
 }
 
+bool sp_holds_undone(const spdl_reader *r) {
+    if (atomic_load_explicit(&r->refs, memory_order_relaxed) == 1) return false; /* no lease at all */
+    for (uint32_t slot = 0; slot < r->h.n_slots; slot++) {
+        uint64_t token = atomic_load_explicit(&r->leases[slot].token, memory_order_relaxed);
+        if (token != 0 && is_mine(r, slot, token) && load_acquire64(&slot_word(r, slot)->word) == token) return true;
+    }
+    return false;
+}
+
 uint32_t sp_count_leases(const spdl_reader *r, uint32_t *undone) {
     uint32_t n = 0;
     *undone = 0;

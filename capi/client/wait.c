@@ -228,6 +228,16 @@ static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
     return look(r, sp_engine_alive(r), true, out);
 }
 
+/* Nothing passes a batch that a stage holds: the ring fills up behind it, and whoever waits with one in its hands may
+ * wait for ever. */
+static spdl_status stage_wait(const spdl_reader *r) {
+    if (!r->stage || (r->flags & SPDL_ATTACH_HANDOFF) || !sp_holds_undone(r)) return SPDL_OK;
+    return sp_fail(SPDL_E_UNDONE,
+                   "spdl: ring \"%s\": stage \"%s\": this thread holds a batch behind which others wait; call spdl_done or "
+                   "spdl_release on it before waiting for another",
+                   r->ring_name, r->group_name);
+}
+
 spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
     if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: acquire: %s is NULL", r ? "out" : "reader");
     if (out->struct_size < sizeof *out)
@@ -238,5 +248,7 @@ spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
     if (s != SPDL_OK) return s;
     s = look(r, true, true, out);
     if (s != SPDL_TIMEOUT) return s;
-    return timeout_ns == 0 ? poll_again(r, out) : wait_for(r, timeout_ns, out);
+    if (timeout_ns == 0) return poll_again(r, out);
+    s = stage_wait(r);
+    return s == SPDL_OK ? wait_for(r, timeout_ns, out) : s;
 }

@@ -117,6 +117,29 @@ TEST(slot_may_come_back_before_the_batch_that_was_done_is_released) {
     standin_free(s);
 }
 
+TEST(waiting_with_a_batch_undone_is_an_error_in_a_stage_not_a_deadlock) {
+    standin *s = make_stage();
+    spdl_reader *r = attach_with(s, 2, 0);
+    standin_publish(s, 0, false);
+    spdl_batch b = next(r), other = SPDL_BATCH_INIT;
+    CHECK_STATUS(spdl_acquire(r, 0, &other), SPDL_TIMEOUT); /* asking is no waiting */
+    CHECK_STATUS(spdl_acquire(r, SPDL_FOREVER, &other), SPDL_E_UNDONE);
+    standin_publish(s, 0, false);
+    other = next(r); /* nor is taking what is there */
+    CHECK_STATUS(spdl_release(r, &other), SPDL_OK);
+    CHECK_STATUS(spdl_done(r, &b), SPDL_OK);
+    CHECK_STATUS(spdl_acquire(r, 1000000, &other), SPDL_TIMEOUT);
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    spdl_detach(r);
+    r = attach_with(s, 2, SPDL_ATTACH_HANDOFF);
+    standin_publish(s, 0, false);
+    b = next(r);
+    CHECK_STATUS(spdl_acquire(r, 1000000, &other), SPDL_TIMEOUT); /* another thread will let go of it */
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    spdl_detach(r);
+    standin_free(s);
+}
+
 TEST(memory_of_a_batch_that_was_done_stays_mapped_until_its_release) {
     standin *s = make_stage();
     spdl_reader *r = attach_with(s, 1, 0);

@@ -1,5 +1,6 @@
 """Stages: workers in processes of their own transform batches in their slots before any consumer sees them."""
 
+import asyncio
 import json
 import signal
 import sys
@@ -179,6 +180,37 @@ def test_views_kept_in_a_stage_cost_no_lease_and_stay_mapped(serve, pictures):
         assert loader.info.leases == 0
     consumer.join()
     assert all(image.size for image in kept) and sum(int(image.sum()) for image in kept) > 0
+
+
+def test_waiting_with_a_batch_in_hand_is_an_error_in_a_stage(serve, pictures):
+    engine = serve(describe(pictures.path, ring=stages("augment", slots=24)))
+    with spdl.attach(engine.name, group="augment", max_leases=20) as loader:
+        held = [loader.acquire() for _ in range(14)]  # every batch there is
+        with pytest.raises(spdl.Undone, match="others wait"):
+            loader.acquire()
+        for batch in held:
+            batch.release()
+
+
+def test_async_for_transforms_too(serve, pictures):
+    """Two tasks of one thread, each with a batch in hand."""
+    want = everything(serve(describe(pictures.path)).name)
+    engine = serve(describe(pictures.path, ring=stages("augment")))
+
+    async def work(loader):
+        async for batch in loader:
+            await asyncio.sleep(0.001)
+            batch["image"][:] = 255 - batch["image"]
+
+    async def both(loader):
+        await asyncio.gather(work(loader), work(loader))
+
+    def run():
+        with spdl.attach(engine.name, group="augment", max_leases=2) as loader:
+            asyncio.run(both(loader))
+
+    _, got = at_once(run, lambda: everything(engine.name, "train"))
+    same(got, want, lambda image: 255 - image)
 
 
 def test_consumers_cannot_write_behind_a_stage_but_on_a_private_ring(serve, pictures):

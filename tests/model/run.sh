@@ -199,9 +199,9 @@ caught . M_KICK_FIRST slots -DNS=2 -DNM=2 -DNT=4
 caught . M_KICKS_LOST slots -DNS=1 -DNM=3 -DNT=3 -DKILLS=1 -DKILLABLE=1
 stages="-DNG=2 -DNW=4 -DNS=2 -DKILLS=1 -DKILLABLE=2"
 caught q M_FREE_STAGED stage $stages $e22
-caught . M_PASSING stage $stages $e22
+caught q M_PASSING stage $stages $e22
 caught . M_LAST_KICK stage $stages $e22
-caught q M_HALF stage $stages $e22
+caught . M_HALF stage $stages $e22
 caught . M_SAME_STAGE stage $stages $e22
 caught . M_NO_KICK stage $stages $e22
 caught q M_END_EARLY stage $stages $e22
