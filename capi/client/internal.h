@@ -108,7 +108,7 @@ struct spdl_reader {
 
     /* Changed by any thread. */
     _Alignas(64) _Atomic int64_t refs; /* 1 for the handle while attached, 1 per lease */
-    _Atomic int64_t passed_refs; /* those of refs that are no leases any more */
+    _Atomic int64_t passed_refs;       /* those of refs that are no leases any more */
     _Atomic uint64_t epoch;
     _Atomic bool detached;
 };

@@ -69,7 +69,8 @@ static void help_head(const entry_ring *ring, uint64_t p) {
 static bool reserve_lease(spdl_reader *r) {
     int64_t seen = atomic_load_explicit(&r->refs, memory_order_relaxed);
     do {
-        int64_t others = 1 + atomic_load_explicit(&r->passed_refs, memory_order_acquire); /* one is the handle's */
+        int64_t others =
+            1 + atomic_load_explicit(&r->passed_refs, memory_order_acquire); /* one is the handle's */
         if (seen - others >= (int64_t)r->max_leases) return false;
     } while (!atomic_compare_exchange_weak_explicit(&r->refs, &seen, seen + 1, memory_order_acq_rel,
                                                     memory_order_relaxed));
@@ -158,7 +159,9 @@ static bool is_mine(const spdl_reader *r, uint32_t slot, uint64_t token) {
 }
 
 bool sp_leases_stuck(const spdl_reader *r) {
-    if (atomic_load_explicit(&r->refs, memory_order_relaxed) <= (int64_t)r->max_leases + atomic_load(&r->passed_refs)) return false;
+    if (atomic_load_explicit(&r->refs, memory_order_relaxed) <=
+        (int64_t)r->max_leases + atomic_load(&r->passed_refs))
+        return false;
     uint32_t stuck = 0;
     for (uint32_t slot = 0; slot < r->h.n_slots; slot++) {
         const lease *l = &r->leases[slot];
@@ -180,7 +183,8 @@ bool sp_holds_undone(const spdl_reader *r) {
     if (atomic_load_explicit(&r->refs, memory_order_relaxed) == 1) return false; /* no lease at all */
     for (uint32_t slot = 0; slot < r->h.n_slots; slot++) {
         uint64_t token = atomic_load_explicit(&r->leases[slot].token, memory_order_relaxed);
-        if (token != 0 && is_mine(r, slot, token) && load_acquire64(&slot_word(r, slot)->word) == token) return true;
+        if (token != 0 && is_mine(r, slot, token) && load_acquire64(&slot_word(r, slot)->word) == token)
+            return true;
     }
     return false;
 }
@@ -300,7 +304,8 @@ spdl_status spdl_done(spdl_reader *r, const spdl_batch *b) {
     if (seen == done) return SPDL_OK;
     if (seen != b->token) return sp_stale(b);
     note_done(r, b->slot);
-    if (!cas64(&slot_word(r, b->slot)->word, &seen, done)) return seen == done ? SPDL_OK : sp_stale(b); /* D1 */
+    if (!cas64(&slot_word(r, b->slot)->word, &seen, done))
+        return seen == done ? SPDL_OK : sp_stale(b); /* D1 */
     add_relaxed64(&r->member->completed, 1);
     (void)sp_fault("after.done");
     sp_wake_after_done(r);
@@ -328,7 +333,8 @@ static bool free_word(spdl_reader *r, uint32_t slot, uint64_t held, bool detache
 /* Release after done, in a stage: the slot is long another's, only the memory need not stay mapped any more. */
 static spdl_status release_passed(spdl_reader *r, const spdl_batch *b) {
     if (!sp_forget_passed(r, b->token)) return sp_stale(b);
-    atomic_fetch_sub_explicit(&r->passed_refs, 1, memory_order_acq_rel); /* first: too few leases for a moment, never too many */
+    atomic_fetch_sub_explicit(&r->passed_refs, 1,
+                              memory_order_acq_rel); /* first: too few leases for a moment, never too many */
     sp_reader_unref(r);
     return SPDL_OK;
 }

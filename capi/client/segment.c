@@ -371,7 +371,8 @@ spdl_status sp_map(spdl_reader *r, const spdl_l_welcome *w) {
     if (s == SPDL_OK) s = bind_group(r, w);
     if (s == SPDL_OK) s = check_size(r->fds[FD_DATA], "data", w->data_bytes);
     if (s == SPDL_OK)
-        s = map_one(r->fds[FD_DATA], r->stage || r->h.access == SPDL_L_ACCESS_PRIVATE, w->data_bytes, &r->data);
+        s = map_one(r->fds[FD_DATA], r->stage || r->h.access == SPDL_L_ACCESS_PRIVATE, w->data_bytes,
+                    &r->data);
     if (s != SPDL_OK) return s;
     r->state = (const spdl_l_state *)(const void *)(r->header.base + r->h.state_off);
     memcpy(r->ring_name, r->h.name, sizeof r->h.name);

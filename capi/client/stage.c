@@ -70,8 +70,9 @@ spdl_status spdl_fail(spdl_reader *r, const spdl_batch *b, const char *why) {
     if (s != SPDL_OK) return s;
     if (!why) return sp_fail(SPDL_E_ARGUMENT, "spdl: fail: why is NULL");
     if (!r->stage)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: fail: ring \"%s\": group \"%s\" is no stage; release the batch",
-                       r->ring_name, r->group_name);
+        return sp_fail(SPDL_E_ARGUMENT,
+                       "spdl: fail: ring \"%s\": group \"%s\" is no stage; release the batch", r->ring_name,
+                       r->group_name);
     if (sp_fault("before.fail")) return sp_fail(SPDL_E_SYSTEM, "spdl: fail: injected fault");
     uint64_t token = b->token;
     /* The record is cleared first: once the engine has the word, the slot may be claimed again. */

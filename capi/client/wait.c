@@ -232,10 +232,11 @@ static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
  * wait for ever. */
 static spdl_status stage_wait(const spdl_reader *r) {
     if (!r->stage || (r->flags & SPDL_ATTACH_HANDOFF) || !sp_holds_undone(r)) return SPDL_OK;
-    return sp_fail(SPDL_E_UNDONE,
-                   "spdl: ring \"%s\": stage \"%s\": this thread holds a batch behind which others wait; call spdl_done or "
-                   "spdl_release on it before waiting for another",
-                   r->ring_name, r->group_name);
+    return sp_fail(
+        SPDL_E_UNDONE,
+        "spdl: ring \"%s\": stage \"%s\": this thread holds a batch behind which others wait; call spdl_done or "
+        "spdl_release on it before waiting for another",
+        r->ring_name, r->group_name);
 }
 
 spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {

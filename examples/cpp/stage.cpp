@@ -26,7 +26,8 @@ int main(int argc, char **argv) {
             for (spdl::Batch batch : epoch) { // its end hands it on
                 spdl::Tensor image = batch["image"];
                 std::uint8_t *pixels = image.mutable_data<std::uint8_t>();
-                for (std::size_t i = 0; i < image.bytes(); i++) pixels[i] = static_cast<std::uint8_t>(255 - pixels[i]);
+                for (std::size_t i = 0; i < image.bytes(); i++)
+                    pixels[i] = static_cast<std::uint8_t>(255 - pixels[i]);
                 batches++;
             }
         std::printf("%llu batches\n", batches);

@@ -136,8 +136,8 @@ static void fill_group(standin *s) {
     g->magic = SPDL_L_MAGIC_GROUP;
     s->g = *g;
     spdl_l_group *r = s->group;
-    r->state = SPDL_L_GROUP_ACTIVE, r->id = STANDIN_GROUP_ID, r->kind = s->o.stage ? SPDL_L_KIND_STAGE : SPDL_L_KIND_CONSUMER,
-    r->mode = s->o.mode;
+    r->state = SPDL_L_GROUP_ACTIVE, r->id = STANDIN_GROUP_ID,
+    r->kind = s->o.stage ? SPDL_L_KIND_STAGE : SPDL_L_KIND_CONSUMER, r->mode = s->o.mode;
     r->n_lanes = lanes, r->declared = 1, r->publish_mask = ~0ull;
     strcpy(r->name, "g");
 }

@@ -100,7 +100,8 @@ TEST(slot_may_come_back_before_the_batch_that_was_done_is_released) {
     for (int i = 0; i < N; i++) {
         CHECK(standin_publish(s, 0, false) == 0); /* always the first slot */
         b[i] = next(r);
-        CHECK(b[i].slot == 0 && b[i].ticket == (uint64_t)i && standin_image_is(b[i].data, b[i].rows, b[i].ticket));
+        CHECK(b[i].slot == 0 && b[i].ticket == (uint64_t)i &&
+              standin_image_is(b[i].data, b[i].rows, b[i].ticket));
         spdl_reader_info info = SPDL_READER_INFO_INIT;
         CHECK_STATUS(spdl_get_reader_info(r, &info), SPDL_OK);
         CHECK(info.leases == 1);

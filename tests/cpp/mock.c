@@ -376,15 +376,16 @@ spdl_status spdl_get_ring_info(const spdl_reader *r, spdl_ring_info *out) {
 spdl_status spdl_get_reader_info(const spdl_reader *r, spdl_reader_info *out) {
     spdl_status s = forced("spdl_get_reader_info");
     if (s != SPDL_OK) return s;
-    const spdl_reader_info info = {.struct_size = sizeof info,
-                                   .owner = 1,
-                                   .group = "mock",
-                                   .max_leases = r->max_leases,
-                                   .leases = (uint32_t)held(r),
-                                   .epoch = r->epoch,
-                                   .acquired = r->next_ticket,
-                                   .flags = (mock.stage || mock.access == SPDL_ACCESS_PRIVATE ? SPDL_READER_WRITES : 0) |
-                                            (mock.stage ? SPDL_READER_STAGE : 0)};
+    const spdl_reader_info info = {
+        .struct_size = sizeof info,
+        .owner = 1,
+        .group = "mock",
+        .max_leases = r->max_leases,
+        .leases = (uint32_t)held(r),
+        .epoch = r->epoch,
+        .acquired = r->next_ticket,
+        .flags = (mock.stage || mock.access == SPDL_ACCESS_PRIVATE ? SPDL_READER_WRITES : 0) |
+                 (mock.stage ? SPDL_READER_STAGE : 0)};
     *out = info;
     return SPDL_OK;
 }

@@ -35,7 +35,7 @@ void mock_reset(void);
 void mock_fail(const char *function, int skip, spdl_status status, const char *text);
 
 void mock_set_access(uint32_t access);   /* SPDL_ACCESS_PRIVATE at reset */
-void mock_set_stage(int stage);            /* 1: readers belong to a stage; 0 at reset */
+void mock_set_stage(int stage);          /* 1: readers belong to a stage; 0 at reset */
 void mock_set_epochs(uint64_t n_epochs); /* 0, endless, at reset */
 void mock_grow_text(int times);          /* state and stats grow that often between size and text */
 void mock_break_offsets(void);           /* the key column's offsets leave its values */

@@ -71,6 +71,7 @@ int main(int argc, char **argv) {
         note(log, 'D', group, &batch);
     }
     spdl_detach(reader);
-    if (held && spdl_release(reader, &batch) != SPDL_OK) die("release after detach"); /* it is not handed on */
+    if (held && spdl_release(reader, &batch) != SPDL_OK)
+        die("release after detach"); /* it is not handed on */
     return 0;
 }
