@@ -46,13 +46,16 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 		pidfd: req.pidfd, event: event, conn: req.conn, gone: make(chan struct{}), heard: make(chan struct{}),
 	}
 	r.lastOwner++
+	r.state.LastOwner.Store(r.lastOwner)
 	m.owner = r.lastOwner
 	epoch := g.register(m)
+	r.writeOwner(m)
+	if h.LayoutMinor == 0 { // it does not know the word by which it would say that it is here
+		g.records[m.index].Presence.Store(presenceHere)
+	}
 	fds, err := r.descriptors(g, m)
 	if err != nil {
-		g.members[m.index] = nil
-		g.records[m.index].Owner.Store(0)
-		g.rec.Members.Add(^uint32(0))
+		g.strike(m)
 		_ = event.Close()
 		r.settle()
 		return nil, Welcome{}, nil, err
@@ -60,10 +63,16 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 	r.work.Add(1)
 	go r.watchMember(m)
 	r.report(Event{What: "attach", Group: g.cfg.Name, Owner: m.owner, PID: m.pid, Text: m.client})
-	return m, Welcome{
-		Owner: m.owner, GroupIndex: uint32(g.index), GroupID: g.rec.ID, Lane: uint32(lane), Member: uint32(m.index),
-		MaxLeases: uint32(leases), Epoch: epoch, HeaderBytes: r.geo.headerBytes, GroupBytes: uint64(len(g.seg.mem)), DataBytes: r.geo.dataBytes,
-	}, fds, nil
+	return m, m.welcome(epoch), fds, nil
+}
+
+// welcome is what a member is told about itself.
+func (m *member) welcome(epoch uint64) Welcome {
+	g := m.group
+	return Welcome{
+		Owner: m.owner, GroupIndex: uint32(g.index), GroupID: g.rec.ID, Lane: uint32(m.lane), Member: uint32(m.index),
+		MaxLeases: uint32(m.leases), Epoch: epoch, HeaderBytes: g.r.geo.headerBytes, GroupBytes: uint64(len(g.seg.mem)), DataBytes: g.r.geo.dataBytes,
+	}
 }
 
 // reserve checks that one more consumer and its leases fit.

@@ -15,6 +15,7 @@ type session struct {
 	cred    *unix.Ucred
 	service *Service // of the member's ring, or the first
 	member  *member
+	heard   chan struct{} // the member's, to be closed at the end of this connection
 }
 
 // serve speaks with one peer until it hangs up. It says whether the peer was a member that detached, or never
@@ -69,14 +70,16 @@ func (c *session) end() bool {
 	if c.member == nil {
 		return true
 	}
-	close(c.member.heard)
+	close(c.heard)
 	r := c.service.Ring
 	if c.member.left {
 		r.reap(c.member, "detach")
 		return true
 	}
 	r.mu.Lock()
-	c.member.conn, c.member.silent = nil, true
+	if c.member.conn == c.conn { // and did not join again meanwhile
+		c.member.conn, c.member.silent = nil, true
+	}
 	if !r.closed && c.member.group.members[c.member.index] == c.member {
 		r.report(Event{What: "hang-up", Group: c.member.group.cfg.Name, Owner: c.member.owner, PID: c.member.pid})
 	}
@@ -208,7 +211,7 @@ func (c *session) hello(m *message) error {
 		_ = sendError(c.conn, m.ID, err)
 		return err
 	}
-	c.member = member
+	c.member, c.heard = member, member.heard
 	return nil
 }
 
@@ -238,20 +241,44 @@ func (c *session) admit(m *message) (*member, error) {
 		return nil, err
 	}
 	request := joinRequest{hello: h, pid: c.cred.Pid, pidfd: pidfd, conn: c.conn}
+	if h.Flags&helloRejoin != 0 {
+		return c.welcomeBack(m, request)
+	}
 	member, welcome, fds, err := c.service.Ring.join(request)
 	for end := time.Now().Add(leaveTime); errors.Is(err, ErrBusy) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond) // a DETACH sent before this HELLO may still be on its way to its connection's goroutine
+		c.service.Ring.dismiss()
 		member, welcome, fds, err = c.service.Ring.join(request)
 	}
 	if err != nil {
 		_ = pidfd.Close()
 		return nil, err
 	}
-	defer closeAll(fds)
-	welcome.ReconnectNS = c.server.cfg.ReconnectNS
-	if err := send(c.conn, Msg{Type: msgWelcome, ID: m.ID}, bytesOf(&welcome), fds); err != nil {
+	if err := c.sendWelcome(m, welcome, fds); err != nil {
 		c.service.Ring.reap(member, "detach") // it has no descriptor and so no lease
 		return nil, err
 	}
 	return member, nil
+}
+
+// welcomeBack admits a member of an engine that died.
+func (c *session) welcomeBack(m *message, req joinRequest) (*member, error) {
+	defer req.pidfd.Close() // its process is watched already
+	member, welcome, fds, err := c.service.Ring.rejoin(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.sendWelcome(m, welcome, fds); err != nil {
+		c.service.Ring.silence(member) // it may ask again
+		return nil, err
+	}
+	return member, nil
+}
+
+// sendWelcome answers hello m, and closes the descriptors.
+func (c *session) sendWelcome(m *message, welcome Welcome, fds []int) error {
+	defer closeAll(fds)
+	_ = Fault("handshake.registered")
+	welcome.ReconnectNS = c.server.cfg.ReconnectNS
+	return send(c.conn, Msg{Type: msgWelcome, ID: m.ID}, bytesOf(&welcome), fds)
 }
