@@ -534,7 +534,7 @@ func TestNoteIsThereForTheNextEngine(t *testing.T) {
 			t.Fatalf("note %q, want %q", got, note)
 		}
 	}
-	wantErr(t, r.SetNote(make([]byte, maxNote+1)), ErrArgument)
+	wantErr(t, r.SetNote(make([]byte, MaxNote+1)), ErrArgument)
 }
 
 func TestAdoptedRingServesAfterManyRestarts(t *testing.T) {

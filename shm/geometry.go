@@ -213,7 +213,7 @@ func newGeometry(c *Config) (*geometry, error) {
 	g.ownerOff = g.descOff + g.descStride*uint64(c.Slots)
 	g.noteOff = g.ownerOff + 128*uint64(c.MaxConsumers)
 	if c.Backing == Posix { // nobody can adopt a ring without names
-		g.noteBytes = maxNote
+		g.noteBytes = MaxNote
 	}
 	g.textOff = g.noteOff + 2*g.noteBytes
 	g.headerBytes = roundUp(g.textOff+uint64(len(c.Text))+1, page)

@@ -1,7 +1,7 @@
 package shm
 
-// maxNote is how long a note may be.
-const maxNote = 64 << 10
+// MaxNote is how many bytes a note may have.
+const MaxNote = 64 << 10
 
 // SetNote keeps a few bytes of the producer's own for the engine that adopts the ring. There are two places, and one word says
 // which counts: an engine killed in here leaves the old note or the new one. Rings without names keep none.

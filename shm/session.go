@@ -279,6 +279,8 @@ func (c *session) welcomeBack(m *message, req joinRequest) (*member, error) {
 func (c *session) sendWelcome(m *message, welcome Welcome, fds []int) error {
 	defer closeAll(fds)
 	_ = Fault("handshake.registered")
-	welcome.ReconnectNS = c.server.cfg.ReconnectNS
+	if c.service.Ring.cfg.Backing == Posix { // nobody can go on with a ring without names
+		welcome.ReconnectNS = c.server.cfg.ReconnectNS
+	}
 	return send(c.conn, Msg{Type: msgWelcome, ID: m.ID}, bytesOf(&welcome), fds)
 }

@@ -20,6 +20,10 @@ type Options struct {
 	Child bool
 	// State is where to go on; empty: from the start. Only for an engine with one ring.
 	State []byte
+	// Fresh: begin anew, whatever a dead engine or a journal left.
+	Fresh bool
+	// Journal is a file to keep the position in and to go on from; "": the description's.
+	Journal string
 	// Log is where the engine writes what it has to say; nil: nowhere.
 	Log *Log
 	// Started is when the process began, for the time to the first batch; zero: now.
@@ -43,7 +47,9 @@ type Engine struct {
 	stopOnce sync.Once
 	runCtx   context.Context
 	endRun   context.CancelFunc
-	closed   bool // by Close
+	journal  *journal // nil: none is kept
+	served   bool     // Run was called
+	closed   bool     // by Close
 }
 
 // spareProcs is how many threads may run Go code beside those in a decoder. While a processor of Go's scheduler is idle, the
@@ -82,8 +88,12 @@ func (e *Engine) open(o *Options) error {
 	if len(o.State) > 0 && len(all) > 1 {
 		return fmt.Errorf("engine: state: got one for an engine of %d rings, want one ring: %w", len(all), shm.ErrState)
 	}
+	journalled, err := e.openJournal(o)
+	if err != nil {
+		return err
+	}
 	for _, s := range all {
-		r, err := e.openRing(s, o)
+		r, err := e.openRing(s, o, journalled[s.RingName])
 		if r != nil {
 			e.rings = append(e.rings, r)
 		}
@@ -111,6 +121,7 @@ func (e *Engine) Ring(i int) *shm.Ring { return e.rings[i].shm }
 // the end. Run runs once.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.endRun()
+	e.served = true
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -129,6 +140,17 @@ func (e *Engine) Run(ctx context.Context) error {
 			if failures[i] = r.run(ctx); failures[i] != nil {
 				e.log.Errorf(r.name, "%v", failures[i])
 			}
+		}()
+	}
+	if e.journal != nil {
+		stop, kept := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(kept)
+			e.keepJournal(stop)
+		}()
+		defer func() {
+			close(stop)
+			<-kept
 		}()
 	}
 	rings.Wait()
@@ -151,7 +173,7 @@ func (e *Engine) Close() error {
 	for _, r := range e.rings {
 		if r.shm != nil {
 			r.stopLog()
-			errs = append(errs, r.shm.Close())
+			errs = append(errs, r.end(e.served))
 		}
 		if r.source != nil {
 			errs = append(errs, r.source.Close())
