@@ -1,15 +1,18 @@
 # What the fault and end-to-end tests run: the pattern producer, and consumers linked against libspdl's fault build.
 
 .PHONY: fault-programs
-fault-programs: libspdl libspdl-faults ringpattern ringpattern-faults $(BUILD)/tests/fault-consumer $(BUILD)/tests/fault-waiter ## programs that tests kill
+fault-programs: libspdl libspdl-faults ringpattern ringpattern-faults spdl-faults $(BUILD)/tests/fault-consumer $(BUILD)/tests/fault-waiter ## programs that tests kill
 
 .PHONY: ringpattern
 ringpattern:
 	$(GO) build -o $(BUILD)/ringpattern ./tests/ringpattern
 
-.PHONY: ringpattern-faults
+.PHONY: ringpattern-faults spdl-faults
 ringpattern-faults:
 	$(GO) build -tags spdlfault -o $(BUILD)/faults/ringpattern ./tests/ringpattern
+
+spdl-faults:
+	$(GO) build -trimpath -tags spdlfault,noffmpeg -ldflags '$(LDFLAGS_GO)' -o $(BUILD)/faults/spdl ./cmd/spdl
 
 $(BUILD)/tests/fault-consumer: tests/fault/consumer.c include/spdl.h $(BUILD)/faults/libspdl.so.0
 	@mkdir -p $(@D)
