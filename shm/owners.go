@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -177,12 +178,39 @@ func (r *Ring) silence(m *member) {
 	r.mu.Unlock()
 }
 
-// dismiss reaps those who have left while no engine heard them.
-func (r *Ring) dismiss() {
+// leaving says that some member is dead, or has said something that nobody has heard yet: a DETACH that was sent before this
+// question was asked, if it was sent at all. It reaps those who left while there was no engine to hear them.
+func (r *Ring) leaving() bool {
 	r.mu.Lock()
 	left := r.departed()
+	some := len(left) > 0
+	for _, g := range r.groups {
+		for _, m := range g.members {
+			some = some || m != nil && m.stirs()
+		}
+	}
 	r.mu.Unlock()
 	r.reapAll(left)
+	return some
+}
+
+// stirs says that the member is dead, or that its connection has something to be heard.
+func (m *member) stirs() bool {
+	pending := false
+	sources := []syscall.Conn{m.pidfd}
+	if m.conn != nil {
+		sources = append(sources, m.conn)
+	}
+	for _, c := range sources {
+		if raw, err := c.SyscallConn(); err == nil { // none: a member that was found dead
+			_ = raw.Control(func(fd uintptr) {
+				p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLRDHUP}}
+				n, err := unix.Poll(p, 0)
+				pending = pending || err == nil && n > 0
+			})
+		}
+	}
+	return pending
 }
 
 func (r *Ring) reapAll(left []*member) {

@@ -672,3 +672,23 @@ func ExampleStatus() {
 	fmt.Println(ErrBusy, int32(ErrBusy))
 	// Output: busy -22
 }
+
+// A peer that closes with our answer unread has the kernel report a reset before it gives us the rest.
+func TestDetachIsHeardThoughTheWelcomeWasNotRead(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	for range 20 {
+		conn, _, err := dialEngine(testContext(t), r.server.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := Hello{LayoutMajor: LayoutMajor, LayoutMinor: LayoutMinor, MaxLeases: 6}
+		if err := send(conn, Msg{Type: msgHello, ID: 1}, bytesOf(&h), nil); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the member", func() bool { return len(r.Groups()) == 1 && len(r.Groups()[0].Members) == 1 })
+		if err := (&caller{conn: conn}).detach(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the member to be let go", func() bool { return len(r.Groups()) == 0 })
+	}
+}

@@ -245,9 +245,11 @@ func (c *session) admit(m *message) (*member, error) {
 		return c.welcomeBack(m, request)
 	}
 	member, welcome, fds, err := c.service.Ring.join(request)
-	for end := time.Now().Add(leaveTime); errors.Is(err, ErrBusy) && time.Now().Before(end); {
-		time.Sleep(time.Millisecond) // a DETACH sent before this HELLO may still be on its way to its connection's goroutine
-		c.service.Ring.dismiss()
+	for began := time.Now(); errors.Is(err, ErrBusy); {
+		if waited := time.Since(began); waited > leavingTime || !c.service.Ring.leaving() && waited > leaveTime {
+			break
+		}
+		time.Sleep(time.Millisecond)
 		member, welcome, fds, err = c.service.Ring.join(request)
 	}
 	if err != nil {
