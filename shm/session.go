@@ -13,6 +13,7 @@ type session struct {
 	server  *Server
 	conn    *net.UnixConn
 	cred    *unix.Ucred
+	groups  []uint32 // the peer's supplementary ones
 	service *Service // of the member's ring, or the first
 	member  *member
 	heard   chan struct{} // the member's, to be closed at the end of this connection
@@ -27,6 +28,7 @@ func (s *Server) serve(conn *net.UnixConn) bool {
 	if c.cred, err = credentials(conn); err != nil {
 		return true
 	}
+	c.groups = supplementary(conn)
 	_ = Fault("handshake")
 	_ = conn.SetReadDeadline(time.Now().Add(handshakeTime))
 	buf := make([]byte, msgMax+1)
@@ -125,7 +127,7 @@ func (c *session) allowed(m *message) error {
 			return refuse(ErrDenied, "shm: control: request %d before hello; attach first", m.Type)
 		}
 	case msgStats, msgObserve:
-		if c.member == nil && !admits(c.cred, c.server.cfg.Mode) {
+		if c.member == nil && !admits(c.cred, c.groups, c.server.cfg.Mode) {
 			return refuse(ErrDenied, "shm: control: uid %d may not look at this engine", c.cred.Uid)
 		}
 	case msgEvict, msgStop:
@@ -216,7 +218,7 @@ func (c *session) hello(m *message) error {
 }
 
 func (c *session) admit(m *message) (*member, error) {
-	if !admits(c.cred, c.server.cfg.Mode) {
+	if !admits(c.cred, c.groups, c.server.cfg.Mode) {
 		return nil, refuse(ErrDenied, "shm: attach: uid %d gid %d may not attach; run as the engine's user, or serve with mode 0640 to its group", c.cred.Uid, c.cred.Gid)
 	}
 	if c.member != nil {
