@@ -136,6 +136,9 @@ func (r *Ring) place(h *Hello) (*group, int, error) {
 			return g, lane, err
 		}
 	}
+	if meant := r.misspelt(name); meant != "" {
+		return nil, 0, refuse(ErrNotFound, "shm: attach %q: no group %q; %q is declared, and a new group's name must differ by more than a slip", label, name, meant)
+	}
 	g, err := r.joinNewGroup(h, name)
 	if err != nil {
 		return nil, 0, err
@@ -145,6 +148,54 @@ func (r *Ring) place(h *Hello) (*group, int, error) {
 		r.settle() // the new group has no member: it goes again
 	}
 	return g, lane, err
+}
+
+// misspelt is the declared group that name was probably meant to be; "" if it is a name of its own. Who misspells a group
+// would otherwise get one that nobody else is in, and every batch of it. Numbers are no slips: eval2 is not eval1.
+func (r *Ring) misspelt(name string) string {
+	best, fewest := "", min(2, len(name)/3)+1
+	for _, d := range r.cfg.Groups {
+		if d.Name == name {
+			return ""
+		}
+		n := edits(strings.ToLower(name), strings.ToLower(d.Name))
+		if n < fewest && (n == 0 || withoutDigits(name) != withoutDigits(d.Name)) {
+			best, fewest = d.Name, n
+		}
+	}
+	return best
+}
+
+func withoutDigits(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// edits counts the insertions, deletions, replacements and swaps of neighbours between two names.
+func edits(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
 }
 
 // joinNewGroup makes an undeclared group, which begins at the next unpublished ticket. A declared group that was

@@ -692,3 +692,20 @@ func TestDetachIsHeardThoughTheWelcomeWasNotRead(t *testing.T) {
 		eventually(t, "the member to be let go", func() bool { return len(r.Groups()) == 0 })
 	}
 }
+
+// A name that is nearly a declared group's is refused with that name; one that is its own makes a group.
+func TestMisspeltGroupIsRefusedWithTheNameThatWasMeant(t *testing.T) {
+	cfg := testConfig(t, 40)
+	cfg.Groups = []GroupConfig{{Name: "train"}, {Name: "eval1"}, {Name: "a"}}
+	r := newTestRing(t, cfg)
+	for name, meant := range map[string]string{"trian": "train", "tain": "train", "trains": "train", "Train": "train", "evel1": "eval1", "eva1": "eval1"} {
+		_, err := Attach(testContext(t), r.server.Path(), AttachOptions{Group: name})
+		wantErr(t, err, ErrNotFound)
+		if want := fmt.Sprintf("no group %q; %q is declared", name, meant); !strings.Contains(err.Error(), want) {
+			t.Errorf("got %q, want %q in it", err, want)
+		}
+	}
+	for _, name := range []string{"eval2", "eval", "b", "test", "brain-dead"} {
+		r.attach(AttachOptions{Group: name})
+	}
+}
