@@ -135,13 +135,14 @@ func (r *Ring) compare() error {
 		{"slots", uint64(old.NSlots), uint64(want.NSlots)}, {"tensors", uint64(old.NTensors), uint64(want.NTensors)},
 		{"lanes", uint64(old.NLanes), uint64(want.NLanes)}, {"world size", uint64(old.WorldSize), uint64(want.WorldSize)},
 		{"first rank", uint64(old.FirstRank), uint64(want.FirstRank)}, {"batch", uint64(old.BatchRows), uint64(want.BatchRows)},
-		{"max_consumers", uint64(old.MaxOwners), uint64(want.MaxOwners)}, {"groups at most", uint64(old.MaxGroups), uint64(want.MaxGroups)},
+		{"max_consumers", uint64(old.MaxOwners), uint64(want.MaxOwners)},
 		{"samples", old.NSamples, want.NSamples}, {"global batch", old.GlobalBatch, want.GlobalBatch},
 		{"steps per epoch", old.StepsPerEpoch, want.StepsPerEpoch}, {"epochs", old.NEpochs, want.NEpochs}, {"seed", old.Seed, want.Seed},
-		{"bytes per slot", old.SlotStride, want.SlotStride}, {"bytes of the header", old.HeaderBytes, want.HeaderBytes},
+		{"bytes per slot", old.SlotStride, want.SlotStride},
 	} {
 		differ(f.what, f.was, f.now)
 	}
+	differs = append(differs, r.compareGroups(old)...)
 	if len(differs) == 0 {
 		differs = r.compareRest(old)
 	}
@@ -154,8 +155,8 @@ func (r *Ring) compare() error {
 // compareRest compares what has its place in the segment only if the geometry is the same.
 func (r *Ring) compareRest(old *Header) (differs []string) {
 	g := r.geo
-	if old.TensorOff != g.tensorOff || old.DescOff != g.descOff || old.OwnerOff != g.ownerOff || old.TextOff != g.textOff || old.TextBytes != uint64(len(r.cfg.Text)) {
-		return []string{"geometry"}
+	if old.HeaderBytes != g.headerBytes || old.TensorOff != g.tensorOff || old.DescOff != g.descOff || old.OwnerOff != g.ownerOff || old.TextOff != g.textOff || old.TextBytes != uint64(len(r.cfg.Text)) {
+		return []string{fmt.Sprintf("header of %d bytes, now %d, or what lies where in it", old.HeaderBytes, g.headerBytes)}
 	}
 	if !slices.Equal(manyAt[TensorRecord](r.header.mem, g.tensorOff, len(g.tensors)), g.tensors) {
 		differs = append(differs, "tensors")
@@ -166,14 +167,14 @@ func (r *Ring) compareRest(old *Header) (differs []string) {
 	if st, err := r.header.file.Stat(); err == nil && st.Mode().Perm() != r.cfg.Mode {
 		differs = append(differs, fmt.Sprintf("mode %04o, now %04o", st.Mode().Perm(), r.cfg.Mode))
 	}
-	return append(differs, r.compareGroups()...)
+	return differs
 }
 
 // compareGroups compares the declared groups.
-func (r *Ring) compareGroups() (differs []string) {
+func (r *Ring) compareGroups(old *Header) (differs []string) {
 	declared := map[string]*GroupRecord{}
-	for i := range r.geo.maxGroups {
-		if rec := at[GroupRecord](r.header.mem, r.geo.groupOff+256*uint64(i)); rec.Declared != 0 && rec.State.Load() != GroupAbsent {
+	for i := range uint64(old.MaxGroups) {
+		if rec := at[GroupRecord](r.header.mem, old.GroupOff+old.GroupStride*i); rec.Declared != 0 && rec.State.Load() != GroupAbsent {
 			declared[text(rec.Name[:])] = rec
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +48,7 @@ type Engine struct {
 	stopOnce sync.Once
 	runCtx   context.Context
 	endRun   context.CancelFunc
+	child    bool     // it ends with its parent
 	journal  *journal // nil: none is kept
 	served   bool     // Run was called
 	closed   bool     // by Close
@@ -64,7 +66,7 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	e := &Engine{spec: s, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{})}
+	e := &Engine{spec: s, child: o.Child, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{})}
 	if e.started.IsZero() {
 		e.started = e.began
 	}
@@ -118,7 +120,8 @@ func (e *Engine) Ring(i int) *shm.Ring { return e.rings[i].shm }
 
 // Run decodes until ctx ends or Stop is called, and returns nil then. A ring that comes to the end of its epochs
 // or fails says so to its consumers; Run goes on for the others and for what is still leased, and returns the failures at
-// the end. Run runs once.
+// the end. A service all of whose rings have failed ends by itself, once its consumers have left, or have had
+// farewell to hear of it. Run runs once.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.endRun()
 	e.served = true
@@ -154,8 +157,40 @@ func (e *Engine) Run(ctx context.Context) error {
 		}()
 	}
 	rings.Wait()
+	if !e.child && !slices.Contains(failures, nil) {
+		e.seeOff(ctx)
+		return errors.Join(failures...)
+	}
 	<-ctx.Done()
 	return errors.Join(failures...)
+}
+
+// farewell is how long an engine that gave up stays for consumers to hear of it. Those that are attached read the reason from
+// memory that outlives the engine; those that come later have to ask.
+const farewell = 5 * time.Second
+
+// seeOff waits until the consumers have left, at most for farewell.
+func (e *Engine) seeOff(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for met := false; ; {
+		attached := 0
+		for _, r := range e.rings {
+			for _, g := range r.shm.Groups() {
+				attached += len(g.Members)
+			}
+		}
+		if met = met || attached > 0; met && attached == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Stop begins the orderly end of Run; it returns at once.
