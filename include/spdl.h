@@ -209,7 +209,8 @@ typedef struct spdl_batch {
  * Returns SPDL_OK; SPDL_TIMEOUT; SPDL_END_EPOCH once per epoch, then the next epoch's batches;
  * SPDL_END_DATA; SPDL_E_LEASES or SPDL_E_UNDONE where waiting would be waiting for oneself, in a stage already where this
  * thread would wait with a batch undone, behind which all others wait;
- * SPDL_E_ENGINE_LOST within 100 ms of the engine's death, SPDL_E_ENGINE_FAILED, SPDL_E_ENGINE_STOPPED,
+ * SPDL_E_ENGINE_LOST within 100 ms of the engine's death, or, where the ring has a reconnect time, when no
+ * engine has gone on with it in that time; SPDL_E_ENGINE_FAILED, SPDL_E_ENGINE_STOPPED,
  * each once nothing published is left to take; SPDL_E_GROUP_CLOSED; SPDL_E_FORKED; SPDL_E_DETACHED. */
 SPDL_API spdl_status spdl_acquire(spdl_reader *reader, int64_t timeout_ns, spdl_batch *out);
 
@@ -323,7 +324,8 @@ typedef struct spdl_reader_info {
 #define SPDL_READER_INFO_INIT {sizeof(spdl_reader_info), 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 SPDL_API spdl_status spdl_get_reader_info(const spdl_reader *reader, spdl_reader_info *out);
 
-/* What the engine is doing: SPDL_STARTING ... SPDL_LOST, or an error below zero. Does not block. */
+/* What the engine is doing: SPDL_STARTING ... SPDL_LOST (also while another one is looked for), or an error below zero.
+ * Does not block. */
 SPDL_API int32_t spdl_engine_state(spdl_reader *reader);
 
 /* A descriptor for poll, epoll or asyncio, readable when spdl_acquire(reader, 0, ...) is worth calling:

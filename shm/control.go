@@ -54,6 +54,9 @@ func payloadAs[T any](payload []byte) (T, error) {
 func receive(conn *net.UnixConn, buf []byte, maxFDs int) (*message, error) {
 	oob := make([]byte, unix.CmsgSpace(4*maxFDs))
 	n, oobn, flags, _, err := conn.ReadMsgUnix(buf, oob)
+	if errors.Is(err, unix.ECONNRESET) { // the peer closed with an answer unread; what it said before, such as DETACH, is still there
+		n, oobn, flags, _, err = conn.ReadMsgUnix(buf, oob)
+	}
 	m := &message{fds: takeFDs(oob[:oobn])}
 	switch {
 	case err != nil:

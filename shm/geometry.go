@@ -71,6 +71,7 @@ type Config struct {
 	SpecHash    [32]byte
 	Generation  uint64    // 0: 1
 	Text        []byte    // JSON for clients
+	Adopt       bool      // posix: go on with what a dead engine left under this name; FirstTicket and FirstEpoch do not count then
 	FirstTicket uint64    // where tickets begin
 	FirstEpoch  uint64    // the epoch of the first ticket
 	Identity    *Identity // nil: random
@@ -185,7 +186,7 @@ type geometry struct {
 
 	maxGroups, maxQueues int
 
-	groupOff, queueOff, poolOff, tensorOff, descOff, descStride, textOff, headerBytes uint64
+	groupOff, queueOff, poolOff, tensorOff, descOff, descStride, ownerOff, noteOff, noteBytes, textOff, headerBytes uint64
 }
 
 const (
@@ -217,7 +218,12 @@ func newGeometry(c *Config) (*geometry, error) {
 	g.tensorOff = g.poolOff + 128
 	g.descOff = g.tensorOff + 384*uint64(len(c.Tensors))
 	g.descStride = roundUp(256+192*uint64(len(c.Tensors)), lineBytes)
-	g.textOff = g.descOff + g.descStride*uint64(c.Slots)
+	g.ownerOff = g.descOff + g.descStride*uint64(c.Slots)
+	g.noteOff = g.ownerOff + 128*uint64(c.MaxConsumers)
+	if c.Backing == Posix { // nobody can adopt a ring without names
+		g.noteBytes = MaxNote
+	}
+	g.textOff = g.noteOff + 2*g.noteBytes
 	g.headerBytes = roundUp(g.textOff+uint64(len(c.Text))+1, page)
 	return g, nil
 }

@@ -46,13 +46,16 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 		pidfd: req.pidfd, event: event, conn: req.conn, gone: make(chan struct{}), heard: make(chan struct{}),
 	}
 	r.lastOwner++
+	r.state.LastOwner.Store(r.lastOwner)
 	m.owner = r.lastOwner
 	epoch := g.register(m)
+	r.writeOwner(m)
+	if h.LayoutMinor == 0 { // it does not know the word by which it would say that it is here
+		g.records[m.index].Presence.Store(presenceHere)
+	}
 	fds, err := r.descriptors(g, m)
 	if err != nil {
-		g.members[m.index] = nil
-		g.records[m.index].Owner.Store(0)
-		g.rec.Members.Add(^uint32(0))
+		g.strike(m)
 		_ = event.Close()
 		r.settle()
 		return nil, Welcome{}, nil, err
@@ -61,10 +64,16 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 	go r.watchMember(m)
 	r.handOn() // what is through the stages may have waited for a consumer
 	r.report(Event{What: "attach", Group: g.cfg.Name, Owner: m.owner, PID: m.pid, Text: m.client})
-	return m, Welcome{
-		Owner: m.owner, GroupIndex: uint32(g.index), GroupID: g.rec.ID, Lane: uint32(lane), Member: uint32(m.index),
-		MaxLeases: uint32(leases), Epoch: epoch, HeaderBytes: r.geo.headerBytes, GroupBytes: uint64(len(g.seg.mem)), DataBytes: r.geo.dataBytes,
-	}, fds, nil
+	return m, m.welcome(epoch), fds, nil
+}
+
+// welcome is what a member is told about itself.
+func (m *member) welcome(epoch uint64) Welcome {
+	g := m.group
+	return Welcome{
+		Owner: m.owner, GroupIndex: uint32(g.index), GroupID: g.rec.ID, Lane: uint32(m.lane), Member: uint32(m.index),
+		MaxLeases: uint32(m.leases), Epoch: epoch, HeaderBytes: g.r.geo.headerBytes, GroupBytes: uint64(len(g.seg.mem)), DataBytes: g.r.geo.dataBytes,
+	}
 }
 
 // reserve checks that one more consumer and its leases fit.
@@ -133,6 +142,9 @@ func (r *Ring) place(h *Hello) (*group, int, error) {
 			return g, lane, err
 		}
 	}
+	if meant := r.misspelt(name); meant != "" {
+		return nil, 0, refuse(ErrNotFound, "shm: attach %q: no group %q; %q is declared, and a new group's name must differ by more than a slip", label, name, meant)
+	}
 	g, err := r.joinNewGroup(h, name)
 	if err != nil {
 		return nil, 0, err
@@ -142,6 +154,54 @@ func (r *Ring) place(h *Hello) (*group, int, error) {
 		r.settle() // the new group has no member: it goes again
 	}
 	return g, lane, err
+}
+
+// misspelt is the declared group that name was probably meant to be; "" if it is a name of its own. Who misspells a group
+// would otherwise get one that nobody else is in, and every batch of it. Numbers are no slips: eval2 is not eval1.
+func (r *Ring) misspelt(name string) string {
+	best, fewest := "", min(2, len(name)/3)+1
+	for _, d := range r.cfg.Groups {
+		if d.Name == name {
+			return ""
+		}
+		n := edits(strings.ToLower(name), strings.ToLower(d.Name))
+		if n < fewest && (n == 0 || withoutDigits(name) != withoutDigits(d.Name)) {
+			best, fewest = d.Name, n
+		}
+	}
+	return best
+}
+
+func withoutDigits(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// edits counts the insertions, deletions, replacements and swaps of neighbours between two names.
+func edits(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
 }
 
 // joinNewGroup makes an undeclared group, which begins at the next unpublished ticket. A declared group that was

@@ -187,7 +187,13 @@ type Header struct {
 	NEpochs          uint64
 	Seed             uint64
 	Name             [nameBytes]byte
-	Reserved         [616]byte
+	OwnerOff         uint64
+	OwnerStride      uint64
+	MaxOwners        uint32
+	Reserved0        uint32
+	NoteOff          uint64
+	NoteBytes        uint64
+	Reserved         [576]byte
 }
 
 // State is spdl_l_state, 2048 bytes; written by the engine.
@@ -198,12 +204,16 @@ type State struct {
 	NextTicket  atomic.Uint64
 	HeartbeatNS atomic.Uint64
 	Violations  atomic.Uint64
-	Reserved0   [11]uint64
+	LastOwner   atomic.Uint32
+	LastGroup   atomic.Uint32
+	Note        atomic.Uint64
+	Reserved0   [9]uint64
 	Parked      atomic.Uint32
 	Reserved1   [31]uint32
 	ErrorBytes  uint32
 	Error       [1020]byte
-	Reserved2   [768]byte
+	LaneEpoch   [MaxLanes]atomic.Uint64
+	Reserved2   [256]byte
 }
 
 // GroupRecord is spdl_l_group, 256 bytes; written by the engine.
@@ -227,7 +237,9 @@ type GroupRecord struct {
 	Dropped      atomic.Uint64
 	Violations   atomic.Uint64
 	Name         [nameBytes]byte
-	Reserved     [88]byte
+	Discarded    atomic.Uint64
+	MinEpoch     atomic.Uint64
+	Reserved     [72]byte
 }
 
 // Queue is spdl_l_queue, 128 bytes; written by the engine.
@@ -237,7 +249,27 @@ type Queue struct {
 	NextEpoch atomic.Uint64
 	Group     uint32
 	Lane      uint32
-	Reserved  [96]byte
+	PutAt     atomic.Uint64
+	PutCount  atomic.Uint64
+	PutTicket atomic.Uint64
+	PutSlot   atomic.Uint32
+	Reserved0 uint32
+	Reserved  [64]byte
+}
+
+// OwnerRecord is spdl_l_owner, 128 bytes; written by the engine, for the next one.
+type OwnerRecord struct {
+	Owner      atomic.Uint32
+	PID        int32
+	Started    uint64
+	GroupIndex uint32
+	GroupID    uint32
+	Member     uint32
+	Lane       uint32
+	MaxLeases  uint32
+	Reserved0  uint32
+	Client     [32]byte
+	Reserved   [56]byte
 }
 
 // Pool is spdl_l_pool, 128 bytes.
@@ -367,8 +399,18 @@ type MemberRecord struct {
 	WaitNS       atomic.Uint64
 	HoldNS       atomic.Uint64
 	WaitingSince atomic.Uint64
-	Reserved2    [72]byte
+	Presence     atomic.Uint32
+	Reserved2    uint32
+	Reserved3    [64]byte
 }
+
+// Presence of a member, MemberRecord.Presence: the member goes from welcomed to here and from here to gone, an engine that
+// adopts its ring from welcomed to gone.
+const (
+	presenceWelcomed = 0
+	presenceHere     = 1
+	presenceGone     = 2
+)
 
 // The control socket's messages.
 const (
@@ -391,6 +433,7 @@ const (
 	msgFail    = 13
 
 	helloPIDFD     = 1
+	helloRejoin    = 2
 	stateCountHeld = 1
 )
 
@@ -418,7 +461,10 @@ type Hello struct {
 	Group       [nameBytes]byte
 	Ring        [nameBytes]byte
 	Client      [32]byte
-	Reserved    [64]byte
+	RingUID     [16]byte
+	Owner       uint32
+	GroupID     uint32
+	Reserved    [40]byte
 }
 
 // Welcome is spdl_l_welcome, 128 bytes.

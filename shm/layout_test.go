@@ -28,7 +28,8 @@ var twins = map[string]uint64{
 	"SPDL_L_MSG_ERROR": msgError, "SPDL_L_MSG_OK": msgOK, "SPDL_L_MSG_DETACH": msgDetach, "SPDL_L_MSG_STATE": msgState,
 	"SPDL_L_MSG_LOAD": msgLoad, "SPDL_L_MSG_RESTART": msgRestart, "SPDL_L_MSG_STATS": msgStats, "SPDL_L_MSG_OBSERVE": msgObserve,
 	"SPDL_L_MSG_EVICT": msgEvict, "SPDL_L_MSG_STOP": msgStop, "SPDL_L_MSG_FAIL": msgFail, "SPDL_L_FEATURE_STAGED": featureStaged,
-	"SPDL_L_HELLO_PIDFD": helloPIDFD, "SPDL_L_STATE_COUNT_HELD": stateCountHeld,
+	"SPDL_L_HELLO_PIDFD": helloPIDFD, "SPDL_L_HELLO_REJOIN": helloRejoin,
+	"SPDL_L_PRESENCE_WELCOMED": presenceWelcomed, "SPDL_L_PRESENCE_HERE": presenceHere, "SPDL_L_PRESENCE_GONE": presenceGone, "SPDL_L_STATE_COUNT_HELD": stateCountHeld,
 }
 
 // unused are constants of later versions' parts, which Go does not need yet.

@@ -103,6 +103,8 @@ type Info struct {
 	NextTicket uint64 `json:"next_ticket"`
 	Violations uint64 `json:"violations"`
 	State      uint32 `json:"state"`
+	Generation uint64 `json:"generation"` // engine starts on this ring
+	Adopted    bool   `json:"adopted"`    // it was a dead engine's
 }
 
 // Info describes the ring.
@@ -114,7 +116,7 @@ func (r *Ring) Info() Info {
 		Published: r.published, NextTicket: r.nextTicket, Violations: r.violations, State: StateStopped,
 	}
 	if !r.closed {
-		info.State = r.state.State.Load()
+		info.State, info.Generation, info.Adopted = r.state.State.Load(), r.head.Generation, r.adopted
 	}
 	return info
 }
@@ -190,10 +192,10 @@ func (r *Ring) Skip(group int, epoch uint64) error {
 	if err != nil {
 		return err
 	}
-	g.minEpoch = max(g.minEpoch, epoch)
+	g.setMinEpoch(max(g.minEpoch, epoch))
 	for i := range g.shadow {
-		if r.slots[i].desc.Epoch.Load() < epoch {
-			g.discard(i)
+		if r.slots[i].desc.Epoch.Load() < epoch && g.discard(i) {
+			g.count(&g.discarded, &g.rec.Discarded, 1)
 		}
 	}
 	r.announceAll(g)
@@ -220,11 +222,15 @@ func (r *Ring) Rewind(ticket, epoch uint64) error {
 		return refuse(ErrBusy, "shm: ring %q: load: ticket %d is held and not done; release it first", r.cfg.label(), r.slots[i].desc.Ticket)
 	}
 	r.callBack()
-	r.nextTicket, g.minEpoch = ticket, 0
+	g.setMinEpoch(0)
+	for q := range g.queue {
+		g.queue[q].PutTicket.Store(0) // tickets may come a second time
+	}
+	r.nextTicket = ticket
 	r.state.NextTicket.Store(ticket)
 	r.state.State.CompareAndSwap(StateEnded, StateRunning)
 	for lane := range r.laneEpoch {
-		r.laneEpoch[lane] = epoch
+		r.setLaneEpoch(lane, epoch)
 	}
 	for _, g := range r.groups {
 		r.announceAll(g)
@@ -247,10 +253,11 @@ func (g *group) discardAll() int {
 			continue
 		}
 		for _, i := range all[n+1:] {
-			g.enqueue(i, g.queueOf(g.r.slots[i].desc.Lane.Load()), g.shadow[i].attempts)
+			g.enqueue(i, g.queueOf(g.r.slots[i].desc.Lane.Load()), g.r.slots[i].desc.Ticket, g.shadow[i].attempts)
 		}
 		return all[n] // claimed this moment
 	}
+	g.count(&g.discarded, &g.rec.Discarded, uint64(len(all)))
 	return -1
 }
 
@@ -265,11 +272,11 @@ func (r *Ring) Advance(ticket, epoch uint64) error {
 	if ticket <= r.nextTicket {
 		return nil
 	}
+	for lane := range r.laneEpoch {
+		r.setLaneEpoch(lane, max(r.laneEpoch[lane], epoch))
+	}
 	r.nextTicket = ticket
 	r.state.NextTicket.Store(ticket)
-	for lane := range r.laneEpoch {
-		r.laneEpoch[lane] = max(r.laneEpoch[lane], epoch)
-	}
 	for _, g := range r.groups {
 		r.announceAll(g)
 	}

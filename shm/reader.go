@@ -70,6 +70,10 @@ func newReader(c *caller, m *message, opts AttachOptions) (*Reader, error) {
 		closeAll(fds[len(r.files):])
 		return nil, err
 	}
+	if !r.member.Presence.CompareAndSwap(presenceWelcomed, presenceHere) {
+		r.unmap()
+		return nil, refuse(ErrEngineLost, "shm: attach: the engine died before it was heard, and the next one does not know of this consumer; attach again")
+	}
 	return r, nil
 }
 
@@ -683,9 +687,13 @@ func (r *Reader) isClosed() bool {
 	return r.closed
 }
 
+// unmap says that this member is gone once it can read no slot any more: an engine that is dead now will look there.
 func (r *Reader) unmap() {
-	for _, m := range r.maps {
-		_ = m.Unmap()
+	for i := len(r.maps) - 1; i >= 0; i-- { // data, group, header
+		if i == 1 && r.member != nil {
+			r.member.Presence.CompareAndSwap(presenceHere, presenceGone)
+		}
+		_ = r.maps[i].Unmap()
 	}
 	r.maps = nil
 	for _, f := range r.files {

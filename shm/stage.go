@@ -99,7 +99,7 @@ func (r *Ring) offer(i int) {
 		g.shadow[i].attempts = s.way.again
 		g.redeliver(i)
 	default:
-		g.enqueue(i, 0, 1)
+		g.enqueue(i, 0, s.desc.Ticket, 1)
 	}
 }
 

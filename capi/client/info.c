@@ -146,7 +146,7 @@ spdl_status spdl_get_ring_info(const spdl_reader *r, spdl_ring_info *out) {
     out->n_epochs = r->h.n_epochs;
     out->seed = r->h.seed;
     out->data_bytes = r->h.data_bytes;
-    out->engine_pid = (int32_t)r->h.engine_pid;
+    out->engine_pid = (int32_t)sp_engine_pid(r);
     out->reserved = 0;
     return SPDL_OK;
 }

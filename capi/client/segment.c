@@ -382,6 +382,11 @@ spdl_status sp_map(spdl_reader *r, const spdl_l_welcome *w) {
 void sp_unmap(spdl_reader *r) {
     mapping *all[] = {&r->data, &r->group, &r->header};
     for (size_t i = 0; i < 3; i++) {
+        /* No slot can be read any more. If the engine is dead its successor looks here. */
+        uint32_t here = SPDL_L_PRESENCE_HERE;
+        if (i == 1 && r->member)
+            __atomic_compare_exchange_n(&r->member->presence, &here, SPDL_L_PRESENCE_GONE, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
         if (all[i]->base) munmap(all[i]->base, all[i]->bytes);
         all[i]->base = NULL;
     }

@@ -76,7 +76,8 @@ bool sp_engine_alive(const spdl_reader *r) {
 
 /* ---- one look ---------------------------------------------------------------------------------- */
 
-static spdl_status engine_over(const spdl_reader *r, uint32_t state, bool alive) {
+/* Why nothing more will come, or SPDL_OK. */
+static spdl_status engine_over(spdl_reader *r, uint32_t state, bool alive) {
     if (state == SPDL_L_FAILED) {
         uint32_t n = load_relaxed32(&r->state->error_bytes);
         if (n > sizeof r->state->error) n = sizeof r->state->error;
@@ -85,12 +86,9 @@ static spdl_status engine_over(const spdl_reader *r, uint32_t state, bool alive)
     }
     if (state == SPDL_L_STOPPED)
         return sp_fail(SPDL_E_ENGINE_STOPPED, "spdl: ring \"%s\": the engine was stopped", r->ring_name);
-    if (!alive)
-        return sp_fail(
-            SPDL_E_ENGINE_LOST,
-            "spdl: ring \"%s\": the engine (pid %u) died; leased batches stay readable, start it again and attach",
-            r->ring_name, r->h.engine_pid);
-    return SPDL_OK;
+    if (alive) return SPDL_OK;
+    spdl_status s = sp_reconnect(r);
+    return s == SPDL_TIMEOUT ? SPDL_OK : s; /* a search goes on: nothing is over */
 }
 
 static bool group_is_open(const spdl_reader *r) {
@@ -98,7 +96,7 @@ static bool group_is_open(const spdl_reader *r) {
            load_relaxed32(&r->group_record->id) == r->group_id;
 }
 
-static spdl_status group_closed(const spdl_reader *r, uint32_t state, bool alive) {
+static spdl_status group_closed(spdl_reader *r, uint32_t state, bool alive) {
     spdl_status s = engine_over(r, state, alive);
     if (s != SPDL_OK) return s;
     return sp_fail(

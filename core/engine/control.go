@@ -116,7 +116,7 @@ func (c control) Load(_ int, _ uint32, data []byte) (uint64, error) {
 		c.r.judgedBelow = first
 		c.r.judging.Unlock()
 		c.r.goOnFrom(state)
-		return nil
+		return c.r.keepNote()
 	})
 }
 

@@ -18,9 +18,9 @@ import (
 
 // openRing opens the source, plans the order, compiles the op and makes the ring. The ring it returns with an error is
 // for Close.
-func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
+func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) (*ring, error) {
 	r := &ring{
-		engine: e, name: s.FullName(), seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
+		engine: e, name: s.FullName(), ringName: s.RingName, seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
 		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), moves: make(chan *move), over: make(chan struct{}), broken: make(chan error, 1),
 	}
 	began := time.Now()
@@ -40,7 +40,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	if r.budget, err = pipeline.NewJudge(budget); err != nil {
 		return r, err
 	}
-	config, err := r.shmConfig(s, o)
+	config, err := r.shmConfig(s, o, journalled)
 	if err != nil {
 		return r, err
 	}
@@ -60,7 +60,14 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 		return r, err
 	}
 	r.stopLog = r.logEvents()
-	return r, nil
+	if r.shm.Info().Adopted {
+		r.adopted()
+		return r, nil
+	}
+	if len(journalled) > 0 {
+		e.log.Infof(r.name, "goes on from the journal at ticket %d; --fresh would begin anew", config.FirstTicket)
+	}
+	return r, r.keepNote()
 }
 
 // perJob is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker
@@ -130,7 +137,7 @@ func policyOf(b spec.BadSample) (batch.Policy, pipeline.Failures) {
 	return batch.Skip, f
 }
 
-func (r *ring) shmConfig(s *spec.Spec, o *Options) (shm.Config, error) {
+func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (shm.Config, error) {
 	facts, err := json.Marshal(struct {
 		Classes []string        `json:"classes,omitempty"`
 		Spec    json.RawMessage `json:"spec"`
@@ -145,14 +152,21 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options) (shm.Config, error) {
 		NSamples: uint64(r.source.Len()), GlobalBatch: uint64(r.order.GlobalBatch()), StepsPerEpoch: uint64(r.order.StepsPerEpoch()),
 		Epochs: uint64(s.Order.Epochs), Seed: s.Order.Seed, SpecHash: s.Hash(), Text: facts,
 	}
-	if len(o.State) > 0 {
-		state, err := r.parseState(o.State)
-		if err != nil {
-			return c, err
-		}
+	var state *sampler.State
+	switch {
+	case len(o.State) > 0:
+		state, err = r.parseState(o.State)
+	case len(journalled) > 0:
+		state, err = r.goOnFromJournal(journalled)
+	}
+	if err != nil {
+		return c, err
+	}
+	if state != nil {
 		r.goOnFrom(state)
 		c.FirstTicket, c.FirstEpoch = r.ticket(r.firstStep(state)), uint64(state.Epoch)
 	}
+	c.Adopt = len(o.State) == 0 && !o.Fresh // a caller who says where to go on does not want the ring's own position
 	for _, g := range s.Ring.Groups {
 		c.Groups = append(c.Groups, groupOf(g))
 	}

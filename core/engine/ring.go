@@ -18,12 +18,13 @@ import (
 // ring is one ring of the engine: a source in an order, decoded by one op. What is not said to change is fixed by
 // openRing.
 type ring struct {
-	engine *Engine
-	name   string // NAME or NAME/RING
-	shm    *shm.Ring
-	source source.Source
-	order  *sampler.Order
-	op     *media.Op
+	engine   *Engine
+	name     string // NAME or NAME/RING
+	ringName string // RING alone
+	shm      *shm.Ring
+	source   source.Source
+	order    *sampler.Order
+	op       *media.Op
 
 	policy                    batch.Policy
 	seed                      uint64
@@ -166,6 +167,14 @@ func (r *ring) move(ctx context.Context, do func() error) error {
 	case <-ctx.Done():
 	}
 	return shm.ErrEngineStopped
+}
+
+// end closes the ring in shared memory. What a dead engine left, and nobody has served since, is left as it was.
+func (r *ring) end(served bool) error {
+	if !served && r.shm.Info().Adopted {
+		return r.shm.Leave()
+	}
+	return r.shm.Close()
 }
 
 // refuse answers a move, if there is one, that nobody makes any more.

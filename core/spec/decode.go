@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -353,6 +354,21 @@ func (s *section) size(key string, dst *int64) {
 		return
 	}
 	*dst = n * unit
+}
+
+// duration reads a time such as 10s, from 0.
+func (s *section) duration(key string, dst *time.Duration, most time.Duration) {
+	want := fmt.Sprintf("a time such as 500ms, 10s or 5m, from 0 to %v", most)
+	v, ok := s.scalar(key, want, "!!int", "!!str")
+	if !ok {
+		return
+	}
+	t, err := time.ParseDuration(v)
+	if err != nil || t < 0 || t > most {
+		s.fail(key, "got %.60s, want %s", v, want)
+		return
+	}
+	*dst = t
 }
 
 // items are the entries of a list with at most limit of them.

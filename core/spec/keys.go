@@ -69,6 +69,7 @@ var keys = []Key{
 	{"ring.access", "private, shared", "(private when opened by a client, shared when served)", "May the consumer write to its batches, or are they read-only for all."},
 	{"ring.mode", `"0600", "0640"`, `"0600"`, "Permission of posix segments and of the socket."},
 	{"ring.max_consumers", "whole number, 1 to 4096", "16", "Consumers attached at a time."},
+	{"ring.reconnect", "time, 0 to 1h", "0s", "How long consumers look for a restarted engine before they report the loss (posix); 0: they report it at once."},
 	{"ring.groups", "list of mappings", "[]", "Groups that exist from the first batch on; each sees every batch once. Stages have it before consumers, one after the other as listed."},
 	{"ring.groups[].name", "text", "(required)", "Name of the group, spelt like a ring's."},
 	{"ring.groups[].kind", "consumer, stage", "consumer", "A stage's workers transform each batch in its slot before any consumer sees it."},
@@ -76,6 +77,8 @@ var keys = []Key{
 	{"ring.groups[].lanes", "whole number, 1 to 1024", "1", "Lanes of a lanes group; the same in every lanes group of a ring."},
 	{"ring.groups[].slow", "block, drop, detach", "block", "When the group is slow: hold the ring back, drop its oldest batches, or end the group. A stage blocks."},
 	{"ring.groups[].redeliver", "true, false", "true", "Give what a dead consumer held to another. What a stage's dead worker held is always decoded again."},
+
+	{"journal", "path", "(none)", "A file that the engine keeps its position in, and goes on from when it is started again; relative to the spec file."},
 
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},
 	{"limits.cpus", "number above 0", "(the cgroup's quota, else the affinity)", "Processors for decoding."},

@@ -83,7 +83,7 @@ var values = map[string]string{
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
 	"image.layout": "NCHW", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
 	"bad_sample.max_rate": "0", "bad_sample.probation": "0", "ring": "{}", "ring.slots": "3", "ring.backing": "posix",
-	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.groups": "[]", "ring.groups[].name": "g",
+	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]", "ring.groups[].name": "g",
 	"ring.groups[].kind": "stage", "ring.groups[].mode": "lanes", "ring.groups[].lanes": "1", "ring.groups[].slow": "drop", "ring.groups[].redeliver": "false",
 	"limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "rings": "{a: {}}", "rings.NAME": "{}",
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -19,6 +20,7 @@ const (
 	maxRings      = 64
 	maxGroups     = 64
 	maxExtensions = 256
+	maxReconnect  = time.Hour
 )
 
 // Load reads and parses a file. Its relative paths are relative to the file's directory.
@@ -78,6 +80,12 @@ func (d *decoder) spec(root *yaml.Node, dir, path string) *Spec {
 		w := d.section(top.values["world"], "world", "world", "world")
 		whole(&w, "size", &s.World.Size, 1, maxWorld)
 		whole(&w, "rank", &s.World.Rank, 0, maxWorld-1)
+	}
+	if top.has("journal") {
+		top.text("journal", &s.Journal)
+		if !filepath.IsAbs(s.Journal) {
+			s.Journal = filepath.Join(dir, s.Journal)
+		}
 	}
 	if top.has("limits") {
 		d.limits(top.values["limits"], &s.Limits)
@@ -219,6 +227,7 @@ func (d *decoder) memory(s *section, r *Ring) {
 		r.Mode = map[string]fs.FileMode{"0600": 0o600, "0640": 0o640}[mode]
 	}
 	whole(s, "max_consumers", &r.MaxConsumers, 1, 4096)
+	s.duration("reconnect", &r.Reconnect, maxReconnect)
 	if !s.has("groups") {
 		return
 	}

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"io/fs"
+	"time"
 
 	"github.com/spdl/spdl/core/tensor"
 )
@@ -18,6 +19,7 @@ type Spec struct {
 	Image     Image
 	BadSample BadSample
 	Ring      Ring
+	Journal   string  // file that the engine keeps its position in; "": none
 	Limits    Limits  // of the engine; the same in every ring
 	Rings     []*Spec // in the order of the document, each complete, without Rings of its own; nil: this is the one ring
 }
@@ -150,6 +152,7 @@ type Ring struct {
 	Access       string      // "private", "shared"; "": private for a child, shared for a service
 	Mode         fs.FileMode // 0600 or 0640
 	MaxConsumers int
+	Reconnect    time.Duration // how long consumers look for a restarted engine
 	Groups       []Group
 }
 

@@ -22,6 +22,7 @@ var records = []struct {
 	{"spdl_l_state", reflect.TypeFor[shm.State]()},
 	{"spdl_l_group", reflect.TypeFor[shm.GroupRecord]()},
 	{"spdl_l_queue", reflect.TypeFor[shm.Queue]()},
+	{"spdl_l_owner", reflect.TypeFor[shm.OwnerRecord]()},
 	{"spdl_l_pool", reflect.TypeFor[shm.Pool]()},
 	{"spdl_l_tensor", reflect.TypeFor[shm.TensorRecord]()},
 	{"spdl_l_desc", reflect.TypeFor[shm.Desc]()},

@@ -25,6 +25,8 @@ type serving struct {
 	backing, access     string
 	groups              []string
 	state               string
+	fresh               bool
+	journal             string
 	child, listen       bool
 	controlFD, parentFD int
 }
@@ -41,14 +43,19 @@ spdl_attach("train", ...) in C.
 Without consumers the engine fills the ring and rests. Each attached group sees every batch; groups declared with --group
 exist from the first batch on and hold the ring back while nobody reads for them.
 
-SIGINT and SIGTERM stop it in good order: consumers are told, names are removed, the exit code is 0. What a killed
-engine leaves behind is proved stale and replaced by the next engine of that name, or removed by spdl clean.
+SIGINT and SIGTERM stop it in good order: consumers are told, names are removed, the exit code is 0.
+
+A killed engine's ring (posix backing) is gone on with by the next engine of that name: completed batches do not come again,
+attached consumers keep what they hold and, with ring.reconnect in the description, never notice. A ring that differs is refused
+by name; --fresh begins anew, spdl clean removes it. With --journal FILE the position survives a reboot, too: batches completed in
+the last half second before it may come again. --state says where to go on instead.
 
 Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_RUNTIME_DIR (where sockets are).`,
 		Example: `  spdl serve /data/train --size 224 --batch 64
   spdl serve imagenet.yaml --cpus 8
   spdl serve /data/train --group train:lanes=4 --group eval,slow=drop
-  spdl serve imagenet.yaml --state checkpoint.json`,
+  spdl serve imagenet.yaml --state checkpoint.json
+  spdl serve imagenet.yaml --journal /var/lib/spdl/imagenet.journal`,
 		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
 	v.addFlags(c)
@@ -57,6 +64,8 @@ Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_RUNTIME_DIR (where s
 	f.StringVar(&v.access, "access", "", "shared: any number of consumers, read-only; private: one, read-write (default shared)")
 	f.StringArrayVar(&v.groups, "group", nil, "declare a group: NAME[:lanes=N][,slow=block|drop|detach][,redeliver=false]; repeatable")
 	f.StringVar(&v.state, "state", "", "go on from a saved state: a file, or the JSON itself")
+	f.BoolVar(&v.fresh, "fresh", false, "begin anew: neither the ring of a killed engine nor the journal is gone on with")
+	f.StringVar(&v.journal, "journal", "", "keep the position in this file, and go on from it")
 	f.BoolVar(&v.child, "child", false, "serve the parent process alone")
 	f.BoolVar(&v.listen, "listen", false, "child: let others attach by name, too")
 	f.IntVar(&v.controlFD, "control-fd", -1, "child: the engine's end of the parent's socket pair")
@@ -85,7 +94,7 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	e, err := engine.New(s, &engine.Options{Child: v.child, State: state, Log: log, Started: v.started})
+	e, err := engine.New(s, &engine.Options{Child: v.child, State: state, Fresh: v.fresh, Journal: v.journal, Log: log, Started: v.started})
 	if err != nil {
 		return missing(s, err)
 	}
@@ -120,7 +129,7 @@ func (v *serving) runEngine(ctx context.Context, e *engine.Engine, s *spec.Spec,
 
 // serveEngine opens the engine to consumers. gone is closed when the parent of a child is no more; nil for a service.
 func (v *serving) serveEngine(e *engine.Engine, s *spec.Spec) (*shm.Server, <-chan struct{}, error) {
-	cfg := shm.ServerConfig{Name: s.Name, Mode: s.All()[0].Ring.Mode}
+	cfg := shm.ServerConfig{Name: s.Name, Mode: s.All()[0].Ring.Mode, ReconnectNS: reconnect(s)}
 	if !v.child {
 		server, err := shm.Listen(cfg, e.Services()...)
 		return server, nil, err
@@ -143,6 +152,14 @@ func (v *serving) serveEngine(e *engine.Engine, s *spec.Spec) (*shm.Server, <-ch
 		return nil, nil, err
 	}
 	return server, gone, nil
+}
+
+// reconnect is the longest time that any ring asks for: they have one engine.
+func reconnect(s *spec.Spec) (ns uint64) {
+	for _, r := range s.All() {
+		ns = max(ns, uint64(r.Ring.Reconnect))
+	}
+	return ns
 }
 
 // announce says in one line per ring that consumers may come.
