@@ -41,10 +41,10 @@ spdl-noffmpeg:
 
 examples: libspdl
 	@mkdir -p $(BUILD)/examples
-	$(CC) -std=c11 $(CFLAGS) -Iinclude examples/c/train.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -o $(BUILD)/examples/train_c
-	$(CXX) -std=c++17 $(CFLAGS) -Iinclude -Iclients/cpp/include examples/cpp/train.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -o $(BUILD)/examples/train_cpp
-	$(CC) -std=c11 $(CFLAGS) -Iinclude examples/c/pipeline.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/pipeline_c
-	$(CXX) -std=c++17 $(CFLAGS) -Iinclude -Iclients/cpp/include examples/cpp/pipeline.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/pipeline_cpp
+	for e in train stage pipeline; do \
+		$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Werror -Iinclude examples/c/$$e.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/$${e}_c && \
+		$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Werror -Iinclude -Iclients/cpp/include examples/cpp/$$e.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/$${e}_cpp || exit 1; \
+	done
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test

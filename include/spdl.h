@@ -26,6 +26,11 @@
  * of every step. If a consumer dies, what it held and had not done is delivered to its group again with
  * `attempts` above 1.
  *
+ * A *stage* is a group that has every batch alone before any consumer sees it, and writes it in place. Its members are
+ * readers like others, with three differences: spdl_tensor.data may be written, done gives the slot away (to the next
+ * stage, or to the consumers), and spdl_fail says that a batch cannot be transformed. If a member dies, or detaches, with a
+ * batch, the engine decodes the batch again.
+ *
  * Threads. Threads may share a reader: each acquire yields a different batch. One batch is for one
  * thread at a time. spdl_detach must not race with other calls on the same reader.
  *
@@ -123,7 +128,7 @@ typedef struct spdl_reader spdl_reader;
 typedef struct spdl_attach_opts {
     uint32_t struct_size;
     uint32_t flags;      /* SPDL_ATTACH_* */
-    const char *group;   /* NULL: the only declared group; without one, a group of this reader's own */
+    const char *group;   /* NULL: the only declared group of consumers; without one, a group of this reader's own */
     int32_t lane;        /* SPDL_ANY_LANE, or the lane to take in a lanes group */
     uint32_t max_leases; /* batches this reader may hold at once; 0: 4. Reserved at attach */
     int64_t timeout_ns;  /* for the engine to appear and answer; SPDL_FOREVER; 0: 10 s */
@@ -206,15 +211,18 @@ typedef struct spdl_batch {
  *
  * timeout_ns  0 polls; SPDL_FOREVER waits without limit.
  * out         made with SPDL_BATCH_INIT; written on SPDL_OK only. Its memory is valid until spdl_release:
- *             writable on a ring of `private` access, read-only on a `shared` one.
+ *             writable on a ring of `private` access and in a stage, else read-only.
  *
  * Returns SPDL_OK; SPDL_TIMEOUT; SPDL_END_EPOCH once per epoch, then the next epoch's batches;
- * SPDL_END_DATA; SPDL_E_LEASES or SPDL_E_UNDONE where waiting would be waiting for oneself;
- * SPDL_E_ENGINE_LOST within 100 ms of the engine's death, SPDL_E_ENGINE_FAILED, SPDL_E_ENGINE_STOPPED,
+ * SPDL_END_DATA; SPDL_E_LEASES or SPDL_E_UNDONE where waiting would be waiting for oneself, in a stage already where this
+ * thread would wait with a batch undone, behind which all others wait;
+ * SPDL_E_ENGINE_LOST within 100 ms of the engine's death, or, where the ring has a reconnect time, when no
+ * engine has gone on with it in that time; SPDL_E_ENGINE_FAILED, SPDL_E_ENGINE_STOPPED,
  * each once nothing published is left to take; SPDL_E_GROUP_CLOSED; SPDL_E_FORKED; SPDL_E_DETACHED. */
 SPDL_API spdl_status spdl_acquire(spdl_reader *reader, int64_t timeout_ns, spdl_batch *out);
 
-/* Say that a batch was used: it will not be delivered again. Its memory stays leased. Does not block.
+/* Say that a batch was used: it will not be delivered again. Its memory stays leased; in a stage it stays mapped, but
+ * it is the next group's from here on, and must not be written. Does not block.
  * Calling it twice is fine. Returns SPDL_OK; SPDL_E_STALE if the lease has ended. */
 SPDL_API spdl_status spdl_done(spdl_reader *reader, const spdl_batch *batch);
 
@@ -229,6 +237,12 @@ SPDL_API spdl_status spdl_release(spdl_reader *reader, const spdl_batch *batch);
  *
  * Otherwise as spdl_acquire. */
 SPDL_API spdl_status spdl_next(spdl_reader *reader, int64_t timeout_ns, spdl_batch *used, spdl_batch *out);
+/* In a stage, say that a batch cannot be transformed, and why (at most 4,096 bytes go to the engine's log). The lease ends as
+ * with spdl_release. The engine goes on by the description's bad_sample, as if every sample of the batch were bad, with cause
+ * "stage": under skip the batch has no rows, under mask and substitute its rows are zero and masked, under fail the
+ * engine ends with this text. Asks the engine; blocks up to 10 s.
+ * Returns SPDL_OK; SPDL_E_ARGUMENT outside a stage; SPDL_E_STALE; SPDL_E_ENGINE_LOST. */
+SPDL_API spdl_status spdl_fail(spdl_reader *reader, const spdl_batch *batch, const char *why);
 
 /* ---- what a batch holds ----------------------------------------------------------------------- */
 
@@ -322,12 +336,15 @@ typedef struct spdl_reader_info {
     uint64_t completed;
     uint64_t wait_ns;     /* spent waiting in acquire */
     uint32_t mode_lanes;  /* 1 in a lanes group */
-    uint32_t reserved;
+    uint32_t flags;       /* SPDL_READER_* */
 } spdl_reader_info;
+#define SPDL_READER_WRITES 1u /* may write the batches it holds */
+#define SPDL_READER_STAGE 2u  /* belongs to a stage */
 #define SPDL_READER_INFO_INIT {sizeof(spdl_reader_info), 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 SPDL_API spdl_status spdl_get_reader_info(const spdl_reader *reader, spdl_reader_info *out);
 
-/* What the engine is doing: SPDL_STARTING ... SPDL_LOST, or an error below zero. Does not block. */
+/* What the engine is doing: SPDL_STARTING ... SPDL_LOST (also while another one is looked for), or an error below zero.
+ * Does not block. */
 SPDL_API int32_t spdl_engine_state(spdl_reader *reader);
 
 /* A descriptor for poll, epoll or asyncio, readable when spdl_acquire(reader, 0, ...) is worth calling:

@@ -31,8 +31,8 @@ func parseMessage(b []byte) (Msg, []byte, error) {
 		return m, nil, refuse(ErrFormat, "shm: control: message magic %08x, want %08x", m.Magic, msgMagic)
 	case m.Version != msgVersion:
 		return m, nil, refuse(ErrVersion, "shm: control: message version %d, want %d; use client and engine of one release", m.Version, msgVersion)
-	case m.Type < msgHello || m.Type > msgStop:
-		return m, nil, refuse(ErrFormat, "shm: control: message type %d, want %d to %d", m.Type, msgHello, msgStop)
+	case m.Type < msgHello || m.Type > msgFail:
+		return m, nil, refuse(ErrFormat, "shm: control: message type %d, want %d to %d", m.Type, msgHello, msgFail)
 	case uint64(m.Bytes) != uint64(len(b)-msgHead):
 		return m, nil, refuse(ErrFormat, "shm: control: message of %d bytes announces %d of payload, has %d", len(b), m.Bytes, len(b)-msgHead)
 	}
@@ -54,6 +54,9 @@ func payloadAs[T any](payload []byte) (T, error) {
 func receive(conn *net.UnixConn, buf []byte, maxFDs int) (*message, error) {
 	oob := make([]byte, unix.CmsgSpace(4*maxFDs))
 	n, oobn, flags, _, err := conn.ReadMsgUnix(buf, oob)
+	if errors.Is(err, unix.ECONNRESET) { // the peer closed with an answer unread; what it said before, such as DETACH, is still there
+		n, oobn, flags, _, err = conn.ReadMsgUnix(buf, oob)
+	}
 	m := &message{fds: takeFDs(oob[:oobn])}
 	switch {
 	case err != nil:

@@ -27,9 +27,13 @@
 //		}
 //	}
 //
+// A group of kind [KindStage] has each batch alone before any consumer sees it, and may write its slot. What a stage's
+// worker spoiled by dying with it, or says that it cannot transform, comes out of [Ring.NextSpoiled] and goes back with
+// [Ring.Restore].
+//
 // Not covered: what the bytes mean (core/tensor), which batch comes next (core/sampler), device memory.
 //
-// Concurrency. One goroutine claims and one publishes; everything else may be called from anywhere. Publish,
+// Concurrency. One goroutine claims, one publishes, one restores; everything else may be called from anywhere. Publish,
 // join, leave, reap, drop and restart are one writer: they hold the ring's lock for a bounded time and never
 // wait for a peer while they do. What peers can write is checked against a private shadow before it is
 // believed, and a group that lies is cut off without touching the others.

@@ -38,6 +38,7 @@ type Tensor struct {
 // GroupConfig is a group that exists from the first ticket, empty or not.
 type GroupConfig struct {
 	Name        string
+	Kind        Kind // 0: KindConsumer. Stages have a batch one after the other, in the order they are declared
 	Mode        Mode // 0: ModeShared
 	Slow        Slow // 0: SlowBlock
 	NoRedeliver bool // what a dead member held is dropped and counted
@@ -70,6 +71,7 @@ type Config struct {
 	SpecHash    [32]byte
 	Generation  uint64    // 0: 1
 	Text        []byte    // JSON for clients
+	Adopt       bool      // posix: go on with what a dead engine left under this name; FirstTicket and FirstEpoch do not count then
 	FirstTicket uint64    // where tickets begin
 	FirstEpoch  uint64    // the epoch of the first ticket
 	Identity    *Identity // nil: random
@@ -103,6 +105,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	groups := make([]GroupConfig, len(c.Groups))
 	for i, g := range c.Groups {
+		if g.Kind == 0 {
+			g.Kind = KindConsumer
+		}
 		if g.Mode == 0 {
 			g.Mode = ModeShared
 		}
@@ -158,6 +163,10 @@ func (c *Config) check() error {
 			return bad("group %q: mode %d, want shared (1) or lanes (2)", g.Name, g.Mode)
 		case g.Slow < SlowBlock || g.Slow > SlowDetach:
 			return bad("group %q: slow %d, want block (1), drop (2) or detach (3)", g.Name, g.Slow)
+		case g.Kind != KindConsumer && g.Kind != KindStage:
+			return bad("group %q: kind %d, want consumer (1) or stage (2)", g.Name, g.Kind)
+		case g.Kind == KindStage && (g.Mode != ModeShared || g.Slow != SlowBlock || g.NoRedeliver):
+			return bad("group %q: a stage has mode shared, slow block and every batch of the dead decoded again; leave these out", g.Name)
 		}
 		seen[g.Name] = true
 	}
@@ -180,7 +189,7 @@ type geometry struct {
 
 	maxGroups, maxQueues int
 
-	groupOff, queueOff, poolOff, tensorOff, descOff, descStride, textOff, headerBytes uint64
+	groupOff, queueOff, poolOff, tensorOff, descOff, descStride, ownerOff, noteOff, noteBytes, textOff, headerBytes uint64
 }
 
 const (
@@ -212,7 +221,12 @@ func newGeometry(c *Config) (*geometry, error) {
 	g.tensorOff = g.poolOff + 128
 	g.descOff = g.tensorOff + 384*uint64(len(c.Tensors))
 	g.descStride = roundUp(256+192*uint64(len(c.Tensors)), lineBytes)
-	g.textOff = g.descOff + g.descStride*uint64(c.Slots)
+	g.ownerOff = g.descOff + g.descStride*uint64(c.Slots)
+	g.noteOff = g.ownerOff + 128*uint64(c.MaxConsumers)
+	if c.Backing == Posix { // nobody can adopt a ring without names
+		g.noteBytes = MaxNote
+	}
+	g.textOff = g.noteOff + 2*g.noteBytes
 	g.headerBytes = roundUp(g.textOff+uint64(len(c.Text))+1, page)
 	return g, nil
 }

@@ -39,8 +39,8 @@ type group struct {
 	shadow  []shadow
 	members []*member // by index of their record; nil: free
 
-	published, completed, redelivered, dropped, violations uint64
-	told                                                   uint64 // completed when armed members were last told by the housekeeping
+	published, completed, redelivered, dropped, discarded, violations uint64
+	told                                                              uint64 // completed when armed members were last told by the housekeeping
 
 	space eventFD       // members write it when they free a slot or complete a batch
 	bell  chan struct{} // one deep: somebody armed its event descriptor and there is news
@@ -74,11 +74,15 @@ func (r *Ring) addGroup(cfg GroupConfig, declared bool) (*group, error) {
 		return nil, err
 	}
 	g.writeRecord()
+	g.rec.State.Store(GroupActive)
 	r.records[g.index] = g
 	for q := range g.lanes {
 		r.queueUsed[g.queueAt+q] = true
 	}
 	r.groups = append(r.groups, g)
+	if cfg.Kind == KindStage {
+		r.stages = append(r.stages, g)
+	}
 	r.work.Add(2)
 	go g.listen()
 	go g.ringer(g.bell)
@@ -113,6 +117,7 @@ func (r *Ring) freeQueues(n int) int {
 func (g *group) makeSegment() error {
 	c := &g.r.cfg
 	g.r.lastGroup++
+	g.r.state.LastGroup.Store(g.r.lastGroup)
 	entries := uint64(1) << bits.Len(uint(c.Slots-1))
 	head := GroupHead{
 		LayoutMajor: LayoutMajor, LayoutMinor: LayoutMinor, RingUID: g.r.head.RingUID,
@@ -166,10 +171,10 @@ func (g *group) view(head *GroupHead, entries int) {
 	}
 }
 
-// writeRecord makes the group visible in the header; its state is stored last.
+// writeRecord describes the group in the header; its state makes it visible, and is the caller's to store.
 func (g *group) writeRecord() {
 	rec, r := g.rec, g.r
-	rec.ID, rec.Kind, rec.Mode, rec.NLanes = r.lastGroup, kindConsumer, uint32(g.cfg.Mode), uint32(g.lanes)
+	rec.ID, rec.Kind, rec.Mode, rec.NLanes = r.lastGroup, uint32(g.cfg.Kind), uint32(g.cfg.Mode), uint32(g.lanes)
 	rec.FirstQueue, rec.Declared, rec.Slow, rec.Redeliver = uint32(g.queueAt), 0, uint32(g.cfg.Slow), 1
 	if g.declared {
 		rec.Declared = 1
@@ -178,9 +183,10 @@ func (g *group) writeRecord() {
 		rec.Redeliver = 0
 	}
 	rec.PublishMask = ^uint64(0) >> (64 - r.cfg.Lanes)
-	rec.FirstTicket, rec.SegmentBytes = r.nextTicket, uint64(len(g.seg.mem))
+	rec.FirstTicket, rec.SegmentBytes = r.nextForConsumers(), uint64(len(g.seg.mem))
+	rec.MinEpoch.Store(g.minEpoch)
 	rec.Members.Store(0)
-	for _, counter := range []*paddedWord{&rec.Published, &rec.Completed, &rec.Redelivered, &rec.Dropped, &rec.Violations} {
+	for _, counter := range []*paddedWord{&rec.Published, &rec.Completed, &rec.Redelivered, &rec.Dropped, &rec.Discarded, &rec.Violations} {
 		counter.Store(0)
 	}
 	rec.Name = [nameBytes]byte{}
@@ -190,9 +196,9 @@ func (g *group) writeRecord() {
 		queue.Group, queue.Lane = uint32(g.index), uint32(q)
 		queue.Tail.Store(0)
 		queue.RedoTail.Store(0)
+		queue.PutTicket.Store(0)
 		queue.NextEpoch.Store(g.nextEpoch(q))
 	}
-	rec.State.Store(GroupActive)
 }
 
 // ---- publishing ----------------------------------------------------------------------------------
@@ -207,10 +213,10 @@ func (g *group) queueOf(lane uint32) int {
 
 // nextEpoch is the epoch of the next batch that queue q will get: the least over its lanes.
 func (g *group) nextEpoch(q int) uint64 {
-	next := g.r.laneEpoch[q]
+	next := g.r.nextEpoch(q)
 	if g.lanes == 1 {
-		for _, e := range g.r.laneEpoch {
-			next = min(next, e)
+		for lane := range g.r.laneEpoch {
+			next = min(next, g.r.nextEpoch(lane))
 		}
 	}
 	return max(next, g.minEpoch)
@@ -221,7 +227,7 @@ func (g *group) rebuilds() bool { return g.declared && g.phase == phaseBroken }
 
 // publish puts slot i into the group's queue of lane: attempts, word, entry, tail, each after the other. The slot is
 // free in this group; a word that says otherwise was written by a liar.
-func (g *group) publish(i int, lane uint32, epoch uint64) {
+func (g *group) publish(i int, lane uint32, ticket, epoch uint64) {
 	if epoch < g.minEpoch {
 		return
 	}
@@ -233,13 +239,21 @@ func (g *group) publish(i int, lane uint32, epoch uint64) {
 	if g.phase != phaseActive {
 		return
 	}
-	g.count(&g.published, &g.rec.Published, 1)
-	g.enqueue(i, g.queueOf(lane), 1)
+	g.published++
+	g.enqueue(i, g.queueOf(lane), ticket, 1)
+	g.rec.Published.Store(g.published)
 }
 
-// enqueue hands slot i out through queue q's ready ring.
-func (g *group) enqueue(i, q int, attempts uint32) {
+// enqueue hands slot i out through queue q's ready ring. What is being put is noted first, the ticket last: if we are killed
+// on the way, the next engine sees how far we came (see finishPublish).
+func (g *group) enqueue(i, q int, ticket uint64, attempts uint32) {
 	v, sh, w := &g.lane[q], &g.shadow[i], &g.words[i]
+	queue := &g.queue[q]
+	queue.PutAt.Store(v.tail)
+	queue.PutCount.Store(g.published)
+	queue.PutSlot.Store(uint32(i))
+	queue.PutTicket.Store(ticket + 1)
+	_ = Fault("publish.put")
 	seq := v.tail*uint64(g.lanes) + uint64(q)
 	if seq >= seqRedo {
 		g.close("it has used up its 2^39 sequences; attach again")
@@ -256,9 +270,10 @@ func (g *group) enqueue(i, q int, attempts uint32) {
 		g.accuse(i, w.Word.Load(), "written while the engine filled the slot")
 		return
 	}
+	_ = Fault("publish.word")
 	v.ready[v.tail&uint64(len(v.ready)-1)].Store(packEntry(seq, i))
 	v.tail++
-	g.queue[q].Tail.Store(v.tail) // store-release: whoever sees the tail sees the entry
+	queue.Tail.Store(v.tail) // store-release: whoever sees the tail sees the entry
 }
 
 // redeliver hands slot i out again through the redo ring of its lane, under a new sequence. The caller has
@@ -275,6 +290,7 @@ func (g *group) redeliver(i int) {
 		g.accuse(i, w.Word.Load(), "written after its holder died")
 		return
 	}
+	_ = Fault("reclaim.word")
 	v.redo[v.again&uint64(len(v.redo)-1)].Store(packEntry(seq, i))
 	v.again++
 	g.queue[q].RedoTail.Store(v.again)
@@ -316,6 +332,11 @@ func (g *group) wakeMembers() {
 	}
 }
 
+func (g *group) setMinEpoch(epoch uint64) {
+	g.minEpoch = epoch
+	g.rec.MinEpoch.Store(epoch)
+}
+
 func (g *group) count(private *uint64, shared *paddedWord, n uint64) {
 	*private += n
 	shared.Store(*private)
@@ -331,7 +352,9 @@ func (g *group) close(why string) {
 	g.phase, g.why = phaseClosing, why
 	g.rec.State.Store(GroupClosed)
 	for i := range g.shadow {
-		g.discard(i)
+		if g.discard(i) {
+			g.count(&g.discarded, &g.rec.Discarded, 1)
+		}
 	}
 	g.wakeMembers()
 	g.r.report(Event{What: "closed", Group: g.cfg.Name, Text: why})
@@ -399,22 +422,26 @@ func (g *group) rebuild() {
 	old.close()
 	g.phase, g.why = phaseActive, ""
 	first := g.rec.FirstTicket
-	published, completed, redelivered, dropped, violations := g.published, g.completed, g.redelivered, g.dropped, g.violations
 	g.writeRecord()
+	g.rec.Discarded.Store(g.discarded)
 	g.rec.FirstTicket = first
-	g.rec.Published.Store(published)
-	g.rec.Completed.Store(completed)
-	g.rec.Dropped.Store(dropped)
-	g.rec.Violations.Store(violations)
+	g.rec.Published.Store(g.published)
+	g.rec.Completed.Store(g.completed)
+	g.rec.Redelivered.Store(g.redelivered)
+	g.rec.Dropped.Store(g.dropped)
+	g.rec.Violations.Store(g.violations)
 	for _, i := range undone(g.r, shadows) {
+		if g.cfg.Kind == KindStage {
+			g.r.sendAgain(i, shadows[i].attempts > 0)
+			continue
+		}
 		attempts := shadows[i].attempts + 1
 		if attempts > 1 {
-			redelivered++
+			g.count(&g.redelivered, &g.rec.Redelivered, 1)
 		}
-		g.enqueue(i, g.queueOf(g.r.slots[i].desc.Lane.Load()), attempts)
+		g.enqueue(i, g.queueOf(g.r.slots[i].desc.Lane.Load()), g.r.slots[i].desc.Ticket, attempts)
 	}
-	g.redelivered = redelivered
-	g.rec.Redelivered.Store(redelivered)
+	g.rec.State.Store(GroupActive) // an engine killed before leaves a broken group, which nobody adopts
 	g.r.groupsChanged()
 }
 
@@ -447,6 +474,10 @@ func (g *group) listen() {
 			return
 		}
 		g.r.wakeClaim()
+		if g.cfg.Kind == KindStage {
+			g.r.hearStage()
+			continue // every batch rings, and who may write the data is trusted not to ring without end
+		}
 		g.ringBellIfArmed()
 		if n++; n == 256 {
 			if since := time.Since(window); since < 64*time.Millisecond {

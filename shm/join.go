@@ -46,34 +46,47 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 		pidfd: req.pidfd, event: event, conn: req.conn, gone: make(chan struct{}), heard: make(chan struct{}),
 	}
 	r.lastOwner++
+	r.state.LastOwner.Store(r.lastOwner)
 	m.owner = r.lastOwner
 	epoch := g.register(m)
+	r.writeOwner(m)
+	if h.LayoutMinor == 0 { // it does not know the word by which it would say that it is here
+		g.records[m.index].Presence.Store(presenceHere)
+	}
 	fds, err := r.descriptors(g, m)
 	if err != nil {
-		g.members[m.index] = nil
-		g.records[m.index].Owner.Store(0)
-		g.rec.Members.Add(^uint32(0))
+		g.strike(m)
 		_ = event.Close()
 		r.settle()
 		return nil, Welcome{}, nil, err
 	}
 	r.work.Add(1)
 	go r.watchMember(m)
+	r.handOn() // what is through the stages may have waited for a consumer
 	r.report(Event{What: "attach", Group: g.cfg.Name, Owner: m.owner, PID: m.pid, Text: m.client})
-	return m, Welcome{
-		Owner: m.owner, GroupIndex: uint32(g.index), GroupID: g.rec.ID, Lane: uint32(lane), Member: uint32(m.index),
-		MaxLeases: uint32(leases), Epoch: epoch, HeaderBytes: r.geo.headerBytes, GroupBytes: uint64(len(g.seg.mem)), DataBytes: r.geo.dataBytes,
-	}, fds, nil
+	return m, m.welcome(epoch), fds, nil
+}
+
+// welcome is what a member is told about itself.
+func (m *member) welcome(epoch uint64) Welcome {
+	g := m.group
+	return Welcome{
+		Owner: m.owner, GroupIndex: uint32(g.index), GroupID: g.rec.ID, Lane: uint32(m.lane), Member: uint32(m.index),
+		MaxLeases: uint32(m.leases), Epoch: epoch, HeaderBytes: g.r.geo.headerBytes, GroupBytes: uint64(len(g.seg.mem)), DataBytes: g.r.geo.dataBytes,
+	}
 }
 
 // reserve checks that one more consumer and its leases fit.
 func (r *Ring) reserve(h *Hello) (int, error) {
 	label := r.cfg.label()
-	members, reserved, who := 0, 0, ""
+	members, consumers, reserved, who := 0, 0, 0, ""
 	for _, g := range r.groups {
 		for _, m := range g.members {
 			if m != nil {
 				members++
+				if g.cfg.Kind == KindConsumer {
+					consumers++
+				}
 				reserved += m.leases
 				who += fmt.Sprintf(", pid %d holds %d", m.pid, m.leases)
 			}
@@ -88,7 +101,7 @@ func (r *Ring) reserve(h *Hello) (int, error) {
 	}
 	most := r.cfg.Slots - 2
 	switch {
-	case r.cfg.Access == Private && members > 0:
+	case r.cfg.Access == Private && consumers > 0 && !r.isStage(text(h.Group[:])):
 		return 0, refuse(ErrBusy, "shm: attach %q: a private ring has one consumer%s; end it, or give the ring access shared", label, who)
 	case members >= r.cfg.MaxConsumers:
 		return 0, refuse(ErrBusy, "shm: attach %q: all %d consumers are attached; detach one or raise max_consumers", label, r.cfg.MaxConsumers)
@@ -105,16 +118,18 @@ func (r *Ring) reserve(h *Hello) (int, error) {
 func (r *Ring) place(h *Hello) (*group, int, error) {
 	label, name := r.cfg.label(), text(h.Group[:])
 	if name == "" {
-		switch len(r.cfg.Groups) {
+		var names []string
+		for _, g := range r.cfg.Groups {
+			if g.Kind == KindConsumer {
+				names = append(names, g.Name)
+			}
+		}
+		switch len(names) {
 		case 0:
 			name = fmt.Sprintf("consumer-%d", r.lastOwner+1)
 		case 1:
-			name = r.cfg.Groups[0].Name
+			name = names[0]
 		default:
-			var names []string
-			for _, g := range r.cfg.Groups {
-				names = append(names, g.Name)
-			}
 			return nil, 0, refuse(ErrNotFound, "shm: attach %q: %d groups are declared (%s); name one of them, or a new one", label, len(names), strings.Join(names, ", "))
 		}
 	}
@@ -127,6 +142,9 @@ func (r *Ring) place(h *Hello) (*group, int, error) {
 			return g, lane, err
 		}
 	}
+	if meant := r.misspelt(name); meant != "" {
+		return nil, 0, refuse(ErrNotFound, "shm: attach %q: no group %q; %q is declared, and a new group's name must differ by more than a slip", label, name, meant)
+	}
 	g, err := r.joinNewGroup(h, name)
 	if err != nil {
 		return nil, 0, err
@@ -138,10 +156,58 @@ func (r *Ring) place(h *Hello) (*group, int, error) {
 	return g, lane, err
 }
 
+// misspelt is the declared group that name was probably meant to be; "" if it is a name of its own. Who misspells a group
+// would otherwise get one that nobody else is in, and every batch of it. Numbers are no slips: eval2 is not eval1.
+func (r *Ring) misspelt(name string) string {
+	best, fewest := "", min(2, len(name)/3)+1
+	for _, d := range r.cfg.Groups {
+		if d.Name == name {
+			return ""
+		}
+		n := edits(strings.ToLower(name), strings.ToLower(d.Name))
+		if n < fewest && (n == 0 || withoutDigits(name) != withoutDigits(d.Name)) {
+			best, fewest = d.Name, n
+		}
+	}
+	return best
+}
+
+func withoutDigits(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// edits counts the insertions, deletions, replacements and swaps of neighbours between two names.
+func edits(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
+
 // joinNewGroup makes an undeclared group, which begins at the next unpublished ticket. A declared group that was
 // closed for being slow comes back this way, with its own rules.
 func (r *Ring) joinNewGroup(h *Hello, name string) (*group, error) {
-	cfg := GroupConfig{Name: name, Mode: Mode(h.Mode), Slow: SlowBlock}
+	cfg := GroupConfig{Name: name, Kind: KindConsumer, Mode: Mode(h.Mode), Slow: SlowBlock}
 	for _, d := range r.cfg.Groups {
 		if d.Name == name {
 			cfg = d
@@ -165,6 +231,8 @@ func (g *group) admit(h *Hello) (int, error) {
 	switch {
 	case g.phase == phaseBroken:
 		return 0, refuse(ErrBusy, "shm: attach %q: group %q was damaged by a member (%s); it comes back when all its members have ended", label, name, g.why)
+	case g.cfg.Kind == KindStage && h.LayoutMinor < 1:
+		return 0, refuse(ErrVersion, "shm: attach %q: group %q is a stage, which layout %d.%d does not know; use client and engine of one release", label, name, h.LayoutMajor, h.LayoutMinor)
 	case h.Mode != 0 && Mode(h.Mode) != g.cfg.Mode:
 		return 0, refuse(ErrArgument, "shm: attach %q: group %q has mode %d, asked for %d; leave the mode out", label, name, g.cfg.Mode, h.Mode)
 	case g.freeMember() < 0:
@@ -228,7 +296,11 @@ func (g *group) register(m *member) uint64 {
 // descriptors are copies of what the member gets, in the order of the welcome: header, group, data, the engine's
 // pidfd, space, event.
 func (r *Ring) descriptors(g *group, m *member) ([]int, error) {
-	from := []int{int(r.header.peer.Fd()), int(g.seg.file.Fd()), int(r.data.peer.Fd()), int(r.pidfd.Fd()), g.space.fd, m.event.fd}
+	data := r.data.peer
+	if g.cfg.Kind == KindStage {
+		data = r.data.file
+	}
+	from := []int{int(r.header.peer.Fd()), int(g.seg.file.Fd()), int(data.Fd()), int(r.pidfd.Fd()), g.space.fd, m.event.fd}
 	fds := make([]int, 0, len(from))
 	for _, fd := range from {
 		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)

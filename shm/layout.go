@@ -13,16 +13,18 @@ const (
 	MagicRing  uint64 = 0x31474e524c445053 // "SPDLRNG1"
 	MagicGroup uint64 = 0x315052474c445053 // "SPDLGRP1"
 
-	LayoutMajor   = 1
-	LayoutMinor   = 0
-	endianMark    = 0x01020304
-	lineBytes     = 128 // words with different writers sit this far apart
-	nameBytes     = 64
-	maxDims       = 8
-	MaxSlots      = 65536
-	MaxTensors    = 256
-	MaxLanes      = 64
-	knownRequired = uint64(0) // feature bits this build understands
+	LayoutMajor = 1
+	LayoutMinor = 1
+	endianMark  = 0x01020304
+	lineBytes   = 128 // words with different writers sit this far apart
+	nameBytes   = 64
+	maxDims     = 8
+	MaxSlots    = 65536
+	MaxTensors  = 256
+	MaxLanes    = 64
+
+	featureStaged = uint64(1)     // stage groups may write the data of this shared memfd ring: it is not sealed
+	knownRequired = featureStaged // feature bits this build understands
 )
 
 // Access says how consumers map the data segment.
@@ -58,7 +60,13 @@ const (
 	GroupBroken = 3
 )
 
-const kindConsumer = 1
+// Kind says what a group is for.
+type Kind uint32
+
+const (
+	KindConsumer Kind = 1 // sees every batch once
+	KindStage    Kind = 2 // transforms every batch in its slot, before any consumer sees it
+)
 
 // Mode says how the members of a group divide its batches.
 type Mode uint32
@@ -179,7 +187,13 @@ type Header struct {
 	NEpochs          uint64
 	Seed             uint64
 	Name             [nameBytes]byte
-	Reserved         [616]byte
+	OwnerOff         uint64
+	OwnerStride      uint64
+	MaxOwners        uint32
+	Reserved0        uint32
+	NoteOff          uint64
+	NoteBytes        uint64
+	Reserved         [576]byte
 }
 
 // State is spdl_l_state, 2048 bytes; written by the engine.
@@ -190,12 +204,16 @@ type State struct {
 	NextTicket  atomic.Uint64
 	HeartbeatNS atomic.Uint64
 	Violations  atomic.Uint64
-	Reserved0   [11]uint64
+	LastOwner   atomic.Uint32
+	LastGroup   atomic.Uint32
+	Note        atomic.Uint64
+	Reserved0   [9]uint64
 	Parked      atomic.Uint32
 	Reserved1   [31]uint32
 	ErrorBytes  uint32
 	Error       [1020]byte
-	Reserved2   [768]byte
+	LaneEpoch   [MaxLanes]atomic.Uint64
+	Reserved2   [256]byte
 }
 
 // GroupRecord is spdl_l_group, 256 bytes; written by the engine.
@@ -219,7 +237,9 @@ type GroupRecord struct {
 	Dropped      atomic.Uint64
 	Violations   atomic.Uint64
 	Name         [nameBytes]byte
-	Reserved     [88]byte
+	Discarded    atomic.Uint64
+	MinEpoch     atomic.Uint64
+	Reserved     [72]byte
 }
 
 // Queue is spdl_l_queue, 128 bytes; written by the engine.
@@ -229,7 +249,27 @@ type Queue struct {
 	NextEpoch atomic.Uint64
 	Group     uint32
 	Lane      uint32
-	Reserved  [96]byte
+	PutAt     atomic.Uint64
+	PutCount  atomic.Uint64
+	PutTicket atomic.Uint64
+	PutSlot   atomic.Uint32
+	Reserved0 uint32
+	Reserved  [64]byte
+}
+
+// OwnerRecord is spdl_l_owner, 128 bytes; written by the engine, for the next one.
+type OwnerRecord struct {
+	Owner      atomic.Uint32
+	PID        int32
+	Started    uint64
+	GroupIndex uint32
+	GroupID    uint32
+	Member     uint32
+	Lane       uint32
+	MaxLeases  uint32
+	Reserved0  uint32
+	Client     [32]byte
+	Reserved   [56]byte
 }
 
 // Pool is spdl_l_pool, 128 bytes.
@@ -359,8 +399,18 @@ type MemberRecord struct {
 	WaitNS       atomic.Uint64
 	HoldNS       atomic.Uint64
 	WaitingSince atomic.Uint64
-	Reserved2    [72]byte
+	Presence     atomic.Uint32
+	Reserved2    uint32
+	Reserved3    [64]byte
 }
+
+// Presence of a member, MemberRecord.Presence: the member goes from welcomed to here and from here to gone, an engine that
+// adopts its ring from welcomed to gone.
+const (
+	presenceWelcomed = 0
+	presenceHere     = 1
+	presenceGone     = 2
+)
 
 // The control socket's messages.
 const (
@@ -380,8 +430,10 @@ const (
 	msgObserve = 10
 	msgEvict   = 11
 	msgStop    = 12
+	msgFail    = 13
 
 	helloPIDFD     = 1
+	helloRejoin    = 2
 	stateCountHeld = 1
 )
 
@@ -409,7 +461,10 @@ type Hello struct {
 	Group       [nameBytes]byte
 	Ring        [nameBytes]byte
 	Client      [32]byte
-	Reserved    [64]byte
+	RingUID     [16]byte
+	Owner       uint32
+	GroupID     uint32
+	Reserved    [40]byte
 }
 
 // Welcome is spdl_l_welcome, 128 bytes.
@@ -433,6 +488,13 @@ type StateReq struct {
 	Flags    uint32
 	N        uint32
 	Reserved uint64
+}
+
+// Fail is spdl_l_fail, 16 bytes, then text.
+type Fail struct {
+	Word     uint64
+	Slot     uint32
+	Reserved uint32
 }
 
 // Evict is spdl_l_evict, 16 bytes.

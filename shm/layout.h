@@ -1,4 +1,4 @@
-/* spdl shared-memory layout, version 1.0, as C. docs/layout.md is normative; shm/layout.go is the Go
+/* spdl shared-memory layout, version 1.1, as C. docs/layout.md is normative; shm/layout.go is the Go
  * twin; tests/golden holds all three together.
  *
  * Three kinds of segment:
@@ -12,6 +12,8 @@
  *   +--------------------+ pool_off      spdl_l_pool      [n_pools]
  *   +--------------------+ tensor_off    spdl_l_tensor    [n_tensors]    the schema
  *   +--------------------+ desc_off      spdl_l_desc + n_tensors * spdl_l_desc_tensor   [n_slots]
+ *   +--------------------+ owner_off     spdl_l_owner     [max_owners]   who is a member, for the next engine
+ *   +--------------------+ note_off      two notes of note_bytes         the producer's own, for the next engine
  *   +--------------------+ text_off      text: JSON with class names and free-form facts
  *
  *   group segment    one per group; mapped read-write by its members and the engine
@@ -34,7 +36,7 @@
 #define SPDL_L_MAGIC_RING 0x31474e524c445053ull  /* "SPDLRNG1" */
 #define SPDL_L_MAGIC_GROUP 0x315052474c445053ull /* "SPDLGRP1" */
 #define SPDL_L_MAJOR 1u
-#define SPDL_L_MINOR 0u
+#define SPDL_L_MINOR 1u
 #define SPDL_L_ENDIAN 0x01020304u
 #define SPDL_L_LINE 128u
 #define SPDL_L_NAME 64u   /* bytes of a name, NUL-terminated, NUL-padded */
@@ -44,7 +46,10 @@
 #define SPDL_L_MAX_LANES 64u
 
 /* Feature bits. A reader refuses a required bit it does not know and ignores optional ones. */
-#define SPDL_L_KNOWN_REQUIRED 0ull
+/* Bits of features_required. STAGED: a memfd ring of shared access has stage groups, so its data segment is not sealed
+ * against writing. */
+#define SPDL_L_FEATURE_STAGED 1ull
+#define SPDL_L_KNOWN_REQUIRED 1ull
 
 enum { SPDL_L_ACCESS_PRIVATE = 1, SPDL_L_ACCESS_SHARED = 2 };
 enum { SPDL_L_BACKING_POSIX = 1, SPDL_L_BACKING_MEMFD = 2 };
@@ -104,11 +109,11 @@ typedef struct spdl_l_header { /* 1024 bytes */
     uint32_t page_bytes;         /*  28  of the engine's machine */
     uint64_t features_required;  /*  32 */
     uint64_t features_optional;  /*  40 */
-    uint8_t ring_uid[16];        /*  48  random, one per ring and engine start */
+    uint8_t ring_uid[16];        /*  48  random, one per ring; an engine that adopts it keeps it */
     uint8_t boot_id[16];         /*  64 */
     uint8_t spec_hash[32];       /*  80  sha-256 of the description */
-    uint64_t generation;         /* 112  counts engine starts on this ring */
-    uint32_t engine_pid;         /* 120  information only: identity is the pidfd */
+    uint64_t generation;         /* 112  counts engine starts on this ring; changes when it is adopted */
+    uint32_t engine_pid;         /* 120  information only: identity is the pidfd; changes when it is adopted */
     uint32_t access;             /* 124 */
     uint32_t backing;            /* 128 */
     uint32_t n_slots;            /* 132 */
@@ -143,7 +148,13 @@ typedef struct spdl_l_header { /* 1024 bytes */
     uint64_t n_epochs;           /* 328  0: endless */
     uint64_t seed;               /* 336 */
     char name[SPDL_L_NAME];      /* 344 */
-    uint8_t reserved[616];       /* 408 */
+    uint64_t owner_off;          /* 408 */
+    uint64_t owner_stride;       /* 416 */
+    uint32_t max_owners;         /* 424 */
+    uint32_t reserved0;          /* 428 */
+    uint64_t note_off;           /* 432  of the first of two notes */
+    uint64_t note_bytes;         /* 440  of each; 0: none */
+    uint8_t reserved[576];       /* 448 */
 } spdl_l_header;
 
 typedef struct spdl_l_state { /* 2048 bytes; engine-written */
@@ -153,12 +164,16 @@ typedef struct spdl_l_state { /* 2048 bytes; engine-written */
     uint64_t next_ticket;      /*  16  ticket of the next batch to be published */
     uint64_t heartbeat_ns;     /*  24  CLOCK_MONOTONIC of the last housekeeping; a gauge, never a verdict */
     uint64_t violations;       /*  32  impossible transitions seen */
-    uint64_t reserved0[11];    /*  40 */
+    uint32_t last_owner;       /*  40  highest incarnation number given out */
+    uint32_t last_group;       /*  44  highest group id given out */
+    uint64_t note;             /*  48  bytes << 1 | which of the two notes counts; 0: none written */
+    uint64_t reserved0[9];     /*  56 */
     uint32_t parked;           /* 128  1: the engine waits for a free slot; whoever frees one kicks it */
     uint32_t reserved1[31];    /* 132 */
     uint32_t error_bytes;      /* 256 */
     char error[1020];          /* 260  why the engine failed; complete before state is stored */
-    uint8_t reserved2[768];    /* 1280 */
+    uint64_t lane_epoch[SPDL_L_MAX_LANES]; /* 1280  epoch of the next batch of each lane of the ring */
+    uint8_t reserved2[256];    /* 1792 */
 } spdl_l_state;
 
 typedef struct spdl_l_group { /* 256 bytes; engine-written */
@@ -181,7 +196,9 @@ typedef struct spdl_l_group { /* 256 bytes; engine-written */
     uint64_t dropped;      /*  88 */
     uint64_t violations;   /*  96 */
     char name[SPDL_L_NAME];/* 104 */
-    uint8_t reserved[88];  /* 168 */
+    uint64_t discarded;    /* 168  left out unclaimed: restart, load, end of the group */
+    uint64_t min_epoch;    /* 176  batches of earlier epochs are not published to it */
+    uint8_t reserved[72];  /* 184 */
 } spdl_l_group;
 
 typedef struct spdl_l_queue { /* 128 bytes; engine-written */
@@ -190,8 +207,28 @@ typedef struct spdl_l_queue { /* 128 bytes; engine-written */
     uint64_t next_epoch;   /*  16  epoch of the next batch this queue will get */
     uint32_t group;        /*  24  index of its group */
     uint32_t lane;         /*  28 */
-    uint8_t reserved[96];  /*  32 */
+    uint64_t put_at;       /*  32  position of the last batch put into ready[], or being put */
+    uint64_t put_count;    /*  40  the group's `published` once it is put */
+    uint64_t put_ticket;   /*  48  its ticket + 1, stored after its place and slot; 0: none yet */
+    uint32_t put_slot;     /*  56 */
+    uint32_t reserved0;    /*  60 */
+    uint8_t reserved[64];  /*  64 */
 } spdl_l_queue;
+
+/* A member as the engine knows it: what the next engine believes about it. */
+typedef struct spdl_l_owner { /* 128 bytes; engine-written */
+    uint32_t owner;        /*   0  incarnation number, stored last; 0: unused */
+    int32_t pid;           /*   4  as the engine sees it; 0: in a pid namespace it cannot see into */
+    uint64_t started;      /*   8  start time of that process, field 22 of /proc/PID/stat; 0: unknown */
+    uint32_t group_index;  /*  16 */
+    uint32_t group_id;     /*  20 */
+    uint32_t member;       /*  24  index of its spdl_l_member */
+    uint32_t lane;         /*  28  lane of the group */
+    uint32_t max_leases;   /*  32 */
+    uint32_t reserved0;    /*  36 */
+    char client[32];       /*  40  for people */
+    uint8_t reserved[56];  /*  72 */
+} spdl_l_owner;
 
 typedef struct spdl_l_pool { /* 128 bytes */
     uint32_t kind;         /*   0 */
@@ -314,14 +351,21 @@ typedef struct spdl_l_member { /* 256 bytes */
     uint64_t wait_ns;       /* 160  total time spent waiting */
     uint64_t hold_ns;       /* 168  total time between claim and done */
     uint64_t waiting_since; /* 176  CLOCK_MONOTONIC, 0: not waiting */
-    uint8_t reserved2[72];  /* 184 */
+    uint32_t presence;      /* 184  SPDL_L_PRESENCE_*: member 0 -> 1 and 1 -> 2, engine 0 -> 2 */
+    uint32_t reserved2;     /* 188 */
+    uint8_t reserved3[64];  /* 192 */
 } spdl_l_member;
+
+/* The engine knows a member from its registration on, the member knows of itself when it has the welcome: an engine killed
+ * in between leaves a record that nobody will use. Both ends of that race are an exchange of one word. */
+enum { SPDL_L_PRESENCE_WELCOMED = 0, SPDL_L_PRESENCE_HERE = 1, SPDL_L_PRESENCE_GONE = 2 };
 
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(spdl_l_header) == 1024, "header");
 _Static_assert(sizeof(spdl_l_state) == 2048, "state");
 _Static_assert(sizeof(spdl_l_group) == 256, "group");
 _Static_assert(sizeof(spdl_l_queue) == 128, "queue");
+_Static_assert(sizeof(spdl_l_owner) == 128, "owner");
 _Static_assert(sizeof(spdl_l_pool) == 128, "pool");
 _Static_assert(sizeof(spdl_l_tensor) == 384, "tensor");
 _Static_assert(sizeof(spdl_l_desc) == 256, "desc");
@@ -351,7 +395,8 @@ enum {
     SPDL_L_MSG_STATS = 9,    /* client: -> OK with JSON */
     SPDL_L_MSG_OBSERVE = 10, /* inspector: -> OK + descriptors header, then one per active group (text: group indexes, JSON) */
     SPDL_L_MSG_EVICT = 11,   /* operator: spdl_l_evict -> OK */
-    SPDL_L_MSG_STOP = 12     /* operator or owner: orderly stop -> OK */
+    SPDL_L_MSG_STOP = 12,    /* operator or owner: orderly stop -> OK */
+    SPDL_L_MSG_FAIL = 13     /* member of a stage group: spdl_l_fail, text -> OK once the batch is not its own any more */
 };
 
 typedef struct spdl_l_msg { /* 32 bytes */
@@ -376,9 +421,13 @@ typedef struct spdl_l_hello { /* 256 bytes */
     char group[SPDL_L_NAME];    /* 32  "": the only declared group, else a group of one's own */
     char ring[SPDL_L_NAME];     /* 96  which ring of the engine; "": its first */
     char client[32];            /* 160 "c", "python 3.11", for people */
-    uint8_t reserved[64];       /* 192 */
+    uint8_t ring_uid[16];       /* 192 with REJOIN: of the ring it is a member of */
+    uint32_t owner;             /* 208 with REJOIN: its incarnation number */
+    uint32_t group_id;          /* 212 with REJOIN */
+    uint8_t reserved[40];       /* 216 */
 } spdl_l_hello;
-#define SPDL_L_HELLO_PIDFD 1u /* the client's own pidfd is attached to the message */
+#define SPDL_L_HELLO_PIDFD 1u  /* the client's own pidfd is attached to the message */
+#define SPDL_L_HELLO_REJOIN 2u /* it is a member already, welcomed by an engine that died */
 
 typedef struct spdl_l_welcome { /* 128 bytes */
     uint32_t owner;        /*  0  incarnation number */
@@ -401,6 +450,12 @@ typedef struct spdl_l_state_req { /* 16 + 8 * n bytes */
     uint64_t reserved;   /* 8 */
 } spdl_l_state_req;
 #define SPDL_L_STATE_COUNT_HELD 1u
+
+typedef struct spdl_l_fail { /* 16 bytes, then why, as text */
+    uint64_t word;       /* 0  HELD by the sender */
+    uint32_t slot;       /* 8 */
+    uint32_t reserved;   /* 12 */
+} spdl_l_fail;
 
 typedef struct spdl_l_evict { /* 16 bytes */
     uint32_t owner;      /* 0  incarnation; 0: by pid */

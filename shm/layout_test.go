@@ -16,7 +16,7 @@ var twins = map[string]uint64{
 	"SPDL_L_BACKING_POSIX": uint64(Posix), "SPDL_L_BACKING_MEMFD": uint64(Memfd),
 	"SPDL_L_STARTING": StateStarting, "SPDL_L_RUNNING": StateRunning, "SPDL_L_ENDED": StateEnded, "SPDL_L_FAILED": StateFailed, "SPDL_L_STOPPED": StateStopped,
 	"SPDL_L_GROUP_ABSENT": GroupAbsent, "SPDL_L_GROUP_ACTIVE": GroupActive, "SPDL_L_GROUP_CLOSED": GroupClosed, "SPDL_L_GROUP_BROKEN": GroupBroken,
-	"SPDL_L_KIND_CONSUMER": kindConsumer, "SPDL_L_MODE_SHARED": uint64(ModeShared), "SPDL_L_MODE_LANES": uint64(ModeLanes),
+	"SPDL_L_KIND_CONSUMER": uint64(KindConsumer), "SPDL_L_KIND_STAGE": uint64(KindStage), "SPDL_L_MODE_SHARED": uint64(ModeShared), "SPDL_L_MODE_LANES": uint64(ModeLanes),
 	"SPDL_L_SLOW_BLOCK": uint64(SlowBlock), "SPDL_L_SLOW_DROP": uint64(SlowDrop), "SPDL_L_SLOW_DETACH": uint64(SlowDetach),
 	"SPDL_L_POOL_HOST_SHM": poolHostShm, "SPDL_L_TENSOR_DENSE": Dense, "SPDL_L_TENSOR_RAGGED": Ragged,
 	"SPDL_L_ROLE_FIELD": RoleField, "SPDL_L_ROLE_INDEX": RoleIndex, "SPDL_L_ROLE_KEY": RoleKey, "SPDL_L_ROLE_STATUS": RoleStatus, "SPDL_L_ROLE_LABEL": RoleLabel,
@@ -27,13 +27,14 @@ var twins = map[string]uint64{
 	"SPDL_L_MSG_MAGIC": msgMagic, "SPDL_L_MSG_MAX": msgMax, "SPDL_L_MSG_HELLO": msgHello, "SPDL_L_MSG_WELCOME": msgWelcome,
 	"SPDL_L_MSG_ERROR": msgError, "SPDL_L_MSG_OK": msgOK, "SPDL_L_MSG_DETACH": msgDetach, "SPDL_L_MSG_STATE": msgState,
 	"SPDL_L_MSG_LOAD": msgLoad, "SPDL_L_MSG_RESTART": msgRestart, "SPDL_L_MSG_STATS": msgStats, "SPDL_L_MSG_OBSERVE": msgObserve,
-	"SPDL_L_MSG_EVICT": msgEvict, "SPDL_L_MSG_STOP": msgStop,
-	"SPDL_L_HELLO_PIDFD": helloPIDFD, "SPDL_L_STATE_COUNT_HELD": stateCountHeld,
+	"SPDL_L_MSG_EVICT": msgEvict, "SPDL_L_MSG_STOP": msgStop, "SPDL_L_MSG_FAIL": msgFail, "SPDL_L_FEATURE_STAGED": featureStaged,
+	"SPDL_L_HELLO_PIDFD": helloPIDFD, "SPDL_L_HELLO_REJOIN": helloRejoin,
+	"SPDL_L_PRESENCE_WELCOMED": presenceWelcomed, "SPDL_L_PRESENCE_HERE": presenceHere, "SPDL_L_PRESENCE_GONE": presenceGone, "SPDL_L_STATE_COUNT_HELD": stateCountHeld,
 }
 
 // unused are constants of later versions' parts, which Go does not need yet.
 var unused = map[string]bool{
-	"SPDL_L_KIND_STAGE": true, "SPDL_L_KIND_UPLOADER": true, "SPDL_L_KIND_TAGGED": true, "SPDL_L_POOL_CUDA_IPC": true, "SPDL_L_POOL_VMM_FD": true,
+	"SPDL_L_KIND_UPLOADER": true, "SPDL_L_KIND_TAGGED": true, "SPDL_L_POOL_CUDA_IPC": true, "SPDL_L_POOL_VMM_FD": true,
 }
 
 func TestConstantsAreThoseOfLayoutH(t *testing.T) {

@@ -7,6 +7,7 @@ type GroupInfo struct {
 	Index       int    `json:"index"`
 	ID          uint32 `json:"id"`
 	Name        string `json:"name"`
+	Kind        Kind   `json:"kind"`
 	Mode        Mode   `json:"mode"`
 	Declared    bool   `json:"declared"`
 	State       uint32 `json:"state"` // Group*
@@ -74,7 +75,7 @@ func (r *Ring) remember(g *group) {
 
 func (g *group) info() GroupInfo {
 	info := GroupInfo{
-		Index: g.index, ID: g.rec.ID, Name: g.cfg.Name, Mode: g.cfg.Mode, Declared: g.declared, State: g.rec.State.Load(), Why: g.why,
+		Index: g.index, ID: g.rec.ID, Name: g.cfg.Name, Kind: g.cfg.Kind, Mode: g.cfg.Mode, Declared: g.declared, State: g.rec.State.Load(), Why: g.why,
 		Published: g.published, Completed: g.completed, Redelivered: g.redelivered, Dropped: g.dropped, Violations: g.violations,
 		Unclaimed: g.unclaimed(),
 	}
@@ -105,6 +106,8 @@ type Info struct {
 	NextTicket uint64 `json:"next_ticket"`
 	Violations uint64 `json:"violations"`
 	State      uint32 `json:"state"`
+	Generation uint64 `json:"generation"` // engine starts on this ring
+	Adopted    bool   `json:"adopted"`    // it was a dead engine's
 }
 
 // Info describes the ring.
@@ -116,7 +119,7 @@ func (r *Ring) Info() Info {
 		Published: r.published, NextTicket: r.nextTicket, Violations: r.violations, State: StateStopped,
 	}
 	if !r.closed {
-		info.State = r.state.State.Load()
+		info.State, info.Generation, info.Adopted = r.state.State.Load(), r.head.Generation, r.adopted
 	}
 	return info
 }
@@ -149,7 +152,8 @@ func (r *Ring) Progress(group int, heldBy uint32, extra []uint64) (low uint64, a
 	}
 	g.sweep()
 	open := map[uint64]bool{}
-	low = max(r.nextTicket, g.minEpoch*r.cfg.StepsPerEpoch*uint64(r.cfg.Lanes)) // what it skips counts as completed
+	next := r.nextForConsumers()
+	low = max(next, g.minEpoch*r.cfg.StepsPerEpoch*uint64(r.cfg.Lanes)) // what it skips counts as completed
 	for _, i := range undone(r, g.shadow) {
 		w, ticket := g.shadow[i].word, r.slots[i].desc.Ticket
 		if stateOf(w) == wordHeld && heldBy != 0 && ownerOf(w) == heldBy {
@@ -163,7 +167,7 @@ func (r *Ring) Progress(group int, heldBy uint32, extra []uint64) (low uint64, a
 	for ticket := range open {
 		low = min(low, ticket)
 	}
-	for ticket := low; ticket < r.nextTicket; ticket++ {
+	for ticket := low; ticket < next; ticket++ {
 		if !open[ticket] {
 			above = append(above, ticket)
 		}
@@ -191,10 +195,10 @@ func (r *Ring) Skip(group int, epoch uint64) error {
 	if err != nil {
 		return err
 	}
-	g.minEpoch = max(g.minEpoch, epoch)
+	g.setMinEpoch(max(g.minEpoch, epoch))
 	for i := range g.shadow {
-		if r.slots[i].desc.Epoch.Load() < epoch {
-			g.discard(i)
+		if r.slots[i].desc.Epoch.Load() < epoch && g.discard(i) {
+			g.count(&g.discarded, &g.rec.Discarded, 1)
 		}
 	}
 	r.announceAll(g)
@@ -203,29 +207,37 @@ func (r *Ring) Skip(group int, epoch uint64) error {
 }
 
 // Rewind has the ring go on at another ticket and epoch, earlier or later: what is unclaimed is discarded. For
-// spdl_state_load. It returns ErrBusy unless the ring has one group, with one consumer at most, that holds no batch
-// undone. The caller has abandoned its own claimed slots, and claims the rest of the epoch's ends with EndEpoch.
+// spdl_state_load. It returns ErrBusy unless the ring has one group of consumers, with one at most, that holds no batch
+// undone; what is on its way through stages reaches nobody any more. The caller has abandoned its own claimed slots, and claims the rest of the epoch's ends with EndEpoch.
 func (r *Ring) Rewind(ticket, epoch uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return ErrClosed
 	}
-	if len(r.groups) != 1 || r.groups[0].nMembers() > 1 || r.groups[0].phase != phaseActive {
-		return refuse(ErrBusy, "shm: ring %q: load: the ring has %d groups, want one with one consumer", r.cfg.label(), len(r.groups))
+	groups := r.consumers()
+	if len(groups) != 1 || groups[0].nMembers() > 1 || groups[0].phase != phaseActive {
+		return refuse(ErrBusy, "shm: ring %q: load: the ring has %d groups of consumers, want one with one consumer", r.cfg.label(), len(groups))
 	}
-	g := r.groups[0]
+	g := groups[0]
 	g.sweep()
 	if i := g.discardAll(); i >= 0 {
 		return refuse(ErrBusy, "shm: ring %q: load: ticket %d is held and not done; release it first", r.cfg.label(), r.slots[i].desc.Ticket)
 	}
-	r.nextTicket, g.minEpoch = ticket, 0
+	r.callBack()
+	g.setMinEpoch(0)
+	for q := range g.queue {
+		g.queue[q].PutTicket.Store(0) // tickets may come a second time
+	}
+	r.nextTicket = ticket
 	r.state.NextTicket.Store(ticket)
 	r.state.State.CompareAndSwap(StateEnded, StateRunning)
 	for lane := range r.laneEpoch {
-		r.laneEpoch[lane] = epoch
+		r.setLaneEpoch(lane, epoch)
 	}
-	r.announceAll(g)
+	for _, g := range r.groups {
+		r.announceAll(g)
+	}
 	r.wakeClaim()
 	return nil
 }
@@ -244,10 +256,11 @@ func (g *group) discardAll() int {
 			continue
 		}
 		for _, i := range all[n+1:] {
-			g.enqueue(i, g.queueOf(g.r.slots[i].desc.Lane.Load()), g.shadow[i].attempts)
+			g.enqueue(i, g.queueOf(g.r.slots[i].desc.Lane.Load()), g.r.slots[i].desc.Ticket, g.shadow[i].attempts)
 		}
 		return all[n] // claimed this moment
 	}
+	g.count(&g.discarded, &g.rec.Discarded, uint64(len(all)))
 	return -1
 }
 
@@ -262,11 +275,11 @@ func (r *Ring) Advance(ticket, epoch uint64) error {
 	if ticket <= r.nextTicket {
 		return nil
 	}
+	for lane := range r.laneEpoch {
+		r.setLaneEpoch(lane, max(r.laneEpoch[lane], epoch))
+	}
 	r.nextTicket = ticket
 	r.state.NextTicket.Store(ticket)
-	for lane := range r.laneEpoch {
-		r.laneEpoch[lane] = max(r.laneEpoch[lane], epoch)
-	}
 	for _, g := range r.groups {
 		r.announceAll(g)
 	}

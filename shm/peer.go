@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,10 +30,36 @@ func credentials(conn *net.UnixConn) (*unix.Ucred, error) {
 	return cred, err
 }
 
-// admits says whether a peer may attach: the engine's user, root, or with mode 0640 the engine's group (its primary
-// one: supplementary groups of the peer are not looked at).
-func admits(cred *unix.Ucred, mode os.FileMode) bool {
-	return governs(cred) || mode&0o040 != 0 && int(cred.Gid) == os.Getegid()
+// admits says whether a peer may attach: the engine's user, root, or with mode 0640 whoever is in the engine's group, by its
+// primary group or by one of groups, its supplementary ones.
+func admits(cred *unix.Ucred, groups []uint32, mode os.FileMode) bool {
+	ours := uint32(os.Getegid())
+	return governs(cred) || mode&0o040 != 0 && (cred.Gid == ours || slices.Contains(groups, ours))
+}
+
+// soPeerGroups is SO_PEERGROUPS (Linux 4.13).
+const soPeerGroups = 59
+
+// supplementary are the groups that the peer had when it connected, by the kernel's word; none where it cannot tell.
+func supplementary(conn *net.UnixConn) (groups []uint32) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	_ = raw.Control(func(fd uintptr) {
+		bytes := uint32(0)
+		for errno := unix.ERANGE; errno == unix.ERANGE; { // the first call says how many
+			groups = make([]uint32, bytes/4+1)
+			bytes = uint32(4 * len(groups))
+			_, _, errno = unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, soPeerGroups,
+				uintptr(unsafe.Pointer(&groups[0])), uintptr(unsafe.Pointer(&bytes)), 0)
+			if errno != 0 && errno != unix.ERANGE {
+				bytes = 0
+			}
+		}
+		groups = groups[:bytes/4]
+	})
+	return groups
 }
 
 // governs says whether a peer may also stop the engine and evict its consumers.

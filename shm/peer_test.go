@@ -2,6 +2,10 @@ package shm
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -70,18 +74,20 @@ func TestOtherUsersAreRefusedUnlessTheirGroupIsInvited(t *testing.T) {
 	uid, gid := uint32(os.Geteuid()), uint32(os.Getegid())
 	for _, c := range []struct {
 		cred   unix.Ucred
+		groups []uint32
 		mode   os.FileMode
 		admits bool
 		rules  bool
 	}{
-		{unix.Ucred{Uid: uid, Gid: gid + 1}, 0o600, true, true},
-		{unix.Ucred{Uid: 0, Gid: 0}, 0o600, true, true},
-		{unix.Ucred{Uid: uid + 1, Gid: gid}, 0o600, false, false},
-		{unix.Ucred{Uid: uid + 1, Gid: gid}, 0o640, true, false},
-		{unix.Ucred{Uid: uid + 1, Gid: gid + 1}, 0o640, false, false},
+		{unix.Ucred{Uid: uid, Gid: gid + 1}, nil, 0o600, true, true},
+		{unix.Ucred{Uid: 0, Gid: 0}, nil, 0o600, true, true},
+		{unix.Ucred{Uid: uid + 1, Gid: gid}, []uint32{gid}, 0o600, false, false},
+		{unix.Ucred{Uid: uid + 1, Gid: gid}, nil, 0o640, true, false},
+		{unix.Ucred{Uid: uid + 1, Gid: gid + 1}, []uint32{gid + 2, gid}, 0o640, true, false},
+		{unix.Ucred{Uid: uid + 1, Gid: gid + 1}, []uint32{gid + 2}, 0o640, false, false},
 	} {
-		if admits(&c.cred, c.mode) != c.admits || governs(&c.cred) != c.rules {
-			t.Errorf("uid %d gid %d mode %04o: admitted %v, rules %v", c.cred.Uid, c.cred.Gid, c.mode, admits(&c.cred, c.mode), governs(&c.cred))
+		if admits(&c.cred, c.groups, c.mode) != c.admits || governs(&c.cred) != c.rules {
+			t.Errorf("uid %d gid %d mode %04o: admitted %v, rules %v", c.cred.Uid, c.cred.Gid, c.mode, admits(&c.cred, c.groups, c.mode), governs(&c.cred))
 		}
 	}
 }
@@ -102,4 +108,53 @@ func TestAnotherUsersProcessIsToldThatItMayNotAttach(t *testing.T) {
 	for _, kind := range []uint16{msgStats, msgObserve, msgEvict, msgStop} {
 		wantErr(t, stranger.allowed(&message{Msg: Msg{Type: kind}}), ErrDenied)
 	}
+}
+
+// Another user's process attaches to a ring of mode 0640 if the engine's group is one of its supplementary groups.
+func TestSupplementaryGroupsAreInvitedToo(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("becoming another user needs root")
+	}
+	const nobody = 65534
+	cfg := testConfig(t, 8)
+	cfg.Backing, cfg.Mode = Posix, 0o640
+	leavesNothing(t)
+	dir := shortDir(t)
+	t.Setenv("SPDL_RUNTIME_DIR", dir)
+	program := filepath.Join(dir, "program") // the test's own is where only its user may look
+	for _, err := range []error{os.Chmod(dir, 0o755), copyFile(os.Args[0], program)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ring, err := Create(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ring.Close()
+	server, err := Listen(ServerConfig{Name: cfg.Name, Mode: cfg.Mode}, Service{Ring: ring})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	for _, c := range []struct {
+		groups []uint32
+		want   string
+	}{{[]uint32{nobody - 1, uint32(os.Getegid())}, "attached"}, {[]uint32{nobody - 1}, "error"}} {
+		cmd := exec.Command(program)
+		cmd.Env = append(os.Environ(), "SPDL_TEST_ROLE=hold", "SPDL_TEST_SOCKET="+server.Path())
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, Groups: c.groups}}
+		out, _ := cmd.CombinedOutput()
+		if !strings.HasPrefix(string(out), c.want) {
+			t.Errorf("groups %v: %s, want %s", c.groups, out, c.want)
+		}
+	}
+}
+
+func copyFile(from, to string) error {
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o755)
 }

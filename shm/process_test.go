@@ -41,6 +41,9 @@ func play(role string) error {
 		return err
 	}
 	fmt.Println("attached", r.Owner())
+	if isStageRole(role) {
+		return playStage(r, role)
+	}
 	switch role {
 	case "hold": // n batches, undone
 		return playHold(r, n, func(*Lease) error { return nil })

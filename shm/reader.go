@@ -25,6 +25,7 @@ type Reader struct {
 	caller  *caller
 	calling sync.Mutex // one request at a time on caller
 	handoff bool
+	stage   bool // a stage's worker: it may write what it holds, and lets go of it when it is done
 	welcome Welcome
 
 	files  []*os.File
@@ -50,6 +51,7 @@ type Reader struct {
 
 	mu     sync.Mutex // guards what follows
 	leases int        // held, done or not
+	passed int        // of leases: done in a stage, so that only the memory is kept
 	epoch  uint64     // the one this reader is in
 	closed bool
 }
@@ -67,6 +69,10 @@ func newReader(c *caller, m *message, opts AttachOptions) (*Reader, error) {
 		r.unmap()
 		closeAll(fds[len(r.files):])
 		return nil, err
+	}
+	if !r.member.Presence.CompareAndSwap(presenceWelcomed, presenceHere) {
+		r.unmap()
+		return nil, refuse(ErrEngineLost, "shm: attach: the engine died before it was heard, and the next one does not know of this consumer; attach again")
 	}
 	return r, nil
 }
@@ -88,14 +94,19 @@ func (r *Reader) mapAll(fds []int) error {
 	if r.header, err = checkHeader(r.hdr); err != nil {
 		return err
 	}
-	private := r.header.Access == uint32(Private)
+	if w.GroupIndex >= r.header.MaxGroups {
+		return refuse(ErrFormat, "shm: attach: welcome to group %d of %d", w.GroupIndex, r.header.MaxGroups)
+	}
+	r.record = at[GroupRecord](r.hdr, r.header.GroupOff+r.header.GroupStride*uint64(w.GroupIndex))
+	r.stage = r.record.Kind == uint32(KindStage)
+	private, staged := r.header.Access == uint32(Private), r.header.FeaturesRequired&featureStaged != 0
 	if r.group, err = one("group", w.GroupBytes, true, false); err != nil {
 		return err
 	}
 	if r.geo, err = checkGroup(r.group, r.header); err != nil {
 		return err
 	}
-	if r.data, err = one("data", w.DataBytes, private, !private); err != nil {
+	if r.data, err = one("data", w.DataBytes, private || r.stage, !private && !staged); err != nil {
 		return err
 	}
 	if w.DataBytes != r.header.DataBytes {
@@ -113,11 +124,10 @@ func (r *Reader) mapAll(fds []int) error {
 // view points into the mapped segments.
 func (r *Reader) view() error {
 	h, g, w := r.header, r.geo, &r.welcome
-	if w.GroupIndex >= h.MaxGroups || w.Member >= g.MaxMembers || w.Lane >= g.NLanes {
-		return refuse(ErrFormat, "shm: attach: welcome to group %d, member %d, lane %d, outside the ring", w.GroupIndex, w.Member, w.Lane)
+	if w.Member >= g.MaxMembers || w.Lane >= g.NLanes {
+		return refuse(ErrFormat, "shm: attach: welcome to member %d, lane %d, outside the ring", w.Member, w.Lane)
 	}
 	r.state = at[State](r.hdr, h.StateOff)
-	r.record = at[GroupRecord](r.hdr, h.GroupOff+h.GroupStride*uint64(w.GroupIndex))
 	q := uint64(r.record.FirstQueue) + uint64(w.Lane)
 	if q >= uint64(h.MaxQueues) {
 		return refuse(ErrFormat, "shm: attach: group %d has queue %d of %d", w.GroupIndex, q, h.MaxQueues)
@@ -237,7 +247,7 @@ func (r *Reader) try(round int) (*Lease, error) {
 	if r.record.State.Load() != GroupActive || r.record.ID != r.welcome.GroupID {
 		return nil, refuse(ErrGroupClosed, "shm: acquire: the group was ended: too slow, or damaged by a member; see the engine's log")
 	}
-	full := r.leases >= int(r.welcome.MaxLeases)
+	full := r.leases-r.passed >= int(r.welcome.MaxLeases)
 	if full && !r.handoff {
 		return nil, refuse(ErrLeases, "shm: acquire: all %d leases are in use; release a batch, or attach with more", r.welcome.MaxLeases)
 	}
@@ -252,6 +262,9 @@ func (r *Reader) try(round int) (*Lease, error) {
 	}
 	if err := r.endOf(); err != nil {
 		return nil, err
+	}
+	if last == nil && round > 0 && r.stage && !r.handoff && r.leases > r.passed {
+		return nil, refuse(ErrUndone, "shm: acquire: this reader holds a batch of a stage, behind which others wait; call Done or Release on it before waiting for another")
 	}
 	return nil, last
 }
@@ -465,8 +478,8 @@ func (l *Lease) Offsets(i int) []int64 {
 	return manyAt[int64](l.reader.data, begin, l.Rows+1)
 }
 
-// Done says that the batch was used: it will not be delivered again. Its memory stays leased. Calling it twice is
-// fine. It returns ErrStale when the lease has ended.
+// Done says that the batch was used: it will not be delivered again. Its memory stays leased, but in a stage, where done
+// hands the batch on: its memory is the next group's from here on. Calling it twice is fine. It returns ErrStale when the lease has ended.
 func (l *Lease) Done() error {
 	r := l.reader
 	r.mu.Lock()
@@ -480,6 +493,9 @@ func (l *Lease) Done() error {
 	_ = Fault("before.done")
 	w := r.word(uint64(l.Slot))
 	done := packWord(wordDone, r.welcome.Owner, seqOf(l.word))
+	if r.stage {
+		done = packWord(wordFree, 0, seqOf(l.word))
+	}
 	w.DoneNS.Store(monotonicNS())
 	if !w.Word.CompareAndSwap(l.word, done) { // D1: release; pairs with the engine's load-acquire
 		r.forgetLease(l)
@@ -487,8 +503,11 @@ func (l *Lease) Done() error {
 	}
 	_ = Fault("after.done")
 	l.word, l.done = done, true
+	if r.stage {
+		r.passed++
+	}
 	r.completed(l)
-	r.news(false)
+	r.news(r.stage)
 	return nil
 }
 
@@ -500,6 +519,10 @@ func (l *Lease) Release() error {
 	defer r.mu.Unlock()
 	if l.ended || r.closed {
 		return ErrStale
+	}
+	if r.stage && l.done {
+		r.forgetLease(l)
+		return nil
 	}
 	_ = Fault("before.release")
 	free := packWord(wordFree, 0, seqOf(l.word))
@@ -516,6 +539,31 @@ func (l *Lease) Release() error {
 	return nil
 }
 
+// Fail says that a stage's worker cannot transform this batch, and why. The lease ends; the engine treats the batch by its
+// bad-sample policy, as if each of its samples were bad. It returns ErrStale when the lease had ended, and ErrArgument
+// outside a stage.
+func (l *Lease) Fail(ctx context.Context, why string) error {
+	r := l.reader
+	r.mu.Lock()
+	word, over := l.word, l.ended || l.done || r.closed
+	r.mu.Unlock()
+	if over {
+		return ErrStale
+	}
+	f := Fail{Word: word, Slot: uint32(l.Slot)}
+	why = why[:min(len(why), maxWhy)]
+	if _, err := r.call(ctx, msgFail, append(append([]byte(nil), bytesOf(&f)...), why...)); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forgetLease(l)
+	return nil
+}
+
+// maxWhy is how much of a stage's reason travels.
+const maxWhy = 4096
+
 func (r *Reader) completed(l *Lease) {
 	r.member.Completed.Add(1)
 	r.member.HoldNS.Add(monotonicNS() - l.claimed)
@@ -524,17 +572,20 @@ func (r *Reader) completed(l *Lease) {
 func (r *Reader) forgetLease(l *Lease) {
 	l.ended = true
 	r.leases--
+	if r.stage && l.done {
+		r.passed--
+	}
 }
 
 // news tells whom a completed batch may concern: sleepers, whose epoch may be over; the engine, that waits for a
-// free slot or has armed members to tell. Only the engine clears sleepers: a member that is stopped between clearing
+// free slot or has armed members to tell, or hands on what a stage is through with. Only the engine clears sleepers: a member that is stopped between clearing
 // and waking would swallow the wake-ups of others.
 func (r *Reader) news(freed bool) {
 	if r.lane.Sleepers.Load() != 0 {
 		r.lane.Wake.Add(1)
 		wakeAll(unsafe.Pointer(&r.lane.Wake))
 	}
-	if freed && r.state.Parked.Load() != 0 || r.lane.Armed.Load() != 0 {
+	if r.stage || freed && r.state.Parked.Load() != 0 || r.lane.Armed.Load() != 0 {
 		_, _ = r.space.Write(one[:])
 	}
 }
@@ -636,9 +687,13 @@ func (r *Reader) isClosed() bool {
 	return r.closed
 }
 
+// unmap says that this member is gone once it can read no slot any more: an engine that is dead now will look there.
 func (r *Reader) unmap() {
-	for _, m := range r.maps {
-		_ = m.Unmap()
+	for i := len(r.maps) - 1; i >= 0; i-- { // data, group, header
+		if i == 1 && r.member != nil {
+			r.member.Presence.CompareAndSwap(presenceHere, presenceGone)
+		}
+		_ = r.maps[i].Unmap()
 	}
 	r.maps = nil
 	for _, f := range r.files {

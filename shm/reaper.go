@@ -26,6 +26,7 @@ func newEvent() (eventFD, error) {
 type member struct {
 	group  *group
 	index  int // of its record
+	place  int // of its OwnerRecord
 	owner  uint32
 	lane   int
 	leases int // at most, reserved for it
@@ -37,7 +38,7 @@ type member struct {
 	conn   *net.UnixConn // nil after it hung up
 	silent bool          // hung up without detaching: leases stay until it is dead
 	gone   chan struct{} // closed when it has left or was reaped
-	heard  chan struct{} // closed when its connection has been read to the end
+	heard  chan struct{} // closed when its connection has been read to the end; a new one when it joins again
 	left   bool          // it said DETACH; written before heard is closed
 }
 
@@ -66,8 +67,11 @@ func (r *Ring) watchMember(m *member) {
 // lastWords says how a dead member ended: by "detach" if its connection, which its end has closed, still held that message, else
 // by "death". A forked child may keep the connection open; nobody waits for it.
 func (m *member) lastWords() string {
+	m.group.r.mu.Lock()
+	heard := m.heard
+	m.group.r.mu.Unlock()
 	select {
-	case <-m.heard:
+	case <-heard:
 		if m.left {
 			return "detach"
 		}
@@ -106,16 +110,23 @@ func (r *Ring) reap(m *member, what string) {
 	if g.phase != phaseBroken {
 		g.reclaim(m)
 	}
-	g.members[m.index] = nil
-	g.records[m.index].Owner.Store(0)
-	g.rec.Members.Add(^uint32(0))
+	g.strike(m)
 	m.release()
 	close(m.gone)
 	// Whoever the dead one was about to wake, or had swallowed a wake-up from, is woken now.
 	g.wakeMembers()
 	r.report(Event{What: what, Group: g.cfg.Name, Owner: m.owner, PID: m.pid})
 	r.settle()
+	r.handOn() // it may have been through with a batch, and not said so
 	r.groupsChanged()
+}
+
+// strike takes m out of the group's books.
+func (g *group) strike(m *member) {
+	g.members[m.index] = nil
+	g.records[m.index].Owner.Store(0)
+	g.rec.Members.Add(^uint32(0))
+	g.r.owners[m.place].Owner.Store(0)
 }
 
 // reclaim takes back every slot of m. A broken group is left as it is: all of it waits for the last death.
@@ -129,6 +140,11 @@ func (g *group) reclaim(m *member) {
 			continue
 		}
 		switch {
+		case stateOf(w) == wordHeld && g.cfg.Kind == KindStage:
+			g.takeBack(i)
+			if g.phase != phaseBroken {
+				g.r.spoil(i, "")
+			}
 		case stateOf(w) == wordHeld && g.phase == phaseActive && !g.cfg.NoRedeliver:
 			g.redeliver(i)
 		case stateOf(w) == wordHeld:
@@ -159,7 +175,7 @@ func (g *group) takeBack(i int) {
 // ended it within ten seconds.
 func (r *Ring) Evict(owner uint32, pid int32) error {
 	m := r.findMember(owner, pid)
-	if m == nil {
+	if m == nil || m.pidfd == nil {
 		return refuse(ErrNotFound, "shm: evict: ring %q: no member %d, pid %d; see spdl inspect", r.cfg.label(), owner, pid)
 	}
 	var sent error

@@ -30,9 +30,13 @@ type Ring struct {
 	state  *State
 	pidfd  *os.File // of this process; members get a copy
 	huge   string   // what came of asking for huge pages
+	owners []OwnerRecord
+
+	adopted bool // a dead engine made it
 
 	// kick holds at most one token: something may have become free. Claim takes it; anybody may put it.
 	kick    chan struct{}
+	spoils  chan struct{} // the same for NextSpoiled: a slot has to be made again
 	closing chan struct{} // closed by Close
 	work    sync.WaitGroup
 	parking *time.Timer // Claim's
@@ -51,6 +55,8 @@ type Ring struct {
 	scan       int      // where the search for a free slot begins
 	groups     []*group // active, closing or broken; not those that are gone
 	past       []GroupInfo
+	stages     []*group // those of groups that are stages, in the order a batch passes them
+	onWay      []int    // slots between their publish and their consumers, in ticket order
 	records    []*group // by index of their GroupRecord; nil: the record may be used
 	queueUsed  []bool
 	laneEpoch  []uint64 // epoch of the next batch of each lane of the ring
@@ -77,8 +83,11 @@ type Event struct {
 // Nothing is left behind when it fails. The slots' pages are touched in the background once the first batch is
 // published, each at the latest before its first Claim returns it.
 //
+// With Config.Adopt it goes on with the ring that a dead engine left under this name, if there is one (see adopt.go).
+//
 // It returns ErrNoSpace with the numbers when the segments do not fit, ErrNameInUse when a living engine owns the
-// name (what a dead one left is removed), ErrArgument when the configuration makes no sense.
+// name (what a dead one left is removed), ErrArgument when the configuration makes no sense, and ErrState when what is to be
+// adopted differs from it.
 func Create(cfg Config) (*Ring, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -90,7 +99,7 @@ func Create(cfg Config) (*Ring, error) {
 	}
 	r := &Ring{
 		cfg: cfg, geo: geo, base: segmentBase(cfg.Name, cfg.RingName),
-		kick: make(chan struct{}, 1), closing: make(chan struct{}), changed: make(chan struct{}),
+		kick: make(chan struct{}, 1), spoils: make(chan struct{}, 1), closing: make(chan struct{}), changed: make(chan struct{}),
 		parking: time.NewTimer(parkSlice), touched: make([]bool, cfg.Slots),
 		records: make([]*group, geo.maxGroups), queueUsed: make([]bool, geo.maxQueues),
 		laneEpoch: make([]uint64, cfg.Lanes), nextTicket: cfg.FirstTicket, flowing: make(chan struct{}),
@@ -99,7 +108,10 @@ func Create(cfg Config) (*Ring, error) {
 	for i := range r.laneEpoch {
 		r.laneEpoch[i] = cfg.FirstEpoch
 	}
-	if err := r.build(); err != nil {
+	if r.adopted, err = r.adopt(); err == nil && !r.adopted {
+		err = r.build()
+	}
+	if err != nil {
 		r.tearDown()
 		return nil, err
 	}
@@ -118,11 +130,9 @@ func (r *Ring) build() error {
 	if err := r.makeSegments(); err != nil {
 		return err
 	}
-	self, err := unix.PidfdOpen(os.Getpid(), 0)
-	if err != nil {
-		return because(err, ErrUnsupported, "shm: create %q: pidfd_open: %v; spdl needs Linux 5.14 or newer", r.cfg.label(), err)
+	if err := r.openSelf(); err != nil {
+		return err
 	}
-	r.pidfd = os.NewFile(uintptr(self), "pidfd")
 	if err := r.writeHeader(); err != nil {
 		return err
 	}
@@ -137,7 +147,17 @@ func (r *Ring) build() error {
 	if err := r.header.seal(true); err != nil {
 		return err
 	}
-	return r.data.seal(r.cfg.Access == Shared)
+	return r.data.seal(r.cfg.Access == Shared && !r.cfg.staged())
+}
+
+// openSelf takes the pidfd by which members learn of our death.
+func (r *Ring) openSelf() error {
+	self, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		return because(err, ErrUnsupported, "shm: create %q: pidfd_open: %v; spdl needs Linux 5.14 or newer", r.cfg.label(), err)
+	}
+	r.pidfd = os.NewFile(uintptr(self), "pidfd")
+	return nil
 }
 
 func (r *Ring) makeSegments() error {
@@ -168,6 +188,11 @@ func (r *Ring) makeSegments() error {
 	if err != nil {
 		return err
 	}
+	if c.Access == Shared && c.staged() {
+		if err := r.data.restrictPeer(); err != nil {
+			return err
+		}
+	}
 	r.huge = hugePages(r.data.mem)
 	if err := populate(r.header.mem); err != nil {
 		return because(err, ErrNoMemory, "shm: create %q: header of %d bytes: %v", c.label(), r.geo.headerBytes, err)
@@ -194,28 +219,18 @@ func (r *Ring) Reserved() error {
 // writeHeader fills in the constant part of the header segment, the magic excepted.
 func (r *Ring) writeHeader() error {
 	c, g := &r.cfg, r.geo
-	h := at[Header](r.header.mem, 0)
-	r.head, r.state = h, at[State](r.header.mem, stateOff)
-	h.LayoutMajor, h.LayoutMinor = LayoutMajor, LayoutMinor
-	h.HeaderBytes, h.Endian, h.PageBytes = g.headerBytes, endianMark, uint32(os.Getpagesize())
-	h.SpecHash, h.Generation = c.SpecHash, c.Generation
-	h.Access, h.Backing = uint32(c.Access), uint32(c.Backing)
-	h.NSlots, h.NTensors = uint32(c.Slots), uint32(len(c.Tensors))
-	h.MaxGroups, h.MaxQueues, h.NPools = uint32(g.maxGroups), uint32(g.maxQueues), 1
-	h.BatchRows, h.WorldSize, h.FirstRank, h.NLanes = uint32(c.BatchRows), uint32(c.World), uint32(c.FirstRank), uint32(c.Lanes)
-	h.DataBytes, h.SlotStride = g.dataBytes, g.slotStride
-	h.StateOff, h.GroupOff, h.GroupStride = stateOff, g.groupOff, 256
-	h.QueueOff, h.QueueStride, h.PoolOff, h.PoolStride = g.queueOff, 128, g.poolOff, 128
-	h.TensorOff, h.TensorStride = g.tensorOff, 384
-	h.DescOff, h.DescStride, h.DescTensorOff, h.DescTensorStride = g.descOff, g.descStride, 256, 192
-	h.TextOff, h.TextBytes = g.textOff, uint64(len(c.Text))
-	h.NSamples, h.GlobalBatch, h.StepsPerEpoch, h.NEpochs, h.Seed = c.NSamples, c.GlobalBatch, c.StepsPerEpoch, c.Epochs, c.Seed
-	copy(h.Name[:nameBytes-1], c.label())
+	r.viewHeader()
+	h := r.head
+	r.describe(h)
 	copy(r.header.mem[g.textOff:], c.Text)
 	copy(manyAt[TensorRecord](r.header.mem, g.tensorOff, len(g.tensors)), g.tensors)
 	pool := at[Pool](r.header.mem, g.poolOff)
 	pool.Kind, pool.DeviceType, pool.Bytes = poolHostShm, deviceCPU, g.dataBytes
 	r.state.NextTicket.Store(c.FirstTicket)
+	for lane, epoch := range r.laneEpoch {
+		r.state.LaneEpoch[lane].Store(epoch)
+	}
+	h.Generation = c.Generation
 	if id := c.Identity; id != nil {
 		h.RingUID, h.BootID, h.EnginePID = id.UID, id.BootID, id.EnginePID
 		return nil
@@ -226,6 +241,37 @@ func (r *Ring) writeHeader() error {
 		return because(err, ErrSystem, "shm: create %q: random uid: %v", c.label(), err)
 	}
 	return nil
+}
+
+// viewHeader points into the header segment.
+func (r *Ring) viewHeader() {
+	r.head, r.state = at[Header](r.header.mem, 0), at[State](r.header.mem, stateOff)
+	r.owners = manyAt[OwnerRecord](r.header.mem, r.geo.ownerOff, r.cfg.MaxConsumers)
+}
+
+// describe fills in what follows from the configuration: everything but the magic, the ring's uid and the engine's.
+func (r *Ring) describe(h *Header) {
+	c, g := &r.cfg, r.geo
+	h.LayoutMajor, h.LayoutMinor = LayoutMajor, LayoutMinor
+	h.HeaderBytes, h.Endian, h.PageBytes = g.headerBytes, endianMark, uint32(os.Getpagesize())
+	if c.staged() && c.Access == Shared && c.Backing == Memfd {
+		h.FeaturesRequired = featureStaged
+	}
+	h.SpecHash = c.SpecHash
+	h.Access, h.Backing = uint32(c.Access), uint32(c.Backing)
+	h.NSlots, h.NTensors = uint32(c.Slots), uint32(len(c.Tensors))
+	h.MaxGroups, h.MaxQueues, h.NPools = uint32(g.maxGroups), uint32(g.maxQueues), 1
+	h.BatchRows, h.WorldSize, h.FirstRank, h.NLanes = uint32(c.BatchRows), uint32(c.World), uint32(c.FirstRank), uint32(c.Lanes)
+	h.DataBytes, h.SlotStride = g.dataBytes, g.slotStride
+	h.StateOff, h.GroupOff, h.GroupStride = stateOff, g.groupOff, 256
+	h.QueueOff, h.QueueStride, h.PoolOff, h.PoolStride = g.queueOff, 128, g.poolOff, 128
+	h.TensorOff, h.TensorStride = g.tensorOff, 384
+	h.DescOff, h.DescStride, h.DescTensorOff, h.DescTensorStride = g.descOff, g.descStride, 256, 192
+	h.OwnerOff, h.OwnerStride, h.MaxOwners = g.ownerOff, 128, uint32(c.MaxConsumers)
+	h.NoteOff, h.NoteBytes = g.noteOff, g.noteBytes
+	h.TextOff, h.TextBytes = g.textOff, uint64(len(c.Text))
+	h.NSamples, h.GlobalBatch, h.StepsPerEpoch, h.NEpochs, h.Seed = c.NSamples, c.GlobalBatch, c.StepsPerEpoch, c.Epochs, c.Seed
+	copy(h.Name[:nameBytes-1], c.label())
 }
 
 // bootID is this boot's identity; zero where the kernel does not tell.
@@ -325,6 +371,9 @@ func (r *Ring) findFree() *Slot {
 }
 
 func (r *Ring) slotFree(i int) bool {
+	if r.slots[i].way.on {
+		return false // between two stages every word says FREE
+	}
 	for _, g := range r.groups {
 		if !g.free(i) {
 			return false
@@ -348,7 +397,7 @@ func (r *Ring) wakeClaim() {
 	}
 }
 
-// Publish makes the slot visible to every group and ends this producer's claim: its memory must not be written
+// Publish makes the slot visible to every group, or to the first stage, and ends this producer's claim: its memory must not be written
 // again until Claim returns it. Tickets increase from call to call; gaps are allowed. It blocks while there is
 // no group, and never for a slow one.
 //
@@ -392,28 +441,61 @@ func (r *Ring) tryPublish(s *Slot, b *Batch) (<-chan struct{}, error) {
 	if err := s.describe(b, lane); err != nil {
 		return nil, err
 	}
-	r.nextTicket = b.Ticket + 1
-	if r.published++; r.published == 1 {
-		close(r.flowing)
-	}
-	r.laneEpoch[lane] = max(r.laneEpoch[lane], b.Epoch)
-	if b.LastOfEpoch {
-		r.laneEpoch[lane] = b.Epoch + 1
-	}
 	s.claimed = false
-	for _, g := range r.groups {
-		g.publish(s.index, lane, b.Epoch)
+	if len(r.stages) > 0 {
+		r.send(s)
+	} else {
+		r.deliver(s)
 	}
-	r.state.Published.Store(r.published)
-	r.state.NextTicket.Store(r.nextTicket)
+	r.passed(lane, b.Ticket, b.Epoch, b.LastOfEpoch)
 	_ = Fault("wake")
-	for _, g := range r.groups {
-		g.announce(lane)
+	if len(r.stages) > 0 {
+		r.stages[0].announce(lane)
+	} else {
+		r.announce(lane)
 	}
 	if r.state.Parked.Load() != 0 {
 		r.wakeClaim() // published to nobody, as after a restart, the slot is free again and no member says so
 	}
 	return nil, nil
+}
+
+// deliver puts a slot into the queues of every consumers' group.
+func (r *Ring) deliver(s *Slot) {
+	for _, g := range r.groups {
+		if g.cfg.Kind == KindConsumer {
+			g.publish(s.index, s.desc.Lane.Load(), s.desc.Ticket, s.desc.Epoch.Load())
+			_ = Fault("publish.group")
+		}
+	}
+}
+
+// announce tells every group that may have news in lane.
+func (r *Ring) announce(lane uint32) {
+	for _, g := range r.groups {
+		g.announce(lane)
+	}
+}
+
+// passed notes that a batch is in every group. The ticket is stored last: an engine that adopts the ring believes a batch
+// from that ticket on to be unfinished (see finishPublish).
+func (r *Ring) passed(lane uint32, ticket, epoch uint64, last bool) {
+	if last {
+		epoch++
+	}
+	r.setLaneEpoch(int(lane), max(r.laneEpoch[lane], epoch))
+	if r.published++; r.published == 1 {
+		close(r.flowing)
+	}
+	r.nextTicket = ticket + 1
+	r.state.Published.Store(r.published)
+	r.state.NextTicket.Store(r.nextTicket)
+}
+
+// setLaneEpoch says which epoch the next batch of lane belongs to.
+func (r *Ring) setLaneEpoch(lane int, epoch uint64) {
+	r.laneEpoch[lane] = epoch
+	r.state.LaneEpoch[lane].Store(epoch)
 }
 
 func (r *Ring) checkBatch(s *Slot, b *Batch) error {
@@ -445,9 +527,10 @@ func (r *Ring) EndEpoch(lane int, epoch uint64) {
 	if r.closed || epoch < r.laneEpoch[lane] {
 		return
 	}
-	r.laneEpoch[lane] = epoch + 1
+	r.setLaneEpoch(lane, epoch+1)
 	for _, g := range r.groups {
 		g.announce(uint32(lane))
+		_ = Fault("epoch.end")
 	}
 }
 
@@ -485,6 +568,35 @@ func (r *Ring) finish(state uint32, status Status, text string) {
 // unmapped. Nobody may write to a claimed slot any more. Members keep their own mappings. Safe to call twice.
 func (r *Ring) Close() error {
 	r.Stop()
+	_ = Fault("shutdown.drain")
+	return r.end()
+}
+
+// Leave gives the ring up without ending it: its names, its words and its members stay as they are, for the next engine to
+// adopt. What has no names is gone.
+func (r *Ring) Leave() error {
+	r.mu.Lock()
+	if !r.closed {
+		r.keepNames()
+	}
+	r.mu.Unlock()
+	return r.end()
+}
+
+// keepNames has tearDown leave the files. The caller holds mu, or is alone.
+func (r *Ring) keepNames() {
+	for _, s := range []*segment{r.header, r.data} {
+		if s != nil {
+			s.path = ""
+		}
+	}
+	for _, g := range r.groups {
+		g.seg.path = ""
+	}
+}
+
+// end stops the goroutines and tears down, once.
+func (r *Ring) end() error {
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
@@ -616,7 +728,10 @@ func (r *Ring) housekeeping() {
 			}
 		}
 		r.settle()
+		r.handOn()
+		left := r.departed()
 		r.mu.Unlock()
+		r.reapAll(left)
 	}
 }
 

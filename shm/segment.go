@@ -170,6 +170,19 @@ func (s *segment) seal(readOnly bool) error {
 	return nil
 }
 
+// restrictPeer has members get a read-only descriptor. Members of a stage get the other one.
+func (s *segment) restrictPeer() error {
+	if s.peer != s.file {
+		return nil // a posix segment that members may not write has one
+	}
+	peer, err := s.viewer()
+	if err != nil {
+		return because(err, ErrSystem, "shm: segment %q: open read-only: %v; is /proc mounted?", s.file.Name(), err)
+	}
+	s.peer = peer
+	return nil
+}
+
 // viewer opens the segment read-only, for those who look and may not touch. The caller closes it.
 func (s *segment) viewer() (*os.File, error) {
 	return os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", s.fd()), os.O_RDONLY, 0)

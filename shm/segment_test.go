@@ -178,7 +178,7 @@ func TestCreateSaysWhatIsNeededAndFreeWhenThereIsNoRoom(t *testing.T) {
 	cfg.Backing = Posix
 	_, err := Create(cfg)
 	wantErr(t, err, ErrNoSpace)
-	for _, want := range []string{"4.4 MiB needed", "1.0 MiB free", "--shm-size=68m"} {
+	for _, want := range []string{"4.5 MiB needed", "1.0 MiB free", "--shm-size=68m"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got %q, want %q in it", err, want)
 		}

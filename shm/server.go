@@ -18,6 +18,7 @@ import (
 const (
 	handshakeTime = time.Second           // for the first message
 	leaveTime     = 50 * time.Millisecond // for those who left before an attach that finds no room
+	leavingTime   = time.Second           // for those who still have to be heard then
 	lastWordsTime = 5 * time.Millisecond  // for a dead member's connection to be read to its end
 	maxStrangers  = 64                    // connections that have not said what they want
 )

@@ -672,3 +672,40 @@ func ExampleStatus() {
 	fmt.Println(ErrBusy, int32(ErrBusy))
 	// Output: busy -22
 }
+
+// A peer that closes with our answer unread has the kernel report a reset before it gives us the rest.
+func TestDetachIsHeardThoughTheWelcomeWasNotRead(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	for range 20 {
+		conn, _, err := dialEngine(testContext(t), r.server.Path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := Hello{LayoutMajor: LayoutMajor, LayoutMinor: LayoutMinor, MaxLeases: 6}
+		if err := send(conn, Msg{Type: msgHello, ID: 1}, bytesOf(&h), nil); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the member", func() bool { return len(r.Groups()) == 1 && len(r.Groups()[0].Members) == 1 })
+		if err := (&caller{conn: conn}).detach(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the member to be let go", func() bool { return len(r.Groups()) == 0 })
+	}
+}
+
+// A name that is nearly a declared group's is refused with that name; one that is its own makes a group.
+func TestMisspeltGroupIsRefusedWithTheNameThatWasMeant(t *testing.T) {
+	cfg := testConfig(t, 40)
+	cfg.Groups = []GroupConfig{{Name: "train"}, {Name: "eval1"}, {Name: "a"}}
+	r := newTestRing(t, cfg)
+	for name, meant := range map[string]string{"trian": "train", "tain": "train", "trains": "train", "Train": "train", "evel1": "eval1", "eva1": "eval1"} {
+		_, err := Attach(testContext(t), r.server.Path(), AttachOptions{Group: name})
+		wantErr(t, err, ErrNotFound)
+		if want := fmt.Sprintf("no group %q; %q is declared", name, meant); !strings.Contains(err.Error(), want) {
+			t.Errorf("got %q, want %q in it", err, want)
+		}
+	}
+	for _, name := range []string{"eval2", "eval", "b", "test", "brain-dead"} {
+		r.attach(AttachOptions{Group: name})
+	}
+}

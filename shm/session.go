@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,8 +14,10 @@ type session struct {
 	server  *Server
 	conn    *net.UnixConn
 	cred    *unix.Ucred
+	groups  []uint32 // the peer's supplementary ones
 	service *Service // of the member's ring, or the first
 	member  *member
+	heard   chan struct{} // the member's, to be closed at the end of this connection
 }
 
 // serve speaks with one peer until it hangs up. It says whether the peer was a member that detached, or never
@@ -26,6 +29,7 @@ func (s *Server) serve(conn *net.UnixConn) bool {
 	if c.cred, err = credentials(conn); err != nil {
 		return true
 	}
+	c.groups = supplementary(conn)
 	_ = Fault("handshake")
 	_ = conn.SetReadDeadline(time.Now().Add(handshakeTime))
 	buf := make([]byte, msgMax+1)
@@ -69,14 +73,16 @@ func (c *session) end() bool {
 	if c.member == nil {
 		return true
 	}
-	close(c.member.heard)
+	close(c.heard)
 	r := c.service.Ring
 	if c.member.left {
 		r.reap(c.member, "detach")
 		return true
 	}
 	r.mu.Lock()
-	c.member.conn, c.member.silent = nil, true
+	if c.member.conn == c.conn { // and did not join again meanwhile
+		c.member.conn, c.member.silent = nil, true
+	}
 	if !r.closed && c.member.group.members[c.member.index] == c.member {
 		r.report(Event{What: "hang-up", Group: c.member.group.cfg.Name, Owner: c.member.owner, PID: c.member.pid})
 	}
@@ -117,12 +123,12 @@ var (
 // allowed checks who asks: a member may ask about itself, the engine's user and root about everything.
 func (c *session) allowed(m *message) error {
 	switch m.Type {
-	case msgState, msgLoad, msgRestart:
+	case msgState, msgLoad, msgRestart, msgFail:
 		if c.member == nil {
 			return refuse(ErrDenied, "shm: control: request %d before hello; attach first", m.Type)
 		}
 	case msgStats, msgObserve:
-		if c.member == nil && !admits(c.cred, c.server.cfg.Mode) {
+		if c.member == nil && !admits(c.cred, c.groups, c.server.cfg.Mode) {
 			return refuse(ErrDenied, "shm: control: uid %d may not look at this engine", c.cred.Uid)
 		}
 	case msgEvict, msgStop:
@@ -151,6 +157,12 @@ func (c *session) answer(m *message) ([]byte, error) {
 			return nil, err
 		}
 		return nil, c.evict(e)
+	case msgFail:
+		return nil, c.fail(m)
+	case msgState, msgLoad, msgRestart:
+		if g := c.member.group; g.cfg.Kind == KindStage {
+			return nil, refuse(ErrArgument, "shm: control: group %q is a stage, and has no position of its own; ask through a consumer", g.cfg.Name)
+		}
 	}
 	control := c.service.Control
 	if control == nil {
@@ -177,6 +189,15 @@ func (c *session) answer(m *message) ([]byte, error) {
 	}
 	control.Stop()
 	return nil, nil
+}
+
+// fail hears from a stage's worker that it cannot transform a batch.
+func (c *session) fail(m *message) error {
+	f, err := payloadAs[Fail](m.payload)
+	if err != nil {
+		return err
+	}
+	return c.service.Ring.failed(c.member, f, string(m.payload[unsafe.Sizeof(f):]))
 }
 
 // evict looks for the member in every ring of the engine.
@@ -211,12 +232,12 @@ func (c *session) hello(m *message) error {
 		_ = sendError(c.conn, m.ID, err)
 		return err
 	}
-	c.member = member
+	c.member, c.heard = member, member.heard
 	return nil
 }
 
 func (c *session) admit(m *message) (*member, error) {
-	if !admits(c.cred, c.server.cfg.Mode) {
+	if !admits(c.cred, c.groups, c.server.cfg.Mode) {
 		return nil, refuse(ErrDenied, "shm: attach: uid %d gid %d may not attach; run as the engine's user, or serve with mode 0640 to its group", c.cred.Uid, c.cred.Gid)
 	}
 	if c.member != nil {
@@ -241,20 +262,48 @@ func (c *session) admit(m *message) (*member, error) {
 		return nil, err
 	}
 	request := joinRequest{hello: h, pid: c.cred.Pid, pidfd: pidfd, conn: c.conn}
+	if h.Flags&helloRejoin != 0 {
+		return c.welcomeBack(m, request)
+	}
 	member, welcome, fds, err := c.service.Ring.join(request)
-	for end := time.Now().Add(leaveTime); errors.Is(err, ErrBusy) && time.Now().Before(end); {
-		time.Sleep(time.Millisecond) // a DETACH sent before this HELLO may still be on its way to its connection's goroutine
+	for began := time.Now(); errors.Is(err, ErrBusy); {
+		if waited := time.Since(began); waited > leavingTime || !c.service.Ring.leaving() && waited > leaveTime {
+			break
+		}
+		time.Sleep(time.Millisecond)
 		member, welcome, fds, err = c.service.Ring.join(request)
 	}
 	if err != nil {
 		_ = pidfd.Close()
 		return nil, err
 	}
-	defer closeAll(fds)
-	welcome.ReconnectNS = c.server.cfg.ReconnectNS
-	if err := send(c.conn, Msg{Type: msgWelcome, ID: m.ID}, bytesOf(&welcome), fds); err != nil {
+	if err := c.sendWelcome(m, welcome, fds); err != nil {
 		c.service.Ring.reap(member, "detach") // it has no descriptor and so no lease
 		return nil, err
 	}
 	return member, nil
+}
+
+// welcomeBack admits a member of an engine that died.
+func (c *session) welcomeBack(m *message, req joinRequest) (*member, error) {
+	defer req.pidfd.Close() // its process is watched already
+	member, welcome, fds, err := c.service.Ring.rejoin(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.sendWelcome(m, welcome, fds); err != nil {
+		c.service.Ring.silence(member) // it may ask again
+		return nil, err
+	}
+	return member, nil
+}
+
+// sendWelcome answers hello m, and closes the descriptors.
+func (c *session) sendWelcome(m *message, welcome Welcome, fds []int) error {
+	defer closeAll(fds)
+	_ = Fault("handshake.registered")
+	if c.service.Ring.cfg.Backing == Posix { // nobody can go on with a ring without names
+		welcome.ReconnectNS = c.server.cfg.ReconnectNS
+	}
+	return send(c.conn, Msg{Type: msgWelcome, ID: m.ID}, bytesOf(&welcome), fds)
 }

@@ -196,7 +196,7 @@ func (r *Ring) sheddable(i int) bool {
 	for _, g := range r.groups {
 		switch stateOf(g.shadow[i].word) {
 		case wordFree:
-			through = through || g.phase == phaseActive
+			through = through || g.phase == phaseActive && g.cfg.Kind == KindConsumer
 		case wordReady:
 			if g.cfg.Slow != SlowDrop || g.phase != phaseActive {
 				return false
@@ -213,7 +213,7 @@ func (r *Ring) sheddable(i int) bool {
 func (r *Ring) detachSlow() bool {
 	starving := false
 	for _, g := range r.groups {
-		starving = starving || g.phase == phaseActive && g.nMembers() > 0 && g.unclaimed() == 0
+		starving = starving || g.phase == phaseActive && g.cfg.Kind == KindConsumer && g.nMembers() > 0 && g.unclaimed() == 0
 	}
 	if !starving {
 		return false

@@ -10,6 +10,7 @@ type Slot struct {
 	areas   [][]byte
 	offsets [][]int64
 	claimed bool // guarded by ring.mu: in the producer's hands
+	way     way  // guarded by ring.mu: through the stages
 }
 
 // Batch is what the descriptor says about a slot. Times are CLOCK_MONOTONIC in nanoseconds.

@@ -313,9 +313,18 @@ static spdl_status request_locked(spdl_reader *r, uint16_t type, const void *pay
     return s;
 }
 
+/* A request that a dying engine may or may not have heard is asked of the next one again: each has the same effect twice. */
 spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
-    pthread_mutex_lock(&r->control_lock);
-    spdl_status s = request_locked(r, type, payload, bytes, m);
-    pthread_mutex_unlock(&r->control_lock);
-    return s;
+    for (;;) {
+        uint32_t joins = atomic_load_explicit(&r->joins, memory_order_acquire);
+        pthread_mutex_lock(&r->control_lock);
+        spdl_status s = request_locked(r, type, payload, bytes, m);
+        pthread_mutex_unlock(&r->control_lock);
+        if (s != SPDL_E_ENGINE_LOST || r->reconnect_ns == 0) return s;
+        if (atomic_load_explicit(&r->joins, memory_order_acquire) != joins)
+            continue; /* it was asked of a dead engine */
+        if (sp_engine_alive(r)) return s;
+        s = sp_await_engine(r);
+        if (s != SPDL_OK) return s;
+    }
 }

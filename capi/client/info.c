@@ -146,7 +146,7 @@ spdl_status spdl_get_ring_info(const spdl_reader *r, spdl_ring_info *out) {
     out->n_epochs = r->h.n_epochs;
     out->seed = r->h.seed;
     out->data_bytes = r->h.data_bytes;
-    out->engine_pid = (int32_t)r->h.engine_pid;
+    out->engine_pid = (int32_t)sp_engine_pid(r);
     out->reserved = 0;
     return SPDL_OK;
 }
@@ -173,7 +173,8 @@ spdl_status spdl_get_reader_info(const spdl_reader *r, spdl_reader_info *out) {
     out->completed = load_relaxed64(&r->member->completed);
     out->wait_ns = load_relaxed64(&r->member->wait_ns);
     out->mode_lanes = r->mode_lanes;
-    out->reserved = 0;
+    out->flags = (r->stage || r->h.access == SPDL_L_ACCESS_PRIVATE ? SPDL_READER_WRITES : 0) |
+                 (r->stage ? SPDL_READER_STAGE : 0);
     return SPDL_OK;
 }
 

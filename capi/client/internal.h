@@ -8,7 +8,9 @@
  *   pipeline.c  pipelines of the host's own stages
  *   ring.c      claim, done, release, end of epoch: the protocol
  *   wait.c      acquire: spin, sleep, notice the engine's death; the event descriptor
+ *   reconnect.c find the engine that goes on with a dead one's ring
  *   info.c      schema, batch views, ring and reader information
+ *   stage.c     what a stage needs beyond a consumer: batches handed on, batches that failed
  *   state.c     requests to the engine: state, restart, statistics
  *   error.c     status names and this thread's error text
  *   fault.c     named fault points, in test builds only
@@ -87,6 +89,7 @@ struct spdl_reader {
     uint32_t owner, lane_number, max_leases, group_id;
     uint32_t flags; /* SPDL_ATTACH_* */
     bool mode_lanes, spin;
+    bool stage; /* of a group that transforms batches: may write what it holds, is done by letting go */
     schema_tensor *tensors;
     uint32_t n_tensors;
     char *text; /* the ring's JSON, NUL-terminated */
@@ -95,13 +98,27 @@ struct spdl_reader {
     int control;    /* the socket; -1 until connected */
     int fds[N_FDS]; /* -1: closed */
 
-    /* The socket's requests, and the making of `epoll`, one at a time. */
+    uint64_t reconnect_ns; /* how long to look for a restarted engine; 0: not at all */
+    char address[256];     /* where to look: as given to spdl_attach */
+
+    /* The socket's requests, the making of `epoll`, and the search for a restarted engine, one at a time. */
     pthread_mutex_t control_lock;
     uint32_t next_id;
-    _Atomic int epoll; /* -1 until spdl_event_fd is asked for it */
+    uint64_t lost_since, last_try; /* of the search; 0: the engine lives as far as we know */
+    bool given_up;                 /* there is an engine, and its ring is another */
+    int timer;                     /* in `epoll` in the dead engine's place; -1 */
+    _Atomic uint32_t joins;        /* engines found */
+    _Atomic int epoll;             /* -1 until spdl_event_fd is asked for it */
+
+    /* Tokens of the batches that a stage was done with and has not released: only their memory is kept. The slot
+     * may come back to this very reader meanwhile, so its lease record cannot say it. */
+    pthread_mutex_t passed_lock;
+    uint64_t *passed;
+    size_t passed_n, passed_room;
 
     /* Changed by any thread. */
     _Alignas(64) _Atomic int64_t refs; /* 1 for the handle while attached, 1 per lease */
+    _Atomic int64_t passed_refs;       /* those of refs that are no leases any more */
     _Atomic uint64_t epoch;
     _Atomic bool detached;
 };
@@ -114,6 +131,11 @@ static inline spdl_l_word *slot_word(const spdl_reader *r, uint32_t slot) {
 static inline const spdl_l_desc *slot_desc(const spdl_reader *r, uint32_t slot) {
     return (const spdl_l_desc *)(const void *)(r->header.base + r->h.desc_off +
                                                (uint64_t)slot * r->h.desc_stride);
+}
+
+/* Of the engine that has the ring now; information for people. */
+static inline uint32_t sp_engine_pid(const spdl_reader *r) {
+    return load_relaxed32(&((const spdl_l_header *)(const void *)r->header.base)->engine_pid);
 }
 
 uint64_t sp_now_ns(void);
@@ -157,6 +179,8 @@ bool sp_extent(const int64_t *shape, const int64_t *strides, uint32_t ndim, uint
 /* Say hello over a connected socket, which is the reader's from here on, also on failure. */
 spdl_status sp_join(int control, const char *name, const char *ring, const spdl_attach_opts *opts,
                     uint64_t deadline, spdl_reader **out);
+/* Send hello with our own pidfd, for engines on kernels without SO_PEERPIDFD. */
+spdl_status sp_send_hello(int control, spdl_l_hello *hello);
 spdl_status sp_check_attach_opts(const spdl_attach_opts *opts);
 void sp_reader_unref(spdl_reader *r);
 /* SPDL_OK, or why this reader may not be used. */
@@ -178,13 +202,30 @@ end_result sp_end_of_epoch(const spdl_reader *r, uint64_t epoch);
 bool sp_leases_stuck(const spdl_reader *r);
 /* Say of this thread's leases whether it waits in acquire. */
 void sp_mark_waiting(spdl_reader *r, bool waiting);
+/* True if this thread holds a batch that is not done. */
+bool sp_holds_undone(const spdl_reader *r);
 uint32_t sp_count_leases(const spdl_reader *r, uint32_t *undone);
+
+spdl_status sp_check_batch(const spdl_reader *r, const spdl_batch *b, const char *call);
+spdl_status sp_stale(const spdl_batch *b);
+
+/* ---- stage.c: what a stage has handed on and not released. */
+bool sp_remember_passed(spdl_reader *r, uint64_t token); /* false: no memory */
+bool sp_knows_passed(spdl_reader *r, uint64_t token);
+bool sp_forget_passed(spdl_reader *r, uint64_t token); /* false: it is not known */
 
 /* ---- wait.c */
 bool sp_engine_alive(const spdl_reader *r);
 /* Wake what may wait for this completion or for the slot: A pairs with W1 in wait.c. */
 void sp_wake_after_done(spdl_reader *r);
 void sp_wake_after_release(spdl_reader *r);
+
+/* ---- reconnect.c: for a reader whose engine is dead. */
+/* Look for the engine that goes on with the ring, at most once in 20 ms. SPDL_OK: it is there and we are its member again;
+ * SPDL_TIMEOUT: not yet; SPDL_E_ENGINE_LOST: there will be none. */
+spdl_status sp_reconnect(spdl_reader *r);
+/* The same until there is news. */
+spdl_status sp_await_engine(spdl_reader *r);
 
 #include "fault.h"
 

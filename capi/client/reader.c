@@ -44,9 +44,11 @@ static spdl_reader *make_reader(int control) {
     memset(r, 0, sizeof *r);
     for (int i = 0; i < N_FDS; i++) r->fds[i] = -1;
     r->control = control;
+    r->timer = -1;
     atomic_init(&r->epoll, -1);
     atomic_init(&r->refs, 1);
     pthread_mutex_init(&r->control_lock, NULL);
+    pthread_mutex_init(&r->passed_lock, NULL);
     return r;
 }
 
@@ -61,10 +63,13 @@ static void free_reader(spdl_reader *r) {
     }
     int epoll = atomic_load(&r->epoll);
     if (epoll >= 0) close(epoll);
+    if (r->timer >= 0) close(r->timer);
     sp_close_fds(r->fds, N_FDS);
     if (r->control >= 0) close(r->control);
     if (r->alive) munmap((void *)(uintptr_t)r->alive, 4096);
     pthread_mutex_destroy(&r->control_lock);
+    pthread_mutex_destroy(&r->passed_lock);
+    free(r->passed);
     free(r->leases);
     free(r->tensors);
     free(r->text);
@@ -101,10 +106,9 @@ static spdl_status fill_hello(const char *name, const char *ring, const spdl_att
     return SPDL_OK;
 }
 
-static spdl_status send_hello(int control, spdl_l_hello *hello) {
-    /* Our own pidfd, for engines on kernels without SO_PEERPIDFD. Without one the engine makes its own. */
+spdl_status sp_send_hello(int control, spdl_l_hello *hello) {
     int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
-    if (self >= 0) hello->flags |= SPDL_L_HELLO_PIDFD;
+    if (self >= 0) hello->flags |= SPDL_L_HELLO_PIDFD; /* without one the engine makes its own */
     spdl_status s = sp_send(control, SPDL_L_MSG_HELLO, 1, hello, sizeof *hello, self);
     if (self >= 0) close(self);
     return s;
@@ -140,6 +144,19 @@ static spdl_status check_welcome(const spdl_reader *r, const spdl_l_welcome *w) 
     return SPDL_OK;
 }
 
+/* Tell whoever has the ring after this engine that we know of our membership. */
+static spdl_status say_here(spdl_reader *r) {
+    uint32_t seen = SPDL_L_PRESENCE_WELCOMED;
+    if (r->h.layout_minor == 0 ||
+        __atomic_compare_exchange_n(&r->member->presence, &seen, SPDL_L_PRESENCE_HERE, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return SPDL_OK;
+    return sp_fail(
+        SPDL_E_ENGINE_LOST,
+        "spdl: ring \"%s\": the engine died before it heard of this consumer, and the next one does not know it; attach again",
+        r->ring_name);
+}
+
 static spdl_status accept_welcome(spdl_reader *r, message *m) {
     spdl_l_welcome w;
     if (m->head.type == SPDL_L_MSG_ERROR) {
@@ -165,8 +182,9 @@ static spdl_status accept_welcome(spdl_reader *r, message *m) {
     atomic_init(&r->epoch, w.epoch);
     r->leases = calloc(r->h.n_slots, sizeof *r->leases);
     if (!r->leases) return sp_fail(SPDL_E_NOMEM, "spdl: no memory for %u leases", r->h.n_slots);
+    r->reconnect_ns = w.reconnect_ns;
     store_release64(&r->member->epoch, w.epoch);
-    return SPDL_OK;
+    return say_here(r);
 }
 
 static spdl_status exchange_hello(spdl_reader *r, const char *name, const char *ring,
@@ -174,7 +192,7 @@ static spdl_status exchange_hello(spdl_reader *r, const char *name, const char *
     spdl_l_hello hello;
     spdl_status s = fill_hello(name, ring, opts, &hello);
     if (s != SPDL_OK) return s;
-    s = send_hello(r->control, &hello);
+    s = sp_send_hello(r->control, &hello);
     if (s != SPDL_OK && s != SPDL_E_ENGINE_LOST) return s; /* one that hung up may have said why */
     if (sp_fault("attach.sent")) return sp_fail(SPDL_E_SYSTEM, "spdl: attach: injected fault");
     uint8_t *buffer = malloc(SPDL_L_MSG_MAX + 1);
@@ -235,5 +253,7 @@ spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts, spdl_rea
     char ring[SPDL_L_NAME];
     int control;
     s = sp_connect(name, deadline, ring, &control);
-    return s == SPDL_OK ? sp_join(control, name, ring, opts, deadline, out) : s;
+    if (s == SPDL_OK) s = sp_join(control, name, ring, opts, deadline, out);
+    if (s == SPDL_OK) snprintf((*out)->address, sizeof(*out)->address, "%s", name);
+    return s;
 }

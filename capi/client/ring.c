@@ -13,6 +13,9 @@
  *   F1  release: pairs with the engine's load-acquire before it fills the slot again, so our last read
  *       of the payload happens before its first write
  *
+ * In a stage there is no DONE: done and release both store FREE, and the engine hands the batch on. What is left of
+ * the lease after done is this process's record that its memory must stay mapped (stage.c).
+ *
  * Heads are hints that anybody may help forward. Whatever we read from the group segment may have been
  * written by a hostile member: positions come from tails, which only the engine writes, and every slot
  * number is checked before use. The worst that can be done to us is a batch of our own group missed.
@@ -66,7 +69,9 @@ static void help_head(const entry_ring *ring, uint64_t p) {
 static bool reserve_lease(spdl_reader *r) {
     int64_t seen = atomic_load_explicit(&r->refs, memory_order_relaxed);
     do {
-        if (seen > (int64_t)r->max_leases) return false; /* one of them is the handle's */
+        int64_t others =
+            1 + atomic_load_explicit(&r->passed_refs, memory_order_acquire); /* one is the handle's */
+        if (seen - others >= (int64_t)r->max_leases) return false;
     } while (!atomic_compare_exchange_weak_explicit(&r->refs, &seen, seen + 1, memory_order_acq_rel,
                                                     memory_order_relaxed));
     return true;
@@ -154,7 +159,9 @@ static bool is_mine(const spdl_reader *r, uint32_t slot, uint64_t token) {
 }
 
 bool sp_leases_stuck(const spdl_reader *r) {
-    if (atomic_load_explicit(&r->refs, memory_order_relaxed) <= (int64_t)r->max_leases) return false;
+    if (atomic_load_explicit(&r->refs, memory_order_relaxed) <=
+        (int64_t)r->max_leases + atomic_load(&r->passed_refs))
+        return false;
     uint32_t stuck = 0;
     for (uint32_t slot = 0; slot < r->h.n_slots; slot++) {
         const lease *l = &r->leases[slot];
@@ -170,6 +177,16 @@ void sp_mark_waiting(spdl_reader *r, bool waiting) {
         uint64_t token = atomic_load_explicit(&r->leases[slot].token, memory_order_relaxed);
         if (token != 0 && is_mine(r, slot, token)) atomic_store(&r->leases[slot].waiting, waiting);
     }
+}
+
+bool sp_holds_undone(const spdl_reader *r) {
+    if (atomic_load_explicit(&r->refs, memory_order_relaxed) == 1) return false; /* no lease at all */
+    for (uint32_t slot = 0; slot < r->h.n_slots; slot++) {
+        uint64_t token = atomic_load_explicit(&r->leases[slot].token, memory_order_relaxed);
+        if (token != 0 && is_mine(r, slot, token) && load_acquire64(&slot_word(r, slot)->word) == token)
+            return true;
+    }
+    return false;
 }
 
 uint32_t sp_count_leases(const spdl_reader *r, uint32_t *undone) {
@@ -222,14 +239,14 @@ end_result sp_end_of_epoch(const spdl_reader *r, uint64_t epoch) {
 
 /* ---- done and release --------------------------------------------------------------------------- */
 
-static spdl_status stale(const spdl_batch *b) {
+spdl_status sp_stale(const spdl_batch *b) {
     return sp_fail(
         SPDL_E_STALE,
         "spdl: batch %llu in slot %u: its lease has ended: it was released before, or taken back by the engine",
         (unsigned long long)b->ticket, b->slot);
 }
 
-static spdl_status check_batch(const spdl_reader *r, const spdl_batch *b, const char *call) {
+spdl_status sp_check_batch(const spdl_reader *r, const spdl_batch *b, const char *call) {
     if (!r || !b) return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s is NULL", call, r ? "batch" : "reader");
     if (b->struct_size < sizeof *b)
         return sp_fail(SPDL_E_ARGUMENT,
@@ -247,21 +264,48 @@ static void note_done(spdl_reader *r, uint32_t slot) {
     add_relaxed64(&r->member->hold_ns, now - claimed);
 }
 
+/* Done in a stage: the slot goes to the next group, the record moves to where releases look for it. It moves before the
+ * word changes: from then on the slot may be claimed again. */
+static spdl_status pass_on(spdl_reader *r, const spdl_batch *b) {
+    if (sp_knows_passed(r, b->token)) return SPDL_OK;
+    if (!sp_remember_passed(r, b->token)) return sp_fail(SPDL_E_NOMEM, "spdl: done: no memory for a record");
+    uint64_t token = b->token;
+    if (!atomic_compare_exchange_strong_explicit(&r->leases[b->slot].token, &token, 0, memory_order_acq_rel,
+                                                 memory_order_relaxed)) {
+        sp_forget_passed(r, b->token);
+        return sp_stale(b);
+    }
+    note_done(r, b->slot);
+    uint64_t seen = b->token, free_ = SPDL_L_WORD(SPDL_L_FREE, 0, SPDL_L_SEQ(b->token));
+    if (!cas64(&slot_word(r, b->slot)->word, &seen, free_)) { /* F1 */
+        sp_forget_passed(r, b->token);
+        sp_reader_unref(r);
+        return sp_stale(b);
+    }
+    /* Only now: the engine counts what the words say against our leases. */
+    atomic_fetch_add_explicit(&r->passed_refs, 1, memory_order_release);
+    add_relaxed64(&r->member->completed, 1);
+    (void)sp_fault("after.done");
+    sp_wake_after_release(r);
+    return SPDL_OK;
+}
+
 spdl_status spdl_done(spdl_reader *r, const spdl_batch *b) {
-    spdl_status s = check_batch(r, b, "done");
+    spdl_status s = sp_check_batch(r, b, "done");
     if (s != SPDL_OK || is_forked(r)) return s;
     if (atomic_load_explicit(&r->detached, memory_order_acquire)) return sp_usable(r);
-    if (b->token == 0 || b->slot >= r->h.n_slots ||
-        atomic_load_explicit(&r->leases[b->slot].token, memory_order_acquire) != b->token)
-        return stale(b);
+    if (b->token == 0 || b->slot >= r->h.n_slots) return sp_stale(b);
     if (sp_fault("before.done")) return sp_fail(SPDL_E_SYSTEM, "spdl: done: injected fault");
+    if (r->stage) return pass_on(r, b);
+    if (atomic_load_explicit(&r->leases[b->slot].token, memory_order_acquire) != b->token) return sp_stale(b);
 
     uint64_t done = SPDL_L_WORD(SPDL_L_DONE, r->owner, SPDL_L_SEQ(b->token));
     uint64_t seen = load_acquire64(&slot_word(r, b->slot)->word);
     if (seen == done) return SPDL_OK;
-    if (seen != b->token) return stale(b);
+    if (seen != b->token) return sp_stale(b);
     note_done(r, b->slot);
-    if (!cas64(&slot_word(r, b->slot)->word, &seen, done)) return seen == done ? SPDL_OK : stale(b); /* D1 */
+    if (!cas64(&slot_word(r, b->slot)->word, &seen, done))
+        return seen == done ? SPDL_OK : sp_stale(b); /* D1 */
     add_relaxed64(&r->member->completed, 1);
     (void)sp_fault("after.done");
     sp_wake_after_done(r);
@@ -286,16 +330,25 @@ static bool free_word(spdl_reader *r, uint32_t slot, uint64_t held, bool detache
     return seen == done && cas64(word, &seen, free_); /* F1 */
 }
 
+/* Release after done, in a stage: the slot is long another's, only the memory need not stay mapped any more. */
+static spdl_status release_passed(spdl_reader *r, const spdl_batch *b) {
+    if (!sp_forget_passed(r, b->token)) return sp_stale(b);
+    atomic_fetch_sub_explicit(&r->passed_refs, 1,
+                              memory_order_acq_rel); /* first: too few leases for a moment, never too many */
+    sp_reader_unref(r);
+    return SPDL_OK;
+}
+
 spdl_status spdl_release(spdl_reader *r, const spdl_batch *b) {
-    spdl_status s = check_batch(r, b, "release");
+    spdl_status s = sp_check_batch(r, b, "release");
     if (s != SPDL_OK || is_forked(r)) return s;
-    if (b->token == 0 || b->slot >= r->h.n_slots) return stale(b);
+    if (b->token == 0 || b->slot >= r->h.n_slots) return sp_stale(b);
     if (sp_fault("before.release")) return sp_fail(SPDL_E_SYSTEM, "spdl: release: injected fault");
 
     uint64_t token = b->token;
     if (!atomic_compare_exchange_strong_explicit(&r->leases[b->slot].token, &token, 0, memory_order_acq_rel,
                                                  memory_order_relaxed))
-        return stale(b);
+        return r->stage ? release_passed(r, b) : sp_stale(b);
     (void)sp_fault("release.cas");
     bool detached = atomic_load_explicit(&r->detached, memory_order_acquire);
     bool freed = free_word(r, b->slot, b->token, detached);
@@ -305,5 +358,5 @@ spdl_status spdl_release(spdl_reader *r, const spdl_batch *b) {
     if (!detached) sp_reader_unref(r);
     if (freed) sp_wake_after_release(r);
     if (detached) sp_reader_unref(r);
-    return freed ? SPDL_OK : stale(b);
+    return freed ? SPDL_OK : sp_stale(b);
 }

@@ -278,6 +278,7 @@ static spdl_status bind_group(spdl_reader *r, const spdl_l_welcome *w) {
         return bad("header", "the group's name", sizeof record.name, "a NUL within 64 bytes");
     memcpy(r->group_name, record.name, sizeof record.name);
     r->mode_lanes = record.mode == SPDL_L_MODE_LANES;
+    r->stage = record.kind == SPDL_L_KIND_STAGE;
     r->queue = (const spdl_l_queue *)(const void *)(r->header.base + r->h.queue_off +
                                                     (record.first_queue + w->lane) * r->h.queue_stride);
     uint8_t *lane = r->group.base + r->g.lane_off + w->lane * r->g.lane_stride;
@@ -328,7 +329,8 @@ static spdl_status check_all_seals(const spdl_reader *r, const spdl_l_header *h)
     if (h->backing != SPDL_L_BACKING_MEMFD) return SPDL_OK;
     spdl_status s = check_seals(r->fds[FD_HEADER], "header", false);
     if (s == SPDL_OK) s = check_seals(r->fds[FD_GROUP], "group", true);
-    if (s == SPDL_OK) s = check_seals(r->fds[FD_DATA], "data", h->access == SPDL_L_ACCESS_PRIVATE);
+    bool writable = h->access == SPDL_L_ACCESS_PRIVATE || (h->features_required & SPDL_L_FEATURE_STAGED);
+    if (s == SPDL_OK) s = check_seals(r->fds[FD_DATA], "data", writable);
     return s;
 }
 
@@ -366,19 +368,25 @@ static spdl_status map_group(spdl_reader *r, const spdl_l_welcome *w) {
 spdl_status sp_map(spdl_reader *r, const spdl_l_welcome *w) {
     spdl_status s = map_header(r, w);
     if (s == SPDL_OK) s = map_group(r, w);
+    if (s == SPDL_OK) s = bind_group(r, w);
     if (s == SPDL_OK) s = check_size(r->fds[FD_DATA], "data", w->data_bytes);
     if (s == SPDL_OK)
-        s = map_one(r->fds[FD_DATA], r->h.access == SPDL_L_ACCESS_PRIVATE, w->data_bytes, &r->data);
+        s = map_one(r->fds[FD_DATA], r->stage || r->h.access == SPDL_L_ACCESS_PRIVATE, w->data_bytes,
+                    &r->data);
     if (s != SPDL_OK) return s;
     r->state = (const spdl_l_state *)(const void *)(r->header.base + r->h.state_off);
     memcpy(r->ring_name, r->h.name, sizeof r->h.name);
-    s = bind_group(r, w);
-    return s == SPDL_OK ? copy_schema(r) : s;
+    return copy_schema(r);
 }
 
 void sp_unmap(spdl_reader *r) {
     mapping *all[] = {&r->data, &r->group, &r->header};
     for (size_t i = 0; i < 3; i++) {
+        /* No slot can be read any more. If the engine is dead its successor looks here. */
+        uint32_t here = SPDL_L_PRESENCE_HERE;
+        if (i == 1 && r->member)
+            __atomic_compare_exchange_n(&r->member->presence, &here, SPDL_L_PRESENCE_GONE, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
         if (all[i]->base) munmap(all[i]->base, all[i]->bytes);
         all[i]->base = NULL;
     }

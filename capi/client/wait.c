@@ -50,18 +50,23 @@ static void kick_engine(const spdl_reader *r) {
     (void)n; /* full means that a kick is pending already; a dead engine needs none */
 }
 
+/* A stage is through with a batch: the engine hands it on. */
+static void kick_if(const spdl_reader *r, bool news) {
+    if (news || r->stage || load_relaxed32(&r->lane->armed) != 0) kick_engine(r);
+}
+
 /* An end of epoch may be due, and the engine signals event descriptors for us. */
 void sp_wake_after_done(spdl_reader *r) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* N1 */
     wake_lane(r);
-    if (load_relaxed32(&r->lane->armed) != 0) kick_engine(r);
+    kick_if(r, false);
 }
 
 /* The same, and the engine may be parked for a free slot. */
 void sp_wake_after_release(spdl_reader *r) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* N1 */
     wake_lane(r);
-    if (load_relaxed32(&r->lane->armed) != 0 || load_relaxed32(&r->state->parked) != 0) kick_engine(r);
+    kick_if(r, load_relaxed32(&r->state->parked) != 0);
 }
 
 bool sp_engine_alive(const spdl_reader *r) {
@@ -71,7 +76,8 @@ bool sp_engine_alive(const spdl_reader *r) {
 
 /* ---- one look ---------------------------------------------------------------------------------- */
 
-static spdl_status engine_over(const spdl_reader *r, uint32_t state, bool alive) {
+/* Why nothing more will come, or SPDL_OK. */
+static spdl_status engine_over(spdl_reader *r, uint32_t state, bool alive) {
     if (state == SPDL_L_FAILED) {
         uint32_t n = load_relaxed32(&r->state->error_bytes);
         if (n > sizeof r->state->error) n = sizeof r->state->error;
@@ -80,12 +86,9 @@ static spdl_status engine_over(const spdl_reader *r, uint32_t state, bool alive)
     }
     if (state == SPDL_L_STOPPED)
         return sp_fail(SPDL_E_ENGINE_STOPPED, "spdl: ring \"%s\": the engine was stopped", r->ring_name);
-    if (!alive)
-        return sp_fail(
-            SPDL_E_ENGINE_LOST,
-            "spdl: ring \"%s\": the engine (pid %u) died; leased batches stay readable, start it again and attach",
-            r->ring_name, r->h.engine_pid);
-    return SPDL_OK;
+    if (alive) return SPDL_OK;
+    spdl_status s = sp_reconnect(r);
+    return s == SPDL_TIMEOUT ? SPDL_OK : s; /* a search goes on: nothing is over */
 }
 
 static bool group_is_open(const spdl_reader *r) {
@@ -93,7 +96,7 @@ static bool group_is_open(const spdl_reader *r) {
            load_relaxed32(&r->group_record->id) == r->group_id;
 }
 
-static spdl_status group_closed(const spdl_reader *r, uint32_t state, bool alive) {
+static spdl_status group_closed(spdl_reader *r, uint32_t state, bool alive) {
     spdl_status s = engine_over(r, state, alive);
     if (s != SPDL_OK) return s;
     return sp_fail(
@@ -226,6 +229,17 @@ static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
     return look(r, sp_engine_alive(r), true, out);
 }
 
+/* Nothing passes a batch that a stage holds: the ring fills up behind it, and whoever waits with one in its hands may
+ * wait for ever. */
+static spdl_status stage_wait(const spdl_reader *r) {
+    if (!r->stage || (r->flags & SPDL_ATTACH_HANDOFF) || !sp_holds_undone(r)) return SPDL_OK;
+    return sp_fail(
+        SPDL_E_UNDONE,
+        "spdl: ring \"%s\": stage \"%s\": this thread holds a batch behind which others wait; call spdl_done or "
+        "spdl_release on it before waiting for another",
+        r->ring_name, r->group_name);
+}
+
 spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
     if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: acquire: %s is NULL", r ? "out" : "reader");
     if (out->struct_size < sizeof *out)
@@ -236,7 +250,9 @@ spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
     if (s != SPDL_OK) return s;
     s = look(r, true, true, out);
     if (s != SPDL_TIMEOUT) return s;
-    return timeout_ns == 0 ? poll_again(r, out) : wait_for(r, timeout_ns, out);
+    if (timeout_ns == 0) return poll_again(r, out);
+    s = stage_wait(r);
+    return s == SPDL_OK ? wait_for(r, timeout_ns, out) : s;
 }
 
 spdl_status spdl_next(spdl_reader *r, int64_t timeout_ns, spdl_batch *used, spdl_batch *out) {

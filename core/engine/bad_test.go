@@ -205,3 +205,29 @@ func (l *lockedBuffer) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
+
+// A service whose only ring gave up ends once its consumer has heard of it and left, with the ring's failure.
+func TestEngineWhoseRingsHaveAllFailedEnds(t *testing.T) {
+	dir := folder(t, 8, map[int]func(string){3: func(path string) { _ = os.WriteFile(path, []byte("no picture"), 0o644) }})
+	r := start(t, describe(t, dir, "batch: 4\nbad_sample: {policy: fail}\norder: {shuffle: false}\n"), nil)
+	reader := r.attach(shm.AttachOptions{})
+	_, err := reader.Acquire(testContext(t))
+	wantError(t, err, shm.ErrEngineFailed)
+	select {
+	case err := <-r.done:
+		t.Fatalf("ended with a consumer attached: %v", err)
+	default:
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err = <-r.done:
+	case <-testContext(t).Done():
+		t.Fatal("the engine goes on")
+	}
+	if err == nil {
+		t.Fatal("no failure")
+	}
+	r.done <- err // for end
+}

@@ -115,9 +115,11 @@ func (c control) Load(_ int, _ uint32, data []byte) (uint64, error) {
 		if err := c.r.shm.Rewind(first, uint64(state.Epoch)); err != nil {
 			return err
 		}
+		c.r.judging.Lock()
 		c.r.judgedBelow = first
+		c.r.judging.Unlock()
 		c.r.goOnFrom(state)
-		return nil
+		return c.r.keepNote()
 	})
 }
 
@@ -128,7 +130,7 @@ func (c control) Restart(group int, owner uint32) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	groups := c.r.shm.Groups()
+	groups := slices.DeleteFunc(c.r.shm.Groups(), func(g shm.GroupInfo) bool { return g.Kind == shm.KindStage })
 	i := slices.IndexFunc(groups, func(g shm.GroupInfo) bool { return g.Index == group })
 	if i < 0 {
 		return 0, shm.ErrGroupClosed

@@ -10,6 +10,9 @@
 // "order" restores the order of batches; "publish" applies the bad-sample policy, writes the columns and makes the batch
 // visible. The rings of one engine share one limiter of CPU workers and one budget of bytes read ahead.
 //
+// Where the description declares stages, workers in other processes transform a batch in its slot before consumers see it. A
+// goroutine beside the pipeline decodes again what a worker died with.
+//
 // A ticket is (epoch * steps per epoch + step) * lanes + lane: a pure function of the position, so a resumed run goes on
 // with the numbers of the first. Restart and load end the pipeline's run, move the ring's next ticket and begin another
 // run there: where a run begins is always read from the ring.

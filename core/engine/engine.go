@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,10 @@ type Options struct {
 	State []byte
 	// Step is the global step to begin with, of an engine without a State. Only for an engine with one ring.
 	Step int64
+	// Fresh: begin anew, whatever a dead engine or a journal left.
+	Fresh bool
+	// Journal is a file to keep the position in and to go on from; "": the description's.
+	Journal string
 	// Log is where the engine writes what it has to say; nil: nowhere.
 	Log *Log
 	// Started is when the process began, for the time to the first batch; zero: now.
@@ -48,7 +53,10 @@ type Engine struct {
 	stopOnce sync.Once
 	runCtx   context.Context
 	endRun   context.CancelFunc
-	closed   bool // by Close
+	child    bool     // it ends with its parent
+	journal  *journal // nil: none is kept
+	served   bool     // Run was called
+	closed   bool     // by Close
 }
 
 // spareProcs is how many threads may run Go code beside those in a decoder. While a processor of Go's scheduler is idle, the
@@ -67,7 +75,9 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 	if err := s.ResolveWorld(os.Getenv); err != nil {
 		return nil, err
 	}
-	e := &Engine{spec: s, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{}}
+	e := &Engine{
+		spec: s, child: o.Child, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{},
+	}
 	if e.started.IsZero() {
 		e.started = e.began
 	}
@@ -91,8 +101,12 @@ func (e *Engine) open(o *Options) error {
 	if len(o.State) > 0 && len(all) > 1 {
 		return fmt.Errorf("engine: state: got one for an engine of %d rings, want one ring: %w", len(all), shm.ErrState)
 	}
+	journalled, err := e.openJournal(o)
+	if err != nil {
+		return err
+	}
 	for _, s := range all {
-		r, err := e.openRing(s, o)
+		r, err := e.openRing(s, o, journalled[s.RingName])
 		if r != nil {
 			e.rings = append(e.rings, r)
 		}
@@ -128,9 +142,11 @@ func (e *Engine) Ring(i int) *shm.Ring { return e.rings[i].shm }
 
 // Run decodes until ctx ends or Stop is called, and returns nil then. A ring that comes to the end of its epochs
 // or fails says so to its consumers; Run goes on for the others and for what is still leased, and returns the failures at
-// the end. Run runs once.
+// the end. A service all of whose rings have failed ends by itself, once its consumers have left, or have had
+// farewell to hear of it. Run runs once.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.endRun()
+	e.served = true
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -151,9 +167,52 @@ func (e *Engine) Run(ctx context.Context) error {
 			}
 		}()
 	}
+	if e.journal != nil {
+		stop, kept := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(kept)
+			e.keepJournal(stop)
+		}()
+		defer func() {
+			close(stop)
+			<-kept
+		}()
+	}
 	rings.Wait()
+	if !e.child && !slices.Contains(failures, nil) {
+		e.seeOff(ctx)
+		return errors.Join(failures...)
+	}
 	<-ctx.Done()
 	return errors.Join(failures...)
+}
+
+// farewell is how long an engine that gave up stays for consumers to hear of it. Those that are attached read the reason from
+// memory that outlives the engine; those that come later have to ask.
+const farewell = 5 * time.Second
+
+// seeOff waits until the consumers have left, at most for farewell.
+func (e *Engine) seeOff(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for met := false; ; {
+		attached := 0
+		for _, r := range e.rings {
+			for _, g := range r.shm.Groups() {
+				attached += len(g.Members)
+			}
+		}
+		if met = met || attached > 0; met && attached == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Stop begins the orderly end of Run; it returns at once.
@@ -171,7 +230,7 @@ func (e *Engine) Close() error {
 	for _, r := range e.rings {
 		if r.shm != nil {
 			r.stopLog()
-			errs = append(errs, r.shm.Close())
+			errs = append(errs, r.end(e.served))
 		}
 		if r.source != nil {
 			errs = append(errs, r.source.Close())

@@ -44,7 +44,7 @@ func (r *ring) logEvent(e *shm.Event) {
 		text += ": " + e.Text
 	}
 	switch e.What {
-	case "broken", "death", "evict":
+	case "broken", "death", "evict", "again":
 		r.engine.log.Warnf(r.name, "%s", text)
 	default:
 		r.engine.log.Infof(r.name, "%s", text)

@@ -3,11 +3,13 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/pipeline"
+	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
@@ -15,10 +17,11 @@ import (
 
 // openRing opens the source, plans the order, compiles the op and makes the ring. The ring it returns with an error is
 // for Close.
-func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
+func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) (*ring, error) {
 	r := &ring{
-		engine: e, name: s.FullName(), seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
-		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), hashed: s.Ring.Hash == spec.XXH3, moves: make(chan *move), over: make(chan struct{}),
+		engine: e, name: s.FullName(), ringName: s.RingName, seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
+		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), hashed: s.Ring.Hash == spec.XXH3,
+		moves: make(chan *move), over: make(chan struct{}), broken: make(chan error, 1),
 	}
 	began := time.Now()
 	var err error
@@ -40,7 +43,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 	if r.budget, err = pipeline.NewJudge(budget); err != nil {
 		return r, err
 	}
-	config, err := r.shmConfig(s, o)
+	config, err := r.shmConfig(s, o, journalled)
 	if err != nil {
 		return r, err
 	}
@@ -52,6 +55,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 		return r, err
 	}
 	r.slots = config.Slots
+	r.staged = slices.ContainsFunc(config.Groups, func(g shm.GroupConfig) bool { return g.Kind == shm.KindStage })
 	began = time.Now()
 	r.shm, err = shm.Create(config)
 	e.reserved += time.Since(began)
@@ -59,7 +63,14 @@ func (e *Engine) openRing(s *spec.Spec, o *Options) (*ring, error) {
 		return r, err
 	}
 	r.stopLog = r.logEvents()
-	return r, nil
+	if r.shm.Info().Adopted {
+		r.adopted()
+		return r, nil
+	}
+	if len(journalled) > 0 {
+		e.log.Infof(r.name, "goes on from the journal at ticket %d; --fresh would begin anew", config.FirstTicket)
+	}
+	return r, r.keepNote()
 }
 
 // perJob is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker
@@ -113,7 +124,7 @@ func policyOf(b spec.BadSample) (batch.Policy, pipeline.Failures) {
 	return batch.Skip, f
 }
 
-func (r *ring) shmConfig(s *spec.Spec, o *Options) (shm.Config, error) {
+func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (shm.Config, error) {
 	facts, err := json.Marshal(struct {
 		Classes []string        `json:"classes,omitempty"`
 		Spec    json.RawMessage `json:"spec"`
@@ -129,17 +140,25 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options) (shm.Config, error) {
 		NSamples: uint64(r.source.Len()), GlobalBatch: uint64(r.order.GlobalBatch()), StepsPerEpoch: uint64(r.order.StepsPerEpoch()),
 		Epochs: uint64(s.Order.Epochs), Seed: s.Order.Seed, SpecHash: s.Hash(), Text: facts,
 	}
-	if len(o.State) > 0 {
-		state, err := r.parseState(o.State)
-		if err != nil {
-			return c, err
-		}
+	var state *sampler.State
+	switch {
+	case len(o.State) > 0:
+		state, err = r.parseState(o.State)
+	case len(journalled) > 0:
+		state, err = r.goOnFromJournal(journalled)
+	}
+	if err != nil {
+		return c, err
+	}
+	if state != nil {
 		r.goOnFrom(state)
 		c.FirstTicket, c.FirstEpoch = r.ticket(r.firstStep(state)), uint64(state.Epoch)
 	}
 	if o.Step > 0 {
 		c.FirstTicket, c.FirstEpoch = r.ticket(o.Step), uint64(o.Step/r.order.StepsPerEpoch())
 	}
+	// A caller who says where to go on does not want the ring's own position.
+	c.Adopt = len(o.State) == 0 && o.Step == 0 && !o.Fresh
 	for _, g := range s.Ring.Groups {
 		c.Groups = append(c.Groups, groupOf(g))
 	}
@@ -148,6 +167,9 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options) (shm.Config, error) {
 
 func groupOf(g spec.Group) shm.GroupConfig {
 	c := shm.GroupConfig{Name: g.Name, Mode: shm.ModeShared, Slow: shm.SlowBlock, NoRedeliver: !g.Redeliver}
+	if g.Kind == spec.Stage {
+		c.Kind = shm.KindStage
+	}
 	if g.Mode == spec.Lanes {
 		c.Mode = shm.ModeLanes
 	}

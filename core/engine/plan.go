@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/shm"
 )
 
 // planner hands out the rows of one batch after the other, each batch in a slot of its own. One run of the ring's
@@ -74,19 +75,35 @@ func (p *planner) begin(ctx context.Context) (*work, error) {
 		}
 	}
 	w := p.take()
-	epoch, step := p.r.rows.repeat(p.epoch, p.step, p.r.order.StepsPerEpoch())
-	samples, padded := p.r.order.Rows(epoch, step, p.r.firstRank+p.lane, w.Samples[:0])
-	if p.r.planned != nil {
-		p.r.planned.Ahead(samples)
-	}
-	w.Begin(w.lend(slot, p.r.op.RowBytes()), samples, padded)
-	global := p.epoch*p.r.order.StepsPerEpoch() + p.step
-	w.Ticket = p.r.ticket(global) + uint64(p.lane)
-	w.Epoch, w.Step, w.EpochStep = uint64(p.epoch), uint64(global), uint64(p.step)
-	w.lane, w.lanes, w.seq = p.lane, p.r.lanes, p.seq
+	p.r.begin(w, slot, p.epoch, p.step, p.lane)
+	w.seq = p.seq
 	p.lane++
 	p.seq++
 	return w, nil
+}
+
+// begin starts the batch of a lane in a step: what it is, what samples it has, where they go.
+func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
+	of, at := r.rows.repeat(epoch, step, r.order.StepsPerEpoch())
+	samples, padded := r.order.Rows(of, at, r.firstRank+lane, w.Samples[:0])
+	if r.planned != nil {
+		r.planned.Ahead(samples)
+	}
+	w.Begin(w.lend(slot, r.op.RowBytes()), samples, padded)
+	global := epoch*r.order.StepsPerEpoch() + step
+	w.Ticket = r.ticket(global) + uint64(lane)
+	w.Epoch, w.Step, w.EpochStep = uint64(epoch), uint64(global), uint64(step)
+	w.lane, w.lanes = lane, r.lanes
+}
+
+// newWork makes the memory of a batch on its way.
+func (r *ring) newWork() *work {
+	rows := r.order.Config().Batch
+	w := newWork(rows, r.columns)
+	if r.hashed {
+		w.Hashes = make([]uint64, rows)
+	}
+	return w
 }
 
 func (p *planner) take() *work {
@@ -96,10 +113,7 @@ func (p *planner) take() *work {
 	if n := len(p.idle); n > 0 {
 		w, p.idle = p.idle[n-1], p.idle[:n-1]
 	} else {
-		w = newWork(p.r.order.Config().Batch, p.r.columns)
-		if p.r.hashed {
-			w.Hashes = make([]uint64, p.r.order.Config().Batch)
-		}
+		w = p.r.newWork()
 	}
 	p.open[w] = true
 	return w

@@ -19,18 +19,19 @@ import (
 // ring is one ring of the engine: a source in an order, decoded by one op. What is not said to change is fixed by
 // openRing.
 type ring struct {
-	engine  *Engine
-	name    string // NAME or NAME/RING
-	shm     *shm.Ring
-	source  source.Source
-	parts   []int64         // samples of each data set of a mixture
-	store   *store.Client   // what the source reads over the network with; nil: nothing
-	columns []source.Column // of the source
-	planned source.Planned  // the source, where it wants to know what comes; else nil
-	cache   *source.Cache   // of encoded samples, shared by the engine's rings; nil: none
-	rows    *rowCache       // of decoded rows; nil: none
-	order   *sampler.Order
-	op      *media.Op
+	engine   *Engine
+	name     string // NAME or NAME/RING
+	ringName string // RING alone
+	shm      *shm.Ring
+	source   source.Source
+	parts    []int64         // samples of each data set of a mixture
+	store    *store.Client   // what the source reads over the network with; nil: nothing
+	columns  []source.Column // of the source
+	planned  source.Planned  // the source, where it wants to know what comes; else nil
+	cache    *source.Cache   // of encoded samples, shared by the engine's rings; nil: none
+	rows     *rowCache       // of decoded rows; nil: none
+	order    *sampler.Order
+	op       *media.Op
 
 	policy                    batch.Policy
 	seed                      uint64
@@ -45,7 +46,9 @@ type ring struct {
 	bytesRead atomic.Uint64
 	stopLog   func() // ends logEvents
 
-	// The publish stage uses these, and a move while no pipeline runs.
+	staged      bool       // there are stages between us and the consumers
+	broken      chan error // why batches cannot be made again, one deep
+	judging     sync.Mutex // guards the next two
 	budget      *pipeline.Judge
 	judgedBelow uint64 // tickets whose samples the budget has counted
 
@@ -77,17 +80,18 @@ type move struct {
 // samples, is told to the consumers and returned. Every move that was taken is answered.
 func (r *ring) run(ctx context.Context) error {
 	defer close(r.over)
+	defer r.startAgain(ctx)()
 	for {
 		m, err := r.runPipeline(ctx)
 		if err != nil && ctx.Err() == nil {
-			r.shm.Fail(shm.ErrEngineFailed, err.Error())
 			m.refuse(err)
-			r.failure = err
-			return err
+			return r.fail(err)
 		}
 		if m == nil && ctx.Err() == nil {
 			r.finish()
-			m = r.awaitMove(ctx)
+			if m, err = r.awaitMove(ctx); err != nil {
+				return r.fail(err)
+			}
 		}
 		if ctx.Err() != nil {
 			m.refuse(shm.ErrEngineStopped)
@@ -95,6 +99,13 @@ func (r *ring) run(ctx context.Context) error {
 		}
 		m.done <- m.do()
 	}
+}
+
+// fail tells the consumers what ended the ring.
+func (r *ring) fail(err error) error {
+	r.shm.Fail(shm.ErrEngineFailed, err.Error())
+	r.failure = err
+	return err
 }
 
 // runPipeline is one run of the pipeline, from the first unpublished batch to the end of the last epoch, a failure, or
@@ -119,6 +130,10 @@ func (r *ring) runPipeline(ctx context.Context) (*move, error) {
 	case <-run.Done():
 	case m = <-r.moves:
 		run.Stop()
+	case broken := <-r.broken:
+		run.Stop()
+		_ = run.Wait()
+		return nil, broken
 	}
 	if err = run.Wait(); errors.Is(err, pipeline.ErrStopped) {
 		err = nil
@@ -141,12 +156,14 @@ func (r *ring) endEpochs(next uint64) {
 	}
 }
 
-func (r *ring) awaitMove(ctx context.Context) *move {
+func (r *ring) awaitMove(ctx context.Context) (*move, error) {
 	select {
 	case m := <-r.moves:
-		return m
+		return m, nil
+	case err := <-r.broken:
+		return nil, err
 	case <-ctx.Done():
-		return nil
+		return nil, nil
 	}
 }
 
@@ -164,6 +181,14 @@ func (r *ring) move(ctx context.Context, do func() error) error {
 	case <-ctx.Done():
 	}
 	return shm.ErrEngineStopped
+}
+
+// end closes the ring in shared memory. What a dead engine left, and nobody has served since, is left as it was.
+func (r *ring) end(served bool) error {
+	if !served && r.shm.Info().Adopted {
+		return r.shm.Leave()
+	}
+	return r.shm.Close()
 }
 
 // refuse answers a move, if there is one, that nobody makes any more.

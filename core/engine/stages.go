@@ -58,25 +58,33 @@ func (r *ring) give(w *work, row int) int64 {
 	return n
 }
 
-// fetch reads the samples' bytes. Waiting for room under the read-ahead budget happens once, with the bytes in hand: the
-// budget is passed by at most one job per fetcher, and nobody holds bytes that the decoders wait for.
+// fetch reads a job's bytes and puts it among those that are to be decoded.
 func (r *ring) fetch(ctx context.Context, j job, fetched *earliest) (turn, error) {
+	if err := r.fetchJob(ctx, &j); err != nil {
+		return turn{}, err
+	}
+	return fetched.put(j), nil
+}
+
+// fetchJob reads the samples' bytes. Waiting for room under the read-ahead budget happens once, with the bytes in hand: the
+// budget is passed by at most one job per fetcher, and nobody holds bytes that the decoders wait for.
+func (r *ring) fetchJob(ctx context.Context, j *job) error {
 	total := int64(0)
 	for row := j.from; row < j.to; row++ {
 		n, err := r.fetchRow(ctx, j.w, row)
 		if err != nil {
-			r.forget(j)
-			return turn{}, err
+			r.forget(*j)
+			return err
 		}
 		total += n
 	}
 	if err := r.engine.readAhead.Acquire(ctx, total); err != nil {
-		r.forget(j)
-		return turn{}, err
+		r.forget(*j)
+		return err
 	}
 	r.bytesRead.Add(uint64(total))
 	j.fetchedNS = monotonicNS()
-	return fetched.put(j), nil
+	return nil
 }
 
 // fetchRow reads one sample, and returns its bytes' number. A sample that cannot be read is a fault of its row; an error is
@@ -126,9 +134,18 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, fetched *earlie
 			fetched.put(j)
 		}
 	}()
+	if err := r.decodeJob(ctx, worker, &j); err != nil {
+		return job{}, err
+	}
+	finished = true
+	return j, nil
+}
+
+// decodeJob writes the rows of a job.
+func (r *ring) decodeJob(ctx context.Context, worker *media.Worker, j *job) error {
 	for row := j.from; row < j.to; row++ {
 		if err := ctx.Err(); err != nil {
-			return job{}, err
+			return err
 		}
 		if j.w.bufs[row] != nil {
 			r.decodeRow(worker, j.w, row)
@@ -140,8 +157,7 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, fetched *earlie
 		}
 	}
 	j.decodedNS = monotonicNS()
-	finished = true
-	return j, nil
+	return nil
 }
 
 func (r *ring) decodeRow(worker *media.Worker, w *work, row int) {
@@ -204,18 +220,22 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 		r.shm.EndEpoch(w.lane, w.Epoch-1) // news only where a resume had that epoch's last batch completed already
 	}
 	r.noteFirst(w)
-	err := r.shm.Publish(ctx, w.slot, shm.Batch{
-		Ticket: w.Ticket, Epoch: w.Epoch, Step: w.Step, EpochStep: w.EpochStep,
-		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result), Hash: result.Hash,
-		FetchedNS: uint64(w.FetchedNS), DecodedNS: uint64(w.DecodedNS),
-		LastOfEpoch: w.EpochStep == uint64(r.order.StepsPerEpoch()-1),
-	})
-	if err != nil {
+	if err := r.shm.Publish(ctx, w.slot, r.described(w, result)); err != nil {
 		return err
 	}
 	r.rowsOut.Add(uint64(result.Rows))
 	p.settle(w)
 	return nil
+}
+
+// described is what the descriptor of a finished batch says.
+func (r *ring) described(w *work, result batch.Result) shm.Batch {
+	return shm.Batch{
+		Ticket: w.Ticket, Epoch: w.Epoch, Step: w.Step, EpochStep: w.EpochStep,
+		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result), Hash: result.Hash,
+		FetchedNS: uint64(w.FetchedNS), DecodedNS: uint64(w.DecodedNS),
+		LastOfEpoch: w.EpochStep == uint64(r.order.StepsPerEpoch()-1),
+	}
 }
 
 func flags(w *work, result batch.Result) (f uint32) {
@@ -234,6 +254,8 @@ func flags(w *work, result batch.Result) (f uint32) {
 // judge counts the batch's samples against the budget in row order; w.Bad is sorted. A batch that is made again, because
 // a restart or a load came before it was published, is not counted again.
 func (r *ring) judge(w *work, planned int) error {
+	r.judging.Lock()
+	defer r.judging.Unlock()
 	if w.Ticket < r.judgedBelow {
 		return nil
 	}

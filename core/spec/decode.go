@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -353,6 +354,20 @@ func (s *section) size(key string, dst *int64) {
 		return
 	}
 	*dst = n * unit
+}
+
+// duration reads a number with a unit, from low to high.
+func (s *section) duration(key, want string, dst *time.Duration, low, high time.Duration) {
+	v, ok := s.scalar(key, want, "!!str", "!!int")
+	if !ok {
+		return
+	}
+	t, err := time.ParseDuration(v)
+	if err != nil || t < low || t > high {
+		s.fail(key, "got %.60s, want %s", v, want)
+		return
+	}
+	*dst = t
 }
 
 // items are the entries of a list with at most limit of them.

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -19,6 +20,7 @@ const (
 	maxRings      = 64
 	maxGroups     = 64
 	maxExtensions = 256
+	maxReconnect  = time.Hour
 )
 
 // Load reads and parses a file. Its relative paths are relative to the file's directory.
@@ -80,6 +82,12 @@ func (d *decoder) spec(root *yaml.Node, dir, path string) *Spec {
 		w := d.section(top.values["world"], "world", "world", "world")
 		whole(&w, "size", &s.World.Size, 1, maxWorld)
 		whole(&w, "rank", &s.World.Rank, 0, maxWorld-1)
+	}
+	if top.has("journal") {
+		top.text("journal", &s.Journal)
+		if !filepath.IsAbs(s.Journal) {
+			s.Journal = filepath.Join(dir, s.Journal)
+		}
 	}
 	if top.has("limits") {
 		d.limits(top.values["limits"], &s.Limits)
@@ -197,16 +205,18 @@ func (d *decoder) memory(s *section, r *Ring) {
 		r.Mode = map[string]fs.FileMode{"0600": 0o600, "0640": 0o640}[mode]
 	}
 	whole(s, "max_consumers", &r.MaxConsumers, 1, 4096)
+	s.duration("reconnect", fmt.Sprintf("a time such as 500ms, 10s or 5m, from 0 to %v", maxReconnect), &r.Reconnect, 0, maxReconnect)
 	if !s.has("groups") {
 		return
 	}
 	r.Groups = nil
 	for i, n := range s.items("groups", "a list of groups, each a mapping with a name", maxGroups) {
 		entry := fmt.Sprintf("groups[%d]", i)
-		g := Group{Mode: Shared, Lanes: 1, Slow: Block, Redeliver: true}
+		g := Group{Kind: Consumer, Mode: Shared, Lanes: 1, Slow: Block, Redeliver: true}
 		sec := d.section(n, "ring.groups[]", join(s.shown, entry), join(s.place, entry))
 		d.pos[join(s.place, entry)] = placeOf(n, join(s.shown, entry))
 		sec.text("name", &g.Name)
+		choice(&sec, "kind", &g.Kind, Consumer, Stage)
 		choice(&sec, "mode", &g.Mode, Shared, Lanes)
 		whole(&sec, "lanes", &g.Lanes, 1, maxLanes)
 		choice(&sec, "slow", &g.Slow, Block, Drop, Detach)

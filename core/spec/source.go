@@ -2,10 +2,10 @@ package spec
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -150,7 +150,7 @@ func (s *section) remote(r *Remote) {
 	s.text("profile", &r.Profile)
 	s.flag("anonymous", &r.Anonymous)
 	choice(s, "addressing", &r.Addressing, Auto, ByPath, ByHost)
-	s.duration("timeout", "a duration such as 500ms, 30s or 5m, above 0", &r.Timeout)
+	s.duration("timeout", "a duration such as 500ms, 30s or 5m, above 0", &r.Timeout, 1, math.MaxInt64)
 	whole(s, "retries", &r.Retries, 0, 100)
 	if !s.has("hedge_after") {
 		return
@@ -161,22 +161,8 @@ func (s *section) remote(r *Remote) {
 	case "never":
 		r.HedgeAfter = -1
 	default:
-		s.duration("hedge_after", "a duration such as 200ms, auto or never", &r.HedgeAfter)
+		s.duration("hedge_after", "a duration such as 200ms, auto or never", &r.HedgeAfter, 1, math.MaxInt64)
 	}
-}
-
-// duration reads a number with a unit, above 0.
-func (s *section) duration(key, want string, dst *time.Duration) {
-	v, ok := s.scalar(key, want, "!!str", "!!int")
-	if !ok {
-		return
-	}
-	d, err := time.ParseDuration(v)
-	if err != nil || d <= 0 {
-		s.fail(key, "got %.60s, want %s", v, want)
-		return
-	}
-	*dst = d
 }
 
 func (s *section) cache(c *Cache, dir string) {

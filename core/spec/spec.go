@@ -20,6 +20,7 @@ type Spec struct {
 	BadSample BadSample
 	Ring      Ring
 	Cache     Cache
+	Journal   string  // file that the engine keeps its position in; "": none
 	Limits    Limits  // of the engine; the same in every ring
 	HTTP      string  // of the engine: HOST:PORT or PORT; empty: no listener
 	Rings     []*Spec // in the order of the document, each complete, without Rings of its own; nil: this is the one ring
@@ -229,27 +230,34 @@ type Ring struct {
 	Access       string      // "private", "shared"; "": private for a child, shared for a service
 	Mode         fs.FileMode // 0600 or 0640
 	MaxConsumers int
-	Hash         string // "none", "xxh3"
+	Hash         string        // "none", "xxh3"
+	Reconnect    time.Duration // how long consumers look for a restarted engine
 	Groups       []Group
 }
 
-// The values of Ring.Backing, Ring.Access, Ring.Hash, Group.Mode and Group.Slow.
+// The values of Ring.Backing, Ring.Access, Ring.Hash, Group.Kind, Group.Mode and Group.Slow.
 const (
 	Memfd   = "memfd"
 	Posix   = "posix"
 	Private = "private"
 	Shared  = "shared"
-	Lanes   = "lanes"
-	NoHash  = "none"
-	XXH3    = "xxh3"
-	Block   = "block"
-	Drop    = "drop"
-	Detach  = "detach"
+
+	NoHash = "none"
+	XXH3   = "xxh3"
+
+	Consumer = "consumer"
+	Stage    = "stage"
+
+	Lanes  = "lanes"
+	Block  = "block"
+	Drop   = "drop"
+	Detach = "detach"
 )
 
-// Group is a declared group of consumers.
+// Group is a declared group of consumers, or a stage that transforms batches before consumers see them.
 type Group struct {
 	Name      string
+	Kind      string // "consumer" or "stage"
 	Mode      string // "shared" or "lanes"
 	Lanes     int    // 1 for a shared group
 	Slow      string // "block", "drop" or "detach"

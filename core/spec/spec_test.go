@@ -50,6 +50,7 @@ ring:
   mode: "0640"
   max_consumers: 20
   groups:
+    - {name: augment, kind: stage}
     - {name: ranks, mode: lanes, lanes: 8, slow: drop, redeliver: false}
     - {name: watch, slow: detach}
 limits: {cpus: 3.5, fetch: 32, read_ahead_bytes: 1GiB}
@@ -76,7 +77,7 @@ func TestEveryKeyArrives(t *testing.T) {
 		BadSample: BadSample{Policy: Mask, MaxCount: 10, MaxRate: 0.01},
 		Ring: Ring{
 			Slots: 64, Backing: Posix, Access: Shared, Mode: 0o640, MaxConsumers: 20, Hash: NoHash,
-			Groups: []Group{{"ranks", Lanes, 8, Drop, false}, {"watch", Shared, 1, Detach, true}},
+			Groups: []Group{{"augment", Stage, Shared, 1, Block, true}, {"ranks", Consumer, Lanes, 8, Drop, false}, {"watch", Consumer, Shared, 1, Detach, true}},
 		},
 		Cache:  Cache{MaxBytes: 10 << 30, Evict: EvictLRU},
 		Limits: Limits{CPUs: 3.5, Fetch: 32, ReadAheadBytes: 1 << 30},
@@ -87,7 +88,7 @@ func TestEveryKeyArrives(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %+v\nwant %+v", got, want)
 	}
-	if got.Lanes() != 8 || got.Members() != 9 || got.RowShape().String() != "3x160x192" || got.FullName() != "imagenet" {
+	if got.Lanes() != 8 || got.Members() != 10 || got.RowShape().String() != "3x160x192" || got.FullName() != "imagenet" {
 		t.Fatalf("lanes %d, members %d, row %v, name %s", got.Lanes(), got.Members(), got.RowShape(), got.FullName())
 	}
 	json := parse(t, `{"source": {"folder": "/pics"}, "batch": 7, "image": {"transform": [{"resize": [8, 9]}], "mode": "gray"}}`)
@@ -236,7 +237,7 @@ func TestValidateChecksAChangedSpec(t *testing.T) {
 	if err := s.Validate(); err == nil || err.Error() != "spec: batch: got 0, want a whole number from 1 to 65536" {
 		t.Fatalf("got %v", err)
 	}
-	s.Batch, s.Ring.Slots, s.Ring.Groups = 1, 0, []Group{{"g", Lanes, 3, Block, true}}
+	s.Batch, s.Ring.Slots, s.Ring.Groups = 1, 0, []Group{{"g", Consumer, Lanes, 3, Block, true}}
 	s.World.Size = 3
 	if err := s.Validate(); err != nil || s.Ring.Slots != 16 {
 		t.Fatalf("%d slots, %v", s.Ring.Slots, err)

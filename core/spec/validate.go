@@ -105,6 +105,12 @@ func (d *decoder) checkGroups(r *Ring) {
 			d.failAt(at+".lanes", "got %d with mode shared, want mode: lanes", g.Lanes)
 		case g.Mode == Lanes && lanes != 0 && g.Lanes != lanes:
 			d.failAt(at+".lanes", "got %d, want %d as in the lanes group before", g.Lanes, lanes)
+		case g.Kind == Stage && g.Mode == Lanes:
+			d.failAt(at+".mode", "got lanes for a stage, want shared: it has every batch before the lanes part")
+		case g.Kind == Stage && g.Slow != Block:
+			d.failAt(at+".slow", "got %s for a stage, want block: a batch that passed it by would not be transformed", g.Slow)
+		case g.Kind == Stage && !g.Redeliver:
+			d.failAt(at+".redeliver", "got false for a stage, want true: what its dead worker held is decoded again")
 		}
 		names[g.Name] = true
 		if g.Mode == Lanes {

@@ -93,6 +93,8 @@ static void fill_header(spdl_l_header *h, const standin_opts *o) {
     h->n_epochs = o->n_epochs;
     h->seed = 42, h->slot_stride = 8192, h->data_bytes = 8192ull * o->slots;
     strcpy(h->name, "standin");
+    if (o->stage && o->access == SPDL_L_ACCESS_SHARED && o->backing == SPDL_L_BACKING_MEMFD)
+        h->features_required = SPDL_L_FEATURE_STAGED;
     h->header_bytes = lay_out_header(h, o);
 }
 
@@ -134,8 +136,8 @@ static void fill_group(standin *s) {
     g->magic = SPDL_L_MAGIC_GROUP;
     s->g = *g;
     spdl_l_group *r = s->group;
-    r->state = SPDL_L_GROUP_ACTIVE, r->id = STANDIN_GROUP_ID, r->kind = SPDL_L_KIND_CONSUMER,
-    r->mode = s->o.mode;
+    r->state = SPDL_L_GROUP_ACTIVE, r->id = STANDIN_GROUP_ID,
+    r->kind = s->o.stage ? SPDL_L_KIND_STAGE : SPDL_L_KIND_CONSUMER, r->mode = s->o.mode;
     r->n_lanes = lanes, r->declared = 1, r->publish_mask = ~0ull;
     strcpy(r->name, "g");
 }
@@ -417,6 +419,18 @@ static void drop_peer(standin *s, int peer) {
     s->peers[peer].fd = s->peers[peer].member = -1;
 }
 
+/* FAIL: the word is taken back before the answer. */
+static void take_failed(standin *s, int fd, const spdl_l_msg *m, const uint8_t *payload) {
+    spdl_l_fail f;
+    memcpy(&f, payload, sizeof f);
+    snprintf(s->why, sizeof s->why, "%.*s", (int)(m->bytes - sizeof f), (const char *)payload + sizeof f);
+    uint64_t held = f.word, free_ = SPDL_L_WORD(SPDL_L_FREE, 0, SPDL_L_SEQ(f.word));
+    if (!__atomic_compare_exchange_n(&standin_word(s, f.slot)->word, &held, free_, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        return refuse(fd, m->id, SPDL_E_STALE, "standin: the lease has ended");
+    answer(fd, SPDL_L_MSG_OK, m->id, 0, NULL, 0, NULL, 0);
+}
+
 static void serve_request(standin *s, int peer, const spdl_l_msg *m, const uint8_t *payload) {
     int fd = s->peers[peer].fd;
     uint64_t epoch = 3;
@@ -435,6 +449,7 @@ static void serve_request(standin *s, int peer, const spdl_l_msg *m, const uint8
     case SPDL_L_MSG_STATE:
         answer(fd, SPDL_L_MSG_OK, m->id, 0, payload[0] ? "{\"held\":1}" : "{\"held\":0}", 10, NULL, 0);
         break;
+    case SPDL_L_MSG_FAIL: take_failed(s, fd, m, payload); break;
     case SPDL_L_MSG_STATS: answer(fd, SPDL_L_MSG_OK, m->id, 0, "{\"stats\":1}", 11, NULL, 0); break;
     case SPDL_L_MSG_RESTART: answer(fd, SPDL_L_MSG_OK, m->id, 0, &epoch, sizeof epoch, NULL, 0); break;
     case SPDL_L_MSG_LOAD: {
@@ -506,7 +521,7 @@ static void seal(standin *s) {
     CHECKED(fcntl(s->fds[STANDIN_HEADER], F_ADD_SEALS, all | F_SEAL_FUTURE_WRITE) == 0);
     CHECKED(fcntl(s->fds[STANDIN_GROUP], F_ADD_SEALS, all) == 0);
     CHECKED(fcntl(s->fds[STANDIN_DATA], F_ADD_SEALS,
-                  all | (s->o.access == SPDL_L_ACCESS_SHARED ? F_SEAL_FUTURE_WRITE : 0)) == 0);
+                  all | (s->o.access == SPDL_L_ACCESS_SHARED && !s->o.stage ? F_SEAL_FUTURE_WRITE : 0)) == 0);
 }
 
 static void listen_on_path(standin *s) {

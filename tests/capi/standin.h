@@ -24,10 +24,10 @@ enum { STANDIN_HEADER, STANDIN_GROUP, STANDIN_DATA, STANDIN_SEGMENTS };
 typedef struct standin_opts {
     uint32_t slots, lanes, mode, access, backing, rows;
     uint64_t n_epochs;
-    bool redeliver, unsealed;
+    bool redeliver, unsealed, stage;
 } standin_opts;
 #define STANDIN_OPTS \
-    { 8, 1, SPDL_L_MODE_SHARED, SPDL_L_ACCESS_SHARED, SPDL_L_BACKING_MEMFD, 4, 0, true, false }
+    { 8, 1, SPDL_L_MODE_SHARED, SPDL_L_ACCESS_SHARED, SPDL_L_BACKING_MEMFD, 4, 0, true, false, false }
 
 typedef struct standin standin;
 
@@ -57,6 +57,7 @@ struct standin {
     int events[STANDIN_MEMBERS];
     uint32_t detaches, last_max_leases;
     uint64_t kicks;
+    char why[64]; /* of the last FAIL */
     char directory[64], path[96];
 
     pthread_mutex_t lock; /* guards publishing, membership and the hooks against the socket's thread */

@@ -87,9 +87,9 @@ TEST(every_forged_field_of_the_header_is_refused) {
     all_refused(0, &no_tensors, counts + 1, 2);
     const forged rows = H(batch_rows), required = H(features_required), magic = H(magic),
                  uid = H(ring_uid[3]);
-    const uint64_t zero = 0, one = 1;
+    const uint64_t zero = 0, one = 1, unknown = SPDL_L_KNOWN_REQUIRED + 1;
     all_refused(0, &rows, counts, 1);
-    all_refused(0, &required, &one, 1);
+    all_refused(0, &required, &unknown, 1);
     all_refused(0, &magic, &zero, 1);
     all_refused(0, &uid, &one, 1);
 }
@@ -172,7 +172,7 @@ TEST(another_layout_is_a_version_error_that_names_both) {
     s->header->layout_major = 3;
     standin_serve(s, -1);
     CHECK_STATUS(use(s), SPDL_E_VERSION);
-    CHECK(strstr(spdl_last_error(), "layout 3.0, this library reads 1"));
+    CHECK(strstr(spdl_last_error(), "layout 3.1, this library reads 1"));
     s->header->layout_major = SPDL_L_MAJOR, s->header->layout_minor = 9, s->header->features_optional = ~0ull;
     CHECK_STATUS(use(s), SPDL_OK);
     standin_free(s);

@@ -18,17 +18,20 @@ static bool fails(void) {
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t m);
+void *__real_realloc(void *old, size_t n);
 void *__real_aligned_alloc(size_t a, size_t n);
 void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
 int __real_munmap(void *at, size_t n);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t m);
+void *__wrap_realloc(void *old, size_t n);
 void *__wrap_aligned_alloc(size_t a, size_t n);
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
 int __wrap_munmap(void *at, size_t n);
 
 void *__wrap_malloc(size_t n) { return fails() ? NULL : __real_malloc(n); }
 void *__wrap_calloc(size_t n, size_t m) { return fails() ? NULL : __real_calloc(n, m); }
+void *__wrap_realloc(void *old, size_t n) { return fails() ? NULL : __real_realloc(old, n); }
 void *__wrap_aligned_alloc(size_t a, size_t n) { return fails() ? NULL : __real_aligned_alloc(a, n); }
 
 #ifdef SHARE_MAPPINGS

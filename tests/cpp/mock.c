@@ -45,6 +45,7 @@ static struct {
     spdl_status fail_status;
     char fail_text[256];
     uint32_t access;
+    int stage;
     uint64_t n_epochs;
     uint64_t next_token;
     int grow;  /* times left that a text grows after its size was asked for */
@@ -72,6 +73,7 @@ void mock_fail(const char *function, int skip, spdl_status status, const char *t
 }
 
 void mock_set_access(uint32_t access) { mock.access = access; }
+void mock_set_stage(int stage) { mock.stage = stage; }
 void mock_set_epochs(uint64_t n_epochs) { mock.n_epochs = n_epochs; }
 void mock_grow_text(int times) { mock.grow = times; }
 void mock_break_offsets(void) { mock.break_offsets = 1; }
@@ -262,6 +264,20 @@ spdl_status spdl_next(spdl_reader *r, int64_t timeout_ns, spdl_batch *used, spdl
     return spdl_acquire(r, timeout_ns, out);
 }
 
+spdl_status spdl_fail(spdl_reader *r, const spdl_batch *b, const char *why) {
+    spdl_status s = forced("spdl_fail");
+    if (s != SPDL_OK) return s;
+    if (!mock.stage) return fail(SPDL_E_ARGUMENT, "mock: this group is no stage");
+    lease *l = find(r, b);
+    if (!l) return SPDL_E_STALE;
+    snprintf(mock.request.why, sizeof mock.request.why, "%s", why);
+    l->token = 0;
+    mock.counts.leases--;
+    mock.counts.failed++;
+    free_if_over(r);
+    return SPDL_OK;
+}
+
 /* ---- tensors ---------------------------------------------------------------------------------------- */
 
 /* clang-format off: a table */
@@ -371,13 +387,16 @@ spdl_status spdl_get_ring_info(const spdl_reader *r, spdl_ring_info *out) {
 spdl_status spdl_get_reader_info(const spdl_reader *r, spdl_reader_info *out) {
     spdl_status s = forced("spdl_get_reader_info");
     if (s != SPDL_OK) return s;
-    const spdl_reader_info info = {.struct_size = sizeof info,
-                                   .owner = 1,
-                                   .group = "mock",
-                                   .max_leases = r->max_leases,
-                                   .leases = (uint32_t)held(r),
-                                   .epoch = r->epoch,
-                                   .acquired = r->next_ticket};
+    const spdl_reader_info info = {
+        .struct_size = sizeof info,
+        .owner = 1,
+        .group = "mock",
+        .max_leases = r->max_leases,
+        .leases = (uint32_t)held(r),
+        .epoch = r->epoch,
+        .acquired = r->next_ticket,
+        .flags = (mock.stage || mock.access == SPDL_ACCESS_PRIVATE ? SPDL_READER_WRITES : 0) |
+                 (mock.stage ? SPDL_READER_STAGE : 0)};
     *out = info;
     return SPDL_OK;
 }

@@ -16,7 +16,7 @@ typedef struct mock_counts {
     int readers; /* alive now */
     int leases;  /* held now, all readers */
     int detached_with_leases;
-    int acquired, released, done, stale; /* calls that did so */
+    int acquired, released, done, stale, failed; /* calls that did so */
 } mock_counts;
 
 /* What the last spdl_open or spdl_attach was asked for. */
@@ -26,6 +26,7 @@ typedef struct mock_request {
     int32_t lane;
     int64_t timeout_ns;
     uint32_t form;
+    char why[256]; /* of the last spdl_fail */
 } mock_request;
 
 /* Forget everything; the counts must be zero for readers and leases. */
@@ -35,6 +36,7 @@ void mock_reset(void);
 void mock_fail(const char *function, int skip, spdl_status status, const char *text);
 
 void mock_set_access(uint32_t access);   /* SPDL_ACCESS_PRIVATE at reset */
+void mock_set_stage(int stage);          /* 1: readers belong to a stage; 0 at reset */
 void mock_set_epochs(uint64_t n_epochs); /* 0, endless, at reset */
 void mock_grow_text(int times);          /* state and stats grow that often between size and text */
 void mock_break_offsets(void);           /* the key column's offsets leave its values */

@@ -322,13 +322,62 @@ void c_handles_go_in_and_out() {
     spdl_detach(reader);
 }
 
-// ---- tensors ---------------------------------------------------------------------------------------------------
-
 struct OneBatch {
     spdl::Loader loader = spdl::attach("mock");
     spdl::Batch batch;
     OneBatch() { loader.next(batch); }
 };
+
+// ---- stages ---
+
+void stage_may_write_on_a_shared_ring() {
+    mock_set_access(SPDL_ACCESS_SHARED);
+    mock_set_stage(1);
+    OneBatch one;
+    one.batch["image"].mutable_data<float>()[0] = 7;
+    CHECK(one.batch["image"].data<float>()[0] == 7);
+}
+
+void failed_batch_is_empty_and_its_reason_arrives() {
+    mock_set_stage(1);
+    OneBatch one;
+    one.batch.fail("no such crop");
+    CHECK(!one.batch && mock_get_counts().failed == 1 && mock_get_counts().released == 0);
+    CHECK(std::string(mock_last_request()->why) == "no such crop");
+    CHECK(caught<spdl::Error>([&] { one.batch.fail("again"); }, "empty") == SPDL_E_STALE);
+}
+
+void batch_that_an_exception_leaves_behind_in_a_stage_has_failed() {
+    mock_set_stage(1);
+    spdl::Loader loader = spdl::attach("mock");
+    try {
+        for (spdl::Batch batch : loader) {
+            if (batch.ticket() == 1) throw std::runtime_error("half done");
+        }
+    } catch (const std::runtime_error &) {
+    }
+    CHECK(mock_get_counts().failed == 1 && mock_get_counts().released == 1);
+}
+
+void batch_used_inside_a_catch_of_a_stage_is_handed_on() {
+    mock_set_stage(1);
+    spdl::Loader loader = spdl::attach("mock");
+    try {
+        throw 1;
+    } catch (int) {
+        spdl::Batch batch;
+        loader.next(batch);
+    }
+    CHECK(mock_get_counts().failed == 0 && mock_get_counts().released == 1);
+}
+
+void failure_outside_a_stage_is_refused() {
+    OneBatch one;
+    CHECK(caught<spdl::Error>([&] { one.batch.fail("x"); }, "no stage") == SPDL_E_ARGUMENT);
+    CHECK(bool(one.batch));
+}
+
+// ---- tensors ---------------------------------------------------------------------------------------------------
 
 void tensor_describes_itself() {
     OneBatch one;
@@ -565,6 +614,11 @@ int main() {
         TEST(closed_loader_refuses_with_a_remedy),
         TEST(empty_batch_refuses_instead_of_reaching_into_nothing),
         TEST(c_handles_go_in_and_out),
+        TEST(stage_may_write_on_a_shared_ring),
+        TEST(failed_batch_is_empty_and_its_reason_arrives),
+        TEST(batch_that_an_exception_leaves_behind_in_a_stage_has_failed),
+        TEST(batch_used_inside_a_catch_of_a_stage_is_handed_on),
+        TEST(failure_outside_a_stage_is_refused),
         TEST(tensor_describes_itself),
         TEST(wrong_dtype_names_what_it_holds_and_what_was_asked),
         TEST(unknown_name_and_number_are_refused),

@@ -40,9 +40,11 @@ int main(int argc, char **argv) {
     opts.group = argv[2];
     opts.max_leases = 2;
     spdl_reader *reader;
-    if (log < 0 || spdl_attach(argv[1], &opts, &reader) != SPDL_OK) fail("attach");
-    spdl_batch batch = SPDL_BATCH_INIT;
     spdl_status s;
+    do s = spdl_attach(argv[1], &opts, &reader);
+    while (s == SPDL_E_ENGINE_LOST); /* it died before it had answered */
+    if (log < 0 || s != SPDL_OK) fail("attach");
+    spdl_batch batch = SPDL_BATCH_INIT;
     for (;;) {
         s = spdl_acquire(reader, SPDL_FOREVER, &batch);
         if (s == SPDL_END_EPOCH) continue;

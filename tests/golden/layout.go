@@ -22,6 +22,7 @@ var records = []struct {
 	{"spdl_l_state", reflect.TypeFor[shm.State]()},
 	{"spdl_l_group", reflect.TypeFor[shm.GroupRecord]()},
 	{"spdl_l_queue", reflect.TypeFor[shm.Queue]()},
+	{"spdl_l_owner", reflect.TypeFor[shm.OwnerRecord]()},
 	{"spdl_l_pool", reflect.TypeFor[shm.Pool]()},
 	{"spdl_l_tensor", reflect.TypeFor[shm.TensorRecord]()},
 	{"spdl_l_desc", reflect.TypeFor[shm.Desc]()},
@@ -35,6 +36,7 @@ var records = []struct {
 	{"spdl_l_welcome", reflect.TypeFor[shm.Welcome]()},
 	{"spdl_l_state_req", reflect.TypeFor[shm.StateReq]()},
 	{"spdl_l_evict", reflect.TypeFor[shm.Evict]()},
+	{"spdl_l_fail", reflect.TypeFor[shm.Fail]()},
 }
 
 // Generate computes every golden file from the sources under root, by path relative to it.

@@ -134,6 +134,11 @@ func still(s *shm.Snapshot) {
 	state := record[shm.State](s.Header, h.StateOff)
 	state.HeartbeatNS.Store(goldenNS)
 	state.Parked.Store(0)
+	for i := range uint64(h.MaxOwners) {
+		if o := record[shm.OwnerRecord](s.Header, h.OwnerOff+i*h.OwnerStride); o.PID != 0 {
+			o.PID, o.Started = goldenPID, goldenNS
+		}
+	}
 	for i := range uint64(h.NSlots) {
 		if d := record[shm.Desc](s.Header, h.DescOff+i*h.DescStride); d.PublishedNS != 0 {
 			d.PublishedNS = goldenNS

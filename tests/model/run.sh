@@ -74,6 +74,11 @@ holds() { # QUICK NAME MODEL FLAG...
 meaning() { # of a failed assertion, in words
 	case $1 in
 	*"cut short"* | *"does not build"*) return 1 ;;
+	*"content[s]=="*) echo "a stage gets a batch that is not whole" ;;
+	*"handed[i]"*) echo "END before its epoch has left the stages" ;;
+	*"consumed=="*) echo "a batch is kept back for ever" ;;
+	*"(s<"*) echo "a batch passes the one before it" ;;
+	*"staged[s]"*) echo "a batch on its way is overwritten" ;;
 	*"non-progress"*) echo "a run that never ends" ;;
 	*"registered[i]"*) echo "a dead member is forgotten" ;;
 	*"fin[i]"*) echo "a live member waits for ever" ;;
@@ -148,6 +153,11 @@ holds q slots slots -DNS=2 -DNM=2 -DNT=4
 holds . slots-one-left slots -DNS=1 -DNM=3 -DNT=3 -DKILLS=1 -DKILLABLE=1
 holds . slots-kill slots -DNS=2 -DNM=3 -DNT=3 -DKILLS=1 -DKILLABLE=1
 holds . slots-stop-net slots -DNS=2 -DNM=3 -DNT=4 -DSTOPS=1 -DKILLABLE=1 -DNET
+holds q stage stage -DNG=1 -DNW=2 -DNS=2 $e22 -DKILLS=1
+holds . stage-kill-two stage -DNG=1 -DNW=3 -DNS=3 $e22 -DKILLS=2 -DKILLABLE=2
+holds . stages-kill stage -DNG=2 -DNW=3 -DNS=2 $e22 -DKILLS=1 -DKILLABLE=1
+holds . stages-kill-two stage -DNG=2 -DNW=4 -DNS=2 $e21 -DKILLS=2
+holds . stages-fail-kill stage -DNG=2 -DNW=3 -DNS=3 $e31 -DKILLS=1 -DKILLABLE=1 -DFAILS=1
 holds q event event -DNT=4
 holds q event-kill event -DNT=4 -DKILL
 holds . event-stop-tick event -DNT=4 -DSTOP
@@ -187,6 +197,15 @@ caught . M_HANDS_QUIET slots -DNS=1 -DNM=2 -DNT=3
 caught . M_PARK_LATE slots -DNS=1 -DNM=2 -DNT=3
 caught . M_KICK_FIRST slots -DNS=2 -DNM=2 -DNT=4
 caught . M_KICKS_LOST slots -DNS=1 -DNM=3 -DNT=3 -DKILLS=1 -DKILLABLE=1
+stages="-DNG=2 -DNW=4 -DNS=2 -DKILLS=1 -DKILLABLE=2"
+caught q M_FREE_STAGED stage $stages $e22
+caught q M_PASSING stage $stages $e22
+caught . M_LAST_KICK stage $stages $e22
+caught . M_HALF stage $stages $e22
+caught . M_SAME_STAGE stage $stages $e22
+caught . M_NO_KICK stage $stages $e22
+caught q M_END_EARLY stage $stages $e22
+caught . M_DONE_KEPT stage $stages $e22
 caught . M_DRAIN_LATE event -DNT=3
 caught . M_LANE_FIRST event -DNT=3
 caught . M_CLEAR_LATE event -DNT=3

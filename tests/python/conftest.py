@@ -27,7 +27,7 @@ from spdl import _c, _dlpack  # noqa: E402
 
 class Counts(ctypes.Structure):  # mock_counts
     _fields_ = [(name, ctypes.c_int) for name in
-                ("readers", "leases", "detached_with_leases", "acquired", "released", "done", "stale")]
+                ("readers", "leases", "detached_with_leases", "acquired", "released", "done", "stale", "failed")]
 
 
 class Request(ctypes.Structure):  # mock_request

@@ -27,6 +27,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spdl/spdl/shm"
 )
@@ -40,6 +41,8 @@ type options struct {
 	consumers                     int
 	mode                          uint
 	keep, noRedeliver             bool
+	adopt                         bool
+	reconnect                     time.Duration
 	fail                          string
 	child                         bool
 	controlFD, parentFD           int
@@ -72,6 +75,8 @@ func parse(args []string) (*options, error) {
 	f.UintVar(&o.mode, "mode", 0o600, "of segments and socket: 0600 or 0640")
 	f.BoolVar(&o.keep, "keep", false, "go on after the last epoch until stopped")
 	f.BoolVar(&o.noRedeliver, "no-redeliver", false, "drop what dead consumers held")
+	f.BoolVar(&o.adopt, "adopt", false, "posix: go on with the ring that a killed one left")
+	f.DurationVar(&o.reconnect, "reconnect", 0, "how long consumers look for a restarted one")
 	f.StringVar(&o.fail, "fail", "", "fail with this text after the last batch")
 	f.BoolVar(&o.child, "child", false, "be the child engine of a client")
 	f.IntVar(&o.controlFD, "control-fd", -1, "child: the engine's end of the socketpair")
@@ -116,6 +121,7 @@ func (o *options) config() (shm.Config, error) {
 			{Name: "status", Kind: shm.Dense, Role: shm.RoleStatus, DType: u8, Shape: []int64{rows}},
 		},
 	}
+	cfg.Adopt = o.adopt
 	cfg.Backing = map[string]shm.Backing{"memfd": shm.Memfd, "posix": shm.Posix}[o.backing]
 	cfg.Access = map[string]shm.Access{"shared": shm.Shared, "private": shm.Private}[o.access]
 	if cfg.Backing == 0 || cfg.Access == 0 || o.batches == 0 {
@@ -195,7 +201,7 @@ func serve(o *options, cfg shm.Config, out io.Writer) error {
 func (p *producer) listen(cfg shm.Config, out io.Writer) (*shm.Server, error) {
 	service := shm.Service{Ring: p.ring, Control: p}
 	if !p.o.child {
-		server, err := shm.Listen(shm.ServerConfig{Name: p.o.name, Mode: cfg.Mode}, service)
+		server, err := shm.Listen(shm.ServerConfig{Name: p.o.name, Mode: cfg.Mode, ReconnectNS: uint64(p.o.reconnect)}, service)
 		if err != nil {
 			return nil, err
 		}

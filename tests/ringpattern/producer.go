@@ -32,6 +32,10 @@ type position struct {
 
 func newProducer(o *options, ring *shm.Ring, stop func()) (*producer, error) {
 	p := &producer{o: o, ring: ring, stop: stop, moved: make(chan struct{}, 1), next: o.first}
+	if info := ring.Info(); info.Adopted {
+		p.next = info.NextTicket
+		return p, nil
+	}
 	if o.state == "" {
 		return p, nil
 	}

@@ -51,6 +51,7 @@ ROW_OK, ROW_MASKED, ROW_SUBSTITUTED, ROW_PADDED = 0, 1, 2, 3
 ACCESS_PRIVATE, ACCESS_SHARED = 1, 2
 STARTING, RUNNING, ENDED, FAILED, STOPPED, LOST = 0, 1, 2, 3, 4, 5
 STATE_COUNT_HELD = 1
+READER_WRITES, READER_STAGE = 1, 2
 
 # ---- structs -----------------------------------------------------------------------------------
 
@@ -157,7 +158,7 @@ class ReaderInfo(Structure):  # spdl_reader_info
         ("completed", c_uint64),
         ("wait_ns", c_uint64),
         ("mode_lanes", c_uint32),
-        ("reserved", c_uint32),
+        ("flags", c_uint32),
     ]
 
 
@@ -186,6 +187,8 @@ _FUNCTIONS = {
     "spdl_release": (c_int, c_void_p, POINTER(Batch)),
     # spdl_status spdl_next(spdl_reader *reader, int64_t timeout_ns, spdl_batch *used, spdl_batch *out);
     "spdl_next": (c_int, c_void_p, c_int64, POINTER(Batch), POINTER(Batch)),
+    # spdl_status spdl_fail(spdl_reader *reader, const spdl_batch *batch, const char *why);
+    "spdl_fail": (c_int, c_void_p, POINTER(Batch), c_char_p),
     # uint32_t spdl_n_tensors(const spdl_reader *reader);
     "spdl_n_tensors": (c_uint32, c_void_p),
     # int32_t spdl_tensor_index(const spdl_reader *reader, const char *name);

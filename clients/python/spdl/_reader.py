@@ -2,6 +2,7 @@
 
 - A call that may wait runs without the interpreter lock and is counted; close() leaves the detaching to the last
   of them, since spdl_detach must not race with other calls.
+- In a stage a lease that ends without done() or fail() has failed: what was half transformed is not handed on.
 - A lease is released exactly once, so the handle is never used after it was freed.
 - After a fork the child gets locks of its own; the library itself says Forked there.
 """
@@ -19,7 +20,7 @@ from typing import Any, Callable, Optional
 
 from . import _c, _dlpack
 from ._dlpack import live as exports
-from ._errors import Detached, error_for
+from ._errors import Detached, SpdlError, error_for
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
 SLICE_NS = 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
@@ -40,19 +41,26 @@ class Lease:
 
     raw    the batch; once spdl_next has released it, its token is 0
     spare  a struct for the batch after it while Reader.swap runs; filled if a Ctrl-C came in between
+    passed in a stage, whether it was handed on: done, or failed
     """
 
-    __slots__ = ("reader", "raw", "spare", "__weakref__")
+    __slots__ = ("reader", "raw", "spare", "passed", "__weakref__")
 
     def __init__(self, reader: Reader, raw: _c.Batch) -> None:
         self.reader = reader
         self.raw = raw
         self.spare: Optional[_c.Batch] = None
+        self.passed = False
 
     def __del__(self) -> None:
         if _exiting:
             return
         reader = self.reader
+        if not self.passed and reader.stage and self.raw.token and not reader.closed:
+            try:
+                self.fail("dropped without done(), release() or fail()")
+            except SpdlError:
+                pass  # the engine is gone, or has taken it back
         for raw in (self.raw, self.spare):
             if raw is not None and raw.token:
                 with reader.lock:
@@ -61,6 +69,12 @@ class Lease:
     def done(self) -> None:
         """Mark the batch used. Raises Stale if the engine took it back."""
         self.reader.check(self.reader.done(self.raw))
+        self.passed = True
+
+    def fail(self, why: str) -> None:
+        """In a stage, end the lease and say why the batch cannot be transformed."""
+        self.reader.call(self.reader.api.free.fail, self.raw, why.encode("utf-8", "replace"))
+        self.passed = True
 
     def tensor(self, position: int) -> tuple[int, bytes]:
         """Describe one tensor of the batch: where its data is, and spdl_tensor from `shape` to its end."""
@@ -99,6 +113,7 @@ class Reader:
         self.lock = threading.RLock()  # guards the three below; a finaliser may enter again
         self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
         self._calls = 0  # running without the interpreter lock
+        self.stage = False  # whether it belongs to a stage; said by the Loader
         self._closed = False
         self._detached = False
         _readers.add(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
@@ -24,8 +25,11 @@ class Batch(Mapping):
 
     A field comes as a numpy array where numpy is installed, as a spdl.Array otherwise and for bfloat16, and as a
     spdl.Ragged if its rows differ in length; array() gives the spdl.Array in any case. On a ring of shared access
-    views are read-only, on a private one they may be written. A view stays valid as long as it lives, and so
-    long the batch's slot stays leased.
+    views are read-only, on a private one and in a stage they may be written. A view stays valid as long as it lives,
+    and so long the batch's slot stays leased.
+
+    In a stage the batch goes to the next group when it ends or is done: a view then shows what others make of that
+    memory, and must not be written. A batch whose with-block ends in an exception has failed, see fail().
 
     In a for loop a batch ends when the next one is asked for; only views and copies taken before remain. A batch of
     Loader.acquire() ends with its with-block, with release(), or with the last reference to it.
@@ -207,6 +211,17 @@ class Batch(Mapping):
         status = lease.reader.swap(lease)
         self._lease = None
         return status if status else Batch(lease, self._schema)
+    def fail(self, why: str) -> None:
+        """In a stage, say that it cannot be transformed, and why. It ends here.
+
+        The engine goes on by the description's bad_sample, as if every sample of it were bad: a batch without rows,
+        one of masked rows, or the end. Asks the engine: up to 10 s. Raises ArgumentError outside a stage.
+        """
+        lease = self._lease
+        if lease is None:
+            raise self._ended("fail")
+        lease.fail(why)
+        self._lease = None
 
     def _retire(self) -> None:
         """Mark it done and let go of it: the slot goes back now, or with the last view of it."""
@@ -215,8 +230,18 @@ class Batch(Mapping):
             self._lease = None
             if lease.spare is not None:
                 lease.reader.rescue(lease)
-            if sys.getrefcount(lease) > 2:  # views hold it, too; without any, the release that follows implies done
+            # Views may hold it, too; without any, the release that follows implies done, but in a stage.
+            if lease.reader.stage or sys.getrefcount(lease) > 2:
                 lease.reader.done(lease.raw)
+                lease.passed = True
+
+    def _leave(self, error: Optional[BaseException]) -> None:
+        """End a block that used it. In a stage an exception means that it is not transformed."""
+        lease = self._lease
+        if lease is None or error is None or not lease.reader.stage:
+            self._retire()
+        elif isinstance(error, Exception):
+            self.fail("".join(traceback.format_exception_only(type(error), error)).strip())
 
     def _ended(self, what: str) -> Stale:
         return Stale(
@@ -227,14 +252,15 @@ class Batch(Mapping):
     def __enter__(self) -> Batch:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._retire()
+    def __exit__(self, kind: object, error: Optional[BaseException], trace: object) -> None:
+        self._leave(error)
 
 
 def _measure_alone() -> int:
     """What Batch._holders says of a lease without views; interpreters count differently."""
     lease = Lease.__new__(Lease)
     lease.raw = lease.spare = lease.reader = None
+    lease.passed = True
     batch = Batch.__new__(Batch)
     batch._lease = lease
     del lease

@@ -45,6 +45,7 @@ class Info(NamedTuple):
     acquired: int
     completed: int
     waited: float
+    stage: bool  # a member of a stage: it has batches before consumers do, and may write them
 
 
 class Loader:
@@ -53,6 +54,9 @@ class Loader:
     A for loop is one epoch. It marks a batch done when it asks for the next one, and the batch's slot goes back as
     soon as no view of it lives. After `break`, the next loop goes on in the same epoch. `async for` is the same
     in asyncio.
+
+    In a stage, `attach(name, group="augment")`, the arrays may be written, and done hands the batch on: to the next
+    stage, or to the consumers. A worker that ends with a batch in hand has it decoded again for another.
 
     Threads may share a loader: each call yields another batch, and each thread's loop has a batch in hand of its
     own. Waiting threads let others run. In a forked child every call raises Forked, while views stay readable;
@@ -68,7 +72,9 @@ class Loader:
         self._steps = ring.steps_per_epoch
         self._epochs = ring.n_epochs
         self._text = json.loads(ring.text.decode() or "{}") if ring.text else {}
-        self.schema = Schema(reader, readonly=ring.access == _c.ACCESS_SHARED)
+        flags = self._place().flags
+        reader.stage = bool(flags & _c.READER_STAGE)
+        self.schema = Schema(reader, readonly=not flags & _c.READER_WRITES)
 
     # ---- batches
 
@@ -163,7 +169,7 @@ class Loader:
             epochs=ring.n_epochs, seed=ring.seed, data_bytes=ring.data_bytes, engine_pid=ring.engine_pid,
             owner=place.owner, group=place.group.decode(), lane=place.lane, rank=place.rank,
             max_leases=place.max_leases, leases=place.leases, epoch=place.epoch, acquired=place.acquired,
-            completed=place.completed, waited=place.wait_ns / 1e9,
+            completed=place.completed, waited=place.wait_ns / 1e9, stage=self._reader.stage,
         )
 
     @property
@@ -214,10 +220,13 @@ class Loader:
     def __enter__(self) -> Loader:
         return self
 
-    def __exit__(self, kind: object, *exception: object) -> None:
+    def __exit__(self, kind: object, error: Optional[BaseException], trace: object) -> None:
         if kind is None:
             self.close()
         else:
+            batch = self._hand.batch
+            if self._reader.stage and batch is not None:
+                batch._leave(error)
             self._reader.close()  # the batch in hand was not used: it goes to the group again
 
     def __del__(self) -> None:

@@ -26,6 +26,8 @@ type serving struct {
 	groups              []string
 	state               string
 	http                string
+	fresh               bool
+	journal             string
 	child, listen       bool
 	controlFD, parentFD int
 }
@@ -42,8 +44,12 @@ spdl_attach("train", ...) in C.
 Without consumers the engine fills the ring and rests. Each attached group sees every batch; groups declared with --group
 exist from the first batch on and hold the ring back while nobody reads for them.
 
-SIGINT and SIGTERM stop it in good order: consumers are told, names are removed, the exit code is 0. What a killed
-engine leaves behind is proved stale and replaced by the next engine of that name, or removed by spdl clean.
+SIGINT and SIGTERM stop it in good order: consumers are told, names are removed, the exit code is 0.
+
+A killed engine's ring (posix backing) is gone on with by the next engine of that name: completed batches do not come again,
+attached consumers keep what they hold and, with ring.reconnect in the description, never notice. A ring that differs is refused
+by name; --fresh begins anew, spdl clean removes it. With --journal FILE the position survives a reboot, too: batches completed in
+the last half second before it may come again. --state says where to go on instead.
 
 With --http, or the description's key http, it shows a page of what it does and what is slow, metrics for Prometheus, traces and
 profiles (docs/performance.md). There is no login: on another address than 127.0.0.1 whoever reaches the port sees the pictures.
@@ -54,7 +60,8 @@ Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_LOG_FORMAT (text, js
   spdl serve imagenet.yaml --cpus 8
   spdl serve /data/train --group train:lanes=4 --group eval,slow=drop
   spdl serve imagenet.yaml --state checkpoint.json
-  spdl serve imagenet.yaml --http 8080`,
+  spdl serve imagenet.yaml --http 8080
+  spdl serve imagenet.yaml --journal /var/lib/spdl/imagenet.journal`,
 		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
 	v.addFlags(c)
@@ -64,6 +71,8 @@ Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_LOG_FORMAT (text, js
 	f.StringArrayVar(&v.groups, "group", nil, "declare a group: NAME[:lanes=N][,slow=block|drop|detach][,redeliver=false]; repeatable")
 	f.StringVar(&v.http, "http", "", "serve a page, metrics and traces over HTTP: HOST:PORT, or a port of 127.0.0.1 (default: off)")
 	f.StringVar(&v.state, "state", "", "go on from a saved state: a file, or the JSON itself")
+	f.BoolVar(&v.fresh, "fresh", false, "begin anew: neither the ring of a killed engine nor the journal is gone on with")
+	f.StringVar(&v.journal, "journal", "", "keep the position in this file, and go on from it")
 	f.BoolVar(&v.child, "child", false, "serve the parent process alone")
 	f.BoolVar(&v.listen, "listen", false, "child: let others attach by name, too")
 	f.IntVar(&v.controlFD, "control-fd", -1, "child: the engine's end of the parent's socket pair")
@@ -97,7 +106,7 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	e, err := engine.New(s, &engine.Options{Child: v.child, State: state, Log: log, Started: v.started})
+	e, err := engine.New(s, &engine.Options{Child: v.child, State: state, Fresh: v.fresh, Journal: v.journal, Log: log, Started: v.started})
 	if err != nil {
 		return missing(s, err)
 	}
@@ -140,7 +149,7 @@ func (v *serving) serveEngine(e *engine.Engine, s *spec.Spec) (*shm.Server, <-ch
 	if err := e.Reserved(); err != nil {
 		return nil, nil, err
 	}
-	cfg := shm.ServerConfig{Name: s.Name, Mode: s.All()[0].Ring.Mode}
+	cfg := shm.ServerConfig{Name: s.Name, Mode: s.All()[0].Ring.Mode, ReconnectNS: reconnect(s)}
 	if !v.child {
 		server, err := shm.Listen(cfg, e.Services()...)
 		return server, nil, err
@@ -160,6 +169,14 @@ func (v *serving) serveEngine(e *engine.Engine, s *spec.Spec) (*shm.Server, <-ch
 		return nil, nil, err
 	}
 	return server, gone, nil
+}
+
+// reconnect is the longest time that any ring asks for: they have one engine.
+func reconnect(s *spec.Spec) (ns uint64) {
+	for _, r := range s.All() {
+		ns = max(ns, uint64(r.Ring.Reconnect))
+	}
+	return ns
 }
 
 // announce says in one line per ring that consumers may come.

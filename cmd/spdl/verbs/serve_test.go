@@ -172,7 +172,8 @@ func TestANameInUseIsRefused(t *testing.T) {
 	}
 }
 
-// What kill -9 leaves under a name, /dev/shm and socket, is proved dead and replaced, time after time.
+// What kill -9 leaves under a name, /dev/shm and socket, is proved dead and gone on with or replaced, time after time. A ring of
+// other groups is refused until --fresh.
 func TestAnEngineStartsUnderTheNameOfAKilledOne(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	for i := range 20 {
@@ -180,7 +181,8 @@ func TestAnEngineStartsUnderTheNameOfAKilledOne(t *testing.T) {
 		s := serve(t, name, dir, "--size", "16", "--backing", backing, "--group", "g")
 		s.kill()
 	}
-	s := serve(t, name, dir, "--size", "16")
+	refused(t, exitUsage, `a group "g", now none`, "serve", dir, "--name", name, "--size", "16", "--slots", "8")
+	s := serve(t, name, dir, "--size", "16", "--fresh")
 	if got := keys(t, s.attach(shm.AttachOptions{})); len(got) != 4 {
 		t.Errorf("the last engine delivers %v", got)
 	}

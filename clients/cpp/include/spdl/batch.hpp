@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,19 +18,28 @@ class Batch {
   public:
     Batch() noexcept = default;
     // Take over a lease that spdl_acquire gave.
-    Batch(spdl_reader *reader, const spdl_batch &batch, bool writable) noexcept
-        : reader_(reader), batch_(batch), writable_(writable) {}
+    // `flags` are those of spdl_reader_info.
+    Batch(spdl_reader *reader, const spdl_batch &batch, std::uint32_t flags) noexcept
+        : reader_(reader), batch_(batch), flags_(flags) {}
     Batch(Batch &&other) noexcept
-        : reader_(std::exchange(other.reader_, nullptr)), batch_(other.batch_), writable_(other.writable_) {}
+        : reader_(std::exchange(other.reader_, nullptr)), batch_(other.batch_), flags_(other.flags_) {}
     Batch &operator=(Batch &&other) noexcept {
         if (this == &other) return *this;
         release();
         reader_ = std::exchange(other.reader_, nullptr);
         batch_ = other.batch_;
-        writable_ = other.writable_;
+        flags_ = other.flags_;
         return *this;
     }
-    ~Batch() { release(); }
+    // In a stage a batch that an exception leaves behind has failed: half transformed it is not handed on.
+    ~Batch() {
+#if !defined(SPDL_NO_EXCEPTIONS)
+        if (reader_ && (flags_ & SPDL_READER_STAGE) && std::uncaught_exceptions() > exceptions_ &&
+            spdl_fail(reader_, &batch_, "an exception left it behind") == SPDL_OK)
+            reader_ = nullptr;
+#endif
+        release();
+    }
 
     explicit operator bool() const noexcept { return reader_ != nullptr; }
     std::uint32_t rows() const noexcept { return batch_.rows; } // 0 if every sample was bad and skipped
@@ -48,10 +58,19 @@ class Batch {
         return reader ? spdl_release(reader, &batch_) : SPDL_OK;
     }
 
-    // Say that the batch was used: it will not be delivered again. Its memory stays.
+    // Say that the batch was used: it will not be delivered again. Its memory stays; in a stage it is the next
+    // group's from here on.
     Status try_done() {
         if (!reader_) return empty();
         return Status(spdl_done(reader_, &batch_));
+    }
+
+    // In a stage, say that the batch cannot be transformed, and why: see spdl_fail. The batch is empty afterwards.
+    Status try_fail(const std::string &why) {
+        if (!reader_) return empty();
+        const spdl_status s = spdl_fail(reader_, &batch_, why.c_str());
+        if (s == SPDL_OK) reader_ = nullptr;
+        return Status(s);
     }
 
     // Tensors, by number (as in the schema) or by name; SPDL_E_NOT_FOUND.
@@ -61,7 +80,7 @@ class Batch {
         spdl_tensor tensor = SPDL_TENSOR_INIT;
         if (const spdl_status s = spdl_batch_tensor(reader_, &batch_, i, &tensor); s != SPDL_OK)
             return Status(s);
-        return Tensor(tensor, batch_.rows, writable_);
+        return Tensor(tensor, batch_.rows, (flags_ & SPDL_READER_WRITES) != 0);
     }
     Result<Tensor> try_tensor(const char *name) const {
         if (!reader_) return empty();
@@ -81,6 +100,7 @@ class Batch {
 
 #if !defined(SPDL_NO_EXCEPTIONS)
     void done() { detail::check(try_done()); }
+    void fail(const std::string &why) { detail::check(try_fail(why)); }
     Tensor tensor(std::uint32_t i) const & { return detail::take(try_tensor(i)); }
     Tensor operator[](const char *name) const & { return detail::take(try_tensor(name)); }
     Tensor operator[](const std::string &name) const & { return detail::take(try_tensor(name)); }
@@ -99,7 +119,10 @@ class Batch {
 
     spdl_reader *reader_ = nullptr;
     spdl_batch batch_ = SPDL_BATCH_INIT;
-    bool writable_ = false;
+    std::uint32_t flags_ = 0; // SPDL_READER_*
+#if !defined(SPDL_NO_EXCEPTIONS)
+    int exceptions_ = std::uncaught_exceptions(); // under way when it was made
+#endif
 };
 
 } // namespace spdl

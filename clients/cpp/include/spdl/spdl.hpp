@@ -66,7 +66,7 @@ namespace detail {
 // What loaders, epochs and their iterators share: a borrowed reader and how its batches behave.
 struct Handle {
     spdl_reader *reader = nullptr;
-    bool writable = false;
+    std::uint32_t flags = 0; // SPDL_READER_*
     bool handoff = false;
 
     Status acquire(std::chrono::nanoseconds timeout, Batch &out) const {
@@ -74,7 +74,7 @@ struct Handle {
         if (!reader) return closed();
         spdl_batch batch = SPDL_BATCH_INIT;
         const spdl_status s = spdl_acquire(reader, timeout.count(), &batch);
-        if (s == SPDL_OK) out = Batch(reader, batch, writable);
+        if (s == SPDL_OK) out = Batch(reader, batch, flags);
         return Status(s);
     }
 
@@ -184,10 +184,9 @@ class Loader {
   public:
     Loader() noexcept = default;
     // Take over a reader that spdl_open or spdl_attach gave; `handoff` as it was attached.
-    explicit Loader(spdl_reader *reader, bool handoff = false) noexcept : handle_{reader, false, handoff} {
-        spdl_ring_info info = SPDL_RING_INFO_INIT;
-        if (reader && spdl_get_ring_info(reader, &info) == SPDL_OK)
-            handle_.writable = info.access == SPDL_ACCESS_PRIVATE;
+    explicit Loader(spdl_reader *reader, bool handoff = false) noexcept : handle_{reader, 0, handoff} {
+        spdl_reader_info info = SPDL_READER_INFO_INIT;
+        if (reader && spdl_get_reader_info(reader, &info) == SPDL_OK) handle_.flags = info.flags;
     }
     Loader(Loader &&other) noexcept : handle_(std::exchange(other.handle_, {})) {}
     Loader &operator=(Loader &&other) noexcept {
@@ -227,7 +226,7 @@ class Loader {
             spdl_tensor t = SPDL_TENSOR_INIT;
             if (const spdl_status s = spdl_schema_tensor(handle_.reader, i, &t); s != SPDL_OK)
                 return Status(s);
-            schema.emplace_back(t, 0, handle_.writable);
+            schema.emplace_back(t, 0, (handle_.flags & SPDL_READER_WRITES) != 0);
         }
         return schema;
     }

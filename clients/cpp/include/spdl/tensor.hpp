@@ -133,7 +133,7 @@ class Tensor {
         return static_cast<const T *>(tensor_.data);
     }
 
-    // As try_data, to write. SPDL_E_UNSUPPORTED on a ring of `shared` access, whose memory is read-only.
+    // As try_data, to write. SPDL_E_UNSUPPORTED on a ring of `shared` access, whose memory is read-only but for stages.
     template <class T> Result<T *> try_mutable_data() const {
         if (Status s = expect(DTypeOf<T>::value); !s.ok()) return s;
         if (!writable_)

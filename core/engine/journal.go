@@ -1,0 +1,300 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/shm"
+)
+
+// A journal is a file that says how far each ring's groups have come, for an engine that has nothing to adopt: after a reboot,
+// or with nameless memory. It is written beside itself, synced, and renamed, at most every journalEvery and once more at an
+// orderly end, so that it is always whole and at most that old. What was completed since comes again: at least once.
+
+const (
+	journalVersion = 1
+	journalEvery   = 500 * time.Millisecond
+	maxJournal     = 16 << 20
+)
+
+// journalFile is the file. Checksum is of Rings as it is written.
+type journalFile struct {
+	Version  int             `json:"spdl_journal"`
+	Name     string          `json:"name"` // of the engine
+	Checksum string          `json:"crc32"`
+	Rings    json.RawMessage `json:"rings"` // state by ring name; "" is the only one
+}
+
+type journal struct {
+	path, name string
+	written    []byte // Rings as last written
+}
+
+func (j *journal) refuse(format string, args ...any) error {
+	return fmt.Errorf("engine: journal %q: %s; restore it, or begin anew with --fresh: %w", j.path, fmt.Sprintf(format, args...), shm.ErrState)
+}
+
+// read returns each ring's state; nil when there is no file yet. Whatever else is there is believed whole or refused: a
+// run must not begin anew because a disk was full.
+func (j *journal) read() (map[string]json.RawMessage, error) {
+	st, err := os.Stat(j.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && !st.Mode().IsRegular() {
+		return nil, j.refuse("it is no file")
+	}
+	if err == nil && st.Size() > maxJournal {
+		return nil, j.refuse("got %d bytes, want at most %d", st.Size(), maxJournal)
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(j.path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("engine: journal: %w", err)
+	}
+	return j.parse(data)
+}
+
+func (j *journal) parse(data []byte) (map[string]json.RawMessage, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, j.refuse("it is empty")
+	}
+	var f journalFile
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, j.refuse("torn or no journal: %v", err)
+	}
+	switch sum := checksum(f.Rings); {
+	case f.Version == 0:
+		return nil, j.refuse("no journal: got no key spdl_journal")
+	case f.Version != journalVersion:
+		return nil, j.refuse("version %d, this build reads %d", f.Version, journalVersion)
+	case f.Checksum != sum:
+		return nil, j.refuse("damaged: checksum %s, says %s", sum, f.Checksum)
+	case f.Name != j.name:
+		return nil, j.refuse("it is of engine %q, this is %q", f.Name, j.name)
+	}
+	var rings map[string]json.RawMessage
+	if err := json.Unmarshal(f.Rings, &rings); err != nil {
+		return nil, j.refuse("rings: %v", err)
+	}
+	return rings, nil
+}
+
+func checksum(b []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(b)) }
+
+// write replaces the file if the rings have moved.
+func (j *journal) write(states map[string]json.RawMessage) error {
+	rings, err := json.Marshal(states) // sorted by name, without space: what Unmarshal gives back as Rings
+	if err != nil || bytes.Equal(rings, j.written) {
+		return err
+	}
+	data, err := json.Marshal(journalFile{journalVersion, j.name, checksum(rings), rings})
+	if err != nil {
+		return err
+	}
+	if err := j.replace(append(data, '\n')); err != nil {
+		return fmt.Errorf("engine: journal: %w", err)
+	}
+	j.written = rings
+	return nil
+}
+
+// replace writes and syncs a file beside the journal, renames it, and syncs the directory: after a power cut there is the
+// old journal or the new one.
+func (j *journal) replace(data []byte) (err error) {
+	dir := filepath.Dir(j.path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(j.path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = shm.Fault("journal.write")
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err = shm.Fault("journal.rename"); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), j.path); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// ---- the engine's part ---------------------------------------------------------------------------
+
+// openJournal reads where to go on, unless the caller has said so.
+func (e *Engine) openJournal(o *Options) (states map[string]json.RawMessage, err error) {
+	path := o.Journal
+	if path == "" {
+		path = e.spec.Journal
+	}
+	if path == "" {
+		return nil, nil
+	}
+	e.journal = &journal{path: path, name: e.spec.Name}
+	e.removeTorn()
+	if o.Fresh || len(o.State) > 0 {
+		return nil, nil
+	}
+	if states, err = e.journal.read(); err != nil || states == nil {
+		return nil, err
+	}
+	for _, s := range e.spec.All() {
+		if _, ok := states[s.RingName]; !ok {
+			return nil, e.journal.refuse("it has nothing on ring %q", s.FullName())
+		}
+	}
+	if len(states) != len(e.spec.All()) {
+		return nil, e.journal.refuse("it is of %d rings, this engine has %d", len(states), len(e.spec.All()))
+	}
+	return states, nil
+}
+
+// removeTorn removes what engines that were killed while they wrote have left beside the journal.
+func (e *Engine) removeTorn() {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(e.journal.path), "."+filepath.Base(e.journal.path)+".*"))
+	if err != nil {
+		return // a name with special characters: a stray file more
+	}
+	for _, path := range left {
+		_ = os.Remove(path)
+	}
+}
+
+// keepJournal writes the journal until stop is closed, and then once more.
+func (e *Engine) keepJournal(stop <-chan struct{}) {
+	tick := time.NewTicker(journalEvery)
+	defer tick.Stop()
+	states := map[string]json.RawMessage{}
+	for last := false; ; {
+		for _, r := range e.rings {
+			if state, ok := r.journalState(); ok {
+				states[r.ringName] = state
+			}
+		}
+		if len(states) == len(e.rings) {
+			if err := e.journal.write(states); err != nil {
+				e.log.Errorf("", "%v", err)
+			}
+		}
+		if last {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-stop:
+			last = true
+		}
+	}
+}
+
+// journalState is the position that every group of the ring has reached: what is completed in all of them. ok is false, and
+// the journal stays as it is, while there is no group, or one whose books nobody can read.
+func (r *ring) journalState() (state json.RawMessage, ok bool) {
+	var low int64
+	var done []int64
+	groups := r.shm.Groups()
+	for i, g := range groups {
+		below, above, err := r.shm.Progress(g.Index, 0, nil)
+		if err != nil {
+			return nil, false
+		}
+		step, later := completedSteps(below, above, r.lanes, 0, r.lanes)
+		if i == 0 {
+			low, done = step, later
+			continue
+		}
+		low, done = both(low, done, step, later)
+	}
+	if len(groups) == 0 {
+		return nil, false
+	}
+	done = append(done[:min(len(done), maxApart)], r.aheadOf(low)...)
+	return r.order.State(low, done).JSON(), true
+}
+
+// both is what two groups have completed: every step below low, and those in done.
+func both(low int64, done []int64, low2 int64, done2 []int64) (int64, []int64) {
+	if low > low2 {
+		low, done, low2, done2 = low2, done2, low, done
+	}
+	done = slices.DeleteFunc(slices.Clone(done), func(s int64) bool {
+		_, is := slices.BinarySearch(done2, s)
+		return s >= low2 && !is
+	})
+	return low, done
+}
+
+// ---- what the next engine has to know -------------------------------------------------------------
+
+// aheadNote is the steps ahead as bytes, for the engine that adopts the ring; those that do not fit come again.
+func aheadNote(ahead []int64, limit int) (note []byte) {
+	for _, step := range ahead[:min(len(ahead), limit/8)] {
+		note = binary.LittleEndian.AppendUint64(note, uint64(step))
+	}
+	return note
+}
+
+func parseAhead(note []byte) (ahead []int64) {
+	for ; len(note) >= 8; note = note[8:] {
+		ahead = append(ahead, int64(binary.LittleEndian.Uint64(note)))
+	}
+	return ahead
+}
+
+// keepNote leaves a note of the state that the ring goes on from.
+func (r *ring) keepNote() error {
+	r.mu.Lock()
+	note := aheadNote(r.ahead, shm.MaxNote)
+	r.mu.Unlock()
+	return r.shm.SetNote(note)
+}
+
+// adopted takes up what the dead engine had noted, and says where the ring goes on.
+func (r *ring) adopted() {
+	r.mu.Lock()
+	r.ahead = parseAhead(r.shm.Note())
+	r.mu.Unlock()
+	info := r.shm.Info()
+	step := int64(info.NextTicket / uint64(r.lanes))
+	r.judgedBelow = info.NextTicket
+	consumers := 0
+	for _, g := range r.shm.Groups() {
+		consumers += len(g.Members)
+	}
+	r.engine.log.Infof(r.name, "went on with the ring of an engine that died: epoch %d, step %d, %d consumers attached; --fresh would begin anew",
+		step/r.order.StepsPerEpoch(), step%r.order.StepsPerEpoch(), consumers)
+}
+
+// goOnFromJournal makes a journalled state the ring's beginning.
+func (r *ring) goOnFromJournal(data json.RawMessage) (*sampler.State, error) {
+	state, err := r.parseState(data)
+	if err != nil {
+		return nil, r.engine.journal.refuse("%v", err)
+	}
+	return state, nil
+}

@@ -1,0 +1,320 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+)
+
+// die ends the engine as a kill would, but for the process: names, words and members stay.
+func (r *running) die() {
+	r.t.Helper()
+	r.ended = true
+	r.cancel()
+	if err := <-r.done; err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.server.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.closed = true
+	for _, ring := range r.rings {
+		ring.stopLog()
+		if err := errors.Join(ring.shm.Leave(), ring.source.Close()); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// Wherever a run is cut, the engine that adopts the ring delivers the rest in the same order to a consumer that never left.
+func TestAdoptedRingDeliversExactlyTheRest(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	all := everything(t, dir, resumeSpec, 2)
+	for cut := range len(all) + 1 {
+		s := describe(t, dir, resumeSpec)
+		r := startAgain(t, s, nil)
+		reader := r.attach(shm.AttachOptions{})
+		var got []seen
+		for len(got) < cut {
+			if b := take(t, reader); b != nil {
+				got = append(got, *b)
+			}
+		}
+		r.die()
+		next := startAgain(t, s, nil)
+		if !next.Ring(0).Info().Adopted {
+			t.Fatal("not adopted")
+		}
+		wantSame(t, append(got, rest(t, reader)...), all)
+		_ = reader.Close()
+		if err := next.end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Steps that the state of the first engine named as completed are not made by its successor either.
+func TestAdoptedRingKeepsTheStepsAheadOfItsState(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 80, nil)
+	s := describe(t, dir, "batch: 4\norder: {epochs: 1, seed: 4}\n")
+	r := startAgain(t, s, nil)
+	state := r.rings[0].order.State(2, []int64{15, 17}).JSON()
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	r = startAgain(t, s, &Options{State: state})
+	reader := r.attach(shm.AttachOptions{})
+	first := take(t, reader)
+	r.die()
+	next := startAgain(t, s, nil)
+	var tickets []uint64
+	for _, b := range append([]seen{*first}, rest(t, reader)...) {
+		tickets = append(tickets, b.Ticket)
+	}
+	want := []uint64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 19}
+	if !slices.Equal(tickets, want) {
+		t.Fatalf("tickets %v, want %v", tickets, want)
+	}
+	_ = reader.Close()
+	if err := next.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// --fresh and a state of the caller's begin elsewhere, whatever was left.
+func TestFreshAndStateDoNotGoOnWithTheRing(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	s := describe(t, dir, resumeSpec)
+	state := stateAfter(t, dir, 1)
+	for _, o := range []*Options{{Fresh: true}, {State: state}} {
+		r := startAgain(t, s, nil)
+		reader := r.attach(shm.AttachOptions{})
+		for range 3 {
+			take(t, reader)
+		}
+		_ = reader.Close()
+		r.die()
+		next := startAgain(t, s, o)
+		if next.Ring(0).Info().Adopted {
+			t.Fatalf("%+v: adopted", o)
+		}
+		reader = next.attach(shm.AttachOptions{})
+		if got, want := take(t, reader).Ticket, uint64(len(o.State)/max(len(o.State), 1)); got != want {
+			t.Fatalf("ticket %d first, want %d", got, want)
+		}
+		_ = reader.Close()
+		if err := next.end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An engine that adopted a ring and fails before it serves leaves the ring to the next.
+func TestEngineThatDoesNotComeToServeLeavesTheRing(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	s := describe(t, dir, resumeSpec)
+	startAgain(t, s, nil).die()
+	e, err := New(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := startAgain(t, s, nil)
+	if !next.Ring(0).Info().Adopted {
+		t.Fatal("the ring was gone")
+	}
+	if err := next.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func journalled(t *testing.T, dir, more string) (*spec.Spec, *Options) {
+	s := describe(t, dir, "ring: {backing: memfd}\n"+more)
+	return s, &Options{Journal: filepath.Join(t.TempDir(), "position")}
+}
+
+// Wherever a run is stopped in good order, the journal brings back exactly the rest; after a kill at least that.
+func TestJournalBringsBackTheRest(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	all := everything(t, dir, resumeSpec, 2)
+	for cut := range len(all) + 1 {
+		s, o := journalled(t, dir, resumeSpec)
+		r := startAgain(t, s, o)
+		reader := r.attach(shm.AttachOptions{})
+		for n := 0; n < cut; {
+			if take(t, reader) != nil {
+				n++
+			}
+		}
+		if err := r.end(); err != nil {
+			t.Fatal(err)
+		}
+		_ = reader.Close()
+		r = startAgain(t, s, o)
+		reader = r.attach(shm.AttachOptions{})
+		wantSame(t, rest(t, reader), all[cut:])
+		_ = reader.Close()
+		if err := r.end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// With several groups the journal has what all of them have completed: whoever was further gets some again, nobody misses one.
+func TestJournalIsWhereEveryGroupHasBeen(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 40, nil)
+	s, o := journalled(t, dir, "batch: 4\norder: {epochs: 1, shuffle: false}\n")
+	s.Ring.Groups = []spec.Group{{Name: "a", Mode: spec.Shared, Lanes: 1, Slow: spec.Block, Redeliver: true}, {Name: "b", Mode: spec.Shared, Lanes: 1, Slow: spec.Block, Redeliver: true}}
+	s.Ring.Slots = 16
+	r := startAgain(t, s, o)
+	a, b := r.attach(shm.AttachOptions{Group: "a"}), r.attach(shm.AttachOptions{Group: "b"})
+	for range 6 {
+		take(t, a)
+	}
+	take(t, b)
+	held, err := b.Acquire(testContext(t)) // ticket 1
+	if err != nil {
+		t.Fatal(err)
+	}
+	take(t, b)
+	take(t, b)
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	_ = held.Release()
+	_, _ = a.Close(), b.Close()
+	r = startAgain(t, s, o)
+	for _, group := range []string{"a", "b"} {
+		reader := r.attach(shm.AttachOptions{Group: group})
+		var tickets []uint64
+		for _, got := range rest(t, reader) {
+			tickets = append(tickets, got.Ticket)
+		}
+		if want := []uint64{1, 4, 5, 6, 7, 8, 9}; !slices.Equal(tickets, want) {
+			t.Fatalf("group %s: tickets %v, want %v", group, tickets, want)
+		}
+		_ = reader.Close()
+	}
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// While nobody is attached the journal keeps what the last consumer had completed.
+func TestJournalStaysWhereTheLastConsumerWas(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	s, o := journalled(t, dir, resumeSpec)
+	r := startAgain(t, s, o)
+	reader := r.attach(shm.AttachOptions{})
+	take(t, reader)
+	eventually(t, "the journal to be written", func() bool {
+		data, err := os.ReadFile(o.Journal)
+		return err == nil && bytes.Contains(data, []byte(`"step":1`))
+	})
+	if err := errors.Join(reader.Close(), r.end()); err != nil {
+		t.Fatal(err)
+	}
+	r = startAgain(t, s, o)
+	if got := take(t, r.attach(shm.AttachOptions{})).Ticket; got != 1 {
+		t.Fatalf("ticket %d, want 1", got)
+	}
+}
+
+// A journal that is torn, empty, damaged, older, of another engine, of another data set or no file is refused by name; the engine never begins
+// anew in silence. --fresh does, and writes a good one.
+func TestUnusableJournalIsRefusedByName(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	s, o := journalled(t, dir, resumeSpec)
+	r := startAgain(t, s, o)
+	reader := r.attach(shm.AttachOptions{})
+	take(t, reader)
+	if err := errors.Join(r.end(), reader.Close()); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(o.Journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := func(old, new string) []byte { return []byte(strings.Replace(string(good), old, new, 1)) }
+	resum := func(b []byte) []byte { // with a checksum that fits
+		i, j := bytes.Index(b, []byte(`"rings":`))+len(`"rings":`), bytes.LastIndexByte(b, '}')
+		k := bytes.Index(b, []byte(`"crc32":"`)) + len(`"crc32":"`)
+		return append(append(append([]byte{}, b[:k]...), checksum(b[i:j])...), b[k+8:]...)
+	}
+	for want, content := range map[string][]byte{
+		"it is empty":                      {},
+		"torn or no journal":               good[:len(good)/2],
+		"no key spdl_journal":              []byte(`{"epoch": 3}`),
+		"damaged: checksum":                edit(`\"step\"`, `x`),
+		"version 2, this build reads 1":    edit(`"spdl_journal":1`, `"spdl_journal":2`),
+		`it is of engine "other"`:          edit(`"name":"`+s.Name, `"name":"other`),
+		"samples 19, now 18":               resum(edit(`"n":18`, `"n":19`)),
+		"it has nothing on ring":           resum(edit(`"rings":{"":`, `"rings":{"val":`)),
+		"got 16777217 bytes, want at most": bytes.Repeat([]byte(" "), maxJournal+1),
+	} {
+		if want == "damaged: checksum" {
+			content = edit(`"step":1`, `"step":2`)
+		}
+		if err := os.WriteFile(o.Journal, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := New(s, o)
+		if err == nil {
+			_ = e.Close()
+		}
+		wantError(t, err, shm.ErrState, want, "--fresh", o.Journal)
+		if now, _ := os.ReadFile(o.Journal); !bytes.Equal(now, content) {
+			t.Errorf("%s: the journal was changed by the refusal", want)
+		}
+	}
+	fresh := *o
+	fresh.Fresh = true
+	r = startAgain(t, s, &fresh)
+	if got := take(t, r.attach(shm.AttachOptions{})).Ticket; got != 0 {
+		t.Fatalf("ticket %d, want 0", got)
+	}
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := os.ReadFile(o.Journal); !bytes.Equal(now, good) {
+		t.Fatalf("the journal is %s, want %s", now, good)
+	}
+	fresh.Journal = t.TempDir()
+	fresh.Fresh = false
+	_, err = New(s, &fresh)
+	wantError(t, err, shm.ErrState, "it is no file")
+}
+
+// What engines left that were killed while they wrote is removed by the next.
+func TestTornJournalsBesideItAreRemoved(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	s, o := journalled(t, dir, resumeSpec)
+	torn := filepath.Join(filepath.Dir(o.Journal), ".position.12345")
+	if err := os.WriteFile(torn, []byte(`{"spdl_jour`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := startAgain(t, s, o).end(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(torn); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("%s: %v, want it gone", torn, err)
+	}
+}

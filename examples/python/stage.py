@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""stage.py - a stage in Python: it inverts every picture of a batch in its slot, before any consumer sees it.
+
+    stage.py NAME GROUP
+
+As examples/c/stage.c, where the engine's side is explained. An exception in the loop's body ends the batch as failed,
+since the loader is used in a with-block. Needs numpy; put clients/python on PYTHONPATH or `pip install clients/python`.
+"""
+
+import sys
+
+import numpy
+
+import spdl
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: stage.py NAME GROUP")
+    batches = 0
+    with spdl.attach(sys.argv[1], group=sys.argv[2]) as loader:
+        for epoch in loader.epochs():
+            for batch in epoch:  # asking for the next one hands it on
+                image = batch["image"]
+                numpy.subtract(255, image, out=image)
+                batches += 1
+    print(f"{batches} batches")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""kill -9 of `spdl serve` while it decodes pictures, and a restart: by adoption every batch comes once and equal to that of an
+uncrashed run; from the journal every batch comes at least once, in order and equal.
+
+SPDL_FAULT_LONG=1 tries each point many times.
+"""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+
+import pytest
+
+BUILD = pathlib.Path(os.environ["SPDL_BUILD"])
+HERE = pathlib.Path(__file__).parent
+ROUNDS = 30 if os.environ.get("SPDL_FAULT_LONG") else 1
+WATCHDOG = 60
+N, BATCH, EPOCHS = 90, 4, 2
+STEPS = -(-N // BATCH)
+
+sys.path.insert(0, str(HERE.parent / "e2e"))
+from pictures import make_folder  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("pictures")
+    return make_folder(directory, N, side=(24, 60)).path
+
+
+@pytest.fixture
+def serve(folder, tmp_path, monkeypatch):
+    """Start engines and consumers that end with the test."""
+    monkeypatch.setenv("SPDL_RUNTIME_DIR", str(tmp_path))
+    running = []
+
+    def start(name, backing, fault=None, more=()):
+        text = json.dumps({"name": name, "source": {"folder": str(folder)}, "batch": BATCH, "order": {"epochs": EPOCHS, "seed": 3},
+                           "image": {"transform": [{"random_resized_crop": 32}, {"horizontal_flip": 0.5}]},
+                           "ring": {"backing": backing, "access": "shared", "reconnect": "30s", "groups": [{"name": "train"}]}})
+        env = dict(os.environ, SPDL_LOG="info", **({"SPDL_FAULT": fault} if fault else {}))
+        log = open(tmp_path / f"{name}.engine.log", "a")
+        p = subprocess.Popen([BUILD / "faults/spdl", "serve", "--spec-json", text, *more], env=env, stderr=log)
+        log.close()
+        running.append(p)
+        return p
+
+    def consume(name, pause=0):
+        p = subprocess.Popen([sys.executable, HERE / "digest.py", name, tmp_path / f"{name}.log", str(pause)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        running.append(p)
+        return p
+
+    yield start, consume
+    for p in running:
+        p.kill()
+        p.communicate()
+
+
+def supervise(start, consumer, name, backing, faults, more=()):
+    """Run engines until the consumer has everything; returns how many were killed."""
+    kills = 0
+    while True:
+        engine = start(name, backing, faults.pop(0) if faults else None, more)
+        while engine.poll() is None:
+            try:
+                _, err = consumer.communicate(timeout=0.05)
+                assert consumer.returncode == 0, err
+                engine.terminate()
+                engine.wait(WATCHDOG)
+                assert engine.returncode in (0, -signal.SIGKILL)
+                return kills
+            except subprocess.TimeoutExpired:
+                continue
+        assert engine.returncode == -signal.SIGKILL
+        kills += 1
+
+
+def lines(tmp_path, name):
+    return [json.loads(line) for line in (tmp_path / f"{name}.log").read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def oracle(folder, tmp_path_factory):
+    """What a run without a crash delivers."""
+    return {}
+
+
+def uncrashed(serve, tmp_path, oracle):
+    if not oracle:
+        start, consume = serve
+        name = f"oracle-{os.getpid()}"
+        supervise(start, consume(name), name, "memfd", [])
+        for ticket, attempts, *content in lines(tmp_path, name):
+            assert attempts == 1
+            oracle[ticket] = content
+        assert sorted(oracle) == list(range(STEPS * EPOCHS))
+    return oracle
+
+
+POINTS = ["slot.take", "publish.store", "publish.put", "publish.word", "publish.group", "wake"]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_engine_of_pictures_is_gone_on_with(point, serve, tmp_path, oracle):
+    """Adoption: each batch once, never flagged, in order, equal to the uncrashed run; the consumer is never told."""
+    want, rng = uncrashed(serve, tmp_path, oracle), random.Random(point)
+    start, consume = serve
+    for i in range(ROUNDS):
+        name = f"pictures-{os.getpid()}-{point}-{i}"
+        faults = [f"{point}:{rng.randint(2, 15)}:kill" for _ in range(2)]
+        assert supervise(start, consume(name), name, "posix", faults) >= 1
+        got = lines(tmp_path, name)
+        assert [line[0] for line in got] == sorted(want)
+        assert all(attempts == 1 and content == want[ticket] for ticket, attempts, *content in got)
+        assert not [n for n in os.listdir("/dev/shm") if name in n]
+
+
+@pytest.mark.parametrize("point", ["journal.write", "journal.rename", "publish.word", "slot.take"])
+def test_killed_engine_without_names_goes_on_from_its_journal(point, serve, tmp_path, oracle):
+    """Nothing is lost, nothing is of another run, and the order is that of the plan from the journal's position on."""
+    want, rng = uncrashed(serve, tmp_path, oracle), random.Random(point)
+    start, consume = serve
+    for i in range(ROUNDS):
+        name = f"journal-{os.getpid()}-{point}-{i}"
+        journal = tmp_path / f"{name}.journal"
+        fault = f"{point}:{rng.randint(2, 3) if 'journal' in point else rng.randint(15, 35)}:kill"
+        consumer = consume(name, 0.03)  # slow enough that the journal is written several times
+        engine = start(name, "memfd", fault, ["--journal", journal])
+        assert engine.wait(WATCHDOG) == -signal.SIGKILL
+        _, err = consumer.communicate(timeout=WATCHDOG)  # nameless memory is gone: the loss is reported
+        assert consumer.returncode != 0 and "EngineLost" in err, err
+        first = lines(tmp_path, name)
+        supervise(start, consume(name), name, "memfd", [], ["--journal", journal])
+        got = lines(tmp_path, name)
+        second = [line[0] for line in got[len(first):]]
+        assert 0 < len(first) < len(want)
+        assert second == sorted(second) and set(line[0] for line in got) == set(want)
+        assert all(attempts == 1 and content == want[ticket] for ticket, attempts, *content in got)
+        assert not list(tmp_path.glob(f".{journal.name}.*"))
+
+
+def test_engine_with_another_description_is_refused_until_told_to_begin_anew(serve, tmp_path, folder):
+    """The refusal names what differs and what helps; --fresh and clean help."""
+    start, _ = serve
+    name = f"other-{os.getpid()}"
+    assert start(name, "posix", "publish.store:3:kill").wait(WATCHDOG) == -signal.SIGKILL
+    command = [BUILD / "spdl", "serve", folder, "--name", name, "--batch", "5", "--size", "32", "--group", "train"]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=WATCHDOG)
+    assert refused.returncode == 2 and "batch 4, now 5" in refused.stderr and "spdl clean" in refused.stderr and "--fresh" in refused.stderr, refused.stderr
+    fresh = subprocess.Popen([*command, "--fresh"], stderr=subprocess.PIPE, text=True)
+    try:
+        assert any("ready" in line for line in fresh.stderr)
+        fresh.terminate()
+        assert fresh.wait(WATCHDOG) == 0
+    finally:
+        fresh.kill()
+        fresh.communicate()
+    assert not [n for n in os.listdir("/dev/shm") if name in n]
