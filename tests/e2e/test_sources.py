@@ -190,6 +190,6 @@ def test_engine_killed_while_it_fills_the_cache_leaves_a_good_one(pictures, tmp_
     next(iter(attach(name))).release()
     engine.kill()
     serve(description, name=name)  # replaces what the killed one left
-    loader = attach(name, max_leases=1)
+    loader = attach(name)
     check(loader, pictures.samples)
     assert loader.stats()["rings"][0]["source"]["cache"]["corrupt"] == 0
