@@ -26,7 +26,7 @@ type ShardsConfig struct {
 	Label        string   // part that holds the label; "" is cls, and a sample without it has the label -1
 	Columns      []Column // more parts
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
-	IndexBeside  bool     // keep indexes beside their archives instead
+	IndexBeside  bool     // keep those of local archives beside them
 	MaxFileBytes int64    // largest picture that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
 }
@@ -88,7 +88,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	for i := range opened {
 		sh := &opened[i]
 		if sh.index.n == 0 {
-			s.notes = append(s.notes, fmt.Sprintf("shard %q holds no samples", sh.name))
+			s.notes = append(s.notes, fmt.Sprintf("shard %q holds no samples", store.Shown(sh.name)))
 			if err := sh.close(); err != nil {
 				return nil, err
 			}

@@ -71,7 +71,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := fmt.Sprintf("%q: %s", e.URL, e.Cause)
+	s := fmt.Sprintf("%q: %s", Shown(e.URL), e.Cause)
 	if e.Detail != "" {
 		s += ": " + e.Detail
 	}
@@ -102,6 +102,24 @@ type Client struct {
 func IsURL(name string) bool {
 	scheme, rest, ok := strings.Cut(name, "://")
 	return ok && rest != "" && rest[0] != '/' && (scheme == "http" || scheme == "https" || scheme == "s3")
+}
+
+// Shown is a URL as messages and logs may have it: without the password and the query, which may hold a signature.
+func Shown(name string) string {
+	scheme, rest, ok := strings.Cut(name, "://")
+	if !ok || !IsURL(name) || scheme == "s3" {
+		return name
+	}
+	rest, _, signed := strings.Cut(rest, "?")
+	host, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	name = scheme + "://" + host + "/" + path
+	if signed {
+		name += "?..."
+	}
+	return name
 }
 
 // New makes a client. It reaches nothing yet.
