@@ -149,7 +149,7 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	object, err := o.s.store.Stat(ctx, sh.name)
 	if err != nil {
-		return err
+		return unnamed(err)
 	}
 	sh.object = object
 	sh.version = version{size: object.Size, tag: xxh3.HashString(object.ETag + "\x00" + object.Modified)}
@@ -262,6 +262,17 @@ func (r objectReader) ReadAt(p []byte, off int64) (int, error) {
 		return n, io.EOF
 	}
 	return n, nil
+}
+
+// unnamed takes the URL off a store's error; the caller names it.
+func unnamed(err error) error {
+	var e *store.Error
+	if errors.As(err, &e) {
+		bare := *e
+		bare.URL = ""
+		return &bare
+	}
+	return err
 }
 
 // unwrapPath takes the path off a system's error; the caller names it.

@@ -44,7 +44,7 @@ func openParquet(ctx context.Context, name string, c *store.Client) (f *parquetF
 	if store.IsURL(name) {
 		o, err := c.Stat(ctx, name)
 		if err != nil {
-			return nil, err
+			return nil, unnamed(err)
 		}
 		r, size = objectReader{ctx, c, o}, o.Size
 	} else {

@@ -190,17 +190,17 @@ func (s *shards) Key(i int64, dst []byte) []byte {
 
 func (s *shards) Label(i int64) int64 {
 	sh, k := s.find(i)
-	if v, ok := sh.labelOf(k); ok {
+	if v, ok := sh.number(k, sh.label); ok {
 		return v
 	}
 	return -1
 }
 
-// labelOf is the number in the sample's label part; ok is false where there is no such part, or no number in it.
-func (sh *shard) labelOf(k int64) (v int64, ok bool) {
+// number is what a part of the sample says; ok is false where there is no such part, or no number in it.
+func (sh *shard) number(k int64, part int) (v int64, ok bool) {
 	from, to, _ := sh.index.sample(k)
-	for m := from; m < to && sh.label >= 0; m++ {
-		if member := sh.index.member(m); int(member.part) == sh.label {
+	for m := from; m < to && part >= 0; m++ {
+		if member := sh.index.member(m); int(member.part) == part {
 			return int64(member.value), member.number
 		}
 	}

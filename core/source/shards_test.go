@@ -124,6 +124,10 @@ func TestPartsOfASample(t *testing.T) {
 	if b, text = read(t, s, 1); text != "picture 2" || len(b.Value(0)) != 0 || s.Label(1) != -1 {
 		t.Fatalf("%q %q", text, b.Value(0))
 	}
+	known := s.(Knowing)
+	if f := known.Known("width"); f == nil || f(0) != int64(640) || f(1) != int64(-3) || known.Known("score") != nil || known.Known("meta") != nil {
+		t.Fatal("whole numbers are known without reading, other columns are not")
+	}
 	s = openS(t, ShardsConfig{Shards: []string{file}, Image: []string{"seg.png"}, Label: "width"})
 	if _, text := read(t, s, 1); text != "mask 2" || s.Label(0) != 640 || s.Label(1) != -3 {
 		t.Fatalf("%q %d", text, s.Label(0))

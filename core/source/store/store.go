@@ -71,7 +71,10 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := fmt.Sprintf("%q: %s", Shown(e.URL), e.Cause)
+	s := string(e.Cause)
+	if e.URL != "" {
+		s = fmt.Sprintf("%q: %s", Shown(e.URL), e.Cause)
+	}
 	if e.Detail != "" {
 		s += ": " + e.Detail
 	}
