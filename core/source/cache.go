@@ -164,9 +164,6 @@ type Versioned interface {
 
 // Wrap is the source with its samples kept. It is refused for a source without versions.
 func (k *Cache) Wrap(s Source) (Source, error) {
-	if j, ok := s.(*joined); ok {
-		return j.wrap(k)
-	}
 	v, ok := s.(Versioned)
 	if !ok {
 		return nil, errors.New("source: cache: keeps samples that have a version, of shards and s3:// folders; leave cache.dir out, or put the data into shards")

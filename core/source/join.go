@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sort"
 )
@@ -155,16 +154,4 @@ func (j *joined) Notes() (all []string) {
 		}
 	}
 	return all
-}
-
-// wrap puts each part behind a cache.
-func (j *joined) wrap(k *Cache) (Source, error) {
-	parts := make([]Source, len(j.parts))
-	for p := range j.parts {
-		var err error
-		if parts[p], err = k.Wrap(j.parts[p]); err != nil {
-			return nil, fmt.Errorf("part %d: %w", p, err)
-		}
-	}
-	return Join(parts), nil
 }
