@@ -4,10 +4,13 @@ import (
 	"archive/tar"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/spdl/spdl/core/source/store"
@@ -69,6 +72,52 @@ func BenchmarkRead(b *testing.B) {
 			}
 		}
 		benchRead(b, s)
+	})
+}
+
+// The same ranges from a server on loopback, several at a time: with a plain loop of GETs, and with a store's client, which retries,
+// compares versions and may ask twice.
+func BenchmarkParallelRanges(b *testing.B) {
+	const size = 110 << 10
+	o := serveObjects(b, map[string]string{"/o": strings.Repeat("x", benchSamples*size)})
+	header := func(n uint64) string { at := n % benchSamples * size; return fmt.Sprintf("bytes=%d-%d", at, at+size-1) }
+	parallel := func(b *testing.B, get func(n uint64, p []byte) error) {
+		var next atomic.Uint64
+		b.SetBytes(size)
+		b.SetParallelism(4)
+		b.RunParallel(func(pb *testing.PB) {
+			for p := make([]byte, size); pb.Next(); {
+				if err := get(next.Add(1), p); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	plain := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	defer plain.CloseIdleConnections()
+	b.Run("plain", func(b *testing.B) {
+		parallel(b, func(n uint64, p []byte) error {
+			r, err := http.NewRequest(http.MethodGet, o.URL+"/o", nil)
+			if err != nil {
+				return err
+			}
+			r.Header.Set("Range", header(n))
+			a, err := plain.Do(r)
+			if err != nil {
+				return err
+			}
+			defer a.Body.Close()
+			_, err = io.ReadFull(a.Body, p)
+			return err
+		})
+	})
+	client := storeClient(b, store.Options{})
+	object, err := client.Stat(background, o.URL+"/o")
+	must(b, err)
+	b.Run("store", func(b *testing.B) {
+		parallel(b, func(n uint64, p []byte) error {
+			return client.ReadAt(background, object, p, int64(n%benchSamples*size))
+		})
 	})
 }
 

@@ -146,7 +146,7 @@ func New(o Options) (*Client, error) {
 	t := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second, ReadBufferSize: 64 << 10,
+		TLSHandshakeTimeout: 10 * time.Second,
 		// HTTP/2 would put all ranges on one connection; many connections carry more.
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
 	}
