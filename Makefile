@@ -14,7 +14,7 @@ LDFLAGS_GO := -s -w -X github.com/spdl/spdl/cmd/spdl/verbs.Version=$(VERSION)
 export PATH := $(dir $(GO)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test torch check model demo bench bench-compare install clean race e2e fault fuzz golden sanitize s3-server
+.PHONY: help deps build test torch check model demo bench bench-compare install clean race e2e fault fuzz golden sanitize store-server
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -89,7 +89,7 @@ fault: ## kills at every named point, long form
 	@$(MAKE) --no-print-directory all-built fault-programs
 	@scripts/test.sh fault
 
-s3-server: $(BUILD)/tools/versitygw ## a real S3 server for the tests of s3:// sources (about a minute); without it they skip
+store-server: $(BUILD)/tools/versitygw ## a real S3 server for the tests of s3:// sources (about a minute); without it they skip
 $(BUILD)/tools/versitygw:
 	GOBIN=$(abspath $(BUILD)/tools) $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.0.14
 

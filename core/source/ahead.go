@@ -15,7 +15,7 @@ const (
 
 // Planned is a source that reads better when it knows what is wanted next.
 type Planned interface {
-	// Ahead says that these samples will be read soon, each once. It reads nothing itself. One goroutine calls it.
+	// Ahead says that these samples will be read soon, each once. It reads nothing itself.
 	Ahead(samples []int64)
 }
 
@@ -23,8 +23,9 @@ type Planned interface {
 // needs it; the others wait for him. Spans that nobody comes for, because the run ended or a cache had the samples, are let go
 // when their room is needed.
 type spans struct {
-	scratch Buffer // of Ahead
-	ranges  []extent
+	planning sync.Mutex // guards scratch and ranges, which are Ahead's
+	scratch  Buffer
+	ranges   []extent
 
 	mu    sync.Mutex // guards the rest
 	all   []*span    // the oldest first
@@ -54,6 +55,8 @@ func (s *shards) Ahead(samples []int64) {
 		return
 	}
 	p := &s.spans
+	p.planning.Lock()
+	defer p.planning.Unlock()
 	p.ranges = p.ranges[:0]
 	for _, i := range samples {
 		sh, k := s.find(i)

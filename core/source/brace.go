@@ -96,7 +96,7 @@ func shardNames(ctx context.Context, patterns []string, c *store.Client) ([]stri
 	seen := make(map[string]struct{}, len(names))
 	for _, n := range names {
 		if _, twice := seen[n]; twice {
-			return nil, fmt.Errorf("shard %q: named twice", n)
+			return nil, fmt.Errorf("shard %q: named twice", store.Shown(n))
 		}
 		seen[n] = struct{}{}
 	}

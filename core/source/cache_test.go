@@ -87,6 +87,34 @@ func TestCacheAnswersTheSecondTime(t *testing.T) {
 	}
 }
 
+// Data sets that are mixed are kept when all of them have versions, and refused otherwise.
+func TestCacheOfMixedDataSets(t *testing.T) {
+	k := openK(t, CacheConfig{Dir: t.TempDir()})
+	a, b := openS(t, ShardsConfig{Shards: []string{shardFile(t, 0, 5)}}), openS(t, ShardsConfig{Shards: []string{shardFile(t, 5, 9)}})
+	s, err := k.Wrap(Join([]Source{a, b}))
+	must(t, err)
+	for range 2 {
+		for i := range s.Len() {
+			if _, text := read(t, s, i); text != fmt.Sprintf("picture %d", i) {
+				t.Fatalf("%d: %q", i, text)
+			}
+		}
+	}
+	if n := k.Stats(); n.Hits != 9 || n.Misses != 9 {
+		t.Fatalf("%+v", n)
+	}
+	if _, err := k.Wrap(Join([]Source{a, openF(t, FolderConfig{Dir: tree(t, "a.jpg")})})); err == nil {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func shardFile(t testing.TB, from, to int) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "s.tar")
+	write(t, file, string(tarOf(t, tar.FormatGNU, pairs(from, to)...)))
+	return file
+}
+
 // Once buffers have grown, an answer of the cache allocates nothing.
 func TestCacheHitAllocatesNothing(t *testing.T) {
 	s, _ := behind(t, openK(t, CacheConfig{Dir: t.TempDir()}), 3)

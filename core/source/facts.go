@@ -1,6 +1,9 @@
 package source
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Knowing is a source that knows columns of its samples without reading them.
 type Knowing interface {
@@ -24,4 +27,25 @@ func (t *rows) Known(column string) func(i int64) any {
 		}
 	}
 	return nil
+}
+
+// Known tells a column of whole numbers from the indexes, where every sample has a number in that part.
+func (s *shards) Known(column string) func(i int64) any {
+	c := slices.IndexFunc(s.columns, func(c Column) bool { return c.Name == column && c.Type == Int64 })
+	if c < 0 {
+		return nil
+	}
+	for k := range s.all {
+		sh := &s.all[k]
+		for i := range sh.index.n {
+			if _, ok := sh.number(i, sh.column[c]); !ok {
+				return nil
+			}
+		}
+	}
+	return func(i int64) any {
+		sh, k := s.find(i)
+		v, _ := sh.number(k, sh.column[c])
+		return v
+	}
 }

@@ -53,7 +53,7 @@ type opening struct {
 // openIndexes opens every shard; it returns what it has opened also with an error.
 func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards) ([]shard, error) {
 	o := &opening{c: c, s: s, dir: c.IndexDir, names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
-	if o.dir == "" && !c.IndexBeside {
+	if o.dir == "" {
 		dir, err := DefaultIndexDir()
 		if err != nil {
 			s.notes = append(s.notes, fmt.Sprintf("indexes are not kept: %v; set SPDL_CACHE_DIR", err))
@@ -78,7 +78,7 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 	all.Wait()
 	for i, err := range o.errs {
 		if err != nil {
-			return o.shards, fmt.Errorf("shard %q: %w", names[i], err)
+			return o.shards, fmt.Errorf("shard %q: %w", store.Shown(names[i]), err)
 		}
 	}
 	if n := o.built.Load(); n > 0 {
@@ -145,11 +145,11 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 	return o.keptOrBuilt(sh, keep, func() (*indexBuilder, error) { return build(path, f, st.Size, localChunk) })
 }
 
-// openRemote looks for an index beside the object, then in the directory of indexes.
+// openRemote looks for an index in the directory of indexes; beside an object nothing is written.
 func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	object, err := o.s.store.Stat(ctx, sh.name)
 	if err != nil {
-		return err
+		return unnamed(err)
 	}
 	sh.object = object
 	sh.version = version{size: object.Size, tag: xxh3.HashString(object.ETag + "\x00" + object.Modified)}
@@ -262,6 +262,17 @@ func (r objectReader) ReadAt(p []byte, off int64) (int, error) {
 		return n, io.EOF
 	}
 	return n, nil
+}
+
+// unnamed takes the URL off a store's error; the caller names it.
+func unnamed(err error) error {
+	var e *store.Error
+	if errors.As(err, &e) {
+		bare := *e
+		bare.URL = ""
+		return &bare
+	}
+	return err
 }
 
 // unwrapPath takes the path off a system's error; the caller names it.

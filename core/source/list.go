@@ -56,7 +56,7 @@ func OpenList(c ListConfig) (Source, error) {
 	}
 	l, err := open(c)
 	if err != nil {
-		return nil, fmt.Errorf("source: list %q: %w", c.File, err)
+		return nil, fmt.Errorf("source: list %q: %w", store.Shown(c.File), err)
 	}
 	return l, nil
 }

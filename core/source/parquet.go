@@ -44,7 +44,7 @@ func openParquet(ctx context.Context, name string, c *store.Client) (f *parquetF
 	if store.IsURL(name) {
 		o, err := c.Stat(ctx, name)
 		if err != nil {
-			return nil, err
+			return nil, unnamed(err)
 		}
 		r, size = objectReader{ctx, c, o}, o.Size
 	} else {
@@ -273,7 +273,7 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 	}
 	for _, name := range names {
 		if err := s.open(ctx, name, &c); err != nil {
-			return nil, errors.Join(fmt.Errorf("source: shards: shard %q: %w", name, err), s.Close())
+			return nil, errors.Join(fmt.Errorf("source: shards: shard %q: %w", store.Shown(name), err), s.Close())
 		}
 	}
 	if s.n == 0 {

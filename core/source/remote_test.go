@@ -188,7 +188,7 @@ func startGateway(t *testing.T) *gateway {
 	must(t, err)
 	if _, err := os.Stat(program); err != nil {
 		if program, err = exec.LookPath("versitygw"); err != nil {
-			t.Skip("no S3 server: make s3-server builds versitygw into build/tools")
+			t.Skip("no S3 server: make store-server builds versitygw into build/tools")
 		}
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

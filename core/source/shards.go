@@ -26,7 +26,7 @@ type ShardsConfig struct {
 	Label        string   // part that holds the label; "" is cls, and a sample without it has the label -1
 	Columns      []Column // more parts
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
-	IndexBeside  bool     // keep indexes beside their archives instead
+	IndexBeside  bool     // keep those of local archives beside them
 	MaxFileBytes int64    // largest picture that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
 }
@@ -88,7 +88,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	for i := range opened {
 		sh := &opened[i]
 		if sh.index.n == 0 {
-			s.notes = append(s.notes, fmt.Sprintf("shard %q holds no samples", sh.name))
+			s.notes = append(s.notes, fmt.Sprintf("shard %q holds no samples", store.Shown(sh.name)))
 			if err := sh.close(); err != nil {
 				return nil, err
 			}
@@ -190,17 +190,17 @@ func (s *shards) Key(i int64, dst []byte) []byte {
 
 func (s *shards) Label(i int64) int64 {
 	sh, k := s.find(i)
-	if v, ok := sh.labelOf(k); ok {
+	if v, ok := sh.number(k, sh.label); ok {
 		return v
 	}
 	return -1
 }
 
-// labelOf is the number in the sample's label part; ok is false where there is no such part, or no number in it.
-func (sh *shard) labelOf(k int64) (v int64, ok bool) {
+// number is what a part of the sample says; ok is false where there is no such part, or no number in it.
+func (sh *shard) number(k int64, part int) (v int64, ok bool) {
 	from, to, _ := sh.index.sample(k)
-	for m := from; m < to && sh.label >= 0; m++ {
-		if member := sh.index.member(m); int(member.part) == sh.label {
+	for m := from; m < to && part >= 0; m++ {
+		if member := sh.index.member(m); int(member.part) == part {
 			return int64(member.value), member.number
 		}
 	}

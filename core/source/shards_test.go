@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -124,6 +125,10 @@ func TestPartsOfASample(t *testing.T) {
 	if b, text = read(t, s, 1); text != "picture 2" || len(b.Value(0)) != 0 || s.Label(1) != -1 {
 		t.Fatalf("%q %q", text, b.Value(0))
 	}
+	known := s.(Knowing)
+	if f := known.Known("width"); f == nil || f(0) != int64(640) || f(1) != int64(-3) || known.Known("score") != nil || known.Known("meta") != nil {
+		t.Fatal("whole numbers are known without reading, other columns are not")
+	}
 	s = openS(t, ShardsConfig{Shards: []string{file}, Image: []string{"seg.png"}, Label: "width"})
 	if _, text := read(t, s, 1); text != "mask 2" || s.Label(0) != 640 || s.Label(1) != -3 {
 		t.Fatalf("%q %d", text, s.Label(0))
@@ -162,6 +167,32 @@ func TestMissingPartIsABadSample(t *testing.T) {
 	wantIn(s, "g", Value, "got 8 bytes, want at most 4; raise max_bytes")
 	s = openS(t, ShardsConfig{Shards: []string{file}, Columns: []Column{{Name: "n", From: "txt", Type: Int64}}})
 	wantIn(s, "a", Value, `column "n": got "t", want a whole number`)
+}
+
+// What the tar of this system writes in each of its formats is read, with the command that docs/sources.md names.
+func TestSystemTarIsRead(t *testing.T) {
+	program, err := exec.LookPath("tar")
+	if err != nil {
+		t.Skip("no tar on this system")
+	}
+	long := strings.Repeat("long/", 30)
+	dir := tree(t, "b/2.jpg", "b/2.json", "b/2-x.jpg", "b/20.jpg", "a/1.jpg", long+"ü.jpg", ".hidden.jpg")
+	for _, format := range []string{"pax", "gnu"} {
+		file := filepath.Join(t.TempDir(), "x.tar")
+		out, err := exec.Command(program, "--sort=name", "--format="+format, "--dereference", "--hard-dereference", "-cf", file, "-C", dir, ".").CombinedOutput()
+		if err != nil {
+			t.Skipf("this tar has other options: %s", out)
+		}
+		s := openS(t, ShardsConfig{Shards: []string{file}})
+		if got := keys(s); !slices.Equal(got, []string{"a/1", "b/2-x", "b/2", "b/20", long + "ü"}) {
+			t.Fatalf("%s: %q", format, got)
+		}
+		for i := range s.Len() {
+			if _, text := read(t, s, i); text != string(s.Key(i, nil))+".jpg" {
+				t.Fatalf("%s: %q", format, text)
+			}
+		}
+	}
 }
 
 // An archive that is not whole, or holds what it should not, is refused by its name and the member's.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/spdl/spdl/core/source/store"
 )
 
 // DefaultMaxFileBytes is the largest file that is read when a config does not say.
@@ -68,9 +70,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := fmt.Sprintf("source: sample %d %q", e.Index, e.Key)
+	s := fmt.Sprintf("source: sample %d %q", e.Index, store.Shown(e.Key))
 	if e.In != "" {
-		s += fmt.Sprintf(" of %q", e.In)
+		s += fmt.Sprintf(" of %q", store.Shown(e.In))
 	}
 	s += ": " + string(e.Cause)
 	if e.Detail != "" {

@@ -44,7 +44,7 @@ var keys = []Key{
 	{"source.columns[].from", "text", "(name)", "The part or column."},
 	{"source.columns[].type", "text, i64, f64", "text", "text: bytes as they are, ragged; else one number a sample."},
 	{"source.columns[].max_bytes", "size", "1KiB", "Room of one value of text; a longer one is a bad sample."},
-	{"source.index", "cache, beside", "cache", "Where the indexes of shards are kept: in $SPDL_CACHE_DIR/index (~/.cache/spdl/index), or beside the shards, where they are also looked for."},
+	{"source.index", "cache, beside", "cache", "Where the indexes of shards are kept: in $SPDL_CACHE_DIR/index (~/.cache/spdl/index), or, of local ones, beside the shards, where they are also looked for."},
 	{"source.remote", "mapping", "(its defaults)", "How http, https and s3 are read."},
 	{"source.remote.endpoint", "URL", "($AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL, else Amazon's)", "Where s3:// leads."},
 	{"source.remote.region", "text", "($AWS_REGION, $AWS_DEFAULT_REGION, else us-east-1)", "Region of the bucket."},

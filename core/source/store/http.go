@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,10 @@ func (c *Client) exchange(r *http.Request, client *http.Client) (*http.Response,
 	c.counters.requests.Add(1)
 	a, err := client.Do(r)
 	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err // without the URL, which the caller names
+		}
 		return nil, &Error{Cause: IO, Err: err, again: !errors.Is(err, errRedirect)}
 	}
 	if a.StatusCode == http.StatusOK || a.StatusCode == http.StatusPartialContent {

@@ -60,7 +60,7 @@ func (c *Client) request(ctx context.Context, method, name string, query url.Val
 	}
 	r, err := http.NewRequestWithContext(ctx, method, target, nil)
 	if err != nil {
-		return nil, nil, &Error{Cause: IO, Err: err}
+		return nil, nil, &Error{Cause: IO, Detail: "not a URL that can be parsed; escape what must be escaped"}
 	}
 	return r, client, nil
 }

@@ -71,7 +71,10 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := fmt.Sprintf("%q: %s", e.URL, e.Cause)
+	s := string(e.Cause)
+	if e.URL != "" {
+		s = fmt.Sprintf("%q: %s", Shown(e.URL), e.Cause)
+	}
 	if e.Detail != "" {
 		s += ": " + e.Detail
 	}
@@ -104,6 +107,24 @@ func IsURL(name string) bool {
 	return ok && rest != "" && rest[0] != '/' && (scheme == "http" || scheme == "https" || scheme == "s3")
 }
 
+// Shown is a URL as messages and logs may have it: without the password and the query, which may hold a signature.
+func Shown(name string) string {
+	scheme, rest, ok := strings.Cut(name, "://")
+	if !ok || !IsURL(name) || scheme == "s3" {
+		return name
+	}
+	rest, _, signed := strings.Cut(rest, "?")
+	host, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	name = scheme + "://" + host + "/" + path
+	if signed {
+		name += "?..."
+	}
+	return name
+}
+
 // New makes a client. It reaches nothing yet.
 func New(o Options) (*Client, error) {
 	c := &Client{o: o}
@@ -125,7 +146,7 @@ func New(o Options) (*Client, error) {
 	t := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second, ReadBufferSize: 64 << 10,
+		TLSHandshakeTimeout: 10 * time.Second,
 		// HTTP/2 would put all ranges on one connection; many connections carry more.
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
 	}

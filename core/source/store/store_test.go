@@ -439,6 +439,24 @@ func TestOtherSchemesAreRefused(t *testing.T) {
 	}
 }
 
+// A message shows neither a password nor a signature.
+func TestMessagesHoldNoSecrets(t *testing.T) {
+	for name, want := range map[string]string{
+		"https://me:secret@h:1/a/b.tar?X-Amz-Signature=secret": "https://h:1/a/b.tar?...", "http://h/a": "http://h/a", "s3://b/a?b": "s3://b/a?b", "/a?b": "/a?b",
+		"https://secret@h?secret": "https://h/?...",
+	} {
+		if got := Shown(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+	c := client(t, Options{Retries: -1, HedgeAfter: -1})
+	for _, name := range []string{"http://me:secret@127.0.0.1:1/x?secret", "http://me:secret@127.0.0.1:1/%zz?secret"} {
+		if _, err := c.Stat(background, name); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
 // Options that make no sense are refused.
 func TestOptionsThatCannotBe(t *testing.T) {
 	for want, o := range map[string]Options{

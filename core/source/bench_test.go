@@ -1,0 +1,163 @@
+package source
+
+import (
+	"archive/tar"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/spdl/spdl/core/source/store"
+	"github.com/zeebo/xxh3"
+	"golang.org/x/sys/unix"
+)
+
+// benchSamples is how many pictures of 110 KB, the mean of ImageNet, the benchmarks read in a random order.
+const benchSamples = 200
+
+func benchRead(b *testing.B, s Source) {
+	b.Helper()
+	var buf Buffer
+	order := rand.New(rand.NewPCG(1, 2)).Perm(int(s.Len()))
+	b.ResetTimer()
+	for n := range b.N {
+		i := int64(order[n%len(order)])
+		if p, ok := s.(Planned); ok {
+			p.Ahead([]int64{i})
+		}
+		if err := s.Read(background, i, &buf); err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(int64(len(buf.Bytes())))
+	}
+}
+
+func benchParts() (parts []part) {
+	for i := range benchSamples {
+		parts = append(parts, part{fmt.Sprintf("%05d.jpg", i), strings.Repeat("x", 110<<10)}, part{fmt.Sprintf("%05d.cls", i), "7"})
+	}
+	return parts
+}
+
+// Reading from the page cache: a folder, a tar archive, an archive behind a server on loopback, and the cache before it.
+func BenchmarkRead(b *testing.B) {
+	dir := b.TempDir()
+	for _, p := range benchParts() {
+		if strings.HasSuffix(p.name, ".jpg") {
+			write(b, filepath.Join(dir, "folder", p.name), p.content)
+		}
+	}
+	archive := string(tarOf(b, tar.FormatGNU, benchParts()...))
+	write(b, dir+"/s.tar", archive)
+	c := ShardsConfig{Shards: []string{dir + "/s.tar"}}
+	b.Run("folder", func(b *testing.B) { benchRead(b, openF(b, FolderConfig{Dir: dir + "/folder"})) })
+	b.Run("tar", func(b *testing.B) { benchRead(b, openS(b, c)) })
+	c.Shards, c.Store = []string{serveObjects(b, map[string]string{"/s.tar": archive}).URL + "/s.tar"}, storeClient(b, store.Options{})
+	b.Run("http", func(b *testing.B) { benchRead(b, openS(b, c)) })
+	b.Run("cache", func(b *testing.B) {
+		s, err := openK(b, CacheConfig{Dir: dir + "/cache"}).Wrap(openS(b, c))
+		if err != nil {
+			b.Fatal(err)
+		}
+		var buf Buffer
+		for i := range s.Len() {
+			if err := s.Read(background, i, &buf); err != nil {
+				b.Fatal(err)
+			}
+		}
+		benchRead(b, s)
+	})
+}
+
+// The same ranges from a server on loopback, several at a time: with a plain loop of GETs, and with a store's client, which retries,
+// compares versions and may ask twice.
+func BenchmarkParallelRanges(b *testing.B) {
+	const size = 110 << 10
+	o := serveObjects(b, map[string]string{"/o": strings.Repeat("x", benchSamples*size)})
+	header := func(n uint64) string { at := n % benchSamples * size; return fmt.Sprintf("bytes=%d-%d", at, at+size-1) }
+	parallel := func(b *testing.B, get func(n uint64, p []byte) error) {
+		var next atomic.Uint64
+		b.SetBytes(size)
+		b.SetParallelism(4)
+		b.RunParallel(func(pb *testing.PB) {
+			for p := make([]byte, size); pb.Next(); {
+				if err := get(next.Add(1), p); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	plain := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	defer plain.CloseIdleConnections()
+	b.Run("plain", func(b *testing.B) {
+		parallel(b, func(n uint64, p []byte) error {
+			r, err := http.NewRequest(http.MethodGet, o.URL+"/o", nil)
+			if err != nil {
+				return err
+			}
+			r.Header.Set("Range", header(n))
+			a, err := plain.Do(r)
+			if err != nil {
+				return err
+			}
+			defer a.Body.Close()
+			_, err = io.ReadFull(a.Body, p)
+			return err
+		})
+	})
+	client := storeClient(b, store.Options{})
+	object, err := client.Stat(background, o.URL+"/o")
+	must(b, err)
+	b.Run("store", func(b *testing.B) {
+		parallel(b, func(n uint64, p []byte) error {
+			return client.ReadAt(background, object, p, int64(n%benchSamples*size))
+		})
+	})
+}
+
+// Opening 10 million samples in 1,000 shards whose indexes are kept: files of the right size, and indexes of ours.
+func BenchmarkOpenTenMillion(b *testing.B) {
+	const nShards, perShard = 1000, 10000
+	dir, kept := b.TempDir(), b.TempDir()
+	build := newIndexBuilder()
+	none := func(int64, int) ([]byte, error) { return []byte("7"), nil }
+	for i := range perShard {
+		at := int64(i) * (112 << 10)
+		for k, name := range []string{"jpg", "cls"} {
+			if err := build.add(fmt.Appendf(nil, "%08d.%s", i, name), at+int64(k)<<16, 1, none); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for n := range nShards {
+		path := fmt.Sprintf("%s/s-%04d.tar", dir, n)
+		write(b, path, "")
+		if err := os.Truncate(path, perShard*(112<<10)); err != nil {
+			b.Fatal(err)
+		}
+		var st unix.Stat_t
+		if err := unix.Stat(path, &st); err != nil {
+			b.Fatal(err)
+		}
+		sum := xxh3.HashString128(path).Bytes()
+		if err := writeFile(filepath.Join(kept, hex.EncodeToString(sum[:])+indexEnding), build.encode(versionOf(&st))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ResetTimer()
+	for range b.N {
+		s, err := OpenShards(background, ShardsConfig{Shards: []string{dir + "/s-{0000..0999}.tar"}, IndexDir: kept})
+		if err != nil || s.Len() != nShards*perShard || len(s.(*shards).notes) > 0 {
+			b.Fatal(err, s.(*shards).notes)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

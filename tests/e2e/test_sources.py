@@ -1,0 +1,195 @@
+"""Shards, tables and stores: the same pictures as from a folder, whatever holds them, and refusals that say what is wrong."""
+
+import csv
+import io
+import json
+import shutil
+import socket
+import subprocess
+import tarfile
+
+import numpy as np
+import pytest
+from engines import NOT_FOUND, ROOT, eventually, try_to_serve
+from pictures import resize_short_and_crop, row
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+GATEWAY = ROOT / "build/tools/versitygw"
+TRANSFORM = {"image": {"transform": [{"resize": 24}, {"center_crop": 24}]}, "batch": 8, "order": {"shuffle": False, "epochs": 1}}
+
+
+@pytest.fixture
+def own_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("SPDL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def make_shards(directory, samples, per, columns=lambda i: {}):
+    """Tar archives of some samples each, with labels; returns their pattern."""
+    directory.mkdir(exist_ok=True)
+    for first in range(0, len(samples), per):
+        with tarfile.open(directory / f"s-{first // per:03}.tar", "w") as tar:
+            for i, sample in enumerate(samples[first:first + per], first):
+                parts = {sample.path.suffix[1:]: sample.path.read_bytes(), "cls": str(sample.label).encode(), **columns(i)}
+                for part, data in parts.items():
+                    info = tarfile.TarInfo(f"{i:05}.{part}")
+                    info.size = len(data)
+                    tar.addfile(info, io.BytesIO(data))
+    return f"{directory}/s-{{000..{(len(samples) - 1) // per:03}}}.tar"
+
+
+def check(loader, samples, key=lambda i, sample: f"{i:05}", size=24):
+    """One epoch of a loader is these samples, in order, as Pillow makes them of the files."""
+    transform, seen = resize_short_and_crop(size, size), 0
+    for batch in loader:
+        with batch:
+            for image, index, label in zip(np.asarray(batch["image"]), np.asarray(batch["index"]), np.asarray(batch["label"])):
+                sample = samples[seen]
+                assert (index, label) == (seen, sample.label)
+                assert np.abs(image.astype(int) - row(sample, transform)).max() == 0
+                seen += 1
+            assert batch.sample_keys == [key(i, samples[i]) for i in range(seen - batch.rows, seen)]
+    assert seen == len(samples)
+
+
+def test_shards_give_what_the_folder_gives(pictures, tmp_path, open_):
+    pattern = make_shards(tmp_path / "shards", pictures.samples, 20)
+    check(open_({"source": {"shards": pattern}, **TRANSFORM}), pictures.samples)
+    # and again, from the index that the first engine kept
+    assert list((tmp_path / "cache/index").iterdir())
+    check(open_({"source": {"shards": f"{tmp_path}/shards/*.tar"}, **TRANSFORM}), pictures.samples)
+
+
+@pytest.mark.parametrize("written_out", [False, True])
+def test_serve_knows_shards_without_a_description(pictures, tmp_path, serve, attach, name, written_out):
+    pattern = make_shards(tmp_path / "shards", pictures.samples, 20)
+    first, *more = sorted(map(str, (tmp_path / "shards").iterdir())) if written_out else [pattern]
+    serve(first, *more, "--size", "24", "--no-shuffle", "--epochs", "1", "--batch", "8")
+    check(attach(name), pictures.samples)
+
+
+def test_parts_are_fields_in_python(pictures, tmp_path, open_):
+    captions = [f"sample {i} ü".encode() * (i % 3) for i in range(len(pictures.samples))]
+    pattern = make_shards(tmp_path / "shards", pictures.samples, 20, lambda i: {"txt": captions[i], "score": b"%f" % (i / 4)})
+    columns = [{"name": "caption", "from": "txt", "max_bytes": 64}, {"name": "score", "type": "f64"}, {"name": "number", "from": "cls", "type": "i64"}]
+    seen = 0
+    for batch in open_({"source": {"shards": pattern, "columns": columns}, **TRANSFORM}):
+        with batch:
+            texts = batch["caption"]
+            for k in range(batch.rows):
+                assert bytes(texts[k]) == captions[seen]
+                assert (batch["score"][k], batch["number"][k]) == (seen / 4, pictures.samples[seen].label)
+                seen += 1
+    assert seen == len(pictures.samples)
+
+
+def test_tables_give_what_the_folder_gives(pictures, tmp_path, open_):
+    with open(tmp_path / "t.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["caption", "file", "label"])
+        table.writerows((f'"{i}", said', sample.key, sample.label) for i, sample in enumerate(pictures.samples))
+    with open(tmp_path / "t.jsonl", "w") as file:
+        for i, sample in enumerate(pictures.samples):
+            print(json.dumps({"file": sample.key, "label": sample.label, "caption": f'"{i}", said', "more": [i]}), file=file)
+    for table in "t.csv", "t.jsonl":
+        source = {"list": str(tmp_path / table), "root": str(pictures.path), "path": "file", "columns": ["caption"]}
+        check(open_({"source": source, **TRANSFORM}), pictures.samples, lambda _, sample: sample.key)
+
+
+BAD_SHARDS = {
+    "cut": (lambda data: data[:len(data) // 2], "truncated"),
+    "joined": (lambda data: data + data, "tar --concatenate, not cat"),
+    "garbage": (lambda data: b"x" * len(data), "not a tar header"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_SHARDS)
+def test_bad_shard_is_refused_by_name(pictures, tmp_path, kind):
+    make_shards(tmp_path / "shards", pictures.samples, 20)
+    bad, (spoil, text) = tmp_path / "shards/s-001.tar", BAD_SHARDS[kind]
+    bad.write_bytes(spoil(bad.read_bytes()))
+    refused = try_to_serve(f"{tmp_path}/shards/s-{{000..002}}.tar")
+    assert refused.returncode != 0
+    assert str(bad) in refused.stderr and text in refused.stderr
+
+
+def test_missing_shard_is_refused_by_name(pictures, tmp_path):
+    make_shards(tmp_path / "shards", pictures.samples, 20)
+    refused = try_to_serve(f"{tmp_path}/shards/s-{{000..003}}.tar")
+    assert refused.returncode == NOT_FOUND
+    assert "s-003.tar" in refused.stderr
+
+
+def test_shard_that_goes_away_costs_its_samples_alone(pictures, tmp_path, serve, attach, name):
+    pattern = make_shards(tmp_path / "shards", pictures.samples, 20)
+    engine = serve({"source": {"shards": pattern}, **TRANSFORM, "order": {"shuffle": False, "epochs": 3}, "ring": {"slots": 4}})
+    (tmp_path / "shards/s-001.tar").unlink()
+    loader = attach(name, max_leases=1)
+    counts = [sum(batch.rows for batch in loader) for _ in range(3)]
+    assert counts[2] == len(pictures.samples) - 20
+    assert 'of "' in engine.said() and "missing" in engine.said()
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A real S3 server over a directory: (directory of the bucket, endpoint)."""
+    if not GATEWAY.exists():
+        pytest.skip("no S3 server: make store-server builds one")
+    bucket, port = tmp_path / "s3/bucket", free_port()
+    bucket.mkdir(parents=True)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    command = [str(GATEWAY), "--port", f"127.0.0.1:{port}", "--access", "key", "--secret", "secret", "posix", str(bucket.parent)]
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def listens():
+        with socket.socket() as s:
+            return s.connect_ex(("127.0.0.1", port)) == 0
+
+    eventually("the S3 server", listens)
+    yield bucket, {"endpoint": f"http://127.0.0.1:{port}", "timeout": "10s"}, server
+    server.kill()
+    server.wait()
+
+
+def test_s3_gives_what_the_folder_gives(pictures, tmp_path, store, open_):
+    bucket, remote, _ = store
+    make_shards(bucket / "shards", pictures.samples, 20)
+    shutil.copytree(pictures.path, bucket / "train")
+    shards = {"shards": "s3://bucket/shards/s-{000..002}.tar", "remote": remote}
+    check(open_({"source": shards, "cache": {"dir": str(tmp_path / "encoded")}, **TRANSFORM}), pictures.samples)
+    check(open_({"source": {"folder": "s3://bucket/train", "remote": remote}, **TRANSFORM}), pictures.samples, lambda _, sample: sample.key)
+
+    loader = open_({"source": shards, "cache": {"dir": str(tmp_path / "encoded")}, **TRANSFORM})
+    check(loader, pictures.samples)
+    cache = loader.stats()["rings"][0]["source"]["cache"]
+    assert (cache["hits"], cache["misses"]) == (len(pictures.samples), 0)
+
+
+def test_s3_server_that_dies_is_a_bad_sample_not_a_hang(pictures, store, serve, attach, name):
+    bucket, remote, server = store
+    make_shards(bucket / "shards", pictures.samples, 20)
+    source = {"shards": "s3://bucket/shards/s-*.tar", "remote": {**remote, "timeout": "1s", "retries": 1}}
+    engine = serve({"source": source, **TRANSFORM, "order": {"shuffle": False, "epochs": 2}, "ring": {"slots": 4}})
+    server.kill()
+    loader = attach(name, max_leases=1)
+    first, second = (sum(batch.rows for batch in loader) for _ in range(2))
+    assert second == 0 and first < len(pictures.samples)
+    assert "connection refused" in engine.said()
+
+
+def test_engine_killed_while_it_fills_the_cache_leaves_a_good_one(pictures, tmp_path, serve, attach, name):
+    pattern = make_shards(tmp_path / "shards", pictures.samples, 20)
+    description = {"source": {"shards": pattern}, "cache": {"dir": str(tmp_path / "encoded")}, **TRANSFORM}
+    engine = serve({**description, "order": {"shuffle": False}})
+    next(iter(attach(name))).release()
+    engine.kill()
+    serve(description, name=name)  # replaces what the killed one left
+    loader = attach(name)
+    check(loader, pictures.samples)
+    assert loader.stats()["rings"][0]["source"]["cache"]["corrupt"] == 0
