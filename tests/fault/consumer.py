@@ -15,6 +15,8 @@ def attach():
             return spdl.attach(name, group=group, max_leases=2)
         except spdl.EngineLost:
             continue  # it died before it had answered
+        except spdl.NotFound:
+            sys.exit(3)  # too late: the others had everything
 
 
 with attach() as loader:

@@ -70,7 +70,7 @@ class Run:
 
     def check(self, doomed=()):
         for p in self.consumers:
-            assert p.wait(WATCHDOG) in ((0, -signal.SIGKILL) if p in doomed else (0,))
+            assert p.wait(WATCHDOG) in ((0, 3, -signal.SIGKILL) if p in doomed else (0, 3))
         for group in self.groups.split(","):
             lines = (self.folder / f"{self.name}.{group}.log").read_text().split("\n")[:-1]
             check_group([g for g in self.ledger if g["name"] == group][-1], lines)
