@@ -15,9 +15,9 @@ import (
 // maxTicket bounds the positions that a state may name: far beyond any training, far below what 64 bits hold.
 const maxTicket = 1 << 62
 
-// maxApart is how many steps above the oldest open one a state names. A state is one message; whoever holds a batch
-// for longer than that has to let it go.
-const maxApart = 4096
+// maxApart is how many steps above the oldest open one a state names. Whoever holds a batch for longer than that has to let
+// it go.
+const maxApart = 1 << 20
 
 // control answers what a ring's members ask for beyond batches; it is shm's Control. Restart and Load wait for Run.
 type control struct {

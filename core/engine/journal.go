@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -251,17 +250,19 @@ func both(low int64, done []int64, low2 int64, done2 []int64) (int64, []int64) {
 
 // ---- what the next engine has to know -------------------------------------------------------------
 
-// aheadNote is the steps ahead as bytes, for the engine that adopts the ring; those that do not fit come again.
-func aheadNote(ahead []int64, limit int) (note []byte) {
-	for _, step := range ahead[:min(len(ahead), limit/8)] {
-		note = binary.LittleEndian.AppendUint64(note, uint64(step))
+// aheadNote is the steps ahead as text, for the engine that adopts the ring; those that do not fit come again.
+func aheadNote(ahead []int64, limit int) []byte {
+	for n := len(ahead); ; n /= 2 {
+		if note, err := json.Marshal(sampler.Steps(ahead[:n])); err == nil && len(note) <= limit {
+			return note
+		}
 	}
-	return note
 }
 
-func parseAhead(note []byte) (ahead []int64) {
-	for ; len(note) >= 8; note = note[8:] {
-		ahead = append(ahead, int64(binary.LittleEndian.Uint64(note)))
+func parseAhead(note []byte) []int64 {
+	var ahead sampler.Steps
+	if json.Unmarshal(note, &ahead) != nil {
+		return nil // none was written
 	}
 	return ahead
 }

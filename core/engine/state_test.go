@@ -391,3 +391,35 @@ func TestRequestsDuringTheEndAreAnswered(t *testing.T) {
 		t.Fatalf("restart during the end: %v", err)
 	}
 }
+
+// A batch held while thousands of later steps are completed is one open step in a short state.
+func TestStateNamesThousandsOfStepsAfterAHeldBatch(t *testing.T) {
+	leavesNothing(t)
+	const later = 6000
+	dir := folder(t, 20, nil)
+	s := describe(t, dir, "batch: 1\n")
+	r := startAgain(t, s, nil)
+	reader := r.attach(shm.AttachOptions{})
+	held, err := reader.Acquire(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range later {
+		l, err := reader.Acquire(testContext(t))
+		if err == nil {
+			err = l.Release()
+		}
+		if err != nil && !errors.Is(err, shm.EndEpoch) && !errors.Is(err, shm.ErrUndone) {
+			t.Fatal(err)
+		}
+	}
+	state, err := reader.SaveState(testContext(t), false)
+	if err != nil || len(state) > 300 {
+		t.Fatalf("%d bytes, %v", len(state), err)
+	}
+	_ = held.Release()
+	_ = reader.Close()
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -18,30 +18,30 @@ var ErrStateMismatch = errors.New("state is of another run")
 
 const (
 	maxStateBytes = 2 << 20
-	maxDone       = 1 << 16 // completed steps above the first open one: no more than a ring has slots
+	maxDone       = 1 << 20 // completed steps above the first open one: as long as somebody holds a batch they grow
 	maxStep       = 1 << 61
 )
 
 // State names the completed steps of a training run: everything before (Epoch, Step), and Done. It says nothing about
 // the world size: any split of the same global batch may go on from it.
 type State struct {
-	Version     int     `json:"version"`
-	Epoch       int64   `json:"epoch"`        // first epoch that is not completed
-	Step        int64   `json:"step"`         // its first step that is not completed
-	Done        []int64 `json:"done"`         // completed steps above, ascending, counted from the start of Epoch; may reach into later epochs
-	Seed        uint64  `json:"seed"`         // the rest says which order this is
-	N           int64   `json:"n"`            // samples
-	GlobalBatch int64   `json:"global_batch"` // rows of all ranks in a step
-	SourceHash  string  `json:"source"`
-	OrderHash   string  `json:"order"`
-	Shuffle     bool    `json:"shuffle"`
-	Last        Last    `json:"last"`
+	Version     int    `json:"version"`
+	Epoch       int64  `json:"epoch"`        // first epoch that is not completed
+	Step        int64  `json:"step"`         // its first step that is not completed
+	Done        Steps  `json:"done"`         // completed steps above, ascending, counted from the start of Epoch; may reach into later epochs
+	Seed        uint64 `json:"seed"`         // the rest says which order this is
+	N           int64  `json:"n"`            // samples
+	GlobalBatch int64  `json:"global_batch"` // rows of all ranks in a step
+	SourceHash  string `json:"source"`
+	OrderHash   string `json:"order"`
+	Shuffle     bool   `json:"shuffle"`
+	Last        Last   `json:"last"`
 }
 
 // JSON is the state as one line, usually under 300 bytes.
 func (s State) JSON() []byte {
 	if s.Done == nil {
-		s.Done = []int64{}
+		s.Done = Steps{}
 	}
 	b, err := json.Marshal(s)
 	if err != nil {

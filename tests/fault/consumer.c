@@ -42,7 +42,8 @@ int main(int argc, char **argv) {
     spdl_reader *reader;
     spdl_status s;
     do s = spdl_attach(argv[1], &opts, &reader);
-    while (s == SPDL_E_ENGINE_LOST); /* it died before it had answered */
+    while (s == SPDL_E_ENGINE_LOST);     /* it died before it had answered */
+    if (s == SPDL_E_NOT_FOUND) return 3; /* too late: the others had everything */
     if (log < 0 || s != SPDL_OK) fail("attach");
     spdl_batch batch = SPDL_BATCH_INIT;
     for (;;) {

@@ -39,11 +39,11 @@ static bool fails(void) {
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-#define STAND_IN(type, name, parameters, arguments)      \
-    type name parameters {                               \
-        static __typeof__(&name) real;                   \
-        if (!real) real = REAL(name);                    \
-        return fails() ? (type)-1 : real arguments;      \
+#define STAND_IN(type, name, parameters, arguments) \
+    type name parameters {                          \
+        static __typeof__(&name) real;              \
+        if (!real) real = REAL(name);               \
+        return fails() ? (type)-1 : real arguments; \
     }
 
 STAND_IN(int, socket, (int a, int b, int c), (a, b, c))
@@ -118,7 +118,8 @@ static int segments_mapped(void) {
 }
 
 static void wrong(const char *what, long n, int code) {
-    fprintf(stderr, "sweep: call %ld failing with %s: %s (last error: %s)\n", n, strerror(code), what, spdl_last_error());
+    fprintf(stderr, "sweep: call %ld failing with %s: %s (last error: %s)\n", n, strerror(code), what,
+            spdl_last_error());
     exit(1);
 }
 

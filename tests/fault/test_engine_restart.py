@@ -13,6 +13,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -70,7 +71,7 @@ class Run:
 
     def check(self, doomed=()):
         for p in self.consumers:
-            assert p.wait(WATCHDOG) in ((0, -signal.SIGKILL) if p in doomed else (0,))
+            assert p.wait(WATCHDOG) in ((0, 3, -signal.SIGKILL) if p in doomed else (0, 3))
         for group in self.groups.split(","):
             lines = (self.folder / f"{self.name}.{group}.log").read_text().split("\n")[:-1]
             check_group([g for g in self.ledger if g["name"] == group][-1], lines)
@@ -121,6 +122,22 @@ def test_consumers_go_on_when_the_engine_is_killed_and_restarted_at(point, run):
         r.supervise(f"{point}:{rng.randint(1, max(1, often // 3))}:kill" for _ in range(2))
         assert r.kills >= 1
         r.check()
+
+
+def test_consumers_in_an_event_loop_go_on_and_do_not_spin(run, monkeypatch):
+    """Who polls the event descriptor is woken by the next engine; while there is none, it sleeps between its looks."""
+    monkeypatch.setenv("SPDL_TEST_ASYNC", "1")
+    r = run("async")
+    consumer = r.consume("a", python=True)
+    r.consume("b")
+    assert r.engine("publish.store:25:kill").wait(WATCHDOG) == -signal.SIGKILL
+    ticks = lambda: sum(int(n) for n in pathlib.Path(f"/proc/{consumer.pid}/stat").read_text().rpartition(")")[2].split()[11:13])  # noqa: E731
+    time.sleep(0.3)  # what was published is taken meanwhile
+    before = ticks()
+    time.sleep(1)
+    assert ticks() - before < 0.5 * os.sysconf("SC_CLK_TCK"), "it spins while there is no engine"
+    r.supervise(["publish.word:10:kill"])
+    r.check()
 
 
 @pytest.mark.parametrize("point", AT_START)

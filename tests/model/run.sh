@@ -95,6 +95,10 @@ meaning() { # of a failed assertion, in words
 	*"todo[w]"*) echo "a ticket is completed twice" ;;
 	*"todo["*) echo "a slot in use is refilled" ;;
 	*"finished[0]"*) echo "the engine waits for ever beside a free slot" ;;
+	*"seen[g]"*) echo "a ticket comes twice, or not at all" ;;
+	*"seen[0]"*) echo "a ticket is lost" ;;
+	*"state[((g"*) echo "a batch is put where another one is" ;;
+	*"entry["*) echo "an entry below the tail is not written" ;;
 	*"guilty"*) echo "an innocent member is accused" ;;
 	*) echo "$1" ;;
 	esac
@@ -161,6 +165,8 @@ holds . stages-fail-kill stage -DNG=2 -DNW=3 -DNS=3 $e31 -DKILLS=1 -DKILLABLE=1 
 holds q event event -DNT=4
 holds q event-kill event -DNT=4 -DKILL
 holds . event-stop-tick event -DNT=4 -DSTOP
+holds q adopt adopt -DNS=2 -DNT=4 -DKILLS=2
+holds . adopt-one-slot adopt -DNS=1 -DNT=4 -DKILLS=3
 holds q audit audit -DROUNDS=4
 holds q audit-finds-greed audit -DROUNDS=2 -DGREEDY
 
@@ -213,6 +219,10 @@ caught q M_NO_LOOK event -DNT=3
 caught . M_KICK_NOBODY event -DNT=3
 caught . M_DEATH_UNTOLD event -DNT=3 -DKILL
 caught . M_TOLD_ELSEWHERE event -DNT=3 -DSTOP
+caught q M_NEXT_EARLY adopt -DNS=2 -DNT=4 -DKILLS=1
+caught q M_TICKET_FIRST adopt -DNS=2 -DNT=4 -DKILLS=1
+caught q M_NO_REQUEUE adopt -DNS=2 -DNT=4 -DKILLS=1
+caught q M_BY_WORD adopt -DNS=2 -DNT=4 -DKILLS=1
 caught q M_ONE_PASS audit -DROUNDS=3
 
 printf '\n%d rows, %d states in the configurations, %d failed\n' "$rows" "$states_sum" "$failed"
