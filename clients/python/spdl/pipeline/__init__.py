@@ -1,0 +1,36 @@
+"""spdl.pipeline: ops of yours, run in stages, with the engine's queues, order and failure rules between them.
+
+    from spdl.pipeline import PipelineBuilder
+
+    pipeline = (PipelineBuilder()
+                .add_source(paths)
+                .pipe(read, concurrency=8)           # a function, an async function, a generator
+                .pipe(decode, concurrency=4)
+                .aggregate(32)
+                .add_sink(3)
+                .build(num_threads=8))
+    with pipeline.auto_stop():
+        for batch in pipeline:
+            train(batch)
+
+It has the public surface and the meaning of Meta's SPDL; docs/parity.md says row by row where it does more, or
+less. Each stage runs on threads of its own, which take items from the engine (libspdl) and give results back;
+nothing of the engine runs in the interpreter.
+"""
+
+from __future__ import annotations
+
+from ._build import build_pipeline
+from ._builder import PipelineBuilder
+from ._failure import PipelineFailure
+from ._hooks import TaskHook, TaskPerfStats, TaskStatsHook
+from ._info import StageInfo, is_eof, is_epoch_end
+from ._pipeline import Pipeline
+from ._queues import AsyncQueue, QueuePerfStats, StatsQueue
+from ._tasks import BackgroundTask, BackgroundTaskFactory, create_task
+
+__all__ = [
+    "AsyncQueue", "BackgroundTask", "BackgroundTaskFactory", "build_pipeline", "create_task", "is_eof",
+    "is_epoch_end", "Pipeline", "PipelineBuilder", "PipelineFailure", "QueuePerfStats", "StageInfo", "StatsQueue",
+    "TaskHook", "TaskPerfStats", "TaskStatsHook",
+]
