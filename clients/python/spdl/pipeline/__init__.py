@@ -20,6 +20,7 @@ nothing of the engine runs in the interpreter.
 
 from __future__ import annotations
 
+from ._arena import SharedMemoryRingBuffer, SharedMemorySegmentPool
 from ._build import build_pipeline
 from ._builder import PipelineBuilder
 from ._failure import PipelineFailure
@@ -27,10 +28,19 @@ from ._hooks import TaskHook, TaskPerfStats, TaskStatsHook
 from ._info import StageInfo, is_eof, is_epoch_end
 from ._pipeline import Pipeline
 from ._queues import AsyncQueue, QueuePerfStats, StatsQueue
+from ._subprocess import (
+    iterate_in_subinterpreter,
+    iterate_in_subprocess,
+    run_pipeline_in_subinterpreter,
+    run_pipeline_in_subprocess,
+)
 from ._tasks import BackgroundTask, BackgroundTaskFactory, create_task
+from ._worker import WorkerDied, WorkerError
 
 __all__ = [
     "AsyncQueue", "BackgroundTask", "BackgroundTaskFactory", "build_pipeline", "create_task", "is_eof",
-    "is_epoch_end", "Pipeline", "PipelineBuilder", "PipelineFailure", "QueuePerfStats", "StageInfo", "StatsQueue",
-    "TaskHook", "TaskPerfStats", "TaskStatsHook",
+    "is_epoch_end", "iterate_in_subinterpreter", "iterate_in_subprocess", "Pipeline", "PipelineBuilder",
+    "PipelineFailure", "QueuePerfStats", "run_pipeline_in_subinterpreter", "run_pipeline_in_subprocess",
+    "SharedMemoryRingBuffer", "SharedMemorySegmentPool", "StageInfo", "StatsQueue", "TaskHook", "TaskPerfStats",
+    "TaskStatsHook", "WorkerDied", "WorkerError",
 ]

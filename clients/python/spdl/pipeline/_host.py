@@ -127,6 +127,11 @@ def api() -> Api:
     return _api
 
 
+def loaded() -> bool:
+    """Whether this process has used the engine's pipelines; a forked child of it cannot."""
+    return _api is not None
+
+
 class Host:
     """One pipeline of the engine, made from its description."""
 
