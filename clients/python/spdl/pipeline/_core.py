@@ -11,7 +11,6 @@ import atexit
 import itertools
 import logging
 import os
-import re
 import threading
 import time
 import weakref
@@ -161,6 +160,19 @@ class Core:
 
     # ---- failures
 
+    def condemn(self, stage: HostStage, error: BaseException) -> None:
+        """The pipeline has failed in this stage: end it and all before it, and let what is behind it run out."""
+        self.blame(stage.info, error)
+        before = self.plan.stages[:list(self.plan.stages).index(stage) + 1]
+        for one in before:
+            one.condemned = True
+        self.host.drain()
+        for one in before:
+            for desk in list(one.desks):
+                desk.take_away()
+        for one in self.plan.inner:
+            one.halt()
+
     def blame(self, stage: StageInfo, error: BaseException) -> None:
         """Remember what ended the pipeline."""
         with self.lock:
@@ -177,24 +189,15 @@ class Core:
             if self._failure is None:
                 causes = [(str(info), _as_exception(error)) for info, error in self._blamed]
                 if not causes:
-                    causes = self._judged()
+                    causes = self._engines_word()
                 if causes:
                     self._failure = failure(causes)
             return self._failure
 
-    def _judged(self) -> list[tuple[str, Exception]]:
-        """What the engine ended the pipeline for, which is more failures than a stage may have."""
+    def _engines_word(self) -> list[tuple[str, Exception]]:
+        """What the engine itself ended the pipeline for, such as a thread that ended with a work."""
         text = self.host.error()
-        if not text:
-            return []
-        found = re.search(r'stage "((?:[^"\\]|\\.)*)"', text)
-        stage = next((stage for stage in self.plan.stages if found and stage.name == found.group(1)), None)
-        if stage is None or stage.last_error is None:
-            return [(found.group(1) if found else self.plan.name, RuntimeError(text))]
-        error = RuntimeError(f"The pipeline stage ({stage.info}) failed {stage.failures} times, which exceeds the "
-                             f"threshold ({getattr(stage, 'max_failures', 0)}).")
-        error.__cause__ = stage.last_error
-        return [(str(stage.info), error)]
+        return [(self.plan.name, RuntimeError(text))] if text else []
 
     # ---- while it runs
 

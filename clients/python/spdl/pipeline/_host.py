@@ -22,7 +22,6 @@ FOREVER = _c.FOREVER
 WORK_SOURCE, WORK_ITEM, WORK_FLUSH = 1, 2, 3
 WORK_LIST = 1
 GIVE_MORE, GIVE_END, GIVE_LIST, GIVE_SKIP = 1, 2, 4, 8
-ERROR_FATAL, ERROR_FINAL = 1, 2
 
 
 class Work(Structure):  # spdl_work
@@ -163,9 +162,10 @@ class Host:
         return status if status >= 0 else self._check(status)
 
     def give(self, stage: int, work: Work, give: Give) -> int:
-        """Give what came of a work: OK, END_DATA after a stop, TIMEOUT past the deadline. Waits for room."""
+        """Give what came of a work: OK, END_DATA after a stop, TIMEOUT past the deadline, E_STAGE for a work that is
+        not out. Waits for room."""
         status = self._give(self.handle, stage, work, give)
-        return status if status >= 0 else self._check(status)
+        return status if status >= 0 or status == E_STAGE else self._check(status)
 
     def get(self, timeout_ns: int, work: Work) -> int:
         """The next result: OK, TIMEOUT, END_EPOCH, END_DATA or E_PIPELINE."""

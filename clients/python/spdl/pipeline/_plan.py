@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import itertools
 import queue
-from fractions import Fraction
 from typing import Any, Callable, Optional, Sequence
 
 from . import config as defaults
@@ -17,6 +16,7 @@ from ._info import StageInfo
 from ._queues import AsyncQueue, StatsQueue
 from ._stages import (
     AggregatorStage,
+    Budget,
     HostStage,
     JoinStage,
     MapStage,
@@ -28,7 +28,8 @@ from ._stages import (
 )
 
 BUFFER = 2  # items in the queue between two stages
-PROBATION = 100  # items after which a rate of failures is first judged
+
+FORGIVE = {"max_count": -1}  # to the engine: this side keeps the count, see Budget
 
 _pipelines = itertools.count()
 
@@ -137,12 +138,12 @@ class _Compiler:
     def _pipe(self, config: defs.PipeConfig, stage_id: str, kind: type[MapStage] = MapStage) -> dict[str, Any]:
         args = config._args
         info = StageInfo(self.pipeline_id, stage_id, config.name, args.concurrency)
-        stage = kind(self._name(info), info, config, self.options.num_threads)
+        limit = self.options.max_failures if config._max_failures is None else config._max_failures
+        stage = kind(self._name(info), info, config, Budget(limit, config._retries), self.options.num_threads)
         stage.hooks = self.options.hooks(info)
-        stage.max_failures = self.options.max_failures if config._max_failures is None else config._max_failures
         if stage.own_threads:
             self.permits_wanted += stage.threads
-        described = self._describe(stage, "map", concurrency=stage.threads, failures=failures(stage.max_failures),
+        described = self._describe(stage, "map", concurrency=stage.threads, failures=FORGIVE,
                                    output="input" if config._type is defs._PipeType.OrderedPipe else "completion")
         if config._retries:
             described["retries"] = {"max": config._retries, "backoff_ms": int(config._backoff * 1e3)}
@@ -154,7 +155,7 @@ class _Compiler:
         if type(config.op) is defs.Collate:
             return self._engine_stage("aggregate", stage_id, config.name, n=config.op.n, drop_last=config.drop_last)
         return self._host_stage(AggregatorStage, stage_id, config.name, "aggregator", config,
-                                failures=failures(self.options.max_failures))
+                                Budget(self.options.max_failures), failures=FORGIVE)
 
     def _variants(self, config: defs.PathVariantsConfig, stage_id: str) -> list[dict[str, Any]]:
         paths = []
@@ -165,8 +166,8 @@ class _Compiler:
             else:
                 paths.append(self._rest(path, head, 0))
         if not config.batched:
-            return [self._host_stage(RouterStage, stage_id, config.name, "variants", config, paths=paths)]
-        split = self._host_stage(SplitStage, f"{stage_id}s", config.name, "map", config)
+            return [self._host_stage(RouterStage, stage_id, config.name, "variants", config, paths=paths, failures=FORGIVE)]
+        split = self._host_stage(SplitStage, f"{stage_id}s", config.name, "map", config, failures=FORGIVE)
         router = self._host_stage(PartRouterStage, stage_id, config.name, "variants", paths=paths, batched=True)
         return [split, router, self._host_stage(JoinStage, f"{stage_id}j", config.name, "map")]
 
@@ -205,13 +206,6 @@ class _Compiler:
         for stage in self.stages:
             if isinstance(stage, MapStage):
                 stage.permits = permits
-
-
-def failures(limit: defs.MaxFailures) -> dict[str, Any]:
-    """A limit as the engine's description has it."""
-    if isinstance(limit, Fraction):
-        return {"max_count": -1, "max_rate": float(limit), "probation": PROBATION}
-    return {"max_count": limit}
 
 
 def is_continuous(config: defs.PipelineConfig) -> bool:

@@ -5,24 +5,27 @@ from __future__ import annotations
 import asyncio
 import inspect
 import queue
-from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AsyncExitStack
 from ctypes import c_int32, c_uint64
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional
 
+from .._errors import SpdlError
 from . import defs
-from ._failure import log_failure, traceback_text
+from ._failure import log, log_failure, traceback_text
 from ._hooks import TaskHook, TaskStatsHook
 from ._host import (
-    ERROR_FATAL,
+    E_STAGE,
     GIVE_END,
     GIVE_LIST,
     GIVE_MORE,
     GIVE_SKIP,
     OK,
+    TIMEOUT,
     WORK_FLUSH,
     WORK_LIST,
+    WORK_SOURCE,
     Give,
     Work,
 )
@@ -36,16 +39,16 @@ class HostStage:
     """A stage whose works this process does. `name` is the engine's, `info` the user's."""
 
     threads = 1
-    fatal = False  # whether any failure ends the pipeline
     needs_loop = False  # whether it runs coroutines
 
-    def __init__(self, name: str, info: StageInfo) -> None:
+    def __init__(self, name: str, info: StageInfo, budget: Optional[Budget] = None) -> None:
         self.name = name
         self.info = info
         self.hooks: list[TaskHook] = []
-        self.failures = 0
-        self.last_error: Optional[BaseException] = None
+        self.budget = budget or Budget(0)
+        self.condemned = False  # whether the pipeline has failed in this stage, or behind it
         self.number = -1
+        self.desks: list[Desk] = []  # of its threads, under the core's lock
         self.alive = 0  # threads of it, under the core's lock
 
     def bind(self, core: Core) -> None:
@@ -56,19 +59,41 @@ class HostStage:
     def run(self) -> None:
         """What each of its threads does until take says that nothing will come any more."""
         desk = Desk(self)
+        with self.core.lock:
+            self.desks.append(desk)
         while desk.take():
+            if self.condemned:
+                desk.end()
+                continue
             try:
                 self.work(desk)
-            except CancelledError:
-                if not self.core.stopping:
-                    raise
-                desk.drop()
             except BaseException as error:  # noqa: B036 - a SystemExit must not end the thread with its work
-                desk.fail(error, fatal=self.fatal or not isinstance(error, Exception))
+                desk.fail(error)
 
     def work(self, desk: Desk) -> None:
         """Do the work on the desk; what it raises is the work's failure."""
         raise NotImplementedError
+
+
+class Budget:
+    """How many failures a stage may have. Kept here and not in the engine, which ends a pipeline at once: SPDL's
+    meaning is that what was ready, and what is behind the stage, still arrives."""
+
+    def __init__(self, limit: defs.MaxFailures, retries: int = 0) -> None:
+        self.limit = limit
+        self.retries = retries  # failures of one item that are not its last
+        self.failures = 0
+        self.items = 0
+
+    def exceeded(self) -> bool:
+        """Whether one failure more is too many. Under the core's lock."""
+        self.failures += 1
+        if isinstance(self.limit, int):
+            return 0 <= self.limit < self.failures
+        return self.items >= PROBATION and self.failures > self.limit * self.items
+
+
+PROBATION = 100  # items after which a rate of failures is first judged
 
 
 class Desk:
@@ -136,42 +161,71 @@ class Desk:
             self.out = False
             keys = (raw.items[0],) if raw.n_items == 1 else self.keys
         status = self.host.give(self.number, raw, give)
-        if last and status == OK:
-            for key in keys:
-                if key not in keep:
-                    self.items.pop(key, None)
-        elif status != OK:
-            self.out = False
-            self.core.reclaim()
-        return status == OK
-
-    def fail(self, error: BaseException, fatal: bool) -> None:
-        """Report the work as failed. The engine offers it again, drops it, or ends the pipeline."""
-        stage, core = self.stage, self.core
-        if not self.out:
-            if not core.stopping:
-                core.fail(stage.info, error)
-            return
-        if core.stopping:  # what the stop itself brought about
-            self.end()
-            return
+        if status == OK:
+            if last:
+                for key in keys:
+                    if key not in keep:
+                        self.items.pop(key, None)
+            return True
         self.out = False
-        with core.lock:
-            stage.failures += 1
-            stage.last_error = error
-        if fatal:
-            core.blame(stage.info, error)
-        log_failure(f"stage {stage.info}", error)
+        self.core.reclaim()
+        if status == TIMEOUT:
+            self._count(TimeoutError(f"spdl: pipeline: stage {self.stage.info}: the item took longer than its deadline"))
+        elif status == E_STAGE and not self.stage.condemned:
+            raise StageError(f"spdl: pipeline: stage {self.stage.info}: the engine does not know the work")
+        return False
+
+    def fail(self, error: BaseException) -> None:
+        """Report the work as failed. The engine offers it again, or drops it; beyond the budget it is the end."""
+        stage, core = self.stage, self.core
+        if core.stopping or stage.condemned:  # what the end itself brought about
+            if self.out:
+                self.end()
+            return
+        if not self.out:  # given already, or not the work's fault
+            core.fail(stage.info, error)
+            return
+        if self.raw.attempt > stage.budget.retries or not isinstance(error, Exception):
+            self._count(error)  # beyond the budget, it has taken the work away: the give below finds none
+        else:
+            log.warning("stage %s: attempt %d failed, tried again: %s: %s", stage.info, self.raw.attempt,
+                        type(error).__name__, error)
+        self.out = False
         give = Give()
         give.error = traceback_text(error)
-        give.error_flags = ERROR_FATAL if fatal else 0
         self.host.give(self.number, self.raw, give)
         core.reclaim()
 
-    def drop(self) -> None:
-        """Hand the work back without a result, as the pipeline is being stopped."""
+    def _count(self, error: BaseException) -> None:
+        """Count a failure; if it is one too many, end what leads here and let the rest run out."""
+        stage, core = self.stage, self.core
+        log_failure(f"stage {stage.info}", error)
+        budget = stage.budget
+        with core.lock:
+            beyond = budget.exceeded() or not isinstance(error, Exception)
+        if not beyond:
+            return
+        if isinstance(stage, (SourceStage, RouterStage)) or not isinstance(error, Exception):
+            core.condemn(stage, error)
+            return
+        told = RuntimeError(f"The pipeline stage ({stage.info}) failed {budget.failures} times, which exceeds the "
+                            f"threshold ({budget.limit}).")
+        told.__cause__ = error
+        core.condemn(stage, told)
+
+    def take_away(self) -> None:
+        """End the work in hand for its thread, which may be busy with it for long; called by another thread."""
+        raw = Work.from_buffer_copy(self.raw)
         if self.out:
-            self.end()
+            give = Give()
+            give.flags = GIVE_END if raw.kind == WORK_SOURCE else GIVE_SKIP
+            self.host.give(self.number, raw, give)
+
+
+class StageError(SpdlError):
+    """The engine and this package disagree; a bug."""
+
+    status = E_STAGE
 
 
 # ---- source ------------------------------------------------------------------------------------
@@ -182,9 +236,7 @@ class EndOfSource(Exception):
 
 
 class SourceStage(HostStage):
-    """Iterates the source, on a thread of its own."""
-
-    fatal = True
+    """Iterates the source, on a thread of its own. Its first failure is one too many."""
 
     def __init__(self, name: str, info: StageInfo, config: defs.SourceConfig) -> None:
         super().__init__(name, info)
@@ -249,15 +301,15 @@ async def _awaited(awaitable: Any) -> Any:
 class MapStage(HostStage):
     """Applies an op to each item."""
 
-    def __init__(self, name: str, info: StageInfo, config: defs.PipeConfig, num_threads: int) -> None:
-        super().__init__(name, info)
+    def __init__(self, name: str, info: StageInfo, config: defs.PipeConfig, budget: Budget, num_threads: int) -> None:
+        super().__init__(name, info, budget)
         args = config._args
         self.op = args.op if callable(args.op) else args.op.__getitem__
         self.shape = defs.shape_of(self.op)
         self.executor: Optional[Executor] = args.executor
         self.own_threads = self.executor is None and not self.shape.is_async
         self.threads = min(args.concurrency, num_threads) if self.own_threads else args.concurrency
-        self.max_failures: defs.MaxFailures = -1
+        self._counts = not isinstance(budget.limit, int)
         self.permits: Optional[queue.SimpleQueue] = None  # tokens: whoever holds one may run an op
 
     @property
@@ -293,6 +345,9 @@ class MapStage(HostStage):
 
     def work(self, desk: Desk) -> None:
         item = desk.item()
+        if self._counts:
+            with self.core.lock:
+                self.budget.items += 1
         if self._many:
             return self._steps(desk, item)
         result = self._call(item)
@@ -465,12 +520,14 @@ def _task_hook(hook: TaskHook, item: Any) -> Any:
 class AggregatorStage(HostStage):
     """Runs an Aggregator of the user's."""
 
-    def __init__(self, name: str, info: StageInfo, config: defs.AggregateConfig) -> None:
-        super().__init__(name, info)
+    def __init__(self, name: str, info: StageInfo, config: defs.AggregateConfig, budget: Budget) -> None:
+        super().__init__(name, info, budget)
         self.op = config.op
         self.drop_last = config.drop_last
 
     def work(self, desk: Desk) -> None:
+        with self.core.lock:
+            self.budget.items += 1
         if desk.raw.kind == WORK_FLUSH:
             result = None if self.drop_last else self.op.flush()
         else:
@@ -482,9 +539,7 @@ class AggregatorStage(HostStage):
 
 
 class RouterStage(HostStage):
-    """Says the path of each item, which goes on as it is."""
-
-    fatal = True
+    """Says the path of each item, which goes on as it is. Its first failure is one too many."""
 
     def __init__(self, name: str, info: StageInfo, config: defs.PathVariantsConfig) -> None:
         super().__init__(name, info)
@@ -539,8 +594,6 @@ class Part:
 
 class PartRouterStage(HostStage):
     """Batched variants, second part: sends each list its way, as a plain list from here on."""
-
-    fatal = True
 
     def work(self, desk: Desk) -> None:
         keys, items = desk.keys, self.core.items
