@@ -23,10 +23,19 @@ from __future__ import annotations
 from ._arena import SharedMemoryRingBuffer, SharedMemorySegmentPool
 from ._build import build_pipeline
 from ._builder import PipelineBuilder
+from ._cache import cache_iterator
+from ._executors import (
+    PriorityExecutorEntrypoint,
+    PriorityInterpreterPoolExecutor,
+    PriorityProcessPoolExecutor,
+    PriorityThreadPoolExecutor,
+)
 from ._failure import PipelineFailure
 from ._hooks import TaskHook, TaskPerfStats, TaskStatsHook
 from ._info import StageInfo, is_eof, is_epoch_end
 from ._pipeline import Pipeline
+from ._process_stats import ProcessGroupResourceUsage, ProcessGroupStatsMonitor
+from ._profile import ProfileHook, ProfileResult, profile_pipeline
 from ._queues import AsyncQueue, QueuePerfStats, StatsQueue
 from ._subprocess import (
     iterate_in_subinterpreter,
@@ -38,9 +47,12 @@ from ._tasks import BackgroundTask, BackgroundTaskFactory, create_task
 from ._worker import WorkerDied, WorkerError
 
 __all__ = [
-    "AsyncQueue", "BackgroundTask", "BackgroundTaskFactory", "build_pipeline", "create_task", "is_eof",
-    "is_epoch_end", "iterate_in_subinterpreter", "iterate_in_subprocess", "Pipeline", "PipelineBuilder",
-    "PipelineFailure", "QueuePerfStats", "run_pipeline_in_subinterpreter", "run_pipeline_in_subprocess",
-    "SharedMemoryRingBuffer", "SharedMemorySegmentPool", "StageInfo", "StatsQueue", "TaskHook", "TaskPerfStats",
-    "TaskStatsHook", "WorkerDied", "WorkerError",
+    "AsyncQueue", "BackgroundTask", "BackgroundTaskFactory", "build_pipeline", "cache_iterator", "create_task",
+    "is_eof", "is_epoch_end", "iterate_in_subinterpreter", "iterate_in_subprocess", "Pipeline", "PipelineBuilder",
+    "PipelineFailure", "PriorityExecutorEntrypoint", "PriorityInterpreterPoolExecutor",
+    "PriorityProcessPoolExecutor", "PriorityThreadPoolExecutor", "ProcessGroupResourceUsage",
+    "ProcessGroupStatsMonitor", "profile_pipeline", "ProfileHook", "ProfileResult", "QueuePerfStats",
+    "run_pipeline_in_subinterpreter", "run_pipeline_in_subprocess", "SharedMemoryRingBuffer",
+    "SharedMemorySegmentPool", "StageInfo", "StatsQueue", "TaskHook", "TaskPerfStats", "TaskStatsHook",
+    "WorkerDied", "WorkerError",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, Optional, Sequence, TypeVar
 
 from . import config as defaults
 from . import defs
@@ -43,10 +43,16 @@ def build_pipeline(pipeline_cfg: defs.PipelineConfig[U], /, *, num_threads: int,
         profile_pipeline(pipeline_cfg, defaults.diagnostic_mode_num_sources())
         raise SystemExit(0)
     options = Options(num_threads, max_failures, report_stats_interval, queue_class, task_hook_factory, stage_id)
-    is_continuous(pipeline_cfg)
-    composed, inner = compose(pipeline_cfg, options)
+    tasks = defaults.get_default_background_tasks() if background_tasks is None else background_tasks
+    return make_pipeline(pipeline_cfg, options, tasks or ())
+
+
+def make_pipeline(config: defs.PipelineConfig[U], options: Options,
+                  tasks: Sequence[BackgroundTaskFactory] = ()) -> Pipeline[U]:
+    """build_pipeline without callback and diagnostic mode."""
+    is_continuous(config)
+    composed, inner = compose(config, options)
     plan = compile_plan(composed, options)
     plan.inner = inner
-    tasks = defaults.get_default_background_tasks() if background_tasks is None else background_tasks
-    plan.background = list(tasks or ())
+    plan.background = list(tasks)
     return Pipeline(plan)

@@ -57,7 +57,7 @@ def _without_regions(config: defs.PipelineConfig, places: list[int], inner: list
     feeder = _feeder(before, options)
     feeder._core.plan.inner = [*feeder._core.plan.inner, *inner]
     region = Region(feeder, config.pipes[opening + 1:closing], target, config.pipes[opening].buffer_size,
-                    config.pipes[closing].buffer_size, is_continuous(config), options)
+                    config.pipes[closing].buffer_size, options)
     source = defs.SourceConfig(region, is_continuous(config))
     return defs.PipelineConfig(source, list(config.pipes[closing + 1:]), config.sink), [region]
 

@@ -25,7 +25,6 @@ from ._host import (
     TIMEOUT,
     WORK_FLUSH,
     WORK_LIST,
-    WORK_SOURCE,
     Give,
     Work,
 )
@@ -111,7 +110,8 @@ class Desk:
         self._give = Give()
         self._give.items = self._slot
         self._skip = Give()
-        self._skip.flags = GIVE_SKIP
+        self._nothing = Give()
+        self._nothing.flags = GIVE_SKIP
         self.out = False  # whether the work taken has to be given yet
 
     def take(self) -> bool:
@@ -217,9 +217,7 @@ class Desk:
         """End the work in hand for its thread, which may be busy with it for long; called by another thread."""
         raw = Work.from_buffer_copy(self.raw)
         if self.out:
-            give = Give()
-            give.flags = GIVE_END if raw.kind == WORK_SOURCE else GIVE_SKIP
-            self.host.give(self.number, raw, give)
+            self.host.give(self.number, raw, self._nothing)
 
 
 class StageError(SpdlError):
@@ -606,23 +604,16 @@ class PartRouterStage(HostStage):
 
 
 class PathMapStage(MapStage):
-    """A pipe inside a batched path: its item is one list, in whatever wrapping it comes."""
+    """A pipe inside a batched path. Its item is the list of a part, which the engine sees as a list of one item; it
+    makes one list of it. Nothing is an empty list here, as a part must not vanish unless it failed."""
 
     def work(self, desk: Desk) -> None:
-        wrapped = desk.raw.flags & WORK_LIST
         (key,) = desk.keys
         results = list(self._results(self.core.items[key]))
-        if not wrapped:
-            for result in results[:-1]:
-                if not desk.give(result, GIVE_MORE):
-                    return
-            desk.give(results[-1]) if results else desk.end()
-            return
-        keys = []
-        for result in results:
-            keys.append(self.core.key())
-            self.core.items[keys[-1]] = result
-        desk.give_keys(keys, GIVE_LIST)
+        whole = results[0] if len(results) == 1 else [element for result in results for element in result]
+        answer = self.core.key()
+        self.core.items[answer] = whole
+        desk.give_keys([answer], desk.raw.flags & WORK_LIST and GIVE_LIST)
 
     def _results(self, item: Any) -> Iterator[Any]:
         if not self._many:
