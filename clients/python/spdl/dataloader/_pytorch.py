@@ -164,11 +164,13 @@ class _Workers:
     def fetch(self, indices: Any) -> Any:
         """The batch of these indices, from the first worker that is free."""
         worker = self._idle.get()
-        worker.send("fetch", 0, indices)
-        worker.wait(None)
-        kind, _, packed = worker.receive()
+        try:
+            worker.send("fetch", 0, indices)
+            worker.wait(None)
+            kind, _, packed = worker.receive()
+        finally:
+            self._idle.put(worker)  # one that has died, too: whoever gets it hears of it
         value = worker.channel.unpack(packed)
-        self._idle.put(worker)
         if kind == "error":
             raise received_error(value, worker.process.name)
         return value
