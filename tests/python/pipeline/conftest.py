@@ -52,7 +52,7 @@ def run(source: Any = range(10), *ops: Any, **options: Any) -> list[Any]:
         return list(pipeline)
 
 
-def wait_for(condition: Callable[[], Any], what: str, seconds: float = 30) -> None:
+def wait_for(condition: Callable[[], Any], what: str, seconds: float = 10) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {seconds} s"

@@ -32,7 +32,7 @@ from ._tasks import BackgroundTask
 log = logging.getLogger("spdl.pipeline")
 
 STOP_PATIENCE = 10.0  # seconds that stop() waits for ops to return, unless told otherwise
-EXIT_PATIENCE = 5.0  # the same at the interpreter's exit
+EXIT_PATIENCE = 1.0  # the same at the interpreter's exit
 
 TimeoutErrors = (FutureTimeoutError, TimeoutError)  # one class from Python 3.11 on
 
