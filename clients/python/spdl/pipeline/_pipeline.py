@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, Iterator, Optional, TypeVar
 
 from ._core import STOP_PATIENCE, Core, Plan, abandon
+from ._failure import PipelineFailure
 from ._host import END_EPOCH, OK, TIMEOUT, WORK_LIST, Work
 
 T = TypeVar("T")
@@ -52,7 +53,11 @@ class Pipeline(Generic[T]):
             if self._stopped:
                 raise RuntimeError("spdl: pipeline: start: the pipeline was stopped; build another one")
             self._started = True
-            self._core.start(timeout)
+            try:
+                self._core.start(timeout)
+            except PipelineFailure:
+                self._told = True
+                raise
 
     def stop(self, *, timeout: Optional[float] = None) -> None:
         """Stop it and wait for its threads; results not taken are dropped. A second call does nothing.
