@@ -149,10 +149,7 @@ class Pipeline(Generic[T]):
 
     def _ended(self) -> Any:
         self._core.over()
-        failed = self._core.failure()
-        if failed is not None:
-            self._told = True
-            raise failed
+        self.raise_failure()
         return DATA_ENDS
 
     def _ensure_started(self) -> None:
@@ -174,6 +171,13 @@ class Pipeline(Generic[T]):
     def continuous(self) -> bool:
         """Whether its source goes on epoch after epoch."""
         return self._core.plan.continuous
+
+    def raise_failure(self) -> None:
+        """Raise why the pipeline failed, if it has."""
+        failed = self._core.failure()
+        if failed is not None:
+            self._told = True
+            raise failed
 
     def halt(self) -> None:
         """Stop without waiting."""

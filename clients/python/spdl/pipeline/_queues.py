@@ -156,7 +156,7 @@ class _EngineMeter:
         elapsed = (now["elapsed_ns"] - before.get("elapsed_ns", 0)) / 1e9
         filled = (_filled(now) - _filled(before)) / 1e9
         put, get = now["put_wait"], now["get_wait"]
-        return QueuePerfStats(elapsed, now["gets"] - before.get("gets", 0), _mean(put, before.get("put_wait", {})),
+        return QueuePerfStats(elapsed, now["puts"] - before.get("puts", 0), _mean(put, before.get("put_wait", {})),
                               _mean(get, before.get("get_wait", {})), put["p90_ns"] / 1e9, put["p99_ns"] / 1e9,
                               get["p90_ns"] / 1e9, get["p99_ns"] / 1e9, filled / elapsed if elapsed > 0 else 0.0)
 

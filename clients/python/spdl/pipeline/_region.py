@@ -205,6 +205,7 @@ def _send_epoch(channel: Channel, pipeline: Pipeline, outward: int) -> None:
             transfer = []
     if transfer:
         channel.send("items", 0, transfer)
+    pipeline.raise_failure()  # it may have failed in this epoch, and say so only in the next
     channel.send("epoch")
 
 
