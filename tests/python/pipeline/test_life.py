@@ -14,7 +14,7 @@ import weakref
 
 import pytest
 
-from spdl.pipeline import PipelineBuilder, PipelineFailure
+from spdl.pipeline import PipelineFailure
 
 from .conftest import ROOT, build, run, wait_for
 

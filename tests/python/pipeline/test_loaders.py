@@ -93,10 +93,10 @@ def test_a_map_style_data_set_is_fetched_by_processes():
     assert len(one) == 3
     for _ in range(2):
         assert list(one) == [[0, 1, 4, 9], [16, 25, 36, 49], [64, 81]]
-    assert list(loader(Squares(), batch_size=4, drop_last=True)) == [[0, 1, 4, 9], [16, 25, 36, 49]]
+    assert list(loader(Squares(), batch_size=4, drop_last=True, in_order=True)) == [[0, 1, 4, 9], [16, 25, 36, 49]]
     assert sorted(sum(loader(Squares(), batch_size=3, shuffle=True, num_workers=2), [])) == [x * x for x in range(10)]
-    assert list(loader(Squares(), batch_sampler=[[1, 2], [3]])) == [[1, 4], [9]]
-    assert list(loader(Squares(), batch_size=2, sampler=[3, 2, 1])) == [[9, 4], [1]]
+    assert list(loader(Squares(), batch_sampler=[[1, 2], [3]], in_order=True)) == [[1, 4], [9]]
+    assert list(loader(Squares(), batch_size=2, sampler=[3, 2, 1], in_order=True)) == [[9, 4], [1]]
 
 
 def test_workers_may_persist_and_be_initialised():

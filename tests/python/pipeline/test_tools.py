@@ -75,7 +75,8 @@ def test_a_priority_pool_travels_as_its_arguments():
 
 def test_a_shut_down_pool_cancels_what_has_not_begun():
     pool, go = PriorityThreadPoolExecutor(1), threading.Event()
-    running, waiting = [pool.get_executor().submit(go.wait) for _ in range(2)]
+    executor = pool.get_executor()
+    running, waiting = [executor.submit(go.wait) for _ in range(2)]
     while not running.running():
         time.sleep(0.001)
     pool.shutdown(wait=False, cancel_futures=True)

@@ -117,7 +117,7 @@ class _Order:
         return map(Permutation(len(self), self._seed()), range(len(self)))
 
     def _seed(self) -> int:
-        """From the generator; without one from torch's, if torch is loaded, so that manual_seed decides, or random's."""
+        """From the generator; without one from torch's, if torch is loaded (manual_seed decides), or random's."""
         if self._generator is None and "torch" not in sys.modules:
             return random.getrandbits(62)
         import torch

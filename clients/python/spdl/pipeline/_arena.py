@@ -240,7 +240,9 @@ class _Unpickler(pickle.Unpickler):
             import torch
 
             dtype = getattr(torch, pid[2])
-            return torch.frombuffer(view, dtype=dtype).reshape(pid[3]) if view.nbytes else torch.empty(pid[3], dtype=dtype)
+            if not view.nbytes:
+                return torch.empty(pid[3], dtype=dtype)
+            return torch.frombuffer(view, dtype=dtype).reshape(pid[3])
         if kind == "bytes":
             return bytes(view)
         return bytearray(view) if kind == "bytearray" else view

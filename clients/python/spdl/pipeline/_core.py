@@ -20,13 +20,14 @@ from typing import Any, Callable, Optional, Sequence
 
 from .._errors import Forked
 from . import defs
+from ._desk import HostStage
 from ._failure import PipelineFailure, failure, log_failure
 from ._hooks import TaskHook
 from ._host import TIMEOUT, Host
 from ._info import StageInfo
 from ._loop import Loop
 from ._queues import AsyncQueue, StatsQueue
-from ._stages import HostStage, MapStage, records, timed_only
+from ._map import MapStage, records, timed_only
 from ._tasks import BackgroundTask
 
 log = logging.getLogger("spdl.pipeline")

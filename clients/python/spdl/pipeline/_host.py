@@ -90,7 +90,7 @@ FUNCTIONS = {
 
 
 class Api:
-    """The pipeline calls of one libspdl: `held` keeps the interpreter lock, for calls that never wait; `free` does not."""
+    """The pipeline calls of one libspdl: `held` keeps the interpreter lock, for calls that never wait; `free` lets go."""
 
     def __init__(self, path: str) -> None:
         self.held = _declare(ctypes.PyDLL(path), path)

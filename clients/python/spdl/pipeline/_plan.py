@@ -11,21 +11,12 @@ from typing import Any, Callable, Optional, Sequence
 from . import config as defaults
 from . import defs
 from ._core import Plan, QueuePlan
+from ._desk import Budget, HostStage
 from ._hooks import TaskHook
 from ._info import StageInfo
+from ._map import MapStage, PathMapStage
 from ._queues import AsyncQueue, StatsQueue
-from ._stages import (
-    AggregatorStage,
-    Budget,
-    HostStage,
-    JoinStage,
-    MapStage,
-    PartRouterStage,
-    PathMapStage,
-    RouterStage,
-    SourceStage,
-    SplitStage,
-)
+from ._stages import AggregatorStage, JoinStage, PartRouterStage, RouterStage, SourceStage, SplitStage
 
 BUFFER = 2  # items in the queue between two stages
 
@@ -166,7 +157,8 @@ class _Compiler:
             else:
                 paths.append(self._rest(path, head, 0))
         if not config.batched:
-            return [self._host_stage(RouterStage, stage_id, config.name, "variants", config, paths=paths, failures=FORGIVE)]
+            return [self._host_stage(RouterStage, stage_id, config.name, "variants", config, paths=paths,
+                                     failures=FORGIVE)]
         split = self._host_stage(SplitStage, f"{stage_id}s", config.name, "map", config, failures=FORGIVE)
         router = self._host_stage(PartRouterStage, stage_id, config.name, "variants", paths=paths, batched=True)
         return [split, router, self._host_stage(JoinStage, f"{stage_id}j", config.name, "map")]

@@ -62,8 +62,8 @@ def _recipe(executor: Optional[Executor]) -> Any:
 
 
 def _used(executor: Executor) -> ValueError:
-    return ValueError(f"spdl: pipeline: a {type(executor).__name__} of the config has workers already; they stay in this "
-                      "process: pass a fresh executor")
+    return ValueError(f"spdl: pipeline: a {type(executor).__name__} of the config has workers already, which stay in "
+                      "this process: pass a fresh executor")
 
 
 def _process_pool(max_workers: int, start_method: str, initializer: Optional[Callable[..., object]],

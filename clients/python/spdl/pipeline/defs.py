@@ -149,7 +149,8 @@ def check_max_failures(max_failures: Optional[MaxFailures]) -> None:
     if max_failures is None:
         return
     if isinstance(max_failures, bool) or not isinstance(max_failures, (int, Fraction)):
-        raise ValueError(f"spdl: pipeline: `max_failures` is a {type(max_failures).__name__}, want an int or a Fraction")
+        raise ValueError(f"spdl: pipeline: `max_failures` is a {type(max_failures).__name__}, "
+                         "want an int or a Fraction")
     if isinstance(max_failures, int) and max_failures < -1:
         raise ValueError(f"spdl: pipeline: `max_failures` {max_failures}, want -1 (no limit), 0 or more")
     if isinstance(max_failures, Fraction) and not 0 < max_failures <= 1:

@@ -122,7 +122,8 @@ def _mix(value: int) -> int:
 
 def _running_sum(weights: Sequence[float], n: int) -> list[float]:
     if len(weights) != n:
-        raise ValueError(f"spdl: source: DistributedRandomSampler: {len(weights)} weights for {n} samples, want one each")
+        raise ValueError(f"spdl: source: DistributedRandomSampler: {len(weights)} weights for {n} samples, "
+                         "want one each")
     for place, weight in enumerate(weights):
         if not (weight >= 0 and math.isfinite(weight)):
             raise ValueError(f"spdl: source: DistributedRandomSampler: weight {place} is {weight}, want 0 or more")

@@ -33,7 +33,8 @@ class MergeIterator(Iterable[T]):
             raise ValueError(f"spdl: source: MergeIterator: {len(weights)} weights for {len(iterables)} iterables, "
                              "want one each")
         if weights is not None and not (all(weight >= 0 for weight in weights) and 0 < math.fsum(weights) < math.inf):
-            raise ValueError(f"spdl: source: MergeIterator: weights {list(weights)}, want none below 0, and a sum above")
+            raise ValueError(f"spdl: source: MergeIterator: weights {list(weights)}, "
+                             "want none below 0, and a sum above")
         if stop_after < -1:
             raise ValueError(f"spdl: source: MergeIterator: stop_after {stop_after}, want -1, 0 or more")
         self._iterables = iterables
