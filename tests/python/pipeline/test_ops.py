@@ -117,7 +117,7 @@ def test_a_slow_item_does_not_hold_up_completion_order():
         return x
 
     got = run(range(6), op, pipe={"concurrency": 2}, num_threads=2)
-    assert sorted(got) == list(range(6)) and got[-1] == 0
+    assert sorted(got) == list(range(6)) and got.index(0) >= 4
 
 
 def test_thread_locals_of_a_stage_survive_from_item_to_item():
