@@ -1,4 +1,4 @@
-"""spdl/_c.py and include/spdl.h say the same."""
+"""spdl/_c.py, spdl/pipeline/_host.py and include/spdl.h say the same."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import pytest
 from conftest import ROOT
 from spdl import _c
+from spdl.pipeline import _host
 
 HEADER = (ROOT / "include" / "spdl.h").read_text()
 STRUCTS = {
@@ -19,7 +20,10 @@ STRUCTS = {
     "spdl_tensor": _c.Tensor,
     "spdl_ring_info": _c.RingInfo,
     "spdl_reader_info": _c.ReaderInfo,
+    "spdl_work": _host.Work,
+    "spdl_give": _host.Give,
 }
+FUNCTIONS = {**_c._FUNCTIONS, **_host.FUNCTIONS}
 
 
 def _flat(text: str) -> str:
@@ -60,33 +64,34 @@ def test_structs_have_all_fields_of_the_header():
 
 def test_every_function_of_the_header_is_bound_under_its_own_prototype():
     """The comment above each binding is the header's prototype, and none is missing."""
-    source = inspect.getsource(_c)
+    source = inspect.getsource(_c) + inspect.getsource(_host)
     pairs = re.findall(r"# (.*?\);)\n    \"(spdl_\w+)\"", source)
     assert {name: _flat(prototype) for prototype, name in pairs} == _header_functions()
-    assert set(_c._FUNCTIONS) == set(_header_functions())
+    assert set(FUNCTIONS) == set(_header_functions())
 
 
 _C_TYPES = {
     "const char *": ctypes.c_char_p, "char *": ctypes.c_char_p, "uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64, "size_t": ctypes.c_size_t, "int": ctypes.c_int, "spdl_status": ctypes.c_int,
     "void": None, "void *": ctypes.c_void_p, "size_t *": ctypes.POINTER(ctypes.c_size_t), "spdl_reader *": ctypes.c_void_p,
+    "spdl_pipeline *": ctypes.c_void_p, "spdl_pipeline **": ctypes.POINTER(ctypes.c_void_p),
+    "uint64_t *": ctypes.POINTER(ctypes.c_uint64), "uint32_t *": ctypes.POINTER(ctypes.c_uint32),
     "const spdl_reader *": ctypes.c_void_p, "spdl_reader **": ctypes.POINTER(ctypes.c_void_p),
     **{f"{const}{name} *": ctypes.POINTER(struct) for name, struct in STRUCTS.items() for const in ("", "const ")},
 }
 
 
-@pytest.mark.parametrize("name", _c._FUNCTIONS)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_bindings_have_the_types_of_their_prototypes(name):
     result, arguments = re.match(rf"(.*?){name}\((.*)\);", _header_functions()[name]).groups()
     types = [] if arguments == "void" else [re.sub(r"\w+$", "", argument).strip() for argument in arguments.split(", ")]
-    assert list(_c._FUNCTIONS[name]) == [_C_TYPES[result.strip()], *(_C_TYPES[t] for t in types)]
+    assert list(FUNCTIONS[name]) == [_C_TYPES[result.strip()], *(_C_TYPES[t] for t in types)]
 
 
 def test_constants_have_the_headers_values():
-    """Each constant of the header that _c.py has is equal there, and no status is missing."""
+    """Each constant of the header is in one of the two files, with its value."""
     values = {n: int(v) for n, v in re.findall(r"\bSPDL_(\w+) = (-?\d+)", HEADER)}
     values.update({n: int(v) for n, v in re.findall(r"#define SPDL_(\w+) (\d+)u?\b", HEADER)})
     assert len(values) > 50
-    missing = [n for n in values if not hasattr(_c, n) and not n.startswith("VERSION_")]
-    assert missing == []
-    assert {n: getattr(_c, n) for n in values if hasattr(_c, n)} == {n: v for n, v in values.items() if hasattr(_c, n)}
+    values = {n: v for n, v in values.items() if not n.startswith("VERSION_")}
+    assert {n: getattr(_c, n, getattr(_host, n, None)) for n in values} == values

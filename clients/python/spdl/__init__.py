@@ -23,6 +23,7 @@ from ._c import (
     ROW_PADDED,
     ROW_SUBSTITUTED,
 )
+from ._dataloader import DataLoader
 from ._errors import (
     ArgumentError,
     Busy,
@@ -52,7 +53,6 @@ from ._errors import (
 from ._start import attach, open
 from .arrays import Array, DType, Ragged
 from .batch import Batch
-from .dataloader import DataLoader
 from .delivery import DeliveryLog, delivery_log
 from .loader import Epoch, Info, Loader
 from .schema import Field

@@ -1,0 +1,12 @@
+"""spdl.dataloader: whole loaders on top of spdl.pipeline, as Meta's SPDL has them.
+
+spdl.DataLoader is another one: batches that the engine itself has decoded, in shared memory.
+"""
+
+from __future__ import annotations
+
+from ._cache import CacheDataLoader
+from ._loader import DataLoader
+from ._pytorch import PyTorchDataLoader, get_pytorch_dataloader
+
+__all__ = ["CacheDataLoader", "DataLoader", "get_pytorch_dataloader", "PyTorchDataLoader"]

@@ -1,0 +1,107 @@
+"""Hooks around tasks and stages, and the statistics they make."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from abc import ABC
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, AsyncIterator
+
+from ._info import StageInfo
+from ._times import Times
+
+log = logging.getLogger("spdl.pipeline")
+
+
+class TaskHook(ABC):
+    """Runs with every task and every stage of a pipe; both methods are async context managers on the event loop.
+
+    A hook costs each item two hops to the event loop and back. One that only wants times derives from
+    TaskStatsHook and overrides interval_stats_callback: that costs none.
+    """
+
+    @asynccontextmanager
+    async def stage_hook(self) -> AsyncIterator[None]:
+        """Entered before the stage's first task, left after its last. What it raises ends the pipeline."""
+        yield
+
+    @asynccontextmanager
+    async def task_hook(self, input_item: Any = None) -> AsyncIterator[None]:
+        """Around each call of the op, and each step of a generator. What it raises drops the item, as a failure.
+
+        StopAsyncIteration must pass through: it ends a generator.
+        """
+        yield
+
+
+@dataclass
+class TaskPerfStats:
+    """Tasks of an interval; times in seconds, of those that succeeded."""
+
+    num_tasks: int
+    num_failures: int
+    ave_time: float
+    p90_time: float
+    p99_time: float
+
+
+class TaskStatsHook(TaskHook):
+    """Counts and times the tasks of a stage; reports every `interval` seconds (-1: never) and at the end."""
+
+    def __init__(self, info: StageInfo, interval: float = -1) -> None:
+        self.info = info
+        self.interval = interval
+        self._times = Times()
+        self._failures = 0
+        self._begun = time.monotonic()
+
+    def record(self, seconds: float, failed: bool) -> None:
+        """One task more. The pipeline calls this itself where task_hook is not overridden."""
+        if failed:
+            self._failures += 1
+        else:
+            self._times.add(seconds)
+
+    @asynccontextmanager
+    async def task_hook(self, input_item: Any = None) -> AsyncIterator[None]:
+        begun = time.perf_counter()
+        try:
+            yield
+        except StopAsyncIteration:
+            raise
+        except BaseException:
+            self.record(0.0, True)
+            raise
+        self.record(time.perf_counter() - begun, False)
+
+    @asynccontextmanager
+    async def stage_hook(self) -> AsyncIterator[None]:
+        reporter = asyncio.ensure_future(self._report()) if self.interval > 0 else None
+        try:
+            yield
+        finally:
+            if reporter is not None:
+                reporter.cancel()
+            await self.interval_stats_callback(self._interval_stats())
+
+    async def interval_stats_callback(self, stats: TaskPerfStats) -> None:
+        """Called with the statistics of each interval, and of the last one at the end. Logs them."""
+        log.info("[%s]\tCompleted %5d tasks (%3d failed). Ave: %.3f ms, p90: %.3f ms, p99: %.3f ms", self.info,
+                 stats.num_tasks, stats.num_failures, stats.ave_time * 1e3, stats.p90_time * 1e3,
+                 stats.p99_time * 1e3)
+
+    async def _report(self) -> None:
+        while True:
+            await asyncio.sleep(self.interval)
+            try:
+                await self.interval_stats_callback(self._interval_stats())
+            except Exception:
+                log.exception("[%s] interval_stats_callback failed", self.info)
+
+    def _interval_stats(self) -> TaskPerfStats:
+        failures, self._failures = self._failures, 0
+        count, mean, p90, p99 = self._times.take()
+        return TaskPerfStats(count + failures, failures, mean, p90, p99)

@@ -1,0 +1,186 @@
+"""A child process that serves this one: started, talked to, noticed when it dies, ended with its parent."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import select
+import signal
+import threading
+import traceback
+import weakref
+from multiprocessing.connection import Connection, wait
+from typing import Any, Callable, Optional
+
+from .._errors import SpdlError
+from ._arena import BUDGET, Packed, Receiver, Sender, SharedFile
+
+
+class WorkerDied(SpdlError, RuntimeError):
+    """A worker process ended without being asked to; the text has its exit code or signal."""
+
+
+class WorkerError(SpdlError, RuntimeError):
+    """An exception of a worker process that cannot be pickled; the text is its traceback."""
+
+
+class Channel:
+    """One end of the talk between parent and worker: (kind, number, object), arrays through shared memory."""
+
+    def __init__(self, connection: Connection, outgoing: SharedFile, incoming: SharedFile, budget: int) -> None:
+        self.connection = connection
+        self._sender = Sender(outgoing, budget)
+        self._receiver = Receiver(incoming)
+        self._sending = threading.Lock()
+
+    def send(self, kind: str, number: int = 0, value: Any = None) -> None:
+        """Pack and send. Raises what pickling raises, and OSError when the other end is gone."""
+        with self._sending:
+            packed = self._sender.pack(value)
+            self.connection.send_bytes(pickle.dumps((kind, number, tuple(packed), self._receiver.released())))
+
+    def receive(self) -> tuple[str, int, Packed]:
+        """The next message, its object still packed. Raises EOFError when the other end is gone."""
+        kind, number, packed, freed = pickle.loads(self.connection.recv_bytes())
+        if freed:
+            with self._sending:
+                self._sender.freed(freed)
+        return kind, number, Packed(*packed)
+
+    def unpack(self, packed: Packed) -> Any:
+        return self._receiver.unpack(packed)
+
+    def discard(self, packed: Packed) -> None:
+        """Let go of a message's object without building it."""
+        self._receiver.discard(packed.offset)
+
+
+class Worker:
+    """A process that runs main(channel, *args), ended at the latest when this object or this process is gone."""
+
+    def __init__(self, name: str, main: Callable[..., None], args: tuple, *, mp_context: Optional[str] = None,
+                 daemon: bool = False, budget: int = BUDGET) -> None:
+        context = multiprocessing.get_context(mp_context)
+        ours, theirs = context.Pipe()
+        up, down = SharedFile(), SharedFile()
+        try:
+            self.process = context.Process(target=_main, name=name, daemon=daemon,
+                                           args=(os.getpid(), theirs, up, down, budget, main, args))
+            self.process.start()
+        except BaseException:
+            ours.close()
+            up.close()
+            down.close()
+            raise
+        finally:
+            theirs.close()
+        self.channel = Channel(ours, down, up, budget)
+        self._finaliser = weakref.finalize(self, _end, os.getpid(), self.process, ours, (up, down))
+
+    def wait(self, timeout: Optional[float]) -> bool:
+        """Wait for a message; False after timeout seconds. Raises WorkerDied at once when the process has died."""
+        ready = wait([self.channel.connection, self.process.sentinel], timeout)
+        if self.channel.connection in ready:
+            try:
+                if self.channel.connection.poll(0):
+                    return True
+            except OSError:
+                pass
+        if ready:
+            raise self.died()
+        return False
+
+    def receive(self) -> tuple[str, int, Packed]:
+        try:
+            return self.channel.receive()
+        except (EOFError, OSError):
+            raise self.died() from None
+
+    def send(self, kind: str, number: int = 0, value: Any = None) -> None:
+        try:
+            self.channel.send(kind, number, value)
+        except OSError:
+            raise self.died() from None
+
+    def died(self) -> WorkerDied:
+        self.process.join(1)
+        code = self.process.exitcode
+        if code is None:
+            how = "closed its connection"
+        elif code < 0:
+            how = f"was killed by {signal.Signals(-code).name}" + (", maybe for want of memory" if code == -9 else "")
+        else:
+            how = f"ended with exit code {code}"
+        return WorkerDied(f"spdl: pipeline: worker {self.process.name} (pid {self.process.pid}) {how}; "
+                          "what it had in work is lost")
+
+    def close(self) -> None:
+        """End the process."""
+        self._finaliser()
+
+
+def _end(owner: int, process: Any, connection: Connection, files: tuple[SharedFile, ...]) -> None:
+    """Ask the worker to end, then make it."""
+    if os.getpid() != owner:
+        return
+    connection.close()  # its end of data
+    for patience, force in ((2.0, process.terminate), (2.0, process.kill), (2.0, None)):
+        process.join(patience)
+        if process.exitcode is not None or force is None:
+            break
+        force()
+    if process.exitcode is not None:
+        process.close()
+    for file in files:
+        file.close()
+
+
+# ---- in the worker -----------------------------------------------------------------------------
+
+
+def _main(parent: int, connection: Connection, outgoing: SharedFile, incoming: SharedFile, budget: int,
+          main: Callable[..., None], args: tuple) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the parent's to answer
+    end_with(parent)
+    channel = Channel(connection, outgoing, incoming, budget)
+    try:
+        main(channel, *args)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass  # the parent has closed its end
+
+
+def end_with(parent: int) -> None:
+    """End this process as soon as the parent has ended, whatever runs here."""
+    try:
+        watch = os.pidfd_open(parent)
+    except ProcessLookupError:
+        os._exit(1)
+
+    def watched() -> None:
+        select.select([watch], [], [])
+        os._exit(1)
+
+    threading.Thread(target=watched, name="spdl-parent", daemon=True).start()
+
+
+def send_error(channel: Channel, kind: str, number: int, error: BaseException) -> None:
+    """Send an exception as itself where it can be pickled, with its traceback as text."""
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    try:
+        whole = pickle.dumps(error)
+        pickle.loads(whole)  # some can be pickled but not brought back
+    except Exception:
+        whole = None
+    channel.send(kind, number, (whole, text))
+
+
+def received_error(value: tuple[Optional[bytes], str], where: str) -> BaseException:
+    """The exception that send_error sent; its cause has the traceback of the other process."""
+    whole, text = value
+    told = WorkerError(f"spdl: pipeline: in worker {where}:\n{text}")
+    if whole is None:
+        return told
+    error = pickle.loads(whole)
+    error.__cause__ = told
+    return error

@@ -1,0 +1,1 @@
+"""spdl.pipeline, against the engine."""
