@@ -149,6 +149,18 @@ class SpecError(SpdlError, ValueError):
     status = -81
 
 
+class PipelineFailed(SpdlError):
+    """A pipeline of the caller's own stages failed; the text names stage and cause. spdl.pipeline raises PipelineFailure."""
+
+    status = -100
+
+
+class StageMisuse(SpdlError):
+    """A stage was given a work that is not its own, that it had before, or in a way it cannot take."""
+
+    status = -101
+
+
 _BY_STATUS = {c.status: c for c in SpdlError.__subclasses__() if c.status is not None}
 
 
