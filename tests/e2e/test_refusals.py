@@ -95,7 +95,7 @@ def test_a_folder_without_permission_is_denied(tmp_path):
 def test_a_batch_larger_than_the_data_set_says_the_numbers(pictures):
     """With last: drop no batch would ever come."""
     refused(describe(pictures.path, batch=64, order={"last": "drop"}), USAGE, spdl.SpecError,
-            "the data set has 53 samples, a global batch takes 64", "use a smaller batch, or last: cover or pad")
+            "an epoch has 53 rows, a global batch takes 64", "use a smaller batch, or last: cover or pad")
 
 
 @pytest.mark.parametrize("last, rows", [("cover", 53), ("pad", 64)])
@@ -160,7 +160,7 @@ WRONG = {  # the description's change, and where and how it is refused
     "unknown word": ({"order": {"last": "wrap"}}, "order.last: got text \"wrap\", want one of cover, drop, pad"),
     "unknown op": ({"image": {"transform": [{"rotate": 90}]}}, "image.transform[0].rotate: "),
     "no fixed size": ({"image": {"transform": [{"resize": 64}]}}, "fixes the shorter side only"),
-    "no source": ({"source": {}}, "source: names no samples; want exactly one of folder and list"),
+    "no source": ({"source": {}}, "source: names no samples; want exactly one of folder, list and shards"),
     "u8 and normalise": ({"image": {"dtype": "u8", "transform": [{"center_crop": 8}, {"normalize": "imagenet"}]}},
                          "image.dtype: got u8 with normalize, want f16, bf16 or f32"),
     "ranks": ({"world": {"size": 2, "rank": 2}}, "world.size: got 2, want at least rank + lanes"),

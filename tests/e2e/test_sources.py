@@ -189,7 +189,7 @@ def test_engine_killed_while_it_fills_the_cache_leaves_a_good_one(pictures, tmp_
     engine = serve({**description, "order": {"shuffle": False}})
     next(iter(attach(name))).release()
     engine.kill()
-    serve(description, name=name)  # replaces what the killed one left
+    serve(description, "--fresh", name=name)  # in another order: not to be gone on with
     loader = attach(name)
     check(loader, pictures.samples)
     assert loader.stats()["rings"][0]["source"]["cache"]["corrupt"] == 0
