@@ -57,13 +57,9 @@ func Mix(strata []Stratum, rows, block int64, seed uint64) (Sequence, error) {
 	}
 	m.proportional = weight == 0
 	for i := range strata {
-		share := strata[i].Weight / weight
 		if m.proportional {
-			share = float64(strata[i].count()) / float64(total)
 			m.rates[i] = uint64(strata[i].count()) << 20
-			continue
-		}
-		if m.rates[i] = uint64(share * (1 << 60)); m.rates[i] == 0 {
+		} else if m.rates[i] = uint64(strata[i].Weight / weight * (1 << 60)); m.rates[i] == 0 {
 			return nil, fmt.Errorf("sampler: stratum %d: weight %g is less than 2^-60 of all", i, strata[i].Weight)
 		}
 	}
