@@ -58,7 +58,7 @@ $(BUILD)/$(1)/capi-test: $(CAPI_TEST_DEPS) $(BUILD)/libspdl.so
 	$(2) $(CAPI_TEST_FLAGS) $(3) $(CAPI_SOURCES) tests/capi/engine.c tests/capi/standin.c -o $(BUILD)/$(1)/capi-engine -lpthread -ldl
 	$(2) $(CAPI_TEST_FLAGS) $(3) -DSPDL_FAULTS $(CAPI_SOURCES) tests/capi/consumer.c tests/capi/standin.c -o $(BUILD)/$(1)/capi-consumer -lpthread -ldl
 	cp $(BUILD)/libspdl.so $(BUILD)/$(1)/libspdl.so
-	$(2) $(CAPI_TEST_FLAGS) -shared -fPIC tests/capi/fake_engine.c -o $(BUILD)/$(1)/capi-fake-engine.so
+	$(2) $(CAPI_TEST_FLAGS) -Wno-unknown-warning-option -shared -fPIC tests/capi/fake_engine.c -o $(BUILD)/$(1)/capi-fake-engine.so
 	$(2) $(CAPI_TEST_FLAGS) $(3) $(CAPI_SOURCES) $(CAPI_TEST_SOURCES) $(CAPI_WRAP) -o $$@ -lpthread -ldl
 endef
 $(eval $(call CAPI_VARIANT,plain,$(CC),-O2))
