@@ -23,6 +23,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), hashed: s.Ring.Hash == spec.XXH3,
 		moves: make(chan *move), over: make(chan struct{}), broken: make(chan error, 1),
 	}
+	if s.Limits.FetchAuto {
+		r.fetchAuto = pipeline.Auto{Max: maxFetch}
+	}
 	began := time.Now()
 	var err error
 	if err = r.openSource(e.runCtx, s); err != nil {

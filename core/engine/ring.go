@@ -37,8 +37,9 @@ type ring struct {
 	seed                      uint64
 	lanes, firstRank          int
 	slots, fetchers, decoders int
-	perJob                    int  // samples that travel together
-	hashed                    bool // rows are hashed while they are in the cache of the processor
+	fetchAuto                 pipeline.Auto // zero: fetchers all the time; else they are where it begins
+	perJob                    int           // samples that travel together
+	hashed                    bool          // rows are hashed while they are in the cache of the processor
 
 	buffers   source.Pool
 	bad       badCounter

@@ -13,12 +13,15 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
+// maxFetch is the most workers that fetch gets by itself, and is profiled with.
+const maxFetch = 64
+
 // pipeline builds one run of the ring: from p's position to the end of the last epoch.
 func (r *ring) pipeline(p *planner) *pipeline.Pipeline {
 	run := pipeline.New(r.name)
 	jobs := pipeline.Source(run, pipeline.SourceOptions[job]{Name: "plan"}, p.next)
 	bytes := pipeline.Map(jobs, pipeline.Options[job, turn]{
-		Name: "fetch", Concurrency: r.fetchers, Buffer: 2 * r.decoders, Discard: func(turn) { r.dropEarliest(p.fetched) },
+		Name: "fetch", Concurrency: r.fetchers, Auto: r.fetchAuto, Buffer: 2 * r.decoders, Discard: func(turn) { r.dropEarliest(p.fetched) },
 	}, func(ctx context.Context, j job) (turn, error) { return r.fetch(ctx, j, p.fetched) })
 	rows := pipeline.MapWorkers(bytes, pipeline.Options[turn, job]{
 		Name: "decode", Concurrency: r.decoders, Buffer: 2 * r.decoders, Limiter: r.engine.cpus,

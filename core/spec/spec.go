@@ -268,6 +268,7 @@ type Group struct {
 type Limits struct {
 	CPUs           float64 // 0: the cgroup's quota, else the affinity mask
 	Fetch          int     // files read at a time
+	FetchAuto      bool    // Fetch is where it begins; how many it becomes is found while running
 	ReadAheadBytes int64   // encoded bytes in flight
 }
 

@@ -110,6 +110,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 	for text, check := range map[string]func(*Spec) bool{
 		least + "order:\nworld:\nring:\n":                        func(s *Spec) bool { return reflect.DeepEqual(s, want) },
 		least + "ring: {groups: [{name: a}, {name: b}]}":         func(s *Spec) bool { return s.Ring.Slots == 12 },
+		least + "limits: {fetch: auto}":                          func(s *Spec) bool { return s.Limits.FetchAuto && s.Limits.Fetch == 16 },
 		least + "limits: {read_ahead_bytes: 512}":                func(s *Spec) bool { return s.Limits.ReadAheadBytes == 512 },
 		strings.Replace(least, "224", "[3, 4]", 1):               func(s *Spec) bool { return s.RowShape().String() == "3x4x3" },
 		strings.Replace(least, "center_crop", "resize", 1):       nil,
