@@ -200,6 +200,8 @@ func (d *decoder) memory(s *section, r *Ring) {
 	choice(s, "backing", &r.Backing, Memfd, Posix)
 	choice(s, "access", &r.Access, Private, Shared)
 	choice(s, "hash", &r.Hash, NoHash, XXH3)
+	choice(s, "delivery", &r.Delivery, Ordered, Ready)
+	whole(s, "ahead", &r.Ahead, 1, maxSlots)
 	mode := ""
 	choice(s, "mode", &mode, "0600", "0640")
 	if mode != "" {

@@ -76,7 +76,7 @@ func TestEveryKeyArrives(t *testing.T) {
 		},
 		BadSample: BadSample{Policy: Mask, MaxCount: 10, MaxRate: 0.01},
 		Ring: Ring{
-			Slots: 64, Backing: Posix, Access: Shared, Mode: 0o640, MaxConsumers: 20, Hash: NoHash,
+			Slots: 64, Backing: Posix, Access: Shared, Mode: 0o640, MaxConsumers: 20, Delivery: Ordered, Hash: NoHash,
 			Groups: []Group{{"augment", Stage, Shared, 1, Block, true}, {"ranks", Consumer, Lanes, 8, Drop, false}, {"watch", Consumer, Shared, 1, Detach, true}},
 		},
 		Cache:  Cache{MaxBytes: 10 << 30, Evict: EvictLRU},
@@ -260,6 +260,8 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"name: x":                     {false, false},
 		"limits: {cpus: 1}":           {false, false},
 		"ring: {slots: 9}":            {false, false},
+		"ring: {delivery: ready}":     {true, false},
+		"ring: {delivery: ordered}":   {false, false},
 		"order: {shuffle: true}":      {false, false},
 		"order: {seed: 1}":            {true, true},
 		"order: {last: pad}":          {true, true},
