@@ -39,6 +39,9 @@ func (r *Ring) adopt() (bool, error) {
 	if err == nil && r.cfg.staged() {
 		err = refuse(ErrState, "shm: adopt %q: it has stages, and nobody knows any more what they had made of which batch; %s", r.cfg.label(), adoptRemedy)
 	}
+	if err == nil && r.cfg.Ready {
+		err = refuse(ErrState, "shm: adopt %q: it publishes batches as they are ready, and nobody knows any more which earlier ones were still to come; %s", r.cfg.label(), adoptRemedy)
+	}
 	if err == nil {
 		err = r.openSelf()
 	}

@@ -68,9 +68,12 @@ type Config struct {
 
 	NSamples, GlobalBatch, StepsPerEpoch, Epochs, Seed uint64
 
-	SpecHash    [32]byte
-	Generation  uint64    // 0: 1
-	Text        []byte    // JSON for clients
+	SpecHash   [32]byte
+	Generation uint64 // 0: 1
+	Text       []byte // JSON for clients
+	// Ready lets batches be published before those of earlier tickets: see Batch.Open. Needs StepsPerEpoch and a ring without
+	// stages, and is never adopted.
+	Ready       bool
 	Adopt       bool      // posix: go on with what a dead engine left under this name; FirstTicket and FirstEpoch do not count then
 	FirstTicket uint64    // where tickets begin
 	FirstEpoch  uint64    // the epoch of the first ticket
@@ -145,6 +148,8 @@ func (c *Config) check() error {
 		return bad("%d lanes, want 1 to %d", c.Lanes, MaxLanes)
 	case c.FirstRank < 0 || c.World < c.FirstRank+c.Lanes:
 		return bad("world size %d, want at least first rank %d + %d lanes", c.World, c.FirstRank, c.Lanes)
+	case c.Ready && (c.StepsPerEpoch == 0 || c.staged()):
+		return bad("batches are published as they are ready, want steps per epoch and no stages")
 	case c.BatchRows < 1 || c.BatchRows > 1<<24:
 		return bad("%d rows a batch, want 1 to %d", c.BatchRows, 1<<24)
 	case c.MaxConsumers < 1 || c.MaxConsumers > 4096:

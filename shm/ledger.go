@@ -1,6 +1,9 @@
 package shm
 
-import "os"
+import (
+	"os"
+	"slices"
+)
 
 // GroupInfo is a group as the engine sees it.
 type GroupInfo struct {
@@ -103,11 +106,13 @@ type Info struct {
 	DataBytes  uint64 `json:"data_bytes"`
 	HugePages  string `json:"huge_pages"`
 	Published  uint64 `json:"published"`
-	NextTicket uint64 `json:"next_ticket"`
-	Violations uint64 `json:"violations"`
-	State      uint32 `json:"state"`
-	Generation uint64 `json:"generation"` // engine starts on this ring
-	Adopted    bool   `json:"adopted"`    // it was a dead engine's
+	NextTicket uint64 `json:"next_ticket"` // above every ticket published
+	// Late are the tickets below NextTicket that are still to come, ascending; only with Config.Ready.
+	Late       []uint64 `json:"late,omitempty"`
+	Violations uint64   `json:"violations"`
+	State      uint32   `json:"state"`
+	Generation uint64   `json:"generation"` // engine starts on this ring
+	Adopted    bool     `json:"adopted"`    // it was a dead engine's
 }
 
 // Info describes the ring.
@@ -116,7 +121,7 @@ func (r *Ring) Info() Info {
 	defer r.mu.Unlock()
 	info := Info{
 		Name: r.cfg.label(), Slots: r.cfg.Slots, SlotBytes: r.geo.slotStride, DataBytes: r.geo.dataBytes, HugePages: r.huge,
-		Published: r.published, NextTicket: r.nextTicket, Violations: r.violations, State: StateStopped,
+		Published: r.published, NextTicket: r.nextTicket, Late: slices.Clone(r.late), Violations: r.violations, State: StateStopped,
 	}
 	if !r.closed {
 		info.State, info.Generation, info.Adopted = r.state.State.Load(), r.head.Generation, r.adopted
@@ -163,6 +168,11 @@ func (r *Ring) Progress(group int, heldBy uint32, extra []uint64) (low uint64, a
 	}
 	for _, ticket := range extra {
 		delete(open, ticket)
+	}
+	for _, ticket := range r.late {
+		if ticket >= g.minEpoch*r.cfg.StepsPerEpoch*uint64(r.cfg.Lanes) {
+			open[ticket] = true
+		}
 	}
 	for ticket := range open {
 		low = min(low, ticket)
@@ -229,7 +239,7 @@ func (r *Ring) Rewind(ticket, epoch uint64) error {
 	for q := range g.queue {
 		g.queue[q].PutTicket.Store(0) // tickets may come a second time
 	}
-	r.nextTicket = ticket
+	r.nextTicket, r.late = ticket, nil
 	r.state.NextTicket.Store(ticket)
 	r.state.State.CompareAndSwap(StateEnded, StateRunning)
 	for lane := range r.laneEpoch {
@@ -272,6 +282,7 @@ func (r *Ring) Advance(ticket, epoch uint64) error {
 	if r.closed {
 		return ErrClosed
 	}
+	r.late = slices.DeleteFunc(r.late, func(t uint64) bool { return t < ticket })
 	if ticket <= r.nextTicket {
 		return nil
 	}

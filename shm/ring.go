@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,6 +62,7 @@ type Ring struct {
 	queueUsed  []bool
 	laneEpoch  []uint64 // epoch of the next batch of each lane of the ring
 	nextTicket uint64
+	late       []uint64 // tickets below nextTicket that are still to come, ascending
 	published  uint64
 	lastOwner  uint32 // incarnation numbers used up
 	lastGroup  uint32
@@ -398,8 +400,8 @@ func (r *Ring) wakeClaim() {
 }
 
 // Publish makes the slot visible to every group, or to the first stage, and ends this producer's claim: its memory must not be written
-// again until Claim returns it. Tickets increase from call to call; gaps are allowed. It blocks while there is
-// no group, and never for a slow one.
+// again until Claim returns it. Tickets increase from call to call, but for those that were announced as Batch.Open; gaps are
+// allowed. It blocks while there is no group, and never for a slow one.
 //
 // Order: all stores to the slot and its descriptor happen before the store-release of the word [R1], which pairs
 // with A1, the load-acquire in spdl_acquire (capi/client/ring.c).
@@ -447,6 +449,7 @@ func (r *Ring) tryPublish(s *Slot, b *Batch) (<-chan struct{}, error) {
 	} else {
 		r.deliver(s)
 	}
+	r.fill(b)
 	r.passed(lane, b.Ticket, b.Epoch, b.LastOfEpoch)
 	_ = Fault("wake")
 	if len(r.stages) > 0 {
@@ -477,6 +480,20 @@ func (r *Ring) announce(lane uint32) {
 	}
 }
 
+// fill takes the batch's ticket from those that are still to come, and adds those that it passes over.
+func (r *Ring) fill(b *Batch) {
+	if !r.cfg.Ready {
+		return
+	}
+	r.late = slices.DeleteFunc(r.late, func(t uint64) bool { return t == b.Ticket })
+	for _, t := range b.Open {
+		if t >= r.nextTicket && t < b.Ticket {
+			r.late = append(r.late, t)
+		}
+	}
+	slices.Sort(r.late)
+}
+
 // passed notes that a batch is in every group. The ticket is stored last: an engine that adopts the ring believes a batch
 // from that ticket on to be unfinished (see finishPublish).
 func (r *Ring) passed(lane uint32, ticket, epoch uint64, last bool) {
@@ -487,7 +504,7 @@ func (r *Ring) passed(lane uint32, ticket, epoch uint64, last bool) {
 	if r.published++; r.published == 1 {
 		close(r.flowing)
 	}
-	r.nextTicket = ticket + 1
+	r.nextTicket = max(r.nextTicket, ticket+1)
 	r.state.Published.Store(r.published)
 	r.state.NextTicket.Store(r.nextTicket)
 }
@@ -502,7 +519,9 @@ func (r *Ring) checkBatch(s *Slot, b *Batch) error {
 	switch {
 	case s.ring != r || !s.claimed:
 		return refuse(ErrArgument, "shm: ring %q: publish of slot %d: it is not claimed", r.cfg.label(), s.index)
-	case b.Ticket < r.nextTicket:
+	case len(b.Open) > 0 && !r.cfg.Ready:
+		return refuse(ErrArgument, "shm: ring %q: publish of ticket %d: %d earlier ones are to come, want none in a ring that publishes in order", r.cfg.label(), b.Ticket, len(b.Open))
+	case b.Ticket < r.nextTicket && !slices.Contains(r.late, b.Ticket):
 		return refuse(ErrArgument, "shm: ring %q: publish of ticket %d: want %d or more", r.cfg.label(), b.Ticket, r.nextTicket)
 	case b.Rows < 0 || b.Rows > r.cfg.BatchRows:
 		return refuse(ErrArgument, "shm: ring %q: publish of ticket %d: %d rows, want 0 to %d", r.cfg.label(), b.Ticket, b.Rows, r.cfg.BatchRows)

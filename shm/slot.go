@@ -26,6 +26,10 @@ type Batch struct {
 	FetchedNS   uint64
 	DecodedNS   uint64
 	LastOfEpoch bool // the last batch of its epoch in its lane
+
+	// Open are the earlier tickets that are still to come, and perhaps others. Only in a ring with Config.Ready; in
+	// any other a ticket that was passed over never comes.
+	Open []uint64
 }
 
 // makeSlots builds the slots once; claiming and publishing allocate nothing.

@@ -69,6 +69,11 @@ func (r *Ring) nextForConsumers() uint64 {
 // nextEpoch is the epoch of the next batch of lane that consumers get.
 func (r *Ring) nextEpoch(lane int) uint64 {
 	next := r.laneEpoch[lane]
+	for _, t := range r.late {
+		if n := uint64(r.cfg.Lanes); int(t%n) == lane {
+			next = min(next, t/n/r.cfg.StepsPerEpoch)
+		}
+	}
 	for _, i := range r.onWay {
 		if s := &r.slots[i]; s.way.on && !s.way.void && int(s.desc.Lane.Load()) == lane {
 			next = min(next, s.desc.Epoch.Load())

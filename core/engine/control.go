@@ -117,6 +117,7 @@ func (c control) Load(_ int, _ uint32, data []byte) (uint64, error) {
 		}
 		c.r.judging.Lock()
 		c.r.judgedBelow = first
+		clear(c.r.judged)
 		c.r.judging.Unlock()
 		c.r.goOnFrom(state)
 		return c.r.keepNote()

@@ -7,8 +7,9 @@
 //
 // Per ring, one [pipeline.Pipeline]: "plan" claims a slot for the next batch and hands out its rows, a few at a time;
 // "fetch" reads their samples' bytes; "decode" writes each row in its final place; "collect" waits for a batch's last row;
-// "order" restores the order of batches; "publish" applies the bad-sample policy, writes the columns and makes the batch
-// visible. The rings of one engine share one limiter of CPU workers and one budget of bytes read ahead.
+// "order" restores the order of batches, or, with delivery: ready, lets a bounded number pass an unfinished one; "publish"
+// applies the bad-sample policy, writes the columns and makes the batch visible. The rings of one engine share one limiter
+// of CPU workers and one budget of bytes read ahead.
 //
 // Where the description declares stages, workers in other processes transform a batch in its slot before consumers see it. A
 // goroutine beside the pipeline decodes again what a worker died with.

@@ -1,10 +1,14 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -80,6 +84,87 @@ func TestRingBeyondTheMemoryLimitIsRefused(t *testing.T) {
 		t.Fatalf("5 slots of 2 MiB in 10 MiB: %v", err)
 	}
 	wantError(t, m.checkMemory("r", 2<<20, 6), shm.ErrNoSpace, `ring "r"`, "6 slots of 2.0 MiB take 12.0 MiB", "10.0 MiB of memory are available", "lower ring.slots or batch")
+}
+
+// slowSource answers each read after a while.
+type slowSource struct {
+	source.Source
+	delay time.Duration
+}
+
+func (s slowSource) Read(ctx context.Context, i int64, b *source.Buffer) error {
+	select {
+	case <-time.After(s.delay):
+		return s.Source.Read(ctx, i, b)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// consume takes batches until the test ends.
+func consume(t *testing.T, r *running) {
+	reader := r.attach(shm.AttachOptions{MaxLeases: 1})
+	ctx, stop := context.WithCancel(testContext(t))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			l, err := reader.Acquire(ctx)
+			if errors.Is(err, shm.EndEpoch) {
+				continue
+			}
+			if err != nil || l.Release() != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { stop(); <-done })
+}
+
+// fetchers is how many workers the ring reads with now.
+func fetchers(e *Engine) int {
+	if p := e.Stats().Rings[0].Pipeline; p != nil {
+		for _, s := range p.Stages {
+			if s.Name == "fetch" {
+				return s.Concurrency
+			}
+		}
+	}
+	return 0
+}
+
+// Where reading waits for a store, limits.fetch: auto finds more readers than it begins with; where it does not, fewer.
+func TestAutoReadsWithAsManyAsTheStorageNeeds(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		delay  time.Duration
+		enough func(n int) bool
+	}{
+		{"more than 16 for a store of 20 ms", 20 * time.Millisecond, func(n int) bool { return n > 16 }},
+		{"fewer than 8 for local files", 0, func(n int) bool { return n > 0 && n < 8 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			leavesNothing(t)
+			e, err := New(describe(t, folder(t, 256, nil), "limits: {fetch: auto, cpus: 2}\nring: {slots: 16}\n"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.rings[0].source = slowSource{e.rings[0].source, c.delay}
+			r := serve(t, e)
+			consume(t, r)
+			eventually(t, c.name, func() bool { return c.enough(fetchers(r.Engine)) })
+		})
+	}
+}
+
+// A number is kept, whatever the storage does.
+func TestANumberOfReadersIsKept(t *testing.T) {
+	r := start(t, describe(t, folder(t, 16, nil), "batch: 4\nlimits: {fetch: 3}\n"), nil)
+	consume(t, r)
+	eventually(t, "1,000 batches", func() bool { return r.Stats().Rings[0].Ring.Published > 1000 })
+	if n := fetchers(r.Engine); n != 3 {
+		t.Errorf("reads with %d, want 3", n)
+	}
 }
 
 // Workers are as many as CPUs, rounded, and never none.

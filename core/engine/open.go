@@ -23,6 +23,15 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), hashed: s.Ring.Hash == spec.XXH3,
 		moves: make(chan *move), over: make(chan struct{}), broken: make(chan error, 1),
 	}
+	if s.Ring.Delivery == spec.Ready {
+		r.readyAhead, r.judged = s.Ring.Ahead, map[uint64]bool{}
+		if r.readyAhead == 0 {
+			r.readyAhead = s.Ring.Slots / 2
+		}
+	}
+	if s.Limits.FetchAuto {
+		r.fetchAuto = pipeline.Auto{Max: maxFetch}
+	}
 	began := time.Now()
 	var err error
 	if err = r.openSource(e.runCtx, s); err != nil {
@@ -136,7 +145,7 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s),
 		Backing: backingOf(s.Ring.Backing, o.Child), Access: accessOf(s.Ring.Access, o.Child),
 		Lanes: r.lanes, World: s.World.Size, FirstRank: s.World.Rank, BatchRows: s.Batch, MaxConsumers: s.Ring.MaxConsumers,
-		Early:    true,
+		Early: true, Ready: r.readyAhead > 0,
 		NSamples: uint64(r.source.Len()), GlobalBatch: uint64(r.order.GlobalBatch()), StepsPerEpoch: uint64(r.order.StepsPerEpoch()),
 		Epochs: uint64(s.Order.Epochs), Seed: s.Order.Seed, SpecHash: s.Hash(), Text: facts,
 	}

@@ -3,33 +3,33 @@ package engine
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 
-	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/shm"
 )
 
 // planner hands out the rows of one batch after the other, each batch in a slot of its own. One run of the ring's
 // pipeline has one planner; only its source stage calls next.
 type planner struct {
-	r      *ring
-	cursor *sampler.Cursor
-	skip   int // lanes of the first step that were published before
+	r *ring
+	position
 
 	epoch, step int64
 	lane        int // of the step in hand; lanes: take the next step
 	current     *work
 	row         int
 	seq         uint64
+	epochSeq    uint64 // of the first batch of the epoch
 	fetched     *earliest
 
 	mu   sync.Mutex
-	open map[*work]bool // claimed, not published
+	open map[*work]uint64 // claimed, not published, with their tickets
 	idle []*work
 }
 
 func newPlanner(r *ring, at position) *planner {
-	return &planner{r: r, cursor: at.cursor, skip: at.skip, lane: r.lanes, fetched: newEarliest(), open: map[*work]bool{}}
+	return &planner{r: r, position: at, lane: r.lanes, fetched: newEarliest(), open: map[*work]uint64{}}
 }
 
 // next is the source of the pipeline: the rows of the current batch, then of the next. It blocks for a free slot.
@@ -51,19 +51,16 @@ func (p *planner) next(ctx context.Context) (job, error) {
 // begin plans the next batch and claims its slot. The first batch has the machine for itself until its last rows are
 // being decoded: whoever waits for it waits for nothing else.
 func (p *planner) begin(ctx context.Context) (*work, error) {
-	if p.seq == 1 {
+	if p.seq == 1 && p.r.readyAhead == 0 {
 		select {
 		case <-p.fetched.onward:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
-	if p.lane == p.r.lanes {
-		epoch, step, ok := p.cursor.Next()
-		if !ok {
-			return nil, io.EOF
-		}
-		p.epoch, p.step, p.lane, p.skip = epoch, step, p.skip, 0
+	ticket, ok := p.ticket()
+	if !ok {
+		return nil, io.EOF
 	}
 	slot, err := p.r.shm.Claim(ctx)
 	if err != nil {
@@ -74,12 +71,32 @@ func (p *planner) begin(ctx context.Context) (*work, error) {
 			kept.add(life)
 		}
 	}
-	w := p.take()
+	w := p.take(ticket)
 	p.r.begin(w, slot, p.epoch, p.step, p.lane)
-	w.seq = p.seq
+	w.seq, w.epochSeq = p.seq, p.epochSeq
 	p.lane++
 	p.seq++
 	return w, nil
+}
+
+// ticket moves to the next lane and step that are not published yet.
+func (p *planner) ticket() (uint64, bool) {
+	for ; ; p.lane++ {
+		if p.lane >= p.r.lanes {
+			epoch, step, ok := p.cursor.Next()
+			if !ok {
+				return 0, false
+			}
+			if epoch != p.epoch {
+				p.epochSeq = p.seq
+			}
+			p.epoch, p.step, p.lane = epoch, step, 0
+		}
+		ticket := p.r.ticket(p.epoch*p.r.order.StepsPerEpoch()+p.step) + uint64(p.lane)
+		if _, late := slices.BinarySearch(p.late, ticket); late || ticket >= p.until {
+			return ticket, true
+		}
+	}
 }
 
 // begin starts the batch of a lane in a step: what it is, what samples it has, where they go.
@@ -106,7 +123,7 @@ func (r *ring) newWork() *work {
 	return w
 }
 
-func (p *planner) take() *work {
+func (p *planner) take(ticket uint64) *work {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var w *work
@@ -115,8 +132,20 @@ func (p *planner) take() *work {
 	} else {
 		w = p.r.newWork()
 	}
-	p.open[w] = true
+	p.open[w] = ticket
 	return w
+}
+
+// openBut are the tickets that are claimed and not published, without w's.
+func (p *planner) openBut(w *work) (tickets []uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for other, ticket := range p.open {
+		if other != w {
+			tickets = append(tickets, ticket)
+		}
+	}
+	return tickets
 }
 
 // settle says that a batch was published: its slot is no longer ours.

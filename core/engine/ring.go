@@ -37,8 +37,10 @@ type ring struct {
 	seed                      uint64
 	lanes, firstRank          int
 	slots, fetchers, decoders int
-	perJob                    int  // samples that travel together
-	hashed                    bool // rows are hashed while they are in the cache of the processor
+	readyAhead                int           // how many batches may be published before an earlier one; 0: in order
+	fetchAuto                 pipeline.Auto // zero: fetchers all the time; else they are where it begins
+	perJob                    int           // samples that travel together
+	hashed                    bool          // rows are hashed while they are in the cache of the processor
 
 	buffers   source.Pool
 	bad       badCounter
@@ -50,7 +52,8 @@ type ring struct {
 	broken      chan error // why batches cannot be made again, one deep
 	judging     sync.Mutex // guards the next two
 	budget      *pipeline.Judge
-	judgedBelow uint64 // tickets whose samples the budget has counted
+	judgedBelow uint64          // tickets whose samples the budget has counted,
+	judged      map[uint64]bool // and those from there on, where batches are published as they are ready
 
 	moves     chan *move
 	failure   error         // why run has returned; nil: it was stopped. Written before over is closed
@@ -66,7 +69,8 @@ type ring struct {
 // position is where a run of the pipeline begins.
 type position struct {
 	cursor *sampler.Cursor
-	skip   int // lanes of the first step that are published already
+	until  uint64   // tickets below are published already,
+	late   []uint64 // but for these; ascending
 }
 
 // move is a request to go on at another position: do says where, by changing what unpublished returns. It is called
@@ -203,11 +207,15 @@ func (r *ring) ticket(step int64) uint64 { return uint64(step) * uint64(r.lanes)
 
 // unpublished is the position of the first batch that is neither published nor known to be completed.
 func (r *ring) unpublished() (position, error) {
-	next := r.shm.Info().NextTicket
-	step := int64(next / uint64(r.lanes))
+	info := r.shm.Info()
+	first := info.NextTicket
+	if len(info.Late) > 0 {
+		first = info.Late[0]
+	}
+	step := int64(first / uint64(r.lanes))
 	state := r.order.State(step, r.aheadOf(step))
 	cursor, err := sampler.NewCursor(r.order, &state)
-	return position{cursor: cursor, skip: int(next % uint64(r.lanes))}, err
+	return position{cursor: cursor, until: info.NextTicket, late: info.Late}, err
 }
 
 // aheadOf is the steps from step on that the state gone on from names as completed.

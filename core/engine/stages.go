@@ -13,12 +13,15 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
+// maxFetch is the most workers that fetch gets by itself, and is profiled with.
+const maxFetch = 64
+
 // pipeline builds one run of the ring: from p's position to the end of the last epoch.
 func (r *ring) pipeline(p *planner) *pipeline.Pipeline {
 	run := pipeline.New(r.name)
 	jobs := pipeline.Source(run, pipeline.SourceOptions[job]{Name: "plan"}, p.next)
 	bytes := pipeline.Map(jobs, pipeline.Options[job, turn]{
-		Name: "fetch", Concurrency: r.fetchers, Buffer: 2 * r.decoders, Discard: func(turn) { r.dropEarliest(p.fetched) },
+		Name: "fetch", Concurrency: r.fetchers, Auto: r.fetchAuto, Buffer: 2 * r.decoders, Discard: func(turn) { r.dropEarliest(p.fetched) },
 	}, func(ctx context.Context, j job) (turn, error) { return r.fetch(ctx, j, p.fetched) })
 	rows := pipeline.MapWorkers(bytes, pipeline.Options[turn, job]{
 		Name: "decode", Concurrency: r.decoders, Buffer: 2 * r.decoders, Limiter: r.engine.cpus,
@@ -29,8 +32,7 @@ func (r *ring) pipeline(p *planner) *pipeline.Pipeline {
 		return r.decode(ctx, worker, p.fetched)
 	})
 	full := pipeline.Aggregate(rows, pipeline.AggregateOptions[*work]{Name: "collect"}, collector{})
-	ordered := pipeline.Resequence(full, pipeline.ResequenceOptions{Name: "order", Window: r.slots}, func(w *work) uint64 { return w.seq })
-	pipeline.Sink(ordered, pipeline.SinkOptions{Name: "publish"}, func(ctx context.Context, w *work) error { return r.publish(ctx, p, w) })
+	pipeline.Sink(r.arrange(full), pipeline.SinkOptions{Name: "publish"}, func(ctx context.Context, w *work) error { return r.publish(ctx, p, w) })
 	return run
 }
 
@@ -213,14 +215,18 @@ func (collector) Close() {}
 func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 	planned := len(w.Samples)
 	result := w.Finish(r.policy, r.source)
-	if err := r.judge(w, planned); err != nil {
+	described := r.described(w, result)
+	if r.readyAhead > 0 {
+		described.Open = p.openBut(w)
+	}
+	if err := r.judge(w, planned, described.Open); err != nil {
 		return err
 	}
 	if w.Epoch > 0 {
 		r.shm.EndEpoch(w.lane, w.Epoch-1) // news only where a resume had that epoch's last batch completed already
 	}
 	r.noteFirst(w)
-	if err := r.shm.Publish(ctx, w.slot, r.described(w, result)); err != nil {
+	if err := r.shm.Publish(ctx, w.slot, described); err != nil {
 		return err
 	}
 	r.rowsOut.Add(uint64(result.Rows))
@@ -252,14 +258,13 @@ func flags(w *work, result batch.Result) (f uint32) {
 }
 
 // judge counts the batch's samples against the budget in row order; w.Bad is sorted. A batch that is made again, because
-// a restart or a load came before it was published, is not counted again.
-func (r *ring) judge(w *work, planned int) error {
+// a restart or a load came before it was published, is not counted again. open are the tickets that may still come before it.
+func (r *ring) judge(w *work, planned int, open []uint64) error {
 	r.judging.Lock()
 	defer r.judging.Unlock()
-	if w.Ticket < r.judgedBelow {
+	if !r.judgeOnce(w.Ticket, open) {
 		return nil
 	}
-	r.judgedBelow = w.Ticket + 1
 	next := 0
 	for row := range planned {
 		var err error

@@ -24,6 +24,7 @@ type work struct {
 	slot        *shm.Slot
 	lane, lanes int
 	seq         uint64 // number of the batch within its run, without gaps
+	epochSeq    uint64 // that of the first batch of its epoch
 
 	bufs   []*source.Buffer // of each row between fetch and decode, nil where it is bad
 	faults []batch.Bad      // of each row; Err nil: the sample became a row

@@ -21,6 +21,7 @@ type canonicalRing struct {
 	Image     canonicalImage  `json:"image"`
 	BadSample canonicalBad    `json:"bad_sample"`
 	HeadSpace int             `json:"head_space,omitempty"`
+	Delivery  string          `json:"delivery,omitempty"` // "": ordered
 }
 
 type canonicalSource struct {
@@ -176,6 +177,10 @@ func (s *Source) canonical() canonicalSource {
 }
 
 func (s *Spec) canonical() canonicalRing {
+	delivery := s.Ring.Delivery
+	if delivery == Ordered {
+		delivery = ""
+	}
 	return canonicalRing{
 		Source:    s.Source.canonical(),
 		Order:     s.Order.canonical(),
@@ -184,6 +189,7 @@ func (s *Spec) canonical() canonicalRing {
 		Image:     s.Image.canonical(),
 		BadSample: canonicalBad(s.BadSample),
 		HeadSpace: s.Cache.HeadSpace,
+		Delivery:  delivery,
 	}
 }
 

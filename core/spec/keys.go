@@ -117,6 +117,9 @@ var keys = []Key{
 	{"ring.max_consumers", "whole number, 1 to 4096", "16", "Consumers attached at a time."},
 	{"ring.hash", "none, xxh3", "none", "Hash of each batch, to prove what was delivered: XXH3 (64 bits) of its rows' XXH3, 8 bytes each, little-endian, before any stage."},
 	{"ring.reconnect", "time, 0 to 1h", "0s", "How long consumers look for a restarted engine before they report the loss (posix); 0: they report it at once."},
+	{"ring.delivery", "ordered, ready", "ordered", "ready: a finished batch does not wait for an earlier one of its epoch, so batches may come in another order; what is in each is the same. " +
+		"Not with stages, and a restarted engine does not go on with such a ring."},
+	{"ring.ahead", "whole number, from 1, less than slots", "(half the slots)", "With delivery: ready, how many batches before an unfinished one."},
 	{"ring.groups", "list of mappings", "[]", "Groups that exist from the first batch on; each sees every batch once. Stages have it before consumers, one after the other as listed."},
 	{"ring.groups[].name", "text", "(required)", "Name of the group, spelt like a ring's."},
 	{"ring.groups[].kind", "consumer, stage", "consumer", "A stage's workers transform each batch in its slot before any consumer sees it."},
@@ -136,7 +139,7 @@ var keys = []Key{
 
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},
 	{"limits.cpus", "number above 0", "(the cgroup's quota, else the affinity)", "Processors for decoding."},
-	{"limits.fetch", "whole number, 1 to 1024", "16", "Files read at a time."},
+	{"limits.fetch", "whole number, 1 to 1024, or auto", "16", "Files read at a time. auto: from 1 to 64, as many as make it faster; begins with 16."},
 	{"limits.read_ahead_bytes", "size", "64MiB", "Encoded bytes in flight; a whole number of bytes, or with KiB, MiB, GiB."},
 
 	{"http", "text", "(off)", "Where the engine shows a page, metrics and traces over HTTP: `HOST:PORT`, or a port of 127.0.0.1. There is no login."},

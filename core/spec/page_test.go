@@ -87,7 +87,7 @@ var values = map[string]string{
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
 	"image.layout": "NCHW", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
 	"bad_sample.max_rate": "0", "bad_sample.probation": "0", "ring": "{}", "ring.slots": "3", "ring.backing": "posix",
-	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]",
+	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.delivery": "ready", "ring.ahead": "2", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]",
 	"ring.groups[].name": "g", "ring.groups[].kind": "stage", "ring.groups[].mode": "lanes", "ring.groups[].lanes": "1", "ring.groups[].slow": "drop", "ring.groups[].redeliver": "false",
 	"source.shards": "[a.tar]", "source.path": "file", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
 	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
@@ -154,6 +154,8 @@ func document(path, value string) string {
 		image = "image: {transform: [" + entry + "]}\n"
 	case section == "image" && below:
 		image = "image: {transform: [center_crop: 224], " + key + ": " + value + "}\n"
+	case path == "ring.ahead":
+		rest = "ring: {delivery: ready, ahead: " + value + "}\n"
 	case path == "ring.groups[].name":
 		rest = "ring: {groups: [{name: " + value + "}]}\n"
 	case strings.HasPrefix(path, "ring.groups[]."):

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -199,6 +200,8 @@ func (d *decoder) memory(s *section, r *Ring) {
 	choice(s, "backing", &r.Backing, Memfd, Posix)
 	choice(s, "access", &r.Access, Private, Shared)
 	choice(s, "hash", &r.Hash, NoHash, XXH3)
+	choice(s, "delivery", &r.Delivery, Ordered, Ready)
+	whole(s, "ahead", &r.Ahead, 1, maxSlots)
 	mode := ""
 	choice(s, "mode", &mode, "0600", "0640")
 	if mode != "" {
@@ -240,8 +243,25 @@ func (d *decoder) http(top *section, s *Spec) {
 func (d *decoder) limits(n *yaml.Node, l *Limits) {
 	s := d.section(n, "limits", "limits", "limits")
 	s.number("cpus", &l.CPUs, 0.01, 4096)
-	whole(&s, "fetch", &l.Fetch, 1, 1024)
+	s.workers("fetch", l)
 	s.size("read_ahead_bytes", &l.ReadAheadBytes)
+}
+
+// workers reads a number of them, or auto.
+func (s *section) workers(key string, l *Limits) {
+	if !s.has(key) {
+		return
+	}
+	n := target(s.values[key])
+	if l.FetchAuto = n.Value == Auto; l.FetchAuto {
+		return
+	}
+	fetch, err := strconv.Atoi(n.Value)
+	if err != nil || !decimal.MatchString(n.Value) || n.ShortTag() == "!!str" || fetch < 1 || fetch > 1024 {
+		s.fail(key, "got %s, want a whole number from 1 to 1024, or auto", describe(n))
+		return
+	}
+	l.Fetch = fetch
 }
 
 const nameRule = "1 to 63 of A-Z a-z 0-9 . _ - and no dot first"

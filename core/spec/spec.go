@@ -231,16 +231,21 @@ type Ring struct {
 	Mode         fs.FileMode // 0600 or 0640
 	MaxConsumers int
 	Hash         string        // "none", "xxh3"
+	Delivery     string        // "ordered", "ready"
+	Ahead        int           // of ready: how many batches before an earlier one that is not finished; 0: half the slots
 	Reconnect    time.Duration // how long consumers look for a restarted engine
 	Groups       []Group
 }
 
-// The values of Ring.Backing, Ring.Access, Ring.Hash, Group.Kind, Group.Mode and Group.Slow.
+// The values of Ring.Backing, Ring.Access, Ring.Delivery, Ring.Hash, Group.Kind, Group.Mode and Group.Slow.
 const (
 	Memfd   = "memfd"
 	Posix   = "posix"
 	Private = "private"
 	Shared  = "shared"
+
+	Ordered = "ordered"
+	Ready   = "ready"
 
 	NoHash = "none"
 	XXH3   = "xxh3"
@@ -268,6 +273,7 @@ type Group struct {
 type Limits struct {
 	CPUs           float64 // 0: the cgroup's quota, else the affinity mask
 	Fetch          int     // files read at a time
+	FetchAuto      bool    // Fetch is where it begins; how many it becomes is found while running
 	ReadAheadBytes int64   // encoded bytes in flight
 }
 
@@ -280,7 +286,7 @@ func Default() *Spec {
 		Batch:     32,
 		Image:     Image{Mode: RGB, Layout: NHWC, MaxPixels: 178956970},
 		BadSample: BadSample{Policy: Skip, MaxCount: -1, MaxRate: -1, Probation: 100},
-		Ring:      Ring{Mode: 0o600, MaxConsumers: 16, Hash: NoHash},
+		Ring:      Ring{Mode: 0o600, MaxConsumers: 16, Delivery: Ordered, Hash: NoHash},
 		Cache:     Cache{MaxBytes: 10 << 30, Evict: EvictLRU},
 		Limits:    Limits{Fetch: 16, ReadAheadBytes: 64 << 20},
 	}

@@ -76,7 +76,7 @@ func TestEveryKeyArrives(t *testing.T) {
 		},
 		BadSample: BadSample{Policy: Mask, MaxCount: 10, MaxRate: 0.01},
 		Ring: Ring{
-			Slots: 64, Backing: Posix, Access: Shared, Mode: 0o640, MaxConsumers: 20, Hash: NoHash,
+			Slots: 64, Backing: Posix, Access: Shared, Mode: 0o640, MaxConsumers: 20, Delivery: Ordered, Hash: NoHash,
 			Groups: []Group{{"augment", Stage, Shared, 1, Block, true}, {"ranks", Consumer, Lanes, 8, Drop, false}, {"watch", Consumer, Shared, 1, Detach, true}},
 		},
 		Cache:  Cache{MaxBytes: 10 << 30, Evict: EvictLRU},
@@ -110,6 +110,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 	for text, check := range map[string]func(*Spec) bool{
 		least + "order:\nworld:\nring:\n":                        func(s *Spec) bool { return reflect.DeepEqual(s, want) },
 		least + "ring: {groups: [{name: a}, {name: b}]}":         func(s *Spec) bool { return s.Ring.Slots == 12 },
+		least + "limits: {fetch: auto}":                          func(s *Spec) bool { return s.Limits.FetchAuto && s.Limits.Fetch == 16 },
 		least + "limits: {read_ahead_bytes: 512}":                func(s *Spec) bool { return s.Limits.ReadAheadBytes == 512 },
 		strings.Replace(least, "224", "[3, 4]", 1):               func(s *Spec) bool { return s.RowShape().String() == "3x4x3" },
 		strings.Replace(least, "center_crop", "resize", 1):       nil,
@@ -259,6 +260,8 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"name: x":                     {false, false},
 		"limits: {cpus: 1}":           {false, false},
 		"ring: {slots: 9}":            {false, false},
+		"ring: {delivery: ready}":     {true, false},
+		"ring: {delivery: ordered}":   {false, false},
 		"order: {shuffle: true}":      {false, false},
 		"order: {seed: 1}":            {true, true},
 		"order: {last: pad}":          {true, true},

@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 const (
@@ -81,12 +82,24 @@ func (d *decoder) complete(s *Spec) {
 	if s.Ring.Slots == 0 {
 		s.Ring.Slots = max(8, 4*s.Members()+4)
 	}
+	d.checkDelivery(&s.Ring)
 	if d.err != nil {
 		return
 	}
 	row, err := s.RowShape().Bytes(s.Image.DType)
 	if err != nil || row*int64(s.Batch) > maxRingBytes/int64(s.Ring.Slots) {
 		d.failAt("ring.slots", "got %d slots of %d rows of %d bytes, want less than 64 TiB in all", s.Ring.Slots, s.Batch, row)
+	}
+}
+
+func (d *decoder) checkDelivery(r *Ring) {
+	switch {
+	case r.Delivery != Ready && r.Ahead > 0:
+		d.failAt("ring.ahead", "got %d, but batches come in order; add delivery: ready", r.Ahead)
+	case r.Ahead >= r.Slots:
+		d.failAt("ring.ahead", "got %d, want less than the %d slots", r.Ahead, r.Slots)
+	case r.Delivery == Ready && slices.ContainsFunc(r.Groups, func(g Group) bool { return g.Kind == Stage }):
+		d.failAt("ring.delivery", "got ready with a stage, want ordered: a stage has the batches one after the other")
 	}
 }
 
