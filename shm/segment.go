@@ -84,9 +84,9 @@ func (s *segment) createPosix(spec segmentSpec) error {
 		return because(err, ErrSystem, "shm: create %q: chmod: %v", path, err)
 	}
 	if spec.readOnly {
-		peer, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+		peer, err := s.viewer() // not by its name: another creator may have taken the file, unlocked as yet, for a stale one
 		if err != nil {
-			return because(err, ErrSystem, "shm: create %q: open read-only: %v", path, err)
+			return because(err, ErrSystem, "shm: create %q: open read-only: %v; is /proc mounted?", path, err)
 		}
 		s.peer = peer
 	}
