@@ -87,8 +87,12 @@ type Batch struct {
 	FetchedNS int64
 	DecodedNS int64
 
+	// Named: each row says itself what it is called. Keep gets its label, 8 bytes in the machine's order, and then its key. There
+	// are no columns then.
+	Named bool
+
 	hasher xxh3.Hasher // of hash
-	values []rowValues // of each row, where there are columns
+	values []rowValues // of each row, where there are columns or names
 	name   []byte
 }
 
@@ -98,13 +102,16 @@ func (b *Batch) Begin(m Memory, samples []int64, padded int) {
 	b.Memory, b.Samples, b.NPadded = m, samples, padded
 	b.Bad, b.Pending = b.Bad[:0], len(samples)
 	b.FetchedNS, b.DecodedNS = 0, 0
-	if len(m.Columns) > 0 {
+	if b.keeps() {
 		b.values = slices.Grow(b.values[:0], len(samples))[:len(samples)]
 		for i := range b.values {
 			b.values[i].clear()
 		}
 	}
 }
+
+// keeps reports whether rows have values.
+func (b *Batch) keeps() bool { return b.Named || len(b.Columns) > 0 }
 
 // Keep takes note of a row's value in the next column. Different goroutines may do so for different rows.
 func (b *Batch) Keep(row int, value []byte) {

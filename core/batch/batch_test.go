@@ -2,6 +2,7 @@ package batch
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -155,3 +156,37 @@ type plain struct{}
 
 func (plain) Key(_ int64, dst []byte) []byte { return append(dst, "name"...) }
 func (plain) Label(int64) int64              { return 0 }
+
+// Rows that say themselves what they are called keep their names whatever becomes of the rows; one that was not read has
+// its sample's.
+func TestNamedRowsKeepTheirNames(t *testing.T) {
+	for _, c := range []struct {
+		policy Policy
+		keys   []string
+		labels []int64
+	}{
+		{Skip, []string{"own0", "own2", "own3"}, []int64{7, 9, 10}},
+		{Mask, []string{"own0", "k101", "own2", "own3", "own4"}, []int64{7, 1010, 9, 10, 11}},
+		{Substitute, []string{"own0", "own0", "own2", "own3", "own3"}, []int64{7, 7, 9, 10, 10}},
+	} {
+		b := begin(5, 0, 1, 4)
+		b.Named = true
+		b.Begin(b.Memory, b.Samples, 0)
+		b.Bad = []Bad{{Row: 1, Sample: 101}, {Row: 4, Sample: 104}} // the one was not read, the other not decoded
+		for _, row := range []int{0, 2, 3, 4} {
+			b.Keep(row, binary.NativeEndian.AppendUint64(nil, uint64(row+7)))
+			b.Keep(row, fmt.Appendf(nil, "own%d", row))
+		}
+		if got := string(b.Name(4, names{})) + " " + string(b.Name(1, names{})); got != "own4 k101" {
+			t.Error(got)
+		}
+		r := b.Finish(c.policy, names{})
+		var keys []string
+		for i := range r.Rows {
+			keys = append(keys, string(b.Keys[b.KeyOffsets[i]:b.KeyOffsets[i+1]]))
+		}
+		if !slices.Equal(keys, c.keys) || !slices.Equal(b.Label[:r.Rows], c.labels) {
+			t.Errorf("policy %v: keys %q, labels %v", c.policy, keys, b.Label[:r.Rows])
+		}
+	}
+}

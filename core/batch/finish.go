@@ -83,7 +83,7 @@ func (b *Batch) closeHoles() {
 			if b.Hashes != nil {
 				b.Hashes[to] = b.Hashes[from]
 			}
-			if len(b.Columns) > 0 {
+			if b.keeps() {
 				b.values[to], b.values[from] = b.values[from], b.values[to]
 			}
 		}
@@ -109,7 +109,7 @@ func (b *Batch) substitute() {
 		if b.Hashes != nil {
 			b.Hashes[bad.Row] = b.Hashes[from]
 		}
-		if len(b.Columns) > 0 {
+		if b.keeps() {
 			to, of := &b.values[bad.Row], &b.values[from]
 			to.bytes, to.ends = append(to.bytes[:0], of.bytes...), append(to.ends[:0], of.ends...)
 		}
@@ -121,8 +121,8 @@ func (b *Batch) columns(names Names) Result {
 	used := 0
 	b.KeyOffsets[0] = 0
 	for i, sample := range b.Samples {
-		b.Index[i], b.Label[i] = sample, names.Label(sample)
-		b.name = names.Key(sample, b.name[:0])
+		b.Index[i] = sample
+		b.Label[i], b.name = b.nameOf(i, names, b.name[:0])
 		if len(b.name) > KeyBytes {
 			r.KeyCut = true
 			b.name = b.name[:KeyBytes]
@@ -136,6 +136,22 @@ func (b *Batch) columns(names Names) Result {
 		b.column(c)
 	}
 	return r
+}
+
+// Name is the key of a row that is not finished. Different goroutines may ask for different rows.
+func (b *Batch) Name(row int, names Names) []byte {
+	_, key := b.nameOf(row, names, nil)
+	return key
+}
+
+// nameOf is the label of a row, and its key behind dst. One that was not read has those of its sample.
+func (b *Batch) nameOf(row int, names Names, dst []byte) (label int64, key []byte) {
+	if b.Named && len(b.values[row].ends) == 2 {
+		v := &b.values[row]
+		return int64(binary.NativeEndian.Uint64(v.value(0))), append(dst, v.value(1)...)
+	}
+	sample := b.Samples[row]
+	return names.Label(sample), names.Key(sample, dst)
 }
 
 // column writes the rows' values in one column. A masked row has zero, or nothing.

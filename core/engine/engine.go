@@ -29,6 +29,8 @@ type Options struct {
 	Fresh bool
 	// Journal is a file to keep the position in and to go on from; "": the description's.
 	Journal string
+	// Feed is what the program around the engine brings the samples of source.host through; nil: it brings none.
+	Feed *source.Feed
 	// Log is where the engine writes what it has to say; nil: nowhere.
 	Log *Log
 	// Started is when the process began, for the time to the first batch; zero: now.
@@ -48,6 +50,7 @@ type Engine struct {
 	nCPUs     float64
 	readAhead *pipeline.Bytes
 	caches    map[string]*source.Cache // by directory
+	feed      *source.Feed             // until a ring has it
 
 	stop     chan struct{}
 	stopOnce sync.Once
@@ -77,6 +80,7 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 	}
 	e := &Engine{
 		spec: s, child: o.Child, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{},
+		feed: o.Feed,
 	}
 	if e.started.IsZero() {
 		e.started = e.began

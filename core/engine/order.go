@@ -151,6 +151,9 @@ func (p *orderPlan) shards(n int64) []int64 {
 
 // column is how to look a column up without reading samples.
 func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
+	if _, late := p.source.(*source.Host); late && (name == "label" || name == "key") {
+		return nil, fmt.Errorf("%s: %s is not known before a sample of source.host is read; want index", key, name)
+	}
 	switch name {
 	case "label":
 		return func(i int64) any { return p.source.Label(i) }, nil

@@ -117,6 +117,7 @@ func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
 func (r *ring) newWork() *work {
 	rows := r.order.Config().Batch
 	w := newWork(rows, r.columns)
+	w.Named = r.host != nil
 	if r.hashed {
 		w.Hashes = make([]uint64, rows)
 	}

@@ -22,7 +22,7 @@ type Plan struct {
 // OpenPlan opens the source of the first ring. Close it.
 func OpenPlan(ctx context.Context, s *spec.Spec) (*Plan, error) {
 	one := s.All()[0]
-	r := &ring{engine: &Engine{log: NewLog(io.Discard, Off), caches: map[string]*source.Cache{}}, name: one.FullName()}
+	r := &ring{engine: &Engine{log: NewLog(io.Discard, Off), caches: map[string]*source.Cache{}, feed: source.NewFeed()}, name: one.FullName()}
 	if err := r.openSource(ctx, one); err != nil {
 		return nil, err
 	}

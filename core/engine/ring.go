@@ -28,6 +28,8 @@ type ring struct {
 	store    *store.Client   // what the source reads over the network with; nil: nothing
 	columns  []source.Column // of the source
 	planned  source.Planned  // the source, where it wants to know what comes; else nil
+	host     *source.Host    // the source, where the program around the engine brings the samples; else nil
+	nValues  int             // values that the source reads with each sample: its columns, or its name
 	cache    *source.Cache   // of encoded samples, shared by the engine's rings; nil: none
 	rows     *rowCache       // of decoded rows; nil: none
 	order    *sampler.Order
@@ -85,6 +87,9 @@ type move struct {
 func (r *ring) run(ctx context.Context) error {
 	defer close(r.over)
 	defer r.startAgain(ctx)()
+	if r.host != nil {
+		defer r.host.Feed.End()
+	}
 	for {
 		m, err := r.runPipeline(ctx)
 		if err != nil && ctx.Err() == nil {

@@ -26,6 +26,10 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	if c, ok := r.source.(source.Columnar); ok {
 		r.columns = c.Columns()
 	}
+	r.nValues = len(r.columns)
+	if r.host, _ = r.source.(*source.Host); r.host != nil {
+		r.nValues = source.HostValues
+	}
 	r.planned, _ = r.source.(source.Planned)
 	if n, ok := r.source.(interface{ Notes() []string }); ok {
 		for _, note := range n.Notes() {
@@ -39,6 +43,8 @@ func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) 
 	switch {
 	case s.Mix != nil:
 		return r.openMix(ctx, s)
+	case s.Host.Samples > 0:
+		return r.openHost(s)
 	case s.Folder != "":
 		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Store: r.store})
 	case len(s.Shards) > 0:
@@ -53,6 +59,17 @@ func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) 
 	return source.OpenList(source.ListConfig{
 		File: s.List, Root: s.Root, Store: r.store, Path: s.Path, Label: s.Label, Columns: columnsOf(s.Columns),
 	})
+}
+
+// openHost opens the source that the program around the engine feeds. There is one feed, so one ring can have it.
+func (r *ring) openHost(s *spec.Source) (source.Source, error) {
+	feed := r.engine.feed
+	if feed == nil {
+		return nil, fmt.Errorf("engine: ring %q: source.host: no program around this engine brings samples, or another ring has them already; open one ring "+
+			"in process: spdl_open with SPDL_FORM_IN_PROCESS, or spdl.open(spec, source=...) in Python", r.name)
+	}
+	r.engine.feed = nil
+	return source.OpenHost(source.HostConfig{Samples: s.Host.Samples, Timeout: s.Host.Timeout, Feed: feed})
 }
 
 func (r *ring) openMix(ctx context.Context, s *spec.Source) (source.Source, error) {
@@ -95,12 +112,17 @@ type SourceStats struct {
 	Remote *store.Stats       `json:"remote,omitempty"`
 	Cache  *source.CacheStats `json:"cache,omitempty"` // of all rings of the engine that share it
 	Rows   *RowStats          `json:"rows,omitempty"`
+	Host   *source.FeedStats  `json:"host,omitempty"` // what the program around the engine brought
 }
 
 func (r *ring) sourceStats() SourceStats {
 	s := SourceStats{Rows: r.rows.stats()}
 	if n := r.store.Stats(); n.Requests > 0 {
 		s.Remote = &n
+	}
+	if r.host != nil {
+		n := r.host.Feed.Stats()
+		s.Host = &n
 	}
 	if r.cache != nil {
 		n := r.cache.Stats()

@@ -100,7 +100,7 @@ func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 	err := r.source.Read(ctx, sample, buf)
 	if err == nil {
 		w.bufs[row] = buf
-		for c := range r.columns {
+		for c := range r.nValues {
 			w.Keep(row, buf.Value(c))
 		}
 		return int64(len(buf.Bytes())), nil
@@ -163,12 +163,11 @@ func (r *ring) decodeJob(ctx context.Context, worker *media.Worker, j *job) erro
 }
 
 func (r *ring) decodeRow(worker *media.Worker, w *work, row int) {
-	sample := w.Samples[row]
 	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: r.drawIndex(w, row)}
 	_, err := worker.Row(w.Row(row), w.bufs[row].Bytes(), r.op, draw)
 	r.engine.readAhead.Release(r.give(w, row))
 	if err != nil {
-		w.faults[row] = r.undecodable(sample, row, err)
+		w.faults[row] = r.undecodable(w, row, err)
 		return
 	}
 	r.rows.store(w, row)
@@ -184,13 +183,14 @@ func (r *ring) drawIndex(w *work, row int) uint64 {
 	return uint64(at) | 1<<63
 }
 
-func (r *ring) undecodable(sample int64, row int, err error) batch.Bad {
+func (r *ring) undecodable(w *work, row int, err error) batch.Bad {
+	sample := w.Samples[row]
 	cause := "decode"
 	var named interface{ Cause() string }
 	if errors.As(err, &named) {
 		cause = named.Cause()
 	}
-	key := r.source.Key(sample, nil)
+	key := w.Name(row, r.source)
 	return batch.Bad{Row: row, Sample: sample, Cause: cause, Err: fmt.Errorf("sample %d %q: %w", sample, key, err)}
 }
 

@@ -2,7 +2,7 @@
 //
 // A [Source] numbers its samples from 0. [OpenFolder] makes one of a directory tree or an s3:// prefix, [OpenList] of a text file with a
 // path a line or of a table (CSV, JSON lines, Parquet), [OpenShards] of tar and zip archives, [OpenParquet] of Parquet files with pictures
-// in a column. Read fills a [Buffer], taken from a [Pool] and used again, and allocates nothing for local files once buffers have
+// in a column, [OpenHost] of samples that the program around the engine brings through a [Feed]. Read fills a [Buffer], taken from a [Pool] and used again, and allocates nothing for local files once buffers have
 // grown; Parquet, http and s3 do allocate.
 //
 //	src, err := source.OpenFolder(source.FolderConfig{Dir: "/data/train", Labels: true})
@@ -51,8 +51,14 @@
 // A source that is [Planned] is told what comes and reads neighbours together. [Cache] keeps the bytes of samples that have a version
 // ([Versioned]: shards, prefixes) on a local disk. Local files are left to the page cache and to many reads at a time.
 //
-// A program's own source is any type with the methods of [Source]; [Columnar], [Sharded], [Planned] and [Versioned] add what it
+// A Go program's own source is any type with the methods of [Source]; [Columnar], [Sharded], [Planned] and [Versioned] add what it
 // can do beyond that.
+//
+// # Samples that a program brings
+//
+// A Read of a [Host] asks through its [Feed] and waits; threads of the program Take what is wanted and Give bytes, the path of a file, or why
+// there are none. Nothing is ever called in the program. A want is answered once: by its Give, by the end of the thread that took it
+// ([Program]), or by the source's deadline, after which a late Give is told so and dropped.
 //
 // Not covered: compressed archives, listing over http, .npy members, other media than files. A Source may be used by any number of
 // goroutines, each with its own Buffer; Close comes after the last Read.

@@ -52,11 +52,12 @@ const (
 	Value      Cause = "value"       // a label or a column's value is not of its type, or longer than its room
 	Deadline   Cause = "deadline"    // the storage gave no good answer in time
 	Checksum   Cause = "checksum"    // the bytes are not those that the storage's checksum says
+	Program    Cause = "source"      // the program that brings the samples failed to, by its own word or by the end of its thread
 )
 
 // TimeDependent reports whether the same read might have gone well at another time, so that a replay has to be told.
 func (c Cause) TimeDependent() bool {
-	return c == Changed || c == IO || c == Deadline || c == Checksum
+	return c == Changed || c == IO || c == Deadline || c == Checksum || c == Program
 }
 
 // Error is why one sample could not be read.

@@ -38,6 +38,7 @@ type canonicalSource struct {
 	Label   string            `json:"label,omitempty"`
 	Columns []canonicalColumn `json:"columns,omitempty"`
 	Mix     []canonicalPart   `json:"mix,omitempty"`
+	Host    int64             `json:"host,omitempty"` // samples
 }
 
 type canonicalPart struct {
@@ -166,6 +167,7 @@ func (s *Source) canonical() canonicalSource {
 	c := canonicalSource{
 		Folder: cmp.Or(w.folder, s.Folder), List: cmp.Or(w.list, s.List), Root: cmp.Or(w.root, s.Root),
 		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label,
+		Host: s.Host.Samples,
 	}
 	for _, column := range s.Columns {
 		c.Columns = append(c.Columns, canonicalColumn{column.Name, cmp.Or(column.From, column.Name), column.Type, column.MaxBytes})

@@ -17,7 +17,7 @@ var keys = []Key{
 	{"version", "1", "1", "Version of this description."},
 	{"name", "text", "(the spec file's or the folder's base name)", "Name of the ring: 1 to 63 of A-Z a-z 0-9 . _ - and no dot first."},
 
-	{"source", "mapping", "(required)", "Where the samples are: exactly one of `folder`, `list`, `shards` and `mix`."},
+	{"source", "mapping", "(required)", "Where the samples are: exactly one of `folder`, `list`, `shards`, `mix` and `host`."},
 	{"source.folder", "path or s3://BUCKET/PREFIX", "(none)", "A directory tree, relative to the spec file; its files are sorted by path."},
 	{"source.list", "path or URL", "(none)", "A text file, one `PATH` or `PATH<TAB>LABEL` a line; blank lines and lines that begin with `#` are passed over. " +
 		"By its ending also a table: `.csv` with a heading line, `.jsonl` or `.parquet`."},
@@ -39,6 +39,10 @@ var keys = []Key{
 	{"source.mix[].labels", "directory, none", "directory", "As above."},
 	{"source.mix[].weight", "number, or mapping of epochs to numbers", "(none)", "Share of the rows, relative to the other data sets'; {0: 3, 10: 1} is 3, and 1 from epoch 10 on. " +
 		"A data set that is used up in an epoch begins anew; an epoch has as many rows as samples, or `order.rows`."},
+	{"source.host", "mapping", "(none)", "Samples that the program around the engine brings, through spdl_source_take and spdl_source_give or as `source=` in Python. " +
+		"In process only; one ring. Their labels and keys come with them, so an order cannot go by these."},
+	{"source.host.samples", "whole number from 1", "(required)", "How many there are."},
+	{"source.host.timeout", "duration", "1m", "Deadline of one sample from when the engine asks for it; later it is a bad one, cause deadline."},
 	{"source.columns", "list of text or mappings", "[]", "Parts of shards, or columns of a table, that become fields of the batch."},
 	{"source.columns[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.columns[].from", "text", "(name)", "The part or column."},

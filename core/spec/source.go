@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -15,9 +16,12 @@ const (
 	maxColumns  = 24
 )
 
+// places are the keys of which a source has exactly one.
+const places = "folder, list, shards, mix and host"
+
 // source reads the section source over what src already says.
 func (d *decoder) source(s *section, src *Source, dir string) {
-	if s.has("folder") || s.has("list") || s.has("shards") || s.has("mix") { // another source, not one more word about the one above
+	if s.has("folder") || s.has("list") || s.has("shards") || s.has("mix") || s.has("host") { // another source, not one more word about the one above
 		*src = defaultSource()
 		for _, k := range children("source") {
 			if s.values[k] == nil {
@@ -28,6 +32,15 @@ func (d *decoder) source(s *section, src *Source, dir string) {
 	d.place(s, src, dir)
 	if s.has("mix") {
 		src.Mix = d.mix(s, dir)
+	}
+	if s.has("host") {
+		h := d.section(s.values["host"], "source.host", join(s.shown, "host"), join(s.place, "host"))
+		src.Host.Timeout = time.Minute
+		whole(&h, "samples", &src.Host.Samples, 1, maxRows)
+		h.duration("timeout", "a duration such as 500ms, 30s or 5m, above 0", &src.Host.Timeout, 1, math.MaxInt64)
+		if !h.has("samples") {
+			s.fail("host", "samples is missing, want how many there are")
+		}
 	}
 	if s.has("columns") {
 		src.Columns = d.columns(s)
@@ -193,6 +206,9 @@ func ending(name string) string {
 }
 
 func (d *decoder) checkSource(src *Source) {
+	if src.Mix != nil && src.Host.Samples > 0 {
+		d.failAt("source.host", "given beside mix; want exactly one of "+places)
+	}
 	if src.Mix == nil {
 		d.checkPlace(src, "source", src.Columns)
 	} else if src.Folder != "" || src.List != "" || src.Shards != nil || d.pos["source.labels"].line > 0 || src.Root != "" ||
@@ -206,8 +222,11 @@ func (d *decoder) checkSource(src *Source) {
 }
 
 func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
-	kinds := 0
-	for _, given := range []bool{src.Folder != "", src.List != "", len(src.Shards) > 0} {
+	kinds, places := 0, places
+	if at != "source" {
+		places = "folder, list and shards"
+	}
+	for _, given := range []bool{src.Folder != "", src.List != "", len(src.Shards) > 0, src.Host.Samples > 0} {
 		if given {
 			kinds++
 		}
@@ -215,11 +234,13 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 	table := src.IsTable()
 	switch {
 	case kinds == 0:
-		d.failAt(at, "names no samples; want exactly one of folder, list and shards")
+		d.failAt(at, "names no samples; want exactly one of "+places)
 	case src.Folder != "" && src.List != "":
-		d.failAt(at+".list", "given beside folder; want exactly one of folder, list and shards")
+		d.failAt(at+".list", "given beside folder; want exactly one of "+places)
+	case kinds > 1 && src.Host.Samples > 0:
+		d.failAt(at+".host", "given beside another; want exactly one of "+places)
 	case kinds > 1:
-		d.failAt(at+".shards", "given beside another; want exactly one of folder, list and shards")
+		d.failAt(at+".shards", "given beside another; want exactly one of "+places)
 	case src.List == "" && src.Root != "":
 		d.failAt(at+".root", "goes with list; a folder is its own root")
 	case src.Folder == "" && src.Extensions != nil:
@@ -266,6 +287,8 @@ func (d *decoder) checkCache(s *Spec) {
 	t := &s.Image.Transform
 	chance := t.RandomResizedCrop != nil || t.HorizontalFlip > 0
 	switch c := &s.Cache; {
+	case c.RowsBytes > 0 && s.Source.Host.Samples > 0:
+		d.failAt("cache.rows_bytes", "keeps pictures alone, and labels and keys of source.host come with its samples; leave one of them out")
 	case c.HeadSpace > 0 && c.RowsBytes == 0:
 		d.failAt("cache.head_space", "needs memory for its rows; say how much in cache.rows_bytes")
 	case c.RowsBytes > 0 && len(s.Source.Columns) > 0:

@@ -60,6 +60,13 @@ func TestHashFollowsTheSource(t *testing.T) {
 			t.Errorf("%s: changes %v, want %v", more, got, changes)
 		}
 	}
+	host := parse(t, small+"source: {host: {samples: 3}}")
+	if s := parse(t, small+"source: {host: {samples: 3, timeout: 1s}}"); s.Hash() != host.Hash() || s.Source.Host.Timeout != time.Second {
+		t.Error("the deadline of source.host changes the hash, or did not arrive")
+	}
+	if s := parse(t, small+"source: {host: {samples: 4}}"); s.SourceHash() == host.SourceHash() {
+		t.Error("one sample more, the same source hash")
+	}
 	if s := parse(t, small+"source: {shards: [a.tar, b.tar]}"); s.SourceHash() == base.SourceHash() {
 		t.Error("one shard more, the same source hash")
 	}
@@ -68,7 +75,16 @@ func TestHashFollowsTheSource(t *testing.T) {
 // What does not go together in a source is refused where it stands.
 func TestSourcesThatCannotBe(t *testing.T) {
 	for source, want := range map[string]string{
-		"{shards: a.tar, folder: p}":                               "source.shards: given beside another; want exactly one of folder, list and shards",
+		"{shards: a.tar, folder: p}":                               "source.shards: given beside another; want exactly one of folder, list, shards, mix and host",
+		"{folder: p, host: {samples: 1}}":                          "source.host: given beside another; want exactly one of folder, list, shards, mix and host",
+		"{mix: [folder: p], host: {samples: 1}}":                   "source.host: given beside mix; want exactly one of",
+		"{host: {}}":                                               "source.host: samples is missing, want how many there are",
+		"{host: {samples: 0}}":                                     "source.host.samples: got 0, want a whole number from 1",
+		"{host: {samples: 1, timeout: 0s}}":                        "source.host.timeout: got 0s, want a duration",
+		"{host: {samples: 1}, label: cls}":                         "source.label: goes with shards",
+		"{host: {samples: 1}, columns: [a]}":                       "source.columns: goes with shards",
+		"{host: {samples: 1}, labels: none}":                       "source.labels: goes with folder",
+		"{mix: [{host: {samples: 1}}]}":                            "source.mix[0].host: unknown key",
 		"{shards: []}":                                             "source.shards: got a list, want a path, a URL or a list of them",
 		"{shards: [1]}":                                            "source.shards[0]: got 1, want text; put it in quotes",
 		"{shards: ['']}":                                           `source.shards[0]: got text "", want text that is not empty`,

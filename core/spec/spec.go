@@ -26,7 +26,7 @@ type Spec struct {
 	Rings     []*Spec // in the order of the document, each complete, without Rings of its own; nil: this is the one ring
 }
 
-// Source is where the samples are: exactly one of Folder, List, Shards and Mix.
+// Source is where the samples are: exactly one of Folder, List, Shards, Mix and Host.
 type Source struct {
 	Folder     string   // directory, resolved against the spec file's, or an s3:// prefix
 	List       string   // list file, resolved against the spec file's directory, or a URL
@@ -37,12 +37,19 @@ type Source struct {
 	Path       string   // of a table: the column that holds the paths; "" is path
 	Image      []string // of shards: the parts or columns that are the picture, best first; nil: by their endings
 	Mix        []Part   // data sets in place of the one above
+	Host       Host     // samples that the program around the engine brings
 	Label      string   // of shards and tables: the part or column that is the label; "": cls or label, where there is one
 	Columns    []Column // more fields of a batch
 	Index      string   // where the indexes of shards are kept
 	Remote     Remote
 
 	written written // names as the document has them, for the hash
+}
+
+// Host says what an engine must know of samples that the program around it brings.
+type Host struct {
+	Samples int64         // 0: none
+	Timeout time.Duration // of one sample; not part of the hash
 }
 
 // written are the parts of a source that a mount may resolve otherwise.

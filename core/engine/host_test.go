@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+)
+
+func describeHost(t testing.TB, samples int, more string) *spec.Spec {
+	t.Helper()
+	text := fmt.Sprintf("name: %s\nsource: {host: {samples: %d}}\nimage: {transform: [{resize: [8, 8]}]}\n", testName(), samples) + more
+	s, err := spec.Parse([]byte(text), "")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return s
+}
+
+// fed is a feed with threads that bring pictures of grey(i), label 10i and key kI; those that fail says are failures.
+func fed(t testing.TB, fail ...int64) *source.Feed {
+	f := source.NewFeed()
+	var threads sync.WaitGroup
+	for id := range uint64(3) {
+		threads.Add(1)
+		go func() {
+			defer threads.Done()
+			for {
+				w, err := f.Take(context.Background(), id)
+				if err != nil {
+					return
+				}
+				s := source.Sample{Bytes: picture(t, grey(int(w.Index)), 24), Label: 10 * w.Index, Key: fmt.Sprint("k", w.Index)}
+				if slices.Contains(fail, w.Index) {
+					s = source.Sample{Failed: true, Error: "no luck", Label: -1}
+				}
+				_ = f.Give(w, &s)
+			}
+		}()
+	}
+	t.Cleanup(func() { f.End(); threads.Wait() })
+	return f
+}
+
+// Samples of the program come in the order that the same samples of a folder have, each with the label and the key that came
+// with it, whatever becomes of the bad ones.
+func TestHostSamplesComeInOrderWithTheirNames(t *testing.T) {
+	for _, policy := range []string{"skip", "mask", "substitute"} {
+		t.Run(policy, func(t *testing.T) {
+			more := "batch: 4\norder: {epochs: 2, seed: 4}\nbad_sample: {policy: " + policy + "}\n"
+			r := start(t, describeHost(t, 18, more), &Options{Feed: fed(t, 3, 11)})
+			got := rest(t, r.attach(shm.AttachOptions{}))
+			_ = r.end()
+			spoil := map[int]func(string){3: truncate, 11: truncate}
+			f := startAgain(t, describe(t, folder(t, 18, spoil), more), nil)
+			want := rest(t, f.attach(shm.AttachOptions{}))
+			wantSame(t, got, want)
+			for _, b := range got {
+				for row, i := range b.Index {
+					label, key := 10*i, fmt.Sprint("k", i)
+					if b.Status[row] == batch.Masked {
+						label, key = -1, fmt.Sprint(i)
+					}
+					if b.Label[row] != label || b.Keys[row] != key {
+						t.Fatalf("sample %d: label %d, key %q, status %d", i, b.Label[row], b.Keys[row], b.Status[row])
+					}
+				}
+			}
+			s := r.Stats().Rings[0]
+			if s.Bad.Causes["source"] != 4 || !strings.Contains(s.Bad.Last[0], "source: no luck") || s.Source.Host.Failed < 4 {
+				t.Fatalf("%+v %+v", s.Bad, s.Source.Host)
+			}
+		})
+	}
+}
+
+// A run over a host's samples that is cut anywhere goes on exactly there.
+func TestHostSamplesResumeExactly(t *testing.T) {
+	leavesNothing(t)
+	run := func(state []byte, stop int) (all []seen, at []byte) {
+		r := startAgain(t, describeHost(t, 18, resumeSpec), &Options{State: state, Feed: fed(t)})
+		defer func() { _ = r.end() }()
+		reader := r.attach(shm.AttachOptions{})
+		defer reader.Close()
+		if stop < 0 {
+			return rest(t, reader), nil
+		}
+		for len(all) < stop {
+			if b := take(t, reader); b != nil {
+				all = append(all, *b)
+			}
+		}
+		at, err := reader.SaveState(testContext(t), false)
+		must(err)
+		return all, at
+	}
+	whole, _ := run(nil, -1)
+	for _, cut := range []int{0, 1, 5, 7, 10} {
+		_, at := run(nil, cut)
+		got, _ := run(at, -1)
+		wantSame(t, got, whole[cut:])
+	}
+}
+
+// Orders that need no label work over a host's samples; those by label or key are refused by name.
+func TestHostOrdersKnowTheIndexOnly(t *testing.T) {
+	r := start(t, describeHost(t, 18, "batch: 4\norder: {epochs: 1, filter: index % 3 == 0}\n"), &Options{Feed: fed(t)})
+	got := indexes(rest(t, r.attach(shm.AttachOptions{})))
+	slices.Sort(got)
+	if !slices.Equal(got, []int64{0, 3, 6, 9, 12, 15}) {
+		t.Fatal(got)
+	}
+	for more, want := range map[string]string{
+		"order: {balance: label}\n":         "order: balance: label is not known before a sample of source.host is read; want index",
+		"order: {filter: 'key == \"a\"'}\n": "order: filter: key is not known before",
+	} {
+		if _, err := New(describeHost(t, 18, more), &Options{Feed: source.NewFeed()}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", more, err)
+		}
+	}
+}
+
+// Without a program around the engine, or for a second ring, a host's samples are refused with the way to have them.
+func TestHostSourceNeedsAProgramThatBringsSamples(t *testing.T) {
+	const want = "source.host: no program around this engine brings samples, or another ring has them already; open one ring in process"
+	if _, err := New(describeHost(t, 18, ""), nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatal(err)
+	}
+	if _, err := New(describeHost(t, 18, "rings: {a: {}, b: {}}\n"), &Options{Feed: source.NewFeed()}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatal(err)
+	}
+}
+
+// When the ring is over, for good or in failure, threads that wait for wants hear of it.
+func TestHostThreadsHearThatTheRingIsOver(t *testing.T) {
+	feed := source.NewFeed()
+	r := start(t, describeHost(t, 18, "batch: 4\norder: {epochs: 1}\nbad_sample: {policy: fail}\n"), &Options{Feed: feed})
+	var err error
+	for err == nil {
+		var w source.Want
+		if w, err = feed.Take(testContext(t), 1); err == nil {
+			_ = feed.Give(w, &source.Sample{Failed: true, Error: "no luck"})
+		}
+	}
+	if !errors.Is(err, source.ErrFeedEnded) {
+		t.Fatal(err)
+	}
+	if err := r.end(); err == nil || !strings.Contains(err.Error(), "no luck") {
+		t.Fatal(err)
+	}
+}

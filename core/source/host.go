@@ -1,0 +1,97 @@
+package source
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// HostConfig describes samples that the program around the engine brings.
+type HostConfig struct {
+	Samples int64
+	Timeout time.Duration // from the moment a sample is asked for; 0: a minute
+	Feed    *Feed
+}
+
+// Host is a source whose samples the program around the engine brings through a Feed. A sample's label and key come with its
+// bytes: after Read, Buffer.Value(0) is the label, 8 bytes in the machine's order, and Value(1) the key. Before,
+// Label is -1 and Key the index. Its columns are none.
+type Host struct {
+	HostConfig
+	files root
+}
+
+// OpenHost makes the source. The feed ends with its Close.
+func OpenHost(c HostConfig) (*Host, error) {
+	if c.Samples < 1 {
+		return nil, fmt.Errorf("source: host: got %d samples, want at least one: %w", c.Samples, ErrNoSamples)
+	}
+	if c.Timeout == 0 {
+		c.Timeout = time.Minute
+	}
+	files, err := openRoot("/", 0)
+	if err != nil {
+		return nil, fmt.Errorf("source: host: %w", err)
+	}
+	files.absolute = true
+	c.Feed.used.Store(true)
+	return &Host{HostConfig: c, files: files}, nil
+}
+
+// HostValues is how many values a Buffer has after Host.Read.
+const HostValues = 2
+
+func (h *Host) Len() int64                     { return h.Samples }
+func (h *Host) Classes() []string              { return nil }
+func (h *Host) Label(int64) int64              { return -1 }
+func (h *Host) Key(i int64, dst []byte) []byte { return strconv.AppendInt(dst, i, 10) }
+
+func (h *Host) Close() error {
+	h.Feed.End()
+	return h.files.close()
+}
+
+func (h *Host) Read(ctx context.Context, i int64, b *Buffer) error {
+	b.drop()
+	r, err := h.Feed.ask(ctx, i, h.Timeout, b)
+	if err == nil && r.path != "" {
+		err = h.readFile(ctx, r.path, b)
+	}
+	if err != nil {
+		b.drop()
+		return h.name(err, i, r)
+	}
+	if r.key == "" {
+		r.key = strconv.FormatInt(i, 10)
+	}
+	b.values = binary.NativeEndian.AppendUint64(b.values, uint64(r.label))
+	b.values = append(b.values, r.key...)
+	b.ends = append(b.ends, 8, len(b.values))
+	return nil
+}
+
+func (h *Host) readFile(ctx context.Context, path string, b *Buffer) error {
+	path, err := absolute(path)
+	if err != nil {
+		return &Error{Cause: IO, Err: err}
+	}
+	if len(path) >= maxPath {
+		return &Error{Cause: Missing, Detail: fmt.Sprintf("got a path of %d bytes, want at most %d", len(path), maxPath-1)}
+	}
+	return h.files.read(ctx, b, copy(b.path[:], path))
+}
+
+// name says which sample an error is about, in the program's words where it has said any.
+func (h *Host) name(err error, i int64, r *request) error {
+	var bad *Error
+	if errors.As(err, &bad) {
+		bad.Index, bad.Key = i, strconv.FormatInt(i, 10)
+		if r != nil && r.key != "" {
+			bad.Key = r.key
+		}
+	}
+	return err
+}
