@@ -99,7 +99,7 @@ typedef enum spdl_status {
     SPDL_E_SPEC = -81,  /* the description is wrong; the text names file, line and key */
 
     SPDL_E_PIPELINE = -100, /* the pipeline failed; the text names stage and cause */
-    SPDL_E_STAGE = -101     /* a work that is not out, given twice, or given in a way its stage cannot take */
+    SPDL_E_STAGE = -101     /* a work or want that is not out, given twice, or given in a way its stage cannot take */
 } spdl_status;
 
 /* The status's name, such as "SPDL_E_STALE"; "SPDL_UNKNOWN" for a value this library does not know.
@@ -372,6 +372,70 @@ SPDL_API spdl_status spdl_restart(spdl_reader *reader);
 
 /* The engine's counters as JSON; buffer rules as in spdl_state_save. */
 SPDL_API spdl_status spdl_stats(spdl_reader *reader, char *buffer, size_t bytes, size_t *need);
+
+/* ---- samples of your own ------------------------------------------------------------------------------
+ *
+ * With `source: {host: {samples: N}}` in the description, the samples are yours: you bring the bytes of each, or
+ * name its file, and the engine decodes and batches them in its order, for its ranks, with its policy for bad
+ * samples. In process only (SPDL_FORM_IN_PROCESS). The engine never calls you: threads of yours *take* what
+ * is wanted and *give* the sample, limits.fetch at a time.
+ *
+ *     void *bring(void *arg) {                        // one of some threads
+ *         int64_t source = *(int64_t *)arg;           // spdl_source_id(reader)
+ *         spdl_want want = SPDL_WANT_INIT;
+ *         while (spdl_source_take(source, SPDL_FOREVER, &want) == SPDL_OK) {
+ *             spdl_sample sample = SPDL_SAMPLE_INIT;
+ *             sample.bytes = look_up(want.index, &sample.n_bytes, &sample.label);
+ *             spdl_source_give(source, &want, &sample);
+ *         }
+ *         return NULL;
+ *     }
+ *
+ * A sample that is not given within source.host.timeout (1 minute) of being wanted is a bad sample, cause
+ * "deadline"; one whose thread ends with it in hand, cause "source". Labels and keys come with the samples, so
+ * orders by label or key are refused. */
+
+/* The source that the engine of this reader, opened in this process, takes samples from: above 0. Any thread
+ * may use it, also after spdl_detach, which ends it: take and give then answer SPDL_END_DATA. Or an error below
+ * zero: SPDL_E_NOT_FOUND if the engine is another process, or its description has no source.host. */
+SPDL_API int64_t spdl_source_id(spdl_reader *reader);
+
+typedef struct spdl_want {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t index;       /* place in the data set, from 0; may come again, in a later epoch or after a restart */
+    uint64_t token;       /* the want; the engine's */
+} spdl_want;
+#define SPDL_WANT_INIT {sizeof(spdl_want), 0, 0, 0}
+
+/* Wait for a sample that is wanted. Each want taken must be given.
+ *
+ * timeout_ns  0 polls; SPDL_FOREVER waits without limit.
+ * out         made with SPDL_WANT_INIT; written on SPDL_OK only.
+ *
+ * Returns SPDL_OK; SPDL_TIMEOUT; SPDL_END_DATA: the reader was detached or the ring has failed, so the thread may
+ * end; SPDL_E_ARGUMENT; SPDL_E_FORKED. After the last epoch it waits: the reader may go back to an earlier place. */
+SPDL_API spdl_status spdl_source_take(int64_t source, int64_t timeout_ns, spdl_want *out);
+
+/* Exactly one of bytes, path and error. */
+typedef struct spdl_sample {
+    uint32_t struct_size;
+    uint32_t reserved;
+    const void *bytes;    /* the encoded picture, copied before the call returns */
+    size_t n_bytes;       /* 0: a bad sample, cause "empty" */
+    const char *path;     /* a file that the engine reads; relative to the working directory */
+    const char *error;    /* why there is no sample: a bad one, cause "source". UTF-8, kept up to 1 KiB */
+    const char *key;      /* its name in the batch's key column and the log; NULL: path, or the index */
+    int64_t label;        /* -1: none */
+} spdl_sample;
+#define SPDL_SAMPLE_INIT {sizeof(spdl_sample), 0, NULL, 0, NULL, NULL, NULL, -1}
+
+/* Give a sample that was taken, by whichever thread. Does not block.
+ *
+ * Returns SPDL_OK; SPDL_TIMEOUT: given too late, or the reader went to another place, so it is dropped;
+ * SPDL_END_DATA: likewise, and no more are wanted; SPDL_E_STAGE: a want that is not out, or was given before;
+ * SPDL_E_ARGUMENT: the want is still out. */
+SPDL_API spdl_status spdl_source_give(int64_t source, const spdl_want *want, const spdl_sample *sample);
 
 /* ---- pipelines of your own stages -------------------------------------------------------------------
  *

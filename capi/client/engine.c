@@ -103,7 +103,7 @@ static const char **make_args(const char *spec, const spdl_open_opts *o, uint32_
 }
 
 static spdl_status start(const spdl_engine_table *engine, const char *spec, const spdl_open_opts *o,
-                         int pair[2]) {
+                         int pair[2], int64_t *source) {
     int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
     if (self < 0) return sp_fail_errno("open: pidfd_open (Linux 5.14 or newer is needed)");
     uint32_t n = 0;
@@ -116,7 +116,7 @@ static spdl_status start(const spdl_engine_table *engine, const char *spec, cons
         return s;
     }
     spdl_engine_error error;
-    spdl_status s = engine->open(args, n, pair[1], self, &error);
+    spdl_status s = engine->open(args, n, pair[1], self, source, &error);
     free(args);
     if (s == SPDL_OK) return SPDL_OK;
     close(pair[0]);
@@ -127,9 +127,11 @@ spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64
                                spdl_reader **out) {
     const spdl_engine_table *engine;
     int pair[2];
+    int64_t source = 0;
     spdl_status s = sp_engine(&engine);
-    if (s == SPDL_OK) s = start(engine, spec, o, pair);
+    if (s == SPDL_OK) s = start(engine, spec, o, pair, &source);
     if (s == SPDL_OK) s = sp_join(pair[0], spec, "", &o->attach, deadline, out);
+    if (s == SPDL_OK) (*out)->source = source;
     if (s == SPDL_E_ENGINE_LOST)
         s = sp_fail(SPDL_E_ENGINE_START,
                     "spdl: open \"%.200s\": the engine in this process ended before it was ready (%s)", spec,

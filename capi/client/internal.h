@@ -6,6 +6,7 @@
  *   spawn.c     start an engine of one's own
  *   engine.c    load libspdl_engine, and open in process
  *   pipeline.c  pipelines of the host's own stages
+ *   source.c    samples that the host brings
  *   ring.c      claim, done, release, end of epoch: the protocol
  *   wait.c      acquire: spin, sleep, notice the engine's death; the event descriptor
  *   reconnect.c find the engine that goes on with a dead one's ring
@@ -88,6 +89,7 @@ struct spdl_reader {
     spdl_l_member *member;
     uint32_t owner, lane_number, max_leases, group_id;
     uint32_t flags; /* SPDL_ATTACH_* */
+    int64_t source; /* of spdl_source_id; 0: the engine is not in this process */
     bool mode_lanes, spin;
     bool stage; /* of a group that transforms batches: may write what it holds, is done by letting go */
     schema_tensor *tensors;
@@ -192,6 +194,9 @@ struct spdl_engine_table;
 spdl_status sp_engine(const struct spdl_engine_table **out);
 spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64_t deadline,
                                spdl_reader **out);
+
+/* ---- source.c: the host brings no more samples. Of any reader. */
+void sp_source_end(const spdl_reader *r);
 
 /* ---- ring.c */
 typedef enum claim_result { CLAIM_OK, CLAIM_NOTHING, CLAIM_FULL } claim_result;

@@ -83,6 +83,7 @@ void sp_reader_unref(spdl_reader *r) {
 spdl_status spdl_detach(spdl_reader *r) {
     if (!r || is_forked(r)) return SPDL_OK;
     if (atomic_exchange_explicit(&r->detached, true, memory_order_acq_rel)) return sp_usable(r);
+    sp_source_end(r);
     sp_reader_unref(r);
     return SPDL_OK;
 }

@@ -17,12 +17,12 @@ engine-symbols: # one name, and nothing else
 	@nm -D --defined-only $(BUILD)/libspdl_engine.so | awk '$$2 != "A" && $$3 != "spdl_engine_table_of" {print "exported: " $$3; bad = 1} END {exit bad}'
 
 # The tests of what libspdl_engine does: libspdl's sources are linked statically, so the engine is named.
-ENGINE_TEST_SOURCES = tests/capi/main.c tests/capi/test_pipeline.c
+ENGINE_TEST_SOURCES = tests/capi/main.c tests/capi/test_pipeline.c tests/capi/test_source.c
 
 $(BUILD)/plain/engine-test: $(ENGINE_TEST_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h
 	@mkdir -p $(@D)
 	$(CC) $(CAPI_TEST_FLAGS) -O2 $(CAPI_SOURCES) $(ENGINE_TEST_SOURCES) -o $@ -lpthread -ldl
 
 .PHONY: engine-test
-engine-test: $(BUILD)/plain/engine-test engine-symbols ## pipelines in C, against the real engine
-	SPDL_ENGINE_LIBRARY=$(CURDIR)/$(BUILD)/libspdl_engine.so $<
+engine-test: $(BUILD)/plain/engine-test engine-symbols ## pipelines and sources in C, against the real engine
+	SPDL_ENGINE=$(CURDIR)/$(BUILD)/spdl SPDL_ENGINE_LIBRARY=$(CURDIR)/$(BUILD)/libspdl_engine.so $<

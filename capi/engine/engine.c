@@ -74,13 +74,34 @@ static uint64_t this_thread(void) {
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
-static spdl_status do_open(const char *const *args, uint32_t n_args, int control, int parent,
+static spdl_status do_open(const char *const *args, uint32_t n_args, int control, int parent, int64_t *source,
                            spdl_engine_error *e) {
     spdl_status s = usable(e);
-    if (s == SPDL_OK) return goOpen((char **)(uintptr_t)args, n_args, control, parent, e);
+    if (s == SPDL_OK) return goOpen((char **)(uintptr_t)args, n_args, control, parent, source, e);
     close(control);
     close(parent);
     return s;
+}
+
+static spdl_status do_source_check(int64_t source, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goSourceCheck(source, e);
+}
+
+static spdl_status do_source_take(int64_t source, int64_t timeout_ns, spdl_want *out, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goSourceTake(source, timeout_ns, this_thread(), out, e);
+}
+
+static spdl_status do_source_give(int64_t source, const spdl_want *want, const spdl_sample *sample,
+                                  spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goSourceGive(source, (spdl_want *)(uintptr_t)want, (spdl_sample *)(uintptr_t)sample, e);
+}
+
+static void do_source_end(int64_t source) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goSourceEnd(source);
 }
 
 static spdl_status do_create(const char *description, int64_t *handle, spdl_engine_error *e) {
@@ -158,6 +179,10 @@ static const spdl_engine_table table = {
     .table_version = SPDL_ENGINE_TABLE_VERSION,
     .version = TEXT(SPDL_VERSION_MAJOR) "." TEXT(SPDL_VERSION_MINOR) "." TEXT(SPDL_VERSION_PATCH),
     .open = do_open,
+    .source_check = do_source_check,
+    .source_take = do_source_take,
+    .source_give = do_source_give,
+    .source_end = do_source_end,
     .create = do_create,
     .start = do_start,
     .stage = do_stage,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/capi/engine/hosted"
 	"github.com/spdl/spdl/cmd/spdl/verbs"
+	"github.com/spdl/spdl/core/source"
 )
 
 func main() {} // of a shared library: never called
@@ -38,6 +39,8 @@ var statuses = []struct {
 	{hosted.ErrTimeout, C.SPDL_TIMEOUT}, {hosted.ErrEndEpoch, C.SPDL_END_EPOCH}, {hosted.ErrEndData, C.SPDL_END_DATA},
 	{hosted.ErrArgument, C.SPDL_E_ARGUMENT}, {hosted.ErrNotFound, C.SPDL_E_NOT_FOUND}, {hosted.ErrBusy, C.SPDL_E_BUSY},
 	{hosted.ErrMisuse, C.SPDL_E_STAGE}, {hosted.ErrDescription, C.SPDL_E_SPEC},
+	{source.ErrFeedTimeout, C.SPDL_TIMEOUT}, {source.ErrFeedEnded, C.SPDL_END_DATA}, {source.ErrLate, C.SPDL_TIMEOUT},
+	{source.ErrNotWanted, C.SPDL_E_STAGE}, {source.ErrSample, C.SPDL_E_ARGUMENT},
 }
 
 func statusOf(err error) C.spdl_status {
@@ -70,12 +73,18 @@ func caught(status *C.spdl_status, e *C.spdl_engine_error) {
 }
 
 //export goOpen
-func goOpen(args **C.char, n C.uint32_t, control, parent C.int, e *C.spdl_engine_error) (status C.spdl_status) {
+func goOpen(args **C.char, n C.uint32_t, control, parent C.int, number *C.int64_t, e *C.spdl_engine_error) (status C.spdl_status) {
 	defer caught(&status, e)
 	words := make([]string, n)
 	for i, arg := range unsafe.Slice(args, n) {
 		words[i] = C.GoString(arg)
 	}
-	go verbs.ServeInProcess(words, int(control), int(parent), stderr{})
+	feed := source.NewFeed()
+	*number = feeds.add(feed)
+	go func(number C.int64_t) {
+		verbs.ServeInProcess(words, int(control), int(parent), stderr{}, feed)
+		feed.End()
+		feeds.remove(number)
+	}(*number)
 	return C.SPDL_OK
 }

@@ -8,7 +8,7 @@
 
 #include "../../include/spdl.h"
 
-#define SPDL_ENGINE_TABLE_VERSION 1u
+#define SPDL_ENGINE_TABLE_VERSION 2u
 #define SPDL_ENGINE_SYMBOL "spdl_engine_table_of"
 
 typedef struct spdl_engine_error {
@@ -20,9 +20,18 @@ typedef struct spdl_engine_table {
     const char *version; /* of the release, as spdl_version() */
 
     /* Serve the other end of `control` as `spdl serve args...` would, until that hangs up. Takes control and
-     * parent, a pidfd of this process. What goes wrong is told over control. */
-    spdl_status (*open)(const char *const *args, uint32_t n_args, int control, int parent,
+     * parent, a pidfd of this process. What goes wrong is told over control. *source, above 0 and never used
+     * again, is for the four calls below. */
+    spdl_status (*open)(const char *const *args, uint32_t n_args, int control, int parent, int64_t *source,
                         spdl_engine_error *error);
+
+    /* Samples that the host brings: is there a source.host (SPDL_E_NOT_FOUND if not); take and give as in
+     * spdl.h; no more will be brought. */
+    spdl_status (*source_check)(int64_t source, spdl_engine_error *error);
+    spdl_status (*source_take)(int64_t source, int64_t timeout_ns, spdl_want *out, spdl_engine_error *error);
+    spdl_status (*source_give)(int64_t source, const spdl_want *want, const spdl_sample *sample,
+                               spdl_engine_error *error);
+    void (*source_end)(int64_t source);
 
     /* The pipelines of spdl.h; a handle is above 0 and never used again. */
     spdl_status (*create)(const char *description, int64_t *handle, spdl_engine_error *error);

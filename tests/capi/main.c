@@ -69,6 +69,7 @@ int main(int argc, char **argv) {
     int passed = 0, bad = 0;
     if (getenv("SPDL_TEST_BUILD")) test_build = getenv("SPDL_TEST_BUILD");
     main_thread = pthread_self();
+    if (test_before_all) test_before_all();
     for (test *t = first; t; t = t->next) {
         if (!strstr(t->name, only)) continue;
         run(t);

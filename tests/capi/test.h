@@ -19,6 +19,8 @@ void test_fail(const char *file, int line, const char *what);
 int test_open_fds(void);
 int test_maps(void);
 double test_seconds(void);
+/* Where a program has it: run once, before the first test, for what the process keeps. */
+void test_before_all(void) __attribute__((weak));
 /* Directory of the built library and programs, with the suffix of this build. */
 extern const char *test_build;
 

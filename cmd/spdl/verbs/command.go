@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,9 +29,10 @@ const patience = 2 * time.Second
 // app is one run of the command.
 type app struct {
 	out, err  io.Writer
-	started   time.Time // of the process
-	control   *os.File  // a child engine's end of its parent's socket until somebody has taken it; else nil
-	inProcess bool      // the process is the consumer's: its signals are not ours
+	started   time.Time    // of the process
+	control   *os.File     // a child engine's end of its parent's socket until somebody has taken it; else nil
+	inProcess bool         // the process is the consumer's: its signals are not ours
+	feed      *source.Feed // in process: what the samples of source.host come through
 }
 
 // Main runs the command and returns the exit code of the process.

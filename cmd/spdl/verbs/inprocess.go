@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -17,8 +18,10 @@ import (
 // ServeInProcess is `spdl serve ARGS...` as a part of the process that consumes: it serves the other end of control
 // until that hangs up, and then returns. parent is a pidfd of this process. It takes both descriptors, touches no
 // signal, and writes its log to err. A refusal is told over control, as a child engine does.
-func ServeInProcess(args []string, control, parent int, err io.Writer) {
-	a := &app{out: io.Discard, err: err, started: time.Now(), inProcess: true, control: os.NewFile(uintptr(control), "control")}
+//
+// feed is what the samples of source.host come through; it belongs to this engine alone.
+func ServeInProcess(args []string, control, parent int, err io.Writer, feed *source.Feed) {
+	a := &app{out: io.Discard, err: err, started: time.Now(), inProcess: true, feed: feed, control: os.NewFile(uintptr(control), "control")}
 	root := a.root()
 	root.SetArgs(append([]string{"serve", "--child", "--parent-fd", strconv.Itoa(parent)}, args...))
 	failure := executed(root)

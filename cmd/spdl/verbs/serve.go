@@ -106,7 +106,7 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	e, err := engine.New(s, &engine.Options{Child: v.child, State: state, Fresh: v.fresh, Journal: v.journal, Log: log, Started: v.started})
+	e, err := engine.New(s, &engine.Options{Child: v.child, State: state, Fresh: v.fresh, Journal: v.journal, Feed: v.feed, Log: log, Started: v.started})
 	if err != nil {
 		return missing(s, err)
 	}

@@ -1,0 +1,125 @@
+package main
+
+// #include "table.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/spdl/spdl/capi/engine/hosted"
+	"github.com/spdl/spdl/core/source"
+)
+
+// feeds are those of the engines in this process, by number. A number is never used again, so that a thread of the host
+// that comes too late hears that the data is over.
+var feeds feedTable
+
+type feedTable struct {
+	sync.RWMutex
+	byNumber map[C.int64_t]*source.Feed
+	last     C.int64_t
+}
+
+func (t *feedTable) add(f *source.Feed) C.int64_t {
+	t.Lock()
+	defer t.Unlock()
+	if t.byNumber == nil {
+		t.byNumber = map[C.int64_t]*source.Feed{}
+	}
+	t.last++
+	t.byNumber[t.last] = f
+	return t.last
+}
+
+func (t *feedTable) remove(number C.int64_t) {
+	t.Lock()
+	defer t.Unlock()
+	delete(t.byNumber, number)
+}
+
+// find is the feed of that number.
+func (t *feedTable) find(number C.int64_t) (*source.Feed, error) {
+	t.RLock()
+	defer t.RUnlock()
+	switch f := t.byNumber[number]; {
+	case number < 1 || number > t.last:
+		return nil, fmt.Errorf("spdl: source %d: want a number that spdl_source_id gave: %w", number, hosted.ErrArgument)
+	case f == nil:
+		return nil, source.ErrFeedEnded
+	default:
+		return f, nil
+	}
+}
+
+// threadEnded tells every feed.
+func (t *feedTable) threadEnded(thread uint64) {
+	t.RLock()
+	defer t.RUnlock()
+	for _, f := range t.byNumber {
+		f.ThreadEnded(thread)
+	}
+}
+
+//export goSourceCheck
+func goSourceCheck(number C.int64_t, e *C.spdl_engine_error) (status C.spdl_status) {
+	defer caught(&status, e)
+	f, err := feeds.find(number)
+	if err == nil && !f.Used() {
+		err = fmt.Errorf("spdl: source: the engine's description has no source.host: %w", hosted.ErrNotFound)
+	}
+	return answer(err, e)
+}
+
+//export goSourceTake
+func goSourceTake(number C.int64_t, timeoutNs C.int64_t, thread C.uint64_t, out *C.spdl_want, e *C.spdl_engine_error) (status C.spdl_status) {
+	defer caught(&status, e)
+	f, err := feeds.find(number)
+	if err != nil {
+		return fail(err, e)
+	}
+	ctx := context.Background()
+	if timeoutNs >= 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout(timeoutNs))
+		defer cancel()
+	}
+	w, err := f.Take(ctx, uint64(thread))
+	if err != nil {
+		return fail(err, e)
+	}
+	out.index, out.token = C.uint64_t(w.Index), C.uint64_t(w.Token)
+	return C.SPDL_OK
+}
+
+//export goSourceGive
+func goSourceGive(number C.int64_t, want *C.spdl_want, given *C.spdl_sample, e *C.spdl_engine_error) (status C.spdl_status) {
+	defer caught(&status, e)
+	f, err := feeds.find(number)
+	if err != nil {
+		return fail(err, e)
+	}
+	s := source.Sample{Label: int64(given.label), Failed: given.error != nil}
+	if given.bytes != nil {
+		s.Bytes = unsafe.Slice((*byte)(given.bytes), given.n_bytes)
+	}
+	if given.path != nil {
+		s.Path = C.GoString(given.path)
+	}
+	if given.key != nil {
+		s.Key = C.GoString(given.key)
+	}
+	if s.Failed {
+		s.Error = C.GoString(given.error)
+	}
+	return answer(f.Give(source.Want{Index: int64(want.index), Token: uint64(want.token)}, &s), e)
+}
+
+//export goSourceEnd
+func goSourceEnd(number C.int64_t) {
+	if f, err := feeds.find(number); err == nil {
+		f.End()
+	}
+}
