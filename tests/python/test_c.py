@@ -1,4 +1,4 @@
-"""spdl/_c.py, spdl/pipeline/_host.py and include/spdl.h say the same."""
+"""spdl/_c.py, spdl/_feed.py, spdl/pipeline/_host.py and include/spdl.h say the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT
-from spdl import _c
+from spdl import _c, _feed
 from spdl.pipeline import _host
 
 HEADER = (ROOT / "include" / "spdl.h").read_text()
@@ -22,8 +22,10 @@ STRUCTS = {
     "spdl_reader_info": _c.ReaderInfo,
     "spdl_work": _host.Work,
     "spdl_give": _host.Give,
+    "spdl_want": _feed.Want,
+    "spdl_sample": _feed.Sample,
 }
-FUNCTIONS = {**_c._FUNCTIONS, **_host.FUNCTIONS}
+FUNCTIONS = {**_c._FUNCTIONS, **_host.FUNCTIONS, **_feed.FUNCTIONS}
 
 
 def _flat(text: str) -> str:
@@ -64,7 +66,7 @@ def test_structs_have_all_fields_of_the_header():
 
 def test_every_function_of_the_header_is_bound_under_its_own_prototype():
     """The comment above each binding is the header's prototype, and none is missing."""
-    source = inspect.getsource(_c) + inspect.getsource(_host)
+    source = inspect.getsource(_c) + inspect.getsource(_feed) + inspect.getsource(_host)
     pairs = re.findall(r"# (.*?\);)\n    \"(spdl_\w+)\"", source)
     assert {name: _flat(prototype) for prototype, name in pairs} == _header_functions()
     assert set(FUNCTIONS) == set(_header_functions())

@@ -30,7 +30,7 @@ class DataLoader:
     in the engine.
     """
 
-    def __init__(self, source: Union[Loader, Spec], fields: Fields = ("image", "label"), *,
+    def __init__(self, source: Union[Loader, Spec], /, fields: Fields = ("image", "label"), *,
                  transform: Optional[Callable[[Any], Any]] = None, tensors: str = "torch", copy: bool = False,
                  **options: Any) -> None:
         if tensors not in ("torch", "numpy"):

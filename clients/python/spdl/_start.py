@@ -6,9 +6,10 @@ import ctypes
 import json
 import os
 import sys
+import weakref
 from typing import Any, Optional, Sequence, Union
 
-from . import _c, _torchrun
+from . import _c, _feed, _torchrun
 from ._errors import ArgumentError, SpecError, error_for
 from ._reader import Reader
 from .loader import Loader
@@ -19,7 +20,8 @@ Spec = Union[str, "os.PathLike[str]", dict]
 def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[str, os.PathLike[str], None] = None,
          args: Sequence[str] = (), group: Optional[str] = None, lane: Optional[int] = None,
          max_leases: Optional[int] = None, share: Optional[bool] = None, handoff: bool = False,
-         timeout: Optional[float] = None, in_process: bool = False) -> Loader:
+         timeout: Optional[float] = None, in_process: bool = False,
+         source: Any = None, source_threads: int = 8) -> Loader:
     """Start an engine for this program and attach to it. It ends with the loader, and with this process.
 
     spec        path of a description (YAML or JSON) or of a folder of pictures, or the description as a dict
@@ -33,10 +35,21 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
                 None or False; True is refused
     in_process  no second process: the engine is a library, libspdl_engine, with the Go runtime in it, that stays
                 loaded. A forked child cannot use it (ForkedError)
+    source      a data set of yours in place of the description's source: an object with __len__ and
+                __getitem__(index) that returns encoded bytes or a path, alone or as (it, label) or (it, label, key).
+                Called in threads of this program, so in_process is implied; an exception makes a bad sample. A
+                description in a file says source: {host: {samples: N}}
+    source_threads
+                how many threads call it
 
     Blocks until the engine is ready or has said why not. Its log goes to stderr (SPDL_LOG sets the level).
     Raises SpecError, EngineStartError, StateError, and what attach() raises.
     """
+    if source is not None:
+        spec = _feed.describe(spec, source, source_threads)
+        if share:
+            raise ArgumentError("spdl: open: share=True and source=: this program's samples cannot reach another's engine; leave share out")
+        share, in_process = share if _torchrun.ranks() is None else False, True
     text = _spec_text(spec)
     ranks = _torchrun.ranks()
     if share and ranks is None:
@@ -57,7 +70,15 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     opts.engine = os.fsencode(engine) if engine is not None else None
     opts.args = (ctypes.c_char_p * (len(args) + 1))(*(os.fsencode(argument) for argument in args), None)
     opts.state = json.dumps(state).encode() if state is not None else None
-    return _load(api, api.free.open, text.encode("utf-8", "surrogateescape"), opts, recipe=None)
+    loader = _load(api, api.free.open, text.encode("utf-8", "surrogateescape"), opts, recipe=None)
+    if source is not None:
+        try:
+            loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples)
+            weakref.finalize(loader, loader._reader.close)  # at exit too: the threads are told before Python ends under them
+        except BaseException:
+            loader.close()
+            raise
+    return loader
 
 
 def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, max_leases: Optional[int] = None,

@@ -9,6 +9,7 @@ import weakref
 from typing import Any, AsyncIterator, Callable, Iterator, NamedTuple, NoReturn, Optional
 
 from . import _c, _dlpack
+from ._feed import Feed
 from ._errors import StateError, Timeout, Unsupported
 from ._reader import Reader
 from .batch import ALONE, Batch
@@ -66,6 +67,7 @@ class Loader:
     def __init__(self, reader: Reader, recipe: Optional[tuple] = None) -> None:
         self._reader = reader
         self._recipe = recipe  # arguments of spdl.attach; None: this engine is our child
+        self._feed: Optional[Feed] = None  # threads that bring its samples
         self._hand = _Hand()
         self._tasks: weakref.WeakKeyDictionary[Any, Batch] = weakref.WeakKeyDictionary()
         ring = self._ring()
@@ -213,9 +215,10 @@ class Loader:
 
     def close(self) -> None:
         """Leave the ring, and stop the engine if open() started it. The batch in hand counts as done; others that
-        were not done go to the group again. Views of leased batches stay readable."""
+        were not done go to the group again. Views of leased batches stay readable. Waits up to 5 s for calls of the
+        data set that open() was given as source."""
         self._let_go()
-        self._reader.close()
+        self._leave()
 
     def __enter__(self) -> Loader:
         return self
@@ -227,7 +230,12 @@ class Loader:
             batch = self._hand.batch
             if self._reader.stage and batch is not None:
                 batch._leave(error)
-            self._reader.close()  # the batch in hand was not used: it goes to the group again
+            self._leave()  # the batch in hand was not used: it goes to the group again
+
+    def _leave(self) -> None:
+        self._reader.close()
+        if self._feed is not None:
+            self._feed.join()
 
     def __del__(self) -> None:
         reader = getattr(self, "_reader", None)

@@ -1,0 +1,161 @@
+"""Samples of the program's own: threads that take what the engine wants and give what a data set says."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import operator
+import os
+import threading
+import time
+import traceback
+from ctypes import POINTER, Structure, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any, Optional
+
+from . import _c
+from ._errors import ArgumentError, SpecError, error_for
+from ._reader import Reader
+
+JOIN_S = 5.0  # how long close() waits for calls of the data set that are under way
+
+
+class Want(Structure):  # spdl_want
+    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("index", c_uint64), ("token", c_uint64)]
+
+
+class Sample(Structure):  # spdl_sample
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("bytes", c_void_p),
+        ("n_bytes", c_size_t),
+        ("path", c_char_p),
+        ("error", c_char_p),
+        ("key", c_char_p),
+        ("label", c_int64),
+    ]
+
+
+FUNCTIONS = {
+    # int64_t spdl_source_id(spdl_reader *reader);
+    "spdl_source_id": (c_int64, c_void_p),
+    # spdl_status spdl_source_take(int64_t source, int64_t timeout_ns, spdl_want *out);
+    "spdl_source_take": (c_int, c_int64, c_int64, POINTER(Want)),
+    # spdl_status spdl_source_give(int64_t source, const spdl_want *want, const spdl_sample *sample);
+    "spdl_source_give": (c_int, c_int64, POINTER(Want), POINTER(Sample)),
+}
+
+
+def describe(spec: Any, dataset: Any, threads: int) -> Any:
+    """The description with the number of samples in it, where it is a dict. What cannot be a source is refused."""
+    if not (hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")) or isinstance(dataset, (str, bytes, dict)):
+        raise ArgumentError(f"spdl: open: source is a {type(dataset).__name__}, want an object with __len__ and __getitem__(index); "
+                            "read an iterable into a list of paths or bytes first")
+    if not 1 <= threads <= 1024:
+        raise ArgumentError(f"spdl: open: source_threads {threads}, want 1 to 1024")
+    if len(dataset) < 1:
+        raise ArgumentError("spdl: open: source has no samples")
+    if not isinstance(spec, dict):
+        return spec
+    said = spec.get("source", {})
+    if not isinstance(said, dict) or set(said) - {"host"}:
+        raise SpecError('spdl: open: the description has a source, and source= was given, too; leave one out, or say {"host": {...}}')
+    host = said.get("host", {})
+    if not isinstance(host, dict) or host.get("samples", len(dataset)) != len(dataset):
+        raise SpecError(f"spdl: open: source.host is {json.dumps(host)}, and source= has {len(dataset)} samples; leave samples out")
+    return {**spec, "source": {"host": {**host, "samples": len(dataset)}}}
+
+
+class Feed:
+    """The threads that bring a reader's samples. They keep neither the reader nor its loader alive, and end with it."""
+
+    def __init__(self, reader: Reader, dataset: Any, threads: int, samples: int) -> None:
+        library = ctypes.CDLL(reader.api.path)  # lets other threads run
+        take, give = _bound(library, "spdl_source_take"), _bound(library, "spdl_source_give")
+        source = _bound(library, "spdl_source_id")(reader.handle)
+        if source < 0:
+            raise error_for(source, (reader.api.held.last_error() or b"").decode("utf-8", "replace"))
+        if samples != len(dataset):
+            raise ArgumentError(f"spdl: open: source has {len(dataset)} samples, the description says source.host.samples: {samples}")
+        self._threads = [threading.Thread(target=_bring, args=(take, give, source, dataset), name=f"spdl-source-{i}", daemon=True)
+                         for i in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    def join(self) -> None:
+        """Wait for the threads' end, up to JOIN_S. One that is in the data set for longer ends with that call."""
+        end = time.monotonic() + JOIN_S
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, end - time.monotonic()))
+
+
+def _bound(library: ctypes.CDLL, name: str) -> Any:
+    function = getattr(library, name)
+    function.restype, *function.argtypes = FUNCTIONS[name]
+    return function
+
+
+def _bring(take: Any, give: Any, source: int, dataset: Any) -> None:
+    """A thread: one sample after the other until the engine wants no more."""
+    want, sample = Want(ctypes.sizeof(Want)), Sample(ctypes.sizeof(Sample))
+    while take(source, _c.FOREVER, want) == _c.OK:
+        keep = _answer(dataset, want.index, sample)
+        status = give(source, want, sample)
+        del keep
+        if status not in (_c.OK, _c.TIMEOUT):  # late is the engine's to count
+            return
+
+
+def _answer(dataset: Any, index: int, sample: Sample) -> Any:
+    """Fill in a sample; what is returned must live until it was given."""
+    sample.label, sample.key, sample.bytes, sample.n_bytes, sample.path, sample.error = -1, None, None, 0, None, None
+    try:
+        return _fill(sample, dataset[index])
+    except BaseException as error:  # whatever it is, it is this sample's; the thread goes on to the next
+        sample.bytes = sample.path = None
+        sample.error = _text(error)
+        return None
+
+
+def _fill(sample: Sample, got: Any) -> Any:
+    key: Any = None
+    if isinstance(got, tuple):
+        if len(got) not in (2, 3):
+            raise TypeError(f"got a tuple of {len(got)}, want (bytes or path, label) or (bytes or path, label, key)")
+        got, label, key = (*got, None)[:3]
+        sample.label = -1 if label is None else _int64(label)
+    sample.key = None if key is None else _c_text("key", str(key).encode("utf-8", "surrogateescape"))
+    if isinstance(got, (str, os.PathLike)):
+        sample.path = _c_text("path", os.fsencode(got))
+        if not sample.path:
+            raise ValueError("got an empty path")
+        return None
+    if not isinstance(got, bytes):
+        try:
+            got = memoryview(got).tobytes()
+        except TypeError:
+            raise TypeError(f"got {type(got).__name__}, want bytes or a path, alone or as (it, label) or (it, label, key)") from None
+    sample.bytes, sample.n_bytes = ctypes.cast(c_char_p(got), c_void_p), len(got)
+    return got
+
+
+def _int64(label: Any) -> int:
+    value = operator.index(label)
+    if not -1 << 63 <= value < 1 << 63:
+        raise OverflowError(f"got label {value}, want one of 64 bits")
+    return value
+
+
+def _c_text(what: str, text: bytes) -> bytes:
+    if b"\0" in text:
+        raise ValueError(f"got a zero byte in the {what}")
+    return text
+
+
+def _text(error: BaseException) -> bytes:
+    """What a log line says of an exception: type, text, and where it was raised."""
+    text = "".join(traceback.format_exception_only(type(error), error)).strip()
+    frames: Optional[traceback.StackSummary] = traceback.extract_tb(error.__traceback__)[1:]
+    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return (text + where).encode("utf-8", "replace").replace(b"\0", b"\\0")

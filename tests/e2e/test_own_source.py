@@ -1,0 +1,256 @@
+"""A data set of the program's own: what it brings is what any source would have brought, and what it fails to is told."""
+
+import json
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from engines import BUILD, ROOT, Consumer, describe, environment
+
+PRELUDE = """
+        import json, os, pathlib, signal, sys, threading, time, spdl
+        description = json.loads(sys.argv[1])
+        root = pathlib.Path(description.pop("source")["folder"])
+        paths = sorted((p for p in root.rglob("*") if p.is_file()), key=lambda p: str(p.relative_to(root)).encode())
+        class Files:
+            def __len__(self):
+                return len(paths)
+            def __getitem__(self, i):
+                return paths[i].read_bytes(), "abc".index(paths[i].parent.name), str(paths[i].relative_to(root))
+        def rows(loader):
+            return [(b.ticket, b["index"].tolist(), b["label"].tolist(), b.sample_keys, int(b["image"].sum())) for b in loader]
+        def settled():
+            # threads of ours that are still there, once those that end have ended
+            deadline = time.monotonic() + 20
+            ours = lambda: [t for t in threading.enumerate() if t.name.startswith("spdl-source")]
+            while ours() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            return len(ours())
+"""
+
+
+def program(script, description):
+    """A Python program of its own that ends well; what it prints."""
+    code, out, err = Consumer([sys.executable, "-c", "if 1:\n" + PRELUDE + script, json.dumps(description)], env=environment()).end()
+    assert code == 0, err
+    return out, err
+
+
+def test_a_data_set_gives_the_batches_that_its_files_in_a_folder_give(pictures):
+    """Shuffled, two epochs: ticket, index, label, key and pixels of every batch; no thread is left."""
+    out, err = program("""
+        with spdl.open({**description, "source": {"folder": str(root)}}) as loader:
+            want = rows(loader) + rows(loader)
+        with spdl.open(description, source=Files()) as loader:
+            got = rows(loader) + rows(loader)
+            stats = loader.stats()["rings"][0]
+        print(got == want, len(got) > 20, settled(), stats["bad_samples"]["total"], stats["source"]["host"]["given"] >= 2 * len(paths))
+    """, describe(pictures.path, order={"seed": 3, "epochs": 2}))
+    assert (out, err) == ("True True 0 0 True\n", "")
+
+
+@pytest.mark.parametrize("answer", [
+    "str(paths[i])", "paths[i]", "(paths[i], 7)", "paths[i].read_bytes()", "bytearray(paths[i].read_bytes())",
+    "(memoryview(paths[i].read_bytes()), None, i)",
+])
+def test_every_form_of_an_answer_is_understood(pictures, answer):
+    """Paths and bytes, with or without label and key."""
+    out, err = program(f"""
+        class Other(Files):
+            def __getitem__(self, i):
+                return {answer}
+        with spdl.open(description, source=Other(), source_threads=3) as loader:
+            got = [(key, label) for b in loader for key, label in zip(b.sample_keys, b["label"].tolist())]
+        answer = {answer!r}
+        label = 7 if "7" in answer else -1
+        want = [(str(i) if "bytes" in answer else str(paths[i]), label) for i in range(len(paths))]
+        print(got == want)
+    """, describe(pictures.path))
+    assert (out, err) == ("True\n", "")
+
+
+def test_a_data_loader_takes_a_data_set_too(pictures):
+    """spdl.DataLoader(description, source=dataset), as the migration page says."""
+    out, err = program("""
+        with spdl.DataLoader(description, source=Files(), tensors="numpy") as loader:
+            print(sorted(int(label) for _, labels in loader for label in labels) == sorted("abc".index(p.parent.name) for p in paths))
+    """, describe(pictures.path))
+    assert (out, err) == ("True\n", "")
+
+
+def test_an_exception_is_a_bad_sample_with_its_text_and_place(pictures):
+    """Whatever is raised or returned in error is counted by cause; every other sample arrives, and the threads live on."""
+    out, err = program("""
+        class Bad(Files):
+            def __getitem__(self, i):
+                if i == 3: raise KeyError("no such picture")
+                if i == 4: sys.exit("really")
+                if i == 5: return 17
+                if i == 6: return paths[i], "three"
+                if i == 7: return b""
+                if i == 8: return "/no/such/file"
+                if i == 9: return ("a\\0b", 1)
+                if i == 10: return (1, 2, 3, 4)
+                if i == 11: return b"not a picture"
+                if i == 12: return paths[i], 1 << 63
+                return super().__getitem__(i)
+        with spdl.open(description, source=Bad()) as loader:
+            index = [i for b in loader for i in b["index"].tolist()]
+            bad = loader.stats()["rings"][0]["bad_samples"]
+        print(index == [i for i in range(len(paths)) if not 3 <= i <= 12], json.dumps(bad["causes"], sort_keys=True))
+        print(*bad["last"], sep="\\n")
+    """, describe(pictures.path))
+    lines = out.splitlines()
+    assert lines[0] == 'True {"empty": 1, "missing": 1, "not_an_image": 1, "source": 7}'
+    for line, want in zip(lines[1:], ["KeyError: 'no such picture' (<string>:", "SystemExit: really", "TypeError: got int, want bytes or a path",
+                                      "TypeError: 'str' object cannot be interpreted as an integer", "empty: got 0 bytes",
+                                      '"/no/such/file": missing', "ValueError: got a zero byte in the path", "TypeError: got a tuple of 4, want",
+                                      'sample 11 "11": media: not an image', "OverflowError: got label 9223372036854775808"]):
+        assert want in line, out
+    assert err.count("bad sample, source") == 7
+
+
+def test_a_run_goes_on_exactly_where_its_state_was_taken(pictures):
+    """state_dict and load_state_dict over a data set of the program's own, in a new engine and in the same."""
+    out, err = program("""
+        with spdl.open(description, source=Files()) as loader:
+            whole = rows(loader) + rows(loader)
+        with spdl.open(description, source=Files()) as loader:
+            first = [loader.acquire() for _ in range(2)]
+            state = loader.state_dict()
+            [b.release() for b in first]
+            next(iter(loader))
+            loader.load_state_dict(state)
+            again = rows(loader) + rows(loader)
+        with spdl.open(description, source=Files(), state=state) as loader:
+            anew = rows(loader) + rows(loader)
+        print(again == whole[2:], anew == whole[2:])
+    """, describe(pictures.path, order={"seed": 5, "epochs": 2}))
+    assert (out, err) == ("True True\n", "")
+
+
+def test_under_torchrun_each_rank_feeds_its_own_engine(pictures):
+    """Two ranks of one machine: each sees its half of the order, together every sample once."""
+    out, err = program("""
+        seen = []
+        for rank in "01":
+            os.environ.update(RANK=rank, LOCAL_RANK=rank, WORLD_SIZE="2", LOCAL_WORLD_SIZE="2")
+            with spdl.open(description, source=Files()) as loader:
+                half = [i for b in loader for i in b["index"].tolist()]
+                print(loader.info.rank, loader.info.world_size, len(half) > 20)
+                seen += half
+        print(sorted(seen) == list(range(len(paths))))
+    """, describe(pictures.path, order={"seed": 1, "epochs": 1}))
+    assert (out.splitlines(), err) == (["0 2 True", "1 2 True", "True"], "")
+
+
+def test_leaving_in_the_middle_leaves_no_thread(pictures):
+    """break, an exception, Ctrl-C and a loader that is only forgotten; a data set that is slow meanwhile."""
+    out, err = program("""
+        import gc
+        class Slow(Files):
+            def __getitem__(self, i):
+                time.sleep(0.02)
+                return super().__getitem__(i)
+        for way in ("break", "raise", "interrupt", "forget"):
+            loader = spdl.open(description, source=Slow())
+            try:
+                if way == "forget":
+                    next(iter(loader)).release()
+                else:
+                    with loader:
+                        for batch in loader:
+                            if way == "raise": raise RuntimeError(way)
+                            if way == "interrupt": signal.raise_signal(signal.SIGINT)
+                            break
+            except (RuntimeError, KeyboardInterrupt) as error:
+                del error
+            batch = loader = None
+            gc.collect()
+            print(way, settled())
+    """, describe(pictures.path))
+    assert (out.splitlines(), err) == (["break 0", "raise 0", "interrupt 0", "forget 0"], "")
+
+
+@pytest.mark.parametrize("end", ["pass", "sys.exit(0)", "os._exit(0)", "loader.close()"])
+def test_a_program_that_ends_with_a_data_set_in_use_ends(pictures, end):
+    """At exit nobody waits for a data set that never answers."""
+    out, err = program(f"""
+        hang = threading.Event()
+        class Hanging(Files):
+            def __getitem__(self, i):
+                if i > 20: hang.wait()
+                return super().__getitem__(i)
+        spdl._feed.JOIN_S = 0.1
+        loader = spdl.open(description, source=Hanging())
+        print(next(iter(loader)).rows, flush=True)
+        {end}
+    """, describe(pictures.path))
+    assert (out, err) == ("4\n", "")
+
+
+def test_a_late_sample_is_bad_by_its_deadline_and_nothing_hangs(pictures):
+    """source.host.timeout bounds what one sample can hold up."""
+    out, err = program("""
+        wake = threading.Event()
+        class Late(Files):
+            def __getitem__(self, i):
+                if i == 2: wake.wait()
+                return super().__getitem__(i)
+        description["source"] = {"host": {"timeout": "500ms"}}
+        with spdl.open(description, source=Late()) as loader:
+            index = [i for b in loader for i in b["index"].tolist()]
+            wake.set()
+            bad = loader.stats()["rings"][0]["bad_samples"]
+        print(2 in index, bad["causes"].get("deadline"), settled())
+    """, describe(pictures.path))
+    assert out == "False 1 0\n" and "source.host.timeout" in err
+
+
+@pytest.mark.parametrize("arguments, error", [
+    ("description, source=iter(paths)", "ArgumentError: spdl: open: source is a list_iterator, want an object with __len__ and __getitem__"),
+    ("description, source='x'", "ArgumentError: spdl: open: source is a str"),
+    ("description, source=[]", "ArgumentError: spdl: open: source has no samples"),
+    ("description, source=paths, source_threads=0", "ArgumentError: spdl: open: source_threads 0, want 1 to 1024"),
+    ("description, source=paths, share=True", "ArgumentError: spdl: open: share=True and source="),
+    ("{**description, 'source': {'folder': 'x'}}, source=paths", "SpecError: spdl: open: the description has a source, and source= was given"),
+    ("{**description, 'source': {'host': {'samples': 1}}}, source=paths", "samples; leave samples out"),
+    ("file({'source': {'folder': str(root)}}), source=paths", "NotFound: spdl: source: the engine's description has no source.host"),
+    ("file({'source': {'host': {'samples': 1}}}), source=paths", "the description says source.host.samples: 1"),
+    ("{**description, 'source': {'host': {'samples': 1}}}", "EngineStartError: "),
+    ("{**description, 'order': {'balance': 'label'}}, source=paths", "balance: label is not known before a sample of source.host is read"),
+])
+def test_what_cannot_be_is_refused_by_name(pictures, tmp_path, arguments, error):
+    """Each with the remedy; nothing is left running."""
+    out, _ = program(f"""
+        def file(more):
+            path = {str(tmp_path / 'spec.json')!r}
+            pathlib.Path(path).write_text(json.dumps({{**description, **more}}))
+            return path
+        try:
+            spdl.open({arguments})
+            print("opened")
+        except spdl.SpdlError as error:
+            print(type(error).__name__ + ": " + str(error), settled())
+    """, describe(pictures.path))
+    assert error in out and out.endswith(" 0\n"), out
+
+
+def test_the_examples_run_as_their_pages_say(pictures, tmp_path):
+    """examples/python/own_source.py over an archive, examples/c/own_source.c over files; a bad one is told."""
+    archive, spoilt = tmp_path / "pictures.zip", tmp_path / "spoilt.jpg"
+    spoilt.write_bytes(b"no picture")
+    with zipfile.ZipFile(archive, "w") as z:
+        for sample in pictures.samples:
+            z.write(sample.path, sample.key)
+        z.write(spoilt, "a/spoilt.jpg")
+    run = subprocess.run([sys.executable, ROOT / "examples/python/own_source.py", archive], env=environment(), capture_output=True, text=True, timeout=60)
+    lines = run.stdout.splitlines()
+    assert run.returncode == 0 and [line.split(",")[0] for line in lines[:3]] == [
+        f"{c}: {sum(s.key[0] == c for s in pictures.samples)} pictures" for c in "abc"], run.stdout + run.stderr
+    assert lines[3].startswith("bad: ") and '"a/spoilt.jpg": media: not an image' in lines[3]
+    files = [str(sample.path) for sample in pictures.samples]
+    run = subprocess.run([BUILD / "examples/own_source_c", *files, tmp_path / "none.jpg"], env=environment(), capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0 and sorted(line.rpartition(" ")[0] for line in run.stdout.splitlines()) == sorted(files), run.stderr
+    assert run.stderr.endswith("1 bad\n") and f'"{tmp_path}/none.jpg": source: No such file or directory' in run.stderr
