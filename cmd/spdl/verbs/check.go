@@ -130,6 +130,9 @@ func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
 	epochs := "endless"
 	if r.Order.Epochs > 0 {
 		epochs = thousands(r.Order.Epochs) + " epochs"
+		if r.Order.Epochs == 1 {
+			epochs = "1 epoch"
+		}
 	}
 	fmt.Fprintf(v.out, "  order    %s, %s; %s steps an epoch, last: %s\n", order, epochs, thousands(about.StepsPerEpoch), r.Order.Last)
 	fmt.Fprintf(v.out, "  batch    %d rows a rank, %s rows a step (world size %d)\n", r.Batch, thousands(about.GlobalBatch), r.World.Size)
