@@ -34,7 +34,8 @@ all-built: libspdl spdl spdl-noffmpeg spdl-engine spdl-engine-noffmpeg examples
 # FFmpeg is loaded on its first use (core/media/lazy): most of what an engine start would cost.
 spdl:
 	@CC='$(CC)' core/media/lazy/generate.sh $(BUILD)/lazy
-	PKG_CONFIG_PATH=$(abspath $(BUILD))/lazy:$(PKG_CONFIG_PATH) $(GO) build -trimpath -ldflags '$(LDFLAGS_GO)' -o $(BUILD)/spdl ./cmd/spdl
+	PKG_CONFIG_PATH=$(abspath $(BUILD))/lazy:$(PKG_CONFIG_PATH) CGO_CFLAGS="$(or $(CGO_CFLAGS),-O2 -g) $$(cat $(BUILD)/lazy/cflags)" \
+		$(GO) build -trimpath -ldflags '$(LDFLAGS_GO) -extldflags "-L$(abspath $(BUILD))/lazy"' -o $(BUILD)/spdl ./cmd/spdl
 
 spdl-noffmpeg:
 	$(GO) build -trimpath -tags noffmpeg -ldflags '$(LDFLAGS_GO)' -o $(BUILD)/spdl-noffmpeg ./cmd/spdl

@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
 # generate.sh DIR: make an archive in DIR, every function of FFmpeg as a trampoline that loads its library on the first
-# call (load.h), and a pkg-config file per library that links it in FFmpeg's place. `PKG_CONFIG_PATH=DIR go build`
-# then makes a program that starts without FFmpeg; without that variable everything links as ever.
+# call (load.h), and a pkg-config file per library that links it in FFmpeg's place. With PKG_CONFIG_PATH=DIR, the C flags
+# that DIR/cflags holds, and `-extldflags -LDIR`, go build makes a program that starts without FFmpeg; without them
+# everything links as ever.
+#
+# Go's build cache does not know what pkg-config said, and every checkout shares it. So the pkg-config files name no path,
+# and DIR/cflags, which the cache does know, differs with the archive.
 #
 # Where that cannot be, because the processor has no trampolines here or the libraries are static ones, DIR stays without
 # pkg-config files and the program is linked as ever, too.
@@ -20,13 +24,14 @@ shared() { # the shared library that -lNAME would find
 
 fingerprint() {
     cat "$here"/load.* "$here/trampolines.S" "$0"
-    echo "$out $cc"
+    echo "$cc"
     for l in $libraries; do shared "$l" && stat -c '%s %Y' "$(shared "$l")" || true; done
 }
 
 sum=$(fingerprint 2>/dev/null | sha256sum)
 if [ "$(cat "$out/.made" 2>/dev/null)" = "$sum" ]; then exit 0; fi
 rm -f "$out"/*.pc "$out/.made"
+: >"$out/cflags"
 
 case $("$cc" -dumpmachine) in
 x86_64-* | aarch64-*) ;;
@@ -56,7 +61,8 @@ Name: lib$l
 Description: lib$l, loaded on the first call
 Version: $(env -u PKG_CONFIG_PATH pkg-config --modversion "lib$l")
 Cflags: $(env -u PKG_CONFIG_PATH pkg-config --cflags "lib$l")
-Libs: -L$out -l$name -ldl
+Libs: -l$name -ldl
 P
 done
+printf '%s\n' "-D${name//-/_}" >"$out/cflags"
 printf '%s\n' "$sum" >"$out/.made"
