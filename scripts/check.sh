@@ -28,13 +28,14 @@ core/tensor
 core/pipeline
 core/source
 core/sampler
-core/spec       core/tensor
+core/spelling
+core/spec       core/tensor core/spelling
 core/transform  core/tensor
 core/media      core/tensor core/transform
 core/batch      core/tensor core/source
 core/telemetry  core/pipeline
 core/telemetry/web  core/telemetry core/pipeline
-capi/engine/hosted  core/pipeline
+capi/engine/hosted  core/pipeline core/spelling
 R
 }
 imports() {

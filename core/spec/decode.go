@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spdl/spdl/core/spelling"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -182,7 +183,7 @@ func (d *decoder) unknown(key *yaml.Node, shown string, names []string) {
 	path := fmt.Sprintf("%.100s", join(shown, key.Value))
 	if key.Value == "<<" {
 		d.fail(key, path, "merge keys are not read; repeat the keys, or use rings")
-	} else if near := nearest(key.Value, names); near != "" {
+	} else if near := spelling.Nearest(key.Value, names); near != "" {
 		d.fail(key, path, "unknown key; did you mean %q?", near)
 	} else if other := elsewhere(key.Value); other != "" {
 		d.fail(key, path, "unknown key here; it belongs at %s; valid here: %s", other, strings.Join(names, ", "))
@@ -263,7 +264,7 @@ func oneOf[T ~string](d *decoder, n *yaml.Node, shown string, words ...T) (T, bo
 		return T(v.Value), true
 	}
 	hint := ""
-	if near := nearest(v.Value, names); v.Kind == yaml.ScalarNode && near != "" {
+	if near := spelling.Nearest(v.Value, names); v.Kind == yaml.ScalarNode && near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
 	d.fail(n, shown, "got %s, want one of %s%s", describe(n), strings.Join(names, ", "), hint)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/spdl/spdl/core/spelling"
 )
 
 // The kinds of stages.
@@ -144,7 +146,7 @@ func (r *reader) object(n *node, known []string) object {
 }
 
 func didYouMean(written string, words []string) string {
-	if near := nearest(written, words); near != "" {
+	if near := spelling.Nearest(written, words); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // A SpecError says what is wrong with a description, and where.
@@ -171,40 +170,4 @@ func (n *node) got() string {
 		return "a list"
 	}
 	return "an object"
-}
-
-// nearest is the word with the fewest edits from what was written, if that is near enough to be meant; written may
-// also be the word and something more.
-func nearest(written string, words []string) string {
-	best, fewest := "", max(2, len(written)/3)+1
-	for _, w := range words {
-		if d := edits(strings.ToLower(written), w); d < fewest {
-			best, fewest = w, d
-		}
-	}
-	return best
-}
-
-// edits counts the insertions, deletions and replacements between two words.
-func edits(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

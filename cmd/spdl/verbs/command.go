@@ -15,6 +15,7 @@ import (
 
 	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spelling"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -104,7 +105,7 @@ func flagError(c *cobra.Command, err error) error {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		var near []string
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && distance(unknown.GetSpecifiedName(), f.Name) <= 2 {
+			if !f.Hidden && spelling.Edits(unknown.GetSpecifiedName(), f.Name) <= 2 {
 				near = append(near, "--"+f.Name)
 			}
 		})
@@ -126,27 +127,6 @@ func kindText(kind string) string {
 		return "a time such as 10s"
 	}
 	return "a whole number"
-}
-
-// distance is how many letters must be inserted, removed or changed to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // logTo is the engine's log on standard error, at the level that SPDL_LOG names and in the form of SPDL_LOG_FORMAT.
