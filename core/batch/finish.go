@@ -3,8 +3,6 @@ package batch
 import (
 	"encoding/binary"
 	"slices"
-
-	"github.com/zeebo/xxh3"
 )
 
 // Result is what Finish made of a batch.
@@ -57,15 +55,21 @@ func (b *Batch) apply(policy Policy) {
 		b.substitute()
 	default:
 		for _, bad := range b.Bad {
-			clear(b.Row(bad.Row))
-			b.Status[bad.Row] = Masked
-			if b.Hashes != nil {
-				b.Hashes[bad.Row] = xxh3.Hash(b.Row(bad.Row))
+			for f := range b.Fields {
+				clear(b.Fields[f].Row(bad.Row))
 			}
+			b.Status[bad.Row] = Masked
+			b.HashRow(bad.Row)
 			if len(b.Columns) > 0 {
 				b.values[bad.Row].clear()
 			}
 		}
+	}
+}
+
+func (b *Batch) copyRow(to, from int) {
+	for f := range b.Fields {
+		copy(b.Fields[f].Row(to), b.Fields[f].Row(from))
 	}
 }
 
@@ -78,7 +82,7 @@ func (b *Batch) closeHoles() {
 			continue
 		}
 		if to != from {
-			copy(b.Row(to), b.Row(from))
+			b.copyRow(to, from)
 			b.Samples[to], b.Status[to] = b.Samples[from], b.Status[from]
 			if b.Hashes != nil {
 				b.Hashes[to] = b.Hashes[from]
@@ -104,7 +108,7 @@ func (b *Batch) substitute() {
 		for isBad(from) {
 			from = (from + n - 1) % n
 		}
-		copy(b.Row(bad.Row), b.Row(from))
+		b.copyRow(bad.Row, from)
 		b.Samples[bad.Row], b.Status[bad.Row] = b.Samples[from], Substituted
 		if b.Hashes != nil {
 			b.Hashes[bad.Row] = b.Hashes[from]

@@ -96,7 +96,12 @@ func (c *rowCache) has(w *work, row int) bool {
 }
 
 // load copies a row that has said is there.
-func (c *rowCache) load(w *work, row int) { copy(w.Row(row), c.row(c.place(w, row))) }
+func (c *rowCache) load(w *work, row int) {
+	from := c.row(c.place(w, row))
+	for f := range w.Fields {
+		from = from[copy(w.Fields[f].Row(row), from):]
+	}
+}
 
 // store keeps a row, unless somebody else does.
 func (c *rowCache) store(w *work, row int) {
@@ -105,7 +110,10 @@ func (c *rowCache) store(w *work, row int) {
 	}
 	place := c.place(w, row)
 	if state := &c.states[place]; state.CompareAndSwap(rowAbsent, rowBusy) {
-		copy(c.row(place), w.Row(row))
+		to := c.row(place)
+		for f := range w.Fields {
+			to = to[copy(to, w.Fields[f].Row(row)):]
+		}
 		state.Store(rowReady) // store-release: after the copy
 	}
 }

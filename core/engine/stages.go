@@ -10,7 +10,6 @@ import (
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/shm"
-	"github.com/zeebo/xxh3"
 )
 
 // maxFetch is the most workers that fetch gets by itself, and is profiled with.
@@ -25,11 +24,11 @@ func (r *ring) pipeline(p *planner) *pipeline.Pipeline {
 	}, func(ctx context.Context, j job) (turn, error) { return r.fetch(ctx, j, p.fetched) })
 	rows := pipeline.MapWorkers(bytes, pipeline.Options[turn, job]{
 		Name: "decode", Concurrency: r.decoders, Buffer: 2 * r.decoders, Limiter: r.engine.cpus,
-	}, pipeline.Workers[*media.Worker]{
-		Open:  func(int) (*media.Worker, error) { return media.NewWorker(nil) },
-		Close: (*media.Worker).Close,
-	}, func(ctx context.Context, worker *media.Worker, _ turn) (job, error) {
-		return r.decode(ctx, worker, p.fetched)
+	}, pipeline.Workers[*worker]{
+		Open:  func(int) (*worker, error) { return openWorker(r.modality) },
+		Close: func(on *worker) { on.Close() },
+	}, func(ctx context.Context, on *worker, _ turn) (job, error) {
+		return r.decode(ctx, on, p.fetched)
 	})
 	full := pipeline.Aggregate(rows, pipeline.AggregateOptions[*work]{Name: "collect"}, collector{})
 	pipeline.Sink(r.arrange(full), pipeline.SinkOptions{Name: "publish"}, func(ctx context.Context, w *work) error { return r.publish(ctx, p, w) })
@@ -124,7 +123,7 @@ func (r *ring) forget(j job) {
 }
 
 // decode writes the rows of the earliest job. One that it does not finish goes back, for its turn to be dropped with.
-func (r *ring) decode(ctx context.Context, worker *media.Worker, fetched *earliest) (job, error) {
+func (r *ring) decode(ctx context.Context, on *worker, fetched *earliest) (job, error) {
 	j, ok := fetched.take()
 	if !ok {
 		return job{}, errors.New("a turn without a job")
@@ -136,7 +135,7 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, fetched *earlie
 			fetched.put(j)
 		}
 	}()
-	if err := r.decodeJob(ctx, worker, &j); err != nil {
+	if err := r.decodeJob(ctx, on, &j); err != nil {
 		return job{}, err
 	}
 	finished = true
@@ -144,27 +143,28 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, fetched *earlie
 }
 
 // decodeJob writes the rows of a job.
-func (r *ring) decodeJob(ctx context.Context, worker *media.Worker, j *job) error {
+func (r *ring) decodeJob(ctx context.Context, on *worker, j *job) error {
 	for row := j.from; row < j.to; row++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if j.w.bufs[row] != nil {
-			r.decodeRow(worker, j.w, row)
+			r.decodeRow(on, j.w, row)
 		} else if j.w.cached[row] {
 			r.rows.load(j.w, row)
 		}
-		if j.w.Hashes != nil && j.w.faults[row].Err == nil {
-			j.w.Hashes[row] = xxh3.Hash(j.w.Row(row))
+		if j.w.faults[row].Err == nil {
+			j.w.HashRow(row)
 		}
 	}
 	j.decodedNS = monotonicNS()
 	return nil
 }
 
-func (r *ring) decodeRow(worker *media.Worker, w *work, row int) {
+func (r *ring) decodeRow(on *worker, w *work, row int) {
 	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: r.drawIndex(w, row)}
-	_, err := worker.Row(w.Row(row), w.bufs[row].Bytes(), r.op, draw)
+	on.row = w.Row(row, on.row[:0])
+	err := on.decode(on.row, w.bufs[row].Bytes(), draw)
 	r.engine.readAhead.Release(r.give(w, row))
 	if err != nil {
 		w.faults[row] = r.undecodable(w, row, err)

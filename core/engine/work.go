@@ -9,12 +9,12 @@ import (
 
 // The tensors of every slot, in schema order.
 const (
-	imageTensor = iota
+	sampleTensor = iota // the first field of the modality
 	indexTensor
 	keyTensor
 	statusTensor
 	labelTensor
-	firstColumn // and the other columns of the source
+	firstSide // and the modality's other fields, then the source's other columns
 )
 
 // work is a batch between plan and publish. Its rows belong to the jobs that name them, each to one stage at a time;
@@ -30,7 +30,8 @@ type work struct {
 	faults []batch.Bad      // of each row; Err nil: the sample became a row
 	cached []bool           // rows that are copied from the cache of rows, between fetch and decode
 
-	columns []batch.ColumnMemory // of the slot in hand
+	fields  []batch.Field        // of the slot in hand
+	columns []batch.ColumnMemory // of it
 }
 
 // job is some neighbouring rows of a batch between plan and collect: [from, to), none in a batch without samples. Several
@@ -43,26 +44,36 @@ type job struct {
 }
 
 // lend points the batch's memory at its slot.
-func (w *work) lend(s *shm.Slot, rowBytes int) batch.Memory {
+func (w *work) lend(s *shm.Slot) batch.Memory {
 	w.slot = s
+	w.fields[0].Data = s.Tensor(sampleTensor)
+	sides := w.fields[1:]
+	for f := range sides {
+		sides[f].Data = s.Tensor(firstSide + f)
+	}
 	for c := range w.columns {
-		m := &w.columns[c]
-		m.Data = s.Tensor(firstColumn + c)
+		m, at := &w.columns[c], firstSide+len(sides)+c
+		m.Data = s.Tensor(at)
 		if m.Width == 0 {
-			m.Offsets = s.Offsets(firstColumn + c)
+			m.Offsets = s.Offsets(at)
 		}
 	}
 	return batch.Memory{
-		Columns: w.columns,
-		Rows:    s.Tensor(imageTensor), RowBytes: rowBytes,
+		Columns: w.columns, Fields: w.fields,
 		Index: batch.Int64s(s.Tensor(indexTensor)), Label: batch.Int64s(s.Tensor(labelTensor)),
 		Status: s.Tensor(statusTensor), Keys: s.Tensor(keyTensor), KeyOffsets: s.Offsets(keyTensor),
 	}
 }
 
-// newWork makes a batch of at most rows samples with some columns.
-func newWork(rows int, columns []source.Column) *work {
-	w := &work{bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), columns: make([]batch.ColumnMemory, len(columns))}
+// newWork makes a batch of at most rows samples with some fields and columns.
+func newWork(rows int, fields []field, columns []source.Column) *work {
+	w := &work{
+		bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows),
+		fields: make([]batch.Field, len(fields)), columns: make([]batch.ColumnMemory, len(columns)),
+	}
+	for f := range fields {
+		w.fields[f].RowBytes = fields[f].rowBytes()
+	}
 	for c := range columns {
 		if columns[c].Type != source.Text {
 			w.columns[c].Width = 8

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
+	"github.com/spdl/spdl/shm"
+)
+
+// A modality is what a ring's samples are, and how the bytes of one become a row. It is shared by all goroutines.
+type modality interface {
+	// fields are the tensors of a row: the sample itself first, then what is known of it; at most batch.MaxFields.
+	fields() []field
+	// open makes a decoder, for one goroutine at a time.
+	open() (decoder, error)
+}
+
+// A decoder keeps what one thread needs between samples.
+type decoder interface {
+	// decode writes a sample into its row, the memory of one row of each field; both are the caller's, and neither is kept.
+	// Equal draws give equal rows. What a failed decode leaves in the row is undefined. An error's Cause, where it has that
+	// method, is the word it is counted under.
+	decode(row [][]byte, data []byte, draw media.Draw) error
+	Close()
+}
+
+// field is one tensor of a row.
+type field struct {
+	name  string
+	axes  uint32
+	dtype tensor.DType
+	shape tensor.Shape // of one row; empty: a number
+}
+
+// rowBytes is the size of one row. Package spec has checked that there is one.
+func (f *field) rowBytes() int {
+	n, _ := f.shape.Bytes(f.dtype)
+	return int(n)
+}
+
+// tensor is the field of n rows in a slot.
+func (f *field) tensor(n int64) shm.Tensor {
+	return shm.Tensor{Name: f.name, Kind: shm.Dense, Role: shm.RoleField, Axes: f.axes, DType: dtypeOf(f.dtype), Shape: append([]int64{n}, f.shape...)}
+}
+
+func modalityOf(s *spec.Spec) (modality, error) { return newImages(s) }
+
+// rowBytes is the size of all fields of a row.
+func rowBytes(m modality) (total int) {
+	for _, f := range m.fields() {
+		total += f.rowBytes()
+	}
+	return total
+}
+
+// worker decodes on one goroutine at a time.
+type worker struct {
+	decoder
+	row [][]byte // of the sample in hand
+}
+
+func openWorker(m modality) (*worker, error) {
+	d, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	return &worker{decoder: d, row: make([][]byte, 0, len(m.fields()))}, nil
+}
