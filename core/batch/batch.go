@@ -38,6 +38,7 @@ const (
 // Memory is the part of a slot that a batch writes; all slices have cap == len.
 type Memory struct {
 	Fields     []Field // what samples are decoded to: the sample itself first, then what is known of it
+	Lengths    []int64 // [N] how long each row is, memory of one of the fields; nil: rows have one length
 	Index      []int64 // [N] place in the data set
 	Label      []int64 // [N]
 	Status     []byte  // [N]
@@ -46,10 +47,15 @@ type Memory struct {
 	Columns    []ColumnMemory
 }
 
-// Field is one tensor of what samples are decoded to, whose rows have one size.
+// Field is one tensor of what samples are decoded to. Rows are decoded at one size.
 type Field struct {
 	Data     []byte // [N, RowBytes]
 	RowBytes int
+
+	// A ragged field: Finish moves what is used of each row, its length times StepBytes from its beginning, to its place behind
+	// the row before it, and Offsets, [N + 1], say where rows begin, in elements of ItemBytes. nil: rows stay.
+	Offsets              []int64
+	StepBytes, ItemBytes int
 }
 
 // Row is the memory of one row.

@@ -12,6 +12,7 @@ type Result struct {
 	Padded   bool   // some of the rows repeat samples
 	KeyCut   bool   // a key was longer than KeyBytes
 	Hash     uint64 // of the rows' hashes; 0: nobody wanted it
+	Longest  int64  // of the rows' lengths, where they have lengths
 }
 
 // Finish applies the policy to the bad rows and writes the columns. Every row has been decoded or is in b.Bad, which
@@ -29,7 +30,34 @@ func (b *Batch) Finish(policy Policy, names Names) Result {
 	}
 	r := b.columns(names)
 	r.Hash = b.hash()
+	r.Longest = b.closeUp()
 	return r
+}
+
+// closeUp lays the rows of ragged fields one behind the other and returns the longest row's length. They are no longer where
+// Row says.
+func (b *Batch) closeUp() (longest int64) {
+	if b.Lengths == nil {
+		return 0
+	}
+	for i := range b.Samples {
+		longest = max(longest, b.Lengths[i])
+	}
+	for f := range b.Fields {
+		if field := &b.Fields[f]; field.Offsets != nil {
+			field.closeUp(b.Lengths[:len(b.Samples)])
+		}
+	}
+	return longest
+}
+
+func (f *Field) closeUp(lengths []int64) {
+	used := 0
+	f.Offsets[0] = 0
+	for i, n := range lengths {
+		used += copy(f.Data[used:], f.Row(i)[:int(n)*f.StepBytes])
+		f.Offsets[i+1] = int64(used / f.ItemBytes)
+	}
 }
 
 // hash is the XXH3 of the rows' XXH3, 8 bytes each, little-endian; 1 instead of 0.

@@ -29,8 +29,20 @@ type field struct {
 	name  string
 	axes  uint32
 	dtype tensor.DType
-	shape tensor.Shape // of one row; empty: a number
+	shape tensor.Shape // of one row, of the longest where rows differ; empty: a number
+	cut   cut
+	along int  // the dimension of a row that its length counts, where it is cut
+	long  bool // this field, an i64, is the rows' length
 }
+
+// cut says how rows that are shorter than the shape lie in a batch.
+type cut int
+
+const (
+	whole  cut = iota // as all others, with zeros behind
+	padded            // every row as long as the batch's longest, with zeros behind; strides are the capacity's
+	ragged            // one behind the other: offsets in elements
+)
 
 // rowBytes is the size of one row. Package spec has checked that there is one.
 func (f *field) rowBytes() int {
@@ -38,8 +50,18 @@ func (f *field) rowBytes() int {
 	return int(n)
 }
 
+// stepBytes is the size of one step of a row's length.
+func (f *field) stepBytes() int {
+	n, _ := f.shape[f.along+1:].Bytes(f.dtype)
+	return int(n)
+}
+
 // tensor is the field of n rows in a slot.
 func (f *field) tensor(n int64) shm.Tensor {
+	if f.cut == ragged {
+		values, _ := f.shape.Elements()
+		return shm.Tensor{Name: f.name, Kind: shm.Ragged, Role: shm.RoleField, Axes: f.axes, DType: dtypeOf(f.dtype), Values: n * values}
+	}
 	return shm.Tensor{Name: f.name, Kind: shm.Dense, Role: shm.RoleField, Axes: f.axes, DType: dtypeOf(f.dtype), Shape: append([]int64{n}, f.shape...)}
 }
 

@@ -37,7 +37,11 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		return r, err
 	}
 	e.scanned += time.Since(began)
-	if r.modality, err = modalityOf(s); err != nil {
+	of := modalityOf
+	if o.modality != nil {
+		of = o.modality
+	}
+	if r.modality, err = of(s); err != nil {
 		return r, err
 	}
 	r.rowBytes = rowBytes(r.modality)

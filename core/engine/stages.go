@@ -236,7 +236,11 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 
 // described is what the descriptor of a finished batch says.
 func (r *ring) described(w *work, result batch.Result) shm.Batch {
+	for i := range w.used {
+		w.used[i].Size = result.Longest
+	}
 	return shm.Batch{
+		Used:   w.used,
 		Ticket: w.Ticket, Epoch: w.Epoch, Step: w.Step, EpochStep: w.EpochStep,
 		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result), Hash: result.Hash,
 		FetchedNS: uint64(w.FetchedNS), DecodedNS: uint64(w.DecodedNS),

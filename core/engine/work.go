@@ -31,6 +31,8 @@ type work struct {
 	cached []bool           // rows that are copied from the cache of rows, between fetch and decode
 
 	fields  []batch.Field        // of the slot in hand
+	long    int                  // the one that is the rows' length; 0: they have one
+	used    []shm.Used           // the padded ones
 	columns []batch.ColumnMemory // of it
 }
 
@@ -43,23 +45,35 @@ type job struct {
 	fetchedNS, decodedNS int64
 }
 
+// fieldTensor is the place of a field of the modality in the schema.
+func fieldTensor(f int) int {
+	if f == 0 {
+		return sampleTensor
+	}
+	return firstSide + f - 1
+}
+
 // lend points the batch's memory at its slot.
 func (w *work) lend(s *shm.Slot) batch.Memory {
 	w.slot = s
-	w.fields[0].Data = s.Tensor(sampleTensor)
-	sides := w.fields[1:]
-	for f := range sides {
-		sides[f].Data = s.Tensor(firstSide + f)
+	sides := len(w.fields) - 1
+	for f := range w.fields {
+		at := fieldTensor(f)
+		w.fields[f].Data, w.fields[f].Offsets = s.Tensor(at), s.Offsets(at)
 	}
 	for c := range w.columns {
-		m, at := &w.columns[c], firstSide+len(sides)+c
+		m, at := &w.columns[c], firstSide+sides+c
 		m.Data = s.Tensor(at)
 		if m.Width == 0 {
 			m.Offsets = s.Offsets(at)
 		}
 	}
+	var lengths []int64
+	if w.long > 0 {
+		lengths = batch.Int64s(w.fields[w.long].Data)
+	}
 	return batch.Memory{
-		Columns: w.columns, Fields: w.fields,
+		Columns: w.columns, Fields: w.fields, Lengths: lengths,
 		Index: batch.Int64s(s.Tensor(indexTensor)), Label: batch.Int64s(s.Tensor(labelTensor)),
 		Status: s.Tensor(statusTensor), Keys: s.Tensor(keyTensor), KeyOffsets: s.Offsets(keyTensor),
 	}
@@ -71,8 +85,18 @@ func newWork(rows int, fields []field, columns []source.Column) *work {
 		bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows),
 		fields: make([]batch.Field, len(fields)), columns: make([]batch.ColumnMemory, len(columns)),
 	}
-	for f := range fields {
-		w.fields[f].RowBytes = fields[f].rowBytes()
+	for i := range fields {
+		f := &fields[i]
+		w.fields[i].RowBytes = f.rowBytes()
+		if f.long {
+			w.long = i
+		}
+		switch f.cut {
+		case ragged:
+			w.fields[i].StepBytes, w.fields[i].ItemBytes = f.stepBytes(), f.dtype.Bytes()
+		case padded:
+			w.used = append(w.used, shm.Used{Tensor: fieldTensor(i), Dim: 1 + f.along})
+		}
 	}
 	for c := range columns {
 		if columns[c].Type != source.Text {
