@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
@@ -65,7 +67,12 @@ func (f *field) tensor(n int64) shm.Tensor {
 	return shm.Tensor{Name: f.name, Kind: shm.Dense, Role: shm.RoleField, Axes: f.axes, DType: dtypeOf(f.dtype), Shape: append([]int64{n}, f.shape...)}
 }
 
-func modalityOf(s *spec.Spec) (modality, error) { return newImages(s) }
+func modalityOf(s *spec.Spec) (modality, error) {
+	if s.Audio != nil {
+		return nil, fmt.Errorf("engine: ring %q: audio: this build does not decode sound yet", s.FullName())
+	}
+	return newImages(s)
+}
 
 // rowBytes is the size of all fields of a row.
 func rowBytes(m modality) (total int) {

@@ -18,7 +18,8 @@ type canonicalRing struct {
 	Order     canonicalOrder  `json:"order"`
 	World     canonicalWorld  `json:"world"`
 	Batch     int             `json:"batch"`
-	Image     canonicalImage  `json:"image"`
+	Image     *canonicalImage `json:"image,omitempty"`
+	Audio     *canonicalAudio `json:"audio,omitempty"`
 	BadSample canonicalBad    `json:"bad_sample"`
 	HeadSpace int             `json:"head_space,omitempty"`
 	Delivery  string          `json:"delivery,omitempty"` // "": ordered
@@ -120,7 +121,7 @@ type canonicalCrop struct {
 	Interpolation Interpolation `json:"interpolation"`
 }
 
-// Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image and bad_sample of every ring.
+// Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image or audio, and bad_sample of every ring.
 // Paths are as they were written, so that it does not depend on where a directory was mounted.
 func (s *Spec) Canonical() []byte {
 	doc := canonicalDocument{Spec: 1, Rings: map[string]canonicalRing{}}
@@ -183,20 +184,24 @@ func (s *Spec) canonical() canonicalRing {
 	if delivery == Ordered {
 		delivery = ""
 	}
-	return canonicalRing{
+	c := canonicalRing{
 		Source:    s.Source.canonical(),
 		Order:     s.Order.canonical(),
 		World:     canonicalWorld{s.World.Size, s.World.Rank},
 		Batch:     s.Batch,
-		Image:     s.Image.canonical(),
+		Audio:     s.Audio.canonical(),
 		BadSample: canonicalBad(s.BadSample),
 		HeadSpace: s.Cache.HeadSpace,
 		Delivery:  delivery,
 	}
+	if s.Audio == nil {
+		c.Image = s.Image.canonical()
+	}
+	return c
 }
 
-func (i *Image) canonical() canonicalImage {
-	c := canonicalImage{
+func (i *Image) canonical() *canonicalImage {
+	c := &canonicalImage{
 		Mode: i.Mode, Orientation: i.Orient, Flip: i.Transform.HorizontalFlip, DType: i.DType.String(), Layout: i.Layout, MaxPixels: i.MaxPixels,
 	}
 	if r := i.Transform.Resize; r != nil {

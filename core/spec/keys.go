@@ -25,7 +25,7 @@ var keys = []Key{
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
 		"or `.parquet` files with pictures in a column; with braces `{0000..1023}`, `{a,b}` and globs (not over http)."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
-	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture; of several the first that a sample has."},
+	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture, or the sound; of several the first that a sample has."},
 	{"source.label", "text", "(cls or label, where there is one)", "Part of shards, or column of a table, that holds the label, a whole number; when it is given, a sample without it is bad."},
 	{"source.mix", "list of mappings", "(none)", "Several data sets, each with folder, list or shards and the keys that go with it. Without weights they stand one behind the other."},
 	{"source.mix[].folder", "path or s3://BUCKET/PREFIX", "(none)", "As above."},
@@ -86,7 +86,7 @@ var keys = []Key{
 
 	{"batch", "whole number, 1 to 65536", "32", "Rows per rank and step."},
 
-	{"image", "mapping", "(required)", "What a picture becomes; the transform must fix its height and width."},
+	{"image", "mapping", "(required, or audio)", "What a picture becomes; the transform must fix its height and width."},
 	{"image.mode", "rgb, gray, luma", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray)."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
 	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop, both, or random_resized_crop; then horizontal_flip; then normalize."},
@@ -106,6 +106,49 @@ var keys = []Key{
 	{"image.dtype", "u8, f16, bf16, f32", "(u8; f32 with normalize)", "Type of an element; floats without normalize are x/255."},
 	{"image.layout", "NHWC, NCHW", "NHWC", "Order of height, width and channels in a batch."},
 	{"image.max_pixels", "whole number from 1", "178956970", "A picture with more pixels is a bad sample, found before memory is taken."},
+
+	{"audio", "mapping", "(none)", "In place of image: what a sound becomes. Fields of the batch: `audio` and `length`, samples (or steps) of each row."},
+	{"audio.rate", "whole number, 1 to 768000", "(required)", "Samples a second of a row; a file of another rate is resampled."},
+	{"audio.channels", "whole number, 1 to 64", "1", "Of a row: 1 of many is their mean, many of 1 are copies; anything else needs select."},
+	{"audio.select", "list of whole numbers from 0", "(all)", "Channels of the file to take first, in this order."},
+	{"audio.length", "whole number or time", "(required)", "Room of a row: samples, or a time such as 10s."},
+	{"audio.shape", "fixed, padded, ragged", "fixed", "How shorter rows lie: with zeros behind; in a batch as long as its longest row; or one behind the other, with offsets."},
+	{"audio.crop", "refuse, start, center, random", "refuse", "What a longer file becomes: a bad sample, cause too_large; or its beginning, its middle, or any part of it."},
+	{"audio.window", "mapping", "(the whole file)", "Part of each file that is read."},
+	{"audio.window.start", "time", "0s", "Where it begins."},
+	{"audio.window.duration", "time", "(to the end)", "How long it is."},
+	{"audio.resample", "mapping", "(its defaults)", "How the rate is changed."},
+	{"audio.resample.method", "sinc_interp_hann, sinc_interp_kaiser, swresample", "sinc_interp_hann", "torchaudio's two, or FFmpeg's own."},
+	{"audio.resample.width", "whole number, 1 to 1024", "6", "torchaudio's lowpass_filter_width."},
+	{"audio.resample.rolloff", "number, 0.01 to 1", "0.99", "torchaudio's."},
+	{"audio.resample.beta", "number, 0 to 100", "14.769656459379492", "Of the Kaiser window."},
+	{"audio.normalize", "mapping", "(none)", "Scale each row, measured before padding."},
+	{"audio.normalize.to", "peak, loudness", "(required)", "So that its largest value, or its integrated loudness (ITU-R BS.1770), is the level."},
+	{"audio.normalize.level", "number, -100 to 100", "(1, or -23 LUFS)", "The level."},
+	{"audio.features", "mapping", "(none)", "What is made of the waveform, as torchaudio.transforms does it; the batch has [.., bins, time] then."},
+	{"audio.features.kind", "spectrogram, mel, mfcc", "(required)", "Spectrogram, MelSpectrogram or MFCC."},
+	{"audio.features.n_fft", "whole number, 2 to 65536", "400", "Points of a spectrum."},
+	{"audio.features.win_length", "whole number from 1", "(n_fft)", "Length of the Hann window."},
+	{"audio.features.hop_length", "whole number from 1", "(half the window)", "Samples from one spectrum to the next."},
+	{"audio.features.power", "1, 2", "2", "Magnitude or power."},
+	{"audio.features.center", "true, false", "true", "Reflect half a spectrum at both ends."},
+	{"audio.features.normalized", "true, false", "false", "Divide by the root of the window's energy."},
+	{"audio.features.n_mels", "whole number, 1 to 4096", "128", "Mel bands."},
+	{"audio.features.f_min", "number from 0", "0", "Lowest frequency, Hz."},
+	{"audio.features.f_max", "number", "(half the rate)", "Highest frequency, Hz."},
+	{"audio.features.mel_scale", "htk, slaney", "htk", "The scale."},
+	{"audio.features.norm", "none, slaney", "none", "Bands of equal area."},
+	{"audio.features.log", "none, db, ln", "none", "Linear, decibels (AmplitudeToDB), or ln(x + 1e-6). MFCC takes db unless it says ln."},
+	{"audio.features.top_db", "number above 0", "(no limit; 80 of mfcc)", "Decibels below the row's largest that are kept."},
+	{"audio.features.n_mfcc", "whole number, 1 to 4096", "40", "Coefficients."},
+	{"audio.raw", "mapping", "(none)", "Files are samples alone, without a header."},
+	{"audio.raw.encoding", "u8, s16, s24, s32, f32, f64", "(required)", "Little-endian."},
+	{"audio.raw.rate", "whole number, 1 to 768000", "(required)", "Their rate."},
+	{"audio.raw.channels", "whole number, 1 to 64", "(required)", "Their channels, interleaved."},
+	{"audio.dtype", "f32, i16", "f32", "Type of an element; f32 is -1 to 1. Features are f32."},
+	{"audio.layout", "NCL, NLC", "NCL", "Channels first, or time first. Features of one channel have no channel dimension."},
+	{"audio.max_frames", "whole number, 1 to 268435456", "268435456", "A file with more samples a channel in its window is a bad one, found before memory is taken."},
+	{"audio.timeout", "time", "1m", "Longest time that FFmpeg may take for one sample; later it is a bad one, cause deadline."},
 
 	{"bad_sample", "mapping", "(its defaults)", "What becomes of a sample that cannot be read or decoded."},
 	{"bad_sample.policy", "skip, mask, substitute, fail", "skip", "Close the gap; leave a zero row; repeat the nearest good row before it; or end."},
@@ -149,12 +192,12 @@ var keys = []Key{
 	{"http", "text", "(off)", "Where the engine shows a page, metrics and traces over HTTP: `HOST:PORT`, or a port of 127.0.0.1. There is no login."},
 
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`. What a ring does not say, the top level says."},
-	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, bad_sample, ring and cache. A source that names a folder, list or shards replaces the top level's; " +
+	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, audio, bad_sample, ring and cache. A source that names a folder, list or shards replaces the top level's; " +
 		"lists are replaced, other keys one by one."},
 }
 
 // inRing are the sections that a ring of several may say for itself.
-var inRing = []string{"source", "order", "batch", "image", "bad_sample", "ring", "cache"}
+var inRing = []string{"source", "order", "batch", "image", "audio", "bad_sample", "ring", "cache"}
 
 // children are the names of the keys directly below a path of the table; "" is the top level.
 func children(path string) []string {

@@ -92,6 +92,14 @@ var values = map[string]string{
 	"source.host": "{samples: 7}", "source.host.samples": "3", "source.host.timeout": "5s",
 	"source.shards": "[a.tar]", "source.path": "file", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
 	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
+	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
+	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.resample": "{}", "audio.resample.method": "swresample",
+	"audio.resample.width": "64", "audio.resample.rolloff": "0.9", "audio.resample.beta": "8.5", "audio.normalize": "{to: peak}", "audio.normalize.to": "loudness",
+	"audio.normalize.level": "-20", "audio.features": "{kind: mel}", "audio.features.kind": "mfcc", "audio.features.n_fft": "512", "audio.features.win_length": "256",
+	"audio.features.hop_length": "128", "audio.features.power": "1", "audio.features.center": "false", "audio.features.normalized": "true", "audio.features.n_mels": "64",
+	"audio.features.f_min": "20", "audio.features.f_max": "3000", "audio.features.mel_scale": "slaney", "audio.features.norm": "slaney", "audio.features.log": "db",
+	"audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.raw": "{encoding: s16, rate: 1, channels: 1}", "audio.raw.encoding": "u8", "audio.raw.rate": "8000",
+	"audio.raw.channels": "2", "audio.dtype": "i16", "audio.layout": "NLC", "audio.max_frames": "1000", "audio.timeout": "5s",
 	"source.index": "beside", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
 	"source.remote.anonymous": "true", "source.remote.addressing": "host", "source.remote.timeout": "5s", "source.remote.retries": "0",
 	"source.remote.hedge_after": "200ms", "cache": "{}", "cache.dir": "d", "cache.max_bytes": "1GiB", "cache.evict": "never", "cache.rows_bytes": "1MiB",
@@ -161,6 +169,29 @@ func document(path, value string) string {
 		image = "image: {transform: [" + entry + "]}\n"
 	case section == "image" && below:
 		image = "image: {transform: [center_crop: 224], " + key + ": " + value + "}\n"
+	case path == "audio":
+		image = "audio: " + value + "\n"
+	case path == "audio.rate":
+		image = "audio: {length: 1s, rate: " + value + "}\n"
+	case path == "audio.length":
+		image = "audio: {rate: 8000, length: " + value + "}\n"
+	case strings.HasPrefix(path, "audio.normalize."):
+		with := map[string]string{"level": ", to: loudness"}[lastKey(path)]
+		image = "audio: {rate: 8000, length: 8, normalize: {" + lastKey(path) + ": " + value + with + "}}\n"
+	case strings.HasPrefix(path, "audio.features."):
+		with := ", kind: mfcc"
+		if lastKey(path) == "kind" {
+			with = ""
+		}
+		image = "audio: {rate: 8000, length: 8, features: {" + lastKey(path) + ": " + value + with + "}}\n"
+	case strings.HasPrefix(path, "audio.raw."):
+		with := map[string]string{"encoding": ", rate: 1, channels: 1", "rate": ", encoding: u8, channels: 1", "channels": ", rate: 1, encoding: u8"}
+		image = "audio: {rate: 8000, length: 8, raw: {" + lastKey(path) + ": " + value + with[lastKey(path)] + "}}\n"
+	case strings.HasPrefix(path, "audio.window.") || strings.HasPrefix(path, "audio.resample."):
+		part, key, _ := strings.Cut(strings.TrimPrefix(path, "audio."), ".")
+		image = "audio: {rate: 8000, length: 8, " + part + ": {" + key + ": " + value + "}}\n"
+	case section == "audio":
+		image = "audio: {rate: 8000, length: 8, " + key + ": " + value + "}\n"
 	case path == "ring.ahead":
 		rest = "ring: {delivery: ready, ahead: " + value + "}\n"
 	case path == "ring.groups[].name":

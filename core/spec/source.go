@@ -260,8 +260,31 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 	}
 }
 
+// Endings of files of sound, and names of parts of samples that are sound.
+var soundEndings = []string{"aac", "aif", "aiff", "au", "caf", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma"}
+
+// completeSource looks for files, and parts of samples, of the ring's modality. Pictures are core/source's own default; a column of Parquet
+// has a name.
+func (s *Spec) completeSource() {
+	if s.Audio == nil {
+		return
+	}
+	places := []*Source{&s.Source}
+	for i := range s.Source.Mix {
+		places = append(places, &s.Source.Mix[i].Source)
+	}
+	for _, src := range places {
+		if src.Folder != "" && src.Extensions == nil {
+			src.Extensions = soundEndings
+		}
+		if src.Shards != nil && src.Image == nil && !src.IsParquet() {
+			src.Image = soundEndings
+		}
+	}
+}
+
 // reserved are the fields that every batch has.
-var reserved = []string{"image", "index", "key", "status", "label"}
+var reserved = []string{"image", "audio", "length", "index", "key", "status", "label"}
 
 func (d *decoder) checkColumns(columns []Column) {
 	seen := map[string]bool{}
@@ -286,14 +309,17 @@ func (d *decoder) checkColumns(columns []Column) {
 func (d *decoder) checkCache(s *Spec) {
 	t := &s.Image.Transform
 	chance := t.RandomResizedCrop != nil || t.HorizontalFlip > 0
+	if s.Audio != nil {
+		chance = s.Audio.Crop == Random
+	}
 	switch c := &s.Cache; {
 	case c.RowsBytes > 0 && s.Source.Host.Samples > 0:
-		d.failAt("cache.rows_bytes", "keeps pictures alone, and labels and keys of source.host come with its samples; leave one of them out")
+		d.failAt("cache.rows_bytes", "keeps samples alone, and labels and keys of source.host come with its samples; leave one of them out")
 	case c.HeadSpace > 0 && c.RowsBytes == 0:
 		d.failAt("cache.head_space", "needs memory for its rows; say how much in cache.rows_bytes")
 	case c.RowsBytes > 0 && len(s.Source.Columns) > 0:
-		d.failAt("cache.rows_bytes", "keeps pictures alone, and source.columns names more fields; leave one of them out")
+		d.failAt("cache.rows_bytes", "keeps samples alone, and source.columns names more fields; leave one of them out")
 	case c.RowsBytes > 0 && chance && c.HeadSpace == 0:
-		d.failAt("cache.rows_bytes", "the transform draws by chance, so a row is another in each epoch; use cache.dir, or leave random_resized_crop and horizontal_flip out")
+		d.failAt("cache.rows_bytes", "rows are drawn by chance, so a row is another in each epoch; use cache.dir, or leave random_resized_crop, horizontal_flip and crop: random out")
 	}
 }

@@ -111,7 +111,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{shards: a.tar, remote: {retries: 101}}":                  "source.remote.retries: got 101, want a whole number from 0 to 100",
 		"{shards: a.tar, remote: {region: 1}}":                     "source.remote.region: got 1, want text; put it in quotes",
 		"{shards: a.tar}\ncache: {head_space: 2}":                  "cache.head_space: needs memory for its rows",
-		"{shards: a.tar, columns: [a]}\ncache: {rows_bytes: 1MiB}": "cache.rows_bytes: keeps pictures alone",
+		"{shards: a.tar, columns: [a]}\ncache: {rows_bytes: 1MiB}": "cache.rows_bytes: keeps samples alone",
 	} {
 		_, err := Parse([]byte(small+"source: "+source), "x.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {
@@ -119,7 +119,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		}
 	}
 	chance := "image: {transform: [center_crop: 8, horizontal_flip: 0.5]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}"
-	if _, err := Parse([]byte(chance), "x.yaml"); err == nil || !strings.Contains(err.Error(), "cache.rows_bytes: the transform draws by chance") {
+	if _, err := Parse([]byte(chance), "x.yaml"); err == nil || !strings.Contains(err.Error(), "cache.rows_bytes: rows are drawn by chance") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -77,7 +77,13 @@ func (d *decoder) complete(s *Spec) {
 	if g := int64(s.Batch) * int64(s.World.Size); g > math.MaxInt32 {
 		d.failAt("batch", "got a global batch of %d (batch %d x world size %d), want at most %d", g, s.Batch, s.World.Size, math.MaxInt32)
 	}
-	s.Image.check(d.failAt)
+	s.completeSource()
+	switch {
+	case s.Audio != nil:
+		s.Audio.check(d.failAt)
+	default:
+		s.Image.check(d.failAt)
+	}
 	d.checkCache(s)
 	if s.Ring.Slots == 0 {
 		s.Ring.Slots = max(8, 4*s.Members()+4)
@@ -87,6 +93,9 @@ func (d *decoder) complete(s *Spec) {
 		return
 	}
 	row, err := s.RowShape().Bytes(s.Image.DType)
+	if s.Audio != nil {
+		row = int64(s.Audio.Length) * int64(s.Audio.Channels) * int64(s.Audio.DType.Bytes())
+	}
 	if err != nil || row*int64(s.Batch) > maxRingBytes/int64(s.Ring.Slots) {
 		d.failAt("ring.slots", "got %d slots of %d rows of %d bytes, want less than 64 TiB in all", s.Ring.Slots, s.Batch, row)
 	}
