@@ -68,8 +68,8 @@ func (f *field) tensor(n int64) shm.Tensor {
 }
 
 func modalityOf(s *spec.Spec) (modality, error) {
-	if s.Audio != nil {
-		return nil, fmt.Errorf("engine: ring %q: audio: this build does not decode sound yet", s.FullName())
+	if s.Video != nil || s.Audio != nil {
+		return nil, fmt.Errorf("engine: ring %q: this build decodes neither video nor audio yet", s.FullName())
 	}
 	return newImages(s)
 }

@@ -147,9 +147,7 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 	choice(s, "shape", &a.Shape, Fixed, Padded, Ragged)
 	choice(s, "crop", &a.Crop, Refuse, Start, Center, Random)
 	if s.has("window") {
-		w := d.below(s, "window")
-		w.duration("start", "a time such as 1.5s, from 0", &a.Window.Start, 0, maxWindow9)
-		w.duration("duration", "a time such as 10s, above 0", &a.Window.Duration, 1, maxWindow9)
+		a.Window = d.window(s)
 	}
 	if s.has("resample") {
 		r := d.below(s, "resample")

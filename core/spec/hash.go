@@ -19,6 +19,7 @@ type canonicalRing struct {
 	World     canonicalWorld  `json:"world"`
 	Batch     int             `json:"batch"`
 	Image     *canonicalImage `json:"image,omitempty"`
+	Video     *canonicalVideo `json:"video,omitempty"`
 	Audio     *canonicalAudio `json:"audio,omitempty"`
 	BadSample canonicalBad    `json:"bad_sample"`
 	HeadSpace int             `json:"head_space,omitempty"`
@@ -121,7 +122,7 @@ type canonicalCrop struct {
 	Interpolation Interpolation `json:"interpolation"`
 }
 
-// Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image or audio, and bad_sample of every ring.
+// Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image, video or audio, and bad_sample of every ring.
 // Paths are as they were written, so that it does not depend on where a directory was mounted.
 func (s *Spec) Canonical() []byte {
 	doc := canonicalDocument{Spec: 1, Rings: map[string]canonicalRing{}}
@@ -189,12 +190,13 @@ func (s *Spec) canonical() canonicalRing {
 		Order:     s.Order.canonical(),
 		World:     canonicalWorld{s.World.Size, s.World.Rank},
 		Batch:     s.Batch,
+		Video:     s.Video.canonical(),
 		Audio:     s.Audio.canonical(),
 		BadSample: canonicalBad(s.BadSample),
 		HeadSpace: s.Cache.HeadSpace,
 		Delivery:  delivery,
 	}
-	if s.Audio == nil {
+	if s.Video == nil && s.Audio == nil {
 		c.Image = s.Image.canonical()
 	}
 	return c

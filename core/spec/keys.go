@@ -25,7 +25,7 @@ var keys = []Key{
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
 		"or `.parquet` files with pictures in a column; with braces `{0000..1023}`, `{a,b}` and globs (not over http)."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
-	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture, or the sound; of several the first that a sample has."},
+	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture, video or sound; of several the first that a sample has."},
 	{"source.label", "text", "(cls or label, where there is one)", "Part of shards, or column of a table, that holds the label, a whole number; when it is given, a sample without it is bad."},
 	{"source.mix", "list of mappings", "(none)", "Several data sets, each with folder, list or shards and the keys that go with it. Without weights they stand one behind the other."},
 	{"source.mix[].folder", "path or s3://BUCKET/PREFIX", "(none)", "As above."},
@@ -86,7 +86,7 @@ var keys = []Key{
 
 	{"batch", "whole number, 1 to 65536", "32", "Rows per rank and step."},
 
-	{"image", "mapping", "(required, or audio)", "What a picture becomes; the transform must fix its height and width."},
+	{"image", "mapping", "(required, or video, or audio)", "What a picture becomes; the transform must fix its height and width."},
 	{"image.mode", "rgb, gray, luma", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray)."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
 	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop, both, or random_resized_crop; then horizontal_flip; then normalize."},
@@ -106,6 +106,56 @@ var keys = []Key{
 	{"image.dtype", "u8, f16, bf16, f32", "(u8; f32 with normalize)", "Type of an element; floats without normalize are x/255."},
 	{"image.layout", "NHWC, NCHW", "NHWC", "Order of height, width and channels in a batch."},
 	{"image.max_pixels", "whole number from 1", "178956970", "A picture with more pixels is a bad sample, found before memory is taken."},
+
+	{"video", "mapping", "(none)", "In place of image: which frames of a video make a row, and what becomes of each. Fields of the batch: `video`, `frames` (of each row), `pts` and `duration` (of each frame, in seconds)."},
+	{"video.frames", "whole number, 1 to 1048576", "(as many as select gives)", "Room of a row."},
+	{"video.select", "mapping", "{kind: uniform}", "Which frames; frame i is torchcodec's frame i in its exact mode."},
+	{"video.select.kind", "uniform, all, segments, every, indices, times, fps, keyframes, clips_at_random_indices, clips_at_regular_indices, clips_at_random_timestamps, clips_at_regular_timestamps", "(required)",
+		"uniform: `frames` of them evenly from the first to the last; segments: one of each of `frames` equal parts; the clips are torchcodec's samplers."},
+	{"video.select.step", "whole number from 1", "(required with every)", "Of every: each of so many frames."},
+	{"video.select.rate", "number above 0", "(required with fps)", "Of fps: frames a second, each the one on show."},
+	{"video.select.indices", "list of whole numbers", "(required with indices)", "Negative ones count from the end."},
+	{"video.select.times", "list of numbers", "(required with times)", "Seconds; each the frame on show (pts <= t < pts + duration)."},
+	{"video.select.nearest", "true, false", "false", "Of times and fps: the frame that appears closest, in place of the one on show."},
+	{"video.select.random", "true, false", "false", "Of segments: any frame of the part, in place of its middle."},
+	{"video.select.num_clips", "whole number from 1", "1", "Clips of a row."},
+	{"video.select.num_frames_per_clip", "whole number from 1", "1", "Frames of each."},
+	{"video.select.num_indices_between_frames", "whole number from 1", "1", "From one frame of a clip to the next."},
+	{"video.select.seconds_between_frames", "number above 0", "(one frame at the average rate)", "The same in time."},
+	{"video.select.seconds_between_clip_starts", "number above 0", "(required with clips_at_regular_timestamps)", "From one clip to the next."},
+	{"video.select.sampling_range_start", "number", "(the first frame)", "Where a clip may start: an index or seconds, by kind."},
+	{"video.select.sampling_range_end", "number", "(as far as a clip fits)", "Where no clip may start any more."},
+	{"video.select.policy", "repeat_last, wrap, error", "repeat_last", "What a clip does that reaches past the last frame."},
+	{"video.window", "mapping", "(the whole video)", "Only frames on show in this part are chosen from."},
+	{"video.window.start", "time", "0s", "Where it begins."},
+	{"video.window.duration", "time", "(to the end)", "How long it is."},
+	{"video.shape", "fixed, padded, ragged", "fixed", "How rows of fewer frames lie: with zeros behind; in a batch as long as its longest row; or one behind the other, with offsets."},
+	{"video.over", "refuse, cut", "refuse", "What more frames than there is room for make: a bad sample, cause too_large; or the first ones are taken."},
+	{"video.mode", "rgb, gray", "rgb", "As image.mode."},
+	{"video.rotation", "apply, ignore", "apply", "Whether the display matrix turns the frames."},
+	{"video.transform", "list of operations", "(required)", "As image.transform, for each frame; what is random is drawn once a row."},
+	{"video.transform[].resize", "N, [H, W] or mapping", "(none)", "As image's."},
+	{"video.transform[].resize.size", "N or [H, W]", "(required)", "As image's."},
+	{"video.transform[].resize.interpolation", "bilinear, bicubic", "bilinear", "As image's."},
+	{"video.transform[].center_crop", "N or [H, W]", "(none)", "As image's."},
+	{"video.transform[].random_resized_crop", "N, [H, W] or mapping", "(none)", "As image's."},
+	{"video.transform[].random_resized_crop.size", "N or [H, W]", "(required)", "As image's."},
+	{"video.transform[].random_resized_crop.scale", "[low, high]", "[0.08, 1]", "As image's."},
+	{"video.transform[].random_resized_crop.ratio", "[low, high]", "[0.75, 1.3333333333333333]", "As image's."},
+	{"video.transform[].random_resized_crop.interpolation", "bilinear, bicubic", "bilinear", "As image's."},
+	{"video.transform[].horizontal_flip", "number, 0 to 1", "0", "As image's."},
+	{"video.transform[].normalize", "imagenet or mapping", "(none)", "As image's."},
+	{"video.transform[].normalize.mean", "list of numbers", "(required)", "As image's."},
+	{"video.transform[].normalize.std", "list of numbers", "(required)", "As image's."},
+	{"video.dtype", "u8, f16, bf16, f32", "(u8; f32 with normalize)", "As image.dtype."},
+	{"video.layout", "NTHWC, NTCHW, NCTHW", "NTHWC", "Order of time, height, width and channels in a batch."},
+	{"video.colour", "accurate, torchcodec", "accurate", "How pixels become RGB: swscale's accurate rounding with full chroma, or the bytes of torchcodec on the CPU."},
+	{"video.scaler", "pillow, bilinear, bicubic, area", "pillow", "Who resizes: as for pictures, antialiased; or swscale, which is faster, to exact sizes."},
+	{"video.stream", "whole number from 0", "(the best)", "Number of the stream in the file."},
+	{"video.threads", "whole number, 1 to 64", "1", "Threads of a decoder; many videos are decoded at a time anyway."},
+	{"video.seek", "exact, approximate", "exact", "By an index of the file's packets, or by the header's rate and length."},
+	{"video.max_pixels", "whole number from 1", "178956970", "As image.max_pixels, of a frame."},
+	{"video.timeout", "time", "1m", "Longest time that one sample may take to decode; later it is a bad one, cause deadline."},
 
 	{"audio", "mapping", "(none)", "In place of image: what a sound becomes. Fields of the batch: `audio` and `length`, samples (or steps) of each row."},
 	{"audio.rate", "whole number, 1 to 768000", "(required)", "Samples a second of a row; a file of another rate is resampled."},
@@ -192,12 +242,12 @@ var keys = []Key{
 	{"http", "text", "(off)", "Where the engine shows a page, metrics and traces over HTTP: `HOST:PORT`, or a port of 127.0.0.1. There is no login."},
 
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`. What a ring does not say, the top level says."},
-	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, audio, bad_sample, ring and cache. A source that names a folder, list or shards replaces the top level's; " +
+	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, bad_sample, ring and cache. A source that names a folder, list or shards replaces the top level's; " +
 		"lists are replaced, other keys one by one."},
 }
 
 // inRing are the sections that a ring of several may say for itself.
-var inRing = []string{"source", "order", "batch", "image", "audio", "bad_sample", "ring", "cache"}
+var inRing = []string{"source", "order", "batch", "image", "video", "audio", "bad_sample", "ring", "cache"}
 
 // children are the names of the keys directly below a path of the table; "" is the top level.
 func children(path string) []string {

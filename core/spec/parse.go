@@ -173,7 +173,7 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 }
 
 // modalities are the sections of which a ring has one.
-var modalities = []string{"image", "audio"}
+var modalities = []string{"image", "video", "audio"}
 
 // sample reads what samples are. A ring that says so anew does not keep what the top level said of another modality.
 func (d *decoder) sample(sec *section, r *Spec) {
@@ -194,9 +194,11 @@ func (d *decoder) sample(sec *section, r *Spec) {
 	switch given {
 	case "image":
 		d.image(&s, &r.Image)
-		r.Audio = nil
+		r.Video, r.Audio = nil, nil
+	case "video":
+		r.Video, r.Audio = d.video(&s, r.Video), nil
 	case "audio":
-		r.Audio = d.audio(&s, r.Audio)
+		r.Video, r.Audio = nil, d.audio(&s, r.Audio)
 	}
 }
 

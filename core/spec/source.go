@@ -260,13 +260,20 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 	}
 }
 
-// Endings of files of sound, and names of parts of samples that are sound.
-var soundEndings = []string{"aac", "aif", "aiff", "au", "caf", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma"}
+// Endings of files, and names of parts of samples, that are sound or video.
+var (
+	soundEndings = []string{"aac", "aif", "aiff", "au", "caf", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma"}
+	videoEndings = []string{"3gp", "asf", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "mts", "mxf", "ogv", "ts", "webm", "wmv"}
+)
 
 // completeSource looks for files, and parts of samples, of the ring's modality. Pictures are core/source's own default; a column of Parquet
 // has a name.
 func (s *Spec) completeSource() {
-	if s.Audio == nil {
+	endings := soundEndings
+	switch {
+	case s.Video != nil:
+		endings = videoEndings
+	case s.Audio == nil:
 		return
 	}
 	places := []*Source{&s.Source}
@@ -275,16 +282,16 @@ func (s *Spec) completeSource() {
 	}
 	for _, src := range places {
 		if src.Folder != "" && src.Extensions == nil {
-			src.Extensions = soundEndings
+			src.Extensions = endings
 		}
 		if src.Shards != nil && src.Image == nil && !src.IsParquet() {
-			src.Image = soundEndings
+			src.Image = endings
 		}
 	}
 }
 
 // reserved are the fields that every batch has.
-var reserved = []string{"image", "audio", "length", "index", "key", "status", "label"}
+var reserved = []string{"image", "video", "frames", "pts", "duration", "audio", "length", "index", "key", "status", "label"}
 
 func (d *decoder) checkColumns(columns []Column) {
 	seen := map[string]bool{}
@@ -307,9 +314,11 @@ func (d *decoder) checkColumns(columns []Column) {
 }
 
 func (d *decoder) checkCache(s *Spec) {
-	t := &s.Image.Transform
-	chance := t.RandomResizedCrop != nil || t.HorizontalFlip > 0
-	if s.Audio != nil {
+	chance := s.Image.Transform.random()
+	switch {
+	case s.Video != nil:
+		chance = s.Video.random()
+	case s.Audio != nil:
 		chance = s.Audio.Crop == Random
 	}
 	switch c := &s.Cache; {
@@ -320,6 +329,6 @@ func (d *decoder) checkCache(s *Spec) {
 	case c.RowsBytes > 0 && len(s.Source.Columns) > 0:
 		d.failAt("cache.rows_bytes", "keeps samples alone, and source.columns names more fields; leave one of them out")
 	case c.RowsBytes > 0 && chance && c.HeadSpace == 0:
-		d.failAt("cache.rows_bytes", "rows are drawn by chance, so a row is another in each epoch; use cache.dir, or leave random_resized_crop, horizontal_flip and crop: random out")
+		d.failAt("cache.rows_bytes", "rows are drawn by chance, so a row is another in each epoch; use cache.dir, or leave what is random out")
 	}
 }

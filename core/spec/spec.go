@@ -17,6 +17,7 @@ type Spec struct {
 	World     World
 	Batch     int    // rows per rank and step
 	Image     Image  // of samples that are pictures
+	Video     *Video // of samples that are videos; nil: they are not
 	Audio     *Audio // of samples that are sounds; nil: they are not
 	BadSample BadSample
 	Ring      Ring
@@ -359,6 +360,9 @@ func (t *Transform) Output() Extent {
 	}
 	return Extent{}
 }
+
+// random reports whether it draws by chance.
+func (t *Transform) random() bool { return t.RandomResizedCrop != nil || t.HorizontalFlip > 0 }
 
 // RowShape is the shape of one picture: H, W, C or C, H, W by Image.Layout.
 func (s *Spec) RowShape() tensor.Shape {
