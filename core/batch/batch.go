@@ -188,3 +188,11 @@ func Int64s(b []byte) []int64 {
 	}
 	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }
+
+// Float64s is Int64s for floating point.
+func Float64s(b []byte) []float64 {
+	if len(b) < 8 {
+		return nil
+	}
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+}

@@ -14,7 +14,7 @@ type images struct {
 }
 
 func newImages(s *spec.Spec) (modality, error) {
-	op, err := media.Compile(opConfig(&s.Image))
+	op, err := media.Compile(pictureOf(&s.Image))
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +45,8 @@ func (d *imageDecoder) decode(row [][]byte, data []byte, draw media.Draw) error 
 	return err
 }
 
-// opConfig says the image section in core/media's words.
-func opConfig(i *spec.Image) media.Config {
+// pictureOf says what a picture, or a frame, becomes in core/media's words.
+func pictureOf(i *spec.Image) media.Config {
 	t := &i.Transform
 	c := media.Config{Flip: t.HorizontalFlip, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
 	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"fmt"
-
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
@@ -68,10 +66,18 @@ func (f *field) tensor(n int64) shm.Tensor {
 }
 
 func modalityOf(s *spec.Spec) (modality, error) {
-	if s.Video != nil || s.Audio != nil {
-		return nil, fmt.Errorf("engine: ring %q: this build decodes neither video nor audio yet", s.FullName())
+	switch {
+	case s.Video != nil:
+		return newVideos(s.Video)
+	case s.Audio != nil:
+		return newSounds(s.Audio)
 	}
 	return newImages(s)
+}
+
+// cutOf is the description's word for it.
+func cutOf(c spec.Cut) cut {
+	return map[spec.Cut]cut{spec.Padded: padded, spec.Ragged: ragged}[c]
 }
 
 // rowBytes is the size of all fields of a row.

@@ -263,7 +263,7 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 // Endings of files, and names of parts of samples, that are sound or video.
 var (
 	soundEndings = []string{"aac", "aif", "aiff", "au", "caf", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma"}
-	videoEndings = []string{"3gp", "asf", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "mts", "mxf", "ogv", "ts", "webm", "wmv"}
+	videoEndings = []string{"3gp", "asf", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "mts", "mxf", "ogv", "ts", "webm", "wmv", "y4m"}
 )
 
 // completeSource looks for files, and parts of samples, of the ring's modality. Pictures are core/source's own default; a column of Parquet
