@@ -120,7 +120,7 @@ func TestBadVideosHaveACause(t *testing.T) {
 	must(l.Release())
 }
 
-// In the steady state a ring of videos makes a few Go allocations per sample, none of them as large as a frame.
+// In the steady state a ring of videos makes a few Go allocations per sample, whatever its size.
 func TestVideosAllocateLittlePerSample(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
