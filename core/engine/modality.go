@@ -80,6 +80,17 @@ func cutOf(c spec.Cut) cut {
 	return map[spec.Cut]cut{spec.Padded: padded, spec.Ragged: ragged}[c]
 }
 
+// raggedSteps are the shapes of one step of ragged fields of more than a number a step: [H, W, C] of a video's frames.
+func raggedSteps(fields []field) map[string]tensor.Shape {
+	steps := map[string]tensor.Shape{}
+	for i := range fields {
+		if f := &fields[i]; f.cut == ragged && len(f.shape) > f.along+1 {
+			steps[f.name] = f.shape[f.along+1:]
+		}
+	}
+	return steps
+}
+
 // rowBytes is the size of all fields of a row.
 func rowBytes(m modality) (total int) {
 	for _, f := range m.fields() {

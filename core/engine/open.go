@@ -109,9 +109,10 @@ func policyOf(b spec.BadSample) (batch.Policy, pipeline.Failures) {
 
 func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (shm.Config, error) {
 	facts, err := json.Marshal(struct {
-		Classes []string        `json:"classes,omitempty"`
-		Spec    json.RawMessage `json:"spec"`
-	}{r.source.Classes(), s.Canonical()})
+		Classes []string                `json:"classes,omitempty"`
+		Ragged  map[string]tensor.Shape `json:"ragged,omitempty"` // of one step of the rows of ragged fields
+		Spec    json.RawMessage         `json:"spec"`
+	}{r.source.Classes(), raggedSteps(r.modality.fields()), s.Canonical()})
 	if err != nil {
 		return shm.Config{}, fmt.Errorf("engine: ring %q: class names: %w", s.FullName(), err)
 	}
