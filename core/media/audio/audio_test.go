@@ -305,3 +305,24 @@ func TestCompileNamesTheFieldItRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Once its buffers have grown, a worker makes a row of WAV without a Go allocation.
+func TestRowsOfWAVAllocateNothing(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"plain":     {Channels: 1, Length: 4000},
+		"resampled": {Channels: 1, Length: 2000, Rate: 4000},
+		"mfcc":      {Channels: 1, Length: 4000, Rate: 8000, Features: &Features{Kind: MFCC}},
+		"loudness":  {Channels: 1, Length: 4000, Normalize: Normalize{To: ToIntegrated}},
+	} {
+		op, err := Compile(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, _ := op.NewWorker()
+		row, src := Row{Data: make([]byte, op.RowBytes())}, Source{Bytes: wavBytes(1, 2, 8000, 16, bytesAs(make([]int16, 8000)))}
+		if n := testing.AllocsPerRun(20, func() { w.Decode(row, src, Draw{}) }); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+		w.Close()
+	}
+}

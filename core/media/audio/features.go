@@ -246,16 +246,16 @@ func (f *Features) bands(rate int) filterbank {
 	return b
 }
 
-// linspace is torch's: from both ends towards the middle.
+// linspace is torch's: a float32 step from both ends towards the middle, each value rounded once.
 func linspace(from, to float64, n int) []float32 {
 	v := make([]float32, n)
 	a, b := float32(from), float32(to)
-	step := float32(b-a) / float32(n-1)
+	step := float64(float32(b-a) / float32(n-1))
 	for i := range v {
 		if i < n/2 {
-			v[i] = a + float32(step*float32(i))
+			v[i] = float32(float64(a) + step*float64(i))
 		} else {
-			v[i] = b - float32(step*float32(n-1-i))
+			v[i] = float32(float64(b) - step*float64(n-1-i))
 		}
 	}
 	return v
@@ -291,16 +291,17 @@ func (s Scale) hz(mel float32) float32 {
 	return float32(float32(slaneyStep) * mel)
 }
 
-// dct is the orthonormal DCT-II, a coefficient a row.
+// dct is the orthonormal DCT-II, a coefficient a row: torchaudio's create_dct, whose angles are float32.
 func dct(coefficients, mels int) []float32 {
 	d := make([]float32, coefficients*mels)
 	for k := range coefficients {
-		norm := math.Sqrt(2 / float64(mels))
-		if k == 0 {
-			norm /= math.Sqrt2
-		}
 		for n := range mels {
-			d[k*mels+n] = float32(norm * math.Cos(math.Pi/float64(mels)*(float64(n)+0.5)*float64(k)))
+			angle := float32(float32(float32(math.Pi/float64(mels))*(float32(n)+0.5)) * float32(k))
+			v := float32(math.Cos(float64(angle)))
+			if k == 0 {
+				v = float32(v * float32(1/math.Sqrt2))
+			}
+			d[k*mels+n] = float32(v * float32(math.Sqrt(2/float64(mels))))
 		}
 	}
 	return d

@@ -12,6 +12,9 @@
 
 enum { KEEP_FLOATS = 1 << 23 }; /* a larger plane is given back after its sample */
 
+/* Seconds that a stream may lack of what its header says: two of an encoder's frames at the lowest rates. */
+#define LACK_SECONDS 0.15
+
 audio_ff *audio_ff_new(void) {
     audio_ff *f = calloc(1, sizeof *f);
     if (f && (f->av = media_av_new())) return f;
@@ -67,6 +70,14 @@ int audio_ff_open(audio_ff *f, const uint8_t *data, int fd, int64_t size, int64_
     if (f->rate < 1 || f->channels < 1 || f->channels > AUDIO_FF_CHANNELS)
         return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "more than 64 channels, or no rate");
     return MEDIA_AV_OK;
+}
+
+/* The headers of MP3 (Xing's) and FLAC count frames; a file that was cut between two packets shows it only there. What
+ * is estimated from a bit rate is no claim. */
+static int lacks_frames(const audio_ff *f) {
+    int counted = strcmp(f->format, "mp3") == 0 || strcmp(f->format, "flac") == 0;
+    if (!counted || f->av->format->duration_estimation_method == AVFMT_DURATION_FROM_BITRATE) return 0;
+    return (double)f->frames / f->rate + LACK_SECONDS < f->seconds;
 }
 
 static int encoding_of(enum AVSampleFormat format) {
@@ -127,8 +138,10 @@ int audio_ff_decode(audio_ff *f, const audio_kernels *k, const int32_t *take, in
         f->frames += n;
         frame = NULL;
     }
-    f->ended = rc == MEDIA_AV_END;
-    return rc == MEDIA_AV_END ? MEDIA_AV_OK : rc;
+    if (rc != MEDIA_AV_END) return rc;
+    f->ended = 1;
+    return lacks_frames(f) ? media_av_fail(f->av, MEDIA_AV_TRUNCATED, "fewer frames than its header counts")
+                           : MEDIA_AV_OK;
 }
 
 const float *audio_ff_channel(const audio_ff *f, int i, int64_t first) {

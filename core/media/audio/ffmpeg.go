@@ -28,7 +28,7 @@ type decoder struct {
 	pinned runtime.Pinner // the sample's bytes, which FFmpeg reads from open to release
 }
 
-func (d *decoder) open(w *Worker, in *input, head []byte, info *Info) error {
+func (d *decoder) open(w *Worker, in *input, info *Info) error {
 	if err := av.LoadContainers(); err != nil {
 		return &Error{cause: CauseUnsupported, Detail: "FFmpeg " + err.Error()}
 	}
@@ -70,11 +70,10 @@ func (d *decoder) decode(w *Worker, j *job, begin, end int64) (int64, error) {
 	for _, c := range j.take {
 		d.planes = append(d.planes, int32(c))
 	}
-	limit := w.op.cfg.MaxFrames
 	status := C.audio_ff_decode(d.ff, w.kernels, (*C.int32_t)(unsafe.SliceData(d.planes)), C.int(len(d.planes)), C.int64_t(begin),
-		C.int64_t(end), C.int64_t(limit))
+		C.int64_t(end), C.int64_t(w.limit(j)))
 	if status == C.AUDIO_FF_TOO_LARGE {
-		return 0, w.tooManyFrames(j, limit+1)
+		return 0, w.tooManyFrames(j)
 	}
 	if status != C.MEDIA_AV_OK {
 		return 0, d.fail(status, &j.info)
@@ -87,6 +86,11 @@ func (d *decoder) decode(w *Worker, j *job, begin, end int64) (int64, error) {
 		return end, nil
 	}
 	return total, nil
+}
+
+// facts completes what open found.
+func (d *decoder) facts(s *Stream) {
+	s.Codec, s.Seconds = C.GoString(d.ff.codec), float64(d.ff.seconds)
 }
 
 func (d *decoder) fetch(take []int, first int64, to planes) {

@@ -29,6 +29,8 @@ type input struct {
 	other  decoder
 	raw    []byte // of the file: the frames of one fetch
 	take   []int  // kept for planChannels
+	head   [12]byte
+	header wavParser
 }
 
 // keepBytes is what raw keeps at most between samples.
@@ -67,12 +69,12 @@ func (in *input) open(w *Worker, src Source, info *Info) error {
 }
 
 func (in *input) openFormat(w *Worker, info *Info) error {
-	var head [12]byte
-	n, _ := in.reader().ReadAt(head[:], 0)
-	if isWAV(head[:n]) {
+	n, _ := in.reader().ReadAt(in.head[:], 0)
+	if isWAV(in.head[:n]) {
 		var err error
 		info.Format = "wav"
-		if in.pcm, err = ParseWAV(in.reader(), in.size); err == nil {
+		in.header = wavParser{r: in.reader(), size: in.size}
+		if in.pcm, err = in.header.parse(); err == nil {
 			return in.opened(info)
 		}
 		var e *Error
@@ -80,7 +82,7 @@ func (in *input) openFormat(w *Worker, info *Info) error {
 			return err
 		}
 	}
-	return in.other.open(w, in, head[:n], info)
+	return in.other.open(w, in, info)
 }
 
 func (in *input) opened(info *Info) error {
@@ -117,6 +119,7 @@ func (in *input) release() {
 	}
 	in.data = nil
 	in.memory.Reset(nil)
+	in.header.r = nil
 	if cap(in.raw) > keepBytes {
 		in.raw = nil
 	}

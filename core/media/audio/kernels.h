@@ -27,7 +27,7 @@ enum {
     AUDIO_MAX_FACTORS = 32,
 };
 
-/* A real FFT of n_fft points over audio_lanes frames at once, its window, and
+/* A real FFT of n_fft points over AUDIO_LANES frames at once, its window, and
  * what is made of the power. Read-only once made; any number of threads may share it. */
 typedef struct audio_spectrum {
     int32_t n_fft, hop, bins; /* bins: n_fft / 2 + 1 */

@@ -61,9 +61,9 @@ func (w *Worker) loudness(wave planes, channels, rate int) (float64, error) {
 	}
 	energy := w.energy[:blocks]
 	clear(energy)
-	biquads := kWeighting(rate)
+	w.biquads = kWeighting(rate)
 	for c := range channels {
-		C.audio_gated_energy(floats(wave.channel(c)), C.size_t(wave.n), &biquads[0], C.size_t(size), C.size_t(step),
+		C.audio_gated_energy(floats(wave.channel(c)), C.size_t(wave.n), &w.biquads[0], C.size_t(size), C.size_t(step),
 			C.double(channelWeights[c]), (*C.double)(unsafe.SliceData(energy)))
 	}
 	gate := meanAbove(energy, gateAbsolute)

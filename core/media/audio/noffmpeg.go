@@ -8,11 +8,13 @@ const haveFFmpeg = false
 // decoder refuses what is neither WAV nor raw PCM; this build has no FFmpeg.
 type decoder struct{}
 
-func (d *decoder) open(w *Worker, in *input, head []byte, info *Info) error {
+func (d *decoder) open(w *Worker, in *input, info *Info) error {
 	return &Error{cause: CauseUnsupported, Detail: "neither PCM nor float in a WAV file; built without FFmpeg, use the full build of spdl"}
 }
 
 func (d *decoder) decode(w *Worker, j *job, begin, end int64) (int64, error) { return 0, nil }
+
+func (d *decoder) facts(s *Stream) {}
 
 func (d *decoder) fetch(take []int, first int64, to planes) {}
 

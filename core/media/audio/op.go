@@ -77,20 +77,22 @@ type Config struct {
 	Layout    Layout
 	Raw       *Raw // nil: the bytes have a header
 
-	MaxFrames int64         // as stored, of the part that is decoded; 0: DefaultMaxFrames
+	MaxFrames int64         // as stored, in memory at once, of one channel or two; half as many of four, and so on; 0: DefaultMaxFrames
 	Budget    time.Duration // wall clock for FFmpeg to decode one sample; 0: none
 }
 
 // Limits.
 const (
-	DefaultMaxFrames = 1 << 28 // 97 minutes of 48 kHz
-	MaxLength        = 1 << 28
+	DefaultMaxFrames = 1 << 27 // 46 minutes of 48 kHz, 1 GiB in stereo
+	MaxLength        = 1 << 27
 )
 
 // Op is a compiled Config. It may be shared by any number of goroutines.
 type Op struct {
 	cfg      Config
 	channels int // of the row; 0: as stored
+	shape    []int64
+	rowBytes int
 	features *features
 	banks    banks
 }
@@ -126,6 +128,14 @@ func Compile(cfg Config) (*Op, error) {
 		}
 		runtime.SetFinalizer(op, func(op *Op) { C.audio_spectrum_free(op.features.c) })
 	}
+	if !op.Fixed() {
+		return op, nil
+	}
+	op.shape = op.rowShape()
+	op.rowBytes = op.cfg.DType.Bytes()
+	for _, d := range op.shape {
+		op.rowBytes *= int(d)
+	}
 	return op, nil
 }
 
@@ -153,8 +163,8 @@ func (cfg *Config) check() error {
 	if cfg.DType != tensor.F32 && cfg.DType != tensor.I16 {
 		return fmt.Errorf("dtype: got %v, want f32 or i16", cfg.DType)
 	}
-	if cfg.MaxFrames < 1 || cfg.Budget < 0 {
-		return fmt.Errorf("limits: got %d frames in %v, want at least 1 in no negative time", cfg.MaxFrames, cfg.Budget)
+	if cfg.MaxFrames < 1 || cfg.MaxFrames > 1<<40 || cfg.Budget < 0 {
+		return fmt.Errorf("limits: got %d frames in %v, want 1 to 2^40 in no negative time", cfg.MaxFrames, cfg.Budget)
 	}
 	return cfg.checkParts()
 }
@@ -198,11 +208,10 @@ func (w Window) frames(rate int) (begin, end int64) {
 // Fixed reports whether every row has the same shape, so that Decode can be called.
 func (op *Op) Fixed() bool { return op.channels > 0 && op.cfg.Length > 0 }
 
-// Shape is one row at capacity; nil if the Op is not Fixed.
-func (op *Op) Shape() []int64 {
-	if !op.Fixed() {
-		return nil
-	}
+// Shape is one row at capacity; nil if the Op is not Fixed. It is not to be changed.
+func (op *Op) Shape() []int64 { return op.shape }
+
+func (op *Op) rowShape() []int64 {
 	c, n := int64(op.channels), int64(op.cfg.Length)
 	if op.features == nil {
 		if op.cfg.Layout == TimeFirst {
@@ -227,20 +236,11 @@ func (op *Op) TimeAxis() int {
 	if op.cfg.Layout == TimeFirst {
 		return 0
 	}
-	return max(0, len(op.Shape())-1)
+	return max(0, len(op.shape)-1)
 }
 
 // DType is the type of a row's values.
 func (op *Op) DType() tensor.DType { return op.cfg.DType }
 
 // RowBytes is the size of one row; 0 if the Op is not Fixed.
-func (op *Op) RowBytes() int {
-	n := op.cfg.DType.Bytes()
-	for _, d := range op.Shape() {
-		n *= int(d)
-	}
-	if !op.Fixed() {
-		return 0
-	}
-	return n
-}
+func (op *Op) RowBytes() int { return op.rowBytes }

@@ -62,7 +62,7 @@ func (w *Worker) planChannels(j *job) error {
 	w.in.take = j.take
 	for _, c := range j.take {
 		if c >= j.info.Channels {
-			return w.bad(j, CauseUnsupported, "channel %d of %d; select one that is there", c, j.info.Channels)
+			return w.bad(j, CauseUnsupported, "channel %d of %d; audio.select takes those that are there", c, j.info.Channels)
 		}
 	}
 	have, want := len(j.take), w.op.channels
@@ -74,7 +74,7 @@ func (w *Worker) planChannels(j *job) error {
 	case want == 1:
 		j.mean = true
 	default:
-		return w.bad(j, CauseUnsupported, "%d channels do not become %d; select %d of them, or ask for 1", have, want, want)
+		return w.bad(j, CauseUnsupported, "%d channels do not become %d; take %d of them with audio.select, or audio.channels: 1", have, want, want)
 	}
 	return nil
 }
@@ -115,14 +115,7 @@ func (w *Worker) planWindow(j *job, window Window) error {
 	if j.end == j.begin {
 		return w.bad(j, CauseNoFrames, "the window of %v seconds holds none at %d Hz", window.Duration, j.info.Rate)
 	}
-	if n := j.end - j.begin; n > w.op.cfg.MaxFrames {
-		return w.tooManyFrames(j, n)
-	}
 	return nil
-}
-
-func (w *Worker) tooManyFrames(j *job, n int64) error {
-	return w.bad(j, CauseTooLarge, "got %d or more, want at most %d; raise max_frames or set a window", n, w.op.cfg.MaxFrames)
 }
 
 // lastNeeded is the frame, as stored, behind the last one that can matter; -1 for the end of the signal.
@@ -163,7 +156,7 @@ func (w *Worker) planCrop(j *job, draw Draw) error {
 	j.n = int64(cfg.Length)
 	switch cfg.Crop {
 	case CropRefuse:
-		return w.bad(j, CauseTooLarge, "got %d at %d Hz, the row holds %d; raise length, or set crop", j.n+surplus, j.rate, cfg.Length)
+		return w.bad(j, CauseTooLarge, "got %d at %d Hz, the row holds %d; raise audio.length, or set audio.crop", j.n+surplus, j.rate, cfg.Length)
 	case CropCentre:
 		j.first = surplus / 2
 	case CropRandom:
@@ -171,4 +164,11 @@ func (w *Worker) planCrop(j *job, draw Draw) error {
 	}
 	j.info.Start = j.first
 	return nil
+}
+
+// limit is how many frames of the channels taken may be in memory.
+func (w *Worker) limit(j *job) int64 { return w.op.cfg.MaxFrames * 2 / int64(max(2, len(j.take))) }
+
+func (w *Worker) tooManyFrames(j *job) error {
+	return w.bad(j, CauseTooLarge, "more than %d of %d channels; raise audio.max_frames or set audio.window", w.limit(j), len(j.take))
 }

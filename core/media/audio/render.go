@@ -28,6 +28,9 @@ func (w *Worker) render(j *job, wave planes) error {
 	} else if j.swr {
 		lo, hi = 0, j.end-j.begin
 	}
+	if min(hi, j.end-j.begin)-max(lo, 0) > w.limit(j) {
+		return w.tooManyFrames(j)
+	}
 	from := wave
 	if j.mean || j.bank != nil || j.swr {
 		from = w.fetched.planes(len(j.take), hi-lo)

@@ -31,6 +31,9 @@ const (
 )
 
 func (r Resample) withDefaults() Resample {
+	if r.Method == SWResample {
+		return r
+	}
 	if r.Width == 0 {
 		r.Width = 6
 	}

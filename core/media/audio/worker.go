@@ -49,6 +49,7 @@ type Worker struct {
 	kernels *C.audio_kernels
 	in      input
 	energy  []float64
+	biquads [10]C.double
 
 	fetched, mixed, wave, spectra, scratch, turned buffer
 }

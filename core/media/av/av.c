@@ -220,6 +220,16 @@ static int probe(media_av *a) {
     return rc < 0 ? media_av_status(a, rc, "reading the streams") : MEDIA_AV_OK;
 }
 
+/* Whether probing may bring a stream that the header did not: MP3's says neither rate nor channels, without which FFmpeg
+ * chooses no stream. */
+static int more_to_find(const media_av *a) {
+    const AVFormatContext *f = a->format;
+    int there = f->ctx_flags & AVFMTCTX_NOHEADER;
+    for (unsigned i = 0; !a->options.stream && i < f->nb_streams; i++)
+        there |= f->streams[i]->codecpar->codec_type == (enum AVMediaType)a->options.type;
+    return there != 0;
+}
+
 static int open_input(media_av *a) {
     int rc = prepare(a);
     if (rc != MEDIA_AV_OK) return rc;
@@ -231,7 +241,7 @@ static int open_input(media_av *a) {
     if (rc < 0) return media_av_status(a, rc, "opening the container");
     rc = choose_stream(a);
     if (rc == MEDIA_AV_OK && a->options.lean && header_is_enough(a->format, a->stream->codecpar)) return rc;
-    if (rc != MEDIA_AV_OK && !(a->format->ctx_flags & AVFMTCTX_NOHEADER)) return rc;
+    if (rc != MEDIA_AV_OK && !more_to_find(a)) return rc;
     rc = probe(a);
     return rc == MEDIA_AV_OK ? choose_stream(a) : rc;
 }
