@@ -33,7 +33,7 @@
 //
 // The matrix and the range of the stream are honoured; a stream that names no matrix
 // is BT.601, as FFmpeg has it. Accurate is swscale with ACCURATE_RND,
-// FULL_CHR_H_INT and FULL_CHR_H_INP; Torchcodec is swscale with BILINEAR alone, the
+// FULL_CHR_H_INT and FULL_CHR_H_INP; Torchcodec is swscale with BICUBIC alone, the
 // bytes that torchcodec gives on the CPU. Geometry is core/media's, so that a frame
 // is resized, cropped, flipped and normalised as a picture is, with one draw for all
 // frames of a row.
