@@ -78,7 +78,7 @@ func (s *Selection) clipsAtTimes(to []int32, v span, draw media.Draw) ([]int32, 
 		clips = int(math.Ceil((end - start) / s.BetweenClips)) // as torch.arange counts
 	}
 	for c := range clips {
-		at := start + float64(c)*s.BetweenClips
+		at := math.FMA(float64(c), s.BetweenClips, start) // rounded once, as torch.arange is
 		if s.Kind == ClipsRandomTimes {
 			at = start + draw.Uniforms(drawClips, uint32(c))[0]*(end-start)
 		} else if at >= end {
