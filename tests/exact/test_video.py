@@ -14,7 +14,7 @@ FILES = ROOT / "core/media/video/testdata"
 GOLDEN = json.loads((FILES / "frames.json").read_text())
 KINDS = ["All", "Uniform", "Segments", "Every", "AtIndices", "AtTimes", "FPS", "KeyFrames", "ClipsRandomIndices",
          "ClipsRegularIndices", "ClipsRandomTimes", "ClipsRegularTimes"]
-ACCURATE, TORCHCODEC = 0, 1
+TORCHCODEC, ACCURATE = 0, 1
 THWC, TCHW, CTHW = 0, 1, 2
 TIMED = [n for n in sorted(GOLDEN) if "no_times" not in n]
 
