@@ -1,6 +1,10 @@
 package video
 
-import "github.com/spdl/spdl/core/media"
+import (
+	"math"
+
+	"github.com/spdl/spdl/core/media"
+)
 
 // Purposes of random numbers, see media.Draw.Uniforms.
 const (
@@ -69,13 +73,16 @@ func (s *Selection) clipsAtTimes(to []int32, v span, draw media.Draw) ([]int32, 
 	if s.Kind == ClipsRegularTimes && (end-start)/s.BetweenClips*float64(frames) > maxPicked {
 		return to, cannot("%gs with a clip every %gs are more than %d frames", end-start, s.BetweenClips, maxPicked)
 	}
-	for c := 0; ; c++ {
-		at := start + float64(c)*s.BetweenClips
+	clips := max(s.Clips, 1)
+	if s.Kind == ClipsRegularTimes {
+		clips = int(math.Ceil((end - start) / s.BetweenClips)) // as torch.arange counts
+	}
+	for c := range clips {
+		at := math.FMA(float64(c), s.BetweenClips, start) // rounded once, as torch.arange is
 		if s.Kind == ClipsRandomTimes {
 			at = start + draw.Uniforms(drawClips, uint32(c))[0]*(end-start)
-		}
-		if s.Kind == ClipsRandomTimes && c == max(s.Clips, 1) || s.Kind == ClipsRegularTimes && at >= end {
-			return to, nil
+		} else if at >= end {
+			break
 		}
 		had := len(to)
 		for f := 0; f < frames; f++ {
@@ -89,6 +96,7 @@ func (s *Selection) clipsAtTimes(to []int32, v span, draw media.Draw) ([]int32, 
 			return to, err
 		}
 	}
+	return to, nil
 }
 
 func (s *Selection) timeRange(v span, reach float64) (start, end float64, err error) {

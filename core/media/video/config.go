@@ -21,8 +21,8 @@ const (
 type Colour uint8
 
 const (
-	Accurate Colour = iota
-	Torchcodec
+	Torchcodec Colour = iota
+	Accurate
 )
 
 // Over says what happens to more frames than a row has room for.
@@ -114,7 +114,7 @@ func (cfg *Config) check(t int) error {
 	if t < 1 || t > MaxFrames {
 		return fmt.Errorf("frames: got %d, want 1 to %d; this selection gives as many as a video has", t, MaxFrames)
 	}
-	if cfg.Axes > CTHW || cfg.Colour > Torchcodec || cfg.Over > Cut || cfg.Scaler > SWArea {
+	if cfg.Axes > CTHW || cfg.Colour > Accurate || cfg.Over > Cut || cfg.Scaler > SWArea {
 		return fmt.Errorf("config: axes %d, colour %d, over %d or scaler %d is not one of the named values",
 			cfg.Axes, cfg.Colour, cfg.Over, cfg.Scaler)
 	}

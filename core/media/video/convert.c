@@ -56,7 +56,7 @@ static int matrix(const AVFrame *f) {
 
 static int flags_of(int arithmetic, int filter) {
     static const int filters[] = {SWS_BILINEAR, SWS_BILINEAR, SWS_BICUBIC, SWS_AREA};
-    if (arithmetic == VIDEO_TORCHCODEC) return filters[filter];
+    if (arithmetic == VIDEO_TORCHCODEC) return filter == VIDEO_SCALE_NONE ? SWS_BICUBIC : filters[filter];
     return filters[filter] | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
 }
 

@@ -22,6 +22,7 @@ struct video_ctx {
     int32_t next; /* packet to send next; -1: the run is not entered yet */
     int32_t read; /* number of the packet that the demuxer gives next; -1: unknown */
     int32_t reorder;
+    int lenient;     /* packets that give no frame are no damage */
     int retries;     /* of this run, from earlier key frames */
     int damage;      /* of this run: a status, raised if a wanted frame came after it */
     AVFrame *show;   /* video_at: the frame on show */
@@ -118,6 +119,7 @@ int video_open(video_ctx *v, const media_av_source *source, const media_av_optio
     v->next = v->read = -1;
     v->at_end = 0;
     v->decoded = 0;
+    v->lenient = 0;
     int rc = media_av_open(v->a, source, options);
     if (rc == MEDIA_AV_OK) describe(v->a, out);
     return rc;
@@ -150,16 +152,7 @@ static int keep(video_ctx *v, AVPacket *p, int32_t *kept_cap) {
     return MEDIA_AV_OK;
 }
 
-/* Files without any presentation time (raw streams) are shown in the order in which they are decoded. */
-static void settle_times(video_ctx *v) {
-    int any = 0;
-    for (int32_t i = 0; i < v->n; i++) any |= v->packets[i].pts != AV_NOPTS_VALUE;
-    for (int32_t i = 0; i < v->n; i++) {
-        video_packet *p = &v->packets[i];
-        if (p->pts == AV_NOPTS_VALUE) p->flags |= VIDEO_NO_PTS;
-        if (!any) p->pts = p->dts != AV_NOPTS_VALUE ? p->dts : i;
-    }
-}
+static int settle_times(video_ctx *v);
 
 int video_scan(video_ctx *v, int64_t keep_bytes) {
     int64_t bytes = 0;
@@ -187,8 +180,7 @@ int video_scan(video_ctx *v, int64_t keep_bytes) {
     }
     v->read = -1;
     if (rc != MEDIA_AV_END) return rc;
-    settle_times(v);
-    return MEDIA_AV_OK;
+    return settle_times(v);
 }
 
 const video_packet *video_packets(const video_ctx *v, int32_t *n) {
@@ -334,7 +326,7 @@ static int finish_run(video_ctx *v) {
     int rc = MEDIA_AV_OK;
     media_av_flush(v->a);
     v->next = -1;
-    if (!all_delivered(v)) {
+    if (!v->lenient && !all_delivered(v)) {
         rc = start_earlier(v);
     } else {
         v->run++;
@@ -394,6 +386,62 @@ int video_next(video_ctx *v, AVFrame **frame, int32_t *number) {
         }
     }
     return rc;
+}
+
+/* --- frames whose packets have no presentation time --- */
+
+/* Codecs that hold back one picture: what others refer to is shown when the next such picture is decoded, and what nothing
+ * refers to at once. */
+static int holds_back_one(const video_ctx *v) {
+    enum AVCodecID id = v->a->stream->codecpar->codec_id;
+    if (id != AV_CODEC_ID_MPEG4 && id != AV_CODEC_ID_MPEG2VIDEO && id != AV_CODEC_ID_MPEG1VIDEO) return 0;
+    for (int32_t i = 0; i < v->n; i++)
+        if (v->packets[i].dts == AV_NOPTS_VALUE) return 0;
+    return 1;
+}
+
+static void times_of_references(video_ctx *v) {
+    const video_packet *last = &v->packets[v->n - 1];
+    int64_t shown = last->dts + (last->duration > 0 ? last->duration : 1);
+    for (int32_t i = v->n - 1; i >= 0; i--) {
+        video_packet *p = &v->packets[i];
+        if (p->pts == p->dts) continue;
+        if (p->pts == AV_NOPTS_VALUE) p->pts = shown;
+        shown = p->dts;
+    }
+}
+
+/* Decode everything to learn the order, and count on from the times that are known. */
+static int times_by_decoding(video_ctx *v) {
+    uint8_t *want;
+    video_run *run;
+    AVFrame *frame;
+    int32_t number;
+    int rc = video_plan(v, 1, 0, &want, &run);
+    if (rc != MEDIA_AV_OK) return rc;
+    v->a->options.reorder = 0;
+    memset(want, 1, (size_t)v->n);
+    *run = (video_run){0, v->n - 1};
+    v->lenient = 1;
+    int64_t next = v->packets[0].dts == AV_NOPTS_VALUE ? 0 : v->packets[0].dts;
+    while ((rc = video_next(v, &frame, &number)) == MEDIA_AV_OK) {
+        video_packet *p = &v->packets[number];
+        if (p->pts == AV_NOPTS_VALUE) p->pts = next;
+        next = p->pts + (p->duration > 0 ? p->duration : 1);
+    }
+    v->lenient = 0;
+    v->decoded = 0;
+    return rc == MEDIA_AV_END ? MEDIA_AV_OK : rc;
+}
+
+static int settle_times(video_ctx *v) {
+    int missing = 0;
+    for (int32_t i = 0; i < v->n; i++)
+        missing |= v->packets[i].pts == AV_NOPTS_VALUE && v->packets[i].size > 0;
+    if (!missing) return MEDIA_AV_OK;
+    if (!holds_back_one(v)) return times_by_decoding(v);
+    times_of_references(v);
+    return MEDIA_AV_OK;
 }
 
 /* --- without a scan --- */

@@ -32,11 +32,15 @@
 // # Colours
 //
 // The matrix and the range of the stream are honoured; a stream that names no matrix
-// is BT.601, as FFmpeg has it. Accurate is swscale with ACCURATE_RND,
-// FULL_CHR_H_INT and FULL_CHR_H_INP; Torchcodec is swscale with BILINEAR alone, the
-// bytes that torchcodec gives on the CPU. Geometry is core/media's, so that a frame
-// is resized, cropped, flipped and normalised as a picture is, with one draw for all
-// frames of a row.
+// is BT.601, as FFmpeg has it. Torchcodec, the default, is swscale with BICUBIC alone:
+// the bytes that torchcodec gives on the CPU, and PyAV and OpenCV but for their
+// versions. For 8-bit 4:2:0 and even widths swscale then repeats chroma samples.
+// Accurate is swscale with BILINEAR, ACCURATE_RND, FULL_CHR_H_INT and FULL_CHR_H_INP,
+// which interpolates them and takes some forty times as long per pixel.
+//
+// Geometry is core/media's, so that a frame is resized, cropped, flipped and normalised
+// as a picture is, with one draw for all frames of a row. SWBilinear, SWBicubic and
+// SWArea resize with swscale instead, in one pass with the colours.
 //
 // # Bad input
 //

@@ -16,7 +16,6 @@ type packet struct {
 const (
 	flagKey     = 1
 	flagDiscard = 2
-	flagNoPTS   = 4
 
 	noTime = -1 << 63
 )

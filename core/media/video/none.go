@@ -28,3 +28,6 @@ func (w *Worker) Decode(Row, Source, Draw) (Info, error) { return Info{}, errNon
 
 // Probe refuses.
 func Probe(Source) (Stream, error) { return Stream{}, errNone }
+
+// Scan refuses.
+func Scan(Source) (*Index, Stream, error) { return nil, Stream{}, errNone }

@@ -8,7 +8,7 @@
 
 #include "../av/av.h"
 
-enum { VIDEO_KEY = 1, VIDEO_DISCARD = 2, VIDEO_NO_PTS = 4 }; /* flags of a packet */
+enum { VIDEO_KEY = 1, VIDEO_DISCARD = 2 }; /* flags of a packet */
 
 /* What the index keeps of a packet; an array of them in decode order is also what the cache on disk holds. */
 typedef struct video_packet {
@@ -48,7 +48,8 @@ int video_open(video_ctx *v, const media_av_source *source, const media_av_optio
 void video_close(video_ctx *v);
 
 /* Read every packet of the stream. The packets themselves are kept for decoding as long as they are at most keep_bytes
- * together. The array belongs to v until close. */
+ * together. The array belongs to v until close. Where packets have no presentation time it is worked out, at worst by
+ * decoding everything once; what gives no frame then stays without. */
 int video_scan(video_ctx *v, int64_t keep_bytes);
 const video_packet *video_packets(const video_ctx *v, int32_t *n);
 
@@ -76,7 +77,7 @@ int video_forward(video_ctx *v, AVFrame **frame, int64_t *pts, int64_t *duration
 /* --- pixels --- */
 
 enum { VIDEO_RGB24 = 0, VIDEO_RGBX = 1 };
-enum { VIDEO_ACCURATE = 0, VIDEO_TORCHCODEC = 1 }; /* colour arithmetic, see doc.go */
+enum { VIDEO_TORCHCODEC = 0, VIDEO_ACCURATE = 1 }; /* colour arithmetic, see doc.go */
 enum { VIDEO_SCALE_NONE = 0, VIDEO_BILINEAR = 1, VIDEO_BICUBIC = 2, VIDEO_AREA = 3 };
 
 typedef struct video_scaler video_scaler;
