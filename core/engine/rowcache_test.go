@@ -84,7 +84,7 @@ func TestRowsThatDoNotFitAreRefused(t *testing.T) {
 
 // With rows from memory, too, the engine makes no Go allocation per sample.
 func TestRowCacheAllocatesNothingPerSample(t *testing.T) {
-	allocationsPerBatch(t, describe(t, folder(t, 100, nil), "batch: 50\ncache: {rows_bytes: 1MiB}\n"), 0)
+	allocationsPerBatch(t, describe(t, folder(t, 100, nil), "batch: 50\ncache: {rows_bytes: 1MiB}\n"))
 }
 
 // Rings that name the same directory share a cache of encoded samples; the second engine on it fetches nothing.

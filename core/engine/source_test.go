@@ -105,7 +105,7 @@ func TestMissingPartIsCounted(t *testing.T) {
 
 // With shards, too, the engine makes no Go allocation per sample.
 func TestShardsAllocateNothingPerSample(t *testing.T) {
-	allocationsPerBatch(t, describeShards(t, shardsOf(t, 100, 30, nil), shardColumns, "batch: 50\n"), 0)
+	allocationsPerBatch(t, describeShards(t, shardsOf(t, 100, 30, nil), shardColumns, "batch: 50\n"))
 }
 
 // sequence is 0, 1, ... n-1.
