@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/load"
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/spec"
@@ -23,7 +24,7 @@ const (
 )
 
 func newVideos(v *spec.Video) (modality, error) {
-	op, err := video.Compile(videoConfig(v))
+	op, err := video.Compile(load.VideoConfig(v))
 	if err != nil {
 		return nil, err
 	}
@@ -54,48 +55,3 @@ func (d *videoDecoder) decode(row [][]byte, data []byte, draw media.Draw) error 
 	batch.Int64s(row[videoLength])[0] = int64(info.Frames)
 	return err
 }
-
-// videoConfig says the video section in core/media/video's words.
-func videoConfig(v *spec.Video) video.Config {
-	c := video.Config{
-		Image: pictureOf(&v.Frame), Frames: v.Frames, Select: selectionOf(v), AsSent: !v.Frame.Orient, Stream: v.Stream, Threads: v.Threads,
-		Approximate: v.Approximate, Budget: v.Timeout,
-	}
-	c.Axes = map[string]video.Axes{spec.NTCHW: video.TCHW, spec.NCTHW: video.CTHW}[v.Layout]
-	c.Scaler = map[string]video.Scaler{string(spec.Bilinear): video.SWBilinear, string(spec.Bicubic): video.SWBicubic, spec.Area: video.SWArea}[v.Scaler]
-	if v.Over == spec.CutOff {
-		c.Over = video.Cut
-	}
-	if v.Colour == spec.Torchcodec {
-		c.Colour = video.Torchcodec
-	}
-	return c
-}
-
-var videoKinds = map[string]video.Kind{
-	spec.SelectAll: video.All, spec.SelectUniform: video.Uniform, spec.SelectSegments: video.Segments, spec.SelectEvery: video.Every,
-	spec.SelectIndices: video.AtIndices, spec.SelectTimes: video.AtTimes, spec.SelectFPS: video.FPS, spec.SelectKeyFrames: video.KeyFrames,
-	spec.ClipsAtRandomIndices: video.ClipsRandomIndices, spec.ClipsAtRegularIndices: video.ClipsRegularIndices,
-	spec.ClipsAtRandomTimes: video.ClipsRandomTimes, spec.ClipsAtRegularTimes: video.ClipsRegularTimes,
-}
-
-func selectionOf(v *spec.Video) video.Selection {
-	s := &v.Select
-	c := video.Selection{
-		Kind: videoKinds[s.Kind], Count: v.Frames, Step: s.Step, Rate: s.Rate, Indices: s.Indices, Times: s.Times, Nearest: s.Nearest, Random: s.Random,
-		Clips: s.Clips, ClipFrames: s.ClipFrames, Between: s.Between, BetweenSecs: s.BetweenSecs, BetweenClips: s.BetweenClips,
-		RangeStart: s.From, RangeEnd: s.To,
-	}
-	c.Policy = map[string]video.Policy{spec.WrapClip: video.Wrap, spec.ClipError: video.Refuse}[s.Policy]
-	if w := v.Window; w != (spec.Window{}) {
-		end := maxWindow
-		if w.Duration > 0 {
-			end = (w.Start + w.Duration).Seconds()
-		}
-		c.Window = &[2]float64{w.Start.Seconds(), end}
-	}
-	return c
-}
-
-// maxWindow is later than any frame, in seconds.
-const maxWindow = 1e12
