@@ -66,9 +66,12 @@ type loading struct {
 
 func (l *loading) load(description []byte) (*Media, error) {
 	var other struct {
-		NPY   *struct{} `json:"npy"`
-		NPZ   *struct{} `json:"npz"`
-		Probe string    `json:"probe"`
+		NPY *struct{} `json:"npy"`
+		NPZ *struct{} `json:"npz"`
+		WAV *struct {
+			Window struct{ Start, Duration string } `json:"window"`
+		} `json:"wav"`
+		Probe string `json:"probe"`
 	}
 	if json.Unmarshal(description, &other) == nil {
 		switch {
@@ -76,6 +79,8 @@ func (l *loading) load(description []byte) (*Media, error) {
 			return l.npy()
 		case other.NPZ != nil:
 			return l.npz()
+		case other.WAV != nil:
+			return l.wav(other.WAV.Window.Start, other.WAV.Window.Duration)
 		case other.Probe != "":
 			return l.probe(other.Probe)
 		}

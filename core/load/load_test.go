@@ -88,6 +88,9 @@ func TestSampleFillsInWhatIsLeftOut(t *testing.T) {
 		{`{"audio": {"dtype": "i16", "layout": "NLC"}}`, sound(50), "audio i16 50x1"},
 		{`{"audio": {"length": 60, "channels": 2}}`, sound(50), "audio f32 2x60"},
 		{`{"audio": {"rate": 8000, "features": {"kind": "mel", "n_fft": 32, "n_mels": 4}}}`, sound(64), "audio f32 4x5"},
+		{`{"wav": {}}`, sound(50), "samples i16 50x1"},
+		{`{"wav": {"window": {"start": "1ms", "duration": "2ms"}}}`, sound(50), "samples i16 16x1"},
+		{`{"wav": {"window": {"start": "1h"}}}`, sound(50), "samples i16 0x1"},
 		{`{"video": {}}`, film(5), "video u8 5x16x16x3, pts f64 5, duration f64 5"},
 		{`{"video": {"select": {"kind": "every", "step": 2}, "layout": "NTCHW", "transform": [{"resize": [4, 8]}]}}`, film(5), "video u8 3x3x4x8, pts f64 3, duration f64 3"},
 		{`{"video": {"frames": 4, "select": {"kind": "uniform"}}}`, film(9), "video u8 4x16x16x3, pts f64 4, duration f64 4"},
@@ -164,11 +167,12 @@ func TestArraysAreViewsWhereTheyCanBe(t *testing.T) {
 // Wrong descriptions and wrong samples are told apart.
 func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 	for description, want := range map[string]string{
-		`{}`:                         "says nothing; want one of image, video, audio",
-		`{"source": {}}`:             "source: is not of one sample; want one of image, video, audio",
-		`{"image": {}, "audio": {}}`: "audio: given beside image",
-		`{"audio": {"rates": 3}}`:    `audio.rates: unknown key; did you mean "rate"?`,
-		`{"probe": "images"}`:        `probe: got "images", want video or audio`,
+		`{}`:                                  "says nothing; want one of image, video, audio",
+		`{"source": {}}`:                      "source: is not of one sample; want one of image, video, audio",
+		`{"image": {}, "audio": {}}`:          "audio: given beside image",
+		`{"audio": {"rates": 3}}`:             `audio.rates: unknown key; did you mean "rate"?`,
+		`{"wav": {"window": {"start": "x"}}}`: `wav.window: got "x", want a time`,
+		`{"probe": "images"}`:                 `probe: got "images", want video or audio`,
 		`{"image": {"transform": [{"center_crop": 8}, {"normalize": {"mean": [1], "std": [1]}}]}}`: "got 1 values, want 3 for mode rgb",
 	} {
 		_, err := Load([]byte(description), Source{Bytes: picture()}, nil)
@@ -177,7 +181,7 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", description, err, want)
 		}
 	}
-	for _, description := range []string{`{"image": {}}`, `{"audio": {}}`, `{"video": {}}`, `{"npy": {}}`, `{"npz": {}}`, `{"probe": "audio"}`} {
+	for _, description := range []string{`{"image": {}}`, `{"audio": {}}`, `{"video": {}}`, `{"npy": {}}`, `{"npz": {}}`, `{"wav": {}}`, `{"probe": "audio"}`} {
 		for _, src := range []Source{{Bytes: []byte("neither this nor that, and not at all anything else")}, {Path: "/nowhere/at/all"}, {}} {
 			_, err := Load([]byte(description), src, nil)
 			var wrong *Error
