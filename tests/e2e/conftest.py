@@ -12,6 +12,8 @@ import time
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Who is started in the background inherits a SIGINT that is ignored; our tests and their children are to see it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, str(ROOT / "clients/python"))
 
 import spdl  # noqa: E402
