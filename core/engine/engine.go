@@ -236,13 +236,7 @@ func (e *Engine) Close() error {
 			r.stopLog()
 			errs = append(errs, r.end(e.served))
 		}
-		if r.source != nil {
-			errs = append(errs, r.source.Close())
-		}
-		if r.store != nil {
-			r.store.Close()
-		}
-		errs = append(errs, r.rows.close())
+		errs = append(errs, r.closeSource(), r.rows.close())
 	}
 	for _, c := range e.caches {
 		errs = append(errs, c.Close())

@@ -113,6 +113,10 @@ func TestTheWorldComesFromTheLauncher(t *testing.T) {
 	if err := s.ResolveWorld(torchrun.get); err != nil || s.World != (World{Size: 3, Rank: 1}) {
 		t.Errorf("a world that was given became %+v, %v", s.World, err)
 	}
+	s.Batch = 0 // what the caller still works on
+	if err := s.ResolveWorld(torchrun.get); err != nil {
+		t.Errorf("a description that has nothing to resolve was validated: %v", err)
+	}
 }
 
 func TestAWorldThatTheLauncherContradictsIsRefused(t *testing.T) {
