@@ -53,7 +53,7 @@ func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) 
 			open = source.OpenParquet
 		}
 		return open(ctx, source.ShardsConfig{
-			Shards: s.Shards, Image: s.Image, Label: s.Label, Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
+			Shards: s.Shards, Image: s.Image, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}
 	return source.OpenList(source.ListConfig{

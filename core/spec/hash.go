@@ -39,6 +39,7 @@ type canonicalSource struct {
 	Columns []canonicalColumn `json:"columns,omitempty"`
 	Mix     []canonicalPart   `json:"mix,omitempty"`
 	Host    int64             `json:"host,omitempty"` // samples
+	Members Labels            `json:"member_labels,omitempty"`
 }
 
 type canonicalPart struct {
@@ -167,7 +168,7 @@ func (s *Source) canonical() canonicalSource {
 	c := canonicalSource{
 		Folder: cmp.Or(w.folder, s.Folder), List: cmp.Or(w.list, s.List), Root: cmp.Or(w.root, s.Root),
 		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label,
-		Host: s.Host.Samples,
+		Host: s.Host.Samples, Members: s.ByMember,
 	}
 	for _, column := range s.Columns {
 		c.Columns = append(c.Columns, canonicalColumn{column.Name, cmp.Or(column.From, column.Name), column.Type, column.MaxBytes})

@@ -36,7 +36,7 @@ var keys = []Key{
 	{"source.mix[].image", "text or list of text", "(as above)", "As above."},
 	{"source.mix[].label", "text", "(as above)", "As above."},
 	{"source.mix[].extensions", "list of text", "(as above)", "As above."},
-	{"source.mix[].labels", "directory, none", "directory", "As above."},
+	{"source.mix[].labels", "directory, none", "(as below)", "As below."},
 	{"source.mix[].weight", "number, or mapping of epochs to numbers", "(none)", "Share of the rows, relative to the other data sets'; {0: 3, 10: 1} is 3, and 1 from epoch 10 on. " +
 		"A data set that is used up in an epoch begins anew; an epoch has as many rows as samples, or `order.rows`."},
 	{"source.host", "mapping", "(none)", "Samples that the program around the engine brings, through spdl_source_take and spdl_source_give or as `source=` in Python. " +
@@ -59,7 +59,7 @@ var keys = []Key{
 	{"source.remote.retries", "whole number, 0 to 100", "5", "Attempts after the first, with back-off and jitter."},
 	{"source.remote.hedge_after", "duration, auto or never", "auto", "Ask a second time after this; auto: twice what 95 of 100 reads take."},
 	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case."},
-	{"source.labels", "directory, none", "directory", "Labels of a folder: the place of the first-level directory among those with samples, or none (-1)."},
+	{"source.labels", "directory, none", "(directory; of shards: by the part label)", "Labels of a folder, or of the members of archives: the place of the first-level directory among those with samples, or none (-1)."},
 
 	{"order", "mapping", "(its defaults)", "Which sample comes next."},
 	{"order.shuffle", "true, false", "true", "A new permutation each epoch; false: the source's order."},

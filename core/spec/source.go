@@ -77,7 +77,13 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 	if s.has("extensions") {
 		src.Extensions = d.extensions(s)
 	}
-	choice(s, "labels", &src.Labels, LabelsDirectory, LabelsNone)
+	if s.has("labels") {
+		labels := &src.Labels
+		if src.Shards != nil {
+			labels = &src.ByMember
+		}
+		choice(s, "labels", labels, LabelsDirectory, LabelsNone)
+	}
 	s.text("path", &src.Path)
 	if s.has("image") {
 		src.Image = s.texts("image", "a part's name or a list of them", maxExtensions)
@@ -245,8 +251,12 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 		d.failAt(at+".root", "goes with list; a folder is its own root")
 	case src.Folder == "" && src.Extensions != nil:
 		d.failAt(at+".extensions", "goes with folder; a list names its files itself, and of shards image names the part")
-	case src.Folder == "" && d.pos[at+".labels"].line > 0:
-		d.failAt(at+".labels", "goes with folder; a list has its labels in its second column, shards have them in a part")
+	case src.Folder == "" && src.Shards == nil && d.pos[at+".labels"].line > 0:
+		d.failAt(at+".labels", "goes with folder and with archives as shards; a list has its labels in its second column")
+	case src.IsParquet() && src.ByMember != "":
+		d.failAt(at+".labels", "goes with folder and with archives as shards; Parquet has its labels in a column")
+	case src.ByMember != "" && src.Label != "":
+		d.failAt(at+".label", "given beside labels: %s; leave one of them out", src.ByMember)
 	case !table && src.Path != "":
 		d.failAt(at+".path", "goes with a list that is a table: .csv, .jsonl or .parquet")
 	case src.Shards == nil && src.Image != nil:

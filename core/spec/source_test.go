@@ -90,7 +90,8 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{shards: ['']}":                                           `source.shards[0]: got text "", want text that is not empty`,
 		"{shards: a.tar, root: r}":                                 "source.root: goes with list",
 		"{shards: a.tar, extensions: [jpg]}":                       "source.extensions: goes with folder",
-		"{shards: a.tar, labels: none}":                            "source.labels: goes with folder",
+		"{shards: a.parquet, labels: none}":                        "source.labels: goes with folder and with archives",
+		"{shards: a.tar, labels: directory, label: cls}":           "source.label: given beside labels: directory",
 		"{shards: a.tar, path: p}":                                 "source.path: goes with a list that is a table",
 		"{list: a.tsv, path: p}":                                   "source.path: goes with a list that is a table",
 		"{list: a.tsv, label: p}":                                  "source.label: goes with shards and with a list that is a table",
@@ -121,5 +122,20 @@ func TestSourcesThatCannotBe(t *testing.T) {
 	chance := "image: {transform: [center_crop: 8, horizontal_flip: 0.5]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}"
 	if _, err := Parse([]byte(chance), "x.yaml"); err == nil || !strings.Contains(err.Error(), "cache.rows_bytes: the transform draws by chance") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Labels by the members' directories are another data set than labels by a part; without the key the hash is what it was.
+func TestLabelsOfShardsAreInTheHash(t *testing.T) {
+	seen := map[[32]byte]string{}
+	for _, more := range []string{"", ", labels: directory", ", labels: none"} {
+		s := parse(t, small+"source: {shards: a.tar"+more+"}\n")
+		if other, twice := seen[s.SourceHash()]; twice {
+			t.Errorf("%q and %q have one hash", more, other)
+		}
+		seen[s.SourceHash()] = more
+	}
+	if s := parse(t, small+"source: {shards: a.tar, labels: directory}\n"); s.Source.ByMember != LabelsDirectory || s.Source.Labels != LabelsDirectory {
+		t.Errorf("got %+v", s.Source)
 	}
 }
