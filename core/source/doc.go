@@ -31,8 +31,9 @@
 // Samples lie beneath the source's root, the folder itself or the list's root, and the kernel enforces it on every read
 // (openat2 with RESOLVE_BENEATH): neither ".." nor a link leads out; a link is followed while it stays beneath, so an absolute
 // link is not. A folder that holds a link to a directory is refused at open: following could come back to where
-// it started, and passing over would lose samples in silence. A list that names no root may also hold absolute paths and URLs, which are
-// opened as they are: whoever wrote that list could name any file. With a root both are refused. Shards are named by whoever describes the
+// it started, and passing over would lose samples in silence. A list that names no root may also hold absolute paths, which are
+// opened as they are: whoever wrote that list could name any file. With a root they are refused. A URL is no file: a list may hold
+// URLs unless its root is one, which confines everything that it names. Shards are named by whoever describes the
 // data set, so any path is opened.
 //
 // # What can go wrong with one sample

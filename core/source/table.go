@@ -74,7 +74,7 @@ type cells struct {
 
 func openTable(c ListConfig) (Source, error) {
 	t := &table{rows: newRows(c.Columns)}
-	r := tableReader{c: &c, rows: &t.rows, rules: rules{absolute: c.Root == "", zeros: true, climbs: true}, path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}
+	r := tableReader{c: &c, rows: &t.rows, rules: rulesOf(&c), path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}
 	if err := r.read(); err != nil {
 		return nil, err
 	}
