@@ -64,9 +64,7 @@ func (w *work) lend(s *shm.Slot, rowBytes int) batch.Memory {
 func newWork(rows int, columns []source.Column) *work {
 	w := &work{bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), columns: make([]batch.ColumnMemory, len(columns))}
 	for c := range columns {
-		if columns[c].Type != source.Text {
-			w.columns[c].Width = 8
-		}
+		w.columns[c].Width = columns[c].Width()
 	}
 	w.Samples = make([]int64, 0, rows)
 	return w

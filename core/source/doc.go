@@ -19,6 +19,9 @@
 // equal up to the first dot of the base name, which is the key; what follows the dot, in lower case, names the part. Members that begin with a
 // dot, and facts about the archive (__NAME__), are passed over. One part is the picture, one may be the label, others columns. Parquet: every row.
 //
+// A column of type [Array] is an .npy file, or one of an .npz file: a part of shards, a file beside those of a folder, or a path in a table. It has
+// one type and shape in all samples, given or told by the first that can be read; another is [Value].
+//
 // # Indexes
 //
 // What a tar or zip archive holds is found once and kept in an index: offsets, sizes, and the numbers in short members, so that
@@ -61,6 +64,6 @@
 // there are none. Nothing is ever called in the program. A want is answered once: by its Give, by the end of the thread that took it
 // ([Program]), or by the source's deadline, after which a late Give is told so and dropped.
 //
-// Not covered: compressed archives, listing over http, .npy members, other media than files. A Source may be used by any number of
+// Not covered: compressed archives, listing over http, arrays in Parquet, other media than files. A Source may be used by any number of
 // goroutines, each with its own Buffer; Close comes after the last Read.
 package source

@@ -268,6 +268,9 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 		s.maxBytes = DefaultMaxFileBytes
 	}
 	names, err := shardNames(ctx, c.Shards, c.Store)
+	if k := slices.IndexFunc(s.columns, func(c Column) bool { return c.Type == Array }); err == nil && k >= 0 {
+		err = fmt.Errorf("source.columns[%d] (%q): arrays go with archives, lists and folders; put .npy files into shards", k, s.columns[k].Name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("source: shards: %w", err)
 	}
@@ -409,7 +412,7 @@ func (s *parquetShards) read(ctx context.Context, g *rowGroup, i int64, b *Buffe
 		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", len(picture), s.maxBytes)}
 	}
 	copy(b.room(len(picture)), picture)
-	if err := s.values(i, b); err != nil {
+	if err := s.values(i, b, nil); err != nil { // there are no arrays: OpenParquet has refused them
 		return err
 	}
 	b.hold(0, len(picture))

@@ -81,7 +81,6 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
 	}
-	s.shape = fmt.Sprintf("%q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
 	s.root = root{fd: unix.AT_FDCWD, absolute: true, maxBytes: s.maxBytes}
 	opened, err := openIndexes(ctx, names, &c, s)
 	if err != nil {
@@ -107,6 +106,10 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if err == nil && s.labels == LabelsOfDirectory {
 		err = s.findClasses()
 	}
+	if err == nil {
+		err = settleArrays(ctx, s, s.columns)
+	}
+	s.shape = fmt.Sprintf("%q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -128,8 +131,12 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 	}
 	for _, c := range s.columns {
 		part := sh.index.partNamed(c.From)
+		room := c.MaxBytes
+		if c.Type == Array {
+			room = int(s.maxBytes) // a file of it; its shape is checked when it is read
+		}
 		if sh.column = append(sh.column, part); part >= 0 {
-			sh.room[part] = max(sh.room[part], c.MaxBytes)
+			sh.room[part] = max(sh.room[part], room)
 		}
 	}
 	for k, part := range sh.index.parts {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -84,6 +85,9 @@ func openTable(c ListConfig) (Source, error) {
 	var err error
 	if t.place, err = openPlace(&c); err != nil {
 		return nil, err
+	}
+	if err := settleArrays(context.Background(), t, t.columns); err != nil {
+		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
@@ -234,8 +238,28 @@ func (r *tableReader) add(row *cells) error {
 	if err := r.rules.check(row.path); err != nil {
 		return err
 	}
+	for c := range r.rows.columns {
+		if err := r.checkFile(&r.rows.columns[c], row.columns[c]); err != nil {
+			return err
+		}
+	}
 	r.rows.paths.add(row.path)
 	return r.rows.add(row, r.hasLabel, r.c.Label != "")
+}
+
+// checkFile refuses the path of an array as it would a sample's.
+func (r *tableReader) checkFile(c *Column, path []byte) error {
+	if c.Type != Array {
+		return nil
+	}
+	err := r.rules.check(path)
+	if len(path) == 0 || bytes.ContainsAny(path, "\t\n") {
+		err = fmt.Errorf("got %.200q, want the path of an array", path)
+	}
+	if err != nil {
+		return fmt.Errorf("column %q: %w", c.From, err)
+	}
+	return nil
 }
 
 // add takes everything of a row but its path.
@@ -279,11 +303,15 @@ func (t *rows) addColumn(c int, text []byte) error {
 	return nil
 }
 
-// values fills the buffer's columns for sample i.
-func (t *rows) values(i int64, b *Buffer) error {
+// values fills the buffer's columns for sample i; arrays reads the file of an array.
+func (t *rows) values(i int64, b *Buffer, arrays func(c *Column, path []byte) error) error {
 	for c := range t.columns {
-		if column := &t.columns[c]; column.Type != Text {
+		if column := &t.columns[c]; column.Type == Int64 || column.Type == Float64 {
 			b.setInt(t.numbers[c][i])
+		} else if column.Type == Array {
+			if err := arrays(column, t.texts[c].at(i)); err != nil {
+				return err
+			}
 		} else if err := b.setBytes(column, t.texts[c].at(i)); err != nil {
 			return err
 		}
@@ -309,7 +337,10 @@ func (t *table) Key(i int64, dst []byte) []byte { return append(dst, t.paths.at(
 func (t *table) Read(ctx context.Context, i int64, b *Buffer) error {
 	err := t.read(ctx, t.paths.at(i), b)
 	if err == nil {
-		if err = t.values(i, b); err != nil {
+		err = t.values(i, b, func(c *Column, path []byte) error {
+			return b.setFile(c, func(side *Buffer) error { return t.read(ctx, path, side) })
+		})
+		if err != nil {
 			b.drop()
 		}
 	}

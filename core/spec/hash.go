@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+
+	"github.com/spdl/spdl/core/tensor"
 )
 
 // The canonical form is the part of a description that decides which bytes come in which order, defaults filled in. Its names are what the
@@ -48,10 +50,12 @@ type canonicalPart struct {
 }
 
 type canonicalColumn struct {
-	Name     string `json:"name"`
-	From     string `json:"from"`
-	Type     string `json:"type"`
-	MaxBytes int64  `json:"max_bytes"`
+	Name     string        `json:"name"`
+	From     string        `json:"from"`
+	Type     string        `json:"type"`
+	MaxBytes int64         `json:"max_bytes"`
+	DType    string        `json:"dtype,omitempty"`
+	Shape    *tensor.Shape `json:"shape,omitempty"` // nil: not given
 }
 
 type canonicalOrder struct {
@@ -171,7 +175,14 @@ func (s *Source) canonical() canonicalSource {
 		Host: s.Host.Samples, Members: s.ByMember,
 	}
 	for _, column := range s.Columns {
-		c.Columns = append(c.Columns, canonicalColumn{column.Name, cmp.Or(column.From, column.Name), column.Type, column.MaxBytes})
+		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes}
+		if column.DType != 0 {
+			one.DType = column.DType.String()
+		}
+		if column.Shape != nil {
+			one.Shape = &column.Shape
+		}
+		c.Columns = append(c.Columns, one)
 	}
 	for i := range s.Mix {
 		c.Mix = append(c.Mix, canonicalPart{s.Mix[i].Source.canonical(), s.Mix[i].Weights})

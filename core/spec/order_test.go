@@ -70,7 +70,7 @@ func TestMixturesThatCannotBe(t *testing.T) {
 		"source: {mix: [{folder: p, wieght: 1}]}":                          `source.mix[0].wieght: unknown key; did you mean "weight"?`,
 		"source: {mix: [{folder: p, weight: 1}]}\norder: {window: 2}":      "order.window: got it with weights in source.mix",
 		"source: {mix: [{folder: p, weight: 1}]}\norder: {shuffle: false}": "source.mix: got weights with order.shuffle: false",
-		"source: {mix: [{folder: p}], columns: [a]}":                       "source.columns: goes with shards",
+		"source: {mix: [{list: p}], columns: [a]}":                         "source.columns: goes with shards",
 	} {
 		_, err := Parse([]byte(small+text), "x.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {

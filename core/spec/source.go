@@ -8,12 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spdl/spdl/core/tensor"
 	"go.yaml.in/yaml/v3"
 )
 
 const (
 	maxPatterns = 4096
 	maxColumns  = 24
+	maxDims     = 7 // and the batch's own
 )
 
 // places are the keys of which a source has exactly one.
@@ -153,14 +155,45 @@ func (d *decoder) columns(s *section) (all []Column) {
 			sec := d.section(n, "source.columns[]", join(s.shown, entry), join(s.place, entry))
 			sec.text("name", &c.Name)
 			sec.text("from", &c.From)
-			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64)
+			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64, TypeNPY)
 			sec.size("max_bytes", &c.MaxBytes)
+			sec.array(&c)
 		} else if v, ok := d.scalar(n, join(s.shown, entry), "a name or a mapping with a name", "!!str"); ok {
 			c.Name = v
 		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// array reads what only a column of arrays has.
+func (s *section) array(c *Column) {
+	for _, key := range []string{"dtype", "shape"} {
+		if s.has(key) && c.Type != TypeNPY {
+			s.fail(key, "given for type %s; it goes with type: npy", c.Type)
+		}
+	}
+	if s.has("max_bytes") && c.Type == TypeNPY {
+		s.fail("max_bytes", "given for type npy; its shape says how many bytes it has")
+	}
+	name := ""
+	if s.text("dtype", &name); name != "" {
+		var err error
+		if c.DType, err = tensor.ParseDType(name); err != nil {
+			s.fail("dtype", "got %.40q, want one of u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64", name)
+		}
+	}
+	if !s.has("shape") {
+		return
+	}
+	c.Shape = tensor.Shape{}
+	for _, n := range s.items("shape", "a list of whole numbers", maxDims) {
+		v, _ := s.d.whole(n, join(s.shown, "shape"), 1, maxRows)
+		c.Shape = append(c.Shape, v)
+	}
+	if n, err := c.Shape.Bytes(tensor.U64); err != nil || n > maxRingBytes {
+		s.fail("shape", "got %v, want less than 64 TiB", c.Shape)
+	}
 }
 
 func (s *section) remote(r *Remote) {
@@ -263,8 +296,10 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 		d.failAt(at+".image", "goes with shards")
 	case src.Shards == nil && !table && src.Label != "":
 		d.failAt(at+".label", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
-	case src.Shards == nil && !table && len(columns) > 0:
-		d.failAt("source.columns", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
+	case src.Shards == nil && !table && (src.Folder == "" || isURL(src.Folder)) && len(columns) > 0:
+		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet")
+	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
+		d.failAt("source.columns", "got type npy with Parquet; arrays go with archives, folders and lists that are tables")
 	case strings.HasPrefix(src.Folder, "http"):
 		d.failAt(at+".folder", "a folder cannot be listed over http; name its files in a list, or use s3://")
 	}

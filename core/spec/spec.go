@@ -64,7 +64,9 @@ type Column struct {
 	Name     string
 	From     string // the part or column; "" is Name
 	Type     string
-	MaxBytes int64 // room of one value of text
+	MaxBytes int64        // room of one value of text
+	DType    tensor.DType // of an array; 0: as the first sample has it
+	Shape    tensor.Shape // of an array; nil: as the first sample has it
 }
 
 // The values of Column.Type, Source.Index, Remote.Addressing and Cache.Evict.
@@ -72,6 +74,7 @@ const (
 	TypeText    = "text"
 	TypeI64     = "i64"
 	TypeF64     = "f64"
+	TypeNPY     = "npy"
 	IndexCache  = "cache"
 	IndexBeside = "beside"
 	Auto        = "auto"

@@ -95,6 +95,49 @@ def test_tables_give_what_the_folder_gives(pictures, tmp_path, open_):
         check(open_({"source": source, **TRANSFORM}), pictures.samples, lambda _, sample: sample.key)
 
 
+def npy(array):
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+def test_arrays_are_tensors_of_the_batch(pictures, tmp_path, open_):
+    """A mask from .npy and a box from .npz are dense tensors, whatever the order of their indexes; another shape is a bad sample."""
+    masks = [np.asfortranarray(np.arange(i, i + 6, dtype=np.int16).reshape(2, 3)) for i in range(len(pictures.samples))]
+    masks[9] = masks[9][:1]
+
+    def parts(i):
+        boxes = io.BytesIO()
+        np.savez_compressed(boxes, box=np.full(4, i, ">f4"), other=np.zeros(1))
+        return {"npy": npy(masks[i]), "npz": boxes.getvalue()}
+
+    columns = [{"name": "mask", "from": "npy", "type": "npy"},
+               {"name": "box", "from": "npz[box]", "type": "npy", "dtype": "f32", "shape": [4]}]
+    pattern = make_shards(tmp_path / "shards", pictures.samples, 20, parts)
+    loader = open_({"source": {"shards": pattern, "columns": columns}, **TRANSFORM})
+    seen = []
+    for batch in loader:
+        with batch:
+            index, mask, box = (np.asarray(batch[field]) for field in ("index", "mask", "box"))
+            assert mask.dtype == np.int16 and mask.shape == (batch.rows, 2, 3) and box.dtype == np.float32
+            for i, m, b in zip(index, mask, box):
+                np.testing.assert_array_equal(m, masks[i])
+                assert b.tolist() == [i] * 4
+            seen += index.tolist()
+    assert seen == [i for i in range(len(pictures.samples)) if i != 9]
+    assert loader.stats()["rings"][0]["bad_samples"]["causes"] == {"value": 1}
+
+
+def test_labels_of_shards_by_directory(pictures, tmp_path, open_):
+    """Archives of class directories have the labels and classes that the same tree has as a folder."""
+    with tarfile.open(tmp_path / "tree.tar", "w") as tar:
+        for sample in pictures.samples:
+            tar.add(sample.path, sample.key)
+    loader = open_({"source": {"shards": f"{tmp_path}/tree.tar", "labels": "directory"}, **TRANSFORM})
+    check(loader, pictures.samples, lambda _, sample: sample.key.rsplit(".", 1)[0])
+    assert loader.classes == open_({"source": {"folder": str(pictures.path)}, **TRANSFORM}).classes
+
+
 BAD_SHARDS = {
     "cut": (lambda data: data[:len(data) // 2], "truncated"),
     "joined": (lambda data: data + data, "tar --concatenate, not cat"),
