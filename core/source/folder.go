@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -171,16 +170,11 @@ func (f *folder) Read(ctx context.Context, i int64, b *Buffer) error {
 
 // beside reads a column from the file that has the sample's name up to its last dot, and the column's ending.
 func (f *folder) beside(ctx context.Context, c *Column, b *Buffer, path []byte) error {
-	stem := path
-	if dot := bytes.LastIndexByte(path, '.'); dot > bytes.LastIndexByte(path, '/') {
-		stem = path[:dot]
-	}
+	file := f.pathBeside(c, path)
 	return b.setFile(c, func(side *Buffer) error {
-		if len(stem)+1+len(c.From) >= maxPath {
+		if len(file) >= maxPath {
 			return &Error{Cause: Missing}
 		}
-		n := copy(side.path[:], stem)
-		side.path[n] = '.'
-		return f.root.read(ctx, side, n+1+copy(side.path[n+1:], c.From))
+		return f.root.read(ctx, side, copy(side.path[:], file))
 	})
 }

@@ -152,10 +152,15 @@ func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 		return unnamed(err)
 	}
 	sh.object = object
-	sh.version = version{size: object.Size, tag: xxh3.HashString(object.ETag + "\x00" + object.Modified)}
+	sh.version = versionOfObject(object)
 	return o.keptOrBuilt(sh, o.keptAt(sh.name), func() (*indexBuilder, error) {
 		return build(sh.name, objectReader{ctx, o.s.store, object}, object.Size, remoteChunk)
 	})
+}
+
+// versionOfObject is an object's, as its store told it.
+func versionOfObject(o *store.Object) version {
+	return version{size: o.Size, tag: xxh3.HashString(o.ETag + "\x00" + o.Modified)}
 }
 
 // keptAt is where the index of an archive is kept; "": nowhere.

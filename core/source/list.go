@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
+	"github.com/zeebo/xxh3"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,6 +38,8 @@ type place struct {
 	root  root
 	store *store.Client
 	url   string // of relative paths, with a slash at its end; "": they lie below root
+
+	version uint64 // of the list, for the identities of URLs
 }
 
 // list is a list file in memory. Lines are cut into fields when somebody asks; opening has checked them all.
@@ -77,6 +80,7 @@ func openList(c ListConfig) (Source, error) {
 	if l.place, err = openPlace(&c); err != nil {
 		return nil, err
 	}
+	l.version = xxh3.Hash(l.text)
 	return l, nil
 }
 

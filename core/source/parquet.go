@@ -26,9 +26,10 @@ const (
 // parquetFile is an open file, local or remote.
 type parquetFile struct {
 	*parquet.File
-	name    string
-	file    *os.File // nil: remote
-	version version  // of a local file
+	name     string
+	file     *os.File // nil: remote
+	version  version
+	identity string // its path or URL, wherever the process stands
 }
 
 // openParquet reads a file's footer; pages are read when they are asked for.
@@ -47,6 +48,7 @@ func openParquet(ctx context.Context, name string, c *store.Client) (f *parquetF
 			return nil, unnamed(err)
 		}
 		r, size = objectReader{ctx, c, o}, o.Size
+		f.version, f.identity = versionOfObject(o), name
 	} else {
 		if f.file, err = os.OpenFile(name, openFlags, 0); err != nil {
 			return nil, unwrapPath(err)
@@ -58,7 +60,7 @@ func openParquet(ctx context.Context, name string, c *store.Client) (f *parquetF
 		if err != nil {
 			return nil, errors.Join(err, f.file.Close())
 		}
-		r, size, f.version = f.file, st.Size, versionOf(&st)
+		r, size, f.version, f.identity = f.file, st.Size, versionOf(&st), absoluteDir(name)
 	}
 	if f.File, err = parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true)); err != nil {
 		return nil, errors.Join(fmt.Errorf("parquet: %w", err), f.close())
@@ -186,6 +188,7 @@ func (r *tableReader) parquet() error {
 		return err
 	}
 	done := int64(0)
+	r.version = uint64(f.version.size)<<1 ^ f.version.tag
 	for _, group := range f.RowGroups() {
 		if err := f.group(group, r.wanted(), places, func(row int64, c *cells) error {
 			if err := r.add(c); err != nil {
@@ -237,6 +240,7 @@ type parquetShards struct {
 	rows
 	files    []*parquetFile
 	groups   []rowGroup // of all files
+	shape    string     // what is read of each row, for Identity
 	maxBytes int64
 
 	mu    sync.Mutex // guards pages and bytes
@@ -279,6 +283,7 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 			return nil, errors.Join(fmt.Errorf("source: shards: shard %q: %w", store.Shown(name), err), s.Close())
 		}
 	}
+	s.shape = fmt.Sprintf("parquet %q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
 	if s.n == 0 {
 		return nil, errors.Join(fmt.Errorf("source: shards: %w: the files have no rows", ErrNoSamples), s.Close())
 	}

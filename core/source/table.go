@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
+	"github.com/zeebo/xxh3"
 )
 
 const maxLineBytes = 16 << 20
@@ -86,6 +87,7 @@ func openTable(c ListConfig) (Source, error) {
 	if t.place, err = openPlace(&c); err != nil {
 		return nil, err
 	}
+	t.version = r.version
 	if err := settleArrays(context.Background(), t, t.columns); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
@@ -104,6 +106,7 @@ type tableReader struct {
 	rules       rules
 	path, label string
 	hasLabel    bool
+	version     uint64 // of the table, once it is read
 }
 
 func (r *tableReader) read() error {
@@ -114,6 +117,7 @@ func (r *tableReader) read() error {
 	if err != nil {
 		return err
 	}
+	r.version = xxh3.Hash(text)
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if tableEnding(r.c.File) == "csv" {
 		return r.csv(text)
