@@ -35,7 +35,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	}
 	began := time.Now()
 	var err error
-	if err = r.openSource(e.runCtx, s); err != nil {
+	if err = r.openSource(e.openCtx, s); err != nil {
 		return r, err
 	}
 	e.scanned += time.Since(began)

@@ -53,7 +53,12 @@ func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) 
 		if s.IsParquet() {
 			open = source.OpenParquet
 		}
+		var opened func(opened, of, built int)
+		if tell := r.engine.opened; tell != nil {
+			opened = func(opened, of, built int) { tell(r.name, opened, of, built) }
+		}
 		return open(ctx, source.ShardsConfig{
+			Opened: opened,
 			Shards: s.Shards, Image: s.Image, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}

@@ -30,6 +30,9 @@ type ShardsConfig struct {
 	IndexBeside  bool     // keep those of local archives beside them
 	MaxFileBytes int64    // largest picture that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
+
+	// Opened is told, by one goroutine at a time, how many of the shards are open and of how many the index had to be made; nil: nobody.
+	Opened func(opened, of, built int)
 }
 
 // shards are archives of samples: tar and zip, local and remote. What is in them is known from their indexes.

@@ -1,16 +1,19 @@
 """Shards, tables and stores: the same pictures as from a folder, whatever holds them, and refusals that say what is wrong."""
 
 import csv
+import http.server
 import io
 import json
 import shutil
+import signal
 import socket
 import subprocess
 import tarfile
+import threading
 
 import numpy as np
 import pytest
-from engines import NOT_FOUND, ROOT, eventually, try_to_serve
+from engines import NOT_FOUND, PATIENCE, ROOT, SPDL, environment, eventually, try_to_serve
 from pictures import resize_short_and_crop, row
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -236,3 +239,32 @@ def test_engine_killed_while_it_fills_the_cache_leaves_a_good_one(pictures, tmp_
     loader = attach(name)
     check(loader, pictures.samples)
     assert loader.stats()["rings"][0]["source"]["cache"]["corrupt"] == 0
+
+
+def test_interrupt_ends_the_making_of_indexes(tmp_path, name):
+    """A store that hangs while indexes are made does not keep the command from ending in good order."""
+    asked, hang = threading.Event(), threading.Event()
+
+    class Hanging(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self):
+            self.send_response(200)
+            self.send_header("Content-Length", str(1 << 30))
+            self.end_headers()
+
+        def do_GET(self):
+            asked.set()
+            hang.wait(PATIENCE)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hanging) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        shards = f"http://127.0.0.1:{server.server_address[1]}/s-{{0..7}}.tar"
+        engine = subprocess.Popen([str(SPDL), "serve", shards, "--name", name], env=environment(), stderr=subprocess.PIPE, text=True)
+        assert asked.wait(PATIENCE)
+        engine.send_signal(signal.SIGINT)
+        said = engine.communicate(timeout=PATIENCE)[1]
+        hang.set()
+        server.shutdown()
+    assert engine.returncode == 0 and "stopped before it had opened its sources" in said, said
