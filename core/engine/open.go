@@ -45,7 +45,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err
 	}
-	if r.rows, err = newRowCache(s, r.source.Len(), r.order.StepsPerEpoch(), r.op.RowBytes()); err != nil {
+	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.op.RowBytes()); err != nil {
 		return r, err
 	}
 	var budget pipeline.Failures

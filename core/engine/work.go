@@ -30,6 +30,8 @@ type work struct {
 	faults []batch.Bad      // of each row; Err nil: the sample became a row
 	cached []bool           // rows that are copied from the cache of rows, between fetch and decode
 
+	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
+
 	columns []batch.ColumnMemory // of the slot in hand
 }
 

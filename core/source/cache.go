@@ -177,6 +177,9 @@ type cached struct {
 	columns  []Column
 }
 
+// Identity is that of the source behind it.
+func (c *cached) Identity(i int64, dst []byte) []byte { return c.versions.Identity(i, dst) }
+
 // Columns are those of the source behind it.
 func (c *cached) Columns() []Column { return c.columns }
 

@@ -148,6 +148,14 @@ func (s *Spec) SourceHash() [sha256.Size]byte {
 	return sha256.Sum256(marshal(s.Source.canonical()))
 }
 
+// RowHash is the SHA-256 of what decides the bytes of a row of a given sample: the source and the image.
+func (s *Spec) RowHash() [sha256.Size]byte {
+	return sha256.Sum256(marshal(struct {
+		Source canonicalSource `json:"source"`
+		Image  canonicalImage  `json:"image"`
+	}{s.Source.canonical(), s.Image.canonical()}))
+}
+
 // OrderHash: see SourceHash.
 func (s *Spec) OrderHash() [sha256.Size]byte {
 	c := s.Order.canonical()

@@ -141,6 +141,7 @@ var keys = []Key{
 	{"cache.max_bytes", "size", "10GiB", "Bytes of all files in the directory."},
 	{"cache.evict", "lru, never", "lru", "When it is full: the least recently used go, or nothing more is kept."},
 	{"cache.rows_bytes", "size", "(none)", "Memory for decoded rows; all of them must fit, and the transform must be without chance. From the second epoch on rows are copied."},
+	{"cache.rows_dir", "path", "(none)", "Directory for the decoded rows in place of memory: an engine that is started again has them from its first batch on. rows_bytes is then of the disk. A row whose sample has changed, or that is damaged, is decoded again."},
 	{"cache.head_space", "whole number, 0 to 65536", "0", "Repeat the batches of so many steps for ever, from memory: what a perfect loader would give. Needs rows_bytes for them."},
 
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},

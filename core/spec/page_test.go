@@ -96,7 +96,7 @@ var values = map[string]string{
 	"source.index": "beside", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
 	"source.remote.anonymous": "true", "source.remote.addressing": "host", "source.remote.timeout": "5s", "source.remote.retries": "0",
 	"source.remote.hedge_after": "200ms", "cache": "{}", "cache.dir": "d", "cache.max_bytes": "1GiB", "cache.evict": "never", "cache.rows_bytes": "1MiB",
-	"cache.head_space": "3", "limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
+	"cache.rows_dir": "rows", "cache.head_space": "3", "limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
 }
 
 // document writes one key with a value and whatever else the key needs around it.
@@ -145,6 +145,8 @@ func document(path, value string) string {
 		rest = "order: {buckets: {by: " + value + "}}\n"
 	case path == "order.buckets.count":
 		rest = "order: {buckets: {by: n, count: " + value + "}}\n"
+	case path == "cache.rows_dir":
+		rest = "cache: {rows_bytes: 1MiB, rows_dir: " + value + "}\n"
 	case path == "cache.head_space":
 		rest = "cache: {rows_bytes: 1MiB, head_space: " + value + "}\n"
 	case section == "source" && below:

@@ -225,6 +225,10 @@ func (s *section) cache(c *Cache, dir string) {
 	s.size("max_bytes", &c.MaxBytes)
 	choice(s, "evict", &c.Evict, EvictLRU, EvictNever)
 	s.size("rows_bytes", &c.RowsBytes)
+	if s.has("rows_dir") {
+		s.text("rows_dir", &c.RowsDir)
+		_, c.RowsDir = resolve(c.RowsDir, dir)
+	}
 	whole(s, "head_space", &c.HeadSpace, 0, 65536)
 }
 
@@ -333,11 +337,13 @@ func (d *decoder) checkCache(s *Spec) {
 	chance := t.RandomResizedCrop != nil || t.HorizontalFlip > 0
 	switch c := &s.Cache; {
 	case c.RowsBytes > 0 && s.Source.Host.Samples > 0:
-		d.failAt("cache.rows_bytes", "keeps pictures alone, and labels and keys of source.host come with its samples; leave one of them out")
+		d.failAt("cache.rows_bytes", "keeps rows by their samples, and what those of source.host are only your program knows; leave one of them out")
 	case c.HeadSpace > 0 && c.RowsBytes == 0:
 		d.failAt("cache.head_space", "needs memory for its rows; say how much in cache.rows_bytes")
-	case c.RowsBytes > 0 && len(s.Source.Columns) > 0:
-		d.failAt("cache.rows_bytes", "keeps pictures alone, and source.columns names more fields; leave one of them out")
+	case c.RowsDir != "" && c.RowsBytes == 0:
+		d.failAt("cache.rows_dir", "needs a limit; say in cache.rows_bytes how much of the disk its rows may take")
+	case c.RowsDir != "" && c.HeadSpace > 0:
+		d.failAt("cache.rows_dir", "given beside head_space, whose rows are kept in memory; leave one of them out")
 	case c.RowsBytes > 0 && chance && c.HeadSpace == 0:
 		d.failAt("cache.rows_bytes", "the transform draws by chance, so a row is another in each epoch; use cache.dir, or leave random_resized_crop and horizontal_flip out")
 	}

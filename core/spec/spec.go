@@ -101,8 +101,9 @@ type Cache struct {
 	Dir       string // of encoded samples, resolved; "": none are kept
 	MaxBytes  int64  // of all files in Dir
 	Evict     string
-	RowsBytes int64 // of decoded rows in memory; 0: none are kept
-	HeadSpace int   // global steps whose batches are repeated for ever; 0: off
+	RowsBytes int64  // of decoded rows; 0: none are kept
+	RowsDir   string // of files of decoded rows, resolved; "": they are in memory
+	HeadSpace int    // global steps whose batches are repeated for ever; 0: off
 }
 
 // Labels says where a folder's labels come from.
