@@ -26,13 +26,14 @@ import_rules() {
 shm
 core/tensor
 core/pipeline
-core/source
+core/array      core/tensor
+core/source     core/array core/tensor
 core/sampler
 core/spelling
 core/spec       core/tensor core/spelling
 core/transform  core/tensor
 core/media      core/tensor core/transform
-core/batch      core/tensor core/source
+core/batch      core/tensor core/source core/array
 core/telemetry  core/pipeline
 core/telemetry/web  core/telemetry core/pipeline
 capi/engine/hosted  core/pipeline core/spelling

@@ -10,6 +10,7 @@ import (
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
@@ -34,7 +35,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	}
 	began := time.Now()
 	var err error
-	if err = r.openSource(e.runCtx, s); err != nil {
+	if err = r.openSource(e.openCtx, s); err != nil {
 		return r, err
 	}
 	e.scanned += time.Since(began)
@@ -44,7 +45,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err
 	}
-	if r.rows, err = newRowCache(s, r.source.Len(), r.order.StepsPerEpoch(), r.op.RowBytes()); err != nil {
+	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.op.RowBytes()); err != nil {
 		return r, err
 	}
 	var budget pipeline.Failures
@@ -142,7 +143,7 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 		return shm.Config{}, fmt.Errorf("engine: ring %q: class names: %w", s.FullName(), err)
 	}
 	c := shm.Config{
-		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s),
+		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s, r.columns),
 		Backing: backingOf(s.Ring.Backing, o.Child), Access: accessOf(s.Ring.Access, o.Child),
 		Lanes: r.lanes, World: s.World.Size, FirstRank: s.World.Rank, BatchRows: s.Batch, MaxConsumers: s.Ring.MaxConsumers,
 		Early: true, Ready: r.readyAhead > 0,
@@ -192,7 +193,7 @@ func groupOf(g spec.Group) shm.GroupConfig {
 }
 
 // tensorsOf is the schema of a slot, in the order of imageTensor, indexTensor ...
-func tensorsOf(s *spec.Spec) []shm.Tensor {
+func tensorsOf(s *spec.Spec, columns []source.Column) []shm.Tensor {
 	n := int64(s.Batch)
 	axes := uint32(shm.AxesNHWC)
 	if s.Image.Layout == spec.NCHW {
@@ -208,14 +209,18 @@ func tensorsOf(s *spec.Spec) []shm.Tensor {
 		column("status", shm.RoleStatus, tensor.U8),
 		column("label", shm.RoleLabel, tensor.I64),
 	}
-	for _, c := range s.Source.Columns {
+	for _, c := range columns {
 		switch c.Type {
-		case spec.TypeI64:
+		case source.Int64:
 			tensors = append(tensors, column(c.Name, shm.RoleField, tensor.I64))
-		case spec.TypeF64:
+		case source.Float64:
 			tensors = append(tensors, column(c.Name, shm.RoleField, tensor.F64))
+		case source.Array:
+			array := column(c.Name, shm.RoleField, c.DType)
+			array.Shape = append(array.Shape, c.Shape...)
+			tensors = append(tensors, array)
 		default:
-			tensors = append(tensors, shm.Tensor{Name: c.Name, Kind: shm.Ragged, Role: shm.RoleField, DType: dtypeOf(tensor.U8), Values: n * c.MaxBytes})
+			tensors = append(tensors, shm.Tensor{Name: c.Name, Kind: shm.Ragged, Role: shm.RoleField, DType: dtypeOf(tensor.U8), Values: n * int64(c.MaxBytes)})
 		}
 	}
 	return tensors

@@ -165,12 +165,13 @@ func (r *ring) decodeJob(ctx context.Context, worker *media.Worker, j *job) erro
 func (r *ring) decodeRow(worker *media.Worker, w *work, row int) {
 	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: r.drawIndex(w, row)}
 	_, err := worker.Row(w.Row(row), w.bufs[row].Bytes(), r.op, draw)
+	if err == nil {
+		r.rows.store(w, row, w.bufs[row])
+	}
 	r.engine.readAhead.Release(r.give(w, row))
 	if err != nil {
 		w.faults[row] = r.undecodable(w, row, err)
-		return
 	}
-	r.rows.store(w, row)
 }
 
 // drawIndex is what a row's random augmentation is drawn for: its sample, or, where a sample may come more than once in an

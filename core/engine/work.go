@@ -30,6 +30,8 @@ type work struct {
 	faults []batch.Bad      // of each row; Err nil: the sample became a row
 	cached []bool           // rows that are copied from the cache of rows, between fetch and decode
 
+	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
+
 	columns []batch.ColumnMemory // of the slot in hand
 }
 
@@ -64,9 +66,7 @@ func (w *work) lend(s *shm.Slot, rowBytes int) batch.Memory {
 func newWork(rows int, columns []source.Column) *work {
 	w := &work{bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), columns: make([]batch.ColumnMemory, len(columns))}
 	for c := range columns {
-		if columns[c].Type != source.Text {
-			w.columns[c].Width = 8
-		}
+		w.columns[c].Width = columns[c].Width()
 	}
 	w.Samples = make([]int64, 0, rows)
 	return w

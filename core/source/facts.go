@@ -22,6 +22,8 @@ func (t *rows) Known(column string) func(i int64) any {
 			return func(i int64) any { return t.numbers[c][i] }
 		case Float64:
 			return func(i int64) any { return math.Float64frombits(uint64(t.numbers[c][i])) }
+		case Array:
+			return nil
 		default:
 			return func(i int64) any { return string(t.texts[c].at(i)) }
 		}

@@ -24,11 +24,15 @@ type ShardsConfig struct {
 	Shards       []string // paths and URLs of .tar and .zip archives, with braces {000..127} and globs
 	Image        []string // parts that are the picture, best first; nil: the one that ends in any of ImageExtensions
 	Label        string   // part that holds the label; "" is cls, and a sample without it has the label -1
+	Labels       ShardLabels
 	Columns      []Column // more parts
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
 	IndexBeside  bool     // keep those of local archives beside them
 	MaxFileBytes int64    // largest picture that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
+
+	// Opened is told, by one goroutine at a time, how many of the shards are open and of how many the index had to be made; nil: nobody.
+	Opened func(opened, of, built int)
 }
 
 // shards are archives of samples: tar and zip, local and remote. What is in them is known from their indexes.
@@ -38,7 +42,9 @@ type shards struct {
 	all      []shard
 	firsts   []int64 // of each shard, ascending; all[i] holds samples firsts[i] to firsts[i+1]
 	columns  []Column
-	strict   bool // the label's part was named, so each sample must have it
+	labels   ShardLabels
+	classes  []string // of LabelsOfDirectory
+	strict   bool     // the label's part was named, so each sample must have it
 	maxBytes int64
 	notes    []string
 	remote   bool // some of them
@@ -74,11 +80,10 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shards{store: c.Store, columns: completeColumns(c.Columns), strict: c.Label != "", maxBytes: c.MaxFileBytes}
+	s := &shards{store: c.Store, columns: completeColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: c.MaxFileBytes}
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
 	}
-	s.shape = fmt.Sprintf("%q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
 	s.root = root{fd: unix.AT_FDCWD, absolute: true, maxBytes: s.maxBytes}
 	opened, err := openIndexes(ctx, names, &c, s)
 	if err != nil {
@@ -100,7 +105,15 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 		total += sh.index.n
 	}
 	s.firsts = append(s.firsts, total)
-	if err := s.check(&c, total); err != nil {
+	err = s.check(&c, total)
+	if err == nil && s.labels == LabelsOfDirectory {
+		err = s.findClasses()
+	}
+	if err == nil {
+		err = settleArrays(ctx, s, s.columns)
+	}
+	s.shape = fmt.Sprintf("%q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -112,15 +125,21 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 	if label == "" {
 		label = defaultPart
 	}
-	sh.label = sh.index.partNamed(label)
+	if sh.label = -1; s.labels == LabelsOfPart {
+		sh.label = sh.index.partNamed(label)
+	}
 	sh.rank, sh.room = make([]uint16, len(sh.index.parts)), make([]int, len(sh.index.parts))
 	for k := range sh.room {
 		sh.room[k] = -1
 	}
 	for _, c := range s.columns {
 		part := sh.index.partNamed(c.From)
+		room := c.MaxBytes
+		if c.Type == Array {
+			room = int(s.maxBytes) // a file of it; its shape is checked when it is read
+		}
 		if sh.column = append(sh.column, part); part >= 0 {
-			sh.room[part] = max(sh.room[part], c.MaxBytes)
+			sh.room[part] = max(sh.room[part], room)
 		}
 	}
 	for k, part := range sh.index.parts {
@@ -176,7 +195,7 @@ func (s *shards) find(i int64) (*shard, int64) {
 }
 
 func (s *shards) Len() int64        { return s.firsts[len(s.firsts)-1] }
-func (s *shards) Classes() []string { return nil }
+func (s *shards) Classes() []string { return s.classes }
 func (s *shards) Columns() []Column { return s.columns }
 func (s *shards) Shards() []int64   { return s.firsts[:len(s.firsts)-1] }
 func (s *shards) Notes() []string   { return s.notes }
@@ -190,6 +209,10 @@ func (s *shards) Key(i int64, dst []byte) []byte {
 
 func (s *shards) Label(i int64) int64 {
 	sh, k := s.find(i)
+	if s.labels == LabelsOfDirectory {
+		_, _, key := sh.index.sample(k)
+		return s.classOf(key)
+	}
 	if v, ok := sh.number(k, sh.label); ok {
 		return v
 	}

@@ -463,7 +463,7 @@ func FuzzTar(f *testing.F) {
 		f.Add(tarOf(f, format, part{strings.Repeat("d/", 45) + "x.jpg", "p"}))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := buildTarIndex(bytes.NewReader(mendSums(data)), int64(len(data)), 1024)
+		b, err := buildTarIndex(background, &window{r: bytes.NewReader(mendSums(data)), size: int64(len(data)), chunk: 1024})
 		if err != nil {
 			return
 		}
@@ -497,7 +497,7 @@ func mendSums(data []byte) []byte {
 // FuzzIndex: no index file, even one with a right check sum, leads outside of itself or of the archive.
 func FuzzIndex(f *testing.F) {
 	archive := tarOf(f, tar.FormatGNU, pairs(0, 3)...)
-	b, err := buildTarIndex(bytes.NewReader(archive), int64(len(archive)), 1024)
+	b, err := buildTarIndex(background, &window{r: bytes.NewReader(archive), size: int64(len(archive)), chunk: 1024})
 	must(f, err)
 	v := version{size: 1 << 20, tag: 7}
 	f.Add(b.encode(v))
