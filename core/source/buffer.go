@@ -27,6 +27,8 @@ type Buffer struct {
 	n      int     // bytes of the sample
 	pieces []piece // what is read for it
 
+	members []indexMember // of the sample in an archive
+
 	values []byte // of the columns, one after the other
 	ends   []int  // of each column's value
 

@@ -29,8 +29,7 @@ func (s *shards) findClasses() error {
 	seen, last := map[string]struct{}{}, []byte(nil)
 	for k := range s.all {
 		for i := range s.all[k].index.n {
-			_, _, key := s.all[k].index.sample(i)
-			name, ok := class(key)
+			name, ok := class(s.key(&s.all[k], i))
 			if !ok || last != nil && bytes.Equal(name, last) {
 				continue
 			}

@@ -40,14 +40,14 @@ func (s *shards) Known(column string) func(i int64) any {
 	for k := range s.all {
 		sh := &s.all[k]
 		for i := range sh.index.n {
-			if _, ok := sh.number(i, sh.column[c]); !ok {
+			if _, ok := s.number(sh, i, sh.column[c]); !ok {
 				return nil
 			}
 		}
 	}
 	return func(i int64) any {
 		sh, k := s.find(i)
-		v, _ := sh.number(k, sh.column[c])
+		v, _ := s.number(sh, k, sh.column[c])
 		return v
 	}
 }

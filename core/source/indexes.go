@@ -62,7 +62,7 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 		if err != nil {
 			s.notes = append(s.notes, fmt.Sprintf("indexes are not kept: %v; set SPDL_CACHE_DIR", err))
 		}
-		o.dir = dir
+		c.IndexDir, o.dir = dir, dir
 	}
 	workers := runtime.GOMAXPROCS(0)
 	for _, n := range names {
@@ -157,7 +157,7 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 	sh.version = versionOf(&st)
 	beside := path + indexEnding
 	if x, err := openIndex(beside, sh.version); err == nil {
-		sh.index, sh.mapped = x, true
+		sh.index = x
 		return nil
 	}
 	keep := beside
@@ -200,7 +200,7 @@ func (o *opening) keptAt(name string) string {
 func (o *opening) keptOrBuilt(sh *shard, keep string, build func() (*indexBuilder, error)) error {
 	if keep != "" {
 		if x, err := openIndex(keep, sh.version); err == nil {
-			sh.index, sh.mapped = x, true
+			sh.index = x
 			return nil
 		}
 	}
@@ -214,7 +214,7 @@ func (o *opening) keptOrBuilt(sh *shard, keep string, build func() (*indexBuilde
 		if err := writeFile(keep, data); err != nil {
 			o.unkept.Store(&err)
 		} else if x, err := openIndex(keep, sh.version); err == nil {
-			sh.index, sh.mapped = x, true
+			sh.index = x
 			return nil
 		}
 	}
