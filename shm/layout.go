@@ -14,7 +14,7 @@ const (
 	MagicGroup uint64 = 0x315052474c445053 // "SPDLGRP1"
 
 	LayoutMajor = 1
-	LayoutMinor = 1
+	LayoutMinor = 2
 	endianMark  = 0x01020304
 	lineBytes   = 128 // words with different writers sit this far apart
 	nameBytes   = 64
@@ -193,7 +193,9 @@ type Header struct {
 	Reserved0        uint32
 	NoteOff          uint64
 	NoteBytes        uint64
-	Reserved         [576]byte
+	LateOff          uint64
+	LateBytes        uint64
+	Reserved         [560]byte
 }
 
 // State is spdl_l_state, 2048 bytes; written by the engine.
@@ -207,7 +209,8 @@ type State struct {
 	LastOwner   atomic.Uint32
 	LastGroup   atomic.Uint32
 	Note        atomic.Uint64
-	Reserved0   [9]uint64
+	Late        atomic.Uint64
+	Reserved0   [8]uint64
 	Parked      atomic.Uint32
 	Reserved1   [31]uint32
 	ErrorBytes  uint32
@@ -321,8 +324,21 @@ type Desc struct {
 	FenceKind   uint32
 	Fence       [4]uint64
 	EpochStep   uint64
-	Reserved    [128]byte
+	Way         atomic.Uint64
+	Reserved    [120]byte
 }
+
+// States of a way, the low eight bits of Desc.Way; above them one bit, the stage and the times it was made again.
+const (
+	wayOff     = 0 // no batch is between its publish and its consumers
+	wayMoving  = 1 // it is being put into its stage: a word that says FREE there does not say that the stage is through
+	waySet     = 2 // it was put
+	waySpoiled = 3 // its content is nothing to look at: it has to be made again
+
+	wayVoid       = uint64(1) << 8 // nobody gets it any more
+	wayStageShift = 16
+	wayAgainShift = 32
+)
 
 // DescTensor is spdl_l_desc_tensor, 192 bytes.
 type DescTensor struct {

@@ -157,14 +157,16 @@ func (r *Ring) tryPublish(s *Slot, b *Batch) (<-chan struct{}, error) {
 	if err := s.describe(b, lane); err != nil {
 		return nil, err
 	}
+	if err := r.plan(b); err != nil {
+		return nil, err
+	}
 	s.claimed = false
 	if len(r.stages) > 0 {
 		r.send(s)
 	} else {
 		r.deliver(s)
 	}
-	r.fill(b)
-	r.passed(lane, b.Ticket, b.Epoch, b.LastOfEpoch)
+	r.passed(lane, b.Epoch, b.LastOfEpoch)
 	_ = Fault("wake")
 	if len(r.stages) > 0 {
 		r.stages[0].announce(lane)
@@ -194,23 +196,9 @@ func (r *Ring) announce(lane uint32) {
 	}
 }
 
-// fill takes the batch's ticket from those that are still to come, and adds those that it passes over.
-func (r *Ring) fill(b *Batch) {
-	if !r.cfg.Ready {
-		return
-	}
-	r.late = slices.DeleteFunc(r.late, func(t uint64) bool { return t == b.Ticket })
-	for _, t := range b.Open {
-		if t >= r.nextTicket && t < b.Ticket {
-			r.late = append(r.late, t)
-		}
-	}
-	slices.Sort(r.late)
-}
-
-// passed notes that a batch is in every group. The ticket is stored last: an engine that adopts the ring believes a batch
-// from that ticket on to be unfinished (see finishPublish).
-func (r *Ring) passed(lane uint32, ticket, epoch uint64, last bool) {
+// passed notes that the batch that was planned is in every group. The ticket is stored last: an engine that adopts the ring
+// believes a batch that is neither below the next ticket nor late to be unfinished (see finishPublish).
+func (r *Ring) passed(lane uint32, epoch uint64, last bool) {
 	if last {
 		epoch++
 	}
@@ -218,9 +206,8 @@ func (r *Ring) passed(lane uint32, ticket, epoch uint64, last bool) {
 	if r.published++; r.published == 1 {
 		close(r.flowing)
 	}
-	r.nextTicket = max(r.nextTicket, ticket+1)
 	r.state.Published.Store(r.published)
-	r.state.NextTicket.Store(r.nextTicket)
+	r.goOn()
 }
 
 // setLaneEpoch says which epoch the next batch of lane belongs to.

@@ -61,6 +61,10 @@ type Ring struct {
 	laneEpoch  []uint64 // epoch of the next batch of each lane of the ring
 	nextTicket uint64
 	late       []uint64 // tickets below nextTicket that are still to come, ascending
+	planned    struct { // what the next two will be when the batch in hand is in every group
+		next uint64
+		late []uint64
+	}
 	published  uint64
 	lastOwner  uint32 // incarnation numbers used up
 	lastGroup  uint32
@@ -269,6 +273,7 @@ func (r *Ring) describe(h *Header) {
 	h.DescOff, h.DescStride, h.DescTensorOff, h.DescTensorStride = g.descOff, g.descStride, 256, 192
 	h.OwnerOff, h.OwnerStride, h.MaxOwners = g.ownerOff, 128, uint32(c.MaxConsumers)
 	h.NoteOff, h.NoteBytes = g.noteOff, g.noteBytes
+	h.LateOff, h.LateBytes = g.lateOff, g.lateBytes
 	h.TextOff, h.TextBytes = g.textOff, uint64(len(c.Text))
 	h.NSamples, h.GlobalBatch, h.StepsPerEpoch, h.NEpochs, h.Seed = c.NSamples, c.GlobalBatch, c.StepsPerEpoch, c.Epochs, c.Seed
 	copy(h.Name[:nameBytes-1], c.label())
