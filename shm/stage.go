@@ -347,6 +347,7 @@ func (r *Ring) Restore(s *Slot, b Batch) error {
 	if err := s.describe(&b, s.desc.Lane.Load()); err != nil {
 		return err
 	}
+	_ = Fault("stage.restore")
 	w := &s.way
 	died := w.failure == ""
 	w.spoiled, w.making, w.failure = false, false, ""
