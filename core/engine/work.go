@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"sync"
+
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/shm"
@@ -33,9 +35,11 @@ type work struct {
 	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
 
 	columns []batch.ColumnMemory // of the slot in hand
+
+	counting sync.Mutex // guards Pending, FetchedNS and DecodedNS until the last row is in
 }
 
-// job is some neighbouring rows of a batch between plan and collect: [from, to), none in a batch without samples. Several
+// job is some neighbouring rows of a batch between plan and decode: [from, to), none in a batch without samples. Several
 // samples travel together because every hand-over between stages costs a few context switches.
 type job struct {
 	w        *work
@@ -70,6 +74,15 @@ func newWork(rows int, columns []source.Column) *work {
 	}
 	w.Samples = make([]int64, 0, rows)
 	return w
+}
+
+// decoded counts the rows of a finished job, and says whether they were the last of the batch.
+func (w *work) decoded(j *job) (last bool) {
+	w.counting.Lock()
+	defer w.counting.Unlock()
+	w.FetchedNS, w.DecodedNS = max(w.FetchedNS, j.fetchedNS), max(w.DecodedNS, j.decodedNS)
+	w.Pending -= j.to - j.from
+	return w.Pending <= 0
 }
 
 // gather moves the faults of the rows into Bad, in row order.
