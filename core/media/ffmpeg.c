@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "av/av.h"
 #include "internal.h"
-#include "lazy/load.h"
 
 struct media_ff {
     media_buf input;
@@ -25,28 +25,6 @@ struct media_ff {
     uint64_t max_pixels;
     int32_t refused_width, refused_height; /* 0: nothing refused */
 };
-
-/* The first line of what FFmpeg complained of on this thread; it comes in pieces. */
-static _Thread_local char first_message[sizeof(((media_ff *)0)->detail)];
-
-static void on_log(void *object, int level, const char *format, va_list args) {
-    (void)object;
-    size_t n = strlen(first_message);
-    if (level > AV_LOG_ERROR || strchr(first_message, '\n') || n + 1 >= sizeof first_message ||
-        strncmp(format, "Unknown or unsupported tag", 26) == 0)
-        return;
-    vsnprintf(first_message + n, sizeof first_message - n, format, args);
-}
-
-const char *media_ff_load(void) {
-    static const char *const used[] = {"avutil", "avcodec", "swscale"};
-    const char *why = NULL;
-    for (size_t i = 0; media_lazy_load && !why && i < sizeof used / sizeof used[0]; i++)
-        why = media_lazy_load(used[i]);
-    return why;
-}
-
-void media_ff_quiet(void) { av_log_set_callback(on_log); }
 
 media_ff *media_ff_new(void) { return calloc(1, sizeof(media_ff)); }
 
@@ -116,7 +94,7 @@ static int first_frame(media_ff *f, AVCodecContext *a, AVPacket *packet, AVFrame
     }
     if (rc < 0) return status_of(f, rc);
     if (frame->decode_error_flags || (frame->flags & AV_FRAME_FLAG_CORRUPT)) return MEDIA_CORRUPT;
-    if (a->codec_id == AV_CODEC_ID_TIFF && first_message[0])
+    if (a->codec_id == AV_CODEC_ID_TIFF && media_av_message()[0])
         return MEDIA_CORRUPT; /* it tells of a bad strip in words only */
     return MEDIA_OK;
 }
@@ -230,11 +208,11 @@ static void begin(media_ff *f, AVCodecContext *a, uint64_t max_pixels) {
     a->opaque = f;
     f->max_pixels = max_pixels;
     f->refused_width = f->refused_height = 0;
-    first_message[0] = 0;
+    media_av_forget();
 }
 
 static void end(media_ff *f, AVPacket *packet, AVFrame *frame) {
-    memcpy(f->detail, first_message, sizeof f->detail);
+    snprintf(f->detail, sizeof f->detail, "%s", media_av_message());
     f->detail[strcspn(f->detail, "\n")] = 0;
     av_frame_unref(frame);
     av_packet_unref(packet);

@@ -4,7 +4,7 @@ package media
 
 /*
 #cgo CFLAGS: -DMEDIA_FFMPEG
-#cgo pkg-config: libavcodec libavutil libswscale
+#cgo pkg-config: libavformat libavcodec libavutil libswscale
 #include "ffmpeg.h"
 #include <libavutil/avutil.h>
 */
@@ -12,11 +12,11 @@ import "C"
 
 import (
 	"fmt"
-	"runtime"
-	"sync"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
+
+	"github.com/spdl/spdl/core/media/av"
 )
 
 // codecs names FFmpeg's decoder of each format that sniff knows.
@@ -25,17 +25,6 @@ var codecs = map[string]string{
 	"jpeg2000": "jpeg2000", "qoi": "qoi", "psd": "psd", "dds": "dds", "exr": "exr", "sgi": "sgi",
 	"sunraster": "sunrast", "pcx": "pcx", "pbm": "pbm", "pgm": "pgm", "ppm": "ppm", "pam": "pam",
 }
-
-// load makes FFmpeg ready for its first call: an engine loads it only when it meets a picture that needs it.
-var load = sync.OnceValue(func() error {
-	runtime.LockOSThread() // the reason is kept per thread
-	defer runtime.UnlockOSThread()
-	if why := C.media_ff_load(); why != nil {
-		return fmt.Errorf("does not load: %s; install the libraries that spdl was built with, or use the build without FFmpeg", C.GoString(why))
-	}
-	C.media_ff_quiet()
-	return nil
-})
 
 // decoder decodes what is not JPEG. Every picture gets a codec of its own: FFmpeg's
 // decoders carry things from one picture to the next (the TIFF decoder a palette),
@@ -99,7 +88,7 @@ func pointerOf[T astiav.CodecContext | astiav.Packet | astiav.Frame](v *T) unsaf
 
 func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media_picture, error) {
 	var picture C.media_picture
-	if err := load(); err != nil {
+	if err := av.Load(); err != nil {
 		return picture, &UnsupportedError{Format: format, Detail: "FFmpeg " + err.Error()}
 	}
 	if err := d.start(); err != nil {
@@ -123,7 +112,7 @@ func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media
 }
 
 func ffmpegVersion() string {
-	if err := load(); err != nil {
+	if err := av.Load(); err != nil {
 		return err.Error()
 	}
 	return C.GoString(C.av_version_info())

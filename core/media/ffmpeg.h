@@ -7,14 +7,6 @@
 /* Scratch of one worker: padded input, scaler, what was wrong. */
 typedef struct media_ff media_ff;
 
-/* Load the libraries that this file calls, where the program was linked without them (lazy/load.h); before anything else
- * here. Returns NULL, or why they do not load, valid on this thread until its next call. */
-const char *media_ff_load(void);
-
-/* No FFmpeg message reaches stderr after this; the last error of a call goes to
- * media_ff_detail(). Process-wide; once is enough. */
-void media_ff_quiet(void);
-
 media_ff *media_ff_new(void);
 void media_ff_free(media_ff *f);
 const char *media_ff_detail(const media_ff *f);

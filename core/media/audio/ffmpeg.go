@@ -1,0 +1,130 @@
+//go:build !noffmpeg
+
+package audio
+
+/*
+#cgo pkg-config: libavformat libavcodec libavutil libswresample
+#include "ffmpeg.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"github.com/spdl/spdl/core/media/av"
+)
+
+// haveFFmpeg reports whether formats besides WAV and raw PCM are read.
+const haveFFmpeg = true
+
+// decoder is FFmpeg for everything but PCM in WAV files.
+type decoder struct {
+	ff     *C.audio_ff
+	planes []int32        // the channels that decode took
+	pinned runtime.Pinner // the sample's bytes, which FFmpeg reads from open to release
+}
+
+func (d *decoder) open(w *Worker, in *input, info *Info) error {
+	if err := av.LoadContainers(); err != nil {
+		return &Error{cause: CauseUnsupported, Detail: "FFmpeg " + err.Error()}
+	}
+	if d.ff == nil {
+		if d.ff = C.audio_ff_new(); d.ff == nil {
+			return &Error{cause: CauseNoMemory}
+		}
+	}
+	fd := -1
+	if in.file != nil {
+		fd = int(in.file.Fd())
+	}
+	if len(in.data) > 0 {
+		d.pinned.Pin(unsafe.SliceData(in.data))
+	}
+	status := C.audio_ff_open(d.ff, (*C.uint8_t)(unsafe.SliceData(in.data)), C.int(fd), C.int64_t(in.size), C.int64_t(w.op.cfg.Budget))
+	if status != C.MEDIA_AV_OK {
+		return d.fail(status, info)
+	}
+	info.Format, _, _ = strings.Cut(C.GoString(d.ff.format), ",")
+	info.Rate, info.Channels, info.Frames = int(d.ff.rate), int(d.ff.channels), -1
+	if info.Rate > MaxRate {
+		return &Error{Format: info.Format, cause: CauseUnsupported, Detail: fmt.Sprintf("%d Hz, want at most %d", info.Rate, MaxRate)}
+	}
+	return nil
+}
+
+func (d *decoder) fail(status C.int, info *Info) error {
+	detail := C.GoString(C.audio_ff_detail(d.ff))
+	if status == C.MEDIA_AV_END {
+		return &Error{Format: info.Format, cause: CauseNoFrames, Detail: detail}
+	}
+	return av.NewError("audio", int(status), detail)
+}
+
+// decode keeps frames [begin, end) and returns how many the stream has, at most end.
+func (d *decoder) decode(w *Worker, j *job, begin, end int64) (int64, error) {
+	d.planes = d.planes[:0]
+	for _, c := range j.take {
+		d.planes = append(d.planes, int32(c))
+	}
+	status := C.audio_ff_decode(d.ff, w.kernels, (*C.int32_t)(unsafe.SliceData(d.planes)), C.int(len(d.planes)), C.int64_t(begin),
+		C.int64_t(end), C.int64_t(w.limit(j)))
+	if status == C.AUDIO_FF_TOO_LARGE {
+		return 0, w.tooManyFrames(j)
+	}
+	if status != C.MEDIA_AV_OK {
+		return 0, d.fail(status, &j.info)
+	}
+	total := int64(d.ff.frames)
+	if d.ff.ended != 0 {
+		j.info.Frames = total
+	}
+	if end >= 0 && end < total {
+		return end, nil
+	}
+	return total, nil
+}
+
+// facts completes what open found.
+func (d *decoder) facts(s *Stream) {
+	s.Codec, s.Seconds = C.GoString(d.ff.codec), float64(d.ff.seconds)
+}
+
+func (d *decoder) fetch(take []int, first int64, to planes) {
+	for i := range take {
+		copy(to.channel(i), unsafe.Slice((*float32)(C.audio_ff_channel(d.ff, C.int(i), C.int64_t(first))), to.n))
+	}
+}
+
+func (d *decoder) release() {
+	if d.ff != nil {
+		C.audio_ff_close(d.ff)
+	}
+	d.pinned.Unpin()
+}
+
+func (d *decoder) close() {
+	if d.ff != nil {
+		C.audio_ff_free(d.ff)
+		d.ff = nil
+	}
+}
+
+// swresample resamples the whole window and keeps the crop of it.
+func (w *Worker) swresample(j *job, from planes, channels int, to planes) error {
+	if err := av.LoadContainers(); err != nil {
+		return &Error{cause: CauseUnsupported, Detail: "FFmpeg " + err.Error()}
+	}
+	all := w.spectra.planes(channels, j.first+j.n)
+	if rc := C.audio_ff_swresample(floats(from.data), C.size_t(from.stride), C.int64_t(from.n), C.int(j.info.Rate), floats(all.data),
+		C.size_t(all.stride), C.int64_t(all.n), C.int(j.rate), C.int(channels)); rc != 0 {
+		return errors.New("audio: swresample: FFmpeg's error " + fmt.Sprint(int(rc)))
+	}
+	for c := range channels {
+		copy(to.channel(c), all.channel(c)[j.first:])
+	}
+	return nil
+}

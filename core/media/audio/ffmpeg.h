@@ -1,0 +1,57 @@
+/* ffmpeg.h - one sample through FFmpeg into channels of floats.
+ *
+ *     audio_ff_open()    what the stream is, known from its first decoded frame
+ *     audio_ff_decode()  the wanted frames, kept in memory of the audio_ff
+ *     audio_ff_channel() where a channel's frames lie
+ *
+ * Statuses are core/media/av/av.h's. */
+#ifndef SPDL_AUDIO_FFMPEG_H
+#define SPDL_AUDIO_FFMPEG_H
+
+#include "../av/av.h"
+#include "kernels.h"
+
+enum {
+    AUDIO_FF_TOO_LARGE = -40, /* more frames than max_frames */
+    AUDIO_FF_CHANNELS = 64,
+};
+
+typedef struct audio_ff {
+    /* Read-only for callers, from open on. */
+    int32_t rate, channels;
+    const char *format, *codec; /* FFmpeg's names */
+    double seconds;             /* that the container claims; negative: it does not say */
+    int64_t frames;             /* decoded so far; negative within an encoder's delay */
+    int ended;                  /* 1: frames is the stream's length */
+
+    /* Private. */
+    media_av *av;
+    AVFrame *pending; /* the first frame, until decode */
+    float *plane[AUDIO_FF_CHANNELS];
+    size_t cap[AUDIO_FF_CHANNELS];
+    int64_t begin; /* the frame that planes begin with */
+    int n_planes;
+} audio_ff;
+
+audio_ff *audio_ff_new(void); /* NULL when there is no memory */
+void audio_ff_free(audio_ff *f);
+
+/* data, or size bytes of fd; both stay until close. */
+int audio_ff_open(audio_ff *f, const uint8_t *data, int fd, int64_t size, int64_t budget_ns);
+void audio_ff_close(audio_ff *f);
+const char *audio_ff_detail(const audio_ff *f);
+
+/* Keep frames [begin, end) of the channels taken, end -1 for all, and stop decoding there. More than max_frames of
+ * them are AUDIO_FF_TOO_LARGE. Once after open. */
+int audio_ff_decode(audio_ff *f, const audio_kernels *k, const int32_t *take, int n_take, int64_t begin,
+                    int64_t end, int64_t max_frames);
+
+/* Frames from first on of the i-th channel taken. */
+const float *audio_ff_channel(const audio_ff *f, int i, int64_t first);
+
+/* libswresample's defaults: n frames of each channel at rate from become n_out at rate to; what it does not fill is zero.
+ * Channels lie stride floats apart. Returns 0 or FFmpeg's error. */
+int audio_ff_swresample(const float *in, size_t in_stride, int64_t n, int from, float *out, size_t out_stride,
+                        int64_t n_out, int to, int channels);
+
+#endif

@@ -1,0 +1,284 @@
+//go:build !noffmpeg
+
+package audio
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// coded is what tests/exact/make_audio.py noted of its encoded files: what PyAV decodes.
+type coded struct {
+	Encoded, Frames int64
+	Channels, Rate  int
+	RMS             float64
+}
+
+func codedFiles(t *testing.T) map[string]coded {
+	t.Helper()
+	b, err := os.ReadFile("testdata/lengths.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]coded{}
+	if err := json.Unmarshal(b, &files); err != nil || len(files) < 5 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	return files
+}
+
+func rms(x []float32) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return math.Sqrt(sum / float64(len(x)))
+}
+
+// What encoders put before and after the sound is left out: the lengths are those of an independent FFmpeg.
+func TestLengthsAreExact(t *testing.T) {
+	op, _ := Compile(Config{})
+	w, _ := op.NewWorker()
+	defer w.Close()
+	for name, want := range codedFiles(t) {
+		data, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, src := range []Source{{Bytes: data}, {Path: "testdata/" + name}} {
+			wave, info, err := w.Wave(src, Draw{})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if int64(wave.Frames) != want.Frames || info.Frames != want.Frames || wave.Channels != want.Channels || wave.Rate != want.Rate {
+				t.Errorf("%s: %+v, want %+v", name, info, want)
+			}
+			if got := rms(wave.Data); math.Abs(got-want.RMS) > 1e-4 {
+				t.Errorf("%s: rms %v, want %v", name, got, want.RMS)
+			}
+		}
+	}
+}
+
+// The lossless codecs give the samples that went in, 24-bit ones too.
+func TestFLACIsLossless(t *testing.T) {
+	mono, _ := decoded(t, Config{Channels: 1, Length: 8077}, Source{Path: "testdata/mono.flac"}, Draw{})
+	deep, _ := decoded(t, Config{Channels: 1, Length: 8077}, Source{Path: "testdata/deep.flac"}, Draw{})
+	compare(t, deep, mono, 0)
+}
+
+// A window or a crop of an encoded file is that part of the whole decode, bit for bit, and decoding stops behind it.
+func TestWindowsOfEncodedFilesAreExact(t *testing.T) {
+	for name, file := range codedFiles(t) {
+		src := Source{Path: "testdata/" + name}
+		for _, rate := range []int{file.Rate, 12000} {
+			all := Config{Channels: 1, Rate: rate, Length: int(file.Frames)}
+			whole, info := decoded(t, all, src, Draw{})
+			valid := info.Samples
+			cfg := Config{Channels: 1, Rate: rate, Length: 1000, Crop: CropRandom}
+			got, info := decoded(t, cfg, src, Draw{Seed: 3})
+			compare(t, got, whole[info.Start:info.Start+1000], 0)
+			cfg.Crop = CropCentre
+			got, _ = decoded(t, cfg, src, Draw{})
+			at := (valid - 1000) / 2
+			compare(t, got, whole[at:at+1000], 0)
+			cfg.Crop = CropStart
+			got, info = decoded(t, cfg, src, Draw{})
+			compare(t, got, whole[:1000], 0)
+			if info.Frames != -1 {
+				t.Errorf("%s: decoded to its end for its first 1000 frames", name)
+			}
+		}
+		whole, _ := decoded(t, Config{Channels: 1, Length: int(file.Frames)}, src, Draw{})
+		begin := int(math.Round(0.1 * float64(file.Rate)))
+		n := int(math.Round(0.3*float64(file.Rate))) - begin
+		got, info := decoded(t, Config{Channels: 1, Length: n + 5, Window: Window{Start: 0.1, Duration: 0.2}}, src, Draw{})
+		compare(t, got, append(append([]float32{}, whole[begin:begin+n]...), make([]float32, 5)...), 0)
+		if info.Samples != n {
+			t.Errorf("%s: %d frames of the window, want %d", name, info.Samples, n)
+		}
+		refused(t, Config{Channels: 1, Length: 9, Window: Window{Start: 100}}, src, CauseOutside)
+	}
+}
+
+// A file cut anywhere, or with bytes changed, is a row or a named cause: never a crash, never endless.
+func TestDamagedFilesAreRowsOrNamed(t *testing.T) {
+	op, _ := Compile(Config{Channels: 1, Length: 30000, Rate: 16000, Budget: time.Minute})
+	w, _ := op.NewWorker()
+	defer w.Close()
+	row := Row{Data: make([]byte, op.RowBytes())}
+	causes := map[string]int{}
+	try := func(name string, data []byte) {
+		_, err := w.Decode(row, Source{Bytes: data}, Draw{})
+		var named interface{ Cause() string }
+		if err != nil && (!errors.As(err, &named) || named.Cause() == "") {
+			t.Fatalf("%s: an error without a cause: %v", name, err)
+		}
+		if err != nil {
+			causes[named.Cause()]++
+		}
+	}
+	for name := range codedFiles(t) {
+		data, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; n < len(data); n += 1 + len(data)/150 {
+			try(name, data[:n])
+		}
+		for i := range 150 {
+			broken := bytes.Clone(data)
+			for k := range 1 + i%3 {
+				broken[(i*7919+k*104729)%len(broken)] ^= 1 << (i % 8)
+			}
+			try(name, broken)
+		}
+	}
+	if causes[CauseTruncated]+causes["corrupt"] < 50 {
+		t.Errorf("hardly anything was refused: %v", causes)
+	}
+}
+
+// A FLAC, an MP3 or an MP4 that was cut says so instead of giving a shorter row.
+func TestCutFilesAreTruncated(t *testing.T) {
+	for _, name := range []string{"mono.flac", "lame.mp3", "mono.m4a", "opus.ogg"} {
+		data, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		op, _ := Compile(Config{Channels: 1, Length: 30000})
+		w, _ := op.NewWorker()
+		_, err = w.Decode(Row{Data: make([]byte, op.RowBytes())}, Source{Bytes: data[:len(data)*7/10]}, Draw{})
+		var named interface{ Cause() string }
+		if !errors.As(err, &named) || named.Cause() != CauseTruncated && named.Cause() != CauseCorrupt {
+			t.Errorf("%s: %v", name, err)
+		}
+		w.Close()
+	}
+}
+
+// Probe says what a sample is without decoding it.
+func TestProbeSaysWhatAStreamIs(t *testing.T) {
+	for name, want := range map[string]Stream{
+		"signal.wav": {"wav", "pcm_s16le", 8000, 2, 3999, 3999.0 / 8000}, "adpcm.wav": {"wav", "adpcm_ms", 16000, 1, -1, 8077.0 / 16000},
+		"lame.mp3": {"mp3", "mp3", 44100, 1, -1, 0.55}, "mono.m4a": {"mov", "aac", 44100, 1, -1, 0.5}, "opus.ogg": {"ogg", "opus", 48000, 2, -1, 0.5},
+		"mono.flac": {"flac", "flac", 16000, 1, -1, 8077.0 / 16000},
+	} {
+		got, err := Probe(Source{Path: "testdata/" + name})
+		seconds := got.Seconds - want.Seconds
+		got.Seconds, want.Seconds = 0, 0
+		if err != nil || got != want || math.Abs(seconds) > 0.06 {
+			t.Errorf("%s: %+v, %v seconds off, %v", name, got, seconds, err)
+		}
+	}
+	if _, err := Probe(Source{}); err == nil {
+		t.Error("nothing was probed")
+	}
+}
+
+// Bytes of no audio, pictures, and nothing at all are refused by name.
+func TestWhatIsNotAudioIsRefused(t *testing.T) {
+	cfg := Config{Channels: 1, Length: 10}
+	refused(t, cfg, Source{}, CauseEmpty)
+	refused(t, cfg, Source{Bytes: bytes.Repeat([]byte("no sound in here. "), 100)}, "not_media")
+	refused(t, cfg, Source{Path: "testdata/none.wav"}, CauseRead)
+	refused(t, cfg, Source{Path: "testdata"}, CauseRead)
+}
+
+// More frames than the limit are refused before memory is taken for them.
+func TestMaxFramesBoundsWhatIsDecoded(t *testing.T) {
+	err := refused(t, Config{Channels: 1, Length: 100000, MaxFrames: 5000}, Source{Path: "testdata/mono.flac"}, CauseTooLarge)
+	if !strings.Contains(err.Error(), "5000") || !strings.Contains(err.Error(), "max_frames") {
+		t.Error(err)
+	}
+}
+
+// Swresample gives the same length as the sinc methods and, in the middle of a low tone, nearly the same signal.
+func TestSwresampleIsTheNamedAlternative(t *testing.T) {
+	x := make([]float32, 44100)
+	for i := range x {
+		x[i] = float32(0.5 * math.Sin(2*math.Pi*440*float64(i)/44100))
+	}
+	src := Source{Bytes: floatWAV(44100, x)}
+	cfg := Config{Rate: 16000, Channels: 2, Length: 16000}
+	sinc, a := decoded(t, cfg, src, Draw{})
+	cfg.Resample.Method = SWResample
+	swr, b := decoded(t, cfg, src, Draw{})
+	if a.Samples != b.Samples {
+		t.Fatalf("%d frames, %d with swresample", a.Samples, b.Samples)
+	}
+	compare(t, swr[500:15500], sinc[500:15500], 2e-3)
+	compare(t, swr[16000:], swr[:16000], 0)
+	cfg.Length, cfg.Crop = 1000, CropCentre
+	crop, _ := decoded(t, cfg, src, Draw{})
+	compare(t, crop[:1000], swr[7500:8500], 0)
+}
+
+// Ten thousand samples, good and bad, leave no memory and no descriptors behind.
+func TestNothingIsLeftBehind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	op, _ := Compile(Config{Channels: 1, Length: 8077, Crop: CropStart})
+	w, _ := op.NewWorker()
+	defer w.Close()
+	row := Row{Data: make([]byte, op.RowBytes())}
+	data, err := os.ReadFile("testdata/lame.mp3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	round := func(n int) {
+		for i := range n {
+			src := Source{Bytes: data}
+			switch i % 4 {
+			case 1:
+				src = Source{Path: "testdata/adpcm.wav"}
+			case 2:
+				src.Bytes = data[:200+i%1000]
+			case 3:
+				src = Source{Path: "testdata/signal.wav"}
+			}
+			w.Decode(row, src, Draw{})
+		}
+	}
+	round(1000)
+	memory, files := resident(t), descriptors(t)
+	round(10000)
+	if grown := resident(t) - memory; grown > 8<<20 {
+		t.Errorf("%d MiB more after 10,000 samples", grown>>20)
+	}
+	if now := descriptors(t); now > files {
+		t.Errorf("%d descriptors, %d before", now, files)
+	}
+}
+
+func resident(t *testing.T) int64 {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip("no /proc/self/statm")
+	}
+	var pages [2]int64
+	fields := strings.Fields(string(b))
+	for i := range pages {
+		for _, c := range fields[i] {
+			pages[i] = pages[i]*10 + int64(c-'0')
+		}
+	}
+	return pages[1] * int64(os.Getpagesize())
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	d, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc/self/fd")
+	}
+	return len(d)
+}

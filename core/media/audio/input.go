@@ -1,0 +1,177 @@
+package audio
+
+/*
+#include "kernels.h"
+
+static void pcm_to_floats(const audio_kernels *k, const uint8_t *src, int encoding, size_t stride, size_t n, float *dst) {
+    k->from_pcm(src, encoding, stride, n, dst);
+}
+*/
+import "C"
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unsafe"
+)
+
+// input is the sample that a worker reads: PCM where it lies, or what FFmpeg decodes.
+type input struct {
+	data   []byte // nil: the file
+	memory bytes.Reader
+	file   *os.File
+	size   int64
+	pcm    PCM
+	isPCM  bool
+	other  decoder
+	raw    []byte // of the file: the frames of one fetch
+	take   []int  // kept for planChannels
+	head   [12]byte
+	header wavParser
+}
+
+// keepBytes is what raw keeps at most between samples.
+const keepBytes = 1 << 25
+
+func (in *input) reader() io.ReaderAt {
+	if in.file != nil {
+		return in.file
+	}
+	return &in.memory
+}
+
+// open reads the header.
+func (in *input) open(w *Worker, src Source, info *Info) error {
+	in.data, in.size, in.isPCM = src.Bytes, int64(len(src.Bytes)), false
+	in.memory.Reset(src.Bytes)
+	if src.Path != "" {
+		if err := in.openFile(src.Path); err != nil {
+			return err
+		}
+	}
+	if in.size == 0 {
+		return &Error{cause: CauseEmpty}
+	}
+	if raw := w.op.cfg.Raw; raw != nil {
+		info.Format = "pcm"
+		in.pcm = PCM{Encoding: raw.Encoding, Channels: raw.Channels, Rate: raw.Rate}
+		frame := int64(in.pcm.FrameBytes())
+		if in.size%frame != 0 {
+			return &Error{Format: "pcm", cause: CauseTruncated, Detail: fmt.Sprintf("got %d bytes, want a multiple of %d", in.size, frame)}
+		}
+		in.pcm.Frames = in.size / frame
+		return in.opened(info)
+	}
+	return in.openFormat(w, info)
+}
+
+func (in *input) openFormat(w *Worker, info *Info) error {
+	n, _ := in.reader().ReadAt(in.head[:], 0)
+	if isWAV(in.head[:n]) {
+		var err error
+		info.Format = "wav"
+		in.header = wavParser{r: in.reader(), size: in.size}
+		if in.pcm, err = in.header.parse(); err == nil {
+			return in.opened(info)
+		}
+		var e *Error
+		if !haveFFmpeg || !errors.As(err, &e) || e.cause != CauseUnsupported {
+			return err
+		}
+	}
+	return in.other.open(w, in, info)
+}
+
+func (in *input) opened(info *Info) error {
+	in.isPCM = true
+	info.Rate, info.Channels, info.Frames = in.pcm.Rate, in.pcm.Channels, in.pcm.Frames
+	return nil
+}
+
+func (in *input) openFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return readError(err)
+	}
+	in.file = f
+	stat, err := f.Stat()
+	if err != nil {
+		return readError(err)
+	}
+	if !stat.Mode().IsRegular() {
+		return readError(fmt.Errorf("%s: not a regular file", path))
+	}
+	in.size = stat.Size()
+	return nil
+}
+
+func readError(err error) error { return &Error{cause: CauseRead, Detail: err.Error(), err: err} }
+
+// release forgets the sample.
+func (in *input) release() {
+	in.other.release()
+	if in.file != nil {
+		in.file.Close()
+		in.file = nil
+	}
+	in.data = nil
+	in.memory.Reset(nil)
+	in.header.r = nil
+	if cap(in.raw) > keepBytes {
+		in.raw = nil
+	}
+}
+
+func (in *input) close() {
+	in.release()
+	in.other.close()
+}
+
+// upTo makes the frames from the window's begin to end (-1: all) ready and returns how many the sample has; FFmpeg's
+// formats are decoded for that, and not past end.
+func (in *input) upTo(w *Worker, j *job, end int64) (int64, error) {
+	if !in.isPCM {
+		return in.other.decode(w, j, j.begin, end)
+	}
+	return in.pcm.Frames, nil
+}
+
+// fetch writes to.n frames from frame first on of the channels taken.
+func (in *input) fetch(w *Worker, info *Info, take []int, first int64, to planes) error {
+	if !in.isPCM {
+		in.other.fetch(take, first, to)
+		return nil
+	}
+	frame, sample := int64(in.pcm.FrameBytes()), in.pcm.Encoding.Bytes()
+	at := in.pcm.Offset + first*frame
+	data, err := in.bytes(at, to.n*frame, info)
+	if err != nil {
+		return err
+	}
+	for c, stored := range take {
+		C.pcm_to_floats(w.kernels, (*C.uint8_t)(unsafe.Pointer(&data[stored*sample])), C.int(in.pcm.Encoding), C.size_t(frame),
+			C.size_t(to.n), floats(to.channel(c)))
+	}
+	return nil
+}
+
+func (in *input) bytes(at, n int64, info *Info) ([]byte, error) {
+	if in.file == nil {
+		return in.data[at : at+n], nil
+	}
+	if int64(cap(in.raw)) < n {
+		in.raw = make([]byte, n+n/4)
+	}
+	raw := in.raw[:n]
+	got, err := in.file.ReadAt(raw, at)
+	if int64(got) == n {
+		return raw, nil
+	}
+	if errors.Is(err, io.EOF) {
+		return nil, &Error{Format: info.Format, cause: CauseTruncated, Detail: fmt.Sprintf("the file ended at %d while it was read", at+int64(got))}
+	}
+	return nil, &Error{Format: info.Format, cause: CauseRead, Detail: err.Error(), err: err}
+}

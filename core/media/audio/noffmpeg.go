@@ -1,0 +1,26 @@
+//go:build noffmpeg
+
+package audio
+
+// haveFFmpeg reports whether formats besides WAV and raw PCM are read.
+const haveFFmpeg = false
+
+// decoder refuses what is neither WAV nor raw PCM; this build has no FFmpeg.
+type decoder struct{}
+
+func (d *decoder) open(w *Worker, in *input, info *Info) error {
+	return &Error{cause: CauseUnsupported, Detail: "neither PCM nor float in a WAV file; built without FFmpeg, use the full build of spdl"}
+}
+
+func (d *decoder) decode(w *Worker, j *job, begin, end int64) (int64, error) { return 0, nil }
+
+func (d *decoder) facts(s *Stream) {}
+
+func (d *decoder) fetch(take []int, first int64, to planes) {}
+
+func (d *decoder) release() {}
+
+func (d *decoder) close() {}
+
+// swresample is never asked for: Compile refuses it.
+func (w *Worker) swresample(j *job, from planes, channels int, to planes) error { return nil }

@@ -1,0 +1,174 @@
+package audio
+
+/*
+#include "kernels.h"
+*/
+import "C"
+
+import "fmt"
+
+// job is what one sample asks for, once its header is known.
+type job struct {
+	info     Info
+	take     []int // the stored channels that are fetched
+	mean     bool  // of them
+	channels int   // of the row
+	rate     int   // of the row
+	bank     *bank // nil: no sinc resampling
+	swr      bool  // swresample
+	begin    int64 // of the window, as stored
+	end      int64
+	first, n int64 // frames of the row, at its rate, after the window's begin
+}
+
+// plan opens the source and decides what of it becomes the row.
+func (w *Worker) plan(src Source, draw Draw) (job, error) {
+	j := job{}
+	if err := w.in.open(w, src, &j.info); err != nil {
+		return j, err
+	}
+	if err := w.planChannels(&j); err != nil {
+		return j, err
+	}
+	if err := w.planRate(&j); err != nil {
+		return j, err
+	}
+	window := w.op.cfg.Window
+	if src.Window != (Window{}) {
+		if err := src.Window.check(); err != nil {
+			return j, fmt.Errorf("audio: %w", err)
+		}
+		window = src.Window
+	}
+	if err := w.planWindow(&j, window); err != nil {
+		return j, err
+	}
+	return j, w.planCrop(&j, draw)
+}
+
+func (w *Worker) bad(j *job, cause, format string, args ...any) error {
+	return &Error{Format: j.info.Format, cause: cause, Detail: fmt.Sprintf(format, args...)}
+}
+
+func (w *Worker) planChannels(j *job) error {
+	j.take = w.in.take[:0]
+	if sel := w.op.cfg.Select; len(sel) > 0 {
+		j.take = append(j.take, sel...)
+	} else {
+		for c := range j.info.Channels {
+			j.take = append(j.take, c)
+		}
+	}
+	w.in.take = j.take
+	for _, c := range j.take {
+		if c >= j.info.Channels {
+			return w.bad(j, CauseUnsupported, "channel %d of %d; audio.select takes those that are there", c, j.info.Channels)
+		}
+	}
+	have, want := len(j.take), w.op.channels
+	j.channels = want
+	switch {
+	case want == 0:
+		j.channels = have
+	case want == have || have == 1:
+	case want == 1:
+		j.mean = true
+	default:
+		return w.bad(j, CauseUnsupported, "%d channels do not become %d; take %d of them with audio.select, or audio.channels: 1", have, want, want)
+	}
+	return nil
+}
+
+func (w *Worker) planRate(j *job) error {
+	cfg := &w.op.cfg
+	j.rate = cfg.Rate
+	if j.rate == 0 || j.rate == j.info.Rate {
+		j.rate = j.info.Rate
+		return nil
+	}
+	if cfg.Resample.Method == SWResample {
+		j.swr = true
+		return nil
+	}
+	var err error
+	if j.bank, err = w.op.banks.get(j.info.Rate, j.rate, cfg.Resample); err != nil {
+		return w.bad(j, CauseUnsupported, "resampling %v", err)
+	}
+	return nil
+}
+
+// planWindow cuts the window to the signal, which FFmpeg's formats decode for that.
+func (w *Worker) planWindow(j *job, window Window) error {
+	var end int64
+	j.begin, end = window.frames(j.info.Rate)
+	total, err := w.in.upTo(w, j, w.lastNeeded(j, end))
+	if err != nil {
+		return err
+	}
+	if j.begin >= total {
+		return w.bad(j, CauseOutside, "it begins at frame %d of %d", j.begin, total)
+	}
+	j.end = total
+	if end >= 0 && end < total {
+		j.end = end
+	}
+	if j.end == j.begin {
+		return w.bad(j, CauseNoFrames, "the window of %v seconds holds none at %d Hz", window.Duration, j.info.Rate)
+	}
+	return nil
+}
+
+// lastNeeded is the frame, as stored, behind the last one that can matter; -1 for the end of the signal.
+func (w *Worker) lastNeeded(j *job, end int64) int64 {
+	cfg := &w.op.cfg
+	if cfg.Crop != CropStart || cfg.Length == 0 || j.swr {
+		return end
+	}
+	need := int64(cfg.Length)
+	if b := j.bank; b != nil {
+		need = (need/int64(b.phases)+1)*int64(b.step) + int64(b.taps)
+	}
+	if end < 0 || j.begin+need < end {
+		return j.begin + need
+	}
+	return end
+}
+
+// outFrames is the length of the whole window at the row's rate.
+func (j *job) outFrames() int64 {
+	n := j.end - j.begin
+	switch {
+	case j.bank != nil:
+		return j.bank.out(n)
+	case j.swr:
+		return (n*int64(j.rate) + int64(j.info.Rate) - 1) / int64(j.info.Rate)
+	}
+	return n
+}
+
+func (w *Worker) planCrop(j *job, draw Draw) error {
+	cfg := &w.op.cfg
+	j.n = j.outFrames()
+	surplus := j.n - int64(cfg.Length)
+	if cfg.Length == 0 || surplus <= 0 {
+		return nil
+	}
+	j.n = int64(cfg.Length)
+	switch cfg.Crop {
+	case CropRefuse:
+		return w.bad(j, CauseTooLarge, "got %d at %d Hz, the row holds %d; raise audio.length, or set audio.crop", j.n+surplus, j.rate, cfg.Length)
+	case CropCentre:
+		j.first = surplus / 2
+	case CropRandom:
+		j.first = int64(draw.uniform(drawCrop) * float64(surplus+1))
+	}
+	j.info.Start = j.first
+	return nil
+}
+
+// limit is how many frames of the channels taken may be in memory.
+func (w *Worker) limit(j *job) int64 { return w.op.cfg.MaxFrames * 2 / int64(max(2, len(j.take))) }
+
+func (w *Worker) tooManyFrames(j *job) error {
+	return w.bad(j, CauseTooLarge, "more than %d of %d channels; raise audio.max_frames or set audio.window", w.limit(j), len(j.take))
+}

@@ -1,0 +1,44 @@
+package audio
+
+// Stream is what a sample says of itself before it is decoded.
+type Stream struct {
+	Format   string // as Info's
+	Codec    string // FFmpeg's name, such as "mp3" or "pcm_s16le"
+	Rate     int
+	Channels int
+	Frames   int64   // -1: only decoding tells
+	Seconds  float64 // what the container claims; negative: nothing
+}
+
+// Probe reads a sample's header and, where that does not tell all, decodes its first frame.
+func Probe(src Source) (Stream, error) {
+	op, err := Compile(Config{})
+	if err != nil {
+		return Stream{}, err
+	}
+	w, err := op.NewWorker()
+	if err != nil {
+		return Stream{}, err
+	}
+	defer w.Close()
+	var info Info
+	if err := w.in.open(w, src, &info); err != nil {
+		return Stream{}, err
+	}
+	s := Stream{Format: info.Format, Rate: info.Rate, Channels: info.Channels, Frames: info.Frames}
+	if !w.in.isPCM {
+		w.in.other.facts(&s)
+		return s, nil
+	}
+	s.Codec = w.in.pcm.Encoding.codec()
+	s.Seconds = float64(s.Frames) / float64(s.Rate)
+	return s, nil
+}
+
+// codec is FFmpeg's name of PCM.
+func (e Encoding) codec() string {
+	if e == U8 {
+		return "pcm_u8"
+	}
+	return "pcm_" + e.String() + "le"
+}

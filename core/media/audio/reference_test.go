@@ -1,0 +1,142 @@
+package audio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// wavBytes is a WAV file: the format's tag, the container's bits, the samples as they lie.
+func wavBytes(tag, channels, rate, bits int, data []byte) []byte {
+	var b bytes.Buffer
+	put := func(v any) { binary.Write(&b, binary.LittleEndian, v) }
+	block := channels * bits / 8
+	b.WriteString("RIFF")
+	put(uint32(36 + len(data)))
+	b.WriteString("WAVEfmt ")
+	put(uint32(16))
+	put([]uint16{uint16(tag), uint16(channels)})
+	put([]uint32{uint32(rate), uint32(rate * block)})
+	put([]uint16{uint16(block), uint16(bits)})
+	b.WriteString("data")
+	put(uint32(len(data)))
+	b.Write(data)
+	return b.Bytes()
+}
+
+func bytesAs(v any) []byte {
+	var b bytes.Buffer
+	if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// noise is n reproducible samples in (-0.9, 0.9): a few tones and white noise.
+func noise(n int, seed uint64) []float32 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	x := make([]float32, n)
+	for i := range x {
+		t := float64(i)
+		x[i] = float32(0.3*math.Sin(t*0.05+1) + 0.2*math.Sin(t*0.31) + 0.4*(2*r.Float64()-1))
+	}
+	return x
+}
+
+func floatWAV(rate int, x []float32) []byte { return wavBytes(tagFloat, 1, rate, 32, bytesAs(x)) }
+
+// decoded is the row of one sample as floats, made on every instruction set, which must agree bit for bit.
+func decoded(t *testing.T, cfg Config, src Source, draw Draw) ([]float32, Info) {
+	t.Helper()
+	op, err := Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, info := decodedBy(t, op, nil, src, draw)
+	portable, _ := decodedBy(t, op, &Options{Portable: true}, src, draw)
+	if !bytes.Equal(row, portable) {
+		t.Fatalf("the portable kernels give another row")
+	}
+	if op.DType() == tensor.I16 {
+		x := make([]float32, len(row)/2)
+		for i := range x {
+			x[i] = float32(int16(binary.LittleEndian.Uint16(row[2*i:])))
+		}
+		return x, info
+	}
+	x := make([]float32, len(row)/4)
+	for i := range x {
+		x[i] = math.Float32frombits(binary.LittleEndian.Uint32(row[4*i:]))
+	}
+	return x, info
+}
+
+func decodedBy(t *testing.T, op *Op, o *Options, src Source, draw Draw) ([]byte, Info) {
+	t.Helper()
+	w, err := op.NewWorkerWith(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	row := bytes.Repeat([]byte{0xa5}, op.RowBytes())
+	info, err := w.Decode(Row{Data: row}, src, draw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row, info
+}
+
+func compare(t *testing.T, got, want []float32, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("got %d values, want %d", len(got), len(want))
+	}
+	worst, at := 0.0, 0
+	for i := range got {
+		d := math.Abs(float64(got[i]) - float64(want[i]))
+		if math.IsNaN(d) || d > worst {
+			worst, at = d, i
+		}
+	}
+	if !(worst <= tolerance) {
+		t.Fatalf("value %d: got %v, want %v: %.3g apart, at most %.3g is right", at, got[at], want[at], worst, tolerance)
+	}
+}
+
+// resampleReference is torchaudio's resample as written there, every kernel whole, in float64 but for the kernel's t.
+func resampleReference(x []float32, from, to int, r Resample) []float32 {
+	r = r.withDefaults()
+	g := gcd(from, to)
+	from, to = from/g, to/g
+	base := float64(min(from, to)) * r.Rolloff
+	width := int(math.Ceil(float64(r.Width) * float64(from) / base))
+	n := (len(x)*to + from - 1) / from
+	y := make([]float32, n)
+	for j := range y {
+		phase, block := j%to, j/to
+		sum := 0.0
+		for i := -width; i < width+from; i++ {
+			at := block*from + i
+			if at < 0 || at >= len(x) {
+				continue
+			}
+			t := float64((float32(-phase)/float32(to) + float32(i)/float32(from)) * float32(base))
+			t = max(-float64(r.Width), min(float64(r.Width), t))
+			window := math.Pow(math.Cos(t*math.Pi/float64(r.Width)/2), 2)
+			if r.Method == SincKaiser {
+				window = bessel0(r.Beta*math.Sqrt(1-t*t/float64(r.Width*r.Width))) / bessel0(r.Beta)
+			}
+			k := 1.0
+			if t != 0 {
+				k = math.Sin(math.Pi*t) / (math.Pi * t)
+			}
+			sum += float64(x[at]) * k * window * base / float64(from)
+		}
+		y[j] = float32(sum)
+	}
+	return y
+}

@@ -1,0 +1,112 @@
+package audio
+
+/*
+#include "kernels.h"
+
+static void spectra(const audio_kernels *k, const audio_spectrum *s, const float *x, int64_t frames, float *scratch,
+                    float *out, size_t row_step, size_t time_step) {
+    k->spectra(s, x, frames, scratch, out, row_step, time_step);
+}
+static float log_of(const audio_kernels *k, float *x, size_t n, float floor, float offset, float scale) {
+    return k->log(x, n, floor, offset, scale);
+}
+static void at_least(const audio_kernels *k, float *x, size_t n, float floor) { k->at_least(x, n, floor); }
+static void matrix(const audio_kernels *k, const float *m, int32_t rows, int32_t cols, const float *x, size_t x_row,
+                   size_t n, float *y, size_t y_row) {
+    k->matrix(m, rows, cols, x, x_row, n, y, y_row);
+}
+*/
+import "C"
+
+import (
+	"math"
+	"runtime"
+)
+
+// store makes the features of wave and brings them into the row.
+func (w *Worker) store(j *job, wave planes, row []byte) error {
+	f := w.op.features
+	steps := f.steps(wave.n)
+	if steps < 1 {
+		return w.bad(j, CauseTooShort, "got %d at %d Hz, one spectrum needs more than %d", wave.n, j.rate, f.cfg.FFT/2)
+	}
+	j.info.Samples = int(steps)
+	data := w.features(f, wave, j.channels, steps)
+	w.layOut(data, j.channels, int64(f.bins()), steps, row)
+	runtime.KeepAlive(w.op)
+	return nil
+}
+
+// features is [channels, bins, steps].
+func (w *Worker) features(f *features, wave planes, channels int, steps int64) []float32 {
+	rows := int64(f.cfg.FFT/2 + 1)
+	if f.cfg.Kind != Spectrogram {
+		rows = int64(f.cfg.Mels)
+	}
+	out := w.spectra.get(int64(channels) * rows * steps)
+	scratch := w.scratch.get(int64(C.audio_spectrum_scratch(f.c)))
+	for c := range channels {
+		x := w.reflected(f, wave.channel(c))
+		C.spectra(w.kernels, f.c, floats(x), C.int64_t(steps), floats(scratch), floats(out[int64(c)*rows*steps:]), C.size_t(steps), 1)
+	}
+	w.compress(f, out)
+	if f.cfg.Kind != MFCC {
+		return out
+	}
+	bins := int64(f.bins())
+	to := w.turned.get(int64(channels) * bins * steps)
+	for c := range int64(channels) {
+		C.matrix(w.kernels, floats(f.dct), C.int32_t(bins), C.int32_t(rows), floats(out[c*rows*steps:]), C.size_t(steps), C.size_t(steps),
+			floats(to[c*bins*steps:]), C.size_t(steps))
+	}
+	return to
+}
+
+// reflected is x with half of the FFT's points mirrored at each end, unless the spectra lie inside.
+func (w *Worker) reflected(f *features, x []float32) []float32 {
+	if f.cfg.Inside {
+		return x
+	}
+	n, pad := len(x), f.cfg.FFT/2
+	y := w.mixed.get(int64(n + 2*pad))
+	copy(y[pad:], x)
+	for i := 1; i <= pad; i++ {
+		y[pad-i], y[pad+n-1+i] = x[i], x[n-1-i]
+	}
+	return y
+}
+
+// compress takes the logarithm that is asked for, of all channels at once.
+func (w *Worker) compress(f *features, x []float32) {
+	n := C.size_t(len(x))
+	switch f.cfg.Log {
+	case NaturalLog:
+		C.log_of(w.kernels, floats(x), n, 0, offsetLn, 1)
+	case Decibel:
+		scale := 10 / math.Ln10
+		if f.cfg.Magnitude {
+			scale *= 2
+		}
+		most := C.log_of(w.kernels, floats(x), n, floorDB, 0, C.float(scale))
+		if f.cfg.TopDB > 0 {
+			C.at_least(w.kernels, floats(x), n, most-C.float(f.cfg.TopDB))
+		}
+	}
+}
+
+// layOut copies [channels, bins, steps] into the row at capacity and clears what lies beyond.
+func (w *Worker) layOut(data []float32, channels int, bins, steps int64, row []byte) {
+	capacity := w.op.features.steps(int64(w.op.cfg.Length))
+	lines := int64(channels) * bins
+	if w.op.cfg.Layout == ChannelsFirst {
+		for l := range lines {
+			to := row[4*l*capacity : 4*(l+1)*capacity]
+			clear(to[copy(to, bytesOf(data[l*steps:(l+1)*steps])):])
+		}
+		return
+	}
+	for l := range lines { // [steps, channels * bins]
+		storeF32(data[l*steps:(l+1)*steps], row[4*l:], int(lines))
+	}
+	clear(row[4*steps*lines:])
+}

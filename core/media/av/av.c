@@ -1,0 +1,401 @@
+//go:build !noffmpeg
+
+/* av.c - open, read, send, receive. */
+#include "av.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { IO_BUFFER_BYTES = 64 * 1024 };
+
+/* Containers that hold their own bytes. Playlists and the like are not among them: they make FFmpeg open other files and
+ * addresses, which are named by whoever wrote the sample. */
+static const char containers[] =
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpegtsraw,mpeg,mpegvideo,flv,asf,ogg,nut,mxf,gxf,dv,rm,ivf,"
+    "h261,h263,h264,hevc,m4v,obu,av1,vc1,yuv4mpegpipe,gif,apng,mjpeg,smjpeg,swf,nsv,roq,wtv,"
+    "wav,w64,aiff,au,caf,mp3,aac,flac,ac3,eac3,dts,dtshd,truehd,amr,amrnb,amrwb,ape,tak,tta,wv,mpc,mpc8,oma,shn,voc,"
+    "sbc,gsm,ircam,sox,opus,spdif";
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int media_av_fail(media_av *a, int status, const char *detail) {
+    snprintf(a->detail, sizeof a->detail, "%s", detail);
+    a->detail[strcspn(a->detail, "\r\n")] = 0;
+    return status;
+}
+
+int media_av_check(media_av *a) {
+    if (a->deadline_ns && now_ns() > a->deadline_ns)
+        return media_av_fail(a, MEDIA_AV_TOO_SLOW, "the budget of time for one sample is used up");
+    return MEDIA_AV_OK;
+}
+
+static int interrupted(void *opaque) { return media_av_check(opaque) != MEDIA_AV_OK; }
+
+static int averror_status(int rc) {
+    switch (rc) {
+    case AVERROR(ENOMEM): return MEDIA_AV_NO_MEMORY;
+    case AVERROR_PATCHWELCOME:
+    case AVERROR_DECODER_NOT_FOUND:
+    case AVERROR_DEMUXER_NOT_FOUND:
+    case AVERROR(ENOSYS): return MEDIA_AV_UNSUPPORTED;
+    case AVERROR_EXIT: return MEDIA_AV_TOO_SLOW;
+    default: return MEDIA_AV_CORRUPT;
+    }
+}
+
+/* FFmpeg says in words only that a file was cut. */
+static int says_truncated(const char *message) {
+    return strstr(message, "moov atom not found") || strstr(message, "ended prematurely") ||
+           strstr(message, "partial file") || strstr(message, "Truncat") || strstr(message, "truncated");
+}
+
+int media_av_status(media_av *a, int rc, const char *what) {
+    char reason[AV_ERROR_MAX_STRING_SIZE] = "", text[sizeof a->detail];
+    if (a->refused != MEDIA_AV_OK) return a->refused;
+    int status = averror_status(rc);
+    if (strstr(media_av_message(), "exceeds specified max pixel count")) status = MEDIA_AV_TOO_MANY_PIXELS;
+    if (status == MEDIA_AV_CORRUPT && says_truncated(media_av_message())) status = MEDIA_AV_TRUNCATED;
+    av_strerror(rc, reason, sizeof reason);
+    const char *message = media_av_message()[0] ? media_av_message() : reason;
+    snprintf(text, sizeof text, "%s: %s", what, message);
+    return media_av_fail(a, status, text);
+}
+
+/* --- bytes --- */
+
+static int read_bytes(void *opaque, uint8_t *to, int n) {
+    media_av *a = opaque;
+    int64_t left = a->source.size - a->position;
+    if (left <= 0) return AVERROR_EOF;
+    if (n > left) n = (int)left;
+    if (a->source.data) {
+        memcpy(to, a->source.data + a->position, (size_t)n);
+        a->position += n;
+        return n;
+    }
+    ssize_t got;
+    do got = pread(a->source.fd, to, (size_t)n, a->source.offset + a->position);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        a->refused = media_av_fail(a, MEDIA_AV_READ, strerror(errno));
+        return AVERROR(EIO);
+    }
+    if (got == 0) return AVERROR_EOF; /* the file became shorter */
+    a->position += got;
+    return (int)got;
+}
+
+static int64_t seek_bytes(void *opaque, int64_t to, int whence) {
+    media_av *a = opaque;
+    switch (whence & ~AVSEEK_FORCE) {
+    case AVSEEK_SIZE: return a->source.size;
+    case SEEK_CUR: to += a->position; break;
+    case SEEK_END: to += a->source.size; break;
+    default: break;
+    }
+    if (to < 0) return AVERROR(EINVAL);
+    return a->position = to;
+}
+
+/* A container may name other files; nothing is opened for it. */
+static int refuse_open(AVFormatContext *f, AVIOContext **io, const char *url, int flags,
+                       AVDictionary **options) {
+    (void)f, (void)io, (void)url, (void)flags, (void)options;
+    return AVERROR(EPERM);
+}
+
+/* --- life --- */
+
+media_av *media_av_new(void) {
+    media_av *a = calloc(1, sizeof *a);
+    if (!a) return NULL;
+    a->packet = av_packet_alloc();
+    a->frame = av_frame_alloc();
+    if (a->packet && a->frame) return a;
+    media_av_free(a);
+    return NULL;
+}
+
+void media_av_free(media_av *a) {
+    if (!a) return;
+    media_av_close(a);
+    av_packet_free(&a->packet);
+    av_frame_free(&a->frame);
+    free(a);
+}
+
+const char *media_av_detail(const media_av *a) { return a->detail; }
+
+void media_av_close(media_av *a) {
+    av_packet_unref(a->packet);
+    av_frame_unref(a->frame);
+    avcodec_free_context(&a->codec);
+    avformat_close_input(&a->format);
+    if (a->io) av_freep(&a->io->buffer); /* FFmpeg may have replaced the one that it was given */
+    avio_context_free(&a->io);
+    a->stream = NULL;
+}
+
+static void defaults(media_av_options *o) {
+    if (o->threads <= 0) o->threads = 1;
+    if (!o->max_streams) o->max_streams = 64;
+    if (!o->max_packets) o->max_packets = 1 << 27;
+    if (!o->max_pixels) o->max_pixels = 1 << 28;
+    if (!o->probe_bytes) o->probe_bytes = 5000000;
+}
+
+static int prepare(media_av *a) {
+    uint8_t *buffer = av_malloc(IO_BUFFER_BYTES);
+    a->io = buffer ? avio_alloc_context(buffer, IO_BUFFER_BYTES, 0, a, read_bytes, NULL, seek_bytes) : NULL;
+    if (!a->io) {
+        av_free(buffer);
+        return media_av_fail(a, MEDIA_AV_NO_MEMORY, "the input's buffer");
+    }
+    AVFormatContext *f = a->format = avformat_alloc_context();
+    if (!f) return media_av_fail(a, MEDIA_AV_NO_MEMORY, "the demuxer");
+    f->pb = a->io;
+    f->flags |= AVFMT_FLAG_CUSTOM_IO;
+    f->io_open = refuse_open;
+    f->interrupt_callback = (AVIOInterruptCB){interrupted, a};
+    f->max_streams = (int)a->options.max_streams;
+    f->probesize = a->options.probe_bytes;
+    f->format_whitelist = av_strdup(containers);
+    f->protocol_whitelist = av_strdup("none");
+    if (!f->format_whitelist || !f->protocol_whitelist)
+        return media_av_fail(a, MEDIA_AV_NO_MEMORY, "the demuxer");
+    return MEDIA_AV_OK;
+}
+
+/* Whether a decoder can be opened from the header alone. Formats that are merely raw streams have no header, and in MPEG
+ * the parameters come with the data. */
+static int header_is_enough(const AVFormatContext *f, const AVCodecParameters *p) {
+    if (!strstr(f->iformat->name, "mp4") && !strstr(f->iformat->name, "matroska")) return 0;
+    if (p->codec_type == AVMEDIA_TYPE_VIDEO)
+        return p->width > 0 && p->height > 0 &&
+               ((p->extradata_size > 0 &&
+                 (p->codec_id == AV_CODEC_ID_H264 || p->codec_id == AV_CODEC_ID_HEVC ||
+                  p->codec_id == AV_CODEC_ID_AV1)) ||
+                p->codec_id == AV_CODEC_ID_VP8 || p->codec_id == AV_CODEC_ID_VP9);
+    return p->sample_rate > 0 && p->ch_layout.nb_channels > 0 && p->extradata_size > 0;
+}
+
+static int choose_stream(media_av *a) {
+    static const char *const missing[] = {"it has no video", "it has no audio"};
+    AVFormatContext *f = a->format;
+    enum AVMediaType type = (enum AVMediaType)a->options.type;
+    int asked = a->options.stream - 1;
+    if (f->nb_streams > a->options.max_streams)
+        return media_av_fail(a, MEDIA_AV_TOO_MUCH, "too many streams");
+    if (asked >= (int)f->nb_streams || (asked >= 0 && f->streams[asked]->codecpar->codec_type != type))
+        return media_av_fail(a, MEDIA_AV_NO_STREAM, "the stream asked for is not there or of another kind");
+    if (asked < 0) asked = av_find_best_stream(f, type, -1, -1, NULL, 0);
+    if (asked < 0) return media_av_fail(a, MEDIA_AV_NO_STREAM, missing[type == AVMEDIA_TYPE_AUDIO]);
+    a->stream = f->streams[asked];
+    for (unsigned i = 0; i < f->nb_streams; i++)
+        f->streams[i]->discard = (int)i == asked ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+    return MEDIA_AV_OK;
+}
+
+/* Decode the start of every stream for what the header does not say, within the limit of pixels. */
+static int probe(media_av *a) {
+    unsigned n = a->format->nb_streams;
+    AVDictionary **options = av_calloc(n + 1, sizeof *options);
+    if (!options) return media_av_fail(a, MEDIA_AV_NO_MEMORY, "the streams");
+    for (unsigned i = 0; i < n; i++) {
+        a->format->streams[i]->discard = AVDISCARD_DEFAULT;
+        av_dict_set_int(&options[i], "max_pixels", (int64_t)a->options.max_pixels, 0);
+    }
+    int rc = avformat_find_stream_info(a->format, options);
+    for (unsigned i = 0; i < n; i++) av_dict_free(&options[i]);
+    av_free(options);
+    return rc < 0 ? media_av_status(a, rc, "reading the streams") : MEDIA_AV_OK;
+}
+
+/* Whether probing may bring a stream that the header did not: MP3's says neither rate nor channels, without which FFmpeg
+ * chooses no stream. */
+static int more_to_find(const media_av *a) {
+    const AVFormatContext *f = a->format;
+    int there = f->ctx_flags & AVFMTCTX_NOHEADER;
+    for (unsigned i = 0; !a->options.stream && i < f->nb_streams; i++)
+        there |= f->streams[i]->codecpar->codec_type == (enum AVMediaType)a->options.type;
+    return there != 0;
+}
+
+static int open_input(media_av *a) {
+    int rc = prepare(a);
+    if (rc != MEDIA_AV_OK) return rc;
+    rc = avformat_open_input(&a->format, NULL, NULL, NULL);
+    if (rc == AVERROR(EINVAL) && a->refused == MEDIA_AV_OK && strstr(media_av_message(), "whitelist"))
+        return media_av_fail(a, MEDIA_AV_UNSUPPORTED, "a container of a kind that is not read");
+    if (rc == AVERROR_INVALIDDATA && !says_truncated(media_av_message()) && a->refused == MEDIA_AV_OK)
+        return media_av_fail(a, MEDIA_AV_NOT_MEDIA, media_av_message());
+    if (rc < 0) return media_av_status(a, rc, "opening the container");
+    rc = choose_stream(a);
+    if (rc == MEDIA_AV_OK && a->options.lean && header_is_enough(a->format, a->stream->codecpar)) return rc;
+    if (rc != MEDIA_AV_OK && !more_to_find(a)) return rc;
+    rc = probe(a);
+    return rc == MEDIA_AV_OK ? choose_stream(a) : rc;
+}
+
+int media_av_open(media_av *a, const media_av_source *source, const media_av_options *options) {
+    media_av_close(a);
+    media_av_forget();
+    a->source = *source;
+    a->options = *options;
+    defaults(&a->options);
+    a->position = 0;
+    a->packets = 0;
+    a->refused = MEDIA_AV_OK;
+    a->refused_width = a->refused_height = 0;
+    a->ended = a->drained = 0;
+    a->detail[0] = 0;
+    a->deadline_ns = options->budget_ns > 0 ? now_ns() + options->budget_ns : 0;
+    if (source->size <= 0) return media_av_fail(a, MEDIA_AV_EMPTY, "");
+    int rc = open_input(a);
+    if (rc != MEDIA_AV_OK) media_av_close(a);
+    return rc;
+}
+
+/* --- packets --- */
+
+int media_av_read(media_av *a, AVPacket **packet) {
+    media_av_forget();
+    for (;;) {
+        av_packet_unref(a->packet);
+        int rc = media_av_check(a);
+        if (rc != MEDIA_AV_OK) return rc;
+        rc = av_read_frame(a->format, a->packet);
+        if (a->refused != MEDIA_AV_OK) return a->refused;
+        if (rc == AVERROR_EOF && says_truncated(media_av_message()))
+            return media_av_fail(a, MEDIA_AV_TRUNCATED, media_av_message());
+        if (rc == AVERROR_EOF) {
+            a->ended = 1;
+            return MEDIA_AV_END;
+        }
+        if (rc < 0) return media_av_status(a, rc, "reading a packet");
+        if (++a->packets > a->options.max_packets)
+            return media_av_fail(a, MEDIA_AV_TOO_MUCH, "too many packets");
+        if (a->packet->stream_index == a->stream->index) break;
+    }
+    *packet = a->packet;
+    return MEDIA_AV_OK;
+}
+
+static int seek(media_av *a, int64_t ts, int flags) {
+    media_av_forget();
+    media_av_flush(a);
+    a->ended = 0;
+    int rc = av_seek_frame(a->format, a->stream->index, ts, flags);
+    if (rc >= 0) return MEDIA_AV_OK;
+    return media_av_status(a, rc, "seeking");
+}
+
+int media_av_seek(media_av *a, int64_t ts) {
+    if (seek(a, ts, AVSEEK_FLAG_BACKWARD) == MEDIA_AV_OK) return MEDIA_AV_OK;
+    return media_av_rewind(a);
+}
+
+/* Opened anew: not every demuxer finds its way back to the very first packet. */
+int media_av_rewind(media_av *a) {
+    uint64_t packets = a->packets;
+    int64_t deadline_ns = a->deadline_ns;
+    int index = a->stream->index;
+    AVCodecContext *codec = a->codec;
+    media_av_options options = a->options;
+    media_av_source source = a->source;
+    options.stream = index + 1;
+    a->codec = NULL;
+    int rc = media_av_open(a, &source, &options);
+    a->codec = codec;
+    a->packets = packets;
+    a->deadline_ns = deadline_ns;
+    if (rc != MEDIA_AV_OK) avcodec_free_context(&a->codec);
+    media_av_flush(a);
+    return rc;
+}
+
+/* --- frames --- */
+
+/* Refuse a frame before memory is taken for it. Decoder threads may be here. */
+static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags) {
+    media_av *a = c->opaque;
+    if (frame->width > 0 && (uint64_t)frame->width * (uint64_t)frame->height > a->options.max_pixels) {
+        a->refused_width = frame->width;
+        a->refused_height = frame->height;
+        a->refused = MEDIA_AV_TOO_MANY_PIXELS;
+        return AVERROR(EINVAL);
+    }
+    return avcodec_default_get_buffer2(c, frame, flags);
+}
+
+int media_av_decoder(media_av *a) {
+    if (a->codec) return MEDIA_AV_OK;
+    AVCodecParameters *p = a->stream->codecpar;
+    const AVCodec *decoder = avcodec_find_decoder(p->codec_id);
+    if (!decoder) {
+        char text[100];
+        snprintf(text, sizeof text, "this FFmpeg has no decoder for %s", avcodec_get_name(p->codec_id));
+        return media_av_fail(a, MEDIA_AV_UNSUPPORTED, text);
+    }
+    media_av_forget();
+    AVCodecContext *c = a->codec = avcodec_alloc_context3(decoder);
+    if (!c) return media_av_fail(a, MEDIA_AV_NO_MEMORY, "the decoder");
+    int rc = avcodec_parameters_to_context(c, p);
+    if (rc >= 0) {
+        c->opaque = a;
+        c->get_buffer2 = get_buffer;
+        c->max_pixels = (int64_t)a->options.max_pixels;
+        c->thread_count = a->options.threads;
+        c->pkt_timebase = a->stream->time_base;
+        c->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
+        if (a->options.lean && a->options.reorder) c->has_b_frames = a->options.reorder - 1;
+        rc = avcodec_open2(c, decoder, NULL);
+    }
+    if (rc >= 0) return MEDIA_AV_OK;
+    rc = media_av_status(a, rc, "opening the decoder");
+    avcodec_free_context(&a->codec);
+    return rc == MEDIA_AV_CORRUPT ? MEDIA_AV_UNSUPPORTED : rc;
+}
+
+int media_av_send(media_av *a, const AVPacket *packet) {
+    if (!packet) a->drained = 1;
+    int rc = avcodec_send_packet(a->codec, packet);
+    if (rc == AVERROR(EAGAIN)) return MEDIA_AV_AGAIN;
+    if (rc >= 0 || rc == AVERROR_EOF) return MEDIA_AV_OK;
+    return media_av_status(a, rc, "decoding");
+}
+
+int media_av_receive(media_av *a, AVFrame **frame) {
+    int rc = avcodec_receive_frame(a->codec, a->frame);
+    *frame = a->frame;
+    if (rc == AVERROR(EAGAIN)) return MEDIA_AV_AGAIN;
+    if (rc == AVERROR_EOF) return MEDIA_AV_END;
+    return rc < 0 ? media_av_status(a, rc, "decoding") : MEDIA_AV_OK;
+}
+
+void media_av_flush(media_av *a) {
+    if (a->codec) avcodec_flush_buffers(a->codec);
+    a->drained = 0;
+}
+
+int media_av_next(media_av *a, AVFrame **frame) {
+    int rc = media_av_decoder(a);
+    while (rc == MEDIA_AV_OK) {
+        rc = media_av_receive(a, frame);
+        if (rc != MEDIA_AV_AGAIN) return rc;
+        AVPacket *packet = NULL;
+        if (!a->ended) rc = media_av_read(a, &packet);
+        if (rc < 0) return rc;
+        rc = media_av_send(a, rc == MEDIA_AV_END || a->ended ? NULL : packet);
+    }
+    return rc;
+}

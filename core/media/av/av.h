@@ -1,0 +1,138 @@
+/* av.h - one container and the decoder of one of its streams, over FFmpeg.
+ *
+ * The low level that video and audio share: bytes from memory or from a range of a file, a demuxer that opens nothing
+ * else, one decoder, FFmpeg's messages caught, and bounds that hold whatever the bytes say. What a stream's frames become
+ * is the caller's business: packets and frames are FFmpeg's own.
+ *
+ *     media_av *a = media_av_new();
+ *     if (media_av_open(a, &source, &options) == MEDIA_AV_OK)
+ *         while ((rc = media_av_next(a, &frame)) == MEDIA_AV_OK) use(frame);
+ *     media_av_close(a);
+ *
+ * A media_av belongs to one thread at a time. Every call that fails leaves a line for people in media_av_detail(). */
+#ifndef SPDL_MEDIA_AV_H
+#define SPDL_MEDIA_AV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+
+/* What the calls return. The numbers that core/media/row.h has, too, mean the same there. */
+enum {
+    MEDIA_AV_OK = 0,
+    MEDIA_AV_END = 1,        /* no more packets or frames */
+    MEDIA_AV_AGAIN = 2,      /* the decoder wants another packet first */
+    MEDIA_AV_TRUNCATED = -1, /* the data stop early */
+    MEDIA_AV_CORRUPT = -2,   /* the data do not decode */
+    MEDIA_AV_EMPTY = -3,     /* no bytes */
+    MEDIA_AV_NOT_MEDIA = -4, /* no container that we read */
+    MEDIA_AV_NO_STREAM = -5, /* a container without the stream that was asked for */
+    MEDIA_AV_READ = -6,      /* the file could not be read; detail says why */
+    MEDIA_AV_UNSUPPORTED = -10,
+    MEDIA_AV_TOO_MANY_PIXELS = -20, /* see refused_width, refused_height */
+    MEDIA_AV_NO_MEMORY = -22,
+    MEDIA_AV_TOO_MUCH = -24, /* more streams or packets than the limits */
+    MEDIA_AV_TOO_SLOW = -25, /* the budget of time is used up */
+};
+
+/* Where the bytes are: memory, or size bytes of a file from offset on (a member of an archive). Kept until close; the
+ * descriptor is read with pread, so its position does not matter and other threads may share it. */
+typedef struct media_av_source {
+    const uint8_t *data; /* NULL: the descriptor */
+    int fd;
+    int64_t offset; /* of the descriptor's range */
+    int64_t size;
+} media_av_source;
+
+/* Zero means the default given here, unless it says otherwise. */
+typedef struct media_av_options {
+    int type;    /* AVMEDIA_TYPE_VIDEO (0) or AVMEDIA_TYPE_AUDIO */
+    int stream;  /* its number in the file plus one; 0: the best of that type */
+    int threads; /* of the decoder; 0: 1 */
+    int lean; /* 1: no probing by decoding where the header says all that a decoder needs; then pixel or sample
+                               format and delay are not known before the first frame */
+    int reorder; /* lean only: frames that the decoder must hold back, plus one; 0: it finds out as it goes */
+    uint32_t max_streams; /* 64 */
+    uint64_t max_packets; /* read since open; 1 << 27 */
+    uint64_t max_pixels;  /* of a frame; 1 << 28 */
+    int64_t probe_bytes;  /* 5,000,000 */
+    int64_t budget_ns;    /* wall clock since open; 0: none */
+} media_av_options;
+
+typedef struct media_av {
+    /* Read-only for callers. */
+    AVFormatContext *format;
+    AVStream *stream;      /* of format */
+    AVCodecContext *codec; /* NULL until media_av_decoder() */
+    media_av_options options;
+    uint64_t packets; /* read since open */
+    int32_t refused_width, refused_height;
+    int refused; /* status that a callback could not return; MEDIA_AV_OK: none */
+
+    /* Private. */
+    media_av_source source;
+    int64_t position;
+    int64_t deadline_ns; /* 0: none */
+    AVIOContext *io;
+    AVPacket *packet;
+    AVFrame *frame;
+    int ended;   /* the demuxer is at its end */
+    int drained; /* the decoder was told so */
+    char detail[200];
+} media_av;
+
+/* Load FFmpeg's libraries, where the program was linked without them (core/media/lazy), and catch its messages; before
+ * anything else here, from any thread. The first loads what one encoded picture needs, the second also what media_av_open()
+ * needs: tens of milliseconds more. Return NULL, or why they do not load, valid on this thread until its next call. */
+const char *media_av_load(void);
+const char *media_av_load_containers(void);
+
+/* The first line of what FFmpeg complained of on this thread since media_av_forget(); never NULL. Nothing it says reaches
+ * stderr once media_av_load() has returned. */
+const char *media_av_message(void);
+void media_av_forget(void);
+
+media_av *media_av_new(void); /* NULL when there is no memory */
+void media_av_free(media_av *a);
+const char *media_av_detail(const media_av *a);
+
+/* Open the container and choose the stream; other streams are skipped from here on. The source must stay until close.
+ * Closes what was open before. On failure nothing is open. */
+int media_av_open(media_av *a, const media_av_source *source, const media_av_options *options);
+void media_av_close(media_av *a);
+
+/* The stream's next packet, lent until the next call. MEDIA_AV_END after the last one. */
+int media_av_read(media_av *a, AVPacket **packet);
+
+/* Go to the last key frame whose timestamp (of the kind that the container seeks by) is at most ts, in the stream's
+ * time base, or to the first one; media_av_rewind() goes to the first packet. Empties the decoder. */
+int media_av_seek(media_av *a, int64_t ts);
+int media_av_rewind(media_av *a);
+
+/* Open the stream's decoder, if that has not happened. */
+int media_av_decoder(media_av *a);
+
+/* Give the decoder a packet; NULL says there are no more until media_av_flush(). MEDIA_AV_AGAIN: receive first. */
+int media_av_send(media_av *a, const AVPacket *packet);
+
+/* A decoded frame, lent until the next call. MEDIA_AV_AGAIN: send first; MEDIA_AV_END: all of a drained decoder are out. */
+int media_av_receive(media_av *a, AVFrame **frame);
+
+/* Forget what the decoder holds. */
+void media_av_flush(media_av *a);
+
+/* The next frame of the stream, read and sent as needed. */
+int media_av_next(media_av *a, AVFrame **frame);
+
+/* A failing FFmpeg call's status, with the detail noted. */
+int media_av_status(media_av *a, int averror, const char *what);
+
+/* Note a detail and return the status. */
+int media_av_fail(media_av *a, int status, const char *detail);
+
+/* MEDIA_AV_TOO_SLOW once the budget is used up; loops of callers ask it. */
+int media_av_check(media_av *a);
+
+#endif

@@ -1,0 +1,17 @@
+// Package av is the low level that video and audio share: a container opened from
+// memory or from a range of a file, one stream of it, one decoder, over FFmpeg and
+// in C (av.h). Go sees little of it: [Load], and [Error] with its causes.
+//
+// The C side is linked into whatever imports this package: a cgo file elsewhere
+// includes "../av/av.h" and calls it.
+//
+// Bytes come through callbacks of ours and from nowhere else. A container that
+// names other files or addresses (a playlist, an external reference) gets none of
+// them, and formats that live of that are not read at all. Streams, packets, the
+// size of a frame and the time for one sample are bounded whatever the bytes say.
+//
+// FFmpeg's messages never reach stderr; the first one of a call is the detail of
+// its error.
+//
+// Built with the tag noffmpeg the package is its errors alone.
+package av

@@ -1,0 +1,44 @@
+//go:build !noffmpeg
+
+/* log.c - FFmpeg loaded once, and its messages kept out of stderr. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../lazy/load.h"
+#include "av.h"
+
+static _Thread_local char first_message[200];
+
+/* Messages come in pieces; a line ends with the piece that ends in a newline. */
+static void on_log(void *object, int level, const char *format, va_list args) {
+    (void)object;
+    size_t n = strlen(first_message);
+    if (level > AV_LOG_ERROR || strchr(first_message, '\n') || n + 1 >= sizeof first_message ||
+        strncmp(format, "Unknown or unsupported tag", 26) == 0)
+        return;
+    vsnprintf(first_message + n, sizeof first_message - n, format, args);
+}
+
+static const char *load(const char *const *libraries, size_t n) {
+    const char *why = NULL;
+    for (size_t i = 0; media_lazy_load && !why && i < n; i++) why = media_lazy_load(libraries[i]);
+    return why;
+}
+
+const char *media_av_load(void) {
+    static const char *const codecs[] = {"avutil", "avcodec", "swscale"};
+    const char *why = load(codecs, sizeof codecs / sizeof codecs[0]);
+    if (!why) av_log_set_callback(on_log);
+    return why;
+}
+
+const char *media_av_load_containers(void) {
+    static const char *const containers[] = {"avformat", "swresample"};
+    const char *why = media_av_load();
+    return why ? why : load(containers, sizeof containers / sizeof containers[0]);
+}
+
+const char *media_av_message(void) { return first_message; }
+
+void media_av_forget(void) { first_message[0] = 0; }

@@ -1,0 +1,71 @@
+"""What the comparisons of sound share: a process that makes rows, and WAV files."""
+
+import json
+import pathlib
+import struct
+import subprocess
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+F32, I16 = 2 | 32 << 8 | 1 << 16, 16 << 8 | 1 << 16  # core/tensor's words
+SINC_HANN, SINC_KAISER, SWRESAMPLE = 0, 1, 2
+REFUSE, START, CENTRE, RANDOM = 0, 1, 2, 3
+SPECTROGRAM, MEL, MFCC = 0, 1, 2
+LINEAR, DECIBEL, NATURAL = 0, 1, 2
+PEAK, INTEGRATED = 1, 2
+
+
+class RowError(Exception):
+    def __init__(self, answer):
+        super().__init__(answer["error"])
+        self.cause = answer.get("cause")
+
+
+class Audio:
+    """One audiotool process; every row is also made by the portable C and compared there."""
+
+    def __init__(self, folder, tags=""):
+        binary = folder / f"audiotool{tags}"
+        subprocess.run(["go", "build", "-tags", tags, "-o", binary, "./tests/exact/audiotool"], cwd=ROOT, check=True)
+        self.process = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def row(self, path, *, draw=None, file=False, **config):
+        request = dict(path=str(path), config=config, draw=draw or {}, file=file)
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        if answer.get("error"):
+            raise RowError(answer)
+        data = self.process.stdout.read(answer["bytes"])
+        self.info = answer["info"]
+        return np.frombuffer(data, np.int16 if config.get("DType") == I16 else np.float32).reshape(answer["shape"])
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait(10) == 0
+        self.process.stdout.close()
+
+
+def write_wav(path, x, rate, tag=3, bits=32, data=None):
+    """x is [channels, frames]; floats unless data has the bytes."""
+    channels = len(x)
+    data = np.ascontiguousarray(x.T, np.float32).tobytes() if data is None else data
+    block = channels * bits // 8
+    head = struct.pack("<4sI8sIHHIIHH4sI", b"RIFF", 36 + len(data), b"WAVEfmt ", 16, tag, channels, rate, rate * block, block,
+                       bits, b"data", len(data))
+    pathlib.Path(path).write_bytes(head + data)
+    return path
+
+
+def signal(channels, frames, rate, seed=0):
+    """Speech-like enough: gliding harmonics, noise and a pause, in (-1, 1)."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(frames) / rate
+    out = []
+    for c in range(channels):
+        x = sum(np.sin(2 * np.pi * h * (110 + 30 * c) * t * (1 + 0.1 * t)) / h for h in range(1, 12))
+        x = 0.2 * x * (0.55 + 0.45 * np.sin(2 * np.pi * 3 * t)) + 0.05 * rng.standard_normal(frames)
+        x[frames // 2 : frames // 2 + frames // 20] *= 1e-3
+        out.append(x)
+    return np.clip(np.array(out, np.float32), -0.99, 0.99)

@@ -1,0 +1,113 @@
+// Audiotool makes rows of sound for the comparisons in tests/exact. It reads one JSON request a line and answers each with
+// one JSON line, then, on success, the row's bytes, or the waveform's where no length is fixed.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"github.com/spdl/spdl/core/media/audio"
+)
+
+type request struct {
+	Path   string       `json:"path"`
+	Config audio.Config `json:"config"`
+	Draw   audio.Draw   `json:"draw"`
+	File   bool         `json:"file"` // give the path, not the bytes
+}
+
+type answer struct {
+	Bytes int        `json:"bytes"`
+	Shape []int64    `json:"shape"`
+	Info  audio.Info `json:"info"`
+	Error string     `json:"error,omitempty"`
+	Cause string     `json:"cause,omitempty"`
+}
+
+func main() {
+	if err := serve(); err != nil {
+		fmt.Fprintln(os.Stderr, "audiotool:", err)
+		os.Exit(1)
+	}
+}
+
+func serve() error {
+	in, out := bufio.NewReader(os.Stdin), bufio.NewWriter(os.Stdout)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return out.Flush()
+		}
+		var r request
+		if err := json.Unmarshal(line, &r); err != nil {
+			return fmt.Errorf("request: %w", err)
+		}
+		a, row, err := one(&r)
+		if err != nil {
+			a.Error = err.Error()
+			var named interface{ Cause() string }
+			if errors.As(err, &named) {
+				a.Cause = named.Cause()
+			}
+			row = nil
+		}
+		a.Bytes = len(row)
+		header, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		out.Write(append(header, '\n'))
+		out.Write(row)
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// one makes the row with every instruction set; they must agree.
+func one(r *request) (answer, []byte, error) {
+	op, err := audio.Compile(r.Config)
+	if err != nil {
+		return answer{}, nil, err
+	}
+	src := audio.Source{Path: r.Path}
+	if !r.File {
+		if src.Bytes, err = os.ReadFile(r.Path); err != nil {
+			return answer{}, nil, err
+		}
+		src.Path = ""
+	}
+	a, row, err := by(op, nil, src, r.Draw)
+	if err != nil {
+		return a, nil, err
+	}
+	_, portable, err := by(op, &audio.Options{Portable: true}, src, r.Draw)
+	if err == nil && !bytes.Equal(row, portable) {
+		err = errors.New("the portable kernels give another row")
+	}
+	return a, row, err
+}
+
+func by(op *audio.Op, o *audio.Options, src audio.Source, draw audio.Draw) (answer, []byte, error) {
+	w, err := op.NewWorkerWith(o)
+	if err != nil {
+		return answer{}, nil, err
+	}
+	defer w.Close()
+	if op.Fixed() {
+		row := make([]byte, op.RowBytes())
+		info, err := w.Decode(audio.Row{Data: row}, src, draw)
+		return answer{Shape: op.Shape(), Info: info}, row, err
+	}
+	wave, info, err := w.Wave(src, draw)
+	if err != nil {
+		return answer{Info: info}, nil, err
+	}
+	row := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(wave.Data))), 4*len(wave.Data))
+	return answer{Shape: []int64{int64(wave.Channels), int64(wave.Frames)}, Info: info}, bytes.Clone(row), nil
+}

@@ -1,0 +1,131 @@
+"""Resampling, loudness and features equal torchaudio's within the tolerance that docs/exactness names."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from audio import DECIBEL, F32, INTEGRATED, LINEAR, MEL, MFCC, NATURAL, SINC_KAISER, SPECTROGRAM, Audio, signal, write_wav
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+
+@pytest.fixture(scope="session")
+def torchaudio():
+    kept = torch.version.cuda
+    try:
+        # torchaudio refuses a torch built for another CUDA; nothing here runs on one.
+        torch.version.cuda = "13.0"
+        import torchaudio
+        import torchaudio.functional
+        import torchaudio.transforms
+    except (ImportError, RuntimeError) as e:
+        pytest.skip(f"torchaudio does not load: {e}")
+    finally:
+        torch.version.cuda = kept
+    return torchaudio
+
+
+@pytest.fixture(scope="session")
+def audio(tmp_path_factory):
+    a = Audio(tmp_path_factory.mktemp("audiotool"))
+    yield a
+    a.close()
+
+
+def assert_within(got, want, tolerance=1e-4):
+    """Within tolerance, but for one value in a thousand: where a band happens to be some 60 dB below its neighbours, float32
+    shows, in torchaudio (up to 1e-3 dB from its own float64) as here."""
+    off = np.abs(got - want)
+    assert (off > tolerance).mean() < 1e-3, f"{(off > tolerance).sum()} of {off.size} are more than {tolerance} off"
+    assert off.max() < 3e-3
+    assert np.sqrt((off**2).mean()) < tolerance / 5
+
+
+RATES = [(44100, 16000), (16000, 44100), (48000, 16000), (8000, 16000), (22050, 16000), (44100, 48000), (48000, 44100), (32000, 24000), (11025, 8000)]
+
+
+@pytest.mark.parametrize("rates", RATES, ids=lambda r: f"{r[0]}-{r[1]}")
+@pytest.mark.parametrize("parameters", [{}, dict(Width=16, Rolloff=0.85), dict(Method=SINC_KAISER),
+                                        dict(Method=SINC_KAISER, Width=64, Rolloff=0.9475937167399596, Beta=14.769656459379492)],
+                         ids=["hann", "hann16", "kaiser", "kaiser_best"])
+def test_resample_is_torchaudios(torchaudio, audio, tmp_path, rates, parameters):
+    x = signal(2, 3 * rates[0] + 17, rates[0])
+    want = torchaudio.functional.resample(
+        torch.from_numpy(x), *rates, lowpass_filter_width=parameters.get("Width", 6), rolloff=parameters.get("Rolloff", 0.99),
+        resampling_method="sinc_interp_kaiser" if parameters.get("Method") else "sinc_interp_hann", beta=parameters.get("Beta")).numpy()
+    got = audio.row(write_wav(tmp_path / "a.wav", x, rates[0]), Rate=rates[1], Channels=2, Length=want.shape[1], Resample=parameters)
+    assert audio.info["Samples"] == want.shape[1]
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 5])
+@pytest.mark.parametrize("rate", [16000, 44100, 48000])
+def test_loudness_is_torchaudios(torchaudio, audio, tmp_path, channels, rate):
+    x = 0.3 * signal(channels, 4 * rate, rate)
+    measured = torchaudio.functional.loudness(torch.from_numpy(x), rate).item()
+    got = audio.row(write_wav(tmp_path / "a.wav", x, rate), Channels=channels, Length=x.shape[1], Normalize=dict(To=INTEGRATED, Level=-30))
+    np.testing.assert_allclose(got, x * 10 ** ((-30 - measured) / 20), rtol=0, atol=1e-4)
+
+
+SPECTRA = {
+    "default": ({}, {}),
+    "whisper": (dict(FFT=400, Hop=160), dict(n_fft=400, hop_length=160)),
+    "512": (dict(FFT=512, Win=400, Hop=160), dict(n_fft=512, win_length=400, hop_length=160)),
+    "1024 magnitude": (dict(FFT=1024, Magnitude=True), dict(n_fft=1024, power=1.0)),
+    "inside, unit": (dict(FFT=320, Inside=True, Unit=True), dict(n_fft=320, center=False, normalized=True)),
+    "odd": (dict(FFT=405, Hop=101), dict(n_fft=405, hop_length=101)),
+}
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+def test_spectrogram_is_torchaudios(torchaudio, audio, tmp_path, name):
+    ours, theirs = SPECTRA[name]
+    x = signal(1, 48001, 16000)
+    want = torchaudio.transforms.Spectrogram(**theirs)(torch.from_numpy(x))[0].numpy()
+    got = audio.row(write_wav(tmp_path / "a.wav", x, 16000), Rate=16000, Channels=1, Length=x.shape[1], Features=dict(Kind=SPECTROGRAM, **ours))
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6 * want.max())
+
+
+MELS = {
+    "default": ({}, {}),
+    "80 slaney": (dict(FFT=400, Hop=160, Mels=80, Scale=1, SlaneyNorm=True), dict(n_fft=400, hop_length=160, n_mels=80, mel_scale="slaney", norm="slaney")),
+    "64 of 1024, 50 to 7000 Hz": (dict(FFT=1024, Hop=256, Mels=64, Low=50, High=7000), dict(n_fft=1024, hop_length=256, n_mels=64, f_min=50, f_max=7000)),
+    "magnitude": (dict(FFT=512, Mels=40, Magnitude=True), dict(n_fft=512, n_mels=40, power=1.0)),
+}
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("name", MELS)
+@pytest.mark.parametrize("log", [LINEAR, DECIBEL, NATURAL], ids=["linear", "dB", "ln"])
+def test_mel_is_torchaudios(torchaudio, audio, tmp_path, name, log, channels):
+    ours, theirs = MELS[name]
+    x = signal(channels, 48001, 16000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        want = torchaudio.transforms.MelSpectrogram(16000, **theirs)(torch.from_numpy(x))
+    top = 0
+    if log == DECIBEL:
+        top = 80
+        want = torchaudio.transforms.AmplitudeToDB("magnitude" if "power" in theirs else "power", top_db=80)(want)
+    if log == NATURAL:
+        want = torch.log(want + 1e-6)
+    got = audio.row(write_wav(tmp_path / "a.wav", x, 16000), Rate=16000, Channels=channels, Length=x.shape[1],
+                    Features=dict(Kind=MEL, Log=log, TopDB=top, **ours))
+    if channels == 1:
+        want = want[0]
+    if log == LINEAR:
+        np.testing.assert_allclose(got, want.numpy(), rtol=1e-4, atol=1e-7 * want.numpy().max())
+    else:
+        assert_within(got, want.numpy())
+
+
+@pytest.mark.parametrize("log", [DECIBEL, NATURAL], ids=["dB", "ln"])
+@pytest.mark.parametrize("ours, theirs, n", [({}, {}, 40), (dict(FFT=512, Hop=160, Mels=64, Coefficients=20), dict(n_fft=512, hop_length=160, n_mels=64), 20)])
+def test_mfcc_is_torchaudios(torchaudio, audio, tmp_path, log, ours, theirs, n):
+    x = signal(1, 48001, 16000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        want = torchaudio.transforms.MFCC(16000, n_mfcc=n, log_mels=log == NATURAL, melkwargs=theirs)(torch.from_numpy(x))[0].numpy()
+    got = audio.row(write_wav(tmp_path / "a.wav", x, 16000), Rate=16000, Channels=1, Length=x.shape[1], Features=dict(Kind=MFCC, Log=log, **ours))
+    assert_within(got, want)
