@@ -1,0 +1,199 @@
+//go:build !noffmpeg
+
+package video
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/av"
+)
+
+func small() Config {
+	return Config{Image: media.Config{Resize: media.Square(16)}, Select: Selection{Kind: Uniform, Count: 4}}
+}
+
+func causeOf(err error) string {
+	var caused interface{ Cause() string }
+	if errors.As(err, &caused) {
+		return caused.Cause()
+	}
+	return ""
+}
+
+// What is not a video we decode is refused with a cause and words of our own form.
+func TestBadInputHasANamedCause(t *testing.T) {
+	whole := file(t, "bframes.mp4").Bytes
+	cut := whole[:len(whole)*2/3]
+	gone := filepath.Join(t.TempDir(), "gone.mp4")
+	for _, test := range []struct {
+		name, want string
+		src        Source
+	}{
+		{"nothing", av.CauseEmpty, Source{}},
+		{"text", av.CauseNotMedia, Source{Bytes: []byte(strings.Repeat("not a video ", 500))}},
+		{"zeros", av.CauseNotMedia, Source{Bytes: make([]byte, 100000)}},
+		{"sound alone", av.CauseNoStream, file(t, "sound.m4a")},
+		{"no frames", av.CauseCorrupt, file(t, "no_frames.mp4")},
+		{"a cut file", av.CauseTruncated, Source{Bytes: cut}},
+		{"a cut matroska", av.CauseTruncated, Source{Bytes: file(t, "irregular.mkv").Bytes[:2500]}},
+		{"a missing file", av.CauseRead, Source{Path: gone}},
+		{"a directory", av.CauseRead, Source{Path: t.TempDir()}},
+		{"a playlist", av.CauseUnsupported, Source{Bytes: []byte("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n/etc/passwd\n#EXT-X-ENDLIST\n")}},
+		{"a list of files", av.CauseUnsupported, Source{Bytes: []byte("ffconcat version 1.0\nfile '/etc/passwd'\n")}},
+	} {
+		_, err := decode(t, small(), test.src, Draw{})
+		if causeOf(err) != test.want {
+			t.Errorf("%s: got cause %q (%v), want %q", test.name, causeOf(err), err, test.want)
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "media: video: ") {
+			t.Errorf("%s: got %q, want it to begin with where it was", test.name, err)
+		}
+	}
+}
+
+// A playlist's and a concatenation's files are not opened, nor a movie's references.
+func TestAContainerOpensNoOtherFile(t *testing.T) {
+	other, err := filepath.Abs("testdata/bframes.mp4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n" + other + "\n#EXT-X-ENDLIST\n",
+		"ffconcat version 1.0\nfile '" + other + "'\n",
+		"<?xml version=\"1.0\"?><MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\"><Period><AdaptationSet><Representation><BaseURL>" + other + "</BaseURL></Representation></AdaptationSet></Period></MPD>",
+	} {
+		if r, err := decode(t, small(), Source{Bytes: []byte(text)}, Draw{}); err == nil {
+			t.Errorf("%.20q gave %d frames, want a refusal", text, r.info.Frames)
+		}
+	}
+}
+
+// Damage never crashes, takes no time to speak of and always has a cause.
+func TestDamagedFilesFailByName(t *testing.T) {
+	files := golden(t)
+	op, err := Compile(small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := op.NewWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, name := range names(files) {
+		whole := file(t, name).Bytes
+		for range 40 {
+			b := append([]byte(nil), whole...)
+			for range 1 + r.IntN(20) {
+				b[r.IntN(len(b))] ^= byte(1 << r.IntN(8))
+			}
+			if r.IntN(3) == 0 {
+				b = b[:r.IntN(len(b))]
+			}
+			if _, err := decodeWith(w, Source{Bytes: b}, Draw{}); err != nil && causeOf(err) == "" {
+				t.Errorf("%s: %v has no cause", name, err)
+			}
+		}
+	}
+}
+
+// A frame that is damaged is not delivered as if it were whole.
+func TestADamagedFrameIsAnError(t *testing.T) {
+	b := file(t, "bframes.mp4").Bytes
+	at := strings.Index(string(b), "mdat") + 8
+	length := binary.BigEndian.Uint32(b[at-12:])
+	for i := at + int(length)/2; i < at+int(length)/2+200; i++ {
+		b[i] = 0xff
+	}
+	_, err := decode(t, asStored(golden(t)["bframes.mp4"], 40, Selection{}), Source{Bytes: b}, Draw{})
+	if causeOf(err) != av.CauseCorrupt {
+		t.Fatalf("got %v, want cause %q", err, av.CauseCorrupt)
+	}
+}
+
+// The limits of pixels, packets, time and room are named with what to raise.
+func TestLimitsAreNamed(t *testing.T) {
+	src := file(t, "bframes.mp4")
+	for _, test := range []struct {
+		want  string
+		words string
+		set   func(*Config)
+	}{
+		{av.CauseTooManyPixels, "raise image.max_pixels", func(c *Config) { c.Image.MaxPixels = 1000 }},
+		{av.CauseTooMuch, "packets", func(c *Config) { c.MaxPackets = 10 }},
+		{av.CauseTooSlow, "budget", func(c *Config) { c.Budget = time.Nanosecond }},
+		{CauseTooLarge, "raise video.frames", func(c *Config) { c.Frames, c.Select = 10, Selection{} }},
+		{CauseSelect, "got index 40", func(c *Config) { c.Frames, c.Select = 0, Selection{Kind: AtIndices, Indices: []int{40}} }},
+		{CauseSelect, "window", func(c *Config) { c.Select.Window = &[2]float64{7, 8} }},
+	} {
+		cfg := small()
+		test.set(&cfg)
+		_, err := decode(t, cfg, src, Draw{})
+		if causeOf(err) != test.want || !strings.Contains(err.Error(), test.words) {
+			t.Errorf("got %v, want cause %q and words %q", err, test.want, test.words)
+		}
+	}
+}
+
+// Opening is free of leaks: descriptors and memory stay where they were.
+func TestManyOpensLeakNothing(t *testing.T) {
+	op, err := Compile(small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := op.NewWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	broken := file(t, "bframes.mp4")
+	broken.Bytes = broken.Bytes[:len(broken.Bytes)/2]
+	sources := []Source{{Path: "testdata/bframes.mp4"}, file(t, "late.ts"), broken, file(t, "sound.m4a"), file(t, "opengroup.mkv")}
+	round := func(n int) {
+		for i := range n {
+			_, _ = decodeWith(w, sources[i%len(sources)], Draw{})
+		}
+	}
+	round(200)
+	descriptors, resident := countDescriptors(t), residentBytes(t)
+	round(1500)
+	if n := countDescriptors(t); n != descriptors {
+		t.Errorf("got %d descriptors after, %d before", n, descriptors)
+	}
+	const allowed = 16 << 20 // fifteen hundred samples that lost 11 KB each would pass it
+	if grown := residentBytes(t) - resident; grown > allowed {
+		t.Errorf("memory grew by %d bytes over 1500 samples, want at most %d", grown, allowed)
+	}
+}
+
+func countDescriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc: " + err.Error())
+	}
+	return len(entries)
+}
+
+func residentBytes(t *testing.T) int64 {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip("no /proc: " + err.Error())
+	}
+	var pages, resident int64
+	if _, err := fmt.Sscan(string(b), &pages, &resident); err != nil {
+		t.Fatal(err)
+	}
+	return resident * int64(os.Getpagesize())
+}

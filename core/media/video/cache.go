@@ -1,0 +1,143 @@
+package video
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// An index on disk, little-endian: what it was made of, then the packets, then a checksum.
+//
+//	0   8  "spdlvidx"
+//	8   4  version of this layout
+//	12  4  version of the demuxer that scanned
+//	16  8  size of the video, bytes
+//	24  8  modification time of the video, nanoseconds
+//	32  4  stream asked for; -1: the best
+//	36  4  number of packets
+//	40  8  time base, numerator
+//	48  8  time base, denominator
+//	56     packets of 40 bytes: pts, dts, pos, duration (8 each), size, flags (4 each)
+//	end 4  CRC-32 (IEEE) of all before
+const (
+	cacheMagic   = "spdlvidx"
+	cacheVersion = 1
+	cacheHeader  = 56
+	packetBytes  = 40
+)
+
+// identity is what an index on disk must have been made of.
+type identity struct {
+	demuxer    uint32
+	size, time int64
+	stream     int32
+}
+
+func identify(info fs.FileInfo, demuxer uint32, stream int32) identity {
+	return identity{demuxer, info.Size(), info.ModTime().UnixNano(), stream}
+}
+
+// cachePath is where the index of a video is kept: beside it if dir is ".".
+func cachePath(dir, video string, stream int32) (string, error) {
+	suffix := ".spdlvidx"
+	if stream >= 0 {
+		suffix = fmt.Sprintf(".%d%s", stream, suffix)
+	}
+	if dir == Beside {
+		return video + suffix, nil
+	}
+	path, err := filepath.Abs(video)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, fmt.Sprintf("%x%s", sha256.Sum256([]byte(path)), suffix)), nil
+}
+
+// load reads an index; whatever is wrong with it, it is made anew.
+func (ix *Index) load(path string, want identity) bool {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	packets, num, den, err := decodeIndex(b, want)
+	if err != nil {
+		return false
+	}
+	ix.arrange(packets, num, den)
+	return true
+}
+
+func decodeIndex(b []byte, want identity) ([]packet, int64, int64, error) {
+	le := binary.LittleEndian
+	if len(b) < cacheHeader+4 || string(b[:8]) != cacheMagic || le.Uint32(b[8:]) != cacheVersion {
+		return nil, 0, 0, errors.New("not an index of this version")
+	}
+	if crc32.ChecksumIEEE(b[:len(b)-4]) != le.Uint32(b[len(b)-4:]) {
+		return nil, 0, 0, errors.New("checksum")
+	}
+	got := identity{le.Uint32(b[12:]), int64(le.Uint64(b[16:])), int64(le.Uint64(b[24:])), int32(le.Uint32(b[32:]))}
+	if got != want {
+		return nil, 0, 0, errors.New("of another file")
+	}
+	n, num, den := int(le.Uint32(b[36:])), int64(le.Uint64(b[40:])), int64(le.Uint64(b[48:]))
+	if len(b) != cacheHeader+n*packetBytes+4 || num <= 0 || den <= 0 {
+		return nil, 0, 0, errors.New("length or time base")
+	}
+	packets := make([]packet, n)
+	for i := range packets {
+		p := b[cacheHeader+i*packetBytes:]
+		packets[i] = packet{int64(le.Uint64(p)), int64(le.Uint64(p[8:])), int64(le.Uint64(p[16:])),
+			int64(le.Uint64(p[24:])), int32(le.Uint32(p[32:])), le.Uint32(p[36:])}
+	}
+	return packets, num, den, nil
+}
+
+func (ix *Index) encode(id identity) []byte {
+	le := binary.LittleEndian
+	b := make([]byte, 0, cacheHeader+len(ix.packets)*packetBytes+4)
+	b = append(b, cacheMagic...)
+	b = le.AppendUint32(b, cacheVersion)
+	b = le.AppendUint32(b, id.demuxer)
+	b = le.AppendUint64(b, uint64(id.size))
+	b = le.AppendUint64(b, uint64(id.time))
+	b = le.AppendUint32(b, uint32(id.stream))
+	b = le.AppendUint32(b, uint32(len(ix.packets)))
+	b = le.AppendUint64(b, uint64(ix.num))
+	b = le.AppendUint64(b, uint64(ix.den))
+	for i := range ix.packets {
+		p := &ix.packets[i]
+		for _, v := range []int64{p.pts, p.dts, p.pos, p.duration} {
+			b = le.AppendUint64(b, uint64(v))
+		}
+		b = le.AppendUint32(b, uint32(p.size))
+		b = le.AppendUint32(b, p.flags)
+	}
+	return le.AppendUint32(b, crc32.ChecksumIEEE(b))
+}
+
+// store writes an index so that readers see all of it or none. The packets are kept:
+// they may have been C's.
+func (ix *Index) store(path string, id identity) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".spdlvidx-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(ix.encode(id))
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// own makes the packets the index's own memory.
+func (ix *Index) own() { ix.packets = slices.Clone(ix.packets) }

@@ -1,0 +1,226 @@
+package video
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// Axes is the order of a row's axes.
+type Axes uint8
+
+const (
+	THWC Axes = iota
+	TCHW
+	CTHW
+)
+
+// Colour is how pixels are turned into RGB; see the package's doc.
+type Colour uint8
+
+const (
+	Torchcodec Colour = iota
+	Accurate
+)
+
+// Over says what happens to more frames than a row has room for.
+type Over uint8
+
+const (
+	TooLarge Over = iota // an error, CauseTooLarge
+	Cut                  // the first ones are taken
+)
+
+// Scaler is who resizes.
+type Scaler uint8
+
+const (
+	Pillow     Scaler = iota // core/media: antialiased, Pillow's bytes
+	SWBilinear               // swscale, in one pass with the colours; for exact sizes alone
+	SWBicubic
+	SWArea
+)
+
+// Beside, as IndexCache, keeps indices next to their videos.
+const Beside = "."
+
+// MaxFrames bounds T.
+const MaxFrames = 1 << 20
+
+// Config describes a row: Frames frames of Image's description, of which a sample
+// may fill fewer; the rest is zero.
+type Config struct {
+	Image   media.Config // one frame; its Layout and Orient are not used
+	Frames  int          // T; 0: as many as the selection always gives
+	Axes    Axes
+	Select  Selection
+	Over    Over
+	Colour  Colour
+	Scaler  Scaler
+	AsSent  bool // do not turn frames by the display matrix
+	Stream  int  // its number in the file plus one; 0: the best
+	Threads int  // of a decoder; 0: 1
+
+	// Approximate finds frames by the header's rate and length instead of an index.
+	// Key frames cannot be chosen then.
+	Approximate bool
+	// IndexCache is a directory for the indices of videos that are read from a path,
+	// or Beside; "": none are kept.
+	IndexCache string
+
+	MaxPackets int           // 0: 1 << 27
+	Budget     time.Duration // of wall clock for one sample; 0: none
+}
+
+// Op is a compiled Config. It is read-only and may be shared.
+type Op struct {
+	cfg   Config
+	image *media.Op
+	t     int
+}
+
+// compile checks cfg. Errors name the field.
+func compile(cfg Config) (*Op, error) {
+	op := &Op{cfg: cfg, t: cfg.Frames}
+	if op.t == 0 {
+		op.t = cfg.Select.Most()
+	}
+	if err := cfg.check(op.t); err != nil {
+		return nil, fmt.Errorf("video: %w", err)
+	}
+	frame := cfg.Image
+	frame.Orient = !cfg.AsSent
+	frame.Layout = media.NHWC
+	if cfg.Axes != THWC {
+		frame.Layout = media.NCHW
+	}
+	image, err := media.Compile(frame)
+	if err != nil {
+		return nil, fmt.Errorf("video: %w", err)
+	}
+	op.image = image
+	if cfg.Axes == CTHW && image.Channels() == 1 {
+		op.cfg.Axes = TCHW // one plane: the same bytes
+	}
+	return op, nil
+}
+
+func (cfg *Config) check(t int) error {
+	if err := cfg.Select.check(); err != nil {
+		return err
+	}
+	if t < 1 || t > MaxFrames {
+		return fmt.Errorf("frames: got %d, want 1 to %d; this selection gives as many as a video has", t, MaxFrames)
+	}
+	if cfg.Axes > CTHW || cfg.Colour > Accurate || cfg.Over > Cut || cfg.Scaler > SWArea {
+		return fmt.Errorf("config: axes %d, colour %d, over %d or scaler %d is not one of the named values",
+			cfg.Axes, cfg.Colour, cfg.Over, cfg.Scaler)
+	}
+	if cfg.Image.Mode == media.Luma {
+		return fmt.Errorf("image: mode luma is for pictures; want rgb or gray")
+	}
+	if cfg.Scaler != Pillow && cfg.Image.Resize == (media.Size{}) {
+		return fmt.Errorf("scaler: swscale resizes to an exact size alone; set resize to [height, width]")
+	}
+	if cfg.Threads < 0 || cfg.Threads > 64 {
+		return fmt.Errorf("threads: got %d, want 1 to 64", cfg.Threads)
+	}
+	if cfg.Stream < 0 || cfg.MaxPackets < 0 || cfg.Budget < 0 {
+		return fmt.Errorf("stream, max packets or budget: got %d, %d, %v, want no negative numbers", cfg.Stream, cfg.MaxPackets, cfg.Budget)
+	}
+	if cfg.Approximate && cfg.Select.Kind == KeyFrames {
+		return fmt.Errorf("approximate: key frames are known from an index alone")
+	}
+	return nil
+}
+
+// Frames is T.
+func (op *Op) Frames() int { return op.t }
+
+// TimeAxis is which axis of Shape is T.
+func (op *Op) TimeAxis() int {
+	if op.cfg.Axes == CTHW {
+		return 1
+	}
+	return 0
+}
+
+// Shape is the row's shape at capacity: [T, H, W, C], [T, C, H, W] or [C, T, H, W].
+func (op *Op) Shape() []int64 {
+	s := op.image.Shape()
+	a, b, c, t := int64(s[0]), int64(s[1]), int64(s[2]), int64(op.t)
+	if op.cfg.Axes == CTHW {
+		return []int64{a, t, b, c}
+	}
+	return []int64{t, a, b, c}
+}
+
+// DType is the type of the row's values.
+func (op *Op) DType() tensor.DType {
+	code, bits, lanes := op.image.DType().DLPack()
+	return tensor.DType(uint32(code) | uint32(bits)<<8 | uint32(lanes)<<16)
+}
+
+// RowBytes is the size of one row.
+func (op *Op) RowBytes() int { return op.t * op.image.RowBytes() }
+
+// Source is one encoded video: bytes, valid during the call, or else a file.
+type Source struct {
+	Bytes []byte
+	Path  string
+}
+
+// Draw says what is random about a sample: equal draws give equal rows.
+type Draw struct{ Seed, Epoch, Index uint64 }
+
+// Row is where a sample goes: RowBytes of pixels, and, where they are wanted, the
+// seconds at which each frame appears and for how long, T of each. What lies past the
+// sample's last frame becomes zero.
+type Row struct {
+	Data          []byte
+	PTS, Duration []float64
+}
+
+// Info says what was done for a row.
+type Info struct {
+	Frames        int // in the row
+	Of            int // in the video
+	Width, Height int // as stored
+	Decoded       int // frames that the decoder gave, chosen or not: what the sample cost
+}
+
+// Stream is what a container says of a stream before anything is decoded.
+type Stream struct {
+	Container, Codec string
+	Number           int
+	Width, Height    int // as stored
+	Orientation      int // 1 to 8, as EXIF numbers it; from 5 on sides are swapped when frames are turned
+	Frames           int64
+	Rate             float64 // average frames a second; 0: unknown
+	Start, Seconds   float64 // as the header says; 0: unknown
+}
+
+// CauseTooLarge is the cause of a *TooLargeError.
+const CauseTooLarge = "too_large"
+
+// TooLargeError says that a selection gave more frames than a row has room for.
+type TooLargeError struct{ Got, Room int }
+
+// Cause is CauseTooLarge.
+func (e *TooLargeError) Cause() string { return CauseTooLarge }
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("media: video: got %d frames, the row has room for %d; raise video.frames or choose fewer", e.Got, e.Room)
+}
+
+func (op *Op) checkRow(dst *Row) error {
+	if len(dst.Data) != op.RowBytes() {
+		return fmt.Errorf("video: row: got %d bytes of destination, want %d", len(dst.Data), op.RowBytes())
+	}
+	if dst.PTS != nil && len(dst.PTS) != op.t || dst.Duration != nil && len(dst.Duration) != op.t {
+		return fmt.Errorf("video: row: got room for %d times and %d durations, want %d of each", len(dst.PTS), len(dst.Duration), op.t)
+	}
+	return nil
+}

@@ -1,0 +1,514 @@
+//go:build !noffmpeg
+
+/* decode.c - packets in, chosen frames out. */
+#include "video.h"
+
+#include <libavutil/display.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct video_ctx {
+    media_av *a;
+    video_packet *packets; /* decode order */
+    int32_t n, cap;
+    AVPacket **kept; /* of the same numbers; NULL: read them again */
+    int32_t n_kept;
+    uint8_t *want; /* 1: wanted, 2: delivered */
+    int32_t want_cap;
+    video_run *runs;
+    int32_t n_runs, runs_cap;
+    int32_t run;  /* being decoded */
+    int32_t next; /* packet to send next; -1: the run is not entered yet */
+    int32_t read; /* number of the packet that the demuxer gives next; -1: unknown */
+    int32_t reorder;
+    int lenient;     /* packets that give no frame are no damage */
+    int retries;     /* of this run, from earlier key frames */
+    int damage;      /* of this run: a status, raised if a wanted frame came after it */
+    AVFrame *show;   /* video_at: the frame on show */
+    AVFrame *coming; /* video_at: the one after it */
+    int at_end;
+    int64_t decoded;
+};
+
+/* --- life --- */
+
+video_ctx *video_new(void) {
+    video_ctx *v = calloc(1, sizeof *v);
+    if (!v) return NULL;
+    v->a = media_av_new();
+    v->show = av_frame_alloc();
+    v->coming = av_frame_alloc();
+    if (v->a && v->show && v->coming) return v;
+    video_free(v);
+    return NULL;
+}
+
+static void drop_kept(video_ctx *v) {
+    for (int32_t i = 0; i < v->n_kept; i++) av_packet_free(&v->kept[i]);
+    free(v->kept);
+    v->kept = NULL;
+    v->n_kept = 0;
+}
+
+void video_close(video_ctx *v) {
+    drop_kept(v);
+    v->n = v->n_runs = v->run = 0;
+    av_frame_unref(v->show);
+    av_frame_unref(v->coming);
+    media_av_close(v->a);
+}
+
+void video_free(video_ctx *v) {
+    if (!v) return;
+    if (v->a) video_close(v);
+    media_av_free(v->a);
+    av_frame_free(&v->show);
+    av_frame_free(&v->coming);
+    free(v->packets);
+    free(v->want);
+    free(v->runs);
+    free(v);
+}
+
+const char *video_detail(const video_ctx *v) { return media_av_detail(v->a); }
+
+void video_refused(const video_ctx *v, int32_t *width, int32_t *height) {
+    *width = v->a->refused_width;
+    *height = v->a->refused_height;
+}
+
+/* --- open --- */
+
+/* The turn of a display matrix as EXIF numbers it. Other angles than quarters are left alone, as they are elsewhere. */
+static int32_t orientation(const AVStream *s) {
+    size_t size = 0;
+    const int32_t *m =
+        (const int32_t *)(const void *)av_stream_get_side_data(s, AV_PKT_DATA_DISPLAYMATRIX, &size);
+    if (!m || size < 9 * sizeof *m) return 1;
+    int32_t a = m[0], b = m[1], c = m[3], d = m[4];
+    if (b == 0 && c == 0 && a != 0 && d != 0) return a > 0 ? (d > 0 ? 1 : 4) : (d > 0 ? 2 : 3);
+    if (a == 0 && d == 0 && b != 0 && c != 0) return b > 0 ? (c > 0 ? 5 : 6) : (c > 0 ? 8 : 7);
+    return 1;
+}
+
+static void describe(const media_av *a, video_stream *out) {
+    const AVStream *s = a->stream;
+    AVRational rate = s->avg_frame_rate.num > 0 ? s->avg_frame_rate : s->r_frame_rate;
+    memset(out, 0, sizeof *out);
+    out->number = s->index;
+    out->width = s->codecpar->width;
+    out->height = s->codecpar->height;
+    out->time_base_num = s->time_base.num;
+    out->time_base_den = s->time_base.den;
+    out->rate_num = rate.num;
+    out->rate_den = rate.den;
+    out->orientation = orientation(s);
+    out->start = s->start_time;
+    out->duration = s->duration;
+    if (s->duration == AV_NOPTS_VALUE && a->format->duration != AV_NOPTS_VALUE)
+        out->duration = av_rescale_q(a->format->duration, AV_TIME_BASE_Q, s->time_base);
+    out->n_frames = s->nb_frames > 0 ? s->nb_frames : 0;
+    snprintf(out->codec, sizeof out->codec, "%s", avcodec_get_name(s->codecpar->codec_id));
+    snprintf(out->container, sizeof out->container, "%s", a->format->iformat->name);
+}
+
+int video_open(video_ctx *v, const media_av_source *source, const media_av_options *options,
+               video_stream *out) {
+    video_close(v);
+    v->next = v->read = -1;
+    v->at_end = 0;
+    v->decoded = 0;
+    v->lenient = 0;
+    int rc = media_av_open(v->a, source, options);
+    if (rc == MEDIA_AV_OK) describe(v->a, out);
+    return rc;
+}
+
+/* --- scan --- */
+
+static void *grown(void *p, int32_t *cap, int32_t n, size_t item) {
+    if (n <= *cap) return p;
+    int32_t to = n + n / 2 + 256;
+    void *q = realloc(p, (size_t)to * item);
+    if (q) *cap = to;
+    return q;
+}
+
+static video_packet packet_of(const AVPacket *p) {
+    video_packet out = {p->pts, p->dts, p->pos, p->duration, p->size, 0};
+    if (p->flags & AV_PKT_FLAG_KEY) out.flags |= VIDEO_KEY;
+    if (p->flags & AV_PKT_FLAG_DISCARD) out.flags |= VIDEO_DISCARD;
+    return out;
+}
+
+static int keep(video_ctx *v, AVPacket *p, int32_t *kept_cap) {
+    AVPacket **kept = grown(v->kept, kept_cap, v->n_kept + 1, sizeof *kept);
+    if (!kept) return MEDIA_AV_NO_MEMORY;
+    v->kept = kept;
+    kept[v->n_kept] = av_packet_alloc();
+    if (!kept[v->n_kept]) return MEDIA_AV_NO_MEMORY;
+    av_packet_move_ref(kept[v->n_kept++], p);
+    return MEDIA_AV_OK;
+}
+
+static int settle_times(video_ctx *v);
+
+int video_scan(video_ctx *v, int64_t keep_bytes) {
+    int64_t bytes = 0;
+    int32_t kept_cap = 0;
+    int keeping = keep_bytes > 0;
+    AVPacket *p;
+    int rc;
+    drop_kept(v);
+    v->n = 0;
+    while ((rc = media_av_read(v->a, &p)) == MEDIA_AV_OK) {
+        video_packet *packets =
+            v->n < INT32_MAX / 2 ? grown(v->packets, &v->cap, v->n + 1, sizeof *packets) : NULL;
+        if (!packets) return media_av_fail(v->a, MEDIA_AV_NO_MEMORY, "the index");
+        v->packets = packets;
+        if (p->flags & AV_PKT_FLAG_CORRUPT)
+            return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the container marks a packet as damaged");
+        packets[v->n++] = packet_of(p);
+        bytes += p->size;
+        if (keeping && bytes > keep_bytes) {
+            drop_kept(v);
+            keeping = 0;
+        }
+        if (keeping && (rc = keep(v, p, &kept_cap)) != MEDIA_AV_OK)
+            return media_av_fail(v->a, rc, "the packets");
+    }
+    v->read = -1;
+    if (rc != MEDIA_AV_END) return rc;
+    return settle_times(v);
+}
+
+const video_packet *video_packets(const video_ctx *v, int32_t *n) {
+    *n = v->n;
+    return v->packets;
+}
+
+int video_set_packets(video_ctx *v, const video_packet *packets, int32_t n) {
+    video_packet *own = grown(v->packets, &v->cap, n, sizeof *own);
+    if (!own) return media_av_fail(v->a, MEDIA_AV_NO_MEMORY, "the index");
+    v->packets = own;
+    memcpy(own, packets, (size_t)n * sizeof *own);
+    v->n = n;
+    v->read = 0;
+    return MEDIA_AV_OK;
+}
+
+/* --- wanted frames --- */
+
+int video_plan(video_ctx *v, int32_t n_runs, int32_t reorder, uint8_t **want, video_run **runs) {
+    uint8_t *w = grown(v->want, &v->want_cap, v->n, 1);
+    if (w) v->want = w;
+    video_run *r = grown(v->runs, &v->runs_cap, n_runs, sizeof *r);
+    if (r) v->runs = r;
+    if (!w || !r) return media_av_fail(v->a, MEDIA_AV_NO_MEMORY, "the plan");
+    memset(w, 0, (size_t)v->n);
+    v->n_runs = n_runs;
+    v->run = 0;
+    v->next = -1;
+    v->retries = v->damage = 0;
+    v->reorder = reorder;
+    v->a->options.reorder = reorder + 1;
+    *want = w;
+    *runs = r;
+    return MEDIA_AV_OK;
+}
+
+static int same(const video_packet *x, const AVPacket *p) {
+    return x->size == p->size && x->dts == p->dts && x->pos == p->pos;
+}
+
+/* Bring the demuxer to packet number `to`. Where a seek ends is found by looking, never believed. */
+static int approach(video_ctx *v, int32_t to) {
+    if (v->read >= 0 && v->read <= to) return MEDIA_AV_OK;
+    int rc = media_av_rewind(v->a);
+    v->read = rc == MEDIA_AV_OK ? 0 : -1;
+    return rc;
+}
+
+static int32_t number_of(const video_ctx *v, const AVPacket *p, int32_t at_most) {
+    for (int32_t i = at_most; i >= 0; i--)
+        if (same(&v->packets[i], p)) return i;
+    return -1;
+}
+
+/* The demuxer's packet `number`, sought if that is a key frame away. */
+static int fetch_again(video_ctx *v, int32_t number, int entering, AVPacket **out) {
+    AVPacket *p = NULL;
+    int rc = MEDIA_AV_OK;
+    if (entering && v->packets[number].dts != AV_NOPTS_VALUE && v->read != number) {
+        rc = media_av_seek(v->a, v->packets[number].dts);
+        if (rc != MEDIA_AV_OK) return rc;
+        rc = media_av_read(v->a, &p);
+        if (rc < 0) return rc;
+        v->read = rc == MEDIA_AV_OK ? number_of(v, p, number) : -1;
+        if (v->read == number) {
+            v->read++;
+            *out = p;
+            return MEDIA_AV_OK;
+        }
+        if (v->read >= 0) v->read++;
+    }
+    rc = approach(v, number);
+    while (rc == MEDIA_AV_OK && v->read <= number) {
+        rc = media_av_read(v->a, &p);
+        v->read++;
+    }
+    if (rc == MEDIA_AV_END || (rc == MEDIA_AV_OK && !same(&v->packets[number], p)))
+        return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the file is not the one that was indexed");
+    *out = p;
+    return rc;
+}
+
+static int fetch(video_ctx *v, int32_t number, int entering, AVPacket **out) {
+    if (!v->kept) return fetch_again(v, number, entering, out);
+    *out = v->kept[number];
+    return MEDIA_AV_OK;
+}
+
+/* Damage counts only from the run's key frame on: pictures shown before it may lack what they refer to. */
+static int counts(const video_ctx *v, int32_t number) {
+    return v->packets[number].pts >= v->packets[v->runs[v->run].key].pts;
+}
+
+static int send_next(video_ctx *v) {
+    AVPacket *p = NULL;
+    int32_t number = v->next;
+    int rc = fetch(v, number, number == v->runs[v->run].key, &p);
+    if (rc != MEDIA_AV_OK) return rc;
+    int64_t pts = p->pts, dts = p->dts;
+    p->pts = number; /* rides through the decoder */
+    p->dts = AV_NOPTS_VALUE;
+    v->a->codec->skip_frame = v->want[number] == 1 ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+    rc = media_av_send(v->a, p);
+    p->pts = pts;
+    p->dts = dts;
+    if (rc == MEDIA_AV_AGAIN) return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the decoder takes no packet");
+    v->next++;
+    if (rc < 0 && (rc == MEDIA_AV_NO_MEMORY || rc == MEDIA_AV_TOO_MANY_PIXELS)) return rc;
+    if (rc < 0 && counts(v, number) && !v->damage) v->damage = rc;
+    return MEDIA_AV_OK;
+}
+
+/* Whether the run after this one is so near that decoding on is no more work than starting anew. */
+static int next_is_near(const video_ctx *v) {
+    return v->run + 1 < v->n_runs && v->runs[v->run + 1].key - v->runs[v->run].last - 1 <= v->reorder;
+}
+
+static int all_delivered(const video_ctx *v) {
+    const video_run *r = &v->runs[v->run];
+    for (int32_t i = r->key; i <= r->last; i++)
+        if (v->want[i] == 1) return 0;
+    return 1;
+}
+
+/* A key frame need not be one: after a recovery point pictures stay damaged for a while. Then the run starts earlier. */
+static int start_earlier(video_ctx *v) {
+    video_run *r = &v->runs[v->run];
+    int32_t key = r->key - 1;
+    while (key > 0 && (!(v->packets[key].flags & VIDEO_KEY) || v->retries > 0)) key--;
+    if (r->key == 0 || v->retries > (v->damage ? 0 : 1)) {
+        if (v->damage) return v->damage;
+        return media_av_fail(v->a, MEDIA_AV_CORRUPT,
+                             "a frame that the container names does not come out of the decoder");
+    }
+    v->retries++;
+    r->key = key;
+    return MEDIA_AV_OK;
+}
+
+/* The decoder has given all of the run. */
+static int finish_run(video_ctx *v) {
+    int rc = MEDIA_AV_OK;
+    media_av_flush(v->a);
+    v->next = -1;
+    if (!v->lenient && !all_delivered(v)) {
+        rc = start_earlier(v);
+    } else {
+        v->run++;
+        v->retries = 0;
+    }
+    v->damage = MEDIA_AV_OK;
+    return rc;
+}
+
+static int feed(video_ctx *v) {
+    video_run *r = &v->runs[v->run];
+    int rc = media_av_check(v->a);
+    if (rc != MEDIA_AV_OK) return rc;
+    if (v->next < 0) v->next = r->key;
+    if (v->next <= r->last) return send_next(v);
+    if (!next_is_near(v)) return media_av_send(v->a, NULL);
+    r[1].key = r->key; /* one run from here on */
+    v->run++;
+    return MEDIA_AV_OK;
+}
+
+static int damaged(const AVFrame *f) { return f->decode_error_flags || (f->flags & AV_FRAME_FLAG_CORRUPT); }
+
+static int is_wanted(video_ctx *v, const AVFrame *f) {
+    int32_t number = f->pts >= 0 && f->pts < v->n ? (int32_t)f->pts : -1;
+    if (number < 0) return 0;
+    if (damaged(f)) {
+        if (counts(v, number) && !v->damage)
+            v->damage = media_av_fail(v->a, MEDIA_AV_CORRUPT,
+                                      media_av_message()[0] ? media_av_message() : "a damaged picture");
+        return 0;
+    }
+    return v->want[number] == 1 && !v->damage;
+}
+
+int64_t video_decoded(const video_ctx *v) { return v->decoded; }
+
+int video_next(video_ctx *v, AVFrame **frame, int32_t *number) {
+    media_av_forget();
+    int rc = media_av_decoder(v->a);
+    while (rc == MEDIA_AV_OK) {
+        if (v->run >= v->n_runs) return MEDIA_AV_END;
+        rc = media_av_receive(v->a, frame);
+        v->decoded += rc == MEDIA_AV_OK;
+        if (rc == MEDIA_AV_OK && is_wanted(v, *frame)) {
+            *number = (int32_t)(*frame)->pts;
+            v->want[*number] = 2;
+            return MEDIA_AV_OK;
+        }
+        if (rc == MEDIA_AV_AGAIN)
+            rc = feed(v);
+        else if (rc == MEDIA_AV_END)
+            rc = finish_run(v);
+        else if (rc == MEDIA_AV_CORRUPT) { /* of a frame that may not matter */
+            if (!v->damage) v->damage = rc;
+            rc = MEDIA_AV_OK;
+        }
+    }
+    return rc;
+}
+
+/* --- frames whose packets have no presentation time --- */
+
+/* Codecs that hold back one picture: what others refer to is shown when the next such picture is decoded, and what nothing
+ * refers to at once. */
+static int holds_back_one(const video_ctx *v) {
+    enum AVCodecID id = v->a->stream->codecpar->codec_id;
+    if (id != AV_CODEC_ID_MPEG4 && id != AV_CODEC_ID_MPEG2VIDEO && id != AV_CODEC_ID_MPEG1VIDEO) return 0;
+    for (int32_t i = 0; i < v->n; i++)
+        if (v->packets[i].dts == AV_NOPTS_VALUE) return 0;
+    return 1;
+}
+
+static void times_of_references(video_ctx *v) {
+    const video_packet *last = &v->packets[v->n - 1];
+    int64_t shown = last->dts + (last->duration > 0 ? last->duration : 1);
+    for (int32_t i = v->n - 1; i >= 0; i--) {
+        video_packet *p = &v->packets[i];
+        if (p->pts == p->dts) continue;
+        if (p->pts == AV_NOPTS_VALUE) p->pts = shown;
+        shown = p->dts;
+    }
+}
+
+/* Decode everything to learn the order, and count on from the times that are known. */
+static int times_by_decoding(video_ctx *v) {
+    uint8_t *want;
+    video_run *run;
+    AVFrame *frame;
+    int32_t number;
+    int rc = video_plan(v, 1, 0, &want, &run);
+    if (rc != MEDIA_AV_OK) return rc;
+    v->a->options.reorder = 0;
+    memset(want, 1, (size_t)v->n);
+    *run = (video_run){0, v->n - 1};
+    v->lenient = 1;
+    int64_t next = v->packets[0].dts == AV_NOPTS_VALUE ? 0 : v->packets[0].dts;
+    while ((rc = video_next(v, &frame, &number)) == MEDIA_AV_OK) {
+        video_packet *p = &v->packets[number];
+        if (p->pts == AV_NOPTS_VALUE) p->pts = next;
+        next = p->pts + (p->duration > 0 ? p->duration : 1);
+    }
+    v->lenient = 0;
+    v->decoded = 0;
+    return rc == MEDIA_AV_END ? MEDIA_AV_OK : rc;
+}
+
+static int settle_times(video_ctx *v) {
+    int missing = 0;
+    for (int32_t i = 0; i < v->n; i++)
+        missing |= v->packets[i].pts == AV_NOPTS_VALUE && v->packets[i].size > 0;
+    if (!missing) return MEDIA_AV_OK;
+    if (!holds_back_one(v)) return times_by_decoding(v);
+    times_of_references(v);
+    return MEDIA_AV_OK;
+}
+
+/* --- without a scan --- */
+
+static int decode_one(video_ctx *v, AVFrame *to) {
+    AVFrame *f;
+    int rc = media_av_decoder(v->a);
+    while (rc == MEDIA_AV_OK) {
+        rc = media_av_next(v->a, &f);
+        if (rc != MEDIA_AV_OK) return rc;
+        f->pts = f->best_effort_timestamp;
+        if (f->pts == AV_NOPTS_VALUE) continue;
+        av_frame_unref(to);
+        av_frame_move_ref(to, f);
+        return MEDIA_AV_OK;
+    }
+    return rc;
+}
+
+int video_forward(video_ctx *v, AVFrame **frame, int64_t *pts, int64_t *duration) {
+    int rc = decode_one(v, v->show);
+    if (rc != MEDIA_AV_OK) return rc;
+    *frame = v->show;
+    *pts = v->show->pts;
+    *duration = v->show->pkt_duration;
+    return damaged(v->show) ? media_av_fail(v->a, MEDIA_AV_CORRUPT, "a damaged picture") : MEDIA_AV_OK;
+}
+
+/* Whether a key frame lies between the frame that comes next and the one asked for. */
+static int worth_seeking(const video_ctx *v, int64_t at) {
+    if (!v->coming->buf[0]) return at > 0;
+    int i = av_index_search_timestamp(v->a->stream, at, AVSEEK_FLAG_BACKWARD);
+    const AVIndexEntry *e = i >= 0 ? avformat_index_get_entry(v->a->stream, i) : NULL;
+    if (e) return e->timestamp > v->coming->pts + v->coming->pkt_duration;
+    return av_compare_ts(at - v->coming->pts, v->a->stream->time_base, 5, (AVRational){1, 1}) > 0;
+}
+
+static int enter_at(video_ctx *v, int64_t at) {
+    av_frame_unref(v->show);
+    av_frame_unref(v->coming);
+    v->at_end = 0;
+    int rc = media_av_seek(v->a, at);
+    if (rc == MEDIA_AV_OK) rc = decode_one(v, v->coming);
+    if (rc == MEDIA_AV_OK && v->coming->pts > at) { /* an open group, or a container that seeks badly */
+        rc = media_av_rewind(v->a);
+        if (rc == MEDIA_AV_OK) rc = decode_one(v, v->coming);
+    }
+    return rc == MEDIA_AV_END ? media_av_fail(v->a, MEDIA_AV_CORRUPT, "no frame decodes") : rc;
+}
+
+int video_at(video_ctx *v, int64_t at, AVFrame **frame, int64_t *pts, int64_t *duration) {
+    int rc = MEDIA_AV_OK;
+    if (!v->at_end && worth_seeking(v, at))
+        rc = enter_at(v, at);
+    else if (!v->at_end && !v->coming->buf[0] && !v->show->buf[0])
+        rc = decode_one(v, v->coming);
+    while (rc == MEDIA_AV_OK && !v->at_end && (!v->show->buf[0] || v->coming->pts <= at)) {
+        av_frame_unref(v->show);
+        av_frame_move_ref(v->show, v->coming);
+        rc = decode_one(v, v->coming);
+        if (rc == MEDIA_AV_END) v->at_end = 1, rc = MEDIA_AV_OK;
+    }
+    if (rc == MEDIA_AV_END) return media_av_fail(v->a, MEDIA_AV_CORRUPT, "no frame decodes");
+    if (rc != MEDIA_AV_OK) return rc;
+    if (damaged(v->show)) return media_av_fail(v->a, MEDIA_AV_CORRUPT, "a damaged picture");
+    *frame = v->show;
+    *pts = v->show->pts;
+    *duration = v->at_end ? v->show->pkt_duration : v->coming->pts - v->show->pts;
+    return MEDIA_AV_OK;
+}

@@ -1,0 +1,53 @@
+// Package video turns encoded videos into rows of a batch: chosen frames, exactly
+// those, straight into memory the caller owns.
+//
+// [Compile] checks a description once and gives an [Op]; a [Worker] owns one
+// thread's decoder and buffers; [Worker.Decode] finds, decodes, resizes and stores
+// one sample's frames, with the time at which each is shown:
+//
+//	op, err := video.Compile(video.Config{
+//		Image:  media.Config{ResizeShort: 256, Out: media.Square(224)},
+//		Frames: 16, Select: video.Selection{Kind: video.Uniform, Count: 16},
+//	})
+//	worker, err := op.NewWorker()
+//	...
+//	info, err := worker.Decode(video.Row{Data: row, PTS: pts}, video.Source{Bytes: encoded}, video.Draw{Index: 42})
+//
+// # Which frame is which
+//
+// An [Index] lists every frame of a stream in the order in which frames are shown,
+// with the time at which each appears. It is made by reading all packets, which
+// needs no decoding, so that nothing is believed of what headers say about frame
+// counts and rates; it can be kept on disk. A [Selection] is a pure function of it.
+// Frame i is torchcodec's frame i in its exact mode, and the samplers of clips have
+// torchcodec's names and meaning. With Approximate there is no index: frames are
+// found by their times, as far as the header's rate and length are true.
+//
+// Only the groups of pictures that hold chosen frames are decoded, each entered once
+// and left after its last chosen frame, and pictures that no other refers to are
+// decoded only if they are chosen. A group is entered at the last key frame that is
+// neither decoded nor shown later than the chosen frame, so that open groups, leading
+// pictures and edit lists need no case of their own.
+//
+// # Colours
+//
+// The matrix and the range of the stream are honoured; a stream that names no matrix
+// is BT.601, as FFmpeg has it. Torchcodec, the default, is swscale with BICUBIC alone:
+// the bytes that torchcodec gives on the CPU, and PyAV and OpenCV but for their
+// versions. For 8-bit 4:2:0 and even widths swscale then repeats chroma samples.
+// Accurate is swscale with BILINEAR, ACCURATE_RND, FULL_CHR_H_INT and FULL_CHR_H_INP,
+// which interpolates them and takes some forty times as long per pixel.
+//
+// Geometry is core/media's, so that a frame is resized, cropped, flipped and normalised
+// as a picture is, with one draw for all frames of a row. SWBilinear, SWBicubic and
+// SWArea resize with swscale instead, in one pass with the colours.
+//
+// # Bad input
+//
+// A frame that does not decode without damage is an error, and so is a cut file.
+// Errors are *av.Error, *media.LimitError or *SelectError and have a Cause.
+//
+// An Op may be shared by any number of goroutines; a Worker belongs to one at a time.
+// What a failed Decode leaves in its destination is undefined. Built with the tag
+// noffmpeg, Compile refuses; indices and selections work.
+package video

@@ -1,0 +1,162 @@
+package video
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// packet is video_packet of video.h: what the index keeps of each packet, in decode order.
+type packet struct {
+	pts, dts, pos, duration int64
+	size                    int32
+	flags                   uint32
+}
+
+const (
+	flagKey     = 1
+	flagDiscard = 2
+
+	noTime = -1 << 63
+)
+
+// Index lists the frames of one stream in the order in which they are shown. It is
+// read-only once made.
+type Index struct {
+	num, den int64    // time base, seconds
+	packets  []packet // decode order
+	order    []int32  // numbers of packets, presentation order
+	entry    []int32  // of each packet: the key packet at which decoding starts for it
+	keys     []int32  // scratch of enter
+	reorder  int32    // frames that a decoder holds back at most
+}
+
+// Len is the number of frames.
+func (ix *Index) Len() int { return len(ix.order) }
+
+func (ix *Index) seconds(ticks int64) float64 {
+	return float64(ticks) * float64(ix.num) / float64(ix.den)
+}
+
+func (ix *Index) at(i int) *packet { return &ix.packets[ix.order[i]] }
+
+// PTS is the second at which frame i appears.
+func (ix *Index) PTS(i int) float64 { return ix.seconds(ix.at(i).pts) }
+
+// Ticks is PTS in the stream's time base, and TimeBase that base in seconds.
+func (ix *Index) Ticks(i int) int64 { return ix.at(i).pts }
+
+// TimeBase is one tick, in seconds, as a fraction.
+func (ix *Index) TimeBase() (num, den int64) { return ix.num, ix.den }
+
+// Duration is for how many seconds frame i is shown: up to the next, and for the
+// last one what its packet says.
+func (ix *Index) Duration(i int) float64 {
+	if i+1 < len(ix.order) {
+		return ix.seconds(ix.at(i+1).pts - ix.at(i).pts)
+	}
+	return ix.seconds(ix.at(i).duration)
+}
+
+// Key says whether frame i is a key frame.
+func (ix *Index) Key(i int) bool { return ix.at(i).flags&flagKey != 0 }
+
+// Start is when the first frame appears, End when the last one is no longer shown.
+func (ix *Index) Start() float64 {
+	if ix.Len() == 0 {
+		return 0
+	}
+	return ix.PTS(0)
+}
+
+func (ix *Index) End() float64 {
+	if ix.Len() == 0 {
+		return 0
+	}
+	return ix.PTS(ix.Len()-1) + ix.Duration(ix.Len()-1)
+}
+
+// PlayedAt is the frame on show at a second: the last that has appeared by then, and
+// the first before that.
+func (ix *Index) PlayedAt(t float64) int {
+	return max(sort.Search(ix.Len(), func(i int) bool { return ix.PTS(i) > t })-1, 0)
+}
+
+// Nearest is the frame that appears closest to a second, the earlier of two.
+func (ix *Index) Nearest(t float64) int {
+	i := ix.PlayedAt(t)
+	if i+1 < ix.Len() && ix.PTS(i+1)-t < t-ix.PTS(i) {
+		return i + 1
+	}
+	return i
+}
+
+// Between gives the frames [i, j) that are on show at any moment of [from, to).
+func (ix *Index) Between(from, to float64) (i, j int) {
+	i = sort.Search(ix.Len(), func(i int) bool { return ix.PTS(i)+ix.Duration(i) > from })
+	j = sort.Search(ix.Len(), func(i int) bool { return ix.PTS(i) >= to })
+	return i, max(i, j)
+}
+
+// arrange makes the index of packets, which it keeps. Memory of an earlier use is
+// used again.
+func (ix *Index) arrange(packets []packet, num, den int64) {
+	ix.packets, ix.num, ix.den = packets, num, den
+	ix.order, ix.entry = ix.order[:0], slices.Grow(ix.entry[:0], len(packets))[:len(packets)]
+	for i := range packets {
+		if packets[i].flags&flagDiscard == 0 && packets[i].pts != noTime && packets[i].size > 0 {
+			ix.order = append(ix.order, int32(i))
+		}
+	}
+	if !slices.IsSortedFunc(ix.order, ix.byTime) {
+		slices.SortStableFunc(ix.order, ix.byTime)
+	}
+	ix.enter()
+	ix.measureReorder()
+}
+
+func (ix *Index) byTime(a, b int32) int { return cmp.Compare(ix.packets[a].pts, ix.packets[b].pts) }
+
+// enter finds where decoding starts for each packet: at the last key packet that is
+// neither decoded nor shown after it. What an open group shows before its key frame
+// refers to the group before, and starts there.
+func (ix *Index) enter() {
+	keys := ix.keys[:0] // so far, their times rising
+	for i := range ix.packets {
+		p := &ix.packets[i]
+		if p.flags&flagKey != 0 && p.pts != noTime {
+			for len(keys) > 0 && ix.packets[keys[len(keys)-1]].pts > p.pts {
+				keys = keys[:len(keys)-1]
+			}
+			keys = append(keys, int32(i))
+		}
+		k := len(keys) - 1
+		for p.pts != noTime && k >= 0 && ix.packets[keys[k]].pts > p.pts {
+			k--
+		}
+		ix.entry[i] = 0
+		if k >= 0 {
+			ix.entry[i] = keys[k]
+		}
+	}
+	ix.keys = keys
+}
+
+// measureReorder counts, for each frame, those decoded before it and shown after it:
+// so many a decoder must hold back.
+func (ix *Index) measureReorder() {
+	ix.reorder = 0
+	const most = 16 // of any codec
+	for i := range ix.packets {
+		p, before := &ix.packets[i], int32(0)
+		if p.pts == noTime {
+			continue
+		}
+		for j := max(0, i-most); j < i; j++ {
+			if q := &ix.packets[j]; q.pts != noTime && q.pts > p.pts {
+				before++
+			}
+		}
+		ix.reorder = max(ix.reorder, before)
+	}
+}

@@ -1,0 +1,35 @@
+//go:build !noffmpeg
+
+package video
+
+import (
+	"testing"
+)
+
+// Probe tells what headers say, Scan what is there.
+func TestScanCountsWhatHeadersOnlyClaim(t *testing.T) {
+	src := file(t, "lying.avi")
+	s, err := Probe(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Frames != 7 || s.Codec != "mpeg4" || s.Width != 63 || s.Height != 47 || s.Rate != 30 {
+		t.Errorf("got %+v, want mpeg4 of 63x47 at 30 and the header's 7 frames", s)
+	}
+	index, _, err := Scan(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if index.Len() != 20 {
+		t.Errorf("got %d frames, want the 20 that are there", index.Len())
+	}
+}
+
+func TestProbeTellsTheTurn(t *testing.T) {
+	for name, want := range map[string]int{"bframes.mp4": 1, "turned90.mp4": 6, "turned180.mp4": 3, "turned270.mp4": 8, "mirrored.mp4": 2} {
+		s, err := Probe(file(t, name))
+		if err != nil || s.Orientation != want {
+			t.Errorf("%s: got orientation %d (%v), want %d", name, s.Orientation, err, want)
+		}
+	}
+}

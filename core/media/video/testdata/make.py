@@ -1,0 +1,203 @@
+"""Make the trap files of this directory, and frames.json: what an independent reader (PyAV, with an FFmpeg of its own)
+finds in them. Run with PyAV 18.1.0; the files are committed because another encoder writes other bytes.
+
+Every frame carries its number as a row of eight black or white blocks, so that a test can read off which frame it got.
+"""
+
+import fractions
+import io
+import json
+import pathlib
+import struct
+
+import av
+import numpy as np
+
+HERE = pathlib.Path(__file__).parent
+W, H = 64, 48
+
+
+def picture(number, width=W, height=H):
+    """Grey levels: a moving gradient, eight blocks over it that spell the number."""
+    y, x = np.mgrid[0:height, 0:width]
+    p = ((x * 2 + y + number * 3) % 160 + 40).astype(np.uint8)
+    block = width // 8
+    for bit in range(8):
+        p[height // 4 : height * 3 // 4, bit * block : (bit + 1) * block] = 235 if number >> bit & 1 else 16
+    return np.stack([p, p // 2 + 40, 255 - p], axis=-1)
+
+
+def encode(stream, n, pts, first=0, width=W, height=H, **frame):
+    for i in range(n):
+        f = av.VideoFrame.from_ndarray(picture(first + i, width, height), format="rgb24")
+        f = f.reformat(format=stream.pix_fmt, **frame)
+        f.pts = pts(i)
+        yield from stream.encode(f)
+    yield from stream.encode(None)
+
+
+def write(name, codec="libx264", n=30, pts=lambda i: i, rate=30, base=None, size=(W, H), pix_fmt="yuv420p", options=None,
+          container_options=None, shift=0, reformat=None, **stream_fields):
+    with av.open(str(HERE / name), "w", options=container_options or {}) as out:
+        s = out.add_stream(codec, rate=rate, options=options or {})
+        s.width, s.height, s.pix_fmt = *size, pix_fmt
+        s.thread_count = 1
+        s.time_base = base or fractions.Fraction(1, rate)
+        s.codec_context.time_base = s.time_base
+        for key, value in stream_fields.items():
+            setattr(s.codec_context, key, value)
+        for p in encode(s, n, pts, width=size[0], height=size[1], **(reformat or {})):
+            if shift:
+                p.pts += shift
+                p.dts += shift
+            out.mux(p)
+
+
+X264 = {"preset": "medium", "crf": "24", "g": "10", "bf": "3", "x264-params": "scenecut=0:b-pyramid=normal:threads=1"}
+
+
+def with_(x264, **more):
+    o = dict(X264, **more)
+    o["x264-params"] += ":" + x264
+    return o
+
+
+def boxes(data, start=0, end=None, inside=(b"moov", b"trak", b"mdia", b"minf", b"stbl", b"edts")):
+    end = len(data) if end is None else end
+    while start + 8 <= end:
+        size, kind = struct.unpack(">I4s", data[start : start + 8])
+        if size < 8:
+            return
+        yield kind, start, start + size
+        if kind in inside:
+            yield from boxes(data, start + 8, start + size)
+        start += size
+
+
+def rotate(name, to, matrix):
+    data = bytearray((HERE / name).read_bytes())
+    for kind, start, _ in boxes(data):
+        if kind == b"tkhd":
+            at = start + 8 + 4 + 20 + 8 + 8
+            data[at : at + 36] = struct.pack(">9i", *[v << 16 for v in matrix[:2]], 0, *[v << 16 for v in matrix[2:4]], 0,
+                                             *[v << 16 for v in matrix[4:]], 1 << 30)
+    (HERE / to).write_bytes(data)
+
+
+def make_files():
+    write("bframes.mp4", options=X264, n=40)
+    write("irregular.mkv", options=X264, pts=lambda i: i * 40 + (i * i * 7) % 33, base=fractions.Fraction(1, 1000), rate=25)
+    write("irregular.mp4", options=X264, pts=lambda i: i * 400 + (i * i * 7) % 330, base=fractions.Fraction(1, 12800), rate=25)
+    write("late.ts", options=X264)
+    write("opengroup.mkv", options=with_("open-gop=1"), n=40)
+    write("opengroup.ts", options=with_("open-gop=1"), n=40)
+    write("opengroup_hevc.mp4", "libx265", n=40,
+          options={"preset": "fast", "crf": "26", "x265-params": "keyint=10:min-keyint=10:scenecut=0:open-gop=1:bframes=3:pools=none:frame-threads=1:log-level=none"})
+    write("refresh.mkv", options=with_("intra-refresh=1:keyint=12", bf="0"), n=40)
+    # The first ten frames lie before the edit list's start: they are decoded, never shown.
+    write("edit.mp4", options=X264, shift=-10 * 512, base=fractions.Fraction(1, 15360), pts=lambda i: i * 512, n=40,
+          container_options={"use_editlist": "1", "avoid_negative_ts": "disabled"})
+    write("odd.webm", "libvpx-vp9", size=(63, 47), options={"crf": "30", "b": "0", "g": "10", "cpu-used": "4", "lag-in-frames": "8"}, n=20)
+    write("odd_mpeg4.avi", "mpeg4", size=(63, 47), options={"g": "10", "bf": "2", "qscale": "3"}, flags=2, n=20)
+    write("full.mp4", options=with_("fullrange=on:colormatrix=bt709"), pix_fmt="yuvj420p", n=10,
+          reformat={"dst_colorspace": "ITU709", "dst_color_range": "JPEG"})
+    write("bt709.mp4", options=with_("colormatrix=bt709"), n=10, reformat={"dst_colorspace": "ITU709"})
+    write("ten_bits.mp4", options=X264, pix_fmt="yuv420p10le", n=10)
+    write("planar444.mp4", options=X264, pix_fmt="yuv444p", n=10)
+    write("av1.mp4", "libsvtav1", options={"preset": "8", "crf": "35", "g": "10", "svtav1-params": "lp=1"}, n=20)
+    write("mpeg2.mpg", "mpeg2video", options={"g": "10", "bf": "2", "q": "4"}, n=20)
+    write("motion.mov", "mjpeg", pix_fmt="yuvj420p", options={"q": "5"}, n=8)
+    write("no_times.avi", options=X264, n=20)
+    (HERE / "no_times.h264").write_bytes(raw_h264(0, 20, (W, H)))
+    write("base.mp4", options=X264, n=12)
+    for name, matrix in {"turned90.mp4": (0, 1, -1, 0, H, 0), "turned180.mp4": (-1, 0, 0, -1, W, H),
+                         "turned270.mp4": (0, -1, 1, 0, 0, W), "mirrored.mp4": (-1, 0, 0, 1, W, 0)}.items():
+        rotate("base.mp4", name, matrix)
+    (HERE / "base.mp4").unlink()
+    lying_avi()
+    two_sizes()
+    no_video()
+
+
+def lying_avi():
+    """A header that names a third of the frames."""
+    data = bytearray((HERE / "odd_mpeg4.avi").read_bytes())
+    at = data.index(b"avih") + 8
+    struct.pack_into("<I", data, at + 16, 7)
+    at = data.index(b"strh") + 8
+    struct.pack_into("<I", data, at + 32, 7)
+    (HERE / "lying.avi").write_bytes(data)
+
+
+def raw_h264(first, n, size):
+    buffer = io.BytesIO()
+    with av.open(buffer, "w", format="h264") as out:
+        s = out.add_stream("libx264", rate=30, options=X264)
+        s.width, s.height, s.pix_fmt = *size, "yuv420p"
+        s.thread_count = 1
+        for p in encode(s, n, lambda i: i, first, *size):
+            out.mux(p)
+    return buffer.getvalue()
+
+
+def two_sizes():
+    """The picture becomes larger half-way."""
+    raw = raw_h264(0, 10, (W, H)) + raw_h264(10, 10, (96, 64))
+    with av.open(io.BytesIO(raw), format="h264", options={"framerate": "30"}) as src:
+        with av.open(str(HERE / "two_sizes.ts"), "w") as out:
+            s = out.add_stream_from_template(src.streams.video[0])
+            order = [p for p in src.demux(src.streams.video[0]) if p.size]
+            times = decode_order(0, 10, (W, H)) + decode_order(10, 10, (96, 64))
+            for dts, (p, pts) in enumerate(zip(order, times, strict=True)):
+                p.stream, p.time_base = s, fractions.Fraction(1, 30)
+                p.pts, p.dts = pts + 2, dts
+                out.mux(p)
+
+
+def decode_order(first, n, size):
+    """Presentation times of x264's packets, from a container that knows them."""
+    with av.open(io.BytesIO(), "w", format="mp4") as out:
+        s = out.add_stream("libx264", rate=30, options=X264)
+        s.width, s.height, s.pix_fmt, s.thread_count = *size, "yuv420p", 1
+        s.time_base = s.codec_context.time_base = fractions.Fraction(1, 30)
+        return [first + p.pts for p in encode(s, n, lambda i: i, first, *size)]
+
+
+def no_video():
+    with av.open(str(HERE / "sound.m4a"), "w") as out:
+        s = out.add_stream("aac", rate=16000)
+        s.layout = "mono"
+        f = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), format="fltp", layout="mono")
+        f.sample_rate = 16000
+        for p in s.encode(f) + s.encode(None):
+            out.mux(p)
+    with av.open(str(HERE / "no_frames.mp4"), "w", options={"movflags": "empty_moov"}) as out:
+        s = out.add_stream("libx264", rate=30)
+        s.width, s.height, s.pix_fmt = W, H, "yuv420p"
+        out.start_encoding()
+
+
+def number(frame):
+    """The number that a frame carries."""
+    g = frame.to_ndarray(format="gray").astype(int)
+    block = frame.width // 8
+    bits = [g[frame.height // 2 - 3 : frame.height // 2 + 3, b * block + 2 : (b + 1) * block - 2].mean() > 125 for b in range(8)]
+    return sum(1 << i for i, bit in enumerate(bits) if bit)
+
+
+def read(path):
+    with av.open(str(path)) as f:
+        s = f.streams.video[0]
+        frames = [(fr.pts, number(fr), fr.width, fr.height) for fr in f.decode(s)]
+        if "no_times" not in path.name:  # there the order in which frames come out is all there is
+            frames.sort()
+        return {"time_base": [s.time_base.numerator, s.time_base.denominator], "pts": [f[0] for f in frames],
+                "number": [f[1] for f in frames], "size": sorted({f[2:] for f in frames})}
+
+
+if __name__ == "__main__":
+    make_files()
+    found = {p.name: read(p) for p in sorted(HERE.iterdir())
+             if p.suffix not in (".py", ".json", ".m4a") and p.name != "no_frames.mp4"}
+    lines = [f" {json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()]
+    (HERE / "frames.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")

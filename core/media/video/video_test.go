@@ -1,0 +1,282 @@
+//go:build !noffmpeg
+
+package video
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/media"
+)
+
+// found is what PyAV finds in a file of testdata (testdata/make.py).
+type found struct {
+	TimeBase [2]int64 `json:"time_base"`
+	PTS      []int64  `json:"pts"`
+	Number   []int    `json:"number"`
+	Size     [][2]int `json:"size"`
+}
+
+func (f *found) seconds(i int) float64 {
+	return float64(f.PTS[i]) * float64(f.TimeBase[0]) / float64(f.TimeBase[1])
+}
+
+func golden(t *testing.T) map[string]*found {
+	t.Helper()
+	b, err := os.ReadFile("testdata/frames.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]*found{}
+	if err := json.Unmarshal(b, &files); err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// asStored is a row of frames as large as the file's.
+func asStored(f *found, frames int, s Selection) Config {
+	image := media.Config{Out: media.Size{H: f.Size[0][1], W: f.Size[0][0]}}
+	if len(f.Size) > 1 {
+		image.Resize = image.Out
+	}
+	return Config{Image: image, Frames: frames, Select: s, AsSent: true}
+}
+
+type row struct {
+	Row
+	info Info
+	op   *Op
+}
+
+func decode(t *testing.T, cfg Config, src Source, draw Draw) (row, error) {
+	t.Helper()
+	op, err := Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := op.NewWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	return decodeWith(w, src, draw)
+}
+
+func decodeWith(w *Worker, src Source, draw Draw) (row, error) {
+	op := w.op
+	r := row{op: op, Row: Row{make([]byte, op.RowBytes()), make([]float64, op.Frames()), make([]float64, op.Frames())}}
+	for i := range r.Data {
+		r.Data[i] = 0xa5
+	}
+	var err error
+	r.info, err = w.Decode(r.Row, src, draw)
+	return r, err
+}
+
+func mustDecode(t *testing.T, cfg Config, src Source, draw Draw) row {
+	t.Helper()
+	r, err := decode(t, cfg, src, draw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// number reads off which frame a picture of the row is: eight blocks of black or white.
+func (r *row) number(t int) int {
+	s := r.op.Shape()
+	h, w, frame := int(s[1]), int(s[2]), r.op.image.RowBytes()
+	n, block := 0, w/8
+	for bit := range 8 {
+		sum, count := 0, 0
+		for y := h/2 - 3; y < h/2+3; y++ {
+			for x := bit*block + 2; x < (bit+1)*block-2; x++ {
+				sum += int(r.Data[t*frame+(y*w+x)*3+1])
+				count++
+			}
+		}
+		if sum/count > 92 { // green is half of the number's grey, plus 40
+			n |= 1 << bit
+		}
+	}
+	return n
+}
+
+func (r *row) numbers() []int {
+	out := make([]int, r.info.Frames)
+	for t := range out {
+		out[t] = r.number(t)
+	}
+	return out
+}
+
+func file(t *testing.T, name string) Source {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Source{Bytes: b}
+}
+
+func names(files map[string]*found) []string {
+	out := make([]string, 0, len(files))
+	for name := range files {
+		out = append(out, name)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Every frame of every trap file comes in the order and at the time that an
+// independent reader finds, from memory and from a path.
+func TestEveryFrameIsTheIndependentReaders(t *testing.T) {
+	files := golden(t)
+	for _, name := range names(files) {
+		f := files[name]
+		for _, src := range []Source{file(t, name), {Path: filepath.Join("testdata", name)}} {
+			r := mustDecode(t, asStored(f, len(f.PTS)+3, Selection{}), src, Draw{})
+			if got := r.numbers(); !slices.Equal(got, f.Number) {
+				t.Errorf("%s: got frames %v, want %v", name, got, f.Number)
+			}
+			for i := range f.PTS {
+				if i < r.info.Frames && r.PTS[i] != f.seconds(i) && !strings.HasPrefix(name, "no_times") {
+					t.Errorf("%s: frame %d at %vs, want %vs", name, i, r.PTS[i], f.seconds(i))
+				}
+			}
+			for i, v := range r.Data[r.info.Frames*r.op.image.RowBytes():] {
+				if v != 0 {
+					t.Fatalf("%s: byte %d past the last frame is %d, want 0", name, i, v)
+				}
+			}
+		}
+	}
+}
+
+// Each single frame, decoded alone, has the bytes that it has among all.
+func TestAFrameAloneIsTheFrameAmongAll(t *testing.T) {
+	files := golden(t)
+	for _, name := range names(files) {
+		f, src := files[name], file(t, name)
+		all := mustDecode(t, asStored(f, len(f.PTS), Selection{}), src, Draw{})
+		frame := all.op.image.RowBytes()
+		for i := range f.PTS {
+			one := mustDecode(t, asStored(f, 1, Selection{Kind: AtIndices, Indices: []int{i}}), src, Draw{})
+			if !slices.Equal(one.Data, all.Data[i*frame:(i+1)*frame]) {
+				t.Errorf("%s: frame %d alone differs: it shows %d", name, i, one.number(0))
+			}
+		}
+	}
+}
+
+// Frames chosen in any order, with repeats, and read back from a path whose index is
+// on disk, are those frames.
+func TestChosenFramesComeInTheOrderAskedFor(t *testing.T) {
+	files := golden(t)
+	dir := t.TempDir()
+	for _, name := range names(files) {
+		f := files[name]
+		n := len(f.PTS)
+		indices := []int{n - 1, 0, n / 2, n / 2, -1, 1, n - 3, 2}
+		want := make([]int, len(indices))
+		for i, at := range indices {
+			want[i] = f.Number[(at+n)%n]
+		}
+		cfg := asStored(f, 0, Selection{Kind: AtIndices, Indices: indices})
+		path := Source{Path: filepath.Join("testdata", name)}
+		for round, src := range []Source{file(t, name), path, path, path} {
+			cfg.IndexCache = ""
+			if round >= 2 { // made, then read
+				cfg.IndexCache = dir
+			}
+			r := mustDecode(t, cfg, src, Draw{})
+			if got := r.numbers(); !slices.Equal(got, want) {
+				t.Errorf("%s, round %d: got frames %v, want %v", name, round, got, want)
+			}
+		}
+	}
+}
+
+// Only the groups that hold chosen frames are decoded.
+func TestOnlyGroupsWithChosenFramesAreDecoded(t *testing.T) {
+	f := golden(t)["bframes.mp4"] // 40 frames, a key frame every ten
+	for _, test := range []struct{ at, most int }{{0, 1}, {10, 1}, {25, 8}, {39, 10}} {
+		r := mustDecode(t, asStored(f, 1, Selection{Kind: AtIndices, Indices: []int{test.at}}), file(t, "bframes.mp4"), Draw{})
+		if r.info.Decoded > test.most {
+			t.Errorf("frame %d: the decoder gave %d frames, want at most %d", test.at, r.info.Decoded, test.most)
+		}
+	}
+}
+
+// With decoder threads the bytes are the same.
+func TestThreadsDoNotChangeFrames(t *testing.T) {
+	files := golden(t)
+	for _, name := range names(files) {
+		f := files[name]
+		cfg := asStored(f, len(f.PTS), Selection{Kind: Every, Step: 3})
+		one := mustDecode(t, cfg, file(t, name), Draw{})
+		cfg.Threads = 4
+		four := mustDecode(t, cfg, file(t, name), Draw{})
+		if !slices.Equal(one.Data, four.Data) {
+			t.Errorf("%s: four threads give other bytes", name)
+		}
+	}
+}
+
+// A worker that has seen other files and damaged ones gives the same bytes.
+func TestAWorkerRemembersNothing(t *testing.T) {
+	files := golden(t)
+	cfg := Config{Image: media.Config{Resize: media.Square(24)}, Select: Selection{Kind: Uniform, Count: 4}}
+	op, err := Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := op.NewWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, name := range names(files) {
+		fresh := mustDecode(t, cfg, file(t, name), Draw{})
+		broken := file(t, name)
+		for i := len(broken.Bytes) / 2; i < len(broken.Bytes); i += 7 {
+			broken.Bytes[i] ^= 0x55
+		}
+		_, _ = decodeWith(w, broken, Draw{}) // whether it fails is another test's business
+		used, err := decodeWith(w, file(t, name), Draw{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !slices.Equal(used.Data, fresh.Data) {
+			t.Errorf("%s: a used worker gives other bytes", name)
+		}
+	}
+}
+
+func ExampleWorker_Decode() {
+	op, err := Compile(Config{
+		Image:  media.Config{ResizeShort: 32, Out: media.Square(32)},
+		Select: Selection{Kind: Uniform, Count: 4},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	worker, err := op.NewWorker()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer worker.Close()
+	row := Row{Data: make([]byte, op.RowBytes()), PTS: make([]float64, op.Frames())}
+	info, err := worker.Decode(row, Source{Path: "testdata/bframes.mp4"}, Draw{})
+	fmt.Println(op.Shape(), info.Frames, "of", info.Of, row.PTS, err)
+	// Output: [4 32 32 3] 4 of 40 [0 0.43333333333333335 0.8666666666666667 1.3] <nil>
+}

@@ -1,0 +1,181 @@
+"""Frames, times and colours against PyAV (an FFmpeg of its own) and torchcodec (the system's), on the trap files."""
+
+import json
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+av = pytest.importorskip("av", reason="PyAV is not installed (requirements-bench.txt)")
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILES = ROOT / "core/media/video/testdata"
+GOLDEN = json.loads((FILES / "frames.json").read_text())
+KINDS = ["All", "Uniform", "Segments", "Every", "AtIndices", "AtTimes", "FPS", "KeyFrames", "ClipsRandomIndices",
+         "ClipsRegularIndices", "ClipsRandomTimes", "ClipsRegularTimes"]
+TORCHCODEC, ACCURATE = 0, 1
+THWC, TCHW, CTHW = 0, 1, 2
+TIMED = [n for n in sorted(GOLDEN) if "no_times" not in n]
+
+
+class Videos:
+    """One videotool process."""
+
+    def __init__(self, binary):
+        self.process = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def row(self, name, *, size=None, frames=0, kind="All", in_memory=False, image=None, draw=None, select=None, **config):
+        image = dict(image or {})
+        if size:
+            image["Out"] = {"H": size[0], "W": size[1]}
+        select = dict(select or {}, Kind=KINDS.index(kind))
+        config = dict(Image=image, Frames=frames, Select=select, **config)
+        request = dict(path=str(FILES / name), in_memory=in_memory, config=config, draw=draw or {})
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        if answer.get("error"):
+            raise RuntimeError(answer["error"])
+        data = np.frombuffer(self.process.stdout.read(answer["bytes"]), np.uint8 if not image.get("DType") else np.float32)
+        self.info, self.pts, self.duration = answer["info"], answer["pts"], answer["duration"]
+        return data.reshape(answer["shape"])
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait(10) == 0
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def videos(tmp_path_factory):
+    binary = tmp_path_factory.mktemp("videotool") / "videotool"
+    subprocess.run(["go", "build", "-o", binary, "./tests/exact/videotool"], cwd=ROOT, check=True)
+    v = Videos(binary)
+    yield v
+    v.close()
+
+
+def torch_decoder(name, **options):
+    decoders = pytest.importorskip("torchcodec.decoders", reason="torchcodec is not installed (requirements-bench.txt)")
+    return decoders.VideoDecoder(str(FILES / name), dimension_order="NHWC", **options)
+
+
+def size_of(name):
+    w, h = GOLDEN[name]["size"][0]
+    return h, w
+
+
+# What torchcodec 0.17 on FFmpeg 5.1 does not give: it seeks past frames in transport and program streams, refuses the last
+# frame of an AVI with B-frames, knows no mirrored display matrix, and resizes later frames to the first one's size.
+NOT_TORCHCODECS = {"late.ts", "opengroup.ts", "mpeg2.mpg", "lying.avi", "odd_mpeg4.avi", "mirrored.mp4", "two_sizes.ts"}
+SAME = [n for n in TIMED if n not in NOT_TORCHCODECS]
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_frames_times_and_colours_are_torchcodecs(videos, name):
+    d = torch_decoder(name)
+    want = d.get_frames_in_range(0, len(d))
+    got = videos.row(name, size=tuple(want.data.shape[1:3]), frames=len(d), Colour=TORCHCODEC)
+    assert videos.info["Frames"] == len(d)
+    np.testing.assert_allclose(videos.pts, want.pts_seconds.numpy(), atol=1e-9)
+    np.testing.assert_array_equal(got, want.data.numpy())
+
+
+# After a seek torchcodec shows refresh.mkv's pictures before they have recovered; ours are those of the whole decode.
+@pytest.mark.parametrize("name", [n for n in SAME if n != "refresh.mkv"])
+def test_the_frame_on_show_is_torchcodecs(videos, name):
+    d = torch_decoder(name)
+    m = d.metadata
+    # not on a frame's very edge, where one rounding decides
+    times = [float(t) for t in np.random.default_rng(7).uniform(m.begin_stream_seconds, m.end_stream_seconds, 25)]
+    want = d.get_frames_played_at(times)
+    got = videos.row(name, size=tuple(want.data.shape[1:3]), kind="AtTimes", select={"Times": times}, Colour=TORCHCODEC)
+    np.testing.assert_allclose(videos.pts, want.pts_seconds.numpy(), atol=1e-9)
+    np.testing.assert_array_equal(got, want.data.numpy())
+
+
+@pytest.mark.parametrize("name", ["bframes.mp4", "irregular.mkv", "edit.mp4"])
+@pytest.mark.parametrize("window", [(0.1, 0.4), (0.0, 0.05), (0.33, 5.0)])
+def test_a_window_is_torchcodecs_played_range(videos, name, window):
+    d = torch_decoder(name)
+    stop = min(window[1], d.metadata.end_stream_seconds)
+    want = d.get_frames_played_in_range(window[0], stop)
+    videos.row(name, size=size_of(name), frames=60, select={"Window": [window[0], stop]})
+    np.testing.assert_allclose(videos.pts, want.pts_seconds.numpy(), atol=1e-9)
+
+
+CLIPS = [dict(Clips=3, ClipFrames=4), dict(Clips=1, ClipFrames=8, Between=3), dict(Clips=50, ClipFrames=1),
+         dict(Clips=2, ClipFrames=5, Between=2, RangeStart=4, RangeEnd=-1),
+         dict(Clips=3, ClipFrames=4, Between=2, RangeStart=-3, RangeEnd=1000, Policy=1)]
+
+
+@pytest.mark.parametrize("clips", CLIPS)
+@pytest.mark.parametrize("name", ["bframes.mp4", "irregular.mkv"])
+def test_regular_clips_are_torchcodecs(videos, name, clips):
+    samplers = pytest.importorskip("torchcodec.samplers", reason="torchcodec is not installed")
+    want = samplers.clips_at_regular_indices(
+        torch_decoder(name), num_clips=clips["Clips"], num_frames_per_clip=clips["ClipFrames"],
+        num_indices_between_frames=clips.get("Between", 1), sampling_range_start=clips.get("RangeStart", 0),
+        sampling_range_end=clips.get("RangeEnd"), policy=["repeat_last", "wrap"][clips.get("Policy", 0)])
+    got = videos.row(name, size=size_of(name), kind="ClipsRegularIndices", select=clips, Colour=TORCHCODEC)
+    np.testing.assert_allclose(videos.pts, want.pts_seconds.numpy().ravel(), atol=1e-9)
+    np.testing.assert_array_equal(got, want.data.numpy().reshape(got.shape))
+
+
+@pytest.mark.parametrize("clips", [dict(BetweenClips=0.25, ClipFrames=3), dict(BetweenClips=0.1, ClipFrames=4, BetweenSecs=0.07),
+                                   dict(BetweenClips=0.3, ClipFrames=4, RangeStart=0.2, RangeEnd=1.1, Policy=1)])
+@pytest.mark.parametrize("name", ["bframes.mp4", "irregular.mkv"])
+def test_regular_clips_by_time_are_torchcodecs(videos, name, clips):
+    samplers = pytest.importorskip("torchcodec.samplers", reason="torchcodec is not installed")
+    want = samplers.clips_at_regular_timestamps(
+        torch_decoder(name), seconds_between_clip_starts=clips["BetweenClips"], num_frames_per_clip=clips["ClipFrames"],
+        seconds_between_frames=clips.get("BetweenSecs"), sampling_range_start=clips.get("RangeStart"),
+        sampling_range_end=clips.get("RangeEnd"), policy=["repeat_last", "wrap"][clips.get("Policy", 0)])
+    videos.row(name, size=size_of(name), frames=200, kind="ClipsRegularTimes", select=clips)
+    np.testing.assert_allclose(videos.pts, want.pts_seconds.numpy().ravel(), atol=1e-9)
+
+
+# --- turned, as PyAV and numpy turn it ---
+
+
+@pytest.mark.parametrize("name, turn", [("turned90.mp4", lambda a: np.rot90(a, -1, (1, 2))), ("turned180.mp4", lambda a: np.rot90(a, 2, (1, 2))),
+                                        ("turned270.mp4", lambda a: np.rot90(a, 1, (1, 2))), ("mirrored.mp4", lambda a: a[:, :, ::-1])])
+def test_frames_are_turned_by_the_display_matrix(videos, name, turn):
+    h, w = size_of(name)
+    sent = videos.row(name, size=(h, w), frames=12, AsSent=True)
+    want = turn(sent)
+    got = videos.row(name, size=want.shape[1:3], frames=12)
+    np.testing.assert_array_equal(got, want)
+
+
+# --- geometry and types, from the frames as they are ---
+
+
+@pytest.mark.parametrize("axes, order", [(THWC, (0, 1, 2, 3)), (TCHW, (0, 3, 1, 2)), (CTHW, (3, 0, 1, 2))])
+def test_the_axes_are_in_the_order_asked_for(videos, axes, order):
+    plain = videos.row("bframes.mp4", size=(48, 64), frames=45)
+    assert not plain[40:].any()
+    got = videos.row("bframes.mp4", size=(48, 64), frames=45, Axes=axes)
+    np.testing.assert_array_equal(got, plain.transpose(order))
+
+
+def test_frames_are_resized_and_normalised_as_pictures_are(videos):
+    from PIL import Image
+
+    plain = videos.row("bframes.mp4", size=(48, 64), frames=40)
+    resized = np.stack([np.asarray(Image.fromarray(f).resize((30, 20), Image.BILINEAR)) for f in plain])
+    image = {"Resize": {"H": 20, "W": 30}}
+    np.testing.assert_array_equal(videos.row("bframes.mp4", frames=40, image=image), resized)
+    mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+    image.update(DType=3, Normalize={"Mean": mean, "Std": std})
+    want = (resized.astype(np.float32) / np.float32(255) - np.float32(mean)) / np.float32(std)
+    np.testing.assert_array_equal(videos.row("bframes.mp4", frames=40, image=image, Axes=CTHW), want.transpose(3, 0, 1, 2))
+
+
+def test_every_frame_of_a_row_has_the_same_random_crop_and_flip(videos):
+    image = {"Random": {"Scale": [0.2, 0.5], "Ratio": [0.75, 1.33]}, "Out": {"H": 16, "W": 16}, "Flip": 0.5}
+    draws = [videos.row("bframes.mp4", image=image, kind="AtIndices", select={"Indices": [5] * 4 + [5, 5]}, draw={"Index": i}) for i in range(8)]
+    for row in draws:
+        assert (row == row[0]).all()
+    assert len({row[0].tobytes() for row in draws}) == 8
