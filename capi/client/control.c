@@ -330,7 +330,7 @@ spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint3
         pthread_mutex_unlock(&r->control_lock);
         if (s != SPDL_E_ENGINE_LOST || r->reconnect_ns == 0) return s;
         if (atomic_load_explicit(&r->joins, memory_order_acquire) != joins)
-            continue; /* it was asked of a dead engine */
+            continue;                  /* it was asked of a dead engine */
         if (!engine_ends(r)) return s; /* it lives, and hung up on us */
         s = sp_await_engine(r);
         if (s != SPDL_OK) return s;

@@ -23,7 +23,9 @@ type opening struct {
 	shown atomic.Bool
 }
 
-func (a *app) newOpening(log *engine.Log) *opening { return &opening{a: a, log: log, began: time.Now()} }
+func (a *app) newOpening(log *engine.Log) *opening {
+	return &opening{a: a, log: log, began: time.Now()}
+}
 
 // tell is engine.Options.Opened.
 func (o *opening) tell(ring string, opened, of, built int) {
