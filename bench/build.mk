@@ -1,7 +1,7 @@
 # Programs that bench/ measures beside us.
 
 .PHONY: bench-programs
-bench-programs: $(BUILD)/limit $(BUILD)/bench/wakeup $(BUILD)/bench/alloc.so
+bench-programs: $(BUILD)/limit $(BUILD)/bench/wakeup $(BUILD)/bench/alloc.so $(BUILD)/bench/getloop
 
 $(BUILD)/limit: bench/limit/main.c $(wildcard core/media/*.c core/media/*.h)
 	@mkdir -p $(@D)
@@ -14,6 +14,10 @@ $(BUILD)/bench/wakeup: bench/wakeup.c include/spdl.h $(BUILD)/libspdl.so
 $(BUILD)/bench/alloc.so: bench/alloc.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -O2 -Wall -Wextra -Werror -fPIC -shared $< -o $@ -ldl
+
+.PHONY: $(BUILD)/bench/getloop
+$(BUILD)/bench/getloop:
+	$(GO) build -o $@ ./bench/getloop
 
 .PHONY: bench-alloc
 bench-alloc: $(BUILD)/bench/alloc.so spdl ## calls of malloc and Go allocations of an engine in its steady state

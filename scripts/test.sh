@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 which=${1:-all}
 export SPDL_LIBRARY=$PWD/build/libspdl.so SPDL_ENGINE=$PWD/build/spdl PYTHONPATH=$PWD/clients/python
 export SPDL_BUILD=$PWD/build
+unset PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHOME LANG LC_ALL LANGUAGE # as on a machine where nobody set anything
 passed=0 failed=() started=$SECONDS
 before=$(mktemp)
 trap 'rm -f "$before"' EXIT

@@ -36,12 +36,6 @@ func (r *Ring) adopt() (bool, error) {
 		return false, err
 	}
 	err = r.compare()
-	if err == nil && r.cfg.staged() {
-		err = refuse(ErrState, "shm: adopt %q: it has stages, and nobody knows any more what they had made of which batch; %s", r.cfg.label(), adoptRemedy)
-	}
-	if err == nil && r.cfg.Ready {
-		err = refuse(ErrState, "shm: adopt %q: it publishes batches as they are ready, and nobody knows any more which earlier ones were still to come; %s", r.cfg.label(), adoptRemedy)
-	}
 	if err == nil {
 		err = r.openSelf()
 	}
@@ -161,7 +155,7 @@ func (r *Ring) compare() error {
 // compareRest compares what has its place in the segment only if the geometry is the same.
 func (r *Ring) compareRest(old *Header) (differs []string) {
 	g := r.geo
-	if old.HeaderBytes != g.headerBytes || old.TensorOff != g.tensorOff || old.DescOff != g.descOff || old.OwnerOff != g.ownerOff || old.TextOff != g.textOff || old.TextBytes != uint64(len(r.cfg.Text)) {
+	if old.HeaderBytes != g.headerBytes || old.TensorOff != g.tensorOff || old.DescOff != g.descOff || old.OwnerOff != g.ownerOff || old.LateOff != g.lateOff || old.LateBytes != g.lateBytes || old.TextOff != g.textOff || old.TextBytes != uint64(len(r.cfg.Text)) {
 		return []string{fmt.Sprintf("header of %d bytes, now %d, or what lies where in it", old.HeaderBytes, g.headerBytes)}
 	}
 	if !slices.Equal(manyAt[TensorRecord](r.header.mem, g.tensorOff, len(g.tensors)), g.tensors) {

@@ -72,7 +72,7 @@ type Config struct {
 	Generation uint64 // 0: 1
 	Text       []byte // JSON for clients
 	// Ready lets batches be published before those of earlier tickets: see Batch.Open. Needs StepsPerEpoch and a ring without
-	// stages, and is never adopted.
+	// stages.
 	Ready       bool
 	Adopt       bool      // posix: go on with what a dead engine left under this name; FirstTicket and FirstEpoch do not count then
 	FirstTicket uint64    // where tickets begin
@@ -194,7 +194,7 @@ type geometry struct {
 
 	maxGroups, maxQueues int
 
-	groupOff, queueOff, poolOff, tensorOff, descOff, descStride, ownerOff, noteOff, noteBytes, textOff, headerBytes uint64
+	groupOff, queueOff, poolOff, tensorOff, descOff, descStride, ownerOff, noteOff, noteBytes, lateOff, lateBytes, textOff, headerBytes uint64
 }
 
 const (
@@ -230,8 +230,12 @@ func newGeometry(c *Config) (*geometry, error) {
 	g.noteOff = g.ownerOff + 128*uint64(c.MaxConsumers)
 	if c.Backing == Posix { // nobody can adopt a ring without names
 		g.noteBytes = MaxNote
+		if c.Ready {
+			g.lateBytes = roundUp(8*uint64(2+c.Slots), lineBytes)
+		}
 	}
-	g.textOff = g.noteOff + 2*g.noteBytes
+	g.lateOff = g.noteOff + 2*g.noteBytes
+	g.textOff = g.lateOff + 2*g.lateBytes
 	g.headerBytes = roundUp(g.textOff+uint64(len(c.Text))+1, page)
 	return g, nil
 }

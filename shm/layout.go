@@ -14,7 +14,7 @@ const (
 	MagicGroup uint64 = 0x315052474c445053 // "SPDLGRP1"
 
 	LayoutMajor = 1
-	LayoutMinor = 1
+	LayoutMinor = 2
 	endianMark  = 0x01020304
 	lineBytes   = 128 // words with different writers sit this far apart
 	nameBytes   = 64
@@ -193,7 +193,9 @@ type Header struct {
 	Reserved0        uint32
 	NoteOff          uint64
 	NoteBytes        uint64
-	Reserved         [576]byte
+	LateOff          uint64
+	LateBytes        uint64
+	Reserved         [560]byte
 }
 
 // State is spdl_l_state, 2048 bytes; written by the engine.
@@ -207,7 +209,8 @@ type State struct {
 	LastOwner   atomic.Uint32
 	LastGroup   atomic.Uint32
 	Note        atomic.Uint64
-	Reserved0   [9]uint64
+	Late        atomic.Uint64
+	Reserved0   [8]uint64
 	Parked      atomic.Uint32
 	Reserved1   [31]uint32
 	ErrorBytes  uint32
@@ -321,8 +324,21 @@ type Desc struct {
 	FenceKind   uint32
 	Fence       [4]uint64
 	EpochStep   uint64
-	Reserved    [128]byte
+	Way         atomic.Uint64
+	Reserved    [120]byte
 }
+
+// States of a way, the low eight bits of Desc.Way; above them one bit, the stage and the times it was made again.
+const (
+	wayOff     = 0 // no batch is between its publish and its consumers
+	wayMoving  = 1 // it is being put into its stage: a word that says FREE there does not say that the stage is through
+	waySet     = 2 // it was put
+	waySpoiled = 3 // its content is nothing to look at: it has to be made again
+
+	wayVoid       = uint64(1) << 8 // nobody gets it any more
+	wayStageShift = 16
+	wayAgainShift = 32
+)
 
 // DescTensor is spdl_l_desc_tensor, 192 bytes.
 type DescTensor struct {
@@ -411,98 +427,6 @@ const (
 	presenceHere     = 1
 	presenceGone     = 2
 )
-
-// The control socket's messages.
-const (
-	msgMagic   = 0x4d4c4450 // "PDLM"
-	msgVersion = 1
-	msgMax     = 65536
-
-	msgHello   = 1
-	msgWelcome = 2
-	msgError   = 3
-	msgOK      = 4
-	msgDetach  = 5
-	msgState   = 6
-	msgLoad    = 7
-	msgRestart = 8
-	msgStats   = 9
-	msgObserve = 10
-	msgEvict   = 11
-	msgStop    = 12
-	msgFail    = 13
-
-	helloPIDFD     = 1
-	helloRejoin    = 2
-	stateCountHeld = 1
-)
-
-// Msg is spdl_l_msg, 32 bytes, before every payload.
-type Msg struct {
-	Magic    uint32
-	Version  uint16
-	Type     uint16
-	ID       uint32
-	Status   int32
-	Bytes    uint32
-	Reserved [3]uint32
-}
-
-// Hello is spdl_l_hello, 256 bytes.
-type Hello struct {
-	LayoutMajor uint32
-	LayoutMinor uint32
-	PID         uint32
-	Mode        uint32
-	Lane        int32
-	MaxLeases   uint32
-	Flags       uint32
-	NLanes      uint32
-	Group       [nameBytes]byte
-	Ring        [nameBytes]byte
-	Client      [32]byte
-	RingUID     [16]byte
-	Owner       uint32
-	GroupID     uint32
-	Reserved    [40]byte
-}
-
-// Welcome is spdl_l_welcome, 128 bytes.
-type Welcome struct {
-	Owner       uint32
-	GroupIndex  uint32
-	GroupID     uint32
-	Lane        uint32
-	Member      uint32
-	MaxLeases   uint32
-	Epoch       uint64
-	HeaderBytes uint64
-	GroupBytes  uint64
-	DataBytes   uint64
-	ReconnectNS uint64
-	Reserved    [64]byte
-}
-
-// StateReq is spdl_l_state_req, 16 bytes, then n tickets.
-type StateReq struct {
-	Flags    uint32
-	N        uint32
-	Reserved uint64
-}
-
-// Fail is spdl_l_fail, 16 bytes, then text.
-type Fail struct {
-	Word     uint64
-	Slot     uint32
-	Reserved uint32
-}
-
-// Evict is spdl_l_evict, 16 bytes.
-type Evict struct {
-	Owner    uint32
-	PID      uint32
-	Reserved uint64
-}
 
 // at is the record of type T at off. It panics when the record does not fit: callers check geometry first.
 func at[T any](b []byte, off uint64) *T {

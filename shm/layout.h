@@ -36,7 +36,7 @@
 #define SPDL_L_MAGIC_RING 0x31474e524c445053ull  /* "SPDLRNG1" */
 #define SPDL_L_MAGIC_GROUP 0x315052474c445053ull /* "SPDLGRP1" */
 #define SPDL_L_MAJOR 1u
-#define SPDL_L_MINOR 1u
+#define SPDL_L_MINOR 2u
 #define SPDL_L_ENDIAN 0x01020304u
 #define SPDL_L_LINE 128u
 #define SPDL_L_NAME 64u   /* bytes of a name, NUL-terminated, NUL-padded */
@@ -50,6 +50,16 @@
  * against writing. */
 #define SPDL_L_FEATURE_STAGED 1ull
 #define SPDL_L_KNOWN_REQUIRED 1ull
+
+/* A batch's way through the stages, spdl_l_desc.way: its state in bits 0 to 7, then VOID, the stage in bits 16 to 31, how
+ * often it was made again in bits 32 to 63. */
+enum {
+    SPDL_L_WAY_OFF = 0,     /* no batch is between its publish and its consumers */
+    SPDL_L_WAY_MOVING = 1,  /* it is being put into its stage, or to the consumers where the stage is past the last */
+    SPDL_L_WAY_SET = 2,     /* it was put */
+    SPDL_L_WAY_SPOILED = 3, /* its content is nothing to look at: it has to be made again */
+    SPDL_L_WAY_VOID = 256,  /* a flag: nobody gets it any more */
+};
 
 enum { SPDL_L_ACCESS_PRIVATE = 1, SPDL_L_ACCESS_SHARED = 2 };
 enum { SPDL_L_BACKING_POSIX = 1, SPDL_L_BACKING_MEMFD = 2 };
@@ -154,7 +164,9 @@ typedef struct spdl_l_header { /* 1024 bytes */
     uint32_t reserved0;          /* 428 */
     uint64_t note_off;           /* 432  of the first of two notes */
     uint64_t note_bytes;         /* 440  of each; 0: none */
-    uint8_t reserved[576];       /* 448 */
+    uint64_t late_off;           /* 448  of the first of two lists of tickets */
+    uint64_t late_bytes;         /* 456  of each; 0: none */
+    uint8_t reserved[560];       /* 464 */
 } spdl_l_header;
 
 typedef struct spdl_l_state { /* 2048 bytes; engine-written */
@@ -167,7 +179,8 @@ typedef struct spdl_l_state { /* 2048 bytes; engine-written */
     uint32_t last_owner;       /*  40  highest incarnation number given out */
     uint32_t last_group;       /*  44  highest group id given out */
     uint64_t note;             /*  48  bytes << 1 | which of the two notes counts; 0: none written */
-    uint64_t reserved0[9];     /*  56 */
+    uint64_t late;             /*  56  of the two lists of tickets that which counts is this modulo 2; 0: none yet */
+    uint64_t reserved0[8];     /*  64 */
     uint32_t parked;           /* 128  1: the engine waits for a free slot; whoever frees one kicks it */
     uint32_t reserved1[31];    /* 132 */
     uint32_t error_bytes;      /* 256 */
@@ -277,7 +290,8 @@ typedef struct spdl_l_desc { /* 256 bytes, then n_tensors spdl_l_desc_tensor; wr
     uint32_t fence_kind;   /*  84  0: none */
     uint64_t fence[4];     /*  88 */
     uint64_t epoch_step;   /* 120  step within the epoch */
-    uint8_t reserved[128]; /* 128 */
+    uint64_t way;          /* 128  of the batch through the stages; changes until it has come to the consumers */
+    uint8_t reserved[120]; /* 136 */
 } spdl_l_desc;
 
 typedef struct spdl_l_desc_tensor { /* 192 bytes */

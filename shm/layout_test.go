@@ -30,6 +30,7 @@ var twins = map[string]uint64{
 	"SPDL_L_MSG_EVICT": msgEvict, "SPDL_L_MSG_STOP": msgStop, "SPDL_L_MSG_FAIL": msgFail, "SPDL_L_FEATURE_STAGED": featureStaged,
 	"SPDL_L_HELLO_PIDFD": helloPIDFD, "SPDL_L_HELLO_REJOIN": helloRejoin,
 	"SPDL_L_PRESENCE_WELCOMED": presenceWelcomed, "SPDL_L_PRESENCE_HERE": presenceHere, "SPDL_L_PRESENCE_GONE": presenceGone, "SPDL_L_STATE_COUNT_HELD": stateCountHeld,
+	"SPDL_L_WAY_OFF": wayOff, "SPDL_L_WAY_MOVING": wayMoving, "SPDL_L_WAY_SET": waySet, "SPDL_L_WAY_SPOILED": waySpoiled, "SPDL_L_WAY_VOID": wayVoid,
 }
 
 // unused are constants of later versions' parts, which Go does not need yet.

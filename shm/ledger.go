@@ -239,8 +239,8 @@ func (r *Ring) Rewind(ticket, epoch uint64) error {
 	for q := range g.queue {
 		g.queue[q].PutTicket.Store(0) // tickets may come a second time
 	}
-	r.nextTicket, r.late = ticket, nil
-	r.state.NextTicket.Store(ticket)
+	r.planTickets(ticket, nil)
+	r.goOn()
 	r.state.State.CompareAndSwap(StateEnded, StateRunning)
 	for lane := range r.laneEpoch {
 		r.setLaneEpoch(lane, epoch)
@@ -282,15 +282,17 @@ func (r *Ring) Advance(ticket, epoch uint64) error {
 	if r.closed {
 		return ErrClosed
 	}
-	r.late = slices.DeleteFunc(r.late, func(t uint64) bool { return t < ticket })
-	if ticket <= r.nextTicket {
+	late := slices.DeleteFunc(slices.Clone(r.late), func(t uint64) bool { return t < ticket })
+	if ticket <= r.nextTicket && len(late) == len(r.late) {
 		return nil
 	}
-	for lane := range r.laneEpoch {
-		r.setLaneEpoch(lane, max(r.laneEpoch[lane], epoch))
+	if ticket > r.nextTicket {
+		for lane := range r.laneEpoch {
+			r.setLaneEpoch(lane, max(r.laneEpoch[lane], epoch))
+		}
 	}
-	r.nextTicket = ticket
-	r.state.NextTicket.Store(ticket)
+	r.planTickets(max(ticket, r.nextTicket), late)
+	r.goOn()
 	for _, g := range r.groups {
 		r.announceAll(g)
 	}

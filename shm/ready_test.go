@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 )
@@ -137,14 +138,109 @@ func TestReadyRingsAreRefusedWhereTheyCannotWork(t *testing.T) {
 	ordered.wantLate(3)
 }
 
-// An engine does not go on with the ring of a killed one that published batches as they were ready.
-func TestReadyRingsAreNotAdopted(t *testing.T) {
-	r := adoptable(t, func(c *Config) { c.Ready = true })
-	r.publish(1, 0, false)
-	r.die()
-	_, err := Create(r.cfg)
-	wantErr(t, err, ErrState)
-	fresh := r.cfg
-	fresh.Adopt = false
-	r.successor(fresh).wantLate(0)
+// adoptableReady is a ring of two groups in which tickets 0 and 1 are still to come.
+func adoptableReady(t *testing.T) *testRing {
+	r := adoptable(t, func(c *Config) { c.Ready, c.StepsPerEpoch = true, 6 })
+	r.mustPut(2, 0, 1)
+	r.mustPut(3, 0, 1)
+	return r
+}
+
+// What was still to come is still to come, and is put once, whichever engine puts it.
+func TestRestartedEngineKnowsWhichTicketsAreToCome(t *testing.T) {
+	r := adoptableReady(t)
+	a := r.attach(AttachOptions{Group: "a", MaxLeases: 1})
+	release(t, acquire(t, a))
+	next := r.restart()
+	next.wantLate(4, 0, 1)
+	next.consistent()
+	next.mustPut(1, 0)
+	last := next.restart()
+	last.wantLate(4, 0)
+	wantErr(t, last.put(1), ErrArgument)
+	last.mustPut(0)
+	last.wantLate(4)
+	last.mustPut(5, 4)
+	last.mustPut(4)
+	for _, want := range []uint64{3, 1, 0, 5, 4} {
+		if l := acquire(t, a); l.Ticket != want {
+			t.Fatalf("ticket %d, want %d", l.Ticket, want)
+		} else {
+			release(t, l)
+		}
+	}
+	_, err := a.Acquire(testContext(t))
+	wantErr(t, err, EndEpoch)
+	last.wantCounts("a", 6, 6, 0)
+}
+
+// An engine that dies while it publishes, in order or not, leaves a batch that is in every group once, and the tickets that it
+// passed over.
+func TestHalfPublishedBatchOfAReadyRingIsFinished(t *testing.T) {
+	type stores func(r *Ring, s *Slot, b *Batch)
+	nothing := func(*Ring, *Slot, *Batch) {}
+	planned := func(r *Ring, _ *Slot, b *Batch) { _ = r.plan(b) }
+	one := func(r *Ring, s *Slot, b *Batch) { planned(r, s, b); r.groups[0].publish(s.index, 0, b.Ticket, 0) }
+	both := func(r *Ring, s *Slot, b *Batch) { one(r, s, b); r.groups[1].publish(s.index, 0, b.Ticket, 0) }
+	epoch := func(r *Ring, s *Slot, b *Batch) { both(r, s, b); r.setLaneEpoch(0, 1) }
+	all := func(r *Ring, s *Slot, b *Batch) { both(r, s, b); r.passed(0, 0, b.LastOfEpoch) }
+	for name, kill := range map[string]stores{"nothing": nothing, "planned": planned, "in one group": one, "in both": both, "epoch stored": epoch, "all": all} {
+		for _, b := range []Batch{{Ticket: 5, Rows: 4, LastOfEpoch: true, Open: []uint64{0, 1, 4}}, {Ticket: 1, Rows: 4, Open: []uint64{0}}} {
+			t.Run(fmt.Sprint(name, " ", b.Ticket), func(t *testing.T) {
+				r := adoptableReady(t)
+				a, second := r.attach(AttachOptions{Group: "a", MaxLeases: 1}), r.attach(AttachOptions{Group: "b", MaxLeases: 1})
+				slot, err := r.Claim(testContext(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				fillPattern(slot.Tensor(0), b.Ticket)
+				r.mu.Lock()
+				if err := slot.describe(&b, 0); err != nil {
+					t.Fatal(err)
+				}
+				kill(r.Ring, slot, &b)
+				r.mu.Unlock()
+				next := r.restart()
+				next.consistent()
+				next.putRest(b, 6)
+				for _, reader := range []*Reader{a, second} {
+					wantEach(t, reader, 6)
+				}
+				next.wantCounts("a", 6, 6, 0)
+				next.wantCounts("b", 6, 6, 0)
+			})
+		}
+	}
+}
+
+// putRest puts what an engine that goes on would: what is late and, up to end, what is to come.
+func (r *testRing) putRest(b Batch, end uint64) {
+	r.t.Helper()
+	info := r.Info()
+	if r.isOpen(b.Ticket) {
+		r.mustPut(b.Ticket, b.Open...)
+		info = r.Info()
+	}
+	for _, t := range info.Late {
+		r.mustPut(t, info.Late...)
+	}
+	for t := info.NextTicket; t < end; t++ {
+		r.mustPut(t)
+	}
+}
+
+// wantEach takes an epoch of n batches: each once, in any order.
+func wantEach(t *testing.T, r *Reader, n int) {
+	t.Helper()
+	seen := map[uint64]bool{}
+	for range n {
+		l := acquire(t, r)
+		if seen[l.Ticket] || l.Attempts != 1 {
+			t.Fatalf("ticket %d, attempt %d, after %v", l.Ticket, l.Attempts, seen)
+		}
+		seen[l.Ticket] = true
+		release(t, l)
+	}
+	_, err := r.Acquire(testContext(t))
+	wantErr(t, err, EndEpoch)
 }

@@ -141,6 +141,8 @@ func (g *group) reclaim(m *member) {
 		}
 		switch {
 		case stateOf(w) == wordHeld && g.cfg.Kind == KindStage:
+			g.r.slots[i].noteWay(waySpoiled) // before the word says FREE, as if the stage were through
+			_ = Fault("reclaim.stage")
 			g.takeBack(i)
 			if g.phase != phaseBroken {
 				g.r.spoil(i, "")

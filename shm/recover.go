@@ -25,12 +25,16 @@ func (r *Ring) recover() error {
 	for i := range r.touched {
 		r.touched[i] = true // and what is in them is worth keeping
 	}
-	r.published, r.nextTicket, r.violations = r.state.Published.Load(), r.state.NextTicket.Load(), r.state.Violations.Load()
+	r.published, r.violations = r.state.Published.Load(), r.state.Violations.Load()
+	r.recoverTickets()
 	r.lastOwner, r.lastGroup = r.state.LastOwner.Load(), r.state.LastGroup.Load()
 	for lane := range r.laneEpoch {
 		r.laneEpoch[lane] = r.state.LaneEpoch[lane].Load()
 	}
 	if err := r.adoptGroups(); err != nil {
+		return err
+	}
+	if err := r.adoptStages(); err != nil {
 		return err
 	}
 	if err := r.adoptMembers(); err != nil {
@@ -40,6 +44,9 @@ func (r *Ring) recover() error {
 		if err := g.believe(); err != nil {
 			return err
 		}
+	}
+	if err := r.recoverWays(); err != nil {
+		return err
 	}
 	if err := r.removeStrays(); err != nil {
 		return err
@@ -56,7 +63,11 @@ func (r *Ring) takeOver() {
 	for _, g := range r.groups {
 		g.account()
 	}
-	r.finishPublish()
+	if len(r.stages) > 0 {
+		r.finishWays()
+	} else {
+		r.finishPublish()
+	}
 	r.work.Add(2 * len(r.groups))
 	for _, g := range r.groups {
 		go g.listen()
@@ -81,6 +92,7 @@ func (r *Ring) takeOver() {
 		g.wakeMembers()
 	}
 	r.settle()
+	r.handOn()
 	r.mu.Unlock()
 }
 
@@ -234,18 +246,19 @@ func (g *group) requeue(i int, seq uint64) string {
 	return ""
 }
 
-// finishPublish completes the one batch that the dead engine may have published to some groups and not to others: from the next
-// ticket on there is nothing but what it was just about. Payload and descriptor were complete before the first group's word.
+// finishPublish completes the one batch that the dead engine may have published to some groups and not to others: the one that a
+// queue has, or was about to get, and that nothing says is published. Payload and descriptor were complete before the first group's
+// word.
 func (r *Ring) finishPublish() {
 	begun := -1
 	for _, g := range r.groups {
 		for q := range g.queue {
-			if g.queue[q].PutTicket.Load() > r.nextTicket && g.phase == phaseActive {
+			if put := g.queue[q].PutTicket.Load(); put > 0 && r.isOpen(put-1) && g.phase == phaseActive {
 				begun = int(g.queue[q].PutSlot.Load())
 			}
 		}
 	}
-	if begun < 0 || begun >= len(r.slots) || r.slots[begun].desc.Ticket < r.nextTicket {
+	if begun < 0 || begun >= len(r.slots) || !r.isOpen(r.slots[begun].desc.Ticket) {
 		return
 	}
 	d := r.slots[begun].desc
@@ -254,7 +267,8 @@ func (r *Ring) finishPublish() {
 			g.publish(begun, d.Lane.Load(), d.Ticket, d.Epoch.Load())
 		}
 	}
-	r.passed(d.Lane.Load(), d.Ticket, d.Epoch.Load(), d.Flags&FlagLast != 0)
+	r.planned.next = max(r.planned.next, d.Ticket+1)
+	r.passed(d.Lane.Load(), d.Epoch.Load(), d.Flags&FlagLast != 0)
 }
 
 // has says that the batch of descriptor d was put into the group's queue whole: that it is the last one put, and the tail
@@ -276,7 +290,9 @@ func (g *group) account() {
 	}
 	g.published, g.redelivered = published, max(redelivered, g.rec.Redelivered.Load())
 	g.dropped, g.discarded, g.violations = g.rec.Dropped.Load(), g.rec.Discarded.Load(), g.rec.Violations.Load()
-	if over := uint64(len(undone(g.r, g.shadow))) + g.dropped + g.discarded; over < published {
+	if g.cfg.Kind == KindStage {
+		g.completed = g.rec.Completed.Load() // what was spoiled was published, and not completed
+	} else if over := uint64(len(undone(g.r, g.shadow))) + g.dropped + g.discarded; over < published {
 		g.completed = published - over
 	}
 	g.rec.Published.Store(g.published)

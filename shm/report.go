@@ -110,6 +110,11 @@ func nameOf(n uint32, names ...string) string {
 	return fmt.Sprint(n)
 }
 
+// StateName is the name of an engine's state, one of the State constants.
+func StateName(state uint32) string {
+	return nameOf(state, "starting", "running", "ended", "failed", "stopped")
+}
+
 func stateName(w uint64) string { return nameOf(stateOf(w), "free", "ready", "held", "done") }
 
 // dtypeName is the element type the way a description writes it.
@@ -149,7 +154,7 @@ func (s *Snapshot) ring(h *Header) *RingReport {
 		Slots: h.NSlots, SlotBytes: h.SlotStride, DataBytes: h.DataBytes, BatchRows: h.BatchRows,
 		Lanes: h.NLanes, WorldSize: h.WorldSize, FirstRank: h.FirstRank, Samples: h.NSamples, GlobalBatch: h.GlobalBatch,
 		StepsPerEpoch: h.StepsPerEpoch, Epochs: h.NEpochs, Seed: h.Seed, SpecHash: hex.EncodeToString(h.SpecHash[:]),
-		State:  nameOf(st.State.Load(), "starting", "running", "ended", "failed", "stopped"),
+		State:  StateName(st.State.Load()),
 		Status: st.Status.Load(), Error: string(st.Error[:min(int(st.ErrorBytes), len(st.Error))]),
 		Published: st.Published.Load(), NextTicket: st.NextTicket.Load(), Violations: st.Violations.Load(), Parked: st.Parked.Load() != 0,
 		Groups: []GroupReport{}, Filled: []SlotReport{},

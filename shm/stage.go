@@ -91,11 +91,23 @@ func (r *Ring) send(s *Slot) {
 	r.offer(s.index)
 }
 
+// noteWay notes where the slot is on its way, for an engine that adopts the ring (see recoverWays).
+func (s *Slot) noteWay(state uint64) {
+	w := &s.way
+	if w.void {
+		state |= wayVoid
+	}
+	s.desc.Way.Store(state | uint64(w.at)<<wayStageShift | uint64(w.again)<<wayAgainShift)
+	_ = Fault("stage.way")
+}
+
 // offer puts a slot into the queue of the stage it is at: one that was made again into the queue that is looked at
 // first.
 func (r *Ring) offer(i int) {
 	s := &r.slots[i]
 	g := r.stages[s.way.at]
+	s.noteWay(wayMoving)
+	defer s.noteWay(waySet)
 	g.count(&g.published, &g.rec.Published, 1)
 	switch {
 	case g.phase == phaseBroken:
@@ -152,7 +164,7 @@ func (r *Ring) advance(i, limit int) bool {
 	for !s.way.spoiled && r.stages[s.way.at].through(i) {
 		switch next := s.way.at + 1; {
 		case s.way.void:
-			s.way.on = false
+			s.leaveWay()
 			r.wakeClaim()
 			return true
 		case s.way.at >= limit:
@@ -190,11 +202,19 @@ func (r *Ring) anyConsumers() bool {
 	return false
 }
 
+// leaveWay ends a slot's way.
+func (s *Slot) leaveWay() {
+	s.way.on = false
+	s.noteWay(wayOff)
+}
+
 // arrive gives a slot that has passed every stage to the consumers.
 func (r *Ring) arrive(s *Slot) {
-	s.way.on = false
+	s.way.at = len(r.stages)
+	s.noteWay(wayMoving)
 	s.desc.PublishedNS = monotonicNS()
 	r.deliver(s)
+	s.leaveWay()
 	lane := s.desc.Lane.Load()
 	for _, g := range r.groups {
 		if g.cfg.Kind == KindConsumer || g.nextEpoch(0) != g.queue[0].NextEpoch.Load() {
@@ -211,6 +231,7 @@ func (r *Ring) callBack() {
 	for _, i := range r.onWay {
 		s := &r.slots[i]
 		s.way.void = true
+		s.noteWay(waySet)
 		r.stages[s.way.at].discard(i)
 	}
 	r.handOn()
@@ -230,6 +251,7 @@ func (r *Ring) spoil(i int, failure string) {
 		what = "again"
 		s.way.again++
 	}
+	s.noteWay(waySpoiled)
 	r.report(Event{What: what, Group: r.stages[s.way.at].cfg.Name, Text: fmt.Sprintf("batch %d %s", s.desc.Ticket, failure)})
 	select {
 	case r.spoils <- struct{}{}:
@@ -251,7 +273,13 @@ func (r *Ring) failed(m *member, f Fail, text string) error {
 		return refuse(ErrArgument, "shm: ring %q: fail: slot %d, word %016x: no lease of member %d", r.cfg.label(), f.Slot, f.Word, m.owner)
 	}
 	i, free := int(f.Slot), packWord(wordFree, 0, seqOf(f.Word))
-	if !g.look(i) || g.shadow[i].word != f.Word || !g.words[i].Word.CompareAndSwap(f.Word, free) {
+	s := &r.slots[i]
+	if !g.look(i) || g.shadow[i].word != f.Word {
+		return refuse(ErrStale, "shm: ring %q: fail: slot %d: the lease has ended already", r.cfg.label(), i)
+	}
+	s.noteWay(waySpoiled) // before the word says FREE: who is through with a batch and who spoiled it must not look the same
+	if !g.words[i].Word.CompareAndSwap(f.Word, free) {
+		s.noteWay(waySet)
 		return refuse(ErrStale, "shm: ring %q: fail: slot %d: the lease has ended already", r.cfg.label(), i)
 	}
 	g.shadow[i].word = free
@@ -319,6 +347,7 @@ func (r *Ring) Restore(s *Slot, b Batch) error {
 	if err := s.describe(&b, s.desc.Lane.Load()); err != nil {
 		return err
 	}
+	_ = Fault("stage.restore")
 	w := &s.way
 	died := w.failure == ""
 	w.spoiled, w.making, w.failure = false, false, ""
@@ -326,6 +355,8 @@ func (r *Ring) Restore(s *Slot, b Batch) error {
 		w.at = 0
 		r.offer(s.index)
 		r.stages[0].wakeLane(0, false)
+	} else {
+		s.noteWay(waySet)
 	}
 	r.handOn()
 	return nil

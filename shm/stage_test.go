@@ -54,6 +54,12 @@ func stageRing(t *testing.T, slots, stages int, change func(*Config), groups ...
 		change(&cfg)
 	}
 	r := newTestRing(t, cfg)
+	r.startDecoder()
+	return r
+}
+
+// startDecoder makes again what has to be, until the test ends.
+func (r *testRing) startDecoder() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var decoder sync.WaitGroup
 	decoder.Add(1)
@@ -61,11 +67,10 @@ func stageRing(t *testing.T, slots, stages int, change func(*Config), groups ...
 		defer decoder.Done()
 		r.decodeAgain(ctx)
 	}()
-	t.Cleanup(func() {
+	r.t.Cleanup(func() {
 		cancel()
 		decoder.Wait()
 	})
-	return r
 }
 
 // decodeAgain does what the engine does: the same bytes again, or no row of what failed.

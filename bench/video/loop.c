@@ -54,8 +54,8 @@ static int pass(reader *r, int threads, int count, uint8_t *out) {
     avcodec_parameters_to_context(c, f->streams[s]->codecpar);
     c->thread_count = threads;
     avcodec_open2(c, NULL, NULL);
-    struct SwsContext *sws = sws_getContext(c->width, c->height, c->pix_fmt, c->width, c->height, AV_PIX_FMT_RGB24,
-                                            SWS_BICUBIC, NULL, NULL, NULL);
+    struct SwsContext *sws = sws_getContext(c->width, c->height, c->pix_fmt, c->width, c->height,
+                                            AV_PIX_FMT_RGB24, SWS_BICUBIC, NULL, NULL, NULL);
     AVPacket *p = av_packet_alloc();
     AVFrame *fr = av_frame_alloc();
     for (int end = 0; i < N_FRAMES;) {
@@ -85,7 +85,8 @@ static int pass(reader *r, int threads, int count, uint8_t *out) {
 static double cpu(void) {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
 int main(int argc, char **argv) {

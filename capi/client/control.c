@@ -313,6 +313,14 @@ static spdl_status request_locked(spdl_reader *r, uint16_t type, const void *pay
     return s;
 }
 
+#define DYING_MS 1000 /* at most, between the end of a process's sockets and that of its pidfd */
+
+/* Did the socket end because the engine ends? Its descriptors go a moment before the kernel says that it is dead. */
+static bool engine_ends(const spdl_reader *r) {
+    struct pollfd p = {r->fds[FD_ENGINE], POLLIN, 0};
+    return poll(&p, 1, DYING_MS) > 0;
+}
+
 /* A request that a dying engine may or may not have heard is asked of the next one again: each has the same effect twice. */
 spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
     for (;;) {
@@ -322,8 +330,8 @@ spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint3
         pthread_mutex_unlock(&r->control_lock);
         if (s != SPDL_E_ENGINE_LOST || r->reconnect_ns == 0) return s;
         if (atomic_load_explicit(&r->joins, memory_order_acquire) != joins)
-            continue; /* it was asked of a dead engine */
-        if (sp_engine_alive(r)) return s;
+            continue;                  /* it was asked of a dead engine */
+        if (!engine_ends(r)) return s; /* it lives, and hung up on us */
         s = sp_await_engine(r);
         if (s != SPDL_OK) return s;
     }

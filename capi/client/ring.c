@@ -6,7 +6,7 @@
  *        ^                            |               |
  *        +------------- F1 -----------+------ F1 -----+
  *
- *   R1  the engine's publish, a store-release: descriptor and payload are complete (shm/ring.go)
+ *   R1  the engine's publish, a store-release: descriptor and payload are complete (shm/produce.go)
  *   A1  our claim: load-acquire of the word, then one compare-and-swap that names us. Pairs with R1, so
  *       everything the engine wrote is visible. There is no moment at which a batch is taken by nobody.
  *   D1  done, a release: the engine that sees DONE knows that the batch was used

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/shm"
@@ -205,6 +206,42 @@ func TestResumeBehindAStageDeliversExactlyTheRest(t *testing.T) {
 		stop()
 		_ = reader.Close()
 		_ = second.end()
+	}
+}
+
+// Wherever a run behind a stage is cut, with a batch half transformed or not, the next engine goes on with the ring: consumers who
+// never left get exactly the rest, each batch transformed once.
+func TestAdoptedRingWithAStageDeliversExactlyTheRest(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	all := transformed(everything(t, dir, resumeSpec, 2))
+	for cut := range len(all) {
+		s := describe(t, dir, stageSpec)
+		r := startAgain(t, s, nil)
+		train := r.attach(shm.AttachOptions{Group: "train", MaxLeases: 1})
+		stop := r.startWork(cut%3 + 2)
+		got := takeSome(t, train, cut)
+		stop()
+		half := r.attach(shm.AttachOptions{Group: "augment", MaxLeases: 1})
+		ctx, cancel := context.WithTimeout(testContext(t), 20*time.Millisecond) // there may be nothing left for the stage to do
+		err := workUntil(ctx, half, 1)
+		cancel()
+		r.die()
+		_ = half.Close()
+		if err != nil && !errors.Is(err, shm.EndData) && !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		next := startAgain(t, s, nil)
+		if !next.Ring(0).Info().Adopted {
+			t.Fatal("not adopted")
+		}
+		stop = next.startWork(0)
+		wantSame(t, append(got, rest(t, train)...), all)
+		stop()
+		_ = train.Close()
+		if err := next.end(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

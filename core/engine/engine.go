@@ -31,6 +31,10 @@ type Options struct {
 	Journal string
 	// Feed is what the program around the engine brings the samples of source.host through; nil: it brings none.
 	Feed *source.Feed
+	// Context ends the opening of the sources, which takes long where many indexes have to be made; nil: nothing does. New returns its error then.
+	Context context.Context
+	// Opened is told how many of a ring's shards are open, and of how many the index had to be made; nil: nobody. It must not block.
+	Opened func(ring string, opened, of, built int)
 	// Log is where the engine writes what it has to say; nil: nowhere.
 	Log *Log
 	// Started is when the process began, for the time to the first batch; zero: now.
@@ -53,6 +57,8 @@ type Engine struct {
 	readAhead *pipeline.Bytes
 	caches    map[string]*source.Cache // by directory
 	feed      *source.Feed             // until a ring has it
+	openCtx   context.Context          // ends with the opening of the sources
+	opened    func(ring string, opened, of, built int)
 
 	stop     chan struct{}
 	stopOnce sync.Once
@@ -82,7 +88,10 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 	}
 	e := &Engine{
 		spec: s, child: o.Child, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{},
-		feed: o.Feed,
+		feed: o.Feed, openCtx: o.Context, opened: o.Opened,
+	}
+	if e.openCtx == nil {
+		e.openCtx = context.Background()
 	}
 	if e.started.IsZero() {
 		e.started = e.began
@@ -238,13 +247,7 @@ func (e *Engine) Close() error {
 			r.stopLog()
 			errs = append(errs, r.end(e.served))
 		}
-		if r.source != nil {
-			errs = append(errs, r.source.Close())
-		}
-		if r.store != nil {
-			r.store.Close()
-		}
-		errs = append(errs, r.rows.close())
+		errs = append(errs, r.closeSource(), r.rows.close())
 	}
 	for _, c := range e.caches {
 		errs = append(errs, c.Close())

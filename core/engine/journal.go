@@ -281,8 +281,17 @@ func (r *ring) adopted() {
 	r.ahead = parseAhead(r.shm.Note())
 	r.mu.Unlock()
 	info := r.shm.Info()
-	step := int64(info.NextTicket / uint64(r.lanes))
 	r.judgedBelow = info.NextTicket
+	if len(info.Late) > 0 { // what had passed them was judged
+		r.judgedBelow = info.Late[0]
+		for ticket := r.judgedBelow; ticket < info.NextTicket; ticket++ {
+			r.judged[ticket] = true
+		}
+		for _, ticket := range info.Late {
+			delete(r.judged, ticket)
+		}
+	}
+	step := int64(r.judgedBelow / uint64(r.lanes))
 	consumers := 0
 	for _, g := range r.shm.Groups() {
 		consumers += len(g.Members)

@@ -100,7 +100,7 @@ func TestRowsOfDifferentLengthArriveWhole(t *testing.T) {
 		want = append(want, row)
 	}
 	for how, shapes := range map[cut][2]string{
-		whole: {"[4 6 2] [4 6]", "[4 6 2] [4 6]"}, padded: {"[4 6 2] [4 6]", "[4 2 2] [4 2]"}, ragged: {"[28] [14]", "[14] [7]"},
+		uncut: {"[4 6 2] [4 6]", "[4 6 2] [4 6]"}, padded: {"[4 6 2] [4 6]", "[4 2 2] [4 2]"}, ragged: {"[28] [14]", "[14] [7]"},
 	} {
 		t.Run(fmt.Sprint(how), func(t *testing.T) { checkSeries(t, how, lengths, want, shapes) })
 	}
@@ -135,7 +135,7 @@ func TestSampleWithoutRoomIsTooLarge(t *testing.T) {
 		"mask":       "[[1 1] 0 [] [3 3 3 3] 0 10 [4 4] 0]",
 		"substitute": "[[1 1] 0 [1 1] 0 [3 3 3 3] 0 10 [4 4] 0]",
 	} {
-		for _, how := range []cut{whole, padded, ragged} {
+		for _, how := range []cut{uncut, padded, ragged} {
 			t.Run(fmt.Sprint(policy, how), func(t *testing.T) {
 				r := startSeries(t, how, []int{1, 7, 2, 1}, "bad_sample: {policy: "+policy+"}\n")
 				l, err := r.attach(shm.AttachOptions{}).Acquire(testContext(t))
@@ -156,23 +156,28 @@ func TestSampleWithoutRoomIsTooLarge(t *testing.T) {
 
 // Rows that are kept are kept with all their fields.
 func TestKeptRowsKeepEveryField(t *testing.T) {
-	for _, how := range []cut{whole, padded, ragged} {
-		t.Run(fmt.Sprint(how), func(t *testing.T) {
-			r := startSeries(t, how, []int{3, 4, 6, 1}, "cache: {rows_bytes: 1MiB}\n")
-			reader := r.attach(shm.AttachOptions{})
-			var first, second []string
-			for _, rows := range []*[]string{&first, &second} {
-				l, err := reader.Acquire(testContext(t))
-				if err != nil {
-					t.Fatal(err)
-				}
-				*rows = seriesOf(t, l, how)
-				must(l.Release())
-				_, _ = reader.Acquire(testContext(t)) // the end of the epoch
-			}
-			if n := r.Stats().Rings[0].Source.Rows; n.Hits != 4 || !slices.Equal(first, second) {
-				t.Fatalf("%d hits; %v, then %v", n.Hits, first, second)
-			}
+	for _, how := range []cut{uncut, padded, ragged} {
+		t.Run(fmt.Sprint("memory", how), func(t *testing.T) { checkKept(t, how, "cache: {rows_bytes: 1MiB}\n") })
+		t.Run(fmt.Sprint("file", how), func(t *testing.T) {
+			checkKept(t, how, "cache: {rows_bytes: 1MiB, rows_dir: "+t.TempDir()+"}\n")
 		})
+	}
+}
+
+func checkKept(t *testing.T, how cut, cache string) {
+	r := startSeries(t, how, []int{3, 4, 6, 1}, cache)
+	reader := r.attach(shm.AttachOptions{})
+	var first, second []string
+	for _, rows := range []*[]string{&first, &second} {
+		l, err := reader.Acquire(testContext(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		*rows = seriesOf(t, l, how)
+		must(l.Release())
+		_, _ = reader.Acquire(testContext(t)) // the end of the epoch
+	}
+	if n := r.Stats().Rings[0].Source.Rows; n.Hits != 4 || !slices.Equal(first, second) {
+		t.Fatalf("%d hits; %v, then %v", n.Hits, first, second)
 	}
 }

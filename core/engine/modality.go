@@ -39,7 +39,7 @@ type field struct {
 type cut int
 
 const (
-	whole  cut = iota // as all others, with zeros behind
+	uncut  cut = iota // as all others, with zeros behind
 	padded            // every row as long as the batch's longest, with zeros behind; strides are the capacity's
 	ragged            // one behind the other: offsets in elements
 )

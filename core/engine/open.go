@@ -9,6 +9,7 @@ import (
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
@@ -33,7 +34,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	}
 	began := time.Now()
 	var err error
-	if err = r.openSource(e.runCtx, s); err != nil {
+	if err = r.openSource(e.openCtx, s); err != nil {
 		return r, err
 	}
 	e.scanned += time.Since(began)
@@ -48,7 +49,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err
 	}
-	if r.rows, err = newRowCache(s, r.source.Len(), r.order.StepsPerEpoch(), r.rowBytes); err != nil {
+	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.rowBytes); err != nil {
 		return r, err
 	}
 	var budget pipeline.Failures
@@ -117,7 +118,7 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 		return shm.Config{}, fmt.Errorf("engine: ring %q: class names: %w", s.FullName(), err)
 	}
 	c := shm.Config{
-		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s, r.modality.fields()),
+		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s, r.modality.fields(), r.columns),
 		Backing: backingOf(s.Ring.Backing, o.Child), Access: accessOf(s.Ring.Access, o.Child),
 		Lanes: r.lanes, World: s.World.Size, FirstRank: s.World.Rank, BatchRows: s.Batch, MaxConsumers: s.Ring.MaxConsumers,
 		Early: true, Ready: r.readyAhead > 0,
@@ -167,7 +168,7 @@ func groupOf(g spec.Group) shm.GroupConfig {
 }
 
 // tensorsOf is the schema of a slot, in the order of sampleTensor, indexTensor ...
-func tensorsOf(s *spec.Spec, fields []field) []shm.Tensor {
+func tensorsOf(s *spec.Spec, fields []field, columns []source.Column) []shm.Tensor {
 	n := int64(s.Batch)
 	column := func(name string, role uint32, d tensor.DType) shm.Tensor {
 		return shm.Tensor{Name: name, Kind: shm.Dense, Role: role, DType: dtypeOf(d), Shape: []int64{n}}
@@ -182,14 +183,18 @@ func tensorsOf(s *spec.Spec, fields []field) []shm.Tensor {
 	for f := range fields[1:] {
 		tensors = append(tensors, fields[1+f].tensor(n))
 	}
-	for _, c := range s.Source.Columns {
+	for _, c := range columns {
 		switch c.Type {
-		case spec.TypeI64:
+		case source.Int64:
 			tensors = append(tensors, column(c.Name, shm.RoleField, tensor.I64))
-		case spec.TypeF64:
+		case source.Float64:
 			tensors = append(tensors, column(c.Name, shm.RoleField, tensor.F64))
+		case source.Array:
+			array := column(c.Name, shm.RoleField, c.DType)
+			array.Shape = append(array.Shape, c.Shape...)
+			tensors = append(tensors, array)
 		default:
-			tensors = append(tensors, shm.Tensor{Name: c.Name, Kind: shm.Ragged, Role: shm.RoleField, DType: dtypeOf(tensor.U8), Values: n * c.MaxBytes})
+			tensors = append(tensors, shm.Tensor{Name: c.Name, Kind: shm.Ragged, Role: shm.RoleField, DType: dtypeOf(tensor.U8), Values: n * int64(c.MaxBytes)})
 		}
 	}
 	return tensors

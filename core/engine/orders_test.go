@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
@@ -148,6 +149,38 @@ func TestWeightsBucketsAndWindowsOrderTheBatches(t *testing.T) {
 		}
 		if len(shards) != 2 {
 			t.Fatalf("a window of two shards reads %v", shards)
+		}
+	}
+}
+
+// ghost is a source that has a number of samples and their shards, and nothing to read.
+type ghost struct {
+	source.Source
+	starts []int64
+	n      int64
+}
+
+func (g *ghost) Len() int64      { return g.n }
+func (g *ghost) Shards() []int64 { return g.starts }
+
+// To plan a window takes a look at each shard and none at a sample: with 2^60 of them it would never end.
+func TestAWindowIsPlannedWithoutAWalkOverItsSamples(t *testing.T) {
+	const shards, each = 1000, 1 << 50
+	g := &ghost{n: shards*each + 5} // the last one is larger
+	for i := range int64(shards) {
+		g.starts = append(g.starts, i*each)
+	}
+	s := describeShards(t, "unused.tar", "[]", "batch: 64\norder: {window: 4, seed: 3}\n")
+	order, err := orderOf(s, g, nil)
+	must(err)
+	lens := slices.Repeat([]int64{each}, shards)
+	lens[shards-1] += 5
+	want, err := sampler.Window(lens, 4, 3)
+	must(err)
+	for _, step := range []int64{0, 1, order.StepsPerEpoch() / 2, order.StepsPerEpoch() - 1} {
+		rows, _ := order.Rows(7, step, 0, nil)
+		if at := order.Position(step, 0); !slices.Equal(rows, want.Append(nil, 7, at, at+int64(len(rows)))) {
+			t.Fatalf("step %d: %v", step, rows)
 		}
 	}
 }

@@ -118,6 +118,9 @@ func (r *ring) newWork() *work {
 	rows := r.order.Config().Batch
 	w := newWork(rows, r.modality.fields(), r.columns)
 	w.Named = r.host != nil
+	if r.rows != nil && r.rows.file != nil {
+		w.identities = make([]uint64, rows)
+	}
 	if r.hashed {
 		w.Hashes = make([]uint64, rows)
 	}

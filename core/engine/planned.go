@@ -2,8 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
+	"os"
 
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
@@ -11,25 +12,46 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
+// openBare opens a description's source alone: a ring without memory, order, decoder or cache, that says nothing. Samples that a
+// program would bring are not there. The caller ends it with closeSource, also after an error.
+func openBare(ctx context.Context, s *spec.Spec) (*ring, error) {
+	one := *s
+	one.Cache = spec.Cache{} // the source itself, not what is kept of it
+	r := &ring{engine: &Engine{feed: source.NewFeed()}, name: s.FullName()}
+	return r, r.openSource(ctx, &one)
+}
+
+// closeSource closes what openSource has opened; a cache is the engine's.
+func (r *ring) closeSource() (err error) {
+	if r.source != nil {
+		err = r.source.Close()
+	}
+	if r.store != nil {
+		r.store.Close()
+	}
+	return err
+}
+
 // Plan is the order of a description's first ring, without anything to decode it: what should be delivered.
 type Plan struct {
 	spec   *spec.Spec
-	source source.Source
-	parts  []int64
+	bare   *ring
 	orders map[int]*sampler.Order // by world size
 }
 
-// OpenPlan opens the source of the first ring. Close it.
+// OpenPlan opens the source of the first ring. In s, world: auto is replaced by what the environment says, as New does. Close it.
 func OpenPlan(ctx context.Context, s *spec.Spec) (*Plan, error) {
-	one := s.All()[0]
-	r := &ring{engine: &Engine{log: NewLog(io.Discard, Off), caches: map[string]*source.Cache{}, feed: source.NewFeed()}, name: one.FullName()}
-	if err := r.openSource(ctx, one); err != nil {
+	if err := s.ResolveWorld(os.Getenv); err != nil {
 		return nil, err
 	}
-	p := &Plan{spec: one, source: r.source, parts: r.parts, orders: map[int]*sampler.Order{}}
-	if _, err := p.Order(one.World.Size); err != nil {
-		_ = p.Close()
-		return nil, err
+	one := s.All()[0]
+	bare, err := openBare(ctx, one)
+	p := &Plan{spec: one, bare: bare, orders: map[int]*sampler.Order{}}
+	if err == nil {
+		_, err = p.Order(one.World.Size)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
@@ -45,7 +67,7 @@ func (p *Plan) Order(world int) (*sampler.Order, error) {
 	}
 	s := *p.spec
 	s.World, s.Batch, s.Ring.Groups = spec.World{Size: world}, global/world, nil
-	o, err := orderOf(&s, p.source, p.parts)
+	o, err := orderOf(&s, p.bare.source, p.bare.parts)
 	if err == nil {
 		p.orders[world] = o
 	}
@@ -66,4 +88,4 @@ func (p *Plan) Check(state []byte) error {
 }
 
 // Close closes the source.
-func (p *Plan) Close() error { return p.source.Close() }
+func (p *Plan) Close() error { return p.bare.closeSource() }

@@ -27,18 +27,11 @@ const (
 // order of the epoch, decode on samples that are in memory already. There is no ring, no batch and no other stage. told is
 // called after each; it may be nil. Samples that cannot be read or decoded are counted; Profile fails when none can.
 func Profile(ctx context.Context, s *spec.Spec, each time.Duration, told func(telemetry.StageSpeed)) ([]telemetry.StageSpeed, error) {
-	bare := *s
-	bare.Cache.Dir = "" // the source itself, not what is kept of it
-	r := &ring{name: s.FullName(), engine: &Engine{}}
-	defer func() {
-		if r.store != nil {
-			r.store.Close()
-		}
-	}()
-	if err := r.openSource(ctx, &bare); err != nil {
+	r, err := openBare(ctx, s)
+	defer func() { _ = r.closeSource() }() // nothing was written
+	if err != nil {
 		return nil, err
 	}
-	defer r.source.Close()
 	kind, err := modalityOf(s)
 	if err != nil {
 		return nil, err

@@ -3,12 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -32,7 +34,12 @@ func (s stuckSource) Read(ctx context.Context, i int64, b *source.Buffer) error 
 // startStuck is an engine whose given samples are not there before let is called for them.
 func startStuck(t *testing.T, dir, more string, state []byte, samples ...int64) (r *running, let func(sample int64)) {
 	t.Helper()
-	e, err := New(describe(t, dir, more), &Options{State: state})
+	return startStuckOf(t, describe(t, dir, more), state, samples...)
+}
+
+func startStuckOf(t *testing.T, s *spec.Spec, state []byte, samples ...int64) (r *running, let func(sample int64)) {
+	t.Helper()
+	e, err := New(s, &Options{State: state})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +160,39 @@ func TestReadyResumesExactlyInsideAGap(t *testing.T) {
 		next, _ := startStuck(t, dir, readySpec, state)
 		reader = next.attach(shm.AttachOptions{MaxLeases: 1})
 		wantSame(t, byTicket(t, append(got, rest(t, reader)...)), all)
+		_ = reader.Close()
+		if err := next.end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An engine that is killed inside a gap leaves a ring that the next goes on with: exactly the rest comes, and the samples of what
+// was still to come are judged by it.
+func TestAdoptedReadyRingDeliversExactlyTheRest(t *testing.T) {
+	leavesNothing(t)
+	broken := func(path string) {
+		if err := os.WriteFile(path, []byte("no picture"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := folder(t, 24, map[int]func(string){2: broken, 9: broken}) // of batch 0, which is late, and of batch 2
+	all := everything(t, dir, "batch: 4\norder: {epochs: 2, shuffle: false}\n", 2)
+	for taken := range 4 {
+		s := describe(t, dir, readySpec)
+		r, _ := startStuckOf(t, s, nil, 0)
+		reader := r.attach(shm.AttachOptions{MaxLeases: 1})
+		got := takeN(t, reader, taken)
+		eventually(t, "3 batches ahead", func() bool { return r.Stats().Rings[0].Ring.Published == 3 })
+		r.die()
+		next := startAgain(t, s, nil)
+		if !next.Ring(0).Info().Adopted {
+			t.Fatal("not adopted")
+		}
+		wantSame(t, byTicket(t, append(got, rest(t, reader)...)), all)
+		if bad := next.Stats().Rings[0].Bad.Total; bad != 3 {
+			t.Fatalf("%d bad samples judged, want 3: one of the late batch, two of the second epoch", bad)
+		}
 		_ = reader.Close()
 		if err := next.end(); err != nil {
 			t.Fatal(err)

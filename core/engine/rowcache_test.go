@@ -102,8 +102,4 @@ func TestRingsShareACacheOfSamples(t *testing.T) {
 		}
 		must(r.end())
 	}
-	_, err := New(describe(t, folder(t, 3, nil), fmt.Sprintf("cache: {dir: %q}\n", dir)), nil)
-	if err == nil || !strings.Contains(err.Error(), "keeps samples that have a version") {
-		t.Fatalf("got %v", err)
-	}
 }

@@ -16,7 +16,7 @@ func (s *Stats) Snapshot() telemetry.Snapshot {
 
 func (s *RingStats) snapshot(atNS uint64) telemetry.Ring {
 	r := telemetry.Ring{
-		Name: s.Ring.Name, State: stateName(s.Ring.State), Error: s.Error, Slots: s.Ring.Slots, SlotBytes: s.Ring.SlotBytes,
+		Name: s.Ring.Name, State: shm.StateName(s.Ring.State), Error: s.Error, Slots: s.Ring.Slots, SlotBytes: s.Ring.SlotBytes,
 		Batches: s.Ring.Published, Rows: s.Rows, SamplesPerOp: s.SamplesPerOp, Bad: s.Bad.Total, BadCauses: s.Bad.Causes, LastBad: s.Bad.Last,
 	}
 	if p := s.Pipeline; p != nil {
@@ -46,18 +46,4 @@ func consumerOf(group string, m *shm.MemberInfo, atNS uint64) telemetry.Consumer
 		c.WaitNs += atNS - since
 	}
 	return c
-}
-
-func stateName(state uint32) string {
-	switch state {
-	case shm.StateRunning:
-		return "running"
-	case shm.StateEnded:
-		return "ended"
-	case shm.StateFailed:
-		return "failed"
-	case shm.StateStopped:
-		return "stopped"
-	}
-	return "starting"
 }

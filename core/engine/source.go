@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/source/store"
@@ -46,14 +47,19 @@ func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) 
 	case s.Host.Samples > 0:
 		return r.openHost(s)
 	case s.Folder != "":
-		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Store: r.store})
+		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Columns: columnsOf(s.Columns), Store: r.store})
 	case len(s.Shards) > 0:
 		open := source.OpenShards
 		if s.IsParquet() {
 			open = source.OpenParquet
 		}
+		var opened func(opened, of, built int)
+		if tell := r.engine.opened; tell != nil {
+			opened = func(opened, of, built int) { tell(r.name, opened, of, built) }
+		}
 		return open(ctx, source.ShardsConfig{
-			Shards: s.Shards, Image: s.Image, Label: s.Label, Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
+			Opened: opened,
+			Shards: s.Shards, Image: s.Image, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}
 	return source.OpenList(source.ListConfig{
@@ -86,8 +92,23 @@ func (r *ring) openMix(ctx context.Context, s *spec.Source) (source.Source, erro
 		}
 		parts = append(parts, opened)
 		r.parts = append(r.parts, opened.Len())
+		s = settled(s, opened)
 	}
 	return source.Join(parts), nil
+}
+
+// settled is a mixture whose columns of arrays have the types and shapes that one of its data sets has: the others must have them, too.
+func settled(s *spec.Source, opened source.Source) *spec.Source {
+	c, ok := opened.(source.Columnar)
+	if !ok {
+		return s
+	}
+	with := *s
+	with.Columns = slices.Clone(s.Columns)
+	for i, column := range c.Columns() {
+		with.Columns[i].DType, with.Columns[i].Shape = column.DType, column.Shape
+	}
+	return &with
 }
 
 // openCache puts the ring's source behind a cache. Rings that name the same directory share one.
@@ -144,9 +165,9 @@ func storeOptions(r *spec.Remote) store.Options {
 
 // columnsOf says the description's columns in core/source's words.
 func columnsOf(columns []spec.Column) (all []source.Column) {
-	types := map[string]source.ColumnType{spec.TypeI64: source.Int64, spec.TypeF64: source.Float64, spec.TypeText: source.Text}
+	types := map[string]source.ColumnType{spec.TypeI64: source.Int64, spec.TypeF64: source.Float64, spec.TypeText: source.Text, spec.TypeNPY: source.Array}
 	for _, c := range columns {
-		all = append(all, source.Column{Name: c.Name, From: c.From, Type: types[c.Type], MaxBytes: int(c.MaxBytes)})
+		all = append(all, source.Column{Name: c.Name, From: c.From, Type: types[c.Type], MaxBytes: int(c.MaxBytes), DType: c.DType, Shape: c.Shape})
 	}
 	return all
 }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"sync"
+
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/shm"
@@ -34,9 +36,13 @@ type work struct {
 	long    int                  // the one that is the rows' length; 0: they have one
 	used    []shm.Used           // the padded ones
 	columns []batch.ColumnMemory // of it
+
+	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
+
+	counting sync.Mutex // guards Pending, FetchedNS and DecodedNS until the last row is in
 }
 
-// job is some neighbouring rows of a batch between plan and collect: [from, to), none in a batch without samples. Several
+// job is some neighbouring rows of a batch between plan and decode: [from, to), none in a batch without samples. Several
 // samples travel together because every hand-over between stages costs a few context switches.
 type job struct {
 	w        *work
@@ -99,12 +105,19 @@ func newWork(rows int, fields []field, columns []source.Column) *work {
 		}
 	}
 	for c := range columns {
-		if columns[c].Type != source.Text {
-			w.columns[c].Width = 8
-		}
+		w.columns[c].Width = columns[c].Width()
 	}
 	w.Samples = make([]int64, 0, rows)
 	return w
+}
+
+// decoded counts the rows of a finished job, and says whether they were the last of the batch.
+func (w *work) decoded(j *job) (last bool) {
+	w.counting.Lock()
+	defer w.counting.Unlock()
+	w.FetchedNS, w.DecodedNS = max(w.FetchedNS, j.fetchedNS), max(w.DecodedNS, j.decodedNS)
+	w.Pending -= j.to - j.from
+	return w.Pending <= 0
 }
 
 // gather moves the faults of the rows into Bad, in row order.

@@ -18,7 +18,9 @@
 //
 // JPEG goes through libjpeg-turbo. PNG, WebP, GIF, BMP, TIFF and what else
 // FFmpeg decodes go through FFmpeg; built with the tag noffmpeg, PNG and GIF
-// go through Go's standard library and the rest is refused by name.
+// go through Go's standard library and the rest is refused by name. AVIF and
+// HEIC files are read by package heif and their tiles decoded by FFmpeg: within
+// 2 of libavif and libheif, whose upsampling of chroma differs at edges.
 //
 // Not covered: colour profiles, animation past the first frame, values above
 // eight bits (the high byte is taken), XMP orientation.

@@ -19,7 +19,8 @@
 
 struct media_ff {
     media_buf input;
-    struct SwsContext *scaler;
+    struct SwsContext *scaler, *tile_scaler;
+    media_buf chroma; /* a tile with full chroma */
     char detail[sizeof(((media_info *)0)->detail)];
     uint64_t max_pixels;
     int32_t refused_width, refused_height; /* 0: nothing refused */
@@ -30,6 +31,8 @@ media_ff *media_ff_new(void) { return calloc(1, sizeof(media_ff)); }
 void media_ff_free(media_ff *f) {
     if (!f) return;
     sws_freeContext(f->scaler);
+    sws_freeContext(f->tile_scaler);
+    media_buf_free(&f->chroma);
     media_buf_free(&f->input);
     free(f);
 }
@@ -196,26 +199,115 @@ static int convert(media_ff *f, media_ctx *c, const AVCodecContext *a, const AVF
     }
     for (int y = 0; y < frame->height && op->channels == 1; y++)
         media_rgbx_to_gray(p + (size_t)y * stride, (uint32_t)frame->width);
-    *out = (media_picture){p, stride, frame->width, frame->height, 1};
+    *out = (media_picture){p, stride, frame->width, frame->height, 0, 0};
     return rc;
 }
 
-int media_ff_decode(media_ff *f, media_ctx *c, void *codec_context, void *packet, void *frame,
-                    const uint8_t *data, size_t size, const media_op *op, media_picture *out) {
-    AVCodecContext *a = codec_context;
+/* Begin a call: what is refused and complained of from here on is its own. */
+static void begin(media_ff *f, AVCodecContext *a, uint64_t max_pixels) {
     a->opaque = f;
-    f->max_pixels = op->max_pixels;
+    f->max_pixels = max_pixels;
     f->refused_width = f->refused_height = 0;
     media_av_forget();
-    int rc = load(f, packet, data, size);
-    if (rc == MEDIA_OK) rc = first_frame(f, a, packet, frame);
-    if (rc == MEDIA_OK) rc = convert(f, c, a, frame, op, out);
-    if (rc == MEDIA_TOO_MANY_PIXELS) *out = (media_picture){NULL, 0, f->refused_width, f->refused_height, 1};
+}
+
+static void end(media_ff *f, AVPacket *packet, AVFrame *frame) {
     snprintf(f->detail, sizeof f->detail, "%s", media_av_message());
     f->detail[strcspn(f->detail, "\n")] = 0;
     av_frame_unref(frame);
     av_packet_unref(packet);
     media_buf_trim(&f->input);
+    media_buf_trim(&f->chroma);
+}
+
+int media_ff_decode(media_ff *f, media_ctx *c, void *codec_context, void *packet, void *frame,
+                    const uint8_t *data, size_t size, const media_op *op, media_picture *out) {
+    AVCodecContext *a = codec_context;
+    begin(f, a, op->max_pixels);
+    int rc = load(f, packet, data, size);
+    if (rc == MEDIA_OK) rc = first_frame(f, a, packet, frame);
+    if (rc == MEDIA_OK) rc = convert(f, c, a, frame, op, out);
+    if (rc == MEDIA_TOO_MANY_PIXELS)
+        *out = (media_picture){.width = f->refused_width, .height = f->refused_height, .orientation = 1};
+    end(f, packet, frame);
+    return rc;
+}
+
+/* Planes that hold green, blue and red under the name of Y, Cb and Cr. */
+static int as_gbr(int format) {
+    switch (format) {
+    case AV_PIX_FMT_YUV444P:
+    case AV_PIX_FMT_YUVJ444P: return AV_PIX_FMT_GBRP;
+    case AV_PIX_FMT_YUV444P10: return AV_PIX_FMT_GBRP10;
+    case AV_PIX_FMT_YUV444P12: return AV_PIX_FMT_GBRP12;
+    default: return format;
+    }
+}
+
+/* The same picture with as many chroma samples as luma samples; frame itself where that is so. NULL: no memory. */
+static const AVFrame *with_full_chroma(media_ff *f, const AVFrame *frame, AVFrame *full) {
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);
+    if (d->nb_components < 3 || (d->log2_chroma_w == 0 && d->log2_chroma_h == 0)) return frame;
+    int depth = d->comp[0].depth, w = frame->width, h = frame->height, bytes = depth > 8 ? 2 : 1;
+    size_t stride = ((size_t)w * bytes + 63) & ~(size_t)63;
+    uint8_t *p = media_buf_get(&f->chroma, 2 * stride * (size_t)h + MEDIA_SLACK_BYTES);
+    if (!p) return NULL;
+    full->format = depth == 8    ? AV_PIX_FMT_YUV444P
+                   : depth == 10 ? AV_PIX_FMT_YUV444P10
+                                 : AV_PIX_FMT_YUV444P12;
+    full->data[0] = frame->data[0];
+    full->linesize[0] = frame->linesize[0];
+    for (int i = 1; i < 3; i++) {
+        media_plane plane = {frame->data[i], frame->linesize[i], AV_CEIL_RSHIFT(h, d->log2_chroma_h)};
+        full->data[i] = p + (size_t)(i - 1) * stride * (size_t)h;
+        full->linesize[i] = (int)stride;
+        media_upsample(&plane, d->log2_chroma_w, d->log2_chroma_h, bytes, full->data[i], stride, w, h);
+    }
+    return full;
+}
+
+/* Is it one of the formats that HEVC and AV1 pictures come in? */
+static int planar(int format) {
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
+    if (!d || (d->flags & (AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BE))) return 0;
+    int depth = d->comp[0].depth;
+    return (d->nb_components < 3 || (d->flags & AV_PIX_FMT_FLAG_PLANAR)) && d->log2_chroma_w <= 1 &&
+           d->log2_chroma_h <= 1 && (depth == 8 || depth == 10 || depth == 12);
+}
+
+static int convert_tile(media_ff *f, const AVFrame *frame, const media_tile *t) {
+    int matrix = t->matrix >= 0 ? t->matrix : (int)frame->colorspace;
+    int full_range = t->matrix >= 0 ? t->full_range : frame->color_range == AVCOL_RANGE_JPEG;
+    AVFrame full = {0};
+    if (frame->width != t->width || frame->height != t->height) return MEDIA_CORRUPT;
+    if (!planar(frame->format)) return MEDIA_UNSUPPORTED;
+    const AVFrame *from = with_full_chroma(f, frame, &full);
+    if (!from) return MEDIA_NO_MEMORY;
+    int format = matrix == AVCOL_SPC_RGB ? as_gbr(from->format) : from->format;
+    struct SwsContext *s = f->tile_scaler = sws_getCachedContext(
+        f->tile_scaler, t->width, t->height, format, t->width, t->height, AV_PIX_FMT_RGB0,
+        SWS_BILINEAR | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
+    if (!s) return MEDIA_UNSUPPORTED;
+    if (format == from->format) { /* unspecified is BT.601, as libheif and libavif have it */
+        const int *k = sws_getCoefficients(matrix == AVCOL_SPC_UNSPECIFIED ? SWS_CS_ITU601 : matrix);
+        sws_setColorspaceDetails(s, k, full_range, k, 1, 0, 1 << 16, 1 << 16);
+    }
+    uint8_t *planes[4] = {t->pixels};
+    int strides[4] = {(int)t->stride_bytes};
+    int rows =
+        sws_scale(s, (const uint8_t *const *)from->data, from->linesize, 0, t->height, planes, strides);
+    return rows == t->height ? MEDIA_OK : MEDIA_UNSUPPORTED;
+}
+
+int media_ff_decode_tile(media_ff *f, void *codec_context, void *packet, void *frame, const uint8_t *data,
+                         size_t size, uint64_t max_pixels, const media_tile *tile) {
+    AVCodecContext *a = codec_context;
+    begin(f, a, max_pixels);
+    avcodec_flush_buffers(a);
+    int rc = load(f, packet, data, size);
+    if (rc == MEDIA_OK) rc = first_frame(f, a, packet, frame);
+    if (rc == MEDIA_OK) rc = convert_tile(f, frame, tile);
+    end(f, packet, frame);
     return rc;
 }
 

@@ -56,11 +56,8 @@ func (d *decoder) start() error {
 	return nil
 }
 
-func openCodec(format string) (*astiav.CodecContext, error) {
-	name, ok := codecs[format]
-	if !ok {
-		return nil, &UnsupportedError{Format: format, Detail: "no decoder for it is wired up"}
-	}
+// openCodec opens the decoder of that name with its configuration record, if it has one.
+func openCodec(format, name string, config []byte) (*astiav.CodecContext, error) {
 	codec := astiav.FindDecoderByName(name)
 	if codec == nil {
 		return nil, &UnsupportedError{Format: format, Detail: "this FFmpeg has no decoder for it"}
@@ -70,6 +67,12 @@ func openCodec(format string) (*astiav.CodecContext, error) {
 		return nil, &LimitError{Format: format, cause: CauseNoMemory}
 	}
 	C.media_ff_prepare(pointerOf(cc))
+	if len(config) > 0 {
+		if err := cc.SetExtraData(config); err != nil {
+			cc.Free()
+			return nil, &LimitError{Format: format, cause: CauseNoMemory}
+		}
+	}
 	if err := cc.Open(codec, nil); err != nil {
 		cc.Free()
 		return nil, &UnsupportedError{Format: format, Detail: fmt.Sprintf("opening FFmpeg's decoder: %v", err)}
@@ -91,7 +94,10 @@ func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media
 	if err := d.start(); err != nil {
 		return picture, err
 	}
-	cc, err := openCodec(format)
+	if format == "avif" || format == "heif" {
+		return d.decodeStill(w, data, format, op)
+	}
+	cc, err := openCodec(format, codecs[format], nil)
 	if err != nil {
 		return picture, err
 	}

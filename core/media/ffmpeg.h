@@ -21,4 +21,17 @@ void media_ff_prepare(void *codec_context);
 int media_ff_decode(media_ff *f, media_ctx *c, void *codec_context, void *packet, void *frame,
                     const uint8_t *data, size_t size, const media_op *op, media_picture *out);
 
+/* Where a tile of a picture goes, and how its planes become RGB. */
+typedef struct media_tile {
+    uint8_t *pixels; /* RGBX, MEDIA_SLACK_BYTES after the last row */
+    size_t stride_bytes;
+    int32_t width, height; /* what the tile must be */
+    int32_t matrix;        /* of ITU-T H.273; -1: as the coded bytes say */
+    int32_t full_range;    /* with a matrix */
+} media_tile;
+
+/* Decode one tile of a still picture with the open codec. Returns a status. */
+int media_ff_decode_tile(media_ff *f, void *codec_context, void *packet, void *frame, const uint8_t *data,
+                         size_t size, uint64_t max_pixels, const media_tile *tile);
+
 #endif

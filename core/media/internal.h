@@ -161,6 +161,19 @@ int media_jpeg_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, co
 void media_cmyk_to_rgbx(uint8_t *row, uint32_t n);
 void media_rgbx_to_gray(uint8_t *row, uint32_t n);
 
+/* --- chroma.c --- */
+
+/* A plane of samples of 1 or 2 bytes. */
+typedef struct media_plane {
+    const uint8_t *data;
+    ptrdiff_t stride_bytes;
+    int height;
+} media_plane;
+
+/* The plane, halved along either axis, as w x h samples at dst. */
+void media_upsample(const media_plane *src, int half_w, int half_h, int bytes, uint8_t *dst,
+                    size_t stride_bytes, int w, int h);
+
 /* --- gif.c --- */
 
 /* Transparent pixels of the first picture keep the colour of their palette

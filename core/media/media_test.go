@@ -387,9 +387,9 @@ func TestContentDecidesTheFormat(t *testing.T) {
 	}
 }
 
-func TestKnownFormatsWithoutADecoderAreUnsupported(t *testing.T) {
+func TestAnAVIFWithoutAStillPictureIsUnsupported(t *testing.T) {
 	op := compiled(t, eval)
-	_, err := worker(t, nil).Row(make([]byte, op.RowBytes()), []byte("\x00\x00\x00\x1cftypavif............"), op, Draw{})
+	_, err := worker(t, nil).Row(make([]byte, op.RowBytes()), []byte("\x00\x00\x00\x18ftypavif............"), op, Draw{})
 	var unsupported *UnsupportedError
 	if !errors.As(err, &unsupported) || unsupported.Format != "avif" {
 		t.Fatalf("got %v, want an UnsupportedError for avif", err)

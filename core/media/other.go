@@ -26,12 +26,12 @@ func (w *Worker) otherRow(dst, data []byte, op *Op, draw Draw) (Info, error) {
 	}
 	picture, err := w.other.decode(w, data, format, op)
 	if err != nil {
-		if wrong, ok := err.(*FormatError); ok {
+		if wrong, ok := err.(*FormatError); ok && wrong.Width == 0 {
 			wrong.Width, wrong.Height = width, height
 		}
 		return Info{Format: format, Width: width, Height: height}, err
 	}
-	if op.c.orient != 0 {
+	if op.c.orient != 0 && picture.orientation == 0 {
 		picture.orientation = C.int32_t(C.media_exif_orientation((*C.uint8_t)(unsafe.Pointer(&data[0])), C.size_t(len(data))))
 	}
 	c := draw.c()

@@ -221,7 +221,7 @@ int media_row_picture(media_ctx *c, void *dst, const media_picture *p, const med
     reset_info(c);
     c->info.width = p->width;
     c->info.height = p->height;
-    if (op->orient) c->info.orientation = p->orientation;
+    if (op->orient || p->always_turn) c->info.orientation = p->orientation;
     int rc = media_prepare(c, op, draw, &r);
     if (rc == MEDIA_OK) {
         media_unturn(c->info.orientation, p->width, p->height, &r, &raw);

@@ -90,7 +90,8 @@ typedef struct media_picture {
     const uint8_t *pixels;
     size_t stride_bytes;
     int32_t width, height;
-    int32_t orientation; /* 1-8, applied if the op asks for it */
+    int32_t orientation; /* 1-8, applied if the op asks for it; 0 from a decoder that does not know it */
+    int32_t always_turn; /* 1: applied whatever the op asks for */
 } media_picture;
 
 typedef struct media_ctx media_ctx;

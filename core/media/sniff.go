@@ -74,7 +74,7 @@ func sniffBox(brand []byte) string {
 	switch string(brand) {
 	case "avif", "avis":
 		return "avif"
-	case "heic", "heix", "mif1", "msf1":
+	case "heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1", "miaf":
 		return "heif"
 	}
 	return ""

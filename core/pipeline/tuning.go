@@ -4,15 +4,15 @@ import (
 	"context"
 	"runtime"
 	"slices"
-	"syscall"
 	"time"
 )
 
 // Tuning says how the stages with Auto are tuned; the zero value works.
 //
-// A stage whose workers are busy while items wait is tried with more of them, one
-// stage at a time, the last such stage first; what made it faster is kept. A
-// stage with workers to spare gives them up. See tuner.go for the rule.
+// A stage whose workers are busy while items wait is tried with as many as the
+// CPUs, the budgets and the other stages have room for, one stage at a time, the
+// last such stage first; what made it faster is kept. A stage with workers to
+// spare gives them up. See tuner.go for the rule.
 //
 // One goroutine per pipeline that has such a stage wakes every Interval and
 // looks at what each of them did: it is the only thing in this package that
@@ -22,130 +22,181 @@ type Tuning struct {
 	// Interval is the time between two looks; 0 means 100 ms. A stage is judged
 	// over as many intervals as it takes for 20 of its items, from 3 to 20.
 	Interval time.Duration
-	// CPUs bounds the processor time of the whole process, in cores: close
-	// below it no stage grows any more, above it the largest shrinks. 0 means
+	// CPUs bounds the processor time of the whole process, in cores: no stage
+	// grows beyond what it allows, and above it the largest shrinks. 0 means
 	// all the cores there are. Meta's advice for a machine that trains is to
 	// stay below 40 % of it.
 	CPUs float64
+	// Memory bounds the resident bytes of the whole process in the same way,
+	// judged by what the workers before have taken; 0 means no bound.
+	Memory int64
 }
 
 // Tune sets how stages with Auto are tuned. Call it before Start.
 func (p *Pipeline) Tune(t Tuning) {
-	if t.Interval < 0 || !(t.CPUs >= 0) {
-		p.note(p.errorf("tuning: interval %v, CPUs %g, want 0 (the default) or more", t.Interval, t.CPUs))
+	if t.Interval < 0 || !(t.CPUs >= 0) || t.Memory < 0 {
+		p.note(p.errorf("tuning: interval %v, CPUs %g, memory %d, want 0 (the default) or more", t.Interval, t.CPUs, t.Memory))
 	}
 	p.tuning = t
 }
 
-// A gauge is the counters of a stage at one moment.
+// A gauge is the counters of a stage, and of what it shares with the others, at
+// one moment.
 type gauge struct {
-	atNs, opNs, workerNs, limitNs, emptyNs int64
-	items                                  uint64
+	atNs, opNs, limitNs, emptyNs int64
+	items                        uint64
+	demandNs                     int64   // CPU time that threads of the process had or waited for
+	loads                        []int64 // worker time of each stage in ops or waiting for a limiter
 }
 
 // A tuned is a stage with Auto, under its tuner.
 type tuned struct {
 	*stage
 	tuner *tuner
-	input outlet
 	last  gauge
 	looks int
 	fresh bool // n has just changed: the next look only starts a window
 }
 
+// A tuningRun is all the stages of a run that are tuned, and what they share.
+type tuningRun struct {
+	p       *Pipeline
+	stages  []*tuned
+	allowed float64 // cores
+	demand  func() int64
+	memory  memory
+}
+
 // tuneAll tunes the stages that want it, until ctx ends.
 func (p *Pipeline) tuneAll(ctx context.Context) error {
-	var all []*tuned
-	for _, s := range p.stages {
-		if s.crew != nil {
-			n := int(s.crew.active.Load())
-			all = append(all, &tuned{stage: s, input: s.input, tuner: newTuner(s.crew.min, s.crew.max, n), fresh: true})
-		}
+	r := &tuningRun{p: p, allowed: p.tuning.CPUs, demand: new(demand).soFar, memory: memory{limit: p.tuning.Memory, resident: residentBytes}}
+	if r.allowed == 0 {
+		r.allowed = float64(runtime.GOMAXPROCS(0))
 	}
+	r.begin()
 	interval := p.tuning.Interval
 	if interval == 0 {
 		interval = 100 * time.Millisecond
 	}
-	look := time.NewTicker(interval)
-	defer look.Stop()
-	allowed := p.tuning.CPUs
-	if allowed == 0 {
-		allowed = float64(runtime.GOMAXPROCS(0))
-	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
 	usedNs, atNs := processTime(), now()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-look.C:
+		case <-tick.C:
 		}
 		used, at := processTime(), now()
 		cpus := float64(used-usedNs) / float64(max(at-atNs, 1))
 		usedNs, atNs = used, at
-		for _, t := range slices.Backward(all) {
-			t.look(at, cpus > 0.95*allowed || anyTrying(all))
-		}
-		if p.tuning.CPUs > 0 && cpus > allowed {
-			shrinkLargest(all)
+		r.look(at)
+		if p.tuning.CPUs > 0 && cpus > r.allowed || r.memory.over() {
+			r.shrinkLargest()
 		}
 	}
 }
 
-// look tells the tuner of a window once it is long enough.
-func (t *tuned) look(atNs int64, capped bool) {
-	at := t.gauge(atNs)
-	if t.fresh {
-		t.last, t.looks, t.fresh = at, 0, false
-		return
-	}
-	t.looks++
-	items := at.items - t.last.items
-	if t.looks < 3 || items < 20 && t.looks < 20 {
-		return
-	}
-	w := t.last.until(at)
-	w.capped = capped
-	was := t.tuner.n
-	n := t.tuner.next(w)
-	t.last, t.looks = at, 0
-	if n != was {
-		t.crew.set(n)
-		t.fresh = true
+// begin finds the stages to tune.
+func (r *tuningRun) begin() {
+	for _, s := range r.p.stages {
+		if s.crew != nil {
+			n := int(s.crew.active.Load())
+			r.stages = append(r.stages, &tuned{stage: s, tuner: newTuner(s.crew.min, s.crew.max, n), fresh: true})
+		}
 	}
 }
 
-// anyTrying says that a try is going on, which another would disturb.
-func anyTrying(all []*tuned) bool {
-	return slices.ContainsFunc(all, func(t *tuned) bool { return t.tuner.trying })
+// look tells the tuners whose windows are long enough.
+func (r *tuningRun) look(atNs int64) {
+	shared := gauge{atNs: atNs, demandNs: r.demand()}
+	for _, s := range r.p.stages {
+		shared.loads = append(shared.loads, s.loadNs(atNs))
+	}
+	for _, t := range slices.Backward(r.stages) {
+		at := t.gauge(shared)
+		if t.fresh {
+			t.last, t.looks, t.fresh = at, 0, false
+			continue
+		}
+		t.looks++
+		if t.looks < 3 || at.items-t.last.items < 20 && t.looks < 20 {
+			continue
+		}
+		w := t.last.until(at)
+		w.room, w.strict = r.room(t, at), r.p.tuning.CPUs > 0 || r.memory.limit > 0
+		w.capped = r.othersTrial(t)
+		t.last, t.looks = at, 0
+		was := t.tuner.n
+		if n := t.tuner.next(w); n != was {
+			r.memory.changing(was, n)
+			t.set(n)
+		}
+	}
+}
+
+// set gives the stage n workers.
+func (t *tuned) set(n int) {
+	t.crew.set(n)
+	t.fresh = true
+}
+
+// othersTrial says that another stage has a trial, which a second would disturb.
+func (r *tuningRun) othersTrial(t *tuned) bool {
+	return slices.ContainsFunc(r.stages, func(o *tuned) bool { return o != t && o.tuner.trial != nil })
+}
+
+// room is how many times as much as since t.last the process could do without
+// more of anything but t's workers. A source is left out: it may wait inside its
+// op, and where it is slow no items wait for t.
+func (r *tuningRun) room(t *tuned, at gauge) float64 {
+	ns := float64(max(at.atNs-t.last.atNs, 1))
+	room := r.allowed * ns / float64(max(at.demandNs-t.last.demandNs, 1))
+	for i, s := range r.p.stages {
+		if s == t.stage || s.kind == "source" {
+			continue
+		}
+		most := float64(s.concurrency) // of a stage with Auto: its Max
+		room = min(room, most*ns/float64(max(at.loads[i]-t.last.loads[i], 1)))
+	}
+	return min(room, r.memory.room(t.tuner.n))
 }
 
 // shrinkLargest takes a worker from the stage that has the most.
-func shrinkLargest(all []*tuned) {
+func (r *tuningRun) shrinkLargest() {
 	var largest *tuned
-	for _, t := range all {
+	for _, t := range r.stages {
 		if t.tuner.n > t.tuner.min && (largest == nil || t.tuner.n > largest.tuner.n) {
 			largest = t
 		}
 	}
 	if largest != nil {
 		largest.tuner.settle(largest.tuner.n - 1)
-		largest.crew.set(largest.tuner.n)
-		largest.fresh = true
+		largest.set(largest.tuner.n)
 	}
 }
 
-// gauge reads a stage's counters, ops that still run included.
-func (t *tuned) gauge(atNs int64) gauge {
-	g := gauge{atNs: atNs, workerNs: t.crew.workersTime(atNs), emptyNs: t.input.emptyTime(atNs)}
-	for i := range t.meters {
-		m := &t.meters[i]
-		g.opNs += m.op.sumNs.Load()
-		g.limitNs += m.limitWaitNs.Load()
-		g.items += m.items.Load() + m.failures.Load()
+// loadNs is the time of the stage's workers in ops, running ones included, and in waiting for a limiter.
+func (s *stage) loadNs(atNs int64) (ns int64) {
+	for i := range s.meters {
+		m := &s.meters[i]
+		ns += m.op.sumNs.Load() + m.limitWaitNs.Load()
 		if since := m.sinceNs.Load(); since != 0 {
-			g.opNs += max(0, atNs-since)
+			ns += max(0, atNs-since)
 		}
 	}
+	return ns
+}
+
+// gauge adds the stage's own counters to the shared ones.
+func (t *tuned) gauge(g gauge) gauge {
+	g.emptyNs = t.input.emptyTime(g.atNs)
+	for i := range t.meters {
+		m := &t.meters[i]
+		g.limitNs += m.limitWaitNs.Load()
+		g.items += m.items.Load() + m.failures.Load()
+	}
+	g.opNs = t.loadNs(g.atNs) - g.limitNs
 	return g
 }
 
@@ -162,13 +213,4 @@ func (a gauge) until(b gauge) window {
 		w.opNs = float64(b.opNs-a.opNs) / float64(b.items-a.items)
 	}
 	return w
-}
-
-// processTime is the processor time of the whole process so far.
-func processTime() int64 {
-	var r syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
-		return 0
-	}
-	return r.Utime.Nano() + r.Stime.Nano()
 }

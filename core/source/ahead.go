@@ -63,7 +63,11 @@ func (s *shards) Ahead(samples []int64) {
 		if sh.object == nil {
 			continue
 		}
-		if _, err := s.want(sh, k, &p.scratch); err != nil {
+		var err error
+		if p.scratch.members, err = sh.index.appendMembers(k, p.scratch.members[:0]); err == nil {
+			_, err = s.want(sh, &p.scratch)
+		}
+		if err != nil {
 			continue // Read will say so
 		}
 		if e := p.scratch.extent(sh); e.size <= maxSpan/2 {

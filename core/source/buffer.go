@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/spdl/spdl/core/array"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,10 +27,14 @@ type Buffer struct {
 	n      int     // bytes of the sample
 	pieces []piece // what is read for it
 
+	members []indexMember // of the sample in an archive
+
 	values []byte // of the columns, one after the other
 	ends   []int  // of each column's value
 
 	identity, scratch []byte // of a cache
+	array             array.Array
+	side              *Buffer // for a file of a column
 
 	path [maxPath]byte
 	stat [2]unix.Stat_t // before and after reading
@@ -103,6 +108,9 @@ func (p *Pool) Get() *Buffer {
 // Put takes a buffer back, into the pool that it came from; the caller must not use it, nor its bytes, any more.
 func (p *Pool) Put(b *Buffer) {
 	p.takeBack(b)
+	if b.side != nil {
+		p.takeBack(b.side)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free = append(p.free, b)

@@ -156,17 +156,11 @@ func (k *Cache) Close() error {
 	return errors.Join(unix.Munmap(k.usage), k.root.close())
 }
 
-// Versioned is a source whose samples can be told from what they were and will be.
-type Versioned interface {
-	// Identity appends what tells sample i, in its present version and with the parts asked for, from all others.
-	Identity(i int64, dst []byte) []byte
-}
-
 // Wrap is the source with its samples kept. It is refused for a source without versions.
 func (k *Cache) Wrap(s Source) (Source, error) {
 	v, ok := s.(Versioned)
 	if !ok {
-		return nil, errors.New("source: cache: keeps samples that have a version, of shards and s3:// folders; leave cache.dir out, or put the data into shards")
+		return nil, errors.New("source: cache: keeps samples that have a version, and those of source.host have none; leave cache.dir out")
 	}
 	c := &cached{Source: s, versions: v, cache: k}
 	if columns, ok := s.(Columnar); ok {
@@ -182,6 +176,9 @@ type cached struct {
 	cache    *Cache
 	columns  []Column
 }
+
+// Identity is that of the source behind it.
+func (c *cached) Identity(i int64, dst []byte) []byte { return c.versions.Identity(i, dst) }
 
 // Columns are those of the source behind it.
 func (c *cached) Columns() []Column { return c.columns }
@@ -218,8 +215,10 @@ func (c *cached) Notes() []string {
 }
 
 func (c *cached) Read(ctx context.Context, i int64, b *Buffer) error {
-	b.identity = c.versions.Identity(i, b.identity[:0])
-	sum := xxh3.Hash128(b.identity).Bytes()
+	sum, known := c.sum(i, b)
+	if !known {
+		return c.Source.Read(ctx, i, b) // which will say what is wrong with it
+	}
 	n := entryPath(b.path[:0], sum)
 	if c.cache.load(ctx, b, n, len(c.columns)) {
 		c.cache.hits.Add(1)
@@ -229,8 +228,17 @@ func (c *cached) Read(ctx context.Context, i int64, b *Buffer) error {
 	if err := c.Source.Read(ctx, i, b); err != nil {
 		return err
 	}
-	c.cache.store(b, sum)
+	// A file may have been written again between the look at its version and the reading.
+	if now, known := c.sum(i, b); known && now == sum {
+		c.cache.store(b, sum)
+	}
 	return nil
+}
+
+// sum names the entry of a sample; known is false where its version cannot be told.
+func (c *cached) sum(i int64, b *Buffer) (sum [16]byte, known bool) {
+	b.identity = c.versions.Identity(i, b.identity[:0])
+	return xxh3.Hash128(b.identity).Bytes(), len(b.identity) > 0
 }
 
 // entryPath writes "ab/abcdef..." and returns its length.

@@ -103,7 +103,7 @@ func TestCacheOfMixedDataSets(t *testing.T) {
 	if n := k.Stats(); n.Hits != 9 || n.Misses != 9 {
 		t.Fatalf("%+v", n)
 	}
-	if _, err := k.Wrap(Join([]Source{a, openF(t, FolderConfig{Dir: tree(t, "a.jpg")})})); err == nil {
+	if _, err := k.Wrap(Join([]Source{a, openH(t, HostConfig{Samples: 1})})); err == nil {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -262,7 +262,7 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 	if _, err := OpenCache(CacheConfig{Dir: file + "/cache"}); err == nil || !strings.Contains(err.Error(), "source: cache ") {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := k.Wrap(openF(t, FolderConfig{Dir: tree(t, "a.jpg")})); err == nil || !strings.Contains(err.Error(), "samples that have a version") {
+	if _, err := k.Wrap(openH(t, HostConfig{Samples: 1})); err == nil || !strings.Contains(err.Error(), "samples that have a version") {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/spdl/spdl/core/tensor"
 )
 
 // ColumnType is the type of a column's values.
@@ -15,6 +17,7 @@ const (
 	Text    ColumnType = iota // bytes, of any length up to Column.MaxBytes
 	Int64                     //
 	Float64                   //
+	Array                     // an .npy file, or a member of an .npz file, of one type and shape in all samples
 )
 
 // DefaultColumnBytes is the room of one value of a text column when a config does not say.
@@ -23,9 +26,29 @@ const DefaultColumnBytes = 1024
 // Column is one more value of each sample, beside the picture and the label.
 type Column struct {
 	Name     string // in the batch
-	From     string // the part, column or field that it is read from; "" is Name
+	From     string // the part, column or field that it is read from; "" is Name. Of arrays also PART[MEMBER]
 	Type     ColumnType
 	MaxBytes int // longest text; 0 is DefaultColumnBytes
+
+	// Of arrays, once the source is open; before, what must be so. Zero and nil: as the first good sample has it.
+	DType  tensor.DType
+	Shape  tensor.Shape
+	Member string // of an .npz file; "" of an .npy file
+}
+
+// Width is the bytes of one value; 0: they have any length.
+func (c *Column) Width() int {
+	switch c.Type {
+	case Text:
+		return 0
+	case Array:
+		n, err := c.Shape.Bytes(c.DType)
+		if err != nil {
+			panic(err) // the source checked it when it was opened
+		}
+		return int(n)
+	}
+	return 8
 }
 
 // Columnar is a source whose samples have columns. Read fills Buffer.Value(c) for each of them.
@@ -48,6 +71,9 @@ func completeColumns(columns []Column) []Column {
 		if c.MaxBytes == 0 {
 			c.MaxBytes = DefaultColumnBytes
 		}
+		if c.Type == Array {
+			c.From, c.Member = memberOf(c.From)
+		}
 	}
 	return all
 }
@@ -69,6 +95,8 @@ func (b *Buffer) setText(c *Column, text []byte) error {
 			return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %.40q, want a number", c.Name, text)}
 		}
 		b.setFloat(v)
+	case Array:
+		return b.setArray(c, text)
 	default:
 		return b.setBytes(c, text)
 	}

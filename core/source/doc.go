@@ -19,11 +19,14 @@
 // equal up to the first dot of the base name, which is the key; what follows the dot, in lower case, names the part. Members that begin with a
 // dot, and facts about the archive (__NAME__), are passed over. One part is the picture, one may be the label, others columns. Parquet: every row.
 //
+// A column of type [Array] is an .npy file, or one of an .npz file: a part of shards, a file beside those of a folder, or a path in a table. It has
+// one type and shape in all samples, given or told by the first that can be read; another is [Value].
+//
 // # Indexes
 //
 // What a tar or zip archive holds is found once and kept in an index: offsets, sizes, and the numbers in short members, so that
 // labels are known without reading. It belongs to one version of the archive (size and modification time, or the ETag), is mapped, and
-// checked whole before it is used: a stale or damaged one is made again. An archive that is cut off, joined to another by cat, holds a
+// opening it costs the same whatever it holds: a stale one is made again at once, a damaged part when it is first looked at. An archive that is cut off, joined to another by cat, holds a
 // link or a name that climbs, or a key in two places, is refused by its name and the member's.
 //
 // # What a path may reach
@@ -31,8 +34,9 @@
 // Samples lie beneath the source's root, the folder itself or the list's root, and the kernel enforces it on every read
 // (openat2 with RESOLVE_BENEATH): neither ".." nor a link leads out; a link is followed while it stays beneath, so an absolute
 // link is not. A folder that holds a link to a directory is refused at open: following could come back to where
-// it started, and passing over would lose samples in silence. A list that names no root may also hold absolute paths and URLs, which are
-// opened as they are: whoever wrote that list could name any file. With a root both are refused. Shards are named by whoever describes the
+// it started, and passing over would lose samples in silence. A list that names no root may also hold absolute paths, which are
+// opened as they are: whoever wrote that list could name any file. With a root they are refused. A URL is no file: a list may hold
+// URLs unless its root is one, which confines everything that it names. Shards are named by whoever describes the
 // data set, so any path is opened.
 //
 // # What can go wrong with one sample
@@ -49,7 +53,7 @@
 // # Reading ahead, and what is kept
 //
 // A source that is [Planned] is told what comes and reads neighbours together. [Cache] keeps the bytes of samples that have a version
-// ([Versioned]: shards, prefixes) on a local disk. Local files are left to the page cache and to many reads at a time.
+// ([Versioned]: all but a [Host]'s) on a local disk. Without one, local files are left to the page cache and to many reads at a time.
 //
 // A Go program's own source is any type with the methods of [Source]; [Columnar], [Sharded], [Planned] and [Versioned] add what it
 // can do beyond that.
@@ -60,6 +64,6 @@
 // there are none. Nothing is ever called in the program. A want is answered once: by its Give, by the end of the thread that took it
 // ([Program]), or by the source's deadline, after which a late Give is told so and dropped.
 //
-// Not covered: compressed archives, listing over http, .npy members, other media than files. A Source may be used by any number of
+// Not covered: compressed archives, listing over http, arrays in Parquet, other media than files. A Source may be used by any number of
 // goroutines, each with its own Buffer; Close comes after the last Read.
 package source

@@ -22,6 +22,8 @@ func (t *rows) Known(column string) func(i int64) any {
 			return func(i int64) any { return t.numbers[c][i] }
 		case Float64:
 			return func(i int64) any { return math.Float64frombits(uint64(t.numbers[c][i])) }
+		case Array:
+			return nil
 		default:
 			return func(i int64) any { return string(t.texts[c].at(i)) }
 		}
@@ -38,14 +40,14 @@ func (s *shards) Known(column string) func(i int64) any {
 	for k := range s.all {
 		sh := &s.all[k]
 		for i := range sh.index.n {
-			if _, ok := sh.number(i, sh.column[c]); !ok {
+			if _, ok := s.number(sh, i, sh.column[c]); !ok {
 				return nil
 			}
 		}
 	}
 	return func(i int64) any {
 		sh, k := s.find(i)
-		v, _ := sh.number(k, sh.column[c])
+		v, _ := s.number(sh, k, sh.column[c])
 		return v
 	}
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -12,7 +13,7 @@ import (
 
 // ImageExtensions are the file name endings that a folder of images is searched for when a config names none.
 var ImageExtensions = []string{
-	"apng", "avif", "bmp", "dib", "exr", "gif", "j2k", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "pam", "pbm", "pcx", "pgm",
+	"apng", "avif", "bmp", "dib", "exr", "gif", "heic", "heif", "hif", "j2k", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "pam", "pbm", "pcx", "pgm",
 	"png", "pnm", "ppm", "qoi", "sgi", "tga", "tif", "tiff", "webp",
 }
 
@@ -23,6 +24,7 @@ type FolderConfig struct {
 	Dir          string   // a directory, or s3://BUCKET/PREFIX
 	Extensions   []string // endings without the dot, in any case; nil is ImageExtensions
 	Labels       bool     // label by first-level directory; false: every label is -1
+	Columns      []Column // of files beside each sample's, with its name and the ending From; not of s3://
 	MaxFileBytes int64    // largest sample that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
 }
@@ -35,6 +37,7 @@ type folder struct {
 	offsets []uint32 // of each file's name: chunk * chunkBytes + place
 	runs    []run    // ascending by first
 	classes []string
+	columns []Column
 }
 
 // run is a range of neighbouring samples in one directory.
@@ -58,6 +61,9 @@ func openFolder(c FolderConfig) (Source, error) {
 	if extensions == nil {
 		extensions = ImageExtensions
 	}
+	if store.IsURL(c.Dir) && len(c.Columns) > 0 {
+		return nil, errors.New("source.columns: files beside the samples go with a local folder; put the samples into shards, or name them in a table")
+	}
 	if store.IsURL(c.Dir) {
 		return openPrefix(c, extensions)
 	}
@@ -75,6 +81,10 @@ func openFolder(c FolderConfig) (Source, error) {
 		return nil, fmt.Errorf("%w: found %s; want files ending in %s", ErrNoSamples, w.found(), strings.Join(extensions, ", "))
 	}
 	w.f.label(c.Labels)
+	w.f.columns = completeColumns(c.Columns)
+	if err := settleArrays(context.Background(), w.f, w.f.columns); err != nil {
+		return nil, errors.Join(err, r.close())
+	}
 	return w.f, nil
 }
 
@@ -130,6 +140,7 @@ func (f *folder) find(i int64) (*run, []byte) {
 
 func (f *folder) Len() int64        { return int64(len(f.offsets)) }
 func (f *folder) Classes() []string { return f.classes }
+func (f *folder) Columns() []Column { return f.columns }
 func (f *folder) Close() error      { return f.root.close() }
 
 func (f *folder) Key(i int64, dst []byte) []byte {
@@ -146,8 +157,24 @@ func (f *folder) Read(ctx context.Context, i int64, b *Buffer) error {
 	r, file := f.find(i)
 	n := copy(b.path[:], r.dir)
 	n += copy(b.path[n:maxPath-1], file)
-	if err := f.root.read(ctx, b, n); err != nil {
+	err := f.root.read(ctx, b, n)
+	for c := 0; c < len(f.columns) && err == nil; c++ {
+		err = f.beside(ctx, &f.columns[c], b, b.path[:n])
+	}
+	if err != nil {
+		b.drop()
 		return name(err, f, i)
 	}
 	return nil
+}
+
+// beside reads a column from the file that has the sample's name up to its last dot, and the column's ending.
+func (f *folder) beside(ctx context.Context, c *Column, b *Buffer, path []byte) error {
+	file := f.pathBeside(c, path)
+	return b.setFile(c, func(side *Buffer) error {
+		if len(file) >= maxPath {
+			return &Error{Cause: Missing}
+		}
+		return f.root.read(ctx, side, copy(side.path[:], file))
+	})
 }

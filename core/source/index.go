@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sys/unix"
@@ -16,16 +19,23 @@ import (
 // The file of an index, all numbers little-endian:
 //
 //	 0  magic, with the format's version in its last byte
-//	 8  u64  xxh3 of everything from 16 on
+//	 8  u64  xxh3 of the rest of the header: of everything from 16 to the body
 //	16  u64  bytes of the archive            24  u64  its version: nanoseconds of its mtime, or a hash of its ETag
 //	32  u64  samples                         40  u64  members
 //	48  u64  parts                           56  u64  bytes of the keys       64  u64  bytes of the parts' names
-//	72  samples + 1 times {u32 first member, u32 start of key}
+//	72  parts times {u16 end of name}, names of parts
+//	    for each 64 KiB of the body {u64 xxh3 of them}
+//	    the body:
+//	    samples + 1 times {u32 first member, u32 start of key}
 //	    members times {u32 offset, low bits; u32 size; u16 part; u8 offset, bits 32-39; u8 flags; i32 number}
-//	    parts times {u16 end of name}, names of parts, keys
+//	    keys
+//
+// Opening reads the header. A block of the body is checked when it is first looked at, so that to open an index costs the
+// same whatever it holds.
 const (
-	indexMagic  = "SPDLIDX\x01"
+	indexMagic  = "SPDLIDX\x02"
 	indexHeader = 72
+	indexBlock  = 64 << 10
 	sampleBytes = 8
 	memberBytes = 16
 	maxParts    = 1024
@@ -43,13 +53,28 @@ type version struct {
 	tag  uint64
 }
 
-// index says where the samples of one archive lie. Its memory is mapped, and has been checked whole before first use.
+// index says where the samples of one archive lie. Any number of goroutines may ask it.
 type index struct {
-	data             []byte
-	samples, members []byte
-	keys             []byte
-	parts            []string
-	n                int64
+	n       int64
+	parts   []string
+	members int64
+	keys    int64  // bytes of them
+	size    int64  // of the archive: no member reaches beyond
+	header  []byte // checked
+	file    string // that holds it; "": plain memory does
+
+	content atomic.Pointer[indexBody]
+
+	mending sync.Mutex // guards the rest
+	mended  bool       // the body is the second one: made again, since the first was damaged
+	damage  error      // why that could not be done
+	maps    [][]byte   // to unmap at the end, since others may be looking at any of them
+}
+
+// indexBody is everything but the header, and which blocks of it have been checked, a bit each.
+type indexBody struct {
+	data    []byte
+	checked []atomic.Uint32
 }
 
 var errIndex = errors.New("the index is damaged")
@@ -62,11 +87,30 @@ func (b *indexBuilder) encode(v version) []byte {
 		names = append(names, p...)
 	}
 	n := len(b.samples) / 2
-	out := make([]byte, 16, indexHeader+(n+1)*sampleBytes+len(b.members)*memberBytes+2*len(b.parts)+len(names)+len(b.keys))
+	start, blocks := indexLayout(n, len(b.members), len(b.parts), len(b.keys), len(names))
+	size := start + (n+1)*sampleBytes + len(b.members)*memberBytes + len(b.keys)
+	out := make([]byte, 16, size)
 	copy(out, indexMagic)
 	for _, x := range []int{int(v.size), int(v.tag), n, len(b.members), len(b.parts), len(b.keys), len(names)} {
 		out = le.AppendUint64(out, uint64(x))
 	}
+	end := 0
+	for _, p := range b.parts {
+		end += len(p)
+		out = le.AppendUint16(out, uint16(end))
+	}
+	out = append(out, names...)
+	sums := len(out)
+	out = b.appendBody(out[:start])
+	for k := range blocks {
+		le.PutUint64(out[sums+8*k:], xxh3.Hash(blockOf(out[start:], k)))
+	}
+	le.PutUint64(out[8:], xxh3.Hash(out[16:start]))
+	return out
+}
+
+func (b *indexBuilder) appendBody(out []byte) []byte {
+	le := binary.LittleEndian
 	for _, x := range b.samples {
 		out = le.AppendUint32(out, x)
 	}
@@ -80,20 +124,24 @@ func (b *indexBuilder) encode(v version) []byte {
 		out = append(le.AppendUint16(out, m.part), byte(m.off>>32), flags)
 		out = le.AppendUint32(out, uint32(m.value))
 	}
-	end := 0
-	for _, p := range b.parts {
-		end += len(p)
-		out = le.AppendUint16(out, uint16(end))
-	}
-	out = append(append(out, names...), b.keys...)
-	le.PutUint64(out[8:], xxh3.Hash(out[16:]))
-	return out
+	return append(out, b.keys...)
 }
 
-// parseIndex checks a whole index, so that nothing it says can lead outside of itself or of the archive.
+// indexLayout is where the body begins, and how many blocks it has.
+func indexLayout(samples, members, parts, keys, names int) (start, blocks int) {
+	blocks = ((samples+1)*sampleBytes + members*memberBytes + keys + indexBlock - 1) / indexBlock
+	return indexHeader + 2*parts + names + 8*blocks, blocks
+}
+
+// blockOf is a block of a body.
+func blockOf(body []byte, k int) []byte {
+	return body[k*indexBlock : min((k+1)*indexBlock, len(body))]
+}
+
+// parseIndex checks an index's header, so that nothing it says can lead outside of data.
 func parseIndex(data []byte, want version) (*index, error) {
 	le := binary.LittleEndian
-	if len(data) < indexHeader || string(data[:8]) != indexMagic || le.Uint64(data[8:]) != xxh3.Hash(data[16:]) {
+	if len(data) < indexHeader || string(data[:8]) != indexMagic {
 		return nil, errIndex
 	}
 	var h [7]uint64
@@ -104,51 +152,20 @@ func parseIndex(data []byte, want version) (*index, error) {
 		return nil, fmt.Errorf("%w: it is of another version of the archive", errIndex)
 	}
 	n, members, parts, keys, names := h[2], h[3], h[4], h[5], h[6]
-	if n >= math.MaxUint32 || members > math.MaxUint32 || parts > maxParts || keys > math.MaxUint32 || names > math.MaxUint16 ||
-		indexHeader+(n+1)*sampleBytes+members*memberBytes+2*parts+names+keys != uint64(len(data)) {
+	if n >= math.MaxUint32 || members > math.MaxUint32 || parts > maxParts || keys > math.MaxUint32 || names > math.MaxUint16 {
 		return nil, errIndex
 	}
-	rest := data[indexHeader:]
-	take := func(n uint64) (part []byte) {
-		part, rest = rest[:n:n], rest[n:]
-		return part
-	}
-	x := &index{data: data, n: int64(n)}
-	x.samples, x.members = take((n+1)*sampleBytes), take(members*memberBytes)
-	ends := take(2 * parts)
-	text := take(names)
-	x.keys = take(keys)
-	if !x.holds(uint64(want.size), members, parts) || !x.name(ends, text) {
+	start, _ := indexLayout(int(n), int(members), int(parts), int(keys), int(names))
+	if start+int((n+1)*sampleBytes+members*memberBytes+keys) != len(data) || le.Uint64(data[8:]) != xxh3.Hash(data[16:start]) {
 		return nil, errIndex
 	}
+	x := &index{n: int64(n), members: int64(members), keys: int64(keys), size: want.size, header: data[:start:start]}
+	ends := data[indexHeader : indexHeader+2*parts]
+	if !x.name(ends, data[indexHeader+2*parts:indexHeader+2*parts+names]) {
+		return nil, errIndex
+	}
+	x.hold(data[start:])
 	return x, nil
-}
-
-// holds checks every record.
-func (x *index) holds(size, members, parts uint64) bool {
-	le := binary.LittleEndian
-	if le.Uint32(x.samples) != 0 || le.Uint32(x.samples[4:]) != 0 {
-		return false
-	}
-	var member, key uint32
-	for at := sampleBytes; at < len(x.samples); at += sampleBytes {
-		m, k := le.Uint32(x.samples[at:]), le.Uint32(x.samples[at+4:])
-		if m <= member || k < key {
-			return false
-		}
-		member, key = m, k
-	}
-	if uint64(member) != members || int(key) != len(x.keys) {
-		return false
-	}
-	for at := 0; at < len(x.members); at += memberBytes {
-		m := x.members[at : at+memberBytes]
-		off := uint64(le.Uint32(m)) | uint64(m[10])<<32
-		if uint64(le.Uint16(m[8:])) >= parts || off+uint64(le.Uint32(m[4:])) > size {
-			return false
-		}
-	}
-	return true
 }
 
 func (x *index) name(ends, text []byte) bool {
@@ -164,20 +181,66 @@ func (x *index) name(ends, text []byte) bool {
 	return last == len(text)
 }
 
-// sample is the range of sample i's members, and its key.
-func (x *index) sample(i int64) (from, to int, key []byte) {
-	le := binary.LittleEndian
-	s := x.samples[i*sampleBytes : (i+2)*sampleBytes]
-	return int(le.Uint32(s)), int(le.Uint32(s[8:])), x.keys[le.Uint32(s[4:]):le.Uint32(s[12:])]
+// hold takes a body of which nothing has been checked.
+func (x *index) hold(body []byte) {
+	blocks := (len(body) + indexBlock - 1) / indexBlock
+	x.content.Store(&indexBody{body, make([]atomic.Uint32, (blocks+31)/32)})
 }
 
-func (x *index) member(k int) indexMember {
-	le := binary.LittleEndian
-	m := x.members[k*memberBytes : (k+1)*memberBytes]
-	return indexMember{
-		off: int64(le.Uint32(m)) | int64(m[10])<<32, size: le.Uint32(m[4:]), part: le.Uint16(m[8:]),
-		number: m[11]&flagNumber != 0, value: int32(le.Uint32(m[12:])),
+// look is a range of the body, which is as it was written. The range is not empty.
+func (x *index) look(from, to int64) ([]byte, error) {
+	c := x.content.Load()
+	for k := int(from / indexBlock); k <= int((to-1)/indexBlock); k++ {
+		if word, bit := &c.checked[k/32], uint32(1)<<(k%32); word.Load()&bit == 0 {
+			sums := x.header[len(x.header)-8*((len(c.data)+indexBlock-1)/indexBlock):]
+			if xxh3.Hash(blockOf(c.data, k)) != binary.LittleEndian.Uint64(sums[8*k:]) {
+				return nil, errIndex
+			}
+			word.Or(bit)
+		}
 	}
+	return c.data[from:to:to], nil
+}
+
+// sample is the range of sample i's members, and its key.
+func (x *index) sample(i int64) (from, to int64, key []byte, err error) {
+	s, err := x.look(i*sampleBytes, (i+2)*sampleBytes)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	le := binary.LittleEndian
+	from, to = int64(le.Uint32(s)), int64(le.Uint32(s[8:]))
+	first, end := int64(le.Uint32(s[4:])), int64(le.Uint32(s[12:]))
+	if from >= to || to > x.members || first > end || end > x.keys {
+		return 0, 0, nil, errIndex
+	}
+	if first < end {
+		keys := (x.n+1)*sampleBytes + x.members*memberBytes
+		key, err = x.look(keys+first, keys+end)
+	}
+	return from, to, key, err
+}
+
+// appendMembers appends the members of sample i.
+func (x *index) appendMembers(i int64, dst []indexMember) ([]indexMember, error) {
+	from, to, _, err := x.sample(i)
+	if err != nil {
+		return dst, err
+	}
+	le := binary.LittleEndian
+	start := (x.n + 1) * sampleBytes
+	all, err := x.look(start+from*memberBytes, start+to*memberBytes)
+	for ; len(all) > 0; all = all[memberBytes:] {
+		m := indexMember{
+			off: int64(le.Uint32(all)) | int64(all[10])<<32, size: le.Uint32(all[4:]), part: le.Uint16(all[8:]),
+			number: all[11]&flagNumber != 0, value: int32(le.Uint32(all[12:])),
+		}
+		if int(m.part) >= len(x.parts) || m.off+int64(m.size) > x.size {
+			return dst, errIndex
+		}
+		dst = append(dst, m)
+	}
+	return dst, err
 }
 
 // openIndex maps the index in a file. Any error means: there is none that can be used.
@@ -203,15 +266,38 @@ func openIndex(path string, want version) (*index, error) {
 	if err != nil {
 		return nil, errors.Join(err, unix.Munmap(data))
 	}
+	x.file, x.maps = path, [][]byte{data}
 	return x, nil
 }
 
-// close gives the mapping back; an index in plain memory has none.
-func (x *index) close(mapped bool) error {
-	if !mapped {
-		return nil
+// close gives the mappings back; an index in plain memory has none.
+func (x *index) close() error {
+	var errs []error
+	for _, m := range x.maps {
+		errs = append(errs, unix.Munmap(m))
 	}
-	return unix.Munmap(x.data)
+	return errors.Join(errs...)
+}
+
+// mend replaces a damaged body by one that is made again, once. The header says what the body was, so the new one must have the same.
+func (x *index) mend(again func() (*index, error)) error {
+	x.mending.Lock()
+	defer x.mending.Unlock()
+	if x.mended {
+		return x.damage
+	}
+	x.mended = true
+	fresh, err := again()
+	if err == nil && !bytes.Equal(fresh.header, x.header) {
+		err = errors.Join(errors.New("the archive has another one now"), fresh.close())
+	}
+	if err != nil {
+		x.damage = err
+		return err
+	}
+	x.maps = append(x.maps, fresh.maps...)
+	x.hold(fresh.content.Load().data)
+	return nil
 }
 
 // writeFile puts a file in place whole or not at all.

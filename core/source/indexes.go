@@ -21,7 +21,7 @@ import (
 
 const (
 	localChunk  = 4 << 10 // bytes of a local archive read at a time for its index: headers, not data
-	remoteChunk = 4 << 20 // likewise of a remote one
+	remoteChunk = 4 << 20 // likewise of a remote one whose headers lie near each other
 	remoteOpens = 16
 )
 
@@ -45,20 +45,24 @@ type opening struct {
 	names  []string
 	shards []shard
 	errs   []error
+	pace   *pace
 	next   atomic.Int64
 	built  atomic.Int64
 	unkept atomic.Pointer[error] // why one was not kept
+
+	telling sync.Mutex // guards opened, and calls of c.Opened
+	opened  int
 }
 
 // openIndexes opens every shard; it returns what it has opened also with an error.
 func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards) ([]shard, error) {
-	o := &opening{c: c, s: s, dir: c.IndexDir, names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
+	o := &opening{c: c, s: s, dir: c.IndexDir, pace: newPace(), names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
 	if o.dir == "" {
 		dir, err := DefaultIndexDir()
 		if err != nil {
 			s.notes = append(s.notes, fmt.Sprintf("indexes are not kept: %v; set SPDL_CACHE_DIR", err))
 		}
-		o.dir = dir
+		c.IndexDir, o.dir = dir, dir
 	}
 	workers := runtime.GOMAXPROCS(0)
 	for _, n := range names {
@@ -67,17 +71,22 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 			break
 		}
 	}
+	within, stop := context.WithCancel(ctx) // the first shard that is refused stops the others
+	defer stop()
 	var all sync.WaitGroup
 	for range min(workers, len(names)) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			o.work(ctx)
+			o.work(within, stop)
 		}()
 	}
 	all.Wait()
+	if ctx.Err() != nil {
+		return o.shards, ctx.Err()
+	}
 	for i, err := range o.errs {
-		if err != nil {
+		if err != nil && !errors.Is(err, context.Canceled) {
 			return o.shards, fmt.Errorf("shard %q: %w", store.Shown(names[i]), err)
 		}
 	}
@@ -91,7 +100,7 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 }
 
 // work opens shards until there are no more, or one failed.
-func (o *opening) work(ctx context.Context) {
+func (o *opening) work(ctx context.Context, stop func()) {
 	for {
 		i := int(o.next.Add(1)) - 1
 		if i >= len(o.names) {
@@ -100,9 +109,22 @@ func (o *opening) work(ctx context.Context) {
 		o.shards[i].name = o.names[i]
 		if o.errs[i] = o.open(ctx, &o.shards[i]); o.errs[i] != nil {
 			o.next.Store(int64(len(o.names)))
+			stop()
 			return
 		}
+		o.tell()
 	}
+}
+
+// tell reports how many shards are open.
+func (o *opening) tell() {
+	if o.c.Opened == nil {
+		return
+	}
+	o.telling.Lock()
+	defer o.telling.Unlock()
+	o.opened++
+	o.c.Opened(o.opened, len(o.names), int(o.built.Load()))
 }
 
 func (o *opening) open(ctx context.Context, sh *shard) error {
@@ -135,14 +157,16 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 	sh.version = versionOf(&st)
 	beside := path + indexEnding
 	if x, err := openIndex(beside, sh.version); err == nil {
-		sh.index, sh.mapped = x, true
+		sh.index = x
 		return nil
 	}
 	keep := beside
 	if !o.c.IndexBeside {
 		keep = o.keptAt(path)
 	}
-	return o.keptOrBuilt(sh, keep, func() (*indexBuilder, error) { return build(path, f, st.Size, localChunk) })
+	return o.keptOrBuilt(sh, keep, func() (*indexBuilder, error) {
+		return build(ctx, path, &window{r: f, size: st.Size, chunk: localChunk})
+	})
 }
 
 // openRemote looks for an index in the directory of indexes; beside an object nothing is written.
@@ -152,10 +176,15 @@ func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 		return unnamed(err)
 	}
 	sh.object = object
-	sh.version = version{size: object.Size, tag: xxh3.HashString(object.ETag + "\x00" + object.Modified)}
+	sh.version = versionOfObject(object)
 	return o.keptOrBuilt(sh, o.keptAt(sh.name), func() (*indexBuilder, error) {
-		return build(sh.name, objectReader{ctx, o.s.store, object}, object.Size, remoteChunk)
+		return build(ctx, sh.name, &window{r: objectReader{ctx, o.s.store, object}, size: object.Size, chunk: remoteChunk, pace: o.pace})
 	})
+}
+
+// versionOfObject is an object's, as its store told it.
+func versionOfObject(o *store.Object) version {
+	return version{size: o.Size, tag: xxh3.HashString(o.ETag + "\x00" + o.Modified)}
 }
 
 // keptAt is where the index of an archive is kept; "": nowhere.
@@ -171,7 +200,7 @@ func (o *opening) keptAt(name string) string {
 func (o *opening) keptOrBuilt(sh *shard, keep string, build func() (*indexBuilder, error)) error {
 	if keep != "" {
 		if x, err := openIndex(keep, sh.version); err == nil {
-			sh.index, sh.mapped = x, true
+			sh.index = x
 			return nil
 		}
 	}
@@ -185,7 +214,7 @@ func (o *opening) keptOrBuilt(sh *shard, keep string, build func() (*indexBuilde
 		if err := writeFile(keep, data); err != nil {
 			o.unkept.Store(&err)
 		} else if x, err := openIndex(keep, sh.version); err == nil {
-			sh.index, sh.mapped = x, true
+			sh.index = x
 			return nil
 		}
 	}
@@ -194,13 +223,13 @@ func (o *opening) keptOrBuilt(sh *shard, keep string, build func() (*indexBuilde
 }
 
 // build makes an index of an archive, whose kind its name tells.
-func build(name string, r io.ReaderAt, size int64, chunk int) (*indexBuilder, error) {
+func build(ctx context.Context, name string, w *window) (*indexBuilder, error) {
 	base, _, _ := strings.Cut(strings.ToLower(name), "?")
 	switch {
 	case strings.HasSuffix(base, ".tar"):
-		return buildTarIndex(r, size, chunk)
+		return buildTarIndex(ctx, w)
 	case strings.HasSuffix(base, ".zip"):
-		return buildZipIndex(r, size)
+		return buildZipIndex(ctx, w)
 	case strings.HasSuffix(base, ".tar.gz") || strings.HasSuffix(base, ".tgz") || strings.HasSuffix(base, ".tar.zst") || strings.HasSuffix(base, ".tar.bz2"):
 		return nil, errors.New("a compressed archive cannot be read in any order; unpack it to a plain .tar")
 	}
@@ -208,7 +237,8 @@ func build(name string, r io.ReaderAt, size int64, chunk int) (*indexBuilder, er
 }
 
 // buildZipIndex reads a zip archive's directory. Members must be stored, not compressed: pictures are already.
-func buildZipIndex(r io.ReaderAt, size int64) (*indexBuilder, error) {
+func buildZipIndex(ctx context.Context, w *window) (*indexBuilder, error) {
+	r, size := windowReader{w}, w.size
 	z, err := zip.NewReader(r, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked by add
 		return nil, fmt.Errorf("zip: %w", err)
@@ -220,6 +250,9 @@ func buildZipIndex(r io.ReaderAt, size int64) (*indexBuilder, error) {
 		return text, err
 	}
 	for _, f := range z.File {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if strings.HasSuffix(f.Name, "/") {
 			continue
 		}

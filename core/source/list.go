@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
+	"github.com/zeebo/xxh3"
 	"golang.org/x/sys/unix"
 )
 
@@ -22,7 +23,7 @@ const (
 // ListConfig says what OpenList reads.
 type ListConfig struct {
 	File         string // the list: a path or a URL
-	Root         string // directory or URL of relative paths; "" is the list's own, and lets absolute paths and URLs pass
+	Root         string // directory or URL of relative paths; "" is the list's own, and lets absolute paths pass
 	MaxFileBytes int64  // largest sample that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
 
@@ -32,11 +33,13 @@ type ListConfig struct {
 	Columns []Column
 }
 
-// place is where the paths of a list lead: below a directory or a URL, and, where nothing confines them, to any URL.
+// place is where the paths of a list lead: below a directory or a URL, and, unless a URL confines them, to any URL.
 type place struct {
 	root  root
 	store *store.Client
 	url   string // of relative paths, with a slash at its end; "": they lie below root
+
+	version uint64 // of the list, for the identities of URLs
 }
 
 // list is a list file in memory. Lines are cut into fields when somebody asks; opening has checked them all.
@@ -67,7 +70,7 @@ func openList(c ListConfig) (Source, error) {
 		return nil, err
 	}
 	l := &list{text: bytes.TrimPrefix(text, []byte("\ufeff"))}
-	if err := l.scan(c.Root == ""); err != nil {
+	if err := l.scan(rulesOf(&c)); err != nil {
 		return nil, err
 	}
 	if l.n == 0 {
@@ -77,6 +80,7 @@ func openList(c ListConfig) (Source, error) {
 	if l.place, err = openPlace(&c); err != nil {
 		return nil, err
 	}
+	l.version = xxh3.Hash(l.text)
 	return l, nil
 }
 
@@ -189,9 +193,9 @@ func listError(err error) error {
 }
 
 // scan indexes the lines and checks each.
-func (l *list) scan(absolute bool) error {
+func (l *list) scan(lines rules) error {
 	// One fast look at everything spares a slow one at every line.
-	lines := rules{absolute: absolute, zeros: bytes.IndexByte(l.text, 0) >= 0, climbs: bytes.Contains(l.text, []byte(".."))}
+	lines.zeros, lines.climbs = bytes.IndexByte(l.text, 0) >= 0, bytes.Contains(l.text, []byte(".."))
 	line := 0
 	for at := 0; at < len(l.text); {
 		text, next := l.line(at)
@@ -241,7 +245,13 @@ func cut(text []byte) (path, label []byte, tab bool) {
 // rules says what a line may hold, and what somewhere in the file calls for a closer look.
 type rules struct {
 	absolute      bool // absolute paths are allowed
+	urls          bool // URLs are
 	zeros, climbs bool // the file holds a zero byte, two dots in a row
+}
+
+// rulesOf are those of a list's root. A directory confines files, and a URL is none; a URL confines everything.
+func rulesOf(c *ListConfig) rules {
+	return rules{absolute: c.Root == "", urls: !store.IsURL(c.Root), zeros: true, climbs: true}
 }
 
 func (r *rules) check(text []byte) error {
@@ -254,8 +264,8 @@ func (r *rules) check(text []byte) error {
 	case r.zeros && bytes.IndexByte(path, 0) >= 0:
 		return errors.New("got a zero byte in the path; want text, one path a line")
 	case isURL(path):
-		if !r.absolute {
-			return fmt.Errorf("path %.200q: got a URL, want a path relative to root; leave root out to allow URLs", path)
+		if !r.urls {
+			return fmt.Errorf("path %.200q: got a URL, want a path relative to root, which is one; leave root out, or name a directory, to allow URLs", path)
 		}
 	case path[0] == '/' && !r.absolute:
 		return fmt.Errorf("path %.200q: got an absolute path, want one relative to root; leave root out to allow absolute paths", path)

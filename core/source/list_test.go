@@ -152,7 +152,7 @@ func FuzzList(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, absolute := range []bool{true, false} {
 			l := &list{text: []byte(text)}
-			if err := l.scan(absolute); err != nil {
+			if err := l.scan(rules{absolute: absolute, urls: absolute}); err != nil {
 				continue
 			}
 			for i := range l.n {

@@ -2,9 +2,9 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 )
@@ -142,11 +142,18 @@ func (b *indexBuilder) part(name []byte) (uint16, error) {
 	return uint16(id), nil
 }
 
-// buildTarIndex walks a tar archive, chunk bytes at a time.
-func buildTarIndex(r io.ReaderAt, size int64, chunk int) (*indexBuilder, error) {
+// buildTarIndex walks a tar archive until ctx ends.
+func buildTarIndex(ctx context.Context, w *window) (*indexBuilder, error) {
 	b := newIndexBuilder()
-	w := &window{r: r, size: size, chunk: chunk}
-	err := scanTar(w, func(name []byte, off, size int64) error { return b.add(name, off, size, w.bytes) })
+	err := scanTar(w, func(name []byte, off, size int64) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return b.add(name, off, size, w.bytes)
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}

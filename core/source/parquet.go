@@ -26,9 +26,10 @@ const (
 // parquetFile is an open file, local or remote.
 type parquetFile struct {
 	*parquet.File
-	name    string
-	file    *os.File // nil: remote
-	version version  // of a local file
+	name     string
+	file     *os.File // nil: remote
+	version  version
+	identity string // its path or URL, wherever the process stands
 }
 
 // openParquet reads a file's footer; pages are read when they are asked for.
@@ -47,6 +48,7 @@ func openParquet(ctx context.Context, name string, c *store.Client) (f *parquetF
 			return nil, unnamed(err)
 		}
 		r, size = objectReader{ctx, c, o}, o.Size
+		f.version, f.identity = versionOfObject(o), name
 	} else {
 		if f.file, err = os.OpenFile(name, openFlags, 0); err != nil {
 			return nil, unwrapPath(err)
@@ -58,7 +60,7 @@ func openParquet(ctx context.Context, name string, c *store.Client) (f *parquetF
 		if err != nil {
 			return nil, errors.Join(err, f.file.Close())
 		}
-		r, size, f.version = f.file, st.Size, versionOf(&st)
+		r, size, f.version, f.identity = f.file, st.Size, versionOf(&st), absoluteDir(name)
 	}
 	if f.File, err = parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true)); err != nil {
 		return nil, errors.Join(fmt.Errorf("parquet: %w", err), f.close())
@@ -186,6 +188,7 @@ func (r *tableReader) parquet() error {
 		return err
 	}
 	done := int64(0)
+	r.version = uint64(f.version.size)<<1 ^ f.version.tag
 	for _, group := range f.RowGroups() {
 		if err := f.group(group, r.wanted(), places, func(row int64, c *cells) error {
 			if err := r.add(c); err != nil {
@@ -237,6 +240,7 @@ type parquetShards struct {
 	rows
 	files    []*parquetFile
 	groups   []rowGroup // of all files
+	shape    string     // what is read of each row, for Identity
 	maxBytes int64
 
 	mu    sync.Mutex // guards pages and bytes
@@ -268,6 +272,9 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 		s.maxBytes = DefaultMaxFileBytes
 	}
 	names, err := shardNames(ctx, c.Shards, c.Store)
+	if k := slices.IndexFunc(s.columns, func(c Column) bool { return c.Type == Array }); err == nil && k >= 0 {
+		err = fmt.Errorf("source.columns[%d] (%q): arrays go with archives, lists and folders; put .npy files into shards", k, s.columns[k].Name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("source: shards: %w", err)
 	}
@@ -276,6 +283,7 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 			return nil, errors.Join(fmt.Errorf("source: shards: shard %q: %w", store.Shown(name), err), s.Close())
 		}
 	}
+	s.shape = fmt.Sprintf("parquet %q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
 	if s.n == 0 {
 		return nil, errors.Join(fmt.Errorf("source: shards: %w: the files have no rows", ErrNoSamples), s.Close())
 	}
@@ -409,7 +417,7 @@ func (s *parquetShards) read(ctx context.Context, g *rowGroup, i int64, b *Buffe
 		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", len(picture), s.maxBytes)}
 	}
 	copy(b.room(len(picture)), picture)
-	if err := s.values(i, b); err != nil {
+	if err := s.values(i, b, nil); err != nil { // there are no arrays: OpenParquet has refused them
 		return err
 	}
 	b.hold(0, len(picture))

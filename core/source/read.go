@@ -21,6 +21,7 @@ const (
 // root is the directory that samples lie beneath.
 type root struct {
 	fd       int
+	dir      string // absolute, for identities
 	maxBytes int64
 	absolute bool // absolute paths are opened as they are
 }
@@ -40,7 +41,7 @@ func openRoot(dir string, maxBytes int64) (root, error) {
 		return root{}, probeError(err)
 	}
 	unix.Close(probe)
-	return root{fd: fd, maxBytes: maxBytes}, nil
+	return root{fd: fd, dir: absoluteDir(dir), maxBytes: maxBytes}, nil
 }
 
 func openError(err error) error {

@@ -152,6 +152,17 @@ func TestListsOverHTTP(t *testing.T) {
 	if _, err := OpenList(ListConfig{File: o.URL + "/d/l.tsv", Root: o.URL + "/d", Store: client}); err == nil || !strings.Contains(err.Error(), "line 2: path") || !strings.Contains(err.Error(), "got a URL") {
 		t.Fatalf("got %v", err)
 	}
+	// A directory as root confines files; a URL is none.
+	for ending, text := range map[string]string{".tsv": o.URL + "/e/c.jpg\t4\nb.jpg\t5\n", ".csv": "path,label\n" + o.URL + "/e/c.jpg,4\nb.jpg,5\n"} {
+		mixed := filepath.Join(t.TempDir(), "mixed"+ending)
+		write(t, mixed, text)
+		write(t, filepath.Join(filepath.Dir(mixed), "files", "b.jpg"), "B")
+		s := openL(t, ListConfig{File: mixed, Root: filepath.Join(filepath.Dir(mixed), "files"), Store: client})
+		_, c := read(t, s, 0)
+		if _, b := read(t, s, 1); b != "B" || c != "C" || s.Label(0) != 4 || s.Label(1) != 5 {
+			t.Fatalf("%s: %q %q", ending, c, b)
+		}
+	}
 	if _, err := OpenList(ListConfig{File: o.URL + "/none.tsv", Store: client}); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Fatalf("got %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"sort"
 	"strings"
@@ -24,11 +25,15 @@ type ShardsConfig struct {
 	Shards       []string // paths and URLs of .tar and .zip archives, with braces {000..127} and globs
 	Image        []string // parts that are the picture, best first; nil: the one that ends in any of ImageExtensions
 	Label        string   // part that holds the label; "" is cls, and a sample without it has the label -1
+	Labels       ShardLabels
 	Columns      []Column // more parts
 	IndexDir     string   // where indexes are kept; "" is DefaultIndexDir
 	IndexBeside  bool     // keep those of local archives beside them
 	MaxFileBytes int64    // largest picture that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
+
+	// Opened is told, by one goroutine at a time, how many of the shards are open and of how many the index had to be made; nil: nobody.
+	Opened func(opened, of, built int)
 }
 
 // shards are archives of samples: tar and zip, local and remote. What is in them is known from their indexes.
@@ -38,12 +43,15 @@ type shards struct {
 	all      []shard
 	firsts   []int64 // of each shard, ascending; all[i] holds samples firsts[i] to firsts[i+1]
 	columns  []Column
-	strict   bool // the label's part was named, so each sample must have it
+	labels   ShardLabels
+	classes  []string // of LabelsOfDirectory
+	strict   bool     // the label's part was named, so each sample must have it
 	maxBytes int64
 	notes    []string
 	remote   bool // some of them
 	spans    spans
-	shape    string // what is read of each sample, for Identity
+	shape    string        // what is read of each sample, for Identity
+	config   *ShardsConfig // to open one again
 }
 
 // shard is one archive that holds samples.
@@ -53,7 +61,6 @@ type shard struct {
 	version version
 	object  *store.Object // nil: a file
 	index   *index
-	mapped  bool
 	label   int      // part of the label, or -1
 	rank    []uint16 // by part: 0 is no picture, else the lowest is taken
 	column  []int    // by column: its part, or -1
@@ -74,11 +81,10 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shards{store: c.Store, columns: completeColumns(c.Columns), strict: c.Label != "", maxBytes: c.MaxFileBytes}
+	s := &shards{store: c.Store, columns: completeColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: c.MaxFileBytes, config: &c}
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
 	}
-	s.shape = fmt.Sprintf("%q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
 	s.root = root{fd: unix.AT_FDCWD, absolute: true, maxBytes: s.maxBytes}
 	opened, err := openIndexes(ctx, names, &c, s)
 	if err != nil {
@@ -100,7 +106,15 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 		total += sh.index.n
 	}
 	s.firsts = append(s.firsts, total)
-	if err := s.check(&c, total); err != nil {
+	err = s.check(&c, total)
+	if err == nil && s.labels == LabelsOfDirectory {
+		err = s.findClasses()
+	}
+	if err == nil {
+		err = settleArrays(ctx, s, s.columns)
+	}
+	s.shape = fmt.Sprintf("%q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -112,15 +126,21 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 	if label == "" {
 		label = defaultPart
 	}
-	sh.label = sh.index.partNamed(label)
+	if sh.label = -1; s.labels == LabelsOfPart {
+		sh.label = sh.index.partNamed(label)
+	}
 	sh.rank, sh.room = make([]uint16, len(sh.index.parts)), make([]int, len(sh.index.parts))
 	for k := range sh.room {
 		sh.room[k] = -1
 	}
 	for _, c := range s.columns {
 		part := sh.index.partNamed(c.From)
+		room := c.MaxBytes
+		if c.Type == Array {
+			room = int(s.maxBytes) // a file of it; its shape is checked when it is read
+		}
 		if sh.column = append(sh.column, part); part >= 0 {
-			sh.room[part] = max(sh.room[part], c.MaxBytes)
+			sh.room[part] = max(sh.room[part], room)
 		}
 	}
 	for k, part := range sh.index.parts {
@@ -176,7 +196,7 @@ func (s *shards) find(i int64) (*shard, int64) {
 }
 
 func (s *shards) Len() int64        { return s.firsts[len(s.firsts)-1] }
-func (s *shards) Classes() []string { return nil }
+func (s *shards) Classes() []string { return s.classes }
 func (s *shards) Columns() []Column { return s.columns }
 func (s *shards) Shards() []int64   { return s.firsts[:len(s.firsts)-1] }
 func (s *shards) Notes() []string   { return s.notes }
@@ -184,27 +204,75 @@ func (s *shards) Notes() []string   { return s.notes }
 // Key is the sample's name within its shard; shards may use the same names.
 func (s *shards) Key(i int64, dst []byte) []byte {
 	sh, k := s.find(i)
-	_, _, key := sh.index.sample(k)
-	return append(dst, key...)
+	return append(dst, s.key(sh, k)...)
+}
+
+// key is the name of the shard's sample k; none where the index is damaged and cannot be made again: Read will say so.
+func (s *shards) key(sh *shard, k int64) []byte {
+	_, _, key, err := sh.index.sample(k)
+	if err != nil && s.mend(context.Background(), sh) == nil {
+		_, _, key, _ = sh.index.sample(k)
+	}
+	return key
 }
 
 func (s *shards) Label(i int64) int64 {
 	sh, k := s.find(i)
-	if v, ok := sh.number(k, sh.label); ok {
+	if s.labels == LabelsOfDirectory {
+		return s.classOf(s.key(sh, k))
+	}
+	if v, ok := s.number(sh, k, sh.label); ok {
 		return v
 	}
 	return -1
 }
 
 // number is what a part of the sample says; ok is false where there is no such part, or no number in it.
-func (sh *shard) number(k int64, part int) (v int64, ok bool) {
-	from, to, _ := sh.index.sample(k)
-	for m := from; m < to && part >= 0; m++ {
-		if member := sh.index.member(m); int(member.part) == part {
-			return int64(member.value), member.number
+func (s *shards) number(sh *shard, k int64, part int) (v int64, ok bool) {
+	if part < 0 {
+		return -1, false
+	}
+	var few [8]indexMember
+	members, err := s.members(context.Background(), sh, k, few[:0])
+	for m := range members {
+		if int(members[m].part) == part && err == nil {
+			return int64(members[m].value), members[m].number
 		}
 	}
 	return -1, false
+}
+
+// members appends what sample k of the shard consists of.
+func (s *shards) members(ctx context.Context, sh *shard, k int64, dst []indexMember) ([]indexMember, error) {
+	members, err := sh.index.appendMembers(k, dst)
+	if err == nil {
+		return members, nil
+	}
+	if err = s.mend(ctx, sh); err == nil {
+		members, err = sh.index.appendMembers(k, dst)
+	}
+	if err != nil {
+		return dst, &Error{Cause: IO, Detail: "the archive's index was damaged and could not be made again; start again to try once more", Err: err}
+	}
+	return members, nil
+}
+
+// mend makes the shard's index again, whose file was damaged after it was written.
+func (s *shards) mend(ctx context.Context, sh *shard) error {
+	return sh.index.mend(func() (*index, error) {
+		if sh.index.file != "" {
+			_ = os.Remove(sh.index.file) // if it stays, or another engine has put a good one there, opening will find out
+		}
+		o := opening{c: s.config, s: s, dir: s.config.IndexDir}
+		fresh := shard{name: sh.name}
+		if err := o.open(ctx, &fresh); err != nil {
+			return nil, err
+		}
+		if fresh.version != sh.version {
+			return nil, errors.Join(errors.New("the archive is another one now"), fresh.close())
+		}
+		return fresh.index, nil
+	})
 }
 
 func (s *shards) Read(ctx context.Context, i int64, b *Buffer) error {
@@ -234,7 +302,12 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w, err := s.want(sh, k, b)
+	members, err := s.members(ctx, sh, k, b.members[:0])
+	if err != nil {
+		return err
+	}
+	b.members = members
+	w, err := s.want(sh, b)
 	if err != nil {
 		return err
 	}
@@ -242,7 +315,7 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 	if err := s.fetch(ctx, sh, b, data); err != nil {
 		return err
 	}
-	if err := s.fill(sh, k, b); err != nil {
+	if err := s.fill(sh, b); err != nil {
 		return err
 	}
 	at, _ := b.locate(w.image)
@@ -250,12 +323,10 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 	return nil
 }
 
-// want chooses the sample's picture and plans what is read for it and its columns.
-func (s *shards) want(sh *shard, k int64, b *Buffer) (w wanted, err error) {
-	from, to, _ := sh.index.sample(k)
+// want chooses, among b.members, the sample's picture and plans what is read for it and its columns.
+func (s *shards) want(sh *shard, b *Buffer) (w wanted, err error) {
 	labelled := false
-	for m := from; m < to; m++ {
-		member := sh.index.member(m)
+	for _, member := range b.members {
 		switch rank := sh.rank[member.part]; {
 		case rank > 0 && rank == w.rank:
 			return w, &Error{Cause: Part, Detail: fmt.Sprintf("got two pictures, %q and %q; say which in source.image",
@@ -271,17 +342,16 @@ func (s *shards) want(sh *shard, k int64, b *Buffer) (w wanted, err error) {
 	}
 	switch {
 	case w.rank == 0:
-		return w, &Error{Cause: Part, Detail: "no part is a picture; the parts are " + sh.partsOf(from, to)}
+		return w, &Error{Cause: Part, Detail: "no part is a picture; the parts are " + sh.partsOf(b)}
 	case s.strict && !labelled:
-		return w, &Error{Cause: Part, Detail: "no label; the parts are " + sh.partsOf(from, to)}
+		return w, &Error{Cause: Part, Detail: "no label; the parts are " + sh.partsOf(b)}
 	case w.image.size == 0:
 		return w, &Error{Cause: Empty, Detail: "got 0 bytes"}
 	case int64(w.image.size) > s.maxBytes:
 		return w, &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", w.image.size, s.maxBytes)}
 	}
 	b.pieces = b.pieces[:0]
-	for m := from; m < to; m++ {
-		member := sh.index.member(m)
+	for _, member := range b.members {
 		if room := sh.room[member.part]; room >= 0 && int(member.size) > room {
 			return w, &Error{Cause: Value, Detail: fmt.Sprintf("part %q: got %d bytes, want at most %d; raise max_bytes of the column",
 				sh.index.parts[member.part], member.size, room)}
@@ -292,10 +362,11 @@ func (s *shards) want(sh *shard, k int64, b *Buffer) (w wanted, err error) {
 	return w, nil
 }
 
-func (sh *shard) partsOf(from, to int) string {
+// partsOf names the parts of the sample that is planned.
+func (sh *shard) partsOf(b *Buffer) string {
 	var parts []string
-	for m := from; m < to; m++ {
-		parts = append(parts, sh.index.parts[sh.index.member(m).part])
+	for _, m := range b.members {
+		parts = append(parts, sh.index.parts[m.part])
 	}
 	return describeParts(parts)
 }
@@ -342,21 +413,19 @@ func (s *shards) fetch(ctx context.Context, sh *shard, b *Buffer, data []byte) e
 }
 
 // fill copies the columns' values out of the buffer's memory.
-func (s *shards) fill(sh *shard, k int64, b *Buffer) error {
-	from, to, _ := sh.index.sample(k)
+func (s *shards) fill(sh *shard, b *Buffer) error {
 	for c := range s.columns {
 		found := false
-		for m := from; m < to && !found; m++ {
-			member := sh.index.member(m)
-			if found = int(member.part) == sh.column[c]; found {
-				at, end := b.locate(member)
+		for m := 0; m < len(b.members) && !found; m++ {
+			if found = int(b.members[m].part) == sh.column[c]; found {
+				at, end := b.locate(b.members[m])
 				if err := b.setText(&s.columns[c], b.mem[at:end]); err != nil {
 					return err
 				}
 			}
 		}
 		if !found {
-			return &Error{Cause: Part, Detail: fmt.Sprintf("column %q: no part %q; the parts are %s", s.columns[c].Name, s.columns[c].From, sh.partsOf(from, to))}
+			return &Error{Cause: Part, Detail: fmt.Sprintf("column %q: no part %q; the parts are %s", s.columns[c].Name, s.columns[c].From, sh.partsOf(b))}
 		}
 	}
 	return nil
@@ -404,7 +473,7 @@ func (sh *shard) close() error {
 	if sh.index == nil {
 		return nil
 	}
-	return sh.index.close(sh.mapped)
+	return sh.index.close()
 }
 
 func closeAll(all []shard) error {

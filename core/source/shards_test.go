@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -319,16 +320,125 @@ func TestIndexIsKeptAndFollowsTheArchive(t *testing.T) {
 		if s := openS(t, c); s.Len() != 4 || string(s.Key(0, nil)) != "00005" {
 			t.Fatalf("%q", keys(s))
 		}
-		// Damage of any kind is found, and mended.
+		// Damage of the header or the length is found at once, and mended.
 		good, err := os.ReadFile(index)
 		must(t, err)
-		for _, bad := range [][]byte{nil, good[:40], good[:len(good)-1], append(bytes.Clone(good), 0), flip(good, 9), flip(good, 100), flip(good, 7)} {
+		for _, bad := range [][]byte{nil, good[:40], good[:len(good)-1], append(bytes.Clone(good), 0), flip(good, 9), flip(good, 20), flip(good, 80), flip(good, 7)} {
 			must(t, os.Remove(index))
 			write(t, index, string(bad))
 			notes(1)
 			notes(0)
 		}
 	}
+}
+
+// What was damaged behind the header is found when it is first looked at, and made again in place: nobody notices but the disk.
+func TestDamagedIndexIsMadeAgainWhenItIsUsed(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "x.tar")
+	write(t, file, string(tarOf(t, tar.FormatGNU, pairs(0, 3)...)))
+	c := ShardsConfig{Shards: []string{file}, IndexBeside: true, Label: "cls"}
+	want := openS(t, c)
+	good, err := os.ReadFile(file + indexEnding)
+	must(t, err)
+	body := len(want.(*shards).all[0].index.header)
+	for at := body; at < len(good); at++ {
+		must(t, os.Remove(file+indexEnding))
+		write(t, file+indexEnding, string(flip(good, at)))
+		s := openS(t, c)
+		if notes := s.(*shards).notes; len(notes) > 0 {
+			t.Fatalf("byte %d: notes %q", at, notes)
+		}
+		for i := range s.Len() {
+			if got, want := string(s.Key(i, nil)), string(want.Key(i, nil)); got != want || s.Label(i) != i {
+				t.Fatalf("byte %d: sample %d is %q with label %d, want %q", at, i, got, s.Label(i), want)
+			}
+			if _, text := read(t, s, i); text != fmt.Sprintf("picture %d", i) {
+				t.Fatalf("byte %d: sample %d: %q", at, i, text)
+			}
+		}
+		if mended, err := os.ReadFile(file + indexEnding); err != nil || !bytes.Equal(mended, good) {
+			t.Fatalf("byte %d: the file is not as it was: %v", at, err)
+		}
+	}
+}
+
+// Many that meet the damage at once all get the right samples, and the archive is looked through once.
+func TestDamagedIndexIsMadeAgainOnceForAll(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "x.tar")
+	write(t, file, string(tarOf(t, tar.FormatGNU, pairs(0, 8)...)))
+	c := ShardsConfig{Shards: []string{file}, IndexBeside: true}
+	good := openS(t, c).(*shards).all[0].index
+	data, err := os.ReadFile(file + indexEnding)
+	must(t, err)
+	write(t, file+indexEnding, string(flip(data, len(good.header)+3)))
+	s := openS(t, c)
+	for i, err := range readTogether(t, background, s, sequenceOf(0, s.Len())) {
+		if err != nil {
+			t.Fatalf("sample %d: %v", i, err)
+		}
+	}
+	if maps := len(s.(*shards).all[0].index.maps); maps != 2 {
+		t.Fatalf("%d mappings, want the damaged one and one more", maps)
+	}
+}
+
+// Where the archive is another one by now, its damaged index stays damaged, and each of its samples says so.
+func TestDamagedIndexOfAChangedArchiveGivesBadSamples(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "x.tar")
+	write(t, file, string(tarOf(t, tar.FormatGNU, pairs(0, 3)...)))
+	c := ShardsConfig{Shards: []string{file}, IndexBeside: true}
+	header := len(openS(t, c).(*shards).all[0].index.header)
+	data, err := os.ReadFile(file + indexEnding)
+	must(t, err)
+	write(t, file+indexEnding, string(flip(data, header)))
+	s := openS(t, c)
+	write(t, file, string(tarOf(t, tar.FormatGNU, pairs(3, 9)...)))
+	for i := range s.Len() {
+		var buf Buffer
+		var e *Error
+		if err := s.Read(background, i, &buf); !errors.As(err, &e) || e.Cause != IO || !strings.Contains(err.Error(), "index was damaged") ||
+			!strings.Contains(err.Error(), "another") {
+			t.Fatalf("sample %d: %v", i, err)
+		}
+		if key, label := s.Key(i, nil), s.Label(i); len(key) > 0 || label != -1 {
+			t.Fatalf("sample %d: key %q, label %d", i, key, label)
+		}
+	}
+}
+
+// To open an index touches its header alone, however much it holds.
+func TestOpeningAnIndexChecksItsHeaderAlone(t *testing.T) {
+	b := newIndexBuilder()
+	for i := range 20000 {
+		must(t, b.add(fmt.Appendf(nil, "%06d.jpg", i), int64(i)*512, 100, nil))
+	}
+	v := version{size: 20000 * 512, tag: 7}
+	data := b.encode(v)
+	x, err := parseIndex(data, v)
+	must(t, err)
+	if n := checkedBlocks(x); n != 0 {
+		t.Fatalf("%d blocks were checked at open", n)
+	}
+	if _, _, key, err := x.sample(12345); err != nil || string(key) != "012345" {
+		t.Fatalf("%q %v", key, err)
+	}
+	if n := checkedBlocks(x); n != 2 {
+		t.Fatalf("%d blocks were checked for a key, want that of the sample and that of the key", n)
+	}
+	if len(x.header) > 72+100+len(data)/1000 {
+		t.Fatalf("a header of %d bytes for an index of %d", len(x.header), len(data))
+	}
+}
+
+func checkedBlocks(x *index) (n int) {
+	c := x.content.Load()
+	for i := range c.checked {
+		n += bits.OnesCount32(c.checked[i].Load())
+	}
+	return n
 }
 
 func flip(b []byte, at int) []byte {
@@ -463,13 +573,19 @@ func FuzzTar(f *testing.F) {
 		f.Add(tarOf(f, format, part{strings.Repeat("d/", 45) + "x.jpg", "p"}))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := buildTarIndex(bytes.NewReader(mendSums(data)), int64(len(data)), 1024)
+		b, err := buildTarIndex(background, &window{r: bytes.NewReader(mendSums(data)), size: int64(len(data)), chunk: 1024})
 		if err != nil {
 			return
 		}
 		v := version{size: int64(len(data)), tag: 7}
-		if _, err := parseIndex(b.encode(v), v); err != nil {
+		x, err := parseIndex(b.encode(v), v)
+		if err != nil {
 			t.Fatalf("an index of ours does not parse: %v", err)
+		}
+		for i := range x.n {
+			if members, err := x.appendMembers(i, nil); err != nil || len(members) == 0 {
+				t.Fatalf("sample %d of an index of ours: %v %v", i, members, err)
+			}
 		}
 	})
 }
@@ -497,26 +613,46 @@ func mendSums(data []byte) []byte {
 // FuzzIndex: no index file, even one with a right check sum, leads outside of itself or of the archive.
 func FuzzIndex(f *testing.F) {
 	archive := tarOf(f, tar.FormatGNU, pairs(0, 3)...)
-	b, err := buildTarIndex(bytes.NewReader(archive), int64(len(archive)), 1024)
+	b, err := buildTarIndex(background, &window{r: bytes.NewReader(archive), size: int64(len(archive)), chunk: 1024})
 	must(f, err)
 	v := version{size: 1 << 20, tag: 7}
 	f.Add(b.encode(v))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) >= indexHeader {
-			copy(data, indexMagic)
-			binary.LittleEndian.PutUint64(data[8:], xxh3.Hash(data[16:]))
-		}
+		data = mendIndex(data)
 		x, err := parseIndex(data, v)
 		if err != nil {
 			return
 		}
 		for i := range x.n {
-			from, to, _ := x.sample(i)
-			for m := from; m < to; m++ {
-				if k := x.member(m); k.off+int64(k.size) > v.size || int(k.part) >= len(x.parts) {
+			members, err := x.appendMembers(i, nil)
+			if err != nil {
+				continue
+			}
+			for _, k := range members {
+				if k.off+int64(k.size) > v.size || int(k.part) >= len(x.parts) {
 					t.Fatalf("member %+v", k)
 				}
 			}
 		}
 	})
+}
+
+// mendIndex makes the sums of an index right, so that the fuzzer gets beyond them.
+func mendIndex(data []byte) []byte {
+	data = bytes.Clone(data)
+	le := binary.LittleEndian
+	if len(data) < indexHeader {
+		return data
+	}
+	copy(data, indexMagic)
+	word := func(at int) int { return int(le.Uint16(data[at:])) }
+	start, blocks := indexLayout(word(32), word(40), word(48), word(56), word(64))
+	if start > len(data) {
+		return data
+	}
+	for k := range min(blocks, (len(data)-start+indexBlock-1)/indexBlock) {
+		le.PutUint64(data[start-8*blocks+8*k:], xxh3.Hash(blockOf(data[start:], k)))
+	}
+	le.PutUint64(data[8:], xxh3.Hash(data[16:start]))
+	return data
 }

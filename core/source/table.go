@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
+	"github.com/zeebo/xxh3"
 )
 
 const maxLineBytes = 16 << 20
@@ -74,7 +76,7 @@ type cells struct {
 
 func openTable(c ListConfig) (Source, error) {
 	t := &table{rows: newRows(c.Columns)}
-	r := tableReader{c: &c, rows: &t.rows, rules: rules{absolute: c.Root == "", zeros: true, climbs: true}, path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}
+	r := tableReader{c: &c, rows: &t.rows, rules: rulesOf(&c), path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}
 	if err := r.read(); err != nil {
 		return nil, err
 	}
@@ -84,6 +86,10 @@ func openTable(c ListConfig) (Source, error) {
 	var err error
 	if t.place, err = openPlace(&c); err != nil {
 		return nil, err
+	}
+	t.version = r.version
+	if err := settleArrays(context.Background(), t, t.columns); err != nil {
+		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
@@ -100,6 +106,7 @@ type tableReader struct {
 	rules       rules
 	path, label string
 	hasLabel    bool
+	version     uint64 // of the table, once it is read
 }
 
 func (r *tableReader) read() error {
@@ -110,6 +117,7 @@ func (r *tableReader) read() error {
 	if err != nil {
 		return err
 	}
+	r.version = xxh3.Hash(text)
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if tableEnding(r.c.File) == "csv" {
 		return r.csv(text)
@@ -234,8 +242,28 @@ func (r *tableReader) add(row *cells) error {
 	if err := r.rules.check(row.path); err != nil {
 		return err
 	}
+	for c := range r.rows.columns {
+		if err := r.checkFile(&r.rows.columns[c], row.columns[c]); err != nil {
+			return err
+		}
+	}
 	r.rows.paths.add(row.path)
 	return r.rows.add(row, r.hasLabel, r.c.Label != "")
+}
+
+// checkFile refuses the path of an array as it would a sample's.
+func (r *tableReader) checkFile(c *Column, path []byte) error {
+	if c.Type != Array {
+		return nil
+	}
+	err := r.rules.check(path)
+	if len(path) == 0 || bytes.ContainsAny(path, "\t\n") {
+		err = fmt.Errorf("got %.200q, want the path of an array", path)
+	}
+	if err != nil {
+		return fmt.Errorf("column %q: %w", c.From, err)
+	}
+	return nil
 }
 
 // add takes everything of a row but its path.
@@ -279,11 +307,15 @@ func (t *rows) addColumn(c int, text []byte) error {
 	return nil
 }
 
-// values fills the buffer's columns for sample i.
-func (t *rows) values(i int64, b *Buffer) error {
+// values fills the buffer's columns for sample i; arrays reads the file of an array.
+func (t *rows) values(i int64, b *Buffer, arrays func(c *Column, path []byte) error) error {
 	for c := range t.columns {
-		if column := &t.columns[c]; column.Type != Text {
+		if column := &t.columns[c]; column.Type == Int64 || column.Type == Float64 {
 			b.setInt(t.numbers[c][i])
+		} else if column.Type == Array {
+			if err := arrays(column, t.texts[c].at(i)); err != nil {
+				return err
+			}
 		} else if err := b.setBytes(column, t.texts[c].at(i)); err != nil {
 			return err
 		}
@@ -309,7 +341,10 @@ func (t *table) Key(i int64, dst []byte) []byte { return append(dst, t.paths.at(
 func (t *table) Read(ctx context.Context, i int64, b *Buffer) error {
 	err := t.read(ctx, t.paths.at(i), b)
 	if err == nil {
-		if err = t.values(i, b); err != nil {
+		err = t.values(i, b, func(c *Column, path []byte) error {
+			return b.setFile(c, func(side *Buffer) error { return t.read(ctx, path, side) })
+		})
+		if err != nil {
 			b.drop()
 		}
 	}

@@ -16,37 +16,6 @@ const (
 	maxArchive    = 1 << 40   // bytes of one archive
 )
 
-// window is a moving view of an object that is read from its beginning to its end.
-type window struct {
-	r     io.ReaderAt
-	size  int64
-	chunk int // bytes read at a time
-	at    int64
-	buf   []byte // r's bytes from at on
-}
-
-// bytes are n bytes at an offset, valid until the next call. Asking beyond the end is a truncated archive.
-func (w *window) bytes(off int64, n int) ([]byte, error) {
-	if off < 0 || off > w.size-int64(n) {
-		return nil, io.ErrUnexpectedEOF
-	}
-	if off < w.at || off+int64(n) > w.at+int64(len(w.buf)) {
-		want := int(min(int64(max(n, w.chunk)), w.size-off))
-		if cap(w.buf) < want {
-			w.buf = make([]byte, want)
-		}
-		w.buf, w.at = w.buf[:want], off
-		if got, err := w.r.ReadAt(w.buf, off); got < want {
-			w.buf = w.buf[:0]
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
-		}
-	}
-	return w.buf[off-w.at:][:n], nil
-}
-
 // tarScanner walks the headers of a tar archive: ustar, GNU (long names, base-256 numbers) and PAX (path and size).
 type tarScanner struct {
 	w    *window

@@ -64,7 +64,9 @@ func FromFolder(dir string, z Zero) (*Spec, error) {
 func fromSource(src Source, z Zero) (*Spec, error) {
 	s := Default()
 	s.Name, s.Source = z.Name, src
-	if z.NoLabels {
+	if z.NoLabels && src.Shards != nil {
+		s.Source.ByMember = LabelsNone
+	} else if z.NoLabels {
 		s.Source.Labels = LabelsNone
 	}
 	s.Order.Shuffle, s.Order.Seed, s.Order.Epochs = !z.InOrder, z.Seed, z.Epochs

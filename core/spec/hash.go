@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+
+	"github.com/spdl/spdl/core/tensor"
 )
 
 // The canonical form is the part of a description that decides which bytes come in which order, defaults filled in. Its names are what the
@@ -41,6 +43,7 @@ type canonicalSource struct {
 	Columns []canonicalColumn `json:"columns,omitempty"`
 	Mix     []canonicalPart   `json:"mix,omitempty"`
 	Host    int64             `json:"host,omitempty"` // samples
+	Members Labels            `json:"member_labels,omitempty"`
 }
 
 type canonicalPart struct {
@@ -49,10 +52,12 @@ type canonicalPart struct {
 }
 
 type canonicalColumn struct {
-	Name     string `json:"name"`
-	From     string `json:"from"`
-	Type     string `json:"type"`
-	MaxBytes int64  `json:"max_bytes"`
+	Name     string        `json:"name"`
+	From     string        `json:"from"`
+	Type     string        `json:"type"`
+	MaxBytes int64         `json:"max_bytes"`
+	DType    string        `json:"dtype,omitempty"`
+	Shape    *tensor.Shape `json:"shape,omitempty"` // nil: not given
 }
 
 type canonicalOrder struct {
@@ -145,6 +150,17 @@ func (s *Spec) SourceHash() [sha256.Size]byte {
 	return sha256.Sum256(marshal(s.Source.canonical()))
 }
 
+// RowHash is the SHA-256 of what decides the bytes of a row of a given sample: the source and the image, video or audio.
+func (s *Spec) RowHash() [sha256.Size]byte {
+	c := s.canonical()
+	return sha256.Sum256(marshal(struct {
+		Source canonicalSource `json:"source"`
+		Image  *canonicalImage `json:"image,omitempty"`
+		Video  *canonicalVideo `json:"video,omitempty"`
+		Audio  *canonicalAudio `json:"audio,omitempty"`
+	}{c.Source, c.Image, c.Video, c.Audio}))
+}
+
 // OrderHash: see SourceHash.
 func (s *Spec) OrderHash() [sha256.Size]byte {
 	c := s.Order.canonical()
@@ -169,10 +185,17 @@ func (s *Source) canonical() canonicalSource {
 	c := canonicalSource{
 		Folder: cmp.Or(w.folder, s.Folder), List: cmp.Or(w.list, s.List), Root: cmp.Or(w.root, s.Root),
 		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label,
-		Host: s.Host.Samples,
+		Host: s.Host.Samples, Members: s.ByMember,
 	}
 	for _, column := range s.Columns {
-		c.Columns = append(c.Columns, canonicalColumn{column.Name, cmp.Or(column.From, column.Name), column.Type, column.MaxBytes})
+		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes}
+		if column.DType != 0 {
+			one.DType = column.DType.String()
+		}
+		if column.Shape != nil {
+			one.Shape = &column.Shape
+		}
+		c.Columns = append(c.Columns, one)
 	}
 	for i := range s.Mix {
 		c.Mix = append(c.Mix, canonicalPart{s.Mix[i].Source.canonical(), s.Mix[i].Weights})

@@ -21,7 +21,7 @@ var keys = []Key{
 	{"source.folder", "path or s3://BUCKET/PREFIX", "(none)", "A directory tree, relative to the spec file; its files are sorted by path."},
 	{"source.list", "path or URL", "(none)", "A text file, one `PATH` or `PATH<TAB>LABEL` a line; blank lines and lines that begin with `#` are passed over. " +
 		"By its ending also a table: `.csv` with a heading line, `.jsonl` or `.parquet`."},
-	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths and URLs in the list are refused."},
+	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused, and with a URL as root so are URLs."},
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
 		"or `.parquet` files with pictures in a column; with braces `{0000..1023}`, `{a,b}` and globs (not over http)."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
@@ -36,18 +36,20 @@ var keys = []Key{
 	{"source.mix[].image", "text or list of text", "(as above)", "As above."},
 	{"source.mix[].label", "text", "(as above)", "As above."},
 	{"source.mix[].extensions", "list of text", "(as above)", "As above."},
-	{"source.mix[].labels", "directory, none", "directory", "As above."},
+	{"source.mix[].labels", "directory, none", "(as below)", "As below."},
 	{"source.mix[].weight", "number, or mapping of epochs to numbers", "(none)", "Share of the rows, relative to the other data sets'; {0: 3, 10: 1} is 3, and 1 from epoch 10 on. " +
 		"A data set that is used up in an epoch begins anew; an epoch has as many rows as samples, or `order.rows`."},
 	{"source.host", "mapping", "(none)", "Samples that the program around the engine brings, through spdl_source_take and spdl_source_give or as `source=` in Python. " +
 		"In process only; one ring. Their labels and keys come with them, so an order cannot go by these."},
 	{"source.host.samples", "whole number from 1", "(required)", "How many there are."},
 	{"source.host.timeout", "duration", "1m", "Deadline of one sample from when the engine asks for it; later it is a bad one, cause deadline."},
-	{"source.columns", "list of text or mappings", "[]", "Parts of shards, or columns of a table, that become fields of the batch."},
+	{"source.columns", "list of text or mappings", "[]", "Parts of shards, columns of a table, or files beside those of a folder, that become fields of the batch."},
 	{"source.columns[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
-	{"source.columns[].from", "text", "(name)", "The part or column."},
-	{"source.columns[].type", "text, i64, f64", "text", "text: bytes as they are, ragged; else one number a sample."},
+	{"source.columns[].from", "text", "(name)", "The part or column; of a folder the ending of the file that has the sample's name up to its last dot. Of arrays also `npz[NAME]`, one of an .npz file."},
+	{"source.columns[].type", "text, i64, f64, npy", "text", "text: bytes as they are, ragged; npy: an array of one shape in every sample, [batch, shape...]; of a table the column holds its path; else one number a sample."},
 	{"source.columns[].max_bytes", "size", "1KiB", "Room of one value of text; a longer one is a bad sample."},
+	{"source.columns[].dtype", "u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64", "(the first sample's)", "Type of an array's elements; booleans are u8. A sample with another is bad."},
+	{"source.columns[].shape", "list of whole numbers", "(the first sample's)", "Shape of an array. A sample with another is bad."},
 	{"source.index", "cache, beside", "cache", "Where the indexes of shards are kept: in $SPDL_CACHE_DIR/index (~/.cache/spdl/index), or, of local ones, beside the shards, where they are also looked for."},
 	{"source.remote", "mapping", "(its defaults)", "How http, https and s3 are read."},
 	{"source.remote.endpoint", "URL", "($AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL, else Amazon's)", "Where s3:// leads."},
@@ -59,7 +61,7 @@ var keys = []Key{
 	{"source.remote.retries", "whole number, 0 to 100", "5", "Attempts after the first, with back-off and jitter."},
 	{"source.remote.hedge_after", "duration, auto or never", "auto", "Ask a second time after this; auto: twice what 95 of 100 reads take."},
 	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case."},
-	{"source.labels", "directory, none", "directory", "Labels of a folder: the place of the first-level directory among those with samples, or none (-1)."},
+	{"source.labels", "directory, none", "(directory; of shards: by the part label)", "Labels of a folder, or of the members of archives: the place of the first-level directory among those with samples, or none (-1)."},
 
 	{"order", "mapping", "(its defaults)", "Which sample comes next."},
 	{"order.shuffle", "true, false", "true", "A new permutation each epoch; false: the source's order."},
@@ -232,6 +234,7 @@ var keys = []Key{
 	{"cache.max_bytes", "size", "10GiB", "Bytes of all files in the directory."},
 	{"cache.evict", "lru, never", "lru", "When it is full: the least recently used go, or nothing more is kept."},
 	{"cache.rows_bytes", "size", "(none)", "Memory for decoded rows; all of them must fit, and the transform must be without chance. From the second epoch on rows are copied."},
+	{"cache.rows_dir", "path", "(none)", "Directory for the decoded rows in place of memory: an engine that is started again has them from its first batch on. rows_bytes is then of the disk. A row whose sample has changed, or that is damaged, is decoded again."},
 	{"cache.head_space", "whole number, 0 to 65536", "0", "Repeat the batches of so many steps for ever, from memory: what a perfect loader would give. Needs rows_bytes for them."},
 
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},

@@ -85,13 +85,18 @@ var launchers = []launcher{
 // Slurm, the first that is there; without any it is one rank. An engine with more than one lane serves its machine's ranks
 // from the first on; with one, this process's rank. It changes nothing when the description gives size and rank.
 func (s *Spec) ResolveWorld(getenv func(string) string) error {
+	auto := false
 	for _, r := range s.All() {
 		if !r.World.Auto {
 			continue
 		}
+		auto = true
 		if err := r.resolveWorld(getenv); err != nil {
 			return err
 		}
+	}
+	if !auto {
+		return nil // and nothing that Validate would have to see again
 	}
 	s.World.Auto = false
 	return s.Validate()

@@ -70,7 +70,7 @@ func TestMixturesThatCannotBe(t *testing.T) {
 		"source: {mix: [{folder: p, wieght: 1}]}":                          `source.mix[0].wieght: unknown key; did you mean "weight"?`,
 		"source: {mix: [{folder: p, weight: 1}]}\norder: {window: 2}":      "order.window: got it with weights in source.mix",
 		"source: {mix: [{folder: p, weight: 1}]}\norder: {shuffle: false}": "source.mix: got weights with order.shuffle: false",
-		"source: {mix: [{folder: p}], columns: [a]}":                       "source.columns: goes with shards",
+		"source: {mix: [{list: p}], columns: [a]}":                         "source.columns: goes with shards",
 	} {
 		_, err := Parse([]byte(small+text), "x.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {
@@ -112,6 +112,10 @@ func TestTheWorldComesFromTheLauncher(t *testing.T) {
 	s := parse(t, small+"source: {folder: p}\nworld: {size: 3, rank: 1}\n")
 	if err := s.ResolveWorld(torchrun.get); err != nil || s.World != (World{Size: 3, Rank: 1}) {
 		t.Errorf("a world that was given became %+v, %v", s.World, err)
+	}
+	s.Batch = 0 // what the caller still works on
+	if err := s.ResolveWorld(torchrun.get); err != nil {
+		t.Errorf("a description that has nothing to resolve was validated: %v", err)
 	}
 }
 

@@ -109,10 +109,11 @@ var values = map[string]string{
 	"audio.features.f_min": "20", "audio.features.f_max": "3000", "audio.features.mel_scale": "slaney", "audio.features.norm": "slaney", "audio.features.log": "db",
 	"audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.raw": "{encoding: s16, rate: 1, channels: 1}", "audio.raw.encoding": "u8", "audio.raw.rate": "8000",
 	"audio.raw.channels": "2", "audio.dtype": "i16", "audio.layout": "NLC", "audio.max_frames": "1000", "audio.timeout": "5s",
+	"source.columns[].dtype": "f32", "source.columns[].shape": "[2, 3]",
 	"source.index": "beside", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
 	"source.remote.anonymous": "true", "source.remote.addressing": "host", "source.remote.timeout": "5s", "source.remote.retries": "0",
 	"source.remote.hedge_after": "200ms", "cache": "{}", "cache.dir": "d", "cache.max_bytes": "1GiB", "cache.evict": "never", "cache.rows_bytes": "1MiB",
-	"cache.head_space": "3", "limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
+	"cache.rows_dir": "rows", "cache.head_space": "3", "limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
 }
 
 func init() { // a frame is transformed as a picture is
@@ -143,6 +144,8 @@ func document(path, value string) string {
 		source = "source: {list: l.csv, path: " + value + "}\n"
 	case path == "source.columns[].name":
 		source = "source: {shards: a.tar, columns: [{name: " + value + "}]}\n"
+	case path == "source.columns[].dtype" || path == "source.columns[].shape":
+		source = "source: {shards: a.tar, columns: [{name: c, type: npy, " + lastKey(path) + ": " + value + "}]}\n"
 	case strings.HasPrefix(path, "source.columns[]."):
 		source = "source: {shards: a.tar, columns: [{name: c, " + lastKey(path) + ": " + value + "}]}\n"
 	case path == "source.mix":
@@ -167,6 +170,8 @@ func document(path, value string) string {
 		rest = "order: {buckets: {by: " + value + "}}\n"
 	case path == "order.buckets.count":
 		rest = "order: {buckets: {by: n, count: " + value + "}}\n"
+	case path == "cache.rows_dir":
+		rest = "cache: {rows_bytes: 1MiB, rows_dir: " + value + "}\n"
 	case path == "cache.head_space":
 		rest = "cache: {rows_bytes: 1MiB, head_space: " + value + "}\n"
 	case section == "source" && below:

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spdl/spdl/core/tensor"
 	"go.yaml.in/yaml/v3"
 )
 
 const (
 	maxPatterns = 4096
 	maxColumns  = 24
+	maxDims     = 7 // and the batch's own
 )
 
 // places are the keys of which a source has exactly one.
@@ -77,7 +79,13 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 	if s.has("extensions") {
 		src.Extensions = d.extensions(s)
 	}
-	choice(s, "labels", &src.Labels, LabelsDirectory, LabelsNone)
+	if s.has("labels") {
+		labels := &src.Labels
+		if src.Shards != nil {
+			labels = &src.ByMember
+		}
+		choice(s, "labels", labels, LabelsDirectory, LabelsNone)
+	}
 	s.text("path", &src.Path)
 	if s.has("image") {
 		src.Image = s.texts("image", "a part's name or a list of them", maxExtensions)
@@ -147,14 +155,45 @@ func (d *decoder) columns(s *section) (all []Column) {
 			sec := d.section(n, "source.columns[]", join(s.shown, entry), join(s.place, entry))
 			sec.text("name", &c.Name)
 			sec.text("from", &c.From)
-			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64)
+			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64, TypeNPY)
 			sec.size("max_bytes", &c.MaxBytes)
+			sec.array(&c)
 		} else if v, ok := d.scalar(n, join(s.shown, entry), "a name or a mapping with a name", "!!str"); ok {
 			c.Name = v
 		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// array reads what only a column of arrays has.
+func (s *section) array(c *Column) {
+	for _, key := range []string{"dtype", "shape"} {
+		if s.has(key) && c.Type != TypeNPY {
+			s.fail(key, "given for type %s; it goes with type: npy", c.Type)
+		}
+	}
+	if s.has("max_bytes") && c.Type == TypeNPY {
+		s.fail("max_bytes", "given for type npy; its shape says how many bytes it has")
+	}
+	name := ""
+	if s.text("dtype", &name); name != "" {
+		var err error
+		if c.DType, err = tensor.ParseDType(name); err != nil {
+			s.fail("dtype", "got %.40q, want one of u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64", name)
+		}
+	}
+	if !s.has("shape") {
+		return
+	}
+	c.Shape = tensor.Shape{}
+	for _, n := range s.items("shape", "a list of whole numbers", maxDims) {
+		v, _ := s.d.whole(n, join(s.shown, "shape"), 1, maxRows)
+		c.Shape = append(c.Shape, v)
+	}
+	if n, err := c.Shape.Bytes(tensor.U64); err != nil || n > maxRingBytes {
+		s.fail("shape", "got %v, want less than 64 TiB", c.Shape)
+	}
 }
 
 func (s *section) remote(r *Remote) {
@@ -186,6 +225,10 @@ func (s *section) cache(c *Cache, dir string) {
 	s.size("max_bytes", &c.MaxBytes)
 	choice(s, "evict", &c.Evict, EvictLRU, EvictNever)
 	s.size("rows_bytes", &c.RowsBytes)
+	if s.has("rows_dir") {
+		s.text("rows_dir", &c.RowsDir)
+		_, c.RowsDir = resolve(c.RowsDir, dir)
+	}
 	whole(s, "head_space", &c.HeadSpace, 0, 65536)
 }
 
@@ -245,16 +288,22 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 		d.failAt(at+".root", "goes with list; a folder is its own root")
 	case src.Folder == "" && src.Extensions != nil:
 		d.failAt(at+".extensions", "goes with folder; a list names its files itself, and of shards image names the part")
-	case src.Folder == "" && d.pos[at+".labels"].line > 0:
-		d.failAt(at+".labels", "goes with folder; a list has its labels in its second column, shards have them in a part")
+	case src.Folder == "" && src.Shards == nil && d.pos[at+".labels"].line > 0:
+		d.failAt(at+".labels", "goes with folder and with archives as shards; a list has its labels in its second column")
+	case src.IsParquet() && src.ByMember != "":
+		d.failAt(at+".labels", "goes with folder and with archives as shards; Parquet has its labels in a column")
+	case src.ByMember != "" && src.Label != "":
+		d.failAt(at+".label", "given beside labels: %s; leave one of them out", src.ByMember)
 	case !table && src.Path != "":
 		d.failAt(at+".path", "goes with a list that is a table: .csv, .jsonl or .parquet")
 	case src.Shards == nil && src.Image != nil:
 		d.failAt(at+".image", "goes with shards")
 	case src.Shards == nil && !table && src.Label != "":
 		d.failAt(at+".label", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
-	case src.Shards == nil && !table && len(columns) > 0:
-		d.failAt("source.columns", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
+	case src.Shards == nil && !table && (src.Folder == "" || isURL(src.Folder)) && len(columns) > 0:
+		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet")
+	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
+		d.failAt("source.columns", "got type npy with Parquet; arrays go with archives, folders and lists that are tables")
 	case strings.HasPrefix(src.Folder, "http"):
 		d.failAt(at+".folder", "a folder cannot be listed over http; name its files in a list, or use s3://")
 	}
@@ -323,11 +372,13 @@ func (d *decoder) checkCache(s *Spec) {
 	}
 	switch c := &s.Cache; {
 	case c.RowsBytes > 0 && s.Source.Host.Samples > 0:
-		d.failAt("cache.rows_bytes", "keeps samples alone, and labels and keys of source.host come with its samples; leave one of them out")
+		d.failAt("cache.rows_bytes", "keeps rows by their samples, and what those of source.host are only your program knows; leave one of them out")
 	case c.HeadSpace > 0 && c.RowsBytes == 0:
 		d.failAt("cache.head_space", "needs memory for its rows; say how much in cache.rows_bytes")
-	case c.RowsBytes > 0 && len(s.Source.Columns) > 0:
-		d.failAt("cache.rows_bytes", "keeps samples alone, and source.columns names more fields; leave one of them out")
+	case c.RowsDir != "" && c.RowsBytes == 0:
+		d.failAt("cache.rows_dir", "needs a limit; say in cache.rows_bytes how much of the disk its rows may take")
+	case c.RowsDir != "" && c.HeadSpace > 0:
+		d.failAt("cache.rows_dir", "given beside head_space, whose rows are kept in memory; leave one of them out")
 	case c.RowsBytes > 0 && chance && c.HeadSpace == 0:
 		d.failAt("cache.rows_bytes", "rows are drawn by chance, so a row is another in each epoch; use cache.dir, or leave what is random out")
 	}

@@ -23,7 +23,9 @@ cache: {dir: c, max_bytes: 1MiB, evict: never}
 `)
 	want := Source{
 		Shards: []string{"dir/a/{00..10}.tar", "/b/*.tar", "s3://bucket/x.tar"}, Labels: LabelsDirectory, Image: []string{"jpg", "png"}, Label: "tag",
-		Columns: []Column{{"json", "", TypeText, 1024}, {"w", "width", TypeI64, 1024}, {"t", "", TypeText, 65536}}, Index: IndexBeside,
+		Columns: []Column{
+			{Name: "json", Type: TypeText, MaxBytes: 1024}, {Name: "w", From: "width", Type: TypeI64, MaxBytes: 1024}, {Name: "t", Type: TypeText, MaxBytes: 65536},
+		}, Index: IndexBeside,
 		Remote:  Remote{"http://h:9000", "r", "p", true, ByHost, 5 * time.Second, 0, -1},
 		written: written{shards: []string{"a/{00..10}.tar", "/b/*.tar", "s3://bucket/x.tar"}},
 	}
@@ -75,43 +77,53 @@ func TestHashFollowsTheSource(t *testing.T) {
 // What does not go together in a source is refused where it stands.
 func TestSourcesThatCannotBe(t *testing.T) {
 	for source, want := range map[string]string{
-		"{shards: a.tar, folder: p}":                               "source.shards: given beside another; want exactly one of folder, list, shards, mix and host",
-		"{folder: p, host: {samples: 1}}":                          "source.host: given beside another; want exactly one of folder, list, shards, mix and host",
-		"{mix: [folder: p], host: {samples: 1}}":                   "source.host: given beside mix; want exactly one of",
-		"{host: {}}":                                               "source.host: samples is missing, want how many there are",
-		"{host: {samples: 0}}":                                     "source.host.samples: got 0, want a whole number from 1",
-		"{host: {samples: 1, timeout: 0s}}":                        "source.host.timeout: got 0s, want a duration",
-		"{host: {samples: 1}, label: cls}":                         "source.label: goes with shards",
-		"{host: {samples: 1}, columns: [a]}":                       "source.columns: goes with shards",
-		"{host: {samples: 1}, labels: none}":                       "source.labels: goes with folder",
-		"{mix: [{host: {samples: 1}}]}":                            "source.mix[0].host: unknown key",
-		"{shards: []}":                                             "source.shards: got a list, want a path, a URL or a list of them",
-		"{shards: [1]}":                                            "source.shards[0]: got 1, want text; put it in quotes",
-		"{shards: ['']}":                                           `source.shards[0]: got text "", want text that is not empty`,
-		"{shards: a.tar, root: r}":                                 "source.root: goes with list",
-		"{shards: a.tar, extensions: [jpg]}":                       "source.extensions: goes with folder",
-		"{shards: a.tar, labels: none}":                            "source.labels: goes with folder",
-		"{shards: a.tar, path: p}":                                 "source.path: goes with a list that is a table",
-		"{list: a.tsv, path: p}":                                   "source.path: goes with a list that is a table",
-		"{list: a.tsv, label: p}":                                  "source.label: goes with shards and with a list that is a table",
-		"{list: a.csv, image: p}":                                  "source.image: goes with shards",
-		"{folder: p, columns: [a]}":                                "source.columns: goes with shards and with a list that is a table",
-		"{folder: 'https://h/x'}":                                  "source.folder: a folder cannot be listed over http",
-		"{shards: a.tar, columns: {a: b}}":                         "source.columns: got a mapping, want a list of columns",
-		"{shards: a.tar, columns: [{from: x}]}":                    "source.columns[0]: name is missing",
-		"{shards: a.tar, columns: [seg/png]}":                      `source.columns[0]: got name "seg/png", want 1 to 63`,
-		"{shards: a.tar, columns: [label]}":                        `source.columns[0]: got name "label", which every batch has`,
-		"{shards: a.tar, columns: [a, a]}":                         `source.columns[1]: got name "a" twice`,
-		"{shards: a.tar, columns: [{name: a, type: i32}]}":         "source.columns[0].type: got text \"i32\", want one of text, i64, f64",
-		"{shards: a.tar, columns: [{name: a, max_bytes: x}]}":      `source.columns[0].max_bytes: got x, want a size`,
-		"{shards: a.tar, columns: [{name: a, maxbytes: 1}]}":       `source.columns[0].maxbytes: unknown key; did you mean "max_bytes"?`,
-		"{shards: a.tar, remote: {timeout: 5}}":                    "source.remote.timeout: got 5, want a duration",
-		"{shards: a.tar, remote: {timeout: -5s}}":                  "source.remote.timeout: got -5s, want a duration",
-		"{shards: a.tar, remote: {hedge_after: x}}":                "source.remote.hedge_after: got x, want a duration such as 200ms, auto or never",
-		"{shards: a.tar, remote: {retries: 101}}":                  "source.remote.retries: got 101, want a whole number from 0 to 100",
-		"{shards: a.tar, remote: {region: 1}}":                     "source.remote.region: got 1, want text; put it in quotes",
-		"{shards: a.tar}\ncache: {head_space: 2}":                  "cache.head_space: needs memory for its rows",
-		"{shards: a.tar, columns: [a]}\ncache: {rows_bytes: 1MiB}": "cache.rows_bytes: keeps samples alone",
+		"{shards: a.tar, folder: p}":                                        "source.shards: given beside another; want exactly one of folder, list, shards, mix and host",
+		"{folder: p, host: {samples: 1}}":                                   "source.host: given beside another; want exactly one of folder, list, shards, mix and host",
+		"{mix: [folder: p], host: {samples: 1}}":                            "source.host: given beside mix; want exactly one of",
+		"{host: {}}":                                                        "source.host: samples is missing, want how many there are",
+		"{host: {samples: 0}}":                                              "source.host.samples: got 0, want a whole number from 1",
+		"{host: {samples: 1, timeout: 0s}}":                                 "source.host.timeout: got 0s, want a duration",
+		"{host: {samples: 1}, label: cls}":                                  "source.label: goes with shards",
+		"{host: {samples: 1}, columns: [a]}":                                "source.columns: goes with shards, with a local folder",
+		"{host: {samples: 1}, labels: none}":                                "source.labels: goes with folder",
+		"{mix: [{host: {samples: 1}}]}":                                     "source.mix[0].host: unknown key",
+		"{shards: []}":                                                      "source.shards: got a list, want a path, a URL or a list of them",
+		"{shards: [1]}":                                                     "source.shards[0]: got 1, want text; put it in quotes",
+		"{shards: ['']}":                                                    `source.shards[0]: got text "", want text that is not empty`,
+		"{shards: a.tar, root: r}":                                          "source.root: goes with list",
+		"{shards: a.tar, extensions: [jpg]}":                                "source.extensions: goes with folder",
+		"{shards: a.parquet, labels: none}":                                 "source.labels: goes with folder and with archives",
+		"{shards: a.tar, labels: directory, label: cls}":                    "source.label: given beside labels: directory",
+		"{shards: a.tar, path: p}":                                          "source.path: goes with a list that is a table",
+		"{list: a.tsv, path: p}":                                            "source.path: goes with a list that is a table",
+		"{list: a.tsv, label: p}":                                           "source.label: goes with shards and with a list that is a table",
+		"{list: a.csv, image: p}":                                           "source.image: goes with shards",
+		"{list: a.tsv, columns: [a]}":                                       "source.columns: goes with shards, with a local folder and with a list that is a table",
+		"{folder: 's3://b/x', columns: [a]}":                                "source.columns: goes with shards, with a local folder",
+		"{shards: a.parquet, columns: [{name: a, type: npy}]}":              "source.columns: got type npy with Parquet",
+		"{shards: a.tar, columns: [{name: a, shape: [2]}]}":                 "source.columns[0].shape: given for type text; it goes with type: npy",
+		"{shards: a.tar, columns: [{name: a, type: npy, dtype: x}]}":        `source.columns[0].dtype: got "x", want one of u8`,
+		"{shards: a.tar, columns: [{name: a, type: npy, shape: [0]}]}":      "source.columns[0].shape: got 0, want a whole number from 1",
+		"{shards: a.tar, columns: [{name: a, type: npy, max_bytes: 1KiB}]}": "source.columns[0].max_bytes: given for type npy",
+		"{shards: a.tar, columns: [{name: a, type: npy, shape: [99999999, 99999999]}]}": "source.columns[0].shape: got 99999999x99999999, want less than",
+		"{folder: 'https://h/x'}":                                                "source.folder: a folder cannot be listed over http",
+		"{shards: a.tar, columns: {a: b}}":                                       "source.columns: got a mapping, want a list of columns",
+		"{shards: a.tar, columns: [{from: x}]}":                                  "source.columns[0]: name is missing",
+		"{shards: a.tar, columns: [seg/png]}":                                    `source.columns[0]: got name "seg/png", want 1 to 63`,
+		"{shards: a.tar, columns: [label]}":                                      `source.columns[0]: got name "label", which every batch has`,
+		"{shards: a.tar, columns: [a, a]}":                                       `source.columns[1]: got name "a" twice`,
+		"{shards: a.tar, columns: [{name: a, type: i32}]}":                       "source.columns[0].type: got text \"i32\", want one of text, i64, f64, npy",
+		"{shards: a.tar, columns: [{name: a, max_bytes: x}]}":                    `source.columns[0].max_bytes: got x, want a size`,
+		"{shards: a.tar, columns: [{name: a, maxbytes: 1}]}":                     `source.columns[0].maxbytes: unknown key; did you mean "max_bytes"?`,
+		"{shards: a.tar, remote: {timeout: 5}}":                                  "source.remote.timeout: got 5, want a duration",
+		"{shards: a.tar, remote: {timeout: -5s}}":                                "source.remote.timeout: got -5s, want a duration",
+		"{shards: a.tar, remote: {hedge_after: x}}":                              "source.remote.hedge_after: got x, want a duration such as 200ms, auto or never",
+		"{shards: a.tar, remote: {retries: 101}}":                                "source.remote.retries: got 101, want a whole number from 0 to 100",
+		"{shards: a.tar, remote: {region: 1}}":                                   "source.remote.region: got 1, want text; put it in quotes",
+		"{shards: a.tar}\ncache: {head_space: 2}":                                "cache.head_space: needs memory for its rows",
+		"{shards: a.tar}\ncache: {rows_dir: d}":                                  "cache.rows_dir: needs a limit",
+		"{shards: a.tar}\ncache: {rows_dir: d, rows_bytes: 1MiB, head_space: 1}": "cache.rows_dir: given beside head_space",
+		"{host: {samples: 1}}\ncache: {rows_bytes: 1MiB}":                        "cache.rows_bytes: keeps rows by their samples",
 	} {
 		_, err := Parse([]byte(small+"source: "+source), "x.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {
@@ -121,5 +133,20 @@ func TestSourcesThatCannotBe(t *testing.T) {
 	chance := "image: {transform: [center_crop: 8, horizontal_flip: 0.5]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}"
 	if _, err := Parse([]byte(chance), "x.yaml"); err == nil || !strings.Contains(err.Error(), "cache.rows_bytes: rows are drawn by chance") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Labels by the members' directories are another data set than labels by a part; without the key the hash is what it was.
+func TestLabelsOfShardsAreInTheHash(t *testing.T) {
+	seen := map[[32]byte]string{}
+	for _, more := range []string{"", ", labels: directory", ", labels: none"} {
+		s := parse(t, small+"source: {shards: a.tar"+more+"}\n")
+		if other, twice := seen[s.SourceHash()]; twice {
+			t.Errorf("%q and %q have one hash", more, other)
+		}
+		seen[s.SourceHash()] = more
+	}
+	if s := parse(t, small+"source: {shards: a.tar, labels: directory}\n"); s.Source.ByMember != LabelsDirectory || s.Source.Labels != LabelsDirectory {
+		t.Errorf("got %+v", s.Source)
 	}
 }

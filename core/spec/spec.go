@@ -36,6 +36,7 @@ type Source struct {
 	Shards     []string // archives, resolved, or URLs; with braces and globs
 	Extensions []string // lower case without dot; nil: every image extension that core/source knows
 	Labels     Labels   // of a folder
+	ByMember   Labels   // of shards: by the members' directories, or none; "": by the part Label
 	Path       string   // of a table: the column that holds the paths; "" is path
 	Image      []string // of shards: the parts or columns that are the picture, best first; nil: by their endings
 	Mix        []Part   // data sets in place of the one above
@@ -65,7 +66,9 @@ type Column struct {
 	Name     string
 	From     string // the part or column; "" is Name
 	Type     string
-	MaxBytes int64 // room of one value of text
+	MaxBytes int64        // room of one value of text
+	DType    tensor.DType // of an array; 0: as the first sample has it
+	Shape    tensor.Shape // of an array; nil: as the first sample has it
 }
 
 // The values of Column.Type, Source.Index, Remote.Addressing and Cache.Evict.
@@ -73,6 +76,7 @@ const (
 	TypeText    = "text"
 	TypeI64     = "i64"
 	TypeF64     = "f64"
+	TypeNPY     = "npy"
 	IndexCache  = "cache"
 	IndexBeside = "beside"
 	Auto        = "auto"
@@ -99,8 +103,9 @@ type Cache struct {
 	Dir       string // of encoded samples, resolved; "": none are kept
 	MaxBytes  int64  // of all files in Dir
 	Evict     string
-	RowsBytes int64 // of decoded rows in memory; 0: none are kept
-	HeadSpace int   // global steps whose batches are repeated for ever; 0: off
+	RowsBytes int64  // of decoded rows; 0: none are kept
+	RowsDir   string // of files of decoded rows, resolved; "": they are in memory
+	HeadSpace int    // global steps whose batches are repeated for ever; 0: off
 }
 
 // Labels says where a folder's labels come from.

@@ -22,7 +22,7 @@ printf '' >"$out/empty"
 printf 'one two\nthree' >"$out/three"
 printf '  four  ' >"$out/one"
 files=("$out/three" "$out/empty" "$out/one" README.md docs/*.md)
-wc -w "${files[@]}" | awk '{printf "%8d %s\n", $1, $2 == "total" ? "in all" : $2}' >"$out/expected"
+LC_ALL=C.UTF-8 wc -w "${files[@]}" | awk '{printf "%8d %s\n", $1, $2 == "total" ? "in all" : $2}' >"$out/expected"
 for who in pipeline_c pipeline_cpp; do
     run=$build/examples/$who
     check "$who ends well" status 0 "$run" "${files[@]}"

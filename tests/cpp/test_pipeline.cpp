@@ -201,7 +201,168 @@ void statistics_name_every_stage() {
     CHECK(p.stats().find("\"name\":\"second\"") != std::string::npos);
 }
 
+void each_item_goes_down_the_path_that_the_router_says() {
+    auto p = started(spdl::source("in", count(8))
+                         .variants(
+                             "by three", [](const int &v) { return v % 3; }, spdl::StageOptions(2).in_order(),
+                             [](spdl::Stages<int> head) {
+                                 return std::move(head)
+                                     .map("half", [](int v) { return v / 3; })
+                                     .map(
+                                         "text", [](int v) { return "third " + std::to_string(v); }, 2);
+                             },
+                             [](spdl::Stages<int> head) {
+                                 return std::move(head).map(
+                                     "one", [](int v) { return std::to_string(v); }, 3);
+                             },
+                             [](spdl::Stages<int> head) {
+                                 return std::move(head).map("two", [](int v) { return std::to_string(-v); });
+                             })
+                         .map("mark", [](std::string v) { return v + "."; })
+                         .try_start("test"));
+    CHECK((all(p) ==
+           std::vector<std::string>{"third 0.", "1.", "-2.", "third 1.", "4.", "-5.", "third 2.", "7."}));
+}
+
+void a_path_may_pass_its_items_on_and_lists_stay_whole() {
+    auto p = started(spdl::source("in", count_counted(9))
+                         .aggregate("three", 3)
+                         .variants(
+                             "first is even", [](const std::vector<Counted> &v) { return v[0].value % 2; },
+                             spdl::StageOptions().in_order(),
+                             [](spdl::Stages<std::vector<Counted>> head) { return head; },
+                             [](spdl::Stages<std::vector<Counted>> head) {
+                                 return std::move(head).map("negate", [](std::vector<Counted> v) {
+                                     for (Counted &c : v) c.value = -c.value;
+                                     return v;
+                                 });
+                             })
+                         .disaggregate("one")
+                         .try_start("test"));
+    std::vector<int> got;
+    for (const Counted &v : all(p)) got.push_back(v.value);
+    CHECK((got == std::vector<int>{0, 1, 2, -3, -4, -5, 6, 7, 8}));
+}
+
+void each_element_of_a_list_goes_its_way_and_the_list_comes_back() {
+    const auto failing = [](std::vector<int> v) -> spdl::Result<std::vector<std::string>> {
+        if (v[0] == 1) return spdl::Status(SPDL_E_SYSTEM, "not this part");
+        std::vector<std::string> out;
+        for (int e : v) out.push_back("odd " + std::to_string(e));
+        return out;
+    };
+    auto p = started(spdl::source("in", count(8))
+                         .aggregate("four", 4)
+                         .variants_batched(
+                             "parity", [](const int &v) { return v % 2; }, {},
+                             [](spdl::Stages<std::vector<int>> head) {
+                                 return std::move(head).map("even", [](const std::vector<int> &v) {
+                                     std::vector<std::string> out;
+                                     for (int e : v) out.push_back(std::to_string(e));
+                                     return out;
+                                 });
+                             },
+                             [&](spdl::Stages<std::vector<int>> head) {
+                                 return std::move(head).map("odd", failing, spdl::StageOptions().forgive(1));
+                             })
+                         .try_start("test"));
+    CHECK((all(p) == std::vector<std::vector<std::string>>{{"0", "2"}, {"4", "odd 5", "6", "odd 7"}}));
+}
+
+void a_router_that_names_no_path_or_fails_ends_the_pipeline() {
+    const auto as_is = [](spdl::Stages<Counted> head) { return head; };
+    auto p = started(spdl::source("in", count_counted(100))
+                         .variants(
+                             "way", [](const Counted &v) { return v.value; },
+                             spdl::StageOptions().forgive(-1), as_is, as_is)
+                         .try_start("test"));
+    Counted value;
+    spdl::Status status;
+    while ((status = p.try_next(value)).ok()) continue;
+    CHECK(status.text() == "pipeline: \"test\": stage \"way\": the router chose path 2, want 0 to 1");
+    auto q = started(spdl::source("in", count_counted(100))
+                         .variants(
+                             "way",
+                             [](const Counted &v) -> spdl::Result<int> {
+                                 if (v.value == 3) return spdl::Status(SPDL_E_SYSTEM, "three has no way");
+                                 return 0;
+                             },
+                             {}, as_is)
+                         .try_start("test"));
+    while ((status = q.try_next(value)).ok()) continue;
+    CHECK(status.text() == "pipeline: \"test\": stage \"way\": three has no way");
+}
+
+void inputs_are_merged_by_turns_by_arrival_and_by_weight() {
+    const auto ten = [](const std::string &name, int from) {
+        return spdl::source(
+            name, [i = from, from]() mutable { return i < from + 5 ? std::optional(i++) : std::nullopt; });
+    };
+    auto turns = started(spdl::merge("both", spdl::MergeOptions().round_robin(), ten("a", 0),
+                                     ten("b", 100).map("more", [](int v) { return v + 1; }))
+                             .map("same", [](int v) { return v; })
+                             .try_start("test"));
+    CHECK((all(turns) == std::vector<int>{0, 101, 1, 102, 2, 103, 3, 104, 4, 105}));
+    auto arrival =
+        started(spdl::merge("three", {}, ten("a", 0), ten("b", 100), ten("c", 200)).try_start("test"));
+    const std::vector<int> got = all(arrival);
+    CHECK(std::multiset<int>(got.begin(), got.end()).size() == 15 &&
+          std::set<int>(got.begin(), got.end()).size() == 15);
+    auto weighted = [&] {
+        auto p = started(spdl::merge("w", spdl::MergeOptions().weighted({1, 9}, 7).until_first(), ten("a", 0),
+                                     ten("b", 100))
+                             .try_start("test"));
+        return all(p);
+    };
+    const std::vector<int> once = weighted();
+    CHECK(once == weighted() && once.size() < 10);
+}
+
+void a_merge_of_wrong_weights_is_refused() {
+    const auto bad = spdl::merge("w", spdl::MergeOptions().weighted({1}), spdl::source("a", count(1)),
+                                 spdl::source("b", count(1)))
+                         .try_start("test");
+    CHECK(bad.code() == SPDL_E_SPEC && bad.text().find("weights") != std::string::npos);
+}
+
+void ending_a_running_graph_frees_every_value() {
+    for (int i = 0; i < 50; i++) {
+        auto p =
+            started(spdl::merge("both", {}, spdl::source("a", count_counted(1 << 30)),
+                                spdl::source("b", count_counted(1 << 30)))
+                        .aggregate("three", 3)
+                        .variants_batched(
+                            "way", [](const Counted &v) { return v.value % 2; }, spdl::StageOptions(2),
+                            [](spdl::Stages<std::vector<Counted>> head) { return head; },
+                            [](spdl::Stages<std::vector<Counted>> head) {
+                                return std::move(head).map("same", [](std::vector<Counted> v) { return v; });
+                            })
+                        .try_start("test"));
+        std::vector<Counted> list;
+        for (int n = 0; n < i % 5; n++) CHECK(p.try_next(list).ok());
+    }
+}
+
 #if !defined(SPDL_NO_EXCEPTIONS)
+void a_router_that_throws_leaves_its_list_whole_for_the_next_try() {
+    std::atomic<int> tries{0};
+    auto p =
+        spdl::source("in", count_counted(3))
+            .aggregate("three", 3)
+            .variants(
+                "way",
+                [&tries](const std::vector<Counted> &) {
+                    if (tries++ == 0) throw std::runtime_error("not yet");
+                    return 0;
+                },
+                spdl::StageOptions().retry(1), [](spdl::Stages<std::vector<Counted>> head) { return head; })
+            .disaggregate("one")
+            .start("test");
+    int sum = 0;
+    for (const Counted &v : p) sum += v.value;
+    CHECK(sum == 3 && tries == 2);
+}
+
 void an_exception_travels_as_text() {
     auto p = spdl::source("in", count_counted(100))
                  .map("decode",
@@ -272,7 +433,15 @@ int main() {
         TEST(a_name_is_escaped_and_a_wrong_one_refused),
         TEST(a_default_made_pipeline_says_so),
         TEST(statistics_name_every_stage),
+        TEST(each_item_goes_down_the_path_that_the_router_says),
+        TEST(a_path_may_pass_its_items_on_and_lists_stay_whole),
+        TEST(each_element_of_a_list_goes_its_way_and_the_list_comes_back),
+        TEST(a_router_that_names_no_path_or_fails_ends_the_pipeline),
+        TEST(inputs_are_merged_by_turns_by_arrival_and_by_weight),
+        TEST(a_merge_of_wrong_weights_is_refused),
+        TEST(ending_a_running_graph_frees_every_value),
 #if !defined(SPDL_NO_EXCEPTIONS)
+        TEST(a_router_that_throws_leaves_its_list_whole_for_the_next_try),
         TEST(an_exception_travels_as_text),
         TEST(an_exception_within_the_budget_is_dropped),
         TEST(an_exception_of_a_generator_leaves_what_it_had_made),

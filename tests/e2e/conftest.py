@@ -4,6 +4,7 @@ import functools
 import gc
 import os
 import pathlib
+import shutil
 import signal
 import sys
 import tempfile
@@ -12,10 +13,12 @@ import time
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Who is started in the background inherits a SIGINT that is ignored; our tests and their children are to see it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, str(ROOT / "clients/python"))
 
 import spdl  # noqa: E402
-from engines import MARK, WATCHDOG, Consumer, Engine, processes_of  # noqa: E402
+from engines import BUILD, CONSUMERS, MARK, SPDL, WATCHDOG, Consumer, Engine, processes_of  # noqa: E402
 from pictures import make_folder  # noqa: E402
 
 
@@ -80,6 +83,21 @@ def surroundings(monkeypatch):
         for pid, _ in processes_of(mark):
             os.kill(pid, signal.SIGKILL)  # so that one failing test does not fail the next ones
     assert not left, "left behind:\n" + "\n".join(left)
+
+
+@pytest.fixture
+def place():
+    """A copy of what was built that every user may read: a checkout in root's home may not be."""
+    with tempfile.TemporaryDirectory(prefix="spdl-", dir="/tmp") as directory:
+        place = pathlib.Path(directory)
+        (place / "examples").mkdir()
+        shutil.copy(CONSUMERS["c"][0], place / "examples")
+        for file in (BUILD / "libspdl.so.0", BUILD / "libspdl_engine.so", SPDL):
+            shutil.copy(file, place)
+        shutil.copytree(ROOT / "clients/python/spdl", place / "python/spdl", ignore=shutil.ignore_patterns("__pycache__"))
+        for path in (place, *place.rglob("*")):
+            os.chmod(path, 0o755)
+        yield place
 
 
 @pytest.fixture

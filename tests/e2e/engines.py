@@ -189,7 +189,11 @@ class Consumer:
         return self.process.pid
 
     def line(self):
-        return self.process.stdout.readline().rstrip("\n")
+        """The next line, not a byte more: what a buffer took beyond it would be lost to end()."""
+        got = bytearray()
+        while (byte := os.read(self.process.stdout.fileno(), 1)) not in (b"", b"\n"):
+            got += byte
+        return got.decode()
 
     def end(self):
         """Wait for its end: (exit code, stdout, stderr)."""

@@ -102,7 +102,7 @@ def test_a_giant_header_costs_no_memory(open_, twelve):
 
 
 @pytest.mark.skipif(shutil.which("setpriv") is None and os.geteuid() == 0, reason="root may read everything; needs setpriv")
-def test_an_unreadable_file_is_a_bad_sample(twelve):
+def test_an_unreadable_file_is_a_bad_sample(twelve, place):
     """Mode 0000: cause permission, and the other pictures come."""
     os.chmod(twelve.samples[BAD].path, 0)
     for parent in (twelve.path, *twelve.path.parents[:3]):
@@ -114,7 +114,9 @@ def test_an_unreadable_file_is_a_bad_sample(twelve):
         with spdl.open(json.loads(sys.argv[1])) as loader:
             print(sum(batch.rows for batch in loader), loader.stats()["rings"][0]["bad_samples"]["causes"])
     """
-    read = python(script, json.dumps(describe(twelve.path)))
+    ours = {"PYTHONPATH": str(place / "python"), "SPDL_LIBRARY": str(place / "libspdl.so.0"), "SPDL_ENGINE": str(place / "spdl"),
+            "SPDL_ENGINE_LIBRARY": str(place / "libspdl_engine.so")}
+    read = python(script, json.dumps(describe(twelve.path)), env={**os.environ, **ours}, cwd="/")
     assert read.stdout == "11 {'permission': 1}\n", read.stderr
 
 

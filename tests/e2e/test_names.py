@@ -2,13 +2,12 @@
 
 import json
 import os
-import pathlib
 import shutil
 import signal
 
 import pytest
 import spdl
-from engines import (BUILD, BUSY, CONSUMERS, DENIED, LANGUAGES, NOT_FOUND, SPDL, batches_of, describe, environment, eventually,
+from engines import (BUSY, DENIED, LANGUAGES, NOT_FOUND, SPDL, batches_of, describe, environment, eventually,
                      example, groups, reader, run, try_to_serve)
 
 NOBODY = 65534
@@ -139,22 +138,17 @@ def test_more_leases_than_the_ring_has_are_refused_with_the_numbers(serve, attac
 
 
 @pytest.fixture
-def as_nobody(surroundings):
-    """Run the C example as another user, from a copy that this user may read."""
+def as_nobody(surroundings, place):
+    """Run the C example as another user."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("needs root and setpriv to become another user")
-    place = pathlib.Path(surroundings.runtime, "bin")
-    (place / "examples").mkdir(parents=True)
-    shutil.copy(CONSUMERS["c"][0], place / "examples")
-    shutil.copy(BUILD / "libspdl.so.0", place)
     os.chmod(surroundings.runtime, 0o755)
 
     def attach(what):
         return run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", place / "examples/train_c", what],
-                   env=environment())
+                   env=environment(SPDL_LIBRARY=""))
 
-    yield attach
-    shutil.rmtree(place)
+    return attach
 
 
 def test_another_user_is_not_admitted(serve, as_nobody, pictures):

@@ -77,14 +77,14 @@ def test_a_missing_list_and_a_wrong_line_of_it_are_named(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user, who may not read a folder")
-def test_a_folder_without_permission_is_denied(tmp_path):
+def test_a_folder_without_permission_is_denied(tmp_path, place):
     """A directory that this user may not read ends the start; it is not taken for an empty one."""
     folder = make_folder(tmp_path, 3).path
     os.chmod(folder / "a", 0o700)
     for parent in (folder, *folder.parents[:3]):
         os.chmod(parent, os.stat(parent).st_mode | 0o055)
     os.chmod(os.environ["SPDL_RUNTIME_DIR"], 0o777 | 0o1000)
-    served = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", SPDL, "serve", "--spec-json",
+    served = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", place / "spdl", "serve", "--spec-json",
                   json.dumps(describe(folder))])
     assert served.returncode == DENIED and f'source: folder "{folder}": directory "a"' in served.stderr, served.stderr
 

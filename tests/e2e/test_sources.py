@@ -1,16 +1,19 @@
 """Shards, tables and stores: the same pictures as from a folder, whatever holds them, and refusals that say what is wrong."""
 
 import csv
+import http.server
 import io
 import json
 import shutil
+import signal
 import socket
 import subprocess
 import tarfile
+import threading
 
 import numpy as np
 import pytest
-from engines import NOT_FOUND, ROOT, eventually, try_to_serve
+from engines import NOT_FOUND, PATIENCE, ROOT, SPDL, environment, eventually, try_to_serve
 from pictures import resize_short_and_crop, row
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -93,6 +96,49 @@ def test_tables_give_what_the_folder_gives(pictures, tmp_path, open_):
     for table in "t.csv", "t.jsonl":
         source = {"list": str(tmp_path / table), "root": str(pictures.path), "path": "file", "columns": ["caption"]}
         check(open_({"source": source, **TRANSFORM}), pictures.samples, lambda _, sample: sample.key)
+
+
+def npy(array):
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+def test_arrays_are_tensors_of_the_batch(pictures, tmp_path, open_):
+    """A mask from .npy and a box from .npz are dense tensors, whatever the order of their indexes; another shape is a bad sample."""
+    masks = [np.asfortranarray(np.arange(i, i + 6, dtype=np.int16).reshape(2, 3)) for i in range(len(pictures.samples))]
+    masks[9] = masks[9][:1]
+
+    def parts(i):
+        boxes = io.BytesIO()
+        np.savez_compressed(boxes, box=np.full(4, i, ">f4"), other=np.zeros(1))
+        return {"npy": npy(masks[i]), "npz": boxes.getvalue()}
+
+    columns = [{"name": "mask", "from": "npy", "type": "npy"},
+               {"name": "box", "from": "npz[box]", "type": "npy", "dtype": "f32", "shape": [4]}]
+    pattern = make_shards(tmp_path / "shards", pictures.samples, 20, parts)
+    loader = open_({"source": {"shards": pattern, "columns": columns}, **TRANSFORM})
+    seen = []
+    for batch in loader:
+        with batch:
+            index, mask, box = (np.asarray(batch[field]) for field in ("index", "mask", "box"))
+            assert mask.dtype == np.int16 and mask.shape == (batch.rows, 2, 3) and box.dtype == np.float32
+            for i, m, b in zip(index, mask, box):
+                np.testing.assert_array_equal(m, masks[i])
+                assert b.tolist() == [i] * 4
+            seen += index.tolist()
+    assert seen == [i for i in range(len(pictures.samples)) if i != 9]
+    assert loader.stats()["rings"][0]["bad_samples"]["causes"] == {"value": 1}
+
+
+def test_labels_of_shards_by_directory(pictures, tmp_path, open_):
+    """Archives of class directories have the labels and classes that the same tree has as a folder."""
+    with tarfile.open(tmp_path / "tree.tar", "w") as tar:
+        for sample in pictures.samples:
+            tar.add(sample.path, sample.key)
+    loader = open_({"source": {"shards": f"{tmp_path}/tree.tar", "labels": "directory"}, **TRANSFORM})
+    check(loader, pictures.samples, lambda _, sample: sample.key.rsplit(".", 1)[0])
+    assert loader.classes == open_({"source": {"folder": str(pictures.path)}, **TRANSFORM}).classes
 
 
 BAD_SHARDS = {
@@ -193,3 +239,32 @@ def test_engine_killed_while_it_fills_the_cache_leaves_a_good_one(pictures, tmp_
     loader = attach(name)
     check(loader, pictures.samples)
     assert loader.stats()["rings"][0]["source"]["cache"]["corrupt"] == 0
+
+
+def test_interrupt_ends_the_making_of_indexes(tmp_path, name):
+    """A store that hangs while indexes are made does not keep the command from ending in good order."""
+    asked, hang = threading.Event(), threading.Event()
+
+    class Hanging(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self):
+            self.send_response(200)
+            self.send_header("Content-Length", str(1 << 30))
+            self.end_headers()
+
+        def do_GET(self):
+            asked.set()
+            hang.wait(PATIENCE)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hanging) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        shards = f"http://127.0.0.1:{server.server_address[1]}/s-{{0..7}}.tar"
+        engine = subprocess.Popen([str(SPDL), "serve", shards, "--name", name], env=environment(), stderr=subprocess.PIPE, text=True)
+        assert asked.wait(PATIENCE)
+        engine.send_signal(signal.SIGINT)
+        said = engine.communicate(timeout=PATIENCE)[1]
+        hang.set()
+        server.shutdown()
+    assert engine.returncode == 0 and "stopped before it had opened its sources" in said, said

@@ -33,6 +33,7 @@ CODED = {  # file: codec, rate, channels, sample format
     "opus.ogg": ("libopus", 48000, 2, "s16"),
     "mono.flac": ("flac", 16000, 1, "s16"),
     "deep.flac": ("flac", 16000, 1, "s32"),
+    "delay.mka": ("aac", 44100, 1, "fltp"),
     "adpcm.wav": ("adpcm_ms", 16000, 1, "s16"),
 }
 

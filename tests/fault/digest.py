@@ -1,4 +1,4 @@
-"""NAME LOG [PAUSE]: a consumer of pictures that writes down what it got, a line of JSON each: ticket, attempts, samples, checksum of the pixels."""
+"""NAME LOG [PAUSE [GROUP]]: a consumer of pictures that writes down what it got, a line of JSON each: ticket, attempts, samples, checksum of the pixels."""
 
 import json
 import os
@@ -9,17 +9,17 @@ import zlib
 import spdl
 
 
-def attach(name):
+def attach(name, group):
     while True:
         try:
-            return spdl.attach(name, group="train", max_leases=2)
+            return spdl.attach(name, group=group, max_leases=2)
         except spdl.EngineLost:
             continue  # it died before it had answered
 
 
-name, path, pause = *sys.argv[1:3], float((sys.argv[3:] or [0])[0])
+name, path, pause, group = (*sys.argv[1:], *["0", "train"][len(sys.argv) - 3:])
 log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-with attach(name) as loader:
+with attach(name, group) as loader:
     print("attached", flush=True)
     for _ in range(loader.info.epochs - loader.info.epoch):
         for batch in loader:
@@ -27,4 +27,4 @@ with attach(name) as loader:
             line = [batch.ticket, batch.attempts, batch.array("index").tolist(), batch.sample_keys, pixels]
             batch.release()
             os.write(log, json.dumps(line).encode() + b"\n")
-            time.sleep(pause)
+            time.sleep(float(pause))

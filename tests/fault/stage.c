@@ -6,7 +6,8 @@
  *     D GROUP TICKET ATTEMPTS     after it was handed on, or failed
  *
  * SPDL_FAULT names the point at which libspdl (its fault build) kills this process; with HALF it kills itself in the
- * middle of its HALF-th batch. After LIMIT batches it detaches in the middle of another. */
+ * middle of its HALF-th batch. After LIMIT batches it detaches in the middle of another; without either it works to the end. An
+ * engine that dies before it has answered is asked again. */
 #define _GNU_SOURCE
 #include <spdl.h>
 
@@ -44,11 +45,14 @@ int main(int argc, char **argv) {
     opts.group = group;
     opts.max_leases = 1;
     spdl_reader *reader;
-    if (log < 0 || spdl_attach(argv[1], &opts, &reader) != SPDL_OK) die("attach");
+    spdl_status s;
+    do s = spdl_attach(argv[1], &opts, &reader);
+    while (s == SPDL_E_ENGINE_LOST);
+    if (log < 0 || s != SPDL_OK) die("attach");
     spdl_batch batch = SPDL_BATCH_INIT;
     int held = 0;
     for (long n = 1;;) {
-        spdl_status s = spdl_acquire(reader, SPDL_FOREVER, &batch);
+        s = spdl_acquire(reader, SPDL_FOREVER, &batch);
         if (s == SPDL_END_EPOCH) continue;
         if (s == SPDL_E_ENGINE_STOPPED) break;
         if (s != SPDL_OK) die("acquire");

@@ -11,7 +11,9 @@ import random
 import signal
 import subprocess
 import sys
+import time
 
+import numpy as np
 import pytest
 
 BUILD = pathlib.Path(os.environ["SPDL_BUILD"])
@@ -22,7 +24,7 @@ N, BATCH, EPOCHS = 90, 4, 2
 STEPS = -(-N // BATCH)
 
 sys.path.insert(0, str(HERE.parent / "e2e"))
-from pictures import make_folder  # noqa: E402
+from pictures import make_folder, picture  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +118,63 @@ def test_killed_engine_of_pictures_is_gone_on_with(point, serve, tmp_path, oracl
         assert [line[0] for line in got] == sorted(want)
         assert all(attempts == 1 and content == want[ticket] for ticket, attempts, *content in got)
         assert not [n for n in os.listdir("/dev/shm") if name in n]
+
+
+@pytest.fixture(scope="module")
+def uneven(tmp_path_factory):
+    """Pictures of which every eleventh takes long: later batches are ready before its own."""
+    directory = tmp_path_factory.mktemp("uneven")
+    (directory / "a").mkdir()
+    rng = np.random.default_rng(2)
+    for i in range(N):
+        side = 1500 if i % 11 == 0 else 24
+        picture(rng, side, side).save(directory / "a" / f"{i:03}.jpg", quality=90)
+    return directory
+
+
+READY = {"delivery": "ready", "ahead": 8, "slots": 16, "groups": [{"name": "train"}, {"name": "other"}]}
+
+
+@pytest.mark.parametrize("point", ["publish.late", *POINTS])
+def test_killed_engine_of_batches_as_they_are_ready_is_gone_on_with(point, uneven, tmp_path, monkeypatch):
+    """Two groups get each batch of each epoch once, never flagged, the same in both; some came before an earlier one."""
+    monkeypatch.setenv("SPDL_RUNTIME_DIR", str(tmp_path))
+    rng, early = random.Random(point), 0
+    for i in range(ROUNDS):
+        name = f"ready-{os.getpid()}-{point}-{i}"
+        description = {"name": name, "source": {"folder": str(uneven)}, "batch": BATCH, "order": {"epochs": EPOCHS, "seed": i},
+                       "image": {"transform": [{"resize": [16, 16]}]}, "limits": {"cpus": 2}, "ring": {"backing": "posix", "access": "shared", "reconnect": "30s", **READY}}
+        kills, consumers, engine = 0, [], None
+        try:
+            for group in ("train", "other"):
+                log = tmp_path / f"{name}.{group}.log"
+                consumers.append(subprocess.Popen([sys.executable, HERE / "digest.py", name, log, "0.002", group], stdout=subprocess.DEVNULL))
+            while any(c.poll() is None for c in consumers):
+                assert all(c.poll() in (None, 0) for c in consumers)
+                if engine is None or engine.poll() is not None:
+                    kills += engine is not None
+                    fault = f"{point}:{rng.randint(2, 14)}:kill" if kills < 3 else ""
+                    engine = subprocess.Popen([BUILD / "faults/spdl", "serve", "--spec-json", json.dumps(description)],
+                                              env=dict(os.environ, SPDL_LOG="warn", SPDL_FAULT=fault))
+                time.sleep(0.02)
+            engine.terminate()
+            assert engine.wait(WATCHDOG) in (0, -signal.SIGKILL)
+        finally:
+            for p in [*consumers, engine]:
+                p and (p.kill(), p.wait())
+        assert kills >= 1
+        got = [[json.loads(line) for line in (tmp_path / f"{name}.{group}.log").read_text().splitlines()] for group in ("train", "other")]
+        assert [sorted(line[0] for line in lines) for lines in got] == [list(range(STEPS * EPOCHS))] * 2
+        assert sorted(map(str, got[0])) == sorted(map(str, got[1]))
+        assert all(line[1] == 1 for line in got[0])
+        for epoch in range(EPOCHS):
+            assert sorted(s for line in got[0] if line[0] // STEPS == epoch for s in line[2])[:N] == list(range(N))
+        early += sum(a[0] > b[0] for a, b in zip(got[0], got[0][1:]))
+        if engine.returncode == 0:
+            assert not [n for n in os.listdir("/dev/shm") if name in n]
+        else:
+            subprocess.run([BUILD / "spdl", "clean", name], check=True, stdout=subprocess.DEVNULL, timeout=WATCHDOG)
+    assert early > 0, "every batch came in order: the test has tried nothing"
 
 
 @pytest.mark.parametrize("point", ["journal.write", "journal.rename", "publish.word", "slot.take"])

@@ -5,7 +5,9 @@
  * reach each group exactly once, in order. A slot is used again and again, so that a word of an earlier ticket may look like one of
  * this: what tells them apart are put_at and put_ticket. The next engine may be killed while it recovers, too.
  *
- * NS slots, NT tickets, KILLS deaths of engines.
+ * NS slots, NT tickets, KILLS deaths of engines. With AHEAD tickets are published as they are ready, at most so many before an
+ * earlier one: what is published is what is below the next ticket, but for those that are late; both are in a list of which there
+ * are two. One is written before a batch is put, and one word makes it count when every group has it.
  */
 #define FREE 0
 #define READY 1
@@ -19,8 +21,19 @@ byte state[NG * NS], seq[NG * NS]; /* words */
 byte entry[NG * 8];                /* entry[g * 8 + position]: slot + 1; 0: not written */
 byte tail[NG], put_at[NG], put_ticket[NG], put_slot[NG], next_ticket, desc[NS];
 /* the judge's */
-byte seen[NG], kills; /* tickets 0 .. seen - 1 were taken */
+byte seen[NG], kills; /* tickets 0 .. seen - 1 were taken; with AHEAD so many */
 bool finished;
+
+#ifdef AHEAD
+byte list_next[2], list_late[2], list; /* shared: late tickets as bits */
+byte taken[NG];                        /* the judge's, as bits */
+#define TAKE(g, t) assert((taken[g] & (1 << t)) == 0); taken[g] = taken[g] | (1 << t)
+#define LATE(t) ((list_late[list] & (1 << t)) != 0)
+#define OPEN(t) (t >= list_next[list] || LATE(t))
+#else
+#define TAKE(g, t) assert(t == seen[g]) /* neither twice nor never */
+#define OPEN(t) (t >= next_ticket)
+#endif
 
 proctype Member(byte g) {
 	byte p, s;
@@ -31,7 +44,7 @@ proctype Member(byte g) {
 		s = entry[g * 8 + p] - 1;
 		if
 		:: state[W(g, s)] == READY && seq[W(g, s)] == p ->
-			assert(desc[s] == seen[g]); /* neither twice nor never */
+			TAKE(g, desc[s]);
 			state[W(g, s)] = HELD; seen[g]++
 		:: else -> s = NONE
 		fi;
@@ -48,12 +61,25 @@ proctype Member(byte g) {
 #define HAS(g) (put_ticket[g] == t + 1 && tail[g] > put_at[g])
 
 active proctype Engine() {
-	byte g, s, t, i;
+	byte g, s, t, i, n, late;
 	atomic { run Member(0); run Member(1) }
-next:	if
+next:
+#ifdef AHEAD
+	atomic {
+		i = 0; do :: i < NT && !OPEN(i) -> i++ :: else -> break od; /* the earliest that is not published */
+		if
+		:: i == NT -> goto over
+		:: i < NT -> t = i
+		:: i + 1 < NT && AHEAD >= 1 && OPEN(i + 1) -> t = i + 1
+		:: i + 2 < NT && AHEAD >= 2 && OPEN(i + 2) -> t = i + 2
+		fi;
+		i = 0 }
+#else
+	if
 	:: t == NT -> goto over
 	:: else
 	fi;
+#endif
 	atomic { /* any slot that both groups have let go */
 		if
 		:: state[W(0, 0)] == FREE && state[W(1, 0)] == FREE -> s = 0
@@ -62,6 +88,21 @@ next:	if
 #endif
 		fi }
 	STORE(desc[s] = t);
+#ifdef AHEAD
+	atomic { /* those late without this one, with those that it passes over */
+		late = list_late[list] & (255 - (1 << t));
+		n = (list_next[list] < t -> list_next[list] : t);
+		do :: n < t -> late = late | (1 << n); n++ :: else -> break od;
+		n = (list_next[list] <= t -> t + 1 : list_next[list]);
+#ifdef M_ONE_LIST /* bug: the list that counts is written in place */
+		i = list
+#else
+		i = 1 - list
+#endif
+		}
+	STORE(list_next[i] = n);
+	STORE(list_late[i] = late);
+#endif
 #ifdef M_NEXT_EARLY /* bug: the ticket counts as published before every group has it */
 	STORE(next_ticket = t + 1);
 #endif
@@ -83,8 +124,16 @@ publish:
 		STORE(tail[g] = tail[g] + 1);
 		g++
 	od;
+passed:
+#ifdef AHEAD
+	atomic { i = 1 - list }
+#ifndef M_ONE_LIST
+	STORE(list = i; i = 0);
+#endif
+#else
 	STORE(next_ticket = t + 1);
 	t++;
+#endif
 	goto next;
 
 dead:	/* the next engine: it knows what lies in memory, and nothing else */
@@ -104,8 +153,8 @@ dead:	/* the next engine: it knows what lies in memory, and nothing else */
 	od;
 #endif
 	if
-	:: put_ticket[0] > t -> s = put_slot[0]
-	:: put_ticket[0] <= t && put_ticket[1] > t -> s = put_slot[1]
+	:: put_ticket[0] > 0 && OPEN(put_ticket[0] - 1) -> s = put_slot[0]; t = put_ticket[0] - 1
+	:: !(put_ticket[0] > 0 && OPEN(put_ticket[0] - 1)) && put_ticket[1] > 0 && OPEN(put_ticket[1] - 1) -> s = put_slot[1]; t = put_ticket[1] - 1
 	:: else -> goto next /* nothing was begun */
 	fi;
 	g = 0;
@@ -126,9 +175,7 @@ finish:	do /* what one group has and another has not */
 		STORE(tail[g] = tail[g] + 1);
 		g++
 	od;
-	STORE(next_ticket = t + 1);
-	t++;
-	goto next;
+	goto passed;
 over:	finished = 1
 }
 

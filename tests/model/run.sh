@@ -74,9 +74,11 @@ holds() { # QUICK NAME MODEL FLAG...
 meaning() { # of a failed assertion, in words
 	case $1 in
 	*"cut short"* | *"does not build"*) return 1 ;;
+	*"==consumed"*) echo "a ticket comes twice, or not at all" ;;
 	*"content[s]=="*) echo "a stage gets a batch that is not whole" ;;
 	*"handed[i]"*) echo "END before its epoch has left the stages" ;;
 	*"consumed=="*) echo "a batch is kept back for ever" ;;
+	*"state[((0*"*) echo "a batch is taken from a live worker" ;;
 	*"(s<"*) echo "a batch passes the one before it" ;;
 	*"staged[s]"*) echo "a batch on its way is overwritten" ;;
 	*"non-progress"*) echo "a run that never ends" ;;
@@ -95,7 +97,7 @@ meaning() { # of a failed assertion, in words
 	*"todo[w]"*) echo "a ticket is completed twice" ;;
 	*"todo["*) echo "a slot in use is refilled" ;;
 	*"finished[0]"*) echo "the engine waits for ever beside a free slot" ;;
-	*"seen[g]"*) echo "a ticket comes twice, or not at all" ;;
+	*"taken[g]"* | *"seen[g]"*) echo "a ticket comes twice, or not at all" ;;
 	*"seen[0]"*) echo "a ticket is lost" ;;
 	*"state[((g"*) echo "a batch is put where another one is" ;;
 	*"entry["*) echo "an entry below the tail is not written" ;;
@@ -167,6 +169,12 @@ holds q event-kill event -DNT=4 -DKILL
 holds . event-stop-tick event -DNT=4 -DSTOP
 holds q adopt adopt -DNS=2 -DNT=4 -DKILLS=2
 holds . adopt-one-slot adopt -DNS=1 -DNT=4 -DKILLS=3
+holds q adopt-ready adopt -DNS=2 -DNT=4 -DKILLS=1 -DAHEAD=1
+holds . adopt-ready-two adopt -DNS=2 -DNT=5 -DKILLS=2 -DAHEAD=2
+holds q restage restage -DNG=2 -DNW=2 -DNS=2 -DNT=3 -DKILLS=1
+holds . restage-kill-two restage -DNG=2 -DNW=3 -DNS=2 -DNT=3 -DKILLS=2 -DWKILLS=1
+holds . restage-fail-kill restage -DNG=2 -DNW=3 -DNS=2 -DNT=3 -DKILLS=1 -DWKILLS=1 -DFAILS=1
+holds . restage-one-slot restage -DNG=2 -DNW=2 -DNS=1 -DNT=3 -DKILLS=3
 holds q audit audit -DROUNDS=4
 holds q audit-finds-greed audit -DROUNDS=2 -DGREEDY
 
@@ -223,6 +231,14 @@ caught q M_NEXT_EARLY adopt -DNS=2 -DNT=4 -DKILLS=1
 caught q M_TICKET_FIRST adopt -DNS=2 -DNT=4 -DKILLS=1
 caught q M_NO_REQUEUE adopt -DNS=2 -DNT=4 -DKILLS=1
 caught q M_BY_WORD adopt -DNS=2 -DNT=4 -DKILLS=1
+caught . M_ONE_LIST adopt -DNS=2 -DNT=4 -DKILLS=1 -DAHEAD=1
+restage="-DNG=2 -DNW=3 -DNS=2 -DNT=3 -DKILLS=1 -DWKILLS=1 -DFAILS=1"
+caught q M_WAY_LATE restage $restage
+caught . M_NEXT_FIRST restage $restage
+caught . M_SETTLED restage $restage
+caught . M_OFF_EARLY restage $restage
+caught . M_FREE_FIRST restage $restage
+caught q M_SPOILED_STAYS restage $restage
 caught q M_ONE_PASS audit -DROUNDS=3
 
 printf '\n%d rows, %d states in the configurations, %d failed\n' "$rows" "$states_sum" "$failed"

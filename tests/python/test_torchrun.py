@@ -95,7 +95,7 @@ RANK = """
 import sys, spdl
 with spdl.open({"source": {"folder": sys.argv[1]}, "batch": 2, "order": {"epochs": 1, "shuffle": False},
                 "image": {"transform": [{"resize": [4, 4]}]}}, engine=sys.argv[2], timeout=30) as loader:
-    print(loader.info.rank, loader.info.group, [key for batch in loader for key in batch.sample_keys])
+    print(loader.info.rank, loader.info.group, [key for batch in loader for key in batch.sample_keys], flush=True)
     sys.stdin.read()  # rank 0 is the parent of the engine: it stays until all have read
 """
 

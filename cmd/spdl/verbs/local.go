@@ -35,7 +35,9 @@ func (a *app) openAt(ctx context.Context, s *spec.Spec, step int64, leases int) 
 	if err != nil {
 		return nil, err
 	}
-	e, err := engine.New(s, &engine.Options{Child: true, Log: log, Started: a.started, Step: step})
+	progress := a.newOpening(log)
+	e, err := engine.New(s, &engine.Options{Child: true, Log: log, Started: a.started, Step: step, Context: ctx, Opened: progress.tell})
+	progress.end()
 	if err != nil {
 		return nil, missing(s, err)
 	}

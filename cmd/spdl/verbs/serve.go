@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -106,7 +107,14 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	e, err := engine.New(s, &engine.Options{Child: v.child, State: state, Fresh: v.fresh, Journal: v.journal, Feed: v.feed, Log: log, Started: v.started})
+	progress := v.newOpening(log)
+	e, err := engine.New(s, &engine.Options{Child: v.child, State: state, Fresh: v.fresh, Journal: v.journal, Feed: v.feed, Log: log, Started: v.started,
+		Context: ctx, Opened: progress.tell})
+	progress.end()
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) && !v.child {
+		log.Infof("", "stopped before it had opened its sources")
+		return nil
+	}
 	if err != nil {
 		return missing(s, err)
 	}

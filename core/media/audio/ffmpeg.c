@@ -51,6 +51,20 @@ static double claimed_seconds(const media_av *a) {
     return -1;
 }
 
+/* Frames of the encoder's delay that Matroska leaves in before time 0; FFmpeg 5 does not drop them where newer ones do. */
+static int64_t delay_left_in(const audio_ff *f) {
+    const AVStream *s = f->av->stream;
+    int64_t pts = f->pending->pts;
+    if (!strstr(f->format, "matroska") || s->codecpar->initial_padding <= 0 || pts == AV_NOPTS_VALUE ||
+        pts >= 0)
+        return 0;
+    int64_t frames = av_rescale_q(-pts, s->time_base, (AVRational){1, f->rate});
+    int64_t padding = s->codecpar->initial_padding;
+    int64_t slack =
+        av_rescale_q(1, s->time_base, (AVRational){1, f->rate}) + 1; /* its clock may be milliseconds */
+    return frames < padding - slack ? frames : padding;
+}
+
 int audio_ff_open(audio_ff *f, const uint8_t *data, int fd, int64_t size, int64_t budget_ns) {
     media_av_source source = {.data = data, .fd = fd, .size = size};
     media_av_options options = {.type = AVMEDIA_TYPE_AUDIO, .budget_ns = budget_ns, .lean = 1};
@@ -69,6 +83,7 @@ int audio_ff_open(audio_ff *f, const uint8_t *data, int fd, int64_t size, int64_
     f->channels = f->pending->ch_layout.nb_channels;
     if (f->rate < 1 || f->channels < 1 || f->channels > AUDIO_FF_CHANNELS)
         return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "more than 64 channels, or no rate");
+    f->frames = -delay_left_in(f);
     return MEDIA_AV_OK;
 }
 

@@ -21,7 +21,7 @@ typedef struct audio_ff {
     int32_t rate, channels;
     const char *format, *codec; /* FFmpeg's names */
     double seconds;             /* that the container claims; negative: it does not say */
-    int64_t frames;             /* decoded so far */
+    int64_t frames;             /* decoded so far; negative within an encoder's delay */
     int ended;                  /* 1: frames is the stream's length */
 
     /* Private. */

@@ -82,22 +82,20 @@ func (w *Worker) again(dst Row, t, from int) {
 }
 
 func (w *Worker) moment(dst Row, s slot, draw media.Draw) error {
-	var frame *C.AVFrame
-	var pts, duration C.int64_t
 	half := w.index.packets[s.packet].duration / 2
-	status := C.video_at(w.v, C.int64_t(w.index.packets[s.packet].pts+half), &frame, &pts, &duration)
+	status := C.video_at(w.v, C.int64_t(w.index.packets[s.packet].pts+half), &w.c.frame, &w.c.pts, &w.c.duration)
 	if status != C.MEDIA_AV_OK {
 		return w.fail(status)
 	}
 	t := int(s.place)
 	if dst.PTS != nil {
-		dst.PTS[t] = w.index.seconds(int64(pts))
+		dst.PTS[t] = w.index.seconds(int64(w.c.pts))
 	}
 	if dst.Duration != nil {
-		dst.Duration[t] = w.index.seconds(int64(duration))
+		dst.Duration[t] = w.index.seconds(int64(w.c.duration))
 	}
-	if err := w.put(dst, t, frame, draw); err != nil {
-		return fmt.Errorf("frame at %gs: %w", w.index.seconds(int64(pts)), err)
+	if err := w.put(dst, t, w.c.frame, draw); err != nil {
+		return fmt.Errorf("frame at %gs: %w", w.index.seconds(int64(w.c.pts)), err)
 	}
 	return nil
 }

@@ -49,6 +49,18 @@ type Worker struct {
 	slots  []slot
 	pins   runtime.Pinner
 	stream C.video_stream
+	c      scratch
+}
+
+// scratch is what C writes to or reads in calls: on the stack it would move to the heap.
+type scratch struct {
+	source        C.media_av_source
+	options       C.media_av_options
+	frame         *C.AVFrame
+	number, n     C.int32_t
+	want          *C.uint8_t
+	runs          *C.video_run
+	pts, duration C.int64_t
 }
 
 // slot is one place of the row: the packet whose frame goes there.
@@ -114,7 +126,8 @@ func (w *Worker) Decode(dst Row, src Source, draw Draw) (Info, error) {
 // open gives the container to C, which reads src until close.
 func (w *Worker) open(src Source) (*os.File, error) {
 	var file *os.File
-	source := C.media_av_source{fd: -1}
+	source := &w.c.source
+	*source = C.media_av_source{fd: -1}
 	if src.Bytes == nil && src.Path != "" {
 		f, err := os.Open(src.Path)
 		if err != nil {
@@ -132,8 +145,8 @@ func (w *Worker) open(src Source) (*os.File, error) {
 		w.pins.Pin(&src.Bytes[0])
 		source.data, source.size = (*C.uint8_t)(&src.Bytes[0]), C.int64_t(len(src.Bytes))
 	}
-	options := w.op.options()
-	if status := C.video_open(w.v, &source, &options, &w.stream); status != C.MEDIA_AV_OK {
+	w.c.options = w.op.options()
+	if status := C.video_open(w.v, &w.c.source, &w.c.options, &w.stream); status != C.MEDIA_AV_OK {
 		err := w.fail(status)
 		w.close(file)
 		return nil, err
@@ -211,9 +224,8 @@ func (w *Worker) scan(keep int64) error {
 	if status := C.video_scan(w.v, C.int64_t(keep)); status != C.MEDIA_AV_OK {
 		return w.fail(status)
 	}
-	var n C.int32_t
-	p := C.video_packets(w.v, &n)
-	w.index.arrange(unsafe.Slice((*packet)(unsafe.Pointer(p)), int(n)), int64(w.stream.time_base_num), int64(w.stream.time_base_den))
+	p := C.video_packets(w.v, &w.c.n)
+	w.index.arrange(unsafe.Slice((*packet)(unsafe.Pointer(p)), int(w.c.n)), int64(w.stream.time_base_num), int64(w.stream.time_base_den))
 	if w.index.Len() == 0 {
 		return av.NewError("video", av.StatusCorrupt, "the stream has no frames")
 	}
@@ -254,12 +266,10 @@ func (w *Worker) plan() error {
 			n++
 		}
 	}
-	var want *C.uint8_t
-	var runs *C.video_run
-	if status := C.video_plan(w.v, C.int32_t(n), C.int32_t(ix.reorder), &want, &runs); status != C.MEDIA_AV_OK {
+	if status := C.video_plan(w.v, C.int32_t(n), C.int32_t(ix.reorder), &w.c.want, &w.c.runs); status != C.MEDIA_AV_OK {
 		return w.fail(status)
 	}
-	wanted, to := unsafe.Slice(want, len(ix.packets)), unsafe.Slice(runs, n)
+	wanted, to := unsafe.Slice(w.c.want, len(ix.packets)), unsafe.Slice(w.c.runs, n)
 	run := -1
 	for i, s := range w.slots {
 		wanted[s.packet] = 1
@@ -275,20 +285,19 @@ func (w *Worker) plan() error {
 // frames takes the chosen frames as they come out of the decoder.
 func (w *Worker) frames(dst Row, draw media.Draw) error {
 	for {
-		var frame *C.AVFrame
-		var number C.int32_t
-		status := C.video_next(w.v, &frame, &number)
+		status := C.video_next(w.v, &w.c.frame, &w.c.number)
 		if status == C.MEDIA_AV_END {
 			return nil
 		}
 		if status != C.MEDIA_AV_OK {
 			return w.fail(status)
 		}
-		first, _ := slices.BinarySearchFunc(w.slots, int32(number), func(s slot, n int32) int { return int(s.packet) - int(n) })
-		if err := w.put(dst, int(w.slots[first].place), frame, draw); err != nil {
+		number := int32(w.c.number)
+		first, _ := slices.BinarySearchFunc(w.slots, number, func(s slot, n int32) int { return int(s.packet) - int(n) })
+		if err := w.put(dst, int(w.slots[first].place), w.c.frame, draw); err != nil {
 			return err
 		}
-		for i := first + 1; i < len(w.slots) && w.slots[i].packet == int32(number); i++ {
+		for i := first + 1; i < len(w.slots) && w.slots[i].packet == number; i++ {
 			w.repeat(dst, int(w.slots[i].place), int(w.slots[first].place))
 		}
 	}

@@ -41,18 +41,20 @@ func (c *Client) Stats() Stats {
 	return Stats{n.requests.Load(), n.retries.Load(), n.hedges.Load(), n.won.Load(), n.failures.Load(), n.bytes.Load()}
 }
 
+// An attempt is one try of a call. cancel ends its context.
+type attempt func(ctx context.Context, cancel context.CancelFunc) error
+
 // call makes attempts until one does, one fails for good, or the deadline comes.
-func (c *Client) call(parent context.Context, name string, attempt func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(parent, c.o.Timeout)
-	defer cancel()
+func (c *Client) call(ctx context.Context, name string, try attempt) error {
+	deadline := time.Now().Add(c.o.Timeout)
 	var last *Error
 	for n := 0; ; n++ {
-		err := c.attempt(ctx, attempt)
+		err := c.attempt(ctx, deadline, try)
 		if err == nil {
 			return nil
 		}
-		if parent.Err() != nil {
-			return parent.Err()
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if !errors.As(err, &last) {
 			last = &Error{Cause: IO, Err: err, again: true}
@@ -61,14 +63,14 @@ func (c *Client) call(parent context.Context, name string, attempt func(context.
 			last.Cause, last.Detail, last.Err = Deadline, "no answer within "+(c.o.Timeout/attemptShare).String(), nil
 		}
 		last.URL, last.Attempts = name, n+1
-		if ctx.Err() == nil && (!last.again || n == c.o.Retries) {
+		if time.Now().Before(deadline) && (!last.again || n == c.o.Retries) {
 			c.counters.failures.Add(1)
 			return last
 		}
-		if !sleep(ctx, backOff(n, last.retryAfter)) {
+		if !sleep(ctx, deadline, backOff(n, last.retryAfter)) {
 			c.counters.failures.Add(1)
-			if parent.Err() != nil {
-				return parent.Err()
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
 			last.Cause, last.Detail = Deadline, "no good answer within "+c.o.Timeout.String()+"; last: "+last.Detail
 			return last
@@ -77,10 +79,13 @@ func (c *Client) call(parent context.Context, name string, attempt func(context.
 	}
 }
 
-func (c *Client) attempt(ctx context.Context, attempt func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout/attemptShare)
+func (c *Client) attempt(ctx context.Context, deadline time.Time, try attempt) error {
+	if own := time.Now().Add(c.o.Timeout / attemptShare); own.Before(deadline) {
+		deadline = own
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	return attempt(ctx)
+	return try(ctx, cancel)
 }
 
 // backOff grows twofold from attempt to attempt; the half of it is chance, so that clients who failed together do not come
@@ -91,9 +96,9 @@ func backOff(n int, asked time.Duration) time.Duration {
 	return max(wait, asked)
 }
 
-// sleep waits, or reports false at once where the context would end before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if end, ok := ctx.Deadline(); ctx.Err() != nil || ok && time.Until(end) <= d {
+// sleep waits, or reports false at once where the deadline would come before.
+func sleep(ctx context.Context, deadline time.Time, d time.Duration) bool {
+	if ctx.Err() != nil || time.Until(deadline) <= d {
 		return false
 	}
 	t := time.NewTimer(d)
@@ -144,57 +149,49 @@ func (c *Client) mayHedge() bool {
 	return c.counters.hedges.Load() <= c.counters.requests.Load()/hedgeShare
 }
 
-// hedged reads into p, a second time beside the first where that one is slow. It returns when nothing writes to p any more.
-func (c *Client) hedged(ctx context.Context, p []byte, read func(context.Context, []byte) error) error {
+// A hedge is a read that is begun beside one that is slow.
+type hedge struct {
+	spare []byte
+	done  chan error // its end; nil: spare holds the answer
+}
+
+var errNoHedge = errors.New("there are hedges enough")
+
+// hedged reads into p, a second time beside the first where that one is slow. The first is made here and not in a goroutine of its own:
+// nearly always it is the only one. It returns when nothing writes to p any more.
+func (c *Client) hedged(ctx context.Context, cancel context.CancelFunc, p []byte, read func(context.Context, []byte) error) error {
 	began, delay := time.Now(), c.hedgeDelay()
 	if delay < 0 {
 		return read(ctx, p)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	first := make(chan error, 1)
-	go func() { first <- read(ctx, p) }()
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case err := <-first:
-		c.pace.note(time.Since(began))
-		return err
-	case <-timer.C:
+	h := hedge{done: make(chan error, 1)}
+	c.hedges.Add(1)
+	timer := time.AfterFunc(delay, func() {
+		defer c.hedges.Done()
+		h.done <- c.second(ctx, cancel, &h, len(p), read)
+	})
+	err := read(ctx, p)
+	if timer.Stop() {
+		c.hedges.Done()
+	} else if err != nil && <-h.done == nil {
+		c.counters.won.Add(1)
+		copy(p, h.spare)
+		err = nil
 	}
-	if !c.mayHedge() {
-		return <-first
-	}
-	err := c.second(ctx, cancel, p, first, read)
 	c.pace.note(time.Since(began))
 	return err
 }
 
-// second asks again and takes the first good answer of the two.
-func (c *Client) second(ctx context.Context, cancel func(), p []byte, first chan error, read func(context.Context, []byte) error) error {
-	c.counters.hedges.Add(1)
-	spare, second := make([]byte, len(p)), make(chan error, 1)
-	c.hedges.Add(1)
-	go func() {
-		defer c.hedges.Done()
-		second <- read(ctx, spare)
-	}()
-	select {
-	case err := <-first:
-		if err == nil {
-			return nil
-		}
-		if <-second != nil {
-			return err
-		}
-	case err := <-second:
-		if err != nil {
-			return <-first
-		}
-		cancel()
-		<-first // it writes to p no more
+// second asks again, and ends the first read where it has the answer before.
+func (c *Client) second(ctx context.Context, cancel context.CancelFunc, h *hedge, n int, read func(context.Context, []byte) error) error {
+	if !c.mayHedge() {
+		return errNoHedge
 	}
-	c.counters.won.Add(1)
-	copy(p, spare)
-	return nil
+	c.counters.hedges.Add(1)
+	h.spare = make([]byte, n)
+	err := read(ctx, h.spare)
+	if err == nil {
+		cancel()
+	}
+	return err
 }

@@ -95,6 +95,7 @@ type Client struct {
 	http        *http.Client // for plain URLs
 	signed      *http.Client // for s3: follows no redirect
 	credentials *credentials.Credentials
+	signer      signer
 	endpoint    *url.URL // nil: Amazon's
 	pace        pace
 	counters    counters
@@ -181,14 +182,14 @@ func (c *Client) Close() {
 
 // ReadAt fills p with the object's bytes from off on.
 func (c *Client) ReadAt(ctx context.Context, o *Object, p []byte, off int64) error {
-	return c.call(ctx, o.URL, func(ctx context.Context) error {
-		return c.hedged(ctx, p, func(ctx context.Context, p []byte) error { return c.readOnce(ctx, o, p, off) })
+	return c.call(ctx, o.URL, func(ctx context.Context, cancel context.CancelFunc) error {
+		return c.hedged(ctx, cancel, p, func(ctx context.Context, p []byte) error { return c.readOnce(ctx, o, p, off) })
 	})
 }
 
 // ReadAll reads an object of at most limit bytes whole, into what room gives for its length.
 func (c *Client) ReadAll(ctx context.Context, name string, limit int64, room func(n int) []byte) (n int, err error) {
-	err = c.call(ctx, name, func(ctx context.Context) error {
+	err = c.call(ctx, name, func(ctx context.Context, _ context.CancelFunc) error {
 		n, err = c.readWhole(ctx, name, limit, room)
 		return err
 	})
@@ -198,7 +199,7 @@ func (c *Client) ReadAll(ctx context.Context, name string, limit int64, room fun
 // Stat asks for an object's present version.
 func (c *Client) Stat(ctx context.Context, name string) (*Object, error) {
 	var o *Object
-	err := c.call(ctx, name, func(ctx context.Context) (err error) {
+	err := c.call(ctx, name, func(ctx context.Context, _ context.CancelFunc) (err error) {
 		o, err = c.statOnce(ctx, name)
 		return err
 	})

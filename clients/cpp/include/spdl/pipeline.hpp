@@ -18,16 +18,14 @@
 #ifndef SPDL_PIPELINE_HPP
 #define SPDL_PIPELINE_HPP
 
-#include <spdl/status.hpp>
+#include <spdl/pipeline_detail.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -53,194 +51,22 @@ struct StageOptions {
     StageOptions &deadline(std::chrono::milliseconds limit) { return time_limit = limit, *this; }
 };
 
+// How the inputs of merge() follow each other, and when it ends.
+struct MergeOptions {
+    bool turns = false;          // one item of each input in turn, else as they arrive
+    std::vector<double> weights; // one for each input: drawn by these, again the same with the same seed
+    std::uint64_t seed = 0;
+    bool stop_first = false; // ends with the first input, else with all
+    unsigned buffer = 2;     // items that may wait for the next stage
+
+    MergeOptions &round_robin() { return turns = true, *this; }
+    MergeOptions &weighted(std::vector<double> share, std::uint64_t draw = 0) {
+        return weights = std::move(share), seed = draw, *this;
+    }
+    MergeOptions &until_first() { return stop_first = true, *this; }
+};
+
 namespace detail {
-
-// An item: what the engine carries is the address. Whoever holds it last deletes it, knowing its type or not.
-struct Box {
-    virtual ~Box() = default;
-};
-template <class T> struct BoxOf final : Box {
-    explicit BoxOf(T v) : value(std::move(v)) {}
-    T value;
-};
-template <class T> std::uint64_t to_item(T value) {
-    return reinterpret_cast<std::uintptr_t>(static_cast<Box *>(new BoxOf<T>(std::move(value))));
-}
-inline Box *box_of(std::uint64_t item) { return reinterpret_cast<Box *>(static_cast<std::uintptr_t>(item)); }
-template <class T> T &value_of(std::uint64_t item) { return static_cast<BoxOf<T> *>(box_of(item))->value; }
-
-template <class T> struct ListOf : std::false_type {};
-template <class T> struct ListOf<std::vector<T>> : std::true_type { using Element = T; };
-
-// The items of a work as a T, lent to a function: a list goes back into its boxes if the function failed.
-template <class T> class Lent {
-  public:
-    explicit Lent(const spdl_work &work) : value_(value_of<T>(work.items[0])) {}
-    T &value() noexcept { return value_; }
-    void give_back() noexcept {}
-
-  private:
-    T &value_;
-};
-template <class E> class Lent<std::vector<E>> {
-  public:
-    explicit Lent(const spdl_work &work) : work_(work) {
-        value_.reserve(work.n_items);
-        for (std::uint32_t i = 0; i < work.n_items; i++)
-            value_.push_back(std::move(value_of<E>(work.items[i])));
-    }
-    std::vector<E> &value() noexcept { return value_; }
-    void give_back() {
-        if (value_.size() != work_.n_items) return; // the function has taken it
-        for (std::uint32_t i = 0; i < work_.n_items; i++) value_of<E>(work_.items[i]) = std::move(value_[i]);
-    }
-
-  private:
-    const spdl_work &work_;
-    std::vector<E> value_;
-};
-
-// One work in a thread's hands and the answers to it.
-class Turn {
-  public:
-    Turn(spdl_pipeline *pipeline, std::int32_t stage, const spdl_work &work) noexcept
-        : pipeline_(pipeline), stage_(stage), work_(work) {}
-
-    const spdl_work &work() const noexcept { return work_; }
-
-    // Give one value, a list if it is a vector, with more to follow. False: the pipeline is over, and the work with it.
-    template <class U> bool value(U v) { return give(std::move(v), SPDL_GIVE_MORE); }
-    // The last answer, but for an error: the function is done with the work's items.
-    template <class U> void last(U v) { give(std::move(v), 0); }
-    void nothing(std::uint32_t flags = SPDL_GIVE_SKIP) { give_items(nullptr, 0, flags); }
-
-    // The engine keeps the items: it offers them again, or has them reclaimed.
-    void failed(const std::string &text) {
-        spdl_give give = SPDL_GIVE_INIT;
-        give.error = text.c_str();
-        if (over_)
-            drop_input(); // it was told so before, and has let go of them
-        else
-            send(give);
-    }
-
-  private:
-    template <class U> bool give(U v, std::uint32_t flags) {
-        if constexpr (ListOf<U>::value) {
-            std::vector<std::uint64_t> items;
-            items.reserve(v.size());
-            for (auto &&element : v)
-                items.push_back(to_item<typename ListOf<U>::Element>(std::move(element)));
-            return give_items(items.data(), items.size(), flags | SPDL_GIVE_LIST);
-        } else {
-            const std::uint64_t item = to_item<U>(std::move(v));
-            return give_items(&item, 1, flags);
-        }
-    }
-    bool give_items(const std::uint64_t *items, std::size_t n, std::uint32_t flags) {
-        if (!(flags & SPDL_GIVE_MORE)) drop_input();
-        if (over_) {
-            for (std::size_t i = 0; i < n; i++) delete box_of(items[i]);
-            return false;
-        }
-        spdl_give give = SPDL_GIVE_INIT;
-        give.flags = flags, give.items = items, give.n_items = static_cast<std::uint32_t>(n);
-        return send(give);
-    }
-    bool send(const spdl_give &give) {
-        over_ = spdl_stage_give(pipeline_, stage_, &work_, &give) != SPDL_OK;
-        return !over_;
-    }
-    void drop_input() {
-        for (std::uint32_t i = 0; i < work_.n_items; i++) delete box_of(work_.items[i]);
-    }
-
-    spdl_pipeline *pipeline_;
-    std::int32_t stage_;
-    const spdl_work &work_;
-    bool over_ = false;
-};
-
-// What threads of a stage do with each work.
-using Step = std::function<void(Turn &)>;
-
-inline void serve(spdl_pipeline *pipeline, std::int32_t stage, const Step &step) {
-    spdl_work work = SPDL_WORK_INIT;
-    while (spdl_stage_take(pipeline, stage, -1, &work) == SPDL_OK) {
-        Turn turn(pipeline, stage, work);
-        step(turn);
-    }
-}
-
-// Run `body`, which answers the work, and answer with its exception if it throws.
-template <class Body> void guarded([[maybe_unused]] Turn &turn, Body body) {
-#if defined(SPDL_NO_EXCEPTIONS)
-    body();
-#else
-    try {
-        body();
-    } catch (const std::exception &e) {
-        turn.failed(e.what());
-    } catch (...) {
-        turn.failed("an exception that is no std::exception");
-    }
-#endif
-}
-
-template <class F, class T> decltype(auto) call(F &function, T &value) {
-    if constexpr (std::is_invocable_v<F &, T &>)
-        return function(value);
-    else
-        return function(std::move(value));
-}
-
-// The value that a function's answer stands for, whether it is a failure, and how it is given if it is none.
-template <class R> struct Answer {
-    using Value = R;
-    static const Status *failure(const R &) noexcept { return nullptr; }
-    static void give(Turn &turn, R r) { turn.last(std::move(r)); }
-};
-template <class U> struct Answer<std::optional<U>> {
-    using Value = U;
-    static const Status *failure(const std::optional<U> &) noexcept { return nullptr; }
-    static void give(Turn &turn, std::optional<U> r) {
-        if (r)
-            turn.last(std::move(*r));
-        else
-            turn.nothing();
-    }
-};
-template <class U> struct Answer<Result<U>> {
-    using Value = U;
-    static const Status *failure(const Result<U> &r) noexcept { return r.ok() ? nullptr : &r; }
-    static void give(Turn &turn, Result<U> r) { turn.last(*std::move(r)); }
-};
-
-struct Worker {
-    std::string stage;
-    unsigned threads;
-    Step step;
-};
-
-inline std::string quoted(const std::string &text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20) {
-            out += "\\u00";
-            out += "0123456789abcdef"[byte >> 4];
-            out += "0123456789abcdef"[byte & 15];
-            continue;
-        }
-        if (c == '"' || c == '\\') out += '\\';
-        out += c;
-    }
-    return out + '"';
-}
-
-inline std::string described(const std::string &name, const char *kind, const std::string &more) {
-    return "{\"name\": " + quoted(name) + ", \"kind\": \"" + kind + "\"" + more + "}";
-}
 
 inline std::string described(const StageOptions &o) {
     std::string text =
@@ -256,70 +82,19 @@ inline std::string described(const StageOptions &o) {
     return text;
 }
 
-// A stage's function, shared by its threads.
-template <class F> std::shared_ptr<std::decay_t<F>> shared(F &&function) {
-    return std::make_shared<std::decay_t<F>>(std::forward<F>(function));
+inline std::string described(const MergeOptions &o) {
+    std::string text = ", \"buffer\": " + std::to_string(o.buffer);
+    if (o.stop_first) text += ", \"stop\": \"first\"";
+    if (!o.weights.empty()) {
+        text += ", \"policy\": \"weighted\", \"seed\": " + std::to_string(o.seed) + ", \"weights\": [";
+        for (std::size_t i = 0; i < o.weights.size(); i++)
+            text += (i ? ", " : "") + std::to_string(o.weights[i]);
+        text += "]";
+    } else if (o.turns) {
+        text += ", \"policy\": \"round_robin\"";
+    }
+    return text;
 }
-
-// A running pipeline and the threads that it lends.
-class Running {
-  public:
-    static Result<std::unique_ptr<Running>> start(const std::string &text,
-                                                  const std::vector<Worker> &workers) {
-        auto running = std::make_unique<Running>();
-        if (const spdl_status s = spdl_pipeline_create(text.c_str(), &running->pipeline_); s != SPDL_OK)
-            return Status(s);
-        if (const spdl_status s = spdl_pipeline_start(running->pipeline_); s != SPDL_OK) return Status(s);
-        for (const Worker &worker : workers) {
-            const std::int32_t stage = spdl_pipeline_stage(running->pipeline_, worker.stage.c_str());
-            for (unsigned i = 0; i < worker.threads; i++)
-                running->threads_.emplace_back(serve, running->pipeline_, stage, worker.step);
-        }
-        return running;
-    }
-    Running() = default;
-    Running(const Running &) = delete;
-    Running &operator=(const Running &) = delete;
-    ~Running() {
-        if (!pipeline_) return;
-        spdl_pipeline_stop(pipeline_);
-        for (std::thread &thread : threads_) thread.join();
-        spdl_pipeline_wait(pipeline_, -1);
-        reclaim();
-        spdl_pipeline_free(pipeline_);
-    }
-
-    spdl_pipeline *get() const noexcept { return pipeline_; }
-
-    void reclaim() noexcept {
-        std::uint64_t items[64];
-        std::uint32_t got = 0;
-        do {
-            if (spdl_pipeline_reclaim(pipeline_, items, 64, &got) != SPDL_OK) return;
-            for (std::uint32_t i = 0; i < got; i++) delete box_of(items[i]);
-        } while (got > 0);
-    }
-
-    // A failure with its whole text, which spdl_last_error cuts.
-    Status told(spdl_status s) const {
-        return s == SPDL_E_PIPELINE ? Status(s, text(spdl_pipeline_error)) : Status(s);
-    }
-
-    std::string text(spdl_status (*ask)(spdl_pipeline *, char *, std::size_t, std::size_t *)) const {
-        std::string buffer;
-        std::size_t need = 0;
-        while (ask(pipeline_, buffer.empty() ? nullptr : buffer.data(), buffer.size(), &need) != SPDL_OK) {
-            if (need <= buffer.size()) return {};
-            buffer.resize(need);
-        }
-        buffer.resize(need - 1);
-        return buffer;
-    }
-
-  private:
-    spdl_pipeline *pipeline_ = nullptr;
-    std::vector<std::thread> threads_;
-};
 
 } // namespace detail
 
@@ -408,6 +183,8 @@ template <class U> class Emit {
 // Stages in the making; T is what the last of them gives. Each call adds one and hands the rest on.
 template <class T> class Stages {
   public:
+    using Item = T;
+
     // One result for each item, or none.
     template <class F> auto map(const std::string &name, F &&function, StageOptions options = {}) && {
         using Answer = detail::Answer<
@@ -472,6 +249,50 @@ template <class T> class Stages {
                                                                                    0, nullptr);
     }
 
+    // Each item goes down the path that router(const T &) says, from 0; a path is a function from the stages before
+    // it to those with its own behind, such as [](spdl::Stages<T> head) { return std::move(head).map(...); }, and may
+    // hand the head back as it is. All paths end in the same type. With in_order() results follow as their items
+    // did, and then every stage of a path gives one result for one item.
+    template <class F, class... Paths>
+    auto variants(const std::string &name, F &&router, StageOptions options, Paths &&...paths) && {
+        auto f = detail::shared(std::forward<F>(router));
+        auto step = [f](detail::Turn &turn) {
+            detail::Lent<T> lent(turn.work());
+            detail::guarded(turn, [&] {
+                std::int32_t path = 0;
+                const bool goes_on = [&] {
+                    const GiveBack back{lent};
+                    return detail::chosen(turn, (*f)(std::as_const(lent.value())), sizeof...(Paths), path);
+                }();
+                if (goes_on) turn.route(path);
+            });
+        };
+        return std::move(*this).template branch<T>(name, detail::described(options), options.concurrency,
+                                                   step, std::forward<Paths>(paths)...);
+    }
+
+    // The same for each element of a list: router(const Element &). Each path has the elements that chose it, as a
+    // list, and gives a list of as many; the list goes on whole, in its order, without the parts that failed.
+    template <class F, class... Paths>
+    auto variants_batched(const std::string &name, F &&router, StageOptions options, Paths &&...paths) && {
+        static_assert(detail::ListOf<T>::value, "batched variants need a list; put an aggregate before");
+        auto f = detail::shared(std::forward<F>(router));
+        auto step = [f](detail::Turn &turn) {
+            using Element = typename detail::ListOf<T>::Element;
+            const spdl_work &work = turn.work();
+            detail::guarded(turn, [&] {
+                std::vector<std::int32_t> path(work.n_items);
+                for (std::uint32_t i = 0; i < work.n_items; i++)
+                    if (!detail::chosen(turn, (*f)(std::as_const(detail::value_of<Element>(work.items[i]))),
+                                        sizeof...(Paths), path[i]))
+                        return;
+                turn.route(0, path.data());
+            });
+        };
+        return std::move(*this).template branch<T>(name, detail::described(options) + ", \"batched\": true",
+                                                   options.concurrency, step, std::forward<Paths>(paths)...);
+    }
+
     // Start it: `buffer` results may wait to be taken. With `continuous` the source is asked again after its end,
     // for the next epoch.
     Result<Pipeline<T>> try_start(const std::string &name, unsigned buffer = 2, bool continuous = false) && {
@@ -493,7 +314,38 @@ template <class T> class Stages {
     Stages(std::string text, std::vector<detail::Worker> workers, unsigned n_stages)
         : text_(std::move(text)), workers_(std::move(workers)), n_stages_(n_stages) {}
 
+    // The stages as text, and what they add to others'; for merge() and the paths of variants.
+    const std::string &text() const noexcept { return text_; }
+    unsigned n_stages() const noexcept { return n_stages_; }
+    std::vector<detail::Worker> &workers() noexcept { return workers_; }
+
   private:
+    // A list is in its boxes again when a router has looked at it, also if that has thrown.
+    struct GiveBack {
+        detail::Lent<T> &lent;
+        ~GiveBack() { lent.give_back(); }
+    };
+
+    template <class In, class First, class... Others>
+    auto branch(const std::string &name, const std::string &more, unsigned threads, detail::Step step,
+                First &&first, Others &&...others) && {
+        using U = typename decltype(first(Stages<In>("", {}, 0)))::Item;
+        static_assert((std::is_same_v<typename decltype(others(Stages<In>("", {}, 0)))::Item, U> && ...),
+                      "all paths end in the same type");
+        std::string paths;
+        unsigned n = n_stages_ + 1;
+        const auto add = [&](Stages<U> path) {
+            paths += (paths.empty() ? "[" : ", [") + path.text() + "]";
+            n += path.n_stages();
+            for (detail::Worker &worker : path.workers()) workers_.push_back(std::move(worker));
+        };
+        add(first(Stages<In>("", {}, 0)));
+        (add(others(Stages<In>("", {}, 0))), ...);
+        workers_.push_back({name, threads, std::move(step)});
+        const std::string self = detail::described(name, "variants", more + ", \"paths\": [" + paths + "]");
+        return Stages<U>(text_.empty() ? self : text_ + ", " + self, std::move(workers_), n);
+    }
+
     template <class Answer, class F>
     static void give_or_fail(detail::Turn &turn, detail::Lent<T> &lent, F &f) {
 #if defined(SPDL_NO_EXCEPTIONS)
@@ -520,7 +372,8 @@ template <class T> class Stages {
     Stages<U> with(const std::string &name, const char *kind, const std::string &more, unsigned threads,
                    detail::Step step) && {
         if (step) workers_.push_back({name, threads, std::move(step)});
-        return {text_ + ", " + detail::described(name, kind, more), std::move(workers_), n_stages_ + 1};
+        const std::string self = detail::described(name, kind, more);
+        return {text_.empty() ? self : text_ + ", " + self, std::move(workers_), n_stages_ + 1};
     }
 
     std::string text_;
@@ -545,6 +398,23 @@ template <class F> auto source(const std::string &name, F &&function, StageOptio
     };
     return Stages<T>(detail::described(name, "source", detail::described(options)),
                      {{name, options.concurrency, std::move(step)}}, 1);
+}
+
+// Several pipelines in the making as one source.
+template <class T, class... Others>
+Stages<T> merge(const std::string &name, const MergeOptions &options, Stages<T> first, Others... others) {
+    static_assert((std::is_same_v<Others, Stages<T>> && ...), "all inputs of a merge give the same type");
+    std::string inputs = "[" + first.text() + "]";
+    unsigned n = 1 + first.n_stages();
+    std::vector<detail::Worker> workers = std::move(first.workers());
+    const auto add = [&](Stages<T> &input) {
+        inputs += ", [" + input.text() + "]";
+        n += input.n_stages();
+        for (detail::Worker &worker : input.workers()) workers.push_back(std::move(worker));
+    };
+    (add(others), ...);
+    return {detail::described(name, "merge", detail::described(options) + ", \"inputs\": [" + inputs + "]"),
+            std::move(workers), n};
 }
 
 } // namespace spdl

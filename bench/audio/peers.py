@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Sounds into rows of 16 kHz mono float32 on one thread: spdl beside PyAV, torchaudio and soundfile, interleaved rounds.
+
+    .venv-bench/bin/python bench/audio/peers.py [--rounds 5] [--seconds 1] [--out FILE.json]
+
+The corpus (8 sounds of 10 seconds a format) is made in build/bench/audio. Figures are medians over the rounds of CPU
+milliseconds a file; ratios compare within a round. PyAV brings an FFmpeg of its own; its version is printed.
+"""
+
+import argparse
+import json
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "build/bench/audio"
+N, SECONDS = 8, 10
+FORMATS = {  # name: suffix, codec, rate, channels, sample format, bit rate
+    "mp3": (".mp3", "libmp3lame", 44100, 2, "s16p", 128000),
+    "aac": (".m4a", "aac", 44100, 2, "fltp", 128000),
+    "opus": (".ogg", "libopus", 48000, 2, "s16", 96000),
+    "flac": (".flac", "flac", 44100, 2, "s16", None),
+    "wav": (".wav", "pcm_s16le", 16000, 1, "s16", None),
+    "wav44": (".wav", "pcm_s16le", 44100, 2, "s16", None),
+    "w64": (".w64", "pcm_s16le", 16000, 1, "s16", None),  # the WAV's samples in a container that only FFmpeg reads
+}
+
+
+def make(name):
+    """The corpus of one format; kept."""
+    import av
+    import numpy as np
+
+    suffix, codec, rate, channels, sample_format, bit_rate = FORMATS[name]
+    files = [CORPUS / f"{name}_{i}{suffix}" for i in range(N)]
+    CORPUS.mkdir(parents=True, exist_ok=True)
+    for i, path in enumerate(files):
+        if path.exists():
+            continue
+        rng, t = np.random.default_rng(i), np.arange(rate * SECONDS) / rate
+        x = sum(np.sin(2 * np.pi * h * (90 + 15 * i) * t * (1 + 0.02 * t)) / h for h in range(1, 25)) * (0.6 + 0.4 * np.sin(2 * np.pi * 4 * t))
+        x = np.stack([0.2 * x + 0.02 * rng.standard_normal(len(t)) for _ in range(channels)], 1)
+        data = np.clip(x * 32767, -32768, 32767).astype(np.int16).reshape(1, -1)
+        part = path.with_name(f"part{suffix}")
+        with av.open(str(part), "w") as container:
+            layout = "mono" if channels == 1 else "stereo"
+            stream = container.add_stream(codec, rate=rate, layout=layout)
+            stream.codec_context.format = sample_format
+            if bit_rate:
+                stream.bit_rate = bit_rate
+            frame = av.AudioFrame.from_ndarray(data, "s16", layout)
+            frame.sample_rate, frame.pts = rate, 0
+            for packet in [*stream.encode(frame), *stream.encode(None)]:
+                container.mux(packet)
+        part.rename(path)
+    return [str(f) for f in files]
+
+
+def pyav():
+    import av
+    import numpy as np
+
+    def decode(path):
+        resampler = av.AudioResampler(format="fltp", layout="mono", rate=16000)
+        with av.open(path) as container:
+            parts = [f.to_ndarray()[0] for frame in container.decode(audio=0) for f in resampler.resample(frame)]
+        parts += [f.to_ndarray()[0] for f in resampler.resample(None)]
+        return np.concatenate(parts)
+
+    return decode
+
+
+def pyav_torchaudio():
+    """PyAV decodes, torchaudio resamples: what equals ours in value."""
+    import av
+    import numpy as np
+    import torch
+
+    torch.version.cuda = "13.0"  # torchaudio refuses a torch built for another CUDA; nothing here runs on one
+    import torchaudio.transforms
+
+    torch.set_num_threads(1)
+    resamplers = {}
+
+    def decode(path):
+        with av.open(path) as container:
+            rate = container.streams.audio[0].rate
+            parts = []
+            for frame in container.decode(audio=0):
+                a = frame.to_ndarray()
+                if not frame.format.is_planar:
+                    a = a.reshape(-1, frame.layout.nb_channels).T
+                parts.append(a if a.dtype == np.float32 else a.astype(np.float32) / 32768)
+        mono = torch.from_numpy(np.concatenate(parts, 1)).mean(0)
+        if rate == 16000:
+            return mono.numpy()
+        if rate not in resamplers:
+            resamplers[rate] = torchaudio.transforms.Resample(rate, 16000)
+        return resamplers[rate](mono).numpy()
+
+    return decode
+
+
+def soundfile():
+    import soundfile as sf
+
+    def decode(path):
+        x, rate = sf.read(path, dtype="float32", always_2d=True)
+        assert rate == 16000
+        return x.mean(1) if x.shape[1] > 1 else x[:, 0]
+
+    return decode
+
+
+CONTENDERS = {"pyav": pyav, "pyav_torchaudio": pyav_torchaudio, "soundfile": soundfile}
+
+
+def measure_python(decode, files, seconds):
+    for f in files:
+        samples = len(decode(f))
+    n, cpu, began = 0, time.process_time(), time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        for f in files:
+            decode(f)
+        n += len(files)
+    wall, used = time.perf_counter() - began, time.process_time() - cpu
+    return {"files_per_second": n / wall, "cpu_ms_per_file": 1000 * used / n, "samples": samples}
+
+
+def measure_spdl(files, seconds, *more):
+    done = subprocess.run([ROOT / "build/bench/audio/audio", "-seconds", str(seconds), *more, *files], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout)
+
+
+def rounds(args):
+    contenders = {}
+    for name, start in CONTENDERS.items():
+        try:
+            contenders[name] = start()
+        except (ImportError, RuntimeError) as e:
+            print(f"{name} is left out: {e}", file=sys.stderr)
+    results = {}
+    for name in args.formats:
+        files = make(name)
+        for i in range(args.rounds):
+            runs = {"spdl": lambda: measure_spdl(files, args.seconds), "spdl_mel": lambda: measure_spdl(files, args.seconds, "-mel")}
+            for c, decode in contenders.items():
+                if c != "soundfile" or name == "wav":
+                    runs[c] = lambda decode=decode: measure_python(decode, files, args.seconds)
+            order = list(runs)
+            for c in order[i % len(order):] + order[: i % len(order)]:
+                results.setdefault(name, {}).setdefault(c, []).append(runs[c]())
+    return results
+
+
+def table(results):
+    lines = ["| format | contender | CPU ms a file | files/s | x spdl's CPU |", "|---|---|---|---|---|"]
+    for name, by in results.items():
+        for c, runs in by.items():
+            ratio = statistics.median(r["cpu_ms_per_file"] / s["cpu_ms_per_file"] for r, s in zip(runs, by["spdl"]))
+            lines.append(f"| {name} | {c} | {statistics.median(r['cpu_ms_per_file'] for r in runs):.3f} | "
+                         f"{statistics.median(r['files_per_second'] for r in runs):.0f} | {ratio:.2f} |")
+    if "wav" in results and "w64" in results:
+        ratios = [w["cpu_ms_per_file"] / s["cpu_ms_per_file"] for w, s in zip(results["w64"]["spdl"], results["wav"]["spdl"])]
+        lines.append(f"\nWAV beside the same samples through FFmpeg: {statistics.median(ratios):.1f} times as fast.")
+    return "\n".join(lines)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--seconds", type=float, default=1)
+    p.add_argument("--formats", nargs="*", default=list(FORMATS))
+    p.add_argument("--out", type=pathlib.Path)
+    args = p.parse_args()
+    CORPUS.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["go", "build", "-o", CORPUS / "audio", "./bench/audio"], cwd=ROOT, check=True)
+    results = rounds(args)
+    import av
+    about = {"python": platform.python_version(), "pyav": av.__version__, "libavcodec": ".".join(map(str, av.library_versions["libavcodec"]))}
+    print(table(results))
+    print(json.dumps(about))
+    if args.out:
+        args.out.write_text(json.dumps({"about": about, "results": results}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

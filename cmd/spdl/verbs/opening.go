@@ -1,0 +1,54 @@
+package verbs
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/spdl/spdl/core/engine"
+)
+
+// How often somebody is told of the shards that are open, on a terminal and in a log. What takes less is not worth a word.
+const (
+	openingLine = 500 * time.Millisecond
+	openingLog  = 10 * time.Second
+)
+
+// opening tells people how far the making of indexes has come: the first opening of a large data set may take minutes.
+type opening struct {
+	a     *app
+	log   *engine.Log // nil: only a terminal is told
+	began time.Time
+	last  atomic.Int64 // nanoseconds since began
+	shown atomic.Bool
+}
+
+func (a *app) newOpening(log *engine.Log) *opening {
+	return &opening{a: a, log: log, began: time.Now()}
+}
+
+// tell is engine.Options.Opened.
+func (o *opening) tell(ring string, opened, of, built int) {
+	every, live := openingLog, isTerminal(o.a.err)
+	if live {
+		every = openingLine
+	}
+	now, last := int64(time.Since(o.began)), o.last.Load()
+	if built == 0 || now-last < int64(every) || !o.last.CompareAndSwap(last, now) {
+		return
+	}
+	text := fmt.Sprintf("indexing %s of %s shards", thousands(int64(opened)), thousands(int64(of)))
+	if live {
+		o.shown.Store(true)
+		fmt.Fprintf(o.a.err, "\r\x1b[K%s: %s", ring, text)
+		return
+	}
+	o.log.Infof(ring, "%s", text)
+}
+
+// end takes the line off the terminal again.
+func (o *opening) end() {
+	if o.shown.Load() {
+		fmt.Fprint(o.a.err, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spdl/spdl/shm"
+)
+
+// whole is every batch of an epoch as a consumer sees it, columns included, and what the cache of rows has counted.
+func whole(t *testing.T, pattern, columns, more string) (batches []string, rows RowStats, fetched uint64) {
+	t.Helper()
+	r := startAgain(t, describeShards(t, pattern, columns, "batch: 8\norder: {seed: 3}\n"+more), nil)
+	reader := r.attach(shm.AttachOptions{})
+	for range 8 { // two epochs of four steps
+		l, err := reader.Acquire(testContext(t))
+		if err == shm.EndEpoch {
+			l, err = reader.Acquire(testContext(t))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("%+v", look(l))
+		for c := range r.rings[0].columns {
+			at := len(reader.Schema()) - len(r.rings[0].columns) + c
+			text += fmt.Sprintf(" %x %v", l.Tensor(at), l.Offsets(at))
+		}
+		batches = append(batches, text)
+		must(l.Release())
+	}
+	s := r.Stats().Rings[0]
+	must(r.end())
+	return batches, *s.Source.Rows, s.Bytes["fetch"]
+}
+
+// Rows with their columns are the same from memory, from the file that is being written, and from that of an engine before, which
+// fetches nothing.
+func TestRowsWithColumnsAreTheSameFromMemoryAndFile(t *testing.T) {
+	leavesNothing(t)
+	pattern, dir := shardsOf(t, 30, 7, nil), filepath.Join(t.TempDir(), "rows")
+	want, memory, _ := whole(t, pattern, shardColumns, "cache: {rows_bytes: 1MiB}\n")
+	if memory.Hits == 0 {
+		t.Fatalf("%+v", memory)
+	}
+	file := fmt.Sprintf("cache: {rows_bytes: 1MiB, rows_dir: %q}\n", dir)
+	for run := range 2 {
+		got, n, fetched := whole(t, pattern, shardColumns, file)
+		if !slices.Equal(got, want) {
+			t.Fatalf("run %d: other batches:\n%s\n%s", run, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if run == 0 && (n.Warm != 0 || fetched == 0) || run == 1 && (n.Warm != 30 || fetched != 0 || n.Misses != 0) || n.Stale+n.Corrupt+n.Failed != 0 {
+			t.Errorf("run %d: %+v, %d bytes fetched", run, n, fetched)
+		}
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("%d files", len(files))
+	}
+}
+
+// A sample that is another than it was, a row that is damaged, and a file that is cut off are decoded again, counted, and kept again.
+func TestRowsThatAreStaleOrDamagedAreMadeAgain(t *testing.T) {
+	leavesNothing(t)
+	data, dir := folder(t, 20, nil), filepath.Join(t.TempDir(), "rows")
+	name := testName()
+	run := func() (RowStats, []seen) {
+		s := describe(t, data, fmt.Sprintf("batch: 5\norder: {epochs: 1, shuffle: false}\ncache: {rows_bytes: 1MiB, rows_dir: %q}\n", dir))
+		s.Name = name
+		r := startAgain(t, s, nil)
+		got := epoch(t, r.attach(shm.AttachOptions{}))
+		n := *r.Stats().Rings[0].Source.Rows
+		must(r.end())
+		return n, got
+	}
+	_, first := run()
+	files, err := filepath.Glob(dir + "/*.rows")
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	// Sample 3 becomes another picture, the row of sample 7 has a bit turned over.
+	path := filepath.Join(data, "a", "00003.jpg")
+	must(os.WriteFile(path, picture(t, 250, 24), 0o644))
+	later := time.Now().Add(time.Hour)
+	must(os.Chtimes(path, later, later))
+	each := int64(recordBytes + 192)
+	turnBit(t, files[0], rowPage+7*each+100)
+	n, second := run()
+	if n.Warm != 18 || n.Stale != 1 || n.Corrupt != 1 {
+		t.Errorf("%+v", n)
+	}
+	for k := range second {
+		for row, i := range second[k].Index {
+			same := bytes.Equal(second[k].Image[row*192:(row+1)*192], first[k].Image[row*192:(row+1)*192])
+			if same == (i == 3) {
+				t.Errorf("sample %d: the same as before: %v", i, same)
+			}
+		}
+	}
+	if n, _ := run(); n.Warm != 20 || n.Stale+n.Corrupt != 0 {
+		t.Errorf("not kept again: %+v", n)
+	}
+	must(os.Truncate(files[0], rowPage+10*each+5))
+	if n, _ := run(); n.Warm != 10 {
+		t.Errorf("of a file that is cut off: %+v", n)
+	}
+	turnBit(t, files[0], 20) // the page that says what the file is of
+	if n, _ := run(); n.Warm != 0 || n.Corrupt != 1 {
+		t.Errorf("of a file of something else: %+v", n)
+	}
+	if n, again := run(); n.Warm != 20 || fmt.Sprint(again[0].Image) != fmt.Sprint(second[0].Image) {
+		t.Errorf("%+v", n)
+	}
+}
+
+// turnBit turns a bit of a file over.
+func turnBit(t *testing.T, file string, at int64) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	must(err)
+	defer f.Close()
+	var b [1]byte
+	_, err = f.ReadAt(b[:], at)
+	must(err)
+	b[0] ^= 4
+	_, err = f.WriteAt(b[:], at)
+	must(err)
+}
+
+// Another transform, or other columns, have a file of their own.
+func TestRowsOfAnotherDescriptionAreNotTaken(t *testing.T) {
+	leavesNothing(t)
+	pattern, dir := shardsOf(t, 30, 7, nil), t.TempDir()
+	file := fmt.Sprintf("cache: {rows_bytes: 1MiB, rows_dir: %q}\n", dir)
+	whole(t, pattern, shardColumns, file)
+	if _, n, _ := whole(t, pattern, "[{name: score, type: f64}]", file); n.Warm != 0 {
+		t.Errorf("%+v", n)
+	}
+}
+
+// A directory in which nothing can be made is refused by its name.
+func TestRowsDirThatCannotBeIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	must(os.WriteFile(file, nil, 0o600))
+	_, err := New(describe(t, folder(t, 4, nil), fmt.Sprintf("cache: {rows_bytes: 1MiB, rows_dir: %q}\n", file+"/rows")), nil)
+	if err == nil || !strings.Contains(err.Error(), "cache.rows_dir: ") || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// With rows from a file, too, the engine makes no Go allocation per sample.
+func TestRowFileAllocatesNothingPerSample(t *testing.T) {
+	allocationsPerBatch(t, describe(t, folder(t, 100, nil), fmt.Sprintf("batch: 50\ncache: {rows_bytes: 1MiB, rows_dir: %q}\n", t.TempDir())))
+}

@@ -1,0 +1,119 @@
+//go:build !noffmpeg
+
+package video
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A kept index is made once, made anew when the video or the index changes, and
+// never changes a frame.
+func TestIndexCacheFollowsTheVideo(t *testing.T) {
+	files := golden(t)
+	dir, videos := t.TempDir(), t.TempDir()
+	path := filepath.Join(videos, "v.mp4")
+	put := func(name string, when time.Time) *found {
+		b := file(t, name).Bytes
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, when, when); err != nil {
+			t.Fatal(err)
+		}
+		return files[name]
+	}
+	for _, cache := range []string{dir, Beside} {
+		f := put("bframes.mp4", time.Unix(1000, 0))
+		read := func(f *found) {
+			t.Helper()
+			cfg := asStored(f, 60, Selection{})
+			cfg.IndexCache = cache
+			r := mustDecode(t, cfg, Source{Path: path}, Draw{})
+			if got := r.numbers(); !slices.Equal(got, f.Number) {
+				t.Errorf("cache %q: got frames %v, want %v", cache, got, f.Number)
+			}
+		}
+		read(f)
+		kept, err := cachePath(cache, path, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := os.Stat(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read(f)
+		if again, err := os.Stat(kept); err != nil || !os.SameFile(first, again) {
+			t.Errorf("cache %q: the index was made twice (%v)", cache, err)
+		}
+		if err := os.WriteFile(kept, []byte("spdlvidx and then nothing of the kind"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		read(f)
+		read(put("edit.mp4", time.Unix(2000, 0)))
+		if err := os.Remove(kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := os.ReadDir(videos); err != nil || len(left) != 1 {
+		t.Errorf("got %v beside the video (%v), want nothing", left, err)
+	}
+}
+
+// An index that cannot be kept is an error with its path: a cache that never works
+// would be paid for with every sample.
+func TestAnIndexThatCannotBeKeptIsAnError(t *testing.T) {
+	cfg := small()
+	cfg.IndexCache = filepath.Join(t.TempDir(), "missing")
+	if _, err := decode(t, cfg, Source{Path: "testdata/bframes.mp4"}, Draw{}); err == nil {
+		t.Fatal("a cache in a missing directory was taken")
+	}
+}
+
+// Without an index, videos whose headers are true give the same frames as with one.
+func TestApproximateIsExactWhereHeadersAreTrue(t *testing.T) {
+	files := golden(t)
+	for _, name := range []string{"bframes.mp4", "opengroup.mkv", "opengroup_hevc.mp4", "av1.mp4", "odd.webm", "planar444.mp4", "turned90.mp4", "motion.mov"} {
+		f := files[name]
+		for _, s := range []Selection{{Kind: Uniform, Count: 5}, {Kind: Every, Step: 3}, {Kind: AtIndices, Indices: []int{7, 1, 1, -1}}} {
+			cfg := asStored(f, 40, s)
+			exact := mustDecode(t, cfg, file(t, name), Draw{})
+			cfg.Approximate = true
+			for _, src := range []Source{file(t, name), {Path: filepath.Join("testdata", name)}} {
+				got := mustDecode(t, cfg, src, Draw{})
+				if a, b := got.numbers(), exact.numbers(); !slices.Equal(a, b) {
+					t.Errorf("%s, kind %d: got frames %v, want %v", name, s.Kind, a, b)
+				}
+			}
+		}
+	}
+}
+
+// A sample costs no Go allocation in the steady state.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	cfg := small()
+	op, err := Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := op.NewWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	src := file(t, "bframes.mp4")
+	dst := Row{Data: make([]byte, op.RowBytes()), PTS: make([]float64, op.Frames())}
+	one := func() {
+		if _, err := w.Decode(dst, src, Draw{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one()
+	if n := testing.AllocsPerRun(50, one); n > 0 {
+		t.Errorf("got %v allocations a sample, want none", n)
+	}
+}

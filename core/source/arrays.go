@@ -1,0 +1,102 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// arrayProbes is how many samples are tried for one that tells the type and shape of an array column.
+const arrayProbes = 16
+
+// maxArrayDims is one less than a tensor of a ring has, whose first dimension is the batch.
+const maxArrayDims = 7
+
+// memberOf cuts "npz[name]" into the part and the array in it; the second is empty where there are no brackets.
+func memberOf(from string) (part, member string) {
+	if at := strings.IndexByte(from, '['); at > 0 && strings.HasSuffix(from, "]") {
+		return from[:at], from[at+1 : len(from)-1]
+	}
+	return from, ""
+}
+
+// setArray appends the value of an array column from the bytes of an .npy or .npz file. A column that has no type or shape yet takes
+// those of the array.
+func (b *Buffer) setArray(c *Column, file []byte) error {
+	a := &b.array
+	err := a.Parse(file)
+	if c.Member != "" {
+		var z *array.NPZ
+		if z, err = array.OpenNPZ(file); err == nil {
+			*a, err = z.Array(c.Member)
+		}
+	}
+	if err != nil {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q", c.Name), Err: err}
+	}
+	if len(a.Data) == 0 || len(a.Shape) > maxArrayDims {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %v, want at least one element and at most %d dimensions", c.Name, a.Shape, maxArrayDims)}
+	}
+	if c.DType == 0 {
+		c.DType = a.DType
+	}
+	if c.Shape == nil {
+		c.Shape = append(tensor.Shape{}, a.Shape...) // not nil for a scalar
+	}
+	if a.DType != c.DType || !slices.Equal(a.Shape, c.Shape) {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %v of %v, want %v of %v", c.Name, a.Shape, a.DType, c.Shape, c.DType)}
+	}
+	from := len(b.values)
+	b.values = slices.Grow(b.values, len(a.Data))[:from+len(a.Data)]
+	a.CopyTo(b.values[from:])
+	b.ends = append(b.ends, len(b.values))
+	return nil
+}
+
+// settleArrays reads samples until one has told the types and shapes of the array columns that nobody gave.
+func settleArrays(ctx context.Context, s Source, columns []Column) error {
+	open := func(c Column) bool { return c.Type == Array && (c.DType == 0 || c.Shape == nil) }
+	var b Buffer
+	var last error
+	for i := range min(s.Len(), arrayProbes) {
+		k := slices.IndexFunc(columns, open)
+		if k < 0 {
+			return nil
+		}
+		// A sample that fails half-way may have told some columns; those are not believed.
+		before := slices.Clone(columns)
+		if last = s.Read(ctx, i, &b); last != nil {
+			copy(columns, before)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	k := slices.IndexFunc(columns, open)
+	if k < 0 {
+		return nil
+	}
+	return fmt.Errorf("source.columns[%d] (%q): none of the first %d samples tells its type and shape; say dtype and shape, the last: %w",
+		k, columns[k].Name, min(s.Len(), arrayProbes), last)
+}
+
+// setFile appends the value of a column from a file of its own, which read puts into a buffer beside b.
+func (b *Buffer) setFile(c *Column, read func(side *Buffer) error) error {
+	if b.side == nil {
+		b.side = &Buffer{pool: b.pool}
+	}
+	err := read(b.side)
+	if err == nil {
+		return b.setText(c, b.side.Bytes())
+	}
+	var e *Error
+	if errors.As(err, &e) && e.Cause == Missing {
+		return &Error{Cause: Part, Detail: fmt.Sprintf("column %q: its file is not there", c.Name), Err: e.Err}
+	}
+	return err
+}

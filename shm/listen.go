@@ -1,0 +1,81 @@
+package shm
+
+import "time"
+
+// listen hears members that freed a slot or completed a batch. A member that rings without end is heard at most
+// some thousand times a second.
+func (g *group) listen() {
+	defer g.r.work.Done()
+	var buf [8]byte
+	window, n := time.Now(), 0
+	for {
+		if _, err := g.space.Read(buf[:]); err != nil {
+			return
+		}
+		g.r.wakeClaim()
+		if g.cfg.Kind == KindStage {
+			g.r.hearStage()
+			continue // every batch rings, and who may write the data is trusted not to ring without end
+		}
+		g.ringBellIfArmed()
+		if n++; n == 256 {
+			if since := time.Since(window); since < 64*time.Millisecond {
+				time.Sleep(64*time.Millisecond - since)
+			}
+			window, n = time.Now(), 0
+		}
+	}
+}
+
+func (g *group) ringBellIfArmed() {
+	g.r.mu.Lock()
+	defer g.r.mu.Unlock()
+	if g.bell == nil {
+		return // hushed: the memory may be gone
+	}
+	for q := range g.lane {
+		if g.lane[q].rec.Armed.Load() != 0 {
+			g.ringBell()
+		}
+	}
+}
+
+// ringBell has the ringer look who is armed. Callers hold Ring.mu.
+func (g *group) ringBell() {
+	select {
+	case g.bell <- struct{}{}:
+	default:
+	}
+}
+
+// ringer writes the event descriptors of armed members. It is a goroutine of its own because a hostile member can
+// make its descriptor block: that must never hold the ring's lock.
+func (g *group) ringer(bell <-chan struct{}) {
+	defer g.r.work.Done()
+	var armed []eventFD
+	for range bell {
+		armed = g.takeArmed(armed[:0])
+		for _, e := range armed {
+			_, _ = e.Write(one[:])
+		}
+	}
+}
+
+// takeArmed appends the descriptors of the members that are armed, and disarms them. The lanes' flags are cleared
+// first: who arms meanwhile sets them again and looks at the words after that.
+func (g *group) takeArmed(armed []eventFD) []eventFD {
+	g.r.mu.Lock()
+	defer g.r.mu.Unlock()
+	if g.bell == nil {
+		return armed
+	}
+	for q := range g.lane {
+		g.lane[q].rec.Armed.Swap(0)
+	}
+	for i, m := range g.members {
+		if m != nil && g.records[i].Armed.Swap(0) != 0 {
+			armed = append(armed, m.event)
+		}
+	}
+	return armed
+}

@@ -1,0 +1,95 @@
+"""A ring with two stages and consumers that check every byte, for the tests that kill its workers or its engine."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ["SPDL_BUILD"])
+sys.path[:0] = [str(ROOT / "clients/python"), str(ROOT / "tests/e2e")]
+
+import spdl  # noqa: E402
+
+STAGES, GROUPS = ["first", "second"], ["train", "watch"]
+STEPS, BATCH = 10, 4
+
+
+def transform(image):
+    flat = image.reshape(-1)
+    return (3 * flat + np.arange(flat.size, dtype=np.int64) + 1).astype(np.uint8).reshape(image.shape)
+
+
+class Run:
+    """An engine with stages, a steady worker in each, and consumers that check what they are given."""
+
+    def __init__(self, name, pictures, tmp_path, ring, fault=None):
+        self.description = {"source": {"folder": str(pictures)}, "batch": BATCH, "order": {"shuffle": False, "epochs": 0},
+                       "image": {"transform": [{"resize": [8, 8]}]}, "bad_sample": {"policy": "mask"}, "ring": ring}
+        self.name, self.log, self.said = name, tmp_path / "workers.log", tmp_path / "engine.log"
+        self.start(fault)
+        deadline = time.monotonic() + 60
+        while " ready: " not in self.said.read_text():
+            assert self.engine.poll() is None and time.monotonic() < deadline, self.said.read_text()
+            time.sleep(0.005)
+
+    def start(self, fault=None):
+        """An engine; with fault, one that is killed there."""
+        program = BUILD / ("faults/spdl" if fault else "spdl")
+        env = dict(os.environ, **({"SPDL_FAULT": fault} if fault else {}))
+        with open(self.said, "ab") as out:
+            self.engine = subprocess.Popen([program, "serve", "--spec-json", json.dumps(self.description), "--name", self.name],
+                                           stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=env)
+
+    def worker(self, stage, fault=None, half=None):
+        env = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "faults"), **({"SPDL_FAULT": fault} if fault else {}))
+        return subprocess.Popen([BUILD / "tests/fault-stage", self.name, stage, self.log, *([str(half)] if half else [])], env=env)
+
+    def stop(self):
+        self.engine.terminate()
+        return self.engine.wait(60)
+
+
+def oracle(pictures, tmp_path):
+    """What consumers must be given of ticket t: [t % STEPS], untransformed."""
+    run = Run(f"oracle-{os.getpid()}", pictures, tmp_path, {})
+    try:
+        with spdl.attach(run.name) as loader:
+            return [loader.acquire()["image"].copy() for _ in range(STEPS)]
+    finally:
+        run.stop()
+
+
+class Consumer(threading.Thread):
+    """Takes batches until told to stop; error is what was wrong with the first wrong one."""
+
+    def __init__(self, name, group, want, over):
+        super().__init__()
+        self.place, self.want, self.over = (name, group), want, over
+        self.seen, self.error = 0, None
+
+    def run(self):
+        try:
+            with spdl.attach(self.place[0], group=self.place[1], max_leases=2) as loader:
+                while not self.over.is_set():
+                    self.look(loader.acquire(timeout=60))
+        except BaseException as error:
+            self.error = error
+
+    def look(self, batch):
+        if batch is None:
+            return
+        with batch:
+            assert (batch.ticket, batch.attempts, batch.rows) == (self.seen, 1, BATCH)
+            first = self.want[self.seen % STEPS]
+            failed = self.seen % 7 == 6
+            first = np.zeros_like(first) if failed else transform(first)
+            assert np.array_equal(batch["image"], transform(first)), f"ticket {batch.ticket}"
+            assert batch["status"].tolist() == [spdl.ROW_MASKED if failed else spdl.ROW_OK] * BATCH
+        self.seen += 1
+        time.sleep(0.001)

@@ -1,0 +1,128 @@
+"""kill -9 of `spdl serve` at named points while batches are on their way through two stages, and a restart: workers and consumers go on
+where they are. Consumers of two groups see every batch once, in order, whole and transformed once by each stage, also when a worker
+is killed with a batch half changed before, while or after the engine is.
+
+Each point kills at least 3 engines (SPDL_FAULT_LONG=1: 40).
+"""
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from staged import BATCH, BUILD, GROUPS, STAGES, STEPS, Consumer, Run, oracle  # noqa: E402
+
+import spdl  # noqa: E402
+from pictures import make_folder  # noqa: E402
+
+KILLS = 40 if os.environ.get("SPDL_FAULT_LONG") else 3
+# Where the engine dies, and at which visit at the latest.
+POINTS = {"slot.take": 20, "publish.store": 20, "publish.put": 60, "publish.word": 60, "publish.group": 40, "wake": 20, "stage.way": 120, "stage.restore": 2,
+          "reclaim.mid": 2, "reclaim.stage": 2, "reclaim.word": 2}
+NEEDS_DEATH = ["stage.restore", "reclaim.mid", "reclaim.stage", "reclaim.word"]
+WATCHDOG = 60
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    return make_folder(tmp_path_factory.mktemp("pictures"), STEPS * BATCH).path
+
+
+@pytest.fixture(scope="module")
+def want(pictures, tmp_path_factory):
+    return oracle(pictures, tmp_path_factory.mktemp("oracle"))
+
+
+class Line:
+    """A run with a worker in each stage and a consumer in each group, whose engine is killed and started again."""
+
+    def __init__(self, tag, pictures, tmp_path, want, fault, monkeypatch):
+        monkeypatch.setenv("SPDL_RUNTIME_DIR", str(tmp_path))
+        groups = [{"name": s, "kind": "stage"} for s in STAGES] + [{"name": g} for g in GROUPS]
+        ring = {"groups": groups, "slots": 16, "backing": "posix", "access": "shared", "reconnect": "60s"}
+        self.run = Run(f"restage-{os.getpid()}-{tag}", pictures, tmp_path, ring, fault)
+        self.over, self.kills, self.doomed = threading.Event(), 0, []
+        self.workers = [self.run.worker(stage) for stage in STAGES]
+        self.consumers = [Consumer(self.run.name, group, want, self.over) for group in GROUPS]
+        for consumer in self.consumers:
+            consumer.start()
+
+    def wrong(self):
+        return [c.error for c in self.consumers if c.error]
+
+    def doom(self, rng):
+        """A worker that is killed in the middle of one of its next batches; at most one is alive."""
+        if not self.doomed or self.doomed[-1].poll() is not None:
+            self.doomed.append(self.run.worker(rng.choice(STAGES), half=rng.randint(1, 3)))
+
+    def await_kill(self, meanwhile):
+        deadline = time.monotonic() + WATCHDOG
+        while self.run.engine.poll() is None:
+            assert not self.wrong(), self.wrong()
+            assert time.monotonic() < deadline, f"the engine was not killed\n{self.run.said.read_text()}"
+            meanwhile()
+            time.sleep(0.01)
+        assert self.run.engine.returncode == -signal.SIGKILL, self.run.said.read_text()
+        self.kills += 1
+
+    def await_progress(self, batches):
+        goals = [c.seen + batches for c in self.consumers]
+        deadline = time.monotonic() + WATCHDOG
+        while any(c.seen < goal for c, goal in zip(self.consumers, goals)):
+            assert not self.wrong(), self.wrong()
+            assert time.monotonic() < deadline, f"the ring stands still at {[c.seen for c in self.consumers]}\n{self.run.said.read_text()}"
+            time.sleep(0.005)
+
+    def end(self):
+        self.over.set()
+        for consumer in self.consumers:
+            consumer.join(WATCHDOG + 10)
+        code = self.run.stop()
+        for worker in self.workers + self.doomed:
+            worker.kill()
+            worker.wait()
+        return code
+
+
+def ledger(line):
+    with spdl.attach(line.run.name, group=GROUPS[0], max_leases=1) as loader:
+        return {g["name"]: g for g in loader.stats()["rings"][0]["groups"]}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_consumers_get_every_batch_once_and_whole_when_the_engine_is_killed_at(point, pictures, want, tmp_path, monkeypatch):
+    rng = random.Random(point)
+    fault = lambda: f"{point}:{rng.randint(1, POINTS[point])}:kill"  # noqa: E731
+    line = Line(point, pictures, tmp_path, want, fault(), monkeypatch)
+    try:
+        for i in range(KILLS):
+            dooming = point in NEEDS_DEATH or i % 2 == 1
+            line.await_kill(lambda: line.doom(rng) if dooming else None)
+            if i % 3 == 2:  # killed again while it adopts
+                line.run.start("adopt.mid:1:kill")
+                line.await_kill(lambda: None)
+            line.run.start(None if i == KILLS - 1 else fault())
+        line.await_progress(2 * STEPS)
+        check = subprocess.run([BUILD / "spdl", "inspect", line.run.name, "--check"], capture_output=True, text=True, timeout=WATCHDOG)
+        assert check.returncode == 0, check.stdout + check.stderr
+        line.over.set()
+        for consumer in line.consumers:
+            consumer.join(WATCHDOG + 10)
+        assert not line.wrong(), line.wrong()
+        books = ledger(line)
+    finally:
+        code = line.end()
+    assert code == 0
+    for group in [*STAGES, *GROUPS]:
+        assert (books[group]["violations"], books[group]["dropped"]) == (0, 0)
+    assert all(books[group]["redelivered"] == 0 for group in GROUPS)
+    assert not [n for n in os.listdir("/dev/shm") if line.run.name in n]
+    print(f"{point}: {line.kills} engines and {len(line.doomed)} workers killed, {min(c.seen for c in line.consumers)} batches right", flush=True)
