@@ -129,7 +129,7 @@ func TestLimitsAreNamed(t *testing.T) {
 		words string
 		set   func(*Config)
 	}{
-		{av.CauseTooManyPixels, "raise image.max_pixels", func(c *Config) { c.Image.MaxPixels = 1000 }},
+		{av.CauseTooManyPixels, "raise video.max_pixels", func(c *Config) { c.Image.MaxPixels = 1000 }},
 		{av.CauseTooMuch, "packets", func(c *Config) { c.MaxPackets = 10 }},
 		{av.CauseTooSlow, "budget", func(c *Config) { c.Budget = time.Nanosecond }},
 		{CauseTooLarge, "raise video.frames", func(c *Config) { c.Frames, c.Select = 10, Selection{} }},

@@ -175,6 +175,10 @@ type Source struct {
 // Draw says what is random about a sample: equal draws give equal rows.
 type Draw struct{ Seed, Epoch, Index uint64 }
 
+func (d Draw) media() media.Draw {
+	return media.Draw{Seed: d.Seed, Epoch: d.Epoch, Index: d.Index}
+}
+
 // Row is where a sample goes: RowBytes of pixels, and, where they are wanted, the
 // seconds at which each frame appears and for how long, T of each. What lies past the
 // sample's last frame becomes zero.

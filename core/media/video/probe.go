@@ -33,11 +33,10 @@ func look(src Source, scan bool) (*Index, Stream, error) {
 		return nil, Stream{}, av.NewError("video", av.StatusNoMemory, "")
 	}
 	defer C.video_free(w.v)
-	file, err := w.open(src)
-	if err != nil {
+	defer w.end()
+	if err := w.open(src); err != nil {
 		return nil, Stream{}, err
 	}
-	defer w.close(file)
 	s := w.describe()
 	if !scan {
 		return nil, s, nil

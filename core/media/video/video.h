@@ -60,8 +60,8 @@ int video_set_packets(video_ctx *v, const video_packet *packets, int32_t n);
  * v. reorder: the decoder holds back at most so many frames. */
 int video_plan(video_ctx *v, int32_t n_runs, int32_t reorder, uint8_t **want, video_run **runs);
 
-/* The next wanted frame and its packet's number; MEDIA_AV_END when all are out. Frames come in presentation order within a
- * run. */
+/* The next wanted frame and its packet's number; MEDIA_AV_END when all are out. Frames come in presentation order, but for
+ * files whose times tell another order than their decoder gives. */
 int video_next(video_ctx *v, AVFrame **frame, int32_t *number);
 
 /* How many frames the decoder has given since open, wanted or not. */
