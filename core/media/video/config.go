@@ -23,6 +23,7 @@ type Colour uint8
 const (
 	Torchcodec Colour = iota
 	Accurate
+	portable // Accurate in plain C; for comparing, the bytes are the same
 )
 
 // Over says what happens to more frames than a row has room for.

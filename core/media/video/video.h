@@ -77,7 +77,11 @@ int video_forward(video_ctx *v, AVFrame **frame, int64_t *pts, int64_t *duration
 /* --- pixels --- */
 
 enum { VIDEO_RGB24 = 0, VIDEO_RGBX = 1 };
-enum { VIDEO_TORCHCODEC = 0, VIDEO_ACCURATE = 1 }; /* colour arithmetic, see doc.go */
+enum {
+    VIDEO_TORCHCODEC = 0,
+    VIDEO_ACCURATE = 1,
+    VIDEO_PORTABLE = 2
+}; /* see doc.go; PORTABLE: ACCURATE in plain C */
 enum { VIDEO_SCALE_NONE = 0, VIDEO_BILINEAR = 1, VIDEO_BICUBIC = 2, VIDEO_AREA = 3 };
 
 typedef struct video_scaler video_scaler;
