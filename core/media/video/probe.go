@@ -64,5 +64,8 @@ func (w *Worker) describe() Stream {
 	if c.duration != noTime {
 		s.Seconds = float64(c.duration) * tick
 	}
+	if s.Rate == 0 && s.Frames > 0 && s.Seconds > 0 {
+		s.Rate = float64(s.Frames) / s.Seconds
+	}
 	return s
 }
