@@ -457,7 +457,7 @@ typedef struct spdl_loaded spdl_loaded;
  *
  * description  JSON: one of the sections image, video and audio (docs/spec.md), in which everything may be left
  *              out that the sample says itself; or {"npy": {}}, {"npz": {}} or {"wav": {}}, whose elements
- *              are as they are stored; or {"probe": "video"} or {"probe": "audio"}, which decode nothing and give
+ *              are as they are stored; or {"tar": {}} or {"zip": {}}, the bytes of each file; or {"probe": "video"} or {"probe": "audio"}, which decode nothing and give
  *              spdl_loaded_info alone.
  * bytes        the encoded sample, n_bytes long. Arrays may be views of it: it must live until
  *              spdl_loaded_free. NULL: path.
@@ -480,6 +480,21 @@ SPDL_API const char *spdl_loaded_info(const spdl_loaded *loaded);
 
 /* Give the memory back. NULL is fine. Any thread; works in a forked child, too. */
 SPDL_API void spdl_loaded_free(spdl_loaded *loaded);
+
+/* A long video in chunks, each as spdl_load gives a video: memory for one chunk, and the index. */
+typedef struct spdl_loading spdl_loading;
+
+/* Begin. description is a section video whose frames is how many a chunk has; the rest, and what is returned, is
+ * spdl_load's. bytes must live until spdl_loading_close. */
+SPDL_API spdl_status spdl_loading_open(const char *description, const void *bytes, size_t n_bytes,
+                                       const char *path, spdl_loading **out);
+
+/* The next chunk; the last may be shorter. One thread at a time. Returns SPDL_OK; SPDL_END_DATA after the last;
+ * SPDL_E_SAMPLE; SPDL_E_NOMEM; SPDL_E_ARGUMENT; SPDL_E_FORKED. */
+SPDL_API spdl_status spdl_loading_next(spdl_loading *loading, spdl_loaded **out);
+
+/* End it. NULL is fine. What it has given stays. */
+SPDL_API void spdl_loading_close(spdl_loading *loading);
 
 /* ---- pipelines of your own stages -------------------------------------------------------------------
  *

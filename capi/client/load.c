@@ -6,18 +6,64 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A video that is read in chunks. */
+struct spdl_loading {
+    const spdl_engine_table *engine;
+    int64_t handle;
+};
+
+static spdl_status check_call(const char *call, const char *description, const void *bytes, const char *path,
+                              const void *out) {
+    if (!description || !out)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s is NULL", call, description ? "out" : "description");
+    if (!bytes && (!path || !*path))
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: neither bytes nor a path is given, want one of them",
+                       call);
+    return SPDL_OK;
+}
+
+/* A failure's text is the engine's. */
+static spdl_status told(spdl_status s, const spdl_engine_error *e) {
+    return s < 0 ? sp_fail(s, "%s", e->text) : s;
+}
+
 spdl_status spdl_load(const char *description, const void *bytes, size_t n_bytes, const char *path,
                       spdl_loaded **out) {
     const spdl_engine_table *engine;
     spdl_engine_error e;
-    if (!description || !out)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: load: %s is NULL", description ? "out" : "description");
-    if (!bytes && (!path || !*path))
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: load: neither bytes nor a path is given, want one of them");
-    spdl_status s = sp_engine(&engine);
+    spdl_status s = check_call("load", description, bytes, path, out);
+    if (s == SPDL_OK) s = sp_engine(&engine);
+    return s == SPDL_OK ? told(engine->load(description, bytes, n_bytes, path, out, &e), &e) : s;
+}
+
+spdl_status spdl_loading_open(const char *description, const void *bytes, size_t n_bytes, const char *path,
+                              spdl_loading **out) {
+    const spdl_engine_table *engine;
+    spdl_engine_error e;
+    spdl_status s = check_call("loading_open", description, bytes, path, out);
+    if (s == SPDL_OK) s = sp_engine(&engine);
     if (s != SPDL_OK) return s;
-    s = engine->load(description, bytes, n_bytes, path, out, &e);
-    return s < 0 ? sp_fail(s, "%s", e.text) : s;
+    spdl_loading *l = malloc(sizeof *l);
+    if (!l) return sp_fail(SPDL_E_NOMEM, "spdl: loading_open: no memory");
+    l->engine = engine;
+    s = told(engine->loading_open(description, bytes, n_bytes, path, &l->handle, &e), &e);
+    if (s == SPDL_OK)
+        *out = l;
+    else
+        free(l);
+    return s;
+}
+
+spdl_status spdl_loading_next(spdl_loading *l, spdl_loaded **out) {
+    spdl_engine_error e;
+    if (!l || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: loading_next: %s is NULL", l ? "out" : "loading");
+    return told(l->engine->loading_next(l->handle, out, &e), &e);
+}
+
+void spdl_loading_close(spdl_loading *l) {
+    if (!l) return;
+    l->engine->loading_close(l->handle);
+    free(l);
 }
 
 uint32_t spdl_loaded_n_tensors(const spdl_loaded *l) { return l ? l->n : 0; }
@@ -28,8 +74,7 @@ spdl_status spdl_loaded_tensor(const spdl_loaded *l, uint32_t i, spdl_tensor *ou
         return sp_fail(SPDL_E_ARGUMENT,
                        "spdl: loaded_tensor: out->struct_size is %u, want %zu; make it with SPDL_TENSOR_INIT",
                        out->struct_size, sizeof *out);
-    if (i >= l->n)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: loaded_tensor: tensor %u of %u", i, l->n);
+    if (i >= l->n) return sp_fail(SPDL_E_ARGUMENT, "spdl: loaded_tensor: tensor %u of %u", i, l->n);
     uint32_t size = out->struct_size;
     *out = l->tensors[i];
     out->struct_size = size;

@@ -107,8 +107,25 @@ static void do_source_end(int64_t source) {
 static spdl_status do_load(const char *description, const void *bytes, size_t n_bytes, const char *path,
                            spdl_loaded **out, spdl_engine_error *e) {
     IN_PARENT(e);
-    return goLoad((char *)(uintptr_t)description, (void *)(uintptr_t)bytes, n_bytes, (char *)(uintptr_t)path, out,
-                  e);
+    return goLoad((char *)(uintptr_t)description, (void *)(uintptr_t)bytes, n_bytes, (char *)(uintptr_t)path,
+                  out, e);
+}
+
+static spdl_status do_loading_open(const char *description, const void *bytes, size_t n_bytes,
+                                   const char *path, int64_t *handle, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goLoadingOpen((char *)(uintptr_t)description, (void *)(uintptr_t)bytes, n_bytes,
+                         (char *)(uintptr_t)path, handle, e);
+}
+
+static spdl_status do_loading_next(int64_t handle, spdl_loaded **out, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goLoadingNext(handle, out, e);
+}
+
+static void do_loading_close(int64_t handle) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goLoadingClose(handle);
 }
 
 static spdl_status do_create(const char *description, int64_t *handle, spdl_engine_error *e) {
@@ -191,6 +208,9 @@ static const spdl_engine_table table = {
     .source_give = do_source_give,
     .source_end = do_source_end,
     .load = do_load,
+    .loading_open = do_loading_open,
+    .loading_next = do_loading_next,
+    .loading_close = do_loading_close,
     .create = do_create,
     .start = do_start,
     .stage = do_stage,

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"sync"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/load"
@@ -50,19 +52,79 @@ func (l *loaded) free() {
 //export goLoad
 func goLoad(description *C.char, bytes unsafe.Pointer, n C.size_t, path *C.char, out **C.spdl_loaded, e *C.spdl_engine_error) (status C.spdl_status) {
 	defer caught(&status, e)
-	src := load.Source{}
-	if bytes != nil {
-		src.Bytes = unsafe.Slice((*byte)(bytes), n)
-	} else {
-		src.Path = C.GoString(path)
-	}
 	l := &loaded{owned: map[unsafe.Pointer]bool{}}
 	defer l.free()
-	m, err := load.Load([]byte(C.GoString(description)), src, l.alloc)
+	m, err := load.Load([]byte(C.GoString(description)), sourceOf(bytes, n, path), l.alloc)
 	if err == nil {
 		*out, err = l.give(m)
 	}
 	return loadStatus(err, e)
+}
+
+// sourceOf is the caller's bytes, or its path.
+func sourceOf(bytes unsafe.Pointer, n C.size_t, path *C.char) load.Source {
+	if bytes != nil {
+		return load.Source{Bytes: unsafe.Slice((*byte)(bytes), n)}
+	}
+	return load.Source{Path: C.GoString(path)}
+}
+
+// streams are the videos that are read in chunks, by number.
+var streams struct {
+	sync.Mutex
+	byNumber map[C.int64_t]*load.Stream
+	last     C.int64_t
+}
+
+//export goLoadingOpen
+func goLoadingOpen(description *C.char, bytes unsafe.Pointer, n C.size_t, path *C.char, number *C.int64_t, e *C.spdl_engine_error) (status C.spdl_status) {
+	defer caught(&status, e)
+	s, err := load.Open([]byte(C.GoString(description)), sourceOf(bytes, n, path))
+	if err != nil {
+		return loadStatus(err, e)
+	}
+	streams.Lock()
+	defer streams.Unlock()
+	if streams.byNumber == nil {
+		streams.byNumber = map[C.int64_t]*load.Stream{}
+	}
+	streams.last++
+	*number = streams.last
+	streams.byNumber[streams.last] = s
+	return C.SPDL_OK
+}
+
+// streamOf is the stream of a number; libspdl gives only those it was given. remove: it is nobody's any more.
+func streamOf(number C.int64_t, remove bool) *load.Stream {
+	streams.Lock()
+	defer streams.Unlock()
+	s := streams.byNumber[number]
+	if remove {
+		delete(streams.byNumber, number)
+	}
+	return s
+}
+
+//export goLoadingNext
+func goLoadingNext(number C.int64_t, out **C.spdl_loaded, e *C.spdl_engine_error) (status C.spdl_status) {
+	defer caught(&status, e)
+	l := &loaded{owned: map[unsafe.Pointer]bool{}}
+	defer l.free()
+	m, err := streamOf(number, false).Next(l.alloc)
+	if errors.Is(err, io.EOF) {
+		return C.SPDL_END_DATA
+	}
+	if err == nil {
+		*out, err = l.give(m)
+	}
+	return loadStatus(err, e)
+}
+
+//export goLoadingClose
+func goLoadingClose(number C.int64_t) {
+	if s := streamOf(number, true); s != nil {
+		s.Close()
+	}
 }
 
 // loadStatus is answer for what package load says.

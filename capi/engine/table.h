@@ -46,6 +46,12 @@ typedef struct spdl_engine_table {
     spdl_status (*load)(const char *description, const void *bytes, size_t n_bytes, const char *path,
                         spdl_loaded **out, spdl_engine_error *error);
 
+    /* spdl_loading_*; a handle is above 0 and never used again. */
+    spdl_status (*loading_open)(const char *description, const void *bytes, size_t n_bytes, const char *path,
+                                int64_t *handle, spdl_engine_error *error);
+    spdl_status (*loading_next)(int64_t handle, spdl_loaded **out, spdl_engine_error *error);
+    void (*loading_close)(int64_t handle);
+
     /* The pipelines of spdl.h; a handle is above 0 and never used again. */
     spdl_status (*create)(const char *description, int64_t *handle, spdl_engine_error *error);
     spdl_status (*start)(int64_t handle, spdl_engine_error *error);

@@ -5,7 +5,7 @@
 //
 // The description is the section that a ring has, with every key left out that may come from the sample itself: the size of
 // a picture, the number of frames, the rate and the length of a sound. The words, the defaults and the bytes are the ring's. Besides there are
-// {"npy": {}}, {"npz": {}}, {"wav": {}} (samples as they are stored), and {"probe": "video"} or {"probe": "audio"}, which decode nothing and say what there is.
+// {"npy": {}}, {"npz": {}}, {"wav": {}} (samples as they are stored), {"tar": {}} and {"zip": {}} (the bytes of each file), and {"probe": "video"} or {"probe": "audio"}, which decode nothing and say what there is.
 //
 // [PictureConfig], [VideoConfig] and [AudioConfig] say a description in the decoders' words; core/engine uses them, too.
 //

@@ -3,6 +3,7 @@ package load
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 
 	"github.com/spdl/spdl/core/array"
@@ -48,15 +49,20 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Load decodes a sample. Errors are *spec.Error and *Error.
 func Load(description []byte, src Source, alloc Alloc) (*Media, error) {
-	if alloc == nil {
-		alloc = func(n int) ([]byte, error) { return make([]byte, n), nil }
-	}
-	l := &loading{source: src, alloc: alloc}
+	l := &loading{source: src, alloc: orGo(alloc)}
 	m, err := l.load(description)
 	if _, described := err.(*spec.Error); err != nil && !described {
 		err = &Error{err}
 	}
 	return m, err
+}
+
+// orGo is the allocator, or Go's.
+func orGo(alloc Alloc) Alloc {
+	if alloc != nil {
+		return alloc
+	}
+	return func(n int) ([]byte, error) { return make([]byte, n), nil }
 }
 
 type loading struct {
@@ -68,6 +74,8 @@ func (l *loading) load(description []byte) (*Media, error) {
 	var other struct {
 		NPY *struct{} `json:"npy"`
 		NPZ *struct{} `json:"npz"`
+		Tar *struct{} `json:"tar"`
+		Zip *struct{} `json:"zip"`
 		WAV *struct {
 			Window struct{ Start, Duration string } `json:"window"`
 		} `json:"wav"`
@@ -79,6 +87,10 @@ func (l *loading) load(description []byte) (*Media, error) {
 			return l.npy()
 		case other.NPZ != nil:
 			return l.npz()
+		case other.Tar != nil:
+			return l.members(array.Tar)
+		case other.Zip != nil:
+			return l.members(array.Zip)
 		case other.WAV != nil:
 			return l.wav(other.WAV.Window.Start, other.WAV.Window.Duration)
 		case other.Probe != "":
@@ -165,6 +177,29 @@ func (l *loading) npz() (*Media, error) {
 		t, err := l.array(name, &a)
 		if err != nil {
 			return nil, err
+		}
+		m.Tensors = append(m.Tensors, t)
+	}
+	return m, nil
+}
+
+// members is the files of an archive, in its order, as bytes; those that lie in the caller's memory as they are, as views.
+func (l *loading) members(of func([]byte) iter.Seq2[array.Member, error]) (*Media, error) {
+	data, err := l.bytes()
+	if err != nil {
+		return nil, err
+	}
+	m := &Media{}
+	for member, err := range of(data) {
+		if err != nil {
+			return nil, err
+		}
+		t := Tensor{member.Name, tensor.U8, tensor.Shape{int64(len(member.Data))}, member.Data}
+		if l.source.Bytes == nil || !within(member.Data, l.source.Bytes, 1) {
+			if t, err = l.tensor(t.Name, t.DType, t.Shape); err != nil {
+				return nil, err
+			}
+			copy(t.Data, member.Data)
 		}
 		m.Tensors = append(m.Tensors, t)
 	}

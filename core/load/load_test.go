@@ -8,6 +8,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -164,6 +165,42 @@ func TestArraysAreViewsWhereTheyCanBe(t *testing.T) {
 	}
 }
 
+// A video comes in chunks, the last of them short, with the frames and times of one piece.
+func TestVideoInChunks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "film")
+	if err := os.WriteFile(path, film(8), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open([]byte(`{"video": {"frames": 3, "transform": [{"resize": [4, 4]}]}}`), Source{Path: path})
+	if err != nil {
+		t.Skip(err) // of a build without FFmpeg
+	}
+	defer s.Close()
+	var chunks []int64
+	var first []string
+	for {
+		m, err := s.Next(nil)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks = append(chunks, m.Tensors[0].Shape[0])
+		first = append(first, fmt.Sprintf("%.1f", math.Float64frombits(binary.LittleEndian.Uint64(m.Tensors[1].Data))))
+	}
+	if fmt.Sprint(chunks, first) != "[3 3 2] [0.0 0.3 0.6]" {
+		t.Fatal(chunks, first)
+	}
+	for description, want := range map[string]string{
+		`{"audio": {}}`: "comes in one piece; want video", `{"video": {}}`: "frames is missing, want how many a chunk has",
+	} {
+		if _, err := Open([]byte(description), Source{Path: path}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", description, err)
+		}
+	}
+}
+
 // Wrong descriptions and wrong samples are told apart.
 func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 	for description, want := range map[string]string{
@@ -172,7 +209,8 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 		`{"image": {}, "audio": {}}`:          "audio: given beside image",
 		`{"audio": {"rates": 3}}`:             `audio.rates: unknown key; did you mean "rate"?`,
 		`{"wav": {"window": {"start": "x"}}}`: `wav.window: got "x", want a time`,
-		`{"probe": "images"}`:                 `probe: got "images", want video or audio`,
+		`{"video": {"select": {"kind": "uniform"}}}`: "video.select: got kind: uniform without frames",
+		`{"probe": "images"}`:                        `probe: got "images", want video or audio`,
 		`{"image": {"transform": [{"center_crop": 8}, {"normalize": {"mean": [1], "std": [1]}}]}}`: "got 1 values, want 3 for mode rgb",
 	} {
 		_, err := Load([]byte(description), Source{Bytes: picture()}, nil)

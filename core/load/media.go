@@ -66,55 +66,48 @@ func sizeOf(w *media.Worker, data []byte, i *spec.Image) (h, width int, err erro
 }
 
 func (l *loading) video(s *spec.Spec) (*Media, error) {
-	v, src := s.Video, video.Source(l.source)
-	stream, err := video.Probe(src)
+	v := s.Video
+	r, stream, err := openVideo(s, video.Source(l.source))
 	if err != nil {
 		return nil, err
 	}
-	h, w := stream.Height, stream.Width
-	if v.Frame.Orient && stream.Orientation >= 5 {
-		h, w = w, h
+	defer r.Close()
+	if v.Frames > 0 && r.Len() > v.Frames && v.Over == spec.Refuse {
+		return nil, &video.TooLargeError{Got: r.Len(), Room: v.Frames}
 	}
-	if err := s.FixSize(h, w); err != nil {
-		return nil, err
+	clip, err := l.next(r)
+	if err == nil {
+		clip.Info = videoInfo{clip.Info.(video.Info), stream}
 	}
-	if v.Frames == 0 && v.Select.Kind != spec.SelectUniform && v.Select.Kind != spec.SelectSegments {
-		if v.Frames, err = chosen(v, src); err != nil {
-			return nil, err
-		}
-	}
-	op, err := video.Compile(VideoConfig(v))
-	if err != nil {
-		return nil, err
-	}
-	worker, err := op.NewWorker()
-	if err != nil {
-		return nil, err
-	}
-	defer worker.Close()
+	return clip, err
+}
+
+// videoInfo says what was done, and what the container says of the stream.
+type videoInfo struct {
+	video.Info
+	Stream video.Stream
+}
+
+// next is the next chunk of a video, as long as it is.
+func (l *loading) next(r *video.Reader) (*Media, error) {
+	op := r.Op()
 	room := tensor.Shape{int64(op.Frames())}
 	all, err := l.tensors(Tensor{Name: "video", DType: op.DType(), Shape: op.Shape()},
 		Tensor{Name: "pts", DType: tensor.F64, Shape: room}, Tensor{Name: "duration", DType: tensor.F64, Shape: room})
 	if err != nil {
 		return nil, err
 	}
-	row := video.Row{Data: all[0].Data, PTS: batch.Float64s(all[1].Data), Duration: batch.Float64s(all[2].Data)}
-	info, err := worker.Decode(row, src, video.Draw{})
-	return &Media{all, struct {
-		video.Info
-		Stream video.Stream
-	}{info, stream}}, err
-}
-
-// chosen is how many frames the selection gives of a video.
-func chosen(v *spec.Video, src video.Source) (int, error) {
-	index, _, err := video.Scan(src)
+	info, err := r.Next(video.Row{Data: all[0].Data, PTS: batch.Float64s(all[1].Data), Duration: batch.Float64s(all[2].Data)})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	choice := VideoConfig(v).Select
-	picked, err := choice.Pick(nil, index, media.Draw{})
-	return len(picked), err
+	if n := int64(info.Frames); n < room[0] && op.TimeAxis() == 0 {
+		for i := range all {
+			all[i].Data = all[i].Data[:int64(len(all[i].Data))/room[0]*n]
+			all[i].Shape = append(tensor.Shape{n}, all[i].Shape[1:]...)
+		}
+	}
+	return &Media{all, info}, nil
 }
 
 // tensors takes memory for several.

@@ -8,8 +8,9 @@
 
 /* A WAV of one channel at 8 kHz: 1, 2, 3, 4 in s16. */
 static const uint8_t wav[] = {
-    'R', 'I', 'F', 'F', 44, 0, 0, 0, 'W', 'A', 'V', 'E', 'f', 'm', 't', ' ', 16, 0, 0, 0, 1, 0, 1, 0, 0x40, 0x1f,
-    0, 0, 0x80, 0x3e, 0, 0, 2, 0, 16, 0, 'd', 'a', 't', 'a', 8, 0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0,
+    'R', 'I', 'F', 'F', 44, 0, 0,    0,    'W', 'A', 'V',  'E',  'f', 'm', 't', ' ', 16, 0,
+    0,   0,   1,   0,   1,  0, 0x40, 0x1f, 0,   0,   0x80, 0x3e, 0,   0,   2,   0,   16, 0,
+    'd', 'a', 't', 'a', 8,  0, 0,    0,    1,   0,   2,    0,    3,   0,   4,   0,
 };
 
 static spdl_tensor only_tensor(const spdl_loaded *l) {
@@ -82,4 +83,39 @@ TEST(loaded_memory_survives_a_fork_and_load_refuses_there) {
     int status;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
     spdl_loaded_free(l);
+}
+
+/* Three frames of 2 x 2, grey levels 20, 30 and 40, 10 a second. */
+static size_t film(char *out) {
+    size_t n = (size_t)sprintf(out, "YUV4MPEG2 W2 H2 F10:1 Ip A1:1 C420jpeg XCOLORRANGE=FULL\n");
+    for (int level = 20; level <= 40; level += 10) {
+        n += (size_t)sprintf(out + n, "FRAME\n");
+        for (int i = 0; i < 4; i++) out[n++] = (char)level;
+        out[n++] = (char)128, out[n++] = (char)128;
+    }
+    return n;
+}
+
+TEST(a_long_video_comes_in_chunks) {
+    char bytes[256];
+    size_t n = film(bytes);
+    spdl_loading *l;
+    spdl_loaded *chunk;
+    spdl_status s = spdl_loading_open("{\"video\": {\"frames\": 2}}", bytes, n, NULL, &l);
+    if (s == SPDL_E_SAMPLE && strstr(spdl_last_error(), "no FFmpeg")) return;
+    CHECK_STATUS(s, SPDL_OK);
+    for (int64_t want = 2; want >= 1; want--) {
+        spdl_tensor t = SPDL_TENSOR_INIT;
+        CHECK_STATUS(spdl_loading_next(l, &chunk), SPDL_OK);
+        CHECK_STATUS(spdl_loaded_tensor(chunk, 0, &t), SPDL_OK);
+        CHECK(t.ndim == 4 && t.shape[0] == want && t.shape[1] == 2 && t.bytes == (uint64_t)want * 12);
+        spdl_loaded_free(chunk);
+    }
+    CHECK_STATUS(spdl_loading_next(l, &chunk), SPDL_END_DATA);
+    spdl_loading_close(l);
+    spdl_loading_close(NULL);
+    CHECK_STATUS(spdl_loading_open("{\"video\": {}}", bytes, n, NULL, &l), SPDL_E_SPEC);
+    CHECK_STATUS(spdl_loading_open("{\"audio\": {}}", bytes, n, NULL, &l), SPDL_E_SPEC);
+    CHECK_STATUS(spdl_loading_open("{\"video\": {\"frames\": 2}}", "no", 2, NULL, &l), SPDL_E_SAMPLE);
+    CHECK_STATUS(spdl_loading_next(NULL, &chunk), SPDL_E_ARGUMENT);
 }

@@ -80,7 +80,8 @@ _C_TYPES = {
     "spdl_pipeline *": ctypes.c_void_p, "spdl_pipeline **": ctypes.POINTER(ctypes.c_void_p),
     "uint64_t *": ctypes.POINTER(ctypes.c_uint64), "uint32_t *": ctypes.POINTER(ctypes.c_uint32),
     "const void *": ctypes.c_void_p, "const spdl_loaded *": ctypes.c_void_p, "spdl_loaded *": ctypes.c_void_p,
-    "spdl_loaded **": ctypes.POINTER(ctypes.c_void_p), "const spdl_reader *": ctypes.c_void_p, "spdl_reader **": ctypes.POINTER(ctypes.c_void_p),
+    "spdl_loaded **": ctypes.POINTER(ctypes.c_void_p), "spdl_loading *": ctypes.c_void_p,
+    "spdl_loading **": ctypes.POINTER(ctypes.c_void_p), "const spdl_reader *": ctypes.c_void_p, "spdl_reader **": ctypes.POINTER(ctypes.c_void_p),
     **{f"{const}{name} *": ctypes.POINTER(struct) for name, struct in STRUCTS.items() for const in ("", "const ")},
 }
 

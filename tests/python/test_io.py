@@ -3,8 +3,10 @@
 import gc
 import io
 import struct
+import tarfile
 import threading
 import wave
+import zipfile
 
 import numpy as np
 import pytest
@@ -84,6 +86,26 @@ def test_load_video_gives_the_frames():
     assert spdl.io.probe_video(data)["Width"] == 16
 
 
+def test_streaming_load_video_gives_chunks(tmp_path):
+    path = tmp_path / "a.y4m"
+    path.write_bytes(y4m(range(20, 90, 10)))
+    try:
+        chunks = list(spdl.io.streaming_load_video(path, 3, transform=[{"resize": [4, 4]}]))
+    except spdl.SampleError as error:
+        if "no FFmpeg" in str(error):
+            pytest.skip(str(error))
+        raise
+    assert [chunk["video"].shape[0] for chunk in chunks] == [3, 3, 1]
+    levels = np.concatenate([chunk["video"].numpy()[:, 0, 0, 0] for chunk in chunks]).astype(int)
+    assert np.abs(levels - np.arange(20, 90, 10)).max() <= 1
+    np.testing.assert_allclose(np.concatenate([chunk["pts"].numpy() for chunk in chunks]), np.arange(7) / 10, atol=1e-9)
+    for chunk in spdl.io.streaming_load_video(path.read_bytes(), 2):
+        assert chunk["video"].shape == (2, 16, 16, 3)
+        break  # and what was open is closed
+    with pytest.raises(spdl.SpecError, match="video.frames"):
+        spdl.io.streaming_load_video(path, 0)
+
+
 def test_load_image_gives_the_picture(tmp_path):
     Image = pytest.importorskip("PIL.Image")
     pixels = np.random.default_rng(2).integers(0, 256, (12, 20, 3), dtype=np.uint8)
@@ -114,6 +136,24 @@ def test_load_npz_gives_every_array():
     packed = io.BytesIO()
     np.savez_compressed(packed, x=np.arange(1000))
     np.testing.assert_array_equal(spdl.io.load_npz(packed.getvalue())["x"].numpy(), np.arange(1000))
+
+
+def test_archives_give_their_files(tmp_path):
+    files = {"a/1.txt": b"one", "a/" + "long" * 40 + ".bin": bytes(range(256)) * 9, "empty": b""}
+    tar, zipped = io.BytesIO(), io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as out:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            out.addfile(info, io.BytesIO(data))
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as out:
+        for name, data in files.items():
+            out.writestr(name, data)
+    (tmp_path / "a.tar").write_bytes(tar.getvalue())
+    for got in (spdl.io.iter_tarfile(tar.getvalue()), spdl.io.iter_tarfile(tmp_path / "a.tar"), spdl.io.iter_zipfile(zipped.getvalue())):
+        assert [(name, bytes(view)) for name, view in got] == list(files.items())
+    with pytest.raises(spdl.SampleError, match="array: tar: unexpected EOF"):
+        spdl.io.iter_tarfile(tar.getvalue()[:1500])
 
 
 def test_load_wav_is_a_view_where_it_can_be(noise):

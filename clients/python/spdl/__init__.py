@@ -1,4 +1,4 @@
-"""spdl: batches of decoded pictures from shared memory, without a copy.
+"""spdl: batches of decoded pictures, videos and sounds from shared memory, without a copy.
 
     import spdl
 

@@ -35,6 +35,18 @@ func Scan(Source) (*Index, Stream, error) { return nil, Stream{}, errNone }
 // Reader does not exist in this build.
 type Reader struct{}
 
+// Len is 0.
+func (r *Reader) Len() int { return 0 }
+
+// Op is nil.
+func (r *Reader) Op() *Op { return nil }
+
+// Next refuses.
+func (r *Reader) Next(Row) (Info, error) { return Info{}, errNone }
+
+// Close does nothing.
+func (r *Reader) Close() {}
+
 // Open refuses.
 func Open(Config, Source, Draw) (*Reader, error) { return nil, errNone }
 

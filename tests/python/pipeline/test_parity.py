@@ -21,7 +21,7 @@ def test_every_test_that_the_page_names_exists():
 
 
 def test_the_tests_of_sources_and_loaders_exist():
-    section = TEXT[TEXT.index("## Sources and loaders"):TEXT.index("## Tooling")]
+    section = TEXT[TEXT.index("## Sources and loaders"):TEXT.index("## Media")]
     known = (HERE.parent / "test_source.py").read_text() + (HERE / "test_loaders.py").read_text()
     for name in re.findall(r"`([a-z]+(?:_[a-z0-9]+){3,})`", section):
         assert f"def test_{name}(" in known, name

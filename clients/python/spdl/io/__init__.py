@@ -18,6 +18,8 @@ from typing import Any
 
 from ._load import (
     Loaded,
+    iter_tarfile,
+    iter_zipfile,
     load,
     load_audio,
     load_image,
@@ -28,21 +30,22 @@ from ._load import (
     probe_audio,
     probe_video,
     sample_decode_video,
+    streaming_load_video,
 )
 
 __all__ = [
-    "load", "load_audio", "load_image", "load_npy", "load_npz", "load_video", "load_wav", "Loaded", "probe_audio", "probe_video",
-    "sample_decode_video",
+    "iter_tarfile", "iter_zipfile", "load", "load_audio", "load_image", "load_npy", "load_npz", "load_video", "load_wav", "Loaded", "probe_audio", "probe_video",
+    "sample_decode_video", "streaming_load_video",
 ]
 
 _INSTEAD = {
     "demux_audio": "load_audio(src, timestamp=...)", "demux_video": "load_video(src, timestamp=...)", "demux_image": "load_image(src)",
     "decode_packets": "load_audio, load_video or load_image, which demux and decode in one call",
     "Demuxer": "probe_audio, probe_video and load_video(src, timestamp=...)", "Decoder": "load_video(src, timestamp=...)",
-    "streaming_load_video_nvdec": "load_video(src, timestamp=...) for one part after the other",
-    "streaming_demux_video": "load_video(src, timestamp=...) for one part after the other",
-    "streaming_decode_packets": "load_video(src, timestamp=...) for one part after the other",
-    "load_image_batch": "a ring: spdl.open(...)", "iter_tarfile": "source.shards of a ring, or tarfile",
+    "streaming_load_video_nvdec": "streaming_load_video(src, num_frames)",
+    "streaming_demux_video": "streaming_load_video(src, num_frames)",
+    "streaming_decode_packets": "streaming_load_video(src, num_frames)",
+    "load_image_batch": "a ring: spdl.open(...)",
     "get_video_filter_desc": "the keys of a description: transform, dtype, layout", "get_audio_filter_desc": "the keys of a description: rate, channels",
 }
 

@@ -23,6 +23,12 @@ FUNCTIONS = {
     "spdl_loaded_info": (c_char_p, c_void_p),
     # void spdl_loaded_free(spdl_loaded *loaded);
     "spdl_loaded_free": (None, c_void_p),
+    # spdl_status spdl_loading_open(const char *description, const void *bytes, size_t n_bytes, const char *path, spdl_loading **out);
+    "spdl_loading_open": (c_int, c_char_p, c_void_p, c_size_t, c_char_p, POINTER(c_void_p)),
+    # spdl_status spdl_loading_next(spdl_loading *loading, spdl_loaded **out);
+    "spdl_loading_next": (c_int, c_void_p, POINTER(c_void_p)),
+    # void spdl_loading_close(spdl_loading *loading);
+    "spdl_loading_close": (None, c_void_p),
 }
 
 Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Any]
@@ -113,28 +119,52 @@ def load(src: Source, description: Mapping[str, Any]) -> Loaded:
     Raises SpecError for the description, SampleError for the sample.
     """
     _dlpack.sweep()
-    api, handle = _api(), c_void_p()
-    text = json.dumps(description).encode()
-    keep: object = None
+    memory, keep = _where(src)
+    handle = c_void_p()
+    _check(_api().load(json.dumps(description).encode(), *memory.arguments, handle))
+    return _loaded(handle, memory, keep)
+
+
+class _Where:
+    """A source as arguments of a call: bytes, their number, path; and which addresses are the caller's, read-only or not."""
+
+    def __init__(self, address: int, size: int, path: Optional[bytes], writable: bool) -> None:
+        self.arguments = (address or None, size, path)
+        self.address, self.size, self.writable = address, size, writable
+
+
+def _where(src: Any) -> tuple[_Where, object]:
     if isinstance(src, (str, os.PathLike)):
-        address, size, writable = 0, 0, False
-        status = api.load(text, None, 0, os.fsencode(src), handle)
-    else:
-        address, size, writable, keep = _memory_of(src)
-        empty = b"\0"
-        status = api.load(text, address or ctypes.cast(ctypes.c_char_p(empty), c_void_p), size, None, handle)
+        return _Where(0, 0, os.fsencode(src), False), None
+    address, size, writable, keep = _memory_of(src)
+    if not address:  # of nothing
+        keep = b"\0"
+        address = ctypes.cast(ctypes.c_char_p(keep), c_void_p).value or 0
+    return _Where(address, size, None, writable), keep
+
+
+def _check(status: int) -> int:
     if status < 0:
         raise error_for(status, (_c.library().held.last_error() or b"").decode("utf-8", "replace"))
-    memory = _Memory(handle.value or 0, keep)
-    arrays = {}
+    return status
+
+
+def _loaded(handle: c_void_p, where: _Where, keep: object) -> Loaded:
+    info = json.loads(_api().loaded_info(handle) or b"null") or {}  # before the arrays, with the last of which it goes
+    return Loaded(dict(_arrays(handle, where, keep)), info)
+
+
+def _arrays(handle: c_void_p, where: _Where, keep: object) -> list[tuple[str, Array]]:
+    """What was loaded, which is given back with the last of them."""
+    api, memory, arrays = _api(), _Memory(handle.value or 0, keep), []
     for i in range(api.loaded_n_tensors(handle)):
         raw = _c.Tensor(ctypes.sizeof(_c.Tensor))
-        api.loaded_tensor(handle, i, raw)
+        _check(api.loaded_tensor(handle, i, raw))
         dtype = DType(raw.dtype_code, raw.dtype_bits, raw.dtype_lanes)
-        inside = address <= (raw.data or 0) < address + size
-        arrays[raw.name.decode("utf-8", "surrogateescape")] = Array(
-            memory, raw.data or 0, tuple(raw.shape[:raw.ndim]), tuple(raw.strides[:raw.ndim]), dtype, inside and not writable)
-    return Loaded(arrays, json.loads(api.loaded_info(handle) or b"null") or {})
+        inside = where.address <= (raw.data or 0) < where.address + where.size
+        arrays.append((raw.name.decode("utf-8", "surrogateescape"), Array(
+            memory, raw.data or 0, tuple(raw.shape[:raw.ndim]), tuple(raw.strides[:raw.ndim]), dtype, inside and not where.writable)))
+    return arrays
 
 
 def _window(timestamp: Optional[Seconds]) -> dict[str, Any]:
@@ -179,6 +209,29 @@ def sample_decode_video(src: Source, indices: Sequence[int], **section: Any) -> 
     return load_video(src, select={"kind": "indices", "indices": [int(i) for i in indices]}, **section)
 
 
+def streaming_load_video(src: Source, num_frames: int, timestamp: Optional[Seconds] = None, **section: Any) -> Iterator[Loaded]:
+    """A long video in chunks of num_frames, the last of them shorter: each with "video", "pts" and "duration", as load gives
+    them. Memory is taken for one chunk, and for the index; arrays of earlier chunks stay as long as they are held."""
+    where, keep = _where(src)
+    api, loading = _api(), c_void_p()
+    text = json.dumps({"video": {"select": {"kind": "all"}, **_window(timestamp), **section, "frames": int(num_frames)}}).encode()
+    _check(api.loading_open(text, *where.arguments, loading))
+    return _chunks(loading, where, keep)
+
+
+def _chunks(loading: c_void_p, where: _Where, keep: object) -> Iterator[Loaded]:
+    api = _api()
+    try:
+        while True:
+            _dlpack.sweep()
+            handle = c_void_p()
+            if _check(api.loading_next(loading, handle)) == _c.END_DATA:
+                return
+            yield _loaded(handle, where, keep)
+    finally:
+        api.loading_close(loading)
+
+
 def load_image(src: Source, **section: Any) -> Array:
     """A picture: uint8 [H, W, C], as large as it is unless transform says otherwise.
 
@@ -195,6 +248,24 @@ def load_npy(src: Source) -> Array:
 def load_npz(src: Source) -> Loaded:
     """The arrays of a .npz file by name. Those that are stored uncompressed are views, as of load_npy."""
     return load(src, {"npz": {}})
+
+
+def iter_tarfile(src: Source) -> Iterator[tuple[str, memoryview]]:
+    """The regular files of a tar archive: name and bytes, which of an archive in memory are views of it."""
+    return _members(src, "tar")
+
+
+def iter_zipfile(src: Source) -> Iterator[tuple[str, memoryview]]:
+    """The files of a zip archive, as iter_tarfile; deflated ones are unpacked."""
+    return _members(src, "zip")
+
+
+def _members(src: Source, kind: str) -> Iterator[tuple[str, memoryview]]:
+    _dlpack.sweep()
+    where, keep = _where(src)
+    handle = c_void_p()
+    _check(_api().load(json.dumps({kind: {}}).encode(), *where.arguments, handle))
+    return ((name, array.memoryview()) for name, array in _arrays(handle, where, keep))
 
 
 def load_wav(src: Source, time_offset_seconds: float = 0, duration_seconds: Optional[float] = None) -> Array:

@@ -1,0 +1,77 @@
+package load
+
+import (
+	"errors"
+	"io"
+
+	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/spec"
+)
+
+// Stream is a video that comes in chunks, so that a long one takes no more memory than a chunk and its index. It is used by one
+// goroutine at a time.
+type Stream struct {
+	reader *video.Reader
+	stream video.Stream
+}
+
+// Open begins a video whose description, {"video": {...}}, says in frames how many a chunk has. Its bytes must stay as they are until Close.
+// Errors are Load's.
+func Open(description []byte, src Source) (*Stream, error) {
+	s, err := spec.ParseSample(description)
+	if err != nil {
+		return nil, err
+	}
+	wrong := func(path, text string) error { return &spec.Error{File: "sample", Path: path, Text: text} }
+	switch {
+	case s.Video == nil:
+		return nil, wrong("", "a sample of this kind comes in one piece; want video")
+	case s.Video.Frames == 0:
+		return nil, wrong("video", "frames is missing, want how many a chunk has, such as frames: 32")
+	case s.Video.Layout == spec.NCTHW:
+		return nil, wrong("video.layout", "got NCTHW, want NTHWC or NTCHW: chunks follow one another in time")
+	}
+	r, stream, err := openVideo(s, video.Source(src))
+	if err != nil {
+		var described *spec.Error
+		if !errors.As(err, &described) {
+			err = &Error{err}
+		}
+		return nil, err
+	}
+	return &Stream{r, stream}, nil
+}
+
+// openVideo gives the frames the size that they have, where the description leaves it open.
+func openVideo(s *spec.Spec, src video.Source) (*video.Reader, video.Stream, error) {
+	stream, err := video.Probe(src)
+	if err != nil {
+		return nil, stream, err
+	}
+	h, w := stream.Height, stream.Width
+	if s.Video.Frame.Orient && stream.Orientation >= 5 {
+		h, w = w, h
+	}
+	if err := s.FixSize(h, w); err != nil {
+		return nil, stream, err
+	}
+	r, err := video.Open(VideoConfig(s.Video), src, video.Draw{})
+	return r, stream, err
+}
+
+// Next is the next chunk, with what Load gives of a video; io.EOF after the last.
+func (s *Stream) Next(alloc Alloc) (*Media, error) {
+	l := &loading{alloc: orGo(alloc)}
+	m, err := l.next(s.reader)
+	if errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, &Error{err}
+	}
+	m.Info = videoInfo{m.Info.(video.Info), s.stream}
+	return m, nil
+}
+
+// Close ends the stream.
+func (s *Stream) Close() { s.reader.Close() }
