@@ -91,7 +91,7 @@ type Bad struct {
 	Sample int64
 	Cause  string // one word, for counters
 	Err    error  // for people
-	Timed  bool   // the same sample might do well another time: the storage's fault
+	Timed  bool   // the same sample might do well another time: the storage's fault, or the machine's
 }
 
 // Batch is one batch on its way from plan to publish. It is used again for another once it is through.

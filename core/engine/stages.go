@@ -9,6 +9,7 @@ import (
 
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/shm"
@@ -209,7 +210,10 @@ func (r *ring) undecodable(w *work, row int, err error) batch.Bad {
 		cause = named.Cause()
 	}
 	key := w.Name(row, r.source)
-	return batch.Bad{Row: row, Sample: sample, Cause: cause, Err: fmt.Errorf("sample %d %q: %w", sample, key, err)}
+	return batch.Bad{
+		Row: row, Sample: sample, Cause: cause, Err: fmt.Errorf("sample %d %q: %w", sample, key, err),
+		Timed: cause == av.CauseTooSlow || cause == media.CauseNoMemory,
+	}
 }
 
 // collect has a batch whose rows are all decoded, and nobody else has it any more.

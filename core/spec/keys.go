@@ -157,7 +157,7 @@ var keys = []Key{
 	{"video.threads", "whole number, 1 to 64", "1", "Threads of a decoder; many videos are decoded at a time anyway."},
 	{"video.seek", "exact, approximate", "exact", "By an index of the file's packets, or by the header's rate and length."},
 	{"video.max_pixels", "whole number from 1", "178956970", "As image.max_pixels, of a frame."},
-	{"video.timeout", "time", "1m", "Longest time that one sample may take to decode; later it is a bad one, cause deadline."},
+	{"video.timeout", "time", "1m", "Longest time that one sample may take to decode; later it is a bad one, cause too_slow."},
 
 	{"audio", "mapping", "(none)", "In place of image: what a sound becomes. Fields of the batch: `audio` and `length`, samples (or steps) of each row."},
 	{"audio.rate", "whole number, 1 to 768000", "(required)", "Samples a second of a row; a file of another rate is resampled."},
@@ -200,7 +200,7 @@ var keys = []Key{
 	{"audio.dtype", "f32, i16", "f32", "Type of an element; f32 is -1 to 1. Features are f32."},
 	{"audio.layout", "NCL, NLC", "NCL", "Channels first, or time first. Features of one channel have no channel dimension."},
 	{"audio.max_frames", "whole number, 1 to 268435456", "268435456", "A file with more samples a channel in its window is a bad one, found before memory is taken."},
-	{"audio.timeout", "time", "1m", "Longest time that FFmpeg may take for one sample; later it is a bad one, cause deadline."},
+	{"audio.timeout", "time", "1m", "Longest time that FFmpeg may take for one sample; later it is a bad one, cause too_slow."},
 
 	{"bad_sample", "mapping", "(its defaults)", "What becomes of a sample that cannot be read or decoded."},
 	{"bad_sample.policy", "skip, mask, substitute, fail", "skip", "Close the gap; leave a zero row; repeat the nearest good row before it; or end."},
