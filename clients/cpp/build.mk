@@ -53,9 +53,21 @@ $(CPP_OUT)/test_pipeline_noexcept: $(CPP_PIPELINE)
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -fno-exceptions -fno-rtti $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_PIPELINE_LINK) -o $@
 
-cpp-pipeline-test: $(CPP_OUT)/test_pipeline $(CPP_OUT)/test_pipeline_noexcept
+CPP_LOAD := tests/cpp/test_load.cpp tests/cpp/check.hpp $(CPP_HEADERS) $(BUILD)/libspdl.so
+
+$(CPP_OUT)/test_load: $(CPP_LOAD)
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_PIPELINE_LINK) -o $@
+
+$(CPP_OUT)/test_load_noexcept: $(CPP_LOAD)
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -fno-exceptions -fno-rtti $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_PIPELINE_LINK) -o $@
+
+cpp-pipeline-test: $(CPP_OUT)/test_pipeline $(CPP_OUT)/test_pipeline_noexcept $(CPP_OUT)/test_load $(CPP_OUT)/test_load_noexcept
 	$(CPP_OUT)/test_pipeline
 	$(CPP_OUT)/test_pipeline_noexcept
+	$(CPP_OUT)/test_load
+	$(CPP_OUT)/test_load_noexcept
 	@tests/cpp/pipeline.sh $(BUILD)
 
 # Every header alone and the tests, as each compiler, standard and mode sees them; warnings are errors.
