@@ -11,7 +11,7 @@ from typing import Any, AsyncIterator, Callable, Iterator, NamedTuple, NoReturn,
 from . import _c, _dlpack
 from ._feed import Feed
 from ._errors import StateError, Timeout, Unsupported
-from ._reader import Reader
+from ._reader import EMPTY, Lease, Reader
 from .batch import ALONE, Batch
 from .schema import Field, Schema
 
@@ -307,10 +307,13 @@ class Epoch:
                 batch._retire()
         if self._over:
             raise StopIteration
-        lease = self._reader.acquire(-1)
-        if type(lease) is int:
+        own = hand.__dict__
+        lease = Lease(self._reader, EMPTY)
+        batch = Batch(lease, self._schema)
+        if self._reader.fill(lease, -1):
             return self._end()
-        batch = hand.batch = Batch(lease, self._schema)
+        batch._raw = lease.raw
+        own["batch"] = batch
         return batch
 
     def _end(self) -> NoReturn:
