@@ -116,7 +116,9 @@ int main(int argc, char **argv) {
     int waker_cpu = argc == 6 ? atoi(argv[4]) : -1, sleeper_cpu = argc == 6 ? atoi(argv[5]) : -1;
     shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (n < 1 || n > 1 << 16 || gap_us < 0 || gap_us > 900000 || s == MAP_FAILED) {
-        fprintf(stderr, "usage: wakeup NAME N GAP_US [PRODUCER_CPU CONSUMER_CPU]   (N at most 65536, GAP_US at most 900000)\n");
+        fprintf(
+            stderr,
+            "usage: wakeup NAME N GAP_US [PRODUCER_CPU CONSUMER_CPU]   (N at most 65536, GAP_US at most 900000)\n");
         return 2;
     }
     double *delays = malloc((size_t)n * sizeof *delays);
