@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every figure that we quote, measured here and now, in about 25 minutes on two cores; results under $OUT (bench/results).
+# Every figure that we quote, measured here and now, in about 40 minutes on two cores; results under $OUT (bench/results).
 #   ROUNDS=10    interleaved rounds of every race and of the starts
 #   IMAGES=DIR   the pictures; by default our own corpus, which is made on the first run
 set -euo pipefail
@@ -18,6 +18,11 @@ say "against the limit and the peers"
 .venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes eval/f32,train/u8 --out "$out/peers.json"
 say "train/f32 against the limit"
 .venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes train/f32 --only limit,spdl --out "$out/limit-train-f32.json"
+say "tar shards beside the folder, from the page cache"
+.venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes eval/f32,train/u8 --ours spdl_tar --only spdl_tar,spdl --out "$out/tar.json"
+say "later epochs from the cache of rows"
+.venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes eval/f32 --ours spdl_rows --only spdl_rows,spdl,torch_pillow,ffcv_raw \
+    --out "$out/rows.json"
 say "time to the first batch"
 .venv/bin/python bench/startup.py --images "$images" --rounds "$rounds" --out "$out/startup.json"
 say "a billion samples"

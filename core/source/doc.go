@@ -26,7 +26,8 @@
 //
 // What a tar or zip archive holds is found once and kept in an index: offsets, sizes, and the numbers in short members, so that
 // labels are known without reading. It belongs to one version of the archive (size and modification time, or the ETag), is mapped, and
-// opening it costs the same whatever it holds: a stale one is made again at once, a damaged part when it is first looked at. An archive that is cut off, joined to another by cat, holds a
+// opening it costs the same whatever it holds: a stale one is made again at once, a damaged part when it is first looked at. The kernel's limit of mappings
+// bounds the number of shards. An archive that is cut off, joined to another by cat, holds a
 // link or a name that climbs, or a key in two places, is refused by its name and the member's.
 //
 // # What a path may reach

@@ -263,7 +263,7 @@ func (s *shards) mend(ctx context.Context, sh *shard) error {
 		if sh.index.file != "" {
 			_ = os.Remove(sh.index.file) // if it stays, or another engine has put a good one there, opening will find out
 		}
-		o := opening{c: s.config, s: s, dir: s.config.IndexDir}
+		o := opening{c: s.config, s: s, dir: s.config.IndexDir, pace: newPace()}
 		fresh := shard{name: sh.name}
 		if err := o.open(ctx, &fresh); err != nil {
 			return nil, err
