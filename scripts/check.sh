@@ -33,6 +33,7 @@ core/spelling
 core/spec       core/tensor core/spelling
 core/transform  core/tensor
 core/media      core/tensor core/transform
+core/media/audio core/media/av core/tensor core/array
 core/batch      core/tensor core/source core/array
 core/telemetry  core/pipeline
 core/telemetry/web  core/telemetry core/pipeline

@@ -105,6 +105,30 @@ def pyav_torchaudio():
     return decode
 
 
+def meta_spdl():
+    """Meta's SPDL: load_audio with its filter graph, load_wav where that reads the file."""
+    import numpy as np
+    import spdl.io
+
+    description = spdl.io.get_audio_filter_desc(sample_rate=16000, num_channels=1, sample_fmt="fltp")
+
+    def decode(path):
+        return np.asarray(spdl.io.to_numpy(spdl.io.load_audio(path, filter_desc=description))).reshape(-1)
+
+    return decode
+
+
+def meta_spdl_wav():
+    import spdl.io
+
+    def decode(path):
+        with open(path, "rb") as f:
+            data = f.read()
+        return spdl.io.to_numpy(spdl.io.load_wav(data)).astype("f4")[:, 0] / 32768
+
+    return decode
+
+
 def soundfile():
     import soundfile as sf
 
@@ -116,7 +140,8 @@ def soundfile():
     return decode
 
 
-CONTENDERS = {"pyav": pyav, "pyav_torchaudio": pyav_torchaudio, "soundfile": soundfile}
+CONTENDERS = {"pyav": pyav, "pyav_torchaudio": pyav_torchaudio, "meta_spdl": meta_spdl, "meta_spdl_wav": meta_spdl_wav, "soundfile": soundfile}
+WAV_ALONE = ("soundfile", "meta_spdl_wav")
 
 
 def measure_python(decode, files, seconds):
@@ -151,7 +176,7 @@ def rounds(args):
         for i in range(args.rounds):
             runs = {"spdl": lambda: measure_spdl(files, args.seconds), "spdl_mel": lambda: measure_spdl(files, args.seconds, "-mel")}
             for c, decode in contenders.items():
-                if c != "soundfile" or name == "wav":
+                if c not in WAV_ALONE or name == "wav":
                     runs[c] = lambda decode=decode: measure_python(decode, files, args.seconds)
             order = list(runs)
             for c in order[i % len(order):] + order[: i % len(order)]:

@@ -1,4 +1,5 @@
-// Package array reads NumPy's files: .npy, one array, and .npz, a zip archive of them.
+// Package array reads NumPy's files: .npy, one array, and .npz, a zip archive of them. [Tar] and [Zip] go through the files of an
+// archive in memory.
 //
 //	a, err := array.ParseNPY(data)      // a.Data is a part of data
 //	dst := make([]byte, len(a.Data))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"sync"
 	"testing"
 
 	"github.com/spdl/spdl/core/tensor"
@@ -325,4 +326,35 @@ func TestRowsOfWAVAllocateNothing(t *testing.T) {
 		}
 		w.Close()
 	}
+}
+
+// Workers of one Op, each on a goroutine of its own and with sounds of many rates, make the rows that one makes alone.
+func TestWorkersShareAnOp(t *testing.T) {
+	op, err := Compile(Config{Rate: 16000, Channels: 1, Length: 2000, Crop: CropRandom, Features: &Features{Kind: MFCC}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := func(i int) Source { return Source{Bytes: floatWAV(8000+i%40*1000, noise(12000, uint64(i)))} }
+	want := make([][]byte, 80)
+	for i := range want {
+		want[i], _ = decodedBy(t, op, nil, source(i), Draw{Index: uint64(i)})
+	}
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			w, _ := op.NewWorker()
+			defer w.Close()
+			row := Row{Data: make([]byte, op.RowBytes())}
+			for n := range want {
+				i := (n*7 + g*20) % len(want)
+				if _, err := w.Decode(row, source(i), Draw{Index: uint64(i)}); err != nil || !bytes.Equal(row.Data, want[i]) {
+					t.Errorf("sample %d: another row (%v)", i, err)
+					return
+				}
+			}
+		}()
+	}
+	all.Wait()
 }

@@ -12,8 +12,8 @@
 
 enum { KEEP_FLOATS = 1 << 23 }; /* a larger plane is given back after its sample */
 
-/* Seconds that a stream may lack of what its header says: two of an encoder's frames at the lowest rates. */
-#define LACK_SECONDS 0.15
+/* Frames behind the sound that an MP3's header counts, at most; encoders fill up their last packet, and LAME one more. */
+enum { MP3_BEHIND = 3 * 1152 };
 
 audio_ff *audio_ff_new(void) {
     audio_ff *f = calloc(1, sizeof *f);
@@ -87,12 +87,30 @@ int audio_ff_open(audio_ff *f, const uint8_t *data, int fd, int64_t size, int64_
     return MEDIA_AV_OK;
 }
 
-/* The headers of MP3 (Xing's) and FLAC count frames; a file that was cut between two packets shows it only there. What
- * is estimated from a bit rate is no claim. */
-static int lacks_frames(const audio_ff *f) {
-    int counted = strcmp(f->format, "mp3") == 0 || strcmp(f->format, "flac") == 0;
-    if (!counted || f->av->format->duration_estimation_method == AVFMT_DURATION_FROM_BITRATE) return 0;
-    return (double)f->frames / f->rate + LACK_SECONDS < f->seconds;
+/* The least frames that the header's count allows, -1 if it has none: MP3's (Xing's) counts what the encoder put around the
+ * sound, too, FLAC's is exact. What is estimated from a bit rate is no count. */
+static int64_t counted_frames(const audio_ff *f) {
+    int flac = strcmp(f->format, "flac") == 0, mp3 = strcmp(f->format, "mp3") == 0;
+    if (!(flac || mp3) || f->seconds < 0 ||
+        f->av->format->duration_estimation_method == AVFMT_DURATION_FROM_BITRATE)
+        return -1;
+    int64_t frames = (int64_t)(f->seconds * f->rate + 0.5);
+    if (mp3 && f->av->stream->start_time > 0) /* what the encoder put before it */
+        frames -= av_rescale_q(f->av->stream->start_time, f->av->stream->time_base, (AVRational){1, f->rate});
+    if (mp3) frames -= MP3_BEHIND;
+    return frames > 0 ? frames : 0;
+}
+
+/* The end, or a failure, that decoding met. A file that was cut between two packets shows it in its count alone; and what
+ * does not decode behind the last counted frame is no sound (padding, tags, another file). */
+static int finish(audio_ff *f, int rc) {
+    int64_t counted = counted_frames(f);
+    if (rc == MEDIA_AV_CORRUPT && counted > 0 && f->frames >= counted) rc = MEDIA_AV_END;
+    if (rc != MEDIA_AV_END) return rc;
+    f->ended = 1;
+    if (f->frames < counted)
+        return media_av_fail(f->av, MEDIA_AV_TRUNCATED, "fewer frames than its header counts");
+    return MEDIA_AV_OK;
 }
 
 static int encoding_of(enum AVSampleFormat format) {
@@ -153,10 +171,7 @@ int audio_ff_decode(audio_ff *f, const audio_kernels *k, const int32_t *take, in
         f->frames += n;
         frame = NULL;
     }
-    if (rc != MEDIA_AV_END) return rc;
-    f->ended = 1;
-    return lacks_frames(f) ? media_av_fail(f->av, MEDIA_AV_TRUNCATED, "fewer frames than its header counts")
-                           : MEDIA_AV_OK;
+    return rc == MEDIA_AV_OK ? rc : finish(f, rc);
 }
 
 const float *audio_ff_channel(const audio_ff *f, int i, int64_t first) {

@@ -182,6 +182,26 @@ func TestProbeSaysWhatAStreamIs(t *testing.T) {
 	}
 }
 
+// What lies behind the last frame that a header counts (padding, tags, another file) is no sound and no damage.
+func TestJunkBehindTheEndIsPassedOver(t *testing.T) {
+	files := codedFiles(t)
+	op, _ := Compile(Config{})
+	w, _ := op.NewWorker()
+	defer w.Close()
+	for _, name := range []string{"lame.mp3", "mono.flac", "opus.ogg", "mono.m4a"} {
+		data, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, junk := range map[string][]byte{"zeros": make([]byte, 150), "a tag": append([]byte("TAG"), make([]byte, 125)...), "text": bytes.Repeat([]byte("junk "), 30)} {
+			wave, _, err := w.Wave(Source{Bytes: append(bytes.Clone(data), junk...)}, Draw{})
+			if err != nil || int64(wave.Frames) != files[name].Frames {
+				t.Errorf("%s and %s: %d frames, want %d: %v", name, what, wave.Frames, files[name].Frames, err)
+			}
+		}
+	}
+}
+
 // Bytes of no audio, pictures, and nothing at all are refused by name.
 func TestWhatIsNotAudioIsRefused(t *testing.T) {
 	cfg := Config{Channels: 1, Length: 10}

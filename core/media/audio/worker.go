@@ -117,6 +117,7 @@ func (w *Worker) Decode(dst Row, src Source, draw Draw) (Info, error) {
 	if len(dst.Data) != w.op.RowBytes() {
 		return Info{}, fmt.Errorf("audio: row: got %d bytes of destination, want %d", len(dst.Data), w.op.RowBytes())
 	}
+	w.wave.trim()
 	defer w.done()
 	j, err := w.plan(src, draw)
 	if err != nil {
@@ -145,6 +146,7 @@ type Wave struct {
 // Wave is Decode into the worker's own memory, valid until its next call: the waveform as it is, neither padded nor
 // turned into features. Length, where there is one, still crops.
 func (w *Worker) Wave(src Source, draw Draw) (Wave, Info, error) {
+	w.wave.trim()
 	defer w.done()
 	j, err := w.plan(src, draw)
 	if err != nil {

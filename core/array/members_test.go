@@ -1,0 +1,155 @@
+package array
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+func tarOf(t *testing.T, format tar.Format, members ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for i := 0; i < len(members); i += 2 {
+		h := &tar.Header{Name: members[i], Size: int64(len(members[i+1])), Mode: 0o600, Format: format}
+		if strings.HasSuffix(h.Name, "/") {
+			h.Typeflag, h.Size = tar.TypeDir, 0
+		}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, members[i+1][:h.Size])
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Members are views of the archive in their order, long names and odd ones included; directories are passed over.
+func TestTarMembersAreViews(t *testing.T) {
+	long := strings.Repeat("deep/", 40) + "name.txt"
+	for _, format := range []tar.Format{tar.FormatPAX, tar.FormatGNU} {
+		b := tarOf(t, format, "a.txt", "hello", "dir/", "", long, strings.Repeat("x", 1000), "../empty", "")
+		want := []string{"a.txt", "hello", long, strings.Repeat("x", 1000), "../empty", ""}
+		var got []string
+		for m, err := range Tar(b) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, m.Name, string(m.Data))
+			if cap(m.Data) != len(m.Data) {
+				t.Errorf("%s is open at its end", m.Name)
+			}
+			if len(m.Data) > 0 {
+				at := bytes.Index(b, m.Data)
+				if &b[at] != &m.Data[0] {
+					t.Errorf("%s was copied", m.Name)
+				}
+			}
+		}
+		if strings.Join(got, "|") != strings.Join(want, "|") {
+			t.Errorf("got %.300q", got)
+		}
+	}
+}
+
+// An archive cut in a member or with a broken header ends in an error, never past its end; stopping early is fine.
+func TestDamagedTarEndsInAnError(t *testing.T) {
+	b := tarOf(t, tar.FormatPAX, "a", strings.Repeat("x", 2000), "b", "y")
+	last := func(b []byte) (n int, err error) {
+		for _, e := range Tar(b) {
+			n, err = n+1, e
+		}
+		return n, err
+	}
+	if n, err := last(b[:1000]); n != 1 || err == nil || !strings.Contains(err.Error(), "truncated: got 488 bytes, want 2000") {
+		t.Errorf("%d members, %v", n, err)
+	}
+	broken := bytes.Clone(b)
+	broken[0] ^= 1
+	if _, err := last(broken); err == nil {
+		t.Error("a header with a wrong checksum was taken")
+	}
+	for range Tar(b) {
+		break
+	}
+}
+
+// A sparse file, whose bytes do not lie in one piece, is an error and not passed over.
+func TestSparseTarMembersAreRefused(t *testing.T) {
+	b := tarOf(t, tar.FormatGNU, "a", strings.Repeat("x", 600))
+	b[156] = tar.TypeGNUSparse
+	copy(b[148:], "        ")
+	sum := 0
+	for _, c := range b[:512] {
+		sum += int(c)
+	}
+	copy(b[148:], fmt.Sprintf("%06o\x00 ", sum))
+	for _, err := range Tar(b) {
+		if err == nil || !strings.Contains(err.Error(), "sparse") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// Stored members are views and deflated ones are not; a damaged one is an error of its own and the next still comes.
+func TestZipMembers(t *testing.T) {
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	for name, method := range map[string]uint16{"stored": zip.Store, "deflated": zip.Deflate} {
+		f, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(f, strings.Repeat(name, 100))
+	}
+	w.Create("dir/")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := buf.Bytes()
+	n := 0
+	for m, err := range Zip(b) {
+		if err != nil || string(m.Data) != strings.Repeat(m.Name, 100) {
+			t.Fatalf("%s: %v", m.Name, err)
+		}
+		n++
+	}
+	b[bytes.Index(b, []byte("storedstored"))+20] ^= 1
+	bad := 0
+	for m, err := range Zip(b) {
+		if err != nil {
+			bad++
+			if m.Name != "stored" || m.Data != nil {
+				t.Errorf("%s, %v", m.Name, err)
+			}
+		}
+	}
+	if n != 2 || bad != 1 {
+		t.Errorf("%d members, %d damaged", n, bad)
+	}
+	for _, err := range Zip([]byte("no archive")) {
+		if err == nil {
+			t.Error("taken")
+		}
+	}
+}
+
+// Whatever the bytes, going through them ends, and every member lies inside or has memory of its own.
+func FuzzMembers(f *testing.F) {
+	f.Add([]byte("PK"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for m := range Tar(b) {
+			if len(m.Data) > len(b) {
+				t.Fatal("longer than the archive")
+			}
+		}
+		for range Zip(b) {
+		}
+	})
+}
