@@ -99,7 +99,9 @@ typedef enum spdl_status {
     SPDL_E_SPEC = -81,  /* the description is wrong; the text names file, line and key */
 
     SPDL_E_PIPELINE = -100, /* the pipeline failed; the text names stage and cause */
-    SPDL_E_STAGE = -101     /* a work or want that is not out, given twice, or given in a way its stage cannot take */
+    SPDL_E_STAGE = -101,    /* a work or want that is not out, given twice, or given in a way its stage cannot take */
+
+    SPDL_E_SAMPLE = -120 /* the sample cannot be read or decoded; the text says why */
 } spdl_status;
 
 /* The status's name, such as "SPDL_E_STALE"; "SPDL_UNKNOWN" for a value this library does not know.
@@ -436,6 +438,48 @@ typedef struct spdl_sample {
  * SPDL_END_DATA: likewise, and no more are wanted; SPDL_E_STAGE: a want that is not out, or was given before;
  * SPDL_E_ARGUMENT: the want is still out. */
 SPDL_API spdl_status spdl_source_give(int64_t source, const spdl_want *want, const spdl_sample *sample);
+
+/* ---- one sample at once --------------------------------------------------------------------------------
+ *
+ * Decode a picture, a video, a sound or an array in this process, without a ring:
+ *
+ *     spdl_loaded *sound;
+ *     spdl_status s = spdl_load("{\"audio\": {\"rate\": 16000}}", NULL, 0, "a.flac", &sound);
+ *     spdl_tensor wave = SPDL_TENSOR_INIT;
+ *     if (s == SPDL_OK) s = spdl_loaded_tensor(sound, 0, &wave);   // [channels, length] float32
+ *     ...
+ *     spdl_loaded_free(sound);
+ *
+ * The first call loads libspdl_engine. Threads may load at the same time. */
+typedef struct spdl_loaded spdl_loaded;
+
+/* Decode one sample.
+ *
+ * description  JSON: one of the sections image, video and audio (docs/spec.md), in which everything may be left
+ *              out that the sample says itself; or {"npy": {}}, {"npz": {}} or {"wav": {}}, whose elements
+ *              are as they are stored; or {"probe": "video"} or {"probe": "audio"}, which decode nothing and give
+ *              spdl_loaded_info alone.
+ * bytes        the encoded sample, n_bytes long. Arrays may be views of it: it must live until
+ *              spdl_loaded_free. NULL: path.
+ * path         a file, relative to the working directory; only looked at where bytes is NULL.
+ * out          to be given to spdl_loaded_free; written on SPDL_OK only.
+ *
+ * It blocks for as long as decoding takes: audio.timeout and video.timeout bound it.
+ *
+ * Returns SPDL_OK; SPDL_E_SPEC; SPDL_E_SAMPLE; SPDL_E_NOMEM; SPDL_E_ARGUMENT; SPDL_E_UNSUPPORTED without
+ * libspdl_engine; SPDL_E_VERSION; SPDL_E_FORKED. */
+SPDL_API spdl_status spdl_load(const char *description, const void *bytes, size_t n_bytes, const char *path,
+                               spdl_loaded **out);
+
+/* Its tensors, dense and row-major; of an .npz one for each array, under its name. Valid until spdl_loaded_free. */
+SPDL_API uint32_t spdl_loaded_n_tensors(const spdl_loaded *loaded);
+SPDL_API spdl_status spdl_loaded_tensor(const spdl_loaded *loaded, uint32_t i, spdl_tensor *out);
+
+/* What the file says of itself and what was done, as JSON. Valid until spdl_loaded_free; "" for NULL. */
+SPDL_API const char *spdl_loaded_info(const spdl_loaded *loaded);
+
+/* Give the memory back. NULL is fine. Any thread; works in a forked child, too. */
+SPDL_API void spdl_loaded_free(spdl_loaded *loaded);
 
 /* ---- pipelines of your own stages -------------------------------------------------------------------
  *

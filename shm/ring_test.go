@@ -312,11 +312,44 @@ func TestPublishRefusesWhatMakesNoSense(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range []Batch{{Ticket: 0, Rows: 1}, {Ticket: 5, Rows: 5}, {Ticket: 5, Rows: -1}} {
+	for _, b := range []Batch{
+		{Ticket: 0, Rows: 1}, {Ticket: 5, Rows: 5}, {Ticket: 5, Rows: -1},
+		{Ticket: 5, Rows: 1, Used: []Used{{Tensor: 0, Dim: 0, Size: 1}}}, // rows are said by Rows
+		{Ticket: 5, Rows: 1, Used: []Used{{Tensor: 0, Dim: 1, Size: r.geo.tensors[0].Shape[1] + 1}}},
+		{Ticket: 5, Rows: 1, Used: []Used{{Tensor: 0, Dim: 1, Size: -1}}},
+		{Ticket: 5, Rows: 1, Used: []Used{{Tensor: 0, Dim: int(r.geo.tensors[0].Ndim), Size: 1}}},
+	} {
 		wantErr(t, r.Publish(testContext(t), s, b), ErrArgument)
 	}
 	r.Abandon(s)
 	wantErr(t, r.Publish(testContext(t), s, Batch{Ticket: 5}), ErrArgument)
+}
+
+func TestBatchMayUseLessThanItsCapacity(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	c := r.attach(AttachOptions{})
+	full := r.geo.tensors[0].Shape[1]
+	for ticket, used := range [][]Used{{{Tensor: 0, Dim: 1, Size: full - 1}}, nil, {{Tensor: 0, Dim: 1, Size: 0}}} {
+		s, err := r.Claim(testContext(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Publish(testContext(t), s, Batch{Ticket: uint64(ticket), Rows: 2, Used: used}); err != nil {
+			t.Fatal(err)
+		}
+		want := full
+		if used != nil {
+			want = used[0].Size
+		}
+		l, err := c.Acquire(testContext(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Shape(0); got[0] != 2 || got[1] != want {
+			t.Fatalf("batch %d: shape %v, want 2 rows of %d", ticket, got, want)
+		}
+		release(t, l)
+	}
 }
 
 func TestEpochWithoutALastBatchEndsWhenTheEngineSaysSo(t *testing.T) {

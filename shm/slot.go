@@ -27,9 +27,18 @@ type Batch struct {
 	DecodedNS   uint64
 	LastOfEpoch bool // the last batch of its epoch in its lane
 
+	// Used are the dense tensors of which this batch uses less than their capacity, beside its rows.
+	Used []Used
+
 	// Open are the earlier tickets that are still to come, and perhaps others. Only in a ring with Config.Ready; in
 	// any other a ticket that was passed over never comes.
 	Open []uint64
+}
+
+// Used says that every row of a dense tensor is used up to Size in dimension Dim, which is not the first. Strides stay.
+type Used struct {
+	Tensor, Dim int
+	Size        int64
 }
 
 // makeSlots builds the slots once; claiming and publishing allocate nothing.
@@ -76,6 +85,14 @@ func (s *Slot) describe(b *Batch, lane uint32) error {
 		if err := s.describeTensor(j, b); err != nil {
 			return err
 		}
+	}
+	for _, u := range b.Used {
+		t := &r.geo.tensors[u.Tensor]
+		if t.Kind != Dense || u.Dim < 1 || u.Dim >= int(t.Ndim) || u.Size < 0 || u.Size > t.Shape[u.Dim] {
+			return refuse(ErrArgument, "shm: ring %q: publish of ticket %d: tensor %q: %d used of dimension %d, want a dense tensor's, within its shape %v",
+				r.cfg.label(), b.Ticket, text(t.Name[:]), u.Size, u.Dim, t.Shape[:t.Ndim])
+		}
+		s.tensors[u.Tensor].Shape[u.Dim] = u.Size
 	}
 	flags := b.Flags
 	if b.LastOfEpoch {

@@ -43,6 +43,7 @@ const char *spdl_status_name(int status) {
         NAME(SPDL_E_SPEC);
         NAME(SPDL_E_PIPELINE);
         NAME(SPDL_E_STAGE);
+        NAME(SPDL_E_SAMPLE);
 #undef NAME
     default: return "SPDL_UNKNOWN";
     }

@@ -104,6 +104,13 @@ static void do_source_end(int64_t source) {
     if (usable(&e) == SPDL_OK) goSourceEnd(source);
 }
 
+static spdl_status do_load(const char *description, const void *bytes, size_t n_bytes, const char *path,
+                           spdl_loaded **out, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goLoad((char *)(uintptr_t)description, (void *)(uintptr_t)bytes, n_bytes, (char *)(uintptr_t)path, out,
+                  e);
+}
+
 static spdl_status do_create(const char *description, int64_t *handle, spdl_engine_error *e) {
     IN_PARENT(e);
     return goCreate((char *)(uintptr_t)description, handle, e);
@@ -183,6 +190,7 @@ static const spdl_engine_table table = {
     .source_take = do_source_take,
     .source_give = do_source_give,
     .source_end = do_source_end,
+    .load = do_load,
     .create = do_create,
     .start = do_start,
     .stage = do_stage,

@@ -8,12 +8,21 @@
 
 #include "../../include/spdl.h"
 
-#define SPDL_ENGINE_TABLE_VERSION 2u
+#define SPDL_ENGINE_TABLE_VERSION 3u
 #define SPDL_ENGINE_SYMBOL "spdl_engine_table_of"
 
 typedef struct spdl_engine_error {
     char text[1536];
 } spdl_engine_error;
+
+/* What was loaded, all of it to be given to free(): each owned, NULL for a view of the caller's bytes. */
+struct spdl_loaded {
+    uint32_t n;
+    uint32_t reserved;
+    char *info;
+    spdl_tensor *tensors; /* and their names */
+    void **owned;
+};
 
 typedef struct spdl_engine_table {
     uint32_t table_version;
@@ -32,6 +41,10 @@ typedef struct spdl_engine_table {
     spdl_status (*source_give)(int64_t source, const spdl_want *want, const spdl_sample *sample,
                                spdl_engine_error *error);
     void (*source_end)(int64_t source);
+
+    /* spdl_load. */
+    spdl_status (*load)(const char *description, const void *bytes, size_t n_bytes, const char *path,
+                        spdl_loaded **out, spdl_engine_error *error);
 
     /* The pipelines of spdl.h; a handle is above 0 and never used again. */
     spdl_status (*create)(const char *description, int64_t *handle, spdl_engine_error *error);

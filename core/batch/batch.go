@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"encoding/binary"
 	"slices"
 	"unsafe"
 
@@ -9,6 +10,9 @@ import (
 
 // KeyBytes is the longest key a batch carries; longer ones are cut.
 const KeyBytes = 128
+
+// MaxFields is how many tensors a sample may be decoded to.
+const MaxFields = 8
 
 // Values of the status column.
 const (
@@ -33,14 +37,31 @@ const (
 
 // Memory is the part of a slot that a batch writes; all slices have cap == len.
 type Memory struct {
-	Rows       []byte  // [N, RowBytes]
-	RowBytes   int     //
+	Fields     []Field // what samples are decoded to: the sample itself first, then what is known of it
+	Lengths    []int64 // [N] how long each row is, memory of one of the fields; nil: rows have one length
 	Index      []int64 // [N] place in the data set
 	Label      []int64 // [N]
 	Status     []byte  // [N]
 	Keys       []byte  // [N * KeyBytes], the names one after the other
 	KeyOffsets []int64 // [N + 1]
 	Columns    []ColumnMemory
+}
+
+// Field is one tensor of what samples are decoded to. Rows are decoded at one size.
+type Field struct {
+	Data     []byte // [N, RowBytes]
+	RowBytes int
+
+	// A ragged field: Finish moves what is used of each row, its length times StepBytes from its beginning, to its place behind
+	// the row before it, and Offsets, [N + 1], say where rows begin, in elements of ItemBytes. nil: rows stay.
+	Offsets              []int64
+	StepBytes, ItemBytes int
+}
+
+// Row is the memory of one row.
+func (f *Field) Row(i int) []byte {
+	at := i * f.RowBytes
+	return f.Data[at : at+f.RowBytes : at+f.RowBytes]
 }
 
 // ColumnMemory is where a slot holds one more field of the samples.
@@ -80,7 +101,7 @@ type Batch struct {
 
 	Samples []int64  // of each row
 	NPadded int      // rows at the end that repeat samples
-	Hashes  []uint64 // XXH3 of each row that was decoded, where somebody wants the batch's; else nil
+	Hashes  []uint64 // of each row that was decoded (HashRow), where somebody wants the batch's; else nil
 	Bad     []Bad
 
 	Pending   int // rows not decoded yet
@@ -134,10 +155,30 @@ func (v *rowValues) value(c int) []byte {
 	return v.bytes[from:v.ends[c]]
 }
 
-// Row is the memory of one row.
-func (b *Batch) Row(i int) []byte {
-	at := i * b.RowBytes
-	return b.Rows[at : at+b.RowBytes : at+b.RowBytes]
+// Row appends the memory of one row to dst, a slice for each field.
+func (b *Batch) Row(i int, dst [][]byte) [][]byte {
+	for f := range b.Fields {
+		dst = append(dst, b.Fields[f].Row(i))
+	}
+	return dst
+}
+
+// HashRow takes the hash of a row that was decoded, where somebody wants the batch's: its XXH3 or, of several fields, the XXH3
+// of theirs, 8 bytes each, little-endian.
+func (b *Batch) HashRow(i int) {
+	if b.Hashes == nil {
+		return
+	}
+	if len(b.Fields) == 1 {
+		b.Hashes[i] = xxh3.Hash(b.Fields[0].Row(i))
+		return
+	}
+	var words [8 * MaxFields]byte
+	all := words[:0]
+	for f := range b.Fields {
+		all = binary.LittleEndian.AppendUint64(all, xxh3.Hash(b.Fields[f].Row(i)))
+	}
+	b.Hashes[i] = xxh3.Hash(all)
 }
 
 // Int64s sees 8-byte aligned memory as numbers; the length is rounded down.
@@ -146,4 +187,12 @@ func Int64s(b []byte) []int64 {
 		return nil
 	}
 	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+}
+
+// Float64s is Int64s for floating point.
+func Float64s(b []byte) []float64 {
+	if len(b) < 8 {
+		return nil
+	}
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }

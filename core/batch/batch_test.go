@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zeebo/xxh3"
 	"unsafe"
 )
 
@@ -28,12 +30,15 @@ func begin(n, padded int, bad ...int) *Batch {
 		samples[i] = int64(100 + i)
 	}
 	b.Begin(Memory{
-		Rows: make([]byte, n*4), RowBytes: 4, Index: make([]int64, n), Label: make([]int64, n),
+		Fields: []Field{{Data: make([]byte, n*4), RowBytes: 4}, {Data: make([]byte, n*2), RowBytes: 2}}, Index: make([]int64, n), Label: make([]int64, n),
 		Status: make([]byte, n), Keys: make([]byte, n*KeyBytes), KeyOffsets: make([]int64, n+1),
 	}, samples, padded)
 	for i := range n {
-		for k := range b.Row(i) {
-			b.Row(i)[k] = byte(i + 1)
+		for f := range b.Fields {
+			row := b.Fields[f].Row(i)
+			for k := range row {
+				row[k] = byte(i + 1)
+			}
 		}
 	}
 	for _, row := range bad {
@@ -42,11 +47,40 @@ func begin(n, padded int, bad ...int) *Batch {
 	return b
 }
 
-func (b *Batch) rows(n int) (first []byte) {
+// rows is what each row is filled with; 255 where its fields do not agree.
+func (b *Batch) rows(n int) (all []byte) {
 	for i := range n {
-		first = append(first, b.Row(i)[0])
+		first, second := b.Fields[0].Row(i)[0], b.Fields[1].Row(i)[1]
+		if first != second {
+			first = 255
+		}
+		all = append(all, first)
 	}
-	return first
+	return all
+}
+
+// A row's hash is that of its bytes, or, of several fields, that of their hashes: it tells rows apart in any field.
+func TestRowHashCoversEveryField(t *testing.T) {
+	hash := func(change func(b *Batch)) uint64 {
+		b := begin(2, 0)
+		b.Hashes = make([]uint64, 2)
+		change(b)
+		b.HashRow(1)
+		return b.Hashes[1]
+	}
+	same := hash(func(*Batch) {})
+	for f := range 2 {
+		if got := hash(func(b *Batch) { b.Fields[f].Row(1)[1] ^= 1 }); got == same {
+			t.Fatalf("field %d is not part of the hash", f)
+		}
+	}
+	one := hash(func(b *Batch) { b.Fields = b.Fields[:1] })
+	if want := xxh3.Hash([]byte{2, 2, 2, 2}); one != want {
+		t.Fatalf("one field: got %x, want its XXH3 %x", one, want)
+	}
+	if hash(func(b *Batch) { b.Fields[0].Row(0)[0] = 9 }) != same {
+		t.Fatal("another row changed the hash")
+	}
 }
 
 // Skip closes holes in order, and the columns follow the rows.

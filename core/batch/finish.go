@@ -3,8 +3,6 @@ package batch
 import (
 	"encoding/binary"
 	"slices"
-
-	"github.com/zeebo/xxh3"
 )
 
 // Result is what Finish made of a batch.
@@ -14,6 +12,7 @@ type Result struct {
 	Padded   bool   // some of the rows repeat samples
 	KeyCut   bool   // a key was longer than KeyBytes
 	Hash     uint64 // of the rows' hashes; 0: nobody wanted it
+	Longest  int64  // of the rows' lengths, where they have lengths
 }
 
 // Finish applies the policy to the bad rows and writes the columns. Every row has been decoded or is in b.Bad, which
@@ -31,7 +30,34 @@ func (b *Batch) Finish(policy Policy, names Names) Result {
 	}
 	r := b.columns(names)
 	r.Hash = b.hash()
+	r.Longest = b.closeUp()
 	return r
+}
+
+// closeUp lays the rows of ragged fields one behind the other and returns the longest row's length. They are no longer where
+// Row says.
+func (b *Batch) closeUp() (longest int64) {
+	if b.Lengths == nil {
+		return 0
+	}
+	for i := range b.Samples {
+		longest = max(longest, b.Lengths[i])
+	}
+	for f := range b.Fields {
+		if field := &b.Fields[f]; field.Offsets != nil {
+			field.closeUp(b.Lengths[:len(b.Samples)])
+		}
+	}
+	return longest
+}
+
+func (f *Field) closeUp(lengths []int64) {
+	used := 0
+	f.Offsets[0] = 0
+	for i, n := range lengths {
+		used += copy(f.Data[used:], f.Row(i)[:int(n)*f.StepBytes])
+		f.Offsets[i+1] = int64(used / f.ItemBytes)
+	}
 }
 
 // hash is the XXH3 of the rows' XXH3, 8 bytes each, little-endian; 1 instead of 0.
@@ -57,15 +83,21 @@ func (b *Batch) apply(policy Policy) {
 		b.substitute()
 	default:
 		for _, bad := range b.Bad {
-			clear(b.Row(bad.Row))
-			b.Status[bad.Row] = Masked
-			if b.Hashes != nil {
-				b.Hashes[bad.Row] = xxh3.Hash(b.Row(bad.Row))
+			for f := range b.Fields {
+				clear(b.Fields[f].Row(bad.Row))
 			}
+			b.Status[bad.Row] = Masked
+			b.HashRow(bad.Row)
 			if len(b.Columns) > 0 {
 				b.values[bad.Row].clear()
 			}
 		}
+	}
+}
+
+func (b *Batch) copyRow(to, from int) {
+	for f := range b.Fields {
+		copy(b.Fields[f].Row(to), b.Fields[f].Row(from))
 	}
 }
 
@@ -78,7 +110,7 @@ func (b *Batch) closeHoles() {
 			continue
 		}
 		if to != from {
-			copy(b.Row(to), b.Row(from))
+			b.copyRow(to, from)
 			b.Samples[to], b.Status[to] = b.Samples[from], b.Status[from]
 			if b.Hashes != nil {
 				b.Hashes[to] = b.Hashes[from]
@@ -104,7 +136,7 @@ func (b *Batch) substitute() {
 		for isBad(from) {
 			from = (from + n - 1) % n
 		}
-		copy(b.Row(bad.Row), b.Row(from))
+		b.copyRow(bad.Row, from)
 		b.Samples[bad.Row], b.Status[bad.Row] = b.Samples[from], Substituted
 		if b.Hashes != nil {
 			b.Hashes[bad.Row] = b.Hashes[from]

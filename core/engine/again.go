@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/core/batch"
-	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -34,11 +33,11 @@ func (r *ring) startAgain(ctx context.Context) (stop func()) {
 }
 
 func (r *ring) makeAgain(ctx context.Context) error {
-	worker, err := media.NewWorker(nil)
+	on, err := openWorker(r.modality)
 	if err != nil {
 		return err
 	}
-	defer worker.Close()
+	defer on.Close()
 	w := r.newWork()
 	for {
 		sp, err := r.shm.NextSpoiled(ctx)
@@ -48,7 +47,7 @@ func (r *ring) makeAgain(ctx context.Context) error {
 		r.plan(w, sp.Slot, sp.Ticket)
 		var result batch.Result
 		if sp.Failure == "" {
-			result, err = r.decodeAgain(ctx, worker, w)
+			result, err = r.decodeAgain(ctx, on, w)
 		} else {
 			result, err = r.giveUp(w, &sp)
 		}
@@ -69,7 +68,7 @@ func (r *ring) plan(w *work, slot *shm.Slot, ticket uint64) {
 }
 
 // decodeAgain fetches and decodes row by row. Its bad samples have been judged.
-func (r *ring) decodeAgain(ctx context.Context, worker *media.Worker, w *work) (batch.Result, error) {
+func (r *ring) decodeAgain(ctx context.Context, on *worker, w *work) (batch.Result, error) {
 	for row := range w.Samples {
 		j := job{w: w, from: row, to: row + 1}
 		if err := r.fetchJob(ctx, &j); err != nil {
@@ -79,7 +78,7 @@ func (r *ring) decodeAgain(ctx context.Context, worker *media.Worker, w *work) (
 			r.drop(j)
 			return batch.Result{}, err
 		}
-		err := r.decodeJob(ctx, worker, &j)
+		err := r.decodeJob(ctx, on, &j)
 		r.engine.cpus.Release()
 		if err != nil {
 			r.drop(j)

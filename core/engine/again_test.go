@@ -58,7 +58,7 @@ func workUntil(ctx context.Context, reader *shm.Reader, n int) error {
 		if err != nil {
 			return err
 		}
-		pixels := l.Tensor(imageTensor)
+		pixels := l.Tensor(sampleTensor)
 		if n--; n == 0 {
 			transform(pixels[:len(pixels)/2])
 			clear(l.Tensor(indexTensor))

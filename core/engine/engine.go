@@ -39,6 +39,8 @@ type Options struct {
 	Log *Log
 	// Started is when the process began, for the time to the first batch; zero: now.
 	Started time.Time
+
+	modality func(*spec.Spec) (modality, error) // of tests, in place of modalityOf
 }
 
 // Engine owns the rings of one description.

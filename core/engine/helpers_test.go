@@ -251,7 +251,7 @@ func look(l *shm.Lease) seen {
 		Index:  append([]int64{}, batch.Int64s(l.Tensor(indexTensor))...),
 		Label:  append([]int64{}, batch.Int64s(l.Tensor(labelTensor))...),
 		Status: bytes.Clone(l.Tensor(statusTensor)),
-		Image:  bytes.Clone(l.Tensor(imageTensor)),
+		Image:  bytes.Clone(l.Tensor(sampleTensor)),
 	}
 	keys, offsets := l.Tensor(keyTensor), l.Offsets(keyTensor)
 	for i := range l.Rows {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/core/batch"
-	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
@@ -16,7 +15,7 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
-// openRing opens the source, plans the order, compiles the op and makes the ring. The ring it returns with an error is
+// openRing opens the source, plans the order, prepares the decoding and makes the ring. The ring it returns with an error is
 // for Close.
 func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) (*ring, error) {
 	r := &ring{
@@ -39,13 +38,18 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		return r, err
 	}
 	e.scanned += time.Since(began)
-	if r.op, err = media.Compile(opConfig(&s.Image)); err != nil {
+	of := modalityOf
+	if o.modality != nil {
+		of = o.modality
+	}
+	if r.modality, err = of(s); err != nil {
 		return r, err
 	}
+	r.rowBytes = rowBytes(r.modality)
 	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err
 	}
-	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.op.RowBytes()); err != nil {
+	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.rowBytes); err != nil {
 		return r, err
 	}
 	var budget pipeline.Failures
@@ -87,36 +91,6 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 // has several jobs of each batch.
 func perJob(rows, decoders int) int { return min(max(rows/(4*decoders), 1), 4) }
 
-// opConfig says the image section in core/media's words.
-func opConfig(i *spec.Image) media.Config {
-	t := &i.Transform
-	c := media.Config{Flip: t.HorizontalFlip, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
-	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
-	filter := spec.Bilinear
-	c.Out = size(t.Output())
-	if r := t.Resize; r != nil {
-		c.ResizeShort, filter = r.Short, r.Interpolation
-		if r.Short == 0 {
-			c.Resize = size(r.Extent)
-		}
-	}
-	if r := t.RandomResizedCrop; r != nil {
-		c.Random, filter = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}, r.Interpolation
-	}
-	if filter == spec.Bicubic {
-		c.Interpolation = media.Bicubic
-	}
-	if n := t.Normalize; n != nil {
-		c.Normalize = &media.Normalize{Mean: n.Mean, Std: n.Std}
-	}
-	c.Mode = map[spec.Mode]media.Mode{spec.RGB: media.RGB, spec.Gray: media.Gray, spec.Luma: media.Luma}[i.Mode]
-	c.DType = map[tensor.DType]media.DType{tensor.U8: media.U8, tensor.F16: media.F16, tensor.BF16: media.BF16, tensor.F32: media.F32}[i.DType]
-	if i.Layout == spec.NCHW {
-		c.Layout = media.NCHW
-	}
-	return c
-}
-
 // policyOf is the row policy and the budget. Under fail the first bad sample ends the ring.
 func policyOf(b spec.BadSample) (batch.Policy, pipeline.Failures) {
 	f := pipeline.Failures{MaxCount: int(b.MaxCount), Probation: int(b.Probation)}
@@ -136,14 +110,15 @@ func policyOf(b spec.BadSample) (batch.Policy, pipeline.Failures) {
 
 func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (shm.Config, error) {
 	facts, err := json.Marshal(struct {
-		Classes []string        `json:"classes,omitempty"`
-		Spec    json.RawMessage `json:"spec"`
-	}{r.source.Classes(), s.Canonical()})
+		Classes []string                `json:"classes,omitempty"`
+		Ragged  map[string]tensor.Shape `json:"ragged,omitempty"` // of one step of the rows of ragged fields
+		Spec    json.RawMessage         `json:"spec"`
+	}{r.source.Classes(), raggedSteps(r.modality.fields()), s.Canonical()})
 	if err != nil {
 		return shm.Config{}, fmt.Errorf("engine: ring %q: class names: %w", s.FullName(), err)
 	}
 	c := shm.Config{
-		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s, r.columns),
+		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s, r.modality.fields(), r.columns),
 		Backing: backingOf(s.Ring.Backing, o.Child), Access: accessOf(s.Ring.Access, o.Child),
 		Lanes: r.lanes, World: s.World.Size, FirstRank: s.World.Rank, BatchRows: s.Batch, MaxConsumers: s.Ring.MaxConsumers,
 		Early: true, Ready: r.readyAhead > 0,
@@ -192,22 +167,21 @@ func groupOf(g spec.Group) shm.GroupConfig {
 	return c
 }
 
-// tensorsOf is the schema of a slot, in the order of imageTensor, indexTensor ...
-func tensorsOf(s *spec.Spec, columns []source.Column) []shm.Tensor {
+// tensorsOf is the schema of a slot, in the order of sampleTensor, indexTensor ...
+func tensorsOf(s *spec.Spec, fields []field, columns []source.Column) []shm.Tensor {
 	n := int64(s.Batch)
-	axes := uint32(shm.AxesNHWC)
-	if s.Image.Layout == spec.NCHW {
-		axes = shm.AxesNCHW
-	}
 	column := func(name string, role uint32, d tensor.DType) shm.Tensor {
 		return shm.Tensor{Name: name, Kind: shm.Dense, Role: role, DType: dtypeOf(d), Shape: []int64{n}}
 	}
 	tensors := []shm.Tensor{
-		{Name: "image", Kind: shm.Dense, Role: shm.RoleField, Axes: axes, DType: dtypeOf(s.Image.DType), Shape: append([]int64{n}, s.RowShape()...)},
+		fields[0].tensor(n),
 		column("index", shm.RoleIndex, tensor.I64),
 		{Name: "key", Kind: shm.Ragged, Role: shm.RoleKey, DType: dtypeOf(tensor.U8), Values: n * batch.KeyBytes},
 		column("status", shm.RoleStatus, tensor.U8),
 		column("label", shm.RoleLabel, tensor.I64),
+	}
+	for f := range fields[1:] {
+		tensors = append(tensors, fields[1+f].tensor(n))
 	}
 	for _, c := range columns {
 		switch c.Type {

@@ -159,7 +159,7 @@ func TestCancelLeavesNothing(t *testing.T) {
 		if err := r.end(); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(l.Tensor(imageTensor)); n != 4*8*8*3 {
+		if n := len(l.Tensor(sampleTensor)); n != 4*8*8*3 {
 			t.Fatalf("a leased batch has %d bytes after the engine's end", n)
 		}
 	})

@@ -106,7 +106,7 @@ func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
 	if r.planned != nil {
 		r.planned.Ahead(samples)
 	}
-	w.Begin(w.lend(slot, r.op.RowBytes()), samples, padded)
+	w.Begin(w.lend(slot), samples, padded)
 	global := epoch*r.order.StepsPerEpoch() + step
 	w.Ticket = r.ticket(global) + uint64(lane)
 	w.Epoch, w.Step, w.EpochStep = uint64(epoch), uint64(global), uint64(step)
@@ -116,7 +116,7 @@ func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
 // newWork makes the memory of a batch on its way.
 func (r *ring) newWork() *work {
 	rows := r.order.Config().Batch
-	w := newWork(rows, r.columns)
+	w := newWork(rows, r.modality.fields(), r.columns)
 	w.Named = r.host != nil
 	if r.rows != nil && r.rows.file != nil {
 		w.identities = make([]uint64, rows)

@@ -32,7 +32,7 @@ func Profile(ctx context.Context, s *spec.Spec, each time.Duration, told func(te
 	if err != nil {
 		return nil, err
 	}
-	op, err := media.Compile(opConfig(&s.Image))
+	kind, err := modalityOf(s)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func Profile(ctx context.Context, s *spec.Spec, each time.Duration, told func(te
 	}
 	n := decodersFor(cpus)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2*n + spareProcs))
-	p := &profile{spec: s, source: r.source, op: op, each: each, told: told}
+	p := &profile{spec: s, source: r.source, modality: kind, each: each, told: told}
 	if err := p.fetch(ctx, workerCounts(2*s.Limits.Fetch)); err != nil {
 		return p.all, err
 	}
@@ -60,12 +60,12 @@ func workerCounts(most int, more ...int) []int {
 }
 
 type profile struct {
-	spec   *spec.Spec
-	source source.Source
-	op     *media.Op
-	each   time.Duration
-	told   func(telemetry.StageSpeed)
-	all    []telemetry.StageSpeed
+	spec     *spec.Spec
+	source   source.Source
+	modality modality
+	each     time.Duration
+	told     func(telemetry.StageSpeed)
+	all      []telemetry.StageSpeed
 }
 
 // run lets workers take tasks 0, 1, 2 ... for as long as one measurement lasts. open makes a worker's task function and
@@ -157,16 +157,17 @@ func (p *profile) decode(ctx context.Context, counts []int) error {
 	}
 	for _, workers := range counts {
 		err := p.run(ctx, "decode", workers, func() (func(int64) (int, error), func(), error) {
-			w, err := media.NewWorker(nil)
+			on, err := openWorker(p.modality)
 			if err != nil {
 				return nil, nil, err
 			}
-			row := make([]byte, p.op.RowBytes())
+			for _, f := range p.modality.fields() {
+				on.row = append(on.row, make([]byte, f.rowBytes()))
+			}
 			return func(i int64) (int, error) {
 				data := encoded[i%int64(len(encoded))]
-				_, err := w.Row(row, data, p.op, media.Draw{Seed: p.spec.Order.Seed, Index: uint64(i)})
-				return len(data), err
-			}, w.Close, nil
+				return len(data), on.decode(on.row, data, media.Draw{Seed: p.spec.Order.Seed, Index: uint64(i)})
+			}, on.Close, nil
 		})
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/spdl/spdl/core/batch"
-	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
@@ -16,7 +15,7 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
-// ring is one ring of the engine: a source in an order, decoded by one op. What is not said to change is fixed by
+// ring is one ring of the engine: a source in an order, of one modality. What is not said to change is fixed by
 // openRing.
 type ring struct {
 	engine   *Engine
@@ -33,7 +32,8 @@ type ring struct {
 	cache    *source.Cache   // of encoded samples, shared by the engine's rings; nil: none
 	rows     *rowCache       // of decoded rows; nil: none
 	order    *sampler.Order
-	op       *media.Op
+	modality modality
+	rowBytes int // of all fields of a row
 
 	policy                    batch.Policy
 	seed                      uint64

@@ -186,9 +186,12 @@ func (c *rowCache) has(w *work, row int) (found bool) {
 
 // load copies a row that has said is there.
 func (c *rowCache) load(w *work, row int) {
-	if c.file == nil {
-		_, from := c.kept(c.place(w, row))
-		copy(w.Row(row), from)
+	if c.file != nil {
+		return
+	}
+	_, from := c.kept(c.place(w, row))
+	for f := range w.Fields {
+		from = from[copy(w.Fields[f].Row(row), from):]
 	}
 }
 
@@ -209,7 +212,9 @@ func (c *rowCache) store(w *work, row int, b *source.Buffer) {
 	if c.file == nil {
 		values, to := c.kept(place)
 		c.values.put(values, b)
-		copy(to, w.Row(row))
+		for f := range w.Fields {
+			to = to[copy(to, w.Fields[f].Row(row)):]
+		}
 	}
 	state.Store(rowReady) // store-release: after the copy
 }

@@ -46,6 +46,7 @@ type rowFile struct {
 
 // rowScratch is what one reading or writing of a row needs.
 type rowScratch struct {
+	row      [][]byte // the fields of the row in hand
 	identity []byte
 	head     []byte // record and values
 	hash     xxh3.Hasher
@@ -133,7 +134,8 @@ func (f *rowFile) read(w *work, row int, place int64) bool {
 	if was == rowAbsent || was == rowUnknown && w.identities[row] == 0 {
 		return false
 	}
-	good := f.load(s, w.Row(row), place)
+	s.row = w.Row(row, s.row[:0])
+	good := f.load(s, place)
 	switch {
 	case was == rowReady:
 		good = good && f.cache.values.keep(w, row, s.head[recordBytes:])
@@ -154,9 +156,15 @@ func (f *rowFile) read(w *work, row int, place int64) bool {
 }
 
 // load reads a place; false: it was never written, or cannot be read.
-func (f *rowFile) load(s *rowScratch, row []byte, place int64) bool {
+func (f *rowFile) load(s *rowScratch, place int64) bool {
 	at := f.at(place)
-	return f.readFull(s.head, at) && f.readFull(row, at+int64(len(s.head)))
+	good := f.readFull(s.head, at)
+	at += int64(len(s.head))
+	for _, field := range s.row {
+		good = good && f.readFull(field, at)
+		at += int64(len(field))
+	}
+	return good
 }
 
 func (f *rowFile) readFull(p []byte, at int64) bool {
@@ -182,7 +190,7 @@ func (f *rowFile) check(s *rowScratch, w *work, row int) bool {
 		return false // nothing is there
 	case identity != w.identities[row]:
 		f.stale.Add(1)
-	case sum != s.sum(w.Row(row)):
+	case sum != s.sum():
 		f.corrupt.Add(1)
 	default:
 		return true
@@ -190,12 +198,14 @@ func (f *rowFile) check(s *rowScratch, w *work, row int) bool {
 	return false
 }
 
-// sum is the xxh3 of the identity and the values in s.head and of a row.
-func (s *rowScratch) sum(row []byte) uint64 {
+// sum is the xxh3 of the identity and the values in s.head and of the row in s.row.
+func (s *rowScratch) sum() uint64 {
 	s.hash.Reset()
 	_, _ = s.hash.Write(s.head[:8]) // a hash takes everything
 	_, _ = s.hash.Write(s.head[recordBytes:])
-	_, _ = s.hash.Write(row)
+	for _, field := range s.row {
+		_, _ = s.hash.Write(field)
+	}
 	return s.hash.Sum64()
 }
 
@@ -214,9 +224,10 @@ func (f *rowFile) write(w *work, row int, place int64, b *source.Buffer) bool {
 	clear(s.head)
 	f.cache.values.put(s.head[recordBytes:], b)
 	binary.LittleEndian.PutUint64(s.head, identity)
-	binary.LittleEndian.PutUint64(s.head[8:], s.sum(w.Row(row)))
+	s.row = w.Row(row, s.row[:0])
+	binary.LittleEndian.PutUint64(s.head[8:], s.sum())
 	at := f.at(place)
-	err := f.writeFull(w.Row(row), at+int64(len(s.head)))
+	err := f.writeRow(s.row, at+int64(len(s.head)))
 	if err == nil {
 		err = f.writeFull(s.head, at)
 	}
@@ -225,6 +236,16 @@ func (f *rowFile) write(w *work, row int, place int64, b *source.Buffer) bool {
 		f.pausedUntil.Store(int64(time.Since(f.begun) + rowFullPause))
 	}
 	return err == nil
+}
+
+func (f *rowFile) writeRow(row [][]byte, at int64) error {
+	for _, field := range row {
+		if err := f.writeFull(field, at); err != nil {
+			return err
+		}
+		at += int64(len(field))
+	}
+	return nil
 }
 
 func (f *rowFile) writeFull(p []byte, at int64) error {

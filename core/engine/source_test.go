@@ -68,8 +68,8 @@ func TestPartsOfShardsBecomeFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		captions, offsets := l.Tensor(firstColumn), l.Offsets(firstColumn)
-		numbers, scores := batch.Int64s(l.Tensor(firstColumn+1)), batch.Int64s(l.Tensor(firstColumn+2))
+		captions, offsets := l.Tensor(firstSide), l.Offsets(firstSide)
+		numbers, scores := batch.Int64s(l.Tensor(firstSide+1)), batch.Int64s(l.Tensor(firstSide+2))
 		s := look(l)
 		for row, i := range s.Index {
 			caption := string(captions[offsets[row]:offsets[row+1]])

@@ -12,7 +12,6 @@ import (
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/shm"
-	"github.com/zeebo/xxh3"
 )
 
 // maxFetch is the most workers that fetch gets by itself, and is profiled with.
@@ -27,11 +26,11 @@ func (r *ring) pipeline(p *planner) *pipeline.Pipeline {
 	}, func(ctx context.Context, j job) (turn, error) { return r.fetch(ctx, j, p.fetched) })
 	rows := pipeline.GenerateWorkers(bytes, pipeline.Options[turn, *work]{
 		Name: "decode", Concurrency: r.decoders, Buffer: 2 * r.decoders, Limiter: r.engine.cpus,
-	}, pipeline.Workers[*media.Worker]{
-		Open:  func(int) (*media.Worker, error) { return media.NewWorker(nil) },
-		Close: (*media.Worker).Close,
-	}, func(ctx context.Context, worker *media.Worker, _ turn, yield func(*work) bool) error {
-		return r.decode(ctx, worker, p.fetched, yield)
+	}, pipeline.Workers[*worker]{
+		Open:  func(int) (*worker, error) { return openWorker(r.modality) },
+		Close: func(on *worker) { on.Close() },
+	}, func(ctx context.Context, on *worker, _ turn, yield func(*work) bool) error {
+		return r.decode(ctx, on, p.fetched, yield)
 	})
 	full := pipeline.Map(rows, pipeline.Options[*work, *work]{Name: "collect"}, collect)
 	pipeline.Sink(r.arrange(full), pipeline.SinkOptions{Name: "publish"}, func(ctx context.Context, w *work) error { return r.publish(ctx, p, w) })
@@ -127,7 +126,7 @@ func (r *ring) forget(j job) {
 
 // decode writes the rows of the earliest job, and passes its batch on with the last row. A job that it does not finish goes
 // back, for its turn to be dropped with.
-func (r *ring) decode(ctx context.Context, worker *media.Worker, fetched *earliest, yield func(*work) bool) error {
+func (r *ring) decode(ctx context.Context, on *worker, fetched *earliest, yield func(*work) bool) error {
 	j, ok := fetched.take()
 	if !ok {
 		return errors.New("a turn without a job")
@@ -139,7 +138,7 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, fetched *earlie
 			fetched.put(j)
 		}
 	}()
-	if err := r.decodeJob(ctx, worker, &j); err != nil {
+	if err := r.decodeJob(ctx, on, &j); err != nil {
 		return err
 	}
 	finished = true
@@ -156,7 +155,7 @@ func (r *ring) decode(ctx context.Context, worker *media.Worker, fetched *earlie
 const standBack = 3 * time.Millisecond
 
 // decodeJob writes the rows of a job.
-func (r *ring) decodeJob(ctx context.Context, worker *media.Worker, j *job) error {
+func (r *ring) decodeJob(ctx context.Context, on *worker, j *job) error {
 	began := time.Now()
 	for row := j.from; row < j.to; row++ {
 		if err := ctx.Err(); err != nil {
@@ -167,21 +166,22 @@ func (r *ring) decodeJob(ctx context.Context, worker *media.Worker, j *job) erro
 			runtime.Gosched()
 		}
 		if j.w.bufs[row] != nil {
-			r.decodeRow(worker, j.w, row)
+			r.decodeRow(on, j.w, row)
 		} else if j.w.cached[row] {
 			r.rows.load(j.w, row)
 		}
-		if j.w.Hashes != nil && j.w.faults[row].Err == nil {
-			j.w.Hashes[row] = xxh3.Hash(j.w.Row(row))
+		if j.w.faults[row].Err == nil {
+			j.w.HashRow(row)
 		}
 	}
 	j.decodedNS = monotonicNS()
 	return nil
 }
 
-func (r *ring) decodeRow(worker *media.Worker, w *work, row int) {
+func (r *ring) decodeRow(on *worker, w *work, row int) {
 	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: r.drawIndex(w, row)}
-	_, err := worker.Row(w.Row(row), w.bufs[row].Bytes(), r.op, draw)
+	on.row = w.Row(row, on.row[:0])
+	err := on.decode(on.row, w.bufs[row].Bytes(), draw)
 	if err == nil {
 		r.rows.store(w, row, w.bufs[row])
 	}
@@ -243,7 +243,11 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 
 // described is what the descriptor of a finished batch says.
 func (r *ring) described(w *work, result batch.Result) shm.Batch {
+	for i := range w.used {
+		w.used[i].Size = result.Longest
+	}
 	return shm.Batch{
+		Used:   w.used,
 		Ticket: w.Ticket, Epoch: w.Epoch, Step: w.Step, EpochStep: w.EpochStep,
 		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result), Hash: result.Hash,
 		FetchedNS: uint64(w.FetchedNS), DecodedNS: uint64(w.DecodedNS),

@@ -11,12 +11,12 @@ import (
 
 // The tensors of every slot, in schema order.
 const (
-	imageTensor = iota
+	sampleTensor = iota // the first field of the modality
 	indexTensor
 	keyTensor
 	statusTensor
 	labelTensor
-	firstColumn // and the other columns of the source
+	firstSide // and the modality's other fields, then the source's other columns
 )
 
 // work is a batch between plan and publish. Its rows belong to the jobs that name them, each to one stage at a time;
@@ -32,9 +32,12 @@ type work struct {
 	faults []batch.Bad      // of each row; Err nil: the sample became a row
 	cached []bool           // rows that are copied from the cache of rows, between fetch and decode
 
-	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
+	fields  []batch.Field        // of the slot in hand
+	long    int                  // the one that is the rows' length; 0: they have one
+	used    []shm.Used           // the padded ones
+	columns []batch.ColumnMemory // of it
 
-	columns []batch.ColumnMemory // of the slot in hand
+	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
 
 	counting sync.Mutex // guards Pending, FetchedNS and DecodedNS until the last row is in
 }
@@ -48,27 +51,59 @@ type job struct {
 	fetchedNS, decodedNS int64
 }
 
+// fieldTensor is the place of a field of the modality in the schema.
+func fieldTensor(f int) int {
+	if f == 0 {
+		return sampleTensor
+	}
+	return firstSide + f - 1
+}
+
 // lend points the batch's memory at its slot.
-func (w *work) lend(s *shm.Slot, rowBytes int) batch.Memory {
+func (w *work) lend(s *shm.Slot) batch.Memory {
 	w.slot = s
+	sides := len(w.fields) - 1
+	for f := range w.fields {
+		at := fieldTensor(f)
+		w.fields[f].Data, w.fields[f].Offsets = s.Tensor(at), s.Offsets(at)
+	}
 	for c := range w.columns {
-		m := &w.columns[c]
-		m.Data = s.Tensor(firstColumn + c)
+		m, at := &w.columns[c], firstSide+sides+c
+		m.Data = s.Tensor(at)
 		if m.Width == 0 {
-			m.Offsets = s.Offsets(firstColumn + c)
+			m.Offsets = s.Offsets(at)
 		}
 	}
+	var lengths []int64
+	if w.long > 0 {
+		lengths = batch.Int64s(w.fields[w.long].Data)
+	}
 	return batch.Memory{
-		Columns: w.columns,
-		Rows:    s.Tensor(imageTensor), RowBytes: rowBytes,
+		Columns: w.columns, Fields: w.fields, Lengths: lengths,
 		Index: batch.Int64s(s.Tensor(indexTensor)), Label: batch.Int64s(s.Tensor(labelTensor)),
 		Status: s.Tensor(statusTensor), Keys: s.Tensor(keyTensor), KeyOffsets: s.Offsets(keyTensor),
 	}
 }
 
-// newWork makes a batch of at most rows samples with some columns.
-func newWork(rows int, columns []source.Column) *work {
-	w := &work{bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), columns: make([]batch.ColumnMemory, len(columns))}
+// newWork makes a batch of at most rows samples with some fields and columns.
+func newWork(rows int, fields []field, columns []source.Column) *work {
+	w := &work{
+		bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows),
+		fields: make([]batch.Field, len(fields)), columns: make([]batch.ColumnMemory, len(columns)),
+	}
+	for i := range fields {
+		f := &fields[i]
+		w.fields[i].RowBytes = f.rowBytes()
+		if f.long {
+			w.long = i
+		}
+		switch f.cut {
+		case ragged:
+			w.fields[i].StepBytes, w.fields[i].ItemBytes = f.stepBytes(), f.dtype.Bytes()
+		case padded:
+			w.used = append(w.used, shm.Used{Tensor: fieldTensor(i), Dim: 1 + f.along})
+		}
+	}
 	for c := range columns {
 		w.columns[c].Width = columns[c].Width()
 	}

@@ -55,7 +55,7 @@ func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
 	}
 }
 
-const emptyText = "the document is empty; it needs at least source and image"
+const emptyText = "the document is empty; it needs at least source, and one of image, video and audio"
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 

@@ -1,6 +1,9 @@
 package spec
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Zero is what the form without a description can say. Zero values are the defaults.
 type Zero struct {
@@ -11,6 +14,28 @@ type Zero struct {
 	InOrder  bool   // do not shuffle
 	Seed     uint64
 	Epochs   int64 // 0: endless
+	Media    Media // what the samples are
+}
+
+// Media is a kind of sample.
+type Media int
+
+const (
+	Pictures Media = iota
+	Videos         // 16 frames of each, evenly from the first to the last
+	Sounds         // the first 10 seconds of each at 16 kHz, one channel
+)
+
+// MediaOf tells from a file's name what it is; false: none that we decode by name. Pictures are core/source's to know.
+func MediaOf(name string) (Media, bool) {
+	end := strings.TrimPrefix(ending(name), ".")
+	switch {
+	case slices.Contains(videoEndings, end):
+		return Videos, true
+	case slices.Contains(soundEndings, end):
+		return Sounds, true
+	}
+	return Pictures, false
 }
 
 // shardEndings are those of archives and tables of pictures.
@@ -29,7 +54,7 @@ func FromShards(patterns []string, z Zero) (*Spec, error) {
 	return fromSource(src, z)
 }
 
-// FromFolder describes a folder of pictures: the shorter side resized to Size, the middle cropped to Size x Size, u8, NHWC, shuffled.
+// FromFolder describes a folder of samples: of pictures, and of the frames of videos, the shorter side resized to Size, the middle cropped to Size x Size, u8, NHWC, shuffled.
 func FromFolder(dir string, z Zero) (*Spec, error) {
 	src := defaultSource()
 	src.written.folder, src.Folder = resolve(dir, "")
@@ -62,8 +87,18 @@ func fromSource(src Source, z Zero) (*Spec, error) {
 		d.failAt("order.epochs", "got %d, want 0 (endless) or more", z.Epochs)
 		return nil, d.err
 	}
-	s.Image.Transform.Resize = &Resize{Short: size, Interpolation: Bilinear}
-	s.Image.Transform.CenterCrop = &Extent{size, size}
+	crop := Transform{Resize: &Resize{Short: size, Interpolation: Bilinear}, CenterCrop: &Extent{size, size}}
+	switch z.Media {
+	case Videos:
+		s.Video = defaultVideo()
+		s.Video.Frames, s.Video.Frame.Transform = 16, crop
+	case Sounds:
+		s.Audio = defaultAudio()
+		s.Audio.Rate, s.Audio.Crop = 16000, Start
+		s.Audio.Length = 10 * s.Audio.Rate
+	default:
+		s.Image.Transform = crop
+	}
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,9 @@ type canonicalRing struct {
 	Order     canonicalOrder  `json:"order"`
 	World     canonicalWorld  `json:"world"`
 	Batch     int             `json:"batch"`
-	Image     canonicalImage  `json:"image"`
+	Image     *canonicalImage `json:"image,omitempty"`
+	Video     *canonicalVideo `json:"video,omitempty"`
+	Audio     *canonicalAudio `json:"audio,omitempty"`
 	BadSample canonicalBad    `json:"bad_sample"`
 	HeadSpace int             `json:"head_space,omitempty"`
 	Delivery  string          `json:"delivery,omitempty"` // "": ordered
@@ -125,7 +127,7 @@ type canonicalCrop struct {
 	Interpolation Interpolation `json:"interpolation"`
 }
 
-// Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image and bad_sample of every ring.
+// Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image, video or audio, and bad_sample of every ring.
 // Paths are as they were written, so that it does not depend on where a directory was mounted.
 func (s *Spec) Canonical() []byte {
 	doc := canonicalDocument{Spec: 1, Rings: map[string]canonicalRing{}}
@@ -148,12 +150,15 @@ func (s *Spec) SourceHash() [sha256.Size]byte {
 	return sha256.Sum256(marshal(s.Source.canonical()))
 }
 
-// RowHash is the SHA-256 of what decides the bytes of a row of a given sample: the source and the image.
+// RowHash is the SHA-256 of what decides the bytes of a row of a given sample: the source and the image, video or audio.
 func (s *Spec) RowHash() [sha256.Size]byte {
+	c := s.canonical()
 	return sha256.Sum256(marshal(struct {
 		Source canonicalSource `json:"source"`
-		Image  canonicalImage  `json:"image"`
-	}{s.Source.canonical(), s.Image.canonical()}))
+		Image  *canonicalImage `json:"image,omitempty"`
+		Video  *canonicalVideo `json:"video,omitempty"`
+		Audio  *canonicalAudio `json:"audio,omitempty"`
+	}{c.Source, c.Image, c.Video, c.Audio}))
 }
 
 // OrderHash: see SourceHash.
@@ -203,20 +208,25 @@ func (s *Spec) canonical() canonicalRing {
 	if delivery == Ordered {
 		delivery = ""
 	}
-	return canonicalRing{
+	c := canonicalRing{
 		Source:    s.Source.canonical(),
 		Order:     s.Order.canonical(),
 		World:     canonicalWorld{s.World.Size, s.World.Rank},
 		Batch:     s.Batch,
-		Image:     s.Image.canonical(),
+		Video:     s.Video.canonical(),
+		Audio:     s.Audio.canonical(),
 		BadSample: canonicalBad(s.BadSample),
 		HeadSpace: s.Cache.HeadSpace,
 		Delivery:  delivery,
 	}
+	if s.Video == nil && s.Audio == nil {
+		c.Image = s.Image.canonical()
+	}
+	return c
 }
 
-func (i *Image) canonical() canonicalImage {
-	c := canonicalImage{
+func (i *Image) canonical() *canonicalImage {
+	c := &canonicalImage{
 		Mode: i.Mode, Orientation: i.Orient, Flip: i.Transform.HorizontalFlip, DType: i.DType.String(), Layout: i.Layout, MaxPixels: i.MaxPixels,
 	}
 	if r := i.Transform.Resize; r != nil {

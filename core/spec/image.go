@@ -20,12 +20,18 @@ const (
 var operations = []string{"resize", "center_crop", "random_resized_crop", "horizontal_flip", "normalize"}
 
 func (d *decoder) image(s *section, img *Image) {
-	choice(s, "mode", &img.Mode, RGB, Gray, Luma)
 	orientation := ""
+	choice(s, "mode", &img.Mode, RGB, Gray, Luma)
 	choice(s, "orientation", &orientation, "ignore", "apply")
 	if orientation != "" {
 		img.Orient = orientation == "apply"
 	}
+	choice(s, "layout", &img.Layout, NHWC, NCHW)
+	d.pixels(s, img)
+}
+
+// pixels reads what pictures and the frames of videos have in common.
+func (d *decoder) pixels(s *section, img *Image) {
 	if s.has("transform") {
 		img.Transform = d.transform(s)
 	}
@@ -34,7 +40,6 @@ func (d *decoder) image(s *section, img *Image) {
 	if name != "" {
 		img.DType, _ = tensor.ParseDType(name)
 	}
-	choice(s, "layout", &img.Layout, NHWC, NCHW)
 	whole(s, "max_pixels", &img.MaxPixels, 1, 1<<40)
 }
 
@@ -43,7 +48,7 @@ func (d *decoder) transform(s *section) (t Transform) {
 	items := s.items("transform", "a list of operations: "+strings.Join(operations, ", "), len(operations))
 	for i, n := range items {
 		entry := fmt.Sprintf("transform[%d]", i)
-		op := d.section(n, "image.transform[]", join(s.shown, entry), join(s.place, entry))
+		op := d.section(n, join(s.table, "transform[]"), join(s.shown, entry), join(s.place, entry))
 		if d.err != nil {
 			return t
 		}
@@ -58,7 +63,7 @@ func (d *decoder) transform(s *section) (t Transform) {
 					"then normalize; each at most once", operations[last])
 			}
 			last = at
-			d.pos["image.transform."+name] = placeOf(op.values[name], join(op.shown, name))
+			d.pos[join(s.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
 		}
 		d.operation(&op, &t)
 	}
@@ -196,8 +201,8 @@ func (d *decoder) numbers(s *section, key string, low, high float64) []float64 {
 	return all
 }
 
-// check holds the image against itself.
-func (i *Image) check(fail func(path, format string, args ...any)) {
+// check holds the image of a section against itself.
+func (i *Image) check(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
 	out := t.Output()
 	if out == (Extent{}) {
@@ -205,12 +210,12 @@ func (i *Image) check(fail func(path, format string, args ...any)) {
 		if t.Resize != nil {
 			got = fmt.Sprintf("resize: %d fixes the shorter side only", t.Resize.Short)
 		}
-		fail("image.transform", "%s, and every row of a batch must have one size; add center_crop: 224, or write resize: [224, 224], "+
+		fail(section+".transform", "%s, and every row of a batch must have one size; add center_crop: 224, or write resize: [224, 224], "+
 			"or random_resized_crop: 224", got)
 		return
 	}
 	if n := t.Normalize; n != nil && (len(n.Mean) != i.Channels() || len(n.Std) != i.Channels()) {
-		fail("image.transform.normalize", "got %d values, want %d for mode %s", len(n.Mean), i.Channels(), i.Mode)
+		fail(section+".transform.normalize", "got %d values, want %d for mode %s", len(n.Mean), i.Channels(), i.Mode)
 	}
 	switch {
 	case i.DType == 0 && t.Normalize != nil:
@@ -218,9 +223,9 @@ func (i *Image) check(fail func(path, format string, args ...any)) {
 	case i.DType == 0:
 		i.DType = tensor.U8
 	case t.Normalize != nil && !i.DType.Float():
-		fail("image.dtype", "got %v with normalize, want f16, bf16 or f32; or leave normalize out", i.DType)
+		fail(section+".dtype", "got %v with normalize, want f16, bf16 or f32; or leave normalize out", i.DType)
 	}
 	if math.MaxInt32/out.Height/i.Channels() < out.Width*i.DType.Bytes() {
-		fail("image.transform", "got an output of %d x %d, want one of less than 2 GiB a row", out.Height, out.Width)
+		fail(section+".transform", "got an output of %d x %d, want one of less than 2 GiB a row", out.Height, out.Width)
 	}
 }

@@ -1,8 +1,10 @@
 package spec
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -92,11 +94,34 @@ var values = map[string]string{
 	"source.host": "{samples: 7}", "source.host.samples": "3", "source.host.timeout": "5s",
 	"source.shards": "[a.tar]", "source.path": "file", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
 	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
+	"video": "{frames: 2, transform: [center_crop: 2]}", "video.frames": "2", "video.select": "{kind: all}", "video.select.kind": "keyframes", "video.select.step": "2",
+	"video.select.rate": "2.5", "video.select.indices": "[0, -1]", "video.select.times": "[0.5, 1]", "video.select.nearest": "true", "video.select.random": "true",
+	"video.select.num_clips": "3", "video.select.num_frames_per_clip": "4", "video.select.num_indices_between_frames": "5", "video.select.seconds_between_frames": "0.1",
+	"video.select.seconds_between_clip_starts": "2", "video.select.sampling_range_start": "1", "video.select.sampling_range_end": "9", "video.select.policy": "wrap",
+	"video.window": "{start: 1s}", "video.window.start": "1s", "video.window.duration": "1s", "video.shape": "ragged", "video.over": "cut", "video.mode": "gray", "video.rotation": "ignore",
+	"video.transform": "[center_crop: 2]", "video.dtype": "f16", "video.layout": "NCTHW", "video.colour": "torchcodec", "video.scaler": "area", "video.stream": "1", "video.threads": "2",
+	"video.seek": "approximate", "video.max_pixels": "1", "video.timeout": "5s",
+	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
+	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.resample": "{}", "audio.resample.method": "swresample",
+	"audio.resample.width": "64", "audio.resample.rolloff": "0.9", "audio.resample.beta": "8.5", "audio.normalize": "{to: peak}", "audio.normalize.to": "loudness",
+	"audio.normalize.level": "-20", "audio.features": "{kind: mel}", "audio.features.kind": "mfcc", "audio.features.n_fft": "512", "audio.features.win_length": "256",
+	"audio.features.hop_length": "128", "audio.features.power": "1", "audio.features.center": "false", "audio.features.normalized": "true", "audio.features.n_mels": "64",
+	"audio.features.f_min": "20", "audio.features.f_max": "3000", "audio.features.mel_scale": "slaney", "audio.features.norm": "slaney", "audio.features.log": "db",
+	"audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.raw": "{encoding: s16, rate: 1, channels: 1}", "audio.raw.encoding": "u8", "audio.raw.rate": "8000",
+	"audio.raw.channels": "2", "audio.dtype": "i16", "audio.layout": "NLC", "audio.max_frames": "1000", "audio.timeout": "5s",
 	"source.columns[].dtype": "f32", "source.columns[].shape": "[2, 3]",
 	"source.index": "beside", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
 	"source.remote.anonymous": "true", "source.remote.addressing": "host", "source.remote.timeout": "5s", "source.remote.retries": "0",
 	"source.remote.hedge_after": "200ms", "cache": "{}", "cache.dir": "d", "cache.max_bytes": "1GiB", "cache.evict": "never", "cache.rows_bytes": "1MiB",
 	"cache.rows_dir": "rows", "cache.head_space": "3", "limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
+}
+
+func init() { // a frame is transformed as a picture is
+	for path, value := range maps.Clone(values) {
+		if rest, ok := strings.CutPrefix(path, "image.transform[]"); ok {
+			values["video.transform[]"+rest] = value
+		}
+	}
 }
 
 // document writes one key with a value and whatever else the key needs around it.
@@ -166,6 +191,47 @@ func document(path, value string) string {
 		image = "image: {transform: [" + entry + "]}\n"
 	case section == "image" && below:
 		image = "image: {transform: [center_crop: 224], " + key + ": " + value + "}\n"
+	case path == "video":
+		image = "video: " + value + "\n"
+	case path == "video.transform":
+		image = "video: {frames: 2, transform: " + value + "}\n"
+	case strings.HasPrefix(path, "video.transform[]."):
+		image = strings.Replace(document("image"+strings.TrimPrefix(path, "video"), value)[len(source):], "image: {", "video: {frames: 2, ", 1)
+	case path == "video.select.kind":
+		image = "video: {frames: 99, transform: [center_crop: 2], select: {kind: " + value + "}}\n"
+	case strings.HasPrefix(path, "video.select."):
+		kind := map[string]string{"step": "every", "rate": "fps", "indices": "indices", "times": "times", "nearest": "fps, rate: 1", "random": "segments",
+			"seconds_between_frames": "clips_at_random_timestamps", "seconds_between_clip_starts": "clips_at_regular_timestamps"}[lastKey(path)]
+		image = "video: {frames: 99, transform: [center_crop: 2], select: {" + lastKey(path) + ": " + value + ", kind: " + cmp.Or(kind, "clips_at_random_indices") + "}}\n"
+	case strings.HasPrefix(path, "video.window."):
+		image = "video: {frames: 2, transform: [center_crop: 2], window: {" + lastKey(path) + ": " + value + "}}\n"
+	case path == "video.frames":
+		image = "video: {transform: [center_crop: 2], frames: " + value + "}\n"
+	case section == "video":
+		image = "video: {frames: 2, transform: [resize: [2, 2]], " + key + ": " + value + "}\n"
+	case path == "audio":
+		image = "audio: " + value + "\n"
+	case path == "audio.rate":
+		image = "audio: {length: 1s, rate: " + value + "}\n"
+	case path == "audio.length":
+		image = "audio: {rate: 8000, length: " + value + "}\n"
+	case strings.HasPrefix(path, "audio.normalize."):
+		with := map[string]string{"level": ", to: loudness"}[lastKey(path)]
+		image = "audio: {rate: 8000, length: 8, normalize: {" + lastKey(path) + ": " + value + with + "}}\n"
+	case strings.HasPrefix(path, "audio.features."):
+		with := ", kind: mfcc"
+		if lastKey(path) == "kind" {
+			with = ""
+		}
+		image = "audio: {rate: 8000, length: 8, features: {" + lastKey(path) + ": " + value + with + "}}\n"
+	case strings.HasPrefix(path, "audio.raw."):
+		with := map[string]string{"encoding": ", rate: 1, channels: 1", "rate": ", encoding: u8, channels: 1", "channels": ", rate: 1, encoding: u8"}
+		image = "audio: {rate: 8000, length: 8, raw: {" + lastKey(path) + ": " + value + with[lastKey(path)] + "}}\n"
+	case strings.HasPrefix(path, "audio.window.") || strings.HasPrefix(path, "audio.resample."):
+		part, key, _ := strings.Cut(strings.TrimPrefix(path, "audio."), ".")
+		image = "audio: {rate: 8000, length: 8, " + part + ": {" + key + ": " + value + "}}\n"
+	case section == "audio":
+		image = "audio: {rate: 8000, length: 8, " + key + ": " + value + "}\n"
 	case path == "ring.ahead":
 		rest = "ring: {delivery: ready, ahead: " + value + "}\n"
 	case path == "ring.groups[].name":

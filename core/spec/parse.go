@@ -154,10 +154,7 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 		o.order(&r.Order)
 	}
 	whole(sec, "batch", &r.Batch, 1, maxBatch)
-	if sec.has("image") {
-		img := below("image")
-		d.image(&img, &r.Image)
-	}
+	d.sample(sec, r)
 	if sec.has("bad_sample") {
 		b := below("bad_sample")
 		choice(&b, "policy", &r.BadSample.Policy, Skip, Mask, Substitute, Fail)
@@ -172,6 +169,36 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 	if sec.has("cache") {
 		c := below("cache")
 		c.cache(&r.Cache, dir)
+	}
+}
+
+// modalities are the sections of which a ring has one.
+var modalities = []string{"image", "video", "audio"}
+
+// sample reads what samples are. A ring that says so anew does not keep what the top level said of another modality.
+func (d *decoder) sample(sec *section, r *Spec) {
+	given := ""
+	for _, name := range modalities {
+		switch {
+		case !sec.has(name):
+		case given != "":
+			sec.fail(name, "given beside %s; want one of %s", given, strings.Join(modalities, ", "))
+		default:
+			given = name
+		}
+	}
+	if given == "" || d.err != nil {
+		return
+	}
+	s := d.section(sec.values[given], given, join(sec.shown, given), given)
+	switch given {
+	case "image":
+		d.image(&s, &r.Image)
+		r.Video, r.Audio = nil, nil
+	case "video":
+		r.Video, r.Audio = d.video(&s, r.Video), nil
+	case "audio":
+		r.Video, r.Audio = nil, d.audio(&s, r.Audio)
 	}
 }
 

@@ -309,8 +309,38 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 	}
 }
 
+// Endings of files, and names of parts of samples, that are sound or video.
+var (
+	soundEndings = []string{"aac", "aif", "aiff", "au", "caf", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma"}
+	videoEndings = []string{"3gp", "asf", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "mts", "mxf", "ogv", "ts", "webm", "wmv", "y4m"}
+)
+
+// completeSource looks for files, and parts of samples, of the ring's modality. Pictures are core/source's own default; a column of Parquet
+// has a name.
+func (s *Spec) completeSource() {
+	endings := soundEndings
+	switch {
+	case s.Video != nil:
+		endings = videoEndings
+	case s.Audio == nil:
+		return
+	}
+	places := []*Source{&s.Source}
+	for i := range s.Source.Mix {
+		places = append(places, &s.Source.Mix[i].Source)
+	}
+	for _, src := range places {
+		if src.Folder != "" && src.Extensions == nil {
+			src.Extensions = endings
+		}
+		if src.Shards != nil && src.Image == nil && !src.IsParquet() {
+			src.Image = endings
+		}
+	}
+}
+
 // reserved are the fields that every batch has.
-var reserved = []string{"image", "index", "key", "status", "label"}
+var reserved = []string{"image", "video", "frames", "pts", "duration", "audio", "length", "index", "key", "status", "label"}
 
 func (d *decoder) checkColumns(columns []Column) {
 	seen := map[string]bool{}
@@ -333,8 +363,13 @@ func (d *decoder) checkColumns(columns []Column) {
 }
 
 func (d *decoder) checkCache(s *Spec) {
-	t := &s.Image.Transform
-	chance := t.RandomResizedCrop != nil || t.HorizontalFlip > 0
+	chance := s.Image.Transform.random()
+	switch {
+	case s.Video != nil:
+		chance = s.Video.random()
+	case s.Audio != nil:
+		chance = s.Audio.Crop == Random
+	}
 	switch c := &s.Cache; {
 	case c.RowsBytes > 0 && s.Source.Host.Samples > 0:
 		d.failAt("cache.rows_bytes", "keeps rows by their samples, and what those of source.host are only your program knows; leave one of them out")
@@ -345,6 +380,6 @@ func (d *decoder) checkCache(s *Spec) {
 	case c.RowsDir != "" && c.HeadSpace > 0:
 		d.failAt("cache.rows_dir", "given beside head_space, whose rows are kept in memory; leave one of them out")
 	case c.RowsBytes > 0 && chance && c.HeadSpace == 0:
-		d.failAt("cache.rows_bytes", "the transform draws by chance, so a row is another in each epoch; use cache.dir, or leave random_resized_crop and horizontal_flip out")
+		d.failAt("cache.rows_bytes", "rows are drawn by chance, so a row is another in each epoch; use cache.dir, or leave what is random out")
 	}
 }

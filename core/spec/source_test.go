@@ -131,7 +131,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		}
 	}
 	chance := "image: {transform: [center_crop: 8, horizontal_flip: 0.5]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}"
-	if _, err := Parse([]byte(chance), "x.yaml"); err == nil || !strings.Contains(err.Error(), "cache.rows_bytes: the transform draws by chance") {
+	if _, err := Parse([]byte(chance), "x.yaml"); err == nil || !strings.Contains(err.Error(), "cache.rows_bytes: rows are drawn by chance") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,8 +15,10 @@ type Spec struct {
 	Source    Source
 	Order     Order
 	World     World
-	Batch     int // rows per rank and step
-	Image     Image
+	Batch     int    // rows per rank and step
+	Image     Image  // of samples that are pictures
+	Video     *Video // of samples that are videos; nil: they are not
+	Audio     *Audio // of samples that are sounds; nil: they are not
 	BadSample BadSample
 	Ring      Ring
 	Cache     Cache
@@ -364,7 +366,10 @@ func (t *Transform) Output() Extent {
 	return Extent{}
 }
 
-// RowShape is the shape of one sample: H, W, C or C, H, W by Image.Layout.
+// random reports whether it draws by chance.
+func (t *Transform) random() bool { return t.RandomResizedCrop != nil || t.HorizontalFlip > 0 }
+
+// RowShape is the shape of one picture: H, W, C or C, H, W by Image.Layout.
 func (s *Spec) RowShape() tensor.Shape {
 	out, c := s.Image.Transform.Output(), int64(s.Image.Channels())
 	if s.Image.Layout == NCHW {

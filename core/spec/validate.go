@@ -77,7 +77,15 @@ func (d *decoder) complete(s *Spec) {
 	if g := int64(s.Batch) * int64(s.World.Size); g > math.MaxInt32 {
 		d.failAt("batch", "got a global batch of %d (batch %d x world size %d), want at most %d", g, s.Batch, s.World.Size, math.MaxInt32)
 	}
-	s.Image.check(d.failAt)
+	s.completeSource()
+	switch {
+	case s.Video != nil:
+		s.Video.check(d.failAt)
+	case s.Audio != nil:
+		s.Audio.check(d.failAt)
+	default:
+		s.Image.check("image", d.failAt)
+	}
 	d.checkCache(s)
 	if s.Ring.Slots == 0 {
 		s.Ring.Slots = max(8, 4*s.Members()+4)
@@ -86,10 +94,23 @@ func (d *decoder) complete(s *Spec) {
 	if d.err != nil {
 		return
 	}
-	row, err := s.RowShape().Bytes(s.Image.DType)
-	if err != nil || row*int64(s.Batch) > maxRingBytes/int64(s.Ring.Slots) {
+	if row := s.rowBytes(); row > maxRingBytes/int64(s.Ring.Slots)/int64(s.Batch) {
 		d.failAt("ring.slots", "got %d slots of %d rows of %d bytes, want less than 64 TiB in all", s.Ring.Slots, s.Batch, row)
 	}
+}
+
+// rowBytes is the size of one sample: of the waveform, where features are made of it. The checks of each modality have bounded it.
+func (s *Spec) rowBytes() int64 {
+	switch {
+	case s.Video != nil:
+		f := Spec{Image: s.Video.Frame}
+		n, _ := f.RowShape().Bytes(s.Video.Frame.DType)
+		return n * int64(s.Video.Frames)
+	case s.Audio != nil:
+		return int64(s.Audio.Length) * int64(s.Audio.Channels) * int64(s.Audio.DType.Bytes())
+	}
+	n, _ := s.RowShape().Bytes(s.Image.DType)
+	return n
 }
 
 func (d *decoder) checkDelivery(r *Ring) {

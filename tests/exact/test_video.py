@@ -179,3 +179,56 @@ def test_every_frame_of_a_row_has_the_same_random_crop_and_flip(videos):
     for row in draws:
         assert (row == row[0]).all()
     assert len({row[0].tobytes() for row in draws}) == 8
+
+
+# --- colours of our own definition, against floating point ---
+
+
+def upsampled(c, shape, cosited_x):
+    """A plane of chroma at every pixel: between lines by distance, along them from beside the left sample or the middle."""
+    h, w = shape
+    c = c.astype(np.float64)
+    if c.shape[0] < h:
+        y = np.arange(h)
+        near, far = y // 2, np.clip(np.where(y % 2, y // 2 + 1, y // 2 - 1), 0, c.shape[0] - 1)
+        c = (3 * c[near] + c[far]) / 4
+    if c.shape[1] < w:
+        x = np.arange(w)
+        near, right = x // 2, np.clip(x // 2 + 1, 0, c.shape[1] - 1)
+        if cosited_x:
+            c = np.where(x % 2, (c[:, near] + c[:, right]) / 2, c[:, near])
+        else:
+            c = (3 * c[:, near] + c[:, np.where(x % 2, right, np.clip(x // 2 - 1, 0, None))]) / 4
+    return c
+
+
+def to_rgb(y, u, v, kr, kb, full, depth, cosited_x=True):
+    unit = 2 ** (depth - 8)
+    top = 256 * unit - 1
+    luma = y / top if full else (y - 16.0 * unit) / (219 * unit)
+    u, v = ((upsampled(p, y.shape, cosited_x) - 128 * unit) / (top if full else 224 * unit) for p in (u, v))
+    r, b = luma + 2 * (1 - kr) * v, luma + 2 * (1 - kb) * u
+    g = (luma - kr * r - kb * b) / (1 - kr - kb)
+    return np.clip(np.stack([r, g, b], -1) * 255, 0, 255)
+
+
+BT601, BT709 = (0.299, 0.114), (0.2126, 0.0722)
+
+
+@pytest.mark.parametrize("name, matrix, full, depth", [
+    ("bframes.mp4", BT601, False, 8), ("bt709.mp4", BT709, False, 8), ("full.mp4", BT709, True, 8), ("ten_bits.mp4", BT601, False, 10),
+    ("planar444.mp4", BT601, False, 8), ("odd.webm", BT601, False, 8)])
+def test_accurate_colours_are_the_definitions(videos, name, matrix, full, depth):
+    with av.open(str(FILES / name)) as f:
+        frames = list(f.decode(video=0))
+    kind = np.uint8 if depth == 8 else np.uint16
+
+    def plane(p):
+        return np.frombuffer(p, kind).reshape(p.height, -1)[:, : p.width]
+
+    got = videos.row(name, size=size_of(name), frames=len(frames), Colour=ACCURATE).astype(np.float64)
+    want = np.stack([to_rgb(*(plane(p) for p in fr.planes), *matrix, full, depth) for fr in frames])
+    off = np.abs(got - want)
+    assert off.max() <= 0.51  # half a step, and what fourteen bits of a coefficient leave
+    again = videos.row(name, frames=len(frames), image={"Resize": {"H": size_of(name)[0], "W": size_of(name)[1]}}, Colour=ACCURATE)
+    np.testing.assert_array_equal(again, got)

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 from conftest import ROOT
 from spdl import _c, _feed
+from spdl.io import _load
 from spdl.pipeline import _host
 
 HEADER = (ROOT / "include" / "spdl.h").read_text()
@@ -25,7 +26,7 @@ STRUCTS = {
     "spdl_want": _feed.Want,
     "spdl_sample": _feed.Sample,
 }
-FUNCTIONS = {**_c._FUNCTIONS, **_host.FUNCTIONS, **_feed.FUNCTIONS}
+FUNCTIONS = {**_c._FUNCTIONS, **_host.FUNCTIONS, **_feed.FUNCTIONS, **_load.FUNCTIONS}
 
 
 def _flat(text: str) -> str:
@@ -66,7 +67,7 @@ def test_structs_have_all_fields_of_the_header():
 
 def test_every_function_of_the_header_is_bound_under_its_own_prototype():
     """The comment above each binding is the header's prototype, and none is missing."""
-    source = inspect.getsource(_c) + inspect.getsource(_feed) + inspect.getsource(_host)
+    source = inspect.getsource(_c) + inspect.getsource(_feed) + inspect.getsource(_host) + inspect.getsource(_load)
     pairs = re.findall(r"# (.*?\);)\n    \"(spdl_\w+)\"", source)
     assert {name: _flat(prototype) for prototype, name in pairs} == _header_functions()
     assert set(FUNCTIONS) == set(_header_functions())
@@ -78,7 +79,8 @@ _C_TYPES = {
     "void": None, "void *": ctypes.c_void_p, "size_t *": ctypes.POINTER(ctypes.c_size_t), "spdl_reader *": ctypes.c_void_p,
     "spdl_pipeline *": ctypes.c_void_p, "spdl_pipeline **": ctypes.POINTER(ctypes.c_void_p),
     "uint64_t *": ctypes.POINTER(ctypes.c_uint64), "uint32_t *": ctypes.POINTER(ctypes.c_uint32),
-    "const spdl_reader *": ctypes.c_void_p, "spdl_reader **": ctypes.POINTER(ctypes.c_void_p),
+    "const void *": ctypes.c_void_p, "const spdl_loaded *": ctypes.c_void_p, "spdl_loaded *": ctypes.c_void_p,
+    "spdl_loaded **": ctypes.POINTER(ctypes.c_void_p), "const spdl_reader *": ctypes.c_void_p, "spdl_reader **": ctypes.POINTER(ctypes.c_void_p),
     **{f"{const}{name} *": ctypes.POINTER(struct) for name, struct in STRUCTS.items() for const in ("", "const ")},
 }
 

@@ -41,6 +41,7 @@ from ._errors import (
     NotFound,
     OutOfMemory,
     PipelineFailed,
+    SampleError,
     SpdlError,
     SpecError,
     StageMisuse,
@@ -66,7 +67,7 @@ __all__ = [
     "BATCH_PADDED", "BATCH_SHORT", "Busy", "DataLoader", "delivery_log", "DeliveryLog", "Denied", "Detached", "DType", "EngineFailed",
     "EngineLost", "EngineStartError", "EngineStopped", "Epoch", "Field", "Forked", "FormatError",
     "GroupClosed", "Info", "LeasesExhausted", "LibraryNotFound", "Loader", "NotFound", "open",
-    "OutOfMemory", "PipelineFailed", "Ragged", "ROW_MASKED", "ROW_OK", "ROW_PADDED", "ROW_SUBSTITUTED", "SpdlError",
+    "OutOfMemory", "PipelineFailed", "Ragged", "ROW_MASKED", "ROW_OK", "ROW_PADDED", "ROW_SUBSTITUTED", "SampleError", "SpdlError",
     "SpecError", "StageMisuse", "Stale", "StateError", "SystemCallError", "Timeout", "Undone", "Unsupported",
     "VersionMismatch",
 ]

@@ -161,6 +161,12 @@ class StageMisuse(SpdlError):
     status = -101
 
 
+class SampleError(SpdlError, ValueError):
+    """A sample cannot be read or decoded; the text says why."""
+
+    status = -120
+
+
 _BY_STATUS = {c.status: c for c in SpdlError.__subclasses__() if c.status is not None}
 
 

@@ -202,17 +202,19 @@ class Array:
 
 
 class Ragged:
-    """Rows of different lengths: row i is `values[offsets[i]:offsets[i + 1]]`.
+    """Rows of different lengths: row i is `values[offsets[i]:offsets[i + 1]]`, in the shape [length, *step].
 
     `values` and `offsets` ([rows + 1] int64) are Arrays; `ragged[i]` is a view of row i, a numpy one where numpy
-    is installed.
+    is installed. `step` is the shape of one step of a row, such as (height, width, channels) of a video's frames; () where
+    a step is a number.
     """
 
-    __slots__ = ("values", "offsets")
+    __slots__ = ("values", "offsets", "step")
 
-    def __init__(self, values: Array, offsets: Array) -> None:
+    def __init__(self, values: Array, offsets: Array, step: tuple[int, ...] = ()) -> None:
         self.values = values
         self.offsets = offsets
+        self.step = step
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -228,11 +230,11 @@ class Ragged:
         return (self[row] for row in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"<spdl.Ragged {len(self)} rows of {self.values.dtype}>"
+        return f"<spdl.Ragged {len(self)} rows of {self.values.dtype}{list(self.step) if self.step else ''}>"
 
     def copy(self) -> Ragged:
         """The same rows in memory of their own."""
-        return Ragged(self.values.copy(), self.offsets.copy())
+        return Ragged(self.values.copy(), self.offsets.copy(), self.step)
 
     def bytes_of(self, row: int) -> bytes:
         """The bytes of one row, copied."""
@@ -245,8 +247,9 @@ class Ragged:
         start, end = limits
         if not 0 <= start <= end <= len(values):
             raise IndexError(f"spdl: row {row} lies at [{start}, {end}) of {len(values)} values: the batch is damaged")
-        return Array(values._owner, values._address + start * values.strides[0], (end - start,), values.strides,
-                     values.dtype, values.readonly, values._device)
+        shape = ((end - start) // _size(self.step), *self.step)
+        return Array(values._owner, values._address + start * values.strides[0], shape,
+                     _dense_strides(shape, values.dtype.itemsize), values.dtype, values.readonly, values._device)
 
 
 _NOT_TRIED = object()

@@ -70,7 +70,7 @@ class Batch(Mapping):
         values = Array(lease, address, layout.shape, layout.strides, field.dtype, readonly, layout.device)
         if field.kind == "dense":
             return values
-        return Ragged(values, Array(lease, layout.offsets, (self.rows + 1,), (8,), _OFFSETS, readonly))
+        return Ragged(values, Array(lease, layout.offsets, (self.rows + 1,), (8,), _OFFSETS, readonly), field.step)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._schema.fields)

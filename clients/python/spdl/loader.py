@@ -76,7 +76,7 @@ class Loader:
         self._text = json.loads(ring.text.decode() or "{}") if ring.text else {}
         flags = self._place().flags
         reader.stage = bool(flags & _c.READER_STAGE)
-        self.schema = Schema(reader, readonly=not flags & _c.READER_WRITES)
+        self.schema = Schema(reader, not flags & _c.READER_WRITES, self._text.get("ragged", {}))
 
     # ---- batches
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import difflib
 import struct
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import _c, _dlpack
@@ -33,14 +34,16 @@ class Field:
     role   "field", "label", or a column of the engine: "index", "key", "status"
     shape  the capacity, the batch dimension included; a batch may have less
     axes   "NHWC", "NCHW" or None
+    step   of a ragged field: the shape of one step of a row, () for a number
     """
 
-    __slots__ = ("name", "kind", "role", "dtype", "shape", "axes", "position", "_layouts")
+    __slots__ = ("name", "kind", "role", "dtype", "shape", "axes", "step", "position", "_layouts")
 
     _MANY = 64  # layouts worth keeping: one, a short last batch's, some widths of padded fields
 
-    def __init__(self, raw: _c.Tensor, position: int) -> None:
+    def __init__(self, raw: _c.Tensor, position: int, steps: Mapping[str, list[int]]) -> None:
         self.name: str = raw.name.decode()
+        self.step = tuple(steps.get(self.name, ()))
         self.kind = "ragged" if raw.kind == _c.RAGGED else "dense"
         self.role = _ROLES.get(raw.role, "field")
         self.dtype = DType(raw.dtype_code, raw.dtype_bits, raw.dtype_lanes)
@@ -103,13 +106,13 @@ class Schema:
 
     __slots__ = ("fields", "readonly", "key")
 
-    def __init__(self, reader: Reader, readonly: bool) -> None:
+    def __init__(self, reader: Reader, readonly: bool, steps: Mapping[str, list[int]]) -> None:
         self.readonly = readonly
         self.fields: dict[str, Field] = {}
         for position in range(reader.ask(reader.api.held.n_tensors)):
             raw = _c.Tensor(ctypes.sizeof(_c.Tensor))
             reader.ask(reader.api.held.schema_tensor, position, raw)
-            field = Field(raw, position)
+            field = Field(raw, position, steps)
             self.fields[field.name] = field
         self.key = next((field.name for field in self.fields.values() if field.role == "key"), None)
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,8 @@ type description struct {
 	cpus           float64
 	slots          int
 	world, rank    int
-	ring           string // of several; "" is the first, or all where that makes sense
+	media          spec.Media // of a folder
+	ring           string     // of several; "" is the first, or all where that makes sense
 }
 
 // addFlags declares the flags; a flag that was not given changes nothing.
@@ -37,10 +39,10 @@ func (d *description) addFlags(c *cobra.Command) {
 	d.flags = f
 	f.StringVar(&d.json, "spec-json", "", "the description itself, as JSON, in place of a file")
 	f.StringVar(&d.name, "name", "", "name of the ring (default: the file's or folder's)")
-	f.IntVar(&d.size, "size", 224, "folder or shards: height and width of the pictures; resized, then cropped in the middle")
+	f.IntVar(&d.size, "size", 224, "folder or shards: height and width of pictures and frames; resized, then cropped in the middle")
 	f.IntVar(&d.batch, "batch", 32, "rows per batch")
-	f.StringVar(&d.dtype, "dtype", "u8", "element type of the pictures: u8, f16, bf16 or f32; floats are x/255 unless normalised")
-	f.StringVar(&d.layout, "layout", "NHWC", "NHWC or NCHW")
+	f.StringVar(&d.dtype, "dtype", "u8", "element type of pictures and frames: u8, f16, bf16 or f32; floats are x/255 unless normalised; of sounds: f32 or i16")
+	f.StringVar(&d.layout, "layout", "NHWC", "NHWC or NCHW; of videos NTHWC, NTCHW or NCTHW; of sounds NCL or NLC")
 	f.BoolVar(&d.shuffle, "shuffle", true, "shuffle every epoch anew")
 	f.BoolVar(&d.fixed, "no-shuffle", false, "keep the order of the files")
 	f.Uint64Var(&d.seed, "seed", 0, "seed of shuffling and augmentation")
@@ -75,11 +77,11 @@ func (d *description) base(verb string, args []string) (*spec.Spec, error) {
 	case areShards(args):
 		return d.zero(verb, func(z spec.Zero) (*spec.Spec, error) { return spec.FromShards(args, z) })
 	case len(args) > 1:
-		return nil, usage("%s: got %d arguments, want one: a description (YAML or JSON), a folder of pictures or shards", verb, len(args))
+		return nil, usage("%s: got %d arguments, want one: a description (YAML or JSON), a folder of media or shards", verb, len(args))
 	case d.given("spec-json"):
 		return d.parsed(verb, func() (*spec.Spec, error) { return spec.Parse([]byte(d.json), "") })
 	case len(args) == 0:
-		return nil, usage("%s: nothing to read; want a description (YAML or JSON), a folder of pictures or shards", verb)
+		return nil, usage("%s: nothing to read; want a description (YAML or JSON), a folder of media or shards", verb)
 	}
 	path := args[0]
 	folder := func(z spec.Zero) (*spec.Spec, error) { return spec.FromFolder(path, z) }
@@ -89,10 +91,11 @@ func (d *description) base(verb string, args []string) (*spec.Spec, error) {
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &because{fmt.Errorf("%s: %q: no such file or folder; want a description (YAML or JSON), a folder of pictures or shards", verb, path), err}
+		return nil, &because{fmt.Errorf("%s: %q: no such file or folder; want a description (YAML or JSON), a folder of media or shards", verb, path), err}
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	case st.IsDir():
+		d.media = mediaIn(path)
 		return d.zero(verb, folder)
 	}
 	return d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
@@ -109,12 +112,15 @@ func areShards(args []string) bool {
 	return len(args) > 0
 }
 
-// zero is the form without a description: a folder of pictures, or shards.
+// zero is the form without a description: a folder of media, or shards.
 func (d *description) zero(verb string, describe func(spec.Zero) (*spec.Spec, error)) (*spec.Spec, error) {
 	if d.size < 1 {
 		return nil, usage("%s: --size %d, want 1 or more", verb, d.size)
 	}
-	s, err := describe(spec.Zero{Name: d.name, Size: d.size})
+	if d.media == spec.Sounds && d.given("size") {
+		return nil, usage("%s: --size goes with pictures and videos, and the folder holds sounds", verb)
+	}
+	s, err := describe(spec.Zero{Name: d.name, Size: d.size, Media: d.media})
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +160,7 @@ func (d *description) changeRing(verb string, r *spec.Spec) error {
 	}
 	set("name", func() { r.Name = d.name })
 	set("batch", func() { r.Batch = d.batch })
-	set("layout", func() { r.Image.Layout = strings.ToUpper(d.layout) })
+	set("layout", func() { *layoutOf(r) = strings.ToUpper(d.layout) })
 	set("shuffle", func() { r.Order.Shuffle = d.shuffle })
 	set("no-shuffle", func() { r.Order.Shuffle = !d.fixed })
 	set("seed", func() { r.Order.Seed = d.seed })
@@ -167,20 +173,61 @@ func (d *description) changeRing(verb string, r *spec.Spec) error {
 		return usage("%s: --name is empty, want 1 to 63 of A-Z a-z 0-9 . _ -; leave it out for the file's or folder's name", verb)
 	}
 	if d.given("dtype") {
-		t, err := tensor.ParseDType(d.dtype)
-		if err != nil || t != tensor.U8 && !t.Float() {
-			return usage("%s: --dtype %q, want u8, f16, bf16 or f32", verb, d.dtype)
+		if err := d.setType(verb, r); err != nil {
+			return err
 		}
-		r.Image.DType = t
 	}
 	return d.inRange(verb, r)
+}
+
+// setType applies --dtype.
+func (d *description) setType(verb string, r *spec.Spec) error {
+	t, err := tensor.ParseDType(d.dtype)
+	if r.Audio != nil {
+		if err != nil || t != tensor.F32 && t != tensor.I16 {
+			return usage("%s: --dtype %q, want f32 or i16 for sounds", verb, d.dtype)
+		}
+		r.Audio.DType = t
+		return nil
+	}
+	if err != nil || t != tensor.U8 && !t.Float() {
+		return usage("%s: --dtype %q, want u8, f16, bf16 or f32", verb, d.dtype)
+	}
+	if r.Video != nil {
+		r.Video.Frame.DType = t
+	} else {
+		r.Image.DType = t
+	}
+	return nil
+}
+
+// layoutOf is what --layout changes.
+func layoutOf(r *spec.Spec) *string {
+	switch {
+	case r.Video != nil:
+		return &r.Video.Layout
+	case r.Audio != nil:
+		return &r.Audio.Layout
+	}
+	return &r.Image.Layout
+}
+
+// layoutsOf are what --layout may be.
+func layoutsOf(r *spec.Spec) []string {
+	switch {
+	case r.Video != nil:
+		return []string{spec.NTHWC, spec.NTCHW, spec.NCTHW}
+	case r.Audio != nil:
+		return []string{spec.NCL, spec.NLC}
+	}
+	return []string{spec.NHWC, spec.NCHW}
 }
 
 // inRange checks what the description's reader would have checked in a file.
 func (d *description) inRange(verb string, r *spec.Spec) error {
 	switch {
-	case r.Image.Layout != spec.NHWC && r.Image.Layout != spec.NCHW:
-		return usage("%s: --layout %q, want NHWC or NCHW", verb, d.layout)
+	case !slices.Contains(layoutsOf(r), *layoutOf(r)):
+		return usage("%s: --layout %q, want %s", verb, d.layout, strings.Join(layoutsOf(r), " or "))
 	case r.Order.Epochs < 0:
 		return usage("%s: --epochs %d, want 0 (endless) or more", verb, d.epochs)
 	case d.given("cpus") && (d.cpus < 0.01 || d.cpus > 4096):

@@ -19,38 +19,63 @@ type pixels struct {
 	value                   func(b []byte) float64
 	whole                   bool      // integers, 0 to 255; otherwise 0 to 1 once mean and std are undone
 	mean, std               []float64 // of each channel; nil: nothing to undo
+	tensor                  int       // that the pictures are in
 }
 
-// pixelsOf reads the schema of a picture tensor, [N, H, W, C] or [N, C, H, W].
-func pixelsOf(t *shm.TensorRecord, mean, std []float64) (*pixels, error) {
-	p := &pixels{planes: t.Axes == shm.AxesNCHW, mean: mean, std: std, dtype: dtypeText(t), size: int(t.DtypeBits) / 8}
-	d := t.Shape[:4]
-	p.height, p.width, p.channels = int(d[1]), int(d[2]), int(d[3])
+// pixelsOf reads the schema of a tensor of pictures of shape [H, W, C] or, as planes, [C, H, W].
+func pixelsOf(t *shm.TensorRecord, shape []int, planes bool, n normalization) (*pixels, error) {
+	p := &pixels{planes: planes, mean: n.Mean, std: n.Std, dtype: dtypeText(t), size: int(t.DtypeBits) / 8}
+	p.height, p.width, p.channels = shape[0], shape[1], shape[2]
 	if p.planes {
-		p.channels, p.height, p.width = int(d[1]), int(d[2]), int(d[3])
+		p.channels, p.height, p.width = shape[0], shape[1], shape[2]
 	}
 	name := nameText(t.Name[:])
 	if p.channels != 1 && p.channels != 3 {
 		return nil, fmt.Errorf("view: field %q has %d channels, want 1 or 3", name, p.channels)
 	}
-	if len(mean) != p.channels || len(std) != p.channels {
+	if len(p.mean) != p.channels || len(p.std) != p.channels {
 		p.mean, p.std = nil, nil
 	}
-	switch p.dtype {
-	case "u8":
-		p.whole, p.value = true, func(b []byte) float64 { return float64(b[0]) }
-	case "f32":
-		p.value = func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }
-	case "f16":
-		p.value = func(b []byte) float64 { return half(binary.LittleEndian.Uint16(b)) }
-	case "bf16":
-		p.value = func(b []byte) float64 {
-			return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16))
-		}
-	default:
+	p.whole, p.value = p.dtype == "u8", valueOf(p.dtype)
+	if p.value == nil || p.dtype == "i16" {
 		return nil, fmt.Errorf("view: field %q is %s, want u8, f16, bf16 or f32", name, p.dtype)
 	}
 	return p, nil
+}
+
+// valueOf reads an element of a type; nil: of none that samples have.
+func valueOf(dtype string) func(b []byte) float64 {
+	switch dtype {
+	case "u8":
+		return func(b []byte) float64 { return float64(b[0]) }
+	case "i16":
+		return func(b []byte) float64 { return float64(int16(binary.LittleEndian.Uint16(b))) / 32768 }
+	case "f32":
+		return func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }
+	case "f16":
+		return func(b []byte) float64 { return half(binary.LittleEndian.Uint16(b)) }
+	case "bf16":
+		return func(b []byte) float64 {
+			return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16))
+		}
+	}
+	return nil
+}
+
+func (p *pixels) paint(l tensors, row int) *image.RGBA {
+	data := l.Tensor(p.tensor)
+	if p.rowBytes() == 0 || len(data) < (row+1)*p.rowBytes() {
+		return nil
+	}
+	return p.picture(data, row)
+}
+
+func (p *pixels) about() string {
+	text := fmt.Sprintf("%d x %d %s", p.width, p.height, p.dtype)
+	if p.mean != nil {
+		text += " · normalisation undone"
+	}
+	return text
 }
 
 // half is an IEEE half-precision number.

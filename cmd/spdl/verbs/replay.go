@@ -127,7 +127,7 @@ func (v *replaying) show(l *local, batch *shm.Lease, rank int) error {
 		about.Index = append(about.Index, r.index)
 	}
 	if v.raw != "" {
-		if err := os.WriteFile(v.raw, batch.Tensor(c.image), 0o644); err != nil {
+		if err := os.WriteFile(v.raw, batch.Tensor(max(c.sample(), 0)), 0o644); err != nil {
 			return fmt.Errorf("replay: --raw: %w", err)
 		}
 	}

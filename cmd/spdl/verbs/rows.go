@@ -11,13 +11,19 @@ import (
 )
 
 // columns are the tensors of a ring by what they are for; -1: it has none.
-type columns struct{ image, index, key, status, label int }
+type columns struct{ image, video, audio, length, index, key, status, label int }
 
 func columnsOf(schema []shm.TensorRecord) columns {
-	c := columns{-1, -1, -1, -1, -1}
+	c := columns{-1, -1, -1, -1, -1, -1, -1, -1}
 	for i := range schema {
 		t := &schema[i]
-		switch {
+		switch name := nameText(t.Name[:]); {
+		case t.Role == shm.RoleField && name == "video":
+			c.video = i
+		case t.Role == shm.RoleField && name == "audio":
+			c.audio = i
+		case t.Role == shm.RoleField && wide(t) && (name == "frames" || name == "length"):
+			c.length = i
 		case t.Role == shm.RoleField && t.Axes != shm.AxesNone && t.Kind == shm.Dense && t.Ndim == 4 && c.image < 0:
 			c.image = i
 		case t.Role == shm.RoleIndex && wide(t):
@@ -32,6 +38,9 @@ func columnsOf(schema []shm.TensorRecord) columns {
 	}
 	return c
 }
+
+// sample is the tensor that the samples themselves are in; -1: none that we know.
+func (c columns) sample() int { return max(c.image, c.video, c.audio) }
 
 func wide(t *shm.TensorRecord) bool {
 	return t.Kind == shm.Dense && t.DtypeCode == 0 && t.DtypeBits == 64 && t.DtypeLanes == 1
@@ -101,15 +110,32 @@ func statusText(status byte) string {
 
 // facts are what the engine tells about its ring in the header's text.
 type facts struct {
-	Classes []string `json:"classes"`
+	Classes []string         `json:"classes"`
+	Ragged  map[string][]int `json:"ragged"` // of fields: the shape of one step
 	Spec    struct {
-		Rings map[string]struct {
-			Image struct {
-				Mean []float64 `json:"mean"`
-				Std  []float64 `json:"std"`
-			} `json:"image"`
-		} `json:"rings"`
+		Rings map[string]ringFacts `json:"rings"`
 	} `json:"spec"`
+}
+
+// ringFacts are what view needs of a description.
+type ringFacts struct {
+	Image normalization `json:"image"`
+	Video struct {
+		Layout string        `json:"layout"`
+		Frames int           `json:"frames"`
+		Frame  normalization `json:"frame"`
+	} `json:"video"`
+	Audio struct {
+		Layout   string           `json:"layout"`
+		Channels int              `json:"channels"`
+		Features *json.RawMessage `json:"features"`
+	} `json:"audio"`
+}
+
+// normalization is the mean and standard deviation that floats were brought to; nil: none, or not told.
+type normalization struct {
+	Mean []float64 `json:"mean"`
+	Std  []float64 `json:"std"`
 }
 
 // factsOf reads the text of a ring; a ring of another producer may have none.
@@ -118,11 +144,10 @@ func factsOf(text []byte) (f facts) {
 	return f
 }
 
-// normalization is the mean and standard deviation that the ring's floats were brought to; nil: none, or not told.
-func (f *facts) normalization(ring string) (mean, std []float64) {
+// of is what is told of a ring.
+func (f *facts) of(ring string) ringFacts {
 	_, name, _ := strings.Cut(ring, "/")
-	image := f.Spec.Rings[name].Image
-	return image.Mean, image.Std
+	return f.Spec.Rings[name]
 }
 
 // class is the name of a label, or its number; "" without a label.

@@ -38,7 +38,7 @@ func (a *app) serve() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve SPEC|FOLDER|SHARDS",
 		Short: "Decode a data set into a ring that programs attach to",
-		Long: `Serve reads a description (docs/spec.md) or, without one, a folder of pictures whose directories are the classes
+		Long: `Serve reads a description (docs/spec.md) or, without one, a folder of pictures (or videos, or sounds) whose directories are the classes
 or shards ('data/{0000..1023}.tar', quoted), and publishes batches until it is stopped. Programs attach by the ring's name: spdl.attach("train") in Python,
 spdl_attach("train", ...) in C.
 

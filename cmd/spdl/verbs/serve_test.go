@@ -114,7 +114,7 @@ func TestServeRefusesWhatItCannotServe(t *testing.T) {
 		want string
 		args []string
 	}{
-		{exitUsage, "serve: nothing to read; want a description (YAML or JSON), a folder of pictures or shards", nil},
+		{exitUsage, "serve: nothing to read; want a description (YAML or JSON), a folder of media or shards", nil},
 		{exitUsage, "serve: got 2 arguments, want one", []string{dir, dir}},
 		{exitNotFound, `serve: "/no/such": no such file or folder`, []string{"/no/such"}},
 		{exitNotFound, "no samples: found no files; want files ending in", []string{t.TempDir()}},

@@ -40,6 +40,7 @@ type cell struct {
 	title   string // the class
 	text    string // the key
 	warning string // what is unusual; drawn with a frame
+	asIs    bool   // the picture has its size already
 }
 
 // sheet is a page of pictures in rows.
@@ -52,8 +53,11 @@ type sheet struct {
 func drawSheet(heading, about string, cells []cell, columns int) (*image.RGBA, error) {
 	w, h := 0, 0
 	for i := range cells {
-		size := fitted(cells[i].picture.Bounds())
-		w, h = max(w, size.X), max(h, size.Y)
+		if !cells[i].asIs {
+			cells[i].picture = fit(cells[i].picture)
+		}
+		size := cells[i].picture.Bounds()
+		w, h = max(w, size.Dx()), max(h, size.Dy())
 	}
 	w = max(w, 120)
 	cellW, cellH := w+cellGap, h+2*lineHeight+cellGap+4
@@ -74,7 +78,6 @@ func drawSheet(heading, about string, cells []cell, columns int) (*image.RGBA, e
 	s.write(s.bold, ink, heading, cellGap, 20, width-2*cellGap)
 	s.write(s.text, faint, about, cellGap, 37, width-2*cellGap)
 	for i := range cells {
-		cells[i].picture = fit(cells[i].picture)
 		x, y := cellGap+i%columns*cellW, headHeight+cellGap/2+i/columns*cellH
 		s.cell(&cells[i], x, y, w, h)
 	}
@@ -178,10 +181,15 @@ func fit(m *image.RGBA) *image.RGBA {
 		return m
 	}
 	out := image.NewRGBA(image.Rectangle{Max: size})
+	scaleInto(out, out.Bounds(), m)
+	return out
+}
+
+// scaleInto fills part of a page with a picture. Enlarged pixels stay square.
+func scaleInto(page *image.RGBA, part image.Rectangle, m *image.RGBA) {
 	var how scale.Scaler = scale.CatmullRom
-	if size.X > from.Dx() {
+	if part.Dx() > m.Bounds().Dx() {
 		how = scale.NearestNeighbor
 	}
-	how.Scale(out, out.Bounds(), m, from, scale.Src, nil)
-	return out
+	how.Scale(page, part, m, m.Bounds(), scale.Src, nil)
 }

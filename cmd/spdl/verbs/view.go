@@ -33,7 +33,7 @@ func (a *app) view() *cobra.Command {
 		Use:   "view NAME|SPEC|FOLDER",
 		Short: "Draw a contact sheet of a batch, with its labels, as PNG",
 		Long: `View takes the next batch of a running ring (NAME or NAME/RING), or the first one of a description or folder that nobody
-needs to serve, and draws its pictures with class and key below each. Floats are brought back to colours by the ring's own mean and
+needs to serve, and draws its pictures with class and key below each; of a video a row of frames, of a sound its waveform or its features. Floats are brought back to colours by the ring's own mean and
 standard deviation. Rows that are masked, substituted or padded have a red frame and say so.
 
 Of a running ring it reads as a consumer in a group of its own, with one lease: it sees batches that are published from then on,
@@ -88,20 +88,49 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 type rendering struct {
 	name    string
 	columns columns
-	pixels  *pixels
+	painter painter
+	strips  bool // wide pictures, one below the other
 	facts   facts
+}
+
+// A painter draws a sample of a batch.
+type painter interface {
+	// paint draws a row; nil where the batch's memory does not hold it.
+	paint(l tensors, row int) *image.RGBA
+	// about says what is drawn, for the heading.
+	about() string
 }
 
 // renderingOf reads a ring's schema and its text for clients.
 func renderingOf(name string, schema []shm.TensorRecord, text []byte) (*rendering, error) {
 	r := &rendering{name: name, columns: columnsOf(schema), facts: factsOf(text)}
-	if r.columns.image < 0 {
-		return nil, fmt.Errorf("view: ring %q has no field of pictures, want one with axes NHWC or NCHW", r.name)
-	}
-	mean, std := r.facts.normalization(r.name)
+	told := r.facts.of(name)
 	var err error
-	r.pixels, err = pixelsOf(&schema[r.columns.image], mean, std)
+	switch c := r.columns; {
+	case c.image >= 0:
+		t := &schema[c.image]
+		var p *pixels
+		if p, err = pixelsOf(t, ints(t.Shape[1:4]), t.Axes == shm.AxesNCHW, told.Image); err == nil {
+			p.tensor, r.painter = c.image, p
+		}
+	case c.video >= 0 && c.length >= 0:
+		r.strips = true
+		r.painter, err = filmOf(schema, c, &r.facts, &told)
+	case c.audio >= 0 && c.length >= 0:
+		r.strips = true
+		r.painter, err = waveOf(schema, c, &r.facts, &told)
+	default:
+		return nil, fmt.Errorf("view: ring %q has no field of pictures, videos or sounds, want one with axes NHWC or NCHW, or called video or audio", r.name)
+	}
 	return r, err
+}
+
+func ints(dims []int64) []int {
+	all := make([]int, len(dims))
+	for i, d := range dims {
+		all[i] = int(d)
+	}
+	return all
 }
 
 // sheet draws a batch into the file, and returns the number of pictures.
@@ -175,24 +204,24 @@ func (v *viewing) next(ctx context.Context, r *shm.Reader) (*shm.Lease, error) {
 
 // draw makes a sheet of the first n rows of a batch.
 func (r *rendering) draw(l tensors, b *shm.Batch, n, columns int) (*image.RGBA, int, error) {
-	data, p := l.Tensor(r.columns.image), r.pixels
 	rows := rowsOf(l, n, r.columns)
-	if p.rowBytes() == 0 || len(data) < len(rows)*p.rowBytes() {
-		return nil, 0, &because{fmt.Errorf("view: ring %q: %d bytes of pictures, want %d rows of %d", r.name, len(data), len(rows), p.rowBytes()), shm.ErrFormat}
-	}
 	cells := make([]cell, len(rows))
 	for i := range cells {
-		cells[i] = cell{picture: p.picture(data, i), title: r.facts.class(rows[i].label), text: rows[i].key, warning: statusText(rows[i].status)}
+		m := r.painter.paint(l, i)
+		if m == nil {
+			return nil, 0, &because{fmt.Errorf("view: ring %q: row %d of %d lies outside the batch's memory", r.name, i, len(rows)), shm.ErrFormat}
+		}
+		cells[i] = cell{picture: m, asIs: r.strips, title: r.facts.class(rows[i].label), text: rows[i].key, warning: statusText(rows[i].status)}
 		if cells[i].title == "" {
 			cells[i].title = fmt.Sprintf("# %d", rows[i].index)
 		}
 	}
-	about := fmt.Sprintf("batch %d · epoch %d, step %d · %d rows · %d x %d %s", b.Ticket, b.Epoch, b.EpochStep, b.Rows, p.width, p.height, p.dtype)
+	if r.strips && columns == 0 {
+		columns = 1
+	}
+	about := fmt.Sprintf("batch %d · epoch %d, step %d · %d rows · %s", b.Ticket, b.Epoch, b.EpochStep, b.Rows, r.painter.about())
 	if b.NBad > 0 {
 		about += fmt.Sprintf(" · %d bad", b.NBad)
-	}
-	if p.mean != nil {
-		about += " · normalisation undone"
 	}
 	page, err := drawSheet(r.name, about, cells, columns)
 	return page, len(cells), err

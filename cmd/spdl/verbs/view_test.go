@@ -235,10 +235,10 @@ func TestPicturesOfOddShapesAreRefused(t *testing.T) {
 		copy(t.Name[:], "image")
 		return t
 	}
-	if _, err := pixelsOf(record(8, 1, 5), nil, nil); err == nil || !strings.Contains(err.Error(), `field "image" has 5 channels, want 1 or 3`) {
+	if _, err := pixelsOf(record(8, 1, 5), []int{4, 4, 5}, false, normalization{}); err == nil || !strings.Contains(err.Error(), `field "image" has 5 channels, want 1 or 3`) {
 		t.Errorf("5 channels: %v", err)
 	}
-	if _, err := pixelsOf(record(64, 0, 3), nil, nil); err == nil || !strings.Contains(err.Error(), `field "image" is i64, want u8, f16, bf16 or f32`) {
+	if _, err := pixelsOf(record(64, 0, 3), []int{4, 4, 3}, false, normalization{}); err == nil || !strings.Contains(err.Error(), `field "image" is i64, want u8, f16, bf16 or f32`) {
 		t.Errorf("i64: %v", err)
 	}
 }

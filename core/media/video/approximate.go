@@ -16,17 +16,9 @@ import (
 	"github.com/spdl/spdl/core/media/av"
 )
 
-// approximate decodes without an index: the header's rate and length make one up, and
+// approximate decodes without an index: the header's rate and length made one up, and
 // each chosen moment becomes the frame that is on show then.
-func (w *Worker) approximate(dst Row, draw Draw, info *Info) error {
-	if err := w.guessIndex(); err != nil {
-		return err
-	}
-	info.Of = w.index.Len()
-	if err := w.choose(draw); err != nil {
-		return err
-	}
-	info.Frames = len(w.picked)
+func (w *Worker) approximate(dst Row, draw Draw) error {
 	w.slots = w.slots[:0]
 	for place, i := range w.picked {
 		w.slots = append(w.slots, slot{i, int32(place)})
@@ -37,7 +29,7 @@ func (w *Worker) approximate(dst Row, draw Draw, info *Info) error {
 			w.again(dst, int(s.place), int(w.slots[i-1].place))
 			continue
 		}
-		if err := w.moment(dst, s, media.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index}); err != nil {
+		if err := w.moment(dst, s, draw.media()); err != nil {
 			return err
 		}
 	}
@@ -47,7 +39,7 @@ func (w *Worker) approximate(dst Row, draw Draw, info *Info) error {
 
 // guessIndex lists frames at equal distances. A tick less than half of that distance
 // is added where frames are sought, so that rounding does not choose the one before.
-func (w *Worker) guessIndex() error {
+func (w *Worker) guessIndex(Source) error {
 	s := &w.stream
 	if s.rate_num <= 0 || s.rate_den <= 0 {
 		return av.NewError("video", av.StatusUnsupported, "the header names no frame rate; approximate needs one")

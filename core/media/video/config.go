@@ -23,6 +23,7 @@ type Colour uint8
 const (
 	Torchcodec Colour = iota
 	Accurate
+	portable // Accurate in plain C; for comparing, the bytes are the same
 )
 
 // Over says what happens to more frames than a row has room for.
@@ -174,6 +175,10 @@ type Source struct {
 
 // Draw says what is random about a sample: equal draws give equal rows.
 type Draw struct{ Seed, Epoch, Index uint64 }
+
+func (d Draw) media() media.Draw {
+	return media.Draw{Seed: d.Seed, Epoch: d.Epoch, Index: d.Index}
+}
 
 // Row is where a sample goes: RowBytes of pixels, and, where they are wanted, the
 // seconds at which each frame appears and for how long, T of each. What lies past the

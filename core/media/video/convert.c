@@ -3,6 +3,8 @@
 /* convert.c - a frame's pixels to RGB. */
 #include "video.h"
 
+#include "colour.h"
+
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 #include <stdlib.h>
@@ -75,11 +77,15 @@ static int make(video_scaler *s, const scaler_key *k) {
 
 int video_convert(video_scaler **scaler, const AVFrame *f, int arithmetic, int filter, int format,
                   int32_t width, int32_t height, uint8_t *dst, size_t stride_bytes) {
+    int full = f->color_range == AVCOL_RANGE_JPEG;
+    int src = plain_format(f->format, &full);
+    if (arithmetic != VIDEO_TORCHCODEC && width == f->width && height == f->height) {
+        int rc = video_colour(f, full, format == VIDEO_RGBX, arithmetic == VIDEO_PORTABLE, dst, stride_bytes);
+        if (rc != MEDIA_AV_UNSUPPORTED) return rc;
+    }
     video_scaler *s = *scaler;
     if (!s) s = *scaler = calloc(1, sizeof *s);
     if (!s) return MEDIA_AV_NO_MEMORY;
-    int full = f->color_range == AVCOL_RANGE_JPEG;
-    int src = plain_format(f->format, &full);
     scaler_key key = {f->width,
                       f->height,
                       src,

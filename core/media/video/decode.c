@@ -22,6 +22,7 @@ struct video_ctx {
     int32_t next; /* packet to send next; -1: the run is not entered yet */
     int32_t read; /* number of the packet that the demuxer gives next; -1: unknown */
     int32_t reorder;
+    int32_t low;     /* wanted frames of packets before this one are all out */
     int lenient;     /* packets that give no frame are no damage */
     int retries;     /* of this run, from earlier key frames */
     int damage;      /* of this run: a status, raised if a wanted frame came after it */
@@ -210,6 +211,7 @@ int video_plan(video_ctx *v, int32_t n_runs, int32_t reorder, uint8_t **want, vi
     v->n_runs = n_runs;
     v->run = 0;
     v->next = -1;
+    v->low = 0;
     v->retries = v->damage = 0;
     v->reorder = reorder;
     v->a->options.reorder = reorder + 1;
@@ -306,18 +308,22 @@ static int all_delivered(const video_ctx *v) {
     return 1;
 }
 
+static int may_start_earlier(const video_ctx *v) {
+    return v->runs[v->run].key > 0 && v->retries <= (v->damage ? 0 : 1);
+}
+
 /* A key frame need not be one: after a recovery point pictures stay damaged for a while. Then the run starts earlier. */
 static int start_earlier(video_ctx *v) {
     video_run *r = &v->runs[v->run];
     int32_t key = r->key - 1;
     while (key > 0 && (!(v->packets[key].flags & VIDEO_KEY) || v->retries > 0)) key--;
-    if (r->key == 0 || v->retries > (v->damage ? 0 : 1)) {
+    if (!may_start_earlier(v)) {
         if (v->damage) return v->damage;
         return media_av_fail(v->a, MEDIA_AV_CORRUPT,
                              "a frame that the container names does not come out of the decoder");
     }
     v->retries++;
-    r->key = key;
+    r->key = v->low = key;
     return MEDIA_AV_OK;
 }
 
@@ -362,6 +368,16 @@ static int is_wanted(video_ctx *v, const AVFrame *f) {
     return v->want[number] == 1 && !v->damage;
 }
 
+/* Whether a wanted frame that is shown before this one has not come out. Those below v->low all have. */
+static int skipped_one(video_ctx *v, int32_t number) {
+    const video_run *r = &v->runs[v->run];
+    if (v->low < r->key) v->low = r->key;
+    while (v->low < number && v->want[v->low] != 1) v->low++;
+    for (int32_t i = v->low; i <= r->last && i <= number + v->reorder; i++)
+        if (v->want[i] == 1 && v->packets[i].pts < v->packets[number].pts) return 1;
+    return 0;
+}
+
 int64_t video_decoded(const video_ctx *v) { return v->decoded; }
 
 int video_next(video_ctx *v, AVFrame **frame, int32_t *number) {
@@ -372,6 +388,10 @@ int video_next(video_ctx *v, AVFrame **frame, int32_t *number) {
         rc = media_av_receive(v->a, frame);
         v->decoded += rc == MEDIA_AV_OK;
         if (rc == MEDIA_AV_OK && is_wanted(v, *frame)) {
+            if (!v->lenient && skipped_one(v, (int32_t)(*frame)->pts) && may_start_earlier(v)) {
+                rc = finish_run(v);
+                continue;
+            }
             *number = (int32_t)(*frame)->pts;
             v->want[*number] = 2;
             return MEDIA_AV_OK;

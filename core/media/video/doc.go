@@ -35,8 +35,10 @@
 // is BT.601, as FFmpeg has it. Torchcodec, the default, is swscale with BICUBIC alone:
 // the bytes that torchcodec gives on the CPU, and PyAV and OpenCV but for their
 // versions. For 8-bit 4:2:0 and even widths swscale then repeats chroma samples.
-// Accurate is swscale with BILINEAR, ACCURATE_RND, FULL_CHR_H_INT and FULL_CHR_H_INP,
-// which interpolates them and takes some forty times as long per pixel.
+// Accurate interpolates chroma from where the stream says that it lies, and rounds
+// once (colour.c); what is not planar YUV of 8 or 10 bits goes through swscale with
+// ACCURATE_RND and FULL_CHR_H_INT. For 640x480 that is 0.3 ms where Torchcodec takes
+// 0.1 ms, and swscale with those flags 4.4 ms without interpolating lines of chroma.
 //
 // Geometry is core/media's, so that a frame is resized, cropped, flipped and normalised
 // as a picture is, with one draw for all frames of a row. SWBilinear, SWBicubic and

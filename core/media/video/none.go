@@ -31,3 +31,15 @@ func Probe(Source) (Stream, error) { return Stream{}, errNone }
 
 // Scan refuses.
 func Scan(Source) (*Index, Stream, error) { return nil, Stream{}, errNone }
+
+// Reader does not exist in this build.
+type Reader struct{}
+
+// Open refuses.
+func Open(Config, Source, Draw) (*Reader, error) { return nil, errNone }
+
+// Clip does not exist in this build.
+type Clip struct{}
+
+// Load refuses.
+func Load(Config, Source, Draw) (*Clip, error) { return nil, errNone }

@@ -33,11 +33,10 @@ func look(src Source, scan bool) (*Index, Stream, error) {
 		return nil, Stream{}, av.NewError("video", av.StatusNoMemory, "")
 	}
 	defer C.video_free(w.v)
-	file, err := w.open(src)
-	if err != nil {
+	defer w.end()
+	if err := w.open(src); err != nil {
 		return nil, Stream{}, err
 	}
-	defer w.close(file)
 	s := w.describe()
 	if !scan {
 		return nil, s, nil
@@ -64,6 +63,9 @@ func (w *Worker) describe() Stream {
 	}
 	if c.duration != noTime {
 		s.Seconds = float64(c.duration) * tick
+	}
+	if s.Rate == 0 && s.Frames > 0 && s.Seconds > 0 {
+		s.Rate = float64(s.Frames) / s.Seconds
 	}
 	return s
 }

@@ -25,6 +25,16 @@ func TestScanCountsWhatHeadersOnlyClaim(t *testing.T) {
 	}
 }
 
+// A rate that the header does not name follows from its frames and its length.
+func TestProbeTellsTheRate(t *testing.T) {
+	for name, want := range map[string][2]float64{"bframes.mp4": {29.9, 30.1}, "irregular.mp4": {31, 33}, "late.ts": {29.9, 30.1}} {
+		s, err := Probe(file(t, name))
+		if err != nil || s.Rate < want[0] || s.Rate > want[1] {
+			t.Errorf("%s: got %v frames a second (%v), want %v", name, s.Rate, err, want)
+		}
+	}
+}
+
 func TestProbeTellsTheTurn(t *testing.T) {
 	for name, want := range map[string]int{"bframes.mp4": 1, "turned90.mp4": 6, "turned180.mp4": 3, "turned270.mp4": 8, "mirrored.mp4": 2} {
 		s, err := Probe(file(t, name))

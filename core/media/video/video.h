@@ -60,8 +60,8 @@ int video_set_packets(video_ctx *v, const video_packet *packets, int32_t n);
  * v. reorder: the decoder holds back at most so many frames. */
 int video_plan(video_ctx *v, int32_t n_runs, int32_t reorder, uint8_t **want, video_run **runs);
 
-/* The next wanted frame and its packet's number; MEDIA_AV_END when all are out. Frames come in presentation order within a
- * run. */
+/* The next wanted frame and its packet's number; MEDIA_AV_END when all are out. Frames come in presentation order, but for
+ * files whose times tell another order than their decoder gives. */
 int video_next(video_ctx *v, AVFrame **frame, int32_t *number);
 
 /* How many frames the decoder has given since open, wanted or not. */
@@ -77,7 +77,11 @@ int video_forward(video_ctx *v, AVFrame **frame, int64_t *pts, int64_t *duration
 /* --- pixels --- */
 
 enum { VIDEO_RGB24 = 0, VIDEO_RGBX = 1 };
-enum { VIDEO_TORCHCODEC = 0, VIDEO_ACCURATE = 1 }; /* colour arithmetic, see doc.go */
+enum {
+    VIDEO_TORCHCODEC = 0,
+    VIDEO_ACCURATE = 1,
+    VIDEO_PORTABLE = 2
+}; /* see doc.go; PORTABLE: ACCURATE in plain C */
 enum { VIDEO_SCALE_NONE = 0, VIDEO_BILINEAR = 1, VIDEO_BICUBIC = 2, VIDEO_AREA = 3 };
 
 typedef struct video_scaler video_scaler;

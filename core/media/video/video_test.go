@@ -260,6 +260,44 @@ func TestAWorkerRemembersNothing(t *testing.T) {
 	}
 }
 
+// Vector instructions give the bytes of plain C, at odd sizes and depths too.
+func TestVectorColoursArePlainCs(t *testing.T) {
+	files := golden(t)
+	for _, name := range names(files) {
+		f, row := files[name], [2]row{}
+		for i, size := range []media.Size{{}, media.Square(20)} {
+			cfg := asStored(f, len(f.PTS), Selection{})
+			cfg.Image.Resize, cfg.Colour = size, Accurate
+			if size != (media.Size{}) {
+				cfg.Image.Out = size
+			} else if len(f.Size) > 1 {
+				continue
+			}
+			for plain := range row {
+				op, err := Compile(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if plain == 1 {
+					op.cfg.Colour = portable
+				}
+				w, err := op.NewWorker()
+				if err != nil {
+					t.Fatal(err)
+				}
+				row[plain], err = decodeWith(w, file(t, name), Draw{})
+				w.Close()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !slices.Equal(row[0].Data, row[1].Data) {
+				t.Errorf("%s, size %d: vectors give other bytes", name, i)
+			}
+		}
+	}
+}
+
 func ExampleWorker_Decode() {
 	op, err := Compile(Config{
 		Image:  media.Config{ResizeShort: 32, Out: media.Square(32)},

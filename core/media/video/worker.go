@@ -49,6 +49,8 @@ type Worker struct {
 	slots  []slot
 	pins   runtime.Pinner
 	stream C.video_stream
+	file   *os.File // of the sample, if it is one
+	keep   int64    // bytes of packets to keep from a scan
 	c      scratch
 }
 
@@ -77,7 +79,7 @@ func (op *Op) NewWorker() (*Worker, error) {
 		image.Close()
 		return nil, errors.New("media: video: worker: out of memory")
 	}
-	return &Worker{op: op, v: v, image: image}, nil
+	return &Worker{op: op, v: v, image: image, keep: keepBytes}, nil
 }
 
 // Close frees the worker's memory. It must not be used again.
@@ -94,157 +96,91 @@ func (w *Worker) Decode(dst Row, src Source, draw Draw) (Info, error) {
 	if err := w.op.checkRow(&dst); err != nil {
 		return Info{}, err
 	}
-	file, err := w.open(src)
-	if err != nil {
-		return Info{}, err
+	defer w.end()
+	if err := w.begin(src, draw); err != nil {
+		return w.info(), err
 	}
-	defer w.close(file)
-	info := Info{Width: int(w.stream.width), Height: int(w.stream.height)}
+	if err := w.fit(); err != nil {
+		return w.info(), err
+	}
+	err := w.take(dst, draw)
+	return w.info(), err
+}
+
+// begin opens src and chooses its frames. It is followed by end, whatever it returns.
+func (w *Worker) begin(src Source, draw Draw) error {
+	w.picked, w.index.order = w.picked[:0], w.index.order[:0]
+	w.stream = C.video_stream{}
+	if err := w.open(src); err != nil {
+		return err
+	}
+	prepare := w.makeIndex
 	if w.op.cfg.Approximate {
-		err := w.approximate(dst, draw, &info)
-		return info, err
+		prepare = w.guessIndex
 	}
-	if err := w.makeIndex(src, file); err != nil {
-		return info, err
+	if err := prepare(src); err != nil {
+		return err
 	}
-	info.Of = w.index.Len()
-	if err := w.choose(draw); err != nil {
-		return info, err
-	}
-	info.Frames = len(w.picked)
-	if err := w.plan(); err != nil {
-		return info, err
-	}
-	if err := w.frames(dst, media.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index}); err != nil {
-		return info, err
-	}
-	w.finish(dst)
-	info.Decoded = int(C.video_decoded(w.v))
-	return info, nil
+	var err error
+	w.picked, err = w.op.cfg.Select.Pick(w.picked[:0], &w.index, draw.media())
+	return err
 }
 
-// open gives the container to C, which reads src until close.
-func (w *Worker) open(src Source) (*os.File, error) {
-	var file *os.File
-	source := &w.c.source
-	*source = C.media_av_source{fd: -1}
-	if src.Bytes == nil && src.Path != "" {
-		f, err := os.Open(src.Path)
-		if err != nil {
-			return nil, av.NewError("video", av.StatusRead, err.Error())
-		}
-		info, err := f.Stat()
-		if err == nil && !info.Mode().IsRegular() {
-			err = fmt.Errorf("%s is not a regular file", src.Path)
-		}
-		if err != nil {
-			return nil, errors.Join(av.NewError("video", av.StatusRead, err.Error()), f.Close())
-		}
-		file, source.fd, source.size = f, C.int(f.Fd()), C.int64_t(info.Size())
-	} else if len(src.Bytes) > 0 {
-		w.pins.Pin(&src.Bytes[0])
-		source.data, source.size = (*C.uint8_t)(&src.Bytes[0]), C.int64_t(len(src.Bytes))
-	}
-	w.c.options = w.op.options()
-	if status := C.video_open(w.v, &w.c.source, &w.c.options, &w.stream); status != C.MEDIA_AV_OK {
-		err := w.fail(status)
-		w.close(file)
-		return nil, err
-	}
-	return file, nil
-}
-
-func (op *Op) options() C.media_av_options {
-	cfg := &op.cfg
-	o := C.media_av_options{
-		_type: C.AVMEDIA_TYPE_VIDEO, stream: C.int(cfg.Stream), threads: C.int(max(cfg.Threads, 1)),
-		max_packets: C.uint64_t(cfg.MaxPackets), max_pixels: C.uint64_t(cfg.Image.MaxPixels), budget_ns: C.int64_t(cfg.Budget),
-	}
-	if cfg.Image.MaxPixels == 0 {
-		o.max_pixels = media.DefaultMaxPixels
-	}
-	if !cfg.Approximate {
-		o.lean = 1 // the index tells how many frames a decoder holds back
-	}
-	return o
-}
-
-// close is the end of a sample: nothing reads its bytes after this.
-func (w *Worker) close(file *os.File) {
-	C.video_close(w.v)
-	w.pins.Unpin()
-	if file != nil {
-		_ = file.Close() // it was only read
-	}
-}
-
-func (w *Worker) fail(status C.int) error {
-	if status == C.MEDIA_AV_TOO_MANY_PIXELS {
-		var width, height C.int32_t
-		C.video_refused(w.v, &width, &height)
-		limit := w.op.options().max_pixels
-		return av.NewError("video", int(status), fmt.Sprintf("got %dx%d, want at most %d pixels; raise image.max_pixels to take it", width, height, limit))
-	}
-	return av.NewError("video", int(status), C.GoString(C.video_detail(w.v)))
-}
-
-// makeIndex makes the index of the open container: from disk where one is kept,
-// otherwise by a scan.
-func (w *Worker) makeIndex(src Source, file *os.File) error {
-	dir := w.op.cfg.IndexCache
-	if file == nil || dir == "" {
-		return w.scan(keepBytes)
-	}
-	stat, err := file.Stat()
-	if err != nil {
-		return av.NewError("video", av.StatusRead, err.Error())
-	}
-	path, err := cachePath(dir, src.Path, int32(w.op.cfg.Stream)-1)
-	if err != nil {
-		return av.NewError("video", av.StatusRead, err.Error())
-	}
-	id := identify(stat, uint32(C.avformat_version()), int32(w.op.cfg.Stream)-1)
-	if w.index.load(path, id) && len(w.index.packets) > 0 {
-		p := (*C.video_packet)(unsafe.Pointer(&w.index.packets[0]))
-		if status := C.video_set_packets(w.v, p, C.int32_t(len(w.index.packets))); status != C.MEDIA_AV_OK {
-			return w.fail(status)
-		}
+// fit sees to it that there is room for what was chosen.
+func (w *Worker) fit() error {
+	if len(w.picked) <= w.op.t {
 		return nil
 	}
-	if err := w.scan(keepBytes); err != nil {
-		return err
+	if w.op.cfg.Over == TooLarge {
+		return &TooLargeError{Got: len(w.picked), Room: w.op.t}
 	}
-	if err := w.index.store(path, id); err != nil {
-		return fmt.Errorf("media: video: keeping the index: %w", err)
-	}
+	w.picked = w.picked[:w.op.t]
 	return nil
 }
 
-func (w *Worker) scan(keep int64) error {
-	if status := C.video_scan(w.v, C.int64_t(keep)); status != C.MEDIA_AV_OK {
-		return w.fail(status)
+// take decodes all chosen frames into one row.
+func (w *Worker) take(dst Row, draw Draw) error {
+	if w.op.cfg.Approximate {
+		return w.approximate(dst, draw)
 	}
-	p := C.video_packets(w.v, &w.c.n)
-	w.index.arrange(unsafe.Slice((*packet)(unsafe.Pointer(p)), int(w.c.n)), int64(w.stream.time_base_num), int64(w.stream.time_base_den))
-	if w.index.Len() == 0 {
-		return av.NewError("video", av.StatusCorrupt, "the stream has no frames")
-	}
-	return nil
-}
-
-func (w *Worker) choose(draw Draw) error {
-	var err error
-	w.picked, err = w.op.cfg.Select.Pick(w.picked[:0], &w.index, media.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})
-	if err != nil {
+	if err := w.plan(); err != nil {
 		return err
 	}
-	if len(w.picked) > w.op.t {
-		if w.op.cfg.Over == TooLarge {
-			return &TooLargeError{Got: len(w.picked), Room: w.op.t}
+	for {
+		s, err := w.next()
+		if err != nil {
+			return err
 		}
-		w.picked = w.picked[:w.op.t]
+		if s == nil {
+			break
+		}
+		if err := w.put(dst, int(s[0].place), w.c.frame, draw.media()); err != nil {
+			return err
+		}
+		for _, other := range s[1:] {
+			w.repeat(dst, int(other.place), int(s[0].place))
+		}
 	}
+	w.times(dst, 0, len(w.picked))
+	w.clearAfter(dst, len(w.picked))
 	return nil
+}
+
+// end closes the sample: nothing reads its bytes after this.
+func (w *Worker) end() {
+	C.video_close(w.v)
+	w.pins.Unpin()
+	if w.file != nil {
+		_ = w.file.Close() // it was only read
+		w.file = nil
+	}
+}
+
+func (w *Worker) info() Info {
+	return Info{
+		Frames: len(w.picked), Of: w.index.Len(), Width: int(w.stream.width), Height: int(w.stream.height),
+		Decoded: int(C.video_decoded(w.v)),
+	}
 }
 
 // plan groups the chosen frames into runs for C, each from one key frame.
@@ -282,36 +218,33 @@ func (w *Worker) plan() error {
 	return nil
 }
 
-// frames takes the chosen frames as they come out of the decoder.
-func (w *Worker) frames(dst Row, draw media.Draw) error {
-	for {
-		status := C.video_next(w.v, &w.c.frame, &w.c.number)
-		if status == C.MEDIA_AV_END {
-			return nil
-		}
-		if status != C.MEDIA_AV_OK {
-			return w.fail(status)
-		}
-		number := int32(w.c.number)
-		first, _ := slices.BinarySearchFunc(w.slots, number, func(s slot, n int32) int { return int(s.packet) - int(n) })
-		if err := w.put(dst, int(w.slots[first].place), w.c.frame, draw); err != nil {
-			return err
-		}
-		for i := first + 1; i < len(w.slots) && w.slots[i].packet == number; i++ {
-			w.repeat(dst, int(w.slots[i].place), int(w.slots[first].place))
-		}
+// next is the places of the frame that comes next out of the decoder, which is then
+// w.c.frame; none after the last one.
+func (w *Worker) next() ([]slot, error) {
+	status := C.video_next(w.v, &w.c.frame, &w.c.number)
+	if status == C.MEDIA_AV_END {
+		return nil, nil
 	}
+	if status != C.MEDIA_AV_OK {
+		return nil, w.fail(status)
+	}
+	number := int32(w.c.number)
+	first, _ := slices.BinarySearchFunc(w.slots, number, func(s slot, n int32) int { return int(s.packet) - int(n) })
+	last := first + 1
+	for last < len(w.slots) && w.slots[last].packet == number {
+		last++
+	}
+	return w.slots[first:last], nil
 }
 
-// finish writes the times of the chosen frames, and zeros past the last one.
-func (w *Worker) finish(dst Row) {
-	for place, i := range w.picked {
+// times writes when the chosen frames from first on are shown, as many as n.
+func (w *Worker) times(dst Row, first, n int) {
+	for t, i := range w.picked[first : first+n] {
 		if dst.PTS != nil {
-			dst.PTS[place] = w.index.PTS(int(i))
+			dst.PTS[t] = w.index.PTS(int(i))
 		}
 		if dst.Duration != nil {
-			dst.Duration[place] = w.index.Duration(int(i))
+			dst.Duration[t] = w.index.Duration(int(i))
 		}
 	}
-	w.clearAfter(dst, len(w.picked))
 }

@@ -83,6 +83,7 @@ using Undone = ErrorOf<SPDL_E_UNDONE>;
 using StateError = ErrorOf<SPDL_E_STATE>;
 using SpecError = ErrorOf<SPDL_E_SPEC>;
 using PipelineFailed = ErrorOf<SPDL_E_PIPELINE>;
+using SampleError = ErrorOf<SPDL_E_SAMPLE>;
 
 // Throw the exception that belongs to a failed status.
 [[noreturn]] inline void raise(const Status &status) {
@@ -103,6 +104,7 @@ using PipelineFailed = ErrorOf<SPDL_E_PIPELINE>;
     case SPDL_E_STATE: throw StateError(status);
     case SPDL_E_SPEC: throw SpecError(status);
     case SPDL_E_PIPELINE: throw PipelineFailed(status);
+    case SPDL_E_SAMPLE: throw SampleError(status);
     default: throw Error(status);
     }
 }

@@ -1,0 +1,125 @@
+package main
+
+// #include <stdlib.h>
+// #include <string.h>
+// #include "table.h"
+import "C"
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/spdl/spdl/core/load"
+	"github.com/spdl/spdl/core/spec"
+)
+
+var errNoMemory = errors.New("spdl: load: no memory")
+
+// cMemory is zeroed memory of C's, 64-byte aligned.
+func cMemory(n int) ([]byte, error) {
+	size := C.size_t(max(n, 1)+63) &^ 63
+	p := C.aligned_alloc(64, size)
+	if p == nil {
+		return nil, fmt.Errorf("%w for %d bytes", errNoMemory, n)
+	}
+	C.memset(p, 0, size)
+	return unsafe.Slice((*byte)(p), n), nil
+}
+
+// loaded is a result in the making: what it has, its free gives back.
+type loaded struct {
+	owned map[unsafe.Pointer]bool // not yet in a tensor
+}
+
+func (l *loaded) alloc(n int) ([]byte, error) {
+	b, err := cMemory(n)
+	if err == nil {
+		l.owned[unsafe.Pointer(unsafe.SliceData(b))] = true
+	}
+	return b, err
+}
+
+func (l *loaded) free() {
+	for p := range l.owned {
+		C.free(p)
+	}
+}
+
+//export goLoad
+func goLoad(description *C.char, bytes unsafe.Pointer, n C.size_t, path *C.char, out **C.spdl_loaded, e *C.spdl_engine_error) (status C.spdl_status) {
+	defer caught(&status, e)
+	src := load.Source{}
+	if bytes != nil {
+		src.Bytes = unsafe.Slice((*byte)(bytes), n)
+	} else {
+		src.Path = C.GoString(path)
+	}
+	l := &loaded{owned: map[unsafe.Pointer]bool{}}
+	defer l.free()
+	m, err := load.Load([]byte(C.GoString(description)), src, l.alloc)
+	if err == nil {
+		*out, err = l.give(m)
+	}
+	return loadStatus(err, e)
+}
+
+// loadStatus is answer for what package load says.
+func loadStatus(err error, e *C.spdl_engine_error) C.spdl_status {
+	var described *spec.Error
+	var sample *load.Error
+	switch {
+	case err == nil:
+		return C.SPDL_OK
+	case errors.Is(err, errNoMemory):
+		_ = fail(err, e)
+		return C.SPDL_E_NOMEM
+	case errors.As(err, &described):
+		_ = fail(err, e)
+		return C.SPDL_E_SPEC
+	case errors.As(err, &sample):
+		_ = fail(err, e)
+		return C.SPDL_E_SAMPLE
+	}
+	return fail(err, e)
+}
+
+// give makes of what was loaded what C gets. Memory that lands in it is no longer l's.
+func (l *loaded) give(m *load.Media) (*C.spdl_loaded, error) {
+	info, err := json.Marshal(m.Info)
+	if err != nil {
+		return nil, fmt.Errorf("spdl: load: %w", err)
+	}
+	for _, t := range m.Tensors {
+		if len(t.Shape) > C.SPDL_MAX_NDIM {
+			return nil, &load.Error{Err: fmt.Errorf("array %q: got %d dimensions, want at most %d", t.Name, len(t.Shape), C.SPDL_MAX_NDIM)}
+		}
+	}
+	n := len(m.Tensors)
+	c := (*C.spdl_loaded)(C.calloc(1, C.sizeof_spdl_loaded))
+	c.n, c.info = C.uint32_t(n), C.CString(string(info))
+	c.tensors = (*C.spdl_tensor)(C.calloc(C.size_t(max(n, 1)), C.sizeof_spdl_tensor))
+	c.owned = (*unsafe.Pointer)(C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(unsafe.Pointer(nil)))))
+	tensors, owned := unsafe.Slice(c.tensors, n), unsafe.Slice(c.owned, n)
+	for i := range m.Tensors {
+		t := &m.Tensors[i]
+		data := unsafe.Pointer(unsafe.SliceData(t.Data))
+		if l.owned[data] {
+			delete(l.owned, data)
+			owned[i] = data
+		}
+		describeTensor(&tensors[i], t)
+	}
+	return c, nil
+}
+
+func describeTensor(c *C.spdl_tensor, t *load.Tensor) {
+	c.struct_size, c.kind, c.role = C.sizeof_spdl_tensor, C.SPDL_DENSE, C.SPDL_ROLE_FIELD
+	c.name, c.data, c.bytes = C.CString(t.Name), unsafe.Pointer(unsafe.SliceData(t.Data)), C.uint64_t(len(t.Data))
+	c.dtype_code, c.dtype_bits, c.dtype_lanes = C.uint8_t(t.DType.Code()), C.uint8_t(t.DType.Bits()), C.uint16_t(t.DType.Lanes())
+	c.ndim, c.device_type = C.uint32_t(len(t.Shape)), 1
+	for d, stride := range t.Shape.Strides(t.DType) {
+		c.shape[d], c.strides[d] = C.int64_t(t.Shape[d]), C.int64_t(stride)
+	}
+}

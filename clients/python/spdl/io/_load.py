@@ -1,0 +1,218 @@
+"""The calls of spdl.io over spdl_load."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
+from typing import Any, Iterator, Mapping, Optional, Sequence, Union
+
+from .. import _c, _dlpack
+from .._errors import ArgumentError, Unsupported, error_for
+from ..arrays import Array, DType, numpy_if_installed
+
+FUNCTIONS = {
+    # spdl_status spdl_load(const char *description, const void *bytes, size_t n_bytes, const char *path, spdl_loaded **out);
+    "spdl_load": (c_int, c_char_p, c_void_p, c_size_t, c_char_p, POINTER(c_void_p)),
+    # uint32_t spdl_loaded_n_tensors(const spdl_loaded *loaded);
+    "spdl_loaded_n_tensors": (c_uint32, c_void_p),
+    # spdl_status spdl_loaded_tensor(const spdl_loaded *loaded, uint32_t i, spdl_tensor *out);
+    "spdl_loaded_tensor": (c_int, c_void_p, c_uint32, POINTER(_c.Tensor)),
+    # const char *spdl_loaded_info(const spdl_loaded *loaded);
+    "spdl_loaded_info": (c_char_p, c_void_p),
+    # void spdl_loaded_free(spdl_loaded *loaded);
+    "spdl_loaded_free": (None, c_void_p),
+}
+
+Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Any]
+Seconds = tuple[float, Optional[float]]
+
+
+class _Functions:
+    """The declared functions of one library, as attributes."""
+
+    def __init__(self, path: str) -> None:
+        dll = ctypes.CDLL(path)  # lets other threads run
+        for name, (result, *arguments) in FUNCTIONS.items():
+            try:
+                function = getattr(dll, name)
+            except AttributeError:
+                raise Unsupported(f'spdl: io: library "{path}" has no {name}; it is older than this package: '
+                                  "install the libspdl that came with it") from None
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name[len("spdl_"):], function)
+
+
+_functions: Optional[_Functions] = None
+
+
+def _api() -> Any:
+    global _functions
+    if _functions is None:
+        _functions = _Functions(_c.library().path)
+    return _functions
+
+
+class _Memory:
+    """What was loaded, in C. It is freed with the last array that lies in it."""
+
+    __slots__ = ("handle", "free", "source", "__weakref__")
+
+    def __init__(self, handle: int, source: object) -> None:
+        self.handle = handle
+        self.free = _api().loaded_free
+        self.source = source  # arrays may be views of it
+
+    def __del__(self) -> None:
+        self.free(self.handle)
+
+
+class Loaded(Mapping):
+    """The arrays that were decoded, by name, and `info`: what the file says of itself, and what was done."""
+
+    def __init__(self, arrays: dict[str, Array], info: dict[str, Any]) -> None:
+        self._arrays = arrays
+        self.info = info
+
+    def __getitem__(self, name: str) -> Array:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __repr__(self) -> str:
+        return f"<spdl.io.Loaded {', '.join(f'{name}: {array!r}' for name, array in self.items())}>"
+
+
+def _memory_of(src: Any) -> tuple[int, int, bool, object]:
+    """Address, size, whether it may be written, and what keeps it there."""
+    if isinstance(src, bytes):
+        return ctypes.cast(ctypes.c_char_p(src), c_void_p).value or 0, len(src), False, src
+    try:
+        view = memoryview(src).cast("B")
+    except TypeError:
+        raise ArgumentError(f"spdl: io: the source is of {type(src).__name__}, want a path or contiguous bytes") from None
+    if not view.readonly and len(view):
+        pinned = (ctypes.c_char * len(view)).from_buffer(view)
+        return ctypes.addressof(pinned), len(view), True, pinned
+    numpy = numpy_if_installed()
+    if numpy is None or not len(view):
+        return _memory_of(bytes(view))
+    array = numpy.frombuffer(view, "u1")
+    return array.ctypes.data, len(view), False, array
+
+
+def load(src: Source, description: Mapping[str, Any]) -> Loaded:
+    """Decode src as a description's section says: {"audio": {"rate": 16000}}, {"video": {...}}, {"image": {...}}, {"npy": {}},
+    {"npz": {}}, {"wav": {}}, {"probe": "audio"} or {"probe": "video"}.
+
+    Raises SpecError for the description, SampleError for the sample.
+    """
+    _dlpack.sweep()
+    api, handle = _api(), c_void_p()
+    text = json.dumps(description).encode()
+    keep: object = None
+    if isinstance(src, (str, os.PathLike)):
+        address, size, writable = 0, 0, False
+        status = api.load(text, None, 0, os.fsencode(src), handle)
+    else:
+        address, size, writable, keep = _memory_of(src)
+        empty = b"\0"
+        status = api.load(text, address or ctypes.cast(ctypes.c_char_p(empty), c_void_p), size, None, handle)
+    if status < 0:
+        raise error_for(status, (_c.library().held.last_error() or b"").decode("utf-8", "replace"))
+    memory = _Memory(handle.value or 0, keep)
+    arrays = {}
+    for i in range(api.loaded_n_tensors(handle)):
+        raw = _c.Tensor(ctypes.sizeof(_c.Tensor))
+        api.loaded_tensor(handle, i, raw)
+        dtype = DType(raw.dtype_code, raw.dtype_bits, raw.dtype_lanes)
+        inside = address <= (raw.data or 0) < address + size
+        arrays[raw.name.decode("utf-8", "surrogateescape")] = Array(
+            memory, raw.data or 0, tuple(raw.shape[:raw.ndim]), tuple(raw.strides[:raw.ndim]), dtype, inside and not writable)
+    return Loaded(arrays, json.loads(api.loaded_info(handle) or b"null") or {})
+
+
+def _window(timestamp: Optional[Seconds]) -> dict[str, Any]:
+    """timestamp=(start, end), in seconds; None: to the end."""
+    if timestamp is None:
+        return {}
+    start, end = timestamp
+    window = {"start": f"{float(start):.9f}s"}
+    if end is not None:
+        window["duration"] = f"{float(end) - float(start):.9f}s"
+    return {"window": window}
+
+
+def load_audio(src: Source, timestamp: Optional[Seconds] = None, *, sample_rate: Optional[int] = None,
+               num_channels: Optional[int] = None, **section: Any) -> Array:
+    """A sound: float32 [channels, samples], -1 to 1, of the length that FFmpeg's gapless playback has.
+
+    timestamp     (start, end) in seconds; end None: to the end
+    sample_rate   resampled as torchaudio does; None: as stored (probe_audio tells)
+    num_channels  1: their mean; None: as stored
+    section       other keys of a description's audio: dtype, layout, length, crop, normalize, features ...
+    """
+    given = {"rate": sample_rate, "channels": num_channels}
+    section = {**_window(timestamp), **{k: v for k, v in given.items() if v is not None}, **section}
+    return load(src, {"audio": section})["audio"]
+
+
+def load_video(src: Source, timestamp: Optional[Seconds] = None, **section: Any) -> Array:
+    """The frames of a video: uint8 [frames, H, W, C], all of them unless select says otherwise.
+
+    timestamp  (start, end) in seconds: frames on show in it; end None: to the end
+    section    other keys of a description's video: select, frames, transform, layout, dtype, mode, threads ...
+
+    load(src, {"video": {...}}) gives pts and duration, too.
+    """
+    return load(src, {"video": {**_window(timestamp), **section}})["video"]
+
+
+def sample_decode_video(src: Source, indices: Sequence[int], **section: Any) -> Array:
+    """These frames of a video, in this order; a frame may come twice, negative indices count from the end. Only the groups of
+    pictures that hold them are decoded. Frame i is torchcodec's frame i in its exact mode."""
+    return load_video(src, select={"kind": "indices", "indices": [int(i) for i in indices]}, **section)
+
+
+def load_image(src: Source, **section: Any) -> Array:
+    """A picture: uint8 [H, W, C], as large as it is unless transform says otherwise.
+
+    section  keys of a description's image: transform, mode, layout, dtype, orientation ...
+    """
+    return load(src, {"image": section})["image"]
+
+
+def load_npy(src: Source) -> Array:
+    """The array of a .npy file: a view of the source's memory where its elements lie as a row-major array's do, else a copy."""
+    return load(src, {"npy": {}})["array"]
+
+
+def load_npz(src: Source) -> Loaded:
+    """The arrays of a .npz file by name. Those that are stored uncompressed are views, as of load_npy."""
+    return load(src, {"npz": {}})
+
+
+def load_wav(src: Source, time_offset_seconds: float = 0, duration_seconds: Optional[float] = None) -> Array:
+    """The samples of a WAV as they are stored: [samples, channels] of uint8, int16, int32, float32 or float64.
+
+    Of memory it is a view where the samples lie at an address that their type allows. 24-bit samples have no type of their
+    own: load_audio reads them as float32.
+    """
+    end = None if duration_seconds is None else time_offset_seconds + duration_seconds
+    return load(src, {"wav": _window((time_offset_seconds, end))})["samples"]
+
+
+def probe_audio(src: Source) -> dict[str, Any]:
+    """What the container says of its sound: Format, Codec, Rate, Channels, Frames (-1: unknown), Seconds."""
+    return load(src, {"probe": "audio"}).info
+
+
+def probe_video(src: Source) -> dict[str, Any]:
+    """What the container says of its video: Container, Codec, Width, Height, Orientation, Frames, Rate, Start, Seconds. Headers
+    may be wrong; load(src, {"video": ...}) counts."""
+    return load(src, {"probe": "video"}).info

@@ -1,0 +1,116 @@
+package verbs
+
+import (
+	"fmt"
+	"image"
+	"image/draw"
+
+	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/shm"
+)
+
+// Measures of strips, in pixels.
+const (
+	filmFrames = 8  // of a video at most
+	filmGap    = 4  // between frames
+	filmSide   = 96 // longest side of a frame
+)
+
+// rowsIn is where the rows of a tensor lie whose rows differ in length.
+type rowsIn struct {
+	tensor, length int
+	ragged         bool
+	stride         int // bytes from row to row of a dense one
+	item           int // bytes of an element
+}
+
+func rowsInTensor(schema []shm.TensorRecord, tensor, length int) rowsIn {
+	t := &schema[tensor]
+	return rowsIn{tensor, length, t.Kind == shm.Ragged, int(t.Strides[0]), int(t.DtypeBits) / 8}
+}
+
+// row is the memory of a row and its length in steps; false where the batch does not hold it.
+func (r *rowsIn) row(l tensors, i int) (data []byte, steps int, ok bool) {
+	data = l.Tensor(r.tensor)
+	lengths := batch.Int64s(l.Tensor(r.length))
+	if i >= len(lengths) || lengths[i] < 0 {
+		return nil, 0, false
+	}
+	from, to := i*r.stride, (i+1)*r.stride
+	if r.ragged {
+		offsets := l.Offsets(r.tensor)
+		if i+1 >= len(offsets) || offsets[i] < 0 || offsets[i] > offsets[i+1] {
+			return nil, 0, false
+		}
+		from, to = int(offsets[i])*r.item, int(offsets[i+1])*r.item
+	}
+	if to > len(data) {
+		return nil, 0, false
+	}
+	return data[from:to], int(lengths[i]), true
+}
+
+// film draws videos: some of the frames of each, side by side.
+type film struct {
+	*pixels
+	rowsIn
+	room   int  // frames that a row has room for
+	planar bool // [C, T, H, W]: a frame's planes lie apart
+}
+
+func filmOf(schema []shm.TensorRecord, c columns, f *facts, told *ringFacts) (*film, error) {
+	t, layout := &schema[c.video], told.Video.Layout
+	shape := f.Ragged["video"]
+	if t.Kind == shm.Dense && t.Ndim == 5 {
+		shape = ints(t.Shape[2:5])
+		if layout == "NCTHW" {
+			shape = ints([]int64{t.Shape[1], t.Shape[3], t.Shape[4]})
+		}
+	}
+	if len(shape) != 3 || layout == "" {
+		return nil, fmt.Errorf("view: field %q: the ring does not tell how its frames lie", nameText(t.Name[:]))
+	}
+	p, err := pixelsOf(t, shape, layout != "NTHWC", told.Video.Frame)
+	if err != nil {
+		return nil, err
+	}
+	return &film{p, rowsInTensor(schema, c.video, c.length), told.Video.Frames, layout == "NCTHW"}, nil
+}
+
+func (f *film) about() string {
+	return fmt.Sprintf("at most %d frames of %s", f.room, f.pixels.about())
+}
+
+func (f *film) paint(l tensors, row int) *image.RGBA {
+	data, n, ok := f.row(l, row)
+	if !ok || n*f.rowBytes() > len(data) {
+		return nil
+	}
+	shown := max(min(n, filmFrames), 1)
+	side := max(f.width, f.height)
+	w, h := max(f.width*filmSide/side, 1), max(f.height*filmSide/side, 1)
+	strip := image.NewRGBA(image.Rect(0, 0, shown*(w+filmGap)-filmGap, h))
+	draw.Draw(strip, strip.Bounds(), image.NewUniform(paper), image.Point{}, draw.Src)
+	for k := range min(n, shown) {
+		at := 0
+		if shown > 1 {
+			at = k * (n - 1) / (shown - 1)
+		}
+		scaleInto(strip, image.Rect(k*(w+filmGap), 0, k*(w+filmGap)+w, h), f.frame(data, at))
+	}
+	return strip
+}
+
+// frame is a frame of a row.
+func (f *film) frame(data []byte, k int) *image.RGBA {
+	if !f.planar {
+		return f.picture(data, k)
+	}
+	plane := f.rowBytes() / f.channels
+	one := make([]byte, 0, f.rowBytes())
+	for c := range f.channels {
+		at := (c*f.room + k) * plane
+		one = append(one, data[at:at+plane]...)
+	}
+	return f.picture(one, 0)
+}

@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/load"
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/audio"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// sounds are waveforms, or features of them, and how long they are.
+type sounds struct {
+	op  *audio.Op
+	row []field
+}
+
+// The fields of a sound.
+const (
+	soundValues = iota
+	soundLength
+)
+
+func newSounds(a *spec.Audio) (modality, error) {
+	op, err := audio.Compile(load.AudioConfig(a))
+	if err != nil {
+		return nil, err
+	}
+	return &sounds{op, []field{
+		soundValues: {name: "audio", dtype: op.DType(), shape: op.Shape(), cut: cutOf(a.Shape), along: op.TimeAxis()},
+		soundLength: {name: "length", dtype: tensor.I64, long: true},
+	}}, nil
+}
+
+func (m *sounds) fields() []field { return m.row }
+
+func (m *sounds) open() (decoder, error) {
+	w, err := m.op.NewWorker()
+	if err != nil {
+		return nil, err
+	}
+	return &soundDecoder{w}, nil
+}
+
+type soundDecoder struct{ *audio.Worker }
+
+func (d *soundDecoder) decode(row [][]byte, data []byte, draw media.Draw) error {
+	info, err := d.Decode(audio.Row{Data: row[soundValues]}, audio.Source{Bytes: data}, audio.Draw{Seed: draw.Seed, Epoch: draw.Epoch, Index: draw.Index})
+	batch.Int64s(row[soundLength])[0] = int64(info.Samples)
+	return err
+}

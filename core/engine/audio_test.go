@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+)
+
+// wav is a WAV of n samples of two channels at 8 kHz, s16: sample i of the first is (i + 1) / 1024, of the second nothing.
+func wav(n int) []byte {
+	b := []byte("RIFF")
+	b = binary.LittleEndian.AppendUint32(b, uint32(36+4*n))
+	b = append(b, "WAVEfmt \x10\x00\x00\x00\x01\x00\x02\x00"...)
+	b = binary.LittleEndian.AppendUint32(b, 8000)
+	b = binary.LittleEndian.AppendUint32(b, 32000)
+	b = append(b, "\x04\x00\x10\x00data"...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(4*n))
+	for i := range n {
+		b = binary.LittleEndian.AppendUint32(b, uint32(uint16(32*(i+1))))
+	}
+	return b
+}
+
+// startSounds serves WAVs of so many samples each, in their order, two a batch.
+func startSounds(t *testing.T, section, more string, lengths ...int) *running {
+	t.Helper()
+	dir := t.TempDir()
+	for i, n := range lengths {
+		must(os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.wav", i)), wav(n), 0o644))
+	}
+	text := fmt.Sprintf("name: %s\nsource: {folder: %s}\nbatch: 2\norder: {shuffle: false}\naudio: %s\n", testName(), dir, section)
+	s, err := spec.Parse([]byte(text+more), "")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return start(t, s, nil)
+}
+
+// A ring of sounds delivers waveforms at the length, the channels and the layout asked for, and says how long each is.
+func TestRingOfSoundsDeliversWaveforms(t *testing.T) {
+	const scale = 1024.
+	for section, want := range map[string]string{
+		"{rate: 8000, length: 4, channels: 2}":                             "[2 2 4] [3 2]: 1 2 3 0 0 0 0 0 1 2 0 0 0 0 0 0",
+		"{rate: 8000, length: 4, channels: 2, layout: NLC}":                "[2 4 2] [3 2]: 1 0 2 0 3 0 0 0 1 0 2 0 0 0 0 0",
+		"{rate: 8000, length: 500us}":                                      "[2 1 4] [3 2]: 0.5 1 1.5 0 0.5 1 0 0",
+		"{rate: 8000, length: 4, select: [0]}":                             "[2 1 4] [3 2]: 1 2 3 0 1 2 0 0",
+		"{rate: 8000, length: 9, select: [0], shape: ragged}":              "[5] [3 2]: 1 2 3 1 2",
+		"{rate: 8000, length: 9, channels: 2, shape: ragged, layout: NLC}": "[10] [3 2]: 1 0 2 0 3 0 1 0 2 0",
+		"{rate: 8000, length: 2, select: [0], crop: start}":                "[2 1 2] [2 2]: 1 2 1 2",
+		"{rate: 8000, length: 4, select: [0], window: {start: 125us}}":     "[2 1 4] [2 1]: 2 3 0 0 2 0 0 0",
+		"{rate: 8000, length: 4, select: [0], raw: {encoding: s16, rate: 8000, channels: 2}, window: {start: 1375us}, max_frames: 99}": "[2 1 4] [3 2]: 1 2 3 0 1 2 0 0",
+	} {
+		t.Run("", func(t *testing.T) {
+			r := startSounds(t, section, "", 3, 2)
+			l, err := r.attach(shm.AttachOptions{}).Acquire(testContext(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprint(l.Shape(sampleTensor), " ", batch.Int64s(l.Tensor(firstSide)), ":")
+			for values := l.Tensor(sampleTensor); len(values) > 0; values = values[4:] {
+				got += fmt.Sprint(" ", math.Float32frombits(binary.LittleEndian.Uint32(values))*scale)
+			}
+			if got != want {
+				t.Errorf("%s:\ngot  %s\nwant %s\n%+v", section, got, want, r.Stats().Rings[0].Bad)
+			}
+			must(l.Release())
+		})
+	}
+}
+
+// A padded batch is as long as its longest sound: the rows are the capacity's strides apart.
+func TestPaddedBatchOfSounds(t *testing.T) {
+	l, err := startSounds(t, "{rate: 8000, length: 100, select: [0], shape: padded}", "", 3, 5).attach(shm.AttachOptions{}).Acquire(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(l.Shape(sampleTensor)); got != "[2 1 5]" {
+		t.Fatal(got)
+	}
+	if second := math.Float32frombits(binary.LittleEndian.Uint32(l.Tensor(sampleTensor)[4*100:])); second != 1/1024. {
+		t.Fatalf("the second row begins with %v", second)
+	}
+	must(l.Release())
+}
+
+// Features have a row's shape that follows from the length, and count their steps in length.
+func TestRingOfFeatures(t *testing.T) {
+	r := startSounds(t, "{rate: 8000, length: 800, crop: start, features: {kind: mel, n_fft: 64, n_mels: 10, log: db}}", "", 900, 400)
+	l, err := r.attach(shm.AttachOptions{}).Acquire(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(l.Shape(sampleTensor), batch.Int64s(l.Tensor(firstSide))); got != "[2 10 26] [26 13]" {
+		t.Fatal(got, r.Stats().Rings[0].Bad)
+	}
+	must(l.Release())
+}
+
+// A sound that is longer than a row, and bytes that are no sound, are bad samples with a cause.
+func TestBadSoundsHaveACause(t *testing.T) {
+	r := startSounds(t, "{rate: 8000, length: 4}", "bad_sample: {policy: mask}\n", 3, 5)
+	l, err := r.attach(shm.AttachOptions{}).Acquire(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := r.Stats().Rings[0].Bad; n.Causes["too_large"] == 0 || fmt.Sprint(batch.Int64s(l.Tensor(firstSide))) != "[3 0]" {
+		t.Fatalf("%+v, lengths %v", n, batch.Int64s(l.Tensor(firstSide)))
+	}
+	must(l.Release())
+}
+
+// In the steady state a ring of WAVs makes no Go allocation per sample.
+func TestSoundsAllocateNothingPerSample(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 100 {
+		must(os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.wav", i)), wav(100+i), 0o644))
+	}
+	s, err := spec.Parse([]byte(fmt.Sprintf("name: %s\nsource: {folder: %s}\nbatch: 50\naudio: {rate: 16000, length: 400, shape: padded}\n", testName(), dir)), "")
+	must(err)
+	allocationsPerBatch(t, s)
+}

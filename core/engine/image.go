@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"github.com/spdl/spdl/core/load"
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+)
+
+// images are pictures, each one field.
+type images struct {
+	op  *media.Op
+	row []field
+}
+
+func newImages(s *spec.Spec) (modality, error) {
+	op, err := media.Compile(load.PictureConfig(&s.Image))
+	if err != nil {
+		return nil, err
+	}
+	axes := uint32(shm.AxesNHWC)
+	if s.Image.Layout == spec.NCHW {
+		axes = shm.AxesNCHW
+	}
+	return &images{op, []field{{name: "image", axes: axes, dtype: s.Image.DType, shape: s.RowShape()}}}, nil
+}
+
+func (m *images) fields() []field { return m.row }
+
+func (m *images) open() (decoder, error) {
+	w, err := media.NewWorker(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &imageDecoder{w, m.op}, nil
+}
+
+type imageDecoder struct {
+	*media.Worker
+	op *media.Op
+}
+
+func (d *imageDecoder) decode(row [][]byte, data []byte, draw media.Draw) error {
+	_, err := d.Row(row[0], data, d.op, draw)
+	return err
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
+	"github.com/spdl/spdl/shm"
+)
+
+// A modality is what a ring's samples are, and how the bytes of one become a row. It is shared by all goroutines.
+type modality interface {
+	// fields are the tensors of a row: the sample itself first, then what is known of it; at most batch.MaxFields.
+	fields() []field
+	// open makes a decoder, for one goroutine at a time.
+	open() (decoder, error)
+}
+
+// A decoder keeps what one thread needs between samples.
+type decoder interface {
+	// decode writes a sample into its row, the memory of one row of each field; both are the caller's, and neither is kept.
+	// Equal draws give equal rows. What a failed decode leaves in the row is undefined. An error's Cause, where it has that
+	// method, is the word it is counted under.
+	decode(row [][]byte, data []byte, draw media.Draw) error
+	Close()
+}
+
+// field is one tensor of a row.
+type field struct {
+	name  string
+	axes  uint32
+	dtype tensor.DType
+	shape tensor.Shape // of one row, of the longest where rows differ; empty: a number
+	cut   cut
+	along int  // the dimension of a row that its length counts, where it is cut
+	long  bool // this field, an i64, is the rows' length
+}
+
+// cut says how rows that are shorter than the shape lie in a batch.
+type cut int
+
+const (
+	uncut  cut = iota // as all others, with zeros behind
+	padded            // every row as long as the batch's longest, with zeros behind; strides are the capacity's
+	ragged            // one behind the other: offsets in elements
+)
+
+// rowBytes is the size of one row. Package spec has checked that there is one.
+func (f *field) rowBytes() int {
+	n, _ := f.shape.Bytes(f.dtype)
+	return int(n)
+}
+
+// stepBytes is the size of one step of a row's length.
+func (f *field) stepBytes() int {
+	n, _ := f.shape[f.along+1:].Bytes(f.dtype)
+	return int(n)
+}
+
+// tensor is the field of n rows in a slot.
+func (f *field) tensor(n int64) shm.Tensor {
+	if f.cut == ragged {
+		values, _ := f.shape.Elements()
+		return shm.Tensor{Name: f.name, Kind: shm.Ragged, Role: shm.RoleField, Axes: f.axes, DType: dtypeOf(f.dtype), Values: n * values}
+	}
+	return shm.Tensor{Name: f.name, Kind: shm.Dense, Role: shm.RoleField, Axes: f.axes, DType: dtypeOf(f.dtype), Shape: append([]int64{n}, f.shape...)}
+}
+
+func modalityOf(s *spec.Spec) (modality, error) {
+	switch {
+	case s.Video != nil:
+		return newVideos(s.Video)
+	case s.Audio != nil:
+		return newSounds(s.Audio)
+	}
+	return newImages(s)
+}
+
+// cutOf is the description's word for it.
+func cutOf(c spec.Cut) cut {
+	return map[spec.Cut]cut{spec.Padded: padded, spec.Ragged: ragged}[c]
+}
+
+// raggedSteps are the shapes of one step of ragged fields of more than a number a step: [H, W, C] of a video's frames.
+func raggedSteps(fields []field) map[string]tensor.Shape {
+	steps := map[string]tensor.Shape{}
+	for i := range fields {
+		if f := &fields[i]; f.cut == ragged && len(f.shape) > f.along+1 {
+			steps[f.name] = f.shape[f.along+1:]
+		}
+	}
+	return steps
+}
+
+// rowBytes is the size of all fields of a row.
+func rowBytes(m modality) (total int) {
+	for _, f := range m.fields() {
+		total += f.rowBytes()
+	}
+	return total
+}
+
+// worker decodes on one goroutine at a time.
+type worker struct {
+	decoder
+	row [][]byte // of the sample in hand
+}
+
+func openWorker(m modality) (*worker, error) {
+	d, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	return &worker{decoder: d, row: make([][]byte, 0, len(m.fields()))}, nil
+}

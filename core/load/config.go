@@ -1,0 +1,127 @@
+package load
+
+import (
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/audio"
+	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// PictureConfig says what a picture, or a frame, becomes in core/media's words.
+func PictureConfig(i *spec.Image) media.Config {
+	t := &i.Transform
+	c := media.Config{Flip: t.HorizontalFlip, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
+	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
+	filter := spec.Bilinear
+	c.Out = size(t.Output())
+	if r := t.Resize; r != nil {
+		c.ResizeShort, filter = r.Short, r.Interpolation
+		if r.Short == 0 {
+			c.Resize = size(r.Extent)
+		}
+	}
+	if r := t.RandomResizedCrop; r != nil {
+		c.Random, filter = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}, r.Interpolation
+	}
+	if filter == spec.Bicubic {
+		c.Interpolation = media.Bicubic
+	}
+	if n := t.Normalize; n != nil {
+		c.Normalize = &media.Normalize{Mean: n.Mean, Std: n.Std}
+	}
+	c.Mode = map[spec.Mode]media.Mode{spec.RGB: media.RGB, spec.Gray: media.Gray, spec.Luma: media.Luma}[i.Mode]
+	c.DType = map[tensor.DType]media.DType{tensor.U8: media.U8, tensor.F16: media.F16, tensor.BF16: media.BF16, tensor.F32: media.F32}[i.DType]
+	if i.Layout == spec.NCHW {
+		c.Layout = media.NCHW
+	}
+	return c
+}
+
+// VideoConfig says the video section in core/media/video's words.
+func VideoConfig(v *spec.Video) video.Config {
+	c := video.Config{
+		Image: PictureConfig(&v.Frame), Frames: v.Frames, Select: selectionOf(v), AsSent: !v.Frame.Orient, Stream: v.Stream, Threads: v.Threads,
+		Approximate: v.Approximate, Budget: v.Timeout,
+	}
+	c.Axes = map[string]video.Axes{spec.NTCHW: video.TCHW, spec.NCTHW: video.CTHW}[v.Layout]
+	c.Scaler = map[string]video.Scaler{string(spec.Bilinear): video.SWBilinear, string(spec.Bicubic): video.SWBicubic, spec.Area: video.SWArea}[v.Scaler]
+	if v.Over == spec.CutOff {
+		c.Over = video.Cut
+	}
+	if v.Colour == spec.Torchcodec {
+		c.Colour = video.Torchcodec
+	}
+	return c
+}
+
+var videoKinds = map[string]video.Kind{
+	spec.SelectAll: video.All, spec.SelectUniform: video.Uniform, spec.SelectSegments: video.Segments, spec.SelectEvery: video.Every,
+	spec.SelectIndices: video.AtIndices, spec.SelectTimes: video.AtTimes, spec.SelectFPS: video.FPS, spec.SelectKeyFrames: video.KeyFrames,
+	spec.ClipsAtRandomIndices: video.ClipsRandomIndices, spec.ClipsAtRegularIndices: video.ClipsRegularIndices,
+	spec.ClipsAtRandomTimes: video.ClipsRandomTimes, spec.ClipsAtRegularTimes: video.ClipsRegularTimes,
+}
+
+func selectionOf(v *spec.Video) video.Selection {
+	s := &v.Select
+	c := video.Selection{
+		Kind: videoKinds[s.Kind], Count: v.Frames, Step: s.Step, Rate: s.Rate, Indices: s.Indices, Times: s.Times, Nearest: s.Nearest, Random: s.Random,
+		Clips: s.Clips, ClipFrames: s.ClipFrames, Between: s.Between, BetweenSecs: s.BetweenSecs, BetweenClips: s.BetweenClips,
+		RangeStart: s.From, RangeEnd: s.To,
+	}
+	c.Policy = map[string]video.Policy{spec.WrapClip: video.Wrap, spec.ClipError: video.Refuse}[s.Policy]
+	if w := v.Window; w != (spec.Window{}) {
+		end := maxWindow
+		if w.Duration > 0 {
+			end = (w.Start + w.Duration).Seconds()
+		}
+		c.Window = &[2]float64{w.Start.Seconds(), end}
+	}
+	return c
+}
+
+// maxWindow is later than any frame, in seconds.
+const maxWindow = 1e12
+
+// AudioConfig says the audio section in core/media/audio's words.
+func AudioConfig(a *spec.Audio) audio.Config {
+	c := audio.Config{
+		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, DType: a.DType, MaxFrames: a.MaxFrames, Budget: a.Timeout,
+		Window:    audio.Window{Start: a.Window.Start.Seconds(), Duration: a.Window.Duration.Seconds()},
+		Resample:  audio.Resample{Width: a.Resample.Width, Rolloff: a.Resample.Rolloff},
+		Normalize: audio.Normalize{Level: a.Normalize.Level},
+	}
+	c.Crop = map[string]audio.Crop{spec.Start: audio.CropStart, spec.Center: audio.CropCentre, spec.Random: audio.CropRandom}[a.Crop]
+	switch a.Resample.Method {
+	case spec.SincKaiser:
+		c.Resample.Method, c.Resample.Beta = audio.SincKaiser, a.Resample.Beta
+	case spec.SWResample:
+		c.Resample = audio.Resample{Method: audio.SWResample}
+	}
+	c.Normalize.To = map[string]audio.Loudness{spec.Peak: audio.ToPeak, spec.Loudness: audio.ToIntegrated}[a.Normalize.To]
+	if a.Layout == spec.NLC {
+		c.Layout = audio.TimeFirst
+	}
+	if a.Features != nil {
+		c.Features = featuresOf(a.Features)
+	}
+	if r := a.Raw; r != nil {
+		c.Raw = &audio.Raw{Encoding: encodings[r.Encoding], Rate: r.Rate, Channels: r.Channels}
+	}
+	return c
+}
+
+var encodings = map[string]audio.Encoding{"u8": audio.U8, "s16": audio.S16, "s24": audio.S24, "s32": audio.S32, "f32": audio.F32, "f64": audio.F64}
+
+func featuresOf(f *spec.Features) *audio.Features {
+	c := &audio.Features{
+		FFT: f.FFT, Win: f.Win, Hop: f.Hop, Magnitude: f.Power == 1, Inside: !f.Centered, Unit: f.Normalized,
+		Mels: f.Mels, Low: f.Low, High: f.High, SlaneyNorm: f.Norm == spec.Slaney, TopDB: f.TopDB, Coefficients: f.Count,
+	}
+	c.Kind = map[string]audio.Kind{spec.Mel: audio.Mel, spec.MFCC: audio.MFCC}[f.Kind]
+	c.Log = map[string]audio.Log{spec.Decibel: audio.Decibel, spec.NaturalLog: audio.NaturalLog}[f.Log]
+	if f.Scale == spec.Slaney {
+		c.Scale = audio.Slaney
+	}
+	return c
+}

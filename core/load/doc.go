@@ -1,0 +1,14 @@
+// Package load decodes one sample at once, without a ring: a picture, a video, a sound or an array, from its bytes or a file.
+//
+//	m, err := load.Load([]byte(`{"audio": {"rate": 16000}}`), load.Source{Path: "a.flac"}, nil)
+//	wave := m.Tensors[0] // [C, L] f32
+//
+// The description is the section that a ring has, with every key left out that may come from the sample itself: the size of
+// a picture, the number of frames, the rate and the length of a sound. The words, the defaults and the bytes are the ring's. Besides there are
+// {"npy": {}}, {"npz": {}}, {"wav": {}} (samples as they are stored), and {"probe": "video"} or {"probe": "audio"}, which decode nothing and say what there is.
+//
+// [PictureConfig], [VideoConfig] and [AudioConfig] say a description in the decoders' words; core/engine uses them, too.
+//
+// Every call opens decoders of its own, so any number of goroutines may call Load. It blocks for as long as decoding takes. docs/media.md
+// shows it from Python and C.
+package load

@@ -1,0 +1,184 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/media/audio"
+	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// MaxFileBytes is the largest file that is read for a picture or an array.
+const MaxFileBytes = 4 << 30
+
+// Source is an encoded sample: its bytes, or else a file.
+type Source struct {
+	Bytes []byte
+	Path  string
+}
+
+// Tensor is one tensor of what was decoded: row-major.
+type Tensor struct {
+	Name  string
+	DType tensor.DType
+	Shape tensor.Shape
+	Data  []byte
+}
+
+// Media is what was decoded. Tensors of arrays may lie in the source's own bytes.
+type Media struct {
+	Tensors []Tensor
+	Info    any // facts of the sample, to be told as JSON
+}
+
+// Alloc gives zeroed memory of n bytes, aligned to 64; nil: Go's.
+type Alloc func(n int) ([]byte, error)
+
+// Error says that the sample cannot be decoded; what is wrong with a description is a *spec.Error.
+type Error struct{ Err error }
+
+func (e *Error) Error() string { return "load: " + e.Err.Error() }
+
+// Unwrap is the decoder's error, which has a Cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Load decodes a sample. Errors are *spec.Error and *Error.
+func Load(description []byte, src Source, alloc Alloc) (*Media, error) {
+	if alloc == nil {
+		alloc = func(n int) ([]byte, error) { return make([]byte, n), nil }
+	}
+	l := &loading{source: src, alloc: alloc}
+	m, err := l.load(description)
+	if _, described := err.(*spec.Error); err != nil && !described {
+		err = &Error{err}
+	}
+	return m, err
+}
+
+type loading struct {
+	source Source
+	alloc  Alloc
+}
+
+func (l *loading) load(description []byte) (*Media, error) {
+	var other struct {
+		NPY *struct{} `json:"npy"`
+		NPZ *struct{} `json:"npz"`
+		WAV *struct {
+			Window struct{ Start, Duration string } `json:"window"`
+		} `json:"wav"`
+		Probe string `json:"probe"`
+	}
+	if json.Unmarshal(description, &other) == nil {
+		switch {
+		case other.NPY != nil:
+			return l.npy()
+		case other.NPZ != nil:
+			return l.npz()
+		case other.WAV != nil:
+			return l.wav(other.WAV.Window.Start, other.WAV.Window.Duration)
+		case other.Probe != "":
+			return l.probe(other.Probe)
+		}
+	}
+	s, err := spec.ParseSample(description)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Video != nil:
+		return l.video(s)
+	case s.Audio != nil:
+		return l.audio(s.Audio)
+	}
+	return l.image(s)
+}
+
+func (l *loading) probe(kind string) (*Media, error) {
+	switch kind {
+	case "video":
+		s, err := video.Probe(video.Source(l.source))
+		return &Media{Info: s}, err
+	case "audio":
+		s, err := audio.Probe(audio.Source{Bytes: l.source.Bytes, Path: l.source.Path})
+		return &Media{Info: s}, err
+	}
+	return nil, &spec.Error{File: "sample", Path: "probe", Text: fmt.Sprintf("got %q, want video or audio", kind)}
+}
+
+// bytes is the source's, read where it is a file.
+func (l *loading) bytes() ([]byte, error) {
+	if l.source.Bytes != nil || l.source.Path == "" {
+		return l.source.Bytes, nil
+	}
+	st, err := os.Stat(l.source.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() || st.Size() > MaxFileBytes {
+		return nil, fmt.Errorf("%q: got %v of %d bytes, want a regular file of at most %d", l.source.Path, st.Mode().Type(), st.Size(), int64(MaxFileBytes))
+	}
+	return os.ReadFile(l.source.Path)
+}
+
+// tensor is room for one.
+func (l *loading) tensor(name string, d tensor.DType, shape tensor.Shape) (Tensor, error) {
+	n, err := shape.Bytes(d)
+	if err != nil {
+		return Tensor{}, err
+	}
+	data, err := l.alloc(int(n))
+	return Tensor{name, d, shape, data}, err
+}
+
+func (l *loading) npy() (*Media, error) {
+	data, err := l.bytes()
+	if err != nil {
+		return nil, err
+	}
+	a, err := array.ParseNPY(data)
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.array("array", &a)
+	return &Media{Tensors: []Tensor{t}}, err
+}
+
+func (l *loading) npz() (*Media, error) {
+	data, err := l.bytes()
+	if err != nil {
+		return nil, err
+	}
+	z, err := array.OpenNPZ(data)
+	if err != nil {
+		return nil, err
+	}
+	m := &Media{}
+	for _, name := range z.Names() {
+		a, err := z.Array(name)
+		if err != nil {
+			return nil, err
+		}
+		t, err := l.array(name, &a)
+		if err != nil {
+			return nil, err
+		}
+		m.Tensors = append(m.Tensors, t)
+	}
+	return m, nil
+}
+
+// array is an array as a tensor: where it lies, if that is the caller's memory and the elements lie there as a tensor's do.
+func (l *loading) array(name string, a *array.Array) (Tensor, error) {
+	if l.source.Bytes != nil && a.Dense() && within(a.Data, l.source.Bytes, a.DType.Bytes()) {
+		return Tensor{name, a.DType, a.Shape, a.Data}, nil
+	}
+	t, err := l.tensor(name, a.DType, a.Shape)
+	if err == nil {
+		a.CopyTo(t.Data)
+	}
+	return t, err
+}

@@ -1,0 +1,197 @@
+package load
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/spec"
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// picture is a PNG of 6 x 4 pixels; the one at (x, y) is x, y, 7.
+func picture() []byte {
+	m := image.NewNRGBA(image.Rect(0, 0, 6, 4))
+	for y := range 4 {
+		for x := range 6 {
+			m.Set(x, y, color.NRGBA{uint8(x), uint8(y), 7, 255})
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// sound is a WAV at 8 kHz whose sample i has the value (i + 1) / 1024.
+func sound(n int) []byte {
+	b := []byte("RIFF")
+	b = binary.LittleEndian.AppendUint32(b, uint32(36+2*n))
+	b = append(b, "WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00"...)
+	b = binary.LittleEndian.AppendUint32(b, 8000)
+	b = binary.LittleEndian.AppendUint32(b, 16000)
+	b = append(b, "\x02\x00\x10\x00data"...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(2*n))
+	for i := range n {
+		b = binary.LittleEndian.AppendUint16(b, uint16(32*(i+1)))
+	}
+	return b
+}
+
+// film is an uncompressed video of n grey frames of 16 x 16 at 10 a second; frame k has the level 20 + 10 k.
+func film(n int) []byte {
+	b := []byte("YUV4MPEG2 W16 H16 F10:1 Ip A1:1 C420jpeg XCOLORRANGE=FULL\n")
+	for k := range n {
+		b = append(b, "FRAME\n"...)
+		b = append(append(b, bytes.Repeat([]byte{byte(20 + 10*k)}, 256)...), bytes.Repeat([]byte{128}, 128)...)
+	}
+	return b
+}
+
+func shapes(m *Media) string {
+	var all []string
+	for _, t := range m.Tensors {
+		all = append(all, fmt.Sprintf("%s %v %v", t.Name, t.DType, t.Shape))
+	}
+	return strings.Join(all, ", ")
+}
+
+// What a sample says itself need not be described; what is described is as in a ring.
+func TestSampleFillsInWhatIsLeftOut(t *testing.T) {
+	for _, c := range []struct {
+		description string
+		data        []byte
+		want        string
+	}{
+		{`{"image": {}}`, picture(), "image u8 4x6x3"},
+		{`{"image": {"layout": "NCHW", "transform": [{"resize": 2}]}}`, picture(), "image u8 3x2x3"},
+		{`{"image": {"dtype": "f32", "transform": [{"resize": [3, 5]}]}}`, picture(), "image f32 3x5x3"},
+		{`{"image": {"mode": "gray"}}`, picture(), "image u8 4x6x1"},
+		{`{"audio": {}}`, sound(50), "audio f32 1x50"},
+		{`{"audio": {"rate": 16000}}`, sound(50), "audio f32 1x100"},
+		{`{"audio": {"dtype": "i16", "layout": "NLC"}}`, sound(50), "audio i16 50x1"},
+		{`{"audio": {"length": 60, "channels": 2}}`, sound(50), "audio f32 2x60"},
+		{`{"audio": {"rate": 8000, "features": {"kind": "mel", "n_fft": 32, "n_mels": 4}}}`, sound(64), "audio f32 4x5"},
+		{`{"wav": {}}`, sound(50), "samples i16 50x1"},
+		{`{"wav": {"window": {"start": "1ms", "duration": "2ms"}}}`, sound(50), "samples i16 16x1"},
+		{`{"wav": {"window": {"start": "1h"}}}`, sound(50), "samples i16 0x1"},
+		{`{"video": {}}`, film(5), "video u8 5x16x16x3, pts f64 5, duration f64 5"},
+		{`{"video": {"select": {"kind": "every", "step": 2}, "layout": "NTCHW", "transform": [{"resize": [4, 8]}]}}`, film(5), "video u8 3x3x4x8, pts f64 3, duration f64 3"},
+		{`{"video": {"frames": 4, "select": {"kind": "uniform"}}}`, film(9), "video u8 4x16x16x3, pts f64 4, duration f64 4"},
+	} {
+		m, err := Load([]byte(c.description), Source{Bytes: c.data}, nil)
+		if err != nil && strings.Contains(err.Error(), "no FFmpeg") {
+			continue
+		}
+		if err != nil || shapes(m) != c.want {
+			t.Errorf("%s: %v %v, want %s", c.description, m, err, c.want)
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "sample")
+		if err := os.WriteFile(path, c.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Load([]byte(c.description), Source{Path: path}, nil)
+		if err != nil || shapes(again) != c.want || !bytes.Equal(again.Tensors[0].Data, m.Tensors[0].Data) {
+			t.Errorf("%s: another from the file: %v", c.description, err)
+		}
+	}
+}
+
+// Pixels, samples and times are those of the files.
+func TestLoadedValues(t *testing.T) {
+	m := must(Load([]byte(`{"image": {}}`), Source{Bytes: picture()}, nil))
+	if got := m.Tensors[0].Data[(3*6+5)*3:][:3]; !bytes.Equal(got, []byte{5, 3, 7}) {
+		t.Errorf("pixel %v", got)
+	}
+	m = must(Load([]byte(`{"audio": {}}`), Source{Bytes: sound(3)}, nil))
+	if got := math.Float32frombits(binary.LittleEndian.Uint32(m.Tensors[0].Data[8:])); got != 3/1024. {
+		t.Errorf("sample %v", got)
+	}
+	m, err := Load([]byte(`{"video": {"select": {"kind": "indices", "indices": [2]}}}`), Source{Bytes: film(4)}, nil)
+	if err != nil {
+		t.Skip(err) // of a build without FFmpeg
+	}
+	pts := math.Float64frombits(binary.LittleEndian.Uint64(m.Tensors[1].Data))
+	if level := int(m.Tensors[0].Data[0]); level < 39 || level > 41 || math.Abs(pts-0.2) > 1e-9 {
+		t.Errorf("level %d at %v", level, pts)
+	}
+}
+
+// An array in the caller's memory is a view of it where it can be, and a copy of its own where it cannot.
+func TestArraysAreViewsWhereTheyCanBe(t *testing.T) {
+	npy := func(fortran string, shift int) []byte {
+		header := fmt.Sprintf("{'descr': '<i4', 'fortran_order': %s, 'shape': (2, 3), }", fortran)
+		header += strings.Repeat(" ", 118-1-len(header)) + "\n"
+		b := append(make([]byte, 0, 256), "\x93NUMPY\x01\x00\x76\x00"...)
+		b = append(b, header...)
+		for i := range 6 {
+			b = binary.LittleEndian.AppendUint32(b, uint32(i))
+		}
+		return append(make([]byte, shift, 256+shift), b...)[shift:]
+	}
+	for _, c := range []struct {
+		data  []byte
+		view  bool
+		order []uint32
+	}{{npy("False", 0), true, []uint32{0, 1, 2, 3, 4, 5}}, {npy("True", 0), false, []uint32{0, 2, 4, 1, 3, 5}}, {npy("False", 1), false, []uint32{0, 1, 2, 3, 4, 5}}} {
+		m := must(Load([]byte(`{"npy": {}}`), Source{Bytes: c.data}, nil))
+		a := m.Tensors[0]
+		if shapes(m) != "array i32 2x3" || within(a.Data, c.data, 4) != c.view {
+			t.Errorf("%s, a view: %v", shapes(m), within(a.Data, c.data, 4))
+		}
+		for i, want := range c.order {
+			if got := binary.LittleEndian.Uint32(a.Data[4*i:]); got != want {
+				t.Errorf("element %d is %d, want %d", i, got, want)
+			}
+		}
+	}
+}
+
+// Wrong descriptions and wrong samples are told apart.
+func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
+	for description, want := range map[string]string{
+		`{}`:                                  "says nothing; want one of image, video, audio",
+		`{"source": {}}`:                      "source: is not of one sample; want one of image, video, audio",
+		`{"image": {}, "audio": {}}`:          "audio: given beside image",
+		`{"audio": {"rates": 3}}`:             `audio.rates: unknown key; did you mean "rate"?`,
+		`{"wav": {"window": {"start": "x"}}}`: `wav.window: got "x", want a time`,
+		`{"probe": "images"}`:                 `probe: got "images", want video or audio`,
+		`{"image": {"transform": [{"center_crop": 8}, {"normalize": {"mean": [1], "std": [1]}}]}}`: "got 1 values, want 3 for mode rgb",
+	} {
+		_, err := Load([]byte(description), Source{Bytes: picture()}, nil)
+		var described *spec.Error
+		if !errors.As(err, &described) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", description, err, want)
+		}
+	}
+	for _, description := range []string{`{"image": {}}`, `{"audio": {}}`, `{"video": {}}`, `{"npy": {}}`, `{"npz": {}}`, `{"wav": {}}`, `{"probe": "audio"}`} {
+		for _, src := range []Source{{Bytes: []byte("neither this nor that, and not at all anything else")}, {Path: "/nowhere/at/all"}, {}} {
+			_, err := Load([]byte(description), src, nil)
+			var wrong *Error
+			if !errors.As(err, &wrong) {
+				t.Errorf("%s of %v: %v", description, src, err)
+			}
+		}
+	}
+	refused := errors.New("no memory")
+	if _, err := Load([]byte(`{"image": {}}`), Source{Bytes: picture()}, func(int) ([]byte, error) { return nil, refused }); !errors.Is(err, refused) {
+		t.Error(err)
+	}
+}

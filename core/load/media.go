@@ -1,0 +1,196 @@
+package load
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/audio"
+	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// within says that part lies in whole, at an address that its elements may have.
+func within(part, whole []byte, item int) bool {
+	if len(part) == 0 || len(whole) == 0 {
+		return false
+	}
+	from, at := uintptr(unsafe.Pointer(&whole[0])), uintptr(unsafe.Pointer(&part[0]))
+	return at >= from && at+uintptr(len(part)) <= from+uintptr(len(whole)) && at%uintptr(item) == 0
+}
+
+func (l *loading) image(s *spec.Spec) (*Media, error) {
+	data, err := l.bytes()
+	if err != nil {
+		return nil, err
+	}
+	w, err := media.NewWorker(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	h, width := 1, 1
+	if s.Image.Transform.Output() == (spec.Extent{}) {
+		if h, width, err = sizeOf(w, data, &s.Image); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.FixSize(h, width); err != nil {
+		return nil, err
+	}
+	op, err := media.Compile(PictureConfig(&s.Image))
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.tensor("image", s.Image.DType, s.RowShape())
+	if err != nil {
+		return nil, err
+	}
+	info, err := w.Row(t.Data, data, op, media.Draw{})
+	return &Media{[]Tensor{t}, info}, err
+}
+
+// sizeOf is the size of a picture as it is seen, found by decoding its middle.
+func sizeOf(w *media.Worker, data []byte, i *spec.Image) (h, width int, err error) {
+	op, err := media.Compile(media.Config{Out: media.Square(1), Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)})
+	if err != nil {
+		return 0, 0, err
+	}
+	info, err := w.Row(make([]byte, op.RowBytes()), data, op, media.Draw{})
+	if info.Orientation >= 5 {
+		return info.Width, info.Height, err
+	}
+	return info.Height, info.Width, err
+}
+
+func (l *loading) video(s *spec.Spec) (*Media, error) {
+	v, src := s.Video, video.Source(l.source)
+	stream, err := video.Probe(src)
+	if err != nil {
+		return nil, err
+	}
+	h, w := stream.Height, stream.Width
+	if v.Frame.Orient && stream.Orientation >= 5 {
+		h, w = w, h
+	}
+	if err := s.FixSize(h, w); err != nil {
+		return nil, err
+	}
+	if v.Frames == 0 && v.Select.Kind != spec.SelectUniform && v.Select.Kind != spec.SelectSegments {
+		if v.Frames, err = chosen(v, src); err != nil {
+			return nil, err
+		}
+	}
+	op, err := video.Compile(VideoConfig(v))
+	if err != nil {
+		return nil, err
+	}
+	worker, err := op.NewWorker()
+	if err != nil {
+		return nil, err
+	}
+	defer worker.Close()
+	room := tensor.Shape{int64(op.Frames())}
+	all, err := l.tensors(Tensor{Name: "video", DType: op.DType(), Shape: op.Shape()},
+		Tensor{Name: "pts", DType: tensor.F64, Shape: room}, Tensor{Name: "duration", DType: tensor.F64, Shape: room})
+	if err != nil {
+		return nil, err
+	}
+	row := video.Row{Data: all[0].Data, PTS: batch.Float64s(all[1].Data), Duration: batch.Float64s(all[2].Data)}
+	info, err := worker.Decode(row, src, video.Draw{})
+	return &Media{all, struct {
+		video.Info
+		Stream video.Stream
+	}{info, stream}}, err
+}
+
+// chosen is how many frames the selection gives of a video.
+func chosen(v *spec.Video, src video.Source) (int, error) {
+	index, _, err := video.Scan(src)
+	if err != nil {
+		return 0, err
+	}
+	choice := VideoConfig(v).Select
+	picked, err := choice.Pick(nil, index, media.Draw{})
+	return len(picked), err
+}
+
+// tensors takes memory for several.
+func (l *loading) tensors(all ...Tensor) ([]Tensor, error) {
+	for i := range all {
+		var err error
+		if all[i], err = l.tensor(all[i].Name, all[i].DType, all[i].Shape); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// audio decodes a sound. One whose length or channels the description leaves open is decoded once to know them; the second time, for
+// another type, layout or features, into the row that fits.
+func (l *loading) audio(a *spec.Audio) (*Media, error) {
+	config, src := AudioConfig(a), audio.Source{Bytes: l.source.Bytes, Path: l.source.Path}
+	op, err := audio.Compile(config)
+	if err != nil {
+		return nil, err
+	}
+	if op.Fixed() {
+		return l.sound(op, src, config.Rate)
+	}
+	worker, err := op.NewWorker()
+	if err != nil {
+		return nil, err
+	}
+	defer worker.Close()
+	wave, info, err := worker.Wave(src, audio.Draw{})
+	if err != nil {
+		return nil, err
+	}
+	if config.Features == nil && config.DType == tensor.F32 && config.Layout == audio.ChannelsFirst && config.Length == 0 {
+		t, err := l.tensor("audio", tensor.F32, tensor.Shape{int64(wave.Channels), int64(wave.Frames)})
+		copy(t.Data, floatBytes(wave.Data))
+		return &Media{[]Tensor{t}, soundInfo{info, wave.Rate}}, err
+	}
+	config.Channels, config.Rate = wave.Channels, wave.Rate
+	if config.Length == 0 {
+		config.Length = wave.Frames
+	}
+	if op, err = audio.Compile(config); err != nil {
+		return nil, err
+	}
+	return l.sound(op, src, config.Rate)
+}
+
+// soundInfo says what a sound was made of, and the rate it has now.
+type soundInfo struct {
+	audio.Info
+	SampleRate int
+}
+
+// sound is a row of op, whose rate is that of the file where it is 0.
+func (l *loading) sound(op *audio.Op, src audio.Source, rate int) (*Media, error) {
+	worker, err := op.NewWorker()
+	if err != nil {
+		return nil, err
+	}
+	defer worker.Close()
+	t, err := l.tensor("audio", op.DType(), op.Shape())
+	if err != nil {
+		return nil, err
+	}
+	info, err := worker.Decode(audio.Row{Data: t.Data}, src, audio.Draw{})
+	if rate == 0 {
+		rate = info.Rate
+	}
+	return &Media{[]Tensor{t}, soundInfo{info, rate}}, err
+}
+
+// floatBytes sees numbers as their bytes.
+func floatBytes(f []float32) []byte {
+	if len(f) == 0 || len(f) > math.MaxInt/4 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), 4*len(f))
+}

@@ -1,0 +1,115 @@
+//go:build !noffmpeg
+
+package video
+
+/*
+#include "video.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/av"
+)
+
+// open gives the container to C, which reads src until end.
+func (w *Worker) open(src Source) error {
+	source := &w.c.source
+	*source = C.media_av_source{fd: -1}
+	if src.Bytes == nil && src.Path != "" {
+		f, err := os.Open(src.Path)
+		if err != nil {
+			return av.NewError("video", av.StatusRead, err.Error())
+		}
+		info, err := f.Stat()
+		if err == nil && !info.Mode().IsRegular() {
+			err = fmt.Errorf("%s is not a regular file", src.Path)
+		}
+		if err != nil {
+			return errors.Join(av.NewError("video", av.StatusRead, err.Error()), f.Close())
+		}
+		w.file, source.fd, source.size = f, C.int(f.Fd()), C.int64_t(info.Size())
+	} else if len(src.Bytes) > 0 {
+		w.pins.Pin(&src.Bytes[0])
+		source.data, source.size = (*C.uint8_t)(&src.Bytes[0]), C.int64_t(len(src.Bytes))
+	}
+	w.c.options = w.op.options()
+	if status := C.video_open(w.v, &w.c.source, &w.c.options, &w.stream); status != C.MEDIA_AV_OK {
+		return w.fail(status)
+	}
+	return nil
+}
+
+func (op *Op) options() C.media_av_options {
+	cfg := &op.cfg
+	o := C.media_av_options{
+		_type: C.AVMEDIA_TYPE_VIDEO, stream: C.int(cfg.Stream), threads: C.int(max(cfg.Threads, 1)),
+		max_packets: C.uint64_t(cfg.MaxPackets), max_pixels: C.uint64_t(cfg.Image.MaxPixels), budget_ns: C.int64_t(cfg.Budget),
+	}
+	if cfg.Image.MaxPixels == 0 {
+		o.max_pixels = media.DefaultMaxPixels
+	}
+	if !cfg.Approximate {
+		o.lean = 1 // the index tells how many frames a decoder holds back
+	}
+	return o
+}
+
+func (w *Worker) fail(status C.int) error {
+	if status == C.MEDIA_AV_TOO_MANY_PIXELS {
+		var width, height C.int32_t
+		C.video_refused(w.v, &width, &height)
+		limit := w.op.options().max_pixels
+		return av.NewError("video", int(status), fmt.Sprintf("got %dx%d, want at most %d pixels; raise video.max_pixels to take it", width, height, limit))
+	}
+	return av.NewError("video", int(status), C.GoString(C.video_detail(w.v)))
+}
+
+// makeIndex makes the index of the open container: from disk where one is kept,
+// otherwise by a scan.
+func (w *Worker) makeIndex(src Source) error {
+	dir := w.op.cfg.IndexCache
+	if w.file == nil || dir == "" {
+		return w.scan(w.keep)
+	}
+	stat, err := w.file.Stat()
+	if err != nil {
+		return av.NewError("video", av.StatusRead, err.Error())
+	}
+	path, err := cachePath(dir, src.Path, int32(w.op.cfg.Stream)-1)
+	if err != nil {
+		return av.NewError("video", av.StatusRead, err.Error())
+	}
+	id := identify(stat, uint32(C.avformat_version()), int32(w.op.cfg.Stream)-1)
+	if w.index.load(path, id) && len(w.index.packets) > 0 {
+		p := (*C.video_packet)(unsafe.Pointer(&w.index.packets[0]))
+		if status := C.video_set_packets(w.v, p, C.int32_t(len(w.index.packets))); status != C.MEDIA_AV_OK {
+			return w.fail(status)
+		}
+		return nil
+	}
+	if err := w.scan(w.keep); err != nil {
+		return err
+	}
+	if err := w.index.store(path, id); err != nil {
+		return fmt.Errorf("media: video: keeping the index: %w", err)
+	}
+	return nil
+}
+
+func (w *Worker) scan(keep int64) error {
+	if status := C.video_scan(w.v, C.int64_t(keep)); status != C.MEDIA_AV_OK {
+		return w.fail(status)
+	}
+	p := C.video_packets(w.v, &w.c.n)
+	w.index.arrange(unsafe.Slice((*packet)(unsafe.Pointer(p)), int(w.c.n)), int64(w.stream.time_base_num), int64(w.stream.time_base_den))
+	if w.index.Len() == 0 {
+		return av.NewError("video", av.StatusCorrupt, "the stream has no frames")
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+//go:build !noffmpeg
+
+package video
+
+import (
+	"io"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/spdl/spdl/core/media"
+)
+
+// Load makes room for what there is, as large as it is shown.
+func TestLoadTakesTheVideosOwnSize(t *testing.T) {
+	files := golden(t)
+	for _, name := range names(files) {
+		f := files[name]
+		if len(f.Size) > 1 {
+			continue
+		}
+		c, err := Load(Config{AsSent: true}, file(t, name), Draw{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := mustDecode(t, asStored(f, len(f.PTS), Selection{}), file(t, name), Draw{})
+		if !slices.Equal(c.Data, want.Data) || !slices.Equal(c.PTS, want.PTS) || !slices.Equal(c.Duration, want.Duration) {
+			t.Errorf("%s: a loaded clip of shape %v differs from the row of %v", name, c.Shape, want.op.Shape())
+		}
+	}
+	c, err := Load(Config{}, file(t, "turned90.mp4"), Draw{})
+	if err != nil || !slices.Equal(c.Shape, []int64{12, 64, 48, 3}) {
+		t.Errorf("turned90.mp4: got %v (%v), want 64 rows of 48 pixels", c.Shape, err)
+	}
+	if _, err := Load(Config{Select: Selection{Kind: AtIndices, Indices: []int{99}}}, file(t, "bframes.mp4"), Draw{}); err == nil {
+		t.Error("a frame that is not there was loaded")
+	}
+}
+
+// Chunks of any size, put together, are the frames of one row, each decoded once.
+func TestChunksAreTheWholeInParts(t *testing.T) {
+	files := golden(t)
+	for _, name := range names(files) {
+		f := files[name]
+		for _, s := range []Selection{{}, {Kind: Every, Step: 3}, {Kind: FPS, Rate: 70}} {
+			whole := mustDecode(t, asStored(f, 400, s), file(t, name), Draw{})
+			n := whole.info.Frames
+			for chunk, src := range map[int]Source{1: file(t, name), 7: {Path: filepath.Join("testdata", name)}, 1000: file(t, name)} {
+				data, pts, decoded := chunks(t, asStored(f, chunk, s), src)
+				if !slices.Equal(data, whole.Data[:len(data)]) || len(data) != n*whole.op.image.RowBytes() || !slices.Equal(pts, whole.PTS[:n]) {
+					t.Errorf("%s, kind %d: chunks of %d differ from the whole", name, s.Kind, chunk)
+				}
+				if decoded > whole.info.Decoded {
+					t.Errorf("%s, kind %d: chunks of %d decode %d frames, the whole %d", name, s.Kind, chunk, decoded, whole.info.Decoded)
+				}
+			}
+		}
+	}
+}
+
+func chunks(t *testing.T, cfg Config, src Source) (data []byte, pts []float64, decoded int) {
+	t.Helper()
+	r, err := Open(cfg, src, Draw{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	row := Row{Data: make([]byte, r.Op().RowBytes()), PTS: make([]float64, r.Op().Frames())}
+	for {
+		info, err := r.Next(row)
+		if err == io.EOF {
+			return data, pts, decoded
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = append(data, row.Data[:info.Frames*r.Op().image.RowBytes()]...)
+		pts = append(pts, row.PTS[:info.Frames]...)
+		decoded = info.Decoded
+	}
+}
+
+// Frames that fall back in time have no place in chunks.
+func TestChunksRefuseFallingFrames(t *testing.T) {
+	cfg := Config{Image: media.Config{Out: media.Square(8)}, Frames: 1, Select: Selection{Kind: AtIndices, Indices: []int{5, 2}}}
+	if _, err := Open(cfg, file(t, "bframes.mp4"), Draw{}); causeOf(err) != CauseSelect {
+		t.Errorf("got %v, want cause %q", err, CauseSelect)
+	}
+	cfg.Frames = 2
+	r, err := Open(cfg, file(t, "bframes.mp4"), Draw{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+}

@@ -1,0 +1,312 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spdl/spdl/core/tensor"
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	maxRate     = 768000
+	maxTracks   = 64
+	maxLength   = 1 << 28
+	maxWindow9  = 1e9 * time.Second
+	maxSpectrum = 1 << 16
+	maxMels     = 4096
+)
+
+// Cut says how rows that are shorter than their room lie in a batch.
+type Cut string
+
+const (
+	Fixed  Cut = "fixed"  // zeros behind
+	Padded Cut = "padded" // the batch is as long as its longest row; zeros behind the others
+	Ragged Cut = "ragged" // one row behind the other, with offsets
+)
+
+// The values of Audio.Layout, Audio.Crop, Resample.Method, Normalized.To and of the words in Features.
+const (
+	NCL = "NCL"
+	NLC = "NLC"
+
+	Refuse = "refuse"
+	Start  = "start"
+	Center = "center"
+	Random = "random"
+
+	SincHann   = "sinc_interp_hann"
+	SincKaiser = "sinc_interp_kaiser"
+	SWResample = "swresample"
+
+	Peak     = "peak"
+	Loudness = "loudness"
+
+	Spectrogram = "spectrogram"
+	Mel         = "mel"
+	MFCC        = "mfcc"
+
+	HTK    = "htk"
+	Slaney = "slaney"
+
+	None       = "none"
+	Decibel    = "db"
+	NaturalLog = "ln"
+)
+
+// Audio says what a sound becomes; the steps come in the order of core/media/audio's Config.
+type Audio struct {
+	Rate      int // Hz
+	Channels  int
+	Select    []int // channels to take first; nil: all
+	Length    int   // samples of each channel that a row has room for
+	Shape     Cut
+	Crop      string // of a longer sample
+	Window    Window
+	Resample  Resample
+	Normalize Normalized
+	Features  *Features    // nil: the waveform
+	Raw       *Raw         // nil: files have a header
+	DType     tensor.DType // F32 or I16
+	Layout    string       // NCL or NLC
+	MaxFrames int64        // of a file
+	Timeout   time.Duration
+}
+
+// Window is a part of a file in time; Duration 0 is to the end.
+type Window struct{ Start, Duration time.Duration }
+
+// Resample is torchaudio's, or FFmpeg's.
+type Resample struct {
+	Method  string  `json:"method"`
+	Width   int     `json:"width"`
+	Rolloff float64 `json:"rolloff"`
+	Beta    float64 `json:"beta"`
+}
+
+// Normalized scales a row; To "": as it is.
+type Normalized struct {
+	To    string  `json:"to"`
+	Level float64 `json:"level"` // a peak, or LUFS; 0: 1 or -23
+}
+
+// Features are torchaudio's transforms, with its names and defaults.
+type Features struct {
+	Kind       string  `json:"kind"`
+	FFT        int     `json:"n_fft"`
+	Win        int     `json:"win_length"` // 0: FFT
+	Hop        int     `json:"hop_length"` // 0: half of Win
+	Power      int     `json:"power"`      // 1 or 2
+	Centered   bool    `json:"center"`
+	Normalized bool    `json:"normalized"`
+	Mels       int     `json:"n_mels"`
+	Low        float64 `json:"f_min"`
+	High       float64 `json:"f_max"` // 0: half the rate
+	Scale      string  `json:"mel_scale"`
+	Norm       string  `json:"norm"`
+	Log        string  `json:"log"`
+	TopDB      float64 `json:"top_db"` // 0: no limit, or 80 for mfcc
+	Count      int     `json:"n_mfcc"`
+}
+
+// Raw describes files without a header.
+type Raw struct {
+	Encoding string `json:"encoding"`
+	Rate     int    `json:"rate"`
+	Channels int    `json:"channels"`
+}
+
+func defaultAudio() *Audio {
+	return &Audio{
+		Channels: 1, Shape: Fixed, Crop: Refuse, Resample: Resample{Method: SincHann, Width: 6, Rolloff: 0.99, Beta: 14.769656459379492},
+		DType: tensor.F32, Layout: NCL, MaxFrames: maxLength, Timeout: time.Minute,
+	}
+}
+
+// audio reads the section over what above already says; nil: nothing.
+func (d *decoder) audio(s *section, above *Audio) *Audio {
+	a := defaultAudio()
+	if above != nil {
+		*a = *above
+	}
+	if s.has("select") {
+		a.Select = nil
+	}
+	whole(s, "rate", &a.Rate, 1, maxRate)
+	whole(s, "channels", &a.Channels, 1, maxTracks)
+	for i, n := range s.items("select", "a list of channels, from 0", maxTracks) {
+		c, _ := d.whole(n, fmt.Sprintf("%s[%d]", join(s.shown, "select"), i), 0, maxTracks-1)
+		a.Select = append(a.Select, int(c))
+	}
+	if a.Select != nil && !s.has("channels") {
+		a.Channels = len(a.Select)
+	}
+	d.length(s, a)
+	choice(s, "shape", &a.Shape, Fixed, Padded, Ragged)
+	choice(s, "crop", &a.Crop, Refuse, Start, Center, Random)
+	if s.has("window") {
+		a.Window = d.window(s)
+	}
+	if s.has("resample") {
+		r := d.below(s, "resample")
+		choice(&r, "method", &a.Resample.Method, SincHann, SincKaiser, SWResample)
+		whole(&r, "width", &a.Resample.Width, 1, 1024)
+		r.number("rolloff", &a.Resample.Rolloff, 0.01, 1)
+		r.number("beta", &a.Resample.Beta, 0, 100)
+	}
+	if s.has("normalize") {
+		n := d.below(s, "normalize")
+		choice(&n, "to", &a.Normalize.To, Peak, Loudness)
+		n.number("level", &a.Normalize.Level, -100, 100)
+		if d.err == nil && a.Normalize.To == "" {
+			s.fail("normalize", "to is missing, want peak or loudness")
+		}
+	}
+	if s.has("features") {
+		a.Features = d.features(s)
+	}
+	if s.has("raw") {
+		a.Raw = d.raw(s)
+	}
+	name := ""
+	choice(s, "dtype", &name, "f32", "i16")
+	if name != "" {
+		a.DType, _ = tensor.ParseDType(name)
+	}
+	choice(s, "layout", &a.Layout, NCL, NLC)
+	whole(s, "max_frames", &a.MaxFrames, 1, maxLength)
+	s.duration("timeout", "a duration such as 500ms, 30s or 5m, above 0", &a.Timeout, 1, math.MaxInt64)
+	return a
+}
+
+// below is the section of a key.
+func (d *decoder) below(s *section, key string) section {
+	return d.section(s.values[key], join(s.table, key), join(s.shown, key), join(s.place, key))
+}
+
+// length reads a number of samples, or a time at the row's rate.
+func (d *decoder) length(s *section, a *Audio) {
+	const want = "a whole number of samples, or a time such as 10s"
+	if !s.has("length") {
+		return
+	}
+	n := target(s.values["length"])
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		whole(s, "length", &a.Length, 1, maxLength)
+		return
+	}
+	if a.Rate == 0 {
+		s.fail("length", "got %s without a rate; say rate, too, or give a number of samples", describe(n))
+		return
+	}
+	t, err := time.ParseDuration(n.Value)
+	frames := math.Round(t.Seconds() * float64(a.Rate))
+	if err != nil || frames < 1 || frames > maxLength {
+		s.fail("length", "got %.60s at %d Hz, want %s, of 1 to %d samples", describe(n), a.Rate, want, maxLength)
+		return
+	}
+	a.Length = int(frames)
+}
+
+func (d *decoder) features(s *section) *Features {
+	f := &Features{FFT: 400, Power: 2, Centered: true, Mels: 128, Scale: HTK, Norm: None, Log: None, Count: 40}
+	sec := d.below(s, "features")
+	choice(&sec, "kind", &f.Kind, Spectrogram, Mel, MFCC)
+	whole(&sec, "n_fft", &f.FFT, 2, maxSpectrum)
+	whole(&sec, "win_length", &f.Win, 1, maxSpectrum)
+	whole(&sec, "hop_length", &f.Hop, 1, 1<<20)
+	whole(&sec, "power", &f.Power, 1, 2)
+	sec.flag("center", &f.Centered)
+	sec.flag("normalized", &f.Normalized)
+	whole(&sec, "n_mels", &f.Mels, 1, maxMels)
+	sec.number("f_min", &f.Low, 0, maxRate)
+	sec.number("f_max", &f.High, 1, maxRate)
+	choice(&sec, "mel_scale", &f.Scale, HTK, Slaney)
+	choice(&sec, "norm", &f.Norm, None, Slaney)
+	choice(&sec, "log", &f.Log, None, Decibel, NaturalLog)
+	sec.number("top_db", &f.TopDB, 1e-3, 1e6)
+	whole(&sec, "n_mfcc", &f.Count, 1, maxMels)
+	switch {
+	case d.err != nil:
+	case f.Kind == "":
+		s.fail("features", "kind is missing, want spectrogram, mel or mfcc")
+	case f.Kind != MFCC && sec.has("n_mfcc"):
+		sec.fail("n_mfcc", "goes with kind: mfcc")
+	case f.Kind == Spectrogram && (sec.has("n_mels") || sec.has("f_min") || sec.has("f_max") || sec.has("mel_scale") || sec.has("norm")):
+		s.fail("features", "n_mels, f_min, f_max, mel_scale and norm go with kind: mel or mfcc, got kind: spectrogram")
+	}
+	return f
+}
+
+func (d *decoder) raw(s *section) *Raw {
+	r := &Raw{}
+	sec := d.below(s, "raw")
+	choice(&sec, "encoding", &r.Encoding, "u8", "s16", "s24", "s32", "f32", "f64")
+	whole(&sec, "rate", &r.Rate, 1, maxRate)
+	whole(&sec, "channels", &r.Channels, 1, maxTracks)
+	if d.err == nil && (r.Encoding == "" || r.Rate == 0 || r.Channels == 0) {
+		s.fail("raw", "encoding, rate or channels is missing, want all three: the files do not say them")
+	}
+	return r
+}
+
+// check holds the section against itself. What the parts of features say together is core/media/audio's to check.
+func (a *Audio) check(fail func(path, format string, args ...any)) {
+	switch {
+	case a.Rate == 0:
+		fail("audio", "rate is missing, want the samples per second of a row, such as rate: 16000")
+	case a.Length == 0:
+		fail("audio", "length is missing, want the room of a row in samples, or as a time such as length: 10s")
+	case a.Features != nil && a.DType != tensor.F32:
+		fail("audio.dtype", "got %v with features, want f32", a.DType)
+	case a.Shape == Ragged && a.Layout != NLC && (a.Channels > 1 || a.Features != nil):
+		fail("audio.shape", "got ragged with layout %s, want layout: NLC: rows that follow one another need time as their first dimension", a.Layout)
+	case a.Features != nil && a.Features.Low >= a.top():
+		fail("audio.features.f_min", "got %g, want less than f_max, which is %g", a.Features.Low, a.top())
+	case int64(a.Length)*int64(a.Channels)*int64(a.DType.Bytes()) > math.MaxInt32:
+		fail("audio.length", "got %d samples of %d channels, want less than 2 GiB a row", a.Length, a.Channels)
+	}
+}
+
+// top is the highest frequency of features.
+func (a *Audio) top() float64 {
+	if a.Features.High > 0 {
+		return a.Features.High
+	}
+	return float64(a.Rate) / 2
+}
+
+type canonicalAudio struct {
+	Rate      int         `json:"rate"`
+	Channels  int         `json:"channels"`
+	Select    []int       `json:"select,omitempty"`
+	Length    int         `json:"length"`
+	Shape     Cut         `json:"shape"`
+	Crop      string      `json:"crop"`
+	StartNs   int64       `json:"start_ns,omitempty"`
+	LastsNs   int64       `json:"lasts_ns,omitempty"`
+	Resample  Resample    `json:"resample"`
+	Normalize *Normalized `json:"normalize,omitempty"`
+	Features  *Features   `json:"features,omitempty"`
+	Raw       *Raw        `json:"raw,omitempty"`
+	DType     string      `json:"dtype"`
+	Layout    string      `json:"layout"`
+	MaxFrames int64       `json:"max_frames"`
+}
+
+func (a *Audio) canonical() *canonicalAudio {
+	if a == nil {
+		return nil
+	}
+	c := &canonicalAudio{
+		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
+		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Resample: a.Resample, Features: a.Features, Raw: a.Raw,
+		DType: a.DType.String(), Layout: a.Layout, MaxFrames: a.MaxFrames,
+	}
+	if a.Normalize.To != "" {
+		c.Normalize = &a.Normalize
+	}
+	return c
+}

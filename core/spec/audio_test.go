@@ -1,0 +1,121 @@
+package spec
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spdl/spdl/core/tensor"
+)
+
+const sounds = "source: {folder: p}\naudio: "
+
+// Every key of the section arrives where it belongs.
+func TestEveryKeyOfAudioArrives(t *testing.T) {
+	got := parse(t, sounds+`
+  rate: 16000
+  channels: 1
+  select: [1, 0]
+  length: 2.5s
+  shape: ragged
+  crop: random
+  window: {start: 500ms, duration: 20s}
+  resample: {method: sinc_interp_kaiser, width: 64, rolloff: 0.9475, beta: 8}
+  normalize: {to: loudness, level: -20}
+  features: {kind: mfcc, n_fft: 512, win_length: 400, hop_length: 160, power: 1, center: false, normalized: true, n_mels: 64, f_min: 20, f_max: 7600,
+    mel_scale: slaney, norm: slaney, log: db, top_db: 60, n_mfcc: 13}
+  raw: {encoding: s24, rate: 44100, channels: 2}
+  layout: NLC
+  max_frames: 1000000
+  timeout: 5s
+`)
+	want := &Audio{
+		Rate: 16000, Channels: 1, Select: []int{1, 0}, Length: 40000, Shape: Ragged, Crop: Random, Window: Window{500 * time.Millisecond, 20 * time.Second},
+		Resample: Resample{SincKaiser, 64, 0.9475, 8}, Normalize: Normalized{Loudness, -20},
+		Features: &Features{"mfcc", 512, 400, 160, 1, false, true, 64, 20, 7600, Slaney, Slaney, Decibel, 60, 13},
+		Raw:      &Raw{"s24", 44100, 2}, DType: tensor.F32, Layout: NLC, MaxFrames: 1000000, Timeout: 5 * time.Second,
+	}
+	if !reflect.DeepEqual(got.Audio, want) {
+		t.Fatalf("got %+v\nwant %+v", got.Audio, want)
+	}
+}
+
+// A description of sounds looks for files of sound, or for such parts of shards, unless it says for what.
+func TestSoundsAreLookedForByTheirEndings(t *testing.T) {
+	for text, found := range map[string]func(s *Spec) []string{
+		"source: {folder: p}":                           func(s *Spec) []string { return s.Source.Extensions },
+		"source: {shards: a.tar}":                       func(s *Spec) []string { return s.Source.Image },
+		"source: {mix: [{folder: p}, {shards: a.tar}]}": func(s *Spec) []string { return append(s.Source.Mix[0].Extensions, s.Source.Mix[1].Image...) },
+		"source: {folder: p, extensions: [wav, XYZ]}":   nil,
+		"source: {shards: a.parquet, image: waveform}":  nil,
+		"source: {shards: a.tar, image: [flac, opus]}":  nil,
+	} {
+		s := parse(t, text+"\naudio: {rate: 8000, length: 1s}\n")
+		switch {
+		case found != nil && !slices.Contains(found(s), "flac"):
+			t.Errorf("%s: %+v", text, s.Source)
+		case found == nil && (slices.Contains(s.Source.Extensions, "flac") || len(s.Source.Image) > 2):
+			t.Errorf("%s: %+v", text, s.Source)
+		}
+	}
+}
+
+// What makes no sense is refused with its place, and what would.
+func TestAudioThatCannotBeIsRefused(t *testing.T) {
+	for body, want := range map[string]string{
+		"{length: 1s}":          "audio.length: got text \"1s\" without a rate",
+		"{length: 100}":         "audio: rate is missing",
+		"{rate: 8000}":          "audio: length is missing",
+		"{rate: 0, length: 1}":  "audio.rate: got 0, want a whole number from 1 to 768000",
+		"{rate: 8, length: 1x}": "audio.length: got text \"1x\" at 8 Hz, want a whole number of samples, or a time such as 10s",
+		"{rate: 8, length: 9, shape: ragged, channels: 2}":                               "audio.shape: got ragged with layout NCL, want layout: NLC",
+		"{rate: 8, length: 9, shape: ragged, features: {kind: mel}}":                     "audio.shape: got ragged with layout NCL, want layout: NLC",
+		"{rate: 8, length: 9, features: {}}":                                             "audio.features: kind is missing, want spectrogram, mel or mfcc",
+		"{rate: 8, length: 9, features: {kind: mel, n_mfcc: 3}}":                         "audio.features.n_mfcc: goes with kind: mfcc",
+		"{rate: 8, length: 9, features: {kind: spectrogram, n_mels: 3}}":                 "audio.features: n_mels, f_min, f_max, mel_scale and norm go with kind: mel or mfcc",
+		"{rate: 8, length: 9, features: {kind: mel, f_min: 5}}":                          "audio.features.f_min: got 5, want less than f_max, which is 4",
+		"{rate: 8, length: 9, dtype: i16, features: {kind: mel}}":                        "audio.dtype: got i16 with features, want f32",
+		"{rate: 8, length: 9, normalize: {level: 1}}":                                    "audio.normalize: to is missing, want peak or loudness",
+		"{rate: 8, length: 9, raw: {rate: 1}}":                                           "audio.raw: encoding, rate or channels is missing",
+		"{rate: 8, length: 9, crop: middle}":                                             "audio.crop: got text \"middle\", want one of refuse, start, center, random",
+		"{rate: 8, length: 9, channel: 2}":                                               "audio.channel: unknown key; did you mean \"channels\"?",
+		"{rate: 8, length: 268435456, channels: 64}":                                     "audio.length: got 268435456 samples of 64 channels, want less than 2 GiB a row",
+		"{rate: 8, length: 9}\nimage: {transform: [center_crop: 8]}":                     "audio: given beside image; want one of image, video, audio",
+		"{rate: 8, length: 9, crop: random}\ncache: {rows_bytes: 1MiB}":                  "cache.rows_bytes: rows are drawn by chance",
+		"{rate: 8, length: 9}\nsource: {list: a.csv, columns: [audio]}":                  "",
+		"{rate: 8, length: 9}\nrings: {a: {source: {shards: a.tar, columns: [length]}}}": `got name "length", which every batch has`,
+	} {
+		_, err := Parse([]byte(sounds+body), "x.yaml")
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {
+			t.Errorf("%s: got %v, want %q", body, err, want)
+		}
+	}
+}
+
+// Rings may differ in what their samples are, and one takes from the top level what it does not say itself.
+func TestRingsOfSoundAndOfPictures(t *testing.T) {
+	s := parse(t, "source: {folder: p}\naudio: {rate: 8000, length: 1s, crop: random}\nrings: {a: {}, b: {audio: {crop: start}}, c: {image: {transform: [center_crop: 8]}}}\n")
+	a, b, c := s.Rings[0], s.Rings[1], s.Rings[2]
+	if a.Audio.Crop != Random || b.Audio.Crop != Start || b.Audio.Length != 8000 || c.Audio != nil || c.RowShape().String() != "8x8x3" {
+		t.Fatalf("%+v\n%+v\n%+v", a.Audio, b.Audio, c)
+	}
+	if c.Source.Extensions != nil {
+		t.Fatalf("pictures are looked for among %v", c.Source.Extensions)
+	}
+}
+
+// The hash of a description of sounds names what decides its bytes: another value, another hash; how long FFmpeg may take is not part of it.
+func TestHashOfSounds(t *testing.T) {
+	hash := func(body string) string { return string(parse(t, sounds+body).Canonical()) }
+	base := hash("{rate: 8000, length: 1s}")
+	if strings.Contains(base, "image\":") || hash("{rate: 8000, length: 8000, timeout: 3s}") != base {
+		t.Fatal(base)
+	}
+	for _, body := range []string{"{rate: 8001, length: 8000}", "{rate: 8000, length: 1s, crop: start}", "{rate: 8000, length: 1s, features: {kind: mel}}", "{rate: 8000, length: 1s, select: [0]}"} {
+		if hash(body) == base {
+			t.Errorf("%s has the hash of another", body)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+/* test_load.c - spdl_load through the real libspdl_engine: what it gives, what it refuses, and that it leaves nothing. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A WAV of one channel at 8 kHz: 1, 2, 3, 4 in s16. */
+static const uint8_t wav[] = {
+    'R', 'I', 'F', 'F', 44, 0, 0, 0, 'W', 'A', 'V', 'E', 'f', 'm', 't', ' ', 16, 0, 0, 0, 1, 0, 1, 0, 0x40, 0x1f,
+    0, 0, 0x80, 0x3e, 0, 0, 2, 0, 16, 0, 'd', 'a', 't', 'a', 8, 0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0,
+};
+
+static spdl_tensor only_tensor(const spdl_loaded *l) {
+    spdl_tensor t = SPDL_TENSOR_INIT;
+    CHECK(spdl_loaded_n_tensors(l) == 1);
+    CHECK_STATUS(spdl_loaded_tensor(l, 0, &t), SPDL_OK);
+    CHECK_STATUS(spdl_loaded_tensor(l, 1, &t), SPDL_E_ARGUMENT);
+    return t;
+}
+
+TEST(load_decodes_into_memory_of_its_own) {
+    spdl_loaded *l;
+    CHECK_STATUS(spdl_load("{\"audio\": {}}", wav, sizeof wav, NULL, &l), SPDL_OK);
+    spdl_tensor t = only_tensor(l);
+    CHECK(strcmp(t.name, "audio") == 0 && t.ndim == 2 && t.shape[0] == 1 && t.shape[1] == 4);
+    CHECK(t.dtype_code == SPDL_FLOAT && t.dtype_bits == 32 && t.bytes == 16 && t.strides[1] == 4);
+    CHECK(((const float *)t.data)[3] == 4 / 32768.0f);
+    CHECK(strstr(spdl_loaded_info(l), "\"SampleRate\":8000") != NULL);
+    spdl_loaded_free(l);
+}
+
+TEST(load_gives_views_of_the_callers_bytes_where_it_can) {
+    spdl_loaded *l;
+    _Alignas(8) uint8_t copy[sizeof wav];
+    memcpy(copy, wav, sizeof wav);
+    CHECK_STATUS(spdl_load("{\"wav\": {}}", copy, sizeof copy, NULL, &l), SPDL_OK);
+    spdl_tensor t = only_tensor(l);
+    CHECK(t.data == copy + 44 && t.dtype_code == SPDL_INT && t.dtype_bits == 16 && t.shape[0] == 4);
+    spdl_loaded_free(l);
+    CHECK(copy[44] == 1); /* still the caller's */
+}
+
+TEST(load_reads_files) {
+    char path[] = "/tmp/spdl-load-XXXXXX";
+    int fd = mkstemp(path);
+    CHECK(fd >= 0 && write(fd, wav, sizeof wav) == (ssize_t)sizeof wav);
+    close(fd);
+    spdl_loaded *l;
+    CHECK_STATUS(spdl_load("{\"audio\": {\"rate\": 16000}}", NULL, 0, path, &l), SPDL_OK);
+    CHECK(only_tensor(l).shape[1] == 8);
+    spdl_loaded_free(l);
+    unlink(path);
+    CHECK_STATUS(spdl_load("{\"audio\": {}}", NULL, 0, path, &l), SPDL_E_SAMPLE);
+}
+
+TEST(load_refuses_what_makes_no_sense) {
+    spdl_loaded *l = NULL;
+    CHECK_STATUS(spdl_load(NULL, wav, sizeof wav, NULL, &l), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_load("{\"audio\": {}}", NULL, 0, NULL, &l), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_load("{\"audio\": {}}", wav, sizeof wav, NULL, NULL), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_load("{\"audio\": {\"rates\": 1}}", wav, sizeof wav, NULL, &l), SPDL_E_SPEC);
+    CHECK(strstr(spdl_last_error(), "did you mean \"rate\"") != NULL);
+    CHECK_STATUS(spdl_load("{\"audio\": {}}", wav, 30, NULL, &l), SPDL_E_SAMPLE);
+    CHECK_STATUS(spdl_load("{\"image\": {}}", wav, sizeof wav, NULL, &l), SPDL_E_SAMPLE);
+    CHECK(l == NULL);
+    spdl_loaded_free(NULL);
+    CHECK(spdl_loaded_n_tensors(NULL) == 0 && *spdl_loaded_info(NULL) == 0);
+}
+
+TEST(loaded_memory_survives_a_fork_and_load_refuses_there) {
+    spdl_loaded *l, *more;
+    CHECK_STATUS(spdl_load("{\"audio\": {}}", wav, sizeof wav, NULL, &l), SPDL_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        int ok = spdl_load("{\"audio\": {}}", wav, sizeof wav, NULL, &more) == SPDL_E_FORKED;
+        ok = ok && ((const float *)only_tensor(l).data)[0] > 0;
+        spdl_loaded_free(l);
+        _exit(ok ? 0 : 1);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    spdl_loaded_free(l);
+}

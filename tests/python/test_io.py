@@ -1,0 +1,190 @@
+"""spdl.io: one file or one piece of memory, decoded in this process."""
+
+import gc
+import io
+import struct
+import threading
+import wave
+
+import numpy as np
+import pytest
+
+import spdl
+import spdl.io
+
+RATE = 8000
+
+
+def wav_bytes(samples, rate=RATE):
+    """A WAV of int16 [length, channels]."""
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setnchannels(samples.shape[1])
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes(samples.tobytes())
+    return out.getvalue()
+
+
+def y4m(levels):
+    frames = b"".join(b"FRAME\n" + bytes([level]) * 256 + bytes([128]) * 128 for level in levels)
+    return b"YUV4MPEG2 W16 H16 F10:1 Ip A1:1 C420jpeg XCOLORRANGE=FULL\n" + frames
+
+
+def npy(array):
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def noise():
+    return np.random.default_rng(1).integers(-32768, 32768, (1000, 2), dtype=np.int16)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(tmp_path_factory):
+    """What Go opens once for the whole process is there before a test counts descriptors."""
+    path = tmp_path_factory.mktemp("warm") / "a.wav"
+    path.write_bytes(wav_bytes(np.zeros((8, 1), np.int16)))
+    spdl.io.load_audio(path)
+
+
+def test_load_audio_gives_the_samples(noise, tmp_path):
+    path = tmp_path / "a.wav"
+    path.write_bytes(wav_bytes(noise))
+    want = noise.T.astype(np.float32) / 32768
+    for src in (path, str(path), path.read_bytes(), bytearray(path.read_bytes()), memoryview(path.read_bytes()), np.frombuffer(path.read_bytes(), "u1")):
+        np.testing.assert_array_equal(spdl.io.load_audio(src).numpy(), want)
+    np.testing.assert_array_equal(spdl.io.load_audio(path, timestamp=(0.01, 0.02)).numpy(), want[:, 80:160])
+    np.testing.assert_array_equal(spdl.io.load_audio(path, timestamp=(0.1, None)).numpy(), want[:, 800:])
+    np.testing.assert_allclose(spdl.io.load_audio(path, num_channels=1).numpy()[0], want.mean(axis=0), atol=1e-7)
+    assert spdl.io.load_audio(path, sample_rate=16000).shape == (2, 2000)
+    assert spdl.io.load_audio(path, dtype="i16", layout="NLC").numpy().tolist() == noise.tolist()
+    assert spdl.io.load_audio(path, sample_rate=RATE, num_channels=1, features={"kind": "mel", "n_fft": 64, "n_mels": 8}).shape == (8, 32)
+    info = spdl.io.probe_audio(path)
+    assert (info["Rate"], info["Channels"], info["Frames"]) == (RATE, 2, 1000)
+
+
+def test_load_video_gives_the_frames():
+    data = y4m([20, 40, 60, 80, 100])
+    try:
+        frames = spdl.io.load_video(data).numpy()
+    except spdl.SampleError as error:
+        if "no FFmpeg" in str(error):
+            pytest.skip(str(error))
+        raise
+    assert frames.shape == (5, 16, 16, 3) and frames.dtype == np.uint8
+    assert np.abs(frames[:, 0, 0, 0].astype(int) - [20, 40, 60, 80, 100]).max() <= 1
+    picked = spdl.io.sample_decode_video(data, [4, 0, -1], layout="NTCHW", transform=[{"resize": [8, 8]}]).numpy()
+    assert picked.shape == (3, 3, 8, 8) and np.abs(picked[:, 0, 0, 0].astype(int) - [100, 20, 100]).max() <= 1
+    part = spdl.io.load(data, {"video": {"window": {"start": "100ms", "duration": "200ms"}}})
+    np.testing.assert_allclose(part["pts"].numpy(), [0.1, 0.2])
+    assert spdl.io.load_video(data, timestamp=(0.1, 0.3)).shape[0] == 2
+    assert spdl.io.probe_video(data)["Width"] == 16
+
+
+def test_load_image_gives_the_picture(tmp_path):
+    Image = pytest.importorskip("PIL.Image")
+    pixels = np.random.default_rng(2).integers(0, 256, (12, 20, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    np.testing.assert_array_equal(spdl.io.load_image(tmp_path / "a.png").numpy(), pixels)
+    assert spdl.io.load_image(tmp_path / "a.png", transform=[{"resize": 6}], layout="NCHW", mode="gray").shape == (1, 6, 10)
+
+
+@pytest.mark.parametrize("array", [
+    np.arange(6, dtype="<i4").reshape(2, 3), np.arange(6, dtype=">f8").reshape(3, 2), np.asfortranarray(np.arange(24.0).reshape(2, 3, 4)),
+    np.zeros((0, 4), "u1"), np.float16(3.5), np.array([True, False]),
+], ids=["little", "big", "fortran", "empty", "scalar", "bool"])
+def test_load_npy_gives_what_numpy_gives(array):
+    data = npy(array)
+    got = spdl.io.load_npy(data).numpy()
+    assert got.shape == np.shape(array)
+    np.testing.assert_array_equal(got, np.asarray(array).astype(got.dtype))
+
+
+def test_load_npz_gives_every_array():
+    out = io.BytesIO()
+    arrays = {"a": np.arange(5), "b/c": np.ones((2, 2), "f4"), "f": np.asfortranarray(np.arange(6).reshape(2, 3))}
+    np.savez(out, **arrays)
+    got = spdl.io.load_npz(out.getvalue())
+    assert set(got) == set(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(got[name].numpy(), array)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, x=np.arange(1000))
+    np.testing.assert_array_equal(spdl.io.load_npz(packed.getvalue())["x"].numpy(), np.arange(1000))
+
+
+def test_load_wav_is_a_view_where_it_can_be(noise):
+    data = bytearray(wav_bytes(noise))
+    samples = spdl.io.load_wav(data)
+    assert samples.shape == (1000, 2) and samples.dtype == "int16" and not samples.readonly
+    samples.numpy()[0, 0] = 77
+    assert struct.unpack_from("<h", data, 44)[0] == 77
+    assert spdl.io.load_wav(bytes(data)).readonly
+    np.testing.assert_array_equal(spdl.io.load_wav(data, 0.05, 0.025).numpy(), noise[400:600])
+    assert spdl.io.load_wav(data, 99).shape == (0, 2)
+
+
+def test_an_array_outlives_its_source_and_its_loader():
+    """The data of a view stay where they are while any array, or what was made of it, lives; SPDL's own load_npy does not keep them."""
+    want = np.arange(1 << 16, dtype="<i8")
+    view = spdl.io.load_npy(npy(want)).numpy()
+    tensor = np.from_dlpack(spdl.io.load_audio(wav_bytes(np.ones((500, 1), np.int16))))
+    junk = [bytes(view.nbytes) for _ in range(8)]
+    gc.collect()
+    np.testing.assert_array_equal(view, want)
+    assert tensor.shape == (1, 500) and float(tensor.sum()) == pytest.approx(500 / 32768)
+    del junk
+
+
+def test_memory_is_given_back():
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    data = wav_bytes(np.zeros((1 << 20, 1), np.int16))  # 4 MiB of float32
+    for _ in range(10):
+        spdl.io.load_audio(data)
+    before = resident()
+    for _ in range(100):
+        spdl.io.load_audio(data)
+    gc.collect()
+    assert resident() - before < 64 << 20  # 400 MiB were decoded
+
+
+def test_threads_load_at_the_same_time(noise):
+    data, wrong = wav_bytes(noise), []
+    want = noise.T.astype(np.float32) / 32768
+
+    def run():
+        for _ in range(50):
+            if not np.array_equal(spdl.io.load_audio(data).numpy(), want):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: spdl.io.load_audio("/nowhere/a.wav"), spdl.SampleError, "no such file"),
+    (lambda: spdl.io.load_audio(b""), spdl.SampleError, ""),
+    (lambda: spdl.io.load_image(b"no picture at all, only text"), spdl.SampleError, "not an image"),
+    (lambda: spdl.io.load_npy(npy(np.arange(99))[:200]), spdl.SampleError, "truncated"),
+    (lambda: spdl.io.load_npy(npy(np.zeros((1,) * 9))), spdl.SampleError, "9 dimensions, want at most 8"),
+    (lambda: spdl.io.load_audio(b"x", sample_rte=1), spdl.SpecError, "sample_rte"),
+    (lambda: spdl.io.load_audio(b"x", layout="LNC"), spdl.SpecError, "audio.layout"),
+    (lambda: spdl.io.load_audio(3), spdl.ArgumentError, "want a path or contiguous bytes"),
+    (lambda: spdl.io.load(b"x", {"picture": {}}), spdl.SpecError, "picture"),
+    (lambda: spdl.io.demux_video, AttributeError, "use load_video"),
+    (lambda: spdl.io.decode_packets, AttributeError, "load_audio, load_video or load_image"),
+    (lambda: spdl.io.load_vidoe, AttributeError, "no attribute"),
+])
+def test_refusals_say_what_is_wrong(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
