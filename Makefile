@@ -95,6 +95,10 @@ store-server: $(BUILD)/tools/versitygw ## a real S3 server for the tests of s3:/
 $(BUILD)/tools/versitygw:
 	GOBIN=$(abspath $(BUILD)/tools) $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.0.14
 
+.PHONY: cycles
+cycles: all-built ## 10,000 Python pipelines started and stopped: nothing stays (about a minute; `make test` runs 300)
+	@SPDL_CYCLES=10000 .venv/bin/python -m pytest -q tests/python/pipeline/test_life.py -k any_moment
+
 fuzz: ## fuzz whatever parses, FUZZTIME each (default 30s)
 	@scripts/fuzz.sh $(or $(FUZZTIME),30s)
 
