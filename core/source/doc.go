@@ -58,6 +58,11 @@
 // A Go program's own source is any type with the methods of [Source]; [Columnar], [Sharded], [Planned] and [Versioned] add what it
 // can do beyond that.
 //
+// # Storage that hangs
+//
+// [Guard] gives reads of a file system a deadline: whoever waits goes on with a bad sample, and the reader is left behind until the file
+// system answers, up to a number of them.
+//
 // # Samples that a program brings
 //
 // A Read of a [Host] asks through its [Feed] and waits; threads of the program Take what is wanted and Give bytes, the path of a file, or why

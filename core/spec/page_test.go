@@ -93,7 +93,7 @@ var values = map[string]string{
 	"source.shards": "[a.tar]", "source.path": "file", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
 	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
 	"source.columns[].dtype": "f32", "source.columns[].shape": "[2, 3]",
-	"source.index": "beside", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
+	"source.index": "beside", "source.local_timeout": "5s", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
 	"source.remote.anonymous": "true", "source.remote.addressing": "host", "source.remote.timeout": "5s", "source.remote.retries": "0",
 	"source.remote.hedge_after": "200ms", "cache": "{}", "cache.dir": "d", "cache.max_bytes": "1GiB", "cache.evict": "never", "cache.rows_bytes": "1MiB",
 	"cache.rows_dir": "rows", "cache.head_space": "3", "limits": "{}", "limits.cpus": "1", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
