@@ -99,7 +99,7 @@ func (r *ring) openBefore(ctx context.Context, s *spec.Source) (source.Source, e
 			opened = func(opened, of, built int) { tell(r.name, opened, of, built) }
 		}
 		return open(ctx, source.ShardsConfig{
-			Opened: opened,
+			Opened: opened, ReadAhead: r.advised,
 			Shards: s.Shards, Image: s.Image, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}

@@ -52,7 +52,7 @@
 //
 // # Reading ahead, and what is kept
 //
-// A source that is [Planned] is told what comes and reads neighbours together. [Cache] keeps the bytes of samples that have a version
+// A source that is [Planned] is told what comes: of remote shards it reads neighbours together, of local ones it tells the kernel. [Cache] keeps the bytes of samples that have a version
 // ([Versioned]: all but a [Host]'s) on a local disk. Without one, local files are left to the page cache and to many reads at a time.
 //
 // A Go program's own source is any type with the methods of [Source]; [Columnar], [Sharded], [Planned] and [Versioned] add what it
