@@ -156,6 +156,9 @@ func (e *Engine) openJournal(o *Options) (states map[string]json.RawMessage, err
 	}
 	e.journal = &journal{path: path, name: e.spec.Name}
 	e.removeTorn()
+	if e.faults, err = openFaults(path, o.Fresh); err != nil {
+		return nil, err
+	}
 	if o.Fresh || len(o.State) > 0 {
 		return nil, nil
 	}

@@ -29,6 +29,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 			r.readyAhead = s.Ring.Slots / 2
 		}
 	}
+	if s.Cache.Dir == "" && s.Cache.RowsBytes == 0 { // else many reads will not be made
+		r.advised = s.Limits.ReadAheadBytes
+	}
 	if s.Limits.FetchAuto {
 		r.fetchAuto = pipeline.Auto{Max: maxFetch}
 	}

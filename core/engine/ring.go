@@ -24,6 +24,7 @@ type ring struct {
 	shm      *shm.Ring
 	source   source.Source
 	parts    []int64         // samples of each data set of a mixture
+	advised  int64           // bytes that the kernel is told to read ahead; 0: none
 	store    *store.Client   // what the source reads over the network with; nil: nothing
 	columns  []source.Column // of the source
 	planned  source.Planned  // the source, where it wants to know what comes; else nil

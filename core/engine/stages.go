@@ -94,6 +94,10 @@ func (r *ring) fetchJob(ctx context.Context, j *job) error {
 // the end of the run.
 func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 	sample := w.Samples[row]
+	if bad, was := r.retold(w, row); was {
+		w.faults[row], w.cached[row] = bad, false
+		return 0, nil
+	}
 	if w.cached[row] = r.rows.has(w, row); w.cached[row] {
 		return 0, nil
 	}
@@ -233,6 +237,7 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 		r.shm.EndEpoch(w.lane, w.Epoch-1) // news only where a resume had that epoch's last batch completed already
 	}
 	r.noteFirst(w)
+	r.noteFaults(w, planned)
 	if err := r.shm.Publish(ctx, w.slot, described); err != nil {
 		return err
 	}
