@@ -23,6 +23,7 @@ struct video_ctx {
     int32_t read; /* number of the packet that the demuxer gives next; -1: unknown */
     int32_t reorder;
     int32_t low;     /* wanted frames of packets before this one are all out */
+    int holes;       /* a packet gave no frame, and nothing is damaged */
     int lenient;     /* packets that give no frame are no damage */
     int retries;     /* of this run, from earlier key frames */
     int damage;      /* of this run: a status, raised if a wanted frame came after it */
@@ -120,7 +121,7 @@ int video_open(video_ctx *v, const media_av_source *source, const media_av_optio
     v->next = v->read = -1;
     v->at_end = 0;
     v->decoded = 0;
-    v->lenient = 0;
+    v->lenient = v->holes = 0;
     int rc = media_av_open(v->a, source, options);
     if (rc == MEDIA_AV_OK) describe(v->a, out);
     return rc;
@@ -319,6 +320,7 @@ static int start_earlier(video_ctx *v) {
     while (key > 0 && (!(v->packets[key].flags & VIDEO_KEY) || v->retries > 0)) key--;
     if (!may_start_earlier(v)) {
         if (v->damage) return v->damage;
+        v->holes = 1;
         return media_av_fail(v->a, MEDIA_AV_CORRUPT,
                              "a frame that the container names does not come out of the decoder");
     }
@@ -332,7 +334,10 @@ static int finish_run(video_ctx *v) {
     int rc = MEDIA_AV_OK;
     media_av_flush(v->a);
     v->next = -1;
-    if (!v->lenient && !all_delivered(v)) {
+    if (v->lenient) {
+        rc = v->damage;
+        v->run++;
+    } else if (!all_delivered(v)) {
         rc = start_earlier(v);
     } else {
         v->run++;
@@ -431,7 +436,7 @@ static void times_of_references(video_ctx *v) {
     }
 }
 
-/* Decode everything to learn the order, and count on from the times that are known. */
+/* Decode everything to learn the order, and count on from the times that are known. What gives no frame is marked. */
 static int times_by_decoding(video_ctx *v) {
     uint8_t *want;
     video_run *run;
@@ -451,7 +456,16 @@ static int times_by_decoding(video_ctx *v) {
     }
     v->lenient = 0;
     v->decoded = 0;
-    return rc == MEDIA_AV_END ? MEDIA_AV_OK : rc;
+    if (rc != MEDIA_AV_END) return rc;
+    for (int32_t i = 0; i < v->n; i++)
+        if (v->want[i] == 1 && !(v->packets[i].flags & VIDEO_DISCARD)) v->packets[i].flags |= VIDEO_HOLE;
+    return MEDIA_AV_OK;
+}
+
+int video_find_holes(video_ctx *v) {
+    if (!v->holes) return MEDIA_AV_END;
+    v->holes = 0;
+    return times_by_decoding(v);
 }
 
 static int settle_times(video_ctx *v) {

@@ -23,6 +23,9 @@
 // torchcodec's names and meaning. With Approximate there is no index: frames are
 // found by their times, as far as the header's rate and length are true.
 //
+// A packet that no frame comes of, as encoders leave it that drop a picture, counts as
+// a frame and shows the picture before.
+//
 // Only the groups of pictures that hold chosen frames are decoded, each entered once
 // and left after its last chosen frame, and pictures that no other refers to are
 // decoded only if they are chosen. A group is entered at the last key frame that is

@@ -16,6 +16,7 @@ type packet struct {
 const (
 	flagKey     = 1
 	flagDiscard = 2
+	flagHole    = 4 // gives no frame: the one before stays on show
 
 	noTime = -1 << 63
 )
@@ -39,6 +40,14 @@ func (ix *Index) seconds(ticks int64) float64 {
 }
 
 func (ix *Index) at(i int) *packet { return &ix.packets[ix.order[i]] }
+
+// source is the packet whose picture is shown as frame i.
+func (ix *Index) source(i int) int32 {
+	for i > 0 && ix.at(i).flags&flagHole != 0 {
+		i--
+	}
+	return ix.order[i]
+}
 
 // PTS is the second at which frame i appears.
 func (ix *Index) PTS(i int) float64 { return ix.seconds(ix.at(i).pts) }

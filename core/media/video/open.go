@@ -106,6 +106,11 @@ func (w *Worker) scan(keep int64) error {
 	if status := C.video_scan(w.v, C.int64_t(keep)); status != C.MEDIA_AV_OK {
 		return w.fail(status)
 	}
+	return w.arrange()
+}
+
+// arrange makes the index of the packets that C has.
+func (w *Worker) arrange() error {
 	p := C.video_packets(w.v, &w.c.n)
 	w.index.arrange(unsafe.Slice((*packet)(unsafe.Pointer(p)), int(w.c.n)), int64(w.stream.time_base_num), int64(w.stream.time_base_den))
 	if w.index.Len() == 0 {

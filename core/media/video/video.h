@@ -8,7 +8,7 @@
 
 #include "../av/av.h"
 
-enum { VIDEO_KEY = 1, VIDEO_DISCARD = 2 }; /* flags of a packet */
+enum { VIDEO_KEY = 1, VIDEO_DISCARD = 2, VIDEO_HOLE = 4 }; /* flags of a packet */
 
 /* What the index keeps of a packet; an array of them in decode order is also what the cache on disk holds. */
 typedef struct video_packet {
@@ -63,6 +63,10 @@ int video_plan(video_ctx *v, int32_t n_runs, int32_t reorder, uint8_t **want, vi
 /* The next wanted frame and its packet's number; MEDIA_AV_END when all are out. Frames come in presentation order, but for
  * files whose times tell another order than their decoder gives. */
 int video_next(video_ctx *v, AVFrame **frame, int32_t *number);
+
+/* After video_next() failed because a packet gives no frame though nothing is damaged (encoders drop pictures so): decode
+ * everything once and mark all such packets. MEDIA_AV_END: that was not why. */
+int video_find_holes(video_ctx *v);
 
 /* How many frames the decoder has given since open, wanted or not. */
 int64_t video_decoded(const video_ctx *v);

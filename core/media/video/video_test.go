@@ -260,6 +260,25 @@ func TestAWorkerRemembersNothing(t *testing.T) {
 	}
 }
 
+// A packet that no frame comes of shows the picture before it, whatever else is chosen.
+func TestADroppedPictureShowsTheOneBefore(t *testing.T) {
+	f := &found{Size: [][2]int{{64, 48}}}
+	want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 13, 14, 15, 16, 17, 18, 19}
+	for _, s := range []Selection{{}, {Kind: AtIndices, Indices: []int{14}}, {Kind: AtIndices, Indices: []int{20, 14, 15, 13}}} {
+		r := mustDecode(t, asStored(f, 30, s), file(t, "hole.mp4"), Draw{})
+		got, expected := r.numbers(), want
+		if s.Kind == AtIndices {
+			expected = nil
+			for _, i := range s.Indices {
+				expected = append(expected, want[i])
+			}
+		}
+		if !slices.Equal(got, expected) || r.info.Of != len(want) {
+			t.Errorf("got frames %v of %d, want %v of %d", got, r.info.Of, expected, len(want))
+		}
+	}
+}
+
 // Vector instructions give the bytes of plain C, at odd sizes and depths too.
 func TestVectorColoursArePlainCs(t *testing.T) {
 	files := golden(t)

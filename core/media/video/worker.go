@@ -143,6 +143,21 @@ func (w *Worker) take(dst Row, draw Draw) error {
 	if w.op.cfg.Approximate {
 		return w.approximate(dst, draw)
 	}
+	err := w.decode(dst, draw)
+	if err != nil && C.video_find_holes(w.v) == C.MEDIA_AV_OK {
+		if err = w.arrange(); err == nil {
+			err = w.decode(dst, draw)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	w.times(dst, 0, len(w.picked))
+	w.clearAfter(dst, len(w.picked))
+	return nil
+}
+
+func (w *Worker) decode(dst Row, draw Draw) error {
 	if err := w.plan(); err != nil {
 		return err
 	}
@@ -152,7 +167,7 @@ func (w *Worker) take(dst Row, draw Draw) error {
 			return err
 		}
 		if s == nil {
-			break
+			return nil
 		}
 		if err := w.put(dst, int(s[0].place), w.c.frame, draw.media()); err != nil {
 			return err
@@ -161,9 +176,6 @@ func (w *Worker) take(dst Row, draw Draw) error {
 			w.repeat(dst, int(other.place), int(s[0].place))
 		}
 	}
-	w.times(dst, 0, len(w.picked))
-	w.clearAfter(dst, len(w.picked))
-	return nil
 }
 
 // end closes the sample: nothing reads its bytes after this.
@@ -188,7 +200,7 @@ func (w *Worker) plan() error {
 	ix := &w.index
 	w.slots = w.slots[:0]
 	for place, i := range w.picked {
-		w.slots = append(w.slots, slot{ix.order[i], int32(place)})
+		w.slots = append(w.slots, slot{ix.source(int(i)), int32(place)})
 	}
 	slices.SortFunc(w.slots, func(a, b slot) int {
 		if a.packet != b.packet {

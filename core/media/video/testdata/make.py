@@ -115,6 +115,7 @@ def make_files():
         rotate("base.mp4", name, matrix)
     (HERE / "base.mp4").unlink()
     lying_avi()
+    hole()
     two_sizes()
     no_video()
 
@@ -127,6 +128,21 @@ def lying_avi():
     at = data.index(b"strh") + 8
     struct.pack_into("<I", data, at + 32, 7)
     (HERE / "lying.avi").write_bytes(data)
+
+
+def hole():
+    """A packet that no frame comes of: a picture "not coded", as encoders leave it that drop one."""
+    write("base.mp4", "mpeg4", options={"g": "10", "qscale": "4"}, n=20)
+    with av.open(str(HERE / "base.mp4")) as src, av.open(str(HERE / "hole.mp4"), "w") as out:
+        s = out.add_stream_from_template(src.streams.video[0])
+        for i, p in enumerate(q for q in src.demux(src.streams.video[0]) if q.size):
+            p.stream = s
+            out.mux(p)
+            if i == 13:
+                empty = av.Packet(b"\0\0\1\xb6\x50\x4f")
+                empty.pts, empty.dts, empty.time_base, empty.stream = p.pts + 100, p.dts + 100, p.time_base, s
+                out.mux(empty)
+    (HERE / "base.mp4").unlink()
 
 
 def raw_h264(first, n, size):
@@ -198,6 +214,6 @@ def read(path):
 if __name__ == "__main__":
     make_files()
     found = {p.name: read(p) for p in sorted(HERE.iterdir())
-             if p.suffix not in (".py", ".json", ".m4a") and p.name != "no_frames.mp4"}
+             if p.suffix not in (".py", ".json", ".m4a") and p.name not in ("no_frames.mp4", "hole.mp4")}
     lines = [f" {json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()]
     (HERE / "frames.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
