@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/spdl/spdl/core/batch"
@@ -31,6 +32,8 @@ type work struct {
 	bufs   []*source.Buffer // of each row between fetch and decode, nil where it is bad
 	faults []batch.Bad      // of each row; Err nil: the sample became a row
 	cached []bool           // rows that are copied from the cache of rows, between fetch and decode
+	beyond []bool           // rows that the data end before
+	ended  bool             // some are: the batch is the last of its epoch, or has no sample at all
 
 	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
 
@@ -68,7 +71,7 @@ func (w *work) lend(s *shm.Slot, rowBytes int) batch.Memory {
 
 // newWork makes a batch of at most rows samples with some columns.
 func newWork(rows int, columns []source.Column) *work {
-	w := &work{bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), columns: make([]batch.ColumnMemory, len(columns))}
+	w := &work{bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), beyond: make([]bool, rows), columns: make([]batch.ColumnMemory, len(columns))}
 	for c := range columns {
 		w.columns[c].Width = columns[c].Width()
 	}
@@ -87,6 +90,11 @@ func (w *work) decoded(j *job) (last bool) {
 
 // gather moves the faults of the rows into Bad, in row order.
 func (w *work) gather() {
+	if end := slices.Index(w.beyond[:len(w.Samples)], true); end >= 0 {
+		clear(w.faults[end:])
+		clear(w.beyond)
+		w.Samples, w.ended = w.Samples[:end], true
+	}
 	for row := range w.Samples {
 		if f := &w.faults[row]; f.Err != nil {
 			w.Bad = append(w.Bad, *f)
