@@ -132,6 +132,7 @@ func (r *ring) runPipeline(ctx context.Context) (*move, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.setPage(nil)
 	p := newPlanner(r, at)
 	defer p.abandon()
 	run := r.pipeline(p)

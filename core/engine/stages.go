@@ -240,6 +240,9 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 		r.shm.EndEpoch(w.lane, w.Epoch-1) // news only where a resume had that epoch's last batch completed already
 	}
 	r.noteFirst(w)
+	if w.ended {
+		r.setPage(&dataEnd{int64(w.Epoch), int64(w.Step) + 1}) // before anybody can have completed the batch
+	}
 	if err := r.shm.Publish(ctx, w.slot, described); err != nil {
 		return err
 	}
