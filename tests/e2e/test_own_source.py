@@ -238,7 +238,7 @@ def test_what_cannot_be_is_refused_by_name(pictures, tmp_path, arguments, error)
 
 
 def test_the_examples_run_as_their_pages_say(pictures, tmp_path):
-    """examples/python/own_source.py over an archive, examples/c/own_source.c over files; a bad one is told."""
+    """examples/python/own_source.py over an archive, own_source in C and C++ over files; a bad one is told."""
     archive, spoilt = tmp_path / "pictures.zip", tmp_path / "spoilt.jpg"
     spoilt.write_bytes(b"no picture")
     with zipfile.ZipFile(archive, "w") as z:
@@ -251,9 +251,13 @@ def test_the_examples_run_as_their_pages_say(pictures, tmp_path):
         f"{c}: {sum(s.key[0] == c for s in pictures.samples)} pictures" for c in "abc"], run.stdout + run.stderr
     assert lines[3].startswith("bad: ") and '"a/spoilt.jpg": media: not an image' in lines[3]
     files = [str(sample.path) for sample in pictures.samples]
-    run = subprocess.run([BUILD / "examples/own_source_c", *files, tmp_path / "none.jpg"], env=environment(), capture_output=True, text=True, timeout=60)
-    assert run.returncode == 0 and sorted(line.rpartition(" ")[0] for line in run.stdout.splitlines()) == sorted(files), run.stderr
-    assert run.stderr.endswith("1 bad\n") and f'"{tmp_path}/none.jpg": source: No such file or directory' in run.stderr
+    printed = []
+    for program_of in ("own_source_c", "own_source_cpp"):
+        run = subprocess.run([BUILD / "examples" / program_of, *files, tmp_path / "none.jpg"], env=environment(), capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0 and sorted(line.rpartition(" ")[0] for line in run.stdout.splitlines()) == sorted(files), run.stderr
+        assert run.stderr.endswith("1 bad\n") and f'"{tmp_path}/none.jpg": source: No such file or directory' in run.stderr
+        printed.append(sorted(run.stdout.splitlines()))
+    assert printed[0] == printed[1]
 
 
 STREAM = """
