@@ -34,7 +34,8 @@ void print_rows(const spdl::Batch &batch) {
         double sum = 0;
         for (std::uint8_t p : pixels) sum += p;
         const std::string_view name = key.text(row);
-        std::printf("%.*s %.2f\n", static_cast<int>(name.size()), name.data(), sum / static_cast<double>(pixels.size()));
+        std::printf("%.*s %.2f\n", static_cast<int>(name.size()), name.data(),
+                    sum / static_cast<double>(pixels.size()));
     }
 }
 
@@ -49,12 +50,17 @@ int main(int argc, char **argv) {
     try {
         spdl::OpenOptions options;
         options.in_process = true;
-        spdl::Loader loader = spdl::open(R"({"source": {"host": {"samples": )" + std::to_string(files.size()) +
-                                             R"(}}, "order": {"epochs": 1}, "batch": 8,)"
-                                             R"( "image": {"transform": [{"resize": [64, 64]}]}})",
-                                         options);
+        spdl::Loader loader =
+            spdl::open(R"({"source": {"host": {"samples": )" + std::to_string(files.size()) +
+                           R"(}}, "order": {"epochs": 1}, "batch": 8,)"
+                           R"( "image": {"transform": [{"resize": [64, 64]}]}})",
+                       options);
         const spdl::OwnSource source(
-            loader, [&](spdl::Want want) { return read_file(files[want.index], static_cast<std::int64_t>(want.index)); }, 4);
+            loader,
+            [&](spdl::Want want) {
+                return read_file(files[want.index], static_cast<std::int64_t>(want.index));
+            },
+            4);
         unsigned bad = 0;
         for (spdl::Batch batch : loader) {
             bad += batch.raw().n_bad;

@@ -36,8 +36,10 @@ class Sample {
     static Sample bytes(const std::vector<std::uint8_t> &encoded) {
         return Sample(Kind::bytes, std::string(encoded.begin(), encoded.end()));
     }
-    static Sample file(std::string path) { return Sample(Kind::file, std::move(path)); }   // read by the engine
-    static Sample failed(std::string why) { return Sample(Kind::failed, std::move(why)); } // a bad sample, cause "source"
+    static Sample file(std::string path) { return Sample(Kind::file, std::move(path)); } // read by the engine
+    static Sample failed(std::string why) {
+        return Sample(Kind::failed, std::move(why));
+    }                                                     // a bad sample, cause "source"
     static Sample end() { return Sample(Kind::end, {}); } // the data end before it: SPDL_SAMPLE_END
 
     Sample &&label(std::int64_t label) && {
