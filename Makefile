@@ -47,6 +47,7 @@ examples: libspdl
 		$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Werror -Iinclude -Iclients/cpp/include examples/cpp/$$e.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/$${e}_cpp || exit 1; \
 	done
 	$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Werror -Iinclude examples/c/own_source.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/own_source_c
+	$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Werror -Iinclude -Iclients/cpp/include examples/cpp/own_source.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/own_source_cpp
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test

@@ -226,6 +226,7 @@ func (r *ring) journalState() (state json.RawMessage, ok bool) {
 			return nil, false
 		}
 		step, later := completedSteps(below, above, r.lanes, 0, r.lanes)
+		step = r.afterEnd(step)
 		if i == 0 {
 			low, done = step, later
 			continue

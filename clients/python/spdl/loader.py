@@ -91,7 +91,9 @@ class Loader:
         return _aio.AsyncEpoch(self)
 
     def __len__(self) -> int:
-        """Batches per epoch, in this loader's lane."""
+        """Batches per epoch, in this loader's lane. Of an iterable nobody knows: TypeError."""
+        if self._feed is not None and self._feed.stream is not None:
+            raise TypeError("spdl: len: the source is an iterable, and only its end tells how many batches it makes")
         return self._steps
 
     def epochs(self) -> Iterator[Epoch]:
@@ -232,6 +234,13 @@ class Loader:
                 batch._leave(error)
             self._leave()  # the batch in hand was not used: it goes to the group again
 
+    def _raise_of_source(self) -> None:
+        """An iterable that raised has ended its epoch by it. Whoever comes to that end is told, once."""
+        stream = self._feed.stream if self._feed is not None else None
+        if stream is not None and stream.error is not None:
+            error, stream.error = stream.error, None
+            raise error
+
     def _leave(self) -> None:
         self._reader.close()
         if self._feed is not None:
@@ -318,4 +327,5 @@ class Epoch:
 
     def _end(self) -> NoReturn:
         self._over = True
+        self._loader._raise_of_source()
         raise StopIteration
