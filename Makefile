@@ -47,6 +47,7 @@ examples: libspdl
 		$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Werror -Iinclude -Iclients/cpp/include examples/cpp/$$e.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/$${e}_cpp || exit 1; \
 	done
 	$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Werror -Iinclude examples/c/own_source.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/own_source_c
+	$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Werror -Iinclude -Iclients/cpp/include examples/cpp/own_source.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/own_source_cpp
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test
@@ -94,6 +95,10 @@ fault: ## kills at every named point, long form
 store-server: $(BUILD)/tools/versitygw ## a real S3 server for the tests of s3:// sources (about a minute); without it they skip
 $(BUILD)/tools/versitygw:
 	GOBIN=$(abspath $(BUILD)/tools) $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.0.14
+
+.PHONY: cycles
+cycles: all-built ## 10,000 Python pipelines started and stopped: nothing stays (about a minute; `make test` runs 300)
+	@SPDL_CYCLES=10000 .venv/bin/python -m pytest -q tests/python/pipeline/test_life.py -k any_moment
 
 fuzz: ## fuzz whatever parses, FUZZTIME each (default 30s)
 	@scripts/fuzz.sh $(or $(FUZZTIME),30s)

@@ -15,11 +15,14 @@ import argparse
 import json
 import os
 import pathlib
+import tarfile
 import threading
 import time
 import zlib
 
 BATCH, SIZE, SHORT, WARM, TAIL = 32, 224, 256, 8, 4
+EPOCHS_OF_ROWS = 20  # of spdl_rows for each of the others
+BUILD = pathlib.Path(__file__).resolve().parent.parent / "build"
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -207,15 +210,19 @@ def run_opencv(args):
 # -- FFCV ------------------------------------------------------------------------------------------
 
 
-def ffcv_file(images):
-    """The corpus as FFCV reads it: one file of JPEGs that were decoded and encoded again. Made once, outside of the clock."""
+def mark_of(images):
+    """A word that changes with the names or lengths of the pictures: what is made of them is kept under it."""
+    return "%08x" % zlib.crc32("".join(f"{name} {os.path.getsize(name)}" for name in files_of(images)).encode())
+
+
+def ffcv_file(images, mode="jpg"):
+    """The corpus as FFCV reads it: one file of JPEGs that were decoded and encoded again, or of raw pixels. Made once, outside of the clock."""
     from ffcv.fields import IntField, RGBImageField
     from ffcv.writer import DatasetWriter
     from PIL import Image
 
     files = files_of(images)
-    mark = zlib.crc32("".join(f"{name} {os.path.getsize(name)}" for name in files).encode())
-    target = pathlib.Path(__file__).resolve().parent.parent / "build" / f"corpus-{mark:08x}.beton"
+    target = BUILD / f"corpus-{mark_of(images)}{'' if mode == 'jpg' else '-' + mode}.beton"
 
     class Pictures:
         def __len__(self):
@@ -226,10 +233,15 @@ def ffcv_file(images):
 
     if not target.exists():
         partial = target.with_suffix(".partial")
-        fields = {"image": RGBImageField(write_mode="jpg", jpeg_quality=90), "label": IntField()}
+        fields = {"image": RGBImageField(write_mode=mode, jpeg_quality=90), "label": IntField()}
         DatasetWriter(str(partial), fields, num_workers=1).from_indexed_dataset(Pictures())
         partial.rename(target)
     return str(target)
+
+
+def run_ffcv_raw(args):
+    """FFCV from decoded pictures: nothing is left of JPEG, and the file is as large as the pixels."""
+    yield from run_ffcv(args)
 
 
 def run_ffcv(args):
@@ -247,7 +259,7 @@ def run_ffcv(args):
     if args.dtype == "f32":  # before ToTensor: after ToTorchImage FFCV 1.0.2 never ends building its graph
         image.append(NormalizeImage(np.array(MEAN) * 255, np.array(STD) * 255, np.float32))
     image += [ToTensor(), ToTorchImage(convert_back_int16=False)]
-    loader = Loader(ffcv_file(args.images), batch_size=BATCH, num_workers=args.workers, os_cache=True, drop_last=False,
+    loader = Loader(args.made, batch_size=BATCH, num_workers=args.workers, os_cache=True, drop_last=False,
                     order=OrderOption.RANDOM if train else OrderOption.SEQUENTIAL,
                     pipelines={"image": image, "label": [IntDecoder(), ToTensor()]})
     for _ in range(args.passes):
@@ -272,11 +284,51 @@ def spec_of(args):
 def run_spdl(args):
     import spdl
 
-    with spdl.open(spec_of(args)) as loader:
+    yield from rows_of(spdl.open(spec_of(args)))
+
+
+def rows_of(loader, skip=0):
+    """The batches of a loader, without those of the first epochs."""
+    with loader:
         ENGINES.add(loader.stats()["pid"])
-        for epoch in loader.epochs():
+        for k, epoch in enumerate(loader.epochs()):
             for batch in epoch:
-                yield batch.rows
+                if k >= skip:
+                    yield batch.rows
+
+
+def run_spdl_tar(args):
+    """The same pictures in tar shards of 100, in the order in which the folder has them."""
+    import spdl
+
+    spec = spec_of(args)
+    spec["source"] = {"shards": args.made, "index": "beside"}
+    yield from rows_of(spdl.open(spec))
+
+
+def tar_files(images):
+    """The corpus as tar shards, made once; the engine makes their indexes in its first run."""
+    files, folder = files_of(images), BUILD / f"corpus-{mark_of(images)}-tar"
+    shards = -(-len(files) // 100)
+    if not (folder / "made").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        for k in range(shards):
+            with tarfile.open(folder / f"{k:04d}.tar", "w", format=tarfile.GNU_FORMAT) as archive:
+                for i, name in list(enumerate(files))[100 * k:100 * k + 100]:
+                    archive.add(name, arcname=f"{i:06d}.jpg")
+        (folder / "made").touch()
+    return f"{folder}/{{0000..{shards - 1:04d}}}.tar"
+
+
+def run_spdl_rows(args):
+    """From the second epoch on, with the rows of the first one kept (cache.rows_bytes): many epochs, for they are short."""
+    import spdl
+
+    spec = spec_of(args)
+    n = len(files_of(args.images))
+    spec["cache"] = {"rows_bytes": n * 3 * SIZE * SIZE * (4 if args.dtype == "f32" else 1)}
+    spec["order"]["epochs"] = 1 + EPOCHS_OF_ROWS * args.passes
+    yield from rows_of(spdl.open(spec), skip=1)
 
 
 CONTENDERS = {name[4:]: f for name, f in globals().items() if name.startswith("run_")}
@@ -286,9 +338,10 @@ def measure(args):
     memory = PeakMemory()
     if args.memory:
         memory.start()
-    stop = len(files_of(args.images)) * args.passes // BATCH - TAIL
-    if args.name == "ffcv":
-        ffcv_file(args.images)
+    epochs = args.passes * (EPOCHS_OF_ROWS if args.name == "spdl_rows" else 1)
+    stop = len(files_of(args.images)) * epochs // BATCH - TAIL
+    prepare = {"ffcv": ffcv_file, "ffcv_raw": lambda images: ffcv_file(images, "raw"), "spdl_tar": tar_files}
+    args.made = prepare[args.name](args.images) if args.name in prepare else None
     started, images, seen, first = time.perf_counter(), 0, 0, None
     for rows in CONTENDERS[args.name](args):
         seen += 1

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Race spdl against the plain C limit and the peers: interleaved rounds, medians of ratios with quartiles.
 
-    peers.py --images DIR --out FILE.json [--rounds 10] [--only limit,spdl,torch_pillow] [--modes eval/f32,train/u8,train/f32]
+    peers.py --images DIR --out FILE.json [--rounds 10] [--only limit,spdl,torch_pillow] [--modes eval/f32,train/u8,train/f32] [--ours spdl]
 
 One round runs every contender once, in an order that turns from round to round, each in a process group of its own. A ratio
-compares spdl with a contender within a round. Memory is one run of its own each. The result is written as JSON and as a table beside it (.md).
+compares ours (--ours, by default spdl reading files) with a contender within a round. Memory is one run of its own each. The result is written as JSON and as a table beside it (.md).
 """
 
 import argparse
@@ -42,7 +42,7 @@ def run_limit(args, mode, dtype):
 def run_contender(name, args, mode, dtype, *more):
     env = dict(os.environ)
     python = ROOT / ".venv-bench/bin/python"
-    if name == "spdl":
+    if name.startswith("spdl"):
         python = ROOT / ".venv/bin/python"
         env.update(SPDL_LIBRARY=str(ROOT / "build/libspdl.so"), SPDL_ENGINE=str(ROOT / "build/spdl"), PYTHONPATH=str(ROOT / "clients/python"),
                    SPDL_LOG="error")
@@ -53,9 +53,10 @@ def run_contender(name, args, mode, dtype, *more):
 def installed(names):
     """The contenders that this machine can run: FFCV builds only where OpenCV's headers are."""
     python = ROOT / ".venv-bench/bin/python"
-    if "ffcv" in names and subprocess.run([python, "-c", "import ffcv"], capture_output=True).returncode != 0:
+    theirs = [name for name in names if name.startswith("ffcv")]
+    if theirs and subprocess.run([python, "-c", "import ffcv"], capture_output=True).returncode != 0:
         print("bench: ffcv is not in .venv-bench: left out", file=sys.stderr)
-        names.remove("ffcv")
+        return [name for name in names if name not in theirs]
     return names
 
 
@@ -81,7 +82,7 @@ def quartiles(values):
     return [round(q, 3) for q in statistics.quantiles(values, n=4, method="inclusive")]
 
 
-def summarise(rounds, names, peaks):
+def summarise(rounds, names, peaks, ours):
     rows = []
     for name in names:
         def series(key, name=name):
@@ -90,9 +91,9 @@ def summarise(rounds, names, peaks):
         row = {"name": name, "images_per_second": quartiles(series("images_per_second")), "cpu_seconds_per_1000": quartiles(series("cpu_seconds_per_1000"))}
         if series("first_batch_seconds"):
             row["peak_pss_mib"], row["first_batch_seconds"] = [peaks[name]] * 3, quartiles(series("first_batch_seconds"))
-        if name != "spdl" and "spdl" in names:
-            row["spdl_speed_over_this"] = quartiles([r["spdl"]["images_per_second"] / r[name]["images_per_second"] for r in rounds])
-            row["spdl_cpu_over_this"] = quartiles([r["spdl"]["cpu_seconds_per_1000"] / r[name]["cpu_seconds_per_1000"] for r in rounds])
+        if name != ours and ours in names:
+            row["spdl_speed_over_this"] = quartiles([r[ours]["images_per_second"] / r[name]["images_per_second"] for r in rounds])
+            row["spdl_cpu_over_this"] = quartiles([r[ours]["cpu_seconds_per_1000"] / r[name]["cpu_seconds_per_1000"] for r in rounds])
         rows.append(row)
     return rows
 
@@ -100,7 +101,8 @@ def summarise(rounds, names, peaks):
 def table(result):
     lines = [f"# {result['command']}", "", f"{result['machine']}; {result['rounds']} interleaved rounds; median (quartiles).", ""]
     for lane, rows in result["lanes"].items():
-        lines += [f"## {lane}", "", "| | images/s | CPU s per 1,000 | peak PSS MiB | first batch s | spdl is faster by | spdl's CPU share |", "|---|---|---|---|---|---|---|"]
+        lines += [f"## {lane}", "", "| | images/s | CPU s per 1,000 | peak PSS MiB | first batch s | {0} is faster by | {0}'s CPU share |".format(result["ours"]),
+                  "|---|---|---|---|---|---|---|"]
         for row in rows:
             def cell(key, digits, row=row):
                 if key not in row:
@@ -130,14 +132,15 @@ def main():
     parser.add_argument("--passes", type=int, default=1)
     parser.add_argument("--only", default=",".join(["limit", "spdl", *PEERS]))
     parser.add_argument("--modes", default="eval/f32,train/u8,train/f32")
+    parser.add_argument("--ours", default="spdl", help="whom the others are compared with: spdl, spdl_tar, spdl_rows")
     args = parser.parse_args()
     names = installed(args.only.split(","))
     lanes = {}
     for lane in args.modes.split(","):
         mode, dtype = lane.split("/")
-        lanes[lane] = summarise(race(args, mode, dtype, names), names, memory(args, mode, dtype, names))
-    result = {"command": f"bench/peers.py --rounds {args.rounds} --workers {args.workers} --passes {args.passes} --only {args.only} --modes {args.modes}",
-              "machine": machine(), "rounds": args.rounds, "lanes": lanes}
+        lanes[lane] = summarise(race(args, mode, dtype, names), names, memory(args, mode, dtype, names), args.ours)
+    result = {"command": f"bench/peers.py --rounds {args.rounds} --workers {args.workers} --passes {args.passes} --only {args.only} --modes {args.modes} --ours {args.ours}",
+              "machine": machine(), "ours": args.ours, "rounds": args.rounds, "lanes": lanes}
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text(json.dumps(result, indent=1) + "\n")
     args.out.with_suffix(".md").write_text(table(result))

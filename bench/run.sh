@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every figure that we quote, measured here and now, in about 25 minutes on two cores; results under $OUT (bench/results).
+# Every figure that we quote, measured here and now, in about 50 minutes on two cores; results under $OUT (bench/results).
 #   ROUNDS=10    interleaved rounds of every race and of the starts
 #   IMAGES=DIR   the pictures; by default our own corpus, which is made on the first run
 set -euo pipefail
@@ -18,6 +18,11 @@ say "against the limit and the peers"
 .venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes eval/f32,train/u8 --out "$out/peers.json"
 say "train/f32 against the limit"
 .venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes train/f32 --only limit,spdl --out "$out/limit-train-f32.json"
+say "tar shards beside the folder, from the page cache"
+.venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes eval/f32,train/u8 --ours spdl_tar --only spdl_tar,spdl --out "$out/tar.json"
+say "later epochs from the cache of rows"
+.venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes eval/f32 --ours spdl_rows --only spdl_rows,spdl,torch_pillow,ffcv_raw \
+    --out "$out/rows.json"
 say "time to the first batch"
 .venv/bin/python bench/startup.py --images "$images" --rounds "$rounds" --out "$out/startup.json"
 say "a billion samples"
@@ -32,4 +37,8 @@ say "hand-off in Python"
 .venv/bin/python bench/python_handoff.py --rounds "$rounds" --out "$out/python_handoff.json"
 say "hand-off and wake-up in C"
 make -s --no-print-directory bench-handoff bench-wakeup | tee "$out/handoff.txt"
+say "what-if beside the truth, and what the instruments cost"
+.venv/bin/python bench/insight.py --images "$images" --rounds "$rounds" | tee "$out/insight.txt"
+say "concurrency that is found beside the best fixed one; the mix shifts after 30 s"
+${GO:-go} run ./bench/autotune -rounds 1 -seconds 15 | tee "$out/autotune.txt"
 say "done"

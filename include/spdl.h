@@ -404,7 +404,7 @@ SPDL_API int64_t spdl_source_id(spdl_reader *reader);
 
 typedef struct spdl_want {
     uint32_t struct_size;
-    uint32_t reserved;
+    uint32_t epoch;       /* in which it is wanted, modulo 2^32 */
     uint64_t index;       /* place in the data set, from 0; may come again, in a later epoch or after a restart */
     uint64_t token;       /* the want; the engine's */
 } spdl_want;
@@ -419,10 +419,15 @@ typedef struct spdl_want {
  * end; SPDL_E_ARGUMENT; SPDL_E_FORKED. After the last epoch it waits: the reader may go back to an earlier place. */
 SPDL_API spdl_status spdl_source_take(int64_t source, int64_t timeout_ns, spdl_want *out);
 
-/* Exactly one of bytes, path and error. */
+/* The data end before this sample: there is none of this index, nor of a later one. It ends the epoch where the order is
+ * that of the indices (order.shuffle: false, one rank, no order of another kind), so that `samples` is only the
+ * most that there may be; in any other order it is a bad sample. */
+#define SPDL_SAMPLE_END 1u
+
+/* Exactly one of bytes, path, error and the flag SPDL_SAMPLE_END. */
 typedef struct spdl_sample {
     uint32_t struct_size;
-    uint32_t reserved;
+    uint32_t flags;
     const void *bytes;    /* the encoded picture, copied before the call returns */
     size_t n_bytes;       /* 0: a bad sample, cause "empty" */
     const char *path;     /* a file that the engine reads; relative to the working directory */

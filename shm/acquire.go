@@ -2,6 +2,7 @@ package shm
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"syscall"
 	"time"
@@ -11,7 +12,8 @@ import (
 )
 
 // Acquire waits for the next batch and leases it. EndEpoch comes once per epoch, when every batch of it is
-// completed, then the next epoch's batches; EndData after the last. Other errors: ErrLeases and ErrUndone where
+// completed, then the next epoch's batches; EndData after the last. When the engine has died and its ring is one that the next may go
+// on with, it looks for that one. Other errors: ErrLeases and ErrUndone where
 // waiting would be waiting for oneself; ErrEngineLost, ErrEngineFailed, ErrEngineStopped once nothing published is
 // left to take; ErrGroupClosed; ErrDetached; ctx's error, noticed within 50 ms.
 func (r *Reader) Acquire(ctx context.Context) (*Lease, error) {
@@ -27,6 +29,12 @@ func (r *Reader) Acquire(ctx context.Context) (*Lease, error) {
 			r.lane.Sleepers.Store(1) // seq-cst, before the words are looked at again [W1; pairs with the waker's exchange]
 		}
 		l, err := r.try(spins)
+		if errors.Is(err, ErrEngineLost) && r.mayRejoin() {
+			err = r.rejoin(ctx)
+		}
+		if errors.Is(err, errNotYet) {
+			err = nil
+		}
 		if l != nil || err != nil {
 			r.waited(begun)
 			return l, err

@@ -37,7 +37,11 @@ func Attach(ctx context.Context, name string, opts AttachOptions) (*Reader, erro
 	if err != nil {
 		return nil, err
 	}
-	return attachConn(ctx, conn, ring, opts)
+	r, err := attachConn(ctx, conn, ring, opts)
+	if err == nil {
+		r.search.address = name
+	}
+	return r, err
 }
 
 // dialEngine connects to the engine that NAME, NAME/RING or an absolute path means, and tells which ring was named.
@@ -99,6 +103,9 @@ func attachConn(ctx context.Context, conn *net.UnixConn, ring string, opts Attac
 	return r, nil
 }
 
+// errHungUp tells a connection that ended from an engine that says of another that it is lost.
+var errHungUp = errors.New("shm: hung up")
+
 // caller is the client's end of a control connection.
 type caller struct {
 	conn     *net.UnixConn
@@ -138,7 +145,7 @@ func (c *caller) call(ctx context.Context, kind uint16, payload []byte, fds []in
 	m, err := receive(c.conn, make([]byte, msgMax+1), max(wantFDs, 1))
 	switch {
 	case err != nil && isHangUp(err):
-		return nil, refuse(ErrEngineLost, "shm: control: the engine hung up; see its log")
+		return nil, because(errHungUp, ErrEngineLost, "shm: control: the engine hung up; see its log")
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:

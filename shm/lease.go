@@ -2,6 +2,7 @@ package shm
 
 import (
 	"context"
+	"errors"
 	"math/bits"
 	"unsafe"
 )
@@ -127,7 +128,10 @@ func (l *Lease) Fail(ctx context.Context, why string) error {
 	}
 	f := Fail{Word: word, Slot: uint32(l.Slot)}
 	why = why[:min(len(why), maxWhy)]
-	if _, err := r.call(ctx, msgFail, append(append([]byte(nil), bytesOf(&f)...), why...)); err != nil {
+	joins := r.joinCount()
+	_, err := r.call(ctx, msgFail, append(append([]byte(nil), bytesOf(&f)...), why...))
+	taken := errors.Is(err, ErrStale) && r.joinCount() != joins // by the engine before this one, which died before it said so
+	if err != nil && !taken {
 		return err
 	}
 	r.mu.Lock()

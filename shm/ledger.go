@@ -236,8 +236,10 @@ func (r *Ring) Rewind(ticket, epoch uint64) error {
 	}
 	r.callBack()
 	g.setMinEpoch(0)
-	for q := range g.queue {
-		g.queue[q].PutTicket.Store(0) // tickets may come a second time
+	for _, g := range r.groups {
+		for q := range g.queue {
+			g.queue[q].PutTicket.Store(0) // tickets may come a second time
+		}
 	}
 	r.planTickets(ticket, nil)
 	r.goOn()

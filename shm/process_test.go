@@ -107,15 +107,18 @@ func playConsume(r *Reader) error {
 func playEngine() error {
 	cfg := Config{Name: os.Getenv("SPDL_TEST_NAME"), Backing: Posix, Access: Shared, Slots: 8, BatchRows: 1, Groups: []GroupConfig{{Name: "g"}},
 		Tensors: []Tensor{{Name: "x", Kind: Dense, DType: DType{1, 8, 1}, Shape: []int64{1, 64}}}}
+	reconnect, _ := time.ParseDuration(os.Getenv("SPDL_TEST_RECONNECT"))
+	cfg.Adopt = reconnect > 0
 	r, err := Create(cfg)
 	if err != nil {
 		return err
 	}
-	s, err := Listen(ServerConfig{Name: cfg.Name}, Service{Ring: r})
+	s, err := Listen(ServerConfig{Name: cfg.Name, ReconnectNS: uint64(reconnect)}, Service{Ring: r})
 	if err != nil {
 		return err
 	}
-	for i := range uint64(2) {
+	first := r.Info().NextTicket
+	for i := first; i < first+2; i++ {
 		slot, err := r.Claim(context.Background())
 		if err != nil {
 			return err

@@ -19,9 +19,14 @@ const (
 
 // Reader is a consumer in Go. Several goroutines may share it: each Acquire leases a different batch.
 type Reader struct {
+	calling sync.Mutex // one request or look for an engine at a time; guards the next two
 	caller  *caller
-	calling sync.Mutex // one request at a time on caller
+	search  search
 	handoff bool
+
+	reconnects time.Duration // how long it looks for the next engine; 0: the loss is reported at once
+	uid        [16]byte      // the ring's
+
 	stage   bool // a stage's worker: it may write what it holds, and lets go of it when it is done
 	welcome Welcome
 
@@ -51,6 +56,7 @@ type Reader struct {
 	passed int        // of leases: done in a stage, so that only the memory is kept
 	epoch  uint64     // the one this reader is in
 	closed bool
+	joins  uint32 // engines found after the first
 }
 
 // newReader maps what came with the welcome and checks all of it. The descriptors are its own when it succeeds.
@@ -59,7 +65,7 @@ func newReader(c *caller, m *message, opts AttachOptions) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{caller: c, handoff: opts.Handoff, welcome: w, epoch: w.Epoch}
+	r := &Reader{caller: c, handoff: opts.Handoff, welcome: w, epoch: w.Epoch, reconnects: time.Duration(w.ReconnectNS)}
 	fds := m.fds
 	m.fds = nil
 	if err := r.mapAll(fds); err != nil {
@@ -91,6 +97,7 @@ func (r *Reader) mapAll(fds []int) error {
 	if r.header, err = checkHeader(r.hdr); err != nil {
 		return err
 	}
+	r.uid = r.header.RingUID
 	if w.GroupIndex >= r.header.MaxGroups {
 		return refuse(ErrFormat, "shm: attach: welcome to group %d of %d", w.GroupIndex, r.header.MaxGroups)
 	}
@@ -183,7 +190,7 @@ func (r *Reader) Text() []byte {
 
 // EngineState is one of the State constants; ErrEngineLost when the engine's process is dead.
 func (r *Reader) EngineState() (uint32, error) {
-	if isDead(uintptr(r.engine.fd)) {
+	if r.engineDead() {
 		return r.state.State.Load(), ErrEngineLost
 	}
 	return r.state.State.Load(), nil
@@ -240,16 +247,6 @@ func (r *Reader) Stats(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	return m.payload, nil
-}
-
-func (r *Reader) call(ctx context.Context, kind uint16, payload []byte) (*message, error) {
-	r.calling.Lock()
-	defer r.calling.Unlock()
-	m, err := r.caller.call(ctx, kind, payload, nil, 0)
-	if errors.Is(err, ErrEngineLost) && r.record.State.Load() == GroupBroken {
-		return nil, ErrGroupClosed
-	}
-	return m, err
 }
 
 // Close ends the membership. Leases end with it: their memory is unmapped. What was not done is delivered to the

@@ -58,13 +58,17 @@ func (r *Ring) finishWays() {
 			r.finishArrival(s)
 			continue
 		}
-		moving := s.desc.Way.Load()&0xff == wayMoving
-		switch state := stateOf(r.stages[s.way.at].shadow[i].word); {
+		g, moving := r.stages[s.way.at], s.desc.Way.Load()&0xff == wayMoving
+		switch state := stateOf(g.shadow[i].word); {
 		case state == wordReady || state == wordHeld:
 			s.way.spoiled = false // if it was about to be taken back: whoever has it decides, or the reaper
 			s.noteWay(waySet)
-		case moving || s.way.spoiled:
-			r.spoil(i, "") // not put, or its worker is through: nobody can tell
+		case s.way.spoiled, moving && s.way.again > 0:
+			r.spoil(i, "") // in the second case not put, or its worker is through: nobody can tell
+		case moving && g.has(i, s.desc):
+			s.noteWay(waySet) // and its worker is through
+		case moving:
+			r.offer(i) // nobody of this stage has seen it, and nobody of a later epoch may come before it
 		}
 		if !s.way.void && r.isOpen(s.desc.Ticket) {
 			r.planned.next = s.desc.Ticket + 1

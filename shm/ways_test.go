@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 )
@@ -120,7 +121,7 @@ func TestHalfChangedBatchIsDecodedAgainByTheNextEngine(t *testing.T) {
 			again.startDecoder()
 			l.workers[stage] = again.attach(AttachOptions{Group: fmt.Sprint("s", stage), MaxLeases: 1})
 			eventually(t, "the batch to be made again", func() bool { return again.group("s0").Redelivered == 1 })
-			l.wantAgain()
+			l.wantAgain(2)
 			l.finish(1, 6)
 			again.wantCounts("a", 6, 6, 0)
 		})
@@ -128,10 +129,10 @@ func TestHalfChangedBatchIsDecodedAgainByTheNextEngine(t *testing.T) {
 }
 
 // wantAgain passes the first batch through, which was made again.
-func (l *line) wantAgain() {
+func (l *line) wantAgain(attempts uint32) {
 	l.t.Helper()
-	if b := l.work(0); b.Ticket != 0 || b.Attempts != 2 {
-		l.t.Fatalf("ticket %d, attempt %d, want 0 and 2", b.Ticket, b.Attempts)
+	if b := l.work(0); b.Ticket != 0 || b.Attempts != attempts {
+		l.t.Fatalf("ticket %d, attempt %d, want 0 and %d", b.Ticket, b.Attempts, attempts)
 	}
 	if b := l.work(1); b.Ticket != 0 {
 		l.t.Fatalf("ticket %d at the second stage, want 0", b.Ticket)
@@ -155,14 +156,16 @@ func TestHalfMovedBatchIsFinishedOrMadeAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		through int // stages that are through with the batch
 		kill    func(*Ring, *Slot)
-		again   bool // it is made again
+		again   uint32 // its attempts when it is made again; 0: it is not
 	}{
-		"about to be put into the second": {1, mark(1, wayMoving), true},
-		"about to be spoiled":             {1, mark(0, waySpoiled), true},
-		"through the second":              {2, mark(1, waySet), false},
-		"about to arrive":                 {2, mark(2, wayMoving), false},
-		"arrived in one group":            {2, deliverTo(1), false},
-		"arrived in both groups":          {2, deliverTo(2), false},
+		"about to be put into the second": {1, mark(1, wayMoving), 0},
+		"about to be spoiled":             {1, mark(0, waySpoiled), 2},
+		"about to be offered again":       {1, func(r *Ring, s *Slot) { s.way.again = 1; mark(0, wayMoving)(r, s) }, 3},
+		"put into the second":             {2, mark(1, wayMoving), 0},
+		"through the second":              {2, mark(1, waySet), 0},
+		"about to arrive":                 {2, mark(2, wayMoving), 0},
+		"arrived in one group":            {2, deliverTo(1), 0},
+		"arrived in both groups":          {2, deliverTo(2), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := adoptableStages(t)
@@ -183,14 +186,59 @@ func TestHalfMovedBatchIsFinishedOrMadeAgain(t *testing.T) {
 			r.mu.Unlock()
 			next := r.restartStages()
 			next.consistent()
-			if c.again {
-				l.wantAgain()
-			} else {
+			switch {
+			case c.again > 0:
+				l.wantAgain(c.again)
+			case c.through < 2:
+				l.work(1)
+				fallthrough
+			default:
 				l.consume(0)
 			}
 			l.finish(1, 6)
 			next.wantCounts("a", 6, 6, 0)
 			next.wantCounts("b", 6, 6, 0)
+		})
+	}
+}
+
+// Wherever between two stores the engine is killed while it publishes to the first stage, the batch is put there once, behind the
+// one before it.
+func TestHalfPublishedBatchOfAStagedRingIsPutOnce(t *testing.T) {
+	mark := func(r *Ring, s *Slot) { s.way = way{on: true}; s.noteWay(wayMoving) }
+	for name, kill := range map[string]func(*Ring, *Slot){
+		"described":       func(*Ring, *Slot) {},
+		"way noted":       mark,
+		"put":             func(r *Ring, s *Slot) { r.send(s); s.noteWay(wayMoving) },
+		"way settled":     func(r *Ring, s *Slot) { r.send(s) },
+		"epoch stored":    func(r *Ring, s *Slot) { r.send(s); r.setLaneEpoch(0, 1) },
+		"all but the end": func(r *Ring, s *Slot) { r.send(s); r.passed(0, 0, true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := adoptableStages(t)
+			l := attachLine(t, r)
+			r.publish(5, 0, false)
+			slot, err := r.Claim(testContext(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fillPattern(slot.Tensor(0), 5)
+			b := Batch{Ticket: 5, Rows: 4, LastOfEpoch: true}
+			r.mu.Lock()
+			if err := errors.Join(slot.describe(&b, 0), r.plan(&b)); err != nil {
+				t.Fatal(err)
+			}
+			kill(r.Ring, slot)
+			r.onWay = nil
+			r.mu.Unlock()
+			next := r.restartStages()
+			next.consistent()
+			if next.Info().NextTicket == 5 { // nobody had seen it: it is made again
+				next.publishOne(0, true)
+			}
+			l.finish(0, 6)
+			next.wantCounts("a", 6, 6, 0)
+			next.wantCounts("s0", 6, 6, 0)
 		})
 	}
 }

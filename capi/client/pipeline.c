@@ -133,20 +133,23 @@ static spdl_status hand_out(const char *call, char *text, char *buffer, size_t b
     return s;
 }
 
-spdl_status spdl_pipeline_error(spdl_pipeline *p, char *buffer, size_t bytes, size_t *need) {
+/* Ask the engine for a text, and hand it out. */
+static spdl_status ask_text(const char *call, spdl_pipeline *p, char *buffer, size_t bytes, size_t *need,
+                            spdl_status (*ask)(int64_t, char **, spdl_engine_error *)) {
     spdl_engine_error e;
     char *text = NULL;
-    if (!p) return no_pipeline("pipeline_error");
-    spdl_status s = told(p->engine->failure(p->handle, &text, &e), &e);
-    return s == SPDL_OK ? hand_out("pipeline_error", text, buffer, bytes, need) : s;
+    spdl_status s = told(ask(p->handle, &text, &e), &e);
+    return s == SPDL_OK ? hand_out(call, text, buffer, bytes, need) : s;
+}
+
+spdl_status spdl_pipeline_error(spdl_pipeline *p, char *buffer, size_t bytes, size_t *need) {
+    const char *call = "pipeline_error";
+    return p ? ask_text(call, p, buffer, bytes, need, p->engine->failure) : no_pipeline(call);
 }
 
 spdl_status spdl_pipeline_stats(spdl_pipeline *p, char *buffer, size_t bytes, size_t *need) {
-    spdl_engine_error e;
-    char *text = NULL;
-    if (!p) return no_pipeline("pipeline_stats");
-    spdl_status s = told(p->engine->stats(p->handle, &text, &e), &e);
-    return s == SPDL_OK ? hand_out("pipeline_stats", text, buffer, bytes, need) : s;
+    const char *call = "pipeline_stats";
+    return p ? ask_text(call, p, buffer, bytes, need, p->engine->stats) : no_pipeline(call);
 }
 
 spdl_status spdl_pipeline_reclaim(spdl_pipeline *p, uint64_t *items, uint32_t room, uint32_t *got) {

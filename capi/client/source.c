@@ -42,10 +42,16 @@ static spdl_status check_sample(const spdl_sample *g) {
             SPDL_E_ARGUMENT,
             "spdl: source_give: sample->struct_size is %u, want %zu; make it with SPDL_SAMPLE_INIT",
             g->struct_size, sizeof *g);
-    int said = (g->bytes != NULL) + (g->path != NULL) + (g->error != NULL);
+    int said = (g->bytes != NULL) + (g->path != NULL) + (g->error != NULL) + (g->flags == SPDL_SAMPLE_END);
+    if (g->flags & ~SPDL_SAMPLE_END)
+        return sp_fail(
+            SPDL_E_ARGUMENT,
+            "spdl: source_give: flags 0x%x, want 0 or SPDL_SAMPLE_END; use header and library of one "
+            "release",
+            g->flags);
     if (said != 1)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: source_give: %d of bytes, path and error are given, want one",
-                       said);
+        return sp_fail(SPDL_E_ARGUMENT,
+                       "spdl: source_give: %d of bytes, path, error and end are given, want one", said);
     if (g->path && !*g->path) return sp_fail(SPDL_E_ARGUMENT, "spdl: source_give: path is empty");
     return SPDL_OK;
 }

@@ -157,7 +157,7 @@ static spdl_status look(spdl_reader *r, bool alive, bool begins, spdl_batch *out
 /* ---- waiting ------------------------------------------------------------------------------------ */
 
 static void relax(void) {
-    for (int i = 0; i < 32; i++) {
+    for (int i = 0; i < 8; i++) {
 #if defined(__x86_64__)
         __builtin_ia32_pause();
 #elif defined(__aarch64__)

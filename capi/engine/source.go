@@ -90,7 +90,7 @@ func goSourceTake(number C.int64_t, timeoutNs C.int64_t, thread C.uint64_t, out 
 	if err != nil {
 		return fail(err, e)
 	}
-	out.index, out.token = C.uint64_t(w.Index), C.uint64_t(w.Token)
+	out.epoch, out.index, out.token = C.uint32_t(w.Epoch), C.uint64_t(w.Index), C.uint64_t(w.Token)
 	return C.SPDL_OK
 }
 
@@ -101,7 +101,7 @@ func goSourceGive(number C.int64_t, want *C.spdl_want, given *C.spdl_sample, e *
 	if err != nil {
 		return fail(err, e)
 	}
-	s := source.Sample{Label: int64(given.label), Failed: given.error != nil}
+	s := source.Sample{Label: int64(given.label), Failed: given.error != nil, End: given.flags&C.SPDL_SAMPLE_END != 0}
 	if given.bytes != nil {
 		s.Bytes = unsafe.Slice((*byte)(given.bytes), given.n_bytes)
 	}

@@ -37,6 +37,7 @@ func (c control) State(group int, owner uint32, countHeld bool, extra []uint64) 
 	}
 	from, to := c.lanesOf(group, owner)
 	step, done := completedSteps(low, above, c.r.lanes, from, to)
+	step = c.r.afterEnd(step)
 	if len(done) > maxApart {
 		return nil, fmt.Errorf("engine: state: a batch of step %d is not done, but %d later steps are, more than the %d a state can name; release it: %w",
 			step, len(done), maxApart, shm.ErrBusy)

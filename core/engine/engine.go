@@ -29,6 +29,9 @@ type Options struct {
 	Fresh bool
 	// Journal is a file to keep the position in and to go on from; "": the description's.
 	Journal string
+	// Faults are those of an engine whose batches this one makes again: the same samples are bad again. nil: none. Only for an engine with
+	// one ring.
+	Faults *Faults
 	// Feed is what the program around the engine brings the samples of source.host through; nil: it brings none.
 	Feed *source.Feed
 	// Context ends the opening of the sources, which takes long where many indexes have to be made; nil: nothing does. New returns its error then.
@@ -64,10 +67,12 @@ type Engine struct {
 	stopOnce sync.Once
 	runCtx   context.Context
 	endRun   context.CancelFunc
-	child    bool     // it ends with its parent
-	journal  *journal // nil: none is kept
-	served   bool     // Run was called
-	closed   bool     // by Close
+	child    bool       // it ends with its parent
+	journal  *journal   // nil: none is kept
+	faults   *faultFile // beside it; nil: none is kept
+	retold   *Faults    // of Options
+	served   bool       // Run was called
+	closed   bool       // by Close
 }
 
 // spareProcs is how many threads may run Go code beside those in a decoder. While a processor of Go's scheduler is idle, the
@@ -88,7 +93,7 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 	}
 	e := &Engine{
 		spec: s, child: o.Child, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{},
-		feed: o.Feed, openCtx: o.Context, opened: o.Opened,
+		feed: o.Feed, retold: o.Faults, openCtx: o.Context, opened: o.Opened,
 	}
 	if e.openCtx == nil {
 		e.openCtx = context.Background()
@@ -252,5 +257,6 @@ func (e *Engine) Close() error {
 	for _, c := range e.caches {
 		errs = append(errs, c.Close())
 	}
+	errs = append(errs, e.faults.close())
 	return errors.Join(errs...)
 }

@@ -157,3 +157,146 @@ func TestHostThreadsHearThatTheRingIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// streamed brings n pictures in each epoch of a data set that is described as having many more, and then says that it ends; n gets the
+// epoch.
+func streamed(t testing.TB, n func(epoch uint64) int64) *source.Feed {
+	f := source.NewFeed()
+	var threads sync.WaitGroup
+	for id := range uint64(3) {
+		threads.Add(1)
+		go func() {
+			defer threads.Done()
+			for {
+				w, err := f.Take(context.Background(), id)
+				if err != nil {
+					return
+				}
+				s := source.Sample{End: true}
+				if w.Index < n(w.Epoch) {
+					s = source.Sample{Bytes: picture(t, grey(int(w.Index)), 24), Label: w.Index}
+				}
+				_ = f.Give(w, &s)
+			}
+		}()
+	}
+	t.Cleanup(func() { f.End(); threads.Wait() })
+	return f
+}
+
+const streamSpec = "batch: 4\norder: {epochs: 3, shuffle: false}\n"
+
+// An epoch ends where the program says that its data end, with a short batch or a full one, and the next begins at the first sample;
+// a state names where it is, also at the end of an epoch.
+func TestHostDataEndWhereTheProgramSaysSo(t *testing.T) {
+	leavesNothing(t)
+	lengths := []int64{10, 8, 3}
+	n := func(epoch uint64) int64 { return lengths[epoch%3] }
+	r := startAgain(t, describeHost(t, 1<<40, streamSpec+"ring: {groups: [{name: a}, {name: b}]}\n"), &Options{Feed: streamed(t, n)})
+	reader, second := r.attach(shm.AttachOptions{Group: "a", MaxLeases: 1}), r.attach(shm.AttachOptions{Group: "b", MaxLeases: 1})
+	for e, want := range lengths {
+		for _, one := range []*shm.Reader{reader, second} {
+			var got []int64
+			for _, b := range epoch(t, one) {
+				if b.Epoch != uint64(e) {
+					t.Fatalf("batch of epoch %d in epoch %d", b.Epoch, e)
+				}
+				got = append(got, b.Index...)
+			}
+			if int64(len(got)) != want || got[0] != 0 || got[want-1] != want-1 {
+				t.Fatalf("epoch %d: samples %v, want %d from 0 on", e, got, want)
+			}
+		}
+		eventually(t, "the state to name the next epoch", func() bool {
+			state, err := reader.SaveState(testContext(t), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := r.rings[0].parseState(state)
+			return err == nil && s.Epoch == int64(e)+1 && s.Step == 0
+		})
+	}
+	_, err := reader.Acquire(testContext(t))
+	wantError(t, err, shm.EndData)
+	_ = reader.Close()
+	_ = second.Close()
+	if bad := r.Stats().Rings[0].Bad.Total; bad != 0 {
+		t.Fatalf("%d bad samples, want none", bad)
+	}
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Wherever a stream is left, the state goes on with exactly the rest; a restart leaves the rest of its epoch.
+func TestHostStreamsResumeByCount(t *testing.T) {
+	leavesNothing(t)
+	n := func(uint64) int64 { return 10 }
+	begin := func(state []byte) (*running, *shm.Reader) {
+		r := startAgain(t, describeHost(t, 1<<40, streamSpec), &Options{Feed: streamed(t, n), State: state})
+		return r, r.attach(shm.AttachOptions{})
+	}
+	leave := func(r *running, reader *shm.Reader) {
+		_ = reader.Close()
+		if err := r.end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, reader := begin(nil)
+	all := rest(t, reader)
+	leave(r, reader)
+	for cut := range len(all) {
+		r, reader = begin(nil)
+		got := takeSome(t, reader, cut)
+		state, err := reader.SaveState(testContext(t), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave(r, reader)
+		r, reader = begin(state)
+		got = append(got, rest(t, reader)...)
+		if !slices.Equal(indexes(got), indexes(all)) {
+			t.Fatalf("cut after %d: samples %v, want %v", cut, indexes(got), indexes(all))
+		}
+		leave(r, reader)
+	}
+	r, reader = begin(nil)
+	takeSome(t, reader, 1)
+	if err := reader.Restart(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got := indexes(epoch(t, reader)); len(got) != 10 || got[0] != 0 {
+		t.Fatalf("after the restart: samples %v, want all 10", got)
+	}
+	leave(r, reader)
+}
+
+// Where samples come in another order than their own, an end is a bad sample; data without any sample end the ring, and not
+// endlessly many epochs.
+func TestHostDataThatCannotEndAreRefused(t *testing.T) {
+	leavesNothing(t)
+	n := func(uint64) int64 { return 10 }
+	r := startAgain(t, describeHost(t, 12, "batch: 4\norder: {epochs: 1, seed: 2}\n"), &Options{Feed: streamed(t, n)})
+	reader := r.attach(shm.AttachOptions{})
+	if got := indexes(rest(t, reader)); len(got) != 10 {
+		t.Fatalf("samples %v, want the 10 there are", got)
+	}
+	if s := r.Stats().Rings[0].Bad; s.Causes["source"] != 2 || !strings.Contains(s.Last[0], "the data end before it") {
+		t.Fatalf("%+v, want two bad samples that say that the data end", s)
+	}
+	_ = reader.Close()
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	r = startAgain(t, describeHost(t, 12, "batch: 4\norder: {epochs: 0, shuffle: false}\n"), &Options{Feed: streamed(t, func(epoch uint64) int64 { return 4 - 4*int64(min(epoch, 1)) })})
+	reader = r.attach(shm.AttachOptions{})
+	if got := indexes(epoch(t, reader)); len(got) != 4 {
+		t.Fatalf("samples %v, want 4", got)
+	}
+	_, err := reader.Acquire(testContext(t))
+	wantError(t, err, shm.ErrEngineFailed, "epoch 1: the program's data ended before the first sample")
+	_ = reader.Close()
+	if err := r.end(); err == nil {
+		t.Fatal("the engine's run has no error")
+	}
+}

@@ -156,6 +156,9 @@ func (e *Engine) openJournal(o *Options) (states map[string]json.RawMessage, err
 	}
 	e.journal = &journal{path: path, name: e.spec.Name}
 	e.removeTorn()
+	if e.faults, err = openFaults(path, o.Fresh); err != nil {
+		return nil, err
+	}
 	if o.Fresh || len(o.State) > 0 {
 		return nil, nil
 	}
@@ -223,6 +226,7 @@ func (r *ring) journalState() (state json.RawMessage, ok bool) {
 			return nil, false
 		}
 		step, later := completedSteps(below, above, r.lanes, 0, r.lanes)
+		step = r.afterEnd(step)
 		if i == 0 {
 			low, done = step, later
 			continue

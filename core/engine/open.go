@@ -20,7 +20,7 @@ import (
 func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) (*ring, error) {
 	r := &ring{
 		engine: e, name: s.FullName(), ringName: s.RingName, seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
-		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), hashed: s.Ring.Hash == spec.XXH3,
+		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), hashed: s.Ring.Hash == spec.XXH3, mayEnd: mayEnd(s),
 		moves: make(chan *move), over: make(chan struct{}), broken: make(chan error, 1),
 	}
 	if s.Ring.Delivery == spec.Ready {
@@ -28,6 +28,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		if r.readyAhead == 0 {
 			r.readyAhead = s.Ring.Slots / 2
 		}
+	}
+	if s.Cache.Dir == "" && s.Cache.RowsBytes == 0 { // else many reads will not be made
+		r.advised = s.Limits.ReadAheadBytes
 	}
 	if s.Limits.FetchAuto {
 		r.fetchAuto = pipeline.Auto{Max: maxFetch}

@@ -24,6 +24,7 @@ type ring struct {
 	shm      *shm.Ring
 	source   source.Source
 	parts    []int64         // samples of each data set of a mixture
+	advised  int64           // bytes that the kernel is told to read ahead; 0: none
 	store    *store.Client   // what the source reads over the network with; nil: nothing
 	columns  []source.Column // of the source
 	planned  source.Planned  // the source, where it wants to know what comes; else nil
@@ -42,6 +43,7 @@ type ring struct {
 	readyAhead                int           // how many batches may be published before an earlier one; 0: in order
 	fetchAuto                 pipeline.Auto // zero: fetchers all the time; else they are where it begins
 	perJob                    int           // samples that travel together
+	mayEnd                    bool          // the program that brings the samples may say where they end
 	hashed                    bool          // rows are hashed while they are in the cache of the processor
 
 	buffers   source.Pool
@@ -64,6 +66,7 @@ type ring struct {
 	recording atomic.Pointer[recording] // nil: nobody records
 
 	mu    sync.Mutex // guards the rest
+	page  *dataEnd   // the end of the epoch that consumers are completing; nil: none
 	first FirstBatch
 	ahead []int64 // global steps that the state gone on from names as completed, ascending
 }
@@ -92,6 +95,12 @@ func (r *ring) run(ctx context.Context) error {
 	}
 	for {
 		m, err := r.runPipeline(ctx)
+		var end *dataEnd
+		if errors.As(err, &end) {
+			if m, err = r.turnPage(ctx, end); m == nil && err == nil && ctx.Err() == nil {
+				continue
+			}
+		}
 		if err != nil && ctx.Err() == nil {
 			m.refuse(err)
 			return r.fail(err)
@@ -124,6 +133,7 @@ func (r *ring) runPipeline(ctx context.Context) (*move, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.setPage(nil)
 	p := newPlanner(r, at)
 	defer p.abandon()
 	run := r.pipeline(p)

@@ -135,24 +135,25 @@ func (f *rowFile) read(w *work, row int, place int64) bool {
 		return false
 	}
 	s.row = w.Row(row, s.row[:0])
-	good := f.load(s, place)
+	// Readers may meet here; what becomes of the place is decided, and counted, once.
+	next, count := uint32(rowReady), (*atomic.Uint64)(nil)
 	switch {
-	case was == rowReady:
-		good = good && f.cache.values.keep(w, row, s.head[recordBytes:])
-		if !good {
-			f.corrupt.Add(1)
+	case f.load(s, place):
+		if was == rowUnknown {
+			next, count = f.check(s, w, row)
 		}
+	case was == rowUnknown: // it was never written
+		next = rowAbsent
 	default:
-		if good = good && f.check(s, w, row) && f.cache.values.keep(w, row, s.head[recordBytes:]); good {
-			f.warm.Add(1)
-		}
+		next, count = rowAbsent, &f.corrupt
 	}
-	next := uint32(rowAbsent)
-	if good {
-		next = rowReady
+	if next == rowReady && !f.cache.values.keep(w, row, s.head[recordBytes:]) {
+		next, count = rowAbsent, &f.corrupt
 	}
-	state.CompareAndSwap(was, next)
-	return good
+	if state.CompareAndSwap(was, next) && count != nil {
+		count.Add(1)
+	}
+	return next == rowReady
 }
 
 // load reads a place; false: it was never written, or cannot be read.
@@ -181,21 +182,20 @@ func (f *rowFile) readFull(p []byte, at int64) bool {
 	return true
 }
 
-// check tells whether a place that was read is of the sample as it is now, and whole.
-func (f *rowFile) check(s *rowScratch, w *work, row int) bool {
+// check tells what a place that was read for the first time is: ready if it is of the sample as it is now, and whole. count is what
+// counts it; nil where nothing was there.
+func (f *rowFile) check(s *rowScratch, w *work, row int) (state uint32, count *atomic.Uint64) {
 	le := binary.LittleEndian
 	identity, sum := le.Uint64(s.head), le.Uint64(s.head[8:])
 	switch {
 	case identity == 0:
-		return false // nothing is there
+		return rowAbsent, nil
 	case identity != w.identities[row]:
-		f.stale.Add(1)
+		return rowAbsent, &f.stale
 	case sum != s.sum():
-		f.corrupt.Add(1)
-	default:
-		return true
+		return rowAbsent, &f.corrupt
 	}
-	return false
+	return rowReady, &f.warm
 }
 
 // sum is the xxh3 of the identity and the values in s.head and of the row in s.row.

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/source/store"
@@ -40,7 +42,46 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	return nil
 }
 
+// networkTimeout is the deadline of a read from a network's file system when nobody says another.
+const networkTimeout = time.Minute
+
+// open opens a source. Reads of local files get a deadline where one is wanted.
 func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) {
+	opened, err := r.openBefore(ctx, s)
+	if err != nil || s.Mix != nil || s.Host.Samples > 0 { // the parts of a mixture have their own
+		return opened, err
+	}
+	if timeout := localTimeout(s); timeout > 0 {
+		opened = source.Guard(opened, source.GuardConfig{Timeout: timeout, Stuck: max(2*r.fetchers, 2)})
+	}
+	return opened, nil
+}
+
+// localTimeout is the deadline of one read; 0: none. Where objects are read as well, theirs is within it.
+func localTimeout(s *spec.Source) time.Duration {
+	var paths []string
+	remote := s.List != "" // whose lines may be URLs
+	for _, p := range append([]string{s.Folder, cmp.Or(s.Root, s.List)}, s.Shards...) {
+		if store.IsURL(p) {
+			remote = true
+		} else if p != "" {
+			paths = append(paths, p)
+		}
+	}
+	timeout := s.LocalTimeout
+	if timeout == 0 && slices.ContainsFunc(paths, func(p string) bool { return source.NetworkFileSystem(p) != "" }) {
+		timeout = networkTimeout
+	}
+	if timeout <= 0 || len(paths) == 0 {
+		return 0
+	}
+	if remote {
+		timeout += s.Remote.Timeout
+	}
+	return timeout
+}
+
+func (r *ring) openBefore(ctx context.Context, s *spec.Source) (source.Source, error) {
 	switch {
 	case s.Mix != nil:
 		return r.openMix(ctx, s)
@@ -58,7 +99,7 @@ func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) 
 			opened = func(opened, of, built int) { tell(r.name, opened, of, built) }
 		}
 		return open(ctx, source.ShardsConfig{
-			Opened: opened,
+			Opened: opened, ReadAhead: r.advised,
 			Shards: s.Shards, Image: s.Image, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}
@@ -82,7 +123,7 @@ func (r *ring) openMix(ctx context.Context, s *spec.Source) (source.Source, erro
 	var parts []source.Source
 	for i := range s.Mix {
 		part := s.Mix[i].Source
-		part.Columns, part.Index = s.Columns, s.Index
+		part.Columns, part.Index, part.LocalTimeout, part.Remote = s.Columns, s.Index, s.LocalTimeout, s.Remote
 		opened, err := r.open(ctx, &part)
 		if err != nil {
 			for _, p := range parts {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/spec"
@@ -114,4 +115,41 @@ func sequence(n int64) (all []int64) {
 		all = append(all, i)
 	}
 	return all
+}
+
+// Reads of local files get the deadline that the description says, with the store's beside it where objects may be read as well; on
+// a disk there is none by itself. Batches are the same.
+func TestLocalTimeoutIsOfFilesAlone(t *testing.T) {
+	remote := spec.Remote{Timeout: time.Minute}
+	for _, c := range []struct {
+		source spec.Source
+		want   time.Duration
+	}{
+		{spec.Source{Folder: "/proc"}, 0}, // by itself: no network's
+		{spec.Source{Folder: "/proc", LocalTimeout: time.Second}, time.Second},
+		{spec.Source{Folder: "/proc", LocalTimeout: -1}, 0},
+		{spec.Source{Folder: "s3://b/p", LocalTimeout: time.Second}, 0},
+		{spec.Source{Shards: []string{"/a.tar", "s3://b/b.tar"}, LocalTimeout: time.Second, Remote: remote}, time.Second + time.Minute},
+		{spec.Source{List: "/l.tsv", LocalTimeout: time.Second, Remote: remote}, time.Second + time.Minute},
+		{spec.Source{List: "/l.tsv", Root: "http://h/", LocalTimeout: time.Second}, 0},
+	} {
+		if got := localTimeout(&c.source); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.source, got, c.want)
+		}
+	}
+	dir := folder(t, 12, nil)
+	var before string
+	for _, timeout := range []string{"never", "30s"} {
+		text := fmt.Sprintf("name: %s\nsource: {folder: %s, local_timeout: %s}\nimage: {transform: [{resize: [8, 8]}]}\nbatch: 4\norder: {epochs: 1}\ncache: {dir: %q}\n",
+			testName(), dir, timeout, t.TempDir())
+		s, err := spec.Parse([]byte(text), "")
+		must(err)
+		r := start(t, s, nil)
+		got := fmt.Sprint(epoch(t, r.attach(shm.AttachOptions{})))
+		if before != "" && got != before {
+			t.Error("other batches behind a deadline")
+		}
+		before = got
+		must(r.end())
+	}
 }

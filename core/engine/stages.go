@@ -95,10 +95,17 @@ func (r *ring) fetchJob(ctx context.Context, j *job) error {
 // the end of the run.
 func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 	sample := w.Samples[row]
+	if bad, was := r.retold(w, row); was {
+		w.faults[row], w.cached[row] = bad, false
+		return 0, nil
+	}
 	if w.cached[row] = r.rows.has(w, row); w.cached[row] {
 		return 0, nil
 	}
 	buf := r.buffers.Get()
+	if r.host != nil {
+		ctx = source.WithEpoch(ctx, w.Epoch)
+	}
 	err := r.source.Read(ctx, sample, buf)
 	if err == nil {
 		w.bufs[row] = buf
@@ -112,6 +119,7 @@ func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 	if !errors.As(err, &bad) {
 		return 0, err
 	}
+	w.beyond[row] = r.mayEnd && errors.Is(err, source.ErrEnd)
 	w.faults[row] = batch.Bad{Row: row, Sample: sample, Cause: string(bad.Cause), Err: err, Timed: bad.TimeDependent()}
 	return 0, nil
 }
@@ -225,6 +233,9 @@ func collect(_ context.Context, w *work) (*work, error) {
 // publish finishes a batch and makes it visible. Batches come in ticket order.
 func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 	planned := len(w.Samples)
+	if w.ended && planned == 0 {
+		return r.epochEnded(w, int64(w.Step))
+	}
 	result := w.Finish(r.policy, r.source)
 	described := r.described(w, result)
 	if r.readyAhead > 0 {
@@ -237,11 +248,18 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 		r.shm.EndEpoch(w.lane, w.Epoch-1) // news only where a resume had that epoch's last batch completed already
 	}
 	r.noteFirst(w)
+	r.noteFaults(w, planned)
+	if w.ended {
+		r.setPage(&dataEnd{int64(w.Epoch), int64(w.Step) + 1}) // before anybody can have completed the batch
+	}
 	if err := r.shm.Publish(ctx, w.slot, described); err != nil {
 		return err
 	}
 	r.rowsOut.Add(uint64(result.Rows))
 	p.settle(w)
+	if w.ended {
+		return r.epochEnded(w, int64(w.Step)+1)
+	}
 	return nil
 }
 
@@ -255,7 +273,7 @@ func (r *ring) described(w *work, result batch.Result) shm.Batch {
 		Ticket: w.Ticket, Epoch: w.Epoch, Step: w.Step, EpochStep: w.EpochStep,
 		Rows: result.Rows, NBad: len(w.Bad), Flags: flags(w, result), Hash: result.Hash,
 		FetchedNS: uint64(w.FetchedNS), DecodedNS: uint64(w.DecodedNS),
-		LastOfEpoch: w.EpochStep == uint64(r.order.StepsPerEpoch()-1),
+		LastOfEpoch: w.ended || w.EpochStep == uint64(r.order.StepsPerEpoch()-1),
 	}
 }
 

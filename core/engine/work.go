@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/spdl/spdl/core/batch"
@@ -31,6 +32,8 @@ type work struct {
 	bufs   []*source.Buffer // of each row between fetch and decode, nil where it is bad
 	faults []batch.Bad      // of each row; Err nil: the sample became a row
 	cached []bool           // rows that are copied from the cache of rows, between fetch and decode
+	beyond []bool           // rows that the data end before
+	ended  bool             // some are: the batch is the last of its epoch, or has no sample at all
 
 	fields  []batch.Field        // of the slot in hand
 	long    int                  // the one that is the rows' length; 0: they have one
@@ -88,7 +91,7 @@ func (w *work) lend(s *shm.Slot) batch.Memory {
 // newWork makes a batch of at most rows samples with some fields and columns.
 func newWork(rows int, fields []field, columns []source.Column) *work {
 	w := &work{
-		bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows),
+		bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), beyond: make([]bool, rows),
 		fields: make([]batch.Field, len(fields)), columns: make([]batch.ColumnMemory, len(columns)),
 	}
 	for i := range fields {
@@ -122,6 +125,11 @@ func (w *work) decoded(j *job) (last bool) {
 
 // gather moves the faults of the rows into Bad, in row order.
 func (w *work) gather() {
+	if end := slices.Index(w.beyond[:len(w.Samples)], true); end >= 0 {
+		clear(w.faults[end:])
+		clear(w.beyond)
+		w.Samples, w.ended = w.Samples[:end], true
+	}
 	for row := range w.Samples {
 		if f := &w.faults[row]; f.Err != nil {
 			w.Bad = append(w.Bad, *f)

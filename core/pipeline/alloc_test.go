@@ -130,6 +130,15 @@ func BenchmarkQueuePutGetOneGoroutine(b *testing.B) {
 	}
 }
 
+// BenchmarkMeter is what an op pays for being counted and timed.
+func BenchmarkMeter(b *testing.B) {
+	var m meter
+	for range b.N {
+		m.begin()
+		m.end()
+	}
+}
+
 func BenchmarkLimiterFree(b *testing.B) {
 	b.ReportAllocs()
 	l, ctx := NewLimiter(2), context.Background()

@@ -147,13 +147,13 @@ func (r *tuningRun) othersTrial(t *tuned) bool {
 }
 
 // room is how many times as much as since t.last the process could do without
-// more of anything but t's workers. A source is left out: it may wait inside its
-// op, and where it is slow no items wait for t.
+// more of anything but t's workers. Sources and sinks are left out: they may wait
+// inside their ops, and where they are the limit t is not short of workers.
 func (r *tuningRun) room(t *tuned, at gauge) float64 {
 	ns := float64(max(at.atNs-t.last.atNs, 1))
 	room := r.allowed * ns / float64(max(at.demandNs-t.last.demandNs, 1))
 	for i, s := range r.p.stages {
-		if s == t.stage || s.kind == "source" {
+		if s == t.stage || s.kind == "source" || s.kind == "sink" {
 			continue
 		}
 		most := float64(s.concurrency) // of a stage with Auto: its Max

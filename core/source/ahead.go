@@ -23,9 +23,10 @@ type Planned interface {
 // needs it; the others wait for him. Spans that nobody comes for, because the run ended or a cache had the samples, are let go
 // when their room is needed.
 type spans struct {
-	planning sync.Mutex // guards scratch and ranges, which are Ahead's
+	planning sync.Mutex // guards scratch, ranges and local, which are Ahead's
 	scratch  Buffer
-	ranges   []extent
+	ranges   []extent // of remote archives
+	local    []extent // of local ones
 
 	mu    sync.Mutex // guards the rest
 	all   []*span    // the oldest first
@@ -49,18 +50,18 @@ type span struct {
 	err  error  // likewise
 }
 
-// Ahead plans one read for samples that are neighbours in a remote shard.
+// Ahead plans one read for samples that are neighbours in a remote shard, and tells the kernel of those in local ones.
 func (s *shards) Ahead(samples []int64) {
-	if !s.remote {
+	if !s.remote && s.advisor == nil {
 		return
 	}
 	p := &s.spans
 	p.planning.Lock()
 	defer p.planning.Unlock()
-	p.ranges = p.ranges[:0]
+	p.ranges, p.local = p.ranges[:0], p.local[:0]
 	for _, i := range samples {
 		sh, k := s.find(i)
-		if sh.object == nil {
+		if sh.object == nil && s.advisor == nil {
 			continue
 		}
 		var err error
@@ -70,9 +71,15 @@ func (s *shards) Ahead(samples []int64) {
 		if err != nil {
 			continue // Read will say so
 		}
-		if e := p.scratch.extent(sh); e.size <= maxSpan/2 {
+		switch e := p.scratch.extent(sh); {
+		case sh.object == nil:
+			p.local = append(p.local, e)
+		case e.size <= maxSpan/2:
 			p.ranges = append(p.ranges, e)
 		}
+	}
+	if len(p.local) > 0 {
+		s.advisor.plan(p.local, s.adviseBytes)
 	}
 	slices.SortFunc(p.ranges, func(a, b extent) int {
 		return cmp.Or(cmp.Compare(a.shard.name, b.shard.name), cmp.Compare(a.off, b.off))

@@ -162,57 +162,21 @@ func (k *Cache) Wrap(s Source) (Source, error) {
 	if !ok {
 		return nil, errors.New("source: cache: keeps samples that have a version, and those of source.host have none; leave cache.dir out")
 	}
-	c := &cached{Source: s, versions: v, cache: k}
-	if columns, ok := s.(Columnar); ok {
-		c.columns = columns.Columns()
-	}
+	c := &cached{outer: outer{s}, versions: v, cache: k}
+	c.columns = len(c.Columns())
 	return c, nil
 }
 
 // cached is a source behind a cache.
 type cached struct {
-	Source
+	outer
 	versions Versioned
 	cache    *Cache
-	columns  []Column
+	columns  int
 }
 
 // Identity is that of the source behind it.
 func (c *cached) Identity(i int64, dst []byte) []byte { return c.versions.Identity(i, dst) }
-
-// Columns are those of the source behind it.
-func (c *cached) Columns() []Column { return c.columns }
-
-// Shards are those of the source behind it; nil where it has none.
-func (c *cached) Shards() []int64 {
-	if s, ok := c.Source.(Sharded); ok {
-		return s.Shards()
-	}
-	return nil
-}
-
-// Known is that of the source behind it.
-func (c *cached) Known(column string) func(i int64) any {
-	if s, ok := c.Source.(Knowing); ok {
-		return s.Known(column)
-	}
-	return nil
-}
-
-// Ahead is that of the source behind it.
-func (c *cached) Ahead(samples []int64) {
-	if s, ok := c.Source.(Planned); ok {
-		s.Ahead(samples)
-	}
-}
-
-// Notes are those of the source behind it.
-func (c *cached) Notes() []string {
-	if s, ok := c.Source.(interface{ Notes() []string }); ok {
-		return s.Notes()
-	}
-	return nil
-}
 
 func (c *cached) Read(ctx context.Context, i int64, b *Buffer) error {
 	sum, known := c.sum(i, b)
@@ -220,7 +184,7 @@ func (c *cached) Read(ctx context.Context, i int64, b *Buffer) error {
 		return c.Source.Read(ctx, i, b) // which will say what is wrong with it
 	}
 	n := entryPath(b.path[:0], sum)
-	if c.cache.load(ctx, b, n, len(c.columns)) {
+	if c.cache.load(ctx, b, n, c.columns) {
 		c.cache.hits.Add(1)
 		return nil
 	}

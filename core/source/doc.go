@@ -26,7 +26,8 @@
 //
 // What a tar or zip archive holds is found once and kept in an index: offsets, sizes, and the numbers in short members, so that
 // labels are known without reading. It belongs to one version of the archive (size and modification time, or the ETag), is mapped, and
-// opening it costs the same whatever it holds: a stale one is made again at once, a damaged part when it is first looked at. An archive that is cut off, joined to another by cat, holds a
+// opening it costs the same whatever it holds: a stale one is made again at once, a damaged part when it is first looked at. The kernel's limit of mappings
+// bounds the number of shards. An archive that is cut off, joined to another by cat, holds a
 // link or a name that climbs, or a key in two places, is refused by its name and the member's.
 //
 // # What a path may reach
@@ -52,11 +53,16 @@
 //
 // # Reading ahead, and what is kept
 //
-// A source that is [Planned] is told what comes and reads neighbours together. [Cache] keeps the bytes of samples that have a version
+// A source that is [Planned] is told what comes: of remote shards it reads neighbours together, of local ones it tells the kernel. [Cache] keeps the bytes of samples that have a version
 // ([Versioned]: all but a [Host]'s) on a local disk. Without one, local files are left to the page cache and to many reads at a time.
 //
 // A Go program's own source is any type with the methods of [Source]; [Columnar], [Sharded], [Planned] and [Versioned] add what it
 // can do beyond that.
+//
+// # Storage that hangs
+//
+// [Guard] gives reads of a file system a deadline: whoever waits goes on with a bad sample, and the reader is left behind until the file
+// system answers, up to a number of them.
 //
 // # Samples that a program brings
 //

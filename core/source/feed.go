@@ -12,12 +12,15 @@ import (
 
 // What Feed.Take and Feed.Give answer.
 var (
-	ErrFeedTimeout = errors.New("nothing is wanted yet")               // Take: no sample was asked for within the time
-	ErrFeedEnded   = errors.New("no more samples are wanted")          // both: the engine is through
-	ErrLate        = errors.New("the engine no longer waits for it")   // Give: the deadline has passed, or the reader went elsewhere
-	ErrNotWanted   = errors.New("is not out")                          // Give: no such want, or it was given before
-	ErrSample      = errors.New("want one of bytes, path and failure") // Give: a sample that says several or none
+	ErrFeedTimeout = errors.New("nothing is wanted yet")                    // Take: no sample was asked for within the time
+	ErrFeedEnded   = errors.New("no more samples are wanted")               // both: the engine is through
+	ErrLate        = errors.New("the engine no longer waits for it")        // Give: the deadline has passed, or the reader went elsewhere
+	ErrNotWanted   = errors.New("is not out")                               // Give: no such want, or it was given before
+	ErrSample      = errors.New("want one of bytes, path, failure and end") // Give: a sample that says several or none
 )
+
+// ErrEnd is in the error of a sample of which the program said that its data end before it.
+var ErrEnd = errors.New("the data end before it")
 
 // maxFailure is how much of a failure's text is kept.
 const maxFailure = 1024
@@ -25,6 +28,7 @@ const maxFailure = 1024
 // Want asks for one sample.
 type Want struct {
 	Index int64
+	Epoch uint64 // in which it is wanted
 	Token uint64 // never used again
 }
 
@@ -34,6 +38,7 @@ type Sample struct {
 	Path   string // read by the engine; relative to the working directory
 	Failed bool
 	Error  string // of a failed sample
+	End    bool   // there is no such sample, nor any after it in this epoch
 	Key    string // ""; the path, or the index
 	Label  int64  // -1: none
 }
@@ -73,6 +78,7 @@ const (
 // request is one Read that waits. Only the Give that made it answered touches buffer, path and err.
 type request struct {
 	index  int64
+	epoch  uint64
 	state  int
 	token  uint64 // from taken on
 	thread uint64 // that took it
@@ -148,7 +154,7 @@ func (f *Feed) hand(r *request, thread uint64) (Want, bool) {
 	f.last++
 	r.state, r.token, r.thread = taken, f.last, thread
 	f.out[f.last] = r
-	return Want{Index: r.index, Token: f.last}, true
+	return Want{Index: r.index, Epoch: r.epoch, Token: f.last}, true
 }
 
 // Give answers a want. It copies s.Bytes and does not block. On ErrSample nothing has changed and the want is still out.
@@ -184,7 +190,7 @@ func (f *Feed) Give(w Want, s *Sample) error {
 
 func (s *Sample) check() error {
 	n := 0
-	for _, said := range []bool{s.Bytes != nil, s.Path != "", s.Failed} {
+	for _, said := range []bool{s.Bytes != nil, s.Path != "", s.Failed, s.End} {
 		if said {
 			n++
 		}
@@ -199,6 +205,8 @@ func (s *Sample) check() error {
 func (r *request) fill(s *Sample) {
 	r.label, r.key, r.path = s.Label, s.Key, s.Path
 	switch n := len(s.Bytes); {
+	case s.End:
+		r.err = &Error{Cause: Program, Err: ErrEnd, Detail: "the data end before it, which only an order without shuffle and ranks can follow"}
 	case s.Failed:
 		r.err = &Error{Cause: Program, Detail: s.Error[:min(len(s.Error), maxFailure)]}
 	case s.Path != "":
@@ -240,7 +248,7 @@ func (f *Feed) ThreadEnded(thread uint64) {
 
 // ask waits for a sample. After an error the buffer is the caller's again.
 func (f *Feed) ask(ctx context.Context, i int64, timeout time.Duration, b *Buffer) (*request, error) {
-	r := &request{index: i, done: make(chan struct{}), buffer: b}
+	r := &request{index: i, epoch: epochOf(ctx), done: make(chan struct{}), buffer: b}
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 	select {
@@ -300,4 +308,17 @@ func absolute(path string) (string, error) {
 		return path, nil
 	}
 	return filepath.Abs(path)
+}
+
+// epochKey is the key of a context's epoch.
+type epochKey struct{}
+
+// WithEpoch says in which epoch a read is, for programs that bring their samples one epoch after the other.
+func WithEpoch(ctx context.Context, epoch uint64) context.Context {
+	return context.WithValue(ctx, epochKey{}, epoch)
+}
+
+func epochOf(ctx context.Context) uint64 {
+	epoch, _ := ctx.Value(epochKey{}).(uint64)
+	return epoch
 }

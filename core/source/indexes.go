@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -54,8 +55,26 @@ type opening struct {
 	opened  int
 }
 
+// mapLimit is where the kernel says how many mappings a process may have.
+const mapLimit = "/proc/sys/vm/max_map_count"
+
+// checkMaps refuses more shards than can be mapped, given the kernel's limit: without mappings to spare the process would die anywhere.
+func checkMaps(shards int, limit string) error {
+	const spare = 8192 // for everything else
+	most, err := strconv.Atoi(strings.TrimSpace(limit))
+	if err != nil || shards <= most-spare {
+		return nil
+	}
+	return fmt.Errorf("got %d shards, want at most %d, as the index of each is mapped; join shards, or raise the limit of mappings (sysctl vm.max_map_count=%d)",
+		shards, max(most-spare, 0), shards+2*spare)
+}
+
 // openIndexes opens every shard; it returns what it has opened also with an error.
 func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards) ([]shard, error) {
+	limit, _ := os.ReadFile(mapLimit) // where it cannot be read there is none that we know of
+	if err := checkMaps(len(names), string(limit)); err != nil {
+		return nil, err
+	}
 	o := &opening{c: c, s: s, dir: c.IndexDir, pace: newPace(), names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
 	if o.dir == "" {
 		dir, err := DefaultIndexDir()

@@ -127,6 +127,26 @@ func TestShardsOverHTTP(t *testing.T) {
 	}
 }
 
+// A damaged index of a remote archive is made again from the archive when it is first looked at.
+func TestDamagedIndexOfARemoteShardIsMadeAgain(t *testing.T) {
+	o := serveObjects(t, map[string]string{"/s.tar": string(tarOf(t, tar.FormatGNU, pairs(0, 20)...))})
+	c := ShardsConfig{Shards: []string{o.URL + "/s.tar"}, IndexDir: t.TempDir(), Store: storeClient(t, store.Options{})}
+	x := openS(t, c).(*shards).all[0].index
+	good, err := os.ReadFile(x.file)
+	must(t, err)
+	must(t, os.Remove(x.file))
+	write(t, x.file, string(flip(good, len(x.header)+50)))
+	s := openS(t, c)
+	for i := range s.Len() {
+		if _, text := read(t, s, i); text != fmt.Sprintf("picture %d", i) || s.Label(i) != i%7 {
+			t.Fatalf("%d: %q, label %d", i, text, s.Label(i))
+		}
+	}
+	if mended, err := os.ReadFile(x.file); err != nil || !bytes.Equal(mended, good) {
+		t.Fatalf("the file is not as it was: %v", err)
+	}
+}
+
 // A list may lie on a server, name paths beside itself and URLs anywhere; with a root it may not leave it.
 func TestListsOverHTTP(t *testing.T) {
 	o := serveObjects(t, map[string]string{"/d/p/a b.jpg": "A", "/e/c.jpg": "C", "/d/p/empty.jpg": ""})

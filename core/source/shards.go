@@ -34,6 +34,9 @@ type ShardsConfig struct {
 
 	// Opened is told, by one goroutine at a time, how many of the shards are open and of how many the index had to be made; nil: nobody.
 	Opened func(opened, of, built int)
+
+	// ReadAhead is how many bytes of local archives the kernel is told of ahead of the reads; 0: none.
+	ReadAhead int64
 }
 
 // shards are archives of samples: tar and zip, local and remote. What is in them is known from their indexes.
@@ -52,6 +55,9 @@ type shards struct {
 	spans    spans
 	shape    string        // what is read of each sample, for Identity
 	config   *ShardsConfig // to open one again
+
+	advisor     *advisor // nil: there are no local archives, or nobody wants advice
+	adviseBytes int64    // of one batch
 }
 
 // shard is one archive that holds samples.
@@ -112,6 +118,9 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	}
 	if err == nil {
 		err = settleArrays(ctx, s, s.columns)
+	}
+	if err == nil && c.ReadAhead > 0 && slices.ContainsFunc(s.all, func(sh shard) bool { return sh.object == nil }) {
+		s.advisor, s.adviseBytes = newAdvisor(), max(c.ReadAhead/advisedBatches, 1)
 	}
 	s.shape = fmt.Sprintf("%q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
 	if err != nil {
@@ -263,7 +272,7 @@ func (s *shards) mend(ctx context.Context, sh *shard) error {
 		if sh.index.file != "" {
 			_ = os.Remove(sh.index.file) // if it stays, or another engine has put a good one there, opening will find out
 		}
-		o := opening{c: s.config, s: s, dir: s.config.IndexDir}
+		o := opening{c: s.config, s: s, dir: s.config.IndexDir, pace: newPace()}
 		fresh := shard{name: sh.name}
 		if err := o.open(ctx, &fresh); err != nil {
 			return nil, err
@@ -497,4 +506,7 @@ func (s *shards) Identity(i int64, dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, sh.version.tag)
 }
 
-func (s *shards) Close() error { return closeAll(s.all) }
+func (s *shards) Close() error {
+	s.advisor.close()
+	return closeAll(s.all)
+}

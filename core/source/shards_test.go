@@ -409,6 +409,29 @@ func TestDamagedIndexOfAChangedArchiveGivesBadSamples(t *testing.T) {
 	}
 }
 
+// More shards than the kernel lets a process map are refused with the remedy, before any is opened.
+func TestMoreShardsThanCanBeMappedAreRefused(t *testing.T) {
+	for limit, most := range map[string]int{"65530\n": 57338, "262144\n": 253952, "100\n": 0} {
+		if err := checkMaps(most, limit); err != nil && most > 0 {
+			t.Errorf("%d shards of a limit of %q: %v", most, limit, err)
+		}
+		if err := checkMaps(most+1, limit); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("want at most %d,", most)) {
+			t.Errorf("%d shards of a limit of %q: %v", most+1, limit, err)
+		}
+	}
+	if err := checkMaps(1<<40, ""); err != nil {
+		t.Errorf("without a limit: %v", err)
+	}
+	limit, err := os.ReadFile(mapLimit)
+	if err != nil || checkMaps(100_000, string(limit)) == nil {
+		t.Skip("this kernel lets a process map 100,000 indexes")
+	}
+	_, err = OpenShards(background, ShardsConfig{Shards: []string{t.TempDir() + "/{00000..99999}.tar"}})
+	if err == nil || !strings.Contains(err.Error(), "sysctl vm.max_map_count=") {
+		t.Errorf("100,000 shards: %v", err)
+	}
+}
+
 // To open an index touches its header alone, however much it holds.
 func TestOpeningAnIndexChecksItsHeaderAlone(t *testing.T) {
 	b := newIndexBuilder()

@@ -48,6 +48,9 @@ func (d *decoder) source(s *section, src *Source, dir string) {
 		src.Columns = d.columns(s)
 	}
 	choice(s, "index", &src.Index, IndexCache, IndexBeside)
+	if s.has("local_timeout") {
+		s.either("local_timeout", "a duration such as 30s, auto or never", &src.LocalTimeout)
+	}
 	if s.has("remote") {
 		r := d.section(s.values["remote"], "source.remote", join(s.shown, "remote"), join(s.place, "remote"))
 		r.remote(&src.Remote)
@@ -204,16 +207,20 @@ func (s *section) remote(r *Remote) {
 	choice(s, "addressing", &r.Addressing, Auto, ByPath, ByHost)
 	s.duration("timeout", "a duration such as 500ms, 30s or 5m, above 0", &r.Timeout, 1, math.MaxInt64)
 	whole(s, "retries", &r.Retries, 0, 100)
-	if !s.has("hedge_after") {
-		return
+	if s.has("hedge_after") {
+		s.either("hedge_after", "a duration such as 200ms, auto or never", &r.HedgeAfter)
 	}
-	switch v, _ := s.scalar("hedge_after", "a duration, auto or never", "!!str", "!!int"); v {
+}
+
+// either reads a duration, auto (0) or never (negative).
+func (s *section) either(key, want string, dst *time.Duration) {
+	switch v, _ := s.scalar(key, want, "!!str", "!!int"); v {
 	case Auto:
-		r.HedgeAfter = 0
+		*dst = 0
 	case "never":
-		r.HedgeAfter = -1
+		*dst = -1
 	default:
-		s.duration("hedge_after", "a duration such as 200ms, auto or never", &r.HedgeAfter, 1, math.MaxInt64)
+		s.duration(key, want, dst, 1, math.MaxInt64)
 	}
 }
 

@@ -46,6 +46,9 @@ type Source struct {
 	Index      string   // where the indexes of shards are kept
 	Remote     Remote
 
+	// LocalTimeout is the deadline of one sample's read from a file system, no part of the hash; 0: by the kind of file system, negative: none.
+	LocalTimeout time.Duration
+
 	written written // names as the document has them, for the hash
 }
 

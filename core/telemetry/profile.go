@@ -12,6 +12,42 @@ type StageSpeed struct {
 	PerS      float64 `json:"samples_per_s"`
 	BytesPerS float64 `json:"bytes_per_s"` // encoded
 	CPUs      float64 `json:"cpus"`        // that it used
+	// Efficiency is the rate over Workers times that of one worker: 1 where each worker adds what the first one brings; 0:
+	// the stage was not run with one.
+	Efficiency float64 `json:"efficiency"`
+	// Whole says that the stage did not run alone: the rate is what its one worker did in the whole ring, per second inside
+	// its ops.
+	Whole bool `json:"whole,omitempty"`
+}
+
+// Rate fills in the efficiencies.
+func Rate(all []StageSpeed) {
+	one := map[string]float64{}
+	for _, s := range all {
+		if s.Workers == 1 {
+			one[s.Stage] = s.PerS
+		}
+	}
+	for i := range all {
+		if s := &all[i]; one[s.Stage] > 0 {
+			s.Efficiency = s.PerS / (float64(s.Workers) * one[s.Stage])
+		}
+	}
+}
+
+// InTheWhole is how fast those stages of a ring with one worker are that cannot run alone, for they need the rest of it: those
+// behind decode.
+func InTheWhole(r *Ring) (all []StageSpeed) {
+	behind := false
+	for i := range r.Stages {
+		s := &r.Stages[i]
+		if behind && s.Op.SumNs > 0 {
+			seconds := float64(s.Op.SumNs) / 1e9
+			all = append(all, StageSpeed{Stage: s.Name, Workers: 1, Samples: int64(r.Rows), Seconds: seconds, PerS: float64(r.Rows) / seconds, Whole: true})
+		}
+		behind = behind || s.Name == "decode"
+	}
+	return all
 }
 
 // enough is the share of the best rate that a smaller number of workers must reach to be preferred.
@@ -53,7 +89,7 @@ func ProfileVerdict(all []StageSpeed) string {
 	}
 	text := fmt.Sprintf("%s is the limit: %.0f samples/s with %d workers", slow.Stage, slow.PerS, slow.Workers)
 	for _, s := range best {
-		if s.Stage != slow.Stage {
+		if s.Stage != slow.Stage && !s.Whole {
 			text += fmt.Sprintf("; %s alone does %.0f with %d", s.Stage, s.PerS, s.Workers)
 		}
 	}

@@ -1,6 +1,10 @@
 package telemetry
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/spdl/spdl/core/pipeline"
+)
 
 // Of each stage the fewest workers count that come near its best, and the slowest stage at its best is the limit.
 func TestProfileNamesTheFewestWorkersThatAreEnough(t *testing.T) {
@@ -17,5 +21,30 @@ func TestProfileNamesTheFewestWorkersThatAreEnough(t *testing.T) {
 	}
 	if got := ProfileVerdict(nil); got != "nothing was measured" {
 		t.Errorf("of nothing: %q", got)
+	}
+}
+
+// Efficiency compares with as many times one worker; a stage that was not run with one has none.
+func TestEfficiencyIsTheShareOfSoManyTimesOneWorker(t *testing.T) {
+	all := []StageSpeed{{Stage: "a", Workers: 1, PerS: 100}, {Stage: "a", Workers: 4, PerS: 300}, {Stage: "b", Workers: 2, PerS: 50}}
+	Rate(all)
+	for i, want := range []float64{1, 0.75, 0} {
+		if all[i].Efficiency != want {
+			t.Errorf("%+v, want efficiency %g", all[i], want)
+		}
+	}
+}
+
+// The stages behind decode are measured by the time inside their ops, for the samples that the ring has published.
+func TestStagesBehindDecodeAreMeasuredInTheWholeRing(t *testing.T) {
+	stage := func(name string, ns int64) Stage {
+		return Stage{StageStats: pipeline.StageStats{Name: name, Op: pipeline.Times{SumNs: ns}}}
+	}
+	got := InTheWhole(&Ring{Rows: 1000, Stages: []Stage{stage("plan", 1e9), stage("decode", 1e9), stage("collect", 1e6), stage("publish", 5e8), stage("rest", 0)}})
+	if len(got) != 2 || got[0].Stage != "collect" || got[0].PerS != 1e6 || got[1].Stage != "publish" || got[1].PerS != 2000 || !got[1].Whole {
+		t.Errorf("got %+v", got)
+	}
+	if text := ProfileVerdict(append([]StageSpeed{{Stage: "decode", Workers: 2, PerS: 300}}, got...)); text != "decode is the limit: 300 samples/s with 2 workers" {
+		t.Errorf("verdict %q", text)
 	}
 }

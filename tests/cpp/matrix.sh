@@ -31,6 +31,7 @@ for pair in "gcc g++" "clang-14 clang++-14"; do
     done
     try "$cxx" -std=c++17 "${flags[@]}" examples/cpp/train.cpp
     try "$cxx" -std=c++17 "${flags[@]}" examples/cpp/pipeline.cpp
+    try "$cxx" -std=c++17 "${flags[@]}" examples/cpp/own_source.cpp
     try "$cc" -std=c11 "${flags[@]}" tests/cpp/mock.c
     try "$cc" -std=c11 "${flags[@]}" examples/c/train.c
     try "$cc" -std=c11 "${flags[@]}" examples/c/pipeline.c

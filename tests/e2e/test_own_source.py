@@ -209,7 +209,7 @@ def test_a_late_sample_is_bad_by_its_deadline_and_nothing_hangs(pictures):
 
 
 @pytest.mark.parametrize("arguments, error", [
-    ("description, source=iter(paths)", "ArgumentError: spdl: open: source is a list_iterator, want an object with __len__ and __getitem__"),
+    ("description, source=7", "ArgumentError: spdl: open: source is a int, want an object with __len__ and __getitem__"),
     ("description, source='x'", "ArgumentError: spdl: open: source is a str"),
     ("description, source=[]", "ArgumentError: spdl: open: source has no samples"),
     ("description, source=paths, source_threads=0", "ArgumentError: spdl: open: source_threads 0, want 1 to 1024"),
@@ -238,7 +238,7 @@ def test_what_cannot_be_is_refused_by_name(pictures, tmp_path, arguments, error)
 
 
 def test_the_examples_run_as_their_pages_say(pictures, tmp_path):
-    """examples/python/own_source.py over an archive, examples/c/own_source.c over files; a bad one is told."""
+    """examples/python/own_source.py over an archive, own_source in C and C++ over files; a bad one is told."""
     archive, spoilt = tmp_path / "pictures.zip", tmp_path / "spoilt.jpg"
     spoilt.write_bytes(b"no picture")
     with zipfile.ZipFile(archive, "w") as z:
@@ -251,6 +251,133 @@ def test_the_examples_run_as_their_pages_say(pictures, tmp_path):
         f"{c}: {sum(s.key[0] == c for s in pictures.samples)} pictures" for c in "abc"], run.stdout + run.stderr
     assert lines[3].startswith("bad: ") and '"a/spoilt.jpg": media: not an image' in lines[3]
     files = [str(sample.path) for sample in pictures.samples]
-    run = subprocess.run([BUILD / "examples/own_source_c", *files, tmp_path / "none.jpg"], env=environment(), capture_output=True, text=True, timeout=60)
-    assert run.returncode == 0 and sorted(line.rpartition(" ")[0] for line in run.stdout.splitlines()) == sorted(files), run.stderr
-    assert run.stderr.endswith("1 bad\n") and f'"{tmp_path}/none.jpg": source: No such file or directory' in run.stderr
+    printed = []
+    for program_of in ("own_source_c", "own_source_cpp"):
+        run = subprocess.run([BUILD / "examples" / program_of, *files, tmp_path / "none.jpg"], env=environment(), capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0 and sorted(line.rpartition(" ")[0] for line in run.stdout.splitlines()) == sorted(files), run.stderr
+        assert run.stderr.endswith("1 bad\n") and f'"{tmp_path}/none.jpg": source: No such file or directory' in run.stderr
+        printed.append(sorted(run.stdout.splitlines()))
+    assert printed[0] == printed[1]
+
+
+STREAM = """
+        class Stream:
+            # a new iterator each time, of more or fewer items
+            def __init__(self, *lengths):
+                self.lengths, self.begun = list(lengths), 0
+            def __iter__(self):
+                n = self.lengths[self.begun % len(self.lengths)]
+                self.begun += 1
+                for path in paths[:n]:
+                    yield path.read_bytes(), 5, str(path)
+        def keys(loader):
+            return [key for b in loader for key in b.sample_keys]
+        names = [str(p) for p in paths]
+        assert len(names) >= 10
+"""
+
+
+def stream(script, description):
+    """A program with a source that is an iterable."""
+    return program(STREAM + script, description)
+
+
+def test_an_iterable_of_unknown_length_ends_its_epochs(pictures):
+    """In its own order, each epoch iterated anew, whatever its length is; nobody can tell len()."""
+    out, err = stream("""
+        with spdl.open(description, source=Stream(10, 7, 8), source_threads=3) as loader:
+            got = [keys(loader) for _ in range(3)]
+            try:
+                len(loader)
+            except TypeError as error:
+                print("only its end" in str(error))
+            bad = loader.stats()["rings"][0]["bad_samples"]["total"]
+        print(got == [names[:10], names[:7], names[:8]], bad, settled())
+    """, describe(pictures.path, batch=4, order={"epochs": 3}))
+    assert (out, err) == ("True\nTrue 0 0\n", "")
+
+
+@pytest.mark.parametrize("source", ["iter(names)", "(pathlib.Path(n) for n in names)", "map(lambda n: (open(n, 'rb').read(), None, n), names)"])
+def test_an_iterator_is_gone_through_once(pictures, source):
+    """Generators, maps and iterators of paths or bytes: one epoch, and then the data are over."""
+    out, err = stream(f"""
+        with spdl.open(description, source={source}) as loader:
+            print(keys(loader) == names, keys(loader) == [])
+    """, describe(pictures.path, batch=4))
+    assert (out, err) == ("True True\n", "")
+
+
+def test_an_iterable_is_resumed_by_count(pictures):
+    """A state goes on with the item after the last completed one; at the end of an epoch with the next epoch."""
+    out, err = stream("""
+        for cut in (1, 2, 3):
+            with spdl.open(description, source=Stream(10)) as loader:
+                first = []
+                for batch in loader:
+                    first += batch.sample_keys
+                    if len(first) >= min(4 * cut, 10):
+                        state = loader.state_dict()
+                        break
+            with spdl.open(description, source=Stream(10), state=state) as loader:
+                print((first + keys(loader))[:10] == names[:10], loader.epoch == (2 if cut == 3 else 1), keys(loader) == ([] if cut == 3 else names[:10]))
+    """, describe(pictures.path, batch=4, order={"epochs": 2}))
+    assert (out, err) == ("True True True\n" * 3, "")
+
+
+def test_an_iterable_that_raises_ends_its_epoch_and_then_the_loop(pictures):
+    """What came before is delivered; the sample is bad, cause source; the exception is the loop's, once, and the next epoch goes on."""
+    out, err = stream("""
+        class Raises(Stream):
+            def __iter__(self):
+                for i, item in enumerate(super().__iter__()):
+                    if i == 6 and self.begun == 1:
+                        raise ZeroDivisionError("item six")
+                    yield item
+        with spdl.open(description, source=Raises(9)) as loader:
+            got = []
+            try:
+                for batch in loader:
+                    got += batch.sample_keys
+            except ZeroDivisionError as error:
+                print(error, got == names[:6])
+            print(keys(loader) == names[:9], loader.stats()["rings"][0]["bad_samples"]["causes"])
+    """, describe(pictures.path, batch=4, order={"epochs": 2}))
+    assert out == "item six True\nTrue {'source': 1}\n"
+    assert "ZeroDivisionError: item six" in err
+
+
+def test_an_iterable_that_hangs_costs_its_deadline(pictures):
+    """The samples that were wanted meanwhile are bad, cause deadline; what comes later goes on where it is."""
+    out, err = stream("""
+        class Hangs(Stream):
+            def __iter__(self):
+                for i, item in enumerate(super().__iter__()):
+                    if i == 5:
+                        time.sleep(1.5)
+                    yield item
+        with spdl.open({**description, "source": {"host": {"timeout": "500ms"}}, "limits": {"fetch": 2}}, source=Hangs(30)) as loader:
+            got = keys(loader)
+            bad = loader.stats()["rings"][0]["bad_samples"]
+        print(got[:4] == names[:4], sorted(got) == sorted(set(got)), bad["total"] == 30 - len(got), set(bad["causes"]) == {"deadline"}, len(got) > 8)
+    """, describe(pictures.path, batch=4))
+    assert out == "True True True True True\n", err
+
+
+def test_wrong_items_are_bad_samples_and_wrong_iterables_are_refused(pictures):
+    out, err = stream("""
+        with spdl.open({**description, "order": {"epochs": 1}}, source=[names[0], 7, names[1]].__iter__()) as loader:
+            print(keys(loader) == names[:2], loader.stats()["rings"][0]["bad_samples"]["causes"])
+        for spec, source in ((description, iter(names)), ({**description, "order": {"shuffle": True}}, Stream(3)), (description, 7), (description, Stream(0)),
+                             ({**description, "source": {"host": {"samples": 3}}}, Stream(3))):
+            try:
+                with spdl.open(spec, source=source) as loader:
+                    keys(loader)
+            except spdl.SpdlError as error:
+                print(type(error).__name__, error)
+    """, describe(pictures.path, batch=4, order={"epochs": 2}))
+    lines = out.splitlines()
+    assert lines[0] == "True {'source': 1}"
+    for line, want in zip(lines[1:], ["epochs is 2", "order.shuffle: an iterable comes in its own order", "source is a int", "the program's data ended before the first sample",
+                                      "the description has a source"]):
+        assert want in line
+    assert len(lines) == 6

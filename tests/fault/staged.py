@@ -75,11 +75,18 @@ class Consumer(threading.Thread):
 
     def run(self):
         try:
-            with spdl.attach(self.place[0], group=self.place[1], max_leases=2) as loader:
+            with self.attach() as loader:
                 while not self.over.is_set():
                     self.look(loader.acquire(timeout=60))
         except BaseException as error:
             self.error = error
+
+    def attach(self):
+        while True:
+            try:
+                return spdl.attach(self.place[0], group=self.place[1], max_leases=2)
+            except spdl.EngineLost:
+                continue  # it died before it had answered
 
     def look(self, batch):
         if batch is None:

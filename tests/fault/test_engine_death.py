@@ -76,3 +76,35 @@ def test_an_engine_starts_under_the_name_of_a_killed_one():
         engine.terminate()
         assert engine.wait(20) == 0
     assert not [n for n in os.listdir("/dev/shm") if name in n]
+
+
+@pytest.mark.parametrize("visit", [1, 2, 3, 4])
+def test_an_engine_killed_at_the_seal_of_its_memory_leaves_nothing(visit):
+    """Two groups, the header, the data: whichever is sealed when it dies, nobody was let in, no name is left, and the next engine is whole."""
+    name = f"seal-{os.getpid()}-{visit}"
+    command = [BUILD / "faults/ringpattern", "--name", name, "--backing", "memfd", "--batches", "3", "--epochs", "1", "--bytes", "256", "--groups", "a,b"]
+    dying = subprocess.run(command, env=dict(os.environ, SPDL_FAULT=f"seal:{visit}:kill"), capture_output=True, text=True, timeout=20)
+    assert (dying.returncode, dying.stdout) == (-signal.SIGKILL, "")
+    assert not [n for n in os.listdir("/dev/shm") if name in n]
+    refused = subprocess.run([BUILD / "spdl", "inspect", name], capture_output=True, text=True, timeout=20)
+    assert refused.returncode == 3, refused.stderr
+    with engine_of([*command, "--keep"]) as engine:
+        check = subprocess.run([BUILD / "spdl", "inspect", name, "--check"], capture_output=True, text=True, timeout=20)
+        assert check.returncode == 0, check.stdout + check.stderr
+        engine.terminate()
+        assert engine.wait(20) == 0
+
+
+def test_the_seal_has_no_fifth_segment():
+    """The test above kills at every seal that there is."""
+    name = f"seal-{os.getpid()}-all"
+    command = [BUILD / "faults/ringpattern", "--name", name, "--backing", "memfd", "--batches", "3", "--epochs", "1", "--bytes", "256", "--groups", "a,b", "--keep"]
+    engine = subprocess.Popen(command, env=dict(os.environ, SPDL_FAULT="seal:5:kill"), stdout=subprocess.PIPE, text=True)
+    try:
+        assert engine.stdout.readline().startswith("ready")
+        engine.terminate()
+        assert engine.wait(20) == 0
+    finally:
+        engine.kill()
+        engine.wait()
+        engine.stdout.close()

@@ -29,6 +29,8 @@
 /* shared: survives the engine */
 byte state[NG * NS], owner[NG * NS]; /* words */
 byte way[NS], way_at[NS];            /* one word; at NG: it is being put to the consumers */
+bool remade[NS];                      /* in that word: it was made again */
+byte offered[NG];                    /* ticket + 1 of what was last put into the stage, but for what was made again */
 byte ticket[NS];                     /* descriptor */
 byte next_ticket, consumer[NS], put; /* put: ticket + 1 of the consumers' last batch */
 byte failed[NS];                     /* FAIL in the socket: 1 + the worker that says so */
@@ -61,10 +63,10 @@ next:	do
 		STORE(next_ticket = next_ticket + 1);
 #endif
 #ifndef M_WAY_LATE /* bug: the slot is on its way only when the stage has it */
-		STORE(way[s] = MOVING; way_at[s] = 0);
+		STORE(way[s] = MOVING; way_at[s] = 0; remade[s] = 0);
 #endif
-		STORE(assert(state[W(0, s)] == FREE); state[W(0, s)] = READY);
-		STORE(way[s] = SET; way_at[s] = 0);
+		STORE(assert(state[W(0, s)] == FREE); state[W(0, s)] = READY; offered[0] = ticket[s] + 1);
+		STORE(way[s] = SET; way_at[s] = 0; remade[s] = 0);
 #ifndef M_NEXT_FIRST
 		STORE(next_ticket = ticket[s] + 1);
 #endif
@@ -78,7 +80,7 @@ next:	do
 #else
 			STORE(way[s] = MOVING; way_at[s] = g);
 #endif
-			STORE(assert(state[W(g, s)] == FREE); state[W(g, s)] = READY);
+			STORE(assert(state[W(g, s)] == FREE); state[W(g, s)] = READY; offered[g] = (remade[s] -> offered[g] : ticket[s] + 1));
 			STORE(way[s] = SET)
 		:: else ->
 #ifdef M_OFF_EARLY /* bug: off its way before the consumers have it */
@@ -125,9 +127,9 @@ again:	/* made again: from its samples, at the first stage */
 	STORE(assert(!HOLDS_LIVE(s)); content[s] = HALF);
 	STORE(assert(!HOLDS_LIVE(s) && content[s] == HALF); content[s] = 0);
 #ifndef M_SETTLED
-	STORE(way[s] = MOVING; way_at[s] = 0);
+	STORE(way[s] = MOVING; way_at[s] = 0; remade[s] = 1);
 #else
-	STORE(way[s] = SET; way_at[s] = 0);
+	STORE(way[s] = SET; way_at[s] = 0; remade[s] = 1);
 #endif
 	STORE(assert(state[W(0, s)] == FREE); state[W(0, s)] = READY);
 	STORE(way[s] = SET);
@@ -147,8 +149,17 @@ dead:	/* the next engine */
 	:: s < NS && way[s] != OFF && way_at[s] < NG ->
 		g = way_at[s];
 		if
-		:: atomic { state[W(g, s)] == FREE && way[s] == MOVING -> skip }
+		:: atomic { state[W(g, s)] == FREE && way[s] == MOVING && remade[s] -> skip }
+#ifdef M_TOLD_BY_PUT /* bug: as if that were noted of what is made again, too */
+			STORE(way[s] = SET)
+#else
 			STORE(way[s] = SPOILED) /* not put, or its worker is through: nobody can tell */
+#endif
+		:: atomic { state[W(g, s)] == FREE && way[s] == MOVING && !remade[s] && offered[g] == ticket[s] + 1 -> skip }
+			STORE(way[s] = SET) /* its worker is through */
+		:: atomic { state[W(g, s)] == FREE && way[s] == MOVING && !remade[s] && offered[g] != ticket[s] + 1 -> skip }
+			STORE(state[W(g, s)] = READY; offered[g] = ticket[s] + 1);
+			STORE(way[s] = SET)
 #ifndef M_SPOILED_STAYS /* bug: spoiled though its worker lives and has it */
 		:: atomic { state[W(g, s)] != FREE && way[s] == SPOILED -> skip }
 			STORE(way[s] = SET) /* it was about to be taken back */

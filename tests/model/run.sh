@@ -237,6 +237,7 @@ caught q M_WAY_LATE restage $restage
 caught . M_NEXT_FIRST restage $restage
 caught . M_SETTLED restage $restage
 caught . M_OFF_EARLY restage $restage
+caught . M_TOLD_BY_PUT restage $restage
 caught . M_FREE_FIRST restage $restage
 caught q M_SPOILED_STAYS restage $restage
 caught q M_ONE_PASS audit -DROUNDS=3

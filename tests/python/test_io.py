@@ -223,6 +223,8 @@ def test_threads_load_at_the_same_time(noise):
     (lambda: spdl.io.load(b"x", {"picture": {}}), spdl.SpecError, "picture"),
     (lambda: spdl.io.demux_video, AttributeError, "use load_video"),
     (lambda: spdl.io.decode_packets, AttributeError, "load_audio, load_video or load_image"),
+    (lambda: spdl.io.load_image_batch, AttributeError, "use a ring"),
+    (lambda: spdl.io.get_video_filter_desc, AttributeError, "use the keys of a description"),
     (lambda: spdl.io.load_vidoe, AttributeError, "no attribute"),
 ])
 def test_refusals_say_what_is_wrong(call, error, text):

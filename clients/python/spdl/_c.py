@@ -31,6 +31,7 @@ from ._errors import LibraryNotFound
 # ---- constants ---------------------------------------------------------------------------------
 
 OK, TIMEOUT, END_EPOCH, END_DATA = 0, 1, 2, 3
+SAMPLE_END = 1
 E_ARGUMENT, E_NOMEM, E_SYSTEM, E_UNSUPPORTED, E_FORKED = -1, -2, -3, -4, -5
 E_NOT_FOUND, E_DENIED, E_BUSY, E_VERSION, E_FORMAT = -20, -21, -22, -23, -24
 E_ENGINE_LOST, E_ENGINE_FAILED, E_ENGINE_STOPPED, E_ENGINE_START, E_GROUP_CLOSED = -40, -41, -42, -43, -44

@@ -15,18 +15,19 @@ from typing import Any, Optional
 from . import _c
 from ._errors import ArgumentError, SpecError, error_for
 from ._reader import Reader
+from ._stream import End, Stream, describe_stream, is_stream
 
 JOIN_S = 5.0  # how long close() waits for calls of the data set that are under way
 
 
 class Want(Structure):  # spdl_want
-    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("index", c_uint64), ("token", c_uint64)]
+    _fields_ = [("struct_size", c_uint32), ("epoch", c_uint32), ("index", c_uint64), ("token", c_uint64)]
 
 
 class Sample(Structure):  # spdl_sample
     _fields_ = [
         ("struct_size", c_uint32),
-        ("reserved", c_uint32),
+        ("flags", c_uint32),
         ("bytes", c_void_p),
         ("n_bytes", c_size_t),
         ("path", c_char_p),
@@ -48,11 +49,13 @@ FUNCTIONS = {
 
 def describe(spec: Any, dataset: Any, threads: int) -> Any:
     """The description with the number of samples in it, where it is a dict. What cannot be a source is refused."""
-    if not (hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")) or isinstance(dataset, (str, bytes, dict)):
-        raise ArgumentError(f"spdl: open: source is a {type(dataset).__name__}, want an object with __len__ and __getitem__(index); "
-                            "read an iterable into a list of paths or bytes first")
     if not 1 <= threads <= 1024:
         raise ArgumentError(f"spdl: open: source_threads {threads}, want 1 to 1024")
+    if is_stream(dataset):
+        return describe_stream(spec, dataset)
+    if not (hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")) or isinstance(dataset, (str, bytes, dict)):
+        raise ArgumentError(f"spdl: open: source is a {type(dataset).__name__}, want an object with __len__ and __getitem__(index), "
+                            "or an iterable of paths or bytes")
     if len(dataset) < 1:
         raise ArgumentError("spdl: open: source has no samples")
     if not isinstance(spec, dict):
@@ -75,9 +78,11 @@ class Feed:
         source = _bound(library, "spdl_source_id")(reader.handle)
         if source < 0:
             raise error_for(source, (reader.api.held.last_error() or b"").decode("utf-8", "replace"))
-        if samples != len(dataset):
+        self.stream = Stream(dataset) if is_stream(dataset) else None
+        if self.stream is None and samples != len(dataset):
             raise ArgumentError(f"spdl: open: source has {len(dataset)} samples, the description says source.host.samples: {samples}")
-        self._threads = [threading.Thread(target=_bring, args=(take, give, source, dataset), name=f"spdl-source-{i}", daemon=True)
+        look_up = self.stream.get if self.stream else lambda epoch, index: dataset[index]
+        self._threads = [threading.Thread(target=_bring, args=(take, give, source, look_up), name=f"spdl-source-{i}", daemon=True)
                          for i in range(threads)]
         for thread in self._threads:
             thread.start()
@@ -96,22 +101,25 @@ def _bound(library: ctypes.CDLL, name: str) -> Any:
     return function
 
 
-def _bring(take: Any, give: Any, source: int, dataset: Any) -> None:
+def _bring(take: Any, give: Any, source: int, look_up: Any) -> None:
     """A thread: one sample after the other until the engine wants no more."""
     want, sample = Want(ctypes.sizeof(Want)), Sample(ctypes.sizeof(Sample))
     while take(source, _c.FOREVER, want) == _c.OK:
-        keep = _answer(dataset, want.index, sample)
+        keep = _answer(look_up, want, sample)
         status = give(source, want, sample)
         del keep
         if status not in (_c.OK, _c.TIMEOUT):  # late is the engine's to count
             return
 
 
-def _answer(dataset: Any, index: int, sample: Sample) -> Any:
+def _answer(look_up: Any, want: Want, sample: Sample) -> Any:
     """Fill in a sample; what is returned must live until it was given."""
-    sample.label, sample.key, sample.bytes, sample.n_bytes, sample.path, sample.error = -1, None, None, 0, None, None
+    sample.flags, sample.label, sample.key, sample.bytes, sample.n_bytes, sample.path, sample.error = 0, -1, None, None, 0, None, None
     try:
-        return _fill(sample, dataset[index])
+        return _fill(sample, look_up(want.epoch, want.index))
+    except End:
+        sample.flags = _c.SAMPLE_END
+        return None
     except BaseException as error:  # whatever it is, it is this sample's; the thread goes on to the next
         sample.bytes = sample.path = None
         sample.error = _text(error)

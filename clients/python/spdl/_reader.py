@@ -23,6 +23,7 @@ from ._dlpack import live as exports
 from ._errors import Detached, SpdlError, error_for
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
+EMPTY = _c.Batch(_BATCH_BYTES)  # of a lease that has no batch yet
 SLICE_NS = 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
 
 _exiting = False  # the memory stays mapped from here on: views may outlive the interpreter
@@ -39,7 +40,7 @@ atexit.register(_at_exit)
 class Lease:
     """One leased batch. It ends with the last reference to it: the batch's own, and that of every view.
 
-    raw    the batch; once spdl_next has released it, its token is 0
+    raw    the batch; EMPTY until there is one; once spdl_next has released it, its token is 0
     spare  a struct for the batch after it while Reader.swap runs; filled if a Ctrl-C came in between
     passed in a stage, whether it was handed on: done, or failed
     """
@@ -112,7 +113,7 @@ class Reader:
         self.thread = _Thread()
         self.lock = threading.RLock()  # guards the three below; a finaliser may enter again
         self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
-        self._calls = 0  # running without the interpreter lock
+        self._calls: list[None] = []  # one for each that runs without the interpreter lock
         self.stage = False  # whether it belongs to a stage; said by the Loader
         self._closed = False
         self._detached = False
@@ -122,12 +123,21 @@ class Reader:
 
     def acquire(self, timeout_ns: int) -> Lease | int:
         """The next lease, or the news (TIMEOUT, END_EPOCH, END_DATA). Negative waits without limit."""
+        lease = Lease(self, EMPTY)
+        return self.fill(lease, timeout_ns) or lease
+
+    def fill(self, lease: Lease, timeout_ns: int) -> int:
+        """Put the next batch into a lease of EMPTY; OK, or the news.
+
+        Whatever can be made before the wait is: a thread that has slept finds the caches cold, and every line of Python
+        then costs it microseconds.
+        """
         if exports:
             _dlpack.sweep()
-        thread = self.thread
-        raw = thread.spare
+        own = self.thread.__dict__
+        raw = own["spare"]
         if raw is None:
-            raw = thread.spare = _c.Batch(_BATCH_BYTES)
+            raw = own["spare"] = _c.Batch(_BATCH_BYTES)
         if raw.data is None:
             with self.lock:
                 if self._closed:
@@ -139,9 +149,9 @@ class Reader:
                 status = self._refused(status, raw)
             if status:
                 return status
-        lease = Lease(self, raw)
-        thread.spare = None
-        return lease
+        lease.raw = raw
+        own["spare"] = None
+        return _c.OK
 
     def swap(self, lease: Lease) -> int:
         """Release the lease's batch and put the next one in its place, in one call into the library.
@@ -173,16 +183,31 @@ class Reader:
         """Acquire in slices, so that signals are handled between them and dead tensors are noticed."""
         end = time.monotonic_ns() + timeout_ns
         left = SLICE_NS if timeout_ns < 0 else timeout_ns
-        while True:
-            status = self.call(self._acquire_waiting, min(left, SLICE_NS), raw, accept=_c.E_LEASES)
-            if status != _c.TIMEOUT:
-                return status
-            if timeout_ns >= 0:
-                left = end - time.monotonic_ns()
-                if left <= 0:
+        acquire, handle, lock = self._acquire_waiting, self.handle, self.lock
+        calls = self._calls
+        self._enter()
+        try:
+            while True:
+                status = acquire(handle, min(left, SLICE_NS), raw)
+                if status == _c.OK:
                     return status
-            if exports:
-                _dlpack.sweep()
+                if status < 0 and status != _c.E_LEASES:
+                    raise self.error(status)  # here: a detach below would change the thread's last error
+                if status != _c.TIMEOUT:
+                    return status
+                if self._closed:
+                    raise self._closed_error()
+                if timeout_ns >= 0:
+                    left = end - time.monotonic_ns()
+                    if left <= 0:
+                        return status
+                if exports:
+                    _dlpack.sweep()
+        finally:
+            calls.pop()  # and then look: close() closes and then looks here, so one of the two detaches
+            if self._closed:
+                with lock:
+                    self._detach()
 
     def _refused(self, status: int, raw: _c.Batch) -> int:
         """Try once more if views that nobody can reach any more hold the leases; raise otherwise."""
@@ -207,10 +232,7 @@ class Reader:
 
     def call(self, function: Callable[..., int], *arguments: object, accept: int = _c.OK) -> int:
         """Run function(handle, *arguments), which may wait, and raise its errors, but for `accept`."""
-        with self.lock:
-            if self._closed:
-                raise self._closed_error()
-            self._calls += 1
+        self._enter()
         try:
             status = function(self.handle, *arguments)
             if status < 0 and status != accept:
@@ -218,9 +240,16 @@ class Reader:
             return status
         finally:
             with self.lock:
-                self._calls -= 1
+                self._calls.pop()
                 if self._closed:
                     self._detach()
+
+    def _enter(self) -> None:
+        """Count a call that runs without the interpreter lock; the handle lives until it is counted off."""
+        with self.lock:
+            if self._closed:
+                raise self._closed_error()
+            self._calls.append(None)
 
     def ask(self, function: Callable[..., int], *arguments: object) -> int:
         """Run function(handle, *arguments), which never waits, and raise its errors."""
@@ -267,7 +296,7 @@ class Reader:
 
     def _reset_in_child(self) -> None:
         self.lock = threading.RLock()
-        self._calls = 0
+        self._calls = []
 
 
 _readers: weakref.WeakSet[Reader] = weakref.WeakSet()

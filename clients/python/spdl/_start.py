@@ -38,7 +38,10 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     source      a data set of yours in place of the description's source: an object with __len__ and
                 __getitem__(index) that returns encoded bytes or a path, alone or as (it, label) or (it, label, key).
                 Called in threads of this program, so in_process is implied; an exception makes a bad sample. A
-                description in a file says source: {host: {samples: N}}
+                description in a file says source: {host: {samples: N}}. Or an iterable of the same, of any length:
+                it comes in its own order, its end ends the epoch, each epoch iterates anew, a state resumes by
+                count, and what it raises ends the epoch and then this loop; a file says samples: 1099511627776
+                and order: {shuffle: false}
     source_threads
                 how many threads call it
 

@@ -11,7 +11,7 @@ from typing import Any, AsyncIterator, Callable, Iterator, NamedTuple, NoReturn,
 from . import _c, _dlpack
 from ._feed import Feed
 from ._errors import StateError, Timeout, Unsupported
-from ._reader import Reader
+from ._reader import EMPTY, Lease, Reader
 from .batch import ALONE, Batch
 from .schema import Field, Schema
 
@@ -91,7 +91,9 @@ class Loader:
         return _aio.AsyncEpoch(self)
 
     def __len__(self) -> int:
-        """Batches per epoch, in this loader's lane."""
+        """Batches per epoch, in this loader's lane. Of an iterable nobody knows: TypeError."""
+        if self._feed is not None and self._feed.stream is not None:
+            raise TypeError("spdl: len: the source is an iterable, and only its end tells how many batches it makes")
         return self._steps
 
     def epochs(self) -> Iterator[Epoch]:
@@ -232,6 +234,13 @@ class Loader:
                 batch._leave(error)
             self._leave()  # the batch in hand was not used: it goes to the group again
 
+    def _raise_of_source(self) -> None:
+        """An iterable that raised has ended its epoch by it. Whoever comes to that end is told, once."""
+        stream = self._feed.stream if self._feed is not None else None
+        if stream is not None and stream.error is not None:
+            error, stream.error = stream.error, None
+            raise error
+
     def _leave(self) -> None:
         self._reader.close()
         if self._feed is not None:
@@ -307,12 +316,16 @@ class Epoch:
                 batch._retire()
         if self._over:
             raise StopIteration
-        lease = self._reader.acquire(-1)
-        if type(lease) is int:
+        own = hand.__dict__
+        lease = Lease(self._reader, EMPTY)
+        batch = Batch(lease, self._schema)
+        if self._reader.fill(lease, -1):
             return self._end()
-        batch = hand.batch = Batch(lease, self._schema)
+        batch._raw = lease.raw
+        own["batch"] = batch
         return batch
 
     def _end(self) -> NoReturn:
         self._over = True
+        self._loader._raise_of_source()
         raise StopIteration

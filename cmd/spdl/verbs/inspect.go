@@ -240,13 +240,13 @@ func (v *inspecting) groups(r *shm.RingReport) {
 		return
 	}
 	w := tabwriter.NewWriter(v.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\n  group\tstate\tmode\tslow\tpublished\tcompleted\tredelivered\tdropped\tready\theld\tdone\n")
+	fmt.Fprintf(w, "\n  group\tkind\tstate\tmode\tslow\tpublished\tcompleted\tredelivered\tdropped\tready\theld\tdone\n")
 	for _, g := range r.Groups {
 		mode := g.Mode
 		if mode == "lanes" {
 			mode = fmt.Sprintf("%d lanes", g.Lanes)
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", g.Name, g.State, mode, g.Slow, g.Published, g.Completed, g.Redelivered, g.Dropped, g.Ready, g.Held, g.Done)
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", g.Name, g.Kind, g.State, mode, g.Slow, g.Published, g.Completed, g.Redelivered, g.Dropped, g.Ready, g.Held, g.Done)
 	}
 	_ = w.Flush()
 	w = tabwriter.NewWriter(v.out, 0, 0, 2, ' ', 0)

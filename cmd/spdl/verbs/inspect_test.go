@@ -29,7 +29,7 @@ func TestInspectShowsALivingRing(t *testing.T) {
 	}
 	out := good(t, "inspect", name, "--check", "--slots")
 	wants(t, out, name+": running", "posix, shared access", "8 samples, 2 steps an epoch, endless; 2 rows a batch, 2 lanes of world size 2",
-		"16 slots x 4.0 KiB", "field image u8 [2, 16, 16, 3]", "train active 2 lanes block", "eval active shared drop", "train held by 1; eval ready", "consistent\n")
+		"16 slots x 4.0 KiB", "field image u8 [2, 16, 16, 3]", "train consumer active 2 lanes block", "eval consumer active shared drop", "train held by 1; eval ready", "consistent\n")
 	got := inspected(t, name, "--check")
 	if !got.Alive || !got.Checked || len(got.Problems) != 0 || got.Ring.Name != name || len(got.Ring.Groups) != 2 || len(got.Stats) < 100 {
 		t.Errorf("got %+v", got)
@@ -42,6 +42,19 @@ func TestInspectShowsALivingRing(t *testing.T) {
 	}
 	if got.Ring.Groups[0].Held != 1 || inspected(t, name).Ring.Groups[0].Held != 0 {
 		t.Errorf("held: %+v, later %+v", got.Ring.Groups[0], inspected(t, name).Ring.Groups[0])
+	}
+	s.stop()
+}
+
+// A group of workers that change batches is told from one of consumers.
+func TestInspectNamesTheKindOfAGroup(t *testing.T) {
+	name, dir := home(t), pictures(t, 8)
+	file := writeFile(t, t.TempDir()+"/x.yaml", "source: {folder: "+dir+"}\nbatch: 2\nimage: {transform: [{resize: [16, 16]}]}\n"+
+		"ring: {groups: [{name: mix, kind: stage}, {name: train}]}\n")
+	s := serve(t, name, file)
+	wants(t, good(t, "inspect", name), "mix stage active shared block", "train consumer active shared block")
+	if g := inspected(t, name).Ring.Groups; len(g) != 2 || g[0].Kind != "stage" || g[1].Kind != "consumer" {
+		t.Errorf("groups %+v", g)
 	}
 	s.stop()
 }

@@ -23,20 +23,21 @@ type local struct {
 // open starts an engine for the first ring of s. Declared groups are left out: with nobody reading for them they would
 // hold the ring back.
 func (a *app) open(ctx context.Context, s *spec.Spec, leases int) (*local, error) {
-	return a.openAt(ctx, s, 0, leases)
+	return a.openAt(ctx, s, 0, nil, leases)
 }
 
-// openAt is open, from a global step on.
-func (a *app) openAt(ctx context.Context, s *spec.Spec, step int64, leases int) (*local, error) {
+// openAt is open, from a global step on; the samples that faults name are bad.
+func (a *app) openAt(ctx context.Context, s *spec.Spec, step int64, faults *engine.Faults, leases int) (*local, error) {
 	for _, r := range append([]*spec.Spec{s}, s.Rings...) {
 		r.Ring.Groups, r.Ring.Backing, r.Ring.Access = nil, spec.Memfd, spec.Private
+		r.Journal = "" // that of the engine which serves the description
 	}
 	log, err := a.logTo(engine.Off)
 	if err != nil {
 		return nil, err
 	}
 	progress := a.newOpening(log)
-	e, err := engine.New(s, &engine.Options{Child: true, Log: log, Started: a.started, Step: step, Context: ctx, Opened: progress.tell})
+	e, err := engine.New(s, &engine.Options{Child: true, Log: log, Started: a.started, Step: step, Faults: faults, Context: ctx, Opened: progress.tell})
 	progress.end()
 	if err != nil {
 		return nil, missing(s, err)

@@ -3,12 +3,15 @@ package verbs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/telemetry"
+	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
 )
 
@@ -27,7 +30,10 @@ func (a *app) profile() *cobra.Command {
 		Short: "Run every stage alone with 1, 2, 4 ... workers, and show which one is the limit",
 		Long: `Profile reads a description or folder as serve does and runs its stages one at a time: fetch reads the samples in the epoch's
 order, decode works on samples that are in memory already. Each number of workers gets --seconds seconds. There is no ring, no batch and
-no other stage, so the slowest stage at its best is what the whole can reach.
+no other stage, so the slowest stage at its best is what the whole can reach. Efficiency is the rate beside as many times that of one worker.
+
+The stages behind decode need the others: for them the whole ring runs for --seconds seconds, with a consumer that gives each batch back
+at once, and their rate is what their one worker did per second inside its ops.
 
 What was read before comes from the page cache: for the storage itself use data that was not read lately.`,
 		Example: `  spdl profile imagenet.yaml
@@ -63,6 +69,12 @@ func (v *profiling) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return missing(s, err)
 	}
+	behind, err := v.whole(ctx, s)
+	if err != nil {
+		fmt.Fprintf(v.err, "profile: the stages behind decode were not measured: %v\n", err)
+	}
+	all = append(all, behind...)
+	telemetry.Rate(all)
 	if v.json {
 		w := json.NewEncoder(v.out)
 		w.SetIndent("", "  ")
@@ -75,6 +87,34 @@ func (v *profiling) run(ctx context.Context, args []string) error {
 	return nil
 }
 
+// whole runs the ring with all its stages, for those that cannot run alone.
+func (v *profiling) whole(ctx context.Context, s *spec.Spec) ([]telemetry.StageSpeed, error) {
+	if s.Rings != nil {
+		s.Rings = s.Rings[:1]
+	}
+	s.All()[0].Order.Epochs = 0
+	l, err := v.open(ctx, s, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	for begun := time.Now(); time.Since(begun).Seconds() < v.each || l.engine.Stats().Rings[0].Rows == 0; {
+		batch, err := l.reader.Acquire(ctx)
+		if errors.Is(err, shm.EndEpoch) {
+			continue
+		}
+		if err == nil {
+			err = batch.Release()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	stats := l.engine.Stats()
+	snapshot := stats.Snapshot()
+	return telemetry.InTheWhole(&snapshot.Rings[0]), nil
+}
+
 // print shows a table with a bar for each rate, as long as the stage's best allows, and a mark at the fewest workers that are enough.
 func (v *profiling) print(all []telemetry.StageSpeed) {
 	most, best := map[string]float64{}, map[string]int{}
@@ -85,21 +125,33 @@ func (v *profiling) print(all []telemetry.StageSpeed) {
 		best[s.Stage] = s.Workers
 	}
 	stage := ""
-	for _, s := range all {
+	for i := range all {
+		s := &all[i]
+		if s.Whole {
+			fmt.Fprintf(v.out, "%-7s %7d  %10s  in the whole ring, per second inside its ops\n", s.Stage, s.Workers, thousands(int64(s.PerS+0.5)))
+			continue
+		}
 		if s.Stage != stage {
 			stage = s.Stage
-			fmt.Fprintf(v.out, "%-7s workers  samples/s        read  CPUs\n", stage)
+			fmt.Fprintf(v.out, "%-7s workers  samples/s        read  CPUs  efficiency\n", stage)
 		}
-		mark := " "
-		if best[s.Stage] == s.Workers {
-			mark = "*"
-		}
-		failed := ""
-		if s.Failures > 0 {
-			failed = fmt.Sprintf("  %s bad", thousands(s.Failures))
-		}
-		fmt.Fprintf(v.out, "%15d%s %10s %9s/s %5.1f  %s%s\n", s.Workers, mark, thousands(int64(s.PerS+0.5)), bytesText(uint64(s.BytesPerS)), s.CPUs,
-			strings.Repeat("█", int(s.PerS/max(most[s.Stage], 1e-9)*40+0.5)), failed)
+		fmt.Fprintln(v.out, speedLine(s, best[s.Stage] == s.Workers, most[s.Stage]))
 	}
 	fmt.Fprintf(v.out, "%s\n(* the fewest workers within 5 %% of the best)\n", telemetry.ProfileVerdict(all))
+}
+
+// speedLine is a stage's line beside its best rate.
+func speedLine(s *telemetry.StageSpeed, marked bool, best float64) string {
+	mark, efficiency, failed := " ", "", ""
+	if marked {
+		mark = "*"
+	}
+	if s.Efficiency > 0 {
+		efficiency = fmt.Sprintf("%.0f %%", 100*s.Efficiency)
+	}
+	if s.Failures > 0 {
+		failed = fmt.Sprintf("  %s bad", thousands(s.Failures))
+	}
+	return fmt.Sprintf("%15d%s %10s %9s/s %5.1f %11s  %s%s", s.Workers, mark, thousands(int64(s.PerS+0.5)), bytesText(uint64(s.BytesPerS)), s.CPUs,
+		efficiency, strings.Repeat("█", int(s.PerS/max(best, 1e-9)*40+0.5)), failed)
 }

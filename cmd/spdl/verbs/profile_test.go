@@ -14,7 +14,8 @@ func TestProfileShowsWhichStageIsTheLimit(t *testing.T) {
 	dir := pictures(t, 20)
 	writeFile(t, dir+"/red/bad.jpg", "no picture")
 	out := good(t, "profile", dir, "--size", "16", "--cpus", "1", "--seconds", "0.02")
-	for _, want := range []string{"fetch   workers", "decode  workers", "█", "*", " is the limit: ", " bad"} {
+	for _, want := range []string{"fetch   workers", "decode  workers", "efficiency", " 100 %", "█", "*",
+		" is the limit: ", " bad", "collect       1", "publish       1", "in the whole ring"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -24,8 +25,13 @@ func TestProfileShowsWhichStageIsTheLimit(t *testing.T) {
 		Stages  []telemetry.StageSpeed
 	}
 	text := good(t, "profile", dir, "--size", "16", "--cpus", "1", "--seconds", "0.02", "--json")
-	if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Stages) < 4 || got.Verdict == "" {
+	if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Stages) < 6 || got.Verdict == "" {
 		t.Errorf("%v in %s", err, text)
+	}
+	for _, s := range got.Stages {
+		if s.PerS <= 0 || !s.Whole && s.Efficiency <= 0 || s.Whole != (s.Stage == "collect" || s.Stage == "order" || s.Stage == "publish") {
+			t.Errorf("%+v", s)
+		}
 	}
 }
 

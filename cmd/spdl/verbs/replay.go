@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,6 +20,7 @@ type replaying struct {
 	*app
 	description
 	state, raw, file string
+	journal          string
 	asJSON           bool
 }
 
@@ -31,7 +33,8 @@ func (a *app) replay() *cobra.Command {
 prints what was in it: its samples, and the hash that ring.hash: xxh3 gives a delivered batch. With the same description, data and seed the
 bytes are those that were delivered, augmentation included, whatever the world size, the number of threads and the machine were.
 
-What depended on time is not repeated: a sample that could not be read then may be there now.`,
+What depended on time is repeated where the engine kept a journal (--journal, or the description's): the samples that could not be read
+then are bad again. Without one a sample that could not be read then may be there now.`,
 		Example: `  spdl replay imagenet.yaml 12345
   spdl replay imagenet.yaml 12345 --rank 3 --out step.png
   spdl replay imagenet.yaml 12345 --state checkpoint.json --json --raw step.bin`,
@@ -41,6 +44,7 @@ What depended on time is not repeated: a sample that could not be read then may 
 	f := c.Flags()
 	f.StringVar(&v.ring, "ring", "", "of a description with several rings: the one to replay (default: the first)")
 	f.StringVar(&v.state, "state", "", "a saved state (file or JSON) that must fit the description")
+	f.StringVar(&v.journal, "journal", "", "the journal of the engine that delivered the batch (default: the description's)")
 	f.StringVar(&v.raw, "raw", "", "write the rows' bytes to this file")
 	f.StringVarP(&v.file, "out", "o", "", "draw the batch into this PNG")
 	f.BoolVar(&v.asJSON, "json", false, "print JSON")
@@ -64,7 +68,11 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 		return err
 	}
 	one.Ring.Hash = spec.XXH3
-	l, err := v.openAt(ctx, one, step, 1)
+	faults, err := faultsOf(one, cmp.Or(v.journal, s.Journal))
+	if err != nil {
+		return err
+	}
+	l, err := v.openAt(ctx, one, step, faults, 1)
 	if err != nil {
 		return err
 	}
@@ -75,6 +83,14 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 	}
 	defer func() { _ = batch.Release() }()
 	return v.show(l, batch, one.World.Rank)
+}
+
+// faultsOf reads which samples a journal's engine could not read in time; without a journal there are none.
+func faultsOf(one *spec.Spec, journal string) (*engine.Faults, error) {
+	if journal == "" {
+		return nil, nil
+	}
+	return engine.ReadFaults(journal, one.RingName)
 }
 
 // fits refuses a step that the description does not have, and a state of another.

@@ -168,3 +168,32 @@ func TestVerifyRefusesWhatIsNoLog(t *testing.T) {
 	refused(t, exitUsage, "log.jsonl:1: engine: world size 3: does not divide the global batch of 4", "verify", file,
 		writeLog(t, []string{`{"step": 0, "rank": 0, "world": 3, "index": []}`}))
 }
+
+// What the engine's journal says could not be read in time is held against the log exactly: those samples are missing, and no others.
+func TestVerifyHoldsTheJournalAgainstTheLog(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	for policy, left := range map[string]func(p []int64, bad int) []int64{
+		"skip":       func(p []int64, bad int) []int64 { return slices.Delete(slices.Clone(p), bad, bad+1) },
+		"mask":       func(p []int64, _ int) []int64 { return p },
+		"substitute": func(p []int64, bad int) []int64 { q := slices.Clone(p); q[bad] = q[bad-1]; return q },
+	} {
+		file := describe(t, dir, name, "order: {seed: 5, epochs: 1}\nbad_sample: {policy: "+policy+"}\n")
+		lines := logOf(t, file, 3, 1)
+		planned := again(t, file, "0").Index
+		journal := writeFile(t, filepath.Join(t.TempDir(), "journal"), "")
+		writeFile(t, journal+".faults", fmt.Sprintf(`{"ring":"","epoch":0,"from":0,"rows":4,"bad":[{"at":1,"sample":%d,"cause":"io"}]}`+"\n", planned[1]))
+		lacks := func(bad int) string {
+			lines[0] = fmt.Sprintf(`{"step": 0, "rank": 0, "n_bad": 1, "index": %s}`, strings.ReplaceAll(fmt.Sprint(left(planned, bad)), " ", ","))
+			return writeLog(t, lines)
+		}
+		good(t, "verify", file, lacks(1), "--journal", journal)
+		r := spdl(t, "verify", file, lacks(2), "--journal", journal)
+		if policy != "mask" && (r.code != exitFailed || !strings.Contains(r.out, "than the plan without those that the journal names")) {
+			t.Errorf("%s: exit code %d\n%s%s", policy, r.code, r.out, r.err)
+		}
+		lines[0] = fmt.Sprintf(`{"step": 0, "rank": 0, "n_bad": 0, "index": %s}`, strings.ReplaceAll(fmt.Sprint(planned), " ", ","))
+		if r := spdl(t, "verify", file, writeLog(t, lines), "--journal", journal); r.code != exitFailed || !strings.Contains(r.out, "0 bad, but the journal names 1") {
+			t.Errorf("%s: exit code %d\n%s%s", policy, r.code, r.out, r.err)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spf13/cobra"
 )
 
@@ -24,6 +25,9 @@ type verifying struct {
 	*app
 	description
 	plan   *engine.Plan
+	policy spec.Policy
+	bad    *engine.Faults      // of the engine's journal; nil: it kept none
+	kept   string              // path of the journal
 	world  int                 // of a line that does not say
 	taken  map[int64][]stretch // by global step
 	lines  int
@@ -58,11 +62,15 @@ world size may have changed on the way.
 A log has one JSON object a line for every batch that was completed:
   {"step": 17, "rank": 0, "world": 2, "n_bad": 0, "index": [5, 81, ...]}
 step is the batch's global step, index its samples, n_bad how many samples were skipped, masked or substituted. Other keys are passed over.
-In Python spdl.delivery_log(loader, path) writes it.`,
+In Python spdl.delivery_log(loader, path) writes it.
+
+Where the engine kept a journal (--journal, or the description's), the samples that could not be read in time are known, and a batch that lacks
+them is compared exactly; otherwise of a batch with bad samples only that it has no other samples than planned.`,
 		Example: `  spdl verify imagenet.yaml rank0.jsonl rank1.jsonl`,
 		RunE:    func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
 	v.addFlags(c)
+	c.Flags().StringVar(&v.kept, "journal", "", "the journal of the engine (default: the description's)")
 	c.Flags().StringVar(&v.ring, "ring", "", "of a description with several rings: the one that the logs are of (default: the first)")
 	return c
 }
@@ -79,7 +87,11 @@ func (v *verifying) run(ctx context.Context, args []string) error {
 		return missing(s, err)
 	}
 	defer v.plan.Close()
-	v.world = s.All()[0].World.Size
+	one := s.All()[0]
+	v.world, v.policy = one.World.Size, one.BadSample.Policy
+	if v.bad, err = faultsOf(one, cmp.Or(v.kept, s.Journal)); err != nil {
+		return err
+	}
 	for _, path := range args[1:] {
 		if err := v.log(path); err != nil {
 			return err
@@ -155,14 +167,41 @@ func (v *verifying) compare(d *delivery, where string) error {
 	epoch, step := d.Step/order.StepsPerEpoch(), d.Step%order.StepsPerEpoch()
 	planned, _ := order.Rows(epoch, step, d.Rank, nil)
 	at := order.Position(step, d.Rank)
+	bad := v.bad.Of(epoch, at, int64(len(planned)))
 	v.taken[d.Step] = append(v.taken[d.Step], stretch{at, at + int64(len(planned)), where})
 	switch {
+	case len(bad) > d.Bad:
+		v.fault("%s: step %d rank %d of %d: %d bad, but the journal names %d", where, d.Step, d.Rank, d.World, d.Bad, len(bad))
+	case len(bad) == d.Bad && d.Bad > 0 && !slices.Equal(d.Index, without(planned, at, bad, v.policy)):
+		v.fault("%s: step %d rank %d of %d: holds other samples than the plan without those that the journal names: got %s, want %s", where, d.Step, d.Rank,
+			d.World, few(d.Index), few(without(planned, at, bad, v.policy)))
 	case d.Bad == 0 && !slices.Equal(d.Index, planned):
 		v.fault("%s: step %d rank %d of %d: holds other samples than planned: got %s, want %s", where, d.Step, d.Rank, d.World, few(d.Index), few(planned))
 	case d.Bad > 0 && !within(d.Index, planned):
 		v.fault("%s: step %d rank %d of %d: %d bad, and samples that were not planned: got %s, want from %s", where, d.Step, d.Rank, d.World, d.Bad, few(d.Index), few(planned))
 	}
 	return nil
+}
+
+// without is what the policy makes of a batch in which some samples are bad; at is the place of its first row.
+func without(planned []int64, at int64, bad []engine.Fault, policy spec.Policy) []int64 {
+	isBad := func(row int) bool {
+		return slices.ContainsFunc(bad, func(f engine.Fault) bool { return f.At == at+int64(row) })
+	}
+	var left []int64
+	for row, sample := range planned {
+		switch {
+		case !isBad(row) || policy == spec.Mask || policy == spec.Substitute && len(bad) == len(planned):
+			left = append(left, sample)
+		case policy == spec.Substitute:
+			from := row
+			for isBad(from) {
+				from = (from + len(planned) - 1) % len(planned)
+			}
+			left = append(left, planned[from])
+		}
+	}
+	return left
 }
 
 // within reports that every sample is one of those planned: a skipped one is missing, a substituted one is another's copy.

@@ -11,10 +11,10 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
+	"github.com/minio/minio-go/v7/pkg/signer"
 )
 
 // emptySum is the SHA-256 of no bytes, the body of every request here.
@@ -32,7 +32,6 @@ func (c *Client) s3Options() error {
 		}
 		c.endpoint = u
 	}
-	c.signer.region = o.Region
 	if o.Anonymous {
 		return nil
 	}
@@ -101,7 +100,8 @@ func (c *Client) sign(r *http.Request) error {
 		return &Error{Cause: Permission, Err: err, Detail: "found no credentials in the environment or the credentials file; set AWS_ACCESS_KEY_ID " +
 			"and AWS_SECRET_ACCESS_KEY, name a profile, or say anonymous: true"}
 	}
-	c.signer.sign(r, &keys, time.Now())
+	r.Header.Set("X-Amz-Content-Sha256", emptySum)
+	*r = *signer.SignV4(*r, keys.AccessKeyID, keys.SecretAccessKey, keys.SessionToken, c.o.Region)
 	return nil
 }
 

@@ -95,7 +95,6 @@ type Client struct {
 	http        *http.Client // for plain URLs
 	signed      *http.Client // for s3: follows no redirect
 	credentials *credentials.Credentials
-	signer      signer
 	endpoint    *url.URL // nil: Amazon's
 	pace        pace
 	counters    counters

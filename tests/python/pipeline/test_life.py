@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import types
+import warnings
 import weakref
+from concurrent.futures import CancelledError
 
 import pytest
 
-from spdl.pipeline import PipelineFailure
+from spdl.pipeline import PipelineFailure, _core
+
+from spdl.pipeline._info import StageInfo
+from spdl.pipeline._loop import Loop
+from spdl.pipeline._stages import SourceStage
+from spdl.pipeline.defs import SourceConfig
 
 from .conftest import ROOT, build, run, wait_for
 
@@ -137,18 +146,38 @@ def test_a_pipeline_that_was_never_started_leaves_nothing():
     gc.collect()
 
 
-def test_two_hundred_runs_leave_nothing_behind():
-    """Start, take some, stop: no thread, descriptor or object stays, whatever the moment."""
+CYCLES = int(os.environ.get("SPDL_CYCLES", "300"))  # `make cycles` sets 10,000
+
+
+def test_runs_that_are_stopped_at_any_moment_leave_nothing_behind(caplog):
+    """Start, take some, stop: no thread, descriptor, object or memory stays, whatever the moment."""
+    caplog.set_level(logging.WARNING, "spdl.pipeline")  # pytest keeps what is logged
+
     async def aop(x):
         return x
 
-    before = len(os.listdir("/proc/self/fd"))
-    for number in range(200):
-        pipeline = build(range(50), lambda x: x, aop, pipe={"concurrency": 2})
-        with pipeline.auto_stop():
-            for _ in range(number % 7):
-                pipeline.get_item(timeout=30)
-    wait_for(lambda: len(os.listdir("/proc/self/fd")) <= before + 2, "descriptors are closed")
+    def cycles(first, last):
+        for number in range(first, last):
+            ops = [(), (str,), (str, aop), (aop,)][number % 4]
+            with (pipeline := build(range(50), *ops, pipe={"concurrency": 2} if ops else None)).auto_stop():
+                for _ in range(number % 7):
+                    pipeline.get_item(timeout=30)
+
+    cycles(0, 100)  # Go's and asyncio's own pools are filled
+    files, threads, memory = len(os.listdir("/proc/self/fd")), threading.active_count(), resident()
+    cycles(100, 100 + CYCLES)
+    gc.collect()
+    wait_for(lambda: threading.active_count() <= threads, "threads have ended")
+    wait_for(lambda: len(os.listdir("/proc/self/fd")) <= files + 2, "descriptors are closed")
+    assert len(os.listdir("/proc/self/task")) < 100
+    assert not _core._live
+    assert resident() - memory < 40 << 20
+
+
+def resident():
+    """Bytes of this process in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_a_stage_that_never_returns_is_named():
@@ -295,6 +324,43 @@ def test_an_exit_does_not_wait_for_an_op_that_never_returns(script):
     """, timeout=40)
     assert done.returncode == 0, done.stderr
     assert "forever" in done.stderr and time.monotonic() - begun < 30
+
+
+class _EarlyOut:
+    """An async iterator whose steps are plain coroutines, which every Python misses if they are made and not awaited."""
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        return 1
+
+    async def aclose(self):
+        pass
+
+
+async def _numbers():
+    while True:
+        yield 1
+
+
+@pytest.mark.parametrize("source", [_EarlyOut, _numbers])
+def test_an_async_source_that_is_stopped_before_a_step_leaves_no_coroutine_unawaited(source):
+    """A step is cancelled before it begins: nothing was made that nobody awaits, which Python would warn of."""
+    loop = Loop("test")
+    stage = SourceStage("s", StageInfo(0, "0", "s"), SourceConfig(source()))
+    stage.core = types.SimpleNamespace(loop=loop)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        steps = stage._iterate()
+        assert next(steps) == 1
+        loop.cancel()
+        with pytest.raises(CancelledError):
+            next(steps)
+        steps.close()
+        assert loop.close(10)
+        gc.collect()
+    assert [str(one.message) for one in told] == []
 
 
 def test_a_ctrl_c_ends_a_wait():

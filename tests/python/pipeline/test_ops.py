@@ -14,7 +14,7 @@ import pytest
 from spdl.pipeline import PipelineBuilder
 from spdl.pipeline.defs import Aggregator
 
-from .conftest import run
+from .conftest import build, run
 
 
 def double(x):
@@ -58,9 +58,19 @@ OPS = {
 
 @pytest.mark.parametrize("kind", OPS)
 def test_an_op_may_be(kind):
-    """Functions, coroutines, generators, objects and containers, each with its meaning."""
+    """Functions, coroutines, generators, objects and containers, each with its meaning, and without a failure."""
     op, want = OPS[kind]
-    assert run(range(3), op) == want
+    assert run(range(3), op, max_failures=0) == want
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_use_thread_output_queue_changes_nothing(accepted):
+    """SPDL's switch is taken: items, their order and the end are the same with it."""
+    pipeline = build(range(9), double, use_thread_output_queue=accepted)
+    with pipeline.auto_stop():
+        assert [pipeline.get_item(timeout=10) for _ in range(9)] == [2 * x for x in range(9)]
+        with pytest.raises(EOFError):
+            pipeline.get_item(timeout=10)
 
 
 @pytest.mark.parametrize("op", [lambda x: x if x % 2 else None, {0: None, 1: 1, 2: None, 3: 3}])

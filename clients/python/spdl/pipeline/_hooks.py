@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from abc import ABC
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, AsyncIterator
 
 from ._info import StageInfo
+from ._reporter import Reporter
 from ._times import Times
 
 log = logging.getLogger("spdl.pipeline")
@@ -48,7 +48,7 @@ class TaskPerfStats:
     p99_time: float
 
 
-class TaskStatsHook(TaskHook):
+class TaskStatsHook(Reporter, TaskHook):
     """Counts and times the tasks of a stage; reports every `interval` seconds (-1: never) and at the end."""
 
     def __init__(self, info: StageInfo, interval: float = -1) -> None:
@@ -77,29 +77,11 @@ class TaskStatsHook(TaskHook):
             raise
         self.record(time.perf_counter() - begun, False)
 
-    @asynccontextmanager
-    async def stage_hook(self) -> AsyncIterator[None]:
-        reporter = asyncio.ensure_future(self._report()) if self.interval > 0 else None
-        try:
-            yield
-        finally:
-            if reporter is not None:
-                reporter.cancel()
-            await self.interval_stats_callback(self._interval_stats())
-
     async def interval_stats_callback(self, stats: TaskPerfStats) -> None:
         """Called with the statistics of each interval, and of the last one at the end. Logs them."""
         log.info("[%s]\tCompleted %5d tasks (%3d failed). Ave: %.3f ms, p90: %.3f ms, p99: %.3f ms", self.info,
                  stats.num_tasks, stats.num_failures, stats.ave_time * 1e3, stats.p90_time * 1e3,
                  stats.p99_time * 1e3)
-
-    async def _report(self) -> None:
-        while True:
-            await asyncio.sleep(self.interval)
-            try:
-                await self.interval_stats_callback(self._interval_stats())
-            except Exception:
-                log.exception("[%s] interval_stats_callback failed", self.info)
 
     def _interval_stats(self) -> TaskPerfStats:
         failures, self._failures = self._failures, 0

@@ -6,9 +6,15 @@ import asyncio
 import threading
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as TimeoutError_
-from typing import Any, Coroutine, TypeVar
+from typing import Any, Awaitable, Callable, Coroutine, TypeVar
 
 T = TypeVar("T")
+
+
+async def awaiting(method: Callable[[], Awaitable[T]]) -> T:
+    """Await what method returns. It is called on the loop only: what is made and then not awaited, because the task was
+    cancelled before its first step, is a RuntimeWarning."""
+    return await method()
 
 
 class Loop:

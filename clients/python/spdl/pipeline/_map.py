@@ -15,6 +15,7 @@ from ._desk import Budget, Desk, HostStage
 from ._hooks import TaskHook, TaskStatsHook
 from ._host import GIVE_LIST, GIVE_MORE, WORK_LIST
 from ._info import StageInfo
+from ._loop import awaiting
 
 if TYPE_CHECKING:
     from ._core import Core
@@ -102,7 +103,7 @@ class MapStage(HostStage):
     def _close(self, step: _Step) -> None:
         generator = step.generator
         if self.shape is defs.Shape.ASYNC_GENERATOR:
-            self.core.loop.finish(_awaited(generator.aclose()))
+            self.core.loop.finish(awaiting(generator.aclose))
         elif hasattr(generator, "close"):
             generator.close()
 

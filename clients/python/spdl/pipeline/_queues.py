@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, AsyncIterator, Callable, Optional
 
 from ._info import StageInfo
+from ._reporter import Reporter
 from ._times import Times
 
 log = logging.getLogger("spdl.pipeline")
@@ -56,7 +57,7 @@ class QueuePerfStats:
         return self.num_items / self.elapsed if self.elapsed > 0 else 0.0
 
 
-class StatsQueue(AsyncQueue):
+class StatsQueue(Reporter, AsyncQueue):
     """Reports its statistics every `interval` seconds (-1: never) and at the end."""
 
     def __init__(self, info: StageInfo, *, buffer_size: int = 1, interval: float = -1) -> None:
@@ -81,16 +82,6 @@ class StatsQueue(AsyncQueue):
         """Report the statistics of one of the engine's queues in place of its own."""
         self._meter = _EngineMeter(read)
 
-    @asynccontextmanager
-    async def stage_hook(self) -> AsyncIterator[None]:
-        reporter = asyncio.ensure_future(self._report()) if self.interval > 0 else None
-        try:
-            yield
-        finally:
-            if reporter is not None:
-                reporter.cancel()
-            await self.interval_stats_callback(self._meter())
-
     async def interval_stats_callback(self, stats: QueuePerfStats) -> None:
         """Called with the statistics of each interval, and of the last one at the end. Logs them."""
         log.info("[%s]\tProcessed %5d items in %.3f s (%.1f/s). Put: %.3f ms (p90 %.3f, p99 %.3f), "
@@ -99,13 +90,8 @@ class StatsQueue(AsyncQueue):
                                                             stats.ave_get_time, stats.p90_get_time,
                                                             stats.p99_get_time)), 100 * stats.occupancy_rate)
 
-    async def _report(self) -> None:
-        while True:
-            await asyncio.sleep(self.interval)
-            try:
-                await self.interval_stats_callback(self._meter())
-            except Exception:
-                log.exception("[%s] interval_stats_callback failed", self.info)
+    def _interval_stats(self) -> QueuePerfStats:
+        return self._meter()
 
 
 class _OwnMeter:

@@ -8,11 +8,11 @@ from . import defs
 from ._desk import Budget, Desk, HostStage
 from ._host import GIVE_END, GIVE_LIST, GIVE_MORE, WORK_FLUSH, WORK_LIST
 from ._info import StageInfo
+from ._loop import awaiting
 from ._map import on_loop
 
 if TYPE_CHECKING:
     from ._core import Core
-
 
 
 class EndOfSource(Exception):
@@ -59,13 +59,13 @@ class SourceStage(HostStage):
         try:
             while True:
                 try:
-                    yield loop.run(_awaited(iterator.__anext__()))
+                    yield loop.run(awaiting(iterator.__anext__))
                 except StopAsyncIteration:
                     return
         finally:
             close = getattr(iterator, "aclose", None)
             if close is not None:
-                loop.finish(_awaited(close()))
+                loop.finish(awaiting(close))
 
     def _refuse_barren(self, count: int) -> None:
         """End a continuous pipeline whose source cannot be iterated again, in place of spinning for ever."""
@@ -75,10 +75,6 @@ class SourceStage(HostStage):
                 f"spdl: pipeline: source {type(self.source).__name__}: {self._barren} epochs in a row without an item; "
                 "a continuous source must be iterable again, so give a sequence or an object with __iter__, "
                 "not a generator")
-
-
-async def _awaited(awaitable: Any) -> Any:
-    return await awaitable
 
 
 

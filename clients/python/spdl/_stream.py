@@ -1,0 +1,92 @@
+"""An iterable as a data set: its items in order, and where they end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any, Optional
+
+from ._errors import ArgumentError, SpecError
+
+MOST = 1 << 40  # samples that an iterable may have
+KEPT = 4096  # items that were passed over are kept: far more than the engine asks for at a time
+
+
+class End(Exception):
+    """The iterable has no item of this index."""
+
+
+class Raised:
+    """In the place of an item: what the iterable raised there."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def is_stream(source: Any) -> bool:
+    return isinstance(source, Iterable) and not hasattr(source, "__getitem__")
+
+
+def describe_stream(spec: Any, source: Any) -> Any:
+    """The description with what an iterable needs in it, where it is a dict. What an iterable cannot do is refused."""
+    if not isinstance(spec, dict):
+        return spec
+    said, order = spec.get("source", {}), spec.get("order", {})
+    host = said.get("host", {}) if isinstance(said, dict) else None
+    if not isinstance(host, dict) or set(said) - {"host"} or "samples" in host:
+        raise SpecError("spdl: open: the description has a source, and source= was given, too; leave one out, or say {\"host\": {\"timeout\": ...}}")
+    if isinstance(order, dict) and order.get("shuffle"):
+        raise SpecError("spdl: open: order.shuffle: an iterable comes in its own order; shuffle it yourself, or give source= as an object "
+                        "with __len__ and __getitem__(index)")
+    if iter(source) is source:  # an iterator can be gone through once
+        if isinstance(order, dict) and order.get("epochs", 1) != 1:
+            raise ArgumentError(f"spdl: open: source is a {type(source).__name__}, which can be gone through once, and order.epochs is {order['epochs']}; "
+                                "give an object whose __iter__ begins anew, or say epochs: 1")
+        order = {**order, "epochs": 1} if isinstance(order, dict) else order
+    order = {"shuffle": False, **order} if isinstance(order, dict) else order
+    return {**spec, "source": {"host": {**host, "samples": MOST}}, "order": order}
+
+
+class Stream:
+    """Items by epoch and index. Indices are wanted nearly in order; an earlier one, as after a load, goes through the iterable anew."""
+
+    def __init__(self, iterable: Any) -> None:
+        self._iterable = iterable
+        self._lock = threading.Lock()  # guards the rest; one thread is in the iterable at a time
+        self._epoch: Optional[int] = None
+        self._iterator: Any = None
+        self._next = 0  # index of the item that the iterator gives next
+        self._waiting: dict[int, Any] = {}  # items passed over
+        self._over = False  # it gives no more: it has ended or raised
+        self.error: Optional[BaseException] = None  # what it raised last; for the loader to tell
+
+    def get(self, epoch: int, index: int) -> Any:
+        """The item, which is given once. Raises End, and in the place of an item what the iterable raised there."""
+        with self._lock:
+            if epoch != self._epoch or index < self._next and index not in self._waiting:
+                self._begin(epoch)
+            while self._next <= index:
+                self._pull()
+            item = self._waiting.pop(index)
+        if isinstance(item, Raised):
+            raise item.error
+        return item
+
+    def _begin(self, epoch: int) -> None:
+        self._epoch, self._next, self._over = epoch, 0, False
+        self._waiting.clear()
+        self._iterator = iter(self._iterable)
+
+    def _pull(self) -> None:
+        if self._over:
+            raise End
+        try:
+            item = next(self._iterator)
+        except StopIteration:
+            self._over = True
+            raise End from None
+        except BaseException as error:
+            self._over, self.error, item = True, error, Raised(error)
+        self._waiting[self._next] = item
+        self._waiting.pop(self._next - KEPT, None)
+        self._next += 1

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+)
+
+// A program that brings its own samples one after the other need not know how many there are: it says where they end. The
+// batches of what would have come after are dropped, the epoch is over for the consumers, and when they have completed it the ring goes
+// on with the next, whose first ticket is where it would be if the data had not ended.
+
+// completedEvery is the time between two looks for whether an epoch is completed.
+const completedEvery = 5 * time.Millisecond
+
+// dataEnd ends a run of the pipeline: the data of an epoch end before a global step.
+type dataEnd struct{ epoch, step int64 }
+
+func (e *dataEnd) Error() string {
+	return fmt.Sprintf("engine: the data of epoch %d end before step %d", e.epoch, e.step)
+}
+
+// mayEnd says that the data may end where the program that brings them says so: where the order is that of the samples.
+func mayEnd(s *spec.Spec) bool {
+	o := &s.Order
+	return s.Source.Host.Samples > 0 && s.World.Size == 1 && s.Ring.Delivery != spec.Ready &&
+		!o.Shuffle && o.Filter == "" && o.Repeat <= 1 && len(o.Kinds()) == 0
+}
+
+// epochEnded tells the consumers that w's epoch ends before a global step. An epoch without any sample is refused: endless ones would
+// follow each other.
+func (r *ring) epochEnded(w *work, step int64) error {
+	if step == int64(w.Epoch)*r.order.StepsPerEpoch() {
+		return fmt.Errorf("engine: ring %q: epoch %d: the program's data ended before the first sample; bring samples in every epoch, or say order.epochs: %d",
+			r.name, w.Epoch, max(w.Epoch, 1))
+	}
+	r.shm.EndEpoch(w.lane, w.Epoch)
+	return &dataEnd{int64(w.Epoch), step}
+}
+
+// turnPage waits until every group has completed the epoch that has ended, and moves to the next. A move that comes meanwhile
+// is returned, and decides.
+func (r *ring) turnPage(ctx context.Context, end *dataEnd) (*move, error) {
+	r.setPage(end)
+	defer r.setPage(nil)
+	tick := time.NewTicker(completedEvery)
+	defer tick.Stop()
+	for !r.allCompleted() {
+		select {
+		case <-tick.C:
+		case m := <-r.moves:
+			return m, nil
+		case err := <-r.broken:
+			return nil, err
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+	next := end.epoch + 1
+	return nil, r.shm.Advance(r.ticket(next*r.order.StepsPerEpoch()), uint64(next))
+}
+
+func (r *ring) setPage(end *dataEnd) {
+	r.mu.Lock()
+	r.page = end
+	r.mu.Unlock()
+}
+
+// allCompleted says that no group of consumers has anything left to do.
+func (r *ring) allCompleted() bool {
+	next := r.shm.Info().NextTicket
+	for _, g := range r.shm.Groups() {
+		if g.Kind != shm.KindConsumer || g.State != shm.GroupActive {
+			continue
+		}
+		if low, _, err := r.shm.Progress(g.Index, 0, nil); err == nil && low < next {
+			return false
+		}
+	}
+	return true
+}
+
+// afterEnd is the step itself, or the first of the next epoch where the data end before it.
+func (r *ring) afterEnd(step int64) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.page != nil && step == r.page.step {
+		return (r.page.epoch + 1) * r.order.StepsPerEpoch()
+	}
+	return step
+}

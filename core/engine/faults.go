@@ -1,0 +1,220 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/spdl/spdl/core/batch"
+)
+
+// Samples that were bad for a cause that depends on time (the storage failed, or was too slow) are written beside the journal, so that a
+// batch can be made again exactly as it was delivered. A line is a batch; a later line about the same rows is the one that counts,
+// also one that says that all of them were good. It is written before the batch is published, so whoever has the batch finds it there
+// even if the engine was killed; it is not synced.
+
+const (
+	faultsEnding = ".faults"
+	maxFaults    = 64 << 20 // bytes of the file
+)
+
+// FaultsPath is the file of faults that belongs to a journal.
+func FaultsPath(journal string) string { return journal + faultsEnding }
+
+// A Fault is a sample that could not be read when its batch was made.
+type Fault struct {
+	At     int64  `json:"at"` // place in the epoch's order
+	Sample int64  `json:"sample"`
+	Cause  string `json:"cause"`
+}
+
+// faultLine is a line of the file.
+type faultLine struct {
+	Ring  string  `json:"ring"`
+	Epoch int64   `json:"epoch"`
+	From  int64   `json:"from"` // place of the batch's first row in the epoch's order
+	Rows  int64   `json:"rows"` // planned
+	Bad   []Fault `json:"bad"`
+}
+
+// rowPlace is the place of a row, the same at every world size.
+type rowPlace struct{ epoch, at int64 }
+
+// Faults are those of one ring.
+type Faults struct {
+	all map[rowPlace]Fault
+}
+
+// Of are the faults among rows of an epoch's order, ascending.
+func (f *Faults) Of(epoch, from, rows int64) (all []Fault) {
+	if f == nil || len(f.all) == 0 {
+		return nil
+	}
+	for at := from; at < from+rows; at++ {
+		if one, ok := f.all[rowPlace{epoch, at}]; ok {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// take makes a line the one that counts.
+func (f *Faults) take(l *faultLine) {
+	for at := l.From; at < l.From+l.Rows; at++ {
+		delete(f.all, rowPlace{l.Epoch, at})
+	}
+	for _, one := range l.Bad {
+		f.all[rowPlace{l.Epoch, one.At}] = one
+	}
+}
+
+// ReadFaults reads what a journal's engine has written about a ring; "" is the only one. Without a file there are none.
+func ReadFaults(journal, ring string) (*Faults, error) {
+	f := &Faults{all: map[rowPlace]Fault{}}
+	path := FaultsPath(journal)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("engine: faults: %w", err)
+	}
+	in := bufio.NewScanner(bytes.NewReader(data))
+	in.Buffer(nil, maxFaults)
+	for n := 1; in.Scan(); n++ {
+		var l faultLine
+		err := json.Unmarshal(in.Bytes(), &l)
+		if err == nil && (l.Rows < 0 || l.Rows > 1<<20 || len(l.Bad) > int(l.Rows)) {
+			err = fmt.Errorf("got %d faults in %d rows", len(l.Bad), l.Rows)
+		}
+		if err != nil && !bytes.HasSuffix(data, []byte("\n")) && bytes.HasSuffix(data, in.Bytes()) {
+			break // the engine was killed while it wrote, so the batch was not published
+		}
+		if err != nil {
+			return nil, fmt.Errorf("engine: faults %q: line %d: %w; restore the file, or remove it to go without", path, n, err)
+		}
+		if l.Ring == ring {
+			f.take(&l)
+		}
+	}
+	return f, in.Err()
+}
+
+// faultFile is the file while an engine writes it.
+type faultFile struct {
+	mu    sync.Mutex // guards the rest
+	file  *os.File
+	bytes int64
+	known map[string]map[rowPlace]bool // by ring: batches, by their first rows, that there is a line of
+}
+
+// openFaults goes on with the file of a journal, or begins it anew.
+func openFaults(journal string, fresh bool) (*faultFile, error) {
+	flags := os.O_RDWR | os.O_CREATE | os.O_APPEND
+	if fresh {
+		flags |= os.O_TRUNC
+	}
+	file, err := os.OpenFile(FaultsPath(journal), flags, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("engine: faults: %w", err)
+	}
+	f := &faultFile{file: file, known: map[string]map[rowPlace]bool{}}
+	if err := f.readBack(); err != nil {
+		return nil, errors.Join(fmt.Errorf("engine: faults %q: %w", file.Name(), err), file.Close())
+	}
+	return f, nil
+}
+
+// readBack finds out which batches there are lines of, and cuts a torn last line off.
+func (f *faultFile) readBack() error {
+	data, err := os.ReadFile(f.file.Name())
+	if err != nil {
+		return err
+	}
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	f.bytes = int64(whole)
+	for _, text := range bytes.Split(data[:whole], []byte("\n")) {
+		var l faultLine
+		if len(text) > 0 && json.Unmarshal(text, &l) == nil {
+			f.know(&l)
+		}
+	}
+	if whole < len(data) {
+		return f.file.Truncate(int64(whole))
+	}
+	return nil
+}
+
+func (f *faultFile) know(l *faultLine) {
+	if f.known[l.Ring] == nil {
+		f.known[l.Ring] = map[rowPlace]bool{}
+	}
+	f.known[l.Ring][rowPlace{l.Epoch, l.From}] = true
+}
+
+// write adds a line, if the batch has faults or had some when it was made before.
+func (f *faultFile) write(l *faultLine) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(l.Bad) == 0 && !f.known[l.Ring][rowPlace{l.Epoch, l.From}] {
+		return nil
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	if f.bytes+int64(len(text))+1 > maxFaults {
+		return fmt.Errorf("engine: faults %q: got %d bytes, want at most %d; move the file away", f.file.Name(), f.bytes, maxFaults)
+	}
+	if _, err := f.file.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("engine: faults: %w", err)
+	}
+	f.bytes += int64(len(text)) + 1
+	f.know(l)
+	return nil
+}
+
+func (f *faultFile) close() error {
+	if f == nil {
+		return nil
+	}
+	return f.file.Close()
+}
+
+// noteFaults writes down which samples of a batch that is about to be published were bad for a cause that depends on time.
+// planned is how many rows it was to have.
+func (r *ring) noteFaults(w *work, planned int) {
+	if r.engine.faults == nil {
+		return
+	}
+	l := faultLine{Ring: r.ringName, Epoch: int64(w.Epoch), From: r.order.Position(int64(w.EpochStep), r.firstRank+w.lane), Rows: int64(planned), Bad: []Fault{}}
+	for i := range w.Bad {
+		if b := &w.Bad[i]; b.Timed {
+			l.Bad = append(l.Bad, Fault{At: l.From + int64(b.Row), Sample: b.Sample, Cause: b.Cause})
+		}
+	}
+	if err := r.engine.faults.write(&l); err != nil {
+		r.engine.log.Errorf(r.name, "%v; this batch cannot be made again exactly: epoch %d, step %d", err, w.Epoch, w.Step)
+	}
+}
+
+// retold is the fault that a row had when its batch was delivered; ok is false where it had none, or nobody has told.
+func (r *ring) retold(w *work, row int) (bad batch.Bad, ok bool) {
+	if r.engine.retold == nil {
+		return bad, false
+	}
+	at := r.order.Position(int64(w.EpochStep), r.firstRank+w.lane) + int64(row)
+	sample := w.Samples[row]
+	found := r.engine.retold.Of(int64(w.Epoch), at, 1)
+	if !slices.ContainsFunc(found, func(f Fault) bool { return f.Sample == sample }) {
+		return bad, false
+	}
+	err := fmt.Errorf("sample %d: bad, cause %s, when its batch was delivered, as the journal says", sample, found[0].Cause)
+	return batch.Bad{Row: row, Sample: sample, Cause: found[0].Cause, Err: err, Timed: true}, true
+}

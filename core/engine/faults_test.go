@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+)
+
+// spoilLater makes the second shard of a ring that is open one that has changed since, and returns what undoes it.
+func spoilLater(t *testing.T, pattern string) (undo func()) {
+	t.Helper()
+	path := strings.Replace(pattern, "{000..003}", "001", 1)
+	st, err := os.Stat(path)
+	must(err)
+	later := time.Now().Add(time.Hour)
+	must(os.Chtimes(path, later, later))
+	return func() { must(os.Chtimes(path, st.ModTime(), st.ModTime())) }
+}
+
+// A batch that lacked samples because the storage failed them is made again without them, from the journal's word, when the storage
+// is well again; without the journal it would have them.
+func TestBatchesAreMadeAgainWithTheFaultsOfTheirTime(t *testing.T) {
+	for _, policy := range []spec.Policy{spec.Skip, spec.Mask, spec.Substitute} {
+		t.Run(string(policy), func(t *testing.T) {
+			leavesNothing(t)
+			pattern, journal := shardsOf(t, 40, 10, nil), filepath.Join(t.TempDir(), "position")
+			describe := func(more string) *spec.Spec {
+				return describeShards(t, pattern, "[{name: number, from: cls, type: i64}]",
+					fmt.Sprintf("batch: 8\norder: {seed: 5, epochs: 2}\nbad_sample: {policy: %s}\nring: {hash: xxh3}\n", policy)+more)
+			}
+			r := startAgain(t, describe(""), &Options{Journal: journal})
+			must(os.Chtimes(strings.Replace(pattern, "{000..003}", "003", 1), time.Now(), time.Now())) // before anything is read of it, perhaps
+			undo := spoilLater(t, pattern)
+			reader := r.attach(shm.AttachOptions{})
+			var delivered []seen
+			for range 2 {
+				delivered = append(delivered, epoch(t, reader)...)
+			}
+			must(r.end())
+			undo()
+			f, err := ReadFaults(journal, "")
+			must(err)
+			if len(f.all) == 0 {
+				t.Fatal("no fault was written down")
+			}
+			differs := false
+			for step, want := range delivered {
+				again := func(faults *Faults) seen {
+					s := describe("")
+					s.Ring.Backing = spec.Memfd
+					one := startAgain(t, s, &Options{Step: int64(step), Faults: faults})
+					defer func() { must(one.end()) }()
+					return *take(t, one.attach(shm.AttachOptions{}))
+				}
+				if got := again(f); fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Fatalf("step %d: got %v, want %v", step, got, want)
+				}
+				if !differs && want.NBad > 0 {
+					differs = fmt.Sprint(again(nil)) != fmt.Sprint(want)
+				}
+			}
+			if !differs {
+				t.Error("no batch differs without the journal, so nothing was shown")
+			}
+		})
+	}
+}
+
+// A later line about the same rows is the one that counts, at any world size; a torn last line is passed over, another damage refused.
+func TestFaultsOfALaterLineCount(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "j")
+	f, err := openFaults(journal, false)
+	must(err)
+	write := func(l faultLine) { must(f.write(&l)) }
+	write(faultLine{Epoch: 1, From: 8, Rows: 8, Bad: []Fault{{At: 9, Sample: 70, Cause: "io"}, {At: 12, Sample: 71, Cause: "deadline"}}})
+	write(faultLine{Epoch: 1, From: 16, Rows: 8, Bad: []Fault{}}) // nothing to say of it
+	write(faultLine{Ring: "val", Epoch: 1, From: 0, Rows: 8, Bad: []Fault{{At: 1, Sample: 2, Cause: "io"}}})
+	must(f.close())
+	f, err = openFaults(journal, false)
+	must(err)
+	write(faultLine{Epoch: 1, From: 8, Rows: 4, Bad: []Fault{}}) // half of the rows, in a larger world
+	write(faultLine{Epoch: 1, From: 8, Rows: 8, Bad: []Fault{{At: 12, Sample: 71, Cause: "deadline"}}})
+	must(f.close())
+	read := func() []Fault {
+		got, err := ReadFaults(journal, "")
+		must(err)
+		return got.Of(1, 0, 100)
+	}
+	want := []Fault{{At: 12, Sample: 71, Cause: "deadline"}}
+	if got := read(); !slices.Equal(got, want) {
+		t.Fatalf("got %+v", got)
+	}
+	data, err := os.ReadFile(FaultsPath(journal))
+	must(err)
+	if n := strings.Count(string(data), "\n"); n != 4 {
+		t.Errorf("%d lines, want 4:\n%s", n, data)
+	}
+	must(os.WriteFile(FaultsPath(journal), append(data, `{"epoch": 1, "fro`...), 0o600))
+	if got := read(); !slices.Equal(got, want) {
+		t.Errorf("with a torn line: %+v", got)
+	}
+	f, err = openFaults(journal, false)
+	must(err)
+	must(f.close())
+	if cut, _ := os.ReadFile(FaultsPath(journal)); string(cut) != string(data) {
+		t.Errorf("the torn line is still there: %s", cut)
+	}
+	must(os.WriteFile(FaultsPath(journal), append([]byte("{\n"), data...), 0o600))
+	if _, err := ReadFaults(journal, ""); err == nil || !strings.Contains(err.Error(), "line 1: ") || !strings.Contains(err.Error(), FaultsPath(journal)) {
+		t.Errorf("got %v", err)
+	}
+	f, err = openFaults(journal, true)
+	must(err)
+	must(f.close())
+	if got := read(); got != nil {
+		t.Errorf("begun anew: %+v", got)
+	}
+}
