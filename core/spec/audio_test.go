@@ -106,6 +106,22 @@ func TestRingsOfSoundAndOfPictures(t *testing.T) {
 	}
 }
 
+// A column may have any name but those of the ring's own fields: other modalities' names are free.
+func TestColumnsMayBeCalledWhatOtherModalitiesCallTheirFields(t *testing.T) {
+	columns := "source: {shards: a.tar, columns: [image, video, length, frames, audio, pts]}\n"
+	for sample, taken := range map[string]string{
+		"image: {transform: [center_crop: 8]}\n":            "image",
+		"video: {frames: 2, transform: [center_crop: 8]}\n": "video",
+		"audio: {rate: 8000, length: 1s}\n":                 "length",
+	} {
+		want := `got name "` + taken + `", which every batch has`
+		if _, err := Parse([]byte(columns+sample), "x.yaml"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", sample, err, want)
+		}
+	}
+	parse(t, "source: {shards: a.tar, columns: [length, frames, pts, audio]}\nimage: {transform: [center_crop: 8]}\n")
+}
+
 // The hash of a description of sounds names what decides its bytes: another value, another hash; how long FFmpeg may take is not part of it.
 func TestHashOfSounds(t *testing.T) {
 	hash := func(body string) string { return string(parse(t, sounds+body).Canonical()) }

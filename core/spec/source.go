@@ -255,7 +255,7 @@ func ending(name string) string {
 	return strings.ToLower(filepath.Ext(name))
 }
 
-func (d *decoder) checkSource(src *Source) {
+func (d *decoder) checkSource(src *Source, reserved []string) {
 	if src.Mix != nil && src.Host.Samples > 0 {
 		d.failAt("source.host", "given beside mix; want exactly one of "+places)
 	}
@@ -268,7 +268,7 @@ func (d *decoder) checkSource(src *Source) {
 	for i := range src.Mix {
 		d.checkPlace(&src.Mix[i].Source, fmt.Sprintf("source.mix[%d]", i), src.Columns)
 	}
-	d.checkColumns(src.Columns)
+	d.checkColumns(src.Columns, reserved)
 }
 
 func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
@@ -346,10 +346,19 @@ func (s *Spec) completeSource() {
 	}
 }
 
-// reserved are the fields that every batch has.
-var reserved = []string{"image", "video", "frames", "pts", "duration", "audio", "length", "index", "key", "status", "label"}
+// fields are those that every batch of the ring has.
+func (s *Spec) fields() []string {
+	own := []string{"image"}
+	switch {
+	case s.Video != nil:
+		own = []string{"video", "frames", "pts", "duration"}
+	case s.Audio != nil:
+		own = []string{"audio", "length"}
+	}
+	return append(own, "index", "key", "status", "label")
+}
 
-func (d *decoder) checkColumns(columns []Column) {
+func (d *decoder) checkColumns(columns []Column, reserved []string) {
 	seen := map[string]bool{}
 	for i, c := range columns {
 		at := fmt.Sprintf("source.columns[%d]", i)

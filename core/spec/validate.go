@@ -65,7 +65,7 @@ func (d *decoder) complete(s *Spec) {
 	if !validName(s.Name) {
 		d.failAt("name", "got %.70q, want %s", s.Name, nameRule)
 	}
-	d.checkSource(&s.Source)
+	d.checkSource(&s.Source, s.fields())
 	d.checkOrder(&s.Order, &s.Source)
 	d.checkGroups(&s.Ring)
 	if lanes := s.Lanes(); !s.World.Auto && s.World.Size < s.World.Rank+lanes {

@@ -22,7 +22,7 @@ func columnsOf(schema []shm.TensorRecord) columns {
 			c.video = i
 		case t.Role == shm.RoleField && name == "audio":
 			c.audio = i
-		case t.Role == shm.RoleField && wide(t) && (name == "frames" || name == "length"):
+		case t.Role == shm.RoleField && wide(t) && (name == "frames" || name == "length") && c.length < 0: // the ring's own come before columns
 			c.length = i
 		case t.Role == shm.RoleField && t.Axes != shm.AxesNone && t.Kind == shm.Dense && t.Ndim == 4 && c.image < 0:
 			c.image = i
@@ -40,7 +40,14 @@ func columnsOf(schema []shm.TensorRecord) columns {
 }
 
 // sample is the tensor that the samples themselves are in; -1: none that we know.
-func (c columns) sample() int { return max(c.image, c.video, c.audio) }
+func (c columns) sample() int {
+	for _, i := range []int{c.image, c.video, c.audio} {
+		if i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
 
 func wide(t *shm.TensorRecord) bool {
 	return t.Kind == shm.Dense && t.DtypeCode == 0 && t.DtypeBits == 64 && t.DtypeLanes == 1
