@@ -182,7 +182,7 @@ TEST(a_want_is_given_once_and_by_its_own_token) {
     spdl_sample sample = SPDL_SAMPLE_INIT;
     CHECK_STATUS(spdl_source_take(source, SPDL_FOREVER, &want), SPDL_OK);
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_E_ARGUMENT); /* says nothing: still out */
-    CHECK(strstr(spdl_last_error(), "0 of bytes, path and error are given, want one"));
+    CHECK(strstr(spdl_last_error(), "0 of bytes, path, error and end are given, want one"));
     sample.bytes = picture, sample.n_bytes = sizeof picture, sample.path = "x";
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_E_ARGUMENT);
     sample.bytes = NULL, sample.path = "";
