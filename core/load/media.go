@@ -85,7 +85,7 @@ func (l *loading) video(s *spec.Spec) (*Media, error) {
 // videoInfo says what was done, and what the container says of the stream.
 type videoInfo struct {
 	video.Info
-	Stream video.Stream
+	Stream video.Stream `json:"stream"`
 }
 
 // next is the next chunk of a video, as long as it is.
@@ -159,7 +159,7 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 // soundInfo says what a sound was made of, and the rate it has now.
 type soundInfo struct {
 	audio.Info
-	SampleRate int
+	SampleRate int `json:"sample_rate"`
 }
 
 // sound is a row of op, whose rate is that of the file where it is 0.

@@ -32,15 +32,21 @@ type Draw struct {
 
 // Box is a part of a picture, in pixels of the picture as it is seen: after
 // orientation, where that is honoured.
-type Box struct{ Y, X, H, W int }
+type Box struct {
+	Y int `json:"y"`
+	X int `json:"x"`
+	H int `json:"h"`
+	W int `json:"w"`
+}
 
 // Info says what was done for a row.
 type Info struct {
-	Format        string
-	Width, Height int // as stored
-	Orientation   int // 1 to 8; 1 unless honoured
-	Box           Box // the part that was resized
-	Flip          bool
+	Format      string `json:"format"`
+	Width       int    `json:"width"` // as stored
+	Height      int    `json:"height"`
+	Orientation int    `json:"orientation"` // 1 to 8; 1 unless honoured
+	Box         Box    `json:"box"`         // the part that was resized
+	Flip        bool   `json:"flip"`
 }
 
 // Worker decodes on one thread at a time and keeps its buffers between rows.

@@ -28,7 +28,7 @@ TEST(load_decodes_into_memory_of_its_own) {
     CHECK(strcmp(t.name, "audio") == 0 && t.ndim == 2 && t.shape[0] == 1 && t.shape[1] == 4);
     CHECK(t.dtype_code == SPDL_FLOAT && t.dtype_bits == 32 && t.bytes == 16 && t.strides[1] == 4);
     CHECK(((const float *)t.data)[3] == 4 / 32768.0f);
-    CHECK(strstr(spdl_loaded_info(l), "\"SampleRate\":8000") != NULL);
+    CHECK(strstr(spdl_loaded_info(l), "\"sample_rate\":8000") != NULL);
     spdl_loaded_free(l);
 }
 

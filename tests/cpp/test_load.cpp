@@ -26,7 +26,7 @@ void a_sound_is_decoded_into_memory_of_its_own() {
     CHECK(t.ok() && t->shape().size() == 2 && t->shape()[1] == 4);
     spdl::Result<const float *> data = t->try_data<float>();
     CHECK(data.ok() && (*data)[3] == 4 / 32768.0f);
-    CHECK(moved.info().find("\"SampleRate\":8000") != std::string_view::npos);
+    CHECK(moved.info().find("\"sample_rate\":8000") != std::string_view::npos);
     CHECK(moved.try_tensor("video").code() == SPDL_E_NOT_FOUND);
     CHECK(moved.try_tensor(1).code() == SPDL_E_ARGUMENT);
     spdl::Loaded other;

@@ -89,7 +89,7 @@ def test_frames_are_pyavs(audio, tmp_path, name):
         pytest.skip(f"PyAV does not write it: {e}")
     want = decode(path)
     got = audio.row(path)
-    assert got.shape == want.shape and audio.info["Rate"] == rate
+    assert got.shape == want.shape and audio.info["rate"] == rate
     np.testing.assert_allclose(got, want, rtol=0, atol=2e-5 if codec in ("ac3", "libopus") else 1e-6)
     assert np.array_equal(audio.row(path, file=True), got)
 

@@ -214,7 +214,7 @@ def test_orientation_equals_transposing_first(rows, tmp_path, orientation):
             want = centre_crop(resize_short(base, 96, Image.BILINEAR), 80, 80)
             got = rows.row(path, ResizeShort=96, Out=(80, 80), Orient=orient)
             assert np.array_equal(got, np.asarray(want)), (i, orient)
-        assert rows.info["Orientation"] == orientation
+        assert rows.info["orientation"] == orientation
         w, h = turned.size
         x, y = int(rng.integers(0, w // 2)), int(rng.integers(0, h // 2))
         bw, bh = int(rng.integers(1, w - x + 1)), int(rng.integers(1, h - y + 1))
@@ -306,7 +306,7 @@ def test_random_crops_and_flips_follow_torchvisions_rule_on_our_draws(rows, tmp_
         flips += flip
         got = rows.row(path, Random=dict(Scale=scale, Ratio=ratio), Out=(48, 56), Flip=0.5,
                        draw=dict(Seed=seed, Epoch=epoch, Index=index))
-        assert rows.info["Box"] == dict(Y=y, X=x, H=ch, W=cw) and rows.info["Flip"] == flip
+        assert rows.info["box"] == dict(y=y, x=x, h=ch, w=cw) and rows.info["flip"] == flip
         want = im.crop((x, y, x + cw, y + ch)).resize((56, 48), Image.BILINEAR)
         want = want.transpose(Image.FLIP_LEFT_RIGHT) if flip else want
         assert np.array_equal(got, np.asarray(want))

@@ -55,7 +55,7 @@ def test_resample_is_torchaudios(torchaudio, audio, tmp_path, rates, parameters)
         torch.from_numpy(x), *rates, lowpass_filter_width=parameters.get("Width", 6), rolloff=parameters.get("Rolloff", 0.99),
         resampling_method="sinc_interp_kaiser" if parameters.get("Method") else "sinc_interp_hann", beta=parameters.get("Beta")).numpy()
     got = audio.row(write_wav(tmp_path / "a.wav", x, rates[0]), Rate=rates[1], Channels=2, Length=want.shape[1], Resample=parameters)
-    assert audio.info["Samples"] == want.shape[1]
+    assert audio.info["samples"] == want.shape[1]
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-6)
 
 

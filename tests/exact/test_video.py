@@ -77,7 +77,7 @@ def test_frames_times_and_colours_are_torchcodecs(videos, name):
     d = torch_decoder(name)
     want = d.get_frames_in_range(0, len(d))
     got = videos.row(name, size=tuple(want.data.shape[1:3]), frames=len(d), Colour=TORCHCODEC)
-    assert videos.info["Frames"] == len(d)
+    assert videos.info["frames"] == len(d)
     np.testing.assert_allclose(videos.pts, want.pts_seconds.numpy(), atol=1e-9)
     np.testing.assert_array_equal(got, want.data.numpy())
 

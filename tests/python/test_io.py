@@ -65,7 +65,7 @@ def test_load_audio_gives_the_samples(noise, tmp_path):
     assert spdl.io.load_audio(path, dtype="i16", layout="NLC").numpy().tolist() == noise.tolist()
     assert spdl.io.load_audio(path, sample_rate=RATE, num_channels=1, features={"kind": "mel", "n_fft": 64, "n_mels": 8}).shape == (8, 32)
     info = spdl.io.probe_audio(path)
-    assert (info["Rate"], info["Channels"], info["Frames"]) == (RATE, 2, 1000)
+    assert (info["rate"], info["channels"], info["frames"]) == (RATE, 2, 1000)
 
 
 def test_load_video_gives_the_frames():

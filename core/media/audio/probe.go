@@ -2,12 +2,12 @@ package audio
 
 // Stream is what a sample says of itself before it is decoded.
 type Stream struct {
-	Format   string // as Info's
-	Codec    string // FFmpeg's name, such as "mp3" or "pcm_s16le"
-	Rate     int
-	Channels int
-	Frames   int64   // -1: only decoding tells
-	Seconds  float64 // what the container claims; negative: nothing
+	Format   string  `json:"format"` // as Info's
+	Codec    string  `json:"codec"`  // FFmpeg's name, such as "mp3" or "pcm_s16le"
+	Rate     int     `json:"rate"`
+	Channels int     `json:"channels"`
+	Frames   int64   `json:"frames"`  // -1: only decoding tells
+	Seconds  float64 `json:"seconds"` // what the container claims; negative: nothing
 }
 
 // Probe reads a sample's header and, where that does not tell all, decodes its first frame.

@@ -30,12 +30,12 @@ type Row struct{ Data []byte }
 
 // Info says what a row was made of.
 type Info struct {
-	Format   string // "wav", "pcm", or FFmpeg's name of the container
-	Rate     int    // as stored
-	Channels int    // as stored
-	Frames   int64  // as stored; -1 where decoding ended with the window
-	Start    int64  // of the crop: frames at the row's rate after the window's begin
-	Samples  int    // along TimeAxis; what lies beyond is zero
+	Format   string `json:"format"`   // "wav", "pcm", or FFmpeg's name of the container
+	Rate     int    `json:"rate"`     // as stored
+	Channels int    `json:"channels"` // as stored
+	Frames   int64  `json:"frames"`   // as stored; -1 where decoding ended with the window
+	Start    int64  `json:"start"`    // of the crop: frames at the row's rate after the window's begin
+	Samples  int    `json:"samples"`  // along TimeAxis; what lies beyond is zero
 }
 
 // Options of a worker; nil is the default.

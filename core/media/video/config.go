@@ -190,21 +190,25 @@ type Row struct {
 
 // Info says what was done for a row.
 type Info struct {
-	Frames        int // in the row
-	Of            int // in the video
-	Width, Height int // as stored
-	Decoded       int // frames that the decoder gave, chosen or not: what the sample cost
+	Frames  int `json:"frames"` // in the row
+	Of      int `json:"of"`     // in the video
+	Width   int `json:"width"`  // as stored
+	Height  int `json:"height"`
+	Decoded int `json:"decoded"` // frames that the decoder gave, chosen or not: what the sample cost
 }
 
 // Stream is what a container says of a stream before anything is decoded.
 type Stream struct {
-	Container, Codec string
-	Number           int
-	Width, Height    int // as stored
-	Orientation      int // 1 to 8, as EXIF numbers it; from 5 on sides are swapped when frames are turned
-	Frames           int64
-	Rate             float64 // average frames a second; 0: unknown
-	Start, Seconds   float64 // as the header says; 0: unknown
+	Container   string  `json:"container"`
+	Codec       string  `json:"codec"`
+	Number      int     `json:"number"`
+	Width       int     `json:"width"` // as stored
+	Height      int     `json:"height"`
+	Orientation int     `json:"orientation"` // 1 to 8, as EXIF numbers it; from 5 on sides are swapped when frames are turned
+	Frames      int64   `json:"frames"`
+	Rate        float64 `json:"rate"`  // average frames a second; 0: unknown
+	Start       float64 `json:"start"` // as the header says; 0: unknown
+	Seconds     float64 `json:"seconds"`
 }
 
 // CauseTooLarge is the cause of a *TooLargeError.

@@ -279,11 +279,11 @@ def load_wav(src: Source, time_offset_seconds: float = 0, duration_seconds: Opti
 
 
 def probe_audio(src: Source) -> dict[str, Any]:
-    """What the container says of its sound: Format, Codec, Rate, Channels, Frames (-1: unknown), Seconds."""
+    """What the container says of its sound: format, codec, rate, channels, frames (-1: unknown), seconds."""
     return load(src, {"probe": "audio"}).info
 
 
 def probe_video(src: Source) -> dict[str, Any]:
-    """What the container says of its video: Container, Codec, Width, Height, Orientation, Frames, Rate, Start, Seconds. Headers
-    may be wrong; load(src, {"video": ...}) counts."""
+    """What the container says of its video: container, codec, number, width, height, orientation, frames, rate, start,
+    seconds. Headers may be wrong; load(src, {"video": ...}) counts."""
     return load(src, {"probe": "video"}).info
