@@ -34,6 +34,7 @@ core/spec       core/tensor core/spelling
 core/transform  core/tensor
 core/media      core/tensor core/transform
 core/media/audio core/media/av core/tensor core/array
+core/media/mux core/media/av
 core/batch      core/tensor core/source core/array
 core/telemetry  core/pipeline
 core/telemetry/web  core/telemetry core/pipeline

@@ -13,6 +13,8 @@
 // torchaudio's, definition by definition; each says so where it stands. Lengths are exact: what an encoder put before and
 // after the sound (MP3, AAC, Opus) is left out as FFmpeg leaves it out, and n frames resampled are ceil(n * to / from).
 //
+// [SaveWAV] and [WriteWAV] write sounds; other formats are core/media/mux's.
+//
 // WAV and raw PCM are read here, at the cost of one conversion; everything else goes through FFmpeg (core/media/av). Built
 // with the tag noffmpeg, WAV, PCM, resampling and features remain and the rest is refused by name.
 //

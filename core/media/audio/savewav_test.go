@@ -1,0 +1,128 @@
+package audio
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// grid is values that 8 bits hold, so that all encodings hold them.
+func grid(channels, frames int) Wave {
+	w := Wave{Channels: channels, Frames: frames, Rate: 11025, Data: make([]float32, channels*frames)}
+	for i := range w.Data {
+		w.Data[i] = float32((i*37)%256-128) / 128
+	}
+	return w
+}
+
+func savedBytes(t *testing.T, w Wave, e Encoding) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteWAV(&b, w, e); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Every encoding comes back bit for bit through the reader, as do odd sizes.
+func TestSavedWAVComesBackBitForBit(t *testing.T) {
+	op, err := Compile(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := op.NewWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer worker.Close()
+	for e := U8; e.Valid(); e++ {
+		for channels := 1; channels <= 3; channels++ {
+			want := grid(channels, 40001)
+			path := filepath.Join(t.TempDir(), "a.wav")
+			if err := SaveWAV(path, want, e); err != nil {
+				t.Fatal(err)
+			}
+			got, _, err := worker.Wave(Source{Path: path}, Draw{})
+			if err != nil {
+				t.Fatalf("%v of %d channels: %v", e, channels, err)
+			}
+			if got.Rate != want.Rate || got.Channels != channels || got.Frames != want.Frames {
+				t.Fatalf("%v: %d frames of %d channels at %d Hz", e, got.Frames, got.Channels, got.Rate)
+			}
+			for i := range want.Data {
+				if got.Data[i] != want.Data[i] {
+					t.Fatalf("%v: sample %d is %g, want %g", e, i, got.Data[i], want.Data[i])
+				}
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.Size()%2 != 0 {
+				t.Errorf("%v: %d bytes, %v", e, info.Size(), err)
+			}
+		}
+	}
+}
+
+// Values round to the nearest, halves to even, and are cut to the range.
+func TestSavedIntegersAreRoundedAndCut(t *testing.T) {
+	nan := float32(math.NaN())
+	values := []float32{0, 0.5 / 32768, 1.5 / 32768, 2.4 / 32768, -0.5 / 32768, 1, 3, -1, -3, nan}
+	want := []int16{0, 0, 2, 2, 0, 32767, 32767, -32768, -32768, 0}
+	b := savedBytes(t, Wave{Data: values, Channels: 1, Frames: len(values), Rate: 8000}, S16)[44:]
+	for i, w := range want {
+		if got := int16(uint16(b[2*i]) | uint16(b[2*i+1])<<8); got != w {
+			t.Errorf("%g is stored as %d, want %d", values[i], got, w)
+		}
+	}
+}
+
+// The header of 4 GiB or more is RF64's, and our reader takes it. No such file is written here.
+func TestLargeWAVIsRF64(t *testing.T) {
+	frames := 1 << 31
+	head := wavHeader(Wave{Channels: 2, Frames: frames, Rate: 48000}, S16)
+	size := int64(len(head)) + 4*int64(frames)
+	pcm, err := ParseWAV(bytes.NewReader(head), size)
+	if err != nil || string(head[:4]) != "RF64" || pcm.Frames != int64(frames) || pcm.Offset != int64(len(head)) {
+		t.Errorf("%+v, %v", pcm, err)
+	}
+}
+
+func TestWAVThatCannotBeIsRefused(t *testing.T) {
+	good := grid(2, 10)
+	for _, c := range []struct {
+		change func(w *Wave, e *Encoding)
+		words  string
+	}{
+		{func(w *Wave, e *Encoding) { *e = 77 }, "no encoding encoding(77)"},
+		{func(w *Wave, e *Encoding) { w.Channels = 0 }, "0 channels"},
+		{func(w *Wave, e *Encoding) { w.Channels = 65 }, "65 channels"},
+		{func(w *Wave, e *Encoding) { w.Rate = 0 }, "at 0 Hz"},
+		{func(w *Wave, e *Encoding) { w.Frames = 11 }, "20 samples, want 2 channels of 11"},
+	} {
+		w, e := good, S16
+		c.change(&w, &e)
+		dir := t.TempDir()
+		err := SaveWAV(filepath.Join(dir, "a.wav"), w, e)
+		if err == nil || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("error %v, want %q", err, c.words)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s is left behind", left[0].Name())
+		}
+	}
+	if err := SaveWAV(filepath.Join(t.TempDir(), "no", "a.wav"), good, S16); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full: ", err)
+	}
+	defer full.Close()
+	if err := WriteWAV(full, good, S16); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("error %v", err)
+	}
+}

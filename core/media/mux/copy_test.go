@@ -1,0 +1,203 @@
+//go:build !noffmpeg
+
+package mux
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/media/av"
+)
+
+// both makes a file of pictures with B-frames and sound.
+func both(t *testing.T, path string) {
+	t.Helper()
+	m := must[*Muxer](t)(Create(path, Config{}))
+	defer m.Abort()
+	v := must[*VideoTrack](t)(m.AddVideo(Video{Codec: "libx264", Width: 64, Height: 48, Rate: Rational{25, 1}, Options: map[string]string{"g": "10"}}))
+	a := must[*AudioTrack](t)(m.AddAudio(Audio{Codec: "aac", Rate: 16000, Channels: 1}))
+	for range 3 {
+		ok(t, v.Write(pictures(25, 64, 48, 3)))
+		ok(t, a.Write(tone(16000, 1)))
+	}
+	ok(t, m.Close())
+}
+
+type packet struct {
+	Packet
+	bytes []byte
+}
+
+func packets(t *testing.T, src Source, kind Kind) []packet {
+	t.Helper()
+	in := must[*Input](t)(OpenInput(src, kind))
+	defer in.Close()
+	var all []packet
+	for {
+		p, err := in.Next()
+		if err == io.EOF {
+			return all
+		}
+		ok(t, err)
+		all = append(all, packet{p, bytes.Clone(p.Bytes)})
+	}
+}
+
+func copyFile(t *testing.T, from, to string, filters string) {
+	t.Helper()
+	m := must[*Muxer](t)(Create(to, Config{}))
+	defer m.Abort()
+	var tracks []*CopyTrack
+	for _, kind := range []Kind{KindVideo, KindAudio} {
+		in := must[*Input](t)(OpenInput(Source{Path: from}, kind))
+		defer in.Close()
+		c := Copy{}
+		if kind == KindVideo {
+			c.Filters = filters
+		}
+		tracks = append(tracks, must[*CopyTrack](t)(m.AddCopy(in, c)))
+	}
+	ok(t, CopyAll(tracks...))
+	ok(t, m.Close())
+}
+
+// A copied stream has the same packets, byte for byte, at the same times as far as the container counts them.
+func TestCopiedPacketsAreTheSame(t *testing.T) {
+	dir := t.TempDir()
+	both(t, dir+"/a.mp4")
+	for _, file := range []string{"b.mp4", "b.mkv", "b.mov", "b.nut"} {
+		copyFile(t, dir+"/a.mp4", filepath.Join(dir, file), "")
+		for _, kind := range []Kind{KindVideo, KindAudio} {
+			want, got := packets(t, Source{Path: dir + "/a.mp4"}, kind), packets(t, Source{Path: filepath.Join(dir, file)}, kind)
+			if len(got) != len(want) || len(want) < 40 {
+				t.Fatalf("%s: %d packets of %v, want %d", file, len(got), kind, len(want))
+			}
+			shift := got[0].PTS - want[0].PTS // a container without negative times moves them all
+			for i := range want {
+				g, w := got[i], want[i]
+				if !bytes.Equal(g.bytes, w.bytes) || g.Key != w.Key || math.Abs(g.PTS-w.PTS-shift) > 0.0011 {
+					t.Fatalf("%s: %v packet %d: %d bytes at %g s, want %d at %g", file, kind, i, len(g.bytes), g.PTS-shift, len(w.bytes), w.PTS)
+				}
+			}
+		}
+	}
+}
+
+// A chosen part of a stream is copied: from the second key frame on.
+func TestPartOfAStreamIsCopied(t *testing.T) {
+	dir := t.TempDir()
+	both(t, dir+"/a.mp4")
+	in := must[*Input](t)(OpenInput(Source{Bytes: must[[]byte](t)(os.ReadFile(dir + "/a.mp4"))}, KindVideo))
+	defer in.Close()
+	m := must[*Muxer](t)(Create(dir+"/b.mkv", Config{}))
+	track := must[*CopyTrack](t)(m.AddCopy(in, Copy{}))
+	keys, n := 0, 0
+	for {
+		p, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		ok(t, err)
+		if p.Key {
+			keys++
+		}
+		if keys >= 2 {
+			ok(t, track.Write(p))
+			n++
+		}
+	}
+	ok(t, m.Close())
+	if got := packets(t, Source{Path: dir + "/b.mkv"}, KindVideo); len(got) != n || n != 65 || !got[0].Key {
+		t.Errorf("%d packets came back, want %d", len(got), n)
+	}
+}
+
+// h264_mp4toannexb makes of mp4's lengths start codes.
+func TestBitstreamFiltersAreApplied(t *testing.T) {
+	dir := t.TempDir()
+	both(t, dir+"/a.mp4")
+	in := must[*Input](t)(OpenInput(Source{Path: dir + "/a.mp4"}, KindVideo))
+	defer in.Close()
+	var out bytes.Buffer
+	m := must[*Muxer](t)(New(&out, Config{Format: "data"}))
+	m.Abort()
+	m = must[*Muxer](t)(New(&out, Config{Format: "h264"}))
+	track := must[*CopyTrack](t)(m.AddCopy(in, Copy{Filters: "h264_mp4toannexb,h264_metadata=delete_filler=1"}))
+	ok(t, CopyAll(track))
+	ok(t, m.Close())
+	if !bytes.HasPrefix(out.Bytes(), []byte{0, 0, 0, 1}) {
+		t.Errorf("the stream begins with % x", out.Bytes()[:8])
+	}
+	if got := packets(t, Source{Bytes: out.Bytes()}, KindVideo); len(got) != 75 {
+		t.Errorf("%d pictures, want 75", len(got))
+	}
+}
+
+func TestCopiesThatCannotBeAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	both(t, dir+"/a.mp4")
+	open := func() *Input {
+		in := must[*Input](t)(OpenInput(Source{Path: dir + "/a.mp4"}, KindVideo))
+		t.Cleanup(in.Close)
+		return in
+	}
+	in := open()
+	for _, c := range []struct{ file, filters, cause, words string }{
+		{"b.webm", "", CauseUnsupported, "webm does not hold h264"},
+		{"b.mp4", "h264_mp5", CauseUnsupported, `bitstream filters of "h264_mp5"`},
+		{"b.mp4", "vp9_superframe", CauseUnsupported, "vp9_superframe"},
+		{"b.mp4", "h264_metadata=nonsense=1", CauseInvalid, "nonsense"},
+	} {
+		m := must[*Muxer](t)(Create(filepath.Join(dir, c.file), Config{}))
+		_, err := m.AddCopy(in, Copy{Filters: c.filters})
+		refuses(t, err, c.cause, c.words)
+		m.Abort()
+	}
+	m := must[*Muxer](t)(Create(dir+"/b.mp4", Config{}))
+	defer m.Abort()
+	track := must[*CopyTrack](t)(m.AddCopy(in, Copy{}))
+	first := must[Packet](t)(in.Next())
+	must[Packet](t)(in.Next())
+	other := must[Packet](t)(open().Next())
+	for _, p := range []Packet{{}, first, other} {
+		refuses(t, track.Write(p), CauseInvalid, "a packet that its input does not lend")
+	}
+	in.Close()
+	_, err := in.Next()
+	refuses(t, err, CauseClosed, "it is closed")
+	_, err = m.AddCopy(in, Copy{})
+	refuses(t, err, CauseClosed, "it is closed")
+}
+
+func TestInputsThatCannotBeReadAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	both(t, dir+"/a.mp4")
+	whole := must[[]byte](t)(os.ReadFile(dir + "/a.mp4"))
+	writeVideo(t, dir+"/silent.mkv", Config{}, Video{Codec: "ffv1", Width: 8, Height: 8, Rate: Rational{25, 1}}, pictures(1, 8, 8, 3))
+	for _, c := range []struct {
+		src   Source
+		cause string
+	}{
+		{Source{Bytes: whole[:len(whole)/2]}, av.CauseTruncated},
+		{Source{}, av.CauseEmpty},
+		{Source{Bytes: []byte(strings.Repeat("nothing ", 100))}, av.CauseNotMedia},
+		{Source{Path: dir + "/silent.mkv"}, av.CauseNoStream},
+	} {
+		_, err := OpenInput(c.src, KindAudio)
+		var e *av.Error
+		if !errors.As(err, &e) || e.Cause() != c.cause {
+			t.Errorf("error %v, want the cause %s", err, c.cause)
+		}
+	}
+	if _, err := OpenInput(Source{Path: dir + "/missing"}, KindVideo); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+	_, err := OpenInput(Source{}, 7)
+	refuses(t, err, CauseInvalid, "kind 7")
+}

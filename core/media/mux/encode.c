@@ -1,0 +1,337 @@
+//go:build !noffmpeg
+
+/* encode.c - pictures and samples to packets. */
+#include "mux.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libavutil/imgutils.h>
+#include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
+
+#include "../av/av.h"
+
+enum { ANY_FRAME_SIZE = 4096 }; /* samples a frame, for encoders that take any number */
+
+static int fail(media_enc *e, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static int fail(media_enc *e, int status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->detail, sizeof e->detail, format, args);
+    va_end(args);
+    e->detail[strcspn(e->detail, "\r\n")] = 0;
+    return status;
+}
+
+/* A failing FFmpeg call, in its words. */
+static int failed(media_enc *e, int rc, int status) {
+    char reason[AV_ERROR_MAX_STRING_SIZE] = "";
+    if (rc == AVERROR(ENOMEM)) return fail(e, MEDIA_MUX_NO_MEMORY, "the encoder");
+    av_strerror(rc, reason, sizeof reason);
+    return fail(e, status, "%s", media_av_message()[0] ? media_av_message() : reason);
+}
+
+const char *media_enc_of_name(const char *name) {
+    const AVOutputFormat *images = av_guess_format("image2", NULL, NULL);
+    enum AVCodecID id =
+        images ? av_guess_codec(images, NULL, name, NULL, AVMEDIA_TYPE_VIDEO) : AV_CODEC_ID_NONE;
+    if (id == AV_CODEC_ID_MJPEG && !av_match_ext(name, "jpg,jpeg,mjpg,jfif"))
+        id = AV_CODEC_ID_NONE; /* what any name gets */
+    return id == AV_CODEC_ID_NONE ? NULL : avcodec_get_name(id);
+}
+
+media_enc *media_enc_new(void) {
+    media_enc *e = calloc(1, sizeof *e);
+    if (!e) return NULL;
+    e->frame = av_frame_alloc();
+    e->packet = av_packet_alloc();
+    if (e->frame && e->packet) return e;
+    media_enc_free(e);
+    return NULL;
+}
+
+void media_enc_free(media_enc *e) {
+    if (!e) return;
+    avcodec_free_context(&e->codec);
+    sws_freeContext(e->sws);
+    swr_free(&e->swr);
+    if (e->fifo) av_audio_fifo_free(e->fifo);
+    av_frame_free(&e->frame);
+    av_packet_free(&e->packet);
+    free(e);
+}
+
+/* --- opening --- */
+
+static const AVCodec *find(media_enc *e, const char *name, enum AVMediaType type) {
+    const AVCodec *c = avcodec_find_encoder_by_name(name);
+    const AVCodecDescriptor *d = c ? NULL : avcodec_descriptor_get_by_name(name);
+    if (d) c = avcodec_find_encoder(d->id);
+    if (c && c->capabilities & AV_CODEC_CAP_EXPERIMENTAL)
+        c = avcodec_find_encoder(c->id); /* a better one, if any */
+    if (!c)
+        fail(e, MEDIA_MUX_UNSUPPORTED,
+             d ? "this FFmpeg has no encoder for %s" : "this FFmpeg knows no encoder %s", name);
+    else if (c->type != type)
+        fail(e, MEDIA_MUX_INVALID, "%s is no %s codec", name, av_get_media_type_string(type));
+    return c && c->type == type ? c : NULL;
+}
+
+static int prepare(media_enc *e, const media_enc_config *c, enum AVMediaType type) {
+    const AVCodec *codec = find(e, c->codec, type);
+    if (!codec) return strstr(e->detail, "this FFmpeg") ? MEDIA_MUX_UNSUPPORTED : MEDIA_MUX_INVALID;
+    AVCodecContext *x = e->codec = avcodec_alloc_context3(codec);
+    if (!x) return fail(e, MEDIA_MUX_NO_MEMORY, "the encoder");
+    x->thread_count = c->threads > 0 ? c->threads : 1;
+    x->flags |= AV_CODEC_FLAG_BITEXACT; /* no version of FFmpeg in the bytes */
+    if (c->global_header) x->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+    if (c->bit_rate > 0) x->bit_rate = c->bit_rate;
+    /* MJPEG's own default is a rate that no picture looks well at. */
+    int quality = !c->quality && !c->bit_rate && codec->id == AV_CODEC_ID_MJPEG ? 2 : c->quality;
+    if (quality > 0) {
+        x->flags |= AV_CODEC_FLAG_QSCALE;
+        x->global_quality = FF_QP2LAMBDA * quality;
+    }
+    return MEDIA_MUX_OK;
+}
+
+static int open_codec(media_enc *e, AVDictionary **options) {
+    media_av_forget();
+    int rc = avcodec_open2(e->codec, e->codec->codec, options);
+    if (rc < 0) return failed(e, rc, MEDIA_MUX_UNSUPPORTED);
+    const AVDictionaryEntry *unknown = av_dict_get(*options, "", NULL, AV_DICT_IGNORE_SUFFIX);
+    if (unknown)
+        return fail(e, MEDIA_MUX_INVALID, "%s has no option \"%s\"", e->codec->codec->name, unknown->key);
+    return MEDIA_MUX_OK;
+}
+
+/* The nearest to what is given; of the YUV ones, 4:2:0, which is what players show. */
+static enum AVPixelFormat nearest(const enum AVPixelFormat *list, enum AVPixelFormat from) {
+    if (!list) return from;
+    enum AVPixelFormat best = avcodec_find_best_pix_fmt_of_list(
+        list, from, av_pix_fmt_desc_get(from)->flags & AV_PIX_FMT_FLAG_ALPHA, NULL);
+    if (best == AV_PIX_FMT_NONE) return list[0];
+    if (best == from || av_pix_fmt_desc_get(best)->flags & AV_PIX_FMT_FLAG_RGB) return best;
+    if (av_pix_fmt_desc_get(from)->nb_components < 3) return best;
+    for (const enum AVPixelFormat *p = list; *p != AV_PIX_FMT_NONE; p++)
+        if (*p == AV_PIX_FMT_YUV420P || *p == AV_PIX_FMT_YUVJ420P) return *p;
+    return best;
+}
+
+static int choose_pixels(media_enc *e, const media_enc_config *c) {
+    AVCodecContext *x = e->codec;
+    const enum AVPixelFormat *list = x->codec->pix_fmts;
+    e->from = av_get_pix_fmt(c->from);
+    if (e->from == AV_PIX_FMT_NONE || av_image_get_buffer_size(e->from, 16, 16, 1) <= 0)
+        return fail(e, MEDIA_MUX_INVALID, "this FFmpeg knows no pixel format %s that has bytes", c->from);
+    x->pix_fmt = c->stored ? av_get_pix_fmt(c->stored) : nearest(list, e->from);
+    if (x->pix_fmt == AV_PIX_FMT_NONE)
+        return fail(e, MEDIA_MUX_INVALID, "this FFmpeg knows no pixel format %s", c->stored);
+    int known = !list;
+    for (const enum AVPixelFormat *p = list; p && *p != AV_PIX_FMT_NONE; p++) known |= *p == x->pix_fmt;
+    if (!known)
+        return fail(e, MEDIA_MUX_UNSUPPORTED, "%s does not store %s; its nearest is %s", x->codec->name,
+                    c->stored, av_get_pix_fmt_name(nearest(list, e->from)));
+    return MEDIA_MUX_OK;
+}
+
+static int is_yuv(enum AVPixelFormat f) {
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f);
+    return d->nb_components >= 3 && !(d->flags & AV_PIX_FMT_FLAG_RGB);
+}
+
+/* Formats that are full range by their name. */
+static int is_full(enum AVPixelFormat f) {
+    return !is_yuv(f) || strncmp(av_get_pix_fmt_name(f), "yuvj", 4) == 0;
+}
+
+/* BT.601, limited but where the format says otherwise; named in the file. */
+static int convert_pixels(media_enc *e) {
+    AVCodecContext *x = e->codec;
+    if (is_yuv(x->pix_fmt)) {
+        x->color_range = is_full(x->pix_fmt) ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+        x->colorspace = AVCOL_SPC_SMPTE170M;
+    }
+    if (e->from == x->pix_fmt) return MEDIA_MUX_OK;
+    e->sws = sws_getContext(x->width, x->height, e->from, x->width, x->height, x->pix_fmt,
+                            SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP, NULL,
+                            NULL, NULL);
+    if (!e->sws)
+        return fail(e, MEDIA_MUX_UNSUPPORTED, "FFmpeg does not convert %s to %s",
+                    av_get_pix_fmt_name(e->from), av_get_pix_fmt_name(x->pix_fmt));
+    const int *matrix = sws_getCoefficients(SWS_CS_ITU601);
+    sws_setColorspaceDetails(e->sws, matrix, is_full(e->from), matrix, is_full(x->pix_fmt), 0, 1 << 16,
+                             1 << 16);
+    return MEDIA_MUX_OK;
+}
+
+int media_enc_video(media_enc *e, const media_enc_config *c, AVDictionary **options) {
+    int rc = prepare(e, c, AVMEDIA_TYPE_VIDEO);
+    if (rc == MEDIA_MUX_OK) rc = choose_pixels(e, c);
+    if (rc != MEDIA_MUX_OK) return rc;
+    AVCodecContext *x = e->codec;
+    if (av_image_check_size((unsigned)c->width, (unsigned)c->height, 0, NULL) < 0)
+        return fail(e, MEDIA_MUX_INVALID, "frames of %dx%d", c->width, c->height);
+    x->width = c->width;
+    x->height = c->height;
+    x->time_base = c->time_base;
+    x->framerate = c->frame_rate;
+    if (c->frame_rate.num > 0) e->ticks = av_rescale_q(1, av_inv_q(c->frame_rate), c->time_base);
+    rc = convert_pixels(e);
+    if (rc == MEDIA_MUX_OK) rc = open_codec(e, options);
+    if (rc == MEDIA_MUX_UNSUPPORTED && (c->width | c->height) & 1 && is_yuv(x->pix_fmt)) {
+        size_t n = strlen(e->detail);
+        snprintf(e->detail + n, sizeof e->detail - n, "; choose even sizes or a 4:4:4 pixel format for %dx%d",
+                 c->width, c->height);
+    }
+    e->next = INT64_MIN;
+    return rc;
+}
+
+static int choose_samples(media_enc *e, const media_enc_config *c, enum AVSampleFormat from) {
+    AVCodecContext *x = e->codec;
+    const enum AVSampleFormat *list = x->codec->sample_fmts;
+    x->sample_fmt = c->stored ? av_get_sample_fmt(c->stored) : from;
+    if (x->sample_fmt == AV_SAMPLE_FMT_NONE)
+        return fail(e, MEDIA_MUX_INVALID, "this FFmpeg knows no sample format %s", c->stored);
+    int known = !list;
+    for (const enum AVSampleFormat *p = list; p && *p != AV_SAMPLE_FMT_NONE; p++)
+        known |= *p == x->sample_fmt;
+    for (const enum AVSampleFormat *p = list; !known && p && *p != AV_SAMPLE_FMT_NONE; p++)
+        if (av_get_packed_sample_fmt(*p) == av_get_packed_sample_fmt(x->sample_fmt))
+            x->sample_fmt = *p, known = 1;
+    if (!known && c->stored)
+        return fail(e, MEDIA_MUX_UNSUPPORTED, "%s does not store %s; one that it does is %s", x->codec->name,
+                    c->stored, av_get_sample_fmt_name(list[0]));
+    if (!known) x->sample_fmt = list[0];
+    return MEDIA_MUX_OK;
+}
+
+int media_enc_audio(media_enc *e, const media_enc_config *c, AVDictionary **options) {
+    enum AVSampleFormat from = av_get_sample_fmt(c->from);
+    int rc = prepare(e, c, AVMEDIA_TYPE_AUDIO);
+    if (rc == MEDIA_MUX_OK) rc = choose_samples(e, c, from);
+    if (rc != MEDIA_MUX_OK) return rc;
+    AVCodecContext *x = e->codec;
+    x->sample_rate = c->rate;
+    x->time_base = (AVRational){1, c->rate};
+    av_channel_layout_default(&x->ch_layout, c->channels);
+    rc = open_codec(e, options);
+    if (rc != MEDIA_MUX_OK) return rc;
+    rc = swr_alloc_set_opts2(&e->swr, &x->ch_layout, x->sample_fmt, c->rate, &x->ch_layout, from, c->rate, 0,
+                             NULL);
+    if (rc >= 0) rc = swr_init(e->swr);
+    if (rc < 0) return failed(e, rc, MEDIA_MUX_UNSUPPORTED);
+    e->fifo = av_audio_fifo_alloc(x->sample_fmt, c->channels, ANY_FRAME_SIZE);
+    return e->fifo ? MEDIA_MUX_OK : fail(e, MEDIA_MUX_NO_MEMORY, "the samples");
+}
+
+/* --- giving --- */
+
+int64_t media_enc_picture_bytes(const media_enc *e) {
+    return av_image_get_buffer_size(e->from, e->codec->width, e->codec->height, 1);
+}
+
+/* A frame of the encoder's with memory that it may keep. */
+static int new_frame(media_enc *e, int samples) {
+    AVFrame *f = e->frame;
+    AVCodecContext *x = e->codec;
+    av_frame_unref(f);
+    f->width = x->width;
+    f->height = x->height;
+    f->format = samples ? (int)x->sample_fmt : (int)x->pix_fmt;
+    f->nb_samples = samples;
+    f->sample_rate = x->sample_rate;
+    f->color_range = x->color_range;
+    f->colorspace = x->colorspace;
+    if (samples && av_channel_layout_copy(&f->ch_layout, &x->ch_layout) < 0)
+        return fail(e, MEDIA_MUX_NO_MEMORY, "a frame");
+    return av_frame_get_buffer(f, 0) < 0 ? fail(e, MEDIA_MUX_NO_MEMORY, "a frame") : MEDIA_MUX_OK;
+}
+
+static int send(media_enc *e, const AVFrame *f) {
+    int rc = avcodec_send_frame(e->codec, f);
+    return rc < 0 ? failed(e, rc, MEDIA_MUX_ENCODE) : MEDIA_MUX_OK;
+}
+
+int media_enc_picture(media_enc *e, const uint8_t *pixels, int64_t pts) {
+    AVCodecContext *x = e->codec;
+    uint8_t *from[4];
+    int stride[4];
+    media_av_forget();
+    if (pts < e->next)
+        return fail(e, MEDIA_MUX_INVALID, "a frame at %g s after one at %g s; give times that grow by 1/%g s",
+                    (double)pts * av_q2d(x->time_base), (double)(e->next - 1) * av_q2d(x->time_base),
+                    1 / av_q2d(x->time_base));
+    int rc = new_frame(e, 0);
+    if (rc != MEDIA_MUX_OK) return rc;
+    av_image_fill_arrays(from, stride, pixels, e->from, x->width, x->height, 1);
+    const uint8_t *planes[4] = {from[0], from[1], from[2], from[3]};
+    if (e->sws)
+        sws_scale(e->sws, planes, stride, 0, x->height, e->frame->data, e->frame->linesize);
+    else
+        av_image_copy(e->frame->data, e->frame->linesize, planes, stride, x->pix_fmt, x->width, x->height);
+    e->frame->pts = pts;
+    e->frame->quality = x->global_quality;
+    e->step = e->next == INT64_MIN ? 1 : pts - (e->next - 1);
+    e->next = pts + 1;
+    return send(e, e->frame);
+}
+
+int media_enc_samples(media_enc *e, const uint8_t *samples, int n) {
+    int rc = new_frame(e, n);
+    if (rc != MEDIA_MUX_OK) return rc;
+    rc = swr_convert(e->swr, e->frame->extended_data, n, &samples, n);
+    if (rc < 0) return failed(e, rc, MEDIA_MUX_ENCODE);
+    if (av_audio_fifo_write(e->fifo, (void **)e->frame->extended_data, rc) < rc)
+        return fail(e, MEDIA_MUX_NO_MEMORY, "the samples");
+    return MEDIA_MUX_OK;
+}
+
+void media_enc_end(media_enc *e) {
+    if (!e->ending) e->ending = 1;
+}
+
+/* --- taking --- */
+
+/* Feed the encoder one more frame of samples, or its end. MEDIA_MUX_AGAIN: there is nothing to feed. */
+static int feed(media_enc *e) {
+    int size = e->codec->frame_size > 0 ? e->codec->frame_size : ANY_FRAME_SIZE;
+    int there = e->fifo ? av_audio_fifo_size(e->fifo) : 0;
+    if (there > 0 && (there >= size || e->ending)) {
+        int n = there < size ? there : size;
+        int rc = new_frame(e, n);
+        if (rc != MEDIA_MUX_OK) return rc;
+        av_audio_fifo_read(e->fifo, (void **)e->frame->extended_data, n);
+        e->frame->pts = e->next;
+        e->next += n;
+        return send(e, e->frame);
+    }
+    if (e->ending != 1) return MEDIA_MUX_AGAIN;
+    e->ending = 2;
+    return send(e, NULL);
+}
+
+/* Where times vary nobody says how long the last frame is shown: as long as the one before. Containers with an edit list
+ * would cut it off if it had no length. */
+static int64_t last_shown(const media_enc *e) { return e->packet->pts == e->next - 1 ? e->step : 0; }
+
+int media_enc_packet(media_enc *e, AVPacket **packet) {
+    media_av_forget();
+    for (;;) {
+        int rc = avcodec_receive_packet(e->codec, e->packet);
+        if (rc == AVERROR_EOF) return MEDIA_MUX_END;
+        if (rc < 0 && rc != AVERROR(EAGAIN)) return failed(e, rc, MEDIA_MUX_ENCODE);
+        if (rc >= 0) {
+            if (!e->packet->duration) e->packet->duration = e->ticks ? e->ticks : last_shown(e);
+            *packet = e->packet;
+            return MEDIA_MUX_OK;
+        }
+        rc = feed(e);
+        if (rc != MEDIA_MUX_OK) return rc;
+    }
+}

@@ -1,0 +1,371 @@
+//go:build !noffmpeg
+
+/* mux.c - tracks into a container. */
+#include "mux.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../av/av.h"
+
+enum { IO_BUFFER_BYTES = 64 * 1024 };
+
+static int fail(media_mux *m, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static int fail(media_mux *m, int status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(m->detail, sizeof m->detail, format, args);
+    va_end(args);
+    m->detail[strcspn(m->detail, "\r\n")] = 0;
+    return status;
+}
+
+static int failed(media_mux *m, int rc, int status, const char *what) {
+    char reason[AV_ERROR_MAX_STRING_SIZE] = "";
+    if (m->error_number) return fail(m, MEDIA_MUX_WRITE, "%s", strerror(m->error_number));
+    if (rc == AVERROR(ENOMEM)) return fail(m, MEDIA_MUX_NO_MEMORY, "%s", what);
+    av_strerror(rc, reason, sizeof reason);
+    return fail(m, status, "%s: %s", what, media_av_message()[0] ? media_av_message() : reason);
+}
+
+/* --- bytes --- */
+
+static int to_memory(media_mux *m, const uint8_t *from, int n) {
+    int64_t end = m->position + n;
+    if (end > m->capacity) {
+        int64_t capacity = end * 2;
+        uint8_t *p = realloc(m->memory, (size_t)capacity);
+        if (!p) return AVERROR(m->error_number = ENOMEM);
+        memset(p + m->size, 0, (size_t)(capacity - m->size));
+        m->memory = p;
+        m->capacity = capacity;
+    }
+    memcpy(m->memory + m->position, from, (size_t)n);
+    return n;
+}
+
+static int to_file(media_mux *m, const uint8_t *from, int n) {
+    for (int done = 0; done < n;) {
+        ssize_t put = pwrite(m->fd, from + done, (size_t)(n - done), m->position + done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) return AVERROR(m->error_number = put < 0 ? errno : EIO);
+        done += (int)put;
+    }
+    return n;
+}
+
+static int write_bytes(void *opaque, uint8_t *from, int n) {
+    media_mux *m = opaque;
+    int rc = m->fd < 0 ? to_memory(m, from, n) : to_file(m, from, n);
+    if (rc < 0) return rc;
+    m->position += n;
+    if (m->position > m->size) m->size = m->position;
+    return n;
+}
+
+static int64_t seek_to(const media_mux *m, int64_t *position, int64_t to, int whence) {
+    switch (whence & ~AVSEEK_FORCE) {
+    case AVSEEK_SIZE: return m->size;
+    case SEEK_CUR: to += *position; break;
+    case SEEK_END: to += m->size; break;
+    default: break;
+    }
+    if (to < 0) return AVERROR(EINVAL);
+    return *position = to;
+}
+
+static int64_t seek_bytes(void *opaque, int64_t to, int whence) {
+    media_mux *m = opaque;
+    return seek_to(m, &m->position, to, whence);
+}
+
+/* Muxers that move what they wrote (mov's faststart) read it with a position of its own. */
+static int64_t seek_read(void *opaque, int64_t to, int whence) {
+    media_mux *m = opaque;
+    return seek_to(m, &m->read_position, to, whence);
+}
+
+static int read_bytes(void *opaque, uint8_t *to, int n) {
+    media_mux *m = opaque;
+    int64_t left = m->size - m->read_position;
+    if (left <= 0) return AVERROR_EOF;
+    if (n > left) n = (int)left;
+    ssize_t got = n;
+    if (m->fd < 0)
+        memcpy(to, m->memory + m->read_position, (size_t)n);
+    else
+        got = pread(m->fd, to, (size_t)n, m->read_position);
+    if (got <= 0) return AVERROR(got < 0 ? errno : EIO);
+    m->read_position += got;
+    return (int)got;
+}
+
+void media_mux_taken(media_mux *m) { m->position = m->size = 0; }
+
+/* --- life --- */
+
+media_mux *media_mux_new(void) {
+    media_mux *m = calloc(1, sizeof *m);
+    if (m && (m->packet = av_packet_alloc())) return m;
+    free(m);
+    return NULL;
+}
+
+static void free_io(AVIOContext **io) {
+    if (*io) av_freep(&(*io)->buffer); /* FFmpeg may have replaced the one that it was given */
+    avio_context_free(io);
+}
+
+void media_mux_free(media_mux *m) {
+    if (!m) return;
+    for (int i = 0; i < m->n_tracks; i++) {
+        media_enc_free(m->track[i].encoder);
+        av_bsf_free(&m->track[i].filter);
+    }
+    avformat_free_context(m->format);
+    free_io(&m->io);
+    av_dict_free(&m->options);
+    av_packet_free(&m->packet);
+    free(m->memory);
+    free(m);
+}
+
+static AVIOContext *new_io(media_mux *m, int writes, int64_t (*seek)(void *, int64_t, int)) {
+    uint8_t *buffer = av_malloc(IO_BUFFER_BYTES);
+    AVIOContext *io = buffer
+                          ? avio_alloc_context(buffer, IO_BUFFER_BYTES, writes, m, writes ? NULL : read_bytes,
+                                               writes ? write_bytes : NULL, seek)
+                          : NULL;
+    if (!io) av_free(buffer);
+    return io;
+}
+
+/* No muxer writes other files than the one it was given; that one may be read again. */
+static int open_again(AVFormatContext *f, AVIOContext **io, const char *url, int flags,
+                      AVDictionary **options) {
+    media_mux *m = f->opaque;
+    (void)options;
+    if (flags & AVIO_FLAG_WRITE || strcmp(url, f->url) != 0 || !(m->io->seekable & AVIO_SEEKABLE_NORMAL))
+        return AVERROR(EPERM);
+    m->read_position = 0;
+    *io = new_io(m, 0, seek_read);
+    return *io ? 0 : AVERROR(ENOMEM);
+}
+
+static int close_again(AVFormatContext *f, AVIOContext *io) {
+    (void)f;
+    free_io(&io);
+    return 0;
+}
+
+int media_mux_open(media_mux *m, const char *format, const char *name, int fd, int seekable) {
+    const AVOutputFormat *o = av_guess_format(format, format ? NULL : name, NULL);
+    m->fd = fd;
+    if (!o && format) return fail(m, MEDIA_MUX_UNSUPPORTED, "this FFmpeg writes no container \"%s\"", format);
+    if (!o)
+        return fail(m, MEDIA_MUX_UNSUPPORTED, "no container of this FFmpeg's has such a name; give a format");
+    if (o->flags & AVFMT_NOFILE)
+        return fail(m, MEDIA_MUX_UNSUPPORTED, "%s writes no file, or files of its own", o->name);
+    if (avformat_alloc_output_context2(&m->format, o, NULL, NULL) < 0 ||
+        !(m->io = new_io(m, 1, seekable ? seek_bytes : NULL)))
+        return fail(m, MEDIA_MUX_NO_MEMORY, "the container");
+    m->format->pb = m->io;
+    m->format->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT; /* the same input is the same file */
+    m->format->opaque = m;
+    m->format->io_open = open_again;
+    m->format->io_close2 = close_again;
+    return MEDIA_MUX_OK;
+}
+
+int media_mux_option(media_mux *m, const char *key, const char *value) {
+    return av_dict_set(&m->options, key, value, 0) < 0 ? fail(m, MEDIA_MUX_NO_MEMORY, "the options")
+                                                       : MEDIA_MUX_OK;
+}
+
+/* --- tracks --- */
+
+static int room(media_mux *m) {
+    if (m->started) return fail(m, MEDIA_MUX_INVALID, "it has begun; add all tracks before the first write");
+    if (m->n_tracks == MEDIA_MUX_TRACKS)
+        return fail(m, MEDIA_MUX_INVALID, "%d tracks already, which is the most", m->n_tracks);
+    return MEDIA_MUX_OK;
+}
+
+static int holds(media_mux *m, enum AVCodecID codec) {
+    const AVOutputFormat *o = m->format->oformat;
+    if (codec != AV_CODEC_ID_NONE && avformat_query_codec(o, codec, FF_COMPLIANCE_NORMAL) != 0)
+        return MEDIA_MUX_OK;
+    return fail(m, MEDIA_MUX_UNSUPPORTED, "%s does not hold %s; choose another container or codec", o->name,
+                codec == AV_CODEC_ID_NONE ? "tracks of this kind" : avcodec_get_name(codec));
+}
+
+static int add(media_mux *m, AVStream **stream) {
+    *stream = avformat_new_stream(m->format, NULL);
+    return *stream ? MEDIA_MUX_OK : fail(m, MEDIA_MUX_NO_MEMORY, "the track");
+}
+
+static int add_encoded(media_mux *m, media_enc *e) {
+    AVStream *s;
+    AVCodecContext *x = e->codec;
+    int rc = holds(m, x->codec_id);
+    if (rc == MEDIA_MUX_OK) rc = add(m, &s);
+    if (rc != MEDIA_MUX_OK) return rc;
+    if (avcodec_parameters_from_context(s->codecpar, x) < 0) return fail(m, MEDIA_MUX_NO_MEMORY, "the track");
+    s->time_base = x->time_base;
+    if (x->framerate.num > 0) s->avg_frame_rate = x->framerate;
+    m->track[m->n_tracks] = (media_mux_track){.stream = s, .encoder = e, .time_base = x->time_base};
+    return m->n_tracks++;
+}
+
+int media_mux_encode(media_mux *m, int type, const media_enc_config *c) {
+    int rc = room(m);
+    if (rc != MEDIA_MUX_OK) return rc;
+    media_enc_config config = *c;
+    const AVOutputFormat *o = m->format->oformat;
+    enum AVCodecID usual = type == AVMEDIA_TYPE_AUDIO ? o->audio_codec : o->video_codec;
+    if (!config.codec && usual == AV_CODEC_ID_NONE) return holds(m, usual);
+    if (!config.codec) config.codec = avcodec_get_name(usual);
+    config.global_header = (o->flags & AVFMT_GLOBALHEADER) != 0;
+    media_enc *e = media_enc_new();
+    if (!e) return fail(m, MEDIA_MUX_NO_MEMORY, "the encoder");
+    rc = type == AVMEDIA_TYPE_AUDIO ? media_enc_audio(e, &config, &m->options)
+                                    : media_enc_video(e, &config, &m->options);
+    av_dict_free(&m->options);
+    rc = rc == MEDIA_MUX_OK ? add_encoded(m, e) : fail(m, rc, "%s", e->detail);
+    if (rc < 0) media_enc_free(e);
+    return rc;
+}
+
+static int open_filters(media_mux *m, AVBSFContext **filter, const AVStream *from, const char *filters) {
+    media_av_forget();
+    int rc = av_bsf_list_parse_str(filters, filter);
+    if (rc == AVERROR_BSF_NOT_FOUND)
+        return fail(m, MEDIA_MUX_UNSUPPORTED, "this FFmpeg knows not all bitstream filters of \"%s\"",
+                    filters);
+    if (rc >= 0) rc = avcodec_parameters_copy((*filter)->par_in, from->codecpar);
+    if (rc < 0) return failed(m, rc, MEDIA_MUX_INVALID, filters);
+    (*filter)->time_base_in = from->time_base;
+    rc = av_bsf_init(*filter);
+    return rc < 0 ? failed(m, rc, MEDIA_MUX_UNSUPPORTED, filters) : MEDIA_MUX_OK;
+}
+
+int media_mux_copy(media_mux *m, const AVStream *from, const char *filters) {
+    AVBSFContext *filter = NULL;
+    AVStream *s;
+    int rc = room(m);
+    if (rc == MEDIA_MUX_OK) rc = holds(m, from->codecpar->codec_id);
+    if (rc == MEDIA_MUX_OK && filters) rc = open_filters(m, &filter, from, filters);
+    if (rc == MEDIA_MUX_OK) rc = add(m, &s);
+    if (rc == MEDIA_MUX_OK &&
+        avcodec_parameters_copy(s->codecpar, filter ? filter->par_out : from->codecpar) < 0)
+        rc = fail(m, MEDIA_MUX_NO_MEMORY, "the track");
+    if (rc != MEDIA_MUX_OK) {
+        av_bsf_free(&filter);
+        return rc;
+    }
+    s->codecpar->codec_tag = 0; /* the other container's */
+    s->time_base = filter ? filter->time_base_out : from->time_base;
+    s->avg_frame_rate = from->avg_frame_rate;
+    s->sample_aspect_ratio = from->sample_aspect_ratio;
+    m->track[m->n_tracks] = (media_mux_track){.stream = s, .filter = filter, .time_base = s->time_base};
+    return m->n_tracks++;
+}
+
+int media_mux_start(media_mux *m) {
+    if (!m->n_tracks) return fail(m, MEDIA_MUX_INVALID, "it has no tracks; add one before the first write");
+    media_av_forget();
+    int rc = avformat_write_header(m->format, &m->options);
+    if (rc < 0) return failed(m, rc, MEDIA_MUX_UNSUPPORTED, m->format->oformat->name);
+    m->started = 1;
+    const AVDictionaryEntry *unknown = av_dict_get(m->options, "", NULL, AV_DICT_IGNORE_SUFFIX);
+    if (!unknown) return MEDIA_MUX_OK;
+    return fail(m, MEDIA_MUX_INVALID, "%s has no option \"%s\"", m->format->oformat->name, unknown->key);
+}
+
+/* --- writing --- */
+
+static int put(media_mux *m, media_mux_track *t, AVPacket *p) {
+    p->stream_index = t->stream->index;
+    p->pos = -1;
+    av_packet_rescale_ts(p, t->time_base, t->stream->time_base);
+    int rc = av_interleaved_write_frame(m->format, p);
+    if (rc >= 0 && m->io->error < 0) rc = m->io->error;
+    return rc < 0 ? failed(m, rc, MEDIA_MUX_INVALID, "a packet") : MEDIA_MUX_OK;
+}
+
+/* All packets that the encoder has. */
+static int drain(media_mux *m, media_mux_track *t) {
+    AVPacket *p;
+    for (;;) {
+        int rc = media_enc_packet(t->encoder, &p);
+        if (rc == MEDIA_MUX_AGAIN || rc == MEDIA_MUX_END) return MEDIA_MUX_OK;
+        if (rc != MEDIA_MUX_OK) return fail(m, rc, "%s", t->encoder->detail);
+        rc = put(m, t, p);
+        if (rc != MEDIA_MUX_OK) return rc;
+    }
+}
+
+static int given(media_mux *m, media_mux_track *t, int rc) {
+    return rc == MEDIA_MUX_OK ? drain(m, t) : fail(m, rc, "%s", t->encoder->detail);
+}
+
+int media_mux_pictures(media_mux *m, int track, const uint8_t *pixels, int n, const int64_t *pts) {
+    media_mux_track *t = &m->track[track];
+    media_enc *e = t->encoder;
+    int64_t bytes = media_enc_picture_bytes(e);
+    int rc = MEDIA_MUX_OK;
+    for (int i = 0; rc == MEDIA_MUX_OK && i < n; i++) {
+        int64_t at = pts ? pts[i] : e->next == INT64_MIN ? 0 : e->next - 1 + e->ticks;
+        rc = given(m, t, media_enc_picture(e, pixels + i * bytes, at));
+    }
+    return rc;
+}
+
+int media_mux_samples(media_mux *m, int track, const uint8_t *samples, int n) {
+    media_mux_track *t = &m->track[track];
+    return given(m, t, media_enc_samples(t->encoder, samples, n));
+}
+
+/* Send p, or the end when it is NULL, through the filter, and write what comes out. */
+static int filter(media_mux *m, media_mux_track *t, AVPacket *p) {
+    int rc = av_bsf_send_packet(t->filter, p);
+    while (rc >= 0) {
+        rc = av_bsf_receive_packet(t->filter, m->packet);
+        if (rc < 0) break;
+        int status = put(m, t, m->packet);
+        if (status != MEDIA_MUX_OK) return status;
+    }
+    if (rc == AVERROR(EAGAIN) || rc == AVERROR_EOF) return MEDIA_MUX_OK;
+    return failed(m, rc, MEDIA_MUX_INVALID, "filtering a packet");
+}
+
+int media_mux_packet(media_mux *m, int track, const AVPacket *packet) {
+    media_mux_track *t = &m->track[track];
+    media_av_forget();
+    av_packet_unref(m->packet);
+    if (av_packet_ref(m->packet, packet) < 0) return fail(m, MEDIA_MUX_NO_MEMORY, "a packet");
+    return t->filter ? filter(m, t, m->packet) : put(m, t, m->packet);
+}
+
+static int end(media_mux *m, media_mux_track *t) {
+    if (t->filter) return filter(m, t, NULL);
+    if (!t->encoder) return MEDIA_MUX_OK;
+    media_enc_end(t->encoder);
+    return drain(m, t);
+}
+
+int media_mux_finish(media_mux *m) {
+    int rc = MEDIA_MUX_OK;
+    for (int i = 0; rc == MEDIA_MUX_OK && i < m->n_tracks; i++) rc = end(m, &m->track[i]);
+    if (rc != MEDIA_MUX_OK) return rc;
+    media_av_forget();
+    int failure = av_write_trailer(m->format);
+    avio_flush(m->io);
+    if (failure >= 0 && m->io->error < 0) failure = m->io->error;
+    return failure < 0 ? failed(m, failure, MEDIA_MUX_UNSUPPORTED, "the trailer") : MEDIA_MUX_OK;
+}
