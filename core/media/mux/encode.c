@@ -149,17 +149,50 @@ static int is_full(enum AVPixelFormat f) {
     return !is_yuv(f) || strncmp(av_get_pix_fmt_name(f), "yuvj", 4) == 0;
 }
 
+/* Chroma that is halved along a row lies beside the left one of its two pixels, where every video codec here has it by default;
+ * in MPEG-1 and JPEG, full range by its name, between them. swscale would always put it between them. */
+static int is_left(const AVCodecContext *x) {
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(x->pix_fmt);
+    return is_yuv(x->pix_fmt) && !is_full(x->pix_fmt) && d->log2_chroma_w == 1 &&
+           x->codec_id != AV_CODEC_ID_MPEG1VIDEO;
+}
+
+/* From the pixels given to those stored, in the same size. NULL: swscale has no such way. */
+static struct SwsContext *scaler(media_enc *e) {
+    const AVCodecContext *x = e->codec;
+    const struct {
+        const char *name;
+        int64_t value;
+    } options[] = {
+        {"srcw", x->width},
+        {"srch", x->height},
+        {"src_format", e->from},
+        {"dstw", x->width},
+        {"dsth", x->height},
+        {"dst_format", x->pix_fmt},
+        {"dst_h_chr_pos", is_left(x) ? 0 : -513}, /* in 1/256 of a pixel; -513: the middle */
+        {"sws_flags", SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP},
+    };
+    struct SwsContext *s = sws_alloc_context();
+    int rc = s ? 0 : AVERROR(ENOMEM);
+    for (size_t i = 0; rc >= 0 && i < sizeof options / sizeof options[0]; i++)
+        rc = av_opt_set_int(s, options[i].name, options[i].value, 0);
+    if (rc >= 0) rc = sws_init_context(s, NULL, NULL);
+    if (rc >= 0) return s;
+    sws_freeContext(s);
+    return NULL;
+}
+
 /* BT.601, limited but where the format says otherwise; named in the file. */
 static int convert_pixels(media_enc *e) {
     AVCodecContext *x = e->codec;
     if (is_yuv(x->pix_fmt)) {
         x->color_range = is_full(x->pix_fmt) ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
         x->colorspace = AVCOL_SPC_SMPTE170M;
+        x->chroma_sample_location = is_left(x) ? AVCHROMA_LOC_LEFT : AVCHROMA_LOC_CENTER;
     }
     if (e->from == x->pix_fmt) return MEDIA_MUX_OK;
-    e->sws = sws_getContext(x->width, x->height, e->from, x->width, x->height, x->pix_fmt,
-                            SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP, NULL,
-                            NULL, NULL);
+    e->sws = scaler(e);
     if (!e->sws)
         return fail(e, MEDIA_MUX_UNSUPPORTED, "FFmpeg does not convert %s to %s",
                     av_get_pix_fmt_name(e->from), av_get_pix_fmt_name(x->pix_fmt));
