@@ -83,7 +83,7 @@ def test_load_video_gives_the_frames():
     part = spdl.io.load(data, {"video": {"window": {"start": "100ms", "duration": "200ms"}}})
     np.testing.assert_allclose(part["pts"].numpy(), [0.1, 0.2])
     assert spdl.io.load_video(data, timestamp=(0.1, 0.3)).shape[0] == 2
-    assert spdl.io.probe_video(data)["Width"] == 16
+    assert spdl.io.probe_video(data)["width"] == 16
 
 
 def test_streaming_load_video_gives_chunks(tmp_path):
