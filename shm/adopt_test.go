@@ -56,11 +56,11 @@ func (r *testRing) successor(cfg Config) *testRing {
 
 func (r *testRing) consistent() {
 	r.t.Helper()
-	s, err := Observe(testContext(r.t), r.server.Path())
+	problems, err := CheckLive(testContext(r.t), r.server.Path())
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if problems := Check(s); len(problems) > 0 {
+	if len(problems) > 0 {
 		r.t.Fatalf("the adopted ring is not consistent: %v", problems)
 	}
 }

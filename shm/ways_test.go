@@ -187,7 +187,8 @@ func TestHalfMovedBatchIsFinishedOrMadeAgain(t *testing.T) {
 			next := r.restartStages()
 			next.consistent()
 			switch {
-			case c.again > 0:
+			case c.again > 0: // the next batch would come before one that is not made again yet
+				eventually(t, "the batch to be made again", func() bool { return next.group("s0").Redelivered > 0 })
 				l.wantAgain(c.again)
 			case c.through < 2:
 				l.work(1)
