@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -199,18 +201,44 @@ func TestTunersStayInsideTheBudgetOfMemory(t *testing.T) {
 	}
 }
 
-// Neighbours do not change how much CPU the work wants: a thread that spins has wanted all of the time, run or not.
+// Neighbours do not change how much CPU the work wants: what a thread waited counts as what it ran, and a thread that has ended keeps
+// what it had.
 func TestDemandCountsTheTimeThatThreadsWaitForACPU(t *testing.T) {
-	if _, ok := wantedBy("/proc/self/schedstat"); !ok {
-		t.Skip("this kernel has no schedstat")
+	d := demand{tasks: t.TempDir()}
+	schedstat := func(id, text string) {
+		if err := os.MkdirAll(filepath.Join(d.tasks, id), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(d.tasks, id, "schedstat"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	var d demand
-	begunNs, before := now(), d.soFar()
-	for now()-begunNs < 50e6 {
+	look := func(want int64) {
+		t.Helper()
+		if got := d.soFar(); got != want {
+			t.Errorf("wanted %d ns, want %d", got, want)
+		}
 	}
-	elapsed := now() - begunNs
-	if got := d.soFar() - before; float64(got) < 0.8*float64(elapsed) {
-		t.Errorf("wanted %d ns of %d", got, elapsed)
+	schedstat("1", "100 50 3\n")
+	look(150)
+	schedstat("2", "7 0 1\n")
+	schedstat("1", "130 70 5\n")
+	look(207)
+	if err := os.RemoveAll(filepath.Join(d.tasks, "1")); err != nil {
+		t.Fatal(err)
+	}
+	look(207)
+	schedstat("1", "10 0 1\n") // its number is another thread's now
+	look(217)
+}
+
+// A kernel that keeps no such account has the CPU time stand for it.
+func TestDemandIsTheCPUTimeWhereTheKernelDoesNotSayMore(t *testing.T) {
+	for _, tasks := range []string{"/nowhere", t.TempDir()} {
+		before := processTime()
+		if got := (&demand{tasks: tasks}).soFar(); got < before || got > processTime() {
+			t.Errorf("%s: %d ns, want the CPU time since %d", tasks, got, before)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"os"
 	"strconv"
@@ -13,20 +14,22 @@ import (
 // add to the other, so the sum tells how many cores the work would fill on a
 // machine of its own. Where the kernel does not say, it is the CPU time alone.
 type demand struct {
+	tasks   string // a folder of threads; empty: this process's
 	threads map[string]int64
 	totalNs int64
 }
 
 // soFar looks at each thread: some microseconds of work.
 func (d *demand) soFar() int64 {
-	threads, err := os.ReadDir("/proc/self/task")
+	tasks := cmp.Or(d.tasks, "/proc/self/task")
+	threads, err := os.ReadDir(tasks)
 	if err != nil {
 		return processTime()
 	}
 	seen := make(map[string]int64, len(threads))
 	for _, thread := range threads {
 		id := thread.Name()
-		ns, ok := wantedBy("/proc/self/task/" + id + "/schedstat")
+		ns, ok := wantedBy(tasks + "/" + id + "/schedstat")
 		if !ok {
 			continue // it has ended
 		}

@@ -17,8 +17,17 @@ const advisedBatches = 2
 //
 // It works apart from who plans, because opening an archive may wait for a disk; it may even hang, and nobody waits for it.
 type advisor struct {
+	kernel  pageCache
 	batches chan []localRange
 	closed  sync.Once
+}
+
+// pageCache is what an advisor asks and tells the kernel.
+type pageCache interface {
+	// has tells whether the beginning of a range is there, or advice on it is of no use.
+	has(localRange) bool
+	// willNeed is told the ranges of one archive.
+	willNeed(path string, ranges []localRange)
 }
 
 // localRange is a range of a local archive.
@@ -27,11 +36,11 @@ type localRange struct {
 	off, size int64
 }
 
-func newAdvisor() *advisor {
-	a := &advisor{batches: make(chan []localRange, advisedBatches)}
+func newAdvisor(kernel pageCache) *advisor {
+	a := &advisor{kernel: kernel, batches: make(chan []localRange, advisedBatches)}
 	go func() {
 		for batch := range a.batches {
-			advise(batch)
+			a.advise(batch)
 		}
 	}()
 	return a
@@ -62,10 +71,10 @@ func (a *advisor) plan(ranges []extent, limit int64) {
 }
 
 // advise goes through a batch's ranges, archive by archive.
-func advise(batch []localRange) {
+func (a *advisor) advise(batch []localRange) {
 	first := batch[0]
 	slices.SortFunc(batch, func(a, b localRange) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.off, b.off)) })
-	if first.inCache() {
+	if a.kernel.has(first) {
 		return
 	}
 	for len(batch) > 0 {
@@ -73,27 +82,34 @@ func advise(batch []localRange) {
 		if n < 0 {
 			n = len(batch)
 		}
-		if fd, err := batch[0].open(); err == nil {
-			for _, r := range batch[:n] {
-				_ = unix.Fadvise(fd, r.off, r.size, unix.FADV_WILLNEED) // whoever reads it will say what is wrong
-			}
-			_ = unix.Close(fd)
-		}
+		a.kernel.willNeed(batch[0].path, batch[:n])
 		batch = batch[n:]
 	}
 }
 
-func (r *localRange) open() (int, error) { return unix.Open(r.path, openFlags, 0) }
+// ownKernel is the page cache of this machine.
+type ownKernel struct{}
 
-// inCache tells whether the page cache has the beginning of a range: a read that must not wait gets it. (One that does not may have it
-// read now; it is wanted anyway.) Where the file system does not know such reads, it has not.
-func (r localRange) inCache() bool {
-	fd, err := r.open()
+// has reads a byte that must not wait. (One that is not there may be read now; it is wanted anyway.) Where the file system does not
+// know such reads, it has not.
+func (ownKernel) has(r localRange) bool {
+	fd, err := unix.Open(r.path, openFlags, 0)
 	if err != nil {
-		return true // no advice helps
+		return true
 	}
 	defer unix.Close(fd)
 	var b [1]byte
 	n, err := unix.Preadv2(fd, [][]byte{b[:]}, r.off, unix.RWF_NOWAIT)
 	return err == nil && n == 1
+}
+
+func (ownKernel) willNeed(path string, ranges []localRange) {
+	fd, err := unix.Open(path, openFlags, 0)
+	if err != nil {
+		return // whoever reads it will say what is wrong
+	}
+	defer unix.Close(fd)
+	for _, r := range ranges {
+		_ = unix.Fadvise(fd, r.off, r.size, unix.FADV_WILLNEED)
+	}
 }

@@ -3,53 +3,34 @@ package source
 import (
 	"archive/tar"
 	"fmt"
-	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
-// resident is how many of a file's pages the page cache has.
-func resident(t *testing.T, path string) (pages int) {
-	t.Helper()
-	f, err := os.Open(path)
-	must(t, err)
-	defer f.Close()
-	st, err := f.Stat()
-	must(t, err)
-	mem, err := unix.Mmap(int(f.Fd()), 0, int(st.Size()), unix.PROT_READ, unix.MAP_SHARED)
-	must(t, err)
-	defer func() { must(t, unix.Munmap(mem)) }()
-	has := make([]byte, (len(mem)+4095)/4096)
-	_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&mem[0])), uintptr(len(mem)), uintptr(unsafe.Pointer(&has[0])))
-	if errno != 0 {
-		t.Skipf("mincore: %v", errno)
-	}
-	for _, page := range has {
-		pages += int(page & 1)
-	}
-	return pages
+// scriptedKernel has what its archives are said to have, and keeps what it is told.
+type scriptedKernel struct {
+	cached bool
+	asked  chan localRange
+	told   chan []localRange
 }
 
-// evict takes a file out of the page cache, or skips the test where that cannot be.
-func evict(t *testing.T, path string) {
-	t.Helper()
-	f, err := os.Open(path)
-	must(t, err)
-	defer f.Close()
-	must(t, f.Sync())
-	must(t, unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
-	if n := resident(t, path); n > 0 {
-		t.Skipf("the file system keeps %d pages of a file that is not needed", n)
-	}
+func newScriptedKernel() *scriptedKernel {
+	return &scriptedKernel{asked: make(chan localRange, 10), told: make(chan []localRange, 10)}
 }
 
-// The kernel is told of exactly the ranges of the planned samples, at most as many bytes as may be, and of nothing that it has.
+func (k *scriptedKernel) has(r localRange) bool {
+	k.asked <- r
+	return k.cached
+}
+
+func (k *scriptedKernel) willNeed(_ string, ranges []localRange) { k.told <- slices.Clone(ranges) }
+
+// The kernel is told of exactly the ranges of the planned samples, in the order of the file, and at most as many bytes as may be.
 func TestLocalRangesArePlannedExactlyAndBounded(t *testing.T) {
-	const size = 64 << 10
+	const size, member = 64 << 10, 64<<10 + 512
 	file := filepath.Join(t.TempDir(), "s.tar")
 	var parts []part
 	for i := range 40 {
@@ -57,33 +38,63 @@ func TestLocalRangesArePlannedExactlyAndBounded(t *testing.T) {
 	}
 	write(t, file, string(tarOf(t, tar.FormatUSTAR, parts...)))
 	s := openS(t, ShardsConfig{Shards: []string{file}, ReadAhead: advisedBatches * 5 * size}).(*shards)
-	evict(t, file)
-	s.Ahead([]int64{3, 30, 17})
-	waitFor(t, func() bool { return resident(t, file) >= 3*size/4096 })
-	if n := resident(t, file); n > 3*(size/4096+1) {
-		t.Errorf("%d pages, want those of 3 samples", n)
+	s.advisor.close()
+	kernel := newScriptedKernel()
+	s.advisor = newAdvisor(kernel)
+	for _, c := range []struct{ ahead, told []int64 }{
+		{[]int64{3, 30, 17}, []int64{3, 17, 30}},
+		{[]int64{0, 2, 4, 6, 8, 10, 12, 14, 16}, []int64{0, 2, 4, 6, 8}},
+		{[]int64{20}, []int64{20}},
+	} {
+		s.Ahead(c.ahead)
+		want := []localRange{}
+		for _, i := range c.told {
+			want = append(want, localRange{file, i*member + 512, size})
+		}
+		if got := <-kernel.told; !reflect.DeepEqual(got, want) {
+			t.Errorf("ahead of %v: told %v, want %v", c.ahead, got, want)
+		}
+		if got, want := <-kernel.asked, (localRange{file, c.ahead[0]*member + 512, size}); got != want {
+			t.Errorf("ahead of %v: asked %v, want %v: the sample that is read first", c.ahead, got, want)
+		}
 	}
-	evict(t, file)
-	s.Ahead([]int64{0, 2, 4, 6, 8, 10, 12, 14, 16})
-	waitFor(t, func() bool { return resident(t, file) >= 5*size/4096 })
-	s.Ahead([]int64{20}) // taken once the batch before is through
-	waitFor(t, func() bool { return resident(t, file) >= 6*size/4096 })
-	if n := resident(t, file); n > 6*(size/4096+1) {
-		t.Errorf("%d pages, want those of 5 samples and one", n)
+}
+
+// A batch whose first range is in the page cache needs no advice.
+func TestWhatThePageCacheHasIsNotAdvised(t *testing.T) {
+	kernel := newScriptedKernel()
+	kernel.cached = true
+	a := &advisor{kernel: kernel}
+	a.advise([]localRange{{"/a.tar", 0, 10}, {"/b.tar", 0, 10}})
+	if len(kernel.told) != 0 {
+		t.Errorf("told %v", <-kernel.told)
 	}
-	r := localRange{file, 512, size}
-	if !r.inCache() {
-		t.Error("sample 0 was read ahead, and is not in the cache")
+	kernel.cached = false
+	a.advise([]localRange{{"/b.tar", 7, 10}, {"/a.tar", 0, 10}, {"/b.tar", 3, 4}})
+	for _, want := range [][]localRange{{{"/a.tar", 0, 10}}, {{"/b.tar", 3, 4}, {"/b.tar", 7, 10}}} {
+		if got := <-kernel.told; !reflect.DeepEqual(got, want) {
+			t.Errorf("told %v, want %v", got, want)
+		}
 	}
-	evict(t, file)
-	if r.inCache() {
-		t.Error("in the cache after it was evicted")
+}
+
+// The real kernel takes our advice, also on an archive that is not there.
+func TestTheKernelIsAskedAndTold(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.tar")
+	write(t, file, strings.Repeat("x", 10000))
+	r := localRange{file, 512, 4096}
+	ownKernel{}.willNeed(file, []localRange{r})
+	ownKernel{}.has(r) // either answer is right: what the page cache holds is the kernel's affair
+	gone := localRange{file + ".gone", 0, 10}
+	ownKernel{}.willNeed(gone.path, []localRange{gone})
+	if !(ownKernel{}).has(gone) {
+		t.Error("advice is wanted on an archive that is not there")
 	}
 }
 
 // An advisor that is behind drops batches, and keeps nobody waiting: not who plans, nor who closes the source.
 func TestAdvisorThatIsBehindKeepsNobodyWaiting(t *testing.T) {
-	a := &advisor{batches: make(chan []localRange, 1)} // nobody works for it
+	a := &advisor{kernel: ownKernel{}, batches: make(chan []localRange, 1)} // nobody works for it
 	sh := &shard{path: "/nowhere"}
 	for range 3 {
 		a.plan([]extent{{sh, 0, 10}}, 100)
@@ -95,7 +106,7 @@ func TestAdvisorThatIsBehindKeepsNobodyWaiting(t *testing.T) {
 	a.close()
 	a.close()
 	for batch := range a.batches {
-		advise(batch) // of an archive that is not there
+		a.advise(batch) // of an archive that is not there
 	}
 	(*advisor)(nil).close()
 }

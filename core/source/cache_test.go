@@ -287,14 +287,14 @@ func TestCacheIsSharedByProcessesThatDie(t *testing.T) {
 		hammer(t, dir)
 		return
 	}
-	dir := t.TempDir()
+	dir, scratch := t.TempDir(), t.TempDir()
 	var all sync.WaitGroup
 	for n := range 6 {
 		all.Add(1)
 		go func() {
 			defer all.Done()
 			cmd := exec.Command(os.Args[0], "-test.run", "^TestCacheIsSharedByProcessesThatDie$")
-			cmd.Env = append(os.Environ(), "SPDL_CACHE_TEST="+dir)
+			cmd.Env = append(os.Environ(), "SPDL_CACHE_TEST="+dir, "TMPDIR="+scratch) // what the killed leave goes with it
 			must(t, cmd.Start())
 			if n%2 == 0 {
 				time.Sleep(time.Duration(50+20*n) * time.Millisecond)

@@ -120,7 +120,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 		err = settleArrays(ctx, s, s.columns)
 	}
 	if err == nil && c.ReadAhead > 0 && slices.ContainsFunc(s.all, func(sh shard) bool { return sh.object == nil }) {
-		s.advisor, s.adviseBytes = newAdvisor(), max(c.ReadAhead/advisedBatches, 1)
+		s.advisor, s.adviseBytes = newAdvisor(ownKernel{}), max(c.ReadAhead/advisedBatches, 1)
 	}
 	s.shape = fmt.Sprintf("%q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
 	if err != nil {
