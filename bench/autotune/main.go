@@ -7,8 +7,8 @@
 //	         faster and computing four times dearer
 //
 // Each round runs every fixed setting and then the automatic one, so that a
-// machine that is slower for a while is so for both; what counts is the median
-// of the rounds' ratios.
+// machine that is slower for a while is so for both; what counts are the medians
+// of the rounds' rates.
 //
 //	go run ./bench/autotune [-seconds 4] [-rounds 3] [-only mix] [-least 0.9]
 package main
@@ -139,32 +139,40 @@ type bench struct {
 	out    *tabwriter.Writer
 }
 
-// compare runs all settings of w and returns the automatic one's share of the
-// best fixed one, the median of all rounds.
+// compare runs all settings of w in turn, round after round, and returns the
+// automatic one's median rate as a share of the best fixed one's median. (The
+// best of single runs would be the luckiest.)
 func (b *bench) compare(w workload) (float64, error) {
-	var shares []float64
-	for range b.rounds {
-		best := 0.0
-		for _, fixed := range w.sweep {
-			r, err := measure(w, b.length, fixed, false)
+	fixed := make([][]float64, len(w.sweep))
+	var auto []float64
+	for round := range b.rounds {
+		for k := range w.sweep {
+			at := (k + round) % len(w.sweep) // no setting has always the same neighbour
+			r, err := measure(w, b.length, w.sweep[at], false)
 			if err != nil {
 				return 0, err
 			}
-			best = max(best, r.settled)
-			fmt.Fprintf(b.out, "%s\tfixed\t%d\t%d\t%.0f\t%.0f\t\n", w.name, fixed[0], fixed[1], r.settled, r.whole)
+			fixed[at] = append(fixed[at], r.settled)
 		}
 		r, err := measure(w, 4*b.length, [2]int{}, true)
 		if err != nil {
 			return 0, err
 		}
-		shares = append(shares, r.settled/best)
-		fmt.Fprintf(b.out, "%s\tauto\t%d\t%d\t%.0f\t%.0f\t%.0f %%\n", w.name, r.workers[0], r.workers[1], r.settled, r.whole, 100*r.settled/best)
-		if err := b.out.Flush(); err != nil {
-			return 0, err
-		}
+		auto = append(auto, r.settled)
+		fmt.Fprintf(b.out, "%s\tauto, round %d\t%d\t%d\t%.0f\t%.0f\n", w.name, round+1, r.workers[0], r.workers[1], r.settled, r.whole)
 	}
-	slices.Sort(shares)
-	return shares[len(shares)/2], nil
+	best := 0.0
+	for at, rates := range fixed {
+		best = max(best, median(rates))
+		fmt.Fprintf(b.out, "%s\tfixed\t%d\t%d\t%.0f\t\n", w.name, w.sweep[at][0], w.sweep[at][1], median(rates))
+	}
+	fmt.Fprintf(b.out, "%s\tauto\t\t\t%.0f\t\n", w.name, median(auto))
+	return median(auto) / best, b.out.Flush()
+}
+
+func median(of []float64) float64 {
+	slices.Sort(of)
+	return of[len(of)/2]
 }
 
 func run() error {
@@ -177,7 +185,7 @@ func run() error {
 		return fmt.Errorf("-seconds %g, -rounds %d, want above 0", *seconds, *rounds)
 	}
 	b := &bench{time.Duration(*seconds * float64(time.Second)), *rounds, tabwriter.NewWriter(os.Stdout, 2, 8, 2, ' ', 0)}
-	fmt.Fprintln(b.out, "workload\tsetting\tfetch\tcompute\titems/s settled\titems/s whole\tagainst the best")
+	fmt.Fprintln(b.out, "workload\tsetting\tfetch\tcompute\titems/s settled\titems/s whole")
 	for _, w := range workloads {
 		if *only != "" && *only != w.name {
 			continue
