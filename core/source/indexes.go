@@ -2,6 +2,7 @@ package source
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -75,7 +76,7 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 	if err := checkMaps(len(names), string(limit)); err != nil {
 		return nil, err
 	}
-	o := &opening{c: c, s: s, dir: c.IndexDir, pace: newPace(), names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
+	o := &opening{c: c, s: s, dir: c.IndexDir, pace: cmp.Or(c.pace, newPace()), names: names, shards: make([]shard, len(names)), errs: make([]error, len(names))}
 	if o.dir == "" {
 		dir, err := DefaultIndexDir()
 		if err != nil {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -37,6 +38,8 @@ type ShardsConfig struct {
 
 	// ReadAhead is how many bytes of local archives the kernel is told of ahead of the reads; 0: none.
 	ReadAhead int64
+
+	pace *pace // nil: what reads of the store take is yet to be learned
 }
 
 // shards are archives of samples: tar and zip, local and remote. What is in them is known from their indexes.
@@ -272,7 +275,7 @@ func (s *shards) mend(ctx context.Context, sh *shard) error {
 		if sh.index.file != "" {
 			_ = os.Remove(sh.index.file) // if it stays, or another engine has put a good one there, opening will find out
 		}
-		o := opening{c: s.config, s: s, dir: s.config.IndexDir, pace: newPace()}
+		o := opening{c: s.config, s: s, dir: s.config.IndexDir, pace: cmp.Or(s.config.pace, newPace())}
 		fresh := shard{name: sh.name}
 		if err := o.open(ctx, &fresh); err != nil {
 			return nil, err

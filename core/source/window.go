@@ -50,7 +50,7 @@ func (w *window) read(off int64, n int) error {
 		w.buf = make([]byte, want)
 	}
 	w.buf, w.at = w.buf[:want], off
-	began := time.Now()
+	began := w.pace.time()
 	if got, err := w.r.ReadAt(w.buf, off); got < want {
 		w.buf = w.buf[:0]
 		if err == io.EOF {
@@ -58,9 +58,7 @@ func (w *window) read(off int64, n int) error {
 		}
 		return err
 	}
-	if w.pace != nil {
-		w.pace.note(want, time.Since(began))
-	}
+	w.pace.note(want, w.pace.time().Sub(began))
 	return nil
 }
 
@@ -84,6 +82,7 @@ type pace struct {
 	mu      sync.Mutex
 	latency float64 // seconds of a small read
 	perByte float64 // seconds beyond that, of a large one
+	now     func() time.Time
 }
 
 // The first guess: 10 ms, and 100 MB/s. What is worth a request is never less than a small read costs anyway, and never more than a chunk.
@@ -95,10 +94,21 @@ const (
 	leastWorth   = 4 * headerBytes
 )
 
-func newPace() *pace { return &pace{latency: guessLatency, perByte: guessPerByte} }
+func newPace() *pace { return &pace{latency: guessLatency, perByte: guessPerByte, now: time.Now} }
+
+// time is the time by p's clock.
+func (p *pace) time() (now time.Time) {
+	if p != nil {
+		now = p.now()
+	}
+	return now
+}
 
 // note takes a read into the means.
 func (p *pace) note(bytes int, took time.Duration) {
+	if p == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if bytes <= smallRead {

@@ -37,13 +37,20 @@ func zipOf(t testing.TB, parts []part) string {
 	return b.String()
 }
 
+// steadyPace is that of a store whose reads take no time by its clock, whatever the machine does meanwhile.
+func steadyPace() *pace {
+	p := newPace()
+	p.now = func() time.Time { return time.Time{} }
+	return p
+}
+
 // The index of a remote archive of large members is made from their headers, a request a sample; the data between are not read.
 func TestRemoteIndexReadsHeadersAlone(t *testing.T) {
 	const n, size = 24, 1 << 20
 	for ending, content := range map[string]string{".tar": string(tarOf(t, tar.FormatPAX, large(n, size)...)), ".zip": zipOf(t, large(n, size))} {
 		o := serveObjects(t, map[string]string{"/s" + ending: content})
 		client := storeClient(t, store.Options{HedgeAfter: -1})
-		s := openS(t, ShardsConfig{Shards: []string{o.URL + "/s" + ending}, Store: client})
+		s := openS(t, ShardsConfig{Shards: []string{o.URL + "/s" + ending}, Store: client, pace: steadyPace()})
 		got := client.Stats()
 		if s.Len() != n || s.Label(9) != 2 {
 			t.Fatalf("%s: %d samples, label %d", ending, s.Len(), s.Label(9))
@@ -59,7 +66,7 @@ func TestRemoteIndexOfSmallMembersTakesFewReads(t *testing.T) {
 	content := string(tarOf(t, tar.FormatPAX, pairs(0, 2000)...))
 	o := serveObjects(t, map[string]string{"/s.tar": content})
 	client := storeClient(t, store.Options{HedgeAfter: -1})
-	s := openS(t, ShardsConfig{Shards: []string{o.URL + "/s.tar"}, Store: client})
+	s := openS(t, ShardsConfig{Shards: []string{o.URL + "/s.tar"}, Store: client, pace: steadyPace()})
 	if got := client.Stats(); s.Len() != 2000 || got.Requests > 6 {
 		t.Errorf("%d samples, %d requests for %d bytes", s.Len(), got.Requests, got.Bytes)
 	}
