@@ -48,11 +48,11 @@ enum {
 };
 
 enum { /* of a device */
-    CU_ATTR_UNIFIED_ADDRESSING = 41,
-    CU_ATTR_MAJOR = 75,
-    CU_ATTR_MINOR = 76,
-    CU_ATTR_HOST_REGISTER = 99,
-    CU_ATTR_READ_ONLY_REGISTER = 113 /* of drivers from 11.1 on */
+       CU_ATTR_UNIFIED_ADDRESSING = 41,
+       CU_ATTR_MAJOR = 75,
+       CU_ATTR_MINOR = 76,
+       CU_ATTR_HOST_REGISTER = 99,
+       CU_ATTR_READ_ONLY_REGISTER = 113 /* of drivers from 11.1 on */
 };
 
 enum {
@@ -69,59 +69,61 @@ enum { CU_IPC_LAZY_PEER_ACCESS = 1 };
 #define CUDA_OLDEST 11010 /* what cuDriverGetVersion must say: 1000 * major + 10 * minor */
 
 /* X(name in cuda_driver, symbol, parameters), each returning cu_result. */
-#define CUDA_CALLS(X)                                                                                          \
-    X(Init, cuInit, (unsigned flags))                                                                          \
-    X(DriverGetVersion, cuDriverGetVersion, (int *version))                                                    \
-    X(GetErrorName, cuGetErrorName, (cu_result error, const char **name))                                      \
-    X(GetErrorString, cuGetErrorString, (cu_result error, const char **text))                                  \
-    X(DeviceGet, cuDeviceGet, (cu_device * device, int ordinal))                                               \
-    X(DeviceGetCount, cuDeviceGetCount, (int *count))                                                          \
-    X(DeviceGetName, cuDeviceGetName, (char *name, int bytes, cu_device device))                               \
-    X(DeviceGetAttribute, cuDeviceGetAttribute, (int *value, int attribute, cu_device device))                 \
-    X(DeviceGetUuid, cuDeviceGetUuid, (cu_uuid * uuid, cu_device device))                                      \
-    X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (cu_context * context, cu_device device))              \
-    X(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (cu_device device))                               \
-    X(CtxGetCurrent, cuCtxGetCurrent, (cu_context * context))                                                  \
-    X(CtxSetCurrent, cuCtxSetCurrent, (cu_context context))                                                    \
-    X(CtxPushCurrent, cuCtxPushCurrent_v2, (cu_context context))                                               \
-    X(CtxPopCurrent, cuCtxPopCurrent_v2, (cu_context * context))                                               \
-    X(CtxGetDevice, cuCtxGetDevice, (cu_device * device))                                                      \
-    X(CtxSynchronize, cuCtxSynchronize, (void))                                                                \
-    X(MemGetInfo, cuMemGetInfo_v2, (size_t * free, size_t *total))                                             \
-    X(MemAlloc, cuMemAlloc_v2, (cu_address * memory, size_t bytes))                                            \
-    X(MemFree, cuMemFree_v2, (cu_address memory))                                                              \
-    X(MemHostAlloc, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags))                             \
-    X(MemFreeHost, cuMemFreeHost, (void *memory))                                                              \
-    X(MemHostRegister, cuMemHostRegister_v2, (void *memory, size_t bytes, unsigned flags))                     \
-    X(MemHostUnregister, cuMemHostUnregister, (void *memory))                                                  \
-    X(MemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, (cu_address * out, void *memory, unsigned flags)) \
-    X(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                                   \
-      (cu_address to, const void *from, size_t bytes, cu_stream stream))                                       \
-    X(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t bytes, cu_stream stream))      \
-    X(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (cu_address to, cu_address from, size_t bytes, cu_stream stream)) \
-    X(StreamCreate, cuStreamCreate, (cu_stream * stream, unsigned flags))                                      \
-    X(StreamDestroy, cuStreamDestroy_v2, (cu_stream stream))                                                   \
-    X(StreamQuery, cuStreamQuery, (cu_stream stream))                                                          \
-    X(StreamSynchronize, cuStreamSynchronize, (cu_stream stream))                                              \
-    X(StreamWaitEvent, cuStreamWaitEvent, (cu_stream stream, cu_event event, unsigned flags))                  \
-    X(StreamGetCtx, cuStreamGetCtx, (cu_stream stream, cu_context * context))                                  \
-    X(EventCreate, cuEventCreate, (cu_event * event, unsigned flags))                                          \
-    X(EventDestroy, cuEventDestroy_v2, (cu_event event))                                                       \
-    X(EventRecord, cuEventRecord, (cu_event event, cu_stream stream))                                          \
-    X(EventQuery, cuEventQuery, (cu_event event))                                                              \
-    X(EventSynchronize, cuEventSynchronize, (cu_event event))                                                  \
-    X(LaunchHostFunc, cuLaunchHostFunc, (cu_stream stream, cu_host_function function, void *data))             \
-    X(IpcGetMemHandle, cuIpcGetMemHandle, (cu_handle * handle, cu_address memory))                             \
-    X(IpcOpenMemHandle, cuIpcOpenMemHandle_v2, (cu_address * memory, cu_handle handle, unsigned flags))        \
-    X(IpcCloseMemHandle, cuIpcCloseMemHandle, (cu_address memory))                                             \
-    X(IpcGetEventHandle, cuIpcGetEventHandle, (cu_handle * handle, cu_event event))                            \
-    X(IpcOpenEventHandle, cuIpcOpenEventHandle, (cu_event * event, cu_handle handle))                          \
-    X(ModuleLoadData, cuModuleLoadData, (cu_module * module, const void *image))                               \
-    X(ModuleUnload, cuModuleUnload, (cu_module module))                                                        \
-    X(ModuleGetFunction, cuModuleGetFunction, (cu_function * function, cu_module module, const char *name))    \
-    X(LaunchKernel, cuLaunchKernel,                                                                            \
-      (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,              \
-       unsigned block_y, unsigned block_z, unsigned shared_bytes, cu_stream stream, void **params,             \
+#define CUDA_CALLS(X)                                                                                       \
+    X(Init, cuInit, (unsigned flags))                                                                       \
+    X(DriverGetVersion, cuDriverGetVersion, (int *version))                                                 \
+    X(GetErrorName, cuGetErrorName, (cu_result error, const char **name))                                   \
+    X(GetErrorString, cuGetErrorString, (cu_result error, const char **text))                               \
+    X(DeviceGet, cuDeviceGet, (cu_device * device, int ordinal))                                            \
+    X(DeviceGetCount, cuDeviceGetCount, (int *count))                                                       \
+    X(DeviceGetName, cuDeviceGetName, (char *name, int bytes, cu_device device))                            \
+    X(DeviceGetAttribute, cuDeviceGetAttribute, (int *value, int attribute, cu_device device))              \
+    X(DeviceGetUuid, cuDeviceGetUuid, (cu_uuid * uuid, cu_device device))                                   \
+    X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (cu_context * context, cu_device device))           \
+    X(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (cu_device device))                            \
+    X(CtxGetCurrent, cuCtxGetCurrent, (cu_context * context))                                               \
+    X(CtxSetCurrent, cuCtxSetCurrent, (cu_context context))                                                 \
+    X(CtxPushCurrent, cuCtxPushCurrent_v2, (cu_context context))                                            \
+    X(CtxPopCurrent, cuCtxPopCurrent_v2, (cu_context * context))                                            \
+    X(CtxGetDevice, cuCtxGetDevice, (cu_device * device))                                                   \
+    X(CtxSynchronize, cuCtxSynchronize, (void))                                                             \
+    X(MemGetInfo, cuMemGetInfo_v2, (size_t * free, size_t * total))                                         \
+    X(MemAlloc, cuMemAlloc_v2, (cu_address * memory, size_t bytes))                                         \
+    X(MemFree, cuMemFree_v2, (cu_address memory))                                                           \
+    X(MemHostAlloc, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags))                          \
+    X(MemFreeHost, cuMemFreeHost, (void *memory))                                                           \
+    X(MemHostRegister, cuMemHostRegister_v2, (void *memory, size_t bytes, unsigned flags))                  \
+    X(MemHostUnregister, cuMemHostUnregister, (void *memory))                                               \
+    X(MemHostGetDevicePointer, cuMemHostGetDevicePointer_v2,                                                \
+      (cu_address * out, void *memory, unsigned flags))                                                     \
+    X(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                                \
+      (cu_address to, const void *from, size_t bytes, cu_stream stream))                                    \
+    X(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t bytes, cu_stream stream))   \
+    X(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,                                                                \
+      (cu_address to, cu_address from, size_t bytes, cu_stream stream))                                     \
+    X(StreamCreate, cuStreamCreate, (cu_stream * stream, unsigned flags))                                   \
+    X(StreamDestroy, cuStreamDestroy_v2, (cu_stream stream))                                                \
+    X(StreamQuery, cuStreamQuery, (cu_stream stream))                                                       \
+    X(StreamSynchronize, cuStreamSynchronize, (cu_stream stream))                                           \
+    X(StreamWaitEvent, cuStreamWaitEvent, (cu_stream stream, cu_event event, unsigned flags))               \
+    X(StreamGetCtx, cuStreamGetCtx, (cu_stream stream, cu_context * context))                               \
+    X(EventCreate, cuEventCreate, (cu_event * event, unsigned flags))                                       \
+    X(EventDestroy, cuEventDestroy_v2, (cu_event event))                                                    \
+    X(EventRecord, cuEventRecord, (cu_event event, cu_stream stream))                                       \
+    X(EventQuery, cuEventQuery, (cu_event event))                                                           \
+    X(EventSynchronize, cuEventSynchronize, (cu_event event))                                               \
+    X(LaunchHostFunc, cuLaunchHostFunc, (cu_stream stream, cu_host_function function, void *data))          \
+    X(IpcGetMemHandle, cuIpcGetMemHandle, (cu_handle * handle, cu_address memory))                          \
+    X(IpcOpenMemHandle, cuIpcOpenMemHandle_v2, (cu_address * memory, cu_handle handle, unsigned flags))     \
+    X(IpcCloseMemHandle, cuIpcCloseMemHandle, (cu_address memory))                                          \
+    X(IpcGetEventHandle, cuIpcGetEventHandle, (cu_handle * handle, cu_event event))                         \
+    X(IpcOpenEventHandle, cuIpcOpenEventHandle, (cu_event * event, cu_handle handle))                       \
+    X(ModuleLoadData, cuModuleLoadData, (cu_module * module, const void *image))                            \
+    X(ModuleUnload, cuModuleUnload, (cu_module module))                                                     \
+    X(ModuleGetFunction, cuModuleGetFunction, (cu_function * function, cu_module module, const char *name)) \
+    X(LaunchKernel, cuLaunchKernel,                                                                         \
+      (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,           \
+       unsigned block_y, unsigned block_z, unsigned shared_bytes, cu_stream stream, void **params,          \
        void **extra))
 
 typedef struct cuda_driver {

@@ -27,7 +27,7 @@ cpp-mock-test: $(CPP_OUT)/test_client $(CPP_OUT)/test_noexcept
 	$(CPP_OUT)/test_noexcept
 
 # The real libspdl on a ring of the stand-in engine that tests/capi keeps; its sources, so that the sanitizers see them.
-CPP_CAPI := $(wildcard capi/client/*.c)
+CPP_CAPI := $(wildcard capi/client/*.c) capi/cuda/driver.c
 CPP_RING_C := tests/capi/standin.c $(CPP_CAPI)
 CPP_RING_O := $(CPP_RING_C:%.c=$(CPP_OUT)/ring/%.o)
 

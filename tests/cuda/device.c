@@ -148,7 +148,8 @@ static const struct {
     {CU_E_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {CU_E_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
     {CU_E_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
-    {CU_E_ALREADY_REGISTERED, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "host memory is already registered"},
+    {CU_E_ALREADY_REGISTERED, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+     "host memory is already registered"},
     {CU_E_NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "host memory is not registered"},
     {CU_E_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {CU_E_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
@@ -247,7 +248,9 @@ FAKE_API cu_result cuDevicePrimaryCtxRelease_v2(cu_device device) {
     LEAVE(CU_OK);
 }
 
-static bool is_context(const context *c) { return c >= contexts && c < contexts + FAKE_DEVICES && c->refs > 0; }
+static bool is_context(const context *c) {
+    return c >= contexts && c < contexts + FAKE_DEVICES && c->refs > 0;
+}
 
 FAKE_API cu_result cuCtxGetCurrent(cu_context *out) {
     ENTER(CtxGetCurrent);

@@ -41,7 +41,8 @@
 
 /* Each is changed under the lock and may be read at any time. The first line counts what is there now, the second what was done. */
 typedef struct fake_stats {
-    _Atomic uint64_t contexts, streams, events, registered, registered_bytes, allocated, host_allocated, imports, in_flight;
+    _Atomic uint64_t contexts, streams, events, registered, registered_bytes, allocated, host_allocated,
+        imports, in_flight;
     _Atomic uint64_t copies, pageable, launches, host_functions, waits, registrations, read_only;
 } fake_stats;
 

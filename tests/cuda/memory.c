@@ -118,8 +118,8 @@ FAKE_API cu_result cuMemFree_v2(cu_address memory) {
 static bool overlaps(const void *at, size_t bytes) {
     const uint8_t *p = at;
     for (int i = 0; i < MAX_PIECES; i++)
-        if ((pieces[i].kind == REGISTERED || pieces[i].kind == HOST) && p < pieces[i].base + pieces[i].bytes &&
-            pieces[i].base < p + bytes)
+        if ((pieces[i].kind == REGISTERED || pieces[i].kind == HOST) &&
+            p < pieces[i].base + pieces[i].bytes && pieces[i].base < p + bytes)
             return true;
     return false;
 }
@@ -175,7 +175,8 @@ FAKE_API cu_result cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
     cu_result why;
     context *c = fake_current(&why);
     if (why != CU_OK) LEAVE(why);
-    void *p = bytes == 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *p = bytes == 0 ? MAP_FAILED
+                         : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) LEAVE(bytes == 0 ? CU_E_INVALID_VALUE : CU_E_OUT_OF_MEMORY);
     if (!add(HOST, p, bytes, c)) {
         munmap(p, bytes);

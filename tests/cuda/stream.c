@@ -220,7 +220,8 @@ static void perform(operation *o) {
         return;
     }
     pthread_mutex_unlock(&fake_lock);
-    if (fake_settings.latency_us > 0 && o->kind != HOST_FUNCTION) usleep((useconds_t)fake_settings.latency_us);
+    if (fake_settings.latency_us > 0 && o->kind != HOST_FUNCTION)
+        usleep((useconds_t)fake_settings.latency_us);
     if (o->kind == COPY) memcpy(o->to, o->staged ? o->staged : o->from, o->bytes);
     if (o->kind == KERNEL) run_kernel(o);
     if (o->kind == HOST_FUNCTION) {
@@ -467,7 +468,8 @@ FAKE_API cu_result cuMemcpyDtoDAsync_v2(cu_address to, cu_address from, size_t b
     ENTER(MemcpyDtoDAsync);
     if (!fake_is_device(to, bytes) || !fake_is_device(from, bytes)) LEAVE(CU_E_INVALID_VALUE);
     fake_counts->copies++;
-    operation o = {.kind = COPY, .to = (void *)(uintptr_t)to, .from = (void *)(uintptr_t)from, .bytes = bytes};
+    operation o = {
+        .kind = COPY, .to = (void *)(uintptr_t)to, .from = (void *)(uintptr_t)from, .bytes = bytes};
     LEAVE(put(handle, &o));
 }
 
@@ -504,9 +506,12 @@ FAKE_API cu_result cuLaunchKernel(cu_function function, unsigned grid_x, unsigne
     ENTER(LaunchKernel);
     (void)shared_bytes;
     const fake_kernel *k = function;
-    if (!k || extra || block_x * block_y * block_z > 1024 || grid_x * grid_y * grid_z == 0) LEAVE(CU_E_INVALID_VALUE);
-    operation o = {.kind = KERNEL, .kernel = k, .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}};
-    for (int i = 0; i < MAX_PARAMS && k->sizes[i]; i++) memcpy(&o.values[i], params[i], (size_t)(k->sizes[i] - '0'));
+    if (!k || extra || block_x * block_y * block_z > 1024 || grid_x * grid_y * grid_z == 0)
+        LEAVE(CU_E_INVALID_VALUE);
+    operation o = {
+        .kind = KERNEL, .kernel = k, .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}};
+    for (int i = 0; i < MAX_PARAMS && k->sizes[i]; i++)
+        memcpy(&o.values[i], params[i], (size_t)(k->sizes[i] - '0'));
     fake_counts->launches++;
     LEAVE(put(handle, &o));
 }
