@@ -33,9 +33,9 @@ static uint64_t number(const char *name, uint64_t otherwise) {
     return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static const char *copied(const char *name) {
+static void copy_text(char *to, size_t bytes, const char *name) {
     const char *text = getenv(name);
-    return text && *text ? strdup(text) : NULL; /* kept: a stream may be reading the one before */
+    snprintf(to, bytes, "%s", text ? text : "");
 }
 
 static void map_counts(void) {
@@ -55,9 +55,9 @@ static void read_settings(void) {
                   .version = (int)number("FAKE_CUDA_VERSION", 12040),
                   .latency_us = (int)number("FAKE_CUDA_LATENCY_US", 0),
                   .read_only = number("FAKE_CUDA_READ_ONLY", 1) != 0,
-                  .memory = number("FAKE_CUDA_MEMORY", 1ull << 30),
-                  .gate = copied("FAKE_CUDA_GATE"),
-                  .fault = copied("FAKE_CUDA_FAULT")};
+                  .memory = number("FAKE_CUDA_MEMORY", 1ull << 30)};
+    copy_text(s.gate, sizeof s.gate, "FAKE_CUDA_GATE");
+    copy_text(s.fault, sizeof s.fault, "FAKE_CUDA_FAULT");
     if (s.devices > FAKE_DEVICES) s.devices = FAKE_DEVICES;
     fake_settings = s;
     memset(seen, 0, sizeof seen);
@@ -65,6 +65,9 @@ static void read_settings(void) {
 
 void fake_cuda_reset(void) {
     pthread_mutex_lock(&fake_lock);
+    bool lost = false;
+    for (int i = 0; i < FAKE_DEVICES; i++) lost = lost || contexts[i].lost;
+    while (lost && fake_counts->in_flight > 0) fake_pass(); /* its streams drop what was in them */
     read_settings();
     started = false;
     for (int i = 0; i < FAKE_DEVICES; i++) contexts[i].lost = CU_OK;
@@ -85,7 +88,7 @@ static int count_call(const char *call) {
 /* What FAKE_CUDA_FAULT has for the nth call of this name. */
 static cu_result injected(const char *call, int nth) {
     char name[64], sticky[16];
-    for (const char *p = fake_settings.fault; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+    for (const char *p = fake_settings.fault; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
         int at = 0, result = 0;
         sticky[0] = 0;
         if (sscanf(p, "%63[^:,]:%d:%d:%15[a-z]", name, &at, &result, sticky) < 3) continue;

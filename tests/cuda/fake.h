@@ -46,7 +46,7 @@ typedef struct fake_stats {
     _Atomic uint64_t copies, pageable, launches, host_functions, waits, registrations, read_only;
 } fake_stats;
 
-/* Read the environment again, and count calls for FAKE_CUDA_FAULT from here. */
+/* Read the environment again, with a lost device as new, and count calls for FAKE_CUDA_FAULT from here. */
 FAKE_API void fake_cuda_reset(void);
 FAKE_API fake_stats *fake_cuda_stats(void);
 
@@ -70,7 +70,7 @@ typedef struct settings {
     int devices, version, latency_us;
     bool read_only;
     uint64_t memory;
-    const char *gate, *fault;
+    char gate[256], fault[256];
 } settings;
 extern settings fake_settings;
 
@@ -90,7 +90,8 @@ context *fake_current(cu_result *why);
 /* All bytes of the range are in device memory that this process has, its own or imported. */
 bool fake_is_device(cu_address at, size_t bytes);
 bool fake_is_pinned(const void *at, size_t bytes);
-void fake_end_streams(context *c); /* lets go of the lock meanwhile */
+void fake_end_streams(context *c);
+void fake_pass(void); /* let others have the lock for a moment */
 
 /* One kernel of ours, in C. sizes has the bytes of each parameter, a digit each. */
 typedef struct fake_kernel {

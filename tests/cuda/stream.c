@@ -149,9 +149,7 @@ FAKE_API cu_result cuEventSynchronize(cu_event out) {
     uint64_t mark = atomic_load(&e->marks->recorded);
     e->refs++;
     while (!e->owner->lost && !is_reached(e->marks, mark)) {
-        pthread_mutex_unlock(&fake_lock);
-        usleep(TICK_US);
-        pthread_mutex_lock(&fake_lock);
+        fake_pass();
     }
     cu_result lost = e->owner->lost;
     drop(e);
@@ -199,10 +197,9 @@ FAKE_API cu_result cuIpcOpenEventHandle(cu_event *out, cu_handle handle) {
 
 /* ---- what a stream does ------------------------------------------------------------------------------ */
 
-/* Sleep without the lock. */
-static void pass(int us) {
+void fake_pass(void) {
     pthread_mutex_unlock(&fake_lock);
-    usleep((useconds_t)us);
+    usleep(TICK_US);
     pthread_mutex_lock(&fake_lock);
 }
 
@@ -243,9 +240,9 @@ static void finish(operation *o) {
 static bool may_begin(const stream *s, const operation *o) {
     for (;;) {
         if (s->owner->lost) return false;
-        bool held = fake_settings.gate && access(fake_settings.gate, F_OK) == 0;
+        bool held = fake_settings.gate[0] && access(fake_settings.gate, F_OK) == 0;
         if (!held && (o->kind != WAIT || is_reached(o->event->marks, o->mark))) return true;
-        pass(TICK_US);
+        fake_pass();
     }
 }
 
@@ -383,7 +380,7 @@ FAKE_API cu_result cuStreamSynchronize(cu_stream handle) {
     for (;;) {
         stream *s = resolve(handle, &why);
         if (why != CU_OK || is_idle(s)) LEAVE(why);
-        pass(TICK_US);
+        fake_pass();
     }
 }
 
@@ -397,7 +394,7 @@ FAKE_API cu_result cuCtxSynchronize(void) {
         for (int i = 0; i < MAX_STREAMS; i++)
             if (streams[i] && streams[i]->owner == c) idle = idle && is_idle(streams[i]);
         if (idle) LEAVE(CU_OK);
-        pass(TICK_US);
+        fake_pass();
     }
 }
 
