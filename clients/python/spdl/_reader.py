@@ -115,6 +115,7 @@ class Reader:
         self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
         self._calls: list[None] = []  # one for each that runs without the interpreter lock
         self.stage = False  # whether it belongs to a stage; said by the Loader
+        self.gpu = False  # whether it was pinned, or a release waited for a GPU: detaching may wait then
         self._closed = False
         self._detached = False
         _readers.add(self)
@@ -292,7 +293,7 @@ class Reader:
         if claimed is not None and claimed.data is not None:
             self.release(self.handle, claimed)
             self.thread.spare = None
-        self.api.held.detach(self.handle)
+        (self.api.free if self.gpu else self.api.held).detach(self.handle)
 
     def _reset_in_child(self) -> None:
         self.lock = threading.RLock()
