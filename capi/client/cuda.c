@@ -204,6 +204,7 @@ static void unpin_locked(spdl_reader *r, gpu *g) {
     const cuda_driver *d = g->driver;
     cu_context before;
     if (g->mode == SPDL_PIN_NONE) return;
+    sp_fences_free(g);
     bool pushed = d->CtxPushCurrent(g->context) == CU_OK;
     if (g->mode != SPDL_PIN_STAGED) d->MemHostUnregister(r->data.base);
     for (uint32_t i = 0; g->staging && i < r->max_leases; i++)
@@ -222,9 +223,13 @@ spdl_status spdl_unpin(spdl_reader *r) {
     if (!r) return sp_fail(SPDL_E_ARGUMENT, "spdl: unpin: reader is NULL");
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
-    sp_fences_drain(r);
     pthread_mutex_lock(&r->gpu_lock);
     gpu *g = atomic_load(&r->gpu);
+    while (g && g->waiting) { /* another thread may have released a batch since */
+        pthread_mutex_unlock(&r->gpu_lock);
+        sp_fences_drain(r);
+        pthread_mutex_lock(&r->gpu_lock);
+    }
     if (g) unpin_locked(r, g);
     pthread_mutex_unlock(&r->gpu_lock);
     return SPDL_OK;

@@ -40,8 +40,19 @@ static fence *take_fence(gpu *g, cu_context context) {
     return calloc(1, sizeof(fence));
 }
 
+static void destroy_event(gpu *g, fence *f) {
+    cu_context before;
+    if (f->own && g->driver->CtxPushCurrent(f->context) == CU_OK) {
+        g->driver->EventDestroy(f->event);
+        g->driver->CtxPopCurrent(&before);
+    }
+    f->own = false;
+    f->event = NULL;
+}
+
+/* Events are kept in the context that we hold only: another may be gone when they are to be destroyed. */
 static void put_back(gpu *g, fence *f) {
-    if (!f->own) f->event = NULL;
+    if (!f->own || f->context != g->context) destroy_event(g, f);
     f->next = g->idle;
     g->idle = f;
 }
@@ -65,18 +76,17 @@ static spdl_status make_fence(gpu *g, uint32_t kind, void *handle, fence **out) 
     if (e == CU_OK) e = d->CtxPushCurrent(context);
     if (e != CU_OK) return sp_fail_cuda(d, "release_after", "the stream's context", e);
     fence *f = take_fence(g, context);
+    if (f) f->context = context;
     if (f && kind == SPDL_AFTER_STREAM) {
         e = record(d, f, handle);
     } else if (f) {
-        if (f->own) d->EventDestroy(f->event);
-        f->own = false;
+        destroy_event(g, f);
         f->event = handle;
         e = d->EventQuery(handle);
         if (e == CU_E_NOT_READY) e = CU_OK;
     }
     d->CtxPopCurrent(&before);
     if (!f) return sp_fail(SPDL_E_NOMEM, "spdl: release_after: no memory for a record");
-    f->context = context;
     *out = f;
     if (e == CU_OK) return SPDL_OK;
     put_back(g, f);
@@ -196,14 +206,10 @@ void sp_fences_drain(spdl_reader *r) {
 }
 
 void sp_fences_free(gpu *g) {
-    cu_context before;
     while (g->idle) {
         fence *f = g->idle;
         g->idle = f->next;
-        if (f->own && g->driver->CtxPushCurrent(f->context) == CU_OK) {
-            g->driver->EventDestroy(f->event);
-            g->driver->CtxPopCurrent(&before);
-        }
+        destroy_event(g, f);
         free(f);
     }
 }

@@ -38,8 +38,12 @@ $(CPP_OUT)/ring/%.o: %.c include/spdl.h shm/layout.h $(wildcard capi/client/*.h 
 $(CPP_OUT)/test_ring: tests/cpp/test_ring.cpp tests/cpp/check.hpp $(CPP_RING_O) $(CPP_HEADERS)
 	$(CXX) -std=c++17 $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_RING_O) -pthread -ldl -o $@
 
-cpp-ring-test: $(CPP_OUT)/test_ring
+$(CPP_OUT)/test_gpu: tests/cpp/test_gpu.cpp tests/cpp/check.hpp capi/cuda/driver.h $(CPP_RING_O) $(CPP_HEADERS)
+	$(CXX) -std=c++17 $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_RING_O) -pthread -ldl -o $@
+
+cpp-ring-test: $(CPP_OUT)/test_ring $(CPP_OUT)/test_gpu $(BUILD)/cuda/libcuda.so.1
 	$(CPP_OUT)/test_ring
+	SPDL_CUDA_LIBRARY=$(abspath $(BUILD))/cuda/libcuda.so.1 $(CPP_OUT)/test_gpu
 
 # Pipelines with the real libspdl and libspdl_engine, with and without exceptions, and the examples.
 CPP_PIPELINE := tests/cpp/test_pipeline.cpp tests/cpp/check.hpp $(CPP_HEADERS) $(BUILD)/libspdl.so
