@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -171,7 +172,12 @@ func (r *Reader) lease(slot, held uint64) *Lease {
 	w.ClaimedNS.Store(now)
 	r.leases++
 	r.member.Acquired.Add(1)
+	device := -1
+	if d.Pool != 0 {
+		device = int(d.Fence[0])
+	}
 	return &Lease{
+		DeviceSlot: device, DeviceGeneration: atomic.LoadUint64(&d.Fence[1]),
 		Batch: Batch{
 			Ticket: d.Ticket, Epoch: d.Epoch.Load(), Step: d.Step, EpochStep: d.EpochStep, Rows: int(d.Rows), Flags: d.Flags,
 			NBad: int(d.NBad), Hash: d.Hash, FetchedNS: d.FetchedNS, DecodedNS: d.DecodedNS, LastOfEpoch: d.Flags&FlagLast != 0,

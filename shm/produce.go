@@ -63,7 +63,7 @@ func (r *Ring) tryClaim() (*Slot, error) {
 }
 
 func (r *Ring) unpark() {
-	if r.state.Parked.Load() != 0 {
+	if r.state.Parked.Load() != 0 && (r.device == nil || !r.device.short) {
 		r.state.Parked.Store(0)
 	}
 }
