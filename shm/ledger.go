@@ -124,7 +124,7 @@ func (r *Ring) Info() Info {
 	info := Info{
 		Name: r.cfg.label(), Slots: r.cfg.Slots, SlotBytes: r.geo.slotStride, DataBytes: r.geo.dataBytes, HugePages: r.huge,
 		Published: r.published, NextTicket: r.nextTicket, Late: slices.Clone(r.late), Violations: r.violations, State: StateStopped,
-		Device: r.device.info(&r.cfg, r.geo.deviceStride),
+		Device: r.deviceInfo(),
 	}
 	if !r.closed {
 		info.State, info.Generation, info.Adopted = r.state.State.Load(), r.head.Generation, r.adopted

@@ -28,6 +28,7 @@ type Reader struct {
 	uid        [16]byte      // the ring's
 
 	stage   bool // a stage's worker: it may write what it holds, and lets go of it when it is done
+	upload  bool // an uploader: a stage's worker that knows no epochs
 	welcome Welcome
 
 	files  []*os.File
@@ -102,7 +103,7 @@ func (r *Reader) mapAll(fds []int) error {
 		return refuse(ErrFormat, "shm: attach: welcome to group %d of %d", w.GroupIndex, r.header.MaxGroups)
 	}
 	r.record = at[GroupRecord](r.hdr, r.header.GroupOff+r.header.GroupStride*uint64(w.GroupIndex))
-	r.stage = Kind(r.record.Kind).stage()
+	r.stage, r.upload = Kind(r.record.Kind).stage(), Kind(r.record.Kind) == KindUploader
 	private, staged := r.header.Access == uint32(Private), r.header.FeaturesRequired&featureStaged != 0
 	if r.group, err = one("group", w.GroupBytes, true, false); err != nil {
 		return err

@@ -114,7 +114,7 @@ func (s *Slot) noteWay(state uint64) {
 func (r *Ring) offer(i int) {
 	s := &r.slots[i]
 	g := r.stages[s.way.at]
-	if g.cfg.Kind == KindUploader && s.device < 0 && !r.lend(s) {
+	if g.cfg.Kind == KindUploader && s.device < 0 && (r.device.off || !r.lend(s)) {
 		s.way.waiting = true
 		return
 	}

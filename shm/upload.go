@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -239,7 +240,12 @@ func (r *Ring) loseDevice() {
 	r.setGeneration(0)
 	_ = Fault("device.void")
 	g := r.device.group
-	for i := range r.slots {
+	order := make([]int, len(r.slots))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, r.byTicket)
+	for _, i := range order {
 		if g.phase != phaseBroken {
 			g.look(i)
 		}
@@ -256,6 +262,10 @@ func (r *Ring) loseDevice() {
 	}
 }
 
+func (r *Ring) byTicket(a, b int) int {
+	return cmp.Compare(r.slots[a].desc.Ticket, r.slots[b].desc.Ticket)
+}
+
 // offerAgain gives a slot to the next uploader, before all others.
 func (r *Ring) offerAgain(i int) {
 	r.device.repeated++
@@ -263,6 +273,9 @@ func (r *Ring) offerAgain(i int) {
 	if g.phase == phaseBroken {
 		g.shadow[i].word = packWord(wordReady, 0, 0) // waits for the fresh segment
 		return
+	}
+	if stateOf(g.shadow[i].word) == wordFree {
+		g.count(&g.published, &g.rec.Published, 1)
 	}
 	g.redeliver(i)
 	g.wakeLane(0, false)
@@ -304,14 +317,10 @@ func (g *group) putAway(i int, seq uint64) bool {
 // uploadAgain has the next uploader copy a batch that consumers wait for.
 func (r *Ring) uploadAgain(s *Slot) {
 	d := r.device
-	if slices.Contains(d.again, s.index) {
-		return
+	if !slices.Contains(d.again, s.index) {
+		d.again = append(d.again, s.index)
+		slices.SortFunc(d.again, r.byTicket)
 	}
-	at := slices.IndexFunc(d.again, func(i int) bool { return r.slots[i].desc.Ticket > s.desc.Ticket })
-	if at < 0 {
-		at = len(d.again)
-	}
-	d.again = slices.Insert(d.again, at, s.index)
 	if stateOf(d.group.shadow[s.index].word) == wordFree {
 		r.offerAgain(s.index)
 	}
@@ -366,18 +375,19 @@ func (r *Ring) DeviceOff() {
 	r.handOn()
 }
 
-func (d *uploads) info(c *Config, stride uint64) *DeviceInfo {
+func (r *Ring) deviceInfo() *DeviceInfo {
+	d := r.device
 	if d == nil {
 		return nil
 	}
 	lent := 0
 	for _, s := range d.lent {
-		if s != nil {
+		if s != nil && (r.closed || !r.slotFree(s.index)) {
 			lent++
 		}
 	}
 	return &DeviceInfo{
-		Device: c.Device.Device, Slots: len(d.lent), SlotBytes: stride, Lent: lent, Waiting: d.short, Generation: d.generation,
+		Device: r.cfg.Device.Device, Slots: len(d.lent), SlotBytes: r.geo.deviceStride, Lent: lent, Waiting: d.short, Generation: d.generation,
 		Uploaded: d.uploaded, Again: d.repeated, Host: d.kept,
 	}
 }

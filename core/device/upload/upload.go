@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/spdl/spdl/core/device"
 	"github.com/spdl/spdl/core/device/cuda"
@@ -182,26 +181,10 @@ func (u *uploader) run(ctx context.Context) error {
 	return err
 }
 
-// dataEndPause is how often it looks, once the last epoch is over, for batches that have to be uploaded again.
-const dataEndPause = 50 * time.Millisecond
-
 func (u *uploader) beginAll(ctx context.Context, flights chan<- *shm.Lease) error {
 	for n := 0; ; {
 		l, err := u.ring.Acquire(ctx)
-		switch {
-		case errors.Is(err, shm.EndEpoch):
-			continue
-		case errors.Is(err, shm.EndData):
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(dataEndPause):
-			}
-			if _, err := u.ring.EngineState(); err != nil {
-				return err
-			}
-			continue
-		case err != nil:
+		if err != nil {
 			return err
 		}
 		_ = shm.Fault("upload.claimed")
