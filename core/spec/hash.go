@@ -26,6 +26,8 @@ type canonicalRing struct {
 	BadSample canonicalBad    `json:"bad_sample"`
 	HeadSpace int             `json:"head_space,omitempty"`
 	Delivery  string          `json:"delivery,omitempty"` // "": ordered
+
+	Finish *canonicalFinish `json:"finish,omitempty"` // on a device
 }
 
 type canonicalSource struct {
@@ -218,6 +220,7 @@ func (s *Spec) canonical() canonicalRing {
 		BadSample: canonicalBad(s.BadSample),
 		HeadSpace: s.Cache.HeadSpace,
 		Delivery:  delivery,
+		Finish:    s.Device.canonical(),
 	}
 	if s.Video == nil && s.Audio == nil {
 		c.Image = s.Image.canonical()

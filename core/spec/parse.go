@@ -170,6 +170,10 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 		c := below("cache")
 		c.cache(&r.Cache, dir)
 	}
+	if sec.has("device") {
+		v := below("device")
+		r.Device = d.device(&v)
+	}
 }
 
 // modalities are the sections of which a ring has one.
