@@ -42,6 +42,7 @@ type RingStats struct {
 	Bad          BadStats        `json:"bad_samples"`
 	First        FirstBatch      `json:"first_batch"`
 	Source       SourceStats     `json:"source"`
+	Upload       *UploadStats    `json:"upload,omitempty"`
 }
 
 // BadStats counts samples that did not become rows.
@@ -133,7 +134,7 @@ func (r *ring) stats() RingStats {
 	r.mu.Unlock()
 	rows := r.rowsOut.Load()
 	s := RingStats{
-		Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Rows: rows, SamplesPerOp: r.perJob, Source: r.sourceStats(),
+		Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Rows: rows, SamplesPerOp: r.perJob, Source: r.sourceStats(), Upload: r.uploadStats(),
 		Bytes: map[string]uint64{"fetch": r.bytesRead.Load(), "publish": rows * uint64(r.rowBytes)},
 	}
 	if run := r.running.Load(); run != nil {
