@@ -176,6 +176,11 @@ func (r *Reader) DeviceGeneration() uint64 {
 	return at[Pool](r.hdr, r.header.PoolOff+r.header.PoolStride).Generation.Load()
 }
 
+// DeviceHandle is the driver's handle of the device memory.
+func (r *Reader) DeviceHandle() [64]byte {
+	return at[Pool](r.hdr, r.header.PoolOff+r.header.PoolStride).Handle
+}
+
 // DeviceSlots are how many device slots the ring wants, and how far apart; 0: it has no device.
 func (r *Reader) DeviceSlots() (n int, stride uint64) {
 	if r.header.NPools < 3 {

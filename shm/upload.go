@@ -252,7 +252,7 @@ func (r *Ring) loseDevice() {
 		s := &r.slots[i]
 		switch state := stateOf(g.shadow[i].word); {
 		case state == wordReady || s.way.waiting:
-		case state == wordHeld && s.way.void:
+		case state == wordHeld && (s.way.void || r.device.off):
 			g.takeBack(i)
 		case state == wordHeld, s.way.on && !s.way.void && r.stages[s.way.at] == g:
 			r.offerAgain(i)
@@ -268,6 +268,9 @@ func (r *Ring) byTicket(a, b int) int {
 
 // offerAgain gives a slot to the next uploader, before all others.
 func (r *Ring) offerAgain(i int) {
+	if r.device.off {
+		return // nobody would take it
+	}
 	r.device.repeated++
 	g := r.device.group
 	if g.phase == phaseBroken {

@@ -238,6 +238,25 @@ func TestWithoutAnUploaderBatchesComeInHostMemory(t *testing.T) {
 	}
 }
 
+// The engine gives the device up before it has seen that the last uploader is dead.
+func TestBatchInTheHandsOfTheLastUploaderComesInHostMemory(t *testing.T) {
+	r := newTestRing(t, deviceConfig(t, 8))
+	u := r.uploader(&sync.Map{})
+	consumer := r.attach(AttachOptions{MaxLeases: 2})
+	r.publish(3, 0, true)
+	acquire(t, u.Reader)
+	r.DeviceOff()
+	nothingReady(t, consumer)
+	_ = u.Close()
+	for want := range uint64(3) {
+		l := acquire(t, consumer)
+		if l.Ticket != want || l.DeviceSlot != -1 {
+			t.Fatalf("got ticket %d in device slot %d, want %d in none", l.Ticket, l.DeviceSlot, want)
+		}
+		release(t, l)
+	}
+}
+
 // Load and restart call back what is uploaded: the next position's batches come, and no device slot is lost.
 func TestRewindGivesDeviceSlotsBack(t *testing.T) {
 	r, memory := newTestRing(t, deviceConfig(t, 8)), &sync.Map{}

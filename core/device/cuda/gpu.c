@@ -10,23 +10,24 @@ static int said(gpu *g, const char *call, cu_result r, char *words) {
     return r;
 }
 
-#define TRY(call, ...)                                                           \
-    do {                                                                         \
-        cu_result r_ = g->d.call(__VA_ARGS__);                                   \
-        if (r_ != CU_OK) return said(g, "cu" #call, r_, words);                  \
+#define TRY(call, ...)                                          \
+    do {                                                        \
+        cu_result r_ = g->d.call(__VA_ARGS__);                  \
+        if (r_ != CU_OK) return said(g, "cu" #call, r_, words); \
     } while (0)
 
 static int find(gpu *g, int ordinal, char *words) {
     int version = 0, devices = 0;
     TRY(DriverGetVersion, &version);
     if (version < CUDA_OLDEST) {
-        snprintf(words, GPU_WORDS, "the driver knows CUDA %d.%d, want %d.%d or newer; update the driver", version / 1000,
-                 version % 1000 / 10, CUDA_OLDEST / 1000, CUDA_OLDEST % 1000 / 10);
+        snprintf(words, GPU_WORDS, "the driver knows CUDA %d.%d, want %d.%d or newer; update the driver",
+                 version / 1000, version % 1000 / 10, CUDA_OLDEST / 1000, CUDA_OLDEST % 1000 / 10);
         return GPU_TOO_OLD;
     }
     TRY(DeviceGetCount, &devices);
     if (ordinal < 0 || ordinal >= devices) {
-        snprintf(words, GPU_WORDS, "no device %d: %d are here; see nvidia-smi and CUDA_VISIBLE_DEVICES", ordinal, devices);
+        snprintf(words, GPU_WORDS, "no device %d: %d are here; see nvidia-smi and CUDA_VISIBLE_DEVICES",
+                 ordinal, devices);
         return GPU_NO_SUCH;
     }
     TRY(DeviceGet, &g->device, ordinal);
@@ -41,7 +42,9 @@ int gpu_open(gpu *g, int ordinal, char *words) {
     case CUDA_NO_LIBRARY:
         snprintf(words, GPU_WORDS, "no CUDA driver: %s; install NVIDIA's driver", why);
         return GPU_NO_LIBRARY;
-    case CUDA_TOO_OLD: snprintf(words, GPU_WORDS, "the driver is too old: %s; update it", why); return GPU_TOO_OLD;
+    case CUDA_TOO_OLD:
+        snprintf(words, GPU_WORDS, "the driver is too old: %s; update it", why);
+        return GPU_TOO_OLD;
     }
     TRY(Init, 0);
     int r = find(g, ordinal, words);
@@ -110,12 +113,22 @@ int gpu_copy(gpu *g, cu_address to, const void *from, uint64_t bytes, cu_stream 
     return CU_OK;
 }
 
-int gpu_finish(gpu *g, const finish *f, cu_address to, cu_address from, uint32_t rows, uint32_t plane, cu_stream s,
-               char *words) {
+int gpu_finish(gpu *g, const finish *f, cu_address to, cu_address from, uint32_t rows, uint32_t plane,
+               cu_stream s, char *words) {
     enum { BLOCK = 256 };
     finish mine = *f;
-    void *params[] = {&to,           &from,          &plane,         &mine.channels, &mine.scale[0], &mine.scale[1], &mine.scale[2],
-                      &mine.scale[3], &mine.bias[0], &mine.bias[1], &mine.bias[2], &mine.bias[3]};
+    void *params[] = {&to,
+                      &from,
+                      &plane,
+                      &mine.channels,
+                      &mine.scale[0],
+                      &mine.scale[1],
+                      &mine.scale[2],
+                      &mine.scale[3],
+                      &mine.bias[0],
+                      &mine.bias[1],
+                      &mine.bias[2],
+                      &mine.bias[3]};
     TRY(CtxSetCurrent, g->context);
     TRY(LaunchKernel, mine.kernel, (plane + BLOCK - 1) / BLOCK, rows, 1, BLOCK, 1, 1, 0, s, params, NULL);
     return CU_OK;

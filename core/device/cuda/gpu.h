@@ -39,8 +39,8 @@ int gpu_kernel(gpu *g, const char *image, const char *entry, cu_function *out, c
 
 int gpu_copy(gpu *g, cu_address to, const void *from, uint64_t bytes, cu_stream s, char *words);
 /* rows pictures of plane pixels: [rows, plane, channels] of bytes at from, [rows, channels, plane] at to. */
-int gpu_finish(gpu *g, const finish *f, cu_address to, cu_address from, uint32_t rows, uint32_t plane, cu_stream s,
-               char *words);
+int gpu_finish(gpu *g, const finish *f, cu_address to, cu_address from, uint32_t rows, uint32_t plane,
+               cu_stream s, char *words);
 int gpu_record(gpu *g, cu_event e, cu_stream s, char *words);
 int gpu_wait(gpu *g, cu_event e, char *words);
 
