@@ -28,8 +28,8 @@ build: ## libspdl, libspdl_engine, the spdl command (with and without FFmpeg), t
 	@scripts/deps.sh build
 	@$(MAKE) --no-print-directory all-built
 
-.PHONY: all-built spdl spdl-noffmpeg examples
-all-built: libspdl spdl spdl-noffmpeg spdl-engine spdl-engine-noffmpeg examples
+.PHONY: all-built spdl spdl-noffmpeg spdl-device examples
+all-built: libspdl spdl spdl-noffmpeg spdl-device spdl-engine spdl-engine-noffmpeg examples
 
 # FFmpeg is loaded on its first use (core/media/lazy): most of what an engine start would cost.
 spdl:
@@ -39,6 +39,10 @@ spdl:
 
 spdl-noffmpeg:
 	$(GO) build -trimpath -tags noffmpeg -ldflags '$(LDFLAGS_GO)' -o $(BUILD)/spdl-noffmpeg ./cmd/spdl
+
+# The uploader to a GPU: the driver is found when it runs.
+spdl-device:
+	$(GO) build -trimpath -ldflags '-s -w' -o $(BUILD)/spdl-device ./cmd/spdl-device
 
 examples: libspdl
 	@mkdir -p $(BUILD)/examples
