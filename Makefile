@@ -89,7 +89,7 @@ race: ## the Go tests under the race detector
 	@$(GO) test -race ./...
 
 e2e: ## the tests that cross a process and a language
-	@$(MAKE) --no-print-directory all-built fault-programs
+	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda
 	@scripts/test.sh e2e
 
 fault: ## kills at every named point, long form

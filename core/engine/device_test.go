@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -217,6 +218,56 @@ func TestUploaderKilledAtAnyStepLosesNothing(t *testing.T) {
 				t.Fatalf("got %+v, want uploaders that were killed", stats.Upload)
 			}
 		})
+	}
+}
+
+// The driver's counters, struct fake_stats of tests/cuda/fake.h.
+const (
+	fakeInFlight = 8
+	fakeCopies   = 9
+	fakePageable = 10
+)
+
+func fakeCount(t *testing.T, path string, which int) uint64 {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil || len(b) < 8*(which+1) {
+		return 0 // the uploader has not begun
+	}
+	return binary.LittleEndian.Uint64(b[8*which:])
+}
+
+// While no copy can end, as many batches are under way as the description says, from pinned memory, and none comes to a consumer; then all
+// come in order.
+func TestSeveralBatchesAreCopiedAtATimeAndComeInOrder(t *testing.T) {
+	dir := t.TempDir()
+	gate, counters := filepath.Join(dir, "gate"), filepath.Join(dir, "counters")
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	withDevice(t, "FAKE_CUDA_GATE="+gate, "FAKE_CUDA_STATS="+counters)
+	r := start(t, describe(t, folder(t, 40, nil), "batch: 4\norder: {epochs: 1}\ndevice: {slots: 4, in_flight: 3}\n"), nil)
+	consumer := r.attach(shm.AttachOptions{})
+	held := func() (n int) {
+		for _, g := range r.Ring(0).Groups() {
+			if g.Kind == shm.KindUploader && len(g.Members) > 0 {
+				n = g.Members[0].Holds
+			}
+		}
+		return n
+	}
+	eventually(t, "three batches under way", func() bool { return held() == 3 && fakeCount(t, counters, fakeInFlight) > 0 })
+	ctx, cancel := context.WithCancel(testContext(t))
+	cancel()
+	if l, err := consumer.Acquire(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, %v before any copy has ended", l, err)
+	}
+	if err := os.Remove(gate); err != nil {
+		t.Fatal(err)
+	}
+	wantTickets(t, epochOnDevice(t, consumer, nil), 10)
+	if copies, pageable := fakeCount(t, counters, fakeCopies), fakeCount(t, counters, fakePageable); copies != 20 || pageable != 0 {
+		t.Fatalf("%d copies, %d of them from memory that is not pinned; want 20 and none", copies, pageable)
 	}
 }
 
