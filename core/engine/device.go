@@ -27,8 +27,9 @@ type uploading struct {
 
 // UploadStats says how the uploaders of a ring fared.
 type UploadStats struct {
-	Ended int    `json:"ended"`          // that did not end in good order
-	Last  string `json:"last,omitempty"` // how the latest of them did
+	BatchBytes uint64 `json:"batch_bytes"`    // that are copied of a full batch
+	Ended      int    `json:"ended"`          // that did not end in good order
+	Last       string `json:"last,omitempty"` // how the latest of them did
 }
 
 // deviceOf is what a ring's tensors are on the device, and how they come there: those of a fixed place in every row, which are the
@@ -68,6 +69,15 @@ func finishOf(s *spec.Spec) *device.Finish {
 		f.Scale, f.Bias = append(f.Scale, float32(1/(255*std))), append(f.Bias, float32(-mean/std))
 	}
 	return f
+}
+
+// denseBytes is the size of a dense tensor of a slot.
+func denseBytes(t *shm.Tensor) uint64 {
+	n := uint64(t.DType.Size())
+	for _, d := range t.Shape {
+		n *= uint64(d)
+	}
+	return n
 }
 
 // startUploader keeps an uploader running where the ring has a device; stop waits for its end.

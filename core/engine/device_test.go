@@ -144,6 +144,14 @@ func TestBatchesLieOnTheDeviceAsInHostMemory(t *testing.T) {
 		t.Fatalf("%d batches were on the device, want 10", checked)
 	}
 	stats := r.Stats().Rings[0]
+	all := r.Stats()
+	ring := all.Snapshot()
+	if last := ring.Rings[0].Stages[len(ring.Rings[0].Stages)-1]; last.Name != "upload" || last.Items != 10 || last.Bytes != 10*4*(8*8*3+8) || last.BusyNs == 0 {
+		t.Fatalf("got stage %+v, want 10 uploads of 800 bytes", last)
+	}
+	if consumers := ring.Rings[0].Consumers; len(consumers) != 1 {
+		t.Fatalf("got consumers %+v, want one: the uploader is none", consumers)
+	}
 	if d := stats.Ring.Device; d.Uploaded != 10 || d.Again != 0 || d.Host != 0 || stats.Upload.Ended != 0 {
 		t.Fatalf("got %+v, %+v; want 10 uploads by one uploader", d, stats.Upload)
 	}

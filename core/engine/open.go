@@ -151,6 +151,9 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 			return c, err
 		}
 		c.MaxConsumers++ // the uploader is a member, too
+		for i := range c.Device.Tensors {
+			r.upload.stats.BatchBytes += denseBytes(&c.Tensors[c.Device.Tensors[i].From])
+		}
 	}
 	// A caller who says where to go on does not want the ring's own position, and the memory of a device is gone with its uploader.
 	c.Adopt = len(o.State) == 0 && o.Step == 0 && !o.Fresh && s.Device == nil
