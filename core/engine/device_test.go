@@ -314,6 +314,16 @@ func TestWithoutADeviceTheErrorSaysSoOrBatchesStayInHostMemory(t *testing.T) {
 	}
 }
 
+// Who only looks at batches needs no device, whatever the description says.
+func TestHostOnlyEngineNeedsNoDevice(t *testing.T) {
+	t.Setenv("SPDL_DEVICE", "/nonexistent/spdl-device")
+	r := start(t, describe(t, folder(t, 8, nil), "batch: 4\norder: {epochs: 1}\ndevice: {finish: {}}\n"), &Options{HostOnly: true})
+	wantTickets(t, epochOnDevice(t, r.attach(shm.AttachOptions{}), nil), 2)
+	if stats := r.Stats().Rings[0]; stats.Ring.Device != nil || stats.Upload != nil {
+		t.Fatalf("got %+v, %+v; want no device", stats.Ring.Device, stats.Upload)
+	}
+}
+
 // Two engines share one device: each has memory of its own there.
 func TestTwoEnginesShareADevice(t *testing.T) {
 	withDevice(t)
