@@ -131,7 +131,7 @@ struct spdl_reader {
     _Atomic(struct gpu *) gpu; /* NULL until one of them is asked for; then constant */
     _Atomic bool staged;       /* tensors are copied to pinned memory: asked by every batch_tensor */
     _Atomic uint32_t pending;  /* fences that hold a slot: asked by every acquire */
-    int fence_timer;           /* in `epoll`: when to look again; -1; under control_lock */
+    _Atomic int fence_timer;   /* in `epoll`: when to look again; -1 until it is needed; set under gpu_lock */
 
     /* Changed by any thread. */
     _Alignas(64) _Atomic int64_t refs; /* 1 for the handle while attached, 1 per lease */

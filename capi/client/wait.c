@@ -230,7 +230,7 @@ static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     }
     spdl_status s = look(r, sp_engine_alive(r), true, out);
-    if (s == SPDL_TIMEOUT && (sp_fences_wait(r) || r->fence_timer >= 0)) sp_fences_arm(r);
+    if (s == SPDL_TIMEOUT && (sp_fences_wait(r) || atomic_load(&r->fence_timer) >= 0)) sp_fences_arm(r);
     return s;
 }
 
