@@ -15,7 +15,7 @@ func writeTop(w io.Writer, name string, got *telemetry.Interval, now *telemetry.
 	p := &got.Process
 	up := time.Duration(now.UptimeS * float64(time.Second)).Round(time.Second)
 	fmt.Fprintf(w, "%s: pid %d, up %v, %.2f of %s, %s (PSS %s; %s private, %s rings), reads %s/s, %s from the page cache\n",
-		name, now.PID, up, p.CPUsUsed, cpusText(p), memoryText(p), bytesText(p.Memory.PSS), bytesText(p.Memory.Anon), bytesText(p.Memory.Shared),
+		name, now.PID, up, p.CPUsUsed, budgetText(p), memoryText(p), bytesText(p.Memory.PSS), bytesText(p.Memory.Anon), bytesText(p.Memory.Shared),
 		bytesText(uint64(p.ReadPerS)), share(p.PageCacheShare))
 	if p.Throttled > 0.01 {
 		fmt.Fprintf(w, "  throttled by the cgroup's quota: %.2f s of thread time a second\n", p.Throttled)
@@ -29,12 +29,12 @@ func writeTop(w io.Writer, name string, got *telemetry.Interval, now *telemetry.
 	}
 }
 
-// cpusText is what the process may use, and of how many where that is a budget.
-func cpusText(p *telemetry.ProcessLoad) string {
+// budgetText is what the process may use, and of how many where that is less than there are.
+func budgetText(p *telemetry.ProcessLoad) string {
 	if p.CPUs < p.CPUsThere {
-		return fmt.Sprintf("%.4g CPUs (a budget, of %.4g)", p.CPUs, p.CPUsThere)
+		return fmt.Sprintf("%s (a budget, of %.4g)", cpusText(p.CPUs), p.CPUsThere)
 	}
-	return fmt.Sprintf("%.4g CPUs", p.CPUs)
+	return cpusText(p.CPUs)
 }
 
 func memoryText(p *telemetry.ProcessLoad) string {
