@@ -35,7 +35,7 @@ func testName(testing.TB) string { return fmt.Sprintf("t%d.%d", os.Getpid(), tes
 
 // shortDir is a temporary directory whose path leaves room for a socket's name.
 func shortDir(t testing.TB) string {
-	dir, err := os.MkdirTemp("", "spdl")
+	dir, err := os.MkdirTemp("/tmp", "spdl")
 	if err != nil {
 		t.Fatal(err)
 	}

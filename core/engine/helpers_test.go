@@ -23,7 +23,7 @@ import (
 
 // TestMain gives the sockets a directory of their own, with a path that leaves room for their names.
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "spdl")
+	dir, err := os.MkdirTemp("/tmp", "spdl")
 	if err == nil {
 		err = os.Setenv("SPDL_RUNTIME_DIR", dir)
 	}

@@ -294,7 +294,7 @@ func TestCacheIsSharedByProcessesThatDie(t *testing.T) {
 		go func() {
 			defer all.Done()
 			cmd := exec.Command(os.Args[0], "-test.run", "^TestCacheIsSharedByProcessesThatDie$")
-			cmd.Env = append(os.Environ(), "SPDL_CACHE_TEST="+dir)
+			cmd.Env = append(os.Environ(), "SPDL_CACHE_TEST="+dir, "TMPDIR="+t.TempDir()) // who is killed cannot clean up
 			must(t, cmd.Start())
 			if n%2 == 0 {
 				time.Sleep(time.Duration(50+20*n) * time.Millisecond)
