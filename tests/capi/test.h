@@ -51,7 +51,7 @@ extern const char *test_build;
 /* Wait for a condition under a generous watchdog. */
 #define WAIT_UNTIL(condition)                                         \
     do {                                                              \
-        double until_ = test_seconds() + 20;                          \
+        double until_ = test_seconds() + 60;                          \
         while (!(condition) && test_seconds() < until_) usleep(1000); \
         CHECK(condition);                                             \
     } while (0)
