@@ -20,7 +20,7 @@ import (
 func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) (*ring, error) {
 	r := &ring{
 		engine: e, name: s.FullName(), ringName: s.RingName, seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
-		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), hashed: s.Ring.Hash == spec.XXH3, mayEnd: mayEnd(s),
+		fetchers: s.Limits.Fetch, decoders: e.may.decoders, perJob: perJob(s.Batch, e.may.decoders), hashed: s.Ring.Hash == spec.XXH3, mayEnd: mayEnd(s),
 		moves: make(chan *move), over: make(chan struct{}), broken: make(chan error, 1),
 	}
 	if s.Ring.Delivery == spec.Ready {
@@ -67,6 +67,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	slot, err := shm.SlotBytes(config)
 	if err == nil {
 		err = thisMachine.checkMemory(r.name, slot, config.Slots)
+	}
+	if err == nil {
+		err = e.may.reserve(r.name, slot, config.Slots)
 	}
 	if err != nil {
 		return r, err

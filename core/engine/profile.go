@@ -36,11 +36,8 @@ func Profile(ctx context.Context, s *spec.Spec, each time.Duration, told func(te
 	if err != nil {
 		return nil, err
 	}
-	cpus := s.Limits.CPUs
-	if cpus == 0 {
-		cpus = availableCPUs()
-	}
-	n := decodersFor(cpus)
+	may := allow(&s.Limits, availableCPUs())
+	n := may.decoders
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2*n + spareProcs))
 	p := &profile{spec: s, source: r.source, modality: kind, each: each, told: told}
 	if err := p.fetch(ctx, workerCounts(2*s.Limits.Fetch)); err != nil {

@@ -21,6 +21,7 @@ const maxFetch = 64
 // pipeline builds one run of the ring: from p's position to the end of the last epoch.
 func (r *ring) pipeline(p *planner) *pipeline.Pipeline {
 	run := pipeline.New(r.name)
+	run.Tune(r.engine.may.tuning())
 	jobs := pipeline.Source(run, pipeline.SourceOptions[job]{Name: "plan"}, p.next)
 	bytes := pipeline.Map(jobs, pipeline.Options[job, turn]{
 		Name: "fetch", Concurrency: r.fetchers, Auto: r.fetchAuto, Buffer: 2 * r.decoders, Discard: func(turn) { r.dropEarliest(p.fetched) },

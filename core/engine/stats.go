@@ -120,7 +120,8 @@ func (e *Engine) Stats() Stats {
 		AtNS: monotonicNS(), PID: os.Getpid(), UptimeS: time.Since(e.started).Seconds(), Process: telemetry.ReadProcess(),
 		CPUTimeS: cpuTime(), ReadAhead: e.readAhead.Stats(), Limiter: e.cpus.Stats(),
 	}
-	s.CPUs, s.CPUTimeNs = e.nCPUs, int64(s.CPUTimeS*1e9)
+	s.CPUs, s.CPUsThere, s.CPUTimeNs = e.may.cpus, e.may.there, int64(s.CPUTimeS*1e9)
+	s.MemoryLimit = uint64(e.may.memory)
 	for _, r := range e.rings {
 		s.Rings = append(s.Rings, r.stats())
 	}

@@ -269,9 +269,39 @@ func (d *decoder) http(top *section, s *Spec) {
 
 func (d *decoder) limits(n *yaml.Node, l *Limits) {
 	s := d.section(n, "limits", "limits", "limits")
-	s.number("cpus", &l.CPUs, 0.01, 4096)
+	s.cpus("cpus", l)
+	s.size("memory", &l.Memory)
 	s.workers("fetch", l)
 	s.size("read_ahead_bytes", &l.ReadAheadBytes)
+}
+
+const wantCPUs = "a number from 0.01 to 4096, or a share of the host's from 1% to 100%"
+
+// cpus reads a number of cores, or a share of the host's.
+func (s *section) cpus(key string, l *Limits) {
+	v, ok := s.scalar(key, wantCPUs, "!!float", "!!int", "!!str")
+	if !ok {
+		return
+	}
+	isText := target(s.values[key]).ShortTag() == "!!str"
+	if !l.SetCPUs(v) || isText != (l.CPUShare > 0) {
+		s.fail(key, "got %s, want %s", describe(s.values[key]), wantCPUs)
+	}
+}
+
+// SetCPUs takes the text of limits.cpus: a number of cores, or a share such as 40%. False: it is neither, or out of range.
+func (l *Limits) SetCPUs(text string) bool {
+	number, isShare := strings.CutSuffix(text, "%")
+	n, err := strconv.ParseFloat(strings.TrimSuffix(number, " "), 64)
+	switch {
+	case err != nil || !realNumber.MatchString(strings.TrimSuffix(number, " ")):
+		return false
+	case isShare:
+		l.CPUs, l.CPUShare = 0, n/100
+		return n >= 1 && n <= 100
+	}
+	l.CPUs, l.CPUShare = n, 0
+	return n >= 0.01 && n <= 4096
 }
 
 // workers reads a number of them, or auto.

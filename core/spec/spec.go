@@ -288,7 +288,9 @@ type Group struct {
 
 // Limits bound what the engine takes.
 type Limits struct {
-	CPUs           float64 // 0: the cgroup's quota, else the affinity mask
+	CPUs           float64 // 0: CPUShare says, else the cgroup's quota, else the affinity mask
+	CPUShare       float64 // of what the cgroup and the affinity mask leave it, above 0 to 1; 0: none
+	Memory         int64   // resident bytes, rings included; 0: no bound
 	Fetch          int     // files read at a time
 	FetchAuto      bool    // Fetch is where it begins; how many it becomes is found while running
 	ReadAheadBytes int64   // encoded bytes in flight

@@ -26,7 +26,7 @@ type description struct {
 	shuffle, fixed bool
 	seed           uint64
 	epochs         int64
-	cpus           float64
+	cpus           string
 	slots          int
 	world, rank    int
 	media          spec.Media // of a folder
@@ -47,7 +47,7 @@ func (d *description) addFlags(c *cobra.Command) {
 	f.BoolVar(&d.fixed, "no-shuffle", false, "keep the order of the files")
 	f.Uint64Var(&d.seed, "seed", 0, "seed of shuffling and augmentation")
 	f.Int64Var(&d.epochs, "epochs", 0, "epochs; 0: endless")
-	f.Float64Var(&d.cpus, "cpus", 0, "CPUs to use (default: the cgroup's quota, else the affinity mask)")
+	f.StringVar(&d.cpus, "cpus", "", "CPUs to use, a number or a share such as 40% (default: the cgroup's quota, else the affinity mask)")
 	f.IntVar(&d.slots, "slots", 0, "slots of the ring (default: 4 for each expected consumer and 4 more, at least 8)")
 	f.IntVar(&d.world, "world-size", 1, "ranks of the training run")
 	f.IntVar(&d.rank, "rank", 0, "rank of this engine's first lane")
@@ -165,7 +165,9 @@ func (d *description) changeRing(verb string, r *spec.Spec) error {
 	set("no-shuffle", func() { r.Order.Shuffle = !d.fixed })
 	set("seed", func() { r.Order.Seed = d.seed })
 	set("epochs", func() { r.Order.Epochs = d.epochs })
-	set("cpus", func() { r.Limits.CPUs = d.cpus })
+	if d.given("cpus") && !r.Limits.SetCPUs(d.cpus) {
+		return usage("%s: --cpus %s, want 0.01 to 4096, or a share of the host's from 1%% to 100%%", verb, d.cpus)
+	}
 	set("slots", func() { r.Ring.Slots = d.slots })
 	set("world-size", func() { r.World.Size = d.world })
 	set("rank", func() { r.World.Rank = d.rank })
@@ -230,8 +232,6 @@ func (d *description) inRange(verb string, r *spec.Spec) error {
 		return usage("%s: --layout %q, want %s", verb, d.layout, strings.Join(layoutsOf(r), " or "))
 	case r.Order.Epochs < 0:
 		return usage("%s: --epochs %d, want 0 (endless) or more", verb, d.epochs)
-	case d.given("cpus") && (d.cpus < 0.01 || d.cpus > 4096):
-		return usage("%s: --cpus %g, want 0.01 to 4096", verb, d.cpus)
 	case d.given("slots") && (d.slots < 3 || d.slots > 65536):
 		return usage("%s: --slots %d, want 3 to 65536", verb, d.slots)
 	case d.given("rank") && d.rank < 0:

@@ -33,6 +33,15 @@ func TestFlagsFillInTheFormWithoutADescription(t *testing.T) {
 	}
 }
 
+// --cpus takes a share, too, and in place of what the description says.
+func TestCPUsMayBeAShare(t *testing.T) {
+	file := describe(t, "/data", "d", "limits: {cpus: 3}\n")
+	s, err := reading(t, &description{}, file, "--cpus", "40%")
+	if err != nil || s.Limits.CPUShare != 0.4 || s.Limits.CPUs != 0 {
+		t.Errorf("got %+v, %v", s.Limits, err)
+	}
+}
+
 // A flag that was not given leaves the description as it is; one that was is for every ring.
 func TestFlagsChangeOnlyWhatTheySayAndInEveryRing(t *testing.T) {
 	file := describe(t, "/data", "d", "order: {seed: 5}\nrings: {a: {}, b: {batch: 9, order: {shuffle: false}}}\n")
