@@ -71,6 +71,17 @@ static inline spdl_reader *attach_with(standin *s, uint32_t max_leases, uint32_t
     return r;
 }
 
+/* Most tests need one stand-in and one reader of it, and nothing else. */
+static inline spdl_reader *join(standin **s, uint32_t max_leases, uint32_t flags) {
+    *s = make_served((standin_opts)STANDIN_OPTS);
+    return attach_with(*s, max_leases, flags);
+}
+
+static inline void leave(standin *s, spdl_reader *r) {
+    spdl_detach(r);
+    standin_free(s);
+}
+
 /* wrap.c: make the n-th allocation or mapping from now fail; 0: none. test_allocations counts them. */
 extern long test_fail_at, test_allocations;
 
