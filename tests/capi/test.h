@@ -84,5 +84,7 @@ static inline void leave(standin *s, spdl_reader *r) {
 
 /* wrap.c: make the n-th allocation or mapping from now fail; 0: none. test_allocations counts them. */
 extern long test_fail_at, test_allocations;
+/* Questions of this thread whether a descriptor is readable now. */
+extern _Thread_local long test_polls;
 
 #endif
