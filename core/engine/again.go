@@ -33,7 +33,7 @@ func (r *ring) startAgain(ctx context.Context) (stop func()) {
 }
 
 func (r *ring) makeAgain(ctx context.Context) error {
-	on, err := openWorker(r.modality)
+	on, err := openWorker(r.samples)
 	if err != nil {
 		return err
 	}

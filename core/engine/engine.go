@@ -43,7 +43,7 @@ type Options struct {
 	// Started is when the process began, for the time to the first batch; zero: now.
 	Started time.Time
 
-	modality func(*spec.Spec) (modality, error) // of tests, in place of modalityOf
+	samples func(*spec.Spec) (*samples, error) // of tests, in place of samplesOf
 }
 
 // Engine owns the rings of one description.

@@ -41,18 +41,17 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		return r, err
 	}
 	e.scanned += time.Since(began)
-	of := modalityOf
-	if o.modality != nil {
-		of = o.modality
+	of := samplesOf
+	if o.samples != nil {
+		of = o.samples
 	}
-	if r.modality, err = of(s); err != nil {
+	if r.samples, err = of(s); err != nil {
 		return r, err
 	}
-	r.rowBytes = rowBytes(r.modality)
 	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err
 	}
-	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.rowBytes); err != nil {
+	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.samples.rowBytes()); err != nil {
 		return r, err
 	}
 	var budget pipeline.Failures
@@ -116,12 +115,12 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 		Classes []string                `json:"classes,omitempty"`
 		Ragged  map[string]tensor.Shape `json:"ragged,omitempty"` // of one step of the rows of ragged fields
 		Spec    json.RawMessage         `json:"spec"`
-	}{r.source.Classes(), raggedSteps(r.modality.fields()), s.Canonical()})
+	}{r.source.Classes(), raggedSteps(r.samples.fields), s.Canonical()})
 	if err != nil {
 		return shm.Config{}, fmt.Errorf("engine: ring %q: class names: %w", s.FullName(), err)
 	}
 	c := shm.Config{
-		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s, r.modality.fields(), r.columns),
+		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s, r.samples.fields, r.columns),
 		Backing: backingOf(s.Ring.Backing, o.Child), Access: accessOf(s.Ring.Access, o.Child),
 		Lanes: r.lanes, World: s.World.Size, FirstRank: s.World.Rank, BatchRows: s.Batch, MaxConsumers: s.Ring.MaxConsumers,
 		Early: true, Ready: r.readyAhead > 0,

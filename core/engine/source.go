@@ -18,7 +18,7 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	if r.store, err = store.New(storeOptions(&s.Source.Remote)); err != nil {
 		return err
 	}
-	if r.source, err = r.open(ctx, &s.Source); err != nil {
+	if r.source, err = r.open(ctx, s, &s.Source); err != nil {
 		return err
 	}
 	if s.Cache.Dir != "" {
@@ -45,9 +45,9 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 // networkTimeout is the deadline of a read from a network's file system when nobody says another.
 const networkTimeout = time.Minute
 
-// open opens a source. Reads of local files get a deadline where one is wanted.
-func (r *ring) open(ctx context.Context, s *spec.Source) (source.Source, error) {
-	opened, err := r.openBefore(ctx, s)
+// open opens a source of a ring, or a data set of its mixture. Reads of local files get a deadline where one is wanted.
+func (r *ring) open(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {
+	opened, err := r.openBefore(ctx, ring, s)
 	if err != nil || s.Mix != nil || s.Host.Samples > 0 { // the parts of a mixture have their own
 		return opened, err
 	}
@@ -81,14 +81,15 @@ func localTimeout(s *spec.Source) time.Duration {
 	return timeout
 }
 
-func (r *ring) openBefore(ctx context.Context, s *spec.Source) (source.Source, error) {
+func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {
+	media := mediaOf(ring, s)
 	switch {
 	case s.Mix != nil:
-		return r.openMix(ctx, s)
+		return r.openMix(ctx, ring, s)
 	case s.Host.Samples > 0:
 		return r.openHost(s)
 	case s.Folder != "":
-		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Columns: columnsOf(s.Columns), Store: r.store})
+		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Media: media, Columns: columnsOf(s.Columns), Store: r.store})
 	case len(s.Shards) > 0:
 		open := source.OpenShards
 		if s.IsParquet() {
@@ -100,11 +101,11 @@ func (r *ring) openBefore(ctx context.Context, s *spec.Source) (source.Source, e
 		}
 		return open(ctx, source.ShardsConfig{
 			Opened: opened, ReadAhead: r.advised,
-			Shards: s.Shards, Image: s.Image, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
+			Shards: s.Shards, Media: media, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}
 	return source.OpenList(source.ListConfig{
-		File: s.List, Root: s.Root, Store: r.store, Path: s.Path, Label: s.Label, Columns: columnsOf(s.Columns),
+		File: s.List, Root: s.Root, Store: r.store, Path: first(media[0].From), Others: media[1:], Label: s.Label, Columns: columnsOf(s.Columns),
 	})
 }
 
@@ -119,12 +120,12 @@ func (r *ring) openHost(s *spec.Source) (source.Source, error) {
 	return source.OpenHost(source.HostConfig{Samples: s.Host.Samples, Timeout: s.Host.Timeout, Feed: feed})
 }
 
-func (r *ring) openMix(ctx context.Context, s *spec.Source) (source.Source, error) {
+func (r *ring) openMix(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {
 	var parts []source.Source
 	for i := range s.Mix {
 		part := s.Mix[i].Source
 		part.Columns, part.Index, part.LocalTimeout, part.Remote = s.Columns, s.Index, s.LocalTimeout, s.Remote
-		opened, err := r.open(ctx, &part)
+		opened, err := r.open(ctx, ring, &part)
 		if err != nil {
 			for _, p := range parts {
 				_ = p.Close()
@@ -211,4 +212,20 @@ func columnsOf(columns []spec.Column) (all []source.Column) {
 		all = append(all, source.Column{Name: c.Name, From: c.From, Type: types[c.Type], MaxBytes: int(c.MaxBytes), DType: c.DType, Shape: c.Shape})
 	}
 	return all
+}
+
+// mediaOf says in core/source's words which parts of a source's samples are wanted.
+func mediaOf(ring *spec.Spec, s *spec.Source) (all []source.Medium) {
+	for _, w := range ring.Parts(s) {
+		all = append(all, source.Medium{Name: w.Name, From: w.From})
+	}
+	return all
+}
+
+// first is a text of a list; "" of an empty one.
+func first(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return texts[0]
 }

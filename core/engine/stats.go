@@ -134,7 +134,7 @@ func (r *ring) stats() RingStats {
 	rows := r.rowsOut.Load()
 	s := RingStats{
 		Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Rows: rows, SamplesPerOp: r.perJob, Source: r.sourceStats(),
-		Bytes: map[string]uint64{"fetch": r.bytesRead.Load(), "publish": rows * uint64(r.rowBytes)},
+		Bytes: map[string]uint64{"fetch": r.bytesRead.Load(), "publish": rows * uint64(r.samples.rowBytes())},
 	}
 	if run := r.running.Load(); run != nil {
 		p := run.Stats()

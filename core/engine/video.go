@@ -15,7 +15,7 @@ type videos struct {
 	row []field
 }
 
-// The fields of a video.
+// The fields of a video, in the order of spec.Medium.Tensors.
 const (
 	videoFrames = iota
 	videoLength
@@ -23,17 +23,17 @@ const (
 	videoDurations
 )
 
-func newVideos(v *spec.Video) (modality, error) {
-	op, err := video.Compile(load.VideoConfig(v))
+func newVideos(m *spec.Medium) (modality, error) {
+	op, err := video.Compile(load.VideoConfig(m.Video))
 	if err != nil {
 		return nil, err
 	}
-	how, room := cutOf(v.Shape), tensor.Shape{int64(op.Frames())}
+	how, room, names := cutOf(m.Video.Shape), tensor.Shape{int64(op.Frames())}, m.Tensors()
 	return &videos{op, []field{
-		videoFrames:    {name: "video", dtype: op.DType(), shape: op.Shape(), cut: how, along: op.TimeAxis()},
-		videoLength:    {name: "frames", dtype: tensor.I64, long: true},
-		videoTimes:     {name: "pts", dtype: tensor.F64, shape: room, cut: how},
-		videoDurations: {name: "duration", dtype: tensor.F64, shape: room, cut: how},
+		videoFrames:    {name: names[videoFrames], dtype: op.DType(), shape: op.Shape(), cut: how, along: op.TimeAxis()},
+		videoLength:    {name: names[videoLength], dtype: tensor.I64, long: true},
+		videoTimes:     {name: names[videoTimes], dtype: tensor.F64, shape: room, cut: how},
+		videoDurations: {name: names[videoDurations], dtype: tensor.F64, shape: room, cut: how},
 	}}, nil
 }
 

@@ -33,14 +33,14 @@ func (l *loading) image(s *spec.Spec) (*Media, error) {
 	defer w.Close()
 	h, width := 1, 1
 	if s.Image.Transform.Output() == (spec.Extent{}) {
-		if h, width, err = sizeOf(w, data, &s.Image); err != nil {
+		if h, width, err = sizeOf(w, data, s.Image); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.FixSize(h, width); err != nil {
 		return nil, err
 	}
-	op, err := media.Compile(PictureConfig(&s.Image))
+	op, err := media.Compile(PictureConfig(s.Image))
 	if err != nil {
 		return nil, err
 	}

@@ -65,6 +65,11 @@ func probeError(err error) error {
 // read does the work of Source.Read for the path that the caller has put into b.path[:n].
 func (r *root) read(ctx context.Context, b *Buffer, n int) error {
 	b.drop()
+	return r.readNext(ctx, b, n)
+}
+
+// readNext reads that file as the sample's next part.
+func (r *root) readNext(ctx context.Context, b *Buffer, n int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -75,7 +80,7 @@ func (r *root) read(ctx context.Context, b *Buffer, n int) error {
 	size, err := r.fill(ctx, fd, b)
 	unix.Close(fd)
 	if err == nil {
-		b.hold(0, size)
+		b.holdNext(size)
 	}
 	return err
 }
@@ -133,7 +138,7 @@ func (r *root) fill(ctx context.Context, fd int, b *Buffer) (int, error) {
 	case before.Size > r.maxBytes:
 		return 0, &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", before.Size, r.maxBytes)}
 	}
-	data := b.room(int(before.Size))
+	data := b.behind(int(before.Size))
 	if err := pread(ctx, fd, data, 0, before.Size); err != nil {
 		return 0, err
 	}

@@ -58,7 +58,8 @@ const (
 
 // Audio says what a sound becomes; the steps come in the order of core/media/audio's Config.
 type Audio struct {
-	Rate      int // Hz
+	From      []string // the part or column that it is, best first; nil: by the source's rule
+	Rate      int      // Hz
 	Channels  int
 	Select    []int // channels to take first; nil: all
 	Length    int   // samples of each channel that a row has room for
@@ -131,6 +132,7 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 	if above != nil {
 		*a = *above
 	}
+	s.from(&a.From)
 	if s.has("select") {
 		a.Select = nil
 	}
@@ -279,6 +281,7 @@ func (a *Audio) top() float64 {
 }
 
 type canonicalAudio struct {
+	From      []string    `json:"from,omitempty"`
 	Rate      int         `json:"rate"`
 	Channels  int         `json:"channels"`
 	Select    []int       `json:"select,omitempty"`
@@ -301,7 +304,7 @@ func (a *Audio) canonical() *canonicalAudio {
 		return nil
 	}
 	c := &canonicalAudio{
-		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
+		From: a.From, Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
 		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Resample: a.Resample, Features: a.Features, Raw: a.Raw,
 		DType: a.DType.String(), Layout: a.Layout, MaxFrames: a.MaxFrames,
 	}

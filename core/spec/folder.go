@@ -90,10 +90,10 @@ func fromSource(src Source, z Zero) (*Spec, error) {
 	crop := Transform{Resize: &Resize{Short: size, Interpolation: Bilinear}, CenterCrop: &Extent{size, size}}
 	switch z.Media {
 	case Videos:
-		s.Video = defaultVideo()
+		s.Image, s.Video = nil, defaultVideo()
 		s.Video.Frames, s.Video.Frame.Transform = 16, crop
 	case Sounds:
-		s.Audio = defaultAudio()
+		s.Image, s.Audio = nil, defaultAudio()
 		s.Audio.Rate, s.Audio.Crop = 16000, Start
 		s.Audio.Length = 10 * s.Audio.Rate
 	default:

@@ -87,6 +87,7 @@ var values = map[string]string{
 	"image.transform[].random_resized_crop.ratio": "[1, 1]", "image.transform[].random_resized_crop.interpolation": "bicubic",
 	"image.transform[].horizontal_flip": "1", "image.transform[].normalize": "imagenet",
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
+	"image.from": "[seg.png, png]", "video.from": "mp4", "audio.from": "wav", "fields": "{a: {image: {transform: [center_crop: 2]}}}", "fields.NAME": "{audio: {rate: 8, length: 8}}",
 	"image.layout": "NCHW", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
 	"bad_sample.max_rate": "0", "bad_sample.probation": "0", "ring": "{}", "ring.slots": "3", "ring.backing": "posix",
 	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.delivery": "ready", "ring.ahead": "2", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]",
@@ -130,6 +131,16 @@ func document(path, value string) string {
 	section, key, below := strings.Cut(path, ".")
 	op, field, _ := strings.Cut(strings.TrimPrefix(path, "image.transform[]."), ".")
 	switch {
+	case path == "fields":
+		image = "fields: " + value + "\n"
+	case path == "fields.NAME":
+		image = "fields: {a: " + value + "}\n"
+	case path == "image.from":
+		source, image = "source: {shards: a.tar}\n", "image: {transform: [center_crop: 224], from: "+value+"}\n"
+	case path == "video.from":
+		source, image = "source: {shards: a.tar}\n", "video: {frames: 2, transform: [center_crop: 2], from: "+value+"}\n"
+	case path == "audio.from":
+		source, image = "source: {shards: a.tar}\n", "audio: {rate: 8000, length: 8, from: "+value+"}\n"
 	case path == "source":
 		source = "source: " + value + "\n"
 	case path == "image":

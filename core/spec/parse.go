@@ -129,6 +129,7 @@ func (d *decoder) rings(top *section, s *Spec, dir string) {
 		r := *s
 		r.Rings, r.RingName = nil, key.Value
 		r.Ring.Groups = slices.Clone(s.Ring.Groups)
+		r.ownMedia()
 		d.pos = maps.Clone(base)
 		sec := d.section(value, "rings.NAME", shown, "")
 		d.ring(&sec, &r, dir)
@@ -169,36 +170,6 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 	if sec.has("cache") {
 		c := below("cache")
 		c.cache(&r.Cache, dir)
-	}
-}
-
-// modalities are the sections of which a ring has one.
-var modalities = []string{"image", "video", "audio"}
-
-// sample reads what samples are. A ring that says so anew does not keep what the top level said of another modality.
-func (d *decoder) sample(sec *section, r *Spec) {
-	given := ""
-	for _, name := range modalities {
-		switch {
-		case !sec.has(name):
-		case given != "":
-			sec.fail(name, "given beside %s; want one of %s", given, strings.Join(modalities, ", "))
-		default:
-			given = name
-		}
-	}
-	if given == "" || d.err != nil {
-		return
-	}
-	s := d.section(sec.values[given], given, join(sec.shown, given), given)
-	switch given {
-	case "image":
-		d.image(&s, &r.Image)
-		r.Video, r.Audio = nil, nil
-	case "video":
-		r.Video, r.Audio = d.video(&s, r.Video), nil
-	case "audio":
-		r.Video, r.Audio = nil, d.audio(&s, r.Audio)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestEveryKeyArrives(t *testing.T) {
 		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad, Filter: "label < 3", Repeat: 2, Replacement: true, Buckets: Buckets{Count: 8}},
 		World:  World{Size: 16, Rank: 8},
 		Batch:  64,
-		Image: Image{
+		Image: &Image{
 			Mode: RGB, Orient: true, DType: tensor.BF16, Layout: NCHW, MaxPixels: 1000000,
 			Transform: Transform{
 				RandomResizedCrop: &RandomResizedCrop{

@@ -49,8 +49,9 @@ const (
 
 // Video says which frames of a video a row has, and what each of them becomes.
 type Video struct {
-	Frame       Image // of each frame; Layout is not used, Orient is the display matrix's
-	Frames      int   // room of a row
+	From        []string // the part or column that it is, best first; nil: by the source's rule
+	Frame       Image    // of each frame; Layout is not used, Orient is the display matrix's
+	Frames      int      // room of a row
 	Select      Selection
 	Window      Window
 	Shape       Cut
@@ -101,6 +102,7 @@ func (d *decoder) video(s *section, above *Video) *Video {
 		*v = *above
 	}
 	rotation, seek := "", ""
+	s.from(&v.From)
 	whole(s, "frames", &v.Frames, 1, maxFrames)
 	if s.has("select") {
 		v.Select = d.selection(s)
@@ -260,6 +262,7 @@ func (v *Video) check(fail func(path, format string, args ...any)) {
 }
 
 type canonicalVideo struct {
+	From        []string        `json:"from,omitempty"`
 	Frame       *canonicalImage `json:"frame"`
 	Frames      int             `json:"frames"`
 	Select      Selection       `json:"select"`
@@ -279,7 +282,7 @@ func (v *Video) canonical() *canonicalVideo {
 		return nil
 	}
 	return &canonicalVideo{
-		Frame: v.Frame.canonical(), Frames: v.Frames, Select: v.Select, StartNs: int64(v.Window.Start), LastsNs: int64(v.Window.Duration),
+		From: v.From, Frame: v.Frame.canonical(), Frames: v.Frames, Select: v.Select, StartNs: int64(v.Window.Start), LastsNs: int64(v.Window.Duration),
 		Shape: v.Shape, Over: v.Over, Layout: v.Layout, Colour: v.Colour, Scaler: v.Scaler, Stream: v.Stream, Approximate: v.Approximate,
 	}
 }

@@ -85,7 +85,7 @@ func TestVideoThatCannotBeIsRefused(t *testing.T) {
 		"{frames: 1000000, transform: [center_crop: 1000]}":                                                           "video.frames: got 1000000 frames of 3000000 bytes, want less than 2 GiB a row",
 		"{frames: 2, transform: [random_resized_crop: 8]}\ncache: {rows_bytes: 1MiB}":                                 "cache.rows_bytes: rows are drawn by chance",
 		"{frames: 2, transform: [center_crop: 8], select: {kind: segments, random: true}}\ncache: {rows_bytes: 1MiB}": "cache.rows_bytes: rows are drawn by chance",
-		"{frames: 2, transform: [center_crop: 8]}\naudio: {rate: 8, length: 8}":                                       "audio: given beside video; want one of image, video, audio",
+		"{frames: 2, transform: [center_crop: 8]}\naudio: {rate: 8, length: 8}":                                       "audio: from is missing, want the ending of the files beside those of video",
 	} {
 		_, err := Parse([]byte(videos+body), "x.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {

@@ -160,7 +160,6 @@ func (d *description) changeRing(verb string, r *spec.Spec) error {
 	}
 	set("name", func() { r.Name = d.name })
 	set("batch", func() { r.Batch = d.batch })
-	set("layout", func() { *layoutOf(r) = strings.ToUpper(d.layout) })
 	set("shuffle", func() { r.Order.Shuffle = d.shuffle })
 	set("no-shuffle", func() { r.Order.Shuffle = !d.fixed })
 	set("seed", func() { r.Order.Seed = d.seed })
@@ -177,57 +176,75 @@ func (d *description) changeRing(verb string, r *spec.Spec) error {
 			return err
 		}
 	}
+	if d.given("layout") {
+		if err := d.setLayout(verb, r); err != nil {
+			return err
+		}
+	}
 	return d.inRange(verb, r)
 }
 
 // setType applies --dtype.
 func (d *description) setType(verb string, r *spec.Spec) error {
 	t, err := tensor.ParseDType(d.dtype)
-	if r.Audio != nil {
+	m, only := onlyMedium(r)
+	if !only {
+		return usage("%s: --dtype goes with samples of one medium, and these have several; say it in each section", verb)
+	}
+	if m.Audio != nil {
 		if err != nil || t != tensor.F32 && t != tensor.I16 {
 			return usage("%s: --dtype %q, want f32 or i16 for sounds", verb, d.dtype)
 		}
-		r.Audio.DType = t
+		m.Audio.DType = t
 		return nil
 	}
 	if err != nil || t != tensor.U8 && !t.Float() {
 		return usage("%s: --dtype %q, want u8, f16, bf16 or f32", verb, d.dtype)
 	}
-	if r.Video != nil {
-		r.Video.Frame.DType = t
+	if m.Video != nil {
+		m.Video.Frame.DType = t
 	} else {
-		r.Image.DType = t
+		m.Image.DType = t
 	}
 	return nil
 }
 
-// layoutOf is what --layout changes.
-func layoutOf(r *spec.Spec) *string {
-	switch {
-	case r.Video != nil:
-		return &r.Video.Layout
-	case r.Audio != nil:
-		return &r.Audio.Layout
+// onlyMedium is what a ring's samples are, where that is one thing.
+func onlyMedium(r *spec.Spec) (m spec.Medium, only bool) {
+	media := r.Media()
+	if len(media) == 1 {
+		m = media[0]
 	}
-	return &r.Image.Layout
+	return m, len(media) == 1
 }
 
-// layoutsOf are what --layout may be.
-func layoutsOf(r *spec.Spec) []string {
-	switch {
-	case r.Video != nil:
-		return []string{spec.NTHWC, spec.NTCHW, spec.NCTHW}
-	case r.Audio != nil:
-		return []string{spec.NCL, spec.NLC}
+// setLayout applies --layout.
+func (d *description) setLayout(verb string, r *spec.Spec) error {
+	m, only := onlyMedium(r)
+	if !only {
+		return usage("%s: --layout goes with samples of one medium, and these have several; say it in each section", verb)
 	}
-	return []string{spec.NHWC, spec.NCHW}
+	layout, layouts := layoutOf(&m)
+	if *layout = strings.ToUpper(d.layout); !slices.Contains(layouts, *layout) {
+		return usage("%s: --layout %q, want %s", verb, d.layout, strings.Join(layouts, " or "))
+	}
+	return nil
+}
+
+// layoutOf is what --layout changes, and what it may be.
+func layoutOf(m *spec.Medium) (layout *string, layouts []string) {
+	switch {
+	case m.Video != nil:
+		return &m.Video.Layout, []string{spec.NTHWC, spec.NTCHW, spec.NCTHW}
+	case m.Audio != nil:
+		return &m.Audio.Layout, []string{spec.NCL, spec.NLC}
+	}
+	return &m.Image.Layout, []string{spec.NHWC, spec.NCHW}
 }
 
 // inRange checks what the description's reader would have checked in a file.
 func (d *description) inRange(verb string, r *spec.Spec) error {
 	switch {
-	case !slices.Contains(layoutsOf(r), *layoutOf(r)):
-		return usage("%s: --layout %q, want %s", verb, d.layout, strings.Join(layoutsOf(r), " or "))
 	case r.Order.Epochs < 0:
 		return usage("%s: --epochs %d, want 0 (endless) or more", verb, d.epochs)
 	case d.given("cpus") && (d.cpus < 0.01 || d.cpus > 4096):
