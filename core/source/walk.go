@@ -218,8 +218,14 @@ func (w *walker) found() string {
 			endings[i] = fmt.Sprintf("%d %s", w.others[e], kind)
 		}
 		s = fmt.Sprintf("%d other files (%s)", total, strings.Join(endings[:min(5, len(endings))], ", "))
+		if total == 1 {
+			s = fmt.Sprintf("1 other file (%s)", endings[0])
+		}
 	}
-	if w.hidden > 0 {
+	switch {
+	case w.hidden == 1:
+		s += " and 1 name that begins with a dot"
+	case w.hidden > 1:
 		s += fmt.Sprintf(" and %d names that begin with a dot", w.hidden)
 	}
 	return s

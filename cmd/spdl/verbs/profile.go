@@ -59,7 +59,7 @@ func (v *profiling) run(ctx context.Context, args []string) error {
 	}
 	progress := func(got telemetry.StageSpeed) {
 		if isTerminal(v.err) && !v.json {
-			fmt.Fprintf(v.err, "\r%s with %d workers: %s samples/s\x1b[K", got.Stage, got.Workers, thousands(int64(got.PerS+0.5)))
+			fmt.Fprintf(v.err, "\r%s with %s: %s samples/s\x1b[K", got.Stage, counted(got.Workers, "worker"), thousands(int64(got.PerS+0.5)))
 		}
 	}
 	all, err := engine.Profile(ctx, s.All()[0], time.Duration(v.each*float64(time.Second)), progress)

@@ -195,8 +195,8 @@ func (v *serving) announce(e *engine.Engine, s *spec.Spec, server *shm.Server, l
 	}
 	for i, facts := range e.Facts() {
 		ring, described := e.Ring(i).Info(), s.All()[i]
-		log.Infof(facts.Name, "ready: %s; %s samples, %s batches an epoch; %d slots x %s, %s, %s access",
-			where, thousands(facts.Samples), thousands(facts.StepsPerEpoch), ring.Slots, bytesText(ring.SlotBytes),
+		log.Infof(facts.Name, "ready: %s; %s, %s an epoch; %d slots x %s, %s, %s access",
+			where, counted(facts.Samples, "sample"), counted(facts.StepsPerEpoch, "batch"), ring.Slots, bytesText(ring.SlotBytes),
 			described.Ring.Backing, described.Ring.Access)
 	}
 }

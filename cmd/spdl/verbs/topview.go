@@ -38,7 +38,7 @@ func writeRing(w io.Writer, r *telemetry.RingLoad) {
 	writeStages(w, r)
 	writeConsumers(w, r)
 	if r.Bad > 0 {
-		fmt.Fprintf(w, "\n  %s bad samples in this interval, the last: %s\n", thousands(r.Bad), last(r.LastBad))
+		fmt.Fprintf(w, "\n  %s in this interval, the last: %s\n", counted(r.Bad, "bad sample"), last(r.LastBad))
 	}
 }
 
