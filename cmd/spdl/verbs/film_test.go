@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"image/color"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -100,5 +101,34 @@ func TestAFolderOfMediaNeedsNoDescription(t *testing.T) {
 	}
 	if out := good(t, "check", tones(t, 3), "--batch", "3"); !strings.Contains(out, "audio   ") || !strings.Contains(out, "[3, 1, 160000]") {
 		t.Errorf("sounds:\n%s", out)
+	}
+}
+
+// Of samples of several media view draws all, one below the other, and check lists the tensors of each.
+func TestViewShowsEveryMedium(t *testing.T) {
+	name, dir, sounds := home(t), pictures(t, 2), tones(t, 2)
+	for from, to := range map[string]string{"0.wav": "blue/000.wav", "1.wav": "red/001.wav"} {
+		if err := os.Rename(filepath.Join(sounds, from), filepath.Join(dir, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for section, fields := range map[string]string{
+		"image: {transform: [resize: [64, 64]]}\naudio: {from: wav, rate: 8000, length: 1200}\n":                                       "image audio length",
+		"fields:\n  a: {image: {transform: [resize: [64, 64]]}}\n  b: {audio: {from: wav, rate: 8000, length: 1200, shape: padded}}\n": "a b b.length",
+	} {
+		file := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), "source: {folder: "+dir+"}\nbatch: 2\norder: {shuffle: false}\n"+section)
+		_, near := sheetOf(t, []byte(good(t, "view", file, "--out", "-")))
+		for _, shade := range []color.RGBA{red, blue} {
+			if got, want := near(shade), 128*128; got < want*9/10 {
+				t.Errorf("%s: %d pixels of %v, want about %d", section, got, shade, want)
+			}
+		}
+		if got, want := near(ink), 2*waveWidth*waveHeight/2; got < want {
+			t.Errorf("%s: %d pixels of waveforms, want at least %d", section, got, want)
+		}
+		out := good(t, "check", file)
+		for _, field := range strings.Fields(fields) {
+			wants(t, out, "\n "+field+" ")
+		}
 	}
 }
