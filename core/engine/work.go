@@ -33,6 +33,7 @@ type work struct {
 	faults []batch.Bad      // of each row; Err nil: the sample became a row
 	cached []bool           // rows that are copied from the cache of rows, between fetch and decode
 	beyond []bool           // rows that the data end before
+	again  bool             // the batch was made before, and is made once more
 	ended  bool             // some are: the batch is the last of its epoch, or has no sample at all
 
 	fields  []batch.Field        // of the slot in hand
