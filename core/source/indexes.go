@@ -162,6 +162,7 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 		return fmt.Errorf("got a path of %d bytes, want at most %d", len(path), maxPath-1)
 	}
 	sh.path = path
+	o.c.Progress.Step()
 	f, err := os.OpenFile(path, openFlags, 0)
 	if err != nil {
 		return unwrapPath(err)
@@ -185,12 +186,13 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 		keep = o.keptAt(path)
 	}
 	return o.keptOrBuilt(sh, keep, func() (*indexBuilder, error) {
-		return build(ctx, path, &window{r: f, size: st.Size, chunk: localChunk})
+		return build(ctx, path, &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk})
 	})
 }
 
 // openRemote looks for an index in the directory of indexes; beside an object nothing is written.
 func (o *opening) openRemote(ctx context.Context, sh *shard) error {
+	o.c.Progress.Step()
 	object, err := o.s.store.Stat(ctx, sh.name)
 	if err != nil {
 		return unnamed(err)
@@ -198,7 +200,7 @@ func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	sh.object = object
 	sh.version = versionOfObject(object)
 	return o.keptOrBuilt(sh, o.keptAt(sh.name), func() (*indexBuilder, error) {
-		return build(ctx, sh.name, &window{r: objectReader{ctx, o.s.store, object}, size: object.Size, chunk: remoteChunk, pace: o.pace})
+		return build(ctx, sh.name, &window{r: stepping{objectReader{ctx, o.s.store, object}, o.c.Progress}, size: object.Size, chunk: remoteChunk, pace: o.pace})
 	})
 }
 
