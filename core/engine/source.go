@@ -238,3 +238,15 @@ func first(texts []string) string {
 	}
 	return texts[0]
 }
+
+// PartsOf looks into the first shard of a description's first ring for what its samples consist of: the endings of an archive's members, or
+// the columns of a Parquet file that hold bytes.
+func PartsOf(ctx context.Context, s *spec.Spec) ([]string, error) {
+	one := &s.All()[0].Source
+	client, err := store.New(storeOptions(&one.Remote))
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	return source.PartsOf(ctx, source.ShardsConfig{Shards: one.Shards, IndexBeside: one.Index == spec.IndexBeside, Store: client})
+}

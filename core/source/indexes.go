@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -337,4 +338,26 @@ func unwrapPath(err error) error {
 		return e.Err
 	}
 	return err
+}
+
+// PartsOf are the parts that the samples of the first of some archives have, or the columns of the first of some Parquet files that hold bytes.
+func PartsOf(ctx context.Context, c ShardsConfig) ([]string, error) {
+	names, err := shardNames(ctx, c.Shards, c.Store)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	if tableEnding(names[0]) == "parquet" {
+		f, err := openParquet(ctx, names[0], c.Store, c.Progress)
+		if err != nil {
+			return nil, err
+		}
+		defer f.close()
+		return slices.DeleteFunc(f.leaves(), func(name string) bool { return !f.isBytes(name) }), nil
+	}
+	opened, err := openIndexes(ctx, names[:1], &c, &shards{store: c.Store})
+	defer func() { _ = closeAll(opened) }() // nothing was written
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(opened[0].index.parts), nil
 }
