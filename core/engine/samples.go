@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 
-	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/spec"
 )
@@ -35,9 +34,6 @@ func samplesOf(s *spec.Spec) (*samples, error) {
 			name = ""
 		}
 		all.add(name, m)
-	}
-	if len(all.fields) > batch.MaxFields {
-		return nil, fmt.Errorf("engine: ring %q: got samples of %d tensors, want at most %d; decode fewer parts", s.FullName(), len(all.fields), batch.MaxFields)
 	}
 	return all, nil
 }

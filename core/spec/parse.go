@@ -306,6 +306,9 @@ func deriveName(s *Spec, path string) string {
 	}
 	if len(src.Shards) > 0 {
 		shard, _, _ = strings.Cut(src.Shards[0], "{")
+		if strings.HasPrefix(filepath.Base(shard), "*") { // all of a directory
+			shard = filepath.Dir(shard)
+		}
 	}
 	for _, p := range []string{path, src.Folder, src.List, strings.TrimRight(shard, "-_.*?[")} {
 		isFolder := p == src.Folder
