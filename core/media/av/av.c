@@ -120,7 +120,8 @@ media_av *media_av_new(void) {
     if (!a) return NULL;
     a->packet = av_packet_alloc();
     a->frame = av_frame_alloc();
-    if (a->packet && a->frame) return a;
+    a->copied = av_frame_alloc();
+    if (a->packet && a->frame && a->copied) return a;
     media_av_free(a);
     return NULL;
 }
@@ -130,6 +131,7 @@ void media_av_free(media_av *a) {
     media_av_close(a);
     av_packet_free(&a->packet);
     av_frame_free(&a->frame);
+    av_frame_free(&a->copied);
     free(a);
 }
 
@@ -138,6 +140,7 @@ const char *media_av_detail(const media_av *a) { return a->detail; }
 void media_av_close(media_av *a) {
     av_packet_unref(a->packet);
     av_frame_unref(a->frame);
+    av_frame_unref(a->copied);
     avcodec_free_context(&a->codec);
     avformat_close_input(&a->format);
     if (a->io) av_freep(&a->io->buffer); /* FFmpeg may have replaced the one that it was given */
@@ -256,7 +259,8 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->packets = 0;
     a->refused = MEDIA_AV_OK;
     a->refused_width = a->refused_height = 0;
-    a->ended = a->drained = 0;
+    a->ended = a->drained = a->on_device = 0;
+    a->device_format = AV_PIX_FMT_NONE;
     a->detail[0] = 0;
     a->deadline_ns = options->budget_ns > 0 ? now_ns() + options->budget_ns : 0;
     if (source->size <= 0) return media_av_fail(a, MEDIA_AV_EMPTY, "");
@@ -310,12 +314,14 @@ int media_av_rewind(media_av *a) {
     int64_t deadline_ns = a->deadline_ns;
     int index = a->stream->index;
     AVCodecContext *codec = a->codec;
+    enum AVPixelFormat device_format = a->device_format;
     media_av_options options = a->options;
     media_av_source source = a->source;
     options.stream = index + 1;
     a->codec = NULL;
     int rc = media_av_open(a, &source, &options);
     a->codec = codec;
+    a->device_format = device_format;
     a->packets = packets;
     a->deadline_ns = deadline_ns;
     if (rc != MEDIA_AV_OK) avcodec_free_context(&a->codec);
@@ -340,7 +346,13 @@ static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags) {
 int media_av_decoder(media_av *a) {
     if (a->codec) return MEDIA_AV_OK;
     AVCodecParameters *p = a->stream->codecpar;
-    const AVCodec *decoder = avcodec_find_decoder(p->codec_id);
+    const AVCodec *decoder = media_av_device_decoder(a, p->codec_id);
+    if (!decoder && a->options.device && a->options.device_alone) {
+        char text[100];
+        snprintf(text, sizeof text, "the device does not decode %s", avcodec_get_name(p->codec_id));
+        return media_av_fail(a, MEDIA_AV_UNSUPPORTED, text);
+    }
+    if (!decoder) decoder = avcodec_find_decoder(p->codec_id);
     if (!decoder) {
         char text[100];
         snprintf(text, sizeof text, "this FFmpeg has no decoder for %s", avcodec_get_name(p->codec_id));
@@ -358,6 +370,9 @@ int media_av_decoder(media_av *a) {
         c->pkt_timebase = a->stream->time_base;
         c->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
         if (a->options.lean && a->options.reorder) c->has_b_frames = a->options.reorder - 1;
+        rc = media_av_use_device(a, c);
+    }
+    if (rc >= 0) {
         rc = avcodec_open2(c, decoder, NULL);
     }
     if (rc >= 0) return MEDIA_AV_OK;
@@ -379,7 +394,7 @@ int media_av_receive(media_av *a, AVFrame **frame) {
     *frame = a->frame;
     if (rc == AVERROR(EAGAIN)) return MEDIA_AV_AGAIN;
     if (rc == AVERROR_EOF) return MEDIA_AV_END;
-    return rc < 0 ? media_av_status(a, rc, "decoding") : MEDIA_AV_OK;
+    return rc < 0 ? media_av_status(a, rc, "decoding") : media_av_from_device(a, frame);
 }
 
 void media_av_flush(media_av *a) {
