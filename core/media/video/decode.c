@@ -75,6 +75,8 @@ void video_free(video_ctx *v) {
 
 const char *video_detail(const video_ctx *v) { return media_av_detail(v->a); }
 
+int video_check(video_ctx *v) { return media_av_check(v->a); }
+
 void video_refused(const video_ctx *v, int32_t *width, int32_t *height) {
     *width = v->a->refused_width;
     *height = v->a->refused_height;
@@ -382,6 +384,8 @@ static int skipped_one(video_ctx *v, int32_t number) {
         if (v->want[i] == 1 && v->packets[i].pts < v->packets[number].pts) return 1;
     return 0;
 }
+
+int video_on_device(const video_ctx *v) { return v->a->on_device; }
 
 int64_t video_decoded(const video_ctx *v) { return v->decoded; }
 

@@ -60,11 +60,14 @@ func (ix *Index) TimeBase() (num, den int64) { return ix.num, ix.den }
 
 // Duration is for how many seconds frame i is shown: up to the next, and for the
 // last one what its packet says.
-func (ix *Index) Duration(i int) float64 {
+func (ix *Index) Duration(i int) float64 { return ix.seconds(ix.lasts(i)) }
+
+// lasts is Duration in ticks.
+func (ix *Index) lasts(i int) int64 {
 	if i+1 < len(ix.order) {
-		return ix.seconds(ix.at(i+1).pts - ix.at(i).pts)
+		return ix.at(i+1).pts - ix.at(i).pts
 	}
-	return ix.seconds(ix.at(i).duration)
+	return ix.at(i).duration
 }
 
 // Key says whether frame i is a key frame.

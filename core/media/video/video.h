@@ -47,6 +47,9 @@ int video_open(video_ctx *v, const media_av_source *source, const media_av_optio
                video_stream *out);
 void video_close(video_ctx *v);
 
+/* MEDIA_AV_TOO_SLOW once the sample's budget of time is used up. */
+int video_check(video_ctx *v);
+
 /* Read every packet of the stream. The packets themselves are kept for decoding as long as they are at most keep_bytes
  * together. The array belongs to v until close. Where packets have no presentation time it is worked out, at worst by
  * decoding everything once; what gives no frame then stays without. */
@@ -70,6 +73,9 @@ int video_find_holes(video_ctx *v);
 
 /* How many frames the decoder has given since open, wanted or not. */
 int64_t video_decoded(const video_ctx *v);
+
+/* Whether the frame that came last was decoded by the device of the options. */
+int video_on_device(const video_ctx *v);
 
 /* Without a scan: the frame on show at time `at` (in the time base), which must not fall from call to call; the first
  * frame if at lies before it, the last if after. pts and duration are the frame's own. */
