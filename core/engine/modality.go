@@ -68,7 +68,7 @@ func (f *field) tensor(n int64) shm.Tensor {
 func modalityOf(s *spec.Spec) (modality, error) {
 	switch {
 	case s.Video != nil:
-		return newVideos(s.Video)
+		return newVideos(s)
 	case s.Audio != nil:
 		return newSounds(s.Audio)
 	}

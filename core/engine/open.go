@@ -48,6 +48,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if r.modality, err = of(s); err != nil {
 		return r, err
 	}
+	if m, ok := r.modality.(*videos); ok && m.note() != "" {
+		e.log.Infof(r.name, "%s", m.note())
+	}
 	r.rowBytes = rowBytes(r.modality)
 	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err

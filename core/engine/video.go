@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/load"
 	"github.com/spdl/spdl/core/media"
@@ -23,8 +26,15 @@ const (
 	videoDurations
 )
 
-func newVideos(v *spec.Video) (modality, error) {
-	op, err := video.Compile(load.VideoConfig(v))
+func newVideos(s *spec.Spec) (modality, error) {
+	v := s.Video
+	config := load.VideoConfig(v)
+	if config.IndexCache = s.Cache.VideoIndexDir; config.IndexCache != "" {
+		if err := os.MkdirAll(config.IndexCache, 0o700); err != nil {
+			return nil, fmt.Errorf("engine: cache.video_index_dir: %w", err)
+		}
+	}
+	op, err := video.Compile(config)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +48,17 @@ func newVideos(v *spec.Video) (modality, error) {
 }
 
 func (m *videos) fields() []field { return m.row }
+
+// note is what is to be known of the machine.
+func (m *videos) note() string { return m.op.Note() }
+
+// counters say how the ring's videos were decoded, where the description lets that vary; nil where it does not.
+func (m *videos) counters() *video.Counters {
+	if c := m.op.Counters(); c != (video.Counters{}) {
+		return &c
+	}
+	return nil
+}
 
 func (m *videos) open() (decoder, error) {
 	w, err := m.op.NewWorker()
