@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include <libavcodec/avcodec.h>
+#include <libavcodec/bsf.h>
 #include <libavformat/avformat.h>
 
 /* What the calls return. The numbers that core/media/row.h has, too, mean the same there. */
@@ -74,6 +75,7 @@ typedef struct media_av {
     int32_t refused_width, refused_height;
     int refused;   /* status that a callback could not return; MEDIA_AV_OK: none */
     int on_device; /* 1: the frames received last came from the device */
+    int unpacked; /* 1: a packet had two pictures (DivX's packed B-frames), which come one by one; see media_av_read */
 
     /* Private. */
     media_av_source source;
@@ -81,6 +83,7 @@ typedef struct media_av {
     int64_t deadline_ns; /* 0: none */
     AVIOContext *io;
     AVPacket *packet;
+    AVBSFContext *unpack; /* of MPEG-4; NULL: packets come as they are */
     AVFrame *frame;
     AVFrame *copied;                  /* of a frame of the device's */
     enum AVPixelFormat device_format; /* of the device's frames; AV_PIX_FMT_NONE: it has none to give */
@@ -109,7 +112,8 @@ const char *media_av_detail(const media_av *a);
 int media_av_open(media_av *a, const media_av_source *source, const media_av_options *options);
 void media_av_close(media_av *a);
 
-/* The stream's next packet, lent until the next call. MEDIA_AV_END after the last one. */
+/* The stream's next packet, lent until the next call. MEDIA_AV_END after the last one. Where a packet of MPEG-4 holds a
+ * second picture, that is given in place of the empty packet that follows, at whose time it stands. */
 int media_av_read(media_av *a, AVPacket **packet);
 
 /* Go to the last key frame whose timestamp (of the kind that the container seeks by) is at most ts, in the stream's

@@ -248,7 +248,7 @@ func (w *Worker) plan() error {
 			run++
 			to[run].key = C.int32_t(ix.entry[s.packet])
 		}
-		to[run].last = C.int32_t(s.packet)
+		to[run].last = C.int32_t(ix.last(s.packet))
 	}
 	return nil
 }
