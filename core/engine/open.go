@@ -48,6 +48,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if r.samples, err = of(s); err != nil {
 		return r, err
 	}
+	for _, note := range r.samples.notes() {
+		e.log.Infof(r.name, "%s", note)
+	}
 	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err
 	}

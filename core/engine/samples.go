@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/spec"
 )
 
@@ -25,7 +26,7 @@ type part struct {
 func samplesOf(s *spec.Spec) (*samples, error) {
 	all, media := &samples{}, s.Media()
 	for i := range media {
-		m, err := modalityOf(&media[i])
+		m, err := modalityOf(&media[i], &s.Cache)
 		if err != nil {
 			return nil, err
 		}
@@ -59,6 +60,30 @@ func (s *samples) rowBytes() (total int) {
 		total += s.fields[i].rowBytes()
 	}
 	return total
+}
+
+// notes are what is to be known of how this machine decodes them.
+func (s *samples) notes() (all []string) {
+	for i := range s.parts {
+		if m, ok := s.parts[i].modality.(*videos); ok && m.note() != "" {
+			all = append(all, m.note())
+		}
+	}
+	return all
+}
+
+// videoCounters say how the videos among them were decoded, where the description lets that vary; nil where it does not.
+func (s *samples) videoCounters() *video.Counters {
+	var sum video.Counters
+	for i := range s.parts {
+		if m, ok := s.parts[i].modality.(*videos); ok {
+			sum = sum.Plus(m.op.Counters())
+		}
+	}
+	if sum == (video.Counters{}) {
+		return nil
+	}
+	return &sum
 }
 
 // encoded is a sample as it was read.

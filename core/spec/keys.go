@@ -141,6 +141,7 @@ var keys = []Key{
 	{"video.over", "refuse, cut", "refuse", "What more frames than there is room for make: a bad sample, cause too_large; or the first ones are taken."},
 	{"video.mode", "rgb, gray", "rgb", "As image.mode."},
 	{"video.rotation", "apply, ignore", "apply", "Whether the display matrix turns the frames."},
+	{"video.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `yadif,hue=s=0`: the chosen frames go through it in the row's order, turned already and before transform, and what comes out is the row, at the times it comes out with. Filters that reach outside (files, devices, networks, plug-ins, the clock) are refused ([media.md](media.md#filters))."},
 	{"video.transform", "list of operations", "(required)", "As image.transform, for each frame; what is random is drawn once a row."},
 	{"video.transform[].resize", "N, [H, W] or mapping", "(none)", "As image's."},
 	{"video.transform[].resize.size", "N or [H, W]", "(required)", "As image's."},
@@ -162,6 +163,7 @@ var keys = []Key{
 	{"video.stream", "whole number from 0", "(the best)", "Number of the stream in the file."},
 	{"video.threads", "whole number, 1 to 64", "1", "Threads of a decoder; many videos are decoded at a time anyway."},
 	{"video.seek", "exact, approximate", "exact", "By an index of the file's packets, or by the header's rate and length."},
+	{"video.hardware", "none, auto, cuda, vaapi, vdpau, qsv, drm", "none", "Decode on a device through FFmpeg. auto: on the first of cuda and vaapi that is there, and on the processor what it does not decode; a named one that is not there is refused."},
 	{"video.max_pixels", "whole number from 1", "178956970", "As image.max_pixels, of a frame."},
 	{"video.timeout", "time", "1m", "Longest time that one sample may take to decode; later it is a bad one, cause too_slow."},
 
@@ -176,6 +178,7 @@ var keys = []Key{
 	{"audio.window", "mapping", "(the whole file)", "Part of each file that is read."},
 	{"audio.window.start", "time", "0s", "Where it begins."},
 	{"audio.window.duration", "time", "(to the end)", "How long it is."},
+	{"audio.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `highpass=f=80,afftdn`: the window goes through it, and what comes out is the sample, with its rate and channels. As video.filter."},
 	{"audio.resample", "mapping", "(its defaults)", "How the rate is changed."},
 	{"audio.resample.method", "sinc_interp_hann, sinc_interp_kaiser, swresample", "sinc_interp_hann", "torchaudio's two, or FFmpeg's own."},
 	{"audio.resample.width", "whole number, 1 to 1024", "6", "torchaudio's lowpass_filter_width."},
@@ -245,6 +248,7 @@ var keys = []Key{
 	{"cache.evict", "lru, never", "lru", "When it is full: the least recently used go, or nothing more is kept."},
 	{"cache.rows_bytes", "size", "(none)", "Memory for decoded rows; all of them must fit, and the transform must be without chance. From the second epoch on rows are copied."},
 	{"cache.rows_dir", "path", "(none)", "Directory for the decoded rows in place of memory: an engine that is started again has them from its first batch on. rows_bytes is then of the disk. A row whose sample has changed, or that is damaged, is decoded again."},
+	{"cache.video_index_dir", "path", "(none)", "Directory for the indices of videos, each by what its video holds, so that packets are not scanned again in the next epoch or by another engine. 40 bytes a frame."},
 	{"cache.head_space", "whole number, 0 to 65536", "0", "Repeat the batches of so many steps for ever, from memory: what a perfect loader would give. Needs rows_bytes for them."},
 
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},

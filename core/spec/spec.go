@@ -110,6 +110,8 @@ type Cache struct {
 	RowsBytes int64  // of decoded rows; 0: none are kept
 	RowsDir   string // of files of decoded rows, resolved; "": they are in memory
 	HeadSpace int    // global steps whose batches are repeated for ever; 0: off
+
+	VideoIndexDir string // of the indices of videos, resolved; "": none are kept
 }
 
 // Labels says where a folder's labels come from.
