@@ -54,8 +54,9 @@ batches=$(wc -l <$out/c.hashes)
 [ "$batches" -gt 0 ] || { echo "demo: no batch arrived"; cat $out/engine.log; exit 1; }
 cmp $out/c.hashes $out/cpp.hashes
 cmp $out/c.hashes $out/python.hashes
-images=$(find -L "$data" -type f | wc -l)
-awk -v b="$batches" -v n="$images" -v s="$started" -v e="$ended" 'BEGIN {
-    printf "demo: C, C++ and Python saw the same bytes in all %d batches (%d files, %.1f s, %.0f images/s decoded once, read three times)\n", b, n, e-s, n/(e-s) }'
+samples=$(find -L "$data" -type f | wc -l)
+awk -v b="$batches" -v n="$samples" -v s="$started" -v e="$ended" 'BEGIN {
+    printf "demo: C, C++ and Python saw the same bytes in all of %d %s (%d %s, %.1f s, %.0f samples/s decoded once, read three times)\n",
+        b, b == 1 ? "batch" : "batches", n, n == 1 ? "file" : "files", e-s, n/(e-s) }'
 grep -vE '^[0-9]+ [0-9a-f]{8}$' $out/c.txt $out/cpp.txt $out/python.txt | sed "s|^$out/||; s|\.txt:|: |" || true
 echo "demo: look at $out/contact-sheet.png; the engine's log is $out/engine.log"

@@ -31,7 +31,11 @@ if want unit; then
     suite "exact against Pillow" .venv/bin/python -m pytest -q tests/exact
 fi
 if want e2e || want all; then suite "end to end" .venv/bin/python -m pytest -q tests/e2e; fi
-if [ "$which" = fault ]; then suite "faults, long" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/fault; fi
+if want fault; then suite "go, killed at fault points" go test -tags spdlfault -run AtEveryPoint ./shm; fi
+if [ "$which" = fault ]; then
+    suite "faults, long" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/fault
+    suite "promises of time, by the clock" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/e2e -k within_100_ms
+fi
 if [ "$which" = all ]; then suite "faults, short" .venv/bin/python -m pytest -q tests/fault; fi
 if [ "$which" = torch ]; then
     suite "exact against torchvision" .venv-torch/bin/python -m pytest -q tests/exact/test_torchvision.py

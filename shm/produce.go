@@ -161,6 +161,7 @@ func (r *Ring) tryPublish(s *Slot, b *Batch) (<-chan struct{}, error) {
 		return nil, err
 	}
 	s.claimed = false
+	s.desc.PublishedNS = monotonicNS() // now that all is ready: the next stores are what others see
 	if len(r.stages) > 0 {
 		r.send(s)
 	} else {

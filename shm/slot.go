@@ -82,7 +82,7 @@ func (s *Slot) Tensor(i int) []byte { return s.areas[i] }
 // for a dense tensor. The producer writes rows + 1 of them before Publish.
 func (s *Slot) Offsets(i int) []int64 { return s.offsets[i] }
 
-// describe writes the descriptor of a batch.
+// describe writes the descriptor of a batch, but for the time of its publication.
 func (s *Slot) describe(b *Batch, lane uint32) error {
 	r := s.ring
 	for j := range s.tensors {
@@ -113,7 +113,6 @@ func (s *Slot) describe(b *Batch, lane uint32) error {
 	d.Rows, d.Flags, d.NBad = uint32(b.Rows), flags, uint32(b.NBad)
 	d.PublishMask = 1 << lane
 	d.Hash, d.FetchedNS, d.DecodedNS = b.Hash, b.FetchedNS, b.DecodedNS
-	d.PublishedNS = monotonicNS()
 	return nil
 }
 

@@ -14,7 +14,7 @@ CAPI_LINK = -shared -Wl,-soname,libspdl.so.0 -Wl,--version-script=capi/client/li
 
 CAPI_NAMES = error reader segment control spawn engine load pipeline source ring wait reconnect event info stage state cuda fence pool dlpack fault
 CAPI_SOURCES = $(CAPI_NAMES:%=capi/client/%.c) capi/cuda/driver.c
-CAPI_HEADERS = include/spdl.h shm/layout.h capi/client/internal.h capi/client/fault.h capi/client/gpu.h capi/cuda/driver.h capi/engine/table.h
+CAPI_HEADERS = include/spdl.h shm/layout.h capi/client/internal.h capi/client/forecast.h capi/client/fault.h capi/client/gpu.h capi/cuda/driver.h capi/engine/table.h
 CAPI_OBJECTS = $(CAPI_NAMES:%=$(BUILD)/capi/%.o) $(BUILD)/capi/driver.o
 CAPI_VERSION := $(shell awk '/define SPDL_VERSION_(MAJOR|MINOR|PATCH) /{v = v s $$3; s = "."} END {print v}' include/spdl.h)
 
@@ -49,11 +49,11 @@ $(BUILD)/faults/libspdl.so.0: $(CAPI_SOURCES) $(CAPI_HEADERS) capi/client/libspd
 
 # Tests: the library's objects are built again per variant, with the tests, and linked statically.
 
-CAPI_TESTS = main wrap standin test_attach test_ring test_stage test_view test_hostile test_threads test_process test_engine
+CAPI_TESTS = main wrap standin test_attach test_ring test_wait test_stage test_view test_hostile test_threads test_process test_engine
 CAPI_TEST_SOURCES = $(CAPI_TESTS:%=tests/capi/%.c)
 CAPI_TEST_DEPS = $(CAPI_TEST_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h tests/capi/standin.h tests/capi/engine.c tests/capi/consumer.c tests/capi/fake_engine.c
 CAPI_TEST_FLAGS = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-clobbered -g
-CAPI_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=mmap,--wrap=munmap
+CAPI_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=mmap,--wrap=munmap,--wrap=poll
 
 # $(1) directory below BUILD, $(2) compiler, $(3) flags of the variant
 define CAPI_VARIANT

@@ -221,13 +221,15 @@ void sp_fences_arm(spdl_reader *r) {
     int epoll = atomic_load_explicit(&r->epoll, memory_order_acquire);
     if (epoll < 0) return;
     bool wait = sp_fences_wait(r);
-    pthread_mutex_lock(&r->control_lock);
-    if (r->fence_timer < 0 && wait) {
+    pthread_mutex_lock(&r->gpu_lock);
+    int timer = atomic_load(&r->fence_timer);
+    if (timer < 0 && wait) {
         struct epoll_event e = {.events = EPOLLIN};
-        r->fence_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (r->fence_timer >= 0) epoll_ctl(epoll, EPOLL_CTL_ADD, r->fence_timer, &e);
+        timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (timer >= 0) epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &e);
+        atomic_store(&r->fence_timer, timer);
     }
     struct itimerspec once = {{0, 0}, {0, wait ? LOOK_AGAIN_NS : 0}};
-    if (r->fence_timer >= 0) timerfd_settime(r->fence_timer, 0, &once, NULL);
-    pthread_mutex_unlock(&r->control_lock);
+    if (timer >= 0) timerfd_settime(timer, 0, &once, NULL);
+    pthread_mutex_unlock(&r->gpu_lock);
 }

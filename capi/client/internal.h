@@ -9,6 +9,7 @@
  *   source.c    samples that the host brings
  *   ring.c      claim, done, release, end of epoch: the protocol
  *   wait.c      acquire: spin, sleep, notice the engine's death; the event descriptor
+ *   forecast.h  when the next batch is due: what a sleeper gets ready for
  *   reconnect.c find the engine that goes on with a dead one's ring
  *   info.c      schema, batch views, ring and reader information
  *   stage.c     what a stage needs beyond a consumer: batches handed on, batches that failed
@@ -26,6 +27,8 @@
 
 #include "../../include/spdl.h"
 #include "../../shm/layout.h"
+
+#include "forecast.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -131,12 +134,13 @@ struct spdl_reader {
     _Atomic(struct gpu *) gpu; /* NULL until one of them is asked for; then constant */
     _Atomic bool staged;       /* tensors are copied to pinned memory: asked by every batch_tensor */
     _Atomic uint32_t pending;  /* fences that hold a slot: asked by every acquire */
-    int fence_timer;           /* in `epoll`: when to look again; -1; under control_lock */
+    _Atomic int fence_timer;   /* in `epoll`: when to look again; -1 until it is needed; set under gpu_lock */
 
     /* Changed by any thread. */
     _Alignas(64) _Atomic int64_t refs; /* 1 for the handle while attached, 1 per lease */
     _Atomic int64_t passed_refs;       /* those of refs that are no leases any more */
     _Atomic uint64_t epoch;
+    forecast forecast;
     _Atomic bool detached;
 };
 

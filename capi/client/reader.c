@@ -44,7 +44,8 @@ static spdl_reader *make_reader(int control) {
     memset(r, 0, sizeof *r);
     for (int i = 0; i < N_FDS; i++) r->fds[i] = -1;
     r->control = control;
-    r->timer = r->fence_timer = -1;
+    r->timer = -1;
+    atomic_init(&r->fence_timer, -1);
     atomic_init(&r->epoll, -1);
     atomic_init(&r->refs, 1);
     pthread_mutex_init(&r->control_lock, NULL);
@@ -66,7 +67,8 @@ static void free_reader(spdl_reader *r) {
     int epoll = atomic_load(&r->epoll);
     if (epoll >= 0) close(epoll);
     if (r->timer >= 0) close(r->timer);
-    if (r->fence_timer >= 0) close(r->fence_timer);
+    int fence_timer = atomic_load(&r->fence_timer);
+    if (fence_timer >= 0) close(fence_timer);
     sp_close_fds(r->fds, N_FDS);
     if (r->control >= 0) close(r->control);
     if (r->alive) munmap((void *)(uintptr_t)r->alive, 4096);

@@ -11,8 +11,8 @@ import (
 // KeyBytes is the longest key a batch carries; longer ones are cut.
 const KeyBytes = 128
 
-// MaxFields is how many tensors a sample may be decoded to.
-const MaxFields = 8
+// MaxFields is how many tensors a sample is decoded to at most: 16 media (core/spec) of 4.
+const MaxFields = 64
 
 // Values of the status column.
 const (
@@ -37,8 +37,7 @@ const (
 
 // Memory is the part of a slot that a batch writes; all slices have cap == len.
 type Memory struct {
-	Fields     []Field // what samples are decoded to: the sample itself first, then what is known of it
-	Lengths    []int64 // [N] how long each row is, memory of one of the fields; nil: rows have one length
+	Fields     []Field // what samples are decoded to
 	Index      []int64 // [N] place in the data set
 	Label      []int64 // [N]
 	Status     []byte  // [N]
@@ -52,7 +51,10 @@ type Field struct {
 	Data     []byte // [N, RowBytes]
 	RowBytes int
 
-	// A ragged field: Finish moves what is used of each row, its length times StepBytes from its beginning, to its place behind
+	Lengths []int64 // [N] how much of each row is used, memory of another field; nil: all rows are as long
+	Longest int64   // of Lengths, of the rows that Finish left
+
+	// A ragged field, which has Lengths: Finish moves what is used of each row, its length times StepBytes from its beginning, to its place behind
 	// the row before it, and Offsets, [N + 1], say where rows begin, in elements of ItemBytes. nil: rows stay.
 	Offsets              []int64
 	StepBytes, ItemBytes int

@@ -12,7 +12,6 @@ type Result struct {
 	Padded   bool   // some of the rows repeat samples
 	KeyCut   bool   // a key was longer than KeyBytes
 	Hash     uint64 // of the rows' hashes; 0: nobody wanted it
-	Longest  int64  // of the rows' lengths, where they have lengths
 }
 
 // Finish applies the policy to the bad rows and writes the columns. Every row has been decoded or is in b.Bad, which
@@ -30,25 +29,27 @@ func (b *Batch) Finish(policy Policy, names Names) Result {
 	}
 	r := b.columns(names)
 	r.Hash = b.hash()
-	r.Longest = b.closeUp()
+	b.measure()
 	return r
 }
 
-// closeUp lays the rows of ragged fields one behind the other and returns the longest row's length. They are no longer where
-// Row says.
-func (b *Batch) closeUp() (longest int64) {
-	if b.Lengths == nil {
-		return 0
-	}
-	for i := range b.Samples {
-		longest = max(longest, b.Lengths[i])
-	}
+// measure finds the longest row of each field whose rows differ, and lays those of ragged fields one behind the other. They are no
+// longer where Row says.
+func (b *Batch) measure() {
 	for f := range b.Fields {
-		if field := &b.Fields[f]; field.Offsets != nil {
-			field.closeUp(b.Lengths[:len(b.Samples)])
+		field := &b.Fields[f]
+		if field.Lengths == nil {
+			continue
+		}
+		lengths := field.Lengths[:len(b.Samples)]
+		field.Longest = 0
+		for _, n := range lengths {
+			field.Longest = max(field.Longest, n)
+		}
+		if field.Offsets != nil {
+			field.closeUp(lengths)
 		}
 	}
-	return longest
 }
 
 func (f *Field) closeUp(lengths []int64) {

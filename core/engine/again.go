@@ -33,7 +33,7 @@ func (r *ring) startAgain(ctx context.Context) (stop func()) {
 }
 
 func (r *ring) makeAgain(ctx context.Context) error {
-	on, err := openWorker(r.modality)
+	on, err := openWorker(r.samples)
 	if err != nil {
 		return err
 	}
@@ -65,9 +65,11 @@ func (r *ring) plan(w *work, slot *shm.Slot, ticket uint64) {
 	global, lane := int64(ticket/uint64(r.lanes)), int(ticket%uint64(r.lanes))
 	steps := r.order.StepsPerEpoch()
 	r.begin(w, slot, global/steps, global%steps, lane)
+	w.again = true
 }
 
-// decodeAgain fetches and decodes row by row. Its bad samples have been judged.
+// decodeAgain fetches and decodes row by row. Its bad samples have been judged: those that a cause which depends on time made bad are
+// bad again, as far as the journal tells, and what is bad now for the first time is written there.
 func (r *ring) decodeAgain(ctx context.Context, on *worker, w *work) (batch.Result, error) {
 	for row := range w.Samples {
 		j := job{w: w, from: row, to: row + 1}
@@ -87,7 +89,10 @@ func (r *ring) decodeAgain(ctx context.Context, on *worker, w *work) (batch.Resu
 		w.FetchedNS, w.DecodedNS = j.fetchedNS, j.decodedNS
 	}
 	w.gather()
-	return w.Finish(r.policy, r.source), nil
+	planned := len(w.Samples)
+	result := w.Finish(r.policy, r.source)
+	r.noteFaults(w, planned)
+	return result, nil
 }
 
 // giveUp makes of a batch that failed in a stage what the policy for bad samples says. An error is the budget's.

@@ -15,20 +15,21 @@ type sounds struct {
 	row []field
 }
 
-// The fields of a sound.
+// The fields of a sound, in the order of spec.Medium.Tensors.
 const (
 	soundValues = iota
 	soundLength
 )
 
-func newSounds(a *spec.Audio) (modality, error) {
-	op, err := audio.Compile(load.AudioConfig(a))
+func newSounds(m *spec.Medium) (modality, error) {
+	op, err := audio.Compile(load.AudioConfig(m.Audio))
 	if err != nil {
 		return nil, err
 	}
+	names := m.Tensors()
 	return &sounds{op, []field{
-		soundValues: {name: "audio", dtype: op.DType(), shape: op.Shape(), cut: cutOf(a.Shape), along: op.TimeAxis()},
-		soundLength: {name: "length", dtype: tensor.I64, long: true},
+		soundValues: {name: names[soundValues], dtype: op.DType(), shape: op.Shape(), cut: cutOf(m.Audio.Shape), along: op.TimeAxis()},
+		soundLength: {name: names[soundLength], dtype: tensor.I64, long: true},
 	}}, nil
 }
 

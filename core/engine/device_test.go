@@ -115,7 +115,7 @@ func epochOnDevice(t *testing.T, r *shm.Reader, check func(*shm.Lease)) (tickets
 	}
 }
 
-func wantTickets(t *testing.T, got []uint64, n int) {
+func inOrder(t *testing.T, got []uint64, n int) {
 	t.Helper()
 	for i, ticket := range got {
 		if ticket != uint64(i) {
@@ -132,7 +132,7 @@ func TestBatchesLieOnTheDeviceAsInHostMemory(t *testing.T) {
 	r := start(t, describe(t, folder(t, 40, nil), "batch: 4\norder: {epochs: 1}\ndevice: {slots: 4, in_flight: 3}\n"), nil)
 	consumer := r.attach(shm.AttachOptions{})
 	checked := 0
-	wantTickets(t, epochOnDevice(t, consumer, func(l *shm.Lease) {
+	inOrder(t, epochOnDevice(t, consumer, func(l *shm.Lease) {
 		for _, name := range []string{"image", "label"} {
 			if got, want := onDeviceBytes(t, consumer, l, name+"@cuda"), hostBytes(t, consumer, l, name); !bytes.Equal(got, want) {
 				t.Fatalf("ticket %d: %s on the device differs from host memory", l.Ticket, name)
@@ -174,7 +174,7 @@ func TestPicturesAreFinishedOnTheDevice(t *testing.T) {
 			r := start(t, describe(t, folder(t, 8, nil), "batch: 4\norder: {epochs: 1}\ndevice: {finish: {dtype: "+dtype+", normalize: imagenet}}\n"), nil)
 			consumer := r.attach(shm.AttachOptions{})
 			mean, std := []float64{0.485, 0.456, 0.406}, []float64{0.229, 0.224, 0.225}
-			wantTickets(t, epochOnDevice(t, consumer, func(l *shm.Lease) {
+			inOrder(t, epochOnDevice(t, consumer, func(l *shm.Lease) {
 				in, out := hostBytes(t, consumer, l, "image"), onDeviceBytes(t, consumer, l, "image@cuda")
 				const plane = 8 * 8
 				for row := range l.Rows {
@@ -216,7 +216,7 @@ func TestUploaderKilledAtAnyStepLosesNothing(t *testing.T) {
 			s := describe(t, folder(t, 40, nil), "batch: 4\norder: {epochs: 1}\ndevice: {slots: 3, restarts: 3, otherwise: host}\n")
 			r := start(t, s, nil)
 			consumer := r.attach(shm.AttachOptions{})
-			wantTickets(t, epochOnDevice(t, consumer, func(l *shm.Lease) {
+			inOrder(t, epochOnDevice(t, consumer, func(l *shm.Lease) {
 				got, want := onDeviceBytes(t, consumer, l, "image@cuda"), hostBytes(t, consumer, l, "image")
 				if got != nil && !bytes.Equal(got, want) {
 					t.Fatalf("ticket %d differs on the device", l.Ticket)
@@ -273,7 +273,7 @@ func TestSeveralBatchesAreCopiedAtATimeAndComeInOrder(t *testing.T) {
 	if err := os.Remove(gate); err != nil {
 		t.Fatal(err)
 	}
-	wantTickets(t, epochOnDevice(t, consumer, nil), 10)
+	inOrder(t, epochOnDevice(t, consumer, nil), 10)
 	if copies, pageable := fakeCount(t, counters, fakeCopies), fakeCount(t, counters, fakePageable); copies != 20 || pageable != 0 {
 		t.Fatalf("%d copies, %d of them from memory that is not pinned; want 20 and none", copies, pageable)
 	}
@@ -302,7 +302,7 @@ func TestWithoutADeviceTheErrorSaysSoOrBatchesStayInHostMemory(t *testing.T) {
 				r := start(t, describe(t, folder(t, 16, nil), more), nil)
 				consumer := r.attach(shm.AttachOptions{})
 				if otherwise == "host" {
-					wantTickets(t, epochOnDevice(t, consumer, func(*shm.Lease) { t.Error("a batch is on the device") }), 4)
+					inOrder(t, epochOnDevice(t, consumer, func(*shm.Lease) { t.Error("a batch is on the device") }), 4)
 					return
 				}
 				_, err := consumer.Acquire(testContext(t))
@@ -318,7 +318,7 @@ func TestWithoutADeviceTheErrorSaysSoOrBatchesStayInHostMemory(t *testing.T) {
 func TestHostOnlyEngineNeedsNoDevice(t *testing.T) {
 	t.Setenv("SPDL_DEVICE", "/nonexistent/spdl-device")
 	r := start(t, describe(t, folder(t, 8, nil), "batch: 4\norder: {epochs: 1}\ndevice: {finish: {}}\n"), &Options{HostOnly: true})
-	wantTickets(t, epochOnDevice(t, r.attach(shm.AttachOptions{}), nil), 2)
+	inOrder(t, epochOnDevice(t, r.attach(shm.AttachOptions{}), nil), 2)
 	if stats := r.Stats().Rings[0]; stats.Ring.Device != nil || stats.Upload != nil {
 		t.Fatalf("got %+v, %+v; want no device", stats.Ring.Device, stats.Upload)
 	}
@@ -332,7 +332,7 @@ func TestTwoEnginesShareADevice(t *testing.T) {
 	b := startAgain(t, describe(t, dir, "batch: 4\norder: {epochs: 1, seed: 9}\ndevice: {}\n"), nil)
 	for _, r := range []*running{a, b} {
 		consumer := r.attach(shm.AttachOptions{})
-		wantTickets(t, epochOnDevice(t, consumer, func(l *shm.Lease) {
+		inOrder(t, epochOnDevice(t, consumer, func(l *shm.Lease) {
 			if !bytes.Equal(onDeviceBytes(t, consumer, l, "image@cuda"), hostBytes(t, consumer, l, "image")) {
 				t.Errorf("ticket %d differs on the device", l.Ticket)
 			}

@@ -45,7 +45,7 @@ type Options struct {
 	// Started is when the process began, for the time to the first batch; zero: now.
 	Started time.Time
 
-	modality func(*spec.Spec) (modality, error) // of tests, in place of modalityOf
+	samples func(*spec.Spec) (*samples, error) // of tests, in place of samplesOf
 }
 
 // Engine owns the rings of one description.
@@ -58,7 +58,7 @@ type Engine struct {
 	scanned   time.Duration // spent finding the samples
 	rings     []*ring
 	cpus      *pipeline.Limiter
-	nCPUs     float64
+	may       allowance
 	readAhead *pipeline.Bytes
 	caches    map[string]*source.Cache // by directory
 	feed      *source.Feed             // until a ring has it
@@ -104,12 +104,9 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 		e.started = e.began
 	}
 	e.runCtx, e.endRun = context.WithCancel(context.Background())
-	e.nCPUs = s.Limits.CPUs
-	if e.nCPUs == 0 {
-		e.nCPUs = availableCPUs()
-	}
-	e.cpus = pipeline.NewLimiter(decodersFor(e.nCPUs))
-	runtime.GOMAXPROCS(decodersFor(e.nCPUs) + spareProcs)
+	e.may = allow(&s.Limits, availableCPUs())
+	e.cpus = pipeline.NewLimiter(e.may.decoders)
+	runtime.GOMAXPROCS(e.may.decoders + spareProcs)
 	e.readAhead = pipeline.NewBytes(s.Limits.ReadAheadBytes)
 	if err := e.open(o); err != nil {
 		_ = e.Close()

@@ -112,6 +112,7 @@ type faultFile struct {
 	file  *os.File
 	bytes int64
 	known map[string]map[rowPlace]bool // by ring: batches, by their first rows, that there is a line of
+	told  map[string]*Faults           // by ring: what the lines say
 }
 
 // openFaults goes on with the file of a journal, or begins it anew.
@@ -124,7 +125,7 @@ func openFaults(journal string, fresh bool) (*faultFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: faults: %w", err)
 	}
-	f := &faultFile{file: file, known: map[string]map[rowPlace]bool{}}
+	f := &faultFile{file: file, known: map[string]map[rowPlace]bool{}, told: map[string]*Faults{}}
 	if err := f.readBack(); err != nil {
 		return nil, errors.Join(fmt.Errorf("engine: faults %q: %w", file.Name(), err), file.Close())
 	}
@@ -153,9 +154,20 @@ func (f *faultFile) readBack() error {
 
 func (f *faultFile) know(l *faultLine) {
 	if f.known[l.Ring] == nil {
-		f.known[l.Ring] = map[rowPlace]bool{}
+		f.known[l.Ring], f.told[l.Ring] = map[rowPlace]bool{}, &Faults{all: map[rowPlace]Fault{}}
 	}
 	f.known[l.Ring][rowPlace{l.Epoch, l.From}] = true
+	f.told[l.Ring].take(l)
+}
+
+// of is the fault that a row of a ring had when its batch was last made; none without a file.
+func (f *faultFile) of(ring string, epoch, at int64) []Fault {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.told[ring].Of(epoch, at, 1)
 }
 
 // write adds a line, if the batch has faults or had some when it was made before.
@@ -204,14 +216,18 @@ func (r *ring) noteFaults(w *work, planned int) {
 	}
 }
 
-// retold is the fault that a row had when its batch was delivered; ok is false where it had none, or nobody has told.
+// retold is the fault that a row had when its batch was made before, by the engine that is replayed or by this one; ok is false where it
+// had none, or nobody has told.
 func (r *ring) retold(w *work, row int) (bad batch.Bad, ok bool) {
-	if r.engine.retold == nil {
+	if r.engine.retold == nil && !(w.again && r.engine.faults != nil) {
 		return bad, false
 	}
 	at := r.order.Position(int64(w.EpochStep), r.firstRank+w.lane) + int64(row)
 	sample := w.Samples[row]
 	found := r.engine.retold.Of(int64(w.Epoch), at, 1)
+	if w.again && found == nil {
+		found = r.engine.faults.of(r.ringName, int64(w.Epoch), at)
+	}
 	if !slices.ContainsFunc(found, func(f Fault) bool { return f.Sample == sample }) {
 		return bad, false
 	}

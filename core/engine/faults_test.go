@@ -123,3 +123,52 @@ func TestFaultsOfALaterLineCount(t *testing.T) {
 		t.Errorf("begun anew: %+v", got)
 	}
 }
+
+// A batch that lacked samples because the storage failed them is decoded again without them when a stage's worker dies, though the storage
+// is well by then. What is bad for the first time then is in the journal, too: it tells of the batch that was delivered.
+func TestBatchOfADeadWorkerIsMadeAgainWithItsFaults(t *testing.T) {
+	for name, spoiledFirst := range map[string]bool{"spoiled at first": true, "spoiled later": false} {
+		t.Run(name, func(t *testing.T) {
+			leavesNothing(t)
+			pattern, journal := shardsOf(t, 40, 10, nil), filepath.Join(t.TempDir(), "position")
+			s := describeShards(t, pattern, "[]", "batch: 8\norder: {shuffle: false, epochs: 1}\nbad_sample: {policy: mask}\n"+
+				"ring: {hash: xxh3, groups: [{name: augment, kind: stage}, {name: train}]}\n")
+			e, err := New(s, &Options{Journal: journal})
+			must(err)
+			undo := func() {}
+			if spoiledFirst {
+				undo = spoilLater(t, pattern) // samples 10 to 19, before anything was read of them
+			}
+			r := serve(t, e)
+			worker := r.attach(shm.AttachOptions{Group: "augment", MaxLeases: 1})
+			take(t, worker)
+			l, err := worker.Acquire(testContext(t))
+			must(err)
+			first := look(l)
+			if spoiledFirst {
+				undo()
+			} else {
+				defer spoilLater(t, pattern)()
+			}
+			must(worker.Close())
+			next := r.attach(shm.AttachOptions{Group: "augment", MaxLeases: 1})
+			again := take(t, next)
+			for again.Ticket > first.Ticket { // what was ready meanwhile
+				again = take(t, next)
+			}
+			if again.Ticket != first.Ticket || again.NBad != 6 || spoiledFirst != (fmt.Sprint(again.Image) == fmt.Sprint(first.Image)) {
+				t.Errorf("got batch %d with %d bad of status %v, want batch %d with 6; before %d, status %v", again.Ticket, again.NBad, again.Status, first.Ticket, first.NBad, first.Status)
+			}
+			f, err := ReadFaults(journal, "")
+			must(err)
+			var told []int64
+			for _, one := range f.Of(0, 8, 8) {
+				told = append(told, one.Sample)
+			}
+			if fmt.Sprint(told) != "[10 11 12 13 14 15]" {
+				t.Errorf("the journal tells of %v", told)
+			}
+			must(r.end())
+		})
+	}
+}

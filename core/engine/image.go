@@ -7,22 +7,22 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
-// images are pictures, each one field.
+// images are pictures, one field.
 type images struct {
 	op  *media.Op
 	row []field
 }
 
-func newImages(s *spec.Spec) (modality, error) {
-	op, err := media.Compile(load.PictureConfig(&s.Image))
+func newImages(m *spec.Medium) (modality, error) {
+	op, err := media.Compile(load.PictureConfig(m.Image))
 	if err != nil {
 		return nil, err
 	}
 	axes := uint32(shm.AxesNHWC)
-	if s.Image.Layout == spec.NCHW {
+	if m.Image.Layout == spec.NCHW {
 		axes = shm.AxesNCHW
 	}
-	return &images{op, []field{{name: "image", axes: axes, dtype: s.Image.DType, shape: s.RowShape()}}}, nil
+	return &images{op, []field{{name: m.Name, axes: axes, dtype: m.Image.DType, shape: m.Image.RowShape()}}}, nil
 }
 
 func (m *images) fields() []field { return m.row }

@@ -33,6 +33,47 @@ func (r *running) die() {
 	}
 }
 
+// leave ends an engine and its consumer in good order.
+func (r *running) leave(reader *shm.Reader) {
+	r.t.Helper()
+	_ = reader.Close()
+	if err := r.end(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// adopt starts the engine that goes on with the ring of one that died.
+func adopt(t *testing.T, s *spec.Spec) *running {
+	t.Helper()
+	next := startAgain(t, s, nil)
+	if !next.Ring(0).Info().Adopted {
+		t.Fatal("the ring was gone")
+	}
+	return next
+}
+
+// takeBatches takes n of them, and what comes between.
+func takeBatches(t *testing.T, reader *shm.Reader, n int) (got []seen) {
+	t.Helper()
+	for len(got) < n {
+		if b := take(t, reader); b != nil {
+			got = append(got, *b)
+		}
+	}
+	return got
+}
+
+func wantTickets(t *testing.T, got []seen, want ...uint64) {
+	t.Helper()
+	var tickets []uint64
+	for _, b := range got {
+		tickets = append(tickets, b.Ticket)
+	}
+	if !slices.Equal(tickets, want) {
+		t.Fatalf("tickets %v, want %v", tickets, want)
+	}
+}
+
 // Wherever a run is cut, the engine that adopts the ring delivers the rest in the same order to a consumer that never left.
 func TestAdoptedRingDeliversExactlyTheRest(t *testing.T) {
 	leavesNothing(t)
@@ -42,22 +83,11 @@ func TestAdoptedRingDeliversExactlyTheRest(t *testing.T) {
 		s := describe(t, dir, resumeSpec)
 		r := startAgain(t, s, nil)
 		reader := r.attach(shm.AttachOptions{})
-		var got []seen
-		for len(got) < cut {
-			if b := take(t, reader); b != nil {
-				got = append(got, *b)
-			}
-		}
+		got := takeBatches(t, reader, cut)
 		r.die()
-		next := startAgain(t, s, nil)
-		if !next.Ring(0).Info().Adopted {
-			t.Fatal("not adopted")
-		}
+		next := adopt(t, s)
 		wantSame(t, append(got, rest(t, reader)...), all)
-		_ = reader.Close()
-		if err := next.end(); err != nil {
-			t.Fatal(err)
-		}
+		next.leave(reader)
 	}
 }
 
@@ -75,19 +105,9 @@ func TestAdoptedRingKeepsTheStepsAheadOfItsState(t *testing.T) {
 	reader := r.attach(shm.AttachOptions{})
 	first := take(t, reader)
 	r.die()
-	next := startAgain(t, s, nil)
-	var tickets []uint64
-	for _, b := range append([]seen{*first}, rest(t, reader)...) {
-		tickets = append(tickets, b.Ticket)
-	}
-	want := []uint64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 19}
-	if !slices.Equal(tickets, want) {
-		t.Fatalf("tickets %v, want %v", tickets, want)
-	}
-	_ = reader.Close()
-	if err := next.end(); err != nil {
-		t.Fatal(err)
-	}
+	next := adopt(t, s)
+	wantTickets(t, append([]seen{*first}, rest(t, reader)...), 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 18, 19)
+	next.leave(reader)
 }
 
 // --fresh and a state of the caller's begin elsewhere, whatever was left.
@@ -112,10 +132,7 @@ func TestFreshAndStateDoNotGoOnWithTheRing(t *testing.T) {
 		if got, want := take(t, reader).Ticket, uint64(len(o.State)/max(len(o.State), 1)); got != want {
 			t.Fatalf("ticket %d first, want %d", got, want)
 		}
-		_ = reader.Close()
-		if err := next.end(); err != nil {
-			t.Fatal(err)
-		}
+		next.leave(reader)
 	}
 }
 
@@ -132,11 +149,7 @@ func TestEngineThatDoesNotComeToServeLeavesTheRing(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	next := startAgain(t, s, nil)
-	if !next.Ring(0).Info().Adopted {
-		t.Fatal("the ring was gone")
-	}
-	if err := next.end(); err != nil {
+	if err := adopt(t, s).end(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -155,11 +168,7 @@ func TestJournalBringsBackTheRest(t *testing.T) {
 		s, o := journalled(t, dir, resumeSpec)
 		r := startAgain(t, s, o)
 		reader := r.attach(shm.AttachOptions{})
-		for n := 0; n < cut; {
-			if take(t, reader) != nil {
-				n++
-			}
-		}
+		takeBatches(t, reader, cut)
 		if err := r.end(); err != nil {
 			t.Fatal(err)
 		}
@@ -167,10 +176,7 @@ func TestJournalBringsBackTheRest(t *testing.T) {
 		r = startAgain(t, s, o)
 		reader = r.attach(shm.AttachOptions{})
 		wantSame(t, rest(t, reader), all[cut:])
-		_ = reader.Close()
-		if err := r.end(); err != nil {
-			t.Fatal(err)
-		}
+		r.leave(reader)
 	}
 }
 
@@ -201,13 +207,7 @@ func TestJournalIsWhereEveryGroupHasBeen(t *testing.T) {
 	r = startAgain(t, s, o)
 	for _, group := range []string{"a", "b"} {
 		reader := r.attach(shm.AttachOptions{Group: group})
-		var tickets []uint64
-		for _, got := range rest(t, reader) {
-			tickets = append(tickets, got.Ticket)
-		}
-		if want := []uint64{1, 4, 5, 6, 7, 8, 9}; !slices.Equal(tickets, want) {
-			t.Fatalf("group %s: tickets %v, want %v", group, tickets, want)
-		}
+		wantTickets(t, rest(t, reader), 1, 4, 5, 6, 7, 8, 9)
 		_ = reader.Close()
 	}
 	if err := r.end(); err != nil {

@@ -61,7 +61,11 @@ func startSeries(t *testing.T, how cut, lengths []int, more string) *running {
 		must(os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.jpg", i)), content, 0o644))
 	}
 	s := describe(t, dir, "batch: 4\norder: {shuffle: false, epochs: 20}\n"+more)
-	return start(t, s, &Options{modality: func(*spec.Spec) (modality, error) { return series{how}, nil }})
+	return start(t, s, &Options{samples: func(*spec.Spec) (*samples, error) {
+		all := &samples{}
+		all.add("", series{how})
+		return all, nil
+	}})
 }
 
 // seriesOf is what a batch says of its rows, whatever way they lie: steps, and times, as text.

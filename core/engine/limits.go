@@ -9,9 +9,45 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spdl/spdl/core/pipeline"
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 	"golang.org/x/sys/unix"
 )
+
+// An allowance is what the engine may take of its machine.
+type allowance struct {
+	there    float64 // CPUs that affinity mask and cgroup leave it
+	cpus     float64 // of those it uses
+	named    bool    // the description says so, and means the whole process
+	decoders int
+	memory   int64  // resident bytes, rings included; 0: no bound
+	reserved uint64 // of those, by rings
+}
+
+// allow is what l allows where there are so many CPUs. A share is rounded down to whole decoders: it is the most that others will miss.
+func allow(l *spec.Limits, there float64) allowance {
+	a := allowance{there: there, cpus: there, named: l.CPUs > 0 || l.CPUShare > 0, memory: l.Memory}
+	switch {
+	case l.CPUShare > 0:
+		a.cpus = l.CPUShare * there
+		a.decoders = max(1, int(a.cpus+1e-9))
+		return a
+	case l.CPUs > 0:
+		a.cpus = l.CPUs
+	}
+	a.decoders = decodersFor(a.cpus)
+	return a
+}
+
+// tuning is the same for the stages that find their concurrency themselves.
+func (a *allowance) tuning() pipeline.Tuning {
+	t := pipeline.Tuning{Cores: a.there, Memory: a.memory}
+	if a.named {
+		t.CPUs = a.cpus
+	}
+	return t
+}
 
 // decodersFor is the number of decode workers that keep n CPUs busy.
 func decodersFor(n float64) int { return max(1, int(math.Round(n))) }
@@ -79,10 +115,22 @@ func (m machine) checkMemory(ring string, slotBytes uint64, slots int) error {
 	if room == 0 || need <= room {
 		return nil
 	}
-	mib := func(n uint64) float64 { return float64(n) / (1 << 20) }
 	return fmt.Errorf("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but %.1f MiB of memory are available; lower ring.slots or batch: %w",
 		ring, slots, mib(slotBytes), mib(need), mib(room), shm.ErrNoSpace)
 }
+
+// reserve counts a ring's slots against limits.memory, which the rings made before have a part of already.
+func (a *allowance) reserve(ring string, slotBytes uint64, slots int) error {
+	need := slotBytes * uint64(slots)
+	if a.memory > 0 && a.reserved+need > uint64(a.memory) {
+		return fmt.Errorf("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but limits.memory leaves %.1f MiB; raise it, or lower ring.slots or batch: %w",
+			ring, slots, mib(slotBytes), mib(need), mib(uint64(a.memory)-a.reserved), shm.ErrNoSpace)
+	}
+	a.reserved += need
+	return nil
+}
+
+func mib(n uint64) float64 { return float64(n) / (1 << 20) }
 
 // cgroupDirs are the directories of this process's cgroup and its parents, for a controller of version 1, or "" for
 // version 2. Inside a container the mount shows the container's own cgroup as the root, hence the last one.

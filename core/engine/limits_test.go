@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -165,6 +167,50 @@ func TestANumberOfReadersIsKept(t *testing.T) {
 	if n := fetchers(r.Engine); n != 3 {
 		t.Errorf("reads with %d, want 3", n)
 	}
+}
+
+// A budget is cores or a share of those there are, which is rounded down to whole decoders; the tuner is told of a budget that was named,
+// and of the cores in any case.
+func TestBudgetsAreCoresOrAShareOfThem(t *testing.T) {
+	for _, c := range []struct {
+		limits   spec.Limits
+		there    float64
+		decoders int
+		tuning   pipeline.Tuning
+	}{
+		{spec.Limits{}, 2.5, 3, pipeline.Tuning{Cores: 2.5}},
+		{spec.Limits{CPUs: 1.5}, 8, 2, pipeline.Tuning{Cores: 8, CPUs: 1.5}},
+		{spec.Limits{CPUs: 6, Memory: 1 << 30}, 2, 6, pipeline.Tuning{Cores: 2, CPUs: 6, Memory: 1 << 30}},
+		{spec.Limits{CPUShare: 0.4}, 4, 1, pipeline.Tuning{Cores: 4, CPUs: 1.6}},
+		{spec.Limits{CPUShare: 0.4}, 5, 2, pipeline.Tuning{Cores: 5, CPUs: 2}},
+		{spec.Limits{CPUShare: 0.29}, 100, 29, pipeline.Tuning{Cores: 100, CPUs: 28.999999999999996}},
+		{spec.Limits{CPUShare: 0.01}, 2, 1, pipeline.Tuning{Cores: 2, CPUs: 0.02}},
+	} {
+		may := allow(&c.limits, c.there)
+		if got := may.tuning(); may.decoders != c.decoders || got != c.tuning {
+			t.Errorf("%+v of %g CPUs: %d decoders and %+v, want %d and %+v", c.limits, c.there, may.decoders, got, c.decoders, c.tuning)
+		}
+	}
+}
+
+// The engine tells what it may take, and of how much.
+func TestBudgetsAreInTheCounters(t *testing.T) {
+	r := start(t, describe(t, folder(t, 4, nil), "limits: {cpus: 50%, memory: 3GiB}\n"), nil)
+	there := availableCPUs()
+	if s := r.Stats(); s.CPUs != there/2 || s.CPUsThere != there || s.MemoryLimit != 3<<30 {
+		t.Errorf("got %g of %g CPUs and %d bytes, want %g of %g and %d", s.CPUs, s.CPUsThere, s.MemoryLimit, there/2, there, 3<<30)
+	}
+}
+
+// Rings that do not fit into limits.memory together are refused with need, what is left, and the remedy.
+func TestRingsBeyondTheMemoryBudgetAreRefused(t *testing.T) {
+	may := allow(&spec.Limits{Memory: 10 << 20}, 1)
+	if err := may.reserve("train", 2<<20, 4); err != nil {
+		t.Fatalf("4 slots of 2 MiB in 10 MiB: %v", err)
+	}
+	wantError(t, may.reserve("val", 1<<20, 3), shm.ErrNoSpace, `ring "val"`, "3 slots of 1.0 MiB take 3.0 MiB", "limits.memory leaves 2.0 MiB", "raise it, or lower ring.slots or batch")
+	_, err := New(describe(t, folder(t, 4, nil), "limits: {memory: 1}\n"), nil)
+	wantError(t, err, shm.ErrNoSpace, "limits.memory leaves 0.0 MiB")
 }
 
 // Workers are as many as CPUs, rounded, and never none.

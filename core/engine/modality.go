@@ -7,9 +7,9 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
-// A modality is what a ring's samples are, and how the bytes of one become a row. It is shared by all goroutines.
+// A modality is what one part of a ring's samples is, and how its bytes become tensors of a row. It is shared by all goroutines.
 type modality interface {
-	// fields are the tensors of a row: the sample itself first, then what is known of it; at most batch.MaxFields.
+	// fields are the tensors of a row: the part itself first, then what is known of it.
 	fields() []field
 	// open makes a decoder, for one goroutine at a time.
 	open() (decoder, error)
@@ -17,7 +17,7 @@ type modality interface {
 
 // A decoder keeps what one thread needs between samples.
 type decoder interface {
-	// decode writes a sample into its row, the memory of one row of each field; both are the caller's, and neither is kept.
+	// decode writes a part into its row, the memory of one row of each field; both are the caller's, and neither is kept.
 	// Equal draws give equal rows. What a failed decode leaves in the row is undefined. An error's Cause, where it has that
 	// method, is the word it is counted under.
 	decode(row [][]byte, data []byte, draw media.Draw) error
@@ -33,6 +33,8 @@ type field struct {
 	cut   cut
 	along int  // the dimension of a row that its length counts, where it is cut
 	long  bool // this field, an i64, is the rows' length
+
+	measuredBy int // the field of the samples that is its modality's length, where there is one
 }
 
 // cut says how rows that are shorter than the shape lie in a batch.
@@ -65,14 +67,14 @@ func (f *field) tensor(n int64) shm.Tensor {
 	return shm.Tensor{Name: f.name, Kind: shm.Dense, Role: shm.RoleField, Axes: f.axes, DType: dtypeOf(f.dtype), Shape: append([]int64{n}, f.shape...)}
 }
 
-func modalityOf(s *spec.Spec) (modality, error) {
+func modalityOf(m *spec.Medium, cache *spec.Cache) (modality, error) {
 	switch {
-	case s.Video != nil:
-		return newVideos(s.Video)
-	case s.Audio != nil:
-		return newSounds(s.Audio)
+	case m.Video != nil:
+		return newVideos(m, cache.VideoIndexDir)
+	case m.Audio != nil:
+		return newSounds(m)
 	}
-	return newImages(s)
+	return newImages(m)
 }
 
 // cutOf is the description's word for it.
@@ -89,26 +91,4 @@ func raggedSteps(fields []field) map[string]tensor.Shape {
 		}
 	}
 	return steps
-}
-
-// rowBytes is the size of all fields of a row.
-func rowBytes(m modality) (total int) {
-	for _, f := range m.fields() {
-		total += f.rowBytes()
-	}
-	return total
-}
-
-// worker decodes on one goroutine at a time.
-type worker struct {
-	decoder
-	row [][]byte // of the sample in hand
-}
-
-func openWorker(m modality) (*worker, error) {
-	d, err := m.open()
-	if err != nil {
-		return nil, err
-	}
-	return &worker{decoder: d, row: make([][]byte, 0, len(m.fields()))}, nil
 }

@@ -20,7 +20,7 @@ import (
 func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) (*ring, error) {
 	r := &ring{
 		engine: e, name: s.FullName(), ringName: s.RingName, seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
-		fetchers: s.Limits.Fetch, decoders: decodersFor(e.nCPUs), perJob: perJob(s.Batch, decodersFor(e.nCPUs)), hashed: s.Ring.Hash == spec.XXH3, mayEnd: mayEnd(s),
+		fetchers: s.Limits.Fetch, decoders: e.may.decoders, perJob: perJob(s.Batch, e.may.decoders), hashed: s.Ring.Hash == spec.XXH3, mayEnd: mayEnd(s),
 		moves: make(chan *move), over: make(chan struct{}), broken: make(chan error, 1),
 	}
 	if s.Ring.Delivery == spec.Ready {
@@ -41,18 +41,20 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		return r, err
 	}
 	e.scanned += time.Since(began)
-	of := modalityOf
-	if o.modality != nil {
-		of = o.modality
+	of := samplesOf
+	if o.samples != nil {
+		of = o.samples
 	}
-	if r.modality, err = of(s); err != nil {
+	if r.samples, err = of(s); err != nil {
 		return r, err
 	}
-	r.rowBytes = rowBytes(r.modality)
+	for _, note := range r.samples.notes() {
+		e.log.Infof(r.name, "%s", note)
+	}
 	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err
 	}
-	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.rowBytes); err != nil {
+	if r.rows, err = newRowCache(s, r.source, r.columns, r.order.StepsPerEpoch(), r.samples.rowBytes()); err != nil {
 		return r, err
 	}
 	var budget pipeline.Failures
@@ -67,6 +69,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	slot, err := shm.SlotBytes(config)
 	if err == nil {
 		err = thisMachine.checkMemory(r.name, slot, config.Slots)
+	}
+	if err == nil {
+		err = e.may.reserve(r.name, slot, config.Slots)
 	}
 	if err != nil {
 		return r, err
@@ -116,12 +121,12 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 		Classes []string                `json:"classes,omitempty"`
 		Ragged  map[string]tensor.Shape `json:"ragged,omitempty"` // of one step of the rows of ragged fields
 		Spec    json.RawMessage         `json:"spec"`
-	}{r.source.Classes(), raggedSteps(r.modality.fields()), s.Canonical()})
+	}{r.source.Classes(), raggedSteps(r.samples.fields), s.Canonical()})
 	if err != nil {
 		return shm.Config{}, fmt.Errorf("engine: ring %q: class names: %w", s.FullName(), err)
 	}
 	c := shm.Config{
-		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s, r.modality.fields(), r.columns),
+		Name: s.Name, RingName: s.RingName, Mode: s.Ring.Mode, Slots: s.Ring.Slots, Tensors: tensorsOf(s, r.samples.fields, r.columns),
 		Backing: backingOf(s.Ring.Backing, o.Child), Access: accessOf(s.Ring.Access, o.Child),
 		Lanes: r.lanes, World: s.World.Size, FirstRank: s.World.Rank, BatchRows: s.Batch, MaxConsumers: s.Ring.MaxConsumers,
 		Early: true, Ready: r.readyAhead > 0,

@@ -116,7 +116,7 @@ func (r *ring) begin(w *work, slot *shm.Slot, epoch, step int64, lane int) {
 // newWork makes the memory of a batch on its way.
 func (r *ring) newWork() *work {
 	rows := r.order.Config().Batch
-	w := newWork(rows, r.modality.fields(), r.columns)
+	w := newWork(rows, r.samples.fields, r.columns)
 	w.Named = r.host != nil
 	if r.rows != nil && r.rows.file != nil {
 		w.identities = make([]uint64, rows)

@@ -32,17 +32,14 @@ func Profile(ctx context.Context, s *spec.Spec, each time.Duration, told func(te
 	if err != nil {
 		return nil, err
 	}
-	kind, err := modalityOf(s)
+	kind, err := samplesOf(s)
 	if err != nil {
 		return nil, err
 	}
-	cpus := s.Limits.CPUs
-	if cpus == 0 {
-		cpus = availableCPUs()
-	}
-	n := decodersFor(cpus)
+	may := allow(&s.Limits, availableCPUs())
+	n := may.decoders
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2*n + spareProcs))
-	p := &profile{spec: s, source: r.source, modality: kind, each: each, told: told}
+	p := &profile{spec: s, source: r.source, samples: kind, each: each, told: told}
 	if err := p.fetch(ctx, workerCounts(2*s.Limits.Fetch)); err != nil {
 		return p.all, err
 	}
@@ -60,12 +57,12 @@ func workerCounts(most int, more ...int) []int {
 }
 
 type profile struct {
-	spec     *spec.Spec
-	source   source.Source
-	modality modality
-	each     time.Duration
-	told     func(telemetry.StageSpeed)
-	all      []telemetry.StageSpeed
+	spec    *spec.Spec
+	source  source.Source
+	samples *samples
+	each    time.Duration
+	told    func(telemetry.StageSpeed)
+	all     []telemetry.StageSpeed
 }
 
 // run lets workers take tasks 0, 1, 2 ... for as long as one measurement lasts. open makes a worker's task function and
@@ -139,7 +136,7 @@ func (p *profile) fetch(ctx context.Context, counts []int) error {
 			buf := pool.Get()
 			return func(i int64) (int, error) {
 				err := p.source.Read(ctx, order(offset+i), buf)
-				return len(buf.Bytes()), err
+				return buf.Size(), err
 			}, func() { pool.Put(buf) }, nil
 		})
 		if err != nil || ctx.Err() != nil {
@@ -157,16 +154,16 @@ func (p *profile) decode(ctx context.Context, counts []int) error {
 	}
 	for _, workers := range counts {
 		err := p.run(ctx, "decode", workers, func() (func(int64) (int, error), func(), error) {
-			on, err := openWorker(p.modality)
+			on, err := openWorker(p.samples)
 			if err != nil {
 				return nil, nil, err
 			}
-			for _, f := range p.modality.fields() {
+			for _, f := range p.samples.fields {
 				on.row = append(on.row, make([]byte, f.rowBytes()))
 			}
 			return func(i int64) (int, error) {
 				data := encoded[i%int64(len(encoded))]
-				return len(data), on.decode(on.row, data, media.Draw{Seed: p.spec.Order.Seed, Index: uint64(i)})
+				return data.size(), on.decode(on.row, data, media.Draw{Seed: p.spec.Order.Seed, Index: uint64(i)})
 			}, on.Close, nil
 		})
 		if err != nil || ctx.Err() != nil {
@@ -176,8 +173,20 @@ func (p *profile) decode(ctx context.Context, counts []int) error {
 	return nil
 }
 
+// parts are those of a sample that is in memory.
+type parts [][]byte
+
+func (p parts) Part(k int) []byte { return p[k] }
+
+func (p parts) size() (n int) {
+	for _, data := range p {
+		n += len(data)
+	}
+	return n
+}
+
 // load reads the samples that the decoders use.
-func (p *profile) load(ctx context.Context) (encoded [][]byte, err error) {
+func (p *profile) load(ctx context.Context) (encoded []parts, err error) {
 	var pool source.Pool
 	buf, order, total := pool.Get(), p.order(), 0
 	defer pool.Put(buf)
@@ -186,8 +195,12 @@ func (p *profile) load(ctx context.Context) (encoded [][]byte, err error) {
 			return nil, ctx.Err()
 		}
 		if err == nil {
-			encoded = append(encoded, slices.Clone(buf.Bytes()))
-			total += len(buf.Bytes())
+			var sample parts
+			for k := range p.samples.parts {
+				sample = append(sample, slices.Clone(buf.Part(k)))
+			}
+			encoded = append(encoded, sample)
+			total += buf.Size()
 		}
 	}
 	if len(encoded) == 0 {

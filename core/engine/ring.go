@@ -15,7 +15,7 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
-// ring is one ring of the engine: a source in an order, of one modality. What is not said to change is fixed by
+// ring is one ring of the engine: a source in an order, decoded. What is not said to change is fixed by
 // openRing.
 type ring struct {
 	engine   *Engine
@@ -33,8 +33,7 @@ type ring struct {
 	cache    *source.Cache   // of encoded samples, shared by the engine's rings; nil: none
 	rows     *rowCache       // of decoded rows; nil: none
 	order    *sampler.Order
-	modality modality
-	rowBytes int // of all fields of a row
+	samples  *samples // what they are decoded to
 
 	policy                    batch.Policy
 	seed                      uint64

@@ -21,6 +21,7 @@ const maxFetch = 64
 // pipeline builds one run of the ring: from p's position to the end of the last epoch.
 func (r *ring) pipeline(p *planner) *pipeline.Pipeline {
 	run := pipeline.New(r.name)
+	run.Tune(r.engine.may.tuning())
 	jobs := pipeline.Source(run, pipeline.SourceOptions[job]{Name: "plan"}, p.next)
 	bytes := pipeline.Map(jobs, pipeline.Options[job, turn]{
 		Name: "fetch", Concurrency: r.fetchers, Auto: r.fetchAuto, Buffer: 2 * r.decoders, Discard: func(turn) { r.dropEarliest(p.fetched) },
@@ -28,7 +29,7 @@ func (r *ring) pipeline(p *planner) *pipeline.Pipeline {
 	rows := pipeline.GenerateWorkers(bytes, pipeline.Options[turn, *work]{
 		Name: "decode", Concurrency: r.decoders, Buffer: 2 * r.decoders, Limiter: r.engine.cpus,
 	}, pipeline.Workers[*worker]{
-		Open:  func(int) (*worker, error) { return openWorker(r.modality) },
+		Open:  func(int) (*worker, error) { return openWorker(r.samples) },
 		Close: func(on *worker) { on.Close() },
 	}, func(ctx context.Context, on *worker, _ turn, yield func(*work) bool) error {
 		return r.decode(ctx, on, p.fetched, yield)
@@ -56,7 +57,7 @@ func (r *ring) dropEarliest(fetched *earliest) {
 
 // give returns a row's buffer to the pool and says how many bytes were in it.
 func (r *ring) give(w *work, row int) int64 {
-	n := int64(len(w.bufs[row].Bytes()))
+	n := int64(w.bufs[row].Size())
 	r.buffers.Put(w.bufs[row])
 	w.bufs[row] = nil
 	return n
@@ -112,7 +113,7 @@ func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 		for c := range r.nValues {
 			w.Keep(row, buf.Value(c))
 		}
-		return int64(len(buf.Bytes())), nil
+		return int64(buf.Size()), nil
 	}
 	r.buffers.Put(buf)
 	var bad *source.Error
@@ -190,7 +191,7 @@ func (r *ring) decodeJob(ctx context.Context, on *worker, j *job) error {
 func (r *ring) decodeRow(on *worker, w *work, row int) {
 	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: r.drawIndex(w, row)}
 	on.row = w.Row(row, on.row[:0])
-	err := on.decode(on.row, w.bufs[row].Bytes(), draw)
+	err := on.decode(on.row, w.bufs[row], draw)
 	if err == nil {
 		r.rows.store(w, row, w.bufs[row])
 	}
@@ -266,7 +267,7 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 // described is what the descriptor of a finished batch says.
 func (r *ring) described(w *work, result batch.Result) shm.Batch {
 	for i := range w.used {
-		w.used[i].Size = result.Longest
+		w.used[i].Size = w.Fields[w.padded[i]].Longest
 	}
 	return shm.Batch{
 		Used:   w.used,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/shm"
@@ -43,6 +44,7 @@ type RingStats struct {
 	First        FirstBatch      `json:"first_batch"`
 	Source       SourceStats     `json:"source"`
 	Upload       *UploadStats    `json:"upload,omitempty"`
+	Video        *video.Counters `json:"video,omitempty"`
 }
 
 // BadStats counts samples that did not become rows.
@@ -121,7 +123,8 @@ func (e *Engine) Stats() Stats {
 		AtNS: monotonicNS(), PID: os.Getpid(), UptimeS: time.Since(e.started).Seconds(), Process: telemetry.ReadProcess(),
 		CPUTimeS: cpuTime(), ReadAhead: e.readAhead.Stats(), Limiter: e.cpus.Stats(),
 	}
-	s.CPUs, s.CPUTimeNs = e.nCPUs, int64(s.CPUTimeS*1e9)
+	s.CPUs, s.CPUsThere, s.CPUTimeNs = e.may.cpus, e.may.there, int64(s.CPUTimeS*1e9)
+	s.MemoryLimit = uint64(e.may.memory)
 	for _, r := range e.rings {
 		s.Rings = append(s.Rings, r.stats())
 	}
@@ -135,8 +138,9 @@ func (r *ring) stats() RingStats {
 	rows := r.rowsOut.Load()
 	s := RingStats{
 		Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Rows: rows, SamplesPerOp: r.perJob, Source: r.sourceStats(), Upload: r.uploadStats(),
-		Bytes: map[string]uint64{"fetch": r.bytesRead.Load(), "publish": rows * uint64(r.rowBytes)},
+		Bytes: map[string]uint64{"fetch": r.bytesRead.Load(), "publish": rows * uint64(r.samples.rowBytes())},
 	}
+	s.Video = r.samples.videoCounters()
 	if run := r.running.Load(); run != nil {
 		p := run.Stats()
 		s.Pipeline = &p

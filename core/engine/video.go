@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/load"
 	"github.com/spdl/spdl/core/media"
@@ -15,7 +18,7 @@ type videos struct {
 	row []field
 }
 
-// The fields of a video.
+// The fields of a video, in the order of spec.Medium.Tensors.
 const (
 	videoFrames = iota
 	videoLength
@@ -23,21 +26,30 @@ const (
 	videoDurations
 )
 
-func newVideos(v *spec.Video) (modality, error) {
-	op, err := video.Compile(load.VideoConfig(v))
+func newVideos(m *spec.Medium, indexDir string) (modality, error) {
+	config := load.VideoConfig(m.Video)
+	if config.IndexCache = indexDir; indexDir != "" {
+		if err := os.MkdirAll(indexDir, 0o700); err != nil {
+			return nil, fmt.Errorf("engine: cache.video_index_dir: %w", err)
+		}
+	}
+	op, err := video.Compile(config)
 	if err != nil {
 		return nil, err
 	}
-	how, room := cutOf(v.Shape), tensor.Shape{int64(op.Frames())}
+	how, room, names := cutOf(m.Video.Shape), tensor.Shape{int64(op.Frames())}, m.Tensors()
 	return &videos{op, []field{
-		videoFrames:    {name: "video", dtype: op.DType(), shape: op.Shape(), cut: how, along: op.TimeAxis()},
-		videoLength:    {name: "frames", dtype: tensor.I64, long: true},
-		videoTimes:     {name: "pts", dtype: tensor.F64, shape: room, cut: how},
-		videoDurations: {name: "duration", dtype: tensor.F64, shape: room, cut: how},
+		videoFrames:    {name: names[videoFrames], dtype: op.DType(), shape: op.Shape(), cut: how, along: op.TimeAxis()},
+		videoLength:    {name: names[videoLength], dtype: tensor.I64, long: true},
+		videoTimes:     {name: names[videoTimes], dtype: tensor.F64, shape: room, cut: how},
+		videoDurations: {name: names[videoDurations], dtype: tensor.F64, shape: room, cut: how},
 	}}, nil
 }
 
 func (m *videos) fields() []field { return m.row }
+
+// note is what is to be known of the machine.
+func (m *videos) note() string { return m.op.Note() }
 
 func (m *videos) open() (decoder, error) {
 	w, err := m.op.NewWorker()

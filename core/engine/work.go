@@ -12,12 +12,12 @@ import (
 
 // The tensors of every slot, in schema order.
 const (
-	sampleTensor = iota // the first field of the modality
+	sampleTensor = iota // the first field of the samples
 	indexTensor
 	keyTensor
 	statusTensor
 	labelTensor
-	firstSide // and the modality's other fields, then the source's other columns
+	firstSide // and the samples' other fields, then the source's other columns
 )
 
 // work is a batch between plan and publish. Its rows belong to the jobs that name them, each to one stage at a time;
@@ -33,11 +33,13 @@ type work struct {
 	faults []batch.Bad      // of each row; Err nil: the sample became a row
 	cached []bool           // rows that are copied from the cache of rows, between fetch and decode
 	beyond []bool           // rows that the data end before
+	again  bool             // the batch was made before, and is made once more
 	ended  bool             // some are: the batch is the last of its epoch, or has no sample at all
 
 	fields  []batch.Field        // of the slot in hand
-	long    int                  // the one that is the rows' length; 0: they have one
-	used    []shm.Used           // the padded ones
+	lengths []int                // of each field, the one that is its rows' length; 0: they have one
+	padded  []int                // the padded ones,
+	used    []shm.Used           // and how much of them is used
 	columns []batch.ColumnMemory // of it
 
 	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
@@ -54,7 +56,7 @@ type job struct {
 	fetchedNS, decodedNS int64
 }
 
-// fieldTensor is the place of a field of the modality in the schema.
+// fieldTensor is the place of a field of the samples in the schema.
 func fieldTensor(f int) int {
 	if f == 0 {
 		return sampleTensor
@@ -70,6 +72,11 @@ func (w *work) lend(s *shm.Slot) batch.Memory {
 		at := fieldTensor(f)
 		w.fields[f].Data, w.fields[f].Offsets = s.Tensor(at), s.Offsets(at)
 	}
+	for f, of := range w.lengths {
+		if of > 0 {
+			w.fields[f].Lengths = batch.Int64s(w.fields[of].Data)
+		}
+	}
 	for c := range w.columns {
 		m, at := &w.columns[c], firstSide+sides+c
 		m.Data = s.Tensor(at)
@@ -77,12 +84,8 @@ func (w *work) lend(s *shm.Slot) batch.Memory {
 			m.Offsets = s.Offsets(at)
 		}
 	}
-	var lengths []int64
-	if w.long > 0 {
-		lengths = batch.Int64s(w.fields[w.long].Data)
-	}
 	return batch.Memory{
-		Columns: w.columns, Fields: w.fields, Lengths: lengths,
+		Columns: w.columns, Fields: w.fields,
 		Index: batch.Int64s(s.Tensor(indexTensor)), Label: batch.Int64s(s.Tensor(labelTensor)),
 		Status: s.Tensor(statusTensor), Keys: s.Tensor(keyTensor), KeyOffsets: s.Offsets(keyTensor),
 	}
@@ -92,18 +95,19 @@ func (w *work) lend(s *shm.Slot) batch.Memory {
 func newWork(rows int, fields []field, columns []source.Column) *work {
 	w := &work{
 		bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), beyond: make([]bool, rows),
-		fields: make([]batch.Field, len(fields)), columns: make([]batch.ColumnMemory, len(columns)),
+		fields: make([]batch.Field, len(fields)), lengths: make([]int, len(fields)), columns: make([]batch.ColumnMemory, len(columns)),
 	}
 	for i := range fields {
 		f := &fields[i]
 		w.fields[i].RowBytes = f.rowBytes()
-		if f.long {
-			w.long = i
+		if f.cut != uncut {
+			w.lengths[i] = f.measuredBy
 		}
 		switch f.cut {
 		case ragged:
 			w.fields[i].StepBytes, w.fields[i].ItemBytes = f.stepBytes(), f.dtype.Bytes()
 		case padded:
+			w.padded = append(w.padded, i)
 			w.used = append(w.used, shm.Used{Tensor: fieldTensor(i), Dim: 1 + f.along})
 		}
 	}

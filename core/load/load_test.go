@@ -206,7 +206,7 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 	for description, want := range map[string]string{
 		`{}`:                                  "says nothing; want one of image, video, audio",
 		`{"source": {}}`:                      "source: is not of one sample; want one of image, video, audio",
-		`{"image": {}, "audio": {}}`:          "audio: given beside image",
+		`{"image": {}, "audio": {}}`:          "got 2 sections, want one of image, video, audio",
 		`{"audio": {"rates": 3}}`:             `audio.rates: unknown key; did you mean "rate"?`,
 		`{"wav": {"window": {"start": "x"}}}`: `wav.window: got "x", want a time`,
 		`{"video": {"select": {"kind": "uniform"}}}`: "video.select: got kind: uniform without frames",

@@ -33,14 +33,14 @@ func (l *loading) image(s *spec.Spec) (*Media, error) {
 	defer w.Close()
 	h, width := 1, 1
 	if s.Image.Transform.Output() == (spec.Extent{}) {
-		if h, width, err = sizeOf(w, data, &s.Image); err != nil {
+		if h, width, err = sizeOf(w, data, s.Image); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.FixSize(h, width); err != nil {
 		return nil, err
 	}
-	op, err := media.Compile(PictureConfig(&s.Image))
+	op, err := media.Compile(PictureConfig(s.Image))
 	if err != nil {
 		return nil, err
 	}
@@ -67,19 +67,24 @@ func sizeOf(w *media.Worker, data []byte, i *spec.Image) (h, width int, err erro
 
 func (l *loading) video(s *spec.Spec) (*Media, error) {
 	v := s.Video
-	r, stream, err := openVideo(s, video.Source(l.source))
+	r, err := openVideo(s, video.Source(l.source))
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if v.Frames > 0 && r.Len() > v.Frames && v.Over == spec.Refuse {
+	bounded := v.Frames > 0 && v.Over == spec.Refuse
+	if bounded && r.Len() > v.Frames {
 		return nil, &video.TooLargeError{Got: r.Len(), Room: v.Frames}
 	}
 	clip, err := l.next(r)
-	if err == nil {
-		clip.Info = videoInfo{clip.Info.(video.Info), stream}
+	if err != nil {
+		return nil, err
 	}
-	return clip, err
+	if bounded && r.More() { // of a filter, whose frames nobody has counted
+		return nil, &video.TooLargeError{Room: v.Frames}
+	}
+	clip.Info = videoInfo{clip.Info.(video.Info), r.Stream()}
+	return clip, nil
 }
 
 // videoInfo says what was done, and what the container says of the stream.

@@ -4,16 +4,14 @@ import (
 	"errors"
 	"io"
 
+	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/spec"
 )
 
 // Stream is a video that comes in chunks, so that a long one takes no more memory than a chunk and its index. It is used by one
 // goroutine at a time.
-type Stream struct {
-	reader *video.Reader
-	stream video.Stream
-}
+type Stream struct{ reader *video.Reader }
 
 // Open begins a video whose description, {"video": {...}}, says in frames how many a chunk has. Its bytes must stay as they are until Close.
 // Errors are Load's.
@@ -31,32 +29,19 @@ func Open(description []byte, src Source) (*Stream, error) {
 	case s.Video.Layout == spec.NCTHW:
 		return nil, wrong("video.layout", "got NCTHW, want NTHWC or NTCHW: chunks follow one another in time")
 	}
-	r, stream, err := openVideo(s, video.Source(src))
+	r, err := openVideo(s, video.Source(src))
 	if err != nil {
-		var described *spec.Error
-		if !errors.As(err, &described) {
-			err = &Error{err}
-		}
-		return nil, err
+		return nil, errorOf(err)
 	}
-	return &Stream{r, stream}, nil
+	return &Stream{r}, nil
 }
 
 // openVideo gives the frames the size that they have, where the description leaves it open.
-func openVideo(s *spec.Spec, src video.Source) (*video.Reader, video.Stream, error) {
-	stream, err := video.Probe(src)
-	if err != nil {
-		return nil, stream, err
-	}
-	h, w := stream.Height, stream.Width
-	if s.Video.Frame.Orient && stream.Orientation >= 5 {
-		h, w = w, h
-	}
-	if err := s.FixSize(h, w); err != nil {
-		return nil, stream, err
-	}
-	r, err := video.Open(VideoConfig(s.Video), src, video.Draw{})
-	return r, stream, err
+func openVideo(s *spec.Spec, src video.Source) (*video.Reader, error) {
+	return video.OpenSized(VideoConfig(s.Video), src, video.Draw{}, func(shown media.Size) (media.Config, error) {
+		err := s.FixSize(shown.H, shown.W)
+		return PictureConfig(&s.Video.Frame), err
+	})
 }
 
 // Next is the next chunk, with what Load gives of a video; io.EOF after the last.
@@ -69,7 +54,7 @@ func (s *Stream) Next(alloc Alloc) (*Media, error) {
 	if err != nil {
 		return nil, &Error{err}
 	}
-	m.Info = videoInfo{m.Info.(video.Info), s.stream}
+	m.Info = videoInfo{m.Info.(video.Info), s.reader.Stream()}
 	return m, nil
 }
 

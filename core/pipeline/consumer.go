@@ -37,9 +37,9 @@ func (c *charger[In]) take(s *stage, from *Queue[In], h *hand[In]) (it item[In],
 	}
 	h.hold(it)
 	h.costBytes = c.cost(h.v)
-	startNs := now()
+	startNs := stamp()
 	err := c.budget.Acquire(s.p.ctx, h.costBytes)
-	h.m.limitWaitNs.Add(now() - startNs)
+	h.m.limitWaitNs.Add(stamp() - startNs)
 	if err != nil && !s.cancelled() {
 		s.fatal(err)
 	}
@@ -237,7 +237,7 @@ func (c *consumer[W, In, Out]) leave(h *hand[In], err error) (pl place, goOn boo
 		return pl, c.failed(h.m, pl, err)
 	}
 	h.empty()
-	h.m.items.Add(1)
+	h.m.count()
 	return pl, true
 }
 
@@ -278,9 +278,9 @@ func (c *consumer[W, In, Out]) passMark(h *hand[In], it item[In]) bool {
 }
 
 func (c *consumer[W, In, Out]) admit(ctx context.Context, h *hand[In]) bool {
-	startNs := now()
+	startNs := stamp()
 	err := c.limiter.Acquire(ctx)
-	h.m.limitWaitNs.Add(now() - startNs)
+	h.m.limitWaitNs.Add(stamp() - startNs)
 	h.admitted = err == nil
 	return h.admitted
 }

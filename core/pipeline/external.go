@@ -188,7 +188,7 @@ func (x *External[In, Out]) Take(ctx context.Context) (Work[In], error) {
 	defer x.in.mu.Unlock()
 	w, err := x.next()
 	if w == nil && err == nil {
-		startNs := now()
+		startNs := stamp()
 		if ctx.Done() != nil {
 			defer context.AfterFunc(ctx, x.wake)()
 		}
@@ -202,7 +202,7 @@ func (x *External[In, Out]) Take(ctx context.Context) (Work[In], error) {
 			x.in.getters--
 			w, err = x.next()
 		}
-		x.in.getWait.record(now() - startNs)
+		x.in.getWait.record(stamp() - startNs)
 	} else {
 		x.in.getWait.record(0)
 	}

@@ -138,7 +138,7 @@ func (x *External[In, Out]) finish(w *work[In], skipped, end bool) bool {
 	m := &x.meters[0]
 	m.op.record(w.opNs)
 	if w.kind == WorkItem {
-		m.items.Add(1)
+		m.count()
 	}
 	x.noteEnd(w, end)
 	x.free(w)

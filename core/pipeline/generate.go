@@ -63,10 +63,10 @@ func (g *generating[W, In, Out]) pass(v Out) bool {
 		g.out.drop(v)
 		return false
 	}
-	startNs := now()
+	startNs := stamp()
 	g.h.spent = true
 	g.over = !g.out.give(g.h.place, v, false)
-	g.h.m.sinceNs.Add(now() - startNs)
+	g.h.m.sinceNs.Add(stamp() - startNs)
 	return !g.over
 }
 

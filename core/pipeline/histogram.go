@@ -22,6 +22,14 @@ var clockBase = time.Now()
 // now is the monotonic clock, nanoseconds since the process started.
 func now() int64 { return int64(time.Since(clockBase)) }
 
+// stamp is the clock for what is only measured.
+func stamp() int64 {
+	if !instrumented {
+		return 0
+	}
+	return now()
+}
+
 // A histogram counts durations in logarithmic buckets. It never allocates.
 //
 // All fields are atomics with one writer at a time (the worker that owns it,
@@ -33,6 +41,9 @@ type histogram struct {
 }
 
 func (h *histogram) record(ns int64) {
+	if !instrumented {
+		return
+	}
 	if ns <= 0 {
 		h.counts[0].Add(1)
 		return

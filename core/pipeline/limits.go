@@ -95,7 +95,7 @@ func (s *semaphore) acquire(ctx context.Context, n int64) error {
 		s.mu.Unlock()
 		return nil
 	}
-	startNs := now()
+	startNs := stamp()
 	w := s.enqueue(n)
 	s.mu.Unlock()
 
@@ -108,7 +108,7 @@ func (s *semaphore) acquire(ctx context.Context, n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
-		s.wait.record(now() - startNs)
+		s.wait.record(stamp() - startNs)
 	} else {
 		s.withdraw(w)
 	}

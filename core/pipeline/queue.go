@@ -279,26 +279,26 @@ func (q *Queue[T]) awaitRoom(room func() bool) {
 	if q.stopped || q.closed {
 		return
 	}
-	startNs := now()
+	startNs := stamp()
 	q.putters++
 	for !q.stopped && !q.closed && !room() {
 		q.notFull.Wait()
 	}
 	q.putters--
-	q.putWait.record(now() - startNs)
+	q.putWait.record(stamp() - startNs)
 }
 
 func (q *Queue[T]) awaitValue() {
 	if q.stopped || q.closed {
 		return
 	}
-	startNs := now()
+	startNs := stamp()
 	q.getters++
 	for !q.stopped && !q.closed && !q.ready() {
 		q.notEmpty.Wait()
 	}
 	q.getters--
-	q.getWait.record(now() - startNs)
+	q.getWait.record(stamp() - startNs)
 }
 
 // counted notes a value that comes in.
@@ -322,10 +322,10 @@ func (q *Queue[T]) moved() {
 	ready := q.ready()
 	switch {
 	case ready && q.sinceNs >= 0:
-		q.emptyNs += now() - q.sinceNs
+		q.emptyNs += stamp() - q.sinceNs
 		q.sinceNs = -1
 	case !ready && q.sinceNs < 0:
-		q.sinceNs = now()
+		q.sinceNs = stamp()
 	}
 	if ready && q.getters > 0 {
 		q.notEmpty.Signal()

@@ -53,7 +53,7 @@ func (r *Results[T]) Next(ctx context.Context) (v T, err error) {
 	r.in.mu.Lock()
 	defer r.in.mu.Unlock()
 	if r.waits() {
-		startNs := now()
+		startNs := stamp()
 		if ctx.Done() != nil {
 			defer context.AfterFunc(ctx, r.wake)()
 		}
@@ -65,7 +65,7 @@ func (r *Results[T]) Next(ctx context.Context) (v T, err error) {
 			r.in.notEmpty.Wait()
 			r.in.getters--
 		}
-		r.in.getWait.record(now() - startNs)
+		r.in.getWait.record(stamp() - startNs)
 	} else {
 		r.in.getWait.record(0)
 	}
@@ -77,7 +77,7 @@ func (r *Results[T]) Next(ctx context.Context) (v T, err error) {
 	if it.kind == mark {
 		return v, ErrEndOfEpoch
 	}
-	r.meters[0].items.Add(1)
+	r.meters[0].count()
 	return it.v, nil
 }
 

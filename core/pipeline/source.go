@@ -68,7 +68,7 @@ func (s *stage) produce() { s.sources = []*stage{s} }
 
 // arrived counts an item that a source has made.
 func (s *stage) arrived(m *meter) bool {
-	m.items.Add(1)
+	m.count()
 	if err := s.p.whole.arrive(); err != nil {
 		s.fatal(err)
 		return false

@@ -32,6 +32,7 @@ type StageStats struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind"`
 	Concurrency int    `json:"concurrency"`
+	Auto        bool   `json:"auto,omitempty"` // found while running
 	// Items counts the ops that succeeded, Failures those that returned an
 	// error or panicked; an op cut short by a cancel is neither.
 	Items    uint64 `json:"items"`
@@ -101,9 +102,16 @@ type meter struct {
 	retries     atomic.Uint64
 }
 
-func (m *meter) begin() { m.sinceNs.Store(max(now(), 1)) }
+func (m *meter) begin() {
+	if instrumented {
+		m.sinceNs.Store(max(now(), 1))
+	}
+}
 
 func (m *meter) end() {
+	if !instrumented {
+		return
+	}
 	begunNs, endedNs := m.sinceNs.Load(), now()
 	m.sinceNs.Store(0)
 	m.op.record(endedNs - begunNs)
@@ -112,11 +120,18 @@ func (m *meter) end() {
 	}
 }
 
+// count notes an item.
+func (m *meter) count() {
+	if instrumented {
+		m.items.Add(1)
+	}
+}
+
 // abandon forgets an op that never returned.
 func (m *meter) abandon() { m.sinceNs.Store(0) }
 
 func (s *stage) stats(atNs, elapsedNs int64) StageStats {
-	out := StageStats{Name: s.name, Kind: s.kind, Concurrency: s.workersNow()}
+	out := StageStats{Name: s.name, Kind: s.kind, Concurrency: s.workersNow(), Auto: s.crew != nil}
 	var t tally
 	var runningNs int64
 	for i := range s.meters {

@@ -22,10 +22,13 @@ type Tuning struct {
 	// Interval is the time between two looks; 0 means 100 ms. A stage is judged
 	// over as many intervals as it takes for 20 of its items, from 3 to 20.
 	Interval time.Duration
+	// Cores is how many the process can have; 0 means GOMAXPROCS.
+	Cores float64
 	// CPUs bounds the processor time of the whole process, in cores: no stage
-	// grows beyond what it allows, and above it the largest shrinks. 0 means
-	// all the cores there are. Meta's advice for a machine that trains is to
-	// stay below 40 % of it.
+	// grows beyond what it allows, and where the process uses 5 % more, in the
+	// mean of about two seconds, the largest shrinks. 0 means no bound but
+	// Cores. Meta's advice for a machine that trains is to stay below 40 % of
+	// it.
 	CPUs float64
 	// Memory bounds the resident bytes of the whole process in the same way,
 	// judged by what the workers before have taken; 0 means no bound.
@@ -34,8 +37,8 @@ type Tuning struct {
 
 // Tune sets how stages with Auto are tuned. Call it before Start.
 func (p *Pipeline) Tune(t Tuning) {
-	if t.Interval < 0 || !(t.CPUs >= 0) || t.Memory < 0 {
-		p.note(p.errorf("tuning: interval %v, CPUs %g, memory %d, want 0 (the default) or more", t.Interval, t.CPUs, t.Memory))
+	if t.Interval < 0 || !(t.CPUs >= 0) || !(t.Cores >= 0) || t.Memory < 0 {
+		p.note(p.errorf("tuning: interval %v, cores %g, CPUs %g, memory %d, want 0 (the default) or more", t.Interval, t.Cores, t.CPUs, t.Memory))
 	}
 	p.tuning = t
 }
@@ -63,17 +66,32 @@ type tuningRun struct {
 	p       *Pipeline
 	stages  []*tuned
 	allowed float64 // cores
+	used    float64 // of those, the mean of the last looks
 	demand  func() int64
 	memory  memory
 }
 
-// tuneAll tunes the stages that want it, until ctx ends.
-func (p *Pipeline) tuneAll(ctx context.Context) error {
-	r := &tuningRun{p: p, allowed: p.tuning.CPUs, demand: new(demand).soFar, memory: memory{limit: p.tuning.Memory, resident: residentBytes}}
-	if r.allowed == 0 {
+const (
+	budgetSlack = 1.05     // what is not the stages' own, such as the scheduler's time, cannot shrink
+	budgetLook  = 1.0 / 16 // weight of a look in the mean: its CPU time is known to a few milliseconds only
+)
+
+func newTuningRun(p *Pipeline) *tuningRun {
+	r := &tuningRun{p: p, demand: new(demand).soFar, memory: memory{limit: p.tuning.Memory, resident: residentBytes}}
+	switch r.allowed = p.tuning.Cores; {
+	case p.tuning.CPUs > 0:
+		r.allowed = p.tuning.CPUs
+	case r.allowed == 0:
 		r.allowed = float64(runtime.GOMAXPROCS(0))
 	}
+	r.used = r.allowed
 	r.begin()
+	return r
+}
+
+// tuneAll tunes the stages that want it, until ctx ends.
+func (p *Pipeline) tuneAll(ctx context.Context) error {
+	r := newTuningRun(p)
 	interval := p.tuning.Interval
 	if interval == 0 {
 		interval = 100 * time.Millisecond
@@ -91,9 +109,19 @@ func (p *Pipeline) tuneAll(ctx context.Context) error {
 		cpus := float64(used-usedNs) / float64(max(at-atNs, 1))
 		usedNs, atNs = used, at
 		r.look(at)
-		if p.tuning.CPUs > 0 && cpus > r.allowed || r.memory.over() {
-			r.shrinkLargest()
-		}
+		r.keepBudget(cpus)
+	}
+}
+
+// keepBudget takes a worker from the largest stage if the process is over a budget. cpus is what it has used since the last look.
+func (r *tuningRun) keepBudget(cpus float64) {
+	r.used += (cpus - r.used) * budgetLook
+	over := r.p.tuning.CPUs > 0 && r.used > r.allowed*budgetSlack
+	if over {
+		r.used = r.allowed // judged anew, with one worker less
+	}
+	if over || r.memory.over() {
+		r.shrinkLargest()
 	}
 }
 

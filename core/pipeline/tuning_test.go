@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -44,8 +45,9 @@ func newWorld(seed uint64, fetch, compute int) *world {
 		s := newCrewStage(p, "map", name, n, Auto{Max: 64})
 		s.input = emptyClock{ns: &w.emptyNs[i]}
 	}
-	w.run = &tuningRun{p: p, allowed: w.cores, demand: func() int64 { return w.wantedNs }}
-	w.run.begin()
+	p.Tune(Tuning{Cores: w.cores})
+	w.run = newTuningRun(p)
+	w.run.demand = func() int64 { return w.wantedNs }
 	w.fetch, w.compute = w.run.stages[0], w.run.stages[1]
 	return w
 }
@@ -181,6 +183,46 @@ func TestTunersStayInsideTheBudgetOfCPUs(t *testing.T) {
 	}
 }
 
+// A budget of CPUs that is met on the whole costs nobody a worker, however coarse the clock of one look; one that is passed for good shrinks
+// the largest stage until it is met or one worker is left.
+func TestABudgetOfCPUsIsJudgedByItsMean(t *testing.T) {
+	w := newWorld(1, 20, 4)
+	w.run.p.tuning.CPUs = 2
+	w.run.allowed, w.run.used = 2, 2
+	for range 2000 {
+		w.run.keepBudget(2 * (0.9 + 0.2*w.random.Float64()))
+	}
+	if w.fetch.tuner.n != 20 || w.compute.tuner.n != 4 {
+		t.Fatalf("%d and %d workers, want the 20 and 4 there were", w.fetch.tuner.n, w.compute.tuner.n)
+	}
+	for range 2000 { // a fetcher takes a tenth of a core beside the two that compute
+		w.run.keepBudget(1 + 0.1*float64(w.fetch.tuner.n))
+	}
+	if n := w.fetch.tuner.n; n != 11 {
+		t.Errorf("%d fetchers, want the 11 that use 2.1 cores, 5 %% above the budget", n)
+	}
+	for range 2000 {
+		w.run.keepBudget(3)
+	}
+	if w.fetch.tuner.n != 1 || w.compute.tuner.n != 1 {
+		t.Errorf("%d and %d workers over a budget that nothing helps, want one each", w.fetch.tuner.n, w.compute.tuner.n)
+	}
+}
+
+// Without a budget a stage grows into the cores that the process has, which may be fewer than its threads of Go.
+func TestTunersGoByTheCoresThereAre(t *testing.T) {
+	for _, c := range []struct {
+		tuning Tuning
+		want   float64
+	}{{Tuning{Cores: 2.5}, 2.5}, {Tuning{Cores: 4, CPUs: 1.6}, 1.6}, {Tuning{}, float64(runtime.GOMAXPROCS(0))}} {
+		p := New("t")
+		p.Tune(c.tuning)
+		if got := newTuningRun(p).allowed; got != c.want {
+			t.Errorf("%+v: %g cores, want %g", c.tuning, got, c.want)
+		}
+	}
+}
+
 // Fetchers that take 10 MB each grow to fill a budget of 300 MB beside the 50 MB of the rest, and never pass it.
 func TestTunersStayInsideTheBudgetOfMemory(t *testing.T) {
 	w := newWorld(1, 0, 0)
@@ -243,7 +285,7 @@ func TestDemandIsTheCPUTimeWhereTheKernelDoesNotSayMore(t *testing.T) {
 }
 
 func TestABudgetBelowZeroIsRefused(t *testing.T) {
-	for want, tuning := range map[string]Tuning{"CPUs -1": {CPUs: -1}, "memory -1": {Memory: -1}, "interval -1ns": {Interval: -1}} {
+	for want, tuning := range map[string]Tuning{"CPUs -1": {CPUs: -1}, "cores -1": {Cores: -1}, "memory -1": {Memory: -1}, "interval -1ns": {Interval: -1}} {
 		p := New("t")
 		p.Tune(tuning)
 		Pull((&ledger{}).from(p, 1), ResultsOptions{Name: "out"})

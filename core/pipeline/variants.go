@@ -158,7 +158,7 @@ func (r *router[T, P, U]) routeNext(h *hand[T]) bool {
 		return r.failed(h.m, it.place, err) && r.nothing(it.place)
 	}
 	h.empty()
-	h.m.items.Add(1)
+	h.m.count()
 	if !r.enter(&it.place) {
 		r.in.drop(it.v)
 		return false

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Padding is the number of zero bytes that follow a sample's bytes in its buffer: decoders may read past the end.
+// Padding is the number of zero bytes that follow each part of a sample in its buffer: decoders may read past the end.
 const Padding = 64
 
 const (
@@ -18,16 +18,17 @@ const (
 	keepBytes = 4 << 20  // the largest piece that a pool keeps
 )
 
-// Buffer holds the bytes of one sample. It grows and is used again. The zero Buffer is ready for use; one goroutine
+// Buffer holds the bytes of one sample, which is of one part or of several. It grows and is used again. The zero Buffer is ready for use; one goroutine
 // at a time may use it.
 type Buffer struct {
-	pool   *Pool   // that mem comes from; nil: from nobody
-	mem    []byte  // len == cap; the sample, Padding zero bytes, room
-	at     int     // where the sample begins in mem
-	n      int     // bytes of the sample
-	pieces []piece // what is read for it
+	pool   *Pool     // that mem comes from; nil: from nobody
+	mem    []byte    // len == cap; the sample's parts, each with Padding zero bytes behind it, and room
+	parts  []stretch // where they lie in mem; none: the buffer is empty
+	pieces []piece   // what is read for them
 
-	members []indexMember // of the sample in an archive
+	members []indexMember // of the sample in an archive,
+	chosen  []chosen      // which of them the media are,
+	moves   []move        // and how they are moved apart
 
 	values []byte // of the columns, one after the other
 	ends   []int  // of each column's value
@@ -35,14 +36,37 @@ type Buffer struct {
 	identity, scratch []byte // of a cache
 	array             array.Array
 	side              *Buffer // for a file of a column
+	names             []byte  // of files beside each other
 
 	path [maxPath]byte
 	stat [2]unix.Stat_t // before and after reading
 	how  unix.OpenHow
 }
 
-// Bytes is the sample: valid until the next Read into b, len == cap, followed in memory by Padding zero bytes.
-func (b *Buffer) Bytes() []byte { return b.mem[b.at : b.at+b.n : b.at+b.n] }
+// stretch is a range of a buffer's memory.
+type stretch struct{ at, n int }
+
+// Bytes is the sample's first part: valid until the next Read into b, len == cap, followed in memory by Padding zero bytes.
+func (b *Buffer) Bytes() []byte {
+	if len(b.parts) == 0 {
+		return nil
+	}
+	return b.Part(0)
+}
+
+// Part is a part of the sample, in the order of the source's config; as Bytes. After a Read there are all of them.
+func (b *Buffer) Part(k int) []byte {
+	p := b.parts[k]
+	return b.mem[p.at : p.at+p.n : p.at+p.n]
+}
+
+// Size is the bytes of all parts.
+func (b *Buffer) Size() (n int) {
+	for _, p := range b.parts {
+		n += p.n
+	}
+	return n
+}
 
 // Value is the sample's value in column c of its source: text as it is, numbers as 8 bytes in the machine's order. It is
 // valid until the next Read into b.
@@ -60,27 +84,48 @@ func (b *Buffer) Cap() int { return len(b.mem) }
 // room makes space for n bytes and their padding. What the buffer held is lost.
 func (b *Buffer) room(n int) []byte {
 	b.drop()
-	if need := n + Padding; need > len(b.mem) {
-		class := classOf(need)
-		if b.mem = b.pool.swap(b, class); b.mem == nil {
-			b.mem = make([]byte, max(min(slabBytes<<class, keepBytes), (need+slabBytes-1)/slabBytes*slabBytes))
-		}
-	}
-	return b.mem[:n]
+	return b.behind(n)
 }
+
+// behind makes space for n bytes and their padding behind the parts that the buffer holds. Until hold it may be asked for again.
+func (b *Buffer) behind(n int) []byte {
+	from := b.end()
+	if need := from + n + Padding; need > len(b.mem) {
+		class := classOf(need)
+		mem := b.pool.take(class)
+		if mem == nil {
+			mem = make([]byte, max(min(slabBytes<<class, keepBytes), (need+slabBytes-1)/slabBytes*slabBytes))
+		}
+		copy(mem, b.mem[:from])
+		b.pool.takeBack(b.mem)
+		b.mem = mem
+	}
+	return b.mem[from : from+n]
+}
+
+// end is where the next part may begin, at an address as good as the first one's.
+func (b *Buffer) end() (at int) {
+	for _, p := range b.parts {
+		at = max(at, (p.at+p.n+2*Padding-1)/Padding*Padding)
+	}
+	return at
+}
+
+// holdNext declares the n bytes that behind has made space for to be the sample's next part.
+func (b *Buffer) holdNext(n int) { b.hold(b.end(), n) }
 
 // classOf is the class of the smallest slab that holds n bytes.
 func classOf(n int) int { return bits.Len(uint(max(n-1, 0) / slabBytes)) }
 
 // drop empties the buffer; its memory stays.
 func (b *Buffer) drop() {
-	b.at, b.n = 0, 0
+	b.parts = b.parts[:0]
 	b.values, b.ends = b.values[:0], b.ends[:0]
 }
 
-// hold declares n bytes to be the sample and zeroes the padding after it.
+// hold declares n bytes to be the sample's next part and zeroes the padding after it.
 func (b *Buffer) hold(at, n int) {
-	b.at, b.n = at, n
+	b.parts = append(b.parts, stretch{at, n})
 	clear(b.mem[at+n : at+n+Padding])
 }
 
@@ -107,20 +152,24 @@ func (p *Pool) Get() *Buffer {
 
 // Put takes a buffer back, into the pool that it came from; the caller must not use it, nor its bytes, any more.
 func (p *Pool) Put(b *Buffer) {
-	p.takeBack(b)
+	b.empty(p)
 	if b.side != nil {
-		p.takeBack(b.side)
+		b.side.empty(p)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free = append(p.free, b)
 }
 
-// takeBack keeps the buffer's memory for others, unless it is very large.
-func (p *Pool) takeBack(b *Buffer) {
-	mem := b.mem
-	b.mem, b.at, b.n = nil, 0, 0
-	if len(mem) == 0 || len(mem) > keepBytes {
+// empty gives the buffer's memory to a pool.
+func (b *Buffer) empty(p *Pool) {
+	p.takeBack(b.mem)
+	b.mem, b.parts = nil, b.parts[:0]
+}
+
+// takeBack keeps memory for others, unless it is very large.
+func (p *Pool) takeBack(mem []byte) {
+	if p == nil || len(mem) == 0 || len(mem) > keepBytes {
 		return
 	}
 	class := classOf(len(mem))
@@ -132,13 +181,11 @@ func (p *Pool) takeBack(b *Buffer) {
 	p.slabs[class] = append(p.slabs[class], mem)
 }
 
-// swap takes the buffer's memory back and returns some of a class, or nil if there is none to spare. A buffer of no pool
-// has a nil pool.
-func (p *Pool) swap(b *Buffer, class int) []byte {
+// take is memory of a class, or nil if there is none to spare. A buffer of no pool has a nil pool.
+func (p *Pool) take(class int) []byte {
 	if p == nil {
 		return nil
 	}
-	p.takeBack(b)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if class >= len(p.slabs) || len(p.slabs[class]) == 0 {

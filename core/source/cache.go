@@ -20,10 +20,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An entry of the cache is one sample: magic, xxh3 of the rest, bytes of the picture, number of columns, the end of each
-// column's value, the values, the picture. All numbers are little-endian.
+// An entry of the cache is one sample: magic, xxh3 of the rest, number of parts, number of columns, the bytes of each part, the end of
+// each column's value, the values, the parts, each but the last with Padding zero bytes behind it. All numbers are little-endian.
 const (
-	entryMagic  = "SPDLCE\x00\x01"
+	entryMagic  = "SPDLCE\x00\x02"
 	entryHeader = 24
 	touchAfter  = time.Minute      // an entry is marked as used at most so often
 	fullPause   = 10 * time.Second // nothing is written for so long after the disk was full
@@ -31,6 +31,9 @@ const (
 	strayAge    = time.Hour        // a file in tmp that is older was left by a process that died
 	usageBytes  = 4096
 )
+
+// noBytes is the padding of a part.
+var noBytes [Padding]byte
 
 // CacheConfig says where a cache is and how much it holds.
 type CacheConfig struct {
@@ -248,14 +251,22 @@ func (b *Buffer) entry(size, columns int) bool {
 	if size < entryHeader || string(e[:8]) != entryMagic || le.Uint64(e[8:]) != xxh3.Hash(e[16:]) {
 		return false
 	}
-	picture, n := int(le.Uint32(e[16:])), int(le.Uint32(e[20:]))
-	if n != columns || size < entryHeader+4*n+picture {
+	parts, n := int(le.Uint32(e[16:])), int(le.Uint32(e[20:]))
+	if parts < 1 || parts > maxMedia || n != columns || size < entryHeader+4*parts+4*n {
 		return false
 	}
-	values := e[entryHeader+4*n : size-picture]
+	lens, ends := e[entryHeader:], e[entryHeader+4*parts:]
+	at := size + Padding
+	for k := range parts {
+		at -= int(le.Uint32(lens[4*k:])) + Padding
+	}
+	if at < entryHeader+4*parts+4*n {
+		return false
+	}
+	values := e[entryHeader+4*parts+4*n : at]
 	last := 0
 	for c := range n {
-		end := int(le.Uint32(e[entryHeader+4*c:]))
+		end := int(le.Uint32(ends[4*c:]))
 		if end < last || end > len(values) {
 			return false
 		}
@@ -263,13 +274,16 @@ func (b *Buffer) entry(size, columns int) bool {
 		last = end
 	}
 	b.values = append(b.values[:0], values...)
-	b.hold(size-picture, picture)
+	for k := range parts {
+		b.hold(at, int(le.Uint32(lens[4*k:])))
+		at += b.parts[k].n + Padding
+	}
 	return last == len(values)
 }
 
 // store keeps the buffer's sample, if there is room and the system lets it.
 func (k *Cache) store(b *Buffer, sum [16]byte) {
-	size := int64(entryHeader + 4*len(b.ends) + len(b.values) + b.n)
+	size := b.entrySize()
 	if !k.admit(size) {
 		k.bypassed.Add(1)
 		return
@@ -285,6 +299,11 @@ func (k *Cache) store(b *Buffer, sum [16]byte) {
 	default:
 		k.failed.Add(1)
 	}
+}
+
+// entrySize is the bytes of the sample's entry.
+func (b *Buffer) entrySize() int64 {
+	return int64(entryHeader + 4*len(b.parts) + 4*len(b.ends) + len(b.values) + b.Size() + (len(b.parts)-1)*Padding)
 }
 
 // admit says whether so many bytes more may be kept, and has room made where there is none.
@@ -312,7 +331,10 @@ func (k *Cache) write(b *Buffer, sum [16]byte) error {
 	head := b.scratch[:0]
 	head = append(head, entryMagic...)
 	head = le.AppendUint64(head, 0)
-	head = le.AppendUint32(le.AppendUint32(head, uint32(b.n)), uint32(len(b.ends)))
+	head = le.AppendUint32(le.AppendUint32(head, uint32(len(b.parts))), uint32(len(b.ends)))
+	for _, p := range b.parts {
+		head = le.AppendUint32(head, uint32(p.n))
+	}
 	for _, end := range b.ends {
 		head = le.AppendUint32(head, uint32(end))
 	}
@@ -320,7 +342,16 @@ func (k *Cache) write(b *Buffer, sum [16]byte) error {
 	b.scratch = head
 	h := xxh3.New()
 	_, _ = h.Write(head[16:]) // a hash takes everything
-	_, _ = h.Write(b.Bytes())
+	all := [][]byte{head}
+	for k := range b.parts {
+		if k > 0 {
+			all = append(all, noBytes[:])
+		}
+		all = append(all, b.Part(k))
+	}
+	for _, data := range all[1:] {
+		_, _ = h.Write(data)
+	}
 	le.PutUint64(head[8:], h.Sum64())
 
 	tmp := fmt.Sprintf("tmp/%d-%d-%d", os.Getpid(), k.begun.UnixNano(), k.tmp.Add(1))
@@ -328,7 +359,7 @@ func (k *Cache) write(b *Buffer, sum [16]byte) error {
 	if err != nil {
 		return err
 	}
-	err = writeAll(fd, head, b.Bytes())
+	err = writeAll(fd, all...)
 	err = errors.Join(err, unix.Close(fd))
 	if err == nil {
 		var path [40]byte

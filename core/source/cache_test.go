@@ -54,7 +54,7 @@ func readAll(t *testing.T, s Source) {
 		if string(b.Bytes()) != picture(int(i)) || string(b.Value(0)) != strings.Repeat("t", int(i%5)) || string(b.Value(1)) != string(want.Value(0)) {
 			t.Fatalf("sample %d: %.20q %q %q", i, b.Bytes(), b.Value(0), b.Value(1))
 		}
-		if after := b.mem[b.at+b.n:][:Padding]; strings.Trim(string(after), "\x00") != "" {
+		if after := b.afterPart(0); strings.Trim(string(after), "\x00") != "" {
 			t.Fatalf("padding %q", after)
 		}
 	}

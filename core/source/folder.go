@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,11 @@ type FolderConfig struct {
 	Dir          string   // a directory, or s3://BUCKET/PREFIX
 	Extensions   []string // endings without the dot, in any case; nil is ImageExtensions
 	Labels       bool     // label by first-level directory; false: every label is -1
+	Media        []Medium // the first is the files themselves, the others are of files beside them; not of s3://. nil: the files alone
 	Columns      []Column // of files beside each sample's, with its name and the ending From; not of s3://
 	MaxFileBytes int64    // largest sample that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
+	Progress     *Progress // of the listing; nil: nobody waits for it
 }
 
 // folder is a directory tree. A file costs its name, a length byte and four bytes of offset; what files of one directory
@@ -37,6 +40,7 @@ type folder struct {
 	offsets []uint32 // of each file's name: chunk * chunkBytes + place
 	runs    []run    // ascending by first
 	classes []string
+	media   []Medium // beside the files
 	columns []Column
 }
 
@@ -61,6 +65,9 @@ func openFolder(c FolderConfig) (Source, error) {
 	if extensions == nil {
 		extensions = ImageExtensions
 	}
+	if store.IsURL(c.Dir) && len(c.Media) > 1 {
+		return nil, errors.New("files beside the samples go with a local folder; put the samples into shards, or name them in a table")
+	}
 	if store.IsURL(c.Dir) && len(c.Columns) > 0 {
 		return nil, errors.New("source.columns: files beside the samples go with a local folder; put the samples into shards, or name them in a table")
 	}
@@ -72,6 +79,7 @@ func openFolder(c FolderConfig) (Source, error) {
 		return nil, err
 	}
 	w := newWalker(&folder{root: r}, extensions)
+	w.progress = c.Progress
 	if err := w.directory(r.fd, 0); err != nil {
 		r.close()
 		return nil, err
@@ -80,8 +88,13 @@ func openFolder(c FolderConfig) (Source, error) {
 		r.close()
 		return nil, fmt.Errorf("%w: found %s; want files ending in %s", ErrNoSamples, w.found(), strings.Join(extensions, ", "))
 	}
+	c.Progress.Work()
 	w.f.label(c.Labels)
+	if len(c.Media) > 1 {
+		w.f.media = c.Media[1:]
+	}
 	w.f.columns = completeColumns(c.Columns)
+	c.Progress.Step()
 	if err := settleArrays(context.Background(), w.f, w.f.columns); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
@@ -161,6 +174,9 @@ func (f *folder) Read(ctx context.Context, i int64, b *Buffer) error {
 	for c := 0; c < len(f.columns) && err == nil; c++ {
 		err = f.beside(ctx, &f.columns[c], b, b.path[:n])
 	}
+	if len(f.media) > 0 && err == nil {
+		err = f.others(ctx, i, b)
+	}
 	if err != nil {
 		b.drop()
 		return name(err, f, i)
@@ -170,11 +186,41 @@ func (f *folder) Read(ctx context.Context, i int64, b *Buffer) error {
 
 // beside reads a column from the file that has the sample's name up to its last dot, and the column's ending.
 func (f *folder) beside(ctx context.Context, c *Column, b *Buffer, path []byte) error {
-	file := f.pathBeside(c, path)
+	file := appendBeside(nil, path, c.From)
 	return b.setFile(c, func(side *Buffer) error {
 		if len(file) >= maxPath {
 			return &Error{Cause: Missing}
 		}
 		return f.root.read(ctx, side, copy(side.path[:], file))
 	})
+}
+
+// others reads the sample's other parts from the files beside its own.
+func (f *folder) others(ctx context.Context, i int64, b *Buffer) error {
+	b.names = f.Key(i, b.names[:0])
+	path := b.names
+	for k := range f.media {
+		b.names = appendBeside(path, path, f.media[k].From[0])
+		file := b.names[len(path):]
+		if bytes.Equal(file, path) {
+			b.again(0)
+			continue
+		}
+		if len(file) >= maxPath {
+			return f.media[k].wrong(file, &Error{Cause: Missing})
+		}
+		if err := f.root.readNext(ctx, b, copy(b.path[:], file)); err != nil {
+			return f.media[k].wrong(file, err)
+		}
+	}
+	return nil
+}
+
+// appendBeside is the path with another ending in place of its last, behind dst.
+func appendBeside(dst, path []byte, ending string) []byte {
+	stem := path
+	if dot := bytes.LastIndexByte(path, '.'); dot > bytes.LastIndexByte(path, '/') {
+		stem = path[:dot]
+	}
+	return append(append(append(dst, stem...), '.'), ending...)
 }

@@ -230,7 +230,7 @@ func (g *guarded) Close() error {
 // exchange gives each of two buffers what the other has of a sample.
 func (b *Buffer) exchange(o *Buffer) {
 	b.mem, o.mem = o.mem, b.mem
-	b.at, o.at, b.n, o.n = o.at, b.at, o.n, b.n
+	b.parts, o.parts = o.parts, b.parts
 	b.values, o.values = o.values, b.values
 	b.ends, o.ends = o.ends, b.ends
 }

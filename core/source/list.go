@@ -26,10 +26,12 @@ type ListConfig struct {
 	Root         string // directory or URL of relative paths; "" is the list's own, and lets absolute paths pass
 	MaxFileBytes int64  // largest sample that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
+	Progress     *Progress // of reading the list; nil: nobody waits for it
 
 	// Of a table: which columns it reads.
-	Path    string // "" is path
-	Label   string // "": label, where there is one
+	Path    string   // "" is path
+	Others  []Medium // media beside the one that Path names, each of the path in its column
+	Label   string   // "": label, where there is one
 	Columns []Column
 }
 
@@ -119,13 +121,19 @@ func (p *place) close() error {
 
 // read reads the sample that a path of the list names.
 func (p *place) read(ctx context.Context, path []byte, b *Buffer) error {
+	b.drop()
+	return p.readNext(ctx, path, b)
+}
+
+// readNext reads it as the sample's next part.
+func (p *place) readNext(ctx context.Context, path []byte, b *Buffer) error {
 	switch {
 	case p.store != nil && isURL(path):
 		return p.readURL(ctx, string(path), b)
 	case p.url != "":
 		return p.readURL(ctx, p.join(string(path)), b)
 	}
-	return p.root.read(ctx, b, copy(b.path[:maxPath-1], path))
+	return p.root.readNext(ctx, b, copy(b.path[:maxPath-1], path))
 }
 
 // isURL is store.IsURL for a path of a list, without an allocation.
@@ -140,13 +148,11 @@ func (p *place) join(path string) string {
 }
 
 func (p *place) readURL(ctx context.Context, name string, b *Buffer) error {
-	b.drop()
-	n, err := p.store.ReadAll(ctx, name, p.root.maxBytes, b.room)
+	n, err := p.store.ReadAll(ctx, name, p.root.maxBytes, b.behind)
 	if err != nil {
-		b.drop()
 		return storeError(err)
 	}
-	b.hold(0, n)
+	b.holdNext(n)
 	return nil
 }
 
@@ -166,8 +172,9 @@ func readList(c *ListConfig) ([]byte, error) {
 	}
 	defer unix.Close(fd)
 	var b Buffer
-	r := root{maxBytes: maxListBytes}
+	r := root{maxBytes: maxListBytes, progress: c.Progress}
 	n, err := r.fill(context.Background(), fd, &b)
+	c.Progress.Work()
 	if err != nil {
 		return nil, listError(err)
 	}
@@ -355,6 +362,7 @@ func (l *list) Label(i int64) int64 {
 func (l *list) Read(ctx context.Context, i int64, b *Buffer) error {
 	path, _, _ := cut(l.sample(i))
 	if err := l.read(ctx, path, b); err != nil {
+		b.drop()
 		return name(err, l, i)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ type parquetFile struct {
 }
 
 // openParquet reads a file's footer; pages are read when they are asked for.
-func openParquet(ctx context.Context, name string, c *store.Client) (f *parquetFile, err error) {
+func openParquet(ctx context.Context, name string, c *store.Client, p *Progress) (f *parquetFile, err error) {
 	defer func() { // the library panics on some damaged files; a file of the user's must not end the process
 		if r := recover(); r != nil {
 			f, err = nil, fmt.Errorf("parquet: damaged: %v", r)
@@ -62,7 +63,8 @@ func openParquet(ctx context.Context, name string, c *store.Client) (f *parquetF
 		}
 		r, size, f.version, f.identity = f.file, st.Size, versionOf(&st), absoluteDir(name)
 	}
-	if f.File, err = parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true)); err != nil {
+	p.Step()
+	if f.File, err = parquet.OpenFile(stepping{r, p}, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true)); err != nil {
 		return nil, errors.Join(fmt.Errorf("parquet: %w", err), f.close())
 	}
 	return f, nil
@@ -178,7 +180,7 @@ func (f *parquetFile) each(group parquet.RowGroup, column int, take func(row int
 
 // parquet reads the list's columns, and no others, row group by row group.
 func (r *tableReader) parquet() error {
-	f, err := openParquet(context.Background(), r.c.File, r.c.Store)
+	f, err := openParquet(context.Background(), r.c.File, r.c.Store, r.c.Progress)
 	if err != nil {
 		return err
 	}
@@ -190,7 +192,7 @@ func (r *tableReader) parquet() error {
 	done := int64(0)
 	r.version = uint64(f.version.size)<<1 ^ f.version.tag
 	for _, group := range f.RowGroups() {
-		if err := f.group(group, r.wanted(), places, func(row int64, c *cells) error {
+		if err := f.group(group, r.wanted(), places, len(r.c.Others), func(row int64, c *cells) error {
 			if err := r.add(c); err != nil {
 				return fmt.Errorf("row %d: %w", done+row, err)
 			}
@@ -203,9 +205,9 @@ func (r *tableReader) parquet() error {
 	return f.unchanged()
 }
 
-// group reads some columns of a row group and hands its rows on. The first place is the path's, the second the label's,
-// -1 for none.
-func (f *parquetFile) group(group parquet.RowGroup, names []string, places []int, take func(row int64, c *cells) error) error {
+// group reads some columns of a row group and hands its rows on. The first place is the path's, the second the label's, -1 for none; then
+// come other paths, and the batch's columns.
+func (f *parquetFile) group(group parquet.RowGroup, names []string, places []int, others int, take func(row int64, c *cells) error) error {
 	all := make([]texts, len(places))
 	for k, at := range places {
 		if at < 0 {
@@ -215,7 +217,7 @@ func (f *parquetFile) group(group parquet.RowGroup, names []string, places []int
 			return fmt.Errorf("column %q: %w", names[k], err)
 		}
 	}
-	row := cells{columns: make([][]byte, len(places)-2)}
+	row := cells{others: make([][]byte, others), columns: make([][]byte, len(places)-2-others)}
 	cell := func(k int, i int64) []byte {
 		if places[k] < 0 {
 			return nil
@@ -224,8 +226,11 @@ func (f *parquetFile) group(group parquet.RowGroup, names []string, places []int
 	}
 	for i := range group.NumRows() {
 		row.path, row.label = cell(0, i), cell(1, i)
+		for k := range row.others {
+			row.others[k] = cell(2+k, i)
+		}
 		for c := range row.columns {
-			row.columns[c] = cell(2+c, i)
+			row.columns[c] = cell(2+others+c, i)
 		}
 		if err := take(i, &row); err != nil {
 			return err
@@ -234,13 +239,14 @@ func (f *parquetFile) group(group parquet.RowGroup, names []string, places []int
 	return nil
 }
 
-// parquetShards are Parquet files with pictures in a column. Labels and other columns are read at open and held in memory;
+// parquetShards are Parquet files with pictures, or other media, in columns. Labels and other columns are read at open and held in memory;
 // pictures are read page by page, and the pages read last are kept.
 type parquetShards struct {
 	rows
 	files    []*parquetFile
 	groups   []rowGroup // of all files
-	shape    string     // what is read of each row, for Identity
+	media    []Medium
+	shape    string // what is read of each row, for Identity
 	maxBytes int64
 
 	mu    sync.Mutex // guards pages and bytes
@@ -251,23 +257,27 @@ type parquetShards struct {
 // rowGroup is a range of samples that lie together in a file.
 type rowGroup struct {
 	parquet.RowGroup
-	file   *parquetFile
-	column int
-	first  int64      // sample
-	inFile int64      // row
-	mu     sync.Mutex // held by who reads a page of it
+	file    *parquetFile
+	columns []int      // of each medium
+	first   int64      // sample
+	inFile  int64      // row
+	mu      sync.Mutex // held by who reads a page of it
 }
 
-// page is some neighbouring pictures of a row group.
+// page is some neighbouring values of a column of a row group.
 type page struct {
 	group    *rowGroup
+	column   int
 	first, n int64 // rows of the group
-	pictures texts
+	values   texts
 }
 
-// OpenParquet opens Parquet files with pictures in a column: c.Image[0], or image, image.bytes, jpg or bytes.
+// OpenParquet opens Parquet files with media in columns: the first of From that is there, or image, image.bytes, jpg or bytes.
 func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
-	s := &parquetShards{rows: newRows(c.Columns), maxBytes: c.MaxFileBytes}
+	s := &parquetShards{rows: newRows(c.Columns), media: c.Media, maxBytes: c.MaxFileBytes}
+	if s.media == nil {
+		s.media = onePicture
+	}
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
 	}
@@ -283,7 +293,7 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 			return nil, errors.Join(fmt.Errorf("source: shards: shard %q: %w", store.Shown(name), err), s.Close())
 		}
 	}
-	s.shape = fmt.Sprintf("parquet %q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
+	s.shape = shapeOf("parquet", s.media, c.Label, s.columns, s.maxBytes)
 	if s.n == 0 {
 		return nil, errors.Join(fmt.Errorf("source: shards: %w: the files have no rows", ErrNoSamples), s.Close())
 	}
@@ -291,16 +301,21 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 }
 
 func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) error {
-	f, err := openParquet(ctx, name, c.Store)
+	f, err := openParquet(ctx, name, c.Store, c.Progress)
 	if err != nil {
 		return err
 	}
 	s.files = append(s.files, f)
-	picture, err := f.picture(c.Image)
-	if err != nil {
-		return err
+	var media []int
+	var first string
+	for k := range s.media {
+		name, err := f.medium(s.media[k].From)
+		if err != nil {
+			return err
+		}
+		first, media = cmp.Or(first, name), append(media, f.column(name))
 	}
-	r := tableReader{c: &ListConfig{Label: c.Label}, rows: &s.rows, path: picture, label: "label"}
+	r := tableReader{c: &ListConfig{Label: c.Label}, rows: &s.rows, path: first, label: "label"}
 	if c.Label != "" {
 		r.label = c.Label
 	}
@@ -311,14 +326,14 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 	if len(s.files) > 1 && r.hasLabel != (s.labels != nil) {
 		return fmt.Errorf("column %q: this file has it and others have not, or the other way round", r.label)
 	}
-	places[0] = -1 // pictures are read one by one
+	places[0] = -1 // media are read one by one
 	inFile := int64(0)
 	for _, group := range f.RowGroups() {
 		if group.NumRows() == 0 {
 			continue
 		}
-		s.groups = append(s.groups, rowGroup{RowGroup: group, file: f, column: f.column(picture), first: s.n, inFile: inFile})
-		if err := f.group(group, r.wanted(), places, func(row int64, row1 *cells) error {
+		s.groups = append(s.groups, rowGroup{RowGroup: group, file: f, columns: media, first: s.n, inFile: inFile})
+		if err := f.group(group, r.wanted(), places, 0, func(row int64, row1 *cells) error {
 			if err := s.add(row1, r.hasLabel, c.Label != ""); err != nil {
 				return fmt.Errorf("row %d: %w", inFile+row, err)
 			}
@@ -331,8 +346,8 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 	return f.unchanged()
 }
 
-// picture is the column of pictures.
-func (f *parquetFile) picture(wanted []string) (string, error) {
+// medium is the column of a medium.
+func (f *parquetFile) medium(wanted []string) (string, error) {
 	if wanted == nil {
 		wanted = []string{"image", "image.bytes", "jpg", "bytes"}
 	}
@@ -346,7 +361,7 @@ func (f *parquetFile) picture(wanted []string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("%w: no column %s; the columns are %s; say which holds the pictures in source.image",
+	return "", fmt.Errorf("%w: no column %s; the columns are %s; say which holds them in source.image, or from",
 		ErrNoSamples, strings.Join(wanted, " or "), describeParts(f.leaves()))
 }
 
@@ -405,40 +420,47 @@ func (s *parquetShards) read(ctx context.Context, g *rowGroup, i int64, b *Buffe
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p, err := s.page(g, i-g.first)
+	for k := range s.media {
+		if err := s.readMedium(g, k, i, b); err != nil {
+			return err
+		}
+	}
+	return s.values(i, b, nil) // there are no arrays: OpenParquet has refused them
+}
+
+// readMedium makes a row's value in a medium's column the sample's next part.
+func (s *parquetShards) readMedium(g *rowGroup, k int, i int64, b *Buffer) error {
+	p, err := s.page(g, g.columns[k], i-g.first)
 	if err != nil {
 		return err
 	}
-	picture := p.pictures.at(i - g.first - p.first)
+	data := p.values.at(i - g.first - p.first)
 	switch {
-	case len(picture) == 0:
-		return &Error{Cause: Empty, Detail: "got no bytes"}
-	case int64(len(picture)) > s.maxBytes:
-		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", len(picture), s.maxBytes)}
+	case len(data) == 0:
+		return &Error{Cause: Empty, Detail: about(s.media, k) + "got no bytes"}
+	case int64(len(data)) > s.maxBytes:
+		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("%sgot %d bytes, want at most %d", about(s.media, k), len(data), s.maxBytes)}
 	}
-	copy(b.room(len(picture)), picture)
-	if err := s.values(i, b, nil); err != nil { // there are no arrays: OpenParquet has refused them
-		return err
-	}
-	b.hold(0, len(picture))
+	copy(b.behind(len(data)), data)
+	b.holdNext(len(data))
 	return nil
 }
 
-// page is the kept page that holds a row of a group, or one that is read now. Of those who want the same group's pages one
+// page is the kept page that holds a row of a group's column, or one that is read now. Of those who want the same group's pages one
 // reads at a time; the others find what it read.
-func (s *parquetShards) page(g *rowGroup, row int64) (wanted *page, err error) {
-	if p := s.kept(g, row); p != nil {
+func (s *parquetShards) page(g *rowGroup, column int, row int64) (wanted *page, err error) {
+	if p := s.kept(g, column, row); p != nil {
 		return p, nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if p := s.kept(g, row); p != nil {
+	if p := s.kept(g, column, row); p != nil {
 		return p, nil
 	}
 	if err := g.file.unchanged(); err != nil {
 		return nil, err
 	}
-	read, err := g.read(row)
+	read, err := g.read(column, row)
 	if err != nil {
 		return nil, parquetError(err)
 	}
@@ -457,11 +479,11 @@ func (s *parquetShards) page(g *rowGroup, row int64) (wanted *page, err error) {
 	return wanted, nil
 }
 
-func (s *parquetShards) kept(g *rowGroup, row int64) *page {
+func (s *parquetShards) kept(g *rowGroup, column int, row int64) *page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k := len(s.pages) - 1; k >= 0; k-- {
-		if p := s.pages[k]; p.group == g && row >= p.first && row < p.first+p.n {
+		if p := s.pages[k]; p.group == g && p.column == column && row >= p.first && row < p.first+p.n {
 			s.pages = append(slices.Delete(s.pages, k, k+1), p)
 			return p
 		}
@@ -473,22 +495,22 @@ func (s *parquetShards) keep(p *page) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pages = append(s.pages, p)
-	s.bytes += int64(len(p.pictures.bytes))
+	s.bytes += int64(len(p.values.bytes))
 	for s.bytes > keptPageBytes && len(s.pages) > 1 {
-		s.bytes -= int64(len(s.pages[0].pictures.bytes))
+		s.bytes -= int64(len(s.pages[0].values.bytes))
 		s.pages = slices.Delete(s.pages, 0, 1)
 	}
 }
 
 // read reads the page that holds a row, from that row on. Where the file has no index of its pages, all of them up to that
 // one must be gone through, so all of the group's are read and kept at once.
-func (g *rowGroup) read(row int64) (read []*page, err error) {
+func (g *rowGroup) read(column int, row int64) (read []*page, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			read, err = nil, fmt.Errorf("damaged: %v", r)
 		}
 	}()
-	chunk := g.ColumnChunks()[g.column]
+	chunk := g.ColumnChunks()[column]
 	_, missing := chunk.OffsetIndex()
 	pages := chunk.Pages()
 	defer func() { err = errors.Join(err, pages.Close()) }()
@@ -496,11 +518,11 @@ func (g *rowGroup) read(row int64) (read []*page, err error) {
 		if err := pages.SeekToRow(row); err != nil {
 			return nil, err
 		}
-		p, err := g.next(pages, row)
+		p, err := g.next(pages, column, row)
 		return []*page{p}, err
 	}
 	for at := int64(0); at < g.NumRows(); {
-		p, err := g.next(pages, at)
+		p, err := g.next(pages, column, at)
 		if err != nil {
 			return nil, err
 		}
@@ -511,19 +533,19 @@ func (g *rowGroup) read(row int64) (read []*page, err error) {
 }
 
 // next reads a page that begins with a row.
-func (g *rowGroup) next(pages parquet.Pages, row int64) (*page, error) {
+func (g *rowGroup) next(pages parquet.Pages, column int, row int64) (*page, error) {
 	data, err := pages.ReadPage()
 	if err != nil {
 		return nil, err
 	}
 	defer parquet.Release(data)
-	p := &page{group: g, first: row, n: data.NumValues()}
-	p.pictures.bytes = make([]byte, 0, data.Size())
+	p := &page{group: g, column: column, first: row, n: data.NumValues()}
+	p.values.bytes = make([]byte, 0, data.Size())
 	values := make([]parquet.Value, valuesAtOnce)
-	for in := data.Values(); int64(len(p.pictures.ends)) < p.n; {
+	for in := data.Values(); int64(len(p.values.ends)) < p.n; {
 		n, err := in.ReadValues(values)
 		for _, v := range values[:n] {
-			p.pictures.add(text(v))
+			p.values.add(text(v))
 		}
 		if n == 0 {
 			return nil, errors.Join(io.ErrUnexpectedEOF, err)

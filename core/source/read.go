@@ -23,7 +23,8 @@ type root struct {
 	fd       int
 	dir      string // absolute, for identities
 	maxBytes int64
-	absolute bool // absolute paths are opened as they are
+	absolute bool      // absolute paths are opened as they are
+	progress *Progress // of who waits for a file to be read whole; nil: nobody
 }
 
 // openRoot opens a directory and makes sure that the kernel can hold paths beneath it.
@@ -65,6 +66,11 @@ func probeError(err error) error {
 // read does the work of Source.Read for the path that the caller has put into b.path[:n].
 func (r *root) read(ctx context.Context, b *Buffer, n int) error {
 	b.drop()
+	return r.readNext(ctx, b, n)
+}
+
+// readNext reads that file as the sample's next part.
+func (r *root) readNext(ctx context.Context, b *Buffer, n int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -75,7 +81,7 @@ func (r *root) read(ctx context.Context, b *Buffer, n int) error {
 	size, err := r.fill(ctx, fd, b)
 	unix.Close(fd)
 	if err == nil {
-		b.hold(0, size)
+		b.holdNext(size)
 	}
 	return err
 }
@@ -133,19 +139,20 @@ func (r *root) fill(ctx context.Context, fd int, b *Buffer) (int, error) {
 	case before.Size > r.maxBytes:
 		return 0, &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", before.Size, r.maxBytes)}
 	}
-	data := b.room(int(before.Size))
-	if err := pread(ctx, fd, data, 0, before.Size); err != nil {
+	data := b.behind(int(before.Size))
+	if err := pread(ctx, fd, data, 0, before.Size, r.progress); err != nil {
 		return 0, err
 	}
 	return len(data), unchanged(fd, before, after)
 }
 
 // pread fills data from an offset of a file that had size bytes.
-func pread(ctx context.Context, fd int, data []byte, off, size int64) error {
+func pread(ctx context.Context, fd int, data []byte, off, size int64, p *Progress) error {
 	for at := 0; at < len(data); {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		p.Step()
 		n, err := unix.Pread(fd, data[at:min(len(data), at+readChunk)], off+int64(at))
 		if err == unix.EINTR {
 			continue

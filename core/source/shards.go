@@ -24,7 +24,7 @@ const (
 // ShardsConfig says what OpenShards reads.
 type ShardsConfig struct {
 	Shards       []string // paths and URLs of .tar and .zip archives, with braces {000..127} and globs
-	Image        []string // parts that are the picture, best first; nil: the one that ends in any of ImageExtensions
+	Media        []Medium // what each sample has; nil: a picture
 	Label        string   // part that holds the label; "" is cls, and a sample without it has the label -1
 	Labels       ShardLabels
 	Columns      []Column // more parts
@@ -35,6 +35,8 @@ type ShardsConfig struct {
 
 	// Opened is told, by one goroutine at a time, how many of the shards are open and of how many the index had to be made; nil: nobody.
 	Opened func(opened, of, built int)
+
+	Progress *Progress // of the opening; nil: nobody waits for it
 
 	// ReadAhead is how many bytes of local archives the kernel is told of ahead of the reads; 0: none.
 	ReadAhead int64
@@ -47,6 +49,7 @@ type shards struct {
 	root     root // absolute: shards are opened by the names they were given
 	store    *store.Client
 	all      []shard
+	media    []Medium
 	firsts   []int64 // of each shard, ascending; all[i] holds samples firsts[i] to firsts[i+1]
 	columns  []Column
 	labels   ShardLabels
@@ -70,10 +73,10 @@ type shard struct {
 	version version
 	object  *store.Object // nil: a file
 	index   *index
-	label   int      // part of the label, or -1
-	rank    []uint16 // by part: 0 is no picture, else the lowest is taken
-	column  []int    // by column: its part, or -1
-	room    []int    // by part: the most bytes that a column has for it; -1: no column is made of it
+	label   int        // part of the label, or -1
+	rank    [][]uint16 // by medium, by part: 0 is none, else the lowest is taken
+	column  []int      // by column: its part, or -1
+	room    []int      // by part: the most bytes that a column has for it; -1: no column is made of it
 }
 
 // OpenShards opens archives and their indexes, and makes those that are not there or not of the archive's present version.
@@ -90,15 +93,19 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shards{store: c.Store, columns: completeColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: c.MaxFileBytes, config: &c}
+	s := &shards{store: c.Store, media: c.Media, columns: completeColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: c.MaxFileBytes, config: &c}
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
+	}
+	if s.media == nil {
+		s.media = onePicture
 	}
 	s.root = root{fd: unix.AT_FDCWD, absolute: true, maxBytes: s.maxBytes}
 	opened, err := openIndexes(ctx, names, &c, s)
 	if err != nil {
 		return nil, errors.Join(err, closeAll(opened))
 	}
+	c.Progress.Work()
 	total := int64(0)
 	for i := range opened {
 		sh := &opened[i]
@@ -120,12 +127,13 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 		err = s.findClasses()
 	}
 	if err == nil {
+		c.Progress.Step()
 		err = settleArrays(ctx, s, s.columns)
 	}
 	if err == nil && c.ReadAhead > 0 && slices.ContainsFunc(s.all, func(sh shard) bool { return sh.object == nil }) {
 		s.advisor, s.adviseBytes = newAdvisor(ownKernel{}), max(c.ReadAhead/advisedBatches, 1)
 	}
-	s.shape = fmt.Sprintf("%q %q %v %d\x00", c.Image, c.Label, s.columns, s.maxBytes)
+	s.shape = shapeOf("", s.media, c.Label, s.columns, s.maxBytes)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -141,7 +149,7 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 	if sh.label = -1; s.labels == LabelsOfPart {
 		sh.label = sh.index.partNamed(label)
 	}
-	sh.rank, sh.room = make([]uint16, len(sh.index.parts)), make([]int, len(sh.index.parts))
+	sh.room = make([]int, len(sh.index.parts))
 	for k := range sh.room {
 		sh.room[k] = -1
 	}
@@ -155,13 +163,31 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 			sh.room[part] = max(sh.room[part], room)
 		}
 	}
-	for k, part := range sh.index.parts {
-		if place := slices.Index(c.Image, part); place >= 0 {
-			sh.rank[k] = uint16(place) + 1
-		} else if c.Image == nil && slices.Contains(ImageExtensions, part) {
-			sh.rank[k] = math.MaxUint16 // all alike: two of them in one sample are one too many
+	for m := range s.media {
+		sh.rank = append(sh.rank, s.ranks(&s.media[m], sh.index.parts))
+	}
+}
+
+// ranks says how good each part is as a medium.
+func (s *shards) ranks(m *Medium, parts []string) []uint16 {
+	ranks := make([]uint16, len(parts))
+	for k, part := range parts {
+		if place := slices.Index(m.From, part); place >= 0 {
+			ranks[k] = uint16(place) + 1
+		} else if m.From == nil && slices.Contains(ImageExtensions, part) && !claimed(s.media, part) {
+			ranks[k] = math.MaxUint16 // all alike: two of them in one sample are one too many
 		}
 	}
+	return ranks
+}
+
+// shapeOf is what is read of each sample, for identities.
+func shapeOf(kind string, media []Medium, label string, columns []Column, maxBytes int64) string {
+	var from [][]string
+	for _, m := range media {
+		from = append(from, m.From)
+	}
+	return fmt.Sprintf("%s %q %q %v %d\x00", kind, from, label, columns, maxBytes)
 }
 
 // check refuses a source in which no sample has what was asked for.
@@ -170,10 +196,12 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 		return fmt.Errorf("%w: got %d archives without a member that could be one", ErrNoSamples, len(c.Shards))
 	}
 	var parts []string
-	pictures, labels := false, false
+	found, labels := make([]bool, len(s.media)), false
 	for i := range s.all {
 		sh := &s.all[i]
-		pictures = pictures || slices.ContainsFunc(sh.rank, func(r uint16) bool { return r > 0 })
+		for m, ranks := range sh.rank {
+			found[m] = found[m] || slices.ContainsFunc(ranks, func(r uint16) bool { return r > 0 })
+		}
 		labels = labels || sh.label >= 0
 		for _, p := range sh.index.parts {
 			if len(parts) < maxParts && !slices.Contains(parts, p) {
@@ -182,11 +210,10 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 		}
 	}
 	has := func(name string) bool { return slices.Contains(parts, name) }
+	if m := slices.Index(found, false); m >= 0 {
+		return s.lacks(m, parts)
+	}
 	switch {
-	case !pictures && c.Image != nil:
-		return fmt.Errorf("%w: no sample has a part %s; the parts are %s", ErrNoSamples, strings.Join(c.Image, " or "), describeParts(parts))
-	case !pictures:
-		return fmt.Errorf("%w: no part is a picture by its ending; the parts are %s; say which is in source.image", ErrNoSamples, describeParts(parts))
 	case s.strict && !labels:
 		return fmt.Errorf("source.label: no sample has a part %q; the parts are %s", c.Label, describeParts(parts))
 	}
@@ -196,6 +223,15 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 		}
 	}
 	return nil
+}
+
+// lacks refuses shards in which no sample has a medium.
+func (s *shards) lacks(m int, parts []string) error {
+	from := s.media[m].From
+	if from == nil {
+		return fmt.Errorf("%w: no part is a picture by its ending; the parts are %s; say which is in %s", ErrNoSamples, describeParts(parts), s.keyOf(m))
+	}
+	return fmt.Errorf("%w: no sample has a part %s; the parts are %s", ErrNoSamples, strings.Join(from, " or "), describeParts(parts))
 }
 
 // find is the shard of sample i and its place there.
@@ -302,11 +338,10 @@ func (s *shards) Read(ctx context.Context, i int64, b *Buffer) error {
 // piece is a range of an archive that is read at once, into the buffer's memory from at on.
 type piece struct{ off, size, at int64 }
 
-// wanted is what a sample's members are for.
-type wanted struct {
-	image indexMember
-	rank  uint16 // of image; 0: there is none yet
-	bytes int64  // of all pieces
+// chosen is the member that is a medium.
+type chosen struct {
+	member indexMember
+	rank   uint16 // 0: there is none yet
 }
 
 func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error {
@@ -319,59 +354,144 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 		return err
 	}
 	b.members = members
-	w, err := s.want(sh, b)
+	bytes, err := s.want(sh, b)
 	if err != nil {
 		return err
 	}
-	data := b.room(int(w.bytes))
+	// Behind what is read there is room for parts that have to move apart.
+	data := b.room(int(bytes) + (len(b.chosen)-1)*Padding)[:bytes]
 	if err := s.fetch(ctx, sh, b, data); err != nil {
 		return err
 	}
 	if err := s.fill(sh, b); err != nil {
 		return err
 	}
-	at, _ := b.locate(w.image)
-	b.hold(int(at), int(w.image.size))
+	b.holdChosen()
 	return nil
 }
 
-// want chooses, among b.members, the sample's picture and plans what is read for it and its columns.
-func (s *shards) want(sh *shard, b *Buffer) (w wanted, err error) {
+// holdChosen declares the chosen members to be the sample's parts. Decoders need Padding zero bytes behind each, so what follows nearer, as
+// in zip archives, moves up, the last first.
+func (b *Buffer) holdChosen() {
+	for k := range b.chosen {
+		at, _ := b.locate(b.chosen[k].member)
+		b.parts = append(b.parts, stretch{int(at), int(b.chosen[k].member.size)})
+	}
+	b.spread()
+	for _, p := range b.parts {
+		clear(b.mem[p.at+p.n:][:Padding])
+	}
+}
+
+// move is where a part of a sample goes.
+type move struct{ part, to int }
+
+// spread moves parts up so that each ends Padding bytes before the next begins. Media of one member stay one stretch.
+func (b *Buffer) spread() {
+	if len(b.parts) == 1 {
+		return
+	}
+	moves := b.moves[:0]
+	for k, p := range b.parts {
+		moves = append(moves, move{k, p.at})
+	}
+	slices.SortFunc(moves, func(x, y move) int { return x.to - y.to })
+	same := func(i int) bool { return i > 0 && b.parts[moves[i].part].at == b.parts[moves[i-1].part].at }
+	end := 0
+	for i := range moves {
+		if same(i) {
+			moves[i].to = moves[i-1].to
+			continue
+		}
+		moves[i].to = max(moves[i].to, end)
+		end = moves[i].to + b.parts[moves[i].part].n + Padding
+	}
+	for i := len(moves) - 1; i >= 0; i-- {
+		p := &b.parts[moves[i].part]
+		if !same(i) {
+			copy(b.mem[moves[i].to:], b.mem[p.at:p.at+p.n])
+		}
+		p.at = moves[i].to
+	}
+	b.moves = moves
+}
+
+// want chooses, among b.members, what the media are, and plans what is read for them and the columns, so many bytes in all.
+func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
+	b.chosen = append(b.chosen[:0], make([]chosen, len(s.media))...)
 	labelled := false
 	for _, member := range b.members {
-		switch rank := sh.rank[member.part]; {
-		case rank > 0 && rank == w.rank:
-			return w, &Error{Cause: Part, Detail: fmt.Sprintf("got two pictures, %q and %q; say which in source.image",
-				sh.index.parts[w.image.part], sh.index.parts[member.part])}
-		case rank > 0 && (w.rank == 0 || rank < w.rank):
-			w.image, w.rank = member, rank
+		for m := range s.media {
+			if err := s.choose(sh, b, m, member); err != nil {
+				return 0, err
+			}
 		}
 		if int(member.part) == sh.label {
 			if labelled = true; !member.number {
-				return w, &Error{Cause: Value, Detail: fmt.Sprintf("label: part %q is no whole number of 32 bits", sh.index.parts[sh.label])}
+				return 0, &Error{Cause: Value, Detail: fmt.Sprintf("label: part %q is no whole number of 32 bits", sh.index.parts[sh.label])}
 			}
 		}
 	}
-	switch {
-	case w.rank == 0:
-		return w, &Error{Cause: Part, Detail: "no part is a picture; the parts are " + sh.partsOf(b)}
-	case s.strict && !labelled:
-		return w, &Error{Cause: Part, Detail: "no label; the parts are " + sh.partsOf(b)}
-	case w.image.size == 0:
-		return w, &Error{Cause: Empty, Detail: "got 0 bytes"}
-	case int64(w.image.size) > s.maxBytes:
-		return w, &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", w.image.size, s.maxBytes)}
+	for m := range s.media {
+		if err := s.checkChosen(sh, b, m); err != nil {
+			return 0, err
+		}
+	}
+	if s.strict && !labelled {
+		return 0, &Error{Cause: Part, Detail: "no label; the parts are " + sh.partsOf(b)}
 	}
 	b.pieces = b.pieces[:0]
 	for _, member := range b.members {
 		if room := sh.room[member.part]; room >= 0 && int(member.size) > room {
-			return w, &Error{Cause: Value, Detail: fmt.Sprintf("part %q: got %d bytes, want at most %d; raise max_bytes of the column",
+			return 0, &Error{Cause: Value, Detail: fmt.Sprintf("part %q: got %d bytes, want at most %d; raise max_bytes of the column",
 				sh.index.parts[member.part], member.size, room)}
-		} else if room >= 0 || member.part == w.image.part {
-			w.bytes = b.plan(member, w.bytes)
+		} else if room >= 0 || b.isChosen(member.part) {
+			bytes = b.plan(member, bytes)
 		}
 	}
-	return w, nil
+	return bytes, nil
+}
+
+// choose takes a member for a medium, if it is a better one than what is chosen.
+func (s *shards) choose(sh *shard, b *Buffer, m int, member indexMember) error {
+	rank, best := sh.rank[m][member.part], &b.chosen[m]
+	if rank > 0 && rank == best.rank {
+		return &Error{Cause: Part, Detail: fmt.Sprintf("got two pictures, %q and %q; say which in %s",
+			sh.index.parts[best.member.part], sh.index.parts[member.part], s.keyOf(m))}
+	}
+	if rank > 0 && (best.rank == 0 || rank < best.rank) {
+		*best = chosen{member, rank}
+	}
+	return nil
+}
+
+// checkChosen refuses a sample without a medium, or with one that cannot be it.
+func (s *shards) checkChosen(sh *shard, b *Buffer, m int) error {
+	member := &b.chosen[m].member
+	switch {
+	case b.chosen[m].rank == 0 && len(s.media) == 1:
+		return &Error{Cause: Part, Detail: "no part is a picture; the parts are " + sh.partsOf(b)}
+	case b.chosen[m].rank == 0:
+		return &Error{Cause: Part, Detail: about(s.media, m) + "no part is it; the parts are " + sh.partsOf(b)}
+	case member.size == 0:
+		return &Error{Cause: Empty, Detail: about(s.media, m) + "got 0 bytes"}
+	case int64(member.size) > s.maxBytes:
+		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("%sgot %d bytes, want at most %d", about(s.media, m), member.size, s.maxBytes)}
+	}
+	return nil
+}
+
+// isChosen says that a part is a medium of the sample.
+func (b *Buffer) isChosen(part uint16) bool {
+	return slices.ContainsFunc(b.chosen, func(c chosen) bool { return c.member.part == part })
+}
+
+// keyOf is where a description says which part a medium is.
+func (s *shards) keyOf(m int) string {
+	if len(s.media) > 1 {
+		return s.media[m].Name + ".from"
+	}
+	return "source.image"
 }
 
 // partsOf names the parts of the sample that is planned.
@@ -471,7 +591,7 @@ func (r *root) readPieces(ctx context.Context, b *Buffer, n int, v version, data
 		return &Error{Cause: Changed, Detail: fmt.Sprintf("the archive had %d bytes when it was opened and has %d, written later", v.size, before.Size)}
 	}
 	for _, p := range b.pieces {
-		if err := pread(ctx, fd, data[p.at:p.at+p.size], p.off, v.size); err != nil {
+		if err := pread(ctx, fd, data[p.at:p.at+p.size], p.off, v.size, nil); err != nil {
 			return err
 		}
 	}

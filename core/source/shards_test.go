@@ -80,7 +80,7 @@ func TestShardsNumberSamplesThrough(t *testing.T) {
 			if text != fmt.Sprintf("picture %d", i) || s.Label(i) != i%7 || string(s.Key(i, nil)) != fmt.Sprintf("%05d", i) {
 				t.Fatalf("%v: sample %d: %q %d %q", format, i, text, s.Label(i), s.Key(i, nil))
 			}
-			if after := b.mem[b.at+b.n:][:Padding]; !bytes.Equal(after, make([]byte, Padding)) {
+			if after := b.afterPart(0); !bytes.Equal(after, make([]byte, Padding)) {
 				t.Fatalf("padding %q", after)
 			}
 		}
@@ -130,7 +130,7 @@ func TestPartsOfASample(t *testing.T) {
 	if f := known.Known("width"); f == nil || f(0) != int64(640) || f(1) != int64(-3) || known.Known("score") != nil || known.Known("meta") != nil {
 		t.Fatal("whole numbers are known without reading, other columns are not")
 	}
-	s = openS(t, ShardsConfig{Shards: []string{file}, Image: []string{"seg.png"}, Label: "width"})
+	s = openS(t, ShardsConfig{Shards: []string{file}, Media: []Medium{{From: []string{"seg.png"}}}, Label: "width"})
 	if _, text := read(t, s, 1); text != "mask 2" || s.Label(0) != 640 || s.Label(1) != -3 {
 		t.Fatalf("%q %d", text, s.Label(0))
 	}
@@ -268,7 +268,7 @@ func TestShardsThatCannotBe(t *testing.T) {
 		}
 	}
 	for c, want := range map[string]ShardsConfig{
-		"no sample has a part webp; the parts are jpg, cls":                {Image: []string{"webp"}},
+		"no sample has a part webp; the parts are jpg, cls":                {Media: []Medium{{From: []string{"webp"}}}},
 		`source.label: no sample has a part "tag"; the parts are jpg, cls`: {Label: "tag"},
 		`source.columns: no sample has a part "json"`:                      {Columns: []Column{{Name: "json"}}},
 	} {
@@ -581,12 +581,10 @@ func TestShardsLeaveNothingOpen(t *testing.T) {
 	if _, err := OpenShards(background, c); err == nil {
 		t.Fatal("opened")
 	}
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(end); {
-		time.Sleep(time.Millisecond) // a goroutine that said it is done may not be gone yet
+	if n := count(); n != 0 {
+		t.Fatalf("%d mappings are left", n)
 	}
-	if count() != 0 || runtime.NumGoroutine() > before {
-		t.Fatalf("%d mappings, %d goroutines of %d", count(), runtime.NumGoroutine(), before)
-	}
+	waitFor(t, func() bool { return runtime.NumGoroutine() <= before }) // one that said it is done may not be gone yet
 }
 
 // FuzzTar: no archive makes the scanner crash, hang or place a member outside of the archive.

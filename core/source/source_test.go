@@ -421,3 +421,6 @@ func TestPoolKeepsMemoryBySizeButNotHugeOnes(t *testing.T) {
 		t.Fatal("huge memory was kept")
 	}
 }
+
+// afterPart is the memory behind a part: its padding.
+func (b *Buffer) afterPart(k int) []byte { return b.mem[b.parts[k].at+b.parts[k].n:][:Padding] }

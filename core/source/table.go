@@ -37,11 +37,13 @@ func tableEnding(name string) string {
 type table struct {
 	place
 	rows
+	media []Medium // beside the first
 }
 
 // rows are the columns of a table that somebody asked for.
 type rows struct {
 	paths   texts
+	others  []texts // paths of the other media
 	labels  []int64 // nil: there are none
 	columns []Column
 	texts   []texts   // by column; empty for numbers
@@ -71,11 +73,13 @@ func (t *texts) at(i int64) []byte {
 // cells is one row as its reader has it: the text of each column that was asked for, nil where there is none.
 type cells struct {
 	path, label []byte
+	others      [][]byte
 	columns     [][]byte
 }
 
 func openTable(c ListConfig) (Source, error) {
-	t := &table{rows: newRows(c.Columns)}
+	t := &table{rows: newRows(c.Columns), media: c.Others}
+	t.others = make([]texts, len(c.Others))
 	r := tableReader{c: &c, rows: &t.rows, rules: rulesOf(&c), path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}
 	if err := r.read(); err != nil {
 		return nil, err
@@ -88,6 +92,7 @@ func openTable(c ListConfig) (Source, error) {
 		return nil, err
 	}
 	t.version = r.version
+	c.Progress.Step()
 	if err := settleArrays(context.Background(), t, t.columns); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
@@ -125,9 +130,12 @@ func (r *tableReader) read() error {
 	return r.jsonLines(text)
 }
 
-// wanted are the names of the columns that are read: path, label, and those of the batch.
+// wanted are the names of the columns that are read: path, label, the other paths, and those of the batch.
 func (r *tableReader) wanted() []string {
 	names := []string{r.path, r.label}
+	for _, m := range r.c.Others {
+		names = append(names, m.From[0])
+	}
 	for _, c := range r.rows.columns {
 		names = append(names, c.From)
 	}
@@ -155,6 +163,11 @@ func (r *tableReader) places(has []string) ([]int, error) {
 	return places, nil
 }
 
+// cells is a row to be filled.
+func (r *tableReader) cells() cells {
+	return cells{others: make([][]byte, len(r.c.Others)), columns: make([][]byte, len(r.rows.columns))}
+}
+
 func (r *tableReader) csv(text []byte) error {
 	in := csv.NewReader(bytes.NewReader(text))
 	in.ReuseRecord = true
@@ -169,7 +182,7 @@ func (r *tableReader) csv(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("line 1: %w", err)
 	}
-	row := cells{columns: make([][]byte, len(r.rows.columns))}
+	row := r.cells()
 	cell := func(record []string, at int) []byte {
 		if at < 0 {
 			return nil
@@ -185,8 +198,11 @@ func (r *tableReader) csv(text []byte) error {
 			return err
 		}
 		row.path, row.label = cell(record, places[0]), cell(record, places[1])
+		for k := range row.others {
+			row.others[k] = cell(record, places[2+k])
+		}
 		for c := range row.columns {
-			row.columns[c] = cell(record, places[2+c])
+			row.columns[c] = cell(record, places[2+len(row.others)+c])
 		}
 		if err := r.add(&row); err != nil {
 			line, _ := in.FieldPos(0)
@@ -198,7 +214,7 @@ func (r *tableReader) csv(text []byte) error {
 func (r *tableReader) jsonLines(text []byte) error {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, maxLineBytes)
-	row := cells{columns: make([][]byte, len(r.rows.columns))}
+	row := r.cells()
 	r.hasLabel = true
 	for line := 1; lines.Scan(); line++ {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
@@ -209,6 +225,9 @@ func (r *tableReader) jsonLines(text []byte) error {
 			return fmt.Errorf("line %d: want a JSON object: %w", line, err)
 		}
 		row.path, row.label = jsonText(fields[r.path]), jsonText(fields[r.label])
+		for k := range row.others {
+			row.others[k] = jsonText(fields[r.c.Others[k].From[0]])
+		}
 		for c := range row.columns {
 			row.columns[c] = jsonText(fields[r.rows.columns[c].From])
 		}
@@ -231,16 +250,27 @@ func jsonText(value json.RawMessage) []byte {
 	return value
 }
 
+// checkPath refuses what is no path, or leads out of the root.
+func (r *tableReader) checkPath(column string, path []byte) error {
+	if len(path) == 0 {
+		return fmt.Errorf("column %q is empty, want a path", column)
+	}
+	if bytes.ContainsAny(path, "\t\n") {
+		return fmt.Errorf("column %q: got a tab or line end in path %.200q", column, path)
+	}
+	return r.rules.check(path)
+}
+
 // add checks one row and takes it.
 func (r *tableReader) add(row *cells) error {
-	if len(row.path) == 0 {
-		return fmt.Errorf("column %q is empty, want a path", r.path)
-	}
-	if bytes.ContainsAny(row.path, "\t\n") {
-		return fmt.Errorf("column %q: got a tab or line end in path %.200q", r.path, row.path)
-	}
-	if err := r.rules.check(row.path); err != nil {
+	if err := r.checkPath(r.path, row.path); err != nil {
 		return err
+	}
+	for k, path := range row.others {
+		if err := r.checkPath(r.c.Others[k].From[0], path); err != nil {
+			return err
+		}
+		r.rows.others[k].add(path)
 	}
 	for c := range r.rows.columns {
 		if err := r.checkFile(&r.rows.columns[c], row.columns[c]); err != nil {
@@ -340,16 +370,30 @@ func (t *table) Key(i int64, dst []byte) []byte { return append(dst, t.paths.at(
 
 func (t *table) Read(ctx context.Context, i int64, b *Buffer) error {
 	err := t.read(ctx, t.paths.at(i), b)
+	for k := 0; k < len(t.media) && err == nil; k++ {
+		err = t.other(ctx, k, i, b)
+	}
 	if err == nil {
 		err = t.values(i, b, func(c *Column, path []byte) error {
 			return b.setFile(c, func(side *Buffer) error { return t.read(ctx, path, side) })
 		})
-		if err != nil {
-			b.drop()
-		}
 	}
 	if err != nil {
+		b.drop()
 		return name(err, t, i)
+	}
+	return nil
+}
+
+// other reads a medium beside the first: of the same file, or of its own.
+func (t *table) other(ctx context.Context, k int, i int64, b *Buffer) error {
+	path := t.others[k].at(i)
+	if bytes.Equal(path, t.paths.at(i)) {
+		b.again(0)
+		return nil
+	}
+	if err := t.readNext(ctx, path, b); err != nil {
+		return t.media[k].wrong(path, err)
 	}
 	return nil
 }

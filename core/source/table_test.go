@@ -214,8 +214,8 @@ func TestParquetShardsThatCannotBe(t *testing.T) {
 	must(t, err)
 	write(t, dir+"/cut.parquet", string(data[:len(data)/2]))
 	for want, c := range map[string]ShardsConfig{
-		"no column jpg; the columns are image.bytes, image.path, label, caption; say which holds": {Shards: []string{file}, Image: []string{"jpg"}},
-		`column "label" holds no bytes`:  {Shards: []string{file}, Image: []string{"label"}},
+		"no column jpg; the columns are image.bytes, image.path, label, caption; say which holds": {Shards: []string{file}, Media: []Medium{{From: []string{"jpg"}}}},
+		`column "label" holds no bytes`:  {Shards: []string{file}, Media: []Medium{{From: []string{"label"}}}},
 		`no column "tag"`:                {Shards: []string{file}, Label: "tag"},
 		`no column "x"`:                  {Shards: []string{file}, Columns: []Column{{Name: "x"}}},
 		`row 0: label: got "caption 0"`:  {Shards: []string{file}, Label: "caption"},

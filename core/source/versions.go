@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"encoding/binary"
 	"path/filepath"
 	"strconv"
@@ -64,7 +63,12 @@ func (f *folder) Identity(i int64, dst []byte) []byte {
 	}
 	for c := range f.columns {
 		dst = append(appendColumn(dst, &f.columns[c]), 0)
-		if dst = f.root.identity(f.pathBeside(&f.columns[c], path), dst); dst == nil {
+		if dst = f.root.identity(appendBeside(nil, path, f.columns[c].From), dst); dst == nil {
+			return nil
+		}
+	}
+	for k := range f.media {
+		if dst = f.root.identity(appendBeside(nil, path, f.media[k].From[0]), dst); dst == nil {
 			return nil
 		}
 	}
@@ -80,6 +84,11 @@ func (l *list) Identity(i int64, dst []byte) []byte {
 func (t *table) Identity(i int64, dst []byte) []byte {
 	if dst = t.place.identity(t.paths.at(i), dst); dst == nil {
 		return nil
+	}
+	for k := range t.media {
+		if dst = t.place.identity(t.others[k].at(i), dst); dst == nil {
+			return nil
+		}
 	}
 	for c := range t.columns {
 		column := &t.columns[c]
@@ -102,7 +111,7 @@ func (t *table) Identity(i int64, dst []byte) []byte {
 func (s *parquetShards) Identity(i int64, dst []byte) []byte {
 	g := s.find(i)
 	dst = append(append(append(dst, s.shape...), g.file.identity...), 0)
-	for _, v := range []uint64{uint64(g.file.version.size), g.file.version.tag, uint64(g.column), uint64(g.inFile + i - g.first)} {
+	for _, v := range []uint64{uint64(g.file.version.size), g.file.version.tag, uint64(g.columns[0]), uint64(g.inFile + i - g.first)} {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}
 	return dst
@@ -114,15 +123,6 @@ func appendColumn(dst []byte, c *Column) []byte {
 	dst = append(append(dst, c.Member...), byte(c.Type))
 	dst = strconv.AppendInt(dst, int64(c.MaxBytes), 10)
 	return append(strconv.AppendUint(dst, uint64(c.DType), 16), c.Shape.String()...)
-}
-
-// pathBeside is the path with the column's ending in place of its last.
-func (f *folder) pathBeside(c *Column, path []byte) []byte {
-	stem := path
-	if dot := bytes.LastIndexByte(path, '.'); dot > bytes.LastIndexByte(path, '/') {
-		stem = path[:dot]
-	}
-	return append(append(append([]byte(nil), stem...), '.'), c.From...)
 }
 
 // absoluteDir is a directory's name for an identity: the same wherever the process stands.

@@ -58,13 +58,15 @@ const (
 
 // Audio says what a sound becomes; the steps come in the order of core/media/audio's Config.
 type Audio struct {
-	Rate      int // Hz
+	From      []string // the part or column that it is, best first; nil: by the source's rule
+	Rate      int      // Hz
 	Channels  int
 	Select    []int // channels to take first; nil: all
 	Length    int   // samples of each channel that a row has room for
 	Shape     Cut
 	Crop      string // of a longer sample
 	Window    Window
+	Filter    string // FFmpeg's description of filters; "": none
 	Resample  Resample
 	Normalize Normalized
 	Features  *Features    // nil: the waveform
@@ -131,6 +133,7 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 	if above != nil {
 		*a = *above
 	}
+	s.from(&a.From)
 	if s.has("select") {
 		a.Select = nil
 	}
@@ -149,6 +152,7 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 	if s.has("window") {
 		a.Window = d.window(s)
 	}
+	d.filter(s, &a.Filter)
 	if s.has("resample") {
 		r := d.below(s, "resample")
 		choice(&r, "method", &a.Resample.Method, SincHann, SincKaiser, SWResample)
@@ -259,6 +263,8 @@ func (a *Audio) check(fail func(path, format string, args ...any)) {
 		fail("audio", "rate is missing, want the samples per second of a row, such as rate: 16000")
 	case a.Length == 0:
 		fail("audio", "length is missing, want the room of a row in samples, or as a time such as length: 10s")
+	case a.Filter != "" && a.Raw != nil:
+		fail("audio.filter", "given beside raw: samples without a header do not go through FFmpeg; leave one of them out")
 	case a.Features != nil && a.DType != tensor.F32:
 		fail("audio.dtype", "got %v with features, want f32", a.DType)
 	case a.Shape == Ragged && a.Layout != NLC && (a.Channels > 1 || a.Features != nil):
@@ -279,6 +285,7 @@ func (a *Audio) top() float64 {
 }
 
 type canonicalAudio struct {
+	From      []string    `json:"from,omitempty"`
 	Rate      int         `json:"rate"`
 	Channels  int         `json:"channels"`
 	Select    []int       `json:"select,omitempty"`
@@ -287,6 +294,7 @@ type canonicalAudio struct {
 	Crop      string      `json:"crop"`
 	StartNs   int64       `json:"start_ns,omitempty"`
 	LastsNs   int64       `json:"lasts_ns,omitempty"`
+	Filter    string      `json:"filter,omitempty"`
 	Resample  Resample    `json:"resample"`
 	Normalize *Normalized `json:"normalize,omitempty"`
 	Features  *Features   `json:"features,omitempty"`
@@ -301,8 +309,8 @@ func (a *Audio) canonical() *canonicalAudio {
 		return nil
 	}
 	c := &canonicalAudio{
-		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
-		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Resample: a.Resample, Features: a.Features, Raw: a.Raw,
+		From: a.From, Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
+		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Filter: a.Filter, Resample: a.Resample, Features: a.Features, Raw: a.Raw,
 		DType: a.DType.String(), Layout: a.Layout, MaxFrames: a.MaxFrames,
 	}
 	if a.Normalize.To != "" {

@@ -65,6 +65,8 @@ func (d *decoder) checkDevice(s *Spec) {
 	case s.Ring.Delivery == Ready:
 		d.failAt("ring.delivery", "got ready with a device, want ordered: device slots are given in order")
 	case v.Finish == nil:
+	case len(s.Fields) > 0:
+		d.failAt("device.finish", "given beside fields, want image in their place: one picture a sample")
 	case s.Video != nil || s.Audio != nil:
 		d.failAt("device.finish", "given for samples that are no pictures; leave it out")
 	case s.Image.DType != tensor.U8 || s.Image.Layout != NHWC:

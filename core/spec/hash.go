@@ -16,16 +16,17 @@ type canonicalDocument struct {
 }
 
 type canonicalRing struct {
-	Source    canonicalSource `json:"source"`
-	Order     canonicalOrder  `json:"order"`
-	World     canonicalWorld  `json:"world"`
-	Batch     int             `json:"batch"`
-	Image     *canonicalImage `json:"image,omitempty"`
-	Video     *canonicalVideo `json:"video,omitempty"`
-	Audio     *canonicalAudio `json:"audio,omitempty"`
-	BadSample canonicalBad    `json:"bad_sample"`
-	HeadSpace int             `json:"head_space,omitempty"`
-	Delivery  string          `json:"delivery,omitempty"` // "": ordered
+	Source    canonicalSource   `json:"source"`
+	Order     canonicalOrder    `json:"order"`
+	World     canonicalWorld    `json:"world"`
+	Batch     int               `json:"batch"`
+	Image     *canonicalImage   `json:"image,omitempty"`
+	Video     *canonicalVideo   `json:"video,omitempty"`
+	Audio     *canonicalAudio   `json:"audio,omitempty"`
+	Fields    []canonicalMedium `json:"fields,omitempty"`
+	BadSample canonicalBad      `json:"bad_sample"`
+	HeadSpace int               `json:"head_space,omitempty"`
+	Delivery  string            `json:"delivery,omitempty"` // "": ordered
 
 	Finish *canonicalFinish `json:"finish,omitempty"` // on a device
 }
@@ -107,6 +108,7 @@ type canonicalBad struct {
 }
 
 type canonicalImage struct {
+	From        []string       `json:"from,omitempty"`
 	Mode        Mode           `json:"mode"`
 	Orientation bool           `json:"orientation"`
 	Resize      *canonicalCrop `json:"resize"`
@@ -120,6 +122,14 @@ type canonicalImage struct {
 	MaxPixels   int64          `json:"max_pixels"`
 }
 
+// canonicalMedium is one of fields.
+type canonicalMedium struct {
+	Name  string          `json:"name"`
+	Image *canonicalImage `json:"image,omitempty"`
+	Video *canonicalVideo `json:"video,omitempty"`
+	Audio *canonicalAudio `json:"audio,omitempty"`
+}
+
 type canonicalCrop struct {
 	Short         int           `json:"short"`
 	Height        int           `json:"height"`
@@ -129,7 +139,7 @@ type canonicalCrop struct {
 	Interpolation Interpolation `json:"interpolation"`
 }
 
-// Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image, video or audio, and bad_sample of every ring.
+// Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image, video, audio and fields, and bad_sample of every ring.
 // Paths are as they were written, so that it does not depend on where a directory was mounted.
 func (s *Spec) Canonical() []byte {
 	doc := canonicalDocument{Spec: 1, Rings: map[string]canonicalRing{}}
@@ -152,15 +162,16 @@ func (s *Spec) SourceHash() [sha256.Size]byte {
 	return sha256.Sum256(marshal(s.Source.canonical()))
 }
 
-// RowHash is the SHA-256 of what decides the bytes of a row of a given sample: the source and the image, video or audio.
+// RowHash is the SHA-256 of what decides the bytes of a row of a given sample: the source and the media.
 func (s *Spec) RowHash() [sha256.Size]byte {
 	c := s.canonical()
 	return sha256.Sum256(marshal(struct {
-		Source canonicalSource `json:"source"`
-		Image  *canonicalImage `json:"image,omitempty"`
-		Video  *canonicalVideo `json:"video,omitempty"`
-		Audio  *canonicalAudio `json:"audio,omitempty"`
-	}{c.Source, c.Image, c.Video, c.Audio}))
+		Source canonicalSource   `json:"source"`
+		Image  *canonicalImage   `json:"image,omitempty"`
+		Video  *canonicalVideo   `json:"video,omitempty"`
+		Audio  *canonicalAudio   `json:"audio,omitempty"`
+		Fields []canonicalMedium `json:"fields,omitempty"`
+	}{c.Source, c.Image, c.Video, c.Audio, c.Fields}))
 }
 
 // OrderHash: see SourceHash.
@@ -215,6 +226,7 @@ func (s *Spec) canonical() canonicalRing {
 		Order:     s.Order.canonical(),
 		World:     canonicalWorld{s.World.Size, s.World.Rank},
 		Batch:     s.Batch,
+		Image:     s.Image.canonical(),
 		Video:     s.Video.canonical(),
 		Audio:     s.Audio.canonical(),
 		BadSample: canonicalBad(s.BadSample),
@@ -222,15 +234,18 @@ func (s *Spec) canonical() canonicalRing {
 		Delivery:  delivery,
 		Finish:    s.Device.canonical(),
 	}
-	if s.Video == nil && s.Audio == nil {
-		c.Image = s.Image.canonical()
+	for _, m := range s.Fields {
+		c.Fields = append(c.Fields, canonicalMedium{m.Name, m.Image.canonical(), m.Video.canonical(), m.Audio.canonical()})
 	}
 	return c
 }
 
 func (i *Image) canonical() *canonicalImage {
+	if i == nil {
+		return nil
+	}
 	c := &canonicalImage{
-		Mode: i.Mode, Orientation: i.Orient, Flip: i.Transform.HorizontalFlip, DType: i.DType.String(), Layout: i.Layout, MaxPixels: i.MaxPixels,
+		From: i.From, Mode: i.Mode, Orientation: i.Orient, Flip: i.Transform.HorizontalFlip, DType: i.DType.String(), Layout: i.Layout, MaxPixels: i.MaxPixels,
 	}
 	if r := i.Transform.Resize; r != nil {
 		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation}

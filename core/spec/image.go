@@ -19,8 +19,14 @@ const (
 // operations in the order that a transform has to keep; the first three are geometry.
 var operations = []string{"resize", "center_crop", "random_resized_crop", "horizontal_flip", "normalize"}
 
-func (d *decoder) image(s *section, img *Image) {
+// image reads the section over what above already says; nil: nothing.
+func (d *decoder) image(s *section, above *Image) *Image {
+	img := defaultImage()
+	if above != nil {
+		*img = *above
+	}
 	orientation := ""
+	s.from(&img.From)
 	choice(s, "mode", &img.Mode, RGB, Gray, Luma)
 	choice(s, "orientation", &orientation, "ignore", "apply")
 	if orientation != "" {
@@ -28,6 +34,7 @@ func (d *decoder) image(s *section, img *Image) {
 	}
 	choice(s, "layout", &img.Layout, NHWC, NCHW)
 	d.pixels(s, img)
+	return img
 }
 
 // pixels reads what pictures and the frames of videos have in common.

@@ -25,7 +25,7 @@ var keys = []Key{
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
 		"or `.parquet` files with pictures in a column; with braces `{0000..1023}`, `{a,b}` and globs (not over http)."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
-	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture, video or sound; of several the first that a sample has."},
+	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
 	{"source.label", "text", "(cls or label, where there is one)", "Part of shards, or column of a table, that holds the label, a whole number; when it is given, a sample without it is bad."},
 	{"source.mix", "list of mappings", "(none)", "Several data sets, each with folder, list or shards and the keys that go with it. Without weights they stand one behind the other."},
 	{"source.mix[].folder", "path or s3://BUCKET/PREFIX", "(none)", "As above."},
@@ -60,7 +60,7 @@ var keys = []Key{
 	{"source.remote.timeout", "duration", "1m", "Deadline of one sample's bytes with all retries; an attempt gets a third of it."},
 	{"source.remote.retries", "whole number, 0 to 100", "5", "Attempts after the first, with back-off and jitter."},
 	{"source.remote.hedge_after", "duration, auto or never", "auto", "Ask a second time after this; auto: twice what 95 of 100 reads take."},
-	{"source.local_timeout", "duration, auto or never", "auto", "Deadline of one sample's read from a file system, for one that hangs; auto: 1m where it is of the network (NFS, SMB, Ceph, Lustre, FUSE ...), never on a disk. " +
+	{"source.local_timeout", "duration, auto or never", "auto", "Deadline of one sample's read from a file system, and of each step of listing it, for one that hangs; auto: 1m where it is of the network (NFS, SMB, Ceph, Lustre, FUSE ...), never on a disk. " +
 		"Twice limits.fetch reads that hang end the run."},
 	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case."},
 	{"source.labels", "directory, none", "(directory; of shards: by the part label)", "Labels of a folder, or of the members of archives: the place of the first-level directory among those with samples, or none (-1)."},
@@ -90,7 +90,10 @@ var keys = []Key{
 
 	{"batch", "whole number, 1 to 65536", "32", "Rows per rank and step."},
 
-	{"image", "mapping", "(required, or video, or audio)", "What a picture becomes; the transform must fix its height and width."},
+	{"image", "mapping", "(required, or video, audio or fields)", "What a picture becomes; the transform must fix its height and width. A ring may have image, video and audio at a time, " +
+		"each of a part of its samples; what is random is drawn alike for all of them. A ring of several has those that it names itself."},
+	{"image.from", "text or list of text", "(by the kind of source)", "The part of shards, best first, or column of Parquet or of a table's paths, that is the picture; beside a folder's files the ending. " +
+		"Without it: of shards the part with such an ending; of Parquet and of tables with several media the column of the field's name."},
 	{"image.mode", "rgb, gray, luma", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray)."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
 	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop, both, or random_resized_crop; then horizontal_flip; then normalize."},
@@ -111,7 +114,8 @@ var keys = []Key{
 	{"image.layout", "NHWC, NCHW", "NHWC", "Order of height, width and channels in a batch."},
 	{"image.max_pixels", "whole number from 1", "178956970", "A picture with more pixels is a bad sample, found before memory is taken."},
 
-	{"video", "mapping", "(none)", "In place of image: which frames of a video make a row, and what becomes of each. Fields of the batch: `video`, `frames` (of each row), `pts` and `duration` (of each frame, in seconds)."},
+	{"video", "mapping", "(none)", "Which frames of a video make a row, and what becomes of each. Fields of the batch: `video`, `frames` (of each row), `pts` and `duration` (of each frame, in seconds)."},
+	{"video.from", "text or list of text", "(by the kind of source)", "As image.from."},
 	{"video.frames", "whole number, 1 to 1048576", "(as many as select gives)", "Room of a row."},
 	{"video.select", "mapping", "{kind: uniform}", "Which frames; frame i is torchcodec's frame i in its exact mode."},
 	{"video.select.kind", "uniform, all, segments, every, indices, times, fps, keyframes, clips_at_random_indices, clips_at_regular_indices, clips_at_random_timestamps, clips_at_regular_timestamps", "(required)",
@@ -137,6 +141,7 @@ var keys = []Key{
 	{"video.over", "refuse, cut", "refuse", "What more frames than there is room for make: a bad sample, cause too_large; or the first ones are taken."},
 	{"video.mode", "rgb, gray", "rgb", "As image.mode."},
 	{"video.rotation", "apply, ignore", "apply", "Whether the display matrix turns the frames."},
+	{"video.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `yadif,hue=s=0`: the chosen frames go through it in the row's order, turned already and before transform, and what comes out is the row, at the times it comes out with. Filters that reach outside (files, devices, networks, plug-ins, the clock) are refused ([media.md](media.md#filters))."},
 	{"video.transform", "list of operations", "(required)", "As image.transform, for each frame; what is random is drawn once a row."},
 	{"video.transform[].resize", "N, [H, W] or mapping", "(none)", "As image's."},
 	{"video.transform[].resize.size", "N or [H, W]", "(required)", "As image's."},
@@ -158,10 +163,12 @@ var keys = []Key{
 	{"video.stream", "whole number from 0", "(the best)", "Number of the stream in the file."},
 	{"video.threads", "whole number, 1 to 64", "1", "Threads of a decoder; many videos are decoded at a time anyway."},
 	{"video.seek", "exact, approximate", "exact", "By an index of the file's packets, or by the header's rate and length."},
+	{"video.hardware", "none, auto, cuda, vaapi, vdpau, qsv, drm", "none", "Decode on a device through FFmpeg. auto: on the first of cuda and vaapi that is there, and on the processor what it does not decode; a named one that is not there is refused."},
 	{"video.max_pixels", "whole number from 1", "178956970", "As image.max_pixels, of a frame."},
 	{"video.timeout", "time", "1m", "Longest time that one sample may take to decode; later it is a bad one, cause too_slow."},
 
-	{"audio", "mapping", "(none)", "In place of image: what a sound becomes. Fields of the batch: `audio` and `length`, samples (or steps) of each row."},
+	{"audio", "mapping", "(none)", "What a sound becomes. Fields of the batch: `audio` and `length`, samples (or steps) of each row."},
+	{"audio.from", "text or list of text", "(by the kind of source)", "As image.from. It may be a video's, whose sound is then taken."},
 	{"audio.rate", "whole number, 1 to 768000", "(required)", "Samples a second of a row; a file of another rate is resampled."},
 	{"audio.channels", "whole number, 1 to 64", "1", "Of a row: 1 of many is their mean, many of 1 are copies; anything else needs select."},
 	{"audio.select", "list of whole numbers from 0", "(all)", "Channels of the file to take first, in this order."},
@@ -171,6 +178,7 @@ var keys = []Key{
 	{"audio.window", "mapping", "(the whole file)", "Part of each file that is read."},
 	{"audio.window.start", "time", "0s", "Where it begins."},
 	{"audio.window.duration", "time", "(to the end)", "How long it is."},
+	{"audio.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `highpass=f=80,afftdn`: the window goes through it, and what comes out is the sample, with its rate and channels. As video.filter."},
 	{"audio.resample", "mapping", "(its defaults)", "How the rate is changed."},
 	{"audio.resample.method", "sinc_interp_hann, sinc_interp_kaiser, swresample", "sinc_interp_hann", "torchaudio's two, or FFmpeg's own."},
 	{"audio.resample.width", "whole number, 1 to 1024", "6", "torchaudio's lowpass_filter_width."},
@@ -203,6 +211,9 @@ var keys = []Key{
 	{"audio.layout", "NCL, NLC", "NCL", "Channels first, or time first. Features of one channel have no channel dimension."},
 	{"audio.max_frames", "whole number, 1 to 268435456", "268435456", "A file with more samples a channel in its window is a bad one, found before memory is taken."},
 	{"audio.timeout", "time", "1m", "Longest time that FFmpeg may take for one sample; later it is a bad one, cause too_slow."},
+
+	{"fields", "mapping", "(none)", "In place of image, video and audio: up to 16 of them, of one kind too, with names of your own, such as left and right. A name has letters, digits, _ and -."},
+	{"fields.NAME", "mapping", "(none)", "One of image, video and audio, which is then called NAME in a batch, and what is known of it NAME.frames, NAME.pts, NAME.duration, NAME.length."},
 
 	{"bad_sample", "mapping", "(its defaults)", "What becomes of a sample that cannot be read or decoded."},
 	{"bad_sample.policy", "skip, mask, substitute, fail", "skip", "Close the gap; leave a zero row; repeat the nearest good row before it; or end."},
@@ -237,6 +248,7 @@ var keys = []Key{
 	{"cache.evict", "lru, never", "lru", "When it is full: the least recently used go, or nothing more is kept."},
 	{"cache.rows_bytes", "size", "(none)", "Memory for decoded rows; all of them must fit, and the transform must be without chance. From the second epoch on rows are copied."},
 	{"cache.rows_dir", "path", "(none)", "Directory for the decoded rows in place of memory: an engine that is started again has them from its first batch on. rows_bytes is then of the disk. A row whose sample has changed, or that is damaged, is decoded again."},
+	{"cache.video_index_dir", "path", "(none)", "Directory for the indices of videos, each by what its video holds, so that packets are not scanned again in the next epoch or by another engine. 40 bytes a frame."},
 	{"cache.head_space", "whole number, 0 to 65536", "0", "Repeat the batches of so many steps for ever, from memory: what a perfect loader would give. Needs rows_bytes for them."},
 
 	{"device", "mapping", "(none: batches stay in host memory)", "Upload every batch to a GPU before consumers see it (docs/gpu.md). Needs spdl-device beside the engine; `{}` is device 0."},
@@ -252,24 +264,28 @@ var keys = []Key{
 	{"device.restarts", "whole number, 0 to 1000", "5", "How often in a row an uploader that died is started again."},
 
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},
-	{"limits.cpus", "number above 0", "(the cgroup's quota, else the affinity)", "Processors for decoding."},
+	{"limits.cpus", "number above 0, or 1% to 100%", "(the cgroup's quota, else the affinity)", "Processors: a number, or a share of those that cgroup and affinity leave the engine. Decoders are as many, of a share rounded down; fetch: auto keeps the whole process within it."},
+	{"limits.memory", "size", "(no bound)", "Resident memory of the engine, rings included: rings that do not fit are refused, fetch: auto keeps within it."},
 	{"limits.fetch", "whole number, 1 to 1024, or auto", "16", "Files read at a time. auto: from 1 to 64, as many as make it faster; begins with 16."},
 	{"limits.read_ahead_bytes", "size", "64MiB", "Encoded bytes in flight; a whole number of bytes, or with KiB, MiB, GiB."},
 
 	{"http", "text", "(off)", "Where the engine shows a page, metrics and traces over HTTP: `HOST:PORT`, or a port of 127.0.0.1. There is no login."},
 
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`. What a ring does not say, the top level says."},
-	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, bad_sample, ring, cache and device. A source that names a folder, list or shards replaces the top level's; " +
+	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring, cache and device. A source that names a folder, list or shards replaces the top level's; " +
 		"lists are replaced, other keys one by one."},
 }
 
 // inRing are the sections that a ring of several may say for itself.
-var inRing = []string{"source", "order", "batch", "image", "video", "audio", "bad_sample", "ring", "cache", "device"}
+var inRing = []string{"source", "order", "batch", "image", "video", "audio", "fields", "bad_sample", "ring", "cache", "device"}
 
 // children are the names of the keys directly below a path of the table; "" is the top level.
 func children(path string) []string {
 	if path == "rings.NAME" {
 		return inRing
+	}
+	if path == "fields.NAME" {
+		return modalities
 	}
 	var names []string
 	prefix := path

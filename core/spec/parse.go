@@ -129,6 +129,7 @@ func (d *decoder) rings(top *section, s *Spec, dir string) {
 		r := *s
 		r.Rings, r.RingName = nil, key.Value
 		r.Ring.Groups = slices.Clone(s.Ring.Groups)
+		r.ownMedia()
 		d.pos = maps.Clone(base)
 		sec := d.section(value, "rings.NAME", shown, "")
 		d.ring(&sec, &r, dir)
@@ -173,36 +174,6 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 	if sec.has("device") {
 		v := below("device")
 		r.Device = d.device(&v)
-	}
-}
-
-// modalities are the sections of which a ring has one.
-var modalities = []string{"image", "video", "audio"}
-
-// sample reads what samples are. A ring that says so anew does not keep what the top level said of another modality.
-func (d *decoder) sample(sec *section, r *Spec) {
-	given := ""
-	for _, name := range modalities {
-		switch {
-		case !sec.has(name):
-		case given != "":
-			sec.fail(name, "given beside %s; want one of %s", given, strings.Join(modalities, ", "))
-		default:
-			given = name
-		}
-	}
-	if given == "" || d.err != nil {
-		return
-	}
-	s := d.section(sec.values[given], given, join(sec.shown, given), given)
-	switch given {
-	case "image":
-		d.image(&s, &r.Image)
-		r.Video, r.Audio = nil, nil
-	case "video":
-		r.Video, r.Audio = d.video(&s, r.Video), nil
-	case "audio":
-		r.Video, r.Audio = nil, d.audio(&s, r.Audio)
 	}
 }
 
@@ -273,9 +244,39 @@ func (d *decoder) http(top *section, s *Spec) {
 
 func (d *decoder) limits(n *yaml.Node, l *Limits) {
 	s := d.section(n, "limits", "limits", "limits")
-	s.number("cpus", &l.CPUs, 0.01, 4096)
+	s.cpus("cpus", l)
+	s.size("memory", &l.Memory)
 	s.workers("fetch", l)
 	s.size("read_ahead_bytes", &l.ReadAheadBytes)
+}
+
+const wantCPUs = "a number from 0.01 to 4096, or a share of the host's from 1% to 100%"
+
+// cpus reads a number of cores, or a share of the host's.
+func (s *section) cpus(key string, l *Limits) {
+	v, ok := s.scalar(key, wantCPUs, "!!float", "!!int", "!!str")
+	if !ok {
+		return
+	}
+	isText := target(s.values[key]).ShortTag() == "!!str"
+	if !l.SetCPUs(v) || isText != (l.CPUShare > 0) {
+		s.fail(key, "got %s, want %s", describe(s.values[key]), wantCPUs)
+	}
+}
+
+// SetCPUs takes the text of limits.cpus: a number of cores, or a share such as 40%. False: it is neither, or out of range.
+func (l *Limits) SetCPUs(text string) bool {
+	number, isShare := strings.CutSuffix(text, "%")
+	n, err := strconv.ParseFloat(strings.TrimSuffix(number, " "), 64)
+	switch {
+	case err != nil || !realNumber.MatchString(strings.TrimSuffix(number, " ")):
+		return false
+	case isShare:
+		l.CPUs, l.CPUShare = 0, n/100
+		return n >= 1 && n <= 100
+	}
+	l.CPUs, l.CPUShare = n, 0
+	return n >= 0.01 && n <= 4096
 }
 
 // workers reads a number of them, or auto.
@@ -309,6 +310,9 @@ func deriveName(s *Spec, path string) string {
 	}
 	if len(src.Shards) > 0 {
 		shard, _, _ = strings.Cut(src.Shards[0], "{")
+		if strings.HasPrefix(filepath.Base(shard), "*") { // all of a directory
+			shard = filepath.Dir(shard)
+		}
 	}
 	for _, p := range []string{path, src.Folder, src.List, strings.TrimRight(shard, "-_.*?[")} {
 		isFolder := p == src.Folder

@@ -39,7 +39,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "~: 2", "x.yaml:3:1: got nothing for a key"},
 		{least + "order: [seed]", "x.yaml:3:8: order: got a list, want a mapping of shuffle, seed, epochs, last"},
 		{least + "ring: 8", "x.yaml:3:7: ring: got 8, want a mapping of slots"},
-		{least + "limits: {worker: 1}", "x.yaml:3:10: limits.worker: unknown key; valid here: cpus, fetch, read_ahead_bytes"},
+		{least + "limits: {worker: 1}", "x.yaml:3:10: limits.worker: unknown key; valid here: cpus, memory, fetch, read_ahead_bytes"},
 
 		// the device
 		{least + "device: {gpu: 0}", `x.yaml:3:10: device.gpu: unknown key; valid here: cuda, slots, in_flight, finish, otherwise, restarts`},
@@ -55,6 +55,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("center_crop: 8, normalize: imagenet") + "device: {finish: {}}", "device.finish: got"},
 		{image("layout: NCHW, transform: [center_crop: 8]") + "device: {finish: {}}", "device.finish: got pictures of u8 in NCHW, want u8 in NHWC"},
 		{"source: {folder: p}\nvideo: {frames: 2, transform: [center_crop: 8]}\ndevice: {finish: {}}", "device.finish: given for samples that are no pictures"},
+		{"source: {shards: a.tar}\nfields: {l: {image: {transform: [center_crop: 8], from: l.png}}}\ndevice: {finish: {}}", "device.finish: given beside fields, want image in their place"},
 
 		// values
 		{least + "version: 2", "x.yaml:3:10: version: got 2, want a whole number from 1 to 1"},
@@ -103,6 +104,16 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "ring: {delivery: ready, ahead: 0}", "ring.ahead: got 0, want a whole number from 1"},
 		{least + "ring: {delivery: ready, slots: 4, ahead: 4}", "ring.ahead: got 4, want less than the 4 slots"},
 		{least + "ring: {delivery: ready, groups: [{name: s, kind: stage}]}", "ring.delivery: got ready with a stage, want ordered"},
+		{least + "limits: {cpus: 4097}", "limits.cpus: got 4097, want a number from 0.01 to 4096, or a share of the host's from 1% to 100%"},
+		{least + "limits: {cpus: 0%}", "limits.cpus: got text \"0%\", want a number from 0.01 to 4096, or a share"},
+		{least + "limits: {cpus: 101%}", "limits.cpus: got text \"101%\", want"},
+		{least + "limits: {cpus: 40%%}", "limits.cpus: got text \"40%%\", want"},
+		{least + "limits: {cpus: \"2\"}", "limits.cpus: got text \"2\", want a number"},
+		{least + "limits: {cpus: half}", "limits.cpus: got text \"half\", want"},
+		{least + "limits: {cpus: .nan}", "limits.cpus: got .nan, want"},
+		{least + "limits: {cpus: [1]}", "limits.cpus: got a list, want a number"},
+		{least + "limits: {memory: 0}", "limits.memory: got 0, want a size"},
+		{least + "limits: {memory: 50%}", "limits.memory: got 50%, want a size such as 64MiB"},
 		{least + "limits: {fetch: 0}", "limits.fetch: got 0, want a whole number from 1 to 1024, or auto"},
 		{least + "limits: {fetch: 1025}", "limits.fetch: got 1025, want"},
 		{least + "limits: {fetch: 010}", "limits.fetch: got 010, want"},

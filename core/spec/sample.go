@@ -2,6 +2,7 @@ package spec
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -30,7 +31,15 @@ func ParseSample(document []byte) (*Spec, error) {
 	if d.err == nil && len(top.values) == 0 {
 		d.err = &Error{File: d.file, Text: "says nothing; want one of " + strings.Join(modalities, ", ")}
 	}
+	if d.err == nil && len(top.values) > 1 {
+		d.err = &Error{File: d.file, Text: fmt.Sprintf("got %d sections, want one of %s", len(top.values), strings.Join(modalities, ", "))}
+	}
 	d.sample(&top, s)
+	for _, m := range s.Media() {
+		if d.err == nil && m.From() != nil {
+			d.failAt(m.path()+".from", "is of a ring's samples, which have parts; leave it out")
+		}
+	}
 	if v := s.Video; d.err == nil && v != nil && v.Frames == 0 && (v.Select.Kind == SelectUniform || v.Select.Kind == SelectSegments) {
 		d.failAt("video.select", "got kind: %s without frames, want how many, such as frames: 16", v.Select.Kind)
 	}
@@ -43,7 +52,7 @@ func ParseSample(document []byte) (*Spec, error) {
 // FixSize gives a picture or the frames of a video whose transform leaves its size open the size it has: that of a sample of
 // h x w, resized where the transform says so (torchvision's rule for the shorter side). It fills in the type and checks the section.
 func (s *Spec) FixSize(h, w int) error {
-	img, section := &s.Image, "image"
+	img, section := s.Image, "image"
 	if s.Video != nil {
 		img, section = &s.Video.Frame, "video"
 	}

@@ -236,6 +236,10 @@ func (s *section) cache(c *Cache, dir string) {
 		s.text("rows_dir", &c.RowsDir)
 		_, c.RowsDir = resolve(c.RowsDir, dir)
 	}
+	if s.has("video_index_dir") {
+		s.text("video_index_dir", &c.VideoIndexDir)
+		_, c.VideoIndexDir = resolve(c.VideoIndexDir, dir)
+	}
 	whole(s, "head_space", &c.HeadSpace, 0, 65536)
 }
 
@@ -266,10 +270,13 @@ func (d *decoder) checkSource(src *Source, reserved []string) {
 		d.failAt("source.mix", "given beside words about one data set; they belong into its entries")
 	}
 	for i := range src.Mix {
-		d.checkPlace(&src.Mix[i].Source, fmt.Sprintf("source.mix[%d]", i), src.Columns)
+		d.checkPlace(&src.Mix[i].Source, mixed(i), src.Columns)
 	}
 	d.checkColumns(src.Columns, reserved)
 }
+
+// mixed is the path of a data set of a mixture.
+func mixed(i int) string { return fmt.Sprintf("source.mix[%d]", i) }
 
 func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 	kinds, places := 0, places
@@ -322,40 +329,31 @@ var (
 	videoEndings = []string{"3gp", "asf", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "mts", "mxf", "ogv", "ts", "webm", "wmv", "y4m"}
 )
 
-// completeSource looks for files, and parts of samples, of the ring's modality. Pictures are core/source's own default; a column of Parquet
+// completeSource looks for files, and parts of samples, of the ring's first medium. Pictures are core/source's own default; a column of Parquet
 // has a name.
 func (s *Spec) completeSource() {
-	endings := soundEndings
-	switch {
-	case s.Video != nil:
-		endings = videoEndings
-	case s.Audio == nil:
-		return
+	media := s.Media()
+	if len(media) == 0 {
+		return // which complete refuses
 	}
-	places := []*Source{&s.Source}
-	for i := range s.Source.Mix {
-		places = append(places, &s.Source.Mix[i].Source)
-	}
-	for _, src := range places {
+	endings := media[0].endings()
+	for _, src := range s.Source.places() {
 		if src.Folder != "" && src.Extensions == nil {
 			src.Extensions = endings
 		}
-		if src.Shards != nil && src.Image == nil && !src.IsParquet() {
+		if src.Shards != nil && src.Image == nil && !src.IsParquet() && len(media) == 1 && media[0].From() == nil {
 			src.Image = endings
 		}
 	}
 }
 
-// fields are those that every batch of the ring has.
-func (s *Spec) fields() []string {
-	own := []string{"image"}
-	switch {
-	case s.Video != nil:
-		own = []string{"video", "frames", "pts", "duration"}
-	case s.Audio != nil:
-		own = []string{"audio", "length"}
+// places are the source itself and the data sets of its mixture.
+func (s *Source) places() []*Source {
+	all := []*Source{s}
+	for i := range s.Mix {
+		all = append(all, &s.Mix[i].Source)
 	}
-	return append(own, "index", "key", "status", "label")
+	return all
 }
 
 func (d *decoder) checkColumns(columns []Column, reserved []string) {
@@ -379,16 +377,12 @@ func (d *decoder) checkColumns(columns []Column, reserved []string) {
 }
 
 func (d *decoder) checkCache(s *Spec) {
-	chance := s.Image.Transform.random()
-	switch {
-	case s.Video != nil:
-		chance = s.Video.random()
-	case s.Audio != nil:
-		chance = s.Audio.Crop == Random
-	}
+	chance := slices.ContainsFunc(s.Media(), func(m Medium) bool { return m.random() })
 	switch c := &s.Cache; {
 	case c.RowsBytes > 0 && s.Source.Host.Samples > 0:
 		d.failAt("cache.rows_bytes", "keeps rows by their samples, and what those of source.host are only your program knows; leave one of them out")
+	case c.VideoIndexDir != "" && !slices.ContainsFunc(s.Media(), func(m Medium) bool { return m.Video != nil && !m.Video.Approximate }):
+		d.failAt("cache.video_index_dir", "goes with video and seek: exact; nothing else has an index")
 	case c.HeadSpace > 0 && c.RowsBytes == 0:
 		d.failAt("cache.head_space", "needs memory for its rows; say how much in cache.rows_bytes")
 	case c.RowsDir != "" && c.RowsBytes == 0:

@@ -15,10 +15,11 @@ type Spec struct {
 	Source    Source
 	Order     Order
 	World     World
-	Batch     int    // rows per rank and step
-	Image     Image  // of samples that are pictures
-	Video     *Video // of samples that are videos; nil: they are not
-	Audio     *Audio // of samples that are sounds; nil: they are not
+	Batch     int      // rows per rank and step
+	Image     *Image   // what the samples' pictures become; nil: they have none
+	Video     *Video   // likewise their videos
+	Audio     *Audio   // and their sounds
+	Fields    []Medium // in place of these three, with names of their own
 	BadSample BadSample
 	Ring      Ring
 	Cache     Cache
@@ -110,6 +111,8 @@ type Cache struct {
 	RowsBytes int64  // of decoded rows; 0: none are kept
 	RowsDir   string // of files of decoded rows, resolved; "": they are in memory
 	HeadSpace int    // global steps whose batches are repeated for ever; 0: off
+
+	VideoIndexDir string // of the indices of videos, resolved; "": none are kept
 }
 
 // Labels says where a folder's labels come from.
@@ -185,6 +188,7 @@ const (
 
 // Image says what a picture becomes.
 type Image struct {
+	From      []string // the part or column that it is, best first; nil: by the source's rule
 	Mode      Mode
 	Orient    bool // apply the EXIF orientation
 	Transform Transform
@@ -289,7 +293,9 @@ type Group struct {
 
 // Limits bound what the engine takes.
 type Limits struct {
-	CPUs           float64 // 0: the cgroup's quota, else the affinity mask
+	CPUs           float64 // 0: CPUShare says, else the cgroup's quota, else the affinity mask
+	CPUShare       float64 // of what the cgroup and the affinity mask leave it, above 0 to 1; 0: none
+	Memory         int64   // resident bytes, rings included; 0: no bound
 	Fetch          int     // files read at a time
 	FetchAuto      bool    // Fetch is where it begins; how many it becomes is found while running
 	ReadAheadBytes int64   // encoded bytes in flight
@@ -302,13 +308,15 @@ func Default() *Spec {
 		Order:     Order{Shuffle: true, Last: LastCover, Repeat: 1, Replacement: true, Buckets: Buckets{Count: 8}},
 		World:     World{Size: 1},
 		Batch:     32,
-		Image:     Image{Mode: RGB, Layout: NHWC, MaxPixels: 178956970},
+		Image:     defaultImage(),
 		BadSample: BadSample{Policy: Skip, MaxCount: -1, MaxRate: -1, Probation: 100},
 		Ring:      Ring{Mode: 0o600, MaxConsumers: 16, Delivery: Ordered, Hash: NoHash},
 		Cache:     Cache{MaxBytes: 10 << 30, Evict: EvictLRU},
 		Limits:    Limits{Fetch: 16, ReadAheadBytes: 64 << 20},
 	}
 }
+
+func defaultImage() *Image { return &Image{Mode: RGB, Layout: NHWC, MaxPixels: 178956970} }
 
 func defaultSource() Source {
 	return Source{Labels: LabelsDirectory, Index: IndexCache, Remote: Remote{Addressing: Auto, Timeout: time.Minute, Retries: 5}}
@@ -373,10 +381,13 @@ func (t *Transform) Output() Extent {
 // random reports whether it draws by chance.
 func (t *Transform) random() bool { return t.RandomResizedCrop != nil || t.HorizontalFlip > 0 }
 
-// RowShape is the shape of one picture: H, W, C or C, H, W by Image.Layout.
-func (s *Spec) RowShape() tensor.Shape {
-	out, c := s.Image.Transform.Output(), int64(s.Image.Channels())
-	if s.Image.Layout == NCHW {
+// RowShape is the shape of one picture of the section image.
+func (s *Spec) RowShape() tensor.Shape { return s.Image.RowShape() }
+
+// RowShape is the shape of one picture: H, W, C or C, H, W by Layout.
+func (i *Image) RowShape() tensor.Shape {
+	out, c := i.Transform.Output(), int64(i.Channels())
+	if i.Layout == NCHW {
 		return tensor.Shape{c, int64(out.Height), int64(out.Width)}
 	}
 	return tensor.Shape{int64(out.Height), int64(out.Width), c}

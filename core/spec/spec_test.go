@@ -64,7 +64,7 @@ func TestEveryKeyArrives(t *testing.T) {
 		Order:  Order{Seed: 1<<64 - 1, Epochs: 90, Last: LastPad, Filter: "label < 3", Repeat: 2, Replacement: true, Buckets: Buckets{Count: 8}},
 		World:  World{Size: 16, Rank: 8},
 		Batch:  64,
-		Image: Image{
+		Image: &Image{
 			Mode: RGB, Orient: true, DType: tensor.BF16, Layout: NCHW, MaxPixels: 1000000,
 			Transform: Transform{
 				RandomResizedCrop: &RandomResizedCrop{
@@ -111,6 +111,9 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		least + "order:\nworld:\nring:\n":                        func(s *Spec) bool { return reflect.DeepEqual(s, want) },
 		least + "ring: {groups: [{name: a}, {name: b}]}":         func(s *Spec) bool { return s.Ring.Slots == 12 },
 		least + "limits: {fetch: auto}":                          func(s *Spec) bool { return s.Limits.FetchAuto && s.Limits.Fetch == 16 },
+		least + "limits: {cpus: 40%}":                            func(s *Spec) bool { return s.Limits.CPUShare == 0.4 && s.Limits.CPUs == 0 },
+		least + "limits: {cpus: 12.5 %}":                         func(s *Spec) bool { return s.Limits.CPUShare == 0.125 },
+		least + "limits: {memory: 2GiB}":                         func(s *Spec) bool { return s.Limits.Memory == 2<<30 },
 		least + "limits: {read_ahead_bytes: 512}":                func(s *Spec) bool { return s.Limits.ReadAheadBytes == 512 },
 		strings.Replace(least, "224", "[3, 4]", 1):               func(s *Spec) bool { return s.RowShape().String() == "3x4x3" },
 		strings.Replace(least, "center_crop", "resize", 1):       nil,

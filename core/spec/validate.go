@@ -66,6 +66,7 @@ func (d *decoder) complete(s *Spec) {
 		d.failAt("name", "got %.70q, want %s", s.Name, nameRule)
 	}
 	d.checkSource(&s.Source, s.fields())
+	d.checkParts(s)
 	d.checkOrder(&s.Order, &s.Source)
 	d.checkGroups(&s.Ring)
 	if lanes := s.Lanes(); !s.World.Auto && s.World.Size < s.World.Rank+lanes {
@@ -78,13 +79,8 @@ func (d *decoder) complete(s *Spec) {
 		d.failAt("batch", "got a global batch of %d (batch %d x world size %d), want at most %d", g, s.Batch, s.World.Size, math.MaxInt32)
 	}
 	s.completeSource()
-	switch {
-	case s.Video != nil:
-		s.Video.check(d.failAt)
-	case s.Audio != nil:
-		s.Audio.check(d.failAt)
-	default:
-		s.Image.check("image", d.failAt)
+	for _, m := range s.Media() {
+		m.check(d.failAt)
 	}
 	d.checkCache(s)
 	if s.Ring.Slots == 0 {
@@ -100,17 +96,11 @@ func (d *decoder) complete(s *Spec) {
 	}
 }
 
-// rowBytes is the size of one sample: of the waveform, where features are made of it. The checks of each modality have bounded it.
-func (s *Spec) rowBytes() int64 {
-	switch {
-	case s.Video != nil:
-		f := Spec{Image: s.Video.Frame}
-		n, _ := f.RowShape().Bytes(s.Video.Frame.DType)
-		return n * int64(s.Video.Frames)
-	case s.Audio != nil:
-		return int64(s.Audio.Length) * int64(s.Audio.Channels) * int64(s.Audio.DType.Bytes())
+// rowBytes is the size of one sample.
+func (s *Spec) rowBytes() (n int64) {
+	for _, m := range s.Media() {
+		n += m.rowBytes()
 	}
-	n, _ := s.RowShape().Bytes(s.Image.DType)
 	return n
 }
 

@@ -15,10 +15,12 @@ type Interval struct {
 
 // ProcessLoad is the process in an interval.
 type ProcessLoad struct {
-	CPUs           float64 `json:"cpus"`      // that it may use
+	CPUs           float64 `json:"cpus"` // that it may use
+	CPUsThere      float64 `json:"cpus_there"`
 	CPUsUsed       float64 `json:"cpus_used"` // on average
 	Throttled      float64 `json:"throttled"` // seconds per second of being kept off the CPUs by a quota, over all threads
 	Memory         Memory  `json:"memory"`
+	MemoryLimit    uint64  `json:"memory_limit,omitempty"` // 0: none
 	ReadPerS       float64 `json:"read_bytes_per_s"`
 	PageCacheShare float64 `json:"page_cache_share"` // of the bytes read; 0 where none were
 	NetReceivedS   float64 `json:"net_received_bytes_per_s"`
@@ -55,7 +57,8 @@ type StageLoad struct {
 	Kind        string  `json:"kind"`
 	CPU         bool    `json:"cpu"`
 	Concurrency int     `json:"concurrency"`
-	Running     int     `json:"running"` // at the end
+	Auto        bool    `json:"auto,omitempty"` // the engine finds it
+	Running     int     `json:"running"`        // at the end
 	Items       uint64  `json:"items"`
 	Failures    uint64  `json:"failures"`
 	Retries     uint64  `json:"retries"`
@@ -120,7 +123,7 @@ func Between(earlier, later Snapshot) Interval {
 
 func processLoad(a, b *Process, seconds float64) ProcessLoad {
 	p := ProcessLoad{
-		CPUs: b.CPUs, CPUsUsed: float64(b.CPUTimeNs-a.CPUTimeNs) / 1e9 / seconds, Throttled: float64(b.ThrottledNs-a.ThrottledNs) / 1e9 / seconds,
+		CPUs: b.CPUs, CPUsThere: b.CPUsThere, MemoryLimit: b.MemoryLimit, CPUsUsed: float64(b.CPUTimeNs-a.CPUTimeNs) / 1e9 / seconds, Throttled: float64(b.ThrottledNs-a.ThrottledNs) / 1e9 / seconds,
 		Memory: b.Memory, ReadPerS: grown(a.ReadBytes, b.ReadBytes) / seconds,
 		NetReceivedS: grown(a.NetReceived, b.NetReceived) / seconds, NetSentPerS: grown(a.NetSent, b.NetSent) / seconds,
 	}
@@ -169,7 +172,7 @@ func stageOf(r *Ring, name string) *Stage {
 
 func stageLoad(a, b *Stage, ns float64) StageLoad {
 	s := StageLoad{
-		Name: b.Name, Kind: b.Kind, CPU: b.CPU, Concurrency: b.Concurrency, Running: b.Running,
+		Name: b.Name, Kind: b.Kind, CPU: b.CPU, Concurrency: b.Concurrency, Auto: b.Auto, Running: b.Running,
 		Items: uint64(grown(a.Items, b.Items)), Failures: uint64(grown(a.Failures, b.Failures)), Retries: uint64(grown(a.Retries, b.Retries)),
 		ItemsPerS: grown(a.Items, b.Items) / ns * 1e9, BytesPerS: grown(a.Bytes, b.Bytes) / ns * 1e9,
 	}

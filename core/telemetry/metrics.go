@@ -54,6 +54,10 @@ func (m *metrics) process(s *Snapshot) {
 	p := &s.Process
 	m.one("spdl_uptime_seconds", "gauge", "Time since the engine's process began.", s.UptimeS)
 	m.one("spdl_cpus", "gauge", "CPUs that the engine may use.", p.CPUs)
+	m.one("spdl_cpus_there", "gauge", "CPUs that affinity and cgroup leave it.", p.CPUsThere)
+	if p.MemoryLimit > 0 {
+		m.one("spdl_memory_limit_bytes", "gauge", "Bound of the resident memory (limits.memory).", float64(p.MemoryLimit))
+	}
 	m.one("process_cpu_seconds_total", "counter", "User and system time.", seconds(p.CPUTimeNs))
 	m.one("spdl_cpu_throttled_seconds_total", "counter", "Time that threads were kept off the CPUs by the cgroup's quota.", seconds(p.ThrottledNs))
 	m.one("process_resident_memory_bytes", "gauge", "Resident memory, rings included.", float64(p.Memory.RSS))

@@ -10,10 +10,12 @@ import (
 
 // Process is what a process takes of its machine. What the kernel does not tell is zero.
 type Process struct {
-	CPUs        float64 `json:"cpus"` // that it may use
+	CPUs        float64 `json:"cpus"`       // that it may use
+	CPUsThere   float64 `json:"cpus_there"` // that its affinity and its cgroup leave it; CPUs is fewer where limits.cpus says so
 	CPUTimeNs   int64   `json:"cpu_time_ns"`
 	ThrottledNs int64   `json:"throttled_ns"` // kept off the CPUs by its cgroup's quota
 	Memory      Memory  `json:"memory"`
+	MemoryLimit uint64  `json:"memory_limit,omitempty"` // limits.memory, of Memory.RSS; 0: none
 	// ReadBytes were asked of files and the like, StorageBytes of them came from storage; the others from the page cache.
 	ReadBytes    uint64 `json:"read_bytes"`
 	StorageBytes uint64 `json:"storage_bytes"`
@@ -31,7 +33,8 @@ type Memory struct {
 	File   uint64 `json:"file"`   // code of the program and its libraries
 }
 
-// ReadProcess reads what /proc and the cgroup tell about this process. CPUs and CPUTimeNs are the caller's to fill in.
+// ReadProcess reads what /proc and the cgroup tell about this process. CPUs, CPUsThere, CPUTimeNs and MemoryLimit are the
+// caller's to fill in.
 // PSS makes the kernel walk the page tables: milliseconds in a large process.
 func ReadProcess() Process { return readProcess("/") }
 

@@ -51,7 +51,7 @@ extern const char *test_build;
 /* Wait for a condition under a generous watchdog. */
 #define WAIT_UNTIL(condition)                                         \
     do {                                                              \
-        double until_ = test_seconds() + 20;                          \
+        double until_ = test_seconds() + 60;                          \
         while (!(condition) && test_seconds() < until_) usleep(1000); \
         CHECK(condition);                                             \
     } while (0)
@@ -71,7 +71,20 @@ static inline spdl_reader *attach_with(standin *s, uint32_t max_leases, uint32_t
     return r;
 }
 
+/* Most tests need one stand-in and one reader of it, and nothing else. */
+static inline spdl_reader *join(standin **s, uint32_t max_leases, uint32_t flags) {
+    *s = make_served((standin_opts)STANDIN_OPTS);
+    return attach_with(*s, max_leases, flags);
+}
+
+static inline void leave(standin *s, spdl_reader *r) {
+    spdl_detach(r);
+    standin_free(s);
+}
+
 /* wrap.c: make the n-th allocation or mapping from now fail; 0: none. test_allocations counts them. */
 extern long test_fail_at, test_allocations;
+/* Questions of this thread whether a descriptor is readable now. */
+extern _Thread_local long test_polls;
 
 #endif

@@ -11,19 +11,18 @@ static void publish_n(standin *s, int n, uint64_t epoch, bool last) {
 }
 
 TEST(consumer_sees_nothing_before_publish) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 0, 0);
+    standin *s;
+    spdl_reader *r = join(&s, 0, 0);
     spdl_batch b = SPDL_BATCH_INIT;
     CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_TIMEOUT);
     CHECK_STATUS(spdl_acquire(r, soon, &b), SPDL_TIMEOUT);
     CHECK(b.token == 0 && b.data == NULL);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(batches_come_in_ticket_order_with_their_payload) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 0, 0);
+    standin *s;
+    spdl_reader *r = join(&s, 0, 0);
     for (uint64_t t = 0; t < 100; t++) {
         publish_n(s, 1, 0, false);
         spdl_batch b = SPDL_BATCH_INIT;
@@ -33,8 +32,7 @@ TEST(batches_come_in_ticket_order_with_their_payload) {
         CHECK(b.data_bytes == 8192 && standin_image_is(b.data, b.rows, t));
         CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     }
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(positions_go_past_32_bits) {
@@ -50,13 +48,12 @@ TEST(positions_go_past_32_bits) {
         CHECK(b.ticket == t);
         CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     }
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(batches_are_released_in_any_order) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 4, 0);
+    standin *s;
+    spdl_reader *r = join(&s, 4, 0);
     spdl_batch b[4] = {SPDL_BATCH_INIT, SPDL_BATCH_INIT, SPDL_BATCH_INIT, SPDL_BATCH_INIT};
     publish_n(s, 4, 0, false);
     for (int i = 0; i < 4; i++) CHECK_STATUS(spdl_acquire(r, 0, &b[i]), SPDL_OK);
@@ -65,13 +62,12 @@ TEST(batches_are_released_in_any_order) {
         CHECK_STATUS(spdl_release(r, &b[order[i]]), SPDL_OK);
         CHECK(SPDL_L_STATE(standin_word(s, b[order[i]].slot)->word) == SPDL_L_FREE);
     }
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(a_lease_ends_once) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 0, 0);
+    standin *s;
+    spdl_reader *r = join(&s, 0, 0);
     spdl_batch b = SPDL_BATCH_INIT, never = SPDL_BATCH_INIT;
     publish_n(s, 1, 0, false);
     CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_OK);
@@ -87,13 +83,12 @@ TEST(a_lease_ends_once) {
     spdl_reader_info info = SPDL_READER_INFO_INIT;
     CHECK_STATUS(spdl_get_reader_info(r, &info), SPDL_OK);
     CHECK(info.acquired == 1 && info.completed == 1 && info.leases == 0);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(next_releases_the_batch_in_hand_and_acquires_the_next) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 1, 0);
+    standin *s;
+    spdl_reader *r = join(&s, 1, 0);
     spdl_batch b = SPDL_BATCH_INIT, old;
     publish_n(s, 3, 0, true);
     for (uint64_t ticket = 0; ticket < 3; ticket++) {
@@ -134,13 +129,12 @@ TEST(a_slot_refilled_since_is_not_released_by_a_stale_batch) {
     CHECK(now.slot == old.slot);
     CHECK_STATUS(spdl_release(r, &old), SPDL_E_STALE);
     CHECK_STATUS(spdl_release(r, &now), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(a_lease_taken_back_by_the_engine_is_stale) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 0, 0);
+    standin *s;
+    spdl_reader *r = join(&s, 0, 0);
     spdl_batch b = SPDL_BATCH_INIT;
     publish_n(s, 1, 0, false);
     CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_OK);
@@ -150,8 +144,7 @@ TEST(a_lease_taken_back_by_the_engine_is_stale) {
     CHECK_STATUS(spdl_done(r, &b), SPDL_E_STALE);
     CHECK_STATUS(spdl_release(r, &b), SPDL_E_STALE);
     CHECK(w->word == taken);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(end_of_epoch_is_said_once_and_only_when_all_is_done) {
@@ -221,8 +214,8 @@ TEST(waiting_for_ones_own_batch_is_an_error_not_a_deadlock) {
 }
 
 TEST(holding_every_lease_is_an_error_at_once) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 2, 0);
+    standin *s;
+    spdl_reader *r = join(&s, 2, 0);
     spdl_batch x = SPDL_BATCH_INIT, y = SPDL_BATCH_INIT, none = SPDL_BATCH_INIT;
     publish_n(s, 3, 0, false);
     CHECK_STATUS(spdl_acquire(r, 0, &x), SPDL_OK);
@@ -234,21 +227,19 @@ TEST(holding_every_lease_is_an_error_at_once) {
     CHECK_STATUS(spdl_acquire(r, 0, &x), SPDL_OK);
     CHECK(x.ticket == 2);
     spdl_release(r, &x), spdl_release(r, &y);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(handoff_waits_where_others_may_complete) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 1, SPDL_ATTACH_HANDOFF);
+    standin *s;
+    spdl_reader *r = join(&s, 1, SPDL_ATTACH_HANDOFF);
     spdl_batch x = SPDL_BATCH_INIT, none = SPDL_BATCH_INIT;
     publish_n(s, 1, 0, true);
     CHECK_STATUS(spdl_acquire(r, 0, &x), SPDL_OK);
     CHECK_STATUS(spdl_acquire(r, soon, &none), SPDL_TIMEOUT);
     CHECK_STATUS(spdl_release(r, &x), SPDL_OK);
     CHECK_STATUS(spdl_acquire(r, 0, &none), SPDL_END_EPOCH);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(what_a_dead_consumer_held_comes_again_first_and_flagged) {
@@ -309,8 +300,8 @@ TEST(what_was_published_before_the_engines_end_is_taken_first) {
         spdl_status want;
     } ends[] = {{SPDL_L_FAILED, SPDL_E_ENGINE_FAILED}, {SPDL_L_STOPPED, SPDL_E_ENGINE_STOPPED}};
     for (int i = 0; i < 2; i++) {
-        standin *s = make_served((standin_opts)STANDIN_OPTS);
-        spdl_reader *r = attach_with(s, 0, 0);
+        standin *s;
+        spdl_reader *r = join(&s, 0, 0);
         spdl_batch b = SPDL_BATCH_INIT;
         publish_n(s, 2, 0, false);
         standin_set_state(s, ends[i].state, "source: folder \"x\" vanished");
@@ -321,28 +312,26 @@ TEST(what_was_published_before_the_engines_end_is_taken_first) {
         CHECK_STATUS(spdl_acquire(r, SPDL_FOREVER, &b), ends[i].want);
         if (i == 0) CHECK(strstr(spdl_last_error(), "folder \"x\" vanished"));
         CHECK(spdl_engine_state(r) == (int32_t)ends[i].state);
-        spdl_detach(r);
-        standin_free(s);
+        leave(s, r);
     }
 }
 
 TEST(a_closed_group_is_named) {
     const uint32_t states[] = {SPDL_L_GROUP_CLOSED, SPDL_L_GROUP_BROKEN, SPDL_L_GROUP_ABSENT};
     for (int i = 0; i < 3; i++) {
-        standin *s = make_served((standin_opts)STANDIN_OPTS);
-        spdl_reader *r = attach_with(s, 0, 0);
+        standin *s;
+        spdl_reader *r = join(&s, 0, 0);
         spdl_batch b = SPDL_BATCH_INIT;
         publish_n(s, 1, 0, false);
         standin_close_group(s, states[i]);
         CHECK_STATUS(spdl_acquire(r, SPDL_FOREVER, &b), SPDL_E_GROUP_CLOSED);
-        spdl_detach(r);
-        standin_free(s);
+        leave(s, r);
     }
 }
 
 TEST(release_kicks_an_engine_parked_for_a_slot) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 0, 0);
+    standin *s;
+    spdl_reader *r = join(&s, 0, 0);
     spdl_batch b = SPDL_BATCH_INIT;
     publish_n(s, 2, 0, false);
     CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_OK);
@@ -352,13 +341,12 @@ TEST(release_kicks_an_engine_parked_for_a_slot) {
     CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_OK);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     WAIT_UNTIL(__atomic_load_n(&s->kicks, __ATOMIC_ACQUIRE) == 1);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(completing_a_batch_wakes_sleepers_and_leaves_the_clearing_to_the_engine) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 0, 0);
+    standin *s;
+    spdl_reader *r = join(&s, 0, 0);
     spdl_l_lane *lane = standin_lane(s, 0);
     spdl_batch b = SPDL_BATCH_INIT;
     publish_n(s, 2, 0, false);
@@ -379,13 +367,12 @@ TEST(completing_a_batch_wakes_sleepers_and_leaves_the_clearing_to_the_engine) {
     CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_OK);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     CHECK(lane->wake == wake + 1); /* the publish's: with nobody asleep a release wakes nobody */
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(bad_arguments_are_named) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 0, 0);
+    standin *s;
+    spdl_reader *r = join(&s, 0, 0);
     spdl_batch b = SPDL_BATCH_INIT, unsized_ = {0};
     spdl_tensor t = SPDL_TENSOR_INIT, no_size = {0};
     CHECK_STATUS(spdl_acquire(NULL, 0, &b), SPDL_E_ARGUMENT);
@@ -417,6 +404,5 @@ TEST(bad_arguments_are_named) {
     CHECK_STATUS(spdl_detach(NULL), SPDL_OK);
     CHECK(strcmp(spdl_status_name(-12345), "SPDL_UNKNOWN") == 0);
     CHECK(strcmp(spdl_version(), "0.1.0") == 0 && spdl_layout_version() == 1003);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }

@@ -17,6 +17,14 @@ static spdl_batch next(spdl_reader *r) {
     return b;
 }
 
+/* A stage whose one worker holds its first batch. */
+static spdl_batch begin(standin **s, spdl_reader **r) {
+    *s = make_stage();
+    *r = attach_with(*s, 1, 0);
+    standin_publish(*s, 0, false);
+    return next(*r);
+}
+
 static uint64_t word_of(standin *s, const spdl_batch *b) {
     return __atomic_load_n(&standin_word(s, b->slot)->word, __ATOMIC_ACQUIRE);
 }
@@ -34,8 +42,7 @@ TEST(stage_writes_into_the_slot_on_a_shared_ring) {
     memset(image.data, 0xab, image.bytes);
     CHECK(standin_slot(s, (uint32_t)slot)[image.bytes - 1] == 0xab);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(consumer_behind_a_stage_may_not_write_although_no_seal_forbids_it) {
@@ -57,8 +64,7 @@ TEST(consumer_behind_a_stage_may_not_write_although_no_seal_forbids_it) {
     close(ends[0]), close(ends[1]);
 #endif
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(shared_ring_without_stages_must_be_sealed_against_writing) {
@@ -75,10 +81,9 @@ TEST(shared_ring_without_stages_must_be_sealed_against_writing) {
 }
 
 TEST(done_in_a_stage_gives_the_slot_away_and_tells_the_engine) {
-    standin *s = make_stage();
-    spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next(r);
+    standin *s;
+    spdl_reader *r;
+    spdl_batch b = begin(&s, &r);
     CHECK_STATUS(spdl_done(r, &b), SPDL_OK);
     CHECK(SPDL_L_STATE(word_of(s, &b)) == SPDL_L_FREE);
     WAIT_UNTIL(__atomic_load_n(&s->kicks, __ATOMIC_ACQUIRE) == 1);
@@ -88,8 +93,7 @@ TEST(done_in_a_stage_gives_the_slot_away_and_tells_the_engine) {
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     CHECK_STATUS(spdl_release(r, &b), SPDL_E_STALE);
     CHECK_STATUS(spdl_done(r, &b), SPDL_E_STALE);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(slot_may_come_back_before_the_batch_that_was_done_is_released) {
@@ -114,8 +118,7 @@ TEST(slot_may_come_back_before_the_batch_that_was_done_is_released) {
     CHECK_STATUS(spdl_release(r, &b[0]), SPDL_E_STALE);
     CHECK_STATUS(spdl_acquire(r, 0, &b[0]), SPDL_E_LEASES); /* the one lease is in use, not one too few */
     CHECK_STATUS(spdl_release(r, &last), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(waiting_with_a_batch_undone_is_an_error_in_a_stage_not_a_deadlock) {
@@ -137,15 +140,13 @@ TEST(waiting_with_a_batch_undone_is_an_error_in_a_stage_not_a_deadlock) {
     b = next(r);
     CHECK_STATUS(spdl_acquire(r, 1000000, &other), SPDL_TIMEOUT); /* another thread will let go of it */
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(memory_of_a_batch_that_was_done_stays_mapped_until_its_release) {
-    standin *s = make_stage();
-    spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next(r);
+    standin *s;
+    spdl_reader *r;
+    spdl_batch b = begin(&s, &r);
     CHECK_STATUS(spdl_done(r, &b), SPDL_OK);
     spdl_detach(r);
     CHECK(standin_image_is(b.data, b.rows, 0));
@@ -156,10 +157,9 @@ TEST(memory_of_a_batch_that_was_done_stays_mapped_until_its_release) {
 }
 
 TEST(batch_released_after_detach_is_not_handed_on) {
-    standin *s = make_stage();
-    spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next(r);
+    standin *s;
+    spdl_reader *r;
+    spdl_batch b = begin(&s, &r);
     spdl_detach(r);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     WAIT_UNTIL(__atomic_load_n(&s->detaches, __ATOMIC_ACQUIRE) == 1);
@@ -168,10 +168,9 @@ TEST(batch_released_after_detach_is_not_handed_on) {
 }
 
 TEST(failed_batch_ends_its_lease_and_tells_why) {
-    standin *s = make_stage();
-    spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next(r);
+    standin *s;
+    spdl_reader *r;
+    spdl_batch b = begin(&s, &r);
     CHECK_STATUS(spdl_fail(r, &b, "no such crop"), SPDL_OK);
     CHECK(strcmp(s->why, "no such crop") == 0 && SPDL_L_STATE(word_of(s, &b)) == SPDL_L_FREE);
     CHECK_STATUS(spdl_fail(r, &b, "again"), SPDL_E_STALE);
@@ -179,27 +178,24 @@ TEST(failed_batch_ends_its_lease_and_tells_why) {
     standin_publish(s, 0, false);
     b = next(r); /* the one lease is free */
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(failure_of_a_batch_that_was_taken_back_is_stale_and_frees_the_lease) {
-    standin *s = make_stage();
-    spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next(r);
+    standin *s;
+    spdl_reader *r;
+    spdl_batch b = begin(&s, &r);
     __atomic_store_n(&standin_word(s, b.slot)->word, SPDL_L_WORD(SPDL_L_FREE, 0, 0), __ATOMIC_RELEASE);
     CHECK_STATUS(spdl_fail(r, &b, "late"), SPDL_E_STALE);
     standin_publish(s, 0, false);
     b = next(r);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(failure_makes_sense_in_a_stage_only) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = attach_with(s, 1, 0);
+    standin *s;
+    spdl_reader *r = join(&s, 1, 0);
     standin_publish(s, 0, false);
     spdl_batch b = next(r), none = SPDL_BATCH_INIT;
     CHECK_STATUS(spdl_fail(r, &b, "x"), SPDL_E_ARGUMENT);
@@ -208,39 +204,33 @@ TEST(failure_makes_sense_in_a_stage_only) {
     CHECK_STATUS(spdl_fail(r, NULL, "x"), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_fail(r, &b, NULL), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
     s = make_stage();
     r = attach_with(s, 1, 0);
     CHECK_STATUS(spdl_fail(r, &none, "x"), SPDL_E_STALE);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(reason_of_any_length_is_cut) {
     static char why[100000];
     memset(why, 'x', sizeof why - 1);
-    standin *s = make_stage();
-    spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next(r);
+    standin *s;
+    spdl_reader *r;
+    spdl_batch b = begin(&s, &r);
     CHECK_STATUS(spdl_fail(r, &b, why), SPDL_OK);
     CHECK(strlen(s->why) == sizeof s->why - 1);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(done_without_memory_for_its_record_hands_nothing_on) {
-    standin *s = make_stage();
-    spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next(r);
+    standin *s;
+    spdl_reader *r;
+    spdl_batch b = begin(&s, &r);
     test_allocations = 0, test_fail_at = 1;
     spdl_status got = spdl_done(r, &b);
     test_fail_at = 0;
     CHECK_STATUS(got, SPDL_E_NOMEM);
     CHECK(SPDL_L_STATE(word_of(s, &b)) == SPDL_L_HELD);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }

@@ -3,7 +3,7 @@
 CUDA_FAKE_SOURCES := $(patsubst %,tests/cuda/%.c,device memory stream kernels)
 
 .PHONY: fake-cuda
-fake-cuda: $(BUILD)/cuda/libcuda.so.1 ## a driver of CUDA in host memory, for tests
+fake-cuda: $(BUILD)/cuda/libcuda.so.1 $(BUILD)/cuda/uploader ## a driver of CUDA in host memory, for tests
 
 $(BUILD)/cuda/libcuda.so.1: $(CUDA_FAKE_SOURCES) tests/cuda/fake.h tests/cuda/fake.map capi/cuda/driver.h
 	@mkdir -p $(@D)
@@ -17,6 +17,10 @@ CUDA_TEST_DEPS = $(CUDA_TESTS) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h
 $(BUILD)/cuda/exporter: tests/cuda/exporter.c tests/cuda/exporter.h capi/cuda/driver.c capi/cuda/driver.h
 	@mkdir -p $(@D)
 	$(CC) $(CAPI_TEST_FLAGS) -O1 tests/cuda/exporter.c capi/cuda/driver.c -o $@ -ldl
+
+$(BUILD)/cuda/uploader: tests/cuda/uploader.c tests/capi/standin.c tests/capi/standin.h shm/layout.h capi/cuda/driver.c capi/cuda/driver.h
+	@mkdir -p $(@D)
+	$(CC) $(CAPI_TEST_FLAGS) -O1 tests/cuda/uploader.c tests/capi/standin.c capi/cuda/driver.c -o $@ -lpthread -ldl
 
 $(BUILD)/cuda/test: $(CUDA_TEST_DEPS)
 	$(CC) $(CAPI_TEST_FLAGS) -O1 $(CAPI_SOURCES) $(CUDA_TESTS) -o $@ -lpthread -ldl

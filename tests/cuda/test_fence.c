@@ -347,6 +347,67 @@ TEST(thousand_batches_reuse_a_few_events) {
     standin_free(s);
 }
 
+/* ---- threads ------------------------------------------------------------------------------------------------- */
+
+#define EACH 150
+
+typedef struct worker {
+    spdl_reader *reader;
+    cu_context context;
+    pthread_t thread;
+    uint64_t tickets[EACH];
+} worker;
+
+/* Take batches, copy each to the device and back, and see that it was that batch all the time. */
+static void *take_and_copy(void *arg) {
+    worker *w = arg;
+    cu_stream stream;
+    cu_address memory;
+    uint8_t *back;
+    CHECK(cu.CtxSetCurrent(w->context) == CU_OK && cu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CU_OK);
+    CHECK(cu.MemAlloc(&memory, 4096) == CU_OK && cu.MemHostAlloc((void **)&back, 4096, 0) == CU_OK);
+    for (int i = 0; i < EACH; i++) {
+        spdl_batch b = next_batch(w->reader);
+        copy(w->reader, &b, memory, stream);
+        CHECK_STATUS(spdl_release_after(w->reader, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+        CHECK(cu.MemcpyDtoHAsync(back, memory, 4 * STANDIN_ROW_BYTES, stream) == CU_OK);
+        CHECK(cu.StreamSynchronize(stream) == CU_OK && standin_image_is(back, 4, b.ticket));
+        w->tickets[i] = b.ticket;
+    }
+    CHECK(cu.MemFreeHost(back) == CU_OK && cu.MemFree(memory) == CU_OK && cu.StreamDestroy(stream) == CU_OK);
+    return NULL;
+}
+
+TEST(threads_share_a_reader_and_each_copy_is_of_one_batch) {
+    gpu_start("FAKE_CUDA_LATENCY_US=100");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = pinned_reader(s, 6);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    worker w[3];
+    bool seen[3 * EACH] = {false};
+    for (int i = 0; i < 3; i++) {
+        w[i].reader = r;
+        CHECK(cu.CtxGetCurrent(&w[i].context) == CU_OK);
+        CHECK(pthread_create(&w[i].thread, NULL, take_and_copy, &w[i]) == 0);
+    }
+    for (int i = 0; i < 3 * EACH;)
+        if (standin_publish(s, 0, false) >= 0)
+            i++;
+        else
+            usleep(200);
+    for (int i = 0; i < 3; i++) {
+        CHECK(pthread_join(w[i].thread, NULL) == 0);
+        for (int j = 0; j < EACH; j++) {
+            CHECK(w[i].tickets[j] < 3 * EACH && !seen[w[i].tickets[j]]);
+            seen[w[i].tickets[j]] = true;
+        }
+    }
+    spdl_detach(r);
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
 TEST(killed_in_mid_copy_a_consumer_keeps_its_slot_until_it_is_dead) {
     gpu_start("");
     standin *s = make_served((standin_opts)STANDIN_OPTS);

@@ -149,7 +149,7 @@ WRONG = {  # the description's change, and where and how it is refused
     "misspelt key": ({"bacth": 4}, 'bacth: unknown key; did you mean "batch"?'),
     "misspelt key below": ({"order": {"shufle": True}}, 'order.shufle: unknown key; did you mean "shuffle"?'),
     "key in the wrong place": ({"shuffle": True}, "shuffle: unknown key here; it belongs at order.shuffle"),
-    "unknown key": ({"limits": {"workers": 1}}, "limits.workers: unknown key; valid here: cpus, fetch, read_ahead_bytes"),
+    "unknown key": ({"limits": {"workers": 1}}, "limits.workers: unknown key; valid here: cpus, memory, fetch, read_ahead_bytes"),
     "text for a number": ({"batch": "many"}, 'batch: got text "many", want a whole number from 1 to 65536'),
     "fraction for a whole number": ({"batch": 1.5}, "batch: got 1.5, want a whole number"),
     "zero": ({"batch": 0}, "batch: got 0, want a whole number from 1"),

@@ -20,7 +20,7 @@ $(BUILD)/tests/fault-consumer $(BUILD)/tests/fault-stage: $(BUILD)/tests/fault-%
 
 $(BUILD)/tests/fault-waiter: tests/fault/waiter.c include/spdl.h $(BUILD)/libspdl.so
 	@mkdir -p $(@D)
-	$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Werror -Iinclude $< -L$(BUILD) -lspdl -o $@
+	$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Werror -Iinclude $< -L$(BUILD) -lspdl -ldl -Wl,--export-dynamic -o $@
 
 $(BUILD)/tests/fault-sweep: tests/fault/sweep.c include/spdl.h $(BUILD)/libspdl.so
 	@mkdir -p $(@D)

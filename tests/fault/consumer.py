@@ -1,10 +1,18 @@
-"""consumer.c in Python. NAME GROUP LOG: take batches until the data end, check every byte of the pattern, write to LOG."""
+"""consumer.c in Python. NAME GROUP LOG: take batches until the data end, check every byte of the pattern, write to LOG.
+
+With SPDL_TEST_ASYNC, in an event loop; then LOG.looks tells how often it looked for news while its engine was lost, and how
+often it may have: it is to sleep between two looks.
+"""
 
 import asyncio
 import os
 import sys
+import time
 
 import spdl
+from spdl._aio import _NET_S
+
+TRY_S = 0.02  # TRY_NS of capi/client/reconnect.c
 
 name, group, path = sys.argv[1:]
 log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -29,11 +37,34 @@ def use(batch):
     os.write(log, b"D %d 0\n" % ticket)
 
 
+async def watch(loader):
+    """Count the looks at a lost engine."""
+    looks, acquire = 0, loader._reader.acquire
+
+    def look(timeout_ns):
+        nonlocal looks
+        looks += 1
+        return acquire(timeout_ns)
+
+    loader._reader.acquire = look
+    while loader.state != "lost":
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.3)  # what was published is taken meanwhile
+    looks, begun = 0, time.monotonic()
+    await asyncio.sleep(1)
+    most = 2 * (time.monotonic() - begun) * (1 / TRY_S + 1 / _NET_S)
+    with open(path + ".new", "w") as file:
+        file.write(f"{looks} {most}")
+    os.rename(path + ".new", path + ".looks")
+
+
 async def consume(loader):
     """Wait for the event descriptor in an event loop."""
+    watching = asyncio.ensure_future(watch(loader))
     for _ in range(loader.info.epochs):
         async for batch in loader:
             use(batch)
+    watching.cancel()
 
 
 with attach() as loader:

@@ -33,7 +33,7 @@ class Run:
                        "image": {"transform": [{"resize": [8, 8]}]}, "bad_sample": {"policy": "mask"}, "ring": ring}
         self.name, self.log, self.said = name, tmp_path / "workers.log", tmp_path / "engine.log"
         self.start(fault)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while " ready: " not in self.said.read_text():
             assert self.engine.poll() is None and time.monotonic() < deadline, self.said.read_text()
             time.sleep(0.005)
@@ -52,7 +52,7 @@ class Run:
 
     def stop(self):
         self.engine.terminate()
-        return self.engine.wait(60)
+        return self.engine.wait(120)
 
 
 def oracle(pictures, tmp_path):
@@ -77,7 +77,7 @@ class Consumer(threading.Thread):
         try:
             with self.attach() as loader:
                 while not self.over.is_set():
-                    self.look(loader.acquire(timeout=60))
+                    self.look(loader.acquire(timeout=120))
         except BaseException as error:
             self.error = error
 

@@ -112,7 +112,7 @@ def _left() -> dict[str, set]:
 def nothing_left_behind():
     before = _left()
     yield
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:  # a killed engine takes a moment to be gone
         new = {what: sorted(now - before[what]) for what, now in _left().items() if now - before[what]}
         if not new or time.monotonic() > deadline:
@@ -130,7 +130,7 @@ def python():
         if library is not None:
             environment["SPDL_LIBRARY"] = str(library)
         return subprocess.run([sys.executable, "-X", "faulthandler", "-c", script, *args], env=environment,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=240)
 
     return run
 
@@ -161,6 +161,7 @@ class Engine:
         """End it in good order; its ledger, one entry per group."""
         if self.process.poll() is None:
             self.process.terminate()
+            self.process.send_signal(signal.SIGCONT)  # a test that failed may have left it stopped
         try:
             lines = self.process.communicate(timeout=60)[0].splitlines()
         except subprocess.TimeoutExpired:
@@ -172,7 +173,7 @@ class Engine:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(60)
 
 
 @pytest.fixture

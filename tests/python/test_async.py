@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 
 import pytest
 import spdl
 from conftest import check
+
+SLOTS = 8  # of a pattern engine
+
+
+def paused(engine, *args):
+    """An engine that is stopped when it has filled its slots at most, and a loader attached to it."""
+    one = engine("--groups", "train", *args)
+    loader = spdl.attach(one.name, group="train")
+    one.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, one.process.pid, os.WSTOPPED | os.WNOWAIT)
+    return one, loader
 
 
 def test_async_for_is_one_epoch(engine):
@@ -22,25 +35,26 @@ def test_async_for_is_one_epoch(engine):
 
 
 def test_the_event_loop_runs_while_a_task_waits(engine):
-    """A slow engine: the other task gets its turns, and the descriptor, not polling, brings the batches."""
-    one = engine("--batches", "10", "--rate", "50")
+    """While an engine pauses the other task gets its turns; what it makes after the pause is brought by the descriptor."""
+    one, loader = paused(engine, "--batches", "30")
     turns = 0
 
     async def tick():
         nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0.005)
+        for turns in range(1, 51):
+            await asyncio.sleep(0.001)
+        one.process.send_signal(signal.SIGCONT)
 
-    async def consume(loader):
-        ticking = asyncio.ensure_future(tick())
-        seen = [check(batch) async for batch in loader]
-        ticking.cancel()
+    async def consume():
+        ticking, seen = asyncio.ensure_future(tick()), []
+        async for batch in loader:
+            seen.append(check(batch))
+            assert len(seen) <= SLOTS or turns == 50, "a batch came out of a paused engine"
+        await ticking
         return seen
 
-    with spdl.attach(one.name) as loader:
-        assert asyncio.run(consume(loader)) == list(range(10))
-    assert turns > 10
+    with loader:
+        assert asyncio.run(consume()) == list(range(30))
 
 
 def test_tasks_share_a_loader_and_each_batch_goes_to_one(engine):
@@ -75,9 +89,10 @@ def test_after_a_break_the_next_loop_goes_on(engine):
 
 
 def test_cancelling_a_wait_loses_nothing(engine):
-    one = engine("--batches", "60", "--rate", "300")
+    """Waits that are cancelled while the engine pauses, and while it goes on."""
+    one, loader = paused(engine, "--batches", "60", "--rate", "300")
 
-    async def run(loader):
+    async def run():
         seen, cancelled = [], 0
         epoch = loader.__aiter__()
         while True:
@@ -85,15 +100,16 @@ def test_cancelling_a_wait_loses_nothing(engine):
                 batch = await asyncio.wait_for(epoch.__anext__(), 0.002)
             except asyncio.TimeoutError:
                 cancelled += 1
+                if cancelled == 5:
+                    one.process.send_signal(signal.SIGCONT)
             except StopAsyncIteration:
-                return seen, cancelled
+                return seen
             else:
                 seen.append(batch.ticket)
                 batch.release()
 
-    with spdl.attach(one.name) as loader:
-        seen, cancelled = asyncio.run(run(loader))
-    assert seen == list(range(60)) and cancelled > 0
+    with loader:
+        assert asyncio.run(run()) == list(range(60))
 
 
 def test_the_engines_death_is_raised_in_the_waiting_task(engine):

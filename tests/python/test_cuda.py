@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 import spdl
 from conftest import ROOT, check
-from spdl import _gpu
+from spdl import _dlpack, _gpu
 
 
 class Stats(ctypes.Structure):  # fake_stats
@@ -232,6 +233,107 @@ def test_a_consumer_killed_in_mid_copy_keeps_its_slots_until_it_is_dead(gpu, eng
         holder.wait(30)
         holder.stdout.close()
         gpu.gate.unlink(missing_ok=True)
+
+
+class Uploader:
+    """tests/cuda/uploader.c: a ring whose images are on the device, too."""
+
+    def __init__(self, program: Path) -> None:
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.path = self.process.stdout.readline().strip()
+        assert self.path, "the uploader did not start"
+
+    def say(self, command: str) -> None:
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "ok\n"
+
+    def close(self) -> None:
+        self.process.communicate("q\n", timeout=60)
+        assert self.process.returncode == 0
+
+
+@pytest.fixture
+def uploader(gpu):
+    one = Uploader(Path(os.environ.get("SPDL_BUILD") or ROOT / "build", "cuda", "uploader"))
+    yield one
+    one.close()
+
+
+def let_go() -> None:
+    """Of capsules that nobody took, and of views in the tracebacks of expected errors."""
+    gc.collect()
+    _dlpack.sweep()
+
+
+def content(array: spdl.Array) -> bytes:
+    """What the fake's device memory, which is memory, holds."""
+    return ctypes.string_at(array._address, array.nbytes)
+
+
+def test_device_fields_lie_beside_the_hosts(gpu, uploader):
+    with spdl.attach(uploader.path) as loader:
+        assert [field.name for field in loader.fields] == ["image", "index", "key", "status"]
+        for _ in range(20):
+            uploader.say("p")
+            batch = loader.acquire(timeout=30)
+            assert list(batch.cuda) == ["image"] and set(batch) == {"image", "index", "key", "status"}
+            image = batch.cuda["image"]
+            assert image.__dlpack_device__() == (2, 0) and image.shape == batch.array("image").shape
+            image._wait(gpu.cuda_stream.value)
+            assert gpu.lib.cuStreamSynchronize(gpu.cuda_stream) == 0
+            assert content(image) == batch.array("image").memoryview().tobytes()
+            with pytest.raises(spdl.Unsupported, match="device"):
+                image.numpy()
+            with pytest.raises(spdl.NotFound, match='did you mean "image"'):
+                batch.cuda["imgae"]
+            del image
+            batch.release_after(gpu)
+        assert loader.pin_info.imports == 1
+
+
+def test_the_interfaces_of_cuda_arrays_have_the_stream_that_waits(gpu, uploader):
+    with spdl.attach(uploader.path) as loader:
+        uploader.say("p")
+        batch = loader.acquire(timeout=30)
+        image, host = batch.cuda["image"], batch.array("image")
+        waits = gpu.stats.waits
+        said = image.__cuda_array_interface__
+        assert said == {"version": 3, "shape": image.shape, "typestr": "|u1", "strides": None,
+                        "data": (image._address, True), "stream": 1}
+        assert not hasattr(host, "__cuda_array_interface__")
+        assert gpu.stats.waits == waits + 1
+        for stream in (None, 1, gpu.cuda_stream.value):
+            image.__dlpack__(stream=stream, max_version=(1, 0))
+        assert gpu.stats.waits == waits + 4
+        image.__dlpack__(stream=-1, max_version=(1, 0))  # the reader sees to it itself
+        assert gpu.stats.waits == waits + 4
+        with pytest.raises(spdl.ArgumentError, match="stream 0"):
+            image.__dlpack__(stream=0, max_version=(1, 0))
+        with pytest.raises(BufferError, match="read-only"):
+            image.__dlpack__(stream=None)
+        with pytest.raises(spdl.Unsupported, match="copy of"):
+            image.copy()
+        del image, host
+        let_go()
+        batch.release()
+
+
+def test_a_dead_uploader_is_pool_lost_and_the_host_fields_stay(gpu, uploader):
+    with spdl.attach(uploader.path) as loader:
+        uploader.say("p")
+        batch = loader.acquire(timeout=30)
+        image = batch.cuda["image"]
+        uploader.say("v")
+        with pytest.raises(spdl.PoolLost, match="died"):
+            batch.cuda["image"]
+        with pytest.raises(spdl.PoolLost):
+            image.__dlpack__(max_version=(1, 0))
+        assert len(batch["index"]) == 4
+        del image
+        let_go()
+        batch.release()
+        assert loader.pin_info.imports == 0
 
 
 def test_device_fields_are_apart_from_the_others(mock, loader):

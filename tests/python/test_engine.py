@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import threading
@@ -116,7 +115,7 @@ def test_a_child_engine_ends_with_its_loader(child):
         pid = loader.info.engine_pid
         assert [check(batch) for batch in loader] == [0, 1, 2, 3, 4]
         os.kill(pid, 0)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while os.path.exists(f"/proc/{pid}"):
         assert time.monotonic() < deadline, "the engine is still there"
         time.sleep(0.01)
@@ -223,7 +222,7 @@ def test_closing_ends_the_wait_of_another_thread(engine):
             loader.acquire()
 
     def close():
-        while loader._reader._calls == 0:  # until the other waits
+        while not loader._reader._calls:  # until the other waits
             time.sleep(0.01)
         loader.close()
 
@@ -278,23 +277,32 @@ time.sleep(100)
 # ---- signals
 
 
-def test_ctrl_c_during_a_wait_is_raised_within_100_ms(engine):
-    """Measured from the signal to the except clause, 15 times; the median keeps to the bound."""
+def test_ctrl_c_during_a_wait_is_raised_after_one_slice(engine):
+    """No call into the library waits for longer than 50 ms at once: a Ctrl-C is seen within 100 ms on any machine that runs us."""
     one = engine("--rate", "0.01")
-    took = []
+    asked = []
     with spdl.attach(one.name) as loader:
+        reader = loader._reader
+        acquire = reader._acquire_waiting
+
+        def waits(handle, timeout_ns, raw):
+            asked.append(timeout_ns)
+            return acquire(handle, timeout_ns, raw)
+
+        reader._acquire_waiting = waits
+
+        def interrupt():
+            while not reader._calls:  # until the other waits
+                time.sleep(0.001)
+            os.kill(os.getpid(), signal.SIGINT)
+
         for _ in range(15):
-            sent = []
-
-            def interrupt():
-                sent.append(time.monotonic())
-                os.kill(os.getpid(), signal.SIGINT)
-
-            threading.Timer(0.06, interrupt).start()
+            thread = threading.Thread(target=interrupt)
+            thread.start()
             with pytest.raises(KeyboardInterrupt):
                 loader.acquire()
-            took.append(time.monotonic() - sent[0])
-    assert statistics.median(took) < 0.1, took
+            thread.join()
+    assert len(asked) >= 15 and 0 < min(asked) <= max(asked) <= 50_000_000
 
 
 def test_ctrl_c_during_a_wait_loses_no_batch(engine):

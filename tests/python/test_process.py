@@ -194,7 +194,7 @@ print(loader.info.engine_pid, flush=True)
 {end}
 """, str(built("ringpattern")), library=library)
         pid = int(done.stdout)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while os.path.exists(f"/proc/{pid}"):
             assert time.monotonic() < deadline, f"the engine is still there after {end!r}"
             time.sleep(0.02)

@@ -267,6 +267,13 @@ class Ragged:
         array = self._row(row)
         return ctypes.string_at(array._address, array.nbytes)
 
+    def text(self, errors: str = "surrogateescape") -> list[str]:
+        """The rows as text, copied: captions, JSON, keys. They are read as UTF-8; errors is str's, and by itself what is
+        none comes back with encode("utf-8", "surrogateescape"). Raises TypeError for rows that are no bytes."""
+        if self.values.dtype != "uint8" or self.step:
+            raise TypeError(f"spdl: text of {self!r}: got no bytes; want a field of text, such as a column of type text")
+        return [self.bytes_of(row).decode("utf-8", errors) for row in range(len(self))]
+
     def _row(self, row: int) -> Array:
         values = self.values
         limits = (ctypes.c_int64 * 2).from_address(self.offsets._address + 8 * row)

@@ -96,8 +96,14 @@ class Batch(Mapping):
         """The samples' names, as the source gives them (a path within the folder, say). Copied."""
         if self._schema.key is None:
             raise FieldNotFound("spdl: batch: this ring has no keys")
-        keys = self.array(self._schema.key)
-        return [keys.bytes_of(row).decode("utf-8", "surrogateescape") for row in range(self.rows)]
+        return self.text(self._schema.key)
+
+    def text(self, name: str, errors: str = "surrogateescape") -> list[str]:
+        """A field of text, such as captions, as one str a sample, copied; see Ragged.text."""
+        field = self.array(name)
+        if not isinstance(field, Ragged):
+            raise TypeError(f'spdl: text of field "{name}": got {field!r}, want ragged bytes, such as a column of type text')
+        return field.text(errors)
 
     def copy(self) -> dict[str, Any]:
         """All fields in memory of their own, free of the slot, by name."""

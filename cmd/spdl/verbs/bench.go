@@ -23,9 +23,9 @@ const memoryEvery = 100 * time.Millisecond
 type figures struct {
 	Ring         string            `json:"ring"`
 	Batches      uint64            `json:"batches"`
-	Images       uint64            `json:"images"`
+	Samples      uint64            `json:"samples"`
 	Seconds      float64           `json:"seconds"`
-	ImagesPerS   float64           `json:"images_per_s"`
+	SamplesPerS  float64           `json:"samples_per_s"`
 	CPUSeconds   float64           `json:"cpu_s"`
 	CPUPer1000   float64           `json:"cpu_s_per_1000"`
 	CPUs         float64           `json:"cpus"`
@@ -52,7 +52,7 @@ func (a *app) bench() *cobra.Command {
 	v := &benching{app: a}
 	c := &cobra.Command{
 		Use:   "bench SPEC|FOLDER",
-		Short: "Measure images per second, CPU time, memory and the time to the first batch",
+		Short: "Measure samples per second, CPU time, memory and the time to the first batch",
 		Long: `Bench runs the engine in this process, in a ring of private memory, with a consumer that gives each batch back at once, for
 --epochs epochs (1 if nothing is said), --batches batches or --seconds seconds, whichever comes first. Ctrl-C ends it with the figures
 so far.
@@ -77,7 +77,7 @@ func (v *benching) run(ctx context.Context, args []string) error {
 	if v.batches < 0 || v.seconds < 0 {
 		return usage("bench: --batches %d, --seconds %g, want 0 (no limit) or more", v.batches, v.seconds)
 	}
-	s, err := v.read("bench", args)
+	s, err := v.read(ctx, "bench", args)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (v *benching) measure(ctx context.Context, l *local) (*figures, error) {
 			got.begun, got.begunCPU = time.Now(), cpuSeconds() // its own rows belong to the time before
 			got.First = l.engine.Stats().Rings[0].First
 		} else {
-			got.Images += uint64(batch.Rows)
+			got.Samples += uint64(batch.Rows)
 		}
 		got.Batches++
 		if err := batch.Release(); err != nil {
@@ -166,8 +166,8 @@ func (f *figures) finish(s engine.Stats, peak uint64) {
 	}
 	f.Seconds, f.CPUSeconds = time.Since(f.begun).Seconds(), cpuSeconds()-f.begunCPU
 	f.CPUs, f.PeakAnon, f.BadSamples = s.CPUs, peak, s.Rings[0].Bad.Total
-	if f.Images > 0 && f.Seconds > 0 {
-		f.ImagesPerS, f.CPUPer1000 = float64(f.Images)/f.Seconds, f.CPUSeconds/float64(f.Images)*1000
+	if f.Samples > 0 && f.Seconds > 0 {
+		f.SamplesPerS, f.CPUPer1000 = float64(f.Samples)/f.Seconds, f.CPUSeconds/float64(f.Samples)*1000
 	}
 }
 
@@ -177,12 +177,12 @@ func (v *benching) progress(got *figures, total uint64) {
 		return
 	}
 	got.lastProgress = time.Now()
-	of := ""
+	done := counted(got.Batches, "batch")
 	if total > 0 {
-		of = fmt.Sprintf(" of %s (%d %%)", thousands(total), got.Batches*100/total)
+		done = fmt.Sprintf("%s of %s (%d %%)", thousands(got.Batches), counted(total, "batch"), got.Batches*100/total)
 	}
-	rate := float64(got.Images) / max(time.Since(got.begun).Seconds(), 1e-3)
-	fmt.Fprintf(v.err, "\r%s batches%s, %s images/s\x1b[K", thousands(got.Batches), of, thousands(int64(rate)))
+	rate := float64(got.Samples) / max(time.Since(got.begun).Seconds(), 1e-3)
+	fmt.Fprintf(v.err, "\r%s, %s samples/s\x1b[K", done, thousands(int64(rate)))
 }
 
 func (v *benching) progressEnd() {
@@ -210,8 +210,8 @@ func (v *benching) print(f *figures) error {
 		fmt.Fprintln(v.out, "interrupted; the figures so far:")
 	}
 	first := &f.First
-	fmt.Fprintf(v.out, "%s: %s images in %.2f s (%s batches after the first), %.4g CPUs\n", f.Ring, thousands(f.Images), f.Seconds, thousands(max(f.Batches, 1)-1), f.CPUs)
-	fmt.Fprintf(v.out, "  images/s          %s\n", thousands(int64(f.ImagesPerS+0.5)))
+	fmt.Fprintf(v.out, "%s: %s in %.2f s (%s after the first), %s\n", f.Ring, counted(f.Samples, "sample"), f.Seconds, counted(max(f.Batches, 1)-1, "batch"), cpusText(f.CPUs))
+	fmt.Fprintf(v.out, "  samples/s         %s\n", thousands(int64(f.SamplesPerS+0.5)))
 	fmt.Fprintf(v.out, "  CPU s per 1,000   %.3f\n", f.CPUPer1000)
 	fmt.Fprintf(v.out, "  peak memory       %s, and %s of ring\n", bytesText(f.PeakAnon), bytesText(f.RingBytes))
 	fmt.Fprintf(v.out, "  first batch       %.1f ms: load %.1f, scan %.1f, reserve %.1f, fetch %.1f, decode %.1f, publish %.1f\n",
@@ -220,6 +220,14 @@ func (v *benching) print(f *figures) error {
 		fmt.Fprintf(v.out, "  bad samples       %s; spdl check names them\n", thousands(f.BadSamples))
 	}
 	return nil
+}
+
+// cpusText is a number of processors, which may be a share of one.
+func cpusText(n float64) string {
+	if n == 1 {
+		return "1 CPU"
+	}
+	return fmt.Sprintf("%.4g CPUs", n)
 }
 
 // memoryWatch remembers the most memory that the process held for itself.

@@ -13,10 +13,10 @@ func TestBenchMeasuresAnEpoch(t *testing.T) {
 	if err := json.Unmarshal([]byte(good(t, "bench", describe(t, dir, name, ""), "--json")), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Ring != name || got.Batches != 8 || got.Images != 26 || got.BadSamples != 0 || got.CPUs <= 0 || got.Interrupted {
-		t.Errorf("got %+v, want 8 batches and 26 images after the first", got)
+	if got.Ring != name || got.Batches != 8 || got.Samples != 26 || got.BadSamples != 0 || got.CPUs <= 0 || got.Interrupted {
+		t.Errorf("got %+v, want 8 batches and 26 samples after the first", got)
 	}
-	if got.Seconds <= 0 || got.CPUSeconds < 0 || math.Abs(got.ImagesPerS*got.Seconds-26) > 1e-6 || math.Abs(got.CPUPer1000*26-got.CPUSeconds*1000) > 1e-6 {
+	if got.Seconds <= 0 || got.CPUSeconds < 0 || math.Abs(got.SamplesPerS*got.Seconds-26) > 1e-6 || math.Abs(got.CPUPer1000*26-got.CPUSeconds*1000) > 1e-6 {
 		t.Errorf("rates: %+v", got)
 	}
 	if got.PeakAnon < 1<<20 || got.RingBytes != 8*4096 {
@@ -48,7 +48,7 @@ func TestBenchStopsAtItsLimits(t *testing.T) {
 	if got := batches("--seconds", "0.05"); got.Seconds < 0.05 {
 		t.Errorf("--seconds 0.05: %+v", got)
 	}
-	wants(t, good(t, "bench", file), name+"/a: 0 images in", "images/s", "CPU s per 1,000", "peak memory", "first batch")
+	wants(t, good(t, "bench", file), name+"/a: 0 samples in", "samples/s", "CPU s per 1,000", "peak memory", "first batch")
 }
 
 func TestBenchRefusesWhatNeverEnds(t *testing.T) {

@@ -48,7 +48,7 @@ The exit code is 0 when serve would work, also with bad samples that the policy 
 }
 
 func (v *checking) run(ctx context.Context, args []string) error {
-	s, err := v.read("check", args)
+	s, err := v.read(ctx, "check", args)
 	if err != nil {
 		return err
 	}
@@ -119,23 +119,20 @@ func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
 	} else if len(r.Source.Shards) > 0 {
 		from = "shards " + strings.Join(r.Source.Shards, ", ")
 	} else if r.Source.Mix != nil {
-		from = fmt.Sprintf("mixture of %d data sets", len(r.Source.Mix))
+		from = "mixture of " + counted(len(r.Source.Mix), "data set")
 	}
 	fmt.Fprintf(v.out, "%s: the description is valid\n", r.FullName())
-	fmt.Fprintf(v.out, "  source   %s: %s samples, %s\n", from, thousands(about.Samples), classesText(about.Classes))
+	fmt.Fprintf(v.out, "  source   %s: %s, %s\n", from, counted(about.Samples, "sample"), classesText(about.Classes))
 	order := "in the order of the files"
 	if r.Order.Shuffle {
 		order = fmt.Sprintf("shuffled, seed %d", r.Order.Seed)
 	}
 	epochs := "endless"
 	if r.Order.Epochs > 0 {
-		epochs = thousands(r.Order.Epochs) + " epochs"
-		if r.Order.Epochs == 1 {
-			epochs = "1 epoch"
-		}
+		epochs = counted(r.Order.Epochs, "epoch")
 	}
-	fmt.Fprintf(v.out, "  order    %s, %s; %s steps an epoch, last: %s\n", order, epochs, thousands(about.StepsPerEpoch), r.Order.Last)
-	fmt.Fprintf(v.out, "  batch    %d rows a rank, %s rows a step (world size %d)\n", r.Batch, thousands(about.GlobalBatch), r.World.Size)
+	fmt.Fprintf(v.out, "  order    %s, %s; %s an epoch, last: %s\n", order, epochs, counted(about.StepsPerEpoch, "step"), r.Order.Last)
+	fmt.Fprintf(v.out, "  batch    %s a rank, %s a step (world size %d)\n", counted(r.Batch, "row"), counted(about.GlobalBatch, "row"), r.World.Size)
 	for _, g := range r.Ring.Groups {
 		fmt.Fprintf(v.out, "  group    %s: %s, %d expected, slow: %s\n", g.Name, g.Mode, g.Lanes, g.Slow)
 	}
@@ -147,9 +144,9 @@ func classesText(classes []string) string {
 	case n == 0:
 		return "no class names"
 	case n <= shown:
-		return fmt.Sprintf("%d classes (%s)", n, strings.Join(classes, ", "))
+		return fmt.Sprintf("%s (%s)", counted(n, "class"), strings.Join(classes, ", "))
 	default:
-		return fmt.Sprintf("%s classes (%s ...)", thousands(n), strings.Join(classes[:shown], ", "))
+		return fmt.Sprintf("%s (%s ...)", counted(n, "class"), strings.Join(classes[:shown], ", "))
 	}
 }
 
@@ -198,8 +195,8 @@ func (v *checking) room(l *local, backing string) error {
 
 // rows shows the beginning of the first batch.
 func (v *checking) rows(l *shm.Lease, c columns, f facts, first engine.FirstBatch) {
-	fmt.Fprintf(v.out, "  batch 0  %d rows after %.0f ms (load %.0f, scan %.0f, reserve %.0f, fetch %.0f, decode %.0f)\n\n",
-		l.Rows, first.TotalMS, first.LoadMS, first.ScanMS, first.ReserveMS, first.FetchMS, first.DecodeMS)
+	fmt.Fprintf(v.out, "  batch 0  %s after %.0f ms (load %.0f, scan %.0f, reserve %.0f, fetch %.0f, decode %.0f)\n\n",
+		counted(l.Rows, "row"), first.TotalMS, first.LoadMS, first.ScanMS, first.ReserveMS, first.FetchMS, first.DecodeMS)
 	v.table(rowsOf(l, l.Rows, c), f)
 }
 
@@ -234,17 +231,17 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 			causes = append(causes, fmt.Sprintf("%s %s", thousands(n), cause))
 		}
 		slices.Sort(causes)
-		note("%s bad samples so far (%s), policy %s; the last %d:", thousands(bad.Total), strings.Join(causes, ", "), r.BadSample.Policy, len(bad.Last))
+		note("%s so far (%s), policy %s; the last %d:", counted(bad.Total, "bad sample"), strings.Join(causes, ", "), r.BadSample.Policy, len(bad.Last))
 		for _, text := range bad.Last {
 			fmt.Fprintf(v.out, "           %s\n", text)
 		}
 	}
 	if r.Source.Folder != "" && r.Source.Labels == spec.LabelsDirectory && len(about.Classes) == 0 {
-		note("no directories, so no labels: put the pictures of each class into a directory of its own, or say labels: none")
+		note("no directories, so no labels: put the files of each class into a directory of its own, or say labels: none")
 	}
 	if about.GlobalBatch > about.Samples {
-		note("a step takes %s rows and there are %s samples: every batch is short or padded; use a smaller batch",
-			thousands(about.GlobalBatch), thousands(about.Samples))
+		note("a step takes %s and there %s %s: every batch is short or padded; use a smaller batch",
+			counted(about.GlobalBatch, "row"), areIs(about.Samples), counted(about.Samples, "sample"))
 	}
 	if bad.Total == 0 {
 		fmt.Fprintln(v.out, "  ok")

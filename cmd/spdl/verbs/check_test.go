@@ -50,7 +50,7 @@ func TestCheckAdvises(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	flat := filepath.Join(dir, "blue")
 	out := good(t, "check", flat, "--name", name, "--size", "8", "--batch", "5")
-	wants(t, out, "no directories, so no labels: put the pictures of each class into a directory of its own, or say labels: none",
+	wants(t, out, "no directories, so no labels: put the files of each class into a directory of its own, or say labels: none",
 		"a step takes 5 rows and there are 2 samples: every batch is short or padded; use a smaller batch", "1 1 none 001.jpg")
 }
 

@@ -80,7 +80,7 @@ func leftBehind(names []string) (all []dead, err error) {
 		case named && !r.Stale:
 			return nil, &because{fmt.Errorf("clean: ring %q is in use by engine %d; stop that first", r.Name, r.EnginePID), shm.ErrBusy}
 		case r.Stale && (named || len(names) == 0):
-			what := fmt.Sprintf("ring %s of engine %d: %d files, %s", r.Name, r.EnginePID, len(r.Files), bytesText(r.Bytes))
+			what := fmt.Sprintf("ring %s of engine %d: %s, %s", r.Name, r.EnginePID, counted(len(r.Files), "file"), bytesText(r.Bytes))
 			all = append(all, dead{engine, what, r.Bytes, r.Remove})
 		}
 	}

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spf13/cobra"
@@ -26,7 +28,7 @@ type description struct {
 	shuffle, fixed bool
 	seed           uint64
 	epochs         int64
-	cpus           float64
+	cpus           string
 	slots          int
 	world, rank    int
 	media          spec.Media // of a folder
@@ -47,7 +49,7 @@ func (d *description) addFlags(c *cobra.Command) {
 	f.BoolVar(&d.fixed, "no-shuffle", false, "keep the order of the files")
 	f.Uint64Var(&d.seed, "seed", 0, "seed of shuffling and augmentation")
 	f.Int64Var(&d.epochs, "epochs", 0, "epochs; 0: endless")
-	f.Float64Var(&d.cpus, "cpus", 0, "CPUs to use (default: the cgroup's quota, else the affinity mask)")
+	f.StringVar(&d.cpus, "cpus", "", "CPUs to use, a number or a share such as 40% (default: the cgroup's quota, else the affinity mask)")
 	f.IntVar(&d.slots, "slots", 0, "slots of the ring (default: 4 for each expected consumer and 4 more, at least 8)")
 	f.IntVar(&d.world, "world-size", 1, "ranks of the training run")
 	f.IntVar(&d.rank, "rank", 0, "rank of this engine's first lane")
@@ -56,8 +58,8 @@ func (d *description) addFlags(c *cobra.Command) {
 func (d *description) given(flag string) bool { return d.flags.Changed(flag) }
 
 // read makes a description of the command line: SPEC (a file or a folder) or --spec-json, then the flags.
-func (d *description) read(verb string, args []string) (*spec.Spec, error) {
-	s, err := d.base(verb, args)
+func (d *description) read(ctx context.Context, verb string, args []string) (*spec.Spec, error) {
+	s, err := d.base(ctx, verb, args)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +72,12 @@ func (d *description) read(verb string, args []string) (*spec.Spec, error) {
 	return s, nil
 }
 
-func (d *description) base(verb string, args []string) (*spec.Spec, error) {
+func (d *description) base(ctx context.Context, verb string, args []string) (*spec.Spec, error) {
 	switch {
 	case d.given("spec-json") && len(args) > 0:
 		return nil, usage("%s: got --spec-json and %q, want one description", verb, args[0])
 	case areShards(args):
-		return d.zero(verb, func(z spec.Zero) (*spec.Spec, error) { return spec.FromShards(args, z) })
+		return d.shards(ctx, verb, args)
 	case len(args) > 1:
 		return nil, usage("%s: got %d arguments, want one: a description (YAML or JSON), a folder of media or shards", verb, len(args))
 	case d.given("spec-json"):
@@ -95,7 +97,11 @@ func (d *description) base(verb string, args []string) (*spec.Spec, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	case st.IsDir():
-		d.media = mediaIn(path)
+		media, found := mediaIn(path)
+		if shards := shardsIn(path); !found && shards != "" {
+			return d.shards(ctx, verb, []string{shards})
+		}
+		d.media = media
 		return d.zero(verb, folder)
 	}
 	return d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
@@ -112,13 +118,29 @@ func areShards(args []string) bool {
 	return len(args) > 0
 }
 
+// shards is the form without a description for shards of media, which their first one tells.
+func (d *description) shards(ctx context.Context, verb string, patterns []string) (*spec.Spec, error) {
+	describe := func(z spec.Zero) (*spec.Spec, error) { return spec.FromShards(patterns, z) }
+	s, err := d.zero(verb, describe)
+	if err != nil {
+		return nil, err
+	}
+	if parts, err := engine.PartsOf(ctx, s); err == nil { // else the engine will say what is wrong
+		d.media = mediaOfParts(parts)
+	}
+	if d.media == spec.Pictures {
+		return s, nil
+	}
+	return d.zero(verb, describe)
+}
+
 // zero is the form without a description: a folder of media, or shards.
 func (d *description) zero(verb string, describe func(spec.Zero) (*spec.Spec, error)) (*spec.Spec, error) {
 	if d.size < 1 {
 		return nil, usage("%s: --size %d, want 1 or more", verb, d.size)
 	}
 	if d.media == spec.Sounds && d.given("size") {
-		return nil, usage("%s: --size goes with pictures and videos, and the folder holds sounds", verb)
+		return nil, usage("%s: --size goes with pictures and videos, and these are sounds", verb)
 	}
 	s, err := describe(spec.Zero{Name: d.name, Size: d.size, Media: d.media})
 	if err != nil {
@@ -160,12 +182,13 @@ func (d *description) changeRing(verb string, r *spec.Spec) error {
 	}
 	set("name", func() { r.Name = d.name })
 	set("batch", func() { r.Batch = d.batch })
-	set("layout", func() { *layoutOf(r) = strings.ToUpper(d.layout) })
 	set("shuffle", func() { r.Order.Shuffle = d.shuffle })
 	set("no-shuffle", func() { r.Order.Shuffle = !d.fixed })
 	set("seed", func() { r.Order.Seed = d.seed })
 	set("epochs", func() { r.Order.Epochs = d.epochs })
-	set("cpus", func() { r.Limits.CPUs = d.cpus })
+	if d.given("cpus") && !r.Limits.SetCPUs(d.cpus) {
+		return usage("%s: --cpus %s, want 0.01 to 4096, or a share of the host's from 1%% to 100%%", verb, d.cpus)
+	}
 	set("slots", func() { r.Ring.Slots = d.slots })
 	set("world-size", func() { r.World.Size = d.world })
 	set("rank", func() { r.World.Rank = d.rank })
@@ -177,61 +200,77 @@ func (d *description) changeRing(verb string, r *spec.Spec) error {
 			return err
 		}
 	}
+	if d.given("layout") {
+		if err := d.setLayout(verb, r); err != nil {
+			return err
+		}
+	}
 	return d.inRange(verb, r)
 }
 
 // setType applies --dtype.
 func (d *description) setType(verb string, r *spec.Spec) error {
 	t, err := tensor.ParseDType(d.dtype)
-	if r.Audio != nil {
+	m, only := onlyMedium(r)
+	if !only {
+		return usage("%s: --dtype goes with samples of one medium, and these have several; say it in each section", verb)
+	}
+	if m.Audio != nil {
 		if err != nil || t != tensor.F32 && t != tensor.I16 {
 			return usage("%s: --dtype %q, want f32 or i16 for sounds", verb, d.dtype)
 		}
-		r.Audio.DType = t
+		m.Audio.DType = t
 		return nil
 	}
 	if err != nil || t != tensor.U8 && !t.Float() {
 		return usage("%s: --dtype %q, want u8, f16, bf16 or f32", verb, d.dtype)
 	}
-	if r.Video != nil {
-		r.Video.Frame.DType = t
+	if m.Video != nil {
+		m.Video.Frame.DType = t
 	} else {
-		r.Image.DType = t
+		m.Image.DType = t
 	}
 	return nil
 }
 
-// layoutOf is what --layout changes.
-func layoutOf(r *spec.Spec) *string {
-	switch {
-	case r.Video != nil:
-		return &r.Video.Layout
-	case r.Audio != nil:
-		return &r.Audio.Layout
+// onlyMedium is what a ring's samples are, where that is one thing.
+func onlyMedium(r *spec.Spec) (m spec.Medium, only bool) {
+	media := r.Media()
+	if len(media) == 1 {
+		m = media[0]
 	}
-	return &r.Image.Layout
+	return m, len(media) == 1
 }
 
-// layoutsOf are what --layout may be.
-func layoutsOf(r *spec.Spec) []string {
-	switch {
-	case r.Video != nil:
-		return []string{spec.NTHWC, spec.NTCHW, spec.NCTHW}
-	case r.Audio != nil:
-		return []string{spec.NCL, spec.NLC}
+// setLayout applies --layout.
+func (d *description) setLayout(verb string, r *spec.Spec) error {
+	m, only := onlyMedium(r)
+	if !only {
+		return usage("%s: --layout goes with samples of one medium, and these have several; say it in each section", verb)
 	}
-	return []string{spec.NHWC, spec.NCHW}
+	layout, layouts := layoutOf(&m)
+	if *layout = strings.ToUpper(d.layout); !slices.Contains(layouts, *layout) {
+		return usage("%s: --layout %q, want %s", verb, d.layout, strings.Join(layouts, " or "))
+	}
+	return nil
+}
+
+// layoutOf is what --layout changes, and what it may be.
+func layoutOf(m *spec.Medium) (layout *string, layouts []string) {
+	switch {
+	case m.Video != nil:
+		return &m.Video.Layout, []string{spec.NTHWC, spec.NTCHW, spec.NCTHW}
+	case m.Audio != nil:
+		return &m.Audio.Layout, []string{spec.NCL, spec.NLC}
+	}
+	return &m.Image.Layout, []string{spec.NHWC, spec.NCHW}
 }
 
 // inRange checks what the description's reader would have checked in a file.
 func (d *description) inRange(verb string, r *spec.Spec) error {
 	switch {
-	case !slices.Contains(layoutsOf(r), *layoutOf(r)):
-		return usage("%s: --layout %q, want %s", verb, d.layout, strings.Join(layoutsOf(r), " or "))
 	case r.Order.Epochs < 0:
 		return usage("%s: --epochs %d, want 0 (endless) or more", verb, d.epochs)
-	case d.given("cpus") && (d.cpus < 0.01 || d.cpus > 4096):
-		return usage("%s: --cpus %g, want 0.01 to 4096", verb, d.cpus)
 	case d.given("slots") && (d.slots < 3 || d.slots > 65536):
 		return usage("%s: --slots %d, want 3 to 65536", verb, d.slots)
 	case d.given("rank") && d.rank < 0:

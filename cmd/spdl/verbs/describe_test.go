@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"testing"
 
 	"github.com/spdl/spdl/core/spec"
@@ -17,11 +18,11 @@ func reading(t *testing.T, d *description, args ...string) (*spec.Spec, error) {
 	if err := c.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	return d.read("test", c.Flags().Args())
+	return d.read(context.Background(), "test", c.Flags().Args())
 }
 
 func TestFlagsFillInTheFormWithoutADescription(t *testing.T) {
-	s, err := reading(t, &description{}, "/tmp", "--size", "32", "--batch", "7", "--dtype", "f16", "--layout", "nchw", "--no-shuffle", "--seed", "9",
+	s, err := reading(t, &description{}, t.TempDir(), "--size", "32", "--batch", "7", "--dtype", "f16", "--layout", "nchw", "--no-shuffle", "--seed", "9",
 		"--epochs", "3", "--cpus", "1.5", "--slots", "5", "--name", "x", "--world-size", "4", "--rank", "2")
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +31,15 @@ func TestFlagsFillInTheFormWithoutADescription(t *testing.T) {
 		s.Order.Epochs != 3 || s.Limits.CPUs != 1.5 || s.Ring.Slots != 5 || s.World != (spec.World{Size: 4, Rank: 2}) ||
 		s.Image.Transform.Output() != (spec.Extent{Height: 32, Width: 32}) {
 		t.Errorf("got %+v", s)
+	}
+}
+
+// --cpus takes a share, too, and in place of what the description says.
+func TestCPUsMayBeAShare(t *testing.T) {
+	file := describe(t, "/data", "d", "limits: {cpus: 3}\n")
+	s, err := reading(t, &description{}, file, "--cpus", "40%")
+	if err != nil || s.Limits.CPUShare != 0.4 || s.Limits.CPUs != 0 {
+		t.Errorf("got %+v, %v", s.Limits, err)
 	}
 }
 

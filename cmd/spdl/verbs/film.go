@@ -58,9 +58,9 @@ type film struct {
 	planar bool // [C, T, H, W]: a frame's planes lie apart
 }
 
-func filmOf(schema []shm.TensorRecord, c columns, f *facts, told *ringFacts) (*film, error) {
-	t, layout := &schema[c.video], told.Video.Layout
-	shape := f.Ragged["video"]
+func filmOf(schema []shm.TensorRecord, tensor, length int, f *facts, told *videoFacts) (*film, error) {
+	t, layout := &schema[tensor], told.Layout
+	shape := f.Ragged[nameText(t.Name[:])]
 	if t.Kind == shm.Dense && t.Ndim == 5 {
 		shape = ints(t.Shape[2:5])
 		if layout == "NCTHW" {
@@ -70,11 +70,11 @@ func filmOf(schema []shm.TensorRecord, c columns, f *facts, told *ringFacts) (*f
 	if len(shape) != 3 || layout == "" {
 		return nil, fmt.Errorf("view: field %q: the ring does not tell how its frames lie", nameText(t.Name[:]))
 	}
-	p, err := pixelsOf(t, shape, layout != "NTHWC", told.Video.Frame)
+	p, err := pixelsOf(t, shape, layout != "NTHWC", told.Frame)
 	if err != nil {
 		return nil, err
 	}
-	return &film{p, rowsInTensor(schema, c.video, c.length), told.Video.Frames, layout == "NCTHW"}, nil
+	return &film{p, rowsInTensor(schema, tensor, length), told.Frames, layout == "NCTHW"}, nil
 }
 
 func (f *film) about() string {

@@ -221,14 +221,14 @@ func (v *inspecting) ring(r *shm.RingReport, alive bool) {
 	}
 	epochs := "endless"
 	if r.Epochs > 0 {
-		epochs = thousands(r.Epochs) + " epochs"
+		epochs = counted(r.Epochs, "epoch")
 	}
 	fmt.Fprintf(v.out, "%s: %s\n", r.Name, state)
 	fmt.Fprintf(v.out, "  engine   pid %d, layout %s, %s, %s access\n", r.EnginePID, r.Layout, r.Backing, r.Access)
-	fmt.Fprintf(v.out, "  data     %s samples, %s steps an epoch, %s; %d rows a batch, %d lanes of world size %d\n",
-		thousands(r.Samples), thousands(r.StepsPerEpoch), epochs, r.BatchRows, r.Lanes, r.WorldSize)
-	fmt.Fprintf(v.out, "  ring     %d slots x %s = %s, %d filled; %s batches published, next ticket %d, %d violations\n",
-		r.Slots, bytesText(r.SlotBytes), bytesText(r.DataBytes), len(r.Filled), thousands(r.Published), r.NextTicket, r.Violations)
+	fmt.Fprintf(v.out, "  data     %s, %s an epoch, %s; %s a batch, %s of world size %d\n",
+		counted(r.Samples, "sample"), counted(r.StepsPerEpoch, "step"), epochs, counted(r.BatchRows, "row"), counted(r.Lanes, "lane"), r.WorldSize)
+	fmt.Fprintf(v.out, "  ring     %d slots x %s = %s, %d filled; %s published, next ticket %d, %s\n",
+		r.Slots, bytesText(r.SlotBytes), bytesText(r.DataBytes), len(r.Filled), counted(r.Published, "batch"), r.NextTicket, counted(r.Violations, "violation"))
 	for _, t := range r.Tensors {
 		fmt.Fprintf(v.out, "  field    %s %s %s\n", t.Name, t.DType, strings.ReplaceAll(fmt.Sprint(t.Shape), " ", ", "))
 	}

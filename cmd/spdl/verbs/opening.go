@@ -37,7 +37,7 @@ func (o *opening) tell(ring string, opened, of, built int) {
 	if built == 0 || now-last < int64(every) || !o.last.CompareAndSwap(last, now) {
 		return
 	}
-	text := fmt.Sprintf("indexing %s of %s shards", thousands(int64(opened)), thousands(int64(of)))
+	text := fmt.Sprintf("indexing %s of %s", thousands(opened), counted(of, "shard"))
 	if live {
 		o.shown.Store(true)
 		fmt.Fprintf(o.a.err, "\r\x1b[K%s: %s", ring, text)

@@ -53,13 +53,13 @@ func (v *profiling) run(ctx context.Context, args []string) error {
 	if !(v.each >= 0.01 && v.each <= 3600) {
 		return usage("profile: --seconds %g, want 0.01 to 3600", v.each)
 	}
-	s, err := v.read("profile", args)
+	s, err := v.read(ctx, "profile", args)
 	if err != nil {
 		return err
 	}
 	progress := func(got telemetry.StageSpeed) {
 		if isTerminal(v.err) && !v.json {
-			fmt.Fprintf(v.err, "\r%s with %d workers: %s samples/s\x1b[K", got.Stage, got.Workers, thousands(int64(got.PerS+0.5)))
+			fmt.Fprintf(v.err, "\r%s with %s: %s samples/s\x1b[K", got.Stage, counted(got.Workers, "worker"), thousands(int64(got.PerS+0.5)))
 		}
 	}
 	all, err := engine.Profile(ctx, s.All()[0], time.Duration(v.each*float64(time.Second)), progress)

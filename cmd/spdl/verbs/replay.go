@@ -59,7 +59,7 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 	if err != nil || step < 0 {
 		return usage("replay: step %q, want a whole number from 0", args[len(args)-1])
 	}
-	s, err := v.read("replay", args[:len(args)-1])
+	s, err := v.read(ctx, "replay", args[:len(args)-1])
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (v *replaying) fits(ctx context.Context, s, one *spec.Spec, step int64) err
 		return err
 	}
 	if end := order.StepsPerEpoch() * one.Order.Epochs; one.Order.Epochs > 0 && step >= end {
-		return usage("replay: step %d, want 0 to %d: %d epochs of %d steps", step, end-1, one.Order.Epochs, order.StepsPerEpoch())
+		return usage("replay: step %d, want 0 to %d: %s of %s", step, end-1, counted(one.Order.Epochs, "epoch"), counted(order.StepsPerEpoch(), "step"))
 	}
 	if v.state == "" {
 		return nil
@@ -160,7 +160,7 @@ func (v *replaying) show(l *local, batch *shm.Lease, rank int) error {
 	if v.asJSON {
 		return json.NewEncoder(v.out).Encode(about)
 	}
-	fmt.Fprintf(v.out, "%s: step %d (epoch %d), rank %d: %d rows, %d bad, hash %s\n", about.Ring, about.Step, about.Epoch, about.Rank, about.Rows, about.Bad, about.Hash)
+	fmt.Fprintf(v.out, "%s: step %d (epoch %d), rank %d: %s, %d bad, hash %s\n", about.Ring, about.Step, about.Epoch, about.Rank, counted(about.Rows, "row"), about.Bad, about.Hash)
 	v.table(rows, factsOf(l.reader.Text()))
 	return nil
 }

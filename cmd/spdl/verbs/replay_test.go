@@ -75,7 +75,7 @@ func TestReplayShowsAndDraws(t *testing.T) {
 	file := describe(t, dir, name, "order: {shuffle: false}\nworld: {size: 2}\n")
 	png := filepath.Join(t.TempDir(), "x.png")
 	out := good(t, "replay", file, "1", "--rank", "1", "--out", png)
-	wants(t, out, name+": step 1 (epoch 0), rank 1: 1 rows, 0 bad, hash ", "0 9 1 red red/009.jpg")
+	wants(t, out, name+": step 1 (epoch 0), rank 1: 1 row, 0 bad, hash ", "0 9 1 red red/009.jpg")
 	if data, err := os.ReadFile(png); err != nil || !strings.HasPrefix(string(data), "\x89PNG") {
 		t.Fatalf("no PNG: %v", err)
 	}

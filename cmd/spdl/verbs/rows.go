@@ -3,6 +3,7 @@ package verbs
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -11,10 +12,10 @@ import (
 )
 
 // columns are the tensors of a ring by what they are for; -1: it has none.
-type columns struct{ image, video, audio, length, index, key, status, label int }
+type columns struct{ image, video, audio, index, key, status, label int }
 
 func columnsOf(schema []shm.TensorRecord) columns {
-	c := columns{-1, -1, -1, -1, -1, -1, -1, -1}
+	c := columns{-1, -1, -1, -1, -1, -1, -1}
 	for i := range schema {
 		t := &schema[i]
 		switch name := nameText(t.Name[:]); {
@@ -22,8 +23,6 @@ func columnsOf(schema []shm.TensorRecord) columns {
 			c.video = i
 		case t.Role == shm.RoleField && name == "audio":
 			c.audio = i
-		case t.Role == shm.RoleField && wide(t) && (name == "frames" || name == "length") && c.length < 0: // the ring's own come before columns
-			c.length = i
 		case t.Role == shm.RoleField && t.Axes != shm.AxesNone && t.Kind == shm.Dense && t.Ndim == 4 && c.image < 0:
 			c.image = i
 		case t.Role == shm.RoleIndex && wide(t):
@@ -47,6 +46,11 @@ func (c columns) sample() int {
 		}
 	}
 	return -1
+}
+
+// fieldNamed is the field of that name; -1: there is none.
+func fieldNamed(schema []shm.TensorRecord, name string) int {
+	return slices.IndexFunc(schema, func(t shm.TensorRecord) bool { return t.Role == shm.RoleField && nameText(t.Name[:]) == name })
 }
 
 func wide(t *shm.TensorRecord) bool {
@@ -126,17 +130,55 @@ type facts struct {
 
 // ringFacts are what view needs of a description.
 type ringFacts struct {
-	Image normalization `json:"image"`
-	Video struct {
-		Layout string        `json:"layout"`
-		Frames int           `json:"frames"`
-		Frame  normalization `json:"frame"`
-	} `json:"video"`
-	Audio struct {
-		Layout   string           `json:"layout"`
-		Channels int              `json:"channels"`
-		Features *json.RawMessage `json:"features"`
-	} `json:"audio"`
+	mediumFacts
+	Fields []mediumFacts `json:"fields"`
+}
+
+// mediumFacts are those of one medium, or of the sections of a description.
+type mediumFacts struct {
+	Name  string         `json:"name"`
+	Image *normalization `json:"image"`
+	Video *videoFacts    `json:"video"`
+	Audio *audioFacts    `json:"audio"`
+	own   bool           // it is a section, not one of fields
+}
+
+type videoFacts struct {
+	Layout string        `json:"layout"`
+	Frames int           `json:"frames"`
+	Frame  normalization `json:"frame"`
+}
+
+type audioFacts struct {
+	Layout   string           `json:"layout"`
+	Channels int              `json:"channels"`
+	Features *json.RawMessage `json:"features"`
+}
+
+// media are those of the ring's samples, in the description's order.
+func (r *ringFacts) media() (all []mediumFacts) {
+	if r.Image != nil {
+		all = append(all, mediumFacts{Name: "image", Image: r.Image, own: true})
+	}
+	if r.Video != nil {
+		all = append(all, mediumFacts{Name: "video", Video: r.Video, own: true})
+	}
+	if r.Audio != nil {
+		all = append(all, mediumFacts{Name: "audio", Audio: r.Audio, own: true})
+	}
+	return append(all, r.Fields...)
+}
+
+// lengths is the name of the field that says how long a video or a sound is.
+func (m *mediumFacts) lengths() string {
+	name := "length"
+	if m.Video != nil {
+		name = "frames"
+	}
+	if m.own {
+		return name
+	}
+	return m.Name + "." + name
 }
 
 // normalization is the mean and standard deviation that floats were brought to; nil: none, or not told.

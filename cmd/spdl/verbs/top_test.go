@@ -64,6 +64,21 @@ func TestTopSaysWhatIsSlow(t *testing.T) {
 	}
 }
 
+// Top shows budgets beside what there is, and which number of workers the engine finds by itself.
+func TestTopShowsBudgets(t *testing.T) {
+	var page strings.Builder
+	got := telemetry.Interval{
+		Process: telemetry.ProcessLoad{CPUs: 1.6, CPUsThere: 4, CPUsUsed: 0.5, Memory: telemetry.Memory{RSS: 1 << 30}, MemoryLimit: 2 << 30},
+		Rings:   []telemetry.RingLoad{{Name: "train", Stages: []telemetry.StageLoad{{Name: "fetch", Concurrency: 23, Auto: true}}}},
+	}
+	writeTop(&page, "train", &got, &telemetry.Snapshot{})
+	for _, want := range []string{"0.50 of 1.6 CPUs (a budget, of 4)", "1.0 GiB of 2.0 GiB (PSS", "auto 23"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("no %q in\n%s", want, page.String())
+		}
+	}
+}
+
 // Top of NAME/RING shows that ring and no other.
 func TestTopOfOneRingLeavesTheOthersOut(t *testing.T) {
 	name, dir := home(t), pictures(t, 8)

@@ -14,8 +14,8 @@ import (
 func writeTop(w io.Writer, name string, got *telemetry.Interval, now *telemetry.Snapshot) {
 	p := &got.Process
 	up := time.Duration(now.UptimeS * float64(time.Second)).Round(time.Second)
-	fmt.Fprintf(w, "%s: pid %d, up %v, %.2f of %.4g CPUs, %s (PSS %s; %s private, %s rings), reads %s/s, %s from the page cache\n",
-		name, now.PID, up, p.CPUsUsed, p.CPUs, bytesText(p.Memory.RSS), bytesText(p.Memory.PSS), bytesText(p.Memory.Anon), bytesText(p.Memory.Shared),
+	fmt.Fprintf(w, "%s: pid %d, up %v, %.2f of %s, %s (PSS %s; %s private, %s rings), reads %s/s, %s from the page cache\n",
+		name, now.PID, up, p.CPUsUsed, budgetText(p), memoryText(p), bytesText(p.Memory.PSS), bytesText(p.Memory.Anon), bytesText(p.Memory.Shared),
 		bytesText(uint64(p.ReadPerS)), share(p.PageCacheShare))
 	if p.Throttled > 0.01 {
 		fmt.Fprintf(w, "  throttled by the cgroup's quota: %.2f s of thread time a second\n", p.Throttled)
@@ -29,6 +29,21 @@ func writeTop(w io.Writer, name string, got *telemetry.Interval, now *telemetry.
 	}
 }
 
+// budgetText is what the process may use, and of how many where that is less than there are.
+func budgetText(p *telemetry.ProcessLoad) string {
+	if p.CPUs < p.CPUsThere {
+		return fmt.Sprintf("%s (a budget, of %.4g)", cpusText(p.CPUs), p.CPUsThere)
+	}
+	return cpusText(p.CPUs)
+}
+
+func memoryText(p *telemetry.ProcessLoad) string {
+	if p.MemoryLimit > 0 {
+		return fmt.Sprintf("%s of %s", bytesText(p.Memory.RSS), bytesText(p.MemoryLimit))
+	}
+	return bytesText(p.Memory.RSS)
+}
+
 func writeRing(w io.Writer, r *telemetry.RingLoad) {
 	fmt.Fprintf(w, "%s: %s, %s samples/s, %.1f batches/s, %d slots\n", r.Name, r.State, thousands(int64(r.RowsPerS+0.5)), r.BatchesS, r.Slots)
 	fmt.Fprintf(w, "  %s\n", r.Verdict.Text)
@@ -38,7 +53,7 @@ func writeRing(w io.Writer, r *telemetry.RingLoad) {
 	writeStages(w, r)
 	writeConsumers(w, r)
 	if r.Bad > 0 {
-		fmt.Fprintf(w, "\n  %s bad samples in this interval, the last: %s\n", thousands(r.Bad), last(r.LastBad))
+		fmt.Fprintf(w, "\n  %s in this interval, the last: %s\n", counted(r.Bad, "bad sample"), last(r.LastBad))
 	}
 }
 
@@ -53,11 +68,15 @@ func writeStages(w io.Writer, r *telemetry.RingLoad) {
 				queue, ready = fmt.Sprintf("%d of %d", q.Depth, q.Capacity), share(q.Occupancy)
 			}
 		}
+		workers := fmt.Sprint(s.Concurrency)
+		if s.Auto {
+			workers = "auto " + workers
+		}
 		out := ""
 		if s.BytesPerS > 0 {
 			out = bytesText(uint64(s.BytesPerS)) + "/s"
 		}
-		fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%.1f\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t\n", s.Name, s.Concurrency, bar(s.Busy, 10), share(s.Busy), s.ItemsPerS,
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%.1f\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t\n", s.Name, workers, bar(s.Busy, 10), share(s.Busy), s.ItemsPerS,
 			timeText(s.MeanNs), timeText(s.P50Ns), timeText(s.P90Ns), timeText(s.P99Ns), out, s.Failures, s.Retries, queue, ready)
 	}
 	_ = t.Flush()

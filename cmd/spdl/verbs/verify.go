@@ -79,7 +79,7 @@ func (v *verifying) run(ctx context.Context, args []string) error {
 	if len(args) < 2 {
 		return usage("verify: got %d arguments, want a description and the logs of all consumers of a group", len(args))
 	}
-	s, err := v.read("verify", args[:1])
+	s, err := v.read(ctx, "verify", args[:1])
 	if err != nil {
 		return err
 	}
@@ -106,10 +106,10 @@ func (v *verifying) run(ctx context.Context, args []string) error {
 	}
 	first, last := v.cover(order)
 	steps := order.StepsPerEpoch()
-	fmt.Fprintf(v.out, "%s batches, %s rows, steps %s to %s (epochs %d to %d of %s steps)\n", thousands(int64(v.lines)), thousands(v.rows),
-		thousands(first), thousands(last), first/steps, last/steps, thousands(steps))
+	fmt.Fprintf(v.out, "%s, %s, steps %s to %s (epochs %d to %d of %s)\n", counted(v.lines, "batch"), counted(v.rows, "row"),
+		thousands(first), thousands(last), first/steps, last/steps, counted(steps, "step"))
 	if v.faults > 0 {
-		return fmt.Errorf("verify: %d faults: the run did not see what was planned", v.faults)
+		return fmt.Errorf("verify: %s: the run did not see what was planned", counted(v.faults, "fault"))
 	}
 	fmt.Fprintln(v.out, "every sample came as often as planned")
 	return nil

@@ -79,7 +79,7 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if v.file != "-" {
-		fmt.Fprintf(v.out, "%s: %d pictures of batch %d (epoch %d, step %d) of %s\n", v.file, shown, batch.Ticket, batch.Epoch, batch.EpochStep, r.name)
+		fmt.Fprintf(v.out, "%s: %s of batch %d (epoch %d, step %d) of %s\n", v.file, counted(shown, "sample"), batch.Ticket, batch.Epoch, batch.EpochStep, r.name)
 	}
 	return batch.Release()
 }
@@ -105,24 +105,63 @@ type painter interface {
 func renderingOf(name string, schema []shm.TensorRecord, text []byte) (*rendering, error) {
 	r := &rendering{name: name, columns: columnsOf(schema), facts: factsOf(text)}
 	told := r.facts.of(name)
-	var err error
-	switch c := r.columns; {
-	case c.image >= 0:
-		t := &schema[c.image]
-		var p *pixels
-		if p, err = pixelsOf(t, ints(t.Shape[1:4]), t.Axes == shm.AxesNCHW, told.Image); err == nil {
-			p.tensor, r.painter = c.image, p
+	var all collage
+	for _, m := range told.media() {
+		p, err := painterOf(schema, &m, &r.facts)
+		if err != nil {
+			return nil, err
 		}
-	case c.video >= 0 && c.length >= 0:
-		r.strips = true
-		r.painter, err = filmOf(schema, c, &r.facts, &told)
-	case c.audio >= 0 && c.length >= 0:
-		r.strips = true
-		r.painter, err = waveOf(schema, c, &r.facts, &told)
-	default:
-		return nil, fmt.Errorf("view: ring %q has no field of pictures, videos or sounds, want one with axes NHWC or NCHW, or called video or audio", r.name)
+		all = append(all, p)
 	}
-	return r, err
+	if c := r.columns.image; len(all) == 0 && c >= 0 { // another producer's, who tells nothing
+		p, err := picturesOf(schema, c, normalization{})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	switch len(all) {
+	case 0:
+		return nil, fmt.Errorf("view: ring %q has no field of pictures, and tells of no videos and sounds; want one with axes NHWC or NCHW", r.name)
+	case 1:
+		_, picture := all[0].(*pixels)
+		r.painter, r.strips = all[0], !picture
+	default:
+		r.painter, r.strips = all, true
+	}
+	return r, nil
+}
+
+// painterOf draws one medium of a ring's samples.
+func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, error) {
+	t := fieldNamed(schema, m.Name)
+	if t < 0 || m.Image == nil && m.Video == nil && m.Audio == nil {
+		return nil, &because{fmt.Errorf("view: field %q: the ring does not tell what it is, or has none of that name", m.Name), shm.ErrFormat}
+	}
+	if m.Image != nil {
+		return picturesOf(schema, t, *m.Image)
+	}
+	length := fieldNamed(schema, m.lengths())
+	if length < 0 || !wide(&schema[length]) {
+		return nil, &because{fmt.Errorf("view: field %q: the ring has no field %q of lengths", m.Name, m.lengths()), shm.ErrFormat}
+	}
+	if m.Video != nil {
+		return filmOf(schema, t, length, f, m.Video)
+	}
+	return waveOf(schema, t, length, f, m.Audio)
+}
+
+// picturesOf draws a dense field of pictures.
+func picturesOf(schema []shm.TensorRecord, tensor int, n normalization) (*pixels, error) {
+	t := &schema[tensor]
+	if t.Kind != shm.Dense || t.Ndim != 4 {
+		return nil, &because{fmt.Errorf("view: field %q: want pictures of [N, H, W, C] or [N, C, H, W]", nameText(t.Name[:])), shm.ErrFormat}
+	}
+	p, err := pixelsOf(t, ints(t.Shape[1:4]), t.Axes == shm.AxesNCHW, n)
+	if err == nil {
+		p.tensor = tensor
+	}
+	return p, err
 }
 
 func ints(dims []int64) []int {
@@ -155,7 +194,7 @@ func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(
 			return nil, nil, err
 		}
 	}
-	s, err := v.read("view", args)
+	s, err := v.read(ctx, "view", args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,7 +258,7 @@ func (r *rendering) draw(l tensors, b *shm.Batch, n, columns int) (*image.RGBA, 
 	if r.strips && columns == 0 {
 		columns = 1
 	}
-	about := fmt.Sprintf("batch %d · epoch %d, step %d · %d rows · %s", b.Ticket, b.Epoch, b.EpochStep, b.Rows, r.painter.about())
+	about := fmt.Sprintf("batch %d · epoch %d, step %d · %s · %s", b.Ticket, b.Epoch, b.EpochStep, counted(b.Rows, "row"), r.painter.about())
 	if b.NBad > 0 {
 		about += fmt.Sprintf(" · %d bad", b.NBad)
 	}

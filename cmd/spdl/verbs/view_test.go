@@ -77,7 +77,7 @@ func TestViewReadsARunningRing(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := string(printed)
-	if want := name + ".png: 8 pictures of batch 2 (epoch 2, step 0) of " + name; !strings.Contains(out, want) {
+	if want := name + ".png: 8 samples of batch 2 (epoch 2, step 0) of " + name; !strings.Contains(out, want) {
 		t.Errorf("printed %q, want %q", out, want)
 	}
 	data, err := os.ReadFile(filepath.Join(c.Dir, name+".png"))

@@ -28,16 +28,16 @@ type wave struct {
 	stepStep             int // from one step to the next
 }
 
-func waveOf(schema []shm.TensorRecord, c columns, f *facts, told *ringFacts) (*wave, error) {
-	t := &schema[c.audio]
-	w := &wave{rowsIn: rowsInTensor(schema, c.audio, c.length), dtype: dtypeText(t), channels: max(told.Audio.Channels, 1)}
+func waveOf(schema []shm.TensorRecord, tensor, length int, f *facts, told *audioFacts) (*wave, error) {
+	t := &schema[tensor]
+	w := &wave{rowsIn: rowsInTensor(schema, tensor, length), dtype: dtypeText(t), channels: max(told.Channels, 1)}
 	if w.value = valueOf(w.dtype); w.value == nil {
 		return nil, fmt.Errorf("view: field %q is %s, want i16, f16, bf16 or f32", nameText(t.Name[:]), w.dtype)
 	}
-	step := f.Ragged["audio"] // what one step holds: [C], [bins] or [C, bins]; a ragged field has time first
+	step := f.Ragged[nameText(t.Name[:])] // what one step holds: [C], [bins] or [C, bins]; a ragged field has time first
 	first := true
 	if !w.ragged {
-		first = told.Audio.Layout == "NLC"
+		first = told.Layout == "NLC"
 		dims := ints(t.Shape[1:t.Ndim])
 		if len(dims) == 0 {
 			return nil, fmt.Errorf("view: field %q: the ring does not tell how its samples lie", nameText(t.Name[:]))
@@ -46,7 +46,7 @@ func waveOf(schema []shm.TensorRecord, c columns, f *facts, told *ringFacts) (*w
 			w.room, step = dims[0], dims[1:]
 		}
 	}
-	if told.Audio.Features != nil && len(step) > 0 {
+	if told.Features != nil && len(step) > 0 {
 		w.bins = step[len(step)-1]
 	}
 	inner := 1 // elements between bins, or between channels where there are none

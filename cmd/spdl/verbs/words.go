@@ -3,18 +3,39 @@ package verbs
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // thousands writes 1234567 as 1,234,567.
-func thousands[T int | int64 | uint64](n T) string {
+func thousands[T int | uint32 | int64 | uint64](n T) string {
 	s := strconv.FormatInt(int64(n), 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// counted is so many of a thing: "1 batch", "2,000 samples".
+func counted[T int | uint32 | int64 | uint64](n T, thing string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(thing, "s"), strings.HasSuffix(thing, "tch"):
+		thing += "es"
+	default:
+		thing += "s"
+	}
+	return thousands(n) + " " + thing
+}
+
+// areIs is the verb that goes with so many.
+func areIs(n int64) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 // bytesText writes a size the way people read it.

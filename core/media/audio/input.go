@@ -70,7 +70,7 @@ func (in *input) open(w *Worker, src Source, info *Info) error {
 
 func (in *input) openFormat(w *Worker, info *Info) error {
 	n, _ := in.reader().ReadAt(in.head[:], 0)
-	if isWAV(in.head[:n]) {
+	if isWAV(in.head[:n]) && w.op.cfg.Filter == "" {
 		var err error
 		info.Format = "wav"
 		in.header = wavParser{r: in.reader(), size: in.size}

@@ -52,7 +52,7 @@ def run(source: Any = range(10), *ops: Any, **options: Any) -> list[Any]:
         return list(pipeline)
 
 
-def wait_for(condition: Callable[[], Any], what: str, seconds: float = 10) -> None:
+def wait_for(condition: Callable[[], Any], what: str, seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
@@ -83,7 +83,7 @@ def quiet(caplog: pytest.LogCaptureFixture):
 def script():
     """Run a program in a fresh interpreter; returns the finished process."""
 
-    def start(text: str, *args: str, timeout: float = 60, **env: str) -> subprocess.CompletedProcess:
+    def start(text: str, *args: str, timeout: float = 240, **env: str) -> subprocess.CompletedProcess:
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "clients" / "python"), **env}
         return subprocess.run([sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(text), *args],
                               env=environment, capture_output=True, text=True, timeout=timeout)

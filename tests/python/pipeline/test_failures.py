@@ -13,7 +13,7 @@ import pytest
 from spdl.pipeline import PipelineBuilder, PipelineFailure, config
 from spdl.pipeline.defs import Aggregator
 
-from .conftest import build, run
+from .conftest import build, run, wait_for
 
 
 def failing(*bad):
@@ -168,7 +168,7 @@ def test_a_failure_is_raised_by_every_read_and_by_one_stop():
 
     unread = build(range(3), failing(0), pipe={"max_failures": 0})
     unread.start()
-    time.sleep(0.1)
+    wait_for(lambda: unread._core.failure() is not None, "the pipeline fails")
     with pytest.raises(PipelineFailure):
         unread.stop()
     unread.stop()
@@ -267,11 +267,17 @@ def test_a_failed_item_is_tried_again():
 
 def test_an_item_past_its_deadline_is_dropped_and_counted():
     """deadline: the item counts as failed, though its op runs on; with the budget used up that is the end."""
+    def failures():
+        return next(stage["failures"] for stage in pipeline.stats()["stages"] if stage["name"].endswith(":op"))
+
     async def op(x):
-        await asyncio.sleep(0.3 if x == 1 else 0)
+        while x == 1 and failures() == 0:
+            await asyncio.sleep(0.01)
         return x
 
-    assert run(range(4), op, pipe={"deadline": 0.1, "concurrency": 2}) == [0, 2, 3]
+    pipeline = build(range(4), op, pipe={"deadline": 1, "concurrency": 2})
+    with pipeline.auto_stop():
+        assert list(pipeline) == [0, 2, 3] and failures() == 1
 
 
 def test_many_failures_in_one_place_are_logged_a_few_times(caplog):

@@ -168,6 +168,8 @@ def test_statistics_reach_the_hooks_callback_without_a_task_hook():
 
     def op(x):
         time.sleep(0.002)
+        if x == 49:
+            wait_for(lambda: got, "an interval's statistics")
         return same(x)
 
     run([*range(9), 9, *range(20, 50)], op, task_hook_factory=lambda info: [Mine(info, 0.03)])
@@ -252,14 +254,15 @@ def test_a_queue_used_by_python_code_measures_itself():
 
 
 def test_report_stats_interval_logs_each_stage_and_queue(caplog):
+    def lines(word):
+        return [record for record in list(caplog.records) if "1:op" in record.getMessage() and word in record.getMessage()]
+
     def op(x):
-        time.sleep(0.005)
+        if x == 19:  # the pipeline runs on until it has told of itself three times
+            wait_for(lambda: len(lines("Completed")) >= 3 and len(lines("occupancy")) >= 3, "three reports")
         return x
 
     run(range(20), op, report_stats_interval=0.02)
-    lines = [record.getMessage() for record in caplog.records if "1:op" in record.getMessage()]
-    assert len([line for line in lines if "Completed" in line]) >= 3
-    assert len([line for line in lines if "occupancy" in line]) >= 3
 
 
 def test_background_tasks_run_beside_the_pipeline_and_end_with_it(caplog):

@@ -101,12 +101,14 @@ def test_an_async_source_is_closed_when_the_pipeline_is_stopped():
 
 def test_a_timeout_takes_nothing():
     """get_item that times out has lost no item: the next ones come, in order. (SPDL 0.6 lost one each time.)"""
+    timeouts = 0
+
     def slow():
         for i in range(5):
-            time.sleep(0.06)
+            wait_for(lambda: timeouts >= 3 * (i + 1), "a few timeouts")
             yield i
 
-    got, timeouts = [], 0
+    got = []
     with (pipeline := build(slow())).auto_stop():
         while True:
             try:
@@ -115,7 +117,7 @@ def test_a_timeout_takes_nothing():
                 timeouts += 1
             except EOFError:
                 break
-    assert got == [0, 1, 2, 3, 4] and timeouts >= 10
+    assert got == [0, 1, 2, 3, 4] and timeouts >= 15
 
 
 def test_several_threads_may_take_results():
@@ -147,6 +149,7 @@ def test_a_pipeline_that_was_never_started_leaves_nothing():
 
 
 CYCLES = int(os.environ.get("SPDL_CYCLES", "300"))  # `make cycles` sets 10,000
+ROUNDS = 5
 
 
 def test_runs_that_are_stopped_at_any_moment_leave_nothing_behind(caplog):
@@ -164,14 +167,18 @@ def test_runs_that_are_stopped_at_any_moment_leave_nothing_behind(caplog):
                     pipeline.get_item(timeout=30)
 
     cycles(0, 100)  # Go's and asyncio's own pools are filled
-    files, threads, memory = len(os.listdir("/proc/self/fd")), threading.active_count(), resident()
-    cycles(100, 100 + CYCLES)
-    gc.collect()
+    files, threads, tasks, growth = len(os.listdir("/proc/self/fd")), threading.active_count(), len(os.listdir("/proc/self/task")), []
+    for _ in range(ROUNDS):
+        memory = resident()
+        cycles(0, CYCLES // ROUNDS)
+        gc.collect()
+        growth.append(resident() - memory)
     wait_for(lambda: threading.active_count() <= threads, "threads have ended")
     wait_for(lambda: len(os.listdir("/proc/self/fd")) <= files + 2, "descriptors are closed")
-    assert len(os.listdir("/proc/self/task")) < 100
+    # Go's own threads grow in number with the machine's processors; a thread lost in each cycle would be more.
+    assert len(os.listdir("/proc/self/task")) < tasks + 50 + 2 * os.cpu_count()
     assert not _core._live
-    assert resident() - memory < 40 << 20
+    assert min(growth) < 1 << 20, growth  # a leak grows in every round; allocators and huge pages, in some
 
 
 def resident():
@@ -182,14 +189,15 @@ def resident():
 
 def test_a_stage_that_never_returns_is_named():
     """stop says which stage has how many threads in which op, in place of waiting for ever."""
-    go = threading.Event()
+    begun, go = threading.Event(), threading.Event()
 
     def sleepy(x):
-        go.wait(60)
+        begun.set()
+        go.wait(600)
 
     pipeline = build(range(5), sleepy)
     pipeline.start()
-    time.sleep(0.05)
+    assert begun.wait(60)
     with pytest.raises(TimeoutError) as caught:
         pipeline.stop(timeout=0.2)
     assert "sleepy" in str(caught.value) and f"{__file__}:" in str(caught.value) and "after 0.2 s" in str(caught.value)
@@ -199,19 +207,20 @@ def test_a_stage_that_never_returns_is_named():
 
 def test_an_async_op_is_cancelled_by_stop():
     """Coroutines can be interrupted, so stop does not wait for them."""
-    cancelled = threading.Event()
+    begun, cancelled = threading.Event(), threading.Event()
 
     async def sleepy(x):
+        begun.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(3600)
         except asyncio.CancelledError:
             cancelled.set()
             raise
 
     pipeline = build(range(5), sleepy)
     pipeline.start()
-    time.sleep(0.1)
-    pipeline.stop(timeout=5)
+    assert begun.wait(60)
+    pipeline.stop(timeout=60)
     assert cancelled.is_set()
 
 
@@ -221,8 +230,8 @@ def test_auto_stop_lets_the_blocks_own_error_through():
         raise ValueError
 
     with pytest.raises(KeyError):
-        with build(range(3), bad, pipe={"max_failures": 0}).auto_stop():
-            time.sleep(0.05)
+        with (pipeline := build(range(3), bad, pipe={"max_failures": 0})).auto_stop():
+            wait_for(lambda: pipeline._core.failure() is not None, "the pipeline fails")
             raise KeyError
 
 
@@ -303,7 +312,7 @@ def test_the_interpreter_exits_with_a_pipeline_running(how, script):
             pipeline.get_item()
         if how == "exception":
             raise KeyError("the program's own")
-    """, how, timeout=30)
+    """, how)
     assert done.returncode == (1 if how == "exception" else 0), done.stderr
     assert ("KeyError" in done.stderr) == (how == "exception")
     assert "Fatal" not in done.stderr and "daemon" not in done.stderr
@@ -311,19 +320,20 @@ def test_the_interpreter_exits_with_a_pipeline_running(how, script):
 
 def test_an_exit_does_not_wait_for_an_op_that_never_returns(script):
     """It is named in the log, after a second, and the program ends."""
-    begun = time.monotonic()
     done = script("""
-        import logging, time
+        import logging, threading, time
         logging.basicConfig()
         from spdl.pipeline import PipelineBuilder
+        begun = threading.Event()
         def forever(x):
+            begun.set()
             time.sleep(3600)
         pipeline = PipelineBuilder().add_source(range(3)).pipe(forever).add_sink(2).build(num_threads=2)
         pipeline.start()
-        time.sleep(0.1)
-    """, timeout=40)
+        begun.wait()
+    """)
     assert done.returncode == 0, done.stderr
-    assert "forever" in done.stderr and time.monotonic() - begun < 30
+    assert "forever" in done.stderr
 
 
 class _EarlyOut:
@@ -368,14 +378,14 @@ def test_a_ctrl_c_ends_a_wait():
     program = ("import time\nfrom spdl.pipeline import PipelineBuilder\n"
                "def never():\n    time.sleep(3600)\n    yield 1\n"
                "p = PipelineBuilder().add_source(never()).add_sink(1).build(num_threads=1)\n"
-               "p.start()\nprint('waiting', flush=True)\n"
-               "try:\n    p.get_item()\nexcept KeyboardInterrupt:\n    print('interrupted', flush=True)\n")
+               "p.start()\n"
+               "try:\n    print('waiting', flush=True)\n    p.get_item()\nexcept KeyboardInterrupt:\n    print('interrupted', flush=True)\n")
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env={**os.environ, "PYTHONPATH": str(ROOT / "clients" / "python")})
     assert process.stdout.readline() == "waiting\n"
-    time.sleep(0.2)
+    time.sleep(0.2)  # let it fall asleep; one that is still busy is interrupted all the same
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (0, "interrupted\n"), err
 
 

@@ -14,7 +14,7 @@ import pytest
 from spdl.pipeline import PipelineBuilder
 from spdl.pipeline.defs import Aggregator
 
-from .conftest import build, run
+from .conftest import build, run, wait_for
 
 
 def double(x):
@@ -166,6 +166,7 @@ def test_num_threads_bounds_the_sync_ops_that_run_at_once():
         with lock:
             running += 1
             peak = max(peak, running)
+        wait_for(lambda: peak >= 2, "two ops at once")
         time.sleep(0.001)
         with lock:
             running -= 1
@@ -183,6 +184,8 @@ def test_concurrency_bounds_the_items_of_a_stage_in_work():
         nonlocal running, peak
         running += 1
         peak = max(peak, running)
+        while peak < 2:  # a second one comes
+            await asyncio.sleep(0.001)
         await asyncio.sleep(0.001)
         running -= 1
         return x

@@ -65,7 +65,7 @@ def test_stages_share_a_priority_pool(kind):
 def test_a_priority_pool_travels_as_its_arguments():
     pool = PriorityThreadPoolExecutor(3, "mine")
     entry = pickle.loads(pickle.dumps(pool.get_executor(priority=4)))
-    assert entry.submit(double, 4).result(10) == 8
+    assert entry.submit(double, 4).result(60) == 8
     entry._owner.shutdown()
     with pytest.raises(ValueError, match="max_workers -1"):
         PriorityThreadPoolExecutor(-1)
@@ -81,7 +81,7 @@ def test_a_shut_down_pool_cancels_what_has_not_begun():
         time.sleep(0.001)
     pool.shutdown(wait=False, cancel_futures=True)
     go.set()
-    assert running.result(10) and waiting.cancelled()
+    assert running.result(60) and waiting.cancelled()
     pool.shutdown()
 
 

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/spec"
+)
+
+// samples is what a ring's samples are decoded to: each part of a sample by its own modality, into fields of its own. It is
+// shared by all goroutines.
+type samples struct {
+	parts  []part
+	fields []field // of all parts, one behind the other
+}
+
+// part is one part of the samples.
+type part struct {
+	modality
+	name        string // for errors; "" where it is the only one
+	first, last int    // of samples.fields: its own are [first, last)
+}
+
+// samplesOf prepares the decoding of a description's media.
+func samplesOf(s *spec.Spec) (*samples, error) {
+	all, media := &samples{}, s.Media()
+	for i := range media {
+		m, err := modalityOf(&media[i], &s.Cache)
+		if err != nil {
+			return nil, err
+		}
+		name := media[i].Name
+		if len(media) == 1 {
+			name = ""
+		}
+		all.add(name, m)
+	}
+	return all, nil
+}
+
+// add appends a part.
+func (s *samples) add(name string, m modality) {
+	first := len(s.fields)
+	s.fields = append(s.fields, m.fields()...)
+	p := part{m, name, first, len(s.fields)}
+	for i := p.first; i < p.last; i++ {
+		if s.fields[i].long {
+			for k := p.first; k < p.last; k++ {
+				s.fields[k].measuredBy = i
+			}
+		}
+	}
+	s.parts = append(s.parts, p)
+}
+
+// rowBytes is the size of all fields of a row.
+func (s *samples) rowBytes() (total int) {
+	for i := range s.fields {
+		total += s.fields[i].rowBytes()
+	}
+	return total
+}
+
+// notes are what is to be known of how this machine decodes them.
+func (s *samples) notes() (all []string) {
+	for i := range s.parts {
+		if m, ok := s.parts[i].modality.(*videos); ok && m.note() != "" {
+			all = append(all, m.note())
+		}
+	}
+	return all
+}
+
+// videoCounters say how the videos among them were decoded, where the description lets that vary; nil where it does not.
+func (s *samples) videoCounters() *video.Counters {
+	var sum video.Counters
+	for i := range s.parts {
+		if m, ok := s.parts[i].modality.(*videos); ok {
+			sum = sum.Plus(m.op.Counters())
+		}
+	}
+	if sum == (video.Counters{}) {
+		return nil
+	}
+	return &sum
+}
+
+// encoded is a sample as it was read.
+type encoded interface {
+	// Part is the bytes of its part k.
+	Part(k int) []byte
+}
+
+// worker decodes on one goroutine at a time.
+type worker struct {
+	samples  *samples
+	decoders []decoder // of each part
+	row      [][]byte  // of the sample in hand
+}
+
+func openWorker(s *samples) (*worker, error) {
+	w := &worker{samples: s, row: make([][]byte, 0, len(s.fields))}
+	for i := range s.parts {
+		d, err := s.parts[i].open()
+		if err != nil {
+			w.Close()
+			return nil, err
+		}
+		w.decoders = append(w.decoders, d)
+	}
+	return w, nil
+}
+
+// decode writes every part of a sample into its row. A part that cannot be decoded makes the sample a bad one.
+func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
+	for k := range w.decoders {
+		p := &w.samples.parts[k]
+		if err := w.decoders[k].decode(row[p.first:p.last], sample.Part(k), draw); err != nil {
+			if p.name != "" {
+				err = fmt.Errorf("%s: %w", p.name, err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *worker) Close() {
+	for _, d := range w.decoders {
+		d.Close()
+	}
+}

@@ -1,0 +1,5 @@
+//go:build uninstrumented
+
+package pipeline
+
+const instrumented = false

@@ -1,0 +1,114 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const (
+	aPicture = "image: {transform: [center_crop: 8]}\n"
+	aVideo   = "video: {frames: 2, transform: [center_crop: 8]}\n"
+	aSound   = "audio: {rate: 8000, length: 1s}\n"
+)
+
+// A ring may have several media, and then each says which part of a sample it is made of, by a rule of the source or in its own words.
+func TestSeveralMediaAreMadeOfPartsOfTheirOwn(t *testing.T) {
+	for text, want := range map[string]string{
+		"source: {shards: a.tar}\n" + aPicture + aSound:                                                                                 "image [] audio [aac",
+		"source: {shards: a.tar}\n" + aPicture + "audio: {rate: 8, length: 8, from: [a.wav, wav]}\n":                                    "image [] audio [a.wav wav]",
+		"source: {shards: a.tar}\n" + "audio: {rate: 8, length: 8, from: mp4}\n" + aVideo:                                               "video [3gp asf avi flv m2ts m4v mkv mov mpeg",
+		"source: {shards: a.parquet}\n" + aPicture + aSound:                                                                             "image [image] audio [audio]",
+		"source: {list: a.csv}\n" + aPicture + aSound:                                                                                   "image [path] audio [audio]",
+		"source: {list: a.csv, path: file}\n" + aPicture + "audio: {rate: 8, length: 8, from: sound}\n":                                 "image [file] audio [sound]",
+		"source: {list: a.csv}\nimage: {transform: [center_crop: 8], from: photo}\n":                                                    "image [photo]",
+		"source: {folder: p}\n" + aVideo + "audio: {rate: 8, length: 8, from: mp4}\n":                                                   "video [] audio [mp4]",
+		"source: {shards: a.tar}\nfields: {l: {image: {transform: [center_crop: 8], from: l.png}}, s: {audio: {rate: 8, length: 8}}}\n": "l [l.png] s [aac",
+		"source: {shards: a.tar, image: [png]}\n" + aPicture:                                                                            "image [png]",
+	} {
+		s := parse(t, text)
+		var got []string
+		for _, w := range s.Parts(&s.Source) {
+			got = append(got, w.Name, fmt.Sprint(w.From))
+		}
+		if !strings.HasPrefix(strings.Join(got, " "), want) {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+// The tensors of the sections have the sections' names, those of fields begin with the field's.
+func TestTensorsOfMedia(t *testing.T) {
+	s := parse(t, "source: {shards: a.tar}\n"+aPicture+aVideo+aSound)
+	if got := fmt.Sprint(s.fields()); got != "[image video frames pts duration audio length index key status label]" {
+		t.Error(got)
+	}
+	s = parse(t, "source: {shards: a.tar}\nfields: {v: {"+strings.TrimSpace(aVideo)+"}, s: {"+strings.TrimSpace(aSound)+"}}\n")
+	if got := fmt.Sprint(s.fields()); got != "[v v.frames v.pts v.duration s s.length index key status label]" {
+		t.Error(got)
+	}
+}
+
+// What cannot be is refused with its place, and what would.
+func TestMediaThatCannotBeAreRefused(t *testing.T) {
+	from := func(section, key string) string { return strings.Replace(section, ": {", ": {from: "+key+", ", 1) }
+	for text, want := range map[string]string{
+		"source: {folder: p}\n" + aPicture + aSound:                                                                               "x.yaml:3:8: audio: from is missing, want the ending of the files beside those of image, such as from: wav",
+		"source: {folder: p}\n" + from(aPicture, "png"):                                                                           "image.from: given for the first medium of a folder, whose files are its samples; say their endings in source.extensions",
+		"source: {folder: 's3://b/p'}\n" + aPicture + from(aSound, "wav"):                                                         "audio: given beside image, but of a folder in an object store only the samples themselves are listed",
+		"source: {folder: p}\n" + aPicture + from(aSound, "[wav, flac]"):                                                          "audio.from: got 2, want one: of a table a column, of a folder an ending",
+		"source: {list: a.tsv}\n" + aPicture + aSound:                                                                             "audio: given beside image, but a line of the list names one file; use a table",
+		"source: {list: a.tsv}\n" + from(aPicture, "x"):                                                                           "image.from: goes with shards, with a list that is a table",
+		"source: {host: {samples: 3}}\n" + aPicture + aSound:                                                                      "audio: given beside image, but your program brings one file a sample; want one medium",
+		"source: {list: a.csv, path: p}\n" + from(aPicture, "x"):                                                                  "image.from: given beside source.path, which says the same",
+		"source: {shards: a.tar, image: jpg}\n" + from(aPicture, "x"):                                                             "image.from: given beside source.image, which says the same",
+		"source: {shards: a.tar, image: jpg}\n" + aPicture + aSound:                                                               "source.image: given for several media; say from in each of them",
+		"source: {mix: [{folder: p}, {list: a.tsv}]}\n" + aPicture + from(aSound, "wav"):                                          "audio.from: goes with shards, with a list that is a table (.csv, .jsonl or .parquet), and with a folder; source.mix[1] has one file a sample",
+		"source: {shards: a.tar}\nfields: {a: {" + strings.TrimSpace(aPicture) + "}, b: {" + strings.TrimSpace(aPicture) + "}}\n": "fields.b.image: from is missing, want its part: fields.a.image has none either",
+		"source: {shards: a.tar}\n" + aPicture + "fields: {a: {}}\n":                                                              "fields: given beside image; want the sections image, video, audio, or fields with names of your own",
+		"source: {shards: a.tar}\nfields: {}\n":                                                                                   "fields: got a mapping, want a mapping of 1 to 16 fields by name",
+		"source: {shards: a.tar}\nfields: {a: {}}\n":                                                                              "fields.a: got 0 sections, want one of image, video, audio",
+		"source: {shards: a.tar}\nfields: {a: {image: {}, audio: {}}}\n":                                                          "fields.a: got 2 sections, want one of image, video, audio",
+		"source: {shards: a.tar}\nfields: {a: {picture: {}}}\n":                                                                   "fields.a.picture: unknown key; valid here: image, video, audio",
+		"source: {shards: a.tar}\nfields: {a.b: {image: {}}}\n":                                                                   `fields.a.b: got text "a.b" for a field's name, want 1 to 48 of A-Z a-z 0-9 _ -`,
+		"source: {shards: a.tar}\nfields: {label: {image: {}}}\n":                                                                 "fields.label: got a name that every batch has for something else; choose another",
+		"source: {shards: a.tar}\nfields: {a: {image: {}}, a: {image: {}}}\n":                                                     "fields.a: given twice; keep one",
+		"source: {shards: a.tar}\nfields: {a: {image: {}}}\n":                                                                     "x.yaml:2:21: fields.a.image.transform: leaves the size of the picture open",
+		"source: {shards: a.tar}\nfields: {a: {audio: {rate: 8}}}\n":                                                              "fields.a.audio: length is missing",
+		"source: {shards: a.tar, columns: [length]}\n" + aPicture + aSound:                                                        `got name "length", which every batch has`,
+		"source: {shards: a.tar}\n" + aPicture + "audio: {rate: 8, length: 8, crop: random}\ncache: {rows_bytes: 1MiB}\n":         "cache.rows_bytes: rows are drawn by chance",
+	} {
+		_, err := Parse([]byte(text), "x.yaml")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+// A ring of several has the media that it names; what it leaves out of one the top level says. What is filled in for one ring is not
+// seen by another.
+func TestRingsOfSeveralMedia(t *testing.T) {
+	s := parse(t, "source: {shards: a.tar}\nimage: {transform: [center_crop: 8], layout: NCHW}\n"+aSound+
+		"rings: {both: {}, seen: {image: {transform: [center_crop: 8, normalize: imagenet]}}, named: {fields: {x: {audio: {rate: 8, length: 8}}}}}\n")
+	both, seen, named := s.Rings[0], s.Rings[1], s.Rings[2]
+	if len(both.Media()) != 2 || len(seen.Media()) != 1 || seen.Image.Layout != NCHW || seen.Image.DType.String() != "f32" || both.Image.DType.String() != "u8" {
+		t.Errorf("%+v\n%+v", both.Media(), seen.Image)
+	}
+	if media := named.Media(); len(media) != 1 || media[0].Name != "x" || media[0].Audio == nil {
+		t.Errorf("%+v", media)
+	}
+}
+
+// The hash names what media are made of, and a description of one medium has the hash that it had before there were several.
+func TestHashOfSeveralMedia(t *testing.T) {
+	hash := func(text string) string { return string(parse(t, "source: {shards: a.tar}\n"+text).Canonical()) }
+	one := hash(aPicture)
+	for _, text := range []string{aPicture + aSound, "image: {transform: [center_crop: 8], from: png}\n", "fields: {image: {" + strings.TrimSpace(aPicture) + "}}\n"} {
+		if hash(text) == one {
+			t.Errorf("%s has the hash of another", text)
+		}
+	}
+	if strings.Contains(one, "from") || strings.Contains(one, "fields") {
+		t.Error(one)
+	}
+}

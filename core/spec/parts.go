@@ -1,0 +1,110 @@
+package spec
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Wanted is the part of its samples that a medium is made of.
+type Wanted struct {
+	Name string   // of the medium
+	From []string // parts or columns, best first; nil: core/source's rule
+}
+
+// Parts are the parts of a source's samples, the ring's own or a data set of its mixture, one for each of Media. Of a folder the first
+// is the files that it is searched for, and From of the others their endings; of a table From is one column of paths.
+func (s *Spec) Parts(src *Source) (all []Wanted) {
+	media := s.Media()
+	for i := range media {
+		m := &media[i]
+		w := Wanted{m.Name, m.From()}
+		switch {
+		case w.From != nil:
+		case src.IsTable() && i == 0:
+			w.From = []string{cmp.Or(src.Path, "path")}
+		case len(media) == 1:
+			w.From = src.Image
+		case src.IsTable() || src.IsParquet():
+			w.From = []string{m.Name}
+		case src.Shards != nil:
+			w.From = without(m.endings(), media)
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// without are the endings that no medium has claimed by name.
+func without(endings []string, media []Medium) []string {
+	return slices.DeleteFunc(slices.Clone(endings), func(e string) bool {
+		return slices.ContainsFunc(media, func(m Medium) bool { return slices.Contains(m.From(), e) })
+	})
+}
+
+// checkParts holds what media are made of against what the sources have.
+func (d *decoder) checkParts(s *Spec) {
+	media := s.Media()
+	if len(media) == 0 {
+		d.failAt("", "says nothing of what its samples are; want image, video, audio, or fields")
+		return
+	}
+	if s.Source.Mix == nil {
+		d.checkPartsOf(&s.Source, "source", media)
+	}
+	for i := range s.Source.Mix {
+		d.checkPartsOf(&s.Source.Mix[i].Source, mixed(i), media)
+	}
+}
+
+func (d *decoder) checkPartsOf(src *Source, at string, media []Medium) {
+	table := src.IsTable()
+	for i := range media {
+		m := &media[i]
+		key := m.path() + ".from"
+		switch from := m.From(); {
+		case from == nil:
+		case src.Host.Samples > 0 || src.List != "" && !table:
+			d.failAt(key, "goes with shards, with a list that is a table (.csv, .jsonl or .parquet), and with a folder; %s has one file a sample", at)
+		case src.Folder != "" && i == 0:
+			d.failAt(key, "given for the first medium of a folder, whose files are its samples; say their endings in %s.extensions", at)
+		case (table || src.Folder != "") && len(from) > 1:
+			d.failAt(key, "got %d, want one: of a table a column, of a folder an ending", len(from))
+		case table && i == 0 && src.Path != "":
+			d.failAt(key, "given beside %s.path, which says the same; leave that out", at)
+		case src.Image != nil:
+			d.failAt(key, "given beside %s.image, which says the same; leave that out", at)
+		}
+	}
+	if len(media) > 1 {
+		d.checkSeveral(src, at, media)
+	}
+}
+
+// checkSeveral refuses several media where a source has no part for each.
+func (d *decoder) checkSeveral(src *Source, at string, media []Medium) {
+	second := media[1].path()
+	switch {
+	case src.Host.Samples > 0:
+		d.failAt(second, "given beside %s, but your program brings one file a sample; want one medium", media[0].path())
+	case src.List != "" && !src.IsTable():
+		d.failAt(second, "given beside %s, but a line of the list names one file; use a table (.csv, .jsonl or .parquet) with a column for each", media[0].path())
+	case isURL(src.Folder):
+		d.failAt(second, "given beside %s, but of a folder in an object store only the samples themselves are listed; put them into shards, or name them in a table", media[0].path())
+	case src.Image != nil:
+		d.failAt(at+".image", "given for several media; say from in each of them")
+	}
+	open := map[string]string{} // the medium without from, by kind
+	for i := range media {
+		m := &media[i]
+		if m.From() != nil {
+			continue
+		}
+		if src.Folder != "" && i > 0 {
+			d.failAt(m.path(), "from is missing, want the ending of the files beside those of %s, such as from: wav", media[0].path())
+		}
+		if other := open[m.kind()]; other != "" && src.Shards != nil && !src.IsParquet() {
+			d.failAt(m.path(), "from is missing, want its part: %s has none either, and both would be the one with such an ending", other)
+		}
+		open[m.kind()] = m.path()
+	}
+}
