@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/spec"
 )
@@ -11,11 +12,13 @@ import (
 // Stream is a video that comes in chunks, so that a long one takes no more memory than a chunk and its index. It is used by one
 // goroutine at a time.
 type Stream struct {
-	reader *video.Reader
-	stream video.Stream
+	reader  *video.Reader
+	stream  video.Stream
+	packets *av.Packets // held; nil: of bytes
 }
 
-// Open begins a video whose description, {"video": {...}}, says in frames how many a chunk has. Its bytes must stay as they are until Close.
+// Open begins a video whose description, {"video": {...}}, says in frames how many a chunk has. Its bytes must stay as they are until
+// Close; packets are held until then.
 // Errors are Load's.
 func Open(description []byte, src Source) (*Stream, error) {
 	s, err := spec.ParseSample(description)
@@ -39,7 +42,10 @@ func Open(description []byte, src Source) (*Stream, error) {
 		}
 		return nil, err
 	}
-	return &Stream{r, stream}, nil
+	if src.Packets != nil {
+		src.Packets.Hold()
+	}
+	return &Stream{r, stream, src.Packets}, nil
 }
 
 // openVideo gives the frames the size that they have, where the description leaves it open.
@@ -55,7 +61,11 @@ func openVideo(s *spec.Spec, src video.Source) (*video.Reader, video.Stream, err
 	if err := s.FixSize(h, w); err != nil {
 		return nil, stream, err
 	}
-	r, err := video.Open(VideoConfig(s.Video), src, video.Draw{})
+	config := VideoConfig(s.Video)
+	if p := src.Packets; p != nil && config.Select.Window == nil {
+		config.Select.Window = p.Window
+	}
+	r, err := video.Open(config, src, video.Draw{})
 	return r, stream, err
 }
 
@@ -74,4 +84,9 @@ func (s *Stream) Next(alloc Alloc) (*Media, error) {
 }
 
 // Close ends the stream.
-func (s *Stream) Close() { s.reader.Close() }
+func (s *Stream) Close() {
+	s.reader.Close()
+	if s.packets != nil {
+		s.packets.Close()
+	}
+}

@@ -8,7 +8,7 @@
 #ifndef SPDL_AUDIO_FFMPEG_H
 #define SPDL_AUDIO_FFMPEG_H
 
-#include "../av/av.h"
+#include "../av/packets.h"
 #include "kernels.h"
 
 enum {
@@ -27,6 +27,7 @@ typedef struct audio_ff {
     /* Private. */
     media_av *av;
     AVFrame *pending; /* the first frame, until decode */
+    int placed;       /* a piece, see audio_ff_open */
     float *plane[AUDIO_FF_CHANNELS];
     size_t cap[AUDIO_FF_CHANNELS];
     int64_t begin; /* the frame that planes begin with */
@@ -36,8 +37,9 @@ typedef struct audio_ff {
 audio_ff *audio_ff_new(void); /* NULL when there is no memory */
 void audio_ff_free(audio_ff *f);
 
-/* data, or size bytes of fd; both stay until close. */
-int audio_ff_open(audio_ff *f, const uint8_t *data, int fd, int64_t size, int64_t budget_ns);
+/* The source stays until close. placed: of a piece of a stream, frames have the numbers that they have in the whole, and
+ * what does not decode before the first wanted one is no damage; without it they count from the piece's first. */
+int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_t budget_ns);
 void audio_ff_close(audio_ff *f);
 const char *audio_ff_detail(const audio_ff *f);
 

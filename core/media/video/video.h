@@ -6,7 +6,7 @@
 #ifndef SPDL_MEDIA_VIDEO_H
 #define SPDL_MEDIA_VIDEO_H
 
-#include "../av/av.h"
+#include "../av/packets.h"
 
 enum { VIDEO_KEY = 1, VIDEO_DISCARD = 2, VIDEO_HOLE = 4 }; /* flags of a packet */
 

@@ -6,7 +6,8 @@ import ctypes
 import json
 import os
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
-from typing import Any, Iterator, Mapping, Optional, Sequence, Union
+from fractions import Fraction
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 from .. import _c, _dlpack
 from .._errors import ArgumentError, Unsupported, error_for
@@ -38,9 +39,9 @@ Seconds = tuple[float, Optional[float]]
 class _Functions:
     """The declared functions of one library, as attributes."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, functions: Mapping[str, tuple]) -> None:
         dll = ctypes.CDLL(path)  # lets other threads run
-        for name, (result, *arguments) in FUNCTIONS.items():
+        for name, (result, *arguments) in functions.items():
             try:
                 function = getattr(dll, name)
             except AttributeError:
@@ -50,14 +51,19 @@ class _Functions:
             setattr(self, name[len("spdl_"):], function)
 
 
-_functions: Optional[_Functions] = None
+def bound(functions: Mapping[str, tuple]) -> Callable[[], Any]:
+    """What gives the functions, from its first call on."""
+    made: list[_Functions] = []
+
+    def api() -> _Functions:
+        if not made:
+            made.append(_Functions(_c.library().path, functions))
+        return made[0]
+
+    return api
 
 
-def _api() -> Any:
-    global _functions
-    if _functions is None:
-        _functions = _Functions(_c.library().path)
-    return _functions
+_api = bound(FUNCTIONS)
 
 
 class _Memory:
@@ -119,6 +125,8 @@ def load(src: Source, description: Mapping[str, Any]) -> Loaded:
     Raises SpecError for the description, SampleError for the sample.
     """
     _dlpack.sweep()
+    if hasattr(src, "_decode"):  # packets
+        return src._decode(description)
     memory, keep = _where(src)
     handle = c_void_p()
     _check(_api().load(json.dumps(description).encode(), *memory.arguments, handle))
@@ -131,6 +139,9 @@ class _Where:
     def __init__(self, address: int, size: int, path: Optional[bytes], writable: bool) -> None:
         self.arguments = (address or None, size, path)
         self.address, self.size, self.writable = address, size, writable
+
+
+_NOWHERE = _Where(0, 0, None, True)
 
 
 def _where(src: Any) -> tuple[_Where, object]:
@@ -168,13 +179,13 @@ def _arrays(handle: c_void_p, where: _Where, keep: object) -> list[tuple[str, Ar
 
 
 def _window(timestamp: Optional[Seconds]) -> dict[str, Any]:
-    """timestamp=(start, end), in seconds; None: to the end."""
+    """timestamp=(start, end), in seconds: numbers, Decimals, Fractions or texts of those; end None: to the end."""
     if timestamp is None:
         return {}
-    start, end = timestamp
+    start, end = (None if t is None else Fraction(t) if not isinstance(t, float) else t for t in timestamp)
     window = {"start": f"{float(start):.9f}s"}
     if end is not None:
-        window["duration"] = f"{float(end) - float(start):.9f}s"
+        window["duration"] = f"{float(end - start):.9f}s"
     return {"window": window}
 
 
@@ -212,9 +223,11 @@ def sample_decode_video(src: Source, indices: Sequence[int], **section: Any) -> 
 def streaming_load_video(src: Source, num_frames: int, timestamp: Optional[Seconds] = None, **section: Any) -> Iterator[Loaded]:
     """A long video in chunks of num_frames, the last of them shorter: each with "video", "pts" and "duration", as load gives
     them. Memory is taken for one chunk, and for the index; arrays of earlier chunks stay as long as they are held."""
-    where, keep = _where(src)
     api, loading = _api(), c_void_p()
     text = json.dumps({"video": {"select": {"kind": "all"}, **_window(timestamp), **section, "frames": int(num_frames)}}).encode()
+    if hasattr(src, "_decode_chunks"):
+        return _chunks(src._decode_chunks(text), _NOWHERE, src)
+    where, keep = _where(src)
     _check(api.loading_open(text, *where.arguments, loading))
     return _chunks(loading, where, keep)
 
