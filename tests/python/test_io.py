@@ -222,8 +222,6 @@ def test_threads_load_at_the_same_time(noise):
     (lambda: spdl.io.load_audio(b"x", layout="LNC"), spdl.SpecError, "audio.layout"),
     (lambda: spdl.io.load_audio(3), spdl.ArgumentError, "want a path or contiguous bytes"),
     (lambda: spdl.io.load(b"x", {"picture": {}}), spdl.SpecError, "picture"),
-    (lambda: spdl.io.demux_video, AttributeError, "use load_video"),
-    (lambda: spdl.io.decode_packets, AttributeError, "load_audio, load_video or load_image"),
     (lambda: spdl.io.load_image_batch, AttributeError, "use a ring"),
     (lambda: spdl.io.get_video_filter_desc, AttributeError, "use the keys of a description"),
     (lambda: spdl.io.load_vidoe, AttributeError, "no attribute"),

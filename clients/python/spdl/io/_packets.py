@@ -75,9 +75,9 @@ class Codec:
         self._stream = stream
 
     def __getattr__(self, name: str) -> Any:
-        info = self.__dict__.get("_stream") and self._stream.info
-        if not info or name not in info:
-            raise AttributeError(f"a codec of spdl.io has no {name}; it has {', '.join(sorted(info or {}))}")
+        info = self._stream.info if name[0] != "_" else {}
+        if name not in info:
+            raise AttributeError(f"a codec of spdl.io has no {name}; it has {', '.join(sorted(info))}")
         value = info[name]
         return tuple(value) if isinstance(value, list) else value
 
