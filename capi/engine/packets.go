@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"syscall"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/coded"
@@ -68,6 +69,7 @@ func inputStatus(err error, e *C.spdl_engine_error) C.spdl_status {
 func mediaStatus(err error, e *C.spdl_engine_error) C.spdl_status {
 	var failed *mux.Error
 	var misused *coded.MisuseError
+	var system syscall.Errno
 	switch {
 	case errors.As(err, &failed):
 		_ = fail(err, e)
@@ -78,6 +80,9 @@ func mediaStatus(err error, e *C.spdl_engine_error) C.spdl_status {
 	case errors.As(err, &misused):
 		_ = fail(err, e)
 		return C.SPDL_E_ARGUMENT
+	case errors.As(err, &system) && !errors.As(err, new(*load.Error)): // of a WAV file
+		_ = fail(err, e)
+		return C.SPDL_E_SYSTEM
 	}
 	return loadStatus(err, e)
 }

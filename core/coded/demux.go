@@ -12,12 +12,12 @@ import (
 type demux struct {
 	Stream *int `json:"stream"` // its number in the file; absent: the best of the kind
 	Window *struct {
-		Start    seconds  `json:"start"`
-		Duration *seconds `json:"duration"`
+		Start    span  `json:"start"`
+		Duration *span `json:"duration"`
 	} `json:"window"`
-	Packets int     `json:"packets"` // in a piece; 0: any number
-	Length  seconds `json:"length"`  // of a piece; 0: any
-	Filters string  `json:"filters"` // bitstream filters
+	Packets int    `json:"packets"` // in a piece; 0: any number
+	Length  span   `json:"length"`  // of a piece; 0: any
+	Filters string `json:"filters"` // bitstream filters
 }
 
 // Demuxing gives a stream's packets, in one piece or in several.
@@ -64,11 +64,11 @@ func (d *demux) check(path string) error {
 	case d.Packets < 0:
 		return wrong(path+".packets", "got %d, want how many a piece has, or 0 for all", d.Packets)
 	case d.Length < 0:
-		return wrong(path+".length", "got %gs, want how long a piece is, or 0 for all", float64(d.Length))
+		return wrong(path+".length", "got %v, want how long a piece is, or 0s for all", d.Length)
 	case d.Window != nil && (d.Packets > 0 || d.Length > 0):
 		return wrong(path, "a window comes in one piece; leave packets and length out")
 	case d.Window != nil && d.Window.Duration != nil && *d.Window.Duration <= 0:
-		return wrong(path+".window.duration", "got %gs, want more than 0s", float64(*d.Window.Duration))
+		return wrong(path+".window.duration", "got %v, want more than 0s", *d.Window.Duration)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ const endless = 1e12
 func (d *Demuxing) take() (*av.Packets, error) {
 	w := d.d.Window
 	if w == nil {
-		return d.in.Take(d.d.Packets, float64(d.d.Length))
+		return d.in.Take(d.d.Packets, d.d.Length.seconds())
 	}
 	if !d.windows {
 		return nil, io.EOF
@@ -97,9 +97,9 @@ func (d *Demuxing) take() (*av.Packets, error) {
 	d.windows = false
 	end := endless
 	if w.Duration != nil {
-		end = float64(w.Start + *w.Duration)
+		end = (w.Start + *w.Duration).seconds()
 	}
-	return d.in.TakeWindow(float64(w.Start), end)
+	return d.in.TakeWindow(w.Start.seconds(), end)
 }
 
 // Stream is the stream without packets: what there is to know of it, and what a track for its packets is added by.

@@ -79,11 +79,11 @@ func (r *ratio) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// seconds is a text such as "1.5s".
-type seconds float64
+// span is a text such as "1.5s".
+type span time.Duration
 
 // UnmarshalJSON reads Go's durations.
-func (s *seconds) UnmarshalJSON(text []byte) error {
+func (s *span) UnmarshalJSON(text []byte) error {
 	var word string
 	if err := json.Unmarshal(text, &word); err != nil {
 		return fmt.Errorf(`got %s, want a time such as "1.5s"`, text)
@@ -92,6 +92,10 @@ func (s *seconds) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return fmt.Errorf(`got %q, want a time such as "1.5s"`, word)
 	}
-	*s = seconds(d.Seconds())
+	*s = span(d)
 	return nil
 }
+
+func (s span) seconds() float64 { return time.Duration(s).Seconds() }
+
+func (s span) String() string { return time.Duration(s).String() }
