@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import threading
 from decimal import Decimal
 from fractions import Fraction
 
@@ -30,6 +31,14 @@ def needs_ffmpeg():
         if "no FFmpeg" in str(error):
             pytest.skip(str(error))
         raise
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(tmp_path_factory):
+    """What Go opens once for the whole process is there before a test counts descriptors."""
+    path = tmp_path_factory.mktemp("warm") / "a.wav"
+    spdl.io.save_audio(path, tone(8), 8000)
+    spdl.io.load_audio(path)
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +136,21 @@ def test_a_demuxer_streams_one_or_several(clip):
         assert len(next(demuxer.streaming_demux(num_packets=5))) == 5
     with pytest.raises(spdl.ArgumentError, match="closed"):
         demuxer.demux_video()
+
+
+def test_threads_decode_the_same_packets(clip):
+    packets, want, right = spdl.io.demux_video(clip), spdl.io.load_video(clip).numpy(), []
+
+    def run():
+        for _ in range(3):
+            right.append(np.array_equal(spdl.io.decode_packets(packets).numpy(), want))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [True] * 12
 
 
 def test_bitstream_filters_are_applied(clip):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import spdl
 import spdl.io
-from test_io_packets import needs_ffmpeg, pictures, tone
+from test_io_packets import engine, needs_ffmpeg, pictures, tone  # noqa: F401, a fixture for all tests here
 
 
 def test_a_wav_has_the_samples_and_needs_no_ffmpeg(tmp_path):

@@ -34,6 +34,7 @@ from ._load import (
     load_npz,
     load_video,
     load_wav,
+    parse_wav,
     probe_audio,
     probe_video,
     sample_decode_video,
@@ -69,7 +70,7 @@ __all__ = [
     "apply_bsf", "audio_encode_config", "AudioPackets", "Codec", "convert_array", "convert_frames", "CPUBuffer", "create_reference_audio_frame",
     "create_reference_video_frame", "decode_packets", "demux_audio", "demux_image", "demux_video", "Demuxer", "Encoder", "ImagePackets",
     "iter_tarfile", "iter_zipfile", "load", "load_audio", "load_image", "load_npy", "load_npz", "load_video", "load_wav", "Loaded", "Muxer",
-    "probe_audio", "probe_video", "sample_decode_video", "save_audio", "save_image", "save_images", "save_video", "streaming_decode_packets",
+    "parse_wav", "probe_audio", "probe_video", "sample_decode_video", "save_audio", "save_image", "save_images", "save_video", "streaming_decode_packets",
     "streaming_load_video", "to_numpy", "to_torch", "video_encode_config", "VideoPackets",
 ]
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import json
+import lzma
 import os
+import tarfile
+import zlib
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from fractions import Fraction
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 from .. import _c, _dlpack
-from .._errors import ArgumentError, Unsupported, error_for
+from .._errors import ArgumentError, SampleError, Unsupported, error_for
 from ..arrays import Array, DType, numpy_if_installed
 
 FUNCTIONS = {
@@ -253,9 +256,11 @@ def load_image(src: Source, **section: Any) -> Array:
     return load(src, {"image": section})["image"]
 
 
-def load_npy(src: Source) -> Array:
-    """The array of a .npy file: a view of the source's memory where its elements lie as a row-major array's do, else a copy."""
-    return load(src, {"npy": {}})["array"]
+def load_npy(src: Source, *, copy: bool = False) -> Array:
+    """The array of a .npy file: a view of the source's memory where its elements lie as a row-major array's do, else a copy; always a
+    copy with copy=True."""
+    array = load(src, {"npy": {}})["array"]
+    return array.copy() if copy else array
 
 
 def load_npz(src: Source) -> Loaded:
@@ -263,9 +268,25 @@ def load_npz(src: Source) -> Loaded:
     return load(src, {"npz": {}})
 
 
-def iter_tarfile(src: Source) -> Iterator[tuple[str, memoryview]]:
-    """The regular files of a tar archive: name and bytes, which of an archive in memory are views of it."""
-    return _members(src, "tar")
+def iter_tarfile(src: Any) -> Iterator[tuple[str, memoryview]]:
+    """The regular files of a tar archive: name and bytes, which of an archive in memory are views of it.
+
+    What has a read() is read on as files are asked for, and may be compressed; it is damaged where that shows.
+    """
+    return _read_tar(src) if hasattr(src, "read") else _members(src, "tar")
+
+
+def _read_tar(file: Any) -> Iterator[tuple[str, memoryview]]:
+    try:
+        with tarfile.open(fileobj=file, mode="r|*") as archive:
+            for member in archive:
+                if member.isreg():
+                    data = archive.extractfile(member).read()  # type: ignore[union-attr]
+                    if len(data) != member.size:
+                        raise SampleError(f'spdl: io: tar: "{member.name}": got {len(data)} bytes, want {member.size}: the archive stops early')
+                    yield member.name, memoryview(data)
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise SampleError(f"spdl: io: tar: {error}") from error
 
 
 def iter_zipfile(src: Source) -> Iterator[tuple[str, memoryview]]:
@@ -289,6 +310,11 @@ def load_wav(src: Source, time_offset_seconds: float = 0, duration_seconds: Opti
     """
     end = None if duration_seconds is None else time_offset_seconds + duration_seconds
     return load(src, {"wav": _window((time_offset_seconds, end))})["samples"]
+
+
+def parse_wav(src: Source) -> dict[str, Any]:
+    """What a WAV's header says: format, rate, channels, frames."""
+    return load(src, {"wav": {"window": {"start": "0s", "duration": "0s"}}}).info
 
 
 def probe_audio(src: Source) -> dict[str, Any]:
