@@ -22,7 +22,7 @@ help: ## list the verbs
 deps: ## install what is missing (apt, Go, the Python environment)
 	@scripts/deps.sh test
 
-include capi/client/build.mk capi/engine/build.mk clients/cpp/build.mk tests/fault/build.mk bench/build.mk
+include capi/client/build.mk capi/engine/build.mk clients/cpp/build.mk tests/fault/build.mk tests/cuda/build.mk bench/build.mk
 
 build: ## libspdl, libspdl_engine, the spdl command (with and without FFmpeg), the C and C++ examples
 	@scripts/deps.sh build
@@ -51,7 +51,7 @@ examples: libspdl
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test
-	@$(MAKE) --no-print-directory all-built fault-programs
+	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda
 	@scripts/test.sh
 
 torch: ## the tests against torch, torchvision and jax (Debian's torch: 120 MB more)
@@ -104,7 +104,7 @@ fuzz: ## fuzz whatever parses, FUZZTIME each (default 30s)
 	@scripts/fuzz.sh $(or $(FUZZTIME),30s)
 
 sanitize: ## the C client under AddressSanitizer, UBSan and ThreadSanitizer
-	@$(MAKE) --no-print-directory capi-asan capi-tsan
+	@$(MAKE) --no-print-directory capi-asan capi-tsan cuda-asan
 
 golden: ## rewrite the golden layout, for review in the diff
 	@$(GO) run ./tests/golden/gen

@@ -24,6 +24,7 @@ if want unit; then
     suite "go" go test ./...
     suite "go, without FFmpeg" go test -tags noffmpeg ./core/... ./cmd/...
     suite "libspdl" make --no-print-directory capi-test
+    suite "libspdl and a GPU" make --no-print-directory cuda-test
     suite "libspdl_engine" make --no-print-directory engine-test
     suite "c++ client" make --no-print-directory cpp-test
     suite "python client" .venv/bin/python -m pytest -q tests/python

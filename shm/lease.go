@@ -33,10 +33,10 @@ func (l *Lease) tensor(i int) *DescTensor {
 }
 
 // Tensor is the used bytes of tensor i, a view that ends with the lease; of a ragged one, its values. nil when the
-// descriptor points outside the tensor.
+// descriptor points outside the tensor, and of a tensor in device memory.
 func (l *Lease) Tensor(i int) []byte {
 	t, n := &l.reader.schema[i], l.tensor(i).Bytes
-	if n > t.Bytes {
+	if n > t.Bytes || t.Pool != 0 {
 		return nil
 	}
 	begin := uint64(l.Slot)*l.reader.header.SlotStride + t.Offset

@@ -29,6 +29,7 @@
 
 #define SLICE_NS 25000000u
 #define SPIN_NS 20000u
+#define FENCE_NS 500000u /* while a GPU still reads batches: nobody wakes us when it is through */
 
 static void futex_wait(const uint32_t *word, uint32_t seen, uint64_t ns) {
     struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
@@ -137,6 +138,7 @@ static bool step_epoch(spdl_reader *r, uint64_t epoch) {
  * those of before the look: what it published before its end is taken first. */
 static spdl_status look(spdl_reader *r, bool alive, bool begins, spdl_batch *out) {
     for (;;) {
+        if (sp_fences_wait(r)) sp_fences_settle(r);
         uint32_t state = load_acquire32(&r->state->state);
         uint64_t epoch = atomic_load_explicit(&r->epoch, memory_order_acquire);
         if (!group_is_open(r)) return group_closed(r, state, alive);
@@ -192,6 +194,7 @@ static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline
         if (ask) asked = now;
         uint64_t until = least64(asked + SLICE_NS, deadline);
         if (now < before_it_is_due) until = least64(until, before_it_is_due);
+        if (sp_fences_wait(r)) until = least64(until, now + FENCE_NS);
         (void)sp_fault("wait");
         futex_wait(&r->lane->wake, seen, until - now);
         (void)sp_fault("woken");
@@ -228,7 +231,9 @@ static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
         __atomic_store_n(&r->lane->armed, 1, __ATOMIC_SEQ_CST);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     }
-    return look(r, sp_engine_alive(r), true, out);
+    spdl_status s = look(r, sp_engine_alive(r), true, out);
+    if (s == SPDL_TIMEOUT && (sp_fences_wait(r) || atomic_load(&r->fence_timer) >= 0)) sp_fences_arm(r);
+    return s;
 }
 
 /* Nothing passes a batch that a stage holds: the ring fills up behind it, and whoever waits with one in its hands may

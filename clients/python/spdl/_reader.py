@@ -118,6 +118,7 @@ class Reader:
         self._last_wait: tuple[Optional[_c.Batch], int] = (None, 0)  # what it waited for, and since when
         self._usual_ns = 0  # length of waits of late; threads that wait at the same time may lose one another's
         self.stage = False  # whether it belongs to a stage; said by the Loader
+        self.gpu = False  # whether it was pinned, or a release waited for a GPU: detaching may wait then
         self._closed = False
         self._detached = False
         _readers.add(self)
@@ -310,7 +311,7 @@ class Reader:
         if claimed is not None and claimed.data is not None:
             self.release(self.handle, claimed)
             self.thread.spare = None
-        self.api.held.detach(self.handle)
+        (self.api.free if self.gpu else self.api.held).detach(self.handle)
 
     def _reset_in_child(self) -> None:
         self.lock = threading.RLock()
