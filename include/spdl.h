@@ -101,7 +101,7 @@ typedef enum spdl_status {
     SPDL_E_PIPELINE = -100, /* the pipeline failed; the text names stage and cause */
     SPDL_E_STAGE = -101,    /* a work or want that is not out, given twice, or given in a way its stage cannot take */
 
-    SPDL_E_SAMPLE = -120, /* the sample cannot be read or decoded; the text says why */
+    SPDL_E_SAMPLE = -120, /* the sample cannot be read, decoded or encoded; the text says why */
 
     SPDL_E_DEVICE = -140,   /* a call of the GPU's driver failed; the text names it and what the driver says */
     SPDL_E_POOL_LOST = -141 /* the batch's device memory is gone with its uploader, or there never was any; its host tensors are good */
@@ -602,6 +602,147 @@ SPDL_API spdl_status spdl_loading_next(spdl_loading *loading, spdl_loaded **out)
 
 /* End it. NULL is fine. What it has given stays. */
 SPDL_API void spdl_loading_close(spdl_loading *loading);
+
+/* ---- packets: encoded media as it is ----------------------------------------------------------------------
+ *
+ * A container's packets without decoding them: to be decoded later or elsewhere in the program, in part, more than once,
+ * or to be written into another container as they are. What a file's bytes decode to, its packets decode to as well.
+ *
+ *     spdl_demuxing *demuxing;
+ *     spdl_packets *packets;
+ *     spdl_loaded *clip;
+ *     const char *second = "{\"video\": {\"window\": {\"start\": \"10s\", \"duration\": \"1s\"}}}";
+ *     if (spdl_demuxing_open(second, NULL, 0, "a.mp4", &demuxing) == SPDL_OK &&
+ *         spdl_demuxing_next(demuxing, &packets) == SPDL_OK &&
+ *         spdl_packets_decode(packets, "{\"video\": {}}", &clip) == SPDL_OK) ...
+ */
+typedef struct spdl_demuxing spdl_demuxing;
+typedef struct spdl_packets spdl_packets;
+
+#define SPDL_PACKET_KEY 1u /* decoding can begin here */
+
+typedef struct spdl_packet {
+    uint32_t struct_size;
+    uint32_t flags;    /* SPDL_PACKET_* */
+    double pts;        /* seconds; NaN: the container says none */
+    double dts;        /* likewise */
+    double duration;   /* seconds; 0: the container says none */
+    const void *data;  /* valid until spdl_packets_free */
+    uint64_t bytes;
+} spdl_packet;
+#define SPDL_PACKET_INIT {sizeof(spdl_packet), 0, 0, 0, 0, NULL, 0}
+
+/* Open a container.
+ *
+ * description  JSON: {"video": {...}} or {"audio": {...}}, with
+ *                stream   its number in the file; absent: the best of that kind
+ *                window   {"start": "2s", "duration": "1s"}: what is on show, or heard, then, and what decoding that
+ *                         needs; without duration to the end
+ *                packets, length ("2s")   how many, how long each piece is; without both there is one piece
+ *                filters  FFmpeg's bitstream filters, such as "h264_mp4toannexb"; several with commas
+ * bytes        the container, n_bytes long, until spdl_demuxing_close; NULL: path
+ * out          to be given to spdl_demuxing_close; written on SPDL_OK only
+ *
+ * Returns what spdl_load returns. A demuxing is for one thread at a time. */
+SPDL_API spdl_status spdl_demuxing_open(const char *description, const void *bytes, size_t n_bytes,
+                                        const char *path, spdl_demuxing **out);
+
+/* The next piece. Returns SPDL_OK; SPDL_END_DATA after the last; otherwise as spdl_demuxing_open. */
+SPDL_API spdl_status spdl_demuxing_next(spdl_demuxing *demuxing, spdl_packets **out);
+
+/* The stream without packets: what is known of it, and for spdl_muxer_add_packets. */
+SPDL_API spdl_status spdl_demuxing_stream(spdl_demuxing *demuxing, spdl_packets **out);
+
+/* End it. NULL is fine. What it has given stays. */
+SPDL_API void spdl_demuxing_close(spdl_demuxing *demuxing);
+
+/* How many packets there are; the i-th, in the order of the container; and the stream they are of, as JSON: kind, name (of
+ * the codec), container, stream, time_base, bit_rate, width, height, pix_fmt, frame_rate, sample_aspect_ratio, sample_rate,
+ * num_channels, sample_fmt, channel_layout, as far as they are known, and window (its start and end in seconds).
+ * Packets are read-only: any number of threads may use them. Valid until spdl_packets_free. */
+SPDL_API uint64_t spdl_packets_count(const spdl_packets *packets);
+SPDL_API spdl_status spdl_packets_get(const spdl_packets *packets, uint64_t i, spdl_packet *out);
+SPDL_API const char *spdl_packets_info(const spdl_packets *packets);
+
+/* Packets [first, end) of them, and all of them through bitstream filters. The bytes are shared, and each is freed on its own.
+ * Return SPDL_OK; SPDL_E_ARGUMENT; SPDL_E_UNSUPPORTED for a filter that there is not; SPDL_E_NOMEM; SPDL_E_FORKED. */
+SPDL_API spdl_status spdl_packets_slice(const spdl_packets *packets, uint64_t first, uint64_t end,
+                                        spdl_packets **out);
+SPDL_API spdl_status spdl_packets_filter(const spdl_packets *packets, const char *filters,
+                                         spdl_packets **out);
+
+/* spdl_load and spdl_loading_open of packets: description is a section video or audio. What a window was taken for is what is
+ * decoded, unless the section has a window of its own; either counts from the start of the stream. Other pieces of a sound
+ * count from their own first sample. */
+SPDL_API spdl_status spdl_packets_decode(const spdl_packets *packets, const char *description,
+                                         spdl_loaded **out);
+SPDL_API spdl_status spdl_packets_decode_chunks(const spdl_packets *packets, const char *description,
+                                                spdl_loading **out);
+
+/* Give them back. NULL is fine. */
+SPDL_API void spdl_packets_free(spdl_packets *packets);
+
+/* ---- writing media ------------------------------------------------------------------------------------- */
+
+/* Write a picture, pictures or a WAV file.
+ *
+ * description  JSON, one of
+ *                {"image": {"width": 640, "height": 480, ...}}   data is [H, W, C] u8; also codec (else by the path's ending;
+ *                    needed without a path), input (FFmpeg's pixel format of data; rgb24), pixel_format (of what is stored),
+ *                    quality (1 the best), options; first (a number): data is [N, H, W, C], and path a pattern with the
+ *                    number in it, such as frames/%06d.png
+ *                {"wav": {"rate": 16000, "channels": 1, ...}}    data is float32 [C, L]; also layout (NCL, or NLC for
+ *                    [L, C]), encoding (u8, s16, s24, s32, f32, f64; s16). Needs no FFmpeg
+ * path         a file, which appears there whole or not at all. NULL: out
+ * out          one tensor of bytes; NULL where there is a path
+ *
+ * Returns SPDL_OK; SPDL_E_SPEC; SPDL_E_ARGUMENT for data of another size; SPDL_E_UNSUPPORTED where this build or this FFmpeg
+ * cannot; SPDL_E_SYSTEM when the file cannot be written; SPDL_E_SAMPLE when the encoder fails; SPDL_E_NOMEM; SPDL_E_FORKED. */
+SPDL_API spdl_status spdl_save(const char *description, const void *data, size_t n_bytes, const char *path,
+                               spdl_loaded **out);
+
+/* A container that is written: tracks are added, all of them before the first write, then written, then it is closed.
+ *
+ *     spdl_muxer *muxer;
+ *     int32_t track = -1;
+ *     if (spdl_muxer_open("{}", "a.mp4", &muxer) != SPDL_OK) die(spdl_last_error());
+ *     track = spdl_muxer_add(muxer, "{\"video\": {\"width\": 320, \"height\": 240, \"rate\": 30}}");
+ *     if (track < 0 || spdl_muxer_write(muxer, track, frames, n_frames * 320 * 240 * 3, NULL, 0) != SPDL_OK ||
+ *         spdl_muxer_close(muxer, NULL) != SPDL_OK) die(spdl_last_error());
+ *
+ * For one thread at a time. What its calls return is what spdl_save returns. */
+typedef struct spdl_muxer spdl_muxer;
+
+/* description  {}, or with format (FFmpeg's name, such as "mp4"; else by the path's ending; needed without a path) and
+ *              options (the format's own, texts by name)
+ * path         the file appears there, whole, when spdl_muxer_close succeeds. NULL: memory
+ * out          ended by spdl_muxer_close or spdl_muxer_abort */
+SPDL_API spdl_status spdl_muxer_open(const char *description, const char *path, spdl_muxer **out);
+
+/* Add a track that encodes; its number, or a status below zero.
+ *
+ * {"video": {"width", "height", "rate", ...}}   frames [T, H, W, C] u8; rate is a number or [30000, 1001], left out where
+ *     every frame has a time, which time_base ([1, 90000]) rounds; also codec, input, pixel_format, bit_rate, quality,
+ *     threads, options
+ * {"audio": {"rate", "channels", ...}}          samples, float32 [C, L], -1 to 1; also layout (NCL, or NLC for [L, C]), codec,
+ *     sample_format, bit_rate, options */
+SPDL_API int32_t spdl_muxer_add(spdl_muxer *muxer, const char *description);
+
+/* Add a track for packets of this stream, through bitstream filters unless they are NULL. The packets are not kept. */
+SPDL_API int32_t spdl_muxer_add_packets(spdl_muxer *muxer, const spdl_packets *packets, const char *filters);
+
+/* Write frames, one after the other or at n_seconds times in seconds (NULL: none), or samples; or packets. Data are read during
+ * the call only. */
+SPDL_API spdl_status spdl_muxer_write(spdl_muxer *muxer, int32_t track, const void *data, size_t n_bytes,
+                                      const double *seconds, size_t n_seconds);
+SPDL_API spdl_status spdl_muxer_write_packets(spdl_muxer *muxer, int32_t track, const spdl_packets *packets);
+
+/* End the encoders and the container, and put the file in its place; out, of one in memory, gets one tensor of its bytes and is
+ * NULL for a file. The muxer is gone whatever is returned; after a failed write so is the file. */
+SPDL_API spdl_status spdl_muxer_close(spdl_muxer *muxer, spdl_loaded **out);
+
+/* Give it up; of a file nothing stays. NULL is fine. */
+SPDL_API void spdl_muxer_abort(spdl_muxer *muxer);
 
 /* ---- pipelines of your own stages -------------------------------------------------------------------
  *

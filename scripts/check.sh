@@ -35,6 +35,7 @@ core/transform  core/tensor
 core/media      core/tensor core/transform
 core/media/audio core/media/av core/tensor core/array
 core/media/mux core/media/av
+core/coded      core/media/mux core/media/audio core/media/av core/array core/tensor core/spec core/spelling
 core/batch      core/tensor core/source core/array
 core/device
 core/device/cuda

@@ -7,6 +7,9 @@
  *   engine.c    load libspdl_engine, and open in process
  *   pipeline.c  pipelines of the host's own stages
  *   source.c    samples that the host brings
+ *   load.c      one sample decoded at once
+ *   packets.c   encoded media as it is
+ *   muxer.c     media files written
  *   ring.c      claim, done, release, end of epoch: the protocol
  *   wait.c      acquire: spin, sleep, notice the engine's death; the event descriptor
  *   forecast.h  when the next batch is due: what a sleeper gets ready for
@@ -211,6 +214,12 @@ spdl_status sp_usable(const spdl_reader *r);
 struct spdl_engine_table;
 /* The engine in this process, loaded if it is not yet. */
 spdl_status sp_engine(const struct spdl_engine_table **out);
+
+/* A status of the engine's, whose text becomes this thread's; and what spdl_load's kind of call is given. */
+struct spdl_engine_error;
+spdl_status sp_told(spdl_status s, const struct spdl_engine_error *e);
+spdl_status sp_check_load(const char *call, const char *description, const void *bytes, const char *path,
+                          const void *out);
 spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64_t deadline,
                                spdl_reader **out);
 

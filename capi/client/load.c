@@ -12,8 +12,8 @@ struct spdl_loading {
     int64_t handle;
 };
 
-static spdl_status check_call(const char *call, const char *description, const void *bytes, const char *path,
-                              const void *out) {
+spdl_status sp_check_load(const char *call, const char *description, const void *bytes, const char *path,
+                          const void *out) {
     if (!description || !out)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s is NULL", call, description ? "out" : "description");
     if (!bytes && (!path || !*path))
@@ -22,8 +22,7 @@ static spdl_status check_call(const char *call, const char *description, const v
     return SPDL_OK;
 }
 
-/* A failure's text is the engine's. */
-static spdl_status told(spdl_status s, const spdl_engine_error *e) {
+spdl_status sp_told(spdl_status s, const spdl_engine_error *e) {
     return s < 0 ? sp_fail(s, "%s", e->text) : s;
 }
 
@@ -31,22 +30,47 @@ spdl_status spdl_load(const char *description, const void *bytes, size_t n_bytes
                       spdl_loaded **out) {
     const spdl_engine_table *engine;
     spdl_engine_error e;
-    spdl_status s = check_call("load", description, bytes, path, out);
+    spdl_status s = sp_check_load("load", description, bytes, path, out);
     if (s == SPDL_OK) s = sp_engine(&engine);
-    return s == SPDL_OK ? told(engine->load(description, bytes, n_bytes, path, out, &e), &e) : s;
+    return s == SPDL_OK ? sp_told(engine->load(description, bytes, n_bytes, path, out, &e), &e) : s;
 }
 
 spdl_status spdl_loading_open(const char *description, const void *bytes, size_t n_bytes, const char *path,
                               spdl_loading **out) {
     const spdl_engine_table *engine;
     spdl_engine_error e;
-    spdl_status s = check_call("loading_open", description, bytes, path, out);
+    spdl_status s = sp_check_load("loading_open", description, bytes, path, out);
     if (s == SPDL_OK) s = sp_engine(&engine);
     if (s != SPDL_OK) return s;
     spdl_loading *l = malloc(sizeof *l);
     if (!l) return sp_fail(SPDL_E_NOMEM, "spdl: loading_open: no memory");
     l->engine = engine;
-    s = told(engine->loading_open(description, bytes, n_bytes, path, &l->handle, &e), &e);
+    s = sp_told(engine->loading_open(description, bytes, n_bytes, path, &l->handle, &e), &e);
+    if (s == SPDL_OK)
+        *out = l;
+    else
+        free(l);
+    return s;
+}
+
+spdl_status spdl_packets_decode(const spdl_packets *p, const char *description, spdl_loaded **out) {
+    const spdl_engine_table *engine;
+    spdl_engine_error e;
+    spdl_status s = sp_check_load("packets_decode", description, p, NULL, out);
+    if (s == SPDL_OK) s = sp_engine(&engine);
+    return s == SPDL_OK ? sp_told(engine->packets_decode(p->handle, description, out, &e), &e) : s;
+}
+
+spdl_status spdl_packets_decode_chunks(const spdl_packets *p, const char *description, spdl_loading **out) {
+    const spdl_engine_table *engine;
+    spdl_engine_error e;
+    spdl_status s = sp_check_load("packets_decode_chunks", description, p, NULL, out);
+    if (s == SPDL_OK) s = sp_engine(&engine);
+    if (s != SPDL_OK) return s;
+    spdl_loading *l = malloc(sizeof *l);
+    if (!l) return sp_fail(SPDL_E_NOMEM, "spdl: packets_decode_chunks: no memory");
+    l->engine = engine;
+    s = sp_told(engine->packets_decode_chunks(p->handle, description, &l->handle, &e), &e);
     if (s == SPDL_OK)
         *out = l;
     else
@@ -57,7 +81,7 @@ spdl_status spdl_loading_open(const char *description, const void *bytes, size_t
 spdl_status spdl_loading_next(spdl_loading *l, spdl_loaded **out) {
     spdl_engine_error e;
     if (!l || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: loading_next: %s is NULL", l ? "out" : "loading");
-    return told(l->engine->loading_next(l->handle, out, &e), &e);
+    return sp_told(l->engine->loading_next(l->handle, out, &e), &e);
 }
 
 void spdl_loading_close(spdl_loading *l) {

@@ -128,6 +128,95 @@ static void do_loading_close(int64_t handle) {
     if (usable(&e) == SPDL_OK) goLoadingClose(handle);
 }
 
+static spdl_status do_demuxing_open(const char *description, const void *bytes, size_t n_bytes,
+                                    const char *path, int64_t *handle, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goDemuxingOpen((char *)(uintptr_t)description, (void *)(uintptr_t)bytes, n_bytes,
+                          (char *)(uintptr_t)path, handle, e);
+}
+
+static spdl_status do_demuxing_next(int64_t handle, int stream_alone, spdl_packets **out,
+                                    spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goDemuxingNext(handle, stream_alone, out, e);
+}
+
+static void do_demuxing_close(int64_t handle) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goDemuxingClose(handle);
+}
+
+static spdl_status do_packets_slice(int64_t packets, uint64_t first, uint64_t end, spdl_packets **out,
+                                    spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goPacketsSlice(packets, first, end, out, e);
+}
+
+static spdl_status do_packets_filter(int64_t packets, const char *filters, spdl_packets **out,
+                                     spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goPacketsFilter(packets, (char *)(uintptr_t)filters, out, e);
+}
+
+static spdl_status do_packets_decode(int64_t packets, const char *description, spdl_loaded **out,
+                                     spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goPacketsDecode(packets, (char *)(uintptr_t)description, out, e);
+}
+
+static spdl_status do_packets_decode_chunks(int64_t packets, const char *description, int64_t *loading,
+                                            spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goPacketsDecodeChunks(packets, (char *)(uintptr_t)description, loading, e);
+}
+
+static void do_packets_free(int64_t packets) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goPacketsFree(packets);
+}
+
+static spdl_status do_save(const char *description, const void *data, size_t n_bytes, const char *path,
+                           spdl_loaded **out, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goSave((char *)(uintptr_t)description, (void *)(uintptr_t)data, n_bytes, (char *)(uintptr_t)path,
+                  out, e);
+}
+
+static spdl_status do_muxer_open(const char *description, const char *path, int64_t *handle,
+                                 spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goMuxerOpen((char *)(uintptr_t)description, (char *)(uintptr_t)path, handle, e);
+}
+
+static spdl_status do_muxer_add(int64_t muxer, const char *description, int64_t packets, const char *filters,
+                                int32_t *track, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goMuxerAdd(muxer, (char *)(uintptr_t)description, packets, (char *)(uintptr_t)filters, track, e);
+}
+
+static spdl_status do_muxer_write(int64_t muxer, int32_t track, const void *data, size_t n_bytes,
+                                  const double *seconds, size_t n_seconds, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goMuxerWrite(muxer, track, (void *)(uintptr_t)data, n_bytes, (double *)(uintptr_t)seconds,
+                        n_seconds, e);
+}
+
+static spdl_status do_muxer_write_packets(int64_t muxer, int32_t track, int64_t packets,
+                                          spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goMuxerWritePackets(muxer, track, packets, e);
+}
+
+static spdl_status do_muxer_close(int64_t muxer, spdl_loaded **out, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goMuxerClose(muxer, out, e);
+}
+
+static void do_muxer_abort(int64_t muxer) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goMuxerAbort(muxer);
+}
+
 static spdl_status do_create(const char *description, int64_t *handle, spdl_engine_error *e) {
     IN_PARENT(e);
     return goCreate((char *)(uintptr_t)description, handle, e);
@@ -211,6 +300,21 @@ static const spdl_engine_table table = {
     .loading_open = do_loading_open,
     .loading_next = do_loading_next,
     .loading_close = do_loading_close,
+    .demuxing_open = do_demuxing_open,
+    .demuxing_next = do_demuxing_next,
+    .demuxing_close = do_demuxing_close,
+    .packets_slice = do_packets_slice,
+    .packets_filter = do_packets_filter,
+    .packets_decode = do_packets_decode,
+    .packets_decode_chunks = do_packets_decode_chunks,
+    .packets_free = do_packets_free,
+    .save = do_save,
+    .muxer_open = do_muxer_open,
+    .muxer_add = do_muxer_add,
+    .muxer_write = do_muxer_write,
+    .muxer_write_packets = do_muxer_write_packets,
+    .muxer_close = do_muxer_close,
+    .muxer_abort = do_muxer_abort,
     .create = do_create,
     .start = do_start,
     .stage = do_stage,

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/load"
@@ -52,9 +51,13 @@ func (l *loaded) free() {
 //export goLoad
 func goLoad(description *C.char, bytes unsafe.Pointer, n C.size_t, path *C.char, out **C.spdl_loaded, e *C.spdl_engine_error) (status C.spdl_status) {
 	defer caught(&status, e)
+	return loadInto(description, sourceOf(bytes, n, path), out, e)
+}
+
+func loadInto(description *C.char, src load.Source, out **C.spdl_loaded, e *C.spdl_engine_error) C.spdl_status {
 	l := &loaded{owned: map[unsafe.Pointer]bool{}}
 	defer l.free()
-	m, err := load.Load([]byte(C.GoString(description)), sourceOf(bytes, n, path), l.alloc)
+	m, err := load.Load([]byte(C.GoString(description)), src, l.alloc)
 	if err == nil {
 		*out, err = l.give(m)
 	}
@@ -69,40 +72,21 @@ func sourceOf(bytes unsafe.Pointer, n C.size_t, path *C.char) load.Source {
 	return load.Source{Path: C.GoString(path)}
 }
 
-// streams are the videos that are read in chunks, by number.
-var streams struct {
-	sync.Mutex
-	byNumber map[C.int64_t]*load.Stream
-	last     C.int64_t
-}
+// streams are the videos that are read in chunks.
+var streams numbered[*load.Stream]
 
 //export goLoadingOpen
 func goLoadingOpen(description *C.char, bytes unsafe.Pointer, n C.size_t, path *C.char, number *C.int64_t, e *C.spdl_engine_error) (status C.spdl_status) {
 	defer caught(&status, e)
-	s, err := load.Open([]byte(C.GoString(description)), sourceOf(bytes, n, path))
-	if err != nil {
-		return loadStatus(err, e)
-	}
-	streams.Lock()
-	defer streams.Unlock()
-	if streams.byNumber == nil {
-		streams.byNumber = map[C.int64_t]*load.Stream{}
-	}
-	streams.last++
-	*number = streams.last
-	streams.byNumber[streams.last] = s
-	return C.SPDL_OK
+	return openLoading(description, sourceOf(bytes, n, path), number, e)
 }
 
-// streamOf is the stream of a number; libspdl gives only those it was given. remove: it is nobody's any more.
-func streamOf(number C.int64_t, remove bool) *load.Stream {
-	streams.Lock()
-	defer streams.Unlock()
-	s := streams.byNumber[number]
-	if remove {
-		delete(streams.byNumber, number)
+func openLoading(description *C.char, src load.Source, number *C.int64_t, e *C.spdl_engine_error) C.spdl_status {
+	s, err := load.Open([]byte(C.GoString(description)), src)
+	if err == nil {
+		*number = streams.add(s)
 	}
-	return s
+	return loadStatus(err, e)
 }
 
 //export goLoadingNext
@@ -110,7 +94,7 @@ func goLoadingNext(number C.int64_t, out **C.spdl_loaded, e *C.spdl_engine_error
 	defer caught(&status, e)
 	l := &loaded{owned: map[unsafe.Pointer]bool{}}
 	defer l.free()
-	m, err := streamOf(number, false).Next(l.alloc)
+	m, err := streams.get(number).Next(l.alloc)
 	if errors.Is(err, io.EOF) {
 		return C.SPDL_END_DATA
 	}
@@ -122,7 +106,7 @@ func goLoadingNext(number C.int64_t, out **C.spdl_loaded, e *C.spdl_engine_error
 
 //export goLoadingClose
 func goLoadingClose(number C.int64_t) {
-	if s := streamOf(number, true); s != nil {
+	if s, ok := streams.remove(number); ok {
 		s.Close()
 	}
 }

@@ -8,7 +8,7 @@
 
 #include "../../include/spdl.h"
 
-#define SPDL_ENGINE_TABLE_VERSION 3u
+#define SPDL_ENGINE_TABLE_VERSION 4u
 #define SPDL_ENGINE_SYMBOL "spdl_engine_table_of"
 
 typedef struct spdl_engine_error {
@@ -22,6 +22,14 @@ struct spdl_loaded {
     char *info;
     spdl_tensor *tensors; /* and their names */
     void **owned;
+};
+
+/* Packets, to be given to packets_free. */
+struct spdl_packets {
+    int64_t handle; /* above 0 and never used again */
+    uint64_t n;
+    char *info;
+    spdl_packet *list;
 };
 
 typedef struct spdl_engine_table {
@@ -51,6 +59,35 @@ typedef struct spdl_engine_table {
                                 int64_t *handle, spdl_engine_error *error);
     spdl_status (*loading_next)(int64_t handle, spdl_loaded **out, spdl_engine_error *error);
     void (*loading_close)(int64_t handle);
+
+    /* spdl_demuxing_*, spdl_packets_*, spdl_save and spdl_muxer_*; handles are above 0 and never used again. */
+    spdl_status (*demuxing_open)(const char *description, const void *bytes, size_t n_bytes, const char *path,
+                                 int64_t *handle, spdl_engine_error *error);
+    spdl_status (*demuxing_next)(int64_t handle, int stream_alone, spdl_packets **out,
+                                 spdl_engine_error *error);
+    void (*demuxing_close)(int64_t handle);
+    spdl_status (*packets_slice)(int64_t packets, uint64_t first, uint64_t end, spdl_packets **out,
+                                 spdl_engine_error *error);
+    spdl_status (*packets_filter)(int64_t packets, const char *filters, spdl_packets **out,
+                                  spdl_engine_error *error);
+    spdl_status (*packets_decode)(int64_t packets, const char *description, spdl_loaded **out,
+                                  spdl_engine_error *error);
+    spdl_status (*packets_decode_chunks)(int64_t packets, const char *description, int64_t *loading,
+                                         spdl_engine_error *error);
+    void (*packets_free)(int64_t packets);
+    spdl_status (*save)(const char *description, const void *data, size_t n_bytes, const char *path,
+                        spdl_loaded **out, spdl_engine_error *error);
+    spdl_status (*muxer_open)(const char *description, const char *path, int64_t *handle,
+                              spdl_engine_error *error);
+    /* A track that encodes, or where there is no description one for packets; *track is its number. */
+    spdl_status (*muxer_add)(int64_t muxer, const char *description, int64_t packets, const char *filters,
+                             int32_t *track, spdl_engine_error *error);
+    spdl_status (*muxer_write)(int64_t muxer, int32_t track, const void *data, size_t n_bytes,
+                               const double *seconds, size_t n_seconds, spdl_engine_error *error);
+    spdl_status (*muxer_write_packets)(int64_t muxer, int32_t track, int64_t packets,
+                                       spdl_engine_error *error);
+    spdl_status (*muxer_close)(int64_t muxer, spdl_loaded **out, spdl_engine_error *error);
+    void (*muxer_abort)(int64_t muxer);
 
     /* The pipelines of spdl.h; a handle is above 0 and never used again. */
     spdl_status (*create)(const char *description, int64_t *handle, spdl_engine_error *error);

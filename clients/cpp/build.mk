@@ -57,21 +57,23 @@ $(CPP_OUT)/test_pipeline_noexcept: $(CPP_PIPELINE)
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -fno-exceptions -fno-rtti $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_PIPELINE_LINK) -o $@
 
-CPP_LOAD := tests/cpp/test_load.cpp tests/cpp/check.hpp $(CPP_HEADERS) $(BUILD)/libspdl.so
+CPP_ENGINE_TESTS := load media
 
-$(CPP_OUT)/test_load: $(CPP_LOAD)
-	@mkdir -p $(@D)
-	$(CXX) -std=c++17 $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_PIPELINE_LINK) -o $@
+define cpp_engine_test
+$(CPP_OUT)/test_$(1): tests/cpp/test_$(1).cpp tests/cpp/check.hpp $(CPP_HEADERS) $(BUILD)/libspdl.so
+	@mkdir -p $$(@D)
+	$(CXX) -std=c++17 $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $$< $(CPP_PIPELINE_LINK) -o $$@
 
-$(CPP_OUT)/test_load_noexcept: $(CPP_LOAD)
-	@mkdir -p $(@D)
-	$(CXX) -std=c++17 -fno-exceptions -fno-rtti $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_PIPELINE_LINK) -o $@
+$(CPP_OUT)/test_$(1)_noexcept: tests/cpp/test_$(1).cpp tests/cpp/check.hpp $(CPP_HEADERS) $(BUILD)/libspdl.so
+	@mkdir -p $$(@D)
+	$(CXX) -std=c++17 -fno-exceptions -fno-rtti $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $$< $(CPP_PIPELINE_LINK) -o $$@
+endef
+$(foreach t,$(CPP_ENGINE_TESTS),$(eval $(call cpp_engine_test,$(t))))
 
-cpp-pipeline-test: $(CPP_OUT)/test_pipeline $(CPP_OUT)/test_pipeline_noexcept $(CPP_OUT)/test_load $(CPP_OUT)/test_load_noexcept
+cpp-pipeline-test: $(CPP_OUT)/test_pipeline $(CPP_OUT)/test_pipeline_noexcept $(foreach t,$(CPP_ENGINE_TESTS),$(CPP_OUT)/test_$(t) $(CPP_OUT)/test_$(t)_noexcept)
 	$(CPP_OUT)/test_pipeline
 	$(CPP_OUT)/test_pipeline_noexcept
-	$(CPP_OUT)/test_load
-	$(CPP_OUT)/test_load_noexcept
+	$(foreach t,$(CPP_ENGINE_TESTS),$(CPP_OUT)/test_$(t) && $(CPP_OUT)/test_$(t)_noexcept &&) true
 	@tests/cpp/pipeline.sh $(BUILD)
 
 # Every header alone and the tests, as each compiler, standard and mode sees them; warnings are errors.

@@ -43,8 +43,8 @@ type RingStats struct {
 	Bad          BadStats        `json:"bad_samples"`
 	First        FirstBatch      `json:"first_batch"`
 	Source       SourceStats     `json:"source"`
-	Upload       *UploadStats    `json:"upload,omitempty"`
 	Video        *video.Counters `json:"video,omitempty"`
+	Upload       *UploadStats    `json:"upload,omitempty"`
 }
 
 // BadStats counts samples that did not become rows.

@@ -7,6 +7,8 @@
 // a picture, the number of frames, the rate and the length of a sound. The words, the defaults and the bytes are the ring's. Besides there are
 // {"npy": {}}, {"npz": {}}, {"wav": {}} (samples as they are stored), {"tar": {}} and {"zip": {}} (the bytes of each file), and {"probe": "video"} or {"probe": "audio"}, which decode nothing and say what there is.
 //
+// A video or a sound may come as packets (core/coded demuxes them) in place of bytes. Of a window's packets the window is decoded.
+//
 // [PictureConfig], [VideoConfig] and [AudioConfig] say a description in the decoders' words; core/engine uses them, too.
 //
 // Every call opens decoders of its own, so any number of goroutines may call Load. It blocks for as long as decoding takes. docs/media.md

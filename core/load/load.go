@@ -18,10 +18,11 @@ import (
 // MaxFileBytes is the largest file that is read for a picture or an array.
 const MaxFileBytes = 4 << 30
 
-// Source is an encoded sample: its bytes, or else a file.
+// Source is an encoded sample: its bytes, or else a file, or packets of a video or a sound.
 type Source struct {
-	Bytes []byte
-	Path  string
+	Bytes   []byte
+	Path    string
+	Packets *av.Packets
 }
 
 // Tensor is one tensor of what was decoded: row-major.
@@ -95,7 +96,7 @@ func (l *loading) load(description []byte) (*Media, error) {
 		} `json:"wav"`
 		Probe string `json:"probe"`
 	}
-	if json.Unmarshal(description, &other) == nil {
+	if l.source.Packets == nil && json.Unmarshal(description, &other) == nil {
 		switch {
 		case other.NPY != nil:
 			return l.npy()
@@ -119,6 +120,8 @@ func (l *loading) load(description []byte) (*Media, error) {
 		return l.video(s)
 	case s.Audio != nil:
 		return l.audio(s.Audio)
+	case l.source.Packets != nil:
+		return nil, &spec.Error{File: "sample", Text: "packets are of a video or a sound; want video or audio"}
 	}
 	return l.image(s)
 }

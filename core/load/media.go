@@ -7,6 +7,7 @@ import (
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/audio"
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
@@ -129,7 +130,10 @@ func (l *loading) tensors(all ...Tensor) ([]Tensor, error) {
 // audio decodes a sound. One whose length or channels the description leaves open is decoded once to know them; the second time, for
 // another type, layout or features, into the row that fits.
 func (l *loading) audio(a *spec.Audio) (*Media, error) {
-	config, src := AudioConfig(a), audio.Source{Bytes: l.source.Bytes, Path: l.source.Path}
+	config, src := AudioConfig(a), audio.Source{Bytes: l.source.Bytes, Path: l.source.Path, Packets: l.source.Packets}
+	if p := l.source.Packets; p != nil {
+		src.Window = windowOf(p, config.Window)
+	}
 	op, err := audio.Compile(config)
 	if err != nil {
 		return nil, err
@@ -159,6 +163,18 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 		return nil, err
 	}
 	return l.sound(op, src, config.Rate)
+}
+
+// windowOf is the part of a sound that packets are decoded for: what is asked for, or else what they were taken for.
+func windowOf(p *av.Packets, asked audio.Window) audio.Window {
+	if asked != (audio.Window{}) || p.Window == nil {
+		return asked
+	}
+	w := audio.Window{Start: p.Window[0]}
+	if p.Window[1] < maxWindow {
+		w.Duration = p.Window[1] - p.Window[0]
+	}
+	return w
 }
 
 // soundInfo says what a sound was made of, and the rate it has now.

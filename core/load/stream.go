@@ -5,15 +5,20 @@ import (
 	"io"
 
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/spec"
 )
 
 // Stream is a video that comes in chunks, so that a long one takes no more memory than a chunk and its index. It is used by one
 // goroutine at a time.
-type Stream struct{ reader *video.Reader }
+type Stream struct {
+	reader  *video.Reader
+	packets *av.Packets // held; nil: of bytes
+}
 
-// Open begins a video whose description, {"video": {...}}, says in frames how many a chunk has. Its bytes must stay as they are until Close.
+// Open begins a video whose description, {"video": {...}}, says in frames how many a chunk has. Its bytes must stay as they are until
+// Close; packets are held until then.
 // Errors are Load's.
 func Open(description []byte, src Source) (*Stream, error) {
 	s, err := spec.ParseSample(description)
@@ -33,12 +38,19 @@ func Open(description []byte, src Source) (*Stream, error) {
 	if err != nil {
 		return nil, errorOf(err)
 	}
-	return &Stream{r}, nil
+	if src.Packets != nil {
+		src.Packets.Hold()
+	}
+	return &Stream{r, src.Packets}, nil
 }
 
 // openVideo gives the frames the size that they have, where the description leaves it open.
 func openVideo(s *spec.Spec, src video.Source) (*video.Reader, error) {
-	return video.OpenSized(VideoConfig(s.Video), src, video.Draw{}, func(shown media.Size) (media.Config, error) {
+	config := VideoConfig(s.Video)
+	if p := src.Packets; p != nil && config.Select.Window == nil {
+		config.Select.Window = p.Window
+	}
+	return video.OpenSized(config, src, video.Draw{}, func(shown media.Size) (media.Config, error) {
 		err := s.FixSize(shown.H, shown.W)
 		return PictureConfig(&s.Video.Frame), err
 	})
@@ -59,4 +71,9 @@ func (s *Stream) Next(alloc Alloc) (*Media, error) {
 }
 
 // Close ends the stream.
-func (s *Stream) Close() { s.reader.Close() }
+func (s *Stream) Close() {
+	s.reader.Close()
+	if s.packets != nil {
+		s.packets.Close()
+	}
+}

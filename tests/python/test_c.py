@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from conftest import ROOT
 from spdl import _c, _feed, _gpu
-from spdl.io import _load
+from spdl.io import _load, _packets, _write
 from spdl.pipeline import _host
 
 HEADER = (ROOT / "include" / "spdl.h").read_text()
@@ -25,10 +25,13 @@ STRUCTS = {
     "spdl_give": _host.Give,
     "spdl_want": _feed.Want,
     "spdl_sample": _feed.Sample,
+    "spdl_packet": _packets.Packet,
     "spdl_pin_opts": _gpu.PinOpts,
     "spdl_pin_info": _gpu.RawPinInfo,
 }
-FUNCTIONS = {**_c._FUNCTIONS, **_host.FUNCTIONS, **_feed.FUNCTIONS, **_gpu.FUNCTIONS, **_load.FUNCTIONS}
+FUNCTIONS = {
+    **_c._FUNCTIONS, **_host.FUNCTIONS, **_feed.FUNCTIONS, **_gpu.FUNCTIONS, **_load.FUNCTIONS, **_packets.FUNCTIONS, **_write.FUNCTIONS,
+}
 
 
 def _flat(text: str) -> str:
@@ -69,7 +72,7 @@ def test_structs_have_all_fields_of_the_header():
 
 def test_every_function_of_the_header_is_bound_under_its_own_prototype():
     """The comment above each binding is the header's prototype, and none is missing."""
-    source = inspect.getsource(_c) + inspect.getsource(_feed) + inspect.getsource(_gpu) + inspect.getsource(_host) + inspect.getsource(_load)
+    source = "".join(map(inspect.getsource, (_c, _feed, _gpu, _host, _load, _packets, _write)))
     pairs = re.findall(r"# (.*?\);)\n    \"(spdl_\w+)\"", source)
     assert {name: _flat(prototype) for prototype, name in pairs} == _header_functions()
     assert set(FUNCTIONS) == set(_header_functions())
@@ -84,6 +87,9 @@ _C_TYPES = {
     "const void *": ctypes.c_void_p, "const spdl_loaded *": ctypes.c_void_p, "spdl_loaded *": ctypes.c_void_p,
     "spdl_loaded **": ctypes.POINTER(ctypes.c_void_p), "spdl_loading *": ctypes.c_void_p,
     "spdl_loading **": ctypes.POINTER(ctypes.c_void_p), "const spdl_reader *": ctypes.c_void_p, "spdl_reader **": ctypes.POINTER(ctypes.c_void_p),
+    "uint64_t": ctypes.c_uint64, "const double *": ctypes.POINTER(ctypes.c_double),
+    **{f"{const}spdl_{name} *": ctypes.c_void_p for name in ("demuxing", "packets", "muxer") for const in ("", "const ")},
+    **{f"spdl_{name} **": ctypes.POINTER(ctypes.c_void_p) for name in ("demuxing", "packets", "muxer")},
     **{f"{const}{name} *": ctypes.POINTER(struct) for name, struct in STRUCTS.items() for const in ("", "const ")},
 }
 
@@ -96,9 +102,10 @@ def test_bindings_have_the_types_of_their_prototypes(name):
 
 
 def test_constants_have_the_headers_values():
-    """Each constant of the header is in one of the two files, with its value."""
+    """Each constant of the header is in one of the files, with its value."""
     values = {n: int(v) for n, v in re.findall(r"\bSPDL_(\w+) = (-?\d+)", HEADER)}
     values.update({n: int(v) for n, v in re.findall(r"#define SPDL_(\w+) (\d+)u?\b", HEADER)})
     assert len(values) > 50
     values = {n: v for n, v in values.items() if not n.startswith("VERSION_")}
-    assert {n: getattr(_c, n, getattr(_host, n, getattr(_gpu, n, None))) for n in values} == values
+    said = {**vars(_packets), **vars(_gpu), **vars(_host), **vars(_c)}
+    assert {n: said.get(n) for n in values} == values

@@ -56,39 +56,39 @@ static double claimed_seconds(const media_av *a) {
     return -1;
 }
 
-/* Frames of the encoder's delay that Matroska leaves in before time 0; FFmpeg 5 does not drop them where newer ones do. */
-static int64_t delay_left_in(const audio_ff *f) {
-    const AVStream *s = f->av->stream;
-    int64_t pts = f->pending->pts;
-    if (!strstr(f->format, "matroska") || s->codecpar->initial_padding <= 0 || pts == AV_NOPTS_VALUE ||
-        pts >= 0)
-        return 0;
-    int64_t frames = av_rescale_q(-pts, s->time_base, (AVRational){1, f->rate});
-    int64_t padding = s->codecpar->initial_padding;
-    int64_t slack =
-        av_rescale_q(1, s->time_base, (AVRational){1, f->rate}) + 1; /* its clock may be milliseconds */
-    return frames < padding - slack ? frames : padding;
+/* The next frame. What a piece begins with may refer to packets that are not in it. */
+static int next_frame(audio_ff *f, int64_t wanted, AVFrame **frame) {
+    int rc = media_av_next(f->av, frame);
+    while (rc == MEDIA_AV_CORRUPT && f->placed && f->frames < wanted) rc = media_av_next(f->av, frame);
+    return rc;
 }
 
-int audio_ff_open(audio_ff *f, const uint8_t *data, int fd, int64_t size, int64_t budget_ns) {
-    media_av_source source = {.data = data, .fd = fd, .size = size};
+/* The number that the frame's first sample has in the whole stream. */
+static int64_t place_of(const audio_ff *f, const AVFrame *frame) {
+    int64_t origin = f->av->source.packets->origin;
+    if (frame->pts == AV_NOPTS_VALUE || origin == AV_NOPTS_VALUE) return f->frames;
+    return av_rescale_q(frame->pts - origin, f->av->stream->time_base, (AVRational){1, f->rate});
+}
+
+int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_t budget_ns) {
     media_av_options options = {.type = AVMEDIA_TYPE_AUDIO, .budget_ns = budget_ns, .lean = 1};
-    int rc = media_av_open(f->av, &source, &options);
+    int rc = media_av_open(f->av, source, &options);
     if (rc != MEDIA_AV_OK) return rc;
+    f->placed = placed && source->packets && !source->packets->from_start;
     f->frames = 0;
     f->ended = 0;
     f->seconds = claimed_seconds(f->av);
     f->format = f->av->format->iformat->name;
     f->codec = avcodec_get_name(f->av->stream->codecpar->codec_id);
     /* Headers need not know the rate and the channels (HE-AAC says half its rate); frames do. */
-    rc = media_av_next(f->av, &f->pending);
+    rc = next_frame(f, 1, &f->pending);
     if (rc == MEDIA_AV_END) return media_av_fail(f->av, MEDIA_AV_END, "its audio stream has none");
     if (rc != MEDIA_AV_OK) return rc;
     f->rate = f->pending->sample_rate;
     f->channels = f->pending->ch_layout.nb_channels;
     if (f->rate < 1 || f->channels < 1 || f->channels > AUDIO_FF_CHANNELS)
         return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "more than 64 channels, or no rate");
-    f->frames = -delay_left_in(f);
+    f->frames = f->placed ? place_of(f, f->pending) : -media_av_delay_left(f->av, f->pending->pts, f->rate);
     return MEDIA_AV_OK;
 }
 
@@ -170,10 +170,11 @@ int audio_ff_decode(audio_ff *f, const audio_kernels *k, const int32_t *take, in
     f->n_planes = n_take;
     int rc = MEDIA_AV_OK;
     while (rc == MEDIA_AV_OK && (end < 0 || f->frames < end)) {
-        if (!frame) rc = media_av_next(f->av, &frame);
+        if (!frame) rc = next_frame(f, begin, &frame);
         if (rc != MEDIA_AV_OK) break;
         rc = same_kind(f, frame, f->rate, f->channels);
         if (rc != MEDIA_AV_OK) return rc;
+        if (f->placed && f->frames < begin) f->frames = place_of(f, frame);
         int64_t n = frame->nb_samples, from = f->frames, skip = begin > from ? begin - from : 0;
         int64_t stop = end >= 0 && end < from + n ? end - from : n;
         if (from + stop - begin > max_frames) return AUDIO_FF_TOO_LARGE;
@@ -216,13 +217,14 @@ static int feed(audio_ff *f, int64_t begin, int64_t end) {
     AVFrame *frame = f->pending, *part;
     f->pending = NULL;
     while (!f->ended && (end < 0 || f->frames < end)) {
-        int rc = frame ? MEDIA_AV_OK : media_av_next(f->av, &frame);
+        int rc = frame ? MEDIA_AV_OK : next_frame(f, begin, &frame);
         if (rc == MEDIA_AV_OK) rc = same_kind(f, frame, f->rate, f->channels);
         if (rc != MEDIA_AV_OK) {
             rc = finish(f, rc);
             if (rc != MEDIA_AV_OK) return rc;
             break;
         }
+        if (f->placed && f->frames < begin) f->frames = place_of(f, frame);
         int64_t n = frame->nb_samples, from = f->frames, skip = begin > from ? begin - from : 0;
         int64_t stop = end >= 0 && end < from + n ? end - from : n;
         f->frames += n;

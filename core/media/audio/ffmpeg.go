@@ -25,9 +25,10 @@ const haveFFmpeg = true
 // decoder is FFmpeg for everything but PCM in WAV files.
 type decoder struct {
 	ff     *C.audio_ff
-	text   *C.char        // the description of the filters; nil: not needed yet
-	made   bool           // the planes are all channels of what the filters made
-	planes []int32        // the channels that decode took
+	text   *C.char // the description of the filters; nil: not needed yet
+	made   bool    // the planes are all channels of what the filters made
+	planes []int32 // the channels that decode took
+	from   C.media_av_source
 	pinned runtime.Pinner // the sample's bytes, which FFmpeg reads from open to release
 }
 
@@ -40,14 +41,8 @@ func (d *decoder) open(w *Worker, in *input, info *Info) error {
 			return &Error{cause: CauseNoMemory}
 		}
 	}
-	fd := -1
-	if in.file != nil {
-		fd = int(in.file.Fd())
-	}
-	if len(in.data) > 0 {
-		d.pinned.Pin(unsafe.SliceData(in.data))
-	}
-	status := C.audio_ff_open(d.ff, (*C.uint8_t)(unsafe.SliceData(in.data)), C.int(fd), C.int64_t(in.size), C.int64_t(w.op.cfg.Budget))
+	d.read(in)
+	status := C.audio_ff_open(d.ff, &d.from, C.int(in.placed), C.int64_t(w.op.cfg.Budget))
 	if status != C.MEDIA_AV_OK {
 		return d.fail(status, info)
 	}
@@ -57,6 +52,20 @@ func (d *decoder) open(w *Worker, in *input, info *Info) error {
 		return &Error{Format: info.Format, cause: CauseUnsupported, Detail: fmt.Sprintf("%d Hz, want at most %d", info.Rate, MaxRate)}
 	}
 	return nil
+}
+
+// read says where the sample's bytes, or packets, are.
+func (d *decoder) read(in *input) {
+	d.from = C.media_av_source{fd: -1, size: C.int64_t(in.size)}
+	switch {
+	case in.packets != nil:
+		d.from.packets = (*C.media_packets)(in.packets.Pointer())
+	case in.file != nil:
+		d.from.fd = C.int(in.file.Fd())
+	case len(in.data) > 0:
+		d.pinned.Pin(unsafe.SliceData(in.data))
+		d.from.data = (*C.uint8_t)(unsafe.SliceData(in.data))
+	}
 }
 
 func (d *decoder) fail(status C.int, info *Info) error {
@@ -136,6 +145,7 @@ func (d *decoder) release() {
 	if d.ff != nil {
 		C.audio_ff_close(d.ff)
 	}
+	d.from = C.media_av_source{}
 	d.pinned.Unpin()
 }
 

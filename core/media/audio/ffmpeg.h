@@ -10,6 +10,7 @@
 #define SPDL_AUDIO_FFMPEG_H
 
 #include "../av/filter.h"
+#include "../av/packets.h"
 #include "kernels.h"
 
 enum {
@@ -30,6 +31,7 @@ typedef struct audio_ff {
     media_av_filter *filter; /* NULL: none was asked for yet */
     AVFrame *pending;        /* the first frame, until decode */
     AVFrame *part;           /* of a frame that the window begins in */
+    int placed;              /* a piece, see audio_ff_open */
     float *plane[AUDIO_FF_CHANNELS];
     size_t cap[AUDIO_FF_CHANNELS];
     int64_t begin; /* the frame that planes begin with */
@@ -39,8 +41,9 @@ typedef struct audio_ff {
 audio_ff *audio_ff_new(void); /* NULL when there is no memory */
 void audio_ff_free(audio_ff *f);
 
-/* data, or size bytes of fd; both stay until close. */
-int audio_ff_open(audio_ff *f, const uint8_t *data, int fd, int64_t size, int64_t budget_ns);
+/* The source stays until close. placed: of a piece of a stream, frames have the numbers that they have in the whole, and
+ * what does not decode before the first wanted one is no damage; without it they count from the piece's first. */
+int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_t budget_ns);
 void audio_ff_close(audio_ff *f);
 const char *audio_ff_detail(const audio_ff *f);
 

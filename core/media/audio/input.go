@@ -16,21 +16,25 @@ import (
 	"io"
 	"os"
 	"unsafe"
+
+	"github.com/spdl/spdl/core/media/av"
 )
 
 // input is the sample that a worker reads: PCM where it lies, or what FFmpeg decodes.
 type input struct {
-	data   []byte // nil: the file
-	memory bytes.Reader
-	file   *os.File
-	size   int64
-	pcm    PCM
-	isPCM  bool
-	other  decoder
-	raw    []byte // of the file: the frames of one fetch
-	take   []int  // kept for planChannels
-	head   [12]byte
-	header wavParser
+	data    []byte // nil: the file
+	memory  bytes.Reader
+	file    *os.File
+	packets *av.Packets // in place of bytes
+	placed  int         // 1: of packets, whose frames count from the stream's start
+	size    int64
+	pcm     PCM
+	isPCM   bool
+	other   decoder
+	raw     []byte // of the file: the frames of one fetch
+	take    []int  // kept for planChannels
+	head    [12]byte
+	header  wavParser
 }
 
 // keepBytes is what raw keeps at most between samples.
@@ -47,6 +51,9 @@ func (in *input) reader() io.ReaderAt {
 func (in *input) open(w *Worker, src Source, info *Info) error {
 	in.data, in.size, in.isPCM = src.Bytes, int64(len(src.Bytes)), false
 	in.memory.Reset(src.Bytes)
+	if src.Packets != nil {
+		return in.openPackets(w, src, info)
+	}
 	if src.Path != "" {
 		if err := in.openFile(src.Path); err != nil {
 			return err
@@ -66,6 +73,18 @@ func (in *input) open(w *Worker, src Source, info *Info) error {
 		return in.opened(info)
 	}
 	return in.openFormat(w, info)
+}
+
+// openPackets is open for what was demuxed before. A window is one of the whole stream.
+func (in *input) openPackets(w *Worker, src Source, info *Info) error {
+	if w.op.cfg.Raw != nil {
+		return &Error{Format: "pcm", cause: CauseUnsupported, Detail: "packets say themselves what they hold; leave raw out"}
+	}
+	in.packets, in.placed = src.Packets, 0
+	if src.Window != (Window{}) {
+		in.placed = 1
+	}
+	return in.other.open(w, in, info)
 }
 
 func (in *input) openFormat(w *Worker, info *Info) error {
@@ -117,7 +136,7 @@ func (in *input) release() {
 		in.file.Close()
 		in.file = nil
 	}
-	in.data = nil
+	in.data, in.packets = nil, nil
 	in.memory.Reset(nil)
 	in.header.r = nil
 	if cap(in.raw) > keepBytes {

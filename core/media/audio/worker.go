@@ -15,14 +15,16 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/tensor"
 )
 
-// Source is one encoded sample: Bytes, which are read during the call only, or the file at Path.
+// Source is one encoded sample: Bytes, which are read during the call only, the file at Path, or Packets.
 type Source struct {
-	Bytes  []byte
-	Path   string
-	Window Window // not zero: this part, in place of the Config's
+	Bytes   []byte
+	Path    string
+	Packets *av.Packets // not nil: these
+	Window  Window      // not zero: this part, in place of the Config's; of Packets a part of the stream that they are of
 }
 
 // Row is where a sample goes: RowBytes of the caller's memory.

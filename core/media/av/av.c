@@ -1,7 +1,7 @@
 //go:build !noffmpeg
 
 /* av.c - open, read, send, receive. */
-#include "av.h"
+#include "packets.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -143,7 +143,12 @@ void media_av_close(media_av *a) {
     av_frame_unref(a->copied);
     avcodec_free_context(&a->codec);
     av_bsf_free(&a->unpack);
-    avformat_close_input(&a->format);
+    if (a->io) {
+        avformat_close_input(&a->format);
+    } else { /* of packets: nothing was opened */
+        avformat_free_context(a->format);
+        a->format = NULL;
+    }
     if (a->io) av_freep(&a->io->buffer); /* FFmpeg may have replaced the one that it was given */
     avio_context_free(&a->io);
     a->stream = NULL;
@@ -235,6 +240,7 @@ static int more_to_find(const media_av *a) {
 }
 
 static int open_input(media_av *a) {
+    if (a->source.packets) return media_packets_open(a);
     int rc = prepare(a);
     if (rc != MEDIA_AV_OK) return rc;
     rc = avformat_open_input(&a->format, NULL, NULL, NULL);
@@ -268,6 +274,7 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->options = *options;
     defaults(&a->options);
     a->position = 0;
+    a->origin = AV_NOPTS_VALUE;
     a->packets = 0;
     a->refused = MEDIA_AV_OK;
     a->refused_width = a->refused_height = 0;
@@ -275,7 +282,8 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->device_format = AV_PIX_FMT_NONE;
     a->detail[0] = 0;
     a->deadline_ns = options->budget_ns > 0 ? now_ns() + options->budget_ns : 0;
-    if (source->size <= 0) return media_av_fail(a, MEDIA_AV_EMPTY, "");
+    if (source->packets ? source->packets->n == 0 : source->size <= 0)
+        return media_av_fail(a, MEDIA_AV_EMPTY, "");
     int rc = open_input(a);
     if (rc == MEDIA_AV_OK) rc = open_unpacking(a);
     if (rc != MEDIA_AV_OK) media_av_close(a);
@@ -301,6 +309,7 @@ int media_av_read(media_av *a, AVPacket **packet) {
         av_packet_unref(a->packet);
         int rc = media_av_check(a);
         if (rc != MEDIA_AV_OK) return rc;
+        if (a->source.packets) return media_packets_next(a, packet);
         rc = av_read_frame(a->format, a->packet);
         if (a->refused != MEDIA_AV_OK) return a->refused;
         if (rc == AVERROR_EOF && says_truncated(media_av_message()))
@@ -326,6 +335,7 @@ static int seek(media_av *a, int64_t ts, int flags) {
     media_av_flush(a);
     a->ended = 0;
     if (a->unpack) av_bsf_flush(a->unpack);
+    if (a->source.packets) return media_packets_seek(a, ts);
     int rc = av_seek_frame(a->format, a->stream->index, ts, flags);
     if (rc >= 0) return MEDIA_AV_OK;
     return media_av_status(a, rc, "seeking");

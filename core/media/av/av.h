@@ -39,13 +39,15 @@ enum {
     MEDIA_AV_FILTER = -26,   /* the filters do not take these frames (filter.h) */
 };
 
-/* Where the bytes are: memory, or size bytes of a file from offset on (a member of an archive). Kept until close; the
- * descriptor is read with pread, so its position does not matter and other threads may share it. */
+/* Where the bytes are: memory, or size bytes of a file from offset on (a member of an archive), or packets without a
+ * container (packets.h). Kept until close; the descriptor is read with pread, so its position does not matter and other
+ * threads may share it. */
 typedef struct media_av_source {
     const uint8_t *data; /* NULL: the descriptor */
     int fd;
     int64_t offset; /* of the descriptor's range */
     int64_t size;
+    const struct media_packets *packets; /* NULL: bytes */
 } media_av_source;
 
 /* Zero means the default given here, unless it says otherwise. */
@@ -80,6 +82,8 @@ typedef struct media_av {
     /* Private. */
     media_av_source source;
     int64_t position;
+    int64_t next;        /* of the source's packets */
+    int64_t origin;      /* of a sound, packets.h's; kept by packets.c */
     int64_t deadline_ns; /* 0: none */
     AVIOContext *io;
     AVPacket *packet;

@@ -1,9 +1,12 @@
 // Package av is the low level that video and audio share: a container opened from
 // memory or from a range of a file, one stream of it, one decoder, over FFmpeg and
-// in C (av.h). Go sees little of it: [Load], and [Error] with its causes.
+// in C (av.h). Go sees little of it: [Load], [Packets], and [Error] with its causes.
 //
 // The C side is linked into whatever imports this package: a cgo file elsewhere
 // includes "../av/av.h" and calls it.
+//
+// [Packets] are a piece of a stream that was read and not decoded; what opens a
+// container opens such a piece, too.
 //
 // Bytes come through callbacks of ours and from nowhere else. A container that
 // names other files or addresses (a playlist, an external reference) gets none of
@@ -17,5 +20,5 @@
 // FFmpeg's messages never reach stderr; the first one of a call is the detail of
 // its error.
 //
-// Built with the tag noffmpeg the package is its errors alone.
+// Built with the tag noffmpeg the package is its errors alone: nothing makes packets.
 package av

@@ -1,5 +1,7 @@
 package mux
 
+import "github.com/spdl/spdl/core/media/av"
+
 // Rational is a number of frames a second, or the seconds of one tick: Num/Den.
 type Rational struct{ Num, Den int }
 
@@ -67,8 +69,9 @@ func (k Kind) String() string { return [...]string{"video", "audio"}[k] }
 
 // Source is where packets come from: memory, or a file.
 type Source struct {
-	Bytes []byte
-	Path  string
+	Bytes  []byte
+	Path   string
+	Stream int // its number in the file, from 1; 0: the best of the kind
 }
 
 // Copy is a track of an Input's packets as they are.
@@ -78,10 +81,7 @@ type Copy struct {
 
 // Packet is a piece of an encoded stream, lent until its input's next call.
 type Packet struct {
-	PTS, DTS float64 // seconds; NaN: the container says none
-	Duration float64 // seconds; 0: the container says none
-	Key      bool    // decoding can begin here
-	Bytes    []byte
+	av.Packet
 
 	in     *Input
 	number int

@@ -12,7 +12,9 @@
 //	err = m.Close()
 //
 // [New] writes to an io.Writer and [Buffer] into memory. [OpenInput] gives a stream's
-// packets, [Muxer.AddCopy] a track for them, through bitstream filters if asked.
+// packets, [Muxer.AddCopy] a track for them, through bitstream filters if asked. [Input.Take]
+// and [Input.TakeWindow] give pieces of a stream that may be kept, decoded, filtered
+// ([Filter]) and written ([Muxer.AddPackets]).
 // [Encode], [Save] and [CreateImages] write pictures, each as a file of its own.
 //
 // A file appears under its name when it is whole. A failed write fails all that

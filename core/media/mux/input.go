@@ -4,7 +4,7 @@ package mux
 
 /*
 #include <stdlib.h>
-#include "../av/av.h"
+#include "../av/packets.h"
 */
 import "C"
 
@@ -23,6 +23,7 @@ import (
 type Input struct {
 	a      *C.media_av
 	packet *C.AVPacket // lent; nil: none
+	held   *C.AVPacket // read too far by Take
 	read   int         // packets so far
 	kind   Kind
 	name   string
@@ -59,7 +60,7 @@ func (in *Input) open(src Source) error {
 		in.pins.Pin(unsafe.SliceData(src.Bytes))
 		source.data = (*C.uint8_t)(unsafe.SliceData(src.Bytes))
 	}
-	options := C.media_av_options{_type: C.int(in.kind)}
+	options := C.media_av_options{_type: C.int(in.kind), stream: C.int(src.Stream)}
 	return in.fail(C.media_av_open(in.a, &source, &options))
 }
 
@@ -104,24 +105,18 @@ func (in *Input) Next() (Packet, error) {
 	}
 	p := in.packet
 	tick := float64(in.a.stream.time_base.num) / float64(in.a.stream.time_base.den)
-	return Packet{
-		PTS: seconds(p.pts, tick), DTS: seconds(p.dts, tick), Duration: float64(p.duration) * tick,
+	return Packet{av.Packet{
+		PTS: av.Seconds(int64(p.pts), tick), DTS: av.Seconds(int64(p.dts), tick), Duration: float64(p.duration) * tick,
 		Key:   p.flags&C.AV_PKT_FLAG_KEY != 0,
-		Bytes: unsafe.Slice((*byte)(p.data), int(p.size)), in: in, number: in.read,
-	}, nil
-}
-
-func seconds(t C.int64_t, tick float64) float64 {
-	if t == math.MinInt64 {
-		return math.NaN()
-	}
-	return float64(t) * tick
+		Bytes: unsafe.Slice((*byte)(p.data), int(p.size)),
+	}, in, in.read}, nil
 }
 
 // Close closes the container.
 func (in *Input) Close() {
 	if in.a != nil {
 		C.media_av_free(in.a)
+		C.av_packet_free(&in.held)
 		in.a, in.packet = nil, nil
 	}
 	if in.file != nil {

@@ -25,7 +25,7 @@ static int fail(media_mux *m, int status, const char *format, ...) {
     return status;
 }
 
-static int failed(media_mux *m, int rc, int status, const char *what) {
+int media_mux_failed(media_mux *m, int rc, int status, const char *what) {
     char reason[AV_ERROR_MAX_STRING_SIZE] = "";
     if (m->error_number) return fail(m, MEDIA_MUX_WRITE, "%s", strerror(m->error_number));
     if (rc == AVERROR(ENOMEM)) return fail(m, MEDIA_MUX_NO_MEMORY, "%s", what);
@@ -241,17 +241,17 @@ int media_mux_encode(media_mux *m, int type, const media_enc_config *c) {
     return rc;
 }
 
-static int open_filters(media_mux *m, AVBSFContext **filter, const AVStream *from, const char *filters) {
+int media_mux_filters(media_mux *m, AVBSFContext **filter, const AVStream *from, const char *filters) {
     media_av_forget();
     int rc = av_bsf_list_parse_str(filters, filter);
     if (rc == AVERROR_BSF_NOT_FOUND)
         return fail(m, MEDIA_MUX_UNSUPPORTED, "this FFmpeg knows not all bitstream filters of \"%s\"",
                     filters);
     if (rc >= 0) rc = avcodec_parameters_copy((*filter)->par_in, from->codecpar);
-    if (rc < 0) return failed(m, rc, MEDIA_MUX_INVALID, filters);
+    if (rc < 0) return media_mux_failed(m, rc, MEDIA_MUX_INVALID, filters);
     (*filter)->time_base_in = from->time_base;
     rc = av_bsf_init(*filter);
-    return rc < 0 ? failed(m, rc, MEDIA_MUX_UNSUPPORTED, filters) : MEDIA_MUX_OK;
+    return rc < 0 ? media_mux_failed(m, rc, MEDIA_MUX_UNSUPPORTED, filters) : MEDIA_MUX_OK;
 }
 
 int media_mux_copy(media_mux *m, const AVStream *from, const char *filters) {
@@ -259,7 +259,7 @@ int media_mux_copy(media_mux *m, const AVStream *from, const char *filters) {
     AVStream *s;
     int rc = room(m);
     if (rc == MEDIA_MUX_OK) rc = holds(m, from->codecpar->codec_id);
-    if (rc == MEDIA_MUX_OK && filters) rc = open_filters(m, &filter, from, filters);
+    if (rc == MEDIA_MUX_OK && filters) rc = media_mux_filters(m, &filter, from, filters);
     if (rc == MEDIA_MUX_OK) rc = add(m, &s);
     if (rc == MEDIA_MUX_OK &&
         avcodec_parameters_copy(s->codecpar, filter ? filter->par_out : from->codecpar) < 0)
@@ -280,7 +280,7 @@ int media_mux_start(media_mux *m) {
     if (!m->n_tracks) return fail(m, MEDIA_MUX_INVALID, "it has no tracks; add one before the first write");
     media_av_forget();
     int rc = avformat_write_header(m->format, &m->options);
-    if (rc < 0) return failed(m, rc, MEDIA_MUX_UNSUPPORTED, m->format->oformat->name);
+    if (rc < 0) return media_mux_failed(m, rc, MEDIA_MUX_UNSUPPORTED, m->format->oformat->name);
     m->started = 1;
     const AVDictionaryEntry *unknown = av_dict_get(m->options, "", NULL, AV_DICT_IGNORE_SUFFIX);
     if (!unknown) return MEDIA_MUX_OK;
@@ -295,7 +295,7 @@ static int put(media_mux *m, media_mux_track *t, AVPacket *p) {
     av_packet_rescale_ts(p, t->time_base, t->stream->time_base);
     int rc = av_interleaved_write_frame(m->format, p);
     if (rc >= 0 && m->io->error < 0) rc = m->io->error;
-    return rc < 0 ? failed(m, rc, MEDIA_MUX_INVALID, "a packet") : MEDIA_MUX_OK;
+    return rc < 0 ? media_mux_failed(m, rc, MEDIA_MUX_INVALID, "a packet") : MEDIA_MUX_OK;
 }
 
 /* All packets that the encoder has. */
@@ -341,7 +341,7 @@ static int filter(media_mux *m, media_mux_track *t, AVPacket *p) {
         if (status != MEDIA_MUX_OK) return status;
     }
     if (rc == AVERROR(EAGAIN) || rc == AVERROR_EOF) return MEDIA_MUX_OK;
-    return failed(m, rc, MEDIA_MUX_INVALID, "filtering a packet");
+    return media_mux_failed(m, rc, MEDIA_MUX_INVALID, "filtering a packet");
 }
 
 int media_mux_packet(media_mux *m, int track, const AVPacket *packet) {
@@ -367,5 +367,5 @@ int media_mux_finish(media_mux *m) {
     int failure = av_write_trailer(m->format);
     avio_flush(m->io);
     if (failure >= 0 && m->io->error < 0) failure = m->io->error;
-    return failure < 0 ? failed(m, failure, MEDIA_MUX_UNSUPPORTED, "the trailer") : MEDIA_MUX_OK;
+    return failure < 0 ? media_mux_failed(m, failure, MEDIA_MUX_UNSUPPORTED, "the trailer") : MEDIA_MUX_OK;
 }

@@ -15,6 +15,8 @@
 #include <libswresample/swresample.h>
 #include <libswscale/swscale.h>
 
+struct media_packets; /* ../av/packets.h */
+
 enum {
     MEDIA_MUX_OK = 0,
     MEDIA_MUX_END = 1,          /* an encoder that was ended has no more packets */
@@ -122,6 +124,16 @@ int media_mux_samples(media_mux *m, int track, const uint8_t *samples, int n);
 
 /* Write a packet of the stream that the track copies. Its bytes are shared, not copied. */
 int media_mux_packet(media_mux *m, int track, const AVPacket *packet);
+
+/* Open bitstream filters for a stream's packets; to be freed whatever is returned. */
+int media_mux_filters(media_mux *m, AVBSFContext **filter, const AVStream *from, const char *filters);
+
+/* All packets of from through such filters, their last ones included. m is looked at for its detail alone. */
+int media_mux_filter_packets(media_mux *m, const char *filters, const struct media_packets *from,
+                             struct media_packets **out);
+
+/* A failing FFmpeg call as a status, with its words noted. */
+int media_mux_failed(media_mux *m, int averror, int status, const char *what);
 
 /* End the encoders and write the trailer. */
 int media_mux_finish(media_mux *m);

@@ -2,7 +2,11 @@
 
 package mux
 
-import "io"
+import (
+	"io"
+
+	"github.com/spdl/spdl/core/media/av"
+)
 
 func none(name string) error {
 	return &Error{Name: name, cause: CauseUnsupported, Detail: "this build has no FFmpeg; use the build with it"}
@@ -58,6 +62,27 @@ type CopyTrack struct{}
 
 // Write refuses.
 func (t *CopyTrack) Write(Packet) error { return none("") }
+
+// Take refuses.
+func (in *Input) Take(int, float64) (*av.Packets, error) { return nil, none("") }
+
+// TakeWindow refuses.
+func (in *Input) TakeWindow(float64, float64) (*av.Packets, error) { return nil, none("") }
+
+// Stream refuses.
+func (in *Input) Stream() (*av.Packets, error) { return nil, none("") }
+
+// Filter refuses.
+func Filter(_ *av.Packets, filters string) (*av.Packets, error) { return nil, none(filters) }
+
+// PacketTrack takes nothing in this build.
+type PacketTrack struct{}
+
+// AddPackets refuses.
+func (m *Muxer) AddPackets(*av.Packets, Copy) (*PacketTrack, error) { return nil, none("") }
+
+// Write refuses.
+func (t *PacketTrack) Write(*av.Packets) error { return none("") }
 
 // CopyAll refuses.
 func CopyAll(...*CopyTrack) error { return none("") }

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/tensor"
 )
 
@@ -214,8 +215,9 @@ func (op *Op) RowBytes() int { return op.t * op.image.RowBytes() }
 
 // Source is one encoded video: bytes, valid during the call, or else a file.
 type Source struct {
-	Bytes []byte
-	Path  string
+	Bytes   []byte
+	Path    string
+	Packets *av.Packets // not nil: these
 }
 
 // Draw says what is random about a sample: equal draws give equal rows.

@@ -21,7 +21,9 @@ import (
 func (w *Worker) open(src Source) error {
 	source := &w.c.source
 	*source = C.media_av_source{fd: -1}
-	if src.Bytes == nil && src.Path != "" {
+	if src.Packets != nil {
+		source.packets = (*C.media_packets)(src.Packets.Pointer())
+	} else if src.Bytes == nil && src.Path != "" {
 		f, err := os.Open(src.Path)
 		if err != nil {
 			return av.NewError("video", av.StatusRead, err.Error())

@@ -6,7 +6,7 @@
 #ifndef SPDL_MEDIA_VIDEO_H
 #define SPDL_MEDIA_VIDEO_H
 
-#include "../av/av.h"
+#include "../av/packets.h"
 
 /* Flags of a packet. SECOND: the second field of the frame whose first is the packet before. BETWEEN: a B-frame of MPEG-4,
  * shown when it is decoded. */

@@ -1,4 +1,4 @@
-"""spdl.io: decode one file or one piece of memory in this process, without a ring.
+"""spdl.io: decode, demux or write one file or one piece of memory in this process, without a ring.
 
     wave = spdl.io.load_audio("speech.flac", sample_rate=16000)     # spdl.Array, float32 [channels, samples]
     clip = spdl.io.load_video("clip.mp4", timestamp=(1.0, 3.0))     # uint8 [frames, H, W, C]
@@ -9,6 +9,11 @@ Each gives a spdl.Array: numpy, torch and jax take it without a copy (numpy(), t
 with bytes: bytes, bytearray, memoryview, a uint8 array. The words of a description's image, video and audio sections
 (docs/spec.md) are keyword arguments: transform, layout, dtype, select ... Decoding lets other threads run; call from as many as you like.
 
+The same goes the other way, and in between:
+
+    packets = spdl.io.demux_video("clip.mp4", (1.0, 3.0))           # undecoded: decode_packets, sample_decode_video, Muxer take them
+    spdl.io.save_video("copy.mp4", clip, frame_rate=30)             # and save_audio, save_image, save_images; Muxer for more
+
 What is random in a transform draws the same each time: a ring is what augments.
 """
 
@@ -16,6 +21,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arrays import Array as CPUBuffer
+from ._convert import convert_array, convert_frames, to_numpy, to_torch
 from ._load import (
     Loaded,
     iter_tarfile,
@@ -27,24 +34,51 @@ from ._load import (
     load_npz,
     load_video,
     load_wav,
+    parse_wav,
     probe_audio,
     probe_video,
     sample_decode_video,
     streaming_load_video,
 )
+from ._packets import (
+    AudioPackets,
+    Codec,
+    Demuxer,
+    ImagePackets,
+    VideoPackets,
+    apply_bsf,
+    decode_packets,
+    demux_audio,
+    demux_image,
+    demux_video,
+    streaming_decode_packets,
+)
+from ._write import (
+    Encoder,
+    Muxer,
+    audio_encode_config,
+    create_reference_audio_frame,
+    create_reference_video_frame,
+    save_audio,
+    save_image,
+    save_images,
+    save_video,
+    video_encode_config,
+)
 
 __all__ = [
-    "iter_tarfile", "iter_zipfile", "load", "load_audio", "load_image", "load_npy", "load_npz", "load_video", "load_wav", "Loaded", "probe_audio", "probe_video",
-    "sample_decode_video", "streaming_load_video",
+    "apply_bsf", "audio_encode_config", "AudioPackets", "Codec", "convert_array", "convert_frames", "CPUBuffer", "create_reference_audio_frame",
+    "create_reference_video_frame", "decode_packets", "demux_audio", "demux_image", "demux_video", "Demuxer", "Encoder", "ImagePackets",
+    "iter_tarfile", "iter_zipfile", "load", "load_audio", "load_image", "load_npy", "load_npz", "load_video", "load_wav", "Loaded", "Muxer",
+    "parse_wav", "probe_audio", "probe_video", "sample_decode_video", "save_audio", "save_image", "save_images", "save_video", "streaming_decode_packets",
+    "streaming_load_video", "to_numpy", "to_torch", "video_encode_config", "VideoPackets",
 ]
 
 _INSTEAD = {
-    "demux_audio": "load_audio(src, timestamp=...)", "demux_video": "load_video(src, timestamp=...)", "demux_image": "load_image(src)",
-    "decode_packets": "load_audio, load_video or load_image, which demux and decode in one call",
-    "Demuxer": "probe_audio, probe_video and load_video(src, timestamp=...)", "Decoder": "load_video(src, timestamp=...)",
+    "Decoder": "streaming_decode_packets(packets, num_frames)", "BSF": "apply_bsf(packets, bsf) or Muxer.add_remux_stream(codec, bsf=...)",
     "streaming_load_video_nvdec": "streaming_load_video(src, num_frames)",
-    "streaming_demux_video": "streaming_load_video(src, num_frames)",
-    "streaming_decode_packets": "streaming_load_video(src, num_frames)",
+    "streaming_demux_video": "Demuxer(src).streaming_demux(index, num_packets=...)",
+    "encode_image": "save_image(path, data, pix_fmt)",
     "load_image_batch": "a ring: spdl.open(...)",
     "get_video_filter_desc": "the keys of a description (transform, dtype, layout), or filter_desc=\"...\" in FFmpeg's own words",
     "get_audio_filter_desc": "the keys of a description (rate, channels), or filter_desc=\"...\" in FFmpeg's own words",

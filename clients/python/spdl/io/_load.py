@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import json
+import lzma
 import os
+import tarfile
+import zlib
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
-from typing import Any, Iterator, Mapping, Optional, Sequence, Union
+from fractions import Fraction
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 from .. import _c, _dlpack
-from .._errors import ArgumentError, Unsupported, error_for
+from .._errors import ArgumentError, SampleError, Unsupported, error_for
 from ..arrays import Array, DType, numpy_if_installed
 
 FUNCTIONS = {
@@ -38,9 +42,9 @@ Seconds = tuple[float, Optional[float]]
 class _Functions:
     """The declared functions of one library, as attributes."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, functions: Mapping[str, tuple]) -> None:
         dll = ctypes.CDLL(path)  # lets other threads run
-        for name, (result, *arguments) in FUNCTIONS.items():
+        for name, (result, *arguments) in functions.items():
             try:
                 function = getattr(dll, name)
             except AttributeError:
@@ -50,14 +54,19 @@ class _Functions:
             setattr(self, name[len("spdl_"):], function)
 
 
-_functions: Optional[_Functions] = None
+def bound(functions: Mapping[str, tuple]) -> Callable[[], Any]:
+    """What gives the functions, from its first call on."""
+    made: list[_Functions] = []
+
+    def api() -> _Functions:
+        if not made:
+            made.append(_Functions(_c.library().path, functions))
+        return made[0]
+
+    return api
 
 
-def _api() -> Any:
-    global _functions
-    if _functions is None:
-        _functions = _Functions(_c.library().path)
-    return _functions
+_api = bound(FUNCTIONS)
 
 
 class _Memory:
@@ -119,6 +128,8 @@ def load(src: Source, description: Mapping[str, Any]) -> Loaded:
     Raises SpecError for the description, SampleError for the sample.
     """
     _dlpack.sweep()
+    if hasattr(src, "_decode"):  # packets
+        return src._decode(description)
     memory, keep = _where(src)
     handle = c_void_p()
     _check(_api().load(json.dumps(description).encode(), *memory.arguments, handle))
@@ -131,6 +142,9 @@ class _Where:
     def __init__(self, address: int, size: int, path: Optional[bytes], writable: bool) -> None:
         self.arguments = (address or None, size, path)
         self.address, self.size, self.writable = address, size, writable
+
+
+_NOWHERE = _Where(0, 0, None, True)
 
 
 def _where(src: Any) -> tuple[_Where, object]:
@@ -168,13 +182,13 @@ def _arrays(handle: c_void_p, where: _Where, keep: object) -> list[tuple[str, Ar
 
 
 def _window(timestamp: Optional[Seconds]) -> dict[str, Any]:
-    """timestamp=(start, end), in seconds; None: to the end."""
+    """timestamp=(start, end), in seconds: numbers, Decimals, Fractions or texts of those; end None: to the end."""
     if timestamp is None:
         return {}
-    start, end = timestamp
+    start, end = (None if t is None else Fraction(t) if not isinstance(t, float) else t for t in timestamp)
     window = {"start": f"{float(start):.9f}s"}
     if end is not None:
-        window["duration"] = f"{float(end) - float(start):.9f}s"
+        window["duration"] = f"{float(end - start):.9f}s"
     return {"window": window}
 
 
@@ -221,9 +235,11 @@ def streaming_load_video(src: Source, num_frames: int, timestamp: Optional[Secon
                          filter_desc: Optional[str] = None, **section: Any) -> Iterator[Loaded]:
     """A long video in chunks of num_frames, the last of them shorter: each with "video", "pts" and "duration", as load gives
     them, and as load_video takes filter_desc. Memory is taken for one chunk, and for the index; arrays of earlier chunks stay as long as they are held."""
-    where, keep = _where(src)
     api, loading = _api(), c_void_p()
     text = json.dumps({"video": {"select": {"kind": "all"}, **_window(timestamp), **_filter(filter_desc), **section, "frames": int(num_frames)}}).encode()
+    if hasattr(src, "_decode_chunks"):
+        return _chunks(src._decode_chunks(text), _NOWHERE, src)
+    where, keep = _where(src)
     _check(api.loading_open(text, *where.arguments, loading))
     return _chunks(loading, where, keep)
 
@@ -249,9 +265,11 @@ def load_image(src: Source, **section: Any) -> Array:
     return load(src, {"image": section})["image"]
 
 
-def load_npy(src: Source) -> Array:
-    """The array of a .npy file: a view of the source's memory where its elements lie as a row-major array's do, else a copy."""
-    return load(src, {"npy": {}})["array"]
+def load_npy(src: Source, *, copy: bool = False) -> Array:
+    """The array of a .npy file: a view of the source's memory where its elements lie as a row-major array's do, else a copy; always a
+    copy with copy=True."""
+    array = load(src, {"npy": {}})["array"]
+    return array.copy() if copy else array
 
 
 def load_npz(src: Source) -> Loaded:
@@ -259,9 +277,25 @@ def load_npz(src: Source) -> Loaded:
     return load(src, {"npz": {}})
 
 
-def iter_tarfile(src: Source) -> Iterator[tuple[str, memoryview]]:
-    """The regular files of a tar archive: name and bytes, which of an archive in memory are views of it."""
-    return _members(src, "tar")
+def iter_tarfile(src: Any) -> Iterator[tuple[str, memoryview]]:
+    """The regular files of a tar archive: name and bytes, which of an archive in memory are views of it.
+
+    What has a read() is read on as files are asked for, and may be compressed; it is damaged where that shows.
+    """
+    return _read_tar(src) if hasattr(src, "read") else _members(src, "tar")
+
+
+def _read_tar(file: Any) -> Iterator[tuple[str, memoryview]]:
+    try:
+        with tarfile.open(fileobj=file, mode="r|*") as archive:
+            for member in archive:
+                if member.isreg():
+                    data = archive.extractfile(member).read()  # type: ignore[union-attr]
+                    if len(data) != member.size:
+                        raise SampleError(f'spdl: io: tar: "{member.name}": got {len(data)} bytes, want {member.size}: the archive stops early')
+                    yield member.name, memoryview(data)
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise SampleError(f"spdl: io: tar: {error}") from error
 
 
 def iter_zipfile(src: Source) -> Iterator[tuple[str, memoryview]]:
@@ -285,6 +319,11 @@ def load_wav(src: Source, time_offset_seconds: float = 0, duration_seconds: Opti
     """
     end = None if duration_seconds is None else time_offset_seconds + duration_seconds
     return load(src, {"wav": _window((time_offset_seconds, end))})["samples"]
+
+
+def parse_wav(src: Source) -> dict[str, Any]:
+    """What a WAV's header says: format, rate, channels, frames."""
+    return load(src, {"wav": {"window": {"start": "0s", "duration": "0s"}}}).info
 
 
 def probe_audio(src: Source) -> dict[str, Any]:

@@ -1,0 +1,235 @@
+// spdl/media.hpp - encoded media as it is, and media files written: Demuxing, Packets, Muxer, save.
+//
+//     spdl::Demuxing film = spdl::demux(R"({"video": {"window": {"start": "10s", "duration": "1s"}}})", "a.mp4");
+//     spdl::Packets packets = film.next();
+//     spdl::Loaded clip = packets.decode(R"({"video": {}})");
+//
+//     spdl::Muxer muxer = spdl::create("b.mp4");
+//     int track = muxer.add(R"({"video": {"width": 320, "height": 240, "rate": 30}})");
+//     muxer.write(track, frames.data(), frames.size());
+//     muxer.close();                                  // without it nothing stays
+//
+// The descriptions are spdl.h's. As elsewhere try_* answers with a Result or a Status, and the others throw.
+#ifndef SPDL_MEDIA_HPP
+#define SPDL_MEDIA_HPP
+
+#include <spdl/load.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace spdl {
+
+// A piece of a stream, undecoded and read-only. Move-only; false while empty.
+class [[nodiscard]] Packets {
+  public:
+    Packets() noexcept = default;
+    explicit Packets(spdl_packets *packets) noexcept : packets_(packets) {}
+    Packets(Packets &&other) noexcept : packets_(std::exchange(other.packets_, nullptr)) {}
+    Packets &operator=(Packets &&other) noexcept {
+        if (this != &other)
+            spdl_packets_free(std::exchange(packets_, std::exchange(other.packets_, nullptr)));
+        return *this;
+    }
+    ~Packets() { spdl_packets_free(packets_); }
+
+    explicit operator bool() const noexcept { return packets_ != nullptr; }
+    const spdl_packets *get() const noexcept { return packets_; }
+    std::uint64_t size() const noexcept { return spdl_packets_count(packets_); }
+    std::string_view info() const noexcept { return spdl_packets_info(packets_); } // JSON
+
+    // The i-th; its bytes live as long as this does. SPDL_E_ARGUMENT.
+    Result<spdl_packet> try_packet(std::uint64_t i) const {
+        spdl_packet p = SPDL_PACKET_INIT;
+        if (const spdl_status s = spdl_packets_get(packets_, i, &p); s != SPDL_OK) return Status(s);
+        return p;
+    }
+    Result<Packets> try_slice(std::uint64_t first, std::uint64_t end) const {
+        spdl_packets *out = nullptr;
+        if (const spdl_status s = spdl_packets_slice(packets_, first, end, &out); s != SPDL_OK)
+            return Status(s);
+        return Packets(out);
+    }
+    Result<Packets> try_filter(const std::string &filters) const {
+        spdl_packets *out = nullptr;
+        if (const spdl_status s = spdl_packets_filter(packets_, filters.c_str(), &out); s != SPDL_OK)
+            return Status(s);
+        return Packets(out);
+    }
+    Result<Loaded> try_decode(const std::string &description) const {
+        spdl_loaded *out = nullptr;
+        if (const spdl_status s = spdl_packets_decode(packets_, description.c_str(), &out); s != SPDL_OK)
+            return Status(s);
+        return Loaded(out);
+    }
+    Result<Loading> try_decode_chunks(const std::string &description) const {
+        spdl_loading *out = nullptr;
+        if (const spdl_status s = spdl_packets_decode_chunks(packets_, description.c_str(), &out);
+            s != SPDL_OK)
+            return Status(s);
+        return Loading(out);
+    }
+#if !defined(SPDL_NO_EXCEPTIONS)
+    spdl_packet packet(std::uint64_t i) const & { return detail::take(try_packet(i)); }
+    spdl_packet packet(std::uint64_t) const && = delete; // would dangle
+    Packets slice(std::uint64_t first, std::uint64_t end) const {
+        return detail::take(try_slice(first, end));
+    }
+    Packets filter(const std::string &filters) const { return detail::take(try_filter(filters)); }
+    Loaded decode(const std::string &description) const { return detail::take(try_decode(description)); }
+    Loading decode_chunks(const std::string &description) const {
+        return detail::take(try_decode_chunks(description));
+    }
+#endif
+
+  private:
+    spdl_packets *packets_ = nullptr;
+};
+
+// One stream of a container. Move-only; one thread at a time.
+class [[nodiscard]] Demuxing {
+  public:
+    Demuxing() noexcept = default;
+    explicit Demuxing(spdl_demuxing *demuxing) noexcept : demuxing_(demuxing) {}
+    Demuxing(Demuxing &&other) noexcept : demuxing_(std::exchange(other.demuxing_, nullptr)) {}
+    Demuxing &operator=(Demuxing &&other) noexcept {
+        if (this != &other)
+            spdl_demuxing_close(std::exchange(demuxing_, std::exchange(other.demuxing_, nullptr)));
+        return *this;
+    }
+    ~Demuxing() { spdl_demuxing_close(demuxing_); }
+
+    // The next piece; SPDL_END_DATA, which is neither ok nor failed, after the last.
+    Result<Packets> try_next() {
+        spdl_packets *out = nullptr;
+        if (const spdl_status s = spdl_demuxing_next(demuxing_, &out); s != SPDL_OK) return Status(s);
+        return Packets(out);
+    }
+    // The stream without packets.
+    Result<Packets> try_stream() {
+        spdl_packets *out = nullptr;
+        if (const spdl_status s = spdl_demuxing_stream(demuxing_, &out); s != SPDL_OK) return Status(s);
+        return Packets(out);
+    }
+#if !defined(SPDL_NO_EXCEPTIONS)
+    Packets next() { return detail::take(try_next()); } // empty after the last
+    Packets stream() { return detail::take(try_stream()); }
+#endif
+
+  private:
+    spdl_demuxing *demuxing_ = nullptr;
+};
+
+// Open a file, or bytes, which must outlive the demuxing.
+inline Result<Demuxing> try_demux(const std::string &description, const std::string &path) {
+    spdl_demuxing *out = nullptr;
+    if (const spdl_status s = spdl_demuxing_open(description.c_str(), nullptr, 0, path.c_str(), &out);
+        s != SPDL_OK)
+        return Status(s);
+    return Demuxing(out);
+}
+inline Result<Demuxing> try_demux(const std::string &description, const void *bytes, std::size_t n_bytes) {
+    spdl_demuxing *out = nullptr;
+    if (const spdl_status s = spdl_demuxing_open(description.c_str(), bytes, n_bytes, nullptr, &out);
+        s != SPDL_OK)
+        return Status(s);
+    return Demuxing(out);
+}
+
+// A container that is written; given up unless it is closed. Move-only; one thread at a time.
+class [[nodiscard]] Muxer {
+  public:
+    Muxer() noexcept = default;
+    explicit Muxer(spdl_muxer *muxer) noexcept : muxer_(muxer) {}
+    Muxer(Muxer &&other) noexcept : muxer_(std::exchange(other.muxer_, nullptr)) {}
+    Muxer &operator=(Muxer &&other) noexcept {
+        if (this != &other) spdl_muxer_abort(std::exchange(muxer_, std::exchange(other.muxer_, nullptr)));
+        return *this;
+    }
+    ~Muxer() { spdl_muxer_abort(muxer_); }
+
+    // A track's number.
+    Result<int> try_add(const std::string &description) {
+        return number(spdl_muxer_add(muxer_, description.c_str()));
+    }
+    Result<int> try_add(const Packets &packets, const std::string &filters = {}) {
+        return number(
+            spdl_muxer_add_packets(muxer_, packets.get(), filters.empty() ? nullptr : filters.c_str()));
+    }
+    // Bytes of frames, one after the other or at n_seconds times, or of samples; or packets.
+    Status try_write(int track, const void *data, std::size_t n_bytes, const double *seconds = nullptr,
+                     std::size_t n_seconds = 0) {
+        return Status(spdl_muxer_write(muxer_, track, data, n_bytes, seconds, n_seconds));
+    }
+    Status try_write(int track, const Packets &packets) {
+        return Status(spdl_muxer_write_packets(muxer_, track, packets.get()));
+    }
+    // Put the file in its place; of a container in memory its bytes, tensor 0, else empty.
+    Result<Loaded> try_close(bool in_memory = false) {
+        spdl_loaded *out = nullptr;
+        const spdl_status s = spdl_muxer_close(std::exchange(muxer_, nullptr), in_memory ? &out : nullptr);
+        if (s != SPDL_OK) return Status(s);
+        return Loaded(out);
+    }
+#if !defined(SPDL_NO_EXCEPTIONS)
+    int add(const std::string &description) { return detail::take(try_add(description)); }
+    int add(const Packets &packets, const std::string &filters = {}) {
+        return detail::take(try_add(packets, filters));
+    }
+    void write(int track, const void *data, std::size_t n_bytes, const double *seconds = nullptr,
+               std::size_t n_seconds = 0) {
+        detail::check(try_write(track, data, n_bytes, seconds, n_seconds));
+    }
+    void write(int track, const Packets &packets) { detail::check(try_write(track, packets)); }
+    void close() { (void)detail::take(try_close()); }
+    Loaded close_memory() { return detail::take(try_close(true)); }
+#endif
+
+  private:
+    static Result<int> number(std::int32_t track) {
+        if (track < 0) return Status(static_cast<spdl_status>(track));
+        return static_cast<int>(track);
+    }
+    spdl_muxer *muxer_ = nullptr;
+};
+
+// Begin a file, or where there is no path a container in memory.
+inline Result<Muxer> try_create(const std::string &path, const std::string &description = "{}") {
+    spdl_muxer *out = nullptr;
+    if (const spdl_status s =
+            spdl_muxer_open(description.c_str(), path.empty() ? nullptr : path.c_str(), &out);
+        s != SPDL_OK)
+        return Status(s);
+    return Muxer(out);
+}
+
+// Write a picture, pictures or a WAV file; without a path the bytes are tensor 0 of what comes back.
+inline Result<Loaded> try_save(const std::string &description, const void *data, std::size_t n_bytes,
+                               const std::string &path = {}) {
+    spdl_loaded *out = nullptr;
+    const spdl_status s = spdl_save(description.c_str(), data, n_bytes, path.empty() ? nullptr : path.c_str(),
+                                    path.empty() ? &out : nullptr);
+    if (s != SPDL_OK) return Status(s);
+    return Loaded(out);
+}
+
+#if !defined(SPDL_NO_EXCEPTIONS)
+inline Demuxing demux(const std::string &description, const std::string &path) {
+    return detail::take(try_demux(description, path));
+}
+inline Demuxing demux(const std::string &description, const void *bytes, std::size_t n_bytes) {
+    return detail::take(try_demux(description, bytes, n_bytes));
+}
+inline Muxer create(const std::string &path, const std::string &description = "{}") {
+    return detail::take(try_create(path, description));
+}
+inline Loaded save(const std::string &description, const void *data, std::size_t n_bytes,
+                   const std::string &path = {}) {
+    return detail::take(try_save(description, data, n_bytes, path));
+}
+#endif
+
+} // namespace spdl
+
+#endif

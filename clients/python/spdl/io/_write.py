@@ -1,0 +1,527 @@
+"""Media files written: save_image, save_images, save_audio, save_video, Muxer."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import struct
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_void_p
+from fractions import Fraction
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
+
+from .. import _dlpack
+from .._errors import ArgumentError
+from ..arrays import Array, is_dense, numpy_if_installed
+from ._load import _NOWHERE, _check, _loaded, bound
+from ._packets import Codec, Packets
+
+FUNCTIONS = {
+    # spdl_status spdl_save(const char *description, const void *data, size_t n_bytes, const char *path, spdl_loaded **out);
+    "spdl_save": (c_int, c_char_p, c_void_p, c_size_t, c_char_p, POINTER(c_void_p)),
+    # spdl_status spdl_muxer_open(const char *description, const char *path, spdl_muxer **out);
+    "spdl_muxer_open": (c_int, c_char_p, c_char_p, POINTER(c_void_p)),
+    # int32_t spdl_muxer_add(spdl_muxer *muxer, const char *description);
+    "spdl_muxer_add": (c_int32, c_void_p, c_char_p),
+    # int32_t spdl_muxer_add_packets(spdl_muxer *muxer, const spdl_packets *packets, const char *filters);
+    "spdl_muxer_add_packets": (c_int32, c_void_p, c_void_p, c_char_p),
+    # spdl_status spdl_muxer_write(spdl_muxer *muxer, int32_t track, const void *data, size_t n_bytes, const double *seconds, size_t n_seconds);
+    "spdl_muxer_write": (c_int, c_void_p, c_int32, c_void_p, c_size_t, POINTER(c_double), c_size_t),
+    # spdl_status spdl_muxer_write_packets(spdl_muxer *muxer, int32_t track, const spdl_packets *packets);
+    "spdl_muxer_write_packets": (c_int, c_void_p, c_int32, c_void_p),
+    # spdl_status spdl_muxer_close(spdl_muxer *muxer, spdl_loaded **out);
+    "spdl_muxer_close": (c_int, c_void_p, POINTER(c_void_p)),
+    # void spdl_muxer_abort(spdl_muxer *muxer);
+    "spdl_muxer_abort": (None, c_void_p),
+}
+
+_api = bound(FUNCTIONS)
+
+Path = Union[str, "os.PathLike[str]"]
+Rate = Union[int, float, tuple[int, int], Fraction]
+
+
+# ---- arrays, whoever made them
+
+
+class _Memory(NamedTuple):
+    """An array as C takes it: dense, row-major, on the CPU."""
+
+    address: int
+    shape: tuple[int, ...]
+    dtype: str  # as numpy spells it
+    itemsize: int
+    keep: object
+
+    @property
+    def nbytes(self) -> int:
+        size = self.itemsize
+        for extent in self.shape:
+            size *= extent
+        return size
+
+
+_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
+_FORMATS = {"b": "int8", "B": "uint8", "c": "uint8", "h": "int16", "H": "uint16", "i": "int32", "I": "uint32", "q": "int64",
+            "l": "int64", "Q": "uint64", "L": "uint64", "e": "float16", "f": "float32", "d": "float64", "?": "bool8"}
+_TENSOR = struct.Struct("=QiiiBBHQQQ")  # DLTensor: data, device, its number, ndim, code, bits, lanes, shape, strides, byte_offset
+_capsule_pointer = ctypes.PYFUNCTYPE(c_void_p, ctypes.py_object, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
+def memory_of(data: Any, what: str) -> _Memory:
+    """Where the elements of an array lie: spdl's, anything with a buffer (numpy), anything that speaks DLPack (torch, jax). One that
+    is not dense is copied."""
+    if isinstance(data, Array):
+        data._need_cpu(what)
+        data = data if is_dense(data.shape, data.strides, data.dtype.itemsize) else data.copy()
+        return _Memory(data._address, data.shape, data.dtype.name, data.dtype.itemsize, data)
+    try:
+        view = memoryview(data)
+    except (TypeError, ValueError, BufferError):
+        return _of_dlpack(data, what)
+    if view.format not in _FORMATS and view.format[-1:] not in _FORMATS or view.format[:1] in ">!":
+        raise ArgumentError(f"spdl: io: {what}: elements of the format {view.format!r}, want numbers in this machine's order")
+    if not view.c_contiguous:
+        view = memoryview(view.tobytes()).cast("B").cast(view.format[-1:], view.shape)
+    numpy, shape = numpy_if_installed(), view.shape
+    flat = view.cast("B") if view.nbytes else view
+    if not view.readonly and view.nbytes:
+        keep: Any = (ctypes.c_char * view.nbytes).from_buffer(flat)
+        address = ctypes.addressof(keep)
+    elif numpy is not None and view.nbytes:
+        keep = numpy.frombuffer(flat, "u1")
+        address = keep.ctypes.data
+    else:
+        keep = flat.tobytes()
+        address = ctypes.cast(c_char_p(keep), c_void_p).value or 0
+    return _Memory(address, tuple(shape), _FORMATS[view.format[-1:]], view.itemsize, keep)
+
+
+def _of_dlpack(data: Any, what: str) -> _Memory:
+    if not hasattr(data, "__dlpack__"):
+        raise ArgumentError(f"spdl: io: {what}: got {type(data).__name__}, want an array: numpy's, torch's, spdl's or one that speaks DLPack")
+    device = tuple(data.__dlpack_device__())
+    if device[0] != _dlpack.CPU:
+        raise ArgumentError(f"spdl: io: {what}: the array is on device {device}, want the CPU's memory; copy it there, as torch's cpu() does")
+    data = data.contiguous() if hasattr(data, "contiguous") else data
+    capsule = data.__dlpack__()
+    address = _capsule_pointer(capsule, b"dltensor")
+    pointer, _, _, ndim, code, bits, lanes, shape_at, strides_at, offset = _TENSOR.unpack(ctypes.string_at(address, _TENSOR.size))
+    shape = tuple((ctypes.c_int64 * ndim).from_address(shape_at)) if ndim else ()
+    itemsize = (bits * lanes + 7) // 8
+    strides = tuple(s * itemsize for s in (ctypes.c_int64 * ndim).from_address(strides_at)) if strides_at and ndim else None
+    if strides is not None and not is_dense(shape, strides, itemsize):
+        raise ArgumentError(f"spdl: io: {what}: the array is not dense; make it contiguous")
+    return _Memory(pointer + offset, shape, f"{_KINDS.get(code, f'code{code}_')}{bits}", itemsize, (capsule, data))
+
+
+def _samples(data: Any, what: str) -> _Memory:
+    """float32 samples of -1 to 1; those of other types become that, where numpy is installed."""
+    memory = memory_of(data, what)
+    if memory.dtype == "float32":
+        return memory
+    scales = {"uint8": 128, "int16": 1 << 15, "int32": 1 << 31, "float64": 1}
+    numpy = numpy_if_installed()
+    if memory.dtype not in scales or numpy is None:
+        want = "float32" if numpy is None else "float32, float64, int16, int32 or uint8"
+        raise ArgumentError(f"spdl: io: {what}: samples of {memory.dtype}, want {want}")
+    bytes_ = (ctypes.c_char * memory.nbytes).from_address(memory.address)
+    values = numpy.frombuffer(bytes_, memory.dtype).reshape(memory.shape).astype("f8")
+    values = (values - (128 if memory.dtype == "uint8" else 0)) / scales[memory.dtype]
+    return memory_of(values.astype("f4"), what)
+
+
+# ---- shapes
+
+
+_CHANNELS_LAST = {"rgb24": 3, "bgr24": 3, "rgba": 4, "bgra": 4, "argb": 4, "abgr": 4, "rgb48le": 3, "rgb48be": 3, "rgba64le": 4, "rgba64be": 4}
+_ITEMS = {name: 2 for name in ("gray16le", "gray16be", "gray16", "rgb48le", "rgb48be", "rgba64le", "rgba64be")}
+_PLANAR = {"yuv444p", "yuvj444p", "gbrp"}
+_GRAY = {"gray", "gray8", "gray16", "gray16le", "gray16be"}
+_FFMPEGS = {"gray8": "gray", "gray16": "gray16le"}
+
+
+def _size_of(memory: _Memory, pix_fmt: str, what: str, leading: int) -> tuple[int, int]:
+    """Height and width of pictures in an array with so many dimensions before a picture's own."""
+    shape, size = memory.shape[leading:], None
+    if pix_fmt in _CHANNELS_LAST:
+        if len(shape) == 3 and shape[2] == _CHANNELS_LAST[pix_fmt]:
+            size = shape[0], shape[1]
+        want = f"H, W, {_CHANNELS_LAST[pix_fmt]}"
+    elif pix_fmt in _PLANAR:
+        if len(shape) == 3 and shape[0] == 3:
+            size = shape[1], shape[2]
+        want = "3, H, W"
+    elif pix_fmt in _GRAY:
+        if len(shape) == 2 or (len(shape) == 3 and shape[2] == 1):
+            size = shape[0], shape[1]
+        want = "H, W"
+    else:
+        names = sorted({*_CHANNELS_LAST, *_PLANAR, *_GRAY})
+        raise ArgumentError(f"spdl: io: {what}: pix_fmt {pix_fmt!r}, want one of {', '.join(names)}")
+    item = _ITEMS.get(pix_fmt, 1)
+    if size is None or memory.itemsize != item or len(memory.shape) != len(shape) + leading:
+        lead = "T, " * leading
+        raise ArgumentError(f"spdl: io: {what}: an array {list(memory.shape)} of {memory.dtype}, want [{lead}{want}] of {8 * item}-bit integers "
+                            f"for {pix_fmt}")
+    return size
+
+
+def _rate(rate: Rate) -> list[int]:
+    """Frames a second as a fraction; 29.97 is 30000/1001's."""
+    if isinstance(rate, (tuple, list)):
+        return [int(rate[0]), int(rate[1])]
+    if isinstance(rate, float) and rate != int(rate):
+        near = Fraction(round(rate * 1001 / 1000) * 1000, 1001)
+        fraction = near if abs(near - Fraction(rate)) < Fraction(1, 100) else Fraction(rate).limit_denominator(100000)
+    else:
+        fraction = Fraction(rate)
+    return [fraction.numerator, fraction.denominator]
+
+
+def _given(**keys: Any) -> dict[str, Any]:
+    """The keys that say something."""
+    return {k: v for k, v in keys.items() if v is not None and v != -1 and v != {}}
+
+
+def _texts(options: Optional[Mapping[str, Any]]) -> dict[str, str]:
+    return {str(k): str(v) for k, v in (options or {}).items()}
+
+
+# ---- one call
+
+
+def _save(description: Mapping[str, Any], memory: _Memory, path: Optional[Path]) -> Optional[bytes]:
+    _dlpack.sweep()
+    text = json.dumps(description).encode()
+    if path is not None:
+        _check(_api().save(text, memory.address or None, memory.nbytes, os.fsencode(path), None))
+        return None
+    handle = c_void_p()
+    _check(_api().save(text, memory.address or None, memory.nbytes, None, handle))
+    return bytes(_loaded(handle, _NOWHERE, None)["bytes"].memoryview())
+
+
+def save_image(path: Optional[Path], data: Any, pix_fmt: str = "rgb24", *, codec: Optional[str] = None, stored: Optional[str] = None,
+               qscale: int = -1, compression_level: int = -1, options: Optional[Mapping[str, Any]] = None) -> Optional[bytes]:
+    """Write a picture, [H, W, 3] of uint8 unless pix_fmt says otherwise; without a path return it as bytes.
+
+    codec    png, mjpeg, bmp, tiff, webp or another of FFmpeg's; None: by the path's ending
+    stored   the pixel format in the file; None: the codec's nearest
+    qscale   1 the best
+    """
+    memory = memory_of(data, "save_image")
+    height, width = _size_of(memory, pix_fmt, "save_image", 0)
+    return _save({"image": _picture(width, height, pix_fmt, codec, stored, qscale, compression_level, options)}, memory, path)
+
+
+def _picture(width: int, height: int, pix_fmt: str, codec: Optional[str], stored: Optional[str], qscale: int, compression_level: int,
+             options: Optional[Mapping[str, Any]]) -> dict[str, Any]:
+    options = {**_given(compression_level=compression_level), **(options or {})}
+    return _given(width=width, height=height, input=_FFMPEGS.get(pix_fmt, pix_fmt), codec=codec, pixel_format=stored, quality=qscale,
+                  options=_texts(options))
+
+
+def save_images(pattern: Path, frames: Any, pix_fmt: str = "rgb24", *, first: int = 0, codec: Optional[str] = None,
+                stored: Optional[str] = None, qscale: int = -1, compression_level: int = -1,
+                options: Optional[Mapping[str, Any]] = None) -> None:
+    """Write pictures [T, H, W, 3], each to a file of its own: the pattern has its number in it, such as frames/%06d.png."""
+    memory = memory_of(frames, "save_images")
+    height, width = _size_of(memory, pix_fmt, "save_images", 1)
+    section = _picture(width, height, pix_fmt, codec, stored, qscale, compression_level, options)
+    _save({"image": {**section, "first": int(first)}}, memory, pattern)
+
+
+def save_audio(path: Optional[Path], data: Any, sample_rate: int, *, encoding: str = "s16", codec: Optional[str] = None,
+               format: Optional[str] = None, bit_rate: int = -1, options: Optional[Mapping[str, Any]] = None) -> Optional[bytes]:
+    """Write a sound, float32 [channels, samples] of -1 to 1 as load_audio gives it; without a path return it as bytes.
+
+    A WAV file, which is what `.wav` and format="wav" are unless a codec is named, needs no FFmpeg and has the encoding u8, s16, s24,
+    s32, f32 or f64. Other formats have a codec, a bit_rate and the codec's options.
+    """
+    memory = _samples(data, "save_audio")
+    if len(memory.shape) != 2 or memory.shape[0] < 1:
+        raise ArgumentError(f"spdl: io: save_audio: samples {list(memory.shape)}, want [channels, samples]")
+    name = format or ("" if path is None else os.path.splitext(os.fsdecode(path))[1][1:].lower())
+    if name == "wav" and codec is None:
+        return _save({"wav": {"rate": int(sample_rate), "channels": memory.shape[0], "encoding": encoding}}, memory, path)
+    muxer = Muxer(path, format=format)
+    track = muxer.add_encode_stream(audio_encode_config(num_channels=memory.shape[0], sample_rate=sample_rate, bit_rate=bit_rate),
+                                    encoder=codec, encoder_config=options)
+    with muxer.open():
+        track.encode(data)
+    return muxer.getvalue() if path is None else None
+
+
+def save_video(path: Optional[Path], frames: Any, frame_rate: Rate, *, audio: Any = None, sample_rate: Optional[int] = None,
+               pix_fmt: str = "rgb24", codec: Optional[str] = None, audio_codec: Optional[str] = None, stored: Optional[str] = None,
+               bit_rate: int = -1, qscale: int = -1, format: Optional[str] = None, options: Optional[Mapping[str, Any]] = None) -> Optional[bytes]:
+    """Write frames [T, H, W, 3] of uint8, and with audio a sound [channels, samples] of sample_rate; without a path return the bytes.
+
+    codec, audio_codec  an encoder or a codec by FFmpeg's name; None: the container's usual one
+    stored              the pixel format in the file; None: the codec's nearest, 4:2:0 where that is YUV
+    options             the video codec's own, such as {"crf": 20}
+    """
+    if (audio is None) != (sample_rate is None):
+        raise ArgumentError("spdl: io: save_video: want audio and sample_rate, or neither")
+    memory = memory_of(frames, "save_video")
+    height, width = _size_of(memory, pix_fmt, "save_video", 1)
+    muxer = Muxer(path, format=format)
+    config = video_encode_config(height=height, width=width, frame_rate=frame_rate, pix_fmt=stored, input=pix_fmt, bit_rate=bit_rate, qscale=qscale)
+    pictures = muxer.add_encode_stream(config, encoder=codec, encoder_config=options)
+    sound = None
+    if audio is not None:
+        channels = memory_of(audio, "save_video").shape[0]
+        sound = muxer.add_encode_stream(audio_encode_config(num_channels=channels, sample_rate=sample_rate), encoder=audio_codec)
+    with muxer.open():
+        pictures.encode(frames)
+        if sound is not None:
+            sound.encode(audio)
+    return muxer.getvalue() if path is None else None
+
+
+# ---- containers
+
+
+class VideoEncodeConfig(dict):
+    """What video_encode_config made."""
+
+
+class AudioEncodeConfig(dict):
+    """What audio_encode_config made."""
+
+
+def video_encode_config(*, height: int, width: int, frame_rate: Optional[Rate] = None, pix_fmt: Optional[str] = None,
+                        bit_rate: int = -1, compression_level: int = -1, qscale: int = -1, gop_size: int = -1, max_b_frames: int = -1,
+                        input: Optional[str] = None) -> VideoEncodeConfig:
+    """A track of pictures.
+
+    frame_rate  a number or (30000, 1001); None: every frame has a time, Encoder.encode's seconds
+    pix_fmt     what is stored; None: the codec's nearest
+    input       what is given; None: pix_fmt, or rgb24
+    """
+    options = _texts(_given(g=gop_size, bf=max_b_frames, compression_level=compression_level))
+    given = input or pix_fmt or "rgb24"
+    return VideoEncodeConfig(_given(width=int(width), height=int(height), rate=None if frame_rate is None else _rate(frame_rate),
+                                    pixel_format=pix_fmt, input=_FFMPEGS.get(given, given), bit_rate=bit_rate, quality=qscale, options=options))
+
+
+def audio_encode_config(*, num_channels: int, sample_rate: int, sample_fmt: Optional[str] = None, bit_rate: int = -1,
+                        compression_level: int = -1) -> AudioEncodeConfig:
+    """A track of samples; sample_fmt is what is stored, such as s16, None: the codec's nearest to float32."""
+    options = _texts(_given(compression_level=compression_level))
+    return AudioEncodeConfig(_given(channels=int(num_channels), rate=int(sample_rate), sample_format=sample_fmt, bit_rate=bit_rate, options=options))
+
+
+class ReferenceFrames(NamedTuple):
+    """An array as frames: what Encoder.encode takes, as it takes the array itself."""
+
+    array: Any
+    format: str
+    rate: Any
+    pts: int
+
+
+def create_reference_video_frame(array: Any, pix_fmt: str, frame_rate: tuple[int, int], pts: int) -> ReferenceFrames:
+    """Frames [T, H, W, C] (or one frame), the first of them shown at pts / frame_rate."""
+    return ReferenceFrames(array, pix_fmt, frame_rate, pts)
+
+
+def create_reference_audio_frame(array: Any, sample_fmt: str, sample_rate: int, pts: int) -> ReferenceFrames:
+    """Samples, [channels, samples] of a sample_fmt that ends in p, else [samples, channels]; pts counts samples."""
+    return ReferenceFrames(array, sample_fmt, sample_rate, pts)
+
+
+class Encoder:
+    """A track of a Muxer that takes arrays. What is encoded is in the file: nothing comes back to be written."""
+
+    def __init__(self, muxer: Muxer, number: int, config: Mapping[str, Any]) -> None:
+        self._muxer, self._number, self._config = muxer, number, config
+        self._next = 0
+
+    def encode(self, frames: Any, seconds: Optional[Sequence[float]] = None) -> None:
+        """Write frames [T, H, W, C], one after the other or each at its second; or samples [channels, samples]."""
+        if isinstance(frames, ReferenceFrames):
+            self._reference(frames)
+        elif isinstance(self._config, AudioEncodeConfig):
+            self._samples(frames)
+        else:
+            self._pictures(frames, seconds)
+
+    def flush(self) -> None:
+        """Nothing: Muxer.close ends the encoders."""
+
+    def _pictures(self, frames: Any, seconds: Optional[Sequence[float]]) -> None:
+        memory = memory_of(frames, "encode")
+        self._muxer._write(self._number, memory, None if seconds is None else [float(s) for s in seconds])
+
+    def _samples(self, samples: Any, interleaved: bool = False) -> None:
+        memory = _samples(samples, "encode")
+        channels = self._config["channels"]
+        if interleaved and len(memory.shape) == 2:
+            memory = _turned(memory)
+        if len(memory.shape) != 2 or memory.shape[0] != channels:
+            raise ArgumentError(f"spdl: io: encode: samples {list(memory.shape)}, want [{channels}, samples]")
+        self._muxer._write(self._number, memory, None)
+        self._next += memory.shape[1]
+
+    def _reference(self, frames: ReferenceFrames) -> None:
+        if isinstance(self._config, AudioEncodeConfig):
+            if frames.pts != self._next:
+                raise ArgumentError(f"spdl: io: encode: samples from number {frames.pts} on, want {self._next}: samples follow one another")
+            self._samples(frames.array, not frames.format.endswith("p"))
+            return
+        memory = memory_of(frames.array, "encode")
+        picture = 3 if frames.format in _CHANNELS_LAST or frames.format in _PLANAR else 2
+        count = memory.shape[0] if len(memory.shape) > picture else 1
+        if "rate" in self._config:
+            if frames.pts != self._next:
+                raise ArgumentError(f"spdl: io: encode: frames from number {frames.pts} on, want {self._next}; leave frame_rate out of "
+                                    "video_encode_config to give times")
+            self._muxer._write(self._number, memory, None)
+        else:
+            num, den = frames.rate
+            self._muxer._write(self._number, memory, [(frames.pts + i) * den / num for i in range(count)])
+        self._next = frames.pts + count
+
+
+def _turned(memory: _Memory) -> _Memory:
+    """[samples, channels] of float32 as [channels, samples]."""
+    length, channels = memory.shape
+    values = (ctypes.c_float * (length * channels)).from_address(memory.address)
+    planes = (ctypes.c_float * (length * channels))()
+    for c in range(channels):
+        planes[c * length:(c + 1) * length] = values[c::channels]
+    return _Memory(ctypes.addressof(planes), (channels, length), "float32", 4, planes)
+
+
+class Muxer:
+    """A container that is written: streams are added, then it is opened, then written.
+
+        muxer = spdl.io.Muxer("clip.mp4")
+        video = muxer.add_encode_stream(spdl.io.video_encode_config(width=320, height=240, frame_rate=30))
+        with muxer.open():
+            video.encode(frames)               # [T, 240, 320, 3]
+
+        demuxer, muxer = spdl.io.Demuxer("a.mp4"), spdl.io.Muxer("b.mkv")
+        muxer.add_remux_stream(demuxer.video_codec)
+        with muxer.open():
+            for packets in demuxer.streaming_demux(demuxer.video_stream_index, num_packets=100):
+                muxer.write(0, packets)
+
+    The file appears under its name, whole, when the with-block ends; when that ends in an exception nothing stays. dst None: memory,
+    whose bytes getvalue() gives after that; the format must be named.
+    """
+
+    def __init__(self, dst: Optional[Path], /, *, format: Optional[str] = None) -> None:
+        self._dst, self._format = dst, format
+        self._streams: list[Any] = []
+        self._encoders: dict[int, Encoder] = {}
+        self._handle: Optional[c_void_p] = None
+        self._closed = False
+        self._bytes: Optional[bytes] = None
+
+    def add_encode_stream(self, config: Union[VideoEncodeConfig, AudioEncodeConfig], *, encoder: Optional[str] = None,
+                          encoder_config: Optional[Mapping[str, Any]] = None) -> Encoder:
+        """A stream that is encoded, by video_encode_config or audio_encode_config; encoder is an encoder's or a codec's name, encoder_config
+        its own options."""
+        if not isinstance(config, (VideoEncodeConfig, AudioEncodeConfig)):
+            raise ArgumentError(f"spdl: io: muxer: a config of {type(config).__name__}, want video_encode_config's or audio_encode_config's")
+        kind = "video" if isinstance(config, VideoEncodeConfig) else "audio"
+        section = {**config, "options": {**config.get("options", {}), **_texts(encoder_config)}}
+        if encoder is not None:
+            section["codec"] = encoder
+        number = self._add({kind: section})
+        self._encoders[number] = Encoder(self, number, config)
+        return self._encoders[number]
+
+    def add_remux_stream(self, codec: Codec, *, bsf: Optional[str] = None) -> None:
+        """A stream whose packets are written as they are, or through FFmpeg's bitstream filters."""
+        self._add((codec._stream, bsf))
+
+    def _add(self, stream: Any) -> int:
+        if self._handle is not None or self._closed:
+            raise ArgumentError("spdl: io: muxer: it is open; add all streams before")
+        self._streams.append(stream)
+        return len(self._streams) - 1
+
+    def open(self, muxer_config: Optional[Mapping[str, Any]] = None) -> Muxer:
+        """Begin the file. muxer_config are the format's own options, such as {"movflags": "+faststart"}."""
+        if self._handle is not None or self._closed:
+            raise ArgumentError("spdl: io: muxer: it was opened before")
+        handle = c_void_p()
+        description = _given(format=self._format, options=_texts(muxer_config))
+        _check(_api().muxer_open(json.dumps(description).encode(), None if self._dst is None else os.fsencode(self._dst), handle))
+        self._handle = handle
+        try:
+            for stream in self._streams:
+                if isinstance(stream, tuple):
+                    packets, bsf = stream
+                    _check(_api().muxer_add_packets(handle, packets._handle, bsf.encode() if bsf else None))
+                else:
+                    _check(_api().muxer_add(handle, json.dumps(stream).encode()))
+        except BaseException:
+            self.abort()
+            raise
+        return self
+
+    def write(self, stream_index: int, packets: Any) -> None:
+        """Packets of the stream's codec; or what Encoder.encode takes."""
+        if isinstance(packets, Packets):
+            _check(_api().muxer_write_packets(self._opened(), stream_index, packets._handle))
+            return
+        self._opened()
+        if stream_index not in self._encoders:
+            raise ArgumentError(f"spdl: io: muxer: stream {stream_index} of {len(self._streams)} takes packets, got {type(packets).__name__}")
+        self._encoders[stream_index].encode(packets)
+
+    def _write(self, number: int, memory: _Memory, seconds: Optional[list[float]]) -> None:
+        times = (c_double * len(seconds))(*seconds) if seconds is not None else None
+        _check(_api().muxer_write(self._opened(), number, memory.address or None, memory.nbytes, times, len(seconds or ())))
+
+    def _opened(self) -> c_void_p:
+        if self._handle is None:
+            raise ArgumentError(f"spdl: io: muxer: it is {'closed' if self._closed else 'not open; write in a `with muxer.open():`'}")
+        return self._handle
+
+    def flush(self) -> None:
+        """Nothing: close() writes what is left."""
+
+    def close(self) -> None:
+        """End the encoders and the container, and put the file in its place. A second time it does nothing."""
+        handle, self._handle = self._handle, None
+        self._closed = True
+        if handle is None:
+            return
+        if self._dst is not None:
+            _check(_api().muxer_close(handle, None))
+            return
+        made = c_void_p()
+        _check(_api().muxer_close(handle, made))
+        self._bytes = bytes(_loaded(made, _NOWHERE, None)["bytes"].memoryview())
+
+    def abort(self) -> None:
+        """Give it up; nothing of the file stays."""
+        handle, self._handle = self._handle, None
+        self._closed = True
+        if handle is not None:
+            _api().muxer_abort(handle)
+
+    def getvalue(self) -> bytes:
+        """The bytes of a container in memory, once it is closed."""
+        if self._bytes is None:
+            raise ArgumentError("spdl: io: muxer: no bytes: it is not closed, or has a file")
+        return self._bytes
+
+    def __enter__(self) -> Muxer:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.abort()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self.abort()

@@ -1,0 +1,109 @@
+package coded
+
+import (
+	"io"
+	"math"
+
+	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/core/media/mux"
+)
+
+// demux is a stream's part of a description.
+type demux struct {
+	Stream *int `json:"stream"` // its number in the file; absent: the best of the kind
+	Window *struct {
+		Start    span  `json:"start"`
+		Duration *span `json:"duration"`
+	} `json:"window"`
+	Packets int    `json:"packets"` // in a piece; 0: any number
+	Length  span   `json:"length"`  // of a piece; 0: any
+	Filters string `json:"filters"` // bitstream filters
+}
+
+// Demuxing gives a stream's packets, in one piece or in several.
+type Demuxing struct {
+	in      *mux.Input
+	d       demux
+	windows bool // the piece of a window is still to come
+}
+
+// OpenDemuxing opens a container. The description is {"video": {...}} or {"audio": {...}}: stream (its number), window
+// (start and duration), packets or length of a piece, filters.
+func OpenDemuxing(description []byte, src mux.Source) (*Demuxing, error) {
+	var all struct {
+		Video *demux `json:"video"`
+		Audio *demux `json:"audio"`
+	}
+	if err := parse(description, &all); err != nil {
+		return nil, err
+	}
+	if (all.Video == nil) == (all.Audio == nil) {
+		return nil, wrong("", "want one of video, audio")
+	}
+	d, kind, path := all.Video, mux.KindVideo, "video"
+	if d == nil {
+		d, kind, path = all.Audio, mux.KindAudio, "audio"
+	}
+	if err := d.check(path); err != nil {
+		return nil, err
+	}
+	if d.Stream != nil {
+		src.Stream = *d.Stream + 1
+	}
+	in, err := mux.OpenInput(src, kind)
+	if err != nil {
+		return nil, err
+	}
+	return &Demuxing{in, *d, d.Window != nil}, nil
+}
+
+func (d *demux) check(path string) error {
+	switch {
+	case d.Stream != nil && (*d.Stream < 0 || *d.Stream >= math.MaxInt32):
+		return wrong(path+".stream", "got %d, want the number of a stream, from 0", *d.Stream)
+	case d.Packets < 0:
+		return wrong(path+".packets", "got %d, want how many a piece has, or 0 for all", d.Packets)
+	case d.Length < 0:
+		return wrong(path+".length", "got %v, want how long a piece is, or 0s for all", d.Length)
+	case d.Window != nil && (d.Packets > 0 || d.Length > 0):
+		return wrong(path, "a window comes in one piece; leave packets and length out")
+	case d.Window != nil && d.Window.Duration != nil && *d.Window.Duration <= 0:
+		return wrong(path+".window.duration", "got %v, want more than 0s", *d.Window.Duration)
+	}
+	return nil
+}
+
+// Next is the next piece, which the caller closes; io.EOF after the last. One that says neither packets nor length has all.
+func (d *Demuxing) Next() (*av.Packets, error) {
+	p, err := d.take()
+	if err != nil || d.d.Filters == "" {
+		return p, err
+	}
+	defer p.Close()
+	return mux.Filter(p, d.d.Filters)
+}
+
+// endless is later than any frame, in seconds.
+const endless = 1e12
+
+func (d *Demuxing) take() (*av.Packets, error) {
+	w := d.d.Window
+	if w == nil {
+		return d.in.Take(d.d.Packets, d.d.Length.seconds())
+	}
+	if !d.windows {
+		return nil, io.EOF
+	}
+	d.windows = false
+	end := endless
+	if w.Duration != nil {
+		end = (w.Start + *w.Duration).seconds()
+	}
+	return d.in.TakeWindow(w.Start.seconds(), end)
+}
+
+// Stream is the stream without packets: what there is to know of it, and what a track for its packets is added by.
+func (d *Demuxing) Stream() (*av.Packets, error) { return d.in.Stream() }
+
+// Close ends it. What it has given stays.
+func (d *Demuxing) Close() { d.in.Close() }

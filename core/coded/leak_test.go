@@ -1,0 +1,82 @@
+//go:build !noffmpeg
+
+package coded
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/load"
+	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/core/media/mux"
+)
+
+// resident is memory that C's allocator and Go's hold, less what Go can give back.
+func resident(t *testing.T) int {
+	t.Helper()
+	debug.FreeOSMemory()
+	fields := strings.Fields(string(must[[]byte](t)(os.ReadFile("/proc/self/statm"))))
+	return must[int](t)(strconv.Atoi(fields[1])) * os.Getpagesize()
+}
+
+// Containers that are opened, read into pieces, cut, filtered, decoded in part, copied and given up leave neither memory nor descriptors.
+func TestTenThousandOpensLeaveNothing(t *testing.T) {
+	runtime.LockOSThread() // C's allocator has an arena for each thread
+	defer runtime.UnlockOSThread()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.mp4")
+	m := must[*Muxing](t)(Create([]byte(`{}`), path))
+	track := must[int](t)(m.Add([]byte(`{"video": {"width": 16, "height": 16, "rate": 25, "codec": "mpeg4"}}`)))
+	ok(t, m.Write(track, make([]byte, 5*16*16*3), nil))
+	must[[]byte](t)(m.Close(nil))
+	one := func(i int) {
+		d := must[*Demuxing](t)(OpenDemuxing([]byte(`{"video": {"packets": 3}}`), mux.Source{Path: path}))
+		defer d.Close()
+		p := must[*av.Packets](t)(d.Next())
+		defer p.Close()
+		part := must[*av.Packets](t)(p.Slice(0, 2))
+		defer part.Close()
+		switch i % 50 {
+		case 0: // chunks that are given up midway
+			s := must[*load.Stream](t)(load.Open([]byte(`{"video": {"frames": 1}}`), load.Source{Packets: part}))
+			must[*load.Media](t)(s.Next(nil))
+			s.Close()
+		case 1:
+			filtered := must[*av.Packets](t)(mux.Filter(part, "dump_extra"))
+			filtered.Close()
+			if _, err := mux.Filter(part, "h264_mp4toannexb"); err == nil {
+				t.Fatal("mpeg4 was taken for h264")
+			}
+		case 2:
+			copied := must[*Muxing](t)(Create([]byte(`{"format": "nut"}`), ""))
+			to := must[int](t)(copied.AddPackets(part, ""))
+			ok(t, copied.WritePackets(to, part))
+			copied.Abort()
+		case 3:
+			must[*av.Packets](t)(d.Next()).Close()
+			if _, err := d.Next(); err != io.EOF {
+				t.Fatal(err)
+			}
+		}
+	}
+	descriptors := func() int { return len(must[[]os.DirEntry](t)(os.ReadDir("/proc/self/fd"))) }
+	for i := range 2000 {
+		one(i)
+	}
+	before, open := resident(t), descriptors()
+	for i := range 10000 {
+		one(i)
+	}
+	if grown := resident(t) - before; grown > 4<<20 {
+		t.Errorf("%d bytes more are resident", grown)
+	}
+	if now := descriptors(); now > open {
+		t.Errorf("%d descriptors, before %d", now, open)
+	}
+}

@@ -1,0 +1,257 @@
+//go:build !noffmpeg
+
+/* packets.c - see packets.h. */
+#include "packets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BYTES_LOG2 = 32 }; /* of a piece */
+
+/* A decoder that begins in the middle of a sound needs some of what was before: what MP3's frames borrow from earlier ones,
+ * the overlap of a transform, a filter's memory. All that FFmpeg decodes needs less than this, and behind it no more than the
+ * overlap. */
+enum { PREROLL_MS = 500, POSTROLL_MS = 100 };
+
+/* --- pieces --- */
+
+/* A container without bytes: one stream, as `from` has it. Of its demuxer only the name is looked at. */
+static AVFormatContext *shell(const AVFormatContext *f, const AVStream *from) {
+    AVFormatContext *to = avformat_alloc_context();
+    AVStream *s = to ? avformat_new_stream(to, NULL) : NULL;
+    int ok = s && avcodec_parameters_copy(s->codecpar, from->codecpar) >= 0;
+    for (int i = 0; ok && i < from->nb_side_data; i++) {
+        const AVPacketSideData *d = &from->side_data[i];
+        uint8_t *data = av_stream_new_side_data(s, d->type, d->size);
+        if (data) memcpy(data, d->data, d->size);
+        ok = data != NULL;
+    }
+    if (!ok) {
+        avformat_free_context(to);
+        return NULL;
+    }
+    s->time_base = from->time_base;
+    s->avg_frame_rate = from->avg_frame_rate;
+    s->r_frame_rate = from->r_frame_rate;
+    s->sample_aspect_ratio = from->sample_aspect_ratio;
+    s->start_time = from->start_time;
+    s->duration = from->duration;
+    s->nb_frames = from->nb_frames;
+    s->disposition = from->disposition;
+    to->duration = f->duration;
+    to->duration_estimation_method = f->duration_estimation_method;
+    to->iformat = f->iformat;
+    return to;
+}
+
+static media_packets *empty(const AVFormatContext *f, const AVStream *s) {
+    media_packets *p = calloc(1, sizeof *p);
+    if (p && (p->format = shell(f, s))) {
+        p->origin = AV_NOPTS_VALUE;
+        return p;
+    }
+    free(p);
+    return NULL;
+}
+
+media_packets *media_packets_new(const media_av *a) { return empty(a->format, a->stream); }
+
+void media_packets_free(media_packets *p) {
+    if (!p) return;
+    for (int64_t i = 0; i < p->n; i++) av_packet_free(&p->packet[i]);
+    free(p->packet);
+    avformat_free_context(p->format);
+    free(p);
+}
+
+int media_packets_append(media_packets *p, AVPacket *packet) {
+    if (p->n == p->room) {
+        int64_t room = p->room * 2 + 16;
+        AVPacket **more = realloc(p->packet, (size_t)room * sizeof(AVPacket *));
+        if (!more) return MEDIA_AV_NO_MEMORY;
+        p->packet = more;
+        p->room = room;
+    }
+    AVPacket *own = av_packet_alloc();
+    if (!own) return MEDIA_AV_NO_MEMORY;
+    av_packet_move_ref(own, packet);
+    p->packet[p->n++] = own;
+    p->bytes += own->size;
+    return MEDIA_AV_OK;
+}
+
+media_packets *media_packets_slice(const media_packets *p, int64_t first, int64_t end) {
+    media_packets *to = empty(p->format, p->format->streams[0]);
+    AVPacket *share = to ? av_packet_alloc() : NULL;
+    int rc = share ? MEDIA_AV_OK : MEDIA_AV_NO_MEMORY;
+    for (int64_t i = first; rc == MEDIA_AV_OK && i < end; i++)
+        rc = av_packet_ref(share, p->packet[i]) < 0 ? MEDIA_AV_NO_MEMORY : media_packets_append(to, share);
+    av_packet_free(&share);
+    if (rc != MEDIA_AV_OK) {
+        media_packets_free(to);
+        return NULL;
+    }
+    if (first == 0 && end == p->n) {
+        to->origin = p->origin;
+        to->whole = p->whole;
+    }
+    to->from_start = p->from_start && first == 0;
+    return to;
+}
+
+/* --- reading a container --- */
+
+static int64_t time_of(const AVPacket *p) { return p->dts != AV_NOPTS_VALUE ? p->dts : p->pts; }
+
+/* The next packet: what is held, or else a's. */
+static int next_of(media_av *a, AVPacket *held, AVPacket **packet) {
+    if (held && held->buf) {
+        *packet = held;
+        return MEDIA_AV_OK;
+    }
+    return media_av_read(a, packet);
+}
+
+static int add(media_packets *p, media_av *a, AVPacket *packet) {
+    if (p->bytes + packet->size > (int64_t)1 << MOST_BYTES_LOG2)
+        return media_av_fail(a, MEDIA_AV_TOO_MUCH, "packets of more than 4 GiB; read them in pieces");
+    return media_packets_append(p, packet) == MEDIA_AV_OK
+               ? MEDIA_AV_OK
+               : media_av_fail(a, MEDIA_AV_NO_MEMORY, "the packets");
+}
+
+int media_packets_read(media_packets *p, media_av *a, AVPacket *held, int64_t most, int64_t ticks) {
+    int64_t first = AV_NOPTS_VALUE;
+    int rc = MEDIA_AV_OK, from_start = a->packets == 0;
+    while (rc == MEDIA_AV_OK && (!most || p->n < most)) {
+        AVPacket *packet = NULL;
+        rc = next_of(a, held, &packet);
+        if (rc != MEDIA_AV_OK) break;
+        int64_t at = time_of(packet);
+        if (first == AV_NOPTS_VALUE) first = at;
+        if (ticks > 0 && at != AV_NOPTS_VALUE && at - first >= ticks) {
+            if (packet != held) av_packet_move_ref(held, packet);
+            break;
+        }
+        rc = add(p, a, packet);
+    }
+    p->from_start = from_start;
+    p->whole = rc == MEDIA_AV_END && from_start;
+    return rc == MEDIA_AV_END && p->n > 0 ? MEDIA_AV_OK : rc;
+}
+
+/* The last key frame that is shown at start or before, as a's next packet; at worst the first packet. Where a seek ends is
+ * found by looking, never believed: containers seek by other times than those at which frames are shown. */
+static int enter(media_av *a, int64_t start, AVPacket *held) {
+    int64_t target = start, second = av_rescale_q(1, (AVRational){1, 1}, a->stream->time_base);
+    for (int tries = 0;; tries++) {
+        AVPacket *packet = NULL;
+        int last = tries == 8 || (a->stream->start_time != AV_NOPTS_VALUE && target <= a->stream->start_time);
+        int rc = last ? media_av_rewind(a) : media_av_seek(a, target);
+        if (rc == MEDIA_AV_OK) rc = media_av_read(a, &packet);
+        if (rc != MEDIA_AV_OK && (last || rc != MEDIA_AV_END)) return rc;
+        if (rc == MEDIA_AV_OK && (last || (packet->flags & AV_PKT_FLAG_KEY && packet->pts != AV_NOPTS_VALUE &&
+                                           packet->pts <= start))) {
+            av_packet_move_ref(held, packet);
+            return MEDIA_AV_OK;
+        }
+        int64_t back = rc == MEDIA_AV_OK ? time_of(packet) : AV_NOPTS_VALUE;
+        if (rc == MEDIA_AV_OK && packet->pts == AV_NOPTS_VALUE) tries = 7; /* no look will tell more */
+        target = start - ((int64_t)1 << tries) * second;
+        if (tries == 0 && back != AV_NOPTS_VALUE && back - 1 > target) target = back - 1;
+    }
+}
+
+int64_t media_av_delay_left(const media_av *a, int64_t pts, int rate) {
+    const AVStream *s = a->stream;
+    if (!strstr(a->format->iformat->name, "matroska") || s->codecpar->initial_padding <= 0 ||
+        pts == AV_NOPTS_VALUE || pts >= 0)
+        return 0;
+    int64_t frames = av_rescale_q(-pts, s->time_base, (AVRational){1, rate});
+    int64_t padding = s->codecpar->initial_padding;
+    int64_t slack =
+        av_rescale_q(1, s->time_base, (AVRational){1, rate}) + 1; /* its clock may be milliseconds */
+    return frames < padding - slack ? frames : padding;
+}
+
+/* Decode until the first frame says when it is heard: containers count a codec's delay each in its own way. */
+static void learn_origin(media_av *a, const AVPacket *packet) {
+    AVFrame *frame = NULL;
+    if (a->origin != AV_NOPTS_VALUE || media_av_decoder(a) != MEDIA_AV_OK ||
+        media_av_send(a, packet) != MEDIA_AV_OK || media_av_receive(a, &frame) != MEDIA_AV_OK ||
+        frame->pts == AV_NOPTS_VALUE || frame->sample_rate < 1)
+        return;
+    int64_t delay = media_av_delay_left(a, frame->pts, frame->sample_rate);
+    a->origin = frame->pts + av_rescale_q(delay, (AVRational){1, frame->sample_rate}, a->stream->time_base);
+}
+
+int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t end) {
+    int audio = a->stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+    AVPacket *packet = NULL, *held = av_packet_alloc();
+    if (!held) return media_av_fail(a, MEDIA_AV_NO_MEMORY, "the packets");
+    const AVRational ms = {1, 1000};
+    int64_t preroll = audio ? av_rescale_q(PREROLL_MS, ms, a->stream->time_base) : 0;
+    int64_t postroll = audio ? av_rescale_q(POSTROLL_MS, ms, a->stream->time_base) : 0;
+    /* Where the container's clock is coarser than samples only those from the start on can be counted. */
+    int skips = audio && (int64_t)a->stream->time_base.num * a->stream->codecpar->sample_rate <=
+                             a->stream->time_base.den;
+    p->from_start = audio;
+    /* Sound is read from its start: few containers know exactly where in it they have landed. */
+    int rc = audio ? MEDIA_AV_OK : enter(a, start, held);
+    while (rc == MEDIA_AV_OK && (rc = next_of(a, held, &packet)) == MEDIA_AV_OK) {
+        int64_t at = time_of(packet);
+        if (audio) learn_origin(a, packet);
+        if (audio && at != AV_NOPTS_VALUE && a->origin != AV_NOPTS_VALUE) at -= a->origin;
+        if (at != AV_NOPTS_VALUE && at >= end + postroll) break;
+        if (skips && at != AV_NOPTS_VALUE && at + packet->duration < start - preroll) {
+            av_packet_unref(packet);
+            p->from_start = 0;
+        } else {
+            rc = add(p, a, packet);
+        }
+    }
+    av_packet_free(&held);
+    p->origin = a->origin;
+    return rc == MEDIA_AV_END ? MEDIA_AV_OK : rc;
+}
+
+/* --- being a container --- */
+
+int media_packets_open(media_av *a) {
+    const media_packets *p = a->source.packets;
+    a->next = 0;
+    a->format = shell(p->format, p->format->streams[0]);
+    if (!a->format) return media_av_fail(a, MEDIA_AV_NO_MEMORY, "the packets");
+    a->stream = a->format->streams[0];
+    if (!p->whole) { /* what the container said of the whole is not said of a piece */
+        a->stream->duration = a->format->duration = AV_NOPTS_VALUE;
+        a->stream->nb_frames = 0;
+    }
+    if ((int)a->stream->codecpar->codec_type != a->options.type)
+        return media_av_fail(a, MEDIA_AV_NO_STREAM, "the packets are of another kind");
+    return MEDIA_AV_OK;
+}
+
+int media_packets_next(media_av *a, AVPacket **packet) {
+    const media_packets *p = a->source.packets;
+    if (a->next == p->n) {
+        a->ended = 1;
+        return MEDIA_AV_END;
+    }
+    if (av_packet_ref(a->packet, p->packet[a->next]) < 0)
+        return media_av_fail(a, MEDIA_AV_NO_MEMORY, "a packet");
+    a->next++;
+    a->packet->stream_index = 0;
+    *packet = a->packet;
+    return MEDIA_AV_OK;
+}
+
+int media_packets_seek(media_av *a, int64_t ts) {
+    const media_packets *p = a->source.packets;
+    a->next = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t at = time_of(p->packet[i]);
+        if (p->packet[i]->flags & AV_PKT_FLAG_KEY && at != AV_NOPTS_VALUE && at <= ts) a->next = i;
+    }
+    return MEDIA_AV_OK;
+}

@@ -1,0 +1,47 @@
+/* packets.h - a piece of one stream, undecoded: packets, and what the container said of their stream.
+ *
+ * Whatever opens a media_av_source reads such a piece as it reads a container, so that all that decodes files decodes
+ * pieces. A piece is written by one thread; once whole it is read-only, and any number of threads may read it. */
+#ifndef SPDL_MEDIA_PACKETS_H
+#define SPDL_MEDIA_PACKETS_H
+
+#include "av.h"
+
+typedef struct media_packets {
+    AVFormatContext *format; /* without bytes: one stream, streams[0] */
+    AVPacket **packet;       /* in the order of the container */
+    int64_t n, room;
+    int64_t bytes;  /* of all packets */
+    int64_t origin; /* of a sound's window: when the stream's first sample is heard, in its time base */
+    int from_start; /* it begins with the stream's first packet */
+    int whole;      /* every packet of the stream */
+} media_packets;
+
+/* None yet, of the stream that a has open. NULL when there is no memory. */
+media_packets *media_packets_new(const media_av *a);
+void media_packets_free(media_packets *p);
+
+/* Of the same stream: packets [first, end), which are shared, not copied. NULL when there is no memory. */
+media_packets *media_packets_slice(const media_packets *p, int64_t first, int64_t end);
+
+/* Move a packet to the end. */
+int media_packets_append(media_packets *p, AVPacket *packet);
+
+/* Read on from where a is: at most `most` packets (0: any number), of at most `ticks` from the first one's time on (0: all).
+ * held takes what was read too far, and is read first the next time. MEDIA_AV_END: nothing was left. */
+int media_packets_read(media_packets *p, media_av *a, AVPacket *held, int64_t most, int64_t ticks);
+
+/* From where decoding must start for what is on show, or heard, at start, to the last that begins before end. Both in the
+ * stream's time base. a was opened and nothing read. */
+int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t end);
+
+/* Samples of the encoder's delay that Matroska leaves in before time 0, at its first frame's pts; FFmpeg 5 does not drop them where
+ * newer ones do. */
+int64_t media_av_delay_left(const media_av *a, int64_t pts, int rate);
+
+/* For av.c: a container over the packets of a->source, and its packets. */
+int media_packets_open(media_av *a);
+int media_packets_next(media_av *a, AVPacket **packet);
+int media_packets_seek(media_av *a, int64_t ts);
+
+#endif

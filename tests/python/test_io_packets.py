@@ -1,0 +1,243 @@
+"""spdl.io: demuxers, packets and what decodes them."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import threading
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import spdl
+import spdl.io
+
+
+def pictures(n, height=48, width=64):
+    t, y, x = np.mgrid[0:n, 0:height, 0:width]
+    return np.stack([128 + 90 * np.sin(x / 9 + t / 3 + k) * np.cos(y / 11 - t / 5) for k in range(3)], axis=-1).astype(np.uint8)
+
+
+def tone(n, channels=2):
+    return np.stack([np.round(9000 * np.sin(np.arange(n) * 0.05 * (c + 1))) / 32768 for c in range(channels)]).astype(np.float32)
+
+
+def needs_ffmpeg():
+    try:
+        spdl.io.save_image(None, pictures(1)[0], codec="png")
+    except spdl.Unsupported as error:
+        if "no FFmpeg" in str(error):
+            pytest.skip(str(error))
+        raise
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(tmp_path_factory):
+    """What Go opens once for the whole process is there before a test counts descriptors."""
+    path = tmp_path_factory.mktemp("warm") / "a.wav"
+    spdl.io.save_audio(path, tone(8), 8000)
+    spdl.io.load_audio(path)
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    """4 s of pictures, a key frame a second, and of sound."""
+    needs_ffmpeg()
+    path = tmp_path_factory.mktemp("packets") / "clip.mp4"
+    muxer = spdl.io.Muxer(path)
+    video = muxer.add_encode_stream(spdl.io.video_encode_config(width=64, height=48, frame_rate=25, gop_size=25), encoder="libx264")
+    audio = muxer.add_encode_stream(spdl.io.audio_encode_config(num_channels=2, sample_rate=16000), encoder="aac")
+    with muxer.open():
+        video.encode(pictures(100))
+        audio.encode(tone(64000))
+    return path
+
+
+def test_packets_decode_to_what_the_file_decodes_to(clip):
+    packets = spdl.io.demux_video(clip)
+    assert len(packets) == 100 and packets.timestamp is None
+    np.testing.assert_array_equal(spdl.io.decode_packets(packets).numpy(), spdl.io.load_video(clip).numpy())
+    np.testing.assert_array_equal(spdl.io.decode_packets(packets, num_frames=7).numpy(), spdl.io.load_video(clip).numpy()[:7])
+    resized = {"layout": "NTCHW", "transform": [{"resize": [8, 8]}]}
+    np.testing.assert_array_equal(spdl.io.decode_packets(packets, **resized).numpy(), spdl.io.load_video(clip, **resized).numpy())
+    sound = spdl.io.demux_audio(clip)
+    np.testing.assert_array_equal(spdl.io.decode_packets(sound).numpy(), spdl.io.load_audio(clip).numpy())
+    np.testing.assert_array_equal(spdl.io.decode_packets(sound, rate=8000).numpy(), spdl.io.load_audio(clip, sample_rate=8000).numpy())
+
+
+@pytest.mark.parametrize("window", [(1.0, 1.5), (Decimal("2.2"), Fraction(5, 2)), ("3.5", None)])
+def test_a_window_is_what_was_asked_for_and_no_more(clip, window):
+    seconds = tuple(None if t is None else float(Fraction(t)) for t in window)
+    packets = spdl.io.demux_video(clip, window)
+    assert len(packets) < 60
+    assert packets.timestamp == pytest.approx((seconds[0], seconds[1] or float("inf")))
+    want = spdl.io.load_video(clip, timestamp=seconds)
+    np.testing.assert_array_equal(spdl.io.decode_packets(packets).numpy(), want.numpy())
+    assert all(seconds[0] <= t < (seconds[1] or 9) for t in packets.get_timestamps())
+    assert packets.get_timestamps() == sorted(packets.get_timestamps())
+    assert len(packets.get_timestamps(raw=True)) == len(packets)
+    sound = spdl.io.decode_packets(spdl.io.demux_audio(clip, window))
+    assert sound.shape == spdl.io.load_audio(clip, timestamp=seconds).shape
+
+
+def test_sampled_frames_are_the_files_in_any_order(clip):
+    all_frames = spdl.io.load_video(clip).numpy()
+    packets = spdl.io.demux_video(clip)
+    np.testing.assert_array_equal(spdl.io.sample_decode_video(packets, [99, 0, 50, 50]).numpy(), all_frames[[99, 0, 50, 50]])
+    np.testing.assert_array_equal(spdl.io.sample_decode_video(packets, [3]).numpy(), all_frames[[3]])
+    with pytest.raises(spdl.SampleError, match="100"):
+        spdl.io.sample_decode_video(packets, [100])
+
+
+def test_streaming_decode_gives_all_frames_in_chunks(clip):
+    chunks = [chunk.numpy() for chunk in spdl.io.streaming_decode_packets(spdl.io.demux_video(clip), 33)]
+    assert [len(chunk) for chunk in chunks] == [33, 33, 33, 1]
+    np.testing.assert_array_equal(np.concatenate(chunks), spdl.io.load_video(clip).numpy())
+
+
+def test_packets_tell_what_they_are(clip):
+    video, audio = spdl.io.demux_video(clip), spdl.io.demux_audio(clip)
+    assert (video.width, video.height, video.pix_fmt, video.frame_rate) == (64, 48, "yuv420p", (25, 1))
+    assert (audio.sample_rate, audio.num_channels, audio.sample_fmt) == (16000, 2, "fltp")
+    assert video.codec.name == "h264" and audio.codec.name == "aac" and video.codec.time_base[1] > 0
+    first = video.packet(0)
+    assert first["key"] and first["pts"] == 0 and len(first["data"]) > 50
+    assert [i for i in range(100) if video.packet(i)["key"]] == [0, 25, 50, 75]
+    assert repr(video[:5]) == "<spdl.io.VideoPackets 5 of h264>"
+    with pytest.raises(AttributeError, match="sample_rate"):
+        video.sample_rate
+    with pytest.raises(AttributeError, match="it has bit_rate"):
+        video.codec.profile
+
+
+def test_a_slice_outlives_the_packets_and_the_source(clip):
+    data = bytearray(clip.read_bytes())
+    group = spdl.io.demux_video(data)[25:50]
+    data[:] = bytes(len(data))
+    gc.collect()
+    assert len(group) == 25
+    np.testing.assert_array_equal(spdl.io.decode_packets(group.clone()).numpy(), spdl.io.load_video(clip).numpy()[25:50])
+    assert len(group[3:3]) == 0 and len(group[20:3]) == 0
+
+
+def test_a_demuxer_streams_one_or_several(clip):
+    with spdl.io.Demuxer(clip) as demuxer:
+        assert demuxer.has_audio() and demuxer.video_codec.name == "h264" and demuxer.audio_codec.sample_rate == 16000
+        video, audio = demuxer.video_stream_index, demuxer.audio_stream_index
+        assert {video, audio} == {0, 1}
+        assert [len(p) for p in demuxer.streaming_demux(video, num_packets=30)] == [30, 30, 30, 10]
+        seconds = [p.get_timestamps() for p in demuxer.streaming_demux(audio, duration=1)]
+        assert sum(map(len, seconds)) == len(demuxer.demux_audio()) and len(seconds) >= 4
+        pieces = list(demuxer.streaming_demux([video, audio], duration=2))
+        assert set(pieces[0]) == {video, audio} and isinstance(pieces[0][audio], spdl.io.AudioPackets)
+        assert sum(len(p[video]) for p in pieces if video in p) == 100
+        assert len(next(demuxer.streaming_demux(num_packets=5))) == 5
+    with pytest.raises(spdl.ArgumentError, match="closed"):
+        demuxer.demux_video()
+
+
+def test_threads_decode_the_same_packets(clip):
+    packets, want, right = spdl.io.demux_video(clip), spdl.io.load_video(clip).numpy(), []
+
+    def run():
+        for _ in range(3):
+            right.append(np.array_equal(spdl.io.decode_packets(packets).numpy(), want))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [True] * 12
+
+
+def test_bitstream_filters_are_applied(clip):
+    filtered = spdl.io.apply_bsf(spdl.io.demux_video(clip), "h264_mp4toannexb")
+    assert filtered.packet(0)["data"][:4] == b"\0\0\0\1"
+    assert spdl.io.demux_video(clip, (1, 2), bsf="h264_mp4toannexb").packet(0)["data"][:4] == b"\0\0\0\1"
+    np.testing.assert_array_equal(spdl.io.decode_packets(filtered).numpy(), spdl.io.load_video(clip).numpy())
+
+
+def test_a_picture_is_a_packet(tmp_path):
+    needs_ffmpeg()
+    picture = pictures(1)[0]
+    spdl.io.save_image(tmp_path / "a.png", picture)
+    for src in (tmp_path / "a.png", (tmp_path / "a.png").read_bytes(), memoryview((tmp_path / "a.png").read_bytes())):
+        packets = spdl.io.demux_image(src)
+        assert len(packets) == 1
+        np.testing.assert_array_equal(spdl.io.decode_packets(packets).numpy(), picture)
+    assert spdl.io.load_image(packets, transform=[{"resize": [4, 4]}]).shape == (4, 4, 3)
+    with pytest.raises(spdl.SampleError, match="nowhere"):
+        spdl.io.demux_image("/nowhere.png")
+
+
+def test_frames_are_converted_to_one_batch(clip):
+    packets = spdl.io.demux_video(clip)
+    clips = [spdl.io.sample_decode_video(packets, [i, i + 1]) for i in (0, 40)]
+    batch = spdl.io.convert_frames(clips)
+    assert batch.shape == (2, 2, 48, 64, 3)
+    np.testing.assert_array_equal(batch.numpy()[1], clips[1].numpy())
+    assert spdl.io.convert_frames(clips[0]) is clips[0]
+    assert spdl.io.to_numpy(batch).base is not None
+    labels = spdl.io.convert_array(np.arange(6, dtype=np.int64).reshape(2, 3))
+    assert labels.numpy().tolist() == [[0, 1, 2], [3, 4, 5]] and labels._address % 64 == 0
+    with pytest.raises(spdl.ArgumentError, match="want one shape"):
+        spdl.io.convert_frames([clips[0], spdl.io.sample_decode_video(packets, [0])])
+    with pytest.raises(spdl.ArgumentError, match="want an array"):
+        spdl.io.convert_frames([])
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda clip: spdl.io.demux_video("/nowhere.mp4"), spdl.SampleError, "no such file"),
+    (lambda clip: spdl.io.demux_video(b"no container, only some words of text"), spdl.SampleError, "no container"),
+    (lambda clip: spdl.io.demux_video(b""), spdl.SampleError, "no bytes"),
+    (lambda clip: spdl.io.demux_audio(spdl.io.save_video(None, pictures(2), 25, format="matroska")), spdl.SampleError, "no such stream"),
+    (lambda clip: spdl.io.demux_video(clip.read_bytes()[:2000]), spdl.SampleError, "stop early"),
+    (lambda clip: spdl.io.demux_video(clip, (3, 2)), spdl.SpecError, "video.window.duration"),
+    (lambda clip: spdl.io.decode_packets(spdl.io.demux_video(clip, (99, 100))), spdl.SampleError, "no frame is on show in the window"),
+    (lambda clip: spdl.io.decode_packets(spdl.io.demux_video(clip)[:0]), spdl.SampleError, "no bytes"),
+    (lambda clip: spdl.io.decode_packets(spdl.io.demux_video(clip), lay_out=1), spdl.SpecError, "lay_out"),
+    (lambda clip: spdl.io.load_audio(spdl.io.demux_video(clip)), spdl.SampleError, "packets are of another kind"),
+    (lambda clip: spdl.io.load_image(spdl.io.demux_video(clip)), spdl.SpecError, "want video or audio"),
+    (lambda clip: spdl.io.apply_bsf(spdl.io.demux_video(clip), "h264_mp5"), spdl.Unsupported, "h264_mp5"),
+    (lambda clip: spdl.io.apply_bsf(spdl.io.demux_video(clip), "vp9_superframe"), spdl.Unsupported, "vp9_superframe"),
+    (lambda clip: spdl.io.demux_video(clip)[::2], spdl.ArgumentError, "without a step"),
+    (lambda clip: spdl.io.demux_video(clip).packet(100), IndexError, ""),
+    (lambda clip: spdl.io.Demuxer(clip).streaming_demux(0), spdl.ArgumentError, "want one of them above 0"),
+    (lambda clip: spdl.io.Demuxer(clip).streaming_demux(0, duration=1, num_packets=1), spdl.ArgumentError, "want one of them above 0"),
+    (lambda clip: next(spdl.io.Demuxer(clip).streaming_demux(7, num_packets=1)), spdl.SampleError, "no such stream"),
+    (lambda clip: pickle.dumps(spdl.io.demux_video(clip)), TypeError, "send the source and the window"),
+    (lambda clip: spdl.io.Decoder, AttributeError, "streaming_decode_packets"),
+    (lambda clip: spdl.io.BSF, AttributeError, "apply_bsf"),
+])
+def test_refusals_say_what_is_wrong(clip, call, error, text):
+    with pytest.raises(error, match=text):
+        call(clip)
+
+
+def test_ten_thousand_opens_leave_nothing(clip):
+    """Neither memory nor descriptors: of a piece that is demuxed, sliced, filtered and given up."""
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    data = spdl.io.save_video(None, pictures(3, 16, 16), 25, codec="mpeg4", format="matroska")
+
+    def once(i):
+        packets = spdl.io.demux_video(data)
+        assert len(packets[1:]) == 2
+        if i % 10 == 0:
+            spdl.io.decode_packets(packets)
+
+    for i in range(1000):
+        once(i)
+    gc.collect()
+    before, descriptors = resident(), len(os.listdir("/proc/self/fd"))
+    for i in range(10000):
+        once(i)
+    gc.collect()
+    assert resident() - before < 24 << 20
+    assert len(os.listdir("/proc/self/fd")) <= descriptors

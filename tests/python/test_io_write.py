@@ -1,0 +1,231 @@
+"""spdl.io: what writes media, read again by independent readers and by spdl itself."""
+
+from __future__ import annotations
+
+import io
+import os
+import wave
+
+import numpy as np
+import pytest
+import spdl
+import spdl.io
+from test_io_packets import engine, needs_ffmpeg, pictures, tone  # noqa: F401, a fixture for all tests here
+
+
+def test_a_wav_has_the_samples_and_needs_no_ffmpeg(tmp_path):
+    samples = tone(1001)
+    spdl.io.save_audio(tmp_path / "a.wav", samples, 16000)
+    with wave.open(str(tmp_path / "a.wav")) as file:
+        assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (16000, 2, 2)
+        stored = np.frombuffer(file.readframes(2000), "<i2").reshape(-1, 2)
+    np.testing.assert_array_equal(stored.T.astype(np.float32) / 32768, samples)
+    np.testing.assert_array_equal(spdl.io.load_audio(tmp_path / "a.wav").numpy(), samples)
+    for encoding in ("s24", "s32", "f32", "f64"):
+        data = spdl.io.save_audio(None, samples, 16000, encoding=encoding, format="wav")
+        np.testing.assert_array_equal(spdl.io.load_audio(data).numpy(), samples)
+    assert os.listdir(tmp_path) == ["a.wav"]
+
+
+def test_samples_of_other_types_and_makers_are_taken():
+    samples = tone(500)
+    whole = (samples * 32768).astype(np.int16)
+    want = spdl.io.save_audio(None, samples, 8000, format="wav")
+    for data in (whole, samples.astype(np.float64), np.asfortranarray(samples), np.concatenate([samples, samples], axis=1)[:, :500],
+                 spdl.io.load_audio(want), memoryview(samples)):
+        assert spdl.io.save_audio(None, data, 8000, format="wav") == want
+    torch = pytest.importorskip("torch")
+    assert spdl.io.save_audio(None, torch.from_numpy(samples), 8000, format="wav") == want
+    assert spdl.io.save_audio(None, torch.from_numpy(samples.T.copy()).T, 8000, format="wav") == want
+
+
+@pytest.mark.parametrize("name, options", [("a.flac", {}), ("a.m4a", {"codec": "alac"}), ("b.wav", {"codec": "pcm_s16le"})])
+def test_lossless_audio_comes_back_bit_for_bit(tmp_path, name, options):
+    needs_ffmpeg()
+    spdl.io.save_audio(tmp_path / name, tone(9000), 22050, **options)
+    np.testing.assert_array_equal(spdl.io.load_audio(tmp_path / name).numpy(), tone(9000))
+
+
+def test_pictures_come_back_bit_for_bit(tmp_path):
+    needs_ffmpeg()
+    Image = pytest.importorskip("PIL.Image")
+    picture = pictures(1)[0]
+    for name in ("a.png", "a.bmp", "a.tiff"):
+        spdl.io.save_image(tmp_path / name, picture)
+        np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / name)), picture)
+    spdl.io.save_image(tmp_path / "bgr.png", picture[..., ::-1], "bgr24")
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "bgr.png")), picture)
+    spdl.io.save_image(tmp_path / "gray.png", picture[..., 0], "gray")
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "gray.png")), picture[..., 0])
+    deep = (np.arange(48 * 64, dtype=np.uint16) * 21).reshape(48, 64)
+    spdl.io.save_image(tmp_path / "deep.png", deep, "gray16")
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "deep.png")).astype(np.uint16), deep)
+    near = np.asarray(Image.open(io.BytesIO(spdl.io.save_image(None, picture, codec="mjpeg", qscale=1)))).astype(int)
+    assert np.abs(near - picture).mean() < 3
+    spdl.io.save_images(tmp_path / "%03d.png", pictures(3), first=7)
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "009.png")), pictures(3)[2])
+
+
+def test_lossless_video_with_sound_comes_back(tmp_path):
+    needs_ffmpeg()
+    path = tmp_path / "a.mkv"
+    spdl.io.save_video(path, pictures(12), (30000, 1001), codec="ffv1", audio=tone(6400), sample_rate=16000, audio_codec="flac")
+    np.testing.assert_array_equal(spdl.io.load_video(path).numpy(), pictures(12))
+    np.testing.assert_array_equal(spdl.io.load_audio(path).numpy(), tone(6400))
+    assert spdl.io.demux_video(path).frame_rate in ((30000, 1001), (19001, 634))
+    data = spdl.io.save_video(None, pictures(4), 29.97, codec="ffv1", format="nut")
+    assert spdl.io.demux_video(data).frame_rate == (30000, 1001)
+    torch = pytest.importorskip("torch")
+    assert spdl.io.save_video(None, torch.from_numpy(pictures(4)), 29.97, codec="ffv1", format="nut") == data
+
+
+def test_another_reader_reads_the_video(tmp_path):
+    needs_ffmpeg()
+    av = pytest.importorskip("av")
+    path = tmp_path / "a.mp4"
+    spdl.io.save_video(path, pictures(20), 25, codec="libx264", options={"crf": 12}, audio=tone(16000), sample_rate=16000)
+    with av.open(str(path)) as container:
+        got = np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)])
+    assert got.shape == (20, 48, 64, 3) and np.abs(got.astype(int) - pictures(20)).mean() < 4
+
+
+def test_frames_have_the_times_they_are_given(tmp_path):
+    needs_ffmpeg()
+    times = [0, 0.04, 0.5, 0.75, 2]
+    muxer = spdl.io.Muxer(tmp_path / "a.mp4")
+    video = muxer.add_encode_stream(spdl.io.video_encode_config(width=64, height=48), encoder="libx264")
+    with muxer.open({"movflags": "+faststart"}):
+        video.encode(pictures(5)[:2], times[:2])
+        video.encode(pictures(5)[2:], times[2:])
+    np.testing.assert_allclose(spdl.io.load(tmp_path / "a.mp4", {"video": {}})["pts"].numpy(), times, atol=6e-4)
+
+
+def test_programs_of_spdls_form_run(tmp_path):
+    """encoder.encode, reference frames, and packets that are None are as in Meta's SPDL."""
+    needs_ffmpeg()
+    muxer = spdl.io.Muxer(tmp_path / "a.mkv")
+    config = spdl.io.video_encode_config(height=48, width=64, frame_rate=(25, 1), pix_fmt="yuv444p")
+    video = muxer.add_encode_stream(config, encoder="ffv1")
+    audio = muxer.add_encode_stream(spdl.io.audio_encode_config(num_channels=2, sample_rate=8000), encoder="flac")
+    planes, samples = pictures(6).transpose(0, 3, 1, 2).copy(), (tone(2400) * 32768).astype(np.int16).T.copy()
+    with muxer.open():
+        for i in (0, 3):
+            frames = spdl.io.create_reference_video_frame(planes[i:i + 3], pix_fmt="yuv444p", frame_rate=(25, 1), pts=i)
+            if (packets := video.encode(frames)) is not None:
+                muxer.write(0, packets)
+            frames = spdl.io.create_reference_audio_frame(samples[i * 400:i * 400 + 1200], "s16", 8000, pts=i * 400)
+            if (packets := audio.encode(frames)) is not None:
+                muxer.write(1, packets)
+        assert video.flush() is None and audio.flush() is None
+    assert spdl.io.load_video(tmp_path / "a.mkv").shape == (6, 48, 64, 3)
+    np.testing.assert_array_equal(spdl.io.load_audio(tmp_path / "a.mkv").numpy(), tone(2400))
+
+
+def test_streams_are_copied_as_they_are(tmp_path):
+    needs_ffmpeg()
+    spdl.io.save_video(tmp_path / "a.mp4", pictures(50), 25, codec="libx264", audio=tone(32000), sample_rate=16000)
+    demuxer, muxer = spdl.io.Demuxer(tmp_path / "a.mp4"), spdl.io.Muxer(tmp_path / "b.mkv")
+    muxer.add_remux_stream(demuxer.video_codec)
+    muxer.add_remux_stream(demuxer.audio_codec)
+    with muxer.open():
+        for pieces in demuxer.streaming_demux([0, 1], duration=0.5):
+            for i, packets in pieces.items():
+                muxer.write(i, packets)
+    for demux in (spdl.io.demux_video, spdl.io.demux_audio):
+        before, after = demux(tmp_path / "a.mp4"), demux(tmp_path / "b.mkv")
+        assert [before.packet(i)["data"] for i in range(len(before))] == [after.packet(i)["data"] for i in range(len(after))]
+    np.testing.assert_array_equal(spdl.io.load_video(tmp_path / "b.mkv").numpy(), spdl.io.load_video(tmp_path / "a.mp4").numpy())
+    cut = spdl.io.demux_video(tmp_path / "a.mp4", (1, 2))
+    muxer = spdl.io.Muxer(None, format="h264")
+    muxer.add_remux_stream(cut.codec, bsf="h264_mp4toannexb")
+    with muxer.open():
+        muxer.write(0, cut)
+    assert muxer.getvalue()[:4] == b"\0\0\0\1"
+
+
+def test_a_failure_leaves_no_file(tmp_path):
+    needs_ffmpeg()
+    muxer = spdl.io.Muxer(tmp_path / "a.mp4")
+    video = muxer.add_encode_stream(spdl.io.video_encode_config(width=64, height=48, frame_rate=25), encoder="mpeg4")
+    with pytest.raises(KeyError):
+        with muxer.open():
+            video.encode(pictures(3))
+            raise KeyError("mine")
+    with pytest.raises(spdl.ArgumentError, match="closed"):
+        video.encode(pictures(3))
+    muxer.close()
+    (tmp_path / "old.mp4").write_bytes(b"old")
+    with pytest.raises(spdl.ArgumentError, match="frames of"):
+        with spdl.io.Muxer(tmp_path / "old.mp4") as muxer:
+            video = muxer.add_encode_stream(spdl.io.video_encode_config(width=64, height=48, frame_rate=25), encoder="mpeg4")
+            muxer.open()
+            video.encode(np.zeros(100, np.uint8))
+    assert (tmp_path / "old.mp4").read_bytes() == b"old" and os.listdir(tmp_path) == ["old.mp4"]
+    with pytest.raises(spdl.SystemCallError, match="no such file"):
+        spdl.io.save_video(tmp_path / "nowhere" / "a.mp4", pictures(1), 25)
+
+
+def _muxer(**config):
+    muxer = spdl.io.Muxer(None, format="matroska")
+    return muxer.add_encode_stream(spdl.io.video_encode_config(**{"width": 64, "height": 48, "frame_rate": 25, **config}), encoder="ffv1")
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda: spdl.io.save_image(None, pictures(1)[0]), spdl.SpecError, "image.codec"),
+    (lambda: spdl.io.save_image("/tmp/a.nothing", pictures(1)[0]), spdl.Unsupported, "no codec of pictures has such a name"),
+    (lambda: spdl.io.save_image(None, pictures(1)[0], codec="pngg"), spdl.Unsupported, "pngg"),
+    (lambda: spdl.io.save_image(None, pictures(1), codec="png"), spdl.ArgumentError, r"want \[H, W, 3\]"),
+    (lambda: spdl.io.save_image(None, pictures(1)[0].astype("f4"), codec="png"), spdl.ArgumentError, "of 8-bit integers"),
+    (lambda: spdl.io.save_image(None, pictures(1)[0], "yuv411p", codec="png"), spdl.ArgumentError, "want one of"),
+    (lambda: spdl.io.save_image(None, "picture", codec="png"), spdl.ArgumentError, "got str, want an array"),
+    (lambda: spdl.io.save_images("/tmp/a.png", pictures(2)), spdl.ArgumentError, "want one number in the name"),
+    (lambda: spdl.io.save_audio(None, tone(5)[0], 8000, format="wav"), spdl.ArgumentError, "want .channels, samples."),
+    (lambda: spdl.io.save_audio(None, tone(5), 8000, format="wav", encoding="s12"), spdl.SpecError, "wav.encoding: got \"s12\""),
+    (lambda: spdl.io.save_audio(None, tone(5), -8000, format="wav"), spdl.SpecError, "wav.rate"),
+    (lambda: spdl.io.save_audio(None, tone(5).astype(bool), 8000, format="wav"), spdl.ArgumentError, "samples of bool8"),
+    (lambda: spdl.io.save_audio(None, tone(5), 8000), spdl.SpecError, "format: is missing"),
+    (lambda: spdl.io.save_audio("/tmp/a.nothing", tone(5), 8000), spdl.Unsupported, "give a format"),
+    (lambda: spdl.io.save_video(None, pictures(1), 25, format="mp4", audio=tone(5)), spdl.ArgumentError, "audio and sample_rate"),
+    (lambda: spdl.io.save_video(None, pictures(1), 25, format="mp5"), spdl.Unsupported, "mp5"),
+    (lambda: spdl.io.save_video(None, pictures(1), 25, format="webm", codec="libx264"), spdl.Unsupported, "webm does not hold h264"),
+    (lambda: spdl.io.save_video(None, pictures(1), 25, format="mp4", options={"crff": 3}, codec="libx264"), spdl.ArgumentError, "crff"),
+    (lambda: spdl.io.Muxer(None, format="mp4").open().close(), spdl.ArgumentError, "no tracks"),
+    (lambda: spdl.io.Muxer(None, format="mp4").write(0, None), spdl.ArgumentError, "not open"),
+    (lambda: spdl.io.Muxer(None, format="mp4").open().write(0, None), spdl.ArgumentError, "stream 0 of 0 takes packets, got NoneType"),
+    (lambda: spdl.io.Muxer(None, format="mp4").add_encode_stream({}), spdl.ArgumentError, "want video_encode_config's"),
+    (lambda: _muxer().encode(pictures(1)), spdl.ArgumentError, "not open"),
+    (lambda: spdl.io.Muxer("/tmp/a.mp4").getvalue(), spdl.ArgumentError, "no bytes"),
+])
+def test_refusals_say_what_is_wrong(call, error, text):
+    needs_ffmpeg()
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_what_goes_wrong_while_writing_is_named():
+    needs_ffmpeg()
+    muxer = spdl.io.Muxer(None, format="matroska")
+    video = muxer.add_encode_stream(spdl.io.video_encode_config(width=64, height=48, frame_rate=25), encoder="ffv1")
+    untimed = muxer.add_encode_stream(spdl.io.video_encode_config(width=64, height=48), encoder="ffv1")
+    packets = spdl.io.demux_video(spdl.io.save_video(None, pictures(2), 25, codec="mpeg4", format="avi"))
+    muxer.add_remux_stream(packets.codec)
+    with muxer.open():
+        with pytest.raises(spdl.ArgumentError, match="takes packets"):
+            muxer.write(2, pictures(1))
+        with pytest.raises(spdl.ArgumentError, match="track 0 takes arrays"):
+            muxer.write(0, packets)
+        with pytest.raises(spdl.ArgumentError, match="without times"):
+            untimed.encode(pictures(1))
+        with pytest.raises(spdl.ArgumentError, match="2 times for 1 frames"):
+            untimed.encode(pictures(1), [0, 1])
+        with pytest.raises(spdl.ArgumentError, match="want 0"):
+            video.encode(spdl.io.create_reference_video_frame(pictures(1), "rgb24", (25, 1), 5))
+        with pytest.raises(spdl.ArgumentError, match="add all streams before"):
+            muxer.add_remux_stream(packets.codec)
+        other = spdl.io.demux_video(spdl.io.save_video(None, pictures(2), 25, codec="ffv1", format="matroska"))
+        with pytest.raises(spdl.ArgumentError, match="packets of ffv1"):
+            muxer.write(2, other)
+        muxer.write(2, packets)
+        muxer.write(0, pictures(2))
+        untimed.encode(pictures(1), [0])
+    assert len(spdl.io.demux_video(muxer.getvalue())) == 2
