@@ -67,6 +67,7 @@ type Kind uint32
 const (
 	KindConsumer Kind = 1 // sees every batch once
 	KindStage    Kind = 2 // transforms every batch in its slot, before any consumer sees it
+	KindUploader Kind = 3 // copies every batch to a device, after the stages
 )
 
 // Mode says how the members of a group divide its batches.
@@ -93,6 +94,7 @@ const (
 	fenceNone     = 0
 	fenceCUDA     = 1
 	deviceCPU     = 1
+	deviceCUDA    = 2
 )
 
 // Kinds, roles and axes of a tensor.

@@ -102,6 +102,9 @@ enum { SPDL_L_FREE = 0, SPDL_L_READY = 1, SPDL_L_HELD = 2, SPDL_L_DONE = 3 };
 #define SPDL_L_SEQ_MASK ((1ull << 40) - 1)
 #define SPDL_L_OWNER_MASK ((1u << 20) - 1)
 #define SPDL_L_SEQ_REDO (1ull << 39) /* set in sequences handed out by a redelivery queue */
+/* READY and in no queue: to be uploaded to a device again before it is handed out. */
+#define SPDL_L_SEQ_AWAY 0xffffffffffull
+#define SPDL_L_SEQ_AWAY_REDO 0xfffffffffeull
 #define SPDL_L_WORD(state, owner, seq) (((uint64_t)(state) << 60) | ((uint64_t)(owner) << 40) | (uint64_t)(seq))
 #define SPDL_L_STATE(w) ((uint32_t)((w) >> 60))
 #define SPDL_L_OWNER(w) ((uint32_t)((w) >> 40) & SPDL_L_OWNER_MASK)
@@ -415,7 +418,8 @@ enum {
     SPDL_L_MSG_OBSERVE = 10, /* inspector: -> OK + descriptors header, then one per active group (text: group indexes, JSON) */
     SPDL_L_MSG_EVICT = 11,   /* operator: spdl_l_evict -> OK */
     SPDL_L_MSG_STOP = 12,    /* operator or owner: orderly stop -> OK */
-    SPDL_L_MSG_FAIL = 13     /* member of a stage group: spdl_l_fail, text -> OK once the batch is not its own any more */
+    SPDL_L_MSG_FAIL = 13,    /* member of a stage group: spdl_l_fail, text -> OK once the batch is not its own any more */
+    SPDL_L_MSG_DEVICE = 14   /* uploader: spdl_l_device, n_slots handles of events -> OK */
 };
 
 typedef struct spdl_l_msg { /* 32 bytes */
@@ -475,6 +479,16 @@ typedef struct spdl_l_fail { /* 16 bytes, then why, as text */
     uint32_t slot;       /* 8 */
     uint32_t reserved;   /* 12 */
 } spdl_l_fail;
+
+typedef struct spdl_l_device { /* 128 bytes, then a handle of 64 bytes for the event of each device slot */
+    uint32_t device_id;   /*   0 */
+    uint32_t n_slots;     /*   4  of device memory */
+    uint64_t slot_bytes;  /*   8 */
+    uint64_t bytes;       /*  16 */
+    uint8_t uuid[16];     /*  24 */
+    uint8_t handle[64];   /*  40  of the device memory */
+    uint8_t reserved[24]; /* 104 */
+} spdl_l_device;
 
 typedef struct spdl_l_evict { /* 16 bytes */
     uint32_t owner;      /* 0  incarnation; 0: by pid */

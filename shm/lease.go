@@ -13,6 +13,10 @@ type Lease struct {
 	Lane     uint32
 	Attempts uint32 // 1: first delivery; more: its earlier holders died
 	Slot     int
+	// DeviceSlot is where the batch is, or for an uploader shall be, in device memory; -1: nowhere. DeviceGeneration is the memory's when it was
+	// uploaded: as long as it is Reader.DeviceGeneration, the memory holds the batch.
+	DeviceSlot       int
+	DeviceGeneration uint64
 
 	reader  *Reader
 	word    uint64 // HELD, as claimed

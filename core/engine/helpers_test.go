@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	_ = os.RemoveAll(dir)
+	_ = os.RemoveAll(toolsDir)
 	os.Exit(code)
 }
 

@@ -44,6 +44,7 @@ type RingStats struct {
 	First        FirstBatch      `json:"first_batch"`
 	Source       SourceStats     `json:"source"`
 	Video        *video.Counters `json:"video,omitempty"`
+	Upload       *UploadStats    `json:"upload,omitempty"`
 }
 
 // BadStats counts samples that did not become rows.
@@ -136,7 +137,7 @@ func (r *ring) stats() RingStats {
 	r.mu.Unlock()
 	rows := r.rowsOut.Load()
 	s := RingStats{
-		Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Rows: rows, SamplesPerOp: r.perJob, Source: r.sourceStats(),
+		Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Rows: rows, SamplesPerOp: r.perJob, Source: r.sourceStats(), Upload: r.uploadStats(),
 		Bytes: map[string]uint64{"fetch": r.bytesRead.Load(), "publish": rows * uint64(r.samples.rowBytes())},
 	}
 	s.Video = r.samples.videoCounters()

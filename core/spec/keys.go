@@ -251,6 +251,18 @@ var keys = []Key{
 	{"cache.video_index_dir", "path", "(none)", "Directory for the indices of videos, each by what its video holds, so that packets are not scanned again in the next epoch or by another engine. 40 bytes a frame."},
 	{"cache.head_space", "whole number, 0 to 65536", "0", "Repeat the batches of so many steps for ever, from memory: what a perfect loader would give. Needs rows_bytes for them."},
 
+	{"device", "mapping", "(none: batches stay in host memory)", "Upload every batch to a GPU before consumers see it (docs/gpu.md). Needs spdl-device beside the engine; `{}` is device 0."},
+	{"device.cuda", "whole number, 0 to 1023", "0", "Which device, as CUDA counts them."},
+	{"device.slots", "whole number, 2 to 64", "3", "Batches that fit into its memory: those that are copied, ready or leased."},
+	{"device.in_flight", "whole number, 1 to slots", "2", "Batches that are copied at a time."},
+	{"device.finish", "mapping", "(none: the bytes as they are)", "Make numbers of pictures on the device, so that the bus carries bytes: u8 in NHWC become `dtype` in NCHW."},
+	{"device.finish.dtype", "f16, bf16, f32", "f32", "What they become, x / 255 in [0, 1] without normalize."},
+	{"device.finish.normalize", "imagenet, or mapping", "(none)", "(x - mean) / std per channel, x in [0, 1]."},
+	{"device.finish.normalize.mean", "list of numbers", "(required)", "One number a channel."},
+	{"device.finish.normalize.std", "list of numbers", "(required)", "One number a channel."},
+	{"device.otherwise", "fail, host", "fail", "Without uploader, driver or device: end with an error, or go on in host memory."},
+	{"device.restarts", "whole number, 0 to 1000", "5", "How often in a row an uploader that died is started again."},
+
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},
 	{"limits.cpus", "number above 0, or 1% to 100%", "(the cgroup's quota, else the affinity)", "Processors: a number, or a share of those that cgroup and affinity leave the engine. Decoders are as many, of a share rounded down; fetch: auto keeps the whole process within it."},
 	{"limits.memory", "size", "(no bound)", "Resident memory of the engine, rings included: rings that do not fit are refused, fetch: auto keeps within it."},
@@ -260,12 +272,12 @@ var keys = []Key{
 	{"http", "text", "(off)", "Where the engine shows a page, metrics and traces over HTTP: `HOST:PORT`, or a port of 127.0.0.1. There is no login."},
 
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`. What a ring does not say, the top level says."},
-	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring and cache. A source that names a folder, list or shards replaces the top level's; " +
+	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring, cache and device. A source that names a folder, list or shards replaces the top level's; " +
 		"lists are replaced, other keys one by one."},
 }
 
 // inRing are the sections that a ring of several may say for itself.
-var inRing = []string{"source", "order", "batch", "image", "video", "audio", "fields", "bad_sample", "ring", "cache"}
+var inRing = []string{"source", "order", "batch", "image", "video", "audio", "fields", "bad_sample", "ring", "cache", "device"}
 
 // children are the names of the keys directly below a path of the table; "" is the top level.
 func children(path string) []string {

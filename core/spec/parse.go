@@ -171,6 +171,10 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 		c := below("cache")
 		c.cache(&r.Cache, dir)
 	}
+	if sec.has("device") {
+		v := below("device")
+		r.Device = d.device(&v)
+	}
 }
 
 var extension = regexp.MustCompile(`^\.?[A-Za-z0-9_+-]{1,16}$`)

@@ -23,6 +23,7 @@ type Spec struct {
 	BadSample BadSample
 	Ring      Ring
 	Cache     Cache
+	Device    *Device // nil: batches stay in host memory
 	Journal   string  // file that the engine keeps its position in; "": none
 	Limits    Limits  // of the engine; the same in every ring
 	HTTP      string  // of the engine: HOST:PORT or PORT; empty: no listener

@@ -8,7 +8,7 @@ fake-cuda: $(BUILD)/cuda/libcuda.so.1 $(BUILD)/cuda/uploader ## a driver of CUDA
 $(BUILD)/cuda/libcuda.so.1: $(CUDA_FAKE_SOURCES) tests/cuda/fake.h tests/cuda/fake.map capi/cuda/driver.h
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra -Wshadow -Werror -fPIC -fvisibility=hidden -shared -Wl,-z,defs -Wl,-soname,libcuda.so.1 \
-		-Wl,--version-script=tests/cuda/fake.map $(CUDA_FAKE_SOURCES) -o $@ -lpthread
+		-Wl,--version-script=tests/cuda/fake.map $(CUDA_FAKE_SOURCES) -o $@ -lpthread -lm
 
 # libspdl's own sources with the stand-in engine, as in capi-test; and an uploader in another process.
 CUDA_TESTS := tests/capi/main.c tests/capi/standin.c $(wildcard tests/cuda/test_*.c)
