@@ -2,7 +2,7 @@
 # leftovers.sh [FILE]: fail if a test or a demo left anything of ours behind: names in /dev/shm, sockets, temporary files and
 # directories, processes. What FILE lists was there before. leftovers.sh --list only lists.
 set -uo pipefail
-programs='^(spdl|spdl-noffmpeg|ringpattern|fault-[a-z]+|capi-[a-z]+|[a-z_]+\.test|(train|stage|pipeline|own_source)_(c|cpp))$'
+programs='^(spdl(-[a-z]+)?|ringpattern|fault-[a-z]+|capi-[a-z]+|[a-z_]+\.test|(train|stage|pipeline|own_source)_(c|cpp))$'
 ours() {
     {
         ls /dev/shm 2>/dev/null | grep '^spdl\.' | sed 's|^|/dev/shm/|'

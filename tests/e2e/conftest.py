@@ -15,6 +15,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Who is started in the background inherits a SIGINT that is ignored; our tests and their children are to see it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if len(tempfile.gettempdir()) > 60:  # multiprocessing puts sockets there, whose paths may have 107 bytes
+    os.environ["TMPDIR"] = tempfile.tempdir = "/tmp"
 sys.path.insert(0, str(ROOT / "clients/python"))
 
 import spdl  # noqa: E402

@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PREFIX = f"python-{os.getpid()}-"  # of the engines that these tests start
 # Who is started in the background inherits a SIGINT that is ignored; our tests and their children are to see it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if len(tempfile.gettempdir()) > 60:  # multiprocessing puts sockets there, whose paths may have 107 bytes
+    os.environ["TMPDIR"] = tempfile.tempdir = "/tmp"
 sys.path.insert(0, str(ROOT / "clients" / "python"))
 
 import spdl  # noqa: E402
