@@ -14,7 +14,7 @@ LDFLAGS_GO := -s -w -X github.com/spdl/spdl/cmd/spdl/verbs.Version=$(VERSION)
 export PATH := $(dir $(GO)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test torch check model demo bench bench-compare install clean race e2e fault fuzz golden sanitize store-server
+.PHONY: help deps build test torch check model demo bench bench-compare install clean bundle race e2e fault fuzz golden sanitize store-server
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -22,14 +22,14 @@ help: ## list the verbs
 deps: ## install what is missing (apt, Go, the Python environment)
 	@scripts/deps.sh test
 
-include capi/client/build.mk capi/engine/build.mk clients/cpp/build.mk tests/fault/build.mk bench/build.mk
+include capi/client/build.mk capi/engine/build.mk clients/cpp/build.mk tests/fault/build.mk tests/cuda/build.mk bench/build.mk
 
 build: ## libspdl, libspdl_engine, the spdl command (with and without FFmpeg), the C and C++ examples
 	@scripts/deps.sh build
 	@$(MAKE) --no-print-directory all-built
 
-.PHONY: all-built spdl spdl-noffmpeg examples
-all-built: libspdl spdl spdl-noffmpeg spdl-engine spdl-engine-noffmpeg examples
+.PHONY: all-built spdl spdl-noffmpeg spdl-device examples
+all-built: libspdl spdl spdl-noffmpeg spdl-device spdl-engine spdl-engine-noffmpeg examples
 
 # FFmpeg is loaded on its first use (core/media/lazy): most of what an engine start would cost.
 spdl:
@@ -39,6 +39,10 @@ spdl:
 
 spdl-noffmpeg:
 	$(GO) build -trimpath -tags noffmpeg -ldflags '$(LDFLAGS_GO)' -o $(BUILD)/spdl-noffmpeg ./cmd/spdl
+
+# The uploader to a GPU: the driver is found when it runs.
+spdl-device:
+	$(GO) build -trimpath -ldflags '-s -w' -o $(BUILD)/spdl-device ./cmd/spdl-device
 
 examples: libspdl
 	@mkdir -p $(BUILD)/examples
@@ -51,7 +55,7 @@ examples: libspdl
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test
-	@$(MAKE) --no-print-directory all-built fault-programs
+	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda bundle
 	@scripts/test.sh
 
 torch: ## the tests against torch, torchvision and jax (Debian's torch: 120 MB more)
@@ -85,7 +89,7 @@ race: ## the Go tests under the race detector
 	@$(GO) test -race ./...
 
 e2e: ## the tests that cross a process and a language
-	@$(MAKE) --no-print-directory all-built fault-programs
+	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda bundle
 	@scripts/test.sh e2e
 
 fault: ## kills at every named point, long form
@@ -104,13 +108,16 @@ fuzz: ## fuzz whatever parses, FUZZTIME each (default 30s)
 	@scripts/fuzz.sh $(or $(FUZZTIME),30s)
 
 sanitize: ## the C client under AddressSanitizer, UBSan and ThreadSanitizer
-	@$(MAKE) --no-print-directory capi-asan capi-tsan
+	@$(MAKE) --no-print-directory capi-asan capi-tsan cuda-asan
 
 golden: ## rewrite the golden layout, for review in the diff
 	@$(GO) run ./tests/golden/gen
 
 install: ## into PREFIX (default /usr/local), under DESTDIR
 	@scripts/install.sh "$(DESTDIR)$(PREFIX)" "$(PREFIX)" "$(VERSION)" "$(BUILD)"
+
+bundle: libspdl spdl-device ## a tarball for bare hosts: an engine without FFmpeg that needs no library, libspdl, the uploader, the Python client
+	@GO='$(GO)' CC='$(CC)' scripts/bundle.sh $(VERSION) $(BUILD)
 
 clean: ## remove what was built
 	rm -rf $(BUILD) demo-out

@@ -15,6 +15,14 @@ $(BUILD)/bench/alloc.so: bench/alloc.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -O2 -Wall -Wextra -Werror -fPIC -shared $< -o $@ -ldl
 
+$(BUILD)/bench/copyloop: bench/device/copyloop.c capi/cuda/driver.c capi/cuda/driver.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -Wall -Wextra -Werror $(filter %.c,$^) -o $@ -ldl
+
+.PHONY: bench-device
+bench-device: $(BUILD)/bench/copyloop libspdl spdl spdl-device ## uploads beside a plain loop of pinned copies (needs a GPU)
+	@.venv/bin/python bench/device/upload.py --images "$(or $(IMAGES),bench/corpus)"
+
 .PHONY: $(BUILD)/bench/getloop
 $(BUILD)/bench/getloop:
 	$(GO) build -o $@ ./bench/getloop

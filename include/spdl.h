@@ -101,7 +101,10 @@ typedef enum spdl_status {
     SPDL_E_PIPELINE = -100, /* the pipeline failed; the text names stage and cause */
     SPDL_E_STAGE = -101,    /* a work or want that is not out, given twice, or given in a way its stage cannot take */
 
-    SPDL_E_SAMPLE = -120 /* the sample cannot be read, decoded or encoded; the text says why */
+    SPDL_E_SAMPLE = -120, /* the sample cannot be read, decoded or encoded; the text says why */
+
+    SPDL_E_DEVICE = -140,   /* a call of the GPU's driver failed; the text names it and what the driver says */
+    SPDL_E_POOL_LOST = -141 /* the batch's device memory is gone with its uploader, or there never was any; its host tensors are good */
 } spdl_status;
 
 /* The status's name, such as "SPDL_E_STALE"; "SPDL_UNKNOWN" for a value this library does not know.
@@ -176,7 +179,7 @@ SPDL_API spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spd
 /* End the membership. Batches still leased stay readable, each until its spdl_release, the last of which
  * unmaps the memory; batches not done are delivered to the group again. The reader may then be used for
  * nothing but releasing those. With no leases left the reader is freed at once. Stops the engine that
- * spdl_open started. NULL is fine. Does not block. */
+ * spdl_open started. NULL is fine. Does not block, but for the copies that spdl_release_after waits for. */
 SPDL_API spdl_status spdl_detach(spdl_reader *reader);
 
 /* ---- batches ------------------------------------------------------------------------------- */
@@ -275,8 +278,8 @@ typedef struct spdl_tensor {
     int64_t shape[SPDL_MAX_NDIM];    /* ragged: [values] */
     int64_t strides[SPDL_MAX_NDIM];  /* bytes */
     const int64_t *offsets;          /* ragged: [rows + 1], row i is values [offsets[i], offsets[i+1]); else NULL */
-    int32_t device_type;             /* DLPack's DLDeviceType: 1 CPU */
-    int32_t device_id;
+    int32_t device_type;             /* DLPack's DLDeviceType: 1 CPU; 2 CUDA, then data is an address there */
+    int32_t device_id;               /* as this process counts; in the schema of no meaning */
 } spdl_tensor;
 #define SPDL_TENSOR_INIT \
     {sizeof(spdl_tensor), 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, {0}, {0}, NULL, 0, 0}
@@ -288,7 +291,8 @@ SPDL_API uint32_t spdl_n_tensors(const spdl_reader *reader);
 SPDL_API int32_t spdl_tensor_index(const spdl_reader *reader, const char *name);
 
 /* Describe tensor i of a leased batch: a view, valid until spdl_release. Does not block.
- * Returns SPDL_OK; SPDL_E_ARGUMENT; SPDL_E_STALE; SPDL_E_FORMAT if the descriptor points outside its slot. */
+ * Returns SPDL_OK; SPDL_E_ARGUMENT; SPDL_E_STALE; SPDL_E_FORMAT if the descriptor points outside its slot; for a tensor in
+ * device memory also as spdl_stream_wait. */
 SPDL_API spdl_status spdl_batch_tensor(spdl_reader *reader, const spdl_batch *batch, uint32_t i, spdl_tensor *out);
 
 /* Describe tensor i of the schema: shape and bytes are capacities, data is NULL. */
@@ -374,6 +378,104 @@ SPDL_API spdl_status spdl_restart(spdl_reader *reader);
 
 /* The engine's counters as JSON; buffer rules as in spdl_state_save. */
 SPDL_API spdl_status spdl_stats(spdl_reader *reader, char *buffer, size_t bytes, size_t *need);
+
+/* ---- GPUs ---------------------------------------------------------------------------------------------
+ *
+ * For consumers with an NVIDIA GPU. Nothing of CUDA is linked: the driver (libcuda.so.1, or $SPDL_CUDA_LIBRARY) is loaded by the first of
+ * these calls, and stays. Streams and events are those of the driver, CUstream and CUevent, which are the runtime's cudaStream_t and
+ * cudaEvent_t, and PyTorch's torch.cuda.Stream.cuda_stream.
+ *
+ *     spdl_pin(reader, NULL, NULL);                              // once: the slots are pinned memory from here on
+ *     while ((s = spdl_acquire(reader, SPDL_FOREVER, &batch)) == SPDL_OK) {
+ *         spdl_batch_tensor(reader, &batch, image_index, &image);
+ *         cudaMemcpyAsync(on_gpu, image.data, image.bytes, cudaMemcpyHostToDevice, stream);
+ *         spdl_release_after(reader, &batch, SPDL_AFTER_STREAM, stream);   // not before the copy has ended
+ *     }
+ *
+ * Without a driver, a device or the means to pin, these calls say so, and batches come as before. */
+
+#define SPDL_CURRENT_DEVICE (-1)
+
+/* Where the ring's memory cannot be pinned, copy each tensor that is asked for into pinned memory of its own, and describe that. */
+#define SPDL_PIN_STAGE 1u
+
+typedef struct spdl_pin_opts {
+    uint32_t struct_size;
+    uint32_t flags;  /* SPDL_PIN_STAGE */
+    int32_t device;  /* ordinal, or SPDL_CURRENT_DEVICE: that of this thread's current context, without one device 0 */
+    uint32_t reserved;
+} spdl_pin_opts;
+#define SPDL_PIN_OPTS_INIT {sizeof(spdl_pin_opts), 0, SPDL_CURRENT_DEVICE, 0}
+
+enum {
+    SPDL_PIN_NONE = 0,
+    SPDL_PIN_WRITABLE = 1,  /* the ring's own memory is pinned */
+    SPDL_PIN_READ_ONLY = 2, /* the same, for reading: the mapping of a shared ring cannot be written */
+    SPDL_PIN_STAGED = 3     /* tensors are copied to pinned memory first */
+};
+
+typedef struct spdl_pin_info {
+    uint32_t struct_size;
+    uint32_t mode;          /* SPDL_PIN_NONE ... */
+    int32_t device;         /* ordinal in this process; -1: not pinned */
+    int32_t driver_version; /* 1000 * major + 10 * minor of the CUDA that the driver speaks */
+    uint64_t bytes;         /* pinned; of SPDL_PIN_STAGED what was needed so far */
+    uint32_t pending;       /* batches of spdl_release_after that wait */
+    uint32_t imports;       /* pools of device memory that are open */
+    int32_t device_error;   /* what the driver said when the device was lost; 0 */
+    uint32_t reserved;
+    char device_name[64];
+} spdl_pin_info;
+#define SPDL_PIN_INFO_INIT {sizeof(spdl_pin_info), 0, -1, 0, 0, 0, 0, 0, 0, {0}}
+
+/* Pin the ring's memory, so that copies to a GPU run at the bus's speed and beside the caller. For every context of the process: it
+ * is registered with the device's primary context, which is kept until the end.
+ *
+ * opts  NULL: SPDL_PIN_OPTS_INIT.
+ * info  NULL, or made with SPDL_PIN_INFO_INIT: what came of it; written on SPDL_OK only.
+ *
+ * It ends with spdl_unpin, or with the memory itself (see spdl_detach). Blocks while the driver starts and the pages are locked.
+ *
+ * Returns SPDL_OK; SPDL_E_UNSUPPORTED without a driver, with one older than CUDA 11.1, or where the memory is mapped read-only and
+ * the device cannot pin that: open the ring with `access: private`, or allow SPDL_PIN_STAGE; SPDL_E_NOT_FOUND: no
+ * such device; SPDL_E_BUSY: it is pinned already; SPDL_E_NOMEM: the machine does not let so much be locked;
+ * SPDL_E_DEVICE; SPDL_E_ARGUMENT; SPDL_E_FORKED. */
+SPDL_API spdl_status spdl_pin(spdl_reader *reader, const spdl_pin_opts *opts, spdl_pin_info *info);
+
+/* Undo spdl_pin, when batches of spdl_release_after have been given back: blocks until then. Pointers to staged tensors end here. A
+ * reader that is not pinned stays as it is. */
+SPDL_API spdl_status spdl_unpin(spdl_reader *reader);
+
+/* What is pinned, pending and open. Does not block. */
+SPDL_API spdl_status spdl_get_pin_info(spdl_reader *reader, spdl_pin_info *out);
+
+enum { SPDL_AFTER_STREAM = 1, SPDL_AFTER_EVENT = 2 };
+
+/* Release a batch when the work before it on the GPU has ended: what was put into the stream so far, or what the event was recorded after. Until then
+ * no slot is filled again under a running copy. For the caller the lease ends here, as with spdl_release; its memory stays
+ * leased. Outside a stage the batch is done at once, in a stage when it is given back. Does not block.
+ *
+ * kind    SPDL_AFTER_STREAM or SPDL_AFTER_EVENT.
+ * handle  the stream (NULL: the default one of the current context) or the event, which must not be recorded again or destroyed before.
+ *
+ * This library has no thread: the slot is given back by the next call of acquire, next, release_after, unpin or detach that finds the
+ * work ended, and by an acquire while it waits. spdl_event_fd becomes readable for it. spdl_detach and
+ * spdl_unpin wait for the copies. If the device is lost nothing runs on it any more, and the slots are given back (spdl_pin_info.device_error).
+ * If this process dies in the middle of a copy, the engine takes the slot back when the process is gone, and its copies with it.
+ *
+ * Returns SPDL_OK; SPDL_E_STALE; SPDL_E_UNSUPPORTED without a driver; SPDL_E_DEVICE if the driver refuses the handle: the lease is
+ * the caller's still; SPDL_E_NOMEM; SPDL_E_ARGUMENT. Like spdl_release nothing in a forked child. */
+SPDL_API spdl_status spdl_release_after(spdl_reader *reader, const spdl_batch *batch, uint32_t kind, void *handle);
+
+/* Let a stream wait until the batch's device tensors are complete. Tensors in device memory come from an engine that uploads
+ * (`device` in the description); their names end in "@cuda", and spdl_batch_tensor gives their addresses on the device, of this process's
+ * making: the engine's memory is imported once. A batch without them needs no waiting. Does not block.
+ *
+ * stream  NULL: the default one of the device's primary context.
+ *
+ * Returns SPDL_OK; SPDL_E_POOL_LOST; SPDL_E_STALE; SPDL_E_UNSUPPORTED; SPDL_E_NOT_FOUND: this process does not see the device;
+ * SPDL_E_DEVICE, above all where the driver lets no memory be shared between these processes (containers). Host tensors are good in every case. */
+SPDL_API spdl_status spdl_stream_wait(spdl_reader *reader, const spdl_batch *batch, void *stream);
 
 /* ---- samples of your own ------------------------------------------------------------------------------
  *

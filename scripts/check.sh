@@ -37,6 +37,9 @@ core/media/audio core/media/av core/tensor core/array
 core/media/mux core/media/av
 core/coded      core/media/mux core/media/audio core/media/av core/array core/tensor core/spec core/spelling
 core/batch      core/tensor core/source core/array
+core/device
+core/device/cuda
+core/device/upload  core/device core/device/cuda shm
 core/telemetry  core/pipeline
 core/telemetry/web  core/telemetry core/pipeline
 capi/engine/hosted  core/pipeline core/spelling
@@ -51,6 +54,8 @@ imports() {
             case " $room $allowed " in *" $dep "*) ;; *) [[ $dep == "$room"/* ]] || echo "$room must not import $dep" ;; esac
         done
     done
+    # CUDA lives in the uploader alone
+    $GO list -deps ./cmd/spdl ./capi/engine | grep '/core/device/' | sed 's/$/ must not be in the engine/'
     # go-astiav lives in core/media alone; libspdl and the clients know no engine header
     git grep -l 'go-astiav"' -- '*.go' | grep -v '^core/media/' | sed 's/$/ must not import go-astiav (core\/media only)/'
     git grep -nE '#include "(core|shm)/' -- clients examples

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 dest=$1 prefix=$2 version=$3 build=$4
 install -d "$dest"/{bin,lib/pkgconfig,lib/cmake/spdl,include/spdl,share/doc/spdl}
-install -m 755 "$build/spdl" "$dest/bin/"
+install -m 755 "$build/spdl" "$build/spdl-device" "$dest/bin/"
 install -m 755 "$build/libspdl.so.$version" "$dest/lib/"
 ln -sf "libspdl.so.$version" "$dest/lib/libspdl.so.0"
 ln -sf libspdl.so.0 "$dest/lib/libspdl.so"

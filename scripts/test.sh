@@ -24,13 +24,18 @@ if want unit; then
     suite "go" go test ./...
     suite "go, without FFmpeg" go test -tags noffmpeg ./core/... ./cmd/...
     suite "libspdl" make --no-print-directory capi-test
+    suite "libspdl and a GPU" make --no-print-directory cuda-test
     suite "libspdl_engine" make --no-print-directory engine-test
     suite "c++ client" make --no-print-directory cpp-test
     suite "python client" .venv/bin/python -m pytest -q tests/python
     suite "exact against Pillow" .venv/bin/python -m pytest -q tests/exact
 fi
 if want e2e || want all; then suite "end to end" .venv/bin/python -m pytest -q tests/e2e; fi
-if [ "$which" = fault ]; then suite "faults, long" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/fault; fi
+if want fault; then suite "go, killed at fault points" go test -tags spdlfault -run AtEveryPoint ./shm; fi
+if [ "$which" = fault ]; then
+    suite "faults, long" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/fault
+    suite "promises of time, by the clock" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/e2e -k within_100_ms
+fi
 if [ "$which" = all ]; then suite "faults, short" .venv/bin/python -m pytest -q tests/fault; fi
 if [ "$which" = torch ]; then
     suite "exact against torchvision" .venv-torch/bin/python -m pytest -q tests/exact/test_torchvision.py

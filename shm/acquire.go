@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -137,7 +138,7 @@ func (r *Reader) claim(ring []paddedWord, head, tail *paddedWord, base uint64) *
 		if w.Word.Load() != ready { // A1: load-acquire; pairs with R1 (queue.go, enqueue)
 			continue
 		}
-		if r.desc(slot).Epoch.Load() > r.epoch {
+		if r.desc(slot).Epoch.Load() > r.epoch && !r.upload {
 			if w.Word.Load() != ready {
 				continue // claimed meanwhile: that was another batch's epoch
 			}
@@ -171,7 +172,12 @@ func (r *Reader) lease(slot, held uint64) *Lease {
 	w.ClaimedNS.Store(now)
 	r.leases++
 	r.member.Acquired.Add(1)
+	device := -1
+	if d.Pool != 0 {
+		device = int(d.Fence[0])
+	}
 	return &Lease{
+		DeviceSlot: device, DeviceGeneration: atomic.LoadUint64(&d.Fence[1]),
 		Batch: Batch{
 			Ticket: d.Ticket, Epoch: d.Epoch.Load(), Step: d.Step, EpochStep: d.EpochStep, Rows: int(d.Rows), Flags: d.Flags,
 			NBad: int(d.NBad), Hash: d.Hash, FetchedNS: d.FetchedNS, DecodedNS: d.DecodedNS, LastOfEpoch: d.Flags&FlagLast != 0,
@@ -183,6 +189,9 @@ func (r *Reader) lease(slot, held uint64) *Lease {
 // endOf is EndEpoch when every batch of the reader's epoch is completed, EndData after the last epoch, ErrUndone
 // when only this reader's own leases are missing.
 func (r *Reader) endOf() error {
+	if r.upload {
+		return nil // what is lost may have to be uploaded again at any time
+	}
 	if n := r.header.NEpochs; n != 0 && r.epoch >= n {
 		return EndData
 	}

@@ -207,7 +207,7 @@ func (c *checker) words(rec *GroupRecord, g *GroupHead, b []byte) {
 			c.bad("word %016x: an owner where none can be", word)
 		case state == wordFree:
 			continue
-		case state == wordReady && !c.queued(rec, g, b, slot, seqOf(word)):
+		case state == wordReady && seqOf(word) < seqAwayRedo && !c.queued(rec, g, b, slot, seqOf(word)):
 			c.bad("word %016x: ready, and in no queue", word)
 		case state == wordHeld || state == wordDone:
 			if members[owner] == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
+	"slices"
 )
 
 // DType is an element type in DLPack's codes: 0 int, 1 uint, 2 float, 4 bfloat.
@@ -68,6 +69,9 @@ type Config struct {
 
 	NSamples, GlobalBatch, StepsPerEpoch, Epochs, Seed uint64
 
+	// Device has every batch uploaded before consumers see it. The ring declares the group of the uploader itself.
+	Device *DeviceConfig
+
 	SpecHash   [32]byte
 	Generation uint64 // 0: 1
 	Text       []byte // JSON for clients
@@ -119,6 +123,9 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		groups[i] = g
 	}
+	if c.Device != nil {
+		groups = append(groups, GroupConfig{Name: DeviceGroup, Kind: KindUploader, Mode: ModeShared, Slow: SlowBlock})
+	}
 	c.Groups = groups
 	return c, c.check()
 }
@@ -157,8 +164,13 @@ func (c *Config) check() error {
 	case len(c.Text) > 1<<24:
 		return bad("%d bytes of text, want at most %d", len(c.Text), 1<<24)
 	}
+	if c.Device != nil {
+		if err := c.Device.check(c, bad); err != nil {
+			return err
+		}
+	}
 	seen := map[string]bool{}
-	for _, g := range c.Groups {
+	for i, g := range c.Groups {
 		switch {
 		case !validName.MatchString(g.Name):
 			return bad("group name %q, want 1 to 63 of A-Z a-z 0-9 . _ - and no dot first", g.Name)
@@ -168,6 +180,7 @@ func (c *Config) check() error {
 			return bad("group %q: mode %d, want shared (1) or lanes (2)", g.Name, g.Mode)
 		case g.Slow < SlowBlock || g.Slow > SlowDetach:
 			return bad("group %q: slow %d, want block (1), drop (2) or detach (3)", g.Name, g.Slow)
+		case g.Kind == KindUploader && c.Device != nil && i == len(c.Groups)-1:
 		case g.Kind != KindConsumer && g.Kind != KindStage:
 			return bad("group %q: kind %d, want consumer (1) or stage (2)", g.Name, g.Kind)
 		case g.Kind == KindStage && (g.Mode != ModeShared || g.Slow != SlowBlock || g.NoRedeliver):
@@ -192,6 +205,9 @@ type geometry struct {
 	slotStride uint64
 	dataBytes  uint64
 
+	nPools       int
+	deviceStride uint64 // between device slots; 0: there are none
+
 	maxGroups, maxQueues int
 
 	groupOff, queueOff, poolOff, tensorOff, descOff, descStride, ownerOff, noteOff, noteBytes, lateOff, lateBytes, textOff, headerBytes uint64
@@ -209,6 +225,12 @@ func newGeometry(c *Config) (*geometry, error) {
 	if g.tensors, g.slotStride, err = placeTensors(c); err != nil {
 		return nil, err
 	}
+	g.nPools = 1
+	if c.Device != nil {
+		if err := g.placeOnDevice(c); err != nil {
+			return nil, err
+		}
+	}
 	hi, lo := bits.Mul64(g.slotStride, uint64(c.Slots))
 	if hi != 0 || lo > 1<<46 {
 		return nil, refuse(ErrArgument, "shm: create %q: %d slots of %d bytes are more than an address space; use fewer or smaller ones", c.label(), c.Slots, g.slotStride)
@@ -223,9 +245,9 @@ func newGeometry(c *Config) (*geometry, error) {
 	g.groupOff = stateOff + stateSize
 	g.queueOff = g.groupOff + 256*uint64(g.maxGroups)
 	g.poolOff = g.queueOff + 128*uint64(g.maxQueues)
-	g.tensorOff = g.poolOff + 128
-	g.descOff = g.tensorOff + 384*uint64(len(c.Tensors))
-	g.descStride = roundUp(256+192*uint64(len(c.Tensors)), lineBytes)
+	g.tensorOff = g.poolOff + 128*uint64(g.nPools)
+	g.descOff = g.tensorOff + 384*uint64(len(g.tensors))
+	g.descStride = roundUp(256+192*uint64(len(g.tensors)), lineBytes)
 	g.ownerOff = g.descOff + g.descStride*uint64(c.Slots)
 	g.noteOff = g.ownerOff + 128*uint64(c.MaxConsumers)
 	if c.Backing == Posix { // nobody can adopt a ring without names
@@ -266,6 +288,29 @@ func placeTensors(c *Config) ([]TensorRecord, uint64, error) {
 	}
 	return records, roundUp(max(off, 1), uint64(os.Getpagesize())), nil
 }
+
+// placeOnDevice lays the device tensors out in a device slot, after those of the slot in the schema.
+func (g *geometry) placeOnDevice(c *Config) error {
+	var off uint64
+	for i := range c.Device.Tensors {
+		t := &c.Device.Tensors[i]
+		if t.Name == "" || len(t.Name) >= nameBytes || slices.ContainsFunc(g.tensors, func(r TensorRecord) bool { return text(r.Name[:]) == t.Name }) {
+			return refuse(ErrArgument, "shm: create %q: device tensor %d is called %q, want a name of its own of 1 to %d bytes", c.label(), i, t.Name, nameBytes-1)
+		}
+		record := TensorRecord{Pool: 1}
+		used, err := placeTensor(&t.Tensor, &record, off, int64(c.BatchRows))
+		if err != nil {
+			return refuse(ErrArgument, "shm: create %q: device tensor %q: %v", c.label(), t.Name, err)
+		}
+		g.tensors = append(g.tensors, record)
+		off = roundUp(used, deviceAlign)
+	}
+	g.nPools, g.deviceStride = 2+c.Device.Slots, off
+	return nil
+}
+
+// deviceAlign is what tensors on a device are aligned to: a multiple of what its memory is read in.
+const deviceAlign = 256
 
 // placeTensor fills r for t, which begins at off, and returns the end of it.
 func placeTensor(t *Tensor, r *TensorRecord, off uint64, rows int64) (uint64, error) {

@@ -78,8 +78,11 @@ func (r *Ring) addGroup(cfg GroupConfig, declared bool) (*group, error) {
 		r.queueUsed[g.queueAt+q] = true
 	}
 	r.groups = append(r.groups, g)
-	if cfg.Kind == KindStage {
+	if cfg.Kind.stage() {
 		r.stages = append(r.stages, g)
+	}
+	if cfg.Kind == KindUploader {
+		r.openUploads(g)
 	}
 	r.work.Add(2)
 	go g.listen()
@@ -298,15 +301,23 @@ func (g *group) rebuild() {
 	g.rec.Dropped.Store(g.dropped)
 	g.rec.Violations.Store(g.violations)
 	for _, i := range undone(g.r, shadows) {
-		if g.cfg.Kind == KindStage {
+		switch g.cfg.Kind {
+		case KindStage:
 			g.r.sendAgain(i, shadows[i].attempts > 0)
+			continue
+		case KindUploader:
+			g.enqueue(i, 0, g.r.slots[i].desc.Ticket, shadows[i].attempts+1)
 			continue
 		}
 		attempts := shadows[i].attempts + 1
 		if attempts > 1 {
 			g.count(&g.redelivered, &g.rec.Redelivered, 1)
 		}
-		g.enqueue(i, g.queueOf(g.r.slots[i].desc.Lane.Load()), g.r.slots[i].desc.Ticket, attempts)
+		s := &g.r.slots[i]
+		g.enqueue(i, g.queueOf(s.desc.Lane.Load()), s.desc.Ticket, attempts)
+		if g.r.device != nil && g.r.stale(s) && g.putAway(i, seqAway) {
+			g.r.uploadAgain(s)
+		}
 	}
 	g.rec.State.Store(GroupActive) // an engine killed before leaves a broken group, which nobody adopts
 	g.r.groupsChanged()

@@ -87,6 +87,9 @@ func (r *Ring) reserve(h *Hello) (int, error) {
 				if g.cfg.Kind == KindConsumer {
 					consumers++
 				}
+				if g.cfg.Kind == KindUploader {
+					continue // the engine's own: it lets go of every batch without waiting for anybody
+				}
 				reserved += m.leases
 				who += fmt.Sprintf(", pid %d holds %d", m.pid, m.leases)
 			}
@@ -105,7 +108,7 @@ func (r *Ring) reserve(h *Hello) (int, error) {
 		return 0, refuse(ErrBusy, "shm: attach %q: a private ring has one consumer%s; end it, or give the ring access shared", label, who)
 	case members >= r.cfg.MaxConsumers:
 		return 0, refuse(ErrBusy, "shm: attach %q: all %d consumers are attached; detach one or raise max_consumers", label, r.cfg.MaxConsumers)
-	case reserved+leases > most:
+	case reserved+leases > most && (r.device == nil || text(h.Group[:]) != DeviceGroup):
 		return 0, refuse(ErrBusy, "shm: attach %q: %d leases asked for, %d of %d free (%d slots, 2 kept for the engine%s); ask for fewer or raise slots",
 			label, leases, most-reserved, most, r.cfg.Slots, who)
 	case r.lastOwner == maxOwner:
@@ -231,6 +234,10 @@ func (g *group) admit(h *Hello) (int, error) {
 	switch {
 	case g.phase == phaseBroken:
 		return 0, refuse(ErrBusy, "shm: attach %q: group %q was damaged by a member (%s); it comes back when all its members have ended", label, name, g.why)
+	case g.cfg.Kind == KindUploader && h.LayoutMinor < 3:
+		return 0, refuse(ErrVersion, "shm: attach %q: group %q is an uploader's, which layout %d.%d does not know; use engine and uploader of one release", label, name, h.LayoutMajor, h.LayoutMinor)
+	case g.cfg.Kind == KindUploader && g.nMembers() > 0:
+		return 0, refuse(ErrBusy, "shm: attach %q: group %q has its uploader; there is one for each ring", label, name)
 	case g.cfg.Kind == KindStage && h.LayoutMinor < 1:
 		return 0, refuse(ErrVersion, "shm: attach %q: group %q is a stage, which layout %d.%d does not know; use client and engine of one release", label, name, h.LayoutMajor, h.LayoutMinor)
 	case h.Mode != 0 && Mode(h.Mode) != g.cfg.Mode:
@@ -297,7 +304,7 @@ func (g *group) register(m *member) uint64 {
 // pidfd, space, event.
 func (r *Ring) descriptors(g *group, m *member) ([]int, error) {
 	data := r.data.peer
-	if g.cfg.Kind == KindStage {
+	if g.cfg.Kind.stage() {
 		data = r.data.file
 	}
 	from := []int{int(r.header.peer.Fd()), int(g.seg.file.Fd()), int(data.Fd()), int(r.pidfd.Fd()), g.space.fd, m.event.fd}

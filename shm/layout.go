@@ -14,7 +14,7 @@ const (
 	MagicGroup uint64 = 0x315052474c445053 // "SPDLGRP1"
 
 	LayoutMajor = 1
-	LayoutMinor = 2
+	LayoutMinor = 3
 	endianMark  = 0x01020304
 	lineBytes   = 128 // words with different writers sit this far apart
 	nameBytes   = 64
@@ -23,8 +23,9 @@ const (
 	MaxTensors  = 256
 	MaxLanes    = 64
 
-	featureStaged = uint64(1)     // stage groups may write the data of this shared memfd ring: it is not sealed
-	knownRequired = featureStaged // feature bits this build understands
+	featureStaged = uint64(1) // stage groups may write the data of this shared memfd ring: it is not sealed
+	featureDevice = uint64(2) // tensors lie in pools of device memory
+	knownRequired = featureStaged | featureDevice
 )
 
 // Access says how consumers map the data segment.
@@ -66,6 +67,7 @@ type Kind uint32
 const (
 	KindConsumer Kind = 1 // sees every batch once
 	KindStage    Kind = 2 // transforms every batch in its slot, before any consumer sees it
+	KindUploader Kind = 3 // copies every batch to a device, after the stages
 )
 
 // Mode says how the members of a group divide its batches.
@@ -86,8 +88,13 @@ const (
 )
 
 const (
-	poolHostShm = 1
-	deviceCPU   = 1
+	poolHostShm   = 1
+	poolCUDAIPC   = 2
+	poolCUDAEvent = 4
+	fenceNone     = 0
+	fenceCUDA     = 1
+	deviceCPU     = 1
+	deviceCUDA    = 2
 )
 
 // Kinds, roles and axes of a tensor.
@@ -283,7 +290,10 @@ type Pool struct {
 	Flags      uint32
 	Bytes      uint64
 	Handle     [64]byte
-	Reserved   [40]byte
+	Generation atomic.Uint64 // stored last; 0: void
+	SlotBytes  uint64
+	UUID       [16]byte
+	Reserved   [8]byte
 }
 
 // TensorRecord is spdl_l_tensor, 384 bytes.

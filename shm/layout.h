@@ -1,4 +1,4 @@
-/* spdl shared-memory layout, version 1.1, as C. docs/layout.md is normative; shm/layout.go is the Go
+/* spdl shared-memory layout, version 1.3, as C. docs/layout.md is normative; shm/layout.go is the Go
  * twin; tests/golden holds all three together.
  *
  * Three kinds of segment:
@@ -36,7 +36,7 @@
 #define SPDL_L_MAGIC_RING 0x31474e524c445053ull  /* "SPDLRNG1" */
 #define SPDL_L_MAGIC_GROUP 0x315052474c445053ull /* "SPDLGRP1" */
 #define SPDL_L_MAJOR 1u
-#define SPDL_L_MINOR 2u
+#define SPDL_L_MINOR 3u
 #define SPDL_L_ENDIAN 0x01020304u
 #define SPDL_L_LINE 128u
 #define SPDL_L_NAME 64u   /* bytes of a name, NUL-terminated, NUL-padded */
@@ -47,9 +47,10 @@
 
 /* Feature bits. A reader refuses a required bit it does not know and ignores optional ones. */
 /* Bits of features_required. STAGED: a memfd ring of shared access has stage groups, so its data segment is not sealed
- * against writing. */
+ * against writing. DEVICE: tensors lie in pools of device memory, not in their slot. */
 #define SPDL_L_FEATURE_STAGED 1ull
-#define SPDL_L_KNOWN_REQUIRED 1ull
+#define SPDL_L_FEATURE_DEVICE 2ull
+#define SPDL_L_KNOWN_REQUIRED 3ull
 
 /* A batch's way through the stages, spdl_l_desc.way: its state in bits 0 to 7, then VOID, the stage in bits 16 to 31, how
  * often it was made again in bits 32 to 63. */
@@ -80,7 +81,8 @@ enum { SPDL_L_MODE_SHARED = 1, SPDL_L_MODE_LANES = 2 };
 enum { SPDL_L_SLOW_BLOCK = 1, SPDL_L_SLOW_DROP = 2, SPDL_L_SLOW_DETACH = 3 };
 
 /* Pool and tensor kinds. A reader skips a tensor of unknown kind. */
-enum { SPDL_L_POOL_HOST_SHM = 1, SPDL_L_POOL_CUDA_IPC = 2, SPDL_L_POOL_VMM_FD = 3 };
+enum { SPDL_L_POOL_HOST_SHM = 1, SPDL_L_POOL_CUDA_IPC = 2, SPDL_L_POOL_VMM_FD = 3, SPDL_L_POOL_CUDA_EVENT = 4 };
+enum { SPDL_L_FENCE_NONE = 0, SPDL_L_FENCE_CUDA_EVENT = 1 };
 enum { SPDL_L_TENSOR_DENSE = 1, SPDL_L_TENSOR_RAGGED = 2 };
 enum { SPDL_L_ROLE_FIELD = 1, SPDL_L_ROLE_INDEX = 2, SPDL_L_ROLE_KEY = 3, SPDL_L_ROLE_STATUS = 4, SPDL_L_ROLE_LABEL = 5 };
 enum { SPDL_L_AXES_NONE = 0, SPDL_L_AXES_NHWC = 1, SPDL_L_AXES_NCHW = 2 };
@@ -100,6 +102,9 @@ enum { SPDL_L_FREE = 0, SPDL_L_READY = 1, SPDL_L_HELD = 2, SPDL_L_DONE = 3 };
 #define SPDL_L_SEQ_MASK ((1ull << 40) - 1)
 #define SPDL_L_OWNER_MASK ((1u << 20) - 1)
 #define SPDL_L_SEQ_REDO (1ull << 39) /* set in sequences handed out by a redelivery queue */
+/* READY and in no queue: to be uploaded to a device again before it is handed out. */
+#define SPDL_L_SEQ_AWAY 0xffffffffffull
+#define SPDL_L_SEQ_AWAY_REDO 0xfffffffffeull
 #define SPDL_L_WORD(state, owner, seq) (((uint64_t)(state) << 60) | ((uint64_t)(owner) << 40) | (uint64_t)(seq))
 #define SPDL_L_STATE(w) ((uint32_t)((w) >> 60))
 #define SPDL_L_OWNER(w) ((uint32_t)((w) >> 40) & SPDL_L_OWNER_MASK)
@@ -246,11 +251,14 @@ typedef struct spdl_l_owner { /* 128 bytes; engine-written */
 typedef struct spdl_l_pool { /* 128 bytes */
     uint32_t kind;         /*   0 */
     int32_t device_type;   /*   4  DLPack's DLDeviceType: 1 CPU, 2 CUDA */
-    int32_t device_id;     /*   8 */
+    int32_t device_id;     /*   8  as its exporter counts; uuid says which device it is */
     uint32_t flags;        /*  12 */
     uint64_t bytes;        /*  16 */
-    uint8_t handle[64];    /*  24 */
-    uint8_t reserved[40];  /*  88 */
+    uint8_t handle[64];    /*  24  of the driver, for another process; of memory, or of an event */
+    uint64_t generation;   /*  88  counts exporters, stored last; 0: void, as that of pool 0 always is */
+    uint64_t slot_bytes;   /*  96  between device slots */
+    uint8_t uuid[16];      /* 104  of the device */
+    uint8_t reserved[8];   /* 120 */
 } spdl_l_pool;
 
 typedef struct spdl_l_tensor { /* 384 bytes */
@@ -262,7 +270,7 @@ typedef struct spdl_l_tensor { /* 384 bytes */
     uint16_t dtype_lanes;                 /*  74 */
     uint32_t axes;                        /*  76 */
     uint32_t ndim;                        /*  80  the batch dimension included */
-    uint32_t pool;                        /*  84 */
+    uint32_t pool;                        /*  84  0: in the slot; else offset is that in a device slot of this pool */
     uint64_t offset;                      /*  88  in the slot, 64-byte aligned; ragged: of the values */
     uint64_t bytes;                       /*  96  capacity of the (values) area */
     uint64_t offsets_offset;              /* 104  ragged: int64 [rows + 1], in the slot */
@@ -286,9 +294,9 @@ typedef struct spdl_l_desc { /* 256 bytes, then n_tensors spdl_l_desc_tensor; wr
     uint64_t fetched_ns;   /*  56  CLOCK_MONOTONIC: last byte read */
     uint64_t decoded_ns;   /*  64  last row written */
     uint64_t published_ns; /*  72 */
-    uint32_t pool;         /*  80 */
-    uint32_t fence_kind;   /*  84  0: none */
-    uint64_t fence[4];     /*  88 */
+    uint32_t pool;         /*  80  where its device tensors are; 0: there are none */
+    uint32_t fence_kind;   /*  84  0: none, they are complete */
+    uint64_t fence[4];     /*  88  with a pool: device slot, generation of the pool */
     uint64_t epoch_step;   /* 120  step within the epoch */
     uint64_t way;          /* 128  of the batch through the stages; changes until it has come to the consumers */
     uint8_t reserved[120]; /* 136 */
@@ -410,7 +418,8 @@ enum {
     SPDL_L_MSG_OBSERVE = 10, /* inspector: -> OK + descriptors header, then one per active group (text: group indexes, JSON) */
     SPDL_L_MSG_EVICT = 11,   /* operator: spdl_l_evict -> OK */
     SPDL_L_MSG_STOP = 12,    /* operator or owner: orderly stop -> OK */
-    SPDL_L_MSG_FAIL = 13     /* member of a stage group: spdl_l_fail, text -> OK once the batch is not its own any more */
+    SPDL_L_MSG_FAIL = 13,    /* member of a stage group: spdl_l_fail, text -> OK once the batch is not its own any more */
+    SPDL_L_MSG_DEVICE = 14   /* uploader: spdl_l_device, n_slots handles of events -> OK */
 };
 
 typedef struct spdl_l_msg { /* 32 bytes */
@@ -470,6 +479,16 @@ typedef struct spdl_l_fail { /* 16 bytes, then why, as text */
     uint32_t slot;       /* 8 */
     uint32_t reserved;   /* 12 */
 } spdl_l_fail;
+
+typedef struct spdl_l_device { /* 128 bytes, then a handle of 64 bytes for the event of each device slot */
+    uint32_t device_id;   /*   0 */
+    uint32_t n_slots;     /*   4  of device memory */
+    uint64_t slot_bytes;  /*   8 */
+    uint64_t bytes;       /*  16 */
+    uint8_t uuid[16];     /*  24 */
+    uint8_t handle[64];   /*  40  of the device memory */
+    uint8_t reserved[24]; /* 104 */
+} spdl_l_device;
 
 typedef struct spdl_l_evict { /* 16 bytes */
     uint32_t owner;      /* 0  incarnation; 0: by pid */

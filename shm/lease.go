@@ -13,6 +13,10 @@ type Lease struct {
 	Lane     uint32
 	Attempts uint32 // 1: first delivery; more: its earlier holders died
 	Slot     int
+	// DeviceSlot is where the batch is, or for an uploader shall be, in device memory; -1: nowhere. DeviceGeneration is the memory's when it was
+	// uploaded: as long as it is Reader.DeviceGeneration, the memory holds the batch.
+	DeviceSlot       int
+	DeviceGeneration uint64
 
 	reader  *Reader
 	word    uint64 // HELD, as claimed
@@ -33,10 +37,10 @@ func (l *Lease) tensor(i int) *DescTensor {
 }
 
 // Tensor is the used bytes of tensor i, a view that ends with the lease; of a ragged one, its values. nil when the
-// descriptor points outside the tensor.
+// descriptor points outside the tensor, and of a tensor in device memory.
 func (l *Lease) Tensor(i int) []byte {
 	t, n := &l.reader.schema[i], l.tensor(i).Bytes
-	if n > t.Bytes {
+	if n > t.Bytes || t.Pool != 0 {
 		return nil
 	}
 	begin := uint64(l.Slot)*l.reader.header.SlotStride + t.Offset

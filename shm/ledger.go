@@ -113,6 +113,8 @@ type Info struct {
 	State      uint32   `json:"state"`
 	Generation uint64   `json:"generation"` // engine starts on this ring
 	Adopted    bool     `json:"adopted"`    // it was a dead engine's
+	// Device is where batches are uploaded to; nil: nowhere.
+	Device *DeviceInfo `json:"device,omitempty"`
 }
 
 // Info describes the ring.
@@ -122,6 +124,7 @@ func (r *Ring) Info() Info {
 	info := Info{
 		Name: r.cfg.label(), Slots: r.cfg.Slots, SlotBytes: r.geo.slotStride, DataBytes: r.geo.dataBytes, HugePages: r.huge,
 		Published: r.published, NextTicket: r.nextTicket, Late: slices.Clone(r.late), Violations: r.violations, State: StateStopped,
+		Device: r.deviceInfo(),
 	}
 	if !r.closed {
 		info.State, info.Generation, info.Adopted = r.state.State.Load(), r.head.Generation, r.adopted

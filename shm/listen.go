@@ -13,9 +13,12 @@ func (g *group) listen() {
 			return
 		}
 		g.r.wakeClaim()
-		if g.cfg.Kind == KindStage {
+		if g.cfg.Kind.stage() {
 			g.r.hearStage()
 			continue // every batch rings, and who may write the data is trusted not to ring without end
+		}
+		if g.r.cfg.Device != nil {
+			g.r.hearStage() // a device slot may be free
 		}
 		g.ringBellIfArmed()
 		if n++; n == 256 {

@@ -19,6 +19,7 @@ const (
 	msgEvict   = 11
 	msgStop    = 12
 	msgFail    = 13
+	msgDevice  = 14
 
 	helloPIDFD     = 1
 	helloRejoin    = 2
@@ -83,6 +84,17 @@ type Fail struct {
 	Word     uint64
 	Slot     uint32
 	Reserved uint32
+}
+
+// Device is spdl_l_device, 128 bytes, then a handle of 64 bytes for the event of each device slot.
+type Device struct {
+	DeviceID  uint32
+	NSlots    uint32
+	SlotBytes uint64
+	Bytes     uint64
+	UUID      [16]byte
+	Handle    [64]byte
+	Reserved  [24]byte
 }
 
 // Evict is spdl_l_evict, 16 bytes.

@@ -63,7 +63,7 @@ func (r *Ring) tryClaim() (*Slot, error) {
 }
 
 func (r *Ring) unpark() {
-	if r.state.Parked.Load() != 0 {
+	if r.state.Parked.Load() != 0 && (r.device == nil || !r.device.short) {
 		r.state.Parked.Store(0)
 	}
 }
@@ -161,6 +161,7 @@ func (r *Ring) tryPublish(s *Slot, b *Batch) (<-chan struct{}, error) {
 		return nil, err
 	}
 	s.claimed = false
+	s.desc.PublishedNS = monotonicNS() // now that all is ready: the next stores are what others see
 	if len(r.stages) > 0 {
 		r.send(s)
 	} else {
@@ -172,6 +173,9 @@ func (r *Ring) tryPublish(s *Slot, b *Batch) (<-chan struct{}, error) {
 		r.stages[0].announce(lane)
 	} else {
 		r.announce(lane)
+	}
+	if r.device != nil && r.device.off {
+		r.handOn() // nobody else says that the last stage is through
 	}
 	if r.state.Parked.Load() != 0 {
 		r.wakeClaim() // published to nobody, as after a restart, the slot is free again and no member says so

@@ -28,6 +28,7 @@ type Reader struct {
 	uid        [16]byte      // the ring's
 
 	stage   bool // a stage's worker: it may write what it holds, and lets go of it when it is done
+	upload  bool // an uploader: a stage's worker that knows no epochs
 	welcome Welcome
 
 	files  []*os.File
@@ -102,7 +103,7 @@ func (r *Reader) mapAll(fds []int) error {
 		return refuse(ErrFormat, "shm: attach: welcome to group %d of %d", w.GroupIndex, r.header.MaxGroups)
 	}
 	r.record = at[GroupRecord](r.hdr, r.header.GroupOff+r.header.GroupStride*uint64(w.GroupIndex))
-	r.stage = r.record.Kind == uint32(KindStage)
+	r.stage, r.upload = Kind(r.record.Kind).stage(), Kind(r.record.Kind) == KindUploader
 	private, staged := r.header.Access == uint32(Private), r.header.FeaturesRequired&featureStaged != 0
 	if r.group, err = one("group", w.GroupBytes, true, false); err != nil {
 		return err
@@ -164,8 +165,46 @@ func (r *Reader) desc(slot uint64) *Desc {
 
 // ---- what a lease gives --------------------------------------------------------------------------
 
+// Data is the data segment: slot i is bytes [i * Header.SlotStride, (i + 1) * Header.SlotStride). It ends with Close.
+func (r *Reader) Data() []byte { return r.data }
+
+// DeviceGeneration is the generation of the ring's device memory; 0: it has none, or its uploader is gone.
+func (r *Reader) DeviceGeneration() uint64 {
+	if r.header.NPools < 2 {
+		return 0
+	}
+	return at[Pool](r.hdr, r.header.PoolOff+r.header.PoolStride).Generation.Load()
+}
+
+// DeviceHandle is the driver's handle of the device memory.
+func (r *Reader) DeviceHandle() [64]byte {
+	return at[Pool](r.hdr, r.header.PoolOff+r.header.PoolStride).Handle
+}
+
+// DeviceSlots are how many device slots the ring wants, and how far apart; 0: it has no device.
+func (r *Reader) DeviceSlots() (n int, stride uint64) {
+	if r.header.NPools < 3 {
+		return 0, 0
+	}
+	return int(r.header.NPools) - 2, at[Pool](r.hdr, r.header.PoolOff+r.header.PoolStride).SlotBytes
+}
+
+// OfferDevice tells the engine where the device memory is, and the events of its slots. For an uploader, once, before its first
+// Acquire.
+func (r *Reader) OfferDevice(ctx context.Context, d Device, events [][64]byte) error {
+	payload := append([]byte(nil), bytesOf(&d)...)
+	for i := range events {
+		payload = append(payload, events[i][:]...)
+	}
+	_, err := r.call(ctx, msgDevice, payload)
+	return err
+}
+
 // Schema are the ring's tensors, shapes being capacities.
 func (r *Reader) Schema() []TensorRecord { return r.schema }
+
+// TensorName is the tensor's name as text.
+func (t *TensorRecord) TensorName() string { return text(t.Name[:]) }
 
 // Header is the ring's geometry, constant.
 func (r *Reader) Header() *Header { return r.header }

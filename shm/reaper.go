@@ -107,7 +107,10 @@ func (r *Ring) reap(m *member, what string) {
 	if r.closed || g.members[m.index] != m {
 		return
 	}
-	if g.phase != phaseBroken {
+	switch {
+	case g.cfg.Kind == KindUploader:
+		r.loseDevice()
+	case g.phase != phaseBroken:
 		g.reclaim(m)
 	}
 	g.strike(m)
@@ -148,7 +151,11 @@ func (g *group) reclaim(m *member) {
 				g.r.spoil(i, "")
 			}
 		case stateOf(w) == wordHeld && g.phase == phaseActive && !g.cfg.NoRedeliver:
-			g.redeliver(i)
+			if s := &g.r.slots[i]; g.r.device != nil && g.r.stale(s) && g.putAway(i, seqAwayRedo) {
+				g.r.uploadAgain(s)
+			} else {
+				g.redeliver(i)
+			}
 		case stateOf(w) == wordHeld:
 			g.count(&g.dropped, &g.rec.Dropped, 1)
 			g.takeBack(i)

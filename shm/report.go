@@ -54,7 +54,7 @@ type GroupReport struct {
 	Index       int    `json:"index"`
 	Name        string `json:"name"`
 	State       string `json:"state"`
-	Kind        string `json:"kind"` // consumer or stage
+	Kind        string `json:"kind"` // consumer, stage or uploader
 	Mode        string `json:"mode"`
 	Lanes       uint32 `json:"lanes"`
 	Declared    bool   `json:"declared"`
@@ -174,7 +174,7 @@ func (s *Snapshot) ring(h *Header) *RingReport {
 func (s *Snapshot) group(h *Header, index int, rec *GroupRecord, filled map[uint64]*SlotReport) GroupReport {
 	g := GroupReport{
 		Index: index, Name: text(rec.Name[:]), State: nameOf(rec.State.Load(), "absent", "active", "closed", "broken"),
-		Kind: nameOf(rec.Kind, "", "consumer", "stage"), Mode: nameOf(rec.Mode, "", "shared", "lanes"), Lanes: rec.NLanes, Declared: rec.Declared != 0,
+		Kind: nameOf(rec.Kind, "", "consumer", "stage", "uploader"), Mode: nameOf(rec.Mode, "", "shared", "lanes"), Lanes: rec.NLanes, Declared: rec.Declared != 0,
 		Slow: nameOf(rec.Slow, "", "block", "drop", "detach"), Published: rec.Published.Load(), Completed: rec.Completed.Load(),
 		Redelivered: rec.Redelivered.Load(), Dropped: rec.Dropped.Load(), Violations: rec.Violations.Load(), Members: []MemberReport{},
 	}

@@ -65,6 +65,7 @@ type Ring struct {
 		next uint64
 		late []uint64
 	}
+	device     *uploads // nil: batches stay in host memory
 	published  uint64
 	lastOwner  uint32 // incarnation numbers used up
 	lastGroup  uint32
@@ -228,8 +229,7 @@ func (r *Ring) writeHeader() error {
 	r.describe(h)
 	copy(r.header.mem[g.textOff:], c.Text)
 	copy(manyAt[TensorRecord](r.header.mem, g.tensorOff, len(g.tensors)), g.tensors)
-	pool := at[Pool](r.header.mem, g.poolOff)
-	pool.Kind, pool.DeviceType, pool.Bytes = poolHostShm, deviceCPU, g.dataBytes
+	r.writePools()
 	r.state.NextTicket.Store(c.FirstTicket)
 	for lane, epoch := range r.laneEpoch {
 		r.state.LaneEpoch[lane].Store(epoch)
@@ -261,10 +261,13 @@ func (r *Ring) describe(h *Header) {
 	if c.staged() && c.Access == Shared && c.Backing == Memfd {
 		h.FeaturesRequired = featureStaged
 	}
+	if c.Device != nil {
+		h.FeaturesRequired |= featureDevice
+	}
 	h.SpecHash = c.SpecHash
 	h.Access, h.Backing = uint32(c.Access), uint32(c.Backing)
-	h.NSlots, h.NTensors = uint32(c.Slots), uint32(len(c.Tensors))
-	h.MaxGroups, h.MaxQueues, h.NPools = uint32(g.maxGroups), uint32(g.maxQueues), 1
+	h.NSlots, h.NTensors = uint32(c.Slots), uint32(len(g.tensors))
+	h.MaxGroups, h.MaxQueues, h.NPools = uint32(g.maxGroups), uint32(g.maxQueues), uint32(g.nPools)
 	h.BatchRows, h.WorldSize, h.FirstRank, h.NLanes = uint32(c.BatchRows), uint32(c.World), uint32(c.FirstRank), uint32(c.Lanes)
 	h.DataBytes, h.SlotStride = g.dataBytes, g.slotStride
 	h.StateOff, h.GroupOff, h.GroupStride = stateOff, g.groupOff, 256

@@ -85,7 +85,7 @@ func Listen(cfg ServerConfig, services ...Service) (*Server, error) {
 	return s, nil
 }
 
-// Serve makes a server without a socket of its own, for Owner.
+// Serve makes a server without a socket of its own, for Owner and Child.
 func Serve(cfg ServerConfig, services ...Service) *Server { return newServer(cfg, services) }
 
 func newServer(cfg ServerConfig, services []Service) *Server {
@@ -282,6 +282,20 @@ func (s *Server) Owner(control, parent *os.File) (<-chan struct{}, error) {
 		}
 	}()
 	return gone, nil
+}
+
+// Child serves a process that this one started, over its end of a socketpair, and takes the descriptor. pidfd, which stays the
+// caller's, is the process's. The kernel says of both ends of the pair that this process made them: who is at the other, the
+// caller knows.
+func (s *Server) Child(control *os.File, pid int, pidfd *os.File) error {
+	conn, err := connOf(control)
+	if err != nil {
+		return err
+	}
+	if !s.start(func() { s.serveChild(conn, &offspring{pid, pidfd}) }, conn) {
+		return ErrClosed
+	}
+	return nil
 }
 
 // RefuseOwner tells the parent of a child engine why there is none. It takes the descriptor.

@@ -3,6 +3,7 @@ package shm
 import (
 	"errors"
 	"net"
+	"os"
 	"time"
 	"unsafe"
 
@@ -18,13 +19,23 @@ type session struct {
 	service *Service // of the member's ring, or the first
 	member  *member
 	heard   chan struct{} // the member's, to be closed at the end of this connection
+	child   *offspring    // nil: the kernel says who connected
 }
 
 // serve speaks with one peer until it hangs up. It says whether the peer was a member that detached, or never
 // became one.
-func (s *Server) serve(conn *net.UnixConn) bool {
+func (s *Server) serve(conn *net.UnixConn) bool { return s.serveChild(conn, nil) }
+
+// offspring is a process that this one started, at the other end of a socketpair.
+type offspring struct {
+	pid   int
+	pidfd *os.File
+}
+
+// serveChild is serve where the peer is a child; nil: it is not.
+func (s *Server) serveChild(conn *net.UnixConn, of *offspring) bool {
 	defer s.knows(conn)
-	c := &session{server: s, conn: conn, service: &s.services[0]}
+	c := &session{server: s, conn: conn, service: &s.services[0], child: of}
 	var err error
 	if c.cred, err = credentials(conn); err != nil {
 		return true
@@ -123,7 +134,7 @@ var (
 // allowed checks who asks: a member may ask about itself, the engine's user and root about everything.
 func (c *session) allowed(m *message) error {
 	switch m.Type {
-	case msgState, msgLoad, msgRestart, msgFail:
+	case msgState, msgLoad, msgRestart, msgFail, msgDevice:
 		if c.member == nil {
 			return refuse(ErrDenied, "shm: control: request %d before hello; attach first", m.Type)
 		}
@@ -159,8 +170,14 @@ func (c *session) answer(m *message) ([]byte, error) {
 		return nil, c.evict(e)
 	case msgFail:
 		return nil, c.fail(m)
+	case msgDevice:
+		d, err := payloadAs[Device](m.payload)
+		if err != nil {
+			return nil, err
+		}
+		return nil, c.service.Ring.deviceReady(c.member, d, m.payload[unsafe.Sizeof(d):])
 	case msgState, msgLoad, msgRestart:
-		if g := c.member.group; g.cfg.Kind == KindStage {
+		if g := c.member.group; g.cfg.Kind.stage() {
 			return nil, refuse(ErrArgument, "shm: control: group %q is a stage, and has no position of its own; ask through a consumer", g.cfg.Name)
 		}
 	}
@@ -257,7 +274,7 @@ func (c *session) admit(m *message) (*member, error) {
 	if h.Flags&helloPIDFD != 0 && len(m.fds) > 0 {
 		sent = m.fds[0]
 	}
-	pidfd, err := peerPIDFD(c.conn, c.cred, sent)
+	pidfd, err := c.peer(sent)
 	if err != nil {
 		return nil, err
 	}
@@ -282,6 +299,19 @@ func (c *session) admit(m *message) (*member, error) {
 		return nil, err
 	}
 	return member, nil
+}
+
+// peer is a pidfd of who is at the other end. It corrects the credentials' pid where that is a child.
+func (c *session) peer(sent int) (*os.File, error) {
+	if c.child == nil {
+		return peerPIDFD(c.conn, c.cred, sent)
+	}
+	c.cred.Pid = int32(c.child.pid)
+	fd, err := unix.FcntlInt(c.child.pidfd.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, because(err, ErrSystem, "shm: attach: pidfd of child %d: %v", c.child.pid, err)
+	}
+	return pidfdFile(fd)
 }
 
 // welcomeBack admits a member of an engine that died.

@@ -11,6 +11,7 @@ type Slot struct {
 	offsets [][]int64
 	claimed bool // guarded by ring.mu: in the producer's hands
 	way     way  // guarded by ring.mu: through the stages
+	device  int  // guarded by ring.mu: device slot that is this slot's; -1: none
 }
 
 // Batch is what the descriptor says about a slot. Times are CLOCK_MONOTONIC in nanoseconds.
@@ -50,7 +51,7 @@ func (r *Ring) makeSlots() {
 		off := g.descOff + uint64(i)*g.descStride
 		begin := uint64(i) * g.slotStride
 		*s = Slot{
-			ring: r, index: i,
+			ring: r, index: i, device: -1,
 			memory:  r.data.mem[begin : begin+g.slotStride : begin+g.slotStride],
 			desc:    at[Desc](r.header.mem, off),
 			tensors: manyAt[DescTensor](r.header.mem, off+256, len(g.tensors)),
@@ -59,6 +60,9 @@ func (r *Ring) makeSlots() {
 		}
 		for j := range g.tensors {
 			t := &g.tensors[j]
+			if t.Pool != 0 {
+				continue // no memory of ours
+			}
 			s.areas[j] = s.memory[t.Offset : t.Offset+t.Bytes : t.Offset+t.Bytes]
 			if t.Kind == Ragged {
 				s.offsets[j] = manyAt[int64](s.memory, t.OffsetsOffset, r.cfg.BatchRows+1)
@@ -78,7 +82,7 @@ func (s *Slot) Tensor(i int) []byte { return s.areas[i] }
 // for a dense tensor. The producer writes rows + 1 of them before Publish.
 func (s *Slot) Offsets(i int) []int64 { return s.offsets[i] }
 
-// describe writes the descriptor of a batch.
+// describe writes the descriptor of a batch, but for the time of its publication.
 func (s *Slot) describe(b *Batch, lane uint32) error {
 	r := s.ring
 	for j := range s.tensors {
@@ -93,6 +97,7 @@ func (s *Slot) describe(b *Batch, lane uint32) error {
 				r.cfg.label(), b.Ticket, text(t.Name[:]), u.Size, u.Dim, t.Shape[:t.Ndim])
 		}
 		s.tensors[u.Tensor].Shape[u.Dim] = u.Size
+		r.cfg.Device.use(s.tensors[len(r.cfg.Tensors):], u)
 	}
 	flags := b.Flags
 	if b.LastOfEpoch {
@@ -108,13 +113,15 @@ func (s *Slot) describe(b *Batch, lane uint32) error {
 	d.Rows, d.Flags, d.NBad = uint32(b.Rows), flags, uint32(b.NBad)
 	d.PublishMask = 1 << lane
 	d.Hash, d.FetchedNS, d.DecodedNS = b.Hash, b.FetchedNS, b.DecodedNS
-	d.PublishedNS = monotonicNS()
 	return nil
 }
 
 func (s *Slot) describeTensor(j int, b *Batch) error {
 	t, d := &s.ring.geo.tensors[j], &s.tensors[j]
-	d.DeviceType = deviceCPU
+	d.DeviceType, d.DeviceID = deviceCPU, 0
+	if t.Pool != 0 {
+		d.DeviceType, d.DeviceID = deviceCUDA, int32(s.ring.cfg.Device.Device)
+	}
 	d.Shape, d.Strides = t.Shape, t.Strides
 	if t.Kind == Dense {
 		d.Shape[0] = int64(b.Rows)

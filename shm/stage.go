@@ -25,11 +25,15 @@ type way struct {
 	making  bool   // NextSpoiled has given it out
 	failure string // what its worker said of it; "": the worker died
 	void    bool   // called back: nobody gets it any more
+	waiting bool   // for a device slot, before the uploader is offered it
 }
+
+// stage says that groups of this kind have a batch before consumers do.
+func (k Kind) stage() bool { return k == KindStage || k == KindUploader }
 
 func (c *Config) staged() bool {
 	for _, g := range c.Groups {
-		if g.Kind == KindStage {
+		if g.Kind.stage() {
 			return true
 		}
 	}
@@ -86,6 +90,10 @@ func (r *Ring) nextEpoch(lane int) uint64 {
 
 // send puts a slot that was just published on its way.
 func (r *Ring) send(s *Slot) {
+	if r.device != nil {
+		r.takeDevice(s)
+		s.desc.Pool, s.desc.FenceKind = 0, 0
+	}
 	s.way = way{on: true}
 	r.onWay = append(r.onWay, s.index)
 	r.offer(s.index)
@@ -106,6 +114,10 @@ func (s *Slot) noteWay(state uint64) {
 func (r *Ring) offer(i int) {
 	s := &r.slots[i]
 	g := r.stages[s.way.at]
+	if g.cfg.Kind == KindUploader && s.device < 0 && (r.device.off || !r.lend(s)) {
+		s.way.waiting = true
+		return
+	}
 	s.noteWay(wayMoving)
 	defer s.noteWay(waySet)
 	g.count(&g.published, &g.rec.Published, 1)
@@ -144,6 +156,12 @@ func (r *Ring) hearStage() {
 // handOn moves every batch that its stage is through with to the next, unless the batch before it would be passed.
 func (r *Ring) handOn() {
 	limit := len(r.stages) // how far the batches before have come
+	if r.device != nil {
+		r.device.short = false
+		if r.giveAgain() {
+			limit-- // nothing comes to consumers before what was in their queues already
+		}
+	}
 	kept := 0
 	for _, i := range r.onWay {
 		if r.advance(i, limit) {
@@ -161,7 +179,7 @@ func (r *Ring) handOn() {
 // advance moves one slot on as far as it may go, and says whether it has come to its end.
 func (r *Ring) advance(i, limit int) bool {
 	s := &r.slots[i]
-	for !s.way.spoiled && r.stages[s.way.at].through(i) {
+	for !s.way.spoiled && !r.waits(s) && r.stages[s.way.at].through(i) {
 		switch next := s.way.at + 1; {
 		case s.way.void:
 			s.leaveWay()
@@ -210,6 +228,9 @@ func (s *Slot) leaveWay() {
 
 // arrive gives a slot that has passed every stage to the consumers.
 func (r *Ring) arrive(s *Slot) {
+	if r.device != nil {
+		r.settleUpload(s)
+	}
 	s.way.at = len(r.stages)
 	s.noteWay(wayMoving)
 	s.desc.PublishedNS = monotonicNS()
@@ -233,6 +254,11 @@ func (r *Ring) callBack() {
 		s.way.void = true
 		s.noteWay(waySet)
 		r.stages[s.way.at].discard(i)
+	}
+	if r.device != nil {
+		for _, i := range r.device.again {
+			r.device.group.discard(i)
+		}
 	}
 	r.handOn()
 }

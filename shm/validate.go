@@ -124,10 +124,13 @@ func checkGroup(b []byte, h *Header) (*GroupHead, error) {
 	return g, nil
 }
 
-// checkTensor checks that a tensor of the schema lies inside its slot.
+// checkTensor checks that a tensor of the schema lies inside its slot. One of a device pool lies in none.
 func checkTensor(t *TensorRecord, h *Header) error {
 	end, carry := bits.Add64(t.Offset, t.Bytes, 0)
 	offEnd, offCarry := bits.Add64(t.OffsetsOffset, t.OffsetsBytes, 0)
+	if t.Pool != 0 {
+		end, offEnd = 0, 0
+	}
 	if carry != 0 || offCarry != 0 || end > h.SlotStride || offEnd > h.SlotStride || t.Ndim > maxDims || t.Pool >= h.NPools || t.Offset%8 != 0 || t.OffsetsOffset%8 != 0 {
 		return refuse(ErrFormat, "shm: attach: tensor %q lies outside its slot of %d bytes; the segment is not ours", text(t.Name[:]), h.SlotStride)
 	}

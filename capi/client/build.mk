@@ -12,10 +12,10 @@ CAPI_WARN = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wvla -Wstrict-prototy
 CAPI_FLAGS = $(CAPI_WARN) -fPIC -fvisibility=hidden -ffunction-sections
 CAPI_LINK = -shared -Wl,-soname,libspdl.so.0 -Wl,--version-script=capi/client/libspdl.map -Wl,-z,defs -Wl,-z,relro,-z,now
 
-CAPI_NAMES = error reader segment control spawn engine load packets muxer pipeline source ring wait reconnect event info stage state dlpack fault
-CAPI_SOURCES = $(CAPI_NAMES:%=capi/client/%.c)
-CAPI_HEADERS = include/spdl.h shm/layout.h capi/client/internal.h capi/client/fault.h capi/engine/table.h
-CAPI_OBJECTS = $(CAPI_NAMES:%=$(BUILD)/capi/%.o)
+CAPI_NAMES = error reader segment control spawn engine load packets muxer pipeline source ring wait reconnect event info stage state cuda fence pool dlpack fault
+CAPI_SOURCES = $(CAPI_NAMES:%=capi/client/%.c) capi/cuda/driver.c
+CAPI_HEADERS = include/spdl.h shm/layout.h capi/client/internal.h capi/client/forecast.h capi/client/fault.h capi/client/gpu.h capi/cuda/driver.h capi/engine/table.h
+CAPI_OBJECTS = $(CAPI_NAMES:%=$(BUILD)/capi/%.o) $(BUILD)/capi/driver.o
 CAPI_VERSION := $(shell awk '/define SPDL_VERSION_(MAJOR|MINOR|PATCH) /{v = v s $$3; s = "."} END {print v}' include/spdl.h)
 
 .PHONY: libspdl libspdl-faults
@@ -24,6 +24,10 @@ libspdl: $(BUILD)/libspdl.so $(BUILD)/libspdl.a ## the C client, shared and stat
 libspdl-faults: $(BUILD)/faults/libspdl.so.0 ## the same with fault points
 
 $(BUILD)/capi/%.o: capi/client/%.c $(CAPI_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CAPI_FLAGS) -c $< -o $@
+
+$(BUILD)/capi/driver.o: capi/cuda/driver.c capi/cuda/driver.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CAPI_FLAGS) -c $< -o $@
 
@@ -45,11 +49,11 @@ $(BUILD)/faults/libspdl.so.0: $(CAPI_SOURCES) $(CAPI_HEADERS) capi/client/libspd
 
 # Tests: the library's objects are built again per variant, with the tests, and linked statically.
 
-CAPI_TESTS = main wrap standin test_attach test_ring test_stage test_view test_hostile test_threads test_process test_engine
+CAPI_TESTS = main wrap standin test_attach test_ring test_wait test_stage test_view test_hostile test_threads test_process test_engine
 CAPI_TEST_SOURCES = $(CAPI_TESTS:%=tests/capi/%.c)
 CAPI_TEST_DEPS = $(CAPI_TEST_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h tests/capi/standin.h tests/capi/engine.c tests/capi/consumer.c tests/capi/fake_engine.c
 CAPI_TEST_FLAGS = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-clobbered -g
-CAPI_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=mmap,--wrap=munmap
+CAPI_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=mmap,--wrap=munmap,--wrap=poll
 
 # $(1) directory below BUILD, $(2) compiler, $(3) flags of the variant
 define CAPI_VARIANT

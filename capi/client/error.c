@@ -44,6 +44,8 @@ const char *spdl_status_name(int status) {
         NAME(SPDL_E_PIPELINE);
         NAME(SPDL_E_STAGE);
         NAME(SPDL_E_SAMPLE);
+        NAME(SPDL_E_DEVICE);
+        NAME(SPDL_E_POOL_LOST);
 #undef NAME
     default: return "SPDL_UNKNOWN";
     }

@@ -35,7 +35,7 @@ static void describe(const schema_tensor *t, spdl_tensor *out) {
     out->axes = t->t.axes;
     memcpy(out->shape, t->t.shape, sizeof out->shape);
     memcpy(out->strides, t->t.strides, sizeof out->strides);
-    out->device_type = 1;
+    out->device_type = t->t.pool == 0 ? 1 : 2;
 }
 
 static spdl_status check_tensor_call(const spdl_reader *r, uint32_t i, const spdl_tensor *out,
@@ -77,7 +77,7 @@ static spdl_status outside(const spdl_batch *b, const schema_tensor *t, const ch
 }
 
 /* Lay batch's own shape over the schema's tensor, if it stays inside the tensor's place in the slot. */
-static spdl_status apply_descriptor(const spdl_reader *r, const spdl_batch *b, const schema_tensor *t,
+static spdl_status apply_descriptor(spdl_reader *r, const spdl_batch *b, const schema_tensor *t,
                                     spdl_tensor *out) {
     const uint8_t *desc = (const uint8_t *)slot_desc(r, b->slot);
     spdl_l_desc_tensor d;
@@ -98,11 +98,8 @@ static spdl_status apply_descriptor(const spdl_reader *r, const spdl_batch *b, c
     out->bytes = d.bytes;
     memcpy(out->shape, d.shape, sizeof out->shape);
     memcpy(out->strides, d.strides, sizeof out->strides);
-    if (d.device_type != 0) {
-        out->device_type = d.device_type;
-        out->device_id = d.device_id;
-    }
-    return SPDL_OK;
+    if (!atomic_load_explicit(&r->staged, memory_order_acquire)) return SPDL_OK;
+    return sp_stage(r, b, t, extent > d.bytes ? extent : d.bytes, out);
 }
 
 spdl_status spdl_batch_tensor(spdl_reader *r, const spdl_batch *b, uint32_t i, spdl_tensor *out) {
@@ -117,7 +114,8 @@ spdl_status spdl_batch_tensor(spdl_reader *r, const spdl_batch *b, uint32_t i, s
     spdl_tensor view = SPDL_TENSOR_INIT;
     view.struct_size = out->struct_size;
     describe(&r->tensors[i], &view);
-    s = apply_descriptor(r, b, &r->tensors[i], &view);
+    const schema_tensor *t = &r->tensors[i];
+    s = t->t.pool == 0 ? apply_descriptor(r, b, t, &view) : sp_device_tensor(r, b, t, &view);
     if (s == SPDL_OK) memcpy(out, &view, sizeof view);
     return s;
 }

@@ -12,20 +12,26 @@
  *   muxer.c     media files written
  *   ring.c      claim, done, release, end of epoch: the protocol
  *   wait.c      acquire: spin, sleep, notice the engine's death; the event descriptor
+ *   forecast.h  when the next batch is due: what a sleeper gets ready for
  *   reconnect.c find the engine that goes on with a dead one's ring
  *   info.c      schema, batch views, ring and reader information
  *   stage.c     what a stage needs beyond a consumer: batches handed on, batches that failed
  *   state.c     requests to the engine: state, restart, statistics
  *   error.c     status names and this thread's error text
+ *   cuda.c      load the CUDA driver, pin the memory, stage what cannot be pinned
+ *   fence.c     batches that are released when a GPU is through with them
+ *   pool.c      tensors in device memory: import, and let streams wait for them
  *   fault.c     named fault points, in test builds only
  *
- * The library keeps no global state but each thread's error text and the table of a loaded libspdl_engine.
+ * The library keeps no global state but each thread's error text and the tables of a loaded libspdl_engine and CUDA driver.
  */
 #ifndef SPDL_INTERNAL_H
 #define SPDL_INTERNAL_H
 
 #include "../../include/spdl.h"
 #include "../../shm/layout.h"
+
+#include "forecast.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -74,6 +80,11 @@ typedef struct lease {
     _Atomic uint64_t thread; /* who acquired it: for SPDL_E_LEASES and SPDL_E_UNDONE */
     _Atomic uint64_t claimed_ns;
     _Atomic bool waiting; /* that thread waits in acquire: it will not release this one now */
+    /* Where the batch's device tensors were when it was claimed; the engine may copy them to another place meanwhile. Written before
+     * `token`. */
+    uint32_t pool, fence_kind;
+    uint64_t device_slot, generation;
+    struct import *import; /* of the pool, while this lease uses it; under gpu_lock */
 } lease;
 
 struct spdl_reader {
@@ -121,10 +132,18 @@ struct spdl_reader {
     uint64_t *passed;
     size_t passed_n, passed_room;
 
+    /* Pinned memory, fences and imports (cuda.c, fence.c, pool.c). Never held while a slot is given back. */
+    pthread_mutex_t gpu_lock;
+    _Atomic(struct gpu *) gpu; /* NULL until one of them is asked for; then constant */
+    _Atomic bool staged;       /* tensors are copied to pinned memory: asked by every batch_tensor */
+    _Atomic uint32_t pending;  /* fences that hold a slot: asked by every acquire */
+    _Atomic int fence_timer;   /* in `epoll`: when to look again; -1 until it is needed; set under gpu_lock */
+
     /* Changed by any thread. */
     _Alignas(64) _Atomic int64_t refs; /* 1 for the handle while attached, 1 per lease */
     _Atomic int64_t passed_refs;       /* those of refs that are no leases any more */
     _Atomic uint64_t epoch;
+    forecast forecast;
     _Atomic bool detached;
 };
 
@@ -227,6 +246,33 @@ spdl_status sp_stale(const spdl_batch *b);
 bool sp_remember_passed(spdl_reader *r, uint64_t token); /* false: no memory */
 bool sp_knows_passed(spdl_reader *r, uint64_t token);
 bool sp_forget_passed(spdl_reader *r, uint64_t token); /* false: it is not known */
+
+/* Store FREE and drop the lease's reference. False if the word was not ours any more. */
+bool sp_give_back(spdl_reader *r, uint32_t slot, uint64_t token);
+
+/* ---- cuda.c */
+/* Where tensor data at `at` in the batch's slot is to be read: there, or in the staged copy of it that this makes. */
+spdl_status sp_stage(spdl_reader *r, const spdl_batch *b, const schema_tensor *t, uint64_t bytes,
+                     spdl_tensor *out);
+/* The memory is about to be unmapped, and no lease is left. */
+void sp_gpu_free(spdl_reader *r);
+/* The lease of token has ended: what was kept for it may be used again. */
+void sp_gpu_forget(spdl_reader *r, uint32_t slot, uint64_t token);
+
+/* ---- fence.c: give back what the GPU is through with; wait until that is everything; have the event descriptor
+ * become readable when it is worth looking again. */
+void sp_fences_settle(spdl_reader *r);
+void sp_fences_drain(spdl_reader *r);
+void sp_fences_arm(spdl_reader *r);
+static inline bool sp_fences_wait(const spdl_reader *r) {
+    return atomic_load_explicit(&r->pending, memory_order_relaxed) != 0;
+}
+
+/* ---- pool.c */
+/* Note in the lease where the descriptor has the device tensors. */
+void sp_note_device(spdl_reader *r, uint32_t slot);
+/* Describe a tensor in device memory. */
+spdl_status sp_device_tensor(spdl_reader *r, const spdl_batch *b, const schema_tensor *t, spdl_tensor *out);
 
 /* ---- wait.c */
 bool sp_engine_alive(const spdl_reader *r);

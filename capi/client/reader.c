@@ -45,16 +45,19 @@ static spdl_reader *make_reader(int control) {
     for (int i = 0; i < N_FDS; i++) r->fds[i] = -1;
     r->control = control;
     r->timer = -1;
+    atomic_init(&r->fence_timer, -1);
     atomic_init(&r->epoll, -1);
     atomic_init(&r->refs, 1);
     pthread_mutex_init(&r->control_lock, NULL);
     pthread_mutex_init(&r->passed_lock, NULL);
+    pthread_mutex_init(&r->gpu_lock, NULL);
     return r;
 }
 
 /* Unmap first: DETACH tells the engine that this process reads no slot any more. It is said on every way
  * out, also when no welcome was seen: the engine may have sent one. */
 static void free_reader(spdl_reader *r) {
+    sp_gpu_free(r);
     sp_unmap(r);
     (void)sp_fault("detach.unmap");
     if (r->control >= 0) {
@@ -64,11 +67,14 @@ static void free_reader(spdl_reader *r) {
     int epoll = atomic_load(&r->epoll);
     if (epoll >= 0) close(epoll);
     if (r->timer >= 0) close(r->timer);
+    int fence_timer = atomic_load(&r->fence_timer);
+    if (fence_timer >= 0) close(fence_timer);
     sp_close_fds(r->fds, N_FDS);
     if (r->control >= 0) close(r->control);
     if (r->alive) munmap((void *)(uintptr_t)r->alive, 4096);
     pthread_mutex_destroy(&r->control_lock);
     pthread_mutex_destroy(&r->passed_lock);
+    pthread_mutex_destroy(&r->gpu_lock);
     free(r->passed);
     free(r->leases);
     free(r->tensors);
@@ -82,6 +88,7 @@ void sp_reader_unref(spdl_reader *r) {
 
 spdl_status spdl_detach(spdl_reader *r) {
     if (!r || is_forked(r)) return SPDL_OK;
+    if (!atomic_load_explicit(&r->detached, memory_order_acquire)) sp_fences_drain(r);
     if (atomic_exchange_explicit(&r->detached, true, memory_order_acq_rel)) return sp_usable(r);
     sp_source_end(r);
     sp_reader_unref(r);

@@ -80,6 +80,7 @@ static bool reserve_lease(spdl_reader *r) {
 static void record_lease(spdl_reader *r, const candidate *c, uint64_t token) {
     uint64_t now = sp_now_ns();
     lease *l = &r->leases[c->slot];
+    if (r->h.features_required & SPDL_L_FEATURE_DEVICE) sp_note_device(r, c->slot);
     atomic_store_explicit(&l->thread, this_thread(), memory_order_relaxed);
     atomic_store_explicit(&l->claimed_ns, now, memory_order_relaxed);
     atomic_store_explicit(&l->waiting, false, memory_order_relaxed);
@@ -264,6 +265,11 @@ static void note_done(spdl_reader *r, uint32_t slot) {
     add_relaxed64(&r->member->hold_ns, now - claimed);
 }
 
+/* Pinned and device memory of a lease: before its slot can be claimed again, and before another may take its place. */
+static void forget_gpu(spdl_reader *r, uint32_t slot, uint64_t token) {
+    if (atomic_load_explicit(&r->gpu, memory_order_acquire)) sp_gpu_forget(r, slot, token);
+}
+
 /* Done in a stage: the slot goes to the next group, the record moves to where releases look for it. It moves before the
  * word changes: from then on the slot may be claimed again. */
 static spdl_status pass_on(spdl_reader *r, const spdl_batch *b) {
@@ -275,6 +281,7 @@ static spdl_status pass_on(spdl_reader *r, const spdl_batch *b) {
         sp_forget_passed(r, b->token);
         return sp_stale(b);
     }
+    forget_gpu(r, b->slot, b->token);
     note_done(r, b->slot);
     uint64_t seen = b->token, free_ = SPDL_L_WORD(SPDL_L_FREE, 0, SPDL_L_SEQ(b->token));
     if (!cas64(&slot_word(r, b->slot)->word, &seen, free_)) { /* F1 */
@@ -339,6 +346,19 @@ static spdl_status release_passed(spdl_reader *r, const spdl_batch *b) {
     return SPDL_OK;
 }
 
+bool sp_give_back(spdl_reader *r, uint32_t slot, uint64_t token) {
+    forget_gpu(r, slot, token);
+    bool detached = atomic_load_explicit(&r->detached, memory_order_acquire);
+    bool freed = free_word(r, slot, token, detached);
+    (void)sp_fault("after.release");
+    /* While attached, the lease must be free before its waiters are woken; the handle keeps the reader
+     * alive. After detach nobody waits for a lease, and the mapping must outlive the wake-up. */
+    if (!detached) sp_reader_unref(r);
+    if (freed) sp_wake_after_release(r);
+    if (detached) sp_reader_unref(r);
+    return freed;
+}
+
 spdl_status spdl_release(spdl_reader *r, const spdl_batch *b) {
     spdl_status s = sp_check_batch(r, b, "release");
     if (s != SPDL_OK || is_forked(r)) return s;
@@ -350,13 +370,5 @@ spdl_status spdl_release(spdl_reader *r, const spdl_batch *b) {
                                                  memory_order_relaxed))
         return r->stage ? release_passed(r, b) : sp_stale(b);
     (void)sp_fault("release.cas");
-    bool detached = atomic_load_explicit(&r->detached, memory_order_acquire);
-    bool freed = free_word(r, b->slot, b->token, detached);
-    (void)sp_fault("after.release");
-    /* While attached, the lease must be free before its waiters are woken; the handle keeps the reader
-     * alive. After detach nobody waits for a lease, and the mapping must outlive the wake-up. */
-    if (!detached) sp_reader_unref(r);
-    if (freed) sp_wake_after_release(r);
-    if (detached) sp_reader_unref(r);
-    return freed ? SPDL_OK : sp_stale(b);
+    return sp_give_back(r, b->slot, b->token) ? SPDL_OK : sp_stale(b);
 }

@@ -176,12 +176,14 @@ static spdl_status check_tensor(const spdl_l_header *h, uint32_t i, const spdl_l
     *item = t->dtype_bits / 8u * t->dtype_lanes;
     if (t->ndim == 0 || t->ndim > SPDL_L_MAX_NDIM) return bad_tensor(i, t, "ndim is not 1 to 8");
     if (h->n_pools > 0 && t->pool >= h->n_pools) return bad_tensor(i, t, "its pool does not exist");
-    if (t->offset % 64 != 0 || !inside(t->offset, t->bytes, h->slot_stride))
+    /* One of a device pool lies in no slot: its place is checked when the pool is imported. */
+    if (t->offset % 64 != 0 || !inside(t->offset, t->bytes, t->pool == 0 ? h->slot_stride : MAX_BYTES))
         return bad_tensor(i, t, "it lies outside its slot, or is not aligned to 64 bytes");
     uint64_t extent;
     if (!sp_extent(t->shape, t->strides, t->ndim, *item, &extent) || extent > t->bytes)
         return bad_tensor(i, t, "its shape and strides do not fit its bytes");
     if (t->kind != SPDL_L_TENSOR_RAGGED) return SPDL_OK;
+    if (t->pool != 0) return bad_tensor(i, t, "it is ragged and in device memory");
     if (t->ndim != 1) return bad_tensor(i, t, "it is ragged with ndim other than 1");
     if (t->offsets_offset % 8 != 0 || !inside(t->offsets_offset, t->offsets_bytes, h->slot_stride) ||
         t->offsets_bytes / 8 < (uint64_t)h->batch_rows + 1)

@@ -14,6 +14,8 @@
  * waking would swallow everybody else's wake-ups.
  * A slice bounds what a peer killed between its change and its wake-up can cost, and how long the death
  * of the engine goes unnoticed.
+ *
+ * What a sleep costs whoever wakes from it, and what is done about it, is told in forecast.h.
  */
 #include "internal.h"
 
@@ -27,6 +29,7 @@
 
 #define SLICE_NS 25000000u
 #define SPIN_NS 20000u
+#define FENCE_NS 500000u /* while a GPU still reads batches: nobody wakes us when it is through */
 
 static void futex_wait(const uint32_t *word, uint32_t seen, uint64_t ns) {
     struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
@@ -135,6 +138,7 @@ static bool step_epoch(spdl_reader *r, uint64_t epoch) {
  * those of before the look: what it published before its end is taken first. */
 static spdl_status look(spdl_reader *r, bool alive, bool begins, spdl_batch *out) {
     for (;;) {
+        if (sp_fences_wait(r)) sp_fences_settle(r);
         uint32_t state = load_acquire32(&r->state->state);
         uint64_t epoch = atomic_load_explicit(&r->epoch, memory_order_acquire);
         if (!group_is_open(r)) return group_closed(r, state, alive);
@@ -175,23 +179,26 @@ static spdl_status spin(spdl_reader *r, uint64_t until, spdl_batch *out) {
     return s;
 }
 
-static spdl_status sleep_until(spdl_reader *r, uint64_t deadline, spdl_batch *out) {
-    bool begins = true;
-    for (;;) {
+/* The engine is asked after once a slice and before giving up: nothing but its death needs it, and it is a system call. */
+static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline, spdl_batch *out) {
+    uint64_t asked = start, before_it_is_due = forecast_look(&r->forecast);
+    for (bool begins = true;; begins = false) {
         uint32_t seen = load_acquire32(&r->lane->wake);
         __atomic_store_n(&r->lane->sleepers, 1, __ATOMIC_SEQ_CST); /* W1 */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        spdl_status s = look(r, sp_engine_alive(r), begins, out);
-        if (s != SPDL_TIMEOUT) return s;
-        begins = false;
         uint64_t now = sp_now_ns();
+        bool ask = now >= deadline || now - asked >= SLICE_NS;
+        spdl_status s = look(r, !ask || sp_engine_alive(r), begins, out);
+        if (s != SPDL_TIMEOUT) return s;
         if (now >= deadline) return SPDL_TIMEOUT;
-        uint64_t left = deadline - now;
+        if (ask) asked = now;
+        uint64_t until = least64(asked + SLICE_NS, deadline);
+        if (now < before_it_is_due) until = least64(until, before_it_is_due);
+        if (sp_fences_wait(r)) until = least64(until, now + FENCE_NS);
         (void)sp_fault("wait");
-        futex_wait(&r->lane->wake, seen, left < SLICE_NS ? left : SLICE_NS);
+        futex_wait(&r->lane->wake, seen, until - now);
         (void)sp_fault("woken");
-        /* What woke us is most likely a batch: take it before asking after the engine. */
-        s = look(r, true, false, out);
+        s = look(r, true, false, out); /* what woke us is most likely a batch */
         if (s != SPDL_TIMEOUT) return s;
     }
 }
@@ -201,15 +208,13 @@ static spdl_status wait_for(spdl_reader *r, int64_t timeout_ns, spdl_batch *out)
     uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : start + (uint64_t)timeout_ns;
     store_relaxed64(&r->member->waiting_since, start);
     spdl_status s = SPDL_TIMEOUT;
-    if (r->spin) {
-        uint64_t until = start + SPIN_NS;
-        s = spin(r, until < deadline ? until : deadline, out);
-    }
+    if (r->spin) s = spin(r, least64(start + SPIN_NS, deadline), out);
     if (s == SPDL_TIMEOUT) {
         sp_mark_waiting(r, true);
-        s = sleep_until(r, deadline, out);
+        s = sleep_until(r, start, deadline, out);
         sp_mark_waiting(r, false);
     }
+    if (s == SPDL_OK) forecast_note(&r->forecast, out->published_ns);
     store_relaxed64(&r->member->waiting_since, 0);
     add_relaxed64(&r->member->wait_ns, sp_now_ns() - start);
     return s;
@@ -226,7 +231,9 @@ static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
         __atomic_store_n(&r->lane->armed, 1, __ATOMIC_SEQ_CST);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     }
-    return look(r, sp_engine_alive(r), true, out);
+    spdl_status s = look(r, sp_engine_alive(r), true, out);
+    if (s == SPDL_TIMEOUT && (sp_fences_wait(r) || atomic_load(&r->fence_timer) >= 0)) sp_fences_arm(r);
+    return s;
 }
 
 /* Nothing passes a batch that a stage holds: the ring fills up behind it, and whoever waits with one in its hands may

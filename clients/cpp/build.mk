@@ -27,7 +27,7 @@ cpp-mock-test: $(CPP_OUT)/test_client $(CPP_OUT)/test_noexcept
 	$(CPP_OUT)/test_noexcept
 
 # The real libspdl on a ring of the stand-in engine that tests/capi keeps; its sources, so that the sanitizers see them.
-CPP_CAPI := $(wildcard capi/client/*.c)
+CPP_CAPI := $(wildcard capi/client/*.c) capi/cuda/driver.c
 CPP_RING_C := tests/capi/standin.c $(CPP_CAPI)
 CPP_RING_O := $(CPP_RING_C:%.c=$(CPP_OUT)/ring/%.o)
 
@@ -38,8 +38,12 @@ $(CPP_OUT)/ring/%.o: %.c include/spdl.h shm/layout.h $(wildcard capi/client/*.h 
 $(CPP_OUT)/test_ring: tests/cpp/test_ring.cpp tests/cpp/check.hpp $(CPP_RING_O) $(CPP_HEADERS)
 	$(CXX) -std=c++17 $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_RING_O) -pthread -ldl -o $@
 
-cpp-ring-test: $(CPP_OUT)/test_ring
+$(CPP_OUT)/test_gpu: tests/cpp/test_gpu.cpp tests/cpp/check.hpp capi/cuda/driver.h $(CPP_RING_O) $(CPP_HEADERS)
+	$(CXX) -std=c++17 $(CPP_WARN) $(CPP_ASAN) $(CPP_INCLUDE) $< $(CPP_RING_O) -pthread -ldl -o $@
+
+cpp-ring-test: $(CPP_OUT)/test_ring $(CPP_OUT)/test_gpu $(BUILD)/cuda/libcuda.so.1
 	$(CPP_OUT)/test_ring
+	SPDL_CUDA_LIBRARY=$(abspath $(BUILD))/cuda/libcuda.so.1 $(CPP_OUT)/test_gpu
 
 # Pipelines with the real libspdl and libspdl_engine, with and without exceptions, and the examples.
 CPP_PIPELINE := tests/cpp/test_pipeline.cpp tests/cpp/check.hpp $(CPP_HEADERS) $(BUILD)/libspdl.so

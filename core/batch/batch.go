@@ -11,7 +11,7 @@ import (
 // KeyBytes is the longest key a batch carries; longer ones are cut.
 const KeyBytes = 128
 
-// MaxFields is how many tensors a sample may be decoded to.
+// MaxFields is how many tensors a sample is decoded to at most: 16 media (core/spec) of 4.
 const MaxFields = 64
 
 // Values of the status column.

@@ -6,7 +6,7 @@
 //	err = e.Run(ctx) // until ctx ends
 //
 // Per ring, one [pipeline.Pipeline]: "plan" claims a slot for the next batch and hands out its rows, a few at a time;
-// "fetch" reads their samples' bytes; "decode" writes each row in its final place and passes the batch on with the last; "collect" sums up its faults;
+// "fetch" reads their samples' bytes; "decode" writes each row, every medium of it by its own rule, in its final place and passes the batch on with the last; "collect" sums up its faults;
 // "order" restores the order of batches, or, with delivery: ready, lets a bounded number pass an unfinished one; "publish"
 // applies the bad-sample policy, writes the columns and makes the batch visible. The rings of one engine share one limiter
 // of CPU workers and one budget of bytes read ahead.

@@ -32,6 +32,8 @@ type Options struct {
 	// Faults are those of an engine whose batches this one makes again: the same samples are bad again. nil: none. Only for an engine with
 	// one ring.
 	Faults *Faults
+	// HostOnly: batches stay in host memory, whatever the description says of a device.
+	HostOnly bool
 	// Feed is what the program around the engine brings the samples of source.host through; nil: it brings none.
 	Feed *source.Feed
 	// Context ends the opening of the sources, which takes long where many indexes have to be made; nil: nothing does. New returns its error then.

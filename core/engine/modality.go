@@ -67,10 +67,10 @@ func (f *field) tensor(n int64) shm.Tensor {
 	return shm.Tensor{Name: f.name, Kind: shm.Dense, Role: shm.RoleField, Axes: f.axes, DType: dtypeOf(f.dtype), Shape: append([]int64{n}, f.shape...)}
 }
 
-func modalityOf(m *spec.Medium) (modality, error) {
+func modalityOf(m *spec.Medium, cache *spec.Cache) (modality, error) {
 	switch {
 	case m.Video != nil:
-		return newVideos(m)
+		return newVideos(m, cache.VideoIndexDir)
 	case m.Audio != nil:
 		return newSounds(m)
 	}

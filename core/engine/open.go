@@ -48,6 +48,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if r.samples, err = of(s); err != nil {
 		return r, err
 	}
+	for _, note := range r.samples.notes() {
+		e.log.Infof(r.name, "%s", note)
+	}
 	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err
 	}
@@ -147,8 +150,18 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 	if o.Step > 0 {
 		c.FirstTicket, c.FirstEpoch = r.ticket(o.Step), uint64(o.Step/r.order.StepsPerEpoch())
 	}
-	// A caller who says where to go on does not want the ring's own position.
-	c.Adopt = len(o.State) == 0 && o.Step == 0 && !o.Fresh
+	if s.Device != nil && !o.HostOnly {
+		r.upload = &uploading{host: s.Device.Otherwise == spec.OnHost, restarts: s.Device.Restarts}
+		if c.Device, r.upload.plan, err = deviceOf(s, c.Tensors); err != nil {
+			return c, err
+		}
+		c.MaxConsumers++ // the uploader is a member, too
+		for i := range c.Device.Tensors {
+			r.upload.stats.BatchBytes += denseBytes(&c.Tensors[c.Device.Tensors[i].From])
+		}
+	}
+	// A caller who says where to go on does not want the ring's own position, and the memory of a device is gone with its uploader.
+	c.Adopt = len(o.State) == 0 && o.Step == 0 && !o.Fresh && c.Device == nil
 	for _, g := range s.Ring.Groups {
 		c.Groups = append(c.Groups, groupOf(g))
 	}

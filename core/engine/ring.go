@@ -51,8 +51,9 @@ type ring struct {
 	bytesRead atomic.Uint64
 	stopLog   func() // ends logEvents
 
+	upload      *uploading // batches go to a device; nil: they do not
 	staged      bool       // there are stages between us and the consumers
-	broken      chan error // why batches cannot be made again, one deep
+	broken      chan error // why batches cannot be made again, or uploaded, one deep
 	judging     sync.Mutex // guards the next two
 	budget      *pipeline.Judge
 	judgedBelow uint64          // tickets whose samples the budget has counted,
@@ -89,6 +90,7 @@ type move struct {
 func (r *ring) run(ctx context.Context) error {
 	defer close(r.over)
 	defer r.startAgain(ctx)()
+	defer r.startUploader(ctx)()
 	if r.host != nil {
 		defer r.host.Feed.End()
 	}

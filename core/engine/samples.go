@@ -3,8 +3,8 @@ package engine
 import (
 	"fmt"
 
-	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/spec"
 )
 
@@ -26,7 +26,7 @@ type part struct {
 func samplesOf(s *spec.Spec) (*samples, error) {
 	all, media := &samples{}, s.Media()
 	for i := range media {
-		m, err := modalityOf(&media[i])
+		m, err := modalityOf(&media[i], &s.Cache)
 		if err != nil {
 			return nil, err
 		}
@@ -35,9 +35,6 @@ func samplesOf(s *spec.Spec) (*samples, error) {
 			name = ""
 		}
 		all.add(name, m)
-	}
-	if len(all.fields) > batch.MaxFields {
-		return nil, fmt.Errorf("engine: ring %q: got samples of %d tensors, want at most %d; decode fewer parts", s.FullName(), len(all.fields), batch.MaxFields)
 	}
 	return all, nil
 }
@@ -63,6 +60,30 @@ func (s *samples) rowBytes() (total int) {
 		total += s.fields[i].rowBytes()
 	}
 	return total
+}
+
+// notes are what is to be known of how this machine decodes them.
+func (s *samples) notes() (all []string) {
+	for i := range s.parts {
+		if m, ok := s.parts[i].modality.(*videos); ok && m.note() != "" {
+			all = append(all, m.note())
+		}
+	}
+	return all
+}
+
+// videoCounters say how the videos among them were decoded, where the description lets that vary; nil where it does not.
+func (s *samples) videoCounters() *video.Counters {
+	var sum video.Counters
+	for i := range s.parts {
+		if m, ok := s.parts[i].modality.(*videos); ok {
+			sum = sum.Plus(m.op.Counters())
+		}
+	}
+	if sum == (video.Counters{}) {
+		return nil
+	}
+	return &sum
 }
 
 // encoded is a sample as it was read.

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/spec"
@@ -361,4 +362,20 @@ func noisy(t testing.TB, seed int) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// Profile runs the stages alone on samples of several media, too.
+func TestProfileOfSeveralMedia(t *testing.T) {
+	all, err := Profile(testContext(t), describeTalkies(t, "tar", talkies(t, 5), "limits: {cpus: 1, fetch: 1}\n"), 20*time.Millisecond, nil)
+	must(err)
+	seen := map[string]bool{}
+	for _, s := range all {
+		seen[s.Stage] = true
+		if s.Failures > 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if !seen["fetch"] || !seen["decode"] {
+		t.Errorf("got %+v", all)
+	}
 }

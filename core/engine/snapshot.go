@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/shm"
 )
@@ -30,11 +31,30 @@ func (s *RingStats) snapshot(atNS uint64) telemetry.Ring {
 		r.Groups = append(r.Groups, telemetry.Group{
 			Name: g.Name, Published: g.Published, Completed: g.Completed, Redelivered: g.Redelivered, Dropped: g.Dropped, Unclaimed: g.Unclaimed,
 		})
+		if g.Kind == shm.KindUploader {
+			r.Stages = append(r.Stages, uploadStage(s, g)...)
+			continue
+		}
 		for k := range g.Members {
 			r.Consumers = append(r.Consumers, consumerOf(g.Name, &g.Members[k], atNS))
 		}
 	}
 	return r
+}
+
+// uploadStage is the uploader, where there is one, as the ring's last stage: a batch in its hands is a worker inside an op. It counts from
+// its own start.
+func uploadStage(s *RingStats, g *shm.GroupInfo) []telemetry.Stage {
+	if len(g.Members) == 0 || s.Pipeline == nil || s.Upload == nil {
+		return nil
+	}
+	m := &g.Members[0]
+	stage := telemetry.Stage{Bytes: m.Completed * s.Upload.BatchBytes}
+	stage.Name, stage.Kind, stage.Concurrency, stage.Running = "upload", "map", m.MaxLeases, m.Holds
+	stage.Items, stage.BusyNs = m.Completed, int64(m.HoldNS)
+	stage.Op = pipeline.Times{Count: m.Completed, SumNs: int64(m.HoldNS), MeanNs: int64(m.HoldNS / max(m.Completed, 1))}
+	stage.WorkersNs = s.Pipeline.ElapsedNs * int64(m.MaxLeases)
+	return []telemetry.Stage{stage}
 }
 
 func consumerOf(group string, m *shm.MemberInfo, atNS uint64) telemetry.Consumer {

@@ -45,16 +45,25 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 // networkTimeout is the deadline of a read from a network's file system when nobody says another.
 const networkTimeout = time.Minute
 
-// open opens a source of a ring, or a data set of its mixture. Reads of local files get a deadline where one is wanted.
+// open opens a source of a ring, or a data set of its mixture. Where local files get a deadline, their reads have it, and each step of the
+// opening.
 func (r *ring) open(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {
-	opened, err := r.openBefore(ctx, ring, s)
-	if err != nil || s.Mix != nil || s.Host.Samples > 0 { // the parts of a mixture have their own
+	if s.Mix != nil || s.Host.Samples > 0 || s.LocalTimeout < 0 { // the parts of a mixture have their own
+		return r.openBefore(ctx, ring, s, nil)
+	}
+	// Also what kind of file system it is can be asked for ever.
+	return source.Within(ctx, cmp.Or(s.LocalTimeout, networkTimeout)+s.Remote.Timeout, func(p *source.Progress) (source.Source, error) {
+		timeout := localTimeout(s)
+		if timeout == 0 {
+			p.Work()
+			p = nil
+		}
+		opened, err := r.openBefore(ctx, ring, s, p)
+		if err == nil && timeout > 0 {
+			opened = source.Guard(opened, source.GuardConfig{Timeout: timeout, Stuck: max(2*r.fetchers, 2)})
+		}
 		return opened, err
-	}
-	if timeout := localTimeout(s); timeout > 0 {
-		opened = source.Guard(opened, source.GuardConfig{Timeout: timeout, Stuck: max(2*r.fetchers, 2)})
-	}
-	return opened, nil
+	})
 }
 
 // localTimeout is the deadline of one read; 0: none. Where objects are read as well, theirs is within it.
@@ -81,7 +90,7 @@ func localTimeout(s *spec.Source) time.Duration {
 	return timeout
 }
 
-func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {
+func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, p *source.Progress) (source.Source, error) {
 	media := mediaOf(ring, s)
 	switch {
 	case s.Mix != nil:
@@ -89,7 +98,7 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source) 
 	case s.Host.Samples > 0:
 		return r.openHost(s)
 	case s.Folder != "":
-		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Media: media, Columns: columnsOf(s.Columns), Store: r.store})
+		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Media: media, Columns: columnsOf(s.Columns), Store: r.store, Progress: p})
 	case len(s.Shards) > 0:
 		open := source.OpenShards
 		if s.IsParquet() {
@@ -100,12 +109,12 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source) 
 			opened = func(opened, of, built int) { tell(r.name, opened, of, built) }
 		}
 		return open(ctx, source.ShardsConfig{
-			Opened: opened, ReadAhead: r.advised,
+			Opened: opened, ReadAhead: r.advised, Progress: p,
 			Shards: s.Shards, Media: media, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}
 	return source.OpenList(source.ListConfig{
-		File: s.List, Root: s.Root, Store: r.store, Path: first(media[0].From), Others: media[1:], Label: s.Label, Columns: columnsOf(s.Columns),
+		File: s.List, Root: s.Root, Store: r.store, Progress: p, Path: first(media[0].From), Others: media[1:], Label: s.Label, Columns: columnsOf(s.Columns),
 	})
 }
 
@@ -228,4 +237,16 @@ func first(texts []string) string {
 		return ""
 	}
 	return texts[0]
+}
+
+// PartsOf looks into the first shard of a description's first ring for what its samples consist of: the endings of an archive's members, or
+// the columns of a Parquet file that hold bytes.
+func PartsOf(ctx context.Context, s *spec.Spec) ([]string, error) {
+	one := &s.All()[0].Source
+	client, err := store.New(storeOptions(&one.Remote))
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	return source.PartsOf(ctx, source.ShardsConfig{Shards: one.Shards, IndexBeside: one.Index == spec.IndexBeside, Store: client})
 }

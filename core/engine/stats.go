@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/shm"
@@ -42,6 +43,8 @@ type RingStats struct {
 	Bad          BadStats        `json:"bad_samples"`
 	First        FirstBatch      `json:"first_batch"`
 	Source       SourceStats     `json:"source"`
+	Video        *video.Counters `json:"video,omitempty"`
+	Upload       *UploadStats    `json:"upload,omitempty"`
 }
 
 // BadStats counts samples that did not become rows.
@@ -134,9 +137,10 @@ func (r *ring) stats() RingStats {
 	r.mu.Unlock()
 	rows := r.rowsOut.Load()
 	s := RingStats{
-		Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Rows: rows, SamplesPerOp: r.perJob, Source: r.sourceStats(),
+		Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Rows: rows, SamplesPerOp: r.perJob, Source: r.sourceStats(), Upload: r.uploadStats(),
 		Bytes: map[string]uint64{"fetch": r.bytesRead.Load(), "publish": rows * uint64(r.samples.rowBytes())},
 	}
+	s.Video = r.samples.videoCounters()
 	if run := r.running.Load(); run != nil {
 		p := run.Stats()
 		s.Pipeline = &p

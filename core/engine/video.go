@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/load"
 	"github.com/spdl/spdl/core/media"
@@ -23,8 +26,14 @@ const (
 	videoDurations
 )
 
-func newVideos(m *spec.Medium) (modality, error) {
-	op, err := video.Compile(load.VideoConfig(m.Video))
+func newVideos(m *spec.Medium, indexDir string) (modality, error) {
+	config := load.VideoConfig(m.Video)
+	if config.IndexCache = indexDir; indexDir != "" {
+		if err := os.MkdirAll(indexDir, 0o700); err != nil {
+			return nil, fmt.Errorf("engine: cache.video_index_dir: %w", err)
+		}
+	}
+	op, err := video.Compile(config)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +47,9 @@ func newVideos(m *spec.Medium) (modality, error) {
 }
 
 func (m *videos) fields() []field { return m.row }
+
+// note is what is to be known of the machine.
+func (m *videos) note() string { return m.op.Note() }
 
 func (m *videos) open() (decoder, error) {
 	w, err := m.op.NewWorker()

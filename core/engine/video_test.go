@@ -57,11 +57,12 @@ func levels(l *shm.Lease, row, frames, frameBytes int) (text string) {
 // A ring of videos delivers the frames that were asked for, their number and their times; a row of fewer has zeros behind.
 func TestRingOfVideosDeliversTheFramesAskedFor(t *testing.T) {
 	for section, want := range map[string][2]string{
-		"{frames: 3, transform: [resize: [8, 8]]}":                                                               {"0@0.0 2@0.2 5@0.5 ", "0@0.0 1@0.1 2@0.2 "},
-		"{frames: 6, transform: [resize: [8, 8]], select: {kind: every, step: 2}}":                               {"0@0.0 2@0.2 4@0.4 ", "0@0.0 2@0.2 "},
-		"{transform: [resize: [8, 8]], select: {kind: indices, indices: [-1, 1]}}":                               {"5@0.5 1@0.1 ", "2@0.2 1@0.1 "},
-		"{frames: 2, transform: [resize: [8, 8]], select: {kind: all}, over: cut}":                               {"0@0.0 1@0.1 ", "0@0.0 1@0.1 "},
-		"{frames: 6, transform: [resize: [8, 8]], select: {kind: all}, window: {start: 100ms, duration: 200ms}}": {"1@0.1 2@0.2 ", "1@0.1 2@0.2 "},
+		"{frames: 3, transform: [resize: [8, 8]]}":                                                                        {"0@0.0 2@0.2 5@0.5 ", "0@0.0 1@0.1 2@0.2 "},
+		"{frames: 6, transform: [resize: [8, 8]], select: {kind: every, step: 2}}":                                        {"0@0.0 2@0.2 4@0.4 ", "0@0.0 2@0.2 "},
+		"{transform: [resize: [8, 8]], select: {kind: indices, indices: [-1, 1]}}":                                        {"5@0.5 1@0.1 ", "2@0.2 1@0.1 "},
+		"{frames: 2, transform: [resize: [8, 8]], select: {kind: all}, over: cut}":                                        {"0@0.0 1@0.1 ", "0@0.0 1@0.1 "},
+		"{frames: 6, transform: [resize: [8, 8]], select: {kind: all}, window: {start: 100ms, duration: 200ms}}":          {"1@0.1 2@0.2 ", "1@0.1 2@0.2 "},
+		"{frames: 4, transform: [resize: [8, 8]], select: {kind: all}, filter: 'select=not(mod(n\\,2)),setpts=PTS+2/TB'}": {"0@2.0 2@2.2 4@2.4 ", "0@2.0 2@2.2 "},
 	} {
 		t.Run("", func(t *testing.T) {
 			r := startVideos(t, section, 6, 3)

@@ -41,9 +41,10 @@ func PictureConfig(i *spec.Image) media.Config {
 // VideoConfig says the video section in core/media/video's words.
 func VideoConfig(v *spec.Video) video.Config {
 	c := video.Config{
-		Image: PictureConfig(&v.Frame), Frames: v.Frames, Select: selectionOf(v), AsSent: !v.Frame.Orient, Stream: v.Stream, Threads: v.Threads,
+		Image: PictureConfig(&v.Frame), Frames: v.Frames, Select: selectionOf(v), AsSent: !v.Frame.Orient, Stream: v.Stream, Threads: v.Threads, Filter: v.Filter,
 		Approximate: v.Approximate, Budget: v.Timeout,
 	}
+	c.Hardware = v.Hardware
 	c.Axes = map[string]video.Axes{spec.NTCHW: video.TCHW, spec.NCTHW: video.CTHW}[v.Layout]
 	c.Scaler = map[string]video.Scaler{string(spec.Bilinear): video.SWBilinear, string(spec.Bicubic): video.SWBicubic, spec.Area: video.SWArea}[v.Scaler]
 	if v.Over == spec.CutOff {
@@ -86,7 +87,7 @@ const maxWindow = 1e12
 // AudioConfig says the audio section in core/media/audio's words.
 func AudioConfig(a *spec.Audio) audio.Config {
 	c := audio.Config{
-		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, DType: a.DType, MaxFrames: a.MaxFrames, Budget: a.Timeout,
+		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, DType: a.DType, MaxFrames: a.MaxFrames, Budget: a.Timeout, Filter: a.Filter,
 		Window:    audio.Window{Start: a.Window.Start.Seconds(), Duration: a.Window.Duration.Seconds()},
 		Resample:  audio.Resample{Width: a.Resample.Width, Rolloff: a.Resample.Rolloff},
 		Normalize: audio.Normalize{Level: a.Normalize.Level},

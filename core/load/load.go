@@ -2,6 +2,7 @@ package load
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -53,10 +54,22 @@ func (e *Error) Unwrap() error { return e.Err }
 func Load(description []byte, src Source, alloc Alloc) (*Media, error) {
 	l := &loading{source: src, alloc: orGo(alloc)}
 	m, err := l.load(description)
-	if _, described := err.(*spec.Error); err != nil && !described {
-		err = &Error{err}
+	return m, errorOf(err)
+}
+
+// errorOf is the description's fault or the sample's. Only FFmpeg can tell that of its filters.
+func errorOf(err error) error {
+	var described *spec.Error
+	var filter *av.FilterError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &described):
+		return described
+	case errors.As(err, &filter):
+		return &spec.Error{File: "sample", Path: filter.Kind + ".filter", Text: fmt.Sprintf("got %.80q: %s", filter.Text, filter.Why)}
 	}
-	return m, err
+	return &Error{err}
 }
 
 // orGo is the allocator, or Go's.

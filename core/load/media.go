@@ -68,19 +68,24 @@ func sizeOf(w *media.Worker, data []byte, i *spec.Image) (h, width int, err erro
 
 func (l *loading) video(s *spec.Spec) (*Media, error) {
 	v := s.Video
-	r, stream, err := openVideo(s, video.Source(l.source))
+	r, err := openVideo(s, video.Source(l.source))
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if v.Frames > 0 && r.Len() > v.Frames && v.Over == spec.Refuse {
+	bounded := v.Frames > 0 && v.Over == spec.Refuse
+	if bounded && r.Len() > v.Frames {
 		return nil, &video.TooLargeError{Got: r.Len(), Room: v.Frames}
 	}
 	clip, err := l.next(r)
-	if err == nil {
-		clip.Info = videoInfo{clip.Info.(video.Info), stream}
+	if err != nil {
+		return nil, err
 	}
-	return clip, err
+	if bounded && r.More() { // of a filter, whose frames nobody has counted
+		return nil, &video.TooLargeError{Room: v.Frames}
+	}
+	clip.Info = videoInfo{clip.Info.(video.Info), r.Stream()}
+	return clip, nil
 }
 
 // videoInfo says what was done, and what the container says of the stream.

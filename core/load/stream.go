@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/spec"
@@ -13,7 +14,6 @@ import (
 // goroutine at a time.
 type Stream struct {
 	reader  *video.Reader
-	stream  video.Stream
 	packets *av.Packets // held; nil: of bytes
 }
 
@@ -34,39 +34,26 @@ func Open(description []byte, src Source) (*Stream, error) {
 	case s.Video.Layout == spec.NCTHW:
 		return nil, wrong("video.layout", "got NCTHW, want NTHWC or NTCHW: chunks follow one another in time")
 	}
-	r, stream, err := openVideo(s, video.Source(src))
+	r, err := openVideo(s, video.Source(src))
 	if err != nil {
-		var described *spec.Error
-		if !errors.As(err, &described) {
-			err = &Error{err}
-		}
-		return nil, err
+		return nil, errorOf(err)
 	}
 	if src.Packets != nil {
 		src.Packets.Hold()
 	}
-	return &Stream{r, stream, src.Packets}, nil
+	return &Stream{r, src.Packets}, nil
 }
 
 // openVideo gives the frames the size that they have, where the description leaves it open.
-func openVideo(s *spec.Spec, src video.Source) (*video.Reader, video.Stream, error) {
-	stream, err := video.Probe(src)
-	if err != nil {
-		return nil, stream, err
-	}
-	h, w := stream.Height, stream.Width
-	if s.Video.Frame.Orient && stream.Orientation >= 5 {
-		h, w = w, h
-	}
-	if err := s.FixSize(h, w); err != nil {
-		return nil, stream, err
-	}
+func openVideo(s *spec.Spec, src video.Source) (*video.Reader, error) {
 	config := VideoConfig(s.Video)
 	if p := src.Packets; p != nil && config.Select.Window == nil {
 		config.Select.Window = p.Window
 	}
-	r, err := video.Open(config, src, video.Draw{})
-	return r, stream, err
+	return video.OpenSized(config, src, video.Draw{}, func(shown media.Size) (media.Config, error) {
+		err := s.FixSize(shown.H, shown.W)
+		return PictureConfig(&s.Video.Frame), err
+	})
 }
 
 // Next is the next chunk, with what Load gives of a video; io.EOF after the last.
@@ -79,7 +66,7 @@ func (s *Stream) Next(alloc Alloc) (*Media, error) {
 	if err != nil {
 		return nil, &Error{err}
 	}
-	m.Info = videoInfo{m.Info.(video.Info), s.stream}
+	m.Info = videoInfo{m.Info.(video.Info), s.reader.Stream()}
 	return m, nil
 }
 

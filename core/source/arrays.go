@@ -95,7 +95,10 @@ func (b *Buffer) setFile(c *Column, read func(side *Buffer) error) error {
 		return b.setText(c, b.side.Bytes())
 	}
 	var e *Error
-	if errors.As(err, &e) && e.Cause == Missing {
+	switch {
+	case errors.As(err, &e) && e.Cause == Empty && c.Type == Text:
+		return b.setText(c, nil) // as an empty member of an archive
+	case e != nil && e.Cause == Missing:
 		return &Error{Cause: Part, Detail: fmt.Sprintf("column %q: its file is not there", c.Name), Err: e.Err}
 	}
 	return err

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -24,32 +25,56 @@ func class(key []byte) (name []byte, ok bool) {
 	return key[:max(at, 0)], at >= 0
 }
 
-// findClasses collects the directories that samples lie in, over all shards, sorted by name. It looks at every key once.
+// findClasses collects the directories that samples lie in, over all shards, sorted by name. The indexes list them; only of a shard with very
+// many is every key looked at.
 func (s *shards) findClasses() error {
-	seen, last := map[string]struct{}{}, []byte(nil)
+	seen := map[string]struct{}{}
 	for k := range s.all {
-		for i := range s.all[k].index.n {
-			name, ok := class(s.key(&s.all[k], i))
-			if !ok || last != nil && bytes.Equal(name, last) {
+		sh := &s.all[k]
+		each := sh.index.directories
+		if !sh.index.listed {
+			each = func(yield func([]byte) bool) { s.directories(sh, yield) }
+		}
+		for name := range each {
+			if _, known := seen[string(name)]; known {
 				continue
 			}
-			last = name
-			if _, known := seen[string(name)]; !known && len(seen) == maxClasses {
+			if len(seen) == maxClasses {
 				return fmt.Errorf("source.labels: got more than %d directories, want one for each class; leave labels out", maxClasses)
-			} else if !known {
-				seen[string(name)] = struct{}{}
 			}
+			seen[string(name)] = struct{}{}
 		}
 	}
-	s.classes = make([]string, 0, len(seen))
-	for name := range seen {
-		s.classes = append(s.classes, name)
-	}
-	slices.Sort(s.classes)
+	s.classes = slices.Sorted(maps.Keys(seen))
 	if len(s.classes) == 0 {
 		return fmt.Errorf("source.labels: no member lies in a directory, so there are no classes; leave labels out, or archive the class directories")
 	}
 	return nil
+}
+
+// directories yields those that the index lists.
+func (x *index) directories(yield func([]byte) bool) {
+	for rest := x.dirs; len(rest) > 0; {
+		name, after, _ := bytes.Cut(rest, []byte{0})
+		if !yield(name) {
+			return
+		}
+		rest = after
+	}
+}
+
+// directories yields the directory of every key of a shard that has one, neighbours once.
+func (s *shards) directories(sh *shard, yield func([]byte) bool) {
+	var last []byte
+	for i := range sh.index.n {
+		name, ok := class(s.key(sh, i))
+		if !ok || last != nil && bytes.Equal(name, last) {
+			continue
+		}
+		if last = name; !yield(name) {
+			return
+		}
+	}
 }
 
 // classOf is the place of a key's directory among the classes, or -1.

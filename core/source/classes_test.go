@@ -52,3 +52,39 @@ func TestArchivesWithoutDirectoriesHaveNoClasses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The classes are in the header of the index: to open shards that were opened before, no sample's name is looked at, however many there
+// are. A shard with more directories than the header has room for is looked through instead.
+func TestClassesAreKnownWithoutLookingAtSamples(t *testing.T) {
+	long := strings.Repeat("d", 200)
+	for _, c := range []struct {
+		n      int
+		looked bool
+	}{{100, false}, {maxDirBytes / 200, true}} {
+		var parts []part
+		var want []string
+		for i := range c.n {
+			dir := fmt.Sprintf("%s%05d", long, i)
+			want = append(want, dir)
+			parts = append(parts, part{dir + "/1.jpg", "p"}, part{dir + "/2.jpg", "p"})
+		}
+		file, indexes := filepath.Join(t.TempDir(), "x.tar"), t.TempDir()
+		write(t, file, string(tarOf(t, tar.FormatPAX, parts...)))
+		for round := range 2 { // the first makes the index
+			s := openS(t, ShardsConfig{Shards: []string{file}, IndexDir: indexes, Labels: LabelsOfDirectory})
+			if !slices.Equal(s.Classes(), want) {
+				t.Fatalf("%d directories, round %d: got %d classes", c.n, round, len(s.Classes()))
+			}
+			looked := false
+			for i := range s.(*shards).all[0].index.content.Load().checked {
+				looked = looked || s.(*shards).all[0].index.content.Load().checked[i].Load() != 0
+			}
+			if looked != c.looked {
+				t.Errorf("%d directories, round %d: samples looked at: %v, want %v", c.n, round, looked, c.looked)
+			}
+			if i := s.Len() - 1; s.Label(i) != int64(c.n-1) {
+				t.Errorf("sample %d: label %d", i, s.Label(i))
+			}
+		}
+	}
+}

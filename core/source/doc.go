@@ -2,7 +2,7 @@
 //
 // A [Source] numbers its samples from 0. [OpenFolder] makes one of a directory tree or an s3:// prefix, [OpenList] of a text file with a
 // path a line or of a table (CSV, JSON lines, Parquet), [OpenShards] of tar and zip archives, [OpenParquet] of Parquet files with pictures
-// in a column, [OpenHost] of samples that the program around the engine brings through a [Feed]. Read fills a [Buffer], taken from a [Pool] and used again, and allocates nothing for local files once buffers have
+// or other media in columns, [OpenHost] of samples that the program around the engine brings through a [Feed]. Read fills a [Buffer], taken from a [Pool] and used again, and allocates nothing for local files once buffers have
 // grown; Parquet, http and s3 do allocate.
 //
 //	src, err := source.OpenFolder(source.FolderConfig{Dir: "/data/train", Labels: true})
@@ -18,6 +18,10 @@
 // its other columns may become columns of the sample. Shards: as WebDataset has them, the neighbouring members whose names are
 // equal up to the first dot of the base name, which is the key; what follows the dot, in lower case, names the part. Members that begin with a
 // dot, and facts about the archive (__NAME__), are passed over. One part is the picture, one may be the label, others columns. Parquet: every row.
+//
+// A sample may be of several media ([Medium]), each a part of an archive's sample, a column of Parquet, a file beside a folder's or one that another
+// column of a table names. Read puts all of them into the buffer ([Buffer.Part]), each followed by [Padding] zero bytes; two media of one file
+// share its bytes.
 //
 // A column of type [Array] is an .npy file, or one of an .npz file: a part of shards, a file beside those of a folder, or a path in a table. It has
 // one type and shape in all samples, given or told by the first that can be read; another is [Value].

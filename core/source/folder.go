@@ -29,6 +29,7 @@ type FolderConfig struct {
 	Columns      []Column // of files beside each sample's, with its name and the ending From; not of s3://
 	MaxFileBytes int64    // largest sample that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
+	Progress     *Progress // of the listing; nil: nobody waits for it
 }
 
 // folder is a directory tree. A file costs its name, a length byte and four bytes of offset; what files of one directory
@@ -78,6 +79,7 @@ func openFolder(c FolderConfig) (Source, error) {
 		return nil, err
 	}
 	w := newWalker(&folder{root: r}, extensions)
+	w.progress = c.Progress
 	if err := w.directory(r.fd, 0); err != nil {
 		r.close()
 		return nil, err
@@ -86,11 +88,13 @@ func openFolder(c FolderConfig) (Source, error) {
 		r.close()
 		return nil, fmt.Errorf("%w: found %s; want files ending in %s", ErrNoSamples, w.found(), strings.Join(extensions, ", "))
 	}
+	c.Progress.Work()
 	w.f.label(c.Labels)
 	if len(c.Media) > 1 {
 		w.f.media = c.Media[1:]
 	}
 	w.f.columns = completeColumns(c.Columns)
+	c.Progress.Step()
 	if err := settleArrays(context.Background(), w.f, w.f.columns); err != nil {
 		return nil, errors.Join(err, r.close())
 	}

@@ -23,7 +23,8 @@ import (
 //	16  u64  bytes of the archive            24  u64  its version: nanoseconds of its mtime, or a hash of its ETag
 //	32  u64  samples                         40  u64  members
 //	48  u64  parts                           56  u64  bytes of the keys       64  u64  bytes of the parts' names
-//	72  parts times {u16 end of name}, names of parts
+//	72  u64  bytes of the directories' names; all ones: there are too many to list
+//	80  parts times {u16 end of name}, names of parts, names of the first-level directories, a zero byte behind each
 //	    for each 64 KiB of the body {u64 xxh3 of them}
 //	    the body:
 //	    samples + 1 times {u32 first member, u32 start of key}
@@ -33,13 +34,16 @@ import (
 // Opening reads the header. A block of the body is checked when it is first looked at, so that to open an index costs the
 // same whatever it holds.
 const (
-	indexMagic  = "SPDLIDX\x02"
-	indexHeader = 72
+	indexMagic  = "SPDLIDX\x03"
+	indexHeader = 80
 	indexBlock  = 64 << 10
 	sampleBytes = 8
 	memberBytes = 16
 	maxParts    = 1024
 	maxPartName = 128
+
+	maxDirBytes = 64 << 10 // of the directories' names that are listed
+	manyDirs    = math.MaxUint64
 
 	flagNumber = 1 // the member is a whole number, which the record holds
 )
@@ -57,6 +61,8 @@ type version struct {
 type index struct {
 	n       int64
 	parts   []string
+	dirs    []byte // names of the first-level directories, a zero byte behind each
+	listed  bool   // dirs has all of them
 	members int64
 	keys    int64  // bytes of them
 	size    int64  // of the archive: no member reaches beyond
@@ -87,19 +93,24 @@ func (b *indexBuilder) encode(v version) []byte {
 		names = append(names, p...)
 	}
 	n := len(b.samples) / 2
-	start, blocks := indexLayout(n, len(b.members), len(b.parts), len(b.keys), len(names))
+	dirs := uint64(len(b.dirs))
+	if b.tooMany {
+		b.dirs, dirs = nil, manyDirs
+	}
+	start, blocks := indexLayout(n, len(b.members), len(b.parts), len(b.keys), len(names)+len(b.dirs))
 	size := start + (n+1)*sampleBytes + len(b.members)*memberBytes + len(b.keys)
 	out := make([]byte, 16, size)
 	copy(out, indexMagic)
 	for _, x := range []int{int(v.size), int(v.tag), n, len(b.members), len(b.parts), len(b.keys), len(names)} {
 		out = le.AppendUint64(out, uint64(x))
 	}
+	out = le.AppendUint64(out, dirs)
 	end := 0
 	for _, p := range b.parts {
 		end += len(p)
 		out = le.AppendUint16(out, uint16(end))
 	}
-	out = append(out, names...)
+	out = append(append(out, names...), b.dirs...)
 	sums := len(out)
 	out = b.appendBody(out[:start])
 	for k := range blocks {
@@ -127,7 +138,7 @@ func (b *indexBuilder) appendBody(out []byte) []byte {
 	return append(out, b.keys...)
 }
 
-// indexLayout is where the body begins, and how many blocks it has.
+// indexLayout is where the body begins, and how many blocks it has. names are the bytes of the parts' and the directories'.
 func indexLayout(samples, members, parts, keys, names int) (start, blocks int) {
 	blocks = ((samples+1)*sampleBytes + members*memberBytes + keys + indexBlock - 1) / indexBlock
 	return indexHeader + 2*parts + names + 8*blocks, blocks
@@ -144,24 +155,29 @@ func parseIndex(data []byte, want version) (*index, error) {
 	if len(data) < indexHeader || string(data[:8]) != indexMagic {
 		return nil, errIndex
 	}
-	var h [7]uint64
+	var h [8]uint64
 	for i := range h {
 		h[i] = le.Uint64(data[16+8*i:])
 	}
 	if int64(h[0]) != want.size || h[1] != want.tag {
 		return nil, fmt.Errorf("%w: it is of another version of the archive", errIndex)
 	}
-	n, members, parts, keys, names := h[2], h[3], h[4], h[5], h[6]
-	if n >= math.MaxUint32 || members > math.MaxUint32 || parts > maxParts || keys > math.MaxUint32 || names > math.MaxUint16 {
+	n, members, parts, keys, names, dirs := h[2], h[3], h[4], h[5], h[6], h[7]
+	listed := dirs != manyDirs
+	if !listed {
+		dirs = 0
+	}
+	if n >= math.MaxUint32 || members > math.MaxUint32 || parts > maxParts || keys > math.MaxUint32 || names > math.MaxUint16 || dirs > maxDirBytes {
 		return nil, errIndex
 	}
-	start, _ := indexLayout(int(n), int(members), int(parts), int(keys), int(names))
+	start, _ := indexLayout(int(n), int(members), int(parts), int(keys), int(names+dirs))
 	if start+int((n+1)*sampleBytes+members*memberBytes+keys) != len(data) || le.Uint64(data[8:]) != xxh3.Hash(data[16:start]) {
 		return nil, errIndex
 	}
-	x := &index{n: int64(n), members: int64(members), keys: int64(keys), size: want.size, header: data[:start:start]}
+	x := &index{n: int64(n), listed: listed, members: int64(members), keys: int64(keys), size: want.size, header: data[:start:start]}
 	ends := data[indexHeader : indexHeader+2*parts]
-	if !x.name(ends, data[indexHeader+2*parts:indexHeader+2*parts+names]) {
+	text := data[indexHeader+2*parts:][:names+dirs]
+	if x.dirs = text[names:]; !x.name(ends, text[:names]) || dirs > 0 && x.dirs[dirs-1] != 0 {
 		return nil, errIndex
 	}
 	x.hold(data[start:])

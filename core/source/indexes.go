@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -162,6 +163,7 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 		return fmt.Errorf("got a path of %d bytes, want at most %d", len(path), maxPath-1)
 	}
 	sh.path = path
+	o.c.Progress.Step()
 	f, err := os.OpenFile(path, openFlags, 0)
 	if err != nil {
 		return unwrapPath(err)
@@ -185,12 +187,13 @@ func (o *opening) open(ctx context.Context, sh *shard) error {
 		keep = o.keptAt(path)
 	}
 	return o.keptOrBuilt(sh, keep, func() (*indexBuilder, error) {
-		return build(ctx, path, &window{r: f, size: st.Size, chunk: localChunk})
+		return build(ctx, path, &window{r: stepping{f, o.c.Progress}, size: st.Size, chunk: localChunk})
 	})
 }
 
 // openRemote looks for an index in the directory of indexes; beside an object nothing is written.
 func (o *opening) openRemote(ctx context.Context, sh *shard) error {
+	o.c.Progress.Step()
 	object, err := o.s.store.Stat(ctx, sh.name)
 	if err != nil {
 		return unnamed(err)
@@ -198,7 +201,7 @@ func (o *opening) openRemote(ctx context.Context, sh *shard) error {
 	sh.object = object
 	sh.version = versionOfObject(object)
 	return o.keptOrBuilt(sh, o.keptAt(sh.name), func() (*indexBuilder, error) {
-		return build(ctx, sh.name, &window{r: objectReader{ctx, o.s.store, object}, size: object.Size, chunk: remoteChunk, pace: o.pace})
+		return build(ctx, sh.name, &window{r: stepping{objectReader{ctx, o.s.store, object}, o.c.Progress}, size: object.Size, chunk: remoteChunk, pace: o.pace})
 	})
 }
 
@@ -335,4 +338,26 @@ func unwrapPath(err error) error {
 		return e.Err
 	}
 	return err
+}
+
+// PartsOf are the parts that the samples of the first of some archives have, or the columns of the first of some Parquet files that hold bytes.
+func PartsOf(ctx context.Context, c ShardsConfig) ([]string, error) {
+	names, err := shardNames(ctx, c.Shards, c.Store)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	if tableEnding(names[0]) == "parquet" {
+		f, err := openParquet(ctx, names[0], c.Store, c.Progress)
+		if err != nil {
+			return nil, err
+		}
+		defer f.close()
+		return slices.DeleteFunc(f.leaves(), func(name string) bool { return !f.isBytes(name) }), nil
+	}
+	opened, err := openIndexes(ctx, names[:1], &c, &shards{store: c.Store})
+	defer func() { _ = closeAll(opened) }() // nothing was written
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(opened[0].index.parts), nil
 }

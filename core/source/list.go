@@ -26,6 +26,7 @@ type ListConfig struct {
 	Root         string // directory or URL of relative paths; "" is the list's own, and lets absolute paths pass
 	MaxFileBytes int64  // largest sample that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
+	Progress     *Progress // of reading the list; nil: nobody waits for it
 
 	// Of a table: which columns it reads.
 	Path    string   // "" is path
@@ -171,8 +172,9 @@ func readList(c *ListConfig) ([]byte, error) {
 	}
 	defer unix.Close(fd)
 	var b Buffer
-	r := root{maxBytes: maxListBytes}
+	r := root{maxBytes: maxListBytes, progress: c.Progress}
 	n, err := r.fill(context.Background(), fd, &b)
+	c.Progress.Work()
 	if err != nil {
 		return nil, listError(err)
 	}

@@ -204,3 +204,25 @@ func TestReadingSeveralPartsAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// An empty text beside a folder's file is an empty text, as an empty member of an archive is; an array of no bytes is none.
+func TestEmptyTextBesideAFileIsEmptyText(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/1.jpg", "picture")
+	write(t, dir+"/1.txt", "")
+	write(t, dir+"/1.npy", "")
+	s, err := OpenFolder(FolderConfig{Dir: dir, Columns: []Column{{Name: "txt"}}})
+	must(t, err)
+	defer s.Close()
+	b, text := read(t, s, 0)
+	if text != "picture" || len(b.Value(0)) != 0 {
+		t.Errorf("got %q and %q", text, b.Value(0))
+	}
+	arrays, err := OpenFolder(FolderConfig{Dir: dir, Columns: []Column{{Name: "a", From: "npy", Type: Array}}})
+	if err == nil {
+		must(t, arrays.Close())
+	}
+	if err == nil || !strings.Contains(err.Error(), "none of the first 1 samples tells its type and shape") {
+		t.Errorf("got %v", err)
+	}
+}

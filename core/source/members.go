@@ -22,6 +22,10 @@ type indexBuilder struct {
 	partID  map[string]int
 	seen    map[string]struct{} // keys before the one in hand
 	last    []byte              // key in hand
+
+	dirs    []byte              // names of the first-level directories, a zero byte behind each
+	dirSeen map[string]struct{} // what is in dirs
+	tooMany bool                // there is no room for them in the header
 }
 
 // indexMember is where one part of a sample lies.
@@ -34,7 +38,7 @@ type indexMember struct {
 }
 
 func newIndexBuilder() *indexBuilder {
-	return &indexBuilder{partID: map[string]int{}, seen: map[string]struct{}{}}
+	return &indexBuilder{partID: map[string]int{}, seen: map[string]struct{}{}, dirSeen: map[string]struct{}{}}
 }
 
 // splitMember cuts a member's name into the sample's key and the part: "a/0001.seg.png" is "a/0001" and "seg.png".
@@ -123,7 +127,25 @@ func (b *indexBuilder) begin(key []byte) error {
 	b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))
 	b.keys = append(b.keys, key...)
 	b.last = append(b.last[:0], key...)
+	b.directory(key)
 	return nil
+}
+
+// directory lists a key's first-level directory, if it is a new one.
+func (b *indexBuilder) directory(key []byte) {
+	name, ok := class(key)
+	if !ok || b.tooMany {
+		return
+	}
+	if _, known := b.dirSeen[string(name)]; known {
+		return
+	}
+	if b.tooMany = len(b.dirs)+len(name)+1 > maxDirBytes; b.tooMany {
+		b.dirSeen = nil
+		return
+	}
+	b.dirSeen[string(name)] = struct{}{}
+	b.dirs = append(append(b.dirs, name...), 0)
 }
 
 func (b *indexBuilder) part(name []byte) (uint16, error) {

@@ -34,7 +34,7 @@ type parquetFile struct {
 }
 
 // openParquet reads a file's footer; pages are read when they are asked for.
-func openParquet(ctx context.Context, name string, c *store.Client) (f *parquetFile, err error) {
+func openParquet(ctx context.Context, name string, c *store.Client, p *Progress) (f *parquetFile, err error) {
 	defer func() { // the library panics on some damaged files; a file of the user's must not end the process
 		if r := recover(); r != nil {
 			f, err = nil, fmt.Errorf("parquet: damaged: %v", r)
@@ -63,7 +63,8 @@ func openParquet(ctx context.Context, name string, c *store.Client) (f *parquetF
 		}
 		r, size, f.version, f.identity = f.file, st.Size, versionOf(&st), absoluteDir(name)
 	}
-	if f.File, err = parquet.OpenFile(r, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true)); err != nil {
+	p.Step()
+	if f.File, err = parquet.OpenFile(stepping{r, p}, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true)); err != nil {
 		return nil, errors.Join(fmt.Errorf("parquet: %w", err), f.close())
 	}
 	return f, nil
@@ -179,7 +180,7 @@ func (f *parquetFile) each(group parquet.RowGroup, column int, take func(row int
 
 // parquet reads the list's columns, and no others, row group by row group.
 func (r *tableReader) parquet() error {
-	f, err := openParquet(context.Background(), r.c.File, r.c.Store)
+	f, err := openParquet(context.Background(), r.c.File, r.c.Store, r.c.Progress)
 	if err != nil {
 		return err
 	}
@@ -300,7 +301,7 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 }
 
 func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) error {
-	f, err := openParquet(ctx, name, c.Store)
+	f, err := openParquet(ctx, name, c.Store, c.Progress)
 	if err != nil {
 		return err
 	}

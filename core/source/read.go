@@ -23,7 +23,8 @@ type root struct {
 	fd       int
 	dir      string // absolute, for identities
 	maxBytes int64
-	absolute bool // absolute paths are opened as they are
+	absolute bool      // absolute paths are opened as they are
+	progress *Progress // of who waits for a file to be read whole; nil: nobody
 }
 
 // openRoot opens a directory and makes sure that the kernel can hold paths beneath it.
@@ -139,18 +140,19 @@ func (r *root) fill(ctx context.Context, fd int, b *Buffer) (int, error) {
 		return 0, &Error{Cause: TooLarge, Detail: fmt.Sprintf("got %d bytes, want at most %d", before.Size, r.maxBytes)}
 	}
 	data := b.behind(int(before.Size))
-	if err := pread(ctx, fd, data, 0, before.Size); err != nil {
+	if err := pread(ctx, fd, data, 0, before.Size, r.progress); err != nil {
 		return 0, err
 	}
 	return len(data), unchanged(fd, before, after)
 }
 
 // pread fills data from an offset of a file that had size bytes.
-func pread(ctx context.Context, fd int, data []byte, off, size int64) error {
+func pread(ctx context.Context, fd int, data []byte, off, size int64, p *Progress) error {
 	for at := 0; at < len(data); {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		p.Step()
 		n, err := unix.Pread(fd, data[at:min(len(data), at+readChunk)], off+int64(at))
 		if err == unix.EINTR {
 			continue

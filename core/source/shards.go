@@ -36,6 +36,8 @@ type ShardsConfig struct {
 	// Opened is told, by one goroutine at a time, how many of the shards are open and of how many the index had to be made; nil: nobody.
 	Opened func(opened, of, built int)
 
+	Progress *Progress // of the opening; nil: nobody waits for it
+
 	// ReadAhead is how many bytes of local archives the kernel is told of ahead of the reads; 0: none.
 	ReadAhead int64
 
@@ -103,6 +105,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if err != nil {
 		return nil, errors.Join(err, closeAll(opened))
 	}
+	c.Progress.Work()
 	total := int64(0)
 	for i := range opened {
 		sh := &opened[i]
@@ -124,6 +127,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 		err = s.findClasses()
 	}
 	if err == nil {
+		c.Progress.Step()
 		err = settleArrays(ctx, s, s.columns)
 	}
 	if err == nil && c.ReadAhead > 0 && slices.ContainsFunc(s.all, func(sh shard) bool { return sh.object == nil }) {
@@ -587,7 +591,7 @@ func (r *root) readPieces(ctx context.Context, b *Buffer, n int, v version, data
 		return &Error{Cause: Changed, Detail: fmt.Sprintf("the archive had %d bytes when it was opened and has %d, written later", v.size, before.Size)}
 	}
 	for _, p := range b.pieces {
-		if err := pread(ctx, fd, data[p.at:p.at+p.size], p.off, v.size); err != nil {
+		if err := pread(ctx, fd, data[p.at:p.at+p.size], p.off, v.size, nil); err != nil {
 			return err
 		}
 	}

@@ -581,12 +581,10 @@ func TestShardsLeaveNothingOpen(t *testing.T) {
 	if _, err := OpenShards(background, c); err == nil {
 		t.Fatal("opened")
 	}
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(end); {
-		time.Sleep(time.Millisecond) // a goroutine that said it is done may not be gone yet
+	if n := count(); n != 0 {
+		t.Fatalf("%d mappings are left", n)
 	}
-	if count() != 0 || runtime.NumGoroutine() > before {
-		t.Fatalf("%d mappings, %d goroutines of %d", count(), runtime.NumGoroutine(), before)
-	}
+	waitFor(t, func() bool { return runtime.NumGoroutine() <= before }) // one that said it is done may not be gone yet
 }
 
 // FuzzTar: no archive makes the scanner crash, hang or place a member outside of the archive.

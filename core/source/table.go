@@ -92,6 +92,7 @@ func openTable(c ListConfig) (Source, error) {
 		return nil, err
 	}
 	t.version = r.version
+	c.Progress.Step()
 	if err := settleArrays(context.Background(), t, t.columns); err != nil {
 		return nil, errors.Join(err, t.close())
 	}

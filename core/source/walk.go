@@ -27,6 +27,8 @@ type walker struct {
 	names  []byte // the names in the directories from the root to the one in hand; each level cuts its own off again
 	dirent []byte // what one getdents64 call returned
 
+	progress *Progress
+
 	others map[string]int64 // files that are not wanted, by ending
 	hidden int64            // names that begin with a dot
 }
@@ -54,6 +56,7 @@ func (w *walker) directory(fd, depth int) error {
 	if err != nil {
 		return w.wrap("", err)
 	}
+	w.progress.Work()
 	slices.SortFunc(entries, func(a, b entry) int { return bytes.Compare(w.name(a), w.name(b)) })
 	dir := string(w.path)
 	for _, e := range entries {
@@ -77,6 +80,7 @@ func (w *walker) descend(parent int, e entry, depth int) error {
 	if depth > maxDepth {
 		return w.wrap(name, fmt.Errorf("more than %d directories below each other", maxDepth))
 	}
+	w.progress.Step()
 	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return w.wrap(name, err)
@@ -92,6 +96,7 @@ func (w *walker) descend(parent int, e entry, depth int) error {
 func (w *walker) list(fd int) ([]entry, error) {
 	var entries []entry
 	for {
+		w.progress.Step()
 		n, err := unix.Getdents(fd, w.dirent)
 		if err == unix.EINTR {
 			continue

@@ -66,6 +66,7 @@ type Audio struct {
 	Shape     Cut
 	Crop      string // of a longer sample
 	Window    Window
+	Filter    string // FFmpeg's description of filters; "": none
 	Resample  Resample
 	Normalize Normalized
 	Features  *Features    // nil: the waveform
@@ -151,6 +152,7 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 	if s.has("window") {
 		a.Window = d.window(s)
 	}
+	d.filter(s, &a.Filter)
 	if s.has("resample") {
 		r := d.below(s, "resample")
 		choice(&r, "method", &a.Resample.Method, SincHann, SincKaiser, SWResample)
@@ -261,6 +263,8 @@ func (a *Audio) check(fail func(path, format string, args ...any)) {
 		fail("audio", "rate is missing, want the samples per second of a row, such as rate: 16000")
 	case a.Length == 0:
 		fail("audio", "length is missing, want the room of a row in samples, or as a time such as length: 10s")
+	case a.Filter != "" && a.Raw != nil:
+		fail("audio.filter", "given beside raw: samples without a header do not go through FFmpeg; leave one of them out")
 	case a.Features != nil && a.DType != tensor.F32:
 		fail("audio.dtype", "got %v with features, want f32", a.DType)
 	case a.Shape == Ragged && a.Layout != NLC && (a.Channels > 1 || a.Features != nil):
@@ -290,6 +294,7 @@ type canonicalAudio struct {
 	Crop      string      `json:"crop"`
 	StartNs   int64       `json:"start_ns,omitempty"`
 	LastsNs   int64       `json:"lasts_ns,omitempty"`
+	Filter    string      `json:"filter,omitempty"`
 	Resample  Resample    `json:"resample"`
 	Normalize *Normalized `json:"normalize,omitempty"`
 	Features  *Features   `json:"features,omitempty"`
@@ -305,7 +310,7 @@ func (a *Audio) canonical() *canonicalAudio {
 	}
 	c := &canonicalAudio{
 		From: a.From, Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
-		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Resample: a.Resample, Features: a.Features, Raw: a.Raw,
+		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Filter: a.Filter, Resample: a.Resample, Features: a.Features, Raw: a.Raw,
 		DType: a.DType.String(), Layout: a.Layout, MaxFrames: a.MaxFrames,
 	}
 	if a.Normalize.To != "" {

@@ -38,7 +38,7 @@ func MediaOf(name string) (Media, bool) {
 	return Pictures, false
 }
 
-// shardEndings are those of archives and tables of pictures.
+// shardEndings are those of archives and tables of media.
 var shardEndings = []string{".tar", ".zip", ".parquet"}
 
 // LooksLikeShards tells the name of a shard, or a pattern of several, from that of a folder or a description: by its ending.
@@ -92,10 +92,16 @@ func fromSource(src Source, z Zero) (*Spec, error) {
 	case Videos:
 		s.Image, s.Video = nil, defaultVideo()
 		s.Video.Frames, s.Video.Frame.Transform = 16, crop
+		if src.IsParquet() {
+			s.Video.From = []string{"video"}
+		}
 	case Sounds:
 		s.Image, s.Audio = nil, defaultAudio()
 		s.Audio.Rate, s.Audio.Crop = 16000, Start
 		s.Audio.Length = 10 * s.Audio.Rate
+		if src.IsParquet() {
+			s.Audio.From = []string{"audio"}
+		}
 	default:
 		s.Image.Transform = crop
 	}

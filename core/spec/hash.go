@@ -27,6 +27,8 @@ type canonicalRing struct {
 	BadSample canonicalBad      `json:"bad_sample"`
 	HeadSpace int               `json:"head_space,omitempty"`
 	Delivery  string            `json:"delivery,omitempty"` // "": ordered
+
+	Finish *canonicalFinish `json:"finish,omitempty"` // on a device
 }
 
 type canonicalSource struct {
@@ -230,6 +232,7 @@ func (s *Spec) canonical() canonicalRing {
 		BadSample: canonicalBad(s.BadSample),
 		HeadSpace: s.Cache.HeadSpace,
 		Delivery:  delivery,
+		Finish:    s.Device.canonical(),
 	}
 	for _, m := range s.Fields {
 		c.Fields = append(c.Fields, canonicalMedium{m.Name, m.Image.canonical(), m.Video.canonical(), m.Audio.canonical()})

@@ -60,7 +60,7 @@ var keys = []Key{
 	{"source.remote.timeout", "duration", "1m", "Deadline of one sample's bytes with all retries; an attempt gets a third of it."},
 	{"source.remote.retries", "whole number, 0 to 100", "5", "Attempts after the first, with back-off and jitter."},
 	{"source.remote.hedge_after", "duration, auto or never", "auto", "Ask a second time after this; auto: twice what 95 of 100 reads take."},
-	{"source.local_timeout", "duration, auto or never", "auto", "Deadline of one sample's read from a file system, for one that hangs; auto: 1m where it is of the network (NFS, SMB, Ceph, Lustre, FUSE ...), never on a disk. " +
+	{"source.local_timeout", "duration, auto or never", "auto", "Deadline of one sample's read from a file system, and of each step of listing it, for one that hangs; auto: 1m where it is of the network (NFS, SMB, Ceph, Lustre, FUSE ...), never on a disk. " +
 		"Twice limits.fetch reads that hang end the run."},
 	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case."},
 	{"source.labels", "directory, none", "(directory; of shards: by the part label)", "Labels of a folder, or of the members of archives: the place of the first-level directory among those with samples, or none (-1)."},
@@ -141,6 +141,7 @@ var keys = []Key{
 	{"video.over", "refuse, cut", "refuse", "What more frames than there is room for make: a bad sample, cause too_large; or the first ones are taken."},
 	{"video.mode", "rgb, gray", "rgb", "As image.mode."},
 	{"video.rotation", "apply, ignore", "apply", "Whether the display matrix turns the frames."},
+	{"video.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `yadif,hue=s=0`: the chosen frames go through it in the row's order, turned already and before transform, and what comes out is the row, at the times it comes out with. Filters that reach outside (files, devices, networks, plug-ins, the clock) are refused ([media.md](media.md#filters))."},
 	{"video.transform", "list of operations", "(required)", "As image.transform, for each frame; what is random is drawn once a row."},
 	{"video.transform[].resize", "N, [H, W] or mapping", "(none)", "As image's."},
 	{"video.transform[].resize.size", "N or [H, W]", "(required)", "As image's."},
@@ -162,6 +163,7 @@ var keys = []Key{
 	{"video.stream", "whole number from 0", "(the best)", "Number of the stream in the file."},
 	{"video.threads", "whole number, 1 to 64", "1", "Threads of a decoder; many videos are decoded at a time anyway."},
 	{"video.seek", "exact, approximate", "exact", "By an index of the file's packets, or by the header's rate and length."},
+	{"video.hardware", "none, auto, cuda, vaapi, vdpau, qsv, drm", "none", "Decode on a device through FFmpeg. auto: on the first of cuda and vaapi that is there, and on the processor what it does not decode; a named one that is not there is refused."},
 	{"video.max_pixels", "whole number from 1", "178956970", "As image.max_pixels, of a frame."},
 	{"video.timeout", "time", "1m", "Longest time that one sample may take to decode; later it is a bad one, cause too_slow."},
 
@@ -176,6 +178,7 @@ var keys = []Key{
 	{"audio.window", "mapping", "(the whole file)", "Part of each file that is read."},
 	{"audio.window.start", "time", "0s", "Where it begins."},
 	{"audio.window.duration", "time", "(to the end)", "How long it is."},
+	{"audio.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `highpass=f=80,afftdn`: the window goes through it, and what comes out is the sample, with its rate and channels. As video.filter."},
 	{"audio.resample", "mapping", "(its defaults)", "How the rate is changed."},
 	{"audio.resample.method", "sinc_interp_hann, sinc_interp_kaiser, swresample", "sinc_interp_hann", "torchaudio's two, or FFmpeg's own."},
 	{"audio.resample.width", "whole number, 1 to 1024", "6", "torchaudio's lowpass_filter_width."},
@@ -245,7 +248,20 @@ var keys = []Key{
 	{"cache.evict", "lru, never", "lru", "When it is full: the least recently used go, or nothing more is kept."},
 	{"cache.rows_bytes", "size", "(none)", "Memory for decoded rows; all of them must fit, and the transform must be without chance. From the second epoch on rows are copied."},
 	{"cache.rows_dir", "path", "(none)", "Directory for the decoded rows in place of memory: an engine that is started again has them from its first batch on. rows_bytes is then of the disk. A row whose sample has changed, or that is damaged, is decoded again."},
+	{"cache.video_index_dir", "path", "(none)", "Directory for the indices of videos, each by what its video holds, so that packets are not scanned again in the next epoch or by another engine. 40 bytes a frame."},
 	{"cache.head_space", "whole number, 0 to 65536", "0", "Repeat the batches of so many steps for ever, from memory: what a perfect loader would give. Needs rows_bytes for them."},
+
+	{"device", "mapping", "(none: batches stay in host memory)", "Upload every batch to a GPU before consumers see it (docs/gpu.md). Needs spdl-device beside the engine; `{}` is device 0."},
+	{"device.cuda", "whole number, 0 to 1023", "0", "Which device, as CUDA counts them."},
+	{"device.slots", "whole number, 2 to 64", "3", "Batches that fit into its memory: those that are copied, ready or leased."},
+	{"device.in_flight", "whole number, 1 to slots", "2", "Batches that are copied at a time."},
+	{"device.finish", "mapping", "(none: the bytes as they are)", "Make numbers of pictures on the device, so that the bus carries bytes: u8 in NHWC become `dtype` in NCHW."},
+	{"device.finish.dtype", "f16, bf16, f32", "f32", "What they become, x / 255 in [0, 1] without normalize."},
+	{"device.finish.normalize", "imagenet, or mapping", "(none)", "(x - mean) / std per channel, x in [0, 1]."},
+	{"device.finish.normalize.mean", "list of numbers", "(required)", "One number a channel."},
+	{"device.finish.normalize.std", "list of numbers", "(required)", "One number a channel."},
+	{"device.otherwise", "fail, host", "fail", "Without uploader, driver or device: end with an error, or go on in host memory."},
+	{"device.restarts", "whole number, 0 to 1000", "5", "How often in a row an uploader that died is started again."},
 
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},
 	{"limits.cpus", "number above 0, or 1% to 100%", "(the cgroup's quota, else the affinity)", "Processors: a number, or a share of those that cgroup and affinity leave the engine. Decoders are as many, of a share rounded down; fetch: auto keeps the whole process within it."},
@@ -256,12 +272,12 @@ var keys = []Key{
 	{"http", "text", "(off)", "Where the engine shows a page, metrics and traces over HTTP: `HOST:PORT`, or a port of 127.0.0.1. There is no login."},
 
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`. What a ring does not say, the top level says."},
-	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring and cache. A source that names a folder, list or shards replaces the top level's; " +
+	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring, cache and device. A source that names a folder, list or shards replaces the top level's; " +
 		"lists are replaced, other keys one by one."},
 }
 
 // inRing are the sections that a ring of several may say for itself.
-var inRing = []string{"source", "order", "batch", "image", "video", "audio", "fields", "bad_sample", "ring", "cache"}
+var inRing = []string{"source", "order", "batch", "image", "video", "audio", "fields", "bad_sample", "ring", "cache", "device"}
 
 // children are the names of the keys directly below a path of the table; "" is the top level.
 func children(path string) []string {

@@ -99,11 +99,11 @@ var values = map[string]string{
 	"video.select.rate": "2.5", "video.select.indices": "[0, -1]", "video.select.times": "[0.5, 1]", "video.select.nearest": "true", "video.select.random": "true",
 	"video.select.num_clips": "3", "video.select.num_frames_per_clip": "4", "video.select.num_indices_between_frames": "5", "video.select.seconds_between_frames": "0.1",
 	"video.select.seconds_between_clip_starts": "2", "video.select.sampling_range_start": "1", "video.select.sampling_range_end": "9", "video.select.policy": "wrap",
-	"video.window": "{start: 1s}", "video.window.start": "1s", "video.window.duration": "1s", "video.shape": "ragged", "video.over": "cut", "video.mode": "gray", "video.rotation": "ignore",
+	"video.window": "{start: 1s}", "video.window.start": "1s", "video.window.duration": "1s", "video.shape": "ragged", "video.over": "cut", "video.mode": "gray", "video.rotation": "ignore", "video.filter": "hflip", "video.hardware": "auto",
 	"video.transform": "[center_crop: 2]", "video.dtype": "f16", "video.layout": "NCTHW", "video.colour": "torchcodec", "video.scaler": "area", "video.stream": "1", "video.threads": "2",
 	"video.seek": "approximate", "video.max_pixels": "1", "video.timeout": "5s",
 	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
-	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.resample": "{}", "audio.resample.method": "swresample",
+	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.filter": "anull", "audio.resample": "{}", "audio.resample.method": "swresample",
 	"audio.resample.width": "64", "audio.resample.rolloff": "0.9", "audio.resample.beta": "8.5", "audio.normalize": "{to: peak}", "audio.normalize.to": "loudness",
 	"audio.normalize.level": "-20", "audio.features": "{kind: mel}", "audio.features.kind": "mfcc", "audio.features.n_fft": "512", "audio.features.win_length": "256",
 	"audio.features.hop_length": "128", "audio.features.power": "1", "audio.features.center": "false", "audio.features.normalized": "true", "audio.features.n_mels": "64",
@@ -114,7 +114,10 @@ var values = map[string]string{
 	"source.index": "beside", "source.local_timeout": "5s", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
 	"source.remote.anonymous": "true", "source.remote.addressing": "host", "source.remote.timeout": "5s", "source.remote.retries": "0",
 	"source.remote.hedge_after": "200ms", "cache": "{}", "cache.dir": "d", "cache.max_bytes": "1GiB", "cache.evict": "never", "cache.rows_bytes": "1MiB",
-	"cache.rows_dir": "rows", "cache.head_space": "3", "limits": "{}", "limits.cpus": "1", "limits.memory": "1GiB", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
+	"cache.rows_dir": "rows", "cache.video_index_dir": "indices", "cache.head_space": "3",
+	"device": "{}", "device.cuda": "1", "device.slots": "4", "device.in_flight": "3", "device.finish": "{}", "device.finish.dtype": "f16", "device.finish.normalize": "imagenet",
+	"device.finish.normalize.mean": "[0, 0, 0]", "device.finish.normalize.std": "[1, 1, 1]", "device.otherwise": "host", "device.restarts": "0",
+	"limits": "{}", "limits.cpus": "1", "limits.memory": "1GiB", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
 }
 
 func init() { // a frame is transformed as a picture is
@@ -181,6 +184,13 @@ func document(path, value string) string {
 		rest = "order: {buckets: {by: " + value + "}}\n"
 	case path == "order.buckets.count":
 		rest = "order: {buckets: {by: n, count: " + value + "}}\n"
+	case path == "cache.video_index_dir":
+		image, rest = "video: {frames: 1, transform: [center_crop: 8]}\n", "cache: {"+key+": "+value+"}\n"
+	case strings.HasPrefix(path, "device.finish.normalize."):
+		with := map[string]string{"mean": ", std: [1, 1, 1]", "std": ", mean: [0, 0, 0]"}[lastKey(path)]
+		rest = "device: {finish: {normalize: {" + lastKey(path) + ": " + value + with + "}}}\n"
+	case strings.HasPrefix(path, "device.finish."):
+		rest = "device: {finish: {" + lastKey(path) + ": " + value + "}}\n"
 	case path == "cache.rows_dir":
 		rest = "cache: {rows_bytes: 1MiB, rows_dir: " + value + "}\n"
 	case path == "cache.head_space":

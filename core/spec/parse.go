@@ -171,6 +171,10 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 		c := below("cache")
 		c.cache(&r.Cache, dir)
 	}
+	if sec.has("device") {
+		v := below("device")
+		r.Device = d.device(&v)
+	}
 }
 
 var extension = regexp.MustCompile(`^\.?[A-Za-z0-9_+-]{1,16}$`)
@@ -306,6 +310,9 @@ func deriveName(s *Spec, path string) string {
 	}
 	if len(src.Shards) > 0 {
 		shard, _, _ = strings.Cut(src.Shards[0], "{")
+		if strings.HasPrefix(filepath.Base(shard), "*") { // all of a directory
+			shard = filepath.Dir(shard)
+		}
 	}
 	for _, p := range []string{path, src.Folder, src.List, strings.TrimRight(shard, "-_.*?[")} {
 		isFolder := p == src.Folder

@@ -41,6 +41,21 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "ring: 8", "x.yaml:3:7: ring: got 8, want a mapping of slots"},
 		{least + "limits: {worker: 1}", "x.yaml:3:10: limits.worker: unknown key; valid here: cpus, memory, fetch, read_ahead_bytes"},
 
+		// the device
+		{least + "device: {gpu: 0}", `x.yaml:3:10: device.gpu: unknown key; valid here: cuda, slots, in_flight, finish, otherwise, restarts`},
+		{least + "device: true", "x.yaml:3:9: device: got true, want a mapping of cuda, slots"},
+		{least + "device: {cuda: -1}", "x.yaml:3:16: device.cuda: got -1, want a whole number from 0"},
+		{least + "device: {slots: 1}", "device.slots: got 1, want a whole number from 2 to 64"},
+		{least + "device: {in_flight: 4}", "device.in_flight: got 4, want at most the 3 device slots"},
+		{least + "device: {otherwise: skip}", `device.otherwise: got text "skip", want one of fail, host`},
+		{least + "device: {finish: {dtype: u8}}", `device.finish.dtype: got text "u8", want one of f16, bf16, f32`},
+		{least + "device: {finish: {normalize: {mean: [0], std: [1]}}}", "device.finish.normalize: got 1 values, want 3 for mode rgb"},
+		{least + "device: {}\nring: {delivery: ready}", "ring.delivery: got ready with a device, want ordered"},
+		{least + "device: {}\nring: {groups: [{name: device}]}", "ring.groups: got a group of the name device beside a device"},
+		{ops("center_crop: 8, normalize: imagenet") + "device: {finish: {}}", "device.finish: got"},
+		{image("layout: NCHW, transform: [center_crop: 8]") + "device: {finish: {}}", "device.finish: got pictures of u8 in NCHW, want u8 in NHWC"},
+		{"source: {folder: p}\nvideo: {frames: 2, transform: [center_crop: 8]}\ndevice: {finish: {}}", "device.finish: given for samples that are no pictures"},
+
 		// values
 		{least + "version: 2", "x.yaml:3:10: version: got 2, want a whole number from 1 to 1"},
 		{least + "name: .x", `x.yaml:3:7: name: got ".x", want 1 to 63 of A-Z`},

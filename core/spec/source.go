@@ -236,6 +236,10 @@ func (s *section) cache(c *Cache, dir string) {
 		s.text("rows_dir", &c.RowsDir)
 		_, c.RowsDir = resolve(c.RowsDir, dir)
 	}
+	if s.has("video_index_dir") {
+		s.text("video_index_dir", &c.VideoIndexDir)
+		_, c.VideoIndexDir = resolve(c.VideoIndexDir, dir)
+	}
 	whole(s, "head_space", &c.HeadSpace, 0, 65536)
 }
 
@@ -377,6 +381,8 @@ func (d *decoder) checkCache(s *Spec) {
 	switch c := &s.Cache; {
 	case c.RowsBytes > 0 && s.Source.Host.Samples > 0:
 		d.failAt("cache.rows_bytes", "keeps rows by their samples, and what those of source.host are only your program knows; leave one of them out")
+	case c.VideoIndexDir != "" && !slices.ContainsFunc(s.Media(), func(m Medium) bool { return m.Video != nil && !m.Video.Approximate }):
+		d.failAt("cache.video_index_dir", "goes with video and seek: exact; nothing else has an index")
 	case c.HeadSpace > 0 && c.RowsBytes == 0:
 		d.failAt("cache.head_space", "needs memory for its rows; say how much in cache.rows_bytes")
 	case c.RowsDir != "" && c.RowsBytes == 0:

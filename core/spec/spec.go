@@ -23,6 +23,7 @@ type Spec struct {
 	BadSample BadSample
 	Ring      Ring
 	Cache     Cache
+	Device    *Device // nil: batches stay in host memory
 	Journal   string  // file that the engine keeps its position in; "": none
 	Limits    Limits  // of the engine; the same in every ring
 	HTTP      string  // of the engine: HOST:PORT or PORT; empty: no listener
@@ -110,6 +111,8 @@ type Cache struct {
 	RowsBytes int64  // of decoded rows; 0: none are kept
 	RowsDir   string // of files of decoded rows, resolved; "": they are in memory
 	HeadSpace int    // global steps whose batches are repeated for ever; 0: off
+
+	VideoIndexDir string // of the indices of videos, resolved; "": none are kept
 }
 
 // Labels says where a folder's labels come from.

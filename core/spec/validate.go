@@ -87,6 +87,7 @@ func (d *decoder) complete(s *Spec) {
 		s.Ring.Slots = max(8, 4*s.Members()+4)
 	}
 	d.checkDelivery(&s.Ring)
+	d.checkDevice(s)
 	if d.err != nil {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 const (
 	maxFrames = 1 << 20
 	maxChosen = 4096 // indices or times in a list
+	maxFilter = 4096 // bytes of a description of filters
 )
 
 // The ways to choose frames, Selection.Kind. Those of clips are torchcodec's samplers.
@@ -62,8 +63,13 @@ type Video struct {
 	Stream      int // number in the file plus one; 0: the best
 	Threads     int // of a decoder
 	Approximate bool
+	Filter      string // FFmpeg's description of filters; "": none
+	Hardware    string // NoHardware, Auto or FFmpeg's name of a kind
 	Timeout     time.Duration
 }
+
+// NoHardware is the value of Video.Hardware that decodes on the processor.
+const NoHardware = "none"
 
 // Selection says which frames are chosen; its parts are core/media/video's Selection.
 type Selection struct {
@@ -87,7 +93,8 @@ type Selection struct {
 func defaultVideo() *Video {
 	return &Video{
 		Frame:  Image{Mode: RGB, Orient: true, Layout: NHWC, MaxPixels: 178956970},
-		Select: newSelection(SelectUniform), Shape: Fixed, Over: Refuse, Layout: NTHWC, Colour: Accurate, Scaler: Pillow, Threads: 1, Timeout: time.Minute,
+		Select: newSelection(SelectUniform), Shape: Fixed, Over: Refuse, Layout: NTHWC, Colour: Accurate, Scaler: Pillow, Threads: 1, Hardware: NoHardware,
+		Timeout: time.Minute,
 	}
 }
 
@@ -117,6 +124,7 @@ func (d *decoder) video(s *section, above *Video) *Video {
 	if rotation != "" {
 		v.Frame.Orient = rotation == "apply"
 	}
+	d.filter(s, &v.Filter)
 	d.pixels(s, &v.Frame)
 	choice(s, "layout", &v.Layout, NTHWC, NTCHW, NCTHW)
 	choice(s, "colour", &v.Colour, Accurate, Torchcodec)
@@ -129,8 +137,17 @@ func (d *decoder) video(s *section, above *Video) *Video {
 	if seek != "" {
 		v.Approximate = seek == "approximate"
 	}
+	choice(s, "hardware", &v.Hardware, NoHardware, Auto, "cuda", "vaapi", "vdpau", "qsv", "drm")
 	s.duration("timeout", "a duration such as 500ms, 30s or 5m, above 0", &v.Timeout, 1, math.MaxInt64)
 	return v
+}
+
+// filter reads a description of FFmpeg's filters; what it says is FFmpeg's to check.
+func (d *decoder) filter(s *section, dst *string) {
+	s.text("filter", dst)
+	if len(*dst) > maxFilter {
+		s.fail("filter", "got %d bytes, want at most %d", len(*dst), maxFilter)
+	}
 }
 
 func (d *decoder) window(s *section) (w Window) {
@@ -275,14 +292,21 @@ type canonicalVideo struct {
 	Scaler      string          `json:"scaler"`
 	Stream      int             `json:"stream,omitempty"`
 	Approximate bool            `json:"approximate,omitempty"`
+	Filter      string          `json:"filter,omitempty"`
+	Hardware    string          `json:"hardware,omitempty"` // "": none
 }
 
 func (v *Video) canonical() *canonicalVideo {
 	if v == nil {
 		return nil
 	}
-	return &canonicalVideo{
+	c := &canonicalVideo{
 		From: v.From, Frame: v.Frame.canonical(), Frames: v.Frames, Select: v.Select, StartNs: int64(v.Window.Start), LastsNs: int64(v.Window.Duration),
 		Shape: v.Shape, Over: v.Over, Layout: v.Layout, Colour: v.Colour, Scaler: v.Scaler, Stream: v.Stream, Approximate: v.Approximate,
+		Filter: v.Filter,
 	}
+	if v.Hardware != NoHardware {
+		c.Hardware = v.Hardware
+	}
+	return c
 }

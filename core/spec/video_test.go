@@ -22,6 +22,8 @@ func TestEveryKeyOfVideoArrives(t *testing.T) {
   over: cut
   mode: gray
   rotation: ignore
+  filter: "fps=10,hue=s=0"
+  hardware: auto
   transform: [{resize: [8, 9]}, {normalize: {mean: [0.5], std: [0.25]}}]
   dtype: bf16
   layout: NCTHW
@@ -41,7 +43,7 @@ func TestEveryKeyOfVideoArrives(t *testing.T) {
 		},
 		Frames: 40, Select: Selection{Kind: ClipsAtRandomTimes, Clips: 2, ClipFrames: 16, Between: 1, BetweenSecs: 0.25, From: &from, To: &to, Policy: WrapClip},
 		Window: Window{500 * time.Millisecond, 20 * time.Second}, Shape: Padded, Over: CutOff, Layout: NCTHW, Colour: Torchcodec, Scaler: Area,
-		Stream: 3, Threads: 3, Approximate: true, Timeout: 5 * time.Second,
+		Stream: 3, Threads: 3, Approximate: true, Filter: "fps=10,hue=s=0", Hardware: Auto, Timeout: 5 * time.Second,
 	}
 	if !reflect.DeepEqual(got.Video, want) {
 		t.Fatalf("got %+v\nwant %+v", got.Video, want)
@@ -86,6 +88,11 @@ func TestVideoThatCannotBeIsRefused(t *testing.T) {
 		"{frames: 2, transform: [random_resized_crop: 8]}\ncache: {rows_bytes: 1MiB}":                                 "cache.rows_bytes: rows are drawn by chance",
 		"{frames: 2, transform: [center_crop: 8], select: {kind: segments, random: true}}\ncache: {rows_bytes: 1MiB}": "cache.rows_bytes: rows are drawn by chance",
 		"{frames: 2, transform: [center_crop: 8]}\naudio: {rate: 8, length: 8}":                                       "audio: from is missing, want the ending of the files beside those of video",
+		"{frames: 2, transform: [center_crop: 8], filter: ''}":                                                        `video.filter: got text "", want text that is not empty`,
+		"{frames: 2, transform: [center_crop: 8], filter: 3}":                                                         "video.filter: got 3, want text; put it in quotes",
+		"{frames: 2, transform: [center_crop: 8], filter: '" + strings.Repeat("x", 4097) + "'}":                       "video.filter: got 4097 bytes, want at most 4096",
+		"{frames: 2, transform: [center_crop: 8], hardware: cude}":                                                    "video.hardware: got text \"cude\", want one of none, auto, cuda, vaapi, vdpau, qsv, drm; did you mean cuda?",
+		"{frames: 2, transform: [center_crop: 8], seek: approximate}\ncache: {video_index_dir: x}":                    "cache.video_index_dir: goes with video and seek: exact",
 	} {
 		_, err := Parse([]byte(videos+body), "x.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {
@@ -100,10 +107,10 @@ func TestHashOfVideos(t *testing.T) {
 		return string(parse(t, videos+"{frames: 2, transform: [center_crop: 8]"+body+"}").Canonical())
 	}
 	base := hash("")
-	if hash(", threads: 4, timeout: 3s") != base || hash(", select: {kind: uniform}") != base {
+	if hash(", threads: 4, timeout: 3s") != base || hash(", select: {kind: uniform}, hardware: none") != base {
 		t.Fatal(base)
 	}
-	for _, body := range []string{", dtype: f32", ", select: {kind: all}", ", colour: torchcodec", ", rotation: ignore", ", over: cut", ", stream: 0"} {
+	for _, body := range []string{", dtype: f32", ", select: {kind: all}", ", colour: torchcodec", ", rotation: ignore", ", over: cut", ", stream: 0", ", filter: hflip", ", hardware: auto"} {
 		if hash(body) == base {
 			t.Errorf("%s has the hash of another", body)
 		}

@@ -48,6 +48,9 @@ spdl_l_queue *standin_queue(standin *s, uint32_t lane) {
 spdl_l_tensor *standin_tensor(standin *s, uint32_t i) {
     return at(s, STANDIN_HEADER, s->h.tensor_off + i * s->h.tensor_stride);
 }
+spdl_l_pool *standin_pool(standin *s, uint32_t i) {
+    return at(s, STANDIN_HEADER, s->h.pool_off + i * s->h.pool_stride);
+}
 spdl_l_desc *standin_desc(standin *s, uint32_t slot) {
     return at(s, STANDIN_HEADER, s->h.desc_off + slot * s->h.desc_stride);
 }
@@ -68,7 +71,7 @@ static uint64_t lay_out_header(spdl_l_header *h, const standin_opts *o) {
     h->pool_stride = sizeof(spdl_l_pool);
     h->tensor_stride = sizeof(spdl_l_tensor), h->desc_tensor_off = sizeof(spdl_l_desc);
     h->desc_tensor_stride = sizeof(spdl_l_desc_tensor);
-    h->desc_stride = sizeof(spdl_l_desc) + STANDIN_TENSORS * sizeof(spdl_l_desc_tensor);
+    h->desc_stride = sizeof(spdl_l_desc) + h->n_tensors * sizeof(spdl_l_desc_tensor);
     h->text_bytes = 14;
     PLACE(state_off, sizeof(spdl_l_state));
     PLACE(group_off, h->group_stride * h->max_groups);
@@ -87,7 +90,9 @@ static void fill_header(spdl_l_header *h, const standin_opts *o) {
     h->page_bytes = 4096;
     memset(h->ring_uid, 0x5a, sizeof h->ring_uid);
     h->engine_pid = (uint32_t)getpid(), h->access = o->access, h->backing = o->backing, h->n_slots = o->slots;
-    h->n_tensors = STANDIN_TENSORS, h->max_groups = 2, h->max_queues = SPDL_L_MAX_LANES, h->n_pools = 1;
+    h->n_tensors = STANDIN_TENSORS + (o->device_slots > 0), h->max_groups = 2,
+    h->max_queues = SPDL_L_MAX_LANES;
+    h->n_pools = o->device_slots ? 2 + o->device_slots : 1;
     h->batch_rows = o->rows, h->world_size = o->lanes, h->n_lanes = o->lanes, h->first_rank = 0;
     h->n_samples = 1000, h->global_batch = (uint64_t)o->rows * o->lanes, h->steps_per_epoch = 10,
     h->n_epochs = o->n_epochs;
@@ -95,6 +100,7 @@ static void fill_header(spdl_l_header *h, const standin_opts *o) {
     strcpy(h->name, "standin");
     if (o->stage && o->access == SPDL_L_ACCESS_SHARED && o->backing == SPDL_L_BACKING_MEMFD)
         h->features_required = SPDL_L_FEATURE_STAGED;
+    if (o->device_slots) h->features_required |= SPDL_L_FEATURE_DEVICE;
     h->header_bytes = lay_out_header(h, o);
 }
 
@@ -117,6 +123,11 @@ static void fill_schema(standin *s) {
     standin_tensor(s, 2)->kind = SPDL_L_TENSOR_RAGGED;
     standin_tensor(s, 2)->offsets_offset = 5632;
     standin_tensor(s, 2)->offsets_bytes = (uint64_t)(rows + 1) * 8;
+    if (s->o.device_slots) {
+        fill_tensor(standin_tensor(s, STANDIN_DEVICE), "image@cuda", SPDL_L_ROLE_FIELD, 1, 8, 0, rows,
+                    STANDIN_ROW_BYTES);
+        standin_tensor(s, STANDIN_DEVICE)->pool = 1;
+    }
     memcpy(at(s, STANDIN_HEADER, s->header->text_off), "{\"classes\":[]}", 14);
 }
 
@@ -241,14 +252,18 @@ static void fill_desc(standin *s, uint32_t slot, uint64_t epoch, bool last) {
     d->publish_mask = ~0ull, d->published_ns = 1 + t;
     __atomic_store_n(&d->lane, (uint32_t)(t % s->o.lanes), __ATOMIC_RELAXED);
     __atomic_store_n(&d->epoch, epoch, __ATOMIC_RELAXED);
-    for (uint32_t i = 0; i < STANDIN_TENSORS; i++) {
+    if (s->o.device_slots && s->generation) {
+        d->pool = 1, d->fence_kind = SPDL_L_FENCE_CUDA_EVENT;
+        d->fence[0] = slot % s->o.device_slots, d->fence[1] = s->generation;
+    }
+    for (uint32_t i = 0; i < s->h.n_tensors; i++) {
         spdl_l_tensor *t_ = standin_tensor(s, i);
         spdl_l_desc_tensor *dt = standin_desc_tensor(s, slot, i);
         memcpy(dt->shape, t_->shape, sizeof dt->shape);
         memcpy(dt->strides, t_->strides, sizeof dt->strides);
         dt->bytes = i == STANDIN_KEY ? s->o.rows * 3 : t_->bytes;
         if (i == STANDIN_KEY) dt->shape[0] = s->o.rows * 3;
-        dt->device_type = 1;
+        dt->device_type = i == STANDIN_DEVICE ? 2 : 1;
     }
 }
 

@@ -15,8 +15,9 @@
 #define STANDIN_GROUP_ID 7u
 #define STANDIN_MEMBERS 16u
 #define STANDIN_ROW_BYTES 96u
-#define STANDIN_TENSORS 4u /* image, index, key, status */
+#define STANDIN_TENSORS 4u /* image, index, key, status; with device slots a fifth, image@cuda */
 #define STANDIN_IMAGE 0u
+#define STANDIN_DEVICE 4u
 #define STANDIN_KEY 2u
 
 enum { STANDIN_HEADER, STANDIN_GROUP, STANDIN_DATA, STANDIN_SEGMENTS };
@@ -25,9 +26,10 @@ typedef struct standin_opts {
     uint32_t slots, lanes, mode, access, backing, rows;
     uint64_t n_epochs;
     bool redeliver, unsealed, stage;
+    uint32_t device_slots; /* of a pool 1, whose records are the test's to fill */
 } standin_opts;
 #define STANDIN_OPTS \
-    { 8, 1, SPDL_L_MODE_SHARED, SPDL_L_ACCESS_SHARED, SPDL_L_BACKING_MEMFD, 4, 0, true, false, false }
+    { 8, 1, SPDL_L_MODE_SHARED, SPDL_L_ACCESS_SHARED, SPDL_L_BACKING_MEMFD, 4, 0, true, false, false, 0 }
 
 typedef struct standin standin;
 
@@ -62,6 +64,7 @@ struct standin {
 
     pthread_mutex_t lock; /* guards publishing, membership and the hooks against the socket's thread */
     uint64_t ticket, first_epoch;
+    uint64_t generation; /* that batches are published with */
     uint32_t next_owner;
     pthread_t thread;
     bool serving;
@@ -88,6 +91,7 @@ spdl_l_queue *standin_queue(standin *s, uint32_t lane);
 spdl_l_desc *standin_desc(standin *s, uint32_t slot);
 spdl_l_desc_tensor *standin_desc_tensor(standin *s, uint32_t slot, uint32_t i);
 spdl_l_tensor *standin_tensor(standin *s, uint32_t i);
+spdl_l_pool *standin_pool(standin *s, uint32_t i);
 spdl_l_member *standin_member(standin *s, uint32_t i);
 uint8_t *standin_slot(standin *s, uint32_t slot);
 /* True if every byte of the batch's image is what its ticket says. */

@@ -51,7 +51,7 @@ extern const char *test_build;
 /* Wait for a condition under a generous watchdog. */
 #define WAIT_UNTIL(condition)                                         \
     do {                                                              \
-        double until_ = test_seconds() + 20;                          \
+        double until_ = test_seconds() + 60;                          \
         while (!(condition) && test_seconds() < until_) usleep(1000); \
         CHECK(condition);                                             \
     } while (0)
@@ -84,5 +84,7 @@ static inline void leave(standin *s, spdl_reader *r) {
 
 /* wrap.c: make the n-th allocation or mapping from now fail; 0: none. test_allocations counts them. */
 extern long test_fail_at, test_allocations;
+/* Questions of this thread whether a descriptor is readable now. */
+extern _Thread_local long test_polls;
 
 #endif

@@ -245,9 +245,11 @@ static int run_consumer(kills *k, const char *point, int count, const char *acti
     struct pollfd p = {out[0], POLLIN, 0};
     FILE *f = fdopen(out[0], "r");
     setvbuf(f, NULL, _IONBF, 0);
-    for (bool open_ = true; open_;) { /* feed it when it is idle, so that it passes the points of waiting */
+    for (bool open_ = true; open_;) { /* feed it when it sleeps, so that it passes the points of waiting */
         if (poll(&p, 1, 1) == 0) {
-            if (k->published < k->tickets && standin_publish(k->s, 0, k->published + 1 == k->tickets) >= 0)
+            bool sleeps = __atomic_load_n(&standin_lane(k->s, 0)->sleepers, __ATOMIC_RELAXED) == 1;
+            if (sleeps && k->published < k->tickets &&
+                standin_publish(k->s, 0, k->published + 1 == k->tickets) >= 0)
                 k->published++;
             continue;
         }

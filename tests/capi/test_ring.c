@@ -118,7 +118,7 @@ TEST(next_releases_the_batch_in_hand_and_acquires_the_next) {
 
 TEST(a_slot_refilled_since_is_not_released_by_a_stale_batch) {
     standin *s = make_served((standin_opts){1 + 2, 1, SPDL_L_MODE_SHARED, SPDL_L_ACCESS_SHARED,
-                                            SPDL_L_BACKING_MEMFD, 4, 0, true, false, false});
+                                            SPDL_L_BACKING_MEMFD, 4, 0, true, false, false, 0});
     spdl_reader *r = attach_with(s, 1, 0);
     spdl_batch old = SPDL_BATCH_INIT, now = SPDL_BATCH_INIT;
     publish_n(s, 1, 0, false);
@@ -403,6 +403,6 @@ TEST(bad_arguments_are_named) {
     CHECK_STATUS(spdl_stats(NULL, NULL, 0, NULL), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_detach(NULL), SPDL_OK);
     CHECK(strcmp(spdl_status_name(-12345), "SPDL_UNKNOWN") == 0);
-    CHECK(strcmp(spdl_version(), "0.1.0") == 0 && spdl_layout_version() == 1002);
+    CHECK(strcmp(spdl_version(), "0.1.0") == 0 && spdl_layout_version() == 1003);
     leave(s, r);
 }

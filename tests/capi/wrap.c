@@ -1,13 +1,15 @@
-/* wrap.c - linked with --wrap: fail the n-th allocation of libspdl; and, for the thread sanitizer, which
+/* wrap.c - linked with --wrap: fail the n-th allocation of libspdl, count its polls; and, for the thread sanitizer, which
  * knows addresses and not pages, give libspdl the stand-in's own mapping of a segment. */
 #include "test.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 long test_fail_at, test_allocations;
+_Thread_local long test_polls;
 
 static bool fails(void) {
     long n = __atomic_add_fetch(&test_allocations, 1, __ATOMIC_RELAXED);
@@ -28,6 +30,13 @@ void *__wrap_realloc(void *old, size_t n);
 void *__wrap_aligned_alloc(size_t a, size_t n);
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset);
 int __wrap_munmap(void *at, size_t n);
+int __real_poll(struct pollfd *fds, nfds_t n, int timeout);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
+
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout) {
+    if (timeout == 0) test_polls++;
+    return __real_poll(fds, n, timeout);
+}
 
 void *__wrap_malloc(size_t n) { return fails() ? NULL : __real_malloc(n); }
 void *__wrap_calloc(size_t n, size_t m) { return fails() ? NULL : __real_calloc(n, m); }

@@ -77,7 +77,7 @@ def surroundings(monkeypatch):
         signal.alarm(0)
         signal.signal(signal.SIGALRM, old)
         Consumer.end_all()
-        deadline = time.monotonic() + 10  # a process that was told to end may take a moment
+        deadline = time.monotonic() + 60  # a process that was told to end may take a moment
         while (left := around.left()) and time.monotonic() < deadline:
             time.sleep(0.02)
         for pid, _ in processes_of(mark):

@@ -25,7 +25,7 @@ def message(payload=b"", *, magic=MAGIC, version=VERSION, kind=HELLO, bytes_=Non
 
 def connect(path):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    s.settimeout(20)
+    s.settimeout(60)
     s.connect(str(path))
     return s
 
@@ -58,8 +58,8 @@ def read_on(serve, pictures):
     assert {b["attempts"] for b in got} == {1}
     assert engine.running and "panic" not in engine.said() and "goroutine" not in engine.said()
     eventually("the descriptors to be closed", lambda: engine.descriptors() <= before)
-    with spdl.attach(engine.name, "g", timeout=20) as late:
-        assert late.acquire(timeout=20) is None
+    with spdl.attach(engine.name, "g", timeout=60) as late:
+        assert late.acquire(timeout=60) is None
 
 
 WRONG = {
@@ -111,7 +111,7 @@ def test_silent_connections_do_not_keep_others_out(serve, pictures):
         for _ in range(200):
             with contextlib.suppress(BlockingIOError):
                 peers.append(silent.enter_context(connect(engine.socket)))
-        with spdl.attach(engine.name, "g", max_leases=1, timeout=20) as loader:
+        with spdl.attach(engine.name, "g", max_leases=1, timeout=60) as loader:
             assert loader.info.group == "g"
         for peer in peers:
             assert answer(peer) is None

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from engines import Consumer, describe, environment
+from engines import WATCHDOG, Consumer, describe, environment
 
 HERE = pathlib.Path(__file__).parent
 
@@ -19,7 +19,7 @@ def test_what_holds_for_a_child_engine_holds_in_process(name):
         pytest.skip("this is that run")
     env = {**os.environ, "SPDL_E2E_IN_PROCESS": "1"}
     run = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", HERE / name,
-                          "-k", "not wrong_values_in_python"], env=env, timeout=85,
+                          "-k", "not wrong_values_in_python"], env=env, timeout=WATCHDOG - 20,
                          capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
 
@@ -57,22 +57,24 @@ def test_the_same_batches_come_as_from_a_child(pictures):
 def test_open_and_close_fifty_times_leaves_nothing(pictures):
     """Descriptors and mappings of rings are as after the first, threads too, give or take Go's own."""
     out, _ = program(PRELUDE + """
-        def settled():
+        def settled(most=1 << 20):
             # descriptors and threads once the engine's end has let go of every mapping of a ring
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while "memfd:spdl" in open("/proc/self/maps").read():
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
-            time.sleep(0.1)
+            while time.monotonic() < deadline and len(os.listdir("/proc/self/fd")) > most:
+                time.sleep(0.01)
             return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
-        read()
+        for _ in range(3):
+            read()
         fds, threads = settled()
         for _ in range(50):
             read()
-        now = settled()
-        print(now[0] - fds, now[1] <= threads + 10)
-    """, describe(pictures.path))
-    assert out == "0 True\n"
+        now = settled(fds)
+        print(now[0] <= fds, now[1] <= threads + 20)
+    """, describe(pictures.path), GOMAXPROCS="2")  # Go makes threads as it has processors
+    assert out == "True True\n"
 
 
 def test_two_engines_in_one_process_serve_side_by_side(pictures):

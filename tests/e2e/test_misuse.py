@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 import spdl
-from engines import batches_of, describe, groups, python, reader
+from engines import PATIENCE, batches_of, describe, groups, python, reader
 from spdl import _c
 
 
@@ -21,9 +21,9 @@ def test_releasing_twice_is_stale_and_changes_nothing(serve, attach, pictures):
     """The second release raises Stale; the slot that is meanwhile somebody else's batch stays leased and whole."""
     engine = serve(describe(pictures.path, ring=groups("g")))
     loader = attach(engine.name, "g")
-    first = loader.acquire(timeout=30)
+    first = loader.acquire(timeout=PATIENCE)
     first.release()
-    others = [loader.acquire(timeout=30) for _ in range(4)]
+    others = [loader.acquire(timeout=PATIENCE) for _ in range(4)]
     before = [other["index"].tolist() for other in others]
     with pytest.raises(spdl.Stale, match="given back already"):
         first.release()
@@ -67,7 +67,7 @@ def test_use_after_close_is_detached(serve, attach, pictures):
     """Every call on a closed loader raises Detached; what was copied before is fine; closing twice is fine."""
     engine = serve(describe(pictures.path, ring=groups("g")))
     loader = attach(engine.name, "g")
-    batch = loader.acquire(timeout=30)
+    batch = loader.acquire(timeout=PATIENCE)
     image, kept = batch["image"], batch["image"].copy()
     loader.close()
     loader.close()
@@ -85,11 +85,11 @@ def test_holding_every_batch_is_an_error_with_the_numbers_and_not_a_wait(serve, 
     """LeasesExhausted at once; after one release it goes on."""
     engine = serve(describe(pictures.path, ring=groups("g")))
     loader = attach(engine.name, "g", max_leases=3)
-    held = [loader.acquire(timeout=30) for _ in range(3)]
+    held = [loader.acquire(timeout=PATIENCE) for _ in range(3)]
     with pytest.raises(spdl.LeasesExhausted, match="3"):
         loader.acquire()
     held.pop().release()
-    held.append(loader.acquire(timeout=30))
+    held.append(loader.acquire(timeout=PATIENCE))
     for batch in held:
         batch.release()
 
@@ -98,11 +98,11 @@ def test_waiting_for_the_end_with_a_batch_in_hand_is_an_error_and_not_a_wait(ser
     """Undone at once: the epoch waits for what this thread holds; after release it ends."""
     engine = serve(describe(pictures.path, batch=53, ring=groups("g")))
     loader = attach(engine.name, "g")
-    batch = loader.acquire(timeout=30)
+    batch = loader.acquire(timeout=PATIENCE)
     with pytest.raises(spdl.Undone):
         loader.acquire()
     batch.release()
-    assert loader.acquire(timeout=30) is None
+    assert loader.acquire(timeout=PATIENCE) is None
 
 
 def test_a_view_keeps_its_slot_while_the_loop_goes_on(serve, attach, pictures):

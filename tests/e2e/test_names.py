@@ -7,7 +7,7 @@ import signal
 
 import pytest
 import spdl
-from engines import (BUSY, DENIED, LANGUAGES, NOT_FOUND, SPDL, batches_of, describe, environment, eventually,
+from engines import (BUSY, DENIED, LANGUAGES, NOT_FOUND, PATIENCE, SPDL, batches_of, describe, environment, eventually,
                      example, groups, reader, run, try_to_serve)
 
 NOBODY = 65534
@@ -73,7 +73,7 @@ def test_a_ring_with_a_dead_engine_can_be_inspected_and_is_consistent(serve, att
     """spdl inspect --check while the engine lives and on what kill -9 leaves, with a batch held: exit code 0 and no problem."""
     engine = serve(describe(pictures.path, ring=groups("g", backing="posix")))
     loader = attach(engine.name, "g")
-    held = loader.acquire(timeout=30)
+    held = loader.acquire(timeout=PATIENCE)
     for alive in (True, False):
         if not alive:
             engine.kill()

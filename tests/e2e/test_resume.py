@@ -4,7 +4,7 @@ import json
 
 import pytest
 import spdl
-from engines import USAGE, batches_of, describe, groups, reader, try_to_serve
+from engines import PATIENCE, USAGE, batches_of, describe, groups, reader, try_to_serve
 from test_groups import lanes
 
 ORDER = {"shuffle": True, "seed": 5, "epochs": 2}
@@ -57,7 +57,7 @@ def test_without_counting_it_the_batch_in_hand_comes_again(open_, pictures, whol
 def test_batches_completed_out_of_order_do_not_come_again(open_, pictures, whole):
     """The state names completed steps above the oldest open one: steps 0, 1 and 3 done, 2 held."""
     loader = open_(description(pictures))
-    batches = [loader.acquire(timeout=30) for _ in range(4)]
+    batches = [loader.acquire(timeout=PATIENCE) for _ in range(4)]
     for step in (0, 1, 3):
         batches[step].release()
     state = loader.state_dict(count_held=False)

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 import spdl
-from engines import BUILD, FAILED, ROOT, Consumer, describe, eventually
+from engines import BUILD, FAILED, PATIENCE, ROOT, Consumer, describe, eventually
 
 WORKERS = {
     "c": [BUILD / "examples/stage_c"],
@@ -104,7 +104,7 @@ def test_a_batch_that_a_worker_left_half_done_is_decoded_again(serve, pictures, 
         doomed = Consumer([sys.executable, "-c", HALF, engine.name])
         assert doomed.line() == "half"
         doomed.process.send_signal(signal.SIGKILL if end == "kill" else signal.SIGINT)
-        doomed.process.communicate(timeout=30)
+        doomed.process.communicate(timeout=PATIENCE)
     steady = worker("c", engine)
     same(everything(engine.name, "train"), want, lambda image: 255 - image)
     assert steady.end()[0] == 0
@@ -153,7 +153,7 @@ def test_a_batch_dropped_in_a_stage_has_failed_and_one_that_a_closed_loader_held
     del held
     with spdl.attach(engine.name, group="augment", max_leases=1) as loader:
         eventually("the batch to be decoded again", lambda: loader.stats()["rings"][0]["groups"][0]["redelivered"])
-        again = loader.acquire(timeout=30)
+        again = loader.acquire(timeout=PATIENCE)
         assert (again.ticket, again.attempts) == (1, 2)
         again.release()
     with spdl.attach(engine.name, group="train") as loader:

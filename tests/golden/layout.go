@@ -37,6 +37,7 @@ var records = []struct {
 	{"spdl_l_state_req", reflect.TypeFor[shm.StateReq]()},
 	{"spdl_l_evict", reflect.TypeFor[shm.Evict]()},
 	{"spdl_l_fail", reflect.TypeFor[shm.Fail]()},
+	{"spdl_l_device", reflect.TypeFor[shm.Device]()},
 }
 
 // Generate computes every golden file from the sources under root, by path relative to it.

@@ -221,6 +221,22 @@ def test_ragged_rows_are_views_of_their_values():
     assert memory() is not None and row.tolist() == [3, 4, 5, 6]
 
 
+def test_ragged_bytes_are_text():
+    """Rows of bytes are str on request; what is no UTF-8 goes the way back, and what is no bytes is refused."""
+    data = "wörd".encode() + b"\xff!" + "猫".encode()
+    values, _ = make(list(data), "uint8")
+    offsets, _ = make([0, 5, 5, 7, 10], "int64")
+    ragged = Ragged(values, offsets)
+    assert ragged.text() == ["wörd", "", "\udcff!", "猫"] and ragged.text("replace")[2] == "\ufffd!"
+    assert "".join(ragged.text()).encode("utf-8", "surrogateescape") == data
+    with pytest.raises(UnicodeDecodeError):
+        ragged.text("strict")
+    numbers, _ = make([1, 2], "int16")
+    for wrong in (Ragged(numbers, make([0, 2], "int64")[0]), Ragged(values, make([0, 10], "int64")[0], (2,))):
+        with pytest.raises(TypeError, match="got no bytes; want a field of text"):
+            wrong.text()
+
+
 def test_ragged_rows_outside_are_refused():
     values, _ = make([1, 2], "uint8")
     good, _ = make([0, 2], "int64")

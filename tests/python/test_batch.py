@@ -30,7 +30,9 @@ def test_a_batch_knows_where_it_stands(loader):
 
 def test_sample_keys_are_text(loader):
     with loader.acquire(), loader.acquire() as batch:
-        assert batch.sample_keys == ["3", "4", "5"]
+        assert batch.sample_keys == batch.text("key") == ["3", "4", "5"]
+        with pytest.raises(TypeError, match='text of field "image": got'):
+            batch.text("image")
         assert bytes(batch["key"][0]) == b"3" and isinstance(batch["key"], spdl.Ragged)
 
 

@@ -1,4 +1,4 @@
-"""spdl/_c.py, spdl/_feed.py, spdl/pipeline/_host.py and include/spdl.h say the same."""
+"""spdl/_c.py, spdl/_feed.py, spdl/_gpu.py, spdl/pipeline/_host.py and include/spdl.h say the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT
-from spdl import _c, _feed
+from spdl import _c, _feed, _gpu
 from spdl.io import _load, _packets, _write
 from spdl.pipeline import _host
 
@@ -26,8 +26,12 @@ STRUCTS = {
     "spdl_want": _feed.Want,
     "spdl_sample": _feed.Sample,
     "spdl_packet": _packets.Packet,
+    "spdl_pin_opts": _gpu.PinOpts,
+    "spdl_pin_info": _gpu.RawPinInfo,
 }
-FUNCTIONS = {**_c._FUNCTIONS, **_host.FUNCTIONS, **_feed.FUNCTIONS, **_load.FUNCTIONS, **_packets.FUNCTIONS, **_write.FUNCTIONS}
+FUNCTIONS = {
+    **_c._FUNCTIONS, **_host.FUNCTIONS, **_feed.FUNCTIONS, **_gpu.FUNCTIONS, **_load.FUNCTIONS, **_packets.FUNCTIONS, **_write.FUNCTIONS,
+}
 
 
 def _flat(text: str) -> str:
@@ -68,7 +72,7 @@ def test_structs_have_all_fields_of_the_header():
 
 def test_every_function_of_the_header_is_bound_under_its_own_prototype():
     """The comment above each binding is the header's prototype, and none is missing."""
-    source = "".join(map(inspect.getsource, (_c, _feed, _host, _load, _packets, _write)))
+    source = "".join(map(inspect.getsource, (_c, _feed, _gpu, _host, _load, _packets, _write)))
     pairs = re.findall(r"# (.*?\);)\n    \"(spdl_\w+)\"", source)
     assert {name: _flat(prototype) for prototype, name in pairs} == _header_functions()
     assert set(FUNCTIONS) == set(_header_functions())
@@ -103,5 +107,5 @@ def test_constants_have_the_headers_values():
     values.update({n: int(v) for n, v in re.findall(r"#define SPDL_(\w+) (\d+)u?\b", HEADER)})
     assert len(values) > 50
     values = {n: v for n, v in values.items() if not n.startswith("VERSION_")}
-    said = {**vars(_packets), **vars(_host), **vars(_c)}
+    said = {**vars(_packets), **vars(_gpu), **vars(_host), **vars(_c)}
     assert {n: said.get(n) for n in values} == values

@@ -87,6 +87,36 @@ def test_load_video_gives_the_frames():
     assert spdl.io.probe_video(data)["width"] == 16
 
 
+def test_filters_are_ffmpegs(noise, tmp_path):
+    """filter_desc says what comes out, how much of it, and when; what cannot be is the description's fault."""
+    data, path = y4m([20, 40, 60, 80, 100]), tmp_path / "a.wav"
+    path.write_bytes(wav_bytes(noise))
+    try:
+        frames = spdl.io.load_video(data, filter_desc="select=not(mod(n\\,2)),crop=8:4").numpy()
+    except spdl.SampleError as error:
+        if "no FFmpeg" in str(error):
+            pytest.skip(str(error))
+        raise
+    assert frames.shape == (3, 4, 8, 3)
+    assert np.abs(frames[:, 0, 0, 0].astype(int) - [20, 60, 100]).max() <= 1
+    picked = spdl.io.sample_decode_video(data, [4, 0, -1], filter_desc="hflip", transform=[{"resize": [8, 8]}]).numpy()
+    assert picked.shape == (3, 8, 8, 3) and np.abs(picked[:, 0, 0, 0].astype(int) - [100, 20, 100]).max() <= 1
+    twice = spdl.io.load(data, {"video": {"filter": "fps=20"}})
+    np.testing.assert_allclose(twice["pts"].numpy(), np.arange(10) / 20)
+    np.testing.assert_allclose(twice["duration"].numpy(), 1 / 20)
+    chunks = list(spdl.io.streaming_load_video(data, 4, filter_desc="fps=20"))
+    assert [chunk["video"].shape[0] for chunk in chunks] == [4, 4, 2]
+    with pytest.raises(spdl.SampleError, match="raise video.frames"):
+        spdl.io.load_video(data, filter_desc="fps=20", frames=9)
+    sound = spdl.io.load_audio(path, timestamp=(0.01, 0.02), filter_desc="pan=mono|c0=c1").numpy()
+    np.testing.assert_array_equal(sound, noise.T[1:, 80:160].astype(np.float32) / 32768)
+    for wrong, text in ("movie=/etc/passwd", 'video.filter: got "movie=/etc/passwd": got filter "movie"'), ("crop=x", "video.filter"):
+        with pytest.raises(spdl.SpecError, match=text):
+            spdl.io.load_video(data, filter_desc=wrong)
+    with pytest.raises(spdl.SpecError, match="audio.filter: .*never ends"):
+        spdl.io.load_audio(path, filter_desc="apad")
+
+
 def test_streaming_load_video_gives_chunks(tmp_path):
     path = tmp_path / "a.y4m"
     path.write_bytes(y4m(range(20, 90, 10)))

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 import spdl
-from spdl import _c
+from spdl import _c, _reader
 
 
 def tickets(batches):
@@ -409,3 +409,20 @@ def test_an_attached_loader_pickles_as_its_name_group_and_lane(mock):
 def test_a_loader_of_a_child_engine_refuses_to_be_pickled(loader):
     with pytest.raises(spdl.Unsupported, match="its engine is a child of this process"):
         pickle.dumps(loader)
+
+
+def test_a_wait_first_sleeps_until_shortly_before_waits_of_late_have_ended():
+    reader = _reader.Reader.__new__(_reader.Reader)
+    reader._last_wait, reader._usual_ns = (None, 0), 0
+    raw, begun = _c.Batch(), 10**9
+    assert reader._nap(raw, begun) == _reader.SLICE_NS  # nothing is known yet
+    for _ in range(50):
+        raw.published_ns, begun = begun + 8_000_000, begun + 20_000_000
+        nap = reader._nap(raw, begun)
+    assert 6_990_000 < nap <= 7_000_000
+    raw.published_ns = begun - 1  # a batch that was ready, or none
+    assert reader._nap(raw, begun) == nap
+    for _ in range(50):
+        raw.published_ns, begun = begun + 100_000, begun + 200_000
+        nap = reader._nap(raw, begun)
+    assert nap == _reader.SLICE_NS  # short waits are not interrupted

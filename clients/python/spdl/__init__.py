@@ -29,6 +29,7 @@ from ._errors import (
     Busy,
     Denied,
     Detached,
+    DeviceError,
     EngineFailed,
     EngineLost,
     EngineStartError,
@@ -41,6 +42,7 @@ from ._errors import (
     NotFound,
     OutOfMemory,
     PipelineFailed,
+    PoolLost,
     SampleError,
     SpdlError,
     SpecError,
@@ -64,10 +66,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "__version__", "ArgumentError", "Array", "attach", "Batch", "BATCH_BAD", "BATCH_KEY_CUT", "BATCH_LAST",
-    "BATCH_PADDED", "BATCH_SHORT", "Busy", "DataLoader", "delivery_log", "DeliveryLog", "Denied", "Detached", "DType", "EngineFailed",
+    "BATCH_PADDED", "BATCH_SHORT", "Busy", "DataLoader", "delivery_log", "DeliveryLog", "Denied", "Detached", "DeviceError", "DType", "EngineFailed",
     "EngineLost", "EngineStartError", "EngineStopped", "Epoch", "Field", "Forked", "FormatError",
     "GroupClosed", "Info", "LeasesExhausted", "LibraryNotFound", "Loader", "NotFound", "open",
-    "OutOfMemory", "PipelineFailed", "Ragged", "ROW_MASKED", "ROW_OK", "ROW_PADDED", "ROW_SUBSTITUTED", "SampleError", "SpdlError",
+    "OutOfMemory", "PipelineFailed", "PoolLost", "Ragged", "ROW_MASKED", "ROW_OK", "ROW_PADDED", "ROW_SUBSTITUTED", "SampleError", "SpdlError",
     "SpecError", "StageMisuse", "Stale", "StateError", "SystemCallError", "Timeout", "Undone", "Unsupported",
     "VersionMismatch",
 ]

@@ -31,7 +31,7 @@ from ctypes import c_char_p, c_int, c_size_t, c_uint8, c_uint64, c_void_p
 
 from . import _c
 
-CPU = 1
+CPU, CUDA = 1, 2  # DLDeviceType
 READ_ONLY, IS_COPIED = 1, 2  # DLPACK_FLAG_BITMASK_*
 _MAX_NDIM = 8
 

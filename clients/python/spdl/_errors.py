@@ -167,6 +167,18 @@ class SampleError(SpdlError, ValueError):
     status = -120
 
 
+class DeviceError(SpdlError):
+    """A call of the GPU's driver failed; the text names it and says what the driver said."""
+
+    status = -140
+
+
+class PoolLost(SpdlError):
+    """The batch's device memory is gone with its uploader, or there never was any. Its host fields are good."""
+
+    status = -141
+
+
 _BY_STATUS = {c.status: c for c in SpdlError.__subclasses__() if c.status is not None}
 
 

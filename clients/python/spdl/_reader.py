@@ -25,6 +25,7 @@ from ._errors import Detached, SpdlError, error_for
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
 EMPTY = _c.Batch(_BATCH_BYTES)  # of a lease that has no batch yet
 SLICE_NS = 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
+NAP_LEAST_NS, NAP_EARLY_NS = 500_000, 2_000_000  # as in capi/client/forecast.h
 
 _exiting = False  # the memory stays mapped from here on: views may outlive the interpreter
 
@@ -114,7 +115,10 @@ class Reader:
         self.lock = threading.RLock()  # guards the three below; a finaliser may enter again
         self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
         self._calls: list[None] = []  # one for each that runs without the interpreter lock
+        self._last_wait: tuple[Optional[_c.Batch], int] = (None, 0)  # what it waited for, and since when
+        self._usual_ns = 0  # length of waits of late; threads that wait at the same time may lose one another's
         self.stage = False  # whether it belongs to a stage; said by the Loader
+        self.gpu = False  # whether it was pinned, or a release waited for a GPU: detaching may wait then
         self._closed = False
         self._detached = False
         _readers.add(self)
@@ -145,13 +149,14 @@ class Reader:
                 status = self._acquire(self.handle, 0, raw)
             if status == _c.TIMEOUT and timeout_ns:
                 status = self._wait(raw, timeout_ns)
-            if status < 0:
-                status = self._refused(status, raw)
             if status:
-                return status
+                if status < 0:
+                    status = self._refused(status, raw)
+                if status:
+                    return status
         lease.raw = raw
         own["spare"] = None
-        return _c.OK
+        return 0
 
     def swap(self, lease: Lease) -> int:
         """Release the lease's batch and put the next one in its place, in one call into the library.
@@ -181,33 +186,47 @@ class Reader:
 
     def _wait(self, raw: _c.Batch, timeout_ns: int) -> int:
         """Acquire in slices, so that signals are handled between them and dead tensors are noticed."""
-        end = time.monotonic_ns() + timeout_ns
+        begun = time.monotonic_ns()
+        end = begun + timeout_ns
         left = SLICE_NS if timeout_ns < 0 else timeout_ns
-        acquire, handle, lock = self._acquire_waiting, self.handle, self.lock
-        calls = self._calls
+        nap = min(left, self._nap(raw, begun))
+        acquire, handle, let_go = self._acquire_waiting, self.handle, self._calls.pop
         self._enter()
         try:
-            while True:
-                status = acquire(handle, min(left, SLICE_NS), raw)
-                if status == _c.OK:
-                    return status
+            status = acquire(handle, nap, raw)
+            while status:
                 if status < 0 and status != _c.E_LEASES:
                     raise self.error(status)  # here: a detach below would change the thread's last error
                 if status != _c.TIMEOUT:
-                    return status
+                    break
                 if self._closed:
                     raise self._closed_error()
                 if timeout_ns >= 0:
                     left = end - time.monotonic_ns()
                     if left <= 0:
-                        return status
+                        break
                 if exports:
                     _dlpack.sweep()
+                status = acquire(handle, min(left, SLICE_NS), raw)
+            return status
         finally:
-            calls.pop()  # and then look: close() closes and then looks here, so one of the two detaches
+            let_go()  # and then look: close() closes and then looks here, so one of the two detaches
             if self._closed:
-                with lock:
+                with self.lock:
                     self._detach()
+
+    def _nap(self, raw: _c.Batch, begun: int) -> int:
+        """How long to sleep at first: until shortly before waits of late have ended.
+
+        Who looks then has the way back into Python and through it in its caches; without that it costs more than the wake-up itself.
+        How long the last wait was is asked here, where there is time.
+        """
+        last, since = self._last_wait
+        self._last_wait = raw, begun
+        if last is not None and last.published_ns > since:
+            self._usual_ns += (last.published_ns - since - self._usual_ns) // 4
+        usual = self._usual_ns
+        return usual - min(usual // 8, NAP_EARLY_NS) if usual > NAP_LEAST_NS else SLICE_NS
 
     def _refused(self, status: int, raw: _c.Batch) -> int:
         """Try once more if views that nobody can reach any more hold the leases; raise otherwise."""
@@ -292,7 +311,7 @@ class Reader:
         if claimed is not None and claimed.data is not None:
             self.release(self.handle, claimed)
             self.thread.spare = None
-        self.api.held.detach(self.handle)
+        (self.api.free if self.gpu else self.api.held).detach(self.handle)
 
     def _reset_in_child(self) -> None:
         self.lock = threading.RLock()

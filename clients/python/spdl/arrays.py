@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import torch
 
 
+_DEFAULT_STREAM = 1  # the legacy default stream, as DLPack and the CUDA array interface number it
+
+
 class DType:
     """A type of elements: `name` as numpy spells it, `itemsize` in bytes, `dlpack` as (code, bits, lanes).
 
@@ -144,10 +147,14 @@ class Array:
         for others it raises BufferError."""
         if stream is not None and self._device[0] == _dlpack.CPU:
             raise ArgumentError(f"spdl: dlpack of {self!r}: stream {stream!r} for memory of the CPU, want None")
+        if stream == 0:
+            raise ArgumentError(f"spdl: dlpack of {self!r}: stream 0, want 1 (the default one), 2, -1 or a handle")
         if dl_device is not None and tuple(dl_device) != self._device:
             raise BufferError(f"spdl: dlpack of {self!r}: it lies on device {self._device}, got {tuple(dl_device)}")
         if copy:
             return self.copy().__dlpack__(max_version=max_version)
+        if stream != -1:
+            self._wait(stream)
         versioned = max_version is not None and max_version[0] >= 1
         if self.readonly and not versioned:
             raise BufferError(
@@ -163,6 +170,23 @@ class Array:
         return _dlpack.capsule(self._owner, self._address, self.dtype.dlpack, self._device, self.shape, strides,
                                versioned, flags)
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3. A reader in another stream waits for the default one, which waits for the copy to the device."""
+        if self._device[0] != _dlpack.CUDA or self.dtype.typestr is None:
+            raise AttributeError(f"spdl: cuda_array_interface of {self!r}: it lies on device {self._device} and is {self.dtype}")
+        self._wait(_DEFAULT_STREAM)
+        dense = is_dense(self.shape, self.strides, self.dtype.itemsize)
+        return {"version": 3, "shape": self.shape, "typestr": self.dtype.typestr, "strides": None if dense else self.strides,
+                "data": (self._address, self.readonly), "stream": _DEFAULT_STREAM}
+
+    def _wait(self, stream: Optional[int]) -> None:
+        """Have a stream wait until the memory is complete; None: the default one."""
+        if self._device[0] == _dlpack.CUDA:
+            from . import _gpu
+
+            _gpu.stream_wait(self._owner, _DEFAULT_STREAM if stream is None else stream)
+
     def torch(self, copy: bool = False) -> torch.Tensor:
         """A torch tensor of the same memory, or with copy=True of its own.
 
@@ -172,6 +196,8 @@ class Array:
         import torch.utils.dlpack
 
         array = self.copy() if copy else self
+        if array._device[0] == _dlpack.CUDA:
+            array._wait(torch.cuda.current_stream(array._device[1]).cuda_stream or None)
         if array.readonly:
             _warn_read_only()
         return torch.utils.dlpack.from_dlpack(array._capsule(versioned=False))
@@ -240,6 +266,13 @@ class Ragged:
         """The bytes of one row, copied."""
         array = self._row(row)
         return ctypes.string_at(array._address, array.nbytes)
+
+    def text(self, errors: str = "surrogateescape") -> list[str]:
+        """The rows as text, copied: captions, JSON, keys. They are read as UTF-8; errors is str's, and by itself what is
+        none comes back with encode("utf-8", "surrogateescape"). Raises TypeError for rows that are no bytes."""
+        if self.values.dtype != "uint8" or self.step:
+            raise TypeError(f"spdl: text of {self!r}: got no bytes; want a field of text, such as a column of type text")
+        return [self.bytes_of(row).decode("utf-8", errors) for row in range(len(self))]
 
     def _row(self, row: int) -> Array:
         values = self.values

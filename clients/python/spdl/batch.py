@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
 
-from . import _c
+from . import _c, _dlpack
 from ._errors import Stale
 from ._reader import Lease
 from .arrays import Array, DType, Ragged, view
@@ -65,6 +65,12 @@ class Batch(Mapping):
         address, raw = lease.tensor(field.position)
         return self._array(field, lease, address, field.layout(raw))
 
+    @property
+    def cuda(self) -> DeviceFields:
+        """The fields that the engine uploads (`device` in the description): `batch.cuda["image"]` is a spdl.Array in device
+        memory, for torch(), `__dlpack__` or `__cuda_array_interface__`. Empty where there is no such key."""
+        return DeviceFields(self)
+
     def _array(self, field: Field, lease: Lease, address: int, layout: Layout) -> Union[Array, Ragged]:
         readonly = self._schema.readonly
         values = Array(lease, address, layout.shape, layout.strides, field.dtype, readonly, layout.device)
@@ -90,8 +96,14 @@ class Batch(Mapping):
         """The samples' names, as the source gives them (a path within the folder, say). Copied."""
         if self._schema.key is None:
             raise FieldNotFound("spdl: batch: this ring has no keys")
-        keys = self.array(self._schema.key)
-        return [keys.bytes_of(row).decode("utf-8", "surrogateescape") for row in range(self.rows)]
+        return self.text(self._schema.key)
+
+    def text(self, name: str, errors: str = "surrogateescape") -> list[str]:
+        """A field of text, such as captions, as one str a sample, copied; see Ragged.text."""
+        field = self.array(name)
+        if not isinstance(field, Ragged):
+            raise TypeError(f'spdl: text of field "{name}": got {field!r}, want ragged bytes, such as a column of type text')
+        return field.text(errors)
 
     def copy(self) -> dict[str, Any]:
         """All fields in memory of their own, free of the slot, by name."""
@@ -202,6 +214,29 @@ class Batch(Mapping):
                 "without release(): the slot goes back with the last of them"
             )
 
+    def release_after(self, stream: Any = None) -> None:
+        """Give the slot back when what is in the stream so far has ended: copies of this batch to a GPU, above all.
+
+        stream: of torch, CuPy, numba or cuda.core, or its handle as an int; a torch.cuda.Event; None: the default stream. The batch
+        ends here and counts as used; no call waits, and no slot is filled under a running copy. Close() waits for it.
+
+        Raises BufferError while views are alive, Stale if it was given back before, DeviceError if the driver refuses; the
+        batch is as it was then.
+        """
+        from . import _gpu
+
+        if self._lease is None:
+            raise self._ended("release")
+        if _dlpack.live:
+            _dlpack.sweep()
+        if self._holders() != ALONE:
+            raise BufferError(
+                f"spdl: release_after batch of ticket {self.ticket}: views of it are alive; delete them first, the copies "
+                "that run do not need them"
+            )
+        _gpu.release_after(self._lease, stream)
+        self._lease = None
+
     def _holders(self) -> int:
         return sys.getrefcount(self._lease)
 
@@ -254,6 +289,30 @@ class Batch(Mapping):
 
     def __exit__(self, kind: object, error: Optional[BaseException], trace: object) -> None:
         self._leave(error)
+
+
+class DeviceFields(Mapping):
+    """The fields of a batch that lie in device memory, by name."""
+
+    __slots__ = ("_batch",)
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+
+    def __getitem__(self, name: str) -> Array:
+        """A view of one field in device memory. Raises KeyError (as spdl.NotFound), PoolLost, Stale once the batch has ended."""
+        batch = self._batch
+        lease, field = batch._lease, batch._schema.on_device(name)
+        if lease is None:
+            raise batch._ended(f'take "{name}" of')
+        address, raw = lease.tensor(field.position)
+        return batch._array(field, lease, address, field.layout(raw))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._batch._schema.device)
+
+    def __len__(self) -> int:
+        return len(self._batch._schema.device)
 
 
 def _measure_alone() -> int:

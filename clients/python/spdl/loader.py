@@ -6,7 +6,7 @@ import ctypes
 import json
 import threading
 import weakref
-from typing import Any, AsyncIterator, Callable, Iterator, NamedTuple, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedTuple, NoReturn, Optional
 
 from . import _c, _dlpack
 from ._feed import Feed
@@ -14,6 +14,9 @@ from ._errors import StateError, Timeout, Unsupported
 from ._reader import EMPTY, Lease, Reader
 from .batch import ALONE, Batch
 from .schema import Field, Schema
+
+if TYPE_CHECKING:
+    from ._gpu import PinInfo
 
 _STATES = {_c.STARTING: "starting", _c.RUNNING: "running", _c.ENDED: "ended", _c.FAILED: "failed",
            _c.STOPPED: "stopped", _c.LOST: "lost"}
@@ -121,6 +124,33 @@ class Loader:
         """Leave the rest of this epoch and begin the next. Only for a group with one consumer."""
         self._let_go()
         self._reader.call(self._reader.api.free.restart)
+
+    # ---- GPUs
+
+    def pin(self, device: Optional[int] = None, stage: bool = False) -> PinInfo:
+        """Pin the ring's memory, so that `batch.array("image").torch().to("cuda", non_blocking=True)` is a true asynchronous
+        copy. Returns what came of it. End such a batch with its release_after(stream).
+
+        device: an ordinal; None: that of the current context, without one 0. stage: where the memory itself cannot be pinned, have
+        fields copied to pinned memory when they are taken. Raises Unsupported without a driver, or where the ring is
+        shared and the device cannot pin memory that is mapped read-only; NotFound; Busy; OutOfMemory; DeviceError.
+        """
+        from . import _gpu
+
+        return _gpu.pin(self._reader, device, stage)
+
+    def unpin(self) -> None:
+        """Undo pin(), when the batches of release_after() have been given back. close() does it, too."""
+        from . import _gpu
+
+        _gpu.unpin(self._reader)
+
+    @property
+    def pin_info(self) -> PinInfo:
+        """What is pinned now, and how many batches wait for a GPU."""
+        from . import _gpu
+
+        return _gpu.info(self._reader)
 
     # ---- state
 

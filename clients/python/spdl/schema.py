@@ -102,18 +102,25 @@ class Layout:
 
 
 class Schema:
-    """The fields of a ring by name, in their order; constant for a loader's life."""
+    """The fields of a ring by name, in their order; constant for a loader's life.
 
-    __slots__ = ("fields", "readonly", "key")
+    device   those in device memory, by the name of the field that they are a copy of
+    """
+
+    __slots__ = ("fields", "device", "readonly", "key")
 
     def __init__(self, reader: Reader, readonly: bool, steps: Mapping[str, list[int]]) -> None:
         self.readonly = readonly
         self.fields: dict[str, Field] = {}
+        self.device: dict[str, Field] = {}
         for position in range(reader.ask(reader.api.held.n_tensors)):
             raw = _c.Tensor(ctypes.sizeof(_c.Tensor))
             reader.ask(reader.api.held.schema_tensor, position, raw)
             field = Field(raw, position, steps)
-            self.fields[field.name] = field
+            if raw.device_type == _dlpack.CPU:
+                self.fields[field.name] = field
+            else:
+                self.device[field.name.rpartition("@")[0] or field.name] = field
         self.key = next((field.name for field in self.fields.values() if field.role == "key"), None)
 
     def __getitem__(self, name: str) -> Field:
@@ -122,7 +129,17 @@ class Schema:
         except KeyError:
             raise FieldNotFound(self._no_field(name)) from None
 
-    def _no_field(self, name: object) -> str:
-        near = difflib.get_close_matches(str(name), self.fields, 1)
-        remedy = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(self.fields)}"
+    def on_device(self, name: str) -> Field:
+        try:
+            return self.device[name]
+        except KeyError:
+            text = self._no_field(name, self.device) if self.device else (
+                f'spdl: batch: no field "{name}" in device memory: the engine uploads none; add the key `device` to its description'
+            )
+            raise FieldNotFound(text) from None
+
+    def _no_field(self, name: object, among: Optional[Mapping[str, Field]] = None) -> str:
+        fields = self.fields if among is None else among
+        near = difflib.get_close_matches(str(name), fields, 1)
+        remedy = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(fields)}"
         return f'spdl: batch: no field "{name}"; {remedy}'

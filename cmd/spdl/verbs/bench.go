@@ -77,7 +77,7 @@ func (v *benching) run(ctx context.Context, args []string) error {
 	if v.batches < 0 || v.seconds < 0 {
 		return usage("bench: --batches %d, --seconds %g, want 0 (no limit) or more", v.batches, v.seconds)
 	}
-	s, err := v.read("bench", args)
+	s, err := v.read(ctx, "bench", args)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ The exit code is 0 when serve would work, also with bad samples that the policy 
 }
 
 func (v *checking) run(ctx context.Context, args []string) error {
-	s, err := v.read("check", args)
+	s, err := v.read(ctx, "check", args)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spf13/cobra"
@@ -56,8 +58,8 @@ func (d *description) addFlags(c *cobra.Command) {
 func (d *description) given(flag string) bool { return d.flags.Changed(flag) }
 
 // read makes a description of the command line: SPEC (a file or a folder) or --spec-json, then the flags.
-func (d *description) read(verb string, args []string) (*spec.Spec, error) {
-	s, err := d.base(verb, args)
+func (d *description) read(ctx context.Context, verb string, args []string) (*spec.Spec, error) {
+	s, err := d.base(ctx, verb, args)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +72,12 @@ func (d *description) read(verb string, args []string) (*spec.Spec, error) {
 	return s, nil
 }
 
-func (d *description) base(verb string, args []string) (*spec.Spec, error) {
+func (d *description) base(ctx context.Context, verb string, args []string) (*spec.Spec, error) {
 	switch {
 	case d.given("spec-json") && len(args) > 0:
 		return nil, usage("%s: got --spec-json and %q, want one description", verb, args[0])
 	case areShards(args):
-		return d.zero(verb, func(z spec.Zero) (*spec.Spec, error) { return spec.FromShards(args, z) })
+		return d.shards(ctx, verb, args)
 	case len(args) > 1:
 		return nil, usage("%s: got %d arguments, want one: a description (YAML or JSON), a folder of media or shards", verb, len(args))
 	case d.given("spec-json"):
@@ -95,7 +97,11 @@ func (d *description) base(verb string, args []string) (*spec.Spec, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	case st.IsDir():
-		d.media = mediaIn(path)
+		media, found := mediaIn(path)
+		if shards := shardsIn(path); !found && shards != "" {
+			return d.shards(ctx, verb, []string{shards})
+		}
+		d.media = media
 		return d.zero(verb, folder)
 	}
 	return d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
@@ -112,13 +118,29 @@ func areShards(args []string) bool {
 	return len(args) > 0
 }
 
+// shards is the form without a description for shards of media, which their first one tells.
+func (d *description) shards(ctx context.Context, verb string, patterns []string) (*spec.Spec, error) {
+	describe := func(z spec.Zero) (*spec.Spec, error) { return spec.FromShards(patterns, z) }
+	s, err := d.zero(verb, describe)
+	if err != nil {
+		return nil, err
+	}
+	if parts, err := engine.PartsOf(ctx, s); err == nil { // else the engine will say what is wrong
+		d.media = mediaOfParts(parts)
+	}
+	if d.media == spec.Pictures {
+		return s, nil
+	}
+	return d.zero(verb, describe)
+}
+
 // zero is the form without a description: a folder of media, or shards.
 func (d *description) zero(verb string, describe func(spec.Zero) (*spec.Spec, error)) (*spec.Spec, error) {
 	if d.size < 1 {
 		return nil, usage("%s: --size %d, want 1 or more", verb, d.size)
 	}
 	if d.media == spec.Sounds && d.given("size") {
-		return nil, usage("%s: --size goes with pictures and videos, and the folder holds sounds", verb)
+		return nil, usage("%s: --size goes with pictures and videos, and these are sounds", verb)
 	}
 	s, err := describe(spec.Zero{Name: d.name, Size: d.size, Media: d.media})
 	if err != nil {

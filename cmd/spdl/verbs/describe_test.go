@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"testing"
 
 	"github.com/spdl/spdl/core/spec"
@@ -17,11 +18,11 @@ func reading(t *testing.T, d *description, args ...string) (*spec.Spec, error) {
 	if err := c.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	return d.read("test", c.Flags().Args())
+	return d.read(context.Background(), "test", c.Flags().Args())
 }
 
 func TestFlagsFillInTheFormWithoutADescription(t *testing.T) {
-	s, err := reading(t, &description{}, "/tmp", "--size", "32", "--batch", "7", "--dtype", "f16", "--layout", "nchw", "--no-shuffle", "--seed", "9",
+	s, err := reading(t, &description{}, t.TempDir(), "--size", "32", "--batch", "7", "--dtype", "f16", "--layout", "nchw", "--no-shuffle", "--seed", "9",
 		"--epochs", "3", "--cpus", "1.5", "--slots", "5", "--name", "x", "--world-size", "4", "--rank", "2")
 	if err != nil {
 		t.Fatal(err)

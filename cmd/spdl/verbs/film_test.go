@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"archive/tar"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/spec"
 )
 
 // clips is a folder of n uncompressed videos of 4 + k grey frames, 16 x 16 and 10 a second; frame j has level 40 + 20 j.
@@ -101,6 +103,73 @@ func TestAFolderOfMediaNeedsNoDescription(t *testing.T) {
 	}
 	if out := good(t, "check", tones(t, 3), "--batch", "3"); !strings.Contains(out, "audio   ") || !strings.Contains(out, "[3, 1, 160000]") {
 		t.Errorf("sounds:\n%s", out)
+	}
+}
+
+// shardsOf packs the files of a folder into two archives in a directory of their own.
+func shardsOf(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(dir + "/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "train")
+	for k, part := range [][]string{files[:1], files[1:]} {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		for _, file := range part {
+			data, err := os.ReadFile(file)
+			if err == nil {
+				err = w.WriteHeader(&tar.Header{Name: filepath.Base(file), Size: int64(len(data)), Mode: 0o644})
+			}
+			if err == nil {
+				_, err = w.Write(data)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, fmt.Sprintf("%s/%d.tar", out, k), b.String())
+	}
+	return out
+}
+
+// Shards of sounds and of videos are recognised by the parts of their samples, named by a pattern or by their directory, as a folder of them is;
+// what is neither is refused as pictures would be.
+func TestShardsOfSoundsAndVideosNeedNoDescription(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	sounds := shardsOf(t, tones(t, 3))
+	for _, arg := range []string{sounds, sounds + "/*.tar", sounds + "/{0..1}.tar"} {
+		wants(t, good(t, "check", arg, "--batch", "3"), "3 samples", " audio f32 [3, 1, 160000]")
+	}
+	if s, err := reading(t, &description{}, sounds); err != nil || s.Name != "train" {
+		t.Errorf("%v: %+v", err, s)
+	}
+	films := clips(t, 2)
+	if err := os.Rename(films+"/0.y4m", films+"/0.mp4"); err != nil { // an ending; what is in it is FFmpeg's to say
+		t.Fatal(err)
+	}
+	wants(t, good(t, "check", shardsOf(t, films), "--size", "32", "--batch", "2"), " video u8 [2, 16, 32, 32, 3]")
+	text := t.TempDir()
+	writeFile(t, text+"/1.txt", "text")
+	writeFile(t, text+"/2.txt", "text")
+	refused(t, exitNotFound, "no part is a picture by its ending; the parts are txt", "check", shardsOf(t, text))
+	refused(t, exitUsage, "--size goes with pictures and videos, and these are sounds", "check", sounds, "--size", "8")
+}
+
+// What samples are is told by the endings of their parts, or by the names of columns; pictures come first, as in a folder.
+func TestMediaOfParts(t *testing.T) {
+	for parts, want := range map[string]spec.Media{
+		"jpg cls": spec.Pictures, "wav txt": spec.Sounds, "mp4 json": spec.Videos, "mp4 wav": spec.Videos, "jpg mp4": spec.Pictures, "txt": spec.Pictures, "": spec.Pictures,
+		"audio.bytes audio.path": spec.Sounds, "video": spec.Videos, "image.bytes": spec.Pictures, "left.mp4 wav": spec.Sounds,
+	} {
+		if got := mediaOfParts(strings.Fields(parts)); got != want {
+			t.Errorf("%q: got %v, want %v", parts, got, want)
+		}
 	}
 }
 

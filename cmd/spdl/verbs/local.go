@@ -21,7 +21,7 @@ type local struct {
 }
 
 // open starts an engine for the first ring of s. Declared groups are left out: with nobody reading for them they would
-// hold the ring back.
+// hold the ring back. So is a device: what there is to see is in host memory.
 func (a *app) open(ctx context.Context, s *spec.Spec, leases int) (*local, error) {
 	return a.openAt(ctx, s, 0, nil, leases)
 }
@@ -37,7 +37,7 @@ func (a *app) openAt(ctx context.Context, s *spec.Spec, step int64, faults *engi
 		return nil, err
 	}
 	progress := a.newOpening(log)
-	e, err := engine.New(s, &engine.Options{Child: true, Log: log, Started: a.started, Step: step, Faults: faults, Context: ctx, Opened: progress.tell})
+	e, err := engine.New(s, &engine.Options{Child: true, HostOnly: true, Log: log, Started: a.started, Step: step, Faults: faults, Context: ctx, Opened: progress.tell})
 	progress.end()
 	if err != nil {
 		return nil, missing(s, err)

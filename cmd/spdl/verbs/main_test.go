@@ -44,7 +44,7 @@ var testNames atomic.Int64
 // home gives the test a runtime directory and a name of its own, and fails it if anything of that name is left behind.
 func home(t *testing.T) (name string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "spdl")
+	dir, err := os.MkdirTemp("/tmp", "spdl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ const (
 )
 
 // mediaIn says what a folder holds, by the first names in its first directories: pictures if there are any, or else videos,
-// or else sounds. A folder of neither is one of pictures, which the engine will not find.
-func mediaIn(dir string) spec.Media {
+// or else sounds. A folder of neither is one of pictures, which are not found.
+func mediaIn(dir string) (m spec.Media, ok bool) {
 	found := map[spec.Media]bool{}
 	queue := []string{dir}
 	for looked := 0; len(queue) > 0 && looked < lookedDirectories; looked++ {
@@ -31,7 +31,7 @@ func mediaIn(dir string) spec.Media {
 				continue
 			}
 			if slices.Contains(source.ImageExtensions, strings.TrimPrefix(strings.ToLower(filepath.Ext(e.Name())), ".")) {
-				return spec.Pictures
+				return spec.Pictures, true
 			}
 			if m, ok := spec.MediaOf(e.Name()); ok {
 				found[m] = true
@@ -39,12 +39,54 @@ func mediaIn(dir string) spec.Media {
 		}
 		queue = queue[1:]
 	}
-	for _, m := range []spec.Media{spec.Videos, spec.Sounds} {
+	return best(found), len(found) > 0
+}
+
+// best is what a data set is taken for that has several kinds of media, or none.
+func best(found map[spec.Media]bool) spec.Media {
+	for _, m := range []spec.Media{spec.Pictures, spec.Videos, spec.Sounds} {
 		if found[m] {
 			return m
 		}
 	}
 	return spec.Pictures
+}
+
+// mediaOfParts says what samples of shards are by their parts: endings of members, or columns of bytes, such as audio or audio.bytes.
+func mediaOfParts(parts []string) spec.Media {
+	found := map[spec.Media]bool{}
+	for _, part := range parts {
+		switch column := strings.TrimSuffix(part, ".bytes"); {
+		case column == "video":
+			found[spec.Videos] = true
+		case column == "audio":
+			found[spec.Sounds] = true
+		case column == "image" || slices.Contains(source.ImageExtensions, part):
+			found[spec.Pictures] = true
+		case !strings.Contains(part, "."):
+			if m, ok := spec.MediaOf("x." + part); ok {
+				found[m] = true
+			}
+		}
+	}
+	return best(found)
+}
+
+// shardsIn is the pattern of a directory's shards; "" where it holds none, or of several kinds.
+func shardsIn(dir string) string {
+	endings := map[string]bool{}
+	for _, e := range firstNames(dir) {
+		if !e.IsDir() && spec.LooksLikeShards(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
+			endings[filepath.Ext(e.Name())] = true
+		}
+	}
+	if len(endings) != 1 || strings.ContainsAny(dir, "{*?[") { // which would be read as a pattern
+		return ""
+	}
+	for ending := range endings {
+		dir = filepath.Join(dir, "*"+ending)
+	}
+	return dir
 }
 
 // firstNames are some entries of a directory; none of one that cannot be read, of which the engine will say why.

@@ -53,7 +53,7 @@ func (v *profiling) run(ctx context.Context, args []string) error {
 	if !(v.each >= 0.01 && v.each <= 3600) {
 		return usage("profile: --seconds %g, want 0.01 to 3600", v.each)
 	}
-	s, err := v.read("profile", args)
+	s, err := v.read(ctx, "profile", args)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 	if err != nil || step < 0 {
 		return usage("replay: step %q, want a whole number from 0", args[len(args)-1])
 	}
-	s, err := v.read("replay", args[:len(args)-1])
+	s, err := v.read(ctx, "replay", args[:len(args)-1])
 	if err != nil {
 		return err
 	}

@@ -38,8 +38,8 @@ func (a *app) serve() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve SPEC|FOLDER|SHARDS",
 		Short: "Decode a data set into a ring that programs attach to",
-		Long: `Serve reads a description (docs/spec.md) or, without one, a folder of pictures (or videos, or sounds) whose directories are the classes
-or shards ('data/{0000..1023}.tar', quoted), and publishes batches until it is stopped. Programs attach by the ring's name: spdl.attach("train") in Python,
+		Long: `Serve reads a description (docs/spec.md) or, without one, a folder of pictures (or videos, or sounds) whose directories are the classes,
+or shards of them, or a directory of shards ('data/{0000..1023}.tar', quoted), and publishes batches until it is stopped. Programs attach by the ring's name: spdl.attach("train") in Python,
 spdl_attach("train", ...) in C.
 
 Without consumers the engine fills the ring and rests. Each attached group sees every batch; groups declared with --group
@@ -99,7 +99,7 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := v.describe(args)
+	s, err := v.describe(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -202,8 +202,8 @@ func (v *serving) announce(e *engine.Engine, s *spec.Spec, server *shm.Server, l
 }
 
 // describe reads the description and fills in what depends on how the engine is run.
-func (v *serving) describe(args []string) (*spec.Spec, error) {
-	s, err := v.read("serve", args)
+func (v *serving) describe(ctx context.Context, args []string) (*spec.Spec, error) {
+	s, err := v.read(ctx, "serve", args)
 	if err != nil {
 		return nil, err
 	}

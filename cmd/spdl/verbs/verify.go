@@ -79,7 +79,7 @@ func (v *verifying) run(ctx context.Context, args []string) error {
 	if len(args) < 2 {
 		return usage("verify: got %d arguments, want a description and the logs of all consumers of a group", len(args))
 	}
-	s, err := v.read("verify", args[:1])
+	s, err := v.read(ctx, "verify", args[:1])
 	if err != nil {
 		return err
 	}

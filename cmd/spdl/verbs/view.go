@@ -194,7 +194,7 @@ func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(
 			return nil, nil, err
 		}
 	}
-	s, err := v.read("view", args)
+	s, err := v.read(ctx, "view", args)
 	if err != nil {
 		return nil, nil, err
 	}

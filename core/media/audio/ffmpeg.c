@@ -1,6 +1,7 @@
 //go:build !noffmpeg
 
 /* ffmpeg.c - see ffmpeg.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,14 +18,16 @@ enum { MP3_BEHIND = 3 * 1152 };
 
 audio_ff *audio_ff_new(void) {
     audio_ff *f = calloc(1, sizeof *f);
-    if (f && (f->av = media_av_new())) return f;
-    free(f);
+    if (f && (f->av = media_av_new()) && (f->part = av_frame_alloc())) return f;
+    audio_ff_free(f);
     return NULL;
 }
 
 void audio_ff_free(audio_ff *f) {
     if (!f) return;
     media_av_free(f->av);
+    media_av_filter_free(f->filter);
+    av_frame_free(&f->part);
     for (int i = 0; i < AUDIO_FF_CHANNELS; i++) free(f->plane[i]);
     free(f);
 }
@@ -33,6 +36,8 @@ const char *audio_ff_detail(const audio_ff *f) { return media_av_detail(f->av); 
 
 void audio_ff_close(audio_ff *f) {
     media_av_close(f->av);
+    if (f->filter) media_av_filter_close(f->filter);
+    av_frame_unref(f->part);
     f->pending = NULL;
     for (int i = 0; i < AUDIO_FF_CHANNELS; i++)
         if (f->cap[i] > KEEP_FLOATS) {
@@ -143,13 +148,18 @@ static int keep(audio_ff *f, const audio_kernels *k, const int32_t *take, const 
     if (encoding < 0) return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "64-bit integer samples");
     if (grow(f, (size_t)(at + n)) != MEDIA_AV_OK) return MEDIA_AV_NO_MEMORY;
     int planar = av_sample_fmt_is_planar(frame->format), bytes = av_get_bytes_per_sample(frame->format);
-    size_t step = (size_t)bytes * (size_t)(planar ? 1 : f->channels);
+    size_t step = (size_t)bytes * (size_t)(planar ? 1 : frame->ch_layout.nb_channels);
     for (int i = 0; i < f->n_planes; i++) {
         const uint8_t *src =
             planar ? frame->extended_data[take[i]] : frame->extended_data[0] + take[i] * bytes;
         k->from_pcm(src + (size_t)skip * step, encoding, step, (size_t)n, f->plane[i] + at);
     }
     return MEDIA_AV_OK;
+}
+
+static int same_kind(audio_ff *f, const AVFrame *frame, int rate, int channels) {
+    if (frame->sample_rate == rate && frame->ch_layout.nb_channels == channels) return MEDIA_AV_OK;
+    return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "its rate or its channels change midway");
 }
 
 int audio_ff_decode(audio_ff *f, const audio_kernels *k, const int32_t *take, int n_take, int64_t begin,
@@ -162,9 +172,9 @@ int audio_ff_decode(audio_ff *f, const audio_kernels *k, const int32_t *take, in
     while (rc == MEDIA_AV_OK && (end < 0 || f->frames < end)) {
         if (!frame) rc = next_frame(f, begin, &frame);
         if (rc != MEDIA_AV_OK) break;
+        rc = same_kind(f, frame, f->rate, f->channels);
+        if (rc != MEDIA_AV_OK) return rc;
         if (f->placed && f->frames < begin) f->frames = place_of(f, frame);
-        if (frame->sample_rate != f->rate || frame->ch_layout.nb_channels != f->channels)
-            return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "its rate or its channels change midway");
         int64_t n = frame->nb_samples, from = f->frames, skip = begin > from ? begin - from : 0;
         int64_t stop = end >= 0 && end < from + n ? end - from : n;
         if (from + stop - begin > max_frames) return AUDIO_FF_TOO_LARGE;
@@ -173,6 +183,106 @@ int audio_ff_decode(audio_ff *f, const audio_kernels *k, const int32_t *take, in
         frame = NULL;
     }
     return rc == MEDIA_AV_OK ? rc : finish(f, rc);
+}
+
+/* --- filters --- */
+
+static int filter_failed(audio_ff *f, int status) {
+    char text[sizeof f->av->detail];
+    snprintf(text, sizeof text, "audio.filter: %s", media_av_filter_detail(f->filter));
+    return media_av_fail(f->av, status, text);
+}
+
+/* Frames [skip, skip + n) of a decoded frame, as a frame. */
+static int part_of(audio_ff *f, AVFrame *frame, int64_t skip, int64_t n, AVFrame **part) {
+    *part = frame;
+    if (skip == 0) {
+        frame->nb_samples = (int)n;
+        return MEDIA_AV_OK;
+    }
+    AVFrame *p = *part = f->part;
+    av_frame_unref(p);
+    p->format = frame->format;
+    p->sample_rate = frame->sample_rate;
+    p->nb_samples = (int)n;
+    if (av_channel_layout_copy(&p->ch_layout, &frame->ch_layout) < 0 || av_frame_get_buffer(p, 0) < 0)
+        return media_av_fail(f->av, MEDIA_AV_NO_MEMORY, "a part of a frame");
+    av_samples_copy(p->extended_data, frame->extended_data, 0, (int)skip, (int)n,
+                    frame->ch_layout.nb_channels, (enum AVSampleFormat)frame->format);
+    return MEDIA_AV_OK;
+}
+
+/* Let the next frame in that lies in [begin, end), or say that there is none. */
+static int feed(audio_ff *f, int64_t begin, int64_t end) {
+    AVFrame *frame = f->pending, *part;
+    f->pending = NULL;
+    while (!f->ended && (end < 0 || f->frames < end)) {
+        int rc = frame ? MEDIA_AV_OK : next_frame(f, begin, &frame);
+        if (rc == MEDIA_AV_OK) rc = same_kind(f, frame, f->rate, f->channels);
+        if (rc != MEDIA_AV_OK) {
+            rc = finish(f, rc);
+            if (rc != MEDIA_AV_OK) return rc;
+            break;
+        }
+        if (f->placed && f->frames < begin) f->frames = place_of(f, frame);
+        int64_t n = frame->nb_samples, from = f->frames, skip = begin > from ? begin - from : 0;
+        int64_t stop = end >= 0 && end < from + n ? end - from : n;
+        f->frames += n;
+        if (skip < stop) {
+            rc = part_of(f, frame, skip, stop - skip, &part);
+            if (rc != MEDIA_AV_OK) return rc;
+            rc = media_av_filter_send(f->filter, part, from + skip);
+            return rc == MEDIA_AV_OK ? rc : filter_failed(f, rc);
+        }
+        frame = NULL;
+    }
+    int rc = media_av_filter_send(f->filter, NULL, end >= 0 && end < f->frames ? end : f->frames);
+    return rc == MEDIA_AV_OK ? rc : filter_failed(f, rc);
+}
+
+/* What came out behind the made frames that are kept. */
+static int keep_made(audio_ff *f, const audio_kernels *k, const AVFrame *out, int64_t made,
+                     int64_t max_frames) {
+    int32_t all[AUDIO_FF_CHANNELS];
+    int channels = out->ch_layout.nb_channels;
+    if (channels < 1 || channels > AUDIO_FF_CHANNELS)
+        return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "audio.filter gives more than 64 channels");
+    if (made + out->nb_samples > max_frames * 2 / (channels > 2 ? channels : 2)) return AUDIO_FF_TOO_LARGE;
+    for (int i = 0; i < channels; i++) all[i] = i;
+    f->n_planes = channels;
+    return keep(f, k, all, out, made, 0, out->nb_samples);
+}
+
+int audio_ff_filter(audio_ff *f, const audio_kernels *k, const char *text, int64_t begin, int64_t end,
+                    int64_t max_frames, int64_t *read) {
+    media_av_filter_options o = {.text = text, .type = AVMEDIA_TYPE_AUDIO, .time_base = {1, f->rate}};
+    int32_t rate = 0, channels = 0;
+    int64_t made = 0;
+    AVFrame *out;
+    if (!f->filter) f->filter = media_av_filter_new();
+    if (!f->filter) return media_av_fail(f->av, MEDIA_AV_NO_MEMORY, "the filters");
+    media_av_filter_begin(f->filter, &o);
+    f->begin = 0;
+    int rc = MEDIA_AV_OK;
+    while (rc == MEDIA_AV_OK && (rc = media_av_check(f->av)) == MEDIA_AV_OK) {
+        rc = media_av_filter_receive(f->filter, &out);
+        if (rc == MEDIA_AV_AGAIN) {
+            rc = feed(f, begin, end);
+            continue;
+        }
+        if (rc < 0) return filter_failed(f, rc);
+        if (rc == MEDIA_AV_END) break;
+        if (made == 0) rate = out->sample_rate, channels = out->ch_layout.nb_channels;
+        rc = same_kind(f, out, rate, channels);
+        if (rc == MEDIA_AV_OK) rc = keep_made(f, k, out, made, max_frames);
+        made += out->nb_samples;
+    }
+    if (rc != MEDIA_AV_END) return rc;
+    *read = f->frames;
+    f->frames = made;
+    f->rate = rate;
+    f->channels = channels;
+    return MEDIA_AV_OK;
 }
 
 const float *audio_ff_channel(const audio_ff *f, int i, int64_t first) {

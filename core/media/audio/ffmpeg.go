@@ -3,7 +3,8 @@
 package audio
 
 /*
-#cgo pkg-config: libavformat libavcodec libavutil libswresample
+#cgo pkg-config: libavformat libavcodec libavutil libavfilter libswresample
+#include <stdlib.h>
 #include "ffmpeg.h"
 */
 import "C"
@@ -24,6 +25,8 @@ const haveFFmpeg = true
 // decoder is FFmpeg for everything but PCM in WAV files.
 type decoder struct {
 	ff     *C.audio_ff
+	text   *C.char // the description of the filters; nil: not needed yet
+	made   bool    // the planes are all channels of what the filters made
 	planes []int32 // the channels that decode took
 	from   C.media_av_source
 	pinned runtime.Pinner // the sample's bytes, which FFmpeg reads from open to release
@@ -73,8 +76,34 @@ func (d *decoder) fail(status C.int, info *Info) error {
 	return av.NewError("audio", int(status), detail)
 }
 
+// checkFilter tries the filters.
+func (cfg *Config) checkFilter() error { return av.CheckFilter(cfg.Filter, false) }
+
+// filter keeps what the filters make of frames [begin, end), which is the sample from then on. It returns how many frames
+// the stream has, at most end.
+func (d *decoder) filter(w *Worker, j *job, begin, end int64) (int64, error) {
+	if d.text == nil {
+		d.text = C.CString(w.op.cfg.Filter)
+	}
+	var read C.int64_t
+	limit := w.op.cfg.MaxFrames
+	status := C.audio_ff_filter(d.ff, w.kernels, d.text, C.int64_t(begin), C.int64_t(end), C.int64_t(limit), &read)
+	if status == C.AUDIO_FF_TOO_LARGE {
+		return 0, w.bad(j, CauseTooLarge, "more than %d come out of audio.filter; raise audio.max_frames or set audio.window", limit)
+	}
+	if status != C.MEDIA_AV_OK {
+		return 0, d.fail(status, &j.info)
+	}
+	d.made = true
+	j.info.Rate, j.info.Channels, j.info.Frames = int(d.ff.rate), int(d.ff.channels), int64(d.ff.frames)
+	return int64(read), nil
+}
+
 // decode keeps frames [begin, end) and returns how many the stream has, at most end.
 func (d *decoder) decode(w *Worker, j *job, begin, end int64) (int64, error) {
+	if d.made {
+		return int64(d.ff.frames), nil
+	}
 	d.planes = d.planes[:0]
 	for _, c := range j.take {
 		d.planes = append(d.planes, int32(c))
@@ -103,12 +132,16 @@ func (d *decoder) facts(s *Stream) {
 }
 
 func (d *decoder) fetch(take []int, first int64, to planes) {
-	for i := range take {
-		copy(to.channel(i), unsafe.Slice((*float32)(C.audio_ff_channel(d.ff, C.int(i), C.int64_t(first))), to.n))
+	for i, plane := range take {
+		if !d.made {
+			plane = i
+		}
+		copy(to.channel(i), unsafe.Slice((*float32)(C.audio_ff_channel(d.ff, C.int(plane), C.int64_t(first))), to.n))
 	}
 }
 
 func (d *decoder) release() {
+	d.made = false
 	if d.ff != nil {
 		C.audio_ff_close(d.ff)
 	}
@@ -117,6 +150,8 @@ func (d *decoder) release() {
 }
 
 func (d *decoder) close() {
+	C.free(unsafe.Pointer(d.text))
+	d.text = nil
 	if d.ff != nil {
 		C.audio_ff_free(d.ff)
 		d.ff = nil

@@ -2,12 +2,14 @@
  *
  *     audio_ff_open()    what the stream is, known from its first decoded frame
  *     audio_ff_decode()  the wanted frames, kept in memory of the audio_ff
+ *     audio_ff_filter()  in its place: what FFmpeg's filters make of them
  *     audio_ff_channel() where a channel's frames lie
  *
  * Statuses are core/media/av/av.h's. */
 #ifndef SPDL_AUDIO_FFMPEG_H
 #define SPDL_AUDIO_FFMPEG_H
 
+#include "../av/filter.h"
 #include "../av/packets.h"
 #include "kernels.h"
 
@@ -17,7 +19,7 @@ enum {
 };
 
 typedef struct audio_ff {
-    /* Read-only for callers, from open on. */
+    /* Read-only for callers, from open on; from filter on, of what came out. */
     int32_t rate, channels;
     const char *format, *codec; /* FFmpeg's names */
     double seconds;             /* that the container claims; negative: it does not say */
@@ -26,8 +28,10 @@ typedef struct audio_ff {
 
     /* Private. */
     media_av *av;
-    AVFrame *pending; /* the first frame, until decode */
-    int placed;       /* a piece, see audio_ff_open */
+    media_av_filter *filter; /* NULL: none was asked for yet */
+    AVFrame *pending;        /* the first frame, until decode */
+    AVFrame *part;           /* of a frame that the window begins in */
+    int placed;              /* a piece, see audio_ff_open */
     float *plane[AUDIO_FF_CHANNELS];
     size_t cap[AUDIO_FF_CHANNELS];
     int64_t begin; /* the frame that planes begin with */
@@ -47,6 +51,12 @@ const char *audio_ff_detail(const audio_ff *f);
  * them are AUDIO_FF_TOO_LARGE. Once after open. */
 int audio_ff_decode(audio_ff *f, const audio_kernels *k, const int32_t *take, int n_take, int64_t begin,
                     int64_t end, int64_t max_frames);
+
+/* Let frames [begin, end), end -1 for all, through the filters of text, and keep every channel of what comes out. Once
+ * after open, in place of decode. More than max_frames of one channel or two, half as many of four and so on, are
+ * AUDIO_FF_TOO_LARGE. read: how many frames were read up to end. */
+int audio_ff_filter(audio_ff *f, const audio_kernels *k, const char *text, int64_t begin, int64_t end,
+                    int64_t max_frames, int64_t *read);
 
 /* Frames from first on of the i-th channel taken. */
 const float *audio_ff_channel(const audio_ff *f, int i, int64_t first);

@@ -268,10 +268,14 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		}
 	}
 	round(1000)
-	memory, files := resident(t), descriptors(t)
-	round(10000)
-	if grown := resident(t) - memory; grown > 8<<20 {
-		t.Errorf("%d MiB more after 10,000 samples", grown>>20)
+	files, least := descriptors(t), int64(math.MaxInt64)
+	for range 5 {
+		memory := resident(t)
+		round(2000)
+		least = min(least, resident(t)-memory)
+	}
+	if least > 512<<10 { // a leak grows in every round; allocators and huge pages, in some
+		t.Errorf("%d KiB more after every 2,000 samples", least>>10)
 	}
 	if now := descriptors(t); now > files {
 		t.Errorf("%d descriptors, %d before", now, files)

@@ -89,7 +89,7 @@ func (in *input) openPackets(w *Worker, src Source, info *Info) error {
 
 func (in *input) openFormat(w *Worker, info *Info) error {
 	n, _ := in.reader().ReadAt(in.head[:], 0)
-	if isWAV(in.head[:n]) {
+	if isWAV(in.head[:n]) && w.op.cfg.Filter == "" {
 		var err error
 		info.Format = "wav"
 		in.header = wavParser{r: in.reader(), size: in.size}

@@ -2,6 +2,8 @@
 
 package audio
 
+import "errors"
+
 // haveFFmpeg reports whether formats besides WAV and raw PCM are read.
 const haveFFmpeg = false
 
@@ -13,6 +15,14 @@ func (d *decoder) open(w *Worker, in *input, info *Info) error {
 }
 
 func (d *decoder) decode(w *Worker, j *job, begin, end int64) (int64, error) { return 0, nil }
+
+// filter is never asked for: Compile refuses it.
+func (d *decoder) filter(w *Worker, j *job, begin, end int64) (int64, error) { return 0, nil }
+
+// checkFilter refuses.
+func (cfg *Config) checkFilter() error {
+	return errors.New("filter: built without FFmpeg; leave it out, or use the full build of spdl")
+}
 
 func (d *decoder) facts(s *Stream) {}
 

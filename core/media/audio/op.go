@@ -8,6 +8,7 @@ package audio
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -62,13 +63,14 @@ type Raw struct {
 	Channels int
 }
 
-// Config describes a row. Steps happen in this order: window, channels, resample, crop, normalise, pad or features.
+// Config describes a row. Steps happen in this order: window, filter, channels, resample, crop, normalise, pad or features.
 type Config struct {
 	Rate      int   // of the row; 0: as stored
 	Channels  int   // of the row; 0: as stored. 1 of many is their mean, many of 1 are copies, all else is refused
 	Select    []int // takes these channels, from 0, before the rule of Channels
 	Window    Window
-	Length    int // frames of the row at its rate; shorter samples are padded with zeros at their end
+	Filter    string // a description of FFmpeg's filters with one input and one output; what comes out is the sample
+	Length    int    // frames of the row at its rate; shorter samples are padded with zeros at their end
 	Crop      Crop
 	Resample  Resample
 	Normalize Normalize
@@ -185,6 +187,14 @@ func (cfg *Config) checkParts() error {
 	if r := cfg.Raw; r != nil && (!r.Encoding.Valid() || r.Rate < 1 || r.Rate > MaxRate || r.Channels < 1 || r.Channels > MaxChannels) {
 		return fmt.Errorf("raw: got %d channels of %v at %d Hz, want 1 to %d of a named encoding at 1 to %d Hz",
 			r.Channels, r.Encoding, r.Rate, MaxChannels, MaxRate)
+	}
+	if cfg.Filter != "" {
+		if cfg.Raw != nil {
+			return errors.New("filter: samples without a header do not go through FFmpeg; leave raw or filter out")
+		}
+		if err := cfg.checkFilter(); err != nil {
+			return err
+		}
 	}
 	return cfg.Resample.check()
 }

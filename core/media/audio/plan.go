@@ -27,12 +27,6 @@ func (w *Worker) plan(src Source, draw Draw) (job, error) {
 	if err := w.in.open(w, src, &j.info); err != nil {
 		return j, err
 	}
-	if err := w.planChannels(&j); err != nil {
-		return j, err
-	}
-	if err := w.planRate(&j); err != nil {
-		return j, err
-	}
 	window := w.op.cfg.Window
 	if src.Window != (Window{}) {
 		if err := src.Window.check(); err != nil {
@@ -40,10 +34,39 @@ func (w *Worker) plan(src Source, draw Draw) (job, error) {
 		}
 		window = src.Window
 	}
+	if w.op.cfg.Filter != "" {
+		if err := w.filter(&j, window); err != nil {
+			return j, err
+		}
+		window = Window{} // nothing else went through the filter
+	}
+	if err := w.planChannels(&j); err != nil {
+		return j, err
+	}
+	if err := w.planRate(&j); err != nil {
+		return j, err
+	}
 	if err := w.planWindow(&j, window); err != nil {
 		return j, err
 	}
 	return j, w.planCrop(&j, draw)
+}
+
+// filter makes the sample what the filters make of its window.
+func (w *Worker) filter(j *job, window Window) error {
+	begin, end := window.frames(j.info.Rate)
+	total, err := w.in.other.filter(w, j, begin, end)
+	switch {
+	case err != nil:
+		return err
+	case begin >= total:
+		return w.bad(j, CauseOutside, "it begins at frame %d of %d", begin, total)
+	case j.info.Frames == 0:
+		return w.bad(j, CauseNoFrames, "none comes out of audio.filter")
+	case j.info.Rate > MaxRate:
+		return w.bad(j, CauseUnsupported, "audio.filter gives %d Hz, want at most %d", j.info.Rate, MaxRate)
+	}
+	return nil
 }
 
 func (w *Worker) bad(j *job, cause, format string, args ...any) error {

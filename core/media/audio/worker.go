@@ -30,7 +30,7 @@ type Source struct {
 // Row is where a sample goes: RowBytes of the caller's memory.
 type Row struct{ Data []byte }
 
-// Info says what a row was made of.
+// Info says what a row was made of; with a filter, what is said to be as stored is as it came out.
 type Info struct {
 	Format   string `json:"format"`   // "wav", "pcm", or FFmpeg's name of the container
 	Rate     int    `json:"rate"`     // as stored

@@ -120,7 +120,8 @@ media_av *media_av_new(void) {
     if (!a) return NULL;
     a->packet = av_packet_alloc();
     a->frame = av_frame_alloc();
-    if (a->packet && a->frame) return a;
+    a->copied = av_frame_alloc();
+    if (a->packet && a->frame && a->copied) return a;
     media_av_free(a);
     return NULL;
 }
@@ -130,6 +131,7 @@ void media_av_free(media_av *a) {
     media_av_close(a);
     av_packet_free(&a->packet);
     av_frame_free(&a->frame);
+    av_frame_free(&a->copied);
     free(a);
 }
 
@@ -138,7 +140,9 @@ const char *media_av_detail(const media_av *a) { return a->detail; }
 void media_av_close(media_av *a) {
     av_packet_unref(a->packet);
     av_frame_unref(a->frame);
+    av_frame_unref(a->copied);
     avcodec_free_context(&a->codec);
+    av_bsf_free(&a->unpack);
     if (a->io) {
         avformat_close_input(&a->format);
     } else { /* of packets: nothing was opened */
@@ -252,6 +256,17 @@ static int open_input(media_av *a) {
     return rc == MEDIA_AV_OK ? choose_stream(a) : rc;
 }
 
+static int open_unpacking(media_av *a) {
+    const AVBitStreamFilter *f = a->stream->codecpar->codec_id == AV_CODEC_ID_MPEG4
+                                     ? av_bsf_get_by_name("mpeg4_unpack_bframes")
+                                     : NULL;
+    if (!f) return MEDIA_AV_OK;
+    int rc = av_bsf_alloc(f, &a->unpack);
+    if (rc >= 0) rc = avcodec_parameters_copy(a->unpack->par_in, a->stream->codecpar);
+    if (rc >= 0) rc = av_bsf_init(a->unpack);
+    return rc >= 0 ? MEDIA_AV_OK : media_av_status(a, rc, "the stream's header");
+}
+
 int media_av_open(media_av *a, const media_av_source *source, const media_av_options *options) {
     media_av_close(a);
     media_av_forget();
@@ -263,17 +278,30 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->packets = 0;
     a->refused = MEDIA_AV_OK;
     a->refused_width = a->refused_height = 0;
-    a->ended = a->drained = 0;
+    a->ended = a->drained = a->on_device = a->unpacked = 0;
+    a->device_format = AV_PIX_FMT_NONE;
     a->detail[0] = 0;
     a->deadline_ns = options->budget_ns > 0 ? now_ns() + options->budget_ns : 0;
     if (source->packets ? source->packets->n == 0 : source->size <= 0)
         return media_av_fail(a, MEDIA_AV_EMPTY, "");
     int rc = open_input(a);
+    if (rc == MEDIA_AV_OK) rc = open_unpacking(a);
     if (rc != MEDIA_AV_OK) media_av_close(a);
     return rc;
 }
 
 /* --- packets --- */
+
+/* The packet with its first picture alone, or with the second of the one before. */
+static int unpack(media_av *a) {
+    int size = a->packet->size;
+    if (!a->unpack) return MEDIA_AV_OK;
+    int rc = av_bsf_send_packet(a->unpack, a->packet);
+    if (rc >= 0) rc = av_bsf_receive_packet(a->unpack, a->packet);
+    if (rc == AVERROR(EAGAIN)) return MEDIA_AV_AGAIN;
+    a->unpacked |= rc >= 0 && a->packet->size != size;
+    return rc >= 0 ? MEDIA_AV_OK : media_av_status(a, rc, "reading a packet");
+}
 
 int media_av_read(media_av *a, AVPacket **packet) {
     media_av_forget();
@@ -293,7 +321,10 @@ int media_av_read(media_av *a, AVPacket **packet) {
         if (rc < 0) return media_av_status(a, rc, "reading a packet");
         if (++a->packets > a->options.max_packets)
             return media_av_fail(a, MEDIA_AV_TOO_MUCH, "too many packets");
-        if (a->packet->stream_index == a->stream->index) break;
+        if (a->packet->stream_index != a->stream->index) continue;
+        rc = unpack(a);
+        if (rc < 0) return rc;
+        if (rc == MEDIA_AV_OK) break;
     }
     *packet = a->packet;
     return MEDIA_AV_OK;
@@ -303,6 +334,7 @@ static int seek(media_av *a, int64_t ts, int flags) {
     media_av_forget();
     media_av_flush(a);
     a->ended = 0;
+    if (a->unpack) av_bsf_flush(a->unpack);
     if (a->source.packets) return media_packets_seek(a, ts);
     int rc = av_seek_frame(a->format, a->stream->index, ts, flags);
     if (rc >= 0) return MEDIA_AV_OK;
@@ -320,12 +352,14 @@ int media_av_rewind(media_av *a) {
     int64_t deadline_ns = a->deadline_ns;
     int index = a->stream->index;
     AVCodecContext *codec = a->codec;
+    enum AVPixelFormat device_format = a->device_format;
     media_av_options options = a->options;
     media_av_source source = a->source;
     options.stream = index + 1;
     a->codec = NULL;
     int rc = media_av_open(a, &source, &options);
     a->codec = codec;
+    a->device_format = device_format;
     a->packets = packets;
     a->deadline_ns = deadline_ns;
     if (rc != MEDIA_AV_OK) avcodec_free_context(&a->codec);
@@ -349,8 +383,14 @@ static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags) {
 
 int media_av_decoder(media_av *a) {
     if (a->codec) return MEDIA_AV_OK;
-    AVCodecParameters *p = a->stream->codecpar;
-    const AVCodec *decoder = avcodec_find_decoder(p->codec_id);
+    const AVCodecParameters *p = a->unpack ? a->unpack->par_out : a->stream->codecpar;
+    const AVCodec *decoder = media_av_device_decoder(a, p->codec_id);
+    if (!decoder && a->options.device && a->options.device_alone) {
+        char text[100];
+        snprintf(text, sizeof text, "the device does not decode %s", avcodec_get_name(p->codec_id));
+        return media_av_fail(a, MEDIA_AV_UNSUPPORTED, text);
+    }
+    if (!decoder) decoder = avcodec_find_decoder(p->codec_id);
     if (!decoder) {
         char text[100];
         snprintf(text, sizeof text, "this FFmpeg has no decoder for %s", avcodec_get_name(p->codec_id));
@@ -368,6 +408,9 @@ int media_av_decoder(media_av *a) {
         c->pkt_timebase = a->stream->time_base;
         c->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
         if (a->options.lean && a->options.reorder) c->has_b_frames = a->options.reorder - 1;
+        rc = media_av_use_device(a, c);
+    }
+    if (rc >= 0) {
         rc = avcodec_open2(c, decoder, NULL);
     }
     if (rc >= 0) return MEDIA_AV_OK;
@@ -389,7 +432,7 @@ int media_av_receive(media_av *a, AVFrame **frame) {
     *frame = a->frame;
     if (rc == AVERROR(EAGAIN)) return MEDIA_AV_AGAIN;
     if (rc == AVERROR_EOF) return MEDIA_AV_END;
-    return rc < 0 ? media_av_status(a, rc, "decoding") : MEDIA_AV_OK;
+    return rc < 0 ? media_av_status(a, rc, "decoding") : media_av_from_device(a, frame);
 }
 
 void media_av_flush(media_av *a) {

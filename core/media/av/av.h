@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include <libavcodec/avcodec.h>
+#include <libavcodec/bsf.h>
 #include <libavformat/avformat.h>
 
 /* What the calls return. The numbers that core/media/row.h has, too, mean the same there. */
@@ -35,6 +36,7 @@ enum {
     MEDIA_AV_NO_MEMORY = -22,
     MEDIA_AV_TOO_MUCH = -24, /* more streams or packets than the limits */
     MEDIA_AV_TOO_SLOW = -25, /* the budget of time is used up */
+    MEDIA_AV_FILTER = -26,   /* the filters do not take these frames (filter.h) */
 };
 
 /* Where the bytes are: memory, or size bytes of a file from offset on (a member of an archive), or packets without a
@@ -61,6 +63,8 @@ typedef struct media_av_options {
     uint64_t max_pixels;  /* of a frame; 1 << 28 */
     int64_t probe_bytes;  /* 5,000,000 */
     int64_t budget_ns;    /* wall clock since open; 0: none */
+    AVBufferRef *device;  /* of media_av_hardware(), which decodes; NULL: the processor does */
+    int device_alone; /* 1: what the device does not decode is MEDIA_AV_UNSUPPORTED; 0: the processor does */
 } media_av_options;
 
 typedef struct media_av {
@@ -71,7 +75,9 @@ typedef struct media_av {
     media_av_options options;
     uint64_t packets; /* read since open */
     int32_t refused_width, refused_height;
-    int refused; /* status that a callback could not return; MEDIA_AV_OK: none */
+    int refused;   /* status that a callback could not return; MEDIA_AV_OK: none */
+    int on_device; /* 1: the frames received last came from the device */
+    int unpacked; /* 1: a packet had two pictures (DivX's packed B-frames), which come one by one; see media_av_read */
 
     /* Private. */
     media_av_source source;
@@ -81,9 +87,12 @@ typedef struct media_av {
     int64_t deadline_ns; /* 0: none */
     AVIOContext *io;
     AVPacket *packet;
+    AVBSFContext *unpack; /* of MPEG-4; NULL: packets come as they are */
     AVFrame *frame;
-    int ended;   /* the demuxer is at its end */
-    int drained; /* the decoder was told so */
+    AVFrame *copied;                  /* of a frame of the device's */
+    enum AVPixelFormat device_format; /* of the device's frames; AV_PIX_FMT_NONE: it has none to give */
+    int ended;                        /* the demuxer is at its end */
+    int drained;                      /* the decoder was told so */
     char detail[200];
 } media_av;
 
@@ -107,13 +116,18 @@ const char *media_av_detail(const media_av *a);
 int media_av_open(media_av *a, const media_av_source *source, const media_av_options *options);
 void media_av_close(media_av *a);
 
-/* The stream's next packet, lent until the next call. MEDIA_AV_END after the last one. */
+/* The stream's next packet, lent until the next call. MEDIA_AV_END after the last one. Where a packet of MPEG-4 holds a
+ * second picture, that is given in place of the empty packet that follows, at whose time it stands. */
 int media_av_read(media_av *a, AVPacket **packet);
 
 /* Go to the last key frame whose timestamp (of the kind that the container seeks by) is at most ts, in the stream's
  * time base, or to the first one; media_av_rewind() goes to the first packet. Empties the decoder. */
 int media_av_seek(media_av *a, int64_t ts);
 int media_av_rewind(media_av *a);
+
+/* A device that decodes, of FFmpeg's name of its kind (av_hwdevice_get_type_name), opened on the first call of the process
+ * and kept for its life; NULL, and why in detail, where there is none. From any thread. */
+AVBufferRef *media_av_hardware(const char *kind, char *detail, size_t detail_bytes);
 
 /* Open the stream's decoder, if that has not happened. */
 int media_av_decoder(media_av *a);
@@ -132,6 +146,14 @@ int media_av_next(media_av *a, AVFrame **frame);
 
 /* A failing FFmpeg call's status, with the detail noted. */
 int media_av_status(media_av *a, int averror, const char *what);
+
+/* hardware.c: the decoder of a codec that the device of the options has, with its format in a->device_format; NULL: none. */
+const AVCodec *media_av_device_decoder(media_av *a, enum AVCodecID codec);
+
+/* hardware.c: let the decoder that is about to be opened use the device; how a frame of the device's becomes one of the
+ * processor's, lent as a received frame is. */
+int media_av_use_device(media_av *a, AVCodecContext *c);
+int media_av_from_device(media_av *a, AVFrame **frame);
 
 /* Note a detail and return the status. */
 int media_av_fail(media_av *a, int status, const char *detail);

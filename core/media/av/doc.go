@@ -13,6 +13,10 @@
 // them, and formats that live of that are not read at all. Streams, packets, the
 // size of a frame and the time for one sample are bounded whatever the bytes say.
 //
+// Filters (filter.h) take decoded frames and give others; those that would reach for
+// anything but their frames are refused by name. Devices that decode are opened once
+// a process, and their frames come as all others do.
+//
 // FFmpeg's messages never reach stderr; the first one of a call is the detail of
 // its error.
 //

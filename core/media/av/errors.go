@@ -15,6 +15,7 @@ const (
 	CauseTooMuch       = "too_much"        // more streams, packets or frames than the limits
 	CauseTooSlow       = "too_slow"        // the budget of time is used up
 	CauseNoMemory      = "no_memory"       // the machine has none left
+	CauseFilter        = "filter"          // the description's filters do not take the frames
 )
 
 // The statuses of av.h; a test holds the two together.
@@ -33,6 +34,7 @@ const (
 	StatusNoMemory      = -22
 	StatusTooMuch       = -24
 	StatusTooSlow       = -25
+	StatusFilter        = -26
 )
 
 var causes = map[int]struct{ cause, words string }{
@@ -47,6 +49,7 @@ var causes = map[int]struct{ cause, words string }{
 	StatusNoMemory:      {CauseNoMemory, "out of memory"},
 	StatusTooMuch:       {CauseTooMuch, "more than the limits"},
 	StatusTooSlow:       {CauseTooSlow, "too slow"},
+	StatusFilter:        {CauseFilter, "the filter"},
 }
 
 // Error says why a sample's video or audio could not be had.
@@ -71,3 +74,12 @@ func (e *Error) Error() string {
 	}
 	return s
 }
+
+// FilterError says what is wrong with a description of filters.
+type FilterError struct {
+	Kind string // "video" or "audio"
+	Text string
+	Why  string // FFmpeg's words, or ours
+}
+
+func (e *FilterError) Error() string { return fmt.Sprintf("filter: %.80q: %s", e.Text, e.Why) }

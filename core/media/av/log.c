@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../lazy/load.h"
-#include "av.h"
+#include "filter.h"
 
 static _Thread_local char first_message[200];
 
@@ -37,6 +37,12 @@ const char *media_av_load_containers(void) {
     static const char *const containers[] = {"avformat", "swresample"};
     const char *why = media_av_load();
     return why ? why : load(containers, sizeof containers / sizeof containers[0]);
+}
+
+const char *media_av_load_filters(void) {
+    static const char *const filters[] = {"avfilter"};
+    const char *why = media_av_load_containers();
+    return why ? why : load(filters, 1);
 }
 
 const char *media_av_message(void) { return first_message; }

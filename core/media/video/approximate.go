@@ -19,11 +19,7 @@ import (
 // approximate decodes without an index: the header's rate and length made one up, and
 // each chosen moment becomes the frame that is on show then.
 func (w *Worker) approximate(dst Row, draw Draw) error {
-	w.slots = w.slots[:0]
-	for place, i := range w.picked {
-		w.slots = append(w.slots, slot{i, int32(place)})
-	}
-	slices.SortStableFunc(w.slots, func(a, b slot) int { return int(a.packet) - int(b.packet) })
+	w.byMoment()
 	for i, s := range w.slots {
 		if i > 0 && s.packet == w.slots[i-1].packet {
 			w.again(dst, int(s.place), int(w.slots[i-1].place))
@@ -35,6 +31,15 @@ func (w *Worker) approximate(dst Row, draw Draw) error {
 	}
 	w.clearAfter(dst, len(w.picked))
 	return nil
+}
+
+// byMoment sorts the chosen frames by the moment at which they are shown.
+func (w *Worker) byMoment() {
+	w.slots = w.slots[:0]
+	for place, i := range w.picked {
+		w.slots = append(w.slots, slot{i, int32(place)})
+	}
+	slices.SortStableFunc(w.slots, func(a, b slot) int { return int(a.packet) - int(b.packet) })
 }
 
 // guessIndex lists frames at equal distances. A tick less than half of that distance
@@ -73,11 +78,19 @@ func (w *Worker) again(dst Row, t, from int) {
 	}
 }
 
-func (w *Worker) moment(dst Row, s slot, draw media.Draw) error {
+// showAt decodes the frame that is on show at a slot's moment: w.c.frame, its time and how long it is shown.
+func (w *Worker) showAt(s slot) error {
 	half := w.index.packets[s.packet].duration / 2
 	status := C.video_at(w.v, C.int64_t(w.index.packets[s.packet].pts+half), &w.c.frame, &w.c.pts, &w.c.duration)
 	if status != C.MEDIA_AV_OK {
 		return w.fail(status)
+	}
+	return nil
+}
+
+func (w *Worker) moment(dst Row, s slot, draw media.Draw) error {
+	if err := w.showAt(s); err != nil {
+		return err
 	}
 	t := int(s.place)
 	if dst.PTS != nil {

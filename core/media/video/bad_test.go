@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -165,14 +166,18 @@ func TestManyOpensLeakNothing(t *testing.T) {
 		}
 	}
 	round(100)
-	descriptors, resident := countDescriptors(t), residentBytes(t)
-	round(1000)
+	descriptors, least := countDescriptors(t), int64(math.MaxInt64)
+	for range 5 {
+		resident := residentBytes(t)
+		round(200)
+		least = min(least, residentBytes(t)-resident)
+	}
 	if n := countDescriptors(t); n != descriptors {
 		t.Errorf("got %d descriptors after, %d before", n, descriptors)
 	}
-	const allowed = 16 << 20 // a thousand samples that lost 17 KB each would pass it
-	if grown := residentBytes(t) - resident; grown > allowed {
-		t.Errorf("memory grew by %d bytes over 1000 samples, want at most %d", grown, allowed)
+	const allowed = 1 << 20 // a leak grows in every round; allocators and huge pages, in some
+	if least > allowed {
+		t.Errorf("memory grew by %d bytes or more in each round of 200 samples, want at most %d", least, allowed)
 	}
 }
 

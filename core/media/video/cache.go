@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/zeebo/xxh3"
 )
 
 // An index on disk, little-endian: what it was made of, then the packets, then a checksum.
@@ -18,7 +20,7 @@ import (
 //	8   4  version of this layout
 //	12  4  version of the demuxer that scanned
 //	16  8  size of the video, bytes
-//	24  8  modification time of the video, nanoseconds
+//	24  8  modification time of the video, nanoseconds; of one in memory its xxh3
 //	32  4  stream asked for; -1: the best
 //	36  4  number of packets
 //	40  8  time base, numerator
@@ -27,7 +29,7 @@ import (
 //	end 4  CRC-32 (IEEE) of all before
 const (
 	cacheMagic   = "spdlvidx"
-	cacheVersion = 1
+	cacheVersion = 2
 	cacheHeader  = 56
 	packetBytes  = 40
 )
@@ -35,7 +37,7 @@ const (
 // identity is what an index on disk must have been made of.
 type identity struct {
 	demuxer    uint32
-	size, time int64
+	size, time int64 // time is the xxh3 of a video in memory
 	stream     int32
 }
 
@@ -43,20 +45,33 @@ func identify(info fs.FileInfo, demuxer uint32, stream int32) identity {
 	return identity{demuxer, info.Size(), info.ModTime().UnixNano(), stream}
 }
 
+// identifyBytes is the identity of a video in memory: its size and the xxh3 of all of it.
+func identifyBytes(b []byte, demuxer uint32, stream int32) identity {
+	return identity{demuxer, int64(len(b)), int64(xxh3.Hash(b)), stream}
+}
+
+// path is where the index of a video in memory is kept.
+func (id identity) path(dir string) string {
+	return filepath.Join(dir, fmt.Sprintf("%016x-%x%s", uint64(id.time), id.size, suffix(id.stream)))
+}
+
+func suffix(stream int32) string {
+	if stream < 0 {
+		return ".spdlvidx"
+	}
+	return fmt.Sprintf(".%d.spdlvidx", stream)
+}
+
 // cachePath is where the index of a video is kept: beside it if dir is ".".
 func cachePath(dir, video string, stream int32) (string, error) {
-	suffix := ".spdlvidx"
-	if stream >= 0 {
-		suffix = fmt.Sprintf(".%d%s", stream, suffix)
-	}
 	if dir == Beside {
-		return video + suffix, nil
+		return video + suffix(stream), nil
 	}
 	path, err := filepath.Abs(video)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, fmt.Sprintf("%x%s", sha256.Sum256([]byte(path)), suffix)), nil
+	return filepath.Join(dir, fmt.Sprintf("%x%s", sha256.Sum256([]byte(path)), suffix(stream))), nil
 }
 
 // load reads an index; whatever is wrong with it, it is made anew.

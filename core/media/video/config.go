@@ -2,7 +2,9 @@ package video
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/av"
@@ -65,23 +67,66 @@ type Config struct {
 	Stream  int  // its number in the file plus one; 0: the best
 	Threads int  // of a decoder; 0: 1
 
+	// Filter is a description of FFmpeg's filters with one input and one output; ""
+	// is none. The chosen frames go through it in the row's order, turned already,
+	// and what comes out is the row's.
+	Filter string
+
 	// Approximate finds frames by the header's rate and length instead of an index.
 	// Key frames cannot be chosen then.
 	Approximate bool
-	// IndexCache is a directory for the indices of videos that are read from a path,
-	// or Beside; "": none are kept.
+	// IndexCache is a directory for indices, or Beside; "": none are kept. Those of
+	// videos read from a path are named by it, and hold for its size and time; those
+	// of videos in memory are named by what these hold, and not kept Beside.
 	IndexCache string
+
+	// Hardware is FFmpeg's name of a kind of device that decodes ("cuda"), or Auto;
+	// "" or "none": the processor does.
+	Hardware string
 
 	MaxPackets int           // 0: 1 << 27
 	Budget     time.Duration // of wall clock for one sample; 0: none
 }
 
-// Op is a compiled Config. It is read-only and may be shared.
+// Auto, as Hardware, is the first device that is there, and the processor for what it
+// does not decode, or where there is none.
+const Auto = "auto"
+
+// Op is a compiled Config. It is read-only but for its counters, and may be shared.
 type Op struct {
-	cfg   Config
-	image *media.Op
-	t     int
+	cfg    Config
+	image  *media.Op
+	t      int
+	device unsafe.Pointer // an AVBufferRef of the process; nil: none
+	note   string
+	counts counters
 }
+
+// counters are written by workers.
+type counters struct{ read, made, unkept, onDevice, onProcessor atomic.Uint64 }
+
+// Counters say how samples came by what is not in their bytes.
+type Counters struct {
+	IndexRead   uint64 `json:"index_read"`   // kept ones that were used
+	IndexMade   uint64 `json:"index_made"`   // scanned
+	IndexUnkept uint64 `json:"index_unkept"` // of these, could not be kept
+	OnDevice    uint64 `json:"on_device"`    // decoded there
+	OnProcessor uint64 `json:"on_processor"` // though a device was asked for
+}
+
+// Plus is the sum of two operations' counters.
+func (c Counters) Plus(d Counters) Counters {
+	return Counters{c.IndexRead + d.IndexRead, c.IndexMade + d.IndexMade, c.IndexUnkept + d.IndexUnkept, c.OnDevice + d.OnDevice, c.OnProcessor + d.OnProcessor}
+}
+
+// Counters reads the counters; any goroutine may.
+func (op *Op) Counters() Counters {
+	c := &op.counts
+	return Counters{c.read.Load(), c.made.Load(), c.unkept.Load(), c.onDevice.Load(), c.onProcessor.Load()}
+}
+
+// Note is what is to be known of the machine; "": nothing.
+func (op *Op) Note() string { return op.note }
 
 // compile checks cfg. Errors name the field.
 func compile(cfg Config) (*Op, error) {
@@ -192,7 +237,7 @@ type Row struct {
 
 // Info says what was done for a row.
 type Info struct {
-	Frames  int `json:"frames"` // in the row
+	Frames  int `json:"frames"` // in the row; of a filter, that came out of it
 	Of      int `json:"of"`     // in the video
 	Width   int `json:"width"`  // as stored
 	Height  int `json:"height"`
@@ -216,13 +261,17 @@ type Stream struct {
 // CauseTooLarge is the cause of a *TooLargeError.
 const CauseTooLarge = "too_large"
 
-// TooLargeError says that a selection gave more frames than a row has room for.
+// TooLargeError says that a selection, or a filter, gave more frames than a row has
+// room for; Got 0: nobody counted how many.
 type TooLargeError struct{ Got, Room int }
 
 // Cause is CauseTooLarge.
 func (e *TooLargeError) Cause() string { return CauseTooLarge }
 
 func (e *TooLargeError) Error() string {
+	if e.Got == 0 {
+		return fmt.Sprintf("media: video: got more frames of video.filter than the row has room for, %d; raise video.frames, or set video.over: cut", e.Room)
+	}
 	return fmt.Sprintf("media: video: got %d frames, the row has room for %d; raise video.frames or choose fewer", e.Got, e.Room)
 }
 

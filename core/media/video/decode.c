@@ -75,6 +75,8 @@ void video_free(video_ctx *v) {
 
 const char *video_detail(const video_ctx *v) { return media_av_detail(v->a); }
 
+int video_check(video_ctx *v) { return media_av_check(v->a); }
+
 void video_refused(const video_ctx *v, int32_t *width, int32_t *height) {
     *width = v->a->refused_width;
     *height = v->a->refused_height;
@@ -137,8 +139,17 @@ static void *grown(void *p, int32_t *cap, int32_t n, size_t item) {
     return q;
 }
 
-static video_packet packet_of(const AVPacket *p) {
+/* Whether the picture of a packet of MPEG-4 is a B-frame. */
+static int is_between(const AVPacket *p) {
+    for (int i = 0; i + 4 < p->size; i++)
+        if (p->data[i] == 0 && p->data[i + 1] == 0 && p->data[i + 2] == 1 && p->data[i + 3] == 0xb6)
+            return p->data[i + 4] >> 6 == 2;
+    return 0;
+}
+
+static video_packet packet_of(const video_ctx *v, const AVPacket *p) {
     video_packet out = {p->pts, p->dts, p->pos, p->duration, p->size, 0};
+    if (v->a->stream->codecpar->codec_id == AV_CODEC_ID_MPEG4 && is_between(p)) out.flags |= VIDEO_BETWEEN;
     if (p->flags & AV_PKT_FLAG_KEY) out.flags |= VIDEO_KEY;
     if (p->flags & AV_PKT_FLAG_DISCARD) out.flags |= VIDEO_DISCARD;
     return out;
@@ -156,14 +167,92 @@ static int keep(video_ctx *v, AVPacket *p, int32_t *kept_cap) {
 
 static int settle_times(video_ctx *v);
 
+/* H.264 may send the fields of a frame in packets of their own; its parser tells. */
+typedef struct field_parser {
+    AVCodecParserContext *parser; /* NULL: of this codec a packet is a frame */
+    AVCodecContext *codec;
+    const AVCodecParameters *stream;
+    int open; /* the field that waits for its other; 0: none does */
+} field_parser;
+
+static int parse_fields(field_parser *f, const AVStream *s) {
+    if (s->codecpar->codec_id != AV_CODEC_ID_H264) return MEDIA_AV_OK;
+    f->stream = s->codecpar;
+    f->codec = avcodec_alloc_context3(NULL);
+    f->parser = av_parser_init(s->codecpar->codec_id);
+    if (!f->codec || !f->parser || avcodec_parameters_to_context(f->codec, s->codecpar) < 0)
+        return MEDIA_AV_NO_MEMORY;
+    f->parser->flags |= PARSER_FLAG_COMPLETE_FRAMES;
+    return MEDIA_AV_OK;
+}
+
+static void end_fields(field_parser *f) {
+    if (f->parser) av_parser_close(f->parser);
+    avcodec_free_context(&f->codec);
+}
+
+/* Pictures whose first slice lies in a packet of H.264, in either form: behind start codes, or behind lengths. */
+static int pictures_in(const AVPacket *p, const AVCodecParameters *codec) {
+    int lengths = codec->extradata_size > 4 && codec->extradata[0] == 1 ? (codec->extradata[4] & 3) + 1 : 0;
+    int n = 0;
+    for (int64_t at = 0; at + 4 < p->size;) {
+        int64_t size = 0, head = at;
+        if (lengths) {
+            for (int i = 0; i < lengths; i++) size = size << 8 | p->data[head++];
+        } else if (p->data[at] || p->data[at + 1] || p->data[at + 2] != 1) {
+            at++;
+            continue;
+        } else {
+            head += 3;
+        }
+        int type = head + 1 < p->size ? p->data[head] & 31 : 0;
+        n += (type == 1 || type == 5) && p->data[head + 1] & 0x80; /* first_mb_in_slice is 0 */
+        at = head + size;
+    }
+    return n;
+}
+
+static int is_second_field(field_parser *f, const AVPacket *p) {
+    uint8_t *out;
+    int size;
+    if (!f->parser) return 0;
+    av_parser_parse2(f->parser, f->codec, &out, &size, p->data, p->size, p->pts, p->dts, p->pos);
+    int is = (int)f->parser->picture_structure;
+    if (is != AV_PICTURE_STRUCTURE_TOP_FIELD && is != AV_PICTURE_STRUCTURE_BOTTOM_FIELD) is = 0;
+    if (is && pictures_in(p, f->stream) > 1) is = 0; /* the other one is here, too */
+    int second = is && f->open && is != f->open;
+    f->open = second ? 0 : is;
+    return second;
+}
+
+static int scan(video_ctx *v, int64_t keep_bytes, field_parser *fields);
+
+/* What FFmpeg says when pictures of packed packets are shown is in the order of packets. */
+static void forget_times(video_ctx *v) {
+    for (int32_t i = 0; i < v->n; i++) {
+        video_packet *p = &v->packets[i];
+        p->pts = p->flags & VIDEO_BETWEEN ? p->dts : AV_NOPTS_VALUE;
+    }
+}
+
 int video_scan(video_ctx *v, int64_t keep_bytes) {
+    field_parser fields = {0};
+    drop_kept(v);
+    v->n = 0;
+    int rc = parse_fields(&fields, v->a->stream);
+    rc = rc == MEDIA_AV_OK ? scan(v, keep_bytes, &fields) : media_av_fail(v->a, rc, "the parser");
+    end_fields(&fields);
+    v->read = -1;
+    if (rc == MEDIA_AV_END && v->a->unpacked) forget_times(v);
+    return rc == MEDIA_AV_END ? settle_times(v) : rc;
+}
+
+static int scan(video_ctx *v, int64_t keep_bytes, field_parser *fields) {
     int64_t bytes = 0;
     int32_t kept_cap = 0;
     int keeping = keep_bytes > 0;
     AVPacket *p;
     int rc;
-    drop_kept(v);
-    v->n = 0;
     while ((rc = media_av_read(v->a, &p)) == MEDIA_AV_OK) {
         video_packet *packets =
             v->n < INT32_MAX / 2 ? grown(v->packets, &v->cap, v->n + 1, sizeof *packets) : NULL;
@@ -171,7 +260,12 @@ int video_scan(video_ctx *v, int64_t keep_bytes) {
         v->packets = packets;
         if (p->flags & AV_PKT_FLAG_CORRUPT)
             return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the container marks a packet as damaged");
-        packets[v->n++] = packet_of(p);
+        packets[v->n] = packet_of(v, p);
+        if (is_second_field(fields, p)) {
+            packets[v->n].flags |= VIDEO_SECOND;
+            packets[v->n - 1].duration += p->duration;
+        }
+        v->n++;
         bytes += p->size;
         if (keeping && bytes > keep_bytes) {
             drop_kept(v);
@@ -180,9 +274,7 @@ int video_scan(video_ctx *v, int64_t keep_bytes) {
         if (keeping && (rc = keep(v, p, &kept_cap)) != MEDIA_AV_OK)
             return media_av_fail(v->a, rc, "the packets");
     }
-    v->read = -1;
-    if (rc != MEDIA_AV_END) return rc;
-    return settle_times(v);
+    return rc;
 }
 
 const video_packet *video_packets(const video_ctx *v, int32_t *n) {
@@ -286,7 +378,8 @@ static int send_next(video_ctx *v) {
     int64_t pts = p->pts, dts = p->dts;
     p->pts = number; /* rides through the decoder */
     p->dts = AV_NOPTS_VALUE;
-    v->a->codec->skip_frame = v->want[number] == 1 ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+    int32_t first = v->packets[number].flags & VIDEO_SECOND ? number - 1 : number;
+    v->a->codec->skip_frame = v->want[first] == 1 ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
     rc = media_av_send(v->a, p);
     p->pts = pts;
     p->dts = dts;
@@ -383,6 +476,8 @@ static int skipped_one(video_ctx *v, int32_t number) {
     return 0;
 }
 
+int video_on_device(const video_ctx *v) { return v->a->on_device; }
+
 int64_t video_decoded(const video_ctx *v) { return v->decoded; }
 
 int video_next(video_ctx *v, AVFrame **frame, int32_t *number) {
@@ -445,7 +540,7 @@ static int times_by_decoding(video_ctx *v) {
     int rc = video_plan(v, 1, 0, &want, &run);
     if (rc != MEDIA_AV_OK) return rc;
     v->a->options.reorder = 0;
-    memset(want, 1, (size_t)v->n);
+    for (int32_t i = 0; i < v->n; i++) want[i] = !(v->packets[i].flags & VIDEO_SECOND);
     *run = (video_run){0, v->n - 1};
     v->lenient = 1;
     int64_t next = v->packets[0].dts == AV_NOPTS_VALUE ? 0 : v->packets[0].dts;
@@ -471,7 +566,8 @@ int video_find_holes(video_ctx *v) {
 static int settle_times(video_ctx *v) {
     int missing = 0;
     for (int32_t i = 0; i < v->n; i++)
-        missing |= v->packets[i].pts == AV_NOPTS_VALUE && v->packets[i].size > 0;
+        missing |= v->packets[i].pts == AV_NOPTS_VALUE && v->packets[i].size > 0 &&
+                   !(v->packets[i].flags & VIDEO_SECOND);
     if (!missing) return MEDIA_AV_OK;
     if (!holds_back_one(v)) return times_by_decoding(v);
     times_of_references(v);

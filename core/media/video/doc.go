@@ -26,11 +26,20 @@
 // A packet that no frame comes of, as encoders leave it that drop a picture, counts as
 // a frame and shows the picture before.
 //
+// H.264 may give each field of a frame a packet; the two are one frame. What DivX
+// packed, a B-frame in the packet of the picture before, is unpacked, and shown in
+// the order in which it is meant.
+//
 // Only the groups of pictures that hold chosen frames are decoded, each entered once
 // and left after its last chosen frame, and pictures that no other refers to are
 // decoded only if they are chosen. A group is entered at the last key frame that is
 // neither decoded nor shown later than the chosen frame, so that open groups, leading
 // pictures and edit lists need no case of their own.
+//
+// # Filters
+//
+// The chosen frames go through FFmpeg's filters in the row's order, and what comes out
+// is the row; a frame's time is the one with which it comes out.
 //
 // # Colours
 //
@@ -46,6 +55,11 @@
 // Geometry is core/media's, so that a frame is resized, cropped, flipped and normalised
 // as a picture is, with one draw for all frames of a row. SWBilinear, SWBicubic and
 // SWArea resize with swscale instead, in one pass with the colours.
+//
+// # Devices
+//
+// With Hardware a device of FFmpeg's decodes; its frames are copied to memory. Colours
+// may differ by a little then, as chroma comes in another form.
 //
 // # Bad input
 //

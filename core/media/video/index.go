@@ -17,6 +17,7 @@ const (
 	flagKey     = 1
 	flagDiscard = 2
 	flagHole    = 4 // gives no frame: the one before stays on show
+	flagSecond  = 8 // a field, of the frame that the packet before begins
 
 	noTime = -1 << 63
 )
@@ -60,11 +61,14 @@ func (ix *Index) TimeBase() (num, den int64) { return ix.num, ix.den }
 
 // Duration is for how many seconds frame i is shown: up to the next, and for the
 // last one what its packet says.
-func (ix *Index) Duration(i int) float64 {
+func (ix *Index) Duration(i int) float64 { return ix.seconds(ix.lasts(i)) }
+
+// lasts is Duration in ticks.
+func (ix *Index) lasts(i int) int64 {
 	if i+1 < len(ix.order) {
-		return ix.seconds(ix.at(i+1).pts - ix.at(i).pts)
+		return ix.at(i+1).pts - ix.at(i).pts
 	}
-	return ix.seconds(ix.at(i).duration)
+	return ix.at(i).duration
 }
 
 // Key says whether frame i is a key frame.
@@ -113,7 +117,7 @@ func (ix *Index) arrange(packets []packet, num, den int64) {
 	ix.packets, ix.num, ix.den = packets, num, den
 	ix.order, ix.entry = ix.order[:0], slices.Grow(ix.entry[:0], len(packets))[:len(packets)]
 	for i := range packets {
-		if packets[i].flags&flagDiscard == 0 && packets[i].pts != noTime && packets[i].size > 0 {
+		if packets[i].flags&(flagDiscard|flagSecond) == 0 && packets[i].pts != noTime && packets[i].size > 0 {
 			ix.order = append(ix.order, int32(i))
 		}
 	}
@@ -126,6 +130,14 @@ func (ix *Index) arrange(packets []packet, num, den int64) {
 
 func (ix *Index) byTime(a, b int32) int { return cmp.Compare(ix.packets[a].pts, ix.packets[b].pts) }
 
+// last is the packet that completes the frame of a packet: itself, or the second field.
+func (ix *Index) last(packet int32) int32 {
+	if next := int(packet) + 1; next < len(ix.packets) && ix.packets[next].flags&flagSecond != 0 {
+		return packet + 1
+	}
+	return packet
+}
+
 // enter finds where decoding starts for each packet: at the last key packet that is
 // neither decoded nor shown after it. What an open group shows before its key frame
 // refers to the group before, and starts there.
@@ -133,7 +145,7 @@ func (ix *Index) enter() {
 	keys := ix.keys[:0] // so far, their times rising
 	for i := range ix.packets {
 		p := &ix.packets[i]
-		if p.flags&flagKey != 0 && p.pts != noTime {
+		if p.flags&(flagKey|flagSecond) == flagKey && p.pts != noTime {
 			for len(keys) > 0 && ix.packets[keys[len(keys)-1]].pts > p.pts {
 				keys = keys[:len(keys)-1]
 			}
@@ -158,11 +170,11 @@ func (ix *Index) measureReorder() {
 	const most = 16 // of any codec
 	for i := range ix.packets {
 		p, before := &ix.packets[i], int32(0)
-		if p.pts == noTime {
+		if p.pts == noTime || p.flags&flagSecond != 0 {
 			continue
 		}
 		for j := max(0, i-most); j < i; j++ {
-			if q := &ix.packets[j]; q.pts != noTime && q.pts > p.pts {
+			if q := &ix.packets[j]; q.pts != noTime && q.pts > p.pts && q.flags&flagSecond == 0 {
 				before++
 			}
 		}

@@ -2,7 +2,11 @@
 
 package video
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/spdl/spdl/core/media"
+)
 
 var errNone = errors.New("video: this build has no FFmpeg; use the build with it")
 
@@ -38,6 +42,12 @@ type Reader struct{}
 // Len is 0.
 func (r *Reader) Len() int { return 0 }
 
+// More is false.
+func (r *Reader) More() bool { return false }
+
+// Stream is empty.
+func (r *Reader) Stream() Stream { return Stream{} }
+
 // Op is nil.
 func (r *Reader) Op() *Op { return nil }
 
@@ -49,6 +59,11 @@ func (r *Reader) Close() {}
 
 // Open refuses.
 func Open(Config, Source, Draw) (*Reader, error) { return nil, errNone }
+
+// OpenSized refuses.
+func OpenSized(Config, Source, Draw, func(media.Size) (media.Config, error)) (*Reader, error) {
+	return nil, errNone
+}
 
 // Clip does not exist in this build.
 type Clip struct{}

@@ -56,6 +56,10 @@ func (op *Op) options() C.media_av_options {
 	if cfg.Image.MaxPixels == 0 {
 		o.max_pixels = media.DefaultMaxPixels
 	}
+	o.device = (*C.AVBufferRef)(op.device)
+	if cfg.Hardware != Auto {
+		o.device_alone = 1
+	}
 	if !cfg.Approximate {
 		o.lean = 1 // the index tells how many frames a decoder holds back
 	}
@@ -75,20 +79,15 @@ func (w *Worker) fail(status C.int) error {
 // makeIndex makes the index of the open container: from disk where one is kept,
 // otherwise by a scan.
 func (w *Worker) makeIndex(src Source) error {
-	dir := w.op.cfg.IndexCache
-	if w.file == nil || dir == "" {
+	path, id, err := w.keptAt(src)
+	if err != nil {
+		return av.NewError("video", av.StatusRead, err.Error())
+	}
+	if path == "" {
 		return w.scan(w.keep)
 	}
-	stat, err := w.file.Stat()
-	if err != nil {
-		return av.NewError("video", av.StatusRead, err.Error())
-	}
-	path, err := cachePath(dir, src.Path, int32(w.op.cfg.Stream)-1)
-	if err != nil {
-		return av.NewError("video", av.StatusRead, err.Error())
-	}
-	id := identify(stat, uint32(C.avformat_version()), int32(w.op.cfg.Stream)-1)
 	if w.index.load(path, id) && len(w.index.packets) > 0 {
+		w.op.counts.read.Add(1)
 		p := (*C.video_packet)(unsafe.Pointer(&w.index.packets[0]))
 		if status := C.video_set_packets(w.v, p, C.int32_t(len(w.index.packets))); status != C.MEDIA_AV_OK {
 			return w.fail(status)
@@ -98,10 +97,35 @@ func (w *Worker) makeIndex(src Source) error {
 	if err := w.scan(w.keep); err != nil {
 		return err
 	}
+	w.op.counts.made.Add(1)
 	if err := w.index.store(path, id); err != nil {
-		return fmt.Errorf("media: video: keeping the index: %w", err)
+		w.op.counts.unkept.Add(1)
+		if w.file != nil {
+			return fmt.Errorf("media: video: keeping the index: %w", err)
+		}
 	}
 	return nil
+}
+
+// keptAt is where the index of src is kept, and what it must have been made of; "": nowhere.
+func (w *Worker) keptAt(src Source) (string, identity, error) {
+	dir, stream, demuxer := w.op.cfg.IndexCache, int32(w.op.cfg.Stream)-1, uint32(C.avformat_version())
+	if w.file == nil {
+		if dir == "" || dir == Beside {
+			return "", identity{}, nil
+		}
+		id := identifyBytes(src.Bytes, demuxer, stream)
+		return id.path(dir), id, nil
+	}
+	if dir == "" {
+		return "", identity{}, nil
+	}
+	stat, err := w.file.Stat()
+	if err != nil {
+		return "", identity{}, err
+	}
+	path, err := cachePath(dir, src.Path, stream)
+	return path, identify(stat, demuxer, stream), err
 }
 
 func (w *Worker) scan(keep int64) error {

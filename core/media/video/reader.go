@@ -23,14 +23,23 @@ type Reader struct {
 
 // Open chooses the frames of src, for rows of cfg.Frames frames at a time, or where
 // that is 0 all of them at once. Where cfg.Image names no size a frame is as large as
-// the video shows it. A selection must name frames in rising order, unless one chunk
-// holds them all. src must stay until Close.
+// the video, or the filter, shows it. A selection must name frames in rising order,
+// unless one chunk holds them all. src must stay until Close.
 func Open(cfg Config, src Source, draw Draw) (*Reader, error) {
-	first := cfg
-	first.Frames = MaxFrames
-	if first.Image.Out == (media.Size{}) && first.Image.Resize == (media.Size{}) {
-		first.Image.Out = media.Square(1) // until the video tells
-	}
+	return OpenSized(cfg, src, draw, func(shown media.Size) (media.Config, error) {
+		if cfg.Image.Out == (media.Size{}) && cfg.Image.Resize == (media.Size{}) {
+			cfg.Image.Out = shown
+		}
+		return cfg.Image, nil
+	})
+}
+
+// OpenSized is Open for frames that hang on the size in which they are shown: sized
+// is told it, and says cfg.Image.
+func OpenSized(cfg Config, src Source, draw Draw, sized func(shown media.Size) (media.Config, error)) (*Reader, error) {
+	first := cfg // until the video tells
+	first.Frames, first.Scaler = MaxFrames, Pillow
+	first.Image = media.Config{Out: media.Square(1), MaxPixels: cfg.Image.MaxPixels}
 	op, err := Compile(first)
 	if err != nil {
 		return nil, err
@@ -43,42 +52,79 @@ func Open(cfg Config, src Source, draw Draw) (*Reader, error) {
 	if r.chunk > 0 && src.Path != "" {
 		w.keep = 0 // the point is not to hold the file
 	}
-	if err := r.start(cfg, src); err != nil {
+	if err := r.start(cfg, src, sized); err != nil {
 		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Reader) start(cfg Config, src Source) error {
+func (r *Reader) start(cfg Config, src Source, sized func(media.Size) (media.Config, error)) error {
 	w := r.w
-	if err := w.begin(src, r.draw); err != nil {
-		return err
+	err := w.begin(src, r.draw)
+	shown := w.shownSize(cfg.AsSent)
+	if err == nil && w.filter.is() {
+		shown, err = r.filtered()
 	}
-	if cfg.Image.Out == (media.Size{}) && cfg.Image.Resize == (media.Size{}) {
-		cfg.Image.Out = w.shownSize(cfg.AsSent)
-	}
-	if r.chunk == 0 {
-		r.chunk = max(len(w.picked), 1)
-	}
-	cfg.Frames = r.chunk
-	op, err := Compile(cfg)
 	if err != nil {
 		return err
 	}
-	w.op = op
-	if cfg.Approximate {
-		if len(w.picked) > r.chunk {
-			return fmt.Errorf("video: reader: approximate gives one chunk alone, but %d frames were chosen for chunks of %d; use an index", len(w.picked), r.chunk)
-		}
-		return nil
+	if cfg.Image, err = sized(shown); err != nil {
+		return err
 	}
-	for i := 1; i < len(w.picked) && len(w.picked) > r.chunk; i++ {
-		if w.picked[i] < w.picked[i-1] {
-			return cannot("frame %d comes after frame %d; chunks give frames in rising order alone", w.picked[i], w.picked[i-1])
-		}
+	if r.chunk == 0 {
+		r.chunk = max(r.Len(), 1)
+	}
+	cfg.Frames = r.chunk
+	op, err := compile(cfg)
+	if err != nil {
+		return err
+	}
+	op.device, w.op = w.op.device, op
+	if err := r.checkOrder(); err != nil || w.filter.is() || cfg.Approximate {
+		return err
 	}
 	return w.plan()
+}
+
+// filtered is the size of the first frame that comes out of the filter; where one
+// chunk is to hold all of them, all have then.
+func (r *Reader) filtered() (media.Size, error) {
+	w := r.w
+	var err error
+	if r.chunk == 0 {
+		err = w.keepAll()
+	} else {
+		err = w.beginFilter()
+	}
+	if err == nil {
+		err = w.look()
+	}
+	if err != nil {
+		return media.Size{}, err
+	}
+	frame := w.filter.coming.frame
+	if frame == nil {
+		return media.Size{}, errNothing
+	}
+	return media.Size{H: int(frame.height), W: int(frame.width)}, nil
+}
+
+// checkOrder refuses what does not come in chunks.
+func (r *Reader) checkOrder() error {
+	picked := r.w.picked
+	if len(picked) <= r.chunk {
+		return nil
+	}
+	if r.w.op.cfg.Approximate {
+		return fmt.Errorf("video: reader: approximate gives one chunk alone, but %d frames were chosen for chunks of %d; use an index", len(picked), r.chunk)
+	}
+	for i := 1; i < len(picked); i++ {
+		if picked[i] < picked[i-1] {
+			return cannot("frame %d comes after frame %d; chunks give frames in rising order alone", picked[i], picked[i-1])
+		}
+	}
+	return nil
 }
 
 // shownSize is the size of a frame after turning.
@@ -90,8 +136,28 @@ func (w *Worker) shownSize(asSent bool) media.Size {
 	return s
 }
 
-// Len is how many frames were chosen.
-func (r *Reader) Len() int { return len(r.w.picked) }
+// Len is how many frames there are to come in all; -1: of a filter in chunks only
+// the end tells.
+func (r *Reader) Len() int {
+	switch f := &r.w.filter; {
+	case !f.is():
+		return len(r.w.picked)
+	case f.whole:
+		return len(f.kept)
+	}
+	return -1
+}
+
+// More reports whether frames follow those that Next has given.
+func (r *Reader) More() bool {
+	if r.w.filter.is() {
+		return r.w.filter.coming.frame != nil
+	}
+	return r.done < r.Len()
+}
+
+// Stream is what the container says of the stream.
+func (r *Reader) Stream() Stream { return r.w.describe() }
 
 // Op describes the rows: its Frames are a chunk's.
 func (r *Reader) Op() *Op { return r.w.op }
@@ -101,6 +167,9 @@ func (r *Reader) Op() *Op { return r.w.op }
 func (r *Reader) Next(dst Row) (Info, error) {
 	if err := r.w.op.checkRow(&dst); err != nil {
 		return Info{}, err
+	}
+	if r.w.filter.is() {
+		return r.nextFiltered(dst)
 	}
 	n := min(r.chunk, r.Len()-r.done)
 	if n == 0 {
@@ -115,6 +184,17 @@ func (r *Reader) Next(dst Row) (Info, error) {
 	info := r.w.info()
 	info.Frames = n
 	r.done += n
+	return info, err
+}
+
+func (r *Reader) nextFiltered(dst Row) (Info, error) {
+	n, err := r.w.through(dst, r.chunk, true, r.draw.media())
+	if n == 0 && err == nil {
+		return Info{}, io.EOF
+	}
+	r.w.clearAfter(dst, n)
+	info := r.w.info()
+	info.Frames = n
 	return info, err
 }
 

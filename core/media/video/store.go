@@ -68,7 +68,7 @@ func (w *Worker) clearAfter(dst Row, n int) {
 func (w *Worker) frame(dst []byte, frame *C.AVFrame, draw media.Draw) error {
 	width, height := int(frame.width), int(frame.height)
 	orientation := int(w.stream.orientation)
-	if w.op.cfg.AsSent {
+	if w.op.cfg.AsSent || w.filter.is() { // whose frames are turned before
 		orientation = 1
 	}
 	if orientation == 1 && w.op.image.Copies(width, height) {

@@ -8,7 +8,9 @@
 
 #include "../av/packets.h"
 
-enum { VIDEO_KEY = 1, VIDEO_DISCARD = 2, VIDEO_HOLE = 4 }; /* flags of a packet */
+/* Flags of a packet. SECOND: the second field of the frame whose first is the packet before. BETWEEN: a B-frame of MPEG-4,
+ * shown when it is decoded. */
+enum { VIDEO_KEY = 1, VIDEO_DISCARD = 2, VIDEO_HOLE = 4, VIDEO_SECOND = 8, VIDEO_BETWEEN = 16 };
 
 /* What the index keeps of a packet; an array of them in decode order is also what the cache on disk holds. */
 typedef struct video_packet {
@@ -47,6 +49,9 @@ int video_open(video_ctx *v, const media_av_source *source, const media_av_optio
                video_stream *out);
 void video_close(video_ctx *v);
 
+/* MEDIA_AV_TOO_SLOW once the sample's budget of time is used up. */
+int video_check(video_ctx *v);
+
 /* Read every packet of the stream. The packets themselves are kept for decoding as long as they are at most keep_bytes
  * together. The array belongs to v until close. Where packets have no presentation time it is worked out, at worst by
  * decoding everything once; what gives no frame then stays without. */
@@ -70,6 +75,9 @@ int video_find_holes(video_ctx *v);
 
 /* How many frames the decoder has given since open, wanted or not. */
 int64_t video_decoded(const video_ctx *v);
+
+/* Whether the frame that came last was decoded by the device of the options. */
+int video_on_device(const video_ctx *v);
 
 /* Without a scan: the frame on show at time `at` (in the time base), which must not fall from call to call; the first
  * frame if at lies before it, the last if after. pts and duration are the frame's own. */

@@ -191,7 +191,8 @@ func TestChosenFramesComeInTheOrderAskedFor(t *testing.T) {
 		}
 		cfg := asStored(f, 0, Selection{Kind: AtIndices, Indices: indices})
 		path := Source{Path: filepath.Join("testdata", name)}
-		for round, src := range []Source{file(t, name), path, path, path} {
+		memory := file(t, name)
+		for round, src := range []Source{memory, path, path, path, memory, memory} {
 			cfg.IndexCache = ""
 			if round >= 2 { // made, then read
 				cfg.IndexCache = dir

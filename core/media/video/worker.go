@@ -33,7 +33,12 @@ func Compile(cfg Config) (*Op, error) {
 	if err := av.LoadContainers(); err != nil {
 		return nil, fmt.Errorf("video: FFmpeg %w", err)
 	}
-	return op, nil
+	if cfg.Filter != "" {
+		if err := av.CheckFilter(cfg.Filter, true); err != nil {
+			return nil, fmt.Errorf("video: %w", err)
+		}
+	}
+	return op, op.openDevice()
 }
 
 // Worker decodes on one thread at a time and keeps its buffers between rows.
@@ -49,6 +54,7 @@ type Worker struct {
 	slots  []slot
 	pins   runtime.Pinner
 	stream C.video_stream
+	filter filtering
 	file   *os.File // of the sample, if it is one
 	keep   int64    // bytes of packets to keep from a scan
 	c      scratch
@@ -58,7 +64,8 @@ type Worker struct {
 type scratch struct {
 	source        C.media_av_source
 	options       C.media_av_options
-	frame         *C.AVFrame
+	frame, made   *C.AVFrame
+	base, rate    C.AVRational
 	number, n     C.int32_t
 	want          *C.uint8_t
 	runs          *C.video_run
@@ -79,11 +86,17 @@ func (op *Op) NewWorker() (*Worker, error) {
 		image.Close()
 		return nil, errors.New("media: video: worker: out of memory")
 	}
-	return &Worker{op: op, v: v, image: image, keep: keepBytes}, nil
+	w := &Worker{op: op, v: v, image: image, keep: keepBytes}
+	if err := w.filter.open(op.cfg.Filter); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
 }
 
 // Close frees the worker's memory. It must not be used again.
 func (w *Worker) Close() {
+	w.filter.close()
 	C.video_free(w.v)
 	C.video_scaler_free(&w.scaler)
 	w.image.Close()
@@ -97,7 +110,12 @@ func (w *Worker) Decode(dst Row, src Source, draw Draw) (Info, error) {
 		return Info{}, err
 	}
 	defer w.end()
+	defer w.countDevice()
 	if err := w.begin(src, draw); err != nil {
+		return w.info(), err
+	}
+	if w.filter.is() {
+		err := w.takeFiltered(dst, draw)
 		return w.info(), err
 	}
 	if err := w.fit(); err != nil {
@@ -180,6 +198,7 @@ func (w *Worker) decode(dst Row, draw Draw) error {
 
 // end closes the sample: nothing reads its bytes after this.
 func (w *Worker) end() {
+	w.filter.forget()
 	C.video_close(w.v)
 	w.pins.Unpin()
 	if w.file != nil {
@@ -189,8 +208,12 @@ func (w *Worker) end() {
 }
 
 func (w *Worker) info() Info {
+	frames := len(w.picked)
+	if w.filter.is() {
+		frames = w.filter.made
+	}
 	return Info{
-		Frames: len(w.picked), Of: w.index.Len(), Width: int(w.stream.width), Height: int(w.stream.height),
+		Frames: frames, Of: w.index.Len(), Width: int(w.stream.width), Height: int(w.stream.height),
 		Decoded: int(C.video_decoded(w.v)),
 	}
 }
@@ -225,7 +248,7 @@ func (w *Worker) plan() error {
 			run++
 			to[run].key = C.int32_t(ix.entry[s.packet])
 		}
-		to[run].last = C.int32_t(s.packet)
+		to[run].last = C.int32_t(ix.last(s.packet))
 	}
 	return nil
 }

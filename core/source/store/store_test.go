@@ -47,7 +47,7 @@ func serve(t *testing.T, script map[int]http.HandlerFunc) *server {
 	t.Cleanup(func() {
 		s.CloseClientConnections()
 		s.Close()
-		for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				buf := make([]byte, 1<<16)
 				t.Fatalf("goroutines are left\n%s", buf[:runtime.Stack(buf, true)])
@@ -277,12 +277,17 @@ func TestStragglerIsHedged(t *testing.T) {
 
 // A hedge that fails leaves the first answer to count; one where both fail is one failed attempt.
 func TestHedgeThatFails(t *testing.T) {
+	hedged := make(chan struct{})
 	slow := func(w http.ResponseWriter, r *http.Request) {
-		time.Sleep(100 * time.Millisecond)
+		<-hedged
 		w.Header().Set("ETag", `"v1"`)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 	}
-	s := serve(t, map[int]http.HandlerFunc{0: slow, 1: status(404)})
+	fails := func(w http.ResponseWriter, r *http.Request) {
+		defer close(hedged)
+		status(404)(w, r)
+	}
+	s := serve(t, map[int]http.HandlerFunc{0: slow, 1: fails})
 	c := client(t, Options{HedgeAfter: 10 * time.Millisecond})
 	p := make([]byte, 1000)
 	if err := c.ReadAt(background, s.object(), p, 0); err != nil || !bytes.Equal(p, content[:1000]) {

@@ -73,6 +73,21 @@ class Batch {
         return Status(s);
     }
 
+    // Release when what is in the CUDA stream so far (or before the event) has ended: see spdl_release_after. The batch is empty
+    // then; after a failure it is as it was.
+    Status try_release_after(void *handle, std::uint32_t kind = SPDL_AFTER_STREAM) {
+        if (!reader_) return empty();
+        const spdl_status s = spdl_release_after(reader_, &batch_, kind, handle);
+        if (s == SPDL_OK) reader_ = nullptr;
+        return Status(s);
+    }
+
+    // Let a CUDA stream wait until the tensors in device memory are complete.
+    Status try_stream_wait(void *stream) const {
+        if (!reader_) return empty();
+        return Status(spdl_stream_wait(reader_, &batch_, stream));
+    }
+
     // Tensors, by number (as in the schema) or by name; SPDL_E_NOT_FOUND.
     std::uint32_t n_tensors() const noexcept { return reader_ ? spdl_n_tensors(reader_) : 0; }
     Result<Tensor> try_tensor(std::uint32_t i) const {
@@ -101,6 +116,10 @@ class Batch {
 #if !defined(SPDL_NO_EXCEPTIONS)
     void done() { detail::check(try_done()); }
     void fail(const std::string &why) { detail::check(try_fail(why)); }
+    void release_after(void *handle, std::uint32_t kind = SPDL_AFTER_STREAM) {
+        detail::check(try_release_after(handle, kind));
+    }
+    void stream_wait(void *stream) const { detail::check(try_stream_wait(stream)); }
     Tensor tensor(std::uint32_t i) const & { return detail::take(try_tensor(i)); }
     Tensor operator[](const char *name) const & { return detail::take(try_tensor(name)); }
     Tensor operator[](const std::string &name) const & { return detail::take(try_tensor(name)); }

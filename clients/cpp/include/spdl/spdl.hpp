@@ -29,6 +29,7 @@
 #define SPDL_HPP
 
 #include <spdl/batch.hpp>
+#include <spdl/gpu.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -332,6 +333,12 @@ class Loader {
     detail::Handle handle_;
 };
 
+// Pin the memory of a loader's ring, for the life of what is returned. As spdl_pin.
+inline Result<Pin> try_pin(const Loader &loader, const PinOptions &options = {}) {
+    if (!loader) return detail::Handle::closed();
+    return try_pin(loader.get(), options);
+}
+
 // Attach to a running engine's ring, NAME or NAME/RING. As spdl_attach.
 inline Result<Loader> try_attach(const std::string &name, const AttachOptions &options = {}) {
     const spdl_attach_opts c = detail::c_options(options);
@@ -358,6 +365,9 @@ inline Result<Loader> try_open(const std::string &spec, const OpenOptions &optio
 }
 
 #if !defined(SPDL_NO_EXCEPTIONS)
+inline Pin pin(const Loader &loader, const PinOptions &options = {}) {
+    return detail::take(try_pin(loader, options));
+}
 inline Loader attach(const std::string &name, const AttachOptions &options = {}) {
     return detail::take(try_attach(name, options));
 }

@@ -84,6 +84,8 @@ using StateError = ErrorOf<SPDL_E_STATE>;
 using SpecError = ErrorOf<SPDL_E_SPEC>;
 using PipelineFailed = ErrorOf<SPDL_E_PIPELINE>;
 using SampleError = ErrorOf<SPDL_E_SAMPLE>;
+using DeviceError = ErrorOf<SPDL_E_DEVICE>;
+using PoolLost = ErrorOf<SPDL_E_POOL_LOST>;
 
 // Throw the exception that belongs to a failed status.
 [[noreturn]] inline void raise(const Status &status) {
@@ -105,6 +107,8 @@ using SampleError = ErrorOf<SPDL_E_SAMPLE>;
     case SPDL_E_SPEC: throw SpecError(status);
     case SPDL_E_PIPELINE: throw PipelineFailed(status);
     case SPDL_E_SAMPLE: throw SampleError(status);
+    case SPDL_E_DEVICE: throw DeviceError(status);
+    case SPDL_E_POOL_LOST: throw PoolLost(status);
     default: throw Error(status);
     }
 }

@@ -111,6 +111,10 @@ class Tensor {
     Dims strides() const noexcept { return {tensor_.strides, tensor_.ndim}; } // bytes
     std::uint32_t rows() const noexcept { return rows_; }
     std::uint64_t bytes() const noexcept { return tensor_.bytes; } // used
+    bool on_device() const noexcept { return tensor_.device_type > 1; }
+    std::int32_t device() const noexcept {
+        return tensor_.device_id;
+    } // as CUDA counts in this process; 0 on the host
     const spdl_tensor &raw() const & { return tensor_; }
     const spdl_tensor &raw() const && = delete; // would dangle
 
@@ -130,6 +134,14 @@ class Tensor {
     // The first element. SPDL_E_ARGUMENT if the tensor's dtype is not T's. Strides are the caller's affair.
     template <class T> Result<const T *> try_data() const {
         if (Status s = expect(DTypeOf<T>::value); !s.ok()) return s;
+        return static_cast<const T *>(tensor_.data);
+    }
+
+    // The first element, in device memory: for kernels, not to be read here. SPDL_E_ARGUMENT if the dtype is not T's, or the tensor
+    // is in host memory. Batch::stream_wait says when it is complete.
+    template <class T> Result<const T *> try_device_data() const {
+        if (!on_device()) return complain(SPDL_E_ARGUMENT, "is in host memory; use data()");
+        if (Status s = expect_dtype(DTypeOf<T>::value); !s.ok()) return s;
         return static_cast<const T *>(tensor_.data);
     }
 
@@ -174,6 +186,7 @@ class Tensor {
 
 #if !defined(SPDL_NO_EXCEPTIONS)
     template <class T> const T *data() const { return detail::take(try_data<T>()); }
+    template <class T> const T *device_data() const { return detail::take(try_device_data<T>()); }
     template <class T> T *mutable_data() const { return detail::take(try_mutable_data<T>()); }
     template <class T> Span<const T> values() const { return detail::take(try_values<T>()); }
     template <class T> Span<const T> row(std::uint32_t i) const { return detail::take(try_row<T>(i)); }
@@ -198,6 +211,12 @@ class Tensor {
     }
 
     Status expect(DType want) const {
+        if (on_device())
+            return complain(SPDL_E_ARGUMENT, "is in device memory; use device_data(), or the host's field");
+        return expect_dtype(want);
+    }
+
+    Status expect_dtype(DType want) const {
         if (dtype() == want) return {};
         return complain(SPDL_E_ARGUMENT, "holds " + dtype().name() + ", asked for " + want.name() +
                                              "; read it as what it holds, or change the field's dtype");

@@ -80,7 +80,9 @@ _INSTEAD = {
     "streaming_demux_video": "Demuxer(src).streaming_demux(index, num_packets=...)",
     "encode_image": "save_image(path, data, pix_fmt)",
     "load_image_batch": "a ring: spdl.open(...)",
-    "get_video_filter_desc": "the keys of a description: transform, dtype, layout", "get_audio_filter_desc": "the keys of a description: rate, channels",
+    "get_video_filter_desc": "the keys of a description (transform, dtype, layout), or filter_desc=\"...\" in FFmpeg's own words",
+    "get_audio_filter_desc": "the keys of a description (rate, channels), or filter_desc=\"...\" in FFmpeg's own words",
+    "FilterGraph": "filter_desc=\"...\" of load_video and load_audio, one input and one output",
 }
 
 

@@ -193,41 +193,50 @@ def _window(timestamp: Optional[Seconds]) -> dict[str, Any]:
 
 
 def load_audio(src: Source, timestamp: Optional[Seconds] = None, *, sample_rate: Optional[int] = None,
-               num_channels: Optional[int] = None, **section: Any) -> Array:
+               num_channels: Optional[int] = None, filter_desc: Optional[str] = None, **section: Any) -> Array:
     """A sound: float32 [channels, samples], -1 to 1, of the length that FFmpeg's gapless playback has.
 
     timestamp     (start, end) in seconds; end None: to the end
     sample_rate   resampled as torchaudio does; None: as stored (probe_audio tells)
     num_channels  1: their mean; None: as stored
+    filter_desc   FFmpeg's filters, such as "highpass=f=80": what timestamp leaves goes through them, before everything else
     section       other keys of a description's audio: dtype, layout, length, crop, normalize, features ...
     """
-    given = {"rate": sample_rate, "channels": num_channels}
+    given = {"rate": sample_rate, "channels": num_channels, "filter": filter_desc}
     section = {**_window(timestamp), **{k: v for k, v in given.items() if v is not None}, **section}
     return load(src, {"audio": section})["audio"]
 
 
-def load_video(src: Source, timestamp: Optional[Seconds] = None, **section: Any) -> Array:
+def _filter(filter_desc: Optional[str]) -> dict[str, Any]:
+    return {} if filter_desc is None else {"filter": filter_desc}
+
+
+def load_video(src: Source, timestamp: Optional[Seconds] = None, *, filter_desc: Optional[str] = None, **section: Any) -> Array:
     """The frames of a video: uint8 [frames, H, W, C], all of them unless select says otherwise.
 
-    timestamp  (start, end) in seconds: frames on show in it; end None: to the end
-    section    other keys of a description's video: select, frames, transform, layout, dtype, mode, threads ...
+    timestamp    (start, end) in seconds: frames on show in it; end None: to the end
+    filter_desc  FFmpeg's filters, such as "fps=10,hue=s=0": the chosen frames go through them, before transform; there are as
+                 many frames then as come out
+    section      other keys of a description's video: select, frames, transform, layout, dtype, mode, threads ...
 
     load(src, {"video": {...}}) gives pts and duration, too.
     """
-    return load(src, {"video": {**_window(timestamp), **section}})["video"]
+    return load(src, {"video": {**_window(timestamp), **_filter(filter_desc), **section}})["video"]
 
 
-def sample_decode_video(src: Source, indices: Sequence[int], **section: Any) -> Array:
+def sample_decode_video(src: Source, indices: Sequence[int], *, filter_desc: Optional[str] = None, **section: Any) -> Array:
     """These frames of a video, in this order; a frame may come twice, negative indices count from the end. Only the groups of
-    pictures that hold them are decoded. Frame i is torchcodec's frame i in its exact mode."""
-    return load_video(src, select={"kind": "indices", "indices": [int(i) for i in indices]}, **section)
+    pictures that hold them are decoded. Frame i is torchcodec's frame i in its exact mode. FFmpeg's filters, filter_desc, get
+    these frames and no others."""
+    return load_video(src, filter_desc=filter_desc, select={"kind": "indices", "indices": [int(i) for i in indices]}, **section)
 
 
-def streaming_load_video(src: Source, num_frames: int, timestamp: Optional[Seconds] = None, **section: Any) -> Iterator[Loaded]:
+def streaming_load_video(src: Source, num_frames: int, timestamp: Optional[Seconds] = None, *,
+                         filter_desc: Optional[str] = None, **section: Any) -> Iterator[Loaded]:
     """A long video in chunks of num_frames, the last of them shorter: each with "video", "pts" and "duration", as load gives
-    them. Memory is taken for one chunk, and for the index; arrays of earlier chunks stay as long as they are held."""
+    them, and as load_video takes filter_desc. Memory is taken for one chunk, and for the index; arrays of earlier chunks stay as long as they are held."""
     api, loading = _api(), c_void_p()
-    text = json.dumps({"video": {"select": {"kind": "all"}, **_window(timestamp), **section, "frames": int(num_frames)}}).encode()
+    text = json.dumps({"video": {"select": {"kind": "all"}, **_window(timestamp), **_filter(filter_desc), **section, "frames": int(num_frames)}}).encode()
     if hasattr(src, "_decode_chunks"):
         return _chunks(src._decode_chunks(text), _NOWHERE, src)
     where, keep = _where(src)

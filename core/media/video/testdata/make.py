@@ -117,6 +117,8 @@ def make_files():
     lying_avi()
     hole()
     two_sizes()
+    fields()
+    packed()
     no_video()
 
 
@@ -177,6 +179,119 @@ def decode_order(first, n, size):
         s.width, s.height, s.pix_fmt, s.thread_count = *size, "yuv420p", 1
         s.time_base = s.codec_context.time_base = fractions.Fraction(1, 30)
         return [first + p.pts for p in encode(s, n, lambda i: i, first, *size)]
+
+
+class Bits:
+    """A string of bits, written as H.264 writes them."""
+
+    def __init__(self):
+        self.bits = []
+
+    def u(self, n, v):
+        self.bits += [v >> (n - 1 - i) & 1 for i in range(n)]
+        return self
+
+    def ue(self, *values):
+        for v in values:
+            self.u(2 * (v + 1).bit_length() - 1, v + 1)
+        return self
+
+    def raw(self, data):
+        self.bits += [0] * (-len(self.bits) % 8) + np.unpackbits(np.frombuffer(data, np.uint8)).tolist()
+        return self
+
+    def nal(self, ref, kind):
+        self.u(1, 1)
+        body, out, zeros = np.packbits(np.array(self.bits, np.uint8)).tobytes(), bytearray([ref << 5 | kind]), 0
+        for b in body:
+            if zeros >= 2 and b <= 3:
+                out.append(3)
+                zeros = 0
+            out.append(b)
+            zeros = 0 if b else zeros + 1
+        return b"\0\0\0\1" + bytes(out)
+
+
+FIELD_SIZE = (64, 32)
+
+
+def field_headers():
+    """SPS of interlaced pictures of 64x32, 25 a second, and PPS."""
+    sps = Bits().u(8, 77).u(8, 0).u(8, 21).ue(0, 0, 0, 4, 1).u(1, 0).ue(3, 0).u(4, 0b0010)
+    sps.u(1, 1).u(4, 0).u(1, 1).u(32, 1).u(32, 50).u(1, 1).u(3, 0).u(2, 3).ue(0, 0, 10, 10, 0, 1)
+    pps = Bits().ue(0, 0).u(2, 0).ue(0, 0, 0).u(3, 0).ue(0, 0, 0).u(3, 4)
+    return sps.nal(3, 7) + pps.nal(3, 8)
+
+
+def field(planes, bottom, k, idr, order):
+    """One field of frame k of its group: a slice of I_PCM. order: 0 for the field that comes first."""
+    key, ref = k == 0 and order == 0, 3 if k == 0 else 0
+    s = Bits().ue(0, 7, 0).u(4, 0 if k == 0 else 1).u(1, 1).u(1, bottom)
+    if key:
+        s.ue(idr)
+    s.u(8, 2 * k + order)
+    if ref:
+        s.u(2 if key else 1, 0)
+    s.ue(0, 1)
+    y, u, v = (p[bottom::2] for p in planes)
+    for x in range(0, FIELD_SIZE[0], 16):
+        s.ue(25).raw(y[:, x : x + 16].tobytes() + u[:, x // 2 : x // 2 + 8].tobytes() + v[:, x // 2 : x // 2 + 8].tobytes())
+    return s.nal(ref, 5 if key else 1)
+
+
+def fields():
+    """H.264 of field pictures, which x264 does not make: a packet for each field, or one for both, which come in turns then."""
+    for name, together in {"no_times_fields.h264": False, "fields.ts": False, "field_pairs.mkv": True}.items():
+        units = []
+        for i in range(6):
+            frame = av.VideoFrame.from_ndarray(picture(i, *FIELD_SIZE), format="rgb24").reformat(format="yuv420p")
+            planes = [np.frombuffer(p, np.uint8).reshape(p.height, -1)[:, : p.width] for p in frame.planes]
+            first = 1 if together and i % 3 == 1 else 0
+            for order, bottom in enumerate((first, 1 - first)):
+                head = field_headers() if i % 3 == 0 and order == 0 else b""
+                units.append(Bits().u(3, 0).nal(0, 9) + head + field(planes, bottom, i % 3, i // 3, order))
+        if name.endswith(".h264"):
+            (HERE / name).write_bytes(b"".join(units))
+            continue
+        if together:
+            units = [a + b for a, b in zip(units[::2], units[1::2])]
+        with av.open(io.BytesIO(b"".join(units)), format="h264") as src, av.open(str(HERE / name), "w") as out:
+            s = out.add_stream_from_template(src.streams.video[0])
+            for i, unit in enumerate(units):
+                p = av.Packet(unit)
+                p.stream, p.time_base = s, fractions.Fraction(1, 25 if together else 50)
+                p.pts, p.dts, p.is_keyframe = i, i, i % (3 if together else 6) == 0
+                out.mux(p)
+
+
+def packed():
+    """MPEG-4 as DivX packed it: a B-frame travels in the packet of the P-frame that it comes after, and an empty one follows."""
+    write("base.avi", "mpeg4", options={"g": "10", "bf": "1", "qscale": "4", "sc_threshold": "1000000000", "b_strategy": "0"}, n=20)
+    with av.open(str(HERE / "base.avi")) as src, av.open(str(HERE / "no_times_packed.avi"), "w") as out:
+        s = out.add_stream_from_template(src.streams.video[0])
+        packets = [bytes(p) for p in src.demux(src.streams.video[0]) if p.size]
+        chunks = []
+        for p in packets:
+            at = p.index(VOP)
+            if vop(p) != "B":
+                chunks.append(p[: p.index(USER_DATA)] + USER_DATA + b"DivX503b1393p" + p[at:] if USER_DATA in p[:at] else p)
+            else:
+                chunks[-1] += p
+                chunks.append(VOP + b"\x50\x4f")
+        for i, chunk in enumerate(chunks):
+            q = av.Packet(chunk)
+            q.stream, q.time_base, q.is_keyframe = s, fractions.Fraction(1, 30), vop(chunk) == "I"
+            q.pts = q.dts = i
+            out.mux(q)
+    (HERE / "base.avi").unlink()
+
+
+VOP, USER_DATA = b"\0\0\1\xb6", b"\0\0\1\xb2"
+
+
+def vop(data):
+    """The kind of picture of a packet of MPEG-4."""
+    return "IPBS"[data[data.index(VOP) + 4] >> 6]
 
 
 def no_video():

@@ -1,0 +1,164 @@
+package cuda
+
+/*
+#cgo CFLAGS: -std=gnu11 -Wall -Wextra
+#cgo LDFLAGS: -ldl
+#include <stdlib.h>
+#include "gpu.h"
+*/
+import "C"
+
+import (
+	_ "embed"
+	"fmt"
+	"unsafe"
+)
+
+//go:embed finish.ptx
+var finishImage string
+
+// Error is what the driver said.
+type Error struct {
+	Call  string // what was tried
+	Code  int    // the driver's number; negative: there was nobody to ask
+	Words string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("cuda: %s: %s", e.Call, e.Words) }
+
+// Final says that trying again is of no use on this machine, as it is.
+func (e *Error) Final() bool {
+	switch e.Code {
+	case C.CU_E_NO_DEVICE, C.CU_E_INVALID_DEVICE, C.CU_E_NOT_PERMITTED, C.CU_E_NOT_SUPPORTED, C.CU_E_INVALID_IMAGE, C.CU_E_NOT_FOUND:
+		return true
+	}
+	return e.Code < 0
+}
+
+// GPU is one device and its primary context.
+type GPU struct{ c *C.gpu }
+
+// The driver's handles.
+type (
+	Address uint64
+	Stream  struct{ c C.cu_stream }
+	Event   struct{ c C.cu_event }
+)
+
+// Handle is memory, or an event, for another process.
+type Handle [64]byte
+
+// Finish makes numbers of the bytes of pictures: see finish.ptx.
+type Finish struct{ c C.finish }
+
+// Open finds the driver and a device.
+func Open(ordinal int) (*GPU, error) {
+	g := &GPU{(*C.gpu)(C.calloc(1, C.sizeof_gpu))}
+	err := try(fmt.Sprintf("open device %d", ordinal), func(words *C.char) C.int { return C.gpu_open(g.c, C.int(ordinal), words) })
+	if err != nil {
+		_ = g.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// try calls the driver with room for its words.
+func try(what string, call func(words *C.char) C.int) error {
+	words := (*C.char)(C.calloc(1, C.GPU_WORDS))
+	defer C.free(unsafe.Pointer(words))
+	if code := call(words); code != C.CU_OK {
+		return &Error{what, int(code), C.GoString(words)}
+	}
+	return nil
+}
+
+// Close gives the context back. Memory, streams and events of the device are gone, for other processes, too.
+func (g *GPU) Close() error {
+	err := try("close", func(words *C.char) C.int { return C.gpu_close(g.c, words) })
+	C.free(unsafe.Pointer(g.c))
+	g.c = nil
+	return err
+}
+
+// Name is the device's, for people.
+func (g *GPU) Name() string { return C.GoString(&g.c.name[0]) }
+
+// UUID tells the device from all others.
+func (g *GPU) UUID() (id [16]byte) {
+	for i := range id {
+		id[i] = byte(g.c.uuid[i])
+	}
+	return id
+}
+
+// Alloc returns device memory.
+func (g *GPU) Alloc(bytes uint64) (at Address, err error) {
+	var c C.cu_address
+	err = try(fmt.Sprintf("allocate %d bytes", bytes), func(words *C.char) C.int { return C.gpu_alloc(g.c, C.uint64_t(bytes), &c, words) })
+	return Address(c), err
+}
+
+// Export is a handle of memory that Alloc returned.
+func (g *GPU) Export(at Address) (h Handle, err error) {
+	err = try("export memory", func(words *C.char) C.int { return C.gpu_export(g.c, C.cu_address(at), (*C.uint8_t)(&h[0]), words) })
+	return h, err
+}
+
+// Pin makes host memory a source of copies at the bus's speed, until Close. It must not be Go's.
+func (g *GPU) Pin(host []byte) error {
+	return try(fmt.Sprintf("pin %d bytes", len(host)), func(words *C.char) C.int {
+		return C.gpu_pin(g.c, unsafe.Pointer(unsafe.SliceData(host)), C.uint64_t(len(host)), words)
+	})
+}
+
+// Stream makes a stream that waits for no other.
+func (g *GPU) Stream() (s Stream, err error) {
+	err = try("make a stream", func(words *C.char) C.int { return C.gpu_stream(g.c, &s.c, words) })
+	return s, err
+}
+
+// Event makes an event that other processes may wait for, and its handle.
+func (g *GPU) Event() (e Event, h Handle, err error) {
+	err = try("make an event", func(words *C.char) C.int { return C.gpu_event(g.c, &e.c, (*C.uint8_t)(&h[0]), words) })
+	return e, h, err
+}
+
+// MaxChannels is what Finish knows.
+const MaxChannels = C.GPU_CHANNELS
+
+// NewFinish finds the kernel that makes numbers of a type, f32, f16 or bf16: byte * scale + bias, one of each for a channel.
+func (g *GPU) NewFinish(dtype string, scale, bias []float32) (f Finish, err error) {
+	image, entry := C.CString(finishImage), C.CString("spdl_finish_"+dtype)
+	defer C.free(unsafe.Pointer(image))
+	defer C.free(unsafe.Pointer(entry))
+	f.c.channels = C.uint32_t(len(scale))
+	for c := range scale {
+		f.c.scale[c], f.c.bias[c] = C.float(scale[c]), C.float(bias[c])
+	}
+	err = try("load the kernels", func(words *C.char) C.int { return C.gpu_kernel(g.c, image, entry, &f.c.kernel, words) })
+	return f, err
+}
+
+// Copy begins a copy to the device.
+func (g *GPU) Copy(to Address, from []byte, s Stream) error {
+	return try("copy", func(words *C.char) C.int {
+		return C.gpu_copy(g.c, C.cu_address(to), unsafe.Pointer(unsafe.SliceData(from)), C.uint64_t(len(from)), s.c, words)
+	})
+}
+
+// Finish begins to make numbers of rows pictures of plane pixels.
+func (g *GPU) Finish(f *Finish, to, from Address, rows, plane int, s Stream) error {
+	return try("finish", func(words *C.char) C.int {
+		return C.gpu_finish(g.c, &f.c, C.cu_address(to), C.cu_address(from), C.uint32_t(rows), C.uint32_t(plane), s.c, words)
+	})
+}
+
+// Record has the event happen once everything before it on the stream has.
+func (g *GPU) Record(e Event, s Stream) error {
+	return try("record an event", func(words *C.char) C.int { return C.gpu_record(g.c, e.c, s.c, words) })
+}
+
+// Wait sleeps until the event has happened. A device that is lost says so here.
+func (g *GPU) Wait(e Event) error {
+	return try("wait for a copy", func(words *C.char) C.int { return C.gpu_wait(g.c, e.c, words) })
+}

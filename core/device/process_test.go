@@ -1,0 +1,83 @@
+package device
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// uploader is a shell script in an uploader's place.
+func uploader(t *testing.T, script string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), Program)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func ended(t *testing.T, script string) error {
+	t.Helper()
+	p, err := Start(uploader(t, script), Plan{InFlight: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.PID() <= 0 {
+		t.Fatalf("pid %d", p.PID())
+	}
+	return p.Wait()
+}
+
+// How an uploader ended is its last line, and whether another would fare better.
+func TestEndOfAnUploaderSaysWhyAndWhetherToTryAgain(t *testing.T) {
+	if err := ended(t, `[ "$1" = --control-fd ] && [ "$2" = 3 ] && [ -e /proc/self/fd/3 ]`); err != nil {
+		t.Fatalf("an end in good order is %v", err)
+	}
+	for script, want := range map[string]struct {
+		text  string
+		final bool
+	}{
+		"echo first >&2; echo no CUDA driver >&2; exit 3": {"device: uploader: no CUDA driver", true},
+		"echo out of memory >&2; exit 1":                  {"device: uploader: out of memory", false},
+		"kill -9 $$":                                      {"device: uploader: signal: killed", false},
+		"exit 127":                                        {"device: uploader: exit status 127", true},
+	} {
+		var end *Exit
+		if err := ended(t, script); !errors.As(err, &end) || err.Error() != want.text || end.Final() != want.final {
+			t.Errorf("%s: got %v, want %q, final %v", script, err, want.text, want.final)
+		}
+	}
+}
+
+// Whoever talks without end costs a few kilobytes.
+func TestOnlyTheEndOfWhatAnUploaderSaysIsKept(t *testing.T) {
+	var said tail
+	for range 1000 {
+		_, _ = said.Write([]byte(strings.Repeat("x", 99) + "\n"))
+	}
+	_, _ = said.Write([]byte("the end\n"))
+	if len(said.text) > maxTail || said.lastLine() != "the end" {
+		t.Fatalf("%d bytes kept, the last line %q", len(said.text), said.lastLine())
+	}
+}
+
+func TestUploaderIsLookedForInOrder(t *testing.T) {
+	named := uploader(t, "")
+	t.Setenv("PATH", filepath.Dir(named))
+	for env, want := range map[string]string{"": named, "/elsewhere/up": "/elsewhere/up"} {
+		t.Setenv("SPDL_DEVICE", env)
+		if got, err := Find(); err != nil || got != want {
+			t.Errorf("SPDL_DEVICE=%q: got %q, %v; want %q", env, got, err, want)
+		}
+	}
+	t.Setenv("SPDL_DEVICE", "")
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Find(); !errors.Is(err, ErrNoProgram) || !strings.Contains(err.Error(), "$SPDL_DEVICE") {
+		t.Errorf("got %v, want ErrNoProgram and the remedy", err)
+	}
+	if _, err := Start("/nonexistent/up", Plan{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that it does not exist", err)
+	}
+}

@@ -1,0 +1,244 @@
+package upload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spdl/spdl/core/device"
+	"github.com/spdl/spdl/core/device/cuda"
+	"github.com/spdl/spdl/shm"
+)
+
+// Run uploads until the ring ends, its engine is gone or ctx ends; it returns nil then. An error is the device's, or says what does not fit.
+func Run(ctx context.Context, control *os.File, p device.Plan) error {
+	g, err := cuda.Open(p.Device)
+	if err != nil {
+		_ = control.Close()
+		return err
+	}
+	defer g.Close()
+	_ = shm.Fault("device.open")
+	r, err := shm.AttachFD(ctx, control, shm.AttachOptions{Group: shm.DeviceGroup, MaxLeases: p.InFlight, Handoff: true, Client: device.Program})
+	if err != nil {
+		return ended(ctx, err)
+	}
+	defer r.Close()
+	u := &uploader{gpu: g, ring: r}
+	if err := u.prepare(ctx, &p); err != nil {
+		return ended(ctx, err)
+	}
+	return ended(ctx, u.run(ctx))
+}
+
+// ended makes nil of what is no failure: the engine is gone, or this process was asked to end.
+func ended(ctx context.Context, err error) error {
+	for _, end := range []error{shm.ErrEngineStopped, shm.ErrEngineFailed, shm.ErrEngineLost, shm.ErrGroupClosed, shm.ErrDetached} {
+		if errors.Is(err, end) {
+			return nil
+		}
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+// uploader is one ring's batches on their way to one device.
+type uploader struct {
+	gpu  *cuda.GPU
+	ring *shm.Reader
+
+	memory cuda.Address // device slots
+	stride uint64       // between them
+	events []cuda.Event // of each device slot
+	lanes  []lane       // used in turn
+	copies []transfer
+}
+
+// lane is what one batch in flight needs beside its device slot.
+type lane struct {
+	stream  cuda.Stream
+	staging cuda.Address // for the bytes of what is finished on the device
+}
+
+// transfer is one tensor.
+type transfer struct {
+	from, to int    // places in the schema
+	at       uint64 // in the device slot
+	staged   uint64 // in the staging; of what is finished
+	finish   *cuda.Finish
+	plane    int // pixels
+}
+
+// prepare makes everything that does not change from batch to batch, and tells the engine.
+func (u *uploader) prepare(ctx context.Context, p *device.Plan) error {
+	slots, stride := u.ring.DeviceSlots()
+	if slots == 0 || p.InFlight < 1 {
+		return fmt.Errorf("device: ring of %d device slots, %d batches in flight: nothing to upload to", slots, p.InFlight)
+	}
+	staging, err := u.plan(p)
+	if err != nil {
+		return err
+	}
+	u.stride = stride
+	if u.memory, err = u.gpu.Alloc(stride * uint64(slots)); err != nil {
+		return err
+	}
+	for range p.InFlight {
+		l := lane{}
+		if l.stream, err = u.gpu.Stream(); err != nil {
+			return err
+		}
+		if staging > 0 {
+			if l.staging, err = u.gpu.Alloc(staging); err != nil {
+				return err
+			}
+		}
+		u.lanes = append(u.lanes, l)
+	}
+	_ = shm.Fault("device.memory")
+	if err := u.gpu.Pin(u.ring.Data()); err != nil {
+		return err
+	}
+	_ = shm.Fault("device.pin")
+	return u.offer(ctx, p, slots)
+}
+
+// plan finds the tensors, and says how much staging a batch needs.
+func (u *uploader) plan(p *device.Plan) (staging uint64, err error) {
+	schema := u.ring.Schema()
+	place := func(name string, onDevice bool) int {
+		for i := range schema {
+			if t := &schema[i]; t.TensorName() == name && (t.Pool != 0) == onDevice {
+				return i
+			}
+		}
+		return -1
+	}
+	for _, c := range p.Copies {
+		t := transfer{from: place(c.From, false), to: place(c.To, true)}
+		if t.from < 0 || t.to < 0 {
+			return 0, fmt.Errorf("device: plan: no tensor %q in memory or %q on the device; use engine and uploader of one release", c.From, c.To)
+		}
+		t.at = schema[t.to].Offset
+		if c.Finish != nil {
+			f, err := u.gpu.NewFinish(c.Finish.DType, c.Finish.Scale, c.Finish.Bias)
+			if err != nil {
+				return 0, err
+			}
+			t.finish, t.staged = &f, staging
+			t.plane = int(schema[t.from].Shape[1] * schema[t.from].Shape[2])
+			staging += (schema[t.from].Bytes + 255) &^ 255
+		}
+		u.copies = append(u.copies, t)
+	}
+	return staging, nil
+}
+
+// offer tells the engine where the memory is and the events are: consumers open them.
+func (u *uploader) offer(ctx context.Context, p *device.Plan, slots int) error {
+	var handles [][64]byte
+	for range slots {
+		e, h, err := u.gpu.Event()
+		if err != nil {
+			return err
+		}
+		u.events, handles = append(u.events, e), append(handles, h)
+	}
+	h, err := u.gpu.Export(u.memory)
+	if err != nil {
+		return err
+	}
+	d := shm.Device{DeviceID: uint32(p.Device), NSlots: uint32(slots), SlotBytes: u.stride, Bytes: u.stride * uint64(slots), UUID: u.gpu.UUID(), Handle: h}
+	_ = shm.Fault("device.offer")
+	if err := u.ring.OfferDevice(ctx, d, handles); err != nil {
+		return err
+	}
+	_ = shm.Fault("device.offered")
+	return nil
+}
+
+// run claims and begins copies; a goroutine beside it finishes them in the order they were begun.
+func (u *uploader) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	flights := make(chan *shm.Lease, len(u.lanes)) // as many as there are leases
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		if err := u.finishAll(flights); err != nil {
+			cancel(err)
+		}
+	}()
+	err := u.beginAll(ctx, flights)
+	close(flights)
+	<-finished
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+func (u *uploader) beginAll(ctx context.Context, flights chan<- *shm.Lease) error {
+	for n := 0; ; {
+		l, err := u.ring.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		_ = shm.Fault("upload.claimed")
+		if err := u.begin(l, &u.lanes[n]); err != nil {
+			return err
+		}
+		_ = shm.Fault("upload.recorded")
+		flights <- l
+		n = (n + 1) % len(u.lanes)
+	}
+}
+
+// begin queues the copies of one batch, and its event. Lanes come in turn and flights end in the order they began, so the one before on
+// this lane is over.
+func (u *uploader) begin(l *shm.Lease, on *lane) error {
+	if l.DeviceSlot < 0 || l.DeviceSlot >= len(u.events) {
+		return fmt.Errorf("device: batch %d: device slot %d of %d", l.Ticket, l.DeviceSlot, len(u.events))
+	}
+	base := u.memory + cuda.Address(uint64(l.DeviceSlot)*u.stride)
+	for i := range u.copies {
+		t := &u.copies[i]
+		bytes, to := l.Tensor(t.from), base+cuda.Address(t.at)
+		if len(bytes) == 0 {
+			continue // a batch without rows
+		}
+		into := to
+		if t.finish != nil {
+			into = on.staging + cuda.Address(t.staged)
+		}
+		if err := u.gpu.Copy(into, bytes, on.stream); err != nil {
+			return err
+		}
+		_ = shm.Fault("upload.copying")
+		if t.finish == nil {
+			continue
+		}
+		if err := u.gpu.Finish(t.finish, to, into, l.Rows, t.plane, on.stream); err != nil {
+			return err
+		}
+	}
+	return u.gpu.Record(u.events[l.DeviceSlot], on.stream)
+}
+
+// finishAll waits for each flight and hands its batch on.
+func (u *uploader) finishAll(flights <-chan *shm.Lease) error {
+	for l := range flights {
+		if err := u.gpu.Wait(u.events[l.DeviceSlot]); err != nil {
+			return err
+		}
+		_ = shm.Fault("upload.complete")
+		if err := l.Release(); err != nil {
+			return err
+		}
+		_ = shm.Fault("upload.released")
+	}
+	return nil
+}

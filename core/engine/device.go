@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spdl/spdl/core/device"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/shm"
+)
+
+// Where the description has a device, an uploader runs beside the ring: a process of its own (package device), started again
+// when it dies. What that means for batches is the ring's (shm, upload.go).
+
+// onDevice is what a tensor's name on the device has behind that in the slot.
+const onDevice = "@cuda"
+
+// uploading is a ring's device.
+type uploading struct {
+	plan     device.Plan
+	host     bool // go on in host memory when there is no uploader
+	restarts int
+	stats    UploadStats // guarded by ring.mu
+}
+
+// UploadStats says how the uploaders of a ring fared.
+type UploadStats struct {
+	BatchBytes uint64 `json:"batch_bytes"`    // that are copied of a full batch
+	Ended      int    `json:"ended"`          // that did not end in good order
+	Last       string `json:"last,omitempty"` // how the latest of them did
+}
+
+// deviceOf is what a ring's tensors are on the device, and how they come there: those of a fixed place in every row, which are the
+// fields and labels that are not ragged.
+func deviceOf(s *spec.Spec, tensors []shm.Tensor) (*shm.DeviceConfig, device.Plan, error) {
+	c := &shm.DeviceConfig{Device: s.Device.CUDA, Slots: s.Device.Slots}
+	plan := device.Plan{Device: s.Device.CUDA, InFlight: s.Device.InFlight}
+	for i, t := range tensors {
+		if t.Kind != shm.Dense || t.Role != shm.RoleField && t.Role != shm.RoleLabel {
+			continue
+		}
+		one := device.Copy{From: t.Name, To: t.Name + onDevice}
+		to := t
+		to.Name = one.To
+		if i == sampleTensor && s.Device.Finish != nil {
+			one.Finish = finishOf(s)
+			to.DType, to.Axes = dtypeOf(s.Device.Finish.DType), shm.AxesNCHW
+			to.Shape = []int64{t.Shape[0], t.Shape[3], t.Shape[1], t.Shape[2]}
+		}
+		plan.Copies = append(plan.Copies, one)
+		c.Tensors = append(c.Tensors, shm.DeviceTensor{Tensor: to, From: i})
+	}
+	if len(plan.Copies) == 0 {
+		return nil, plan, fmt.Errorf("engine: ring %q: device: every field is ragged, want at least one that is not; use shape: padded", s.FullName())
+	}
+	return c, plan, nil
+}
+
+// finishOf is (x / 255 - mean) / std as x * scale + bias.
+func finishOf(s *spec.Spec) *device.Finish {
+	f := &device.Finish{DType: s.Device.Finish.DType.String()}
+	for c := range s.Image.Channels() {
+		mean, std := 0., 1.
+		if n := s.Device.Finish.Normalize; n != nil {
+			mean, std = n.Mean[c], n.Std[c]
+		}
+		f.Scale, f.Bias = append(f.Scale, float32(1/(255*std))), append(f.Bias, float32(-mean/std))
+	}
+	return f
+}
+
+// denseBytes is the size of a dense tensor of a slot.
+func denseBytes(t *shm.Tensor) uint64 {
+	n := uint64(t.DType.Size())
+	for _, d := range t.Shape {
+		n *= uint64(d)
+	}
+	return n
+}
+
+// startUploader keeps an uploader running where the ring has a device; stop waits for its end.
+func (r *ring) startUploader(ctx context.Context) (stop func()) {
+	if r.upload == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := r.keepUploading(ctx); err != nil {
+			r.withoutDevice(ctx, err)
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// withoutDevice is what the description says of a ring whose uploader cannot be had.
+func (r *ring) withoutDevice(ctx context.Context, err error) {
+	if r.upload.host {
+		r.engine.log.Warnf(r.name, "%v; batches stay in host memory", err)
+		r.shm.DeviceOff()
+		return
+	}
+	select {
+	case r.broken <- fmt.Errorf("engine: ring %q: %w; device.otherwise: host would go on in host memory", r.name, err):
+	case <-ctx.Done():
+	}
+}
+
+// keepUploading starts uploaders one after the other. It returns nil when ctx ends, and else why there will be no more: the last said
+// that none would fare better, or too many in a row uploaded nothing.
+func (r *ring) keepUploading(ctx context.Context) error {
+	path, err := device.Find()
+	if err != nil {
+		return err
+	}
+	server := shm.Serve(shm.ServerConfig{}, shm.Service{Ring: r.shm})
+	defer server.Close()
+	for inARow := 0; ; {
+		before := r.shm.Info().Device.Uploaded
+		err := uploadOnce(ctx, server, path, r.upload.plan)
+		if ctx.Err() != nil {
+			return nil
+		}
+		r.noteUploader(err)
+		var end *device.Exit
+		if !errors.As(err, &end) || end.Final() {
+			return err
+		}
+		if r.shm.Info().Device.Uploaded > before {
+			inARow = 0
+		}
+		if inARow++; inARow > r.upload.restarts {
+			return fmt.Errorf("%w, the last of %d in a row that uploaded nothing", err, inARow)
+		}
+		pause := pauseBefore(inARow)
+		r.engine.log.Warnf(r.name, "%v; starting another in %v", err, pause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// pauseBefore the nth start in a row: nothing before the first, which is for whoever was killed, then longer and longer.
+func pauseBefore(n int) time.Duration {
+	if n == 1 {
+		return 0
+	}
+	return min(50*time.Millisecond<<min(n, 10), 5*time.Second)
+}
+
+// stopTime is how long an uploader has for its end in good order.
+const stopTime = 5 * time.Second
+
+// uploadOnce is the life of one uploader. An error that is no device.Exit says why there was none.
+func uploadOnce(ctx context.Context, server *shm.Server, path string, plan device.Plan) error {
+	p, err := device.Start(path, plan)
+	if err != nil {
+		return err
+	}
+	if err := server.Child(p.Control(), p.PID(), p.PIDFD()); err != nil {
+		p.Kill()
+		_ = p.Wait()
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.Wait() }()
+	select {
+	case err := <-ended:
+		if err == nil {
+			err = &device.Exit{Text: "it ended by itself"}
+		}
+		return err
+	case <-ctx.Done():
+	}
+	p.Stop()
+	select {
+	case <-ended:
+	case <-time.After(stopTime):
+		p.Kill()
+		<-ended
+	}
+	return nil
+}
+
+func (r *ring) noteUploader(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.upload.stats.Ended++
+	r.upload.stats.Last = err.Error()
+}
+
+func (r *ring) uploadStats() *UploadStats {
+	if r.upload == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.upload.stats
+	return &s
+}

@@ -1,0 +1,90 @@
+//go:build !noffmpeg
+
+package mux
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/spdl/spdl/core/media/audio"
+)
+
+func readAudio(t *testing.T, src audio.Source) (audio.Wave, audio.Info) {
+	t.Helper()
+	w := must[*audio.Worker](t)(must[*audio.Op](t)(audio.Compile(audio.Config{})).NewWorker())
+	t.Cleanup(w.Close)
+	wave, info, err := w.Wave(src, audio.Draw{})
+	ok(t, err)
+	return wave, info
+}
+
+// 16-bit samples come back bit for bit from lossless codecs, of any number of channels, written interleaved or in planes.
+func TestLosslessAudioComesBackBitForBit(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		a    Audio
+	}{
+		{"a.wav", Audio{}},
+		{"b.wav", Audio{Codec: "pcm_f32le"}},
+		{"a.flac", Audio{SampleFormat: "s16"}},
+		{"a.mkv", Audio{Codec: "flac"}},
+		{"a.aiff", Audio{}},
+		{"a.m4a", Audio{Codec: "alac", SampleFormat: "s16"}},
+		{"a.tta", Audio{SampleFormat: "s16"}},
+	} {
+		for channels := 1; channels <= 2; channels++ {
+			t.Run(fmt.Sprint(c.file, channels), func(t *testing.T) {
+				c.a.Rate, c.a.Channels = 22050, channels
+				samples := tone(40001, channels)
+				path := filepath.Join(t.TempDir(), c.file)
+				m := must[*Muxer](t)(Create(path, Config{}))
+				track := must[*AudioTrack](t)(m.AddAudio(c.a))
+				ok(t, track.Write(samples[:1001*channels]))
+				planes := make([][]float32, channels)
+				for i, v := range samples[1001*channels:] {
+					planes[i%channels] = append(planes[i%channels], v)
+				}
+				ok(t, track.WritePlanar(planes))
+				ok(t, m.Close())
+				wave, _ := readAudio(t, audio.Source{Path: path})
+				if wave.Frames != 40001 || wave.Channels != channels || wave.Rate != 22050 {
+					t.Fatalf("%d frames of %d channels at %d Hz", wave.Frames, wave.Channels, wave.Rate)
+				}
+				for i, v := range samples {
+					if got := wave.Data[i%channels*wave.Frames+i/channels]; got != v {
+						t.Fatalf("sample %d is %g, want %g", i, got, v)
+					}
+				}
+			})
+		}
+	}
+}
+
+// An encoder's delay is trimmed where the container tells of it, and the tone is there.
+func TestLossyAudioComesBackInItsPlace(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		a    Audio
+	}{{"a.m4a", Audio{BitRate: 192000}}, {"a.mp3", Audio{BitRate: 192000}}, {"a.opus", Audio{BitRate: 192000}}} {
+		c.a.Rate, c.a.Channels = 48000, 1
+		samples := tone(48000, 1)
+		path := filepath.Join(t.TempDir(), c.file)
+		m := must[*Muxer](t)(Create(path, Config{}))
+		ok(t, must[*AudioTrack](t)(m.AddAudio(c.a)).Write(samples))
+		ok(t, m.Close())
+		wave, _ := readAudio(t, audio.Source{Path: path})
+		if wave.Frames < 48000 || wave.Frames > 48000+2048 {
+			t.Fatalf("%s: %d frames, want 48000 and less than a packet more", c.file, wave.Frames)
+		}
+		var noise, signal float64
+		for i := 2000; i < 46000; i++ {
+			d := float64(wave.Data[i] - samples[i])
+			noise, signal = noise+d*d, signal+float64(samples[i]*samples[i])
+		}
+		if snr := 10 * math.Log10(signal/noise); snr < 20 {
+			t.Errorf("%s: %.1f dB over the noise, want 20", c.file, snr)
+		}
+	}
+}

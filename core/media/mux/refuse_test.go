@@ -1,0 +1,185 @@
+//go:build !noffmpeg
+
+package mux
+
+import (
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/media/video"
+)
+
+// refuses holds an error to its cause and words.
+func refuses(t *testing.T, err error, cause string, words ...string) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || e.Cause() != cause {
+		t.Fatalf("error %v, want the cause %s", err, cause)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error %q lacks %q", err, w)
+		}
+	}
+}
+
+// What cannot be written is refused by name when it is asked for, and the directory stays empty.
+func TestRefusalsAreNamed(t *testing.T) {
+	good := Video{Codec: "libx264", Width: 64, Height: 48, Rate: Rational{25, 1}}
+	with := func(change func(*Video)) Video { v := good; change(&v); return v }
+	for _, c := range []struct {
+		file  string
+		v     Video
+		cause string
+		words []string
+	}{
+		{"a.mp4", with(func(v *Video) { v.Codec = "quantum" }), CauseUnsupported, []string{"knows no encoder quantum"}},
+		{"a.mp4", with(func(v *Video) { v.Codec = "h263i" }), CauseUnsupported, []string{"no encoder for h263i"}},
+		{"a.mp4", with(func(v *Video) { v.Codec = "aac" }), CauseInvalid, []string{"aac is no video codec"}},
+		{"a.webm", good, CauseUnsupported, []string{"webm does not hold h264"}},
+		{"a.wav", with(func(v *Video) { v.Codec = "" }), CauseUnsupported, []string{"wav does not hold tracks of this kind"}},
+		{"a.mp4", with(func(v *Video) { v.Width = 63 }), CauseUnsupported, []string{"63x48", "even sizes"}},
+		{"a.mp4", with(func(v *Video) { v.Width = 0 }), CauseInvalid, []string{"0x48"}},
+		{"a.mp4", with(func(v *Video) { v.Height = -2 }), CauseInvalid, []string{"64x-2"}},
+		{"a.mp4", with(func(v *Video) { v.Width = 1 << 24 }), CauseInvalid, []string{"16777216x48"}},
+		{"a.mp4", with(func(v *Video) { v.Rate = Rational{25, 0} }), CauseInvalid, []string{"25/0"}},
+		{"a.mp4", with(func(v *Video) { v.TimeBase = Rational{0, 3} }), CauseInvalid, []string{"time base of 0/3"}},
+		{"a.mp4", with(func(v *Video) { v.Input = "rgb25" }), CauseInvalid, []string{"rgb25"}},
+		{"a.mp4", with(func(v *Video) { v.PixelFormat = "yuv999" }), CauseInvalid, []string{"yuv999"}},
+		{"a.mp4", with(func(v *Video) { v.PixelFormat = "rgb24" }), CauseUnsupported, []string{"libx264 does not store rgb24", "yuv420p"}},
+		{"a.mp4", with(func(v *Video) { v.Options = map[string]string{"crff": "3"} }), CauseInvalid, []string{`no option "crff"`}},
+		{"a.mp4", with(func(v *Video) { v.Options = map[string]string{"crf": "many"} }), CauseUnsupported, []string{"many"}},
+	} {
+		dir := t.TempDir()
+		m := must[*Muxer](t)(Create(filepath.Join(dir, c.file), Config{}))
+		_, err := m.AddVideo(c.v)
+		refuses(t, err, c.cause, append(c.words, c.file)...)
+		m.Abort()
+		isEmpty(t, dir)
+	}
+}
+
+func isEmpty(t *testing.T, dir string) {
+	t.Helper()
+	for _, e := range must[[]os.DirEntry](t)(os.ReadDir(dir)) {
+		t.Errorf("%s is left behind", e.Name())
+	}
+}
+
+func TestSoundThatCannotBeIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		file  string
+		a     Audio
+		cause string
+		words string
+	}{
+		{"a.wav", Audio{Rate: 0, Channels: 1}, CauseInvalid, "1 channels at 0 Hz"},
+		{"a.wav", Audio{Rate: 8000, Channels: 0}, CauseInvalid, "0 channels"},
+		{"a.wav", Audio{Rate: 8000, Channels: 65}, CauseInvalid, "65 channels"},
+		{"a.mp3", Audio{Rate: 12345, Channels: 1}, CauseUnsupported, "12345"},
+		{"a.flac", Audio{Rate: 8000, Channels: 1, SampleFormat: "flt"}, CauseUnsupported, "flac does not store flt; one that it does is s16"},
+		{"a.flac", Audio{Rate: 8000, Channels: 1, SampleFormat: "s17"}, CauseInvalid, "s17"},
+		{"a.wav", Audio{Rate: 8000, Channels: 1, Codec: "ffv1"}, CauseInvalid, "ffv1 is no audio codec"},
+	} {
+		dir := t.TempDir()
+		m := must[*Muxer](t)(Create(filepath.Join(dir, c.file), Config{}))
+		_, err := m.AddAudio(c.a)
+		refuses(t, err, c.cause, c.words)
+		m.Abort()
+		isEmpty(t, dir)
+	}
+}
+
+func TestContainersThatCannotBeAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		file, format, words string
+	}{
+		{"a.nothing", "", "no container of this FFmpeg's has such a name"},
+		{"a", "", "no container"},
+		{"a.mp4", "vhs", `writes no container "vhs"`},
+		{"a%d.png", "", "files of its own"},
+		{"a.m3u8", "", "files of its own"},
+	} {
+		_, err := Create(filepath.Join(dir, c.file), Config{Format: c.format})
+		refuses(t, err, CauseUnsupported, c.words)
+	}
+	_, err := New(io.Discard, Config{})
+	refuses(t, err, CauseUnsupported, "give a format")
+	_, err = Create(filepath.Join(dir, "missing", "a.mp4"), Config{})
+	refuses(t, err, CauseWrite, "no such file")
+	isEmpty(t, dir)
+}
+
+// Writes that make no sense are refused, and the container goes on.
+func TestWritesThatMakeNoSenseAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.mkv")
+	m := must[*Muxer](t)(Create(path, Config{}))
+	defer m.Abort()
+	track := must[*VideoTrack](t)(m.AddVideo(Video{Codec: "ffv1", Width: 8, Height: 8}))
+	sound := must[*AudioTrack](t)(m.AddAudio(Audio{Codec: "flac", Rate: 8000, Channels: 2}))
+	one := pictures(1, 8, 8, 3)
+	refuses(t, track.Write(one), CauseInvalid, "without a rate")
+	refuses(t, track.WriteAt(one[:100], []float64{0}), CauseInvalid, "100 bytes", "192 for each, 8x8 of rgb24")
+	refuses(t, track.WriteAt(one, nil), CauseInvalid, "0 times for 1 frames")
+	refuses(t, track.WriteAt(one, []float64{math.NaN()}), CauseInvalid, "time 0 is NaN")
+	refuses(t, sound.Write(make([]float32, 3)), CauseInvalid, "3 samples")
+	refuses(t, sound.WritePlanar(make([][]float32, 1)), CauseInvalid, "1 channels, want 2")
+	refuses(t, sound.WritePlanar([][]float32{{0}, {}}), CauseInvalid, "channel 1 of 0 samples")
+	ok(t, track.WriteAt(one, []float64{1}))
+	_, err := m.AddVideo(Video{Codec: "ffv1", Width: 8, Height: 8})
+	refuses(t, err, CauseInvalid, "before the first write")
+	ok(t, m.Close())
+	if _, times := readVideo(t, path, video.Torchcodec); len(times) != 1 {
+		t.Errorf("%d frames", len(times))
+	}
+}
+
+// A write that fails midway ends the container, and leaves nothing.
+func TestTimesThatDoNotGrowEndTheContainer(t *testing.T) {
+	dir := t.TempDir()
+	m := must[*Muxer](t)(Create(filepath.Join(dir, "a.mkv"), Config{}))
+	track := must[*VideoTrack](t)(m.AddVideo(Video{Codec: "ffv1", Width: 8, Height: 8}))
+	err := track.WriteAt(pictures(2, 8, 8, 3), []float64{0.5, 0.5})
+	refuses(t, err, CauseInvalid, "0.5 s after one at 0.5 s", "times that grow")
+	if again := track.WriteAt(pictures(1, 8, 8, 3), []float64{2}); again != err {
+		t.Errorf("the next write returns %v", again)
+	}
+	if closed := m.Close(); closed != err {
+		t.Errorf("Close returns %v", closed)
+	}
+	isEmpty(t, dir)
+}
+
+func TestNothingIsWrittenAfterClose(t *testing.T) {
+	for _, end := range []func(*Muxer){(*Muxer).Abort, func(m *Muxer) { m.Close() }} {
+		m := must[*Muxer](t)(Create(filepath.Join(t.TempDir(), "a.mkv"), Config{}))
+		track := must[*VideoTrack](t)(m.AddVideo(Video{Codec: "ffv1", Width: 8, Height: 8, Rate: Rational{25, 1}}))
+		sound := must[*AudioTrack](t)(m.AddAudio(Audio{Codec: "flac", Rate: 8000, Channels: 1}))
+		end(m)
+		_, err := m.AddVideo(Video{})
+		for _, err := range []error{err, track.Write(nil), sound.Write(nil)} {
+			refuses(t, err, CauseClosed, "it is closed")
+			if !errors.Is(err, ErrClosed) {
+				t.Errorf("%v is not ErrClosed", err)
+			}
+		}
+		ok(t, m.Close())
+		m.Abort()
+	}
+}
+
+func TestEmptyAndUnknownOptionsAreRefusedAtTheFirstWrite(t *testing.T) {
+	dir := t.TempDir()
+	m := must[*Muxer](t)(Create(dir+"/a.mkv", Config{}))
+	refuses(t, m.Close(), CauseInvalid, "it has no tracks")
+	m = must[*Muxer](t)(Create(dir+"/a.mp4", Config{Options: map[string]string{"movflag": "x"}}))
+	must[*VideoTrack](t)(m.AddVideo(Video{Width: 8, Height: 8, Rate: Rational{25, 1}}))
+	refuses(t, m.Close(), CauseInvalid, `mp4 has no option "movflag"`)
+	isEmpty(t, dir)
+}

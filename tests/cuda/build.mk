@@ -1,0 +1,34 @@
+# A CUDA driver without a GPU, and what is tested with it.
+
+CUDA_FAKE_SOURCES := $(patsubst %,tests/cuda/%.c,device memory stream kernels)
+
+.PHONY: fake-cuda
+fake-cuda: $(BUILD)/cuda/libcuda.so.1 $(BUILD)/cuda/uploader ## a driver of CUDA in host memory, for tests
+
+$(BUILD)/cuda/libcuda.so.1: $(CUDA_FAKE_SOURCES) tests/cuda/fake.h tests/cuda/fake.map capi/cuda/driver.h
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra -Wshadow -Werror -fPIC -fvisibility=hidden -shared -Wl,-z,defs -Wl,-soname,libcuda.so.1 \
+		-Wl,--version-script=tests/cuda/fake.map $(CUDA_FAKE_SOURCES) -o $@ -lpthread -lm
+
+# libspdl's own sources with the stand-in engine, as in capi-test; and an uploader in another process.
+CUDA_TESTS := tests/capi/main.c tests/capi/standin.c $(wildcard tests/cuda/test_*.c)
+CUDA_TEST_DEPS = $(CUDA_TESTS) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h tests/capi/standin.h tests/cuda/fake.h tests/cuda/gpu.h tests/cuda/exporter.h $(BUILD)/cuda/libcuda.so.1 $(BUILD)/cuda/exporter
+
+$(BUILD)/cuda/exporter: tests/cuda/exporter.c tests/cuda/exporter.h capi/cuda/driver.c capi/cuda/driver.h
+	@mkdir -p $(@D)
+	$(CC) $(CAPI_TEST_FLAGS) -O1 tests/cuda/exporter.c capi/cuda/driver.c -o $@ -ldl
+
+$(BUILD)/cuda/uploader: tests/cuda/uploader.c tests/capi/standin.c tests/capi/standin.h shm/layout.h capi/cuda/driver.c capi/cuda/driver.h
+	@mkdir -p $(@D)
+	$(CC) $(CAPI_TEST_FLAGS) -O1 tests/cuda/uploader.c tests/capi/standin.c capi/cuda/driver.c -o $@ -lpthread -ldl
+
+$(BUILD)/cuda/test: $(CUDA_TEST_DEPS)
+	$(CC) $(CAPI_TEST_FLAGS) -O1 $(CAPI_SOURCES) $(CUDA_TESTS) -o $@ -lpthread -ldl
+$(BUILD)/cuda/test-asan: $(CUDA_TEST_DEPS)
+	$(CC) $(CAPI_TEST_FLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer $(CAPI_SOURCES) $(CUDA_TESTS) -o $@ -lpthread -ldl
+
+.PHONY: cuda-test cuda-asan
+cuda-test: $(BUILD)/cuda/test ## test libspdl's GPU half against a driver without a GPU
+	SPDL_CUDA_LIBRARY=$(abspath $(BUILD))/cuda/libcuda.so.1 SPDL_TEST_BUILD=$(BUILD) $<
+cuda-asan: $(BUILD)/cuda/test-asan ## the same under AddressSanitizer and UBSan
+	SPDL_CUDA_LIBRARY=$(abspath $(BUILD))/cuda/libcuda.so.1 SPDL_TEST_BUILD=$(BUILD) $<

@@ -1,0 +1,455 @@
+/* test_fence.c - batches that are released when the GPU is through with them. */
+#include "gpu.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+static spdl_reader *pinned_reader(standin *s, uint32_t max_leases) {
+    spdl_reader *r = attach_with(s, max_leases, 0);
+    CHECK_STATUS(spdl_pin(r, NULL, NULL), SPDL_OK);
+    return r;
+}
+
+static uint32_t pending(spdl_reader *r) {
+    spdl_pin_info info = SPDL_PIN_INFO_INIT;
+    CHECK_STATUS(spdl_get_pin_info(r, &info), SPDL_OK);
+    return info.pending;
+}
+
+static void copy(spdl_reader *r, const spdl_batch *b, cu_address to, cu_stream stream) {
+    spdl_tensor image = tensor_of(r, b, STANDIN_IMAGE);
+    CHECK(cu.MemcpyHtoDAsync(to, image.data, image.bytes, stream) == CU_OK);
+}
+
+static void *open_later(void *unused) {
+    (void)unused;
+    usleep(20000); /* long enough to be waiting, most likely; nothing hangs on it */
+    gpu_open();
+    return NULL;
+}
+
+TEST(slot_is_not_filled_again_while_a_copy_reads_it) {
+    gpu_start("");
+    standin_opts o = STANDIN_OPTS;
+    o.slots = 4;
+    standin *s = make_served(o);
+    spdl_reader *r = pinned_reader(s, 2);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    uint8_t back[4096];
+    CHECK(standin_publish(s, 0, false) == 0);
+    spdl_batch b = next_batch(r);
+    gpu_shut();
+    copy(r, &b, memory, stream);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+    for (int i = 1; i <= 9; i++) { /* the ring goes round in its other slots */
+        CHECK(standin_publish(s, 0, false) != 0);
+        spdl_batch other = next_batch(r);
+        CHECK_STATUS(spdl_release(r, &other), SPDL_OK);
+    }
+    CHECK(state_of(s, 0) == SPDL_L_DONE && pending(r) == 1 && gpu_stats()->in_flight == 2);
+    gpu_open();
+    CHECK(cu.StreamSynchronize(stream) == CU_OK);
+    spdl_batch none = SPDL_BATCH_INIT;
+    CHECK_STATUS(spdl_acquire(r, 0, &none), SPDL_TIMEOUT); /* it looks, and gives the slot back */
+    CHECK(state_of(s, 0) == SPDL_L_FREE && pending(r) == 0);
+    CHECK(cu.MemcpyDtoHAsync(back, memory, sizeof back, stream) == CU_OK &&
+          cu.StreamSynchronize(stream) == CU_OK);
+    CHECK(standin_image_is(back, b.rows, b.ticket));
+    spdl_detach(r);
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+TEST(batch_that_waits_for_the_gpu_is_the_callers_no_more) {
+    gpu_start("");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = pinned_reader(s, 2);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    standin_publish(s, 0, false);
+    spdl_batch b = next_batch(r);
+    spdl_tensor t = SPDL_TENSOR_INIT;
+    gpu_shut();
+    copy(r, &b, memory, stream);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+    CHECK_STATUS(spdl_release(r, &b), SPDL_E_STALE);
+    CHECK_STATUS(spdl_done(r, &b), SPDL_E_STALE);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_E_STALE);
+    CHECK_STATUS(spdl_batch_tensor(r, &b, STANDIN_IMAGE, &t), SPDL_E_STALE);
+    CHECK(state_of(s, b.slot) == SPDL_L_DONE && pending(r) == 1);
+    gpu_open();
+    spdl_detach(r);
+    CHECK(state_of(s, b.slot) == SPDL_L_FREE);
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+TEST(acquire_waits_for_the_gpu_when_it_has_every_lease) {
+    gpu_start("");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = pinned_reader(s, 2);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    gpu_shut();
+    for (int i = 0; i < 2; i++) {
+        standin_publish(s, 0, false);
+        spdl_batch b = next_batch(r);
+        copy(r, &b, memory, stream);
+        CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+    }
+    standin_publish(s, 0, false);
+    spdl_batch third = SPDL_BATCH_INIT;
+    CHECK_STATUS(spdl_acquire(r, 0, &third),
+                 SPDL_TIMEOUT); /* not SPDL_E_LEASES: nobody has to release them */
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, open_later, NULL) == 0);
+    third = next_batch(r);
+    CHECK(third.ticket == 2 && pthread_join(thread, NULL) == 0);
+    CHECK_STATUS(spdl_release(r, &third), SPDL_OK);
+    spdl_detach(r);
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+TEST(event_descriptor_becomes_readable_when_the_gpu_is_through) {
+    gpu_start("");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = pinned_reader(s, 1);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    struct pollfd p = {spdl_event_fd(r), POLLIN, 0};
+    spdl_batch b = SPDL_BATCH_INIT;
+    CHECK(p.fd >= 0);
+    standin_publish(s, 0, false);
+    b = next_batch(r);
+    gpu_shut();
+    copy(r, &b, memory, stream);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+    standin_publish(s, 0, false); /* no more news will come of the engine */
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, open_later, NULL) == 0);
+    while (spdl_acquire(r, 0, &b) == SPDL_TIMEOUT) CHECK(poll(&p, 1, 30000) == 1);
+    CHECK(b.ticket == 1 && pthread_join(thread, NULL) == 0);
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    WAIT_UNTIL(spdl_acquire(r, 0, &b) == SPDL_TIMEOUT && poll(&p, 1, 0) == 0); /* nobody is woken for ever */
+    spdl_detach(r);
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+TEST(detach_and_unpin_wait_for_the_copies) {
+    gpu_start("");
+    for (int unpin = 0; unpin < 2; unpin++) {
+        standin *s = make_served((standin_opts)STANDIN_OPTS);
+        spdl_reader *r = pinned_reader(s, 2);
+        cu_address memory;
+        cu_stream stream = gpu_begin(4096, &memory);
+        standin_publish(s, 0, false);
+        spdl_batch b = next_batch(r);
+        gpu_shut();
+        copy(r, &b, memory, stream);
+        CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+        pthread_t thread;
+        CHECK(pthread_create(&thread, NULL, open_later, NULL) == 0);
+        if (unpin) {
+            CHECK_STATUS(spdl_unpin(r), SPDL_OK);
+            CHECK(pending(r) == 0 && gpu_stats()->registered == 0);
+        }
+        spdl_detach(r);
+        CHECK(gpu_stats()->in_flight == 0 && state_of(s, b.slot) == SPDL_L_FREE);
+        CHECK(pthread_join(thread, NULL) == 0);
+        gpu_end(stream, memory);
+        standin_free(s);
+    }
+}
+
+TEST(slot_is_given_back_after_an_event_of_the_callers_own) {
+    gpu_start("");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = pinned_reader(s, 2);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    cu_event event;
+    CHECK(cu.EventCreate(&event, CU_EVENT_DISABLE_TIMING) == CU_OK);
+    standin_publish(s, 0, false);
+    spdl_batch b = next_batch(r), none = SPDL_BATCH_INIT;
+    gpu_shut();
+    copy(r, &b, memory, stream);
+    CHECK(cu.EventRecord(event, stream) == CU_OK);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_EVENT, event), SPDL_OK);
+    CHECK_STATUS(spdl_acquire(r, 0, &none), SPDL_TIMEOUT);
+    CHECK(pending(r) == 1 && state_of(s, b.slot) == SPDL_L_DONE);
+    gpu_open();
+    CHECK(cu.EventSynchronize(event) == CU_OK);
+    CHECK_STATUS(spdl_acquire(r, 0, &none), SPDL_TIMEOUT);
+    CHECK(pending(r) == 0 && state_of(s, b.slot) == SPDL_L_FREE);
+    spdl_detach(r);
+    CHECK(cu.EventDestroy(event) == CU_OK); /* it was the caller's all the time */
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+TEST(slots_come_back_when_the_device_is_lost_and_batches_go_on) {
+    gpu_start("FAKE_CUDA_FAULT=EventQuery:3:719:sticky");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = pinned_reader(s, 2);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    gpu_shut();
+    for (int i = 0; i < 2; i++) {
+        standin_publish(s, 0, false);
+        spdl_batch b = next_batch(r);
+        copy(r, &b, memory, stream);
+        CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+    }
+    standin_publish(s, 0, false);
+    spdl_batch b = next_batch(r);
+    spdl_pin_info info = SPDL_PIN_INFO_INIT;
+    CHECK_STATUS(spdl_get_pin_info(r, &info), SPDL_OK);
+    CHECK(info.pending == 0 && info.device_error == CU_E_LAUNCH_FAILED);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_E_DEVICE);
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK); /* that lease was the caller's still */
+    spdl_detach(r);
+    gpu_start("");
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+TEST(refused_handle_leaves_the_lease_with_the_caller) {
+    gpu_start("");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = pinned_reader(s, 1);
+    int nothing;
+    standin_publish(s, 0, false);
+    spdl_batch b = next_batch(r);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, &nothing), SPDL_E_DEVICE);
+    CHECK(strstr(spdl_last_error(), "CUDA_ERROR_INVALID_HANDLE"));
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_EVENT, &nothing), SPDL_E_DEVICE);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_EVENT, NULL), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_release_after(r, &b, 3, &nothing), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_release_after(r, NULL, SPDL_AFTER_STREAM, NULL), SPDL_E_ARGUMENT);
+    CHECK(state_of(s, b.slot) == SPDL_L_HELD && pending(r) == 0);
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    spdl_detach(r);
+    standin_free(s);
+}
+
+TEST(event_that_its_owner_destroyed_costs_a_wait_and_not_a_slot_too_early) {
+    gpu_start("");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = pinned_reader(s, 2);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    cu_event event;
+    CHECK(cu.EventCreate(&event, CU_EVENT_DISABLE_TIMING) == CU_OK);
+    standin_publish(s, 0, false);
+    spdl_batch b = next_batch(r), none = SPDL_BATCH_INIT;
+    gpu_shut();
+    copy(r, &b, memory, stream);
+    CHECK(cu.EventRecord(event, stream) == CU_OK);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_EVENT, event), SPDL_OK);
+    CHECK(cu.EventDestroy(event) == CU_OK);
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, open_later, NULL) == 0);
+    CHECK_STATUS(spdl_acquire(r, 0, &none), SPDL_TIMEOUT);
+    CHECK(state_of(s, b.slot) == SPDL_L_FREE && gpu_stats()->in_flight == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    spdl_detach(r);
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+TEST(epoch_ends_while_the_gpu_has_its_last_batch) {
+    gpu_start("");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = pinned_reader(s, 2);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    standin_publish(s, 0, true);
+    spdl_batch b = next_batch(r), none = SPDL_BATCH_INIT;
+    gpu_shut();
+    copy(r, &b, memory, stream);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+    CHECK_STATUS(spdl_acquire(r, SPDL_FOREVER, &none), SPDL_END_EPOCH);
+    CHECK(pending(r) == 1);
+    gpu_open();
+    spdl_detach(r);
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+TEST(stage_hands_a_batch_on_when_the_gpu_has_written_it) {
+    gpu_start("");
+    standin_opts o = STANDIN_OPTS;
+    o.stage = true;
+    standin *s = make_served(o);
+    spdl_reader *r = pinned_reader(s, 1);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    standin_publish(s, 0, false);
+    spdl_batch b = next_batch(r), none = SPDL_BATCH_INIT;
+    spdl_tensor image = tensor_of(r, &b, STANDIN_IMAGE);
+    gpu_shut();
+    CHECK(cu.MemcpyDtoHAsync(image.data, memory, image.bytes, stream) == CU_OK);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+    CHECK_STATUS(spdl_acquire(r, 1000000, &none),
+                 SPDL_TIMEOUT); /* no E_UNDONE: it is not this thread that holds it */
+    CHECK(state_of(s, b.slot) == SPDL_L_HELD && standin_image_is(standin_slot(s, b.slot), b.rows, b.ticket));
+    gpu_open();
+    CHECK(cu.StreamSynchronize(stream) == CU_OK);
+    CHECK_STATUS(spdl_acquire(r, 0, &none), SPDL_TIMEOUT);
+    CHECK(state_of(s, b.slot) == SPDL_L_FREE && standin_slot(s, b.slot)[0] == 0); /* what the GPU wrote */
+    spdl_detach(r);
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+TEST(release_after_needs_no_pinned_memory) {
+    gpu_start("");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = attach_with(s, 1, 0);
+    standin_publish(s, 0, false);
+    spdl_batch b = next_batch(r);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, NULL), SPDL_E_DEVICE);
+    CHECK(strstr(spdl_last_error(), "no context is current"));
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, NULL),
+                 SPDL_OK); /* the default stream of the current context */
+    CHECK(cu.CtxSynchronize() == CU_OK);
+    standin_publish(s, 0, false);
+    b = next_batch(r);
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    spdl_detach(r);
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+TEST(thousand_batches_reuse_a_few_events) {
+    gpu_start("");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = pinned_reader(s, 4);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    for (uint64_t i = 0; i < 1000; i++) {
+        CHECK(standin_publish(s, 0, false) >= 0); /* eight slots for four leases */
+        spdl_batch b = next_batch(r);
+        CHECK(b.ticket == i);
+        copy(r, &b, memory, stream);
+        CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+    }
+    CHECK(gpu_stats()->events <= 4);
+    spdl_detach(r);
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------- */
+
+#define EACH 150
+
+typedef struct worker {
+    spdl_reader *reader;
+    cu_context context;
+    pthread_t thread;
+    uint64_t tickets[EACH];
+} worker;
+
+/* Take batches, copy each to the device and back, and see that it was that batch all the time. */
+static void *take_and_copy(void *arg) {
+    worker *w = arg;
+    cu_stream stream;
+    cu_address memory;
+    uint8_t *back;
+    CHECK(cu.CtxSetCurrent(w->context) == CU_OK && cu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CU_OK);
+    CHECK(cu.MemAlloc(&memory, 4096) == CU_OK && cu.MemHostAlloc((void **)&back, 4096, 0) == CU_OK);
+    for (int i = 0; i < EACH; i++) {
+        spdl_batch b = next_batch(w->reader);
+        copy(w->reader, &b, memory, stream);
+        CHECK_STATUS(spdl_release_after(w->reader, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+        CHECK(cu.MemcpyDtoHAsync(back, memory, 4 * STANDIN_ROW_BYTES, stream) == CU_OK);
+        CHECK(cu.StreamSynchronize(stream) == CU_OK && standin_image_is(back, 4, b.ticket));
+        w->tickets[i] = b.ticket;
+    }
+    CHECK(cu.MemFreeHost(back) == CU_OK && cu.MemFree(memory) == CU_OK && cu.StreamDestroy(stream) == CU_OK);
+    return NULL;
+}
+
+TEST(threads_share_a_reader_and_each_copy_is_of_one_batch) {
+    gpu_start("FAKE_CUDA_LATENCY_US=100");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = pinned_reader(s, 6);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    worker w[3];
+    bool seen[3 * EACH] = {false};
+    for (int i = 0; i < 3; i++) {
+        w[i].reader = r;
+        CHECK(cu.CtxGetCurrent(&w[i].context) == CU_OK);
+        CHECK(pthread_create(&w[i].thread, NULL, take_and_copy, &w[i]) == 0);
+    }
+    for (int i = 0; i < 3 * EACH;)
+        if (standin_publish(s, 0, false) >= 0)
+            i++;
+        else
+            usleep(200);
+    for (int i = 0; i < 3; i++) {
+        CHECK(pthread_join(w[i].thread, NULL) == 0);
+        for (int j = 0; j < EACH; j++) {
+            CHECK(w[i].tickets[j] < 3 * EACH && !seen[w[i].tickets[j]]);
+            seen[w[i].tickets[j]] = true;
+        }
+    }
+    spdl_detach(r);
+    gpu_end(stream, memory);
+    standin_free(s);
+}
+
+TEST(killed_in_mid_copy_a_consumer_keeps_its_slot_until_it_is_dead) {
+    gpu_start("");
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    int said[2];
+    CHECK(pipe(said) == 0);
+    standin_publish(s, 0, false);
+    gpu_shut();
+    pid_t child = fork();
+    if (child == 0) { /* a process that has not touched the driver: its own start */
+        char why[64], path[64];
+        snprintf(path, sizeof path, "/proc/self/exe");
+        snprintf(why, sizeof why, "%d", said[1]);
+        setenv("GPU_RING", s->path, 1), setenv("GPU_SAY", why, 1), setenv("GPU_ALONE", "1", 1);
+        execl(path, "cuda-test", "holder_of_a_running_copy", (char *)NULL);
+        _exit(127);
+    }
+    uint32_t slot = 99;
+    CHECK(child > 0 && read(said[0], &slot, sizeof slot) == sizeof slot && slot == 0);
+    uint64_t word = __atomic_load_n(&standin_word(s, slot)->word, __ATOMIC_ACQUIRE);
+    CHECK(SPDL_L_STATE(word) == SPDL_L_DONE);
+    for (int i = 0; i < 20; i++) CHECK(standin_publish(s, 0, false) != 0); /* -1 when the others are full */
+    CHECK(__atomic_load_n(&standin_word(s, slot)->word, __ATOMIC_ACQUIRE) == word);
+    CHECK(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
+    WAIT_UNTIL(state_of(s, slot) == SPDL_L_FREE);
+    CHECK(standin_publish(s, 0, false) == (int)slot);
+    gpu_open();
+    close(said[0]), close(said[1]);
+    standin_free(s);
+}
+
+/* The process that the test above kills; by itself it does nothing. */
+TEST(holder_of_a_running_copy_waits_to_be_killed) {
+    if (!getenv("GPU_RING")) return;
+    spdl_reader *r = NULL;
+    CHECK(cuda_load(&cu, (char[64]){0}, 64) == CUDA_LOADED);
+    CHECK_STATUS(spdl_attach(getenv("GPU_RING"), NULL, &r), SPDL_OK);
+    CHECK_STATUS(spdl_pin(r, NULL, NULL), SPDL_OK);
+    cu_address memory;
+    cu_stream stream = gpu_begin(4096, &memory);
+    spdl_batch b = next_batch(r);
+    copy(r, &b, memory, stream);
+    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+    CHECK(write(atoi(getenv("GPU_SAY")), &b.slot, sizeof b.slot) == sizeof b.slot);
+    for (;;) pause();
+}

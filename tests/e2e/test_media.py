@@ -1,0 +1,70 @@
+"""Samples of several media: pictures, sounds and texts of one key, through the real command, from archives and from files."""
+
+import io
+import tarfile
+
+import numpy as np
+import pytest
+from media_files import sounds
+from PIL import Image
+
+LENGTHS = [800, 300, 555]
+CAPTIONS = ["", "wörd", "猫 " * 20]
+
+
+def make(folder):
+    """Pictures of one colour, sounds and captions of the same names; the sounds."""
+    waves = sounds(folder, LENGTHS)
+    for k, wav in enumerate(sorted(folder.glob("*.wav"))):
+        Image.new("RGB", (20, 10), (60 * k, 10, 200)).save(wav.with_suffix(".png"))
+        wav.with_suffix(".txt").write_text(CAPTIONS[k], "utf-8")
+    return waves
+
+
+def pack(folder, path):
+    with tarfile.open(path, "w") as archive:
+        for file in sorted(folder.iterdir()):
+            archive.add(file, file.name)
+
+
+@pytest.mark.parametrize("place", ["shards", "folder"])
+def test_each_part_becomes_a_field_of_its_own(tmp_path, open_, place):
+    (tmp_path / "files").mkdir()
+    waves = make(tmp_path / "files")
+    pack(tmp_path / "files", tmp_path / "a.tar")
+    source = {"shards": str(tmp_path / "a.tar")} if place == "shards" else {"folder": str(tmp_path / "files")}
+    beside = {"from": "wav"} if place == "folder" else {}
+    loader = open_({
+        "source": {**source, "columns": ["txt"]}, "batch": 3, "order": {"shuffle": False, "epochs": 1},
+        "image": {"transform": [{"resize": [4, 4]}]}, "audio": {**beside, "rate": 8000, "length": 1000, "shape": "padded"},
+    })
+    batch = next(iter(loader))
+    assert batch["image"][:, 0, 0].tolist() == [[0, 10, 200], [60, 10, 200], [120, 10, 200]]
+    assert batch["length"].tolist() == LENGTHS and batch["audio"].shape == (3, 1, 800)
+    for row, wave in zip(batch["audio"], waves):
+        np.testing.assert_array_equal(row[:, :wave.shape[1]], wave)
+        assert not row[:, wave.shape[1]:].any()
+    assert batch.text("txt") == CAPTIONS
+
+
+def test_fields_of_one_kind_have_names(tmp_path, open_):
+    """A picture and its mask are cropped alike, since what is random is the sample's."""
+    noise = np.random.default_rng(1).integers(0, 256, (40, 60, 3), np.uint8)
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for part in ("jpg.png", "mask.png"):
+            data = io.BytesIO()
+            Image.fromarray(noise).save(data, "png")
+            entry = tarfile.TarInfo(f"1.{part}")
+            entry.size = len(data.getvalue())
+            archive.addfile(entry, io.BytesIO(data.getvalue()))
+    crop = [{"random_resized_crop": 16}, {"horizontal_flip": 0.5}]
+    loader = open_({
+        "source": {"shards": str(tmp_path / "a.tar")}, "batch": 1, "order": {"epochs": 8},
+        "fields": {"photo": {"image": {"from": "jpg.png", "transform": crop}}, "mask": {"image": {"from": "mask.png", "mode": "gray", "transform": crop}}},
+    })
+    for epoch in loader.epochs():
+        for batch in epoch:
+            assert set(batch) == {"photo", "mask", "index", "key", "status", "label"}
+            want = np.asarray(Image.fromarray(batch["photo"][0]).convert("L"))
+            # The mask's grey is taken before it is resized, the other's after: they may be a rounding apart.
+            assert np.abs(batch["mask"][0, :, :, 0].astype(int) - want).max() <= 2
