@@ -17,7 +17,8 @@ func TestBuildWithoutFFmpegRefusesByName(t *testing.T) {
 	_, input := OpenInput(Source{Path: "a.mp4"}, KindVideo)
 	_, encode := Encode(nil, Picture{})
 	_, images := CreateImages("%d.png", 0, Picture{})
-	for _, err := range []error{create, write, buffer, input, encode, images, Save("a.png", nil, Picture{})} {
+	_, filter := Filter(nil, "null")
+	for _, err := range []error{filter, create, write, buffer, input, encode, images, Save("a.png", nil, Picture{})} {
 		var e *Error
 		if !errors.As(err, &e) || e.Cause() != CauseUnsupported || !strings.Contains(err.Error(), "this build has no FFmpeg; use the build with it") {
 			t.Errorf("error %v", err)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Sequence, Union
 
 from .._errors import ArgumentError
 from ..arrays import Array, DType, _dense_strides
-from ._write import memory_of
+from ._memory import memory_of
 
 if TYPE_CHECKING:
     import numpy

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import struct
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_void_p
 from fractions import Fraction
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .. import _dlpack
 from .._errors import ArgumentError
-from ..arrays import Array, is_dense, numpy_if_installed
 from ._load import _NOWHERE, _check, _loaded, bound
+from ._memory import Memory, memory_of, samples_of
 from ._packets import Codec, Packets
 
 FUNCTIONS = {
@@ -41,96 +40,6 @@ Path = Union[str, "os.PathLike[str]"]
 Rate = Union[int, float, tuple[int, int], Fraction]
 
 
-# ---- arrays, whoever made them
-
-
-class _Memory(NamedTuple):
-    """An array as C takes it: dense, row-major, on the CPU."""
-
-    address: int
-    shape: tuple[int, ...]
-    dtype: str  # as numpy spells it
-    itemsize: int
-    keep: object
-
-    @property
-    def nbytes(self) -> int:
-        size = self.itemsize
-        for extent in self.shape:
-            size *= extent
-        return size
-
-
-_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
-_FORMATS = {"b": "int8", "B": "uint8", "c": "uint8", "h": "int16", "H": "uint16", "i": "int32", "I": "uint32", "q": "int64",
-            "l": "int64", "Q": "uint64", "L": "uint64", "e": "float16", "f": "float32", "d": "float64", "?": "bool8"}
-_TENSOR = struct.Struct("=QiiiBBHQQQ")  # DLTensor: data, device, its number, ndim, code, bits, lanes, shape, strides, byte_offset
-_capsule_pointer = ctypes.PYFUNCTYPE(c_void_p, ctypes.py_object, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
-
-
-def memory_of(data: Any, what: str) -> _Memory:
-    """Where the elements of an array lie: spdl's, anything with a buffer (numpy), anything that speaks DLPack (torch, jax). One that
-    is not dense is copied."""
-    if isinstance(data, Array):
-        data._need_cpu(what)
-        data = data if is_dense(data.shape, data.strides, data.dtype.itemsize) else data.copy()
-        return _Memory(data._address, data.shape, data.dtype.name, data.dtype.itemsize, data)
-    try:
-        view = memoryview(data)
-    except (TypeError, ValueError, BufferError):
-        return _of_dlpack(data, what)
-    if view.format not in _FORMATS and view.format[-1:] not in _FORMATS or view.format[:1] in ">!":
-        raise ArgumentError(f"spdl: io: {what}: elements of the format {view.format!r}, want numbers in this machine's order")
-    if not view.c_contiguous:
-        view = memoryview(view.tobytes()).cast("B").cast(view.format[-1:], view.shape)
-    numpy, shape = numpy_if_installed(), view.shape
-    flat = view.cast("B") if view.nbytes else view
-    if not view.readonly and view.nbytes:
-        keep: Any = (ctypes.c_char * view.nbytes).from_buffer(flat)
-        address = ctypes.addressof(keep)
-    elif numpy is not None and view.nbytes:
-        keep = numpy.frombuffer(flat, "u1")
-        address = keep.ctypes.data
-    else:
-        keep = flat.tobytes()
-        address = ctypes.cast(c_char_p(keep), c_void_p).value or 0
-    return _Memory(address, tuple(shape), _FORMATS[view.format[-1:]], view.itemsize, keep)
-
-
-def _of_dlpack(data: Any, what: str) -> _Memory:
-    if not hasattr(data, "__dlpack__"):
-        raise ArgumentError(f"spdl: io: {what}: got {type(data).__name__}, want an array: numpy's, torch's, spdl's or one that speaks DLPack")
-    device = tuple(data.__dlpack_device__())
-    if device[0] != _dlpack.CPU:
-        raise ArgumentError(f"spdl: io: {what}: the array is on device {device}, want the CPU's memory; copy it there, as torch's cpu() does")
-    data = data.contiguous() if hasattr(data, "contiguous") else data
-    capsule = data.__dlpack__()
-    address = _capsule_pointer(capsule, b"dltensor")
-    pointer, _, _, ndim, code, bits, lanes, shape_at, strides_at, offset = _TENSOR.unpack(ctypes.string_at(address, _TENSOR.size))
-    shape = tuple((ctypes.c_int64 * ndim).from_address(shape_at)) if ndim else ()
-    itemsize = (bits * lanes + 7) // 8
-    strides = tuple(s * itemsize for s in (ctypes.c_int64 * ndim).from_address(strides_at)) if strides_at and ndim else None
-    if strides is not None and not is_dense(shape, strides, itemsize):
-        raise ArgumentError(f"spdl: io: {what}: the array is not dense; make it contiguous")
-    return _Memory(pointer + offset, shape, f"{_KINDS.get(code, f'code{code}_')}{bits}", itemsize, (capsule, data))
-
-
-def _samples(data: Any, what: str) -> _Memory:
-    """float32 samples of -1 to 1; those of other types become that, where numpy is installed."""
-    memory = memory_of(data, what)
-    if memory.dtype == "float32":
-        return memory
-    scales = {"uint8": 128, "int16": 1 << 15, "int32": 1 << 31, "float64": 1}
-    numpy = numpy_if_installed()
-    if memory.dtype not in scales or numpy is None:
-        want = "float32" if numpy is None else "float32, float64, int16, int32 or uint8"
-        raise ArgumentError(f"spdl: io: {what}: samples of {memory.dtype}, want {want}")
-    bytes_ = (ctypes.c_char * memory.nbytes).from_address(memory.address)
-    values = numpy.frombuffer(bytes_, memory.dtype).reshape(memory.shape).astype("f8")
-    values = (values - (128 if memory.dtype == "uint8" else 0)) / scales[memory.dtype]
-    return memory_of(values.astype("f4"), what)
-
-
 # ---- shapes
 
 
@@ -141,7 +50,7 @@ _GRAY = {"gray", "gray8", "gray16", "gray16le", "gray16be"}
 _FFMPEGS = {"gray8": "gray", "gray16": "gray16le"}
 
 
-def _size_of(memory: _Memory, pix_fmt: str, what: str, leading: int) -> tuple[int, int]:
+def _size_of(memory: Memory, pix_fmt: str, what: str, leading: int) -> tuple[int, int]:
     """Height and width of pictures in an array with so many dimensions before a picture's own."""
     shape, size = memory.shape[leading:], None
     if pix_fmt in _CHANNELS_LAST:
@@ -191,7 +100,7 @@ def _texts(options: Optional[Mapping[str, Any]]) -> dict[str, str]:
 # ---- one call
 
 
-def _save(description: Mapping[str, Any], memory: _Memory, path: Optional[Path]) -> Optional[bytes]:
+def _save(description: Mapping[str, Any], memory: Memory, path: Optional[Path]) -> Optional[bytes]:
     _dlpack.sweep()
     text = json.dumps(description).encode()
     if path is not None:
@@ -239,7 +148,7 @@ def save_audio(path: Optional[Path], data: Any, sample_rate: int, *, encoding: s
     A WAV file, which is what `.wav` and format="wav" are unless a codec is named, needs no FFmpeg and has the encoding u8, s16, s24,
     s32, f32 or f64. Other formats have a codec, a bit_rate and the codec's options.
     """
-    memory = _samples(data, "save_audio")
+    memory = samples_of(data, "save_audio")
     if len(memory.shape) != 2 or memory.shape[0] < 1:
         raise ArgumentError(f"spdl: io: save_audio: samples {list(memory.shape)}, want [channels, samples]")
     name = format or ("" if path is None else os.path.splitext(os.fsdecode(path))[1][1:].lower())
@@ -356,7 +265,7 @@ class Encoder:
         self._muxer._write(self._number, memory, None if seconds is None else [float(s) for s in seconds])
 
     def _samples(self, samples: Any, interleaved: bool = False) -> None:
-        memory = _samples(samples, "encode")
+        memory = samples_of(samples, "encode")
         channels = self._config["channels"]
         if interleaved and len(memory.shape) == 2:
             memory = _turned(memory)
@@ -385,14 +294,14 @@ class Encoder:
         self._next = frames.pts + count
 
 
-def _turned(memory: _Memory) -> _Memory:
+def _turned(memory: Memory) -> Memory:
     """[samples, channels] of float32 as [channels, samples]."""
     length, channels = memory.shape
     values = (ctypes.c_float * (length * channels)).from_address(memory.address)
     planes = (ctypes.c_float * (length * channels))()
     for c in range(channels):
         planes[c * length:(c + 1) * length] = values[c::channels]
-    return _Memory(ctypes.addressof(planes), (channels, length), "float32", 4, planes)
+    return Memory(ctypes.addressof(planes), (channels, length), "float32", 4, planes)
 
 
 class Muxer:
@@ -475,7 +384,7 @@ class Muxer:
             raise ArgumentError(f"spdl: io: muxer: stream {stream_index} of {len(self._streams)} takes packets, got {type(packets).__name__}")
         self._encoders[stream_index].encode(packets)
 
-    def _write(self, number: int, memory: _Memory, seconds: Optional[list[float]]) -> None:
+    def _write(self, number: int, memory: Memory, seconds: Optional[list[float]]) -> None:
         times = (c_double * len(seconds))(*seconds) if seconds is not None else None
         _check(_api().muxer_write(self._opened(), number, memory.address or None, memory.nbytes, times, len(seconds or ())))
 
