@@ -153,7 +153,7 @@ func TestBatchOfADeadWorkerIsMadeAgainWithItsFaults(t *testing.T) {
 			must(worker.Close())
 			next := r.attach(shm.AttachOptions{Group: "augment", MaxLeases: 1})
 			again := take(t, next)
-			for again.Ticket > first.Ticket { // what was ready meanwhile
+			for again == nil || again.Ticket > first.Ticket { // what was ready meanwhile
 				again = take(t, next)
 			}
 			if again.Ticket != first.Ticket || again.NBad != 6 || spoiledFirst != (fmt.Sprint(again.Image) == fmt.Sprint(first.Image)) {
