@@ -282,6 +282,39 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
+// FuzzDecode: no bytes crash FFmpeg's side, with a filter or without, and what fails has a cause.
+func FuzzDecode(f *testing.F) {
+	for _, name := range []string{"adpcm.wav", "delay.mka", "lame.mp3", "mono.m4a", "opus.ogg"} {
+		b, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	var workers []*Worker
+	for _, filter := range []string{"", "aresample=8000,volume=0.5"} {
+		op, err := Compile(Config{Channels: 1, Length: 8000, Rate: 16000, Crop: CropStart, MaxFrames: 1 << 20, Budget: 5 * time.Second, Filter: filter})
+		if err != nil {
+			f.Fatal(err)
+		}
+		w, err := op.NewWorker()
+		if err != nil {
+			f.Fatal(err)
+		}
+		workers = append(workers, w)
+	}
+	row := Row{Data: make([]byte, workers[0].op.RowBytes())}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, w := range workers {
+			_, err := w.Decode(row, Source{Bytes: b}, Draw{})
+			var named interface{ Cause() string }
+			if err != nil && (!errors.As(err, &named) || named.Cause() == "") {
+				t.Errorf("%v has no cause", err)
+			}
+		}
+	})
+}
+
 func resident(t *testing.T) int64 {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/statm")

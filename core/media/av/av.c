@@ -257,9 +257,8 @@ static int open_input(media_av *a) {
 }
 
 static int open_unpacking(media_av *a) {
-    const AVBitStreamFilter *f = a->stream->codecpar->codec_id == AV_CODEC_ID_MPEG4
-                                     ? av_bsf_get_by_name("mpeg4_unpack_bframes")
-                                     : NULL;
+    if (!a->options.unpack || a->stream->codecpar->codec_id != AV_CODEC_ID_MPEG4) return MEDIA_AV_OK;
+    const AVBitStreamFilter *f = av_bsf_get_by_name("mpeg4_unpack_bframes");
     if (!f) return MEDIA_AV_OK;
     int rc = av_bsf_alloc(f, &a->unpack);
     if (rc >= 0) rc = avcodec_parameters_copy(a->unpack->par_in, a->stream->codecpar);

@@ -63,7 +63,8 @@ typedef struct media_av_options {
     uint64_t max_pixels;  /* of a frame; 1 << 28 */
     int64_t probe_bytes;  /* 5,000,000 */
     int64_t budget_ns;    /* wall clock since open; 0: none */
-    AVBufferRef *device;  /* of media_av_hardware(), which decodes; NULL: the processor does */
+    int unpack; /* 1: a packet of MPEG-4 that holds two pictures (DivX's packed B-frames) comes as two packets */
+    AVBufferRef *device; /* of media_av_hardware(), which decodes; NULL: the processor does */
     int device_alone; /* 1: what the device does not decode is MEDIA_AV_UNSUPPORTED; 0: the processor does */
 } media_av_options;
 
@@ -116,8 +117,8 @@ const char *media_av_detail(const media_av *a);
 int media_av_open(media_av *a, const media_av_source *source, const media_av_options *options);
 void media_av_close(media_av *a);
 
-/* The stream's next packet, lent until the next call. MEDIA_AV_END after the last one. Where a packet of MPEG-4 holds a
- * second picture, that is given in place of the empty packet that follows, at whose time it stands. */
+/* The stream's next packet, lent until the next call. MEDIA_AV_END after the last one. With unpack a packet's second picture
+ * is given in place of the empty packet that follows, at whose time it stands. */
 int media_av_read(media_av *a, AVPacket **packet);
 
 /* Go to the last key frame whose timestamp (of the kind that the container seeks by) is at most ts, in the stream's

@@ -201,3 +201,43 @@ func TestInputsThatCannotBeReadAreNamed(t *testing.T) {
 	_, err := OpenInput(Source{}, 7)
 	refuses(t, err, CauseInvalid, "kind 7")
 }
+
+// FuzzCopy: no bytes crash a copy of their streams, and what fails says why.
+func FuzzCopy(f *testing.F) {
+	for _, name := range []string{"bframes.mp4", "late.ts", "irregular.mkv", "no_times_packed.avi", "sound.m4a"} {
+		b, err := os.ReadFile("../video/testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, kind := range []Kind{KindVideo, KindAudio} {
+			if err := copied(b, kind); err != nil && err.Error() == "" {
+				t.Error("an error without words")
+			}
+		}
+	})
+}
+
+// copied writes a stream into a Matroska file in memory.
+func copied(b []byte, kind Kind) error {
+	in, err := OpenInput(Source{Bytes: b}, kind)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	m, err := New(io.Discard, Config{Format: "matroska"})
+	if err != nil {
+		return err
+	}
+	defer m.Abort()
+	track, err := m.AddCopy(in, Copy{})
+	if err != nil {
+		return err
+	}
+	if err := CopyAll(track); err != nil {
+		return err
+	}
+	return m.Close()
+}

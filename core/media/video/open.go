@@ -51,7 +51,7 @@ func (op *Op) options() C.media_av_options {
 	cfg := &op.cfg
 	o := C.media_av_options{
 		_type: C.AVMEDIA_TYPE_VIDEO, stream: C.int(cfg.Stream), threads: C.int(max(cfg.Threads, 1)),
-		max_packets: C.uint64_t(cfg.MaxPackets), max_pixels: C.uint64_t(cfg.Image.MaxPixels), budget_ns: C.int64_t(cfg.Budget),
+		unpack: 1, max_packets: C.uint64_t(cfg.MaxPackets), max_pixels: C.uint64_t(cfg.Image.MaxPixels), budget_ns: C.int64_t(cfg.Budget),
 	}
 	if cfg.Image.MaxPixels == 0 {
 		o.max_pixels = media.DefaultMaxPixels
