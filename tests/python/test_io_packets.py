@@ -222,7 +222,7 @@ def test_ten_thousand_opens_leave_nothing(clip):
 
     def resident():
         with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * 4096
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     data = spdl.io.save_video(None, pictures(3, 16, 16), 25, codec="mpeg4", format="matroska")
 
@@ -235,9 +235,12 @@ def test_ten_thousand_opens_leave_nothing(clip):
     for i in range(1000):
         once(i)
     gc.collect()
-    before, descriptors = resident(), len(os.listdir("/proc/self/fd"))
-    for i in range(10000):
-        once(i)
-    gc.collect()
-    assert resident() - before < 24 << 20
+    descriptors, growth = len(os.listdir("/proc/self/fd")), []
+    for _ in range(5):
+        before = resident()
+        for i in range(2000):
+            once(i)
+        gc.collect()
+        growth.append(resident() - before)
+    assert min(growth) < 4 << 20, growth  # a leak grows in every round; allocators and huge pages, in some
     assert len(os.listdir("/proc/self/fd")) <= descriptors
