@@ -4,6 +4,7 @@ package coded
 
 import (
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -69,12 +70,16 @@ func TestTenThousandOpensLeaveNothing(t *testing.T) {
 	for i := range 2000 {
 		one(i)
 	}
-	before, open := resident(t), descriptors()
-	for i := range 10000 {
-		one(i)
+	open, least := descriptors(), math.MaxInt
+	for range 5 {
+		before := resident(t)
+		for i := range 2000 {
+			one(i)
+		}
+		least = min(least, resident(t)-before)
 	}
-	if grown := resident(t) - before; grown > 4<<20 {
-		t.Errorf("%d bytes more are resident", grown)
+	if least > 1<<20 { // a leak grows in every round; allocators and huge pages, in some
+		t.Errorf("%d bytes more are resident after every 2,000", least)
 	}
 	if now := descriptors(); now > open {
 		t.Errorf("%d descriptors, before %d", now, open)

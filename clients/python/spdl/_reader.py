@@ -189,7 +189,7 @@ class Reader:
         begun = time.monotonic_ns()
         end = begun + timeout_ns
         left = SLICE_NS if timeout_ns < 0 else timeout_ns
-        nap = min(left, self._nap(raw, begun))
+        nap = min(left, SLICE_NS, self._nap(raw, begun))
         acquire, handle, let_go = self._acquire_waiting, self.handle, self._calls.pop
         self._enter()
         try:
