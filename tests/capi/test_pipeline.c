@@ -70,7 +70,7 @@ static void begin(bench *b, const char *stages) {
     CHECK_STATUS(spdl_pipeline_start(b->p), SPDL_OK);
 }
 
-static void join(bench *b) {
+static void join_threads(bench *b) {
     for (int i = 0; i < b->n_threads; i++) pthread_join(b->threads[i], NULL);
     b->n_threads = 0;
 }
@@ -80,7 +80,7 @@ static void end_with(bench *b, void (*drop)(bench *, uint64_t)) {
     uint64_t items[7];
     uint32_t got = 0;
     CHECK_STATUS(spdl_pipeline_stop(b->p), SPDL_OK);
-    join(b);
+    join_threads(b);
     spdl_status s = spdl_pipeline_wait(b->p, SPDL_FOREVER);
     CHECK(s == SPDL_OK || s == SPDL_E_PIPELINE);
     do {
@@ -358,7 +358,7 @@ TEST(a_failure_keeps_the_hosts_text_whole_and_names_the_stage) {
     spdl_work w = SPDL_WORK_INIT;
     CHECK_STATUS(get(&b, &w), SPDL_E_PIPELINE);
     CHECK(strstr(spdl_last_error(), "stage \"decode\": xxx"));
-    join(&b);
+    join_threads(&b);
     CHECK_STATUS(spdl_pipeline_wait(b.p, SPDL_FOREVER), SPDL_E_PIPELINE);
     CHECK_STATUS(spdl_pipeline_error(b.p, NULL, 0, &need), SPDL_E_ARGUMENT);
     CHECK(need > sizeof traceback && need < sizeof whole);
@@ -632,7 +632,7 @@ TEST(drain_finishes_what_is_in_flight) {
     CHECK_STATUS(spdl_pipeline_drain(b.p), SPDL_OK);
     uint64_t n = 20;
     while (get(&b, &w) == SPDL_OK) n++;
-    join(&b);
+    join_threads(&b);
     CHECK(n == b.seen); /* every item that was taken came out */
     CHECK_STATUS(spdl_pipeline_wait(b.p, SPDL_FOREVER), SPDL_OK);
     end(&b);

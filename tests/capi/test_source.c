@@ -41,7 +41,7 @@ static spdl_reader *open_host(const char *host, int64_t *source) {
 }
 
 /* Detach; the engine ends by itself and gives back what it had open. */
-static void leave(spdl_reader *r, int fds) {
+static void close_reader(spdl_reader *r, int fds) {
     CHECK_STATUS(spdl_detach(r), SPDL_OK);
     WAIT_UNTIL(test_open_fds() <= fds);
 }
@@ -146,7 +146,7 @@ TEST(samples_of_the_host_arrive_in_order_with_their_labels_and_keys) {
     CHECK(read_epoch(r) == 1);
     CHECK(strstr(stats(r), "source: no luck"));
     CHECK(strstr(stats(r), "\"causes\":{\"source\":1}"));
-    leave(r, fds);
+    close_reader(r, fds);
     dismiss(&c);
     CHECK_STATUS(atomic_load(&c.status), SPDL_END_DATA);
 }
@@ -171,7 +171,7 @@ TEST(a_file_that_the_host_names_is_read_by_the_engine) {
     CHECK(*(int64_t *)label.data == -1);
     spdl_release(r, &b);
     unlink(path);
-    leave(r, fds);
+    close_reader(r, fds);
 }
 
 TEST(a_want_is_given_once_and_by_its_own_token) {
@@ -194,7 +194,7 @@ TEST(a_want_is_given_once_and_by_its_own_token) {
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_OK);
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_E_STAGE);
     CHECK(strstr(spdl_last_error(), "was given before"));
-    leave(r, fds);
+    close_reader(r, fds);
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_END_DATA);
     CHECK_STATUS(spdl_source_take(source, SPDL_FOREVER, &want), SPDL_END_DATA);
 }
@@ -214,7 +214,7 @@ TEST(a_late_give_is_told_and_the_sample_is_bad_by_its_deadline) {
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_TIMEOUT);
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_E_STAGE);
     spdl_release(r, &b);
-    leave(r, fds);
+    close_reader(r, fds);
 }
 
 static void *take_one(void *arg) {
@@ -234,7 +234,7 @@ TEST(a_thread_that_ends_with_a_sample_in_hand_makes_it_bad_at_once) {
     CHECK_STATUS(spdl_acquire(r, 30000000000, &b), SPDL_OK); /* half of the deadline at most */
     CHECK(b.n_bad == 1 && strstr(stats(r), "the thread that had taken it ended without giving it"));
     spdl_release(r, &b);
-    leave(r, fds);
+    close_reader(r, fds);
 }
 
 TEST(detach_ends_the_wait_of_every_thread_leased_batches_or_not) {
@@ -282,7 +282,7 @@ TEST(what_is_no_source_of_the_host_is_refused_by_name) {
     CHECK_STATUS(spdl_open(text, &o, &r), SPDL_OK);
     CHECK_STATUS((int)spdl_source_id(r), SPDL_E_NOT_FOUND);
     CHECK(strstr(spdl_last_error(), "has no source.host"));
-    leave(r, fds);
+    close_reader(r, fds);
     unlink(file);
     rmdir(dir);
 }
@@ -310,5 +310,5 @@ TEST(a_forked_child_can_neither_take_nor_give) {
     }
     int status = 0;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
-    leave(r, fds);
+    close_reader(r, fds);
 }
