@@ -181,7 +181,7 @@ func TestFiltersForgetTheSampleBefore(t *testing.T) {
 	round(50)
 	memory, files := resident(t), descriptors(t)
 	round(300)
-	if grown := resident(t) - memory; grown > 6<<20 { // 900 samples that lost 7 KB each would not pass it
+	if grown := resident(t) - memory; grown > 16<<20 { // 900 samples that lost 19 KB each would not pass it
 		t.Errorf("%d KiB more after 900 samples", grown>>10)
 	}
 	if now := descriptors(t); now > files {
