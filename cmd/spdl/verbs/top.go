@@ -73,7 +73,8 @@ func (v *topping) run(ctx context.Context, args []string) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			return fmt.Errorf("top: the engine of %q is gone: %v", name, err)
+			up := time.Duration(before.UptimeS * float64(time.Second)).Round(time.Second)
+			return fmt.Errorf("top: the engine of %q is gone; pid %d had been up for %v when it was last seen: %v", name, before.PID, up, err)
 		case now.PID != before.PID: // another engine of that name
 			before = telemetry.Snapshot{}
 		}

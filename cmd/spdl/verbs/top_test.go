@@ -117,7 +117,7 @@ func TestTopEndsWithItsEngine(t *testing.T) {
 	for lines.Scan() { // to its end
 	}
 	_ = c.Wait()
-	if code := c.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(complaint.String(), "the engine of \""+name+"\" is gone") {
+	if code := c.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(complaint.String(), "the engine of \""+name+"\" is gone; pid ") {
 		t.Errorf("exit code %d, %s", code, complaint.String())
 	}
 }
