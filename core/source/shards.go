@@ -418,7 +418,8 @@ func (b *Buffer) spread() {
 
 // want chooses, among b.members, what the media are, and plans what is read for them and the columns, so many bytes in all.
 func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
-	b.chosen = append(b.chosen[:0], make([]chosen, len(s.media))...)
+	b.chosen = slices.Grow(b.chosen[:0], len(s.media))[:len(s.media)]
+	clear(b.chosen)
 	labelled := false
 	for _, member := range b.members {
 		for m := range s.media {
