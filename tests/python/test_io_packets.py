@@ -217,7 +217,7 @@ def test_refusals_say_what_is_wrong(clip, call, error, text):
         call(clip)
 
 
-def test_ten_thousand_opens_leave_nothing(clip):
+def test_three_thousand_opens_leave_nothing(clip):
     """Neither memory nor descriptors: of a piece that is demuxed, sliced, filtered and given up."""
 
     def resident():
