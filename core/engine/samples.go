@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/video"
@@ -117,10 +118,10 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 	for k := range w.decoders {
 		p := &w.samples.parts[k]
 		if err := w.decoders[k].decode(row[p.first:p.last], sample.Part(k), draw); err != nil {
-			if p.name != "" {
-				err = fmt.Errorf("%s: %w", p.name, err)
+			if p.name == "" || strings.HasPrefix(err.Error(), p.name+": ") { // as its package says it already
+				return err
 			}
-			return err
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	return nil

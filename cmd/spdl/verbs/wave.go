@@ -64,7 +64,7 @@ func (w *wave) about() string {
 	if w.bins > 0 {
 		return fmt.Sprintf("features of %d bins, %s", w.bins, w.dtype)
 	}
-	return fmt.Sprintf("waveforms of %d channels, %s", w.channels, w.dtype)
+	return fmt.Sprintf("waveforms of %s, %s", counted(w.channels, "channel"), w.dtype)
 }
 
 func (w *wave) paint(l tensors, row int) *image.RGBA {
