@@ -271,6 +271,22 @@ func TestHostStreamsResumeByCount(t *testing.T) {
 	leave(r, reader)
 }
 
+// A restart that comes just as the data end is answered, and the next epoch begins at the first sample.
+func TestRestartMayMeetTheEndOfTheData(t *testing.T) {
+	leavesNothing(t)
+	for range 100 {
+		r := startAgain(t, describeHost(t, 1<<40, streamSpec), &Options{Feed: streamed(t, func(uint64) int64 { return 10 })})
+		reader := r.attach(shm.AttachOptions{})
+		takeSome(t, reader, 1)
+		must(reader.Restart(testContext(t)))
+		if got := indexes(epoch(t, reader)); len(got) != 10 || got[0] != 0 {
+			t.Fatalf("after the restart: samples %v, want all 10", got)
+		}
+		must(reader.Close())
+		must(r.end())
+	}
+}
+
 // Where samples come in another order than their own, an end is a bad sample; data without any sample end the ring, and not
 // endlessly many epochs.
 func TestHostDataThatCannotEndAreRefused(t *testing.T) {

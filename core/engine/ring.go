@@ -98,7 +98,10 @@ func (r *ring) run(ctx context.Context) error {
 		m, err := r.runPipeline(ctx)
 		var end *dataEnd
 		if errors.As(err, &end) {
-			if m, err = r.turnPage(ctx, end); m == nil && err == nil && ctx.Err() == nil {
+			if err = nil; m == nil { // a move that met the end of the data decides
+				m, err = r.turnPage(ctx, end)
+			}
+			if m == nil && err == nil && ctx.Err() == nil {
 				continue
 			}
 		}
