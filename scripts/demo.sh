@@ -27,6 +27,7 @@ ring: {slots: 16, groups: [{name: c}, {name: cpp}, {name: python}]}
 Y
 
 build/spdl check $out/spec.yaml
+build/spdl view $out/spec.yaml --out $out/contact-sheet.png
 build/spdl serve $out/spec.yaml 2>$out/engine.log &
 engine=$!
 trap 'kill $engine 2>/dev/null; wait $engine 2>/dev/null || true' EXIT
@@ -40,10 +41,8 @@ started=$(date +%s.%N)
 build/examples/train_c $name c --hash >$out/c.txt & c=$!
 build/examples/train_cpp $name cpp --hash >$out/cpp.txt & cpp=$!
 .venv/bin/python examples/python/train.py $name python --hash >$out/python.txt & py=$!
-build/spdl view $name --out $out/contact-sheet.png &
-view=$!
 fail=0
-for p in $view $c $cpp $py; do wait $p || fail=1; done
+for p in $c $cpp $py; do wait $p || fail=1; done
 ended=$(date +%s.%N)
 kill $engine; wait $engine 2>/dev/null || true
 trap - EXIT
