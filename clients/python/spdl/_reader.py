@@ -154,6 +154,8 @@ class Reader:
                     status = self._refused(status, raw)
                 if status:
                     return status
+        if own["spare"] is not raw:  # another thread closed the loader meanwhile, and detaching gave the batch back
+            raise self._closed_error()
         lease.raw = raw
         own["spare"] = None
         return 0
