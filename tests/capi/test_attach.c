@@ -260,6 +260,7 @@ TEST(after_detach_leased_batches_stay_readable_until_released) {
 
 TEST(every_failing_allocation_is_an_error_and_leaks_nothing) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_detach(attach_with(s, 2, 0)); /* the engine's threads have what they keep open */
     int fds = test_open_fds();
     uint32_t failures = 0;
     for (long n = 1;; n++) {
@@ -275,9 +276,9 @@ TEST(every_failing_allocation_is_an_error_and_leaks_nothing) {
             CHECK_STATUS(got, SPDL_E_NOMEM);
             failures++;
         }
-        WAIT_UNTIL(test_open_fds() == fds);
+        WAIT_UNTIL(test_open_fds() <= fds);
     }
     CHECK(failures >= 9); /* reader, fork page, message, three mappings, schema, text, leases */
-    WAIT_UNTIL(test_open_fds() == fds);
+    WAIT_UNTIL(test_open_fds() <= fds);
     standin_free(s);
 }
