@@ -49,7 +49,7 @@ func TestRemoteIndexReadsHeadersAlone(t *testing.T) {
 	const n, size = 24, 1 << 20
 	for ending, content := range map[string]string{".tar": string(tarOf(t, tar.FormatPAX, large(n, size)...)), ".zip": zipOf(t, large(n, size))} {
 		o := serveObjects(t, map[string]string{"/s" + ending: content})
-		client := storeClient(t, store.Options{HedgeAfter: -1})
+		client := storeClient(t, store.Options{})
 		s := openS(t, ShardsConfig{Shards: []string{o.URL + "/s" + ending}, Store: client, pace: steadyPace()})
 		got := client.Stats()
 		if s.Len() != n || s.Label(9) != 2 {
@@ -65,7 +65,7 @@ func TestRemoteIndexReadsHeadersAlone(t *testing.T) {
 func TestRemoteIndexOfSmallMembersTakesFewReads(t *testing.T) {
 	content := string(tarOf(t, tar.FormatPAX, pairs(0, 2000)...))
 	o := serveObjects(t, map[string]string{"/s.tar": content})
-	client := storeClient(t, store.Options{HedgeAfter: -1})
+	client := storeClient(t, store.Options{})
 	s := openS(t, ShardsConfig{Shards: []string{o.URL + "/s.tar"}, Store: client, pace: steadyPace()})
 	if got := client.Stats(); s.Len() != 2000 || got.Requests > 6 {
 		t.Errorf("%d samples, %d requests for %d bytes", s.Len(), got.Requests, got.Bytes)
