@@ -215,9 +215,22 @@ struct spdl_engine_table;
 /* The engine in this process, loaded if it is not yet. */
 spdl_status sp_engine(const struct spdl_engine_table **out);
 
-/* A status of the engine's, whose text becomes this thread's; and what spdl_load's kind of call is given. */
+/* What the engine in this process knows by a number: a video in chunks, a demuxer, a muxer. */
+typedef struct engine_object {
+    const struct spdl_engine_table *engine;
+    int64_t number;
+} engine_object;
+
 struct spdl_engine_error;
+/* A status of the engine's, whose text becomes this thread's. */
 spdl_status sp_told(spdl_status s, const struct spdl_engine_error *e);
+/* Room for an object, and its engine. */
+spdl_status sp_object_new(const char *call, engine_object **out);
+/* What the call that fills in the number has said; the object is freed where it failed. */
+spdl_status sp_object_opened(engine_object *o, spdl_status s, const struct spdl_engine_error *e);
+/* "spdl: CALL: WHAT is NULL". */
+spdl_status sp_null(const char *call, const char *what);
+/* What spdl_load's kind of call is given. */
 spdl_status sp_check_load(const char *call, const char *description, const void *bytes, const char *path,
                           const void *out);
 spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64_t deadline,

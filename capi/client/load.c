@@ -8,14 +8,16 @@
 
 /* A video that is read in chunks. */
 struct spdl_loading {
-    const spdl_engine_table *engine;
-    int64_t handle;
+    engine_object o;
 };
+
+spdl_status sp_null(const char *call, const char *what) {
+    return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s is NULL", call, what);
+}
 
 spdl_status sp_check_load(const char *call, const char *description, const void *bytes, const char *path,
                           const void *out) {
-    if (!description || !out)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s is NULL", call, description ? "out" : "description");
+    if (!description || !out) return sp_null(call, description ? "out" : "description");
     if (!bytes && (!path || !*path))
         return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: neither bytes nor a path is given, want one of them",
                        call);
@@ -24,6 +26,21 @@ spdl_status sp_check_load(const char *call, const char *description, const void 
 
 spdl_status sp_told(spdl_status s, const spdl_engine_error *e) {
     return s < 0 ? sp_fail(s, "%s", e->text) : s;
+}
+
+spdl_status sp_object_new(const char *call, engine_object **out) {
+    const spdl_engine_table *engine;
+    spdl_status s = sp_engine(&engine);
+    if (s != SPDL_OK) return s;
+    engine_object *o = *out = malloc(sizeof *o);
+    if (!o) return sp_fail(SPDL_E_NOMEM, "spdl: %s: no memory", call);
+    o->engine = engine;
+    return SPDL_OK;
+}
+
+spdl_status sp_object_opened(engine_object *o, spdl_status s, const spdl_engine_error *e) {
+    if (s != SPDL_OK) free(o);
+    return sp_told(s, e);
 }
 
 spdl_status spdl_load(const char *description, const void *bytes, size_t n_bytes, const char *path,
@@ -37,19 +54,13 @@ spdl_status spdl_load(const char *description, const void *bytes, size_t n_bytes
 
 spdl_status spdl_loading_open(const char *description, const void *bytes, size_t n_bytes, const char *path,
                               spdl_loading **out) {
-    const spdl_engine_table *engine;
+    engine_object *o;
     spdl_engine_error e;
     spdl_status s = sp_check_load("loading_open", description, bytes, path, out);
-    if (s == SPDL_OK) s = sp_engine(&engine);
+    if (s == SPDL_OK) s = sp_object_new("loading_open", &o);
     if (s != SPDL_OK) return s;
-    spdl_loading *l = malloc(sizeof *l);
-    if (!l) return sp_fail(SPDL_E_NOMEM, "spdl: loading_open: no memory");
-    l->engine = engine;
-    s = sp_told(engine->loading_open(description, bytes, n_bytes, path, &l->handle, &e), &e);
-    if (s == SPDL_OK)
-        *out = l;
-    else
-        free(l);
+    s = sp_object_opened(o, o->engine->loading_open(description, bytes, n_bytes, path, &o->number, &e), &e);
+    if (s == SPDL_OK) *out = (spdl_loading *)o;
     return s;
 }
 
@@ -62,38 +73,32 @@ spdl_status spdl_packets_decode(const spdl_packets *p, const char *description, 
 }
 
 spdl_status spdl_packets_decode_chunks(const spdl_packets *p, const char *description, spdl_loading **out) {
-    const spdl_engine_table *engine;
+    engine_object *o;
     spdl_engine_error e;
     spdl_status s = sp_check_load("packets_decode_chunks", description, p, NULL, out);
-    if (s == SPDL_OK) s = sp_engine(&engine);
+    if (s == SPDL_OK) s = sp_object_new("packets_decode_chunks", &o);
     if (s != SPDL_OK) return s;
-    spdl_loading *l = malloc(sizeof *l);
-    if (!l) return sp_fail(SPDL_E_NOMEM, "spdl: packets_decode_chunks: no memory");
-    l->engine = engine;
-    s = sp_told(engine->packets_decode_chunks(p->handle, description, &l->handle, &e), &e);
-    if (s == SPDL_OK)
-        *out = l;
-    else
-        free(l);
+    s = sp_object_opened(o, o->engine->packets_decode_chunks(p->handle, description, &o->number, &e), &e);
+    if (s == SPDL_OK) *out = (spdl_loading *)o;
     return s;
 }
 
 spdl_status spdl_loading_next(spdl_loading *l, spdl_loaded **out) {
     spdl_engine_error e;
-    if (!l || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: loading_next: %s is NULL", l ? "out" : "loading");
-    return sp_told(l->engine->loading_next(l->handle, out, &e), &e);
+    if (!l || !out) return sp_null("loading_next", l ? "out" : "loading");
+    return sp_told(l->o.engine->loading_next(l->o.number, out, &e), &e);
 }
 
 void spdl_loading_close(spdl_loading *l) {
     if (!l) return;
-    l->engine->loading_close(l->handle);
+    l->o.engine->loading_close(l->o.number);
     free(l);
 }
 
 uint32_t spdl_loaded_n_tensors(const spdl_loaded *l) { return l ? l->n : 0; }
 
 spdl_status spdl_loaded_tensor(const spdl_loaded *l, uint32_t i, spdl_tensor *out) {
-    if (!l || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: loaded_tensor: %s is NULL", l ? "out" : "loaded");
+    if (!l || !out) return sp_null("loaded_tensor", l ? "out" : "loaded");
     if (out->struct_size < sizeof *out)
         return sp_fail(SPDL_E_ARGUMENT,
                        "spdl: loaded_tensor: out->struct_size is %u, want %zu; make it with SPDL_TENSOR_INIT",

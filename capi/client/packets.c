@@ -6,36 +6,25 @@
 #include <stdlib.h>
 
 struct spdl_demuxing {
-    const spdl_engine_table *engine;
-    int64_t handle;
+    engine_object o;
 };
-
-static spdl_status null_in(const char *call, const char *what) {
-    return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s is NULL", call, what);
-}
 
 spdl_status spdl_demuxing_open(const char *description, const void *bytes, size_t n_bytes, const char *path,
                                spdl_demuxing **out) {
-    const spdl_engine_table *engine;
+    engine_object *o;
     spdl_engine_error e;
     spdl_status s = sp_check_load("demuxing_open", description, bytes, path, out);
-    if (s == SPDL_OK) s = sp_engine(&engine);
+    if (s == SPDL_OK) s = sp_object_new("demuxing_open", &o);
     if (s != SPDL_OK) return s;
-    spdl_demuxing *d = malloc(sizeof *d);
-    if (!d) return sp_fail(SPDL_E_NOMEM, "spdl: demuxing_open: no memory");
-    d->engine = engine;
-    s = sp_told(engine->demuxing_open(description, bytes, n_bytes, path, &d->handle, &e), &e);
-    if (s == SPDL_OK)
-        *out = d;
-    else
-        free(d);
+    s = sp_object_opened(o, o->engine->demuxing_open(description, bytes, n_bytes, path, &o->number, &e), &e);
+    if (s == SPDL_OK) *out = (spdl_demuxing *)o;
     return s;
 }
 
 static spdl_status next(spdl_demuxing *d, int stream_alone, const char *call, spdl_packets **out) {
     spdl_engine_error e;
-    if (!d || !out) return null_in(call, d ? "out" : "demuxing");
-    return sp_told(d->engine->demuxing_next(d->handle, stream_alone, out, &e), &e);
+    if (!d || !out) return sp_null(call, d ? "out" : "demuxing");
+    return sp_told(d->o.engine->demuxing_next(d->o.number, stream_alone, out, &e), &e);
 }
 
 spdl_status spdl_demuxing_next(spdl_demuxing *d, spdl_packets **out) {
@@ -48,7 +37,7 @@ spdl_status spdl_demuxing_stream(spdl_demuxing *d, spdl_packets **out) {
 
 void spdl_demuxing_close(spdl_demuxing *d) {
     if (!d) return;
-    d->engine->demuxing_close(d->handle);
+    d->o.engine->demuxing_close(d->o.number);
     free(d);
 }
 
@@ -57,7 +46,7 @@ uint64_t spdl_packets_count(const spdl_packets *p) { return p ? p->n : 0; }
 const char *spdl_packets_info(const spdl_packets *p) { return p ? p->info : ""; }
 
 spdl_status spdl_packets_get(const spdl_packets *p, uint64_t i, spdl_packet *out) {
-    if (!p || !out) return null_in("packets_get", p ? "out" : "packets");
+    if (!p || !out) return sp_null("packets_get", p ? "out" : "packets");
     if (out->struct_size < sizeof *out)
         return sp_fail(SPDL_E_ARGUMENT,
                        "spdl: packets_get: out->struct_size is %u, want %zu; make it with SPDL_PACKET_INIT",
@@ -74,7 +63,7 @@ spdl_status spdl_packets_get(const spdl_packets *p, uint64_t i, spdl_packet *out
 spdl_status spdl_packets_slice(const spdl_packets *p, uint64_t first, uint64_t end, spdl_packets **out) {
     const spdl_engine_table *engine;
     spdl_engine_error e;
-    if (!p || !out) return null_in("packets_slice", p ? "out" : "packets");
+    if (!p || !out) return sp_null("packets_slice", p ? "out" : "packets");
     if (first > end || end > p->n)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: packets_slice: packets %llu to %llu of %llu",
                        (unsigned long long)first, (unsigned long long)end, (unsigned long long)p->n);
@@ -86,7 +75,7 @@ spdl_status spdl_packets_filter(const spdl_packets *p, const char *filters, spdl
     const spdl_engine_table *engine;
     spdl_engine_error e;
     if (!p || !filters || !out)
-        return null_in("packets_filter", !p ? "packets" : !filters ? "filters" : "out");
+        return sp_null("packets_filter", !p ? "packets" : !filters ? "filters" : "out");
     spdl_status s = sp_engine(&engine);
     return s == SPDL_OK ? sp_told(engine->packets_filter(p->handle, filters, out, &e), &e) : s;
 }
