@@ -142,18 +142,9 @@ def test_mfcc_is_torchaudios(torchaudio, audio, tmp_path, log, ours, theirs, n):
     x = signal(1, 48001, 16000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        transform = torchaudio.transforms.MFCC(16000, n_mfcc=n, log_mels=log == NATURAL, melkwargs=theirs)
-    want = transform(torch.from_numpy(x))[0].numpy()
-    exact = transform.double()(torch.from_numpy(x).double())[0].numpy()
+        want = torchaudio.transforms.MFCC(16000, n_mfcc=n, log_mels=log == NATURAL, melkwargs=theirs)(torch.from_numpy(x))[0].numpy()
     got = audio.row(write_wav(tmp_path / "a.wav", x, 16000), Rate=16000, Channels=1, Length=x.shape[1], Features=dict(Kind=MFCC, Log=log, **ours))
-    # The DCT is orthonormal: a coefficient is as uncertain as all bands of its step together. It is a sum of hundreds, whose last bit is 3e-5.
-    power = transform.MelSpectrogram(torch.from_numpy(x).double())[0].numpy()
-    unit = np.log(10) / 10 if log == NATURAL else 1
-    level = 10 * np.log10(power + 1e-6 if log == NATURAL else np.maximum(power, 1e-10))
-    floor = -np.inf if log == NATURAL else max(level.max() - 80, -100)
-    noise = np.where(level > floor, noise_of(level), 0)
-    bound = 1e-4 + unit * np.sqrt(((6e-5 + 2 * noise) ** 2).sum(axis=0))
-    for values in (got, want):
-        assert (np.abs(values - exact) <= bound).all()
-        assert np.median(np.abs(values - exact)) < 1e-5
-    assert (np.abs(got - want) > 1e-4).mean() < 1e-3
+    off = np.abs(got - want)  # sums of all bands of a step, with their noise
+    assert (off > 1e-4).mean() < 1e-3, f"{(off > 1e-4).sum()} of {off.size} are more than 1e-4 off"
+    assert off.max() < 3e-3
+    assert np.sqrt((off**2).mean()) < 2e-5
