@@ -77,6 +77,8 @@ const char *video_detail(const video_ctx *v) { return media_av_detail(v->a); }
 
 int video_check(video_ctx *v) { return media_av_check(v->a); }
 
+void video_allow(video_ctx *v, int64_t budget_ns) { media_av_allow(v->a, budget_ns); }
+
 void video_refused(const video_ctx *v, int32_t *width, int32_t *height) {
     *width = v->a->refused_width;
     *height = v->a->refused_height;
