@@ -70,8 +70,7 @@ static spdl_batch send_new(const rig *g) {
 /* The same with the stream held up, and behind an event that is the caller's own. */
 static spdl_batch send_held_up(const rig *g, cu_event *event) {
     CHECK(cu.EventCreate(event, CU_EVENT_DISABLE_TIMING) == CU_OK);
-    CHECK(standin_publish(g->s, 0, false) >= 0);
-    spdl_batch b = next_batch(g->r);
+    spdl_batch b = new_batch(g->s, g->r);
     gpu_shut();
     copy(g->r, &b, g->memory, g->stream);
     CHECK(cu.EventRecord(*event, g->stream) == CU_OK);
@@ -200,8 +199,7 @@ TEST(slots_come_back_when_the_device_is_lost_and_batches_go_on) {
     rig g = rig_with("FAKE_CUDA_FAULT=EventQuery:3:719:sticky", (standin_opts)STANDIN_OPTS, 2);
     gpu_shut();
     for (int i = 0; i < 2; i++) send_new(&g);
-    standin_publish(g.s, 0, false);
-    spdl_batch b = next_batch(g.r);
+    spdl_batch b = new_batch(g.s, g.r);
     spdl_pin_info info = SPDL_PIN_INFO_INIT;
     CHECK_STATUS(spdl_get_pin_info(g.r, &info), SPDL_OK);
     CHECK(info.pending == 0 && info.device_error == CU_E_LAUNCH_FAILED);
@@ -217,8 +215,7 @@ TEST(refused_handle_leaves_the_lease_with_the_caller) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     spdl_reader *r = pinned_reader(s, 1);
     int nothing;
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, &nothing), SPDL_E_DEVICE);
     CHECK(strstr(spdl_last_error(), "CUDA_ERROR_INVALID_HANDLE"));
     CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_EVENT, &nothing), SPDL_E_DEVICE);
@@ -258,8 +255,7 @@ TEST(stage_hands_a_batch_on_when_the_gpu_has_written_it) {
     standin_opts o = STANDIN_OPTS;
     o.stage = true;
     rig g = rig_with("", o, 1);
-    standin_publish(g.s, 0, false);
-    spdl_batch b = next_batch(g.r), none = SPDL_BATCH_INIT;
+    spdl_batch b = new_batch(g.s, g.r), none = SPDL_BATCH_INIT;
     spdl_tensor image = tensor_of(g.r, &b, STANDIN_IMAGE);
     gpu_shut();
     CHECK(cu.MemcpyDtoHAsync(image.data, g.memory, image.bytes, g.stream) == CU_OK);
@@ -279,8 +275,7 @@ TEST(release_after_needs_no_pinned_memory) {
     gpu_start("");
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, NULL), SPDL_E_DEVICE);
     CHECK(strstr(spdl_last_error(), "no context is current"));
     cu_address memory;
@@ -288,8 +283,7 @@ TEST(release_after_needs_no_pinned_memory) {
     CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, NULL),
                  SPDL_OK); /* the default stream of the current context */
     CHECK(cu.CtxSynchronize() == CU_OK);
-    standin_publish(s, 0, false);
-    b = next_batch(r);
+    b = new_batch(s, r);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     spdl_detach(r);
     gpu_end(stream, memory);
