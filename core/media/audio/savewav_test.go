@@ -31,14 +31,7 @@ func savedBytes(t *testing.T, w Wave, e Encoding) []byte {
 
 // Every encoding comes back bit for bit through the reader, as do odd sizes.
 func TestSavedWAVComesBackBitForBit(t *testing.T) {
-	op, err := Compile(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	worker, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	worker := workerOf(t, Config{})
 	defer worker.Close()
 	for e := U8; e.Valid(); e++ {
 		for channels := 1; channels <= 3; channels++ {

@@ -96,14 +96,8 @@ func TestApproximateIsExactWhereHeadersAreTrue(t *testing.T) {
 // A sample costs no Go allocation in the steady state.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	cfg := small()
-	op, err := Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := workerOf(t, cfg)
+	op := w.op
 	defer w.Close()
 	src := file(t, "bframes.mp4")
 	dst := Row{Data: make([]byte, op.RowBytes()), PTS: make([]float64, op.Frames())}
