@@ -27,7 +27,7 @@ type replaying struct {
 func (a *app) replay() *cobra.Command {
 	v := &replaying{app: a}
 	c := &cobra.Command{
-		Use:   "replay SPEC|FOLDER STEP",
+		Use:   "replay SPEC|FOLDER|SHARDS STEP",
 		Short: "Make any batch again, bit for bit",
 		Long: `Replay decodes the one batch that a rank gets at a global step (counted from the start of training, as a batch's own step is) and
 prints what was in it: its samples, and the hash that ring.hash: xxh3 gives a delivered batch. With the same description, data and seed the
