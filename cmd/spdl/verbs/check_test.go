@@ -96,6 +96,13 @@ func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	refused(t, exitUsage, "check: nothing to read", "check")
 	list := writeFile(t, filepath.Join(t.TempDir(), "train.csv"), "path,label\na.jpg,1\n")
 	refused(t, exitUsage, "check: "+strconv.Quote(list)+" is no description, but a list by its name; put it into one: {source: {list: ", "check", list)
+	packed := writeFile(t, filepath.Join(t.TempDir(), "train.tar.GZ"), "\x1f\x8b")
+	refused(t, exitUsage, "check: "+strconv.Quote(packed)+" is compressed by its name, and samples of such an archive cannot be found; unpack it to a .tar",
+		"check", packed, "--size", "8")
+	kinds := filepath.Dir(writeFile(t, filepath.Join(t.TempDir(), "b.zip"), ""))
+	writeFile(t, filepath.Join(kinds, "a.tar"), "")
+	refused(t, exitUsage, "holds shards of several kinds; name those of one, such as "+strconv.Quote(kinds+"/*.tar"), "check", kinds)
+	refused(t, exitUsage, " is no description, but a list by its name", "check", list, "--size", "8")
 	refused(t, exitUsage, "check: --batches -1", "check", dir, "--batches", "-1")
 	refused(t, exitUsage, ".yaml:4:20: image.trans: unknown key", "check",
 		writeFile(t, filepath.Join(t.TempDir(), "x.yaml"), "name: x\nsource: {folder: .}\nbatch: 4\nimage: {mode: rgb, trans: []}\n"))
