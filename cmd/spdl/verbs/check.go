@@ -142,13 +142,17 @@ func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
 
 func classesText(classes []string) string {
 	const shown = 8
+	var names []string
+	for _, class := range classes[:min(len(classes), shown)] {
+		names = append(names, printable(class))
+	}
 	switch n := len(classes); {
 	case n == 0:
 		return "no class names"
 	case n <= shown:
-		return fmt.Sprintf("%s (%s)", counted(n, "class"), strings.Join(classes, ", "))
+		return fmt.Sprintf("%s (%s)", counted(n, "class"), strings.Join(names, ", "))
 	default:
-		return fmt.Sprintf("%s (%s ...)", counted(n, "class"), strings.Join(classes[:shown], ", "))
+		return fmt.Sprintf("%s (%s ...)", counted(n, "class"), strings.Join(names, ", "))
 	}
 }
 
@@ -209,13 +213,13 @@ func (a *app) table(rows []rowText, f facts) {
 	for i, r := range rows[:min(len(rows), shownRows)] {
 		label := "none"
 		if r.label >= 0 {
-			label = fmt.Sprintf("%d %s", r.label, f.class(r.label))
+			label = fmt.Sprintf("%d %s", r.label, printable(f.class(r.label)))
 		}
 		note := ""
 		if s := statusText(r.status); s != "" {
 			note = " (" + s + ")"
 		}
-		fmt.Fprintf(w, "  %d\t%d\t%s\t%s%s\n", i, r.index, label, r.key, note)
+		fmt.Fprintf(w, "  %d\t%d\t%s\t%s%s\n", i, r.index, label, printable(r.key), note)
 	}
 	_ = w.Flush()
 	if more := len(rows) - shownRows; more > 0 {

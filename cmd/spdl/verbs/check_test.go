@@ -1,11 +1,14 @@
 package verbs
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 )
 
 // wants fails the test for every text that out lacks; runs of blanks count as one.
@@ -29,6 +32,23 @@ func TestCheckShowsWhatConsumersWillSee(t *testing.T) {
 		"image u8 [4, 16, 16, 3] 3,072", "index i64 [4] 32", "key u8 ragged, at most 512 in all", "label i64 [4] 32",
 		"8 slots x 4.0 KiB = 32.0 KiB; /dev/shm has", "batch 0 4 rows after",
 		"0 0 0 blue blue/000.jpg", "3 3 0 blue blue/003.jpg", " ok\n")
+}
+
+// Names that would move a terminal's cursor, or are no text, are shown as escapes, one row a line.
+func TestCheckShowsOddNamesAsEscapes(t *testing.T) {
+	name, dir := home(t), pictures(t, 1)
+	data, err := os.ReadFile(filepath.Join(dir, "red", "000.jpg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, odd := range []string{"new\nline", "esc\x1b[2Jape", "no\xfftext", "tab\tbed", "größe a"} {
+		writeFile(t, filepath.Join(dir, "c\xff", odd+".jpg"), string(data))
+	}
+	out := good(t, "check", describe(t, dir, name, "order: {shuffle: false}\n"), "--batch", "6")
+	wants(t, out, `2 classes (c\xff, red)`, "0 c\ufffd c" + `\xff/new\nline.jpg`, `c\xff/esc\x1b[2Jape.jpg`, `c\xff/no\xfftext.jpg`, `c\xff/tab\tbed.jpg`, `c\xff/größe a.jpg`, "1 red red/000.jpg")
+	if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 || !utf8.ValidString(out) {
+		t.Errorf("shows %q", out[max(i, 0):])
+	}
 }
 
 // Bad samples are named, each once, and do not fail the check where the policy allows them.
@@ -76,6 +96,13 @@ func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	refused(t, exitUsage, "check: nothing to read", "check")
 	list := writeFile(t, filepath.Join(t.TempDir(), "train.csv"), "path,label\na.jpg,1\n")
 	refused(t, exitUsage, "check: "+strconv.Quote(list)+" is no description, but a list by its name; put it into one: {source: {list: ", "check", list)
+	packed := writeFile(t, filepath.Join(t.TempDir(), "train.tar.GZ"), "\x1f\x8b")
+	refused(t, exitUsage, "check: "+strconv.Quote(packed)+" is compressed by its name, and samples of such an archive cannot be found; unpack it to a .tar",
+		"check", packed, "--size", "8")
+	kinds := filepath.Dir(writeFile(t, filepath.Join(t.TempDir(), "b.zip"), ""))
+	writeFile(t, filepath.Join(kinds, "a.tar"), "")
+	refused(t, exitUsage, "holds shards of several kinds; name those of one, such as "+strconv.Quote(kinds+"/*.tar"), "check", kinds)
+	refused(t, exitUsage, " is no description, but a list by its name", "check", list, "--size", "8")
 	refused(t, exitUsage, "check: --batches -1", "check", dir, "--batches", "-1")
 	refused(t, exitUsage, ".yaml:4:20: image.trans: unknown key", "check",
 		writeFile(t, filepath.Join(t.TempDir(), "x.yaml"), "name: x\nsource: {folder: .}\nbatch: 4\nimage: {mode: rgb, trans: []}\n"))

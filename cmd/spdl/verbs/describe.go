@@ -99,11 +99,18 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	case st.IsDir():
 		media, found := mediaIn(path)
-		if shards := shardsIn(path); !found && shards != "" {
-			return d.shards(ctx, verb, []string{shards})
+		shards := shardsIn(path)
+		if !found && len(shards) == 1 {
+			return d.shards(ctx, verb, shards)
+		}
+		if !found && len(shards) > 1 {
+			return nil, usage("%s: %q holds shards of several kinds; name those of one, such as %q", verb, path, shards[0])
 		}
 		d.media = media
 		return d.zero(verb, folder)
+	}
+	if slices.Contains(packedEndings, strings.ToLower(filepath.Ext(path))) {
+		return nil, usage("%s: %q is compressed by its name, and samples of such an archive cannot be found; unpack it to a .tar", verb, path)
 	}
 	s, err := d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
 	if err != nil && slices.Contains(listEndings, strings.ToLower(filepath.Ext(path))) {
@@ -112,6 +119,9 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 	}
 	return s, err
 }
+
+// packedEndings are those of archives that have to be read from the start for each sample.
+var packedEndings = []string{".gz", ".tgz", ".bz2", ".tbz2", ".xz", ".txz", ".zst", ".tzst", ".lz4", ".7z", ".rar"}
 
 // listEndings are those of lists and tables, which say nothing of what samples become.
 var listEndings = []string{".txt", ".lst", ".tsv", ".csv", ".jsonl"}
