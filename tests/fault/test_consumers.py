@@ -232,6 +232,11 @@ def ptrace(request, pid):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
+def interrupt(pid):
+    ptrace(PTRACE_INTERRUPT, pid)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED)
+
+
 def test_nothing_is_taken_from_a_consumer_under_a_debugger(engine):
     """Stopped, run on and stopped again by a tracer with a batch in hand: the others get everything else, it completes its own, nothing comes twice."""
     process, held = holder(engine, "sys.stdin.readline(); batch.release(); loader.close()")
@@ -244,14 +249,14 @@ def test_nothing_is_taken_from_a_consumer_under_a_debugger(engine):
             batches, got = iter(loader), {}
             for i in range(BATCHES - 1):
                 if i % 10 == 0:
-                    ptrace(PTRACE_INTERRUPT, process.pid)
-                    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED)
+                    interrupt(process.pid)
                 batch = next(batches)
                 got[batch.ticket] = batch.attempts
                 if i % 10 == 8:
                     ptrace(PTRACE_CONT, process.pid)
             batch.release()
             assert got == {t: 1 for t in range(BATCHES) if t != held}
+            interrupt(process.pid)
             ptrace(PTRACE_DETACH, process.pid)
             process.stdin.write("go on\n")
             process.stdin.flush()
