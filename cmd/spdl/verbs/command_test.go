@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
@@ -69,6 +70,7 @@ func TestEveryRefusalHasItsCodeAndStatus(t *testing.T) {
 		{usage("x"), exitUsage, shm.ErrArgument},
 		{&spec.Error{Text: "x"}, exitUsage, shm.ErrSpec},
 		{fmt.Errorf("a: %w", sampler.ErrNoBatch), exitUsage, shm.ErrSpec},
+		{fmt.Errorf("a: %w", engine.ErrDescription), exitUsage, shm.ErrSpec},
 		{fmt.Errorf("a: %w", shm.ErrState), exitUsage, shm.ErrState},
 		{fmt.Errorf("a: %w", source.ErrNoSamples), exitNotFound, shm.ErrEngineStart},
 		{fmt.Errorf("a: %w", fs.ErrNotExist), exitNotFound, shm.ErrEngineStart},

@@ -30,7 +30,7 @@ type viewing struct {
 func (a *app) view() *cobra.Command {
 	v := &viewing{app: a}
 	c := &cobra.Command{
-		Use:   "view NAME|SPEC|FOLDER",
+		Use:   "view NAME|SPEC|FOLDER|SHARDS",
 		Short: "Draw a contact sheet of a batch, with its labels, as PNG",
 		Long: `View takes the next batch of a running ring (NAME or NAME/RING), or the first one of a description or folder that nobody
 needs to serve, and draws its pictures with class and key below each; of a video a row of frames, of a sound its waveform or its features. Floats are brought back to colours by the ring's own mean and
