@@ -80,6 +80,14 @@ func TestCheckAdvises(t *testing.T) {
 	wants(t, good(t, "check", describe(t, dir, name, "device: {cuda: 3}\n")), "the upload to device 3 is not tried here: spdl serve begins it", " ok\n")
 }
 
+// A label without a name is shown once.
+func TestCheckShowsLabelsThatHaveNoNames(t *testing.T) {
+	name, dir := home(t), pictures(t, 2)
+	list := writeFile(t, filepath.Join(dir, "train.txt"), "blue/000.jpg\t7\nred/001.jpg\n")
+	file := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), "source: {list: "+list+"}\nbatch: 2\norder: {shuffle: false}\nimage: {transform: [{resize: [8, 8]}]}\n")
+	wants(t, good(t, "check", file), "0 0 7 blue/000.jpg", "1 1 none red/001.jpg")
+}
+
 func TestCheckLooksAtEveryRing(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	file := describe(t, dir, name, "rings: {train: {}, val: {batch: 2}}\n")
