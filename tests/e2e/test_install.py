@@ -14,7 +14,7 @@ def test_links_between_installed_pages_lead_somewhere(tmp_path):
     pages = tmp_path / "share/doc/spdl"
     links, broken = 0, []
     for page in pages.rglob("*.md"):
-        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text()):
+        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             target = (page.parent / link).resolve()
             if target.is_relative_to(pages) and target.relative_to(pages).parts[:1] in SOURCES:
                 continue
