@@ -51,6 +51,11 @@
  * Threads. Threads may share a reader: each acquire yields a different batch. One batch is for one
  * thread at a time. spdl_detach must not race with other calls on the same reader.
  *
+ * Cancellation. A thread that pthread_cancel ends (deferred, as threads are born) ends in spdl_acquire and spdl_next where they wait: what it waits
+ * for it does not hold. In the other calls that a reader needs, it goes on until they have returned. A batch that it has in hand stays leased:
+ * another thread may release it, or it comes again when the process ends. Asynchronously, and inside the calls of the sections on GPUs,
+ * media and pipelines, no thread is to be cancelled.
+ *
  * Fork. A reader does not work in a forked child: acquire and the queries return SPDL_E_FORKED, release,
  * done and detach do nothing. The batches' memory stays readable there. Attach again in the child.
  *

@@ -147,6 +147,15 @@ struct spdl_reader {
     _Atomic bool detached;
 };
 
+/* A thread that is cancelled ends at its next system call of a certain kind. It is to find none here, so that no lock, descriptor or lease
+ * is left behind; only where acquire waits it may end, with nothing in its hands (wait.c). */
+static inline int sp_shield(void) {
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+static inline void sp_unshield(int before) { pthread_setcancelstate(before, NULL); }
+
 static inline bool is_forked(const spdl_reader *r) { return *(const volatile uint32_t *)r->alive == 0; }
 static inline uint64_t this_thread(void) { return (uint64_t)(uintptr_t)pthread_self(); }
 static inline spdl_l_word *slot_word(const spdl_reader *r, uint32_t slot) {

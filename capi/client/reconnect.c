@@ -157,8 +157,10 @@ spdl_status sp_reconnect(spdl_reader *r) {
     if (r->reconnect_ns == 0) return lost(r);
     if (pthread_mutex_trylock(&r->control_lock) != 0)
         return SPDL_TIMEOUT; /* somebody looks already, or asks */
+    int shield = sp_shield();
     spdl_status s = search_locked(r);
     pthread_mutex_unlock(&r->control_lock);
+    sp_unshield(shield);
     return s;
 }
 

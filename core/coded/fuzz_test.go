@@ -3,11 +3,13 @@
 package coded
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/spdl/spdl/core/load"
+	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/mux"
 )
 
@@ -20,16 +22,16 @@ func FuzzPackets(f *testing.F) {
 			video = `"codec": "mpeg4"`
 		}
 		small(f, path, video, audio)
-		bytes, err := os.ReadFile(path)
+		data, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(bytes)
+		f.Add(data)
 	}
-	f.Fuzz(func(t *testing.T, bytes []byte) {
+	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, kind := range []string{"video", "audio"} {
 			for _, description := range []string{`{"` + kind + `": {"window": {"start": "50ms", "duration": "100ms"}}}`, `{"` + kind + `": {"packets": 3}}`} {
-				d, err := OpenDemuxing([]byte(description), mux.Source{Bytes: bytes})
+				d, err := OpenDemuxing([]byte(description), mux.Source{Bytes: data})
 				if err != nil {
 					continue
 				}
@@ -68,4 +70,43 @@ func small(f *testing.F, path, video, audio string) {
 	if err != nil {
 		f.Fatal(err)
 	}
+}
+
+// Whatever bytes are said to be packets, reading them and decoding what they were read as ends in a value or an error.
+func FuzzBytesOfPackets(f *testing.F) {
+	dir := f.TempDir()
+	for name, audio := range map[string]string{"a.mp4": `"codec": "aac"`, "a.mkv": `"codec": "flac"`, "a.avi": `"codec": "pcm_s16le"`} {
+		path := filepath.Join(dir, name)
+		small(f, path, `"codec": "mpeg4"`, audio)
+		for _, kind := range []string{"video", "audio"} {
+			d, err := OpenDemuxing([]byte(`{"`+kind+`": {"window": {"start": "50ms", "duration": "100ms"}}}`), mux.Source{Path: path})
+			if err != nil {
+				f.Fatal(err)
+			}
+			p, err := d.Next()
+			if err != nil {
+				f.Fatal(err)
+			}
+			b, err := p.Bytes(func(n int) ([]byte, error) { return make([]byte, n), nil })
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+			p.Close()
+			d.Close()
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := av.PacketsOf(b)
+		if err != nil {
+			return
+		}
+		defer p.Close()
+		for _, kind := range []string{"video", "audio"} {
+			_, _ = load.Load([]byte(`{"`+kind+`": {"timeout": "5s"}}`), load.Source{Packets: p}, nil)
+		}
+		if again, err := p.Bytes(func(n int) ([]byte, error) { return make([]byte, n), nil }); err != nil || !bytes.Equal(again, b) {
+			t.Errorf("%d bytes were taken, and are %d others now: %v", len(b), len(again), err)
+		}
+	})
 }

@@ -1,5 +1,7 @@
 package av
 
+import "fmt"
+
 // Packet is one packet of a stream.
 type Packet struct {
 	PTS, DTS float64 // seconds; NaN: the container says none
@@ -27,4 +29,17 @@ type Codec struct {
 	Channels      int    `json:"num_channels,omitempty"`
 	SampleFormat  string `json:"sample_fmt,omitempty"`
 	ChannelLayout string `json:"channel_layout,omitempty"`
+}
+
+// String is what tells one stream's packets from another's.
+func (c Codec) String() string {
+	return fmt.Sprintf("%s in ticks of %d/%d s", c.Name, c.TimeBase[0], c.TimeBase[1])
+}
+
+// Of is a *StreamError where the packets are not of such a stream.
+func (p *Packets) Of(want Codec) error {
+	if got := p.Codec(); got.Name != want.Name || got.TimeBase != want.TimeBase {
+		return &StreamError{got, want}
+	}
+	return nil
 }

@@ -83,3 +83,10 @@ type FilterError struct {
 }
 
 func (e *FilterError) Error() string { return fmt.Sprintf("filter: %.80q: %s", e.Text, e.Why) }
+
+// StreamError says that packets are of another stream than they must be.
+type StreamError struct{ Got, Want Codec }
+
+func (e *StreamError) Error() string {
+	return fmt.Sprintf("packets of %v, want %v", e.Got, e.Want)
+}

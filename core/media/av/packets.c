@@ -56,6 +56,13 @@ static media_packets *empty(const AVFormatContext *f, const AVStream *s) {
 
 media_packets *media_packets_new(const media_av *a) { return empty(a->format, a->stream); }
 
+media_packets *media_packets_blank(void) {
+    media_packets *p = calloc(1, sizeof *p);
+    if (p && (p->format = avformat_alloc_context()) && avformat_new_stream(p->format, NULL)) return p;
+    media_packets_free(p);
+    return NULL;
+}
+
 void media_packets_free(media_packets *p) {
     if (!p) return;
     for (int64_t i = 0; i < p->n; i++) av_packet_free(&p->packet[i]);

@@ -21,6 +21,9 @@ typedef struct media_packets {
 media_packets *media_packets_new(const media_av *a);
 void media_packets_free(media_packets *p);
 
+/* None yet, of a stream of which nothing is known yet. NULL when there is no memory. */
+media_packets *media_packets_blank(void);
+
 /* Of the same stream: packets [first, end), which are shared, not copied. NULL when there is no memory. */
 media_packets *media_packets_slice(const media_packets *p, int64_t first, int64_t end);
 

@@ -27,3 +27,11 @@ func (p *Packets) Slice(int, int) (*Packets, error) { return p, nil }
 
 // Codec says nothing.
 func (p *Packets) Codec() Codec { return Codec{} }
+
+// Bytes is of no use: there are none.
+func (p *Packets) Bytes(func(n int) ([]byte, error)) ([]byte, error) { return nil, nil }
+
+// PacketsOf refuses.
+func PacketsOf([]byte) (*Packets, error) {
+	return nil, NewError("packets", StatusUnsupported, "this build has no FFmpeg; use the build with it")
+}

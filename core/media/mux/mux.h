@@ -128,9 +128,12 @@ int media_mux_packet(media_mux *m, int track, const AVPacket *packet);
 /* Open bitstream filters for a stream's packets; to be freed whatever is returned. */
 int media_mux_filters(media_mux *m, AVBSFContext **filter, const AVStream *from, const char *filters);
 
-/* All packets of from through such filters, their last ones included. m is looked at for its detail alone. */
-int media_mux_filter_packets(media_mux *m, const char *filters, const struct media_packets *from,
-                             struct media_packets **out);
+/* The same for the stream of packets, kept open: what comes out of the filters for these, and with ends also what they still
+ * hold. After that they take no more. m is looked at for its detail alone. */
+int media_mux_filter_open(media_mux *m, const char *filters, const struct media_packets *stream,
+                          AVBSFContext **filter);
+int media_mux_filter_packets(media_mux *m, AVBSFContext *filter, const char *filters,
+                             const struct media_packets *from, int ends, struct media_packets **out);
 
 /* A failing FFmpeg call as a status, with its words noted. */
 int media_mux_failed(media_mux *m, int averror, int status, const char *what);

@@ -72,6 +72,21 @@ func (in *Input) TakeWindow(float64, float64) (*av.Packets, error) { return nil,
 // Stream refuses.
 func (in *Input) Stream() (*av.Packets, error) { return nil, none("") }
 
+// BitstreamFilter does nothing in this build.
+type BitstreamFilter struct{}
+
+// OpenFilter refuses.
+func OpenFilter(_ *av.Packets, filters string) (*BitstreamFilter, error) { return nil, none(filters) }
+
+// Filter refuses.
+func (f *BitstreamFilter) Filter(*av.Packets) (*av.Packets, error) { return nil, none("") }
+
+// Flush refuses.
+func (f *BitstreamFilter) Flush() (*av.Packets, error) { return nil, none("") }
+
+// Close does nothing.
+func (f *BitstreamFilter) Close() {}
+
 // Filter refuses.
 func Filter(_ *av.Packets, filters string) (*av.Packets, error) { return nil, none(filters) }
 

@@ -10,7 +10,6 @@ package mux
 import "C"
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"runtime"
@@ -77,24 +76,6 @@ func (in *Input) gather(read func(*C.media_packets) C.int) (*av.Packets, error) 
 	return av.NewPackets(unsafe.Pointer(p), int(in.a.stream.index)), nil
 }
 
-// Filter is packets through FFmpeg's bitstream filters, such as "h264_mp4toannexb"; several with commas.
-func Filter(p *av.Packets, filters string) (*av.Packets, error) {
-	m := C.media_mux_new() // for its detail
-	if m == nil {
-		return nil, &Error{Name: filters, cause: CauseNoMemory, Detail: "no memory"}
-	}
-	defer C.media_mux_free(m)
-	text := C.CString(filters)
-	defer free(text)
-	var out *C.media_packets
-	if status := C.media_mux_filter_packets(m, text, (*C.media_packets)(p.Pointer()), &out); status != C.MEDIA_MUX_OK {
-		return nil, failure(filters, status, &m.detail[0], m.error_number)
-	}
-	made := av.NewPackets(unsafe.Pointer(out), p.Codec().Stream)
-	made.Window = p.Window
-	return made, nil
-}
-
 // PacketTrack takes packets that were taken from an Input.
 type PacketTrack struct {
 	m      *Muxer
@@ -121,8 +102,8 @@ func (t *PacketTrack) Write(p *av.Packets) error {
 	if err := t.m.begin(); err != nil {
 		return err
 	}
-	if got := p.Codec(); got.Name != t.codec.Name || got.TimeBase != t.codec.TimeBase {
-		return invalid(t.m.name, "packets of %s in ticks of %v s on a track of %s in ticks of %v", got.Name, fraction(got.TimeBase), t.codec.Name, fraction(t.codec.TimeBase))
+	if err := p.Of(t.codec); err != nil {
+		return invalid(t.m.name, "a track is given %v", err)
 	}
 	c := (*C.media_packets)(p.Pointer())
 	for _, packet := range unsafe.Slice(c.packet, c.n) {
@@ -132,5 +113,3 @@ func (t *PacketTrack) Write(p *av.Packets) error {
 	}
 	return nil
 }
-
-func fraction(f [2]int) string { return fmt.Sprintf("%d/%d", f[0], f[1]) }
