@@ -15,7 +15,7 @@ $(BUILD)/bench/alloc.so: bench/alloc.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -O2 -Wall -Wextra -Werror -fPIC -shared $< -o $@ -ldl
 
-$(BUILD)/bench/copyloop: bench/device/copyloop.c capi/cuda/driver.c capi/cuda/driver.h
+$(BUILD)/bench/copyloop: bench/device/copyloop.c tests/cuda/program.h capi/cuda/driver.c capi/cuda/driver.h
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -O2 -Wall -Wextra -Werror $(filter %.c,$^) -o $@ -ldl
 

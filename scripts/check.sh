@@ -33,9 +33,10 @@ core/spelling
 core/spec       core/tensor core/spelling
 core/transform  core/tensor
 core/media      core/tensor core/transform
-core/media/audio core/media/av core/tensor core/array
-core/media/mux core/media/av
-core/coded      core/media/mux core/media/audio core/media/av core/array core/tensor core/spec core/spelling
+core/media/whole
+core/media/audio core/media/av core/media/whole core/tensor core/array
+core/media/mux core/media/av core/media/whole
+core/coded      core/media/mux core/media/audio core/media/av core/media/whole core/array core/tensor core/spec core/spelling
 core/batch      core/tensor core/source core/array
 core/device
 core/device/cuda

@@ -93,6 +93,7 @@ torch) # Debian's torch is for the processor alone: 120 MB instead of PyPI's gig
     venv .venv-torch requirements-torch.txt /usr/bin/python3 --system-site-packages
     ;;
 bench)
+    apt_install ffmpeg
     venv .venv-bench requirements-bench.txt
     ffcv
     ;;

@@ -4,24 +4,13 @@
  *   copyloop BYTES STREAMS COPIES [DEVICE]
  */
 #define _GNU_SOURCE
-#include "../../capi/cuda/driver.h"
+#include "../../tests/cuda/program.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
 enum { MAX_STREAMS = 16 };
-
-static cuda_driver d;
-
-static void must(cu_result r, const char *what) {
-    char text[128];
-    if (r == CU_OK) return;
-    fprintf(stderr, "copyloop: %s: %s\n", what, cuda_error(&d, r, text, sizeof text));
-    exit(1);
-}
 
 static double now(void) {
     struct timespec t;
@@ -30,7 +19,6 @@ static double now(void) {
 }
 
 int main(int argc, char **argv) {
-    char why[256];
     if (argc < 4) {
         fprintf(stderr, "usage: copyloop BYTES STREAMS COPIES [DEVICE]\n");
         return 2;
@@ -42,37 +30,28 @@ int main(int argc, char **argv) {
                 MAX_STREAMS);
         return 2;
     }
-    if (cuda_load(&d, why, sizeof why) != CUDA_LOADED) {
-        fprintf(stderr, "copyloop: %s\n", why);
-        return 3;
-    }
-    cu_context context;
-    cu_device device;
-    must(d.Init(0), "init");
-    must(d.DeviceGet(&device, argc > 4 ? atoi(argv[4]) : 0), "device");
-    must(d.DevicePrimaryCtxRetain(&context, device), "context");
-    must(d.CtxSetCurrent(context), "context");
+    start_driver(argc > 4 ? atoi(argv[4]) : 0);
 
     size_t all = bytes * (size_t)streams;
     void *host = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (host == MAP_FAILED) return 1;
     memset(host, 1, all);
-    must(d.MemHostRegister(host, all, CU_REGISTER_PORTABLE), "pin");
+    MUST(MemHostRegister(host, all, CU_REGISTER_PORTABLE));
     cu_address on_device;
     cu_stream stream[MAX_STREAMS];
-    must(d.MemAlloc(&on_device, all), "allocate");
-    for (int i = 0; i < streams; i++) must(d.StreamCreate(&stream[i], CU_STREAM_NON_BLOCKING), "stream");
+    MUST(MemAlloc(&on_device, all));
+    for (int i = 0; i < streams; i++) MUST(StreamCreate(&stream[i], CU_STREAM_NON_BLOCKING));
 
     double began = 0;
     for (int i = -streams; i < copies; i++) { /* one of each stream to warm up */
         if (i == 0) {
-            for (int k = 0; k < streams; k++) must(d.StreamSynchronize(stream[k]), "warm up");
+            for (int k = 0; k < streams; k++) MUST(StreamSynchronize(stream[k]));
             began = now();
         }
         size_t k = (size_t)((i + streams) % streams);
-        must(d.MemcpyHtoDAsync(on_device + k * bytes, (char *)host + k * bytes, bytes, stream[k]), "copy");
+        MUST(MemcpyHtoDAsync(on_device + k * bytes, (char *)host + k * bytes, bytes, stream[k]));
     }
-    for (int k = 0; k < streams; k++) must(d.StreamSynchronize(stream[k]), "copy");
+    for (int k = 0; k < streams; k++) MUST(StreamSynchronize(stream[k]));
     double took = now() - began;
     printf("{\"bytes\": %zu, \"streams\": %d, \"copies\": %d, \"seconds\": %.6f, \"bytes_per_s\": %.0f}\n",
            bytes, streams, copies, took, (double)bytes * copies / took);

@@ -49,7 +49,7 @@ $(BUILD)/faults/libspdl.so.0: $(CAPI_SOURCES) $(CAPI_HEADERS) capi/client/libspd
 
 # Tests: the library's objects are built again per variant, with the tests, and linked statically.
 
-CAPI_TESTS = main wrap standin test_attach test_ring test_wait test_stage test_view test_hostile test_threads test_process test_engine
+CAPI_TESTS = main wrap standin test_attach test_ring test_wait test_stage test_view test_hostile test_threads test_cancel test_process test_engine
 CAPI_TEST_SOURCES = $(CAPI_TESTS:%=tests/capi/%.c)
 CAPI_TEST_DEPS = $(CAPI_TEST_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h tests/capi/standin.h tests/capi/engine.c tests/capi/consumer.c tests/capi/fake_engine.c
 CAPI_TEST_FLAGS = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-clobbered -g

@@ -322,7 +322,7 @@ static bool engine_ends(const spdl_reader *r) {
 }
 
 /* A request that a dying engine may or may not have heard is asked of the next one again: each has the same effect twice. */
-spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
+static spdl_status request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
     for (;;) {
         uint32_t joins = atomic_load_explicit(&r->joins, memory_order_acquire);
         pthread_mutex_lock(&r->control_lock);
@@ -335,4 +335,11 @@ spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint3
         s = sp_await_engine(r);
         if (s != SPDL_OK) return s;
     }
+}
+
+spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
+    int shield = sp_shield();
+    spdl_status s = request(r, type, payload, bytes, m);
+    sp_unshield(shield);
+    return s;
 }

@@ -30,6 +30,7 @@ int spdl_event_fd(spdl_reader *r) {
         return -1;
     }
     if (sp_usable(r) != SPDL_OK) return -1;
+    int shield = sp_shield();
     pthread_mutex_lock(&r->control_lock);
     int fd = atomic_load_explicit(&r->epoll, memory_order_relaxed);
     if (fd < 0) {
@@ -38,5 +39,6 @@ int spdl_event_fd(spdl_reader *r) {
         atomic_store_explicit(&r->epoll, fd, memory_order_release);
     }
     pthread_mutex_unlock(&r->control_lock);
+    sp_unshield(shield);
     return fd;
 }

@@ -184,6 +184,7 @@ static fence *collect(gpu *g, bool wait) {
 }
 
 static void settle(spdl_reader *r, bool wait) {
+    int shield = sp_shield();
     pthread_mutex_lock(&r->gpu_lock);
     gpu *g = atomic_load(&r->gpu);
     fence *through = g ? collect(g, wait) : NULL;
@@ -197,6 +198,7 @@ static void settle(spdl_reader *r, bool wait) {
         put_back(g, f);
         pthread_mutex_unlock(&r->gpu_lock);
     }
+    sp_unshield(shield);
 }
 
 void sp_fences_settle(spdl_reader *r) { settle(r, false); }

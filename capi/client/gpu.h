@@ -27,7 +27,7 @@ typedef struct fence {
 typedef struct import {
     struct import *next;
     uint32_t pool, n_events;
-    uint64_t generation, bytes, slot_bytes;
+    uint64_t generation, slot_bytes;
     cu_address base;
     cu_event *events; /* [n_events]: of the device slots; opened when one is first waited for */
     cu_device device;

@@ -121,6 +121,7 @@ struct spdl_reader {
     pthread_mutex_t control_lock;
     uint32_t next_id;
     uint64_t lost_since, last_try; /* of the search; 0: the engine lives as far as we know */
+    uint64_t last_asked;           /* when the last try began */
     bool given_up;                 /* there is an engine, and its ring is another */
     int timer;                     /* in `epoll` in the dead engine's place; -1 */
     _Atomic uint32_t joins;        /* engines found */
@@ -146,6 +147,15 @@ struct spdl_reader {
     forecast forecast;
     _Atomic bool detached;
 };
+
+/* A thread that is cancelled ends at its next system call of a certain kind. It is to find none here, so that no lock, descriptor or lease
+ * is left behind; only where acquire waits it may end, with nothing in its hands (wait.c). */
+static inline int sp_shield(void) {
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+static inline void sp_unshield(int before) { pthread_setcancelstate(before, NULL); }
 
 static inline bool is_forked(const spdl_reader *r) { return *(const volatile uint32_t *)r->alive == 0; }
 static inline uint64_t this_thread(void) { return (uint64_t)(uintptr_t)pthread_self(); }

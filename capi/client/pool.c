@@ -149,7 +149,7 @@ static spdl_status new_import(spdl_reader *r, gpu *g, const spdl_batch *b, const
         free(events);
         return s;
     }
-    i->pool = l->pool, i->generation = l->generation, i->bytes = p.bytes, i->slot_bytes = p.slot_bytes;
+    i->pool = l->pool, i->generation = l->generation, i->slot_bytes = p.slot_bytes;
     i->events = events, i->n_events = (uint32_t)n;
     i->next = g->imports;
     *out = g->imports = i;

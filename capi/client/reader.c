@@ -83,16 +83,25 @@ static void free_reader(spdl_reader *r) {
 }
 
 void sp_reader_unref(spdl_reader *r) {
-    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1) free_reader(r);
+    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
+    int shield = sp_shield();
+    free_reader(r);
+    sp_unshield(shield);
 }
 
 spdl_status spdl_detach(spdl_reader *r) {
     if (!r || is_forked(r)) return SPDL_OK;
+    int shield = sp_shield();
     if (!atomic_load_explicit(&r->detached, memory_order_acquire)) sp_fences_drain(r);
-    if (atomic_exchange_explicit(&r->detached, true, memory_order_acq_rel)) return sp_usable(r);
-    sp_source_end(r);
-    sp_reader_unref(r);
-    return SPDL_OK;
+    spdl_status s = SPDL_OK;
+    if (atomic_exchange_explicit(&r->detached, true, memory_order_acq_rel)) {
+        s = sp_usable(r);
+    } else {
+        sp_source_end(r);
+        sp_reader_unref(r);
+    }
+    sp_unshield(shield);
+    return s;
 }
 
 /* ---- hello and welcome ------------------------------------------------------------------------------ */
@@ -259,9 +268,10 @@ spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts, spdl_rea
 
     uint64_t deadline = sp_deadline(opts->timeout_ns ? opts->timeout_ns : DEFAULT_TIMEOUT_NS);
     char ring[SPDL_L_NAME];
-    int control;
+    int control, shield = sp_shield();
     s = sp_connect(name, deadline, ring, &control);
     if (s == SPDL_OK) s = sp_join(control, name, ring, opts, deadline, out);
     if (s == SPDL_OK) snprintf((*out)->address, sizeof(*out)->address, "%s", name);
+    sp_unshield(shield);
     return s;
 }

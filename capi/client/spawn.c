@@ -237,6 +237,21 @@ static spdl_status check_open_opts(const spdl_open_opts *o) {
     return sp_check_attach_opts(&o->attach);
 }
 
+static spdl_status open_child(const char *spec, const spdl_open_opts *opts, uint64_t deadline,
+                              spdl_reader **out) {
+    char path[4096];
+    spdl_status s = find_engine(opts->engine, path, sizeof path);
+    if (s != SPDL_OK) return s;
+    launch l = {.path = path, .pidfd = -1};
+    int control = -1;
+    s = launch_engine(spec, opts, &l, &control);
+    if (s != SPDL_OK) return s;
+    s = sp_join(control, spec, "", &opts->attach, deadline, out);
+    if (s != SPDL_OK) s = never_ready(&l, spec, s);
+    close(l.pidfd);
+    return s;
+}
+
 spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader **out) {
     const spdl_open_opts defaults = SPDL_OPEN_OPTS_INIT;
     if (out) *out = NULL;
@@ -247,17 +262,9 @@ spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader 
     if (s != SPDL_OK) return s;
     /* Without a time given there is none: the engine answers, or its end closes the socket. */
     uint64_t deadline = opts->attach.timeout_ns ? sp_deadline(opts->attach.timeout_ns) : UINT64_MAX;
-    if (opts->form == SPDL_FORM_IN_PROCESS) return sp_open_in_process(spec, opts, deadline, out);
-
-    char path[4096];
-    s = find_engine(opts->engine, path, sizeof path);
-    if (s != SPDL_OK) return s;
-    launch l = {.path = path, .pidfd = -1};
-    int control = -1;
-    s = launch_engine(spec, opts, &l, &control);
-    if (s != SPDL_OK) return s;
-    s = sp_join(control, spec, "", &opts->attach, deadline, out);
-    if (s != SPDL_OK) s = never_ready(&l, spec, s);
-    close(l.pidfd);
+    int shield = sp_shield();
+    s = opts->form == SPDL_FORM_IN_PROCESS ? sp_open_in_process(spec, opts, deadline, out)
+                                           : open_child(spec, opts, deadline, out);
+    sp_unshield(shield);
     return s;
 }

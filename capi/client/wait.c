@@ -49,7 +49,9 @@ static void wake_lane(spdl_reader *r) {
 
 static void kick_engine(const spdl_reader *r) {
     uint64_t one = 1;
+    int shield = sp_shield();
     ssize_t n = write(r->fds[FD_SPACE], &one, sizeof one);
+    sp_unshield(shield);
     (void)n; /* full means that a kick is pending already; a dead engine needs none */
 }
 
@@ -179,8 +181,23 @@ static spdl_status spin(spdl_reader *r, uint64_t until, spdl_batch *out) {
     return s;
 }
 
+static void stop_waiting(void *reader) {
+    spdl_reader *r = reader;
+    store_relaxed64(&r->member->waiting_since, 0);
+}
+
+/* Where a thread that waits may be cancelled: between two looks it holds nothing but the batches that it had before. */
+static void end_if_cancelled(spdl_reader *r, int shield) {
+    pthread_cleanup_push(stop_waiting, r);
+    sp_unshield(shield);
+    pthread_testcancel();
+    (void)sp_shield();
+    pthread_cleanup_pop(0);
+}
+
 /* The engine is asked after once a slice and before giving up: nothing but its death needs it, and it is a system call. */
-static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline, spdl_batch *out) {
+static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline, int shield,
+                               spdl_batch *out) {
     uint64_t asked = start, before_it_is_due = forecast_look(&r->forecast);
     for (bool begins = true;; begins = false) {
         uint32_t seen = load_acquire32(&r->lane->wake);
@@ -195,6 +212,7 @@ static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline
         uint64_t until = least64(asked + SLICE_NS, deadline);
         if (now < before_it_is_due) until = least64(until, before_it_is_due);
         if (sp_fences_wait(r)) until = least64(until, now + FENCE_NS);
+        end_if_cancelled(r, shield);
         (void)sp_fault("wait");
         futex_wait(&r->lane->wake, seen, until - now);
         (void)sp_fault("woken");
@@ -208,12 +226,14 @@ static spdl_status wait_for(spdl_reader *r, int64_t timeout_ns, spdl_batch *out)
     uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : start + (uint64_t)timeout_ns;
     store_relaxed64(&r->member->waiting_since, start);
     spdl_status s = SPDL_TIMEOUT;
+    int shield = sp_shield();
     if (r->spin) s = spin(r, least64(start + SPIN_NS, deadline), out);
     if (s == SPDL_TIMEOUT) {
         sp_mark_waiting(r, true);
-        s = sleep_until(r, start, deadline, out);
+        s = sleep_until(r, start, deadline, shield, out);
         sp_mark_waiting(r, false);
     }
+    sp_unshield(shield);
     if (s == SPDL_OK) forecast_note(&r->forecast, out->published_ns);
     store_relaxed64(&r->member->waiting_since, 0);
     add_relaxed64(&r->member->wait_ns, sp_now_ns() - start);

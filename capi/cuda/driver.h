@@ -43,8 +43,7 @@ enum {
     CU_E_NOT_REGISTERED = 713,
     CU_E_LAUNCH_FAILED = 719,
     CU_E_NOT_PERMITTED = 800,
-    CU_E_NOT_SUPPORTED = 801,
-    CU_E_UNKNOWN = 999
+    CU_E_NOT_SUPPORTED = 801
 };
 
 enum { /* of a device */
@@ -57,10 +56,9 @@ enum { /* of a device */
 
 enum {
     CU_REGISTER_PORTABLE = 1, /* pinned for every context */
-    CU_REGISTER_DEVICEMAP = 2,
     CU_REGISTER_READ_ONLY = 8
 };
-enum { CU_HOST_PORTABLE = 1, CU_HOST_DEVICEMAP = 2 };
+enum { CU_HOST_PORTABLE = 1 };
 enum { CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2, CU_EVENT_INTERPROCESS = 4 };
 enum { CU_IPC_LAZY_PEER_ACCESS = 1 };

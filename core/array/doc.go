@@ -1,4 +1,4 @@
-// Package array reads NumPy's files: .npy, one array, and .npz, a zip archive of them. [Tar] and [Zip] go through the files of an
+// Package array reads and writes NumPy's files: .npy, one array, and .npz, a zip archive of them. [Tar] and [Zip] go through the files of an
 // archive in memory.
 //
 //	a, err := array.ParseNPY(data)      // a.Data is a part of data
@@ -7,6 +7,8 @@
 //
 //	z, err := array.OpenNPZ(data)
 //	a, err = z.Array("arr_0")
+//
+// [WriteNPZ] writes one that NumPy reads.
 //
 // An [Array] views the memory that it was parsed from and is valid as long as that is: a stored member of an archive is viewed, a
 // deflated one has memory of its own. Nothing of a file is believed: the header's every word is checked, shape times element size

@@ -14,15 +14,12 @@ type Copy struct {
 	Finish *Finish `json:"finish,omitempty"` // nil: the bytes as they are
 }
 
-// Finish makes of [rows, height, width, channels] bytes the numbers byte * Scale + Bias, [rows, channels, height, width].
+// Finish makes of [rows, height, width, channels] bytes the numbers byte * Scale + Bias, [rows, channels, height, width]; of 4 channels at most.
 type Finish struct {
 	DType string    `json:"dtype"` // f32, f16 or bf16
 	Scale []float32 `json:"scale"` // one a channel
 	Bias  []float32 `json:"bias"`
 }
-
-// MaxChannels is the most that Finish knows.
-const MaxChannels = 4
 
 // ExitFinal is an uploader's exit code when trying again is of no use, as without a driver.
 const ExitFinal = 3

@@ -81,11 +81,21 @@ type Engine struct {
 // scheduler leaves those of the decoding threads alone; without one it takes them away and back twice a millisecond.
 const spareProcs = 2
 
+// ErrDescription is what New's errors are where a description, right in itself, asks what its data set cannot give: an order by
+// a column that it does not know, a filter that leaves nothing, rows kept in less memory than they take.
+var ErrDescription = errors.New("the description does not fit the data set")
+
+// describedWrongly is an error that is an ErrDescription; its text says enough.
+type describedWrongly struct{ error }
+
+func (describedWrongly) Is(target error) bool { return target == ErrDescription }
+func (d describedWrongly) Unwrap() error      { return d.error }
+
 // New opens the sources, checks that everything fits and makes the rings; nothing is decoded before Run. Nothing is
 // left behind when it fails. It fits GOMAXPROCS to the description: the process is the engine's. In s, world: auto is
 // replaced by what the environment says.
 //
-// Errors wrap source.ErrNoSamples, sampler.ErrNoBatch, shm.ErrNameInUse, shm.ErrNoSpace, shm.ErrState or name the field.
+// Errors wrap source.ErrNoSamples, sampler.ErrNoBatch, shm.ErrNameInUse, shm.ErrNoSpace, shm.ErrState, ErrDescription or name the field.
 func New(s *spec.Spec, o *Options) (*Engine, error) {
 	if o == nil {
 		o = &Options{}

@@ -41,15 +41,8 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		return r, err
 	}
 	e.scanned += time.Since(began)
-	of := samplesOf
-	if o.samples != nil {
-		of = o.samples
-	}
-	if r.samples, err = of(s); err != nil {
+	if err = r.prepare(s, o); err != nil {
 		return r, err
-	}
-	for _, note := range r.samples.notes() {
-		e.log.Infof(r.name, "%s", note)
 	}
 	if r.order, err = orderOf(s, r.source, r.parts); err != nil {
 		return r, err
@@ -66,14 +59,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if err != nil {
 		return r, err
 	}
-	slot, err := shm.SlotBytes(config)
-	if err == nil {
-		err = thisMachine.checkMemory(r.name, slot, config.Slots)
-	}
-	if err == nil {
-		err = e.may.reserve(r.name, slot, config.Slots)
-	}
-	if err != nil {
+	if err := e.takeRoom(r.name, config); err != nil {
 		return r, err
 	}
 	r.slots = config.Slots
@@ -93,6 +79,33 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		e.log.Infof(r.name, "goes on from the journal at ticket %d; --fresh would begin anew", config.FirstTicket)
 	}
 	return r, r.keepNote()
+}
+
+// prepare compiles what samples are decoded to.
+func (r *ring) prepare(s *spec.Spec, o *Options) (err error) {
+	of := samplesOf
+	if o.samples != nil {
+		of = o.samples
+	}
+	if r.samples, err = of(s); err != nil {
+		return err
+	}
+	for _, note := range r.samples.notes() {
+		r.engine.log.Infof(r.name, "%s", note)
+	}
+	return nil
+}
+
+// takeRoom refuses a ring that has no room in this machine's memory, or in what the description leaves the engine of it.
+func (e *Engine) takeRoom(ring string, c shm.Config) error {
+	slot, err := shm.SlotBytes(c)
+	if err != nil {
+		return err
+	}
+	if err := thisMachine.checkMemory(ring, slot, c.Slots); err != nil {
+		return err
+	}
+	return e.may.reserve(ring, slot, c.Slots)
 }
 
 // perJob is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker

@@ -39,7 +39,7 @@ func orderOf(s *spec.Spec, src source.Source, parts []int64) (*sampler.Order, er
 	if p.mix != nil || s.Order.Filter != "" || s.Order.Repeat > 1 || len(s.Order.Kinds()) > 0 {
 		var err error
 		if c.Sequence, err = p.sequence(); err != nil {
-			return nil, fmt.Errorf("engine: ring %q: order: %w", s.FullName(), err)
+			return nil, describedWrongly{fmt.Errorf("engine: ring %q: order: %w", s.FullName(), err)}
 		}
 		c.OrderHash = fmt.Sprintf("%x", p.facts.Sum(nil)[:hashBytes])
 	}

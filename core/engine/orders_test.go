@@ -303,7 +303,7 @@ func TestOrdersThatTheSourceCannotFollowAreRefused(t *testing.T) {
 		"weights: weight, rows: 99, replacement: false": `got 99 draws without replacement of 9 samples`,
 	} {
 		_, err := New(describeTable(t, list, "order: {"+order+"}\n"), nil)
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", order, err, want)
 		}
 	}

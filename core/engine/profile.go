@@ -65,14 +65,15 @@ type profile struct {
 	all     []telemetry.StageSpeed
 }
 
-// run lets workers take tasks 0, 1, 2 ... for as long as one measurement lasts. open makes a worker's task function and
+// run lets workers take tasks 0, 1, 2 ... for as long as one measurement lasts, and until one has ended: a store or a machine that is
+// slower than that has a speed, too. open makes a worker's task function and
 // what ends it; a task returns its bytes, and an error for a bad sample.
 func (p *profile) run(ctx context.Context, stage string, workers int, open func() (task func(i int64) (int, error), end func(), err error)) error {
 	var next, samples, failures, bytes atomic.Int64
 	var last error
 	var mu sync.Mutex // guards last
 	var all sync.WaitGroup
-	ctx, cancel := context.WithTimeout(ctx, p.each)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	fail := func(err error) {
 		mu.Lock()
@@ -80,6 +81,12 @@ func (p *profile) run(ctx context.Context, stage string, workers int, open func(
 		last = err
 	}
 	begun, begunCPU := time.Now(), cpuTime()
+	over := time.AfterFunc(p.each, func() {
+		if samples.Load()+failures.Load() > 0 {
+			cancel()
+		} // otherwise the first task that ends does it
+	})
+	defer over.Stop()
 	for range workers {
 		all.Add(1)
 		go func() {
@@ -99,6 +106,9 @@ func (p *profile) run(ctx context.Context, stage string, workers int, open func(
 				case ctx.Err() == nil || !errors.Is(err, ctx.Err()):
 					failures.Add(1)
 					fail(err)
+				}
+				if time.Since(begun) >= p.each {
+					cancel()
 				}
 			}
 		}()

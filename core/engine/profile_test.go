@@ -38,6 +38,19 @@ func TestProfileRunsEveryStageAlone(t *testing.T) {
 	}
 }
 
+// A measurement lasts until a sample has come, however slow the store or the machine is: it has no speed of nothing.
+func TestAMeasurementLastsUntilASampleHasCome(t *testing.T) {
+	all, err := Profile(testContext(t), describe(t, folder(t, 4, nil), "limits: {cpus: 1, fetch: 1}\n"), time.Nanosecond, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range all {
+		if got.Samples == 0 || got.PerS <= 0 {
+			t.Errorf("%+v, want a sample", got)
+		}
+	}
+}
+
 // A source of which no sample can be read, one that is not there, and a context that ends are told as such.
 func TestProfileRefusesWhatCannotBeMeasured(t *testing.T) {
 	leavesNothing(t)

@@ -11,6 +11,20 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
+var recordedStages = []string{"plan", "fetch", "decode", "collect", "order", "publish"}
+
+// hasAll reports whether a recording was long enough to have some of everything.
+func hasAll(got *telemetry.Trace) bool {
+	stages, used := map[string]bool{}, 0
+	for _, o := range got.Ops {
+		stages[o.Stage] = true
+	}
+	for _, b := range got.Batches {
+		used += len(b.Uses)
+	}
+	return len(stages) == len(recordedStages) && used > 3 && len(got.Waits) > 0
+}
+
 // A recording has ops of every stage, batches with the group's claims and completions, and the consumer's waits, all on the
 // clock of the recording; afterwards nothing is recorded any more.
 func TestRecordingHasOpsBatchesAndWaits(t *testing.T) {
@@ -28,7 +42,10 @@ func TestRecordingHasOpsBatchesAndWaits(t *testing.T) {
 			}
 		}
 	}()
-	got := r.Record(ctx, 300*time.Millisecond) // perhaps before the pipeline has begun
+	got := r.Record(ctx, 300*time.Millisecond)                                  // perhaps before the pipeline has begun
+	for longer := time.Second; !hasAll(got) && longer < watchdog; longer *= 4 { // the machine stood still
+		got = r.Record(ctx, longer)
+	}
 	stop()
 	<-consumed
 	stages := map[string]int{}
@@ -38,7 +55,7 @@ func TestRecordingHasOpsBatchesAndWaits(t *testing.T) {
 			t.Fatalf("op %+v outside of %d to %d", o, got.BeginNs, got.EndNs)
 		}
 	}
-	for _, stage := range []string{"plan", "fetch", "decode", "collect", "order", "publish"} {
+	for _, stage := range recordedStages {
 		if stages[stage] == 0 {
 			t.Errorf("no op of %s among %v", stage, stages)
 		}

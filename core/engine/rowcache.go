@@ -110,8 +110,8 @@ func newRowCache(s *spec.Spec, src source.Source, columns []source.Column, steps
 	}
 	need := c.places * each
 	if need/each != c.places || need > s.Cache.RowsBytes {
-		return nil, fmt.Errorf("engine: ring %q: cache.rows_bytes: %d rows of %d bytes take %d bytes, got %d; raise it, or leave it out and use cache.dir",
-			s.FullName(), c.places, each, need, s.Cache.RowsBytes)
+		return nil, describedWrongly{fmt.Errorf("engine: ring %q: cache.rows_bytes: %d rows of %d bytes take %d bytes, got %d; raise it, or leave it out "+
+			"and use cache.dir", s.FullName(), c.places, each, need, s.Cache.RowsBytes)}
 	}
 	if s.Cache.RowsDir != "" {
 		return c, c.open(s, src)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,7 +78,7 @@ func TestHeadSpaceRepeatsBatches(t *testing.T) {
 // Rows that do not fit are refused with what they need.
 func TestRowsThatDoNotFitAreRefused(t *testing.T) {
 	_, err := New(describe(t, folder(t, 30, nil), "cache: {rows_bytes: 5000}\n"), nil)
-	if err == nil || !strings.Contains(err.Error(), "cache.rows_bytes: 30 rows of 192 bytes take 5760 bytes, got 5000; raise it") {
+	if !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), "cache.rows_bytes: 30 rows of 192 bytes take 5760 bytes, got 5000; raise it") {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -332,6 +332,18 @@ func TestStopWaitsForTheWorksThatAreOut(t *testing.T) {
 	l.balanced(t)
 }
 
+// expireNow has the deadline of a work pass at this moment: a real one of some milliseconds would pass for others, too, on a machine that
+// stands still for a while.
+func expireNow[In, Out any](x *External[In, Out], token uint64) {
+	x.in.mu.Lock()
+	defer x.in.mu.Unlock()
+	for _, w := range x.works {
+		if w.token == token {
+			w.limits.Reset(0)
+		}
+	}
+}
+
 // A work past its deadline has failed at once; what its thread gives later is
 // discarded, and only then its item ends.
 func TestAnExternalDeadlineFailsTheWorkButNotItsItem(t *testing.T) {
@@ -339,12 +351,13 @@ func TestAnExternalDeadlineFailsTheWorkButNotItsItem(t *testing.T) {
 	p := New("t")
 	l := &ledger{}
 	x, out := ExternalMap(l.from(p, 3), ExternalOptions[int]{
-		Name: "host", Output: Input, Deadline: 5 * time.Millisecond, Failures: Failures{MaxCount: 1}, Discard: l.discard,
+		Name: "host", Output: Input, Deadline: time.Hour, Failures: Failures{MaxCount: 1}, Discard: l.discard,
 	})
 	r := Pull(out, ResultsOptions{Name: "out"})
 	start(t, p)
 	slow, err := x.Take(context.Background())
 	must(t, err)
+	expireNow(x, slow.Token)
 	for range 2 { // its place is free again although its thread is away
 		w, err := x.Take(context.Background())
 		must(t, err)
@@ -511,9 +524,9 @@ func TestAnExternalDeadlineReachesWhatWaits(t *testing.T) {
 	p := New("t")
 	l := &ledger{}
 	x, out := ExternalMap(l.from(p, 2), ExternalOptions[int]{
-		Name: "host", Deadline: 5 * time.Millisecond, Failures: Failures{MaxCount: 1}, Retry: Retry{Max: 1, Base: time.Hour, Cap: time.Hour},
+		Name: "host", Deadline: time.Hour, Failures: Failures{MaxCount: 1}, Retry: Retry{Max: 1, Base: time.Hour, Cap: time.Hour},
 	})
-	agg, sums := ExternalAggregator[int, int](out, ExternalOptions[int]{Name: "sum", Deadline: 5 * time.Millisecond})
+	agg, sums := ExternalAggregator[int, int](out, ExternalOptions[int]{Name: "sum", Deadline: time.Hour})
 	Sink(sums, SinkOptions{Name: "out"}, func(context.Context, int) error { return nil })
 	start(t, p)
 	threads := hosts(1, x, func(w Work[int]) {
@@ -523,6 +536,11 @@ func TestAnExternalDeadlineReachesWhatWaits(t *testing.T) {
 		}
 		must(t, x.Give(w.Token, Result[int]{Value: w.Item}))
 	})
+	until(t, "item 0 waits to be tried again", func() bool {
+		works := p.Stats().Stages[1].Works
+		return len(works) == 1 && works[0].State == workWaiting
+	})
+	expireNow(x, p.Stats().Stages[1].Works[0].Token)
 	w, err := agg.Take(context.Background())
 	must(t, err)
 	must(t, agg.Give(w.Token, Result[int]{Skip: true}))
@@ -532,6 +550,7 @@ func TestAnExternalDeadlineReachesWhatWaits(t *testing.T) {
 		t.Fatalf("work %+v, want a flush", flush)
 	}
 	threads.Wait()
+	expireNow(agg, flush.Token)
 	until(t, "the flush is overdue", func() bool { return p.Stats().Stages[2].Works[0].State == workOverdue })
 	var late *DeadlineError
 	if err := agg.Give(flush.Token, Result[int]{Skip: true}); !errors.As(err, &late) {

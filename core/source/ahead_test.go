@@ -14,10 +14,13 @@ import (
 )
 
 // planned is shards of n samples on a server, whose plan says that all of them are wanted.
-func planned(t *testing.T, n int) (*shards, *objects) {
+func planned(t *testing.T, n int) (*shards, *objects) { return plannedWithin(t, n, 0) }
+
+// plannedWithin is planned with a deadline of its own for each read.
+func plannedWithin(t *testing.T, n int, timeout time.Duration) (*shards, *objects) {
 	t.Helper()
 	o := serveObjects(t, map[string]string{"/s.tar": string(tarOf(t, tar.FormatGNU, pairs(0, n)...))})
-	s := openS(t, ShardsConfig{Shards: []string{o.URL + "/s.tar"}, Store: storeClient(t, store.Options{Retries: -1, Timeout: 2 * time.Second})})
+	s := openS(t, ShardsConfig{Shards: []string{o.URL + "/s.tar"}, Store: storeClient(t, store.Options{Retries: -1, Timeout: timeout})})
 	o.change(func() { o.requests = 0 })
 	return s.(*shards), o
 }
@@ -84,6 +87,7 @@ func TestFailedSpanIsNoFaultOfItsSamples(t *testing.T) {
 	if o.requests != 11 {
 		t.Fatalf("%d requests", o.requests)
 	}
+	s, o = plannedWithin(t, 10, 2*time.Second)
 	o.change(func() {
 		o.fault = func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
 	})

@@ -67,7 +67,7 @@ func storeClient(t testing.TB, o store.Options) *store.Client {
 	t.Helper()
 	o.HedgeAfter = -1
 	if o.Timeout == 0 {
-		o.Timeout = 20 * time.Second
+		o.Timeout = 2 * time.Minute
 	}
 	c, err := store.New(o)
 	must(t, err)
@@ -90,7 +90,7 @@ func TestShardsOverHTTP(t *testing.T) {
 		"/d/s-0.tar": string(tarOf(t, tar.FormatGNU, pairs(0, 20)...)), "/d/s-1.tar": string(tarOf(t, tar.FormatGNU, pairs(20, 30)...)),
 	})
 	c := ShardsConfig{Shards: []string{o.URL + "/d/s-{0..1}.tar"}, IndexDir: t.TempDir(), Columns: []Column{{Name: "cls"}},
-		Store: storeClient(t, store.Options{Retries: 1, Timeout: 3 * time.Second})}
+		Store: storeClient(t, store.Options{Retries: 1})}
 	s := openS(t, c)
 	for i := range s.Len() {
 		if b, text := read(t, s, i); text != fmt.Sprintf("picture %d", i) || s.Label(i) != i%7 || string(b.Value(0)) != fmt.Sprintf("%d\n", i%7) {
@@ -101,6 +101,9 @@ func TestShardsOverHTTP(t *testing.T) {
 	if s := openS(t, c); s.Len() != 30 || o.requests-before != 2 {
 		t.Fatalf("%d requests to open two shards whose indexes are kept, want one each", o.requests-before)
 	}
+	short := c
+	short.Store = storeClient(t, store.Options{Retries: 1, Timeout: 3 * time.Second})
+	hasty := openS(t, short)
 	answer := func(code int) {
 		o.change(func() {
 			o.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(code); return true }
@@ -113,7 +116,7 @@ func TestShardsOverHTTP(t *testing.T) {
 	o.change(func() {
 		o.fault = func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
 	})
-	remoteCause(t, s, 3, Deadline)
+	remoteCause(t, hasty, 3, Deadline)
 	o.change(func() { o.fault, o.etag["/d/s-1.tar"] = nil, "+" })
 	remoteCause(t, s, 25, Changed)
 	if _, text := read(t, s, 3); text != "picture 3" {

@@ -16,10 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	mergeGap    = 64 << 10 // bytes that are read in vain rather than with a read of their own
-	defaultPart = "cls"
-)
+const defaultPart = "cls"
 
 // ShardsConfig says what OpenShards reads.
 type ShardsConfig struct {
@@ -234,6 +231,14 @@ func (s *shards) lacks(m int, parts []string) error {
 	return fmt.Errorf("%w: no sample has a part %s; the parts are %s", ErrNoSamples, strings.Join(from, " or "), describeParts(parts))
 }
 
+// keyOf is where a description says which part a medium is.
+func (s *shards) keyOf(m int) string {
+	if len(s.media) > 1 {
+		return s.media[m].Name + ".from"
+	}
+	return "source.image"
+}
+
 // find is the shard of sample i and its place there.
 func (s *shards) find(i int64) (*shard, int64) {
 	if i < 0 || i >= s.Len() {
@@ -333,270 +338,6 @@ func (s *shards) Read(ctx context.Context, i int64, b *Buffer) error {
 		return name(err, s, i)
 	}
 	return nil
-}
-
-// piece is a range of an archive that is read at once, into the buffer's memory from at on.
-type piece struct{ off, size, at int64 }
-
-// chosen is the member that is a medium.
-type chosen struct {
-	member indexMember
-	rank   uint16 // 0: there is none yet
-}
-
-func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error {
-	b.drop()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	members, err := s.members(ctx, sh, k, b.members[:0])
-	if err != nil {
-		return err
-	}
-	b.members = members
-	bytes, err := s.want(sh, b)
-	if err != nil {
-		return err
-	}
-	// Behind what is read there is room for parts that have to move apart.
-	data := b.room(int(bytes) + (len(b.chosen)-1)*Padding)[:bytes]
-	if err := s.fetch(ctx, sh, b, data); err != nil {
-		return err
-	}
-	if err := s.fill(sh, b); err != nil {
-		return err
-	}
-	b.holdChosen()
-	return nil
-}
-
-// holdChosen declares the chosen members to be the sample's parts. Decoders need Padding zero bytes behind each, so what follows nearer, as
-// in zip archives, moves up, the last first.
-func (b *Buffer) holdChosen() {
-	for k := range b.chosen {
-		at, _ := b.locate(b.chosen[k].member)
-		b.parts = append(b.parts, stretch{int(at), int(b.chosen[k].member.size)})
-	}
-	b.spread()
-	for _, p := range b.parts {
-		clear(b.mem[p.at+p.n:][:Padding])
-	}
-}
-
-// move is where a part of a sample goes.
-type move struct{ part, to int }
-
-// spread moves parts up so that each ends Padding bytes before the next begins. Media of one member stay one stretch.
-func (b *Buffer) spread() {
-	if len(b.parts) == 1 {
-		return
-	}
-	moves := b.moves[:0]
-	for k, p := range b.parts {
-		moves = append(moves, move{k, p.at})
-	}
-	slices.SortFunc(moves, func(x, y move) int { return x.to - y.to })
-	same := func(i int) bool { return i > 0 && b.parts[moves[i].part].at == b.parts[moves[i-1].part].at }
-	end := 0
-	for i := range moves {
-		if same(i) {
-			moves[i].to = moves[i-1].to
-			continue
-		}
-		moves[i].to = max(moves[i].to, end)
-		end = moves[i].to + b.parts[moves[i].part].n + Padding
-	}
-	for i := len(moves) - 1; i >= 0; i-- {
-		p := &b.parts[moves[i].part]
-		if !same(i) {
-			copy(b.mem[moves[i].to:], b.mem[p.at:p.at+p.n])
-		}
-		p.at = moves[i].to
-	}
-	b.moves = moves
-}
-
-// want chooses, among b.members, what the media are, and plans what is read for them and the columns, so many bytes in all.
-func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
-	b.chosen = slices.Grow(b.chosen[:0], len(s.media))[:len(s.media)]
-	clear(b.chosen)
-	labelled := false
-	for _, member := range b.members {
-		for m := range s.media {
-			if err := s.choose(sh, b, m, member); err != nil {
-				return 0, err
-			}
-		}
-		if int(member.part) == sh.label {
-			if labelled = true; !member.number {
-				return 0, &Error{Cause: Value, Detail: fmt.Sprintf("label: part %q is no whole number of 32 bits", sh.index.parts[sh.label])}
-			}
-		}
-	}
-	for m := range s.media {
-		if err := s.checkChosen(sh, b, m); err != nil {
-			return 0, err
-		}
-	}
-	if s.strict && !labelled {
-		return 0, &Error{Cause: Part, Detail: "no label; the parts are " + sh.partsOf(b)}
-	}
-	b.pieces = b.pieces[:0]
-	for _, member := range b.members {
-		if room := sh.room[member.part]; room >= 0 && int(member.size) > room {
-			return 0, &Error{Cause: Value, Detail: fmt.Sprintf("part %q: got %d bytes, want at most %d; raise max_bytes of the column",
-				sh.index.parts[member.part], member.size, room)}
-		} else if room >= 0 || b.isChosen(member.part) {
-			bytes = b.plan(member, bytes)
-		}
-	}
-	return bytes, nil
-}
-
-// choose takes a member for a medium, if it is a better one than what is chosen.
-func (s *shards) choose(sh *shard, b *Buffer, m int, member indexMember) error {
-	rank, best := sh.rank[m][member.part], &b.chosen[m]
-	if rank > 0 && rank == best.rank {
-		return &Error{Cause: Part, Detail: fmt.Sprintf("got two pictures, %q and %q; say which in %s",
-			sh.index.parts[best.member.part], sh.index.parts[member.part], s.keyOf(m))}
-	}
-	if rank > 0 && (best.rank == 0 || rank < best.rank) {
-		*best = chosen{member, rank}
-	}
-	return nil
-}
-
-// checkChosen refuses a sample without a medium, or with one that cannot be it.
-func (s *shards) checkChosen(sh *shard, b *Buffer, m int) error {
-	member := &b.chosen[m].member
-	switch {
-	case b.chosen[m].rank == 0 && len(s.media) == 1:
-		return &Error{Cause: Part, Detail: "no part is a picture; the parts are " + sh.partsOf(b)}
-	case b.chosen[m].rank == 0:
-		return &Error{Cause: Part, Detail: about(s.media, m) + "no part is it; the parts are " + sh.partsOf(b)}
-	case member.size == 0:
-		return &Error{Cause: Empty, Detail: about(s.media, m) + "got 0 bytes"}
-	case int64(member.size) > s.maxBytes:
-		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("%sgot %d bytes, want at most %d", about(s.media, m), member.size, s.maxBytes)}
-	}
-	return nil
-}
-
-// isChosen says that a part is a medium of the sample.
-func (b *Buffer) isChosen(part uint16) bool {
-	return slices.ContainsFunc(b.chosen, func(c chosen) bool { return c.member.part == part })
-}
-
-// keyOf is where a description says which part a medium is.
-func (s *shards) keyOf(m int) string {
-	if len(s.media) > 1 {
-		return s.media[m].Name + ".from"
-	}
-	return "source.image"
-}
-
-// partsOf names the parts of the sample that is planned.
-func (sh *shard) partsOf(b *Buffer) string {
-	var parts []string
-	for _, m := range b.members {
-		parts = append(parts, sh.index.parts[m.part])
-	}
-	return describeParts(parts)
-}
-
-// plan adds a member to what is read, to the piece before it if it is near. total is the bytes planned so far.
-func (b *Buffer) plan(m indexMember, total int64) int64 {
-	if n := len(b.pieces); n > 0 {
-		last := &b.pieces[n-1]
-		if end := last.off + last.size; m.off >= end && m.off-end <= mergeGap {
-			grow := m.off + int64(m.size) - end
-			last.size += grow
-			return total + grow
-		}
-	}
-	b.pieces = append(b.pieces, piece{off: m.off, size: int64(m.size), at: total})
-	return total + int64(m.size)
-}
-
-// locate is where a planned member lies in the buffer's memory.
-func (b *Buffer) locate(m indexMember) (at, end int64) {
-	for _, p := range b.pieces {
-		if m.off >= p.off && m.off+int64(m.size) <= p.off+p.size {
-			at = p.at + m.off - p.off
-			return at, at + int64(m.size)
-		}
-	}
-	panic("source: a member was not planned") // want planned it
-}
-
-// fetch reads the planned pieces into data.
-func (s *shards) fetch(ctx context.Context, sh *shard, b *Buffer, data []byte) error {
-	if sh.object == nil {
-		return s.root.readPieces(ctx, b, copy(b.path[:maxPath-1], sh.path), sh.version, data)
-	}
-	if done, err := s.fetchPlanned(ctx, sh, b, data); done || err != nil {
-		return err
-	}
-	for _, p := range b.pieces {
-		if err := s.store.ReadAt(ctx, sh.object, data[p.at:p.at+p.size], p.off); err != nil {
-			return storeError(err)
-		}
-	}
-	return nil
-}
-
-// fill copies the columns' values out of the buffer's memory.
-func (s *shards) fill(sh *shard, b *Buffer) error {
-	for c := range s.columns {
-		found := false
-		for m := 0; m < len(b.members) && !found; m++ {
-			if found = int(b.members[m].part) == sh.column[c]; found {
-				at, end := b.locate(b.members[m])
-				if err := b.setText(&s.columns[c], b.mem[at:end]); err != nil {
-					return err
-				}
-			}
-		}
-		if !found {
-			return &Error{Cause: Part, Detail: fmt.Sprintf("column %q: no part %q; the parts are %s", s.columns[c].Name, s.columns[c].From, sh.partsOf(b))}
-		}
-	}
-	return nil
-}
-
-// storeError is a store's error in this package's words.
-func storeError(err error) error {
-	var e *store.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	detail := e.Detail
-	if e.Attempts > 1 {
-		detail += fmt.Sprintf(" (after %d attempts)", e.Attempts)
-	}
-	return &Error{Cause: Cause(e.Cause), Detail: detail, Err: e.Err}
-}
-
-// readPieces reads b.pieces of the file b.path[:n], which must be of one version before and after.
-func (r *root) readPieces(ctx context.Context, b *Buffer, n int, v version, data []byte) error {
-	fd, err := r.open(b, n)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	before, after := &b.stat[0], &b.stat[1]
-	if err := unix.Fstat(fd, before); err != nil {
-		return readError(err)
-	}
-	if versionOf(before) != v {
-		return &Error{Cause: Changed, Detail: fmt.Sprintf("the archive had %d bytes when it was opened and has %d, written later", v.size, before.Size)}
-	}
-	for _, p := range b.pieces {
-		if err := pread(ctx, fd, data[p.at:p.at+p.size], p.off, v.size, nil); err != nil {
-			return err
-		}
-	}
-	return unchanged(fd, before, after)
 }
 
 // versionOf is a file's.

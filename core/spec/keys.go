@@ -165,7 +165,7 @@ var keys = []Key{
 	{"video.seek", "exact, approximate", "exact", "By an index of the file's packets, or by the header's rate and length."},
 	{"video.hardware", "none, auto, cuda, vaapi, vdpau, qsv, drm", "none", "Decode on a device through FFmpeg. auto: on the first of cuda and vaapi that is there, and on the processor what it does not decode; a named one that is not there is refused."},
 	{"video.max_pixels", "whole number from 1", "178956970", "As image.max_pixels, of a frame."},
-	{"video.timeout", "time", "1m", "Longest time that one sample may take to decode; later it is a bad one, cause too_slow."},
+	{"video.timeout", "time", "1m", "Longest time that one sample, or one chunk of a video that is read in chunks, may take to decode; later it is a bad one, cause too_slow."},
 
 	{"audio", "mapping", "(none)", "What a sound becomes. Fields of the batch: `audio` and `length`, samples (or steps) of each row."},
 	{"audio.from", "text or list of text", "(by the kind of source)", "As image.from. It may be a video's, whose sound is then taken."},

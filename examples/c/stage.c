@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
         batches++;
     }
     if (s < SPDL_OK) fprintf(stderr, "stage: %s\n", spdl_last_error());
-    printf("%" PRIu64 " batches\n", batches);
+    printf("%" PRIu64 " %s\n", batches, batches == 1 ? "batch" : "batches");
     spdl_detach(reader);
     return s < SPDL_OK;
 }

@@ -64,9 +64,9 @@ static uint32_t hash_batch(spdl_reader *reader, const spdl_batch *batch) {
 
 typedef struct totals {
     uint64_t batches, rows, elements;
-    double sum;                /* of image elements */
-    unsigned char seen[65536]; /* labels */
-    uint32_t labels;
+    double sum;      /* of image elements */
+    int64_t *labels; /* ascending, each once */
+    size_t n_labels, room;
 } totals;
 
 static void add_image(totals *all, const spdl_tensor *t) {
@@ -82,15 +82,33 @@ static void add_image(totals *all, const spdl_tensor *t) {
     all->elements += n;
 }
 
+static void add_label(totals *all, int64_t label) {
+    size_t at = 0, end = all->n_labels; /* labels before at are lower, from end on they are not */
+    while (at < end) {
+        size_t middle = at + (end - at) / 2;
+        if (all->labels[middle] < label)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    if (at < all->n_labels && all->labels[at] == label) return;
+    if (all->n_labels == all->room) {
+        all->room = 2 * all->room + 64;
+        all->labels = realloc(all->labels, all->room * sizeof *all->labels);
+        if (!all->labels) abort();
+    }
+    memmove(all->labels + at + 1, all->labels + at, (all->n_labels++ - at) * sizeof *all->labels);
+    all->labels[at] = label;
+}
+
 static void add_labels(totals *all, const spdl_tensor *t, uint32_t rows) {
     if (t->dtype_code != SPDL_INT || t->dtype_bits != 64 || t->ndim != 1) return;
-    for (uint32_t i = 0; i < rows; i++) {
-        int64_t label = ((const int64_t *)t->data)[i];
-        if (label < 0 || label >= (int64_t)sizeof all->seen || all->seen[label]) continue;
-        all->seen[label] = 1;
-        all->labels++;
-    }
+    const int64_t *labels = t->data;
+    for (uint32_t i = 0; i < rows; i++)
+        if (labels[i] != -1) add_label(all, labels[i]); /* -1: the sample has none */
 }
+
+static const char *plural(uint64_t n, const char *one, const char *more) { return n == 1 ? one : more; }
 
 static spdl_status train(spdl_reader *reader, const spdl_batch *batch, totals *all) {
     int32_t image = spdl_tensor_index(reader, "image"), label = spdl_tensor_index(reader, "label");
@@ -115,6 +133,8 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--hash") == 0)
             hash = 1;
+        else if (argv[i][0] == '-')
+            extra = 1;
         else if (!what)
             what = argv[i];
         else if (!group)
@@ -146,8 +166,10 @@ int main(int argc, char **argv) {
     if (s < 0) fprintf(stderr, "train: %s\n", spdl_last_error());
     spdl_detach(reader);
 
-    printf("%" PRIu64 " batches, %" PRIu64 " rows, %.1f batches/s; mean of image %.4f; %u labels\n",
-           all.batches, all.rows, (double)all.batches / seconds,
-           all.elements ? all.sum / (double)all.elements : 0.0, all.labels);
+    printf("%" PRIu64 " %s, %" PRIu64 " %s, %.1f batches/s; mean of image %.4f; %zu %s\n", all.batches,
+           plural(all.batches, "batch", "batches"), all.rows, plural(all.rows, "row", "rows"),
+           (double)all.batches / seconds, all.elements ? all.sum / (double)all.elements : 0.0, all.n_labels,
+           plural(all.n_labels, "label", "labels"));
+    free(all.labels);
     return s < 0 ? 1 : 0;
 }

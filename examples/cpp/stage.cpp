@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
                     pixels[i] = static_cast<std::uint8_t>(255 - pixels[i]);
                 batches++;
             }
-        std::printf("%llu batches\n", batches);
+        std::printf("%llu %s\n", batches, batches == 1 ? "batch" : "batches");
     } catch (const std::exception &e) {
         std::fprintf(stderr, "stage: %s\n", e.what());
         return 1;

@@ -9,6 +9,7 @@
 //     c++ -std=c++17 train.cpp $(pkg-config --cflags --libs spdl) -o train
 #include <spdl/spdl.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cinttypes>
@@ -81,10 +82,15 @@ struct Totals {
             if (t.name() == "image" && t.dtype() == spdl::DTypeOf<std::uint8_t>::value)
                 add_image<std::uint8_t>(t);
             if (t.name() == "label" && t.dtype() == spdl::DTypeOf<std::int64_t>::value)
-                for (std::int64_t label : t.values<std::int64_t>()) labels.insert(label);
+                for (std::int64_t label : t.values<std::int64_t>())
+                    if (label != -1) labels.insert(label); // -1: the sample has none
         }
     }
 };
+
+std::string counted(std::uint64_t n, const char *one, const char *more) {
+    return std::to_string(n) + (n == 1 ? one : more);
+}
 
 int run(const std::string &what, const std::string &group, bool hash) {
     spdl::Loader loader = open_or_attach(what, group);
@@ -95,9 +101,12 @@ int run(const std::string &what, const std::string &group, bool hash) {
         all.train(batch);
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    std::printf("%" PRIu64 " batches, %" PRIu64 " rows, %.1f batches/s; mean of image %.4f; %zu labels\n",
-                all.batches, all.rows, static_cast<double>(all.batches) / seconds.count(),
-                all.elements ? all.sum / static_cast<double>(all.elements) : 0.0, all.labels.size());
+    std::printf("%s, %s, %.1f batches/s; mean of image %.4f; %s\n",
+                counted(all.batches, " batch", " batches").c_str(),
+                counted(all.rows, " row", " rows").c_str(),
+                static_cast<double>(all.batches) / seconds.count(),
+                all.elements ? all.sum / static_cast<double>(all.elements) : 0.0,
+                counted(all.labels.size(), " label", " labels").c_str());
     return 0;
 }
 
@@ -112,7 +121,9 @@ int main(int argc, char **argv) {
         else
             words.push_back(arg);
     }
-    if (words.empty() || words.size() > 2 || words[0].empty()) {
+    const bool mistyped =
+        std::any_of(words.begin(), words.end(), [](const auto &word) { return word[0] == '-'; });
+    if (words.empty() || words.size() > 2 || words[0].empty() || mistyped) {
         std::fprintf(stderr, "usage: train SPEC_OR_NAME [GROUP] [--hash]\n");
         return 2;
     }

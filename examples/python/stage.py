@@ -24,7 +24,7 @@ def main():
                 image = batch["image"]
                 numpy.subtract(255, image, out=image)
                 batches += 1
-    print(f"{batches} batches")
+    print(f"{batches} {'batch' if batches == 1 else 'batches'}")
 
 
 if __name__ == "__main__":

@@ -49,12 +49,17 @@ def run(loader, with_hash):
             total += float(image.sum(dtype="float64"))
             elements += image.size
         if "label" in batch:
-            labels.update(batch["label"].tolist())
+            labels.update(label for label in batch["label"].tolist() if label != -1)  # -1: the sample has none
         batches += 1
         rows += batch.rows
     rate = batches / (time.monotonic() - start)
     mean = total / elements if elements else 0.0
-    print(f"{batches} batches, {rows} rows, {rate:.1f} batches/s; mean of image {mean:.4f}; {len(labels)} labels")
+    print(f"{counted(batches, 'batch', 'batches')}, {counted(rows, 'row', 'rows')}, {rate:.1f} batches/s; "
+          f"mean of image {mean:.4f}; {counted(len(labels), 'label', 'labels')}")
+
+
+def counted(n, one, more):
+    return f"{n} {one if n == 1 else more}"
 
 
 def main():

@@ -14,11 +14,11 @@ $(BUILD)/cuda/libcuda.so.1: $(CUDA_FAKE_SOURCES) tests/cuda/fake.h tests/cuda/fa
 CUDA_TESTS := tests/capi/main.c tests/capi/standin.c $(wildcard tests/cuda/test_*.c)
 CUDA_TEST_DEPS = $(CUDA_TESTS) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h tests/capi/standin.h tests/cuda/fake.h tests/cuda/gpu.h tests/cuda/exporter.h $(BUILD)/cuda/libcuda.so.1 $(BUILD)/cuda/exporter
 
-$(BUILD)/cuda/exporter: tests/cuda/exporter.c tests/cuda/exporter.h capi/cuda/driver.c capi/cuda/driver.h
+$(BUILD)/cuda/exporter: tests/cuda/exporter.c tests/cuda/exporter.h tests/cuda/program.h capi/cuda/driver.c capi/cuda/driver.h
 	@mkdir -p $(@D)
 	$(CC) $(CAPI_TEST_FLAGS) -O1 tests/cuda/exporter.c capi/cuda/driver.c -o $@ -ldl
 
-$(BUILD)/cuda/uploader: tests/cuda/uploader.c tests/capi/standin.c tests/capi/standin.h shm/layout.h capi/cuda/driver.c capi/cuda/driver.h
+$(BUILD)/cuda/uploader: tests/cuda/uploader.c tests/cuda/program.h tests/capi/standin.c tests/capi/standin.h shm/layout.h capi/cuda/driver.c capi/cuda/driver.h
 	@mkdir -p $(@D)
 	$(CC) $(CAPI_TEST_FLAGS) -O1 tests/cuda/uploader.c tests/capi/standin.c capi/cuda/driver.c -o $@ -lpthread -ldl
 

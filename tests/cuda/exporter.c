@@ -6,36 +6,20 @@
  * copies of pattern k + 1 into device slot k and record its event behind them; 'q': free everything and end.
  */
 #include "exporter.h"
+#include "program.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static cuda_driver d;
-
-static void must(cu_result e, const char *what) {
-    char text[256];
-    if (e == CU_OK) return;
-    fprintf(stderr, "cuda-exporter: %s: %s\n", what, cuda_error(&d, e, text, sizeof text));
-    exit(1);
-}
-#define MUST(call) must(d.call, #call)
 
 int main(int argc, char **argv) {
     static exported_pool out;
     cu_address memory;
     cu_event events[EXPORTED_SLOTS];
     cu_stream stream;
-    cu_context context;
-    char why[256];
     int slots = argc > 1 ? atoi(argv[1]) : 0;
     size_t bytes = argc > 2 ? (size_t)atol(argv[2]) : 0;
     if (slots < 1 || slots > EXPORTED_SLOTS || bytes < 1) return 2;
-    if (cuda_load(&d, why, sizeof why) != CUDA_LOADED) return fprintf(stderr, "cuda-exporter: %s\n", why), 1;
-    MUST(Init(0));
-    MUST(DevicePrimaryCtxRetain(&context, 0));
-    MUST(CtxSetCurrent(context));
+    start_driver(0);
     MUST(DeviceGetUuid(&out.uuid, 0));
     MUST(MemAlloc(&memory, bytes * (size_t)slots));
     MUST(IpcGetMemHandle(&out.memory, memory));

@@ -32,6 +32,12 @@ static inline spdl_batch next_batch(spdl_reader *r) {
     return b;
 }
 
+/* One that is published for it. */
+static inline spdl_batch new_batch(standin *s, spdl_reader *r) {
+    CHECK(standin_publish(s, 0, false) >= 0);
+    return next_batch(r);
+}
+
 static inline spdl_tensor tensor_of(spdl_reader *r, const spdl_batch *b, uint32_t i) {
     spdl_tensor t = SPDL_TENSOR_INIT;
     CHECK_STATUS(spdl_batch_tensor(r, b, i, &t), SPDL_OK);

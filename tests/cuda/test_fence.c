@@ -12,6 +12,36 @@ static spdl_reader *pinned_reader(standin *s, uint32_t max_leases) {
     return r;
 }
 
+/* A ring, a reader that has pinned it, and a stream of the device with a page of its memory. */
+typedef struct rig {
+    standin *s;
+    spdl_reader *r;
+    cu_stream stream;
+    cu_address memory;
+} rig;
+
+static rig rig_with(const char *settings, standin_opts o, uint32_t max_leases) {
+    rig g;
+    gpu_start(settings);
+    g.s = make_served(o);
+    g.r = pinned_reader(g.s, max_leases);
+    g.stream = gpu_begin(4096, &g.memory);
+    return g;
+}
+
+static rig rig_of(uint32_t max_leases) { return rig_with("", (standin_opts)STANDIN_OPTS, max_leases); }
+
+static void rig_detach(rig *g) {
+    spdl_detach(g->r);
+    g->r = NULL;
+}
+
+static void rig_end(rig *g) {
+    rig_detach(g);
+    gpu_end(g->stream, g->memory);
+    standin_free(g->s);
+}
+
 static uint32_t pending(spdl_reader *r) {
     spdl_pin_info info = SPDL_PIN_INFO_INIT;
     CHECK_STATUS(spdl_get_pin_info(r, &info), SPDL_OK);
@@ -23,6 +53,31 @@ static void copy(spdl_reader *r, const spdl_batch *b, cu_address to, cu_stream s
     CHECK(cu.MemcpyHtoDAsync(to, image.data, image.bytes, stream) == CU_OK);
 }
 
+/* Lease the next batch, copy it to the device, and release it behind the copy. */
+static spdl_batch send_next(const rig *g) {
+    spdl_batch b = next_batch(g->r);
+    copy(g->r, &b, g->memory, g->stream);
+    CHECK_STATUS(spdl_release_after(g->r, &b, SPDL_AFTER_STREAM, g->stream), SPDL_OK);
+    return b;
+}
+
+/* Have one published first. */
+static spdl_batch send_new(const rig *g) {
+    CHECK(standin_publish(g->s, 0, false) >= 0);
+    return send_next(g);
+}
+
+/* The same with the stream held up, and behind an event that is the caller's own. */
+static spdl_batch send_held_up(const rig *g, cu_event *event) {
+    CHECK(cu.EventCreate(event, CU_EVENT_DISABLE_TIMING) == CU_OK);
+    spdl_batch b = new_batch(g->s, g->r);
+    gpu_shut();
+    copy(g->r, &b, g->memory, g->stream);
+    CHECK(cu.EventRecord(*event, g->stream) == CU_OK);
+    CHECK_STATUS(spdl_release_after(g->r, &b, SPDL_AFTER_EVENT, *event), SPDL_OK);
+    return b;
+}
+
 static void *open_later(void *unused) {
     (void)unused;
     usleep(20000); /* long enough to be waiting, most likely; nothing hangs on it */
@@ -30,201 +85,137 @@ static void *open_later(void *unused) {
     return NULL;
 }
 
+static pthread_t opener(void) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, open_later, NULL) == 0);
+    return thread;
+}
+
 TEST(slot_is_not_filled_again_while_a_copy_reads_it) {
-    gpu_start("");
     standin_opts o = STANDIN_OPTS;
     o.slots = 4;
-    standin *s = make_served(o);
-    spdl_reader *r = pinned_reader(s, 2);
-    cu_address memory;
-    cu_stream stream = gpu_begin(4096, &memory);
+    rig g = rig_with("", o, 2);
     uint8_t back[4096];
-    CHECK(standin_publish(s, 0, false) == 0);
-    spdl_batch b = next_batch(r);
     gpu_shut();
-    copy(r, &b, memory, stream);
-    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
+    spdl_batch b = send_new(&g);
+    CHECK(b.slot == 0);
     for (int i = 1; i <= 9; i++) { /* the ring goes round in its other slots */
-        CHECK(standin_publish(s, 0, false) != 0);
-        spdl_batch other = next_batch(r);
-        CHECK_STATUS(spdl_release(r, &other), SPDL_OK);
+        CHECK(standin_publish(g.s, 0, false) != 0);
+        spdl_batch other = next_batch(g.r);
+        CHECK_STATUS(spdl_release(g.r, &other), SPDL_OK);
     }
-    CHECK(state_of(s, 0) == SPDL_L_DONE && pending(r) == 1 && gpu_stats()->in_flight == 2);
+    CHECK(state_of(g.s, 0) == SPDL_L_DONE && pending(g.r) == 1 && gpu_stats()->in_flight == 2);
     gpu_open();
-    CHECK(cu.StreamSynchronize(stream) == CU_OK);
+    CHECK(cu.StreamSynchronize(g.stream) == CU_OK);
     spdl_batch none = SPDL_BATCH_INIT;
-    CHECK_STATUS(spdl_acquire(r, 0, &none), SPDL_TIMEOUT); /* it looks, and gives the slot back */
-    CHECK(state_of(s, 0) == SPDL_L_FREE && pending(r) == 0);
-    CHECK(cu.MemcpyDtoHAsync(back, memory, sizeof back, stream) == CU_OK &&
-          cu.StreamSynchronize(stream) == CU_OK);
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT); /* it looks, and gives the slot back */
+    CHECK(state_of(g.s, 0) == SPDL_L_FREE && pending(g.r) == 0);
+    CHECK(cu.MemcpyDtoHAsync(back, g.memory, sizeof back, g.stream) == CU_OK &&
+          cu.StreamSynchronize(g.stream) == CU_OK);
     CHECK(standin_image_is(back, b.rows, b.ticket));
-    spdl_detach(r);
-    gpu_end(stream, memory);
-    standin_free(s);
+    rig_end(&g);
 }
 
 TEST(batch_that_waits_for_the_gpu_is_the_callers_no_more) {
-    gpu_start("");
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = pinned_reader(s, 2);
-    cu_address memory;
-    cu_stream stream = gpu_begin(4096, &memory);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    rig g = rig_of(2);
     spdl_tensor t = SPDL_TENSOR_INIT;
     gpu_shut();
-    copy(r, &b, memory, stream);
-    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
-    CHECK_STATUS(spdl_release(r, &b), SPDL_E_STALE);
-    CHECK_STATUS(spdl_done(r, &b), SPDL_E_STALE);
-    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_E_STALE);
-    CHECK_STATUS(spdl_batch_tensor(r, &b, STANDIN_IMAGE, &t), SPDL_E_STALE);
-    CHECK(state_of(s, b.slot) == SPDL_L_DONE && pending(r) == 1);
+    spdl_batch b = send_new(&g);
+    CHECK_STATUS(spdl_release(g.r, &b), SPDL_E_STALE);
+    CHECK_STATUS(spdl_done(g.r, &b), SPDL_E_STALE);
+    CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, g.stream), SPDL_E_STALE);
+    CHECK_STATUS(spdl_batch_tensor(g.r, &b, STANDIN_IMAGE, &t), SPDL_E_STALE);
+    CHECK(state_of(g.s, b.slot) == SPDL_L_DONE && pending(g.r) == 1);
     gpu_open();
-    spdl_detach(r);
-    CHECK(state_of(s, b.slot) == SPDL_L_FREE);
-    gpu_end(stream, memory);
-    standin_free(s);
+    rig_detach(&g);
+    CHECK(state_of(g.s, b.slot) == SPDL_L_FREE);
+    rig_end(&g);
 }
 
 TEST(acquire_waits_for_the_gpu_when_it_has_every_lease) {
-    gpu_start("");
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = pinned_reader(s, 2);
-    cu_address memory;
-    cu_stream stream = gpu_begin(4096, &memory);
+    rig g = rig_of(2);
     gpu_shut();
-    for (int i = 0; i < 2; i++) {
-        standin_publish(s, 0, false);
-        spdl_batch b = next_batch(r);
-        copy(r, &b, memory, stream);
-        CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
-    }
-    standin_publish(s, 0, false);
+    for (int i = 0; i < 2; i++) send_new(&g);
+    standin_publish(g.s, 0, false);
     spdl_batch third = SPDL_BATCH_INIT;
-    CHECK_STATUS(spdl_acquire(r, 0, &third),
+    CHECK_STATUS(spdl_acquire(g.r, 0, &third),
                  SPDL_TIMEOUT); /* not SPDL_E_LEASES: nobody has to release them */
-    pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, open_later, NULL) == 0);
-    third = next_batch(r);
+    pthread_t thread = opener();
+    third = next_batch(g.r);
     CHECK(third.ticket == 2 && pthread_join(thread, NULL) == 0);
-    CHECK_STATUS(spdl_release(r, &third), SPDL_OK);
-    spdl_detach(r);
-    gpu_end(stream, memory);
-    standin_free(s);
+    CHECK_STATUS(spdl_release(g.r, &third), SPDL_OK);
+    rig_end(&g);
 }
 
 TEST(event_descriptor_becomes_readable_when_the_gpu_is_through) {
-    gpu_start("");
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = pinned_reader(s, 1);
-    cu_address memory;
-    cu_stream stream = gpu_begin(4096, &memory);
-    struct pollfd p = {spdl_event_fd(r), POLLIN, 0};
-    spdl_batch b = SPDL_BATCH_INIT;
+    rig g = rig_of(1);
+    struct pollfd p = {spdl_event_fd(g.r), POLLIN, 0};
     CHECK(p.fd >= 0);
-    standin_publish(s, 0, false);
-    b = next_batch(r);
     gpu_shut();
-    copy(r, &b, memory, stream);
-    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
-    standin_publish(s, 0, false); /* no more news will come of the engine */
-    pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, open_later, NULL) == 0);
-    while (spdl_acquire(r, 0, &b) == SPDL_TIMEOUT) CHECK(poll(&p, 1, 30000) == 1);
+    spdl_batch b = send_new(&g);
+    standin_publish(g.s, 0, false); /* no more news will come of the engine */
+    pthread_t thread = opener();
+    while (spdl_acquire(g.r, 0, &b) == SPDL_TIMEOUT) CHECK(poll(&p, 1, 30000) == 1);
     CHECK(b.ticket == 1 && pthread_join(thread, NULL) == 0);
-    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    WAIT_UNTIL(spdl_acquire(r, 0, &b) == SPDL_TIMEOUT && poll(&p, 1, 0) == 0); /* nobody is woken for ever */
-    spdl_detach(r);
-    gpu_end(stream, memory);
-    standin_free(s);
+    CHECK_STATUS(spdl_release(g.r, &b), SPDL_OK);
+    WAIT_UNTIL(spdl_acquire(g.r, 0, &b) == SPDL_TIMEOUT &&
+               poll(&p, 1, 0) == 0); /* nobody is woken for ever */
+    rig_end(&g);
 }
 
 TEST(detach_and_unpin_wait_for_the_copies) {
-    gpu_start("");
     for (int unpin = 0; unpin < 2; unpin++) {
-        standin *s = make_served((standin_opts)STANDIN_OPTS);
-        spdl_reader *r = pinned_reader(s, 2);
-        cu_address memory;
-        cu_stream stream = gpu_begin(4096, &memory);
-        standin_publish(s, 0, false);
-        spdl_batch b = next_batch(r);
+        rig g = rig_of(2);
         gpu_shut();
-        copy(r, &b, memory, stream);
-        CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
-        pthread_t thread;
-        CHECK(pthread_create(&thread, NULL, open_later, NULL) == 0);
+        spdl_batch b = send_new(&g);
+        pthread_t thread = opener();
         if (unpin) {
-            CHECK_STATUS(spdl_unpin(r), SPDL_OK);
-            CHECK(pending(r) == 0 && gpu_stats()->registered == 0);
+            CHECK_STATUS(spdl_unpin(g.r), SPDL_OK);
+            CHECK(pending(g.r) == 0 && gpu_stats()->registered == 0);
         }
-        spdl_detach(r);
-        CHECK(gpu_stats()->in_flight == 0 && state_of(s, b.slot) == SPDL_L_FREE);
+        rig_detach(&g);
+        CHECK(gpu_stats()->in_flight == 0 && state_of(g.s, b.slot) == SPDL_L_FREE);
         CHECK(pthread_join(thread, NULL) == 0);
-        gpu_end(stream, memory);
-        standin_free(s);
+        rig_end(&g);
     }
 }
 
 TEST(slot_is_given_back_after_an_event_of_the_callers_own) {
-    gpu_start("");
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = pinned_reader(s, 2);
-    cu_address memory;
-    cu_stream stream = gpu_begin(4096, &memory);
+    rig g = rig_of(2);
     cu_event event;
-    CHECK(cu.EventCreate(&event, CU_EVENT_DISABLE_TIMING) == CU_OK);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r), none = SPDL_BATCH_INIT;
-    gpu_shut();
-    copy(r, &b, memory, stream);
-    CHECK(cu.EventRecord(event, stream) == CU_OK);
-    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_EVENT, event), SPDL_OK);
-    CHECK_STATUS(spdl_acquire(r, 0, &none), SPDL_TIMEOUT);
-    CHECK(pending(r) == 1 && state_of(s, b.slot) == SPDL_L_DONE);
+    spdl_batch b = send_held_up(&g, &event), none = SPDL_BATCH_INIT;
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK(pending(g.r) == 1 && state_of(g.s, b.slot) == SPDL_L_DONE);
     gpu_open();
     CHECK(cu.EventSynchronize(event) == CU_OK);
-    CHECK_STATUS(spdl_acquire(r, 0, &none), SPDL_TIMEOUT);
-    CHECK(pending(r) == 0 && state_of(s, b.slot) == SPDL_L_FREE);
-    spdl_detach(r);
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK(pending(g.r) == 0 && state_of(g.s, b.slot) == SPDL_L_FREE);
+    rig_detach(&g);
     CHECK(cu.EventDestroy(event) == CU_OK); /* it was the caller's all the time */
-    gpu_end(stream, memory);
-    standin_free(s);
+    rig_end(&g);
 }
 
 TEST(slots_come_back_when_the_device_is_lost_and_batches_go_on) {
-    gpu_start("FAKE_CUDA_FAULT=EventQuery:3:719:sticky");
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = pinned_reader(s, 2);
-    cu_address memory;
-    cu_stream stream = gpu_begin(4096, &memory);
+    rig g = rig_with("FAKE_CUDA_FAULT=EventQuery:3:719:sticky", (standin_opts)STANDIN_OPTS, 2);
     gpu_shut();
-    for (int i = 0; i < 2; i++) {
-        standin_publish(s, 0, false);
-        spdl_batch b = next_batch(r);
-        copy(r, &b, memory, stream);
-        CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
-    }
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    for (int i = 0; i < 2; i++) send_new(&g);
+    spdl_batch b = new_batch(g.s, g.r);
     spdl_pin_info info = SPDL_PIN_INFO_INIT;
-    CHECK_STATUS(spdl_get_pin_info(r, &info), SPDL_OK);
+    CHECK_STATUS(spdl_get_pin_info(g.r, &info), SPDL_OK);
     CHECK(info.pending == 0 && info.device_error == CU_E_LAUNCH_FAILED);
-    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_E_DEVICE);
-    CHECK_STATUS(spdl_release(r, &b), SPDL_OK); /* that lease was the caller's still */
-    spdl_detach(r);
+    CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, g.stream), SPDL_E_DEVICE);
+    CHECK_STATUS(spdl_release(g.r, &b), SPDL_OK); /* that lease was the caller's still */
+    rig_detach(&g);
     gpu_start("");
-    gpu_end(stream, memory);
-    standin_free(s);
+    rig_end(&g);
 }
 
 TEST(refused_handle_leaves_the_lease_with_the_caller) {
-    gpu_start("");
+    gpu_start(""); /* no context is current here */
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     spdl_reader *r = pinned_reader(s, 1);
     int nothing;
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, &nothing), SPDL_E_DEVICE);
     CHECK(strstr(spdl_last_error(), "CUDA_ERROR_INVALID_HANDLE"));
     CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_EVENT, &nothing), SPDL_E_DEVICE);
@@ -233,86 +224,58 @@ TEST(refused_handle_leaves_the_lease_with_the_caller) {
     CHECK_STATUS(spdl_release_after(r, NULL, SPDL_AFTER_STREAM, NULL), SPDL_E_ARGUMENT);
     CHECK(state_of(s, b.slot) == SPDL_L_HELD && pending(r) == 0);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(event_that_its_owner_destroyed_costs_a_wait_and_not_a_slot_too_early) {
-    gpu_start("");
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = pinned_reader(s, 2);
-    cu_address memory;
-    cu_stream stream = gpu_begin(4096, &memory);
+    rig g = rig_of(2);
     cu_event event;
-    CHECK(cu.EventCreate(&event, CU_EVENT_DISABLE_TIMING) == CU_OK);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r), none = SPDL_BATCH_INIT;
-    gpu_shut();
-    copy(r, &b, memory, stream);
-    CHECK(cu.EventRecord(event, stream) == CU_OK);
-    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_EVENT, event), SPDL_OK);
+    spdl_batch b = send_held_up(&g, &event), none = SPDL_BATCH_INIT;
     CHECK(cu.EventDestroy(event) == CU_OK);
-    pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, open_later, NULL) == 0);
-    CHECK_STATUS(spdl_acquire(r, 0, &none), SPDL_TIMEOUT);
-    CHECK(state_of(s, b.slot) == SPDL_L_FREE && gpu_stats()->in_flight == 0);
+    pthread_t thread = opener();
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK(state_of(g.s, b.slot) == SPDL_L_FREE && gpu_stats()->in_flight == 0);
     CHECK(pthread_join(thread, NULL) == 0);
-    spdl_detach(r);
-    gpu_end(stream, memory);
-    standin_free(s);
+    rig_end(&g);
 }
 
 TEST(epoch_ends_while_the_gpu_has_its_last_batch) {
-    gpu_start("");
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = pinned_reader(s, 2);
-    cu_address memory;
-    cu_stream stream = gpu_begin(4096, &memory);
-    standin_publish(s, 0, true);
-    spdl_batch b = next_batch(r), none = SPDL_BATCH_INIT;
+    rig g = rig_of(2);
+    spdl_batch none = SPDL_BATCH_INIT;
+    standin_publish(g.s, 0, true);
     gpu_shut();
-    copy(r, &b, memory, stream);
-    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
-    CHECK_STATUS(spdl_acquire(r, SPDL_FOREVER, &none), SPDL_END_EPOCH);
-    CHECK(pending(r) == 1);
+    send_next(&g);
+    CHECK_STATUS(spdl_acquire(g.r, SPDL_FOREVER, &none), SPDL_END_EPOCH);
+    CHECK(pending(g.r) == 1);
     gpu_open();
-    spdl_detach(r);
-    gpu_end(stream, memory);
-    standin_free(s);
+    rig_end(&g);
 }
 
 TEST(stage_hands_a_batch_on_when_the_gpu_has_written_it) {
-    gpu_start("");
     standin_opts o = STANDIN_OPTS;
     o.stage = true;
-    standin *s = make_served(o);
-    spdl_reader *r = pinned_reader(s, 1);
-    cu_address memory;
-    cu_stream stream = gpu_begin(4096, &memory);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r), none = SPDL_BATCH_INIT;
-    spdl_tensor image = tensor_of(r, &b, STANDIN_IMAGE);
+    rig g = rig_with("", o, 1);
+    spdl_batch b = new_batch(g.s, g.r), none = SPDL_BATCH_INIT;
+    spdl_tensor image = tensor_of(g.r, &b, STANDIN_IMAGE);
     gpu_shut();
-    CHECK(cu.MemcpyDtoHAsync(image.data, memory, image.bytes, stream) == CU_OK);
-    CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
-    CHECK_STATUS(spdl_acquire(r, 1000000, &none),
+    CHECK(cu.MemcpyDtoHAsync(image.data, g.memory, image.bytes, g.stream) == CU_OK);
+    CHECK_STATUS(spdl_release_after(g.r, &b, SPDL_AFTER_STREAM, g.stream), SPDL_OK);
+    CHECK_STATUS(spdl_acquire(g.r, 1000000, &none),
                  SPDL_TIMEOUT); /* no E_UNDONE: it is not this thread that holds it */
-    CHECK(state_of(s, b.slot) == SPDL_L_HELD && standin_image_is(standin_slot(s, b.slot), b.rows, b.ticket));
+    CHECK(state_of(g.s, b.slot) == SPDL_L_HELD &&
+          standin_image_is(standin_slot(g.s, b.slot), b.rows, b.ticket));
     gpu_open();
-    CHECK(cu.StreamSynchronize(stream) == CU_OK);
-    CHECK_STATUS(spdl_acquire(r, 0, &none), SPDL_TIMEOUT);
-    CHECK(state_of(s, b.slot) == SPDL_L_FREE && standin_slot(s, b.slot)[0] == 0); /* what the GPU wrote */
-    spdl_detach(r);
-    gpu_end(stream, memory);
-    standin_free(s);
+    CHECK(cu.StreamSynchronize(g.stream) == CU_OK);
+    CHECK_STATUS(spdl_acquire(g.r, 0, &none), SPDL_TIMEOUT);
+    CHECK(state_of(g.s, b.slot) == SPDL_L_FREE && standin_slot(g.s, b.slot)[0] == 0); /* what the GPU wrote */
+    rig_end(&g);
 }
 
 TEST(release_after_needs_no_pinned_memory) {
     gpu_start("");
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, NULL), SPDL_E_DEVICE);
     CHECK(strstr(spdl_last_error(), "no context is current"));
     cu_address memory;
@@ -320,8 +283,7 @@ TEST(release_after_needs_no_pinned_memory) {
     CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, NULL),
                  SPDL_OK); /* the default stream of the current context */
     CHECK(cu.CtxSynchronize() == CU_OK);
-    standin_publish(s, 0, false);
-    b = next_batch(r);
+    b = new_batch(s, r);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     spdl_detach(r);
     gpu_end(stream, memory);
@@ -329,22 +291,10 @@ TEST(release_after_needs_no_pinned_memory) {
 }
 
 TEST(thousand_batches_reuse_a_few_events) {
-    gpu_start("");
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = pinned_reader(s, 4);
-    cu_address memory;
-    cu_stream stream = gpu_begin(4096, &memory);
-    for (uint64_t i = 0; i < 1000; i++) {
-        CHECK(standin_publish(s, 0, false) >= 0); /* eight slots for four leases */
-        spdl_batch b = next_batch(r);
-        CHECK(b.ticket == i);
-        copy(r, &b, memory, stream);
-        CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, stream), SPDL_OK);
-    }
+    rig g = rig_of(4);
+    for (uint64_t i = 0; i < 1000; i++) CHECK(send_new(&g).ticket == i); /* eight slots for four leases */
     CHECK(gpu_stats()->events <= 4);
-    spdl_detach(r);
-    gpu_end(stream, memory);
-    standin_free(s);
+    rig_end(&g);
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------------- */
@@ -379,20 +329,16 @@ static void *take_and_copy(void *arg) {
 }
 
 TEST(threads_share_a_reader_and_each_copy_is_of_one_batch) {
-    gpu_start("FAKE_CUDA_LATENCY_US=100");
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_reader *r = pinned_reader(s, 6);
-    cu_address memory;
-    cu_stream stream = gpu_begin(4096, &memory);
+    rig g = rig_with("FAKE_CUDA_LATENCY_US=100", (standin_opts)STANDIN_OPTS, 6);
     worker w[3];
     bool seen[3 * EACH] = {false};
     for (int i = 0; i < 3; i++) {
-        w[i].reader = r;
+        w[i].reader = g.r;
         CHECK(cu.CtxGetCurrent(&w[i].context) == CU_OK);
         CHECK(pthread_create(&w[i].thread, NULL, take_and_copy, &w[i]) == 0);
     }
     for (int i = 0; i < 3 * EACH;)
-        if (standin_publish(s, 0, false) >= 0)
+        if (standin_publish(g.s, 0, false) >= 0)
             i++;
         else
             usleep(200);
@@ -403,9 +349,7 @@ TEST(threads_share_a_reader_and_each_copy_is_of_one_batch) {
             seen[w[i].tickets[j]] = true;
         }
     }
-    spdl_detach(r);
-    gpu_end(stream, memory);
-    standin_free(s);
+    rig_end(&g);
 }
 
 TEST(killed_in_mid_copy_a_consumer_keeps_its_slot_until_it_is_dead) {
@@ -417,11 +361,10 @@ TEST(killed_in_mid_copy_a_consumer_keeps_its_slot_until_it_is_dead) {
     gpu_shut();
     pid_t child = fork();
     if (child == 0) { /* a process that has not touched the driver: its own start */
-        char why[64], path[64];
-        snprintf(path, sizeof path, "/proc/self/exe");
-        snprintf(why, sizeof why, "%d", said[1]);
-        setenv("GPU_RING", s->path, 1), setenv("GPU_SAY", why, 1), setenv("GPU_ALONE", "1", 1);
-        execl(path, "cuda-test", "holder_of_a_running_copy", (char *)NULL);
+        char say[16];
+        snprintf(say, sizeof say, "%d", said[1]);
+        setenv("GPU_RING", s->path, 1), setenv("GPU_SAY", say, 1), setenv("GPU_ALONE", "1", 1);
+        execl("/proc/self/exe", "cuda-test", "holder_of_a_running_copy", (char *)NULL);
         _exit(127);
     }
     uint32_t slot = 99;

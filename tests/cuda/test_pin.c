@@ -10,6 +10,13 @@ static standin *make_ring(uint32_t access) {
     return make_served(o);
 }
 
+/* A driver with these settings, a ring, and a reader of it that has pinned nothing yet. */
+static spdl_reader *reader_with(const char *settings, uint32_t access, uint32_t max_leases, standin **s) {
+    gpu_start(settings);
+    *s = make_ring(access);
+    return attach_with(*s, max_leases, 0);
+}
+
 static spdl_pin_info pinned(spdl_reader *r, uint32_t flags) {
     spdl_pin_opts o = SPDL_PIN_OPTS_INIT;
     spdl_pin_info info = SPDL_PIN_INFO_INIT;
@@ -19,9 +26,8 @@ static spdl_pin_info pinned(spdl_reader *r, uint32_t flags) {
 }
 
 TEST(pin_registers_the_memory_of_a_private_ring_and_detach_gives_it_up) {
-    gpu_start("");
-    standin *s = make_ring(SPDL_L_ACCESS_PRIVATE);
-    spdl_reader *r = attach_with(s, 2, 0);
+    standin *s;
+    spdl_reader *r = reader_with("", SPDL_L_ACCESS_PRIVATE, 2, &s);
     spdl_pin_info info = pinned(r, 0);
     CHECK(info.mode == SPDL_PIN_WRITABLE && info.device == 0 && info.driver_version == 12040);
     CHECK(info.bytes == s->bytes[STANDIN_DATA] && strcmp(info.device_name, "Fake GPU 0") == 0);
@@ -40,17 +46,14 @@ TEST(pin_of_a_shared_ring_is_read_only) {
     spdl_reader *r = attach_with(s, 2, 0);
     CHECK(pinned(r, SPDL_PIN_STAGE).mode == SPDL_PIN_READ_ONLY); /* staging is for want of anything better */
     CHECK(gpu_stats()->read_only == before + 1);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(pin_lasts_until_the_last_lease_when_the_reader_is_detached_before) {
-    gpu_start("");
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    spdl_reader *r = attach_with(s, 2, 0);
+    standin *s;
+    spdl_reader *r = reader_with("", SPDL_L_ACCESS_SHARED, 2, &s);
     pinned(r, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     spdl_detach(r);
     CHECK(gpu_stats()->registered == 1);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
@@ -59,14 +62,12 @@ TEST(pin_lasts_until_the_last_lease_when_the_reader_is_detached_before) {
 }
 
 TEST(copies_from_a_pinned_ring_are_not_pageable) {
-    gpu_start("");
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    spdl_reader *r = attach_with(s, 2, 0);
+    standin *s;
+    spdl_reader *r = reader_with("", SPDL_L_ACCESS_SHARED, 2, &s);
     cu_address memory;
     cu_stream stream = gpu_begin(4096, &memory);
     uint8_t back[4096];
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     spdl_tensor image = tensor_of(r, &b, STANDIN_IMAGE);
     uint64_t before = gpu_stats()->pageable;
     CHECK(cu.MemcpyHtoDAsync(memory, image.data, image.bytes, stream) == CU_OK);
@@ -89,25 +90,21 @@ TEST(copies_from_a_pinned_ring_are_not_pageable) {
 /* ---- memory that cannot be pinned ---------------------------------------------------------------------- */
 
 TEST(device_that_cannot_pin_read_only_memory_says_what_to_do) {
-    gpu_start("FAKE_CUDA_READ_ONLY=0");
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    spdl_reader *r = attach_with(s, 2, 0);
+    standin *s;
+    spdl_reader *r = reader_with("FAKE_CUDA_READ_ONLY=0", SPDL_L_ACCESS_SHARED, 2, &s);
     CHECK_STATUS(spdl_pin(r, NULL, NULL), SPDL_E_UNSUPPORTED);
     CHECK(strstr(spdl_last_error(), "`access: private`, or allow SPDL_PIN_STAGE"));
     CHECK(gpu_stats()->contexts == 0);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
     s = make_ring(SPDL_L_ACCESS_PRIVATE);
     r = attach_with(s, 2, 0);
     CHECK(pinned(r, 0).mode == SPDL_PIN_WRITABLE);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(staged_tensors_are_copies_in_pinned_memory_one_place_for_each_lease) {
-    gpu_start("FAKE_CUDA_READ_ONLY=0");
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    spdl_reader *r = attach_with(s, 2, 0);
+    standin *s;
+    spdl_reader *r = reader_with("FAKE_CUDA_READ_ONLY=0", SPDL_L_ACCESS_SHARED, 2, &s);
     CHECK(pinned(r, SPDL_PIN_STAGE).mode == SPDL_PIN_STAGED);
     cu_address memory;
     cu_stream stream = gpu_begin(4096, &memory);
@@ -137,12 +134,11 @@ TEST(staged_tensors_are_copies_in_pinned_memory_one_place_for_each_lease) {
 }
 
 TEST(staging_without_pinned_memory_is_an_error_and_the_batch_is_kept) {
-    gpu_start("FAKE_CUDA_READ_ONLY=0 FAKE_CUDA_FAULT=MemHostAlloc:1:2");
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    spdl_reader *r = attach_with(s, 1, 0);
+    standin *s;
+    spdl_reader *r =
+        reader_with("FAKE_CUDA_READ_ONLY=0 FAKE_CUDA_FAULT=MemHostAlloc:1:2", SPDL_L_ACCESS_SHARED, 1, &s);
     pinned(r, SPDL_PIN_STAGE);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     spdl_tensor t = SPDL_TENSOR_INIT;
     CHECK_STATUS(spdl_batch_tensor(r, &b, STANDIN_IMAGE, &t), SPDL_E_NOMEM);
     CHECK(strstr(spdl_last_error(), "no pinned memory"));
@@ -150,8 +146,7 @@ TEST(staging_without_pinned_memory_is_an_error_and_the_batch_is_kept) {
     t = tensor_of(r, &b, STANDIN_IMAGE);
     CHECK(standin_image_is(t.data, b.rows, b.ticket));
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(stage_pins_the_memory_it_writes_and_does_not_stage) {
@@ -164,8 +159,7 @@ TEST(stage_pins_the_memory_it_writes_and_does_not_stage) {
     opts.flags = SPDL_PIN_STAGE;
     CHECK_STATUS(spdl_pin(r, &opts, NULL), SPDL_E_ARGUMENT);
     CHECK(pinned(r, 0).mode == SPDL_PIN_WRITABLE);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 /* ---- refusals ------------------------------------------------------------------------------------------------ */
@@ -175,11 +169,17 @@ static void check_refused(standin *s, const spdl_pin_opts *o, int want, const ch
     spdl_reader *r = attach_with(s, 2, 0);
     CHECK_STATUS(spdl_pin(r, o, NULL), want);
     if (!strstr(spdl_last_error(), text)) test_fail(__FILE__, __LINE__, spdl_last_error());
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     CHECK(standin_image_is(tensor_of(r, &b, STANDIN_IMAGE).data, b.rows, b.ticket));
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     spdl_detach(r);
+}
+
+/* The same of a shared ring of its own. */
+static void check_no_pin(int want, const char *text) {
+    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
+    check_refused(s, NULL, want, text);
+    standin_free(s);
 }
 
 TEST(without_a_driver_pinning_is_unsupported_and_batches_come) {
@@ -187,33 +187,25 @@ TEST(without_a_driver_pinning_is_unsupported_and_batches_come) {
     standin *s = make_ring(SPDL_L_ACCESS_SHARED);
     check_refused(s, NULL, SPDL_E_UNSUPPORTED, "no CUDA driver: /nowhere/libcuda.so.1");
     spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     CHECK_STATUS(spdl_release_after(r, &b, SPDL_AFTER_STREAM, NULL), SPDL_E_UNSUPPORTED);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK); /* it is the caller's still */
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(driver_without_a_call_that_we_need_is_too_old) {
-    if (!gpu_alone("driver_without_a_call", "SPDL_CUDA_LIBRARY=libc.so.6")) return;
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    check_refused(s, NULL, SPDL_E_UNSUPPORTED, "too old: it has no cuInit; want one of CUDA 11.1");
-    standin_free(s);
+    if (gpu_alone("driver_without_a_call", "SPDL_CUDA_LIBRARY=libc.so.6"))
+        check_no_pin(SPDL_E_UNSUPPORTED, "too old: it has no cuInit; want one of CUDA 11.1");
 }
 
 TEST(driver_of_an_old_version_is_too_old) {
-    if (!gpu_alone("driver_of_an_old_version", "FAKE_CUDA_VERSION=11000")) return;
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    check_refused(s, NULL, SPDL_E_UNSUPPORTED, "too old: got CUDA 11.0, want 11.1");
-    standin_free(s);
+    if (gpu_alone("driver_of_an_old_version", "FAKE_CUDA_VERSION=11000"))
+        check_no_pin(SPDL_E_UNSUPPORTED, "too old: got CUDA 11.0, want 11.1");
 }
 
 TEST(driver_without_a_device_says_what_it_may_see) {
-    if (!gpu_alone("driver_without_a_device", "FAKE_CUDA_DEVICES=0 CUDA_VISIBLE_DEVICES=7")) return;
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    check_refused(s, NULL, SPDL_E_NOT_FOUND, "sees no device (CUDA_VISIBLE_DEVICES is \"7\")");
-    standin_free(s);
+    if (gpu_alone("driver_without_a_device", "FAKE_CUDA_DEVICES=0 CUDA_VISIBLE_DEVICES=7"))
+        check_no_pin(SPDL_E_NOT_FOUND, "sees no device (CUDA_VISIBLE_DEVICES is \"7\")");
 }
 
 TEST(driver_that_does_not_start_is_tried_again) {
@@ -223,8 +215,7 @@ TEST(driver_that_does_not_start_is_tried_again) {
     spdl_reader *r = attach_with(s, 1, 0);
     unsetenv("FAKE_CUDA_FAULT");
     CHECK_STATUS(spdl_pin(r, NULL, NULL), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(pin_names_the_device_that_is_not_there) {
@@ -238,8 +229,7 @@ TEST(pin_names_the_device_that_is_not_there) {
     o.device = 1;
     CHECK_STATUS(spdl_pin(r, &o, &info), SPDL_OK);
     CHECK(info.device == 1 && strcmp(info.device_name, "Fake GPU 1") == 0);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(pin_takes_the_device_of_the_current_context) {
@@ -257,30 +247,23 @@ TEST(pin_takes_the_device_of_the_current_context) {
 
 TEST(pin_without_lockable_memory_is_out_of_memory_and_leaves_nothing) {
     gpu_start("FAKE_CUDA_FAULT=MemHostRegister:1:2");
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    check_refused(s, NULL, SPDL_E_NOMEM, "CUDA_ERROR_OUT_OF_MEMORY (2: out of memory)");
+    check_no_pin(SPDL_E_NOMEM, "CUDA_ERROR_OUT_OF_MEMORY (2: out of memory)");
     CHECK(gpu_stats()->contexts == 0);
-    standin_free(s);
 }
 
 TEST(pin_of_memory_that_others_have_pinned_is_busy) {
     gpu_start("FAKE_CUDA_FAULT=MemHostRegister:1:712");
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    check_refused(s, NULL, SPDL_E_BUSY, "somebody else in this process");
-    standin_free(s);
+    check_no_pin(SPDL_E_BUSY, "somebody else in this process");
 }
 
 TEST(pin_on_a_lost_device_is_a_device_error) {
     gpu_start("FAKE_CUDA_FAULT=DevicePrimaryCtxRetain:1:719:sticky");
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    check_refused(s, NULL, SPDL_E_DEVICE, "CUDA_ERROR_LAUNCH_FAILED");
-    standin_free(s);
+    check_no_pin(SPDL_E_DEVICE, "CUDA_ERROR_LAUNCH_FAILED");
 }
 
 TEST(pin_checks_its_arguments) {
-    gpu_start("");
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    spdl_reader *r = attach_with(s, 1, 0);
+    standin *s;
+    spdl_reader *r = reader_with("", SPDL_L_ACCESS_SHARED, 1, &s);
     spdl_pin_opts o = SPDL_PIN_OPTS_INIT;
     spdl_pin_info info = SPDL_PIN_INFO_INIT;
     CHECK_STATUS(spdl_pin(NULL, NULL, NULL), SPDL_E_ARGUMENT);
@@ -299,17 +282,14 @@ TEST(pin_checks_its_arguments) {
     info = (spdl_pin_info)SPDL_PIN_INFO_INIT;
     CHECK_STATUS(spdl_get_pin_info(r, &info), SPDL_OK);
     CHECK(info.mode == SPDL_PIN_NONE && info.device == -1 && gpu_stats()->registered == 0);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(pin_in_a_forked_child_is_refused) {
-    gpu_start("");
-    standin *s = make_ring(SPDL_L_ACCESS_SHARED);
-    spdl_reader *r = attach_with(s, 1, 0);
+    standin *s;
+    spdl_reader *r = reader_with("", SPDL_L_ACCESS_SHARED, 1, &s);
     pinned(r, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     pid_t child = fork();
     if (child == 0) {
         bool ok = spdl_pin(r, NULL, NULL) == SPDL_E_FORKED && spdl_unpin(r) == SPDL_E_FORKED &&
@@ -319,8 +299,7 @@ TEST(pin_in_a_forked_child_is_refused) {
     int status = 1;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK); /* the child's release_after did nothing */
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(thousand_readers_that_pin_leave_nothing) {

@@ -80,6 +80,20 @@ static standin *make_ring(void) {
     return make_served(o);
 }
 
+/* A driver with these settings, a ring, and the exporter that has its device memory. */
+static exporter export_ring(const char *settings, standin **s) {
+    gpu_start(settings);
+    exporter e = start_exporter();
+    *s = make_ring();
+    announce(*s, &e, 1);
+    return e;
+}
+
+static void end_ring(exporter *e, standin *s) {
+    stop_exporter(e, 0);
+    standin_free(s);
+}
+
 static uint32_t imports(spdl_reader *r) {
     spdl_pin_info info = SPDL_PIN_INFO_INIT;
     CHECK_STATUS(spdl_get_pin_info(r, &info), SPDL_OK);
@@ -108,10 +122,8 @@ static void check_content(spdl_reader *r, const spdl_batch *b, cu_stream stream,
 }
 
 TEST(device_tensors_are_the_uploaders_memory_imported_once) {
-    gpu_start("");
-    exporter e = start_exporter();
-    standin *s = make_ring();
-    announce(s, &e, 1);
+    standin *s;
+    exporter e = export_ring("", &s);
     spdl_reader *r = attach_with(s, 2, 0);
     cu_address memory;
     cu_stream stream = gpu_begin(64, &memory);
@@ -131,15 +143,12 @@ TEST(device_tensors_are_the_uploaders_memory_imported_once) {
     spdl_detach(r);
     CHECK(gpu_stats()->imports == 0 && gpu_stats()->contexts == 1); /* the test's own */
     gpu_end(stream, memory);
-    stop_exporter(&e, 0);
-    standin_free(s);
+    end_ring(&e, s);
 }
 
 TEST(stream_waits_for_the_copy_of_the_uploader) {
-    gpu_start("");
-    exporter e = start_exporter();
-    standin *s = make_ring();
-    announce(s, &e, 1);
+    standin *s;
+    exporter e = export_ring("", &s);
     spdl_reader *r = attach_with(s, 1, 0);
     cu_address memory;
     cu_stream stream = gpu_begin(64, &memory);
@@ -156,15 +165,12 @@ TEST(stream_waits_for_the_copy_of_the_uploader) {
     CHECK_STATUS(spdl_stream_wait(r, &b, stream), SPDL_E_STALE);
     spdl_detach(r);
     gpu_end(stream, memory);
-    stop_exporter(&e, 0);
-    standin_free(s);
+    end_ring(&e, s);
 }
 
 TEST(death_of_the_uploader_is_a_named_error_and_host_tensors_stay) {
-    gpu_start("");
-    exporter e = start_exporter();
-    standin *s = make_ring();
-    announce(s, &e, 1);
+    standin *s;
+    exporter e = export_ring("", &s);
     spdl_reader *r = attach_with(s, 2, 0);
     standin_publish(s, 0, false), standin_publish(s, 0, false);
     spdl_batch a = next_batch(r), b = next_batch(r);
@@ -178,20 +184,16 @@ TEST(death_of_the_uploader_is_a_named_error_and_host_tensors_stay) {
     CHECK(imports(r) == 1);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     CHECK(imports(r) == 0); /* the last lease that used it closed it */
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(next_uploader_is_imported_beside_the_leases_of_the_first) {
-    gpu_start("");
-    exporter e = start_exporter();
-    standin *s = make_ring();
-    announce(s, &e, 1);
+    standin *s;
+    exporter e = export_ring("", &s);
     spdl_reader *r = attach_with(s, 2, 0);
     cu_address memory;
     cu_stream stream = gpu_begin(64, &memory);
-    standin_publish(s, 0, false);
-    spdl_batch a = next_batch(r);
+    spdl_batch a = new_batch(s, r);
     CHECK(tensor_of(r, &a, STANDIN_DEVICE).data);
     make_void(s);
     stop_exporter(&e, SIGKILL);
@@ -208,27 +210,23 @@ TEST(next_uploader_is_imported_beside_the_leases_of_the_first) {
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     spdl_detach(r);
     gpu_end(stream, memory);
-    stop_exporter(&e, 0);
-    standin_free(s);
+    end_ring(&e, s);
 }
 
 TEST(batch_that_was_never_uploaded_is_in_host_memory_only) {
     gpu_start("");
     standin *s = make_ring();
     spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     check_host_only(r, &b, SPDL_E_POOL_LOST, "in host memory only");
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 /* Publish a batch on the pool as it was forged, and have its device tensor refused. */
 static void check_forged(standin *s, int want, const char *text) {
     spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     check_host_only(r, &b, want, text);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     spdl_detach(r);
@@ -236,13 +234,10 @@ static void check_forged(standin *s, int want, const char *text) {
 }
 
 TEST(memory_that_the_driver_does_not_share_is_a_device_error_with_the_likely_cause) {
-    gpu_start("FAKE_CUDA_FAULT=IpcOpenMemHandle:1:801,IpcOpenMemHandle:2:801");
-    exporter e = start_exporter();
-    standin *s = make_ring();
-    announce(s, &e, 1);
+    standin *s;
+    exporter e = export_ring("FAKE_CUDA_FAULT=IpcOpenMemHandle:1:801,IpcOpenMemHandle:2:801", &s);
     check_forged(s, SPDL_E_DEVICE, "is this process in another container");
-    stop_exporter(&e, 0);
-    standin_free(s);
+    end_ring(&e, s);
 }
 
 TEST(device_that_this_process_does_not_see_is_named) {
@@ -256,15 +251,12 @@ TEST(device_that_this_process_does_not_see_is_named) {
     announce(s, &e, 1);
     for (uint32_t i = 1; i <= SLOTS; i++) standin_pool(s, i)->device_id = 5;
     check_forged(s, SPDL_E_NOT_FOUND, "device 5 is none of the 1");
-    stop_exporter(&e, 0);
-    standin_free(s);
+    end_ring(&e, s);
 }
 
 TEST(damaged_pool_records_and_descriptors_are_refused) {
-    gpu_start("");
-    exporter e = start_exporter();
-    standin *s = make_ring();
-    announce(s, &e, 1);
+    standin *s;
+    exporter e = export_ring("", &s);
     standin_pool(s, 1)->kind = SPDL_L_POOL_VMM_FD;
     check_forged(s, SPDL_E_UNSUPPORTED, "of kind 3");
     announce(s, &e, 1);
@@ -273,15 +265,12 @@ TEST(damaged_pool_records_and_descriptors_are_refused) {
     announce(s, &e, 1);
     standin_pool(s, 1)->slot_bytes = 0;
     check_forged(s, SPDL_E_UNSUPPORTED, "pool 1");
-    stop_exporter(&e, 0);
-    standin_free(s);
+    end_ring(&e, s);
 }
 
 TEST(descriptor_outside_the_pool_is_refused) {
-    gpu_start("");
-    exporter e = start_exporter();
-    standin *s = make_ring();
-    announce(s, &e, 1);
+    standin *s;
+    exporter e = export_ring("", &s);
     spdl_reader *r = attach_with(s, 1, 0);
     spdl_tensor t = SPDL_TENSOR_INIT;
     for (int i = 0; i < 4; i++) {
@@ -297,8 +286,7 @@ TEST(descriptor_outside_the_pool_is_refused) {
         CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     }
     spdl_detach(r);
-    stop_exporter(&e, 0);
-    standin_free(s);
+    end_ring(&e, s);
 }
 
 TEST(schema_whose_tensor_is_larger_than_a_device_slot_is_refused) {
@@ -311,14 +299,12 @@ TEST(schema_whose_tensor_is_larger_than_a_device_slot_is_refused) {
     standin_serve(s, -1);
     announce(s, &e, 1);
     spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     spdl_tensor t = SPDL_TENSOR_INIT;
     CHECK_STATUS(spdl_batch_tensor(r, &b, STANDIN_DEVICE, &t), SPDL_E_FORMAT);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
     spdl_detach(r);
-    stop_exporter(&e, 0);
-    standin_free(s);
+    end_ring(&e, s);
 }
 
 TEST(without_a_driver_host_tensors_of_a_device_ring_are_good) {
@@ -329,23 +315,19 @@ TEST(without_a_driver_host_tensors_of_a_device_ring_are_good) {
     p->generation = 1;
     s->generation = 1;
     spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     check_host_only(r, &b, SPDL_E_UNSUPPORTED, "no CUDA driver");
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }
 
 TEST(stream_wait_on_a_ring_without_device_tensors_does_nothing) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     spdl_reader *r = attach_with(s, 1, 0);
-    standin_publish(s, 0, false);
-    spdl_batch b = next_batch(r);
+    spdl_batch b = new_batch(s, r);
     CHECK_STATUS(spdl_stream_wait(r, &b, NULL), SPDL_OK);
     CHECK_STATUS(spdl_stream_wait(r, NULL, NULL), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_stream_wait(NULL, &b, NULL), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
-    spdl_detach(r);
-    standin_free(s);
+    leave(s, r);
 }

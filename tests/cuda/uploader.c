@@ -5,25 +5,13 @@
  * prints the path to attach to. Then, for each line of its input: "p": copy the next batch's image to its device slot and publish it; "v": what
  * is exported is void, as when an uploader has died; anything else: end. Each is answered with a line.
  */
-#include "../../capi/cuda/driver.h"
 #include "../capi/standin.h"
+#include "program.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SLOTS 8u /* one for each slot of the ring */
 #define SLOT_BYTES 512u
-
-static cuda_driver d;
-
-static void must(cu_result e, const char *what) {
-    char text[256];
-    if (e == CU_OK) return;
-    fprintf(stderr, "cuda-uploader: %s: %s\n", what, cuda_error(&d, e, text, sizeof text));
-    exit(1);
-}
-#define MUST(call) must(d.call, #call)
 
 static void announce(standin *s, cu_address memory, const cu_event *events, uint64_t generation) {
     cu_uuid uuid;
@@ -60,13 +48,8 @@ int main(void) {
     cu_address memory;
     cu_event events[SLOTS];
     cu_stream stream;
-    cu_context context;
     char text[256];
-    if (cuda_load(&d, text, sizeof text) != CUDA_LOADED)
-        return fprintf(stderr, "cuda-uploader: %s\n", text), 1;
-    MUST(Init(0));
-    MUST(DevicePrimaryCtxRetain(&context, 0));
-    MUST(CtxSetCurrent(context));
+    start_driver(0);
     MUST(MemAlloc(&memory, SLOTS * SLOT_BYTES));
     MUST(StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     for (uint32_t i = 0; i < SLOTS; i++)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 
 import pytest
 import spdl
@@ -138,6 +140,14 @@ def test_copy_is_free_of_the_slot(mock, loader):
     assert copy["image"][2, 1, 1, 2] == 13 and copy["padded"].flags.c_contiguous
     assert [bytes(row) for row in copy["key"]] == [b"0", b"1", b"2"]
     copy["image"][:] = 0
+
+
+def test_a_batch_refuses_to_be_pickled_or_copied_with_the_remedy(mock, loader):
+    with loader.acquire() as batch:
+        for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(spdl.Unsupported, match=r"leased to this process.*pass batch.copy\(\) on"):
+                attempt(batch)
+        assert pickle.loads(pickle.dumps(batch.copy()))["label"].tolist() == [0, 1, 2]
 
 
 def test_batches_are_compared_by_identity(loader):

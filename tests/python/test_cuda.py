@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -73,13 +72,6 @@ def gpu(library: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     gpu = Gpu(path, tmp_path / "gate")
     yield gpu
     gpu.close()
-
-
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, "waited 30 s in vain"
-        time.sleep(0.002)
 
 
 def test_a_pinned_ring_is_copied_without_staging_and_given_back_behind_the_copy(gpu, engine):

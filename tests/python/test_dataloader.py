@@ -79,6 +79,15 @@ def test_wrong_arguments_are_refused(mock, loader):
     assert mock.counts.readers == 1
 
 
+def test_what_torch_is_told_is_refused_with_what_does_it_here(mock):
+    for name, remedy in spdl._dataloader._TORCH.items():
+        with pytest.raises(TypeError, match=f"spdl: DataLoader: {name} is torch's; ") as refused:
+            spdl.DataLoader("x", **{name: 1})
+        assert remedy in str(refused.value)
+    with pytest.raises(TypeError, match="num_workers is torch's; leave it out: the engine has threads"):
+        spdl.DataLoader("x", batch=3, num_workers=8)
+
+
 def test_torch_tensors_are_views(mock, loader):
     torch = pytest.importorskip("torch")
     for images, labels in spdl.DataLoader(loader):

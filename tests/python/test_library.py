@@ -15,6 +15,14 @@ def test_importing_spdl_imports_neither_numpy_nor_torch_nor_asyncio(python):
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_the_modules_are_there_when_they_are_named_and_not_before(python):
+    done = python("import sys, spdl\n"
+                  "print([m for m in ('spdl.io', 'spdl.pipeline') if m in sys.modules])\n"
+                  "print(spdl.io.__name__, spdl.pipeline.PipelineBuilder.__name__, spdl.source.__name__, spdl.dataloader.__name__)\n"
+                  "print('io' in dir(spdl), hasattr(spdl, 'jo'))")
+    assert done.stdout.splitlines() == ["[]", "spdl.io PipelineBuilder spdl.source spdl.dataloader", "True False"], done.stderr
+
+
 def test_importing_spdl_needs_no_library(python):
     assert python("import spdl", library="/nowhere/libspdl.so").returncode == 0
 

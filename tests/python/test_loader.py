@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import pickle
 import threading
+from collections import UserList
+from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 import spdl
@@ -317,12 +320,50 @@ def test_open_takes_a_description_as_a_dict(mock):
         assert mock.request.name == b"./{odd}.yaml", "a path is never taken for a description"
 
 
+def test_a_description_may_hold_what_is_as_good_as_plain_data(mock):
+    numpy = pytest.importorskip("numpy")
+    with spdl.open(MappingProxyType({"source": {"folder": Path("/data")}, "batch": numpy.int64(8), "rate": numpy.float32(0.5),
+                                     "x": UserList([MappingProxyType({})])})):
+        assert mock.request.name == b'{"source": {"folder": "/data"}, "batch": 8, "rate": 0.5, "x": [{}]}'
+
+
 def test_wrong_arguments_are_refused(mock):
     for arguments, text in [({"lane": -2}, "lane -2, want 0 or more"), ({"max_leases": 0}, "max_leases 0, want 1 or more")]:
         with pytest.raises(spdl.ArgumentError, match=text):
             spdl.attach("x", **arguments)
-    with pytest.raises(spdl.SpecError, match="not plain data"):
+    with pytest.raises(spdl.SpecError, match="not plain data: got an object of type object"):
         spdl.open({"batch": object()})
+    for timeout in (float("nan"), "soon", []):
+        with pytest.raises(spdl.ArgumentError, match="attach: the timeout is no number, want seconds, or None"):
+            spdl.attach("x", timeout=timeout)
+
+
+def test_arguments_of_a_wrong_type_are_refused_by_name(mock):
+    for call, text in [
+        (lambda: spdl.open(None), "the description is of type NoneType, want a dict, or the path of a file or folder"),
+        (lambda: spdl.open([]), "the description is of type list, want a dict"),
+        (lambda: spdl.open("x", args="--cpus 2"), r"args is the text '--cpus 2', want a list of arguments, such as args=\['--cpus', '2'\]"),
+        (lambda: spdl.open("x", args=[2]), "open: args is of type int, want text"),
+        (lambda: spdl.attach(None), "attach: name is of type NoneType, want text"),
+        (lambda: spdl.attach("x", group=3), "attach: group is of type int, want text"),
+    ]:
+        with pytest.raises(TypeError, match=text):
+            call()
+
+
+def test_text_with_a_zero_byte_is_refused_and_never_cut(mock):
+    for call in (lambda: spdl.open("data\0train"), lambda: spdl.attach("a\0b"), lambda: spdl.attach("a", group="g\0"),
+                 lambda: spdl.open("data", args=["--name\0"]), lambda: spdl.open("data", engine="/bin/spdl\0")):
+        with pytest.raises(spdl.ArgumentError, match="has a zero byte in it"):
+            call()
+
+
+def test_a_wait_without_end_may_be_said_as_infinity(mock, loader):
+    assert loader.acquire(float("inf")).ticket == 0
+    with spdl.attach("x", timeout=float("inf")):
+        assert mock.request.timeout_ns == 9 * 10**18
+    with spdl.attach("x", timeout=0):
+        assert mock.request.timeout_ns == 1, "0 would be the library's own"
 
 
 # ---- life

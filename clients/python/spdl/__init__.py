@@ -64,6 +64,21 @@ from .schema import Field
 
 __version__ = "0.1.0"
 
+_MODULES = ("dataloader", "io", "pipeline", "source")  # imported when they are first named
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return importlib.import_module(f".{name}", __name__)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
+
+
 __all__ = [
     "__version__", "ArgumentError", "Array", "attach", "Batch", "BATCH_BAD", "BATCH_KEY_CUT", "BATCH_LAST",
     "BATCH_PADDED", "BATCH_SHORT", "Busy", "DataLoader", "delivery_log", "DeliveryLog", "Denied", "Detached", "DeviceError", "DType", "EngineFailed",

@@ -10,6 +10,24 @@ from .arrays import Array, Ragged, view
 from .batch import Batch
 from .loader import Loader
 
+# What torch's DataLoader is told and an engine is not, and what does it here.
+_TORCH = {
+    "batch_size": "say batch: N in the description",
+    "batch_sampler": "say batch: N and order: {...} in the description",
+    "collate_fn": "batches come collated; transform= maps a whole one",
+    "drop_last": "say order: {last: drop} in the description",
+    "generator": "say order: {seed: N} in the description",
+    "multiprocessing_context": "leave it out: the engine is a program of its own",
+    "num_workers": 'leave it out: the engine has threads; args=["--cpus", "8"] bounds them',
+    "persistent_workers": "leave it out: the engine stays from epoch to epoch",
+    "pin_memory": "call loader.loader.pin() (docs/gpu.md)",
+    "pin_memory_device": "call loader.loader.pin(device=N) (docs/gpu.md)",
+    "prefetch_factor": "say ring: {slots: N} in the description",
+    "sampler": "say order: {...} in the description",
+    "shuffle": "say order: {shuffle: true, seed: N} in the description",
+    "worker_init_fn": "leave it out: there are no workers",
+}
+
 Fields = Union[str, Sequence[str], Mapping[str, str], None]
 
 
@@ -35,6 +53,9 @@ class DataLoader:
                  **options: Any) -> None:
         if tensors not in ("torch", "numpy"):
             raise ArgumentError(f'spdl: DataLoader: tensors={tensors!r}, want "torch" or "numpy"')
+        for name in options:
+            if name in _TORCH:
+                raise TypeError(f"spdl: DataLoader: {name} is torch's; {_TORCH[name]}")
         self._owned = not isinstance(source, Loader)
         if not self._owned and options:
             raise ArgumentError(f"spdl: DataLoader: {', '.join(options)} are for a loader that it opens itself")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import gc
+import math
 import os
 import threading
 import time
@@ -20,7 +21,7 @@ from typing import Any, Callable, Optional
 
 from . import _c, _dlpack
 from ._dlpack import live as exports
-from ._errors import Detached, SpdlError, error_for
+from ._errors import ArgumentError, Detached, SpdlError, error_for
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
 EMPTY = _c.Batch(_BATCH_BYTES)  # of a lease that has no batch yet
@@ -36,6 +37,18 @@ def _at_exit() -> None:
 
 
 atexit.register(_at_exit)
+
+
+def nanoseconds(where: str, seconds: float) -> int:
+    """What C takes of a time to wait: 0 of none, the longest there is of infinity."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        try:
+            seconds = float(seconds)
+        except (TypeError, ValueError):
+            seconds = math.nan
+    if math.isnan(seconds):
+        raise ArgumentError(f"spdl: {where}: the timeout is no number, want seconds, or None")
+    return max(0, int(min(seconds, 9e9) * 1e9))
 
 
 class Lease:

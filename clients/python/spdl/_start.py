@@ -7,14 +7,16 @@ import json
 import os
 import sys
 import weakref
-from typing import Any, Optional, Sequence, Union
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, Optional, Union
 
 from . import _c, _feed, _torchrun
 from ._errors import ArgumentError, SpecError, error_for
-from ._reader import Reader
+from ._reader import Reader, nanoseconds
 from .loader import Loader
 
-Spec = Union[str, "os.PathLike[str]", dict]
+Spec = Union[str, "os.PathLike[str]", Mapping]
 
 
 def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[str, os.PathLike[str], None] = None,
@@ -34,7 +36,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
                 each attaches to its lane; False: each rank starts its own, with its share of the CPUs. Elsewhere
                 None or False; True is refused
     in_process  no second process: the engine is a library, libspdl_engine, with the Go runtime in it, that stays
-                loaded. A forked child cannot use it (ForkedError)
+                loaded. A forked child cannot use it (Forked)
     source      a data set of yours in place of the description's source: an object with __len__ and
                 __getitem__(index) that returns encoded bytes or a path, alone or as (it, label) or (it, label, key).
                 Called in threads of this program, so in_process is implied; an exception makes a bad sample. A
@@ -48,6 +50,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     Blocks until the engine is ready or has said why not. Its log goes to stderr (SPDL_LOG sets the level).
     Raises SpecError, EngineStartError, StateError, and what attach() raises.
     """
+    if isinstance(spec, Mapping):
+        spec = dict(spec)
     if source is not None:
         spec = _feed.describe(spec, source, source_threads)
         if share:
@@ -57,6 +61,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     ranks = _torchrun.ranks()
     if share and ranks is None:
         raise ArgumentError("spdl: open: share=True needs LOCAL_RANK and its kin in the environment; run under torchrun")
+    if isinstance(args, (str, bytes)):
+        raise TypeError(f"spdl: open: args is the text {args!r}, want a list of arguments, such as args={args.split()!r}")
     attach_opts = dict(group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
     if ranks is not None and ranks.local_size > 1:
         if share is False:
@@ -70,10 +76,10 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     api = _c.library()
     form = _c.FORM_IN_PROCESS if in_process else _c.FORM_CHILD
     opts = _c.OpenOpts(ctypes.sizeof(_c.OpenOpts), form, _attach_opts(**attach_opts))
-    opts.engine = os.fsencode(engine) if engine is not None else None
-    opts.args = (ctypes.c_char_p * (len(args) + 1))(*(os.fsencode(argument) for argument in args), None)
+    opts.engine = _bytes("open: engine", engine) if engine is not None else None
+    opts.args = (ctypes.c_char_p * (len(args) + 1))(*(_bytes("open: args", argument) for argument in args), None)
     opts.state = json.dumps(state).encode() if state is not None else None
-    loader = _load(api, api.free.open, text.encode("utf-8", "surrogateescape"), opts, recipe=None)
+    loader = _load(api, api.free.open, _bytes("open: spec", text), opts, recipe=None)
     if source is not None:
         try:
             loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples)
@@ -99,7 +105,7 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
     """
     api = _c.library()
     opts = _attach_opts(group, lane, max_leases, handoff, timeout)
-    return _load(api, api.free.attach, os.fsencode(name), opts, (name, group, lane, max_leases, handoff, timeout))
+    return _load(api, api.free.attach, _bytes("attach: name", name), opts, (name, group, lane, max_leases, handoff, timeout))
 
 
 def _load(api: _c.Api, function: Any, what: bytes, opts: ctypes.Structure, recipe: Optional[tuple]) -> Loader:
@@ -125,21 +131,48 @@ def _attach_opts(group: Optional[str], lane: Optional[int], max_leases: Optional
     return _c.AttachOpts(
         struct_size=ctypes.sizeof(_c.AttachOpts),
         flags=_c.ATTACH_HANDOFF if handoff else 0,
-        group=group.encode() if group is not None else None,
+        group=_bytes("attach: group", group) if group is not None else None,
         lane=_c.ANY_LANE if lane is None else lane,
         max_leases=max_leases or 0,
-        timeout_ns=0 if timeout is None else max(1, int(timeout * 1e9)),
+        timeout_ns=0 if timeout is None else nanoseconds("attach", timeout) or 1,  # 0 is the library's own 10 s
         client=b"python %d.%d" % sys.version_info[:2],
     )
+
+
+def _plain(value: Any) -> Any:
+    """What a description holds beside plain data: paths, numpy's numbers, mappings and lists of a configuration's kind."""
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence):
+        return list(value)
+    raise TypeError(f"got an object of type {type(value).__name__}")
+
+
+def _bytes(what: str, text: Union[str, bytes, os.PathLike[str]]) -> bytes:
+    """What C takes of a name or a path."""
+    if not isinstance(text, (str, bytes, os.PathLike)):
+        raise TypeError(f"spdl: {what} is of type {type(text).__name__}, want text")
+    text = os.fsencode(text)
+    if b"\0" in text:
+        raise ArgumentError(f"spdl: {what} {text!r} has a zero byte in it, where C would end it")
+    return text
 
 
 def _spec_text(spec: Spec) -> str:
     """What spdl_open takes: a path, or a description as JSON, which begins with '{'."""
     if isinstance(spec, dict):
         try:
-            return json.dumps(spec)
+            return json.dumps(spec, default=_plain)
         except (TypeError, ValueError) as error:
             raise SpecError(f"spdl: open: the description is not plain data: {error}") from None
+    if not isinstance(spec, (str, bytes, os.PathLike)):
+        raise TypeError(f"spdl: open: the description is of type {type(spec).__name__}, want a dict, or the path of a file or folder")
     path = os.fspath(spec)
     if isinstance(path, bytes):
         path = os.fsdecode(path)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
 
 from . import _c, _dlpack
-from ._errors import Stale
+from ._errors import Stale, Unsupported
 from ._reader import Lease
 from .arrays import Array, DType, Ragged, view
 from .schema import Field, FieldNotFound, Layout, Schema
@@ -108,6 +108,12 @@ class Batch(Mapping):
     def copy(self) -> dict[str, Any]:
         """All fields in memory of their own, free of the slot, by name."""
         return {name: view(self.array(name).copy()) for name in self}
+
+    def __reduce_ex__(self, protocol: object) -> tuple:
+        raise Unsupported(
+            "spdl: pickle or copy batch: it is leased to this process, whose memory its views are of; "
+            "pass batch.copy() on, or attach the other process to the ring"
+        )
 
     # ---- what is known of it; valid after its end, too
 

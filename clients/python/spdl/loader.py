@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedT
 from . import _c, _dlpack
 from ._feed import Feed
 from ._errors import StateError, Timeout, Unsupported
-from ._reader import EMPTY, Lease, Reader
+from ._reader import EMPTY, Lease, Reader, nanoseconds
 from .batch import ALONE, Batch
 from .schema import Field, Schema
 
@@ -113,7 +113,7 @@ class Loader:
         After the last epoch it returns None at once. Raises Timeout; LeasesExhausted or Undone where it would wait for
         this very thread; EngineLost, EngineFailed, EngineStopped once nothing published is left; GroupClosed.
         """
-        lease = self._reader.acquire(-1 if timeout is None else max(0, int(timeout * 1e9)))
+        lease = self._reader.acquire(-1 if timeout is None else nanoseconds("acquire", timeout))
         if type(lease) is not int:
             return Batch(lease, self.schema)
         if lease == _c.TIMEOUT:

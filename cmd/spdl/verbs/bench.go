@@ -51,7 +51,7 @@ type benching struct {
 func (a *app) bench() *cobra.Command {
 	v := &benching{app: a}
 	c := &cobra.Command{
-		Use:   "bench SPEC|FOLDER",
+		Use:   "bench SPEC|FOLDER|SHARDS",
 		Short: "Measure samples per second, CPU time, memory and the time to the first batch",
 		Long: `Bench runs the engine in this process, in a ring of private memory, with a consumer that gives each batch back at once, for
 --epochs epochs (1 if nothing is said), --batches batches or --seconds seconds, whichever comes first. Ctrl-C ends it with the figures

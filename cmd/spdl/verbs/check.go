@@ -1,11 +1,14 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -29,13 +32,13 @@ type checking struct {
 func (a *app) check() *cobra.Command {
 	v := &checking{app: a}
 	c := &cobra.Command{
-		Use:   "check SPEC|FOLDER",
+		Use:   "check SPEC|FOLDER|SHARDS",
 		Short: "Validate a description, decode a batch and show what it is",
 		Long: `Check reads a description or a folder as serve does, makes the ring in private memory, decodes the first batch and prints
 what a consumer will see: fields, types, shapes, sizes, classes, steps per epoch, the first rows, and the samples that could not be
 decoded. Nothing is served.
 
-The exit code is 0 when serve would work, also with bad samples that the policy allows.`,
+The exit code is 0 when serve would work, also with bad samples that the policy allows; only of a device's upload it says that it was not tried.`,
 		Example: `  spdl check imagenet.yaml
   spdl check /data/train --size 224
   spdl check imagenet.yaml --batches 0      # decode a whole epoch, to find every bad sample`,
@@ -140,13 +143,17 @@ func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
 
 func classesText(classes []string) string {
 	const shown = 8
+	var names []string
+	for _, class := range classes[:min(len(classes), shown)] {
+		names = append(names, printable(class))
+	}
 	switch n := len(classes); {
 	case n == 0:
 		return "no class names"
 	case n <= shown:
-		return fmt.Sprintf("%s (%s)", counted(n, "class"), strings.Join(classes, ", "))
+		return fmt.Sprintf("%s (%s)", counted(n, "class"), strings.Join(names, ", "))
 	default:
-		return fmt.Sprintf("%s (%s ...)", counted(n, "class"), strings.Join(classes[:shown], ", "))
+		return fmt.Sprintf("%s (%s ...)", counted(n, "class"), strings.Join(names, ", "))
 	}
 }
 
@@ -207,18 +214,26 @@ func (a *app) table(rows []rowText, f facts) {
 	for i, r := range rows[:min(len(rows), shownRows)] {
 		label := "none"
 		if r.label >= 0 {
-			label = fmt.Sprintf("%d %s", r.label, f.class(r.label))
+			label = strconv.FormatInt(r.label, 10)
+			if class := f.class(r.label); class != label { // which stands for itself where there are no names
+				label += " " + printable(class)
+			}
 		}
 		note := ""
 		if s := statusText(r.status); s != "" {
 			note = " (" + s + ")"
 		}
-		fmt.Fprintf(w, "  %d\t%d\t%s\t%s%s\n", i, r.index, label, r.key, note)
+		fmt.Fprintf(w, "  %d\t%d\t%s\t%s%s\n", i, r.index, label, printable(r.key), note)
 	}
 	_ = w.Flush()
 	if more := len(rows) - shownRows; more > 0 {
 		fmt.Fprintf(a.out, "  ... and %d more\n", more)
 	}
+}
+
+// byCount are the causes, the most frequent first.
+func byCount(n map[string]uint64) []string {
+	return slices.SortedFunc(maps.Keys(n), func(a, b string) int { return cmp.Or(cmp.Compare(n[b], n[a]), strings.Compare(a, b)) })
 }
 
 // advise names what a user may want to change.
@@ -227,11 +242,14 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 	fmt.Fprintln(v.out)
 	if bad.Total > 0 {
 		var causes []string
-		for cause, n := range bad.Causes {
-			causes = append(causes, fmt.Sprintf("%s %s", thousands(n), cause))
+		for _, cause := range byCount(bad.Causes) {
+			causes = append(causes, fmt.Sprintf("%s %s", thousands(bad.Causes[cause]), cause))
 		}
-		slices.Sort(causes)
-		note("%s so far (%s), policy %s; the last %d:", counted(bad.Total, "bad sample"), strings.Join(causes, ", "), r.BadSample.Policy, len(bad.Last))
+		last := ""
+		if uint64(len(bad.Last)) < bad.Total {
+			last = fmt.Sprintf("; the last %d", len(bad.Last))
+		}
+		note("%s so far (%s), policy %s%s:", counted(bad.Total, "bad sample"), strings.Join(causes, ", "), r.BadSample.Policy, last)
 		for _, text := range bad.Last {
 			fmt.Fprintf(v.out, "           %s\n", text)
 		}
@@ -242,6 +260,9 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 	if about.GlobalBatch > about.Samples {
 		note("a step takes %s and there %s %s: every batch is short or padded; use a smaller batch",
 			counted(about.GlobalBatch, "row"), areIs(about.Samples), counted(about.Samples, "sample"))
+	}
+	if r.Device != nil {
+		note("the upload to device %d is not tried here: spdl serve begins it", r.Device.CUDA)
 	}
 	if bad.Total == 0 {
 		fmt.Fprintln(v.out, "  ok")

@@ -1,10 +1,14 @@
 package verbs
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 )
 
 // wants fails the test for every text that out lacks; runs of blanks count as one.
@@ -30,13 +34,34 @@ func TestCheckShowsWhatConsumersWillSee(t *testing.T) {
 		"0 0 0 blue blue/000.jpg", "3 3 0 blue blue/003.jpg", " ok\n")
 }
 
+// Names that would move a terminal's cursor, or are no text, are shown as escapes, one row a line.
+func TestCheckShowsOddNamesAsEscapes(t *testing.T) {
+	name, dir := home(t), pictures(t, 1)
+	data, err := os.ReadFile(filepath.Join(dir, "red", "000.jpg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, odd := range []string{"new\nline", "esc\x1b[2Jape", "no\xfftext", "tab\tbed", "größe a"} {
+		writeFile(t, filepath.Join(dir, "c\xff", odd+".jpg"), string(data))
+	}
+	out := good(t, "check", describe(t, dir, name, "order: {shuffle: false}\n"), "--batch", "6")
+	wants(t, out, `2 classes (c\xff, red)`, "0 c\ufffd c"+`\xff/new\nline.jpg`, `c\xff/esc\x1b[2Jape.jpg`, `c\xff/no\xfftext.jpg`, `c\xff/tab\tbed.jpg`, `c\xff/größe a.jpg`, "1 red red/000.jpg")
+	if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 || !utf8.ValidString(out) {
+		t.Errorf("shows %q", out[max(i, 0):])
+	}
+}
+
 // Bad samples are named, each once, and do not fail the check where the policy allows them.
 func TestCheckNamesBadSamples(t *testing.T) {
 	name, dir := home(t), pictures(t, 10)
 	writeFile(t, filepath.Join(dir, "blue", "text.jpg"), "this is not a picture")
 	writeFile(t, filepath.Join(dir, "red", "nothing.jpg"), "")
 	out := good(t, "check", describe(t, dir, name, "bad_sample: {policy: mask}\n"), "--batches", "0")
-	wants(t, out, "2 bad samples so far (1 empty, 1 not_an_image), policy mask; the last 2:", `"blue/text.jpg"`, `"red/nothing.jpg"`)
+	wants(t, out, "2 bad samples so far (1 empty, 1 not_an_image), policy mask:", `"blue/text.jpg"`, `"red/nothing.jpg"`)
+	for i := range 20 {
+		writeFile(t, filepath.Join(dir, "red", "nothing"+strconv.Itoa(i)+".jpg"), "")
+	}
+	wants(t, good(t, "check", describe(t, dir, name, ""), "--batches", "0"), "22 bad samples so far (21 empty, 1 not_an_image), policy skip; the last 16:")
 	if strings.Contains(out, " ok\n") {
 		t.Errorf("ok in spite of bad samples:\n%s", out)
 	}
@@ -52,6 +77,15 @@ func TestCheckAdvises(t *testing.T) {
 	out := good(t, "check", flat, "--name", name, "--size", "8", "--batch", "5")
 	wants(t, out, "no directories, so no labels: put the files of each class into a directory of its own, or say labels: none",
 		"a step takes 5 rows and there are 2 samples: every batch is short or padded; use a smaller batch", "1 1 none 001.jpg")
+	wants(t, good(t, "check", describe(t, dir, name, "device: {cuda: 3}\n")), "the upload to device 3 is not tried here: spdl serve begins it", " ok\n")
+}
+
+// A label without a name is shown once.
+func TestCheckShowsLabelsThatHaveNoNames(t *testing.T) {
+	name, dir := home(t), pictures(t, 2)
+	list := writeFile(t, filepath.Join(dir, "train.txt"), "blue/000.jpg\t7\nred/001.jpg\n")
+	file := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), "source: {list: "+list+"}\nbatch: 2\norder: {shuffle: false}\nimage: {transform: [{resize: [8, 8]}]}\n")
+	wants(t, good(t, "check", file), "0 0 7 blue/000.jpg", "1 1 none red/001.jpg")
 }
 
 func TestCheckLooksAtEveryRing(t *testing.T) {
@@ -68,9 +102,20 @@ func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	refused(t, exitNotFound, `check: "/no/such": no such file or folder`, "check", "/no/such")
 	refused(t, exitUsage, "check: nothing to read", "check")
+	list := writeFile(t, filepath.Join(t.TempDir(), "train.csv"), "path,label\na.jpg,1\n")
+	refused(t, exitUsage, "check: "+strconv.Quote(list)+" is no description, but a list by its name; put it into one: {source: {list: ", "check", list)
+	packed := writeFile(t, filepath.Join(t.TempDir(), "train.tar.GZ"), "\x1f\x8b")
+	refused(t, exitUsage, "check: "+strconv.Quote(packed)+" is compressed by its name, and samples of such an archive cannot be found; unpack it to a .tar",
+		"check", packed, "--size", "8")
+	kinds := filepath.Dir(writeFile(t, filepath.Join(t.TempDir(), "b.zip"), ""))
+	writeFile(t, filepath.Join(kinds, "a.tar"), "")
+	refused(t, exitUsage, "holds shards of several kinds; name those of one, such as "+strconv.Quote(kinds+"/*.tar"), "check", kinds)
+	refused(t, exitUsage, " is no description, but a list by its name", "check", list, "--size", "8")
 	refused(t, exitUsage, "check: --batches -1", "check", dir, "--batches", "-1")
 	refused(t, exitUsage, ".yaml:4:20: image.trans: unknown key", "check",
 		writeFile(t, filepath.Join(t.TempDir(), "x.yaml"), "name: x\nsource: {folder: .}\nbatch: 4\nimage: {mode: rgb, trans: []}\n"))
 	refused(t, exitNoRoom, "lower ring.slots or batch", "check", dir, "--name", name, "--size", "4096", "--batch", "64", "--slots", "1000")
+	refused(t, exitUsage, `order: filter: "label > 9" is true for none of 4 samples`, "check", describe(t, dir, name, "order: {filter: label > 9}\n"))
+	refused(t, exitUsage, "cache.rows_bytes: 4 rows of", "check", describe(t, dir, name, "cache: {rows_bytes: 1KiB}\n"))
 	refused(t, exitUsage, "batch: got -3, want a whole number from 1 to 65536", "check", dir, "--batch", "-3")
 }

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
@@ -69,6 +71,7 @@ func TestEveryRefusalHasItsCodeAndStatus(t *testing.T) {
 		{usage("x"), exitUsage, shm.ErrArgument},
 		{&spec.Error{Text: "x"}, exitUsage, shm.ErrSpec},
 		{fmt.Errorf("a: %w", sampler.ErrNoBatch), exitUsage, shm.ErrSpec},
+		{fmt.Errorf("a: %w", engine.ErrDescription), exitUsage, shm.ErrSpec},
 		{fmt.Errorf("a: %w", shm.ErrState), exitUsage, shm.ErrState},
 		{fmt.Errorf("a: %w", source.ErrNoSamples), exitNotFound, shm.ErrEngineStart},
 		{fmt.Errorf("a: %w", fs.ErrNotExist), exitNotFound, shm.ErrEngineStart},
@@ -91,6 +94,30 @@ func TestEveryRefusalHasItsCodeAndStatus(t *testing.T) {
 	}
 	if code := exitCode(nil); code != exitOK {
 		t.Errorf("nil: exit code %d", code)
+	}
+}
+
+// A signal is told as such, whatever was waited for; what else went wrong stays as it is.
+func TestASignalIsToldAsAnInterruption(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	wrapped := fmt.Errorf("engine: order: %w", context.Canceled)
+	if err := interrupted(ctx, wrapped); err != wrapped {
+		t.Errorf("without a signal: %v", err)
+	}
+	cancel()
+	if err := interrupted(ctx, wrapped); err.Error() != "interrupted" || exitCode(err) != exitInterrupted {
+		t.Errorf("got %v, exit code %d", err, exitCode(err))
+	}
+	if err := interrupted(ctx, shm.ErrState); err != shm.ErrState {
+		t.Errorf("another failure: %v", err)
+	}
+}
+
+// Nothing is waited for, read or recorded when its result could not be written.
+func TestAnOutputThatCannotBeThereIsRefusedFirst(t *testing.T) {
+	home(t)
+	for _, args := range [][]string{{"view", "/no/such"}, {"trace", "nobody"}, {"replay", "/no/such", "0"}} {
+		refused(t, exitNotFound, args[0]+`: --out "/absent/x.png": no such file or directory`, append(args, "--out", "/absent/x.png")...)
 	}
 }
 

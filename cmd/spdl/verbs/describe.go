@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,14 +99,32 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 		return nil, fmt.Errorf("%s: %w", verb, err)
 	case st.IsDir():
 		media, found := mediaIn(path)
-		if shards := shardsIn(path); !found && shards != "" {
-			return d.shards(ctx, verb, []string{shards})
+		shards := shardsIn(path)
+		if !found && len(shards) == 1 {
+			return d.shards(ctx, verb, shards)
+		}
+		if !found && len(shards) > 1 {
+			return nil, usage("%s: %q holds shards of several kinds; name those of one, such as %q", verb, path, shards[0])
 		}
 		d.media = media
 		return d.zero(verb, folder)
 	}
-	return d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
+	if slices.Contains(packedEndings, strings.ToLower(filepath.Ext(path))) {
+		return nil, usage("%s: %q is compressed by its name, and samples of such an archive cannot be found; unpack it to a .tar", verb, path)
+	}
+	s, err := d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
+	if err != nil && slices.Contains(listEndings, strings.ToLower(filepath.Ext(path))) {
+		return nil, usage("%s: %q is no description, but a list by its name; put it into one: {source: {list: %q}, image: {transform: "+
+			"[{resize: [224, 224]}]}}, as a file or, in JSON, as --spec-json", verb, path, path)
+	}
+	return s, err
 }
+
+// packedEndings are those of archives that have to be read from the start for each sample.
+var packedEndings = []string{".gz", ".tgz", ".bz2", ".tbz2", ".xz", ".txz", ".zst", ".tzst", ".lz4", ".7z", ".rar"}
+
+// listEndings are those of lists and tables, which say nothing of what samples become.
+var listEndings = []string{".txt", ".lst", ".tsv", ".csv", ".jsonl"}
 
 // areShards says that every argument names shards: a shell may have written the braces out. A directory is none, whatever
 // its name.
@@ -222,7 +241,7 @@ func (d *description) setType(verb string, r *spec.Spec) error {
 		m.Audio.DType = t
 		return nil
 	}
-	if err != nil || t != tensor.U8 && !t.Float() {
+	if err != nil || !slices.Contains([]tensor.DType{tensor.U8, tensor.F16, tensor.BF16, tensor.F32}, t) {
 		return usage("%s: --dtype %q, want u8, f16, bf16 or f32", verb, d.dtype)
 	}
 	if m.Video != nil {

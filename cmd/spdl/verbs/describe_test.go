@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
 	"github.com/spdl/spdl/core/spec"
@@ -31,6 +32,19 @@ func TestFlagsFillInTheFormWithoutADescription(t *testing.T) {
 		s.Order.Epochs != 3 || s.Limits.CPUs != 1.5 || s.Ring.Slots != 5 || s.World != (spec.World{Size: 4, Rank: 2}) ||
 		s.Image.Transform.Output() != (spec.Extent{Height: 32, Width: 32}) {
 		t.Errorf("got %+v", s)
+	}
+}
+
+// A type that no decoder writes is refused: a ring of it would tell consumers of bytes that are not there.
+func TestTypesThatNoDecoderWritesAreRefused(t *testing.T) {
+	video := describe(t, "/data", "d", "")
+	for _, name := range []string{"f64", "i16", "i64", "u16", "F32", ""} {
+		for _, args := range [][]string{{t.TempDir()}, {video}} {
+			_, err := reading(t, &description{}, append(args, "--dtype", name)...)
+			if want := "test: --dtype " + strconv.Quote(name) + ", want u8, f16, bf16 or f32"; err == nil || err.Error() != want {
+				t.Errorf("%v: got %v, want %q", args, err, want)
+			}
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
@@ -38,7 +39,7 @@ var statuses = []struct {
 	code int
 }{
 	{shm.ErrNameInUse, exitBusy}, {shm.ErrNoSpace, exitNoRoom},
-	{source.ErrNoSamples, exitNotFound}, {sampler.ErrNoBatch, exitUsage},
+	{source.ErrNoSamples, exitNotFound}, {sampler.ErrNoBatch, exitUsage}, {engine.ErrDescription, exitUsage},
 	{shm.ErrSpec, exitUsage}, {shm.ErrState, exitUsage}, {shm.ErrArgument, exitUsage},
 	{shm.ErrNotFound, exitNotFound}, {shm.ErrDenied, exitDenied}, {shm.ErrBusy, exitBusy}, {shm.ErrNoMemory, exitNoRoom},
 	{shm.ErrVersion, exitMismatch}, {shm.ErrFormat, exitMismatch},
@@ -74,7 +75,7 @@ func told(err error) error {
 	var wrong *usageError
 	var described *spec.Error
 	switch {
-	case errors.As(err, &described), errors.Is(err, sampler.ErrNoBatch):
+	case errors.As(err, &described), errors.Is(err, sampler.ErrNoBatch), errors.Is(err, engine.ErrDescription):
 		status = shm.ErrSpec
 	case errors.As(err, &wrong):
 		status = shm.ErrArgument

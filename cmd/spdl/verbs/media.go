@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,21 +73,21 @@ func mediaOfParts(parts []string) spec.Media {
 	return best(found)
 }
 
-// shardsIn is the pattern of a directory's shards; "" where it holds none, or of several kinds.
-func shardsIn(dir string) string {
+// shardsIn are the patterns of a directory's shards, one of each kind.
+func shardsIn(dir string) (patterns []string) {
 	endings := map[string]bool{}
 	for _, e := range firstNames(dir) {
 		if !e.IsDir() && spec.LooksLikeShards(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
 			endings[filepath.Ext(e.Name())] = true
 		}
 	}
-	if len(endings) != 1 || strings.ContainsAny(dir, "{*?[") { // which would be read as a pattern
-		return ""
+	if strings.ContainsAny(dir, "{*?[") { // which would be read as a pattern
+		return nil
 	}
-	for ending := range endings {
-		dir = filepath.Join(dir, "*"+ending)
+	for _, ending := range slices.Sorted(maps.Keys(endings)) {
+		patterns = append(patterns, filepath.Join(dir, "*"+ending))
 	}
-	return dir
+	return patterns
 }
 
 // firstNames are some entries of a directory; none of one that cannot be read, of which the engine will say why.

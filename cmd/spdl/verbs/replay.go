@@ -1,16 +1,21 @@
 package verbs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"unsafe"
 
+	"github.com/spdl/spdl/core/array"
 	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
 )
@@ -27,7 +32,7 @@ type replaying struct {
 func (a *app) replay() *cobra.Command {
 	v := &replaying{app: a}
 	c := &cobra.Command{
-		Use:   "replay SPEC|FOLDER STEP",
+		Use:   "replay SPEC|FOLDER|SHARDS STEP",
 		Short: "Make any batch again, bit for bit",
 		Long: `Replay decodes the one batch that a rank gets at a global step (counted from the start of training, as a batch's own step is) and
 prints what was in it: its samples, and the hash that ring.hash: xxh3 gives a delivered batch. With the same description, data and seed the
@@ -37,6 +42,7 @@ What depended on time is repeated where the engine kept a journal (--journal, or
 then are bad again. Without one a sample that could not be read then may be there now.`,
 		Example: `  spdl replay imagenet.yaml 12345
   spdl replay imagenet.yaml 12345 --rank 3 --out step.png
+  spdl replay imagenet.yaml 12345 --raw step.npz
   spdl replay imagenet.yaml 12345 --state checkpoint.json --json --raw step.bin`,
 		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
@@ -45,7 +51,7 @@ then are bad again. Without one a sample that could not be read then may be ther
 	f.StringVar(&v.ring, "ring", "", "of a description with several rings: the one to replay (default: the first)")
 	f.StringVar(&v.state, "state", "", "a saved state (file or JSON) that must fit the description")
 	f.StringVar(&v.journal, "journal", "", "the journal of the engine that delivered the batch (default: the description's)")
-	f.StringVar(&v.raw, "raw", "", "write the rows' bytes to this file")
+	f.StringVar(&v.raw, "raw", "", "write the rows' bytes to this file; where it ends in .npz every field, as arrays that numpy.load reads")
 	f.StringVarP(&v.file, "out", "o", "", "draw the batch into this PNG")
 	f.BoolVar(&v.asJSON, "json", false, "print JSON")
 	return c
@@ -58,6 +64,9 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 	step, err := strconv.ParseInt(args[len(args)-1], 10, 64)
 	if err != nil || step < 0 {
 		return usage("replay: step %q, want a whole number from 0", args[len(args)-1])
+	}
+	if err := reachable("replay", v.file); err != nil {
+		return err
 	}
 	s, err := v.read(ctx, "replay", args[:len(args)-1])
 	if err != nil {
@@ -143,7 +152,7 @@ func (v *replaying) show(l *local, batch *shm.Lease, rank int) error {
 		about.Index = append(about.Index, r.index)
 	}
 	if v.raw != "" {
-		if err := os.WriteFile(v.raw, batch.Tensor(max(c.sample(), 0)), 0o644); err != nil {
+		if err := v.write(batch, schema, c); err != nil {
 			return fmt.Errorf("replay: --raw: %w", err)
 		}
 	}
@@ -163,4 +172,66 @@ func (v *replaying) show(l *local, batch *shm.Lease, rank int) error {
 	fmt.Fprintf(v.out, "%s: step %d (epoch %d), rank %d: %s, %d bad, hash %s\n", about.Ring, about.Step, about.Epoch, about.Rank, counted(about.Rows, "row"), about.Bad, about.Hash)
 	v.table(rows, factsOf(l.reader.Text()))
 	return nil
+}
+
+// write puts the batch into a file: the samples' bytes alone, or every tensor in host memory as an array.
+func (v *replaying) write(batch *shm.Lease, schema []shm.TensorRecord, c columns) error {
+	if !strings.EqualFold(filepath.Ext(v.raw), ".npz") {
+		return os.WriteFile(v.raw, batch.Tensor(max(c.sample(), 0)), 0o644)
+	}
+	var all []array.Named
+	for i := range schema {
+		t := &schema[i]
+		if t.Pool != 0 {
+			continue
+		}
+		name, dtype := nameText(t.Name[:]), tensor.DType(t.DtypeCode)|tensor.DType(t.DtypeBits)<<8|tensor.DType(t.DtypeLanes)<<16
+		one := array.Named{Name: name, DType: dtype, Shape: batch.Shape(i), Data: batch.Tensor(i)}
+		if t.Kind == shm.Dense {
+			one.Data = packed(one.Data, one.Shape, t.Strides[:], int64(dtype.Bytes()))
+		}
+		all = append(all, one)
+		if offsets := batch.Offsets(i); offsets != nil {
+			bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(offsets))), 8*len(offsets))
+			all = append(all, array.Named{Name: name + ".offsets", DType: tensor.I64, Shape: []int64{int64(len(offsets))}, Data: bytes})
+		}
+	}
+	var file bytes.Buffer
+	if err := array.WriteNPZ(&file, all); err != nil {
+		return err
+	}
+	return os.WriteFile(v.raw, file.Bytes(), 0o644)
+}
+
+// packed is a tensor's elements without the room between them: the rows of a padded one lie as far apart as the longest may be.
+func packed(data []byte, shape, strides []int64, element int64) []byte {
+	if len(shape) == 0 {
+		return data[:element:element]
+	}
+	if step := elements(shape[1:]) * element; strides[0] == step && dense(shape[1:], strides[1:], element) {
+		return data[:shape[0]*step]
+	}
+	var all []byte
+	for i := range shape[0] {
+		all = append(all, packed(data[i*strides[0]:], shape[1:], strides[1:], element)...)
+	}
+	return all
+}
+
+// dense says that nothing lies between the elements.
+func dense(shape, strides []int64, element int64) bool {
+	for i := range shape {
+		if strides[i] != elements(shape[i+1:])*element {
+			return false
+		}
+	}
+	return true
+}
+
+func elements(shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= d
+	}
+	return n
 }

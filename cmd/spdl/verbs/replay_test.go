@@ -1,8 +1,10 @@
 package verbs
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -78,6 +82,58 @@ func TestReplayShowsAndDraws(t *testing.T) {
 	wants(t, out, name+": step 1 (epoch 0), rank 1: 1 row, 0 bad, hash ", "0 9 1 red red/009.jpg")
 	if data, err := os.ReadFile(png); err != nil || !strings.HasPrefix(string(data), "\x89PNG") {
 		t.Fatalf("no PNG: %v", err)
+	}
+}
+
+// Every field is in the .npz under its name, without the room that a padded ring keeps between its rows.
+func TestReplayWritesEveryFieldAsAnArray(t *testing.T) {
+	name, dir := home(t), tones(t, 2) // 1000 and 1100 samples
+	for shape, want := range map[string]struct {
+		shape  []int64
+		tone   func(row, channel, at int64) int64 // place in the array
+		others map[string][]int64                 // shapes
+	}{
+		"padded, layout: NCL": {[]int64{2, 2, 1100}, func(r, c, i int64) int64 { return (r*2+c)*1100 + i }, nil},
+		"padded, layout: NLC": {[]int64{2, 1100, 2}, func(r, c, i int64) int64 { return (r*1100+i)*2 + c }, nil},
+		"fixed":               {[]int64{2, 2, 2000}, func(r, c, i int64) int64 { return (r*2+c)*2000 + i }, nil},
+		"ragged, layout: NLC": {[]int64{4200}, func(r, c, i int64) int64 { return (r*1000+i)*2 + c }, map[string][]int64{"audio.offsets": {3}}},
+	} {
+		file := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), "source: {folder: "+dir+
+			"}\nbatch: 2\norder: {shuffle: false}\naudio: {rate: 8000, channels: 2, dtype: i16, length: 2000, shape: "+shape+"}\n")
+		raw := filepath.Join(t.TempDir(), "step.npz")
+		good(t, "replay", file, "0", "--raw", raw)
+		data, err := os.ReadFile(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := array.OpenNPZ(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		audio, err := z.Array("audio")
+		if err != nil || audio.DType != tensor.I16 || !slices.Equal(audio.Shape, want.shape) {
+			t.Fatalf("%s: %v %v, %v, want i16 %v", shape, audio.DType, audio.Shape, err, want.shape)
+		}
+		for row, n := range []int64{1000, 1100} {
+			for channel := range int64(2) {
+				for i := range n {
+					at := 2 * want.tone(int64(row), channel, i)
+					if got := int16(binary.LittleEndian.Uint16(audio.Data[at:])); got != int16(32767*(1-2*(i%2))) {
+						t.Fatalf("%s: row %d, channel %d, sample %d: %d", shape, row, channel, i, got)
+					}
+				}
+			}
+		}
+		others := map[string][]int64{"index": {2}, "length": {2}, "status": {2}, "label": {2}, "key": {10}, "key.offsets": {3}}
+		maps.Copy(others, want.others)
+		for name, shape := range others {
+			if a, err := z.Array(name); err != nil || !slices.Equal(a.Shape, shape) {
+				t.Errorf("%s: %v, %v, want %v", name, a.Shape, err, shape)
+			}
+		}
+		if n := len(others) + 1; len(z.Names()) != n {
+			t.Errorf("%s: fields %v, want %d", shape, z.Names(), n)
+		}
 	}
 }
 

@@ -92,7 +92,7 @@ func writeConsumers(w io.Writer, r *telemetry.RingLoad) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "\n  consumer\tpid\tgroup\tlane\tbatches/s\twaits\t\tper batch\tkeeps it\tholds\t\n")
 	for _, c := range r.Consumers {
-		fmt.Fprintf(t, "  %s\t%d\t%s\t%d\t%.1f\t%s\t%s\t%s\t%s\t%d of %d\t\n", c.Client, c.PID, c.Group, c.Lane, c.BatchesS,
+		fmt.Fprintf(t, "  %s\t%d\t%s\t%d\t%.1f\t%s\t%s\t%s\t%s\t%d of %d\t\n", printable(c.Client), c.PID, c.Group, c.Lane, c.BatchesS,
 			bar(c.Wait, 10), share(c.Wait), timeText(c.WaitNs), timeText(c.HoldNs), c.Holds, c.MaxLeases)
 	}
 	_ = t.Flush()

@@ -30,7 +30,7 @@ type viewing struct {
 func (a *app) view() *cobra.Command {
 	v := &viewing{app: a}
 	c := &cobra.Command{
-		Use:   "view NAME|SPEC|FOLDER",
+		Use:   "view NAME|SPEC|FOLDER|SHARDS",
 		Short: "Draw a contact sheet of a batch, with its labels, as PNG",
 		Long: `View takes the next batch of a running ring (NAME or NAME/RING), or the first one of a description or folder that nobody
 needs to serve, and draws its pictures with class and key below each; of a video a row of frames, of a sound its waveform or its features. Floats are brought back to colours by the ring's own mean and
@@ -58,6 +58,9 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 	if v.rows < 1 || v.columns < 0 || v.skip < 0 || v.timeout <= 0 {
 		return usage("view: --rows, --columns, --skip and --timeout must not be negative, and rows and timeout not zero")
 	}
+	if err := reachable("view", v.file); err != nil {
+		return err
+	}
 	reader, done, err := v.reader(ctx, args)
 	if err != nil {
 		return err
@@ -82,6 +85,14 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 		fmt.Fprintf(v.out, "%s: %s of batch %d (epoch %d, step %d) of %s\n", v.file, counted(shown, "sample"), batch.Ticket, batch.Epoch, batch.EpochStep, r.name)
 	}
 	return batch.Release()
+}
+
+// reachable refuses an --out whose directory is not there before anything is waited for.
+func reachable(verb, file string) error {
+	if _, err := os.Stat(filepath.Dir(file)); file != "" && file != "-" && err != nil {
+		return fmt.Errorf("%s: --out %q: %w", verb, file, unwrapPath(err))
+	}
+	return nil
 }
 
 // A rendering is how the batches of a ring become pictures again.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,6 +30,16 @@ func counted[T int | uint32 | int64 | uint64](n T, thing string) string {
 		thing += "s"
 	}
 	return thousands(n) + " " + thing
+}
+
+// printable is a name of a file or a program as a terminal may show it: what is no letter, mark or blank is written as
+// in Go's strings.
+func printable(s string) string {
+	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+		return s
+	}
+	quoted := strconv.Quote(s)
+	return quoted[1 : len(quoted)-1]
 }
 
 // areIs is the verb that goes with so many.

@@ -123,9 +123,6 @@ func (g *GPU) Event() (e Event, h Handle, err error) {
 	return e, h, err
 }
 
-// MaxChannels is what Finish knows.
-const MaxChannels = C.GPU_CHANNELS
-
 // NewFinish finds the kernel that makes numbers of a type, f32, f16 or bf16: byte * scale + bias, one of each for a channel.
 func (g *GPU) NewFinish(dtype string, scale, bias []float32) (f Finish, err error) {
 	image, entry := C.CString(finishImage), C.CString("spdl_finish_"+dtype)

@@ -167,27 +167,44 @@ static int same_kind(audio_ff *f, const AVFrame *frame, int rate, int channels) 
     return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "its rate or its channels change midway");
 }
 
+/* Frames [skip, stop) of a decoded frame whose first is number `from` of the sound; none where stop is not above skip. */
+typedef struct part {
+    AVFrame *frame;
+    int64_t from, skip, stop;
+} part;
+
+/* The next frame, and what of it lies in [begin, end). MEDIA_AV_END: there is none before end. */
+static int next_part(audio_ff *f, int64_t begin, int64_t end, part *p) {
+    if (f->ended || (end >= 0 && f->frames >= end)) return MEDIA_AV_END;
+    p->frame = f->pending;
+    f->pending = NULL;
+    int rc = p->frame ? MEDIA_AV_OK : next_frame(f, begin, &p->frame);
+    if (rc == MEDIA_AV_OK) rc = same_kind(f, p->frame, f->rate, f->channels);
+    if (rc != MEDIA_AV_OK) {
+        rc = finish(f, rc);
+        return rc == MEDIA_AV_OK ? MEDIA_AV_END : rc;
+    }
+    if (f->placed && f->frames < begin) f->frames = place_of(f, p->frame);
+    int64_t n = p->frame->nb_samples;
+    p->from = f->frames;
+    p->skip = begin > p->from ? begin - p->from : 0;
+    p->stop = end >= 0 && end < p->from + n ? end - p->from : n;
+    f->frames += n;
+    return MEDIA_AV_OK;
+}
+
 int audio_ff_decode(audio_ff *f, const audio_kernels *k, const int32_t *take, int n_take, int64_t begin,
                     int64_t end, int64_t max_frames) {
-    AVFrame *frame = f->pending;
-    f->pending = NULL;
+    part p;
     f->begin = begin;
     f->n_planes = n_take;
-    int rc = MEDIA_AV_OK;
-    while (rc == MEDIA_AV_OK && (end < 0 || f->frames < end)) {
-        if (!frame) rc = next_frame(f, begin, &frame);
-        if (rc != MEDIA_AV_OK) break;
-        rc = same_kind(f, frame, f->rate, f->channels);
+    int rc;
+    while ((rc = next_part(f, begin, end, &p)) == MEDIA_AV_OK) {
+        if (p.from + p.stop - begin > max_frames) return AUDIO_FF_TOO_LARGE;
+        if (p.skip < p.stop) rc = keep(f, k, take, p.frame, p.from + p.skip - begin, p.skip, p.stop - p.skip);
         if (rc != MEDIA_AV_OK) return rc;
-        if (f->placed && f->frames < begin) f->frames = place_of(f, frame);
-        int64_t n = frame->nb_samples, from = f->frames, skip = begin > from ? begin - from : 0;
-        int64_t stop = end >= 0 && end < from + n ? end - from : n;
-        if (from + stop - begin > max_frames) return AUDIO_FF_TOO_LARGE;
-        if (skip < stop) rc = keep(f, k, take, frame, from + skip - begin, skip, stop - skip);
-        f->frames += n;
-        frame = NULL;
     }
-    return rc == MEDIA_AV_OK ? rc : finish(f, rc);
+    return rc == MEDIA_AV_END ? MEDIA_AV_OK : rc;
 }
 
 /* --- filters --- */
@@ -198,50 +215,37 @@ static int filter_failed(audio_ff *f, int status) {
     return media_av_fail(f->av, status, text);
 }
 
-/* Frames [skip, skip + n) of a decoded frame, as a frame. */
-static int part_of(audio_ff *f, AVFrame *frame, int64_t skip, int64_t n, AVFrame **part) {
-    *part = frame;
+/* A part as a frame. */
+static int part_of(audio_ff *f, const part *whole, AVFrame **out) {
+    AVFrame *frame = *out = whole->frame;
+    int skip = (int)whole->skip, n = (int)(whole->stop - whole->skip);
     if (skip == 0) {
-        frame->nb_samples = (int)n;
+        frame->nb_samples = n;
         return MEDIA_AV_OK;
     }
-    AVFrame *p = *part = f->part;
+    AVFrame *p = *out = f->part;
     av_frame_unref(p);
     p->format = frame->format;
     p->sample_rate = frame->sample_rate;
-    p->nb_samples = (int)n;
+    p->nb_samples = n;
     if (av_channel_layout_copy(&p->ch_layout, &frame->ch_layout) < 0 || av_frame_get_buffer(p, 0) < 0)
         return media_av_fail(f->av, MEDIA_AV_NO_MEMORY, "a part of a frame");
-    av_samples_copy(p->extended_data, frame->extended_data, 0, (int)skip, (int)n,
-                    frame->ch_layout.nb_channels, (enum AVSampleFormat)frame->format);
+    av_samples_copy(p->extended_data, frame->extended_data, 0, skip, n, frame->ch_layout.nb_channels,
+                    (enum AVSampleFormat)frame->format);
     return MEDIA_AV_OK;
 }
 
 /* Let the next frame in that lies in [begin, end), or say that there is none. */
 static int feed(audio_ff *f, int64_t begin, int64_t end) {
-    AVFrame *frame = f->pending, *part;
-    f->pending = NULL;
-    while (!f->ended && (end < 0 || f->frames < end)) {
-        int rc = frame ? MEDIA_AV_OK : next_frame(f, begin, &frame);
-        if (rc == MEDIA_AV_OK) rc = same_kind(f, frame, f->rate, f->channels);
-        if (rc != MEDIA_AV_OK) {
-            rc = finish(f, rc);
-            if (rc != MEDIA_AV_OK) return rc;
-            break;
-        }
-        if (f->placed && f->frames < begin) f->frames = place_of(f, frame);
-        int64_t n = frame->nb_samples, from = f->frames, skip = begin > from ? begin - from : 0;
-        int64_t stop = end >= 0 && end < from + n ? end - from : n;
-        f->frames += n;
-        if (skip < stop) {
-            rc = part_of(f, frame, skip, stop - skip, &part);
-            if (rc != MEDIA_AV_OK) return rc;
-            rc = media_av_filter_send(f->filter, part, from + skip);
-            return rc == MEDIA_AV_OK ? rc : filter_failed(f, rc);
-        }
-        frame = NULL;
-    }
-    int rc = media_av_filter_send(f->filter, NULL, end >= 0 && end < f->frames ? end : f->frames);
+    part p;
+    AVFrame *in = NULL;
+    int rc;
+    do rc = next_part(f, begin, end, &p);
+    while (rc == MEDIA_AV_OK && p.skip >= p.stop);
+    if (rc == MEDIA_AV_OK) rc = part_of(f, &p, &in);
+    if (rc != MEDIA_AV_OK && rc != MEDIA_AV_END) return rc;
+    int64_t at = in ? p.from + p.skip : end >= 0 && end < f->frames ? end : f->frames;
+    rc = media_av_filter_send(f->filter, in, at);
     return rc == MEDIA_AV_OK ? rc : filter_failed(f, rc);
 }
 

@@ -13,14 +13,7 @@ import (
 // wave is a whole sample, as it is or as a filter makes it.
 func waveOf(t *testing.T, cfg Config, src Source) (Wave, Info) {
 	t.Helper()
-	op, err := Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := workerOf(t, cfg)
 	defer w.Close()
 	wave, info, err := w.Wave(src, Draw{})
 	if err != nil {
@@ -151,14 +144,8 @@ func TestFiltersThatCannotBeAreRefused(t *testing.T) {
 
 // A worker remembers nothing of the sample before, and loses nothing.
 func TestFiltersForgetTheSampleBefore(t *testing.T) {
-	op, err := Compile(Config{Channels: 1, Length: 8077, Crop: CropStart, Filter: "highpass=f=80,aecho=0.8:0.9:40:0.3"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := workerOf(t, Config{Channels: 1, Length: 8077, Crop: CropStart, Filter: "highpass=f=80,aecho=0.8:0.9:40:0.3"})
+	op := w.op
 	defer w.Close()
 	data, err := os.ReadFile("testdata/lame.mp3")
 	if err != nil {

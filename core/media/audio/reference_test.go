@@ -75,6 +75,20 @@ func decoded(t *testing.T, cfg Config, src Source, draw Draw) ([]float32, Info) 
 	return x, info
 }
 
+// workerOf is a worker of a new op, which the caller closes.
+func workerOf(t *testing.T, cfg Config) *Worker {
+	t.Helper()
+	op, err := Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := op.NewWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 func decodedBy(t *testing.T, op *Op, o *Options, src Source, draw Draw) ([]byte, Info) {
 	t.Helper()
 	w, err := op.NewWorkerWith(o)

@@ -5,27 +5,23 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
+
+	"github.com/spdl/spdl/core/media/whole"
 )
 
-// SaveWAV writes wave to path as a WAV file; it appears there whole or not at all.
+// SaveWAV writes wave to path as a WAV file; it appears there whole or not at all. What is there and no regular file (a FIFO, a device)
+// is written as it is.
 func SaveWAV(path string, wave Wave, e Encoding) error {
-	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%016x.part", filepath.Base(path), rand.Uint64()))
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := whole.Create(path)
 	if err != nil {
 		return fmt.Errorf("audio: save: %w", err)
 	}
-	err = WriteWAV(file, wave, e)
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(name, path)
+	if err = WriteWAV(file, wave, e); err == nil {
+		err = file.Finish()
+	} else {
+		file.Abandon()
 	}
 	if err != nil {
-		os.Remove(name)
 		return fmt.Errorf("audio: save %q: %w", path, err)
 	}
 	return nil

@@ -3,12 +3,14 @@ package audio
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // grid is values that 8 bits hold, so that all encodings hold them.
@@ -31,14 +33,7 @@ func savedBytes(t *testing.T, w Wave, e Encoding) []byte {
 
 // Every encoding comes back bit for bit through the reader, as do odd sizes.
 func TestSavedWAVComesBackBitForBit(t *testing.T) {
-	op, err := Compile(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	worker, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	worker := workerOf(t, Config{})
 	defer worker.Close()
 	for e := U8; e.Valid(); e++ {
 		for channels := 1; channels <= 3; channels++ {
@@ -124,5 +119,31 @@ func TestWAVThatCannotBeIsRefused(t *testing.T) {
 	defer full.Close()
 	if err := WriteWAV(full, good, S16); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A FIFO, as a device, takes the bytes and keeps its name.
+func TestWAVGoesIntoWhatIsNoRegularFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	read := make(chan []byte)
+	go func() {
+		file, _ := os.OpenFile(path, os.O_RDWR, 0) // so that nobody waits for ever where it is replaced
+		defer file.Close()
+		got := make([]byte, len(savedBytes(t, grid(2, 10), S16)))
+		_ = file.SetReadDeadline(time.Now().Add(30 * time.Second))
+		_, _ = io.ReadFull(file, got)
+		read <- got
+	}()
+	if err := SaveWAV(path, grid(2, 10), S16); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-read; !bytes.Equal(got, savedBytes(t, grid(2, 10), S16)) {
+		t.Error("the reader of the FIFO got other bytes")
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		t.Errorf("the FIFO is %v now (%v)", info, err)
 	}
 }

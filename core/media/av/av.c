@@ -34,8 +34,12 @@ int media_av_fail(media_av *a, int status, const char *detail) {
 
 int media_av_check(media_av *a) {
     if (a->deadline_ns && now_ns() > a->deadline_ns)
-        return media_av_fail(a, MEDIA_AV_TOO_SLOW, "the budget of time for one sample is used up");
+        return media_av_fail(a, MEDIA_AV_TOO_SLOW, "the budget of time for one sample is used up; raise timeout");
     return MEDIA_AV_OK;
+}
+
+void media_av_allow(media_av *a, int64_t budget_ns) {
+    a->deadline_ns = budget_ns > 0 ? now_ns() + budget_ns : 0;
 }
 
 static int interrupted(void *opaque) { return media_av_check(opaque) != MEDIA_AV_OK; }
@@ -280,7 +284,7 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->ended = a->drained = a->on_device = a->unpacked = 0;
     a->device_format = AV_PIX_FMT_NONE;
     a->detail[0] = 0;
-    a->deadline_ns = options->budget_ns > 0 ? now_ns() + options->budget_ns : 0;
+    media_av_allow(a, options->budget_ns);
     if (source->packets ? source->packets->n == 0 && !options->fed : source->size <= 0)
         return media_av_fail(a, MEDIA_AV_EMPTY, "");
     int rc = open_input(a);

@@ -163,4 +163,7 @@ int media_av_fail(media_av *a, int status, const char *detail);
 /* MEDIA_AV_TOO_SLOW once the budget is used up; loops of callers ask it. */
 int media_av_check(media_av *a);
 
+/* The budget from now on, for what comes in pieces; 0: none. */
+void media_av_allow(media_av *a, int64_t budget_ns);
+
 #endif

@@ -12,8 +12,8 @@ import (
 	"github.com/spdl/spdl/core/media/av"
 )
 
-// whole is all packets of a file's video.
-func whole(t *testing.T, path string) *av.Packets {
+// allPackets is all packets of a file's video.
+func allPackets(t *testing.T, path string) *av.Packets {
 	t.Helper()
 	in := must[*Input](t)(OpenInput(Source{Path: path}, KindVideo))
 	defer in.Close()
@@ -58,13 +58,13 @@ func TestPiecesThroughOneFilterAreTheWholeThroughIt(t *testing.T) {
 	h264, av1 := filepath.Join(t.TempDir(), "a.mp4"), filepath.Join(t.TempDir(), "a.mkv")
 	both(t, h264)
 	writeVideo(t, av1, Config{}, Video{Codec: "libaom-av1", Width: 64, Height: 48, Rate: Rational{25, 1}, Options: map[string]string{"cpu-used": "8"}}, pictures(12, 64, 48, 3))
-	split := must[*av.Packets](t)(Filter(whole(t, av1), "av1_metadata=td=insert,av1_frame_split"))
+	split := must[*av.Packets](t)(Filter(allPackets(t, av1), "av1_metadata=td=insert,av1_frame_split"))
 	defer split.Close()
 	for _, c := range []struct {
 		p       *av.Packets
 		filters string
 		holds   bool
-	}{{whole(t, h264), "h264_mp4toannexb", false}, {split, "av1_frame_merge", true}, {whole(t, h264), "h264_mp4toannexb,noise=amount=3", false}} {
+	}{{allPackets(t, h264), "h264_mp4toannexb", false}, {split, "av1_frame_merge", true}, {allPackets(t, h264), "h264_mp4toannexb,noise=amount=3", false}} {
 		all := must[*av.Packets](t)(Filter(c.p, c.filters))
 		defer all.Close()
 		for _, n := range []int{1, 7, 1000} {
@@ -88,7 +88,7 @@ func TestPiecesThroughOneFilterAreTheWholeThroughIt(t *testing.T) {
 func TestABitstreamFilterRefusesWhatItCannotTake(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.mp4")
 	both(t, path)
-	p := whole(t, path)
+	p := allPackets(t, path)
 	in := must[*Input](t)(OpenInput(Source{Path: path}, KindAudio))
 	defer in.Close()
 	sound := must[*av.Packets](t)(in.Take(3, 0))

@@ -139,7 +139,9 @@ func (m *Muxer) take() error {
 	return nil
 }
 
+// options makes these the options of the next call of C's, in place of what a refused one has left.
 func (m *Muxer) options(options map[string]string) error {
+	C.av_dict_free(&m.m.options)
 	for k, v := range options {
 		key, value := C.CString(k), C.CString(v)
 		status := C.media_mux_option(m.m, key, value)

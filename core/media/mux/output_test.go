@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/media/whole"
 )
 
 // The same calls make the same file.
@@ -77,7 +78,7 @@ func TestFullDiskIsNamed(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return newMuxer("full.ts", Config{Format: "mpegts"}, &full{regular{file: f}})
+		return newMuxer("full.ts", Config{Format: "mpegts"}, &regular{&whole.File{File: f}}) // whose name is not ours to remove
 	}
 	for name, create := range map[string]func(Config) (*Muxer, error){"device": device, "file": file} {
 		for _, n := range []int{1, 100} {
@@ -94,12 +95,6 @@ func TestFullDiskIsNamed(t *testing.T) {
 		}
 	}
 }
-
-// full is a file whose disk is full; its name is not ours to remove.
-type full struct{ regular }
-
-func (f *full) abandon()      { f.file.Close() }
-func (f *full) finish() error { return f.file.Close() }
 
 type broken struct{}
 

@@ -71,6 +71,32 @@ func isEmpty(t *testing.T, dir string) {
 	}
 }
 
+// The options of a track that was refused are nobody's: neither the next track's nor the container's.
+func TestOptionsOfARefusedTrackAreForgotten(t *testing.T) {
+	own := map[string]string{"crf": "12"}
+	refusals := map[string]func(m *Muxer) error{
+		"a rate of nothing": func(m *Muxer) error {
+			_, err := m.AddVideo(Video{Width: 64, Height: 48, Rate: Rational{25, 0}, Options: own})
+			return err
+		},
+		"a sound of no channels": func(m *Muxer) error {
+			_, err := m.AddAudio(Audio{Rate: 8000, Options: own})
+			return err
+		},
+	}
+	for what, refused := range refusals {
+		t.Run(what, func(t *testing.T) {
+			m := must[*Muxer](t)(Create(filepath.Join(t.TempDir(), "a.mp4"), Config{}))
+			defer m.Abort()
+			refuses(t, refused(m), CauseInvalid)
+			track := must[*VideoTrack](t)(m.AddVideo(Video{Codec: "mpeg4", Width: 64, Height: 48, Rate: Rational{25, 1}}))
+			refuses(t, refused(m), CauseInvalid)
+			ok(t, track.Write(pictures(2, 64, 48, 3)))
+			ok(t, m.Close())
+		})
+	}
+}
+
 func TestSoundThatCannotBeIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		file  string

@@ -81,14 +81,7 @@ func TestAContainerOpensNoOtherFile(t *testing.T) {
 // Damage never crashes, takes no time to speak of and always has a cause.
 func TestDamagedFilesFailByName(t *testing.T) {
 	files := golden(t)
-	op, err := Compile(small())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := workerOf(t, small())
 	defer w.Close()
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, name := range names(files) {
@@ -148,14 +141,7 @@ func TestLimitsAreNamed(t *testing.T) {
 
 // Opening is free of leaks: descriptors and memory stay where they were.
 func TestManyOpensLeakNothing(t *testing.T) {
-	op, err := Compile(small())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := workerOf(t, small())
 	defer w.Close()
 	broken := file(t, "bframes.mp4")
 	broken.Bytes = broken.Bytes[:len(broken.Bytes)/2]

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/spdl/spdl/core/media/mux"
 )
 
 // A kept index is made once, made anew when the video or the index changes, and
@@ -93,17 +95,36 @@ func TestApproximateIsExactWhereHeadersAreTrue(t *testing.T) {
 	}
 }
 
+// Packets have no bytes to be known by: no index is kept of them, nor one of others taken.
+func TestPacketsHaveNoKeptIndex(t *testing.T) {
+	cfg := small()
+	cfg.IndexCache = t.TempDir()
+	for _, name := range []string{"bframes.mp4", "opengroup.mkv"} {
+		in, err := mux.OpenInput(mux.Source{Path: filepath.Join("testdata", name)}, mux.KindVideo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		packets, err := in.Take(0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer packets.Close()
+		got, want := mustDecode(t, cfg, Source{Packets: packets}, Draw{}), mustDecode(t, small(), file(t, name), Draw{})
+		if !slices.Equal(got.Data, want.Data) || got.info.Of != want.info.Of {
+			t.Errorf("%s: %d of %d frames are others than those of the file, which has %d", name, got.info.Frames, got.info.Of, want.info.Of)
+		}
+	}
+	if kept, err := os.ReadDir(cfg.IndexCache); err != nil || len(kept) > 0 {
+		t.Errorf("%d indices were kept (%v), want none", len(kept), err)
+	}
+}
+
 // A sample costs no Go allocation in the steady state.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	cfg := small()
-	op, err := Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := workerOf(t, cfg)
+	op := w.op
 	defer w.Close()
 	src := file(t, "bframes.mp4")
 	dst := Row{Data: make([]byte, op.RowBytes()), PTS: make([]float64, op.Frames())}

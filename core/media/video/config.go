@@ -77,7 +77,8 @@ type Config struct {
 	Approximate bool
 	// IndexCache is a directory for indices, or Beside; "": none are kept. Those of
 	// videos read from a path are named by it, and hold for its size and time; those
-	// of videos in memory are named by what these hold, and not kept Beside.
+	// of videos in memory are named by what these hold, and not kept Beside. Packets
+	// need none.
 	IndexCache string
 
 	// Hardware is FFmpeg's name of a kind of device that decodes ("cuda"), or Auto;

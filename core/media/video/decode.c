@@ -1,6 +1,7 @@
 //go:build !noffmpeg
 
 /* decode.c - packets in, chosen frames out. */
+#include "fields.h"
 #include "video.h"
 
 #include <libavutil/display.h>
@@ -76,6 +77,8 @@ void video_free(video_ctx *v) {
 const char *video_detail(const video_ctx *v) { return media_av_detail(v->a); }
 
 int video_check(video_ctx *v) { return media_av_check(v->a); }
+
+void video_allow(video_ctx *v, int64_t budget_ns) { media_av_allow(v->a, budget_ns); }
 
 void video_refused(const video_ctx *v, int32_t *width, int32_t *height) {
     *width = v->a->refused_width;
@@ -167,65 +170,7 @@ static int keep(video_ctx *v, AVPacket *p, int32_t *kept_cap) {
 
 static int settle_times(video_ctx *v);
 
-/* H.264 may send the fields of a frame in packets of their own; its parser tells. */
-typedef struct field_parser {
-    AVCodecParserContext *parser; /* NULL: of this codec a packet is a frame */
-    AVCodecContext *codec;
-    const AVCodecParameters *stream;
-    int open; /* the field that waits for its other; 0: none does */
-} field_parser;
-
-static int parse_fields(field_parser *f, const AVStream *s) {
-    if (s->codecpar->codec_id != AV_CODEC_ID_H264) return MEDIA_AV_OK;
-    f->stream = s->codecpar;
-    f->codec = avcodec_alloc_context3(NULL);
-    f->parser = av_parser_init(s->codecpar->codec_id);
-    if (!f->codec || !f->parser || avcodec_parameters_to_context(f->codec, s->codecpar) < 0)
-        return MEDIA_AV_NO_MEMORY;
-    f->parser->flags |= PARSER_FLAG_COMPLETE_FRAMES;
-    return MEDIA_AV_OK;
-}
-
-static void end_fields(field_parser *f) {
-    if (f->parser) av_parser_close(f->parser);
-    avcodec_free_context(&f->codec);
-}
-
-/* Pictures whose first slice lies in a packet of H.264, in either form: behind start codes, or behind lengths. */
-static int pictures_in(const AVPacket *p, const AVCodecParameters *codec) {
-    int lengths = codec->extradata_size > 4 && codec->extradata[0] == 1 ? (codec->extradata[4] & 3) + 1 : 0;
-    int n = 0;
-    for (int64_t at = 0; at + 4 < p->size;) {
-        int64_t size = 0, head = at;
-        if (lengths) {
-            for (int i = 0; i < lengths; i++) size = size << 8 | p->data[head++];
-        } else if (p->data[at] || p->data[at + 1] || p->data[at + 2] != 1) {
-            at++;
-            continue;
-        } else {
-            head += 3;
-        }
-        int type = head + 1 < p->size ? p->data[head] & 31 : 0;
-        n += (type == 1 || type == 5) && p->data[head + 1] & 0x80; /* first_mb_in_slice is 0 */
-        at = head + size;
-    }
-    return n;
-}
-
-static int is_second_field(field_parser *f, const AVPacket *p) {
-    uint8_t *out;
-    int size;
-    if (!f->parser) return 0;
-    av_parser_parse2(f->parser, f->codec, &out, &size, p->data, p->size, p->pts, p->dts, p->pos);
-    int is = (int)f->parser->picture_structure;
-    if (is != AV_PICTURE_STRUCTURE_TOP_FIELD && is != AV_PICTURE_STRUCTURE_BOTTOM_FIELD) is = 0;
-    if (is && pictures_in(p, f->stream) > 1) is = 0; /* the other one is here, too */
-    int second = is && f->open && is != f->open;
-    f->open = second ? 0 : is;
-    return second;
-}
-
-static int scan(video_ctx *v, int64_t keep_bytes, field_parser *fields);
+static int scan(video_ctx *v, int64_t keep_bytes, video_fields *fields);
 
 /* What FFmpeg says when pictures of packed packets are shown is in the order of packets. */
 static void forget_times(video_ctx *v) {
@@ -236,18 +181,18 @@ static void forget_times(video_ctx *v) {
 }
 
 int video_scan(video_ctx *v, int64_t keep_bytes) {
-    field_parser fields = {0};
+    video_fields fields = {0};
     drop_kept(v);
     v->n = 0;
-    int rc = parse_fields(&fields, v->a->stream);
+    int rc = video_fields_open(&fields, v->a->stream);
     rc = rc == MEDIA_AV_OK ? scan(v, keep_bytes, &fields) : media_av_fail(v->a, rc, "the parser");
-    end_fields(&fields);
+    video_fields_close(&fields);
     v->read = -1;
     if (rc == MEDIA_AV_END && v->a->unpacked) forget_times(v);
     return rc == MEDIA_AV_END ? settle_times(v) : rc;
 }
 
-static int scan(video_ctx *v, int64_t keep_bytes, field_parser *fields) {
+static int scan(video_ctx *v, int64_t keep_bytes, video_fields *fields) {
     int64_t bytes = 0;
     int32_t kept_cap = 0;
     int keeping = keep_bytes > 0;
@@ -261,7 +206,7 @@ static int scan(video_ctx *v, int64_t keep_bytes, field_parser *fields) {
         if (p->flags & AV_PKT_FLAG_CORRUPT)
             return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the container marks a packet as damaged");
         packets[v->n] = packet_of(v, p);
-        if (is_second_field(fields, p)) {
+        if (video_fields_second(fields, p)) {
             packets[v->n].flags |= VIDEO_SECOND;
             packets[v->n - 1].duration += p->duration;
         }

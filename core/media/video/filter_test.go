@@ -291,14 +291,7 @@ func TestFiltersTakeFramesFoundByTime(t *testing.T) {
 
 // A worker remembers neither the frames of the sample before nor those of a failed one, and loses nothing.
 func TestFiltersForgetTheSampleBefore(t *testing.T) {
-	op, err := Compile(filtered("tmix=frames=3,select=lt(n\\,30)", 30, Selection{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := workerOf(t, filtered("tmix=frames=3,select=lt(n\\,30)", 30, Selection{}))
 	defer w.Close()
 	want, err := decodeWith(w, file(t, "bframes.mp4"), Draw{})
 	if err != nil {

@@ -22,14 +22,8 @@ func TestAutoDecodesEverywhere(t *testing.T) {
 	files := golden(t)
 	cfg := small()
 	cfg.Hardware = Auto
-	op, err := Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := workerOf(t, cfg)
+	op := w.op
 	defer w.Close()
 	for _, name := range names(files) {
 		before := op.Counters()

@@ -110,15 +110,12 @@ func (w *Worker) makeIndex(src Source) error {
 // keptAt is where the index of src is kept, and what it must have been made of; "": nowhere.
 func (w *Worker) keptAt(src Source) (string, identity, error) {
 	dir, stream, demuxer := w.op.cfg.IndexCache, int32(w.op.cfg.Stream)-1, uint32(C.avformat_version())
+	if dir == "" || src.Packets != nil || w.file == nil && dir == Beside {
+		return "", identity{}, nil // packets are scanned without reading
+	}
 	if w.file == nil {
-		if dir == "" || dir == Beside {
-			return "", identity{}, nil
-		}
 		id := identifyBytes(src.Bytes, demuxer, stream)
 		return id.path(dir), id, nil
-	}
-	if dir == "" {
-		return "", identity{}, nil
 	}
 	stat, err := w.file.Stat()
 	if err != nil {

@@ -163,11 +163,13 @@ func (r *Reader) Stream() Stream { return r.w.describe() }
 func (r *Reader) Op() *Op { return r.w.op }
 
 // Next fills dst with the next chunk: Info.Frames of them, fewer only in the last.
-// After that it returns io.EOF.
+// After that it returns io.EOF. Each chunk has the budget of time of a sample: what
+// passes between them does not count.
 func (r *Reader) Next(dst Row) (Info, error) {
 	if err := r.w.op.checkRow(&dst); err != nil {
 		return Info{}, err
 	}
+	r.w.allow(r.w.op.cfg.Budget)
 	if r.w.filter.is() {
 		return r.nextFiltered(dst)
 	}

@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/av"
 )
 
 // Load makes room for what there is, as large as it is shown.
@@ -77,6 +79,27 @@ func chunks(t *testing.T, cfg Config, src Source) (data []byte, pts []float64, d
 		data = append(data, row.Data[:info.Frames*r.Op().image.RowBytes()]...)
 		pts = append(pts, row.PTS[:info.Frames]...)
 		decoded = info.Decoded
+	}
+}
+
+// A long video may take as long as it wants in all: the budget is a chunk's, and what passes between chunks does not count.
+func TestEachChunkHasTheBudgetOfASample(t *testing.T) {
+	cfg := Config{Image: media.Config{Out: media.Square(8)}, Frames: 5, Budget: time.Hour}
+	r, err := Open(cfg, file(t, "bframes.mp4"), Draw{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	row := Row{Data: make([]byte, r.Op().RowBytes())}
+	for range 3 {
+		if _, err := r.Next(row); err != nil {
+			t.Fatal(err)
+		}
+		r.w.allow(time.Nanosecond) // the hour is over
+	}
+	r.w.op.cfg.Budget = time.Nanosecond
+	if _, err := r.Next(row); causeOf(err) != av.CauseTooSlow {
+		t.Fatalf("got %v, want cause %q of a chunk that takes too long", err, av.CauseTooSlow)
 	}
 }
 

@@ -52,6 +52,9 @@ void video_close(video_ctx *v);
 /* MEDIA_AV_TOO_SLOW once the sample's budget of time is used up. */
 int video_check(video_ctx *v);
 
+/* The budget from now on; 0: none. */
+void video_allow(video_ctx *v, int64_t budget_ns);
+
 /* Read every packet of the stream. The packets themselves are kept for decoding as long as they are at most keep_bytes
  * together. The array belongs to v until close. Where packets have no presentation time it is worked out, at worst by
  * decoding everything once; what gives no frame then stays without. */

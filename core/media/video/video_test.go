@@ -55,7 +55,8 @@ type row struct {
 	op   *Op
 }
 
-func decode(t *testing.T, cfg Config, src Source, draw Draw) (row, error) {
+// workerOf is a worker of a new op, which the caller closes.
+func workerOf(t *testing.T, cfg Config) *Worker {
 	t.Helper()
 	op, err := Compile(cfg)
 	if err != nil {
@@ -65,6 +66,12 @@ func decode(t *testing.T, cfg Config, src Source, draw Draw) (row, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return w
+}
+
+func decode(t *testing.T, cfg Config, src Source, draw Draw) (row, error) {
+	t.Helper()
+	w := workerOf(t, cfg)
 	defer w.Close()
 	return decodeWith(w, src, draw)
 }
@@ -235,14 +242,7 @@ func TestThreadsDoNotChangeFrames(t *testing.T) {
 func TestAWorkerRemembersNothing(t *testing.T) {
 	files := golden(t)
 	cfg := Config{Image: media.Config{Resize: media.Square(24)}, Select: Selection{Kind: Uniform, Count: 4}}
-	op, err := Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := workerOf(t, cfg)
 	defer w.Close()
 	for _, name := range names(files) {
 		fresh := mustDecode(t, cfg, file(t, name), Draw{})

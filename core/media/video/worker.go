@@ -15,6 +15,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media"
@@ -195,6 +196,9 @@ func (w *Worker) decode(dst Row, draw Draw) error {
 		}
 	}
 }
+
+// allow lets the sample take so long from now on; 0: any time.
+func (w *Worker) allow(budget time.Duration) { C.video_allow(w.v, C.int64_t(budget)) }
 
 // end closes the sample: nothing reads its bytes after this.
 func (w *Worker) end() {

@@ -15,6 +15,8 @@
 // and the length of every answer. Another version is the cause [Changed], never half of one and half of the other. Checksums that S3 holds of
 // whole objects are compared when a whole object is read.
 //
+// Credentials are found once. Where they are refused they are looked for again: a profile's file may have others by then.
+//
 // Only http, https and s3 are spoken. Redirects lead at most 5 times on, never from https to http, and never for a signed request.
 //
 // Not covered: writing. A Client is used by any number of goroutines; Close comes after the last call.

@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -24,26 +27,62 @@ func (c *Client) send(ctx context.Context, method, name string, header http.Head
 	return c.exchange(r, client)
 }
 
+// exchange sends a request. A signed one that is refused is sent once more where there are other credentials by now.
 func (c *Client) exchange(r *http.Request, client *http.Client) (*http.Response, error) {
-	if client == c.signed {
-		if err := c.sign(r); err != nil {
-			return nil, err
-		}
+	if client != c.signed {
+		return c.do(r, client)
 	}
+	used, err := c.keys.sign(r, c.o.Region)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.do(r, client)
+	if !unwelcome(err) || !c.keys.others(used) {
+		return a, err
+	}
+	if _, err := c.keys.sign(r, c.o.Region); err != nil {
+		return nil, err
+	}
+	c.counters.retries.Add(1)
+	return c.do(r, client)
+}
+
+func (c *Client) do(r *http.Request, client *http.Client) (*http.Response, error) {
 	c.counters.requests.Add(1)
 	a, err := client.Do(r)
 	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
-			err = u.Err // without the URL, which the caller names
-		}
-		return nil, &Error{Cause: IO, Err: err, again: !errors.Is(err, errRedirect)}
+		return nil, unreachable(err)
 	}
 	if a.StatusCode == http.StatusOK || a.StatusCode == http.StatusPartialContent {
 		return a, nil
 	}
 	defer discard(a.Body)
 	return nil, refusal(a)
+}
+
+// unreachable is the error of a request without an answer.
+func unreachable(err error) *Error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // without the URL, which the caller names
+	}
+	e := &Error{Cause: IO, Err: err, again: true}
+	var name *net.DNSError
+	var authority x509.UnknownAuthorityError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, errRedirect):
+		e.again = false
+	case errors.As(err, &name) && name.IsTimeout:
+		e.Err, e.Detail = nil, fmt.Sprintf("the name service says nothing about %q", name.Name)
+	case errors.As(err, &authority):
+		e.again, e.Detail = false, "the server's certificate is of nobody we know; $SSL_CERT_FILE may name whom to trust"
+	case errors.As(err, &certificate):
+		e.again = false
+	case errors.Is(err, http.ErrSchemeMismatch):
+		e.again, e.Detail = false, "the server speaks http, not https"
+	}
+	return e
 }
 
 // discard lets the connection be used again, unless the rest is long.
@@ -56,14 +95,18 @@ const maxRefusal = 4 << 10
 
 // refusal is the error behind a status.
 func refusal(a *http.Response) *Error {
-	e := &Error{Cause: IO, Status: a.StatusCode, Detail: "got status " + a.Status}
+	e, ended := &Error{Cause: IO, Status: a.StatusCode, Detail: "got status " + a.Status}, false
 	if text, err := io.ReadAll(io.LimitReader(a.Body, maxRefusal)); err == nil {
 		if _, code, ok := strings.Cut(string(text), "<Code>"); ok { // how S3 says why
 			code, _, _ = strings.Cut(code, "<")
 			e.Detail += fmt.Sprintf(" (%.60s)", code)
+			ended = code == "ExpiredToken" || code == "TokenRefreshRequired"
 		}
 	}
 	switch s := a.StatusCode; {
+	case ended:
+		e.Cause = Permission
+		e.Detail += "; the credentials have ended, and there are no others where they came from"
 	case s == http.StatusNotFound || s == http.StatusGone:
 		e.Cause = Missing
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/xml"
@@ -12,9 +13,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
-	"github.com/minio/minio-go/v7/pkg/signer"
 )
 
 // emptySum is the SHA-256 of no bytes, the body of every request here.
@@ -32,18 +31,7 @@ func (c *Client) s3Options() error {
 		}
 		c.endpoint = u
 	}
-	if o.Anonymous {
-		return nil
-	}
-	providers := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Profile: o.Profile}}
-	if o.Profile != "" { // who names a profile means it
-		providers = providers[1:]
-	}
-	if os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "" || os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != "" ||
-		os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "" {
-		providers = append(providers, &credentials.IAM{Client: &http.Client{Timeout: c.o.Timeout}})
-	}
-	c.credentials = credentials.NewChainCredentials(providers)
+	c.keys = findKeys(o)
 	return nil
 }
 
@@ -91,20 +79,6 @@ func (c *Client) s3URL(bucket, key string) *url.URL {
 	return u
 }
 
-func (c *Client) sign(r *http.Request) error {
-	if c.o.Anonymous {
-		return nil
-	}
-	keys, err := c.credentials.GetWithContext(&credentials.CredContext{Client: &http.Client{Timeout: c.o.Timeout}})
-	if err != nil || keys.AccessKeyID == "" {
-		return &Error{Cause: Permission, Err: err, Detail: "found no credentials in the environment or the credentials file; set AWS_ACCESS_KEY_ID " +
-			"and AWS_SECRET_ACCESS_KEY, name a profile, or say anonymous: true"}
-	}
-	r.Header.Set("X-Amz-Content-Sha256", emptySum)
-	*r = *signer.SignV4(*r, keys.AccessKeyID, keys.SecretAccessKey, keys.SessionToken, c.o.Region)
-	return nil
-}
-
 // listing is an answer to ListObjectsV2.
 type listing struct {
 	IsTruncated           bool
@@ -118,7 +92,29 @@ type listing struct {
 	}
 }
 
-const maxListing = 64 << 20
+// maxListing is the length of an answer with a page of a listing, which holds 1,000 keys of at most 1,024 bytes.
+const maxListing = 8 << 20
+
+// shallow are the tokens of a document that does not nest deeper than a listing: each open element costs many times its text.
+type shallow struct {
+	*xml.Decoder
+	depth int
+}
+
+const maxDepth = 8
+
+func (s *shallow) Token() (xml.Token, error) {
+	t, err := s.Decoder.Token()
+	switch t.(type) {
+	case xml.StartElement:
+		if s.depth++; s.depth > maxDepth {
+			return nil, &Error{Cause: IO, Detail: fmt.Sprintf("got a listing that nests more than %d deep, want 3", maxDepth)}
+		}
+	case xml.EndElement:
+		s.depth--
+	}
+	return t, err
+}
 
 // List calls each for every object whose name begins with an s3:// URL, in the order of their keys.
 func (c *Client) List(ctx context.Context, prefix string, each func(o Object) error) error {
@@ -151,8 +147,11 @@ func (c *Client) List(ctx context.Context, prefix string, each func(o Object) er
 		if !page.IsTruncated {
 			return nil
 		}
-		if page.NextContinuationToken == "" {
+		switch page.NextContinuationToken {
+		case "":
 			return &Error{URL: prefix, Cause: IO, Detail: "the listing is cut off without a token to go on with"}
+		case query.Get("continuation-token"):
+			return &Error{URL: prefix, Cause: IO, Detail: "the listing goes in a circle: got the token of a page as that of the next"}
 		}
 		query.Set("continuation-token", page.NextContinuationToken)
 	}
@@ -168,9 +167,12 @@ func (c *Client) listOnce(ctx context.Context, bucket string, query url.Values) 
 		return page, err
 	}
 	defer a.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(a.Body, maxListing))
+	text, err := io.ReadAll(io.LimitReader(a.Body, maxListing+1))
+	if len(text) > maxListing {
+		return page, &Error{Cause: TooLarge, Detail: fmt.Sprintf("got a page of a listing of more than %d bytes, want at most 1,000 keys", maxListing)}
+	}
 	if err == nil {
-		err = xml.Unmarshal(text, &page)
+		err = xml.NewTokenDecoder(&shallow{Decoder: xml.NewDecoder(bytes.NewReader(text))}).Decode(&page)
 	}
 	var e *Error
 	if err != nil && !errors.As(err, &e) {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
 // Options say how stores are reached. The zero value is the default.
@@ -91,14 +89,14 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Client reads objects.
 type Client struct {
-	o           Options
-	http        *http.Client // for plain URLs
-	signed      *http.Client // for s3: follows no redirect
-	credentials *credentials.Credentials
-	endpoint    *url.URL // nil: Amazon's
-	pace        pace
-	counters    counters
-	hedges      sync.WaitGroup // requests that lost and are being cancelled
+	o        Options
+	http     *http.Client // for plain URLs
+	signed   *http.Client // for s3: follows no redirect
+	keys     *keys
+	endpoint *url.URL // nil: Amazon's
+	pace     pace
+	counters counters
+	hedges   sync.WaitGroup // requests that lost and are being cancelled
 }
 
 // IsURL reports whether a name is one that a Client reads.
@@ -146,7 +144,7 @@ func New(o Options) (*Client, error) {
 	t := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: maxHeader,
 		// HTTP/2 would put all ranges on one connection; many connections carry more.
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
 	}
@@ -155,7 +153,10 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-const maxRedirects = 5
+const (
+	maxRedirects = 5
+	maxHeader    = 256 << 10 // bytes of an answer's header
+)
 
 // errRedirect marks a refusal by follow.
 var errRedirect = errors.New("redirect refused")
