@@ -179,7 +179,7 @@ def _muxer(**config):
 
 @pytest.mark.parametrize("call, error, text", [
     (lambda: spdl.io.save_image(None, pictures(1)[0]), spdl.SpecError, "image.codec"),
-    (lambda: spdl.io.save_image("/tmp/a.nothing", pictures(1)[0]), spdl.Unsupported, "no codec of pictures has such a name"),
+    (lambda: spdl.io.save_image("/tmp/a.nothing", pictures(1)[0]), spdl.Unsupported, "no codec of pictures goes by the ending of this name; name one"),
     (lambda: spdl.io.save_image(None, pictures(1)[0], codec="pngg"), spdl.Unsupported, "pngg"),
     (lambda: spdl.io.save_image(None, pictures(1), codec="png"), spdl.ArgumentError, r"want \[H, W, 3\]"),
     (lambda: spdl.io.save_image(None, pictures(1)[0].astype("f4"), codec="png"), spdl.ArgumentError, "of 8-bit integers"),
@@ -235,6 +235,11 @@ def test_what_goes_wrong_while_writing_is_named():
             untimed.encode(pictures(1), [0, 1])
         with pytest.raises(spdl.ArgumentError, match="want 0"):
             video.encode(spdl.io.create_reference_video_frame(pictures(1), "rgb24", (25, 1), 5))
+        video.encode(pictures(1))
+        video.encode(spdl.io.create_reference_video_frame(pictures(1), "rgb24", (25, 1), 1))  # arrays are counted, too
+        video.encode(pictures(2)[0])
+        with pytest.raises(spdl.ArgumentError, match="want 3"):
+            video.encode(spdl.io.create_reference_video_frame(pictures(1), "rgb24", (25, 1), 2))
         with pytest.raises(spdl.ArgumentError, match="add all streams before"):
             muxer.add_remux_stream(packets.codec)
         other = spdl.io.demux_video(spdl.io.save_video(None, pictures(2), 25, codec="ffv1", format="matroska"))
@@ -243,4 +248,4 @@ def test_what_goes_wrong_while_writing_is_named():
         muxer.write(2, packets)
         muxer.write(0, pictures(2))
         untimed.encode(pictures(1), [0])
-    assert len(spdl.io.demux_video(muxer.getvalue())) == 2
+    assert len(spdl.io.demux_video(muxer.getvalue())) == 5

@@ -327,9 +327,10 @@ static int fed_frame(audio_ff *f, const media_packets *p, int64_t *next, AVFrame
         if (rc == MEDIA_AV_OK && !f->begun) rc = first_fed(f, *frame);
         if (rc == MEDIA_AV_OK) rc = same_kind(f, *frame, f->rate, f->channels);
         if (rc != MEDIA_AV_OK) return rc;
-        int64_t n = (*frame)->nb_samples, skip = f->frames < 0 ? -f->frames : 0;
+        int64_t n = (*frame)->nb_samples, from = f->frames;
+        part sound = {*frame, from, from < 0 ? -from : 0, n};
         f->frames += n;
-        if (skip < n) return part_of(f, *frame, skip, n - skip, frame);
+        if (sound.skip < n) return part_of(f, &sound, frame);
     }
 }
 

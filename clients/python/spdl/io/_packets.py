@@ -152,8 +152,11 @@ class Packets:
         return Codec(self[:0])
 
     def packet(self, i: int) -> dict[str, Any]:
-        """One packet: pts, dts and duration in seconds (None where the container says none), key, and its bytes as data."""
-        raw = self._packet(range(len(self))[i])
+        """One packet (-1: the last): pts, dts and duration in seconds (None where the container says none), key, and its bytes as data."""
+        n = len(self)
+        if not -n <= i < n:
+            raise IndexError(f"spdl: io: packet {i} of {n}; want {-n} to {n - 1}" if n else f"spdl: io: packet {i} of none")
+        raw = self._packet(i % n)
         seconds = {name: None if math.isnan(getattr(raw, name)) else getattr(raw, name) for name in ("pts", "dts", "duration")}
         return {**seconds, "key": bool(raw.flags & PACKET_KEY), "data": ctypes.string_at(raw.data, raw.bytes)}
 

@@ -279,6 +279,14 @@ class Encoder:
     def _pictures(self, frames: Any, seconds: Optional[Sequence[float]]) -> None:
         memory = memory_of(frames, "encode")
         self._muxer._write(self._number, memory, None if seconds is None else [float(s) for s in seconds])
+        self._next += self._pictures_in(memory)
+
+    def _pictures_in(self, memory: Memory) -> int:
+        given = self._config["input"]
+        values = _CHANNELS_LAST.get(given) or (3 if given in _PLANAR else 1 if given in _GRAY else 0)
+        if not values:  # FFmpeg's other formats, [T, bytes]
+            return memory.shape[0]
+        return memory.nbytes // (self._config["width"] * self._config["height"] * values * memory.itemsize)
 
     def _samples(self, samples: Any, interleaved: bool = False) -> None:
         memory = samples_of(samples, "encode")
