@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"strings"
 
 	"github.com/spdl/spdl/core/array"
 	"github.com/spdl/spdl/core/media/audio"
@@ -43,9 +44,17 @@ type Media struct {
 type Alloc func(n int) ([]byte, error)
 
 // Error says that the sample cannot be decoded; what is wrong with a description is a *spec.Error.
-type Error struct{ Err error }
+type Error struct {
+	Err  error
+	Path string // of the file; "": memory, or the text has it already
+}
 
-func (e *Error) Error() string { return "load: " + e.Err.Error() }
+func (e *Error) Error() string {
+	if e.Path != "" {
+		return fmt.Sprintf("load: %q: %v", e.Path, e.Err)
+	}
+	return "load: " + e.Err.Error()
+}
 
 // Unwrap is the decoder's error, which has a Cause.
 func (e *Error) Unwrap() error { return e.Err }
@@ -54,7 +63,15 @@ func (e *Error) Unwrap() error { return e.Err }
 func Load(description []byte, src Source, alloc Alloc) (*Media, error) {
 	l := &loading{source: src, alloc: orGo(alloc)}
 	m, err := l.load(description)
-	return m, errorOf(err)
+	return m, named(errorOf(err), src.Path)
+}
+
+// named says which file an *Error is about.
+func named(err error, path string) error {
+	if e, ok := err.(*Error); ok && !strings.Contains(e.Err.Error(), path) {
+		return &Error{e.Err, path}
+	}
+	return err
 }
 
 // errorOf is the description's fault or the sample's. Only FFmpeg can tell that of its filters.
@@ -69,7 +86,7 @@ func errorOf(err error) error {
 	case errors.As(err, &filter):
 		return &spec.Error{File: "sample", Path: filter.Kind + ".filter", Text: fmt.Sprintf("got %.80q: %s", filter.Text, filter.Why)}
 	}
-	return &Error{err}
+	return &Error{Err: err}
 }
 
 // orGo is the allocator, or Go's.

@@ -219,11 +219,15 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", description, err, want)
 		}
 	}
+	words := filepath.Join(t.TempDir(), "words.mp4")
+	if err := os.WriteFile(words, []byte("neither this nor that"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, description := range []string{`{"image": {}}`, `{"audio": {}}`, `{"video": {}}`, `{"npy": {}}`, `{"npz": {}}`, `{"wav": {}}`, `{"probe": "audio"}`} {
-		for _, src := range []Source{{Bytes: []byte("neither this nor that, and not at all anything else")}, {Path: "/nowhere/at/all"}, {}} {
+		for _, src := range []Source{{Bytes: []byte("neither this nor that, and not at all anything else")}, {Path: "/nowhere/at/all"}, {Path: words}, {}} {
 			_, err := Load([]byte(description), src, nil)
 			var wrong *Error
-			if !errors.As(err, &wrong) {
+			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), src.Path) { // which names the file
 				t.Errorf("%s of %v: %v", description, src, err)
 			}
 		}

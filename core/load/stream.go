@@ -36,7 +36,7 @@ func Open(description []byte, src Source) (*Stream, error) {
 	}
 	r, err := openVideo(s, video.Source(src))
 	if err != nil {
-		return nil, errorOf(err)
+		return nil, named(errorOf(err), src.Path)
 	}
 	if src.Packets != nil {
 		src.Packets.Hold()
@@ -64,7 +64,7 @@ func (s *Stream) Next(alloc Alloc) (*Media, error) {
 		return nil, io.EOF
 	}
 	if err != nil {
-		return nil, &Error{err}
+		return nil, &Error{Err: err}
 	}
 	m.Info = videoInfo{m.Info.(video.Info), s.reader.Stream()}
 	return m, nil
