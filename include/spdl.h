@@ -1,5 +1,20 @@
 /* spdl.h - consume batches that an spdl engine decodes into shared memory, and run pipelines of your own.
  *
+ *     1  status                        what calls return, and what went wrong
+ *     2  open, attach, detach          an engine of one's own, or one that is served
+ *     3  batches                       acquire, done, release
+ *     4  what a batch holds            tensors
+ *     5  information                   ring, reader, engine, a descriptor for poll
+ *     6  order and state               checkpoints
+ *     7  GPUs                          pinned slots, copies, device memory
+ *     8  samples of your own           the program brings them, the engine decodes
+ *     9  one sample at once            without a ring
+ *    10  packets                       encoded media as it is
+ *    11  writing media
+ *    12  pipelines of your own stages  without media
+ *
+ * 1 to 4 are a whole consumer; the rest is there when it is wanted.
+ *
  * The engine (as a rule a separate process) reads samples, decodes them and writes batches into the slots
  * of a ring in shared memory. This library maps the ring and hands out ready batches without copying and
  * without locks. It contains no Go, starts no thread, installs no signal handler and never prints. Only
@@ -18,6 +33,8 @@
  *         spdl_release(reader, &batch);
  *     }                                  // s is SPDL_END_EPOCH, or an error below zero
  *     spdl_detach(reader);
+ *
+ * cc consumer.c $(pkg-config --cflags --libs spdl). examples/c of the sources has programs to start from.
  *
  * Words. A *batch* is N samples; its *ticket* is its place in the delivery order. A *slot* is the memory
  * that holds it. *Acquire* leases the next batch; *done* says that it was used (it will never be
@@ -45,6 +62,15 @@
  * Structs. A struct that the caller makes begins with its size and is born through its _INIT macro, so
  * that old callers meet new libraries safely. Structs grow at the end only.
  *
+ * Errors. spdl_last_error() has the text of a thread's last failed call. Beside the statuses that a call names there
+ * may be SPDL_E_ARGUMENT for a NULL or a struct without its size, SPDL_E_NOMEM, and SPDL_E_FORKED.
+ *
+ * Environment.  SPDL_RUNTIME_DIR     where engines' sockets are (spdl_attach)
+ *               SPDL_ENGINE          the spdl command that spdl_open starts
+ *               SPDL_ENGINE_LIBRARY  libspdl_engine, for what runs in this process
+ *               SPDL_CUDA_LIBRARY    the CUDA driver's library
+ *               SPDL_LOG, SPDL_LOG_FORMAT   level and form of the engine's log: off, error, warn, info, debug; text, json
+ *
  * Linux 5.14 or newer, x86-64 and aarch64, little-endian.
  */
 #ifndef SPDL_H
@@ -67,7 +93,7 @@ extern "C" {
 #define SPDL_API
 #endif
 
-/* ---- status ------------------------------------------------------------------------------- */
+/* ---- 1  status ----------------------------------------------------------------------------------- */
 
 /* Zero: done. Above zero: news, not an error. Below zero: failure, with text in spdl_last_error(). Values
  * are never renumbered. */
@@ -124,7 +150,7 @@ SPDL_API const char *spdl_last_error(void);
 SPDL_API const char *spdl_version(void);
 SPDL_API uint32_t spdl_layout_version(void);
 
-/* ---- open, attach, detach ------------------------------------------------------------------ */
+/* ---- 2  open, attach, detach --------------------------------------------------------------------- */
 
 #define SPDL_FOREVER ((int64_t)-1)
 #define SPDL_ANY_LANE (-1)
@@ -187,7 +213,7 @@ SPDL_API spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spd
  * spdl_open started. NULL is fine. Does not block, but for the copies that spdl_release_after waits for. */
 SPDL_API spdl_status spdl_detach(spdl_reader *reader);
 
-/* ---- batches ------------------------------------------------------------------------------- */
+/* ---- 3  batches ---------------------------------------------------------------------------------- */
 
 #define SPDL_BATCH_LAST 1u    /* the last of its epoch in its lane */
 #define SPDL_BATCH_SHORT 2u   /* fewer rows than the capacity */
@@ -247,6 +273,7 @@ SPDL_API spdl_status spdl_release(spdl_reader *reader, const spdl_batch *batch);
  *
  * Otherwise as spdl_acquire. */
 SPDL_API spdl_status spdl_next(spdl_reader *reader, int64_t timeout_ns, spdl_batch *used, spdl_batch *out);
+
 /* In a stage, say that a batch cannot be transformed, and why (at most 4,096 bytes go to the engine's log). The lease ends as
  * with spdl_release. The engine goes on by the description's bad_sample, as if every sample of the batch were bad, with cause
  * "stage": under skip the batch has no rows, under mask and substitute its rows are zero and masked, under fail the
@@ -254,7 +281,7 @@ SPDL_API spdl_status spdl_next(spdl_reader *reader, int64_t timeout_ns, spdl_bat
  * Returns SPDL_OK; SPDL_E_ARGUMENT outside a stage; SPDL_E_STALE; SPDL_E_ENGINE_LOST. */
 SPDL_API spdl_status spdl_fail(spdl_reader *reader, const spdl_batch *batch, const char *why);
 
-/* ---- what a batch holds ----------------------------------------------------------------------- */
+/* ---- 4  what a batch holds ----------------------------------------------------------------------- */
 
 #define SPDL_MAX_NDIM 8
 
@@ -308,7 +335,7 @@ SPDL_API spdl_status spdl_schema_tensor(const spdl_reader *reader, uint32_t i, s
  * finds such structs and frees them. Any thread, at any time. */
 SPDL_API void spdl_dlpack_deleter(void *managed);
 
-/* ---- information ------------------------------------------------------------------------------- */
+/* ---- 5  information ------------------------------------------------------------------------------ */
 
 enum { SPDL_ACCESS_PRIVATE = 1, SPDL_ACCESS_SHARED = 2 };
 enum { SPDL_STARTING = 0, SPDL_RUNNING = 1, SPDL_ENDED = 2, SPDL_FAILED = 3, SPDL_STOPPED = 4, SPDL_LOST = 5 };
@@ -364,7 +391,7 @@ SPDL_API int32_t spdl_engine_state(spdl_reader *reader);
  * each poll that finds nothing one system call. */
 SPDL_API int spdl_event_fd(spdl_reader *reader);
 
-/* ---- order and state ------------------------------------------------------------------------------ */
+/* ---- 6  order and state -------------------------------------------------------------------------- */
 
 /* Count batches this reader holds as completed, as a training loop does with the batch in hand. */
 #define SPDL_STATE_COUNT_HELD 1u
@@ -384,7 +411,7 @@ SPDL_API spdl_status spdl_restart(spdl_reader *reader);
 /* The engine's counters as JSON; buffer rules as in spdl_state_save. */
 SPDL_API spdl_status spdl_stats(spdl_reader *reader, char *buffer, size_t bytes, size_t *need);
 
-/* ---- GPUs ---------------------------------------------------------------------------------------------
+/* ---- 7  GPUs ----------------------------------------------------------------------------------------
  *
  * For consumers with an NVIDIA GPU. Nothing of CUDA is linked: the driver (libcuda.so.1, or $SPDL_CUDA_LIBRARY) is loaded by the first of
  * these calls, and stays. Streams and events are those of the driver, CUstream and CUevent, which are the runtime's cudaStream_t and
@@ -482,7 +509,7 @@ SPDL_API spdl_status spdl_release_after(spdl_reader *reader, const spdl_batch *b
  * SPDL_E_DEVICE, above all where the driver lets no memory be shared between these processes (containers). Host tensors are good in every case. */
 SPDL_API spdl_status spdl_stream_wait(spdl_reader *reader, const spdl_batch *batch, void *stream);
 
-/* ---- samples of your own ------------------------------------------------------------------------------
+/* ---- 8  samples of your own -------------------------------------------------------------------------
  *
  * With `source: {host: {samples: N}}` in the description, the samples are yours: you bring the bytes of each, or
  * name its file, and the engine decodes and batches them in its order, for its ranks, with its policy for bad
@@ -551,7 +578,7 @@ typedef struct spdl_sample {
  * SPDL_E_ARGUMENT: the want is still out. */
 SPDL_API spdl_status spdl_source_give(int64_t source, const spdl_want *want, const spdl_sample *sample);
 
-/* ---- one sample at once --------------------------------------------------------------------------------
+/* ---- 9  one sample at once --------------------------------------------------------------------------
  *
  * Decode a picture, a video, a sound or an array in this process, without a ring:
  *
@@ -608,7 +635,7 @@ SPDL_API spdl_status spdl_loading_next(spdl_loading *loading, spdl_loaded **out)
 /* End it. NULL is fine. What it has given stays. */
 SPDL_API void spdl_loading_close(spdl_loading *loading);
 
-/* ---- packets: encoded media as it is ----------------------------------------------------------------------
+/* ---- 10  packets: encoded media as it is ------------------------------------------------------------
  *
  * A container's packets without decoding them: to be decoded later or elsewhere in the program, in part, more than once,
  * or to be written into another container as they are. What a file's bytes decode to, its packets decode to as well.
@@ -687,7 +714,7 @@ SPDL_API spdl_status spdl_packets_decode_chunks(const spdl_packets *packets, con
 /* Give them back. NULL is fine. */
 SPDL_API void spdl_packets_free(spdl_packets *packets);
 
-/* ---- writing media ------------------------------------------------------------------------------------- */
+/* ---- 11  writing media --------------------------------------------------------------------------- */
 
 /* Write a picture, pictures or a WAV file.
  *
@@ -749,7 +776,7 @@ SPDL_API spdl_status spdl_muxer_close(spdl_muxer *muxer, spdl_loaded **out);
 /* Give it up; of a file nothing stays. NULL is fine. */
 SPDL_API void spdl_muxer_abort(spdl_muxer *muxer);
 
-/* ---- pipelines of your own stages -------------------------------------------------------------------
+/* ---- 12  pipelines of your own stages ---------------------------------------------------------------
  *
  * The task engine without media: you say which stages there are, lend them your threads, and the engine
  * keeps the queues, the order, back-pressure, retries, failure budgets, deadlines and statistics. It never

@@ -1,6 +1,7 @@
 /* info.c - what a batch holds and what the ring is: views for the caller, checked before they are given. */
 #include "internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 uint32_t spdl_n_tensors(const spdl_reader *r) {
@@ -17,7 +18,13 @@ int32_t spdl_tensor_index(const spdl_reader *r, const char *name) {
     if (s != SPDL_OK) return s;
     for (uint32_t i = 0; i < r->n_tensors; i++)
         if (strcmp(r->tensors[i].t.name, name) == 0) return (int32_t)i;
-    return sp_fail(SPDL_E_NOT_FOUND, "spdl: ring \"%s\": it has no tensor \"%.80s\"", r->ring_name, name);
+    char names[400] = ""; /* as many as there is room for */
+    for (uint32_t i = 0, used = 0; i < r->n_tensors && used < sizeof names - 1; i++) {
+        int n = snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", r->tensors[i].t.name);
+        used += n < 0 ? 0 : (uint32_t)n;
+    }
+    return sp_fail(SPDL_E_NOT_FOUND, "spdl: ring \"%s\": it has no tensor \"%.80s\"; there are %s",
+                   r->ring_name, name, names);
 }
 
 static void describe(const schema_tensor *t, spdl_tensor *out) {

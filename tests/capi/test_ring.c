@@ -390,6 +390,7 @@ TEST(bad_arguments_are_named) {
     CHECK(strstr(spdl_last_error(), "has 4"));
     CHECK_STATUS(spdl_tensor_index(r, NULL), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_tensor_index(r, "nope"), SPDL_E_NOT_FOUND);
+    CHECK(strstr(spdl_last_error(), "it has no tensor \"nope\"; there are image, index, ") != NULL);
     CHECK_STATUS(spdl_tensor_index(NULL, "image"), SPDL_E_ARGUMENT);
     CHECK(spdl_n_tensors(NULL) == 0);
     CHECK_STATUS(spdl_get_ring_info(r, NULL), SPDL_E_ARGUMENT);

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -213,7 +214,10 @@ func (a *app) table(rows []rowText, f facts) {
 	for i, r := range rows[:min(len(rows), shownRows)] {
 		label := "none"
 		if r.label >= 0 {
-			label = fmt.Sprintf("%d %s", r.label, printable(f.class(r.label)))
+			label = strconv.FormatInt(r.label, 10)
+			if class := f.class(r.label); class != label { // which stands for itself where there are no names
+				label += " " + printable(class)
+			}
 		}
 		note := ""
 		if s := statusText(r.status); s != "" {

@@ -45,7 +45,7 @@ func TestCheckShowsOddNamesAsEscapes(t *testing.T) {
 		writeFile(t, filepath.Join(dir, "c\xff", odd+".jpg"), string(data))
 	}
 	out := good(t, "check", describe(t, dir, name, "order: {shuffle: false}\n"), "--batch", "6")
-	wants(t, out, `2 classes (c\xff, red)`, "0 c\ufffd c" + `\xff/new\nline.jpg`, `c\xff/esc\x1b[2Jape.jpg`, `c\xff/no\xfftext.jpg`, `c\xff/tab\tbed.jpg`, `c\xff/größe a.jpg`, "1 red red/000.jpg")
+	wants(t, out, `2 classes (c\xff, red)`, "0 c\ufffd c"+`\xff/new\nline.jpg`, `c\xff/esc\x1b[2Jape.jpg`, `c\xff/no\xfftext.jpg`, `c\xff/tab\tbed.jpg`, `c\xff/größe a.jpg`, "1 red red/000.jpg")
 	if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 || !utf8.ValidString(out) {
 		t.Errorf("shows %q", out[max(i, 0):])
 	}
@@ -78,6 +78,14 @@ func TestCheckAdvises(t *testing.T) {
 	wants(t, out, "no directories, so no labels: put the files of each class into a directory of its own, or say labels: none",
 		"a step takes 5 rows and there are 2 samples: every batch is short or padded; use a smaller batch", "1 1 none 001.jpg")
 	wants(t, good(t, "check", describe(t, dir, name, "device: {cuda: 3}\n")), "the upload to device 3 is not tried here: spdl serve begins it", " ok\n")
+}
+
+// A label without a name is shown once.
+func TestCheckShowsLabelsThatHaveNoNames(t *testing.T) {
+	name, dir := home(t), pictures(t, 2)
+	list := writeFile(t, filepath.Join(dir, "train.txt"), "blue/000.jpg\t7\nred/001.jpg\n")
+	file := writeFile(t, filepath.Join(t.TempDir(), name+".yaml"), "source: {list: "+list+"}\nbatch: 2\norder: {shuffle: false}\nimage: {transform: [{resize: [8, 8]}]}\n")
+	wants(t, good(t, "check", file), "0 0 7 blue/000.jpg", "1 1 none red/001.jpg")
 }
 
 func TestCheckLooksAtEveryRing(t *testing.T) {

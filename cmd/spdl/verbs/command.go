@@ -48,21 +48,31 @@ func Main(args []string, out, err io.Writer) int {
 	if failure == nil {
 		return exitOK
 	}
+	failure = interrupted(ctx, failure)
 	if a.control == nil || shm.RefuseOwner(a.control, told(failure)) != nil {
 		fmt.Fprintf(err, "spdl: %v\n", failure)
 	}
 	return exitCode(failure)
 }
 
+// interrupted is err in a person's words where a signal caused it.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil && exitCode(err) == exitInterrupted {
+		return &because{errors.New("interrupted"), err}
+	}
+	return err
+}
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "spdl",
 		Short: "Serve data sets as batches in shared memory",
-		Long: `spdl reads pictures, decodes and batches them straight into a ring of slots in shared memory, where programs in
-any language take them without a copy.
+		Long: `spdl reads pictures, videos and sounds, decodes and batches them straight into a ring of slots in shared memory, where
+programs in any language take them without a copy.
 
   spdl serve /data/train --size 224 --batch 64     a folder of pictures, one class per directory
   spdl serve imagenet.yaml                         a description: see docs/spec.md
+  spdl check imagenet.yaml                         what would a consumer see?
 
 Exit codes: 0 done; 1 failed; 2 command line, description or state wrong; 3 not found; 4 denied; 5 name, lane or leases
 in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrupted.`,

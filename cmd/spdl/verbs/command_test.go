@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,6 +94,30 @@ func TestEveryRefusalHasItsCodeAndStatus(t *testing.T) {
 	}
 	if code := exitCode(nil); code != exitOK {
 		t.Errorf("nil: exit code %d", code)
+	}
+}
+
+// A signal is told as such, whatever was waited for; what else went wrong stays as it is.
+func TestASignalIsToldAsAnInterruption(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	wrapped := fmt.Errorf("engine: order: %w", context.Canceled)
+	if err := interrupted(ctx, wrapped); err != wrapped {
+		t.Errorf("without a signal: %v", err)
+	}
+	cancel()
+	if err := interrupted(ctx, wrapped); err.Error() != "interrupted" || exitCode(err) != exitInterrupted {
+		t.Errorf("got %v, exit code %d", err, exitCode(err))
+	}
+	if err := interrupted(ctx, shm.ErrState); err != shm.ErrState {
+		t.Errorf("another failure: %v", err)
+	}
+}
+
+// Nothing is waited for, read or recorded when its result could not be written.
+func TestAnOutputThatCannotBeThereIsRefusedFirst(t *testing.T) {
+	home(t)
+	for _, args := range [][]string{{"view", "/no/such"}, {"trace", "nobody"}, {"replay", "/no/such", "0"}} {
+		refused(t, exitNotFound, args[0]+`: --out "/absent/x.png": no such file or directory`, append(args, "--out", "/absent/x.png")...)
 	}
 }
 

@@ -65,6 +65,9 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 	if err != nil || step < 0 {
 		return usage("replay: step %q, want a whole number from 0", args[len(args)-1])
 	}
+	if err := reachable("replay", v.file); err != nil {
+		return err
+	}
 	s, err := v.read(ctx, "replay", args[:len(args)-1])
 	if err != nil {
 		return err

@@ -59,6 +59,9 @@ func (v *tracing) run(ctx context.Context, args []string) error {
 	if !(v.seconds > 0 && v.seconds <= shm.MaxTrace.Seconds()) {
 		return usage("trace: --seconds %g, want a number above 0 and up to %g", v.seconds, shm.MaxTrace.Seconds())
 	}
+	if err := reachable("trace", v.file); err != nil {
+		return err
+	}
 	name, err := engineNamed("trace", args)
 	if err != nil {
 		return err

@@ -58,6 +58,9 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 	if v.rows < 1 || v.columns < 0 || v.skip < 0 || v.timeout <= 0 {
 		return usage("view: --rows, --columns, --skip and --timeout must not be negative, and rows and timeout not zero")
 	}
+	if err := reachable("view", v.file); err != nil {
+		return err
+	}
 	reader, done, err := v.reader(ctx, args)
 	if err != nil {
 		return err
@@ -82,6 +85,14 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 		fmt.Fprintf(v.out, "%s: %s of batch %d (epoch %d, step %d) of %s\n", v.file, counted(shown, "sample"), batch.Ticket, batch.Epoch, batch.EpochStep, r.name)
 	}
 	return batch.Release()
+}
+
+// reachable refuses an --out whose directory is not there before anything is waited for.
+func reachable(verb, file string) error {
+	if _, err := os.Stat(filepath.Dir(file)); file != "" && file != "-" && err != nil {
+		return fmt.Errorf("%s: --out %q: %w", verb, file, unwrapPath(err))
+	}
+	return nil
 }
 
 // A rendering is how the batches of a ring become pictures again.
