@@ -60,6 +60,9 @@ func (r *Ring) openLeftover() (bool, error) {
 		return false, because(err, ErrDenied, "shm: adopt %q: %v; remove it as its owner", path, err)
 	}
 	r.header = &segment{file: file, peer: file, path: path}
+	if err := ownFile(file, path); err != nil {
+		return false, err
+	}
 	if err := lockHeader(r.header); err != nil {
 		return false, because(ErrNameInUse, ErrBusy, "shm: create %q: a running engine%s owns the name; stop it or choose another name", path, enginePIDText(file))
 	}
@@ -204,6 +207,10 @@ func (r *Ring) adoptSegment(name string, size uint64, readOnly bool) (*segment, 
 	file, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, bad(err)
+	}
+	if err := ownFile(file, path); err != nil {
+		_ = file.Close()
+		return nil, err
 	}
 	s := &segment{file: file, peer: file, path: path}
 	st, err := file.Stat()

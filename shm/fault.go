@@ -46,7 +46,7 @@ var readFaults = sync.OnceValue(func() []*fault {
 	return all
 })
 
-// Fault strikes when SPDL_FAULT names this point and its count has come: it kills or stops this process, waits,
+// Fault strikes when SPDL_FAULT names this point and its count has come: it kills or stops this process, waits, panics,
 // or returns the error that the caller shall report.
 func Fault(point string) error {
 	for _, f := range readFaults() {
@@ -61,6 +61,8 @@ func Fault(point string) error {
 			_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
 		case "delay":
 			time.Sleep(f.delay)
+		case "panic":
+			panic("shm: fault " + point)
 		case "err":
 			return fmt.Errorf("shm: fault %s", point)
 		}

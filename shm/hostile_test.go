@@ -178,6 +178,48 @@ func TestRandomScribblingNeverReachesTheOtherGroup(t *testing.T) {
 	}
 }
 
+// Ten million words of garbage, in groups that are made anew each time one is broken: the engine lives, and the other group gets every batch once.
+func TestTenMillionWritesOfGarbageReachNobodyElse(t *testing.T) {
+	const rounds, writes = 40, 250_000
+	r := newTestRing(t, testConfig(t, 8))
+	good := r.attach(AttachOptions{Group: "good", MaxLeases: 1})
+	rng := rand.New(rand.NewSource(3))
+	written, want := 0, uint64(0)
+	for round := range rounds {
+		evil := r.attach(AttachOptions{Group: "evil", MaxLeases: 2})
+		r.publish(4, 0, false)
+		release(t, acquire(t, evil))
+		_ = acquire(t, evil)
+		for range writes {
+			value := rng.Uint64()
+			if rng.Intn(2) == 0 {
+				value = packWord(uint32(rng.Intn(5)), uint32(rng.Intn(4)), uint64(rng.Intn(8))) // what is nearly right
+			}
+			at[paddedWord](evil.group, uint64(rng.Intn(len(evil.group)/8))*8).Store(value)
+			written++
+		}
+		_, _ = evil.space.Write(one[:])
+		eventually(t, "the violation", func() bool { return r.Info().Violations > uint64(round) })
+		if err := evil.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			l := acquire(t, good)
+			if l.Ticket != want || l.Attempts != 1 {
+				t.Fatalf("round %d: the good group got ticket %d, attempts %d, want %d, 1", round, l.Ticket, l.Attempts, want)
+			}
+			release(t, l)
+			want++
+		}
+		eventually(t, "the evil group to be gone", func() bool { return len(r.Groups()) == 1 })
+	}
+	g := r.group("good")
+	t.Logf("%d writes, %d violations, %d batches", written, r.Info().Violations, g.Completed)
+	if written != 10_000_000 || g.Violations != 0 || g.State != GroupActive {
+		t.Fatalf("%d writes, and the good group is %+v", written, g)
+	}
+}
+
 // closeGroup makes a broken declared group one that does not come back, so that it does not hold the ring.
 func (r *testRing) closeGroup(name string) error {
 	r.mu.Lock()

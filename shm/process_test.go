@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -145,9 +146,19 @@ type child struct {
 
 func startChild(t testing.TB, role string, env ...string) *child {
 	t.Helper()
+	c, err := startChildWith(t, nil, role, env...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// startChildWith starts it with these attributes; the error is that of the start.
+func startChildWith(t testing.TB, how *syscall.SysProcAttr, role string, env ...string) (*child, error) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), "SPDL_TEST_ROLE="+role), env...)
-	cmd.Stderr = os.Stderr
+	cmd.Stderr, cmd.SysProcAttr = os.Stderr, how
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +168,7 @@ func startChild(t testing.TB, role string, env ...string) *child {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	c := &child{t: t, cmd: cmd, stdin: stdin, ended: make(chan struct{})}
 	go func() {
@@ -170,7 +181,7 @@ func startChild(t testing.TB, role string, env ...string) *child {
 		_ = cmd.Wait()
 	}()
 	t.Cleanup(c.kill)
-	return c
+	return c, nil
 }
 
 func (r *testRing) startMember(role, group string, n int) *child {

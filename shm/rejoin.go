@@ -24,7 +24,8 @@ var errNotYet = errors.New("shm: no engine has gone on with the ring yet")
 type search struct {
 	address string    // what Attach was given; "": nowhere to look
 	since   time.Time // the loss was seen
-	last    time.Time // look
+	asked   time.Time // the last look began
+	last    time.Time // and ended
 	over    error     // the next engine has another ring
 }
 
@@ -33,8 +34,8 @@ type search struct {
 func (r *Reader) rejoin(ctx context.Context) error {
 	r.calling.Lock()
 	defer r.calling.Unlock()
-	s := &r.search
-	switch now := time.Now(); {
+	s, now := &r.search, time.Now()
+	switch {
 	case r.isClosed():
 		return ErrDetached
 	case !r.engineDead():
@@ -43,11 +44,12 @@ func (r *Reader) rejoin(ctx context.Context) error {
 		s.since = now
 	case s.over != nil:
 		return s.over
-	case now.Sub(s.since) >= r.reconnects:
+	case s.asked.Sub(s.since) >= r.reconnects: // looked when the time was over: who stood still until then looks once more
 		return refuse(ErrEngineLost, "shm: acquire: the engine died and none went on with its ring within %v; restart it and attach again", r.reconnects)
 	case now.Sub(s.last) < lookEvery:
 		return errNotYet
 	}
+	s.asked = now
 	err := r.lookOnce(ctx)
 	s.last = time.Now()
 	if err == nil {
@@ -199,10 +201,10 @@ func (r *Reader) joinCount() uint32 {
 // engineEnds says whether the socket ended because the engine ends: its descriptors go a moment before the kernel says that it is
 // dead.
 func (r *Reader) engineEnds() bool {
-	for end := time.Now().Add(dyingTimeout); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if r.engineDead() {
-			return true
+	for end := time.Now().Add(dyingTimeout); !r.engineDead(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return r.engineDead() // we may have stood still since the last look
 		}
 	}
-	return false
+	return true
 }

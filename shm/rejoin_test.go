@@ -95,6 +95,18 @@ func TestReaderIsToldWhenNoEngineGoesOn(t *testing.T) {
 	wantErr(t, err, ErrEngineLost)
 }
 
+// A reader that stood still for longer than the ring's time, while the next engine came, looks once more before it gives up.
+func TestReaderThatStoodStillLooksOnceMore(t *testing.T) {
+	r, engine, restart := lostEngine(t, "30s")
+	engine.kill()
+	wantErr(t, r.rejoin(testContext(t)), errNotYet)
+	restart()
+	r.search.since, r.search.asked, r.search.last = r.search.since.Add(-time.Hour), r.search.asked.Add(-time.Hour), r.search.last.Add(-time.Hour)
+	if err := r.rejoin(testContext(t)); err != nil {
+		t.Fatalf("%v, want the engine found", err)
+	}
+}
+
 // Whoever does not want to wait for the next engine does not have to.
 func TestReaderLooksNoLongerThanItsCallerWaits(t *testing.T) {
 	r, engine, _ := lostEngine(t, "30s")

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -168,6 +169,9 @@ func (r *Ring) openSelf() error {
 func (r *Ring) makeSegments() error {
 	c := &r.cfg
 	if c.Backing == Posix {
+		if err := ownPath(filepath.Join(shmDir, r.base+".h")); err != nil {
+			return err
+		}
 		if err := removeStale(r.base); err != nil {
 			return err
 		}

@@ -117,6 +117,9 @@ func withDirLock(dir string, f func() error) error {
 }
 
 func (s *Server) bindLocked(path string) error {
+	if err := ownPath(path); err != nil {
+		return err
+	}
 	if err := removeStaleSocket(path); err != nil {
 		return err
 	}

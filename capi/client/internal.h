@@ -121,6 +121,7 @@ struct spdl_reader {
     pthread_mutex_t control_lock;
     uint32_t next_id;
     uint64_t lost_since, last_try; /* of the search; 0: the engine lives as far as we know */
+    uint64_t last_asked;           /* when the last try began */
     bool given_up;                 /* there is an engine, and its ring is another */
     int timer;                     /* in `epoll` in the dead engine's place; -1 */
     _Atomic uint32_t joins;        /* engines found */

@@ -138,11 +138,14 @@ static spdl_status search_locked(spdl_reader *r) {
     if (sp_engine_alive(r)) return SPDL_OK; /* another thread found it */
     uint64_t now = sp_now_ns();
     if (r->lost_since == 0) r->lost_since = now;
-    if (r->given_up || now - r->lost_since >= r->reconnect_ns) return lost(r);
+    /* Given up after a try that began when the time was over: who stood still until then looks once more. */
+    bool over = r->last_asked > r->lost_since && r->last_asked - r->lost_since >= r->reconnect_ns;
+    if (r->given_up || over) return lost(r);
     watch_timer(r);
     uint64_t ticks;
     if (r->timer >= 0 && read(r->timer, &ticks, sizeof ticks) < 0) ticks = 0; /* not due yet */
     if (now - r->last_try < TRY_NS) return SPDL_TIMEOUT;
+    r->last_asked = now;
     spdl_status s = try_once(r);
     r->last_try = sp_now_ns();
     if (s == SPDL_OK) {

@@ -361,11 +361,10 @@ TEST(killed_in_mid_copy_a_consumer_keeps_its_slot_until_it_is_dead) {
     gpu_shut();
     pid_t child = fork();
     if (child == 0) { /* a process that has not touched the driver: its own start */
-        char why[64], path[64];
-        snprintf(path, sizeof path, "/proc/self/exe");
-        snprintf(why, sizeof why, "%d", said[1]);
-        setenv("GPU_RING", s->path, 1), setenv("GPU_SAY", why, 1), setenv("GPU_ALONE", "1", 1);
-        execl(path, "cuda-test", "holder_of_a_running_copy", (char *)NULL);
+        char say[16];
+        snprintf(say, sizeof say, "%d", said[1]);
+        setenv("GPU_RING", s->path, 1), setenv("GPU_SAY", say, 1), setenv("GPU_ALONE", "1", 1);
+        execl("/proc/self/exe", "cuda-test", "holder_of_a_running_copy", (char *)NULL);
         _exit(127);
     }
     uint32_t slot = 99;

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import signal
 
@@ -167,6 +168,62 @@ def test_another_user_who_reaches_the_socket_is_refused_by_the_engine(serve, as_
     assert refused.returncode == 1 and f"uid {NOBODY} gid {NOBODY} may not attach" in refused.stderr, refused.stderr
     assert "0640" in refused.stderr
     assert example("c", engine.name).end()[0] == 0
+
+
+def numbered(uid, *paths):
+    """Give files away; what there is of them by name: (owner, inode)."""
+    for path in paths:
+        os.chown(path, uid, -1)
+    return {str(path): (os.lstat(path).st_uid, os.lstat(path).st_ino) for path in paths}
+
+
+def shm_of(name):
+    return [pathlib.Path("/dev/shm", n) for n in names_of(name)]
+
+
+@pytest.mark.parametrize("what", ["ring", "socket", "group"])
+def test_what_another_user_left_under_the_name_is_refused_by_name_and_not_touched(serve, pictures, what):
+    """Not gone on with, which root's engine could: who owns a file may write it. Exit code 4; by spdl clean, root removes it."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to give files away")
+    description = describe(pictures.path, ring=groups("g", backing="posix"))
+    dead = serve(description)
+    dead.kill()
+    ring = shm_of(dead.name)
+    taken = {"ring": ring, "socket": [dead.socket], "group": [path for path in ring if ".g" in path.suffix]}[what]
+    before = numbered(NOBODY, *taken)
+    if what == "socket":
+        [path.unlink() for path in ring]
+    for more in [[], ["--fresh"]] if what != "group" else [[]]:
+        refused = try_to_serve(description, "--name", dead.name, *more)
+        assert refused.returncode == DENIED, refused.stderr
+        assert f"user {NOBODY}, want 0" in refused.stderr and "spdl clean, or choose another name" in refused.stderr
+        assert any(str(path) in refused.stderr for path in taken)
+        assert {path: (os.lstat(path).st_uid, os.lstat(path).st_ino) for path in before} == before
+    assert run([SPDL, "clean", dead.name]).returncode == 0
+    assert not names_of(dead.name) and not dead.socket.exists()
+
+
+def test_what_root_left_under_the_name_is_refused_to_others_by_name(serve, pictures, surroundings, place):
+    """An engine, spdl clean and spdl inspect of another user: exit code 4, whose it is; nothing changes."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("needs root and setpriv to become another user")
+    shutil.copytree(pictures.path, place / "pictures", copy_function=shutil.copyfile)
+    description = describe(place / "pictures", ring=groups("g", backing="posix"))
+    for directory, _, _ in os.walk(place / "pictures"):
+        os.chmod(directory, 0o755)
+    dead = serve(description)
+    dead.kill()
+    before = names_of(dead.name)
+    os.chmod(surroundings.runtime, 0o1777)
+    as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", place / "spdl"]
+    for verb in (["serve", "--spec-json", json.dumps(description), "--name"], ["clean"], ["inspect"]):
+        told = run([*as_nobody, *verb, dead.name])
+        assert told.returncode == DENIED, told.stderr
+        says = ["user 0", f"/dev/shm/spdl.{dead.name}.h: permission denied; remove it as its owner", f"{dead.socket}: connect: permission denied; run as"]
+        assert any(text in told.stderr for text in says), told.stderr
+        assert names_of(dead.name) == before and dead.socket.exists()
+    assert run([SPDL, "clean", dead.name]).returncode == 0
 
 
 def test_a_socket_directory_that_everybody_may_write_is_refused(pictures, surroundings):

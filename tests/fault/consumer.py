@@ -39,17 +39,18 @@ def use(batch):
 
 async def watch(loader):
     """Count the looks at a lost engine."""
-    looks, acquire = 0, loader._reader.acquire
+    looks, nothing, acquire = 0, False, loader._reader.acquire
 
     def look(timeout_ns):
-        nonlocal looks
+        nonlocal looks, nothing
         looks += 1
-        return acquire(timeout_ns)
+        found = acquire(timeout_ns)
+        nothing = isinstance(found, int)  # a status
+        return found
 
     loader._reader.acquire = look
-    while loader.state != "lost":
+    while loader.state != "lost" or not nothing:  # what was published is taken first
         await asyncio.sleep(0.01)
-    await asyncio.sleep(0.3)  # what was published is taken meanwhile
     looks, begun = 0, time.monotonic()
     await asyncio.sleep(1)
     most = 2 * (time.monotonic() - begun) * (1 / TRY_S + 1 / _NET_S)

@@ -1,6 +1,7 @@
 """However a consumer ends, what it held comes again, flagged; however long it is stopped, nothing is taken from it."""
 
 import collections
+import ctypes
 import json
 import os
 import pathlib
@@ -26,7 +27,7 @@ def engine():
 
     class Engine:
         def __init__(self):
-            self.name = name
+            self.name, self.pid = name, process.pid
 
         def end(self):
             return json.loads(process.communicate(timeout=WATCHDOG)[0].splitlines()[-1])
@@ -152,4 +153,117 @@ def test_nothing_is_taken_from_a_consumer_that_is_stopped_at(point, engine, tmp_
                 process.wait()
     kinds = collections.Counter(tuple(line.split()[:2]) for line in log.read_text().splitlines())
     assert kinds == {(kind, str(t)): 1 for kind in "AD" for t in range(BATCHES)}
+    assert (ledger["completed"], ledger["redelivered"], ledger["violations"]) == (BATCHES, 0, 0)
+
+
+@pytest.mark.parametrize("points", [("after.claim", "after.claim"), ("claim.cas", "after.release"), ("payload.read", "before.done"), ("release.cas", "after.done"),
+                                    ("word.read", "payload.read")], ids="-".join)
+def test_two_consumers_that_die_in_one_instant_lose_nothing(points, engine, tmp_path):
+    """Both stand at their points, and one system call kills both: each batch is completed once, what they held comes flagged."""
+    log, env = tmp_path / "log", dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "faults"))
+    command = [BUILD / "tests/fault-consumer", engine.name, "g", log]
+    dying = []
+    try:
+        for point in points:
+            group = dying[0].pid if dying else 0
+            dying.append(subprocess.Popen(command, env=dict(env, SPDL_FAULT=f"{point}:3:stop"), process_group=group))
+            os.waitid(os.P_PID, dying[-1].pid, os.WSTOPPED | os.WNOWAIT)
+        held = [int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("A")]
+        os.killpg(dying[0].pid, signal.SIGKILL)
+        assert [process.wait(WATCHDOG) for process in dying] == [-signal.SIGKILL] * 2
+        assert subprocess.run(command, env=env, timeout=WATCHDOG).returncode == 0
+        ledger = engine.end()
+    finally:
+        for process in dying:
+            process.kill()
+            process.wait()
+    got = [line.split() for line in log.read_text().splitlines()]
+    assert {int(ticket) for kind, ticket, _ in got if kind == "D"} | set(held) == set(range(BATCHES))
+    assert max(int(attempts) for kind, _, attempts in got if kind == "A") <= 3
+    assert (ledger["completed"], ledger["violations"], ledger["members"]) == (BATCHES, 0, None)
+
+
+LAST_PID = pathlib.Path("/proc/sys/kernel/ns_last_pid")
+
+
+def as_pid(pid, command):
+    """Start a program as the process of that number, which is free. Whoever starts something meanwhile may come before it."""
+    end = time.monotonic() + WATCHDOG
+    while time.monotonic() < end:
+        LAST_PID.write_text(str(pid - 1))
+        process = subprocess.Popen(command)
+        if process.pid == pid:
+            return process
+        process.kill()
+        process.wait()
+    raise AssertionError(f"{pid} was not given again in {WATCHDOG} s")
+
+
+def test_what_a_consumer_held_comes_again_though_its_pid_is_anothers(engine, tmp_path):
+    """The engine stands still while the consumer dies, is reaped and its number given again: it takes the dead for dead, and the newcomer lives on."""
+    try:
+        LAST_PID.write_text(str(os.getpid()))
+    except OSError as why:
+        pytest.skip(f"the next pid may not be chosen here: {why}")
+    process, held = holder(engine, SLEEPER)
+    newcomer = None
+    try:
+        os.kill(engine.pid, signal.SIGSTOP)
+        process.kill()
+        process.communicate()
+        newcomer = as_pid(process.pid, [sys.executable, "-c", SLEEPER])
+        os.kill(engine.pid, signal.SIGCONT)
+        assert rest(engine) == {t: 2 if t == held else 1 for t in range(BATCHES)}
+        assert alive(newcomer.pid) and newcomer.poll() is None
+        assert engine.end()["redelivered"] == 1
+    finally:
+        if newcomer:
+            newcomer.kill()
+            newcomer.wait()
+
+
+PTRACE_CONT, PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 7, 17, 0x4206, 0x4207
+
+
+def ptrace(request, pid):
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.restype, libc.ptrace.argtypes = ctypes.c_long, [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    if libc.ptrace(request, pid, None, None) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def interrupt(pid):
+    ptrace(PTRACE_INTERRUPT, pid)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED)
+
+
+def test_nothing_is_taken_from_a_consumer_under_a_debugger(engine):
+    """Stopped, run on and stopped again by a tracer with a batch in hand: the others get everything else, it completes its own, nothing comes twice."""
+    process, held = holder(engine, "sys.stdin.readline(); batch.release(); loader.close()")
+    try:
+        try:
+            ptrace(PTRACE_SEIZE, process.pid)
+        except PermissionError as why:
+            pytest.skip(f"this machine lets nobody trace: {why}")
+        with spdl.attach(engine.name, group="g", max_leases=1) as loader:
+            batches, got = iter(loader), {}
+            for i in range(BATCHES - 1):
+                if i % 10 == 0:
+                    interrupt(process.pid)
+                batch = next(batches)
+                got[batch.ticket] = batch.attempts
+                if i % 10 == 8:
+                    ptrace(PTRACE_CONT, process.pid)
+            batch.release()
+            assert got == {t: 1 for t in range(BATCHES) if t != held}
+            interrupt(process.pid)
+            ptrace(PTRACE_DETACH, process.pid)
+            process.stdin.write("go on\n")
+            process.stdin.flush()
+            assert next(batches, None) is None  # the epoch ends with what the debugger let go of
+        assert process.wait(WATCHDOG) == 0
+    finally:
+        process.kill()
+        process.communicate()
+    ledger = engine.end()
     assert (ledger["completed"], ledger["redelivered"], ledger["violations"]) == (BATCHES, 0, 0)

@@ -34,15 +34,15 @@ AT_START = ["shm.create", "fallocate", "socket.bind", "socket.listen"]
 class Run:
     """One ring, its engines one after the other, its consumers and their logs."""
 
-    def __init__(self, name, folder, groups="a,b"):
-        self.name, self.folder, self.groups = name, folder, groups
+    def __init__(self, name, folder, groups="a,b", reconnect="30s"):
+        self.name, self.folder, self.groups, self.reconnect = name, folder, groups, reconnect
         self.kills, self.ledger = 0, None
         self.consumers, self.all = [], []
 
     def engine(self, fault=None):
         env = dict(os.environ, **({"SPDL_FAULT": fault} if fault else {}))
         p = subprocess.Popen(
-            [BUILD / "faults/ringpattern", "--name", self.name, "--backing", "posix", "--adopt", "--reconnect", "30s", "--groups", self.groups,
+            [BUILD / "faults/ringpattern", "--name", self.name, "--backing", "posix", "--adopt", "--reconnect", self.reconnect, "--groups", self.groups,
              "--slots", "12", "--bytes", "512", "--batches", str(BATCHES), "--epochs", str(EPOCHS), "--max-consumers", "8", "--rate", "3000"],
             stdout=subprocess.PIPE, text=True, env=env)
         self.all.append(p)
@@ -211,6 +211,22 @@ def test_engine_killed_as_it_stops_leaves_a_name_for_the_next(run):
         assert again.wait(WATCHDOG) == 0
         assert json.loads(again.stdout.readline())["published"] <= 12
         assert not [n for n in os.listdir("/dev/shm") if r.name in n]
+
+
+def test_a_consumer_that_stood_still_while_the_engine_came_back_goes_on(run):
+    """Stopped for longer than the ring's reconnect time as it looks for the next engine: it looks once more before it gives up."""
+    r = run("still", groups="a", reconnect="5s")
+    consumer = r.consume("a")
+    assert r.engine("publish.store:25:kill").wait(WATCHDOG) == -signal.SIGKILL
+    time.sleep(0.5)  # it is looking, most likely; one that is not has its time before it
+    consumer.send_signal(signal.SIGSTOP)
+    time.sleep(5)
+    engine = r.engine()
+    assert engine.stdout.readline().startswith("ready")
+    consumer.send_signal(signal.SIGCONT)
+    out, _ = engine.communicate(timeout=WATCHDOG)
+    r.ledger = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    r.check()
 
 
 def test_consumers_are_told_when_no_engine_comes_back(run):

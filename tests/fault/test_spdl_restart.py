@@ -15,6 +15,7 @@ import time
 
 import numpy as np
 import pytest
+import spdl
 
 BUILD = pathlib.Path(os.environ["SPDL_BUILD"])
 HERE = pathlib.Path(__file__).parent
@@ -216,3 +217,42 @@ def test_engine_with_another_description_is_refused_until_told_to_begin_anew(ser
         fresh.kill()
         fresh.communicate()
     assert not [n for n in os.listdir("/dev/shm") if name in n]
+
+
+@pytest.mark.parametrize("point", ["slot.take", "publish.store", "publish.put", "wake"])
+def test_a_panic_in_the_pipeline_fails_the_ring_with_its_stack(point, serve, tmp_path, oracle):
+    """The consumer is told why, the engine ends with exit code 1 and leaves nothing; a next one serves everything."""
+    want = uncrashed(serve, tmp_path, oracle)
+    start, consume = serve
+    name = f"panic-{os.getpid()}-{point}"
+    consumer, engine = consume(name), start(name, "posix", f"{point}:5:panic")
+    _, err = consumer.communicate(timeout=WATCHDOG)
+    assert consumer.returncode != 0 and "EngineFailed" in err and f"panic: shm: fault {point}" in err and "goroutine" in err, err
+    assert engine.wait(WATCHDOG) == 1
+    assert f"panic: shm: fault {point}" in (tmp_path / f"{name}.engine.log").read_text()
+    assert not [n for n in os.listdir("/dev/shm") if name in n]
+    (tmp_path / f"{name}.log").unlink()
+    assert supervise(start, consume(name), name, "posix", []) == 0
+    assert {ticket: content for ticket, _, *content in lines(tmp_path, name)} == want
+
+
+@pytest.mark.parametrize("point", ["handshake", "handshake.registered", "journal.write"])
+def test_a_panic_outside_the_pipeline_ends_the_engine_loudly_and_the_next_goes_on(point, serve, tmp_path, oracle):
+    """Exit code 2 with the stack in the log, nothing half alive: who is attached finds the next engine and gets each batch once."""
+    want = uncrashed(serve, tmp_path, oracle)
+    start, consume = serve
+    name = f"panic-{os.getpid()}-{point}"
+    more = ["--journal", tmp_path / f"{name}.journal"]
+    engine = start(name, "posix", f"{point}:2:panic", more)
+    consumer = consume(name, 0.03)
+    assert consumer.stdout.readline() == "attached\n"
+    if "handshake" in point:
+        with pytest.raises(spdl.EngineLost):
+            spdl.attach(name, group="train", max_leases=2)
+    assert engine.wait(WATCHDOG) == 2
+    said = (tmp_path / f"{name}.engine.log").read_text()
+    assert f"panic: shm: fault {point}" in said and "goroutine" in said
+    assert supervise(start, consumer, name, "posix", [], more) == 0
+    got = lines(tmp_path, name)
+    assert [ticket for ticket, *_ in got] == sorted(want)
+    assert all(attempts == 1 and content == want[ticket] for ticket, attempts, *content in got)

@@ -295,13 +295,13 @@ def test_ctrl_c_during_a_wait_is_raised_after_one_slice(engine, timeout, usual_n
         reader._acquire_waiting = waits
         reader._usual_ns = usual_ns
 
-        def interrupt():
-            while not reader._calls:  # until the other waits
+        def interrupt(before):
+            while len(asked) == before:  # until the other waits
                 time.sleep(0.001)
             os.kill(os.getpid(), signal.SIGINT)
 
         for _ in range(15):
-            thread = threading.Thread(target=interrupt)
+            thread = threading.Thread(target=interrupt, args=(len(asked),))
             thread.start()
             with pytest.raises(KeyboardInterrupt):
                 loader.acquire(timeout=timeout)

@@ -92,6 +92,9 @@ func leftBehind(names []string) (all []dead, err error) {
 		}
 	}
 	for _, name := range names {
+		if uid, foreign := shm.ForeignOwner(name); foreign && err == nil && !slices.ContainsFunc(all, func(d dead) bool { return d.engine == name }) {
+			err = &because{fmt.Errorf("clean: %q: what is under this name belongs to user %d; clean it as that user or root", name, uid), shm.ErrDenied}
+		}
 		if err == nil && !slices.ContainsFunc(all, func(d dead) bool { return d.engine == name }) {
 			err = &because{fmt.Errorf("clean: %q: nothing was left behind under this name; spdl inspect lists what there is", name), shm.ErrNotFound}
 		}

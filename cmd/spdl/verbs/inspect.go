@@ -151,6 +151,9 @@ func leftoverOf(name string, observing error) (*shm.Snapshot, error) {
 			return all[i].Snapshot()
 		}
 	}
+	if uid, foreign := shm.ForeignOwner(name); foreign {
+		return nil, &because{fmt.Errorf("inspect: %q: no engine answers, and what is under this name belongs to user %d; inspect it as that user or root", name, uid), shm.ErrDenied}
+	}
 	return nil, &because{fmt.Errorf("inspect: %q: no engine answers, and no ring of this name is in /dev/shm; spdl inspect lists all", name), observing}
 }
 

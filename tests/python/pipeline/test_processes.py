@@ -196,6 +196,21 @@ def test_the_death_of_the_worker_is_noticed_at_once():
         list(iterable)
 
 
+def test_what_a_worker_said_before_it_died_comes_first():
+    """Also where this process was slow, and the worker is gone before it is asked for anything or told of anything."""
+    refusing = iterate_in_subprocess(refuse)
+    refusing._worker.process.join(60)
+    with pytest.raises(ValueError, match="not today"):
+        list(refusing)
+    dying = iterate_in_subprocess(die_after_two)
+    items = iter(dying)
+    assert next(items) == 1
+    dying._worker.process.join(60)
+    assert next(items) == 2
+    with pytest.raises(WorkerDied, match="SIGKILL"):
+        next(items)
+
+
 def test_a_silent_worker_is_ended_after_the_timeout():
     iterable = iterate_in_subprocess(silent, timeout=0.3)
     process = iterable._worker.process

@@ -80,16 +80,14 @@ class Worker:
 
     def wait(self, timeout: Optional[float]) -> bool:
         """Wait for a message; False after timeout seconds. Raises WorkerDied at once when the process has died."""
-        ready = wait([self.channel.connection, self.process.sentinel], timeout)
-        if self.channel.connection in ready:
-            try:
-                if self.channel.connection.poll(0):
-                    return True
-            except OSError:
-                pass
-        if ready:
-            raise self.died()
-        return False
+        if not wait([self.channel.connection, self.process.sentinel], timeout):
+            return False
+        try:
+            if self.channel.connection.poll(0):  # also of one that has died: its last words come first
+                return True
+        except OSError:
+            pass
+        raise self.died()
 
     def receive(self) -> tuple[str, int, Packed]:
         try:
@@ -98,8 +96,11 @@ class Worker:
             raise self.died() from None
 
     def send(self, kind: str, number: int = 0, value: Any = None) -> None:
+        """Send; to one that has died, nothing. What it said before is still to be received, and after that, that it died."""
         try:
             self.channel.send(kind, number, value)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
         except OSError:
             raise self.died() from None
 

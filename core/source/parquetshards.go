@@ -1,0 +1,332 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/spdl/spdl/core/source/store"
+)
+
+// keptPageBytes bounds the decoded pages that are kept, for all files of a source.
+const keptPageBytes = 128 << 20
+
+// parquetShards are Parquet files with pictures, or other media, in columns. Labels and other columns are read at open and held in memory;
+// pictures are read page by page, and the pages read last are kept.
+type parquetShards struct {
+	rows
+	files    []*parquetFile
+	groups   []rowGroup // of all files
+	media    []Medium
+	shape    string // what is read of each row, for Identity
+	maxBytes int64
+
+	mu    sync.Mutex // guards pages and bytes
+	pages []*page    // the one used last is the last
+	bytes int64
+}
+
+// rowGroup is a range of samples that lie together in a file.
+type rowGroup struct {
+	parquet.RowGroup
+	file    *parquetFile
+	columns []int      // of each medium
+	first   int64      // sample
+	inFile  int64      // row
+	mu      sync.Mutex // held by who reads a page of it
+}
+
+// page is some neighbouring values of a column of a row group.
+type page struct {
+	group    *rowGroup
+	column   int
+	first, n int64 // rows of the group
+	values   texts
+}
+
+// OpenParquet opens Parquet files with media in columns: the first of From that is there, or image, image.bytes, jpg or bytes.
+func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
+	s := &parquetShards{rows: newRows(c.Columns), media: c.Media, maxBytes: c.MaxFileBytes}
+	if s.media == nil {
+		s.media = onePicture
+	}
+	if s.maxBytes == 0 {
+		s.maxBytes = DefaultMaxFileBytes
+	}
+	names, err := shardNames(ctx, c.Shards, c.Store)
+	if k := slices.IndexFunc(s.columns, func(c Column) bool { return c.Type == Array }); err == nil && k >= 0 {
+		err = fmt.Errorf("source.columns[%d] (%q): arrays go with archives, lists and folders; put .npy files into shards", k, s.columns[k].Name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("source: shards: %w", err)
+	}
+	for _, name := range names {
+		if err := s.open(ctx, name, &c); err != nil {
+			return nil, errors.Join(fmt.Errorf("source: shards: shard %q: %w", store.Shown(name), err), s.Close())
+		}
+	}
+	s.shape = shapeOf("parquet", s.media, c.Label, s.columns, s.maxBytes)
+	if s.n == 0 {
+		return nil, errors.Join(fmt.Errorf("source: shards: %w: the files have no rows", ErrNoSamples), s.Close())
+	}
+	return s, nil
+}
+
+func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) error {
+	f, err := openParquet(ctx, name, c.Store, c.Progress)
+	if err != nil {
+		return err
+	}
+	s.files = append(s.files, f)
+	var media []int
+	var first string
+	for k := range s.media {
+		name, err := f.medium(s.media[k].From)
+		if err != nil {
+			return err
+		}
+		first, media = cmp.Or(first, name), append(media, f.column(name))
+	}
+	r := tableReader{c: &ListConfig{Label: c.Label}, rows: &s.rows, path: first, label: "label"}
+	if c.Label != "" {
+		r.label = c.Label
+	}
+	places, err := r.places(f.leaves())
+	if err != nil {
+		return err
+	}
+	if len(s.files) > 1 && r.hasLabel != (s.labels != nil) {
+		return fmt.Errorf("column %q: this file has it and others have not, or the other way round", r.label)
+	}
+	places[0] = -1 // media are read one by one
+	inFile := int64(0)
+	for _, group := range f.RowGroups() {
+		if group.NumRows() == 0 {
+			continue
+		}
+		s.groups = append(s.groups, rowGroup{RowGroup: group, file: f, columns: media, first: s.n, inFile: inFile})
+		if err := f.group(group, r.wanted(), places, 0, func(row int64, row1 *cells) error {
+			if err := s.add(row1, r.hasLabel, c.Label != ""); err != nil {
+				return fmt.Errorf("row %d: %w", inFile+row, err)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		inFile += group.NumRows()
+	}
+	return f.unchanged()
+}
+
+// find is the row group of sample i.
+func (s *parquetShards) find(i int64) *rowGroup {
+	if i < 0 || i >= s.n {
+		panic(fmt.Sprintf("source: sample %d of %d", i, s.n))
+	}
+	return &s.groups[sort.Search(len(s.groups), func(k int) bool { return s.groups[k].first > i })-1]
+}
+
+func (s *parquetShards) Len() int64          { return s.n }
+func (s *parquetShards) Classes() []string   { return nil }
+func (s *parquetShards) Columns() []Column   { return s.columns }
+func (s *parquetShards) Label(i int64) int64 { return s.label(i) }
+
+// Shards are the row groups: what is read best together.
+func (s *parquetShards) Shards() (firsts []int64) {
+	for k := range s.groups {
+		firsts = append(firsts, s.groups[k].first)
+	}
+	return firsts
+}
+
+// Key is FILE:ROW.
+func (s *parquetShards) Key(i int64, dst []byte) []byte {
+	g := s.find(i)
+	base, _, _ := strings.Cut(g.file.name, "?")
+	dst = append(append(dst, filepath.Base(base)...), ':')
+	return strconv.AppendInt(dst, g.inFile+i-g.first, 10)
+}
+
+func (s *parquetShards) Read(ctx context.Context, i int64, b *Buffer) error {
+	g := s.find(i)
+	if err := s.read(ctx, g, i, b); err != nil {
+		b.drop()
+		if e, ok := err.(*Error); ok {
+			e.In = g.file.name
+		}
+		return name(err, s, i)
+	}
+	return nil
+}
+
+func (s *parquetShards) read(ctx context.Context, g *rowGroup, i int64, b *Buffer) error {
+	b.drop()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for k := range s.media {
+		if err := s.readMedium(g, k, i, b); err != nil {
+			return err
+		}
+	}
+	return s.values(i, b, nil) // there are no arrays: OpenParquet has refused them
+}
+
+// readMedium makes a row's value in a medium's column the sample's next part.
+func (s *parquetShards) readMedium(g *rowGroup, k int, i int64, b *Buffer) error {
+	p, err := s.page(g, g.columns[k], i-g.first)
+	if err != nil {
+		return err
+	}
+	data := p.values.at(i - g.first - p.first)
+	switch {
+	case len(data) == 0:
+		return &Error{Cause: Empty, Detail: about(s.media, k) + "got no bytes"}
+	case int64(len(data)) > s.maxBytes:
+		return &Error{Cause: TooLarge, Detail: fmt.Sprintf("%sgot %d bytes, want at most %d", about(s.media, k), len(data), s.maxBytes)}
+	}
+	copy(b.behind(len(data)), data)
+	b.holdNext(len(data))
+	return nil
+}
+
+// page is the kept page that holds a row of a group's column, or one that is read now. Of those who want the same group's pages one
+// reads at a time; the others find what it read.
+func (s *parquetShards) page(g *rowGroup, column int, row int64) (wanted *page, err error) {
+	if p := s.kept(g, column, row); p != nil {
+		return p, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p := s.kept(g, column, row); p != nil {
+		return p, nil
+	}
+	if err := g.file.unchanged(); err != nil {
+		return nil, err
+	}
+	read, err := g.read(column, row)
+	if err != nil {
+		return nil, parquetError(err)
+	}
+	if err := g.file.unchanged(); err != nil {
+		return nil, err
+	}
+	for _, p := range read {
+		s.keep(p)
+		if row >= p.first && row < p.first+p.n {
+			wanted = p
+		}
+	}
+	if wanted == nil {
+		return nil, &Error{Cause: IO, Detail: "parquet: the row group has fewer rows than it says"}
+	}
+	return wanted, nil
+}
+
+func (s *parquetShards) kept(g *rowGroup, column int, row int64) *page {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := len(s.pages) - 1; k >= 0; k-- {
+		if p := s.pages[k]; p.group == g && p.column == column && row >= p.first && row < p.first+p.n {
+			s.pages = append(slices.Delete(s.pages, k, k+1), p)
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *parquetShards) keep(p *page) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages = append(s.pages, p)
+	s.bytes += int64(len(p.values.bytes))
+	for s.bytes > keptPageBytes && len(s.pages) > 1 {
+		s.bytes -= int64(len(s.pages[0].values.bytes))
+		s.pages = slices.Delete(s.pages, 0, 1)
+	}
+}
+
+// read reads the page that holds a row, from that row on. Where the file has no index of its pages, all of them up to that
+// one must be gone through, so all of the group's are read and kept at once.
+func (g *rowGroup) read(column int, row int64) (read []*page, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			read, err = nil, fmt.Errorf("damaged: %v", r)
+		}
+	}()
+	chunk := g.ColumnChunks()[column]
+	_, missing := chunk.OffsetIndex()
+	pages := chunk.Pages()
+	defer func() { err = errors.Join(err, pages.Close()) }()
+	if missing == nil {
+		if err := pages.SeekToRow(row); err != nil {
+			return nil, err
+		}
+		p, err := g.next(pages, column, row)
+		return []*page{p}, err
+	}
+	for at := int64(0); at < g.NumRows(); {
+		p, err := g.next(pages, column, at)
+		if err != nil {
+			return nil, err
+		}
+		read = append(read, p)
+		at += p.n
+	}
+	return read, nil
+}
+
+// next reads a page that begins with a row.
+func (g *rowGroup) next(pages parquet.Pages, column int, row int64) (*page, error) {
+	data, err := pages.ReadPage()
+	if err != nil {
+		return nil, err
+	}
+	defer parquet.Release(data)
+	p := &page{group: g, column: column, first: row, n: data.NumValues()}
+	p.values.bytes = make([]byte, 0, data.Size())
+	values := make([]parquet.Value, valuesAtOnce)
+	for in := data.Values(); int64(len(p.values.ends)) < p.n; {
+		n, err := in.ReadValues(values)
+		for _, v := range values[:n] {
+			p.values.add(text(v))
+		}
+		if n == 0 {
+			return nil, errors.Join(io.ErrUnexpectedEOF, err)
+		}
+	}
+	if p.n == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return p, nil
+}
+
+// parquetError is a bad sample's: a store's own error where that was the reason, else a damaged file.
+func parquetError(err error) error {
+	var e *store.Error
+	var own *Error
+	switch {
+	case errors.As(err, &e):
+		return storeError(e)
+	case errors.As(err, &own):
+		return own
+	}
+	return &Error{Cause: IO, Detail: "parquet", Err: err}
+}
+
+func (s *parquetShards) Close() error {
+	var errs []error
+	for _, f := range s.files {
+		errs = append(errs, f.close())
+	}
+	return errors.Join(errs...)
+}
