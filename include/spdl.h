@@ -711,8 +711,62 @@ SPDL_API spdl_status spdl_packets_decode(const spdl_packets *packets, const char
 SPDL_API spdl_status spdl_packets_decode_chunks(const spdl_packets *packets, const char *description,
                                                 spdl_loading **out);
 
+/* The packets, and all that decoding and writing them needs, as one tensor of bytes; and packets of such bytes, in this process
+ * or another with the same FFmpeg. Bytes may come from anywhere: they are checked, and not kept. What they are is said in
+ * core/media/av/bytes.go. Return SPDL_OK; SPDL_E_SAMPLE for bytes that are no packets, or of another FFmpeg; SPDL_E_ARGUMENT;
+ * SPDL_E_NOMEM; SPDL_E_FORKED. */
+SPDL_API spdl_status spdl_packets_bytes(const spdl_packets *packets, spdl_loaded **out);
+SPDL_API spdl_status spdl_packets_of(const void *bytes, size_t n_bytes, spdl_packets **out);
+
 /* Give them back. NULL is fine. */
 SPDL_API void spdl_packets_free(spdl_packets *packets);
+
+/* Bitstream filters that are kept open from one piece of a stream to the next. One thread at a time. */
+typedef struct spdl_bsf spdl_bsf;
+
+/* filters such as "h264_mp4toannexb", several with commas, for packets of the stream that `stream` is of (spdl_demuxing_stream
+ * has it without packets), which is not kept. Returns what spdl_packets_filter returns. */
+SPDL_API spdl_status spdl_bsf_open(const spdl_packets *stream, const char *filters, spdl_bsf **out);
+
+/* What comes out for packets, which may be none yet. Where these are the last, and in flush, also what the filters still hold:
+ * after that they take no packets. */
+SPDL_API spdl_status spdl_bsf_filter(spdl_bsf *bsf, const spdl_packets *packets, int last, spdl_packets **out);
+SPDL_API spdl_status spdl_bsf_flush(spdl_bsf *bsf, spdl_packets **out);
+
+/* End it. NULL is fine. What it has given stays. */
+SPDL_API void spdl_bsf_close(spdl_bsf *bsf);
+
+/* A decoder that is fed: for a stream that comes piece by piece, of which nobody has, or waits for, the whole.
+ *
+ *     while (spdl_demuxing_next(demuxing, &packets) == SPDL_OK) {
+ *         spdl_decoder_give(decoder, packets);
+ *         spdl_packets_free(packets);
+ *         while (spdl_decoder_next(decoder, &chunk) == SPDL_OK) ...
+ *     }
+ *     spdl_decoder_flush(decoder);
+ *     while (spdl_decoder_next(decoder, &chunk) == SPDL_OK) ...
+ *
+ * All that it is given comes out, a window of packets uncut. One thread at a time. */
+typedef struct spdl_decoder spdl_decoder;
+
+/* description is a section video or audio as spdl_load has it, without what needs the whole stream: of a video what chooses
+ * frames (frames is how many a chunk has; without it: as many as are ready), of a sound rate (filter: aresample=16000 is for
+ * that), length, features and what is measured. stream is as for spdl_bsf_open. Returns what spdl_load returns. */
+SPDL_API spdl_status spdl_decoder_open(const spdl_packets *stream, const char *description,
+                                       spdl_decoder **out);
+
+/* Let it have packets, which may be freed; and say that there are no more, so that what the codec holds back comes out. Return
+ * SPDL_OK; SPDL_E_ARGUMENT for packets of another stream, or after flush; SPDL_E_FORKED. */
+SPDL_API spdl_status spdl_decoder_give(spdl_decoder *decoder, const spdl_packets *packets);
+SPDL_API spdl_status spdl_decoder_flush(spdl_decoder *decoder);
+
+/* What comes next, as spdl_load gives it. Returns SPDL_OK; SPDL_END_DATA where more packets are wanted, or after flush
+ * nothing more will come; SPDL_E_SAMPLE for a packet that does not decode, and the next call goes on behind it; SPDL_E_NOMEM;
+ * SPDL_E_ARGUMENT; SPDL_E_FORKED. */
+SPDL_API spdl_status spdl_decoder_next(spdl_decoder *decoder, spdl_loaded **out);
+
+/* End it. NULL is fine. What it has given stays. */
+SPDL_API void spdl_decoder_close(spdl_decoder *decoder);
 
 /* ---- 11  writing media --------------------------------------------------------------------------- */
 

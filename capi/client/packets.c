@@ -80,6 +80,22 @@ spdl_status spdl_packets_filter(const spdl_packets *p, const char *filters, spdl
     return s == SPDL_OK ? sp_told(engine->packets_filter(p->handle, filters, out, &e), &e) : s;
 }
 
+spdl_status spdl_packets_bytes(const spdl_packets *p, spdl_loaded **out) {
+    const spdl_engine_table *engine;
+    spdl_engine_error e;
+    if (!p || !out) return sp_null("packets_bytes", p ? "out" : "packets");
+    spdl_status s = sp_engine(&engine);
+    return s == SPDL_OK ? sp_told(engine->packets_bytes(p->handle, out, &e), &e) : s;
+}
+
+spdl_status spdl_packets_of(const void *bytes, size_t n_bytes, spdl_packets **out) {
+    const spdl_engine_table *engine;
+    spdl_engine_error e;
+    if (!bytes || !out) return sp_null("packets_of", bytes ? "out" : "bytes");
+    spdl_status s = sp_engine(&engine);
+    return s == SPDL_OK ? sp_told(engine->packets_of(bytes, n_bytes, out, &e), &e) : s;
+}
+
 void spdl_packets_free(spdl_packets *p) {
     const spdl_engine_table *engine;
     if (!p) return;

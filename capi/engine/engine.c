@@ -170,6 +170,54 @@ static spdl_status do_packets_decode_chunks(int64_t packets, const char *descrip
     return goPacketsDecodeChunks(packets, (char *)(uintptr_t)description, loading, e);
 }
 
+static spdl_status do_packets_bytes(int64_t packets, spdl_loaded **out, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goPacketsBytes(packets, out, e);
+}
+
+static spdl_status do_packets_of(const void *bytes, size_t n_bytes, spdl_packets **out,
+                                 spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goPacketsOf((void *)(uintptr_t)bytes, n_bytes, out, e);
+}
+
+static spdl_status do_bsf_open(int64_t packets, const char *filters, int64_t *handle, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goBSFOpen(packets, (char *)(uintptr_t)filters, handle, e);
+}
+
+static spdl_status do_bsf_filter(int64_t bsf, int64_t packets, int last, spdl_packets **out,
+                                 spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goBSFFilter(bsf, packets, last, out, e);
+}
+
+static void do_bsf_close(int64_t bsf) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goBSFClose(bsf);
+}
+
+static spdl_status do_decoder_open(int64_t packets, const char *description, int64_t *handle,
+                                   spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goDecoderOpen(packets, (char *)(uintptr_t)description, handle, e);
+}
+
+static spdl_status do_decoder_give(int64_t decoder, int64_t packets, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goDecoderGive(decoder, packets, e);
+}
+
+static spdl_status do_decoder_next(int64_t decoder, spdl_loaded **out, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goDecoderNext(decoder, out, e);
+}
+
+static void do_decoder_close(int64_t decoder) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goDecoderClose(decoder);
+}
+
 static void do_packets_free(int64_t packets) {
     spdl_engine_error e;
     if (usable(&e) == SPDL_OK) goPacketsFree(packets);
@@ -307,7 +355,16 @@ static const spdl_engine_table table = {
     .packets_filter = do_packets_filter,
     .packets_decode = do_packets_decode,
     .packets_decode_chunks = do_packets_decode_chunks,
+    .packets_bytes = do_packets_bytes,
+    .packets_of = do_packets_of,
     .packets_free = do_packets_free,
+    .bsf_open = do_bsf_open,
+    .bsf_filter = do_bsf_filter,
+    .bsf_close = do_bsf_close,
+    .decoder_open = do_decoder_open,
+    .decoder_give = do_decoder_give,
+    .decoder_next = do_decoder_next,
+    .decoder_close = do_decoder_close,
     .save = do_save,
     .muxer_open = do_muxer_open,
     .muxer_add = do_muxer_add,

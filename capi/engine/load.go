@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/load"
@@ -92,16 +91,7 @@ func openLoading(description *C.char, src load.Source, number *C.int64_t, e *C.s
 //export goLoadingNext
 func goLoadingNext(number C.int64_t, out **C.spdl_loaded, e *C.spdl_engine_error) (status C.spdl_status) {
 	defer caught(&status, e)
-	l := &loaded{owned: map[unsafe.Pointer]bool{}}
-	defer l.free()
-	m, err := streams.get(number).Next(l.alloc)
-	if errors.Is(err, io.EOF) {
-		return C.SPDL_END_DATA
-	}
-	if err == nil {
-		*out, err = l.give(m)
-	}
-	return loadStatus(err, e)
+	return nextInto(streams.get(number).Next, out, e)
 }
 
 //export goLoadingClose

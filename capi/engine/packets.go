@@ -69,6 +69,7 @@ func inputStatus(err error, e *C.spdl_engine_error) C.spdl_status {
 func mediaStatus(err error, e *C.spdl_engine_error) C.spdl_status {
 	var failed *mux.Error
 	var misused *coded.MisuseError
+	var other *av.StreamError
 	var system syscall.Errno
 	switch {
 	case errors.As(err, &failed):
@@ -77,7 +78,7 @@ func mediaStatus(err error, e *C.spdl_engine_error) C.spdl_status {
 			mux.CauseInvalid: C.SPDL_E_ARGUMENT, mux.CauseClosed: C.SPDL_E_ARGUMENT, mux.CauseUnsupported: C.SPDL_E_UNSUPPORTED,
 			mux.CauseEncode: C.SPDL_E_SAMPLE, mux.CauseWrite: C.SPDL_E_SYSTEM, mux.CauseNoMemory: C.SPDL_E_NOMEM,
 		}[failed.Cause()]
-	case errors.As(err, &misused):
+	case errors.As(err, &misused), errors.As(err, &other), errors.Is(err, av.ErrFlushed):
 		_ = fail(err, e)
 		return C.SPDL_E_ARGUMENT
 	case errors.As(err, &system) && !errors.As(err, new(*load.Error)): // of a WAV file

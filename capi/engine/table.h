@@ -8,7 +8,7 @@
 
 #include "../../include/spdl.h"
 
-#define SPDL_ENGINE_TABLE_VERSION 4u
+#define SPDL_ENGINE_TABLE_VERSION 5u
 #define SPDL_ENGINE_SYMBOL "spdl_engine_table_of"
 
 typedef struct spdl_engine_error {
@@ -74,7 +74,22 @@ typedef struct spdl_engine_table {
                                   spdl_engine_error *error);
     spdl_status (*packets_decode_chunks)(int64_t packets, const char *description, int64_t *loading,
                                          spdl_engine_error *error);
+    spdl_status (*packets_bytes)(int64_t packets, spdl_loaded **out, spdl_engine_error *error);
+    spdl_status (*packets_of)(const void *bytes, size_t n_bytes, spdl_packets **out,
+                              spdl_engine_error *error);
     void (*packets_free)(int64_t packets);
+
+    /* spdl_bsf_* and spdl_decoder_*; packets 0: there are no more. Handles are above 0 and never used again. */
+    spdl_status (*bsf_open)(int64_t packets, const char *filters, int64_t *handle, spdl_engine_error *error);
+    spdl_status (*bsf_filter)(int64_t bsf, int64_t packets, int last, spdl_packets **out,
+                              spdl_engine_error *error);
+    void (*bsf_close)(int64_t bsf);
+    spdl_status (*decoder_open)(int64_t packets, const char *description, int64_t *handle,
+                                spdl_engine_error *error);
+    spdl_status (*decoder_give)(int64_t decoder, int64_t packets, spdl_engine_error *error);
+    spdl_status (*decoder_next)(int64_t decoder, spdl_loaded **out, spdl_engine_error *error);
+    void (*decoder_close)(int64_t decoder);
+
     spdl_status (*save)(const char *description, const void *data, size_t n_bytes, const char *path,
                         spdl_loaded **out, spdl_engine_error *error);
     spdl_status (*muxer_open)(const char *description, const char *path, int64_t *handle,

@@ -59,7 +59,23 @@ func TestTenThousandOpensLeaveNothing(t *testing.T) {
 			to := must[int](t)(copied.AddPackets(part, ""))
 			ok(t, copied.WritePackets(to, part))
 			copied.Abort()
-		case 3:
+		case 3: // a decoder with pieces that it has not come to, and a filter that is not flushed
+			d := must[*load.Decoder](t)(load.OpenDecoder([]byte(`{"video": {"frames": 2, "filter": "hflip"}}`), part))
+			ok(t, d.Give(part))
+			ok(t, d.Give(part))
+			must[*load.Media](t)(d.Next(nil))
+			ok(t, d.Give(p))
+			d.Close()
+			f := must[*mux.BitstreamFilter](t)(mux.OpenFilter(part, "dump_extra"))
+			must[*av.Packets](t)(f.Filter(part)).Close()
+			f.Close()
+		case 4:
+			b := must[[]byte](t)(p.Bytes(inGo))
+			must[*av.Packets](t)(av.PacketsOf(b)).Close()
+			if _, err := av.PacketsOf(b[:len(b)-1]); err == nil {
+				t.Fatal("packets that were cut were taken")
+			}
+		case 5:
 			must[*av.Packets](t)(d.Next()).Close()
 			if _, err := d.Next(); err != io.EOF {
 				t.Fatal(err)

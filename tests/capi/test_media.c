@@ -87,6 +87,83 @@ TEST(packets_are_cut_and_decoded_in_chunks) {
     spdl_loaded_free(file);
 }
 
+/* What a decoder has ready, behind `at` pixels that came before. */
+static size_t take(spdl_decoder *d, size_t at) {
+    spdl_loaded *chunk;
+    spdl_status s;
+    while ((s = spdl_decoder_next(d, &chunk)) == SPDL_OK) {
+        spdl_tensor t = first_tensor(chunk);
+        CHECK(at + t.bytes <= sizeof pixels && memcmp(t.data, pixels + at, t.bytes) == 0);
+        at += t.bytes;
+        spdl_loaded_free(chunk);
+    }
+    CHECK_STATUS(s, SPDL_END_DATA);
+    return at;
+}
+
+TEST(a_decoder_is_fed_and_a_filter_kept_open) {
+    spdl_loaded *file = film();
+    if (!file) return;
+    spdl_tensor t = first_tensor(file);
+    spdl_demuxing *d;
+    spdl_packets *stream, *p, *filtered;
+    spdl_bsf *filter;
+    spdl_decoder *decoder;
+    CHECK_STATUS(spdl_demuxing_open("{\"video\": {\"packets\": 4}}", t.data, t.bytes, NULL, &d), SPDL_OK);
+    CHECK_STATUS(spdl_demuxing_stream(d, &stream), SPDL_OK);
+    CHECK_STATUS(spdl_bsf_open(stream, "nonsense", &filter), SPDL_E_UNSUPPORTED);
+    CHECK_STATUS(spdl_bsf_open(stream, "null", &filter), SPDL_OK);
+    CHECK_STATUS(spdl_decoder_open(stream, "{\"video\": {\"window\": {\"start\": \"1s\"}}}", &decoder),
+                 SPDL_E_SPEC);
+    CHECK(strstr(spdl_last_error(), "video.window: is of a whole video") != NULL);
+    CHECK_STATUS(spdl_decoder_open(stream, "{\"video\": {\"frames\": 3}}", &decoder), SPDL_OK);
+    spdl_packets_free(stream);
+    size_t at = 0;
+    while (spdl_demuxing_next(d, &p) == SPDL_OK) {
+        CHECK_STATUS(spdl_bsf_filter(filter, p, 0, &filtered), SPDL_OK);
+        CHECK(spdl_packets_count(filtered) == spdl_packets_count(p));
+        CHECK_STATUS(spdl_decoder_give(decoder, filtered), SPDL_OK);
+        spdl_packets_free(filtered); /* the decoder holds them */
+        spdl_packets_free(p);
+        at = take(decoder, at);
+    }
+    spdl_demuxing_close(d);
+    CHECK(at == sizeof pixels / FRAMES * 9); /* chunks of 3 */
+    CHECK_STATUS(spdl_bsf_flush(filter, &filtered), SPDL_OK);
+    CHECK(spdl_packets_count(filtered) == 0);
+    CHECK_STATUS(spdl_bsf_filter(filter, NULL, 0, &p), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_decoder_give(decoder, NULL), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_bsf_filter(filter, filtered, 1, &p), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(), "was flushed; open another") != NULL);
+    CHECK_STATUS(spdl_decoder_flush(decoder), SPDL_OK);
+    CHECK(take(decoder, at) == sizeof pixels);
+    CHECK_STATUS(spdl_decoder_give(decoder, filtered), SPDL_E_ARGUMENT);
+    spdl_packets_free(filtered);
+    spdl_decoder_close(decoder);
+    spdl_bsf_close(filter);
+    spdl_loaded_free(file);
+}
+
+TEST(packets_are_the_same_after_being_bytes) {
+    spdl_loaded *file = film(), *bytes, *clip;
+    if (!file) return;
+    spdl_packets *p = all_packets(file, "{\"video\": {}}"), *back = NULL;
+    CHECK_STATUS(spdl_packets_bytes(p, &bytes), SPDL_OK);
+    spdl_tensor t = first_tensor(bytes);
+    CHECK_STATUS(spdl_packets_of(t.data, t.bytes - 1, &back), SPDL_E_SAMPLE);
+    CHECK(strstr(spdl_last_error(), "packets: the data stop early") != NULL && !back);
+    CHECK_STATUS(spdl_packets_of("RIFF", 4, &back), SPDL_E_SAMPLE);
+    CHECK_STATUS(spdl_packets_of(t.data, t.bytes, &back), SPDL_OK);
+    CHECK(strcmp(spdl_packets_info(back), spdl_packets_info(p)) == 0 && spdl_packets_count(back) == FRAMES);
+    spdl_loaded_free(bytes);
+    spdl_packets_free(p);
+    CHECK_STATUS(spdl_packets_decode(back, "{\"video\": {}}", &clip), SPDL_OK);
+    CHECK(memcmp(first_tensor(clip).data, pixels, sizeof pixels) == 0);
+    spdl_loaded_free(clip);
+    spdl_packets_free(back);
+    spdl_loaded_free(file);
+}
+
 TEST(packets_are_written_as_they_are) {
     spdl_loaded *file = film(), *copy, *clip;
     if (!file) return;
@@ -188,6 +265,15 @@ TEST(media_refuses_what_makes_no_sense) {
     CHECK_STATUS(spdl_packets_slice(NULL, 0, 0, &p), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_packets_filter(NULL, "null", &p), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_packets_decode(NULL, "{\"video\": {}}", &out), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_packets_bytes(NULL, &out), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_packets_of(NULL, 3, &p), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_bsf_open(NULL, "null", &(spdl_bsf *){NULL}), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_bsf_filter(NULL, NULL, 0, &p), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_bsf_flush(NULL, &p), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_decoder_flush(NULL), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_decoder_open(NULL, "{\"video\": {}}", &(spdl_decoder *){NULL}), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_decoder_give(NULL, NULL), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_decoder_next(NULL, &out), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_muxer_open(NULL, "/tmp/a.mp4", &m), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_muxer_open("{}", NULL, &m), SPDL_E_SPEC);
     CHECK_STATUS(spdl_muxer_close(NULL, NULL), SPDL_E_ARGUMENT);
@@ -195,6 +281,8 @@ TEST(media_refuses_what_makes_no_sense) {
           spdl_muxer_add_packets(NULL, NULL, NULL) == SPDL_E_ARGUMENT);
     CHECK(!out && !d && !p && !m && spdl_packets_count(NULL) == 0 && *spdl_packets_info(NULL) == 0);
     spdl_packets_free(NULL);
+    spdl_bsf_close(NULL);
+    spdl_decoder_close(NULL);
     spdl_demuxing_close(NULL);
     spdl_muxer_abort(NULL);
 }

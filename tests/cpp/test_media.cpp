@@ -81,6 +81,47 @@ void packets_move_and_decode_to_what_was_written() {
     CHECK(chunk.ok() && same(*chunk, 1, 3));
 }
 
+// What a decoder has ready, behind n frames that came before.
+std::size_t take(spdl::Decoder &decoder, std::size_t n) {
+    for (;;) {
+        const spdl::Result<spdl::Loaded> chunk = decoder.try_next();
+        if (chunk.code() == SPDL_END_DATA) return n;
+        CHECK(chunk.ok() && same(*chunk, n, 2));
+        n += 2;
+    }
+}
+
+void a_decoder_is_fed_what_a_filter_lets_through_and_bytes_were() {
+    spdl::Loaded file = film();
+    if (!file) return;
+    spdl::Demuxing demuxing = open(file, R"({"video": {"packets": 4}})");
+    spdl::Result<spdl::Packets> stream = demuxing.try_stream();
+    spdl::Result<spdl::BitstreamFilter> filter = spdl::try_bitstream_filter(*stream, "null");
+    spdl::Result<spdl::Decoder> opened = spdl::try_decoder(*stream, R"({"video": {"frames": 2}})");
+    CHECK(filter.ok() && opened.ok());
+    CHECK(spdl::try_bitstream_filter(*stream, "nonsense").code() == SPDL_E_UNSUPPORTED);
+    CHECK(spdl::try_decoder(*stream, R"({"audio": {}})").code() == SPDL_E_SAMPLE);
+    spdl::Decoder decoder = *std::move(opened);
+    std::size_t n = 0;
+    for (;;) {
+        const spdl::Result<spdl::Packets> piece = demuxing.try_next();
+        if (piece.code() == SPDL_END_DATA) break;
+        const spdl::Result<spdl::Packets> filtered = filter->try_filter(*piece);
+        const spdl::Result<spdl::Loaded> bytes = filtered->try_bytes();
+        const spdl::Result<spdl::Tensor> t = bytes->try_tensor("bytes");
+        const spdl::Result<spdl::Packets> back =
+            spdl::try_packets_of(*t->try_data<unsigned char>(), static_cast<std::size_t>(t->shape()[0]));
+        CHECK(back.ok() && back->size() == piece->size());
+        CHECK(decoder.try_give(*back).ok());
+        n = take(decoder, n);
+    }
+    CHECK(filter->try_flush()->size() == 0);
+    CHECK(decoder.try_flush().ok() && take(decoder, n) == n_frames);
+    CHECK(decoder.try_give(*stream).code() == SPDL_E_ARGUMENT);
+    CHECK(decoder.try_give(spdl::Packets()).code() == SPDL_E_ARGUMENT);
+    CHECK(spdl::try_packets_of("RIFF", 4).code() == SPDL_E_SAMPLE);
+}
+
 void packets_are_copied_into_a_file() {
     spdl::Loaded file = film();
     if (!file) return;
@@ -144,6 +185,8 @@ void nothing() {}
 int main() {
     const check::Test tests[] = {
         {"packets_move_and_decode_to_what_was_written", packets_move_and_decode_to_what_was_written},
+        {"a_decoder_is_fed_what_a_filter_lets_through_and_bytes_were",
+         a_decoder_is_fed_what_a_filter_lets_through_and_bytes_were},
         {"packets_are_copied_into_a_file", packets_are_copied_into_a_file},
         {"a_wav_is_saved", a_wav_is_saved},
     };

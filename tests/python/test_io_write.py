@@ -165,6 +165,13 @@ def test_a_failure_leaves_no_file(tmp_path):
         spdl.io.save_video(tmp_path / "nowhere" / "a.mp4", pictures(1), 25)
 
 
+def _open_sound():
+    muxer = spdl.io.Muxer(None, format="nut")
+    track = muxer.add_encode_stream(spdl.io.audio_encode_config(num_channels=2, sample_rate=8000), encoder="pcm_s16le")
+    muxer.open()
+    return track
+
+
 def _muxer(**config):
     muxer = spdl.io.Muxer(None, format="matroska")
     return muxer.add_encode_stream(spdl.io.video_encode_config(**{"width": 64, "height": 48, "frame_rate": 25, **config}), encoder="ffv1")
@@ -172,7 +179,7 @@ def _muxer(**config):
 
 @pytest.mark.parametrize("call, error, text", [
     (lambda: spdl.io.save_image(None, pictures(1)[0]), spdl.SpecError, "image.codec"),
-    (lambda: spdl.io.save_image("/tmp/a.nothing", pictures(1)[0]), spdl.Unsupported, "no codec of pictures has such a name"),
+    (lambda: spdl.io.save_image("/tmp/a.nothing", pictures(1)[0]), spdl.Unsupported, "no codec of pictures goes by the ending of this name; name one"),
     (lambda: spdl.io.save_image(None, pictures(1)[0], codec="pngg"), spdl.Unsupported, "pngg"),
     (lambda: spdl.io.save_image(None, pictures(1), codec="png"), spdl.ArgumentError, r"want \[H, W, 3\]"),
     (lambda: spdl.io.save_image(None, pictures(1)[0].astype("f4"), codec="png"), spdl.ArgumentError, "of 8-bit integers"),
@@ -193,6 +200,14 @@ def _muxer(**config):
     (lambda: spdl.io.Muxer(None, format="mp4").write(0, None), spdl.ArgumentError, "not open"),
     (lambda: spdl.io.Muxer(None, format="mp4").open().write(0, None), spdl.ArgumentError, "stream 0 of 0 takes packets, got NoneType"),
     (lambda: spdl.io.Muxer(None, format="mp4").add_encode_stream({}), spdl.ArgumentError, "want video_encode_config's"),
+    (lambda: spdl.io.save_video(None, pictures(2), 25, audio=np.zeros((8000, 2), np.float32), sample_rate=8000, format="nut"), spdl.ArgumentError,
+     r"save_video: audio \[8000, 2\], want \[channels, samples\]; these are \[samples, channels\]: give their transpose"),
+    (lambda: spdl.io.save_video(None, pictures(2), 25, audio=np.zeros(8000, np.float32), sample_rate=8000, format="nut"), spdl.ArgumentError,
+     r"audio \[8000\], want \[channels, samples\]; of one channel add that axis"),
+    (lambda: spdl.io.save_audio(None, np.zeros((8000, 1), np.float32), 8000, format="wav"), spdl.ArgumentError, "save_audio: .*give their transpose"),
+    (lambda: _open_sound().encode(np.zeros((8000, 2), np.float32)), spdl.ArgumentError,
+     r"samples \[8000, 2\], want \[2, samples\]; these are \[samples, channels\]: give their transpose"),
+    (lambda: _open_sound().encode(np.zeros((3, 800), np.float32)), spdl.ArgumentError, r"samples \[3, 800\], want \[2, samples\]$"),
     (lambda: _muxer().encode(pictures(1)), spdl.ArgumentError, "not open"),
     (lambda: spdl.io.Muxer("/tmp/a.mp4").getvalue(), spdl.ArgumentError, "no bytes"),
 ])
@@ -220,6 +235,11 @@ def test_what_goes_wrong_while_writing_is_named():
             untimed.encode(pictures(1), [0, 1])
         with pytest.raises(spdl.ArgumentError, match="want 0"):
             video.encode(spdl.io.create_reference_video_frame(pictures(1), "rgb24", (25, 1), 5))
+        video.encode(pictures(1))
+        video.encode(spdl.io.create_reference_video_frame(pictures(1), "rgb24", (25, 1), 1))  # arrays are counted, too
+        video.encode(pictures(2)[0])
+        with pytest.raises(spdl.ArgumentError, match="want 3"):
+            video.encode(spdl.io.create_reference_video_frame(pictures(1), "rgb24", (25, 1), 2))
         with pytest.raises(spdl.ArgumentError, match="add all streams before"):
             muxer.add_remux_stream(packets.codec)
         other = spdl.io.demux_video(spdl.io.save_video(None, pictures(2), 25, codec="ffv1", format="matroska"))
@@ -228,4 +248,4 @@ def test_what_goes_wrong_while_writing_is_named():
         muxer.write(2, packets)
         muxer.write(0, pictures(2))
         untimed.encode(pictures(1), [0])
-    assert len(spdl.io.demux_video(muxer.getvalue())) == 2
+    assert len(spdl.io.demux_video(muxer.getvalue())) == 5

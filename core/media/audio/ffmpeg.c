@@ -70,6 +70,14 @@ static int64_t place_of(const audio_ff *f, const AVFrame *frame) {
     return av_rescale_q(frame->pts - origin, f->av->stream->time_base, (AVRational){1, f->rate});
 }
 
+/* Headers need not know the rate and the channels (HE-AAC says half its rate); frames do. */
+static int know(audio_ff *f, const AVFrame *frame) {
+    f->rate = frame->sample_rate;
+    f->channels = frame->ch_layout.nb_channels;
+    if (f->rate >= 1 && f->channels >= 1 && f->channels <= AUDIO_FF_CHANNELS) return MEDIA_AV_OK;
+    return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "more than 64 channels, or no rate");
+}
+
 int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_t budget_ns) {
     media_av_options options = {.type = AVMEDIA_TYPE_AUDIO, .budget_ns = budget_ns, .lean = 1};
     int rc = media_av_open(f->av, source, &options);
@@ -80,14 +88,11 @@ int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_
     f->seconds = claimed_seconds(f->av);
     f->format = f->av->format->iformat->name;
     f->codec = avcodec_get_name(f->av->stream->codecpar->codec_id);
-    /* Headers need not know the rate and the channels (HE-AAC says half its rate); frames do. */
     rc = next_frame(f, 1, &f->pending);
     if (rc == MEDIA_AV_END) return media_av_fail(f->av, MEDIA_AV_END, "its audio stream has none");
     if (rc != MEDIA_AV_OK) return rc;
-    f->rate = f->pending->sample_rate;
-    f->channels = f->pending->ch_layout.nb_channels;
-    if (f->rate < 1 || f->channels < 1 || f->channels > AUDIO_FF_CHANNELS)
-        return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "more than 64 channels, or no rate");
+    rc = know(f, f->pending);
+    if (rc != MEDIA_AV_OK) return rc;
     f->frames = f->placed ? place_of(f, f->pending) : -media_av_delay_left(f->av, f->pending->pts, f->rate);
     return MEDIA_AV_OK;
 }
@@ -287,6 +292,75 @@ int audio_ff_filter(audio_ff *f, const audio_kernels *k, const char *text, int64
     f->rate = rate;
     f->channels = channels;
     return MEDIA_AV_OK;
+}
+
+/* --- packets as they come --- */
+
+int audio_ff_open_fed(audio_ff *f, const media_packets *stream, const char *text) {
+    media_av_source source = {.fd = -1, .packets = stream};
+    media_av_options options = {.type = AVMEDIA_TYPE_AUDIO, .fed = 1};
+    f->frames = f->begin = 0;
+    f->begun = 0;
+    f->made_rate = f->made_channels = 0;
+    f->text = text;
+    if (text && !f->filter && !(f->filter = media_av_filter_new()))
+        return media_av_fail(f->av, MEDIA_AV_NO_MEMORY, "the filters");
+    return media_av_open(f->av, &source, &options);
+}
+
+static int first_fed(audio_ff *f, const AVFrame *frame) {
+    int rc = know(f, frame);
+    if (rc != MEDIA_AV_OK) return rc;
+    f->frames = -media_av_delay_left(f->av, frame->pts, f->rate);
+    f->begun = 1;
+    if (f->text) {
+        media_av_filter_options o = {.text = f->text, .type = AVMEDIA_TYPE_AUDIO, .time_base = {1, f->rate}};
+        media_av_filter_begin(f->filter, &o);
+    }
+    return MEDIA_AV_OK;
+}
+
+/* The decoder's next frame, without a delay that decoding leaves in before the sound. f->frames is where it ends. */
+static int fed_frame(audio_ff *f, const media_packets *p, int64_t *next, AVFrame **frame) {
+    for (;;) {
+        int rc = media_packets_decode(f->av, p, next, frame);
+        if (rc == MEDIA_AV_OK && !f->begun) rc = first_fed(f, *frame);
+        if (rc == MEDIA_AV_OK) rc = same_kind(f, *frame, f->rate, f->channels);
+        if (rc != MEDIA_AV_OK) return rc;
+        int64_t n = (*frame)->nb_samples, from = f->frames;
+        part sound = {*frame, from, from < 0 ? -from : 0, n};
+        f->frames += n;
+        if (sound.skip < n) return part_of(f, &sound, frame);
+    }
+}
+
+static int fed_filtered(audio_ff *f, const media_packets *p, int64_t *next, AVFrame **out) {
+    AVFrame *frame;
+    for (;;) {
+        int rc = f->begun ? media_av_filter_receive(f->filter, out) : MEDIA_AV_AGAIN;
+        if (rc == MEDIA_AV_OK || rc == MEDIA_AV_END) return rc;
+        if (rc != MEDIA_AV_AGAIN) return filter_failed(f, rc);
+        rc = fed_frame(f, p, next, &frame);
+        if (rc != MEDIA_AV_OK && (rc != MEDIA_AV_END || !f->begun)) return rc;
+        if (rc == MEDIA_AV_END) frame = NULL;
+        rc = media_av_filter_send(f->filter, frame, f->frames - (frame ? frame->nb_samples : 0));
+        if (rc != MEDIA_AV_OK) return filter_failed(f, rc);
+    }
+}
+
+int audio_ff_feed(audio_ff *f, const audio_kernels *k, const media_packets *p, int64_t *next, int64_t most,
+                  int64_t *made) {
+    AVFrame *out;
+    int rc = MEDIA_AV_OK;
+    for (*made = 0; rc == MEDIA_AV_OK && *made < most;) {
+        rc = f->text ? fed_filtered(f, p, next, &out) : fed_frame(f, p, next, &out);
+        if (rc != MEDIA_AV_OK) break;
+        if (!f->made_rate) f->made_rate = out->sample_rate, f->made_channels = out->ch_layout.nb_channels;
+        rc = same_kind(f, out, f->made_rate, f->made_channels);
+        if (rc == MEDIA_AV_OK) rc = keep_made(f, k, out, *made, INT64_MAX / 2);
+        if (rc == MEDIA_AV_OK) *made += out->nb_samples;
+    }
+    return rc;
 }
 
 const float *audio_ff_channel(const audio_ff *f, int i, int64_t first) {

@@ -36,6 +36,9 @@ typedef struct audio_ff {
     size_t cap[AUDIO_FF_CHANNELS];
     int64_t begin; /* the frame that planes begin with */
     int n_planes;
+    const char *text;                 /* fed: of the filters; NULL: none */
+    int begun;                        /* fed: a frame has come, and the filters know its rate */
+    int32_t made_rate, made_channels; /* fed: of what comes out; 0: nothing has yet */
 } audio_ff;
 
 audio_ff *audio_ff_new(void); /* NULL when there is no memory */
@@ -57,6 +60,15 @@ int audio_ff_decode(audio_ff *f, const audio_kernels *k, const int32_t *take, in
  * AUDIO_FF_TOO_LARGE. read: how many frames were read up to end. */
 int audio_ff_filter(audio_ff *f, const audio_kernels *k, const char *text, int64_t begin, int64_t end,
                     int64_t max_frames, int64_t *read);
+
+/* In place of open: a stream whose packets come later (packets.h), through the filters of text, kept until close, unless that
+ * is NULL. */
+int audio_ff_open_fed(audio_ff *f, const media_packets *stream, const char *text);
+
+/* Keep every channel of what comes out for packets of p from *next on, as media_packets_decode() has it, until that is used up
+ * (MEDIA_AV_AGAIN), nothing will come any more (MEDIA_AV_END) or frames are `most` or more. made: how many were kept. */
+int audio_ff_feed(audio_ff *f, const audio_kernels *k, const media_packets *p, int64_t *next, int64_t most,
+                  int64_t *made);
 
 /* Frames from first on of the i-th channel taken. */
 const float *audio_ff_channel(const audio_ff *f, int i, int64_t first);

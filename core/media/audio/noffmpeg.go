@@ -2,7 +2,11 @@
 
 package audio
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/spdl/spdl/core/media/av"
+)
 
 // haveFFmpeg reports whether formats besides WAV and raw PCM are read.
 const haveFFmpeg = false
@@ -34,3 +38,23 @@ func (d *decoder) close() {}
 
 // swresample is never asked for: Compile refuses it.
 func (w *Worker) swresample(j *job, from planes, channels int, to planes) error { return nil }
+
+// Decoder decodes nothing in this build.
+type Decoder struct{}
+
+// OpenDecoder refuses.
+func OpenDecoder(string, *av.Packets) (*Decoder, error) {
+	return nil, &Error{cause: CauseUnsupported, Detail: "built without FFmpeg, use the full build of spdl"}
+}
+
+// Give is of no use.
+func (d *Decoder) Give(*av.Packets) error { return nil }
+
+// Flush does nothing.
+func (d *Decoder) Flush() {}
+
+// Next is nothing.
+func (d *Decoder) Next() (Wave, error) { return Wave{}, nil }
+
+// Close does nothing.
+func (d *Decoder) Close() {}

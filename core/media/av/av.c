@@ -286,7 +286,7 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->device_format = AV_PIX_FMT_NONE;
     a->detail[0] = 0;
     media_av_allow(a, options->budget_ns);
-    if (source->packets ? source->packets->n == 0 : source->size <= 0)
+    if (source->packets ? source->packets->n == 0 && !options->fed : source->size <= 0)
         return media_av_fail(a, MEDIA_AV_EMPTY, "");
     int rc = open_input(a);
     if (rc == MEDIA_AV_OK) rc = open_unpacking(a);

@@ -65,6 +65,7 @@ typedef struct media_av_options {
     int64_t budget_ns;    /* wall clock since open; 0: none */
     int unpack; /* 1: a packet of MPEG-4 that holds two pictures (DivX's packed B-frames) comes as two packets */
     AVBufferRef *device; /* of media_av_hardware(), which decodes; NULL: the processor does */
+    int fed; /* 1: of packets, which come later (media_packets_decode); those of the source are not looked at */
     int device_alone; /* 1: what the device does not decode is MEDIA_AV_UNSUPPORTED; 0: the processor does */
 } media_av_options;
 

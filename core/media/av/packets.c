@@ -262,3 +262,17 @@ int media_packets_seek(media_av *a, int64_t ts) {
     }
     return MEDIA_AV_OK;
 }
+
+/* --- packets as they come --- */
+
+int media_packets_decode(media_av *a, const media_packets *p, int64_t *next, AVFrame **frame) {
+    media_av_forget();
+    int rc = media_av_decoder(a);
+    while (rc == MEDIA_AV_OK) {
+        rc = media_av_receive(a, frame);
+        if (rc != MEDIA_AV_AGAIN) return rc;
+        if (p && *next == p->n) return MEDIA_AV_AGAIN;
+        rc = media_av_send(a, p ? p->packet[(*next)++] : NULL);
+    }
+    return rc;
+}

@@ -38,6 +38,11 @@ int media_packets_read(media_packets *p, media_av *a, AVPacket *held, int64_t mo
  * stream's time base. a was opened and nothing read. */
 int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t end);
 
+/* The next frame of the decoder of a, which was opened fed: of packets from *next on, which is moved, or with p NULL, once all
+ * pieces are through, of what the decoder still holds. MEDIA_AV_AGAIN: p is used up. A packet that does not decode is a
+ * failure; the next call goes on behind it. */
+int media_packets_decode(media_av *a, const media_packets *p, int64_t *next, AVFrame **frame);
+
 /* Samples of the encoder's delay that Matroska leaves in before time 0, at its first frame's pts; FFmpeg 5 does not drop them where
  * newer ones do. */
 int64_t media_av_delay_left(const media_av *a, int64_t pts, int rate);

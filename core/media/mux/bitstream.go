@@ -53,12 +53,10 @@ func (f *BitstreamFilter) check(status C.int) error {
 }
 
 // Filter is what comes out for these packets, which may be none yet: filters may hold some back. The caller closes it.
-func (f *BitstreamFilter) Filter(p *av.Packets) (*av.Packets, error) {
-	if err := p.Of(f.codec); err != nil {
-		return nil, invalid(f.text, "the filter is given %v", err)
-	}
-	return f.pass(p, false)
-}
+func (f *BitstreamFilter) Filter(p *av.Packets) (*av.Packets, error) { return f.pass(p, false) }
+
+// Last is Filter for the last packets, and Flush.
+func (f *BitstreamFilter) Last(p *av.Packets) (*av.Packets, error) { return f.pass(p, true) }
 
 // Flush is what the filters still hold. They take no packets after it.
 func (f *BitstreamFilter) Flush() (*av.Packets, error) { return f.pass(f.stream, true) }
@@ -69,6 +67,9 @@ func (f *BitstreamFilter) pass(p *av.Packets, ends bool) (*av.Packets, error) {
 		return nil, closed(f.text)
 	case f.ended:
 		return nil, invalid(f.text, "the filter was flushed; open another for more packets")
+	}
+	if err := p.Of(f.codec); err != nil {
+		return nil, invalid(f.text, "the filter is given %v", err)
 	}
 	f.ended = ends
 	text := C.CString(f.text)
@@ -99,5 +100,5 @@ func Filter(p *av.Packets, filters string) (*av.Packets, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return f.pass(p, true)
+	return f.Last(p)
 }

@@ -40,10 +40,16 @@ func filtered(t *testing.T, p *av.Packets, filters string, n int) (out []av.Pack
 	}
 	for at := 0; at < p.Len(); at += n {
 		piece := must[*av.Packets](t)(p.Slice(at, min(at+n, p.Len())))
-		take(f.Filter(piece))
+		if at+n >= p.Len() && n > 1 { // the last ones may say so, or Flush may
+			take(f.Last(piece))
+		} else {
+			take(f.Filter(piece))
+		}
 		piece.Close()
 	}
-	take(f.Flush())
+	if n == 1 {
+		take(f.Flush())
+	}
 	return out, held
 }
 

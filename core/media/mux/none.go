@@ -81,6 +81,9 @@ func OpenFilter(_ *av.Packets, filters string) (*BitstreamFilter, error) { retur
 // Filter refuses.
 func (f *BitstreamFilter) Filter(*av.Packets) (*av.Packets, error) { return nil, none("") }
 
+// Last refuses.
+func (f *BitstreamFilter) Last(*av.Packets) (*av.Packets, error) { return nil, none("") }
+
 // Flush refuses.
 func (f *BitstreamFilter) Flush() (*av.Packets, error) { return nil, none("") }
 

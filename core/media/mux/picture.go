@@ -114,7 +114,7 @@ func openPicture(e *C.media_enc, name string, p Picture) error {
 		file := C.CString(name)
 		defer free(file)
 		if p.Codec = C.GoString(C.media_enc_of_name(file)); p.Codec == "" {
-			return &Error{Name: name, cause: CauseUnsupported, Detail: "no codec of pictures has such a name; give one"}
+			return &Error{Name: name, cause: CauseUnsupported, Detail: "no codec of pictures goes by the ending of this name; name one (codec), such as png"}
 		}
 	}
 	if p.Codec == "webp" {

@@ -69,7 +69,7 @@ func TestPicturesThatCannotBeAreRefused(t *testing.T) {
 		refuses(t, err, CauseInvalid, "one number in the name")
 	}
 	_, err := CreateImages(dir+"/%d.doc", 0, p)
-	refuses(t, err, CauseUnsupported, "no codec of pictures")
+	refuses(t, err, CauseUnsupported, "no codec of pictures goes by the ending")
 	s := must[*Images](t)(CreateImages(dir+"/%d.png", 0, p))
 	refuses(t, s.Write(make([]byte, 7)), CauseInvalid, "7 bytes, want 384")
 	refuses(t, Save(dir+"/a.png", make([]byte, 2*384), p), CauseInvalid, "768 bytes, want 384")

@@ -587,3 +587,15 @@ int video_at(video_ctx *v, int64_t at, AVFrame **frame, int64_t *pts, int64_t *d
     *duration = v->at_end ? v->show->pkt_duration : v->coming->pts - v->show->pts;
     return MEDIA_AV_OK;
 }
+
+/* --- packets as they come --- */
+
+int video_fed(video_ctx *v, const media_packets *p, int64_t *next, AVFrame **frame, int64_t *pts,
+              int64_t *duration) {
+    int rc = media_packets_decode(v->a, p, next, frame);
+    if (rc != MEDIA_AV_OK) return rc;
+    v->decoded++;
+    *pts = (*frame)->best_effort_timestamp;
+    *duration = (*frame)->pkt_duration;
+    return damaged(*frame) ? media_av_fail(v->a, MEDIA_AV_CORRUPT, "a damaged picture") : MEDIA_AV_OK;
+}

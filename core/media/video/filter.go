@@ -88,18 +88,10 @@ func (f *filtering) close() {
 
 // beginFilter prepares the way of the chosen frames.
 func (w *Worker) beginFilter() error {
-	f, s := &w.filter, &w.stream
+	f := &w.filter
 	f.forget()
 	f.made = 0
-	o := C.media_av_filter_options{
-		text: f.text, _type: C.AVMEDIA_TYPE_VIDEO, time_base: C.AVRational{s.time_base_num, s.time_base_den},
-		rate: C.AVRational{s.rate_num, s.rate_den}, orientation: C.int(s.orientation), threads: C.int(max(w.op.cfg.Threads, 1)),
-		max_pixels: w.op.options().max_pixels,
-	}
-	if w.op.cfg.AsSent {
-		o.orientation = 1
-	}
-	C.media_av_filter_begin(f.graph, &o)
+	w.startFilter()
 	for _, i := range w.picked {
 		i := int(i)
 		f.times = append(f.times, showing{w.index.Ticks(i), w.index.Ticks(i) + w.ticks(i), w.index.PTS(i), w.index.Duration(i)})
@@ -110,6 +102,20 @@ func (w *Worker) beginFilter() error {
 		return nil
 	}
 	return w.plan()
+}
+
+// startFilter makes the next frame that goes in the first.
+func (w *Worker) startFilter() {
+	s := &w.stream
+	o := C.media_av_filter_options{
+		text: w.filter.text, _type: C.AVMEDIA_TYPE_VIDEO, time_base: C.AVRational{s.time_base_num, s.time_base_den},
+		rate: C.AVRational{s.rate_num, s.rate_den}, orientation: C.int(s.orientation), threads: C.int(max(w.op.cfg.Threads, 1)),
+		max_pixels: w.op.options().max_pixels,
+	}
+	if w.op.cfg.AsSent {
+		o.orientation = 1
+	}
+	C.media_av_filter_begin(w.filter.graph, &o)
 }
 
 // ticks are for how long frame i is shown; of a last one of which its packet does not

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/media/av"
 )
 
 var errNone = errors.New("video: this build has no FFmpeg; use the build with it")
@@ -64,6 +65,35 @@ func Open(Config, Source, Draw) (*Reader, error) { return nil, errNone }
 func OpenSized(Config, Source, Draw, func(media.Size) (media.Config, error)) (*Reader, error) {
 	return nil, errNone
 }
+
+// Decoder does not exist in this build.
+type Decoder struct{}
+
+// OpenDecoder refuses.
+func OpenDecoder(Config, *av.Packets, func(media.Size) (media.Config, error)) (*Decoder, error) {
+	return nil, errNone
+}
+
+// Give refuses.
+func (d *Decoder) Give(*av.Packets) error { return errNone }
+
+// Flush does nothing.
+func (d *Decoder) Flush() {}
+
+// Stream is empty.
+func (d *Decoder) Stream() Stream { return Stream{} }
+
+// Ready refuses.
+func (d *Decoder) Ready() (int, error) { return 0, errNone }
+
+// Op is nil.
+func (d *Decoder) Op() *Op { return nil }
+
+// Take refuses.
+func (d *Decoder) Take(Row) (Info, error) { return Info{}, errNone }
+
+// Close does nothing.
+func (d *Decoder) Close() {}
 
 // Clip does not exist in this build.
 type Clip struct{}

@@ -86,6 +86,11 @@ int video_on_device(const video_ctx *v);
  * frame if at lies before it, the last if after. pts and duration are the frame's own. */
 int video_at(video_ctx *v, int64_t at, AVFrame **frame, int64_t *pts, int64_t *duration);
 
+/* The next frame of packets as they come (packets.h), of a v that was opened fed, with its time in the time base (INT64_MIN:
+ * none) and for how long its packet shows it (0: that is not said). */
+int video_fed(video_ctx *v, const media_packets *p, int64_t *next, AVFrame **frame, int64_t *pts,
+              int64_t *duration);
+
 /* The frame after the last one that was taken, in presentation order, without a scan. */
 int video_forward(video_ctx *v, AVFrame **frame, int64_t *pts, int64_t *duration);
 

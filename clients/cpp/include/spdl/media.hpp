@@ -1,4 +1,4 @@
-// spdl/media.hpp - encoded media as it is, and media files written: Demuxing, Packets, Muxer, save.
+// spdl/media.hpp - encoded media as it is, and media files written: Demuxing, Packets, BitstreamFilter, Decoder, Muxer, save.
 //
 //     spdl::Demuxing film = spdl::demux(R"({"video": {"window": {"start": "10s", "duration": "1s"}}})", "a.mp4");
 //     spdl::Packets packets = film.next();
@@ -70,6 +70,12 @@ class [[nodiscard]] Packets {
             return Status(s);
         return Loading(out);
     }
+    // As bytes, tensor 0, for packets_of in this process or another.
+    Result<Loaded> try_bytes() const {
+        spdl_loaded *out = nullptr;
+        if (const spdl_status s = spdl_packets_bytes(packets_, &out); s != SPDL_OK) return Status(s);
+        return Loaded(out);
+    }
 #if !defined(SPDL_NO_EXCEPTIONS)
     spdl_packet packet(std::uint64_t i) const & { return detail::take(try_packet(i)); }
     spdl_packet packet(std::uint64_t) const && = delete; // would dangle
@@ -78,6 +84,7 @@ class [[nodiscard]] Packets {
     }
     Packets filter(const std::string &filters) const { return detail::take(try_filter(filters)); }
     Loaded decode(const std::string &description) const { return detail::take(try_decode(description)); }
+    Loaded bytes() const { return detail::take(try_bytes()); }
     Loading decode_chunks(const std::string &description) const {
         return detail::take(try_decode_chunks(description));
     }
@@ -86,6 +93,96 @@ class [[nodiscard]] Packets {
   private:
     spdl_packets *packets_ = nullptr;
 };
+
+// Bitstream filters, kept open from one piece of a stream to the next. Move-only; one thread at a time.
+class [[nodiscard]] BitstreamFilter {
+  public:
+    BitstreamFilter() noexcept = default;
+    explicit BitstreamFilter(spdl_bsf *filter) noexcept : filter_(filter) {}
+    BitstreamFilter(BitstreamFilter &&other) noexcept : filter_(std::exchange(other.filter_, nullptr)) {}
+    BitstreamFilter &operator=(BitstreamFilter &&other) noexcept {
+        if (this != &other) spdl_bsf_close(std::exchange(filter_, std::exchange(other.filter_, nullptr)));
+        return *this;
+    }
+    ~BitstreamFilter() { spdl_bsf_close(filter_); }
+
+    // What comes out, which may be none; with the last ones, or in flush, also what is still held.
+    Result<Packets> try_filter(const Packets &packets, bool last = false) {
+        spdl_packets *out = nullptr;
+        if (const spdl_status s = spdl_bsf_filter(filter_, packets.get(), last, &out); s != SPDL_OK)
+            return Status(s);
+        return Packets(out);
+    }
+    Result<Packets> try_flush() {
+        spdl_packets *out = nullptr;
+        if (const spdl_status s = spdl_bsf_flush(filter_, &out); s != SPDL_OK) return Status(s);
+        return Packets(out);
+    }
+#if !defined(SPDL_NO_EXCEPTIONS)
+    Packets filter(const Packets &packets, bool last = false) {
+        return detail::take(try_filter(packets, last));
+    }
+    Packets flush() { return detail::take(try_flush()); }
+#endif
+
+  private:
+    spdl_bsf *filter_ = nullptr;
+};
+
+// A decoder that is fed piece by piece. Move-only; one thread at a time.
+//
+//     while (spdl::Packets packets = film.next())
+//         for (decoder.give(packets); spdl::Loaded chunk = decoder.next();) use(chunk);
+//     for (decoder.flush(); spdl::Loaded chunk = decoder.next();) use(chunk);
+class [[nodiscard]] Decoder {
+  public:
+    Decoder() noexcept = default;
+    explicit Decoder(spdl_decoder *decoder) noexcept : decoder_(decoder) {}
+    Decoder(Decoder &&other) noexcept : decoder_(std::exchange(other.decoder_, nullptr)) {}
+    Decoder &operator=(Decoder &&other) noexcept {
+        if (this != &other)
+            spdl_decoder_close(std::exchange(decoder_, std::exchange(other.decoder_, nullptr)));
+        return *this;
+    }
+    ~Decoder() { spdl_decoder_close(decoder_); }
+
+    Status try_give(const Packets &packets) { return Status(spdl_decoder_give(decoder_, packets.get())); }
+    Status try_flush() { return Status(spdl_decoder_flush(decoder_)); }
+    // The next chunk; SPDL_END_DATA, which is neither ok nor failed, where it wants more packets.
+    Result<Loaded> try_next() {
+        spdl_loaded *out = nullptr;
+        if (const spdl_status s = spdl_decoder_next(decoder_, &out); s != SPDL_OK) return Status(s);
+        return Loaded(out);
+    }
+#if !defined(SPDL_NO_EXCEPTIONS)
+    void give(const Packets &packets) { detail::check(try_give(packets)); }
+    void flush() { detail::check(try_flush()); }
+    Loaded next() { return detail::take(try_next()); } // empty where it wants more
+#endif
+
+  private:
+    spdl_decoder *decoder_ = nullptr;
+};
+
+// Packets of what Packets::try_bytes made, from anywhere.
+inline Result<Packets> try_packets_of(const void *bytes, std::size_t n_bytes) {
+    spdl_packets *out = nullptr;
+    if (const spdl_status s = spdl_packets_of(bytes, n_bytes, &out); s != SPDL_OK) return Status(s);
+    return Packets(out);
+}
+// For packets of a stream, which is not kept.
+inline Result<BitstreamFilter> try_bitstream_filter(const Packets &stream, const std::string &filters) {
+    spdl_bsf *out = nullptr;
+    if (const spdl_status s = spdl_bsf_open(stream.get(), filters.c_str(), &out); s != SPDL_OK)
+        return Status(s);
+    return BitstreamFilter(out);
+}
+inline Result<Decoder> try_decoder(const Packets &stream, const std::string &description) {
+    spdl_decoder *out = nullptr;
+    if (const spdl_status s = spdl_decoder_open(stream.get(), description.c_str(), &out); s != SPDL_OK)
+        return Status(s);
+    return Decoder(out);
+}
 
 // One stream of a container. Move-only; one thread at a time.
 class [[nodiscard]] Demuxing {
@@ -220,6 +317,15 @@ inline Demuxing demux(const std::string &description, const std::string &path) {
 }
 inline Demuxing demux(const std::string &description, const void *bytes, std::size_t n_bytes) {
     return detail::take(try_demux(description, bytes, n_bytes));
+}
+inline Packets packets_of(const void *bytes, std::size_t n_bytes) {
+    return detail::take(try_packets_of(bytes, n_bytes));
+}
+inline BitstreamFilter bitstream_filter(const Packets &stream, const std::string &filters) {
+    return detail::take(try_bitstream_filter(stream, filters));
+}
+inline Decoder decoder(const Packets &stream, const std::string &description) {
+    return detail::take(try_decoder(stream, description));
 }
 inline Muxer create(const std::string &path, const std::string &description = "{}") {
     return detail::take(try_create(path, description));

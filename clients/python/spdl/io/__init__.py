@@ -23,6 +23,7 @@ from typing import Any
 
 from ..arrays import Array as CPUBuffer
 from ._convert import convert_array, convert_frames, to_numpy, to_torch
+from ._decoder import BSF, AudioDecoder, Decoder, VideoDecoder
 from ._load import (
     Loaded,
     iter_tarfile,
@@ -67,15 +68,14 @@ from ._write import (
 )
 
 __all__ = [
-    "apply_bsf", "audio_encode_config", "AudioPackets", "Codec", "convert_array", "convert_frames", "CPUBuffer", "create_reference_audio_frame",
-    "create_reference_video_frame", "decode_packets", "demux_audio", "demux_image", "demux_video", "Demuxer", "Encoder", "ImagePackets",
+    "apply_bsf", "audio_encode_config", "AudioDecoder", "AudioPackets", "BSF", "Codec", "convert_array", "convert_frames", "CPUBuffer", "create_reference_audio_frame",
+    "create_reference_video_frame", "decode_packets", "Decoder", "demux_audio", "demux_image", "demux_video", "Demuxer", "Encoder", "ImagePackets",
     "iter_tarfile", "iter_zipfile", "load", "load_audio", "load_image", "load_npy", "load_npz", "load_video", "load_wav", "Loaded", "Muxer",
     "parse_wav", "probe_audio", "probe_video", "sample_decode_video", "save_audio", "save_image", "save_images", "save_video", "streaming_decode_packets",
-    "streaming_load_video", "to_numpy", "to_torch", "video_encode_config", "VideoPackets",
+    "streaming_load_video", "to_numpy", "to_torch", "video_encode_config", "VideoDecoder", "VideoPackets",
 ]
 
 _INSTEAD = {
-    "Decoder": "streaming_decode_packets(packets, num_frames)", "BSF": "apply_bsf(packets, bsf) or Muxer.add_remux_stream(codec, bsf=...)",
     "streaming_load_video_nvdec": "streaming_load_video(src, num_frames)",
     "streaming_demux_video": "Demuxer(src).streaming_demux(index, num_packets=...)",
     "encode_image": "save_image(path, data, pix_fmt)",

@@ -187,6 +187,8 @@ def _window(timestamp: Optional[Seconds]) -> dict[str, Any]:
         return {}
     start, end = (None if t is None else Fraction(t) if not isinstance(t, float) else t for t in timestamp)
     window = {"start": f"{float(start):.9f}s"}
+    if end is not None and not end > start:
+        raise ArgumentError(f"spdl: io: timestamp: got {float(start):g} to {float(end):g} s, want an end after the start, or None for the end of the file")
     if end is not None:
         window["duration"] = f"{float(end - start):.9f}s"
     return {"window": window}

@@ -6,6 +6,7 @@ import ctypes
 import json
 import math
 import os
+import pickle
 from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any, Collection, Iterator, Mapping, Optional, Union
 
@@ -61,6 +62,10 @@ FUNCTIONS = {
     "spdl_packets_decode": (c_int, c_void_p, c_char_p, POINTER(c_void_p)),
     # spdl_status spdl_packets_decode_chunks(const spdl_packets *packets, const char *description, spdl_loading **out);
     "spdl_packets_decode_chunks": (c_int, c_void_p, c_char_p, POINTER(c_void_p)),
+    # spdl_status spdl_packets_bytes(const spdl_packets *packets, spdl_loaded **out);
+    "spdl_packets_bytes": (c_int, c_void_p, POINTER(c_void_p)),
+    # spdl_status spdl_packets_of(const void *bytes, size_t n_bytes, spdl_packets **out);
+    "spdl_packets_of": (c_int, c_void_p, c_size_t, POINTER(c_void_p)),
     # void spdl_packets_free(spdl_packets *packets);
     "spdl_packets_free": (None, c_void_p),
 }
@@ -86,7 +91,8 @@ class Codec:
 
 
 class Packets:
-    """A piece of one stream, undecoded. Read-only: any number of threads may decode it, and any number of times.
+    """A piece of one stream, undecoded. Read-only: any number of threads may decode it, and any number of times. A pickle of it, and so
+    another process with the same FFmpeg, has the packets themselves; a copy shares them.
 
     len() is the number of packets, `info` what is known of the stream, `timestamp` the window (start, end) that they were demuxed
     for, or None. A slice shares the packets' bytes. The source is not needed any more.
@@ -101,8 +107,17 @@ class Packets:
         if hasattr(self, "_free"):
             self._free(self._handle)
 
-    def __reduce__(self) -> Any:
-        raise TypeError("spdl.io packets lie in the memory of this process; send the source and the window, and demux there")
+    def __reduce_ex__(self, protocol: int) -> Any:
+        made = c_void_p()
+        _check(_api().packets_bytes(self._handle, made))
+        data = _loaded(made, _NOWHERE, None)["bytes"].memoryview()
+        return _of_bytes, (pickle.PickleBuffer(data) if protocol >= 5 else bytes(data),)
+
+    def __copy__(self) -> Packets:
+        return self.clone()
+
+    def __deepcopy__(self, _: Any) -> Packets:
+        return self.clone()
 
     def __len__(self) -> int:
         return int(_api().packets_count(self._handle))
@@ -137,8 +152,11 @@ class Packets:
         return Codec(self[:0])
 
     def packet(self, i: int) -> dict[str, Any]:
-        """One packet: pts, dts and duration in seconds (None where the container says none), key, and its bytes as data."""
-        raw = self._packet(range(len(self))[i])
+        """One packet (-1: the last): pts, dts and duration in seconds (None where the container says none), key, and its bytes as data."""
+        n = len(self)
+        if not -n <= i < n:
+            raise IndexError(f"spdl: io: packet {i} of {n}; want {-n} to {n - 1}" if n else f"spdl: io: packet {i} of none")
+        raw = self._packet(i % n)
         seconds = {name: None if math.isnan(getattr(raw, name)) else getattr(raw, name) for name in ("pts", "dts", "duration")}
         return {**seconds, "key": bool(raw.flags & PACKET_KEY), "data": ctypes.string_at(raw.data, raw.bytes)}
 
@@ -209,6 +227,14 @@ _FACTS = {
 def _packets(handle: c_void_p) -> Packets:
     kind = json.loads(_api().packets_info(handle))["kind"]
     return {"audio": AudioPackets, "video": VideoPackets}[kind](handle.value or 0)
+
+
+def _of_bytes(data: Any) -> Packets:
+    address, size, _, keep = _memory_of(data)
+    handle = c_void_p()
+    _check(_api().packets_of(address or None, size, handle))
+    del keep  # was needed until here
+    return _packets(handle)
 
 
 class _Demuxing:

@@ -149,8 +149,7 @@ def save_audio(path: Optional[Path], data: Any, sample_rate: int, *, encoding: s
     s32, f32 or f64. Other formats have a codec, a bit_rate and the codec's options.
     """
     memory = samples_of(data, "save_audio")
-    if len(memory.shape) != 2 or memory.shape[0] < 1:
-        raise ArgumentError(f"spdl: io: save_audio: samples {list(memory.shape)}, want [channels, samples]")
+    _check_samples(memory.shape, "save_audio: samples")
     name = format or ("" if path is None else os.path.splitext(os.fsdecode(path))[1][1:].lower())
     if name == "wav" and codec is None:
         return _save({"wav": {"rate": int(sample_rate), "channels": memory.shape[0], "encoding": encoding}}, memory, path)
@@ -160,6 +159,21 @@ def save_audio(path: Optional[Path], data: Any, sample_rate: int, *, encoding: s
     with muxer.open():
         track.encode(data)
     return muxer.getvalue() if path is None else None
+
+
+_MOST_CHANNELS = 64  # of a sound
+
+
+def _check_samples(shape: tuple[int, ...], what: str, channels: Optional[int] = None) -> None:
+    """Refuse what is not [channels, samples], and say so of [samples, channels]."""
+    if len(shape) == 2 and (shape[0] == channels or channels is None and 1 <= shape[0] <= _MOST_CHANNELS):
+        return
+    text = f"spdl: io: {what} {list(shape)}, want [{'channels' if channels is None else channels}, samples]"
+    if len(shape) == 2 and (shape[1] == channels or channels is None and 1 <= shape[1] <= _MOST_CHANNELS):
+        text += "; these are [samples, channels]: give their transpose (.T)"
+    elif len(shape) == 1 and channels in (None, 1):
+        text += "; of one channel add that axis ([None])"
+    raise ArgumentError(text)
 
 
 def save_video(path: Optional[Path], frames: Any, frame_rate: Rate, *, audio: Any = None, sample_rate: Optional[int] = None,
@@ -173,6 +187,8 @@ def save_video(path: Optional[Path], frames: Any, frame_rate: Rate, *, audio: An
     """
     if (audio is None) != (sample_rate is None):
         raise ArgumentError("spdl: io: save_video: want audio and sample_rate, or neither")
+    if audio is not None:
+        _check_samples(memory_of(audio, "save_video").shape, "save_video: audio")
     memory = memory_of(frames, "save_video")
     height, width = _size_of(memory, pix_fmt, "save_video", 1)
     muxer = Muxer(path, format=format)
@@ -263,14 +279,21 @@ class Encoder:
     def _pictures(self, frames: Any, seconds: Optional[Sequence[float]]) -> None:
         memory = memory_of(frames, "encode")
         self._muxer._write(self._number, memory, None if seconds is None else [float(s) for s in seconds])
+        self._next += self._pictures_in(memory)
+
+    def _pictures_in(self, memory: Memory) -> int:
+        given = self._config["input"]
+        values = _CHANNELS_LAST.get(given) or (3 if given in _PLANAR else 1 if given in _GRAY else 0)
+        if not values:  # FFmpeg's other formats, [T, bytes]
+            return memory.shape[0]
+        return memory.nbytes // (self._config["width"] * self._config["height"] * values * memory.itemsize)
 
     def _samples(self, samples: Any, interleaved: bool = False) -> None:
         memory = samples_of(samples, "encode")
         channels = self._config["channels"]
         if interleaved and len(memory.shape) == 2:
             memory = _turned(memory)
-        if len(memory.shape) != 2 or memory.shape[0] != channels:
-            raise ArgumentError(f"spdl: io: encode: samples {list(memory.shape)}, want [{channels}, samples]")
+        _check_samples(memory.shape, "encode: samples", channels)
         self._muxer._write(self._number, memory, None)
         self._next += memory.shape[1]
 
