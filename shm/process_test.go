@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,8 +58,33 @@ func play(role string) error {
 			}
 			return nil
 		})
+	case "storm":
+		return playStorm(r)
 	}
 	return playConsume(r)
+}
+
+// playStorm wakes everybody whom a member can wake, without end: the engine by its descriptor, members by the futex word.
+func playStorm(r *Reader) error {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	}()
+	fmt.Println("ready")
+	for n := 0; ; n++ {
+		select {
+		case <-over:
+			fmt.Println("rang", n)
+			return nil
+		default:
+		}
+		r.lane.Armed.Store(1)
+		r.lane.Sleepers.Store(1)
+		r.lane.Wake.Add(1)
+		wakeAll(unsafe.Pointer(&r.lane.Wake))
+		_, _ = r.space.Write(one[:])
+	}
 }
 
 func playHold(r *Reader, n int, then func(*Lease) error) error {

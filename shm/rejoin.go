@@ -201,10 +201,10 @@ func (r *Reader) joinCount() uint32 {
 // engineEnds says whether the socket ended because the engine ends: its descriptors go a moment before the kernel says that it is
 // dead.
 func (r *Reader) engineEnds() bool {
-	for end := time.Now().Add(dyingTimeout); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if r.engineDead() {
-			return true
+	for end := time.Now().Add(dyingTimeout); !r.engineDead(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return r.engineDead() // we may have stood still since the last look
 		}
 	}
-	return false
+	return true
 }

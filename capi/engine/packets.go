@@ -74,10 +74,7 @@ func mediaStatus(err error, e *C.spdl_engine_error) C.spdl_status {
 	switch {
 	case errors.As(err, &failed):
 		_ = fail(err, e)
-		return map[string]C.spdl_status{
-			mux.CauseInvalid: C.SPDL_E_ARGUMENT, mux.CauseClosed: C.SPDL_E_ARGUMENT, mux.CauseUnsupported: C.SPDL_E_UNSUPPORTED,
-			mux.CauseEncode: C.SPDL_E_SAMPLE, mux.CauseWrite: C.SPDL_E_SYSTEM, mux.CauseNoMemory: C.SPDL_E_NOMEM,
-		}[failed.Cause()]
+		return muxStatus(failed.Cause())
 	case errors.As(err, &misused), errors.As(err, &other), errors.Is(err, av.ErrFlushed):
 		_ = fail(err, e)
 		return C.SPDL_E_ARGUMENT
@@ -86,6 +83,20 @@ func mediaStatus(err error, e *C.spdl_engine_error) C.spdl_status {
 		return C.SPDL_E_SYSTEM
 	}
 	return loadStatus(err, e)
+}
+
+func muxStatus(cause string) C.spdl_status {
+	switch cause {
+	case mux.CauseUnsupported:
+		return C.SPDL_E_UNSUPPORTED
+	case mux.CauseEncode:
+		return C.SPDL_E_SAMPLE
+	case mux.CauseWrite:
+		return C.SPDL_E_SYSTEM
+	case mux.CauseNoMemory:
+		return C.SPDL_E_NOMEM
+	}
+	return C.SPDL_E_ARGUMENT // mux.CauseInvalid, mux.CauseClosed
 }
 
 // givePackets makes of packets what C gets; they are C's from here on.

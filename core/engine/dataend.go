@@ -34,8 +34,11 @@ func mayEnd(s *spec.Spec) bool {
 // follow each other.
 func (r *ring) epochEnded(w *work, step int64) error {
 	if step == int64(w.Epoch)*r.order.StepsPerEpoch() {
-		return fmt.Errorf("engine: ring %q: epoch %d: the program's data ended before the first sample; bring samples in every epoch, or say order.epochs: %d",
-			r.name, w.Epoch, max(w.Epoch, 1))
+		remedy := fmt.Sprintf("bring samples in every epoch, or say order.epochs: %d", w.Epoch)
+		if w.Epoch == 0 {
+			remedy = "bring one at least"
+		}
+		return fmt.Errorf("engine: ring %q: epoch %d: the program's data ended before the first sample; %s", r.name, w.Epoch, remedy)
 	}
 	r.shm.EndEpoch(w.lane, w.Epoch)
 	return &dataEnd{int64(w.Epoch), step}

@@ -310,7 +310,15 @@ func TestHostDataThatCannotEndAreRefused(t *testing.T) {
 		t.Fatalf("samples %v, want 4", got)
 	}
 	_, err := reader.Acquire(testContext(t))
-	wantError(t, err, shm.ErrEngineFailed, "epoch 1: the program's data ended before the first sample")
+	wantError(t, err, shm.ErrEngineFailed, "epoch 1: the program's data ended before the first sample; bring samples in every epoch, or say order.epochs: 1")
+	_ = reader.Close()
+	if err := r.end(); err == nil {
+		t.Fatal("the engine's run has no error")
+	}
+	r = startAgain(t, describeHost(t, 12, "batch: 4\norder: {shuffle: false}\n"), &Options{Feed: streamed(t, func(uint64) int64 { return 0 })})
+	reader = r.attach(shm.AttachOptions{})
+	_, err = reader.Acquire(testContext(t))
+	wantError(t, err, shm.ErrEngineFailed, "epoch 0: the program's data ended before the first sample; bring one at least")
 	_ = reader.Close()
 	if err := r.end(); err == nil {
 		t.Fatal("the engine's run has no error")

@@ -57,6 +57,10 @@ static counted *count(const char *path) {
     result->path = path;
     for (int c, inside = 0; (c = getc(f)) != EOF; inside = !isspace(c))
         result->words += !inside && !isspace(c);
+    if (ferror(f)) { /* a directory, say */
+        free(result);
+        result = NULL;
+    }
     fclose(f);
     return result;
 }

@@ -39,8 +39,12 @@ class Zip:
 
 def main():
     if len(sys.argv) != 2:
-        sys.exit("usage: own_source.py ARCHIVE.zip")
-    pictures = Zip(sys.argv[1])
+        print("usage: own_source.py ARCHIVE.zip", file=sys.stderr)
+        sys.exit(2)
+    try:
+        pictures = Zip(sys.argv[1])
+    except (OSError, zipfile.BadZipFile) as error:
+        sys.exit(f"own_source: {error}")
     description = {"batch": 16, "order": {"epochs": 1}, "image": {"transform": [{"resize": [64, 64]}]}}
     sums, rows = np.zeros(len(pictures.classes)), np.zeros(len(pictures.classes), int)
     with spdl.open(description, source=pictures) as loader:

@@ -27,6 +27,8 @@ for who in pipeline_c pipeline_cpp; do
     run=$build/examples/$who
     check "$who ends well" status 0 "$run" "${files[@]}"
     check "$who counts as wc does, in the order given" cmp "$out/expected" "$out/stdout"
+    check "$who goes on past a directory" status 0 "$run" "$out/one" "$out" "$out/three"
+    check "$who names the directory" grep -q "^pipeline: $out: " "$out/stderr"
     check "$who goes on past a file that is not there" status 0 "$run" "$out/one" "$out/none" "$out/three"
     check "$who names that file" grep -q "$out/none: " "$out/stderr"
     check "$who counts the others" grep -q '^ *4 in all$' "$out/stdout"

@@ -9,7 +9,7 @@ import signal
 import pytest
 import spdl
 from engines import (BUSY, DENIED, LANGUAGES, NOT_FOUND, PATIENCE, SPDL, batches_of, describe, environment, eventually,
-                     example, groups, reader, run, try_to_serve)
+                     example, groups, python, reader, run, try_to_serve)
 
 NOBODY = 65534
 
@@ -124,6 +124,25 @@ def test_a_group_or_ring_or_lane_that_is_not_there_is_named(serve, attach, pictu
     attach(engine.name, "ranks", lane=1)
     with pytest.raises(spdl.Busy, match="lane 1"):
         spdl.attach(engine.name, "ranks", lane=1)
+
+
+MAPS = """
+import re, spdl, sys
+with spdl.attach(sys.argv[1], group="g") as loader:
+    batch = loader.acquire()
+    print(*sorted(set(re.findall(r"(?:/dev/shm/|memfd:)(spdl[.]\\S+)", open("/proc/self/maps").read()))))
+"""
+
+
+@pytest.mark.parametrize("backing", ["posix", "memfd"])
+def test_a_consumer_maps_its_own_ring_and_group_and_nothing_of_others(serve, pictures, backing):
+    """Two rings, two groups each: what is in the consumer's address space is the header, the data and the group that it asked for."""
+    engine = serve(describe(pictures.path, ring=groups("other", "g", backing=backing), rings={"train": {}, "val": {}}))
+    told = python(MAPS, f"{engine.name}/val")
+    assert told.returncode == 0, told.stderr
+    mapped = told.stdout.split()
+    assert len(mapped) == 3 and all(name.startswith(f"spdl.{engine.name}.val.") for name in mapped), mapped
+    assert len([name for name in mapped if ".g" in name]) == 1
 
 
 def test_more_leases_than_the_ring_has_are_refused_with_the_numbers(serve, attach, pictures):

@@ -251,6 +251,9 @@ def test_the_examples_run_as_their_pages_say(pictures, tmp_path):
     lines = run.stdout.splitlines()
     assert run.returncode == 0 and [line.split(",")[0] for line in lines[:3]] == [
         f"{c}: {sum(s.key[0] == c for s in pictures.samples)} pictures" for c in "abc"], run.stdout + run.stderr
+    for arguments, code, says in [([], 2, "usage: "), ([tmp_path / "none.zip"], 1, "own_source: [Errno 2]"), ([spoilt], 1, "own_source: File is not a zip file")]:
+        run = subprocess.run([sys.executable, ROOT / "examples/python/own_source.py", *arguments], env=environment(), capture_output=True, text=True, timeout=60)
+        assert run.returncode == code and run.stderr.startswith(says), run
     assert lines[3].startswith("bad: ") and '"a/spoilt.jpg": media: not an image' in lines[3]
     files = [str(sample.path) for sample in pictures.samples]
     printed = []

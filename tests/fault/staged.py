@@ -77,9 +77,20 @@ class Consumer(threading.Thread):
         try:
             with self.attach() as loader:
                 while not self.over.is_set():
-                    self.look(loader.acquire(timeout=120))
+                    self.look(self.next(loader))
         except BaseException as error:
             self.error = error
+
+    def next(self, loader):
+        """The next batch; None at the end: a group that was slower and has stopped may hold every slot, and none is published any more."""
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                return loader.acquire(timeout=1)
+            except spdl.Timeout:
+                if self.over.is_set():
+                    return None
+                assert time.monotonic() < deadline, "no batch was ready within 120 s"
 
     def attach(self):
         while True:

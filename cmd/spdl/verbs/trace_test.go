@@ -35,7 +35,7 @@ func TestTraceIsWrittenAndJoined(t *testing.T) {
 		}
 		return names
 	}
-	record := func(seconds string) (missing []string, text []byte) {
+	record := func(seconds string) (missing []string) {
 		if out := good(t, "trace", name, "--seconds", seconds, "-o", file); !strings.Contains(out, "ui.perfetto.dev") {
 			t.Errorf("said %q", out)
 		}
@@ -49,19 +49,18 @@ func TestTraceIsWrittenAndJoined(t *testing.T) {
 				missing = append(missing, want)
 			}
 		}
-		return missing, text
+		return missing
 	}
-	missing, text := record("0.3")
+	missing := record("0.3")
 	if len(missing) > 0 { // the machine stood still
-		missing, text = record("20")
+		missing = record("20")
 	}
 	if len(missing) > 0 {
 		t.Errorf("no %q in the recording", missing)
 	}
 	torch := writeFile(t, filepath.Join(dir, "torch.json"), `{"schemaVersion":1,"baseTimeNanoseconds":1000,"traceEvents":[{"ph":"X","name":"aten::add","ts":7,"dur":1,"pid":1,"tid":1}]}`)
 	good(t, "trace", file, "--join", torch, "-o", both)
-	var err error
-	if text, err = os.ReadFile(both); err != nil || !events(text)["aten::add"] || !events(text)["decode"] {
+	if text, err := os.ReadFile(both); err != nil || !events(text)["aten::add"] || !events(text)["decode"] {
 		t.Errorf("joined: %v, %.300s", err, text)
 	}
 	if out := good(t, "trace", "--seconds", "0.1", "-o", "-"); !events([]byte(out))["spdl engine "+name] {

@@ -201,6 +201,9 @@ func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(
 		if err == nil {
 			return r, func() { _ = r.Close() }, nil
 		}
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			return nil, nil, fmt.Errorf("view: the engine of %q has not answered within %v; it is stopped or has no CPU: raise --timeout", args[0], v.timeout)
+		}
 		if _, missing := os.Stat(args[0]); missing != nil || !errors.Is(err, shm.ErrNotFound) {
 			return nil, nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -224,7 +225,33 @@ func TestViewGivesUpWaiting(t *testing.T) {
 		}
 		published = report.Published
 	}
-	refused(t, exitFailed, "view: no batch within 200ms; a ring rests while a group holds every batch, see spdl inspect "+name, "view", name, "--timeout", "200ms")
+	err := ""
+	for _, timeout := range []string{"200ms", "2s", "20s"} { // longer where the engine had no CPU to answer in time
+		r := spdl(t, "view", name, "--timeout", timeout)
+		if err = r.err; r.code != exitFailed {
+			t.Fatalf("exit code %d, %s", r.code, err)
+		}
+		if !strings.Contains(err, "has not answered within") {
+			wants(t, err, "view: no batch within "+timeout+"; a ring rests while a group holds every batch, see spdl inspect "+name)
+			break
+		}
+	}
+	wants(t, err, "no batch within")
+	s.stop()
+}
+
+// An engine that is there and does not answer is named as what view waits for, with a remedy.
+func TestViewNamesAnEngineThatDoesNotAnswer(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	s := serve(t, name, dir, "--size", "16")
+	t.Setenv("SPDL_LOG", "off")
+	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, exitFailed, `view: the engine of "`+name+`" has not answered within 200ms; it is stopped or has no CPU: raise --timeout`, "view", name, "--timeout", "200ms")
+	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
 	s.stop()
 }
 

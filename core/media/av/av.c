@@ -34,7 +34,8 @@ int media_av_fail(media_av *a, int status, const char *detail) {
 
 int media_av_check(media_av *a) {
     if (a->deadline_ns && now_ns() > a->deadline_ns)
-        return media_av_fail(a, MEDIA_AV_TOO_SLOW, "the budget of time for one sample is used up; raise timeout");
+        return media_av_fail(a, MEDIA_AV_TOO_SLOW,
+                             "the budget of time for one sample is used up; raise timeout");
     return MEDIA_AV_OK;
 }
 
