@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every figure that we quote, measured here and now, in about 50 minutes on two cores; results under $OUT (bench/results).
+# Every figure that we quote, measured here and now, in about an hour on two cores; results under $OUT (bench/results).
 #   ROUNDS=10    interleaved rounds of every race and of the starts
 #   IMAGES=DIR   the pictures; by default our own corpus, which is made on the first run
 set -euo pipefail
@@ -37,6 +37,11 @@ say "hand-off in Python"
 .venv/bin/python bench/python_handoff.py --rounds "$rounds" --out "$out/python_handoff.json"
 say "hand-off and wake-up in C"
 make -s --no-print-directory bench-handoff bench-wakeup | tee "$out/handoff.txt"
+say "videos, and memory of a long one"
+.venv-bench/bin/python bench/video/run.py --rounds 7 --out "$out/video.json" | tee "$out/video.txt"
+.venv/bin/python bench/video/long.py --out "$out/long.json"
+say "sounds"
+.venv-bench/bin/python bench/audio/peers.py --out "$out/audio.json" | tee "$out/audio.md"
 say "what-if beside the truth, and what the instruments cost"
 .venv/bin/python bench/insight.py --images "$images" --rounds "$rounds" | tee "$out/insight.txt"
 say "concurrency that is found beside the best fixed one; the mix shifts after 30 s"
