@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"time"
 
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media"
@@ -158,23 +156,13 @@ func (r *ring) decode(ctx context.Context, on *worker, fetched *earliest, yield 
 	return nil
 }
 
-// standBack is how long a decoder goes on before it lets the scheduler have a look. Rows are decoded in C, where the scheduler
-// sees a goroutine that has not let go of its processor since the last time it was scheduled. After 10 ms of that, its monitor
-// takes the processor away, and then wakes up every 20 us for some milliseconds to see whether there is more to take away: 4 % of the
-// CPU time went there.
-const standBack = 3 * time.Millisecond
-
 // decodeJob writes the rows of a job.
 func (r *ring) decodeJob(ctx context.Context, on *worker, j *job) error {
-	began := time.Now()
 	for row := j.from; row < j.to; row++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if now := time.Now(); now.Sub(began) > standBack {
-			began = now
-			runtime.Gosched()
-		}
+		on.rest.Now()
 		if j.w.bufs[row] != nil {
 			r.decodeRow(on, j.w, row)
 		} else if j.w.cached[row] {

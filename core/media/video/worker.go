@@ -59,6 +59,7 @@ type Worker struct {
 	file   *os.File // of the sample, if it is one
 	keep   int64    // bytes of packets to keep from a scan
 	c      scratch
+	rest   media.StandBack
 }
 
 // scratch is what C writes to or reads in calls: on the stack it would move to the heap.
@@ -260,6 +261,7 @@ func (w *Worker) plan() error {
 // next is the places of the frame that comes next out of the decoder, which is then
 // w.c.frame; none after the last one.
 func (w *Worker) next() ([]slot, error) {
+	w.rest.Now()
 	status := C.video_next(w.v, &w.c.frame, &w.c.number)
 	if status == C.MEDIA_AV_END {
 		return nil, nil
