@@ -98,7 +98,6 @@ type worker struct {
 	samples  *samples
 	decoders []decoder // of each part
 	row      [][]byte  // of the sample in hand
-	rest     media.StandBack
 }
 
 func openWorker(s *samples) (*worker, error) {

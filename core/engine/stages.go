@@ -158,11 +158,12 @@ func (r *ring) decode(ctx context.Context, on *worker, fetched *earliest, yield 
 
 // decodeJob writes the rows of a job.
 func (r *ring) decodeJob(ctx context.Context, on *worker, j *job) error {
+	rest := media.NewStandBack()
 	for row := j.from; row < j.to; row++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		on.rest.Now()
+		rest.Now()
 		if j.w.bufs[row] != nil {
 			r.decodeRow(on, j.w, row)
 		} else if j.w.cached[row] {
