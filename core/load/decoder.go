@@ -5,13 +5,11 @@ import (
 	"io"
 	"time"
 
-	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
 	"github.com/spdl/spdl/core/spec"
-	"github.com/spdl/spdl/core/tensor"
 )
 
 // Decoder decodes one stream's packets as these come, piece after piece, and keeps what a codec remembers from one to the next. All that
@@ -145,13 +143,11 @@ func (l *loading) ready(d *video.Decoder) (*Media, error) {
 	if n == 0 {
 		return nil, io.EOF
 	}
-	op, room := d.Op(), tensor.Shape{int64(n)}
-	all, err := l.tensors(Tensor{Name: "video", DType: op.DType(), Shape: op.Shape()},
-		Tensor{Name: "pts", DType: tensor.F64, Shape: room}, Tensor{Name: "duration", DType: tensor.F64, Shape: room})
+	all, row, err := l.frames(d.Op(), int64(n))
 	if err != nil {
 		return nil, err
 	}
-	info, err := d.Take(video.Row{Data: all[0].Data, PTS: batch.Float64s(all[1].Data), Duration: batch.Float64s(all[2].Data)})
+	info, err := d.Take(row)
 	if err != nil {
 		return nil, err
 	}

@@ -97,23 +97,33 @@ type videoInfo struct {
 // next is the next chunk of a video, as long as it is.
 func (l *loading) next(r *video.Reader) (*Media, error) {
 	op := r.Op()
-	room := tensor.Shape{int64(op.Frames())}
-	all, err := l.tensors(Tensor{Name: "video", DType: op.DType(), Shape: op.Shape()},
-		Tensor{Name: "pts", DType: tensor.F64, Shape: room}, Tensor{Name: "duration", DType: tensor.F64, Shape: room})
+	room := int64(op.Frames())
+	all, row, err := l.frames(op, room)
 	if err != nil {
 		return nil, err
 	}
-	info, err := r.Next(video.Row{Data: all[0].Data, PTS: batch.Float64s(all[1].Data), Duration: batch.Float64s(all[2].Data)})
+	info, err := r.Next(row)
 	if err != nil {
 		return nil, err
 	}
-	if n := int64(info.Frames); n < room[0] && op.TimeAxis() == 0 {
+	if n := int64(info.Frames); n < room && op.TimeAxis() == 0 {
 		for i := range all {
-			all[i].Data = all[i].Data[:int64(len(all[i].Data))/room[0]*n]
+			all[i].Data = all[i].Data[:int64(len(all[i].Data))/room*n]
 			all[i].Shape = append(tensor.Shape{n}, all[i].Shape[1:]...)
 		}
 	}
 	return &Media{all, info}, nil
+}
+
+// frames takes memory for a row of n frames and for when they are shown.
+func (l *loading) frames(op *video.Op, n int64) ([]Tensor, video.Row, error) {
+	times := tensor.Shape{n}
+	all, err := l.tensors(Tensor{Name: "video", DType: op.DType(), Shape: op.Shape()},
+		Tensor{Name: "pts", DType: tensor.F64, Shape: times}, Tensor{Name: "duration", DType: tensor.F64, Shape: times})
+	if err != nil {
+		return nil, video.Row{}, err
+	}
+	return all, video.Row{Data: all[0].Data, PTS: batch.Float64s(all[1].Data), Duration: batch.Float64s(all[2].Data)}, nil
 }
 
 // tensors takes memory for several.

@@ -44,20 +44,15 @@ type readyFrame struct {
 // cfg.Frames, or where that is 0 as they are ready. sized is told the size in which the first frame is shown, and says
 // cfg.Image. What chooses frames (Select, Approximate, Stream) and Budget have no effect.
 func OpenDecoder(cfg Config, stream *av.Packets, sized func(shown media.Size) (media.Config, error)) (*Decoder, error) {
-	first := cfg // until a frame tells
-	first.Frames, first.Scaler, first.Budget = MaxFrames, Pillow, 0
-	first.Image = media.Config{Out: media.Square(1), MaxPixels: cfg.Image.MaxPixels}
-	op, err := Compile(first)
-	if err != nil {
-		return nil, err
-	}
-	w, err := op.NewWorker()
+	first := cfg
+	first.Budget = 0
+	w, err := unsized(first)
 	if err != nil {
 		return nil, err
 	}
 	d := &Decoder{w: w, feed: av.NewFeed(stream.Codec()), cfg: cfg, sized: sized}
 	w.c.source = C.media_av_source{fd: -1, packets: (*C.media_packets)(stream.Pointer())}
-	w.c.options = op.options()
+	w.c.options = w.op.options()
 	w.c.options.fed = 1
 	if status := C.video_open(w.v, &w.c.source, &w.c.options, &w.stream); status != C.MEDIA_AV_OK {
 		err := w.fail(status)

@@ -37,14 +37,7 @@ func Open(cfg Config, src Source, draw Draw) (*Reader, error) {
 // OpenSized is Open for frames that hang on the size in which they are shown: sized
 // is told it, and says cfg.Image.
 func OpenSized(cfg Config, src Source, draw Draw, sized func(shown media.Size) (media.Config, error)) (*Reader, error) {
-	first := cfg // until the video tells
-	first.Frames, first.Scaler = MaxFrames, Pillow
-	first.Image = media.Config{Out: media.Square(1), MaxPixels: cfg.Image.MaxPixels}
-	op, err := Compile(first)
-	if err != nil {
-		return nil, err
-	}
-	w, err := op.NewWorker()
+	w, err := unsized(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +50,17 @@ func OpenSized(cfg Config, src Source, draw Draw, sized func(shown media.Size) (
 		return nil, err
 	}
 	return r, nil
+}
+
+// unsized is a worker that has yet to be told how large the frames are.
+func unsized(cfg Config) (*Worker, error) {
+	cfg.Frames, cfg.Scaler = MaxFrames, Pillow
+	cfg.Image = media.Config{Out: media.Square(1), MaxPixels: cfg.Image.MaxPixels}
+	op, err := Compile(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return op.NewWorker()
 }
 
 func (r *Reader) start(cfg Config, src Source, sized func(media.Size) (media.Config, error)) error {
