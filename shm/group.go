@@ -40,7 +40,7 @@ type group struct {
 	published, completed, redelivered, dropped, discarded, violations uint64
 	told                                                              uint64 // completed when armed members were last told by the housekeeping
 
-	space eventFD       // members write it when they free a slot or complete a batch
+	space ear           // members write it when they free a slot or complete a batch
 	bell  chan struct{} // one deep: somebody armed its event descriptor and there is news
 }
 
@@ -62,7 +62,7 @@ func (r *Ring) addGroup(cfg GroupConfig, declared bool) (*group, error) {
 		return nil, refuse(ErrBusy, "shm: ring %q: group %q: all %d groups are in use; detach a consumer or raise max_consumers", r.cfg.label(), cfg.Name, len(r.records))
 	}
 	var err error
-	if g.space, err = newEvent(); err != nil {
+	if g.space, err = newEar(); err != nil {
 		return nil, err
 	}
 	g.rec = at[GroupRecord](r.header.mem, r.geo.groupOff+256*uint64(g.index))
@@ -325,7 +325,6 @@ func (g *group) rebuild() {
 
 // hush stops the group's goroutines: their reads and writes fail from here on.
 func (g *group) hush() {
-	_, _ = g.space.Write(one[:]) // a member may have made the descriptor blocking: let a read in progress return
 	_ = g.space.Close()
 	for _, m := range g.members {
 		if m != nil {

@@ -2,16 +2,18 @@ package shm
 
 import "time"
 
-// listen hears members that freed a slot or completed a batch. A member that rings without end is heard at most
-// some thousand times a second.
+// A storm is stormRings rings in a row with which fewer than stormFruits batches were completed: a member rings for each one, so
+// somebody rings for nothing. The group is not heard for stormRest then.
+const (
+	stormRings, stormFruits = 64, 4
+	stormRest               = 64 * time.Millisecond
+)
+
+// listen hears members that freed a slot or completed a batch.
 func (g *group) listen() {
 	defer g.r.work.Done()
-	var buf [8]byte
-	window, n := time.Now(), 0
-	for {
-		if _, err := g.space.Read(buf[:]); err != nil {
-			return
-		}
+	var before uint64
+	for n := 1; g.space.hear(); n++ {
 		g.r.wakeClaim()
 		if g.cfg.Kind.stage() {
 			g.r.hearStage()
@@ -21,13 +23,25 @@ func (g *group) listen() {
 			g.r.hearStage() // a device slot may be free
 		}
 		g.ringBellIfArmed()
-		if n++; n == 256 {
-			if since := time.Since(window); since < 64*time.Millisecond {
-				time.Sleep(64*time.Millisecond - since)
+		if n%stormRings == 0 {
+			now := g.completedBy()
+			if now-before < stormFruits {
+				time.Sleep(stormRest)
 			}
-			window, n = time.Now(), 0
+			before = now
 		}
 	}
+}
+
+// completedBy is how many batches the group has completed, those included that nobody has looked at yet.
+func (g *group) completedBy() uint64 {
+	g.r.mu.Lock()
+	defer g.r.mu.Unlock()
+	if g.bell == nil {
+		return g.completed // hushed: the memory may be gone
+	}
+	g.sweep()
+	return g.completed
 }
 
 func (g *group) ringBellIfArmed() {

@@ -59,13 +59,15 @@ func play(role string) error {
 			return nil
 		})
 	case "storm":
-		return playStorm(r)
+		return playStorm(func() { ringEverybody(r) })
+	case "spin":
+		return playStorm(func() {})
 	}
 	return playConsume(r)
 }
 
-// playStorm wakes everybody whom a member can wake, without end: the engine by its descriptor, members by the futex word.
-func playStorm(r *Reader) error {
+// playStorm rings, again and again, until its input ends.
+func playStorm(ring func()) error {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -79,12 +81,17 @@ func playStorm(r *Reader) error {
 			return nil
 		default:
 		}
-		r.lane.Armed.Store(1)
-		r.lane.Sleepers.Store(1)
-		r.lane.Wake.Add(1)
-		wakeAll(unsafe.Pointer(&r.lane.Wake))
-		_, _ = r.space.Write(one[:])
+		ring()
 	}
+}
+
+// ringEverybody wakes whom a member can wake: the engine by its descriptor, members by the futex word.
+func ringEverybody(r *Reader) {
+	r.lane.Armed.Store(1)
+	r.lane.Sleepers.Store(1)
+	r.lane.Wake.Add(1)
+	wakeAll(unsafe.Pointer(&r.lane.Wake))
+	_, _ = r.space.Write(one[:])
 }
 
 func playHold(r *Reader, n int, then func(*Lease) error) error {

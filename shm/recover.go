@@ -140,7 +140,7 @@ func (r *Ring) adoptGroup(index int, rec *GroupRecord) error {
 		err = fmt.Errorf("its head says group %d, %d members, %d lanes", head.GroupID, head.MaxMembers, head.NLanes)
 	}
 	if err == nil {
-		g.space, err = newEvent()
+		g.space, err = newEar()
 	}
 	if err != nil {
 		g.seg.path = ""

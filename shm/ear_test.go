@@ -1,0 +1,71 @@
+package shm
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func newTestEar(t *testing.T) (*ear, chan bool) {
+	t.Helper()
+	e, err := newEar()
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := make(chan bool)
+	go func() {
+		for more := true; more; {
+			more = e.hear()
+			heard <- more
+		}
+	}()
+	return &e, heard
+}
+
+func TestEarHearsEveryRingAndEndsWhenClosed(t *testing.T) {
+	e, heard := newTestEar(t)
+	for i := range 1000 {
+		if _, err := e.Write(one[:]); err != nil {
+			t.Fatal(err)
+		}
+		if !<-heard {
+			t.Fatalf("ring %d ended the ear", i)
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for <-heard { // one for the write of Close, if it was in time
+	}
+}
+
+// Who rings while nobody hears is heard once, later; a member that reads the eventfd itself, or has made it blocking, stops nobody.
+func TestEarHearsWhatCameMeanwhile(t *testing.T) {
+	e, err := newEar()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf [8]byte
+	for range 100 {
+		for range 10 {
+			if _, err := e.Write(one[:]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !e.hear() {
+			t.Fatal("the ear ended")
+		}
+		if n, err := unix.Read(e.fd, buf[:]); err != unix.EAGAIN {
+			t.Fatalf("read %d, %v after hear, want nothing left", n, err)
+		}
+	}
+	if err := unix.SetNonblock(e.fd, false); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan bool)
+	go func() { over <- e.hear() }()
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-over
+}
