@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Sounds into rows of 16 kHz mono float32 on one thread: spdl beside PyAV, torchaudio and soundfile, interleaved rounds.
+"""Sounds into rows of 16 kHz mono float32 on one thread: spdl beside a plain C loop, PyAV, torchaudio and soundfile, interleaved rounds.
 
     .venv-bench/bin/python bench/audio/peers.py [--rounds 5] [--seconds 1] [--out FILE.json]
 
 The corpus (8 sounds of 10 seconds a format) is made in build/bench/audio. Figures are medians over the rounds of CPU
-milliseconds a file; ratios compare within a round. PyAV brings an FFmpeg of its own; its version is printed.
+milliseconds a file; ratios compare within a round. The plain loop uses the FFmpeg that spdl uses; PyAV brings one of its own, whose version is
+printed.
 """
 
 import argparse
@@ -156,8 +157,8 @@ def measure_python(decode, files, seconds):
     return {"files_per_second": n / wall, "cpu_ms_per_file": 1000 * used / n, "samples": samples}
 
 
-def measure_spdl(files, seconds, *more):
-    done = subprocess.run([ROOT / "build/bench/audio/audio", "-seconds", str(seconds), *more, *files], capture_output=True, text=True)
+def measure_program(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
     return json.loads(done.stdout)
@@ -174,7 +175,11 @@ def rounds(args):
     for name in args.formats:
         files = make(name)
         for i in range(args.rounds):
-            runs = {"spdl": lambda: measure_spdl(files, args.seconds), "spdl_mel": lambda: measure_spdl(files, args.seconds, "-mel")}
+            ours, seconds = [CORPUS / "audio", "-seconds", str(args.seconds)], str(args.seconds)
+            runs = {
+                "spdl": lambda: measure_program(*ours, *files), "spdl_mel": lambda: measure_program(*ours, "-mel", *files),
+                "plain_c": lambda: measure_program(CORPUS / "loop", seconds, *files),
+            }
             for c, decode in contenders.items():
                 if c not in WAV_ALONE or name == "wav":
                     runs[c] = lambda decode=decode: measure_python(decode, files, args.seconds)
@@ -205,7 +210,10 @@ def main():
     p.add_argument("--out", type=pathlib.Path)
     args = p.parse_args()
     CORPUS.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["go", "build", "-o", CORPUS / "audio", "./bench/audio"], cwd=ROOT, check=True)
+    subprocess.run(["go", "build", "-o", CORPUS / "audio", "./bench/audio/spdl"], cwd=ROOT, check=True)
+    libraries = ["pkg-config", "--cflags", "--libs", "libavformat", "libavcodec", "libswresample", "libavutil"]
+    flags = subprocess.run(libraries, check=True, capture_output=True, text=True).stdout.split()
+    subprocess.run(["cc", "-std=gnu11", "-O2", "-o", CORPUS / "loop", ROOT / "bench/audio/plain/loop.c", *flags], check=True)
     results = rounds(args)
     import av
     about = {"python": platform.python_version(), "pyav": av.__version__, "libavcodec": ".".join(map(str, av.library_versions["libavcodec"]))}
