@@ -272,12 +272,21 @@ func (r *rendering) draw(l tensors, b *shm.Batch, n, columns int) (*image.RGBA, 
 	if r.strips && columns == 0 {
 		columns = 1
 	}
-	about := fmt.Sprintf("batch %d · epoch %d, step %d · %s · %s", b.Ticket, b.Epoch, b.EpochStep, counted(b.Rows, "row"), r.painter.about())
+	page, err := drawSheet(r.name, aboutBatch(b, len(cells), r.painter.about()), cells, columns)
+	return page, len(cells), err
+}
+
+// aboutBatch is the line under a sheet's name; it shows so many of the batch's rows.
+func aboutBatch(b *shm.Batch, shown int, rows string) string {
+	count := counted(b.Rows, "row")
+	if shown < b.Rows {
+		count = fmt.Sprintf("%d of %s", shown, count)
+	}
+	about := fmt.Sprintf("batch %d · epoch %d, step %d · %s · %s", b.Ticket, b.Epoch, b.EpochStep, count, rows)
 	if b.NBad > 0 {
 		about += fmt.Sprintf(" · %d bad", b.NBad)
 	}
-	page, err := drawSheet(r.name, about, cells, columns)
-	return page, len(cells), err
+	return about
 }
 
 // write stores the page under its name once it is complete.

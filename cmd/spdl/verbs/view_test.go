@@ -269,3 +269,14 @@ func TestPicturesOfOddShapesAreRefused(t *testing.T) {
 		t.Errorf("i64: %v", err)
 	}
 }
+
+func TestSheetSaysHowManyRowsItShows(t *testing.T) {
+	b := &shm.Batch{Ticket: 92, Epoch: 1, EpochStep: 29, Rows: 32}
+	if got, want := aboutBatch(b, 32, "8 x 8 u8"), "batch 92 · epoch 1, step 29 · 32 rows · 8 x 8 u8"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	b.NBad = 2
+	if got, want := aboutBatch(b, 24, "8 x 8 u8"), "batch 92 · epoch 1, step 29 · 24 of 32 rows · 8 x 8 u8 · 2 bad"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
