@@ -52,6 +52,11 @@ examples: libspdl
 	done
 	$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Werror -Iinclude examples/c/own_source.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/own_source_c
 	$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Werror -Iinclude -Iclients/cpp/include examples/cpp/own_source.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/own_source_cpp
+	@! rustc --version >/dev/null 2>&1 || $(MAKE) --no-print-directory $(BUILD)/examples/train_rust
+
+# Where there is a Rust compiler; no other part needs one.
+$(BUILD)/examples/train_rust: examples/rust/train.rs
+	rustc -O --edition 2021 $< -L$(BUILD) -C link-arg=-Wl,-rpath,'$$ORIGIN/..' -o $@
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test

@@ -22,6 +22,8 @@ CONSUMERS = {
     "cpp": [str(BUILD / "examples/train_cpp")],
     "python": [sys.executable, str(ROOT / "examples/python/train.py")],
 }
+if (BUILD / "examples/train_rust").exists():  # built where there is a Rust compiler
+    CONSUMERS["rust"] = [str(BUILD / "examples/train_rust")]
 LANGUAGES = list(CONSUMERS)
 
 # Exit codes of the command, docs/failures.md.
