@@ -337,18 +337,17 @@ def test_device_fields_are_apart_from_the_others(mock, loader):
 
 def test_the_declarations_of_the_driver_are_those_of_nvidias_header(tmp_path):
     """Parameters and numbers of each call, compared by a compiler; `pip install nvidia-cuda-runtime` has a cuda.h, too."""
-    root = Path(__file__).resolve().parents[2]
     places = [os.environ.get("SPDL_CUDA_INCLUDE", ""), "/usr/local/cuda/include"]
     include = next((place for place in places if place and (Path(place) / "cuda.h").is_file()), None)
     if include is None:
         pytest.skip("no cuda.h in $SPDL_CUDA_INCLUDE or /usr/local/cuda/include")
 
     def compiled(declarations):
-        command = ["c++", "-std=c++17", "-fsyntax-only", "-I", include, "-I", str(declarations), str(root / "tests/cuda/declarations.cpp")]
+        command = ["c++", "-std=c++17", "-fsyntax-only", "-I", include, "-I", str(declarations), str(ROOT / "tests/cuda/declarations.cpp")]
         return subprocess.run(command, capture_output=True, text=True)
 
-    done = compiled(root / "capi/cuda")
+    done = compiled(ROOT / "capi/cuda")
     assert done.returncode == 0, done.stderr
-    wrong = (root / "capi/cuda/driver.h").read_text().replace("CU_E_NOT_READY = 600", "CU_E_NOT_READY = 601")
+    wrong = (ROOT / "capi/cuda/driver.h").read_text().replace("CU_E_NOT_READY = 600", "CU_E_NOT_READY = 601")
     (tmp_path / "driver.h").write_text(wrong)
     assert "CU_E_NOT_READY" in compiled(tmp_path).stderr, "a wrong number is found"
