@@ -121,7 +121,7 @@ golden: ## rewrite the golden layout, for review in the diff
 install: ## into PREFIX (default /usr/local), under DESTDIR
 	@scripts/install.sh "$(DESTDIR)$(PREFIX)" "$(PREFIX)" "$(VERSION)" "$(BUILD)"
 
-bundle: libspdl spdl-device ## a tarball for bare hosts: an engine without FFmpeg that needs no library, libspdl, the uploader, the Python client
+bundle: libspdl spdl-device ## a tarball and a wheel for bare hosts: an engine without FFmpeg that needs no library, libspdl, the uploader, the Python client
 	@GO='$(GO)' CC='$(CC)' scripts/bundle.sh $(VERSION) $(BUILD)
 
 clean: ## remove what was built

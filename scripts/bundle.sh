@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bundle.sh VERSION BUILD: a tarball for a bare host, BUILD/spdl-VERSION-linux-ARCH.tar.gz. It needs no FFmpeg, no libjpeg and no Go there:
+# bundle.sh VERSION BUILD: a tarball for a bare host, BUILD/spdl-VERSION-linux-ARCH.tar.gz, and its Python part as a wheel. It needs no FFmpeg, no libjpeg and no Go there:
 # the engine is without FFmpeg (JPEG, PNG and arrays) and wholly static, libspdl and the uploader to a GPU need libc alone.
 # What it needs of BUILD, libspdl and spdl-device, is there already. Licences of what is linked in travel with it.
 set -euo pipefail
@@ -53,3 +53,4 @@ spdl/spdl needs nothing of the host; spdl/libspdl.so.0 and spdl/spdl-device need
 README
 tar -C "$build/bundle" --owner=0 --group=0 --sort=name -czf "$build/$name.tar.gz" "$name"
 echo "$build/$name.tar.gz"
+scripts/wheel.py "$root" "$build"

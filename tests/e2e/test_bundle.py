@@ -1,21 +1,21 @@
-"""`make bundle`: what is in the tarball runs on a host that has a C library and nothing of ours, with an empty environment."""
+"""`make bundle`: what is in the tarball, and in the wheel, runs on a host that has a C library and nothing of ours, with an empty environment."""
 
 import json
 import platform
 import subprocess
 import sys
+import venv
 
 import pytest
-from engines import BUILD
+from engines import BUILD, ROOT
 from PIL import Image
 
 TARBALL = BUILD / f"spdl-0.1.0-linux-{platform.machine()}.tar.gz"
 
 READ = """
 import sys
-sys.path.insert(0, sys.argv[1])
 import json, spdl
-description = {"source": {"folder": sys.argv[2]}, "batch": 2, "image": {"transform": [{"resize": [8, 8]}]}, "order": {"shuffle": False, "epochs": 1}}
+description = {"source": {"folder": sys.argv[1]}, "batch": 2, "image": {"transform": [{"resize": [8, 8]}]}, "order": {"shuffle": False, "epochs": 1}}
 with spdl.open(description) as loader:
     print(json.dumps([[batch.rows, batch.array("image").shape[1:], sorted(set(bytes(batch["image"])))] for batch in loader]))
 """
@@ -28,8 +28,19 @@ def bundle(tmp_path_factory):
     return directory / TARBALL.name.removesuffix(".tar.gz")
 
 
-def run(*command):
-    return subprocess.run([str(part) for part in command], env={}, cwd="/", capture_output=True, text=True, timeout=60)
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The bin folder of an environment with nothing in it but our wheel."""
+    (wheel,) = BUILD.glob(f"spdl-0.1.0-py3-none-manylinux_*_{platform.machine()}.whl")
+    place = tmp_path_factory.mktemp("wheel")
+    venv.create(place, with_pip=False)
+    install = ["--python", place / "bin/python", "install", "--no-index", "--no-deps", "--quiet", "--disable-pip-version-check", wheel]
+    subprocess.run([sys.executable, "-m", "pip", *install], check=True)
+    return place / "bin"
+
+
+def run(*command, **environment):
+    return subprocess.run([str(part) for part in command], env=environment, cwd="/", capture_output=True, text=True, timeout=60)
 
 
 def test_nothing_but_the_c_library_is_needed(bundle):
@@ -46,14 +57,44 @@ def test_licences_of_what_is_linked_in_are_there(bundle):
     assert {"github.com_minio_minio-go_v7", "golang.org_x_sys", "libjpeg-turbo"} <= licences and (bundle / "LICENSE").exists()
 
 
-def test_engine_and_python_client_run_with_an_empty_environment(bundle, tmp_path):
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pictures")
+    (folder / "a").mkdir()
     for i, kind in enumerate(["jpg", "png", "jpg"]):
-        (tmp_path / "a").mkdir(exist_ok=True)
-        Image.new("RGB", (20, 20), (40 * i, 40 * i, 40 * i)).save(tmp_path / "a" / f"{i}.{kind}")
+        Image.new("RGB", (20, 20), (40 * i, 40 * i, 40 * i)).save(folder / "a" / f"{i}.{kind}")
+    return folder
+
+
+def test_engine_and_python_client_run_with_an_empty_environment(bundle, pictures):
     assert run(bundle / "spdl/spdl", "--version").stdout.strip() == "spdl 0.1.0"
-    done = run(sys.executable, "-c", READ, bundle, tmp_path)
+    done = run(sys.executable, "-c", READ, pictures, PYTHONPATH=str(bundle))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [[2, [8, 8, 3], [0, 40]], [1, [8, 8, 3], [80]]]
+
+
+def test_the_wheel_is_all_that_python_needs(installed, pictures):
+    assert run(installed / "spdl", "--version").stdout.strip() == "spdl 0.1.0"
+    assert run(installed / "python", "-m", "spdl", "serve", pictures / "none").returncode == 3, "the command's own exit code"
+    done = run(installed / "python", "-c", READ, pictures)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [[2, [8, 8, 3], [0, 40]], [1, [8, 8, 3], [80]]]
+
+
+def test_the_list_of_the_wheel_is_right(installed):
+    """pip compares nothing with it; `pip uninstall` trusts it."""
+    (record,) = installed.parent.glob("lib/python*/site-packages/spdl-0.1.0.dist-info/RECORD")
+    site = record.parents[1]
+    listed = {line.split(",")[0] for line in record.read_text().splitlines()}
+    there = {str(p.relative_to(site)) for p in site.glob("spdl*/**/*") if p.is_file() and "__pycache__" not in p.parts}
+    assert there <= listed and "spdl/libspdl.so.0" in there and "spdl-0.1.0.dist-info/licenses/LICENSE" in there
+
+
+def test_python_without_an_engine_says_where_it_looked():
+    done = run(sys.executable, "-m", "spdl", "serve", PYTHONPATH=str(ROOT / "clients/python"), PATH="/nowhere")
+    assert done.returncode == 1 and "there is no spdl command in $SPDL_ENGINE, beside this package or in the PATH" in done.stderr
+    done = run(sys.executable, "-m", "spdl", "serve", PYTHONPATH=str(ROOT / "clients/python"), SPDL_ENGINE="/nowhere/spdl")
+    assert done.returncode == 1 and "/nowhere/spdl: No such file or directory" in done.stderr
 
 
 def test_uploader_says_what_is_missing(bundle):

@@ -55,6 +55,14 @@ def test_numpy_sees_the_same_elements_in_the_same_memory(dtype):
         assert (view == numpy.arange(24).reshape(2, 3, 4)).all()
 
 
+@pytest.mark.parametrize("dtype", ALL)
+def test_bytes_are_the_elements_in_c_order(dtype):
+    array, _ = make(numpy.arange(24).reshape(2, 3, 4), dtype)
+    padded = Array(array._owner, array._address, (2, 3, 2), array.strides, array.dtype, False)
+    for view in (array, padded):
+        assert bytes(view) == view.numpy().tobytes()
+
+
 @pytest.mark.parametrize("dtype", [d for d in ALL if d != "float16"])
 def test_memoryview_and_tolist_need_no_numpy(dtype):
     array, _ = make(numpy.arange(6).reshape(2, 3), dtype)

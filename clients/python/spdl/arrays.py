@@ -61,7 +61,7 @@ class Array:
     """A dense tensor in memory that something else owns: `shape`, `strides` (bytes), `dtype`, `nbytes`, `readonly`.
 
     Of a batch it is a view of the batch's slot, read-only on a ring of shared access. `numpy()`, `torch()` and
-    `memoryview()` give the same memory to others, `copy()` an own one. It is no buffer itself: numpy would prefer that
+    `memoryview()` give the same memory to others, `copy()` and `bytes()` an own one. It is no buffer itself: numpy would prefer that
     to the array interface, and buffers know neither half floats nor empty shapes.
     """
 
@@ -223,8 +223,14 @@ class Array:
         """The elements as nested lists of Python numbers."""
         if self.size == 0 or self.dtype.format is None:
             return self.numpy().tolist()
-        dense = is_dense(self.shape, self.strides, self.dtype.itemsize)
-        return (self if dense else self.copy()).memoryview().tolist()
+        return self._dense().memoryview().tolist()
+
+    def __bytes__(self) -> bytes:
+        """The elements in C order, as they are in memory."""
+        return self._dense().memoryview().tobytes()
+
+    def _dense(self) -> Array:
+        return self if is_dense(self.shape, self.strides, self.dtype.itemsize) else self.copy()
 
 
 class Ragged:
