@@ -72,7 +72,7 @@ groups are left out.`,
 }
 
 func (v *benching) run(ctx context.Context, args []string) error {
-	if v.batches < 0 || v.seconds < 0 {
+	if v.batches < 0 || !(v.seconds >= 0) {
 		return usage("bench: --batches %d, --seconds %g, want 0 (no limit) or more", v.batches, v.seconds)
 	}
 	s, err := v.read(ctx, "bench", args)
