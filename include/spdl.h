@@ -562,7 +562,7 @@ SPDL_API spdl_status spdl_source_take(int64_t source, int64_t timeout_ns, spdl_w
 typedef struct spdl_sample {
     uint32_t struct_size;
     uint32_t flags;
-    const void *bytes;    /* the encoded picture, copied before the call returns */
+    const void *bytes;    /* the encoded sample, copied before the call returns */
     size_t n_bytes;       /* 0: a bad sample, cause "empty" */
     const char *path;     /* a file that the engine reads; relative to the working directory */
     const char *error;    /* why there is no sample: a bad one, cause "source". UTF-8, kept up to 1 KiB */

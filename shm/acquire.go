@@ -121,7 +121,7 @@ func (r *Reader) try(round int) (*Lease, error) {
 func (r *Reader) claim(ring []paddedWord, head, tail *paddedWord, base uint64) *Lease {
 	n := uint64(len(ring))
 	lanes, lane := uint64(r.geo.NLanes), uint64(r.welcome.Lane)
-	end := tail.Load() // load-acquire: entries below it are written
+	end := tail.Load() // A2: load-acquire; pairs with R2 (queue.go, enqueue): entries below it are written
 	h := head.Load()
 	if end > n && h < end-n {
 		h = end - n
@@ -195,7 +195,7 @@ func (r *Reader) endOf() error {
 	if n := r.header.NEpochs; n != 0 && r.epoch >= n {
 		return EndData
 	}
-	if r.queue.NextEpoch.Load() <= r.epoch { // load-acquire: every entry of the epoch is visible
+	if r.queue.NextEpoch.Load() <= r.epoch { // A3: load-acquire; pairs with R3 (queue.go, announce): every word of the epoch is visible
 		return nil
 	}
 	own, others := 0, 0

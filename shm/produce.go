@@ -117,7 +117,7 @@ func (r *Ring) wakeClaim() {
 // again until Claim returns it. Tickets increase from call to call, but for those that were announced as Batch.Open; gaps are
 // allowed. It blocks while there is no group, and never for a slow one.
 //
-// Order: all stores to the slot and its descriptor happen before the store-release of the word [R1], which pairs
+// Order: all stores to the slot and its descriptor happen before the store-release of the word [R1, in queue.go], which pairs
 // with A1, the load-acquire in spdl_acquire (capi/client/ring.c).
 //
 // It returns ErrClosed, ctx's error while it waits for a group, and ErrArgument for a batch that makes no sense.

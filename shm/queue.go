@@ -72,7 +72,9 @@ func (g *group) enqueue(i, q int, ticket uint64, attempts uint32) {
 	_ = Fault("publish.word")
 	v.ready[v.tail&uint64(len(v.ready)-1)].Store(packEntry(seq, i))
 	v.tail++
-	queue.Tail.Store(v.tail) // store-release: whoever sees the tail sees the entry
+	// R2: store-release of the tail; pairs with A2, the load-acquire of it (claim_from in capi/client/ring.c): whoever
+	// sees the tail sees the entry.
+	queue.Tail.Store(v.tail)
 }
 
 // redeliver hands slot i out again through the redo ring of its lane, under a new sequence. The caller has
@@ -85,14 +87,14 @@ func (g *group) redeliver(i int) {
 	sh.word = packWord(wordReady, 0, seq)
 	sh.attempts++
 	w.Attempts.Store(sh.attempts)
-	if !w.Word.CompareAndSwap(was, sh.word) { // [R2: release, as R1]
+	if !w.Word.CompareAndSwap(was, sh.word) { // R1, as in enqueue
 		g.accuse(i, w.Word.Load(), "written after its holder died")
 		return
 	}
 	_ = Fault("reclaim.word")
 	v.redo[v.again&uint64(len(v.redo)-1)].Store(packEntry(seq, i))
 	v.again++
-	g.queue[q].RedoTail.Store(v.again)
+	g.queue[q].RedoTail.Store(v.again) // R2, as in enqueue
 	g.count(&g.redelivered, &g.rec.Redelivered, 1)
 }
 
@@ -103,7 +105,9 @@ func (g *group) announce(lane uint32) {
 	}
 	q := g.queueOf(lane)
 	if next := g.nextEpoch(q); next != g.queue[q].NextEpoch.Load() {
-		g.queue[q].NextEpoch.Store(next) // store-release after the tail: who sees it sees every entry of the epoch
+		// R3: store-release, after the tail; pairs with A3, the load-acquire where an epoch's end is looked for
+		// (sp_end_of_epoch in capi/client/ring.c): who sees it sees every word of the epoch.
+		g.queue[q].NextEpoch.Store(next)
 	}
 	g.wakeLane(q, false)
 }

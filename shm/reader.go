@@ -161,8 +161,6 @@ func (r *Reader) desc(slot uint64) *Desc {
 	return at[Desc](r.hdr, r.header.DescOff+r.header.DescStride*slot)
 }
 
-// ---- acquire -------------------------------------------------------------------------------------
-
 // ---- what a lease gives --------------------------------------------------------------------------
 
 // Data is the data segment: slot i is bytes [i * Header.SlotStride, (i + 1) * Header.SlotStride). It ends with Close.

@@ -55,12 +55,12 @@ func checkHeader(b []byte) (*Header, error) {
 }
 
 func checkTables(h *Header) error {
-	descSize, ok := uint64(256), h.DescTensorOff >= 256 && h.DescTensorOff%8 == 0 && h.DescTensorOff <= h.HeaderBytes
+	ok := h.DescTensorOff >= 256 && h.DescTensorOff%8 == 0 && h.DescTensorOff <= h.HeaderBytes
 	inner := table{"descriptor tensors", 0, h.DescTensorStride, 192, uint64(h.NTensors), MaxTensors}
 	if err := inner.fits(h.HeaderBytes); err != nil || !ok {
 		return refuse(ErrFormat, "shm: attach: descriptor tensors at %d, %d apart; the segment is not ours", h.DescTensorOff, h.DescTensorStride)
 	}
-	descSize = h.DescTensorOff + h.DescTensorStride*uint64(h.NTensors)
+	descSize := h.DescTensorOff + h.DescTensorStride*uint64(h.NTensors)
 	for _, t := range []table{
 		{"states", h.StateOff, stateSize, stateSize, 1, 1},
 		{"groups", h.GroupOff, h.GroupStride, 256, uint64(h.MaxGroups), 1 << 16},

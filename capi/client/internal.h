@@ -9,18 +9,21 @@
  *   source.c    samples that the host brings
  *   load.c      one sample decoded at once
  *   packets.c   encoded media as it is
+ *   decoder.c   decoders and bitstream filters that are kept open from piece to piece
  *   muxer.c     media files written
  *   ring.c      claim, done, release, end of epoch: the protocol
- *   wait.c      acquire: spin, sleep, notice the engine's death; the event descriptor
+ *   wait.c      acquire: spin, sleep, notice the engine's death
+ *   event.c     the event descriptor
  *   forecast.h  when the next batch is due: what a sleeper gets ready for
  *   reconnect.c find the engine that goes on with a dead one's ring
  *   info.c      schema, batch views, ring and reader information
  *   stage.c     what a stage needs beyond a consumer: batches handed on, batches that failed
  *   state.c     requests to the engine: state, restart, statistics
  *   error.c     status names and this thread's error text
+ *   dlpack.c    the one thing of DLPack that must be machine code
  *   cuda.c      load the CUDA driver, pin the memory, stage what cannot be pinned
  *   fence.c     batches that are released when a GPU is through with them
- *   pool.c      tensors in device memory: import, and let streams wait for them
+ *   pool.c      tensors in device memory: import, and let streams wait for them; gpu.h is what these three share
  *   fault.c     named fault points, in test builds only
  *
  * The library keeps no global state but each thread's error text and the tables of a loaded libspdl_engine and CUDA driver.

@@ -6,7 +6,7 @@
  *        ^                            |               |
  *        +------------- F1 -----------+------ F1 -----+
  *
- *   R1  the engine's publish, a store-release: descriptor and payload are complete (shm/produce.go)
+ *   R1  the engine's publish, a store-release: descriptor and payload are complete (shm/queue.go)
  *   A1  our claim: load-acquire of the word, then one compare-and-swap that names us. Pairs with R1, so
  *       everything the engine wrote is visible. There is no moment at which a batch is taken by nobody.
  *   D1  done, a release: the engine that sees DONE knows that the batch was used
@@ -113,7 +113,7 @@ static void fill_batch(const spdl_reader *r, const candidate *c, uint64_t token,
 /* Look through one ring from its head and claim the first batch that is READY. */
 static claim_result claim_from(spdl_reader *r, const entry_ring *ring, bool *reserved, spdl_batch *out) {
     /* Head before tail: an honest head never passes the tail. The load-acquire of tail (A2) pairs with
-     * the engine's store-release of it (R2): entries and words below it are complete. */
+     * the engine's store-release of it (R2, shm/queue.go): entries and words below it are complete. */
     uint64_t p = load_acquire64(ring->head);
     uint64_t tail = load_acquire64(ring->tail);
     uint64_t oldest = tail > r->g.n_entries ? tail - r->g.n_entries : 0;
@@ -223,7 +223,7 @@ static bool is_undone(const spdl_reader *r, uint32_t slot, uint64_t epoch, uint6
 }
 
 end_result sp_end_of_epoch(const spdl_reader *r, uint64_t epoch) {
-    /* A3 pairs with R3, the store-release of next_epoch after the tail: if we see it moved on, we see
+    /* A3 pairs with R3, the store-release of next_epoch after the tail (shm/queue.go): if we see it moved on, we see
      * every word of the epoch. No word of the epoch can become undone afterwards. */
     if (load_acquire64(&r->queue->next_epoch) <= epoch) return END_NOT_YET;
     bool mine = false, undone = false;

@@ -5,22 +5,23 @@
 #include <string.h>
 
 /* Ask, with a message buffer of the call's own: requests are rare and may come from several threads. */
-static spdl_status ask(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
+static spdl_status ask(spdl_reader *r, const char *call, uint16_t type, const void *payload, uint32_t bytes,
+                       message *m) {
     m->payload = malloc(SPDL_L_MSG_MAX + 1);
-    if (!m->payload) return sp_fail(SPDL_E_NOMEM, "spdl: no memory for a message");
+    if (!m->payload) return sp_fail(SPDL_E_NOMEM, "spdl: %s: no memory for a message", call);
     return sp_request(r, type, payload, bytes, m);
 }
 
 /* Ask for a text and copy it out. */
-static spdl_status ask_text(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, char *buffer,
-                            size_t size, size_t *need) {
+static spdl_status ask_text(spdl_reader *r, const char *call, uint16_t type, const void *payload,
+                            uint32_t bytes, char *buffer, size_t size, size_t *need) {
     message m = {.payload = NULL};
-    spdl_status s = ask(r, type, payload, bytes, &m);
+    spdl_status s = ask(r, call, type, payload, bytes, &m);
     if (s == SPDL_OK) {
         size_t want = (size_t)m.bytes + 1;
         if (need) *need = want;
         if (!buffer || size < want)
-            s = sp_fail(SPDL_E_ARGUMENT, "spdl: the buffer has %zu bytes, the text needs %zu",
+            s = sp_fail(SPDL_E_ARGUMENT, "spdl: %s: the buffer has %zu bytes, the text needs %zu", call,
                         buffer ? size : 0, want);
         else
             memcpy(buffer, m.payload, want);
@@ -30,10 +31,11 @@ static spdl_status ask_text(spdl_reader *r, uint16_t type, const void *payload, 
 }
 
 /* Ask for a move to another epoch and go there. */
-static spdl_status ask_epoch(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes) {
+static spdl_status ask_epoch(spdl_reader *r, const char *call, uint16_t type, const void *payload,
+                             uint32_t bytes) {
     message m = {.payload = NULL};
     uint64_t epoch;
-    spdl_status s = ask(r, type, payload, bytes, &m);
+    spdl_status s = ask(r, call, type, payload, bytes, &m);
     if (s == SPDL_OK && m.bytes != sizeof epoch)
         s = sp_fail(SPDL_E_FORMAT, "spdl: control socket: the answer has %u bytes, want an epoch", m.bytes);
     if (s == SPDL_OK) {
@@ -53,7 +55,7 @@ spdl_status spdl_state_save(spdl_reader *r, uint32_t flags, char *buffer, size_t
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
     spdl_l_state_req q = {.flags = flags & SPDL_STATE_COUNT_HELD ? SPDL_L_STATE_COUNT_HELD : 0};
-    return ask_text(r, SPDL_L_MSG_STATE, &q, sizeof q, buffer, bytes, need);
+    return ask_text(r, "state_save", SPDL_L_MSG_STATE, &q, sizeof q, buffer, bytes, need);
 }
 
 spdl_status spdl_state_load(spdl_reader *r, const char *json) {
@@ -70,17 +72,17 @@ spdl_status spdl_state_load(spdl_reader *r, const char *json) {
     if (n > SPDL_L_MSG_MAX - sizeof(spdl_l_msg))
         return sp_fail(SPDL_E_STATE, "spdl: state_load: the state has %zu bytes, want at most %zu", n,
                        SPDL_L_MSG_MAX - sizeof(spdl_l_msg));
-    return ask_epoch(r, SPDL_L_MSG_LOAD, json, (uint32_t)n);
+    return ask_epoch(r, "state_load", SPDL_L_MSG_LOAD, json, (uint32_t)n);
 }
 
 spdl_status spdl_restart(spdl_reader *r) {
     if (!r) return sp_fail(SPDL_E_ARGUMENT, "spdl: restart: reader is NULL");
     spdl_status s = sp_usable(r);
-    return s == SPDL_OK ? ask_epoch(r, SPDL_L_MSG_RESTART, NULL, 0) : s;
+    return s == SPDL_OK ? ask_epoch(r, "restart", SPDL_L_MSG_RESTART, NULL, 0) : s;
 }
 
 spdl_status spdl_stats(spdl_reader *r, char *buffer, size_t bytes, size_t *need) {
     if (!r) return sp_fail(SPDL_E_ARGUMENT, "spdl: stats: reader is NULL");
     spdl_status s = sp_usable(r);
-    return s == SPDL_OK ? ask_text(r, SPDL_L_MSG_STATS, NULL, 0, buffer, bytes, need) : s;
+    return s == SPDL_OK ? ask_text(r, "stats", SPDL_L_MSG_STATS, NULL, 0, buffer, bytes, need) : s;
 }

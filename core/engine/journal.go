@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spdl/spdl/core/sampler"
@@ -176,14 +178,19 @@ func (e *Engine) openJournal(o *Options) (states map[string]json.RawMessage, err
 	return states, nil
 }
 
-// removeTorn removes what engines that were killed while they wrote have left beside the journal.
+// removeTorn removes what engines that were killed while they wrote have left beside the journal: files of its name behind a dot
+// and with a number behind it, as os.CreateTemp makes them. Whatever else has such a name is somebody's.
 func (e *Engine) removeTorn() {
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(e.journal.path), "."+filepath.Base(e.journal.path)+".*"))
+	dir, name := filepath.Split(e.journal.path)
+	entries, err := os.ReadDir(filepath.Clean(dir))
 	if err != nil {
-		return // a name with special characters: a stray file more
+		return // a stray file more
 	}
-	for _, path := range left {
-		_ = os.Remove(path)
+	for _, file := range entries {
+		number, found := strings.CutPrefix(file.Name(), "."+name+".")
+		if _, err := strconv.ParseUint(number, 10, 64); found && err == nil {
+			_ = os.Remove(filepath.Join(dir, file.Name()))
+		}
 	}
 }
 

@@ -318,3 +318,22 @@ func TestTornJournalsBesideItAreRemoved(t *testing.T) {
 		t.Fatalf("%s: %v, want it gone", torn, err)
 	}
 }
+
+// What somebody keeps beside a journal under a similar name, or another journal's engine is writing, stays.
+func TestOtherFilesBesideAJournalStay(t *testing.T) {
+	leavesNothing(t)
+	s, o := journalled(t, folder(t, 18, nil), resumeSpec)
+	for _, name := range []string{".position.bak", ".position.", ".position.eval.12345", ".position.12345.bak"} {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(o.Journal), name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(o.Journal), name)); err != nil {
+				t.Errorf("%s: %v, want it left alone", name, err)
+			}
+		}()
+	}
+	if err := startAgain(t, s, o).end(); err != nil {
+		t.Fatal(err)
+	}
+}

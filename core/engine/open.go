@@ -18,23 +18,7 @@ import (
 // openRing opens the source, plans the order, prepares the decoding and makes the ring. The ring it returns with an error is
 // for Close.
 func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) (*ring, error) {
-	r := &ring{
-		engine: e, name: s.FullName(), ringName: s.RingName, seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
-		fetchers: s.Limits.Fetch, decoders: e.may.decoders, perJob: perJob(s.Batch, e.may.decoders), hashed: s.Ring.Hash == spec.XXH3, mayEnd: mayEnd(s),
-		moves: make(chan *move), over: make(chan struct{}), broken: make(chan error, 1),
-	}
-	if s.Ring.Delivery == spec.Ready {
-		r.readyAhead, r.judged = s.Ring.Ahead, map[uint64]bool{}
-		if r.readyAhead == 0 {
-			r.readyAhead = s.Ring.Slots / 2
-		}
-	}
-	if s.Cache.Dir == "" && s.Cache.RowsBytes == 0 { // else many reads will not be made
-		r.advised = s.Limits.ReadAheadBytes
-	}
-	if s.Limits.FetchAuto {
-		r.fetchAuto = pipeline.Auto{Max: maxFetch}
-	}
+	r := e.newRing(s)
 	began := time.Now()
 	var err error
 	if err = r.openSource(e.openCtx, s); err != nil {
@@ -59,15 +43,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	if err != nil {
 		return r, err
 	}
-	if err := e.takeRoom(r.name, config); err != nil {
-		return r, err
-	}
-	r.slots = config.Slots
-	r.staged = slices.ContainsFunc(config.Groups, func(g shm.GroupConfig) bool { return g.Kind == shm.KindStage })
-	began = time.Now()
-	r.shm, err = shm.Create(config)
-	e.reserved += time.Since(began)
-	if err != nil {
+	if err := r.reserve(config); err != nil {
 		return r, err
 	}
 	r.stopLog = r.logEvents()
@@ -79,6 +55,41 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		e.log.Infof(r.name, "goes on from the journal at ticket %d; --fresh would begin anew", config.FirstTicket)
 	}
 	return r, r.keepNote()
+}
+
+// newRing is a ring as the description says, with nothing opened.
+func (e *Engine) newRing(s *spec.Spec) *ring {
+	r := &ring{
+		engine: e, name: s.FullName(), ringName: s.RingName, seed: s.Order.Seed, lanes: s.Lanes(), firstRank: s.World.Rank,
+		fetchers: s.Limits.Fetch, decoders: e.may.decoders, perJob: perJob(s.Batch, e.may.decoders), hashed: s.Ring.Hash == spec.XXH3, mayEnd: mayEnd(s),
+		moves: make(chan *move), over: make(chan struct{}), broken: make(chan error, 1),
+	}
+	if s.Ring.Delivery == spec.Ready {
+		r.readyAhead, r.judged = s.Ring.Ahead, map[uint64]bool{}
+		if r.readyAhead == 0 {
+			r.readyAhead = s.Ring.Slots / 2
+		}
+	}
+	if s.Cache.Dir == "" && s.Cache.RowsBytes == 0 { // else many reads will not be made
+		r.advised = s.Limits.ReadAheadBytes
+	}
+	if s.Limits.FetchAuto {
+		r.fetchAuto = pipeline.Auto{Max: maxFetch}
+	}
+	return r
+}
+
+// reserve makes the ring in shared memory, where there is room for it.
+func (r *ring) reserve(c shm.Config) (err error) {
+	if err := r.engine.takeRoom(r.name, c); err != nil {
+		return err
+	}
+	r.slots = c.Slots
+	r.staged = slices.ContainsFunc(c.Groups, func(g shm.GroupConfig) bool { return g.Kind == shm.KindStage })
+	began := time.Now()
+	r.shm, err = shm.Create(c)
+	r.engine.reserved += time.Since(began)
+	return err
 }
 
 // prepare compiles what samples are decoded to.

@@ -25,7 +25,8 @@ const (
 
 // Profile runs the stages of a ring one at a time, each for so long with 1, 2, 4 ... workers: fetch on the source in the
 // order of the epoch, decode on samples that are in memory already. There is no ring, no batch and no other stage. told is
-// called after each; it may be nil. Samples that cannot be read or decoded are counted; Profile fails when none can.
+// called after each; it may be nil. Samples that cannot be read or decoded are counted; Profile fails when none can. What is
+// made when something is decoded for the first time, such as the loading of FFmpeg, is over before decode is measured.
 func Profile(ctx context.Context, s *spec.Spec, each time.Duration, told func(telemetry.StageSpeed)) ([]telemetry.StageSpeed, error) {
 	r, err := openBare(ctx, s)
 	defer func() { _ = r.closeSource() }() // nothing was written
@@ -162,25 +163,49 @@ func (p *profile) decode(ctx context.Context, counts []int) error {
 	if err != nil {
 		return err
 	}
+	open := func() (func(int64) (int, error), func(), error) { return p.openDecoder(encoded) }
+	if err := p.warmUp(ctx, len(encoded), open); err != nil {
+		return err
+	}
 	for _, workers := range counts {
-		err := p.run(ctx, "decode", workers, func() (func(int64) (int, error), func(), error) {
-			on, err := openWorker(p.samples)
-			if err != nil {
-				return nil, nil, err
-			}
-			for _, f := range p.samples.fields {
-				on.row = append(on.row, make([]byte, f.rowBytes()))
-			}
-			return func(i int64) (int, error) {
-				data := encoded[i%int64(len(encoded))]
-				return data.size(), on.decode(on.row, data, media.Draw{Seed: p.spec.Order.Seed, Index: uint64(i)})
-			}, on.Close, nil
-		})
+		err := p.run(ctx, "decode", workers, open)
 		if err != nil || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}
 	return nil
+}
+
+// openDecoder makes a worker that decodes samples 0, 1, 2 ... round and round.
+func (p *profile) openDecoder(encoded []parts) (task func(i int64) (int, error), end func(), err error) {
+	on, err := openWorker(p.samples)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range p.samples.fields {
+		on.row = append(on.row, make([]byte, f.rowBytes()))
+	}
+	return func(i int64) (int, error) {
+		data := encoded[i%int64(len(encoded))]
+		return data.size(), on.decode(on.row, data, media.Draw{Seed: p.spec.Order.Seed, Index: uint64(i)})
+	}, on.Close, nil
+}
+
+// warmUp runs each of n tasks once, as many as there is time for in one measurement, and counts nothing: what they fail of is
+// for the measurements to tell.
+func (p *profile) warmUp(ctx context.Context, n int, open func() (task func(i int64) (int, error), end func(), err error)) error {
+	task, end, err := open()
+	if err != nil {
+		return err
+	}
+	defer end()
+	begun := time.Now()
+	for i := range n {
+		if _, _ = task(int64(i)); ctx.Err() != nil || time.Since(begun) >= p.each {
+			break
+		}
+	}
+	return ctx.Err()
 }
 
 // parts are those of a sample that is in memory.

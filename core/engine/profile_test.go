@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/telemetry"
+	"github.com/spdl/spdl/core/tensor"
 )
 
 // A profile has fetch and decode, each alone with every number of workers up to twice what the description says, and
@@ -48,6 +51,45 @@ func TestAMeasurementLastsUntilASampleHasCome(t *testing.T) {
 		if got.Samples == 0 || got.PerS <= 0 {
 			t.Errorf("%+v, want a sample", got)
 		}
+	}
+}
+
+// firstUse is a modality for tests: it counts what is decoded.
+type firstUse struct{ decoded *atomic.Int64 }
+
+func (firstUse) fields() []field {
+	return []field{{name: "x", dtype: tensor.U8, shape: tensor.Shape{1}}}
+}
+
+func (f firstUse) open() (decoder, error) { return f, nil }
+
+func (f firstUse) decode([][]byte, []byte, media.Draw) error {
+	f.decoded.Add(1)
+	return nil
+}
+
+func (firstUse) Close() {}
+
+// Samples are decoded before the first measurement begins: what happens only once, on first use, is nobody's speed.
+func TestWhatHappensOnFirstUseIsNotMeasured(t *testing.T) {
+	s := describe(t, folder(t, 4, nil), "")
+	r, err := openBare(testContext(t), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.closeSource() }()
+	var decoded atomic.Int64
+	p := &profile{spec: s, source: r.source, samples: &samples{}, each: time.Millisecond}
+	p.samples.add("", firstUse{&decoded})
+	if err := p.decode(testContext(t), []int{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	measured := int64(0)
+	for _, got := range p.all {
+		measured += got.Samples + got.Failures
+	}
+	if before := decoded.Load() - measured; len(p.all) != 2 || before < 1 || before > 4 {
+		t.Errorf("%d of %d decoded outside of %d measurements, want 1 to 4 outside of 2", before, decoded.Load(), len(p.all))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
-// maxFetch is the most workers that fetch gets by itself, and is profiled with.
+// maxFetch is the most workers that fetch gets by itself.
 const maxFetch = 64
 
 // pipeline builds one run of the ring: from p's position to the end of the last epoch.

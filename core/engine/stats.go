@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"os"
-	"runtime"
 	"sync"
 	"time"
 
@@ -173,11 +172,4 @@ func (e *Engine) statsJSON() ([]byte, error) {
 		}
 	}
 	return json.Marshal(&s)
-}
-
-// Allocations is the number of Go heap allocations since the process began.
-func Allocations() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.Mallocs
 }

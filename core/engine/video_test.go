@@ -162,9 +162,9 @@ func TestVideosAllocateNothingPerSample(t *testing.T) {
 		}
 	}
 	pass(20)
-	before := Allocations()
+	before := mallocs()
 	pass(100)
-	if got := float64(Allocations()-before) / 1000; got > 1 {
+	if got := float64(mallocs()-before) / 1000; got > 1 {
 		t.Fatalf("%.1f allocations per video, want at most 1", got)
 	}
 }

@@ -173,6 +173,7 @@ TEST(state_and_statistics_come_as_text_of_a_stated_length) {
     CHECK_STATUS(spdl_state_save(r, 0, NULL, 0, &need), SPDL_E_ARGUMENT);
     CHECK(need == 11);
     CHECK_STATUS(spdl_state_save(r, 0, text, 10, &need), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(), "spdl: state_save: the buffer has 10 bytes, the text needs ") != NULL);
     CHECK(strcmp(text, "untouched") == 0);
     CHECK_STATUS(spdl_state_save(r, 0, text, need, NULL), SPDL_OK);
     CHECK(strcmp(text, "{\"held\":0}") == 0);

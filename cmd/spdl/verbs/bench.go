@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/spdl/spdl/core/engine"
@@ -74,7 +72,7 @@ groups are left out.`,
 }
 
 func (v *benching) run(ctx context.Context, args []string) error {
-	if v.batches < 0 || v.seconds < 0 {
+	if v.batches < 0 || !(v.seconds >= 0) {
 		return usage("bench: --batches %d, --seconds %g, want 0 (no limit) or more", v.batches, v.seconds)
 	}
 	s, err := v.read(ctx, "bench", args)
@@ -139,7 +137,7 @@ func (v *benching) measure(ctx context.Context, l *local) (*figures, error) {
 		}
 		v.progress(got, total)
 	}
-	v.progressEnd()
+	v.clearStatus()
 	got.finish(l.engine.Stats(), memory.stop())
 	return got, nil
 }
@@ -171,9 +169,9 @@ func (f *figures) finish(s engine.Stats, peak uint64) {
 	}
 }
 
-// progress keeps one line of a terminal up to date; elsewhere nothing is written.
+// progress says how far it has come, now and then.
 func (v *benching) progress(got *figures, total uint64) {
-	if time.Since(got.lastProgress) < memoryEvery || !isTerminal(v.err) {
+	if time.Since(got.lastProgress) < memoryEvery {
 		return
 	}
 	got.lastProgress = time.Now()
@@ -182,22 +180,7 @@ func (v *benching) progress(got *figures, total uint64) {
 		done = fmt.Sprintf("%s of %s (%d %%)", thousands(got.Batches), counted(total, "batch"), got.Batches*100/total)
 	}
 	rate := float64(got.Samples) / max(time.Since(got.begun).Seconds(), 1e-3)
-	fmt.Fprintf(v.err, "\r%s, %s samples/s\x1b[K", done, thousands(int64(rate)))
-}
-
-func (v *benching) progressEnd() {
-	if isTerminal(v.err) {
-		fmt.Fprint(v.err, "\r\x1b[K")
-	}
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
+	v.status("%s, %s samples/s", done, thousands(int64(rate)))
 }
 
 func (v *benching) print(f *figures) error {

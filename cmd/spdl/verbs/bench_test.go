@@ -54,6 +54,7 @@ func TestBenchStopsAtItsLimits(t *testing.T) {
 func TestBenchRefusesWhatNeverEnds(t *testing.T) {
 	dir := pictures(t, 4)
 	refused(t, exitUsage, "bench: --epochs 0 never ends; add --batches or --seconds", "bench", dir, "--epochs", "0")
+	refused(t, exitUsage, "bench: --batches 0, --seconds NaN, want 0 (no limit) or more", "bench", dir, "--seconds", "NaN")
 	refused(t, exitUsage, "bench: --batches -1, --seconds 0, want 0 (no limit) or more", "bench", dir, "--batches", "-1")
 	refused(t, exitNotFound, `bench: "/no/such": no such file or folder`, "bench", "/no/such")
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// description is what serve, check, view and bench share: where the description is, and the flags that change it.
+// description is what the verbs that read one share: where it is, and the flags that change it.
 type description struct {
 	flags *pflag.FlagSet
 

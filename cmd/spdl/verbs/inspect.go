@@ -83,7 +83,7 @@ func (v *inspecting) run(ctx context.Context, name string) error {
 		v.print(got)
 	}
 	if len(got.Problems) > 0 {
-		return fmt.Errorf("inspect: ring %q is inconsistent: %d problems", name, len(got.Problems))
+		return fmt.Errorf("inspect: ring %q is inconsistent: %s", name, counted(len(got.Problems), "problem"))
 	}
 	return nil
 }

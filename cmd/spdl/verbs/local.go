@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// local is an engine in this process with one consumer: check, view and bench look at data that way. Its ring is a
+// local is an engine in this process with one consumer: check, view, bench, profile and replay look at data that way. Its ring is a
 // memfd, so that nothing is left however the process ends.
 type local struct {
 	engine *engine.Engine

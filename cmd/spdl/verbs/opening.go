@@ -40,7 +40,7 @@ func (o *opening) tell(ring string, opened, of, built int) {
 	text := fmt.Sprintf("indexing %s of %s", thousands(opened), counted(of, "shard"))
 	if live {
 		o.shown.Store(true)
-		fmt.Fprintf(o.a.err, "\r\x1b[K%s: %s", ring, text)
+		o.a.status("%s: %s", ring, text)
 		return
 	}
 	o.log.Infof(ring, "%s", text)
@@ -49,6 +49,6 @@ func (o *opening) tell(ring string, opened, of, built int) {
 // end takes the line off the terminal again.
 func (o *opening) end() {
 	if o.shown.Load() {
-		fmt.Fprint(o.a.err, "\r\x1b[K")
+		o.a.clearStatus()
 	}
 }

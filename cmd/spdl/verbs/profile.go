@@ -58,14 +58,12 @@ func (v *profiling) run(ctx context.Context, args []string) error {
 		return err
 	}
 	progress := func(got telemetry.StageSpeed) {
-		if isTerminal(v.err) && !v.json {
-			fmt.Fprintf(v.err, "\r%s with %s: %s samples/s\x1b[K", got.Stage, counted(got.Workers, "worker"), thousands(int64(got.PerS+0.5)))
+		if !v.json {
+			v.status("%s with %s: %s samples/s", got.Stage, counted(got.Workers, "worker"), thousands(int64(got.PerS+0.5)))
 		}
 	}
 	all, err := engine.Profile(ctx, s.All()[0], time.Duration(v.each*float64(time.Second)), progress)
-	if isTerminal(v.err) && !v.json {
-		fmt.Fprint(v.err, "\r\x1b[K")
-	}
+	v.clearStatus()
 	if err != nil {
 		return missing(s, err)
 	}

@@ -1,12 +1,11 @@
 package verbs
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -52,7 +51,7 @@ then are bad again. Without one a sample that could not be read then may be ther
 	f.StringVar(&v.state, "state", "", "a saved state (file or JSON) that must fit the description")
 	f.StringVar(&v.journal, "journal", "", "the journal of the engine that delivered the batch (default: the description's)")
 	f.StringVar(&v.raw, "raw", "", "write the rows' bytes to this file; where it ends in .npz every field, as arrays that numpy.load reads")
-	f.StringVarP(&v.file, "out", "o", "", "draw the batch into this PNG")
+	f.StringVarP(&v.file, "out", "o", "", "draw the batch into this file, .png or .jpg")
 	f.BoolVar(&v.asJSON, "json", false, "print JSON")
 	return c
 }
@@ -65,7 +64,13 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 	if err != nil || step < 0 {
 		return usage("replay: step %q, want a whole number from 0", args[len(args)-1])
 	}
-	if err := reachable("replay", v.file); err != nil {
+	if v.file == "-" || v.raw == "-" {
+		return usage("replay: --out and --raw want a file; standard output has the report")
+	}
+	if err := drawable("replay", v.file); err != nil {
+		return err
+	}
+	if err := reachable("replay", "raw", v.raw); err != nil {
 		return err
 	}
 	s, err := v.read(ctx, "replay", args[:len(args)-1])
@@ -116,14 +121,9 @@ func (v *replaying) fits(ctx context.Context, s, one *spec.Spec, step int64) err
 	if end := order.StepsPerEpoch() * one.Order.Epochs; one.Order.Epochs > 0 && step >= end {
 		return usage("replay: step %d, want 0 to %d: %s of %s", step, end-1, counted(one.Order.Epochs, "epoch"), counted(order.StepsPerEpoch(), "step"))
 	}
-	if v.state == "" {
-		return nil
-	}
-	state := []byte(v.state)
-	if !strings.HasPrefix(v.state, "{") {
-		if state, err = os.ReadFile(v.state); err != nil {
-			return fmt.Errorf("replay: --state: %w", err)
-		}
+	state, err := savedState("replay", v.state)
+	if err != nil || len(state) == 0 {
+		return err
 	}
 	return plan.Check(state)
 }
@@ -152,8 +152,8 @@ func (v *replaying) show(l *local, batch *shm.Lease, rank int) error {
 		about.Index = append(about.Index, r.index)
 	}
 	if v.raw != "" {
-		if err := v.write(batch, schema, c); err != nil {
-			return fmt.Errorf("replay: --raw: %w", err)
+		if err := v.store("replay", "raw", v.raw, func(w io.Writer) error { return v.write(w, batch, schema, c) }); err != nil {
+			return err
 		}
 	}
 	if v.file != "" {
@@ -161,8 +161,11 @@ func (v *replaying) show(l *local, batch *shm.Lease, rank int) error {
 		if err != nil {
 			return err
 		}
-		sheet := viewing{app: v.app, file: v.file, rows: len(rows)}
-		if _, err := sheet.sheet(r, batch); err != nil {
+		page, _, err := r.draw(batch, &batch.Batch, len(rows), 0)
+		if err != nil {
+			return err
+		}
+		if err := v.storePicture("replay", v.file, page); err != nil {
 			return err
 		}
 	}
@@ -174,10 +177,11 @@ func (v *replaying) show(l *local, batch *shm.Lease, rank int) error {
 	return nil
 }
 
-// write puts the batch into a file: the samples' bytes alone, or every tensor in host memory as an array.
-func (v *replaying) write(batch *shm.Lease, schema []shm.TensorRecord, c columns) error {
+// write writes the batch as --raw asks: the samples' bytes alone, or every tensor in host memory as an array.
+func (v *replaying) write(w io.Writer, batch *shm.Lease, schema []shm.TensorRecord, c columns) error {
 	if !strings.EqualFold(filepath.Ext(v.raw), ".npz") {
-		return os.WriteFile(v.raw, batch.Tensor(max(c.sample(), 0)), 0o644)
+		_, err := w.Write(batch.Tensor(max(c.sample(), 0)))
+		return err
 	}
 	var all []array.Named
 	for i := range schema {
@@ -196,11 +200,10 @@ func (v *replaying) write(batch *shm.Lease, schema []shm.TensorRecord, c columns
 			all = append(all, array.Named{Name: name + ".offsets", DType: tensor.I64, Shape: []int64{int64(len(offsets))}, Data: bytes})
 		}
 	}
-	var file bytes.Buffer
-	if err := array.WriteNPZ(&file, all); err != nil {
-		return err
+	if err := array.WriteNPZ(w, all); err != nil {
+		return fmt.Errorf("replay: --raw: %w", err)
 	}
-	return os.WriteFile(v.raw, file.Bytes(), 0o644)
+	return nil
 }
 
 // packed is a tensor's elements without the room between them: the rows of a padded one lie as far apart as the longest may be.

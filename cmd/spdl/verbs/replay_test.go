@@ -146,6 +146,12 @@ func TestReplayRefusesWhatIsNotThere(t *testing.T) {
 	refused(t, exitUsage, "world.size: got 1, want at least rank + lanes = 1 + 1 = 2", "replay", file, "0", "--rank", "1")
 	refused(t, exitNotFound, "replay: --state: ", "replay", file, "0", "--state", "/no/such")
 	refused(t, exitUsage, "got null, want a value", "replay", file, "0", "--state", `{"version": null}`)
+	refused(t, exitUsage, "got null, want a value", "replay", file, "0", "--state", ` {"version": null}`)
+	refused(t, exitUsage, `replay: --state "`+dir+`": want a file of JSON`, "replay", file, "0", "--state", dir)
+	refused(t, exitUsage, `replay: --out "a.gif", want a name that ends in .png or .jpg`, "replay", file, "0", "--out", "a.gif")
+	refused(t, exitUsage, "replay: --out and --raw want a file; standard output has the report", "replay", file, "0", "--out", "-")
+	refused(t, exitUsage, "replay: --out and --raw want a file; standard output has the report", "replay", file, "0", "--raw", "-")
+	refused(t, exitNotFound, `replay: --raw "/no/such/raw": no such file or directory`, "replay", file, "0", "--raw", "/no/such/raw")
 }
 
 // logOf is what the consumers of steps [0, n) would have written, a line a batch.

@@ -103,7 +103,7 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	state, err := v.readState()
+	state, err := savedState("serve", v.state)
 	if err != nil {
 		return err
 	}
@@ -303,17 +303,21 @@ func parseGroup(text string) (spec.Group, error) {
 	return g, nil
 }
 
-// readState is the saved position to go on from; nil: from the start.
-func (v *serving) readState() ([]byte, error) {
-	if v.state == "" || strings.HasPrefix(strings.TrimSpace(v.state), "{") {
-		return []byte(v.state), nil
+// savedState is the position that --state gives, a file or the JSON itself; empty: none was given.
+func savedState(verb, state string) ([]byte, error) {
+	if state == "" || strings.HasPrefix(strings.TrimSpace(state), "{") {
+		return []byte(state), nil
 	}
-	st, err := os.Stat(v.state)
+	st, err := os.Stat(state)
 	if err != nil {
-		return nil, fmt.Errorf("serve: --state: %w", err)
+		return nil, fmt.Errorf("%s: --state: %w", verb, err)
 	}
 	if !st.Mode().IsRegular() || st.Size() > maxState {
-		return nil, usage("serve: --state %q: want a file of JSON of at most %d bytes", v.state, maxState)
+		return nil, usage("%s: --state %q: want a file of JSON of at most %d bytes", verb, state, maxState)
 	}
-	return os.ReadFile(v.state)
+	text, err := os.ReadFile(state)
+	if err != nil {
+		return nil, fmt.Errorf("%s: --state: %w", verb, err)
+	}
+	return text, nil
 }

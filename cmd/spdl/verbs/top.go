@@ -31,7 +31,7 @@ func (a *app) top() *cobra.Command {
 shows what happened between two looks: rates, busy shares, times, queues, consumers, CPU, memory, and a verdict with what would change
 it. It takes nothing from consumers. docs/performance.md tells how to read it.
 
-On a terminal it shows one screen until Ctrl-C; elsewhere it writes one report after the other.`,
+On a terminal it shows one screen until Ctrl-C, cut to the window; elsewhere it writes one report after the other.`,
 		Example: `  spdl top imagenet
   spdl top imagenet --once --interval 10s
   spdl top imagenet --json | jq .rings[0].verdict.text`,
@@ -133,15 +133,17 @@ func (v *topping) show(name string, got telemetry.Interval, now *telemetry.Snaps
 		return json.NewEncoder(v.out).Encode(got)
 	}
 	var page strings.Builder
-	live := isTerminal(v.out) && !v.once
-	if live {
-		page.WriteString("\x1b[H\x1b[J") // home, clear
-	}
 	writeTop(&page, name, &got, now)
-	if !live && !v.once {
-		page.WriteString("\n")
+	text := page.String()
+	switch {
+	case v.once:
+	case isTerminal(v.out):
+		columns, rows := screenOf(v.out)
+		text = "\x1b[H\x1b[J" + onScreen(text, columns, rows) // home, clear
+	default:
+		text += "\n"
 	}
-	if _, err := fmt.Fprint(v.out, page.String()); err != nil && !errors.Is(err, context.Canceled) {
+	if _, err := fmt.Fprint(v.out, text); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("top: %w", err)
 	}
 	return nil

@@ -1,14 +1,12 @@
 package verbs
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -59,7 +57,7 @@ func (v *tracing) run(ctx context.Context, args []string) error {
 	if !(v.seconds > 0 && v.seconds <= shm.MaxTrace.Seconds()) {
 		return usage("trace: --seconds %g, want a number above 0 and up to %g", v.seconds, shm.MaxTrace.Seconds())
 	}
-	if err := reachable("trace", v.file); err != nil {
+	if err := reachable("trace", "out", v.file); err != nil {
 		return err
 	}
 	name, err := engineNamed("trace", args)
@@ -103,33 +101,12 @@ func (v *tracing) joined(args []string) error {
 
 // write stores what f writes under the file's name once it is complete.
 func (v *tracing) write(f func(io.Writer) error) error {
-	if v.file == "-" {
-		w := bufio.NewWriter(v.out)
-		if err := f(w); err != nil {
-			return wrong("trace", err)
-		}
-		return w.Flush()
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(v.file), ".spdl-*.json")
-	if err != nil {
-		return fmt.Errorf("trace: --out %q: %w", v.file, unwrapPath(err))
-	}
-	defer os.Remove(tmp.Name()) // gone once it is renamed
-	w := bufio.NewWriter(tmp)
-	err = f(w)
-	if flushing := w.Flush(); err == nil {
-		err = flushing
-	}
-	if closing := tmp.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
+	if err := v.store("trace", "out", v.file, f); err != nil {
 		return wrong("trace", err)
 	}
-	if err := errors.Join(os.Chmod(tmp.Name(), 0o644), os.Rename(tmp.Name(), v.file)); err != nil {
-		return fmt.Errorf("trace: --out %q: %w", v.file, unwrapPath(err))
+	if v.file != "-" {
+		fmt.Fprintf(v.out, "%s: open it in ui.perfetto.dev or chrome://tracing\n", v.file)
 	}
-	fmt.Fprintf(v.out, "%s: open it in ui.perfetto.dev or chrome://tracing\n", v.file)
 	return nil
 }
 

@@ -66,7 +66,7 @@ func TestTraceIsWrittenAndJoined(t *testing.T) {
 	if out := good(t, "trace", "--seconds", "0.1", "-o", "-"); !events([]byte(out))["spdl engine "+name] {
 		t.Errorf("to standard output: %.300s", out)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, ".spdl-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 	if code := s.stop(); code != exitOK {

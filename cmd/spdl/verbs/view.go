@@ -1,15 +1,11 @@
 package verbs
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"image"
-	"image/png"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -31,7 +27,7 @@ func (a *app) view() *cobra.Command {
 	v := &viewing{app: a}
 	c := &cobra.Command{
 		Use:   "view NAME|SPEC|FOLDER|SHARDS",
-		Short: "Draw a contact sheet of a batch, with its labels, as PNG",
+		Short: "Draw a contact sheet of a batch, with its labels",
 		Long: `View takes the next batch of a running ring (NAME or NAME/RING), or the first one of a description or folder that nobody
 needs to serve, and draws its pictures with class and key below each; of a video a row of frames, of a sound its waveform or its features. Floats are brought back to colours by the ring's own mean and
 standard deviation. Rows that are masked, substituted or padded have a red frame and say so.
@@ -46,7 +42,7 @@ holds none back for long, and takes nothing from others.`,
 	v.addFlags(c)
 	f := c.Flags()
 	f.StringVar(&v.ring, "ring", "", "of a description with several rings: the one to show (default: the first)")
-	f.StringVarP(&v.file, "out", "o", "", "the PNG to write; - is standard output (default: NAME.png)")
+	f.StringVarP(&v.file, "out", "o", "", "the file to write, .png or .jpg; - is standard output, as PNG (default: NAME.png)")
 	f.IntVar(&v.columns, "columns", 0, "pictures side by side (default: about a square)")
 	f.IntVar(&v.rows, "rows", 400, "pictures at most")
 	f.Int64Var(&v.skip, "skip", 0, "batches to pass over first")
@@ -58,7 +54,7 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 	if v.rows < 1 || v.columns < 0 || v.skip < 0 || v.timeout <= 0 {
 		return usage("view: --rows, --columns, --skip and --timeout must not be negative, and rows and timeout not zero")
 	}
-	if err := reachable("view", v.file); err != nil {
+	if err := drawable("view", v.file); err != nil {
 		return err
 	}
 	reader, done, err := v.reader(ctx, args)
@@ -77,22 +73,17 @@ func (v *viewing) run(ctx context.Context, args []string) error {
 	if v.file == "" {
 		v.file = strings.ReplaceAll(r.name, "/", "-") + ".png"
 	}
-	shown, err := v.sheet(r, batch)
+	page, shown, err := r.draw(batch, &batch.Batch, min(batch.Rows, v.rows), v.columns)
 	if err != nil {
+		return err
+	}
+	if err := v.storePicture("view", v.file, page); err != nil {
 		return err
 	}
 	if v.file != "-" {
 		fmt.Fprintf(v.out, "%s: %s of batch %d (epoch %d, step %d) of %s\n", v.file, counted(shown, "sample"), batch.Ticket, batch.Epoch, batch.EpochStep, r.name)
 	}
 	return batch.Release()
-}
-
-// reachable refuses an --out whose directory is not there before anything is waited for.
-func reachable(verb, file string) error {
-	if _, err := os.Stat(filepath.Dir(file)); file != "" && file != "-" && err != nil {
-		return fmt.Errorf("%s: --out %q: %w", verb, file, unwrapPath(err))
-	}
-	return nil
 }
 
 // A rendering is how the batches of a ring become pictures again.
@@ -181,15 +172,6 @@ func ints(dims []int64) []int {
 		all[i] = int(d)
 	}
 	return all
-}
-
-// sheet draws a batch into the file, and returns the number of pictures.
-func (v *viewing) sheet(r *rendering, batch *shm.Lease) (shown int, err error) {
-	page, shown, err := r.draw(batch, &batch.Batch, min(batch.Rows, v.rows), v.columns)
-	if err == nil {
-		err = v.write(page)
-	}
-	return shown, err
 }
 
 // reader attaches to a running ring of that name, or else starts an engine for the description.
@@ -287,43 +269,4 @@ func aboutBatch(b *shm.Batch, shown int, rows string) string {
 		about += fmt.Sprintf(" · %d bad", b.NBad)
 	}
 	return about
-}
-
-// write stores the page under its name once it is complete.
-func (v *viewing) write(page image.Image) error {
-	if v.file == "-" {
-		w := bufio.NewWriter(v.out)
-		if err := png.Encode(w, page); err != nil {
-			return fmt.Errorf("view: %w", err)
-		}
-		return w.Flush()
-	}
-	f, err := os.CreateTemp(filepath.Dir(v.file), ".spdl-*.png")
-	if err != nil {
-		return fmt.Errorf("view: --out %q: %w", v.file, unwrapPath(err))
-	}
-	err = png.Encode(f, page)
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), v.file)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("view: --out %q: %w", v.file, unwrapPath(err))
-	}
-	return nil
-}
-
-// unwrapPath drops the name of a temporary file from an error about it.
-func unwrapPath(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }

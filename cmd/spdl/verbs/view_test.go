@@ -93,10 +93,55 @@ func TestViewReadsARunningRing(t *testing.T) {
 	if _, near := sheetOf(t, []byte(bySocket)); near(red) < 4*90*70 {
 		t.Errorf("by its socket's path: %d red pixels", near(red))
 	}
-	if left, _ := filepath.Glob(filepath.Join(c.Dir, ".spdl-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(c.Dir, ".*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 	s.stop()
+}
+
+// A sheet is a JPEG where the file's name says so; nothing else is written under such a name.
+func TestViewWritesTheFormatOfTheFilesName(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	for file, want := range map[string]string{"a.jpg": "jpeg", "b.JPEG": "jpeg", "c.PNG": "png", "d": "png"} {
+		path := filepath.Join(t.TempDir(), file)
+		good(t, "view", describe(t, dir, name, ""), "-o", path)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, format, err := image.Decode(bytes.NewReader(data)); err != nil || format != want {
+			t.Errorf("%s: %q, %v, want %s", file, format, err, want)
+		}
+	}
+}
+
+// What is there already and no file, such as /dev/null, takes the bytes and stays what it is.
+func TestSpecialFilesAreWrittenToAndNotReplaced(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	spec, fifo := describe(t, dir, name, ""), filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		args  []string
+		whole func(data []byte) bool
+	}{
+		{[]string{"view", spec, "-o", fifo}, func(data []byte) bool { _, err := png.Decode(bytes.NewReader(data)); return err == nil }},
+		{[]string{"replay", spec, "0", "--raw", fifo}, func(data []byte) bool { return len(data) == 4*16*16*3 }},
+	} {
+		read := make(chan []byte, 1)
+		go func() {
+			data, _ := os.ReadFile(fifo)
+			read <- data
+		}()
+		good(t, c.args...)
+		if info, err := os.Lstat(fifo); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+			t.Fatalf("%s: the FIFO is %v now (%v)", c.args[0], info, err) // whoever reads it reads on
+		}
+		if data := <-read; !c.whole(data) {
+			t.Errorf("%s: %d bytes came out: %.20q", c.args[0], len(data), data)
+		}
+	}
 }
 
 // What is unusual about a row is framed and named.
@@ -200,6 +245,7 @@ func TestViewRefusesWhatItCannotShow(t *testing.T) {
 	refused(t, exitUsage, "view: nothing to read", "view")
 	refused(t, exitUsage, "view: --rows, --columns", "view", dir, "--rows", "0")
 	refused(t, exitNotFound, "no such file or directory", "view", describe(t, dir, name, ""), "--out", "/no/such/a.png")
+	refused(t, exitUsage, `view: --out "a.webp", want a name that ends in .png or .jpg`, "view", dir, "--out", "a.webp")
 	refused(t, exitNotFound, "the ring has come to the end of its epochs", "view", describe(t, dir, name, "order: {epochs: 1}\n"), "--skip", "9")
 
 	patternRing(t, shm.Config{
