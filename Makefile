@@ -77,7 +77,7 @@ model: ## model-check the ring protocol; every deliberate bug must be caught
 	@tests/model/run.sh
 
 demo: ## pictures into shared memory, read by C, C++ and Python at once (DATA=DIR for your own)
-	@scripts/deps.sh test
+	@scripts/deps.sh demo
 	@$(MAKE) --no-print-directory all-built
 	@scripts/demo.sh $(DATA)
 

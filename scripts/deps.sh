@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what the build and the tests need and the machine lacks: Debian packages, Go, and the Python
 # environment in .venv. Asks nothing; uses root or sudo; says what it does. Does nothing when all is there.
-#   scripts/deps.sh [build|test|torch|bench|model]     what for (default: test, which includes build)
+#   scripts/deps.sh [build|demo|test|check|torch|bench|model]     what for (default: test); each includes build
 set -euo pipefail
 cd "$(dirname "$0")/.."
 want=${1:-test}
@@ -29,7 +29,21 @@ apt_install() {
     [ -n "$updated" ] || as_root apt-get -qq update
     updated=yes
     # shellcheck disable=SC2086
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $lack >/dev/null
+    as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get install -y -q --no-install-recommends $lack |
+        apt_progress
+}
+
+apt_progress() { # of apt-get's hundreds of lines those that say how long it may take, and that it goes on
+    local line n=0
+    while IFS= read -r line; do
+        case $line in
+        "Need to get "* | "Fetched "*) say "  $line" ;;
+        "Unpacking "*)
+            n=$((n + 1))
+            if [ $((n % 50)) = 0 ]; then say "  $n packages unpacked"; fi
+            ;;
+        esac
+    done
 }
 
 go_is_new_enough() {
@@ -82,12 +96,15 @@ apt_install ca-certificates gcc g++ make git pkg-config libc6-dev \
 install_go
 
 case $want in
-build) ;;
-test | bench | check)
-    apt_install python3-venv cmake clang-14 clang-format-14 libclang-rt-14-dev binutils
+demo | test | check | bench)
+    apt_install python3-venv
     venv .venv requirements.txt
-    staticcheck
     ;;&
+test | check | bench) apt_install cmake clang-14 libclang-rt-14-dev binutils ;;&
+check)
+    apt_install clang-format-14
+    staticcheck
+    ;;
 torch) # Debian's torch is for the processor alone: 120 MB instead of PyPI's gigabytes
     apt_install python3-venv python3-torch python3-torchvision
     venv .venv-torch requirements-torch.txt /usr/bin/python3 --system-site-packages

@@ -88,10 +88,11 @@ class _Export:
             return True
         if self.capsule is None:
             return False
+        lonely = sys.getrefcount(self.capsule) == _LONELY  # before the name: from then on nobody can consume it
         if not _is_capsule(self.capsule, self.name):  # renamed: consumed
             self.capsule = None
             return False
-        return sys.getrefcount(self.capsule) == _LONELY
+        return lonely
 
 
 _idle: list[_Block] = []  # as many as tensors were ever alive at once
@@ -110,6 +111,13 @@ def sweep() -> None:
             _idle.append(export.block)
     finally:
         _sweeping.release()
+
+
+def _block() -> _Block:
+    try:
+        return _idle.pop()
+    except IndexError:  # not asked before: another thread may take the last
+        return _Block()
 
 
 def _deleter() -> int:
@@ -146,7 +154,7 @@ def capsule(owner: object, address: int, dtype: tuple[int, int, int], device: tu
     """
     if live:
         sweep()
-    block = _idle.pop() if _idle else _Block()
+    block = _block()
     pad = _PAD[_MAX_NDIM - len(shape)]
     place = block.address + (_VERSIONED_SHAPE if versioned else _PLAIN_SHAPE)
     tensor = (address, *device, len(shape), *dtype, place, place + 8 * _MAX_NDIM, 0)

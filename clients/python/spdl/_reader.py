@@ -14,6 +14,7 @@ import ctypes
 import gc
 import math
 import os
+import sys
 import threading
 import time
 import weakref
@@ -25,7 +26,11 @@ from ._errors import ArgumentError, Detached, SpdlError, error_for
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
 EMPTY = _c.Batch(_BATCH_BYTES)  # of a lease that has no batch yet
-SLICE_NS = 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
+# A build without the interpreter lock. There an object that a thread has made is let go of by that thread: what others drop last
+# waits until it runs Python again, or until the collector does.
+FREE_THREADED = "t" in sys.abiflags
+SLICE_NS = 5_000_000 if FREE_THREADED else 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
+PATIENCE_NS = 100_000_000  # after so long a wait the collector is asked for leases that others have dropped
 NAP_LEAST_NS, NAP_EARLY_NS = 500_000, 2_000_000  # as in capi/client/forecast.h
 
 _exiting = False  # the memory stays mapped from here on: views may outlive the interpreter
@@ -51,8 +56,13 @@ def nanoseconds(where: str, seconds: float) -> int:
     return max(0, int(min(seconds, 9e9) * 1e9))
 
 
+# Of all readers where there is no interpreter lock: a finaliser may come while another reader's is held, and two threads would wait
+# for each other's.
+_shared = threading.RLock()
+
+
 class Lease:
-    """One leased batch. It ends with the last reference to it: the batch's own, and that of every view.
+    """One leased batch. It ends with end(), or with the last reference to it: the batch's own, and that of every view.
 
     raw    the batch; EMPTY until there is one; once spdl_next has released it, its token is 0
     spare  a struct for the batch after it while Reader.swap runs; filled if a Ctrl-C came in between
@@ -80,6 +90,14 @@ class Lease:
             if raw is not None and raw.token:
                 with reader.lock:
                     reader.release(reader.handle, raw)  # that it was taken back meanwhile is no news any more
+
+    def end(self) -> None:
+        """Give the slot back now, and not when the interpreter comes to it. Only for a lease without views."""
+        reader, raw = self.reader, self.raw
+        if raw.token:
+            with reader.lock:
+                self.raw = EMPTY  # first: a Ctrl-C may come after the release
+                reader.release(reader.handle, raw)
 
     def done(self) -> None:
         """Mark the batch used. Raises Stale if the engine took it back."""
@@ -125,9 +143,10 @@ class Reader:
         self._done = api.held.done
         self._next = api.held.next
         self.thread = _Thread()
-        self.lock = threading.RLock()  # guards the three below; a finaliser may enter again
+        # Guards the calls, and whether it is closed and detached; a finaliser may enter again.
+        self.lock = _shared if FREE_THREADED else threading.RLock()
         self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
-        self._calls: list[None] = []  # one for each that runs without the interpreter lock
+        self._calls: list[None] = []  # one for each that may wait
         self._last_wait: tuple[Optional[_c.Batch], int] = (None, 0)  # what it waited for, and since when
         self._usual_ns = 0  # length of waits of late; threads that wait at the same time may lose one another's
         self.stage = False  # whether it belongs to a stage; said by the Loader
@@ -203,7 +222,7 @@ class Reader:
         """Acquire in slices, so that signals are handled between them and dead tensors are noticed."""
         begun = time.monotonic_ns()
         end = begun + timeout_ns
-        left = SLICE_NS if timeout_ns < 0 else timeout_ns
+        left, patience = SLICE_NS if timeout_ns < 0 else timeout_ns, PATIENCE_NS
         nap = min(left, SLICE_NS, self._nap(raw, begun))
         acquire, handle, let_go = self._acquire_waiting, self.handle, self._calls.pop
         self._enter()
@@ -222,13 +241,23 @@ class Reader:
                         break
                 if exports:
                     _dlpack.sweep()
+                if FREE_THREADED and time.monotonic_ns() - begun > patience:
+                    patience *= 2
+                    self._collect_dropped()
                 status = acquire(handle, min(left, SLICE_NS), raw)
             return status
         finally:
             let_go()  # and then look: close() closes and then looks here, so one of the two detaches
-            if self._closed:
-                with self.lock:
+            with self.lock:
+                if self._closed:
                     self._detach()
+
+    def _collect_dropped(self) -> None:
+        """If every lease is taken, some may be so only because the thread that took them does not run: see FREE_THREADED."""
+        place = _c.ReaderInfo(ctypes.sizeof(_c.ReaderInfo))
+        self.ask(self.api.held.get_reader_info, place)
+        if place.leases >= place.max_leases:
+            gc.collect()
 
     def _nap(self, raw: _c.Batch, begun: int) -> int:
         """How long to sleep at first: until shortly before waits of late have ended.
@@ -337,6 +366,8 @@ _readers: weakref.WeakSet[Reader] = weakref.WeakSet()
 
 
 def _reset_in_child() -> None:
+    global _shared
+    _shared = threading.RLock()
     for reader in list(_readers):
         reader._reset_in_child()
 

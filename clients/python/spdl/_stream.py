@@ -58,7 +58,8 @@ class Stream:
         self._next = 0  # index of the item that the iterator gives next
         self._waiting: dict[int, Any] = {}  # items passed over
         self._over = False  # it gives no more: it has ended or raised
-        self.error: Optional[BaseException] = None  # what it raised last; for the loader to tell
+        self._error: Optional[BaseException] = None  # what it raised last; for the loader to tell
+        self._telling = threading.Lock()  # guards it; the other lock may be held for as long as the iterable takes
 
     def get(self, epoch: int, index: int) -> Any:
         """The item, which is given once. Raises End, and in the place of an item what the iterable raised there."""
@@ -71,6 +72,12 @@ class Stream:
         if isinstance(item, Raised):
             raise item.error
         return item
+
+    def take_error(self) -> Optional[BaseException]:
+        """What the iterable raised, to one who asks."""
+        with self._telling:
+            error, self._error = self._error, None
+        return error
 
     def _begin(self, epoch: int) -> None:
         self._epoch, self._next, self._over = epoch, 0, False
@@ -86,7 +93,8 @@ class Stream:
             self._over = True
             raise End from None
         except BaseException as error:
-            self._over, self.error, item = True, error, Raised(error)
+            with self._telling:
+                self._over, self._error, item = True, error, Raised(error)
         self._waiting[self._next] = item
         self._waiting.pop(self._next - KEPT, None)
         self._next += 1

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import traceback
-import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
 
 from . import _c, _dlpack
 from ._errors import Stale, Unsupported
-from ._reader import Lease
+from ._reader import FREE_THREADED, Lease
 from .arrays import Array, DType, Ragged, view
 from .schema import Field, FieldNotFound, Layout, Schema
 
@@ -205,20 +205,17 @@ class Batch(Mapping):
         Raises BufferError while views are alive, since their memory would be filled with another batch under them:
         the batch is done then, and its slot goes back with the last view. Raises Stale if it was given back before.
         """
-        lease = self._lease
-        if lease is None:
+        if self._lease is None:
             raise self._ended("release")
-        if not lease.reader.closed:  # a closed loader completes nothing any more: the slot goes back all the same
-            lease.done()
-        alive = weakref.ref(lease)
-        self._lease = lease = None
-        lease = alive()
-        if lease is not None:
-            self._lease = lease
+        if not self._lease.reader.closed:  # a closed loader completes nothing any more: the slot goes back all the same
+            self._lease.done()
+        if not self._unviewed():
             raise BufferError(
                 f"spdl: release batch of ticket {self.ticket}: views of it are alive; delete them first, or go on "
                 "without release(): the slot goes back with the last of them"
             )
+        lease, self._lease = self._lease, None
+        lease.end()
 
     def release_after(self, stream: Any = None) -> None:
         """Give the slot back when what is in the stream so far has ended: copies of this batch to a GPU, above all.
@@ -233,9 +230,7 @@ class Batch(Mapping):
 
         if self._lease is None:
             raise self._ended("release")
-        if _dlpack.live:
-            _dlpack.sweep()
-        if self._holders() != ALONE:
+        if not self._unviewed():
             raise BufferError(
                 f"spdl: release_after batch of ticket {self.ticket}: views of it are alive; delete them first, the copies "
                 "that run do not need them"
@@ -246,12 +241,21 @@ class Batch(Mapping):
     def _holders(self) -> int:
         return sys.getrefcount(self._lease)
 
+    def _unviewed(self) -> bool:
+        """Whether no view of it lives. Views that live nowhere but in the interpreter's books do not count."""
+        if _dlpack.live:
+            _dlpack.sweep()
+        if self._holders() != ALONE and FREE_THREADED:
+            gc.collect()  # another thread dropped it last, perhaps
+        return self._holders() == ALONE
+
     def _swap(self) -> Batch | int:
         """End, and return the next batch in the same lease, or the news; for a batch whose lease nobody else holds."""
         lease = self._lease
         status = lease.reader.swap(lease)
         self._lease = None
         return status if status else Batch(lease, self._schema)
+
     def fail(self, why: str) -> None:
         """In a stage, say that it cannot be transformed, and why. It ends here.
 
@@ -266,20 +270,21 @@ class Batch(Mapping):
 
     def _retire(self) -> None:
         """Mark it done and let go of it: the slot goes back now, or with the last view of it."""
-        lease = self._lease
-        if lease is not None:
-            self._lease = None
-            if lease.spare is not None:
-                lease.reader.rescue(lease)
-            # Views may hold it, too; without any, the release that follows implies done, but in a stage.
-            if lease.reader.stage or sys.getrefcount(lease) > 2:
-                lease.reader.done(lease.raw)
-                lease.passed = True
+        if self._lease is None:
+            return
+        viewed = self._holders() != ALONE
+        lease, self._lease = self._lease, None
+        if lease.spare is not None:
+            lease.reader.rescue(lease)
+        if viewed or lease.reader.stage:  # else the release implies done
+            lease.reader.done(lease.raw)
+            lease.passed = True
+        if not viewed:
+            lease.end()
 
     def _leave(self, error: Optional[BaseException]) -> None:
         """End a block that used it. In a stage an exception means that it is not transformed."""
-        lease = self._lease
-        if lease is None or error is None or not lease.reader.stage:
+        if self._lease is None or error is None or not self._lease.reader.stage:
             self._retire()
         elif isinstance(error, Exception):
             self.fail("".join(traceback.format_exception_only(type(error), error)).strip())

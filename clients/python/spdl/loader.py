@@ -266,9 +266,8 @@ class Loader:
 
     def _raise_of_source(self) -> None:
         """An iterable that raised has ended its epoch by it. Whoever comes to that end is told, once."""
-        stream = self._feed.stream if self._feed is not None else None
-        if stream is not None and stream.error is not None:
-            error, stream.error = stream.error, None
+        error = self._feed.stream.take_error() if self._feed is not None and self._feed.stream is not None else None
+        if error is not None:
             raise error
 
     def _leave(self) -> None:
@@ -303,9 +302,10 @@ class Loader:
         if batch is not None:
             self._hand.batch = None
             batch._retire()
-        for batch in list(self._tasks.values()):
-            batch._retire()
-        self._tasks.clear()
+        tasks = [task() for task in self._tasks.keyrefs()]  # their own list: a loop of another thread may go on meanwhile
+        for batch in [self._tasks.pop(task, None) for task in tasks if task is not None]:
+            if batch is not None:
+                batch._retire()
 
 
 class _Hand(threading.local):

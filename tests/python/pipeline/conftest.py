@@ -69,7 +69,7 @@ def no_thread_left_behind():
     gc.collect()
     wait_for(lambda: not [one for one in threading.enumerate() if one not in before and one.name.startswith("spdl")],
              "threads end")
-    wait_for(lambda: not list(_core._live), "pipelines end")
+    wait_for(lambda: not _core._live, "pipelines end")
 
 
 @pytest.fixture(autouse=True)

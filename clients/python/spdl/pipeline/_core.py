@@ -37,7 +37,7 @@ EXIT_PATIENCE = 1.0  # the same at the interpreter's exit
 
 TimeoutErrors = (FutureTimeoutError, TimeoutError)  # one class from Python 3.11 on
 
-_live: weakref.WeakSet[Core] = weakref.WeakSet()
+_live: weakref.WeakValueDictionary[int, Core] = weakref.WeakValueDictionary()  # by id
 
 
 class QueuePlan:
@@ -78,7 +78,7 @@ class Core:
         self.host = Host(plan.description)
         self.lock = threading.RLock()
         self.items: dict[int, Any] = {}  # what the engine's item numbers stand for
-        self.key: Callable[[], int] = itertools.count(1).__next__
+        self._ranges = 0  # of item numbers that were given away, under the lock
         self.stopping = False
         self.closed = False  # the handle is gone
         self._blamed: list[tuple[StageInfo, BaseException]] = []
@@ -101,7 +101,7 @@ class Core:
         self.check_process()
         if self.plan.needs_loop:
             self._loop = Loop(f"spdl-{self.plan.name}-loop")
-        _live.add(self)
+        _live[id(self)] = self
         try:
             for stage in self.plan.stages:
                 stage.bind(self)
@@ -202,6 +202,12 @@ class Core:
 
     # ---- while it runs
 
+    def keys(self) -> Callable[[], int]:
+        """Item numbers for one thread: without the interpreter lock several cannot count together."""
+        with self.lock:
+            self._ranges += 1
+            return itertools.count(self._ranges << 40).__next__
+
     def check_process(self) -> None:
         if os.getpid() != self.host.pid:
             raise Forked(f"spdl: pipeline {self.plan.name}: made in process {self.host.pid}, this is a forked child; "
@@ -262,7 +268,7 @@ class Core:
             self.closed = True
             self.items.clear()
             self._threads.clear()
-            _live.discard(self)
+            _live.pop(id(self), None)
 
     def _leave_hooks(self, deadline: float) -> None:
         if self._loop is None:
@@ -380,7 +386,8 @@ def _close_quietly(core: Core, timeout: float) -> None:
 @atexit.register
 def _at_exit() -> None:
     """Stop what still runs: the threads are daemons, so that an op that never returns holds no exit up."""
-    cores = [core for core in list(_live) if core.host.pid == os.getpid()]
+    running = [core() for core in _live.valuerefs()]  # a list of its own: other threads may still start one
+    cores = [core for core in running if core is not None and core.host.pid == os.getpid()]
     for core in cores:
         core.halt()
     for core in cores:

@@ -87,7 +87,7 @@ class Desk:
         self.host = stage.core.host
         self.number = stage.number
         self.items = stage.core.items
-        self.key = stage.core.key
+        self.key = stage.core.keys()
         self.raw = Work()
         self._slot = (c_uint64 * 1)()
         self._give = Give()

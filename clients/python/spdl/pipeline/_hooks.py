@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from abc import ABC
 from contextlib import asynccontextmanager
@@ -55,13 +56,15 @@ class TaskStatsHook(Reporter, TaskHook):
         self.info = info
         self.interval = interval
         self._times = Times()
+        self._counting = threading.Lock()  # guards the failures, of all the stage's threads
         self._failures = 0
         self._begun = time.monotonic()
 
     def record(self, seconds: float, failed: bool) -> None:
         """One task more. The pipeline calls this itself where task_hook is not overridden."""
         if failed:
-            self._failures += 1
+            with self._counting:
+                self._failures += 1
         else:
             self._times.add(seconds)
 
@@ -84,6 +87,7 @@ class TaskStatsHook(Reporter, TaskHook):
                  stats.p99_time * 1e3)
 
     def _interval_stats(self) -> TaskPerfStats:
-        failures, self._failures = self._failures, 0
+        with self._counting:
+            failures, self._failures = self._failures, 0
         count, mean, p90, p99 = self._times.take()
         return TaskPerfStats(count + failures, failures, mean, p90, p99)

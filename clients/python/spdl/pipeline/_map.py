@@ -246,7 +246,7 @@ class PathMapStage(MapStage):
         (key,) = desk.keys
         results = list(self._results(self.core.items[key]))
         whole = results[0] if len(results) == 1 else [element for result in results for element in result]
-        answer = self.core.key()
+        answer = desk.key()
         self.core.items[answer] = whole
         desk.give_keys([answer], desk.raw.flags & WORK_LIST and GIVE_LIST)
 

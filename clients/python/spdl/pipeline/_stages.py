@@ -139,7 +139,7 @@ class SplitStage(RouterStage):
             parts[path].append(element)
         keys = []
         for path, elements in parts.items():
-            key = self.core.key()
+            key = desk.key()
             self.core.items[key] = Part(path, elements)
             keys.append(key)
         desk.give_keys(keys, GIVE_LIST)
