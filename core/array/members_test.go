@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/spdl/spdl/tests/damage"
 )
 
 func tarOf(t *testing.T, format tar.Format, members ...string) []byte {
@@ -136,6 +138,44 @@ func TestZipMembers(t *testing.T) {
 	for _, err := range Zip([]byte("no archive")) {
 		if err == nil {
 			t.Error("taken")
+		}
+	}
+}
+
+// An archive cut anywhere, or with bits flipped, its checksums wrong or right, ends in an error or gives members that lie within it.
+func TestDamagedArchivesEndWithinTheirBytes(t *testing.T) {
+	archives := map[string][]byte{
+		"ustar": tarOf(t, tar.FormatUSTAR, "a", strings.Repeat("x", 700), "b", "y"), "pax": tarOf(t, tar.FormatPAX, strings.Repeat("n", 150), "text"),
+		"stored": file(t, "stored.npz"), "deflated": file(t, "deflated.npz"),
+	}
+	for name, whole := range archives {
+		refused := 0
+		try := func(what string, bad []byte) {
+			failed := false
+			for m, err := range Tar(bad) {
+				if failed = failed || err != nil; len(m.Data) > len(bad) {
+					t.Fatalf("%s, %s: a member of %d bytes", name, what, len(m.Data))
+				}
+			}
+			for _, err := range Zip(bad) {
+				failed = failed || err != nil
+			}
+			if z, err := OpenNPZ(bad); err == nil {
+				for _, name := range z.Names() {
+					if a, err := z.Array(name); err == nil {
+						a.CopyTo(make([]byte, len(a.Data)))
+					}
+				}
+			}
+			if failed {
+				refused++
+			}
+		}
+		n := damage.Count(300)
+		damage.Cuts(whole, n, try)
+		damage.Flips(whole, n, try)
+		if refused < n/4 {
+			t.Errorf("%s: %d of %d were refused", name, refused, 2*n)
 		}
 	}
 }

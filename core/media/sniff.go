@@ -1,14 +1,6 @@
 package media
 
-/*
-#include "internal.h"
-*/
-import "C"
-
-import (
-	"encoding/binary"
-	"unsafe"
-)
+import "encoding/binary"
 
 // magics tell the format by content; names of files are not looked at.
 var magics = []struct{ format, magic string }{
@@ -107,36 +99,4 @@ func webpSize(d []byte) (w, h int) {
 		return int(d[24]) | int(d[25])<<8 | int(d[26])<<16 + 1, int(d[27]) | int(d[28])<<8 | int(d[29])<<16 + 1
 	}
 	return 0, 0
-}
-
-// endsEarly reports a file whose own structure says that bytes are missing.
-// Decoders do not always mind.
-func endsEarly(format string, d []byte) bool {
-	switch format {
-	case "png":
-		return !pngEnds(d)
-	case "gif":
-		return C.media_gif_first_is_whole((*C.uint8_t)(unsafe.Pointer(&d[0])), C.size_t(len(d))) == 0
-	case "webp":
-		return int(binary.LittleEndian.Uint32(d[4:]))+8 > len(d)
-	case "bmp":
-		size := int(binary.LittleEndian.Uint32(d[2:]))
-		return size > len(d) && int(binary.LittleEndian.Uint32(d[10:])) <= size
-	}
-	return false
-}
-
-// pngEnds walks the chunks to IEND.
-func pngEnds(d []byte) bool {
-	for at := 8; len(d)-at >= 8; {
-		n := int(binary.BigEndian.Uint32(d[at:]))
-		if string(d[at+4:at+8]) == "IEND" {
-			return true
-		}
-		if n > len(d)-at-12 {
-			return false
-		}
-		at += 12 + n
-	}
-	return false
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/tests/damage"
 	"github.com/zeebo/xxh3"
 )
 
@@ -593,22 +594,46 @@ func FuzzTar(f *testing.F) {
 		f.Add(tarOf(f, format, pairs(0, 2)...))
 		f.Add(tarOf(f, format, part{strings.Repeat("d/", 45) + "x.jpg", "p"}))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := buildTarIndex(background, &window{r: bytes.NewReader(mendSums(data)), size: int64(len(data)), chunk: 1024})
-		if err != nil {
-			return
+	f.Fuzz(func(t *testing.T, data []byte) { _ = indexed(t, mendSums(data)) })
+}
+
+// indexed fails where the index made of an archive cannot be read; an archive that is refused is the error.
+func indexed(t *testing.T, data []byte) error {
+	t.Helper()
+	b, err := buildTarIndex(background, &window{r: bytes.NewReader(data), size: int64(len(data)), chunk: 1024})
+	if err != nil {
+		return err
+	}
+	v := version{size: int64(len(data)), tag: 7}
+	x, err := parseIndex(b.encode(v), v)
+	if err != nil {
+		t.Fatalf("an index of ours does not parse: %v", err)
+	}
+	for i := range x.n {
+		members, err := x.appendMembers(i, nil)
+		if err != nil || len(members) == 0 {
+			t.Fatalf("sample %d of an index of ours: %v %v", i, members, err)
 		}
-		v := version{size: int64(len(data)), tag: 7}
-		x, err := parseIndex(b.encode(v), v)
-		if err != nil {
-			t.Fatalf("an index of ours does not parse: %v", err)
-		}
-		for i := range x.n {
-			if members, err := x.appendMembers(i, nil); err != nil || len(members) == 0 {
-				t.Fatalf("sample %d of an index of ours: %v %v", i, members, err)
+	}
+	return nil
+}
+
+// An archive cut anywhere, or with bits flipped and its sums made right again, is refused or indexed, and the index holds.
+func TestDamagedArchivesAreRefusedOrIndexed(t *testing.T) {
+	for _, format := range []tar.Format{tar.FormatUSTAR, tar.FormatGNU, tar.FormatPAX} {
+		whole, refused := tarOf(t, format, append(pairs(0, 3), part{strings.Repeat("d/", 45) + "x.jpg", "p"})...), 0
+		try := func(_ string, bad []byte) {
+			if indexed(t, bad) != nil {
+				refused++
 			}
 		}
-	})
+		n := damage.Count(300)
+		damage.Cuts(whole, n, try)
+		damage.Flips(whole, n, try)
+		if refused < n/4 {
+			t.Errorf("format %v: %d of %d were refused", format, refused, 2*n)
+		}
+	}
 }
 
 // mendSums repairs the check sum of every block that has one, so that the fuzzer gets beyond it.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/tests/damage"
 )
 
 func small() Config {
@@ -78,26 +78,32 @@ func TestAContainerOpensNoOtherFile(t *testing.T) {
 	}
 }
 
-// Damage never crashes, takes no time to speak of and always has a cause.
+// Files cut anywhere, or with bits flipped, are rows or named causes. They are as many of each container as damage.Count says.
 func TestDamagedFilesFailByName(t *testing.T) {
 	files := golden(t)
 	w := workerOf(t, small())
 	defer w.Close()
-	r := rand.New(rand.NewPCG(1, 2))
+	of := map[string]int{}
 	for _, name := range names(files) {
-		whole := file(t, name).Bytes
-		for range 25 {
-			b := append([]byte(nil), whole...)
-			for range 1 + r.IntN(20) {
-				b[r.IntN(len(b))] ^= byte(1 << r.IntN(8))
+		of[filepath.Ext(name)]++
+	}
+	refused := 0
+	for _, name := range names(files) {
+		try := func(what string, bad []byte) {
+			_, err := decodeWith(w, Source{Bytes: bad}, Draw{})
+			if err != nil && causeOf(err) == "" {
+				t.Errorf("%s %s: %v has no cause", name, what, err)
 			}
-			if r.IntN(3) == 0 {
-				b = b[:r.IntN(len(b))]
-			}
-			if _, err := decodeWith(w, Source{Bytes: b}, Draw{}); err != nil && causeOf(err) == "" {
-				t.Errorf("%s: %v has no cause", name, err)
+			if err != nil {
+				refused++
 			}
 		}
+		whole, n := file(t, name).Bytes, 1+damage.Count(200)/of[filepath.Ext(name)]
+		damage.Cuts(whole, n, try)
+		damage.Flips(whole, n, try)
+	}
+	if refused < damage.Count(200) {
+		t.Errorf("hardly anything was refused: %d files", refused)
 	}
 }
 
