@@ -111,7 +111,10 @@ func (l *loading) load(description []byte) (*Media, error) {
 		WAV *struct {
 			Window struct{ Start, Duration string } `json:"window"`
 		} `json:"wav"`
-		Probe string `json:"probe"`
+		Probe  string `json:"probe"`
+		FFmpeg *struct {
+			LogLevel *int `json:"log_level"`
+		} `json:"ffmpeg"`
 	}
 	if l.source.Packets == nil && json.Unmarshal(description, &other) == nil {
 		switch {
@@ -125,6 +128,8 @@ func (l *loading) load(description []byte) (*Media, error) {
 			return l.members(array.Zip)
 		case other.WAV != nil:
 			return l.wav(other.WAV.Window.Start, other.WAV.Window.Duration)
+		case other.FFmpeg != nil:
+			return aboutFFmpeg(other.FFmpeg.LogLevel)
 		case other.Probe != "":
 			return l.probe(other.Probe)
 		}
@@ -141,6 +146,15 @@ func (l *loading) load(description []byte) (*Media, error) {
 		return nil, &spec.Error{File: "sample", Text: "packets are of a video or a sound; want video or audio"}
 	}
 	return l.image(s)
+}
+
+// aboutFFmpeg is the FFmpeg in use, whose log is shown up to a level from now on, unless that is nil.
+func aboutFFmpeg(level *int) (*Media, error) {
+	if level != nil {
+		av.SetLogLevel(*level)
+	}
+	facts, err := av.About()
+	return &Media{Info: facts}, err
 }
 
 func (l *loading) probe(kind string) (*Media, error) {

@@ -2,6 +2,14 @@ package av
 
 import "fmt"
 
+// Facts are what there is to know of the FFmpeg in use.
+type Facts struct {
+	Versions map[string][3]int `json:"versions"` // of its libraries
+	Filters  []string          `json:"filters"`  // that are taken here
+	Devices  []string          `json:"devices"`  // kinds that it was built for
+	LogLevel int               `json:"log_level"`
+}
+
 // End is an input or an output of a Graph.
 type End struct {
 	Name     string `json:"name"`   // of its node, such as "buffer@left"
