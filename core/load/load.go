@@ -63,7 +63,15 @@ func (e *Error) Unwrap() error { return e.Err }
 func Load(description []byte, src Source, alloc Alloc) (*Media, error) {
 	l := &loading{source: src, alloc: orGo(alloc)}
 	m, err := l.load(description)
-	return m, named(errorOf(err), src.Path)
+	return m, named(errorOf(err), src.name())
+}
+
+// name is the file's, or that of the file that packets are of; "": there is none.
+func (s Source) name() string {
+	if s.Path == "" && s.Packets != nil {
+		return s.Packets.Source
+	}
+	return s.Path
 }
 
 // named says which file an *Error is about.
