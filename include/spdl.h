@@ -596,8 +596,9 @@ typedef struct spdl_loaded spdl_loaded;
  *
  * description  JSON: one of the sections image, video and audio (docs/spec.md), in which everything may be left
  *              out that the sample says itself; or {"npy": {}}, {"npz": {}} or {"wav": {}}, whose elements
- *              are as they are stored; or {"tar": {}} or {"zip": {}}, the bytes of each file; or {"probe": "video"} or {"probe": "audio"}, which decode nothing and give
- *              spdl_loaded_info alone.
+ *              are as they are stored; or {"tar": {}} or {"zip": {}}, the bytes of each file; or {"probe": "video"}, {"probe": "audio"} or {"ffmpeg": {}}
+ *              (versions, filters, devices; with a log_level FFmpeg's messages up to it go to stderr from then on), which
+ *              decode nothing and give spdl_loaded_info alone.
  * bytes        the encoded sample, n_bytes long. Arrays may be views of it: it must live until
  *              spdl_loaded_free. NULL: path.
  * path         a file, relative to the working directory; only looked at where bytes is NULL.
@@ -619,6 +620,22 @@ SPDL_API const char *spdl_loaded_info(const spdl_loaded *loaded);
 
 /* Give the memory back. NULL is fine. Any thread; works in a forked child, too. */
 SPDL_API void spdl_loaded_free(spdl_loaded *loaded);
+
+/* Decode pictures of one size into one tensor, by threads of this call's own.
+ *
+ * description  JSON: {"image": {...}} as spdl_load has it, and beside it "batch": {"height": 224, "width": 224, "fit": "pad",
+ *              "threads": 4, "strict": true}. fit says what becomes of another aspect: "pad" puts black beside or above and
+ *              below, "crop" cuts off what is over, "fill" (the default) does not keep it. Without a size every picture keeps its
+ *              own, or has what the section's transform gives it; then they must all come out alike. threads: as many as the
+ *              machine has processors, if absent.
+ * samples      n_samples of them, one behind the other, each with its bytes, which are read until the call returns, or its path
+ * out          the tensor "image" [rows, H, W, C], or as the section's layout says, and in spdl_loaded_info "rows", the numbers of
+ *              the samples that they are of, and "failures", {"sample", "error"} of the others. With strict, one failure fails
+ *              the call; without it the batch has a row less. One without any row is SPDL_E_SAMPLE.
+ *
+ * Returns what spdl_load returns. */
+SPDL_API spdl_status spdl_load_batch(const char *description, const spdl_sample *samples, size_t n_samples,
+                                     spdl_loaded **out);
 
 /* A long video in chunks, each as spdl_load gives a video: memory for one chunk, and the index. */
 typedef struct spdl_loading spdl_loading;
@@ -767,6 +784,45 @@ SPDL_API spdl_status spdl_decoder_next(spdl_decoder *decoder, spdl_loaded **out)
 
 /* End it. NULL is fine. What it has given stays. */
 SPDL_API void spdl_decoder_close(spdl_decoder *decoder);
+
+/* Filters with several inputs and outputs, of pictures and of sound.
+ *
+ *     const char *text = "{\"graph\": \"buffer=video_size=320x240:pix_fmt=rgb24:time_base=1/30,hue=s=0,buffersink\"}";
+ *     spdl_graph *graph;
+ *     if (spdl_graph_open(text, &graph) != SPDL_OK) die(spdl_last_error());
+ *     spdl_graph_add(graph, NULL, frames, n_frames * 240 * 320 * 3, NULL, 0);
+ *     spdl_graph_flush(graph);
+ *     while (spdl_graph_next(graph, NULL, &chunk) == SPDL_OK) ...
+ *
+ * One thread at a time. */
+typedef struct spdl_graph spdl_graph;
+
+/* description is JSON: {"graph": FFmpeg's text}, whose inputs are its nodes buffer and abuffer and whose outputs are buffersink and
+ * abuffersink, each known by its node's name ("buffer@left"; FFmpeg calls others Parsed_buffer_0); also threads (of the filters; 1),
+ * max_bytes (that may wait inside; 1 GiB), max_pixels (of a picture; 64 Mi) and timeout (of each call; "60s"). Filters are
+ * those of a section's filter. Returns what spdl_load returns. */
+SPDL_API spdl_status spdl_graph_open(const char *description, spdl_graph **out);
+
+/* The inputs and outputs as JSON, {"inputs": [...], "outputs": [...], "dump": FFmpeg's drawing}, each with name, kind, format, dtype,
+ * time_base and shape (of a picture), or planar ([channels, n], else [n, channels]). Valid until spdl_graph_close; "" for NULL. */
+SPDL_API const char *spdl_graph_info(const spdl_graph *graph);
+
+/* Let pictures, or samples, in at an input; NULL is the only one. They are copied. seconds are when each picture, or the first sample, is
+ * shown; none: behind those before. Returns SPDL_OK; SPDL_E_ARGUMENT for data of another size or an input that is not there;
+ * SPDL_E_SAMPLE where the filters refuse them, after flush, and where more than max_bytes would wait: then nothing went in, and the text
+ * says which input, or output, to go on with; SPDL_E_NOMEM; SPDL_E_FORKED. */
+SPDL_API spdl_status spdl_graph_add(spdl_graph *graph, const char *input, const void *data, size_t n_bytes,
+                                    const double *seconds, size_t n_seconds);
+
+/* No more frames come, to any input: what filters held back comes out. */
+SPDL_API spdl_status spdl_graph_flush(spdl_graph *graph);
+
+/* All that has come out at an output, NULL being the only one: "video" and "pts", or "audio" and "pts" of its first sample. Returns SPDL_OK;
+ * SPDL_END_DATA where nothing has and, after flush, nothing more will; SPDL_E_SAMPLE; SPDL_E_ARGUMENT; SPDL_E_NOMEM; SPDL_E_FORKED. */
+SPDL_API spdl_status spdl_graph_next(spdl_graph *graph, const char *output, spdl_loaded **out);
+
+/* End it. NULL is fine. What it has given stays. */
+SPDL_API void spdl_graph_close(spdl_graph *graph);
 
 /* ---- 11  writing media --------------------------------------------------------------------------- */
 

@@ -52,6 +52,39 @@ spdl_status spdl_load(const char *description, const void *bytes, size_t n_bytes
     return s == SPDL_OK ? sp_told(engine->load(description, bytes, n_bytes, path, out, &e), &e) : s;
 }
 
+/* Samples lie one behind the other, each as long as the first says. */
+static spdl_status check_samples(const spdl_sample *samples, size_t n) {
+    uint32_t size = samples->struct_size;
+    if (size < sizeof *samples)
+        return sp_fail(
+            SPDL_E_ARGUMENT,
+            "spdl: load_batch: samples->struct_size is %u, want %zu; make it with SPDL_SAMPLE_INIT", size,
+            sizeof *samples);
+    for (size_t i = 0; i < n; i++) {
+        const spdl_sample *s = (const spdl_sample *)((const char *)samples + i * size);
+        if (s->struct_size != size)
+            return sp_fail(SPDL_E_ARGUMENT,
+                           "spdl: load_batch: samples[%zu].struct_size is %u, want %u as the first", i,
+                           s->struct_size, size);
+        if (!s->bytes == !s->path)
+            return sp_fail(SPDL_E_ARGUMENT, "spdl: load_batch: samples[%zu]: want either bytes or a path", i);
+    }
+    return SPDL_OK;
+}
+
+spdl_status spdl_load_batch(const char *description, const spdl_sample *samples, size_t n_samples,
+                            spdl_loaded **out) {
+    const spdl_engine_table *engine;
+    spdl_engine_error e;
+    if (!description || !samples || !out)
+        return sp_null("load_batch", !description ? "description" : !samples ? "samples" : "out");
+    spdl_status s = n_samples
+                        ? check_samples(samples, n_samples)
+                        : sp_fail(SPDL_E_ARGUMENT, "spdl: load_batch: got no samples, want one or more");
+    if (s == SPDL_OK) s = sp_engine(&engine);
+    return s == SPDL_OK ? sp_told(engine->load_batch(description, samples, n_samples, out, &e), &e) : s;
+}
+
 spdl_status spdl_loading_open(const char *description, const void *bytes, size_t n_bytes, const char *path,
                               spdl_loading **out) {
     engine_object *o;

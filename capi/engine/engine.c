@@ -111,6 +111,12 @@ static spdl_status do_load(const char *description, const void *bytes, size_t n_
                   out, e);
 }
 
+static spdl_status do_load_batch(const char *description, const spdl_sample *samples, size_t n_samples,
+                                 spdl_loaded **out, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goLoadBatch((char *)(uintptr_t)description, (spdl_sample *)(uintptr_t)samples, n_samples, out, e);
+}
+
 static spdl_status do_loading_open(const char *description, const void *bytes, size_t n_bytes,
                                    const char *path, int64_t *handle, spdl_engine_error *e) {
     IN_PARENT(e);
@@ -221,6 +227,34 @@ static void do_decoder_close(int64_t decoder) {
 static void do_packets_free(int64_t packets) {
     spdl_engine_error e;
     if (usable(&e) == SPDL_OK) goPacketsFree(packets);
+}
+
+static spdl_status do_graph_open(const char *description, int64_t *handle, char **info,
+                                 spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goGraphOpen((char *)(uintptr_t)description, handle, info, e);
+}
+
+static spdl_status do_graph_add(int64_t graph, const char *input, const void *data, size_t n_bytes,
+                                const double *seconds, size_t n_seconds, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goGraphAdd(graph, (char *)(uintptr_t)input, (void *)(uintptr_t)data, n_bytes,
+                      (double *)(uintptr_t)seconds, n_seconds, e);
+}
+
+static spdl_status do_graph_flush(int64_t graph, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goGraphFlush(graph, e);
+}
+
+static spdl_status do_graph_next(int64_t graph, const char *output, spdl_loaded **out, spdl_engine_error *e) {
+    IN_PARENT(e);
+    return goGraphNext(graph, (char *)(uintptr_t)output, out, e);
+}
+
+static void do_graph_close(int64_t graph) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goGraphClose(graph);
 }
 
 static spdl_status do_save(const char *description, const void *data, size_t n_bytes, const char *path,
@@ -345,6 +379,7 @@ static const spdl_engine_table table = {
     .source_give = do_source_give,
     .source_end = do_source_end,
     .load = do_load,
+    .load_batch = do_load_batch,
     .loading_open = do_loading_open,
     .loading_next = do_loading_next,
     .loading_close = do_loading_close,
@@ -365,6 +400,11 @@ static const spdl_engine_table table = {
     .decoder_give = do_decoder_give,
     .decoder_next = do_decoder_next,
     .decoder_close = do_decoder_close,
+    .graph_open = do_graph_open,
+    .graph_add = do_graph_add,
+    .graph_flush = do_graph_flush,
+    .graph_next = do_graph_next,
+    .graph_close = do_graph_close,
     .save = do_save,
     .muxer_open = do_muxer_open,
     .muxer_add = do_muxer_add,

@@ -63,6 +63,23 @@ func loadInto(description *C.char, src load.Source, out **C.spdl_loaded, e *C.sp
 	return loadStatus(err, e)
 }
 
+//export goLoadBatch
+func goLoadBatch(description *C.char, samples *C.spdl_sample, n C.size_t, out **C.spdl_loaded, e *C.spdl_engine_error) (status C.spdl_status) {
+	defer caught(&status, e)
+	l := &loaded{owned: map[unsafe.Pointer]bool{}}
+	defer l.free()
+	sources := make([]load.Source, n)
+	for i := range sources {
+		s := (*C.spdl_sample)(unsafe.Add(unsafe.Pointer(samples), uintptr(i)*uintptr(samples.struct_size)))
+		sources[i] = sourceOf(s.bytes, s.n_bytes, s.path)
+	}
+	m, err := load.LoadBatch([]byte(C.GoString(description)), sources, l.alloc)
+	if err == nil {
+		*out, err = l.give(m)
+	}
+	return loadStatus(err, e)
+}
+
 // sourceOf is the caller's bytes, or its path.
 func sourceOf(bytes unsafe.Pointer, n C.size_t, path *C.char) load.Source {
 	if bytes != nil {

@@ -8,7 +8,7 @@
 
 #include "../../include/spdl.h"
 
-#define SPDL_ENGINE_TABLE_VERSION 5u
+#define SPDL_ENGINE_TABLE_VERSION 6u
 #define SPDL_ENGINE_SYMBOL "spdl_engine_table_of"
 
 typedef struct spdl_engine_error {
@@ -54,6 +54,10 @@ typedef struct spdl_engine_table {
     spdl_status (*load)(const char *description, const void *bytes, size_t n_bytes, const char *path,
                         spdl_loaded **out, spdl_engine_error *error);
 
+    /* spdl_load_batch; samples lie one behind the other, each as long as the first says. */
+    spdl_status (*load_batch)(const char *description, const spdl_sample *samples, size_t n_samples,
+                              spdl_loaded **out, spdl_engine_error *error);
+
     /* spdl_loading_*; a handle is above 0 and never used again. */
     spdl_status (*loading_open)(const char *description, const void *bytes, size_t n_bytes, const char *path,
                                 int64_t *handle, spdl_engine_error *error);
@@ -89,6 +93,15 @@ typedef struct spdl_engine_table {
     spdl_status (*decoder_give)(int64_t decoder, int64_t packets, spdl_engine_error *error);
     spdl_status (*decoder_next)(int64_t decoder, spdl_loaded **out, spdl_engine_error *error);
     void (*decoder_close)(int64_t decoder);
+
+    /* spdl_graph_*; *info is spdl_graph_info, to be given to free(). A handle is above 0 and never used again. */
+    spdl_status (*graph_open)(const char *description, int64_t *handle, char **info,
+                              spdl_engine_error *error);
+    spdl_status (*graph_add)(int64_t graph, const char *input, const void *data, size_t n_bytes,
+                             const double *seconds, size_t n_seconds, spdl_engine_error *error);
+    spdl_status (*graph_flush)(int64_t graph, spdl_engine_error *error);
+    spdl_status (*graph_next)(int64_t graph, const char *output, spdl_loaded **out, spdl_engine_error *error);
+    void (*graph_close)(int64_t graph);
 
     spdl_status (*save)(const char *description, const void *data, size_t n_bytes, const char *path,
                         spdl_loaded **out, spdl_engine_error *error);

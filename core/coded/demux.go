@@ -1,8 +1,10 @@
 package coded
 
 import (
+	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/mux"
@@ -24,7 +26,25 @@ type demux struct {
 type Demuxing struct {
 	in      *mux.Input
 	d       demux
-	windows bool // the piece of a window is still to come
+	path    string // of the file; "": memory
+	windows bool   // the piece of a window is still to come
+}
+
+// named says which file an error is about.
+func (d *Demuxing) named(err error) error {
+	if err == nil || err == io.EOF || strings.Contains(err.Error(), d.path) {
+		return err
+	}
+	return fmt.Errorf("%q: %w", d.path, err)
+}
+
+// of says which file packets are of.
+func (d *Demuxing) of(p *av.Packets, err error) (*av.Packets, error) {
+	if err != nil {
+		return nil, d.named(err)
+	}
+	p.Source = d.path
+	return p, nil
 }
 
 // OpenDemuxing opens a container. The description is {"video": {...}} or {"audio": {...}}: stream (its number), window
@@ -50,11 +70,13 @@ func OpenDemuxing(description []byte, src mux.Source) (*Demuxing, error) {
 	if d.Stream != nil {
 		src.Stream = *d.Stream + 1
 	}
+	made := &Demuxing{d: *d, path: src.Path, windows: d.Window != nil}
 	in, err := mux.OpenInput(src, kind)
 	if err != nil {
-		return nil, err
+		return nil, made.named(err)
 	}
-	return &Demuxing{in, *d, d.Window != nil}, nil
+	made.in = in
+	return made, nil
 }
 
 func (d *demux) check(path string) error {
@@ -75,12 +97,13 @@ func (d *demux) check(path string) error {
 
 // Next is the next piece, which the caller closes; io.EOF after the last. One that says neither packets nor length has all.
 func (d *Demuxing) Next() (*av.Packets, error) {
-	p, err := d.take()
+	p, err := d.of(d.take())
 	if err != nil || d.d.Filters == "" {
 		return p, err
 	}
 	defer p.Close()
-	return mux.Filter(p, d.d.Filters)
+	filtered, err := mux.Filter(p, d.d.Filters)
+	return filtered, d.named(err)
 }
 
 // endless is later than any frame, in seconds.
@@ -103,7 +126,7 @@ func (d *Demuxing) take() (*av.Packets, error) {
 }
 
 // Stream is the stream without packets: what there is to know of it, and what a track for its packets is added by.
-func (d *Demuxing) Stream() (*av.Packets, error) { return d.in.Stream() }
+func (d *Demuxing) Stream() (*av.Packets, error) { return d.of(d.in.Stream()) }
 
 // Close ends it. What it has given stays.
 func (d *Demuxing) Close() { d.in.Close() }

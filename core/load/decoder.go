@@ -18,6 +18,7 @@ type Decoder struct {
 	video *video.Decoder
 	audio *audio.Decoder
 	sound audio.Config
+	name  string // of the file that the stream is of
 }
 
 // OpenDecoder begins. The description is {"video": {...}} or {"audio": {...}}, as Load's but without what needs the whole stream: of a video what
@@ -28,7 +29,7 @@ func OpenDecoder(description []byte, stream *av.Packets) (*Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Decoder{}
+	d := &Decoder{name: stream.Source}
 	switch {
 	case s.Video != nil:
 		if err = checkFedVideo(s.Video); err == nil {
@@ -49,7 +50,7 @@ func OpenDecoder(description []byte, stream *av.Packets) (*Decoder, error) {
 		err = &spec.Error{File: "sample", Text: "packets are of a video or a sound; want video or audio"}
 	}
 	if err != nil {
-		return nil, errorOf(err)
+		return nil, named(errorOf(err), d.name)
 	}
 	return d, nil
 }
@@ -131,7 +132,7 @@ func (d *Decoder) Next(alloc Alloc) (*Media, error) {
 	if err == io.EOF {
 		return nil, err
 	}
-	return m, errorOf(err)
+	return m, named(errorOf(err), d.name)
 }
 
 // ready is the frames that are.

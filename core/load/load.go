@@ -63,7 +63,15 @@ func (e *Error) Unwrap() error { return e.Err }
 func Load(description []byte, src Source, alloc Alloc) (*Media, error) {
 	l := &loading{source: src, alloc: orGo(alloc)}
 	m, err := l.load(description)
-	return m, named(errorOf(err), src.Path)
+	return m, named(errorOf(err), src.name())
+}
+
+// name is the file's, or that of the file that packets are of; "": there is none.
+func (s Source) name() string {
+	if s.Path == "" && s.Packets != nil {
+		return s.Packets.Source
+	}
+	return s.Path
 }
 
 // named says which file an *Error is about.
@@ -111,7 +119,10 @@ func (l *loading) load(description []byte) (*Media, error) {
 		WAV *struct {
 			Window struct{ Start, Duration string } `json:"window"`
 		} `json:"wav"`
-		Probe string `json:"probe"`
+		Probe  string `json:"probe"`
+		FFmpeg *struct {
+			LogLevel *int `json:"log_level"`
+		} `json:"ffmpeg"`
 	}
 	if l.source.Packets == nil && json.Unmarshal(description, &other) == nil {
 		switch {
@@ -125,6 +136,8 @@ func (l *loading) load(description []byte) (*Media, error) {
 			return l.members(array.Zip)
 		case other.WAV != nil:
 			return l.wav(other.WAV.Window.Start, other.WAV.Window.Duration)
+		case other.FFmpeg != nil:
+			return aboutFFmpeg(other.FFmpeg.LogLevel)
 		case other.Probe != "":
 			return l.probe(other.Probe)
 		}
@@ -141,6 +154,15 @@ func (l *loading) load(description []byte) (*Media, error) {
 		return nil, &spec.Error{File: "sample", Text: "packets are of a video or a sound; want video or audio"}
 	}
 	return l.image(s)
+}
+
+// aboutFFmpeg is the FFmpeg in use, whose log is shown up to a level from now on, unless that is nil.
+func aboutFFmpeg(level *int) (*Media, error) {
+	if level != nil {
+		av.SetLogLevel(*level)
+	}
+	facts, err := av.About()
+	return &Media{Info: facts}, err
 }
 
 func (l *loading) probe(kind string) (*Media, error) {

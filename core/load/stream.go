@@ -15,6 +15,7 @@ import (
 type Stream struct {
 	reader  *video.Reader
 	packets *av.Packets // held; nil: of bytes
+	name    string
 }
 
 // Open begins a video whose description, {"video": {...}}, says in frames how many a chunk has. Its bytes must stay as they are until
@@ -36,12 +37,12 @@ func Open(description []byte, src Source) (*Stream, error) {
 	}
 	r, err := openVideo(s, video.Source(src))
 	if err != nil {
-		return nil, named(errorOf(err), src.Path)
+		return nil, named(errorOf(err), src.name())
 	}
 	if src.Packets != nil {
 		src.Packets.Hold()
 	}
-	return &Stream{r, src.Packets}, nil
+	return &Stream{r, src.Packets, src.name()}, nil
 }
 
 // openVideo gives the frames the size that they have, where the description leaves it open.
@@ -64,7 +65,7 @@ func (s *Stream) Next(alloc Alloc) (*Media, error) {
 		return nil, io.EOF
 	}
 	if err != nil {
-		return nil, &Error{Err: err}
+		return nil, named(&Error{Err: err}, s.name)
 	}
 	m.Info = videoInfo{m.Info.(video.Info), s.reader.Stream()}
 	return m, nil

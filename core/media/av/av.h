@@ -104,8 +104,12 @@ typedef struct media_av {
 const char *media_av_load(void);
 const char *media_av_load_containers(void);
 
-/* The first line of what FFmpeg complained of on this thread since media_av_forget(); never NULL. Nothing it says reaches
- * stderr once media_av_load() has returned. */
+/* Up to which of FFmpeg's levels messages go to stderr, too: AV_LOG_QUIET unless that was set, for the process. From any thread. */
+int media_av_log_level(void);
+void media_av_set_log_level(int level);
+
+/* The first line of what FFmpeg complained of on this thread since media_av_forget(); never NULL. Nothing else of what it
+ * says reaches stderr once media_av_load() has returned. */
 const char *media_av_message(void);
 void media_av_forget(void);
 

@@ -3,15 +3,14 @@
 /* filter.c - a graph of filters for as long as frames stay alike. */
 #include "filter.h"
 
-#include <inttypes.h>
 #include <libavfilter/avfilter.h>
 #include <libavfilter/buffersink.h>
 #include <libavfilter/buffersrc.h>
-#include <libavutil/opt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "filterchecks.h"
 #include "filternames.h"
 
 struct media_av_filter {
@@ -141,37 +140,12 @@ static int check_end(media_av_filter *f, const AVFilterInOut *end, int is_input)
     return fail(f, MEDIA_AV_FILTER, "%s", text);
 }
 
-/* Filters that may go on for ever do so inside of one call, which nothing could interrupt. Each is endless while all of its
- * options here are below 0. */
-static int check_end_comes(media_av_filter *f) {
-    static const struct {
-        const char *filter, *options[4];
-    } endless[] = {{"loop", {"loop"}},
-                   {"aloop", {"loop"}},
-                   {"tpad", {"stop"}},
-                   {"apad", {"pad_len", "whole_len", "pad_dur", "whole_dur"}}};
-    for (unsigned i = 0; i < f->graph->nb_filters; i++) {
-        AVFilterContext *c = f->graph->filters[i];
-        for (size_t e = 0; e < sizeof endless / sizeof endless[0]; e++) {
-            if (strcmp(c->filter->name, endless[e].filter) != 0) continue;
-            int ends = 0;
-            for (int o = 0; o < 4 && endless[e].options[o]; o++) {
-                int64_t value = -1;
-                ends |= av_opt_get_int(c->priv, endless[e].options[o], 0, &value) >= 0 && value >= 0;
-            }
-            if (!ends)
-                return fail(f, MEDIA_AV_FILTER, "%s never ends; say how often or how long", c->filter->name);
-        }
-    }
-    return MEDIA_AV_OK;
-}
-
 static int parse(media_av_filter *f) {
     AVFilterInOut *inputs = NULL, *outputs = NULL;
     AVFilterContext *last = f->source;
     int rc = avfilter_graph_parse2(f->graph, f->options.text, &inputs, &outputs);
     rc = rc < 0 ? refused(f, rc) : MEDIA_AV_OK;
-    if (rc == MEDIA_AV_OK) rc = check_end_comes(f);
+    if (rc == MEDIA_AV_OK) rc = media_av_filter_ends(f->graph, f->detail, sizeof f->detail);
     if (rc == MEDIA_AV_OK) rc = check_end(f, inputs, 1);
     if (rc == MEDIA_AV_OK) rc = check_end(f, outputs, 0);
     if (rc == MEDIA_AV_OK) rc = turn(f, &last);
@@ -185,26 +159,10 @@ static int parse(media_av_filter *f) {
     return rc;
 }
 
-static int check_sizes(media_av_filter *f) {
-    for (unsigned i = 0; f->options.max_pixels && i < f->graph->nb_filters; i++) {
-        const AVFilterContext *c = f->graph->filters[i];
-        for (unsigned k = 0; k < c->nb_outputs; k++) {
-            const AVFilterLink *l = c->outputs[k];
-            if (l->type != AVMEDIA_TYPE_VIDEO || (uint64_t)l->w * (uint64_t)l->h <= f->options.max_pixels)
-                continue;
-            char text[200];
-            snprintf(text, sizeof text, "%s gives pictures of %dx%d, want at most %" PRIu64 " pixels",
-                     c->filter->name, l->w, l->h, f->options.max_pixels);
-            return fail(f, MEDIA_AV_FILTER, "%s", text);
-        }
-    }
-    return MEDIA_AV_OK;
-}
-
 /* The graph for frames that are like f->like. */
 static int make(media_av_filter *f) {
     media_av_forget();
-    int rc = media_av_filter_names(f->options.text, f->detail, sizeof f->detail);
+    int rc = media_av_filter_names(f->options.text, 0, f->detail, sizeof f->detail);
     if (rc != MEDIA_AV_OK) return rc;
     f->graph = avfilter_graph_alloc();
     if (!f->graph) return fail(f, MEDIA_AV_NO_MEMORY, "%s", "the graph");
@@ -218,7 +176,8 @@ static int make(media_av_filter *f) {
     rc = parse(f);
     if (rc != MEDIA_AV_OK) return rc;
     made = avfilter_graph_config(f->graph, NULL);
-    return made < 0 ? refused(f, made) : check_sizes(f);
+    return made < 0 ? refused(f, made)
+                    : media_av_filter_sizes(f->graph, f->options.max_pixels, f->detail, sizeof f->detail);
 }
 
 /* --- frames --- */

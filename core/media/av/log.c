@@ -2,6 +2,7 @@
 
 /* log.c - FFmpeg loaded once, and its messages kept out of stderr. */
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,9 +11,24 @@
 
 static _Thread_local char first_message[200];
 
+/* Up to which level messages go to stderr, too. */
+static _Atomic int level_shown = AV_LOG_QUIET;
+
+int media_av_log_level(void) { return atomic_load(&level_shown); }
+
+void media_av_set_log_level(int level) { atomic_store(&level_shown, level); }
+
+static void show(void *object, int level, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    av_log_set_level(atomic_load(&level_shown)); /* which FFmpeg's own callback goes by */
+    av_log_default_callback(object, level, format, again);
+    va_end(again);
+}
+
 /* Messages come in pieces; a line ends with the piece that ends in a newline. */
 static void on_log(void *object, int level, const char *format, va_list args) {
-    (void)object;
+    if (level <= atomic_load(&level_shown)) show(object, level, format, args);
     size_t n = strlen(first_message);
     if (level > AV_LOG_ERROR || strchr(first_message, '\n') || n + 1 >= sizeof first_message ||
         strncmp(format, "Unknown or unsupported tag", 26) == 0)

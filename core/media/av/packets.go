@@ -27,6 +27,9 @@ type Packets struct {
 	// Window is the part of the stream, in seconds, that the piece was taken for; nil: all of it. What decoding needs
 	// before it is in the piece, too.
 	Window *[2]float64
+
+	// Source is the file that they are of, for errors; "": memory, or bytes of another process.
+	Source string
 }
 
 // NewPackets takes a media_packets of C's, of the stream of that number in its file.
@@ -95,6 +98,7 @@ func (p *Packets) Slice(first, end int) (*Packets, error) {
 		return nil, NewError(p.Codec().Kind, StatusNoMemory, "the packets")
 	}
 	made := NewPackets(unsafe.Pointer(c), p.stream)
+	made.Source = p.Source
 	if end-first == p.Len() {
 		made.Window = p.Window
 	}

@@ -5,7 +5,10 @@ package av
 import "unsafe"
 
 // Packets are none in this build: nothing makes any.
-type Packets struct{ Window *[2]float64 }
+type Packets struct {
+	Window *[2]float64
+	Source string
+}
 
 // Pointer is nil.
 func (p *Packets) Pointer() unsafe.Pointer { return nil }

@@ -79,7 +79,7 @@ func (f *BitstreamFilter) pass(p *av.Packets, ends bool) (*av.Packets, error) {
 		return nil, err
 	}
 	made := av.NewPackets(unsafe.Pointer(out), f.codec.Stream)
-	made.Window = p.Window
+	made.Window, made.Source = p.Window, p.Source
 	return made, nil
 }
 

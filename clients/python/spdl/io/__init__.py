@@ -22,9 +22,21 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import Array as CPUBuffer
+from . import utils
+from ._batch import ImageBatch, load_image_batch
+from ._config import DecodeConfig, DemuxConfig, decode_config, demux_config
 from ._convert import convert_array, convert_frames, to_numpy, to_torch
 from ._decoder import BSF, AudioDecoder, Decoder, VideoDecoder
+from ._filters import (
+    get_abuffer_desc,
+    get_audio_filter_desc,
+    get_buffer_desc,
+    get_filter_desc,
+    get_video_filter_desc,
+)
+from ._graph import FilterGraph
 from ._load import (
+    Frames,
     Loaded,
     iter_tarfile,
     iter_zipfile,
@@ -68,21 +80,19 @@ from ._write import (
 )
 
 __all__ = [
-    "apply_bsf", "audio_encode_config", "AudioDecoder", "AudioPackets", "BSF", "Codec", "convert_array", "convert_frames", "CPUBuffer", "create_reference_audio_frame",
-    "create_reference_video_frame", "decode_packets", "Decoder", "demux_audio", "demux_image", "demux_video", "Demuxer", "Encoder", "ImagePackets",
-    "iter_tarfile", "iter_zipfile", "load", "load_audio", "load_image", "load_npy", "load_npz", "load_video", "load_wav", "Loaded", "Muxer",
-    "parse_wav", "probe_audio", "probe_video", "sample_decode_video", "save_audio", "save_image", "save_images", "save_video", "streaming_decode_packets",
-    "streaming_load_video", "to_numpy", "to_torch", "video_encode_config", "VideoDecoder", "VideoPackets",
+    "apply_bsf", "AudioDecoder", "audio_encode_config", "AudioPackets", "BSF", "Codec", "convert_array", "convert_frames", "CPUBuffer",
+    "create_reference_audio_frame", "create_reference_video_frame", "DecodeConfig", "decode_config", "decode_packets", "Decoder", "demux_audio",
+    "DemuxConfig", "demux_config", "Demuxer", "demux_image", "demux_video", "Encoder", "FilterGraph", "Frames", "get_abuffer_desc",
+    "get_audio_filter_desc", "get_buffer_desc", "get_filter_desc", "get_video_filter_desc", "ImageBatch", "ImagePackets", "iter_tarfile",
+    "iter_zipfile", "load", "load_audio", "Loaded", "load_image", "load_image_batch", "load_npy", "load_npz", "load_video", "load_wav", "Muxer",
+    "parse_wav", "probe_audio", "probe_video", "sample_decode_video", "save_audio", "save_image", "save_images", "save_video",
+    "streaming_decode_packets", "streaming_load_video", "to_numpy", "to_torch", "utils", "VideoDecoder", "video_encode_config", "VideoPackets",
 ]
 
 _INSTEAD = {
     "streaming_load_video_nvdec": "streaming_load_video(src, num_frames)",
     "streaming_demux_video": "Demuxer(src).streaming_demux(index, num_packets=...)",
     "encode_image": "save_image(path, data, pix_fmt)",
-    "load_image_batch": "a ring: spdl.open(...)",
-    "get_video_filter_desc": "the keys of a description (transform, dtype, layout), or filter_desc=\"...\" in FFmpeg's own words",
-    "get_audio_filter_desc": "the keys of a description (rate, channels), or filter_desc=\"...\" in FFmpeg's own words",
-    "FilterGraph": "filter_desc=\"...\" of load_video and load_audio, one input and one output",
 }
 
 

@@ -7,8 +7,8 @@ from ctypes import POINTER, c_char_p, c_int, c_void_p
 from typing import Any, Iterator, Mapping, Optional, Union
 
 from .._errors import ArgumentError
-from ..arrays import Array
-from ._load import _NOWHERE, _check, _loaded, bound
+from ._config import DecodeConfig, configured
+from ._load import _NOWHERE, Frames, _check, _loaded, bound, frames_of
 from ._packets import Codec, Packets, _packets
 
 FUNCTIONS = {
@@ -76,7 +76,8 @@ def _some(handle: c_void_p) -> Optional[Packets]:
     return made if len(made) else None
 
 
-def Decoder(codec: Codec, *, filter_desc: Optional[str] = None, **section: Any) -> Union[VideoDecoder, AudioDecoder]:
+def Decoder(codec: Codec, *, filter_desc: Optional[str] = None, decode_config: Optional[DecodeConfig] = None,
+            **section: Any) -> Union[VideoDecoder, AudioDecoder]:
     """A decoder of packets as they come, of a stream of which nobody has, or waits for, the whole. One thread at a time.
 
         decoder = spdl.io.Decoder(demuxer.video_codec)
@@ -90,6 +91,7 @@ def Decoder(codec: Codec, *, filter_desc: Optional[str] = None, **section: Any) 
     section      keys of a description's video or audio without what needs the whole stream: transform, layout, dtype, channels ...
     """
     kind = _stream_of(codec, "Decoder").info["kind"]
+    section = {**configured("Decoder", kind, decoding=decode_config), **section}
     if filter_desc is not None:
         section["filter"] = filter_desc
     return {"video": VideoDecoder, "audio": AudioDecoder}[kind](codec, section)
@@ -117,23 +119,23 @@ class _Decoder:
     def __del__(self) -> None:
         self._close()
 
-    def streaming_decode_packets(self, packets: Packets) -> Iterator[Array]:
+    def streaming_decode_packets(self, packets: Packets) -> Iterator[Frames]:
         """What is ready with these packets. They are decoded as the iterator goes on, or else by the next call's."""
         _check(_api().decoder_give(self._handle, packets._handle))
         self._fed = True
         return self._ready()
 
-    def flush(self) -> Iterator[Array]:
+    def flush(self) -> Iterator[Frames]:
         """What the codec held back. No packets are taken after it."""
         _check(_api().decoder_flush(self._handle))
         return self._ready()
 
-    def _ready(self) -> Iterator[Array]:
+    def _ready(self) -> Iterator[Frames]:
         while True:
             made = c_void_p()
             if _check(_api().decoder_next(self._handle, made)) != 0:
                 return
-            yield _loaded(made, _NOWHERE, None)[self._kind]
+            yield frames_of(_loaded(made, _NOWHERE, None), self._kind)
 
 
 class VideoDecoder(_Decoder):

@@ -15,6 +15,7 @@ from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 from .. import _c, _dlpack
 from .._errors import ArgumentError, SampleError, Unsupported, error_for
 from ..arrays import Array, DType, numpy_if_installed
+from ._config import DecodeConfig, DemuxConfig, configured
 
 FUNCTIONS = {
     # spdl_status spdl_load(const char *description, const void *bytes, size_t n_bytes, const char *path, spdl_loaded **out);
@@ -101,6 +102,30 @@ class Loaded(Mapping):
 
     def __repr__(self) -> str:
         return f"<spdl.io.Loaded {', '.join(f'{name}: {array!r}' for name, array in self.items())}>"
+
+
+class Frames(Array):
+    """An array that knows when its frames are shown, or its samples heard: `pts`, in seconds, of each picture, or of the first sample; None
+    where nobody knows."""
+
+    __slots__ = ("pts",)
+    pts: Optional[list[float]]
+
+    def __init__(self, array: Array, pts: Optional[list[float]] = None) -> None:
+        super().__init__(array._owner, array._address, array.shape, array.strides, array.dtype, array.readonly)
+        self.pts = pts
+
+    @property
+    def num_frames(self) -> int:
+        """How many pictures there are."""
+        return self.shape[0]
+
+
+def frames_of(loaded: Loaded, kind: str) -> Frames:
+    """What was loaded as frames."""
+    if kind not in loaded:
+        raise ArgumentError(f"spdl: io: got {', '.join(loaded)}, want {kind}")
+    return Frames(loaded[kind], loaded["pts"].tolist() if "pts" in loaded else None)
 
 
 def _memory_of(src: Any) -> tuple[int, int, bool, object]:
@@ -195,17 +220,20 @@ def _window(timestamp: Optional[Seconds]) -> dict[str, Any]:
 
 
 def load_audio(src: Source, timestamp: Optional[Seconds] = None, *, sample_rate: Optional[int] = None,
-               num_channels: Optional[int] = None, filter_desc: Optional[str] = None, **section: Any) -> Array:
+               num_channels: Optional[int] = None, filter_desc: Optional[str] = None, demux_config: Optional[DemuxConfig] = None,
+               decode_config: Optional[DecodeConfig] = None, **section: Any) -> Array:
     """A sound: float32 [channels, samples], -1 to 1, of the length that FFmpeg's gapless playback has.
 
     timestamp     (start, end) in seconds; end None: to the end
     sample_rate   resampled as torchaudio does; None: as stored (probe_audio tells)
     num_channels  1: their mean; None: as stored
     filter_desc   FFmpeg's filters, such as "highpass=f=80": what timestamp leaves goes through them, before everything else
+    demux_config  demux_config(format="s16le", ...): samples without a header
     section       other keys of a description's audio: dtype, layout, length, crop, normalize, features ...
     """
     given = {"rate": sample_rate, "channels": num_channels, "filter": filter_desc}
-    section = {**_window(timestamp), **{k: v for k, v in given.items() if v is not None}, **section}
+    section = {**configured("load_audio", "audio", demux_config, decode_config), **_window(timestamp),
+               **{k: v for k, v in given.items() if v is not None}, **section}
     return load(src, {"audio": section})["audio"]
 
 
@@ -213,17 +241,20 @@ def _filter(filter_desc: Optional[str]) -> dict[str, Any]:
     return {} if filter_desc is None else {"filter": filter_desc}
 
 
-def load_video(src: Source, timestamp: Optional[Seconds] = None, *, filter_desc: Optional[str] = None, **section: Any) -> Array:
+def load_video(src: Source, timestamp: Optional[Seconds] = None, *, filter_desc: Optional[str] = None,
+               demux_config: Optional[DemuxConfig] = None, decode_config: Optional[DecodeConfig] = None, **section: Any) -> Array:
     """The frames of a video: uint8 [frames, H, W, C], all of them unless select says otherwise.
 
     timestamp    (start, end) in seconds: frames on show in it; end None: to the end
     filter_desc  FFmpeg's filters, such as "fps=10,hue=s=0": the chosen frames go through them, before transform; there are as
                  many frames then as come out
+    decode_config  decode_config(decoder_options={"threads": "4"})
     section      other keys of a description's video: select, frames, transform, layout, dtype, mode, threads ...
 
     load(src, {"video": {...}}) gives pts and duration, too.
     """
-    return load(src, {"video": {**_window(timestamp), **_filter(filter_desc), **section}})["video"]
+    return load(src, {"video": {**configured("load_video", "video", demux_config, decode_config), **_window(timestamp), **_filter(filter_desc),
+                                **section}})["video"]
 
 
 def sample_decode_video(src: Source, indices: Sequence[int], *, filter_desc: Optional[str] = None, **section: Any) -> Array:
@@ -259,12 +290,12 @@ def _chunks(loading: c_void_p, where: _Where, keep: object) -> Iterator[Loaded]:
         api.loading_close(loading)
 
 
-def load_image(src: Source, **section: Any) -> Array:
+def load_image(src: Source, *, demux_config: Optional[DemuxConfig] = None, decode_config: Optional[DecodeConfig] = None, **section: Any) -> Array:
     """A picture: uint8 [H, W, C], as large as it is unless transform says otherwise.
 
     section  keys of a description's image: transform, mode, layout, dtype, orientation ...
     """
-    return load(src, {"image": section})["image"]
+    return load(src, {"image": {**configured("load_image", "image", demux_config, decode_config), **section}})["image"]
 
 
 def load_npy(src: Source, *, copy: bool = False) -> Array:

@@ -12,8 +12,10 @@ from typing import Any, Collection, Iterator, Mapping, Optional, Union
 
 from .._errors import ArgumentError, SampleError
 from ..arrays import Array
+from ._config import DecodeConfig, DemuxConfig, configured
 from ._load import (
     _NOWHERE,
+    Frames,
     Loaded,
     Seconds,
     Source,
@@ -23,6 +25,7 @@ from ._load import (
     _where,
     _window,
     bound,
+    frames_of,
     load,
     streaming_load_video,
 )
@@ -267,18 +270,23 @@ def _demux(src: Source, kind: str, window: Optional[Seconds], bsf: Optional[str]
     return demuxing.next() or demuxing.stream()
 
 
-def demux_audio(src: Source, timestamp: Optional[Seconds] = None, *, bsf: Optional[str] = None) -> AudioPackets:
+def demux_audio(src: Source, timestamp: Optional[Seconds] = None, *, demux_config: Optional[DemuxConfig] = None,
+                bsf: Optional[str] = None) -> AudioPackets:
     """The packets of a sound, of (start, end) in seconds or all; bsf are FFmpeg's bitstream filters."""
+    configured("demux_audio", "audio", demux_config)
     return _demux(src, "audio", timestamp, bsf)
 
 
-def demux_video(src: Source, timestamp: Optional[Seconds] = None, *, bsf: Optional[str] = None) -> VideoPackets:
+def demux_video(src: Source, timestamp: Optional[Seconds] = None, *, demux_config: Optional[DemuxConfig] = None,
+                bsf: Optional[str] = None) -> VideoPackets:
     """The packets of a video: those of frames on show in (start, end), in seconds, and what these refer to; or all."""
+    configured("demux_video", "video", demux_config)
     return _demux(src, "video", timestamp, bsf)
 
 
-def demux_image(src: Source) -> ImagePackets:
+def demux_image(src: Source, *, demux_config: Optional[DemuxConfig] = None) -> ImagePackets:
     """A picture, read and not decoded."""
+    configured("demux_image", "image", demux_config)
     if isinstance(src, (str, os.PathLike)):
         try:
             with open(src, "rb") as file:
@@ -301,7 +309,8 @@ class Demuxer:
     Memory that it was given must stay as it is until it is closed. A stream that is not there raises SampleError.
     """
 
-    def __init__(self, src: Source) -> None:
+    def __init__(self, src: Source, *, demux_config: Optional[DemuxConfig] = None) -> None:
+        configured("Demuxer", "video", demux_config)
         self._src: Any = src
         self._streams: dict[str, Packets] = {}
 
@@ -411,17 +420,22 @@ def apply_bsf(packets: Packets, bsf: str) -> Packets:
     return _packets(handle)
 
 
-def decode_packets(packets: Union[Packets, ImagePackets], *, num_frames: int = -1, **section: Any) -> Array:
+def decode_packets(packets: Union[Packets, ImagePackets], *, num_frames: int = -1, filter_desc: Optional[str] = None,
+                   decode_config: Optional[DecodeConfig] = None, **section: Any) -> Frames:
     """What load_audio, load_video and load_image give of the file: frames [T, H, W, C] of uint8, samples [channels, length] of float32,
     a picture [H, W, C]. Of a window that was demuxed, the window.
 
-    num_frames  of a video: the first so many; -1: all
-    section     keys of a description's video, audio or image, as load_video's
+    num_frames   of a video: the first so many; -1: all
+    filter_desc  FFmpeg's filters, of a video or a sound
+    section      keys of a description's video, audio or image, as load_video's
     """
     if num_frames > 0:
         section = {"frames": num_frames, "over": "cut", **section}
     kind = {AudioPackets: "audio", VideoPackets: "video", ImagePackets: "image"}[type(packets)]
-    return packets._decode({kind: section})[kind]
+    section = {**configured("decode_packets", kind, decoding=decode_config), **section}
+    if filter_desc is not None:
+        section["filter"] = filter_desc
+    return frames_of(packets._decode({kind: section}), kind)
 
 
 def streaming_decode_packets(packets: VideoPackets, num_frames: int, **section: Any) -> Iterator[Array]:

@@ -1,0 +1,316 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// What becomes of pictures whose aspect is another than the batch's.
+const (
+	fitFill = "fill" // it is not kept
+	fitPad  = "pad"  // black is put beside, or above and below
+	fitCrop = "crop" // what is over is cut off
+)
+
+// gathering is how pictures become one batch.
+type gathering struct {
+	Height  int    `json:"height"` // 0: each picture's own
+	Width   int    `json:"width"`
+	Fit     string `json:"fit"`
+	Threads int    `json:"threads"` // 0: one a processor
+	Strict  bool   `json:"strict"`
+
+	section map[string]any // image
+	sources []Source
+}
+
+// BatchInfo says which sources the rows are of.
+type BatchInfo struct {
+	Rows     []int          `json:"rows"`
+	Failures []BatchFailure `json:"failures"`
+}
+
+// BatchFailure is a source that is no row.
+type BatchFailure struct {
+	Sample int    `json:"sample"` // its number
+	Error  string `json:"error"`
+}
+
+// LoadBatch decodes pictures into one tensor "image", by goroutines of its own; Media.Info is a BatchInfo. The description is {"image": {...}},
+// as Load's, and "batch": {height, width, fit, threads, strict}. Without a size pictures keep their own, or have what the section's transform says,
+// and must come out alike. Errors are Load's; with strict (the default) that of the first source that fails.
+func LoadBatch(description []byte, sources []Source, alloc Alloc) (*Media, error) {
+	b, err := parseGathering(description)
+	if err != nil {
+		return nil, err
+	}
+	if b.sources = sources; len(sources) == 0 {
+		return nil, &Error{Err: errors.New("a batch of no pictures, want one or more")}
+	}
+	m, err := b.load(orGo(alloc))
+	return m, errorOf(err)
+}
+
+func parseGathering(description []byte) (*gathering, error) {
+	b := &gathering{Fit: fitFill, Strict: true}
+	d := struct {
+		Image map[string]any `json:"image"`
+		Batch *gathering     `json:"batch"`
+	}{Batch: b}
+	wrong := func(path, format string, args ...any) (*gathering, error) {
+		return nil, &spec.Error{File: "batch", Path: path, Text: fmt.Sprintf(format, args...)}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(description))
+	decoder.DisallowUnknownFields()
+	decoder.UseNumber()
+	if err := decoder.Decode(&d); err != nil {
+		return wrong("", "%s; want image, and batch with height, width, fit, threads, strict", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	const most = 1 << 15
+	switch {
+	case d.Image == nil:
+		return wrong("", "image is missing: a batch is of pictures; want image: {}")
+	case d.Batch == nil:
+		return wrong("batch", "got null, want height, width, fit, threads, strict, or nothing")
+	case b.Height < 0 || b.Width < 0 || b.Height > most || b.Width > most:
+		return wrong("batch", "got height %d and width %d, want 0 to %d", b.Height, b.Width, most)
+	case b.Threads < 0 || b.Threads > 1024:
+		return wrong("batch.threads", "got %d, want 0 to 1024", b.Threads)
+	case !slices.Contains([]string{fitFill, fitPad, fitCrop}, b.Fit):
+		return wrong("batch.fit", "got %q, want pad, crop or fill", b.Fit)
+	case b.sized() && d.Image["transform"] != nil:
+		return wrong("batch", "got a size, and a transform in image; want one of them")
+	}
+	b.section = d.Image
+	_, err := b.unsized() // what is wrong is said before a picture is read
+	return b, err
+}
+
+func (b *gathering) sized() bool { return b.Height > 0 || b.Width > 0 }
+
+// unsized is the section before a picture's size is known, with a transform in place of its own, if there is one.
+func (b *gathering) unsized(transform ...any) (*spec.Spec, error) {
+	section := maps.Clone(b.section)
+	if len(transform) > 0 {
+		section["transform"] = transform
+	}
+	text, err := json.Marshal(map[string]any{"image": section})
+	if err != nil {
+		return nil, err
+	}
+	return spec.ParseSample(text)
+}
+
+// piece is one picture on its way into its row.
+type piece struct {
+	data      []byte
+	op        *media.Op
+	dtype     tensor.DType
+	shape     tensor.Shape // of the row
+	h, w      int          // of what is decoded, which lies in the middle of the row
+	rowH      int
+	rowW      int
+	err       error
+	channels0 bool // [C, H, W]
+}
+
+func (b *gathering) load(alloc Alloc) (*Media, error) {
+	pieces := make([]piece, len(b.sources))
+	if err := b.each(func(w *media.Worker, i int) { pieces[i].err = b.look(w, &pieces[i], b.sources[i]) }); err != nil {
+		return nil, err
+	}
+	like := slices.IndexFunc(pieces, func(p piece) bool { return p.err == nil })
+	for i := range pieces {
+		if p := &pieces[i]; p.err == nil && !slices.Equal(p.shape, pieces[like].shape) {
+			p.err = fmt.Errorf("it becomes %v, and sample %d %v; give the batch a height and a width", p.shape, like, pieces[like].shape)
+		}
+	}
+	if err := b.verdict(pieces); err != nil {
+		return nil, err
+	}
+	l := &loading{alloc: alloc}
+	t, err := l.tensor("image", pieces[like].dtype, append(tensor.Shape{int64(len(pieces))}, pieces[like].shape...))
+	if err != nil {
+		return nil, err
+	}
+	size := len(t.Data) / len(pieces)
+	if err := b.each(func(w *media.Worker, i int) {
+		if p := &pieces[i]; p.err == nil {
+			p.err = p.decode(w, t.Data[i*size:][:size])
+		}
+	}); err != nil {
+		return nil, err
+	}
+	if err := b.verdict(pieces); err != nil {
+		return nil, err
+	}
+	return b.gather(t, size, pieces), nil
+}
+
+// each does something for every source, by workers of its own.
+func (b *gathering) each(do func(w *media.Worker, i int)) error {
+	threads := b.Threads
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var group sync.WaitGroup
+	failed := make([]error, min(threads, len(b.sources)))
+	for k := range failed {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			w, err := media.NewWorker(nil)
+			if failed[k] = err; err != nil {
+				return
+			}
+			defer w.Close()
+			for i := int(next.Add(1)) - 1; i < len(b.sources); i = int(next.Add(1)) - 1 {
+				do(w, i)
+			}
+		}()
+	}
+	group.Wait()
+	return errors.Join(failed...)
+}
+
+// look reads a picture's bytes and says what it becomes.
+func (b *gathering) look(worker *media.Worker, p *piece, src Source) error {
+	data, err := (&loading{source: src}).bytes()
+	if err != nil {
+		return err
+	}
+	p.data = data
+	s, err := b.unsized()
+	if err != nil {
+		return err
+	}
+	h, w := 1, 1
+	if b.sized() || s.Image.Transform.Output() == (spec.Extent{}) {
+		if h, w, err = sizeOf(worker, data, s.Image); err != nil {
+			return err
+		}
+	}
+	if s, err = b.unsized(b.transform(p, h, w)...); err == nil {
+		err = s.FixSize(h, w)
+	}
+	if err != nil {
+		return err
+	}
+	p.dtype, p.channels0 = s.Image.DType, s.Image.Layout == spec.NCHW
+	p.shape = slices.Clone(s.RowShape())
+	if b.sized() && b.Fit == fitPad {
+		at := 0
+		if p.channels0 {
+			at = 1
+		}
+		p.shape[at], p.shape[at+1] = int64(p.rowH), int64(p.rowW)
+	}
+	p.op, err = media.Compile(PictureConfig(s.Image))
+	return err
+}
+
+// transform is what a picture of h x w goes through to be of the batch's size.
+func (b *gathering) transform(p *piece, h, w int) []any {
+	if !b.sized() {
+		return nil
+	}
+	p.rowH, p.rowW = b.Height, b.Width
+	if p.rowH == 0 {
+		p.rowH = h
+	}
+	if p.rowW == 0 {
+		p.rowW = w
+	}
+	p.h, p.w = p.rowH, p.rowW
+	// The other side at the batch's height, and at its width, rounded as FFmpeg's scale rounds.
+	wide, high := max(1, nearest(p.rowH, w, h)), max(1, nearest(p.rowW, h, w))
+	resize := func(h, w int) any { return map[string]any{"resize": []int{h, w}} }
+	switch b.Fit {
+	case fitPad:
+		p.h, p.w = min(p.rowH, high), min(p.rowW, wide)
+	case fitCrop:
+		return []any{resize(max(p.rowH, high), max(p.rowW, wide)), map[string]any{"center_crop": []int{p.rowH, p.rowW}}}
+	}
+	return []any{resize(p.h, p.w)}
+}
+
+// nearest is a*b/c.
+func nearest(a, b, c int) int { return int(math.Round(float64(a) * float64(b) / float64(c))) }
+
+// decode fills a row, which is zero.
+func (p *piece) decode(w *media.Worker, row []byte) error {
+	defer func() { p.data = nil }()
+	if p.h == p.rowH && p.w == p.rowW {
+		_, err := w.Row(row, p.data, p.op, media.Draw{})
+		return err
+	}
+	part := make([]byte, p.op.RowBytes())
+	if _, err := w.Row(part, p.data, p.op, media.Draw{}); err != nil {
+		return err
+	}
+	planes, item := 1, len(part)/(p.h*p.w)
+	if p.channels0 {
+		planes = int(p.shape[0])
+		item /= planes
+	}
+	top, left := (p.rowH-p.h)/2, (p.rowW-p.w)/2
+	for c := range planes {
+		for y := range p.h {
+			copy(row[((c*p.rowH+top+y)*p.rowW+left)*item:], part[(c*p.h+y)*p.w*item:][:p.w*item])
+		}
+	}
+	return nil
+}
+
+// verdict is the error that ends the call: with strict the first one, else that all failed.
+func (b *gathering) verdict(pieces []piece) error {
+	failed := 0
+	for i := range pieces {
+		if err := pieces[i].err; err != nil {
+			if failed++; b.Strict || failed == len(pieces) {
+				return b.about(i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// about says which sample an error is about.
+func (b *gathering) about(i int, err error) error {
+	if path := b.sources[i].Path; path != "" && !strings.Contains(err.Error(), path) {
+		return fmt.Errorf("sample %d of %d, %q: %w", i, len(b.sources), path, err)
+	}
+	return fmt.Errorf("sample %d of %d: %w", i, len(b.sources), err)
+}
+
+// gather closes the gaps of the rows that failed.
+func (b *gathering) gather(t Tensor, size int, pieces []piece) *Media {
+	info := BatchInfo{Rows: []int{}, Failures: []BatchFailure{}}
+	for i := range pieces {
+		if err := pieces[i].err; err != nil {
+			info.Failures = append(info.Failures, BatchFailure{i, b.about(i, err).Error()})
+			continue
+		}
+		n := len(info.Rows)
+		if n != i {
+			copy(t.Data[n*size:][:size], t.Data[i*size:][:size])
+		}
+		info.Rows = append(info.Rows, i)
+	}
+	t.Data, t.Shape[0] = t.Data[:len(info.Rows)*size], int64(len(info.Rows))
+	return &Media{[]Tensor{t}, info}
+}
