@@ -163,9 +163,7 @@ static spdl_status pin_locked(spdl_reader *r, const spdl_pin_opts *o) {
 static spdl_status check_pin(const spdl_reader *r, const spdl_pin_opts *o, const spdl_pin_info *info) {
     if (!r) return sp_fail(SPDL_E_ARGUMENT, "spdl: pin: reader is NULL");
     if (o->struct_size < sizeof *o)
-        return sp_fail(SPDL_E_ARGUMENT,
-                       "spdl: pin: opts.struct_size is %u, want %zu; make it with SPDL_PIN_OPTS_INIT",
-                       o->struct_size, sizeof *o);
+        return sp_small("pin", "opts", o->struct_size, sizeof *o, "SPDL_PIN_OPTS_INIT");
     if (o->flags & ~SPDL_PIN_STAGE)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: pin: opts.flags is 0x%x, this library knows 0x%x", o->flags,
                        SPDL_PIN_STAGE);
@@ -174,9 +172,7 @@ static spdl_status check_pin(const spdl_reader *r, const spdl_pin_opts *o, const
                        "spdl: pin: opts.device is %d, want SPDL_CURRENT_DEVICE or a device from 0",
                        o->device);
     if (info && info->struct_size < sizeof *info)
-        return sp_fail(SPDL_E_ARGUMENT,
-                       "spdl: pin: info.struct_size is %u, want %zu; make it with SPDL_PIN_INFO_INIT",
-                       info->struct_size, sizeof *info);
+        return sp_small("pin", "info", info->struct_size, sizeof *info, "SPDL_PIN_INFO_INIT");
     spdl_status s = sp_usable(r);
     if (s == SPDL_OK && r->stage && (o->flags & SPDL_PIN_STAGE))
         s = sp_fail(
@@ -238,9 +234,7 @@ spdl_status spdl_unpin(spdl_reader *r) {
 spdl_status spdl_get_pin_info(spdl_reader *r, spdl_pin_info *out) {
     if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: get_pin_info: %s is NULL", r ? "out" : "reader");
     if (out->struct_size < sizeof *out)
-        return sp_fail(SPDL_E_ARGUMENT,
-                       "spdl: get_pin_info: out.struct_size is %u, want %zu; make it with SPDL_PIN_INFO_INIT",
-                       out->struct_size, sizeof *out);
+        return sp_small("get_pin_info", "out", out->struct_size, sizeof *out, "SPDL_PIN_INFO_INIT");
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
     const spdl_pin_info empty = SPDL_PIN_INFO_INIT;

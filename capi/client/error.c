@@ -77,6 +77,11 @@ spdl_status sp_fail_errno(const char *what) {
                    strerror_r(code, buffer, sizeof buffer), code);
 }
 
+spdl_status sp_small(const char *call, const char *what, uint32_t got, size_t want, const char *init) {
+    return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s.struct_size is %u, want %zu; make it with %s", call, what,
+                   got, want, init);
+}
+
 uint64_t sp_now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

@@ -49,9 +49,7 @@ static spdl_status check_tensor_call(const spdl_reader *r, uint32_t i, const spd
                                      const char *call) {
     if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s is NULL", call, r ? "out" : "reader");
     if (out->struct_size < sizeof *out)
-        return sp_fail(SPDL_E_ARGUMENT,
-                       "spdl: %s: out.struct_size is %u, want %zu; make it with SPDL_TENSOR_INIT", call,
-                       out->struct_size, sizeof *out);
+        return sp_small(call, "out", out->struct_size, sizeof *out, "SPDL_TENSOR_INIT");
     spdl_status s = sp_usable(r);
     if (s == SPDL_OK && i >= r->n_tensors)
         s = sp_fail(SPDL_E_ARGUMENT, "spdl: %s: tensor %u, ring \"%s\" has %u", call, i, r->ring_name,
@@ -132,10 +130,7 @@ spdl_status spdl_batch_tensor(spdl_reader *r, const spdl_batch *b, uint32_t i, s
 spdl_status spdl_get_ring_info(const spdl_reader *r, spdl_ring_info *out) {
     if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: get_ring_info: %s is NULL", r ? "out" : "reader");
     if (out->struct_size < sizeof *out)
-        return sp_fail(
-            SPDL_E_ARGUMENT,
-            "spdl: get_ring_info: out.struct_size is %u, want %zu; make it with SPDL_RING_INFO_INIT",
-            out->struct_size, sizeof *out);
+        return sp_small("get_ring_info", "out", out->struct_size, sizeof *out, "SPDL_RING_INFO_INIT");
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
     out->access = r->h.access;
@@ -160,10 +155,7 @@ spdl_status spdl_get_reader_info(const spdl_reader *r, spdl_reader_info *out) {
     if (!r || !out)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: get_reader_info: %s is NULL", r ? "out" : "reader");
     if (out->struct_size < sizeof *out)
-        return sp_fail(
-            SPDL_E_ARGUMENT,
-            "spdl: get_reader_info: out.struct_size is %u, want %zu; make it with SPDL_READER_INFO_INIT",
-            out->struct_size, sizeof *out);
+        return sp_small("get_reader_info", "out", out->struct_size, sizeof *out, "SPDL_READER_INFO_INIT");
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
     uint32_t undone;

@@ -183,6 +183,8 @@ uint64_t sp_deadline(int64_t timeout_ns);
 /* ---- error.c */
 spdl_status sp_fail(spdl_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 spdl_status sp_fail_errno(const char *what); /* SPDL_E_SYSTEM, with errno's text */
+/* A struct of the caller's that does not say its size: `call` was given `what`, which `init` makes. */
+spdl_status sp_small(const char *call, const char *what, uint32_t got, size_t want, const char *init);
 
 /* ---- control.c */
 typedef struct message {

@@ -133,9 +133,7 @@ uint32_t spdl_loaded_n_tensors(const spdl_loaded *l) { return l ? l->n : 0; }
 spdl_status spdl_loaded_tensor(const spdl_loaded *l, uint32_t i, spdl_tensor *out) {
     if (!l || !out) return sp_null("loaded_tensor", l ? "out" : "loaded");
     if (out->struct_size < sizeof *out)
-        return sp_fail(SPDL_E_ARGUMENT,
-                       "spdl: loaded_tensor: out->struct_size is %u, want %zu; make it with SPDL_TENSOR_INIT",
-                       out->struct_size, sizeof *out);
+        return sp_small("loaded_tensor", "out", out->struct_size, sizeof *out, "SPDL_TENSOR_INIT");
     if (i >= l->n) return sp_fail(SPDL_E_ARGUMENT, "spdl: loaded_tensor: tensor %u of %u", i, l->n);
     uint32_t size = out->struct_size;
     *out = l->tensors[i];

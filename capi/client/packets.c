@@ -48,9 +48,7 @@ const char *spdl_packets_info(const spdl_packets *p) { return p ? p->info : ""; 
 spdl_status spdl_packets_get(const spdl_packets *p, uint64_t i, spdl_packet *out) {
     if (!p || !out) return sp_null("packets_get", p ? "out" : "packets");
     if (out->struct_size < sizeof *out)
-        return sp_fail(SPDL_E_ARGUMENT,
-                       "spdl: packets_get: out->struct_size is %u, want %zu; make it with SPDL_PACKET_INIT",
-                       out->struct_size, sizeof *out);
+        return sp_small("packets_get", "out", out->struct_size, sizeof *out, "SPDL_PACKET_INIT");
     if (i >= p->n)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: packets_get: packet %llu of %llu", (unsigned long long)i,
                        (unsigned long long)p->n);

@@ -12,20 +12,13 @@ struct spdl_pipeline {
     int64_t handle;
 };
 
-/* A failure's text is the engine's. */
-static spdl_status told(spdl_status s, const spdl_engine_error *e) {
-    return s < 0 ? sp_fail(s, "%s", e->text) : s;
-}
-
 static spdl_status no_pipeline(const char *call) {
     return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: pipeline is NULL", call);
 }
 
 static spdl_status check_size(const char *call, const char *what, uint32_t got, size_t want,
                               const char *init) {
-    if (got >= want) return SPDL_OK;
-    return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s->struct_size is %u, want %zu; make it with %s", call, what,
-                   got, want, init);
+    return got < want ? sp_small(call, what, got, want, init) : SPDL_OK;
 }
 
 spdl_status spdl_pipeline_create(const char *description, spdl_pipeline **out) {
@@ -39,7 +32,7 @@ spdl_status spdl_pipeline_create(const char *description, spdl_pipeline **out) {
     if (!p) return sp_fail(SPDL_E_NOMEM, "spdl: pipeline_create: no memory for a handle");
     spdl_engine_error e;
     p->engine = engine;
-    s = told(engine->create(description, &p->handle, &e), &e);
+    s = sp_told(engine->create(description, &p->handle, &e), &e);
     if (s == SPDL_OK)
         *out = p;
     else
@@ -49,7 +42,7 @@ spdl_status spdl_pipeline_create(const char *description, spdl_pipeline **out) {
 
 spdl_status spdl_pipeline_start(spdl_pipeline *p) {
     spdl_engine_error e;
-    return p ? told(p->engine->start(p->handle, &e), &e) : no_pipeline("pipeline_start");
+    return p ? sp_told(p->engine->start(p->handle, &e), &e) : no_pipeline("pipeline_start");
 }
 
 int32_t spdl_pipeline_stage(spdl_pipeline *p, const char *name) {
@@ -57,7 +50,7 @@ int32_t spdl_pipeline_stage(spdl_pipeline *p, const char *name) {
     if (!p) return no_pipeline("pipeline_stage");
     if (!name) return sp_fail(SPDL_E_ARGUMENT, "spdl: pipeline_stage: name is NULL");
     int32_t stage = p->engine->stage(p->handle, name, &e);
-    return stage < 0 ? told((spdl_status)stage, &e) : stage;
+    return stage < 0 ? sp_told((spdl_status)stage, &e) : stage;
 }
 
 spdl_status spdl_stage_take(spdl_pipeline *p, int32_t stage, int64_t timeout_ns, spdl_work *out) {
@@ -65,7 +58,7 @@ spdl_status spdl_stage_take(spdl_pipeline *p, int32_t stage, int64_t timeout_ns,
     if (!p) return no_pipeline("stage_take");
     if (!out) return sp_fail(SPDL_E_ARGUMENT, "spdl: stage_take: out is NULL");
     spdl_status s = check_size("stage_take", "out", out->struct_size, sizeof *out, "SPDL_WORK_INIT");
-    return s == SPDL_OK ? told(p->engine->take(p->handle, stage, timeout_ns, out, &e), &e) : s;
+    return s == SPDL_OK ? sp_told(p->engine->take(p->handle, stage, timeout_ns, out, &e), &e) : s;
 }
 
 static spdl_status check_give(const spdl_give *g) {
@@ -90,7 +83,7 @@ spdl_status spdl_stage_give(spdl_pipeline *p, int32_t stage, const spdl_work *wo
     if (!work || !give)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: stage_give: %s is NULL", work ? "give" : "work");
     spdl_status s = check_give(give);
-    return s == SPDL_OK ? told(p->engine->give(p->handle, stage, work, give, &e), &e) : s;
+    return s == SPDL_OK ? sp_told(p->engine->give(p->handle, stage, work, give, &e), &e) : s;
 }
 
 spdl_status spdl_pipeline_get(spdl_pipeline *p, int64_t timeout_ns, spdl_work *out) {
@@ -98,17 +91,17 @@ spdl_status spdl_pipeline_get(spdl_pipeline *p, int64_t timeout_ns, spdl_work *o
     if (!p) return no_pipeline("pipeline_get");
     if (!out) return sp_fail(SPDL_E_ARGUMENT, "spdl: pipeline_get: out is NULL");
     spdl_status s = check_size("pipeline_get", "out", out->struct_size, sizeof *out, "SPDL_WORK_INIT");
-    return s == SPDL_OK ? told(p->engine->get(p->handle, timeout_ns, out, &e), &e) : s;
+    return s == SPDL_OK ? sp_told(p->engine->get(p->handle, timeout_ns, out, &e), &e) : s;
 }
 
 spdl_status spdl_pipeline_drain(spdl_pipeline *p) {
     spdl_engine_error e;
-    return p ? told(p->engine->drain(p->handle, &e), &e) : no_pipeline("pipeline_drain");
+    return p ? sp_told(p->engine->drain(p->handle, &e), &e) : no_pipeline("pipeline_drain");
 }
 
 spdl_status spdl_pipeline_stop(spdl_pipeline *p) {
     spdl_engine_error e;
-    return p ? told(p->engine->stop(p->handle, &e), &e) : no_pipeline("pipeline_stop");
+    return p ? sp_told(p->engine->stop(p->handle, &e), &e) : no_pipeline("pipeline_stop");
 }
 
 spdl_status spdl_pipeline_wait(spdl_pipeline *p, int64_t timeout_ns) {
@@ -138,7 +131,7 @@ static spdl_status ask_text(const char *call, spdl_pipeline *p, char *buffer, si
                             spdl_status (*ask)(int64_t, char **, spdl_engine_error *)) {
     spdl_engine_error e;
     char *text = NULL;
-    spdl_status s = told(ask(p->handle, &text, &e), &e);
+    spdl_status s = sp_told(ask(p->handle, &text, &e), &e);
     return s == SPDL_OK ? hand_out(call, text, buffer, bytes, need) : s;
 }
 
@@ -161,13 +154,13 @@ spdl_status spdl_pipeline_reclaim(spdl_pipeline *p, uint64_t *items, uint32_t ro
                        : !got ? "got is NULL"
                               : "room is 0, want 1 or more");
     *got = 0;
-    return told(p->engine->reclaim(p->handle, items, room, got, &e), &e);
+    return sp_told(p->engine->reclaim(p->handle, items, room, got, &e), &e);
 }
 
 spdl_status spdl_pipeline_free(spdl_pipeline *p) {
     spdl_engine_error e;
     if (!p) return SPDL_OK;
-    spdl_status s = told(p->engine->free(p->handle, &e), &e);
+    spdl_status s = sp_told(p->engine->free(p->handle, &e), &e);
     if (s == SPDL_OK) free(p);
     return s;
 }

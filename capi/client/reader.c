@@ -246,9 +246,7 @@ spdl_status sp_join(int control, const char *name, const char *ring, const spdl_
 
 spdl_status sp_check_attach_opts(const spdl_attach_opts *o) {
     if (o->struct_size < sizeof *o)
-        return sp_fail(SPDL_E_ARGUMENT,
-                       "spdl: attach: opts.struct_size is %u, want %zu; make it with SPDL_ATTACH_OPTS_INIT",
-                       o->struct_size, sizeof *o);
+        return sp_small("attach", "opts", o->struct_size, sizeof *o, "SPDL_ATTACH_OPTS_INIT");
     if (o->flags & ~SPDL_ATTACH_HANDOFF)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.flags is 0x%x, this library knows 0x%x", o->flags,
                        SPDL_ATTACH_HANDOFF);

@@ -250,9 +250,7 @@ spdl_status sp_stale(const spdl_batch *b) {
 spdl_status sp_check_batch(const spdl_reader *r, const spdl_batch *b, const char *call) {
     if (!r || !b) return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s is NULL", call, r ? "batch" : "reader");
     if (b->struct_size < sizeof *b)
-        return sp_fail(SPDL_E_ARGUMENT,
-                       "spdl: %s: batch.struct_size is %u, want %zu; make it with SPDL_BATCH_INIT", call,
-                       b->struct_size, sizeof *b);
+        return sp_small(call, "batch", b->struct_size, sizeof *b, "SPDL_BATCH_INIT");
     return SPDL_OK;
 }
 

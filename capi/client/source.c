@@ -3,11 +3,6 @@
 
 #include "../engine/table.h"
 
-/* A failure's text is the engine's. */
-static spdl_status told(spdl_status s, const spdl_engine_error *e) {
-    return s < 0 ? sp_fail(s, "%s", e->text) : s;
-}
-
 int64_t spdl_source_id(spdl_reader *r) {
     if (!r) return sp_fail(SPDL_E_ARGUMENT, "spdl: source_id: reader is NULL");
     spdl_status s = sp_usable(r);
@@ -20,7 +15,7 @@ int64_t spdl_source_id(spdl_reader *r) {
     const spdl_engine_table *engine;
     spdl_engine_error e;
     s = sp_engine(&engine);
-    if (s == SPDL_OK) s = told(engine->source_check(r->source, &e), &e);
+    if (s == SPDL_OK) s = sp_told(engine->source_check(r->source, &e), &e);
     return s < 0 ? s : r->source; /* also of an engine that is over: a take will say so */
 }
 
@@ -29,19 +24,14 @@ spdl_status spdl_source_take(int64_t source, int64_t timeout_ns, spdl_want *out)
     spdl_engine_error e;
     if (!out) return sp_fail(SPDL_E_ARGUMENT, "spdl: source_take: out is NULL");
     if (out->struct_size < sizeof *out)
-        return sp_fail(SPDL_E_ARGUMENT,
-                       "spdl: source_take: out->struct_size is %u, want %zu; make it with SPDL_WANT_INIT",
-                       out->struct_size, sizeof *out);
+        return sp_small("source_take", "out", out->struct_size, sizeof *out, "SPDL_WANT_INIT");
     spdl_status s = sp_engine(&engine);
-    return s == SPDL_OK ? told(engine->source_take(source, timeout_ns, out, &e), &e) : s;
+    return s == SPDL_OK ? sp_told(engine->source_take(source, timeout_ns, out, &e), &e) : s;
 }
 
 static spdl_status check_sample(const spdl_sample *g) {
     if (g->struct_size < sizeof *g)
-        return sp_fail(
-            SPDL_E_ARGUMENT,
-            "spdl: source_give: sample->struct_size is %u, want %zu; make it with SPDL_SAMPLE_INIT",
-            g->struct_size, sizeof *g);
+        return sp_small("source_give", "sample", g->struct_size, sizeof *g, "SPDL_SAMPLE_INIT");
     int said = (g->bytes != NULL) + (g->path != NULL) + (g->error != NULL) + (g->flags == SPDL_SAMPLE_END);
     if (g->flags & ~SPDL_SAMPLE_END)
         return sp_fail(
@@ -63,7 +53,7 @@ spdl_status spdl_source_give(int64_t source, const spdl_want *want, const spdl_s
         return sp_fail(SPDL_E_ARGUMENT, "spdl: source_give: %s is NULL", want ? "sample" : "want");
     spdl_status s = check_sample(sample);
     if (s == SPDL_OK) s = sp_engine(&engine);
-    return s == SPDL_OK ? told(engine->source_give(source, want, sample, &e), &e) : s;
+    return s == SPDL_OK ? sp_told(engine->source_give(source, want, sample, &e), &e) : s;
 }
 
 void sp_source_end(const spdl_reader *r) {

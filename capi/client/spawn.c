@@ -224,9 +224,7 @@ static spdl_status never_ready(const launch *l, const char *spec, spdl_status s)
 
 static spdl_status check_open_opts(const spdl_open_opts *o) {
     if (o->struct_size < sizeof *o)
-        return sp_fail(SPDL_E_ARGUMENT,
-                       "spdl: open: opts.struct_size is %u, want %zu; make it with SPDL_OPEN_OPTS_INIT",
-                       o->struct_size, sizeof *o);
+        return sp_small("open", "opts", o->struct_size, sizeof *o, "SPDL_OPEN_OPTS_INIT");
     if (o->form != SPDL_FORM_CHILD && o->form != SPDL_FORM_IN_PROCESS)
         return sp_fail(SPDL_E_ARGUMENT,
                        "spdl: open: opts.form is %u, want SPDL_FORM_CHILD or SPDL_FORM_IN_PROCESS", o->form);

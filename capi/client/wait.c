@@ -270,9 +270,7 @@ static spdl_status stage_wait(const spdl_reader *r) {
 spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
     if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: acquire: %s is NULL", r ? "out" : "reader");
     if (out->struct_size < sizeof *out)
-        return sp_fail(SPDL_E_ARGUMENT,
-                       "spdl: acquire: out.struct_size is %u, want %zu; make it with SPDL_BATCH_INIT",
-                       out->struct_size, sizeof *out);
+        return sp_small("acquire", "out", out->struct_size, sizeof *out, "SPDL_BATCH_INIT");
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
     s = look(r, true, true, out);

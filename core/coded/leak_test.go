@@ -4,32 +4,17 @@ package coded
 
 import (
 	"io"
-	"math"
-	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/spdl/spdl/core/load"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/mux"
+	"github.com/spdl/spdl/tests/leak"
 )
-
-// resident is memory that C's allocator and Go's hold, less what Go can give back.
-func resident(t *testing.T) int {
-	t.Helper()
-	debug.FreeOSMemory()
-	fields := strings.Fields(string(must[[]byte](t)(os.ReadFile("/proc/self/statm"))))
-	return must[int](t)(strconv.Atoi(fields[1])) * os.Getpagesize()
-}
 
 // Containers that are opened, read into pieces, cut, filtered, decoded in part, copied and given up leave neither memory nor descriptors.
 func TestTenThousandOpensLeaveNothing(t *testing.T) {
-	runtime.LockOSThread() // C's allocator has an arena for each thread
-	defer runtime.UnlockOSThread()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.mp4")
 	m := must[*Muxing](t)(Create([]byte(`{}`), path))
@@ -82,22 +67,5 @@ func TestTenThousandOpensLeaveNothing(t *testing.T) {
 			}
 		}
 	}
-	descriptors := func() int { return len(must[[]os.DirEntry](t)(os.ReadDir("/proc/self/fd"))) }
-	for i := range 2000 {
-		one(i)
-	}
-	open, least := descriptors(), math.MaxInt
-	for range 5 {
-		before := resident(t)
-		for i := range 2000 {
-			one(i)
-		}
-		least = min(least, resident(t)-before)
-	}
-	if least > 1<<20 { // a leak grows in every round; allocators and huge pages, in some
-		t.Errorf("%d bytes more are resident after every 2,000", least)
-	}
-	if now := descriptors(); now > open {
-		t.Errorf("%d descriptors, before %d", now, open)
-	}
+	ok(t, leak.After(2000, 1<<20, one))
 }

@@ -87,7 +87,11 @@ func ProfileVerdict(all []StageSpeed) string {
 			slow = s
 		}
 	}
-	text := fmt.Sprintf("%s is the limit: %.0f samples/s with %d workers", slow.Stage, slow.PerS, slow.Workers)
+	plural := "s"
+	if slow.Workers == 1 {
+		plural = ""
+	}
+	text := fmt.Sprintf("%s is the limit: %.0f samples/s with %d worker%s", slow.Stage, slow.PerS, slow.Workers, plural)
 	for _, s := range best {
 		if s.Stage != slow.Stage && !s.Whole {
 			text += fmt.Sprintf("; %s alone does %.0f with %d", s.Stage, s.PerS, s.Workers)

@@ -19,6 +19,9 @@ func TestProfileNamesTheFewestWorkersThatAreEnough(t *testing.T) {
 	if got, want := ProfileVerdict(all), "decode is the limit: 900 samples/s with 2 workers; fetch alone does 1950 with 4"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if got, want := ProfileVerdict(all[:1]), "fetch is the limit: 500 samples/s with 1 worker"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	if got := ProfileVerdict(nil); got != "nothing was measured" {
 		t.Errorf("of nothing: %q", got)
 	}

@@ -4,27 +4,14 @@ package mux
 
 import (
 	"errors"
-	"math"
 	"os"
-	"runtime"
-	"runtime/debug"
-	"strconv"
-	"strings"
 	"testing"
-)
 
-// resident is memory that C's allocator and Go's hold, less what Go can give back.
-func resident(t *testing.T) int {
-	t.Helper()
-	debug.FreeOSMemory()
-	fields := strings.Fields(string(must[[]byte](t)(os.ReadFile("/proc/self/statm"))))
-	return must[int](t)(strconv.Atoi(fields[1])) * os.Getpagesize()
-}
+	"github.com/spdl/spdl/tests/leak"
+)
 
 // A thousand files that are finished, given up or refused at each place leave neither memory nor descriptors nor names.
 func TestThousandFilesLeaveNothing(t *testing.T) {
-	runtime.LockOSThread() // C's allocator has an arena for each thread
-	defer runtime.UnlockOSThread()
 	dir := t.TempDir()
 	both(t, dir+"/a.mp4")
 	whole := must[[]byte](t)(os.ReadFile(dir + "/a.mp4"))
@@ -57,24 +44,6 @@ func TestThousandFilesLeaveNothing(t *testing.T) {
 			}
 		}
 	}
-	descriptors := func() int { return len(must[[]os.DirEntry](t)(os.ReadDir("/proc/self/fd"))) }
-	const rounds, files = 5, 200
-	for i := range files {
-		one(i)
-	}
-	open, least := descriptors(), math.MaxInt
-	for range rounds {
-		before := resident(t)
-		for i := range files {
-			one(i)
-		}
-		least = min(least, resident(t)-before)
-	}
-	if least > 256<<10 { // a leak grows in every round; allocators and huge pages, in some
-		t.Errorf("%d bytes more are resident after every %d files", least, files)
-	}
-	if now := descriptors(); now > open {
-		t.Errorf("%d descriptors, before %d", now, open)
-	}
+	ok(t, leak.After(200, 256<<10, one))
 	isEmpty(t, dir)
 }

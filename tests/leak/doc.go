@@ -1,0 +1,8 @@
+// Package leak says what something leaves behind that is done again and again: memory, of C's heap as of Go's, and descriptors.
+//
+//	if err := leak.After(200, 256<<10, one); err != nil {
+//		t.Error(err)
+//	}
+//
+// It is for tests, and one of them at a time: what other goroutines take meanwhile counts, too. Not covered: goroutines, files.
+package leak
