@@ -211,7 +211,7 @@ def test_graphs_are_refused_by_name(text, kw, want):
 def test_what_waits_in_a_graph_is_bounded():
     graph = spdl.io.FilterGraph("buffer@a=video_size=4x2:pix_fmt=gray:time_base=1/10[a];buffer@b=video_size=4x2:pix_fmt=gray:time_base=1/10[b];[a][b]hstack,buffersink",
                                 max_bytes=1000)
-    with pytest.raises(spdl.SampleError, match="input buffer@a is ahead of buffer@b .*add frames there first, or raise max_bytes.*those before it went in"):
+    with pytest.raises(spdl.SampleError, match="input buffer@a is ahead of buffer@b .*add frames there first, or raise max_bytes.*of 1000 went in"):
         graph.add_frames(np.zeros((1000, 2, 4), "u1"), key="buffer@a")
     graph.add_frames(np.zeros((2, 4), "u1"), key="buffer@b")
     assert graph.get_frames().shape == (1, 2, 8, 1)
