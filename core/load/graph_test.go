@@ -258,6 +258,12 @@ func TestWhatWaitsInAGraphIsBounded(t *testing.T) {
 	}
 	add(t, two, "buffer@a", level(7))
 
+	many := graph(t, `{"max_bytes": 10000, "graph": "abuffer=time_base=1/8000:sample_rate=8000:channel_layout=mono:sample_fmt=fltp,areverse,abuffersink"}`)
+	if err := many.Add("", floats(make([]float32, 8000)...), nil); err == nil || !strings.Contains(err.Error(), "since a frame came out, want at most 10000") ||
+		!strings.Contains(err.Error(), "(2048 of 8000 went in)") {
+		t.Error(err)
+	}
+
 	kept := graph(t, `{"max_bytes": 100000, "graph": "buffer=`+size4x2+`,reverse,buffersink"}`)
 	full(kept, "", "bytes went in since a frame came out, want at most 100000")
 

@@ -70,6 +70,42 @@ TEST(load_refuses_what_makes_no_sense) {
     CHECK(spdl_loaded_n_tensors(NULL) == 0 && *spdl_loaded_info(NULL) == 0);
 }
 
+/* A GIF of one pixel, 9 8 7. */
+static const uint8_t gif[] = {'G', 'I', 'F', '8', '9', 'a', 1, 0, 1, 0, 0x80, 0, 0, 9,    8, 7, 0,  0,
+                              0,   ',', 0,   0,   0,   0,   1, 0, 1, 0, 0,    2, 2, 0x44, 1, 0, ';'};
+
+TEST(a_batch_has_a_row_for_each_picture_and_says_which) {
+    spdl_sample samples[3] = {SPDL_SAMPLE_INIT, SPDL_SAMPLE_INIT, SPDL_SAMPLE_INIT};
+    spdl_loaded *l = NULL;
+    samples[0].bytes = samples[2].bytes = gif;
+    samples[0].n_bytes = samples[2].n_bytes = sizeof gif;
+    samples[1].path = "/nowhere/a.gif";
+    CHECK_STATUS(
+        spdl_load_batch("{\"image\": {}, \"batch\": {\"height\": 2, \"width\": 2, \"strict\": false}}",
+                        samples, 3, &l),
+        SPDL_OK);
+    spdl_tensor t = only_tensor(l);
+    CHECK(strcmp(t.name, "image") == 0 && t.shape[0] == 2 && t.shape[1] == 2 && t.shape[3] == 3 &&
+          t.bytes == 24);
+    CHECK(memcmp((const uint8_t *)t.data + 21, (uint8_t[]){9, 8, 7}, 3) == 0);
+    CHECK(strstr(spdl_loaded_info(l), "\"rows\":[0,2]") && strstr(spdl_loaded_info(l), "sample 1 of 3"));
+    spdl_loaded_free(l);
+    l = NULL;
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, 3, &l), SPDL_E_SAMPLE);
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, 0, &l), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", NULL, 3, &l), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_load_batch("{\"audio\": {}}", samples, 3, &l), SPDL_E_SPEC);
+    samples[1].bytes = gif;
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, 3, &l), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(), "samples[1]: want either bytes or a path") != NULL);
+    samples[2].struct_size = 8;
+    samples[1].path = NULL;
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, 3, &l), SPDL_E_ARGUMENT);
+    samples[0].struct_size = 8;
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, 3, &l), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(), "make it with SPDL_SAMPLE_INIT") && !l);
+}
+
 TEST(loaded_memory_survives_a_fork_and_load_refuses_there) {
     spdl_loaded *l, *more;
     CHECK_STATUS(spdl_load("{\"audio\": {}}", wav, sizeof wav, NULL, &l), SPDL_OK);

@@ -287,6 +287,68 @@ TEST(media_refuses_what_makes_no_sense) {
     spdl_muxer_abort(NULL);
 }
 
+/* The first graph of the text; NULL where this build has no FFmpeg. */
+static spdl_graph *graph_of(const char *text) {
+    spdl_graph *g = NULL;
+    spdl_status s = spdl_graph_open(text, &g);
+    if (s == SPDL_E_SAMPLE && strstr(spdl_last_error(), "no FFmpeg")) return NULL;
+    CHECK_STATUS(s, SPDL_OK);
+    return g;
+}
+
+TEST(a_graph_takes_frames_at_its_inputs_and_gives_them_at_its_outputs) {
+    static const char text[] =
+        "{\"graph\": \"buffer@a=video_size=2x1:pix_fmt=gray:time_base=1/10[a];"
+        "buffer@b=video_size=2x1:pix_fmt=gray:time_base=1/10[b];[a][b]hstack,split[x][y];"
+        "[x]buffersink@x;[y]hflip,buffersink@y\"}";
+    const uint8_t left[4] = {1, 2, 5, 6}, right[4] = {3, 4, 7, 8};
+    const double seconds[2] = {0.5, 0.7};
+    spdl_graph *g = graph_of(text);
+    spdl_loaded *out = NULL;
+    if (!g) return;
+    CHECK(strstr(spdl_graph_info(g), "\"name\":\"buffer@b\"") && strstr(spdl_graph_info(g), "hstack"));
+    CHECK_STATUS(spdl_graph_add(g, "buffer@a", left, sizeof left, seconds, 2), SPDL_OK);
+    CHECK_STATUS(spdl_graph_next(g, "buffersink@x", &out), SPDL_END_DATA);
+    CHECK_STATUS(spdl_graph_add(g, NULL, right, sizeof right, NULL, 0), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(), "got the input \"\", want one of buffer@a, buffer@b") != NULL);
+    CHECK_STATUS(spdl_graph_add(g, "buffer@b", right, 3, NULL, 0), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_graph_add(g, "buffer@b", right, sizeof right, seconds, 2), SPDL_OK);
+    CHECK_STATUS(spdl_graph_flush(g), SPDL_OK);
+    CHECK_STATUS(spdl_graph_next(g, "buffersink", &out), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_graph_next(g, "buffersink@x", &out), SPDL_OK);
+    spdl_tensor video = first_tensor(out), pts = SPDL_TENSOR_INIT;
+    CHECK_STATUS(spdl_loaded_tensor(out, 1, &pts), SPDL_OK);
+    CHECK(video.bytes == 8 && memcmp(video.data, (uint8_t[]){1, 2, 3, 4, 5, 6, 7, 8}, 8) == 0);
+    CHECK(fabs(((double *)pts.data)[1] - 0.7) < 1e-9);
+    spdl_loaded_free(out);
+    CHECK_STATUS(spdl_graph_next(g, "buffersink@y", &out), SPDL_OK);
+    CHECK(memcmp(first_tensor(out).data, (uint8_t[]){4, 3, 2, 1, 8, 7, 6, 5}, 8) == 0);
+    spdl_graph_close(g); /* what it gave stays */
+    CHECK(((uint8_t *)first_tensor(out).data)[0] == 4);
+    spdl_loaded_free(out);
+}
+
+TEST(a_graph_is_refused_by_name) {
+    spdl_graph *g = graph_of("{\"graph\": \"buffer=video_size=2x1:pix_fmt=gray:time_base=1/10,buffersink\"}"),
+               *none = NULL;
+    spdl_loaded *out = NULL;
+    CHECK_STATUS(spdl_graph_open(NULL, &none), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_graph_add(NULL, NULL, NULL, 0, NULL, 0), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_graph_flush(NULL), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_graph_next(NULL, NULL, &out), SPDL_E_ARGUMENT);
+    CHECK(*spdl_graph_info(NULL) == 0);
+    spdl_graph_close(NULL);
+    if (!g) return;
+    CHECK_STATUS(spdl_graph_open("{\"graph\": \"movie=a.mp4,buffersink\"}", &none), SPDL_E_SPEC);
+    CHECK(strstr(spdl_last_error(), "got filter \"movie\"") && !none && !out);
+    CHECK_STATUS(spdl_graph_add(g, NULL, NULL, 2, NULL, 0), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_graph_add(g, NULL, "ab", 2, NULL, 1), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_graph_flush(g), SPDL_OK);
+    CHECK_STATUS(spdl_graph_add(g, NULL, "ab", 2, NULL, 0), SPDL_E_SAMPLE);
+    CHECK(strstr(spdl_last_error(), "it was flushed; open another graph") != NULL);
+    spdl_graph_close(g);
+}
+
 TEST(media_with_packets_in_hand_refuses_by_name) {
     spdl_loaded *file = film(), *out = NULL;
     if (!file) {

@@ -178,6 +178,34 @@ void a_wav_is_saved() {
 #endif
 }
 
+void a_graph_moves_and_gives_what_its_filters_make() {
+    spdl::Result<spdl::Graph> r = spdl::try_graph(
+        R"({"graph": "buffer=video_size=2x1:pix_fmt=gray:time_base=1/10,hflip,buffersink@out"})");
+    if (!r.ok() && r.text().find("no FFmpeg") != std::string::npos) return;
+    CHECK(r.ok());
+    spdl::Graph graph = *std::move(r), moved = std::move(graph);
+    CHECK(!graph && moved && moved.info().find("buffersink@out") != std::string_view::npos);
+    const unsigned char pixels[] = {1, 2, 3, 4};
+    const double seconds[] = {0.5, 1.0};
+    CHECK(moved.try_next().code() == SPDL_END_DATA);
+    CHECK(moved.try_add(pixels, 3).code() == SPDL_E_ARGUMENT);
+    CHECK(moved.try_add(pixels, sizeof pixels, {}, seconds, 2).ok() && moved.try_flush().ok());
+    const spdl::Result<spdl::Loaded> flipped = moved.try_next("buffersink@out");
+    CHECK(flipped.ok());
+    const unsigned char want[] = {2, 1, 4, 3};
+    CHECK(std::memcmp(*flipped->try_tensor("video")->try_data<unsigned char>(), want, sizeof want) == 0);
+    CHECK((*flipped->try_tensor("pts")->try_data<double>())[1] == 1.0);
+    CHECK(spdl::try_graph(R"({"graph": "hflip"})").code() == SPDL_E_SPEC);
+#if !defined(SPDL_NO_EXCEPTIONS)
+    try {
+        (void)spdl::graph(R"({"graph": "movie=a.mp4,buffersink"})");
+        CHECK(false);
+    } catch (const spdl::SpecError &e) {
+        CHECK(std::strstr(e.what(), "movie") != nullptr);
+    }
+#endif
+}
+
 void nothing() {}
 
 } // namespace
@@ -189,6 +217,7 @@ int main() {
          a_decoder_is_fed_what_a_filter_lets_through_and_bytes_were},
         {"packets_are_copied_into_a_file", packets_are_copied_into_a_file},
         {"a_wav_is_saved", a_wav_is_saved},
+        {"a_graph_moves_and_gives_what_its_filters_make", a_graph_moves_and_gives_what_its_filters_make},
     };
     return check::run(tests, nothing, nothing);
 }

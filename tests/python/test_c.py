@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from conftest import ROOT
 from spdl import _c, _feed, _gpu
-from spdl.io import _decoder, _load, _packets, _write
+from spdl.io import _batch, _decoder, _graph, _load, _packets, _write
 from spdl.pipeline import _host
 
 HEADER = (ROOT / "include" / "spdl.h").read_text()
@@ -30,7 +30,8 @@ STRUCTS = {
     "spdl_pin_info": _gpu.RawPinInfo,
 }
 FUNCTIONS = {
-    **_c._FUNCTIONS, **_host.FUNCTIONS, **_feed.FUNCTIONS, **_gpu.FUNCTIONS, **_decoder.FUNCTIONS, **_load.FUNCTIONS, **_packets.FUNCTIONS, **_write.FUNCTIONS,
+    **_c._FUNCTIONS, **_host.FUNCTIONS, **_feed.FUNCTIONS, **_gpu.FUNCTIONS, **_batch.FUNCTIONS, **_decoder.FUNCTIONS, **_graph.FUNCTIONS,
+    **_load.FUNCTIONS, **_packets.FUNCTIONS, **_write.FUNCTIONS,
 }
 
 
@@ -72,7 +73,7 @@ def test_structs_have_all_fields_of_the_header():
 
 def test_every_function_of_the_header_is_bound_under_its_own_prototype():
     """The comment above each binding is the header's prototype, and none is missing."""
-    source = "".join(map(inspect.getsource, (_c, _decoder, _feed, _gpu, _host, _load, _packets, _write)))
+    source = "".join(map(inspect.getsource, (_batch, _c, _decoder, _feed, _gpu, _graph, _host, _load, _packets, _write)))
     pairs = re.findall(r"# (.*?\);)\n    \"(spdl_\w+)\"", source)
     assert {name: _flat(prototype) for prototype, name in pairs} == _header_functions()
     assert set(FUNCTIONS) == set(_header_functions())
@@ -88,8 +89,8 @@ _C_TYPES = {
     "spdl_loaded **": ctypes.POINTER(ctypes.c_void_p), "spdl_loading *": ctypes.c_void_p,
     "spdl_loading **": ctypes.POINTER(ctypes.c_void_p), "const spdl_reader *": ctypes.c_void_p, "spdl_reader **": ctypes.POINTER(ctypes.c_void_p),
     "uint64_t": ctypes.c_uint64, "const double *": ctypes.POINTER(ctypes.c_double),
-    **{f"{const}spdl_{name} *": ctypes.c_void_p for name in ("demuxing", "packets", "muxer", "decoder", "bsf") for const in ("", "const ")},
-    **{f"spdl_{name} **": ctypes.POINTER(ctypes.c_void_p) for name in ("demuxing", "packets", "muxer", "decoder", "bsf")},
+    **{f"{const}spdl_{name} *": ctypes.c_void_p for name in ("demuxing", "packets", "muxer", "decoder", "bsf", "graph") for const in ("", "const ")},
+    **{f"spdl_{name} **": ctypes.POINTER(ctypes.c_void_p) for name in ("demuxing", "packets", "muxer", "decoder", "bsf", "graph")},
     **{f"{const}{name} *": ctypes.POINTER(struct) for name, struct in STRUCTS.items() for const in ("", "const ")},
 }
 

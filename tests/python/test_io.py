@@ -282,8 +282,8 @@ def test_threads_load_at_the_same_time(noise):
     (lambda: spdl.io.load_audio(b"x", layout="LNC"), spdl.SpecError, "audio.layout"),
     (lambda: spdl.io.load_audio(3), spdl.ArgumentError, "want a path or contiguous bytes"),
     (lambda: spdl.io.load(b"x", {"picture": {}}), spdl.SpecError, "picture"),
-    (lambda: spdl.io.load_image_batch, AttributeError, "use a ring"),
-    (lambda: spdl.io.get_video_filter_desc, AttributeError, "use the keys of a description"),
+    (lambda: spdl.io.encode_image, AttributeError, "use save_image"),
+    (lambda: spdl.io.streaming_load_video_nvdec, AttributeError, "use streaming_load_video"),
     (lambda: spdl.io.load_vidoe, AttributeError, "no attribute"),
 ])
 def test_refusals_say_what_is_wrong(call, error, text):

@@ -14,10 +14,11 @@
 // size of a frame and the time for one sample are bounded whatever the bytes say.
 //
 // Filters (filter.h) take decoded frames and give others; those that would reach for
-// anything but their frames are refused by name. Devices that decode are opened once
+// anything but their frames are refused by name. A [Graph] is filters between arrays,
+// with several inputs and outputs, of pictures and of sound. Devices that decode are opened once
 // a process, and their frames come as all others do.
 //
-// FFmpeg's messages never reach stderr; the first one of a call is the detail of
+// FFmpeg's messages do not reach stderr unless [SetLogLevel] lets them; the first one of a call is the detail of
 // its error.
 //
 // Built with the tag noffmpeg the package is its errors alone: nothing makes packets.

@@ -449,7 +449,8 @@ static int add_samples(media_av_graph *g, input *in, const uint8_t *samples, int
     return rc == MEDIA_AV_OK ? run(g) : rc;
 }
 
-int media_av_graph_samples(media_av_graph *g, int number, const uint8_t *samples, int64_t n, int64_t time) {
+int media_av_graph_samples(media_av_graph *g, int number, const uint8_t *samples, int64_t n, int64_t time,
+                           int64_t *went) {
     input *in = &g->in[number];
     int64_t chunk = CHUNK_SAMPLES;
     begin_call(g);
@@ -458,11 +459,12 @@ int media_av_graph_samples(media_av_graph *g, int number, const uint8_t *samples
         uint64_t pictures = g->options.max_bytes / g->picture;
         if (pictures < (uint64_t)chunk) chunk = pictures ? (int64_t)pictures : 1;
     }
-    for (int64_t first = 0; first < n; first += chunk) {
-        int one = (int)(n - first < chunk ? n - first : chunk);
-        int64_t at = time + av_rescale_q(first, (AVRational){1, in->end.rate}, in->end.time_base);
-        int rc = add_samples(g, in, samples, n, first, one, at);
+    for (*went = 0; *went < n;) {
+        int one = (int)(n - *went < chunk ? n - *went : chunk);
+        int64_t at = time + av_rescale_q(*went, (AVRational){1, in->end.rate}, in->end.time_base);
+        int rc = add_samples(g, in, samples, n, *went, one, at);
         if (rc != MEDIA_AV_OK) return rc;
+        *went += one;
     }
     return MEDIA_AV_OK;
 }

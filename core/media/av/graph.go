@@ -112,8 +112,8 @@ func (g *Graph) Outputs() []End { return g.outputs }
 func (g *Graph) Dump() string { return g.dump }
 
 // Add lets frames in, which are copied: whole pictures one after the other, or samples. seconds say when each picture, or the first sample, is
-// shown; none: behind what went in before, pictures by the input's frame rate, or a tick each. An error with status StatusTooMuch says how many
-// pictures went in before it.
+// shown; none: behind what went in before, pictures by the input's frame rate, or a tick each. An error that comes midway says how many went in,
+// and the next ones follow those.
 func (g *Graph) Add(input int, data []byte, seconds []float64) error {
 	e := &g.inputs[input]
 	size := e.FrameBytes()
@@ -127,25 +127,33 @@ func (g *Graph) Add(input int, data []byte, seconds []float64) error {
 	if len(seconds) != 0 && len(seconds) != n {
 		return fmt.Errorf("graph: input %s: %w", e.Name, &MismatchError{fmt.Sprintf("got %d times for %d frames, want one for each, or none", len(seconds), n)})
 	}
-	for i := range n {
-		at := g.next[input]
-		if len(seconds) > 0 {
-			at = seconds[i]
+	if len(seconds) == 0 {
+		for i := range n {
+			seconds = append(seconds, g.next[input]+float64(i)*e.frameSeconds())
 		}
-		ticks, err := e.ticks(at)
-		if err != nil {
+	}
+	ticks := make([]C.int64_t, n)
+	for i := range ticks {
+		var err error
+		if ticks[i], err = e.ticks(seconds[i]); err != nil {
 			return err
 		}
-		status := C.media_av_graph_picture(g.g, C.int(input), first(data[i*size:]), ticks)
-		if status != C.MEDIA_AV_OK {
-			if i > 0 {
-				return fmt.Errorf("%w (frame %d of %d; those before it went in)", g.fail(status), i, n)
-			}
-			return g.fail(status)
+	}
+	for i := range n {
+		if status := C.media_av_graph_picture(g.g, C.int(input), first(data[i*size:]), ticks[i]); status != C.MEDIA_AV_OK {
+			return g.midway(status, i, n)
 		}
-		g.next[input] = at + e.frameSeconds()
+		g.next[input] = seconds[i] + e.frameSeconds()
 	}
 	return nil
+}
+
+// midway is the failure of frames of which some went in.
+func (g *Graph) midway(status C.int, went, n int) error {
+	if went == 0 {
+		return g.fail(status)
+	}
+	return fmt.Errorf("%w (%d of %d went in)", g.fail(status), went, n)
 }
 
 func (g *Graph) addSamples(input int, data []byte, n int, seconds []float64) error {
@@ -158,10 +166,12 @@ func (g *Graph) addSamples(input int, data []byte, n int, seconds []float64) err
 	if err != nil || n == 0 {
 		return err
 	}
-	if status := C.media_av_graph_samples(g.g, C.int(input), first(data), C.int64_t(n), ticks); status != C.MEDIA_AV_OK {
-		return g.fail(status)
+	var went C.int64_t
+	status := C.media_av_graph_samples(g.g, C.int(input), first(data), C.int64_t(n), ticks, &went)
+	g.next[input] = at + float64(went)/float64(e.SampleRate)
+	if status != C.MEDIA_AV_OK {
+		return g.midway(status, int(went), n)
 	}
-	g.next[input] = at + float64(n)/float64(e.SampleRate)
 	return nil
 }
 

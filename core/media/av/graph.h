@@ -59,11 +59,12 @@ const media_av_end *media_av_graph_output(const media_av_graph *g, int i);
 /* The graph as FFmpeg draws it, to be given to av_free. NULL when there is no memory. */
 char *media_av_graph_dump(const media_av_graph *g);
 
-/* Let one picture, or n samples, in at a time in the input's time base. MEDIA_AV_TOO_MUCH, and nothing went in: more than
- * max_bytes would wait, because this input is ahead of one that it meets, because what goes in never comes out, or because
+/* Let one picture, or n samples, in at a time in the input's time base; *went says how many samples went in, on failure, too.
+ * MEDIA_AV_TOO_MUCH, and the picture did not go in: more than max_bytes would wait, because this input is ahead of one that it meets, because what goes in never comes out, or because
  * what came out is not taken. MEDIA_AV_FILTER: the filters refuse the frame. */
 int media_av_graph_picture(media_av_graph *g, int input, const uint8_t *pixels, int64_t time);
-int media_av_graph_samples(media_av_graph *g, int input, const uint8_t *samples, int64_t n, int64_t time);
+int media_av_graph_samples(media_av_graph *g, int input, const uint8_t *samples, int64_t n, int64_t time,
+                           int64_t *went);
 
 /* No more frames come, to any input. */
 int media_av_graph_flush(media_av_graph *g);

@@ -71,6 +71,15 @@ inline Result<Loaded> try_load(const std::string &description, const void *bytes
     return Loaded(out);
 }
 
+// Pictures of one size in one tensor; samples are made with SPDL_SAMPLE_INIT, each with its bytes or its path.
+inline Result<Loaded> try_load_batch(const std::string &description, const spdl_sample *samples,
+                                     std::size_t n_samples) {
+    spdl_loaded *out = nullptr;
+    if (const spdl_status s = spdl_load_batch(description.c_str(), samples, n_samples, &out); s != SPDL_OK)
+        return Status(s);
+    return Loaded(out);
+}
+
 // A long video in chunks. Move-only; one thread at a time.
 class [[nodiscard]] Loading {
   public:
@@ -113,6 +122,9 @@ inline Loaded load(const std::string &description, const std::string &path) {
 }
 inline Loaded load(const std::string &description, const void *bytes, std::size_t n_bytes) {
     return detail::take(try_load(description, bytes, n_bytes));
+}
+inline Loaded load_batch(const std::string &description, const spdl_sample *samples, std::size_t n_samples) {
+    return detail::take(try_load_batch(description, samples, n_samples));
 }
 inline Loading load_chunks(const std::string &description, const std::string &path) {
     return detail::take(try_load_chunks(description, path));

@@ -1,4 +1,4 @@
-// spdl/media.hpp - encoded media as it is, and media files written: Demuxing, Packets, BitstreamFilter, Decoder, Muxer, save.
+// spdl/media.hpp - encoded media as it is, and media files written: Demuxing, Packets, BitstreamFilter, Decoder, Graph, Muxer, save.
 //
 //     spdl::Demuxing film = spdl::demux(R"({"video": {"window": {"start": "10s", "duration": "1s"}}})", "a.mp4");
 //     spdl::Packets packets = film.next();
@@ -170,6 +170,58 @@ inline Result<Packets> try_packets_of(const void *bytes, std::size_t n_bytes) {
     if (const spdl_status s = spdl_packets_of(bytes, n_bytes, &out); s != SPDL_OK) return Status(s);
     return Packets(out);
 }
+// FFmpeg's filters with several inputs and outputs, of pictures and of sound. Move-only; one thread at a time.
+//
+//     spdl::Graph graph = spdl::graph(R"({"graph": "buffer=video_size=320x240:pix_fmt=rgb24:time_base=1/30,hue=s=0,buffersink"})");
+//     for (graph.add(frames.data(), frames.size()), graph.flush(); spdl::Loaded grey = graph.next();) use(grey["video"]);
+class [[nodiscard]] Graph {
+  public:
+    Graph() noexcept = default;
+    explicit Graph(spdl_graph *graph) noexcept : graph_(graph) {}
+    Graph(Graph &&other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+    Graph &operator=(Graph &&other) noexcept {
+        if (this != &other) spdl_graph_close(std::exchange(graph_, std::exchange(other.graph_, nullptr)));
+        return *this;
+    }
+    ~Graph() { spdl_graph_close(graph_); }
+
+    explicit operator bool() const noexcept { return graph_ != nullptr; }
+    std::string_view info() const noexcept { return spdl_graph_info(graph_); } // JSON
+
+    // Pictures or samples, and when they are shown; an input or an output without a name is the only one.
+    Status try_add(const void *data, std::size_t n_bytes, const std::string &input = {},
+                   const double *seconds = nullptr, std::size_t n_seconds = 0) {
+        return Status(spdl_graph_add(graph_, named(input), data, n_bytes, seconds, n_seconds));
+    }
+    Status try_flush() { return Status(spdl_graph_flush(graph_)); }
+    // What has come out; SPDL_END_DATA, which is neither ok nor failed, where nothing has.
+    Result<Loaded> try_next(const std::string &output = {}) {
+        spdl_loaded *out = nullptr;
+        if (const spdl_status s = spdl_graph_next(graph_, named(output), &out); s != SPDL_OK)
+            return Status(s);
+        return Loaded(out);
+    }
+#if !defined(SPDL_NO_EXCEPTIONS)
+    void add(const void *data, std::size_t n_bytes, const std::string &input = {},
+             const double *seconds = nullptr, std::size_t n_seconds = 0) {
+        detail::check(try_add(data, n_bytes, input, seconds, n_seconds));
+    }
+    void flush() { detail::check(try_flush()); }
+    Loaded next(const std::string &output = {}) { return detail::take(try_next(output)); } // empty: nothing
+#endif
+
+  private:
+    static const char *named(const std::string &end) noexcept { return end.empty() ? nullptr : end.c_str(); }
+    spdl_graph *graph_ = nullptr;
+};
+
+// The description is spdl_graph_open's.
+inline Result<Graph> try_graph(const std::string &description) {
+    spdl_graph *out = nullptr;
+    if (const spdl_status s = spdl_graph_open(description.c_str(), &out); s != SPDL_OK) return Status(s);
+    return Graph(out);
+}
+
 // For packets of a stream, which is not kept.
 inline Result<BitstreamFilter> try_bitstream_filter(const Packets &stream, const std::string &filters) {
     spdl_bsf *out = nullptr;
@@ -327,6 +379,7 @@ inline BitstreamFilter bitstream_filter(const Packets &stream, const std::string
 inline Decoder decoder(const Packets &stream, const std::string &description) {
     return detail::take(try_decoder(stream, description));
 }
+inline Graph graph(const std::string &description) { return detail::take(try_graph(description)); }
 inline Muxer create(const std::string &path, const std::string &description = "{}") {
     return detail::take(try_create(path, description));
 }

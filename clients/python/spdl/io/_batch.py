@@ -6,23 +6,15 @@ import ctypes
 import json
 import logging
 import os
-from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_void_p
 from typing import Any, Optional, Sequence
 
 from .. import _dlpack
 from .._errors import ArgumentError, Unsupported
+from .._feed import Sample
 from ..arrays import Array
 from ._config import DecodeConfig, DemuxConfig, configured
 from ._load import _NOWHERE, Source, _check, _loaded, _where, bound
-
-
-class Sample(ctypes.Structure):
-    """spdl_sample"""
-
-    _fields_ = [
-        ("struct_size", c_uint32), ("flags", c_uint32), ("bytes", c_void_p), ("n_bytes", c_size_t), ("path", c_char_p), ("error", c_char_p),
-        ("key", c_char_p), ("label", c_int64),
-    ]
 
 
 FUNCTIONS = {

@@ -34,7 +34,7 @@ def get_audio_filter_desc(*, sample_rate: Optional[int] = None, num_channels: Op
     """FFmpeg's filters for a sound; None where nothing is asked for.
 
     sample_rate   resampled by libswresample; load_audio's sample_rate is torchaudio's resampling
-    num_channels  mixed by libswresample
+    num_channels  mixed by libswresample: of stereo (L + R) / sqrt(2), where load_audio's num_channels is the mean
     sample_fmt    the format in which samples leave the filters: "fltp", "s16" ...; what arrives is float32 all the same, unless dtype says
                   otherwise, and of a FilterGraph exactly this
     timestamp     (start, end) in seconds of the file
@@ -50,12 +50,14 @@ def get_audio_filter_desc(*, sample_rate: Optional[int] = None, num_channels: Op
     ], sample_fmt and f"aformat=sample_fmts={sample_fmt}")
 
 
+# Layouts of so many channels; "3c" would say that nobody knows which they are, and few filters take that.
+_LAYOUTS = {1: "mono", 2: "stereo", 3: "2.1", 4: "4.0", 5: "5.0", 6: "5.1", 7: "6.1", 8: "7.1"}
+
+
 def _layout(channels: int) -> str:
-    """A layout of so many channels that FFmpeg mixes to: "3c" would say that nobody knows which they are."""
-    usual = {1: "mono", 2: "stereo", 3: "2.1", 4: "4.0", 5: "5.0", 6: "5.1", 7: "6.1", 8: "7.1"}
-    if channels not in usual:
+    if channels not in _LAYOUTS:
         raise ArgumentError(f"spdl: io: get_audio_filter_desc: num_channels={channels}, want 1 to 8, or FFmpeg's pan as filter_desc")
-    return usual[channels]
+    return _LAYOUTS[channels]
 
 
 def get_video_filter_desc(*, frame_rate: Optional[tuple[int, int]] = None, timestamp: Optional[Window] = None,
@@ -126,7 +128,9 @@ def get_abuffer_desc(codec: Codec, *, label: Optional[str] = None, sample_fmt: O
     sample_fmt  None: "fltp", which is how a Decoder's arrays come, [channels, n] of float32
     """
     codec = _known(codec, "get_abuffer_desc", "audio")
-    layout = codec.channel_layout if getattr(codec, "channel_layout", "") else f"{codec.num_channels}c"
+    layout, n = getattr(codec, "channel_layout", ""), codec.num_channels
+    if not layout or layout.endswith("channels"):  # nobody knows which they are
+        layout = _LAYOUTS.get(n, f"{n}c")
     return f"{_node('abuffer', label)}=time_base={codec.time_base[0]}/{codec.time_base[1]}:sample_rate={codec.sample_rate}:" \
            f"sample_fmt={sample_fmt or 'fltp'}:channel_layout={layout}"
 

@@ -56,3 +56,9 @@ def built_with_nvcodec() -> bool:
 def built_with_nvjpeg() -> bool:
     """Whether pictures are decoded by nvJPEG: no."""
     return False
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("tracing", "trace_event", "trace_counter", "trace_gc"):
+        raise AttributeError(f"spdl.io.utils has no {name}; use spdl trace, which shows what the engine does and when (docs/performance.md)")
+    raise AttributeError(f"module 'spdl.io.utils' has no attribute {name!r}")
