@@ -107,8 +107,9 @@ cycles: all-built ## 10,000 Python pipelines started and stopped: nothing stays 
 fuzz: ## fuzz whatever parses, FUZZTIME each (default 30s)
 	@scripts/fuzz.sh $(or $(FUZZTIME),30s)
 
-sanitize: ## the C client under AddressSanitizer, UBSan and ThreadSanitizer
+sanitize: ## the C client under AddressSanitizer, UBSan and ThreadSanitizer, the decoders under the first two
 	@$(MAKE) --no-print-directory capi-asan capi-tsan cuda-asan
+	@scripts/sanitize.sh
 
 golden: ## rewrite the golden layout, for review in the diff
 	@$(GO) run ./tests/golden/gen
