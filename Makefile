@@ -96,6 +96,12 @@ fault: ## kills at every named point, long form
 	@$(MAKE) --no-print-directory all-built fault-programs
 	@scripts/test.sh fault
 
+.PHONY: soak
+soak: ## kills, quiet and a machine far too busy, for HOURS each (default 1); WHAT=kills, quiet or busy for one of them
+	@$(MAKE) --no-print-directory all-built fault-programs
+	SPDL_SOAK_HOURS=$(or $(HOURS),1) SPDL_BUILD=$(abspath $(BUILD)) SPDL_LIBRARY=$(abspath $(BUILD))/libspdl.so PYTHONPATH=clients/python \
+		$(PYTHON) -m pytest -q -s tests/fault/test_soak.py -k '$(or $(WHAT),hours)'
+
 store-server: $(BUILD)/tools/versitygw ## a real S3 server for the tests of s3:// sources (about a minute); without it they skip
 $(BUILD)/tools/versitygw:
 	GOBIN=$(abspath $(BUILD)/tools) $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.0.14
