@@ -101,6 +101,12 @@ fault: ## kills at every named point, long form
 	@$(MAKE) --no-print-directory all-built fault-programs
 	@scripts/test.sh fault
 
+.PHONY: soak
+soak: ## kills, quiet and a machine far too busy, for HOURS each (default 1); WHAT=kills, quiet or busy for one of them
+	@$(MAKE) --no-print-directory all-built fault-programs
+	SPDL_SOAK_HOURS=$(or $(HOURS),1) SPDL_BUILD=$(abspath $(BUILD)) SPDL_LIBRARY=$(abspath $(BUILD))/libspdl.so PYTHONPATH=clients/python \
+		$(PYTHON) -m pytest -q -s tests/fault/test_soak.py -k '$(or $(WHAT),hours)'
+
 store-server: $(BUILD)/tools/versitygw ## a real S3 server for the tests of s3:// sources (about a minute); without it they skip
 $(BUILD)/tools/versitygw:
 	GOBIN=$(abspath $(BUILD)/tools) $(GO) install github.com/versity/versitygw/cmd/versitygw@v1.0.14
@@ -112,8 +118,9 @@ cycles: all-built ## 10,000 Python pipelines started and stopped: nothing stays 
 fuzz: ## fuzz whatever parses, FUZZTIME each (default 30s)
 	@scripts/fuzz.sh $(or $(FUZZTIME),30s)
 
-sanitize: ## the C client under AddressSanitizer, UBSan and ThreadSanitizer
+sanitize: ## the C client under AddressSanitizer, UBSan and ThreadSanitizer, the decoders under the first two
 	@$(MAKE) --no-print-directory capi-asan capi-tsan cuda-asan
+	@scripts/sanitize.sh
 
 golden: ## rewrite the golden layout, for review in the diff
 	@$(GO) run ./tests/golden/gen

@@ -34,6 +34,7 @@ if want e2e || want all; then suite "end to end" .venv/bin/python -m pytest -q t
 if want fault; then suite "go, killed at fault points" go test -tags spdlfault -run AtEveryPoint ./shm; fi
 if [ "$which" = fault ]; then
     suite "faults, long" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/fault
+    suite "damaged files, long" env SPDL_FAULT_LONG=1 go test -timeout 120m -run Damaged ./core/media/... ./core/array ./core/source
     suite "promises of time, by the clock" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/e2e -k within_100_ms
 fi
 if [ "$which" = all ]; then suite "faults, short" .venv/bin/python -m pytest -q tests/fault; fi

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -112,14 +114,60 @@ func TestAttachAndDetachAThousandTimesLeavesNothing(t *testing.T) {
 	}
 }
 
+// Four clients that come and go cost the process no memory: a leak would grow in every round of 400 attaches.
+func TestAttachAndDetachTakeNoMemory(t *testing.T) {
+	const rounds, cycles, clients, allowed = 4, 100, 4, 40_000 // bytes, a hundred for each attach
+	r := newTestRing(t, testConfig(t, 8))
+	least := int64(math.MaxInt64)
+	before := int64(0)
+	for round := range rounds {
+		var all sync.WaitGroup
+		for range clients {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				for range cycles {
+					if err := r.comeAndGo(); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}()
+		}
+		all.Wait()
+		eventually(t, "the last group to end", func() bool { return len(r.Groups()) == 0 })
+		now := heapInUse()
+		if round > 0 {
+			least = min(least, now-before)
+		}
+		before = now
+	}
+	if least > allowed {
+		t.Fatalf("%d bytes more after every %d attaches, want at most %d", least, clients*cycles, allowed)
+	}
+}
+
+// heapInUse is what is left of the heap after collecting twice: finalizers have run.
+func heapInUse() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 func (r *testRing) cycle(i int) {
-	c, err := Attach(context.Background(), r.server.Path(), AttachOptions{})
+	if err := r.comeAndGo(); err != nil {
+		r.t.Fatalf("attach and detach %d: %v", i, err)
+	}
+}
+
+func (r *testRing) comeAndGo() error {
+	c, err := Attach(context.Background(), r.server.Path(), AttachOptions{MaxLeases: 1})
 	if err != nil {
-		r.t.Fatalf("attach %d: %v", i, err)
+		return err
 	}
-	if err := c.Close(); err != nil {
-		r.t.Fatalf("detach %d: %v", i, err)
-	}
+	return c.Close()
 }
 
 // countMaps counts the mappings of segments.

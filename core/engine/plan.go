@@ -73,6 +73,7 @@ func (p *planner) begin(ctx context.Context) (*work, error) {
 	}
 	w := p.take(ticket)
 	p.r.begin(w, slot, p.epoch, p.step, p.lane)
+	_ = shm.Fault("plan")
 	w.seq, w.epochSeq = p.seq, p.epochSeq
 	p.lane++
 	p.seq++

@@ -106,6 +106,7 @@ func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 		ctx = source.WithEpoch(ctx, w.Epoch)
 	}
 	err := r.source.Read(ctx, sample, buf)
+	_ = shm.Fault("fetch")
 	if err == nil {
 		w.bufs[row] = buf
 		for c := range r.nValues {
@@ -181,6 +182,7 @@ func (r *ring) decodeRow(on *worker, w *work, row int) {
 	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: r.drawIndex(w, row)}
 	on.row = w.Row(row, on.row[:0])
 	err := on.decode(on.row, w.bufs[row], draw)
+	_ = shm.Fault("decode")
 	if err == nil {
 		r.rows.store(w, row, w.bufs[row])
 	}

@@ -67,7 +67,7 @@ static void keep_input(void *opaque, uint8_t *data) {
 static int load(media_ff *f, AVPacket *packet, const uint8_t *data, size_t size) {
     uint8_t *p = media_buf_get(&f->input, size + AV_INPUT_BUFFER_PADDING_SIZE);
     if (!p || size > INT32_MAX / 2) return MEDIA_NO_MEMORY;
-    memcpy(p, data, size);
+    size = media_png_copy(p, data, size);
     memset(p + size, 0, AV_INPUT_BUFFER_PADDING_SIZE);
     media_gif_keep_colours(p, size);
     packet->buf = av_buffer_create(p, size + AV_INPUT_BUFFER_PADDING_SIZE, keep_input, NULL, 0);

@@ -183,6 +183,12 @@ void media_gif_keep_colours(uint8_t *data, size_t size);
 /* 1 if the file reaches the end of its first picture. */
 int media_gif_first_is_whole(const uint8_t *data, size_t size);
 
+/* --- png.c --- */
+
+/* Copy a file; of a PNG without its profiles and packed texts, which change no pixel, and which FFmpeg unpacks to
+ * whatever size they have. Returns the size of the copy. */
+size_t media_png_copy(uint8_t *dst, const uint8_t *src, size_t size);
+
 /* --- webp.c --- */
 void media_webp_to_rgbx(const uint8_t *const planes[3], const int strides[3], int w, int h, uint8_t *dst,
                         size_t stride);

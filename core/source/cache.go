@@ -125,6 +125,8 @@ func (k *Cache) mapUsage() error {
 	if k.usage, err = unix.Mmap(fd, 0, usageBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return fmt.Errorf("usage: %w", err)
 	}
+	// A page that a dying disk cannot give back would end the process. Where so little may not be locked, it is as likely as ever.
+	_ = unix.Mlock(k.usage)
 	if st.Size != usageBytes {
 		_, total := k.entries()
 		k.used().Store(total)

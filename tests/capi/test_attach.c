@@ -1,6 +1,7 @@
 /* test_attach.c - finding the engine, the hand-shake, detach, and what a wrong peer gets. */
 #include "test.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -206,6 +207,7 @@ TEST(a_welcome_without_a_pidfd_is_refused) {
 TEST(a_thousand_attaches_leave_nothing) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     int fds = 0, maps = 0;
+    size_t used = 0;
     for (int i = 0; i < 1000; i++) {
         spdl_reader *r = attach_with(s, 4, 0);
         if (i % 2) CHECK(spdl_event_fd(r) >= 0);
@@ -215,10 +217,11 @@ TEST(a_thousand_attaches_leave_nothing) {
         CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
         spdl_detach(r);
         WAIT_UNTIL(__atomic_load_n(&s->detaches, __ATOMIC_ACQUIRE) == (uint32_t)i + 1);
-        if (i == 10) fds = test_open_fds(), maps = test_maps();
+        if (i == 10) fds = test_open_fds(), maps = test_maps(), used = mallinfo2().uordblks;
     }
     WAIT_UNTIL(test_open_fds() == fds);
     CHECK(test_maps() <= maps + 4);
+    CHECK(mallinfo2().uordblks <= used + 990); /* less than a byte an attach */
     standin_free(s);
 }
 

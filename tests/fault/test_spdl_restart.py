@@ -102,7 +102,7 @@ def uncrashed(serve, tmp_path, oracle):
     return oracle
 
 
-POINTS = ["slot.take", "publish.store", "publish.put", "publish.word", "publish.group", "wake"]
+POINTS = ["slot.take", "plan", "fetch", "decode", "publish.store", "publish.put", "publish.word", "publish.group", "wake"]
 
 
 @pytest.mark.parametrize("point", POINTS)
