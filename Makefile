@@ -33,6 +33,7 @@ all-built: libspdl spdl spdl-noffmpeg spdl-device spdl-engine spdl-engine-noffmp
 
 # FFmpeg is loaded on its first use (core/media/lazy): most of what an engine start would cost.
 spdl:
+	@[ -e $(BUILD)/spdl ] || echo "build: the first time takes minutes, and Go is silent meanwhile"
 	@CC='$(CC)' core/media/lazy/generate.sh $(BUILD)/lazy
 	PKG_CONFIG_PATH=$(abspath $(BUILD))/lazy:$(PKG_CONFIG_PATH) CGO_CFLAGS="$(or $(CGO_CFLAGS),-O2 -g) $$(cat $(BUILD)/lazy/cflags)" \
 		$(GO) build -trimpath -ldflags '$(LDFLAGS_GO) -extldflags "-L$(abspath $(BUILD))/lazy"' -o $(BUILD)/spdl ./cmd/spdl
