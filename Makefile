@@ -74,7 +74,7 @@ model: ## model-check the ring protocol; every deliberate bug must be caught
 
 demo: ## pictures into shared memory, read by C, C++ and Python at once (DATA=DIR for your own)
 	@scripts/deps.sh demo
-	@$(MAKE) --no-print-directory all-built
+	@$(MAKE) --no-print-directory libspdl spdl examples
 	@scripts/demo.sh $(DATA)
 
 bench: ## our figures side by side with the limit and the peers (brings torch: gigabytes)
