@@ -33,6 +33,7 @@ all-built: libspdl spdl spdl-noffmpeg spdl-device spdl-engine spdl-engine-noffmp
 
 # FFmpeg is loaded on its first use (core/media/lazy): most of what an engine start would cost.
 spdl:
+	@[ -e $(BUILD)/spdl ] || echo "build: the first time takes minutes, and Go is silent meanwhile"
 	@CC='$(CC)' core/media/lazy/generate.sh $(BUILD)/lazy
 	PKG_CONFIG_PATH=$(abspath $(BUILD))/lazy:$(PKG_CONFIG_PATH) CGO_CFLAGS="$(or $(CGO_CFLAGS),-O2 -g) $$(cat $(BUILD)/lazy/cflags)" \
 		$(GO) build -trimpath -ldflags '$(LDFLAGS_GO) -extldflags "-L$(abspath $(BUILD))/lazy"' -o $(BUILD)/spdl ./cmd/spdl
@@ -78,7 +79,7 @@ model: ## model-check the ring protocol; every deliberate bug must be caught
 
 demo: ## pictures into shared memory, read by C, C++ and Python at once (DATA=DIR for your own)
 	@scripts/deps.sh demo
-	@$(MAKE) --no-print-directory all-built
+	@$(MAKE) --no-print-directory libspdl spdl examples
 	@scripts/demo.sh $(DATA)
 
 bench: ## our figures side by side with the limit and the peers (brings torch: gigabytes)

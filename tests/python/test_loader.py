@@ -128,6 +128,14 @@ def test_views_in_reference_cycles_do_not_exhaust_the_leases(mock, loader):
         gc.enable()
 
 
+@pytest.mark.parametrize("take", [lambda loader: loader.acquire().ticket, lambda loader: next(iter(loader)).ticket])
+def test_leases_that_came_back_meanwhile_are_no_end_of_the_epoch(loader, take):
+    """Every lease was held, then one was not, and no batch is ready: that is a wait like any other."""
+    answers, acquire = iter([_c.E_LEASES, _c.TIMEOUT]), loader._reader._acquire
+    loader._reader._acquire = lambda *arguments: next(answers, None) or acquire(*arguments)
+    assert take(loader) == 0 and next(answers, None) is None
+
+
 def test_waiting_for_an_own_undone_batch_is_refused(loader):
     held = loader.acquire()
     with pytest.raises(spdl.Undone):

@@ -179,11 +179,8 @@ class Reader:
                 if self._closed:
                     raise self._closed_error()
                 status = self._acquire(self.handle, 0, raw)
-            if status == _c.TIMEOUT and timeout_ns:
-                status = self._wait(raw, timeout_ns)
             if status:
-                if status < 0:
-                    status = self._refused(status, raw)
+                status = self._settle(status, raw, timeout_ns)
                 if status:
                     return status
         if own["spare"] is not raw:  # another thread closed the loader meanwhile, and detaching gave the batch back
@@ -191,6 +188,17 @@ class Reader:
         lease.raw = raw
         own["spare"] = None
         return 0
+
+    def _settle(self, status: int, raw: _c.Batch, timeout_ns: int) -> int:
+        """What comes of an acquire that got no batch at once: OK, or the news."""
+        while True:
+            if status < 0:
+                status = self._refused(status, raw)
+            if status != _c.TIMEOUT or not timeout_ns:
+                return status
+            status = self._wait(raw, timeout_ns)
+            if status >= 0:
+                return status
 
     def swap(self, lease: Lease) -> int:
         """Release the lease's batch and put the next one in its place, in one call into the library.

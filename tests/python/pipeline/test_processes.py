@@ -335,6 +335,25 @@ def test_executors_of_the_config_are_made_anew_there(make):
     assert list(run_pipeline_in_subprocess(config(double, executor=make()), num_threads=1)) == [0, 2, 4, 6, 8, 10]
 
 
+class Begun:
+    factor = 1
+
+    @classmethod
+    def begin(cls, factor):
+        cls.factor = factor
+
+    @classmethod
+    def times(cls, x):
+        return cls.factor * x
+
+
+@pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_the_initializer_of_an_executor_runs_there_with_its_arguments(kind):
+    executor = kind(1, initializer=Begun.begin, initargs=(3,))
+    assert list(run_pipeline_in_subprocess(config(Begun.times, executor=executor), num_threads=1)) == [0, 3, 6, 9, 12, 15]
+    assert Begun.factor == 1
+
+
 def test_an_executor_that_was_used_is_refused():
     executor = ThreadPoolExecutor(1)
     executor.submit(int).result()

@@ -50,8 +50,7 @@ def _recipe(executor: Optional[Executor]) -> Any:
         if executor._threads:
             raise _used(executor)
         return _Recipe(id(executor), functools.partial(
-            ThreadPoolExecutor, executor._max_workers, executor._thread_name_prefix, executor._initializer,
-            executor._initargs))
+            ThreadPoolExecutor, executor._max_workers, executor._thread_name_prefix, *_initializer(executor)))
     if type(executor) is ProcessPoolExecutor:
         if executor._processes:
             raise _used(executor)
@@ -59,6 +58,14 @@ def _recipe(executor: Optional[Executor]) -> Any:
             _process_pool, executor._max_workers, executor._mp_context.get_start_method(), executor._initializer,
             executor._initargs))
     return executor
+
+
+def _initializer(executor: ThreadPoolExecutor) -> tuple[Optional[Callable[..., object]], tuple]:
+    """What its threads begin with, and the arguments of that."""
+    if not hasattr(executor, "_create_worker_context"):  # before Python 3.14
+        return executor._initializer, executor._initargs
+    context = executor._create_worker_context()
+    return context.initializer, context.initargs
 
 
 def _used(executor: Executor) -> ValueError:
