@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -66,7 +67,7 @@ func (e *Engine) Record(ctx context.Context, d time.Duration) *telemetry.Trace {
 		}
 	}
 	t.EndNs = monotonicNS()
-	t.UnixNs = time.Now().UnixNano() - monotonicNS()
+	t.UnixNs = ahead(func() int64 { return time.Now().UnixNano() })
 	for _, trace := range traces {
 		trace.finish(t)
 	}
@@ -129,15 +130,18 @@ func (t *ringTrace) wait(w *shm.MemberWait, acquired uint64, beginNs, endNs int6
 	t.waits = append(t.waits, telemetry.Wait{Ring: t.r.name, Group: w.Group, Client: w.Client, Owner: w.Owner, BeginNs: beginNs, EndNs: endNs})
 }
 
-// finish ends the ring's recording and adds it to the trace.
+// finish ends the ring's recording and adds it to the trace. What happened between the trace's end and this is left out.
 func (t *ringTrace) finish(out *telemetry.Trace) {
 	t.r.recording.CompareAndSwap(t.kept, nil)
 	t.kept.mu.Lock()
 	defer t.kept.mu.Unlock()
-	toMonotonic := monotonicNS() - pipeline.Clock()
+	toMonotonic := -ahead(pipeline.Clock)
 	for _, ops := range t.kept.ops {
 		spans, lost := ops.Stop()
 		for _, s := range spans {
+			if s.EndNs+toMonotonic > out.EndNs {
+				continue
+			}
 			out.Ops = append(out.Ops, telemetry.Op{Ring: t.r.name, Stage: s.Stage, Worker: s.Worker, BeginNs: s.BeginNs + toMonotonic, EndNs: s.EndNs + toMonotonic})
 		}
 		out.Lost += lost
@@ -149,10 +153,22 @@ func (t *ringTrace) finish(out *telemetry.Trace) {
 	}
 	out.Waits = append(out.Waits, t.waits...)
 	for _, l := range append(t.kept.lives, t.r.shm.Lives()...) {
-		if int64(l.PublishedNS) >= out.BeginNs || lasted(&l, out.BeginNs) {
+		if at := int64(l.PublishedNS); at <= out.EndNs && (at >= out.BeginNs || lasted(&l, out.BeginNs)) {
 			out.Batches = append(out.Batches, lifeOf(t.r.name, &l, out.EndNs))
 		}
 	}
+}
+
+// ahead is how far a clock is ahead of CLOCK_MONOTONIC. The thread may stand still between two readings: the closest of some count.
+func ahead(clock func() int64) int64 {
+	by, closest := int64(0), int64(math.MaxInt64)
+	for range 8 {
+		before, there := monotonicNS(), clock()
+		if took := monotonicNS() - before; took < closest {
+			by, closest = there-before, took
+		}
+	}
+	return by
 }
 
 // lasted says that a batch was still in use, or waited for it, after a time.
