@@ -69,7 +69,7 @@ imports() {
 second_checkout() { # another checkout shares Go's build cache: what it builds must not hang on this one's files
     local dir
     dir=$(mktemp -d)
-    git ls-files -z | xargs -0 cp --parents -t "$dir" && make -s -C "$dir" spdl && "$dir/build/spdl" --version >"$dir/version" &&
+    git ls-files -z | xargs -0 cp --parents -t "$dir" && make -s -C "$dir" spdl >/dev/null && "$dir/build/spdl" --version >"$dir/version" &&
         ! grep -al "$PWD/" "$dir"/build/spdl "$dir"/build/lazy/*.pc
     local rc=$?
     rm -rf "$dir"
