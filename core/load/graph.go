@@ -74,7 +74,7 @@ type GraphInfo struct {
 // Info is the graph's ends, in the order of its text.
 func (g *Graph) Info() GraphInfo { return GraphInfo{g.g.Inputs(), g.g.Outputs(), g.g.Dump()} }
 
-// named is the number of an end; "": the only one.
+// end is the number of an input or output; "": the only one.
 func end(ends []av.End, side, name string) (int, error) {
 	if name == "" && len(ends) == 1 {
 		return 0, nil

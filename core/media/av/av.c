@@ -20,7 +20,7 @@ static const char containers[] =
     "wav,w64,aiff,au,caf,mp3,aac,flac,ac3,eac3,dts,dtshd,truehd,amr,amrnb,amrwb,ape,tak,tta,wv,mpc,mpc8,oma,shn,voc,"
     "sbc,gsm,ircam,sox,opus,spdif";
 
-static int64_t now_ns(void) {
+int64_t media_av_now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -33,14 +33,14 @@ int media_av_fail(media_av *a, int status, const char *detail) {
 }
 
 int media_av_check(media_av *a) {
-    if (a->deadline_ns && now_ns() > a->deadline_ns)
+    if (a->deadline_ns && media_av_now_ns() > a->deadline_ns)
         return media_av_fail(a, MEDIA_AV_TOO_SLOW,
                              "the budget of time for one sample is used up; raise timeout");
     return MEDIA_AV_OK;
 }
 
 void media_av_allow(media_av *a, int64_t budget_ns) {
-    a->deadline_ns = budget_ns > 0 ? now_ns() + budget_ns : 0;
+    a->deadline_ns = budget_ns > 0 ? media_av_now_ns() + budget_ns : 0;
 }
 
 static int interrupted(void *opaque) { return media_av_check(opaque) != MEDIA_AV_OK; }
@@ -64,14 +64,12 @@ static int says_truncated(const char *message) {
 }
 
 int media_av_status(media_av *a, int rc, const char *what) {
-    char reason[AV_ERROR_MAX_STRING_SIZE] = "", text[sizeof a->detail];
+    char reason[AV_ERROR_MAX_STRING_SIZE], text[sizeof a->detail];
     if (a->refused != MEDIA_AV_OK) return a->refused;
     int status = averror_status(rc);
     if (strstr(media_av_message(), "exceeds specified max pixel count")) status = MEDIA_AV_TOO_MANY_PIXELS;
     if (status == MEDIA_AV_CORRUPT && says_truncated(media_av_message())) status = MEDIA_AV_TRUNCATED;
-    av_strerror(rc, reason, sizeof reason);
-    const char *message = media_av_message()[0] ? media_av_message() : reason;
-    snprintf(text, sizeof text, "%s: %s", what, message);
+    snprintf(text, sizeof text, "%s: %s", what, media_av_reason(rc, reason));
     return media_av_fail(a, status, text);
 }
 

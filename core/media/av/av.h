@@ -113,6 +113,11 @@ void media_av_set_log_level(int level);
 const char *media_av_message(void);
 void media_av_forget(void);
 
+/* Why a call of FFmpeg's failed: its message, else what it calls rc, which goes into text. */
+const char *media_av_reason(int rc, char text[AV_ERROR_MAX_STRING_SIZE]);
+
+int64_t media_av_now_ns(void); /* CLOCK_MONOTONIC, in which deadlines are */
+
 media_av *media_av_new(void); /* NULL when there is no memory */
 void media_av_free(media_av *a);
 const char *media_av_detail(const media_av *a);

@@ -26,13 +26,13 @@ type End struct {
 	SampleRate int  `json:"sample_rate,omitempty"`
 	Channels   int  `json:"num_channels,omitempty"`
 	Planar     bool `json:"planar,omitempty"` // [channels, n], else [n, channels]
+
+	item int // bytes of one element
 }
 
 // FrameBytes is the size of one picture, or of one sample of every channel.
 func (e *End) FrameBytes() int {
-	item := 0
-	_, _ = fmt.Sscanf(e.DType[1:], "%d", &item)
-	n := item / 8
+	n := e.item
 	for _, d := range e.Shape {
 		n *= d
 	}

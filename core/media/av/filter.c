@@ -72,12 +72,11 @@ static int fail(media_av_filter *f, int status, const char *format, const char *
     return status;
 }
 
-/* A failing call of libavfilter's: what FFmpeg said of it first, or the name of its number. */
+/* A failing call of libavfilter's, in FFmpeg's words. */
 static int refused(media_av_filter *f, int rc) {
-    char reason[AV_ERROR_MAX_STRING_SIZE] = "";
-    av_strerror(rc, reason, sizeof reason);
-    const char *message = media_av_message()[0] ? media_av_message() : reason;
-    return fail(f, rc == AVERROR(ENOMEM) ? MEDIA_AV_NO_MEMORY : MEDIA_AV_FILTER, "%s", message);
+    char reason[AV_ERROR_MAX_STRING_SIZE];
+    return fail(f, rc == AVERROR(ENOMEM) ? MEDIA_AV_NO_MEMORY : MEDIA_AV_FILTER, "%s",
+                media_av_reason(rc, reason));
 }
 
 /* --- making --- */

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "filterchecks.h"
 #include "filternames.h"
@@ -71,21 +70,14 @@ static int fail(media_av_graph *g, int status, const char *format, const char *w
 }
 
 static int refused(media_av_graph *g, int rc) {
-    char reason[AV_ERROR_MAX_STRING_SIZE] = "";
-    av_strerror(rc, reason, sizeof reason);
-    const char *message = media_av_message()[0] ? media_av_message() : reason;
-    return fail(g, rc == AVERROR(ENOMEM) ? MEDIA_AV_NO_MEMORY : MEDIA_AV_FILTER, "%s", message);
-}
-
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    char reason[AV_ERROR_MAX_STRING_SIZE];
+    return fail(g, rc == AVERROR(ENOMEM) ? MEDIA_AV_NO_MEMORY : MEDIA_AV_FILTER, "%s",
+                media_av_reason(rc, reason));
 }
 
 static void begin_call(media_av_graph *g) {
     media_av_forget();
-    g->deadline_ns = g->options.budget_ns > 0 ? now_ns() + g->options.budget_ns : 0;
+    g->deadline_ns = g->options.budget_ns > 0 ? media_av_now_ns() + g->options.budget_ns : 0;
 }
 
 /* --- shapes --- */
@@ -317,7 +309,7 @@ static int run(media_av_graph *g) {
     for (int i = 0; i < g->n_out; i++) {
         output *o = &g->out[i];
         while (!o->ended && !too_full(g, o)) {
-            if (g->deadline_ns && now_ns() > g->deadline_ns)
+            if (g->deadline_ns && media_av_now_ns() > g->deadline_ns)
                 return fail(g, MEDIA_AV_TOO_SLOW, "%s", "the filters; the next call goes on; raise timeout");
             AVFrame *frame = av_frame_alloc();
             if (!frame) return fail(g, MEDIA_AV_NO_MEMORY, "%s", "a frame");

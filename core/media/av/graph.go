@@ -81,7 +81,7 @@ func (g *Graph) describe() {
 }
 
 func endOf(c *C.media_av_end) End {
-	e := End{Name: C.GoString(c.name), Format: C.GoString(c.format_name), TimeBase: pair(c.time_base), DType: elementOf(c)}
+	e := End{Name: C.GoString(c.name), Format: C.GoString(c.format_name), TimeBase: pair(c.time_base), DType: elementOf(c), item: int(c.item)}
 	if c._type == C.AVMEDIA_TYPE_AUDIO {
 		e.Kind, e.SampleRate, e.Channels, e.Planar = "audio", int(c.rate), int(c.channels), c.is_planar != 0
 		return e

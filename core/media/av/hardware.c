@@ -26,13 +26,12 @@ AVBufferRef *media_av_hardware(const char *kind, char *detail, size_t detail_byt
     }
     pthread_mutex_lock(&opening);
     if (!kinds[type].tried) {
-        char reason[AV_ERROR_MAX_STRING_SIZE] = "";
+        char reason[AV_ERROR_MAX_STRING_SIZE];
         kinds[type].tried = 1;
         media_av_forget();
         int rc = av_hwdevice_ctx_create(&kinds[type].device, type, NULL, NULL, 0);
         if (rc < 0) {
-            av_strerror(rc, reason, sizeof reason);
-            const char *message = media_av_message()[0] ? media_av_message() : reason;
+            const char *message = media_av_reason(rc, reason);
             snprintf(kinds[type].why, sizeof kinds[type].why, "%.*s", (int)strcspn(message, "\r\n"), message);
         }
     }

@@ -64,3 +64,9 @@ const char *media_av_load_filters(void) {
 const char *media_av_message(void) { return first_message; }
 
 void media_av_forget(void) { first_message[0] = 0; }
+
+const char *media_av_reason(int rc, char text[AV_ERROR_MAX_STRING_SIZE]) {
+    text[0] = 0;
+    av_strerror(rc, text, AV_ERROR_MAX_STRING_SIZE);
+    return first_message[0] ? first_message : text;
+}

@@ -29,10 +29,9 @@ static int fail(media_enc *e, int status, const char *format, ...) {
 
 /* A failing FFmpeg call, in its words. */
 static int failed(media_enc *e, int rc, int status) {
-    char reason[AV_ERROR_MAX_STRING_SIZE] = "";
+    char reason[AV_ERROR_MAX_STRING_SIZE];
     if (rc == AVERROR(ENOMEM)) return fail(e, MEDIA_MUX_NO_MEMORY, "the encoder");
-    av_strerror(rc, reason, sizeof reason);
-    return fail(e, status, "%s", media_av_message()[0] ? media_av_message() : reason);
+    return fail(e, status, "%s", media_av_reason(rc, reason));
 }
 
 const char *media_enc_of_name(const char *name) {

@@ -26,11 +26,10 @@ static int fail(media_mux *m, int status, const char *format, ...) {
 }
 
 int media_mux_failed(media_mux *m, int rc, int status, const char *what) {
-    char reason[AV_ERROR_MAX_STRING_SIZE] = "";
+    char reason[AV_ERROR_MAX_STRING_SIZE];
     if (m->error_number) return fail(m, MEDIA_MUX_WRITE, "%s", strerror(m->error_number));
     if (rc == AVERROR(ENOMEM)) return fail(m, MEDIA_MUX_NO_MEMORY, "%s", what);
-    av_strerror(rc, reason, sizeof reason);
-    return fail(m, status, "%s: %s", what, media_av_message()[0] ? media_av_message() : reason);
+    return fail(m, status, "%s: %s", what, media_av_reason(rc, reason));
 }
 
 /* --- bytes --- */
