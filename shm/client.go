@@ -132,11 +132,8 @@ func (c *caller) hello(ctx context.Context, h *Hello) (*message, error) {
 
 // call sends a request and waits for its answer. A refusal comes back as the error it says.
 func (c *caller) call(ctx context.Context, kind uint16, payload []byte, fds []int, wantFDs int) (*message, error) {
-	deadline := time.Now().Add(cmp.Or(c.patience, 10*time.Second))
-	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
-		deadline = d
-	}
-	_ = c.conn.SetDeadline(deadline)
+	_ = c.conn.SetDeadline(time.Now().Add(cmp.Or(c.patience, 10*time.Second)))
+	// The end of ctx is heard of from ctx alone: a deadline of its own here may ring before ctx says that it is over.
 	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })()
 	c.id++
 	if err := send(c.conn, Msg{Type: kind, ID: c.id}, payload, fds); err != nil && !isHangUp(err) {

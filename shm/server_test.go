@@ -271,6 +271,21 @@ func (r *testRing) evictAllBut(c *Reader) {
 	}
 }
 
+func TestAttachToASilentEngineEndsWithItsContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "silent.sock")
+	silent, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for range 50 { // the socket's own clock and that of the context rang in either order
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Millisecond)
+		_, err := Attach(ctx, path, AttachOptions{MaxLeases: 1})
+		cancel()
+		wantErr(t, err, context.DeadlineExceeded)
+	}
+}
+
 func TestFloodOfSilentConnectionsDoesNotKeepOthersOut(t *testing.T) {
 	r := newTestRing(t, testConfig(t, 8))
 	var silent []net.Conn
