@@ -289,8 +289,8 @@ static int baseline(const struct jpeg_decompress_struct *d) {
 #ifndef LIBJPEG_TURBO_VERSION_NUMBER
     return 0; /* of another library's records nothing is known */
 #endif
-    return !d->progressive_mode && !d->arith_code && d->comps_in_scan == d->num_components && d->Ss == 0 &&
-           d->Se == 63 && d->Ah == 0 && d->Al == 0 && d->data_precision == 8;
+    return d->entropy && !d->progressive_mode && !d->arith_code && d->comps_in_scan == d->num_components &&
+           d->Ss == 0 && d->Se == 63 && d->Ah == 0 && d->Al == 0 && d->data_precision == 8;
 }
 
 int media_huff_take(media_huff *h, struct jpeg_decompress_struct *d) {
