@@ -33,8 +33,7 @@ type input struct {
 	other   decoder
 	raw     []byte // of the file: the frames of one fetch
 	take    []int  // kept for planChannels
-	head    [12]byte
-	header  wavParser
+	header  header
 }
 
 // keepBytes is what raw keeps at most between samples.
@@ -88,12 +87,13 @@ func (in *input) openPackets(w *Worker, src Source, info *Info) error {
 }
 
 func (in *input) openFormat(w *Worker, info *Info) error {
-	n, _ := in.reader().ReadAt(in.head[:], 0)
-	if isWAV(in.head[:n]) && w.op.cfg.Filter == "" {
-		var err error
-		info.Format = "wav"
-		in.header = wavParser{r: in.reader(), size: in.size}
-		if in.pcm, err = in.header.parse(); err == nil {
+	in.header = header{r: in.reader(), size: in.size}
+	n, _ := in.reader().ReadAt(in.header.buf[:], 0)
+	if c := containerOf(in.header.buf[:n]); c != nil && w.op.cfg.Filter == "" {
+		info.Format, in.header.format = c.name, c.name
+		err := c.parse(&in.header)
+		if err == nil {
+			in.pcm = in.header.pcm
 			return in.opened(info)
 		}
 		var e *Error
