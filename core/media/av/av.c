@@ -1,6 +1,7 @@
 //go:build !noffmpeg
 
 /* av.c - open, read, send, receive. */
+#include "claims.h"
 #include "packets.h"
 
 #include <errno.h>
@@ -95,6 +96,14 @@ static int read_bytes(void *opaque, uint8_t *to, int n) {
     if (got == 0) return AVERROR_EOF; /* the file became shorter */
     a->position += got;
     return (int)got;
+}
+
+int media_av_bytes(media_av *a, int64_t at, uint8_t *to, int n) {
+    int got = 0, rc = 1;
+    a->position = at;
+    while (got < n && (rc = read_bytes(a, to + got, n - got)) > 0) got += rc;
+    a->position = 0;
+    return got;
 }
 
 static int64_t seek_bytes(void *opaque, int64_t to, int whence) {
@@ -244,7 +253,8 @@ static int more_to_find(const media_av *a) {
 
 static int open_input(media_av *a) {
     if (a->source.packets) return media_packets_open(a);
-    int rc = prepare(a);
+    int rc = media_av_claims(a);
+    if (rc == MEDIA_AV_OK) rc = prepare(a);
     if (rc != MEDIA_AV_OK) return rc;
     rc = avformat_open_input(&a->format, NULL, NULL, NULL);
     if (rc == AVERROR(EINVAL) && a->refused == MEDIA_AV_OK && strstr(media_av_message(), "whitelist"))
