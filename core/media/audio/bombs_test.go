@@ -3,6 +3,8 @@
 package audio
 
 import (
+	"bytes"
+	"compress/zlib"
 	"os"
 	"testing"
 	"unicode/utf8"
@@ -81,6 +83,48 @@ func TestSoundsThatUnpackTakeWhatIsAskedFor(t *testing.T) {
 			if c.allowed == allowed {
 				try(name, c)
 			}
+		}
+	}
+}
+
+// What is packed in tags before a sound is not unpacked, and the sound is what it is without them.
+func TestPackedTagsTakeNoMemory(t *testing.T) {
+	const size = 64 << 20
+	var packed bytes.Buffer
+	z, _ := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
+	zeros := make([]byte, 1<<20)
+	for range size >> 20 {
+		if _, err := z.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	safe := func(n int) []byte {
+		return []byte{byte(n >> 21 & 127), byte(n >> 14 & 127), byte(n >> 7 & 127), byte(n & 127)}
+	}
+	frame := join("TXXX", safe(packed.Len()+4), "\x00\x09", safe(size), packed.Bytes())
+	sound, err := os.ReadFile("testdata/lame.mp3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := workerOf(t, Config{})
+	defer w.Close()
+	want, _, err := w.Wave(Source{Bytes: sound}, Draw{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames, level := want.Frames, rms(want.Data)
+	tagged := join("ID3\x04\x00\x00", safe(len(frame)), frame, sound)
+	path := t.TempDir() + "/tagged.mp3"
+	writeFile(t, path, tagged)
+	for _, src := range []Source{{Bytes: tagged}, {Path: path}} {
+		var got Wave
+		peak := damage.PeakBytes(t, func() { got, _, err = w.Wave(src, Draw{}) })
+		t.Logf("%.1f MiB", float64(peak)/(1<<20))
+		if err != nil || got.Frames != frames || rms(got.Data) != level || peak > 16<<20 {
+			t.Errorf("got %d frames, want %d, with %d MiB of memory: %v", got.Frames, frames, peak>>20, err)
 		}
 	}
 }
