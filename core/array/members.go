@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 )
 
 // Member is a regular file of an archive.
@@ -72,7 +73,7 @@ func Zip(b []byte) iter.Seq2[Member, error] {
 				continue
 			}
 			m := Member{Name: f.Name}
-			if m.Data, err = archive.member(f); err != nil {
+			if m.Data, err = archive.member(f, math.MaxInt64); err != nil {
 				m.Data, err = nil, fmt.Errorf("array: zip: member %.200q: %w", f.Name, err)
 			}
 			if !yield(m, err) {

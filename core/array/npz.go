@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
+	"slices"
 	"strings"
 )
 
@@ -48,12 +50,16 @@ func OpenNPZ(b []byte) (*NPZ, error) {
 func (n *NPZ) Names() []string { return n.names }
 
 // Array is one of the arrays. It allocates only what a deflated member becomes.
-func (n *NPZ) Array(name string) (Array, error) {
+func (n *NPZ) Array(name string) (Array, error) { return n.ArrayWithin(name, math.MaxInt64-maxHeader) }
+
+// ArrayWithin is Array, where the array has size bytes at most: a deflated member that becomes more, 1,032 times what it is at most, is
+// an error, and not unpacked.
+func (n *NPZ) ArrayWithin(name string, size int64) (Array, error) {
 	f := n.files[name]
 	if f == nil {
 		return Array{}, fmt.Errorf("array: npz: no member %.200q; there are %s", name+npyEnding, shown(n.names))
 	}
-	data, err := n.member(f)
+	data, err := n.member(f, size+maxHeader)
 	var a Array
 	if err == nil {
 		err = a.Parse(data)
@@ -77,7 +83,7 @@ func shown(names []string) string {
 }
 
 // member is a member's bytes, checked against its CRC-32: where they lie, if they are stored.
-func (n *NPZ) member(f *zip.File) ([]byte, error) {
+func (n *NPZ) member(f *zip.File, most int64) ([]byte, error) {
 	switch {
 	case f.Flags&encrypted != 0:
 		return nil, errors.New("it is encrypted")
@@ -87,16 +93,33 @@ func (n *NPZ) member(f *zip.File) ([]byte, error) {
 		return nil, fmt.Errorf("got compression method %d, want stored (0) or deflated (8)", f.Method)
 	case f.CompressedSize64 > uint64(len(n.b)) || f.UncompressedSize64 > f.CompressedSize64*maxDeflate+maxDeflate:
 		return nil, fmt.Errorf("got %d bytes deflated to %d, which cannot be", f.UncompressedSize64, f.CompressedSize64)
+	case f.UncompressedSize64 > uint64(most):
+		return nil, fmt.Errorf("got %d bytes, deflated to %d, want at most %d", f.UncompressedSize64, f.CompressedSize64, most)
 	}
 	r, err := f.Open()
 	if err != nil {
 		return nil, err
 	}
-	data := make([]byte, f.UncompressedSize64)
-	if _, err = io.ReadFull(r, data); err == nil {
+	data, err := unpacked(r, f.UncompressedSize64)
+	if err == nil {
 		_, err = io.Copy(io.Discard, r) // its end compares the CRC-32, and there is an end: a byte more is an error
 	}
 	return data, errors.Join(err, r.Close())
+}
+
+// unpacked is size bytes of r. Memory is taken for what comes, not for what is claimed.
+func unpacked(r io.Reader, size uint64) ([]byte, error) {
+	const first = 1 << 20
+	data := make([]byte, 0, min(size, first))
+	for uint64(len(data)) < size {
+		data = slices.Grow(data, 1)
+		n, err := io.ReadFull(r, data[len(data):min(uint64(cap(data)), size)])
+		data = data[:len(data)+n]
+		if err != nil {
+			return nil, err
+		}
+	}
+	return data[:size:size], nil
 }
 
 func (n *NPZ) stored(f *zip.File) ([]byte, error) {

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
-	"os"
-	"strings"
 	"testing"
+
+	"github.com/spdl/spdl/tests/damage"
 )
 
 // chunkOf is a PNG's chunk.
@@ -37,28 +36,6 @@ func packedZeros(t *testing.T, n int) []byte {
 	return b.Bytes()
 }
 
-// peakBytes is the most memory that f had at once, above what there was before.
-func peakBytes(t *testing.T, f func()) int64 {
-	t.Helper()
-	read := func(field string) (kib int64) {
-		status, err := os.ReadFile("/proc/self/status")
-		if err != nil {
-			t.Skip("no /proc: " + err.Error())
-		}
-		_, after, _ := strings.Cut(string(status), field)
-		if _, err := fmt.Sscan(after, &kib); err != nil {
-			t.Skipf("%s of /proc/self/status: %v", field, err)
-		}
-		return kib << 10
-	}
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
-		t.Skip("the peak cannot be begun anew here: " + err.Error())
-	}
-	before := read("VmRSS:")
-	f()
-	return read("VmHWM:") - before
-}
-
 // What unpacks to much more than the picture takes no more memory than the picture may, however small the file is.
 func TestBombsTakeNoMoreMemoryThanThePicture(t *testing.T) {
 	const side, bomb, allowed = 100, 200 << 20, 32 << 20
@@ -77,7 +54,7 @@ func TestBombsTakeNoMoreMemoryThanThePicture(t *testing.T) {
 	} {
 		w := worker(t, nil)
 		var err error
-		peak := peakBytes(t, func() { _, err = w.Row(make([]byte, op.RowBytes()), data, op, Draw{}) })
+		peak := damage.PeakBytes(t, func() { _, err = w.Row(make([]byte, op.RowBytes()), data, op, Draw{}) })
 		t.Logf("%s of %d MiB in %d KiB: %.1f MiB, %v", name, bomb>>20, len(data)>>10, float64(peak)/(1<<20), err)
 		if peak > allowed {
 			t.Errorf("%s of %d MiB took %d MiB of memory, want at most %d", name, bomb>>20, peak>>20, allowed>>20)

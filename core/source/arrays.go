@@ -33,7 +33,7 @@ func (b *Buffer) setArray(c *Column, file []byte) error {
 	if c.Member != "" {
 		var z *array.NPZ
 		if z, err = array.OpenNPZ(file); err == nil {
-			*a, err = z.Array(c.Member)
+			*a, err = z.ArrayWithin(c.Member, c.mostBytes())
 		}
 	}
 	if err != nil {
@@ -56,6 +56,21 @@ func (b *Buffer) setArray(c *Column, file []byte) error {
 	a.CopyTo(b.values[from:])
 	b.ends = append(b.ends, len(b.values))
 	return nil
+}
+
+// maxFirstBytes is what an array of an .npz may have that is to tell the shape of its column.
+const maxFirstBytes = 1 << 30
+
+// mostBytes is what an array of the column has.
+func (c *Column) mostBytes() int64 {
+	if c.DType == 0 || c.Shape == nil {
+		return maxFirstBytes
+	}
+	n, err := c.Shape.Bytes(c.DType)
+	if err != nil {
+		return maxFirstBytes
+	}
+	return n
 }
 
 // settleArrays reads samples until one has told the types and shapes of the array columns that nobody gave.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/spdl/spdl/core/tensor"
+	"github.com/spdl/spdl/tests/damage"
 )
 
 // npy is an array of 16-bit numbers first, first+1 ... as NumPy writes it.
@@ -159,5 +160,22 @@ func TestArraysThatNoSampleTellsAreRefused(t *testing.T) {
 	if _, err = OpenParquet(background, ShardsConfig{Shards: []string{parquet}, Columns: []Column{{Name: "a", Type: Array}}}); err == nil ||
 		!strings.Contains(err.Error(), "arrays go with archives, lists and folders") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A sample whose array unpacks to much more than its column has is a bad sample, and costs no memory.
+func TestArrayThatUnpacksToMoreIsABadSample(t *testing.T) {
+	const size = 32 << 20
+	var b Buffer
+	c := Column{Name: "x", Type: Array, Member: "x", DType: tensor.I16, Shape: tensor.Shape{4}}
+	file := []byte(npz(t, map[string]string{"x": npy(false, 0, size/2)}))
+	var err error
+	peak := damage.PeakBytes(t, func() { err = b.setArray(&c, file) })
+	var bad *Error
+	if !errors.As(err, &bad) || bad.Cause != Value || !strings.Contains(err.Error(), "want at most") || peak > size/2 {
+		t.Errorf("got %v with %d MiB of memory", err, peak>>20)
+	}
+	if err := b.setArray(&c, []byte(npz(t, map[string]string{"x": npy(false, 0, 4)}))); err != nil {
+		t.Errorf("one that fits: %v", err)
 	}
 }

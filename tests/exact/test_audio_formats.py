@@ -25,8 +25,8 @@ def tones(frames, rate, channels):
 LAYOUTS = {1: "mono", 2: "stereo", 6: "5.1"}
 
 
-def encode(path, codec, rate, channels, sample_format, frames, bit_rate=None, container_options=None, options=None):
-    with av.open(str(path), "w", options=container_options or {}) as container:
+def encode(path, codec, rate, channels, sample_format, frames, bit_rate=None, container_options=None, options=None, container=None):
+    with av.open(str(path), "w", format=container, options=container_options or {}) as container:
         stream = container.add_stream(codec, rate=rate, layout=LAYOUTS[channels], options=options or {})
         stream.codec_context.format = sample_format
         if bit_rate:
@@ -69,13 +69,26 @@ FORMATS = {
     "alac": ("a.m4a", "alac", 44100, 2, "s16p", {}),
     "ac3": ("a.ac3", "ac3", 48000, 6, "fltp", dict(bit_rate=384000)),
     "aiff": ("a.aiff", "pcm_s16be", 44100, 2, "s16", {}),
+    "aiff 24": ("a.aiff", "pcm_s24be", 44100, 2, "s32", {}),
+    "aiff 5.1": ("a.aiff", "pcm_s32be", 48000, 6, "s32", {}),
+    "aifc sowt": ("a.aifc", "pcm_s16le", 44100, 1, "s16", dict(container="aiff")),
+    "aifc fl32": ("a.aifc", "pcm_f32be", 44100, 2, "flt", dict(container="aiff")),
+    "aifc mu-law": ("a.aifc", "pcm_mulaw", 8000, 1, "s16", dict(container="aiff")),
     "au": ("a.au", "pcm_s16be", 8000, 1, "s16", {}),
+    "au 8": ("a.au", "pcm_s8", 8000, 2, "u8", {}),
+    "au mu-law": ("a.au", "pcm_mulaw", 8000, 1, "s16", {}),
+    "au A-law": ("a.au", "pcm_alaw", 8000, 2, "s16", {}),
+    "au double": ("a.au", "pcm_f64be", 44100, 2, "dbl", {}),
     "caf": ("a.caf", "pcm_s16le", 8000, 1, "s16", {}),
+    "caf 24": ("a.caf", "pcm_s24be", 44100, 2, "s32", {}),
+    "caf float": ("a.caf", "pcm_f32le", 44100, 2, "flt", {}),
+    "A-law WAV": ("a.wav", "pcm_alaw", 8000, 2, "s16", {}),
     "mu-law WAV": ("a.wav", "pcm_mulaw", 8000, 1, "s16", {}),
     "ADPCM WAV": ("a.wav", "adpcm_ms", 16000, 1, "s16", {}),
     "24-bit WAV": ("a.wav", "pcm_s24le", 44100, 2, "s32", {}),
     "RF64": ("a.wav", "pcm_s16le", 44100, 2, "s16", dict(container_options={"rf64": "always"})),
     "W64": ("a.w64", "pcm_s16le", 44100, 2, "s16", {}),
+    "W64 float": ("a.w64", "pcm_f32le", 44100, 6, "flt", {}),
     "wavpack": ("a.wv", "wavpack", 44100, 2, "s16p", {}),
 }
 
@@ -95,7 +108,7 @@ def test_frames_are_pyavs(audio, tmp_path, name):
 
 
 @pytest.mark.parametrize("cut", [0.02, 0.3, 0.7, 0.99])
-@pytest.mark.parametrize("name", ["mp3 CBR", "aac in mp4", "flac", "opus in ogg", "24-bit WAV"])
+@pytest.mark.parametrize("name", ["mp3 CBR", "aac in mp4", "flac", "opus in ogg", "24-bit WAV", "W64", "aiff", "au", "caf"])
 def test_a_cut_file_is_named_or_shorter(audio, tmp_path, name, cut):
     file, codec, rate, channels, sample_format, more = FORMATS[name]
     path = encode(tmp_path / file, codec, rate, channels, sample_format, rate, **more)

@@ -1,7 +1,7 @@
 """kill -9 of the engine at named points, and a restart under the same name: consumers in C and Python go on where they are.
 
 Each batch is completed exactly once in each group, every second delivery is flagged, and every byte is that of an uncrashed run.
-SPDL_FAULT_LONG=1 tries each point many times.
+SPDL_FAULT_LONG=1 tries each point many times, `make kills` 1,000 times and more.
 """
 
 import collections
@@ -19,7 +19,7 @@ import pytest
 
 BUILD = pathlib.Path(os.environ["SPDL_BUILD"])
 HERE = pathlib.Path(__file__).parent
-ROUNDS = 40 if os.environ.get("SPDL_FAULT_LONG") else 2
+ROUNDS = int(os.environ.get("SPDL_KILLS", 40 if os.environ.get("SPDL_FAULT_LONG") else 2))
 BATCHES, EPOCHS = 30, 2
 TOTAL = BATCHES * EPOCHS
 WATCHDOG = 120

@@ -1,7 +1,7 @@
 """kill -9 of consumers at named points: nothing is lost, nothing is completed twice, every second delivery is flagged.
 
 The engine's ledger and the consumers' own logs are compared. Each point is tried 20 times, 200 kills in all and more
-(SPDL_FAULT_LONG=1: 150 times each).
+(SPDL_FAULT_LONG=1: 150 times each; `make kills`: 1,000).
 """
 
 import collections
@@ -16,7 +16,7 @@ import time
 import pytest
 
 BUILD = pathlib.Path(os.environ["SPDL_BUILD"])
-ROUNDS = 150 if os.environ.get("SPDL_FAULT_LONG") else 20
+ROUNDS = int(os.environ.get("SPDL_KILLS", 150 if os.environ.get("SPDL_FAULT_LONG") else 20))
 POINTS = ["attach.mapped", "word.read", "claim.cas", "after.claim", "payload.read", "before.done", "after.done",
           "before.release", "release.cas", "after.release"]
 CONSUMERS, BATCHES, EPOCHS = 3, 40, 2

@@ -1,7 +1,7 @@
 """kill -9 of `spdl serve` while it decodes pictures, and a restart: by adoption every batch comes once and equal to that of an
 uncrashed run; from the journal every batch comes at least once, in order and equal.
 
-SPDL_FAULT_LONG=1 tries each point many times.
+SPDL_FAULT_LONG=1 tries each point many times, `make kills` 1,000 times and more.
 """
 
 import json
@@ -19,7 +19,7 @@ import spdl
 
 BUILD = pathlib.Path(os.environ["SPDL_BUILD"])
 HERE = pathlib.Path(__file__).parent
-ROUNDS = 30 if os.environ.get("SPDL_FAULT_LONG") else 1
+ROUNDS = int(os.environ.get("SPDL_KILLS", 30 if os.environ.get("SPDL_FAULT_LONG") else 1))
 WATCHDOG = 120
 N, BATCH, EPOCHS = 90, 4, 2
 STEPS = -(-N // BATCH)

@@ -299,7 +299,7 @@ func TestCompileNamesTheFieldItRefuses(t *testing.T) {
 		{Config{Features: &Features{Log: Decibel, TopDB: -1}, Rate: 8000}, "top_db"}, {Config{Features: &Features{Kind: 9}, Rate: 8000}, "kind"},
 		{Config{Features: &Features{FFT: 400}, Rate: 8000, Length: 200}, "shorter"},
 		{Config{Resample: Resample{Width: -1}}, "width"}, {Config{Resample: Resample{Rolloff: 2}}, "rolloff"}, {Config{Resample: Resample{Beta: -1}}, "beta"},
-		{Config{Resample: Resample{Method: 9}}, "method"}, {Config{Raw: &Raw{Encoding: 9, Rate: 1, Channels: 1}}, "raw"},
+		{Config{Resample: Resample{Method: 9}}, "method"}, {Config{Raw: &Raw{Encoding: 99, Rate: 1, Channels: 1}}, "raw"},
 	} {
 		if _, err := Compile(c.cfg); err == nil || !bytes.Contains([]byte(err.Error()), []byte(c.word)) {
 			t.Errorf("%+v: got %v, want an error that names %s", c.cfg, err, c.word)

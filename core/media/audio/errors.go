@@ -31,7 +31,7 @@ var words = map[string]string{
 
 // Error says why a sample gave no row.
 type Error struct {
-	Format string // "wav", "pcm", or FFmpeg's name of the container; empty if unknown
+	Format string // "pcm", or FFmpeg's name of the container, "wav" for one; empty if unknown
 	Detail string // got, want and the remedy
 	cause  string
 	err    error

@@ -19,10 +19,10 @@ import (
 	"github.com/spdl/spdl/core/media/av"
 )
 
-// haveFFmpeg reports whether formats besides WAV and raw PCM are read.
+// haveFFmpeg reports whether formats are read whose samples do not lie there as they are.
 const haveFFmpeg = true
 
-// decoder is FFmpeg for everything but PCM in WAV files.
+// decoder is FFmpeg for everything but samples that lie in a file as they are.
 type decoder struct {
 	ff     *C.audio_ff
 	text   *C.char // the description of the filters; nil: not needed yet

@@ -109,6 +109,34 @@ func TestWindowsOfEncodedFilesAreExact(t *testing.T) {
 	}
 }
 
+// What is read here of every container is what FFmpeg decodes, which a filter makes it do, sample by sample.
+func TestContainersGiveFFmpegsSamples(t *testing.T) {
+	same := func(name string, file []byte, channels, frames int) {
+		t.Run(name, func(t *testing.T) {
+			cfg := Config{Channels: channels, Length: frames}
+			got, info := decoded(t, cfg, Source{Bytes: file}, Draw{})
+			cfg.Filter = "anull"
+			want, theirs := decoded(t, cfg, Source{Bytes: file}, Draw{})
+			compare(t, got, want, 0)
+			if info != theirs {
+				t.Errorf("%+v, FFmpeg has %+v", info, theirs)
+			}
+		})
+	}
+	for _, k := range everyKind() {
+		for _, channels := range []int{1, 2, 6} {
+			for _, frames := range []int{1, 37} {
+				same(k.name(channels, frames), k.file(channels, 44100, samplesOf(k.encoding, channels*frames)), channels, frames)
+			}
+		}
+	}
+	for name, c := range oddContainers() {
+		if !c.ours {
+			same(name, c.file, 1, int(c.frames))
+		}
+	}
+}
+
 // A file cut anywhere, or with bits flipped, its checksums wrong or right, is a row or a named cause: never a crash, never endless.
 func TestDamagedFilesAreRowsOrNamed(t *testing.T) {
 	op, _ := Compile(Config{Channels: 1, Length: 30000, Rate: 16000, Budget: time.Minute})

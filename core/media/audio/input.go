@@ -31,14 +31,13 @@ type input struct {
 	pcm     PCM
 	isPCM   bool
 	other   decoder
-	raw     []byte // of the file: the frames of one fetch
+	raw     []byte // of the file: a piece of the frames
 	take    []int  // kept for planChannels
-	head    [12]byte
-	header  wavParser
+	header  header
 }
 
-// keepBytes is what raw keeps at most between samples.
-const keepBytes = 1 << 25
+// pieceBytes is what is read of a file at once: it stays in the processor's cache until it is converted.
+const pieceBytes = 1 << 19
 
 func (in *input) reader() io.ReaderAt {
 	if in.file != nil {
@@ -88,12 +87,13 @@ func (in *input) openPackets(w *Worker, src Source, info *Info) error {
 }
 
 func (in *input) openFormat(w *Worker, info *Info) error {
-	n, _ := in.reader().ReadAt(in.head[:], 0)
-	if isWAV(in.head[:n]) && w.op.cfg.Filter == "" {
-		var err error
-		info.Format = "wav"
-		in.header = wavParser{r: in.reader(), size: in.size}
-		if in.pcm, err = in.header.parse(); err == nil {
+	in.header = header{r: in.reader(), size: in.size}
+	n, _ := in.reader().ReadAt(in.header.buf[:], 0)
+	if c := containerOf(in.header.buf[:n]); c != nil && w.op.cfg.Filter == "" {
+		info.Format, in.header.format = c.name, c.name
+		err := c.parse(&in.header)
+		if err == nil {
+			in.pcm = in.header.pcm
 			return in.opened(info)
 		}
 		var e *Error
@@ -139,9 +139,6 @@ func (in *input) release() {
 	in.data, in.packets = nil, nil
 	in.memory.Reset(nil)
 	in.header.r = nil
-	if cap(in.raw) > keepBytes {
-		in.raw = nil
-	}
 }
 
 func (in *input) close() {
@@ -158,21 +155,29 @@ func (in *input) upTo(w *Worker, j *job, end int64) (int64, error) {
 	return in.pcm.Frames, nil
 }
 
-// fetch writes to.n frames from frame first on of the channels taken.
+// fetch writes to.n frames from frame first on of the channels taken. A file is read in pieces: its frames may have more channels
+// than are taken, and be longer than the row.
 func (in *input) fetch(w *Worker, info *Info, take []int, first int64, to planes) error {
 	if !in.isPCM {
 		in.other.fetch(take, first, to)
 		return nil
 	}
 	frame, sample := int64(in.pcm.FrameBytes()), in.pcm.Encoding.Bytes()
-	at := in.pcm.Offset + first*frame
-	data, err := in.bytes(at, to.n*frame, info)
-	if err != nil {
-		return err
+	most := to.n
+	if in.file != nil {
+		most = pieceBytes / frame
 	}
-	for c, stored := range take {
-		C.pcm_to_floats(w.kernels, (*C.uint8_t)(unsafe.Pointer(&data[stored*sample])), C.int(in.pcm.Encoding), C.size_t(frame),
-			C.size_t(to.n), floats(to.channel(c)))
+	for done := int64(0); done < to.n; {
+		n := min(most, to.n-done)
+		data, err := in.bytes(in.pcm.Offset+(first+done)*frame, n*frame, info)
+		if err != nil {
+			return err
+		}
+		for c, stored := range take {
+			C.pcm_to_floats(w.kernels, (*C.uint8_t)(unsafe.Pointer(&data[stored*sample])), C.int(in.pcm.Encoding), C.size_t(frame),
+				C.size_t(n), floats(to.channel(c)[done:]))
+		}
+		done += n
 	}
 	return nil
 }
@@ -181,8 +186,8 @@ func (in *input) bytes(at, n int64, info *Info) ([]byte, error) {
 	if in.file == nil {
 		return in.data[at : at+n], nil
 	}
-	if int64(cap(in.raw)) < n {
-		in.raw = make([]byte, n+n/4)
+	if in.raw == nil {
+		in.raw = make([]byte, pieceBytes)
 	}
 	raw := in.raw[:n]
 	got, err := in.file.ReadAt(raw, at)

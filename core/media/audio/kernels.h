@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How one sample is stored; multi-byte ones little-endian, as the machines we run on. */
+/* How one sample is stored; multi-byte ones little-endian, as the machines we run on, but for those that say BE. */
 enum {
     AUDIO_U8 = 0,
     AUDIO_S16 = 1,
@@ -19,6 +19,14 @@ enum {
     AUDIO_S32 = 3,
     AUDIO_F32 = 4,
     AUDIO_F64 = 5,
+    AUDIO_S8 = 6,
+    AUDIO_S16BE = 7,
+    AUDIO_S24BE = 8,
+    AUDIO_S32BE = 9,
+    AUDIO_F32BE = 10,
+    AUDIO_F64BE = 11,
+    AUDIO_MULAW = 12,
+    AUDIO_ALAW = 13,
 };
 
 enum {
@@ -54,8 +62,8 @@ size_t audio_spectrum_scratch(const audio_spectrum *s); /* floats */
 typedef struct audio_kernels {
     const char *isa;
 
-    /* n samples, stride_bytes apart, to floats: u8 (x - 128) / 2^7, s16 x / 2^15, s24 x / 2^23, s32 x / 2^31,
-     * f32 and f64 as they are. src needs no alignment. */
+    /* n samples, stride_bytes apart, to floats: u8 (x - 128) / 2^7, s8 x / 2^7, s16 x / 2^15, s24 x / 2^23, s32
+     * x / 2^31, f32 and f64 as they are, mu-law and A-law as the s16 of G.711. src needs no alignment. */
     void (*from_pcm)(const uint8_t *src, int encoding, size_t stride_bytes, size_t n, float *dst);
 
     /* n floats to int16: round(x * 2^15), half to even, held to the type's range; NaN becomes 0. Every

@@ -144,10 +144,13 @@ func (w *Worker) planWindow(j *job, window Window) error {
 // lastNeeded is the frame, as stored, behind the last one that can matter; -1 for the end of the signal.
 func (w *Worker) lastNeeded(j *job, end int64) int64 {
 	cfg := &w.op.cfg
-	if cfg.Crop != CropStart || cfg.Length == 0 || j.swr {
+	if cfg.Crop != CropStart && cfg.Crop != CropRefuse || cfg.Length == 0 || j.swr {
 		return end
 	}
 	need := int64(cfg.Length)
+	if cfg.Crop == CropRefuse {
+		need++ // which is one too many
+	}
 	if b := j.bank; b != nil {
 		need = (need/int64(b.phases)+1)*int64(b.step) + int64(b.taps)
 	}
@@ -179,7 +182,11 @@ func (w *Worker) planCrop(j *job, draw Draw) error {
 	j.n = int64(cfg.Length)
 	switch cfg.Crop {
 	case CropRefuse:
-		return w.bad(j, CauseTooLarge, "got %d at %d Hz, the row holds %d; raise audio.length, or set audio.crop", j.n+surplus, j.rate, cfg.Length)
+		least := ""
+		if j.info.Frames < 0 {
+			least = " or more" // decoding stopped there
+		}
+		return w.bad(j, CauseTooLarge, "got %d%s at %d Hz, the row holds %d; raise audio.length, or set audio.crop", j.n+surplus, least, j.rate, cfg.Length)
 	case CropCentre:
 		j.first = surplus / 2
 	case CropRandom:

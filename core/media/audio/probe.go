@@ -30,15 +30,7 @@ func Probe(src Source) (Stream, error) {
 		w.in.other.facts(&s)
 		return s, nil
 	}
-	s.Codec = w.in.pcm.Encoding.codec()
+	s.Codec = encodings[w.in.pcm.Encoding].codec
 	s.Seconds = float64(s.Frames) / float64(s.Rate)
 	return s, nil
-}
-
-// codec is FFmpeg's name of PCM.
-func (e Encoding) codec() string {
-	if e == U8 {
-		return "pcm_u8"
-	}
-	return "pcm_" + e.String() + "le"
 }

@@ -31,7 +31,7 @@ func SaveWAV(path string, wave Wave, e Encoding) error {
 // are the floats times 2^7, 2^15, 2^23 or 2^31, rounded to the nearest, halves to the even one, and cut to their range (what
 // is not a number is silence): what was decoded from an encoding is written in it bit for bit, but for s32, of which floats hold 24 bits.
 func WriteWAV(w io.Writer, wave Wave, e Encoding) error {
-	if !e.Valid() {
+	if e > F64 {
 		return fmt.Errorf("audio: wav: no encoding %v, want u8, s16, s24, s32, f32 or f64", e)
 	}
 	if wave.Channels < 1 || wave.Channels > MaxChannels || wave.Rate < 1 || wave.Rate > MaxRate {

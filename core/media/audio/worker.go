@@ -32,7 +32,7 @@ type Row struct{ Data []byte }
 
 // Info says what a row was made of; with a filter, what is said to be as stored is as it came out.
 type Info struct {
-	Format   string `json:"format"`   // "wav", "pcm", or FFmpeg's name of the container
+	Format   string `json:"format"`   // "pcm", or FFmpeg's name of the container, "wav" for one
 	Rate     int    `json:"rate"`     // as stored
 	Channels int    `json:"channels"` // as stored
 	Frames   int64  `json:"frames"`   // as stored; -1 where decoding ended with the window

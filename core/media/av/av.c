@@ -1,6 +1,7 @@
 //go:build !noffmpeg
 
 /* av.c - open, read, send, receive. */
+#include "claims.h"
 #include "packets.h"
 
 #include <errno.h>
@@ -95,6 +96,14 @@ static int read_bytes(void *opaque, uint8_t *to, int n) {
     if (got == 0) return AVERROR_EOF; /* the file became shorter */
     a->position += got;
     return (int)got;
+}
+
+int media_av_bytes(media_av *a, int64_t at, uint8_t *to, int n) {
+    int got = 0, rc = 1;
+    a->position = at;
+    while (got < n && (rc = read_bytes(a, to + got, n - got)) > 0) got += rc;
+    a->position = 0;
+    return got;
 }
 
 static int64_t seek_bytes(void *opaque, int64_t to, int whence) {
@@ -242,9 +251,26 @@ static int more_to_find(const media_av *a) {
     return there != 0;
 }
 
+/* ID3v2 tags before a sound say nothing about its frames, and FFmpeg unpacks what is packed in them: 250 KB to 250 MB. */
+static void pass_tags(media_av *a) {
+    uint8_t h[10];
+    while (media_av_bytes(a, 0, h, sizeof h) == sizeof h && memcmp(h, "ID3", 3) == 0 && h[3] < 0xff &&
+           ((h[6] | h[7] | h[8] | h[9]) & 0x80) == 0) {
+        int64_t size = 10 + ((int64_t)h[6] << 21 | h[7] << 14 | h[8] << 7 | h[9]) + (h[5] & 0x10 ? 10 : 0);
+        if (size >= a->source.size) return;
+        a->source.size -= size;
+        if (a->source.data)
+            a->source.data += size;
+        else
+            a->source.offset += size;
+    }
+}
+
 static int open_input(media_av *a) {
     if (a->source.packets) return media_packets_open(a);
-    int rc = prepare(a);
+    if (a->options.type == AVMEDIA_TYPE_AUDIO && a->options.lean) pass_tags(a);
+    int rc = media_av_claims(a);
+    if (rc == MEDIA_AV_OK) rc = prepare(a);
     if (rc != MEDIA_AV_OK) return rc;
     rc = avformat_open_input(&a->format, NULL, NULL, NULL);
     if (rc == AVERROR(EINVAL) && a->refused == MEDIA_AV_OK && strstr(media_av_message(), "whitelist"))

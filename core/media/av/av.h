@@ -34,7 +34,7 @@ enum {
     MEDIA_AV_UNSUPPORTED = -10,
     MEDIA_AV_TOO_MANY_PIXELS = -20, /* see refused_width, refused_height */
     MEDIA_AV_NO_MEMORY = -22,
-    MEDIA_AV_TOO_MUCH = -24, /* more streams or packets than the limits */
+    MEDIA_AV_TOO_MUCH = -24, /* more streams or packets than the limits, or samples than bytes */
     MEDIA_AV_TOO_SLOW = -25, /* the budget of time is used up */
     MEDIA_AV_FILTER = -26,   /* the filters do not take these frames (filter.h) */
 };
