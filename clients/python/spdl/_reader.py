@@ -23,6 +23,7 @@ from typing import Any, Callable, Optional
 from . import _c, _dlpack
 from ._dlpack import live as exports
 from ._errors import ArgumentError, Detached, SpdlError, error_for
+from ._lock import Lock
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
 EMPTY = _c.Batch(_BATCH_BYTES)  # of a lease that has no batch yet
@@ -58,7 +59,7 @@ def nanoseconds(where: str, seconds: float) -> int:
 
 # Of all readers where there is no interpreter lock: a finaliser may come while another reader's is held, and two threads would wait
 # for each other's.
-_shared = threading.RLock()
+_shared = Lock()
 
 
 class Lease:
@@ -144,7 +145,7 @@ class Reader:
         self._next = api.held.next
         self.thread = _Thread()
         # Guards the calls, and whether it is closed and detached; a finaliser may enter again.
-        self.lock = _shared if FREE_THREADED else threading.RLock()
+        self.lock = _shared if FREE_THREADED else Lock()
         self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
         self._calls: list[None] = []  # one for each that may wait
         self._last_wait: tuple[Optional[_c.Batch], int] = (None, 0)  # what it waited for, and since when
@@ -366,7 +367,7 @@ class Reader:
         (self.api.free if self.gpu else self.api.held).detach(self.handle)
 
     def _reset_in_child(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = Lock()
         self._calls = []
 
 
@@ -375,7 +376,7 @@ _readers: weakref.WeakSet[Reader] = weakref.WeakSet()
 
 def _reset_in_child() -> None:
     global _shared
-    _shared = threading.RLock()
+    _shared = Lock()
     for reader in list(_readers):
         reader._reset_in_child()
 

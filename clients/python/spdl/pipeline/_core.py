@@ -19,6 +19,7 @@ from contextlib import AsyncExitStack
 from typing import Any, Callable, Optional, Sequence
 
 from .._errors import Forked
+from .._lock import Lock
 from . import defs
 from ._desk import HostStage
 from ._failure import PipelineFailure, failure, log_failure
@@ -76,7 +77,7 @@ class Core:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.host = Host(plan.description)
-        self.lock = threading.RLock()
+        self.lock = Lock()
         self.items: dict[int, Any] = {}  # what the engine's item numbers stand for
         self._ranges = 0  # of item numbers that were given away, under the lock
         self.stopping = False
@@ -87,7 +88,7 @@ class Core:
         self._threads: list[threading.Thread] = []
         self._scopes: dict[str, _Scope] = {}
         self._background: list[Any] = []
-        self._closing = threading.Lock()
+        self._closing = Lock()
 
     @property
     def loop(self) -> Loop:

@@ -1,0 +1,117 @@
+"""Signal handlers that raise, as Ctrl-C's does in the main thread: whatever they strike, no lock of the client stays taken."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import spdl
+from conftest import ROOT, Mock, together
+from spdl._lock import Lock
+
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.9 and 3.10 look for signals on the way out of a `with`, too")
+
+
+def free(lock: Lock) -> None:
+    assert not lock._is_owned(), "the lock stayed taken"
+
+
+# ---- the lock
+
+
+def passes(lock: Lock) -> None:
+    with lock:
+        pass
+
+
+def works(lock: Lock) -> None:
+    with lock:
+        len(repr(lock))
+
+
+def fails(lock: Lock) -> None:
+    try:
+        with lock:
+            raise ValueError
+    except ValueError:
+        pass
+
+
+def enters_again(lock: Lock) -> None:
+    with lock:
+        with lock:
+            pass
+
+
+@pytest.mark.parametrize("block", [passes, works, fails, enters_again])
+def test_a_lock_is_free_after_a_handler_raised_anywhere_in_its_block(storm, block):
+    lock = Lock()
+    storm(lambda: [block(lock) for _ in range(2000)], lambda: free(lock))
+
+
+def test_a_lock_is_free_after_a_handler_raised_in_the_wait_for_it(storm):
+    """Other threads take it all the time: the handler strikes the wait, and the moment behind it."""
+    lock, over = Lock(), threading.Event()
+
+    def take() -> None:
+        while not over.is_set():
+            passes(lock)
+
+    def wait() -> None:
+        try:
+            storm(lambda: [passes(lock) for _ in range(2000)], lambda: free(lock))
+        finally:
+            over.set()
+
+    others = [threading.Thread(target=take) for _ in range(2)]
+    for other in others:
+        other.start()
+    wait()
+    for other in others:
+        other.join(60)
+        assert not other.is_alive(), "the lock stayed taken"
+
+
+def test_every_lock_of_the_client_is_that_one():
+    """threading's own are left taken, by `with` in Python 3.14 and by what of them is written in Python in every version."""
+    own = re.compile(r"threading\.(Lock|RLock|Semaphore|BoundedSemaphore|Event|Barrier)\(|threading\.Condition\(\)|queue\.\w*Queue\((?<!SimpleQueue\()")
+    found = [f"{path.name}: {line.strip()}" for path in Path(ROOT, "clients/python/spdl").rglob("*.py") if path.name != "_lock.py"
+             for line in path.read_text().splitlines() if own.search(line)]
+    assert found == []
+
+
+# ---- the loader
+
+
+def loops(loader: spdl.Loader) -> None:
+    for batch in loader:
+        batch.array("label").memoryview()
+
+
+def acquires(loader: spdl.Loader) -> None:
+    for _ in range(5):
+        batch = loader.acquire()
+        if batch is not None:
+            batch.array("label").memoryview()
+            batch.done()
+            batch.release()
+
+
+def exports(loader: spdl.Loader) -> None:
+    with loader.acquire() or loader.acquire() as batch:
+        batch.array("label").__dlpack__()
+
+
+def asks(loader: spdl.Loader) -> None:
+    loader.info, loader.state, loader.state_dict()
+
+
+@pytest.mark.parametrize("call", [loops, acquires, exports, asks])
+def test_a_loader_serves_all_threads_after_a_handler_raised_anywhere_in_a_call(mock: Mock, storm, call):
+    with spdl.open("mock") as loader:
+        call(loader)  # imports what it needs
+        storm(lambda: [call(loader) for _ in range(20)], lambda: free(loader._reader.lock))
+        together(lambda: loader.info, lambda: loader.acquire(0))
