@@ -11,6 +11,7 @@ import pytest
 import spdl
 from conftest import ROOT, Mock, together
 from spdl._lock import Lock
+from spdl._reader import EMPTY
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.9 and 3.10 look for signals on the way out of a `with`, too")
 
@@ -115,3 +116,31 @@ def test_a_loader_serves_all_threads_after_a_handler_raised_anywhere_in_a_call(m
         call(loader)  # imports what it needs
         storm(lambda: [call(loader) for _ in range(20)], lambda: free(loader._reader.lock))
         together(lambda: loader.info, lambda: loader.acquire(0))
+
+
+def test_a_loader_is_detached_though_a_handler_raised_anywhere_in_its_close(mock: Mock, storm):
+    """The next close() detaches, and gives back what an earlier Ctrl-C had left for the next loop."""
+    loaders = []
+
+    def more() -> None:
+        for loader in loaders:
+            loader.close()
+        assert (mock.counts.readers, mock.counts.leases) == (0, 0)
+        loaders[:] = [spdl.open("mock") for _ in range(10)]
+        for loader in loaders:
+            lease = loader._reader.acquire(0)
+            lease.spare, lease.raw = lease.raw, EMPTY
+            loader._reader.rescue(lease)
+
+    more()
+    storm(lambda: [loader.close() for loader in loaders], more, strikes=500)
+    for loader in loaders:
+        loader.close()
+
+
+def test_a_closed_loader_is_detached_though_a_handler_raised_anywhere_in_a_call(mock: Mock, storm):
+    """Calls are counted as long as they last, and no longer."""
+    for _ in range(20):
+        with spdl.open("mock") as loader:
+            storm(lambda: [loader.state_dict() for _ in range(10)], lambda: None, strikes=50)
+        assert mock.counts.readers == 0
