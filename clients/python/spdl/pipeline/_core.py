@@ -14,7 +14,6 @@ import os
 import threading
 import time
 import weakref
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import AsyncExitStack
 from typing import Any, Callable, Optional, Sequence
 
@@ -35,8 +34,6 @@ log = logging.getLogger("spdl.pipeline")
 
 STOP_PATIENCE = 10.0  # seconds that stop() waits for ops to return, unless told otherwise
 EXIT_PATIENCE = 1.0  # the same at the interpreter's exit
-
-TimeoutErrors = (FutureTimeoutError, TimeoutError)  # one class from Python 3.11 on
 
 _live: weakref.WeakValueDictionary[int, Core] = weakref.WeakValueDictionary()  # by id
 
@@ -131,7 +128,7 @@ class Core:
                 opened.result(timeout)
             except Exception as error:
                 opened.cancel()
-                if isinstance(error, TimeoutErrors):
+                if isinstance(error, TimeoutError):
                     raise TimeoutError(f"spdl: pipeline {self.plan.name}: start: the hooks of stage {scope.info} "
                                        f"were not entered within {timeout:g} s") from None
                 self.blame(scope.info, error)
