@@ -133,7 +133,7 @@ def test_a_loader_is_detached_though_a_handler_raised_anywhere_in_its_close(mock
             loader._reader.rescue(lease)
 
     more()
-    storm(lambda: [loader.close() for loader in loaders], more, strikes=500)
+    storm(lambda: [loader.close() for loader in loaders], more, strikes=200)
     for loader in loaders:
         loader.close()
 
