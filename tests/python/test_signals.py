@@ -13,7 +13,10 @@ from conftest import ROOT, Mock, together
 from spdl._lock import Lock
 from spdl._reader import EMPTY
 
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.9 and 3.10 look for signals on the way out of a `with`, too")
+pytestmark = [
+    pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.9 and 3.10 look for signals on the way out of a `with`, too"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # some strike the callback of a weak reference
+]
 
 
 def free(lock: Lock) -> None:
@@ -116,6 +119,15 @@ def test_a_loader_serves_all_threads_after_a_handler_raised_anywhere_in_a_call(m
         call(loader)  # imports what it needs
         storm(lambda: [call(loader) for _ in range(20)], lambda: free(loader._reader.lock))
         together(lambda: loader.info, lambda: loader.acquire(0))
+
+
+def test_what_was_opened_is_detached_though_a_handler_raised_anywhere_in_the_opening(mock: Mock, storm):
+    """A Ctrl-C in the wait for an engine is raised when the library has come back with it: nobody has the loader then."""
+
+    def none() -> None:
+        assert (mock.counts.readers, mock.counts.leases) == (0, 0)
+
+    storm(lambda: [spdl.open("mock").close() for _ in range(5)], none, strikes=1000)
 
 
 def test_a_loader_is_detached_though_a_handler_raised_anywhere_in_its_close(mock: Mock, storm):
