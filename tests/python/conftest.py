@@ -150,26 +150,28 @@ class Storm:
     """storm(call, after): a handler raises somewhere in call(), and after() is called, until that has happened so many times."""
 
     def __init__(self) -> None:
-        self._armed = False
+        self._inside = self._over = False
 
-    def __call__(self, call: Callable[[], object], after: Callable[[], object], strikes: int = 3000) -> None:
-        struck = count = 0
-        while struck < strikes:
-            count += 1
-            try:
-                self._armed = True
-                signal.setitimer(signal.ITIMER_REAL, (20 + count % 101 * 3) * 1e-6)  # at another moment of it each time
-                call()
-            except Struck:
-                struck += 1
-            finally:
-                self._armed = False
-            after()
+    def __call__(self, call: Callable[[], object], after: Callable[[], object], strikes: int = 1000) -> None:
+        for count in range(strikes):
+            self._over = False
+            signal.setitimer(signal.ITIMER_REAL, (20 + count % 101 * 3) * 1e-6)  # at another moment of it each time
+            while not self._over:
+                try:
+                    self._inside = True
+                    call()
+                except Struck:
+                    pass
+                finally:
+                    self._inside = False
+                after()
 
     def strike(self, _: int, frame: Optional[FrameType]) -> None:
-        if self._armed and not finalises(frame):  # once, and not behind the call: the signal may have gone to a thread that sleeps
-            self._armed = False
-            raise Struck
+        if not self._inside or finalises(frame):
+            signal.setitimer(signal.ITIMER_REAL, 1e-4)  # try again
+            return
+        self._inside, self._over = False, True
+        raise Struck
 
 
 def finalises(frame: Optional[FrameType]) -> bool:

@@ -28,7 +28,7 @@ def test_a_pipelines_locks_are_free_after_a_handler_raised_anywhere_in_a_call(st
         pipeline.stats()
 
     with pipeline.auto_stop(timeout=60):
-        storm(use, lambda: [free(lock) for lock in locks], strikes=1000)
+        storm(use, lambda: [free(lock) for lock in locks])
         assert pipeline.get_item(timeout=60) > 0
 
 
@@ -44,6 +44,6 @@ def test_a_loop_runs_on_after_a_handler_raised_anywhere_in_a_wait_for_it(storm):
         await asyncio.sleep(0)
         return x
 
-    storm(lambda: [loop.start(answer(x)).result(60) for x in range(10)], lambda: None, strikes=1000)
+    storm(lambda: [loop.start(answer(x)).result(60) for x in range(10)], lambda: None)
     assert loop.start(answer(7)).result(60) == 7
     assert loop.close(60)
