@@ -19,6 +19,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
+LIMITS = {"limit": [], "limit_codes": ["-c"]}  # libjpeg-turbo's own decoder of Huffman codes; that of the engine
 PEERS = ["torch_pillow", "torch_io", "meta_spdl", "opencv", "ffcv"]
 
 
@@ -30,11 +31,11 @@ def run(command, env=None):
     return done.stdout.strip().splitlines()[-1]
 
 
-def run_limit(args, mode, dtype):
+def run_limit(name, args, mode, dtype):
     files = sorted(map(str, pathlib.Path(args.images).rglob("*.jpg")))
     listing = ROOT / "build" / "limit.list"
     listing.write_text("\n".join(files) + "\n")
-    line = run([ROOT / "build/limit", "-t", str(args.workers), "-n", str(len(files) * args.passes), "-o", mode, "-d", dtype, "-l", listing])
+    line = run([ROOT / "build/limit", "-t", str(args.workers), "-n", str(len(files) * args.passes), "-o", mode, "-d", dtype, "-l", listing, *LIMITS[name]])
     speed, cpu = re.search(r"([0-9.]+) images/s, ([0-9.]+) CPU s per 1000", line).groups()
     return {"images_per_second": float(speed), "cpu_seconds_per_1000": float(cpu)}
 
@@ -65,7 +66,7 @@ def race(args, mode, dtype, names):
     for i in range(args.rounds):
         row = {}
         for name in names[i % len(names):] + names[:i % len(names)]:
-            row[name] = run_limit(args, mode, dtype) if name == "limit" else run_contender(name, args, mode, dtype)
+            row[name] = run_limit(name, args, mode, dtype) if name in LIMITS else run_contender(name, args, mode, dtype)
             print(f"{mode}/{dtype} round {i + 1}/{args.rounds} {name}: {row[name]['images_per_second']:.0f} images/s", file=sys.stderr, flush=True)
         rounds.append(row)
     return rounds
@@ -73,7 +74,7 @@ def race(args, mode, dtype, names):
 
 def memory(args, mode, dtype, names):
     """Peak PSS of each contender, in a run of its own: looking costs what would be measured."""
-    return {name: run_contender(name, args, mode, dtype, "--memory")["peak_pss_mib"] for name in names if name != "limit"}
+    return {name: run_contender(name, args, mode, dtype, "--memory")["peak_pss_mib"] for name in names if name not in LIMITS}
 
 
 def quartiles(values):
@@ -130,7 +131,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--passes", type=int, default=1)
-    parser.add_argument("--only", default=",".join(["limit", "spdl", *PEERS]))
+    parser.add_argument("--only", default=",".join([*LIMITS, "spdl", *PEERS]))
     parser.add_argument("--modes", default="eval/f32,train/u8,train/f32")
     parser.add_argument("--ours", default="spdl", help="whom the others are compared with: spdl, spdl_tar, spdl_rows")
     args = parser.parse_args()

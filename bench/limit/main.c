@@ -1,18 +1,19 @@
 /* limit - what this machine can do: JPEG files to rows in a loop of plain C.
  *
  * N threads read the listed files, one after the other (open, fstat, pread, close into a buffer that is kept), and decode them
- * into rows of their own batches (32 rows each, reused) with the kernel the engine uses: no ring, no Go, no queues. The
+ * into rows of their own batches (32 rows each, reused) with the kernel the engine uses, but libjpeg-turbo's own decoder of Huffman codes: no ring, no Go, no queues. The
  * engine's images per second are held against this. Both read each file when its turn comes; the page cache is warm after
  * the first round. Both are measured in their steady state: here each thread makes one batch before the clock starts. Boxes and flips
  * are those of the engine's default seed, so both decode the same parts of the same pictures. What is not the same: the limit writes 2
  * batches again and again, which may stay in the processor's cache, the engine those of a ring.
  *
- *   limit [-t threads] [-n images] [-o eval|train] [-d u8|f32] [-p] FILE...
+ *   limit [-t threads] [-n images] [-o eval|train] [-d u8|f32] [-p] [-c] FILE...
  *   limit ... -l LIST        paths from a file, one a line
  *
  * eval: resize 256, centre crop 224, normalise, NCHW, f32 unless -d says
  * otherwise. train: random resized crop 224, flip 0.5, NCHW, u8 unless -d says
- * otherwise (f32 is normalised). -p keeps to portable C. */
+ * otherwise (f32 is normalised). -p keeps to portable C; -c decodes Huffman codes
+ * as the engine does, not with libjpeg-turbo's own decoder. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -32,7 +33,7 @@ typedef struct job {
     char **paths;
     size_t n_paths, n_images;
     media_op op;
-    int portable;
+    int without;             /* of media_ctx_new */
     pthread_barrier_t ready; /* the threads and the clock */
     atomic_size_t next, bad;
 } job;
@@ -108,7 +109,7 @@ static void make_row(worker *w, size_t i, size_t n) {
 
 static void *work(void *arg) {
     job *j = arg;
-    worker w = {.j = j, .c = media_ctx_new(j->portable), .row = media_op_row_bytes(&j->op)};
+    worker w = {.j = j, .c = media_ctx_new(j->without), .row = media_op_row_bytes(&j->op)};
     w.batch = aligned_alloc(64, w.row * BATCH);
     if (!w.c || !w.batch) die("out of memory in", "a worker");
     for (size_t n = 0; n < BATCH; n++) make_row(&w, n, n);
@@ -161,23 +162,24 @@ static void measure(job *j, int threads) {
 }
 
 int main(int argc, char **argv) {
-    job j = {.n_images = 0};
+    job j = {.without = MEDIA_LIBJPEG};
     int opt, threads = 1, train = 0;
     const char *dtype = NULL;
-    while ((opt = getopt(argc, argv, "t:n:o:d:l:p")) != -1) {
+    while ((opt = getopt(argc, argv, "t:n:o:d:l:pc")) != -1) {
         switch (opt) {
         case 't': threads = atoi(optarg); break;
         case 'n': j.n_images = (size_t)atol(optarg); break;
         case 'o': train = strcmp(optarg, "train") == 0; break;
         case 'd': dtype = optarg; break;
         case 'l': read_list(&j, optarg); break;
-        case 'p': j.portable = 1; break;
+        case 'p': j.without |= MEDIA_PORTABLE; break;
+        case 'c': j.without &= ~MEDIA_LIBJPEG; break;
         default: return 2;
         }
     }
     for (; optind < argc; optind++) add_path(&j, argv[optind]);
     if (j.n_paths == 0 || threads < 1 || threads > 256) {
-        fprintf(stderr, "usage: limit [-t threads] [-n images] [-o eval|train] [-d u8|f32] [-p] "
+        fprintf(stderr, "usage: limit [-t threads] [-n images] [-o eval|train] [-d u8|f32] [-p] [-c] "
                         "[-l list] [file...]\n");
         return 2;
     }

@@ -16,7 +16,8 @@
 // arithmetic, every step rounded; float16 and bfloat16 are that value rounded
 // to nearest even. All instruction sets give the same bytes.
 //
-// JPEG goes through libjpeg-turbo. PNG, WebP, GIF, BMP, TIFF and what else
+// JPEG goes through libjpeg-turbo, but for the Huffman codes of baseline files,
+// which are ours to decode (huffman.c) as long as they are sound. PNG, WebP, GIF, BMP, TIFF and what else
 // FFmpeg decodes go through FFmpeg; built with the tag noffmpeg, PNG and GIF
 // go through Go's standard library and the rest is refused by name. AVIF and
 // HEIC files are read by package heif and their tiles decoded by FFmpeg: within

@@ -130,9 +130,10 @@ static void choose_colour(media_jpeg *j, const media_op *op) {
 /* Start decoding the region: raw coordinates, as stored in the file. The
  * decoded columns reach two pixels past it, because fancy upsampling looks at
  * its neighbours and libjpeg treats the part's edge as the picture's. */
-static void start(media_ctx *c, const media_region *r) {
+static void start(media_ctx *c, const media_region *r, int own_codes) {
     struct jpeg_decompress_struct *d = &c->jpeg.d;
     jpeg_start_decompress(d);
+    c->jpeg.own_codes = own_codes && media_huff_take(&c->jpeg.huff, d);
     c->jpeg.skip_x = r->x;
     JDIMENSION left = r->x > 2 ? (JDIMENSION)r->x - 2 : 0;
     JDIMENSION right = (JDIMENSION)(r->x + r->w) + 2;
@@ -140,6 +141,7 @@ static void start(media_ctx *c, const media_region *r) {
     JDIMENSION width = right - left;
     if (width + 16 < d->output_width) {
         jpeg_crop_scanline(d, &left, &width);
+        if (c->jpeg.own_codes) media_huff_columns(&c->jpeg.huff, d, left, width);
         c->jpeg.skip_x = r->x - (int32_t)left;
     }
     if (r->y > 0) jpeg_skip_scanlines(d, (JDIMENSION)r->y);
@@ -187,7 +189,7 @@ static int header(media_ctx *c, const uint8_t *data, size_t size, const media_op
 }
 
 static int decode(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
-                  const media_draw *draw) {
+                  const media_draw *draw, int own_codes) {
     int rc = header(c, data, size, op);
     if (rc != MEDIA_OK) return rc;
     media_region r, raw;
@@ -197,21 +199,31 @@ static int decode(media_ctx *c, void *dst, const uint8_t *data, size_t size, con
     if (!media_buf_get(&c->rows, 4 * row_stride(w, 4) + MEDIA_SLACK_BYTES))
         return media_fail(c, MEDIA_NO_MEMORY, "");
     media_unturn(c->info.orientation, w, h, &r, &raw);
-    start(c, &raw);
+    start(c, &raw, own_codes);
     return media_render(c, op, &r, fetch, dst);
 }
 
-int media_jpeg_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
-                   const media_draw *draw) {
+static int attempt(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
+                   const media_draw *draw, int own_codes) {
     media_jpeg *j = &c->jpeg;
     int rc;
     if (setjmp(j->exit)) {
         char text[JMSG_LENGTH_MAX] = "";
-        if (j->status != MEDIA_TOO_MANY_SCANS) j->err.format_message((j_common_ptr)&j->d, text);
-        rc = media_fail(c, j->status, text);
+        if (j->status == MEDIA_JPEG_AGAIN)
+            rc = j->status;
+        else {
+            if (j->status != MEDIA_TOO_MANY_SCANS) j->err.format_message((j_common_ptr)&j->d, text);
+            rc = media_fail(c, j->status, text);
+        }
     } else {
-        rc = decode(c, dst, data, size, op, draw);
+        rc = decode(c, dst, data, size, op, draw, own_codes);
     }
     jpeg_abort_decompress(&j->d);
     return rc;
+}
+
+int media_jpeg_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
+                   const media_draw *draw) {
+    int rc = attempt(c, dst, data, size, op, draw, !c->jpeg.library);
+    return rc == MEDIA_JPEG_AGAIN ? attempt(c, dst, data, size, op, draw, 0) : rc;
 }

@@ -6,10 +6,11 @@
 
 #include "internal.h"
 
-media_ctx *media_ctx_new(int portable) {
+media_ctx *media_ctx_new(int without) {
     media_ctx *c = calloc(1, sizeof *c);
     if (!c) return NULL;
-    c->kernels = portable ? &media_portable : media_best_kernels();
+    c->kernels = without & MEDIA_PORTABLE ? &media_portable : media_best_kernels();
+    c->jpeg.library = (without & MEDIA_LIBJPEG) != 0;
     if (media_jpeg_create(&c->jpeg) != MEDIA_OK) {
         media_ctx_free(c);
         return NULL;
@@ -40,6 +41,8 @@ static void trim(media_ctx *c) {
 const media_info *media_ctx_info(const media_ctx *c) { return &c->info; }
 
 const char *media_ctx_isa(const media_ctx *c) { return c->kernels->isa; }
+
+int media_ctx_own_codes(const media_ctx *c) { return c->jpeg.own_codes; }
 
 uint8_t *media_ctx_picture_buffer(media_ctx *c, size_t size_bytes) {
     return media_buf_get(&c->picture, size_bytes);
@@ -203,6 +206,7 @@ int media_render(media_ctx *c, const media_op *op, const media_region *r, media_
 static void reset_info(media_ctx *c) {
     memset(&c->info, 0, offsetof(media_info, detail) + 1);
     c->info.orientation = 1;
+    c->jpeg.own_codes = 0;
 }
 
 int media_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,

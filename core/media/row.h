@@ -103,8 +103,14 @@ void media_op_init(media_op *op);
 /* Bytes of one row: out_h * out_w * channels * size of the type. */
 size_t media_op_row_bytes(const media_op *op);
 
-/* portable: 1 keeps to plain C. Returns NULL when there is no memory. */
-media_ctx *media_ctx_new(int portable);
+/* What a context does without; the bytes are the same. */
+enum {
+    MEDIA_PORTABLE = 1, /* vector instructions */
+    MEDIA_LIBJPEG = 2   /* our decoder of Huffman codes: libjpeg's is used */
+};
+
+/* Returns NULL when there is no memory. */
+media_ctx *media_ctx_new(int without);
 void media_ctx_free(media_ctx *c);
 const media_info *media_ctx_info(const media_ctx *c);
 
@@ -124,5 +130,8 @@ uint8_t *media_ctx_picture_buffer(media_ctx *c, size_t size_bytes);
 
 /* Instruction set in use: "avx2" or "portable". */
 const char *media_ctx_isa(const media_ctx *c);
+
+/* 1 if the Huffman codes of the last file were decoded by our decoder to the end. */
+int media_ctx_own_codes(const media_ctx *c);
 
 #endif

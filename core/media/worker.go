@@ -57,16 +57,16 @@ type Worker struct {
 
 // Options of a worker; nil is the default.
 type Options struct {
-	Portable bool // plain C only; for comparing, the bytes are the same
+	Portable bool // plain C only, Huffman codes left to libjpeg; for comparing, the bytes are the same
 }
 
 // NewWorker makes a worker. Close it.
 func NewWorker(o *Options) (*Worker, error) {
-	portable := C.int(0)
+	without := C.int(0)
 	if o != nil && o.Portable {
-		portable = 1
+		without = C.MEDIA_PORTABLE | C.MEDIA_LIBJPEG
 	}
-	c := C.media_ctx_new(portable)
+	c := C.media_ctx_new(without)
 	if c == nil {
 		return nil, errors.New("media: worker: out of memory")
 	}
@@ -82,6 +82,9 @@ func (w *Worker) Close() {
 
 // ISA names the instruction set in use.
 func (w *Worker) ISA() string { return C.GoString(C.media_ctx_isa(w.c)) }
+
+// ownCodes says whether our decoder took the Huffman codes of the last JPEG, to its end.
+func (w *Worker) ownCodes() bool { return C.media_ctx_own_codes(w.c) != 0 }
 
 // Row decodes data, of any image format, into dst, which is op.RowBytes() long.
 // Neither is kept. It blocks for as long as decoding takes. Errors are
