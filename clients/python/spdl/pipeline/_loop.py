@@ -127,4 +127,9 @@ class Running(Generic[T]):
             del task
 
     def cancel(self) -> None:
-        self._loop.post(lambda: self._task and self._task.cancel())
+        """Cancel it behind its first step: what was handed over begins, however soon its pipeline ends."""
+        self._loop.post(lambda: self._loop.loop.call_soon(self._cancel))
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
