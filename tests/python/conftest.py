@@ -14,6 +14,8 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from types import FrameType
+from typing import Callable, Optional
 
 import pytest
 
@@ -135,6 +137,59 @@ def python():
                               capture_output=True, text=True, timeout=240)
 
     return run
+
+
+# ---- signals
+
+
+class Struck(KeyboardInterrupt):
+    """What the handler raises."""
+
+
+class Storm:
+    """storm(call, after): a handler raises somewhere in call(), and after() is called, until that has happened so many times."""
+
+    def __init__(self) -> None:
+        self._inside = self._over = False
+
+    def __call__(self, call: Callable[[], object], after: Callable[[], object], strikes: int = 1000) -> None:
+        for count in range(strikes):
+            self._over = False
+            signal.setitimer(signal.ITIMER_REAL, (20 + count % 101 * 3) * 1e-6)  # at another moment of it each time
+            while not self._over:
+                try:
+                    self._inside = True
+                    call()
+                except Struck:
+                    pass
+                finally:
+                    self._inside = False
+                after()
+
+    def strike(self, _: int, frame: Optional[FrameType]) -> None:
+        if not self._inside or finalises(frame):
+            signal.setitimer(signal.ITIMER_REAL, 1e-4)  # try again
+            return
+        self._inside, self._over = False, True
+        raise Struck
+
+
+def finalises(frame: Optional[FrameType]) -> bool:
+    """Whether a finaliser runs: what is raised there the interpreter prints and forgets, whoever wrote it."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
+
+
+@pytest.fixture
+def storm():
+    storm = Storm()
+    before = signal.signal(signal.SIGALRM, storm.strike)
+    yield storm
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 # ---- the real library against the pattern engine --------------------------------------------------

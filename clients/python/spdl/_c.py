@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from ctypes import (
     POINTER,
     Structure,
@@ -27,6 +26,7 @@ from ctypes import (
 from typing import Optional
 
 from ._errors import LibraryNotFound
+from ._lock import Lock
 
 # ---- constants ---------------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ def _declare(dll: ctypes.CDLL) -> _Functions:
 
 # ---- finding the library -----------------------------------------------------------------------
 
-_loading = threading.Lock()
+_loading = Lock()
 _api: Optional[Api] = None
 
 

@@ -23,10 +23,8 @@ A capsule has no destructor for the same reason. One that nobody consumed is fou
 from __future__ import annotations
 
 import ctypes
-import os
 import struct
 import sys
-import threading
 from ctypes import c_char_p, c_int, c_size_t, c_uint8, c_uint64, c_void_p
 
 from . import _c
@@ -97,20 +95,16 @@ class _Export:
 
 _idle: list[_Block] = []  # as many as tensors were ever alive at once
 live: list[_Export] = []  # of every loader: a tensor may outlive its loader. Empty: there is nothing to sweep
-_sweeping = threading.Lock()
 
 
 def sweep() -> None:
-    """Let go of the memory of every exported tensor that has died. Does not block."""
-    if not _sweeping.acquire(blocking=False):
-        return
-    try:
-        ended = [export for export in live if export.ended()]
-        for export in ended:
+    """Let go of the memory of every exported tensor that has died. Does not block: several may sweep, and who removes it has it."""
+    for export in [export for export in live if export.ended()]:
+        try:
             live.remove(export)
-            _idle.append(export.block)
-    finally:
-        _sweeping.release()
+        except ValueError:  # another was first
+            continue
+        _idle.append(export.block)
 
 
 def _block() -> _Block:
@@ -167,11 +161,3 @@ def capsule(owner: object, address: int, dtype: tuple[int, int, int], device: tu
     made = _new_capsule(block.address, name, None)
     live.append(_Export(block, made, name, owner))
     return made
-
-
-def _reset_in_child() -> None:
-    global _sweeping
-    _sweeping = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_reset_in_child)

@@ -23,6 +23,7 @@ from typing import Any, Callable, Optional
 from . import _c, _dlpack
 from ._dlpack import live as exports
 from ._errors import ArgumentError, Detached, SpdlError, error_for
+from ._lock import Lock
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
 EMPTY = _c.Batch(_BATCH_BYTES)  # of a lease that has no batch yet
@@ -58,7 +59,7 @@ def nanoseconds(where: str, seconds: float) -> int:
 
 # Of all readers where there is no interpreter lock: a finaliser may come while another reader's is held, and two threads would wait
 # for each other's.
-_shared = threading.RLock()
+_shared = Lock()
 
 
 class Lease:
@@ -80,7 +81,10 @@ class Lease:
     def __del__(self) -> None:
         if _exiting:
             return
-        reader = self.reader
+        try:
+            reader = self.reader
+        except AttributeError:  # a Ctrl-C came as it was made
+            return
         if not self.passed and reader.stage and self.raw.token and not reader.closed:
             try:
                 self.fail("dropped without done(), release() or fail()")
@@ -144,9 +148,9 @@ class Reader:
         self._next = api.held.next
         self.thread = _Thread()
         # Guards the calls, and whether it is closed and detached; a finaliser may enter again.
-        self.lock = _shared if FREE_THREADED else threading.RLock()
+        self.lock = _shared if FREE_THREADED else Lock()
         self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
-        self._calls: list[None] = []  # one for each that may wait
+        self._calls: set[object] = set()  # one for each that may wait
         self._last_wait: tuple[Optional[_c.Batch], int] = (None, 0)  # what it waited for, and since when
         self._usual_ns = 0  # length of waits of late; threads that wait at the same time may lose one another's
         self.stage = False  # whether it belongs to a stage; said by the Loader
@@ -232,9 +236,9 @@ class Reader:
         end = begun + timeout_ns
         left, patience = SLICE_NS if timeout_ns < 0 else timeout_ns, PATIENCE_NS
         nap = min(left, SLICE_NS, self._nap(raw, begun))
-        acquire, handle, let_go = self._acquire_waiting, self.handle, self._calls.pop
-        self._enter()
+        acquire, handle, this, let_go = self._acquire_waiting, self.handle, object(), self._calls.discard
         try:
+            self._enter(this)
             status = acquire(handle, nap, raw)
             while status:
                 if status < 0 and status != _c.E_LEASES:
@@ -255,10 +259,9 @@ class Reader:
                 status = acquire(handle, min(left, SLICE_NS), raw)
             return status
         finally:
-            let_go()  # and then look: close() closes and then looks here, so one of the two detaches
-            with self.lock:
-                if self._closed:
-                    self._detach()
+            let_go(this)  # and then look: close() closes and then looks here, so one of the two detaches
+            if FREE_THREADED or self._closed:
+                self._left()
 
     def _collect_dropped(self) -> None:
         """If every lease is taken, some may be so only because the thread that took them does not run: see FREE_THREADED."""
@@ -303,24 +306,29 @@ class Reader:
 
     def call(self, function: Callable[..., int], *arguments: object, accept: int = _c.OK) -> int:
         """Run function(handle, *arguments), which may wait, and raise its errors, but for `accept`."""
-        self._enter()
+        this = object()
         try:
+            self._enter(this)
             status = function(self.handle, *arguments)
             if status < 0 and status != accept:
                 raise self.error(status)  # here: a detach below would change the thread's last error
             return status
         finally:
-            with self.lock:
-                self._calls.pop()
-                if self._closed:
-                    self._detach()
+            self._calls.discard(this)
+            self._left()
 
-    def _enter(self) -> None:
+    def _enter(self, this: object) -> None:
         """Count a call that runs without the interpreter lock; the handle lives until it is counted off."""
         with self.lock:
             if self._closed:
                 raise self._closed_error()
-            self._calls.append(None)
+            self._calls.add(this)
+
+    def _left(self) -> None:
+        """Behind a call that was counted off: the last one detaches, if close() left it that."""
+        with self.lock:
+            if self._closed:
+                self._detach()
 
     def ask(self, function: Callable[..., int], *arguments: object) -> int:
         """Run function(handle, *arguments), which never waits, and raise its errors."""
@@ -358,16 +366,18 @@ class Reader:
     def _detach(self) -> None:
         if self._calls or self._detached:
             return
-        self._detached = True
         claimed = self.thread.spare
         if claimed is not None and claimed.data is not None:
-            self.release(self.handle, claimed)
             self.thread.spare = None
+            self.release(self.handle, claimed)
+            if self._detached:  # by a finaliser that came in between
+                return
+        self._detached = True  # and the call at once: a Ctrl-C may come before or behind the two
         (self.api.free if self.gpu else self.api.held).detach(self.handle)
 
     def _reset_in_child(self) -> None:
-        self.lock = threading.RLock()
-        self._calls = []
+        self.lock = Lock()
+        self._calls = set()
 
 
 _readers: weakref.WeakSet[Reader] = weakref.WeakSet()
@@ -375,7 +385,7 @@ _readers: weakref.WeakSet[Reader] = weakref.WeakSet()
 
 def _reset_in_child() -> None:
     global _shared
-    _shared = threading.RLock()
+    _shared = Lock()
     for reader in list(_readers):
         reader._reset_in_child()
 

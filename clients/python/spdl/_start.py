@@ -109,16 +109,19 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
 
 
 def _load(api: _c.Api, function: Any, what: bytes, opts: ctypes.Structure, recipe: Optional[tuple]) -> Loader:
-    handle = ctypes.c_void_p()
-    status = function(what, ctypes.byref(opts), ctypes.byref(handle))
-    if status < 0:
-        text = api.held.last_error() or api.held.status_name(status)
-        raise error_for(status, text.decode("utf-8", "replace"))
-    reader = Reader(api, handle.value)
+    handle, reader = ctypes.c_void_p(), None
     try:
+        status = function(what, ctypes.byref(opts), ctypes.byref(handle))  # a Ctrl-C that came meanwhile is raised behind it
+        if status < 0:
+            text = api.held.last_error() or api.held.status_name(status)
+            raise error_for(status, text.decode("utf-8", "replace"))
+        reader = Reader(api, handle.value)
         return Loader(reader, recipe)
     except BaseException:
-        reader.close()
+        if reader is not None:
+            reader.close()
+        elif handle.value:
+            api.held.detach(handle.value)
         raise
 
 

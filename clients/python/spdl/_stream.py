@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import Any, Optional
 
 from ._errors import ArgumentError, SpecError
+from ._lock import Lock
 
 MOST = 1 << 40  # samples that an iterable may have
 KEPT = 4096  # items that were passed over are kept: far more than the engine asks for at a time
@@ -52,14 +52,14 @@ class Stream:
 
     def __init__(self, iterable: Any) -> None:
         self._iterable = iterable
-        self._lock = threading.Lock()  # guards the rest; one thread is in the iterable at a time
+        self._lock = Lock()  # guards the rest; one thread is in the iterable at a time
         self._epoch: Optional[int] = None
         self._iterator: Any = None
         self._next = 0  # index of the item that the iterator gives next
         self._waiting: dict[int, Any] = {}  # items passed over
         self._over = False  # it gives no more: it has ended or raised
         self._error: Optional[BaseException] = None  # what it raised last; for the loader to tell
-        self._telling = threading.Lock()  # guards it; the other lock may be held for as long as the iterable takes
+        self._telling = Lock()  # guards it; the other lock may be held for as long as the iterable takes
 
     def get(self, epoch: int, index: int) -> Any:
         """The item, which is given once. Raises End, and in the place of an item what the iterable raised there."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
 
 import pytest
@@ -23,6 +24,7 @@ from spdl.pipeline import (
     config,
     create_task,
 )
+from spdl.pipeline._loop import Loop
 
 from .conftest import build, run, wait_for
 
@@ -327,6 +329,23 @@ def test_defaults_of_the_process_are_used_and_can_be_put_back():
         assert run([1], same) == [1]
     finally:
         config.set_default_hook_class()
+
+
+def test_a_background_task_begins_however_soon_its_pipeline_ends():
+    """Handed over and cancelled while the loop is busy: it takes its first step all the same."""
+    loop, held, began = Loop("spdl-test-loop"), threading.Event(), []
+
+    async def task():
+        began.append(True)
+        await asyncio.sleep(60)
+
+    loop.post(held.wait, 60)
+    running = loop.start(task())
+    running.cancel()
+    held.set()
+    with pytest.raises(CancelledError):
+        running.result(60)
+    assert began and loop.close(60)
 
 
 def test_create_task_logs_what_its_coroutine_raises(caplog):

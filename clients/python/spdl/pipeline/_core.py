@@ -14,11 +14,11 @@ import os
 import threading
 import time
 import weakref
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import AsyncExitStack
 from typing import Any, Callable, Optional, Sequence
 
 from .._errors import Forked
+from .._lock import Lock
 from . import defs
 from ._desk import HostStage
 from ._failure import PipelineFailure, failure, log_failure
@@ -34,8 +34,6 @@ log = logging.getLogger("spdl.pipeline")
 
 STOP_PATIENCE = 10.0  # seconds that stop() waits for ops to return, unless told otherwise
 EXIT_PATIENCE = 1.0  # the same at the interpreter's exit
-
-TimeoutErrors = (FutureTimeoutError, TimeoutError)  # one class from Python 3.11 on
 
 _live: weakref.WeakValueDictionary[int, Core] = weakref.WeakValueDictionary()  # by id
 
@@ -76,7 +74,7 @@ class Core:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.host = Host(plan.description)
-        self.lock = threading.RLock()
+        self.lock = Lock()
         self.items: dict[int, Any] = {}  # what the engine's item numbers stand for
         self._ranges = 0  # of item numbers that were given away, under the lock
         self.stopping = False
@@ -87,7 +85,7 @@ class Core:
         self._threads: list[threading.Thread] = []
         self._scopes: dict[str, _Scope] = {}
         self._background: list[Any] = []
-        self._closing = threading.Lock()
+        self._closing = Lock()
 
     @property
     def loop(self) -> Loop:
@@ -130,7 +128,7 @@ class Core:
                 opened.result(timeout)
             except Exception as error:
                 opened.cancel()
-                if isinstance(error, TimeoutErrors):
+                if isinstance(error, TimeoutError):
                     raise TimeoutError(f"spdl: pipeline {self.plan.name}: start: the hooks of stage {scope.info} "
                                        f"were not entered within {timeout:g} s") from None
                 self.blame(scope.info, error)

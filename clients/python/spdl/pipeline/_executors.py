@@ -9,6 +9,8 @@ import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import Any, Callable, Optional
 
+from .._lock import Lock
+
 
 class PriorityExecutorEntrypoint(Executor):
     """One stage's way into a shared pool."""
@@ -38,7 +40,8 @@ class _PriorityPool:
         self._priorities = itertools.count()
         self._order = itertools.count()
         self._calls: list[tuple[int, int, Future, Callable[[], Any]]] = []
-        self._ready = threading.Condition()
+        self._lock = Lock()  # guards the rest; taken itself, as the condition enters and leaves in Python
+        self._ready = threading.Condition(self._lock)
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._closed = False
@@ -49,7 +52,7 @@ class _PriorityPool:
 
     def _submit(self, priority: int, fn: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Future:
         future: Future = Future()
-        with self._ready:
+        with self._lock:
             if self._closed:
                 raise RuntimeError(f"spdl: pipeline: {type(self).__name__}: submit after shutdown")
             heapq.heappush(self._calls, (-priority, next(self._order), future, lambda: self._call(fn, args, kwargs)))
@@ -68,7 +71,7 @@ class _PriorityPool:
         if self._initializer is not None:
             self._initializer(*self._initargs)
         while True:
-            with self._ready:
+            with self._lock:
                 self._idle += 1
                 while not self._calls and not self._closed:
                     self._ready.wait()
@@ -88,7 +91,7 @@ class _PriorityPool:
 
     def shutdown(self, wait: bool = True, cancel_futures: bool = False) -> None:
         """Take no more calls; wait for those that were taken, or cancel those that have not begun."""
-        with self._ready:
+        with self._lock:
             self._closed = True
             if cancel_futures:
                 for _, _, future, _ in self._calls:

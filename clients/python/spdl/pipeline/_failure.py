@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import threading
 import traceback
 from typing import Optional, Sequence
+
+from .._lock import Lock
 
 log = logging.getLogger("spdl.pipeline")
 
@@ -59,7 +60,7 @@ def _text(errs: list[tuple[str, Exception]]) -> str:
 
 _compact: Optional[bool] = None
 _seen: dict[tuple, int] = {}
-_seen_lock = threading.Lock()
+_seen_lock = Lock()
 
 REPEATS, EVERY = 5, 100  # of one kind of failure: so many are logged whole, then every so manieth in one line
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from abc import ABC
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, AsyncIterator
 
+from .._lock import Lock
 from ._info import StageInfo
 from ._reporter import Reporter
 from ._times import Times
@@ -56,7 +56,7 @@ class TaskStatsHook(Reporter, TaskHook):
         self.info = info
         self.interval = interval
         self._times = Times()
-        self._counting = threading.Lock()  # guards the failures, of all the stage's threads
+        self._counting = Lock()  # guards the failures, of all the stage's threads
         self._failures = 0
         self._begun = time.monotonic()
 

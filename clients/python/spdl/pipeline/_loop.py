@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import threading
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as TimeoutError_
-from typing import Any, Awaitable, Callable, Coroutine, TypeVar
+from concurrent.futures import CancelledError
+from typing import Any, Awaitable, Callable, Coroutine, Generic, Optional, TypeVar
 
 T = TypeVar("T")
 
@@ -36,26 +36,17 @@ class Loop:
 
     def run(self, coro: Coroutine[Any, Any, T]) -> T:
         """Run coro on the loop and wait until it has ended. Raises CancelledError once cancel() was called."""
-        done: Future = Future()
-
-        def ended(task: asyncio.Task) -> None:
-            self._tasks.discard(task)
-            if task.cancelled():
-                done.set_exception(CancelledError())
-            elif task.exception() is not None:
-                done.set_exception(task.exception())
-            else:
-                done.set_result(task.result())
+        running = Running(self, coro)
 
         def begin() -> None:
-            task = self.loop.create_task(coro)
+            task = running.begin()
             self._tasks.add(task)
-            task.add_done_callback(ended)
+            task.add_done_callback(self._tasks.discard)
             if self._cancelled:
                 task.cancel()
 
         self.loop.call_soon_threadsafe(begin)
-        return done.result()
+        return running.result()
 
     def cancel(self) -> None:
         """Cancel what run() waits for, and whatever it is asked to run from now on."""
@@ -68,13 +59,15 @@ class Loop:
             coro.close()
             return
         try:
-            asyncio.run_coroutine_threadsafe(coro, self.loop).result(timeout)
-        except (CancelledError, TimeoutError_):
+            self.start(coro).result(timeout)
+        except (CancelledError, TimeoutError):
             pass
 
-    def start(self, coro: Coroutine[Any, Any, T]) -> Any:
-        """Run coro on the loop; its concurrent.futures.Future."""
-        return asyncio.run_coroutine_threadsafe(coro, self.loop)
+    def start(self, coro: Coroutine[Any, Any, T]) -> Running[T]:
+        """Run coro on the loop."""
+        running = Running(self, coro)
+        self.loop.call_soon_threadsafe(running.begin)
+        return running
 
     def post(self, function: Any, *args: Any) -> None:
         """Call function on the loop; nothing happens after close()."""
@@ -98,3 +91,45 @@ class Loop:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.loop.shutdown_asyncgens()
         self.loop.stop()
+
+
+class Running(Generic[T]):
+    """A coroutine that was handed to the loop. Not a concurrent.futures.Future, whose lock a Ctrl-C in result() leaves taken: the
+    loop would wait for it."""
+
+    def __init__(self, loop: Loop, coro: Coroutine[Any, Any, T]) -> None:
+        self._loop = loop
+        self._coro = coro
+        self._task: Optional[asyncio.Task] = None
+        self._ended: queue.SimpleQueue = queue.SimpleQueue()  # the task, once it has
+
+    def begin(self) -> asyncio.Task:
+        """Called once, on the loop's thread."""
+        task = self._task = self._loop.loop.create_task(self._coro)
+        task.add_done_callback(self._end)
+        return task
+
+    def _end(self, task: asyncio.Task) -> None:
+        self._task = None  # its error has a traceback, and that has us
+        self._ended.put(task)
+
+    def result(self, timeout: Optional[float] = None) -> T:
+        """Wait for what it returns, and raise what it raises. For one caller, once. Raises TimeoutError, CancelledError."""
+        try:
+            task = self._ended.get(timeout=timeout)
+        except queue.Empty:
+            raise TimeoutError from None
+        try:
+            if task.cancelled():
+                raise CancelledError
+            return task.result()
+        finally:
+            del task
+
+    def cancel(self) -> None:
+        """Cancel it behind its first step: what was handed over begins, however soon its pipeline ends."""
+        self._loop.post(lambda: self._loop.loop.call_soon(self._cancel))
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()

@@ -8,6 +8,7 @@ import weakref
 from contextlib import contextmanager
 from typing import Any, Generic, Iterator, Optional, TypeVar
 
+from .._lock import Lock
 from ._core import STOP_PATIENCE, Core, Plan, abandon
 from ._failure import PipelineFailure
 from ._host import END_EPOCH, OK, TIMEOUT, WORK_LIST, Work
@@ -32,7 +33,7 @@ class Pipeline(Generic[T]):
 
     def __init__(self, plan: Plan) -> None:
         self._core = Core(plan)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._started = False
         self._stopped = False
         self._told = False  # whether the failure was raised

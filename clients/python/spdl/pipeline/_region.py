@@ -12,6 +12,7 @@ import threading
 from multiprocessing.connection import wait
 from typing import Any, Iterator, Optional, Sequence
 
+from .._lock import Lock
 from . import _host, defs
 from ._pipeline import DATA_ENDS, EPOCH_ENDS, Pipeline
 from ._portable import portable
@@ -35,19 +36,19 @@ class Region:
                        "task_hook_factory": options.task_hook_factory}
         self._outward = outward
         self._workers: list[_Member] = []
-        self._lock = threading.Lock()
-        self._halted = threading.Event()
+        self._lock = Lock()
+        self._halted = False
         self._wake_read, self._wake_write = os.pipe()
         self._starter: Optional[threading.Thread] = None
         self._feeding: queue.SimpleQueue = queue.SimpleQueue()  # what the dispatcher reports: an end, or an error
-        self._room = threading.Semaphore(0)
+        self._room: queue.SimpleQueue = queue.SimpleQueue()  # a token for each transfer that a worker may take
 
     # ---- results
 
     def __iter__(self) -> Iterator[Any]:
         self._start()
         open_ = set(self._workers)  # those whose epoch has not ended
-        while open_ and not self._halted.is_set():
+        while open_ and not self._halted:
             for member in self._ready(open_):
                 kind, _, packed = member.worker.receive()
                 value = member.worker.channel.unpack(packed)
@@ -55,7 +56,7 @@ class Region:
                     yield from value
                 elif kind == "taken":
                     member.taken()
-                    self._room.release()
+                    self._room.put(None)
                 elif kind == "epoch":
                     open_.discard(member)
                 elif kind == "error":
@@ -84,7 +85,7 @@ class Region:
 
     def _start(self) -> None:
         with self._lock:
-            if self._workers or self._halted.is_set():
+            if self._workers or self._halted:
                 return
             count = self._target.max_workers or os.cpu_count() or 1
             context = self._target.mp_context or ("spawn" if _host.loaded() else None)
@@ -92,15 +93,16 @@ class Region:
                 args = (self._config, self._build, self._outward, self._target.initializer, self._target.initargs)
                 self._workers.append(_Member(Worker(f"spdl-region-{number}", _serve, args, mp_context=context)))
             for _ in range(count * AHEAD):
-                self._room.release()
-        self._starter = threading.Thread(target=self._dispatch, name="spdl-region", daemon=True)
-        self._starter.start()
+                self._room.put(None)
+            starter = threading.Thread(target=self._dispatch, name="spdl-region", daemon=True)
+            starter.start()
+            self._starter = starter
 
     def _dispatch(self) -> None:
         """Send the feeder's items to the workers, until its data ends or the region is stopped."""
         transfer: list[Any] = []
         try:
-            while not self._halted.is_set():
+            while not self._halted:
                 item = self._feeder.next()
                 ended = item is EPOCH_ENDS or item is DATA_ENDS
                 if not ended:
@@ -114,14 +116,14 @@ class Region:
                 if item is DATA_ENDS:
                     return
         except Exception as error:
-            if not self._halted.is_set():
+            if not self._halted:
                 self._feeding.put(error)
                 self._wake()
 
     def _send(self, transfer: list[Any]) -> None:
         """To the member with least in hand; waits while all have enough."""
-        self._room.acquire()
-        if self._halted.is_set():
+        self._room.get()
+        if self._halted:
             return
         member = min(self._workers, key=lambda one: one.in_hand)
         member.given()
@@ -134,9 +136,9 @@ class Region:
 
     def halt(self) -> None:
         """Stop without waiting."""
-        if not self._halted.is_set():
-            self._halted.set()
-            self._room.release()
+        if not self._halted:
+            self._halted = True
+            self._room.put(None)
             self._wake()
             self._feeder.halt()
 
@@ -162,7 +164,7 @@ class _Member:
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self.in_hand = 0
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def given(self) -> None:
         with self._lock:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-import threading
+
+from .._lock import Lock
 
 _STEPS = 16  # buckets per doubling
 
@@ -12,7 +13,7 @@ class Times:
     """Durations in seconds since the last take(). Threads may add."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._reset()
 
     def _reset(self) -> None:

@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Callable, Optional
 
 from .._errors import SpdlError
+from .._lock import Lock
 from ._arena import BUDGET, Packed, Receiver, Sender, SharedFile
 
 
@@ -32,7 +33,7 @@ class Channel:
         self.connection = connection
         self._sender = Sender(outgoing, budget)
         self._receiver = Receiver(incoming)
-        self._sending = threading.Lock()
+        self._sending = Lock()
 
     def send(self, kind: str, number: int = 0, value: Any = None) -> None:
         """Pack and send. Raises what pickling raises, and OSError when the other end is gone."""
