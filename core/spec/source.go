@@ -325,7 +325,7 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 
 // Endings of files, and names of parts of samples, that are sound or video.
 var (
-	soundEndings = []string{"aac", "aif", "aiff", "au", "caf", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma"}
+	soundEndings = []string{"aac", "aif", "aifc", "aiff", "au", "bw64", "caf", "flac", "m4a", "mka", "mp2", "mp3", "oga", "ogg", "opus", "rf64", "snd", "w64", "wav", "wma"}
 	videoEndings = []string{"3gp", "asf", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp4", "mpeg", "mpg", "mts", "mxf", "ogv", "ts", "webm", "wmv", "y4m"}
 )
 
