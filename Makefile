@@ -107,10 +107,10 @@ killed_consumers = kills
 killed_workers = stage_kills
 killed_engines = engine_restart stage_restart spdl_restart
 killed_all = $(killed_consumers) $(killed_workers) $(killed_engines)
-kills: ## KILLS of them (default 1000) at each named point, for hours; WHAT=consumers, workers or engines for some
+kills: ## KILLS of them (default 1000) at each named point, for hours; WHAT='consumers workers engines' for some
 	@$(MAKE) --no-print-directory all-built fault-programs
 	SPDL_KILLS=$(or $(KILLS),1000) SPDL_BUILD=$(abspath $(BUILD)) SPDL_LIBRARY=$(abspath $(BUILD))/libspdl.so PYTHONPATH=clients/python \
-		$(PYTHON) -m pytest -q -s -k killed $(patsubst %,tests/fault/test_%.py,$(killed_$(or $(WHAT),all)))
+		$(PYTHON) -m pytest -q -s -k killed $(patsubst %,tests/fault/test_%.py,$(foreach who,$(or $(WHAT),all),$(killed_$(who))))
 
 .PHONY: soak
 soak: ## kills, quiet and a machine far too busy, for HOURS each (default 1); WHAT=kills, quiet or busy for one of them
