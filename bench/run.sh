@@ -17,7 +17,7 @@ say() { printf '\nbench: %s, %s\n' "$1" "$(date +%H:%M:%S)"; }
 say "against the limit and the peers"
 .venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes eval/f32,train/u8 --out "$out/peers.json"
 say "train against the limit, longer runs"
-.venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --passes 3 --modes train/u8,train/f32 --only limit,spdl --out "$out/limit-train.json"
+.venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --passes 3 --modes train/u8,train/f32 --only limit,limit_codes,spdl --out "$out/limit-train.json"
 say "tar shards beside the folder, from the page cache"
 .venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes eval/f32,train/u8 --ours spdl_tar --only spdl_tar,spdl --out "$out/tar.json"
 say "later epochs from the cache of rows"
