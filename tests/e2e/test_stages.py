@@ -132,9 +132,9 @@ def test_an_exception_in_a_stage_fails_the_batch_by_policy(serve, pictures, poli
 
 def test_a_stage_that_fails_ends_a_ring_that_admits_no_failure(serve, pictures):
     engine = serve(describe(pictures.path, ring=stages("augment"), bad_sample={"policy": "fail"}))
-    with spdl.attach(engine.name, group="augment", max_leases=1) as loader:
-        loader.acquire().fail("no such crop")
-    with spdl.attach(engine.name, group="train") as loader:
+    with spdl.attach(engine.name, group="train") as loader:  # before it fails: an engine of failed rings ends once nobody is left
+        with spdl.attach(engine.name, group="augment", max_leases=1) as stage:
+            stage.acquire().fail("no such crop")
         with pytest.raises(spdl.EngineFailed, match='stage "augment": batch 0: no such crop'):
             loader.acquire()
     assert engine.stop() == FAILED
