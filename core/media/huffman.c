@@ -217,18 +217,17 @@ static ALWAYS_INLINE void skip(media_bits *b, int n) {
 }
 
 /* One block; into coefficients, which are zero, if store says so. */
-static ALWAYS_INLINE void block(j_decompress_ptr d, media_bits *b, const media_huff_block *p, int store,
+static ALWAYS_INLINE void block(j_decompress_ptr d, media_bits *b, media_huff_component *p, int store,
                                 JCOEF *coefficients) {
     const media_huff_table *ac = p->ac;
     refill(b);
     uint64_t e = look(d, b, p->dc, 0);
     skip(b, field(e, 0));
-    *p->last_dc += value(e, VALUE1);
-    if (*p->last_dc > DC_LIMIT || *p->last_dc < -DC_LIMIT) give_up(d);
-    if (store) coefficients[0] = (JCOEF)*p->last_dc;
+    p->last_dc += value(e, VALUE1);
+    if (p->last_dc > DC_LIMIT || p->last_dc < -DC_LIMIT) give_up(d);
+    if (store) coefficients[0] = (JCOEF)p->last_dc;
     for (int k = 1;;) {
         refill(b);
-#pragma GCC unroll 3
         for (int i = 0; i < 3; i++) {
             e = look(d, b, ac, 1);
             k += field(e, RUN1);
@@ -258,7 +257,7 @@ static void restart(j_decompress_ptr d, media_huff *h) {
     b->bits = b->past_end = 0;
     h->next_restart = (h->next_restart + 1) & 7;
     h->until_restart = d->restart_interval - 1;
-    memset(h->last_dc, 0, sizeof h->last_dc);
+    for (int i = 0; i < d->comps_in_scan; i++) h->components[i].last_dc = 0;
 }
 
 static ALWAYS_INLINE boolean decode(j_decompress_ptr d, JBLOCKROW *blocks) {
@@ -267,9 +266,11 @@ static ALWAYS_INLINE boolean decode(j_decompress_ptr d, JBLOCKROW *blocks) {
     int wanted = blocks && h->column >= h->first_column && h->column <= h->last_column;
     media_bits b = h->bits;
     if (wanted)
-        for (int i = 0; i < d->blocks_in_MCU; i++) block(d, &b, &h->blocks[i], 1, blocks[i][0]);
+        for (int i = 0; i < d->blocks_in_MCU; i++)
+            block(d, &b, &h->components[d->MCU_membership[i]], 1, blocks[i][0]);
     else
-        for (int i = 0; i < d->blocks_in_MCU; i++) block(d, &b, &h->blocks[i], 0, NULL);
+        for (int i = 0; i < d->blocks_in_MCU; i++)
+            block(d, &b, &h->components[d->MCU_membership[i]], 0, NULL);
     if (b.bits < b.past_end) give_up(d);
     h->bits = b;
     if (++h->column == d->MCUs_per_row) h->column = 0;
@@ -295,19 +296,14 @@ static int baseline(const struct jpeg_decompress_struct *d) {
 
 int media_huff_take(media_huff *h, struct jpeg_decompress_struct *d) {
     if (!baseline(d)) return 0;
-    for (int i = 0; i < d->blocks_in_MCU; i++) {
-        int c = d->MCU_membership[i];
-        const jpeg_component_info *info = d->cur_comp_info[c];
-        media_huff_block *b = &h->blocks[i];
-        b->dc = &h->dc[info->dc_tbl_no];
-        b->ac = &h->ac[info->ac_tbl_no];
-        b->last_dc = &h->last_dc[c];
-        build(&h->dc[info->dc_tbl_no], d->dc_huff_tbl_ptrs[info->dc_tbl_no], 0);
-        build(&h->ac[info->ac_tbl_no], d->ac_huff_tbl_ptrs[info->ac_tbl_no], 1);
+    for (int i = 0; i < d->comps_in_scan; i++) {
+        int dc = d->cur_comp_info[i]->dc_tbl_no, ac = d->cur_comp_info[i]->ac_tbl_no;
+        build(&h->dc[dc], d->dc_huff_tbl_ptrs[dc], 0);
+        build(&h->ac[ac], d->ac_huff_tbl_ptrs[ac], 1);
+        h->components[i] = (media_huff_component){&h->dc[dc], &h->ac[ac], 0};
     }
     const uint8_t *data = d->src->next_input_byte, *end = data + d->src->bytes_in_buffer;
     h->bits = (media_bits){.p = data, .plain_end = next_ff(data, end), .end = end};
-    memset(h->last_dc, 0, sizeof h->last_dc);
     h->until_restart = d->restart_interval;
     h->next_restart = 0;
     h->column = h->first_column = 0;

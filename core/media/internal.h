@@ -139,16 +139,15 @@ typedef struct media_bits {
     const uint8_t *p, *plain_end, *end; /* no 0xff lies before plain_end */
 } media_bits;
 
-typedef struct media_huff_block {
+typedef struct media_huff_component {
     const media_huff_table *dc, *ac;
-    int32_t *last_dc;
-} media_huff_block;
+    int32_t last_dc;
+} media_huff_component;
 
 /* Our entropy decoder, while it decodes a file. */
 typedef struct media_huff {
     media_bits bits;
-    media_huff_block blocks[D_MAX_BLOCKS_IN_MCU];
-    int32_t last_dc[MAX_COMPS_IN_SCAN];
+    media_huff_component components[MAX_COMPS_IN_SCAN];
     unsigned until_restart;
     int next_restart;
     JDIMENSION column, first_column, last_column; /* in MCUs; those outside are not stored */

@@ -3,6 +3,7 @@
  * Accurate integer DCT and fancy upsampling: the pixels that Pillow and
  * torchvision get from the same library. Only the rows and columns that the
  * operation reads are decoded; everything below the last one is not touched.
+ * The Huffman codes of a sound baseline file are huffman.c's to decode.
  *
  * libjpeg reports damage as warnings and goes on with grey. Here damage ends
  * the sample: data that stops early is MEDIA_TRUNCATED, data that does not
