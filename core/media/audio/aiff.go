@@ -76,10 +76,7 @@ func aiffEncoding(kind []byte, bits int) (Encoding, bool) {
 }
 
 func (h *header) common(body int64, size uint64) error {
-	if size < 18 {
-		return h.fail(CauseCorrupt, "COMM chunk of %d bytes, want at least 18", size)
-	}
-	b, err := h.at(body, int(min(size, 22)))
+	b, err := h.inside("COMM", body, size, 18, 22)
 	if err != nil {
 		return err
 	}

@@ -45,10 +45,7 @@ const (
 )
 
 func (h *header) cafFormat(body int64, size uint64) error {
-	if size < 32 {
-		return h.fail(CauseCorrupt, "desc chunk of %d bytes, want at least 32", size)
-	}
-	b, err := h.at(body, 32)
+	b, err := h.inside("desc", body, size, 32, 32)
 	if err != nil {
 		return err
 	}

@@ -75,6 +75,14 @@ func (h *header) at(offset int64, n int) ([]byte, error) {
 	return b, nil
 }
 
+// inside reads at most `most` bytes of a chunk that must have `least`.
+func (h *header) inside(id string, body int64, size, least, most uint64) ([]byte, error) {
+	if size < least {
+		return nil, h.fail(CauseCorrupt, "%s chunk of %d bytes, want at least %d", id, size, least)
+	}
+	return h.at(body, int(min(size, most)))
+}
+
 // chunking is how the chunks of a format lie: an id, a size, a body.
 type chunking struct {
 	first   int64 // where the first begins

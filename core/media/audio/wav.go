@@ -56,10 +56,7 @@ func (h *header) wavChunk(id []byte, body int64, size uint64) (bool, error) {
 }
 
 func (h *header) ds64(body int64, size uint64) error {
-	if size < 24 {
-		return h.fail(CauseCorrupt, "ds64 chunk of %d bytes, want at least 24", size)
-	}
-	b, err := h.at(body, 24)
+	b, err := h.inside("ds64", body, size, 24, 24)
 	if err == nil {
 		h.dataSize = binary.LittleEndian.Uint64(b[8:])
 	}
@@ -102,10 +99,7 @@ const (
 )
 
 func (h *header) waveFormat(body int64, size uint64) error {
-	if size < 16 {
-		return h.fail(CauseCorrupt, "fmt chunk of %d bytes, want at least 16", size)
-	}
-	b, err := h.at(body, min(int(min(size, 40)), 40))
+	b, err := h.inside("fmt", body, size, 16, 40)
 	if err != nil {
 		return err
 	}
