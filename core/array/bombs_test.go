@@ -28,11 +28,8 @@ func bombOf(t *testing.T) []byte {
 	if _, err := m.Write([]byte("\x93NUMPY\x01\x00" + string([]byte{byte(len(head)), 0}) + head)); err != nil {
 		t.Fatal(err)
 	}
-	zeros := make([]byte, 1<<20)
-	for range bombBytes >> 20 {
-		if _, err := m.Write(zeros); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := io.CopyN(m, damage.Zeros{}, bombBytes); err != nil {
+		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package media
 
 import (
 	"bytes"
-	"compress/zlib"
 	"encoding/binary"
 	"hash/crc32"
 	"testing"
@@ -17,31 +16,12 @@ func chunkOf(kind string, data ...[]byte) []byte {
 	return binary.BigEndian.AppendUint32(append(b, body...), crc32.ChecksumIEEE(body))
 }
 
-// zeros packed, which are so many unpacked.
-func packedZeros(t *testing.T, n int) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for zeros := make([]byte, 1<<20); n > 0; n -= len(zeros) {
-		if _, err := w.Write(zeros); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 // What unpacks to much more than the picture takes no more memory than the picture may, however small the file is.
 func TestBombsTakeNoMoreMemoryThanThePicture(t *testing.T) {
 	const side, bomb, allowed = 100, 200 << 20, 32 << 20
-	packed := packedZeros(t, bomb)
+	packed := damage.PackedZeros(t, bomb)
 	head := chunkOf("IHDR", []byte{0, 0, 0, side, 0, 0, 0, side, 8, 2, 0, 0, 0})
-	rows := chunkOf("IDAT", packedZeros(t, 1<<20))
+	rows := chunkOf("IDAT", damage.PackedZeros(t, 1<<20))
 	whole := func(chunks ...[]byte) []byte { return append([]byte("\x89PNG\r\n\x1a\n"), bytes.Join(chunks, nil)...) }
 	end := chunkOf("IEND")
 	op := compiled(t, Config{Resize: Square(50)})

@@ -1,7 +1,10 @@
 package damage
 
 import (
+	"bytes"
+	"compress/zlib"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -28,4 +31,29 @@ func PeakBytes(t *testing.T, f func()) int64 {
 	before := read("VmRSS:")
 	f()
 	return read("VmHWM:") - before
+}
+
+// Zeros reads as zeros without end: what bombs are packed of.
+type Zeros struct{}
+
+func (Zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// PackedZeros is n of them by zlib, a thousandth of the bytes.
+func PackedZeros(t *testing.T, n int64) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(w, Zeros{}, n); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

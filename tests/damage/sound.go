@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// crc is a checksum of width bits, the highest first, without inversions: what FLAC and Ogg have.
-func crc(data []byte, width int, polynomial uint32) uint32 {
+// CRC is a checksum of width bits, the highest first, without inversions: what FLAC and Ogg have.
+func CRC(data []byte, width int, polynomial uint32) uint32 {
 	sum, top := uint32(0), uint32(1)<<(width-1)
 	for _, b := range data {
 		sum ^= uint32(b) << (width - 8)
@@ -33,8 +33,8 @@ func repairFLAC(whole, bad []byte) {
 		if end-at < n+3 {
 			continue
 		}
-		bad[at+n] = byte(crc(bad[at:at+n], 8, 0x07))
-		binary.BigEndian.PutUint16(bad[end-2:], uint16(crc(bad[at:end-2], 16, 0x8005)))
+		bad[at+n] = byte(CRC(bad[at:at+n], 8, 0x07))
+		binary.BigEndian.PutUint16(bad[end-2:], uint16(CRC(bad[at:end-2], 16, 0x8005)))
 	}
 }
 
@@ -44,7 +44,7 @@ func flacFrames(whole []byte) (starts []int) {
 		if whole[at] != 0xff || whole[at+1]&^1 != 0xf8 {
 			continue
 		}
-		if n := flacHeader(whole[at:]); n < len(whole)-at && byte(crc(whole[at:at+n], 8, 0x07)) == whole[at+n] {
+		if n := flacHeader(whole[at:]); n < len(whole)-at && byte(CRC(whole[at:at+n], 8, 0x07)) == whole[at+n] {
 			starts = append(starts, at)
 		}
 	}
@@ -86,7 +86,7 @@ func repairOgg(whole, bad []byte) {
 		}
 		page := bad[at:end]
 		copy(page[sum:sum+4], "\x00\x00\x00\x00")
-		binary.LittleEndian.PutUint32(page[sum:], crc(page, 32, 0x04c11db7))
+		binary.LittleEndian.PutUint32(page[sum:], CRC(page, 32, 0x04c11db7))
 		at = end
 	}
 }

@@ -3,27 +3,12 @@
 package audio
 
 import (
-	"bytes"
-	"compress/zlib"
 	"os"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/spdl/spdl/tests/damage"
 )
-
-// crc is FLAC's: of so many bits, the highest first.
-func crc(b []byte, width int, polynomial uint16) uint16 {
-	var sum uint16
-	for _, v := range b {
-		sum ^= uint16(v) << (width - 8)
-		for range 8 {
-			top := sum >> (width - 1) & 1
-			sum = sum<<1 ^ top*polynomial
-		}
-	}
-	return sum & (1<<width - 1)
-}
 
 // silentFLAC is so many blocks of 65,535 samples, each of which takes 15 bytes or so.
 func silentFLAC(blocks int) []byte {
@@ -34,9 +19,9 @@ func silentFLAC(blocks int) []byte {
 	for i := range blocks {
 		head := utf8.AppendRune([]byte{0xff, 0xf8, 0x70, 0x08}, rune(i))
 		head = append(head, (block-1)>>8, (block-1)&0xff)
-		head = append(head, byte(crc(head, 8, 0x07)))
+		head = append(head, byte(damage.CRC(head, 8, 0x07)))
 		frame := append(head, 0, 0, 0) // a constant, of 16 bits
-		sum := crc(frame, 16, 0x8005)
+		sum := damage.CRC(frame, 16, 0x8005)
 		file = append(file, append(frame, byte(sum>>8), byte(sum))...)
 	}
 	return file
@@ -90,21 +75,11 @@ func TestSoundsThatUnpackTakeWhatIsAskedFor(t *testing.T) {
 // What is packed in tags before a sound is not unpacked, and the sound is what it is without them.
 func TestPackedTagsTakeNoMemory(t *testing.T) {
 	const size = 64 << 20
-	var packed bytes.Buffer
-	z, _ := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
-	zeros := make([]byte, 1<<20)
-	for range size >> 20 {
-		if _, err := z.Write(zeros); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	packed := damage.PackedZeros(t, size)
 	safe := func(n int) []byte {
 		return []byte{byte(n >> 21 & 127), byte(n >> 14 & 127), byte(n >> 7 & 127), byte(n & 127)}
 	}
-	frame := join("TXXX", safe(packed.Len()+4), "\x00\x09", safe(size), packed.Bytes())
+	frame := join("TXXX", safe(len(packed)+4), "\x00\x09", safe(size), packed)
 	sound, err := os.ReadFile("testdata/lame.mp3")
 	if err != nil {
 		t.Fatal(err)
