@@ -248,7 +248,7 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 		return err
 	}
 	r.rowsOut.Add(uint64(result.Rows))
-	p.settle(w)
+	defer p.settle(w) // from there on it may be another batch
 	if w.ended {
 		return r.epochEnded(w, int64(w.Step)+1)
 	}
