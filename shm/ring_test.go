@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sort"
 	"sync"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -448,6 +450,53 @@ func BenchmarkHandOff(b *testing.B) {
 
 // A ring that was made early hands out its first slot at once, the others once they have their memory, and never one that has
 // none.
+// presentPages is how many of b's pages this process has mapped.
+func presentPages(t *testing.T, b []byte) (n int) {
+	pagemap, err := os.Open("/proc/self/pagemap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pagemap.Close()
+	page := os.Getpagesize()
+	entry := make([]byte, 8)
+	for at := uintptr(unsafe.Pointer(&b[0])); at < uintptr(unsafe.Pointer(&b[0]))+uintptr(len(b)); at += uintptr(page) {
+		if _, err := pagemap.ReadAt(entry, int64(at)/int64(page)*8); err != nil {
+			t.Fatal(err)
+		}
+		n += int(entry[7] >> 7)
+	}
+	return n
+}
+
+func TestPrefaultMakesPagesPresentAndChangesNoByte(t *testing.T) {
+	leavesNothing(t)
+	cfg := testConfig(t, 8)
+	cfg.Early = true
+	r, err := Create(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	s, err := r.Claim(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := s.memory
+	if n := presentPages(t, all); n != 0 {
+		t.Fatalf("a slot claimed before the first batch: got %d pages present, want none", n)
+	}
+	last := s.Tensor(0)[len(s.Tensor(0))-1:]
+	last[0] = 7
+	s.Prefault([][]byte{s.Tensor(0), nil, make([]byte, 10)})
+	want := (len(s.Tensor(0)) + os.Getpagesize() - 1) / os.Getpagesize()
+	if n := presentPages(t, s.Tensor(0)); n < want {
+		t.Fatalf("after Prefault: got %d pages of the tensor present, want %d", n, want)
+	}
+	if last[0] != 7 {
+		t.Fatalf("last byte: got %d, want 7", last[0])
+	}
+}
+
 func TestEarlyRingHandsOutReservedSlotsOnly(t *testing.T) {
 	leavesNothing(t)
 	cfg := testConfig(t, 8)

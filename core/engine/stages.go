@@ -181,6 +181,9 @@ func (r *ring) decodeJob(ctx context.Context, on *worker, j *job) error {
 func (r *ring) decodeRow(on *worker, w *work, row int) {
 	draw := media.Draw{Seed: r.seed, Epoch: w.Epoch, Index: r.drawIndex(w, row)}
 	on.row = w.Row(row, on.row[:0])
+	if w.seq == 0 {
+		w.slot.Prefault(on.row)
+	}
 	err := on.decode(on.row, w.bufs[row], draw)
 	_ = shm.Fault("decode")
 	if err == nil {
