@@ -41,11 +41,20 @@ func (p *planner) next(ctx context.Context) (job, error) {
 		}
 		p.current, p.row = w, 0
 	}
-	j := job{w: p.current, from: p.row, to: min(p.row+p.r.perJob, len(p.current.Samples))}
+	j := job{w: p.current, from: p.row, to: min(p.row+p.perJob(), len(p.current.Samples))}
 	if p.row = j.to; p.row == len(j.w.Samples) {
 		p.current = nil
 	}
 	return j, nil
+}
+
+// perJob is how many samples of the batch in hand travel together. Those of the first travel alone: whoever waits for it waits
+// for the last of its jobs, while the other decoders have none of that batch left.
+func (p *planner) perJob() int {
+	if p.current.seq == 0 {
+		return 1
+	}
+	return p.r.perJob
 }
 
 // begin plans the next batch and claims its slot. The first batch has the machine for itself until its last rows are
