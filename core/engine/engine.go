@@ -75,6 +75,7 @@ type Engine struct {
 	retold   *Faults    // of Options
 	served   bool       // Run was called
 	closed   bool       // by Close
+	quiet    quietStart
 }
 
 // spareProcs is how many threads may run Go code beside those in a decoder. While a processor of Go's scheduler is idle, the
@@ -117,6 +118,7 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 	e.may = allow(&s.Limits, availableCPUs())
 	e.cpus = pipeline.NewLimiter(e.may.decoders)
 	runtime.GOMAXPROCS(e.may.decoders + spareProcs)
+	e.quiet.begin()
 	e.readAhead = pipeline.NewBytes(s.Limits.ReadAheadBytes)
 	if err := e.open(o); err != nil {
 		_ = e.Close()
@@ -255,6 +257,7 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	e.closed = true
+	e.quiet.end()
 	var errs []error
 	for _, r := range e.rings {
 		if r.shm != nil {

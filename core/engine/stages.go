@@ -250,6 +250,7 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 	if err := r.shm.Publish(ctx, w.slot, described); err != nil {
 		return err
 	}
+	r.engine.quiet.end()
 	r.rowsOut.Add(uint64(result.Rows))
 	defer p.settle(w) // from there on it may be another batch
 	if w.ended {
