@@ -57,6 +57,8 @@ type window struct {
 
 const (
 	tunerGain   = 1.05 // a trial pays if the rate grows by this
+	tunerRoom   = 1.02 // least room for a trial with more: it counts the time that threads wait for a CPU as used, so there is more
+	tunerStep   = 1.20 // least growth in such a trial: one worker more among thirty could not gain tunerGain
 	tunerSame   = 0.98 // with fewer workers: if it does not fall below this
 	tunerLinear = 0.85 // share of the growth that more workers bring as long as nothing else is short
 	tunerMargin = 1.40 // workers per worker that would do if each op began where another ends
@@ -134,8 +136,8 @@ func (t *tuner) try(w window) {
 func (t *tuner) more(w window) int {
 	n := float64(t.n)
 	could := n * w.room
-	if !w.strict && w.room > tunerGain {
-		could = max(could, n+1)
+	if !w.strict && w.room > tunerRoom {
+		could = max(could, n+1, tunerStep*n)
 	}
 	could = min(could, max(n+1, math.Round(n*t.reach)), float64(t.max))
 	return max(t.n, int(could))

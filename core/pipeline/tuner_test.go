@@ -75,6 +75,24 @@ func TestATunerFindsANearlyBestNumberOfWorkers(t *testing.T) {
 	}
 }
 
+// A trial is so large that it can pay: of a stage with many workers a twentieth more items is no single worker's.
+func TestATrialIsLargeEnoughToPay(t *testing.T) {
+	for _, c := range []struct {
+		n, want int
+		room    float64
+		strict  bool
+	}{
+		{n: 34, room: 1.04, want: 40}, {n: 34, room: 1.5, want: 51}, {n: 2, room: 1.04, want: 3}, {n: 34, room: 1.01, want: 25},
+		{n: 34, room: 1.04, strict: true, want: 35},
+	} {
+		tn := newTuner(1, 64, c.n)
+		w := window{rate: 1500, busy: float64(c.n), ready: 1, opNs: 20e6, room: c.room, strict: c.strict}
+		if got := tn.next(w); got != c.want {
+			t.Errorf("%d workers with room for %.2f, strict %t: got a trial of %d, want %d", c.n, c.room, c.strict, got, c.want)
+		}
+	}
+}
+
 // A tuner that has settled follows work that changes, both ways.
 func TestATunerFollowsWorkThatChanges(t *testing.T) {
 	endless := math.Inf(1)
