@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A Go producer that leaves a gap between its batches, one consumer in C and one in Python that sleep for each, beside the bare
 # futex in the same run. Gaps in ms: GAPS="0 1 2 5 10 20 30". Each gap twice: with waker and sleeper on a CPU each, which is what can be
-# compared (see wakeup.c), and where the kernel puts them.
+# compared (see wakeup.c), and where the kernel puts them. There Meta's SPDL is beside, where .venv-bench has it: its source and its
+# loop are threads of one process.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 producer=
@@ -20,6 +21,7 @@ run() {
     kill "$producer"
     wait "$producer" 2>/dev/null || true
     producer=
+    [ $# -gt 2 ] || [ ! -x .venv-bench/bin/python ] || .venv-bench/bin/python bench/wakeup_peer.py "$gap" "$n"
 }
 
 for gap in ${GAPS:-0 1 2 5 10 20 30}; do
