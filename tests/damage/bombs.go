@@ -57,3 +57,19 @@ func PackedZeros(t *testing.T, n int64) []byte {
 	}
 	return b.Bytes()
 }
+
+// PackedTag is an ID3v2 tag, as before a sound, whose one frame unpacks to size zeros.
+func PackedTag(t *testing.T, size int64) []byte {
+	t.Helper()
+	packed := PackedZeros(t, size)
+	whole := len("TXXX") + 4 + 2 + 4 + len(packed)
+	tag := append([]byte("ID3\x04\x00\x00"), sevenBits(whole)...)
+	tag = append(append(tag, "TXXX"...), sevenBits(4+len(packed))...)
+	tag = append(append(tag, 0, 9), sevenBits(int(size))...)
+	return append(tag, packed...)
+}
+
+// sevenBits is n as ID3v2 writes sizes: 7 bits in each of four bytes.
+func sevenBits(n int) []byte {
+	return []byte{byte(n >> 21 & 127), byte(n >> 14 & 127), byte(n >> 7 & 127), byte(n & 127)}
+}

@@ -74,12 +74,6 @@ func TestSoundsThatUnpackTakeWhatIsAskedFor(t *testing.T) {
 
 // What is packed in tags before a sound is not unpacked, and the sound is what it is without them.
 func TestPackedTagsTakeNoMemory(t *testing.T) {
-	const size = 64 << 20
-	packed := damage.PackedZeros(t, size)
-	safe := func(n int) []byte {
-		return []byte{byte(n >> 21 & 127), byte(n >> 14 & 127), byte(n >> 7 & 127), byte(n & 127)}
-	}
-	frame := join("TXXX", safe(len(packed)+4), "\x00\x09", safe(size), packed)
 	sound, err := os.ReadFile("testdata/lame.mp3")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +85,7 @@ func TestPackedTagsTakeNoMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	frames, level := want.Frames, rms(want.Data)
-	tagged := join("ID3\x04\x00\x00", safe(len(frame)), frame, sound)
+	tagged := append(damage.PackedTag(t, 64<<20), sound...)
 	path := t.TempDir() + "/tagged.mp3"
 	writeFile(t, path, tagged)
 	for _, src := range []Source{{Bytes: tagged}, {Path: path}} {

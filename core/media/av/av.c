@@ -268,7 +268,7 @@ static void pass_tags(media_av *a) {
 
 static int open_input(media_av *a) {
     if (a->source.packets) return media_packets_open(a);
-    if (a->options.type == AVMEDIA_TYPE_AUDIO && a->options.lean) pass_tags(a);
+    if (a->options.type == AVMEDIA_TYPE_AUDIO) pass_tags(a);
     int rc = media_av_claims(a);
     if (rc == MEDIA_AV_OK) rc = prepare(a);
     if (rc != MEDIA_AV_OK) return rc;
