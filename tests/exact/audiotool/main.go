@@ -1,17 +1,14 @@
-// Audiotool makes rows of sound for the comparisons in tests/exact. It reads one JSON request a line and answers each with
-// one JSON line, then, on success, the row's bytes, or the waveform's where no length is fixed.
+// Audiotool makes rows of sound for the comparisons in tests/exact, or waveforms where no length is fixed; see package tool.
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media/audio"
+	"github.com/spdl/spdl/tests/exact/tool"
 )
 
 type request struct {
@@ -22,63 +19,23 @@ type request struct {
 }
 
 type answer struct {
-	Bytes int        `json:"bytes"`
+	tool.Head
 	Shape []int64    `json:"shape"`
 	Info  audio.Info `json:"info"`
-	Error string     `json:"error,omitempty"`
-	Cause string     `json:"cause,omitempty"`
 }
 
-func main() {
-	if err := serve(); err != nil {
-		fmt.Fprintln(os.Stderr, "audiotool:", err)
-		os.Exit(1)
-	}
-}
-
-func serve() error {
-	in, out := bufio.NewReader(os.Stdin), bufio.NewWriter(os.Stdout)
-	for {
-		line, err := in.ReadBytes('\n')
-		if err != nil {
-			return out.Flush()
-		}
-		var r request
-		if err := json.Unmarshal(line, &r); err != nil {
-			return fmt.Errorf("request: %w", err)
-		}
-		a, row, err := one(&r)
-		if err != nil {
-			a.Error = err.Error()
-			var named interface{ Cause() string }
-			if errors.As(err, &named) {
-				a.Cause = named.Cause()
-			}
-			row = nil
-		}
-		a.Bytes = len(row)
-		header, err := json.Marshal(a)
-		if err != nil {
-			return err
-		}
-		out.Write(append(header, '\n'))
-		out.Write(row)
-		if err := out.Flush(); err != nil {
-			return err
-		}
-	}
-}
+func main() { tool.Main("audiotool", one) }
 
 // one makes the row with every instruction set; they must agree.
-func one(r *request) (answer, []byte, error) {
+func one(r *request) (tool.Answer, []byte, error) {
 	op, err := audio.Compile(r.Config)
 	if err != nil {
-		return answer{}, nil, err
+		return &answer{}, nil, err
 	}
 	src := audio.Source{Path: r.Path}
 	if !r.File {
 		if src.Bytes, err = os.ReadFile(r.Path); err != nil {
-			return answer{}, nil, err
+			return &answer{}, nil, err
 		}
 		src.Path = ""
 	}
@@ -93,21 +50,21 @@ func one(r *request) (answer, []byte, error) {
 	return a, row, err
 }
 
-func by(op *audio.Op, o *audio.Options, src audio.Source, draw audio.Draw) (answer, []byte, error) {
+func by(op *audio.Op, o *audio.Options, src audio.Source, draw audio.Draw) (*answer, []byte, error) {
 	w, err := op.NewWorkerWith(o)
 	if err != nil {
-		return answer{}, nil, err
+		return &answer{}, nil, err
 	}
 	defer w.Close()
 	if op.Fixed() {
 		row := make([]byte, op.RowBytes())
 		info, err := w.Decode(audio.Row{Data: row}, src, draw)
-		return answer{Shape: op.Shape(), Info: info}, row, err
+		return &answer{Shape: op.Shape(), Info: info}, row, err
 	}
 	wave, info, err := w.Wave(src, draw)
 	if err != nil {
-		return answer{Info: info}, nil, err
+		return &answer{Info: info}, nil, err
 	}
 	row := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(wave.Data))), 4*len(wave.Data))
-	return answer{Shape: []int64{int64(wave.Channels), int64(wave.Frames)}, Info: info}, bytes.Clone(row), nil
+	return &answer{Shape: []int64{int64(wave.Channels), int64(wave.Frames)}, Info: info}, bytes.Clone(row), nil
 }

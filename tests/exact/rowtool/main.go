@@ -1,16 +1,14 @@
-// Rowtool decodes rows for the comparisons in tests/exact. It reads one JSON
-// request a line and answers each with one JSON line, then, on success, the
-// row's bytes.
+// Rowtool decodes rows for the comparisons in tests/exact; see package tool.
 package main
 
 import (
-	"bufio"
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/tests/exact/tool"
 )
 
 type request struct {
@@ -21,79 +19,44 @@ type request struct {
 }
 
 type answer struct {
-	Bytes int        `json:"bytes"`
+	tool.Head
 	Shape [3]int     `json:"shape"`
 	Info  media.Info `json:"info"`
-	Error string     `json:"error,omitempty"`
-	Cause string     `json:"cause,omitempty"`
 }
 
+// rows is both ways to decode them.
+type rows struct{ best, portable *media.Worker }
+
 func main() {
-	if err := serve(); err != nil {
+	best, err := media.NewWorker(nil)
+	portable, perr := media.NewWorker(&media.Options{Portable: true})
+	if err = errors.Join(err, perr); err != nil {
 		fmt.Fprintln(os.Stderr, "rowtool:", err)
 		os.Exit(1)
 	}
+	tool.Main("rowtool", rows{best, portable}.one)
 }
 
-func serve() error {
-	best, err := media.NewWorker(nil)
-	if err != nil {
-		return err
-	}
-	defer best.Close()
-	portable, err := media.NewWorker(&media.Options{Portable: true})
-	if err != nil {
-		return err
-	}
-	defer portable.Close()
-	in := bufio.NewReader(os.Stdin)
-	out := bufio.NewWriter(os.Stdout)
-	for {
-		line, err := in.ReadBytes('\n')
-		if err != nil {
-			return out.Flush()
-		}
-		var r request
-		if err := json.Unmarshal(line, &r); err != nil {
-			return fmt.Errorf("request: %w", err)
-		}
-		a, row := one(best, portable, &r)
-		header, err := json.Marshal(a)
-		if err != nil {
-			return err
-		}
-		out.Write(append(header, '\n'))
-		out.Write(row)
-		if err := out.Flush(); err != nil {
-			return err
-		}
-	}
-}
-
-func one(best, portable *media.Worker, r *request) (answer, []byte) {
+func (w rows) one(r *request) (tool.Answer, []byte, error) {
+	a := &answer{}
 	data, err := os.ReadFile(r.Path)
 	if err != nil {
-		return answer{Error: err.Error()}, nil
+		return a, nil, err
 	}
 	op, err := media.Compile(r.Config)
 	if err != nil {
-		return answer{Error: err.Error()}, nil
+		return a, nil, err
 	}
 	row := make([]byte, op.RowBytes())
-	info, err := best.Row(row, data, op, r.Draw)
-	if err != nil {
-		a := answer{Info: info, Error: err.Error()}
-		var caused interface{ Cause() string }
-		if errors.As(err, &caused) {
-			a.Cause = caused.Cause()
-		}
-		return a, nil
+	if a.Info, err = w.best.Row(row, data, op, r.Draw); err != nil {
+		return a, nil, err
 	}
 	if r.PortableToo {
 		again := make([]byte, len(row))
-		if _, err := portable.Row(again, data, op, r.Draw); err != nil || string(again) != string(row) {
-			return answer{Error: fmt.Sprintf("plain C differs from %s (error %v)", best.ISA(), err)}, nil
+		if _, err := w.portable.Row(again, data, op, r.Draw); err != nil || !bytes.Equal(again, row) {
+			return a, nil, fmt.Errorf("plain C differs from %s (error %v)", w.best.ISA(), err)
 		}
 	}
-	return answer{Bytes: len(row), Shape: op.Shape(), Info: info}, row
+	a.Shape = op.Shape()
+	return a, row, nil
 }
