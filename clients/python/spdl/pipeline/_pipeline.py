@@ -123,17 +123,31 @@ class Pipeline(Generic[T]):
         work = getattr(self._local, "work", None)
         if work is None:
             work = self._local.work = Work()
-        status = self._wait(work, timeout)
+        if (work.n_items or work.flags) and not core.closed:  # a Ctrl-C came between the last result and its caller
+            status = OK
+        else:
+            status = self._wait(work, timeout)
         if status == OK:
-            items = core.items
-            if work.flags & WORK_LIST:
-                return [items.pop(key) for key in work.items[:work.n_items]]
-            return items.pop(work.items[0])
+            return self._taken(work)
         if status == END_EPOCH:
             return EPOCH_ENDS
         if status == TIMEOUT:
             raise TimeoutError(f"spdl: pipeline {core.plan.name}: no result for {timeout:g} s")
         return self._ended()
+
+    def _taken(self, work: Work) -> Any:
+        """The result in work, which is empty then. Of a single item nothing is lost to a Ctrl-C: Python looks for signals
+        at no line here that comes after its `del`."""
+        items = self._core.items
+        if work.flags & WORK_LIST:
+            keys = work.items[:work.n_items]
+            work.n_items = work.flags = 0
+            return [items.pop(key) for key in keys]
+        key = work.items[0]
+        item = items[key]
+        del items[key]
+        work.n_items = 0
+        return item
 
     def _wait(self, work: Work, timeout: Optional[float]) -> int:
         host = self._core.host
