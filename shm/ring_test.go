@@ -454,7 +454,7 @@ func BenchmarkHandOff(b *testing.B) {
 func presentPages(t *testing.T, b []byte) (n int) {
 	pagemap, err := os.Open("/proc/self/pagemap")
 	if err != nil {
-		t.Fatal(err)
+		t.Skip("the kernel does not tell which pages are present: " + err.Error())
 	}
 	defer pagemap.Close()
 	page := os.Getpagesize()
