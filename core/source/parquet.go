@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 	"github.com/spdl/spdl/core/source/store"
 	"golang.org/x/sys/unix"
 )
@@ -60,7 +62,22 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress)
 	if f.File, err = parquet.OpenFile(stepping{r, p}, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true)); err != nil {
 		return nil, errors.Join(fmt.Errorf("parquet: %w", err), f.close())
 	}
+	number(f.Metadata().RowGroups)
 	return f, nil
+}
+
+// number says of each row group which it is. The library finds a group's index of pages by that, and many writers, Arrow's among
+// them, leave it out. More than the number can say are read without their index.
+func number(groups []format.RowGroup) {
+	for i := range groups {
+		if groups[i].Ordinal = int16(i); i <= math.MaxInt16 {
+			continue
+		}
+		groups[i].Ordinal = 0
+		for c := range groups[i].Columns {
+			groups[i].Columns[c].OffsetIndexOffset = 0
+		}
+	}
 }
 
 func (f *parquetFile) close() error {

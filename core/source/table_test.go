@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // The same rows as CSV, as JSON lines and as Parquet.
@@ -201,6 +204,55 @@ func TestParquetShards(t *testing.T) {
 	}
 	if key := string(s.Key(55, nil)); key != "a-1.parquet:5" {
 		t.Fatal(key)
+	}
+}
+
+// Row groups are read whether or not they say which they are, as those of Arrow do not, and however many pages the index of each has.
+func TestRowGroupsThatDoNotSayWhichTheyAre(t *testing.T) {
+	file := t.TempDir() + "/a.parquet"
+	writeParquet(t, file, pictureRows(0, 50), 20, parquet.PageBufferSize(4000))
+	data, err := os.ReadFile(file)
+	must(t, err)
+	end := len(data) - 8
+	begin := end - int(binary.LittleEndian.Uint32(data[end:]))
+	var protocol thrift.CompactProtocol
+	var m format.FileMetaData
+	must(t, thrift.Unmarshal(&protocol, data[begin:end], &m))
+	if m.RowGroups[2].Ordinal != 2 || m.RowGroups[2].Columns[0].OffsetIndexOffset == 0 {
+		t.Fatalf("the last row group: %+v", m.RowGroups[2])
+	}
+	for i := range m.RowGroups {
+		m.RowGroups[i].Ordinal = 0
+	}
+	footer, err := thrift.Marshal(&protocol, &m)
+	must(t, err)
+	data = append(data[:begin], footer...)
+	write(t, file, string(binary.LittleEndian.AppendUint32(data, uint32(len(footer))))+"PAR1")
+	s, err := OpenParquet(background, ShardsConfig{Shards: []string{file}})
+	must(t, err)
+	defer s.Close()
+	for i := range s.Len() {
+		if _, text := read(t, s, i); len(text) != int(1000+i) || strings.Trim(text, string([]byte{byte(i)})) != "" {
+			t.Fatalf("sample %d: got %d bytes %.9q", i, len(text), text)
+		}
+	}
+}
+
+// More row groups than the format can number are read without their index of pages.
+func TestRowGroupsBeyondTheirNumbersAreReadWithoutAnIndex(t *testing.T) {
+	groups := make([]format.RowGroup, math.MaxInt16+2)
+	for i := range groups {
+		groups[i].Columns = []format.ColumnChunk{{OffsetIndexOffset: 9}}
+	}
+	number(groups)
+	for i := range groups {
+		want := [2]int64{int64(i), 9}
+		if i > math.MaxInt16 {
+			want = [2]int64{}
+		}
+		if got := [2]int64{int64(groups[i].Ordinal), groups[i].Columns[0].OffsetIndexOffset}; got != want {
+			t.Fatalf("row group %d: got ordinal and index %v, want %v", i, got, want)
+		}
 	}
 }
 
