@@ -314,12 +314,14 @@ func (p *pages) dataV1(h *format.PageHeader, packed []byte) error {
 	}
 	values, n := data, int64(d.NumValues)
 	if deep := p.column.MaxDefinitionLevel(); deep > 0 {
-		if len(data) < 4 || int64(binary.LittleEndian.Uint32(data)) > int64(len(data)-4) || d.DefinitionLevelEncoding != format.RLE {
+		if len(data) < 4 || int64(binary.LittleEndian.Uint32(data)) > int64(len(data)-4) {
 			return errRuns
 		}
 		size := 4 + int(binary.LittleEndian.Uint32(data))
-		if err := levelsWithin(data[4:size], deep, n); err != nil {
-			return err
+		if d.DefinitionLevelEncoding != format.BitPacked { // which has no runs; any other one is read as runs, and writers differ in what they say
+			if err := levelsWithin(data[4:size], deep, n); err != nil {
+				return err
+			}
 		}
 		values = data[size:]
 	}

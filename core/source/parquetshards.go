@@ -285,10 +285,35 @@ func (g *rowGroup) read(column int, row int64) (p *page, err error) {
 		return nil, errors.New("the row group has not the rows that it says")
 	}
 	p = &page{group: g, column: column, first: at.FirstRowIndex}
+	if data.Dictionary() != nil {
+		from := partOf(data, row-p.first)
+		p.first, data = p.first+from, data.Slice(from, data.NumValues())
+	}
 	return p, p.fill(data, row)
 }
 
-// fill takes the values of a page, or, where those of a dictionary make it many times as large, some of them and a row's among them.
+// partOf is where the part of a page begins that has one of its rows and is to be kept, if the page repeats the values of a dictionary so
+// often that it is not to be kept as a whole.
+func partOf(data parquet.Page, row int64) (from int64) {
+	values := make([]parquet.Value, valuesAtOnce)
+	size, at := 0, int64(0)
+	for in := data.Values(); at <= row; {
+		n, err := in.ReadValues(values)
+		for _, v := range values[:n] {
+			if size > keptWordBytes && at <= row {
+				from, size = at, 0
+			}
+			size += len(text(v))
+			at++
+		}
+		if err != nil {
+			break
+		}
+	}
+	return from
+}
+
+// fill takes the values of a page up to its end, or of one that repeats the values of a dictionary as many as are to be kept.
 func (p *page) fill(data parquet.Page, row int64) error {
 	most := max(int(data.Size()), keptWordBytes)
 	p.values.bytes = make([]byte, 0, data.Size())
@@ -296,10 +321,8 @@ func (p *page) fill(data parquet.Page, row int64) error {
 	for in := data.Values(); ; {
 		n, err := in.ReadValues(values)
 		for _, v := range values[:n] {
-			if full := len(p.values.bytes) > most; full && p.first+p.n > row {
+			if p.first+p.n > row && len(p.values.bytes) > most {
 				return nil
-			} else if full {
-				p.first, p.n, p.values.bytes, p.values.ends = p.first+p.n, 0, p.values.bytes[:0], p.values.ends[:0]
 			}
 			p.values.add(text(v))
 			p.n++
