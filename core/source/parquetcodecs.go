@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
@@ -52,13 +53,16 @@ func unpack(codec format.CompressionCodec, packed []byte, size int) ([]byte, err
 }
 
 // zstdReader has no state but its tables, and may be used by several at once.
-var zstdReader, errZstd = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true))
+var zstdReader = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true))
+})
 
 func unpackZstd(packed []byte, size int) ([]byte, error) {
-	if errZstd != nil {
-		return nil, errZstd
+	r, err := zstdReader()
+	if err != nil {
+		return nil, err
 	}
-	to, err := zstdReader.DecodeAll(packed, make([]byte, 0, size))
+	to, err := r.DecodeAll(packed, make([]byte, 0, size))
 	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		return nil, errUnpacksToMore
 	}

@@ -241,13 +241,16 @@ func (s *parquetShards) kept(g *rowGroup, column int, row int64) *page {
 	return nil
 }
 
+// size is the memory that a page takes.
+func (p *page) size() int64 { return int64(len(p.values.bytes) + 8*len(p.values.ends)) }
+
 func (s *parquetShards) keep(p *page) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pages = append(s.pages, p)
-	s.bytes += int64(len(p.values.bytes))
+	s.bytes += p.size()
 	for s.bytes > keptPageBytes && len(s.pages) > 1 {
-		s.bytes -= int64(len(s.pages[0].values.bytes))
+		s.bytes -= s.pages[0].size()
 		s.pages = slices.Delete(s.pages, 0, 1)
 	}
 }

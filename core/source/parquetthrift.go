@@ -45,7 +45,7 @@ func (e *unpacks) Error() string {
 
 var (
 	errThriftShort = errors.New("damaged: it ends before its fields do")
-	errThriftType  = errors.New("damaged: a field has not the type that the format says")
+	errThriftType  = errors.New("damaged: its structures are not those of the format")
 )
 
 // unmarshal reads a structure of compact Thrift that begins a part of a file, and tells its bytes. The library's reader takes the
@@ -66,7 +66,8 @@ func unmarshal(what string, data []byte, v any) (int, error) {
 	return c.at, nil
 }
 
-// claims walks a structure without taking memory for it. It refuses what the library's reader would read otherwise than it is walked here.
+// claims walks a structure as the library's reader does, without taking memory for it. It follows it in its errors, too, so that it never reads other
+// claims than were looked at here.
 type claims struct {
 	data   []byte
 	at     int
@@ -121,9 +122,9 @@ func (c *claims) structure(t reflect.Type, deep int) error {
 		boolean := kind == thrift.TRUE || kind == thrift.FALSE
 		switch {
 		case field == nil && boolean:
-			return errThriftType // the library takes a byte for it, which it has not
+			err = c.pass(1) // it has no byte, but the library takes one, and is followed: of two it knows none, as in newer statistics, it takes the second
 		case field != nil && kind != thrift.TypeOf(field) && !(boolean && field.Kind() == reflect.Bool):
-			return errThriftType // the library reads on in the middle of it
+			// the library takes what it holds for the next field
 		case !boolean:
 			err = c.value(kind, field, deep)
 		}
@@ -181,7 +182,7 @@ func (c *claims) list(t reflect.Type, deep int) error {
 	var item reflect.Type
 	if t != nil && n > 0 {
 		if item = t.Elem(); kind != thrift.TypeOf(item) {
-			return errThriftType
+			return nil // the library takes its items for the next field
 		}
 		c.memory += int64(n) * int64(item.Size())
 	}
