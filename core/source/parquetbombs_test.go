@@ -179,7 +179,7 @@ func TestFootersThatClaimMoreAreRefused(t *testing.T) {
 		"a list":           {withFooter([]byte("PAR1"), append([]byte{0x15, 2, 0x19, 0xfc}, uvarints(math.MaxInt32)...)), "ends before its fields"},
 		"a text":           {withFooter([]byte("PAR1"), append([]byte{0x15, 2, 0x58}, uvarints(math.MaxInt32)...)), "ends before its fields"},
 		"empty elements":   {withFooter([]byte("PAR1"), append(append(empty, make([]byte, 4<<20)...), 0)), "bytes unpacked, want at most"},
-		"another type":     {withFooter([]byte("PAR1"), []byte{0x15, 2, 0x15, 2, 0}), "ends before its fields"},
+		"another type":     {withFooter([]byte("PAR1"), []byte{0x15, 2, 0x15, 2, 0}), "not those of the format"},
 		"nested lists":     {withFooter([]byte("PAR1"), append([]byte{0xf9}, bytes.Repeat([]byte{0x19}, 1<<20)...)), "not those of the format"},
 		"children":         {edited(func(m *format.FileMetaData) { m.Schema[0].NumChildren = math.MaxInt32 }), "no tree"},
 		"deep columns":     {edited(deep), "damaged: got 100001 columns"},
