@@ -272,7 +272,7 @@ func (p *pages) send(h *format.PageHeader, parts ...[]byte) error {
 
 // words makes a dictionary ready.
 func (p *pages) words(h *format.PageHeader, packed []byte) error {
-	if e := h.DictionaryPageHeader.Encoding; e != format.Plain && e != format.PlainDictionary {
+	if e := h.DictionaryPageHeader.Encoding; e != format.Plain && e != plainDictionary {
 		return fmt.Errorf("damaged: a dictionary has the encoding %v", e)
 	}
 	data, err := unpack(p.meta.MetaData.Codec, packed, int(h.UncompressedPageSize))
@@ -285,7 +285,7 @@ func (p *pages) words(h *format.PageHeader, packed []byte) error {
 
 // needed makes the dictionary ready that values refer to, where the pages are read from the middle of the chunk.
 func (p *pages) needed(e format.Encoding) error {
-	if p.dictionary || e != format.PlainDictionary && e != format.RLEDictionary {
+	if p.dictionary || e != plainDictionary && e != format.RLEDictionary {
 		return nil
 	}
 	from, _, err := p.span()

@@ -14,6 +14,9 @@ var (
 	errManyRuns = errors.New("damaged: its encoding has more values than the page")
 )
 
+// plainDictionary is what older writers call both a dictionary and the values that refer to it.
+const plainDictionary format.Encoding = 2
+
 // encodingSlack is how many values an encoding may have beyond those of its page: the last ones are padded to whole groups.
 const encodingSlack = 1024
 
@@ -23,7 +26,7 @@ func encodedWithin(e format.Encoding, kind format.Type, data []byte, n, most int
 	switch e {
 	case format.Plain, format.ByteStreamSplit:
 		return nil
-	case format.PlainDictionary, format.RLEDictionary:
+	case plainDictionary, format.RLEDictionary:
 		if len(data) == 0 {
 			return nil
 		}
