@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -19,9 +18,14 @@ import (
 
 const valuesAtOnce = 256
 
-// parquetFile is an open file, local or remote.
+// parquetFile is an open file, local or remote. The library reads its columns and decodes its pages, and is handed both: see pages.
 type parquetFile struct {
 	*parquet.File
+	meta     *format.FileMetaData
+	columns  []*parquet.Column // those with values, as row groups have them
+	at       io.ReaderAt
+	size     int64
+	texts    int64 // bytes that its texts may still take
 	name     string
 	file     *os.File // nil: remote
 	version  version
@@ -58,26 +62,31 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress)
 		}
 		r, size, f.version, f.identity = f.file, st.Size, versionOf(&st), absoluteDir(name)
 	}
-	p.Step()
-	if f.File, err = parquet.OpenFile(stepping{r, p}, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true)); err != nil {
+	f.at, f.size, f.texts = stepping{r, p}, size, room(size)
+	if f.meta, err = readFooter(f.at, size); err == nil {
+		f.File, err = schemaFile(f.meta)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("parquet: %w", err), f.close())
 	}
-	number(f.Metadata().RowGroups)
+	f.columns = leavesOf(f.Root())
 	return f, nil
 }
 
-// number says of each row group which it is. The library finds a group's index of pages by that, and many writers, Arrow's among
-// them, leave it out. More than the number can say are read without their index.
-func number(groups []format.RowGroup) {
-	for i := range groups {
-		if groups[i].Ordinal = int16(i); i <= math.MaxInt16 {
-			continue
-		}
-		groups[i].Ordinal = 0
-		for c := range groups[i].Columns {
-			groups[i].Columns[c].OffsetIndexOffset = 0
-		}
+func leavesOf(c *parquet.Column) (leaves []*parquet.Column) {
+	if c.Leaf() {
+		return []*parquet.Column{c}
 	}
+	for _, child := range c.Columns() {
+		leaves = append(leaves, leavesOf(child)...)
+	}
+	return leaves
+}
+
+// chunk is a column of a row group.
+func (f *parquetFile) chunk(group, column int) *chunk {
+	g := &f.meta.RowGroups[group]
+	return &chunk{file: f, column: f.columns[column], meta: &g.Columns[column], rows: g.NumRows}
 }
 
 func (f *parquetFile) close() error {
@@ -104,16 +113,11 @@ func (f *parquetFile) unchanged() error {
 
 // leaves are the names of the columns that hold one value a row: "label", "image.bytes".
 func (f *parquetFile) leaves() (names []string) {
-	var walk func(c *parquet.Column)
-	walk = func(c *parquet.Column) {
-		if c.Leaf() && c.MaxRepetitionLevel() == 0 {
+	for _, c := range f.columns {
+		if c.MaxRepetitionLevel() == 0 {
 			names = append(names, strings.Join(c.Path(), "."))
 		}
-		for _, child := range c.Columns() {
-			walk(child)
-		}
 	}
-	walk(f.Root())
 	return names
 }
 
@@ -149,42 +153,60 @@ func text(v parquet.Value) []byte {
 }
 
 // each calls take with the text of every row of one column of a row group.
-func (f *parquetFile) each(group parquet.RowGroup, column int, take func(row int64, text []byte) error) (err error) {
+func (f *parquetFile) each(group, column int, take func(text []byte) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("parquet: damaged: %v", r)
 		}
 	}()
-	pages := group.ColumnChunks()[column].Pages()
+	chunk := f.chunk(group, column)
+	from, _, err := chunk.span()
+	if err != nil {
+		return fmt.Errorf("parquet: %w", err)
+	}
+	in, err := chunk.pages(from)
+	if err != nil {
+		return fmt.Errorf("parquet: %w", err)
+	}
+	pages := in.open()
 	defer func() { err = errors.Join(err, pages.Close()) }()
-	var values [valuesAtOnce]parquet.Value
-	for row := int64(0); ; {
+	for row := int64(0); row < chunk.rows; {
 		page, err := pages.ReadPage()
-		if err == io.EOF {
-			if row != group.NumRows() {
-				return fmt.Errorf("parquet: got %d values of %d rows", row, group.NumRows())
+		if err == io.EOF && in.err == io.EOF {
+			return fmt.Errorf("parquet: got %d values of %d rows", row, chunk.rows)
+		}
+		if err != nil {
+			return fmt.Errorf("parquet: %w", in.failed(err))
+		}
+		if row += page.NumValues(); row <= chunk.rows {
+			err = eachOf(page, take)
+		} else {
+			err = fmt.Errorf("parquet: got %d values of %d rows", row, chunk.rows)
+		}
+		if err != nil {
+			return err
+		}
+		parquet.Release(page)
+	}
+	return nil
+}
+
+func eachOf(page parquet.Page, take func(text []byte) error) error {
+	var values [valuesAtOnce]parquet.Value
+	left := page.NumValues()
+	for in := page.Values(); ; {
+		n, err := in.ReadValues(values[:])
+		for _, v := range values[:n] {
+			if err := take(text(v)); err != nil {
+				return err
 			}
+		}
+		if left -= int64(n); err == io.EOF && left == 0 {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("parquet: %w", err)
+			return fmt.Errorf("parquet: %w; %d values are missing", err, left)
 		}
-		for in := page.Values(); ; {
-			n, err := in.ReadValues(values[:])
-			for _, v := range values[:n] {
-				if err := take(row, text(v)); err != nil {
-					return err
-				}
-				row++
-			}
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return fmt.Errorf("parquet: %w", err)
-			}
-		}
-		parquet.Release(page)
 	}
 }
 
@@ -201,7 +223,7 @@ func (r *tableReader) parquet() error {
 	}
 	done := int64(0)
 	r.version = uint64(f.version.size)<<1 ^ f.version.tag
-	for _, group := range f.RowGroups() {
+	for group := range f.meta.RowGroups {
 		if err := f.group(group, r.wanted(), places, len(r.c.Others), func(row int64, c *cells) error {
 			if err := r.add(c); err != nil {
 				return fmt.Errorf("row %d: %w", done+row, err)
@@ -210,20 +232,27 @@ func (r *tableReader) parquet() error {
 		}); err != nil {
 			return err
 		}
-		done += group.NumRows()
+		done += f.meta.RowGroups[group].NumRows
 	}
 	return f.unchanged()
 }
 
 // group reads some columns of a row group and hands its rows on. The first place is the path's, the second the label's, -1 for none; then
 // come other paths, and the batch's columns.
-func (f *parquetFile) group(group parquet.RowGroup, names []string, places []int, others int, take func(row int64, c *cells) error) error {
+func (f *parquetFile) group(group int, names []string, places []int, others int, take func(row int64, c *cells) error) error {
 	all := make([]texts, len(places))
 	for k, at := range places {
 		if at < 0 {
 			continue
 		}
-		if err := f.each(group, f.column(names[k]), func(_ int64, text []byte) error { all[k].add(text); return nil }); err != nil {
+		err := f.each(group, f.column(names[k]), func(text []byte) error {
+			if f.texts -= int64(len(text)) + rowBytes; f.texts < 0 {
+				return &unpacks{"the texts of the rows", room(f.size) - f.texts, room(f.size)}
+			}
+			all[k].add(text)
+			return nil
+		})
+		if err != nil {
 			return fmt.Errorf("column %q: %w", names[k], err)
 		}
 	}
@@ -234,7 +263,7 @@ func (f *parquetFile) group(group parquet.RowGroup, names []string, places []int
 		}
 		return all[k].at(i)
 	}
-	for i := range group.NumRows() {
+	for i := range f.meta.RowGroups[group].NumRows {
 		row.path, row.label = cell(0, i), cell(1, i)
 		for k := range row.others {
 			row.others[k] = cell(2+k, i)

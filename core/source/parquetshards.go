@@ -14,11 +14,15 @@ import (
 	"sync"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 	"github.com/spdl/spdl/core/source/store"
 )
 
 // keptPageBytes bounds the decoded pages that are kept, for all files of a source.
 const keptPageBytes = 128 << 20
+
+// keptWordBytes is when a page that repeats the values of a dictionary is kept in parts.
+const keptWordBytes = 16 << 20
 
 // parquetShards are Parquet files with pictures, or other media, in columns. Labels and other columns are read at open and held in memory;
 // pictures are read page by page, and the pages read last are kept.
@@ -37,12 +41,14 @@ type parquetShards struct {
 
 // rowGroup is a range of samples that lie together in a file.
 type rowGroup struct {
-	parquet.RowGroup
 	file    *parquetFile
-	columns []int      // of each medium
-	first   int64      // sample
-	inFile  int64      // row
-	mu      sync.Mutex // held by who reads a page of it
+	group   int
+	columns []int // of each medium
+	first   int64 // sample
+	inFile  int64 // row
+
+	mu      sync.Mutex                    // held by who reads a page of it
+	indexes map[int][]format.PageLocation // by column, of those that were read
 }
 
 // page is some neighbouring values of a column of a row group.
@@ -109,11 +115,11 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 	}
 	places[0] = -1 // media are read one by one
 	inFile := int64(0)
-	for _, group := range f.RowGroups() {
-		if group.NumRows() == 0 {
+	for group, g := range f.meta.RowGroups {
+		if g.NumRows == 0 {
 			continue
 		}
-		s.groups = append(s.groups, rowGroup{RowGroup: group, file: f, columns: media, first: s.n, inFile: inFile})
+		s.groups = append(s.groups, rowGroup{group: group, file: f, indexes: map[int][]format.PageLocation{}, columns: media, first: s.n, inFile: inFile})
 		if err := f.group(group, r.wanted(), places, 0, func(row int64, row1 *cells) error {
 			if err := s.add(row1, r.hasLabel, c.Label != ""); err != nil {
 				return fmt.Errorf("row %d: %w", inFile+row, err)
@@ -122,7 +128,7 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 		}); err != nil {
 			return err
 		}
-		inFile += group.NumRows()
+		inFile += g.NumRows
 	}
 	return f.unchanged()
 }
@@ -213,22 +219,13 @@ func (s *parquetShards) page(g *rowGroup, column int, row int64) (wanted *page, 
 	if err := g.file.unchanged(); err != nil {
 		return nil, err
 	}
-	read, err := g.read(column, row)
-	if err != nil {
+	if wanted, err = g.read(column, row); err != nil {
 		return nil, parquetError(err)
 	}
 	if err := g.file.unchanged(); err != nil {
 		return nil, err
 	}
-	for _, p := range read {
-		s.keep(p)
-		if row >= p.first && row < p.first+p.n {
-			wanted = p
-		}
-	}
-	if wanted == nil {
-		return nil, &Error{Cause: IO, Detail: "parquet: the row group has fewer rows than it says"}
-	}
+	s.keep(wanted)
 	return wanted, nil
 }
 
@@ -244,77 +241,114 @@ func (s *parquetShards) kept(g *rowGroup, column int, row int64) *page {
 	return nil
 }
 
+// size is the memory that a page takes.
+func (p *page) size() int64 { return int64(len(p.values.bytes) + 8*len(p.values.ends)) }
+
 func (s *parquetShards) keep(p *page) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pages = append(s.pages, p)
-	s.bytes += int64(len(p.values.bytes))
+	s.bytes += p.size()
 	for s.bytes > keptPageBytes && len(s.pages) > 1 {
-		s.bytes -= int64(len(s.pages[0].values.bytes))
+		s.bytes -= s.pages[0].size()
 		s.pages = slices.Delete(s.pages, 0, 1)
 	}
 }
 
-// read reads the page that holds a row, from that row on. Where the file has no index of its pages, all of them up to that
-// one must be gone through, so all of the group's are read and kept at once.
-func (g *rowGroup) read(column int, row int64) (read []*page, err error) {
+// read reads the page that holds a row: or the part of it with that row.
+func (g *rowGroup) read(column int, row int64) (p *page, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			read, err = nil, fmt.Errorf("damaged: %v", r)
+			p, err = nil, fmt.Errorf("damaged: %v", r)
 		}
 	}()
-	chunk := g.ColumnChunks()[column]
-	_, missing := chunk.OffsetIndex()
-	pages := chunk.Pages()
-	defer func() { err = errors.Join(err, pages.Close()) }()
-	if missing == nil {
-		if err := pages.SeekToRow(row); err != nil {
+	chunk := g.file.chunk(g.group, column)
+	index := g.indexes[column]
+	if index == nil {
+		if index, err = chunk.index(); err != nil {
 			return nil, err
 		}
-		p, err := g.next(pages, column, row)
-		return []*page{p}, err
+		g.indexes[column] = index
 	}
-	for at := int64(0); at < g.NumRows(); {
-		p, err := g.next(pages, column, at)
-		if err != nil {
-			return nil, err
-		}
-		read = append(read, p)
-		at += p.n
-	}
-	return read, nil
-}
-
-// next reads a page that begins with a row.
-func (g *rowGroup) next(pages parquet.Pages, column int, row int64) (*page, error) {
-	data, err := pages.ReadPage()
+	at := pageOf(index, row)
+	in, err := chunk.pages(at.Offset)
 	if err != nil {
 		return nil, err
 	}
+	in.known = int64(at.CompressedPageSize)
+	pages := in.open()
+	defer func() { err = errors.Join(err, pages.Close()) }()
+	data, err := pages.ReadPage()
+	if err != nil {
+		return nil, in.failed(err)
+	}
 	defer parquet.Release(data)
-	p := &page{group: g, column: column, first: row, n: data.NumValues()}
-	p.values.bytes = make([]byte, 0, data.Size())
+	n := data.NumValues() - (row - at.FirstRowIndex)
+	if n <= 0 || row+n > chunk.rows {
+		return nil, errors.New("the row group has not the rows that it says")
+	}
+	p = &page{group: g, column: column, first: at.FirstRowIndex}
+	if data.Dictionary() != nil {
+		from := partOf(data, row-p.first)
+		p.first, data = p.first+from, data.Slice(from, data.NumValues())
+	}
+	return p, p.fill(data, row)
+}
+
+// partOf is where the part of a page begins that has one of its rows and is to be kept, if the page repeats the values of a dictionary so
+// often that it is not to be kept as a whole.
+func partOf(data parquet.Page, row int64) (from int64) {
 	values := make([]parquet.Value, valuesAtOnce)
-	for in := data.Values(); int64(len(p.values.ends)) < p.n; {
+	size, at := 0, int64(0)
+	for in := data.Values(); at <= row; {
 		n, err := in.ReadValues(values)
 		for _, v := range values[:n] {
+			if size > keptWordBytes && at <= row {
+				from, size = at, 0
+			}
+			size += len(text(v))
+			at++
+		}
+		if err != nil {
+			break
+		}
+	}
+	return from
+}
+
+// fill takes the values of a page up to its end, or of one that repeats the values of a dictionary as many as are to be kept.
+func (p *page) fill(data parquet.Page, row int64) error {
+	most := max(int(data.Size()), keptWordBytes)
+	p.values.bytes = make([]byte, 0, data.Size())
+	values := make([]parquet.Value, valuesAtOnce)
+	for in := data.Values(); ; {
+		n, err := in.ReadValues(values)
+		for _, v := range values[:n] {
+			if p.first+p.n > row && len(p.values.bytes) > most {
+				return nil
+			}
 			p.values.add(text(v))
+			p.n++
 		}
-		if n == 0 {
-			return nil, errors.Join(io.ErrUnexpectedEOF, err)
+		switch {
+		case err == io.EOF && p.first+p.n > row:
+			return nil
+		case err == io.EOF:
+			return io.ErrUnexpectedEOF
+		case err != nil:
+			return err
 		}
 	}
-	if p.n == 0 {
-		return nil, io.ErrUnexpectedEOF
-	}
-	return p, nil
 }
 
 // parquetError is a bad sample's: a store's own error where that was the reason, else a damaged file.
 func parquetError(err error) error {
 	var e *store.Error
 	var own *Error
+	var large *unpacks
 	switch {
+	case errors.As(err, &large):
+		return &Error{Cause: TooLarge, Detail: "parquet", Err: err}
 	case errors.As(err, &e):
 		return storeError(e)
 	case errors.As(err, &own):

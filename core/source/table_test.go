@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -234,24 +233,6 @@ func TestRowGroupsThatDoNotSayWhichTheyAre(t *testing.T) {
 	for i := range s.Len() {
 		if _, text := read(t, s, i); len(text) != int(1000+i) || strings.Trim(text, string([]byte{byte(i)})) != "" {
 			t.Fatalf("sample %d: got %d bytes %.9q", i, len(text), text)
-		}
-	}
-}
-
-// More row groups than the format can number are read without their index of pages.
-func TestRowGroupsBeyondTheirNumbersAreReadWithoutAnIndex(t *testing.T) {
-	groups := make([]format.RowGroup, math.MaxInt16+2)
-	for i := range groups {
-		groups[i].Columns = []format.ColumnChunk{{OffsetIndexOffset: 9}}
-	}
-	number(groups)
-	for i := range groups {
-		want := [2]int64{int64(i), 9}
-		if i > math.MaxInt16 {
-			want = [2]int64{}
-		}
-		if got := [2]int64{int64(groups[i].Ordinal), groups[i].Columns[0].OffsetIndexOffset}; got != want {
-			t.Fatalf("row group %d: got ordinal and index %v, want %v", i, got, want)
 		}
 	}
 }

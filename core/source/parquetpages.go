@@ -1,0 +1,365 @@
+package source
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"sort"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+const (
+	aheadBytes = 16 << 10 // read with the header of a page
+	valueBytes = 32       // in memory, for a value of a page beside its own bytes, and more than it takes
+)
+
+// chunk is a column of a row group: some pages, one after the other.
+type chunk struct {
+	file   *parquetFile
+	column *parquet.Column
+	meta   *format.ColumnChunk
+	rows   int64
+}
+
+// span is where its pages are in the file.
+func (c *chunk) span() (from, to int64, err error) {
+	m := &c.meta.MetaData
+	if from = m.DataPageOffset; m.DictionaryPageOffset != 0 {
+		from = m.DictionaryPageOffset
+	}
+	if to = from + m.TotalCompressedSize; from < 0 || to < from || to > c.file.size {
+		return 0, 0, fmt.Errorf("damaged: its pages are at bytes %d to %d of %d", from, to, c.file.size)
+	}
+	return from, to, nil
+}
+
+// pages reads from one of the pages on.
+func (c *chunk) pages(at int64) (*pages, error) {
+	from, to, err := c.span()
+	if err == nil && (at < from || at > to) {
+		err = fmt.Errorf("damaged: a page is at byte %d, the column at %d to %d", at, from, to)
+	}
+	return &pages{chunk: c, at: at, end: to}, err
+}
+
+// index is where the data pages begin: as the file's own index has it, or, where that is missing or wrong, as their headers have it.
+func (c *chunk) index() ([]format.PageLocation, error) {
+	if index := c.ownIndex(); index != nil {
+		return index, nil
+	}
+	from, _, err := c.span()
+	if err != nil {
+		return nil, err
+	}
+	in, err := c.pages(from)
+	if err != nil {
+		return nil, err
+	}
+	var index []format.PageLocation
+	row := int64(0)
+	for row < c.rows {
+		at := in.at
+		h, err := in.header()
+		if err != nil {
+			return nil, err
+		}
+		in.at += int64(h.CompressedPageSize)
+		if n, data := valuesOf(h); data {
+			index = append(index, format.PageLocation{Offset: at, CompressedPageSize: int32(min(in.at-at, math.MaxInt32)), FirstRowIndex: row})
+			row += n
+		}
+	}
+	return index, nil
+}
+
+func (c *chunk) ownIndex() []format.PageLocation {
+	at, n := c.meta.OffsetIndexOffset, int64(c.meta.OffsetIndexLength)
+	if at <= 0 || n <= 0 || n > c.file.size-at {
+		return nil
+	}
+	data := make([]byte, n)
+	if _, err := c.file.at.ReadAt(data, at); err != nil && err != io.EOF {
+		return nil
+	}
+	var index format.OffsetIndex
+	if _, err := unmarshal("index of pages", data, &index); err != nil || len(index.PageLocations) == 0 {
+		return nil
+	}
+	for k, p := range index.PageLocations {
+		if (k == 0) != (p.FirstRowIndex == 0) || k > 0 && p.FirstRowIndex <= index.PageLocations[k-1].FirstRowIndex {
+			return nil
+		}
+	}
+	return index.PageLocations
+}
+
+// pageOf is the page with a row.
+func pageOf(index []format.PageLocation, row int64) format.PageLocation {
+	return index[sort.Search(len(index), func(k int) bool { return index[k].FirstRowIndex > row })-1]
+}
+
+// pages reads the pages of a chunk one after the other. What is read is looked at before it is unpacked, and unpacked before the library
+// decodes it: a page never takes more memory than it has room for.
+type pages struct {
+	*chunk
+	at, end    int64 // of the next page, of the last
+	known      int64 // bytes of the next, if that is known
+	ahead      []byte
+	aheadAt    int64
+	dictionary bool     // the library has it
+	ready      [][]byte // what it is to have next
+	err        error
+}
+
+// bytes are n of the file's from at on, or fewer where the chunk ends. They hold until the next call.
+func (p *pages) bytes(at, n int64) ([]byte, error) {
+	n = min(n, p.end-at)
+	if at >= p.aheadAt && at+n <= p.aheadAt+int64(len(p.ahead)) {
+		return p.ahead[at-p.aheadAt:][:n], nil
+	}
+	to := make([]byte, max(n, min(aheadBytes, p.end-at)))
+	got, err := p.file.at.ReadAt(to, at)
+	if int64(got) < n {
+		return nil, errors.Join(io.ErrUnexpectedEOF, err)
+	}
+	p.ahead, p.aheadAt = to[:got], at
+	return to[:n], nil
+}
+
+// header reads the next page's, and goes behind it.
+func (p *pages) header() (*format.PageHeader, error) {
+	for n := max(int64(1<<10), p.known); ; n *= 16 { // a page may have its smallest and largest value in its header
+		data, err := p.bytes(p.at, n)
+		if err != nil {
+			return nil, err
+		}
+		if len(data) == 0 {
+			return nil, io.EOF
+		}
+		h := new(format.PageHeader)
+		size, err := unmarshal("page header", data, h)
+		if errors.Is(err, errThriftShort) && int64(len(data)) == n {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.at += int64(size)
+		if h.CompressedPageSize < 0 || int64(h.CompressedPageSize) > p.end-p.at {
+			return nil, fmt.Errorf("damaged: a page has %d bytes, and its column %d more", h.CompressedPageSize, p.end-p.at)
+		}
+		return h, p.check(h)
+	}
+}
+
+// check refuses a page that has more values than rows are left, or more to unpack than it has room for.
+func (p *pages) check(h *format.PageHeader) error {
+	n, data := valuesOf(h)
+	if h.DictionaryPageHeader != nil {
+		n = int64(h.DictionaryPageHeader.NumValues)
+	}
+	got := int64(h.UncompressedPageSize)
+	switch most := roomOfPage(h); {
+	case got < 0 || n < 0 || data && n > p.rows:
+		return fmt.Errorf("damaged: a page of %d values and %d bytes, in a row group of %d rows", n, got, p.rows)
+	case got+n*(valueBytes+p.width()) > most:
+		return &unpacks{fmt.Sprintf("a page of %d bytes", h.CompressedPageSize), got + n*(valueBytes+p.width()), most}
+	}
+	return nil
+}
+
+// width is how many bytes a value of fixed length has.
+func (p *pages) width() int64 {
+	if t := p.column.Type(); t.Kind() == parquet.FixedLenByteArray {
+		return int64(max(0, t.Length()))
+	}
+	return 0
+}
+
+// valuesOf is how many values a page of data has.
+func valuesOf(h *format.PageHeader) (n int64, data bool) {
+	switch {
+	case h.Type == format.DataPage && h.DataPageHeader != nil:
+		return int64(h.DataPageHeader.NumValues), true
+	case h.Type == format.DataPageV2 && h.DataPageHeaderV2 != nil:
+		return int64(h.DataPageHeaderV2.NumValues), true
+	}
+	return 0, false
+}
+
+// ReadAt makes pages an io.ReaderAt that is read from its beginning to its end: the pages as the library is to have them, unpacked. It
+// gives what is left of one at most.
+func (p *pages) ReadAt(to []byte, _ int64) (n int, err error) {
+	for len(p.ready) == 0 {
+		if err := p.next(); err != nil {
+			p.err = err
+			return 0, err
+		}
+	}
+	n = copy(to, p.ready[0])
+	if p.ready[0] = p.ready[0][n:]; len(p.ready[0]) == 0 {
+		p.ready = p.ready[1:]
+	}
+	return n, nil
+}
+
+// open hands the pages to the library. What ends them is told by failed.
+func (p *pages) open() parquet.Pages {
+	return p.file.RowGroups()[0].ColumnChunks()[p.column.Index()].(*parquet.FileColumnChunk).PagesFrom(p)
+}
+
+// failed is why a page could not be read: what was found here, else what the library says.
+func (p *pages) failed(err error) error {
+	if p.err != nil && p.err != io.EOF {
+		return p.err
+	}
+	return err
+}
+
+// next makes the next page of data ready, or of a dictionary; io.EOF behind the last.
+func (p *pages) next() error {
+	h, err := p.header()
+	if err != nil {
+		return err
+	}
+	packed, err := p.bytes(p.at, int64(h.CompressedPageSize))
+	if err != nil {
+		return err
+	}
+	p.at, p.known = p.at+int64(h.CompressedPageSize), 0
+	if got := crc32.ChecksumIEEE(packed); h.CRC != 0 && uint32(h.CRC) != got {
+		return fmt.Errorf("damaged: a page has the checksum %08x, want %08x", got, uint32(h.CRC))
+	}
+	switch _, data := valuesOf(h); {
+	case data && h.Type == format.DataPage:
+		return p.dataV1(h, packed)
+	case data:
+		return p.dataV2(h, packed)
+	case h.Type == format.DictionaryPage && h.DictionaryPageHeader != nil:
+		return p.words(h, packed)
+	}
+	return nil
+}
+
+// send makes a page ready that is unpacked.
+func (p *pages) send(h *format.PageHeader, parts ...[]byte) error {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	if size > math.MaxInt32 {
+		return errRuns
+	}
+	h.CompressedPageSize, h.UncompressedPageSize, h.CRC = int32(size), int32(size), 0
+	var protocol thrift.CompactProtocol
+	head, err := thrift.Marshal(&protocol, h)
+	if err != nil {
+		return err
+	}
+	for _, part := range append([][]byte{head}, parts...) {
+		if len(part) > 0 {
+			p.ready = append(p.ready, part)
+		}
+	}
+	return nil
+}
+
+// words makes a dictionary ready.
+func (p *pages) words(h *format.PageHeader, packed []byte) error {
+	if e := h.DictionaryPageHeader.Encoding; e != format.Plain && e != plainDictionary {
+		return fmt.Errorf("damaged: a dictionary has the encoding %v", e)
+	}
+	data, err := unpack(p.meta.MetaData.Codec, packed, int(h.UncompressedPageSize))
+	if err != nil {
+		return err
+	}
+	p.dictionary = true
+	return p.send(h, data)
+}
+
+// needed makes the dictionary ready that values refer to, where the pages are read from the middle of the chunk.
+func (p *pages) needed(e format.Encoding) error {
+	if p.dictionary || e != plainDictionary && e != format.RLEDictionary {
+		return nil
+	}
+	from, _, err := p.span()
+	if err != nil {
+		return err
+	}
+	first := &pages{chunk: p.chunk, at: from, end: p.end}
+	if err := first.next(); err != nil {
+		return err
+	}
+	if !first.dictionary {
+		return errors.New("damaged: its pages need a dictionary, and it has none")
+	}
+	p.ready, p.dictionary = append(p.ready, first.ready...), true
+	return nil
+}
+
+func (p *pages) dataV1(h *format.PageHeader, packed []byte) error {
+	d := h.DataPageHeader
+	if err := p.needed(d.Encoding); err != nil {
+		return err
+	}
+	data, err := unpack(p.meta.MetaData.Codec, packed, int(h.UncompressedPageSize))
+	if err != nil {
+		return err
+	}
+	values, n := data, int64(d.NumValues)
+	if deep := p.column.MaxDefinitionLevel(); deep > 0 {
+		if len(data) < 4 || int64(binary.LittleEndian.Uint32(data)) > int64(len(data)-4) {
+			return errRuns
+		}
+		size := 4 + int(binary.LittleEndian.Uint32(data))
+		if d.DefinitionLevelEncoding != format.BitPacked { // which has no runs; any other one is read as runs, and writers differ in what they say
+			if err := levelsWithin(data[4:size], deep, n); err != nil {
+				return err
+			}
+		}
+		values = data[size:]
+	}
+	if err := p.within(d.Encoding, values, n, h); err != nil {
+		return err
+	}
+	d.Statistics = format.Statistics{}
+	return p.send(h, data)
+}
+
+func (p *pages) dataV2(h *format.PageHeader, packed []byte) error {
+	d := h.DataPageHeaderV2
+	if err := p.needed(d.Encoding); err != nil {
+		return err
+	}
+	repeats, levels := int64(d.RepetitionLevelsByteLength), int64(d.RepetitionLevelsByteLength)+int64(d.DefinitionLevelsByteLength)
+	if repeats < 0 || levels < repeats || levels > int64(len(packed)) || d.NumNulls < 0 || d.NumNulls > d.NumValues {
+		return errRuns
+	}
+	n, values := int64(d.NumValues), packed[levels:]
+	if deep := p.column.MaxDefinitionLevel(); deep > 0 {
+		if err := levelsWithin(packed[repeats:levels], deep, n); err != nil {
+			return err
+		}
+	}
+	if (d.IsCompressed == nil || *d.IsCompressed) && len(values) > 0 {
+		var err error
+		if values, err = unpack(p.meta.MetaData.Codec, values, int(h.UncompressedPageSize)); err != nil {
+			return err
+		}
+	}
+	if err := p.within(d.Encoding, values, n, h); err != nil {
+		return err
+	}
+	d.Statistics, d.IsCompressed = format.Statistics{}, new(bool)
+	return p.send(h, packed[:levels], values)
+}
+
+func (p *pages) within(e format.Encoding, values []byte, n int64, h *format.PageHeader) error {
+	return encodedWithin(e, format.Type(p.column.Type().Kind()), values, n, roomOfPage(h))
+}
