@@ -151,7 +151,7 @@ func describe(t testing.TB, dir, more string) *spec.Spec {
 
 func describeImage(t testing.TB, dir, image, more string) *spec.Spec {
 	t.Helper()
-	text := fmt.Sprintf("name: %s\nsource: {folder: %s}\nimage: %s\n", testName(), dir, image) + more
+	text := fmt.Sprintf("name: %s\nsource: {folder: %q}\nimage: %s\n", testName(), dir, image) + more
 	s, err := spec.Parse([]byte(text), "")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
