@@ -137,6 +137,9 @@ func (c *caller) call(ctx context.Context, kind uint16, payload []byte, fds []in
 	defer context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })()
 	c.id++
 	if err := send(c.conn, Msg{Type: kind, ID: c.id}, payload, fds); err != nil && !isHangUp(err) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		return nil, because(err, ErrSystem, "shm: control: send request %d: %v", kind, err)
 	}
 	m, err := receive(c.conn, make([]byte, msgMax+1), max(wantFDs, 1))
