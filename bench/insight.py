@@ -45,7 +45,7 @@ def look(images, cpus, seconds):
                 if not line:
                     raise SystemExit(f"insight: {' '.join(serve)}: ended before it was ready")
             loader, over = spdl.attach(name), threading.Event()
-            consumer = threading.Thread(target=lambda: next((1 for _ in loader if over.is_set()), None))
+            consumer = threading.Thread(target=lambda: next((1 for epoch in loader.epochs() for _ in epoch if over.is_set()), None))
             consumer.start()
             try:
                 top = [ENGINE, "top", name, "--once", "--json", "--interval"]
