@@ -23,12 +23,14 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define SLICE_NS 25000000u
 #define SPIN_NS 20000u
+#define ALONE_NS 20000u  /* a look out for a batch that takes longer has shared its core */
 #define FENCE_NS 500000u /* while a GPU still reads batches: nobody wakes us when it is through */
 
 static void futex_wait(const uint32_t *word, uint32_t seen, uint64_t ns) {
@@ -181,6 +183,19 @@ static spdl_status spin(spdl_reader *r, uint64_t until, spdl_batch *out) {
     return s;
 }
 
+/* Look out for a batch that is due. The core belongs to whoever else wants it: it is offered after each look, and given up for
+ * good once somebody took it. */
+static spdl_status watch(spdl_reader *r, uint64_t until, spdl_batch *out) {
+    for (uint64_t before = sp_now_ns(), now = before; now < until && now - before < ALONE_NS;
+         now = sp_now_ns()) {
+        before = now;
+        spdl_status s = look(r, true, false, out);
+        if (s != SPDL_TIMEOUT) return s;
+        sched_yield();
+    }
+    return SPDL_TIMEOUT;
+}
+
 static void stop_waiting(void *reader) {
     spdl_reader *r = reader;
     store_relaxed64(&r->member->waiting_since, 0);
@@ -198,7 +213,8 @@ static void end_if_cancelled(spdl_reader *r, int shield) {
 /* The engine is asked after once a slice and before giving up: nothing but its death needs it, and it is a system call. */
 static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline, int shield,
                                spdl_batch *out) {
-    uint64_t asked = start, before_it_is_due = forecast_look(&r->forecast);
+    uint64_t asked = start;
+    outlook due = forecast_look(&r->forecast);
     for (bool begins = true;; begins = false) {
         uint32_t seen = load_acquire32(&r->lane->wake);
         __atomic_store_n(&r->lane->sleepers, 1, __ATOMIC_SEQ_CST); /* W1 */
@@ -209,8 +225,14 @@ static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline
         if (s != SPDL_TIMEOUT) return s;
         if (now >= deadline) return SPDL_TIMEOUT;
         if (ask) asked = now;
+        if (r->spin && now >= due.look_ns && now < due.until_ns) {
+            s = watch(r, least64(due.until_ns, deadline), out);
+            if (s != SPDL_TIMEOUT) return s;
+            due.until_ns = 0;
+            continue;
+        }
         uint64_t until = least64(asked + SLICE_NS, deadline);
-        if (now < before_it_is_due) until = least64(until, before_it_is_due);
+        if (now < due.look_ns) until = least64(until, due.look_ns);
         if (sp_fences_wait(r)) until = least64(until, now + FENCE_NS);
         end_if_cancelled(r, shield);
         (void)sp_fault("wait");

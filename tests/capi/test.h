@@ -86,5 +86,8 @@ static inline void leave(standin *s, spdl_reader *r) {
 extern long test_fail_at, test_allocations;
 /* Questions of this thread whether a descriptor is readable now. */
 extern _Thread_local long test_polls;
+/* How often this thread has offered its core to others, and how long one of them takes it each time; 0: as it happens. */
+extern _Thread_local long test_yields;
+extern _Thread_local unsigned test_yield_us;
 
 #endif

@@ -1,7 +1,7 @@
 /* test_wait.c - how a wait sleeps: when it looks, and how often it asks after the engine. */
 #include "test.h"
 
-#include "../../capi/client/forecast.h"
+#include "../../capi/client/internal.h"
 
 #include <unistd.h>
 
@@ -16,18 +16,73 @@ static forecast after(int n, uint64_t gap_ns) {
 
 TEST(a_wait_looks_shortly_before_a_batch_is_due) {
     forecast f = after(5, 8 * MS);
-    CHECK(forecast_look(&f) == 6 * 8 * MS - MS);
+    CHECK(forecast_look(&f).look_ns == 6 * 8 * MS - MS);
+    CHECK(forecast_look(&f).until_ns == 0);
     f = after(5, 800 * MS);
-    CHECK(forecast_look(&f) == 6 * 800 * MS - FORECAST_EARLY_NS);
+    CHECK(forecast_look(&f).look_ns == 6 * 800 * MS - FORECAST_EARLY_NS);
+}
+
+TEST(batches_that_come_regularly_are_watched_for_around_the_time_they_are_due) {
+    forecast f = after(60, 8 * MS);
+    CHECK(f.off_ns < 10);
+    CHECK(forecast_look(&f).look_ns == 61 * 8 * MS - 2 * f.off_ns - FORECAST_WAKE_NS);
+    CHECK(forecast_look(&f).until_ns == 61 * 8 * MS + 2 * f.off_ns);
+    f.off_ns = FORECAST_WATCH_NS / 2;
+    CHECK(forecast_look(&f).until_ns == 61 * 8 * MS + FORECAST_WATCH_NS);
+    f.off_ns++;
+    CHECK(forecast_look(&f).until_ns == 0);
+}
+
+TEST(no_more_than_an_eighth_of_a_wait_is_watched) {
+    forecast f = after(60, 4 * MS);
+    f.off_ns = (MS / 2 - FORECAST_WAKE_NS) / 4;
+    CHECK(forecast_look(&f).until_ns - forecast_look(&f).look_ns == 4 * MS / 8);
+    f.off_ns++;
+    CHECK(forecast_look(&f).until_ns == 0);
+}
+
+TEST(batches_that_come_now_and_then_are_not_watched_for) {
+    forecast f = {0};
+    uint64_t at = 8 * MS;
+    for (int i = 0; i < 60; i++) forecast_note(&f, at += i % 2 ? 7 * MS : 9 * MS);
+    CHECK(f.gap_ns > 7 * MS && f.gap_ns < 9 * MS);
+    CHECK(f.off_ns > MS / 2);
+    CHECK(forecast_look(&f).until_ns == 0);
+}
+
+/* How often a wait of 20 ms for what does not come offers its core, if it is due in 10 ms and has been off_ns off of late. */
+static long yields_of_a_wait(spdl_reader *r, uint64_t off_ns) {
+    spdl_batch b = SPDL_BATCH_INIT;
+    r->forecast = (forecast){sp_now_ns() + 2 * MS, 8 * MS, off_ns};
+    test_yields = 0;
+    CHECK_STATUS(spdl_acquire(r, 20 * (int64_t)MS, &b), SPDL_TIMEOUT);
+    return test_yields;
+}
+
+/* A thread may be kept from its core for all of the time that it would watch: then the next wait tells. */
+TEST(a_watch_offers_its_core_and_ends_when_somebody_takes_it) {
+    standin *s;
+    spdl_reader *r = join(&s, 0, 0);
+    long yields = 0;
+    r->spin = true; /* also on a machine of one core */
+    for (int i = 0; i < 1000 && yields < 2; i++) yields = yields_of_a_wait(r, FORECAST_WATCH_NS / 2);
+    CHECK(yields > 1);
+    test_yield_us = 1000;
+    yields = 0;
+    for (int i = 0; i < 1000 && yields == 0; i++) yields = yields_of_a_wait(r, FORECAST_WATCH_NS / 2);
+    CHECK(yields == 1);
+    test_yield_us = 0;
+    CHECK(yields_of_a_wait(r, FORECAST_WATCH_NS / 2 + 1) == 0);
+    leave(s, r);
 }
 
 TEST(a_wait_without_experience_or_a_short_one_does_not_look) {
     for (int n = 0; n < 2; n++) {
         forecast f = after(n, 8 * MS);
-        CHECK(forecast_look(&f) == UINT64_MAX);
+        CHECK(forecast_look(&f).look_ns == UINT64_MAX);
     }
     forecast f = after(5, FORECAST_LEAST_NS - 1);
-    CHECK(forecast_look(&f) == UINT64_MAX);
+    CHECK(forecast_look(&f).look_ns == UINT64_MAX);
 }
 
 TEST(one_late_batch_moves_the_forecast_little_and_a_new_pace_is_learned) {

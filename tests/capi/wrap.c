@@ -1,15 +1,18 @@
-/* wrap.c - linked with --wrap: fail the n-th allocation of libspdl, count its polls; and, for the thread sanitizer, which
+/* wrap.c - linked with --wrap: fail the n-th allocation of libspdl, count its polls and yields; and, for the thread sanitizer, which
  * knows addresses and not pages, give libspdl the stand-in's own mapping of a segment. */
 #include "test.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 long test_fail_at, test_allocations;
-_Thread_local long test_polls;
+_Thread_local long test_polls, test_yields;
+_Thread_local unsigned test_yield_us;
 
 static bool fails(void) {
     long n = __atomic_add_fetch(&test_allocations, 1, __ATOMIC_RELAXED);
@@ -32,10 +35,17 @@ void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
 int __wrap_munmap(void *at, size_t n);
 int __real_poll(struct pollfd *fds, nfds_t n, int timeout);
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
+int __real_sched_yield(void);
+int __wrap_sched_yield(void);
 
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout) {
     if (timeout == 0) test_polls++;
     return __real_poll(fds, n, timeout);
+}
+
+int __wrap_sched_yield(void) {
+    test_yields++;
+    return test_yield_us ? usleep(test_yield_us) : __real_sched_yield();
 }
 
 void *__wrap_malloc(size_t n) { return fails() ? NULL : __real_malloc(n); }
