@@ -4,13 +4,15 @@
     .venv/bin/python bench/python_stage.py [--other .venv-bench/bin/python] [--items 2000] [--rounds 5]
 
 Each measurement is a process of its own: source -> k no-op stages -> sink, k = 1 and 4; the consumer only counts.
-"stage" is what one stage more costs per item, "whole" the item with one stage, source and sink included. Medians.
+"stage" is what one stage more costs per item, "whole" the item with one stage, source and sink included. Medians. Then what a stage
+of the engine itself costs, in Go.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -48,6 +50,14 @@ def measure(python: str, environment: dict[str, str], n_stages: int, items: int,
     return float(out.stdout.split()[-1])
 
 
+def engine(rounds: int) -> list[float]:
+    """Nanoseconds per item of one no-op stage in Go, of each round: what nine take more than one, over eight."""
+    command = ["go", "test", "-run", "^$", "-bench", "^BenchmarkChainOfNoOpStages", "-count", str(rounds), "./core/pipeline"]
+    told = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    one, nine = ([float(ns) for ns in re.findall(rf"Stages{n}\S*\s+\d+\s+([\d.]+) ns/op", told)] for n in (1, 9))
+    return [(many - few) / 8 for few, many in zip(one, nine)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--other", default=str(ROOT / ".venv-bench" / "bin" / "python"),
@@ -72,6 +82,7 @@ def main() -> None:
     for name in contenders:
         few, many = (statistics.median(took[name, n]) for n in STAGES)
         print(f"{name:14} {few:10.1f} {(many - few) / (STAGES[1] - STAGES[0]):10.1f}")
+    print(f"a stage of the engine, in Go: {statistics.median(engine(options.rounds)):.0f} ns per item")
 
 
 if __name__ == "__main__":
