@@ -18,6 +18,7 @@
 #define FORECAST_EARLY_NS 2000000u /* at most so long before the batch is due */
 #define FORECAST_WAKE_NS 100000u   /* that a timer of the kernel's is late and a core takes to wake up */
 #define FORECAST_WATCH_NS 250000u  /* at most so long before and behind the time it is due */
+#define FORECAST_NOISE_NS 30000u   /* by which gaps differ in any case */
 
 /* Of the batches that were waited for. Threads that wait at the same time may lose one another's notes: it is a guess. */
 typedef struct forecast {
@@ -48,9 +49,10 @@ static inline void forecast_note(forecast *f, uint64_t published_ns) {
         atomic_store_explicit(&f->gap_ns, is, memory_order_relaxed);
         return;
     }
-    off = least64(off, gap / 2); /* one that came late by accident is no rule */
-    atomic_store_explicit(&f->off_ns, nearer(atomic_load_explicit(&f->off_ns, memory_order_relaxed), off),
-                          memory_order_relaxed);
+    uint64_t usual = atomic_load_explicit(&f->off_ns, memory_order_relaxed);
+    uint64_t most = least64(gap / 2, 4 * usual + FORECAST_NOISE_NS);
+    off = least64(off, most); /* one that came late by accident is no rule */
+    atomic_store_explicit(&f->off_ns, nearer(usual, off), memory_order_relaxed);
     atomic_store_explicit(&f->gap_ns, nearer(gap, is > gap ? gap + off : gap - off), memory_order_relaxed);
 }
 

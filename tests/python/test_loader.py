@@ -462,15 +462,21 @@ def test_a_loader_of_a_child_engine_refuses_to_be_pickled(loader):
 
 def test_a_wait_first_sleeps_until_shortly_before_waits_of_late_have_ended():
     reader = _reader.Reader.__new__(_reader.Reader)
-    reader._last_wait, reader._usual_ns = (None, 0), 0
+    reader._last_wait, reader._usual_ns, reader._off_ns = (None, 0), 0, 0
     raw, begun = _c.Batch(), 10**9
     assert reader._nap(raw, begun) == _reader.SLICE_NS  # nothing is known yet
-    for _ in range(50):
+    for i in range(50):
+        raw.published_ns, begun = begun + 8_000_000 + (-1) ** i * 1_000_000, begun + 20_000_000
+        nap = reader._nap(raw, begun)
+    assert 6_600_000 < nap < 7_300_000  # an eighth before; they come a millisecond early or late
+    for _ in range(60):
         raw.published_ns, begun = begun + 8_000_000, begun + 20_000_000
         nap = reader._nap(raw, begun)
-    assert 6_990_000 < nap <= 7_000_000
+    assert 7_840_000 < nap <= 7_850_000  # they come regularly
     raw.published_ns = begun - 1  # a batch that was ready, or none
     assert reader._nap(raw, begun) == nap
+    raw.published_ns, begun = begun + 1_000_000_000, begun + 2_000_000_000
+    assert 7_700_000 < reader._nap(raw, begun) < 7_900_000  # one that came late by accident
     for _ in range(50):
         raw.published_ns, begun = begun + 100_000, begun + 200_000
         nap = reader._nap(raw, begun)

@@ -32,7 +32,8 @@ EMPTY = _c.Batch(_BATCH_BYTES)  # of a lease that has no batch yet
 FREE_THREADED = "t" in sys.abiflags
 SLICE_NS = 5_000_000 if FREE_THREADED else 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
 PATIENCE_NS = 100_000_000  # after so long a wait the collector is asked for leases that others have dropped
-NAP_LEAST_NS, NAP_EARLY_NS = 500_000, 2_000_000  # as in capi/client/forecast.h
+NAP_LEAST_NS, NAP_EARLY_NS, NAP_NOISE_NS = 500_000, 2_000_000, 30_000  # as in capi/client/forecast.h
+NAP_WAKE_NS = 150_000  # for a timer and a core to wake up, and for the way back into the library
 
 _exiting = False  # the memory stays mapped from here on: views may outlive the interpreter
 
@@ -152,7 +153,8 @@ class Reader:
         self.waiting: dict[Any, set] = {}  # asyncio loop: futures of its tasks that wait for a batch
         self._calls: set[object] = set()  # one for each that may wait
         self._last_wait: tuple[Optional[_c.Batch], int] = (None, 0)  # what it waited for, and since when
-        self._usual_ns = 0  # length of waits of late; threads that wait at the same time may lose one another's
+        # Length of waits of late, and how far they were from that; threads that wait at the same time may lose one another's.
+        self._usual_ns = self._off_ns = 0
         self.stage = False  # whether it belongs to a stage; said by the Loader
         self.gpu = False  # whether it was pinned, or a release waited for a GPU: detaching may wait then
         self._closed = False
@@ -274,14 +276,22 @@ class Reader:
         """How long to sleep at first: until shortly before waits of late have ended.
 
         Who looks then has the way back into Python and through it in its caches; without that it costs more than the wake-up itself.
+        Where waits are much alike that is just before the library looks out for the batch, so that they still are when it comes.
         How long the last wait was is asked here, where there is time.
         """
         last, since = self._last_wait
         self._last_wait = raw, begun
+        usual, off = self._usual_ns, self._off_ns
         if last is not None and last.published_ns > since:
-            self._usual_ns += (last.published_ns - since - self._usual_ns) // 4
-        usual = self._usual_ns
-        return usual - min(usual // 8, NAP_EARLY_NS) if usual > NAP_LEAST_NS else SLICE_NS
+            more = last.published_ns - since - usual
+            most = 4 * off + NAP_NOISE_NS if usual else more  # one that was long by accident is no rule
+            more = max(-most, min(most, more))
+            self._off_ns = off = off + (abs(more) - off) // 4
+            self._usual_ns = usual = usual + more // 4
+        early = min(usual // 8, NAP_EARLY_NS)
+        if NAP_WAKE_NS + 2 * off < early:
+            early = NAP_WAKE_NS + 2 * off
+        return usual - early if usual > NAP_LEAST_NS else SLICE_NS
 
     def _refused(self, status: int, raw: _c.Batch) -> int:
         """Try once more if views that nobody can reach any more hold the leases; raise otherwise."""
