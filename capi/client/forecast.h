@@ -17,7 +17,7 @@
 #define FORECAST_LEAST_NS 500000u
 #define FORECAST_EARLY_NS 2000000u /* at most so long before the batch is due */
 #define FORECAST_WAKE_NS 100000u   /* that a timer of the kernel's is late and a core takes to wake up */
-#define FORECAST_WATCH_NS 250000u  /* at most so long before and behind the time it is due */
+#define FORECAST_WATCH_NS 1000000u /* at most so long before and behind the time it is due */
 #define FORECAST_NOISE_NS 30000u   /* by which gaps differ in any case */
 
 /* Of the batches that were waited for. Threads that wait at the same time may lose one another's notes: it is a guess. */

@@ -30,7 +30,7 @@
 
 #define SLICE_NS 25000000u
 #define SPIN_NS 20000u
-#define ALONE_NS 20000u  /* a look out for a batch that takes longer has shared its core */
+#define ALONE_NS 100000u /* a look out for a batch that takes longer has shared its core */
 #define FENCE_NS 500000u /* while a GPU still reads batches: nobody wakes us when it is through */
 
 static void futex_wait(const uint32_t *word, uint32_t seen, uint64_t ns) {
