@@ -33,7 +33,7 @@ FREE_THREADED = "t" in sys.abiflags
 SLICE_NS = 5_000_000 if FREE_THREADED else 40_000_000  # longest wait in C: a Ctrl-C is seen after it, at the latest
 PATIENCE_NS = 100_000_000  # after so long a wait the collector is asked for leases that others have dropped
 NAP_LEAST_NS, NAP_EARLY_NS, NAP_NOISE_NS = 500_000, 2_000_000, 30_000  # as in capi/client/forecast.h
-NAP_WAKE_NS = 150_000  # for a timer and a core to wake up, and for the way back into the library
+NAP_WAKE_NS = 250_000  # for a timer and a core to wake up, and for the way back into the library
 
 _exiting = False  # the memory stays mapped from here on: views may outlive the interpreter
 
