@@ -58,7 +58,7 @@ const AVCodec *media_av_device_decoder(media_av *a, enum AVCodecID codec) {
     void *position = NULL;
     const AVCodec *decoder;
     a->device_format = AV_PIX_FMT_NONE;
-    while (a->options.device && (decoder = av_codec_iterate(&position))) {
+    while (a->options.device && !a->off_device && (decoder = av_codec_iterate(&position))) {
         if (decoder->id != codec || !av_codec_is_decoder(decoder)) continue;
         a->device_format = device_format(decoder, type_of(a->options.device));
         if (a->device_format != AV_PIX_FMT_NONE) return decoder;
@@ -71,8 +71,12 @@ static enum AVPixelFormat choose_format(AVCodecContext *c, const enum AVPixelFor
     media_av *a = c->opaque;
     for (const enum AVPixelFormat *p = offered; *p != AV_PIX_FMT_NONE; p++)
         if (*p == a->device_format) return *p;
-    if (!a->options.device_alone) return avcodec_default_get_format(c, offered);
-    a->refused = media_av_fail(a, MEDIA_AV_UNSUPPORTED, "the device does not decode this stream");
+    if (a->options.device_alone) {
+        a->refused = media_av_fail(a, MEDIA_AV_UNSUPPORTED, "the device does not decode this stream");
+        return AV_PIX_FMT_NONE;
+    }
+    if (c->codec == avcodec_find_decoder(c->codec_id)) return avcodec_default_get_format(c, offered);
+    a->off_device = 1; /* a decoder for devices alone, as FFmpeg's own of AV1 is; see media_av_send */
     return AV_PIX_FMT_NONE;
 }
 
