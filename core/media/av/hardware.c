@@ -72,7 +72,10 @@ static enum AVPixelFormat choose_format(AVCodecContext *c, const enum AVPixelFor
     for (const enum AVPixelFormat *p = offered; *p != AV_PIX_FMT_NONE; p++)
         if (*p == a->device_format) return *p;
     if (a->options.device_alone) {
-        a->refused = media_av_fail(a, MEDIA_AV_UNSUPPORTED, "the device does not decode this stream");
+        const char *why = media_av_message();
+        char text[sizeof a->detail];
+        snprintf(text, sizeof text, "the device does not decode this stream%s%s", *why ? ": " : "", why);
+        a->refused = media_av_fail(a, MEDIA_AV_UNSUPPORTED, text);
         return AV_PIX_FMT_NONE;
     }
     if (c->codec == avcodec_find_decoder(c->codec_id)) return avcodec_default_get_format(c, offered);
