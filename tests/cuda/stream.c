@@ -473,7 +473,8 @@ FAKE_API cu_result cuMemcpyDtoDAsync_v2(cu_address to, cu_address from, size_t b
     LEAVE(put(handle, &o));
 }
 
-/* From the device to memory that is not pinned, as FFmpeg fetches a frame: the only one that is asked for. */
+/* From the device to memory that is not pinned, as FFmpeg fetches a frame: the only one that is asked for. It returns when that is done, as a
+ * driver's does: FFmpeg lets go of the memory without waiting where the copy of another plane fails. */
 FAKE_API cu_result cuMemcpy2DAsync_v2(const fake_copy_2d *c, cu_stream handle) {
     ENTER(Memcpy2DAsync);
     cu_address from = c->from_address + c->from_y * c->from_pitch + c->from_x;
@@ -490,7 +491,9 @@ FAKE_API cu_result cuMemcpy2DAsync_v2(const fake_copy_2d *c, cu_stream handle) {
                    .rows = c->height,
                    .to_pitch = c->to_pitch,
                    .from_pitch = c->from_pitch};
-    LEAVE(put(handle, &o));
+    cu_result r = put(handle, &o);
+    for (stream *s; r == CU_OK && (s = resolve(handle, &r)) && !is_idle(s);) fake_pass();
+    LEAVE(r);
 }
 
 /* ---- kernels --------------------------------------------------------------------------------------------- */
