@@ -14,9 +14,11 @@ $(BUILD)/cuda/libcuda.so.1: $(CUDA_FAKE_SOURCES) tests/cuda/fake.h tests/cuda/fa
 .PHONY: fake-nvcuvid
 fake-nvcuvid: $(BUILD)/cuda/libnvcuvid.so.1 ## video decoders of that driver, for tests
 
-$(BUILD)/cuda/libnvcuvid.so.1: tests/cuda/nvcuvid.c tests/cuda/parameters.c tests/cuda/nvcuvid.h tests/cuda/fake.h $(BUILD)/cuda/libcuda.so.1
+NVCUVID_SOURCES := $(patsubst %,tests/cuda/%.c,nvcuvid parameters software)
+
+$(BUILD)/cuda/libnvcuvid.so.1: $(NVCUVID_SOURCES) tests/cuda/nvcuvid.h tests/cuda/software.h tests/cuda/fake.h $(BUILD)/cuda/libcuda.so.1
 	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra -Wshadow -Werror -fPIC -fvisibility=hidden -shared -Wl,-z,defs -Wl,-soname,libnvcuvid.so.1 \
-		$$(pkg-config --cflags libavcodec) tests/cuda/nvcuvid.c tests/cuda/parameters.c -o $@ -L$(@D) -l:libcuda.so.1 $$(pkg-config --libs libavcodec libavutil)
+		$$(pkg-config --cflags libavcodec) $(NVCUVID_SOURCES) -o $@ -L$(@D) -l:libcuda.so.1 $$(pkg-config --libs libavcodec libavutil)
 
 # libspdl's own sources with the stand-in engine, as in capi-test; and an uploader in another process.
 CUDA_TESTS := tests/capi/main.c tests/capi/standin.c $(wildcard tests/cuda/test_*.c)

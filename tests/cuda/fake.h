@@ -10,7 +10,7 @@
  *   stream.c   streams, events, copies, launches: one thread per stream
  *   kernels.c  what our kernels do, in C
  *   ffmpeg.c   what FFmpeg asks of the driver besides, for its decoders on the device
- *   nvcuvid.c, parameters.c
+ *   nvcuvid.c, parameters.c, software.c
  *              build/cuda/libnvcuvid.so.1, the library of those decoders: FFmpeg's own decoders stand in for the device's
  *
  * Device memory is a memfd; a handle of it names the process and the descriptor, so nothing is left in any directory when a process is killed, and

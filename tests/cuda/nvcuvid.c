@@ -5,7 +5,8 @@
  * as NV12 or P016 in device memory. Structures are those of NVIDIA's binary interface as far as they are used. */
 #include "nvcuvid.h"
 
-#include <libavutil/pixdesc.h>
+#include "software.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,7 @@ enum { MAX_SURFACES = 64, PITCH = 512 };
 enum { AS_NV12 = 0, AS_P016 = 1 };
 
 typedef struct decoder {
-    AVCodecContext *codec;
-    AVPacket *packet;
-    AVFrame *coming;                 /* the picture that is being decoded */
-    AVFrame *out;                    /* what FFmpeg's decoder has to show, which nobody looks at */
+    software *software;
     AVFrame *surfaces[MAX_SURFACES]; /* by number; empty until decoded into */
     parameters sets;                 /* of H.264 */
     int codec_type, format, n_surfaces, n_outputs;
@@ -64,38 +62,17 @@ FAKE_API cu_result cuvidGetDecoderCaps(cuvid_caps *caps) {
 
 /* ---- decoders ------------------------------------------------------------------------------------ */
 
-/* Every picture is got here, also one that is not to be shown. */
-static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags) {
-    decoder *d = c->opaque;
-    int rc = avcodec_default_get_buffer2(c, frame, flags);
-    av_frame_unref(d->coming);
-    return rc < 0 ? rc : av_frame_ref(d->coming, frame);
-}
-
 static void destroy(decoder *d) {
-    avcodec_free_context(&d->codec);
-    av_packet_free(&d->packet);
-    av_frame_free(&d->coming);
-    av_frame_free(&d->out);
+    if (d->software) software_close(d->software);
     for (int i = 0; i < MAX_SURFACES; i++) av_frame_free(&d->surfaces[i]);
     free(d);
 }
 
-/* FFmpeg's decoder, with one thread: a picture is there when its packet was taken. */
 static int open_decoder(decoder *d) {
-    const AVCodec *codec = avcodec_find_decoder(codec_of(d->codec_type));
-    d->codec = codec ? avcodec_alloc_context3(codec) : NULL;
-    d->packet = av_packet_alloc();
-    d->coming = av_frame_alloc();
-    d->out = av_frame_alloc();
     for (int i = 0; i < d->n_surfaces; i++)
         if (!(d->surfaces[i] = av_frame_alloc())) return 0;
-    if (!d->codec || !d->packet || !d->coming || !d->out) return 0;
-    d->codec->opaque = d;
-    d->codec->get_buffer2 = get_buffer;
-    d->codec->thread_count = 1;
-    d->codec->log_level_offset = 100; /* below every level that is shown or kept */
-    return avcodec_open2(d->codec, codec, NULL) >= 0;
+    d->software = software_open(codec_of(d->codec_type));
+    return d->software != NULL;
 }
 
 FAKE_API cu_result cuvidCreateDecoder(void **out, const cuvid_create *info) {
@@ -130,52 +107,19 @@ FAKE_API cu_result cuvidDestroyDecoder(void *decoder_) {
 
 /* ---- pictures ------------------------------------------------------------------------------------- */
 
-/* The packet that FFmpeg's decoder wants: what the device is given and, for H.264, the parameter sets, which the device is told instead. */
-static int fill_packet(decoder *d, const cuvid_picture *p) {
-    av_packet_unref(d->packet);
-    if (d->codec_type == CUVID_H264 && parameters_of(&d->sets, p)) avcodec_flush_buffers(d->codec);
-    if (av_new_packet(d->packet, (int)(d->sets.n + p->n_bytes)) < 0) return 0;
-    memcpy(d->packet->data, d->sets.bytes, d->sets.n);
-    memcpy(d->packet->data + d->sets.n, p->bytes, p->n_bytes);
-    return 1;
-}
-
 FAKE_API cu_result cuvidDecodePicture(void *decoder_, const cuvid_picture *p) {
     decoder *d = decoder_;
     cu_result fault = fake_cuda_fault("DecodePicture");
     if (fault != CU_OK) return fault;
     if (p->surface < 0 || p->surface >= d->n_surfaces) return CU_E_INVALID_VALUE;
-    if (!p->second_field) av_frame_unref(d->coming);
-    if (!fill_packet(d, p)) return CU_E_OUT_OF_MEMORY;
-    int rc = avcodec_send_packet(d->codec, d->packet);
-    while (rc >= 0) rc = avcodec_receive_frame(d->codec, d->out);
-    if (rc != AVERROR(EAGAIN) || !d->coming->buf[0]) return CU_E_LAUNCH_FAILED;
+    /* A device is told the parameter sets, which FFmpeg's decoder wants to read. */
+    if (d->codec_type == CUVID_H264 && parameters_of(&d->sets, p)) software_flush(d->software);
+    const AVFrame *f =
+        software_decode(d->software, d->sets.bytes, d->sets.n, p->bytes, p->n_bytes, p->second_field);
+    if (!f) return CU_E_LAUNCH_FAILED;
     av_frame_unref(d->surfaces[p->surface]);
     fake_cuda_stats()->pictures++;
-    return av_frame_ref(d->surfaces[p->surface], d->coming) < 0 ? CU_E_OUT_OF_MEMORY : CU_OK;
-}
-
-/* One row of the planes as the device has them: P016 has its bits at the top. */
-static void put_row(uint8_t *to, const uint8_t *from, int n, int step, int wide, int shift) {
-    if (!wide) {
-        for (int x = 0; x < n; x++) to[x * step] = from[x];
-        return;
-    }
-    for (int x = 0; x < n; x++)
-        ((uint16_t *)(void *)to)[x * step] = (uint16_t)(((const uint16_t *)(const void *)from)[x] << shift);
-}
-
-static void put_picture(const decoder *d, const AVFrame *f, uint8_t *to, size_t pitch) {
-    int wide = d->format == AS_P016, shift = 16 - av_pix_fmt_desc_get(f->format)->comp[0].depth;
-    int width = f->width < d->width ? f->width : d->width,
-        height = f->height < d->height ? f->height : d->height;
-    for (int y = 0; y < height; y++)
-        put_row(to + (size_t)y * pitch, f->data[0] + y * f->linesize[0], width, 1, wide, shift);
-    to += (size_t)d->height * pitch;
-    for (int y = 0; y < (height + 1) / 2; y++)
-        for (int i = 0; i < 2; i++)
-            put_row(to + (size_t)y * pitch + (i << wide), f->data[1 + i] + y * f->linesize[1 + i],
-                    (width + 1) / 2, 2, wide, shift);
+    return av_frame_ref(d->surfaces[p->surface], f) < 0 ? CU_E_OUT_OF_MEMORY : CU_OK;
 }
 
 FAKE_API cu_result cuvidMapVideoFrame64(void *decoder_, int surface, cu_address *out, unsigned *pitch,
@@ -189,7 +133,8 @@ FAKE_API cu_result cuvidMapVideoFrame64(void *decoder_, int surface, cu_address 
     *pitch = (unsigned)(((d->width << (d->format == AS_P016)) + PITCH - 1) / PITCH * PITCH);
     fault = cuMemAlloc_v2(out, (size_t)*pitch * (size_t)(d->height + (d->height + 1) / 2));
     if (fault != CU_OK) return fault;
-    put_picture(d, d->surfaces[surface], (uint8_t *)(uintptr_t)*out, *pitch);
+    uint8_t *luma = (uint8_t *)(uintptr_t)*out;
+    software_put(d->surfaces[surface], d->width, d->height, luma, luma + (size_t)d->height * *pitch, *pitch);
     d->mapped++;
     fake_cuda_stats()->mapped++;
     return CU_OK;

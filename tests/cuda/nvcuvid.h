@@ -4,8 +4,6 @@
 
 #include "fake.h"
 
-#include <libavcodec/avcodec.h>
-
 enum { CUVID_H264 = 4, CUVID_JPEG = 5, CUVID_VP8 = 9, CUVID_VP9 = 10 };
 enum { CUVID_420 = 1 };
 

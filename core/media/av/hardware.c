@@ -146,8 +146,8 @@ static int make_planar(AVFrame *f, enum AVPixelFormat to) {
     return 0;
 }
 
-/* The device's whole picture. Of a height that is odd FFmpeg would leave the last row of chroma behind, and some of it
- * (5.1) says that all is well when a copy has failed: then there is a message. */
+/* The device's whole picture. FFmpeg's copy from CUDA leaves the last row of chroma behind where the height is odd, and
+ * in 5.1 says that all is well when it failed: then there is a message. */
 static int fetch(AVFrame *to, AVFrame *from) {
     const int height = from->height;
     av_frame_unref(to);
@@ -155,7 +155,7 @@ static int fetch(AVFrame *to, AVFrame *from) {
     if (from->hw_frames_ctx) from->height = ((const AVHWFramesContext *)from->hw_frames_ctx->data)->height;
     int rc = av_hwframe_transfer_data(to, from, 0);
     from->height = to->height = height;
-    if (rc >= 0 && media_av_message()[0]) rc = AVERROR_EXTERNAL;
+    if (rc >= 0 && from->format == AV_PIX_FMT_CUDA && media_av_message()[0]) rc = AVERROR_EXTERNAL;
     return rc < 0 ? rc : av_frame_copy_props(to, from);
 }
 
