@@ -22,7 +22,7 @@ help: ## list the verbs
 deps: ## install what is missing (apt, Go, the Python environment)
 	@scripts/deps.sh test
 
-include capi/client/build.mk capi/engine/build.mk clients/cpp/build.mk tests/fault/build.mk tests/cuda/build.mk bench/build.mk
+include capi/client/build.mk capi/engine/build.mk clients/cpp/build.mk tests/fault/build.mk tests/cuda/build.mk tests/vaapi/build.mk bench/build.mk
 
 build: ## libspdl, libspdl_engine, the spdl command (with and without FFmpeg), the C and C++ examples
 	@scripts/deps.sh build

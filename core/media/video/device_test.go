@@ -3,6 +3,7 @@
 package video
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ import (
 	"testing"
 )
 
-// These tests decode on a device that is none: FFmpeg finds tests/cuda's driver and its video decoders, which are FFmpeg's own. So what is tested is
+// These tests decode on a device that is none: FFmpeg finds tests/cuda's driver and its video decoders (or tests/vaapi's), which are FFmpeg's own. So what is tested is
 // the way to a device and back, and what comes back is equal byte by byte. On a real one it is, too, where the standard says what each byte is (H.264,
 // HEVC, VP8, VP9, AV1), but older standards do not, and what it decodes is its own affair; hence the tolerance of TestAutoDecodesEverywhere.
 
@@ -28,17 +29,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// standIn is the directory of the driver and its decoders, made once.
+// standIn is the directory of what stands in for devices, made once.
 var standIn = sync.OnceValues(func() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "spdl-nvcuvid"); err != nil {
 		return "", err
 	}
 	standInDir = dir
-	build := exec.Command("make", "-s", "-C", "../../..", "BUILD="+dir, "fake-cuda", "fake-nvcuvid")
+	build := exec.Command("make", "-s", "-C", "../../..", "BUILD="+dir, "fake-cuda", "fake-nvcuvid", "fake-vaapi")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%v: %w\n%s", build, err, out)
 	}
-	return filepath.Join(dir, "cuda"), nil
+	return dir, nil
 })
 
 // standInStats are the driver's counters after a test's process has ended: fake_stats of tests/cuda/fake.h.
@@ -70,16 +71,29 @@ func onDevice(t *testing.T, env ...string) bool {
 	return false
 }
 
-// runOnDevice runs tests in a process with the stand-in.
+// runOnDevice runs tests in a process with the stand-in of CUDA.
 func runOnDevice(t *testing.T, tests string, env ...string) standInStats {
+	t.Helper()
+	stats := filepath.Join(t.TempDir(), "stats")
+	hidden := "LIBVA_DRIVER_NAME=none" // a real device, which auto would take where CUDA has none
+	runApart(t, tests, append([]string{"LD_LIBRARY_PATH=" + standInFile(t, "cuda"), "FAKE_CUDA_STATS=" + stats, hidden}, env...))
+	return statsOf(t, stats)
+}
+
+func standInFile(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := standIn()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stats := filepath.Join(t.TempDir(), "stats")
+	return filepath.Join(dir, name)
+}
+
+// runApart runs tests in a process of their own, and is skipped where they are.
+func runApart(t *testing.T, tests string, env []string) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run="+tests, "-test.v")
-	cmd.Env = append(append(os.Environ(), "LD_LIBRARY_PATH="+dir, "FAKE_CUDA_STATS="+stats, inDevice+"=1"), env...)
+	cmd.Env = append(append(os.Environ(), inDevice+"=1"), env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("in its process: %v\n%s", err, out)
@@ -87,10 +101,9 @@ func runOnDevice(t *testing.T, tests string, env ...string) standInStats {
 	if reason, skipped := strings.CutPrefix(lineWith(string(out), noDevices), noDevices); skipped {
 		t.Skip(strings.TrimSpace(reason))
 	}
-	return statsOf(t, stats)
 }
 
-const noDevices = "this FFmpeg has no decoders for CUDA: "
+const noDevices = "this FFmpeg has no such decoders: "
 
 func lineWith(text, what string) string {
 	if _, after, found := strings.Cut(text, what); found {
@@ -100,7 +113,7 @@ func lineWith(text, what string) string {
 	return ""
 }
 
-// deviceOp is an operation on the device; the test is skipped where FFmpeg was built without.
+// deviceWorker is a worker on a device of that kind; the test is skipped where FFmpeg was built without.
 func deviceWorker(t *testing.T, cfg Config, kind string) *Worker {
 	t.Helper()
 	cfg.Hardware = kind
@@ -129,12 +142,16 @@ var refused = []string{
 	"av1.mp4", "lying.avi", "mpeg2.mpg", "no_times_packed.avi", "odd_mpeg4.avi", "opengroup_hevc.mp4", "planar444.mp4", "ten_bits.mp4",
 }
 
-// A device gives the processor's bytes and times: of every codec, size, crop, turn, range and depth, and of each way to choose frames. What it does not decode
-// is refused by name, or decoded by the processor, of AV1 by another decoder.
+// A device gives the processor's bytes and times: of every codec, size, crop, turn, range and depth. What it does not decode is refused by name, or decoded by the
+// processor, of AV1 by another decoder.
 func TestTheDeviceGivesTheProcessorsFrames(t *testing.T) {
-	if !onDevice(t) {
-		return
+	if onDevice(t) {
+		givesTheProcessorsFrames(t, "cuda", func(name string) bool { return !slices.Contains(refused, name) })
 	}
+}
+
+func givesTheProcessorsFrames(t *testing.T, device string, decodes func(name string) bool) {
+	t.Helper()
 	files := golden(t)
 	for _, name := range names(files) {
 		cfg := asStored(files[name], 0, Selection{})
@@ -143,12 +160,12 @@ func TestTheDeviceGivesTheProcessorsFrames(t *testing.T) {
 			cfg.Image.Resize = cfg.Image.Out // the picture turned is as wide as it was high
 		}
 		want := mustDecode(t, onProcessor(cfg), file(t, name), Draw{})
-		for _, kind := range []string{"cuda", Auto} {
+		for _, kind := range []string{device, Auto} {
 			w := deviceWorker(t, cfg, kind)
 			got, err := decodeWith(w, file(t, name), Draw{})
-			c, skip := w.op.Counters(), slices.Contains(refused, name)
+			c := w.op.Counters()
 			w.Close()
-			if skip && kind == "cuda" {
+			if !decodes(name) && kind == device {
 				if causeOf(err) != "unsupported" || !strings.Contains(err.Error(), "the device does not decode") {
 					t.Errorf("%s: got %v, want it refused as unsupported", name, err)
 				}
@@ -161,7 +178,7 @@ func TestTheDeviceGivesTheProcessorsFrames(t *testing.T) {
 			if !slices.Equal(got.Data, want.Data) || !slices.Equal(got.PTS, want.PTS) || !slices.Equal(got.Duration, want.Duration) || got.info != want.info {
 				t.Errorf("%s, %s: the device's row is %d off, %+v, want the processor's, %+v", name, kind, worst(got.Data, want.Data), got.info, want.info)
 			}
-			if (c.OnDevice == 1) == skip || c.OnDevice+c.OnProcessor != 1 {
+			if (c.OnDevice == 1) != decodes(name) || c.OnDevice+c.OnProcessor != 1 {
 				t.Errorf("%s, %s: got %+v", name, kind, c)
 			}
 		}
@@ -200,7 +217,7 @@ func failsOnce(t *testing.T, call string, words ...string) {
 	t.Helper()
 	cfg := vp9Config(t)
 	want := mustDecode(t, onProcessor(cfg), file(t, vp9), Draw{}).Data
-	w := deviceWorker(t, cfg, map[bool]string{true: Auto, false: "cuda"}[os.Getenv("SPDL_TEST_KIND") == Auto])
+	w := deviceWorker(t, cfg, cmp.Or(os.Getenv("SPDL_TEST_KIND"), "cuda"))
 	defer w.Close()
 	_, err := bytesOf(t, w)
 	for _, word := range append(words, call) {
@@ -287,12 +304,8 @@ func TestAutoLeavesACodecToTheProcessor(t *testing.T) {
 
 func TestADeviceWithoutDecodersIsLeftToTheProcessorByAuto(t *testing.T) {
 	if os.Getenv(inDevice) == "" {
-		dir, err := standIn()
-		if err != nil {
-			t.Fatal(err)
-		}
 		driver := t.TempDir() // as in a container that may compute, and has no video of the driver's
-		if err := os.Symlink(filepath.Join(dir, "libcuda.so.1"), filepath.Join(driver, "libcuda.so.1")); err != nil {
+		if err := os.Symlink(standInFile(t, "cuda/libcuda.so.1"), filepath.Join(driver, "libcuda.so.1")); err != nil {
 			t.Fatal(err)
 		}
 		onDevice(t, "LD_LIBRARY_PATH="+driver)
@@ -338,16 +351,20 @@ func TestALostDeviceFailsEverySample(t *testing.T) {
 
 // Decoders at once share the device's context, and leave nothing: no descriptor, and no memory of the device.
 func TestManyDecodersShareTheDevice(t *testing.T) {
-	if !onDevice(t) {
-		return
+	if onDevice(t) {
+		share(t, "cuda")
 	}
+}
+
+func share(t *testing.T, kind string) {
+	t.Helper()
 	cfg := vp9Config(t)
 	want := mustDecode(t, onProcessor(cfg), file(t, vp9), Draw{}).Data
 	src := file(t, vp9)
 	var workers [6]*Worker
 	for i := range workers {
 		cfg.Threads = 1 + i%3
-		workers[i] = deviceWorker(t, cfg, "cuda")
+		workers[i] = deviceWorker(t, cfg, kind)
 		defer workers[i].Close()
 	}
 	round := func() {
