@@ -191,7 +191,7 @@ func TestTheDeviceKeepsThePackagesPromises(t *testing.T) {
 		t.Skip("it runs the others")
 	}
 	const which = "^Test(EveryFrameIs|AFrameAlone|ChosenFrames|OnlyGroups|Threads|AWorkerRemembers|ADroppedPicture|Leading|Discarded|Approximate|NullFilter|LoadTakes|" +
-		"Chunks|ADamagedFrame|ManyOpens|SteadyState)"
+		"Chunks|ADamagedFrame|SteadyState)"
 	if s := runOnDevice(t, which, "SPDL_TEST_HARDWARE=auto"); s.opened != 1 || s.pictures < 1000 || s.decoders+s.mapped+s.allocated != 0 {
 		t.Errorf("got %+v at the end, want one context, pictures decoded and nothing left", s)
 	}
