@@ -22,7 +22,7 @@ help: ## list the verbs
 deps: ## install what is missing (apt, Go, the Python environment)
 	@scripts/deps.sh test
 
-include capi/client/build.mk capi/engine/build.mk clients/cpp/build.mk tests/fault/build.mk tests/cuda/build.mk bench/build.mk
+include capi/client/build.mk capi/engine/build.mk clients/cpp/build.mk tests/fault/build.mk tests/cuda/build.mk tests/vaapi/build.mk bench/build.mk
 
 build: ## libspdl, libspdl_engine, the spdl command (with and without FFmpeg), the C and C++ examples
 	@scripts/deps.sh build
@@ -61,7 +61,7 @@ $(BUILD)/examples/train_rust: examples/rust/train.rs
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test
-	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda bundle
+	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda fake-nvcuvid bundle
 	@scripts/test.sh
 
 torch: ## the tests against torch, torchvision and jax (Debian's torch: 120 MB more)
@@ -95,7 +95,7 @@ race: ## the Go tests under the race detector
 	@$(GO) test -race ./...
 
 e2e: ## the tests that cross a process and a language
-	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda bundle
+	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda fake-nvcuvid bundle
 	@scripts/test.sh e2e
 
 fault: ## kills at every named point, long form

@@ -1,6 +1,6 @@
 # A CUDA driver without a GPU, and what is tested with it.
 
-CUDA_FAKE_SOURCES := $(patsubst %,tests/cuda/%.c,device memory stream kernels)
+CUDA_FAKE_SOURCES := $(patsubst %,tests/cuda/%.c,device memory stream kernels ffmpeg)
 
 .PHONY: fake-cuda
 fake-cuda: $(BUILD)/cuda/libcuda.so.1 $(BUILD)/cuda/uploader ## a driver of CUDA in host memory, for tests
@@ -9,6 +9,16 @@ $(BUILD)/cuda/libcuda.so.1: $(CUDA_FAKE_SOURCES) tests/cuda/fake.h tests/cuda/fa
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra -Wshadow -Werror -fPIC -fvisibility=hidden -shared -Wl,-z,defs -Wl,-soname,libcuda.so.1 \
 		-Wl,--version-script=tests/cuda/fake.map $(CUDA_FAKE_SOURCES) -o $@ -lpthread -lm
+
+# The library of its video decoders, over FFmpeg's own.
+.PHONY: fake-nvcuvid
+fake-nvcuvid: $(BUILD)/cuda/libnvcuvid.so.1 ## video decoders of that driver, for tests
+
+NVCUVID_SOURCES := $(patsubst %,tests/cuda/%.c,nvcuvid parameters software)
+
+$(BUILD)/cuda/libnvcuvid.so.1: $(NVCUVID_SOURCES) tests/cuda/nvcuvid.h tests/cuda/software.h tests/cuda/fake.h $(BUILD)/cuda/libcuda.so.1
+	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra -Wshadow -Werror -fPIC -fvisibility=hidden -shared -Wl,-z,defs -Wl,-soname,libnvcuvid.so.1 \
+		$$(pkg-config --cflags libavcodec) $(NVCUVID_SOURCES) -o $@ -L$(@D) -l:libcuda.so.1 $$(pkg-config --libs libavcodec libavutil)
 
 # libspdl's own sources with the stand-in engine, as in capi-test; and an uploader in another process.
 CUDA_TESTS := tests/capi/main.c tests/capi/standin.c $(wildcard tests/cuda/test_*.c)

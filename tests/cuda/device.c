@@ -11,18 +11,20 @@
 #define DEPTH 16
 #define MAX_CALLS 96
 
+enum { TEXTURE_ALIGNMENT = 14 }; /* an attribute that FFmpeg asks for */
+
 pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 settings fake_settings;
 static fake_stats own_counts;
 fake_stats *fake_counts = &own_counts;
 
 static bool started;
-static context contexts[FAKE_DEVICES];
+static context contexts[FAKE_CONTEXTS];
 static _Thread_local context *stack[DEPTH];
 static _Thread_local int depth;
 
 static struct {
-    const char *call;
+    char call[32];
     int n;
 } seen[MAX_CALLS]; /* calls since the last reset */
 
@@ -66,11 +68,11 @@ static void read_settings(void) {
 void fake_cuda_reset(void) {
     pthread_mutex_lock(&fake_lock);
     bool lost = false;
-    for (int i = 0; i < FAKE_DEVICES; i++) lost = lost || contexts[i].lost;
+    for (int i = 0; i < FAKE_CONTEXTS; i++) lost = lost || contexts[i].lost;
     while (lost && fake_counts->in_flight > 0) fake_pass(); /* its streams drop what was in them */
     read_settings();
     started = false;
-    for (int i = 0; i < FAKE_DEVICES; i++) contexts[i].lost = CU_OK;
+    for (int i = 0; i < FAKE_CONTEXTS; i++) contexts[i].lost = CU_OK;
     pthread_mutex_unlock(&fake_lock);
 }
 
@@ -80,8 +82,8 @@ fake_stats *fake_cuda_stats(void) { return fake_counts; }
 
 static int count_call(const char *call) {
     int i = 0;
-    while (i < MAX_CALLS - 1 && seen[i].call && strcmp(seen[i].call, call) != 0) i++;
-    seen[i].call = call;
+    while (i < MAX_CALLS - 1 && seen[i].call[0] && strcmp(seen[i].call, call) != 0) i++;
+    snprintf(seen[i].call, sizeof seen[i].call, "%s", call);
     return ++seen[i].n;
 }
 
@@ -94,7 +96,7 @@ static cu_result injected(const char *call, int nth) {
         if (sscanf(p, "%63[^:,]:%d:%d:%15[a-z]", name, &at, &result, sticky) < 3) continue;
         if (strcmp(name, call) != 0 || at != nth) continue;
         if (strcmp(sticky, "sticky") == 0)
-            for (int i = 0; i < FAKE_DEVICES; i++) contexts[i].lost = result;
+            for (int i = 0; i < FAKE_CONTEXTS; i++) contexts[i].lost = result;
         return result;
     }
     return CU_OK;
@@ -111,6 +113,11 @@ cu_result fake_enter(const char *call) {
 cu_result fake_leave(cu_result result) {
     pthread_mutex_unlock(&fake_lock);
     return result;
+}
+
+cu_result fake_cuda_fault(const char *call) {
+    cu_result r = fake_enter(call);
+    return r == CU_OK ? fake_leave(r) : r;
 }
 
 /* ---- start, version, errors ------------------------------------------------------------------------ */
@@ -216,6 +223,7 @@ FAKE_API cu_result cuDeviceGetAttribute(int *value, int attribute, cu_device dev
     case CU_ATTR_UNIFIED_ADDRESSING:
     case CU_ATTR_HOST_REGISTER: *value = 1; break;
     case CU_ATTR_READ_ONLY_REGISTER: *value = fake_settings.read_only; break;
+    case TEXTURE_ALIGNMENT: *value = 512; break;
     default: LEAVE(CU_E_INVALID_VALUE);
     }
     LEAVE(CU_OK);
@@ -252,7 +260,31 @@ FAKE_API cu_result cuDevicePrimaryCtxRelease_v2(cu_device device) {
 }
 
 static bool is_context(const context *c) {
-    return c >= contexts && c < contexts + FAKE_DEVICES && c->refs > 0;
+    return c >= contexts && c < contexts + FAKE_CONTEXTS && c->refs > 0;
+}
+
+/* Current from here on, as a driver's is. */
+FAKE_API cu_result cuCtxCreate_v2(cu_context *out, unsigned flags, cu_device device) {
+    ENTER(CtxCreate);
+    (void)flags;
+    if (!is_device(device)) LEAVE(CU_E_INVALID_DEVICE);
+    context *c = contexts + FAKE_DEVICES;
+    while (c < contexts + FAKE_CONTEXTS && c->refs > 0) c++;
+    if (c == contexts + FAKE_CONTEXTS || depth == DEPTH) LEAVE(CU_E_OUT_OF_MEMORY);
+    *c = (context){.device = device, .refs = 1};
+    fake_counts->contexts++;
+    fake_counts->opened++;
+    *out = stack[depth++] = c;
+    LEAVE(CU_OK);
+}
+
+FAKE_API cu_result cuCtxDestroy_v2(cu_context c) {
+    ENTER(CtxDestroy);
+    if (!is_context(c) || (context *)c < contexts + FAKE_DEVICES) LEAVE(CU_E_INVALID_CONTEXT);
+    ((context *)c)->refs = 0;
+    fake_counts->contexts--;
+    fake_end_streams(c);
+    LEAVE(CU_OK);
 }
 
 FAKE_API cu_result cuCtxGetCurrent(cu_context *out) {

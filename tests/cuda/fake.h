@@ -9,6 +9,9 @@
  *   memory.c   device memory, pinned host memory, handles for other processes
  *   stream.c   streams, events, copies, launches: one thread per stream
  *   kernels.c  what our kernels do, in C
+ *   ffmpeg.c   what FFmpeg asks of the driver besides, for its decoders on the device
+ *   nvcuvid.c, parameters.c, software.c
+ *              build/cuda/libnvcuvid.so.1, the library of those decoders: FFmpeg's own decoders stand in for the device's
  *
  * Device memory is a memfd; a handle of it names the process and the descriptor, so nothing is left in any directory when a process is killed, and
  * memory of a dead process can no longer be opened.
@@ -22,7 +25,9 @@
  *   FAKE_CUDA_LATENCY_US  of every copy and launch, 0
  *   FAKE_CUDA_GATE        a file: as long as it exists, streams stand still
  *   FAKE_CUDA_FAULT       CALL:NTH:RESULT[:sticky], separated by commas: the nth call of CALL (a name of CUDA_CALLS) from now fails; with sticky
- *                         every later call in that context does, too, and its streams stop: the device is lost
+ *                         every later call in that context does, too, and its streams stop: the device is lost. CALL may be one of
+ *                         libnvcuvid's, too: GetDecoderCaps, CreateDecoder, DecodePicture, MapVideoFrame
+ *   FAKE_CUDA_DECODES     codecs that the device decodes, FFmpeg's names with a space around each: " h264 mjpeg vp8 vp9 "
  *   FAKE_CUDA_STATS       a file that the counters are mapped from, for another process to see
  */
 #ifndef FAKE_CUDA_H
@@ -38,17 +43,24 @@
 
 #define FAKE_API __attribute__((visibility("default")))
 #define FAKE_DEVICES 8
+#define FAKE_CONTEXTS 16 /* the devices' primary ones are the first */
 
 /* Each is changed under the lock and may be read at any time. The first line counts what is there now, the second what was done. */
 typedef struct fake_stats {
     _Atomic uint64_t contexts, streams, events, registered, registered_bytes, allocated, host_allocated,
         imports, in_flight;
     _Atomic uint64_t copies, pageable, launches, host_functions, waits, registrations, read_only;
+    _Atomic uint64_t decoders, mapped; /* there now */
+    _Atomic uint64_t opened,
+        pictures; /* done: contexts that are not a device's primary one, pictures decoded */
 } fake_stats;
 
 /* Read the environment again, with a lost device as new, and count calls for FAKE_CUDA_FAULT from here. */
 FAKE_API void fake_cuda_reset(void);
 FAKE_API fake_stats *fake_cuda_stats(void);
+
+/* What FAKE_CUDA_FAULT has for this call of libnvcuvid's. */
+FAKE_API cu_result fake_cuda_fault(const char *call);
 
 /* ---- between the files; everything below is under `fake_lock` ------------------------------------ */
 
@@ -59,7 +71,7 @@ extern _Thread_local bool fake_in_host_function; /* which must not call the driv
 typedef struct context context;
 typedef struct stream stream;
 
-struct context { /* a device's primary one: there are no others */
+struct context { /* a device's primary one, or one that cuCtxCreate made */
     int device, refs;
     cu_result lost; /* what every call says since the device was lost; CU_OK */
     stream *null_stream;
@@ -92,6 +104,22 @@ bool fake_is_device(cu_address at, size_t bytes);
 bool fake_is_pinned(const void *at, size_t bytes);
 void fake_end_streams(context *c);
 void fake_pass(void); /* let others have the lock for a moment */
+
+/* A copy of rows, as cuMemcpy2D takes it. */
+enum { FAKE_ON_HOST = 1, FAKE_ON_DEVICE = 2 };
+typedef struct fake_copy_2d {
+    size_t from_x, from_y;
+    int from_kind;
+    const void *from_host;
+    cu_address from_address;
+    void *from_array;
+    size_t from_pitch, to_x, to_y;
+    int to_kind;
+    void *to_host;
+    cu_address to_address;
+    void *to_array;
+    size_t to_pitch, width, height;
+} fake_copy_2d;
 
 /* One kernel of ours, in C. sizes has the bytes of each parameter, a digit each. */
 typedef struct fake_kernel {

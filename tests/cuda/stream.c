@@ -33,7 +33,7 @@ typedef struct event {
     bool shared, imported;
 } event;
 
-enum { COPY, RECORD, WAIT, HOST_FUNCTION, KERNEL };
+enum { COPY, COPY_ROWS, RECORD, WAIT, HOST_FUNCTION, KERNEL };
 
 typedef struct operation {
     int kind;
@@ -42,6 +42,7 @@ typedef struct operation {
     const void *from;
     void *staged; /* a copy's own copy of pageable memory */
     size_t bytes;
+    size_t rows, to_pitch, from_pitch; /* of a copy of so many times `bytes` */
     event *event;
     uint64_t mark;
     cu_host_function function;
@@ -220,6 +221,8 @@ static void perform(operation *o) {
     if (fake_settings.latency_us > 0 && o->kind != HOST_FUNCTION)
         usleep((useconds_t)fake_settings.latency_us);
     if (o->kind == COPY) memcpy(o->to, o->staged ? o->staged : o->from, o->bytes);
+    for (size_t y = 0; o->kind == COPY_ROWS && y < o->rows; y++)
+        memcpy((uint8_t *)o->to + y * o->to_pitch, (const uint8_t *)o->from + y * o->from_pitch, o->bytes);
     if (o->kind == KERNEL) run_kernel(o);
     if (o->kind == HOST_FUNCTION) {
         fake_in_host_function = true;
@@ -468,6 +471,29 @@ FAKE_API cu_result cuMemcpyDtoDAsync_v2(cu_address to, cu_address from, size_t b
     operation o = {
         .kind = COPY, .to = (void *)(uintptr_t)to, .from = (void *)(uintptr_t)from, .bytes = bytes};
     LEAVE(put(handle, &o));
+}
+
+/* From the device to memory that is not pinned, as FFmpeg fetches a frame: the only one that is asked for. It returns when that is done, as a
+ * driver's does: FFmpeg lets go of the memory without waiting where the copy of another plane fails. */
+FAKE_API cu_result cuMemcpy2DAsync_v2(const fake_copy_2d *c, cu_stream handle) {
+    ENTER(Memcpy2DAsync);
+    cu_address from = c->from_address + c->from_y * c->from_pitch + c->from_x;
+    uint8_t *to = (uint8_t *)c->to_host + c->to_y * c->to_pitch + c->to_x;
+    if (c->from_kind != FAKE_ON_DEVICE || c->to_kind != FAKE_ON_HOST || c->height == 0 ||
+        c->width > c->from_pitch || c->width > c->to_pitch ||
+        !fake_is_device(from, (c->height - 1) * c->from_pitch + c->width))
+        LEAVE(CU_E_INVALID_VALUE);
+    fake_counts->copies++;
+    operation o = {.kind = COPY_ROWS,
+                   .to = to,
+                   .from = (const void *)(uintptr_t)from,
+                   .bytes = c->width,
+                   .rows = c->height,
+                   .to_pitch = c->to_pitch,
+                   .from_pitch = c->from_pitch};
+    cu_result r = put(handle, &o);
+    for (stream *s; r == CU_OK && (s = resolve(handle, &r)) && !is_idle(s);) fake_pass();
+    LEAVE(r);
 }
 
 /* ---- kernels --------------------------------------------------------------------------------------------- */

@@ -306,7 +306,7 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->packets = 0;
     a->refused = MEDIA_AV_OK;
     a->refused_width = a->refused_height = 0;
-    a->ended = a->drained = a->on_device = a->unpacked = 0;
+    a->ended = a->drained = a->on_device = a->off_device = a->unpacked = 0;
     a->device_format = AV_PIX_FMT_NONE;
     a->detail[0] = 0;
     media_av_allow(a, options->budget_ns);
@@ -447,9 +447,23 @@ int media_av_decoder(media_av *a) {
     return rc == MEDIA_AV_CORRUPT ? MEDIA_AV_UNSUPPORTED : rc;
 }
 
+/* A decoder that only a device can serve, and which it does not, gives way to FFmpeg's first one of the codec. */
+static int leave_device(media_av *a) {
+    enum AVDiscard skip = a->codec->skip_frame;
+    avcodec_free_context(&a->codec);
+    int rc = media_av_decoder(a);
+    if (rc == MEDIA_AV_OK) a->codec->skip_frame = skip;
+    return rc;
+}
+
 int media_av_send(media_av *a, const AVPacket *packet) {
     if (!packet) a->drained = 1;
     int rc = avcodec_send_packet(a->codec, packet);
+    if (rc < 0 && a->off_device && a->device_format != AV_PIX_FMT_NONE) {
+        int opened = leave_device(a);
+        if (opened != MEDIA_AV_OK) return opened;
+        rc = avcodec_send_packet(a->codec, packet);
+    }
     if (rc == AVERROR(EAGAIN)) return MEDIA_AV_AGAIN;
     if (rc >= 0 || rc == AVERROR_EOF) return MEDIA_AV_OK;
     return media_av_status(a, rc, "decoding");

@@ -93,6 +93,7 @@ typedef struct media_av {
     AVFrame *frame;
     AVFrame *copied;                  /* of a frame of the device's */
     enum AVPixelFormat device_format; /* of the device's frames; AV_PIX_FMT_NONE: it has none to give */
+    int off_device;                   /* it does not decode the stream, so the processor shall */
     int ended;                        /* the demuxer is at its end */
     int drained;                      /* the decoder was told so */
     char detail[200];

@@ -4,6 +4,7 @@
 #include "av.h"
 
 #include <libavutil/hwcontext.h>
+#include <libavutil/pixdesc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +59,7 @@ const AVCodec *media_av_device_decoder(media_av *a, enum AVCodecID codec) {
     void *position = NULL;
     const AVCodec *decoder;
     a->device_format = AV_PIX_FMT_NONE;
-    while (a->options.device && (decoder = av_codec_iterate(&position))) {
+    while (a->options.device && !a->off_device && (decoder = av_codec_iterate(&position))) {
         if (decoder->id != codec || !av_codec_is_decoder(decoder)) continue;
         a->device_format = device_format(decoder, type_of(a->options.device));
         if (a->device_format != AV_PIX_FMT_NONE) return decoder;
@@ -71,8 +72,15 @@ static enum AVPixelFormat choose_format(AVCodecContext *c, const enum AVPixelFor
     media_av *a = c->opaque;
     for (const enum AVPixelFormat *p = offered; *p != AV_PIX_FMT_NONE; p++)
         if (*p == a->device_format) return *p;
-    if (!a->options.device_alone) return avcodec_default_get_format(c, offered);
-    a->refused = media_av_fail(a, MEDIA_AV_UNSUPPORTED, "the device does not decode this stream");
+    if (a->options.device_alone) {
+        const char *why = media_av_message();
+        char text[sizeof a->detail];
+        snprintf(text, sizeof text, "the device does not decode this stream%s%s", *why ? ": " : "", why);
+        a->refused = media_av_fail(a, MEDIA_AV_UNSUPPORTED, text);
+        return AV_PIX_FMT_NONE;
+    }
+    if (c->codec == avcodec_find_decoder(c->codec_id)) return avcodec_default_get_format(c, offered);
+    a->off_device = 1; /* a decoder for devices alone, as FFmpeg's own of AV1 is; see media_av_send */
     return AV_PIX_FMT_NONE;
 }
 
@@ -83,14 +91,83 @@ int media_av_use_device(media_av *a, AVCodecContext *c) {
     return c->hw_device_ctx ? 0 : AVERROR(ENOMEM);
 }
 
+/* --- frames --- */
+
+/* The format in which FFmpeg's own decoder gives what devices give with the two planes of chroma in one; NONE: it is another. */
+static enum AVPixelFormat planar(int format, enum AVPixelFormat of_decoder) {
+    switch (format) {
+    case AV_PIX_FMT_NV12: return of_decoder == AV_PIX_FMT_YUVJ420P ? AV_PIX_FMT_YUVJ420P : AV_PIX_FMT_YUV420P;
+    case AV_PIX_FMT_P010: return AV_PIX_FMT_YUV420P10;
+    case AV_PIX_FMT_P016: return AV_PIX_FMT_YUV420P12;
+    default: return AV_PIX_FMT_NONE;
+    }
+}
+
+static void split_8(uint8_t *u, uint8_t *v, const uint8_t *uv, int n) {
+    for (int x = 0; x < n; x++) {
+        u[x] = uv[2 * x];
+        v[x] = uv[2 * x + 1];
+    }
+}
+
+static void split_16(uint16_t *u, uint16_t *v, const uint16_t *uv, int n, int shift) {
+    for (int x = 0; x < n; x++) {
+        u[x] = uv[2 * x] >> shift;
+        v[x] = uv[2 * x + 1] >> shift;
+    }
+}
+
+/* The frame in the format of FFmpeg's own decoder, so that all that follows is the same whoever decodes: rows of one
+ * codec's pictures are equal byte by byte. Luma stays where it is; what has more bits than 8 has them at the top. */
+static int make_planar(AVFrame *f, enum AVPixelFormat to) {
+    const int depth = av_pix_fmt_desc_get(to)->comp[0].depth, wide = depth > 8, shift = 16 - depth;
+    const int width = (f->width + 1) / 2, height = (f->height + 1) / 2;
+    const int pitch = FFALIGN(width << wide, 64);
+    AVBufferRef *chroma = av_buffer_alloc(2 * (size_t)pitch * (size_t)height + AV_INPUT_BUFFER_PADDING_SIZE);
+    if (!chroma) return AVERROR(ENOMEM);
+    uint8_t *u = chroma->data, *v = u + (ptrdiff_t)pitch * height;
+    for (ptrdiff_t y = 0; y < height; y++) {
+        const uint8_t *uv = f->data[1] + y * f->linesize[1];
+        if (wide)
+            split_16((void *)(u + y * pitch), (void *)(v + y * pitch), (const void *)uv, width, shift);
+        else
+            split_8(u + y * pitch, v + y * pitch, uv, width);
+    }
+    for (ptrdiff_t y = 0; wide && y < f->height; y++) {
+        uint16_t *row = (void *)(f->data[0] + y * f->linesize[0]);
+        for (int x = 0; x < f->width; x++) row[x] >>= shift;
+    }
+    av_buffer_unref(&f->buf[1]); /* where there is none, buf[0] has all planes */
+    f->buf[1] = chroma;
+    f->data[1] = u;
+    f->data[2] = v;
+    f->linesize[1] = f->linesize[2] = pitch;
+    f->format = to;
+    return 0;
+}
+
+/* The device's whole picture. FFmpeg's copy from CUDA leaves the last row of chroma behind where the height is odd, and
+ * in 5.1 says that all is well when it failed: then there is a message. */
+static int fetch(AVFrame *to, AVFrame *from) {
+    const int height = from->height;
+    av_frame_unref(to);
+    media_av_forget();
+    if (from->hw_frames_ctx) from->height = ((const AVHWFramesContext *)from->hw_frames_ctx->data)->height;
+    int rc = av_hwframe_transfer_data(to, from, 0);
+    from->height = to->height = height;
+    if (rc >= 0 && from->format == AV_PIX_FMT_CUDA && media_av_message()[0]) rc = AVERROR_EXTERNAL;
+    return rc < 0 ? rc : av_frame_copy_props(to, from);
+}
+
 int media_av_from_device(media_av *a, AVFrame **frame) {
     a->on_device = a->device_format != AV_PIX_FMT_NONE && (*frame)->format == a->device_format;
     if (!a->on_device) return MEDIA_AV_OK;
-    av_frame_unref(a->copied);
-    int rc = av_hwframe_transfer_data(a->copied, *frame, 0);
-    if (rc >= 0) rc = av_frame_copy_props(a->copied, *frame);
-    if (rc < 0) return media_av_status(a, rc, "copying a frame from the device");
+    int rc = fetch(a->copied, *frame);
+    enum AVPixelFormat to = planar(a->copied->format, a->codec->sw_pix_fmt);
+    if (rc >= 0 && to != AV_PIX_FMT_NONE) rc = make_planar(a->copied, to);
+    if (rc >= 0) rc = av_frame_apply_cropping(a->copied, 0); /* FFmpeg has done it on the right and below */
     av_frame_unref(*frame);
+    if (rc < 0) return media_av_status(a, rc, "copying a frame from the device");
     *frame = a->copied;
     return MEDIA_AV_OK;
 }

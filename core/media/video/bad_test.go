@@ -19,7 +19,7 @@ import (
 )
 
 func small() Config {
-	return Config{Image: media.Config{Resize: media.Square(16)}, Select: Selection{Kind: Uniform, Count: 4}}
+	return Config{Image: media.Config{Resize: media.Square(16)}, Select: Selection{Kind: Uniform, Count: 4}, Hardware: os.Getenv("SPDL_TEST_HARDWARE")}
 }
 
 func causeOf(err error) string {

@@ -58,8 +58,9 @@
 //
 // # Devices
 //
-// With Hardware a device of FFmpeg's decodes; its frames are copied to memory. Colours
-// may differ by a little then, as chroma comes in another form.
+// With Hardware a device of FFmpeg's decodes; its frames are copied to memory, in the
+// format of FFmpeg's own decoder, and equal its frames as far as the codec's standard
+// says what each byte is.
 //
 // # Bad input
 //

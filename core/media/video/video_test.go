@@ -46,7 +46,7 @@ func asStored(f *found, frames int, s Selection) Config {
 	if len(f.Size) > 1 {
 		image.Resize = image.Out
 	}
-	return Config{Image: image, Frames: frames, Select: s, AsSent: true}
+	return Config{Image: image, Frames: frames, Select: s, AsSent: true, Hardware: os.Getenv("SPDL_TEST_HARDWARE")}
 }
 
 type row struct {

@@ -9,6 +9,7 @@ import io
 import json
 import pathlib
 import struct
+import subprocess
 
 import av
 import numpy as np
@@ -98,6 +99,7 @@ def make_files():
     write("edit.mp4", options=X264, shift=-10 * 512, base=fractions.Fraction(1, 15360), pts=lambda i: i * 512, n=40,
           container_options={"use_editlist": "1", "avoid_negative_ts": "disabled"})
     write("odd.webm", "libvpx-vp9", size=(63, 47), options={"crf": "30", "b": "0", "g": "10", "cpu-used": "4", "lag-in-frames": "8"}, n=20)
+    write("odd_vp8.webm", "libvpx", size=(63, 47), options={"crf": "10", "b": "1M", "g": "10", "cpu-used": "4"}, n=12)
     write("odd_mpeg4.avi", "mpeg4", size=(63, 47), options={"g": "10", "bf": "2", "qscale": "3"}, flags=2, n=20)
     write("full.mp4", options=with_("fullrange=on:colormatrix=bt709"), pix_fmt="yuvj420p", n=10,
           reformat={"dst_colorspace": "ITU709", "dst_color_range": "JPEG"})
@@ -117,6 +119,8 @@ def make_files():
     lying_avi()
     hole()
     two_sizes()
+    cropped()
+    ten_bits_vp9()
     fields()
     packed()
     no_video()
@@ -170,6 +174,34 @@ def two_sizes():
                 p.stream, p.time_base = s, fractions.Fraction(1, 30)
                 p.pts, p.dts = pts + 2, dts
                 out.mux(p)
+
+
+def cropped():
+    """H.264 with the picture in the lower right of what is coded; what is on its left and above it is to be cut off."""
+    raw = io.BytesIO()
+    with av.open(raw, "w", format="h264") as out:
+        s = out.add_stream("libx264", rate=30, options=with_("crop-rect=64,16,6,4", bf="0"))
+        s.width, s.height, s.pix_fmt = 64 + W + 6, 16 + H + 4, "yuv420p"
+        s.thread_count = 1
+        for i in range(12):
+            whole = np.pad(picture(i), ((16, 4), (64, 6), (0, 0)), constant_values=255)
+            f = av.VideoFrame.from_ndarray(whole, format="rgb24").reformat(format="yuv420p")
+            f.pts = i
+            out.mux(s.encode(f))
+        out.mux(s.encode(None))
+    raw.seek(0)
+    with av.open(raw, format="h264", options={"framerate": "30"}) as src, av.open(str(HERE / "cropped.mp4"), "w") as out:
+        s = out.add_stream_from_template(src.streams.video[0])
+        s.time_base = fractions.Fraction(1, 30)
+        for i, p in enumerate(q for q in src.demux(src.streams.video[0]) if q.size):
+            p.stream, p.time_base, p.pts, p.dts, p.duration = s, fractions.Fraction(1, 30), i, i, 1
+            out.mux(p)
+
+
+def ten_bits_vp9():
+    """By the command ffmpeg (Debian 12's): the libvpx that comes with PyAV has eight bits alone."""
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", str(HERE / "ten_bits.mp4"), "-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p10le", "-crf", "30", "-b:v", "0",
+                    "-g", "5", "-cpu-used", "4", "-threads", "1", "-fflags", "+bitexact", str(HERE / "ten_bits.webm")], check=True)
 
 
 def decode_order(first, n, size):
