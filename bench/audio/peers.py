@@ -3,7 +3,7 @@
 
     .venv-bench/bin/python bench/audio/peers.py [--rounds 5] [--seconds 1] [--out FILE.json]
 
-The corpus (8 sounds of 10 seconds a format) is made in build/bench/audio. Figures are medians over the rounds of CPU
+The corpus (8 sounds of 10 seconds a format, of 15 of flac16) is made in build/bench/audio. Figures are medians over the rounds of CPU
 milliseconds a file; ratios compare within a round. The plain loop uses the FFmpeg that spdl uses; PyAV brings one of its own, whose version is
 printed.
 """
@@ -19,16 +19,20 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "build/bench/audio"
-N, SECONDS = 8, 10
+N = 8
 FORMATS = {  # name: suffix, codec, rate, channels, sample format, bit rate
     "mp3": (".mp3", "libmp3lame", 44100, 2, "s16p", 128000),
     "aac": (".m4a", "aac", 44100, 2, "fltp", 128000),
     "opus": (".ogg", "libopus", 48000, 2, "s16", 96000),
     "flac": (".flac", "flac", 44100, 2, "s16", None),
+    "flac16": (".flac", "flac", 16000, 1, "s16", None),  # what speech corpora are kept in
     "wav": (".wav", "pcm_s16le", 16000, 1, "s16", None),
     "wav44": (".wav", "pcm_s16le", 44100, 2, "s16", None),
     "w64": (".w64", "pcm_s16le", 16000, 1, "s16", None),  # the WAV's samples in another container
 }
+
+
+SECONDS = {"flac16": 15}  # others: 10
 
 
 def make(name):
@@ -42,7 +46,7 @@ def make(name):
     for i, path in enumerate(files):
         if path.exists():
             continue
-        rng, t = np.random.default_rng(i), np.arange(rate * SECONDS) / rate
+        rng, t = np.random.default_rng(i), np.arange(rate * SECONDS.get(name, 10)) / rate
         x = sum(np.sin(2 * np.pi * h * (90 + 15 * i) * t * (1 + 0.02 * t)) / h for h in range(1, 25)) * (0.6 + 0.4 * np.sin(2 * np.pi * 4 * t))
         x = np.stack([0.2 * x + 0.02 * rng.standard_normal(len(t)) for _ in range(channels)], 1)
         data = np.clip(x * 32767, -32768, 32767).astype(np.int16).reshape(1, -1)
@@ -175,7 +179,8 @@ def rounds(args):
     for name in args.formats:
         files = make(name)
         for i in range(args.rounds):
-            ours, seconds = [CORPUS / "audio", "-seconds", str(args.seconds)], str(args.seconds)
+            seconds, length = str(args.seconds), str(16000 * SECONDS.get(name, 10))
+            ours = [CORPUS / "audio", "-seconds", seconds, "-length", length]
             runs = {
                 "spdl": lambda: measure_program(*ours, *files), "spdl_mel": lambda: measure_program(*ours, "-mel", *files),
                 "plain_c": lambda: measure_program(CORPUS / "loop", seconds, *files),

@@ -210,7 +210,7 @@ var keys = []Key{
 	{"audio.dtype", "f32, i16", "f32", "Type of an element; f32 is -1 to 1. Features are f32."},
 	{"audio.layout", "NCL, NLC", "NCL", "Channels first, or time first. Features of one channel have no channel dimension."},
 	{"audio.max_frames", "whole number, 1 to 268435456", "268435456", "A file with more samples a channel in its window is a bad one, found before memory is taken."},
-	{"audio.timeout", "time", "1m", "Longest time that FFmpeg may take for one sample; later it is a bad one, cause too_slow."},
+	{"audio.timeout", "time", "1m", "Longest time that decoding one sample may take; later it is a bad one, cause too_slow."},
 
 	{"fields", "mapping", "(none)", "In place of image, video and audio: up to 16 of them, of one kind too, with names of your own, such as left and right. A name has letters, digits, _ and -."},
 	{"fields.NAME", "mapping", "(none)", "One of image, video and audio, which is then called NAME in a batch, and what is known of it NAME.frames, NAME.pts, NAME.duration, NAME.length."},

@@ -43,9 +43,11 @@ func TestSoundsThatUnpackTakeWhatIsAskedFor(t *testing.T) {
 		"more than the row":    {Config{Length: 16000}, CauseTooLarge, 16 << 20},
 		"the same, resampled":  {Config{Length: 16000, Rate: 16000}, CauseTooLarge, 16 << 20},
 		"a window far in it":   {Config{Length: 16000, Crop: CropStart, Window: Window{Start: 4000}}, "", 16 << 20},
-		"any part":             {Config{Length: 16000, Crop: CropRandom, MaxFrames: most}, CauseTooLarge, 64 << 20},
+		"any part":             {Config{Length: 16000, Crop: CropRandom, MaxFrames: most}, "", 16 << 20},
+		"any part, filtered":   {Config{Length: 16000, Crop: CropRandom, MaxFrames: most, Filter: "anull"}, CauseTooLarge, 64 << 20},
 		"a window, any part":   {Config{Length: 16000, Crop: CropRandom, Window: Window{Start: 100, Duration: 2}}, "", 16 << 20},
-		"the middle of it all": {Config{Length: 16000, Crop: CropCentre, MaxFrames: most}, CauseTooLarge, 64 << 20},
+		"the middle of it all": {Config{Length: 16000, Crop: CropCentre, MaxFrames: most}, "", 16 << 20},
+		"all of it":            {Config{Length: 1 << 26, Rate: 8000, MaxFrames: most}, CauseTooLarge, 64 << 20},
 	}
 	try := func(name string, c bomb) {
 		c.cfg.Channels = 1

@@ -13,6 +13,7 @@ const (
 	CauseOutside     = "outside"     // the window begins after the last frame
 	CauseRead        = "read"        // the file could not be read
 	CauseNoMemory    = "no_memory"   // the machine has none left
+	CauseTooSlow     = "too_slow"    // Budget is used up
 )
 
 var words = map[string]string{
@@ -27,6 +28,7 @@ var words = map[string]string{
 	CauseOutside:     "the window begins after the end",
 	CauseRead:        "reading",
 	CauseNoMemory:    "out of memory",
+	CauseTooSlow:     "too slow",
 }
 
 // Error says why a sample gave no row.

@@ -54,6 +54,7 @@ type header struct {
 	dataSize uint64 // that one; 0: none
 	data     int64  // where AIFF's samples lie if they come before what describes them; 0: they do not
 	dataLen  uint64
+	flac     flacStream // in place of pcm
 }
 
 func (h *header) fail(cause, format string, args ...any) error {

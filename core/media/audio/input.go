@@ -20,7 +20,16 @@ import (
 	"github.com/spdl/spdl/core/media/av"
 )
 
-// input is the sample that a worker reads: PCM where it lies, or what FFmpeg decodes.
+// reading is who makes frames of a sample's bytes.
+type reading uint8
+
+const (
+	byFFmpeg reading = iota
+	asPCM
+	asFLAC
+)
+
+// input is the sample that a worker reads: PCM where it lies, FLAC, or what FFmpeg decodes.
 type input struct {
 	data    []byte // nil: the file
 	memory  bytes.Reader
@@ -29,7 +38,8 @@ type input struct {
 	placed  int         // 1: of packets, whose frames count from the stream's start
 	size    int64
 	pcm     PCM
-	isPCM   bool
+	reading reading
+	flac    flacReader
 	other   decoder
 	raw     []byte // of the file: a piece of the frames
 	take    []int  // kept for planChannels
@@ -48,7 +58,7 @@ func (in *input) reader() io.ReaderAt {
 
 // open reads the header.
 func (in *input) open(w *Worker, src Source, info *Info) error {
-	in.data, in.size, in.isPCM = src.Bytes, int64(len(src.Bytes)), false
+	in.data, in.size, in.reading = src.Bytes, int64(len(src.Bytes)), byFFmpeg
 	in.memory.Reset(src.Bytes)
 	if src.Packets != nil {
 		return in.openPackets(w, src, info)
@@ -86,26 +96,52 @@ func (in *input) openPackets(w *Worker, src Source, info *Info) error {
 	return in.other.open(w, in, info)
 }
 
+// openFormat tries what is read here. What that finds unsupported may still be sound to FFmpeg; and filters are FFmpeg's.
 func (in *input) openFormat(w *Worker, info *Info) error {
-	in.header = header{r: in.reader(), size: in.size}
-	n, _ := in.reader().ReadAt(in.header.buf[:], 0)
-	if c := containerOf(in.header.buf[:n]); c != nil && w.op.cfg.Filter == "" {
-		info.Format, in.header.format = c.name, c.name
-		err := c.parse(&in.header)
-		if err == nil {
-			in.pcm = in.header.pcm
-			return in.opened(info)
-		}
-		var e *Error
-		if !haveFFmpeg || !errors.As(err, &e) || e.cause != CauseUnsupported {
+	if w.op.cfg.Filter == "" {
+		found, err := in.openOwn(w, info)
+		if found && (err == nil || !haveFFmpeg || !isUnsupported(err)) {
 			return err
 		}
 	}
 	return in.other.open(w, in, info)
 }
 
+func isUnsupported(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.cause == CauseUnsupported
+}
+
+func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
+	h := &in.header
+	*h = header{r: in.reader(), size: in.size}
+	at := h.passTags()
+	n, _ := h.r.ReadAt(h.buf[:], at)
+	if isFLAC(h.buf[:n]) {
+		info.Format, h.format = "flac", "flac"
+		if err := h.parseFLAC(at); err != nil {
+			return true, err
+		}
+		err := in.flac.open(w, in, info)
+		if err == nil {
+			in.reading = asFLAC
+		}
+		return true, err
+	}
+	c := containerOf(h.buf[:n])
+	if c == nil || at > 0 {
+		return false, nil
+	}
+	info.Format, h.format = c.name, c.name
+	if err := c.parse(h); err != nil {
+		return true, err
+	}
+	in.pcm = h.pcm
+	return true, in.opened(info)
+}
+
 func (in *input) opened(info *Info) error {
-	in.isPCM = true
+	in.reading = asPCM
 	info.Rate, info.Channels, info.Frames = in.pcm.Rate, in.pcm.Channels, in.pcm.Frames
 	return nil
 }
@@ -131,6 +167,7 @@ func readError(err error) error { return &Error{cause: CauseRead, Detail: err.Er
 
 // release forgets the sample.
 func (in *input) release() {
+	in.flac.release()
 	in.other.release()
 	if in.file != nil {
 		in.file.Close()
@@ -143,24 +180,31 @@ func (in *input) release() {
 
 func (in *input) close() {
 	in.release()
+	in.flac.close()
 	in.other.close()
 }
 
 // upTo makes the frames from the window's begin to end (-1: all) ready and returns how many the sample has; FFmpeg's
 // formats are decoded for that, and not past end.
 func (in *input) upTo(w *Worker, j *job, end int64) (int64, error) {
-	if !in.isPCM {
-		return in.other.decode(w, j, j.begin, end)
+	switch in.reading {
+	case asPCM:
+		return in.pcm.Frames, nil
+	case asFLAC:
+		return in.flac.upTo(&j.info, end)
 	}
-	return in.pcm.Frames, nil
+	return in.other.decode(w, j, j.begin, end)
 }
 
 // fetch writes to.n frames from frame first on of the channels taken. A file is read in pieces: its frames may have more channels
 // than are taken, and be longer than the row.
 func (in *input) fetch(w *Worker, info *Info, take []int, first int64, to planes) error {
-	if !in.isPCM {
+	switch in.reading {
+	case byFFmpeg:
 		in.other.fetch(take, first, to)
 		return nil
+	case asFLAC:
+		return in.flac.fetch(info, take, first, to)
 	}
 	frame, sample := int64(in.pcm.FrameBytes()), in.pcm.Encoding.Bytes()
 	most := to.n

@@ -8,7 +8,9 @@
 
 #if defined(__x86_64__)
 const audio_kernels *audio_best(void) {
-    return __builtin_cpu_supports("avx2") ? &audio_avx2 : &audio_portable;
+    int all = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+              __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
+    return all ? &audio_avx2 : &audio_portable;
 }
 #else
 const audio_kernels *audio_best(void) { return &audio_portable; }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flac.h"
+
 /* How one sample is stored; multi-byte ones little-endian, as the machines we run on, but for those that say BE. */
 enum {
     AUDIO_U8 = 0,
@@ -93,6 +95,13 @@ typedef struct audio_kernels {
     /* y row r = sum over c of matrix[r * cols + c] * x row c; rows of n floats. */
     void (*matrix)(const float *matrix, int32_t rows, int32_t cols, const float *x, size_t x_row, size_t n,
                    float *y, size_t y_row);
+
+    /* What a FLAC frame of at most size bytes holds, of which the header is known, and how many bytes it has: a status of
+     * flac.h. There is room for its samples. */
+    int (*flac_frame)(const uint8_t *p, size_t size, audio_flac_frame *frame);
+
+    /* n samples of a frame's channel c, from skip on, over 2^(bits - 1). */
+    void (*flac_floats)(const audio_flac_frame *frame, int c, size_t skip, size_t n, float *dst);
 } audio_kernels;
 
 extern const audio_kernels audio_portable;

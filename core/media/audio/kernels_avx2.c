@@ -1,6 +1,6 @@
 /* kernels_avx2.c - the kernels for processors with AVX2. */
 #if defined(__x86_64__)
-#define ISA __attribute__((target("avx2")))
+#define ISA __attribute__((target("avx2,bmi,bmi2,lzcnt")))
 #define BANK audio_avx2
 #define ISA_NAME "avx2"
 #include "kernels.inc"

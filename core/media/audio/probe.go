@@ -26,11 +26,18 @@ func Probe(src Source) (Stream, error) {
 		return Stream{}, err
 	}
 	s := Stream{Format: info.Format, Rate: info.Rate, Channels: info.Channels, Frames: info.Frames}
-	if !w.in.isPCM {
+	switch w.in.reading {
+	case byFFmpeg:
 		w.in.other.facts(&s)
 		return s, nil
+	case asFLAC:
+		s.Codec = "flac"
+	case asPCM:
+		s.Codec = encodings[w.in.pcm.Encoding].codec
 	}
-	s.Codec = encodings[w.in.pcm.Encoding].codec
-	s.Seconds = float64(s.Frames) / float64(s.Rate)
+	s.Seconds = -1
+	if s.Frames >= 0 {
+		s.Seconds = float64(s.Frames) / float64(s.Rate)
+	}
 	return s, nil
 }
