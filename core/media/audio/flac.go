@@ -24,7 +24,7 @@ func isFLAC(head []byte) bool { return begins(head, "fLaC", 4, "") }
 // passTags is where the file begins behind its ID3v2 tags, which say nothing about its sound.
 func (h *header) passTags() int64 {
 	at := int64(0)
-	for {
+	for range maxChunks {
 		b := h.buf[:10]
 		if n, _ := h.r.ReadAt(b, at); n < len(b) || string(b[:3]) != "ID3" || b[3] == 0xff || (b[6]|b[7]|b[8]|b[9])&0x80 != 0 {
 			return at
@@ -38,6 +38,7 @@ func (h *header) passTags() int64 {
 		}
 		at += tag
 	}
+	return at
 }
 
 // parseFLAC reads the metadata of a FLAC that begins at byte `at`: STREAMINFO, and how long all others are.
