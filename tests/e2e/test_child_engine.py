@@ -12,11 +12,12 @@ import spdl
 from engines import LANGUAGES, MEASURE, PATIENCE, Consumer, describe, ended, environment, eventually, example, groups, processes_of
 
 TRIES = 20
+SLOTS = 6
 
 
 def endless(folder, **sections):
     """An engine whose consumer will wait: group b is empty and holds the ring back."""
-    return describe(folder, order={"seed": 1}, ring=groups("a", "b", slots=6), **sections)
+    return describe(folder, order={"seed": 1}, ring=groups("a", "b", slots=SLOTS), **sections)
 
 
 def engine_of(surroundings):
@@ -112,14 +113,10 @@ def test_a_killed_service_ends_every_consumer_with_its_name(serve, pictures, lan
 WAIT = """if 1:
     import sys, time, spdl
     loader = spdl.attach(sys.argv[1], "a")
+    for _ in range(int(sys.argv[3])):  # all that comes: group b has not read them
+        loader.acquire(timeout=60).release()
     for _ in range(int(sys.argv[2])):
         try:
-            while True:
-                try:
-                    batch = loader.acquire(timeout=0)
-                except spdl.Timeout:
-                    break
-                batch.release()
             print("waiting", flush=True)
             batch = next(iter(loader))
         except KeyboardInterrupt:
@@ -132,7 +129,7 @@ def test_ctrl_c_during_a_wait_raises_within_100_ms(serve, pictures):
     within 100 ms, 19 times of 20. (tests/python: what it waits at once is bounded.)"""
     engine = serve(endless(pictures.path))
     delays = []
-    with Consumer([sys.executable, "-c", WAIT, engine.name, str(TRIES)]) as waiting:
+    with Consumer([sys.executable, "-c", WAIT, engine.name, str(TRIES), str(SLOTS)]) as waiting:
         for _ in range(TRIES):
             assert waiting.line() == "waiting", waiting.end()
             time.sleep(0.03)  # let it fall asleep; one that is still busy is interrupted all the same
