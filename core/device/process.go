@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -60,21 +59,21 @@ func Start(path string, p Plan) (*Process, error) {
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
 	defer theirs.Close()
-	pidfd := -1
 	u := &Process{cmd: exec.Command(path, "--control-fd", "3", "--plan", string(text)), control: ours}
 	u.cmd.ExtraFiles = []*os.File{theirs}
 	u.cmd.Stdout, u.cmd.Stderr = &u.said, &u.said
 	u.cmd.WaitDelay = time.Second
-	u.cmd.SysProcAttr = &syscall.SysProcAttr{PidFD: &pidfd}
 	if err := u.cmd.Start(); err != nil {
 		_ = ours.Close()
 		return nil, fmt.Errorf("device: start %q: %w", path, err)
 	}
-	if pidfd < 0 {
+	// One of our own: whoever is given it may set it not to block, and os.Process waits on the file behind its own.
+	pidfd, err := unix.PidfdOpen(u.cmd.Process.Pid, 0)
+	if err != nil {
 		_ = u.cmd.Process.Kill()
 		_ = u.cmd.Wait()
 		_ = ours.Close()
-		return nil, errors.New("device: the kernel gives no pidfd of a child; spdl needs Linux 5.14 or newer")
+		return nil, fmt.Errorf("device: no pidfd of a child: %w; spdl needs Linux 5.14 or newer", err)
 	}
 	u.pidfd = os.NewFile(uintptr(pidfd), "pidfd")
 	return u, nil

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // uploader is a shell script in an uploader's place.
@@ -48,6 +50,20 @@ func TestEndOfAnUploaderSaysWhyAndWhetherToTryAgain(t *testing.T) {
 		if err := ended(t, script); !errors.As(err, &end) || err.Error() != want.text || end.Final() != want.final {
 			t.Errorf("%s: got %v, want %q, final %v", script, err, want.text, want.final)
 		}
+	}
+}
+
+// Who waits for the uploader elsewhere sets its descriptor not to block: the end is waited for all the same.
+func TestADescriptorThatDoesNotBlockEndsNoWait(t *testing.T) {
+	p, err := Start(uploader(t, "sleep 0.2; kill -9 $$"), Plan{InFlight: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.SetNonblock(int(p.PIDFD().Fd()), true); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err == nil || err.Error() != "device: uploader: signal: killed" {
+		t.Errorf("got %v, want the end of a process that was killed", err)
 	}
 }
 
