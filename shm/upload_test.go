@@ -138,7 +138,8 @@ func TestBatchesOfALostDeviceAreUploadedAgainAndComeOnce(t *testing.T) {
 	r.publish(6, 0, true)
 	u.upload()
 	u.upload()
-	held := acquire(t, consumer)   // 0: claimed; 1: not claimed
+	held := acquire(t, consumer) // 0: claimed; 1: not claimed
+	eventually(t, "1 to be handed on", func() bool { return r.group("consumer-2").Unclaimed == 1 })
 	stuck := acquire(t, u.Reader)  // 2: being copied
 	beyond := acquire(t, u.Reader) // 3: complete, and not handed on, as 2 is before it
 	u.copy(beyond)
