@@ -21,24 +21,25 @@ type flacStream struct {
 
 func isFLAC(head []byte) bool { return begins(head, "fLaC", 4, "") }
 
-// passTags is where the file begins behind its ID3v2 tags, which say nothing about its sound.
-func (h *header) passTags() int64 {
-	at := int64(0)
+// behindTags is where the file begins behind its ID3v2 tags, which say nothing about its sound, and what lies there. What FFmpeg reads has
+// them passed over by core/media/av.
+func (h *header) behindTags() (at int64, head []byte) {
 	for range maxChunks {
-		b := h.buf[:10]
-		if n, _ := h.r.ReadAt(b, at); n < len(b) || string(b[:3]) != "ID3" || b[3] == 0xff || (b[6]|b[7]|b[8]|b[9])&0x80 != 0 {
-			return at
+		n, _ := h.r.ReadAt(h.buf[:], at)
+		head = h.buf[:n]
+		if n < 10 || string(head[:3]) != "ID3" || head[3] == 0xff || (head[6]|head[7]|head[8]|head[9])&0x80 != 0 {
+			break
 		}
-		tag := 10 + int64(b[6])<<21 + int64(b[7])<<14 + int64(b[8])<<7 + int64(b[9])
-		if b[5]&0x10 != 0 {
+		tag := 10 + int64(head[6])<<21 + int64(head[7])<<14 + int64(head[8])<<7 + int64(head[9])
+		if head[5]&0x10 != 0 {
 			tag += 10 // a footer
 		}
 		if tag >= h.size-at {
-			return at
+			break
 		}
 		at += tag
 	}
-	return at
+	return at, head
 }
 
 // parseFLAC reads the metadata of a FLAC that begins at byte `at`: STREAMINFO, and how long all others are.
@@ -92,7 +93,6 @@ func (h *header) streamInfo(at, size int64) error {
 type flacReader struct {
 	c      *C.audio_flac
 	from   C.audio_flac_source
-	stream flacStream
 	take   []C.int32_t
 	pinned runtime.Pinner // the sample's bytes, which C reads from open to release
 }
@@ -103,8 +103,7 @@ func (d *flacReader) open(w *Worker, in *input, info *Info) error {
 			return &Error{Format: info.Format, cause: CauseNoMemory}
 		}
 	}
-	d.stream = in.header.flac
-	s := &d.stream
+	s := &in.header.flac
 	d.from = C.audio_flac_source{fd: -1, size: C.int64_t(in.size), first: C.int64_t(s.first), total: C.int64_t(s.total),
 		channels: C.int32_t(s.channels), bits: C.int32_t(s.bits), rate: C.int32_t(s.rate), budget_ns: C.int64_t(w.op.cfg.Budget)}
 	if in.file != nil {

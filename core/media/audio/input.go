@@ -115,9 +115,8 @@ func isUnsupported(err error) bool {
 func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
 	h := &in.header
 	*h = header{r: in.reader(), size: in.size}
-	at := h.passTags()
-	n, _ := h.r.ReadAt(h.buf[:], at)
-	if isFLAC(h.buf[:n]) {
+	at, head := h.behindTags()
+	if isFLAC(head) {
 		info.Format, h.format = "flac", "flac"
 		if err := h.parseFLAC(at); err != nil {
 			return true, err
@@ -128,7 +127,7 @@ func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
 		}
 		return true, err
 	}
-	c := containerOf(h.buf[:n])
+	c := containerOf(head)
 	if c == nil || at > 0 {
 		return false, nil
 	}
