@@ -5,7 +5,7 @@ CUDA_FAKE_SOURCES := $(patsubst %,tests/cuda/%.c,device memory stream kernels ff
 .PHONY: fake-cuda
 fake-cuda: $(BUILD)/cuda/libcuda.so.1 $(BUILD)/cuda/uploader ## a driver of CUDA in host memory, for tests
 
-$(BUILD)/cuda/libcuda.so.1: $(CUDA_FAKE_SOURCES) tests/cuda/fake.h tests/cuda/fake.map capi/cuda/driver.h
+$(BUILD)/cuda/libcuda.so.1: $(CUDA_FAKE_SOURCES) tests/cuda/fake.h tests/cuda/counters.h tests/cuda/fake.map capi/cuda/driver.h
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra -Wshadow -Werror -fPIC -fvisibility=hidden -shared -Wl,-z,defs -Wl,-soname,libcuda.so.1 \
 		-Wl,--version-script=tests/cuda/fake.map $(CUDA_FAKE_SOURCES) -o $@ -lpthread -lm

@@ -1,12 +1,10 @@
 /* device.c - start, devices, contexts, errors, and calls that fail on request. */
+#include "counters.h"
 #include "fake.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define DEPTH 16
 #define MAX_CALLS 96
@@ -41,15 +39,9 @@ static void copy_text(char *to, size_t bytes, const char *name) {
 }
 
 static void map_counts(void) {
-    const char *path = getenv("FAKE_CUDA_STATS");
-    if (!path || !*path || fake_counts != &own_counts) return;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) return;
-    void *p = ftruncate(fd, sizeof own_counts) == 0
-                  ? mmap(NULL, sizeof own_counts, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                  : MAP_FAILED;
-    close(fd);
-    if (p != MAP_FAILED) fake_counts = p;
+    if (fake_counts != &own_counts) return;
+    void *p = counters_of("FAKE_CUDA_STATS", sizeof own_counts);
+    if (p) fake_counts = p;
 }
 
 static void read_settings(void) {

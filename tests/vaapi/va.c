@@ -6,6 +6,7 @@
  *   FAKE_VA_FAULT     CALL:NTH:RESULT, separated by commas: the nth call of Initialize, CreateContext, CreateSurfaces, EndPicture or GetImage fails
  *   FAKE_VA_PROFILES  what is decoded, VAProfile's numbers with a space around each: " 19 21 ", VP9 of 8 and of 10 bits
  *   FAKE_VA_STATS     a file that the counters are mapped from: what there is of each kind of object, and pictures decoded */
+#include "../cuda/counters.h"
 #include "../cuda/software.h"
 
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -164,14 +164,9 @@ VA_API void *vaSetInfoCallback(void *d, void *function, void *data) {
 VA_API const char *vaQueryVendorString(void *d) { return (void)d, "VA-API without a device"; }
 
 static void map_counts(void) {
-    const char *path = getenv("FAKE_VA_STATS");
-    int fd = path && counts == own_counts ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
-    if (fd < 0) return;
-    void *p = ftruncate(fd, sizeof own_counts) == 0
-                  ? mmap(NULL, sizeof own_counts, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                  : MAP_FAILED;
-    close(fd);
-    if (p != MAP_FAILED) counts = p;
+    if (counts != own_counts) return;
+    void *p = counters_of("FAKE_VA_STATS", sizeof own_counts);
+    if (p) counts = p;
 }
 
 VA_API int vaInitialize(void *d, int *major, int *minor) {

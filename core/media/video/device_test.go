@@ -113,22 +113,28 @@ func lineWith(text, what string) string {
 	return ""
 }
 
-// deviceWorker is a worker on a device of that kind; the test is skipped where FFmpeg was built without.
-func deviceWorker(t *testing.T, cfg Config, kind string) *Worker {
+// onKind is cfg for a device of that kind; the test is skipped where FFmpeg was built without.
+func onKind(t *testing.T, cfg Config, kind string) Config {
 	t.Helper()
 	cfg.Hardware = kind
-	op, err := Compile(cfg)
-	if err != nil && strings.Contains(err.Error(), "knows no such device") {
+	if _, err := Compile(cfg); err != nil && strings.Contains(err.Error(), "knows no such device") {
 		t.Skip(noDevices + err.Error())
 	}
-	if err != nil {
-		t.Fatal(err)
+	return cfg
+}
+
+func deviceWorker(t *testing.T, cfg Config, kind string) *Worker {
+	t.Helper()
+	return workerOf(t, onKind(t, cfg, kind))
+}
+
+// refusedByName tells a device that is there, and has a driver, but cannot be opened.
+func refusedByName(t *testing.T, kind, why string) {
+	t.Helper()
+	_, err := Compile(onKind(t, vp9Config(t), kind))
+	if err == nil || !strings.Contains(err.Error(), "hardware: got "+kind+", which is not here") || !strings.Contains(err.Error(), why) {
+		t.Errorf("got %v", err)
 	}
-	w, err := op.NewWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
 }
 
 // onProcessor is cfg for the processor.
@@ -324,13 +330,7 @@ func TestADriverWithoutADeviceIsRefusedByName(t *testing.T) {
 	if !onDevice(t, "FAKE_CUDA_DEVICES=0") {
 		return
 	}
-	cfg := vp9Config(t)
-	cfg.Hardware = "cuda"
-	if _, err := Compile(cfg); err != nil && strings.Contains(err.Error(), "knows no such device") {
-		t.Skip(noDevices + err.Error())
-	} else if err == nil || !strings.Contains(err.Error(), "hardware: got cuda, which is not here") || !strings.Contains(err.Error(), "CUDA_ERROR_NO_DEVICE") {
-		t.Errorf("got %v", err)
-	}
+	refusedByName(t, "cuda", "CUDA_ERROR_NO_DEVICE")
 	fallsBack(t, false)
 }
 
