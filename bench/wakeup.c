@@ -55,7 +55,7 @@ static int compare(const void *a, const void *b) {
 
 static void report(const char *what, double *delays, int n) {
     qsort(delays, (size_t)n, sizeof *delays, compare);
-    printf("%-22s p50 %7.1f us, p90 %7.1f us, p99 %7.1f us of %d\n", what, delays[n / 2], delays[n * 9 / 10],
+    printf("%-22s p50 %8.2f us, p90 %8.2f us, p99 %8.2f us of %d\n", what, delays[n / 2], delays[n * 9 / 10],
            delays[n * 99 / 100], n);
 }
 

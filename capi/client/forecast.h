@@ -4,8 +4,8 @@
  * more to return, where it takes 1 us warm, and a loop in Python 50 us. So a wait wakes up once of its own accord shortly before the
  * batch is due. That is the price: one wake-up a batch that is waited for, and none where less than FORECAST_LEAST_NS lies between two.
  *
- * Of batches that come regularly enough, it then looks out for this one, awake, around the time it is due: at most an eighth of the
- * time that it waits, and only on a core that nobody else wants (wait.c). For others it looks once and sleeps again.
+ * Of batches that come regularly enough, it then looks out for this one, awake, around the time it is due: for at most an eighth of
+ * the time between two, and only on a core that nobody else wants (wait.c). For others it looks once and sleeps again.
  */
 #ifndef SPDL_FORECAST_H
 #define SPDL_FORECAST_H
@@ -61,7 +61,7 @@ static inline outlook forecast_look(const forecast *f) {
     if (gap < FORECAST_LEAST_NS) return (outlook){UINT64_MAX, 0};
     uint64_t due = atomic_load_explicit(&f->last_ns, memory_order_relaxed) + gap;
     uint64_t around = 2 * atomic_load_explicit(&f->off_ns, memory_order_relaxed);
-    bool regular = around <= FORECAST_WATCH_NS && FORECAST_WAKE_NS + 2 * around <= gap / 8;
+    bool regular = around <= FORECAST_WATCH_NS && 2 * around <= gap / 8;
     if (!regular) return (outlook){due - least64(gap / 8, FORECAST_EARLY_NS), 0};
     return (outlook){due - around - FORECAST_WAKE_NS, due + around};
 }

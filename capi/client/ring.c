@@ -41,12 +41,19 @@ static uint64_t seq_at(const spdl_reader *r, const entry_ring *ring, uint64_t p)
     return ((p * r->g.n_lanes + r->lane_number) & (SPDL_L_SEQ_REDO - 1)) | ring->flag;
 }
 
+/* Have what fill_batch reads on its way while the word is looked at and claimed: the engine wrote it on another core. */
+static void fetch_ahead(const spdl_l_desc *d) {
+    __builtin_prefetch(&d->ticket);
+    __builtin_prefetch(&d->published_ns);
+}
+
 /* Read position p. True if its batch is READY; *later is set if it belongs to an epoch still to come. */
 static bool look_at(const spdl_reader *r, const entry_ring *ring, uint64_t p, candidate *c, bool *later) {
     uint64_t e = load_relaxed64(&ring->entries[p & (r->g.n_entries - 1)]);
     c->seq = SPDL_L_ENTRY_SEQ(e);
     c->slot = SPDL_L_ENTRY_SLOT(e);
     if (c->seq != seq_at(r, ring, p) || c->slot >= r->h.n_slots) return false;
+    fetch_ahead(slot_desc(r, c->slot));
     uint64_t w = load_acquire64(&slot_word(r, c->slot)->word); /* A1 */
     (void)sp_fault("word.read");
     if (w != SPDL_L_WORD(SPDL_L_READY, 0, c->seq)) return false;
