@@ -27,7 +27,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def files_of(root):
-    return sorted(str(p) for p in pathlib.Path(root).rglob("*.jpg"))
+    return sorted(str(p) for p in pathlib.Path(root).rglob("*") if p.suffix in (".jpg", ".png"))
 
 
 ENGINES = set()  # pids of engines that left the process group, as ours does to be spared a terminal's Ctrl-C

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Make pictures to load: a benchmark corpus, or a small folder to look at.
 
-    make_corpus.py photos OUT [--n 2000] [--seed 1] [--jobs 2]
+    make_corpus.py photos OUT [--n 2000] [--seed 1] [--jobs 2] [--png]
         JPEGs with ImageNet's statistics: mostly 500x375, 4:2:0, about 0.52 byte per pixel, in class
-        folders; a share of grayscale, CMYK, progressive, optimised and restart-marked files.
+        folders; a share of grayscale, CMYK, progressive, optimised and restart-marked files. With
+        --png each is decoded and written as a PNG, RGB, as Pillow does it.
     make_corpus.py shapes OUT [--n 240] [--seed 1] [--photos DIR]
         Coloured shapes, one class a folder, several formats and sizes: easy to judge by eye. With
         --photos, real photographs found there make a class of their own.
@@ -123,7 +124,7 @@ def encode_to_target(rng, pixels, mode, quality, options, target):
 
 
 def make_photo(job):
-    index, seed, out = job
+    index, seed, out, png = job
     rng = np.random.default_rng([seed, index])
     width, height = draw_size(rng)
     mode, options = photo_options(rng, index)
@@ -134,13 +135,17 @@ def make_photo(job):
     data = encode_to_target(rng, scene(rng, width, height), mode, quality, options, target)
     folder = out / f"class{index * 7919 % 100:02d}"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{index:06d}.jpg").write_bytes(data)
+    if png:
+        buffer = io.BytesIO()
+        Image.open(io.BytesIO(data)).convert("RGB").save(buffer, "PNG")
+        data = buffer.getvalue()
+    (folder / f"{index:06d}.{'png' if png else 'jpg'}").write_bytes(data)
     return width * height, len(data)
 
 
-def make_photos(out, n, seed, jobs):
+def make_photos(out, n, seed, jobs, png):
     with multiprocessing.Pool(jobs) as pool:
-        rows = np.array(pool.map(make_photo, [(i, seed, out) for i in range(n)], chunksize=8))
+        rows = np.array(pool.map(make_photo, [(i, seed, out, png) for i in range(n)], chunksize=8))
     print(json.dumps({
         "files": n, "bytes": int(rows[:, 1].sum()), "median_file_bytes": int(np.median(rows[:, 1])),
         "bytes_per_pixel": round(rows[:, 1].sum() / rows[:, 0].sum(), 3), "median_pixels": int(np.median(rows[:, 0])),
@@ -207,11 +212,12 @@ def main():
     parser.add_argument("--n", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--png", action="store_true")
     parser.add_argument("--photos", action="append", default=[])
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     if args.what == "photos":
-        make_photos(args.out, args.n or 2000, args.seed, args.jobs)
+        make_photos(args.out, args.n or 2000, args.seed, args.jobs, args.png)
     else:
         make_shapes(args.out, args.n or 240, args.seed, args.photos)
 

@@ -10,6 +10,11 @@ if [ "$images" = bench/corpus ] && [ ! -f bench/corpus/.made ]; then
     .venv/bin/python bench/make_corpus.py photos bench/corpus
     touch bench/corpus/.made
 fi
+if [ ! -f bench/corpus-png/.made ]; then
+    echo "bench: making 600 of them as PNGs"
+    .venv/bin/python bench/make_corpus.py photos bench/corpus-png --n 600 --png
+    touch bench/corpus-png/.made
+fi
 mkdir -p "$out"
 find "$images" -name '*.jpg' -exec cat {} + >/dev/null # into the page cache
 say() { printf '\nbench: %s, %s\n' "$1" "$(date +%H:%M:%S)"; }
@@ -20,6 +25,9 @@ say "train against the limit, longer runs"
 .venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --passes 3 --modes train/u8,train/f32 --only limit,limit_codes,spdl --out "$out/limit-train.json"
 say "tar shards beside the folder, from the page cache"
 .venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes eval/f32,train/u8 --ours spdl_tar --only spdl_tar,spdl --out "$out/tar.json"
+say "PNGs, against the peers"
+.venv/bin/python bench/peers.py --images bench/corpus-png --rounds "$rounds" --passes 2 --modes eval/f32,train/u8 \
+    --only spdl,torch_pillow,torch_io,opencv,meta_spdl --out "$out/peers-png.json"
 say "later epochs from the cache of rows"
 .venv/bin/python bench/peers.py --images "$images" --rounds "$rounds" --modes eval/f32 --ours spdl_rows --only spdl_rows,spdl,torch_pillow,ffcv_raw \
     --out "$out/rows.json"

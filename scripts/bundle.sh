@@ -13,7 +13,9 @@ static=$build/bundle/static
 rm -rf "$root"
 mkdir -p "$root/spdl" "$root/licences" "$static"
 root=$(cd "$root" && pwd)
-ln -sf "$(${CC:-cc} -print-file-name=libjpeg.a)" "$static/libjpeg.a" # alone in its directory: no shared library is found before it
+for library in libjpeg.a libdeflate.a; do
+    ln -sf "$(${CC:-cc} -print-file-name=$library)" "$static/$library" # alone in its directory: no shared library is found before it
+done
 tags=noffmpeg,netgo,osusergo # names are looked up by Go: libc's resolver cannot be linked statically
 $go build -trimpath -tags $tags -ldflags "-s -w -X github.com/spdl/spdl/cmd/spdl/verbs.Version=$version -linkmode external \
     -extldflags '-static -L$(cd "$static" && pwd)'" -o "$root/spdl/spdl" ./cmd/spdl
@@ -40,6 +42,7 @@ licence() { # licence NAME FILES: the first of the files that is there
 }
 licence go "$($go env GOROOT)/LICENSE" /usr/share/doc/golang-1.23-go/copyright
 licence libjpeg-turbo /usr/share/doc/libjpeg62-turbo-dev/copyright /usr/share/doc/libjpeg62-turbo/copyright
+licence libdeflate /usr/share/doc/libdeflate-dev/copyright /usr/share/doc/libdeflate0/copyright
 licence glibc /usr/share/doc/libc6-dev/copyright /usr/share/doc/libc6/copyright
 
 cat >"$root/README" <<README

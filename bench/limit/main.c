@@ -162,7 +162,7 @@ static void measure(job *j, int threads) {
 }
 
 int main(int argc, char **argv) {
-    job j = {.without = MEDIA_LIBJPEG};
+    job j = {.without = MEDIA_LIBRARIES};
     int opt, threads = 1, train = 0;
     const char *dtype = NULL;
     while ((opt = getopt(argc, argv, "t:n:o:d:l:pc")) != -1) {
@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
         case 'd': dtype = optarg; break;
         case 'l': read_list(&j, optarg); break;
         case 'p': j.without |= MEDIA_PORTABLE; break;
-        case 'c': j.without &= ~MEDIA_LIBJPEG; break;
+        case 'c': j.without &= ~MEDIA_LIBRARIES; break;
         default: return 2;
         }
     }

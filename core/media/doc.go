@@ -17,8 +17,9 @@
 // to nearest even. All instruction sets give the same bytes.
 //
 // JPEG goes through libjpeg-turbo, but for the Huffman codes of baseline files,
-// which are ours to decode (huffman.c) as long as they are sound. PNG, WebP, GIF, BMP, TIFF and what else
-// FFmpeg decodes go through FFmpeg; built with the tag noffmpeg, PNG and GIF
+// which are ours to decode (huffman.c) as long as they are sound, and so is PNG (png.c), which libdeflate
+// unpacks. Interlaced and damaged PNGs, WebP, GIF, BMP, TIFF and what else
+// FFmpeg decodes go through FFmpeg; built with the tag noffmpeg, those PNGs and GIF
 // go through Go's standard library and the rest is refused by name. AVIF and
 // HEIC files are read by package heif and their tiles decoded by FFmpeg: within
 // 2 of libavif and libheif, whose upsampling of chroma differs at edges.

@@ -31,16 +31,16 @@ func TestSoundBaselineCodesAreOurs(t *testing.T) {
 	best, library, op := worker(t, nil), worker(t, &Options{Portable: true}), compiled(t, eval)
 	row := make([]byte, op.RowBytes())
 	for name, data := range codedPictures(t) {
-		if _, err := best.Row(row, data, op, Draw{}); err != nil || !best.ownCodes() {
-			t.Errorf("%s: error %v, own codes %v", name, err, best.ownCodes())
+		if _, err := best.Row(row, data, op, Draw{}); err != nil || !best.own() {
+			t.Errorf("%s: error %v, own codes %v", name, err, best.own())
 		}
-		if _, err := library.Row(row, data, op, Draw{}); err != nil || library.ownCodes() {
-			t.Errorf("%s, left to libjpeg: error %v, own codes %v", name, err, library.ownCodes())
+		if _, err := library.Row(row, data, op, Draw{}); err != nil || library.own() {
+			t.Errorf("%s, left to libjpeg: error %v, own codes %v", name, err, library.own())
 		}
 	}
 	for _, name := range []string{"progressive.jpg", "arithmetic.jpg", "arithmetic_progressive.jpg"} {
-		if _, err := best.Row(row, testdata(t, name), op, Draw{}); err != nil || best.ownCodes() {
-			t.Errorf("%s: error %v, own codes %v", name, err, best.ownCodes())
+		if _, err := best.Row(row, testdata(t, name), op, Draw{}); err != nil || best.own() {
+			t.Errorf("%s: error %v, own codes %v", name, err, best.own())
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestHuffmanCodesMeanWhatLibjpegSays(t *testing.T) {
 		tried++
 		a, b := make([]byte, op.RowBytes()), make([]byte, op.RowBytes())
 		_, err := best.Row(a, data, op, Draw{Index: uint64(tried)})
-		own := best.ownCodes()
+		own := best.own()
 		_, want := library.Row(b, data, op, Draw{Index: uint64(tried)})
 		switch {
 		case fmt.Sprint(err) != fmt.Sprint(want):

@@ -179,13 +179,46 @@ typedef struct media_jpeg {
     int cmyk;       /* rows come as CMYK and are converted */
     int to_gray;    /* rows are converted to L last */
     int32_t skip_x; /* pixels of a decoded row left of the region */
-    int library;    /* 1: Huffman codes are left to libjpeg */
-    int own_codes;  /* 1: those of the last file were decoded by huff */
     media_huff huff;
 } media_jpeg;
 
+/* --- png.c --- */
+
+/* A PNG while it is decoded. */
+typedef struct media_png {
+    struct libdeflate_decompressor *unpacker; /* NULL: not yet needed */
+    uint32_t width, height;
+    uint32_t depth, colour,
+        channels;         /* as the file says: bits of a sample, PNG's colour type, samples of a pixel */
+    uint32_t table[256];  /* of samples of up to 8 bits: RGBX in memory */
+    const uint8_t *coded; /* the zlib stream, in the file or in data */
+    size_t coded_bytes;
+    media_buf data;       /* coded, where the file has it in several chunks */
+    media_buf unpacked;   /* a row of zeros, then all rows, each behind its filter */
+    size_t stride, need;  /* bytes from row to row; bytes of a row that are looked at */
+    uint8_t *next;        /* row, not yet unfiltered */
+    uint32_t left, shown; /* columns wanted: the first, and how many */
+    int to_gray;
+} media_png;
+
+int media_is_png(const uint8_t *data, size_t size);
+void media_png_destroy(media_png *p);
+
+/* As media_row(); MEDIA_OTHER_FORMAT where the file is interlaced, too large or not sound: another decoder says what is wrong. */
+int media_png_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
+                  const media_draw *draw);
+
+/* Copy a file; of a PNG without its profiles and packed texts, which change no pixel, and which FFmpeg unpacks to
+ * whatever size they have. Returns the size of the copy. */
+size_t media_png_copy(uint8_t *dst, const uint8_t *src, size_t size);
+
+/* --- context --- */
+
 struct media_ctx {
     media_jpeg jpeg;
+    media_png png;
+    int libraries; /* 1: our decoders are left out */
+    int own;       /* 1: one of them had the last file */
     const media_kernels *kernels;
     media_axis ax, ay;
     media_buf rows;   /* four decoded rows */
@@ -230,12 +263,6 @@ void media_gif_keep_colours(uint8_t *data, size_t size);
 /* 1 if the file reaches the end of its first picture. */
 int media_gif_first_is_whole(const uint8_t *data, size_t size);
 
-/* --- png.c --- */
-
-/* Copy a file; of a PNG without its profiles and packed texts, which change no pixel, and which FFmpeg unpacks to
- * whatever size they have. Returns the size of the copy. */
-size_t media_png_copy(uint8_t *dst, const uint8_t *src, size_t size);
-
 /* --- webp.c --- */
 void media_webp_to_rgbx(const uint8_t *const planes[3], const int strides[3], int w, int h, uint8_t *dst,
                         size_t stride);
@@ -260,6 +287,11 @@ void media_unturn(int orientation, int32_t w, int32_t h, const media_region *r, 
 
 /* The region's rows, fetched as stored, into dst. fetch may long-jump out. */
 int media_render(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch, void *dst);
+
+/* Bytes from one of four RGBX rows of that width to the next in c->rows, which holds them and slack. */
+static inline size_t media_row_stride(int32_t width) {
+    return (((size_t)width * 4 + 63) & ~(size_t)63) + MEDIA_SLACK_BYTES;
+}
 
 /* Note the detail and return the status. */
 int media_fail(media_ctx *c, int status, const char *detail);

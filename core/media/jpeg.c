@@ -134,7 +134,7 @@ static void choose_colour(media_jpeg *j, const media_op *op) {
 static void start(media_ctx *c, const media_region *r, int own_codes) {
     struct jpeg_decompress_struct *d = &c->jpeg.d;
     jpeg_start_decompress(d);
-    c->jpeg.own_codes = own_codes && media_huff_take(&c->jpeg.huff, d);
+    c->own = own_codes && media_huff_take(&c->jpeg.huff, d);
     c->jpeg.skip_x = r->x;
     JDIMENSION left = r->x > 2 ? (JDIMENSION)r->x - 2 : 0;
     JDIMENSION right = (JDIMENSION)(r->x + r->w) + 2;
@@ -142,14 +142,10 @@ static void start(media_ctx *c, const media_region *r, int own_codes) {
     JDIMENSION width = right - left;
     if (width + 16 < d->output_width) {
         jpeg_crop_scanline(d, &left, &width);
-        if (c->jpeg.own_codes) media_huff_columns(&c->jpeg.huff, d, left, width);
+        if (c->own) media_huff_columns(&c->jpeg.huff, d, left, width);
         c->jpeg.skip_x = r->x - (int32_t)left;
     }
     if (r->y > 0) jpeg_skip_scanlines(d, (JDIMENSION)r->y);
-}
-
-static size_t row_stride(int32_t width, int bytes) {
-    return (((size_t)width * (size_t)bytes + 63) & ~(size_t)63) + MEDIA_SLACK_BYTES;
 }
 
 static void read_rows(struct jpeg_decompress_struct *d, JSAMPARRAY rows, int n) {
@@ -159,7 +155,7 @@ static void read_rows(struct jpeg_decompress_struct *d, JSAMPARRAY rows, int n) 
 static void fetch(media_ctx *c, int n, const uint8_t *rows[4]) {
     media_jpeg *j = &c->jpeg;
     int bytes = j->d.output_components, pixel = j->cmyk ? 4 : bytes;
-    size_t stride = row_stride((int32_t)j->d.image_width, 4);
+    size_t stride = media_row_stride((int32_t)j->d.image_width);
     JSAMPROW out[4];
     for (int i = 0; i < 4; i++) out[i] = c->rows.p + (size_t)i * stride;
     read_rows(&j->d, out, n);
@@ -197,7 +193,7 @@ static int decode(media_ctx *c, void *dst, const uint8_t *data, size_t size, con
     int32_t w = c->info.width, h = c->info.height;
     rc = media_prepare(c, op, draw, &r);
     if (rc != MEDIA_OK) return rc;
-    if (!media_buf_get(&c->rows, 4 * row_stride(w, 4) + MEDIA_SLACK_BYTES))
+    if (!media_buf_get(&c->rows, 4 * media_row_stride(w) + MEDIA_SLACK_BYTES))
         return media_fail(c, MEDIA_NO_MEMORY, "");
     media_unturn(c->info.orientation, w, h, &r, &raw);
     start(c, &raw, own_codes);
@@ -225,6 +221,6 @@ static int attempt(media_ctx *c, void *dst, const uint8_t *data, size_t size, co
 
 int media_jpeg_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
                    const media_draw *draw) {
-    int rc = attempt(c, dst, data, size, op, draw, !c->jpeg.library);
+    int rc = attempt(c, dst, data, size, op, draw, !c->libraries);
     return rc == MEDIA_JPEG_AGAIN ? attempt(c, dst, data, size, op, draw, 0) : rc;
 }

@@ -10,7 +10,7 @@ media_ctx *media_ctx_new(int without) {
     media_ctx *c = calloc(1, sizeof *c);
     if (!c) return NULL;
     c->kernels = without & MEDIA_PORTABLE ? &media_portable : media_best_kernels();
-    c->jpeg.library = (without & MEDIA_LIBJPEG) != 0;
+    c->libraries = (without & MEDIA_LIBRARIES) != 0;
     if (media_jpeg_create(&c->jpeg) != MEDIA_OK) {
         media_ctx_free(c);
         return NULL;
@@ -19,13 +19,15 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows, &c->mid, &c->line, &c->region, &c->turned, &c->picture};
+    media_buf *all[] = {&c->rows,   &c->mid,     &c->line,     &c->region,
+                        &c->turned, &c->picture, &c->png.data, &c->png.unpacked};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
 void media_ctx_free(media_ctx *c) {
     if (!c) return;
     media_jpeg_destroy(&c->jpeg);
+    media_png_destroy(&c->png);
     for (int i = 0; buffers(c, i); i++) media_buf_free(buffers(c, i));
     media_axis_free(&c->ax);
     media_axis_free(&c->ay);
@@ -42,7 +44,7 @@ const media_info *media_ctx_info(const media_ctx *c) { return &c->info; }
 
 const char *media_ctx_isa(const media_ctx *c) { return c->kernels->isa; }
 
-int media_ctx_own_codes(const media_ctx *c) { return c->jpeg.own_codes; }
+int media_ctx_own(const media_ctx *c) { return c->own; }
 
 uint8_t *media_ctx_picture_buffer(media_ctx *c, size_t size_bytes) {
     return media_buf_get(&c->picture, size_bytes);
@@ -206,15 +208,18 @@ int media_render(media_ctx *c, const media_op *op, const media_region *r, media_
 static void reset_info(media_ctx *c) {
     memset(&c->info, 0, offsetof(media_info, detail) + 1);
     c->info.orientation = 1;
-    c->jpeg.own_codes = 0;
+    c->own = 0;
 }
 
 int media_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
               const media_draw *draw) {
     reset_info(c);
     if (size == 0) return MEDIA_EMPTY;
-    if (size < 2 || data[0] != 0xff || data[1] != 0xd8) return MEDIA_OTHER_FORMAT;
-    int rc = media_jpeg_row(c, dst, data, size, op, draw);
+    int rc = MEDIA_OTHER_FORMAT;
+    if (size >= 2 && data[0] == 0xff && data[1] == 0xd8)
+        rc = media_jpeg_row(c, dst, data, size, op, draw);
+    else if (!c->libraries && media_is_png(data, size))
+        rc = media_png_row(c, dst, data, size, op, draw);
     trim(c);
     return rc;
 }

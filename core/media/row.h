@@ -1,8 +1,8 @@
 /* row.h - encoded image bytes into one row of a batch, in one call.
  *
- * media_row() decodes a JPEG, crops, resizes, flips, normalises and stores it
- * in the layout and type of the batch. Pictures of other formats are decoded
- * elsewhere and enter through media_row_picture(). Pixels equal Pillow's bit
+ * media_row() decodes a JPEG or a PNG, crops, resizes, flips, normalises and
+ * stores it in the layout and type of the batch. Pictures of other formats are
+ * decoded elsewhere and enter through media_row_picture(). Pixels equal Pillow's bit
  * for bit: libjpeg-turbo's accurate DCT and fancy upsampling, Pillow's 22-bit
  * fixed-point resampling with its 8-bit intermediate.
  *
@@ -18,7 +18,7 @@
  * them: -10. A limit of ours: -20 on. */
 enum {
     MEDIA_OK = 0,
-    MEDIA_OTHER_FORMAT = 1, /* not a JPEG; media_row_picture() takes it once it is decoded */
+    MEDIA_OTHER_FORMAT = 1, /* not for us; media_row_picture() takes it once it is decoded */
     MEDIA_TRUNCATED = -1,
     MEDIA_CORRUPT = -2,
     MEDIA_EMPTY = -3,
@@ -106,7 +106,8 @@ size_t media_op_row_bytes(const media_op *op);
 /* What a context does without; the bytes are the same. */
 enum {
     MEDIA_PORTABLE = 1, /* vector instructions */
-    MEDIA_LIBJPEG = 2   /* our decoder of Huffman codes: libjpeg's is used */
+    MEDIA_LIBRARIES =
+        2 /* our decoders of JPEG's Huffman codes and of PNG: libjpeg's is used, and MEDIA_OTHER_FORMAT */
 };
 
 /* Returns NULL when there is no memory. */
@@ -131,7 +132,7 @@ uint8_t *media_ctx_picture_buffer(media_ctx *c, size_t size_bytes);
 /* Instruction set in use: "avx2" or "portable". */
 const char *media_ctx_isa(const media_ctx *c);
 
-/* 1 if the Huffman codes of the last file were decoded by our decoder to the end. */
-int media_ctx_own_codes(const media_ctx *c);
+/* 1 if the last file's Huffman codes, or a PNG, were decoded by a decoder of ours to the end. */
+int media_ctx_own(const media_ctx *c);
 
 #endif

@@ -81,7 +81,7 @@ func (w *Worker) picture(m image.Image, op *Op) (C.media_picture, error) {
 			C.media_rgbx_to_gray((*C.uint8_t)(unsafe.Pointer(&row[0])), C.uint32_t(b.Dx()))
 		}
 	}
-	return C.media_picture{pixels: p, stride_bytes: C.size_t(stride), width: C.int32_t(b.Dx()), height: C.int32_t(b.Dy()), orientation: 1}, nil
+	return C.media_picture{pixels: p, stride_bytes: C.size_t(stride), width: C.int32_t(b.Dx()), height: C.int32_t(b.Dy())}, nil
 }
 
 func ffmpegVersion() string { return "" }

@@ -3,6 +3,7 @@ package media
 /*
 #include <stdio.h>
 #include <jpeglib.h>
+#include <libdeflate.h>
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -12,14 +13,17 @@ static const char *jpeg_library(void) { return "libjpeg-turbo " TEXT(LIBJPEG_TUR
 #else
 static const char *jpeg_library(void) { return "libjpeg " TEXT(JPEG_LIB_VERSION); }
 #endif
+
+static const char *deflate_library(void) { return "libdeflate " LIBDEFLATE_VERSION_STRING; }
 */
 import "C"
 
 // Build is what this package was built with and runs on, for people.
 type Build struct {
-	JPEG   string `json:"jpeg"`   // the library that this was compiled against
-	FFmpeg string `json:"ffmpeg"` // the version that is loaded; "" without FFmpeg
-	ISA    string `json:"isa"`    // the instruction set that workers use on this machine
+	JPEG    string `json:"jpeg"` // the libraries that this was compiled against
+	Deflate string `json:"deflate"`
+	FFmpeg  string `json:"ffmpeg"` // the version that is loaded; "" without FFmpeg
+	ISA     string `json:"isa"`    // the instruction set that workers use on this machine
 }
 
 // Versions reads the build.
@@ -29,5 +33,5 @@ func Versions() (Build, error) {
 		return Build{}, err
 	}
 	defer w.Close()
-	return Build{JPEG: C.GoString(C.jpeg_library()), FFmpeg: ffmpegVersion(), ISA: w.ISA()}, nil
+	return Build{JPEG: C.GoString(C.jpeg_library()), Deflate: C.GoString(C.deflate_library()), FFmpeg: ffmpegVersion(), ISA: w.ISA()}, nil
 }

@@ -57,14 +57,14 @@ type Worker struct {
 
 // Options of a worker; nil is the default.
 type Options struct {
-	Portable bool // plain C only, Huffman codes left to libjpeg; for comparing, the bytes are the same
+	Portable bool // plain C only, Huffman codes left to libjpeg and PNG to FFmpeg or Go; for comparing, the bytes are the same
 }
 
 // NewWorker makes a worker. Close it.
 func NewWorker(o *Options) (*Worker, error) {
 	without := C.int(0)
 	if o != nil && o.Portable {
-		without = C.MEDIA_PORTABLE | C.MEDIA_LIBJPEG
+		without = C.MEDIA_PORTABLE | C.MEDIA_LIBRARIES
 	}
 	c := C.media_ctx_new(without)
 	if c == nil {
@@ -83,8 +83,8 @@ func (w *Worker) Close() {
 // ISA names the instruction set in use.
 func (w *Worker) ISA() string { return C.GoString(C.media_ctx_isa(w.c)) }
 
-// ownCodes says whether our decoder took the Huffman codes of the last JPEG, to its end.
-func (w *Worker) ownCodes() bool { return C.media_ctx_own_codes(w.c) != 0 }
+// own says whether a decoder of ours took the Huffman codes of the last JPEG, or the last PNG, to its end.
+func (w *Worker) own() bool { return C.media_ctx_own(w.c) != 0 }
 
 // Row decodes data, of any image format, into dst, which is op.RowBytes() long.
 // Neither is kept. It blocks for as long as decoding takes. Errors are
@@ -100,6 +100,9 @@ func (w *Worker) Row(dst, data []byte, op *Op, draw Draw) (Info, error) {
 	status := C.media_row_go(w.c, unsafe.Pointer(&dst[0]), unsafe.Pointer(&data[0]),
 		C.size_t(len(data)), &op.c, draw.c())
 	format := "jpeg"
+	if data[0] != 0xff {
+		format = "png"
+	}
 	if status == C.MEDIA_OTHER_FORMAT {
 		return w.otherRow(dst, data, op, draw)
 	}
