@@ -90,7 +90,7 @@ def torch_transform(mode, dtype, pil):
 def torch_loader(args, pil):
     import torch
     from torch.utils.data import DataLoader, Dataset
-    from torchvision.io import ImageReadMode, decode_jpeg, read_file
+    from torchvision.io import ImageReadMode, decode_image, read_file
     from PIL import Image
 
     torch.set_num_threads(1)
@@ -107,7 +107,7 @@ def torch_loader(args, pil):
             if pil:
                 with Image.open(files[i]) as image:
                     return self.transform(image.convert("RGB")), i
-            return self.transform(decode_jpeg(read_file(files[i]), ImageReadMode.RGB)), i
+            return self.transform(decode_image(read_file(files[i]), ImageReadMode.RGB)), i
 
     return DataLoader(Pictures(), batch_size=BATCH, shuffle=args.mode == "train", num_workers=args.workers,
                       worker_init_fn=lambda _: torch.set_num_threads(1))
