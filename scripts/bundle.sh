@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bundle.sh VERSION BUILD: a tarball for a bare host, BUILD/spdl-VERSION-linux-ARCH.tar.gz, and its Python part as a wheel. It needs no FFmpeg, no libjpeg and no Go there:
-# the engine is without FFmpeg (JPEG, PNG and arrays) and wholly static, libspdl and the uploader to a GPU need libc alone.
+# the engine is without FFmpeg (JPEG, PNG, WebP and arrays) and wholly static, libspdl and the uploader to a GPU need libc alone.
 # What it needs of BUILD, libspdl and spdl-device, is there already. Licences of what is linked in travel with it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ static=$build/bundle/static
 rm -rf "$root"
 mkdir -p "$root/spdl" "$root/licences" "$static"
 root=$(cd "$root" && pwd)
-for library in libjpeg.a libdeflate.a; do
+for library in libjpeg.a libdeflate.a libwebp.a libwebpdemux.a; do
     ln -sf "$(${CC:-cc} -print-file-name=$library)" "$static/$library" # alone in its directory: no shared library is found before it
 done
 tags=noffmpeg,netgo,osusergo # names are looked up by Go: libc's resolver cannot be linked statically
@@ -43,10 +43,11 @@ licence() { # licence NAME FILES: the first of the files that is there
 licence go "$($go env GOROOT)/LICENSE" /usr/share/doc/golang-1.23-go/copyright
 licence libjpeg-turbo /usr/share/doc/libjpeg62-turbo-dev/copyright /usr/share/doc/libjpeg62-turbo/copyright
 licence libdeflate /usr/share/doc/libdeflate-dev/copyright /usr/share/doc/libdeflate0/copyright
+licence libwebp /usr/share/doc/libwebp-dev/copyright /usr/share/doc/libwebp7/copyright
 licence glibc /usr/share/doc/libc6-dev/copyright /usr/share/doc/libc6/copyright
 
 cat >"$root/README" <<README
-spdl $version for Linux, $(uname -m), without FFmpeg: JPEG, PNG and arrays.
+spdl $version for Linux, $(uname -m), without FFmpeg: JPEG, PNG, WebP and arrays.
 
 Python:  put this directory into PYTHONPATH, then import spdl
 Command: spdl/spdl serve /data/train --size 224 --batch 64

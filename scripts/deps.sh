@@ -92,7 +92,7 @@ staticcheck() {
 
 apt_install ca-certificates gcc g++ make git pkg-config libc6-dev \
     libavcodec-dev libavformat-dev libavutil-dev libavfilter-dev libavdevice-dev \
-    libswscale-dev libswresample-dev libjpeg62-turbo-dev libdeflate-dev python3
+    libswscale-dev libswresample-dev libjpeg62-turbo-dev libdeflate-dev libwebp-dev python3
 install_go
 
 case $want in

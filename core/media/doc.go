@@ -18,7 +18,7 @@
 //
 // JPEG goes through libjpeg-turbo, but for the Huffman codes of baseline files,
 // which are ours to decode (huffman.c) as long as they are sound, and so is PNG (png.c), which libdeflate
-// unpacks. Interlaced and damaged PNGs, WebP, GIF, BMP, TIFF and what else
+// unpacks. WebP goes through libwebp. Interlaced and damaged PNGs, GIF, BMP, TIFF and what else
 // FFmpeg decodes go through FFmpeg; built with the tag noffmpeg, those PNGs and GIF
 // go through Go's standard library and the rest is refused by name. AVIF and
 // HEIC files are read by package heif and their tiles decoded by FFmpeg: within

@@ -19,8 +19,6 @@ func endsEarly(format string, d []byte) bool {
 		return !pngEnds(d)
 	case "gif":
 		return C.media_gif_first_is_whole((*C.uint8_t)(unsafe.Pointer(&d[0])), C.size_t(len(d))) == 0
-	case "webp":
-		return int(binary.LittleEndian.Uint32(d[4:]))+8 > len(d)
 	case "bmp":
 		size := int(binary.LittleEndian.Uint32(d[2:]))
 		return size > len(d) && int(binary.LittleEndian.Uint32(d[10:])) <= size

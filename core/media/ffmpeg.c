@@ -178,23 +178,16 @@ static int scale(media_ff *f, const AVFrame *frame, uint8_t *dst, size_t stride)
     return rows == frame->height ? MEDIA_OK : MEDIA_UNSUPPORTED;
 }
 
-static int convert(media_ff *f, media_ctx *c, const AVCodecContext *a, const AVFrame *frame,
-                   const media_op *op, media_picture *out) {
+static int convert(media_ff *f, media_ctx *c, const AVFrame *frame, const media_op *op, media_picture *out) {
     size_t stride = ((size_t)frame->width * 4 + 63) & ~(size_t)63;
     size_t size = stride * (size_t)frame->height + MEDIA_SLACK_BYTES;
     uint8_t *p = media_ctx_picture_buffer(c, size);
     int rc = MEDIA_OK;
     if (!p) return MEDIA_NO_MEMORY;
-    if (a->codec_id == AV_CODEC_ID_WEBP &&
-        (frame->format == AV_PIX_FMT_YUV420P || frame->format == AV_PIX_FMT_YUVA420P)) {
-        const uint8_t *planes[3] = {frame->data[0], frame->data[1], frame->data[2]};
-        media_webp_to_rgbx(planes, frame->linesize, frame->width, frame->height, p, stride);
-    } else {
-        for (int y = 0; y < frame->height && rc == MEDIA_OK; y++) {
-            if (!own_row(frame, y, p + (size_t)y * stride)) {
-                rc = scale(f, frame, p, stride);
-                break;
-            }
+    for (int y = 0; y < frame->height; y++) {
+        if (!own_row(frame, y, p + (size_t)y * stride)) {
+            rc = scale(f, frame, p, stride);
+            break;
         }
     }
     for (int y = 0; y < frame->height && op->channels == 1; y++)
@@ -226,7 +219,7 @@ int media_ff_decode(media_ff *f, media_ctx *c, void *codec_context, void *packet
     begin(f, a, op->max_pixels);
     int rc = load(f, packet, data, size);
     if (rc == MEDIA_OK) rc = first_frame(f, a, packet, frame);
-    if (rc == MEDIA_OK) rc = convert(f, c, a, frame, op, out);
+    if (rc == MEDIA_OK) rc = convert(f, c, frame, op, out);
     if (rc == MEDIA_TOO_MANY_PIXELS)
         *out = (media_picture){.width = f->refused_width, .height = f->refused_height, .orientation = 1};
     end(f, packet, frame);

@@ -21,7 +21,7 @@ import (
 
 // codecs names FFmpeg's decoder of each format that sniff knows.
 var codecs = map[string]string{
-	"png": "png", "gif": "gif", "webp": "webp", "bmp": "bmp", "tiff": "tiff",
+	"png": "png", "gif": "gif", "bmp": "bmp", "tiff": "tiff",
 	"jpeg2000": "jpeg2000", "qoi": "qoi", "psd": "psd", "dds": "dds", "exr": "exr", "sgi": "sgi",
 	"sunraster": "sunrast", "pcx": "pcx", "pbm": "pbm", "pgm": "pgm", "ppm": "ppm", "pam": "pam",
 }

@@ -228,7 +228,7 @@ struct media_ctx {
     media_buf turned;
     media_buf picture; /* what another decoder made */
     media_info info;
-    const uint8_t *picture_next; /* of media_row_picture */
+    const uint8_t *picture_next; /* of media_fetch_picture */
     size_t picture_stride;
 };
 
@@ -264,8 +264,11 @@ void media_gif_keep_colours(uint8_t *data, size_t size);
 int media_gif_first_is_whole(const uint8_t *data, size_t size);
 
 /* --- webp.c --- */
-void media_webp_to_rgbx(const uint8_t *const planes[3], const int strides[3], int w, int h, uint8_t *dst,
-                        size_t stride);
+int media_is_webp(const uint8_t *data, size_t size);
+
+/* As media_row(). */
+int media_webp_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
+                   const media_draw *draw);
 
 /* --- row.c --- */
 
@@ -273,6 +276,11 @@ void media_webp_to_rgbx(const uint8_t *const planes[3], const int strides[3], in
  * of the region, first pixel at rows[i][0], MEDIA_SLACK_BYTES readable past the
  * last. */
 typedef void (*media_fetch)(media_ctx *c, int n, const uint8_t *rows[4]);
+
+/* Rows of a picture in memory, from its pixel (x, y) on: media_picture_rows() says which one. */
+void media_fetch_picture(media_ctx *c, int n, const uint8_t *rows[4]);
+void media_picture_rows(media_ctx *c, const uint8_t *pixels, size_t stride, int32_t x, int32_t y,
+                        const media_op *op);
 
 typedef struct media_region {
     int32_t x, y, w, h;

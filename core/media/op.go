@@ -2,7 +2,7 @@ package media
 
 /*
 #cgo CFLAGS: -std=c11 -O2
-#cgo LDFLAGS: -ljpeg -ldeflate -lm
+#cgo LDFLAGS: -ljpeg -ldeflate -lwebpdemux -lwebp -lm
 #include "row.h"
 */
 import "C"

@@ -158,8 +158,7 @@ static int stream(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
     return MEDIA_OK;
 }
 
-/* Rows of a picture in memory. */
-static void fetch_picture(media_ctx *c, int n, const uint8_t *rows[4]) {
+void media_fetch_picture(media_ctx *c, int n, const uint8_t *rows[4]) {
     for (int i = 0; i < n; i++, c->picture_next += c->picture_stride) rows[i] = c->picture_next;
 }
 
@@ -197,7 +196,7 @@ static int render_turned(media_ctx *c, const media_op *op, const media_region *r
     turn(c->info.orientation, c->region.p, raw_stride, &raw, c->turned.p, stride, r, bytes);
     c->picture_next = c->turned.p;
     c->picture_stride = stride;
-    return stream(c, op, r->h, fetch_picture, dst);
+    return stream(c, op, r->h, media_fetch_picture, dst);
 }
 
 int media_render(media_ctx *c, const media_op *op, const media_region *r, media_fetch fetch, void *dst) {
@@ -220,8 +219,16 @@ int media_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const m
         rc = media_jpeg_row(c, dst, data, size, op, draw);
     else if (!c->libraries && media_is_png(data, size))
         rc = media_png_row(c, dst, data, size, op, draw);
+    else if (media_is_webp(data, size))
+        rc = media_webp_row(c, dst, data, size, op, draw);
     trim(c);
     return rc;
+}
+
+void media_picture_rows(media_ctx *c, const uint8_t *pixels, size_t stride, int32_t x, int32_t y,
+                        const media_op *op) {
+    c->picture_next = pixels + (size_t)y * stride + (size_t)x * (op->channels == 1 ? 1 : 4);
+    c->picture_stride = stride;
 }
 
 int media_row_picture(media_ctx *c, void *dst, const media_picture *p, const media_op *op,
@@ -234,10 +241,8 @@ int media_row_picture(media_ctx *c, void *dst, const media_picture *p, const med
     int rc = media_prepare(c, op, draw, &r);
     if (rc == MEDIA_OK) {
         media_unturn(c->info.orientation, p->width, p->height, &r, &raw);
-        c->picture_next =
-            p->pixels + (size_t)raw.y * p->stride_bytes + (size_t)raw.x * (op->channels == 1 ? 1 : 4);
-        c->picture_stride = p->stride_bytes;
-        rc = media_render(c, op, &r, fetch_picture, dst);
+        media_picture_rows(c, p->pixels, p->stride_bytes, raw.x, raw.y, op);
+        rc = media_render(c, op, &r, media_fetch_picture, dst);
     }
     trim(c);
     return rc;

@@ -1,6 +1,6 @@
 /* row.h - encoded image bytes into one row of a batch, in one call.
  *
- * media_row() decodes a JPEG or a PNG, crops, resizes, flips, normalises and
+ * media_row() decodes a JPEG, a PNG or a WebP, crops, resizes, flips, normalises and
  * stores it in the layout and type of the batch. Pictures of other formats are
  * decoded elsewhere and enter through media_row_picture(). Pixels equal Pillow's bit
  * for bit: libjpeg-turbo's accurate DCT and fancy upsampling, Pillow's 22-bit

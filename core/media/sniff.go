@@ -31,8 +31,6 @@ func sniff(data []byte) string {
 		return ""
 	}
 	switch {
-	case string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
-		return "webp"
 	case string(data[4:8]) == "ftyp":
 		return sniffBox(data[8:12])
 	case string(data[:2]) == "BM" && len(data) > 26 && binary.LittleEndian.Uint32(data[14:]) <= 124:
@@ -82,21 +80,6 @@ func headerSize(format string, d []byte) (w, h int) {
 	case format == "bmp" && len(d) >= 26 && binary.LittleEndian.Uint32(d[14:]) >= 40:
 		h := int(int32(binary.LittleEndian.Uint32(d[22:])))
 		return int(int32(binary.LittleEndian.Uint32(d[18:]))), max(h, -h)
-	case format == "webp" && len(d) >= 30:
-		return webpSize(d)
-	}
-	return 0, 0
-}
-
-func webpSize(d []byte) (w, h int) {
-	switch string(d[12:16]) {
-	case "VP8 ":
-		return int(binary.LittleEndian.Uint16(d[26:])) & 0x3fff, int(binary.LittleEndian.Uint16(d[28:])) & 0x3fff
-	case "VP8L":
-		bits := int(binary.LittleEndian.Uint32(d[21:]))
-		return bits&0x3fff + 1, bits>>14&0x3fff + 1
-	case "VP8X":
-		return int(d[24]) | int(d[25])<<8 | int(d[26])<<16 + 1, int(d[27]) | int(d[28])<<8 | int(d[29])<<16 + 1
 	}
 	return 0, 0
 }

@@ -1,48 +1,124 @@
-/* webp.c - a lossy WebP's planes to RGB, as libwebp does it.
+/* webp.c - WebP files to rows, through libwebp, which Pillow and torchvision read them with.
  *
- * Chroma is upsampled with weights 9, 3, 3, 1 in libwebp's two roundings, then
- * converted in its 14-bit fixed point. FFmpeg's decoder gives the planes that
- * VP8 defines, so the pixels are those of Pillow, which reads through libwebp. */
+ * The part of the picture that is wanted is decoded, and two pixels around it, which the upsampling of chroma looks at. Alpha is dropped
+ * with the colour under it left as it is. Of an animation the first frame is the picture, on the canvas's black where it covers less. */
+#include <string.h>
+#include <webp/decode.h>
+#include <webp/demux.h>
+
 #include "internal.h"
 
-static uint8_t clip6(int v) {
-    v >>= 6;
-    return v < 0 ? 0 : v > 255 ? 255 : (uint8_t)v;
+enum { HEADER_BYTES = 12, AROUND = 2 };
+
+int media_is_webp(const uint8_t *data, size_t size) {
+    return size >= HEADER_BYTES && memcmp(data, "RIFF", 4) == 0 && memcmp(data + 8, "WEBP", 4) == 0;
 }
 
-static void put(uint8_t *dst, int y, int u, int v) {
-    int luma = (y * 19077) >> 8;
-    dst[0] = clip6(luma + ((v * 26149) >> 8) - 14234);
-    dst[1] = clip6(luma - ((u * 6419) >> 8) - ((v * 13320) >> 8) + 8708);
-    dst[2] = clip6(luma + ((u * 33050) >> 8) - 17685);
-    dst[3] = 255;
-}
-
-/* One chroma sample for a pixel: `near` is its own, `across` and `along` the
- * neighbours in the other row and column, `far` the diagonal one. */
-static int upsample(int near, int along, int across, int far) {
-    return ((near + 3 * along + 3 * across + far + 8) >> 3) + near;
-}
-
-static int chroma(const uint8_t *row, const uint8_t *other, int x, int last) {
-    int i = x >> 1, j = x & 1 ? i + 1 : i - 1;
-    if (j < 0 || j > last) /* at the picture's edge */
-        return (3 * row[i] + other[i] + 2) >> 2;
-    return upsample(row[i], row[j], other[i], other[j]) >> 1;
-}
-
-void media_webp_to_rgbx(const uint8_t *const planes[3], const int strides[3], int w, int h, uint8_t *dst,
-                        size_t stride) {
-    int last_x = (w - 1) / 2, last_y = (h - 1) / 2;
-    for (int y = 0; y < h; y++, dst += stride) {
-        int i = y >> 1, j = y & 1 ? i + 1 : i - 1;
-        j = j < 0 ? 0 : j > last_y ? last_y : j;
-        const uint8_t *luma = planes[0] + (ptrdiff_t)y * strides[0];
-        const uint8_t *u = planes[1] + (ptrdiff_t)i * strides[1];
-        const uint8_t *v = planes[2] + (ptrdiff_t)i * strides[2];
-        const uint8_t *other_u = planes[1] + (ptrdiff_t)j * strides[1];
-        const uint8_t *other_v = planes[2] + (ptrdiff_t)j * strides[2];
-        for (int x = 0; x < w; x++)
-            put(dst + 4 * (size_t)x, luma[x], chroma(u, other_u, x, last_x), chroma(v, other_v, x, last_x));
+static int status_of(VP8StatusCode code) {
+    switch (code) {
+    case VP8_STATUS_OK: return MEDIA_OK;
+    case VP8_STATUS_OUT_OF_MEMORY: return MEDIA_NO_MEMORY;
+    case VP8_STATUS_UNSUPPORTED_FEATURE: return MEDIA_UNSUPPORTED;
+    case VP8_STATUS_SUSPENDED:
+    case VP8_STATUS_NOT_ENOUGH_DATA: return MEDIA_TRUNCATED;
+    default: return MEDIA_CORRUPT;
     }
+}
+
+/* The RIFF header's size is the file's, but for these 8 bytes. */
+static int is_cut(const uint8_t *data, size_t size) {
+    uint64_t claimed =
+        (uint64_t)data[4] | (uint64_t)data[5] << 8 | (uint64_t)data[6] << 16 | (uint64_t)data[7] << 24;
+    return claimed + 8 > size;
+}
+
+/* Pixels of a picture, or of a part of it: x and y are even. */
+typedef struct part {
+    int32_t x, y, w, h;
+    uint8_t *pixels;
+    size_t stride;
+} part;
+
+static int decode_part(const uint8_t *data, size_t size, const part *p) {
+    WebPDecoderConfig config;
+    if (!WebPInitDecoderConfig(&config)) return MEDIA_UNSUPPORTED; /* a library of another version */
+    config.options.use_cropping = 1;
+    config.options.crop_left = p->x;
+    config.options.crop_top = p->y;
+    config.options.crop_width = p->w;
+    config.options.crop_height = p->h;
+    config.output.colorspace = MODE_RGBA;
+    config.output.is_external_memory = 1;
+    config.output.u.RGBA = (WebPRGBABuffer){p->pixels, (int)p->stride, p->stride * (size_t)p->h};
+    int rc = status_of(WebPDecode(data, size, &config));
+    WebPFreeDecBuffer(&config.output);
+    return rc;
+}
+
+/* The first frame on its canvas, all of it: p is the canvas. */
+static int decode_first(const uint8_t *data, size_t size, const part *canvas) {
+    WebPDemuxer *d = WebPDemux(&(WebPData){data, size});
+    WebPIterator frame;
+    if (!d) return MEDIA_CORRUPT;
+    int rc = MEDIA_CORRUPT;
+    if (WebPDemuxGetFrame(d, 1, &frame)) {
+        part p = {0,
+                  0,
+                  frame.width,
+                  frame.height,
+                  canvas->pixels + (size_t)frame.y_offset * canvas->stride + 4 * (size_t)frame.x_offset,
+                  canvas->stride};
+        memset(canvas->pixels, 0, canvas->stride * (size_t)canvas->h);
+        if (frame.complete && frame.x_offset + frame.width <= canvas->w &&
+            frame.y_offset + frame.height <= canvas->h)
+            rc = decode_part(frame.fragment.bytes, frame.fragment.size, &p);
+        WebPDemuxReleaseIterator(&frame);
+    }
+    WebPDemuxDelete(d);
+    return rc;
+}
+
+/* What is decoded for the region `raw` of a picture w x h. */
+static part part_around(const media_region *raw, int32_t w, int32_t h) {
+    part p = {.x = raw->x > AROUND ? (raw->x - AROUND) & ~1 : 0,
+              .y = raw->y > AROUND ? (raw->y - AROUND) & ~1 : 0};
+    int32_t right = raw->x + raw->w + AROUND, bottom = raw->y + raw->h + AROUND;
+    p.w = (right < w ? right : w) - p.x;
+    p.h = (bottom < h ? bottom : h) - p.y;
+    return p;
+}
+
+static int decode(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
+                  const media_draw *draw, int animation) {
+    media_region r, raw;
+    int32_t w = c->info.width, h = c->info.height;
+    int rc = media_prepare(c, op, draw, &r);
+    if (rc != MEDIA_OK) return rc;
+    media_unturn(c->info.orientation, w, h, &r, &raw);
+    part p = animation ? (part){.w = w, .h = h} : part_around(&raw, w, h);
+    p.stride = media_row_stride(p.w);
+    p.pixels = media_buf_get(&c->picture, p.stride * (size_t)p.h + MEDIA_SLACK_BYTES);
+    if (!p.pixels) return media_fail(c, MEDIA_NO_MEMORY, "");
+    rc = animation ? decode_first(data, size, &p) : decode_part(data, size, &p);
+    if (rc != MEDIA_OK) return media_fail(c, rc, "");
+    for (int32_t y = 0; y < p.h && op->channels == 1; y++)
+        media_rgbx_to_gray(p.pixels + (size_t)y * p.stride, (uint32_t)p.w);
+    media_picture_rows(c, p.pixels, p.stride, raw.x - p.x, raw.y - p.y, op);
+    return media_render(c, op, &r, media_fetch_picture, dst);
+}
+
+int media_webp_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
+                   const media_draw *draw) {
+    WebPBitstreamFeatures is;
+    int rc = status_of(WebPGetFeatures(data, size, &is));
+    if (rc == MEDIA_OK) {
+        c->info.width = is.width;
+        c->info.height = is.height;
+    }
+    if (is_cut(data, size)) return media_fail(c, MEDIA_TRUNCATED, "");
+    if (rc != MEDIA_OK) return media_fail(c, rc, "");
+    if ((uint64_t)is.width * (uint64_t)is.height > op->max_pixels)
+        return media_fail(c, MEDIA_TOO_MANY_PIXELS, "");
+    if (op->orient) c->info.orientation = media_exif_orientation(data, size);
+    return decode(c, dst, data, size, op, draw, is.has_animation);
 }

@@ -99,12 +99,15 @@ func (w *Worker) Row(dst, data []byte, op *Op, draw Draw) (Info, error) {
 	}
 	status := C.media_row_go(w.c, unsafe.Pointer(&dst[0]), unsafe.Pointer(&data[0]),
 		C.size_t(len(data)), &op.c, draw.c())
-	format := "jpeg"
-	if data[0] != 0xff {
-		format = "png"
-	}
 	if status == C.MEDIA_OTHER_FORMAT {
 		return w.otherRow(dst, data, op, draw)
+	}
+	format := "jpeg"
+	switch data[0] {
+	case 0x89:
+		format = "png"
+	case 'R':
+		format = "webp"
 	}
 	if status != C.MEDIA_OK {
 		return w.info(format), w.fail(status, format, op, draw)

@@ -40,7 +40,7 @@ func (a *app) version() *cobra.Command {
 				return json.NewEncoder(a.out).Encode(v)
 			}
 			fmt.Fprintf(a.out, "spdl %s, layout %s, %s, %s\n", v.Version, v.Layout, v.Platform, v.Go)
-			fmt.Fprintf(a.out, "%s, %s, FFmpeg %s, instruction set %s\n", v.JPEG, v.Deflate, cmp.Or(v.FFmpeg, "left out (built with noffmpeg)"), v.ISA)
+			fmt.Fprintf(a.out, "%s, %s, %s, FFmpeg %s, instruction set %s\n", v.JPEG, v.Deflate, v.WebP, cmp.Or(v.FFmpeg, "left out (built with noffmpeg)"), v.ISA)
 			return nil
 		},
 	}

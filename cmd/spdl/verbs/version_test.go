@@ -7,12 +7,12 @@ import (
 )
 
 func TestVersionNamesCommandLayoutAndLibraries(t *testing.T) {
-	wants(t, good(t, "version"), "spdl "+Version+", layout 1.", "libjpeg", "libdeflate ", "instruction set ")
+	wants(t, good(t, "version"), "spdl "+Version+", layout 1.", "libjpeg", "libdeflate ", "libwebp ", "instruction set ")
 	var v versions
 	if err := json.Unmarshal([]byte(good(t, "version", "--json")), &v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Version != Version || !strings.HasPrefix(v.Layout, "1.") || v.JPEG == "" || v.Deflate == "" || v.ISA == "" || v.Go == "" {
+	if v.Version != Version || !strings.HasPrefix(v.Layout, "1.") || v.JPEG == "" || v.Deflate == "" || v.WebP == "" || v.ISA == "" || v.Go == "" {
 		t.Errorf("got %+v", v)
 	}
 	if out := good(t, "--version"); out != "spdl "+Version+"\n" {
