@@ -190,9 +190,9 @@ func TestHalfPublishedBatchIsFinishedInEveryGroupOnce(t *testing.T) {
 // The stores of group.enqueue, one by one.
 func put(g *group, s *Slot) {
 	q := &g.queue[0]
-	q.PutAt.Store(g.lane[0].tail)
-	q.PutCount.Store(g.published + 1)
-	q.PutSlot.Store(uint32(s.index))
+	q.PutAt = g.lane[0].tail
+	q.PutCount = g.published + 1
+	q.PutSlot = uint32(s.index)
 	q.PutTicket.Store(s.desc.Ticket + 1)
 }
 
@@ -203,7 +203,7 @@ func storeWord(g *group, s *Slot) {
 
 func storeEntry(g *group) {
 	v := &g.lane[0]
-	v.ready[v.tail&uint64(len(v.ready)-1)].Store(packEntry(v.tail, int(g.queue[0].PutSlot.Load())))
+	v.ready[v.tail&uint64(len(v.ready)-1)].Store(packEntry(v.tail, int(g.queue[0].PutSlot)))
 }
 
 func publishBoth(r *Ring, s *Slot) {

@@ -14,7 +14,7 @@ const (
 	MagicGroup uint64 = 0x315052474c445053 // "SPDLGRP1"
 
 	LayoutMajor = 1
-	LayoutMinor = 3
+	LayoutMinor = 4
 	endianMark  = 0x01020304
 	lineBytes   = 128 // words with different writers sit this far apart
 	nameBytes   = 64
@@ -252,19 +252,21 @@ type GroupRecord struct {
 	Reserved     [72]byte
 }
 
-// Queue is spdl_l_queue, 128 bytes; written by the engine.
+// Queue is spdl_l_queue, 128 bytes; written by the engine. What is being put is for the next engine alone: it is stored plainly before
+// PutTicket is, and lies behind the line of the tail, which consumers look at meanwhile.
 type Queue struct {
 	Tail      atomic.Uint64
 	RedoTail  atomic.Uint64
 	NextEpoch atomic.Uint64
 	Group     uint32
 	Lane      uint32
-	PutAt     atomic.Uint64
-	PutCount  atomic.Uint64
+	Reserved0 [32]byte
+	PutAt     uint64
+	PutCount  uint64
 	PutTicket atomic.Uint64
-	PutSlot   atomic.Uint32
-	Reserved0 uint32
-	Reserved  [64]byte
+	PutSlot   uint32
+	Reserved1 uint32
+	Reserved  [32]byte
 }
 
 // OwnerRecord is spdl_l_owner, 128 bytes; written by the engine, for the next one.

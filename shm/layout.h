@@ -36,7 +36,7 @@
 #define SPDL_L_MAGIC_RING 0x31474e524c445053ull  /* "SPDLRNG1" */
 #define SPDL_L_MAGIC_GROUP 0x315052474c445053ull /* "SPDLGRP1" */
 #define SPDL_L_MAJOR 1u
-#define SPDL_L_MINOR 3u
+#define SPDL_L_MINOR 4u
 #define SPDL_L_ENDIAN 0x01020304u
 #define SPDL_L_LINE 128u
 #define SPDL_L_NAME 64u   /* bytes of a name, NUL-terminated, NUL-padded */
@@ -225,12 +225,13 @@ typedef struct spdl_l_queue { /* 128 bytes; engine-written */
     uint64_t next_epoch;   /*  16  epoch of the next batch this queue will get */
     uint32_t group;        /*  24  index of its group */
     uint32_t lane;         /*  28 */
-    uint64_t put_at;       /*  32  position of the last batch put into ready[], or being put */
-    uint64_t put_count;    /*  40  the group's `published` once it is put */
-    uint64_t put_ticket;   /*  48  its ticket + 1, stored after its place and slot; 0: none yet */
-    uint32_t put_slot;     /*  56 */
-    uint32_t reserved0;    /*  60 */
-    uint8_t reserved[64];  /*  64 */
+    uint8_t reserved0[32]; /*  32 */
+    uint64_t put_at;       /*  64  position of the last batch put into ready[], or being put */
+    uint64_t put_count;    /*  72  the group's `published` once it is put */
+    uint64_t put_ticket;   /*  80  its ticket + 1, stored after its place and slot; 0: none yet */
+    uint32_t put_slot;     /*  88 */
+    uint32_t reserved1;    /*  92 */
+    uint8_t reserved[32];  /*  96 */
 } spdl_l_queue;
 
 /* A member as the engine knows it: what the next engine believes about it. */

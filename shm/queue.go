@@ -48,9 +48,7 @@ func (g *group) publish(i int, lane uint32, ticket, epoch uint64) {
 func (g *group) enqueue(i, q int, ticket uint64, attempts uint32) {
 	v, sh, w := &g.lane[q], &g.shadow[i], &g.words[i]
 	queue := &g.queue[q]
-	queue.PutAt.Store(v.tail)
-	queue.PutCount.Store(g.published)
-	queue.PutSlot.Store(uint32(i))
+	queue.PutAt, queue.PutCount, queue.PutSlot = v.tail, g.published, uint32(i)
 	queue.PutTicket.Store(ticket + 1)
 	_ = Fault("publish.put")
 	seq := v.tail*uint64(g.lanes) + uint64(q)

@@ -254,7 +254,7 @@ func (r *Ring) finishPublish() {
 	for _, g := range r.groups {
 		for q := range g.queue {
 			if put := g.queue[q].PutTicket.Load(); put > 0 && r.isOpen(put-1) && g.phase == phaseActive {
-				begun = int(g.queue[q].PutSlot.Load())
+				begun = int(g.queue[q].PutSlot)
 			}
 		}
 	}
@@ -275,7 +275,7 @@ func (r *Ring) finishPublish() {
 // behind it.
 func (g *group) has(slot int, d *Desc) bool {
 	queue := &g.queue[g.queueOf(d.Lane.Load())]
-	return queue.PutTicket.Load() == d.Ticket+1 && int(queue.PutSlot.Load()) == slot && queue.Tail.Load() > queue.PutAt.Load()
+	return queue.PutTicket.Load() == d.Ticket+1 && int(queue.PutSlot) == slot && queue.Tail.Load() > queue.PutAt
 }
 
 // account sets the group's counters. Those that may be one behind, for the engine was killed before it counted, follow from
@@ -283,8 +283,8 @@ func (g *group) has(slot int, d *Desc) bool {
 func (g *group) account() {
 	published, redelivered := max(g.published, g.rec.Published.Load()), uint64(0)
 	for q := range g.queue {
-		if queue := &g.queue[q]; queue.PutTicket.Load() != 0 && queue.Tail.Load() > queue.PutAt.Load() {
-			published = max(published, queue.PutCount.Load())
+		if queue := &g.queue[q]; queue.PutTicket.Load() != 0 && queue.Tail.Load() > queue.PutAt {
+			published = max(published, queue.PutCount)
 		}
 		redelivered += g.queue[q].RedoTail.Load()
 	}
