@@ -33,7 +33,7 @@ def main():
     name, n = sys.argv[1], int(sys.argv[2])
     found = delays(name, n)
     p50, p90, p99 = (found[len(found) * p // 100] for p in (50, 90, 99))
-    print(f"{'the same in Python':<22} p50 {p50:7.1f} us, p90 {p90:7.1f} us, p99 {p99:7.1f} us of {len(found)}")
+    print(f"{'the same in Python':<22} p50 {p50:8.2f} us, p90 {p90:8.2f} us, p99 {p99:8.2f} us of {len(found)}")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,9 @@
 # A Go producer that leaves a gap between its batches, one consumer in C and one in Python that sleep for each, beside the bare
 # futex in the same run. Gaps in ms: GAPS="0 1 2 5 10 20 30". Each gap twice: with waker and sleeper on a CPU each, which is what can be
 # compared (see wakeup.c), and where the kernel puts them. There Meta's SPDL is beside, where .venv-bench has it: its source and its
-# loop are threads of one process.
+# loop are threads of one process. ROUNDS (5) of all of it, one after the other, and of their figures the medians; DETAIL=file keeps the rounds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-producer=
-trap '[ -z "$producer" ] || kill "$producer"; wait' EXIT
 read -r -a cpus < <(.venv/bin/python -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2])')
 
 # run GAP N [PRODUCER_CPU CONSUMER_CPU]
@@ -24,12 +22,27 @@ run() {
     [ $# -gt 2 ] || [ ! -x .venv-bench/bin/python ] || .venv-bench/bin/python bench/wakeup_peer.py "$gap" "$n"
 }
 
-for gap in ${GAPS:-0 1 2 5 10 20 30}; do
-    n=$((gap < 5 ? 1000 : gap < 20 ? 400 : 300))
-    if [ ${#cpus[@]} -eq 2 ]; then
-        echo "gap $gap ms, waker and sleeper on a CPU each"
-        run "$gap" "$n" "${cpus[@]}"
-    fi
-    echo "gap $gap ms, where the kernel puts them"
-    run "$gap" "$n"
-done
+round() {
+    local gap n
+    for gap in ${GAPS:-0 1 2 5 10 20 30}; do
+        n=$((gap < 5 ? 500 : gap < 20 ? 200 : 120))
+        if [ ${#cpus[@]} -eq 2 ]; then
+            echo "gap $gap ms, waker and sleeper on a CPU each"
+            run "$gap" "$n" "${cpus[@]}"
+        fi
+        echo "gap $gap ms, where the kernel puts them"
+        run "$gap" "$n"
+    done
+}
+
+rounds() {
+    local i
+    producer=
+    trap '[ -z "$producer" ] || kill "$producer"; wait' EXIT
+    for i in $(seq "${ROUNDS:-5}"); do
+        round
+        echo "bench: round $i of ${ROUNDS:-5} of wake-ups" >&2
+    done
+}
+
+rounds | tee "${DETAIL:-/dev/null}" | .venv/bin/python bench/wakeup_rounds.py

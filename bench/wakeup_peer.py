@@ -38,7 +38,7 @@ def main():
     gap, n = float(sys.argv[1]) / 1000, int(sys.argv[2])
     found = delays(gap, n)
     p50, p90, p99 = (found[len(found) * p // 100] for p in (50, 90, 99))
-    print(f"{'SPDL (Meta)':<22} p50 {p50:7.1f} us, p90 {p90:7.1f} us, p99 {p99:7.1f} us of {len(found)}")
+    print(f"{'SPDL (Meta)':<22} p50 {p50:8.2f} us, p90 {p90:8.2f} us, p99 {p99:8.2f} us of {len(found)}")
 
 
 if __name__ == "__main__":
