@@ -3,7 +3,9 @@
 package audio
 
 import (
+	"bytes"
 	"os"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -96,6 +98,23 @@ func TestPackedTagsTakeNoMemory(t *testing.T) {
 		t.Logf("%.1f MiB", float64(peak)/(1<<20))
 		if err != nil || got.Frames != frames || rms(got.Data) != level || peak > 16<<20 {
 			t.Errorf("got %d frames, want %d, with %d MiB of memory: %v", got.Frames, frames, peak>>20, err)
+		}
+	}
+}
+
+// Tags without an end are no sound: the file is refused before as many reads as it has tags.
+func TestTooManyTagsBeforeASoundAreRefused(t *testing.T) {
+	sound, err := os.ReadFile("testdata/lame.mp3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := workerOf(t, Config{})
+	defer w.Close()
+	tag := []byte("ID3\x04\x00\x00\x00\x00\x00\x00")
+	for tags, fine := range map[int]bool{maxChunks - 1: true, maxChunks: false, 1 << 20: false} { // beside its own
+		_, _, err := w.Wave(Source{Bytes: append(bytes.Repeat(tag, tags), sound...)}, Draw{})
+		if fine != (err == nil) || !fine && !strings.Contains(err.Error(), "too many tags before the sound") {
+			t.Errorf("%d tags: got %v", tags, err)
 		}
 	}
 }

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { IO_BUFFER_BYTES = 64 * 1024 };
+enum { IO_BUFFER_BYTES = 64 * 1024, MAX_TAGS = 1024 };
 
 /* Containers that hold their own bytes. Playlists and the like are not among them: they make FFmpeg open other files and
  * addresses, which are named by whoever wrote the sample. */
@@ -252,24 +252,27 @@ static int more_to_find(const media_av *a) {
 }
 
 /* ID3v2 tags before a sound say nothing about its frames, and FFmpeg unpacks what is packed in them: 250 KB to 250 MB. */
-static void pass_tags(media_av *a) {
+static int pass_tags(media_av *a) {
     uint8_t h[10];
-    while (media_av_bytes(a, 0, h, sizeof h) == sizeof h && memcmp(h, "ID3", 3) == 0 && h[3] < 0xff &&
-           ((h[6] | h[7] | h[8] | h[9]) & 0x80) == 0) {
+    for (int tags = 0; media_av_bytes(a, 0, h, sizeof h) == sizeof h && memcmp(h, "ID3", 3) == 0 &&
+                       h[3] < 0xff && ((h[6] | h[7] | h[8] | h[9]) & 0x80) == 0;
+         tags++) {
+        if (tags == MAX_TAGS) return media_av_fail(a, MEDIA_AV_TOO_MUCH, "too many tags before the sound");
         int64_t size = 10 + ((int64_t)h[6] << 21 | h[7] << 14 | h[8] << 7 | h[9]) + (h[5] & 0x10 ? 10 : 0);
-        if (size >= a->source.size) return;
+        if (size >= a->source.size) break;
         a->source.size -= size;
         if (a->source.data)
             a->source.data += size;
         else
             a->source.offset += size;
     }
+    return MEDIA_AV_OK;
 }
 
 static int open_input(media_av *a) {
     if (a->source.packets) return media_packets_open(a);
-    if (a->options.type == AVMEDIA_TYPE_AUDIO) pass_tags(a);
-    int rc = media_av_claims(a);
+    int rc = a->options.type == AVMEDIA_TYPE_AUDIO ? pass_tags(a) : MEDIA_AV_OK;
+    if (rc == MEDIA_AV_OK) rc = media_av_claims(a);
     if (rc == MEDIA_AV_OK) rc = prepare(a);
     if (rc != MEDIA_AV_OK) return rc;
     rc = avformat_open_input(&a->format, NULL, NULL, NULL);
