@@ -172,7 +172,7 @@ func (b *bench) compare(w workload) (float64, error) {
 
 func median(of []float64) float64 {
 	slices.Sort(of)
-	return of[len(of)/2]
+	return (of[(len(of)-1)/2] + of[len(of)/2]) / 2
 }
 
 func run() error {
