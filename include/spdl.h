@@ -1056,7 +1056,9 @@ SPDL_API spdl_status spdl_pipeline_error(spdl_pipeline *pipeline, char *buffer, 
 SPDL_API spdl_status spdl_pipeline_reclaim(spdl_pipeline *pipeline, uint64_t *items, uint32_t room, uint32_t *got);
 
 /* Counters of every stage and queue as JSON, and the works that are out: stage, thread and for how long, so that
- * one that never comes back has a name. Buffer rules as in spdl_state_save. */
+ * one that never comes back has a name. `verdict` says in a sentence what is slow, and what a change would bring at
+ * most: since the last call of a second ago or more; at first, and when the run has ended, since the start. Buffer
+ * rules as in spdl_state_save. */
 SPDL_API spdl_status spdl_pipeline_stats(spdl_pipeline *pipeline, char *buffer, size_t bytes, size_t *need);
 
 /* End the handle. NULL is fine. Returns SPDL_E_BUSY, and frees nothing, while the pipeline runs or works of it

@@ -46,7 +46,7 @@ core/device/cuda
 core/device/upload  core/device core/device/cuda shm
 core/telemetry  core/pipeline
 core/telemetry/web  core/telemetry core/pipeline
-capi/engine/hosted  core/pipeline core/spelling
+capi/engine/hosted  core/pipeline core/spelling core/telemetry
 R
 }
 imports() {

@@ -230,7 +230,7 @@ var keys = []Key{
 	{"ring.hash", "none, xxh3", "none", "Hash of each batch, to prove what was delivered: XXH3 (64 bits) of its rows' XXH3, 8 bytes each, little-endian, before any stage."},
 	{"ring.reconnect", "time, 0 to 1h", "0s", "How long consumers look for a restarted engine before they report the loss (posix); 0: they report it at once."},
 	{"ring.delivery", "ordered, ready", "ordered", "ready: a finished batch does not wait for an earlier one of its epoch, so batches may come in another order; what is in each is the same. " +
-		"Not with stages, and a restarted engine does not go on with such a ring."},
+		"Not with stages."},
 	{"ring.ahead", "whole number, from 1, less than slots", "(half the slots)", "With delivery: ready, how many batches before an unfinished one."},
 	{"ring.groups", "list of mappings", "[]", "Groups that exist from the first batch on; each sees every batch once. Stages have it before consumers, one after the other as listed."},
 	{"ring.groups[].name", "text", "(required)", "Name of the group, spelt like a ring's."},

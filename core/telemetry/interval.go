@@ -49,6 +49,8 @@ type RingLoad struct {
 	Consumers []ConsumerLoad `json:"consumers"`
 	LastBad   []string       `json:"last_bad"`
 	Verdict   Verdict        `json:"verdict"`
+
+	ofResults bool // it is a pipeline of a program's own stages
 }
 
 // StageLoad is a stage in an interval.

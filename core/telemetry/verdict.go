@@ -139,7 +139,7 @@ func standstill(r *RingLoad, stage *StageLoad) Verdict {
 	if r.Wait < 0.5 {
 		return Verdict{Limit: LimitIdle, WhatIf: gains(), Text: "the consumers take nothing: all slots are full or held, and the engine rests"}
 	}
-	v := Verdict{Limit: LimitNone, Text: "nothing comes: the consumers wait, and no batch was finished", WhatIf: gains()}
+	v := Verdict{Limit: LimitNone, Text: "nothing comes: the consumers wait, and no " + r.piece() + " was finished", WhatIf: gains()}
 	for i := range r.Stages {
 		if s := &r.Stages[i]; stage == nil && s.Kind == "map" && s.Running == s.Concurrency {
 			stage = s
@@ -158,7 +158,7 @@ func consumerBound(r *RingLoad) Verdict {
 		text += fmt.Sprintf(" and kept each for %s", duration(hold))
 	}
 	if r.Full > 0.01 {
-		text += fmt.Sprintf("; the engine rested %s of the time for want of a free slot", percent(r.Full))
+		text += fmt.Sprintf("; the engine rested %s of the time for want of %s", percent(r.Full), r.word("a free slot", "room for results"))
 	}
 	return Verdict{
 		Limit: LimitConsumer, Text: text,
@@ -174,7 +174,7 @@ func stageBound(r *RingLoad, s *StageLoad) Verdict {
 	}
 	v.Text = fmt.Sprintf("%s is the limit: %s; the consumer %s", s.Name, busy, waited(r))
 	others, n := min(stagesRoom(r, s.Name), consumerRoom(r)), float64(s.Concurrency)
-	loader := WhatIf{"a loader without limit", consumerRoom(r) - 1}
+	loader := WhatIf{r.word("a loader", "stages") + " without limit", consumerRoom(r) - 1}
 	if s.CPU {
 		v.WhatIf = gains(WhatIf{"+1 core", min(others, (n+1)/n/use(s)) - 1}, loader)
 		return v
@@ -222,9 +222,20 @@ func unclear(r *RingLoad) Verdict {
 		Limit: LimitNone,
 		Text: fmt.Sprintf("no single limit: the busiest stage, %s, was busy for %s; the consumer %s",
 			busiest.Name, percent(use(&busiest)), waited(r)),
-		WhatIf: gains(WhatIf{"a loader without limit", consumerRoom(r) - 1}),
+		WhatIf: gains(WhatIf{r.word("a loader", "stages") + " without limit", consumerRoom(r) - 1}),
 	}
 }
+
+// word is what a ring, or a pipeline of a program's own stages, has.
+func (r *RingLoad) word(ring, pipeline string) string {
+	if r.ofResults {
+		return pipeline
+	}
+	return ring
+}
+
+// piece is what a consumer takes.
+func (r *RingLoad) piece() string { return r.word("batch", "result") }
 
 // waited says how long the consumers waited, for each batch and as a share.
 func waited(r *RingLoad) string {
@@ -239,7 +250,7 @@ func waited(r *RingLoad) string {
 	case n == 0:
 		return fmt.Sprintf("waited %s of its time", percent(r.Wait))
 	}
-	return fmt.Sprintf("waited %s for each batch (%s of its time)", duration(int64(ns/n)), percent(r.Wait))
+	return fmt.Sprintf("waited %s for each %s (%s of its time)", duration(int64(ns/n)), r.piece(), percent(r.Wait))
 }
 
 // heldNs is how long a consumer kept a batch, on average.

@@ -8,10 +8,12 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/spdl/spdl/core/pipeline"
+	"github.com/spdl/spdl/core/telemetry"
 )
 
 // Pipeline is a pipeline of a host's stages. All methods are safe for several threads.
@@ -25,6 +27,9 @@ type Pipeline struct {
 	dropped dropped
 	epochs  atomic.Uint64          // that Get has said the end of
 	failed  atomic.Pointer[string] // by Get, which may know before the run has ended
+
+	looked     sync.Mutex
+	from, last pipeline.Stats // where the interval of a verdict begins, and where the next one's does
 }
 
 // New makes a pipeline of a description. Its errors are *SpecError.
@@ -203,6 +208,9 @@ type Stats struct {
 	Stages  []StageStats `json:"stages"`
 	Dropped int          `json:"dropped"` // items that wait for Reclaim
 	Failure string       `json:"failure,omitempty"`
+	// Verdict is what is slow, and what would change it: since the last Stats of a second ago or more, at first, and in the end,
+	// since the start.
+	Verdict telemetry.Verdict `json:"verdict"`
 }
 
 // StageStats is one stage of Stats.
@@ -219,6 +227,7 @@ type WorkStats struct {
 
 func (p *Pipeline) stats() Stats {
 	out := Stats{Stats: p.run.Stats(), Dropped: p.dropped.len(), Failure: p.Failure()}
+	out.Verdict = telemetry.JudgePipeline(p.since(out.Stats), &out.Stats)
 	for _, s := range out.Stats.Stages {
 		with := StageStats{StageStats: s}
 		for _, w := range s.Works {
@@ -227,6 +236,21 @@ func (p *Pipeline) stats() Stats {
 		out.Stages = append(out.Stages, with)
 	}
 	return out
+}
+
+// since is where the interval that ends with now begins. Calls that follow each other within a second share one; a run that has
+// ended is judged as a whole.
+func (p *Pipeline) since(now pipeline.Stats) *pipeline.Stats {
+	if now.State == pipeline.Ended {
+		return &pipeline.Stats{}
+	}
+	p.looked.Lock()
+	defer p.looked.Unlock()
+	if now.ElapsedNs-p.last.ElapsedNs >= int64(time.Second) {
+		p.from, p.last = p.last, now
+	}
+	from := p.from
+	return &from
 }
 
 // Stats is the pipeline now, as JSON.

@@ -399,6 +399,28 @@ def test_without_an_engine_the_error_says_what_to_do(script):
     assert "Unsupported" in done.stderr and "/nonexistent/libspdl_engine.so" in done.stderr
 
 
+def test_statistics_say_what_is_slow():
+    """The verdict names the stage that everybody waits for, while running and after, and what a worker more would bring."""
+    permits = threading.Semaphore(0)
+
+    def slow(x):
+        permits.acquire()
+        return x
+
+    pipeline = build(range(40), slow, pipe={"name": "slow"})
+    with pipeline.auto_stop():
+        assert pipeline.stats()["verdict"]["limit"] in ("stage", "none", "idle")
+        for _ in range(40):
+            time.sleep(0.005)
+            permits.release()
+            pipeline.get_item(timeout=60)
+        running = pipeline.stats()["verdict"]
+    for verdict in (running, pipeline.stats()["verdict"]):
+        assert verdict["limit"] == "stage" and verdict["stage"].endswith(":slow"), verdict
+        assert "is the limit: its worker" in verdict["text"] and "for each result" in verdict["text"], verdict
+        assert any(one["change"] == f"2 workers for {verdict['stage']}" and one["gain"] > 0 for one in verdict["what_if"]), verdict
+
+
 def test_statistics_can_be_read_at_any_time():
     """stats() has every stage and queue by name, while running and after."""
     pipeline = build(range(20), lambda x: x, pipe={"name": "same"})

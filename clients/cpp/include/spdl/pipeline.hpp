@@ -131,7 +131,7 @@ template <class T> class Pipeline {
         return running_ ? running_->told(spdl_pipeline_wait(running_->get(), timeout.count())) : ended();
     }
 
-    // Counters of every stage and queue, JSON.
+    // Counters of every stage and queue, and what is slow, JSON: see spdl_pipeline_stats.
     std::string stats() const { return running_ ? running_->text(spdl_pipeline_stats) : std::string(); }
 
 #if !defined(SPDL_NO_EXCEPTIONS)
