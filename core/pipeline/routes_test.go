@@ -381,6 +381,17 @@ func TestMergesThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
+// A pipeline that would wait for itself is refused by name. A longer ring of pipelines cannot be written: the results that one reads are there
+// only when the other's stages are.
+func TestAPipelineIsNotItsOwnSource(t *testing.T) {
+	p := New("ring")
+	results := Pull(Map(Source(p, SourceOptions[int]{Name: "plan"}, (&ledger{}).source(3)), Options[int, int]{Name: "a"}, same), ResultsOptions{Name: "mid"})
+	Pull(Nested(p, SourceOptions[int]{Name: "nest"}, results), ResultsOptions{Name: "out"})
+	if err := p.Start(context.Background()); err == nil || !strings.Contains(err.Error(), `stage "nest": the pipeline is its own source`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A pipeline reads another's results: ends, epochs, stops and failures pass
 // between them, and both are gone when Wait returns.
 func TestANestedPipelineEndsWithTheOneAround(t *testing.T) {

@@ -110,3 +110,14 @@ def test_one_config_builds_many_pipelines():
     for _ in range(2):
         with (pipeline := build_pipeline(config, num_threads=1)).auto_stop():
             assert list(pipeline) == [[0, 2], [4, 6], [8]]
+
+
+def test_no_description_can_contain_itself():
+    """Configs are made of finished ones, and are frozen then."""
+    config = defs.PipelineConfig(defs.SourceConfig([1]), [defs.Pipe(double)], defs.SinkConfig(1))
+    with pytest.raises(AttributeError, match="cannot assign to field"):
+        config.src = defs.Merge([config])
+    path = [defs.Pipe(double)]
+    variants = defs.PathVariants(double, [path])
+    path.append(variants)
+    assert len(variants.paths[0]) == 1
