@@ -362,9 +362,9 @@ func (x *External[In, Out]) nextItem() *work[In] {
 	return nil
 }
 
-// atEnd is what there is to do after the last item.
+// atEnd is what there is to do after the last item. Takers that find nothing to do must not wake each other, or they would never rest.
 func (x *External[In, Out]) atEnd() (*work[In], error) {
-	x.settleEnd()
+	x.endIfOver()
 	switch {
 	case !x.open:
 		return nil, io.EOF
@@ -433,14 +433,18 @@ func (x *External[In, Out]) noteEnd(w *work[In], end bool) {
 	x.inEpoch = 0
 }
 
-// settleEnd closes the output once nothing can come any more, and wakes every
-// taker.
+// settleEnd is called when something has changed: it wakes every taker, and closes the output once nothing can come any more.
 func (x *External[In, Out]) settleEnd() {
 	x.in.notEmpty.Broadcast()
+	x.endIfOver()
+}
+
+func (x *External[In, Out]) endIfOver() {
 	if !x.open || x.busy > 0 || !x.cancelled() && !x.inputOver() {
 		return
 	}
 	x.open, x.over = false, true
+	x.in.notEmpty.Broadcast()
 	x.out.close()
 	x.p.wg.Done()
 }

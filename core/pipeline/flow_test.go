@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,14 +14,11 @@ import (
 )
 
 // A jitterer lets goroutines overtake each other by a seeded plan: the same
-// seed gives every call of an op the same number of yields.
+// seed lets every call of an op pause for as many moments.
 type jitterer struct{ seed uint64 }
 
 func (j jitterer) pass(v int) {
-	r := rand.New(rand.NewPCG(j.seed, uint64(v)))
-	for range r.IntN(30) {
-		runtime.Gosched()
-	}
+	pause(rand.New(rand.NewPCG(j.seed, uint64(v))).IntN(30))
 }
 
 func (j jitterer) op(_ context.Context, v int) (int, error) {
@@ -30,7 +26,7 @@ func (j jitterer) op(_ context.Context, v int) (int, error) {
 	return v, nil
 }
 
-// interleavings runs body with many seeds.
+// interleavings runs body with many seeds, each in a bubble.
 func interleavings(t *testing.T, n int, body func(t *testing.T, j jitterer)) {
 	leavesNothing(t)
 	if testing.Short() {
@@ -43,7 +39,7 @@ func interleavings(t *testing.T, n int, body func(t *testing.T, j jitterer)) {
 					t.Logf("seed %d", seed)
 				}
 			}()
-			body(t, jitterer{uint64(seed)})
+			bubble(t, func(t *testing.T) { body(t, jitterer{uint64(seed)}) })
 		}()
 	}
 }
