@@ -14,7 +14,7 @@ LDFLAGS_GO := -s -w -X github.com/spdl/spdl/cmd/spdl/verbs.Version=$(VERSION)
 export PATH := $(dir $(GO)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test torch check model demo bench bench-compare install clean bundle race e2e fault fuzz golden sanitize store-server
+.PHONY: help deps build test torch check model demo bench bench-compare install clean bundle page race e2e fault fuzz golden sanitize store-server
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -90,6 +90,10 @@ bench: ## our figures side by side with the limit and the peers (brings torch: g
 
 bench-compare: ## our figures against another revision, REF=...
 	@bench/compare.sh "$(REF)"
+
+page: ## the engine's web page in a real Chromium (installs it)
+	@scripts/deps.sh page
+	@$(GO) test -count=1 -v -run 'TestPageInARealBrowser' ./cmd/spdl/verbs
 
 race: ## the Go tests under the race detector
 	@$(GO) test -race ./...

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what the build and the tests need and the machine lacks: Debian packages, Go, and the Python
 # environment in .venv. Asks nothing; uses root or sudo; says what it does. Does nothing when all is there.
-#   scripts/deps.sh [build|demo|test|check|torch|bench|model]     what for (default: test); each includes build
+#   scripts/deps.sh [build|demo|test|check|torch|bench|page|model]     what for (default: test); each includes build
 set -euo pipefail
 cd "$(dirname "$0")/.."
 want=${1:-test}
@@ -114,5 +114,6 @@ bench)
     venv .venv-bench requirements-bench.txt
     ffcv
     ;;
+page) apt_install chromium ;;
 model) apt_install spin ;;
 esac

@@ -22,6 +22,11 @@ want() { [ "$which" = all ] || [ "$which" = "$1" ]; }
 
 if want unit; then
     suite "go" go test ./...
+    if go test -race -run '^$' ./core/spelling >/dev/null 2>&1; then # Debian has the detector's runtime in a package of its own
+        suite "task engine, under the race detector" go test -race ./core/pipeline ./capi/engine/hosted
+    else
+        printf '\n---- task engine, under the race detector: skipped, this Go cannot build with -race\n'
+    fi
     suite "go, without FFmpeg" go test -tags noffmpeg ./core/... ./cmd/...
     suite "libspdl" make --no-print-directory capi-test
     suite "libspdl and a GPU" make --no-print-directory cuda-test

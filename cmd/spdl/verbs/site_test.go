@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -136,8 +138,11 @@ func TestServeRefusesAddressesOfThePage(t *testing.T) {
 	refused(t, exitNotFound, "listen 192.0.2.1:80", append(args, "192.0.2.1:80")...)
 }
 
-// In a real browser the page shows every stage, the consumer, the verdict, a bad sample's name as text and the pictures.
-// SPDL_TEST_SCREENSHOT names a file for a picture of it.
+// batchesSince is what the page says at one moment.
+var batchesSince = regexp.MustCompile(`<b>([\d,]+)</b> batches since the start`)
+
+// In a real browser the page shows every stage and the queues between, the ring's slots, the consumer, the verdict, a bad sample's name as
+// text and the pictures, and goes on with the engine. SPDL_TEST_SCREENSHOT names a file for a picture of it.
 func TestPageInARealBrowser(t *testing.T) {
 	browser := ""
 	for _, known := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -147,7 +152,7 @@ func TestPageInARealBrowser(t *testing.T) {
 		}
 	}
 	if browser == "" {
-		t.Skip("no Chromium on this machine: apt-get install chromium")
+		t.Skip("no Chromium on this machine: `make page` installs it")
 	}
 	name, dir := home(t), pictures(t, 40)
 	writeFile(t, filepath.Join(dir, "red", "039<b>odd</b>.jpg"), "no picture")
@@ -180,11 +185,25 @@ func TestPageInARealBrowser(t *testing.T) {
 	}
 	for _, want := range []string{
 		"<h1>" + name + "</h1>", `data-stage="plan"`, `data-stage="fetch"`, `data-stage="decode"`, `data-stage="collect"`, `data-stage="order"`, `data-stage="publish"`,
-		`id="verdict"`, "tester · pid ", "samples/s", `src="sheet.png?ring=` + name, "display: block", "039&lt;b&gt;odd&lt;/b&gt;.jpg", "bad samples, the latest first",
+		`id="verdict"`, "the consumer ", `class="queue"`, `class="stage slots`, " held of 8", "no slot free ", "tester · pid ", "samples/s", `src="sheet.png?ring=` + name, "display: block", "039&lt;b&gt;odd&lt;/b&gt;.jpg", "bad samples, the latest first",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q on the page", want)
 		}
+	}
+	batches := func(page string) int {
+		said := batchesSince.FindStringSubmatch(page)
+		if said == nil {
+			t.Fatal("the page does not say how many batches there were")
+		}
+		n, err := strconv.Atoi(strings.ReplaceAll(said[1], ",", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if before, after := batches(page), batches(look("--dump-dom")); before < 1 || after <= before {
+		t.Errorf("%d batches, and %d at the next look: the page stands still", before, after)
 	}
 	for _, bad := range []string{"<b>odd</b>", "the engine does not answer", "NaN", "undefined", "Infinity"} {
 		if strings.Contains(page[:strings.Index(page, "<script>")], bad) {
