@@ -62,13 +62,16 @@ static void put_to_work(bench *b, const char *stage, int threads, op op) {
     }
 }
 
-static void begin(bench *b, const char *stages) {
+/* A pipeline of these stages; more: further keys of the whole. */
+static void begin_with(bench *b, const char *more, const char *stages) {
     char text[4096];
     memset(b, 0, sizeof *b);
-    snprintf(text, sizeof text, "{\"name\": \"test\", \"stages\": [%s]}", stages);
+    snprintf(text, sizeof text, "{\"name\": \"test\"%s, \"stages\": [%s]}", more, stages);
     CHECK_STATUS(spdl_pipeline_create(text, &b->p), SPDL_OK);
     CHECK_STATUS(spdl_pipeline_start(b->p), SPDL_OK);
 }
+
+static void begin(bench *b, const char *stages) { begin_with(b, "", stages); }
 
 static void join_threads(bench *b) {
     for (int i = 0; i < b->n_threads; i++) pthread_join(b->threads[i], NULL);
@@ -372,6 +375,11 @@ static void fail_odd(bench *b, const spdl_work *w, spdl_give *give, uint64_t *it
     if (w->items[0] % 2 == 1) give->n_items = 0, give->error = "odd", give->flags = 0;
 }
 
+static void fail_some(bench *b, const spdl_work *w, spdl_give *give, uint64_t *items) {
+    pass(b, w, give, items);
+    if (w->items[0] % 4 == 0) give->n_items = 0, give->error = "a fourth", give->flags = 0;
+}
+
 TEST(a_failure_budget_forgives_and_the_failed_items_are_reclaimed) {
     bench b;
     begin(&b, SOURCE ", " MAP("even", ", \"failures\": {\"max_count\": 5}"));
@@ -397,6 +405,29 @@ TEST(a_failure_budget_forgives_and_the_failed_items_are_reclaimed) {
     CHECK_STATUS(s, SPDL_E_PIPELINE);
     CHECK(strstr(spdl_last_error(), "at most 4; the last: odd"));
     end(&b);
+}
+
+/* Each stage forgives all its own; the pipeline's budget counts both. */
+TEST(a_failure_budget_of_the_whole_pipeline_counts_all_stages) {
+    bench b;
+    for (int allowed = 8; allowed >= 7; allowed--) {
+        char whole[64];
+        snprintf(whole, sizeof whole, ", \"failures\": {\"max_count\": %d}", allowed);
+        begin_with(&b, whole,
+                   SOURCE ", " MAP("even", ", \"failures\": {\"max_count\": -1}") ", " MAP(
+                       "fourth", ", \"failures\": {\"max_count\": -1}"));
+        b.count = 10;
+        put_to_work(&b, "in", 1, count_up);
+        put_to_work(&b, "even", 1, fail_odd);    /* 1 3 5 7 9 */
+        put_to_work(&b, "fourth", 1, fail_some); /* 0 4 8 */
+        spdl_work w = SPDL_WORK_INIT;
+        spdl_status s;
+        int n = 0;
+        while ((s = get(&b, &w)) == SPDL_OK) n++;
+        CHECK_STATUS(s, allowed == 8 ? SPDL_END_DATA : SPDL_E_PIPELINE);
+        CHECK(allowed == 8 ? n == 2 : strstr(spdl_last_error(), "at most 7") != NULL);
+        end(&b);
+    }
 }
 
 static void third_time(bench *b, const spdl_work *w, spdl_give *give, uint64_t *items) {

@@ -398,6 +398,32 @@ void an_exception_within_the_budget_is_dropped() {
     p.wait();
 }
 
+void a_budget_of_the_whole_pipeline_counts_all_stages() {
+    const auto never = [](int n) {
+        return [n](int v) {
+            if (v % n == 0) throw std::runtime_error("every " + std::to_string(n));
+            return v;
+        };
+    };
+    for (std::int64_t allowed : {7, 6}) { // 0 2 4 6 8, and 3 9
+        spdl::RunOptions options;
+        options.max_failures = allowed;
+        auto p = spdl::source("in", count(10))
+                     .map("second", never(2), spdl::StageOptions(1).forgive(-1))
+                     .map("third", never(3), spdl::StageOptions(1).forgive(-1))
+                     .start("test", options);
+        std::vector<int> got;
+        std::string what;
+        try {
+            for (int v : p) got.push_back(v);
+        } catch (const spdl::Error &e) {
+            what = e.what();
+        }
+        CHECK(allowed == 7 ? (got == std::vector<int>{1, 5, 7}) && what.empty()
+                           : what.find("at most 6") != std::string::npos);
+    }
+}
+
 void an_exception_of_a_generator_leaves_what_it_had_made() {
     auto p = spdl::source("in", count_counted(1))
                  .generate<Counted>(
@@ -444,6 +470,7 @@ int main() {
         TEST(a_router_that_throws_leaves_its_list_whole_for_the_next_try),
         TEST(an_exception_travels_as_text),
         TEST(an_exception_within_the_budget_is_dropped),
+        TEST(a_budget_of_the_whole_pipeline_counts_all_stages),
         TEST(an_exception_of_a_generator_leaves_what_it_had_made),
 #endif
     };

@@ -41,6 +41,7 @@ struct StageOptions {
     unsigned buffer = 2;                   // results that may wait for the next stage
     std::int64_t max_failures = 0;         // items that may fail; -1: any number
     double max_failure_rate = 0;           // share of items that may fail; 0: the number alone counts
+    unsigned probation = 0;                // items before their share is judged; 0: the engine's 100
     unsigned max_retries = 0;              // further tries of an item that failed
     std::chrono::milliseconds backoff{10}; // before the second try, doubling from there
     std::chrono::milliseconds time_limit{0}; // of one item; later it counts as failed; 0: none
@@ -49,6 +50,16 @@ struct StageOptions {
     StageOptions &forgive(std::int64_t failures) { return max_failures = failures, *this; }
     StageOptions &retry(unsigned tries) { return max_retries = tries, *this; }
     StageOptions &deadline(std::chrono::milliseconds limit) { return time_limit = limit, *this; }
+};
+
+// How a pipeline runs.
+struct RunOptions {
+    unsigned buffer = 2;     // results that may wait to be taken
+    bool continuous = false; // the source is asked again after its end, for the next epoch
+    std::int64_t max_failures =
+        -1;                      // items that may fail in all stages together, beside each one's own; -1: any
+    double max_failure_rate = 0; // and as a share of the source's items; 0: the number alone counts
+    unsigned probation = 0;      // items before their share is judged; 0: the engine's 100
 };
 
 // How the inputs of merge() follow each other, and when it ends.
@@ -68,13 +79,20 @@ struct MergeOptions {
 
 namespace detail {
 
+// What `failures` says in a description.
+inline std::string budget(std::int64_t count, double rate, unsigned probation) {
+    std::string text = ", \"failures\": {\"max_count\": " + std::to_string(count) +
+                       ", \"max_rate\": " + std::to_string(rate);
+    if (probation > 0) text += ", \"probation\": " + std::to_string(probation);
+    return text + "}";
+}
+
 inline std::string described(const StageOptions &o) {
     std::string text =
         ", \"concurrency\": " + std::to_string(o.concurrency) + ", \"buffer\": " + std::to_string(o.buffer);
     if (o.input_order) text += ", \"output\": \"input\"";
     if (o.max_failures != 0 || o.max_failure_rate > 0)
-        text += ", \"failures\": {\"max_count\": " + std::to_string(o.max_failures) +
-                ", \"max_rate\": " + std::to_string(o.max_failure_rate) + "}";
+        text += budget(o.max_failures, o.max_failure_rate, o.probation);
     if (o.max_retries > 0)
         text += ", \"retries\": {\"max\": " + std::to_string(o.max_retries) +
                 ", \"backoff_ms\": " + std::to_string(o.backoff.count()) + "}";
@@ -293,18 +311,24 @@ template <class T> class Stages {
                                                    options.concurrency, step, std::forward<Paths>(paths)...);
     }
 
-    // Start it: `buffer` results may wait to be taken. With `continuous` the source is asked again after its end,
-    // for the next epoch.
-    Result<Pipeline<T>> try_start(const std::string &name, unsigned buffer = 2, bool continuous = false) && {
-        std::string text =
-            "{\"name\": " + detail::quoted(name) + ", \"continuous\": " + (continuous ? "true" : "false");
+    Result<Pipeline<T>> try_start(const std::string &name, const RunOptions &options) && {
+        std::string text = "{\"name\": " + detail::quoted(name) +
+                           ", \"continuous\": " + (options.continuous ? "true" : "false");
+        if (options.max_failures >= 0 || options.max_failure_rate > 0)
+            text += detail::budget(options.max_failures, options.max_failure_rate, options.probation);
         text += ", \"stages\": [" + text_ + ", {\"name\": \"results of " + std::to_string(n_stages_) +
-                " stages\", \"kind\": \"sink\", \"buffer\": " + std::to_string(buffer) + "}]}";
+                " stages\", \"kind\": \"sink\", \"buffer\": " + std::to_string(options.buffer) + "}]}";
         Result<std::unique_ptr<detail::Running>> running = detail::Running::start(text, workers_);
         if (!running.ok()) return Status(std::move(running));
         return Pipeline<T>(*std::move(running));
     }
+    Result<Pipeline<T>> try_start(const std::string &name, unsigned buffer = 2, bool continuous = false) && {
+        return std::move(*this).try_start(name, RunOptions{buffer, continuous});
+    }
 #if !defined(SPDL_NO_EXCEPTIONS)
+    Pipeline<T> start(const std::string &name, const RunOptions &options) && {
+        return detail::take(std::move(*this).try_start(name, options));
+    }
     Pipeline<T> start(const std::string &name, unsigned buffer = 2, bool continuous = false) && {
         return detail::take(std::move(*this).try_start(name, buffer, continuous));
     }
