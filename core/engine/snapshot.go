@@ -31,8 +31,12 @@ func (s *RingStats) snapshot(atNS uint64) telemetry.Ring {
 		r.Groups = append(r.Groups, telemetry.Group{
 			Name: g.Name, Published: g.Published, Completed: g.Completed, Redelivered: g.Redelivered, Dropped: g.Dropped, Unclaimed: g.Unclaimed,
 		})
-		if g.Kind == shm.KindUploader {
+		switch g.Kind {
+		case shm.KindUploader:
 			r.Stages = append(r.Stages, uploadStage(s, g)...)
+			continue
+		case shm.KindStage:
+			r.Stages = append(r.Stages, groupStage(s, g)...)
 			continue
 		}
 		for k := range g.Members {
@@ -54,6 +58,24 @@ func uploadStage(s *RingStats, g *shm.GroupInfo) []telemetry.Stage {
 	stage.Items, stage.BusyNs = m.Completed, int64(m.HoldNS)
 	stage.Op = pipeline.Times{Count: m.Completed, SumNs: int64(m.HoldNS), MeanNs: int64(m.HoldNS / max(m.Completed, 1))}
 	stage.WorkersNs = s.Pipeline.ElapsedNs * int64(m.MaxLeases)
+	return []telemetry.Stage{stage}
+}
+
+// groupStage is a stage of the ring's, whose workers transform batches in their slots: each member is a worker.
+func groupStage(s *RingStats, g *shm.GroupInfo) []telemetry.Stage {
+	if s.Pipeline == nil {
+		return nil
+	}
+	stage := telemetry.Stage{}
+	stage.Name, stage.Kind, stage.Concurrency = g.Name, "map", len(g.Members)
+	for i := range g.Members {
+		m := &g.Members[i]
+		stage.Running += min(m.Holds, 1)
+		stage.Items += m.Completed
+		stage.BusyNs += int64(m.HoldNS)
+	}
+	stage.Op = pipeline.Times{Count: stage.Items, SumNs: stage.BusyNs, MeanNs: stage.BusyNs / int64(max(stage.Items, 1))}
+	stage.WorkersNs = s.Pipeline.ElapsedNs * int64(len(g.Members))
 	return []telemetry.Stage{stage}
 }
 

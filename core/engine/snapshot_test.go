@@ -1,59 +1,55 @@
 package engine
 
 import (
-	"encoding/json"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/shm"
 )
 
-// What a consumer gets as JSON makes the snapshot from which the verdict comes: rows, bytes, stages, consumers.
-func TestStatsOfAnotherProcessMakeASnapshot(t *testing.T) {
-	r := start(t, describe(t, folder(t, 20, map[int]func(string){3: empty}), "batch: 4\norder: {epochs: 1}\nring: {groups: [{name: g}]}\n"), nil)
-	reader := r.attach(shm.AttachOptions{MaxLeases: 2, Client: "test"})
-	epoch(t, reader)
-	text, err := reader.Stats(testContext(t))
-	if err != nil {
-		t.Fatal(err)
+// Who works for a stage of the ring's is a worker of that stage in the verdict, and no consumer; that nobody does is said.
+func TestWorkersOfAStageAreNoConsumers(t *testing.T) {
+	r := start(t, describe(t, folder(t, 40, nil), "batch: 4\norder: {epochs: 1}\nring: {slots: 8, groups: [{name: augment, kind: stage}, {name: train}]}\n"), nil)
+	train := r.attach(shm.AttachOptions{Group: "train", MaxLeases: 1})
+	ctx, got := testContext(t), make(chan string, 1)
+	go func() {
+		for n := 0; ; n++ {
+			l, err := train.Acquire(ctx)
+			if err != nil {
+				got <- fmt.Sprintf("%d batches, then %v", n, err)
+				return
+			}
+			_ = l.Release()
+		}
+	}()
+	snapshot := func() telemetry.Snapshot {
+		s := r.Stats()
+		return s.Snapshot()
 	}
-	var stats Stats
-	if err := json.Unmarshal(text, &stats); err != nil {
-		t.Fatal(err)
+	const nobody = "nothing comes: nobody works for the stage augment; attach a worker"
+	text := ""
+	for deadline := time.Now().Add(time.Minute); text != nobody; {
+		before := snapshot()
+		time.Sleep(20 * time.Millisecond)
+		text = telemetry.Between(before, snapshot()).Rings[0].Verdict.Text
+		if time.Now().After(deadline) {
+			t.Fatalf("got verdict %q, want %q", text, nobody)
+		}
 	}
-	s := stats.Snapshot()
-	if s.PID == 0 || s.AtNs == 0 || s.Process.CPUs <= 0 || s.Process.CPUTimeNs <= 0 || s.Process.Memory.PSS == 0 {
-		t.Errorf("process %+v", s)
+	worker := r.attach(shm.AttachOptions{Group: "augment", MaxLeases: 1})
+	for range 10 {
+		take(t, worker)
 	}
-	ring := s.Rings[0]
-	if ring.Batches != 5 || ring.Rows != 19 || ring.Bad != 1 || len(ring.LastBad) != 1 || ring.ElapsedNs <= 0 {
-		t.Errorf("ring %+v", ring)
+	ring := snapshot().Rings[0]
+	if last := ring.Stages[len(ring.Stages)-1]; last.Name != "augment" || last.Kind != "map" || last.Concurrency != 1 || last.Items != 10 || last.BusyNs == 0 {
+		t.Errorf("got stage %+v, want augment with one worker that did 10 batches", last.StageStats)
 	}
-	stages := map[string]telemetry.Stage{}
-	for _, stage := range ring.Stages {
-		stages[stage.Name] = stage
+	if c := ring.Consumers; len(c) != 1 || c[0].Group != "train" {
+		t.Errorf("got consumers %+v, want the one of train", c)
 	}
-	if fetch := stages["fetch"]; fetch.CPU || fetch.Bytes == 0 || fetch.Items == 0 || len(fetch.OpBuckets) == 0 {
-		t.Errorf("fetch %+v", fetch)
-	}
-	if decode, publish := stages["decode"], stages["publish"]; !decode.CPU || publish.Bytes != 19*8*8*3 {
-		t.Errorf("decode %+v, publish %+v", decode, publish)
-	}
-	if len(ring.Consumers) != 1 || ring.Consumers[0].Client != "test" || ring.Consumers[0].Acquired != 5 || ring.Consumers[0].HoldNs == 0 {
-		t.Errorf("consumers %+v", ring.Consumers)
-	}
-	if v := telemetry.Between(telemetry.Snapshot{}, s).Rings[0].Verdict; v.Text == "" {
-		t.Errorf("no verdict")
-	}
-}
-
-// A wait that goes on counts up to the moment of the snapshot.
-func TestSnapshotCountsTheWaitThatGoesOn(t *testing.T) {
-	got := consumerOf("g", &shm.MemberInfo{WaitNS: 100, WaitingSince: 1000}, 1500)
-	if got.WaitNs != 600 {
-		t.Errorf("wait %d ns, want 600", got.WaitNs)
-	}
-	if got = consumerOf("g", &shm.MemberInfo{WaitNS: 100, WaitingSince: 2000}, 1500); got.WaitNs != 100 {
-		t.Errorf("a wait that began after the snapshot: %d ns, want 100", got.WaitNs)
+	if got := <-got; got != fmt.Sprintf("10 batches, then %v", shm.EndEpoch) {
+		t.Errorf("got %s, want 10 batches and the end of the epoch", got)
 	}
 }

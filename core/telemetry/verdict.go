@@ -148,6 +148,9 @@ func standstill(r *RingLoad, stage *StageLoad) Verdict {
 	if stage != nil {
 		v.Limit, v.Stage = LimitStage, stage.Name
 		v.Text = fmt.Sprintf("nothing comes: %s has not returned from its present items (workers: %d)", stage.Name, stage.Concurrency)
+		if stage.Concurrency == 0 {
+			v.Text = fmt.Sprintf("nothing comes: nobody works for the stage %s; attach a worker", stage.Name)
+		}
 	}
 	return v
 }

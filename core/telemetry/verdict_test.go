@@ -101,6 +101,20 @@ func TestVerdictNamesTheLimitAndWhatWouldChangeIt(t *testing.T) {
 			ring:  with(situation(1, 0, 1, 0), func(r *RingLoad) { r.Batches, r.Stages[1].Running = 0, 32 }),
 			limit: LimitStage, stage: "fetch", text: []string{"nothing comes: fetch has not returned from its present items (workers: 32)"},
 		},
+		"a stage of the ring's": {
+			ring: with(situation(0.5, 0.4, 0.1, 0.3), func(r *RingLoad) {
+				r.Stages = append(r.Stages, StageLoad{Name: "augment", Kind: "map", Concurrency: 1, Busy: 0.97})
+			}),
+			limit: LimitStage, stage: "augment", text: []string{"augment is the limit: its worker 97 % busy"},
+			whatIf: map[string]float64{"2 workers for augment": 1, "a loader without limit": 1},
+		},
+		"a stage of the ring's without a worker": {
+			ring: with(situation(1, 1, 0, 0), func(r *RingLoad) {
+				r.Batches = 0
+				r.Stages = append(r.Stages, StageLoad{Name: "augment", Kind: "map"})
+			}),
+			limit: LimitStage, stage: "augment", text: []string{"nothing comes: nobody works for the stage augment; attach a worker"},
+		},
 		"nothing stands out": {
 			ring: situation(0.3, 0, 0.4, 0.5), limit: LimitNone, text: []string{"no single limit: the busiest stage, decode, was busy for 50 %"},
 			whatIf: map[string]float64{"a loader without limit": 1/0.7 - 1},
