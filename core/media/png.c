@@ -262,7 +262,7 @@ static const uint8_t *next_row(media_png *p) {
 
 /* Samples of less than 8 bits, the first in the highest. */
 static uint32_t small_sample(const uint8_t *row, uint32_t x, uint32_t depth) {
-    uint32_t at = x * depth;
+    size_t at = (size_t)x * depth;
     return row[at >> 3] >> (8 - depth - (at & 7)) & ((1u << depth) - 1);
 }
 
