@@ -52,12 +52,8 @@ func uploadStage(s *RingStats, g *shm.GroupInfo) []telemetry.Stage {
 	if len(g.Members) == 0 || s.Pipeline == nil || s.Upload == nil {
 		return nil
 	}
-	m := &g.Members[0]
-	stage := telemetry.Stage{Bytes: m.Completed * s.Upload.BatchBytes}
-	stage.Name, stage.Kind, stage.Concurrency, stage.Running = "upload", "map", m.MaxLeases, m.Holds
-	stage.Items, stage.BusyNs = m.Completed, int64(m.HoldNS)
-	stage.Op = pipeline.Times{Count: m.Completed, SumNs: int64(m.HoldNS), MeanNs: int64(m.HoldNS / max(m.Completed, 1))}
-	stage.WorkersNs = s.Pipeline.ElapsedNs * int64(m.MaxLeases)
+	stage := stageOf(s, "upload", g.Members[:1], g.Members[0].MaxLeases)
+	stage.Bytes = stage.Items * s.Upload.BatchBytes
 	return []telemetry.Stage{stage}
 }
 
@@ -66,17 +62,22 @@ func groupStage(s *RingStats, g *shm.GroupInfo) []telemetry.Stage {
 	if s.Pipeline == nil {
 		return nil
 	}
+	return []telemetry.Stage{stageOf(s, g.Name, g.Members, 1)}
+}
+
+// stageOf is members as a stage: each is `each` workers, of which one is inside an op for every batch that the member holds.
+func stageOf(s *RingStats, name string, members []shm.MemberInfo, each int) telemetry.Stage {
 	stage := telemetry.Stage{}
-	stage.Name, stage.Kind, stage.Concurrency = g.Name, "map", len(g.Members)
-	for i := range g.Members {
-		m := &g.Members[i]
-		stage.Running += min(m.Holds, 1)
+	stage.Name, stage.Kind, stage.Concurrency = name, "map", each*len(members)
+	for i := range members {
+		m := &members[i]
+		stage.Running += min(m.Holds, each)
 		stage.Items += m.Completed
 		stage.BusyNs += int64(m.HoldNS)
 	}
 	stage.Op = pipeline.Times{Count: stage.Items, SumNs: stage.BusyNs, MeanNs: stage.BusyNs / int64(max(stage.Items, 1))}
-	stage.WorkersNs = s.Pipeline.ElapsedNs * int64(len(g.Members))
-	return []telemetry.Stage{stage}
+	stage.WorkersNs = s.Pipeline.ElapsedNs * int64(stage.Concurrency)
+	return stage
 }
 
 func consumerOf(group string, m *shm.MemberInfo, atNS uint64) telemetry.Consumer {
