@@ -227,7 +227,8 @@ type WorkStats struct {
 
 func (p *Pipeline) stats() Stats {
 	out := Stats{Stats: p.run.Stats(), Dropped: p.dropped.len(), Failure: p.Failure()}
-	out.Verdict = telemetry.JudgePipeline(p.since(out.Stats), &out.Stats)
+	from := p.since(out.Stats)
+	out.Verdict = telemetry.JudgePipeline(&from, &out.Stats)
 	for _, s := range out.Stats.Stages {
 		with := StageStats{StageStats: s}
 		for _, w := range s.Works {
@@ -240,17 +241,16 @@ func (p *Pipeline) stats() Stats {
 
 // since is where the interval that ends with now begins. Calls that follow each other within a second share one; a run that has
 // ended is judged as a whole.
-func (p *Pipeline) since(now pipeline.Stats) *pipeline.Stats {
+func (p *Pipeline) since(now pipeline.Stats) pipeline.Stats {
 	if now.State == pipeline.Ended {
-		return &pipeline.Stats{}
+		return pipeline.Stats{}
 	}
 	p.looked.Lock()
 	defer p.looked.Unlock()
 	if now.ElapsedNs-p.last.ElapsedNs >= int64(time.Second) {
 		p.from, p.last = p.last, now
 	}
-	from := p.from
-	return &from
+	return p.from
 }
 
 // Stats is the pipeline now, as JSON.
