@@ -52,12 +52,9 @@ static span jpeg_exif(const uint8_t *d, size_t n) {
 }
 
 static span png_exif(const uint8_t *d, size_t n) {
-    for (size_t at = 8; at + 12 <= n;) {
-        size_t len = number(d + at, 4, 1);
-        if (len > n - at - 12 || memcmp(d + at + 4, "IEND", 4) == 0) break;
-        if (memcmp(d + at + 4, "eXIf", 4) == 0) return (span){d + at + 8, len};
-        at += 12 + len;
-    }
+    media_chunk c;
+    for (size_t at = 0; media_png_chunk(d, n, &at, &c) && memcmp(c.kind, "IEND", 4) != 0;)
+        if (memcmp(c.kind, "eXIf", 4) == 0) return (span){c.data, c.n};
     return (span){NULL, 0};
 }
 
@@ -77,7 +74,7 @@ static span webp_exif(const uint8_t *d, size_t n) {
 int media_exif_orientation(const uint8_t *d, size_t n) {
     if (n < 12) return 1;
     if (d[0] == 0xff && d[1] == 0xd8) return tiff_orientation(jpeg_exif(d, n));
-    if (memcmp(d, "\x89PNG", 4) == 0) return tiff_orientation(png_exif(d, n));
-    if (memcmp(d, "RIFF", 4) == 0 && memcmp(d + 8, "WEBP", 4) == 0) return tiff_orientation(webp_exif(d, n));
+    if (media_is_png(d, n)) return tiff_orientation(png_exif(d, n));
+    if (media_is_webp(d, n)) return tiff_orientation(webp_exif(d, n));
     return tiff_orientation((span){d, n});
 }

@@ -201,7 +201,16 @@ typedef struct media_png {
     int to_gray;
 } media_png;
 
+/* A chunk: its kind, four letters, and n bytes of data. */
+typedef struct media_chunk {
+    const uint8_t *kind, *data;
+    uint32_t n;
+} media_chunk;
+
 int media_is_png(const uint8_t *data, size_t size);
+
+/* The chunk of a PNG at *at, which moves behind it; from 0 on all of them. 0 where there is none, or not all of it. */
+int media_png_chunk(const uint8_t *file, size_t size, size_t *at, media_chunk *c);
 void media_png_destroy(media_png *p);
 
 /* As media_row(); MEDIA_OTHER_FORMAT where the file is interlaced, too large or not sound: another decoder says what is wrong. */

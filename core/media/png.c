@@ -31,24 +31,19 @@ void media_png_destroy(media_png *p) { libdeflate_free_decompressor(p->unpacker)
 
 /* ---- chunks --------------------------------------------------------------------------------------- */
 
-typedef struct chunk {
-    const uint8_t *kind, *data;
-    uint32_t n;
-} chunk;
+static int is(const media_chunk *c, const char *kind) { return memcmp(c->kind, kind, 4) == 0; }
 
-static int is(const chunk *c, const char *kind) { return memcmp(c->kind, kind, 4) == 0; }
-
-/* The chunk at *at, which moves behind it; 0 where there is none, or not all of it. */
-static int next_chunk(const uint8_t *file, size_t size, size_t *at, chunk *c) {
+int media_png_chunk(const uint8_t *file, size_t size, size_t *at, media_chunk *c) {
+    if (*at == 0) *at = MAGIC_BYTES;
     if (size - *at < FRAME_BYTES) return 0;
     uint32_t n = big32(file + *at);
     if (n > size - *at - FRAME_BYTES) return 0;
-    *c = (chunk){file + *at + 4, file + *at + 8, n};
+    *c = (media_chunk){file + *at + 4, file + *at + 8, n};
     *at += n + FRAME_BYTES;
     return 1;
 }
 
-static int sum_is_right(const chunk *c) {
+static int sum_is_right(const media_chunk *c) {
     return libdeflate_crc32(0, c->kind, 4 + (size_t)c->n) == big32(c->data + c->n);
 }
 
@@ -59,7 +54,7 @@ static uint32_t rgbx(uint32_t r, uint32_t g, uint32_t b) {
     return v;
 }
 
-static int read_palette(media_png *p, const chunk *c) {
+static int read_palette(media_png *p, const media_chunk *c) {
     if (c->n == 0 || c->n % 3 != 0 || c->n / 3 > 256) return 0;
     const uint8_t *s = c->data;
     for (uint32_t i = 0; i < c->n / 3; i++, s += 3) p->table[i] = rgbx(s[0], s[1], s[2]);
@@ -76,7 +71,7 @@ static void set_table(media_png *p) {
 }
 
 /* IHDR, if it is one of ours. */
-static int read_header(media_png *p, const chunk *c) {
+static int read_header(media_png *p, const media_chunk *c) {
     static const uint8_t channels[] = {
         [GREY] = 1, [RGB] = 3, [PALETTE] = 1, [GREY_ALPHA] = 2, [RGB_ALPHA] = 4};
     static const uint8_t depths[] = {[GREY] = 1 | 2 | 4 | 8 | 16, /* sets of powers of two */
@@ -100,7 +95,7 @@ static int read_header(media_png *p, const chunk *c) {
 }
 
 /* Append an IDAT chunk to the stream. What is one chunk stays where it is. */
-static int add_data(media_png *p, const chunk *c, size_t file_bytes) {
+static int add_data(media_png *p, const media_chunk *c, size_t file_bytes) {
     if (!p->coded) {
         p->coded = c->data;
         p->coded_bytes = c->n;
@@ -117,12 +112,12 @@ static int add_data(media_png *p, const chunk *c, size_t file_bytes) {
 
 /* Everything up to IEND; 0 if it is not all there and sound, or not for us. */
 static int read_chunks(media_png *p, const uint8_t *file, size_t size) {
-    size_t at = MAGIC_BYTES;
-    chunk c;
+    size_t at = 0;
+    media_chunk c;
     int palette = 0, in_data = 0;
     p->coded = NULL;
-    if (!next_chunk(file, size, &at, &c) || !sum_is_right(&c) || !read_header(p, &c)) return 0;
-    while (next_chunk(file, size, &at, &c)) {
+    if (!media_png_chunk(file, size, &at, &c) || !sum_is_right(&c) || !read_header(p, &c)) return 0;
+    while (media_png_chunk(file, size, &at, &c)) {
         if (!sum_is_right(&c)) return 0;
         int data = is(&c, "IDAT");
         if (data && ((p->coded && !in_data) || !add_data(p, &c, size)))
@@ -340,13 +335,13 @@ static int unpacks(const uint8_t *kind) {
 
 size_t media_png_copy(uint8_t *dst, const uint8_t *src, size_t size) {
     size_t at = MAGIC_BYTES, out = MAGIC_BYTES, begun = MAGIC_BYTES;
-    chunk c;
+    media_chunk c;
     if (!media_is_png(src, size)) {
         memcpy(dst, src, size);
         return size;
     }
     memcpy(dst, src, MAGIC_BYTES);
-    for (; next_chunk(src, size, &at, &c); begun = at) {
+    for (; media_png_chunk(src, size, &at, &c); begun = at) {
         if (unpacks(c.kind)) continue;
         memcpy(dst + out, src + begun, at - begun);
         out += at - begun;
