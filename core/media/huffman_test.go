@@ -45,6 +45,24 @@ func TestSoundBaselineCodesAreOurs(t *testing.T) {
 	}
 }
 
+// asTheLibrary fails the test unless best makes of data, sound or not, the row or the error that library makes. It returns best's error, and
+// whether a decoder of ours had the data.
+func asTheLibrary(t *testing.T, what string, best, library *Worker, cfg Config, data []byte, draw Draw) (own bool, err error) {
+	t.Helper()
+	cfg.MaxPixels = 1 << 20
+	op := compiled(t, cfg)
+	a, b := make([]byte, op.RowBytes()), make([]byte, op.RowBytes())
+	_, err = best.Row(a, data, op, draw)
+	own = best.own()
+	switch _, want := library.Row(b, data, op, draw); {
+	case fmt.Sprint(err) != fmt.Sprint(want):
+		t.Errorf("%s: got error %v, want %v", what, err, want)
+	case err == nil && !bytes.Equal(a, b):
+		t.Errorf("%s: another row than the library's", what)
+	}
+	return own, err
+}
+
 // Sound or damaged, a JPEG is the row or the error that it is with libjpeg's own decoder of Huffman codes.
 func TestHuffmanCodesMeanWhatLibjpegSays(t *testing.T) {
 	configs := allConfigs()
@@ -52,18 +70,8 @@ func TestHuffmanCodesMeanWhatLibjpegSays(t *testing.T) {
 	tried, refused, left := 0, 0, 0
 	same := func(what string, data []byte) {
 		cfg := configs[tried%len(configs)]
-		cfg.MaxPixels = 1 << 20
-		op := compiled(t, cfg)
 		tried++
-		a, b := make([]byte, op.RowBytes()), make([]byte, op.RowBytes())
-		_, err := best.Row(a, data, op, Draw{Index: uint64(tried)})
-		own := best.own()
-		_, want := library.Row(b, data, op, Draw{Index: uint64(tried)})
-		switch {
-		case fmt.Sprint(err) != fmt.Sprint(want):
-			t.Errorf("%s: got error %v, want %v", what, err, want)
-		case err == nil && !bytes.Equal(a, b):
-			t.Errorf("%s: another row than libjpeg's", what)
+		switch own, err := asTheLibrary(t, what, best, library, cfg, data, Draw{Index: uint64(tried)}); {
 		case err != nil:
 			refused++
 		case !own:

@@ -273,21 +273,11 @@ func TestOtherPNGsAreWhatTheLibrarySays(t *testing.T) {
 	small.chunk = 40
 	ours, refused := 0, 0
 	try := func(name string, data []byte) {
-		cfg := eval
-		cfg.MaxPixels = 1 << 20
-		op := compiled(t, cfg)
-		a, b := make([]byte, op.RowBytes()), make([]byte, op.RowBytes())
-		_, err := own.Row(a, data, op, Draw{})
-		if own.own() {
+		had, err := asTheLibrary(t, name, own, library, eval, data, Draw{})
+		if had {
 			ours++
 		}
-		_, want := library.Row(b, data, op, Draw{})
-		switch {
-		case fmt.Sprint(err) != fmt.Sprint(want):
-			t.Errorf("%s: got error %v, want %v", name, err, want)
-		case err == nil && !bytes.Equal(a, b):
-			t.Errorf("%s: another row than the library's", name)
-		case err != nil:
+		if err != nil {
 			refused++
 		}
 	}

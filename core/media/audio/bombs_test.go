@@ -78,10 +78,7 @@ func TestSoundsThatUnpackTakeWhatIsAskedFor(t *testing.T) {
 
 // What is packed in tags before a sound is not unpacked, and the sound is what it is without them.
 func TestPackedTagsTakeNoMemory(t *testing.T) {
-	sound, err := os.ReadFile("testdata/lame.mp3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound := testdata(t, "lame.mp3")
 	w := workerOf(t, Config{})
 	defer w.Close()
 	want, _, err := w.Wave(Source{Bytes: sound}, Draw{})
@@ -104,10 +101,7 @@ func TestPackedTagsTakeNoMemory(t *testing.T) {
 
 // Tags without an end are no sound: the file is refused before as many reads as it has tags.
 func TestTooManyTagsBeforeASoundAreRefused(t *testing.T) {
-	sound, err := os.ReadFile("testdata/lame.mp3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound := testdata(t, "lame.mp3")
 	w := workerOf(t, Config{})
 	defer w.Close()
 	tag := []byte("ID3\x04\x00\x00\x00\x00\x00\x00")

@@ -51,10 +51,7 @@ func TestLengthsAreExact(t *testing.T) {
 	w, _ := op.NewWorker()
 	defer w.Close()
 	for name, want := range codedFiles(t) {
-		data, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testdata(t, name)
 		for _, src := range []Source{{Bytes: data}, {Path: "testdata/" + name}} {
 			wave, info, err := w.Wave(src, Draw{})
 			if err != nil {
@@ -146,10 +143,7 @@ func TestFLACGivesFFmpegsSamples(t *testing.T) {
 		files[fmt.Sprint("long, counted ", counted)], _ = longFLAC(20, true, counted)
 	}
 	for _, name := range []string{"mono.flac", "deep.flac"} {
-		b, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testdata(t, name)
 		files[name] = written{b, flacSound{channels: 1, total: 8077}, nil}
 	}
 	for name, f := range files {
@@ -210,10 +204,7 @@ func TestDamagedFilesAreRowsOrNamed(t *testing.T) {
 		names = append(names, name)
 	}
 	for _, name := range names {
-		data, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testdata(t, name)
 		n := damage.Count(150)
 		damage.Cuts(data, n, func(what string, bad []byte) { try(name+" "+what, bad) })
 		damage.Flips(data, n, func(what string, bad []byte) { try(name+" "+what, bad) })
@@ -226,13 +217,10 @@ func TestDamagedFilesAreRowsOrNamed(t *testing.T) {
 // A FLAC, an MP3 or an MP4 that was cut says so instead of giving a shorter row.
 func TestCutFilesAreTruncated(t *testing.T) {
 	for _, name := range []string{"mono.flac", "lame.mp3", "mono.m4a", "opus.ogg"} {
-		data, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testdata(t, name)
 		op, _ := Compile(Config{Channels: 1, Length: 30000})
 		w, _ := op.NewWorker()
-		_, err = w.Decode(Row{Data: make([]byte, op.RowBytes())}, Source{Bytes: data[:len(data)*7/10]}, Draw{})
+		_, err := w.Decode(Row{Data: make([]byte, op.RowBytes())}, Source{Bytes: data[:len(data)*7/10]}, Draw{})
 		var named interface{ Cause() string }
 		if !errors.As(err, &named) || named.Cause() != CauseTruncated && named.Cause() != CauseCorrupt {
 			t.Errorf("%s: %v", name, err)
@@ -267,10 +255,7 @@ func TestJunkBehindTheEndIsPassedOver(t *testing.T) {
 	w, _ := op.NewWorker()
 	defer w.Close()
 	for _, name := range []string{"lame.mp3", "mono.flac", "opus.ogg", "mono.m4a"} {
-		data, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testdata(t, name)
 		for what, junk := range map[string][]byte{"zeros": make([]byte, 150), "a tag": append([]byte("TAG"), make([]byte, 125)...), "text": bytes.Repeat([]byte("junk "), 30)} {
 			wave, _, err := w.Wave(Source{Bytes: append(bytes.Clone(data), junk...)}, Draw{})
 			if err != nil || int64(wave.Frames) != files[name].Frames {
@@ -327,10 +312,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	w, _ := op.NewWorker()
 	defer w.Close()
 	row := Row{Data: make([]byte, op.RowBytes())}
-	data, err := os.ReadFile("testdata/lame.mp3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testdata(t, "lame.mp3")
 	round := func(n int) {
 		for i := range n {
 			src := Source{Bytes: data}

@@ -4,7 +4,6 @@ package audio
 
 import (
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -30,10 +29,7 @@ func TestNullFilterIsNoFilter(t *testing.T) {
 		names = append(names, name)
 	}
 	for _, name := range names {
-		data, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testdata(t, name)
 		for _, src := range []Source{{Bytes: data}, {Path: "testdata/" + name}} {
 			for _, window := range []Window{{}, {Start: 0.1}, {Start: 0.0503, Duration: 0.2}} {
 				want, _ := waveOf(t, Config{Window: window}, src)
@@ -147,10 +143,7 @@ func TestFiltersForgetTheSampleBefore(t *testing.T) {
 	w := workerOf(t, Config{Channels: 1, Length: 8077, Crop: CropStart, Filter: "highpass=f=80,aecho=0.8:0.9:40:0.3"})
 	op := w.op
 	defer w.Close()
-	data, err := os.ReadFile("testdata/lame.mp3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testdata(t, "lame.mp3")
 	first, row := make([]byte, op.RowBytes()), make([]byte, op.RowBytes())
 	if _, err := w.Decode(Row{Data: first}, Source{Bytes: data}, Draw{}); err != nil {
 		t.Fatal(err)

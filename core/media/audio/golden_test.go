@@ -7,13 +7,20 @@ import (
 	"testing"
 )
 
-// golden reads floats that tests/exact/make_audio.py wrote.
-func golden(t *testing.T, name string) []float32 {
+// testdata is a file of testdata.
+func testdata(t testing.TB, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + name + ".f32")
+	b, err := os.ReadFile("testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b
+}
+
+// golden reads floats that tests/exact/make_audio.py wrote.
+func golden(t *testing.T, name string) []float32 {
+	t.Helper()
+	b := testdata(t, name+".f32")
 	x := make([]float32, len(b)/4)
 	for i := range x {
 		x[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
