@@ -244,7 +244,7 @@ typedef struct spdl_batch {
 #define SPDL_BATCH_INIT {sizeof(spdl_batch), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0}
 
 /* Wait for the next batch and lease it. Where batches come regularly the wait is awake when the next is due, for an
- * eighth of its time at most and only on a core that nobody else wants; else it sleeps.
+ * eighth of its time and 0.1 ms at most, and only on a core that nobody else wants; else it sleeps.
  *
  * timeout_ns  0 polls; SPDL_FOREVER waits without limit.
  * out         made with SPDL_BATCH_INIT; written on SPDL_OK only. Its memory is valid until spdl_release:

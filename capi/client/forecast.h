@@ -5,7 +5,7 @@
  * batch is due. That is the price: one wake-up a batch that is waited for, and none where less than FORECAST_LEAST_NS lies between two.
  *
  * Of batches that come regularly enough, it then looks out for this one, awake, around the time it is due: for at most an eighth of
- * the time between two, and only on a core that nobody else wants (wait.c). For others it looks once and sleeps again.
+ * the time between two, and what is left of FORECAST_WAKE_NS, and only on a core that nobody else wants (wait.c). For others it looks once and sleeps again.
  */
 #ifndef SPDL_FORECAST_H
 #define SPDL_FORECAST_H
