@@ -54,12 +54,11 @@ struct StageOptions {
 
 // How a pipeline runs.
 struct RunOptions {
-    unsigned buffer = 2;     // results that may wait to be taken
-    bool continuous = false; // the source is asked again after its end, for the next epoch
-    std::int64_t max_failures =
-        -1;                      // items that may fail in all stages together, beside each one's own; -1: any
-    double max_failure_rate = 0; // and as a share of the source's items; 0: the number alone counts
-    unsigned probation = 0;      // items before their share is judged; 0: the engine's 100
+    unsigned buffer = 2;            // results that may wait to be taken
+    bool continuous = false;        // the source is asked again after its end, for the next epoch
+    std::int64_t max_failures = -1; // of all stages together, beside each one's own; -1: any number
+    double max_failure_rate = 0;    // and as a share of the source's items; 0: the number alone counts
+    unsigned probation = 0;         // items before their share is judged; 0: the engine's 100
 };
 
 // How the inputs of merge() follow each other, and when it ends.
