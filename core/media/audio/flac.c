@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "kernels.h"
 
@@ -38,10 +37,7 @@ struct audio_flac {
     audio_flac_frame frame;
     size_t samples_cap, side_cap; /* values */
 
-    /* A piece of a file. */
-    uint8_t *piece;
-    int64_t piece_at;
-    size_t piece_n, piece_cap;
+    audio_bytes bytes;
 
     uint8_t crc8[256];
     uint16_t crc16[8][256]; /* [i]: of a byte with i zeros behind it */
@@ -72,7 +68,7 @@ void audio_flac_free(audio_flac *f) {
     if (!f) return;
     free(f->frame.samples);
     free(f->frame.side);
-    free(f->piece);
+    audio_bytes_free(&f->bytes);
     free(f);
 }
 
@@ -105,43 +101,17 @@ static unsigned crc16(const audio_flac *f, const uint8_t *p, size_t n) {
 
 /* --- bytes --- */
 
-/* Let p be the bytes from at on: `want` of them, or those that are there, and of a file more if they come at once. */
 static int view(audio_flac *f, int64_t at, size_t want, size_t ahead, const uint8_t **p, size_t *n) {
-    const audio_flac_source *s = &f->source;
-    size_t there = (size_t)(s->size - at);
-    if (want > there) want = there;
-    if (s->data) {
-        *p = s->data + at;
-        *n = there < FRAME_MOST ? there : FRAME_MOST;
+    switch (audio_bytes_view(&f->bytes, at, want, ahead, p, n)) {
+    case AUDIO_BYTES_OK:
+        if (*n > FRAME_MOST) *n = FRAME_MOST;
         return AUDIO_FLAC_OK;
+    case AUDIO_BYTES_READ: return fail(f, AUDIO_FLAC_READ, "%s", strerror(errno));
+    case AUDIO_BYTES_NO_MEMORY: return fail(f, AUDIO_FLAC_NO_MEMORY, "%zu bytes of the file", want);
+    default:
+        return fail(f, AUDIO_FLAC_TRUNCATED, "the file ended at %lld while it was read",
+                    (long long)(f->bytes.piece_at + (int64_t)f->bytes.piece_n));
     }
-    size_t before = (size_t)(at - f->piece_at), kept = 0;
-    if (at >= f->piece_at && before <= f->piece_n) kept = f->piece_n - before;
-    if (kept < want) {
-        size_t room = want > ahead ? want : ahead < there ? ahead : there;
-        if (room > f->piece_cap) {
-            uint8_t *grown = realloc(f->piece, room);
-            if (!grown) return fail(f, AUDIO_FLAC_NO_MEMORY, "%zu bytes of the file", room);
-            f->piece = grown;
-            f->piece_cap = room;
-        }
-        if (kept) memmove(f->piece, f->piece + before, kept);
-        f->piece_at = at;
-        f->piece_n = kept;
-        before = 0;
-        while (f->piece_n < room) {
-            ssize_t got = pread(s->fd, f->piece + f->piece_n, room - f->piece_n, at + (int64_t)f->piece_n);
-            if (got < 0 && errno == EINTR) continue;
-            if (got < 0) return fail(f, AUDIO_FLAC_READ, "%s", strerror(errno));
-            if (got == 0)
-                return fail(f, AUDIO_FLAC_TRUNCATED, "the file ended at %lld while it was read",
-                            (long long)(at + (int64_t)f->piece_n));
-            f->piece_n += (size_t)got;
-        }
-    }
-    *p = f->piece + before;
-    *n = f->piece_n - before;
-    return AUDIO_FLAC_OK;
 }
 
 /* --- frames' headers --- */
@@ -267,7 +237,7 @@ static int frame_at(audio_flac *f, int64_t at, size_t ahead) {
         h.side = f->frame.side;
         f->frame = h;
         rc = f->k->flac_frame(p, n, &f->frame);
-        if (rc == AUDIO_FLAC_MORE && n < FRAME_MOST && at + (int64_t)n < f->source.size) continue;
+        if (rc == AUDIO_FLAC_MORE && n < FRAME_MOST && at + (int64_t)n < f->source.from.size) continue;
         if (rc == AUDIO_FLAC_MORE && n < FRAME_MOST)
             return fail(f, AUDIO_FLAC_TRUNCATED, "the file ends in the frame at byte %lld", (long long)at);
         if (rc != AUDIO_FLAC_OK) return fail(f, AUDIO_FLAC_CORRUPT, "the frame at byte %lld", (long long)at);
@@ -279,7 +249,7 @@ static int frame_at(audio_flac *f, int64_t at, size_t ahead) {
 
 /* Decode the frame that comes next. */
 static int next_frame(audio_flac *f) {
-    if (f->at >= f->source.size)
+    if (f->at >= f->source.from.size)
         return fail(f, AUDIO_FLAC_TRUNCATED, "%lld samples, its header counts %lld", (long long)f->next,
                     (long long)f->source.total);
     int rc = frame_at(f, f->at, AHEAD);
@@ -298,13 +268,14 @@ int audio_flac_open(audio_flac *f, const audio_kernels *k, const audio_flac_sour
     audio_flac_frame h;
     audio_flac_close(f);
     f->source = *source;
+    audio_bytes_begin(&f->bytes, &source->from);
     f->k = k;
     f->deadline_ns = source->budget_ns > 0 ? now_ns() + source->budget_ns : 0;
     f->at = source->first;
     f->next = 0;
-    if (source->total / AUDIO_FLAC_BLOCK > (source->size - source->first) / BLOCK_BYTES_LEAST)
+    if (source->total / AUDIO_FLAC_BLOCK > (source->from.size - source->first) / BLOCK_BYTES_LEAST)
         return fail(f, AUDIO_FLAC_TRUNCATED, "%lld bytes of frames, its header counts %lld samples",
-                    (long long)(source->size - source->first), (long long)source->total);
+                    (long long)(source->from.size - source->first), (long long)source->total);
     int rc = view(f, source->first, HEAD_MOST, PROBE, &p, &n);
     if (rc != AUDIO_FLAC_OK) return rc;
     rc = read_head(f, p, n, 1, &h);
@@ -314,21 +285,15 @@ int audio_flac_open(audio_flac *f, const audio_kernels *k, const audio_flac_sour
 }
 
 void audio_flac_close(audio_flac *f) {
-    f->source.data = NULL;
-    f->piece_n = 0;
+    audio_bytes_end(&f->bytes, AHEAD); /* a frame of megabytes may have been read */
     f->tail = 0;
-    if (f->piece_cap > AHEAD) { /* a frame of megabytes was read */
-        free(f->piece);
-        f->piece = NULL;
-        f->piece_cap = 0;
-    }
 }
 
 /* --- frames in the middle --- */
 
 /* The header of the last frame, if the file ends with one: from where it begins to the file's end the checksum is right. */
 static int last_frame(audio_flac *f, audio_flac_frame *last, int *found) {
-    int64_t all = f->source.size - f->source.first;
+    int64_t all = f->source.from.size - f->source.first;
     int tries = 0;
     *found = 0;
     for (int64_t span = PROBE; !*found; span *= 8) {
@@ -336,7 +301,7 @@ static int last_frame(audio_flac *f, audio_flac_frame *last, int *found) {
         size_t n;
         audio_flac_frame h;
         if (span > all) span = all;
-        int rc = view(f, f->source.size - span, (size_t)span, (size_t)span, &p, &n);
+        int rc = view(f, f->source.from.size - span, (size_t)span, (size_t)span, &p, &n);
         if (rc != AUDIO_FLAC_OK) return rc;
         for (const uint8_t *end = p + n; tries < TRIES && (mark = memchr(p, 0xff, (size_t)(end - p)));
              p = mark + 1) {
@@ -400,7 +365,7 @@ static int seek(audio_flac *f, int64_t first) {
     if (first - f->next <= NEAR) return AUDIO_FLAC_OK;
     int rc = know_tail(f);
     if (rc != AUDIO_FLAC_OK || f->tail < 0) return rc;
-    for (int64_t end = f->source.size, at; end - f->at > 2 * PROBE && tries <= TRIES;) {
+    for (int64_t end = f->source.from.size, at; end - f->at > 2 * PROBE && tries <= TRIES;) {
         int64_t middle = f->at + (end - f->at) / 2;
         rc = find_frame(f, middle, end, f->next, f->source.total, &tries, &at);
         if (rc != AUDIO_FLAC_OK) return rc;
@@ -420,7 +385,8 @@ int audio_flac_count(audio_flac *f, int64_t end, int64_t *total) {
     *total = counted;
     if (counted && end >= 0 && end < counted) return rc;
     if (counted && ((rc = know_tail(f)) != AUDIO_FLAC_OK || f->tail > 0)) return rc;
-    while (rc == AUDIO_FLAC_OK && f->next < enough && (counted || f->at < f->source.size)) rc = next_frame(f);
+    while (rc == AUDIO_FLAC_OK && f->next < enough && (counted || f->at < f->source.from.size))
+        rc = next_frame(f);
     if (!counted) *total = f->next;
     return rc;
 }

@@ -104,14 +104,8 @@ func (d *flacReader) open(w *Worker, in *input, info *Info) error {
 		}
 	}
 	s := &in.header.flac
-	d.from = C.audio_flac_source{fd: -1, size: C.int64_t(in.size), first: C.int64_t(s.first), total: C.int64_t(s.total),
+	d.from = C.audio_flac_source{from: in.source(&d.pinned), first: C.int64_t(s.first), total: C.int64_t(s.total),
 		channels: C.int32_t(s.channels), bits: C.int32_t(s.bits), rate: C.int32_t(s.rate), budget_ns: C.int64_t(w.op.cfg.Budget)}
-	if in.file != nil {
-		d.from.fd = C.int(in.file.Fd())
-	} else {
-		d.pinned.Pin(unsafe.SliceData(in.data))
-		d.from.data = (*C.uint8_t)(unsafe.SliceData(in.data))
-	}
 	if err := d.fail(C.audio_flac_open(d.c, w.kernels, &d.from), info); err != nil {
 		d.release()
 		return err

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bytes.h"
+
 enum {
     AUDIO_FLAC_OK = 0,
     AUDIO_FLAC_MORE = 1, /* of a frame: its bytes end before it does */
@@ -42,11 +44,9 @@ typedef struct audio_flac_frame {
     size_t bytes;
 } audio_flac_frame;
 
-/* What metadata say of a sound, and where its frames are: in memory, or in a file from descriptor fd. */
+/* What metadata say of a sound, and where its frames are. */
 typedef struct audio_flac_source {
-    const uint8_t *data; /* NULL: the file */
-    int fd;
-    int64_t size;  /* bytes of all */
+    audio_source from;
     int64_t first; /* the byte of the first frame */
     int64_t total; /* samples of a channel; 0: not known */
     int32_t channels, bits, rate;

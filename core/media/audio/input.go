@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media/av"
@@ -54,6 +55,18 @@ func (in *input) reader() io.ReaderAt {
 		return in.file
 	}
 	return &in.memory
+}
+
+// source is where C finds the sample's bytes, which stay where they are until pinned lets go of them.
+func (in *input) source(pinned *runtime.Pinner) C.audio_source {
+	from := C.audio_source{fd: -1, size: C.int64_t(in.size)}
+	if in.file != nil {
+		from.fd = C.int(in.file.Fd())
+		return from
+	}
+	pinned.Pin(unsafe.SliceData(in.data))
+	from.data = (*C.uint8_t)(unsafe.SliceData(in.data))
+	return from
 }
 
 // open reads the header.
