@@ -437,7 +437,9 @@ int media_av_decoder(media_av *a) {
         c->max_pixels = (int64_t)a->options.max_pixels;
         c->thread_count = a->options.threads;
         c->pkt_timebase = a->stream->time_base;
-        c->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
+        /* What MP3's decoder sees by these it does not report: it plays silence, also where an encoder filled up with bits that are nothing. */
+        if (p->codec_id != AV_CODEC_ID_MP3)
+            c->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
         if (a->options.lean && a->options.reorder) c->has_b_frames = a->options.reorder - 1;
         rc = media_av_use_device(a, c);
     }
