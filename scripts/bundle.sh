@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bundle.sh VERSION BUILD: a tarball for a bare host, BUILD/spdl-VERSION-linux-ARCH.tar.gz, and its Python part as a wheel. It needs no FFmpeg, no libjpeg and no Go there:
-# the engine is without FFmpeg (JPEG, PNG, WebP and arrays) and wholly static, libspdl and the uploader to a GPU need libc alone.
+# the engine is without FFmpeg (JPEG, PNG, WebP, WAV, FLAC, MP3 and arrays) and wholly static, libspdl and the uploader to a GPU need libc alone.
 # What it needs of BUILD, libspdl and spdl-device, is there already. Licences of what is linked in travel with it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -47,7 +47,7 @@ licence libwebp /usr/share/doc/libwebp-dev/copyright /usr/share/doc/libwebp7/cop
 licence glibc /usr/share/doc/libc6-dev/copyright /usr/share/doc/libc6/copyright
 
 cat >"$root/README" <<README
-spdl $version for Linux, $(uname -m), without FFmpeg: JPEG, PNG, WebP and arrays.
+spdl $version for Linux, $(uname -m), without FFmpeg: JPEG, PNG, WebP, WAV, FLAC, MP3 and arrays.
 
 Python:  put this directory into PYTHONPATH, then import spdl
 Command: spdl/spdl serve /data/train --size 224 --batch 64

@@ -233,7 +233,7 @@ func TestCutFilesAreTruncated(t *testing.T) {
 func TestProbeSaysWhatAStreamIs(t *testing.T) {
 	for name, want := range map[string]Stream{
 		"signal.wav": {"wav", "pcm_s16le", 8000, 2, 3999, 3999.0 / 8000}, "adpcm.wav": {"wav", "adpcm_ms", 16000, 1, -1, 8077.0 / 16000},
-		"lame.mp3": {"mp3", "mp3", 44100, 1, -1, 0.55}, "mono.m4a": {"mov", "aac", 44100, 1, -1, 0.5}, "opus.ogg": {"ogg", "opus", 48000, 2, -1, 0.5},
+		"lame.mp3": {"mp3", "mp3", 44100, 1, 22127, 22127.0 / 44100}, "mono.m4a": {"mov", "aac", 44100, 1, -1, 0.5}, "opus.ogg": {"ogg", "opus", 48000, 2, -1, 0.5},
 		"mono.flac": {"flac", "flac", 16000, 1, 8077, 8077.0 / 16000},
 	} {
 		got, err := Probe(Source{Path: "testdata/" + name})

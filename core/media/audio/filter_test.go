@@ -22,7 +22,7 @@ func waveOf(t *testing.T, cfg Config, src Source) (Wave, Info) {
 	return wave, info
 }
 
-// The filter that does nothing changes nothing, whole or in a window, of FFmpeg's formats and of WAV.
+// The filter that does nothing changes nothing, whole or in a window, of FFmpeg's formats and of WAV; of MP3, which has a decoder here, but rounding.
 func TestNullFilterIsNoFilter(t *testing.T) {
 	names := []string{"signal.wav"}
 	for name := range codedFiles(t) {
@@ -34,9 +34,14 @@ func TestNullFilterIsNoFilter(t *testing.T) {
 			for _, window := range []Window{{}, {Start: 0.1}, {Start: 0.0503, Duration: 0.2}} {
 				want, _ := waveOf(t, Config{Window: window}, src)
 				got, _ := waveOf(t, Config{Window: window, Filter: "anull"}, src)
-				if got.Rate != want.Rate || got.Channels != want.Channels || !slices.Equal(got.Data, want.Data) {
-					t.Errorf("%s, %+v: %d frames of %d channels with the filter, %d of %d without", name, window, got.Frames, got.Channels, want.Frames, want.Channels)
+				if got.Rate != want.Rate || got.Channels != want.Channels || got.Frames != want.Frames {
+					t.Fatalf("%s, %+v: %d frames of %d channels with the filter, %d of %d without", name, window, got.Frames, got.Channels, want.Frames, want.Channels)
 				}
+				near := 0.0
+				if name == "lame.mp3" {
+					near = 2e-6
+				}
+				compare(t, got.Data, want.Data, near)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-/* flac.c - see flac.h: where frames are, and whether they are to be believed. What is in them is flac.inc's. */
+/* flac.c - see flac.h: where frames are, and whether they are to be believed. What is in them is flac_isa.h's. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdarg.h>

@@ -28,9 +28,10 @@ const (
 	byFFmpeg reading = iota
 	asPCM
 	asFLAC
+	asMP3
 )
 
-// input is the sample that a worker reads: PCM where it lies, FLAC, or what FFmpeg decodes.
+// input is the sample that a worker reads: PCM where it lies, FLAC, MP3, or what FFmpeg decodes.
 type input struct {
 	data    []byte // nil: the file
 	memory  bytes.Reader
@@ -41,6 +42,8 @@ type input struct {
 	pcm     PCM
 	reading reading
 	flac    flacReader
+	mp3     mp3Reader
+	notOwn  bool // what was begun as ours is FFmpeg's
 	other   decoder
 	raw     []byte // of the file: a piece of the frames
 	take    []int  // kept for planChannels
@@ -111,7 +114,7 @@ func (in *input) openPackets(w *Worker, src Source, info *Info) error {
 
 // openFormat tries what is read here. What that finds unsupported may still be sound to FFmpeg; and filters are FFmpeg's.
 func (in *input) openFormat(w *Worker, info *Info) error {
-	if w.op.cfg.Filter == "" {
+	if w.op.cfg.Filter == "" && !in.notOwn {
 		found, err := in.openOwn(w, info)
 		if found && (err == nil || !haveFFmpeg || !isUnsupported(err)) {
 			return err
@@ -137,6 +140,17 @@ func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
 		err := in.flac.open(w, in, info)
 		if err == nil {
 			in.reading = asFLAC
+		}
+		return true, err
+	}
+	if isMP3(head) {
+		info.Format = "mp3"
+		err := in.mp3.open(w, in, at, info)
+		if err == nil {
+			in.reading = asMP3
+		} else if haveFFmpeg && in.mp3.odd {
+			in.mp3.release()
+			return false, nil
 		}
 		return true, err
 	}
@@ -177,9 +191,20 @@ func (in *input) openFile(path string) error {
 
 func readError(err error) error { return &Error{cause: CauseRead, Detail: err.Error(), err: err} }
 
+// isFFmpegs reports whether the sample, which was begun here, is one that FFmpeg has to read as a whole, and sees to that.
+func (in *input) isFFmpegs() bool {
+	if !in.mp3.odd || !haveFFmpeg || in.notOwn {
+		return false
+	}
+	in.release()
+	in.notOwn = true
+	return true
+}
+
 // release forgets the sample.
 func (in *input) release() {
 	in.flac.release()
+	in.mp3.release()
 	in.other.release()
 	if in.file != nil {
 		in.file.Close()
@@ -193,6 +218,7 @@ func (in *input) release() {
 func (in *input) close() {
 	in.release()
 	in.flac.close()
+	in.mp3.close()
 	in.other.close()
 }
 
@@ -204,6 +230,8 @@ func (in *input) upTo(w *Worker, j *job, end int64) (int64, error) {
 		return in.pcm.Frames, nil
 	case asFLAC:
 		return in.flac.upTo(&j.info, end)
+	case asMP3:
+		return in.mp3.upTo(&j.info, end)
 	}
 	return in.other.decode(w, j, j.begin, end)
 }
@@ -217,6 +245,8 @@ func (in *input) fetch(w *Worker, info *Info, take []int, first int64, to planes
 		return nil
 	case asFLAC:
 		return in.flac.fetch(info, take, first, to)
+	case asMP3:
+		return in.mp3.fetch(info, take, first, to)
 	}
 	frame, sample := int64(in.pcm.FrameBytes()), in.pcm.Encoding.Bytes()
 	most := to.n

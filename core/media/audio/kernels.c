@@ -4,7 +4,7 @@
 #define ISA
 #define BANK audio_portable
 #define ISA_NAME "portable"
-#include "kernels.inc"
+#include "kernels_isa.h"
 
 #if defined(__x86_64__)
 const audio_kernels *audio_best(void) {

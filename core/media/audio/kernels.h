@@ -1,7 +1,7 @@
 /* kernels.h - the arithmetic behind core/media/audio: sample formats, polyphase
  * resampling, spectra, loudness. No state, no allocation except audio_spectrum_new().
  *
- * Every kernel is written once, over vectors of eight floats (kernels.inc), and
+ * Every kernel is written once, over vectors of eight floats (kernels_isa.h), and
  * compiled twice: for AVX2 and for any processor. No compiler may fuse a
  * multiplication with an addition (gcc's default in -std=c11, a pragma for
  * clang), and sums are formed in the same order, so both give the same bytes. */
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "flac.h"
+#include "mp3.h"
 
 /* How one sample is stored; multi-byte ones little-endian, as the machines we run on, but for those that say BE. */
 enum {
@@ -102,6 +103,10 @@ typedef struct audio_kernels {
 
     /* n samples of a frame's channel c, from skip on, over 2^(bits - 1). */
     void (*flac_floats)(const audio_flac_frame *frame, int c, size_t skip, size_t n, float *dst);
+
+    /* The samples of a frame of MPEG layer III whose side information is known: to to[0] and to[1], or a mean to to[0]. Returns a status of
+     * mp3.h. */
+    int (*mp3_frame)(audio_mp3_state *state, audio_mp3_frame *frame, int wanted, float *const to[2]);
 } audio_kernels;
 
 extern const audio_kernels audio_portable;

@@ -3,7 +3,7 @@
 #define ISA __attribute__((target("avx2,bmi,bmi2,lzcnt")))
 #define BANK audio_avx2
 #define ISA_NAME "avx2"
-#include "kernels.inc"
+#include "kernels_isa.h"
 #else
 typedef int audio_no_avx2;
 #endif

@@ -21,8 +21,17 @@ func Probe(src Source) (Stream, error) {
 		return Stream{}, err
 	}
 	defer w.Close()
+	s, err := w.probe(src)
+	if err != nil && w.in.isFFmpegs() {
+		s, err = w.probe(src)
+	}
+	return s, err
+}
+
+func (w *Worker) probe(src Source) (Stream, error) {
 	var info Info
-	if err := w.in.open(w, src, &info); err != nil {
+	err := w.in.open(w, src, &info)
+	if err != nil {
 		return Stream{}, err
 	}
 	s := Stream{Format: info.Format, Rate: info.Rate, Channels: info.Channels, Frames: info.Frames}
@@ -30,6 +39,11 @@ func Probe(src Source) (Stream, error) {
 	case byFFmpeg:
 		w.in.other.facts(&s)
 		return s, nil
+	case asMP3:
+		s.Codec = "mp3"
+		if s.Frames, err = w.in.mp3.upTo(&info, -1); err != nil {
+			return Stream{}, err
+		}
 	case asFLAC:
 		s.Codec = "flac"
 	case asPCM:

@@ -121,6 +121,14 @@ func (w *Worker) Decode(dst Row, src Source, draw Draw) (Info, error) {
 	}
 	w.wave.trim()
 	defer w.done()
+	info, err := w.decode(dst, src, draw)
+	if err != nil && w.in.isFFmpegs() {
+		info, err = w.decode(dst, src, draw)
+	}
+	return info, err
+}
+
+func (w *Worker) decode(dst Row, src Source, draw Draw) (Info, error) {
 	j, err := w.plan(src, draw)
 	if err != nil {
 		return j.info, err
@@ -150,6 +158,14 @@ type Wave struct {
 func (w *Worker) Wave(src Source, draw Draw) (Wave, Info, error) {
 	w.wave.trim()
 	defer w.done()
+	wave, info, err := w.makeWave(src, draw)
+	if err != nil && w.in.isFFmpegs() {
+		wave, info, err = w.makeWave(src, draw)
+	}
+	return wave, info, err
+}
+
+func (w *Worker) makeWave(src Source, draw Draw) (Wave, Info, error) {
 	j, err := w.plan(src, draw)
 	if err != nil {
 		return Wave{}, j.info, err
@@ -164,6 +180,7 @@ func (w *Worker) Wave(src Source, draw Draw) (Wave, Info, error) {
 
 func (w *Worker) done() {
 	w.in.release()
+	w.in.notOwn = false
 	for _, b := range []*buffer{&w.fetched, &w.mixed, &w.spectra, &w.scratch, &w.turned} {
 		b.trim()
 	}

@@ -1,4 +1,4 @@
-/* kernels.inc - the kernels of kernels.h over vectors of eight floats; included once per instruction set, with
+/* kernels_isa.h - the kernels of kernels.h over vectors of eight floats; included once per instruction set, with
  * ISA (an attribute), BANK (the table's name) and ISA_NAME. */
 #include <math.h>
 #include <string.h>
@@ -278,20 +278,61 @@ ISA static void matrix(const float *m, int32_t rows, int32_t cols, const float *
 
 /* --- resampling --- */
 
-ISA static void polyphase(const float *x, const float *taps, const int32_t *start, int32_t n_taps,
-                          int32_t phases, int32_t step, int64_t first, int64_t n, float *y) {
+typedef float v4 __attribute__((vector_size(16)));
+
+/* The products of n taps, a multiple of eight. */
+ISA static inline v8 dot(const float *x, const float *taps, const int32_t n) {
+    v8 sum = CV(x) * CV(taps);
+#pragma GCC unroll 8
+    for (int32_t t = L; t < n; t += L) sum += CV(x + t) * CV(taps + t);
+    return sum;
+}
+
+/* The sum of eight lanes: i and i + 4 first, then i and i + 2, then the two that are left. */
+ISA static inline float sum_lanes(const v8 *v) {
+    v4 half = __builtin_shufflevector(*v, *v, 0, 1, 2, 3) + __builtin_shufflevector(*v, *v, 4, 5, 6, 7);
+    return (half[0] + half[2]) + (half[1] + half[3]);
+}
+
+/* sum_lanes() of eight. */
+ISA static inline v8 sum_lanes8(const v8 *v) {
+    v8 half[4], two[2];
+    for (int i = 0; i < 4; i++)
+        half[i] = __builtin_shufflevector(v[2 * i], v[2 * i + 1], 0, 1, 2, 3, 8, 9, 10, 11) +
+                  __builtin_shufflevector(v[2 * i], v[2 * i + 1], 4, 5, 6, 7, 12, 13, 14, 15);
+    for (int i = 0; i < 2; i++)
+        two[i] = __builtin_shufflevector(half[2 * i], half[2 * i + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
+                 __builtin_shufflevector(half[2 * i], half[2 * i + 1], 2, 3, 10, 11, 6, 7, 14, 15);
+    v8 all = __builtin_shufflevector(two[0], two[1], 0, 2, 8, 10, 4, 6, 12, 14) +
+             __builtin_shufflevector(two[0], two[1], 1, 3, 9, 11, 5, 7, 13, 15);
+    return __builtin_shufflevector(all, all, 0, 4, 1, 5, 2, 6, 3, 7);
+}
+
+ISA static inline __attribute__((always_inline)) void polyphase_of(const float *x, const float *taps,
+                                                                   const int32_t *start, const int32_t n_taps,
+                                                                   int32_t phases, int32_t step,
+                                                                   int64_t first, int64_t n, float *y) {
     int32_t phase = (int32_t)(first % phases);
     const float *block = x + first / phases * step;
+    v8 sums[L];
     for (int64_t j = 0; j < n; j++) {
-        const float *in = block + start[phase], *k = taps + (size_t)phase * n_taps;
-        v8 sum = CV(in) * CV(k);
-        for (int32_t t = L; t < n_taps; t += L) sum += CV(in + t) * CV(k + t);
-        typedef float v4 __attribute__((vector_size(16)));
-        v4 half =
-            __builtin_shufflevector(sum, sum, 0, 1, 2, 3) + __builtin_shufflevector(sum, sum, 4, 5, 6, 7);
-        y[j] = (half[0] + half[2]) + (half[1] + half[3]);
+        sums[j % L] = dot(block + start[phase], taps + (size_t)phase * n_taps, n_taps);
+        if (j % L == L - 1) V(y + j + 1 - L) = sum_lanes8(sums);
         if (++phase == phases) phase = 0, block += step;
     }
+    for (int64_t j = n - n % L; j < n; j++) y[j] = sum_lanes(&sums[j % L]);
+}
+
+/* A number of taps that is known here leaves no loop over them. */
+ISA static void polyphase(const float *x, const float *taps, const int32_t *start, int32_t n_taps,
+                          int32_t phases, int32_t step, int64_t first, int64_t n, float *y) {
+#define OF(taps_known) \
+    case taps_known: polyphase_of(x, taps, start, taps_known, phases, step, first, n, y); return;
+    switch (n_taps) {
+        OF(16)
+        OF(24) OF(32) OF(40) OF(48) default : polyphase_of(x, taps, start, n_taps, phases, step, first, n, y);
+    }
+#undef OF
 }
 
 /* --- spectra --- */
@@ -452,9 +493,10 @@ ISA static void spectra(const audio_spectrum *f, const float *x, int64_t frames,
     }
 }
 
-#include "flac.inc"
+#include "flac_isa.h"
+#include "mp3_isa.h"
 
 const audio_kernels BANK = {
     ISA_NAME, from_pcm, to_s16, mean,   polyphase,  spectra,     log_all,
-    scale,    at_least, peak,   matrix, flac_frame, flac_floats,
+    scale,    at_least, peak,   matrix, flac_frame, flac_floats, mp3_frame,
 };

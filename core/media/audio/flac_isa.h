@@ -1,4 +1,4 @@
-/* flac.inc - the bits of a FLAC frame, and the floats of its samples; part of kernels.inc.
+/* flac_isa.h - the bits of a FLAC frame, and the floats of its samples; part of kernels_isa.h.
  *
  * What a damaged frame asks for may be any number: sums are of unsigned numbers, which wrap. */
 #include "flac.h"
@@ -87,25 +87,25 @@ ISA static __attribute__((noinline)) uint32_t flac_long_code(flac_bits *b, uint3
 }
 
 /* One sample of a run: its residual, and what the ones before predict. The newest is what the next one waits for: it stays in a register. */
-#define FLAC_STEP(sample, sum, wrap)                                                                       \
-    do {                                                                                                   \
-        uint32_t zeros = (uint32_t)__builtin_clzll(cache | 1), used = zeros + 1 + k, v;                    \
-        if (__builtin_expect(used <= have, 1)) {                                                           \
-            v = ((zeros - 1) << k) + (uint32_t)(cache << zeros >> (63 - k));                               \
-            cache <<= used;                                                                                \
-            have -= used;                                                                                  \
-        } else {                                                                                           \
-            b->p = p, b->cache = cache, b->n = have;                                                       \
-            v = flac_long_code(b, k);                                                                      \
-            if (b->over) return 0;                                                                         \
-            p = b->p, cache = b->cache, have = b->n;                                                       \
-        }                                                                                                  \
-        sum x = 0;                                                                                         \
+#define FLAC_STEP(sample, sum, wrap)                                                                        \
+    do {                                                                                                    \
+        uint32_t zeros = (uint32_t)__builtin_clzll(cache | 1), used = zeros + 1 + k, v;                     \
+        if (__builtin_expect(used <= have, 1)) {                                                            \
+            v = ((zeros - 1) << k) + (uint32_t)(cache << zeros >> (63 - k));                                \
+            cache <<= used;                                                                                 \
+            have -= used;                                                                                   \
+        } else {                                                                                            \
+            b->p = p, b->cache = cache, b->n = have;                                                        \
+            v = flac_long_code(b, k);                                                                       \
+            if (b->over) return 0;                                                                          \
+            p = b->p, cache = b->cache, have = b->n;                                                        \
+        }                                                                                                   \
+        sum x = 0;                                                                                          \
         _Pragma("GCC unroll 12") for (int j = order - 1; j > 0; j--) x += (sum)l->coef[j] * (sum)s[-1 - j]; \
-        if (order > 0) x += (sum)l->coef[0] * (sum)newest;                                                 \
-        newest = (sample)((wrap)(int32_t)(v >> 1 ^ -(v & 1)) +                                             \
-                          (wrap)(order > 0 ? FLAC_SIGNED_##sum(x) >> shift : 0));                          \
-        *s++ = newest;                                                                                     \
+        if (order > 0) x += (sum)l->coef[0] * (sum)newest;                                                  \
+        newest = (sample)((wrap)(int32_t)(v >> 1 ^ -(v & 1)) +                                              \
+                          (wrap)(order > 0 ? FLAC_SIGNED_##sum(x) >> shift : 0));                           \
+        *s++ = newest;                                                                                      \
     } while (0)
 
 /* sum is as wide as the prediction needs. Bits are filled up for every two samples, but near their end, where that is left to
@@ -113,7 +113,7 @@ ISA static __attribute__((noinline)) uint32_t flac_long_code(flac_bits *b, uint3
 #define FLAC_RUN(name, sample, sum, wrap, ORDER)                                                 \
     ISA static int name(flac_bits *b, void *samples, int32_t n, uint32_t k, const flac_lpc *l) { \
         const int order = ORDER, shift = l->shift;                                               \
-        const uint8_t *p = b->p, *safe = b->end - p >= 8 ? b->end - 8 : NULL;                   \
+        const uint8_t *p = b->p, *safe = b->end - p >= 8 ? b->end - 8 : NULL;                    \
         uint64_t cache = b->cache;                                                               \
         uint32_t have = b->n;                                                                    \
         sample *s = samples, *end = s + n, newest = order > 0 ? s[-1] : 0;                       \
@@ -179,7 +179,8 @@ ISA static void flac_escaped(flac_bits *b, flac_channel *c, int32_t from, int32_
 }
 
 ISA static int flac_residual(flac_bits *b, flac_channel *c, const flac_lpc *l, flac_run run) {
-    uint32_t method = flac_get(b, 2), partitions = flac_get(b, 4), width = 4 + method, escape = (1U << width) - 1;
+    uint32_t method = flac_get(b, 2), partitions = flac_get(b, 4), width = 4 + method,
+             escape = (1U << width) - 1;
     int32_t each = c->n >> partitions, at = l->order;
     if (b->over || method > 1 || each << partitions != c->n || each < l->order) return 0;
     for (int32_t end = each; end <= c->n; at = end, end += each) {
@@ -271,17 +272,17 @@ ISA static int flac_frame(const uint8_t *p, size_t size, audio_flac_frame *f) {
 /* --- floats --- */
 
 /* n samples of x and y, joined and shifted up to 32 bits, over 2^31. */
-#define FLAC_FLOATS(name, joined)                                                                     \
-    ISA static void name(const int32_t *a, const int32_t *b, int up, size_t n, float *dst) {          \
-        size_t i = 0;                                                                                 \
-        for (; i + L <= n; i += L) {                                                                  \
-            v8w x = *(const v8w *)(a + i), y = *(const v8w *)(b + i);                                 \
-            V(dst + i) = __builtin_convertvector((v8i)((joined) << up), v8) * ALL(0x1p-31f);          \
-        }                                                                                             \
-        for (; i < n; i++) {                                                                          \
-            uint32_t x = (uint32_t)a[i], y = (uint32_t)b[i];                                          \
-            dst[i] = (float)(int32_t)((joined) << up) * 0x1p-31f;                                     \
-        }                                                                                             \
+#define FLAC_FLOATS(name, joined)                                                            \
+    ISA static void name(const int32_t *a, const int32_t *b, int up, size_t n, float *dst) { \
+        size_t i = 0;                                                                        \
+        for (; i + L <= n; i += L) {                                                         \
+            v8w x = *(const v8w *)(a + i), y = *(const v8w *)(b + i);                        \
+            V(dst + i) = __builtin_convertvector((v8i)((joined) << up), v8) * ALL(0x1p-31f); \
+        }                                                                                    \
+        for (; i < n; i++) {                                                                 \
+            uint32_t x = (uint32_t)a[i], y = (uint32_t)b[i];                                 \
+            dst[i] = (float)(int32_t)((joined) << up) * 0x1p-31f;                            \
+        }                                                                                    \
     }
 FLAC_FLOATS(flac_alone, x + (y & 0))
 FLAC_FLOATS(flac_sum, x + y)

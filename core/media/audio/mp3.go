@@ -1,0 +1,121 @@
+package audio
+
+/*
+#include <stdlib.h>
+#include "kernels.h"
+
+// take is AUDIO_MP3_LEFT and its like; each of them goes to its plane, which is NULL where it is not taken.
+static int mp3_decode(audio_mp3 *m, int take, int64_t first, int64_t n, float *left, float *right) {
+    float *const to[2] = {left, right};
+    return audio_mp3_decode(m, take, first, n, to);
+}
+*/
+import "C"
+
+import (
+	"runtime"
+	"sync"
+	"unsafe"
+)
+
+// isMP3 reports whether a frame of MPEG layer III may begin like this. In another container it is FFmpeg's.
+func isMP3(head []byte) bool { return len(head) >= 4 && head[0] == 0xff && head[1]&0xe6 == 0xe2 }
+
+// meanOfChannels, taken for a channel, is the mean of both: of middle and side it is one of them, and the other is not decoded.
+const meanOfChannels = -1
+
+// mp3Reader decodes the frames.
+type mp3Reader struct {
+	c      *C.audio_mp3
+	pinned runtime.Pinner // the sample's bytes, which C reads from open to release
+	odd    bool           // the file is not as encoders write it: FFmpeg says what it is
+}
+
+var prepareMP3 = sync.OnceFunc(func() { C.audio_mp3_prepare() })
+
+// open reads the file's first frame, which begins at byte first.
+func (d *mp3Reader) open(w *Worker, in *input, first int64, info *Info) error {
+	prepareMP3()
+	if d.c == nil {
+		if d.c = C.audio_mp3_new(); d.c == nil {
+			return &Error{Format: info.Format, cause: CauseNoMemory}
+		}
+	}
+	var rate, channels C.int32_t
+	alone := C.int(1)
+	if haveFFmpeg {
+		alone = 0
+	}
+	from := in.source(&d.pinned)
+	if status := C.audio_mp3_open(d.c, w.kernels, &from, C.int64_t(first), alone, C.int64_t(w.op.cfg.Budget), &rate, &channels); status != C.AUDIO_MP3_OK {
+		return d.fail(status, info)
+	}
+	info.Rate, info.Channels, info.Frames = int(rate), int(channels), -1
+	return nil
+}
+
+var mp3Causes = map[C.int]string{
+	C.AUDIO_MP3_TRUNCATED: CauseTruncated, C.AUDIO_MP3_ODD: CauseCorrupt, C.AUDIO_MP3_READ: CauseRead,
+	C.AUDIO_MP3_NO_MEMORY: CauseNoMemory, C.AUDIO_MP3_TOO_SLOW: CauseTooSlow,
+}
+
+func (d *mp3Reader) fail(status C.int, info *Info) error {
+	if status == C.AUDIO_MP3_OK {
+		return nil
+	}
+	d.odd = status == C.AUDIO_MP3_ODD || status == C.AUDIO_MP3_TRUNCATED
+	return &Error{Format: info.Format, cause: mp3Causes[status], Detail: C.GoString(C.audio_mp3_detail(d.c))}
+}
+
+// upTo is how many frames there are, at most end (-1: no limit).
+func (d *mp3Reader) upTo(info *Info, end int64) (int64, error) {
+	var total C.int64_t
+	if err := d.fail(C.audio_mp3_count(d.c, C.int64_t(end), &total), info); err != nil {
+		return 0, err
+	}
+	if end >= 0 && end < int64(total) {
+		return end, nil
+	}
+	if total <= 0 {
+		return 0, &Error{Format: info.Format, cause: CauseNoFrames, Detail: "its frames hold no more than what the encoder put before the sound"}
+	}
+	info.Frames = int64(total)
+	return info.Frames, nil
+}
+
+func (d *mp3Reader) fetch(info *Info, take []int, first int64, to planes) error {
+	wanted := 0
+	var at [2]*C.float
+	for i, c := range take {
+		if c == meanOfChannels {
+			wanted, c = C.AUDIO_MP3_MEAN, 0
+		} else {
+			wanted |= C.AUDIO_MP3_LEFT << c
+		}
+		if at[c] == nil {
+			at[c] = floats(to.channel(i))
+		}
+	}
+	if err := d.fail(C.mp3_decode(d.c, C.int(wanted), C.int64_t(first), C.int64_t(to.n), at[0], at[1]), info); err != nil {
+		return err
+	}
+	for i, c := range take { // a channel that is taken twice
+		if c >= 0 && at[c] != floats(to.channel(i)) {
+			copy(to.channel(i), unsafe.Slice((*float32)(at[c]), to.n))
+		}
+	}
+	return nil
+}
+
+func (d *mp3Reader) release() {
+	if d.c != nil {
+		C.audio_mp3_close(d.c)
+	}
+	d.pinned.Unpin()
+	d.odd = false
+}
+
+func (d *mp3Reader) close() {
+	C.audio_mp3_free(d.c)
+	d.c = nil
+}
