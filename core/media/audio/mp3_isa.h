@@ -36,8 +36,7 @@ ISA static uint8_t *mp3_scales_of(audio_mp3_frame *f, uint8_t *to, int n, uint32
     return to;
 }
 
-ISA static __attribute__((noinline)) void mp3_scales(audio_mp3_frame *f, const audio_mp3_granule *g,
-                                                     uint8_t *scales) {
+ISA static void mp3_scales(audio_mp3_frame *f, const audio_mp3_granule *g, uint8_t *scales) {
     static const uint8_t width[16][2] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {3, 0}, {1, 1}, {1, 2}, {1, 3},
                                          {2, 1}, {2, 2}, {2, 3}, {3, 1}, {3, 2}, {3, 3}, {4, 2}, {4, 3}};
     static const uint8_t group[5] = {0, 6, 11, 16, 21};
@@ -83,8 +82,8 @@ ISA static void mp3_scales_lsf(audio_mp3_frame *f, audio_mp3_granule *g, int int
 }
 
 /* What each scale factor makes of its lines. */
-ISA static __attribute__((noinline)) void mp3_gains(const audio_mp3_frame *f, const audio_mp3_granule *g,
-                                                    const uint8_t *scales, float *gain) {
+ISA static void mp3_gains(const audio_mp3_frame *f, const audio_mp3_granule *g, const uint8_t *scales,
+                          float *gain) {
     static const uint8_t emphasis[22] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 3, 2, 0};
     /* The root of two that middle and side are divided by is two steps, but where intensity needs them as they are. */
     const float *step =
@@ -134,9 +133,8 @@ ISA static __attribute__((noinline)) uint32_t mp3_long_code(const audio_mp3_fram
 }
 
 /* Pairs of lines of one table. */
-ISA static __attribute__((noinline)) void mp3_pairs(audio_mp3_frame *f, int table, const audio_mp3_pair *pair,
-                                                    const audio_mp3_pair *end, const float *gain,
-                                                    float *lines) {
+ISA static void mp3_pairs(audio_mp3_frame *f, int table, const audio_mp3_pair *pair,
+                          const audio_mp3_pair *end, const float *gain, float *lines) {
     const audio_mp3_tables *t = &audio_mp3_table;
     const audio_mp3_code *code = t->code + t->first[table];
     uint32_t at = f->at;
@@ -164,8 +162,8 @@ ISA static __attribute__((noinline)) void mp3_pairs(audio_mp3_frame *f, int tabl
 }
 
 /* A granule's lines in lines, which are zeros; returns where they end, -1 if there are fewer bits. */
-ISA static __attribute__((noinline)) int mp3_lines(audio_mp3_frame *f, const audio_mp3_granule *g,
-                                                   uint32_t end, const float *gain, float *lines) {
+ISA static int mp3_lines(audio_mp3_frame *f, const audio_mp3_granule *g, uint32_t end, const float *gain,
+                         float *lines) {
     static const float value[4] = {0, 1, -1, 0};
     const audio_mp3_tables *t = &audio_mp3_table;
     const audio_mp3_pair *pair = t->pair[f->rate][g->type == 2];
@@ -244,7 +242,7 @@ ISA static void mp3_intensity(const audio_mp3_frame *f, const audio_mp3_granule 
 /* --- from lines to slots --- */
 
 /* What one band's edge leaks into the next is taken out; `bands` of them have lines. */
-ISA static __attribute__((noinline)) void mp3_alias(float *lines, int bands) {
+ISA static void mp3_alias(float *lines, int bands) {
     const audio_mp3_tables *t = &audio_mp3_table;
     for (int i = 0; i < 8; i++) {
         float *up = lines + (17 - i) * MP3_ROW, *down = lines + i * MP3_ROW + 1;
@@ -337,7 +335,7 @@ ISA static void mp3_short(const float *x, float *now, float *next) {
 
 /* What the bank keeps of one slot: the cosine transform of its 32 bands, X, in the order in which windows are laid over it. Even numbers first:
  * X[16], 18 ... 30, 0, -X[30], -28 ... -2, -X[0], -2 ... -14, then the odd ones in the same way. */
-ISA static __attribute__((noinline)) void mp3_slot(const float *bands, int odd_slot, float *side) {
+ISA static void mp3_slot(const float *bands, int odd_slot, float *side) {
     const audio_mp3_tables *t = &audio_mp3_table;
     const v8 turned = {1, -1, 1, -1, 1, -1, 1, -1};
     v8 a = CV(bands), b = CV(bands + 8), c = CV(bands + 16), d = CV(bands + 24);
@@ -411,8 +409,7 @@ ISA static int mp3_bands(const audio_mp3_frame *f, const audio_mp3_granule *g, i
 }
 
 /* Read channel c of granule gr; where nobody wants its lines (skip), its scale factors alone. Returns where its lines end, or -1. */
-ISA static __attribute__((noinline)) int mp3_channel(audio_mp3_state *s, audio_mp3_frame *f, int gr, int c,
-                                                     int skip) {
+ISA static int mp3_channel(audio_mp3_state *s, audio_mp3_frame *f, int gr, int c, int skip) {
     audio_mp3_granule *g = &f->granule[gr][c];
     float gain[AUDIO_MP3_SCALES];
     uint32_t end = f->at + (uint32_t)g->bits;
@@ -461,8 +458,7 @@ ISA static void mp3_join(audio_mp3_state *s, const audio_mp3_frame *f, int gr, i
 }
 
 /* The lines of one granule into the slots of what is wanted. */
-ISA static __attribute__((noinline)) int mp3_granule(audio_mp3_state *s, audio_mp3_frame *f, int gr,
-                                                     int wanted) {
+ISA static int mp3_granule(audio_mp3_state *s, audio_mp3_frame *f, int gr, int wanted) {
     audio_mp3_granule *g = f->granule[gr];
     int joint = f->middle || f->intensity, mean = wanted == AUDIO_MP3_MEAN, bands[2] = {0, 0};
     int alike = g[0].type == g[1].type;                       /* windows */
