@@ -93,8 +93,8 @@ typedef struct audio_mp3_pair {
 } audio_mp3_pair;
 
 enum {
-    AUDIO_MP3_LOOK = 10,        /* bits looked at at once */
-    AUDIO_MP3_CODES = 24 << 10, /* entries of all tables */
+    AUDIO_MP3_LOOK = 11,        /* bits looked at at once */
+    AUDIO_MP3_CODES = 31 << 10, /* entries of all tables */
     AUDIO_MP3_LARGEST = 8206,   /* value of a line */
     AUDIO_MP3_STEPS_BELOW = 400,
     AUDIO_MP3_STEPS = 480, /* quarter powers of two */

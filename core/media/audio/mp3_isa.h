@@ -30,9 +30,16 @@ ISA static uint32_t mp3_get(audio_mp3_frame *f, uint32_t k) {
 
 /* --- scale factors --- */
 
-/* n of them, of k bits each. A frame's bits have to hold them. */
+/* n of them, of k <= 4 bits each, as many as one look at the bits holds at once. A frame's bits have to hold them. */
 ISA static uint8_t *mp3_scales_of(audio_mp3_frame *f, uint8_t *to, int n, uint32_t k) {
-    for (int i = 0; i < n; i++) *to++ = (uint8_t)mp3_get(f, k);
+    enum { AT_ONCE = 14 };
+    while (n > 0) {
+        int now = n < AT_ONCE ? n : AT_ONCE;
+        uint64_t bits = mp3_look(f, f->at);
+        for (int i = 0; i < now; i++, bits <<= k) *to++ = k ? (uint8_t)(bits >> (64 - k)) : 0;
+        f->at += k * (uint32_t)now;
+        n -= now;
+    }
     return to;
 }
 
@@ -326,46 +333,57 @@ ISA static void mp3_short(const float *x, float *now, float *next) {
 
 /* --- the filter bank --- */
 
-/* sum over k of in[k] * m[k][.], eight outputs. */
-#define MP3_MATRIX(out, in, m, n, at)                                        \
-    do {                                                                     \
-        out = ALL((in)[0]) * CV(&(m)[0][at]);                                \
-        for (int k = 1; k < (n); k++) out += ALL((in)[k]) * CV(&(m)[k][at]); \
-    } while (0)
+/* The matrices' inputs of a slot: see mp3_slots(). */
+typedef struct mp3_inputs {
+    _Alignas(32) float fourth[8], half[8], odd[16];
+} mp3_inputs;
 
-/* What the bank keeps of one slot: the cosine transform of its 32 bands, X, in the order in which windows are laid over it. Even numbers first:
- * X[16], 18 ... 30, 0, -X[30], -28 ... -2, -X[0], -2 ... -14, then the odd ones in the same way. */
-ISA static void mp3_slot(const float *bands, int odd_slot, float *side) {
-    const audio_mp3_tables *t = &audio_mp3_table;
+ISA static inline void mp3_fold(const float *bands, int odd_slot, mp3_inputs *in) {
     const v8 turned = {1, -1, 1, -1, 1, -1, 1, -1};
     v8 a = CV(bands), b = CV(bands + 8), c = CV(bands + 16), d = CV(bands + 24);
     if (odd_slot) a *= turned, b *= turned, c *= turned, d *= turned;
-    v8 d_back = REVERSED(d), c_back = REVERSED(c);
-    v8 s0 = a + d_back, s1 = b + c_back;
-    v8 s1_back = REVERSED(s1);
-    float difference[16], fourth[8], half[8];
-    V(difference) = a - d_back;
-    V(difference + 8) = b - c_back;
-    V(fourth) = s0 + s1_back;
-    V(half) = s0 - s1_back;
-    v8 f, h, low, high;
-    MP3_MATRIX(f, fourth, t->bank_fourth, 8, 0); /* X[0], 4, ... 28 */
-    MP3_MATRIX(h, half, t->bank_half, 8, 0);     /* X[2], 6, ... 30 */
-    low = __builtin_shufflevector(f, h, 0, 8, 1, 9, 2, 10, 3, 11);
-    high = __builtin_shufflevector(f, h, 4, 12, 5, 13, 6, 14, 7, 15);
-    v8 high_back = -REVERSED(high), low_back = -REVERSED(low);
-    V(side) = high;
-    side[8] = 0;
-    V(side + 9) = high_back;
-    V(side + 17) = low_back;
-    V(side + 24) = -low;
-    MP3_MATRIX(low, difference, t->bank_odd, 16, 0); /* X[1], 3, ... 15 */
-    MP3_MATRIX(high, difference, t->bank_odd, 16, 8);
-    high_back = -REVERSED(high), low_back = -REVERSED(low);
-    V(side + 32) = high;
-    V(side + 40) = high_back;
-    V(side + 48) = low_back;
-    V(side + 56) = -low;
+    v8 d_back = REVERSED(d), c_back = REVERSED(c), low = a + d_back, high = b + c_back,
+       high_back = REVERSED(high);
+    V(in->odd) = a - d_back;
+    V(in->odd + 8) = b - c_back;
+    V(in->fourth) = low + high_back;
+    V(in->half) = low - high_back;
+}
+
+/* Sixteen even or odd numbers of X into their places. */
+ISA static inline void mp3_keep(const v8 *low, const v8 *high, int gap, float *to) {
+    v8 low_back = -REVERSED(*low), high_back = -REVERSED(*high);
+    V(to) = *high;
+    if (gap) to[8] = 0;
+    V(to + 8 + gap) = high_back;
+    V(to + 16 + gap) = low_back;
+    V(to + 24) = -*low;
+}
+
+/* What the bank keeps of two slots, the second one odd: the cosine transform of each one's 32 bands, X, in the order in which windows are
+ * laid over it. Even numbers first: X[16], 18 ... 30, 0, -X[30], -28 ... -2, -X[0], -2 ... -14, then the odd ones in the same way. */
+ISA static void mp3_slots(const float *bands, float *side) {
+    const audio_mp3_tables *t = &audio_mp3_table;
+    mp3_inputs in[2];
+    v8 fourth[2], half[2], low[2], high[2];
+    for (int i = 0; i < 2; i++) mp3_fold(bands + i * MP3_BANDS, i, &in[i]);
+    for (int i = 0; i < 2; i++) fourth[i] = half[i] = low[i] = high[i] = ALL(0.0f);
+    for (int k = 0; k < 8; k++)
+        for (int i = 0; i < 2; i++) {
+            fourth[i] += ALL(in[i].fourth[k]) * CV(t->bank_fourth[k]); /* X[0], 4, ... 28 */
+            half[i] += ALL(in[i].half[k]) * CV(t->bank_half[k]);       /* X[2], 6, ... 30 */
+        }
+    for (int k = 0; k < 16; k++)
+        for (int i = 0; i < 2; i++) {
+            low[i] += ALL(in[i].odd[k]) * CV(t->bank_odd[k]); /* X[1], 3, ... 15 */
+            high[i] += ALL(in[i].odd[k]) * CV(t->bank_odd[k] + 8);
+        }
+    for (int i = 0; i < 2; i++, side += MP3_SIDES) {
+        v8 even_low = __builtin_shufflevector(fourth[i], half[i], 0, 8, 1, 9, 2, 10, 3, 11);
+        v8 even_high = __builtin_shufflevector(fourth[i], half[i], 4, 12, 5, 13, 6, 14, 7, 15);
+        mp3_keep(&even_low, &even_high, 1, side);
+        mp3_keep(&low[i], &high[i], 0, side + 32);
+    }
 }
 
 ISA static void mp3_store(const v8 *even, const v8 *odd, float *to) {
@@ -391,7 +409,7 @@ ISA static void mp3_window(const float *side, float *to) {
 }
 
 ISA static void mp3_samples(const float *slots, float *bank, float *to) {
-    for (int i = 0; i < MP3_SLOTS; i++) mp3_slot(slots + i * MP3_BANDS, i & 1, bank + (15 + i) * MP3_SIDES);
+    for (int i = 0; i < MP3_SLOTS; i += 2) mp3_slots(slots + i * MP3_BANDS, bank + (15 + i) * MP3_SIDES);
     for (int i = 0; i < MP3_SLOTS; i += 2) mp3_window(bank + (15 + i) * MP3_SIDES, to + i * MP3_BANDS);
     memmove(bank, bank + MP3_SLOTS * MP3_SIDES, 15 * MP3_SIDES * sizeof *bank);
 }
