@@ -41,7 +41,7 @@ static int make_codes(audio_mp3_code *code, const uint16_t *list, int n, int lin
             int sign_bits = (x > 0) + (y > 0), spare = LOOK - bits;
             int alone = sign_bits <= spare && !(linear && (x == 15 || y == 15));
             for (int j = 0; j < 1 << spare; j++) {
-                int signs = j >> (spare - sign_bits), minus_y = y > 0 && signs & 1;
+                int signs = alone ? j >> (spare - sign_bits) : 0, minus_y = y > 0 && signs & 1;
                 int minus_x = x > 0 && signs >> (y > 0) & 1;
                 code[(int)first + j] = alone ? audio_mp3_code_of((unsigned)(bits + sign_bits), 0,
                                                                  (unsigned)(15 + (minus_x ? -x : x)),
