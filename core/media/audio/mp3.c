@@ -27,47 +27,54 @@ static const struct {
     LIST(10), LIST(11), LIST(12), LIST(13), LIST(15), LIST(16), LIST(24),
 };
 
-/* The codes of one table from code[0] on: first those that AUDIO_MP3_LOOK bits begin with, then what longer ones end with. Returns how many
- * entries there are. */
-static int make_codes(audio_mp3_code *code, const uint16_t *list, int n, int linear) {
-    enum { LOOK = AUDIO_MP3_LOOK, MOST = 19 };
-    int used = 1 << LOOK;
-    uint32_t next = 0; /* the next code, from the highest of MOST bits on */
-    for (int i = 0; i < n; i++) {
-        int bits = list[i] >> 8, x = list[i] >> 4 & 15, y = list[i] & 15;
-        uint32_t first = next >> (MOST - LOOK);
-        next += 1U << (MOST - bits);
-        if (bits <= LOOK) {
-            int sign_bits = (x > 0) + (y > 0), spare = LOOK - bits;
-            int alone = sign_bits <= spare && !(linear && (x == 15 || y == 15));
-            for (int j = 0; j < 1 << spare; j++) {
-                int signs = alone ? j >> (spare - sign_bits) : 0, minus_y = y > 0 && signs & 1;
-                int minus_x = x > 0 && signs >> (y > 0) & 1;
-                code[(int)first + j] = alone ? audio_mp3_code_of((unsigned)(bits + sign_bits), 0,
-                                                                 (unsigned)(15 + (minus_x ? -x : x)),
-                                                                 (unsigned)(15 + (minus_y ? -y : y)))
-                                             : audio_mp3_code_of((unsigned)bits, 1, (unsigned)x, (unsigned)y);
-            }
+enum { LOOK = AUDIO_MP3_LOOK, LONGEST = 19 /* bits of a code */ };
+
+/* The entries that begin with a code of LOOK bits or fewer: with its signs, where these are seen, too, and nothing is added to a value. */
+static void make_short(audio_mp3_code *code, int bits, int x, int y, int linear) {
+    int signs = (x > 0) + (y > 0), spare = LOOK - bits;
+    int whole = signs <= spare && !(linear && (x == 15 || y == 15));
+    for (int j = 0; j < 1 << spare; j++) {
+        if (!whole) {
+            code[j] = audio_mp3_code_of((unsigned)bits, 1, (unsigned)x, (unsigned)y);
             continue;
         }
-        /* The first of those that begin alike says how many bits the longest of them has. */
-        audio_mp3_code *head = &code[first];
-        uint32_t own = next - (1U << (MOST - bits));
-        if (*head == 0) {
-            int most = 0;
-            uint32_t behind = own;
-            for (int k = i; k < n && behind >> (MOST - LOOK) == first; k++) {
-                if (list[k] >> 8 > most) most = list[k] >> 8;
-                behind += 1U << (MOST - (list[k] >> 8));
-            }
-            *head = audio_mp3_code_of(LOOK, (unsigned)(most - LOOK + 1), (unsigned)used & 255,
-                                      (unsigned)used >> 8);
-            used += 1 << (most - LOOK);
+        int minus = j >> (spare - signs); /* that of y is the last bit, if it has one */
+        int signed_y = y > 0 && minus & 1 ? -y : y, signed_x = x > 0 && minus >> (y > 0) & 1 ? -x : x;
+        code[j] = audio_mp3_code_of((unsigned)(bits + signs), 0, (unsigned)(15 + signed_x),
+                                    (unsigned)(15 + signed_y));
+    }
+}
+
+/* How many bits the longest of those codes has that begin as the i-th does, which is `own` of LONGEST bits. */
+static int longest_like(const uint16_t *list, int n, int i, uint32_t own) {
+    int most = 0;
+    for (uint32_t first = own >> (LONGEST - LOOK); i < n && own >> (LONGEST - LOOK) == first; i++) {
+        if (list[i] >> 8 > most) most = list[i] >> 8;
+        own += 1U << (LONGEST - (list[i] >> 8));
+    }
+    return most;
+}
+
+/* The codes of one table from code[0] on: first what LOOK bits tell, then the ends of longer ones. Returns how many entries there are. */
+static int make_codes(audio_mp3_code *code, const uint16_t *list, int n, int linear) {
+    int used = 1 << LOOK;
+    uint32_t own = 0; /* the code, with zeros behind it up to LONGEST bits */
+    for (int i = 0; i < n; own += 1U << (LONGEST - (list[i] >> 8)), i++) {
+        int bits = list[i] >> 8, x = list[i] >> 4 & 15, y = list[i] & 15;
+        audio_mp3_code *head = &code[own >> (LONGEST - LOOK)];
+        if (bits <= LOOK) {
+            make_short(head, bits, x, y, linear);
+            continue;
         }
-        int tail = (int)audio_mp3_code_more(*head) - 1;
-        audio_mp3_code *to =
-            code + (*head >> 16) + ((own & ((1U << (MOST - LOOK)) - 1)) >> (MOST - LOOK - tail));
-        for (int j = 0; j < 1 << (tail + LOOK - bits); j++)
+        if (*head == 0) {
+            int ends = longest_like(list, n, i, own) - LOOK;
+            *head = audio_mp3_code_of(LOOK, (unsigned)ends + 1, (unsigned)used & 255, (unsigned)used >> 8);
+            used += 1 << ends;
+        }
+        int ends = (int)audio_mp3_code_more(*head) - 1;
+        uint32_t end = own & ((1U << (LONGEST - LOOK)) - 1);
+        audio_mp3_code *to = code + (*head >> 16) + (end >> (LONGEST - LOOK - ends));
+        for (int j = 0; j < 1 << (ends + LOOK - bits); j++)
             to[j] = audio_mp3_code_of((unsigned)(bits - LOOK), 1, (unsigned)x, (unsigned)y);
     }
     return used;
