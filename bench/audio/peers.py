@@ -3,7 +3,7 @@
 
     .venv-bench/bin/python bench/audio/peers.py [--rounds 5] [--seconds 1] [--out FILE.json]
 
-The corpus (8 sounds of 10 seconds a format, of 15 of flac16) is made in build/bench/audio. Figures are medians over the rounds of CPU
+The corpus (8 sounds of 10 seconds a format, of 15 of flac16, of 180 of mp3_window) is made in build/bench/audio. Figures are medians over the rounds of CPU
 milliseconds a file; ratios compare within a round. The plain loop uses the FFmpeg that spdl uses; PyAV brings one of its own, whose version is
 printed.
 """
@@ -28,11 +28,13 @@ FORMATS = {  # name: suffix, codec, rate, channels, sample format, bit rate
     "flac16": (".flac", "flac", 16000, 1, "s16", None),  # what speech corpora are kept in
     "wav": (".wav", "pcm_s16le", 16000, 1, "s16", None),
     "wav44": (".wav", "pcm_s16le", 44100, 2, "s16", None),
+    "mp3_window": (".mp3", "libmp3lame", 44100, 2, "s16p", 128000),  # two seconds in the middle of a song
     "w64": (".w64", "pcm_s16le", 16000, 1, "s16", None),  # the WAV's samples in another container
 }
 
 
-SECONDS = {"flac16": 15}  # others: 10
+SECONDS = {"flac16": 15, "mp3_window": 180}  # others: 10
+WINDOW = {"mp3_window": (100, 2)}  # seconds: where it begins, how long it is
 
 
 def make(name):
@@ -75,6 +77,51 @@ def pyav():
             parts = [f.to_ndarray()[0] for frame in container.decode(audio=0) for f in resampler.resample(frame)]
         parts += [f.to_ndarray()[0] for f in resampler.resample(None)]
         return np.concatenate(parts)
+
+    return decode
+
+
+def pyav_window():
+    """The window alone, which is exact only where the file is decoded from its beginning; what lies before is not resampled."""
+    import av
+    import numpy as np
+
+    begin, duration = WINDOW["mp3_window"]
+
+    def decode(path):
+        resampler = av.AudioResampler(format="fltp", layout="mono", rate=16000)
+        parts, behind = [], False
+        with av.open(path) as container:
+            for frame in container.decode(audio=0):
+                behind = frame.time >= begin + duration
+                if behind:
+                    break
+                if frame.time + frame.samples / frame.rate > begin:
+                    parts += [f.to_ndarray()[0] for f in resampler.resample(frame)]
+        parts += [f.to_ndarray()[0] for f in resampler.resample(None)]
+        return np.concatenate(parts)[: 16000 * duration]
+
+    return decode
+
+
+def pyav_seek():
+    """The same by a seek, which lands on a frame nearby: other samples than the window's."""
+    import av
+    import numpy as np
+
+    begin, duration = WINDOW["mp3_window"]
+
+    def decode(path):
+        resampler = av.AudioResampler(format="fltp", layout="mono", rate=16000)
+        parts = []
+        with av.open(path) as container:
+            container.seek(begin * 1000000)
+            for frame in container.decode(audio=0):
+                if frame.time >= begin + duration:
+                    break
+                parts += [f.to_ndarray()[0] for f in resampler.resample(frame)]
+        parts += [f.to_ndarray()[0] for f in resampler.resample(None)]
+        return np.concatenate(parts)[: 16000 * duration]
 
     return decode
 
@@ -145,8 +192,10 @@ def soundfile():
     return decode
 
 
-CONTENDERS = {"pyav": pyav, "pyav_torchaudio": pyav_torchaudio, "meta_spdl": meta_spdl, "meta_spdl_wav": meta_spdl_wav, "soundfile": soundfile}
+CONTENDERS = {"pyav": pyav, "pyav_torchaudio": pyav_torchaudio, "meta_spdl": meta_spdl, "meta_spdl_wav": meta_spdl_wav, "soundfile": soundfile,
+              "pyav_window": pyav_window, "pyav_seek": pyav_seek}
 WAV_ALONE = ("soundfile", "meta_spdl_wav")
+WINDOW_ALONE = ("pyav_window", "pyav_seek")
 
 
 def measure_python(decode, files, seconds):
@@ -179,14 +228,13 @@ def rounds(args):
     for name in args.formats:
         files = make(name)
         for i in range(args.rounds):
-            seconds, length = str(args.seconds), str(16000 * SECONDS.get(name, 10))
-            ours = [CORPUS / "audio", "-seconds", seconds, "-length", length]
-            runs = {
-                "spdl": lambda: measure_program(*ours, *files), "spdl_mel": lambda: measure_program(*ours, "-mel", *files),
-                "plain_c": lambda: measure_program(CORPUS / "loop", seconds, *files),
-            }
+            begin, length = WINDOW.get(name, (0, SECONDS.get(name, 10)))
+            ours = [CORPUS / "audio", "-seconds", str(args.seconds), "-start", str(begin), "-length", str(16000 * length)]
+            runs = {"spdl": lambda: measure_program(*ours, *files), "spdl_mel": lambda: measure_program(*ours, "-mel", *files)}
+            if name not in WINDOW:
+                runs["plain_c"] = lambda: measure_program(CORPUS / "loop", str(args.seconds), *files)
             for c, decode in contenders.items():
-                if c not in WAV_ALONE or name == "wav":
+                if (c in WINDOW_ALONE) == (name in WINDOW) and (c not in WAV_ALONE or name == "wav"):
                     runs[c] = lambda decode=decode: measure_python(decode, files, args.seconds)
             order = list(runs)
             for c in order[i % len(order):] + order[: i % len(order)]:

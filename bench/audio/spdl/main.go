@@ -19,15 +19,16 @@ func main() {
 	length := flag.Int("length", 160000, "of the row, frames")
 	mel := flag.Bool("mel", false, "80 log-mel bands instead of the waveform")
 	seconds := flag.Float64("seconds", 1, "how long")
+	start := flag.Float64("start", 0, "of the row, seconds")
 	flag.Parse()
-	if err := run(*rate, *length, *mel, *seconds, flag.Args()); err != nil {
+	if err := run(*rate, *length, *mel, *seconds, audio.Window{Start: *start}, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "audio:", err)
 		os.Exit(1)
 	}
 }
 
-func run(rate, length int, mel bool, seconds float64, files []string) error {
-	cfg := audio.Config{Rate: rate, Channels: 1, Length: length, Crop: audio.CropStart}
+func run(rate, length int, mel bool, seconds float64, window audio.Window, files []string) error {
+	cfg := audio.Config{Rate: rate, Channels: 1, Length: length, Crop: audio.CropStart, Window: window}
 	if mel {
 		cfg.Features = &audio.Features{Kind: audio.Mel, FFT: 400, Hop: 160, Mels: 80, Log: audio.NaturalLog}
 	}

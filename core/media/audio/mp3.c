@@ -615,7 +615,7 @@ static int place_bits(audio_mp3 *m, audio_mp3_frame *f, int back, int64_t at) {
 }
 
 static int decode_frame(audio_mp3 *m, int64_t frame) {
-    audio_mp3_frame f;
+    audio_mp3_frame f = {0};
     int back;
     float *const to[2] = {m->samples[0], m->samples[1]};
     int rc = take_frame(m, frame, &f, &back);
@@ -629,7 +629,7 @@ static int decode_frame(audio_mp3 *m, int64_t frame) {
 
 /* Make frame the next one: nothing is left of others, and what it needs of those before it is there. */
 static int begin_at(audio_mp3 *m, int64_t frame) {
-    audio_mp3_frame f;
+    audio_mp3_frame f = {0};
     int back, rc;
     int64_t warm = frame - (m->kind.version ? 2 : 1), from; /* two granules */
     memset(&m->state, 0, sizeof m->state);
