@@ -383,6 +383,29 @@ func TestMP3IsRefusedByName(t *testing.T) {
 	}
 }
 
+// More frames than the limit are refused before memory is taken for them, whatever a header counts; a row that holds fewer takes those.
+func TestMaxFramesBoundsMP3(t *testing.T) {
+	k := mp3Kind{2, 2, true, 1, false} // 8 kbit/s
+	head, _ := k.frame(-1, 0, make([]byte, k.side()))
+	silence := bytes.Repeat(head, 1<<17) // 9 MiB, of 288 MiB of floats
+	for _, c := range []struct {
+		cfg   Config
+		cause string
+	}{
+		{Config{MaxFrames: 1 << 20}, CauseTooLarge}, {Config{Length: 1 << 25, MaxFrames: 1 << 20, Crop: CropStart}, CauseTooLarge},
+		{Config{Length: 1000}, CauseTooLarge}, {Config{Length: 1000, Crop: CropStart}, ""}, {Config{Length: 1000, Crop: CropRandom}, ""},
+	} {
+		w := workerOf(t, c.cfg)
+		var err error
+		peak := damage.PeakBytes(t, func() { _, _, err = w.Wave(Source{Bytes: silence}, Draw{}) })
+		var e *Error
+		if c.cause == "" && err != nil || c.cause != "" && (!errors.As(err, &e) || e.Cause() != c.cause) || peak > 16<<20 {
+			t.Errorf("%+v: %d MiB of memory, %v", c.cfg, peak>>20, err)
+		}
+		w.Close()
+	}
+}
+
 // Whatever is flipped, cut or drawn, it is a sound or named, and every build and instruction set is as good.
 func TestDamagedMP3IsASoundOrNamed(t *testing.T) {
 	for _, k := range []mp3Kind{mp3Stereo, {1, 1, true, 8, true}, {2, 2, false, 8, false}} {
