@@ -116,16 +116,16 @@ func (in *input) openPackets(w *Worker, src Source, info *Info) error {
 func (in *input) openFormat(w *Worker, info *Info) error {
 	if w.op.cfg.Filter == "" && !in.notOwn {
 		found, err := in.openOwn(w, info)
-		if found && (err == nil || !haveFFmpeg || !isUnsupported(err)) {
+		if found && (err == nil || !haveFFmpeg || !hasCause(err, CauseUnsupported)) {
 			return err
 		}
 	}
 	return in.other.open(w, in, info)
 }
 
-func isUnsupported(err error) bool {
+func hasCause(err error, cause string) bool {
 	var e *Error
-	return errors.As(err, &e) && e.cause == CauseUnsupported
+	return errors.As(err, &e) && e.cause == cause
 }
 
 func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
@@ -148,7 +148,7 @@ func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
 		err := in.mp3.open(w, in, at, info)
 		if err == nil {
 			in.reading = asMP3
-		} else if haveFFmpeg && in.mp3.odd {
+		} else if in.mp3.odd && (haveFFmpeg || !hasCause(err, CauseTruncated)) {
 			in.mp3.release()
 			return false, nil
 		}

@@ -241,12 +241,10 @@ enum {
     HEAD_BYTES = 4,
     FRAME_MOST = 1441, /* bytes: 320 kbit/s at 32 kHz, and 160 at 8 kHz, padded */
     SIDE_MOST = 32,
-    FIRST_MOST = 256,  /* of the first frame, which may hold counts in place of sound */
-    AHEAD = 512 << 10, /* bytes read of a file at once */
-    DELAY = 528 + 1,   /* samples by which decoding is late */
-    BEHIND =
-        3 *
-        1152, /* samples that a header may count and a file may lack: encoders fill up their last packet, and LAME one more */
+    FIRST_MOST = 256,         /* of the first frame, which may hold counts in place of sound */
+    AHEAD = 512 << 10,        /* bytes read of a file at once */
+    DELAY = 528 + 1,          /* samples by which decoding is late */
+    BEHIND = 3 * 1152,        /* samples that a header may count and a file may lack */
     HISTORY = 8 * FRAME_MOST, /* bytes of earlier frames that are kept while frames are decoded */
 };
 

@@ -31,7 +31,7 @@ enum {
     AUDIO_MP3_LONG = 22,   /* of long blocks */
     AUDIO_MP3_SHORT = 39,  /* of short ones: three of each band */
     AUDIO_MP3_BACK = 511,  /* bytes before a frame that its bits may begin at */
-    AUDIO_MP3_ROOM = 1024, /* bytes that damaged bits may be read beyond their end, before that is seen */
+    AUDIO_MP3_ROOM = 2048, /* bytes that damaged bits may be read beyond their end, before that is seen */
 };
 
 /* What is decoded: one channel, both, or their mean, which takes less than one of them where it is coded as such. */

@@ -370,8 +370,9 @@ func TestMP3IsRefusedByName(t *testing.T) {
 		cause string
 	}{
 		"cut": {sound[:len(sound)-one/2], CauseTruncated}, "counted": {short, CauseTruncated}, "counts alone": {short[:1044], CauseTruncated},
-		"delay alone":  {mp3Stereo.counted("Info", "LAME", 1, 4000, 0, sound[:one]), CauseNoFrames},
-		"noise behind": {slices.Concat(sound, bytes.Repeat([]byte{1, 2, 3}, 500)), CauseCorrupt},
+		"delay alone":   {mp3Stereo.counted("Info", "LAME", 1, 4000, 0, sound[:one]), CauseNoFrames},
+		"free bit rate": {bytes.Replace(sound, []byte{0xff, 0xfb, 0xe0}, []byte{0xff, 0xfb, 0x00}, -1), CauseUnsupported},
+		"noise behind":  {slices.Concat(sound, bytes.Repeat([]byte{1, 2, 3}, 500)), CauseCorrupt},
 	} {
 		w := workerOf(t, Config{})
 		_, _, err := w.Wave(Source{Bytes: c.file}, Draw{})

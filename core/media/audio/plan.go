@@ -19,6 +19,7 @@ type job struct {
 	begin    int64 // of the window, as stored
 	end      int64
 	first, n int64 // frames of the row, at its rate, after the window's begin
+	lo, hi   int64 // as stored, after the window's begin: what these are made of; what the window does not have is zero
 }
 
 // plan opens the source and decides what of it becomes the row.
@@ -49,7 +50,10 @@ func (w *Worker) plan(src Source, draw Draw) (job, error) {
 	if err := w.planWindow(&j, window); err != nil {
 		return j, err
 	}
-	return j, w.planCrop(&j, draw)
+	if err := w.planCrop(&j, draw); err != nil {
+		return j, err
+	}
+	return j, w.planReads(&j)
 }
 
 // filter makes the sample what the filters make of its window.
@@ -195,6 +199,20 @@ func (w *Worker) planCrop(j *job, draw Draw) error {
 		j.first = int64(draw.uniform(drawCrop) * float64(surplus+1))
 	}
 	j.info.Start = j.first
+	return nil
+}
+
+// planReads says what is read for the row. More than the limit is refused before there is memory for it.
+func (w *Worker) planReads(j *job) error {
+	j.lo, j.hi = j.first, j.first+j.n
+	if b := j.bank; b != nil {
+		j.lo, j.hi = b.reads(j.first, j.n)
+	} else if j.swr {
+		j.lo, j.hi = 0, j.end-j.begin
+	}
+	if min(j.hi, j.end-j.begin)-max(j.lo, 0) > w.limit(j) {
+		return w.tooManyFrames(j)
+	}
 	return nil
 }
 

@@ -22,15 +22,7 @@ import (
 
 // render makes the job's frames in wave: fetched, mixed, resampled, normalised.
 func (w *Worker) render(j *job, wave planes) error {
-	lo, hi := j.first, j.first+j.n
-	if b := j.bank; b != nil {
-		lo, hi = b.reads(j.first, j.n)
-	} else if j.swr {
-		lo, hi = 0, j.end-j.begin
-	}
-	if min(hi, j.end-j.begin)-max(lo, 0) > w.limit(j) {
-		return w.tooManyFrames(j)
-	}
+	lo, hi := j.lo, j.hi
 	from := wave
 	if j.mean || j.bank != nil || j.swr {
 		from = w.fetched.planes(len(j.take), hi-lo)
