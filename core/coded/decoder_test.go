@@ -4,6 +4,7 @@ package coded
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/mux"
 	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
 )
 
 // fed is what comes out of a decoder that is given a file's stream in pieces: the chunks of its first tensor, and all of each tensor in a row.
@@ -86,6 +88,22 @@ func TestADecoderGivesTheFramesOfAllThatItIsGiven(t *testing.T) {
 	}
 }
 
+// sameSound says whether samples are those of a file: bit for bit, or of MP3, which is decoded here where it is a file, within rounding.
+func sameSound(name string, got []byte, want load.Tensor) bool {
+	if name != "a.mp3" || len(got) != len(want.Data) {
+		return bytes.Equal(got, want.Data)
+	}
+	if want.DType != tensor.I16 {
+		return furthest(got, want.Data) <= 4e-6
+	}
+	for i := 0; i < len(got); i += 2 {
+		if d := int16(binary.LittleEndian.Uint16(got[i:])) - int16(binary.LittleEndian.Uint16(want.Data[i:])); d < -1 || d > 1 {
+			return false
+		}
+	}
+	return true
+}
+
 // So it is with sounds: with their exact lengths, through filters that remember, and in other types and layouts.
 func TestADecoderGivesTheSamplesOfAllThatItIsGiven(t *testing.T) {
 	for name, audio := range map[string]string{
@@ -98,7 +116,7 @@ func TestADecoderGivesTheSamplesOfAllThatItIsGiven(t *testing.T) {
 			description := fmt.Sprintf(`{"audio": {%s}}`, section)
 			want := must[*load.Media](t)(load.Load([]byte(description), load.Source{Path: path}, nil))
 			for _, piece := range []string{`"packets": 1`, `"length": "500ms"`} {
-				if _, got := fed(t, path, "audio", piece, description); !bytes.Equal(got[0], want.Tensors[0].Data) {
+				if _, got := fed(t, path, "audio", piece, description); !sameSound(name, got[0], want.Tensors[0]) {
 					t.Errorf("%s: %s in pieces of %q: other samples than the file's: %d bytes, want %d", name, description, piece, len(got[0]), len(want.Tensors[0].Data))
 				}
 			}

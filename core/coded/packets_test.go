@@ -154,6 +154,7 @@ func TestPacketsOfAVideoDecodeToItsFrames(t *testing.T) {
 }
 
 // Packets of a sound decode to the file's own samples: all, and a window of it where its codec's memory is short, or to within what the codec forgets.
+// A file of MP3 is decoded here, and its packets by FFmpeg: they differ by the rounding of floats.
 func TestPacketsOfASoundDecodeToItsSamples(t *testing.T) {
 	for name, c := range map[string]struct {
 		audio string
@@ -167,9 +168,12 @@ func TestPacketsOfASoundDecodeToItsSamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name)
 			file(t, path, "", c.audio, c.rate)
-			whole := demuxed(t, path, `{"audio": {}}`)
-			same(t, "all", whole, path, `{"audio": {}}`, `{"audio": {}}`, 0)
-			same(t, "resampled", whole, path, `{"audio": {"rate": 16000, "channels": 1}}`, `{"audio": {"rate": 16000, "channels": 1}}`, 0)
+			whole, near := demuxed(t, path, `{"audio": {}}`), 0.0
+			if name == "a.mp3" {
+				near = 4e-6
+			}
+			same(t, "all", whole, path, `{"audio": {}}`, `{"audio": {}}`, near)
+			same(t, "resampled", whole, path, `{"audio": {"rate": 16000, "channels": 1}}`, `{"audio": {"rate": 16000, "channels": 1}}`, near)
 			for _, window := range []string{`{"start": "1s", "duration": "250ms"}`, `{"start": "2.503s", "duration": "1.1s"}`, `{"start": "3.3s"}`, `{"start": "0s", "duration": "100ms"}`} {
 				section := fmt.Sprintf(`{"audio": {"window": %s}}`, window)
 				p := demuxed(t, path, section)
