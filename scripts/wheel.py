@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """wheel.py BUNDLE OUT: the Python package of an unpacked bundle as a wheel in the folder OUT; prints its name.
 
-Engine, uploader and libspdl lie in the package, so `pip install` of this one file is a whole spdl: `import spdl`, and the command `spdl`.
+Engine, as a program and as a library, uploader and libspdl lie in the package, so `pip install` of this one file is a whole spdl: `import spdl`, and the command `spdl`.
 It runs on any Python 3 of a Linux whose C library is as new as the programs ask for; that is read from them. Standard library
 only: a wheel is a zip with a list of what is in it (PEP 427).
 """
@@ -59,7 +59,7 @@ class Wheel:
 def main():
     bundle, out = map(pathlib.Path, sys.argv[1:])
     project = tomllib.loads((ROOT / "clients/python/pyproject.toml").read_text())["project"]
-    tag = f"py3-none-{platform_tag([bundle / 'spdl/libspdl.so.0', bundle / 'spdl/spdl-device'])}"
+    tag = f"py3-none-{platform_tag(bundle / 'spdl' / name for name in ('libspdl.so.0', 'libspdl_engine.so', 'spdl-device'))}"
     stem = f"{project['name']}-{project['version']}"
     path = out / f"{stem}-{tag}.whl"
     wheel = Wheel(path, f"{stem}.dist-info")

@@ -21,6 +21,24 @@ with spdl.open(description) as loader:
 """
 
 
+PIPELINE = """
+import json, sys
+import spdl.io
+from spdl.pipeline import PipelineBuilder
+pipeline = PipelineBuilder().add_source(sys.argv[1:]).pipe(lambda path: list(spdl.io.load(path, {"image": {"transform": [{"resize": [4, 4]}]}})["image"].shape),
+                                                           concurrency=2, output_order="input").add_sink(2).build(num_threads=2)
+with pipeline.auto_stop():
+    print(json.dumps(list(pipeline)))
+"""
+
+SOUND = """
+import sys
+import spdl.io
+wave = spdl.io.load_audio(sys.argv[1], sample_rate=16000)
+print(list(wave.shape), spdl.io.probe_audio(sys.argv[1])["codec"])
+"""
+
+
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
     directory = tmp_path_factory.mktemp("bundle")
@@ -46,10 +64,10 @@ def run(*command, **environment):
 def test_nothing_but_the_c_library_is_needed(bundle):
     static = run("/usr/bin/ldd", bundle / "spdl/spdl")
     assert "not a dynamic executable" in static.stdout + static.stderr
-    for file in ("libspdl.so.0", "spdl-device"):
+    for file in ("libspdl.so.0", "libspdl_engine.so", "spdl-device"):
         needed = run("/usr/bin/ldd", bundle / "spdl" / file).stdout
         names = [line.split()[0].rpartition("/")[2] for line in needed.splitlines()]
-        assert all(name.startswith(("linux-vdso", "libc.so", "ld-linux")) for name in names), needed
+        assert all(name.startswith(("linux-vdso", "libc.so", "libm.so", "ld-linux")) for name in names), needed
 
 
 def test_licences_of_what_is_linked_in_are_there(bundle):
@@ -79,6 +97,15 @@ def test_the_wheel_is_all_that_python_needs(installed, pictures):
     done = run(installed / "python", "-c", READ, pictures)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [[2, [8, 8, 3], [0, 40]], [1, [8, 8, 3], [80]]]
+
+
+def test_pipelines_and_plain_functions_are_in_the_wheel(installed, pictures):
+    """Meta's interface as a whole: the task engine, and media without FFmpeg."""
+    done = run(installed / "python", "-c", PIPELINE, *sorted((pictures / "a").iterdir()))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [[4, 4, 3]] * 3
+    done = run(installed / "python", "-c", SOUND, ROOT / "core/media/audio/testdata/lame.mp3")
+    assert done.returncode == 0 and done.stdout.split() == ["[1,", "8029]", "mp3"], done.stdout + done.stderr
 
 
 def test_the_list_of_the_wheel_is_right(installed):
