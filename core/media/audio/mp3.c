@@ -479,6 +479,14 @@ static int walk(audio_mp3 *m) {
     return m->frames % 4096 ? AUDIO_MP3_OK : in_time(m);
 }
 
+/* What the encoder put after the sound, as far as it comes out of the decoder. */
+static int64_t behind_sound(const audio_mp3 *m) { return m->padding > DELAY ? m->padding - DELAY : 0; }
+
+int64_t audio_mp3_counted(const audio_mp3 *m) {
+    int64_t sound = m->counted * frame_samples(m) - behind_sound(m) - m->skip;
+    return m->counted && sound > 0 ? sound : -1;
+}
+
 int audio_mp3_count(audio_mp3 *m, int64_t end, int64_t *total) {
     int64_t each = frame_samples(m);
     while (!m->ended && (end < 0 || (int64_t)m->frames * each - m->skip - m->padding - each < end)) {
@@ -491,10 +499,10 @@ int audio_mp3_count(audio_mp3 *m, int64_t end, int64_t *total) {
     if (m->counted && !all_counted(m))
         return fail(m, AUDIO_MP3_TRUNCATED, "%zu frames, its header counts %lld", m->frames,
                     (long long)m->counted);
-    if (!m->counted || m->padding <= DELAY) return AUDIO_MP3_OK;
+    if (!m->counted || behind_sound(m) == 0) return AUDIO_MP3_OK;
     if ((int64_t)m->frames > m->counted)
         return fail(m, AUDIO_MP3_ODD, "%zu frames, its header counts %lld", m->frames, (long long)m->counted);
-    int64_t sound = m->counted * each - m->padding + DELAY;
+    int64_t sound = m->counted * each - behind_sound(m);
     if (sound < all) *total = sound - m->skip;
     return AUDIO_MP3_OK;
 }

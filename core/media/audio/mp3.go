@@ -67,6 +67,9 @@ func (d *mp3Reader) fail(status C.int, info *Info) error {
 	return &Error{Format: info.Format, cause: mp3Causes[status], Detail: C.GoString(C.audio_mp3_detail(d.c))}
 }
 
+// counted is how many frames a header says there are; -1: none does.
+func (d *mp3Reader) counted() int64 { return int64(C.audio_mp3_counted(d.c)) }
+
 // upTo is how many frames there are, at most end (-1: no limit).
 func (d *mp3Reader) upTo(info *Info, end int64) (int64, error) {
 	var total C.int64_t

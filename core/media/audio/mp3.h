@@ -140,6 +140,9 @@ int audio_mp3_open(audio_mp3 *m, const struct audio_kernels *k, const audio_sour
                    int alone, int64_t budget_ns, int32_t *rate, int32_t *channels);
 void audio_mp3_close(audio_mp3 *m);
 
+/* How many samples a header counts, without a look at the frames; -1: none does. */
+int64_t audio_mp3_counted(const audio_mp3 *m);
+
 /* How many samples there are; those beyond end (-1: none) need not be counted. */
 int audio_mp3_count(audio_mp3 *m, int64_t end, int64_t *total);
 

@@ -344,6 +344,22 @@ func TestMP3OfAnEncoder(t *testing.T) {
 	}
 }
 
+// Probe believes a header that counts, and looks at all frames where none does.
+func TestProbeOfMP3(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 10))
+	sound := drawnMP3(r, mp3Stereo, 20, mp3With{})
+	counted := mp3Stereo.counted("Info", "LAME", 20, 576, 1000, sound)
+	for what, c := range map[string]struct {
+		file   []byte
+		frames int64
+	}{"counted": {counted, 20*1152 - 576 - 1000}, "counted, cut": {counted[:3000], 20*1152 - 576 - 1000}, "not counted": {sound, 20 * 1152}} {
+		s, err := Probe(Source{Bytes: c.file})
+		if err != nil || s.Frames != c.frames || s.Codec != "mp3" || s.Seconds != float64(c.frames)/44100 || s.Channels != 2 {
+			t.Errorf("%s: %+v, %v", what, s, err)
+		}
+	}
+}
+
 // At 24 kHz the bands are the standard's, as LAME has them; in FFmpeg 5.1 one is two lines too narrow, which makes noise of what LAME wrote. The
 // samples are those of `lame --decode`, in 16 bits.
 func TestMP3Of24kHz(t *testing.T) {

@@ -15,7 +15,7 @@ const haveFFmpeg = false
 type decoder struct{}
 
 func (d *decoder) open(w *Worker, in *input, info *Info) error {
-	return &Error{cause: CauseUnsupported, Detail: "neither FLAC nor MP3, nor PCM or G.711 in WAV, Wave64, AIFF, AU or CAF; built without FFmpeg, use the full build of spdl"}
+	return &Error{cause: CauseUnsupported, Detail: "neither FLAC, MP3, nor PCM or G.711 in WAV, Wave64, AIFF, AU or CAF; built without FFmpeg, use the full build of spdl"}
 }
 
 func (d *decoder) decode(w *Worker, j *job, begin, end int64) (int64, error) { return 0, nil }

@@ -6,7 +6,7 @@ type Stream struct {
 	Codec    string  `json:"codec"`  // FFmpeg's name, such as "mp3" or "pcm_s16le"
 	Rate     int     `json:"rate"`
 	Channels int     `json:"channels"`
-	Frames   int64   `json:"frames"`  // -1: only decoding tells
+	Frames   int64   `json:"frames"`  // as its header counts them; -1: only decoding tells
 	Seconds  float64 `json:"seconds"` // what the container claims; negative: nothing
 }
 
@@ -41,6 +41,9 @@ func (w *Worker) probe(src Source) (Stream, error) {
 		return s, nil
 	case asMP3:
 		s.Codec = "mp3"
+		if s.Frames = w.in.mp3.counted(); s.Frames >= 0 {
+			break
+		}
 		if s.Frames, err = w.in.mp3.upTo(&info, -1); err != nil {
 			return Stream{}, err
 		}
