@@ -7,7 +7,6 @@ enum {
     MP3_ROW = AUDIO_MP3_ROW,
     MP3_SLOTS = AUDIO_MP3_SLOTS,
     MP3_BANDS = AUDIO_MP3_BANDS,
-    MP3_GROUPS = AUDIO_MP3_BANDS / L,
     MP3_CODES = 5,  /* short codes that a look at the bits holds */
     MP3_SIDES = 64, /* floats that the filter bank keeps of a slot */
 };
@@ -21,18 +20,11 @@ ISA static inline uint64_t mp3_look(const audio_mp3_frame *f, uint32_t at) {
     return flac_eight(f->bits + (at >> 3)) << (at & 7);
 }
 
-ISA static uint32_t mp3_get(audio_mp3_frame *f, uint32_t k) {
-    if (k == 0) return 0;
-    uint32_t x = (uint32_t)(mp3_look(f, f->at) >> (64 - k));
-    f->at += k;
-    return x;
-}
-
 /* --- scale factors --- */
 
-/* n of them, of k <= 4 bits each, as many as one look at the bits holds at once. A frame's bits have to hold them. */
+/* n of them, of k <= 5 bits each, as many as one look at the bits holds at once. A frame's bits have to hold them. */
 ISA static uint8_t *mp3_scales_of(audio_mp3_frame *f, uint8_t *to, int n, uint32_t k) {
-    enum { AT_ONCE = 14 };
+    enum { AT_ONCE = 11 };
     while (n > 0) {
         int now = n < AT_ONCE ? n : AT_ONCE;
         uint64_t bits = mp3_look(f, f->at);

@@ -90,6 +90,9 @@ func drawnGranule(r *rand.Rand, k mp3Kind, bits, gain, window int) mp3Granule {
 	compress := uint64(r.IntN(16))
 	if k.version > 0 {
 		compress = uint64(r.IntN(512))
+		if r.IntN(2) == 0 {
+			compress = uint64(2*(4*36+5*6+5) - r.IntN(2)) // the longest scale factors of intensity, 5 bits
+		}
 	}
 	return mp3Granule{bits, func(o *bitsOut) {
 		o.put(uint64(bits), 12)
