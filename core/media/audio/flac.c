@@ -1,11 +1,6 @@
 /* flac.c - see flac.h: where frames are, and whether they are to be believed. What is in them is flac_isa.h's. */
-#define _POSIX_C_SOURCE 200809L
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "kernels.h"
 
@@ -22,7 +17,6 @@ enum {
 struct audio_flac {
     audio_flac_source source;
     const audio_kernels *k;
-    int64_t deadline_ns; /* 0: none */
 
     /* Of the first frame: what all numbers are counted by. */
     int variable;   /* frames are numbered by their first sample; else by themselves */
@@ -41,7 +35,6 @@ struct audio_flac {
 
     uint8_t crc8[256];
     uint16_t crc16[8][256]; /* [i]: of a byte with i zeros behind it */
-    char detail[160];
 };
 
 audio_flac *audio_flac_new(void) {
@@ -72,21 +65,9 @@ void audio_flac_free(audio_flac *f) {
     free(f);
 }
 
-const char *audio_flac_detail(const audio_flac *f) { return f->detail; }
+const char *audio_flac_detail(const audio_flac *f) { return f->bytes.detail; }
 
-__attribute__((format(printf, 3, 4))) static int fail(audio_flac *f, int status, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(f->detail, sizeof f->detail, format, args);
-    va_end(args);
-    return status;
-}
-
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+#define fail(f, ...) audio_bytes_fail(&(f)->bytes, __VA_ARGS__)
 
 /* The checksum of n bytes; 0 of bytes that end with their own. */
 static unsigned crc16(const audio_flac *f, const uint8_t *p, size_t n) {
@@ -102,16 +83,9 @@ static unsigned crc16(const audio_flac *f, const uint8_t *p, size_t n) {
 /* --- bytes --- */
 
 static int view(audio_flac *f, int64_t at, size_t want, size_t ahead, const uint8_t **p, size_t *n) {
-    switch (audio_bytes_view(&f->bytes, at, want, ahead, p, n)) {
-    case AUDIO_BYTES_OK:
-        if (*n > FRAME_MOST) *n = FRAME_MOST;
-        return AUDIO_FLAC_OK;
-    case AUDIO_BYTES_READ: return fail(f, AUDIO_FLAC_READ, "%s", strerror(errno));
-    case AUDIO_BYTES_NO_MEMORY: return fail(f, AUDIO_FLAC_NO_MEMORY, "%zu bytes of the file", want);
-    default:
-        return fail(f, AUDIO_FLAC_TRUNCATED, "the file ended at %lld while it was read",
-                    (long long)(f->bytes.piece_at + (int64_t)f->bytes.piece_n));
-    }
+    int rc = audio_bytes_view(&f->bytes, at, want, ahead, p, n);
+    if (rc == AUDIO_OK && *n > FRAME_MOST) *n = FRAME_MOST;
+    return rc;
 }
 
 /* --- frames' headers --- */
@@ -155,14 +129,14 @@ static int32_t rate_of(unsigned code, const uint8_t *behind, int *bytes) {
     }
 }
 
-/* Read the header at p. first: of the first frame, which says how frames are numbered. AUDIO_FLAC_CORRUPT: there is none, or
+/* Read the header at p. first: of the first frame, which says how frames are numbered. AUDIO_CORRUPT: there is none, or
  * one of another stream; UNSUPPORTED: of other samples than the metadata say. The detail is the caller's. */
 static int read_head(audio_flac *f, const uint8_t *p, size_t n, int first, audio_flac_frame *h) {
     static const int8_t bits_named[8] = {0, 8, 12, -1, 16, 20, 24, 32};
     uint8_t b[HEAD_MOST] = {0};
     int number_bytes, block_bytes, rate_bytes;
     memcpy(b, p, n < sizeof b ? n : sizeof b);
-    if (b[0] != 0xff || (b[1] & 0xfe) != 0xf8) return AUDIO_FLAC_CORRUPT;
+    if (b[0] != 0xff || (b[1] & 0xfe) != 0xf8) return AUDIO_CORRUPT;
     int64_t number = coded_number(b + 4, b + sizeof b, &number_bytes);
     const uint8_t *behind = b + 4 + number_bytes;
     int32_t block = block_of(b[2] >> 4, behind, &block_bytes);
@@ -171,27 +145,27 @@ static int read_head(audio_flac *f, const uint8_t *p, size_t n, int first, audio
     h->head = (size_t)(behind - b + block_bytes + rate_bytes + 1);
     if (number < 0 || block < 1 || block > AUDIO_FLAC_BLOCK || rate < 0 || bits < 0 ||
         mode > AUDIO_FLAC_MID_SIDE || b[3] & 1 || h->head > n)
-        return AUDIO_FLAC_CORRUPT;
+        return AUDIO_CORRUPT;
     uint8_t sum = 0;
     for (size_t i = 0; i + 1 < h->head; i++) sum = f->crc8[sum ^ b[i]];
-    if (sum != b[h->head - 1]) return AUDIO_FLAC_CORRUPT;
+    if (sum != b[h->head - 1]) return AUDIO_CORRUPT;
     h->n = block;
     h->mode = mode;
     h->channels = mode < AUDIO_FLAC_LEFT_SIDE ? mode + 1 : 2;
     h->bits = bits ? bits : f->source.bits;
     if (h->channels != f->source.channels || h->bits != f->source.bits || (rate && rate != f->source.rate))
-        return AUDIO_FLAC_UNSUPPORTED;
+        return AUDIO_UNSUPPORTED;
     if (first) {
         f->variable = b[1] & 1;
         f->stride = f->variable ? 1 : block;
         f->origin = number * f->stride;
     }
     h->start = number * f->stride - f->origin;
-    return (b[1] & 1) == f->variable && h->start >= 0 ? AUDIO_FLAC_OK : AUDIO_FLAC_CORRUPT;
+    return (b[1] & 1) == f->variable && h->start >= 0 ? AUDIO_OK : AUDIO_CORRUPT;
 }
 
 static int said(audio_flac *f, int status, int64_t at) {
-    if (status == AUDIO_FLAC_UNSUPPORTED)
+    if (status == AUDIO_UNSUPPORTED)
         return fail(f, status, "its rate, its channels or its bits change at byte %lld", (long long)at);
     return fail(f, status, "no frame begins at byte %lld", (long long)at);
 }
@@ -204,62 +178,62 @@ static int room_for(audio_flac *f, const audio_flac_frame *h) {
         free(f->frame.samples);
         f->samples_cap = 0;
         if (!(f->frame.samples = malloc(all * sizeof *f->frame.samples)))
-            return fail(f, AUDIO_FLAC_NO_MEMORY, "a frame of %zu values", all);
+            return fail(f, AUDIO_NO_MEMORY, "a frame of %zu values", all);
         f->samples_cap = all;
     }
     if (h->bits == 32 && h->mode >= AUDIO_FLAC_LEFT_SIDE && (size_t)h->n > f->side_cap) {
         free(f->frame.side);
         f->side_cap = 0;
         if (!(f->frame.side = malloc((size_t)h->n * sizeof *f->frame.side)))
-            return fail(f, AUDIO_FLAC_NO_MEMORY, "a frame of %d samples", h->n);
+            return fail(f, AUDIO_NO_MEMORY, "a frame of %d samples", h->n);
         f->side_cap = (size_t)h->n;
     }
-    return AUDIO_FLAC_OK;
+    return AUDIO_OK;
 }
 
 /* Decode the frame at byte `at`, whose bytes are read with so many ahead. */
 static int frame_at(audio_flac *f, int64_t at, size_t ahead) {
-    if (f->deadline_ns && now_ns() > f->deadline_ns)
-        return fail(f, AUDIO_FLAC_TOO_SLOW, "the budget of time for one sample is used up; raise timeout");
+    int rc = audio_bytes_in_time(&f->bytes);
+    if (rc != AUDIO_OK) return rc;
     for (size_t want = PROBE;; want *= 2) {
         const uint8_t *p;
         size_t n;
         audio_flac_frame h = {0};
-        int rc = view(f, at, want, ahead, &p, &n);
-        if (rc != AUDIO_FLAC_OK) return rc;
+        rc = view(f, at, want, ahead, &p, &n);
+        if (rc != AUDIO_OK) return rc;
         rc = read_head(f, p, n, 0, &h);
-        if (rc == AUDIO_FLAC_CORRUPT && n < HEAD_MOST)
-            return fail(f, AUDIO_FLAC_TRUNCATED, "%zu bytes are left for the frame at byte %lld", n,
+        if (rc == AUDIO_CORRUPT && n < HEAD_MOST)
+            return fail(f, AUDIO_TRUNCATED, "%zu bytes are left for the frame at byte %lld", n,
                         (long long)at);
-        if (rc != AUDIO_FLAC_OK) return said(f, rc, at);
-        if ((rc = room_for(f, &h)) != AUDIO_FLAC_OK) return rc;
+        if (rc != AUDIO_OK) return said(f, rc, at);
+        if ((rc = room_for(f, &h)) != AUDIO_OK) return rc;
         h.samples = f->frame.samples;
         h.side = f->frame.side;
         f->frame = h;
         rc = f->k->flac_frame(p, n, &f->frame);
         if (rc == AUDIO_FLAC_MORE && n < FRAME_MOST && at + (int64_t)n < f->source.from.size) continue;
         if (rc == AUDIO_FLAC_MORE && n < FRAME_MOST)
-            return fail(f, AUDIO_FLAC_TRUNCATED, "the file ends in the frame at byte %lld", (long long)at);
-        if (rc != AUDIO_FLAC_OK) return fail(f, AUDIO_FLAC_CORRUPT, "the frame at byte %lld", (long long)at);
+            return fail(f, AUDIO_TRUNCATED, "the file ends in the frame at byte %lld", (long long)at);
+        if (rc != AUDIO_OK) return fail(f, AUDIO_CORRUPT, "the frame at byte %lld", (long long)at);
         if (crc16(f, p, f->frame.bytes) != 0)
-            return fail(f, AUDIO_FLAC_CORRUPT, "the checksum of the frame at byte %lld", (long long)at);
-        return AUDIO_FLAC_OK;
+            return fail(f, AUDIO_CORRUPT, "the checksum of the frame at byte %lld", (long long)at);
+        return AUDIO_OK;
     }
 }
 
 /* Decode the frame that comes next. */
 static int next_frame(audio_flac *f) {
     if (f->at >= f->source.from.size)
-        return fail(f, AUDIO_FLAC_TRUNCATED, "%lld samples, its header counts %lld", (long long)f->next,
+        return fail(f, AUDIO_TRUNCATED, "%lld samples, its header counts %lld", (long long)f->next,
                     (long long)f->source.total);
     int rc = frame_at(f, f->at, AHEAD);
-    if (rc != AUDIO_FLAC_OK) return rc;
+    if (rc != AUDIO_OK) return rc;
     if (f->frame.start != f->next)
-        return fail(f, AUDIO_FLAC_CORRUPT, "the frame at byte %lld begins with sample %lld, want %lld",
+        return fail(f, AUDIO_CORRUPT, "the frame at byte %lld begins with sample %lld, want %lld",
                     (long long)f->at, (long long)f->frame.start, (long long)f->next);
     f->at += (int64_t)f->frame.bytes;
     f->next += f->frame.n;
-    return AUDIO_FLAC_OK;
+    return AUDIO_OK;
 }
 
 int audio_flac_open(audio_flac *f, const audio_kernels *k, const audio_flac_source *source) {
@@ -268,20 +242,18 @@ int audio_flac_open(audio_flac *f, const audio_kernels *k, const audio_flac_sour
     audio_flac_frame h;
     audio_flac_close(f);
     f->source = *source;
-    audio_bytes_begin(&f->bytes, &source->from);
+    audio_bytes_begin(&f->bytes, &source->from, source->budget_ns);
     f->k = k;
-    f->deadline_ns = source->budget_ns > 0 ? now_ns() + source->budget_ns : 0;
     f->at = source->first;
     f->next = 0;
     if (source->total / AUDIO_FLAC_BLOCK > (source->from.size - source->first) / BLOCK_BYTES_LEAST)
-        return fail(f, AUDIO_FLAC_TRUNCATED, "%lld bytes of frames, its header counts %lld samples",
+        return fail(f, AUDIO_TRUNCATED, "%lld bytes of frames, its header counts %lld samples",
                     (long long)(source->from.size - source->first), (long long)source->total);
     int rc = view(f, source->first, HEAD_MOST, PROBE, &p, &n);
-    if (rc != AUDIO_FLAC_OK) return rc;
+    if (rc != AUDIO_OK) return rc;
     rc = read_head(f, p, n, 1, &h);
-    if (rc == AUDIO_FLAC_CORRUPT && n < HEAD_MOST)
-        return fail(f, AUDIO_FLAC_TRUNCATED, "%zu bytes of frames", n);
-    return rc == AUDIO_FLAC_OK ? rc : said(f, rc, source->first);
+    if (rc == AUDIO_CORRUPT && n < HEAD_MOST) return fail(f, AUDIO_TRUNCATED, "%zu bytes of frames", n);
+    return rc == AUDIO_OK ? rc : said(f, rc, source->first);
 }
 
 void audio_flac_close(audio_flac *f) {
@@ -302,10 +274,10 @@ static int last_frame(audio_flac *f, audio_flac_frame *last, int *found) {
         audio_flac_frame h;
         if (span > all) span = all;
         int rc = view(f, f->source.from.size - span, (size_t)span, (size_t)span, &p, &n);
-        if (rc != AUDIO_FLAC_OK) return rc;
+        if (rc != AUDIO_OK) return rc;
         for (const uint8_t *end = p + n; tries < TRIES && (mark = memchr(p, 0xff, (size_t)(end - p)));
              p = mark + 1) {
-            if (read_head(f, mark, (size_t)(end - mark), 0, &h) != AUDIO_FLAC_OK) continue;
+            if (read_head(f, mark, (size_t)(end - mark), 0, &h) != AUDIO_OK) continue;
             tries++;
             if (crc16(f, mark, (size_t)(end - mark)) != 0) continue;
             *last = h;
@@ -313,7 +285,7 @@ static int last_frame(audio_flac *f, audio_flac_frame *last, int *found) {
         }
         if (span == all || span >= FRAME_MOST / 8) break;
     }
-    return AUDIO_FLAC_OK;
+    return AUDIO_OK;
 }
 
 /* Whether the file ends as it should: where its header counts. Only then are frames looked for in the middle, where another file
@@ -321,9 +293,9 @@ static int last_frame(audio_flac *f, audio_flac_frame *last, int *found) {
 static int know_tail(audio_flac *f) {
     audio_flac_frame last;
     int found = 0;
-    if (f->tail) return AUDIO_FLAC_OK;
-    int rc = f->source.total ? last_frame(f, &last, &found) : AUDIO_FLAC_OK;
-    if (rc == AUDIO_FLAC_OK) f->tail = found && last.start + last.n == f->source.total ? 1 : -1;
+    if (f->tail) return AUDIO_OK;
+    int rc = f->source.total ? last_frame(f, &last, &found) : AUDIO_OK;
+    if (rc == AUDIO_OK) f->tail = found && last.start + last.n == f->source.total ? 1 : -1;
     return rc;
 }
 
@@ -335,24 +307,23 @@ static int find_frame(audio_flac *f, int64_t from, int64_t to, int64_t above, in
     audio_flac_frame h;
     for (*at = -1; from < to;) {
         int rc = view(f, from, HEAD_MOST, PROBE, &p, &n);
-        if (rc != AUDIO_FLAC_OK) return rc;
+        if (rc != AUDIO_OK) return rc;
         if ((int64_t)n > to - from) n = (size_t)(to - from);
         mark = memchr(p, 0xff, n);
         from += mark ? mark - p : (int64_t)n;
         if (!mark) continue;
         rc = view(f, from, HEAD_MOST, PROBE, &p, &n);
-        if (rc != AUDIO_FLAC_OK) return rc;
-        if (read_head(f, p, n, 0, &h) == AUDIO_FLAC_OK && h.start > above && h.start < below) {
-            if (++*tries > TRIES) return AUDIO_FLAC_OK;
+        if (rc != AUDIO_OK) return rc;
+        if (read_head(f, p, n, 0, &h) == AUDIO_OK && h.start > above && h.start < below) {
+            if (++*tries > TRIES) return AUDIO_OK;
             rc = frame_at(f, from, PROBE);
-            if (rc == AUDIO_FLAC_OK) *at = from;
-            if (rc == AUDIO_FLAC_OK || rc == AUDIO_FLAC_TOO_SLOW || rc == AUDIO_FLAC_READ ||
-                rc == AUDIO_FLAC_NO_MEMORY)
+            if (rc == AUDIO_OK) *at = from;
+            if (rc == AUDIO_OK || rc == AUDIO_TOO_SLOW || rc == AUDIO_READ || rc == AUDIO_NO_MEMORY)
                 return rc;
         }
         from++;
     }
-    return AUDIO_FLAC_OK;
+    return AUDIO_OK;
 }
 
 /* Let what comes next be the frame with sample `first`, or one not far before it. */
@@ -362,13 +333,13 @@ static int seek(audio_flac *f, int64_t first) {
         f->at = f->source.first;
         f->next = 0;
     }
-    if (first - f->next <= NEAR) return AUDIO_FLAC_OK;
+    if (first - f->next <= NEAR) return AUDIO_OK;
     int rc = know_tail(f);
-    if (rc != AUDIO_FLAC_OK || f->tail < 0) return rc;
+    if (rc != AUDIO_OK || f->tail < 0) return rc;
     for (int64_t end = f->source.from.size, at; end - f->at > 2 * PROBE && tries <= TRIES;) {
         int64_t middle = f->at + (end - f->at) / 2;
         rc = find_frame(f, middle, end, f->next, f->source.total, &tries, &at);
-        if (rc != AUDIO_FLAC_OK) return rc;
+        if (rc != AUDIO_OK) return rc;
         if (at < 0 || f->frame.start > first) {
             end = middle;
             continue;
@@ -376,17 +347,16 @@ static int seek(audio_flac *f, int64_t first) {
         f->at = at;
         f->next = f->frame.start;
     }
-    return AUDIO_FLAC_OK;
+    return AUDIO_OK;
 }
 
 int audio_flac_count(audio_flac *f, int64_t end, int64_t *total) {
     int64_t counted = f->source.total, enough = counted ? counted : end < 0 ? INT64_MAX : end + 1;
-    int rc = AUDIO_FLAC_OK;
+    int rc = AUDIO_OK;
     *total = counted;
     if (counted && end >= 0 && end < counted) return rc;
-    if (counted && ((rc = know_tail(f)) != AUDIO_FLAC_OK || f->tail > 0)) return rc;
-    while (rc == AUDIO_FLAC_OK && f->next < enough && (counted || f->at < f->source.from.size))
-        rc = next_frame(f);
+    if (counted && ((rc = know_tail(f)) != AUDIO_OK || f->tail > 0)) return rc;
+    while (rc == AUDIO_OK && f->next < enough && (counted || f->at < f->source.from.size)) rc = next_frame(f);
     if (!counted) *total = f->next;
     return rc;
 }
@@ -394,10 +364,10 @@ int audio_flac_count(audio_flac *f, int64_t end, int64_t *total) {
 int audio_flac_decode(audio_flac *f, const int32_t *take, int n_take, int64_t first, int64_t n, float *dst,
                       size_t stride) {
     int rc = seek(f, first);
-    for (int64_t done = 0; rc == AUDIO_FLAC_OK && done < n;) {
+    for (int64_t done = 0; rc == AUDIO_OK && done < n;) {
         rc = next_frame(f);
         int64_t skip = first + done - f->frame.start, here = f->frame.n - skip;
-        if (rc != AUDIO_FLAC_OK || here <= 0) continue;
+        if (rc != AUDIO_OK || here <= 0) continue;
         if (here > n - done) here = n - done;
         for (int i = 0; i < n_take; i++)
             f->k->flac_floats(&f->frame, take[i], (size_t)skip, (size_t)here,

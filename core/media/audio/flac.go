@@ -117,16 +117,8 @@ func (d *flacReader) open(w *Worker, in *input, info *Info) error {
 	return nil
 }
 
-var flacCauses = map[C.int]string{
-	C.AUDIO_FLAC_TRUNCATED: CauseTruncated, C.AUDIO_FLAC_CORRUPT: CauseCorrupt, C.AUDIO_FLAC_READ: CauseRead,
-	C.AUDIO_FLAC_UNSUPPORTED: CauseUnsupported, C.AUDIO_FLAC_NO_MEMORY: CauseNoMemory, C.AUDIO_FLAC_TOO_SLOW: CauseTooSlow,
-}
-
 func (d *flacReader) fail(status C.int, info *Info) error {
-	if status == C.AUDIO_FLAC_OK {
-		return nil
-	}
-	return &Error{Format: info.Format, cause: flacCauses[status], Detail: C.GoString(C.audio_flac_detail(d.c))}
+	return ownError(status, info, C.audio_flac_detail(d.c))
 }
 
 // upTo is how many frames there are, at most end (-1: no limit).

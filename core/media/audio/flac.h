@@ -14,15 +14,7 @@
 #include "bytes.h"
 
 enum {
-    AUDIO_FLAC_OK = 0,
-    AUDIO_FLAC_MORE = 1, /* of a frame: its bytes end before it does */
-    AUDIO_FLAC_TRUNCATED = -1,
-    AUDIO_FLAC_CORRUPT = -2,
-    AUDIO_FLAC_READ = -6,
-    AUDIO_FLAC_UNSUPPORTED = -10,
-    AUDIO_FLAC_NO_MEMORY = -22,
-    AUDIO_FLAC_TOO_SLOW = -25,
-
+    AUDIO_FLAC_MORE = 1, /* in place of a status, of a frame: its bytes end before it does */
     AUDIO_FLAC_CHANNELS = 8,
     AUDIO_FLAC_BLOCK = 65535, /* samples of a frame */
 };

@@ -260,13 +260,13 @@ ISA static int flac_frame(const uint8_t *p, size_t size, audio_flac_frame *f) {
     for (int32_t i = 0; i < f->channels; i++) {
         flac_channel c = {f->samples + (size_t)i * (size_t)f->n, NULL, f->n, (uint32_t)f->bits + (i == side)};
         if (c.bits > 32) c.side = f->side;
-        if (!flac_subframe(&b, &c)) return b.over ? AUDIO_FLAC_MORE : AUDIO_FLAC_CORRUPT;
+        if (!flac_subframe(&b, &c)) return b.over ? AUDIO_FLAC_MORE : AUDIO_CORRUPT;
     }
     const uint8_t *end = b.p - (b.n >> 3); /* the rest of the last byte is nothing */
     if (b.end - end < 2) return AUDIO_FLAC_MORE;
     f->bytes = (size_t)(end - p) + 2;
     if (side >= 0 && f->bits == 32) flac_unmix_wide(f);
-    return AUDIO_FLAC_OK;
+    return AUDIO_OK;
 }
 
 /* --- floats --- */

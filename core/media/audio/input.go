@@ -72,6 +72,19 @@ func (in *input) source(pinned *runtime.Pinner) C.audio_source {
 	return from
 }
 
+var ownCauses = map[C.int]string{
+	C.AUDIO_TRUNCATED: CauseTruncated, C.AUDIO_CORRUPT: CauseCorrupt, C.AUDIO_READ: CauseRead,
+	C.AUDIO_UNSUPPORTED: CauseUnsupported, C.AUDIO_NO_MEMORY: CauseNoMemory, C.AUDIO_TOO_SLOW: CauseTooSlow,
+}
+
+// ownError is what the status of one of our decoders in C says; nil: nothing failed.
+func ownError(status C.int, info *Info, detail *C.char) error {
+	if status == C.AUDIO_OK {
+		return nil
+	}
+	return &Error{Format: info.Format, cause: ownCauses[status], Detail: C.GoString(detail)}
+}
+
 // open reads the header.
 func (in *input) open(w *Worker, src Source, info *Info) error {
 	in.data, in.size, in.reading = src.Bytes, int64(len(src.Bytes)), byFFmpeg

@@ -326,11 +326,15 @@ ISA static inline __attribute__((always_inline)) void polyphase_of(const float *
 /* A number of taps that is known here leaves no loop over them. */
 ISA static void polyphase(const float *x, const float *taps, const int32_t *start, int32_t n_taps,
                           int32_t phases, int32_t step, int64_t first, int64_t n, float *y) {
-#define OF(taps_known) \
-    case taps_known: polyphase_of(x, taps, start, taps_known, phases, step, first, n, y); return;
+#define OF(known) \
+    case known: polyphase_of(x, taps, start, known, phases, step, first, n, y); break
     switch (n_taps) {
-        OF(16)
-        OF(24) OF(32) OF(40) OF(48) default : polyphase_of(x, taps, start, n_taps, phases, step, first, n, y);
+        OF(16);
+        OF(24);
+        OF(32);
+        OF(40);
+        OF(48);
+    default: polyphase_of(x, taps, start, n_taps, phases, step, first, n, y);
     }
 #undef OF
 }

@@ -1,12 +1,7 @@
 /* mp3.c - see mp3.h: tables, where frames are, and what their headers say. What is in them is mp3_isa.h's. */
-#define _POSIX_C_SOURCE 200809L
-#include <errno.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "kernels.h"
 #include "mp3_tables.h"
@@ -259,7 +254,6 @@ typedef struct head {
 struct audio_mp3 {
     audio_bytes bytes;
     const audio_kernels *k;
-    int64_t deadline_ns; /* 0: none */
     int alone;
     head kind; /* of the first frame: all are alike */
 
@@ -282,8 +276,6 @@ struct audio_mp3 {
     float samples[2][2 * AUDIO_MP3_LINES];
     int64_t next; /* the frame behind the last one decoded; -1: none was */
     int wanted;
-
-    char detail[160];
 };
 
 audio_mp3 *audio_mp3_new(void) {
@@ -299,38 +291,16 @@ void audio_mp3_free(audio_mp3 *m) {
     free(m);
 }
 
-const char *audio_mp3_detail(const audio_mp3 *m) { return m->detail; }
+const char *audio_mp3_detail(const audio_mp3 *m) { return m->bytes.detail; }
 
-__attribute__((format(printf, 3, 4))) static int fail(audio_mp3 *m, int status, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(m->detail, sizeof m->detail, format, args);
-    va_end(args);
-    return status;
-}
-
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int in_time(audio_mp3 *m) {
-    if (!m->deadline_ns || now_ns() <= m->deadline_ns) return AUDIO_MP3_OK;
-    return fail(m, AUDIO_MP3_TOO_SLOW, "the budget of time for one sample is used up; raise timeout");
-}
+#define fail(m, ...) audio_bytes_fail(&(m)->bytes, __VA_ARGS__)
 
 static int view(audio_mp3 *m, int64_t at, size_t want, const uint8_t **p, size_t *n) {
-    switch (audio_bytes_view(&m->bytes, at, want, AHEAD, p, n)) {
-    case AUDIO_BYTES_OK: return AUDIO_MP3_OK;
-    case AUDIO_BYTES_READ: return fail(m, AUDIO_MP3_READ, "%s", strerror(errno));
-    case AUDIO_BYTES_NO_MEMORY: return fail(m, AUDIO_MP3_NO_MEMORY, "%zu bytes of the file", want);
-    default: return fail(m, AUDIO_MP3_TRUNCATED, "the file ended while it was read");
-    }
+    return audio_bytes_view(&m->bytes, at, want, AHEAD, p, n);
 }
 
 static int ends_in(audio_mp3 *m, int64_t frame) {
-    return fail(m, AUDIO_MP3_TRUNCATED, "the file ends in the frame at byte %lld", (long long)frame);
+    return fail(m, AUDIO_TRUNCATED, "the file ends in the frame at byte %lld", (long long)frame);
 }
 
 /* Whether a frame of layer III begins with these four bytes, and what it says. */
@@ -394,12 +364,11 @@ int audio_mp3_open(audio_mp3 *m, const audio_kernels *k, const audio_source *sou
     size_t n;
     head second;
     audio_mp3_close(m);
-    audio_bytes_begin(&m->bytes, source);
+    audio_bytes_begin(&m->bytes, source, budget_ns);
     m->k = k;
     m->alone = alone;
-    m->deadline_ns = budget_ns > 0 ? now_ns() + budget_ns : 0;
     int rc = view(m, first, FRAME_MOST + HEAD_BYTES, &there, &n);
-    if (rc != AUDIO_MP3_OK) return rc;
+    if (rc != AUDIO_OK) return rc;
     if (n < HEAD_BYTES || !read_head(there, &m->kind))
         return fail(m, AUDIO_MP3_ODD, "no frame at byte %lld", (long long)first);
     size_t size = (size_t)m->kind.bytes;
@@ -418,7 +387,7 @@ int audio_mp3_open(audio_mp3 *m, const audio_kernels *k, const audio_source *sou
     m->next = -1;
     *rate = m->kind.rate;
     *channels = m->kind.channels;
-    return AUDIO_MP3_OK;
+    return AUDIO_OK;
 }
 
 void audio_mp3_close(audio_mp3 *m) {
@@ -441,12 +410,12 @@ static int add_frame(audio_mp3 *m) {
     if (m->frames == m->frames_cap) {
         size_t cap = m->frames_cap ? 2 * m->frames_cap : 1024;
         int64_t *grown = realloc(m->frame_at, cap * sizeof *grown);
-        if (!grown) return fail(m, AUDIO_MP3_NO_MEMORY, "the places of %zu frames", cap);
+        if (!grown) return fail(m, AUDIO_NO_MEMORY, "the places of %zu frames", cap);
         m->frame_at = grown;
         m->frames_cap = cap;
     }
     m->frame_at[m->frames++] = m->walked;
-    return AUDIO_MP3_OK;
+    return AUDIO_OK;
 }
 
 /* Samples that are there and that a header's count may stand for. */
@@ -458,7 +427,7 @@ static int all_counted(const audio_mp3 *m) {
 static int no_frame(audio_mp3 *m, const uint8_t *p, size_t n) {
     if (n == 0 || is_tag(p, n) || (m->alone && m->counted && all_counted(m))) {
         m->ended = 1;
-        return AUDIO_MP3_OK;
+        return AUDIO_OK;
     }
     return fail(m, AUDIO_MP3_ODD, "no frame at byte %lld", (long long)m->walked);
 }
@@ -469,14 +438,14 @@ static int walk(audio_mp3 *m) {
     size_t n;
     head h;
     int rc = view(m, m->walked, HEAD_BYTES + 1, &p, &n);
-    if (rc != AUDIO_MP3_OK) return rc;
+    if (rc != AUDIO_OK) return rc;
     if (n < HEAD_BYTES || !read_head(p, &h) || h.rate_index != m->kind.rate_index ||
         h.channels != m->kind.channels)
         return no_frame(m, p, n);
     if (h.bytes > m->bytes.from.size - m->walked) return ends_in(m, m->walked);
-    if ((rc = add_frame(m)) != AUDIO_MP3_OK) return rc;
+    if ((rc = add_frame(m)) != AUDIO_OK) return rc;
     m->walked += h.bytes;
-    return m->frames % 4096 ? AUDIO_MP3_OK : in_time(m);
+    return m->frames % 4096 ? AUDIO_OK : audio_bytes_in_time(&m->bytes);
 }
 
 /* What the encoder put after the sound, as far as it comes out of the decoder. */
@@ -491,20 +460,20 @@ int audio_mp3_count(audio_mp3 *m, int64_t end, int64_t *total) {
     int64_t each = frame_samples(m);
     while (!m->ended && (end < 0 || (int64_t)m->frames * each - m->skip - m->padding - each < end)) {
         int rc = walk(m);
-        if (rc != AUDIO_MP3_OK) return rc;
+        if (rc != AUDIO_OK) return rc;
     }
     int64_t all = (int64_t)m->frames * each;
     *total = all - m->skip;
-    if (!m->ended) return AUDIO_MP3_OK;
+    if (!m->ended) return AUDIO_OK;
     if (m->counted && !all_counted(m))
-        return fail(m, AUDIO_MP3_TRUNCATED, "%zu frames, its header counts %lld", m->frames,
+        return fail(m, AUDIO_TRUNCATED, "%zu frames, its header counts %lld", m->frames,
                     (long long)m->counted);
-    if (!m->counted || behind_sound(m) == 0) return AUDIO_MP3_OK;
+    if (!m->counted || behind_sound(m) == 0) return AUDIO_OK;
     if ((int64_t)m->frames > m->counted)
         return fail(m, AUDIO_MP3_ODD, "%zu frames, its header counts %lld", m->frames, (long long)m->counted);
     int64_t sound = m->counted * each - behind_sound(m);
     if (sound < all) *total = sound - m->skip;
-    return AUDIO_MP3_OK;
+    return AUDIO_OK;
 }
 
 /* --- side information --- */
@@ -583,7 +552,7 @@ static int take_frame(audio_mp3 *m, int64_t frame, audio_mp3_frame *f, int *back
     head h;
     int64_t at = m->frame_at[frame];
     int rc = view(m, at, FRAME_MOST, &p, &n);
-    if (rc != AUDIO_MP3_OK) return rc;
+    if (rc != AUDIO_OK) return rc;
     if (n < HEAD_BYTES || !read_head(p, &h) || (size_t)h.bytes > n) return odd(m, at); /* it changed */
     int before = HEAD_BYTES + 2 * h.checked + side_bytes(&h);
     if (h.bytes < before || !read_side(p + HEAD_BYTES + 2 * h.checked, &h, f, back)) return odd(m, at);
@@ -601,7 +570,7 @@ static int take_frame(audio_mp3 *m, int64_t frame, audio_mp3_frame *f, int *back
     f->end = (uint32_t)(8 * m->n_bits);
     f->at = 0;
     *back += (int)own; /* from the end of what is kept */
-    return AUDIO_MP3_OK;
+    return AUDIO_OK;
 }
 
 /* Where the bits of a frame begin that lie `back` bytes before the end of those kept. Of a stream that was cut out of another one, the first
@@ -617,7 +586,7 @@ static int place_bits(audio_mp3 *m, audio_mp3_frame *f, int back, int64_t at) {
     if (begin < 8 * (int64_t)m->used && m->used > 0)
         return odd(m, at); /* bits that the frame before has used */
     f->at = (uint32_t)begin;
-    return AUDIO_MP3_OK;
+    return AUDIO_OK;
 }
 
 static int decode_frame(audio_mp3 *m, int64_t frame) {
@@ -625,8 +594,8 @@ static int decode_frame(audio_mp3 *m, int64_t frame) {
     int back;
     float *const to[2] = {m->samples[0], m->samples[1]};
     int rc = take_frame(m, frame, &f, &back);
-    if (rc == AUDIO_MP3_OK) rc = place_bits(m, &f, back, m->frame_at[frame]);
-    if (rc == AUDIO_MP3_OK && m->k->mp3_frame(&m->state, &f, m->wanted, to) != AUDIO_MP3_OK)
+    if (rc == AUDIO_OK) rc = place_bits(m, &f, back, m->frame_at[frame]);
+    if (rc == AUDIO_OK && m->k->mp3_frame(&m->state, &f, m->wanted, to) != AUDIO_OK)
         rc = odd(m, m->frame_at[frame]);
     m->used = (f.at + 7) / 8;
     m->next = frame + 1;
@@ -646,25 +615,25 @@ static int begin_at(audio_mp3 *m, int64_t frame) {
         if (bytes >= AUDIO_MP3_BACK + 40 * (warm - from)) break;
     }
     for (; from < warm; from++)
-        if ((rc = take_frame(m, from, &f, &back)) != AUDIO_MP3_OK) return rc;
+        if ((rc = take_frame(m, from, &f, &back)) != AUDIO_OK) return rc;
     for (; warm < frame; warm++)
-        if ((rc = decode_frame(m, warm)) != AUDIO_MP3_OK) return rc;
+        if ((rc = decode_frame(m, warm)) != AUDIO_OK) return rc;
     m->next = frame;
-    return AUDIO_MP3_OK;
+    return AUDIO_OK;
 }
 
 int audio_mp3_decode(audio_mp3 *m, int wanted, int64_t first, int64_t n, float *const dst[2]) {
     int64_t each = frame_samples(m), at = first + m->skip, end = at + n;
-    int rc = AUDIO_MP3_OK;
-    while (at < end && rc == AUDIO_MP3_OK) {
+    int rc = AUDIO_OK;
+    while (at < end && rc == AUDIO_OK) {
         int64_t frame = at / each, skip = at % each, count = each - skip < end - at ? each - skip : end - at;
         if (m->next != frame || m->wanted != wanted) {
             m->wanted = wanted;
             rc = begin_at(m, frame);
         }
-        if (rc == AUDIO_MP3_OK) rc = decode_frame(m, frame);
-        if (rc == AUDIO_MP3_OK && frame % 64 == 63) rc = in_time(m);
-        for (int i = 0; i < 2 && rc == AUDIO_MP3_OK; i++)
+        if (rc == AUDIO_OK) rc = decode_frame(m, frame);
+        if (rc == AUDIO_OK && frame % 64 == 63) rc = audio_bytes_in_time(&m->bytes);
+        for (int i = 0; i < 2 && rc == AUDIO_OK; i++)
             if (dst[i])
                 memcpy(dst[i] + (at - first - m->skip), m->samples[i] + skip, (size_t)count * sizeof(float));
         at += count;

@@ -47,24 +47,16 @@ func (d *mp3Reader) open(w *Worker, in *input, first int64, info *Info) error {
 		alone = 0
 	}
 	from := in.source(&d.pinned)
-	if status := C.audio_mp3_open(d.c, w.kernels, &from, C.int64_t(first), alone, C.int64_t(w.op.cfg.Budget), &rate, &channels); status != C.AUDIO_MP3_OK {
+	if status := C.audio_mp3_open(d.c, w.kernels, &from, C.int64_t(first), alone, C.int64_t(w.op.cfg.Budget), &rate, &channels); status != C.AUDIO_OK {
 		return d.fail(status, info)
 	}
 	info.Rate, info.Channels, info.Frames = int(rate), int(channels), -1
 	return nil
 }
 
-var mp3Causes = map[C.int]string{
-	C.AUDIO_MP3_TRUNCATED: CauseTruncated, C.AUDIO_MP3_ODD: CauseCorrupt, C.AUDIO_MP3_READ: CauseRead,
-	C.AUDIO_MP3_NO_MEMORY: CauseNoMemory, C.AUDIO_MP3_TOO_SLOW: CauseTooSlow,
-}
-
 func (d *mp3Reader) fail(status C.int, info *Info) error {
-	if status == C.AUDIO_MP3_OK {
-		return nil
-	}
-	d.odd = status == C.AUDIO_MP3_ODD || status == C.AUDIO_MP3_TRUNCATED
-	return &Error{Format: info.Format, cause: mp3Causes[status], Detail: C.GoString(C.audio_mp3_detail(d.c))}
+	d.odd = status == C.AUDIO_MP3_ODD || status == C.AUDIO_TRUNCATED
+	return ownError(status, info, C.audio_mp3_detail(d.c))
 }
 
 // counted is how many frames a header says there are; -1: none does.

@@ -15,12 +15,7 @@
 #include "bytes.h"
 
 enum {
-    AUDIO_MP3_OK = 0,
-    AUDIO_MP3_TRUNCATED = -1,
-    AUDIO_MP3_ODD = -2,
-    AUDIO_MP3_READ = -6,
-    AUDIO_MP3_NO_MEMORY = -22,
-    AUDIO_MP3_TOO_SLOW = -25,
+    AUDIO_MP3_ODD = AUDIO_CORRUPT,
 
     AUDIO_MP3_LINES = 576, /* of a granule of one channel: values of its spectrum, and its samples */
     AUDIO_MP3_BANDS = 32,  /* of the filter bank, each of 18 lines */

@@ -485,25 +485,26 @@ ISA static int mp3_granule(audio_mp3_state *s, audio_mp3_frame *f, int gr, int w
     if (!mean || alike) {
         for (int c = 0; c < f->channels; c++)
             if (mp3_is_wanted(wanted, c)) mp3_add(s, &g[c], s->lines[c], bands[c], c);
-        return AUDIO_MP3_OK;
+        return AUDIO_OK;
     }
     for (int c = 0; c < 2; c++) {
         for (int i = 0; i < MP3_SLOTS * MP3_ROW; i += L) V(s->lines[c] + i) *= ALL(0.5f);
         mp3_add(s, &g[c], s->lines[c], bands[c], 0);
     }
-    return AUDIO_MP3_OK;
+    return AUDIO_OK;
 }
 
 ISA static int mp3_frame(audio_mp3_state *s, audio_mp3_frame *f, int wanted, float *const to[2]) {
     for (int gr = 0; gr < f->granules; gr++) {
-        for (int i = 0; i < 2; i++) memset(s->overlap[i][!s->turn[i]], 0, sizeof s->overlap[i][0]);
-        int rc = gr < f->silent ? AUDIO_MP3_OK : mp3_granule(s, f, gr, wanted);
-        if (rc != AUDIO_MP3_OK) return rc;
+        for (int i = 0; i < 2; i++)
+            if (mp3_is_wanted(wanted, i)) memset(s->overlap[i][!s->turn[i]], 0, sizeof s->overlap[i][0]);
+        int rc = gr < f->silent ? AUDIO_OK : mp3_granule(s, f, gr, wanted);
+        if (rc != AUDIO_OK) return rc;
         for (int i = 0; i < 2; i++) {
             if (!mp3_is_wanted(wanted, i)) continue;
             mp3_samples(s->overlap[i][s->turn[i]], s->bank[i], to[i] + gr * AUDIO_MP3_LINES);
             s->turn[i] = !s->turn[i];
         }
     }
-    return AUDIO_MP3_OK;
+    return AUDIO_OK;
 }
