@@ -71,22 +71,15 @@ func (k mp3Kind) frame(joint, padding int, side []byte) (frame []byte, body []by
 	return frame, behind[k.side():]
 }
 
-// mp3Granule draws one channel's side information. Every code of its tables fits into its bits, so that there is no damage in it, whatever the bits
-// are.
-type mp3Granule struct {
-	bits  int
-	write func(o *bitsOut)
-}
-
-// drawnGranule draws one of so many bits. Without windows, its blocks are long.
-func drawnGranule(r *rand.Rand, k mp3Kind, bits, gain, window int) mp3Granule {
+// drawGranule writes the side information of a granule of so many bits. Every code of its tables fits into its bits, so that there is no damage in
+// it, whatever the bits are.
+func (k mp3Kind) drawGranule(o *bitsOut, r *rand.Rand, bits, gain, window int) {
 	groups := []struct {
 		tables []int
 		most   int // bits of a pair
 	}{{[]int{0, 1, 2, 3, 5, 6}, 10}, {[]int{7, 8, 9, 10, 11, 12}, 13}, {[]int{13, 15}, 21}, {[]int{16, 17, 20, 23, 24, 26, 28, 31}, 45}}
 	g := groups[r.IntN(len(groups))]
 	pairs := r.IntN(1 + min(288, max(0, bits-200)/g.most))
-	table := func() uint64 { return uint64(g.tables[r.IntN(len(g.tables))]) }
 	compress := uint64(r.IntN(16))
 	if k.version > 0 {
 		compress = uint64(r.IntN(512))
@@ -94,30 +87,35 @@ func drawnGranule(r *rand.Rand, k mp3Kind, bits, gain, window int) mp3Granule {
 			compress = uint64(2*(4*36+5*6+5) - r.IntN(2)) // the longest scale factors of intensity, 5 bits
 		}
 	}
-	return mp3Granule{bits, func(o *bitsOut) {
-		o.put(uint64(bits), 12)
-		o.put(uint64(pairs), 9)
-		o.put(uint64(gain), 8)
-		o.put(compress, []int{4, 9, 9}[k.version])
-		if window >= 0 {
-			o.put(1, 1)
-			o.put(uint64(window), 2)
-			o.put(0, 1)
-			o.put(table(), 5)
-			o.put(table(), 5)
-			for range 3 {
-				o.put(uint64(r.IntN(8)), 3)
-			}
-		} else {
-			o.put(0, 1)
-			for range 3 {
-				o.put(table(), 5)
-			}
-			o.put(uint64(r.IntN(16)), 4)
+	tables := func(n int) {
+		for range n {
+			o.put(uint64(g.tables[r.IntN(len(g.tables))]), 5)
+		}
+	}
+	o.put(uint64(bits), 12)
+	o.put(uint64(pairs), 9)
+	o.put(uint64(gain), 8)
+	o.put(compress, []int{4, 9, 9}[k.version])
+	if window >= 0 {
+		o.put(1, 1)
+		o.put(uint64(window), 2)
+		o.put(0, 1)
+		tables(2)
+		for range 3 {
 			o.put(uint64(r.IntN(8)), 3)
 		}
-		o.put(uint64(r.IntN(8)), []int{3, 2, 2}[k.version]) // emphasis of MPEG-1, coarse steps, the table of quads
-	}}
+	} else { // long blocks
+		o.put(0, 1)
+		tables(3)
+		o.put(uint64(r.IntN(16)), 4)
+		o.put(uint64(r.IntN(8)), 3)
+	}
+	o.put(uint64(r.IntN(8)), []int{3, 2, 2}[k.version]) // emphasis of MPEG-1, coarse steps, the table of quads
+}
+
+// mp3With is what may come in drawn frames.
+type mp3With struct {
+	windows, middle, intensity, reservoir bool
 }
 
 // next is a window that may follow last: of a long block, or 1 where short ones begin, 2, and 3 where they end. Elsewhere
@@ -132,13 +130,12 @@ func (with mp3With) next(r *rand.Rand, last int) int {
 	return 2 + r.IntN(2)
 }
 
-// drawnMP3 is n frames of drawn side information and random bits. `with` says what may come in them.
-type mp3With struct {
-	windows, middle, intensity, reservoir bool
+// drawnMP3 is n frames of drawn side information and random bits.
+func drawnMP3(r *rand.Rand, k mp3Kind, n int, with mp3With) []byte {
+	return slices.Concat(drawnFrames(r, k, n, with)...)
 }
 
-func drawnMP3(r *rand.Rand, k mp3Kind, n int, with mp3With) []byte {
-	var file []byte
+func drawnFrames(r *rand.Rand, k mp3Kind, n int, with mp3With) (frames [][]byte) {
 	granules := 2
 	if k.version > 0 {
 		granules = 1
@@ -180,9 +177,9 @@ func drawnMP3(r *rand.Rand, k mp3Kind, n int, with mp3With) []byte {
 				} else {
 					before, last[c] = was, with.next(r, was)
 				}
-				g := drawnGranule(r, k, each-r.IntN(1+each/4), 110+r.IntN(40), last[c])
-				used += g.bits
-				g.write(&side)
+				bits := each - r.IntN(1+each/4)
+				k.drawGranule(&side, r, bits, 110+r.IntN(40), last[c])
+				used += bits
 			}
 		}
 		kept = back + len(body) - (used+7)/8
@@ -196,9 +193,9 @@ func drawnMP3(r *rand.Rand, k mp3Kind, n int, with mp3With) []byte {
 		if k.protected {
 			binary.BigEndian.PutUint16(frame[4:], uint16(r.Uint32()))
 		}
-		file = append(file, frame...)
+		frames = append(frames, frame)
 	}
-	return file
+	return frames
 }
 
 // counted puts a frame before a sound that counts its frames, as LAME does, with so many samples before and after the sound.
@@ -293,7 +290,7 @@ func peakOf(x []float32) float32 {
 	return most
 }
 
-// wave is the sample as it is, the same on every instruction set and from a file.
+// wave is the sample as it is, the same on every instruction set.
 func wave(t *testing.T, cfg Config, data []byte) ([]float32, Info) {
 	t.Helper()
 	op, err := Compile(cfg)
@@ -438,10 +435,7 @@ func TestDamagedMP3IsASoundOrNamed(t *testing.T) {
 			w := workerOf(t, cfg)
 			try := func(what string, bad []byte) {
 				_, _, err := w.Wave(Source{Bytes: bad}, Draw{})
-				var named interface{ Cause() string }
-				if err != nil && (!errors.As(err, &named) || named.Cause() == "") {
-					t.Fatalf("%s: an error without a cause: %v", what, err)
-				}
+				wantNamed(t, what, err)
 			}
 			n := damage.Count(300)
 			damage.Cuts(data, n, try)
@@ -460,23 +454,12 @@ func FuzzMP3(f *testing.F) {
 	}
 	var workers []*Worker
 	for _, cfg := range []Config{{MaxFrames: 1 << 20}, {MaxFrames: 1 << 20, Channels: 1, Rate: 16000, Length: 500, Crop: CropCentre}} {
-		op, err := Compile(cfg)
-		if err != nil {
-			f.Fatal(err)
-		}
-		w, err := op.NewWorker()
-		if err != nil {
-			f.Fatal(err)
-		}
-		workers = append(workers, w)
+		workers = append(workers, workerOf(f, cfg))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, w := range workers {
 			_, _, err := w.Wave(Source{Bytes: b}, Draw{})
-			var named interface{ Cause() string }
-			if err != nil && (!errors.As(err, &named) || named.Cause() == "") {
-				t.Errorf("%v has no cause", err)
-			}
+			wantNamed(t, "fuzzed", err)
 		}
 	})
 }

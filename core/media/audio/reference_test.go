@@ -3,6 +3,7 @@ package audio
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -76,7 +77,7 @@ func decoded(t *testing.T, cfg Config, src Source, draw Draw) ([]float32, Info) 
 }
 
 // workerOf is a worker of a new op, which the caller closes.
-func workerOf(t *testing.T, cfg Config) *Worker {
+func workerOf(t testing.TB, cfg Config) *Worker {
 	t.Helper()
 	op, err := Compile(cfg)
 	if err != nil {
@@ -87,6 +88,15 @@ func workerOf(t *testing.T, cfg Config) *Worker {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// wantNamed fails for an error without a cause.
+func wantNamed(t testing.TB, what string, err error) {
+	t.Helper()
+	var named interface{ Cause() string }
+	if err != nil && (!errors.As(err, &named) || named.Cause() == "") {
+		t.Fatalf("%s: an error without a cause: %v", what, err)
+	}
 }
 
 func decodedBy(t *testing.T, op *Op, o *Options, src Source, draw Draw) ([]byte, Info) {
