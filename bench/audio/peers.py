@@ -81,31 +81,9 @@ def pyav():
     return decode
 
 
-def pyav_window():
-    """The window alone, which is exact only where the file is decoded from its beginning; what lies before is not resampled."""
-    import av
-    import numpy as np
-
-    begin, duration = WINDOW["mp3_window"]
-
-    def decode(path):
-        resampler = av.AudioResampler(format="fltp", layout="mono", rate=16000)
-        parts, behind = [], False
-        with av.open(path) as container:
-            for frame in container.decode(audio=0):
-                behind = frame.time >= begin + duration
-                if behind:
-                    break
-                if frame.time + frame.samples / frame.rate > begin:
-                    parts += [f.to_ndarray()[0] for f in resampler.resample(frame)]
-        parts += [f.to_ndarray()[0] for f in resampler.resample(None)]
-        return np.concatenate(parts)[: 16000 * duration]
-
-    return decode
-
-
-def pyav_seek():
-    """The same by a seek, which lands on a frame nearby: other samples than the window's."""
+def pyav_window(seek=False):
+    """The window alone, which is exact only where the file is decoded from its beginning; what lies before is not resampled. A seek lands on a frame
+    nearby, and gives other samples than the window's."""
     import av
     import numpy as np
 
@@ -115,11 +93,13 @@ def pyav_seek():
         resampler = av.AudioResampler(format="fltp", layout="mono", rate=16000)
         parts = []
         with av.open(path) as container:
-            container.seek(begin * 1000000)
+            if seek:
+                container.seek(begin * 1000000)
             for frame in container.decode(audio=0):
                 if frame.time >= begin + duration:
                     break
-                parts += [f.to_ndarray()[0] for f in resampler.resample(frame)]
+                if seek or frame.time + frame.samples / frame.rate > begin:
+                    parts += [f.to_ndarray()[0] for f in resampler.resample(frame)]
         parts += [f.to_ndarray()[0] for f in resampler.resample(None)]
         return np.concatenate(parts)[: 16000 * duration]
 
@@ -193,7 +173,7 @@ def soundfile():
 
 
 CONTENDERS = {"pyav": pyav, "pyav_torchaudio": pyav_torchaudio, "meta_spdl": meta_spdl, "meta_spdl_wav": meta_spdl_wav, "soundfile": soundfile,
-              "pyav_window": pyav_window, "pyav_seek": pyav_seek}
+              "pyav_window": pyav_window, "pyav_seek": lambda: pyav_window(seek=True)}
 WAV_ALONE = ("soundfile", "meta_spdl_wav")
 WINDOW_ALONE = ("pyav_window", "pyav_seek")
 
