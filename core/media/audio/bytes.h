@@ -17,6 +17,9 @@ enum {
     AUDIO_TOO_SLOW = -25,
 };
 
+/* What is decoded: one channel, both, or their mean, which takes less than two of them. */
+enum { AUDIO_LEFT = 1, AUDIO_RIGHT = 2, AUDIO_MEAN = 4 };
+
 typedef struct audio_source {
     const uint8_t *data; /* NULL: the file */
     int fd;

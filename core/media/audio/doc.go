@@ -16,8 +16,8 @@
 // [SaveWAV] and [WriteWAV] write sounds; other formats are core/media/mux's.
 //
 // Samples that lie in a file as they are (WAV, Wave64, AIFF and AIFF-C, AU and CAF with integers, floats, mu-law or A-law) and raw
-// PCM are read here, at the cost of one conversion, and FLAC and MP3 files by decoders of our own (flac.h, mp3.h); everything else goes
-// through FFmpeg (core/media/av). Built with the tag noffmpeg, these, resampling and features remain and the rest is refused by
+// PCM are read here, at the cost of one conversion, and FLAC, MP3 and AAC files by decoders of our own (flac.h, mp3.h, aac.h); everything
+// else goes through FFmpeg (core/media/av). Built with the tag noffmpeg, these, resampling and features remain and the rest is refused by
 // name.
 //
 // Not covered: downmixing by loudspeaker (channels are averaged, selected or refused), dither, streams without an end.

@@ -37,14 +37,6 @@ func codedFiles(t *testing.T) map[string]coded {
 	return files
 }
 
-func rms(x []float32) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += float64(v) * float64(v)
-	}
-	return math.Sqrt(sum / float64(len(x)))
-}
-
 // What encoders put before and after the sound is left out: the lengths are those of an independent FFmpeg.
 func TestLengthsAreExact(t *testing.T) {
 	op, _ := Compile(Config{})
@@ -92,7 +84,7 @@ func TestWindowsOfEncodedFilesAreExact(t *testing.T) {
 			cfg.Crop = CropStart
 			got, info = decoded(t, cfg, src, Draw{})
 			compare(t, got, whole[:1000], 0)
-			if info.Frames != -1 && !strings.HasSuffix(name, ".flac") { // whose header counts them
+			if info.Frames != -1 && !strings.HasSuffix(name, ".flac") && name != "mono.m4a" { // which count them
 				t.Errorf("%s: decoded to its end for its first 1000 frames", name)
 			}
 		}
@@ -231,7 +223,7 @@ func TestCutFilesAreTruncated(t *testing.T) {
 func TestProbeSaysWhatAStreamIs(t *testing.T) {
 	for name, want := range map[string]Stream{
 		"signal.wav": {"wav", "pcm_s16le", 8000, 2, 3999, 3999.0 / 8000}, "adpcm.wav": {"wav", "adpcm_ms", 16000, 1, -1, 8077.0 / 16000},
-		"lame.mp3": {"mp3", "mp3", 44100, 1, 22127, 22127.0 / 44100}, "mono.m4a": {"mov", "aac", 44100, 1, -1, 0.5}, "opus.ogg": {"ogg", "opus", 48000, 2, -1, 0.5},
+		"lame.mp3": {"mp3", "mp3", 44100, 1, 22127, 22127.0 / 44100}, "mono.m4a": {"mov", "aac", 44100, 1, 22528, 22528.0 / 44100}, "opus.ogg": {"ogg", "opus", 48000, 2, -1, 0.5},
 		"mono.flac": {"flac", "flac", 16000, 1, 8077, 8077.0 / 16000},
 	} {
 		got, err := Probe(Source{Path: "testdata/" + name})

@@ -29,9 +29,10 @@ const (
 	asPCM
 	asFLAC
 	asMP3
+	asAAC
 )
 
-// input is the sample that a worker reads: PCM where it lies, FLAC, MP3, or what FFmpeg decodes.
+// input is the sample that a worker reads: PCM where it lies, FLAC, MP3, AAC, or what FFmpeg decodes.
 type input struct {
 	data    []byte // nil: the file
 	memory  bytes.Reader
@@ -43,6 +44,7 @@ type input struct {
 	reading reading
 	flac    flacReader
 	mp3     mp3Reader
+	aac     aacReader
 	notOwn  bool // what was begun as ours is FFmpeg's
 	other   decoder
 	raw     []byte // of the file: a piece of the frames
@@ -158,14 +160,14 @@ func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
 	}
 	if isMP3(head) {
 		info.Format = "mp3"
-		err := in.mp3.open(w, in, at, info)
-		if err == nil {
-			in.reading = asMP3
-		} else if in.mp3.odd && (haveFFmpeg || !hasCause(err, CauseTruncated)) {
-			in.mp3.release()
-			return false, nil
+		return in.openOdd(asMP3, in.mp3.open(w, in, at, info), in.mp3.odd)
+	}
+	if isADTS(head) || at == 0 && isMP4(head) {
+		info.Format = "mov"
+		if isADTS(head) {
+			info.Format = "aac"
 		}
-		return true, err
+		return in.openOdd(asAAC, in.aac.open(w, in, at, info), in.aac.odd)
 	}
 	c := containerOf(head)
 	if c == nil || at > 0 {
@@ -177,6 +179,18 @@ func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
 	}
 	in.pcm = h.pcm
 	return true, in.opened(info)
+}
+
+// openOdd is what openOwn says of a decoder whose odd files FFmpeg reads, where there is one.
+func (in *input) openOdd(as reading, err error, odd bool) (bool, error) {
+	if err == nil {
+		in.reading = as
+	} else if odd && (haveFFmpeg || !hasCause(err, CauseTruncated)) {
+		in.mp3.release()
+		in.aac.release()
+		return false, nil
+	}
+	return true, err
 }
 
 func (in *input) opened(info *Info) error {
@@ -206,7 +220,7 @@ func readError(err error) error { return &Error{cause: CauseRead, Detail: err.Er
 
 // isFFmpegs reports whether the sample, which was begun here, is one that FFmpeg has to read as a whole, and sees to that.
 func (in *input) isFFmpegs() bool {
-	if !in.mp3.odd || !haveFFmpeg || in.notOwn {
+	if !(in.mp3.odd || in.aac.odd) || !haveFFmpeg || in.notOwn {
 		return false
 	}
 	in.release()
@@ -218,6 +232,7 @@ func (in *input) isFFmpegs() bool {
 func (in *input) release() {
 	in.flac.release()
 	in.mp3.release()
+	in.aac.release()
 	in.other.release()
 	if in.file != nil {
 		in.file.Close()
@@ -232,6 +247,7 @@ func (in *input) close() {
 	in.release()
 	in.flac.close()
 	in.mp3.close()
+	in.aac.close()
 	in.other.close()
 }
 
@@ -245,6 +261,8 @@ func (in *input) upTo(w *Worker, j *job, end int64) (int64, error) {
 		return in.flac.upTo(&j.info, end)
 	case asMP3:
 		return in.mp3.upTo(&j.info, end)
+	case asAAC:
+		return in.aac.stream.total, nil
 	}
 	return in.other.decode(w, j, j.begin, end)
 }
@@ -260,6 +278,8 @@ func (in *input) fetch(w *Worker, info *Info, take []int, first int64, to planes
 		return in.flac.fetch(info, take, first, to)
 	case asMP3:
 		return in.mp3.fetch(info, take, first, to)
+	case asAAC:
+		return in.aac.fetch(info, take, first, to)
 	}
 	frame, sample := int64(in.pcm.FrameBytes()), in.pcm.Encoding.Bytes()
 	most := to.n

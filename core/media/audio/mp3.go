@@ -4,7 +4,7 @@ package audio
 #include <stdlib.h>
 #include "kernels.h"
 
-// take is AUDIO_MP3_LEFT and its like; each of them goes to its plane, which is NULL where it is not taken.
+// take is AUDIO_LEFT and its like; each of them goes to its plane, which is NULL where it is not taken.
 static int mp3_decode(audio_mp3 *m, int take, int64_t first, int64_t n, float *left, float *right) {
     float *const to[2] = {left, right};
     return audio_mp3_decode(m, take, first, n, to);
@@ -14,8 +14,8 @@ import "C"
 
 import (
 	"runtime"
+	"slices"
 	"sync"
-	"unsafe"
 )
 
 // isMP3 reports whether a frame of MPEG layer III may begin like this. In another container it is FFmpeg's.
@@ -79,27 +79,36 @@ func (d *mp3Reader) upTo(info *Info, end int64) (int64, error) {
 }
 
 func (d *mp3Reader) fetch(info *Info, take []int, first int64, to planes) error {
-	wanted := 0
-	var at [2]*C.float
+	wanted, left, right := twoChannels(take, to)
+	if err := d.fail(C.mp3_decode(d.c, wanted, C.int64_t(first), C.int64_t(to.n), left, right), info); err != nil {
+		return err
+	}
+	repeatChannels(take, to)
+	return nil
+}
+
+// twoChannels is what C decodes of one channel or two, and where each goes: nowhere where it is not taken.
+func twoChannels(take []int, to planes) (wanted C.int, left, right *C.float) {
+	at := [2]*C.float{}
 	for i, c := range take {
 		if c == meanOfChannels {
-			wanted, c = C.AUDIO_MP3_MEAN, 0
-		} else {
-			wanted |= C.AUDIO_MP3_LEFT << c
+			return C.AUDIO_MEAN, floats(to.channel(i)), nil
 		}
+		wanted |= C.AUDIO_LEFT << c
 		if at[c] == nil {
 			at[c] = floats(to.channel(i))
 		}
 	}
-	if err := d.fail(C.mp3_decode(d.c, C.int(wanted), C.int64_t(first), C.int64_t(to.n), at[0], at[1]), info); err != nil {
-		return err
-	}
-	for i, c := range take { // a channel that is taken twice
-		if c >= 0 && at[c] != floats(to.channel(i)) {
-			copy(to.channel(i), unsafe.Slice((*float32)(at[c]), to.n))
+	return wanted, at[0], at[1]
+}
+
+// repeatChannels copies channels that are taken twice from where they were decoded to.
+func repeatChannels(take []int, to planes) {
+	for i, c := range take {
+		if first := slices.Index(take, c); first < i {
+			copy(to.channel(i), to.channel(first))
 		}
 	}
-	return nil
 }
 
 func (d *mp3Reader) release() {

@@ -29,9 +29,6 @@ enum {
     AUDIO_MP3_ROOM = 2048, /* bytes that damaged bits may be read beyond their end, before that is seen */
 };
 
-/* What is decoded: one channel, both, or their mean, which takes less than one of them where it is coded as such. */
-enum { AUDIO_MP3_LEFT = 1, AUDIO_MP3_RIGHT = 2, AUDIO_MP3_MEAN = 4 };
-
 /* One channel's side information. */
 typedef struct audio_mp3_granule {
     int32_t bits;      /* of scale factors and lines */
@@ -141,7 +138,7 @@ int64_t audio_mp3_counted(const audio_mp3 *m);
 /* How many samples there are; those beyond end (-1: none) need not be counted. */
 int audio_mp3_count(audio_mp3 *m, int64_t end, int64_t *total);
 
-/* Samples [first, first + n) of what is wanted (AUDIO_MP3_LEFT, ...), the i-th of two to dst[i]. They are known to be there. */
+/* Samples [first, first + n) of what is wanted (AUDIO_LEFT, ...), the i-th of two to dst[i]. They are known to be there. */
 int audio_mp3_decode(audio_mp3 *m, int wanted, int64_t first, int64_t n, float *const dst[2]);
 
 #endif

@@ -452,9 +452,7 @@ ISA static void mp3_add(audio_mp3_state *s, const audio_mp3_granule *g, float *l
 }
 
 /* Whether signal i comes out. */
-ISA static int mp3_is_wanted(int wanted, int i) {
-    return wanted == AUDIO_MP3_MEAN ? i == 0 : wanted >> i & 1;
-}
+ISA static int mp3_is_wanted(int wanted, int i) { return wanted == AUDIO_MEAN ? i == 0 : wanted >> i & 1; }
 
 /* The lines of two channels, of so many bands, become those of left and right, or of their mean in the first. */
 ISA static void mp3_join(audio_mp3_state *s, const audio_mp3_frame *f, int gr, int mean, int bands[2]) {
@@ -470,7 +468,7 @@ ISA static void mp3_join(audio_mp3_state *s, const audio_mp3_frame *f, int gr, i
 /* The lines of one granule into the slots of what is wanted. */
 ISA static int mp3_granule(audio_mp3_state *s, audio_mp3_frame *f, int gr, int wanted) {
     audio_mp3_granule *g = f->granule[gr];
-    int joint = f->middle || f->intensity, mean = wanted == AUDIO_MP3_MEAN, bands[2] = {0, 0};
+    int joint = f->middle || f->intensity, mean = wanted == AUDIO_MEAN, bands[2] = {0, 0};
     int alike = g[0].type == g[1].type;                       /* windows */
     int middle = mean && alike && f->middle && !f->intensity; /* it is the mean */
     if (joint && (g[0].type == 2) != (g[1].type == 2))

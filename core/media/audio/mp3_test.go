@@ -334,11 +334,7 @@ func TestMP3OfAnEncoder(t *testing.T) {
 		if len(got) != 22127 || info.Frames != 22127 || info.Rate != 44100 || info.Channels != 1 || info.Format != "mp3" {
 			t.Fatalf("%s: %+v", what, info)
 		}
-		sum := 0.0
-		for _, v := range got {
-			sum += float64(v) * float64(v)
-		}
-		if level := math.Sqrt(sum / float64(len(got))); math.Abs(level-0.23315409) > 1e-6 {
+		if level := rms(got); math.Abs(level-0.23315409) > 1e-6 {
 			t.Errorf("%s: the root of the mean square is %v", what, level)
 		}
 	}

@@ -49,6 +49,8 @@ func (w *Worker) probe(src Source) (Stream, error) {
 		}
 	case asFLAC:
 		s.Codec = "flac"
+	case asAAC:
+		s.Codec = "aac"
 	case asPCM:
 		s.Codec = encodings[w.in.pcm.Encoding].codec
 	}

@@ -90,6 +90,14 @@ func workerOf(t testing.TB, cfg Config) *Worker {
 	return w
 }
 
+func rms(x []float32) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return math.Sqrt(sum / float64(len(x)))
+}
+
 // wantNamed fails for an error without a cause.
 func wantNamed(t testing.TB, what string, err error) {
 	t.Helper()

@@ -1,0 +1,155 @@
+package audio
+
+/*
+#include <stdlib.h>
+#include "kernels.h"
+
+// wanted is AUDIO_LEFT and its like; each of them goes to its plane, which is NULL where it is not taken.
+static int aac_decode(audio_aac *a, int wanted, int64_t first, int64_t n, float *left, float *right) {
+    float *const to[2] = {left, right};
+    return audio_aac_decode(a, wanted, first, n, to);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"unsafe"
+)
+
+const (
+	aacFrame = C.AUDIO_AAC_LINES // samples
+	aacMost  = C.AUDIO_AAC_PACKET
+)
+
+var aacRates = [...]int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000}
+
+// aacStream is what a container says of a stream of AAC.
+type aacStream struct {
+	at       []int64 // of each packet: its first byte
+	bytes    []int32
+	rate     int // a number of aacRates
+	channels int
+	skip     int64 // samples before the sound
+	total    int64 // samples of the sound
+}
+
+// pieces are the bytes of a file, or of memory.
+type pieces struct {
+	data  []byte // nil: the file
+	file  io.ReaderAt
+	size  int64
+	piece []byte // of the file
+	from  int64  // where it begins
+}
+
+const pieceAhead = 1 << 16 // bytes read of a file at once
+
+// at is n bytes from byte `at` on, until the next call; at the end zeros follow.
+func (p *pieces) at(at int64, n int) ([]byte, error) {
+	if p.data != nil && at+int64(n) <= p.size {
+		return p.data[at : at+int64(n)], nil
+	}
+	if at < p.from || at+int64(n) > p.from+int64(len(p.piece)) {
+		if want := max(n, pieceAhead); cap(p.piece) < want {
+			p.piece = make([]byte, want)
+		}
+		p.piece, p.from = p.piece[:cap(p.piece)], at
+		got, err := p.file.ReadAt(p.piece, at)
+		if err != nil && err != io.EOF {
+			return nil, &Error{cause: CauseRead, Detail: err.Error(), err: err}
+		}
+		clear(p.piece[got:])
+	}
+	return p.piece[at-p.from:][:n], nil
+}
+
+// oddAAC is of what is not as encoders write it.
+func oddAAC(cause, format string, args ...any) error {
+	return &Error{Format: "aac", cause: cause, Detail: fmt.Sprintf(format, args...)}
+}
+
+// aacReader decodes the packets.
+type aacReader struct {
+	c      *C.audio_aac
+	stream aacStream
+	pieces pieces
+	pinned runtime.Pinner // the sample's bytes and the places of its packets, which C reads from open to release
+	odd    bool           // the file is not as encoders write it: FFmpeg says what it is
+}
+
+var prepareAAC = sync.OnceFunc(func() { C.audio_aac_prepare() })
+
+// open finds the packets: of an MP4, or of ADTS that begins at byte first.
+func (d *aacReader) open(w *Worker, in *input, first int64, info *Info) error {
+	prepareAAC()
+	if d.c == nil {
+		if d.c = C.audio_aac_new(); d.c == nil {
+			return &Error{Format: info.Format, cause: CauseNoMemory}
+		}
+	}
+	s, p := &d.stream, &d.pieces
+	*s = aacStream{at: s.at[:0], bytes: s.bytes[:0]}
+	p.data, p.file, p.size, p.from = in.data, in.reader(), in.size, 0
+	p.piece = p.piece[:0]
+	var err error
+	if info.Format == "aac" {
+		err = s.readADTS(p, first)
+	} else {
+		err = s.readMP4(p)
+	}
+	if err == nil && (s.rate >= len(aacRates) || s.channels < 1 || s.channels > 2 || s.total <= 0) {
+		err = oddAAC(CauseUnsupported, "%d channels of rate number %d, %d samples", s.channels, s.rate, s.total)
+	}
+	if err != nil {
+		d.odd = !hasCause(err, CauseRead)
+		return err
+	}
+	from := in.source(&d.pinned)
+	d.pinned.Pin(unsafe.SliceData(s.at))
+	d.pinned.Pin(unsafe.SliceData(s.bytes))
+	packets := C.audio_aac_packets{at: (*C.int64_t)(unsafe.SliceData(s.at)), bytes: (*C.int32_t)(unsafe.SliceData(s.bytes)), n: C.int64_t(len(s.at)),
+		rate: C.int32_t(s.rate), channels: C.int32_t(s.channels), skip: C.int64_t(s.skip)}
+	if err := d.fail(C.audio_aac_open(d.c, w.kernels, &from, &packets, C.int64_t(w.op.cfg.Budget)), info); err != nil {
+		return err
+	}
+	info.Rate, info.Channels, info.Frames = aacRates[s.rate], s.channels, s.total
+	return nil
+}
+
+func (d *aacReader) fail(status C.int, info *Info) error {
+	d.odd = status == C.AUDIO_AAC_ODD || status == C.AUDIO_TRUNCATED
+	return ownError(status, info, C.audio_aac_detail(d.c))
+}
+
+func (d *aacReader) fetch(info *Info, take []int, first int64, to planes) error {
+	wanted, left, right := twoChannels(take, to)
+	if err := d.fail(C.aac_decode(d.c, wanted, C.int64_t(first), C.int64_t(to.n), left, right), info); err != nil {
+		return err
+	}
+	repeatChannels(take, to)
+	return nil
+}
+
+func (d *aacReader) release() {
+	if d.c != nil {
+		C.audio_aac_close(d.c)
+	}
+	d.pinned.Unpin()
+	d.pieces.data, d.pieces.file = nil, nil
+	if cap(d.pieces.piece) > 1<<20 {
+		d.pieces.piece = nil
+	}
+	if cap(d.stream.at) > 1<<16 {
+		d.stream = aacStream{}
+	}
+	d.odd = false
+}
+
+func (d *aacReader) close() {
+	C.audio_aac_free(d.c)
+	d.c = nil
+}

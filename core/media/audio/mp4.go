@@ -1,0 +1,400 @@
+package audio
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// isMP4 reports whether it is an MP4, or one of those that are like it.
+func isMP4(head []byte) bool { return begins(head, "", 4, "ftyp") }
+
+const mostMoov = 256 << 20 // bytes
+
+// boxes are those that are left of an MP4's box; err is of the one that is none.
+type boxes struct {
+	left []byte
+	kind string
+	body []byte
+	err  error
+}
+
+// next reports whether there is one more: kind, and what is in it.
+func (b *boxes) next() bool {
+	if len(b.left) < 8 || b.err != nil {
+		return false
+	}
+	size, head := uint64(binary.BigEndian.Uint32(b.left)), uint64(8)
+	if size == 1 && len(b.left) >= 16 {
+		size, head = binary.BigEndian.Uint64(b.left[8:]), 16
+	}
+	if size < head || size > uint64(len(b.left)) {
+		b.err = oddAAC(CauseCorrupt, "a box of %d bytes in one that has %d left", size, len(b.left))
+		return false
+	}
+	b.kind, b.body, b.left = string(b.left[4:8]), b.left[head:size], b.left[size:]
+	return true
+}
+
+// mp4 is what an MP4 says of its only track of sound.
+type mp4 struct {
+	scale  uint32 // ticks of a second, of the movie
+	tracks int    // of sound
+	sound  mp4Track
+}
+
+type mp4Track struct {
+	sound bool
+	scale uint32 // ticks of a second
+	edits []mp4Edit
+	// Tables, without their version.
+	description, times, chunks, sizes, places, widePlaces []byte
+	shifted                                               bool // there is a table of times that decoding and showing differ by
+}
+
+type mp4Edit struct{ duration, time int64 }
+
+// oddMP4 is of what is right, but nothing that encoders of AAC write.
+func oddMP4(what string) error { return oddAAC(CauseUnsupported, "an MP4 with %s", what) }
+
+// readMP4 finds the packets of a file's only track of sound. What is not as encoders write it is an error.
+func (s *aacStream) readMP4(p *pieces) error {
+	moov, err := p.moov()
+	if err != nil {
+		return err
+	}
+	var m mp4
+	if err := m.read(moov); err != nil {
+		return err
+	}
+	t := &m.sound
+	if m.tracks != 1 || t.shifted {
+		return oddMP4("no track of sound, or several, or one with packets out of order")
+	}
+	if err := s.describe(t.description); err != nil {
+		return err
+	}
+	if s.rate >= len(aacRates) || int(t.scale) != aacRates[s.rate] {
+		return oddMP4("ticks that are no samples")
+	}
+	if err := s.place(t, p.size); err != nil {
+		return err
+	}
+	if !wholeFrames(t.times, len(s.at)) {
+		return oddMP4("packets of several lengths")
+	}
+	if len(t.edits) == 0 && bytes.Contains(moov, []byte("iTunSMPB")) { // iTunes' way to say what encoders put before the sound
+		return oddMP4("iTunes' delay in place of an edit")
+	}
+	return s.edit(t, m.scale)
+}
+
+// moov is the box that says where everything is.
+func (p *pieces) moov() ([]byte, error) {
+	at := int64(0)
+	for range maxChunks {
+		b, err := p.at(at, 16)
+		if err != nil {
+			return nil, err
+		}
+		size, head := int64(binary.BigEndian.Uint32(b)), int64(8)
+		if size == 1 {
+			size, head = int64(binary.BigEndian.Uint64(b[8:])), 16
+		}
+		if size < head {
+			return nil, oddAAC(CauseCorrupt, "a box of %d bytes at byte %d", size, at)
+		}
+		if size > p.size-at {
+			return nil, oddAAC(CauseTruncated, "a box of %d bytes at byte %d of %d", size, at, p.size)
+		}
+		if string(b[4:8]) == "moov" {
+			if size > mostMoov {
+				return nil, oddMP4("tables of more than 256 MiB")
+			}
+			return p.at(at+head, int(size-head))
+		}
+		at += size
+	}
+	return nil, oddMP4("no tables")
+}
+
+func (m *mp4) read(moov []byte) error {
+	in := boxes{left: moov}
+	for in.next() {
+		switch in.kind {
+		case "mvex", "cmov": // packets are elsewhere, or the boxes packed
+			return oddMP4("fragments")
+		case "mvhd":
+			m.scale = scaleOf(in.body)
+		case "trak":
+			var t mp4Track
+			if err := t.read(in.body); err != nil {
+				return err
+			}
+			if t.sound {
+				m.sound = t
+				m.tracks++
+			}
+		}
+	}
+	return in.err
+}
+
+// scaleOf reads mvhd or mdhd: 0 is none.
+func scaleOf(b []byte) uint32 {
+	at := 12
+	if len(b) > 0 && b[0] == 1 {
+		at = 20
+	}
+	if len(b) < at+4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(b[at:])
+}
+
+// read takes what boxes at any depth of a track say.
+func (t *mp4Track) read(trak []byte) error {
+	in := boxes{left: trak}
+	for in.next() {
+		var err error
+		switch in.kind {
+		case "mdia", "minf", "stbl", "edts":
+			err = t.read(in.body)
+		case "mdhd":
+			t.scale = scaleOf(in.body)
+		case "hdlr":
+			t.sound = t.sound || len(in.body) >= 12 && string(in.body[8:12]) == "soun"
+		case "elst":
+			t.edits, err = editsOf(in.body)
+		case "stsd":
+			t.description, err = tableOf(in.body)
+		case "stts":
+			t.times, err = tableOf(in.body)
+		case "stsc":
+			t.chunks, err = tableOf(in.body)
+		case "stsz":
+			t.sizes, err = tableOf(in.body)
+		case "stco":
+			t.places, err = tableOf(in.body)
+		case "co64":
+			t.widePlaces, err = tableOf(in.body)
+		case "ctts", "stz2", "cslg":
+			t.shifted = true
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return in.err
+}
+
+func tableOf(b []byte) ([]byte, error) {
+	if len(b) < 8 {
+		return nil, oddAAC(CauseCorrupt, "a table of %d bytes", len(b))
+	}
+	return b[4:], nil
+}
+
+// entries are those of a table, of size bytes each, which begins with their number.
+func entries(table []byte, size int) ([]byte, error) {
+	if len(table) < 4 {
+		return nil, oddAAC(CauseCorrupt, "a table of %d bytes", len(table))
+	}
+	n := uint64(binary.BigEndian.Uint32(table)) * uint64(size)
+	if n > uint64(len(table)-4) {
+		return nil, oddAAC(CauseCorrupt, "a table of %d bytes in a box of %d", n, len(table)-4)
+	}
+	return table[4 : 4+n], nil
+}
+
+func editsOf(b []byte) ([]mp4Edit, error) {
+	table, err := tableOf(b)
+	if err != nil {
+		return nil, err
+	}
+	size := 12
+	if b[0] == 1 {
+		size = 20
+	}
+	list, err := entries(table, size)
+	var edits []mp4Edit
+	for ; len(list) > 0; list = list[size:] {
+		e := mp4Edit{int64(binary.BigEndian.Uint32(list)), int64(int32(binary.BigEndian.Uint32(list[4:])))}
+		if size == 20 {
+			e = mp4Edit{int64(binary.BigEndian.Uint64(list)), int64(binary.BigEndian.Uint64(list[8:]))}
+		}
+		edits = append(edits, e)
+	}
+	return edits, err
+}
+
+// describe reads the description of the track's samples: one, of AAC.
+func (s *aacStream) describe(table []byte) error {
+	if len(table) < 4 || binary.BigEndian.Uint32(table) != 1 {
+		return oddMP4("several kinds of packets")
+	}
+	in := boxes{left: table[4:]}
+	const plain = 28 // bytes of a description of version 0, before its boxes
+	if !in.next() || in.kind != "mp4a" || len(in.body) < plain || binary.BigEndian.Uint16(in.body[8:]) != 0 {
+		return oddMP4("sound that is no AAC")
+	}
+	in = boxes{left: in.body[plain:]}
+	for in.next() {
+		if in.kind == "esds" && len(in.body) >= 4 {
+			return s.elementary(in.body[4:])
+		}
+	}
+	return oddMP4("AAC of an unknown kind")
+}
+
+// descriptor is the one of MPEG-4 systems that b begins with; nil: another, or none.
+func descriptor(b []byte, tag byte) []byte {
+	if len(b) == 0 || b[0] != tag {
+		return nil
+	}
+	size := 0
+	for i, c := range b[1:min(5, len(b))] {
+		size = size<<7 | int(c&0x7f)
+		if c&0x80 == 0 {
+			if body := b[i+2:]; size <= len(body) {
+				return body[:size]
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// elementary reads the descriptors of the stream, in which its configuration is.
+func (s *aacStream) elementary(b []byte) error {
+	es := descriptor(b, 3)
+	if len(es) < 3 || es[2]&0xe0 != 0 {
+		return oddMP4("AAC of an unknown kind")
+	}
+	decoder := descriptor(es[3:], 4)
+	if len(decoder) < 13 || decoder[0] != 0x40 {
+		return oddMP4("AAC of an unknown kind")
+	}
+	return s.configure(descriptor(decoder[13:], 5))
+}
+
+// configure reads an AudioSpecificConfig: low complexity, frames of 1,024 samples, and nothing that doubles the rate.
+func (s *aacStream) configure(b []byte) error {
+	if len(b) < 2 {
+		return oddMP4("AAC of an unknown kind")
+	}
+	v := binary.BigEndian.Uint16(b)
+	s.rate, s.channels = int(v>>7&15), int(v>>3&15)
+	if v>>11 != 2 || v&7 != 0 {
+		return oddMP4("AAC that is not of low complexity, or not in frames of 1,024 samples")
+	}
+	const extension, doubled = 0x2b7, 5
+	for bit := 16; bit+17 <= 8*len(b); bit++ {
+		var x uint32
+		for i := range 17 {
+			x = x<<1 | uint32(b[(bit+i)/8]>>(7-(bit+i)%8)&1)
+		}
+		if x>>6 == extension {
+			if x>>1&31 == doubled && x&1 == 1 {
+				return oddMP4("AAC whose rate is doubled")
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// place lists the packets: chunks of some each lie anywhere in the file.
+func (s *aacStream) place(t *mp4Track, size int64) error {
+	if len(t.sizes) < 4 || binary.BigEndian.Uint32(t.sizes) != 0 {
+		return oddMP4("packets of one size")
+	}
+	sizes, err := entries(t.sizes[4:], 4)
+	if err != nil {
+		return err
+	}
+	runs, err := entries(t.chunks, 12)
+	if err != nil {
+		return err
+	}
+	width, table := 4, t.places
+	if table == nil {
+		width, table = 8, t.widePlaces
+	}
+	places, err := entries(table, width)
+	if err != nil {
+		return err
+	}
+	each := uint32(0)
+	for chunk := uint32(1); len(places) > 0 && len(sizes) > 0; chunk, places = chunk+1, places[width:] {
+		if len(runs) > 0 && binary.BigEndian.Uint32(runs) == chunk {
+			each = binary.BigEndian.Uint32(runs[4:])
+			if binary.BigEndian.Uint32(runs[8:]) != 1 {
+				return oddMP4("several kinds of packets")
+			}
+			runs = runs[12:]
+		}
+		at := uint64(binary.BigEndian.Uint32(places))
+		if width == 8 {
+			at = binary.BigEndian.Uint64(places)
+		}
+		for i := uint32(0); i < each && len(sizes) > 0; i, sizes = i+1, sizes[4:] {
+			n := binary.BigEndian.Uint32(sizes)
+			if n == 0 || n > aacMost {
+				return oddAAC(CauseUnsupported, "a packet of %d bytes", n)
+			}
+			if at > uint64(size) || uint64(n) > uint64(size)-at {
+				return oddAAC(CauseTruncated, "a packet at byte %d of %d", at, size)
+			}
+			s.at, s.bytes = append(s.at, int64(at)), append(s.bytes, int32(n))
+			at += uint64(n)
+		}
+	}
+	if len(sizes) > 0 || len(runs) > 0 || len(s.at) == 0 {
+		return oddAAC(CauseCorrupt, "tables of packets that do not agree")
+	}
+	return nil
+}
+
+// wholeFrames reports whether each of n packets lasts as long as it does, but for the last one.
+func wholeFrames(times []byte, n int) bool {
+	list, err := entries(times, 8)
+	if err != nil {
+		return false
+	}
+	for left := uint32(n); ; list = list[8:] {
+		if len(list) == 0 {
+			return left == 0
+		}
+		count, ticks := binary.BigEndian.Uint32(list), binary.BigEndian.Uint32(list[4:])
+		if count > left || ticks != aacFrame && (count != 1 || left != 1 || ticks > aacFrame) {
+			return false
+		}
+		left -= count
+	}
+}
+
+// edit takes what the edits leave: from some sample of the first second on, and whole packets until the end. Silence before that is no sample.
+func (s *aacStream) edit(t *mp4Track, scale uint32) error {
+	s.total = int64(len(s.at)) * aacFrame
+	edits := t.edits
+	if len(edits) == 0 {
+		return nil
+	}
+	for len(edits) > 0 && edits[0].time == -1 {
+		edits = edits[1:]
+	}
+	if len(edits) != 1 || scale == 0 {
+		return oddMP4("several edits")
+	}
+	e := edits[0]
+	if e.time < 0 || e.time > int64(t.scale) || e.duration <= 0 || e.duration > 1<<31 {
+		return oddMP4("an edit that begins late, or of no length")
+	}
+	end := e.time + (e.duration*int64(t.scale)+int64(scale)/2)/int64(scale)
+	if n := (end + aacFrame - 1) / aacFrame; n < int64(len(s.at)) {
+		s.at, s.bytes = s.at[:n], s.bytes[:n]
+	}
+	s.skip = e.time
+	s.total = int64(len(s.at))*aacFrame - s.skip
+	return nil
+}
