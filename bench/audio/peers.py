@@ -3,7 +3,7 @@
 
     .venv-bench/bin/python bench/audio/peers.py [--rounds 5] [--seconds 1] [--out FILE.json]
 
-The corpus (8 sounds of 10 seconds a format, of 15 of flac16, of 180 of mp3_window) is made in build/bench/audio. Figures are medians over the rounds of CPU
+The corpus (8 sounds of 10 seconds a format, of 15 of flac16, of 180 of mp3_window and aac_window) is made in build/bench/audio. Figures are medians over the rounds of CPU
 milliseconds a file; ratios compare within a round. The plain loop uses the FFmpeg that spdl uses; PyAV brings one of its own, whose version is
 printed.
 """
@@ -29,12 +29,13 @@ FORMATS = {  # name: suffix, codec, rate, channels, sample format, bit rate
     "wav": (".wav", "pcm_s16le", 16000, 1, "s16", None),
     "wav44": (".wav", "pcm_s16le", 44100, 2, "s16", None),
     "mp3_window": (".mp3", "libmp3lame", 44100, 2, "s16p", 128000),  # two seconds in the middle of a song
+    "aac_window": (".m4a", "aac", 44100, 2, "fltp", 128000),
     "w64": (".w64", "pcm_s16le", 16000, 1, "s16", None),  # the WAV's samples in another container
 }
 
 
-SECONDS = {"flac16": 15, "mp3_window": 180}  # others: 10
-WINDOW = {"mp3_window": (100, 2)}  # seconds: where it begins, how long it is
+SECONDS = {"flac16": 15, "mp3_window": 180, "aac_window": 180}  # others: 10
+WINDOW = {"mp3_window": (100, 2), "aac_window": (100, 2)}  # seconds: where it begins, how long it is
 
 
 def make(name):

@@ -174,6 +174,7 @@ void audio_aac_prepare(void) {
 enum {
     AHEAD = 512 << 10, /* bytes read of a file at once */
     FIRST_NOISE = 0x1f2e3d4c,
+    FAAC_DELAY = 1024, /* samples */
 };
 
 struct audio_aac {
@@ -217,8 +218,10 @@ static int read_frame(audio_aac *a, int64_t frame, int wanted) {
                          .rate = a->packets.rate,
                          .channels = a->packets.channels};
     rc = a->k->aac_frame(&a->state, &f, wanted);
-    if (rc == AUDIO_AAC_ODD)
-        return audio_bytes_fail(&a->bytes, rc, "the frame at byte %lld", (long long)a->packets.at[frame]);
+    if (f.faac && frame == 0) a->packets.skip = FAAC_DELAY;
+    if (rc == AUDIO_AAC_ODD || (f.faac && frame > 0))
+        return audio_bytes_fail(&a->bytes, AUDIO_AAC_ODD, "the frame at byte %lld",
+                                (long long)a->packets.at[frame]);
     return rc;
 }
 
@@ -227,7 +230,7 @@ static int find_noise(audio_aac *a, int64_t frame) {
     a->state.noise = FIRST_NOISE;
     a->state.knows_noise = 1;
     for (int64_t i = 0; i < frame; i++) {
-        int rc = read_frame(a, i, 0);
+        int rc = read_frame(a, i, AUDIO_AAC_DRAWS);
         if (rc == AUDIO_OK && i % 64 == 63) rc = audio_bytes_in_time(&a->bytes);
         if (rc != AUDIO_OK) return rc;
     }
@@ -257,15 +260,20 @@ static int begin_at(audio_aac *a, int64_t frame) {
 }
 
 int audio_aac_open(audio_aac *a, const audio_kernels *k, const audio_source *source,
-                   const audio_aac_packets *packets, int64_t budget_ns) {
+                   const audio_aac_packets *packets, int64_t budget_ns, int64_t *skip) {
     audio_aac_close(a);
     audio_bytes_begin(&a->bytes, source, budget_ns);
     a->k = k;
     a->packets = *packets;
     a->next = -1;
     a->wanted = 0;
-    int rc = begin_at(a, 0);
-    return rc == AUDIO_OK ? read_frame(a, 0, 0) : rc;
+    begin_at(a, 0);
+    int rc = read_frame(a, 0, 0);
+    if (rc == AUDIO_OK && a->packets.skip != packets->skip && packets->skip != 0)
+        rc = audio_bytes_fail(&a->bytes, AUDIO_AAC_ODD, "two delays");
+    *skip = a->packets.skip;
+    a->next = -1;
+    return rc;
 }
 
 int audio_aac_decode(audio_aac *a, int wanted, int64_t first, int64_t n, float *const dst[2]) {
@@ -281,7 +289,7 @@ int audio_aac_decode(audio_aac *a, int wanted, int64_t first, int64_t n, float *
         if (rc == AUDIO_OK && frame % 64 == 63) rc = audio_bytes_in_time(&a->bytes);
         for (int i = 0; i < 2 && rc == AUDIO_OK; i++)
             if (dst[i])
-                memcpy(dst[i] + (at - first - a->packets.skip), a->state.sum[i][!a->state.turn] + skip,
+                memcpy(dst[i] + (at - first - a->packets.skip), a->state.samples[i] + skip,
                        (size_t)count * sizeof(float));
         at += count;
     }

@@ -101,8 +101,8 @@ func (d *aacReader) open(w *Worker, in *input, first int64, info *Info) error {
 	} else {
 		err = s.readMP4(p)
 	}
-	if err == nil && (s.rate >= len(aacRates) || s.channels < 1 || s.channels > 2 || s.total <= 0) {
-		err = oddAAC(CauseUnsupported, "%d channels of rate number %d, %d samples", s.channels, s.rate, s.total)
+	if err == nil && (s.rate >= len(aacRates) || s.channels < 1 || s.channels > 2) {
+		err = oddAAC(CauseUnsupported, "%d channels of rate number %d", s.channels, s.rate)
 	}
 	if err != nil {
 		d.odd = !hasCause(err, CauseRead)
@@ -113,8 +113,14 @@ func (d *aacReader) open(w *Worker, in *input, first int64, info *Info) error {
 	d.pinned.Pin(unsafe.SliceData(s.bytes))
 	packets := C.audio_aac_packets{at: (*C.int64_t)(unsafe.SliceData(s.at)), bytes: (*C.int32_t)(unsafe.SliceData(s.bytes)), n: C.int64_t(len(s.at)),
 		rate: C.int32_t(s.rate), channels: C.int32_t(s.channels), skip: C.int64_t(s.skip)}
-	if err := d.fail(C.audio_aac_open(d.c, w.kernels, &from, &packets, C.int64_t(w.op.cfg.Budget)), info); err != nil {
+	var skip C.int64_t
+	if err := d.fail(C.audio_aac_open(d.c, w.kernels, &from, &packets, C.int64_t(w.op.cfg.Budget), &skip), info); err != nil {
 		return err
+	}
+	s.total -= int64(skip) - s.skip
+	s.skip = int64(skip)
+	if s.total <= 0 {
+		return &Error{Format: info.Format, cause: CauseNoFrames, Detail: "its packets hold no more than what the encoder put before the sound"}
 	}
 	info.Rate, info.Channels, info.Frames = aacRates[s.rate], s.channels, s.total
 	return nil

@@ -13,6 +13,7 @@
 enum {
     AUDIO_AAC_ODD = AUDIO_CORRUPT,
     AUDIO_AAC_NOISE = 1, /* a frame needs what all frames before it have drawn */
+    AUDIO_AAC_DRAWS = 8, /* in place of channels that are wanted: what a frame draws of noise */
 
     AUDIO_AAC_LINES = 1024, /* of a frame of one channel: values of its spectrum, and its samples */
     AUDIO_AAC_SHORT = 128,  /* of one of eight short blocks */
@@ -33,17 +34,18 @@ typedef struct audio_aac_frame {
     uint32_t at, end; /* bits */
     int32_t rate;     /* 0 to 11: 96 to 8 kHz */
     int32_t channels;
+    int32_t faac; /* out: it says that libfaac made it */
 } audio_aac_frame;
 
-/* What one frame leaves to the next, of up to two signals. */
+/* A frame's samples, and what it leaves to the next, of up to two signals. */
 typedef struct audio_aac_state {
     _Alignas(32) float lines[2][AUDIO_AAC_LINES];
-    _Alignas(32) float sum
-        [2][2][AUDIO_AAC_LINES]; /* windowed halves: this frame's samples, and what the next begins with */
-    int32_t turn;                /* which of the two sums is this frame's */
-    int32_t shape[2];            /* of the windows of each channel's last frame */
-    int32_t last[2];             /* its sequence, and one; 0: there was none */
-    uint32_t noise;              /* the state of the generator of noise */
+    _Alignas(32) float samples[2][AUDIO_AAC_LINES];
+    _Alignas(32) float end[2][AUDIO_AAC_LINES];
+    int32_t sequence[2], shape[2]; /* of the windows of each channel's last frame */
+    int32_t joined;                /* the first end is that of both channels */
+    int32_t begun;                 /* there was a frame */
+    uint32_t noise;                /* the state of the generator of noise */
     int32_t knows_noise;
 } audio_aac_state;
 
@@ -110,9 +112,10 @@ audio_aac *audio_aac_new(void); /* NULL when there is no memory */
 void audio_aac_free(audio_aac *a);
 const char *audio_aac_detail(const audio_aac *a); /* of what failed last */
 
-/* The source's bytes stay until close. The first packet is decoded, so that what is odd shows. */
+/* The source's bytes stay until close. The first packet is decoded, so that what is odd shows; what it says of the samples before the sound is true,
+ * and in *skip. */
 int audio_aac_open(audio_aac *a, const struct audio_kernels *k, const audio_source *source,
-                   const audio_aac_packets *packets, int64_t budget_ns);
+                   const audio_aac_packets *packets, int64_t budget_ns, int64_t *skip);
 void audio_aac_close(audio_aac *a);
 
 /* Samples [first, first + n) of what is wanted (AUDIO_LEFT, ...), the i-th of two to dst[i]. They are known to be there. */

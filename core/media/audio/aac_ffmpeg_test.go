@@ -15,7 +15,7 @@ func TestAACIsFFmpegs(t *testing.T) {
 	for _, k := range aacKinds() {
 		for name, with := range map[string]aacWith{
 			"long": {}, "windows": {windows: true}, "middle": {windows: true, middle: true}, "intensity": {windows: true, intensity: true},
-			"noise": {windows: true, noise: true}, "filters": {windows: true, filters: true}, "all": aacAll,
+			"noise": {windows: true, noise: true}, "filters": {windows: true, filters: true}, "spliced": {windows: true, spliced: true}, "all": aacAll,
 		} {
 			t.Run(fmt.Sprintf("%v %s", k, name), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(11, uint64(k.rate)))
@@ -44,9 +44,12 @@ func TestLengthsOfAACAreFFmpegs(t *testing.T) {
 			"no doubled rate": {aacFile{config: slices.Concat(configOf(k), []byte{0x56, 0xe5, 0})}, asAAC},
 			"a doubled rate":  {aacFile{config: slices.Concat(configOf(k), []byte{0x56, 0xe5, 0x80 | byte(k.rate-3)<<3})}, byFFmpeg},
 			"two edits":       {aacFile{edits: []mp4Edit{{300, 1024}, {400, 20000}}}, byFFmpeg}, "other ticks": {aacFile{scale: 90000}, byFFmpeg},
-			"shown later": {aacFile{stbl: box("ctts", uint32(0), uint32(1), uint32(60), uint32(0))}, byFFmpeg},
-			"fragments":   {aacFile{more: box("mvex", box("trex", uint32(0), uint32(1), uint32(1), uint32(1024), uint32(0), uint32(0)))}, byFFmpeg},
-			"iTunes":      {aacFile{more: box("udta", box("meta", uint32(0), box("ilst", box("----", box("name", uint32(0), "iTunSMPB")))))}, byFFmpeg},
+			"shown later":                {aacFile{stbl: box("ctts", uint32(0), uint32(1), uint32(60), uint32(0))}, byFFmpeg},
+			"fragments":                  {aacFile{more: box("mvex", box("trex", uint32(0), uint32(1), uint32(1), uint32(1024), uint32(0), uint32(0)))}, byFFmpeg},
+			"iTunes":                     {aacFile{more: iTunes(" 00000000 00000840 000001CA 00000000003F31F6 00000000")}, asAAC},
+			"iTunes, and edit":           {aacFile{more: iTunes(" 00000000 00000840 000001CA 00000000003F31F6 00000000"), edits: []mp4Edit{{100000, 1024}}}, asAAC},
+			"iTunes, less than the edit": {aacFile{more: iTunes(" 00000000 00000400 000001CA 00000000003F31F6 00000000"), edits: []mp4Edit{{100000, 2112}}}, byFFmpeg},
+			"iTunes, elsewhere":          {aacFile{more: box("free", "iTunSMPB")}, byFFmpeg}, "iTunes, too few": {aacFile{more: iTunes(" 0 840")}, byFFmpeg},
 		} {
 			got, want, read := byBoth(t, what, k.mp4(packets, c.file))
 			if len(got) != len(want) {
@@ -56,6 +59,39 @@ func TestLengthsOfAACAreFFmpegs(t *testing.T) {
 			nearFFmpegs(t, got, want)
 			if read != c.by {
 				t.Errorf("%v, %s: read by %d, want %d", k, what, read, c.by)
+			}
+		}
+	}
+}
+
+func iTunes(data string) []byte {
+	item := box("----", box("mean", uint32(0), "com.apple.iTunes"), box("name", uint32(0), "iTunSMPB"), box("data", uint32(1), uint32(0), data))
+	hdlr := box("hdlr", uint64(0), "mdirappl", make([]byte, 9))
+	return box("udta", box("meta", uint32(0), hdlr, box("ilst", item)))
+}
+
+// What libfaac encoded says so in its first packet, by which FFmpeg knows its delay.
+func TestDelayOfFAACIsFFmpegs(t *testing.T) {
+	for name, by := range map[string]reading{"libfaac 1.30": asAAC, "libfaac 1.28 (UNSTABLE)": asAAC, "libfaacx1.28": byFFmpeg, "libfaac x": byFFmpeg, "another 1.30": asAAC} {
+		for at := range 2 {
+			d := aacDraw{aacKind: aacStereo, r: rand.New(rand.NewPCG(12, 12))}
+			var packets [][]byte
+			for i := range 20 {
+				if i == at {
+					d.name = name
+				}
+				packets = append(packets, d.packet())
+			}
+			if at > 0 && name[:8] == "libfaac " {
+				by = byFFmpeg
+			}
+			for what, file := range map[string][]byte{"ADTS": aacStereo.adts(packets, false), "MP4": aacStereo.mp4(packets, aacFile{}),
+				"edited": aacStereo.mp4(packets, aacFile{edits: []mp4Edit{{100000, 1024}}})} {
+				got, want, read := byBoth(t, name, file)
+				if len(got) != len(want) || read != by {
+					t.Fatalf("%q in packet %d, %s: %d samples, FFmpeg has %d; read by %d, want %d", name, at, what, len(got), len(want), read, by)
+				}
+				nearFFmpegs(t, got, want)
 			}
 		}
 	}

@@ -526,42 +526,71 @@ ISA static inline void aac_fall(const float *d, int n, const float *window, floa
     }
 }
 
-/* Lines of a frame to its samples (now) and to what the next one begins with; before is the shape of the last frame's window. */
-ISA static void aac_add(const aac_channel *c, int before, const float *lines, float *now, float *next) {
+/* Whether a sequence begins, or ends, with a half as long as can be. */
+ISA static inline int aac_long_begin(int sequence) {
+    return sequence == AUDIO_AAC_LONG || sequence == AUDIO_AAC_START;
+}
+ISA static inline int aac_long_end(int sequence) {
+    return sequence == AUDIO_AAC_LONG || sequence == AUDIO_AAC_STOP;
+}
+
+/* A frame's beginning, added to its samples, and what it leaves to the next: see aac_end(). Two frames overlap as long as both can; before is the
+ * sequence of the one before, and its shape. */
+ISA static void aac_begin(const aac_channel *c, int before, int shape, const float *lines, float *end,
+                          float *samples) {
     const audio_aac_tables *t = &audio_aac_table;
-    _Alignas(32) float d[AAC_LINES];
     if (c->sequence != AUDIO_AAC_EIGHT) {
-        aac_cosines(lines, d);
-        aac_rise(d, AAC_LINES, (c->sequence == AUDIO_AAC_STOP ? t->late : t->rise)[before], now);
-        aac_fall(d, AAC_LINES, (c->sequence == AUDIO_AAC_START ? t->late : t->rise)[c->shape], next);
+        int both = aac_long_begin(c->sequence) && aac_long_end(before);
+        aac_cosines(lines, end);
+        aac_rise(end, AAC_LINES, (both ? t->rise : t->late)[shape], samples);
         return;
     }
-    _Alignas(32) float both[2 * AAC_LINES];
-    memset(both, 0, sizeof both);
+    _Alignas(32) float d[AAC_LINES], all[2 * AAC_LINES];
+    memset(all, 0, sizeof all);
     aac_short_cosines(lines, d);
     for (int w = 0; w < 8; w++) {
-        float *to = both + 448 + w * AAC_SHORT;
-        aac_rise(d + w * AAC_SHORT, AAC_SHORT, t->short_rise[w ? c->shape : before], to);
+        float *to = all + 448 + w * AAC_SHORT;
+        aac_rise(d + w * AAC_SHORT, AAC_SHORT, t->short_rise[w ? c->shape : shape], to);
         aac_fall(d + w * AAC_SHORT, AAC_SHORT, t->short_rise[c->shape], to + AAC_SHORT);
     }
-    for (int i = 0; i < AAC_LINES; i += L) {
-        V(now + i) += CV(both + i);
-        V(next + i) += CV(both + AAC_LINES + i);
+    for (int i = 0; i < AAC_LINES; i += L) V(samples + i) += CV(all + i);
+    memcpy(end, all + AAC_LINES, AAC_LINES * sizeof *end);
+}
+
+/* The end of the frame before, added to a frame's samples: of short blocks it is there, of others what it is made of. */
+ISA static void aac_end(int sequence, int shape, int long_begin, const float *end, float *samples) {
+    const audio_aac_tables *t = &audio_aac_table;
+    if (sequence != AUDIO_AAC_EIGHT) {
+        int both = long_begin && aac_long_end(sequence);
+        aac_fall(end, AAC_LINES, (both ? t->rise : t->late)[shape], samples);
+        return;
     }
+    for (int i = 0; i < AAC_LINES; i += L) V(samples + i) += CV(end + i);
 }
 
 /* --- packets --- */
 
-/* What a filling holds is nothing to hear, but where it doubles the rate, or where the encoder is one whose delay is known by its name. */
+/* Whether a filling of n bytes, of no kind, says that it is libfaac that encoded this, with a number of two parts; -1: perhaps. FFmpeg knows its
+ * delay by that. */
+ISA static int aac_is_faac(const audio_aac_frame *f, uint32_t n) {
+    static const char name[] = "libfaac ";
+    uint8_t text[12];
+    if (n < 10) return 0;
+    for (uint32_t i = 0; i < sizeof text; i++) text[i] = (uint8_t)(aac_look(f, f->at + 17 + 8 * i) >> 56);
+    if (memcmp(text, name, 7) != 0) return 0;
+    int digits = text[8] >= '0' && text[8] <= '9' && text[10] >= '0' && text[10] <= '9';
+    return n >= 15 && text[7] == name[7] && digits && text[9] == '.' ? 1 : -1;
+}
+
+/* What a filling holds is nothing to hear, but where it doubles the rate. */
 ISA static int aac_filling(audio_aac_frame *f) {
     uint32_t n = aac_take(f, 4);
     if (n == 15) n += aac_take(f, 8) - 1;
-    if (8 * n > f->end - f->at) return AAC_ODD;
+    if (f->at > f->end || 8 * n > f->end - f->at) return AAC_ODD;
     if (n > 0) {
-        uint64_t begin = aac_look(f, f->at);
-        unsigned kind = (unsigned)(begin >> 60);
-        if (kind == 13 || kind == 14) return AAC_ODD;
-        if (kind == 0 && n >= 9 && (aac_look(f, f->at + 17) >> 32) == 0x6c696266) return AAC_ODD; /* "libf" */
+        int kind = (int)(aac_look(f, f->at) >> 60), faac = kind == 0 ? aac_is_faac(f, n) : 0;
+        if (kind == 13 || kind == 14 || faac < 0) return AAC_ODD;
+        f->faac |= faac;
     }
     f->at += 8 * n;
     return AUDIO_OK;
@@ -585,8 +614,10 @@ ISA static int aac_middle_side(audio_aac_frame *f, const aac_channel *c, uint8_t
     return AUDIO_OK;
 }
 
-/* Two channels, to their lines, or to those of their mean if that is wanted and both have the same windows: they are one then. */
-ISA static int aac_pair(audio_aac_state *s, audio_aac_frame *f, int mean, aac_channel *c, int *one) {
+/* Two channels, to their lines, or to those of their mean if that is wanted and both have the same windows: they are one then. Then, and where draws of
+ * noise alone are wanted, what lies behind is not looked at: that is enough. */
+ISA static int aac_pair(audio_aac_state *s, audio_aac_frame *f, int wanted, aac_channel *c, int *enough) {
+    int mean = wanted == AUDIO_MEAN;
     aac_joint joint = {.shared = (int)aac_take(f, 1)};
     int rc = AUDIO_OK;
     if (joint.shared) {
@@ -600,24 +631,29 @@ ISA static int aac_pair(audio_aac_state *s, audio_aac_frame *f, int mean, aac_ch
         int all = AUDIO_AAC_BANDS;
         if (rc == AUDIO_OK) rc = aac_side(f, &c[i], joint.shared);
         if (rc != AUDIO_OK) return rc;
-        if (i == 1 && mean && joint.shared && s->shape[0] == s->shape[1] && !c[0].has_filters &&
+        if (i == 1 && wanted == AUDIO_AAC_DRAWS) {
+            *enough = 1;
+            return aac_lines(s, f, &c[1], 0, s->lines[1]);
+        }
+        if (i == 1 && mean && joint.shared && s->shape[0] == s->shape[1] &&
+            aac_long_end(s->sequence[0]) == aac_long_end(s->sequence[1]) && !c[0].has_filters &&
             !c[1].has_filters) {
             all = aac_needed(c, &joint);
-            *one = 1;
+            *enough = 1;
         }
         rc = aac_lines(s, f, &c[i], all, s->lines[i]);
     }
     for (int i = 0; i < c[1].groups * c[1].bands && !joint.shared; i++)
         if (c[1].book[i] >= AAC_INTENSITY_OUT) return AAC_ODD;
-    if (rc == AUDIO_OK && joint.shared) aac_stereo(c, &joint, *one, s->lines[0], s->lines[1]);
+    if (rc == AUDIO_OK && joint.shared) aac_stereo(c, &joint, *enough, s->lines[0], s->lines[1]);
     return rc;
 }
 
-/* What a packet holds: the lines of its channels, or of one that is their mean. Nothing is looked at behind what that needs. */
-ISA static int aac_elements(audio_aac_state *s, audio_aac_frame *f, int mean, aac_channel *c, int *one) {
+/* What a packet holds: the lines of its channels, or of one that is their mean. */
+ISA static int aac_elements(audio_aac_state *s, audio_aac_frame *f, int wanted, aac_channel *c, int *enough) {
     enum { ONE, PAIR, DATA = 4, FILLING = 6, END };
     int seen = 0;
-    for (*one = 0; !*one;) {
+    for (*enough = 0; !*enough;) {
         if (f->end < f->at + 3) return AAC_ODD;
         int what = (int)aac_take(f, 3), rc = AAC_ODD;
         if (what == END) break;
@@ -625,47 +661,54 @@ ISA static int aac_elements(audio_aac_state *s, audio_aac_frame *f, int mean, aa
         if (what == DATA) rc = aac_data(f);
         if ((what == ONE || what == PAIR) && what == f->channels - 1 && !seen++) {
             aac_take(f, 4);
+            *enough = what == ONE && wanted == AUDIO_AAC_DRAWS;
             if (what == PAIR)
-                rc = aac_pair(s, f, mean, c, one);
+                rc = aac_pair(s, f, wanted, c, enough);
             else if ((rc = aac_side(f, c, 0)) == AUDIO_OK)
-                rc = aac_lines(s, f, c, AUDIO_AAC_BANDS, s->lines[0]);
+                rc = aac_lines(s, f, c, *enough ? 0 : AUDIO_AAC_BANDS, s->lines[0]);
         }
         if (rc != AUDIO_OK) return rc;
     }
-    for (uint32_t i = (f->at + 7) / 8; i < f->end / 8 && !*one; i++) /* which would be another frame */
+    for (uint32_t i = (f->at + 7) / 8; i < f->end / 8 && !*enough; i++) /* which would be another frame */
         if (f->bits[i]) return AAC_ODD;
     return seen ? AUDIO_OK : AAC_ODD;
 }
 
-/* Whether windows overlap as they should: what falls as long as it can is followed by what rises so. */
-ISA static int aac_follows(int last, int sequence) {
-    int long_end = last == AUDIO_AAC_LONG || last == AUDIO_AAC_STOP;
-    int long_begin = sequence == AUDIO_AAC_LONG || sequence == AUDIO_AAC_START;
-    return last < 0 || long_end == long_begin;
-}
-
-/* A channel's lines, which are multiplied by `by`, to signal i. */
-ISA static void aac_signal(audio_aac_state *s, const aac_channel *c, int before, float by, float *lines,
-                           int i) {
+/* Channel i's lines, which are multiplied by `by`, to a signal's samples. */
+ISA static void aac_signal(audio_aac_state *s, const aac_channel *c, int i, float by, float *samples) {
+    float *lines = s->lines[i];
     if (c->sequence == AUDIO_AAC_EIGHT) by *= 8;
     for (int k = 0; k < AAC_LINES; k += L) V(lines + k) *= ALL(by / (1 << 25));
-    aac_add(c, before, lines, s->sum[i][s->turn], s->sum[i][!s->turn]);
+    aac_begin(c, s->sequence[i], s->shape[i], lines, s->end[i], samples);
+}
+
+/* The ends of the frame before, to the samples of what is wanted. */
+ISA static int aac_ends(audio_aac_state *s, const aac_channel *c, int channels, int wanted) {
+    int mean = wanted == AUDIO_MEAN;
+    for (int i = 0; i < 2; i++)
+        if (mean ? i == 0 : wanted >> i & 1) memset(s->samples[i], 0, sizeof s->samples[i]);
+    if (!s->begun) return AUDIO_OK;
+    if (s->joined && channels == 2 && aac_long_begin(c[0].sequence) != aac_long_begin(c[1].sequence))
+        return AAC_ODD; /* one end for two beginnings */
+    for (int i = 0; i < (s->joined ? 1 : channels); i++)
+        if (mean || wanted >> i & 1)
+            aac_end(s->sequence[i], s->shape[i], aac_long_begin(c[i].sequence), s->end[i],
+                    s->samples[mean ? 0 : i]);
+    return AUDIO_OK;
 }
 
 ISA static int aac_frame(audio_aac_state *s, audio_aac_frame *f, int wanted) {
     aac_channel c[2];
-    int mean = wanted == AUDIO_MEAN, one, rc = aac_elements(s, f, mean, c, &one);
-    if (rc != AUDIO_OK || !wanted) return rc;
-    for (int i = 0; i < f->channels; i++)
-        if (!aac_follows(s->last[i] - 1, c[i].sequence)) return AAC_ODD;
-    for (int i = 0; i < 2; i++)
-        if (mean ? i == 0 : wanted >> i & 1) memset(s->sum[i][!s->turn], 0, sizeof s->sum[i][0]);
+    int mean = wanted == AUDIO_MEAN, one, rc = aac_elements(s, f, wanted, c, &one);
+    if (rc != AUDIO_OK || !(wanted & (AUDIO_LEFT | AUDIO_RIGHT | AUDIO_MEAN))) return rc;
+    if ((rc = aac_ends(s, c, f->channels, wanted)) != AUDIO_OK) return rc;
     for (int i = 0; i < (one ? 1 : f->channels); i++) {
         if (!mean && !(wanted >> i & 1)) continue;
         aac_filter_lines(f, &c[i], s->lines[i]);
-        aac_signal(s, &c[i], s->shape[i], mean && !one ? 0.5f : 1, s->lines[i], mean ? 0 : i);
+        aac_signal(s, &c[i], i, mean && !one ? 0.5f : 1, s->samples[mean ? 0 : i]);
     }
-    for (int i = 0; i < f->channels; i++) s->shape[i] = c[i].shape, s->last[i] = c[i].sequence + 1;
-    s->turn = !s->turn;
+    for (int i = 0; i < f->channels; i++) s->shape[i] = c[i].shape, s->sequence[i] = c[i].sequence;
+    s->joined = one;
+    s->begun = 1;
     return AUDIO_OK;
 }

@@ -83,7 +83,10 @@ func (k aacKind) String() string {
 }
 
 // aacWith is what may come in drawn packets.
-type aacWith struct{ windows, middle, intensity, noise, filters bool }
+type aacWith struct {
+	windows, middle, intensity, noise, filters bool
+	spliced                                    bool // windows that do not belong together
+}
 
 // aacDraw draws packets.
 type aacDraw struct {
@@ -92,6 +95,7 @@ type aacDraw struct {
 	r    *rand.Rand
 	o    bitsOut
 	last [2]int // each channel's sequence
+	name string // which the next packet has in a filling
 }
 
 // aacDrawn is the side of one channel.
@@ -107,6 +111,8 @@ func (d *aacDraw) windows(last int) *aacDrawn {
 	switch {
 	case !d.with.windows:
 		c.sequence = 0
+	case d.with.spliced && d.r.IntN(5) == 0:
+		c.sequence = d.r.IntN(4)
 	case last == 0 || last == 3:
 		c.sequence = d.r.IntN(2)
 	default:
@@ -292,6 +298,17 @@ func (d *aacDraw) channel(c *aacDrawn, at int) {
 
 // other draws what is between channels: data, and fillings.
 func (d *aacDraw) other() {
+	if d.name != "" {
+		d.o.put(6<<4|15, 7)
+		d.o.put(uint64(len(d.name)+5-14), 8)
+		d.o.put(0, 17)
+		for _, c := range []byte(d.name) {
+			d.o.put(uint64(c), 8)
+		}
+		d.o.put(0, 23)
+		d.name = ""
+		return
+	}
 	switch d.r.IntN(4) {
 	case 0: // data
 		n := d.r.IntN(300)
@@ -477,7 +494,7 @@ func (k aacKind) mp4(packets [][]byte, f aacFile) []byte {
 	return slices.Concat(ftyp, moov(len(ftyp)+len(moov(0))+8), box("mdat", sound))
 }
 
-var aacAll = aacWith{true, true, true, true, true}
+var aacAll = aacWith{windows: true, middle: true, intensity: true, noise: true, filters: true}
 
 func aacKinds() (kinds []aacKind) {
 	for rate := range aacRates {

@@ -108,8 +108,7 @@ typedef struct audio_kernels {
     /* The samples of a frame of MPEG layer III whose side information is known: to to[0] and to[1], or a mean to to[0]. Returns a status. */
     int (*mp3_frame)(audio_mp3_state *state, audio_mp3_frame *frame, int wanted, float *const to[2]);
 
-    /* The samples of a packet of AAC, to state->sum[i][!state->turn] of each signal i that is wanted; of none, what it draws of noise alone. Returns a
-     * status. */
+    /* The samples of a packet of AAC, to state->samples[i] of each signal i that is wanted; of none, it is read alone. Returns a status. */
     int (*aac_frame)(audio_aac_state *state, audio_aac_frame *frame, int wanted);
 } audio_kernels;
 

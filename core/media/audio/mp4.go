@@ -3,6 +3,8 @@ package audio
 import (
 	"bytes"
 	"encoding/binary"
+	"strconv"
+	"strings"
 )
 
 // isMP4 reports whether it is an MP4, or one of those that are like it.
@@ -40,12 +42,15 @@ type mp4 struct {
 	scale  uint32 // ticks of a second, of the movie
 	tracks int    // of sound
 	sound  mp4Track
+	last   int    // the last track's number
+	told   []byte // what is told of it behind the tracks: udta
 }
 
 type mp4Track struct {
-	sound bool
-	scale uint32 // ticks of a second
-	edits []mp4Edit
+	number int
+	sound  bool
+	scale  uint32 // ticks of a second
+	edits  []mp4Edit
 	// Tables, without their version.
 	description, times, chunks, sizes, places, widePlaces []byte
 	shifted                                               bool // there is a table of times that decoding and showing differ by
@@ -82,10 +87,54 @@ func (s *aacStream) readMP4(p *pieces) error {
 	if !wholeFrames(t.times, len(s.at)) {
 		return oddMP4("packets of several lengths")
 	}
-	if len(t.edits) == 0 && bytes.Contains(moov, []byte("iTunSMPB")) { // iTunes' way to say what encoders put before the sound
-		return oddMP4("iTunes' delay in place of an edit")
+	if err := s.edit(t, m.scale); err != nil || !bytes.Contains(moov, []byte(iTunesDelay)) {
+		return err
 	}
-	return s.edit(t, m.scale)
+	delay, ok := delayOf(m.told)
+	if !ok || m.last != t.number || delay < s.skip { // FFmpeg gives it to the track before it, whatever edits say
+		return oddMP4("a delay in a place or a form of its own")
+	}
+	s.total -= delay - s.skip
+	s.skip = delay
+	return nil
+}
+
+// iTunesDelay names iTunes' way to say what encoders put before the sound.
+const iTunesDelay = "iTunSMPB"
+
+// inside is the first box of these kinds that lie in each other.
+func inside(b []byte, kinds ...string) []byte {
+	for in := (boxes{left: b}); in.next(); {
+		if in.kind != kinds[0] {
+			continue
+		}
+		if in.kind == "meta" && len(in.body) >= 4 {
+			in.body = in.body[4:]
+		}
+		if len(kinds) == 1 {
+			return in.body
+		}
+		return inside(in.body, kinds[1:]...)
+	}
+	return nil
+}
+
+// delayOf is how many samples iTunes says are before the sound. What it says of the end FFmpeg does not believe.
+func delayOf(udta []byte) (samples int64, ok bool) {
+	const inName, inData = 4, 8 // bytes before what they say
+	for in := (boxes{left: inside(udta, "meta", "ilst")}); in.next(); {
+		name, data := inside(in.body, "name"), inside(in.body, "data")
+		if in.kind != "----" || len(name) < inName || string(name[inName:]) != iTunesDelay || len(data) < inData {
+			continue
+		}
+		numbers := strings.Fields(string(data[inData:]))
+		if len(numbers) < 4 {
+			return 0, false
+		}
+		delay, err := strconv.ParseUint(numbers[1], 16, 32)
+		return int64(delay), err == nil && delay > 0 && delay < 1<<14
+	}
+	return 0, false
 }
 
 // moov is the box that says where everything is.
@@ -123,10 +172,14 @@ func (m *mp4) read(moov []byte) error {
 		switch in.kind {
 		case "mvex", "cmov": // packets are elsewhere, or the boxes packed
 			return oddMP4("fragments")
+		case "udta":
+			m.told = in.body
 		case "mvhd":
 			m.scale = scaleOf(in.body)
 		case "trak":
-			var t mp4Track
+			m.last++
+			m.told = nil
+			t := mp4Track{number: m.last}
 			if err := t.read(in.body); err != nil {
 				return err
 			}
