@@ -188,7 +188,7 @@ ISA static __attribute__((noinline)) int aac_long_code(const audio_aac_frame *f,
         float power = audio_aac_table.small[value[i] + 16];
         if (value[i] == 16) {
             bits = aac_look(f, *at);
-            int ones = __builtin_clzll(~bits);
+            int ones = __builtin_clzll(~bits | 1);
             if (ones > 8) return AAC_ODD;
             int v = (1 << (ones + 4)) + (int)(bits << (ones + 1) >> (60 - ones));
             power = (float)(v * cbrt(v));
@@ -382,6 +382,7 @@ ISA static void aac_filter_lines(const audio_aac_frame *f, const aac_channel *c,
             bottom = filter->bands < top ? top - filter->bands : 0;
             if (filter->order == 0) continue;
             int from = c->at[bottom < most ? bottom : most], to = c->at[top < most ? top : most];
+            if (from == to) continue;
             aac_recurse(filter, filter->down ? lines + to - 1 : lines + from, to - from,
                         filter->down ? -1 : 1);
         }

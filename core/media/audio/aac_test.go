@@ -602,6 +602,39 @@ func TestAACIsRefusedByName(t *testing.T) {
 	}
 }
 
+// What an MP4 claims costs neither stack nor time: boxes in boxes, tables and configurations as long as the file.
+func TestHostileMP4sAreNamed(t *testing.T) {
+	nested := box("free")
+	for range 1 << 12 {
+		nested = box("mdia", nested)
+	}
+	packets := drawnAAC(rand.New(rand.NewPCG(13, 13)), aacStereo, 5, aacWith{})
+	long := box("ftyp", "M4A ", uint32(0), "mp42")
+	w := workerOf(t, Config{})
+	defer w.Close()
+	for what, c := range map[string]struct {
+		file []byte
+		says string
+	}{
+		"nested":                           {join(long, box("moov", box("trak", nested))), "more than 8 times"},
+		"a box without an end":             {join(long, uint32(1<<31), "moov", make([]byte, 100)), "2147483648"},
+		"a table":                          {bytes.Replace(aacStereo.mp4(packets, aacFile{}), join("stsz", uint64(0), uint32(5)), join("stsz", uint64(0), uint32(1<<31)), 1), "a table of 8589934592 bytes"},
+		"a box that ends before it begins": {bytes.Replace(aacStereo.mp4(packets, aacFile{}), box("smhd", uint64(0)), join(uint32(7), "smhd", uint64(0)), 1), "a box of 7 bytes"},
+		"a configuration":                  {aacStereo.mp4(packets, aacFile{config: make([]byte, 100)}), "unknown kind"},
+		"a packet beyond the end":          {bytes.Replace(aacStereo.mp4(packets, aacFile{}), join("stco", uint32(0), uint32(1)), join("stco", uint32(0), uint32(1), uint32(1<<30)), 1), "a packet at byte"},
+	} {
+		prepareAAC()
+		in := &w.in
+		in.data, in.size = c.file, int64(len(c.file))
+		in.memory.Reset(c.file)
+		err := in.aac.open(w, in, 0, &Info{Format: "mov"})
+		if err == nil || !strings.Contains(err.Error(), c.says) || !in.aac.odd {
+			t.Errorf("%s: got %v, want %q", what, err, c.says)
+		}
+		in.release()
+	}
+}
+
 // Whatever is flipped, cut or drawn, it is a sound or named, and every build and instruction set is as good.
 func TestDamagedAACIsASoundOrNamed(t *testing.T) {
 	for _, k := range []aacKind{aacStereo, {8, 1}} {

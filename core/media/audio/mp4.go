@@ -180,7 +180,7 @@ func (m *mp4) read(moov []byte) error {
 			m.last++
 			m.told = nil
 			t := mp4Track{number: m.last}
-			if err := t.read(in.body); err != nil {
+			if err := t.read(in.body, 1); err != nil {
 				return err
 			}
 			if t.sound {
@@ -204,14 +204,20 @@ func scaleOf(b []byte) uint32 {
 	return binary.BigEndian.Uint32(b[at:])
 }
 
+// mostDepth is how deep boxes of a track lie in each other, at most.
+const mostDepth = 8
+
 // read takes what boxes at any depth of a track say.
-func (t *mp4Track) read(trak []byte) error {
+func (t *mp4Track) read(trak []byte, depth int) error {
+	if depth > mostDepth {
+		return oddAAC(CauseCorrupt, "boxes that lie in each other more than %d times", mostDepth)
+	}
 	in := boxes{left: trak}
 	for in.next() {
 		var err error
 		switch in.kind {
 		case "mdia", "minf", "stbl", "edts":
-			err = t.read(in.body)
+			err = t.read(in.body, depth+1)
 		case "mdhd":
 			t.scale = scaleOf(in.body)
 		case "hdlr":
@@ -332,7 +338,7 @@ func (s *aacStream) elementary(b []byte) error {
 
 // configure reads an AudioSpecificConfig: low complexity, frames of 1,024 samples, and nothing that doubles the rate.
 func (s *aacStream) configure(b []byte) error {
-	if len(b) < 2 {
+	if len(b) < 2 || len(b) > 64 {
 		return oddMP4("AAC of an unknown kind")
 	}
 	v := binary.BigEndian.Uint16(b)
