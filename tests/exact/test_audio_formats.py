@@ -69,6 +69,10 @@ FORMATS = {
     "mp3 without Xing": ("a.mp3", "libmp3lame", 44100, 1, "s16p", dict(bit_rate=64000, container_options={"write_xing": "0"})),
     "aac in mp4": ("a.m4a", "aac", 48000, 2, "fltp", dict(bit_rate=96000)),
     "aac in adts": ("a.aac", "aac", 44100, 1, "fltp", dict(bit_rate=64000)),
+    "aac 48 kHz": ("a.m4a", "aac", 48000, 1, "fltp", dict(bit_rate=128000)),
+    "aac 24 kHz": ("a.aac", "aac", 24000, 2, "fltp", dict(bit_rate=48000)),
+    "aac 8 kHz": ("a.m4a", "aac", 8000, 1, "fltp", dict(bit_rate=12000)),
+    "aac of noise": ("a.m4a", "aac", 44100, 2, "fltp", dict(bit_rate=48000)),
     "aac in matroska": ("a.mka", "aac", 44100, 1, "fltp", dict(bit_rate=64000)),
     "opus in ogg": ("a.opus", "libopus", 48000, 1, "s16", dict(bit_rate=32000)),
     "opus in webm": ("a.webm", "libopus", 48000, 2, "s16", dict(bit_rate=64000)),
@@ -113,7 +117,7 @@ def test_frames_are_pyavs(audio, tmp_path, name):
     want = decode(path)
     got = audio.row(path)
     assert got.shape == want.shape and audio.info["rate"] == rate
-    near = {"ac3": 2e-5, "libopus": 2e-5, "libmp3lame": 3e-6}
+    near = {"aac": 2e-6, "ac3": 2e-5, "libopus": 2e-5, "libmp3lame": 3e-6}
     np.testing.assert_allclose(got, want, rtol=0, atol=near.get(codec, 1e-6))
     assert np.array_equal(audio.row(path, file=True), got)
 

@@ -27,6 +27,13 @@ func TestAACIsFFmpegs(t *testing.T) {
 	}
 }
 
+// So are files of encoders.
+func TestAACOfEncodersIsFFmpegs(t *testing.T) {
+	for name := range aacEncoders {
+		oursIsFFmpegs(t, asAAC, name, testdata(t, name))
+	}
+}
+
 // How many samples there are, and which is the first, is what FFmpeg makes of an MP4's edits and tables; what is odd in them is FFmpeg's.
 func TestLengthsOfAACAreFFmpegs(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
