@@ -215,7 +215,7 @@ func (r *ring) undecodable(w *work, row int, err error) batch.Bad {
 	key := w.Name(row, r.source)
 	return batch.Bad{
 		Row: row, Sample: sample, Cause: cause, Err: fmt.Errorf("sample %d %q: %w", sample, key, err),
-		Timed: cause == av.CauseTooSlow || cause == media.CauseNoMemory,
+		Timed: cause == av.CauseTooSlow || cause == av.CauseDevice || cause == media.CauseNoMemory,
 	}
 }
 

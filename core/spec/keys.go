@@ -163,7 +163,7 @@ var keys = []Key{
 	{"video.stream", "whole number from 0", "(the best)", "Number of the stream in the file."},
 	{"video.threads", "whole number, 1 to 64", "1", "Threads of a decoder; many videos are decoded at a time anyway."},
 	{"video.seek", "exact, approximate", "exact", "By an index of the file's packets, or by the header's rate and length."},
-	{"video.hardware", "none, auto, cuda, vaapi, vdpau, qsv, drm", "none", "Decode on a device through FFmpeg. auto: on the first of cuda and vaapi that is there, and on the processor what it does not decode; a named one that is not there is refused."},
+	{"video.hardware", "none, auto, cuda, vaapi, vdpau, qsv, drm", "none", "Decode on a device through FFmpeg. auto: on the first of cuda and vaapi that is there, and on the processor what it does not decode or fails at; a named one that is not there is refused."},
 	{"video.max_pixels", "whole number from 1", "178956970", "As image.max_pixels, of a frame."},
 	{"video.timeout", "time", "1m", "Longest time that one sample, or one chunk of a video that is read in chunks, may take to decode; later it is a bad one, cause too_slow."},
 

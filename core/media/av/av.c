@@ -461,6 +461,13 @@ static int leave_device(media_av *a) {
     return rc;
 }
 
+/* What a decoder said: of a device's words, these are not about the sample. */
+static int decoder_status(media_av *a, int rc) {
+    int devices = rc == AVERROR_EXTERNAL || rc == AVERROR_UNKNOWN || rc == AVERROR(EIO);
+    if (a->device_format != AV_PIX_FMT_NONE && devices) return media_av_device_status(a, rc, "decoding");
+    return media_av_status(a, rc, "decoding");
+}
+
 int media_av_send(media_av *a, const AVPacket *packet) {
     if (!packet) a->drained = 1;
     int rc = avcodec_send_packet(a->codec, packet);
@@ -471,7 +478,7 @@ int media_av_send(media_av *a, const AVPacket *packet) {
     }
     if (rc == AVERROR(EAGAIN)) return MEDIA_AV_AGAIN;
     if (rc >= 0 || rc == AVERROR_EOF) return MEDIA_AV_OK;
-    return media_av_status(a, rc, "decoding");
+    return decoder_status(a, rc);
 }
 
 int media_av_receive(media_av *a, AVFrame **frame) {
@@ -479,7 +486,7 @@ int media_av_receive(media_av *a, AVFrame **frame) {
     *frame = a->frame;
     if (rc == AVERROR(EAGAIN)) return MEDIA_AV_AGAIN;
     if (rc == AVERROR_EOF) return MEDIA_AV_END;
-    return rc < 0 ? media_av_status(a, rc, "decoding") : media_av_from_device(a, frame);
+    return rc < 0 ? decoder_status(a, rc) : media_av_from_device(a, frame);
 }
 
 void media_av_flush(media_av *a) {

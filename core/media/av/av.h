@@ -37,6 +37,7 @@ enum {
     MEDIA_AV_TOO_MUCH = -24, /* more streams or packets than the limits, or samples than bytes */
     MEDIA_AV_TOO_SLOW = -25, /* the budget of time is used up */
     MEDIA_AV_FILTER = -26,   /* the filters do not take these frames (filter.h) */
+    MEDIA_AV_DEVICE = -27,   /* the device that decodes failed; the sample may be sound */
 };
 
 /* Where the bytes are: memory, or size bytes of a file from offset on (a member of an archive), or packets without a
@@ -158,6 +159,8 @@ int media_av_next(media_av *a, AVFrame **frame);
 
 /* A failing FFmpeg call's status, with the detail noted. */
 int media_av_status(media_av *a, int averror, const char *what);
+int media_av_device_status(media_av *a, int rc,
+                           const char *what); /* of a device, whose failure is MEDIA_AV_DEVICE */
 
 /* hardware.c: the decoder of a codec that the device of the options has, with its format in a->device_format; NULL: none. */
 const AVCodec *media_av_device_decoder(media_av *a, enum AVCodecID codec);

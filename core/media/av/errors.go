@@ -16,6 +16,7 @@ const (
 	CauseTooSlow       = "too_slow"        // the budget of time is used up
 	CauseNoMemory      = "no_memory"       // the machine has none left
 	CauseFilter        = "filter"          // the description's filters do not take the frames
+	CauseDevice        = "device"          // the device that decodes failed; the sample may be sound
 )
 
 // The statuses of av.h; a test holds the two together.
@@ -35,6 +36,7 @@ const (
 	StatusTooMuch       = -24
 	StatusTooSlow       = -25
 	StatusFilter        = -26
+	StatusDevice        = -27
 )
 
 var causes = map[int]struct{ cause, words string }{
@@ -50,6 +52,7 @@ var causes = map[int]struct{ cause, words string }{
 	StatusTooMuch:       {CauseTooMuch, "more than the limits"},
 	StatusTooSlow:       {CauseTooSlow, "too slow"},
 	StatusFilter:        {CauseFilter, "the filter"},
+	StatusDevice:        {CauseDevice, "the device that decodes failed"},
 }
 
 // Error says why a sample's video or audio could not be had.

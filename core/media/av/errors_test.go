@@ -18,7 +18,7 @@ func TestStatusesAreTheHeaders(t *testing.T) {
 		"OK": StatusOK, "END": StatusEnd, "AGAIN": StatusAgain, "TRUNCATED": StatusTruncated, "CORRUPT": StatusCorrupt,
 		"EMPTY": StatusEmpty, "NOT_MEDIA": StatusNotMedia, "NO_STREAM": StatusNoStream, "READ": StatusRead,
 		"UNSUPPORTED": StatusUnsupported, "TOO_MANY_PIXELS": StatusTooManyPixels, "NO_MEMORY": StatusNoMemory,
-		"TOO_MUCH": StatusTooMuch, "TOO_SLOW": StatusTooSlow, "FILTER": StatusFilter,
+		"TOO_MUCH": StatusTooMuch, "TOO_SLOW": StatusTooSlow, "FILTER": StatusFilter, "DEVICE": StatusDevice,
 	}
 	found := regexp.MustCompile(`MEDIA_AV_([A-Z_]+) = (-?\d+),`).FindAllStringSubmatch(string(header), -1)
 	if len(found) != len(inGo) {

@@ -91,6 +91,11 @@ int media_av_use_device(media_av *a, AVCodecContext *c) {
     return c->hw_device_ctx ? 0 : AVERROR(ENOMEM);
 }
 
+int media_av_device_status(media_av *a, int rc, const char *what) {
+    int status = media_av_status(a, rc, what);
+    return status == MEDIA_AV_CORRUPT || status == MEDIA_AV_TRUNCATED ? MEDIA_AV_DEVICE : status;
+}
+
 /* --- frames --- */
 
 /* The format in which FFmpeg's own decoder gives what devices give with the two planes of chroma in one; NONE: it is another. */
@@ -167,7 +172,7 @@ int media_av_from_device(media_av *a, AVFrame **frame) {
     if (rc >= 0 && to != AV_PIX_FMT_NONE) rc = make_planar(a->copied, to);
     if (rc >= 0) rc = av_frame_apply_cropping(a->copied, 0); /* FFmpeg has done it on the right and below */
     av_frame_unref(*frame);
-    if (rc < 0) return media_av_status(a, rc, "copying a frame from the device");
+    if (rc < 0) return media_av_device_status(a, rc, "copying a frame from the device");
     *frame = a->copied;
     return MEDIA_AV_OK;
 }

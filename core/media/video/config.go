@@ -90,7 +90,7 @@ type Config struct {
 }
 
 // Auto, as Hardware, is the first device that is there, and the processor for what it
-// does not decode, or where there is none.
+// does not decode, for samples at which it fails, or where there is none.
 const Auto = "auto"
 
 // Op is a compiled Config. It is read-only but for its counters, and may be shared.
@@ -104,26 +104,28 @@ type Op struct {
 }
 
 // counters are written by workers.
-type counters struct{ read, made, unkept, onDevice, onProcessor atomic.Uint64 }
+type counters struct{ read, made, unkept, onDevice, onProcessor, deviceFailed atomic.Uint64 }
 
 // Counters say how samples came by what is not in their bytes.
 type Counters struct {
-	IndexRead   uint64 `json:"index_read"`   // kept ones that were used
-	IndexMade   uint64 `json:"index_made"`   // scanned
-	IndexUnkept uint64 `json:"index_unkept"` // of these, could not be kept
-	OnDevice    uint64 `json:"on_device"`    // decoded there
-	OnProcessor uint64 `json:"on_processor"` // though a device was asked for
+	IndexRead    uint64 `json:"index_read"`    // kept ones that were used
+	IndexMade    uint64 `json:"index_made"`    // scanned
+	IndexUnkept  uint64 `json:"index_unkept"`  // of these, could not be kept
+	OnDevice     uint64 `json:"on_device"`     // decoded there
+	OnProcessor  uint64 `json:"on_processor"`  // though a device was asked for
+	DeviceFailed uint64 `json:"device_failed"` // at a sample
 }
 
 // Plus is the sum of two operations' counters.
 func (c Counters) Plus(d Counters) Counters {
-	return Counters{c.IndexRead + d.IndexRead, c.IndexMade + d.IndexMade, c.IndexUnkept + d.IndexUnkept, c.OnDevice + d.OnDevice, c.OnProcessor + d.OnProcessor}
+	return Counters{c.IndexRead + d.IndexRead, c.IndexMade + d.IndexMade, c.IndexUnkept + d.IndexUnkept, c.OnDevice + d.OnDevice, c.OnProcessor + d.OnProcessor,
+		c.DeviceFailed + d.DeviceFailed}
 }
 
 // Counters reads the counters; any goroutine may.
 func (op *Op) Counters() Counters {
 	c := &op.counts
-	return Counters{c.read.Load(), c.made.Load(), c.unkept.Load(), c.onDevice.Load(), c.onProcessor.Load()}
+	return Counters{c.read.Load(), c.made.Load(), c.unkept.Load(), c.onDevice.Load(), c.onProcessor.Load(), c.deviceFailed.Load()}
 }
 
 // Note is what is to be known of the machine; "": nothing.

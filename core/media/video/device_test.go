@@ -218,14 +218,20 @@ func vp9Config(t *testing.T) Config {
 	return asStored(f, len(f.Number), Selection{})
 }
 
-// A device that fails in the middle of a sample, whatever it fails at, is that sample's error by name, for auto, too; the next sample is well.
-func failsOnce(t *testing.T, call string, words ...string) {
+// A device that fails in the middle of a sample, whatever it fails at, is an error by name, of this cause; the next sample is well.
+func failsOnce(t *testing.T, cause, call string, words ...string) {
 	t.Helper()
 	cfg := vp9Config(t)
 	want := mustDecode(t, onProcessor(cfg), file(t, vp9), Draw{}).Data
 	w := deviceWorker(t, cfg, cmp.Or(os.Getenv("SPDL_TEST_KIND"), "cuda"))
 	defer w.Close()
 	_, err := bytesOf(t, w)
+	if causeOf(err) != cause {
+		t.Errorf("got cause %q of %v, want %q", causeOf(err), err, cause)
+	}
+	if c := w.op.Counters(); cause == "device" && c != (Counters{IndexMade: c.IndexMade, IndexRead: c.IndexRead, DeviceFailed: 1}) {
+		t.Errorf("counted %+v", c)
+	}
 	for _, word := range append(words, call) {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("got %v, want an error that says %s", err, word)
@@ -239,39 +245,40 @@ func failsOnce(t *testing.T, call string, words ...string) {
 
 func TestAPictureThatTheDeviceCannotDecodeIsAnError(t *testing.T) {
 	if onDevice(t, "FAKE_CUDA_FAULT=DecodePicture:5:719") {
-		failsOnce(t, "cuvidDecodePicture", "data are damaged", "CUDA_ERROR_LAUNCH_FAILED")
+		failsOnce(t, "device", "cuvidDecodePicture", "the device that decodes failed", "CUDA_ERROR_LAUNCH_FAILED")
 	}
 }
 
-func TestAPictureThatTheDeviceCannotDecodeIsAnErrorForAuto(t *testing.T) {
-	if onDevice(t, "FAKE_CUDA_FAULT=DecodePicture:5:719", "SPDL_TEST_KIND=auto") {
-		failsOnce(t, "cuvidDecodePicture", "CUDA_ERROR_LAUNCH_FAILED")
+// For auto the sample is the processor's: none is lost.
+func TestAutoLeavesASampleAtWhichTheDeviceFailsToTheProcessor(t *testing.T) {
+	if onDevice(t, "FAKE_CUDA_FAULT=DecodePicture:5:719") {
+		fallsBack(t, false, true)
 	}
 }
 
 func TestASurfaceThatCannotBeMappedIsAnError(t *testing.T) {
 	if onDevice(t, "FAKE_CUDA_FAULT=MapVideoFrame:3:205") {
-		failsOnce(t, "cuvidMapVideoFrame")
+		failsOnce(t, "device", "cuvidMapVideoFrame")
 	}
 }
 
 func TestADeviceWithoutMemoryForASurfaceIsAnError(t *testing.T) {
 	if onDevice(t, "FAKE_CUDA_FAULT=MemAlloc:4:2") {
-		failsOnce(t, "cuvidMapVideoFrame", "CUDA_ERROR_OUT_OF_MEMORY")
+		failsOnce(t, "device", "cuvidMapVideoFrame", "CUDA_ERROR_OUT_OF_MEMORY")
 	}
 }
 
 // FFmpeg 5.1 says that a frame was copied also where it was not.
 func TestAFrameThatIsNotCopiedFromTheDeviceIsAnError(t *testing.T) {
 	if onDevice(t, "FAKE_CUDA_FAULT=Memcpy2DAsync:3:700") {
-		failsOnce(t, "cuMemcpy2DAsync", "copying a frame from the device", "CUDA_ERROR_ILLEGAL_ADDRESS")
+		failsOnce(t, "device", "cuMemcpy2DAsync", "copying a frame from the device", "CUDA_ERROR_ILLEGAL_ADDRESS")
 	}
 }
 
 // A decoder that cannot be made makes the sample unsupported, with the reason, and is tried anew for the next one.
 func TestADecoderThatCannotBeMadeIsAnError(t *testing.T) {
 	if onDevice(t, "FAKE_CUDA_FAULT=CreateDecoder:1:2") {
-		failsOnce(t, "cuvidCreateDecoder", "unsupported: the device does not decode this stream", "CUDA_ERROR_OUT_OF_MEMORY")
+		failsOnce(t, "unsupported", "cuvidCreateDecoder", "unsupported: the device does not decode this stream", "CUDA_ERROR_OUT_OF_MEMORY")
 	}
 }
 
@@ -343,9 +350,16 @@ func TestALostDeviceFailsEverySample(t *testing.T) {
 	w := deviceWorker(t, vp9Config(t), "cuda")
 	defer w.Close()
 	for i := range 4 {
-		if _, err := bytesOf(t, w); err == nil || !strings.Contains(err.Error(), "CUDA_ERROR_ILLEGAL_ADDRESS") {
+		if _, err := bytesOf(t, w); causeOf(err) != "device" || !strings.Contains(err.Error(), "CUDA_ERROR_ILLEGAL_ADDRESS") {
 			t.Errorf("sample %d: got %v, want the device's error", i, err)
 		}
+	}
+}
+
+// For auto the processor decodes from then on.
+func TestAutoGoesOnWithoutALostDevice(t *testing.T) {
+	if onDevice(t, "FAKE_CUDA_FAULT=Memcpy2DAsync:7:700:sticky") {
+		fallsBack(t, false, false, false)
 	}
 }
 

@@ -10,9 +10,12 @@ package video
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unsafe"
+
+	"github.com/spdl/spdl/core/media/av"
 )
 
 // autoKinds are the devices that Auto looks for.
@@ -53,10 +56,19 @@ func deviceOf(kind string) (*C.AVBufferRef, string) {
 	return device, C.GoString(&why[0])
 }
 
-// countDevice counts who decoded a sample, where a device was asked for.
-func (w *Worker) countDevice() {
+// deviceFailed reports whether err is a device's, and not the sample's.
+func deviceFailed(err error) bool {
+	if err == nil {
+		return false
+	}
+	var e *av.Error // on the heap
+	return errors.As(err, &e) && e.Cause() == av.CauseDevice
+}
+
+// countDevice counts who decoded a sample, where a device was asked for; failures of it are counted where they happen.
+func (w *Worker) countDevice(err error) {
 	switch {
-	case w.op.cfg.Hardware == "" || w.op.cfg.Hardware == "none" || C.video_decoded(w.v) == 0:
+	case w.op.cfg.Hardware == "" || w.op.cfg.Hardware == "none" || C.video_decoded(w.v) == 0 || deviceFailed(err):
 	case C.video_on_device(w.v) != 0:
 		w.op.counts.onDevice.Add(1)
 	default:

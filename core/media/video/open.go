@@ -41,6 +41,9 @@ func (w *Worker) open(src Source) error {
 		source.data, source.size = (*C.uint8_t)(&src.Bytes[0]), C.int64_t(len(src.Bytes))
 	}
 	w.c.options = w.op.options()
+	if w.offDevice {
+		w.c.options.device = nil
+	}
 	if status := C.video_open(w.v, &w.c.source, &w.c.options, &w.stream); status != C.MEDIA_AV_OK {
 		return w.fail(status)
 	}
@@ -67,6 +70,9 @@ func (op *Op) options() C.media_av_options {
 }
 
 func (w *Worker) fail(status C.int) error {
+	if status == C.MEDIA_AV_DEVICE {
+		w.op.counts.deviceFailed.Add(1)
+	}
 	if status == C.MEDIA_AV_TOO_MANY_PIXELS {
 		var width, height C.int32_t
 		C.video_refused(w.v, &width, &height)

@@ -39,26 +39,32 @@ func TestVAAPIGivesTheProcessorsFrames(t *testing.T) {
 
 func TestAPictureThatVAAPICannotDecodeIsAnError(t *testing.T) {
 	if onVAAPI(t, "FAKE_VA_FAULT=EndPicture:5:23") {
-		failsOnce(t, "Failed to end picture decode issue: 23", "data are damaged")
+		failsOnce(t, "device", "Failed to end picture decode issue: 23", "the device that decodes failed")
 	}
 }
 
 func TestAFrameThatIsNotCopiedFromVAAPIIsAnError(t *testing.T) {
 	if onVAAPI(t, "FAKE_VA_FAULT=GetImage:3:1") {
-		failsOnce(t, "Failed to read image from surface", "copying a frame from the device")
+		failsOnce(t, "device", "Failed to read image from surface", "copying a frame from the device")
 	}
 }
 
 func TestAContextThatVAAPICannotMakeIsAnError(t *testing.T) {
 	if onVAAPI(t, "FAKE_VA_FAULT=CreateContext:1:2") {
-		failsOnce(t, "Failed to create decode context: 2", "unsupported: the device does not decode this stream")
+		failsOnce(t, "unsupported", "Failed to create decode context: 2", "unsupported: the device does not decode this stream")
 	}
 }
 
 // The first surface is one that FFmpeg tries.
 func TestASurfaceThatVAAPICannotMakeIsAnError(t *testing.T) {
 	if onVAAPI(t, "FAKE_VA_FAULT=CreateSurfaces:1:2") {
-		failsOnce(t, "Failed to create surface: 2")
+		failsOnce(t, "unsupported", "Failed to create surface: 2")
+	}
+}
+
+func TestAutoLeavesASampleAtWhichVAAPIFailsToTheProcessor(t *testing.T) {
+	if onVAAPI(t, "FAKE_VA_FAULT=EndPicture:5:23") {
+		fallsBack(t, false, true)
 	}
 }
 

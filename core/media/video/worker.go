@@ -44,22 +44,23 @@ func Compile(cfg Config) (*Op, error) {
 
 // Worker decodes on one thread at a time and keeps its buffers between rows.
 type Worker struct {
-	op     *Op
-	v      *C.video_ctx
-	scaler *C.video_scaler
-	image  *media.Worker
-	pixels []byte // a frame between decoder and image, PictureSlack included
-	planes []byte // a frame before its planes are spread, for CTHW
-	index  Index
-	picked []int32 // frames of the index, in the row's order
-	slots  []slot
-	pins   runtime.Pinner
-	stream C.video_stream
-	filter filtering
-	file   *os.File // of the sample, if it is one
-	keep   int64    // bytes of packets to keep from a scan
-	c      scratch
-	rest   media.StandBack
+	op        *Op
+	v         *C.video_ctx
+	scaler    *C.video_scaler
+	image     *media.Worker
+	pixels    []byte // a frame between decoder and image, PictureSlack included
+	planes    []byte // a frame before its planes are spread, for CTHW
+	index     Index
+	picked    []int32 // frames of the index, in the row's order
+	slots     []slot
+	pins      runtime.Pinner
+	stream    C.video_stream
+	filter    filtering
+	file      *os.File // of the sample, if it is one
+	keep      int64    // bytes of packets to keep from a scan
+	offDevice bool     // the processor decodes
+	c         scratch
+	rest      media.StandBack
 }
 
 // scratch is what C writes to or reads in calls: on the stack it would move to the heap.
@@ -111,19 +112,29 @@ func (w *Worker) Decode(dst Row, src Source, draw Draw) (Info, error) {
 	if err := w.op.checkRow(&dst); err != nil {
 		return Info{}, err
 	}
+	info, err := w.attempt(dst, src, draw)
+	if w.op.cfg.Hardware == Auto && deviceFailed(err) {
+		w.offDevice = true
+		info, err = w.attempt(dst, src, draw)
+		w.offDevice = false
+	}
+	return info, err
+}
+
+func (w *Worker) attempt(dst Row, src Source, draw Draw) (_ Info, err error) {
 	defer w.end()
-	defer w.countDevice()
-	if err := w.begin(src, draw); err != nil {
+	defer func() { w.countDevice(err) }()
+	if err = w.begin(src, draw); err != nil {
 		return w.info(), err
 	}
 	if w.filter.is() {
-		err := w.takeFiltered(dst, draw)
+		err = w.takeFiltered(dst, draw)
 		return w.info(), err
 	}
-	if err := w.fit(); err != nil {
+	if err = w.fit(); err != nil {
 		return w.info(), err
 	}
-	err := w.take(dst, draw)
+	err = w.take(dst, draw)
 	return w.info(), err
 }
 
@@ -164,7 +175,7 @@ func (w *Worker) take(dst Row, draw Draw) error {
 		return w.approximate(dst, draw)
 	}
 	err := w.decode(dst, draw)
-	if err != nil && C.video_find_holes(w.v) == C.MEDIA_AV_OK {
+	if err != nil && !deviceFailed(err) && C.video_find_holes(w.v) == C.MEDIA_AV_OK {
 		if err = w.arrange(); err == nil {
 			err = w.decode(dst, draw)
 		}
