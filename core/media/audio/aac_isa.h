@@ -172,15 +172,13 @@ ISA static int aac_filters(audio_aac_frame *f, aac_channel *c) {
 /* The values of a code that AUDIO_AAC_LOOK bits do not tell. A book of four values has those of up to 2, book 11 numbers that follow. */
 ISA static __attribute__((noinline)) int aac_long_code(const audio_aac_frame *f, uint32_t *at, int book,
                                                        float *to) {
-    static const uint8_t base[AUDIO_AAC_BOOKS] = {3, 3, 3, 3, 9, 9, 8, 8, 13, 13, 17};
-    int n = book <= 4 ? 4 : 2,
-        zero = book <= 2                ? 1
-               : book == 5 || book == 6 ? 4
-                                        : 0,
-        symbol, value[4], minus[4] = {0};
+    static const uint8_t bases[AUDIO_AAC_BOOKS] = {3, 3, 3, 3, 9, 9, 8, 8, 13, 13, 17},
+                         zeros[AUDIO_AAC_BOOKS] = {1, 1, 0, 0, 4, 4}; /* books without one have signs */
+    int n = book <= 4 ? 4 : 2, base = bases[book - 1], zero = zeros[book - 1], symbol, value[4],
+        minus[4] = {0};
     uint64_t bits = aac_look(f, *at);
     int used = aac_symbol(&audio_aac_table.book[book - 1], bits, &symbol);
-    for (int i = n - 1; i >= 0; i--, symbol /= base[book - 1]) value[i] = symbol % base[book - 1] - zero;
+    for (int i = n - 1; i >= 0; i--, symbol /= base) value[i] = symbol % base - zero;
     for (int i = 0; i < n && zero == 0; i++)
         if (value[i]) minus[i] = (int)(bits << used++ >> 63);
     *at += (uint32_t)used;
