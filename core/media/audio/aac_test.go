@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/spdl/spdl/tests/damage"
 )
 
 // aacBook are the codes of a book: of each symbol.
@@ -651,22 +649,12 @@ func TestDamagedAACIsASoundOrNamed(t *testing.T) {
 		r := rand.New(rand.NewPCG(6, uint64(k.rate)))
 		packets := drawnAAC(r, k, 8, aacAll)
 		for _, data := range [][]byte{k.adts(packets, true), k.mp4(packets, aacFile{each: 3, edits: []mp4Edit{{200, 1024}}})} {
-			for _, cfg := range []Config{{}, {Rate: 16000, Length: 1000, Crop: CropCentre, Channels: k.channels}} {
-				w := workerOf(t, cfg)
-				try := func(what string, bad []byte) {
-					_, _, err := w.Wave(Source{Bytes: bad}, Draw{})
-					wantNamed(t, what, err)
-				}
-				n := damage.Count(300)
-				damage.Cuts(data, n, try)
-				damage.Flips(data, n, try)
-				w.Close()
-			}
+			damagedIsNamed(t, data, Config{}, Config{Rate: 16000, Length: 1000, Crop: CropCentre, Channels: k.channels})
 		}
 	}
 }
 
-// FuzzAAC: no bytes crash our decoder, and what fails has a cause. Without FFmpeg (-tags noffmpeg) nothing else is run.
+// FuzzAAC: see fuzzSounds. Without FFmpeg (-tags noffmpeg) nothing else is run.
 func FuzzAAC(f *testing.F) {
 	for _, k := range aacKinds() {
 		r := rand.New(rand.NewPCG(7, uint64(k.rate)))
@@ -674,14 +662,5 @@ func FuzzAAC(f *testing.F) {
 		f.Add(k.adts(packets, false))
 		f.Add(k.mp4(packets, aacFile{each: 2, wide: true, late: true, edits: []mp4Edit{{60, -1}, {100, 1024}}}))
 	}
-	var workers []*Worker
-	for _, cfg := range []Config{{MaxFrames: 1 << 20}, {MaxFrames: 1 << 20, Channels: 1, Rate: 16000, Length: 500, Crop: CropCentre}} {
-		workers = append(workers, workerOf(f, cfg))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, w := range workers {
-			_, _, err := w.Wave(Source{Bytes: b}, Draw{})
-			wantNamed(t, "fuzzed", err)
-		}
-	})
+	fuzzSounds(f)
 }

@@ -424,38 +424,16 @@ func TestDamagedMP3IsASoundOrNamed(t *testing.T) {
 	for _, k := range []mp3Kind{mp3Stereo, {1, 1, true, 8, true}, {2, 2, false, 8, false}} {
 		r := rand.New(rand.NewPCG(6, uint64(k.version)))
 		data := k.counted("Xing", "Lavf", 12, 576, 600, drawnMP3(r, k, 12, mp3With{true, true, true, true}))
-		for _, cfg := range []Config{{}, {Channels: 1, Rate: 16000, Length: 1000, Crop: CropCentre}} {
-			if k.mono {
-				cfg.Channels = 0
-			}
-			w := workerOf(t, cfg)
-			try := func(what string, bad []byte) {
-				_, _, err := w.Wave(Source{Bytes: bad}, Draw{})
-				wantNamed(t, what, err)
-			}
-			n := damage.Count(300)
-			damage.Cuts(data, n, try)
-			damage.Flips(data, n, try)
-			w.Close()
-		}
+		damagedIsNamed(t, data, Config{}, Config{Channels: k.channels(), Rate: 16000, Length: 1000, Crop: CropCentre}, Config{Channels: 1, Crop: CropCentre, Length: 999})
 	}
 }
 
-// FuzzMP3: no bytes crash our decoder, and what fails has a cause. Without FFmpeg (-tags noffmpeg) nothing else is run.
+// FuzzMP3: see fuzzSounds. Without FFmpeg (-tags noffmpeg) nothing else is run.
 func FuzzMP3(f *testing.F) {
 	for _, k := range mp3Kinds() {
 		r := rand.New(rand.NewPCG(7, uint64(k.version)))
 		f.Add(drawnMP3(r, k, 3, mp3With{true, true, true, true}))
 		f.Add(k.counted("Info", "LAME", 3, 576, 600, drawnMP3(r, k, 3, mp3With{})))
 	}
-	var workers []*Worker
-	for _, cfg := range []Config{{MaxFrames: 1 << 20}, {MaxFrames: 1 << 20, Channels: 1, Rate: 16000, Length: 500, Crop: CropCentre}} {
-		workers = append(workers, workerOf(f, cfg))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, w := range workers {
-			_, _, err := w.Wave(Source{Bytes: b}, Draw{})
-			wantNamed(t, "fuzzed", err)
-		}
-	})
+	fuzzSounds(f)
 }

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/spdl/spdl/core/tensor"
+	"github.com/spdl/spdl/tests/damage"
 )
 
 // wavBytes is a WAV file: the format's tag, the container's bits, the samples as they lie.
@@ -105,6 +107,49 @@ func wantNamed(t testing.TB, what string, err error) {
 	if err != nil && (!errors.As(err, &named) || named.Cause() == "") {
 		t.Fatalf("%s: an error without a cause: %v", what, err)
 	}
+}
+
+// damagedIsNamed cuts a file and flips its bits: whatever comes of it is a sound, or an error with a cause.
+func damagedIsNamed(t *testing.T, data []byte, cfgs ...Config) {
+	t.Helper()
+	for _, cfg := range cfgs {
+		w := workerOf(t, cfg)
+		try := func(what string, bad []byte) {
+			_, _, err := w.Wave(Source{Bytes: bad}, Draw{})
+			wantNamed(t, what, err)
+		}
+		n := damage.Count(300)
+		damage.Cuts(data, n, try)
+		damage.Flips(data, n, try)
+		w.Close()
+	}
+}
+
+// fuzzSounds: no bytes crash a decoder, what fails has a cause, and every instruction set gives the same samples.
+func fuzzSounds(f *testing.F) {
+	var workers [][2]*Worker
+	for _, cfg := range []Config{{MaxFrames: 1 << 20}, {MaxFrames: 1 << 20, Channels: 1, Rate: 16000, Length: 500, Crop: CropCentre}} {
+		op, err := Compile(cfg)
+		if err != nil {
+			f.Fatal(err)
+		}
+		portable, err := op.NewWorkerWith(&Options{Portable: true})
+		if err != nil {
+			f.Fatal(err)
+		}
+		workers = append(workers, [2]*Worker{workerOf(f, cfg), portable})
+	}
+	same := func(a, b float32) bool { return a == b || a != a && b != b }
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, pair := range workers {
+			got, _, err := pair[0].Wave(Source{Bytes: b}, Draw{})
+			wantNamed(t, "fuzzed", err)
+			want, _, other := pair[1].Wave(Source{Bytes: b}, Draw{})
+			if (err == nil) != (other == nil) || !slices.EqualFunc(got.Data, want.Data, same) {
+				t.Fatalf("the portable kernels give something else: %v, %v", err, other)
+			}
+		}
+	})
 }
 
 func decodedBy(t *testing.T, op *Op, o *Options, src Source, draw Draw) ([]byte, Info) {
