@@ -28,6 +28,11 @@ def test_a_for_loop_is_one_epoch(loader):
     assert loader.epoch == 2
 
 
+def test_a_loader_is_not_made_of_a_spec():
+    with pytest.raises(TypeError, match=r"got str; spdl\.open\(spec\) and spdl\.attach\(name\) make loaders"):
+        spdl.Loader("spec.yaml")
+
+
 def test_after_the_last_epoch_every_loop_is_empty(mock):
     mock.lib.mock_set_epochs(2)
     with spdl.open("x") as loader:

@@ -68,6 +68,8 @@ class Loader:
     """
 
     def __init__(self, reader: Reader, recipe: Optional[tuple] = None) -> None:
+        if not isinstance(reader, Reader):
+            raise TypeError(f"spdl: Loader: got {type(reader).__name__}; spdl.open(spec) and spdl.attach(name) make loaders")
         self._reader = reader
         self._recipe = recipe  # arguments of spdl.attach; None: this engine is our child
         self._feed: Optional[Feed] = None  # threads that bring its samples
