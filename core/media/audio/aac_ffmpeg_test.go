@@ -50,6 +50,7 @@ func TestLengthsOfAACAreFFmpegs(t *testing.T) {
 			"tables behind": {aacFile{late: true, each: 1}, asAAC}, "a short last one": {aacFile{last: 77, edits: []mp4Edit{{100000, 1024}}}, asAAC},
 			"no doubled rate": {aacFile{config: slices.Concat(configOf(k), []byte{0x56, 0xe5, 0})}, asAAC},
 			"a doubled rate":  {aacFile{config: slices.Concat(configOf(k), []byte{0x56, 0xe5, 0x80 | byte(k.rate-3)<<3})}, byFFmpeg},
+			"QuickTime":       {aacFile{mov: true, edits: []mp4Edit{{100000, 2112}}}, asAAC},
 			"two edits":       {aacFile{edits: []mp4Edit{{300, 1024}, {400, 20000}}}, byFFmpeg}, "other ticks": {aacFile{scale: 90000}, byFFmpeg},
 			"shown later":                {aacFile{stbl: box("ctts", uint32(0), uint32(1), uint32(60), uint32(0))}, byFFmpeg},
 			"fragments":                  {aacFile{more: box("mvex", box("trex", uint32(0), uint32(1), uint32(1), uint32(1024), uint32(0), uint32(0)))}, byFFmpeg},

@@ -417,6 +417,7 @@ type aacFile struct {
 	wide, late bool      // places of 64 bits; the description behind the sound
 	last       int       // ticks of the last packet; 0: as long as the others
 	config     []byte    // in place of what says the kind
+	mov        bool      // QuickTime's description
 	more       []byte    // boxes of moov
 	stbl       []byte    // boxes of stbl
 }
@@ -459,7 +460,11 @@ func (k aacKind) mp4(packets [][]byte, f aacFile) []byte {
 		}
 		decoder := join([]byte{4, byte(13 + 2 + len(config)), 0x40, 0x15, 0, 0, 0}, uint32(128000), uint32(128000), []byte{5, byte(len(config))}, config)
 		esds := join(uint32(0), []byte{3, 0x80, 0x80, 0x80, byte(3 + len(decoder)), 0, 1, 0}, decoder)
-		entry := box("mp4a", make([]byte, 6), uint16(1), make([]byte, 8), uint16(k.channels), uint16(16), uint32(0), uint32(aacRates[k.rate])<<16, box("esds", esds))
+		version, own := uint16(0), box("esds", esds)
+		if f.mov {
+			version, own = 1, join(uint32(1024), make([]byte, 12), box("wave", box("frma", "mp4a"), box("mp4a", uint32(0)), own, uint64(8<<32)))
+		}
+		entry := box("mp4a", make([]byte, 6), uint16(1), version, make([]byte, 6), uint16(k.channels), uint16(16), uint32(0), uint32(aacRates[k.rate])<<16, own)
 		kind := "stco"
 		if f.wide {
 			kind = "co64"

@@ -286,21 +286,33 @@ func editsOf(b []byte) ([]mp4Edit, error) {
 	return edits, err
 }
 
+// Bytes of a description of samples before its boxes: those that all have, and those that QuickTime's have behind them.
+const (
+	plainEntry = 28
+	moreInMOV  = 16
+)
+
 // describe reads the description of the track's samples: one, of AAC.
 func (s *aacStream) describe(table []byte) error {
 	if len(table) < 4 || binary.BigEndian.Uint32(table) != 1 {
 		return oddMP4("several kinds of packets")
 	}
 	in := boxes{left: table[4:]}
-	const plain = 28 // bytes of a description of version 0, before its boxes
-	if !in.next() || in.kind != "mp4a" || len(in.body) < plain || binary.BigEndian.Uint16(in.body[8:]) != 0 {
+	if !in.next() || in.kind != "mp4a" || len(in.body) < plainEntry {
 		return oddMP4("sound that is no AAC")
 	}
-	in = boxes{left: in.body[plain:]}
-	for in.next() {
-		if in.kind == "esds" && len(in.body) >= 4 {
-			return s.elementary(in.body[4:])
-		}
+	own := in.body[plainEntry:]
+	switch version := binary.BigEndian.Uint16(in.body[8:]); {
+	case version == 1 && len(own) >= moreInMOV:
+		own = own[moreInMOV:]
+	case version != 0:
+		return oddMP4("sound that is no AAC")
+	}
+	if wave := inside(own, "wave"); wave != nil {
+		own = wave
+	}
+	if esds := inside(own, "esds"); len(esds) >= 4 {
+		return s.elementary(esds[4:])
 	}
 	return oddMP4("AAC of an unknown kind")
 }
