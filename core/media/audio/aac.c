@@ -95,7 +95,7 @@ static void make_powers(void) {
     for (int i = -16; i <= 16; i++) t->small[i + 16] = (float)(i * cbrt(abs(i)));
     for (int i = 0; i < 625; i++)
         for (int k = 3, rest = i; k >= 0; k--, rest /= 5) t->four[i][k] = t->small[rest % 5 - 2 + 16];
-    for (int i = 0; i < 512; i++) t->step[i] = (float)exp2((i - 256) / 4.0);
+    for (int i = 0; i < AUDIO_AAC_STEPS; i++) t->step[i] = (float)exp2((i - AUDIO_AAC_STEPS_BELOW) / 4.0);
     for (int i = 0; i < 4; i++) {
         t->noise_factor[i] = 1664525U * (i ? t->noise_factor[i - 1] : 1);
         t->noise_sum[i] = 1664525U * (i ? t->noise_sum[i - 1] : 0) + 1013904223U;

@@ -50,8 +50,10 @@ typedef struct audio_aac_state {
 } audio_aac_state;
 
 enum {
-    AUDIO_AAC_LOOK = 11,   /* bits looked at at once */
-    AUDIO_AAC_LONGEST = 19 /* bits of a code */
+    AUDIO_AAC_LOOK = 11,    /* bits looked at at once */
+    AUDIO_AAC_LONGEST = 19, /* bits of a code */
+    AUDIO_AAC_STEPS_BELOW = 256,
+    AUDIO_AAC_STEPS = 512, /* quarter powers of two */
 };
 
 /* Codes of one book, shorter ones first: those of n bits are followed by those of n + 1. */
@@ -76,7 +78,7 @@ typedef struct audio_aac_tables {
 
     _Alignas(16) float four[625][4]; /* powers of four values of -2 to 2 */
     float small[33];                 /* those of -16 to 16 */
-    float step[512];                 /* 2^((i - 256) / 4) */
+    float step[AUDIO_AAC_STEPS];     /* 2^((i - AUDIO_AAC_STEPS_BELOW) / 4) */
     _Alignas(16) uint32_t noise_factor[4],
         noise_sum[4]; /* of one to four steps of the generator of noise: x becomes x * factor + sum */
     float tns[2][16]; /* of 3 bits and 4: sines */

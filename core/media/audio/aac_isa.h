@@ -106,10 +106,17 @@ ISA static int aac_sections(audio_aac_frame *f, aac_channel *c) {
     return AUDIO_OK;
 }
 
-/* What is lines' unit in each band: it differs a little from the one before, of lines, of noise, and of intensity. */
+/* What is lines' unit in each band: it differs a little from the one before, of lines, of noise, and of intensity. Units of lines and noise have the
+ * factor of the transform in them, and that of 16 bits. */
 ISA static int aac_gains(audio_aac_frame *f, aac_channel *c, int gain) {
-    enum { NOISE_FIRST = 9, NOISE_BELOW = 90 + 256 };
-    const float *step = audio_aac_table.step + 256;
+    enum {
+        NOISE_FIRST = 9,
+        NOISE_BELOW = 90 + 256,
+        FACTOR = 100,
+        EIGHT_FACTOR = 12
+    }; /* quarters of powers of two */
+    const float *step = audio_aac_table.step + AUDIO_AAC_STEPS_BELOW;
+    const float *unit = step - FACTOR + (c->sequence == AUDIO_AAC_EIGHT ? EIGHT_FACTOR : 0);
     int noise = gain - NOISE_BELOW, place = 0, first = 1;
     for (int i = 0; i < c->groups * c->bands; i++) {
         if (f->at > f->end) return AAC_ODD;
@@ -119,7 +126,7 @@ ISA static int aac_gains(audio_aac_frame *f, aac_channel *c, int gain) {
             noise += first ? (int)aac_take(f, NOISE_FIRST) : aac_difference(f);
             first = 0;
             if (noise < -100 || noise > 155) return AAC_ODD;
-            c->gain[i] = step[noise];
+            c->gain[i] = unit[noise];
             continue;
         case AAC_INTENSITY_OUT:
         case AAC_INTENSITY_IN:
@@ -130,7 +137,7 @@ ISA static int aac_gains(audio_aac_frame *f, aac_channel *c, int gain) {
         }
         gain += aac_difference(f);
         if (gain < 0 || gain > 255) return AAC_ODD;
-        c->gain[i] = step[gain - 100];
+        c->gain[i] = unit[gain - 100];
     }
     return AUDIO_OK;
 }
@@ -673,14 +680,6 @@ ISA static int aac_elements(audio_aac_state *s, audio_aac_frame *f, int wanted, 
     return seen ? AUDIO_OK : AAC_ODD;
 }
 
-/* Channel i's lines, which are multiplied by `by`, to a signal's samples. */
-ISA static void aac_signal(audio_aac_state *s, const aac_channel *c, int i, float by, float *samples) {
-    float *lines = s->lines[i];
-    if (c->sequence == AUDIO_AAC_EIGHT) by *= 8;
-    for (int k = 0; k < AAC_LINES; k += L) V(lines + k) *= ALL(by / (1 << 25));
-    aac_begin(c, s->sequence[i], s->shape[i], lines, s->end[i], samples);
-}
-
 /* The ends of the frame before, to the samples of what is wanted. */
 ISA static int aac_ends(audio_aac_state *s, const aac_channel *c, int channels, int wanted) {
     int mean = wanted == AUDIO_MEAN;
@@ -704,7 +703,8 @@ ISA static int aac_frame(audio_aac_state *s, audio_aac_frame *f, int wanted) {
     for (int i = 0; i < (one ? 1 : f->channels); i++) {
         if (!mean && !(wanted >> i & 1)) continue;
         aac_filter_lines(f, &c[i], s->lines[i]);
-        aac_signal(s, &c[i], i, mean && !one ? 0.5f : 1, s->samples[mean ? 0 : i]);
+        if (mean && !one) aac_scale(s->lines[i], AAC_LINES, 0.5f);
+        aac_begin(&c[i], s->sequence[i], s->shape[i], s->lines[i], s->end[i], s->samples[mean ? 0 : i]);
     }
     for (int i = 0; i < f->channels; i++) s->shape[i] = c[i].shape, s->sequence[i] = c[i].sequence;
     s->joined = one;
