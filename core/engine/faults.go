@@ -14,7 +14,7 @@ import (
 	"github.com/spdl/spdl/core/batch"
 )
 
-// Samples that were bad for a cause that depends on time (the storage failed, or was too slow) are written beside the journal, so that a
+// Samples that were bad for a cause that depends on time (the storage or a device failed, memory or time was short) are written beside the journal, so that a
 // batch can be made again exactly as it was delivered. A line is a batch; a later line about the same rows is the one that counts,
 // also one that says that all of them were good. It is written before the batch is published, so whoever has the batch finds it there
 // even if the engine was killed; it is not synced.

@@ -83,7 +83,12 @@ def test_a_picture_that_the_device_cannot_decode_costs_its_sample_alone(tmp_path
     loader = attach(serve(describe(folder, hardware="cuda"), env=faulty).name)
     got = rows(loader)
     assert sum(map(len, got)) == 3 and set(sum(got, [])) == set(sum(want, []))
-    assert loader.stats()["rings"][0]["bad_samples"]["causes"] == {"corrupt": 1}
+    ring = loader.stats()["rings"][0]
+    assert ring["bad_samples"]["causes"] == {"device": 1} and ring["video"]["device_failed"] == 1
+    loader = attach(serve(describe(folder, hardware="auto"), env=faulty).name)
+    assert rows(loader) == want
+    video = loader.stats()["rings"][0]["video"]
+    assert (video["device_failed"], video["on_device"], video["on_processor"]) == (1, 3, 1)
 
 
 LOAD = """

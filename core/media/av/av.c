@@ -463,7 +463,9 @@ static int leave_device(media_av *a) {
 
 /* What a decoder said: of a device's words, these are not about the sample. */
 static int decoder_status(media_av *a, int rc) {
-    int devices = rc == AVERROR_EXTERNAL || rc == AVERROR_UNKNOWN || rc == AVERROR(EIO);
+    int devices = rc == AVERROR_EXTERNAL || rc == AVERROR_UNKNOWN || rc == AVERROR(EIO) ||
+                  rc == AVERROR(EBADF) || rc == AVERROR(EFAULT) || rc == AVERROR(ENOBUFS) ||
+                  rc == AVERROR(EXDEV);
     if (a->device_format != AV_PIX_FMT_NONE && devices) return media_av_device_status(a, rc, "decoding");
     return media_av_status(a, rc, "decoding");
 }

@@ -67,6 +67,12 @@ const AVCodec *media_av_device_decoder(media_av *a, enum AVCodecID codec) {
     return NULL;
 }
 
+/* Whether a device that makes no decoder has failed, and not said what it can: only words tell. */
+static int has_failed(const char *why) {
+    return strstr(why, "Failed to create") ||
+           (strstr(why, "CUDA_ERROR_") && !strstr(why, "CUDA_ERROR_NOT_SUPPORTED"));
+}
+
 /* FFmpeg offers the device's format first, and asks again without it where the device refuses the stream. */
 static enum AVPixelFormat choose_format(AVCodecContext *c, const enum AVPixelFormat *offered) {
     media_av *a = c->opaque;
@@ -75,8 +81,10 @@ static enum AVPixelFormat choose_format(AVCodecContext *c, const enum AVPixelFor
     if (a->options.device_alone) {
         const char *why = media_av_message();
         char text[sizeof a->detail];
-        snprintf(text, sizeof text, "the device does not decode this stream%s%s", *why ? ": " : "", why);
-        a->refused = media_av_fail(a, MEDIA_AV_UNSUPPORTED, text);
+        int failed = has_failed(why);
+        snprintf(text, sizeof text, "the device %s this stream%s%s",
+                 failed ? "makes no decoder for" : "does not decode", *why ? ": " : "", why);
+        a->refused = media_av_fail(a, failed ? MEDIA_AV_DEVICE : MEDIA_AV_UNSUPPORTED, text);
         return AV_PIX_FMT_NONE;
     }
     if (c->codec == avcodec_find_decoder(c->codec_id)) return avcodec_default_get_format(c, offered);

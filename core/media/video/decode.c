@@ -330,7 +330,7 @@ static int send_next(video_ctx *v) {
     p->dts = dts;
     if (rc == MEDIA_AV_AGAIN) return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the decoder takes no packet");
     v->next++;
-    if (rc < 0 && (rc == MEDIA_AV_NO_MEMORY || rc == MEDIA_AV_TOO_MANY_PIXELS)) return rc;
+    if (rc == MEDIA_AV_NO_MEMORY || rc == MEDIA_AV_TOO_MANY_PIXELS || rc == MEDIA_AV_DEVICE) return rc;
     if (rc < 0 && counts(v, number) && !v->damage) v->damage = rc;
     return MEDIA_AV_OK;
 }

@@ -249,6 +249,29 @@ func TestAPictureThatTheDeviceCannotDecodeIsAnError(t *testing.T) {
 	}
 }
 
+// A file without times is decoded to find them: no index is made of what the device fails at.
+func TestADeviceThatFailsWhileTimesAreFoundIsAnError(t *testing.T) {
+	if !onDevice(t, "FAKE_CUDA_FAULT=DecodePicture:5:719") {
+		return
+	}
+	const name = "no_times.h264"
+	f := golden(t)[name]
+	cfg := asStored(f, len(f.Number), Selection{})
+	want := mustDecode(t, onProcessor(cfg), file(t, name), Draw{}).Data
+	cfg.IndexCache = t.TempDir()
+	w := deviceWorker(t, cfg, "cuda")
+	defer w.Close()
+	if _, err := decodeWith(w, file(t, name), Draw{}); causeOf(err) != "device" {
+		t.Errorf("got %v, want the device's error", err)
+	}
+	if kept, _ := os.ReadDir(cfg.IndexCache); len(kept) > 0 {
+		t.Errorf("kept %v", kept)
+	}
+	if r, err := decodeWith(w, file(t, name), Draw{}); err != nil || !slices.Equal(r.Data, want) {
+		t.Errorf("the sample again: %v", err)
+	}
+}
+
 // For auto the sample is the processor's: none is lost.
 func TestAutoLeavesASampleAtWhichTheDeviceFailsToTheProcessor(t *testing.T) {
 	if onDevice(t, "FAKE_CUDA_FAULT=DecodePicture:5:719") {
@@ -275,10 +298,10 @@ func TestAFrameThatIsNotCopiedFromTheDeviceIsAnError(t *testing.T) {
 	}
 }
 
-// A decoder that cannot be made makes the sample unsupported, with the reason, and is tried anew for the next one.
+// A decoder that cannot be made is the device's failure, with the reason, and is tried anew for the next sample.
 func TestADecoderThatCannotBeMadeIsAnError(t *testing.T) {
 	if onDevice(t, "FAKE_CUDA_FAULT=CreateDecoder:1:2") {
-		failsOnce(t, "unsupported", "cuvidCreateDecoder", "unsupported: the device does not decode this stream", "CUDA_ERROR_OUT_OF_MEMORY")
+		failsOnce(t, "device", "cuvidCreateDecoder", "the device makes no decoder for this stream", "CUDA_ERROR_OUT_OF_MEMORY")
 	}
 }
 

@@ -157,7 +157,10 @@ func (w *Worker) besideHoles(do func() error) error {
 	if err == nil {
 		err = do()
 	}
-	if err == nil || w.op.cfg.Approximate || C.video_find_holes(w.v) != C.MEDIA_AV_OK {
+	if err == nil || w.op.cfg.Approximate {
+		return err
+	}
+	if found, err := w.findHoles(err); !found {
 		return err
 	}
 	if err = w.arrange(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media"
@@ -43,6 +44,9 @@ func (w *Worker) open(src Source) error {
 	w.c.options = w.op.options()
 	if w.offDevice {
 		w.c.options.device = nil
+		if w.op.cfg.Budget > 0 {
+			w.c.options.budget_ns = C.int64_t(max(w.op.cfg.Budget-w.spent, 1))
+		}
 	}
 	if status := C.video_open(w.v, &w.c.source, &w.c.options, &w.stream); status != C.MEDIA_AV_OK {
 		return w.fail(status)
@@ -93,7 +97,7 @@ func (w *Worker) makeIndex(src Source) error {
 		return w.scan(w.keep)
 	}
 	if w.index.load(path, id) && len(w.index.packets) > 0 {
-		w.op.counts.read.Add(1)
+		w.countIndex(&w.op.counts.read)
 		p := (*C.video_packet)(unsafe.Pointer(&w.index.packets[0]))
 		if status := C.video_set_packets(w.v, p, C.int32_t(len(w.index.packets))); status != C.MEDIA_AV_OK {
 			return w.fail(status)
@@ -103,14 +107,21 @@ func (w *Worker) makeIndex(src Source) error {
 	if err := w.scan(w.keep); err != nil {
 		return err
 	}
-	w.op.counts.made.Add(1)
+	w.countIndex(&w.op.counts.made)
 	if err := w.index.store(path, id); err != nil {
-		w.op.counts.unkept.Add(1)
+		w.countIndex(&w.op.counts.unkept)
 		if w.file != nil {
 			return fmt.Errorf("media: video: keeping the index: %w", err)
 		}
 	}
 	return nil
+}
+
+// countIndex counts what became of a sample's index, once.
+func (w *Worker) countIndex(n *atomic.Uint64) {
+	if !w.offDevice {
+		n.Add(1)
+	}
 }
 
 // keptAt is where the index of src is kept, and what it must have been made of; "": nowhere.

@@ -51,14 +51,14 @@ func TestAFrameThatIsNotCopiedFromVAAPIIsAnError(t *testing.T) {
 
 func TestAContextThatVAAPICannotMakeIsAnError(t *testing.T) {
 	if onVAAPI(t, "FAKE_VA_FAULT=CreateContext:1:2") {
-		failsOnce(t, "unsupported", "Failed to create decode context: 2", "unsupported: the device does not decode this stream")
+		failsOnce(t, "device", "Failed to create decode context: 2", "the device makes no decoder for this stream")
 	}
 }
 
 // The first surface is one that FFmpeg tries.
 func TestASurfaceThatVAAPICannotMakeIsAnError(t *testing.T) {
 	if onVAAPI(t, "FAKE_VA_FAULT=CreateSurfaces:1:2") {
-		failsOnce(t, "unsupported", "Failed to create surface: 2")
+		failsOnce(t, "device", "Failed to create surface: 2")
 	}
 }
 

@@ -56,9 +56,10 @@ type Worker struct {
 	pins      runtime.Pinner
 	stream    C.video_stream
 	filter    filtering
-	file      *os.File // of the sample, if it is one
-	keep      int64    // bytes of packets to keep from a scan
-	offDevice bool     // the processor decodes
+	file      *os.File      // of the sample, if it is one
+	keep      int64         // bytes of packets to keep from a scan
+	offDevice bool          // the processor decodes a sample at which the device failed
+	spent     time.Duration // of the sample's time, by then
 	c         scratch
 	rest      media.StandBack
 }
@@ -112,11 +113,15 @@ func (w *Worker) Decode(dst Row, src Source, draw Draw) (Info, error) {
 	if err := w.op.checkRow(&dst); err != nil {
 		return Info{}, err
 	}
+	if w.op.cfg.Hardware != Auto {
+		return w.attempt(dst, src, draw)
+	}
+	began := time.Now()
 	info, err := w.attempt(dst, src, draw)
-	if w.op.cfg.Hardware == Auto && deviceFailed(err) {
-		w.offDevice = true
+	if deviceFailed(err) {
+		w.offDevice, w.spent = true, time.Since(began)
 		info, err = w.attempt(dst, src, draw)
-		w.offDevice = false
+		w.offDevice, w.spent = false, 0
 	}
 	return info, err
 }
@@ -175,7 +180,11 @@ func (w *Worker) take(dst Row, draw Draw) error {
 		return w.approximate(dst, draw)
 	}
 	err := w.decode(dst, draw)
-	if err != nil && !deviceFailed(err) && C.video_find_holes(w.v) == C.MEDIA_AV_OK {
+	found := false
+	if err != nil {
+		found, err = w.findHoles(err)
+	}
+	if found {
 		if err = w.arrange(); err == nil {
 			err = w.decode(dst, draw)
 		}
@@ -186,6 +195,18 @@ func (w *Worker) take(dst Row, draw Draw) error {
 	w.times(dst, 0, len(w.picked))
 	w.clearAfter(dst, len(w.picked))
 	return nil
+}
+
+// findHoles reports whether a sample failed (err) because packets give no frames though nothing is damaged; which are known then. What goes wrong
+// with the machine meanwhile is the error.
+func (w *Worker) findHoles(err error) (bool, error) {
+	switch status := C.video_find_holes(w.v); status {
+	case C.MEDIA_AV_OK:
+		return true, nil
+	case C.MEDIA_AV_DEVICE, C.MEDIA_AV_TOO_SLOW, C.MEDIA_AV_NO_MEMORY:
+		return false, w.fail(status)
+	}
+	return false, err
 }
 
 func (w *Worker) decode(dst Row, draw Draw) error {
