@@ -247,9 +247,10 @@ static int decode_frame(audio_aac *a, int64_t frame) {
     return rc;
 }
 
-/* Make frame the next one: nothing is left of others but the one before it, and that one's way depends on windows of the one before. */
+/* Make frame the next one: nothing is left of others but the one before it; whether that one's channels are joined depends on the windows of the
+ * one before, and so on once more. */
 static int begin_at(audio_aac *a, int64_t frame) {
-    int64_t warm = frame > 2 ? frame - 2 : 0;
+    int64_t warm = frame > 3 ? frame - 3 : 0;
     int rc = AUDIO_OK;
     memset(&a->state, 0, sizeof a->state);
     a->state.noise = FIRST_NOISE;

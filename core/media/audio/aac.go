@@ -23,6 +23,9 @@ import (
 const (
 	aacFrame = C.AUDIO_AAC_LINES // samples
 	aacMost  = C.AUDIO_AAC_PACKET
+	aacLeast = 4 // bytes of a packet that holds a channel
+	// aacPackets is how many there may be; of 27 hours at 44.1 kHz.
+	aacPackets = 1 << 22
 )
 
 var aacRates = [...]int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000}
@@ -95,6 +98,9 @@ func (d *aacReader) open(w *Worker, in *input, first int64, info *Info) error {
 	*s = aacStream{at: s.at[:0], bytes: s.bytes[:0]}
 	p.data, p.file, p.size, p.from = in.data, in.reader(), in.size, 0
 	p.piece = p.piece[:0]
+	if in.file != nil {
+		p.data = nil
+	}
 	var err error
 	if info.Format == "aac" {
 		err = s.readADTS(p, first)

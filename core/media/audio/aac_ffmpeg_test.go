@@ -51,6 +51,8 @@ func TestLengthsOfAACAreFFmpegs(t *testing.T) {
 			"no doubled rate": {aacFile{config: slices.Concat(configOf(k), []byte{0x56, 0xe5, 0})}, asAAC},
 			"a doubled rate":  {aacFile{config: slices.Concat(configOf(k), []byte{0x56, 0xe5, 0x80 | byte(k.rate-3)<<3})}, byFFmpeg},
 			"QuickTime":       {aacFile{mov: true, edits: []mp4Edit{{100000, 2112}}}, asAAC},
+			"a short chunk":   {aacFile{each: 7, short: true, edits: []mp4Edit{{100000, 1024}}}, byFFmpeg},
+			"chunks":          {aacFile{each: 7, edits: []mp4Edit{{100000, 1024}}}, asAAC},
 			"two edits":       {aacFile{edits: []mp4Edit{{300, 1024}, {400, 20000}}}, byFFmpeg}, "other ticks": {aacFile{scale: 90000}, byFFmpeg},
 			"shown later":                {aacFile{stbl: box("ctts", uint32(0), uint32(1), uint32(60), uint32(0))}, byFFmpeg},
 			"fragments":                  {aacFile{more: box("mvex", box("trex", uint32(0), uint32(1), uint32(1), uint32(1024), uint32(0), uint32(0)))}, byFFmpeg},

@@ -30,6 +30,14 @@ typedef struct aac_channel {
     aac_filter filter[8][AAC_FILTERS];
 } aac_channel;
 
+/* Whether a sequence begins, or ends, with a half as long as can be. */
+ISA static inline int aac_long_begin(int sequence) {
+    return sequence == AUDIO_AAC_LONG || sequence == AUDIO_AAC_START;
+}
+ISA static inline int aac_long_end(int sequence) {
+    return sequence == AUDIO_AAC_LONG || sequence == AUDIO_AAC_STOP;
+}
+
 /* --- bits --- */
 
 /* The next bits, the first one highest; at least 57 are right. */
@@ -532,14 +540,6 @@ ISA static inline void aac_fall(const float *d, int n, const float *window, floa
     }
 }
 
-/* Whether a sequence begins, or ends, with a half as long as can be. */
-ISA static inline int aac_long_begin(int sequence) {
-    return sequence == AUDIO_AAC_LONG || sequence == AUDIO_AAC_START;
-}
-ISA static inline int aac_long_end(int sequence) {
-    return sequence == AUDIO_AAC_LONG || sequence == AUDIO_AAC_STOP;
-}
-
 /* A frame's beginning, added to its samples, and what it leaves to the next: see aac_end(). Two frames overlap as long as both can; before is the
  * sequence of the one before, and its shape. */
 ISA static void aac_begin(const aac_channel *c, int before, int shape, const float *lines, float *end,
@@ -588,14 +588,14 @@ ISA static int aac_is_faac(const audio_aac_frame *f, uint32_t n) {
     return n >= 15 && text[7] == name[7] && digits && text[9] == '.' ? 1 : -1;
 }
 
-/* What a filling holds is nothing to hear, but where it doubles the rate. */
+/* What a filling holds is nothing to hear, but where it doubles the rate; what it says of dynamics may hide that. */
 ISA static int aac_filling(audio_aac_frame *f) {
     uint32_t n = aac_take(f, 4);
     if (n == 15) n += aac_take(f, 8) - 1;
     if (f->at > f->end || 8 * n > f->end - f->at) return AAC_ODD;
     if (n > 0) {
         int kind = (int)(aac_look(f, f->at) >> 60), faac = kind == 0 ? aac_is_faac(f, n) : 0;
-        if (kind == 13 || kind == 14 || faac < 0) return AAC_ODD;
+        if (kind == 11 || kind == 13 || kind == 14 || faac < 0) return AAC_ODD;
         f->faac |= faac;
     }
     f->at += 8 * n;
@@ -627,6 +627,8 @@ ISA static int aac_pair(audio_aac_state *s, audio_aac_frame *f, int wanted, aac_
     aac_joint joint = {.shared = (int)aac_take(f, 1)};
     int rc = AUDIO_OK;
     if (joint.shared) {
+        int alike = aac_long_end(s->sequence[0]) == aac_long_end(s->sequence[1]);
+        if (!alike && wanted != AUDIO_AAC_DRAWS) return AAC_ODD; /* FFmpeg takes the first one's for both */
         rc = aac_windows(f, &c[0]);
         if (rc == AUDIO_OK) rc = aac_middle_side(f, &c[0], joint.ms);
         c[1].sequence = c[0].sequence, c[1].shape = c[0].shape, c[1].bands = c[0].bands;
@@ -641,8 +643,7 @@ ISA static int aac_pair(audio_aac_state *s, audio_aac_frame *f, int wanted, aac_
             *enough = 1;
             return aac_lines(s, f, &c[1], 0, s->lines[1]);
         }
-        if (i == 1 && mean && joint.shared && s->shape[0] == s->shape[1] &&
-            aac_long_end(s->sequence[0]) == aac_long_end(s->sequence[1]) && !c[0].has_filters &&
+        if (i == 1 && mean && joint.shared && s->shape[0] == s->shape[1] && !c[0].has_filters &&
             !c[1].has_filters) {
             all = aac_needed(c, &joint);
             *enough = 1;

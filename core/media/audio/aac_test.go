@@ -418,6 +418,7 @@ type aacFile struct {
 	last       int       // ticks of the last packet; 0: as long as the others
 	config     []byte    // in place of what says the kind
 	mov        bool      // QuickTime's description
+	short      bool      // the last chunk has fewer packets than is said
 	more       []byte    // boxes of moov
 	stbl       []byte    // boxes of stbl
 }
@@ -454,6 +455,10 @@ func (k aacKind) mp4(packets [][]byte, f aacFile) []byte {
 			at += len(p)
 		}
 		n := len(packets)
+		runs := join(uint32(1), uint32(1), uint32(each), uint32(1))
+		if last := n % each; last > 0 && !f.short {
+			runs = join(uint32(2), runs[4:], uint32(chunks), uint32(last), uint32(1))
+		}
 		times := join(uint32(1), uint32(n), uint32(1024))
 		if f.last != 0 {
 			times = join(uint32(2), uint32(n-1), uint32(1024), uint32(1), uint32(f.last))
@@ -469,7 +474,7 @@ func (k aacKind) mp4(packets [][]byte, f aacFile) []byte {
 		if f.wide {
 			kind = "co64"
 		}
-		stbl := box("stbl", box("stsd", uint32(0), uint32(1), entry), box("stts", uint32(0), times), box("stsc", uint32(0), uint32(1), uint32(1), uint32(each), uint32(1)),
+		stbl := box("stbl", box("stsd", uint32(0), uint32(1), entry), box("stts", uint32(0), times), box("stsc", uint32(0), runs),
 			box("stsz", uint32(0), uint32(0), uint32(n), sizes), box(kind, uint32(0), uint32(chunks), places), f.stbl)
 		var edts []byte
 		if f.edits != nil {

@@ -47,10 +47,13 @@ func (s *aacStream) readADTS(p *pieces, first int64) error {
 			return oddAAC(CauseUnsupported, "the frame at byte %d is of another kind than the first", at)
 		case b[2]>>6 != 1 || b[6]&3 != 0:
 			return oddAAC(CauseUnsupported, "the frame at byte %d is no single block of low complexity", at)
-		case size <= head:
+		case size < head+aacLeast:
 			return oddAAC(CauseCorrupt, "the frame at byte %d has %d bytes", at, size)
 		case int64(size) > p.size-at:
 			return oddAAC(CauseTruncated, "the file ends in the frame at byte %d", at)
+		}
+		if len(s.at) == aacPackets {
+			return oddAAC(CauseUnsupported, "more than 2^22 frames")
 		}
 		s.at, s.bytes = append(s.at, at+int64(head)), append(s.bytes, int32(size-head))
 		at += int64(size)

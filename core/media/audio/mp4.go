@@ -91,7 +91,7 @@ func (s *aacStream) readMP4(p *pieces) error {
 		return err
 	}
 	delay, ok := delayOf(m.told)
-	if !ok || m.last != t.number || delay < s.skip { // FFmpeg gives it to the track before it, whatever edits say
+	if !ok || bytes.Count(moov, []byte(iTunesDelay)) != 1 || m.last != t.number || delay < s.skip { // FFmpeg gives it to the track before it, whatever edits say
 		return oddMP4("a delay in a place or a form of its own")
 	}
 	s.total -= delay - s.skip
@@ -124,15 +124,23 @@ func delayOf(udta []byte) (samples int64, ok bool) {
 	const inName, inData = 4, 8 // bytes before what they say
 	for in := (boxes{left: inside(udta, "meta", "ilst")}); in.next(); {
 		name, data := inside(in.body, "name"), inside(in.body, "data")
-		if in.kind != "----" || len(name) < inName || string(name[inName:]) != iTunesDelay || len(data) < inData {
+		if in.kind != "----" || inside(in.body, "mean") == nil || len(name) < inName || string(name[inName:]) != iTunesDelay || len(data) < inData {
 			continue
 		}
 		numbers := strings.Fields(string(data[inData:]))
 		if len(numbers) < 4 {
 			return 0, false
 		}
-		delay, err := strconv.ParseUint(numbers[1], 16, 32)
-		return int64(delay), err == nil && delay > 0 && delay < 1<<14
+		for i, text := range numbers[:4] {
+			n, err := strconv.ParseUint(text, 16, 64)
+			if err != nil {
+				return 0, false
+			}
+			if i == 1 {
+				samples = int64(n)
+			}
+		}
+		return samples, samples > 0 && samples < 1<<14
 	}
 	return 0, false
 }
@@ -175,7 +183,9 @@ func (m *mp4) read(moov []byte) error {
 		case "udta":
 			m.told = in.body
 		case "mvhd":
-			m.scale = scaleOf(in.body)
+			if m.scale = scaleOf(in.body); m.last > 0 || m.scale >= 1<<31 {
+				return oddMP4("a header behind its tracks, or of ticks that are none")
+			}
 		case "trak":
 			m.last++
 			m.told = nil
@@ -198,7 +208,7 @@ func scaleOf(b []byte) uint32 {
 	if len(b) > 0 && b[0] == 1 {
 		at = 20
 	}
-	if len(b) < at+4 {
+	if len(b) < at+4 || b[0] > 1 {
 		return 0
 	}
 	return binary.BigEndian.Uint32(b[at:])
@@ -219,23 +229,29 @@ func (t *mp4Track) read(trak []byte, depth int) error {
 		case "mdia", "minf", "stbl", "edts":
 			err = t.read(in.body, depth+1)
 		case "mdhd":
+			if t.scale != 0 {
+				return oddMP4("several headers of a track")
+			}
 			t.scale = scaleOf(in.body)
 		case "hdlr":
 			t.sound = t.sound || len(in.body) >= 12 && string(in.body[8:12]) == "soun"
 		case "elst":
+			if t.edits != nil {
+				return oddMP4("several tables of edits")
+			}
 			t.edits, err = editsOf(in.body)
 		case "stsd":
-			t.description, err = tableOf(in.body)
+			err = once(&t.description, in.body)
 		case "stts":
-			t.times, err = tableOf(in.body)
+			err = once(&t.times, in.body)
 		case "stsc":
-			t.chunks, err = tableOf(in.body)
+			err = once(&t.chunks, in.body)
 		case "stsz":
-			t.sizes, err = tableOf(in.body)
+			err = once(&t.sizes, in.body)
 		case "stco":
-			t.places, err = tableOf(in.body)
+			err = once(&t.places, in.body)
 		case "co64":
-			t.widePlaces, err = tableOf(in.body)
+			err = once(&t.widePlaces, in.body)
 		case "ctts", "stz2", "cslg":
 			t.shifted = true
 		}
@@ -251,6 +267,15 @@ func tableOf(b []byte) ([]byte, error) {
 		return nil, oddAAC(CauseCorrupt, "a table of %d bytes", len(b))
 	}
 	return b[4:], nil
+}
+
+// once takes a table that there may be once.
+func once(to *[]byte, b []byte) (err error) {
+	if *to != nil {
+		return oddMP4("several tables of one kind")
+	}
+	*to, err = tableOf(b)
+	return err
 }
 
 // entries are those of a table, of size bytes each, which begins with their number.
@@ -275,6 +300,9 @@ func editsOf(b []byte) ([]mp4Edit, error) {
 		size = 20
 	}
 	list, err := entries(table, size)
+	if err == nil && len(list) != len(table)-4 {
+		err = oddAAC(CauseCorrupt, "%d bytes of edits in a box of %d", len(list), len(table)-4)
+	}
 	var edits []mp4Edit
 	for ; len(list) > 0; list = list[size:] {
 		e := mp4Edit{int64(binary.BigEndian.Uint32(list)), int64(int32(binary.BigEndian.Uint32(list[4:])))}
@@ -359,7 +387,7 @@ func (s *aacStream) configure(b []byte) error {
 		return oddMP4("AAC that is not of low complexity, or not in frames of 1,024 samples")
 	}
 	const extension, doubled = 0x2b7, 5
-	for bit := 16; bit+17 <= 8*len(b); bit++ {
+	for bit := 13; bit+17 <= 8*len(b); bit++ {
 		var x uint32
 		for i := range 17 {
 			x = x<<1 | uint32(b[(bit+i)/8]>>(7-(bit+i)%8)&1)
@@ -383,6 +411,9 @@ func (s *aacStream) place(t *mp4Track, size int64) error {
 	if err != nil {
 		return err
 	}
+	if len(sizes) > 4*aacPackets {
+		return oddMP4("more than 2^22 packets")
+	}
 	runs, err := entries(t.chunks, 12)
 	if err != nil {
 		return err
@@ -390,17 +421,19 @@ func (s *aacStream) place(t *mp4Track, size int64) error {
 	width, table := 4, t.places
 	if table == nil {
 		width, table = 8, t.widePlaces
+	} else if t.widePlaces != nil {
+		return oddMP4("several tables of one kind")
 	}
 	places, err := entries(table, width)
 	if err != nil {
 		return err
 	}
-	each := uint32(0)
+	each, left := uint32(0), uint32(0) // packets of a chunk; what the last one lacks
 	for chunk := uint32(1); len(places) > 0 && len(sizes) > 0; chunk, places = chunk+1, places[width:] {
 		if len(runs) > 0 && binary.BigEndian.Uint32(runs) == chunk {
 			each = binary.BigEndian.Uint32(runs[4:])
-			if binary.BigEndian.Uint32(runs[8:]) != 1 {
-				return oddMP4("several kinds of packets")
+			if each == 0 || binary.BigEndian.Uint32(runs[8:]) != 1 {
+				return oddMP4("several kinds of packets, or chunks of none")
 			}
 			runs = runs[12:]
 		}
@@ -408,7 +441,7 @@ func (s *aacStream) place(t *mp4Track, size int64) error {
 		if width == 8 {
 			at = binary.BigEndian.Uint64(places)
 		}
-		for i := uint32(0); i < each && len(sizes) > 0; i, sizes = i+1, sizes[4:] {
+		for left = each; left > 0 && len(sizes) > 0; left, sizes = left-1, sizes[4:] {
 			n := binary.BigEndian.Uint32(sizes)
 			if n == 0 || n > aacMost {
 				return oddAAC(CauseUnsupported, "a packet of %d bytes", n)
@@ -420,7 +453,7 @@ func (s *aacStream) place(t *mp4Track, size int64) error {
 			at += uint64(n)
 		}
 	}
-	if len(sizes) > 0 || len(runs) > 0 || len(s.at) == 0 {
+	if len(sizes) > 0 || len(runs) > 0 || len(places) > 0 || left > 0 || len(s.at) == 0 { // FFmpeg stops there, and forgets the edits
 		return oddAAC(CauseCorrupt, "tables of packets that do not agree")
 	}
 	return nil
@@ -451,14 +484,14 @@ func (s *aacStream) edit(t *mp4Track, scale uint32) error {
 	if len(edits) == 0 {
 		return nil
 	}
-	for len(edits) > 0 && edits[0].time == -1 {
+	for len(edits) > 0 && edits[0].time == -1 && edits[0].duration >= 0 && edits[0].duration <= 1<<31 {
 		edits = edits[1:]
 	}
 	if len(edits) != 1 || scale == 0 {
 		return oddMP4("several edits")
 	}
 	e := edits[0]
-	if e.time < 0 || e.time > int64(t.scale) || e.duration <= 0 || e.duration > 1<<31 {
+	if e.time < 0 || e.time > min(int64(t.scale), s.total-aacFrame) || e.duration <= 0 || e.duration > 1<<31 {
 		return oddMP4("an edit that begins late, or of no length")
 	}
 	end := e.time + (e.duration*int64(t.scale)+int64(scale)/2)/int64(scale)
