@@ -108,6 +108,13 @@ def fail_at_seven(x):
     return x
 
 
+def fail_late_at_the_last(x):
+    if x == 19:
+        time.sleep(1)
+        raise ValueError("the last")
+    return x
+
+
 # ---- iterables
 
 
@@ -413,9 +420,23 @@ def test_failures_in_a_region_follow_the_same_rules():
     with (pipeline := region(fail_at_seven)).auto_stop():
         assert sorted(pipeline) == [x for x in range(20) if x != 7]
     pipeline = region(fail_at_seven, max_failures=0)
-    with pytest.raises(PipelineFailure, match="fail_at_seven"):
-        list(pipeline)
-    pipeline.stop()
+    try:
+        with pytest.raises(PipelineFailure, match="fail_at_seven"):
+            list(pipeline)
+    finally:
+        pipeline.stop()
+
+
+def test_a_failure_behind_the_last_transfer_is_told_at_once():
+    """The worker's source waits for the parent then, who sends nothing more: ending it first would take as long as patience lasts."""
+    pipeline = region(fail_late_at_the_last, max_failures=0)
+    began = time.monotonic()
+    try:
+        with pytest.raises(PipelineFailure, match="fail_late_at_the_last"):
+            list(pipeline)
+        assert time.monotonic() - began < 8
+    finally:
+        pipeline.stop()
 
 
 def test_a_region_can_be_stopped_in_the_middle():

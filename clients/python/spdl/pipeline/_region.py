@@ -14,6 +14,7 @@ from typing import Any, Iterator, Optional, Sequence
 
 from .._lock import Lock
 from . import _host, defs
+from ._failure import PipelineFailure
 from ._pipeline import DATA_ENDS, EPOCH_ENDS, Pipeline
 from ._portable import portable
 from ._stages import EndOfSource
@@ -190,8 +191,11 @@ def _serve(channel: Channel, config: Any, build: dict[str, Any], outward: int, i
         source = defs.SourceConfig(_Arriving(channel), True)
         pipeline = build_pipeline(defs.PipelineConfig(source, inner.pipes, inner.sink), **build)
         with pipeline.auto_stop():
-            while True:
-                _send_epoch(channel, pipeline, outward)
+            try:
+                while True:
+                    _send_epoch(channel, pipeline, outward)
+            except PipelineFailure as error:  # told before the stop: its source may wait for the parent, whom this makes end it
+                send_error(channel, "error", 0, error)
     except (EOFError, OSError):
         return
     except BaseException as error:  # noqa: B036 - whatever it is, the parent must hear of it
