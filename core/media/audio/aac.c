@@ -266,7 +266,6 @@ int audio_aac_open(audio_aac *a, const audio_kernels *k, const audio_source *sou
     audio_bytes_begin(&a->bytes, source, budget_ns);
     a->k = k;
     a->packets = *packets;
-    a->next = -1;
     a->wanted = 0;
     begin_at(a, 0);
     int rc = read_frame(a, 0, 0);

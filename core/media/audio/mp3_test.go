@@ -233,22 +233,7 @@ func TestWindowsOfMP3AreExact(t *testing.T) {
 		if err != nil || info.Frames != int64(40*k.samples()) || whole.Frames != int(info.Frames) {
 			t.Fatalf("%v: %+v, %v", k, info, err)
 		}
-		want := slices.Clone(whole.Data)
-		for range 20 {
-			from, n := r.IntN(whole.Frames-1), 1+r.IntN(3000)
-			window := Window{Start: float64(from) / float64(k.hertz()), Duration: float64(n) / float64(k.hertz())}
-			got, _, err := w.Wave(Source{Bytes: data, Window: window}, Draw{})
-			if err != nil {
-				t.Fatalf("%v: from %d: %v", k, from, err)
-			}
-			n = min(n, whole.Frames-from)
-			if got.Frames != n {
-				t.Fatalf("%v: %d frames from %d, want %d", k, got.Frames, from, n)
-			}
-			for c := range got.Channels {
-				compare(t, got.Data[c*n:][:n], want[c*whole.Frames+from:][:n], 0)
-			}
-		}
+		windowsAreTheWholes(t, w, r, data, whole)
 		w.Close()
 	}
 }
@@ -261,23 +246,7 @@ func TestChannelsOfMP3(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(4, uint64(k.version*10+k.rate)))
 		for _, with := range []mp3With{{}, {windows: true}, {middle: true}, {windows: true, middle: true, reservoir: true}, {true, true, true, true}} {
-			data := drawnMP3(r, k, 20, with)
-			both, _ := wave(t, Config{}, data)
-			n := len(both) / 2
-			mean := make([]float32, n)
-			for i := range mean {
-				mean[i] = (both[i] + both[n+i]) / 2
-			}
-			got, _ := wave(t, Config{Channels: 1}, data)
-			compare(t, got, mean, 2e-6*float64(max(1, peakOf(both))))
-			for c := range 2 {
-				got, _ := wave(t, Config{Select: []int{c}}, data)
-				compare(t, got, both[c*n:][:n], 0)
-			}
-			turned, _ := wave(t, Config{Select: []int{1, 0, 1}}, data)
-			compare(t, turned, slices.Concat(both[n:], both[:n], both[n:]), 0)
-			twice, _ := wave(t, Config{Select: []int{1, 1}, Channels: 1}, data)
-			compare(t, twice, both[n:], 0)
+			channelsAreTheirOwn(t, drawnMP3(r, k, 20, with))
 		}
 	}
 }

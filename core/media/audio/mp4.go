@@ -87,11 +87,12 @@ func (s *aacStream) readMP4(p *pieces) error {
 	if !wholeFrames(t.times, len(s.at)) {
 		return oddMP4("packets of several lengths")
 	}
-	if err := s.edit(t, m.scale); err != nil || !bytes.Contains(moov, []byte(iTunesDelay)) {
+	told := bytes.Count(moov, []byte(iTunesDelay))
+	if err := s.edit(t, m.scale); err != nil || told == 0 {
 		return err
 	}
 	delay, ok := delayOf(m.told)
-	if !ok || bytes.Count(moov, []byte(iTunesDelay)) != 1 || m.last != t.number || delay < s.skip { // FFmpeg gives it to the track before it, whatever edits say
+	if !ok || told != 1 || m.last != t.number || delay < s.skip { // FFmpeg gives it to the track before it, whatever edits say
 		return oddMP4("a delay in a place or a form of its own")
 	}
 	s.total -= delay - s.skip

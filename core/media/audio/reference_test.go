@@ -109,6 +109,44 @@ func wantNamed(t testing.TB, what string, err error) {
 	}
 }
 
+// windowsAreTheWholes says that windows of a sound, drawn by r, are bit for bit what the whole, which w has just made, has there.
+func windowsAreTheWholes(t *testing.T, w *Worker, r *rand.Rand, data []byte, whole Wave) {
+	t.Helper()
+	want, hertz := slices.Clone(whole.Data), float64(whole.Rate)
+	for range 20 {
+		from, n := r.IntN(whole.Frames-1), 1+r.IntN(3000)
+		got, _, err := w.Wave(Source{Bytes: data, Window: Window{Start: float64(from) / hertz, Duration: float64(n) / hertz}}, Draw{})
+		if n = min(n, whole.Frames-from); err != nil || got.Frames != n {
+			t.Fatalf("%d Hz: %d frames from %d, want %d: %v", whole.Rate, got.Frames, from, n, err)
+		}
+		for c := range got.Channels {
+			compare(t, got.Data[c*n:][:n], want[c*whole.Frames+from:][:n], 0)
+		}
+	}
+}
+
+// channelsAreTheirOwn says that a channel of two alone is what it is beside the other, in whatever order, and that their mean is the mean of both.
+func channelsAreTheirOwn(t *testing.T, data []byte) Info {
+	t.Helper()
+	both, info := wave(t, Config{}, data)
+	n := len(both) / 2
+	mean := make([]float32, n)
+	for i := range mean {
+		mean[i] = (both[i] + both[n+i]) / 2
+	}
+	got, _ := wave(t, Config{Channels: 1}, data)
+	compare(t, got, mean, 2e-6*float64(max(1, peakOf(both))))
+	for c := range 2 {
+		got, _ := wave(t, Config{Select: []int{c}}, data)
+		compare(t, got, both[c*n:][:n], 0)
+	}
+	turned, _ := wave(t, Config{Select: []int{1, 0, 1}}, data)
+	compare(t, turned, slices.Concat(both[n:], both[:n], both[n:]), 0)
+	twice, _ := wave(t, Config{Select: []int{1, 1}, Channels: 1}, data)
+	compare(t, twice, both[n:], 0)
+	return info
+}
+
 // damagedIsNamed cuts a file and flips its bits: whatever comes of it is a sound, or an error with a cause.
 func damagedIsNamed(t *testing.T, data []byte, cfgs ...Config) {
 	t.Helper()

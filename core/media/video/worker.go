@@ -180,11 +180,11 @@ func (w *Worker) take(dst Row, draw Draw) error {
 		return w.approximate(dst, draw)
 	}
 	err := w.decode(dst, draw)
-	found := false
 	if err != nil {
-		found, err = w.findHoles(err)
-	}
-	if found {
+		found, why := w.findHoles(err)
+		if !found {
+			return why
+		}
 		if err = w.arrange(); err == nil {
 			err = w.decode(dst, draw)
 		}
