@@ -29,13 +29,6 @@ void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2
 
 /* --- geometry.c --- */
 
-typedef struct media_plan {
-    int32_t box_x, box_y, box_w, box_h; /* of the oriented picture */
-    int32_t res_w, res_h;               /* the box is resized to this */
-    int32_t win_x, win_y;               /* where the output window starts in it; negative: zeros */
-    int32_t flip;
-} media_plan;
-
 int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
 
 /* --- resample.c --- */
@@ -243,6 +236,8 @@ struct media_ctx {
 
 int media_jpeg_create(media_jpeg *j);
 void media_jpeg_destroy(media_jpeg *j);
+/* What the file says of itself; MEDIA_OTHER_FORMAT: nothing for a decoder elsewhere. */
+int media_jpeg_header(media_ctx *c, const uint8_t *data, size_t size, const media_op *op);
 int media_jpeg_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
                    const media_draw *draw);
 

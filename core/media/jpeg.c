@@ -200,18 +200,42 @@ static int decode(media_ctx *c, void *dst, const uint8_t *data, size_t size, con
     return media_render(c, op, &r, fetch, dst);
 }
 
+/* What any decoder of JPEGs takes: see media_jpeg_plan. */
+static int is_plain(const media_ctx *c) {
+    const struct jpeg_decompress_struct *d = &c->jpeg.d;
+    const jpeg_component_info *k = d->comp_info;
+    return c->info.orientation == 1 && !d->progressive_mode && !d->arith_code && d->data_precision == 8 &&
+           d->jpeg_color_space == JCS_YCbCr && d->comps_in_scan == 3 && k[0].h_samp_factor <= 2 &&
+           k[0].v_samp_factor <= 2 && k[1].h_samp_factor == 1 && k[1].v_samp_factor == 1 &&
+           k[2].h_samp_factor == 1 && k[2].v_samp_factor == 1;
+}
+
+/* What libjpeg's leave() was told. */
+static int left(media_ctx *c) {
+    media_jpeg *j = &c->jpeg;
+    char text[JMSG_LENGTH_MAX] = "";
+    if (j->status != MEDIA_TOO_MANY_SCANS) j->err.format_message((j_common_ptr)&j->d, text);
+    return media_fail(c, j->status, text);
+}
+
+int media_jpeg_header(media_ctx *c, const uint8_t *data, size_t size, const media_op *op) {
+    media_jpeg *j = &c->jpeg;
+    int rc;
+    if (setjmp(j->exit))
+        rc = left(c);
+    else
+        rc = header(c, data, size, op);
+    if (rc == MEDIA_OK && !is_plain(c)) rc = MEDIA_OTHER_FORMAT;
+    jpeg_abort_decompress(&j->d);
+    return rc;
+}
+
 static int attempt(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
                    const media_draw *draw, int own_codes) {
     media_jpeg *j = &c->jpeg;
     int rc;
     if (setjmp(j->exit)) {
-        char text[JMSG_LENGTH_MAX] = "";
-        if (j->status == MEDIA_JPEG_AGAIN)
-            rc = j->status;
-        else {
-            if (j->status != MEDIA_TOO_MANY_SCANS) j->err.format_message((j_common_ptr)&j->d, text);
-            rc = media_fail(c, j->status, text);
-        }
+        rc = j->status == MEDIA_JPEG_AGAIN ? j->status : left(c);
     } else {
         rc = decode(c, dst, data, size, op, draw, own_codes);
     }

@@ -265,6 +265,9 @@ func (op *Op) RowBytes() int { return int(C.media_op_row_bytes(&op.c)) }
 // Channels is 3, or 1 for Gray and Luma.
 func (op *Op) Channels() int { return int(op.c.channels) }
 
+// Interpolation is the filter of a resize.
+func (op *Op) Interpolation() Interpolation { return Interpolation(op.c.filter) }
+
 // DType is the type of the row's values.
 func (op *Op) DType() DType { return DType(op.c.dtype) }
 

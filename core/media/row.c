@@ -225,6 +225,16 @@ int media_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const m
     return rc;
 }
 
+int media_jpeg_plan(media_ctx *c, media_plan *plan, const uint8_t *data, size_t size, const media_op *op,
+                    const media_draw *draw) {
+    reset_info(c);
+    if (size < 2 || data[0] != 0xff || data[1] != 0xd8) return MEDIA_OTHER_FORMAT;
+    int rc = media_jpeg_header(c, data, size, op);
+    if (rc != MEDIA_OK) return rc;
+    rc = media_geometry(op, draw, c->info.width, c->info.height, plan);
+    return rc == MEDIA_OK ? MEDIA_OK : media_fail(c, rc, "");
+}
+
 void media_picture_rows(media_ctx *c, const uint8_t *pixels, size_t stride, int32_t x, int32_t y,
                         const media_op *op) {
     c->picture_next = pixels + (size_t)y * stride + (size_t)x * (op->channels == 1 ? 1 : 4);

@@ -84,6 +84,14 @@ typedef struct media_info {
     char detail[200]; /* what was wrong, for a message */
 } media_info;
 
+/* Which part of a picture becomes the row, and at what size. */
+typedef struct media_plan {
+    int32_t box_x, box_y, box_w, box_h; /* of the oriented picture */
+    int32_t res_w, res_h;               /* the box is resized to this */
+    int32_t win_x, win_y;               /* where the output window starts in it; negative: zeros */
+    int32_t flip;
+} media_plan;
+
 /* A decoded picture: rows of 4 (RGBX) or 1 byte per pixel, stride_bytes apart,
  * MEDIA_SLACK_BYTES readable after the last row. */
 typedef struct media_picture {
@@ -120,6 +128,12 @@ const media_info *media_ctx_info(const media_ctx *c);
  * alone. */
 int media_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
               const media_draw *draw);
+
+/* The plan of a row for a decoder elsewhere, nothing of the file being decoded: MEDIA_OK for a JPEG that any decoder of JPEGs takes, which is
+ * upright, sequential and Huffman-coded, of 8 bits, and whose one scan has Y, Cb and Cr, chroma not or twice as coarse in either direction.
+ * MEDIA_OTHER_FORMAT for all others. */
+int media_jpeg_plan(media_ctx *c, media_plan *plan, const uint8_t *data, size_t size, const media_op *op,
+                    const media_draw *draw);
 
 /* The same from a decoded picture; channels as op->channels wants. */
 int media_row_picture(media_ctx *c, void *dst, const media_picture *p, const media_op *op,

@@ -10,6 +10,12 @@ static int media_row_go(media_ctx *c, void *dst, void *data, size_t size, const 
 {
     return media_row(c, dst, data, size, op, &draw);
 }
+
+static int media_plan_go(media_ctx *c, media_plan *plan, void *data, size_t size, const media_op *op,
+                         media_draw draw)
+{
+    return media_jpeg_plan(c, plan, data, size, op, &draw);
+}
 */
 import "C"
 
@@ -18,6 +24,15 @@ import (
 	"fmt"
 	"unsafe"
 )
+
+// Plan says which part of a picture becomes a row, and at what size, for a decoder elsewhere.
+type Plan struct {
+	Width, Height int
+	Box           Box  // of the picture
+	Resized       Size // the box becomes this, antialiased by the op's filter
+	Y, X          int  // where the row's picture begins in it; negative: zeros come first
+	Flip          bool // then left and right change places
+}
 
 // Draw says what is random about a sample: nothing but these numbers goes into
 // it, so equal draws give equal rows on any thread.
@@ -53,6 +68,7 @@ type Info struct {
 type Worker struct {
 	c     *C.media_ctx
 	other decoder
+	plan  C.media_plan
 }
 
 // Options of a worker; nil is the default.
@@ -113,6 +129,27 @@ func (w *Worker) Row(dst, data []byte, op *Op, draw Draw) (Info, error) {
 		return w.info(format), w.fail(status, format, op, draw)
 	}
 	return w.info(format), nil
+}
+
+// Plan reads the head of a JPEG that shall be decoded elsewhere. ok is false for pictures that are not for any decoder of
+// JPEGs: other formats, and what is rare among JPEGs. Errors are Row's, of what the head and the end of the file show.
+func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err error) {
+	if len(data) == 0 {
+		return plan, false, &FormatError{cause: CauseEmpty}
+	}
+	p := &w.plan
+	switch status := C.media_plan_go(w.c, p, unsafe.Pointer(&data[0]), C.size_t(len(data)), &op.c, draw.c()); status {
+	case C.MEDIA_OTHER_FORMAT:
+		return plan, false, nil
+	case C.MEDIA_OK:
+		info := C.media_ctx_info(w.c)
+		return Plan{
+			Width: int(info.width), Height: int(info.height), Box: Box{Y: int(p.box_y), X: int(p.box_x), H: int(p.box_h), W: int(p.box_w)},
+			Resized: Size{H: int(p.res_h), W: int(p.res_w)}, Y: int(p.win_y), X: int(p.win_x), Flip: p.flip != 0,
+		}, true, nil
+	default:
+		return plan, false, w.fail(status, "jpeg", op, draw)
+	}
 }
 
 func (d *Draw) c() C.media_draw {

@@ -1,0 +1,89 @@
+package media
+
+import (
+	"bytes"
+	"errors"
+	"image"
+	"image/jpeg"
+	"testing"
+)
+
+// A plan for a decoder elsewhere is what a row would have been made of.
+func TestPlansAreWhatRowsAreMadeOf(t *testing.T) {
+	w := worker(t, nil)
+	for name, cfg := range map[string]Config{
+		"train": train, "eval": eval, "zeros around": {Out: Size{300, 20}}, "exactly": {Resize: Size{10, 90}, Orient: true},
+	} {
+		op := compiled(t, cfg)
+		dst := make([]byte, op.RowBytes())
+		for i := range uint64(20) {
+			data, draw := testJPEG(t, 90+int(i), 140-int(i)), Draw{Seed: 1, Epoch: 2, Index: i}
+			plan, ok, err := w.Plan(data, op, draw)
+			if err != nil || !ok {
+				t.Fatalf("%s: got %v, %v; want a plan", name, ok, err)
+			}
+			info, err := w.Row(dst, data, op, draw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if plan.Box != info.Box || plan.Flip != info.Flip || plan.Width != info.Width || plan.Height != info.Height {
+				t.Fatalf("%s: got %+v, the row was made of %+v", name, plan, info)
+			}
+		}
+	}
+	op := compiled(t, Config{ResizeShort: 64, Out: Size{56, 40}})
+	plan, _, _ := w.Plan(testJPEG(t, 100, 200), op, Draw{})
+	if plan.Resized != (Size{H: 128, W: 64}) || plan.Y != 36 || plan.X != 12 {
+		t.Errorf("got %+v, want 128 x 64, and the row from 36, 12 on", plan)
+	}
+}
+
+// What decoders elsewhere may not take, or not alike, is not for them; what is damaged at its head or end is refused as by Row.
+func TestPlansAreForPlainJPEGsAlone(t *testing.T) {
+	w, op, oriented := worker(t, nil), compiled(t, Config{Resize: Square(8)}), compiled(t, Config{Resize: Square(8), Orient: true})
+	var grey bytes.Buffer
+	if err := jpeg.Encode(&grey, image.NewGray(image.Rect(0, 0, 20, 20)), nil); err != nil {
+		t.Fatal(err)
+	}
+	plain := testJPEG(t, 40, 30)
+	turned := append([]byte{0xff, 0xd8, 0xff, 0xe1, 0, 34, 'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 1, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0}, plain[2:]...)
+	adobe := append([]byte{0xff, 0xd8, 0xff, 0xee, 0, 14, 'A', 'd', 'o', 'b', 'e', 0, 100, 0, 0, 0, 0, 0}, plain[2:]...) // its components are R, G and B
+	for name, c := range map[string]struct {
+		data []byte
+		op   *Op
+		ok   bool
+	}{
+		"plain": {plain, op, true}, "turned, which is to be ignored": {turned, op, true}, "turned": {turned, oriented, false},
+		"grey": {grey.Bytes(), op, false}, "progressive": {testdata(t, "progressive.jpg"), op, false}, "arithmetic": {testdata(t, "arithmetic.jpg"), op, false},
+		"of red, green and blue": {adobe, op, false}, "a PNG": {testPNG(t, 10, 10), op, false}, "nothing known": {[]byte("hello"), op, false},
+	} {
+		if _, ok, err := w.Plan(c.data, c.op, Draw{}); err != nil || ok != c.ok {
+			t.Errorf("%s: got %v, %v; want %v", name, ok, err, c.ok)
+		}
+	}
+	small := compiled(t, Config{Resize: Square(8), MaxPixels: 100})
+	for name, c := range map[string]struct {
+		data  []byte
+		op    *Op
+		cause string
+	}{
+		"empty": {nil, op, CauseEmpty}, "cut": {plain[:len(plain)-20], op, CauseTruncated}, "its head": {plain[:30], op, CauseTruncated},
+		"too large": {plain, small, CauseTooManyPixels},
+	} {
+		_, ok, err := w.Plan(c.data, c.op, Draw{})
+		var named interface{ Cause() string }
+		if ok || !errors.As(err, &named) || named.Cause() != c.cause {
+			t.Errorf("%s: got %v, %v; want cause %s", name, ok, err, c.cause)
+		}
+	}
+	if row, err := w.Row(make([]byte, op.RowBytes()), plain, op, Draw{}); err != nil {
+		t.Errorf("a worker that planned does not decode any more: %v, %v", row, err)
+	}
+}
+
+func TestPlanAllocatesNothing(t *testing.T) {
+	w, op, data := worker(t, nil), compiled(t, train), testJPEG(t, 120, 90)
+	if n := testing.AllocsPerRun(100, func() { _, _, _ = w.Plan(data, op, Draw{Index: 3}) }); n > 0 {
+		t.Errorf("got %v allocations a plan, want none", n)
+	}
+}
