@@ -285,7 +285,8 @@ func (r *Ring) spoil(i int, failure string) {
 	}
 }
 
-// failed takes a batch back that the member says it cannot transform.
+// failed takes a batch back that the member says it cannot transform, or that an uploader cannot upload as it is: that one is made again, and
+// keeps its device slot, since later batches have the others.
 func (r *Ring) failed(m *member, f Fail, text string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -293,7 +294,7 @@ func (r *Ring) failed(m *member, f Fail, text string) error {
 	switch {
 	case r.closed || g.members[m.index] != m || g.phase == phaseBroken:
 		return refuse(ErrDetached, "shm: ring %q: fail: member %d has left", r.cfg.label(), m.owner)
-	case g.cfg.Kind != KindStage:
+	case !g.cfg.Kind.stage() || g.cfg.Kind == KindUploader && !r.cfg.Device.GivesBack:
 		return refuse(ErrArgument, "shm: ring %q: fail: group %q is no stage; release the batch", r.cfg.label(), g.cfg.Name)
 	case f.Slot >= uint32(len(r.slots)) || ownerOf(f.Word) != m.owner || stateOf(f.Word) != wordHeld:
 		return refuse(ErrArgument, "shm: ring %q: fail: slot %d, word %016x: no lease of member %d", r.cfg.label(), f.Slot, f.Word, m.owner)
@@ -302,6 +303,9 @@ func (r *Ring) failed(m *member, f Fail, text string) error {
 	s := &r.slots[i]
 	if !g.look(i) || g.shadow[i].word != f.Word {
 		return refuse(ErrStale, "shm: ring %q: fail: slot %d: the lease has ended already", r.cfg.label(), i)
+	}
+	if !s.way.on {
+		return refuse(ErrState, "shm: ring %q: fail: batch %d has been uploaded before, so it can be", r.cfg.label(), s.desc.Ticket)
 	}
 	s.noteWay(waySpoiled) // before the word says FREE: who is through with a batch and who spoiled it must not look the same
 	if !g.words[i].Word.CompareAndSwap(f.Word, free) {
@@ -312,6 +316,9 @@ func (r *Ring) failed(m *member, f Fail, text string) error {
 	if text == "" {
 		text = "no reason given"
 	}
+	if g.cfg.Kind == KindUploader {
+		s.way.again++
+	}
 	r.spoil(i, text[:min(len(text), maxWhy)])
 	r.handOn() // it may have been called back
 	return nil
@@ -321,8 +328,10 @@ func (r *Ring) failed(m *member, f Fail, text string) error {
 type Spoiled struct {
 	Slot    *Slot
 	Ticket  uint64
+	Rows    int
 	Group   string // the stage that had it
-	Failure string // what the stage's worker said of it; "": the worker died, and the batch begins at the first stage again
+	Failure string // what the stage's worker said of it; "": the worker died
+	Anew    bool   // the batch begins at the first stage again: the worker died, or is an uploader
 }
 
 // NextSpoiled waits for a batch to be made again. One goroutine at a time calls it. It ends with ctx's error or
@@ -350,10 +359,15 @@ func (r *Ring) takeSpoiled() (sp Spoiled, ok bool, err error) {
 	for _, i := range r.onWay {
 		if s := &r.slots[i]; s.way.spoiled && !s.way.making {
 			s.way.making = true
-			return Spoiled{s, s.desc.Ticket, r.stages[s.way.at].cfg.Name, s.way.failure}, true, nil
+			return Spoiled{s, s.desc.Ticket, int(s.desc.Rows), r.stages[s.way.at].cfg.Name, s.way.failure, r.anew(s)}, true, nil
 		}
 	}
 	return sp, false, nil
+}
+
+// anew says that a spoiled batch begins at the first stage again.
+func (r *Ring) anew(s *Slot) bool {
+	return s.way.failure == "" || r.stages[s.way.at].cfg.Kind == KindUploader
 }
 
 // Restore sends a batch that was made again on its way: to the first stage, under the same ticket and flagged with one more
@@ -375,10 +389,12 @@ func (r *Ring) Restore(s *Slot, b Batch) error {
 	}
 	_ = Fault("stage.restore")
 	w := &s.way
-	died := w.failure == ""
+	anew := r.anew(s)
 	w.spoiled, w.making, w.failure = false, false, ""
-	if died && !w.void {
-		w.at = 0
+	if anew && !w.void {
+		if w.at = 0; r.device != nil && r.device.off {
+			r.takeDevice(s)
+		}
 		r.offer(s.index)
 		r.stages[0].wakeLane(0, false)
 	} else {

@@ -9,7 +9,8 @@ import (
 )
 
 // A ring with a device: one more stage, the last, whose only member is an uploader. It has each batch alone, copies it from
-// its slot to a device slot, and lets go of it when the copy is complete. It writes no host memory.
+// its slot to a device slot, and lets go of it when the copy is complete. It writes no host memory. A batch that it cannot upload as it is, it
+// gives back, to be made again (failed, in stage.go).
 //
 //	Publish -> stages -> waits for a device slot -> uploader -> every group of consumers
 //	                                                  ^  | it died: the device memory is void
@@ -30,12 +31,14 @@ type DeviceConfig struct {
 	Device  int // ordinal, as the uploader counts
 	Slots   int // of device memory, 2 to MaxDeviceSlots
 	Tensors []DeviceTensor
+	// GivesBack: the uploader may give batches back, which NextSpoiled has then.
+	GivesBack bool
 }
 
 // DeviceTensor is a tensor of every device slot.
 type DeviceTensor struct {
 	Tensor
-	From int // the dense tensor of the slot that it is made of
+	From int // the tensor of the slot that it is made of
 }
 
 // uploads is what the engine knows of the device. Guarded by Ring.mu.
@@ -76,8 +79,8 @@ func (c *DeviceConfig) check(ring *Config, bad func(string, ...any) error) error
 		return bad("a ring with a device cannot be adopted; begin anew")
 	}
 	for _, t := range c.Tensors {
-		if t.Kind != Dense || t.From < 0 || t.From >= len(ring.Tensors) || ring.Tensors[t.From].Kind != Dense {
-			return bad("device tensor %q of tensor %d, want a dense one of a dense one", t.Name, t.From)
+		if t.Kind != Dense || t.From < 0 || t.From >= len(ring.Tensors) {
+			return bad("device tensor %q of tensor %d, want a dense one of one of %d", t.Name, t.From, len(ring.Tensors))
 		}
 	}
 	return nil
@@ -251,7 +254,7 @@ func (r *Ring) loseDevice() {
 		}
 		s := &r.slots[i]
 		switch state := stateOf(g.shadow[i].word); {
-		case state == wordReady || s.way.waiting:
+		case state == wordReady || s.way.waiting || s.way.spoiled:
 		case state == wordHeld && (s.way.void || r.device.off):
 			g.takeBack(i)
 		case state == wordHeld, s.way.on && !s.way.void && r.stages[s.way.at] == g:

@@ -17,7 +17,7 @@ const testDeviceSlots = 2
 func deviceConfig(t testing.TB, slots int) Config {
 	cfg := testConfig(t, slots)
 	cfg.Epochs, cfg.StepsPerEpoch = 2, 0
-	cfg.Device = &DeviceConfig{Slots: testDeviceSlots, Tensors: []DeviceTensor{{
+	cfg.Device = &DeviceConfig{Slots: testDeviceSlots, GivesBack: true, Tensors: []DeviceTensor{{
 		Tensor: Tensor{Name: "x@cuda", Kind: Dense, Role: RoleField, DType: DType{2, 32, 1}, Shape: []int64{4, 64}}, From: 0,
 	}}}
 	return cfg
@@ -307,10 +307,6 @@ func TestUploaderIsRefused(t *testing.T) {
 	wantErr(t, u.OfferDevice(testContext(t), good, make([][64]byte, n)), ErrArgument) // said already
 	_, err := Attach(testContext(t), r.server.Path(), AttachOptions{Group: DeviceGroup})
 	wantErr(t, err, ErrBusy) // it has its uploader
-	r.publish(1, 0, false)
-	l := acquire(t, u)
-	wantErr(t, l.Fail(testContext(t), "no"), ErrArgument) // no stage: it ends instead
-	release(t, l)
 }
 
 func TestRingsThatCannotHaveADeviceAreRefused(t *testing.T) {
@@ -340,7 +336,99 @@ func TestRingsThatCannotHaveADeviceAreRefused(t *testing.T) {
 	}
 }
 
-// Uploaders and consumers come and go at random moments; every ticket is completed, in its epoch, and whoever has it current on the device has its
+// What an uploader gives back is made again: it keeps its device slot, which later batches must not get, nothing passes it, and it does not matter
+// when its uploader dies.
+func TestABatchThatTheUploaderGivesBackIsMadeAgain(t *testing.T) {
+	for _, dies := range []string{"never", "before it is taken", "while it is made", "when it is made"} {
+		t.Run(dies, func(t *testing.T) {
+			r, memory := newTestRing(t, deviceConfig(t, 8)), &sync.Map{}
+			u := r.uploader(memory)
+			consumer := r.attach(AttachOptions{MaxLeases: 1})
+			r.publish(4, 0, true)
+			uploaderDies := func(when string) {
+				if dies == when {
+					_ = u.Close()
+					u = r.uploader(memory)
+				}
+			}
+			refused := acquire(t, u.Reader)
+			if err := refused.Fail(testContext(t), "rows 2: no such picture"); err != nil {
+				t.Fatal(err)
+			}
+			u.upload() // the next one, which has the other device slot
+			nothingReady(t, u.Reader)
+			nothingReady(t, consumer)
+			uploaderDies("before it is taken")
+			sp, err := r.NextSpoiled(testContext(t))
+			if err != nil || sp.Ticket != 0 || !sp.Anew || sp.Rows != 4 || sp.Group != DeviceGroup || sp.Failure != "rows 2: no such picture" {
+				t.Fatalf("got %+v, %v; want ticket 0 and why", sp, err)
+			}
+			uploaderDies("while it is made")
+			if err := r.Restore(sp.Slot, Batch{Ticket: 0, Rows: 3}); err != nil {
+				t.Fatal(err)
+			}
+			uploaderDies("when it is made")
+			got := map[uint64]bool{}
+			for want := range uint64(4) {
+				for !got[want] { // an uploader that died had others, too
+					again := acquire(t, u.Reader)
+					if again.Ticket == 0 && (again.DeviceSlot != refused.DeviceSlot || again.Rows != 3 || again.Attempts < 2) {
+						t.Fatalf("got %+v, want the batch as it was made again, in device slot %d", again, refused.DeviceSlot)
+					}
+					u.copy(again)
+					release(t, again)
+					got[again.Ticket] = true
+					if dies == "never" {
+						got[1] = true
+					}
+				}
+				l := acquire(t, consumer)
+				if l.Ticket != want {
+					t.Fatalf("got ticket %d, want %d", l.Ticket, want)
+				}
+				checkUploaded(t, consumer, l, memory)
+				release(t, l)
+			}
+			_, err = consumer.Acquire(testContext(t))
+			wantErr(t, err, EndEpoch)
+			if problems := r.problems(); len(problems) > 0 {
+				t.Fatal(problems)
+			}
+		})
+	}
+}
+
+func TestAnUploaderThatShallGiveNothingBackIsRefused(t *testing.T) {
+	cfg := deviceConfig(t, 8)
+	cfg.Device.GivesBack = false
+	r := newTestRing(t, cfg)
+	u := r.uploader(&sync.Map{})
+	r.publish(1, 0, false)
+	l := acquire(t, u.Reader)
+	wantErr(t, l.Fail(testContext(t), "no"), ErrArgument) // it ends instead
+	release(t, l)
+}
+
+// A batch that consumers have been offered once cannot be given back: nobody would make it again.
+func TestABatchThatWasUploadedBeforeCannotBeGivenBack(t *testing.T) {
+	r, memory := newTestRing(t, deviceConfig(t, 8)), &sync.Map{}
+	u := r.uploader(memory)
+	consumer := r.attach(AttachOptions{})
+	r.publish(1, 0, true)
+	u.upload()
+	eventually(t, "the batch to be the consumers'", func() bool { return r.Info().Device.Uploaded == 1 })
+	_ = u.Close()
+	u = r.uploader(memory)
+	l := acquire(t, u.Reader)
+	wantErr(t, l.Fail(testContext(t), "rows 0: no"), ErrState)
+	u.copy(l)
+	release(t, l)
+	again := acquire(t, consumer)
+	checkUploaded(t, consumer, again, memory)
+	release(t, again)
+}
+
+// Uploaders and consumers come and go at random moments, and uploaders give batches back; every ticket is completed, in its epoch, and whoever has it current on the device has its
 // own bytes there.
 func TestUploadsSurviveWhoeverDies(t *testing.T) {
 	const tickets, perEpoch = 240, 60
@@ -358,6 +446,19 @@ func TestUploadsSurviveWhoeverDies(t *testing.T) {
 		defer work.Done()
 		for life := 1; ctx.Err() == nil; life = 1 + (life*7)%11 {
 			r.uploadSome(ctx, memory, life)
+		}
+	}()
+	work.Add(1)
+	go func() { // the engine, which makes again what they give back
+		defer work.Done()
+		for {
+			sp, err := r.NextSpoiled(ctx)
+			if err != nil {
+				return
+			}
+			if err := r.Restore(sp.Slot, Batch{Ticket: sp.Ticket, Epoch: sp.Ticket / perEpoch, Rows: sp.Rows, LastOfEpoch: sp.Ticket%perEpoch == perEpoch-1}); err != nil {
+				t.Error(err)
+			}
 		}
 	}()
 	var mu sync.Mutex
@@ -393,7 +494,7 @@ func TestUploadsSurviveWhoeverDies(t *testing.T) {
 	}
 }
 
-// uploadSome uploads so many batches, and then goes with one in hand.
+// uploadSome uploads so many batches, of which it gives some back when they come for the first time, and then goes with one in hand.
 func (r *testRing) uploadSome(ctx context.Context, memory *sync.Map, life int) {
 	reader, err := Attach(ctx, r.server.Path(), AttachOptions{Group: DeviceGroup, MaxLeases: 2, Handoff: true})
 	if err != nil {
@@ -408,6 +509,12 @@ func (r *testRing) uploadSome(ctx context.Context, memory *sync.Map, life int) {
 		l, err := reader.Acquire(ctx)
 		if err != nil {
 			return
+		}
+		if l.Ticket%5 == 2 && l.Attempts == 1 {
+			if l.Fail(ctx, "no") != nil {
+				return
+			}
+			continue
 		}
 		u.copy(l)
 		if l.Release() != nil {
