@@ -61,7 +61,7 @@ $(BUILD)/examples/train_rust: examples/rust/train.rs
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test
-	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda fake-nvcuvid bundle
+	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda fake-nvcuvid fake-nvjpeg bundle
 	@scripts/test.sh
 
 torch: ## the tests against torch, torchvision and jax (Debian's torch: 120 MB more)
@@ -99,7 +99,7 @@ race: ## the Go tests under the race detector
 	@$(GO) test -race ./...
 
 e2e: ## the tests that cross a process and a language
-	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda fake-nvcuvid bundle
+	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda fake-nvcuvid fake-nvjpeg bundle
 	@scripts/test.sh e2e
 
 fault: ## kills at every named point, long form

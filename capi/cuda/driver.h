@@ -99,6 +99,7 @@ enum { CU_IPC_LAZY_PEER_ACCESS = 1 };
     X(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t bytes, cu_stream stream))   \
     X(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,                                                                \
       (cu_address to, cu_address from, size_t bytes, cu_stream stream))                                     \
+    X(MemsetD8Async, cuMemsetD8Async, (cu_address to, unsigned char value, size_t bytes, cu_stream stream)) \
     X(StreamCreate, cuStreamCreate, (cu_stream * stream, unsigned flags))                                   \
     X(StreamDestroy, cuStreamDestroy_v2, (cu_stream stream))                                                \
     X(StreamQuery, cuStreamQuery, (cu_stream stream))                                                       \

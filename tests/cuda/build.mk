@@ -5,9 +5,9 @@ CUDA_FAKE_SOURCES := $(patsubst %,tests/cuda/%.c,device memory stream kernels ff
 .PHONY: fake-cuda
 fake-cuda: $(BUILD)/cuda/libcuda.so.1 $(BUILD)/cuda/uploader ## a driver of CUDA in host memory, for tests
 
-$(BUILD)/cuda/libcuda.so.1: $(CUDA_FAKE_SOURCES) tests/cuda/fake.h tests/cuda/counters.h tests/cuda/fake.map capi/cuda/driver.h
+$(BUILD)/cuda/libcuda.so.1: $(CUDA_FAKE_SOURCES) tests/cuda/fake.h tests/cuda/counters.h tests/cuda/fake.map capi/cuda/driver.h core/device/cuda/resize.cu core/device/cuda/place.h
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra -Wshadow -Werror -fPIC -fvisibility=hidden -shared -Wl,-z,defs -Wl,-soname,libcuda.so.1 \
+	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra -Wshadow -Werror -fPIC -fvisibility=hidden -shared -ffp-contract=off -Wl,-z,defs -Wl,-soname,libcuda.so.1 \
 		-Wl,--version-script=tests/cuda/fake.map $(CUDA_FAKE_SOURCES) -o $@ -lpthread -lm
 
 # The library of its video decoders, over FFmpeg's own.
@@ -19,6 +19,21 @@ NVCUVID_SOURCES := $(patsubst %,tests/cuda/%.c,nvcuvid parameters software)
 $(BUILD)/cuda/libnvcuvid.so.1: $(NVCUVID_SOURCES) tests/cuda/nvcuvid.h tests/cuda/software.h tests/cuda/fake.h $(BUILD)/cuda/libcuda.so.1
 	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra -Wshadow -Werror -fPIC -fvisibility=hidden -shared -Wl,-z,defs -Wl,-soname,libnvcuvid.so.1 \
 		$$(pkg-config --cflags libavcodec) $(NVCUVID_SOURCES) -o $@ -L$(@D) -l:libcuda.so.1 $$(pkg-config --libs libavcodec libavutil)
+
+# The library of its JPEG decoder, over libjpeg.
+.PHONY: fake-nvjpeg
+fake-nvjpeg: $(BUILD)/cuda/libnvjpeg.so ## JPEG decoders of that driver, for tests
+
+$(BUILD)/cuda/libnvjpeg.so: tests/cuda/nvjpeg.c core/device/cuda/nvjpeg_calls.h tests/cuda/fake.h $(BUILD)/cuda/libcuda.so.1
+	$(CC) -std=c11 -D_GNU_SOURCE $(CFLAGS) -Wall -Wextra -Wshadow -Werror -Wno-clobbered -fPIC -fvisibility=hidden -shared -Wl,-z,defs -Wl,-soname,libnvjpeg.so \
+		tests/cuda/nvjpeg.c -o $@ -L$(@D) -l:libcuda.so.1 -ljpeg
+
+# What the device runs, from its source.
+KERNELS ?= core/device/cuda/resize.ptx
+.PHONY: kernels
+kernels: ## compile the device's kernels (needs clang)
+	clang-14 -x cuda --cuda-device-only -nocudainc -nocudalib --cuda-gpu-arch=sm_70 -O2 -ffp-contract=off -fno-unroll-loops -S \
+		-o $(KERNELS) core/device/cuda/resize.cu
 
 # libspdl's own sources with the stand-in engine, as in capi-test; and an uploader in another process.
 CUDA_TESTS := tests/capi/main.c tests/capi/standin.c $(wildcard tests/cuda/test_*.c)

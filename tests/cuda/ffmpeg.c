@@ -10,7 +10,6 @@
     X(cuCtxSetLimit)                         \
     X(cuMemAllocPitch_v2)                    \
     X(cuMemAllocManaged)                     \
-    X(cuMemsetD8Async)                       \
     X(cuMemcpy)                              \
     X(cuMemcpyAsync)                         \
     X(cuMemcpy2D_v2)                         \

@@ -80,11 +80,39 @@ static void finish_bf16(void **params, const unsigned grid[3], const unsigned bl
     finish(params, grid, BF16);
 }
 
+/* ---- resize.cu, the same source ------------------------------------------------------------------------- */
+
+static _Thread_local unsigned kernel_index, kernel_row;
+#define KERNEL static void
+#define DEVICE static
+#define INDEX kernel_index
+#define ROW kernel_row
+#include "../../core/device/cuda/resize.cu"
+
+#define PARAM(type, i) (*(const type *)params[i])
+#define POINTER(type, i) ((type)(uintptr_t)PARAM(uint64_t, i))
+
+static void weights(void **params, const unsigned grid[3], const unsigned block[3]) {
+    for (kernel_row = 0; kernel_row < grid[1]; kernel_row++)
+        for (kernel_index = 0; kernel_index < grid[0] * block[0]; kernel_index++)
+            spdl_weights(POINTER(const gpu_place *, 0), POINTER(int *, 1), PARAM(int, 2), PARAM(int, 3),
+                         PARAM(int, 4), PARAM(int, 5));
+}
+
+static void resize(void **params, const unsigned grid[3], const unsigned block[3]) {
+    for (kernel_row = 0; kernel_row < grid[1]; kernel_row++)
+        for (kernel_index = 0; kernel_index < grid[0] * block[0]; kernel_index++)
+            spdl_resize(POINTER(const gpu_place *, 0), POINTER(const int *, 1), POINTER(unsigned char *, 2),
+                        PARAM(int, 3), PARAM(int, 4), PARAM(int, 5));
+}
+
 static const fake_kernel kernels[] = {
     {"fill", "844", fill},
     {"spdl_finish_f32", "884444444444", finish_f32},
     {"spdl_finish_f16", "884444444444", finish_f16},
     {"spdl_finish_bf16", "884444444444", finish_bf16},
+    {"spdl_weights", "884444", weights},
+    {"spdl_resize", "888444", resize},
 };
 
 const fake_kernel *fake_find_kernel(const char *name) {

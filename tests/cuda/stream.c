@@ -33,7 +33,7 @@ typedef struct event {
     bool shared, imported;
 } event;
 
-enum { COPY, COPY_ROWS, RECORD, WAIT, HOST_FUNCTION, KERNEL };
+enum { COPY, COPY_ROWS, FILL, RECORD, WAIT, HOST_FUNCTION, KERNEL };
 
 typedef struct operation {
     int kind;
@@ -223,6 +223,7 @@ static void perform(operation *o) {
     if (o->kind == COPY) memcpy(o->to, o->staged ? o->staged : o->from, o->bytes);
     for (size_t y = 0; o->kind == COPY_ROWS && y < o->rows; y++)
         memcpy((uint8_t *)o->to + y * o->to_pitch, (const uint8_t *)o->from + y * o->from_pitch, o->bytes);
+    if (o->kind == FILL) memset(o->to, (int)o->rows, o->bytes);
     if (o->kind == KERNEL) run_kernel(o);
     if (o->kind == HOST_FUNCTION) {
         fake_in_host_function = true;
@@ -473,6 +474,13 @@ FAKE_API cu_result cuMemcpyDtoDAsync_v2(cu_address to, cu_address from, size_t b
     LEAVE(put(handle, &o));
 }
 
+FAKE_API cu_result cuMemsetD8Async(cu_address to, unsigned char value, size_t bytes, cu_stream handle) {
+    ENTER(MemsetD8Async);
+    if (!fake_is_device(to, bytes)) LEAVE(CU_E_INVALID_VALUE);
+    LEAVE(
+        put(handle, &(operation){.kind = FILL, .to = (void *)(uintptr_t)to, .rows = value, .bytes = bytes}));
+}
+
 /* From the device to memory that is not pinned, as FFmpeg fetches a frame: the only one that is asked for. It returns when that is done, as a
  * driver's does: FFmpeg lets go of the memory without waiting where the copy of another plane fails. */
 FAKE_API cu_result cuMemcpy2DAsync_v2(const fake_copy_2d *c, cu_stream handle) {
@@ -529,7 +537,8 @@ FAKE_API cu_result cuLaunchKernel(cu_function function, unsigned grid_x, unsigne
     ENTER(LaunchKernel);
     (void)shared_bytes;
     const fake_kernel *k = function;
-    if (!k || extra || block_x * block_y * block_z > 1024 || grid_x * grid_y * grid_z == 0)
+    if (!k || extra || block_x * block_y * block_z > 1024 || grid_x * grid_y * grid_z == 0 ||
+        grid_y > 65535 || grid_z > 65535)
         LEAVE(CU_E_INVALID_VALUE);
     operation o = {
         .kind = KERNEL, .kernel = k, .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}};

@@ -335,19 +335,26 @@ def test_device_fields_are_apart_from_the_others(mock, loader):
             batch.cuda["image"]
 
 
-def test_the_declarations_of_the_driver_are_those_of_nvidias_header(tmp_path):
-    """Parameters and numbers of each call, compared by a compiler; `pip install nvidia-cuda-runtime` has a cuda.h, too."""
+@pytest.mark.parametrize(
+    ("header", "test", "ours", "number"),
+    [
+        ("cuda.h", "declarations.cpp", "capi/cuda/driver.h", "CU_E_NOT_READY = 600"),
+        ("nvjpeg.h", "jpeg_declarations.cpp", "core/device/cuda/nvjpeg_calls.h", "NVJPEG_E_INCOMPLETE = 10"),
+    ],
+)
+def test_the_declarations_are_those_of_nvidias_header(header, test, ours, number, tmp_path):
+    """Parameters and numbers of each call, compared by a compiler; `pip install nvidia-cuda-runtime nvidia-nvjpeg` has these headers, too."""
     places = [os.environ.get("SPDL_CUDA_INCLUDE", ""), "/usr/local/cuda/include"]
-    include = next((place for place in places if place and (Path(place) / "cuda.h").is_file()), None)
+    include = next((place for place in places if place and (Path(place) / header).is_file()), None)
     if include is None:
-        pytest.skip("no cuda.h in $SPDL_CUDA_INCLUDE or /usr/local/cuda/include")
+        pytest.skip(f"no {header} in $SPDL_CUDA_INCLUDE or /usr/local/cuda/include")
 
     def compiled(declarations):
-        command = ["c++", "-std=c++17", "-fsyntax-only", "-I", include, "-I", str(declarations), str(ROOT / "tests/cuda/declarations.cpp")]
+        command = ["c++", "-std=c++17", "-fsyntax-only", "-I", include, "-I", str(declarations), str(ROOT / "tests/cuda" / test)]
         return subprocess.run(command, capture_output=True, text=True)
 
-    done = compiled(ROOT / "capi/cuda")
+    ours = ROOT / ours
+    done = compiled(ours.parent)
     assert done.returncode == 0, done.stderr
-    wrong = (ROOT / "capi/cuda/driver.h").read_text().replace("CU_E_NOT_READY = 600", "CU_E_NOT_READY = 601")
-    (tmp_path / "driver.h").write_text(wrong)
-    assert "CU_E_NOT_READY" in compiled(tmp_path).stderr, "a wrong number is found"
+    (tmp_path / ours.name).write_text(ours.read_text().replace(number, number + "1"))
+    assert number.split()[0] in compiled(tmp_path).stderr, "a wrong number is found"

@@ -71,6 +71,12 @@ int gpu_alloc(gpu *g, uint64_t bytes, cu_address *at, char *words) {
     return CU_OK;
 }
 
+int gpu_host_alloc(gpu *g, uint64_t bytes, void **at, char *words) {
+    TRY(CtxSetCurrent, g->context);
+    TRY(MemHostAlloc, at, bytes, CU_HOST_PORTABLE);
+    return CU_OK;
+}
+
 int gpu_export(gpu *g, cu_address at, uint8_t handle[64], char *words) {
     cu_handle h;
     TRY(CtxSetCurrent, g->context);
@@ -100,10 +106,15 @@ int gpu_event(gpu *g, cu_event *out, uint8_t handle[64], char *words) {
     return CU_OK;
 }
 
-int gpu_kernel(gpu *g, const char *image, const char *entry, cu_function *out, char *words) {
+int gpu_module(gpu *g, const char *image, cu_module *out, char *words) {
     TRY(CtxSetCurrent, g->context);
-    if (!g->module) TRY(ModuleLoadData, &g->module, image);
-    TRY(ModuleGetFunction, out, g->module, entry);
+    TRY(ModuleLoadData, out, image);
+    return CU_OK;
+}
+
+int gpu_kernel(gpu *g, cu_module m, const char *entry, cu_function *out, char *words) {
+    TRY(CtxSetCurrent, g->context);
+    TRY(ModuleGetFunction, out, m, entry);
     return CU_OK;
 }
 
@@ -134,6 +145,29 @@ int gpu_finish(gpu *g, const finish *f, cu_address to, cu_address from, uint32_t
     return CU_OK;
 }
 
+int gpu_move(gpu *g, cu_address to, cu_address from, uint64_t bytes, cu_stream s, char *words) {
+    TRY(CtxSetCurrent, g->context);
+    TRY(MemcpyDtoDAsync, to, from, bytes, s);
+    return CU_OK;
+}
+
+uint64_t gpu_table_bytes(const resize *z, uint32_t n, int taps) {
+    return (uint64_t)n * (uint64_t)(z->w + z->h) * (uint64_t)(2 + taps) * sizeof(int);
+}
+
+int gpu_resize(gpu *g, const resize *z, cu_address to, cu_address places, cu_address table, uint32_t n,
+               int taps, cu_stream s, char *words) {
+    enum { BLOCK = 128 };
+    resize mine = *z;
+    unsigned axes = (unsigned)(z->w + z->h), pixels = (unsigned)(z->w * z->h);
+    void *weights[] = {&places, &table, &mine.w, &mine.h, &taps, &mine.bicubic};
+    void *rows[] = {&places, &table, &to, &mine.w, &mine.h, &taps};
+    TRY(CtxSetCurrent, g->context);
+    TRY(LaunchKernel, mine.weights, (axes + BLOCK - 1) / BLOCK, n, 1, BLOCK, 1, 1, 0, s, weights, NULL);
+    TRY(LaunchKernel, mine.rows, (pixels + BLOCK - 1) / BLOCK, n, 1, BLOCK, 1, 1, 0, s, rows, NULL);
+    return CU_OK;
+}
+
 int gpu_record(gpu *g, cu_event e, cu_stream s, char *words) {
     TRY(CtxSetCurrent, g->context);
     TRY(EventRecord, e, s);
@@ -143,5 +177,11 @@ int gpu_record(gpu *g, cu_event e, cu_stream s, char *words) {
 int gpu_wait(gpu *g, cu_event e, char *words) {
     TRY(CtxSetCurrent, g->context);
     TRY(EventSynchronize, e);
+    return CU_OK;
+}
+
+int gpu_drain(gpu *g, cu_stream s, char *words) {
+    TRY(CtxSetCurrent, g->context);
+    TRY(StreamSynchronize, s);
     return CU_OK;
 }

@@ -17,6 +17,9 @@ import (
 //go:embed finish.ptx
 var finishImage string
 
+//go:embed resize.ptx
+var resizeImage string
+
 // Error is what the driver said.
 type Error struct {
 	Call  string // what was tried
@@ -36,7 +39,10 @@ func (e *Error) Final() bool {
 }
 
 // GPU is one device and its primary context.
-type GPU struct{ c *C.gpu }
+type GPU struct {
+	c       *C.gpu
+	modules map[string]C.cu_module // by image; for one goroutine at a time
+}
 
 // The driver's handles.
 type (
@@ -53,7 +59,7 @@ type Finish struct{ c C.finish }
 
 // Open finds the driver and a device.
 func Open(ordinal int) (*GPU, error) {
-	g := &GPU{(*C.gpu)(C.calloc(1, C.sizeof_gpu))}
+	g := &GPU{(*C.gpu)(C.calloc(1, C.sizeof_gpu)), map[string]C.cu_module{}}
 	err := try(fmt.Sprintf("open device %d", ordinal), func(words *C.char) C.int { return C.gpu_open(g.c, C.int(ordinal), words) })
 	if err != nil {
 		_ = g.Close()
@@ -125,14 +131,28 @@ func (g *GPU) Event() (e Event, h Handle, err error) {
 
 // NewFinish finds the kernel that makes numbers of a type, f32, f16 or bf16: byte * scale + bias, one of each for a channel.
 func (g *GPU) NewFinish(dtype string, scale, bias []float32) (f Finish, err error) {
-	image, entry := C.CString(finishImage), C.CString("spdl_finish_"+dtype)
-	defer C.free(unsafe.Pointer(image))
-	defer C.free(unsafe.Pointer(entry))
 	f.c.channels = C.uint32_t(len(scale))
 	for c := range scale {
 		f.c.scale[c], f.c.bias[c] = C.float(scale[c]), C.float(bias[c])
 	}
-	err = try("load the kernels", func(words *C.char) C.int { return C.gpu_kernel(g.c, image, entry, &f.c.kernel, words) })
+	f.c.kernel, err = g.kernel(finishImage, "spdl_finish_"+dtype)
+	return f, err
+}
+
+// kernel finds a kernel by the name of its entry.
+func (g *GPU) kernel(image, entry string) (f C.cu_function, err error) {
+	m, loaded := g.modules[image]
+	if !loaded {
+		text := C.CString(image)
+		defer C.free(unsafe.Pointer(text))
+		if err := try("load the kernels", func(words *C.char) C.int { return C.gpu_module(g.c, text, &m, words) }); err != nil {
+			return nil, err
+		}
+		g.modules[image] = m
+	}
+	name := C.CString(entry)
+	defer C.free(unsafe.Pointer(name))
+	err = try("find kernel "+entry, func(words *C.char) C.int { return C.gpu_kernel(g.c, m, name, &f, words) })
 	return f, err
 }
 
