@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Pictures on disk to normalised f16 tensors on the GPU: spdl with a device beside torch's DataLoader with torchvision and pinned memory.
+"""Pictures on disk to normalised f16 tensors on the GPU: spdl with a device, decoding itself or by nvJPEG, beside torch's DataLoader with
+torchvision and pinned memory.
 
     end_to_end.py --images DIR [--batch 256] [--workers N] [--batches 200] [--rounds 10] [--out FILE.json]
 
-Random resized crop 224, flip, normalise; N is for both, CPUs of the engine and workers of the DataLoader. A round runs both, in an order that
-turns, each in a process group of its own; per contender: images a second, CPU seconds for 1,000 images (of the whole group), and the milliseconds that a batch
+Random resized crop 224, flip, normalise; N is for all, CPUs of the engine and workers of the DataLoader. A round runs all, in an order that
+turns, each in processes of its own; per contender: images a second, CPU seconds for 1,000 images (of the whole group), and the milliseconds that a batch
 kept the training loop waiting (p50, p99). Needs torch with CUDA and torchvision.
 """
 
@@ -19,9 +20,10 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WARM = 20
+CONTENDERS = ["spdl", "nvjpeg", "torch"]
 
 
-def ours(args):
+def ours(args, decode="cpu"):
     sys.path.insert(0, str(ROOT / "clients/python"))
     import spdl
     import torch
@@ -29,7 +31,7 @@ def ours(args):
     description = {
         "source": {"folder": args.images}, "batch": args.batch, "limits": {"cpus": args.workers},
         "image": {"transform": [{"random_resized_crop": 224}, {"horizontal_flip": 0.5}]},
-        "device": {"slots": 4, "in_flight": 2, "finish": {"dtype": "f16", "normalize": "imagenet"}},
+        "device": {"slots": 4, "in_flight": 2, "decode": decode, "finish": {"dtype": "f16", "normalize": "imagenet"}},
     }
     with spdl.open(description) as loader:
         for epoch in loader.epochs():
@@ -72,7 +74,7 @@ def measure(args):
     import torch
 
     os.environ["SPDL_BENCH"] = str(os.getpid())
-    batches, waits = {"spdl": ours, "torch": theirs}[args.contender](args), []
+    batches, waits = {"spdl": ours, "nvjpeg": lambda args: ours(args, "nvjpeg"), "torch": theirs}[args.contender](args), []
     for _ in range(WARM):
         next(batches).sum()
     torch.cuda.synchronize()
@@ -95,7 +97,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--images", required=True)
     p.add_argument("--out")
-    p.add_argument("--contender", choices=["spdl", "torch"], help=argparse.SUPPRESS)
+    p.add_argument("--contender", choices=CONTENDERS, help=argparse.SUPPRESS)
     for name, default in {"batch": 256, "workers": os.cpu_count(), "batches": 200, "rounds": 10}.items():
         p.add_argument(f"--{name}", type=int, default=default)
     args = p.parse_args()
@@ -104,15 +106,16 @@ def main():
     rounds = []
     for i in range(args.rounds):
         got = {}
-        for contender in ["spdl", "torch"][:: 1 if i % 2 else -1]:
+        for contender in CONTENDERS[:: 1 if i % 2 else -1]:
             done = subprocess.run([sys.executable, __file__, *sys.argv[1:], "--contender", contender], check=True, capture_output=True, text=True)
             got[contender] = json.loads(done.stdout.splitlines()[-1])
         rounds.append(got)
-    ratio = statistics.median(r["spdl"]["images_per_s"] / r["torch"]["images_per_s"] for r in rounds)
-    cpu = statistics.median(r["torch"]["cpu_s_per_1000"] / r["spdl"]["cpu_s_per_1000"] for r in rounds)
     if args.out:
         pathlib.Path(args.out).write_text(json.dumps(rounds, indent=1) + "\n")
-    print(f"{ratio:.2f} x the images a second, {cpu:.2f} x the images for a CPU second")
+    for ours, theirs in [("spdl", "torch"), ("nvjpeg", "torch"), ("nvjpeg", "spdl")]:
+        ratio = statistics.median(r[ours]["images_per_s"] / r[theirs]["images_per_s"] for r in rounds)
+        cpu = statistics.median(r[theirs]["cpu_s_per_1000"] / r[ours]["cpu_s_per_1000"] for r in rounds)
+        print(f"{ours} / {theirs}: {ratio:.2f} x the images a second, {cpu:.2f} x the images for a CPU second")
 
 
 if __name__ == "__main__":

@@ -6,11 +6,13 @@ import (
 	"fmt"
 
 	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/device"
 	"github.com/spdl/spdl/shm"
 )
 
 // Batches are made again when a stage's worker died with them: the samples are decoded once more into the same slot, to the
-// same bytes. A batch that its worker says it cannot transform is treated as if each of its samples were bad, cause stage.
+// same bytes. A batch that its worker says it cannot transform is treated as if each of its samples were bad, cause stage. One of which
+// the device refuses to decode some files is made again with these decoded here.
 // Both are rare, so one goroutine beside the pipeline is enough for a ring.
 
 // startAgain begins to make batches again where the ring has stages. What ends it goes to r.broken; stop waits for it.
@@ -23,7 +25,10 @@ func (r *ring) startAgain(ctx context.Context) (stop func()) {
 	go func() {
 		defer close(ended)
 		if err := r.makeAgain(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, shm.ErrClosed) {
-			r.broken <- err
+			select {
+			case r.broken <- err:
+			case <-ctx.Done():
+			}
 		}
 	}()
 	return func() {
@@ -46,9 +51,12 @@ func (r *ring) makeAgain(ctx context.Context) error {
 		}
 		r.plan(w, sp.Slot, sp.Ticket)
 		var result batch.Result
-		if sp.Failure == "" {
+		switch {
+		case sp.Failure == "":
 			result, err = r.decodeAgain(ctx, on, w)
-		} else {
+		case sp.Anew:
+			result, err = r.decodeRefused(ctx, on, w, &sp)
+		default:
 			result, err = r.giveUp(w, &sp)
 		}
 		if err == nil {
@@ -68,31 +76,89 @@ func (r *ring) plan(w *work, slot *shm.Slot, ticket uint64) {
 	w.again = true
 }
 
-// decodeAgain fetches and decodes row by row. Its bad samples have been judged: those that a cause which depends on time made bad are
+// decodeAgain makes the same batch again. Its bad samples have been judged: those that a cause which depends on time made bad are
 // bad again, as far as the journal tells, and what is bad now for the first time is written there.
 func (r *ring) decodeAgain(ctx context.Context, on *worker, w *work) (batch.Result, error) {
+	if err := r.readAgain(ctx, on, w); err != nil {
+		return batch.Result{}, err
+	}
+	return r.finishAgain(w), nil
+}
+
+// readAgain fetches and decodes row by row.
+func (r *ring) readAgain(ctx context.Context, on *worker, w *work) error {
 	for row := range w.Samples {
 		j := job{w: w, from: row, to: row + 1}
 		if err := r.fetchJob(ctx, &j); err != nil {
-			return batch.Result{}, err
+			return err
 		}
 		if err := r.engine.cpus.Acquire(ctx); err != nil {
 			r.drop(j)
-			return batch.Result{}, err
+			return err
 		}
 		err := r.decodeJob(ctx, on, &j)
 		r.engine.cpus.Release()
 		if err != nil {
 			r.drop(j)
-			return batch.Result{}, err
+			return err
 		}
 		w.FetchedNS, w.DecodedNS = j.fetchedNS, j.decodedNS
 	}
 	w.gather()
+	return nil
+}
+
+// finishAgain applies the policy.
+func (r *ring) finishAgain(w *work) batch.Result {
 	planned := len(w.Samples)
 	result := w.Finish(r.policy, r.source)
 	r.noteFaults(w, planned)
-	return result, nil
+	return result
+}
+
+// decodeRefused makes a batch again of which the device refused some files. Samples that were good until now and cannot be read or decoded here
+// are judged. An error is the budget's, or the end of the run.
+func (r *ring) decodeRefused(ctx context.Context, on *worker, w *work, sp *shm.Spoiled) (batch.Result, error) {
+	refusal, err := device.ParseRefusal(sp.Failure)
+	if err != nil {
+		return batch.Result{}, fmt.Errorf("engine: ring %q: batch %d: %w", r.name, sp.Ticket, err)
+	}
+	// By row of the batch as the device had it, which may have fewer than planned, or others.
+	index, status, places := batch.Int64s(sp.Slot.Tensor(indexTensor)), sp.Slot.Tensor(statusTensor), sp.Slot.Tensor(fieldTensor(codedPlace))
+	were := map[int64]bool{}
+	for row := range sp.Rows {
+		were[index[row]] = were[index[row]] || status[row] != batch.Masked
+	}
+	refusal.Each(sp.Rows, func(row int) {
+		if places := places[row*4*device.PlaceInts:]; placeInts(places)[device.PlaceKind] == device.JPEG && r.refused.add(index[row]) {
+			r.engine.log.Warnf(r.name, "the device does not decode sample %d %q: %s; from here on it is decoded here", index[row], r.source.Key(index[row], nil), refusal.Why)
+		}
+	})
+	if err := r.readAgain(ctx, on, w); err != nil {
+		return batch.Result{}, err
+	}
+	if err := r.judgeAnew(w, were); err != nil {
+		return batch.Result{}, err
+	}
+	return r.finishAgain(w), nil
+}
+
+// judgeAnew counts the bad samples among those that were good. An error is the budget's.
+func (r *ring) judgeAnew(w *work, were map[int64]bool) error {
+	r.judging.Lock()
+	defer r.judging.Unlock()
+	for i := range w.Bad {
+		bad := &w.Bad[i]
+		if !were[bad.Sample] {
+			continue
+		}
+		r.bad.count(bad)
+		r.engine.log.bad(r.name, bad)
+		if err := r.budget.Settle(bad.Err); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // giveUp makes of a batch that failed in a stage what the policy for bad samples says. An error is the budget's.

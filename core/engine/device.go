@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/spdl/spdl/core/device"
@@ -23,31 +24,42 @@ type uploading struct {
 	host     bool // go on in host memory when there is no uploader
 	restarts int
 	stats    UploadStats // guarded by ring.mu
+
+	fileBytes atomic.Uint64
 }
 
 // UploadStats says how the uploaders of a ring fared.
 type UploadStats struct {
-	BatchBytes uint64 `json:"batch_bytes"`    // that are copied of a full batch
+	BatchBytes uint64 `json:"batch_bytes"`    // that are copied of a full batch, without files
+	FileBytes  uint64 `json:"file_bytes"`     // of files, and of the pixels in their place, in batches that were published
+	Refused    uint64 `json:"refused"`        // samples whose files the device does not decode, and the processor does
 	Ended      int    `json:"ended"`          // that did not end in good order
 	Last       string `json:"last,omitempty"` // how the latest of them did
 }
 
 // deviceOf is what a ring's tensors are on the device, and how they come there: those of a fixed place in every row, which are the
-// fields and labels that are not ragged.
-func deviceOf(s *spec.Spec, tensors []shm.Tensor) (*shm.DeviceConfig, device.Plan, error) {
+// fields and labels that are not ragged; and pictures that the device decodes.
+func deviceOf(s *spec.Spec, of *samples, tensors []shm.Tensor) (*shm.DeviceConfig, device.Plan, error) {
 	c := &shm.DeviceConfig{Device: s.Device.CUDA, Slots: s.Device.Slots}
 	plan := device.Plan{Device: s.Device.CUDA, InFlight: s.Device.InFlight}
+	coded := of.coded()
 	for i, t := range tensors {
-		if t.Kind != shm.Dense || t.Role != shm.RoleField && t.Role != shm.RoleLabel {
+		one, to := device.Copy{From: t.Name}, t
+		switch {
+		case coded != nil && i == sampleTensor:
+			f, how := coded.picture()
+			to, one.Decode = f.tensor(t.Values/coded.row[codedFile].shape[0]), how
+		case coded != nil && (i == fieldTensor(codedLength) || i == fieldTensor(codedPlace)):
+			continue // for the uploader alone
+		case t.Kind != shm.Dense || t.Role != shm.RoleField && t.Role != shm.RoleLabel:
 			continue
 		}
-		one := device.Copy{From: t.Name, To: t.Name + onDevice}
-		to := t
+		one.To = t.Name + onDevice
 		to.Name = one.To
 		if i == sampleTensor && s.Device.Finish != nil {
 			one.Finish = finishOf(s)
 			to.DType, to.Axes = dtypeOf(s.Device.Finish.DType), shm.AxesNCHW
-			to.Shape = []int64{t.Shape[0], t.Shape[3], t.Shape[1], t.Shape[2]}
+			to.Shape = []int64{to.Shape[0], to.Shape[3], to.Shape[1], to.Shape[2]}
 		}
 		plan.Copies = append(plan.Copies, one)
 		c.Tensors = append(c.Tensors, shm.DeviceTensor{Tensor: to, From: i})
@@ -106,8 +118,11 @@ func (r *ring) withoutDevice(ctx context.Context, err error) {
 		r.shm.DeviceOff()
 		return
 	}
+	if err = fmt.Errorf("engine: ring %q: %w", r.name, err); r.samples.coded() == nil {
+		err = fmt.Errorf("%w; device.otherwise: host would go on in host memory", err)
+	}
 	select {
-	case r.broken <- fmt.Errorf("engine: ring %q: %w; device.otherwise: host would go on in host memory", r.name, err):
+	case r.broken <- err:
 	case <-ctx.Done():
 	}
 }
@@ -204,5 +219,6 @@ func (r *ring) uploadStats() *UploadStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.upload.stats
+	s.FileBytes, s.Refused = r.upload.fileBytes.Load(), r.refused.count()
 	return &s
 }

@@ -29,7 +29,7 @@ var tools = sync.OnceValues(func() (dir string, err error) {
 	toolsDir = dir
 	for _, build := range [][]string{
 		{"go", "build", "-tags", "spdlfault", "-o", filepath.Join(dir, "spdl-device"), "../../cmd/spdl-device"},
-		{"make", "-s", "-C", "../..", "BUILD=" + dir, "fake-cuda"},
+		{"make", "-s", "-C", "../..", "BUILD=" + dir, "fake-cuda", "fake-nvjpeg"},
 	} {
 		if out, err := exec.Command(build[0], build[1:]...).CombinedOutput(); err != nil {
 			return dir, fmt.Errorf("%v: %w\n%s", build, err, out)

@@ -24,6 +24,13 @@ type decoder interface {
 	Close()
 }
 
+// A hostDecoder is a decoder of parts that a device decodes; it can do without.
+type hostDecoder interface {
+	decoder
+	// decodeOnHost writes what decode leaves to the device.
+	decodeOnHost(row [][]byte, data []byte, draw media.Draw) error
+}
+
 // field is one tensor of a row.
 type field struct {
 	name  string
@@ -73,6 +80,8 @@ func modalityOf(m *spec.Medium, cache *spec.Cache) (modality, error) {
 		return newVideos(m, cache.VideoIndexDir)
 	case m.Audio != nil:
 		return newSounds(m)
+	case m.Room > 0:
+		return newCodedImages(m)
 	}
 	return newImages(m)
 }

@@ -85,7 +85,7 @@ func (r *ring) reserve(c shm.Config) (err error) {
 		return err
 	}
 	r.slots = c.Slots
-	r.staged = slices.ContainsFunc(c.Groups, func(g shm.GroupConfig) bool { return g.Kind == shm.KindStage })
+	r.staged = r.samples.coded() != nil || slices.ContainsFunc(c.Groups, func(g shm.GroupConfig) bool { return g.Kind == shm.KindStage })
 	began := time.Now()
 	r.shm, err = shm.Create(c)
 	r.engine.reserved += time.Since(began)
@@ -94,12 +94,19 @@ func (r *ring) reserve(c shm.Config) (err error) {
 
 // prepare compiles what samples are decoded to.
 func (r *ring) prepare(s *spec.Spec, o *Options) (err error) {
+	if o.HostOnly {
+		host := *s
+		host.Device, s = nil, &host
+	}
 	of := samplesOf
 	if o.samples != nil {
 		of = o.samples
 	}
 	if r.samples, err = of(s); err != nil {
 		return err
+	}
+	if r.samples.coded() != nil {
+		r.refused = &refusals{all: map[int64]bool{}}
 	}
 	for _, note := range r.samples.notes() {
 		r.engine.log.Infof(r.name, "%s", note)
@@ -176,12 +183,15 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 	}
 	if s.Device != nil && !o.HostOnly {
 		r.upload = &uploading{host: s.Device.Otherwise == spec.OnHost, restarts: s.Device.Restarts}
-		if c.Device, r.upload.plan, err = deviceOf(s, c.Tensors); err != nil {
+		if c.Device, r.upload.plan, err = deviceOf(s, r.samples, c.Tensors); err != nil {
 			return c, err
 		}
 		c.MaxConsumers++ // the uploader is a member, too
+		c.Device.GivesBack = r.samples.coded() != nil
 		for i := range c.Device.Tensors {
-			r.upload.stats.BatchBytes += denseBytes(&c.Tensors[c.Device.Tensors[i].From])
+			if from := &c.Tensors[c.Device.Tensors[i].From]; from.Kind == shm.Dense {
+				r.upload.stats.BatchBytes += denseBytes(from)
+			}
 		}
 	}
 	// A caller who says where to go on does not want the ring's own position, and the memory of a device is gone with its uploader.

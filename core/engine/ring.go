@@ -51,6 +51,7 @@ type ring struct {
 	bytesRead atomic.Uint64
 	stopLog   func() // ends logEvents
 
+	refused     *refusals  // by the device; nil: it decodes nothing
 	upload      *uploading // batches go to a device; nil: they do not
 	staged      bool       // there are stages between us and the consumers
 	broken      chan error // why batches cannot be made again, or uploaded, one deep

@@ -73,6 +73,12 @@ func (s *samples) notes() (all []string) {
 	return all
 }
 
+// coded are the pictures that a device decodes; nil: there are none.
+func (s *samples) coded() *codedImages {
+	m, _ := s.parts[0].modality.(*codedImages)
+	return m
+}
+
 // videoCounters say how the videos among them were decoded, where the description lets that vary; nil where it does not.
 func (s *samples) videoCounters() *video.Counters {
 	var sum video.Counters
@@ -122,6 +128,17 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 				return err
 			}
 			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// decodeOnHost is decode with nothing left to a device.
+func (w *worker) decodeOnHost(row [][]byte, sample encoded, draw media.Draw) error {
+	for k := range w.decoders {
+		p := &w.samples.parts[k]
+		if err := w.decoders[k].(hostDecoder).decodeOnHost(row[p.first:p.last], sample.Part(k), draw); err != nil {
+			return err
 		}
 	}
 	return nil

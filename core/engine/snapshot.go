@@ -53,7 +53,7 @@ func uploadStage(s *RingStats, g *shm.GroupInfo) []telemetry.Stage {
 		return nil
 	}
 	stage := stageOf(s, "upload", g.Members[:1], g.Members[0].MaxLeases)
-	stage.Bytes = stage.Items * s.Upload.BatchBytes
+	stage.Bytes = stage.Items*s.Upload.BatchBytes + s.Upload.FileBytes
 	return []telemetry.Stage{stage}
 }
 

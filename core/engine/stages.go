@@ -184,7 +184,12 @@ func (r *ring) decodeRow(on *worker, w *work, row int) {
 	if w.seq == 0 {
 		w.slot.Prefault(on.row)
 	}
-	err := on.decode(on.row, w.bufs[row], draw)
+	var err error
+	if r.refused.has(w.Samples[row]) {
+		err = on.decodeOnHost(on.row, w.bufs[row], draw)
+	} else {
+		err = on.decode(on.row, w.bufs[row], draw)
+	}
 	_ = shm.Fault("decode")
 	if err == nil {
 		r.rows.store(w, row, w.bufs[row])
@@ -233,6 +238,9 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 	}
 	result := w.Finish(r.policy, r.source)
 	described := r.described(w, result)
+	if r.upload != nil && r.samples.coded() != nil {
+		r.upload.fileBytes.Add(uint64(w.Fields[codedFile].Offsets[result.Rows]))
+	}
 	if r.readyAhead > 0 {
 		described.Open = p.openBut(w)
 	}

@@ -139,6 +139,9 @@ func (r *ring) stats() RingStats {
 		Ring: r.shm.Info(), Groups: r.shm.Groups(), Bad: r.bad.stats(), First: first, Rows: rows, SamplesPerOp: r.perJob, Source: r.sourceStats(), Upload: r.uploadStats(),
 		Bytes: map[string]uint64{"fetch": r.bytesRead.Load(), "publish": rows * uint64(r.samples.rowBytes())},
 	}
+	if r.samples.coded() != nil && s.Upload != nil {
+		s.Bytes["publish"] = s.Upload.FileBytes
+	}
 	s.Video = r.samples.videoCounters()
 	if run := r.running.Load(); run != nil {
 		p := run.Stats()

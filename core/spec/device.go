@@ -1,6 +1,10 @@
 package spec
 
-import "github.com/spdl/spdl/core/tensor"
+import (
+	"fmt"
+
+	"github.com/spdl/spdl/core/tensor"
+)
 
 // Device has every batch uploaded to a GPU before consumers see it. Host memory has it, too.
 type Device struct {
@@ -8,6 +12,8 @@ type Device struct {
 	Slots     int // batches that fit into its memory
 	InFlight  int // batches that are copied at a time; 0: 2
 	Finish    *Finish
+	Decode    string // "cpu", or NVJPEG: the device decodes JPEG files
+	JPEGBytes int64  // room for a sample's file, with NVJPEG
 	Otherwise string // "fail", "host"
 	Restarts  int    // of an uploader that died, in a row
 }
@@ -21,18 +27,31 @@ type Finish struct {
 // OnHost is one value of Device.Otherwise; the other is Fail.
 const OnHost = "host"
 
+// NVJPEG is one value of Device.Decode; the other is CPU.
+const (
+	NVJPEG = "nvjpeg"
+	CPU    = "cpu"
+)
+
+// DecodesPictures says that the device does, not the engine.
+func (v *Device) DecodesPictures() bool { return v != nil && v.Decode == NVJPEG }
+
 const (
 	minDeviceSlots = 2
 	maxDeviceSlots = 64
-	maxFinished    = 4 // channels
+	maxFinished    = 4     // channels
+	maxDeviceRows  = 65535 // of a launch
+	jpegBytes      = 256 << 10
 )
 
 // device reads the section. A ring that says so anew does not keep what the top level said.
 func (d *decoder) device(s *section) *Device {
-	v := &Device{Slots: 3, Otherwise: string(Fail), Restarts: 5}
+	v := &Device{Slots: 3, Decode: CPU, Otherwise: string(Fail), Restarts: 5}
 	whole(s, "cuda", &v.CUDA, 0, 1023)
 	whole(s, "slots", &v.Slots, minDeviceSlots, maxDeviceSlots)
 	whole(s, "in_flight", &v.InFlight, 1, maxDeviceSlots)
+	choice(s, "decode", &v.Decode, CPU, NVJPEG)
+	whole(s, "jpeg_bytes", &v.JPEGBytes, 1<<10, 1<<30)
 	choice(s, "otherwise", &v.Otherwise, string(Fail), OnHost)
 	whole(s, "restarts", &v.Restarts, 0, 1000)
 	if s.has("finish") {
@@ -60,10 +79,19 @@ func (d *decoder) checkDevice(s *Spec) {
 		v.InFlight = 2
 	}
 	switch {
+	case v.DecodesPictures() && v.JPEGBytes == 0:
+		v.JPEGBytes = jpegBytes
+	case !v.DecodesPictures() && v.JPEGBytes > 0:
+		d.failAt("device.jpeg_bytes", "given without decode: nvjpeg; leave it out")
+	}
+	switch {
 	case v.InFlight > v.Slots:
 		d.failAt("device.in_flight", "got %d, want at most the %d device slots", v.InFlight, v.Slots)
+	case s.Batch > maxDeviceRows:
+		d.failAt("batch", "got %d with a device, want at most %d", s.Batch, maxDeviceRows)
 	case s.Ring.Delivery == Ready:
 		d.failAt("ring.delivery", "got ready with a device, want ordered: device slots are given in order")
+	case v.DecodesPictures() && !d.checkDecode(s):
 	case v.Finish == nil:
 	case len(s.Fields) > 0:
 		d.failAt("device.finish", "given beside fields, want image in their place: one picture a sample")
@@ -83,10 +111,51 @@ func (d *decoder) checkDevice(s *Spec) {
 	}
 }
 
+// checkDecode refuses what a device cannot make of pictures.
+func (d *decoder) checkDecode(s *Spec) bool {
+	fail := func(key, format string, args ...any) bool {
+		d.failAt(key, format, args...)
+		return false
+	}
+	switch {
+	case len(s.Fields) > 0 || s.Video != nil || s.Audio != nil:
+		return fail("device.decode", "got nvjpeg for samples that are not one picture, want cpu")
+	case s.Image == nil:
+		return true // said elsewhere
+	case s.Image.Mode != RGB || s.Image.DType != tensor.U8 || s.Image.Layout != NHWC:
+		return fail("device.decode", "got nvjpeg for pictures of %v, %s, in %s; want u8, %s, %s: normalize and dtype belong to device.finish", s.Image.DType, s.Image.Mode, s.Image.Layout, RGB, NHWC)
+	case s.Device.Otherwise == OnHost:
+		return fail("device.otherwise", "got host beside decode: nvjpeg, want fail: host memory has files then, no pixels")
+	}
+	if s.Source.Host.Samples > 0 {
+		return fail("device.decode", "got nvjpeg for samples of the program's own, want cpu: what the device refuses is read again")
+	}
+	if s.Ring.Hash == XXH3 {
+		return fail("ring.hash", "got xxh3 beside decode: nvjpeg, want none: it is of what lies in host memory, which has files then")
+	}
+	if s.Cache.RowsBytes > 0 {
+		return fail("cache.rows_bytes", "given beside decode: nvjpeg, whose rows are files; leave it out, or use cache.dir")
+	}
+	for _, g := range s.Ring.Groups {
+		if g.Kind == Stage {
+			return fail("device.decode", "got nvjpeg beside stage %q, want cpu: a stage has batches before the device decodes them", g.Name)
+		}
+	}
+	return true
+}
+
 type canonicalFinish struct {
 	DType string    `json:"dtype"`
 	Mean  []float64 `json:"mean"`
 	Std   []float64 `json:"std"`
+}
+
+// canonicalDecoder is who decodes, where that is not the processor, and which files: the pixels are not quite the same.
+func (v *Device) canonicalDecoder() string {
+	if v.DecodesPictures() {
+		return fmt.Sprintf("%s %d", NVJPEG, v.JPEGBytes)
+	}
+	return ""
 }
 
 // canonical is what the device makes of batches; where and when it does decides nothing.

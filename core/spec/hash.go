@@ -29,6 +29,7 @@ type canonicalRing struct {
 	Delivery  string            `json:"delivery,omitempty"` // "": ordered
 
 	Finish *canonicalFinish `json:"finish,omitempty"` // on a device
+	Decode string           `json:"decode,omitempty"` // by a device
 }
 
 type canonicalSource struct {
@@ -233,6 +234,7 @@ func (s *Spec) canonical() canonicalRing {
 		HeadSpace: s.Cache.HeadSpace,
 		Delivery:  delivery,
 		Finish:    s.Device.canonical(),
+		Decode:    s.Device.canonicalDecoder(),
 	}
 	for _, m := range s.Fields {
 		c.Fields = append(c.Fields, canonicalMedium{m.Name, m.Image.canonical(), m.Video.canonical(), m.Audio.canonical()})

@@ -255,6 +255,8 @@ var keys = []Key{
 	{"device.cuda", "whole number, 0 to 1023", "0", "Which device, as CUDA counts them."},
 	{"device.slots", "whole number, 2 to 64", "3", "Batches that fit into its memory: those that are copied, ready or leased."},
 	{"device.in_flight", "whole number, 1 to slots", "2", "Batches that are copied at a time."},
+	{"device.decode", "cpu, nvjpeg", "cpu", "Who decodes JPEG files. With nvjpeg the bus carries files, and the device crops, resizes and flips, too; what it does not decode, the processor does (docs/gpu.md)."},
+	{"device.jpeg_bytes", "whole number, 1024 to 1073741824", "262144", "Room for a sample's file with nvjpeg; the processor decodes larger ones."},
 	{"device.finish", "mapping", "(none: the bytes as they are)", "Make numbers of pictures on the device, so that the bus carries bytes: u8 in NHWC become `dtype` in NCHW."},
 	{"device.finish.dtype", "f16, bf16, f32", "f32", "What they become, x / 255 in [0, 1] without normalize."},
 	{"device.finish.normalize", "imagenet, or mapping", "(none)", "(x - mean) / std per channel, x in [0, 1]."},

@@ -21,6 +21,8 @@ type Medium struct {
 	Image *Image // exactly one of these
 	Video *Video
 	Audio *Audio
+
+	Room int64 // bytes of a row, where it is a file that a device decodes; 0: it is what the file is decoded to
 }
 
 // Media are what each sample is decoded to, in the order of the batch's tensors.
@@ -30,7 +32,11 @@ func (s *Spec) Media() []Medium {
 	}
 	var all []Medium
 	if s.Image != nil {
-		all = append(all, Medium{Name: "image", Image: s.Image})
+		m := Medium{Name: "image", Image: s.Image}
+		if s.Device.DecodesPictures() {
+			m.Room = max(s.Device.JPEGBytes, m.rowBytes(), 1) // 1: not checked yet
+		}
+		all = append(all, m)
 	}
 	if s.Video != nil {
 		all = append(all, Medium{Name: "video", Video: s.Video})
@@ -49,6 +55,8 @@ func (m *Medium) Tensors() []string {
 		known = []string{"frames", "pts", "duration"}
 	case m.Audio != nil:
 		known = []string{"length"}
+	case m.Room > 0:
+		known = []string{"length", "place"}
 	}
 	all := []string{m.Name}
 	for _, name := range known {
@@ -138,7 +146,7 @@ func (m *Medium) rowBytes() int64 {
 		return int64(m.Audio.Length) * int64(m.Audio.Channels) * int64(m.Audio.DType.Bytes())
 	}
 	n, _ := m.Image.RowShape().Bytes(m.Image.DType)
-	return n
+	return max(n, m.Room)
 }
 
 // fields are those that every batch of the ring has.

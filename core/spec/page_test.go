@@ -115,7 +115,7 @@ var values = map[string]string{
 	"source.remote.anonymous": "true", "source.remote.addressing": "host", "source.remote.timeout": "5s", "source.remote.retries": "0",
 	"source.remote.hedge_after": "200ms", "cache": "{}", "cache.dir": "d", "cache.max_bytes": "1GiB", "cache.evict": "never", "cache.rows_bytes": "1MiB",
 	"cache.rows_dir": "rows", "cache.video_index_dir": "indices", "cache.head_space": "3",
-	"device": "{}", "device.cuda": "1", "device.slots": "4", "device.in_flight": "3", "device.finish": "{}", "device.finish.dtype": "f16", "device.finish.normalize": "imagenet",
+	"device": "{}", "device.cuda": "1", "device.slots": "4", "device.in_flight": "3", "device.decode": "nvjpeg", "device.jpeg_bytes": "4096", "device.finish": "{}", "device.finish.dtype": "f16", "device.finish.normalize": "imagenet",
 	"device.finish.normalize.mean": "[0, 0, 0]", "device.finish.normalize.std": "[1, 1, 1]", "device.otherwise": "host", "device.restarts": "0",
 	"limits": "{}", "limits.cpus": "1", "limits.memory": "1GiB", "limits.fetch": "1", "limits.read_ahead_bytes": "1", "http": "8080", "rings": "{a: {}}", "rings.NAME": "{}",
 }
@@ -186,6 +186,8 @@ func document(path, value string) string {
 		rest = "order: {buckets: {by: n, count: " + value + "}}\n"
 	case path == "cache.video_index_dir":
 		image, rest = "video: {frames: 1, transform: [center_crop: 8]}\n", "cache: {"+key+": "+value+"}\n"
+	case path == "device.jpeg_bytes":
+		rest = "device: {decode: nvjpeg, jpeg_bytes: " + value + "}\n"
 	case strings.HasPrefix(path, "device.finish.normalize."):
 		with := map[string]string{"mean": ", std: [1, 1, 1]", "std": ", mean: [0, 0, 0]"}[lastKey(path)]
 		rest = "device: {finish: {normalize: {" + lastKey(path) + ": " + value + with + "}}}\n"

@@ -42,7 +42,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "limits: {worker: 1}", "x.yaml:3:10: limits.worker: unknown key; valid here: cpus, memory, fetch, read_ahead_bytes"},
 
 		// the device
-		{least + "device: {gpu: 0}", `x.yaml:3:10: device.gpu: unknown key; valid here: cuda, slots, in_flight, finish, otherwise, restarts`},
+		{least + "device: {gpu: 0}", `x.yaml:3:10: device.gpu: unknown key; valid here: cuda, slots, in_flight, decode, jpeg_bytes, finish, otherwise, restarts`},
 		{least + "device: true", "x.yaml:3:9: device: got true, want a mapping of cuda, slots"},
 		{least + "device: {cuda: -1}", "x.yaml:3:16: device.cuda: got -1, want a whole number from 0"},
 		{least + "device: {slots: 1}", "device.slots: got 1, want a whole number from 2 to 64"},
@@ -54,6 +54,18 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "device: {}\nring: {groups: [{name: device}]}", "ring.groups: got a group of the name device beside a device"},
 		{ops("center_crop: 8, normalize: imagenet") + "device: {finish: {}}", "device.finish: got"},
 		{image("layout: NCHW, transform: [center_crop: 8]") + "device: {finish: {}}", "device.finish: got pictures of u8 in NCHW, want u8 in NHWC"},
+		{"batch: 65536\n" + least + "device: {}", "batch: got 65536 with a device, want at most 65535"},
+		{least + "device: {decode: gpu}", `device.decode: got text "gpu", want one of cpu, nvjpeg`},
+		{least + "device: {jpeg_bytes: 4096}", "device.jpeg_bytes: given without decode: nvjpeg; leave it out"},
+		{least + "device: {decode: nvjpeg, jpeg_bytes: 10}", "device.jpeg_bytes: got 10, want a whole number from 1024"},
+		{least + "device: {decode: nvjpeg, otherwise: host}", "device.otherwise: got host beside decode: nvjpeg, want fail: host memory has files then, no pixels"},
+		{least + "device: {decode: nvjpeg}\nring: {groups: [{name: s, kind: stage}]}", `device.decode: got nvjpeg beside stage "s", want cpu: a stage has batches before the device decodes them`},
+		{least + "device: {decode: nvjpeg}\nring: {hash: xxh3}", "ring.hash: got xxh3 beside decode: nvjpeg, want none"},
+		{least + "device: {decode: nvjpeg}\ncache: {rows_bytes: 1MiB}", "cache.rows_bytes: given beside decode: nvjpeg, whose rows are files"},
+		{"source: {host: {samples: 4}}\nimage: {transform: [center_crop: 8]}\ndevice: {decode: nvjpeg}", "device.decode: got nvjpeg for samples of the program's own, want cpu"},
+		{image("mode: gray, transform: [center_crop: 8]") + "device: {decode: nvjpeg}", "device.decode: got nvjpeg for pictures of u8, gray, in NHWC; want u8, rgb, NHWC"},
+		{ops("center_crop: 8, normalize: imagenet") + "device: {decode: nvjpeg}", "device.decode: got nvjpeg for pictures of f32"},
+		{"source: {folder: p}\nvideo: {frames: 2, transform: [center_crop: 8]}\ndevice: {decode: nvjpeg}", "device.decode: got nvjpeg for samples that are not one picture, want cpu"},
 		{"source: {folder: p}\nvideo: {frames: 2, transform: [center_crop: 8]}\ndevice: {finish: {}}", "device.finish: given for samples that are no pictures"},
 		{"source: {shards: a.tar}\nfields: {l: {image: {transform: [center_crop: 8], from: l.png}}}\ndevice: {finish: {}}", "device.finish: given beside fields, want image in their place"},
 

@@ -22,6 +22,7 @@ def driver(monkeypatch):
     lib = ctypes.CDLL(str(FAKE))
     lib.fake_cuda_reset()
     assert lib.cuInit(0) == 0
+    monkeypatch.setenv("SPDL_NVJPEG_LIBRARY", str(BUILD / "cuda/libnvjpeg.so"))
 
 
 def on_device(array):
@@ -61,6 +62,56 @@ def test_pictures_are_finished_on_the_device(pictures):
             got = on_device(batch.cuda["image"]).view(np.float32).reshape(batch.rows, 3, 8, 8)
             want = ((batch["image"] / 255 - mean) / std).transpose(0, 3, 1, 2)
             assert np.abs(got - want).max() < 1e-6, batch.ticket
+
+
+def test_pictures_are_decoded_on_the_device(pictures):
+    """Files of every kind: what the device does not decode the engine does. The stand-in for nvJPEG decodes as the engine does, so every byte is the
+    same; host memory has the files."""
+    order = {"shuffle": True, "seed": 5, "epochs": 2}
+    image = {"transform": [{"random_resized_crop": 24}, {"horizontal_flip": 0.5}]}
+    with spdl.open(describe(pictures.path, order=order, image=image)) as loader:
+        want = [(batch["index"].copy(), batch["image"].copy()) for epoch in loader.epochs() for batch in epoch]
+    files = {sample.path.read_bytes() for sample in pictures.samples}
+    tickets, decoded = [], 0
+    with spdl.open(describe(pictures.path, order=order, image=image, device={"decode": "nvjpeg", "jpeg_bytes": 65536})) as loader:
+        for epoch in loader.epochs():
+            for batch in epoch:
+                index, pixels = want[batch.ticket]
+                array = batch.cuda["image"]
+                assert array.shape == pixels.shape and np.array_equal(batch["index"], index)
+                assert np.array_equal(on_device(array).reshape(array.shape), pixels), batch.ticket
+                decoded += sum(row.tobytes() in files for row in batch["image"])
+                tickets.append(batch.ticket)
+        upload = loader.stats()["rings"][0]["upload"]
+    plain = sum(sample.path.suffix == ".jpg" for sample in pictures.samples)
+    assert tickets == list(range(2 * 14)) and upload["refused"] == 0
+    assert 0.8 * 2 * plain < decoded <= 2 * plain  # but those that are far larger than their row
+
+
+def test_decoded_pictures_are_finished_on_the_device(pictures):
+    finish = {"dtype": "f32", "normalize": {"mean": [0.5, 0.5, 0.5], "std": [0.25, 0.5, 1.0]}}
+    with spdl.open(describe(pictures.path)) as loader:
+        want = [(batch["image"] / 255 - 0.5) / np.array([0.25, 0.5, 1.0]) for batch in loader]
+    with spdl.open(describe(pictures.path, device={"decode": "nvjpeg", "finish": finish})) as loader:
+        for batch in loader:
+            got = on_device(batch.cuda["image"]).view(np.float32).reshape(batch.rows, 3, 8, 8)
+            assert np.abs(got - want[batch.ticket].transpose(0, 3, 1, 2)).max() < 1e-6, batch.ticket
+
+
+def test_refused_files_are_told(pictures, monkeypatch, capfd):
+    """Files of one width are refused; their batches come all the same, and the log and the statistics say so."""
+    from PIL import Image
+
+    sizes = [Image.open(sample.path).size for sample in pictures.samples if sample.path.suffix == ".jpg"]
+    width = next(w for w, h in sizes if max(w, h) < 100)
+    monkeypatch.setenv("FAKE_NVJPEG_REFUSES", f" {width} ")
+    with spdl.open(describe(pictures.path)) as loader:
+        want = [batch["image"].copy() for batch in loader]
+    with spdl.open(describe(pictures.path, device={"decode": "nvjpeg"})) as loader:
+        for batch in loader:
+            assert np.array_equal(on_device(batch.cuda["image"]).reshape(want[batch.ticket].shape), want[batch.ticket]), batch.ticket
+        assert loader.stats()["rings"][0]["upload"]["refused"] == sum(w == width and h <= 128 for w, h in sizes)
+    assert "the device does not decode sample" in capfd.readouterr().err
 
 
 def test_copies_leave_device_fields_out(pictures):

@@ -261,7 +261,10 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 		note("a step takes %s and there %s %s: every batch is short or padded; use a smaller batch",
 			counted(about.GlobalBatch, "row"), areIs(about.Samples), counted(about.Samples, "sample"))
 	}
-	if r.Device != nil {
+	if r.Device.DecodesPictures() {
+		note("serve has device %d decode JPEG files, so its slots have room for %s of a file in a row's place; pixels, slots and memory shown here are the processor's",
+			r.Device.CUDA, bytesText(uint64(r.Device.JPEGBytes)))
+	} else if r.Device != nil {
 		note("the upload to device %d is not tried here: spdl serve begins it", r.Device.CUDA)
 	}
 	if bad.Total == 0 {

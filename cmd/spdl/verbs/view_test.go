@@ -314,6 +314,11 @@ func TestPicturesOfOddShapesAreRefused(t *testing.T) {
 	if _, err := pixelsOf(record(64, 0, 3), []int{4, 4, 3}, false, normalization{}); err == nil || !strings.Contains(err.Error(), `field "image" is i64, want u8, f16, bf16 or f32`) {
 		t.Errorf("i64: %v", err)
 	}
+	files := record(8, 1, 3)
+	files.Kind = shm.Ragged
+	if _, err := picturesOf([]shm.TensorRecord{*files}, 0, normalization{}); err == nil || !strings.Contains(err.Error(), `field "image": its pictures are files, which the device decodes`) {
+		t.Errorf("files: %v", err)
+	}
 }
 
 func TestSheetSaysHowManyRowsItShows(t *testing.T) {

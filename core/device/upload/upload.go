@@ -61,6 +61,7 @@ type uploader struct {
 type lane struct {
 	stream  cuda.Stream
 	staging cuda.Address // for the bytes of what is finished on the device
+	coder   *coder       // nil: nothing is decoded
 }
 
 // transfer is one tensor.
@@ -69,7 +70,8 @@ type transfer struct {
 	at       uint64 // in the device slot
 	staged   uint64 // in the staging; of what is finished
 	finish   *cuda.Finish
-	plane    int // pixels
+	plane    int       // pixels
+	decode   *decoding // nil: the bytes are what they are
 }
 
 // prepare makes everything that does not change from batch to batch, and tells the engine.
@@ -93,6 +95,11 @@ func (u *uploader) prepare(ctx context.Context, p *device.Plan) error {
 		}
 		if staging > 0 {
 			if l.staging, err = u.gpu.Alloc(staging); err != nil {
+				return err
+			}
+		}
+		if d := u.decoding(); d != nil {
+			if l.coder, err = u.newCoder(d, int(u.ring.Header().BatchRows)); err != nil {
 				return err
 			}
 		}
@@ -123,14 +130,23 @@ func (u *uploader) plan(p *device.Plan) (staging uint64, err error) {
 			return 0, fmt.Errorf("device: plan: no tensor %q in memory or %q on the device; use engine and uploader of one release", c.From, c.To)
 		}
 		t.at = schema[t.to].Offset
+		bytes := schema[t.from].Bytes
+		if d := c.Decode; d != nil {
+			if t.decode, err = u.newDecoding(d, place(d.Places, false)); err != nil {
+				return 0, err
+			}
+			bytes, t.plane = uint64(u.ring.Header().BatchRows)*uint64(3*d.H*d.W), d.H*d.W
+		}
 		if c.Finish != nil {
 			f, err := u.gpu.NewFinish(c.Finish.DType, c.Finish.Scale, c.Finish.Bias)
 			if err != nil {
 				return 0, err
 			}
 			t.finish, t.staged = &f, staging
-			t.plane = int(schema[t.from].Shape[1] * schema[t.from].Shape[2])
-			staging += (schema[t.from].Bytes + 255) &^ 255
+			if t.decode == nil {
+				t.plane = int(schema[t.from].Shape[1] * schema[t.from].Shape[2])
+			}
+			staging += (bytes + 255) &^ 255
 		}
 		u.copies = append(u.copies, t)
 	}
@@ -188,13 +204,48 @@ func (u *uploader) beginAll(ctx context.Context, flights chan<- *shm.Lease) erro
 			return err
 		}
 		_ = shm.Fault("upload.claimed")
-		if err := u.begin(l, &u.lanes[n]); err != nil {
+		on := &u.lanes[n]
+		if u.isTried(l) {
+			err := l.Fail(ctx, device.Refusal{Why: fmt.Sprintf("%d tries to decode it on the device", maxTries)}.String())
+			if err == nil {
+				continue
+			}
+			if !errors.Is(err, shm.ErrState) { // it was uploaded before
+				return err
+			}
+		}
+		if err := u.begin(l, on); err != nil {
 			return err
+		}
+		if on.coder != nil && on.coder.refused.Why != "" {
+			if err := u.giveBack(ctx, l, on); err != nil {
+				return err
+			}
+			continue
 		}
 		_ = shm.Fault("upload.recorded")
 		flights <- l
 		n = (n + 1) % len(u.lanes)
 	}
+}
+
+// giveBack has the engine decode what the device refused of a batch. Its device slot stays its own, so nothing may be written there any more.
+func (u *uploader) giveBack(ctx context.Context, l *shm.Lease, on *lane) error {
+	if err := u.gpu.Drain(on.stream); err != nil {
+		return err
+	}
+	_ = shm.Fault("upload.refused")
+	return l.Fail(ctx, on.coder.refused.String())
+}
+
+// decoding is how pictures are decoded; nil: they are not.
+func (u *uploader) decoding() *decoding {
+	for i := range u.copies {
+		if d := u.copies[i].decode; d != nil {
+			return d
+		}
+	}
+	return nil
 }
 
 // begin queues the copies of one batch, and its event. Lanes come in turn and flights end in the order they began, so the one before on
@@ -203,18 +254,27 @@ func (u *uploader) begin(l *shm.Lease, on *lane) error {
 	if l.DeviceSlot < 0 || l.DeviceSlot >= len(u.events) {
 		return fmt.Errorf("device: batch %d: device slot %d of %d", l.Ticket, l.DeviceSlot, len(u.events))
 	}
+	if on.coder != nil {
+		on.coder.begin()
+	}
 	base := u.memory + cuda.Address(uint64(l.DeviceSlot)*u.stride)
 	for i := range u.copies {
 		t := &u.copies[i]
 		bytes, to := l.Tensor(t.from), base+cuda.Address(t.at)
-		if len(bytes) == 0 {
-			continue // a batch without rows
+		if l.Rows == 0 || len(bytes) == 0 && t.decode == nil {
+			continue
 		}
 		into := to
 		if t.finish != nil {
 			into = on.staging + cuda.Address(t.staged)
 		}
-		if err := u.gpu.Copy(into, bytes, on.stream); err != nil {
+		var err error
+		if t.decode != nil {
+			err = u.decode(l, t, into, on)
+		} else {
+			err = u.gpu.Copy(into, bytes, on.stream)
+		}
+		if err != nil {
 			return err
 		}
 		_ = shm.Fault("upload.copying")

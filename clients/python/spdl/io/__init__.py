@@ -93,7 +93,7 @@ _INSTEAD = {
     "streaming_load_video_nvdec": "streaming_load_video(src, num_frames)",
     "streaming_demux_video": "Demuxer(src).streaming_demux(index, num_packets=...)",
     "encode_image": "save_image(path, data, pix_fmt)",
-    **dict.fromkeys(["load_image_batch_nvjpeg", "decode_image_nvjpeg"], "load_image_batch, or a ring with a device (docs/gpu.md)"),
+    **dict.fromkeys(["load_image_batch_nvjpeg", "decode_image_nvjpeg"], "load_image_batch, or a ring with device: {decode: nvjpeg} (docs/gpu.md)"),
     **dict.fromkeys(["nvdec_decoder", "NvDecDecoder", "decode_packets_nvdec"], "load_video(src, hardware=\"cuda\"), whose frames come to memory"),
     **dict.fromkeys(["nv12_to_rgb", "nv12_to_bgr"], "frames as they come: they are RGB"),
     **dict.fromkeys(["transfer_buffer", "transfer_buffer_cpu", "transfer_tensor", "transfer_tensor_h2d", "transfer_tensor_d2h", "cuda_config",

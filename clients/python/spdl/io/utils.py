@@ -54,7 +54,7 @@ def built_with_nvcodec() -> bool:
 
 
 def built_with_nvjpeg() -> bool:
-    """Whether pictures are decoded by nvJPEG: no."""
+    """Whether plain functions decode pictures by nvJPEG: no; rings do, with `device: {decode: nvjpeg}`."""
     return False
 
 
