@@ -4,26 +4,13 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
-#include <type_traits>
+#include "same.hpp"
 
 namespace ours {
 extern "C" {
 #include "driver.h"
 }
 } // namespace ours
-
-template <class T>
-constexpr int kind = std::is_pointer_v<T>                         ? 1
-                     : std::is_integral_v<T> || std::is_enum_v<T> ? 2
-                                                                  : 3;
-
-template <class... Theirs, class... Ours>
-constexpr bool same(CUresult (*)(Theirs...), ours::cu_result (*)(Ours...)) {
-    if constexpr (sizeof...(Theirs) != sizeof...(Ours))
-        return false;
-    else
-        return ((sizeof(Theirs) == sizeof(Ours) && kind<Theirs> == kind<Ours>)&&...);
-}
 
 namespace calls {
 using namespace ours;
@@ -33,7 +20,6 @@ CUDA_CALLS(X)
 #undef X
 } // namespace calls
 
-#define SAME(here, there) static_assert(int(ours::here) == int(there), #here)
 SAME(CU_OK, CUDA_SUCCESS);
 SAME(CU_E_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE);
 SAME(CU_E_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);

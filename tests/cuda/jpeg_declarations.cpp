@@ -3,26 +3,13 @@
 // As declarations.cpp for the driver. Needs nvjpeg.h, the headers of CUDA's runtime and C++17.
 #include <nvjpeg.h>
 
-#include <type_traits>
+#include "same.hpp"
 
 namespace ours {
 extern "C" {
 #include "nvjpeg_calls.h"
 }
 } // namespace ours
-
-template <class T>
-constexpr int kind = std::is_pointer_v<T>                         ? 1
-                     : std::is_integral_v<T> || std::is_enum_v<T> ? 2
-                                                                  : 3;
-
-template <class... Theirs, class... Ours>
-constexpr bool same(nvjpegStatus_t (*)(Theirs...), ours::nvjpeg_result (*)(Ours...)) {
-    if constexpr (sizeof...(Theirs) != sizeof...(Ours))
-        return false;
-    else
-        return ((sizeof(Theirs) == sizeof(Ours) && kind<Theirs> == kind<Ours>)&&...);
-}
 
 namespace calls {
 using namespace ours;
@@ -35,7 +22,6 @@ NVJPEG_CALLS(X)
 static_assert(sizeof(ours::nvjpeg_image) == sizeof(nvjpegImage_t));
 static_assert(offsetof(ours::nvjpeg_image, pitch) == offsetof(nvjpegImage_t, pitch));
 
-#define SAME(here, there) static_assert(int(ours::here) == int(there), #here)
 SAME(NVJPEG_OK, NVJPEG_STATUS_SUCCESS);
 SAME(NVJPEG_E_NOT_INITIALIZED, NVJPEG_STATUS_NOT_INITIALIZED);
 SAME(NVJPEG_E_INVALID_PARAMETER, NVJPEG_STATUS_INVALID_PARAMETER);
