@@ -102,6 +102,12 @@ e2e: ## the tests that cross a process and a language
 	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda fake-nvcuvid fake-nvjpeg bundle
 	@scripts/test.sh e2e
 
+PYTHON_GPU ?= .venv/bin/python
+.PHONY: gpu-test
+gpu-test: ## the tests of uploads on this machine's GPU, with PyTorch, JAX and CuPy where they are
+	@$(MAKE) --no-print-directory libspdl spdl spdl-device
+	SPDL_TEST_GPU=1 $(PYTHON_GPU) -m pytest -q -rs tests/e2e/test_device.py tests/e2e/test_device_consumers.py
+
 fault: ## kills at every named point, long form
 	@$(MAKE) --no-print-directory all-built fault-programs
 	@scripts/test.sh fault

@@ -36,7 +36,9 @@ class Surroundings:
         found = set()
         for fd in os.listdir("/proc/self/fd"):
             try:
-                found.add((int(fd), os.readlink(f"/proc/self/fd/{fd}")))
+                what = os.readlink(f"/proc/self/fd/{fd}")
+                if not what.startswith("/dev/nvidia"):  # the driver's, which keeps them
+                    found.add((int(fd), what))
             except OSError:
                 continue  # the listing's own
         return found

@@ -1,7 +1,6 @@
 """Uploads to a device: the engine and its uploader on one side, libspdl's half of the GPU on the other, a driver without a GPU
-(tests/cuda) under both. Device memory there is host memory, so what lies in it can be looked at."""
+(tests/cuda) under both, or with SPDL_TEST_GPU=1 the machine's own."""
 
-import ctypes
 import json
 import os
 import signal
@@ -9,25 +8,18 @@ import sys
 
 import numpy as np
 import pytest
+import driver
 import spdl
-from engines import BUILD, Consumer, describe, eventually, processes_of
-
-FAKE = BUILD / "cuda/libcuda.so.1"
+from driver import alike, needs_stand_in
+from driver import bytes_of as on_device
+from engines import Consumer, describe, eventually, processes_of
 
 
 @pytest.fixture(autouse=True)
-def driver(monkeypatch):
-    monkeypatch.setenv("SPDL_CUDA_LIBRARY", str(FAKE))
-    monkeypatch.setenv("SPDL_DEVICE", str(BUILD / "spdl-device"))
-    lib = ctypes.CDLL(str(FAKE))
-    lib.fake_cuda_reset()
-    assert lib.cuInit(0) == 0
-    monkeypatch.setenv("SPDL_NVJPEG_LIBRARY", str(BUILD / "cuda/libnvjpeg.so"))
-
-
-def on_device(array):
-    """A copy of an array in device memory."""
-    return np.frombuffer(ctypes.string_at(array._address, array.nbytes), np.uint8)
+def of_this_driver(monkeypatch):
+    for name, value in driver.environment().items():
+        monkeypatch.setenv(name, value)
+    driver.library()
 
 
 def same_bytes(batch, name):
@@ -79,7 +71,7 @@ def test_pictures_are_decoded_on_the_device(pictures):
                 index, pixels = want[batch.ticket]
                 array = batch.cuda["image"]
                 assert array.shape == pixels.shape and np.array_equal(batch["index"], index)
-                assert np.array_equal(on_device(array).reshape(array.shape), pixels), batch.ticket
+                assert alike(on_device(array), pixels), batch.ticket
                 decoded += sum(row.tobytes() in files for row in batch["image"])
                 tickets.append(batch.ticket)
         upload = loader.stats()["rings"][0]["upload"]
@@ -95,9 +87,11 @@ def test_decoded_pictures_are_finished_on_the_device(pictures):
     with spdl.open(describe(pictures.path, device={"decode": "nvjpeg", "finish": finish})) as loader:
         for batch in loader:
             got = on_device(batch.cuda["image"]).view(np.float32).reshape(batch.rows, 3, 8, 8)
-            assert np.abs(got - want[batch.ticket].transpose(0, 3, 1, 2)).max() < 1e-6, batch.ticket
+            difference = np.abs(got - want[batch.ticket].transpose(0, 3, 1, 2))
+            assert difference.mean() < 2 / 255 / 0.25 if driver.GPU else difference.max() < 1e-6, batch.ticket
 
 
+@needs_stand_in
 def test_refused_files_are_told(pictures, monkeypatch, capfd):
     """Files of one width are refused; their batches come all the same, and the log and the statistics say so."""
     from PIL import Image
@@ -109,7 +103,7 @@ def test_refused_files_are_told(pictures, monkeypatch, capfd):
         want = [batch["image"].copy() for batch in loader]
     with spdl.open(describe(pictures.path, device={"decode": "nvjpeg"})) as loader:
         for batch in loader:
-            assert np.array_equal(on_device(batch.cuda["image"]).reshape(want[batch.ticket].shape), want[batch.ticket]), batch.ticket
+            assert alike(on_device(batch.cuda["image"]), want[batch.ticket]), batch.ticket
         assert loader.stats()["rings"][0]["upload"]["refused"] == sum(w == width and h <= 128 for w, h in sizes)
     assert "the device does not decode sample" in capfd.readouterr().err
 
