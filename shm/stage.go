@@ -125,7 +125,7 @@ func (r *Ring) offer(i int) {
 	case g.phase == phaseBroken:
 		g.shadow[i] = shadow{word: packWord(wordReady, 0, 0)} // waits for the fresh segment
 	case s.way.again > 0:
-		g.shadow[i].attempts = s.way.again
+		g.shadow[i].attempts = max(g.shadow[i].attempts, s.way.again)
 		g.redeliver(i)
 	default:
 		g.enqueue(i, 0, s.desc.Ticket, 1)

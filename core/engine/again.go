@@ -125,33 +125,58 @@ func (r *ring) decodeRefused(ctx context.Context, on *worker, w *work, sp *shm.S
 	}
 	// By row of the batch as the device had it, which may have fewer than planned, or others.
 	index, status, places := batch.Int64s(sp.Slot.Tensor(indexTensor)), sp.Slot.Tensor(statusTensor), sp.Slot.Tensor(fieldTensor(codedPlace))
-	were := map[int64]bool{}
+	good := map[int64]int{} // rows of a sample
 	for row := range sp.Rows {
-		were[index[row]] = were[index[row]] || status[row] != batch.Masked
+		if status[row] != batch.Masked && status[row] != batch.Substituted {
+			good[index[row]]++
+		}
 	}
+	var refused []int64
 	refusal.Each(sp.Rows, func(row int) {
-		if places := places[row*4*device.PlaceInts:]; placeInts(places)[device.PlaceKind] == device.JPEG && r.refused.add(index[row]) {
-			r.engine.log.Warnf(r.name, "the device does not decode sample %d %q: %s; from here on it is decoded here", index[row], r.source.Key(index[row], nil), refusal.Why)
+		if placeInts(places[row*4*device.PlaceInts:])[device.PlaceKind] == device.JPEG && r.refused.add(index[row]) {
+			refused = append(refused, index[row])
 		}
 	})
+	r.tellRefused(sp.Ticket, refused, &refusal)
+	if refusal.Once {
+		defer r.refused.forget(refused)
+	}
 	if err := r.readAgain(ctx, on, w); err != nil {
 		return batch.Result{}, err
 	}
-	if err := r.judgeAnew(w, were); err != nil {
+	if err := r.judgeAnew(w, good); err != nil {
 		return batch.Result{}, err
 	}
 	return r.finishAgain(w), nil
 }
 
-// judgeAnew counts the bad samples among those that were good. An error is the budget's.
-func (r *ring) judgeAnew(w *work, were map[int64]bool) error {
+// tellRefused logs what the engine decodes in the device's place.
+func (r *ring) tellRefused(ticket uint64, samples []int64, refusal *device.Refusal) {
+	if refusal.Once {
+		r.engine.log.Warnf(r.name, "the device does not decode %d files of batch %d: %s; they are decoded here", len(samples), ticket, refusal.Why)
+		return
+	}
+	for _, sample := range samples {
+		r.engine.log.Warnf(r.name, "the device does not decode sample %d %q: %s; from here on it is decoded here", sample, r.source.Key(sample, nil), refusal.Why)
+	}
+}
+
+// judgeAnew counts the bad samples that were good, by how many rows of each were. An error is the budget's.
+func (r *ring) judgeAnew(w *work, good map[int64]int) error {
+	for _, sample := range w.Samples {
+		good[sample]--
+	}
+	for i := range w.Bad {
+		good[w.Bad[i].Sample]++
+	}
 	r.judging.Lock()
 	defer r.judging.Unlock()
 	for i := range w.Bad {
 		bad := &w.Bad[i]
-		if !were[bad.Sample] {
+		if good[bad.Sample] <= 0 {
 			continue
 		}
+		good[bad.Sample]--
 		r.bad.count(bad)
 		r.engine.log.bad(r.name, bad)
 		if err := r.budget.Settle(bad.Err); err != nil {

@@ -141,6 +141,15 @@ func (s *refusals) add(sample int64) bool {
 	return true
 }
 
+// forget takes samples back that add was new to.
+func (s *refusals) forget(samples []int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sample := range samples {
+		delete(s.all, sample)
+	}
+}
+
 func (s *refusals) count() uint64 {
 	if s == nil {
 		return 0

@@ -137,7 +137,7 @@ func (r *ring) keepUploading(ctx context.Context) error {
 	server := shm.Serve(shm.ServerConfig{}, shm.Service{Ring: r.shm})
 	defer server.Close()
 	for inARow := 0; ; {
-		before := r.shm.Info().Device.Uploaded
+		before, refused := r.shm.Info().Device.Uploaded, r.refused.count()
 		err := uploadOnce(ctx, server, path, r.upload.plan)
 		if ctx.Err() != nil {
 			return nil
@@ -147,7 +147,7 @@ func (r *ring) keepUploading(ctx context.Context) error {
 		if !errors.As(err, &end) || end.Final() {
 			return err
 		}
-		if r.shm.Info().Device.Uploaded > before {
+		if r.shm.Info().Device.Uploaded > before || r.refused.count() > refused {
 			inARow = 0
 		}
 		if inARow++; inARow > r.upload.restarts {

@@ -92,7 +92,7 @@ func (d *decoder) checkDevice(s *Spec) {
 	case s.Ring.Delivery == Ready:
 		d.failAt("ring.delivery", "got ready with a device, want ordered: device slots are given in order")
 	case v.DecodesPictures() && !d.checkDecode(s):
-	case v.Finish == nil:
+	case v.Finish == nil || s.Image == nil && len(s.Fields) == 0 && s.Video == nil && s.Audio == nil:
 	case len(s.Fields) > 0:
 		d.failAt("device.finish", "given beside fields, want image in their place: one picture a sample")
 	case s.Video != nil || s.Audio != nil:
@@ -121,7 +121,7 @@ func (d *decoder) checkDecode(s *Spec) bool {
 	case len(s.Fields) > 0 || s.Video != nil || s.Audio != nil:
 		return fail("device.decode", "got nvjpeg for samples that are not one picture, want cpu")
 	case s.Image == nil:
-		return true // said elsewhere
+		return false // said elsewhere
 	case s.Image.Mode != RGB || s.Image.DType != tensor.U8 || s.Image.Layout != NHWC:
 		return fail("device.decode", "got nvjpeg for pictures of %v, %s, in %s; want u8, %s, %s: normalize and dtype belong to device.finish", s.Image.DType, s.Image.Mode, s.Image.Layout, RGB, NHWC)
 	case s.Device.Otherwise == OnHost:

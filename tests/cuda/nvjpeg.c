@@ -125,7 +125,6 @@ static nvjpeg_result look(const unsigned char *data, size_t bytes, const nvjpeg_
     nvjpeg_result r = read_file(data, bytes, NULL, &h);
     if (r != NVJPEG_OK) return r;
     if (out->pitch[0] < (size_t)(3 * h.width)) return NVJPEG_E_INVALID_PARAMETER;
-    if (names("FAKE_NVJPEG_CRASHES", h.width)) _Exit(1);
     if (names("FAKE_NVJPEG_REFUSES", h.width)) return NVJPEG_E_NOT_SUPPORTED;
     return in_batch && (h.progressive || names("FAKE_NVJPEG_HALTS", h.width)) ? NVJPEG_E_NOT_SUPPORTED : r;
 }
@@ -183,6 +182,7 @@ FAKE_API nvjpeg_result nvjpegGetImageInfo(nvjpeg_handle h, const unsigned char *
     head of;
     nvjpeg_result r = h ? read_file(data, bytes, NULL, &of) : NVJPEG_E_INVALID_PARAMETER;
     if (r != NVJPEG_OK) return r;
+    if (names("FAKE_NVJPEG_CRASHES", of.width)) _Exit(1);
     *components = of.components;
     *subsampling = 0;
     widths[0] = of.width + names("FAKE_NVJPEG_MISTAKES", of.width);

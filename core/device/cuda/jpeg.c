@@ -23,6 +23,11 @@ const char *jpeg_result_name(nvjpeg_result r) {
     return r >= 0 && r < (int)(sizeof names / sizeof *names) ? names[r] : "an error without a name";
 }
 
+int jpeg_is_lasting(nvjpeg_result r) {
+    return r == NVJPEG_E_INVALID_PARAMETER || r == NVJPEG_E_BAD_JPEG || r == NVJPEG_E_NOT_SUPPORTED ||
+           r == NVJPEG_E_IMPLEMENTATION || r == NVJPEG_E_INCOMPLETE;
+}
+
 static int said(const char *call, nvjpeg_result r, char *words) {
     if (r != NVJPEG_OK) snprintf(words, GPU_WORDS, "nvjpeg%s: %s", call, jpeg_result_name(r));
     return r;

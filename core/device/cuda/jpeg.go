@@ -76,8 +76,9 @@ func (l *JPEGLane) Put(file []byte, to Address, width, height int) {
 }
 
 // Decode begins to decode the group, once what was put on the stream before is done. refused is called with the places in the batch of
-// files that nvJPEG does not decode, and with its word for why; then the others need not have been decoded either.
-func (l *JPEGLane) Decode(s Stream, refused func(file int, why string)) error {
+// files that nvJPEG does not decode, with its word for why, and whether that is the file's fault; then the others need not have been decoded
+// either.
+func (l *JPEGLane) Decode(s Stream, refused func(file int, why string, lasting bool)) error {
 	first, n := l.first, l.n-l.first
 	l.first = l.n
 	if n == 0 {
@@ -93,7 +94,7 @@ func (l *JPEGLane) Decode(s Stream, refused func(file int, why string)) error {
 	}
 	for i := first; i < first+n; i++ {
 		if r := l.files[i].result; r != C.NVJPEG_OK {
-			refused(i, C.GoString(C.jpeg_result_name(r)))
+			refused(i, C.GoString(C.jpeg_result_name(r)), C.jpeg_is_lasting(r) != 0)
 		}
 	}
 	return nil

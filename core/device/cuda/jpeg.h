@@ -48,4 +48,7 @@ int jpeg_decode(gpu *g, jpegs *j, jpeg_lane *l, int first, jpeg_file *files, int
 /* nvJPEG's name for a result, such as "BAD_JPEG". */
 const char *jpeg_result_name(nvjpeg_result r);
 
+/* Whether the result speaks of the file, and not of the device or its memory. */
+int jpeg_is_lasting(nvjpeg_result r);
+
 #endif

@@ -151,8 +151,9 @@ func (c *coder) begin() {
 	c.rows, c.used, c.in, c.refused = c.rows[:0], 0, 0, device.Refusal{}
 }
 
-func (c *coder) refuse(file int, why string) {
+func (c *coder) refuse(file int, why string, lasting bool) {
 	c.refused.Rows, c.refused.Why = append(c.refused.Rows, c.rows[file]), "nvJPEG: "+why
+	c.refused.Once = c.refused.Once || !lasting
 }
 
 // place is a row's, copied: its slot may be another's to write, too.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"github.com/spdl/spdl/core/device"
 	"github.com/spdl/spdl/core/device/cuda"
@@ -25,7 +26,7 @@ func Run(ctx context.Context, control *os.File, p device.Plan) error {
 		return ended(ctx, err)
 	}
 	defer r.Close()
-	u := &uploader{gpu: g, ring: r}
+	u := &uploader{gpu: g, ring: r, landed: make(chan struct{}, 1)}
 	if err := u.prepare(ctx, &p); err != nil {
 		return ended(ctx, err)
 	}
@@ -55,6 +56,9 @@ type uploader struct {
 	events []cuda.Event // of each device slot
 	lanes  []lane       // used in turn
 	copies []transfer
+
+	flying atomic.Int32  // batches that are begun and not handed on
+	landed chan struct{} // one was handed on
 }
 
 // lane is what one batch in flight needs beside its device slot.
@@ -205,6 +209,11 @@ func (u *uploader) beginAll(ctx context.Context, flights chan<- *shm.Lease) erro
 		}
 		_ = shm.Fault("upload.claimed")
 		on := &u.lanes[n]
+		if on.coder != nil && l.Attempts > 1 { // if it was this batch that an uploader died of, no other shall be counted with it
+			if err := u.landAll(ctx); err != nil {
+				return err
+			}
+		}
 		if u.isTried(l) {
 			err := l.Fail(ctx, device.Refusal{Why: fmt.Sprintf("%d tries to decode it on the device", maxTries)}.String())
 			if err == nil {
@@ -224,9 +233,22 @@ func (u *uploader) beginAll(ctx context.Context, flights chan<- *shm.Lease) erro
 			continue
 		}
 		_ = shm.Fault("upload.recorded")
+		u.flying.Add(1)
 		flights <- l
 		n = (n + 1) % len(u.lanes)
 	}
+}
+
+// landAll waits until every batch that was begun is handed on.
+func (u *uploader) landAll(ctx context.Context) error {
+	for u.flying.Load() > 0 {
+		select {
+		case <-u.landed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // giveBack has the engine decode what the device refused of a batch. Its device slot stays its own, so nothing may be written there any more.
@@ -297,6 +319,11 @@ func (u *uploader) finishAll(flights <-chan *shm.Lease) error {
 		_ = shm.Fault("upload.complete")
 		if err := l.Release(); err != nil {
 			return err
+		}
+		u.flying.Add(-1)
+		select {
+		case u.landed <- struct{}{}:
+		default:
 		}
 		_ = shm.Fault("upload.released")
 	}
