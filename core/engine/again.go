@@ -15,9 +15,9 @@ import (
 // the device refuses to decode some files is made again with these decoded here.
 // Both are rare, so one goroutine beside the pipeline is enough for a ring.
 
-// startAgain begins to make batches again where the ring has stages. What ends it goes to r.broken; stop waits for it.
+// startAgain begins to make batches again where some may have to be. What ends it goes to r.broken; stop waits for it.
 func (r *ring) startAgain(ctx context.Context) (stop func()) {
-	if !r.staged {
+	if !r.remakes {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -37,6 +37,23 @@ func coloured(w, h, seed int) image.Image {
 	return m
 }
 
+func colouredJPEG(t *testing.T, w int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, coloured(w, 60, 3), nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// damagedJPEG has a marker within its scan.
+func damagedJPEG(t *testing.T, w int) []byte {
+	t.Helper()
+	data := colouredJPEG(t, w)
+	copy(data[len(data)/2:], bytes.Repeat([]byte{0xff, 0xc4}, 20))
+	return data
+}
+
 // album is a folder of pictures of many sizes, of which others than plain JPEGs are some.
 func album(t *testing.T, n int) string {
 	t.Helper()
@@ -242,13 +259,7 @@ func TestDamageThatTheDeviceFindsIsABadSample(t *testing.T) {
 	for _, policy := range []string{"skip", "mask", "substitute"} {
 		t.Run(policy, func(t *testing.T) {
 			dir := album(t, 24)
-			var b bytes.Buffer
-			if err := jpeg.Encode(&b, coloured(width, 60, 3), nil); err != nil {
-				t.Fatal(err)
-			}
-			damaged := b.Bytes()
-			copy(damaged[len(damaged)/2:], bytes.Repeat([]byte{0xff, 0xc4}, 20)) // a marker within the scan
-			writeFile(t, filepath.Join(dir, "class0", "010.jpg"), damaged)
+			writeFile(t, filepath.Join(dir, "class0", "010.jpg"), damagedJPEG(t, width))
 			writeFile(t, filepath.Join(dir, "class1", "003.jpg"), []byte("no picture")) // a hole that the engine finds before it
 			more := "batch: 6\norder: {epochs: 1, shuffle: false}\nbad_sample: {policy: " + policy + ", max_count: 10}\n"
 			img := "{transform: [{resize: [64, 64]}]}"
@@ -296,14 +307,11 @@ func killsUploaders(t *testing.T, s *spec.Spec, widths string, files int, want [
 func TestARefusedFileThatIsDamagedIsJudgedOnce(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 6 {
-		var b bytes.Buffer
-		if err := jpeg.Encode(&b, coloured(40+i, 60, 3), nil); err != nil {
-			t.Fatal(err)
+		data := colouredJPEG(t, 40+i)
+		if i == 2 || i == 5 {
+			data = damagedJPEG(t, 40+i)
 		}
-		if data := b.Bytes(); i == 2 || i == 5 {
-			copy(data[len(data)/2:], bytes.Repeat([]byte{0xff, 0xc4}, 20))
-		}
-		writeFile(t, filepath.Join(dir, "a", fmt.Sprintf("%d.jpg", i)), b.Bytes())
+		writeFile(t, filepath.Join(dir, "a", fmt.Sprintf("%d.jpg", i)), data)
 	}
 	for _, rows := range []int{1, 3} {
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
@@ -379,13 +387,7 @@ func TestUploaderKilledOverRefusedFilesLosesNothing(t *testing.T) {
 func TestDamageThatTheDeviceFindsIsJudged(t *testing.T) {
 	const width = 77
 	dir := album(t, 24)
-	var b bytes.Buffer
-	if err := jpeg.Encode(&b, coloured(width, 60, 3), nil); err != nil {
-		t.Fatal(err)
-	}
-	damaged := b.Bytes()
-	copy(damaged[len(damaged)/2:], bytes.Repeat([]byte{0xff, 0xc4}, 20))
-	writeFile(t, filepath.Join(dir, "class0", "010.jpg"), damaged)
+	writeFile(t, filepath.Join(dir, "class0", "010.jpg"), damagedJPEG(t, width))
 	withJPEGs(t, fmt.Sprintf("FAKE_NVJPEG_REFUSES= %d ", width))
 	r := start(t, describe(t, dir, "batch: 6\norder: {epochs: 1, shuffle: false}\nbad_sample: {policy: fail}\n"+byNVJPEG), nil)
 	consumer := r.attach(shm.AttachOptions{})

@@ -85,7 +85,7 @@ func (r *ring) reserve(c shm.Config) (err error) {
 		return err
 	}
 	r.slots = c.Slots
-	r.staged = r.samples.coded() != nil || slices.ContainsFunc(c.Groups, func(g shm.GroupConfig) bool { return g.Kind == shm.KindStage })
+	r.remakes = r.samples.coded() != nil || slices.ContainsFunc(c.Groups, func(g shm.GroupConfig) bool { return g.Kind == shm.KindStage })
 	began := time.Now()
 	r.shm, err = shm.Create(c)
 	r.engine.reserved += time.Since(began)

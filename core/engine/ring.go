@@ -53,7 +53,7 @@ type ring struct {
 
 	refused     *refusals  // by the device; nil: it decodes nothing
 	upload      *uploading // batches go to a device; nil: they do not
-	staged      bool       // there are stages between us and the consumers
+	remakes     bool       // batches may come back to be made again: from stages, or from a device that decodes
 	broken      chan error // why batches cannot be made again, or uploaded, one deep
 	judging     sync.Mutex // guards the next two
 	budget      *pipeline.Judge

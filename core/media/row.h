@@ -129,15 +129,15 @@ const media_info *media_ctx_info(const media_ctx *c);
 int media_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
               const media_draw *draw);
 
+/* The same from a decoded picture; channels as op->channels wants. */
+int media_row_picture(media_ctx *c, void *dst, const media_picture *p, const media_op *op,
+                      const media_draw *draw);
+
 /* The plan of a row for a decoder elsewhere, nothing of the file being decoded: MEDIA_OK for a JPEG that any decoder of JPEGs takes, which is
  * upright, sequential and Huffman-coded, of 8 bits, and whose one scan has Y, Cb and Cr, chroma not or twice as coarse in either direction.
  * MEDIA_OTHER_FORMAT for all others. */
 int media_jpeg_plan(media_ctx *c, media_plan *plan, const uint8_t *data, size_t size, const media_op *op,
                     const media_draw *draw);
-
-/* The same from a decoded picture; channels as op->channels wants. */
-int media_row_picture(media_ctx *c, void *dst, const media_picture *p, const media_op *op,
-                      const media_draw *draw);
 
 /* A buffer of the context for a picture's pixels, MEDIA_SLACK_BYTES included;
  * valid until the next call with a larger size. NULL when there is no memory. */

@@ -92,11 +92,12 @@ func (d *decoder) checkDevice(s *Spec) {
 	case s.Ring.Delivery == Ready:
 		d.failAt("ring.delivery", "got ready with a device, want ordered: device slots are given in order")
 	case v.DecodesPictures() && !d.checkDecode(s):
-	case v.Finish == nil || s.Image == nil && len(s.Fields) == 0 && s.Video == nil && s.Audio == nil:
+	case v.Finish == nil:
 	case len(s.Fields) > 0:
 		d.failAt("device.finish", "given beside fields, want image in their place: one picture a sample")
 	case s.Video != nil || s.Audio != nil:
 		d.failAt("device.finish", "given for samples that are no pictures; leave it out")
+	case s.Image == nil: // said elsewhere
 	case s.Image.DType != tensor.U8 || s.Image.Layout != NHWC:
 		d.failAt("device.finish", "got pictures of %v in %s, want u8 in NHWC: leave normalize, dtype and layout out of image", s.Image.DType, s.Image.Layout)
 	case s.Image.Channels() > maxFinished:

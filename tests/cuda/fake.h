@@ -12,6 +12,7 @@
  *   ffmpeg.c   what FFmpeg asks of the driver besides, for its decoders on the device
  *   nvcuvid.c, parameters.c, software.c
  *              build/cuda/libnvcuvid.so.1, the library of those decoders: FFmpeg's own decoders stand in for the device's
+ *   nvjpeg.c   build/cuda/libnvjpeg.so, nvJPEG: libjpeg stands in for it
  *
  * Device memory is a memfd; a handle of it names the process and the descriptor, so nothing is left in any directory when a process is killed, and
  * memory of a dead process can no longer be opened.

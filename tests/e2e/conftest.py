@@ -19,6 +19,7 @@ if len(tempfile.gettempdir()) > 60:  # multiprocessing puts sockets there, whose
     os.environ["TMPDIR"] = tempfile.tempdir = "/tmp"
 sys.path.insert(0, str(ROOT / "clients/python"))
 
+import driver  # noqa: E402
 import spdl  # noqa: E402
 from engines import BUILD, CONSUMERS, MARK, SPDL, WATCHDOG, Consumer, Engine, processes_of  # noqa: E402
 from pictures import make_folder  # noqa: E402
@@ -87,6 +88,14 @@ def surroundings(monkeypatch):
         for pid, _ in processes_of(mark):
             os.kill(pid, signal.SIGKILL)  # so that one failing test does not fail the next ones
     assert not left, "left behind:\n" + "\n".join(left)
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    """The driver, found by engines and libspdl."""
+    for name, value in driver.environment().items():
+        monkeypatch.setenv(name, value)
+    driver.library()
 
 
 @pytest.fixture

@@ -6,20 +6,15 @@ import os
 import signal
 import sys
 
+import driver
 import numpy as np
 import pytest
-import driver
 import spdl
 from driver import alike, needs_stand_in
 from driver import bytes_of as on_device
 from engines import Consumer, describe, eventually, processes_of
 
-
-@pytest.fixture(autouse=True)
-def of_this_driver(monkeypatch):
-    for name, value in driver.environment().items():
-        monkeypatch.setenv(name, value)
-    driver.library()
+pytestmark = pytest.mark.usefixtures("cuda")
 
 
 def same_bytes(batch, name):

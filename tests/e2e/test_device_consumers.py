@@ -1,20 +1,12 @@
 """Batches in device memory, on a GPU, as PyTorch, JAX and CuPy see them; and pinned slots, copied by PyTorch."""
 
-import driver
 import numpy as np
 import pytest
 import spdl
 from driver import needs_gpu
 from engines import describe
 
-pytestmark = needs_gpu
-
-
-@pytest.fixture(autouse=True)
-def of_this_driver(monkeypatch):
-    for name, value in driver.environment().items():
-        monkeypatch.setenv(name, value)
-    driver.library()
+pytestmark = [needs_gpu, pytest.mark.usefixtures("cuda")]
 
 
 def to_numpy(consumer, array):

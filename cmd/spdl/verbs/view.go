@@ -157,7 +157,7 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 func picturesOf(schema []shm.TensorRecord, tensor int, n normalization) (*pixels, error) {
 	t := &schema[tensor]
 	if t.Kind == shm.Ragged {
-		return nil, &because{fmt.Errorf("view: field %q: its pictures are files, which the device decodes (device.decode); spdl check shows them", nameText(t.Name[:])), shm.ErrUnsupported}
+		return nil, &because{fmt.Errorf("view: field %q: its pictures are files, which the device decodes (device.decode); spdl view DESCRIPTION shows them", nameText(t.Name[:])), shm.ErrUnsupported}
 	}
 	if t.Kind != shm.Dense || t.Ndim != 4 {
 		return nil, &because{fmt.Errorf("view: field %q: want pictures of [N, H, W, C] or [N, C, H, W]", nameText(t.Name[:])), shm.ErrFormat}

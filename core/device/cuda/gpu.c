@@ -65,6 +65,11 @@ int gpu_close(gpu *g, char *words) {
     return CU_OK;
 }
 
+int gpu_current(gpu *g, char *words) {
+    TRY(CtxSetCurrent, g->context);
+    return CU_OK;
+}
+
 int gpu_alloc(gpu *g, uint64_t bytes, cu_address *at, char *words) {
     TRY(CtxSetCurrent, g->context);
     TRY(MemAlloc, at, bytes);
@@ -145,9 +150,9 @@ int gpu_finish(gpu *g, const finish *f, cu_address to, cu_address from, uint32_t
     return CU_OK;
 }
 
-int gpu_move(gpu *g, cu_address to, cu_address from, uint64_t bytes, cu_stream s, char *words) {
+int gpu_clear(gpu *g, cu_address to, uint64_t bytes, cu_stream s, char *words) {
     TRY(CtxSetCurrent, g->context);
-    TRY(MemcpyDtoDAsync, to, from, bytes, s);
+    TRY(MemsetD8Async, to, 0, bytes, s);
     return CU_OK;
 }
 

@@ -29,6 +29,8 @@ typedef struct finish {
 
 int gpu_open(gpu *g, int ordinal, char *words);
 int gpu_close(gpu *g, char *words);
+/* Make the device's context this thread's, for calls of other libraries. */
+int gpu_current(gpu *g, char *words);
 int gpu_alloc(gpu *g, uint64_t bytes, cu_address *at, char *words);
 /* Pinned memory of the host. */
 int gpu_host_alloc(gpu *g, uint64_t bytes, void **at, char *words);
@@ -44,8 +46,7 @@ int gpu_copy(gpu *g, cu_address to, const void *from, uint64_t bytes, cu_stream 
 /* rows pictures of plane pixels: [rows, plane, channels] of bytes at from, [rows, channels, plane] at to. */
 int gpu_finish(gpu *g, const finish *f, cu_address to, cu_address from, uint32_t rows, uint32_t plane,
                cu_stream s, char *words);
-/* From one place of device memory to another. */
-int gpu_move(gpu *g, cu_address to, cu_address from, uint64_t bytes, cu_stream s, char *words);
+int gpu_clear(gpu *g, cu_address to, uint64_t bytes, cu_stream s, char *words); /* zeros */
 
 /* Rows of decoded pictures: see resize.cu. */
 typedef struct resize {

@@ -33,14 +33,6 @@ static int said(const char *call, nvjpeg_result r, char *words) {
     return r;
 }
 
-static int current(gpu *g, char *words) {
-    cu_result r = g->d.CtxSetCurrent(g->context);
-    char text[GPU_WORDS - 40];
-    if (r != CU_OK)
-        snprintf(words, GPU_WORDS, "cuCtxSetCurrent: %s", cuda_error(&g->d, r, text, sizeof text));
-    return r;
-}
-
 static int find_calls(nvjpeg_calls *n, const char *library, char *words) {
     memset(n, 0, sizeof *n);
     n->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
@@ -95,7 +87,7 @@ int jpegs_open(gpu *g, jpegs *j, char *words) {
     static const char *const known[] = NVJPEG_LIBRARIES;
     const char *named = getenv("SPDL_NVJPEG_LIBRARY");
     memset(j, 0, sizeof *j);
-    int r = current(g, words), none = 1;
+    int r = gpu_current(g, words), none = 1;
     if (r != CU_OK) return r;
     if (named && *named) return open_library(j, named, words);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -116,7 +108,7 @@ int jpegs_open(gpu *g, jpegs *j, char *words) {
 
 void jpegs_close(gpu *g, jpegs *j) {
     char words[GPU_WORDS];
-    if (current(g, words) != CU_OK) return;
+    if (gpu_current(g, words) != CU_OK) return;
     if (j->single) j->n.Destroy(j->single);
     if (j->batched) j->n.Destroy(j->batched);
     j->single = j->batched = NULL;
@@ -124,7 +116,7 @@ void jpegs_close(gpu *g, jpegs *j) {
 
 int jpeg_lane_open(gpu *g, jpegs *j, jpeg_lane *l, int room, char *words) {
     memset(l, 0, sizeof *l);
-    int r = current(g, words);
+    int r = gpu_current(g, words);
     if (r != CU_OK) return r;
     l->room = room;
     l->data = calloc((size_t)room, sizeof *l->data);
@@ -138,7 +130,7 @@ int jpeg_lane_open(gpu *g, jpegs *j, jpeg_lane *l, int room, char *words) {
 
 void jpeg_lane_close(gpu *g, jpegs *j, jpeg_lane *l) {
     char words[GPU_WORDS];
-    if (current(g, words) == CU_OK) {
+    if (gpu_current(g, words) == CU_OK) {
         if (l->batched) j->n.StateDestroy(l->batched);
         if (l->single) j->n.StateDestroy(l->single);
     }
@@ -174,25 +166,14 @@ static nvjpeg_result look(const jpegs *j, const jpeg_file *f) {
     return same ? NVJPEG_OK : NVJPEG_E_BAD_JPEG;
 }
 
-static int drain(gpu *g, cu_stream s, char *words) {
-    cu_result r = g->d.StreamSynchronize(s);
-    char text[GPU_WORDS - 40];
-    if (r != CU_OK)
-        snprintf(words, GPU_WORDS, "cuStreamSynchronize: %s", cuda_error(&g->d, r, text, sizeof text));
-    return r;
-}
-
 /* The device's own decoder does not wait for the stream before it writes (seen by others on an H100, not on an A100), and a state may not be
  * asked for more while it is busy: the host waits for what came before. A picture that a decoder leaves out without a word is black then, and
  * not another one. */
 static int clear(gpu *g, const jpeg_file *files, int n, cu_stream s, char *words) {
     const jpeg_file *last = &files[n - 1];
     uint64_t bytes = last->to + last->pitch * (uint64_t)last->height - files[0].to;
-    cu_result r = g->d.MemsetD8Async(files[0].to, 0, bytes, s);
-    char text[GPU_WORDS - 40];
-    if (r == CU_OK) return drain(g, s, words);
-    snprintf(words, GPU_WORDS, "cuMemsetD8Async: %s", cuda_error(&g->d, r, text, sizeof text));
-    return r;
+    int r = gpu_clear(g, files[0].to, bytes, s, words);
+    return r == CU_OK ? gpu_drain(g, s, words) : r;
 }
 
 /* One after the other: which of them are refused? */
@@ -203,7 +184,7 @@ static int decode_each(gpu *g, jpegs *j, jpeg_lane *l, jpeg_file *files, int n, 
         files[i].result =
             j->n.Decode(j->single, l->single, files[i].data, files[i].bytes, NVJPEG_RGBI, &out, s);
         refused += files[i].result != NVJPEG_OK;
-        int r = drain(g, s, words); /* the state's buffers are the next file's */
+        int r = gpu_drain(g, s, words); /* the state's buffers are the next file's */
         if (r != CU_OK) return -r;
     }
     return refused;
@@ -211,7 +192,7 @@ static int decode_each(gpu *g, jpegs *j, jpeg_lane *l, jpeg_file *files, int n, 
 
 int jpeg_decode(gpu *g, jpegs *j, jpeg_lane *l, int first, jpeg_file *files, int n, cu_stream s,
                 char *words) {
-    int r = current(g, words), refused = 0;
+    int r = gpu_current(g, words), refused = 0;
     if (r != CU_OK) return -r;
     if (n == 0) return 0;
     for (int i = 0; i < n; i++) refused += (files[i].result = look(j, &files[i])) != NVJPEG_OK;
@@ -220,6 +201,6 @@ int jpeg_decode(gpu *g, jpegs *j, jpeg_lane *l, int first, jpeg_file *files, int
     if (r != CU_OK) return -r;
     if (decode_batch(j, l, first, files, n, s) == NVJPEG_OK) return 0;
     l->pictures = 0; /* whatever it was left in */
-    r = drain(g, s, words);
+    r = gpu_drain(g, s, words);
     return r == CU_OK ? decode_each(g, j, l, files, n, s, words) : -r;
 }

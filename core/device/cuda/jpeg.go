@@ -127,6 +127,11 @@ func (g *GPU) NewResize(h, w int, bicubic bool) (r Resize, err error) {
 	return r, err
 }
 
+// TableBytes is what the coefficients of so many pictures take, at most so many a pixel in each direction.
+func (r *Resize) TableBytes(pictures, taps int) uint64 {
+	return uint64(C.gpu_table_bytes(&r.c, C.uint32_t(pictures), C.int(taps)))
+}
+
 // Places are what one batch's pictures need beside their pixels: the list of them, and the coefficients of the group in hand.
 type Places struct {
 	host     []C.gpu_place // pinned
@@ -152,7 +157,7 @@ func (g *GPU) NewPlaces(r *Resize, room, group, taps int) (p *Places, err error)
 	if p.device, err = g.Alloc(bytes); err != nil {
 		return nil, err
 	}
-	p.table, err = g.Alloc(uint64(C.gpu_table_bytes(&r.c, C.uint32_t(group), C.int(taps))))
+	p.table, err = g.Alloc(r.TableBytes(group, taps))
 	return p, err
 }
 
@@ -173,9 +178,12 @@ func (p *Places) Put(at Place) {
 	p.n++
 }
 
+// Len is how many pictures the group has.
+func (p *Places) Len() int { return p.n - p.first }
+
 // Resize begins to make rows of the group at an address, [rows, h, w, 3].
 func (g *GPU) Resize(r *Resize, to Address, p *Places, s Stream) error {
-	first, n := p.first, p.n-p.first
+	first, n := p.first, p.Len()
 	p.first = p.n
 	if n == 0 {
 		return nil
@@ -186,13 +194,6 @@ func (g *GPU) Resize(r *Resize, to Address, p *Places, s Stream) error {
 			return code
 		}
 		return C.gpu_resize(g.c, &r.c, C.cu_address(to), device, C.cu_address(p.table), C.uint32_t(n), C.int(p.taps), s.c, words)
-	})
-}
-
-// Move begins a copy from one place of device memory to another.
-func (g *GPU) Move(to, from Address, bytes uint64, s Stream) error {
-	return try("copy", func(words *C.char) C.int {
-		return C.gpu_move(g.c, C.cu_address(to), C.cu_address(from), C.uint64_t(bytes), s.c, words)
 	})
 }
 

@@ -21,7 +21,7 @@ type decoding struct {
 	h, w   int
 	jpegs  *cuda.JPEGs
 	resize cuda.Resize
-	group  int // files at most at a time
+	group  int // pictures at most at a time
 }
 
 // coder is what a lane needs to decode.
@@ -32,7 +32,6 @@ type coder struct {
 
 	rows    []int  // of the batch's files, in their order
 	used    uint64 // of pixels, by the group in hand
-	in      int    // files in it
 	refused device.Refusal
 }
 
@@ -47,7 +46,7 @@ func (u *uploader) newDecoding(d *device.Decode, places int) (*decoding, error) 
 		return nil, err
 	}
 	c.resize, err = u.gpu.NewResize(d.H, d.W, d.Bicubic)
-	c.group = max(1, tableBytes/(4*(d.H+d.W)*(2+device.MaxTaps)))
+	c.group = max(1, int(tableBytes/c.resize.TableBytes(1, device.MaxTaps)))
 	return c, err
 }
 
@@ -81,7 +80,6 @@ func (u *uploader) decode(l *shm.Lease, t *transfer, to cuda.Address, on *lane) 
 		switch kind := p[device.PlaceKind]; {
 		case kind == device.NoPicture:
 			c.at.Put(cuda.Place{Row: row})
-			c.in++
 		case kind == device.Pixels && len(file) == size:
 			if err := u.gpu.Copy(to+cuda.Address(row*size), file, on.stream); err != nil {
 				return err
@@ -93,7 +91,7 @@ func (u *uploader) decode(l *shm.Lease, t *transfer, to cuda.Address, on *lane) 
 		default:
 			return fmt.Errorf("device: batch %d: row %d: kind %d of %d bytes, place %v", l.Ticket, row, kind, len(file), p)
 		}
-		if c.in == d.group {
+		if c.at.Len() == d.group {
 			if err := u.flush(d, c, to, on.stream); err != nil {
 				return err
 			}
@@ -125,7 +123,6 @@ func (u *uploader) add(d *decoding, c *coder, row int, file []byte, p *place, to
 	}
 	at := c.pixels + cuda.Address(c.used)
 	c.used += need
-	c.in++
 	c.rows = append(c.rows, row)
 	c.files.Put(file, at, w, h)
 	c.at.Put(cuda.Place{
@@ -137,7 +134,7 @@ func (u *uploader) add(d *decoding, c *coder, row int, file []byte, p *place, to
 
 // flush decodes the group in hand and makes rows of it.
 func (u *uploader) flush(d *decoding, c *coder, to cuda.Address, s cuda.Stream) error {
-	c.used, c.in = 0, 0
+	c.used = 0
 	if err := c.files.Decode(s, c.refuse); err != nil {
 		return err
 	}
@@ -148,7 +145,7 @@ func (u *uploader) flush(d *decoding, c *coder, to cuda.Address, s cuda.Stream) 
 func (c *coder) begin() {
 	c.files.Begin()
 	c.at.Begin()
-	c.rows, c.used, c.in, c.refused = c.rows[:0], 0, 0, device.Refusal{}
+	c.rows, c.used, c.refused = c.rows[:0], 0, device.Refusal{}
 }
 
 func (c *coder) refuse(file int, why string, lasting bool) {
@@ -171,12 +168,8 @@ func placeOf(places []byte, row int) (p place) {
 // maxTries bounds how often a batch with files is begun. Uploaders may have died of these files, or refused now some and now others.
 const maxTries = 3
 
-// isTried says that a batch has files for the device, which have had their tries.
-func (u *uploader) isTried(l *shm.Lease) bool {
-	d := u.decoding()
-	if d == nil || l.Attempts <= maxTries {
-		return false
-	}
+// hasFiles says that some of a batch are for the device to decode.
+func (d *decoding) hasFiles(l *shm.Lease) bool {
 	places := l.Tensor(d.places)
 	for row := range min(l.Rows, len(places)/placeBytes) {
 		if p := placeOf(places, row); p[device.PlaceKind] == device.JPEG {

@@ -209,19 +209,10 @@ func (u *uploader) beginAll(ctx context.Context, flights chan<- *shm.Lease) erro
 		}
 		_ = shm.Fault("upload.claimed")
 		on := &u.lanes[n]
-		if on.coder != nil && l.Attempts > 1 { // if it was this batch that an uploader died of, no other shall be counted with it
-			if err := u.landAll(ctx); err != nil {
-				return err
-			}
-		}
-		if u.isTried(l) {
-			err := l.Fail(ctx, device.Refusal{Why: fmt.Sprintf("%d tries to decode it on the device", maxTries)}.String())
-			if err == nil {
-				continue
-			}
-			if !errors.Is(err, shm.ErrState) { // it was uploaded before
-				return err
-			}
+		if givenBack, err := u.suspect(ctx, l); err != nil {
+			return err
+		} else if givenBack {
+			continue
 		}
 		if err := u.begin(l, on); err != nil {
 			return err
@@ -237,6 +228,26 @@ func (u *uploader) beginAll(ctx context.Context, flights chan<- *shm.Lease) erro
 		flights <- l
 		n = (n + 1) % len(u.lanes)
 	}
+}
+
+// suspect has a batch with files that was begun before be the only one under way: if it was this one that an uploader died of, no other shall be
+// counted with it. After its tries it gives it back, unless consumers were offered it once.
+func (u *uploader) suspect(ctx context.Context, l *shm.Lease) (givenBack bool, err error) {
+	d := u.decoding()
+	if d == nil || l.Attempts <= 1 {
+		return false, nil
+	}
+	if err := u.landAll(ctx); err != nil {
+		return false, err
+	}
+	if l.Attempts <= maxTries || !d.hasFiles(l) {
+		return false, nil
+	}
+	err = l.Fail(ctx, device.Refusal{Why: fmt.Sprintf("%d tries to decode it on the device", maxTries)}.String())
+	if errors.Is(err, shm.ErrState) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // landAll waits until every batch that was begun is handed on.
