@@ -109,16 +109,16 @@ gpu-test: ## the tests of uploads on this machine's GPU, with PyTorch, JAX and C
 	SPDL_TEST_GPU=1 $(PYTHON_GPU) -m pytest -q -rs tests/e2e/test_device.py tests/e2e/test_device_consumers.py
 
 fault: ## kills at every named point, long form
-	@$(MAKE) --no-print-directory all-built fault-programs
+	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda fake-nvjpeg
 	@scripts/test.sh fault
 
 .PHONY: kills
 killed_consumers = kills
 killed_workers = stage_kills
-killed_engines = engine_restart stage_restart spdl_restart
+killed_engines = engine_restart stage_restart device_restart spdl_restart
 killed_all = $(killed_consumers) $(killed_workers) $(killed_engines)
 kills: ## KILLS of them (default 1000) at each named point, for hours; WHAT='consumers workers engines' for some
-	@$(MAKE) --no-print-directory all-built fault-programs
+	@$(MAKE) --no-print-directory all-built fault-programs fake-cuda fake-nvjpeg
 	SPDL_KILLS=$(or $(KILLS),1000) SPDL_BUILD=$(abspath $(BUILD)) SPDL_LIBRARY=$(abspath $(BUILD))/libspdl.so PYTHONPATH=clients/python \
 		$(PYTHON) -m pytest -q -s -k killed $(patsubst %,tests/fault/test_%.py,$(foreach who,$(or $(WHAT),all),$(killed_$(who))))
 

@@ -135,7 +135,7 @@ typedef enum spdl_status {
     SPDL_E_SAMPLE = -120, /* the sample cannot be read, decoded or encoded; the text says why */
 
     SPDL_E_DEVICE = -140,   /* a call of the GPU's driver failed; the text names it and what the driver says */
-    SPDL_E_POOL_LOST = -141 /* the batch's device memory is gone with its uploader, or there never was any; its host tensors are good */
+    SPDL_E_POOL_LOST = -141 /* the batch's device memory is gone with its uploader or engine, or there never was any; its host tensors are good */
 } spdl_status;
 
 /* The status's name, such as "SPDL_E_STALE"; "SPDL_UNKNOWN" for a value this library does not know.

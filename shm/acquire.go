@@ -144,6 +144,9 @@ func (r *Reader) claim(ring []paddedWord, head, tail *paddedWord, base uint64) *
 			}
 			break
 		}
+		if r.device && isDead(uintptr(r.engine.fd)) {
+			return nil // its device memory went with the engine; the next one has it uploaded again
+		}
 		_ = Fault("claim.cas")
 		held := packWord(wordHeld, r.welcome.Owner, seq)
 		if !w.Word.CompareAndSwap(ready, held) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func (r *testRing) restart() *testRing {
 
 func (r *testRing) successor(cfg Config) *testRing {
 	r.t.Helper()
-	ring, err := Create(cfg)
+	ring, err := Create(asGiven(cfg))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -52,6 +53,12 @@ func (r *testRing) successor(cfg Config) *testRing {
 	r.t.Cleanup(func() { _ = next.server.Close() })
 	next.next.Store(ring.Info().NextTicket)
 	return next
+}
+
+// asGiven is the configuration without the group that Create adds.
+func asGiven(cfg Config) Config {
+	cfg.Groups = slices.DeleteFunc(slices.Clone(cfg.Groups), func(g GroupConfig) bool { return g.Kind == KindUploader })
+	return cfg
 }
 
 func (r *testRing) consistent() {

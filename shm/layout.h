@@ -1,4 +1,4 @@
-/* spdl shared-memory layout, version 1.3, as C. docs/layout.md is normative; shm/layout.go is the Go
+/* spdl shared-memory layout, version 1.5, as C. docs/layout.md is normative; shm/layout.go is the Go
  * twin; tests/golden holds all three together.
  *
  * Three kinds of segment:
@@ -36,7 +36,7 @@
 #define SPDL_L_MAGIC_RING 0x31474e524c445053ull  /* "SPDLRNG1" */
 #define SPDL_L_MAGIC_GROUP 0x315052474c445053ull /* "SPDLGRP1" */
 #define SPDL_L_MAJOR 1u
-#define SPDL_L_MINOR 4u
+#define SPDL_L_MINOR 5u
 #define SPDL_L_ENDIAN 0x01020304u
 #define SPDL_L_LINE 128u
 #define SPDL_L_NAME 64u   /* bytes of a name, NUL-terminated, NUL-padded */

@@ -99,6 +99,15 @@ func (r *Ring) adoptMember(place int) (*member, error) {
 		return nil, refuse(ErrState, "shm: adopt %q: consumer %d of group %q holds batches and is in a pid namespace that cannot be seen into; end it and start with --fresh",
 			r.cfg.label(), m.owner, g.cfg.Name)
 	}
+	if g.cfg.Kind == KindUploader && m.pidfd != nil {
+		if shared.Presence.Load() != presenceGone {
+			err = m.endUploader()
+		}
+		_ = m.pidfd.Close()
+		if m.pidfd = nil; err != nil {
+			return nil, err
+		}
+	}
 	g.members[m.index] = m
 	shared.Owner.Store(m.owner)
 	return m, nil

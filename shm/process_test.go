@@ -143,6 +143,9 @@ func playEngine() error {
 		Tensors: []Tensor{{Name: "x", Kind: Dense, DType: DType{1, 8, 1}, Shape: []int64{1, 64}}}}
 	reconnect, _ := time.ParseDuration(os.Getenv("SPDL_TEST_RECONNECT"))
 	cfg.Adopt = reconnect > 0
+	if slots, _ := strconv.Atoi(os.Getenv("SPDL_TEST_DEVICE")); slots > 0 {
+		cfg.Device = &DeviceConfig{Slots: slots, Tensors: []DeviceTensor{{Tensor: Tensor{Name: "x@cuda", Kind: Dense, DType: DType{1, 8, 1}, Shape: []int64{1, 64}}}}}
+	}
 	r, err := Create(cfg)
 	if err != nil {
 		return err

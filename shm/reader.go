@@ -29,6 +29,7 @@ type Reader struct {
 
 	stage   bool // a stage's worker: it may write what it holds, and lets go of it when it is done
 	upload  bool // an uploader: a stage's worker that knows no epochs
+	device  bool // a consumer of a ring with a device that the next engine may go on with
 	welcome Welcome
 
 	files  []*os.File
@@ -104,6 +105,7 @@ func (r *Reader) mapAll(fds []int) error {
 	}
 	r.record = at[GroupRecord](r.hdr, r.header.GroupOff+r.header.GroupStride*uint64(w.GroupIndex))
 	r.stage, r.upload = Kind(r.record.Kind).stage(), Kind(r.record.Kind) == KindUploader
+	r.device = !r.stage && r.reconnects > 0 && r.header.FeaturesRequired&featureDevice != 0
 	private, staged := r.header.Access == uint32(Private), r.header.FeaturesRequired&featureStaged != 0
 	if r.group, err = one("group", w.GroupBytes, true, false); err != nil {
 		return err

@@ -187,25 +187,33 @@ func (r *Ring) Evict(owner uint32, pid int32) error {
 	if m == nil || m.pidfd == nil {
 		return refuse(ErrNotFound, "shm: evict: ring %q: no member %d, pid %d; see spdl inspect", r.cfg.label(), owner, pid)
 	}
-	var sent error
-	raw, err := m.pidfd.SyscallConn()
-	if err == nil {
-		err = raw.Control(func(fd uintptr) { sent = unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) })
-	}
-	if err != nil {
-		sent = nil // closed: it is gone already
-	}
-	if sent != nil && sent != unix.ESRCH {
-		return because(sent, ErrDenied, "shm: evict: ring %q: kill member %d, pid %d: %v; run as its user or as root", r.cfg.label(), m.owner, m.pid, sent)
+	if err := kill(m.pidfd); err != nil {
+		return because(err, ErrDenied, "shm: evict: ring %q: kill member %d, pid %d: %v; run as its user or as root", r.cfg.label(), m.owner, m.pid, err)
 	}
 	select {
 	case <-m.gone:
 		return nil
 	case <-r.closing:
 		return ErrClosed
-	case <-time.After(10 * time.Second):
+	case <-time.After(killTime):
 		return refuse(ErrBusy, "shm: evict: ring %q: member %d, pid %d was killed but has not ended; it may hang in the kernel", r.cfg.label(), m.owner, m.pid)
 	}
+}
+
+// killTime is how long the kernel has to end a process that was killed.
+const killTime = 10 * time.Second
+
+// kill kills a process; one that is dead, or whose pidfd is closed, needs no killing.
+func kill(pidfd *os.File) error {
+	raw, err := pidfd.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	var sent error
+	if raw.Control(func(fd uintptr) { sent = unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) }) != nil || sent == unix.ESRCH {
+		return nil
+	}
+	return sent
 }
 
 func (r *Ring) findMember(owner uint32, pid int32) *member {

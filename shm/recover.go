@@ -48,6 +48,9 @@ func (r *Ring) recover() error {
 	if err := r.recoverWays(); err != nil {
 		return err
 	}
+	if err := r.recoverUploads(); err != nil {
+		return err
+	}
 	if err := r.removeStrays(); err != nil {
 		return err
 	}
@@ -67,6 +70,9 @@ func (r *Ring) takeOver() {
 		r.finishWays()
 	} else {
 		r.finishPublish()
+	}
+	if r.device != nil {
+		r.loseDevice() // its uploader ended with the engine, or with adoptMember
 	}
 	r.work.Add(2 * len(r.groups))
 	for _, g := range r.groups {
@@ -216,6 +222,8 @@ func (g *group) implausible(i int, w uint64) string {
 		return "held by nobody who is a member"
 	case (state == wordFree || state == wordReady) && ownerOf(w) != 0:
 		return "an owner where none can be"
+	case g.r.device != nil && g.cfg.Kind == KindConsumer && isAway(w):
+		return ""
 	case state == wordReady:
 		return g.requeue(i, seqOf(w))
 	}
@@ -290,7 +298,7 @@ func (g *group) account() {
 	}
 	g.published, g.redelivered = published, max(redelivered, g.rec.Redelivered.Load())
 	g.dropped, g.discarded, g.violations = g.rec.Dropped.Load(), g.rec.Discarded.Load(), g.rec.Violations.Load()
-	if g.cfg.Kind == KindStage {
+	if g.cfg.Kind.stage() {
 		g.completed = g.rec.Completed.Load() // what was spoiled was published, and not completed
 	} else if over := uint64(len(undone(g.r, g.shadow))) + g.dropped + g.discarded; over < published {
 		g.completed = published - over

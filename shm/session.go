@@ -294,7 +294,7 @@ func (c *session) admit(m *message) (*member, error) {
 		_ = pidfd.Close()
 		return nil, err
 	}
-	if err := c.sendWelcome(m, welcome, fds); err != nil {
+	if err := c.sendWelcome(m, &h, welcome, fds); err != nil {
 		c.service.Ring.reap(member, "detach") // it has no descriptor and so no lease
 		return nil, err
 	}
@@ -321,7 +321,7 @@ func (c *session) welcomeBack(m *message, req joinRequest) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.sendWelcome(m, welcome, fds); err != nil {
+	if err := c.sendWelcome(m, &req.hello, welcome, fds); err != nil {
 		c.service.Ring.silence(member) // it may ask again
 		return nil, err
 	}
@@ -329,11 +329,19 @@ func (c *session) welcomeBack(m *message, req joinRequest) (*member, error) {
 }
 
 // sendWelcome answers hello m, and closes the descriptors.
-func (c *session) sendWelcome(m *message, welcome Welcome, fds []int) error {
+func (c *session) sendWelcome(m *message, h *Hello, welcome Welcome, fds []int) error {
 	defer closeAll(fds)
 	_ = Fault("handshake.registered")
-	if c.service.Ring.cfg.Backing == Posix { // nobody can go on with a ring without names
-		welcome.ReconnectNS = c.server.cfg.ReconnectNS
-	}
+	welcome.ReconnectNS = c.reconnects(h)
 	return send(c.conn, Msg{Type: msgWelcome, ID: m.ID}, bytesOf(&welcome), fds)
+}
+
+// reconnects is how long the member may look for an engine that goes on with the ring: one with names, and, where it has a device, a member that
+// believes no device memory whose engine is dead.
+func (c *session) reconnects(h *Hello) uint64 {
+	ring := &c.service.Ring.cfg
+	if ring.Backing != Posix || ring.Device != nil && h.LayoutMinor < 5 {
+		return 0
+	}
+	return c.server.cfg.ReconnectNS
 }

@@ -114,11 +114,11 @@ func (s *Slot) noteWay(state uint64) {
 func (r *Ring) offer(i int) {
 	s := &r.slots[i]
 	g := r.stages[s.way.at]
+	s.noteWay(wayMoving)
 	if g.cfg.Kind == KindUploader && s.device < 0 && (r.device.off || !r.lend(s)) {
 		s.way.waiting = true
 		return
 	}
-	s.noteWay(wayMoving)
 	defer s.noteWay(waySet)
 	g.count(&g.published, &g.rec.Published, 1)
 	switch {

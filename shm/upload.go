@@ -3,8 +3,10 @@ package shm
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"sync/atomic"
+	"time"
 	"unsafe"
 )
 
@@ -75,8 +77,6 @@ func (c *DeviceConfig) check(ring *Config, bad func(string, ...any) error) error
 		return bad("%d device slots, want 2 to %d", c.Slots, MaxDeviceSlots)
 	case len(c.Tensors) == 0 || len(ring.Tensors)+len(c.Tensors) > MaxTensors:
 		return bad("%d tensors on the device beside %d, want at least 1 and at most %d together", len(c.Tensors), len(ring.Tensors), MaxTensors)
-	case ring.Adopt:
-		return bad("a ring with a device cannot be adopted; begin anew")
 	}
 	for _, t := range c.Tensors {
 		if t.Kind != Dense || t.From < 0 || t.From >= len(ring.Tensors) {
@@ -115,6 +115,66 @@ func (r *Ring) writePools() {
 			p.Kind, p.Bytes, p.SlotBytes = poolCUDAIPC, r.geo.deviceStride*uint64(r.cfg.Device.Slots), r.geo.deviceStride
 		}
 	}
+}
+
+// recoverUploads reads what a dead engine left of the device: which slot has which device slot, and which batches consumers wait for. The
+// memory itself is void (loseDevice): the exporter lives no longer than its engine.
+func (r *Ring) recoverUploads() error {
+	d := r.device
+	if d == nil {
+		return nil
+	}
+	d.generation = d.pool.Generation.Load()
+	for i := range d.events {
+		d.last = max(d.last, d.events[i].Generation.Load())
+	}
+	for _, i := range slices.Backward(r.ticketOrder()) { // the latest owner of a device slot is its owner, whatever members have written about others
+		s := &r.slots[i]
+		if r.slotFree(i) {
+			continue
+		}
+		switch k := s.desc.Fence[0]; {
+		case s.desc.Pool == 0 || r.wasBeingLent(s):
+		case s.desc.Pool != 1 || k >= uint64(len(d.lent)):
+			return refuse(ErrState, "shm: adopt %q: slot %d: device slot %d of pool %d, there are %d of pool 1; %s", r.cfg.label(), i, k, s.desc.Pool, len(d.lent), adoptRemedy)
+		case d.lent[k] == nil:
+			d.lent[k], s.device = s, int(k)
+		}
+		if !s.way.on && r.isAway(i) {
+			d.again = append(d.again, i)
+		}
+	}
+	slices.Reverse(d.again)
+	return nil
+}
+
+// wasBeingLent says that the dead engine had not put the slot into the uploader's queue yet: which device slot its descriptor names may not be its own.
+func (r *Ring) wasBeingLent(s *Slot) bool {
+	g := r.device.group
+	return s.way.on && s.way.again == 0 && s.way.at < len(r.stages) && r.stages[s.way.at] == g && s.desc.Way.Load()&0xff == wayMoving &&
+		stateOf(g.shadow[s.index].word) == wordFree && !g.has(s.index, s.desc)
+}
+
+// isAway says that some consumers' word of slot i is out of reach.
+func (r *Ring) isAway(i int) bool {
+	return slices.ContainsFunc(r.consumers(), func(g *group) bool { return isAway(g.shadow[i].word) })
+}
+
+// endUploader ends the uploader that a dead engine left, if it has not ended with it: what it writes from here on nobody would
+// expect.
+func (m *member) endUploader() error {
+	label := m.group.r.cfg.label()
+	if int(m.pid) == os.Getpid() {
+		return refuse(ErrState, "shm: adopt %q: its uploader is this very process; close it first", label)
+	}
+	if err := kill(m.pidfd); err != nil {
+		return because(err, ErrDenied, "shm: adopt %q: kill uploader %d that the dead engine left: %v; end it", label, m.pid, err)
+	}
+	_ = m.pidfd.SetReadDeadline(time.Now().Add(killTime))
+	if !awaitDeath(m.pidfd) {
+		return refuse(ErrBusy, "shm: adopt %q: uploader %d that the dead engine left was killed but has not ended; it may hang in the driver", label, m.pid)
+	}
+	return nil
 }
 
 // ---- device slots --------------------------------------------------------------------------------
@@ -242,12 +302,12 @@ func (r *Ring) setGeneration(generation uint64) {
 func (r *Ring) loseDevice() {
 	r.setGeneration(0)
 	_ = Fault("device.void")
-	g := r.device.group
-	order := make([]int, len(r.slots))
-	for i := range order {
-		order[i] = i
+	g, order := r.device.group, r.ticketOrder()
+	for _, i := range slices.Backward(order) { // the latest first: whoever claims one meanwhile has missed none before it
+		if s := &r.slots[i]; !s.way.on && s.device >= 0 {
+			r.recall(s)
+		}
 	}
-	slices.SortFunc(order, r.byTicket)
 	for _, i := range order {
 		if g.phase != phaseBroken {
 			g.look(i)
@@ -257,12 +317,21 @@ func (r *Ring) loseDevice() {
 		case state == wordReady || s.way.waiting || s.way.spoiled:
 		case state == wordHeld && (s.way.void || r.device.off):
 			g.takeBack(i)
-		case state == wordHeld, s.way.on && !s.way.void && r.stages[s.way.at] == g:
+		case s.way.on && s.device < 0: // a dead engine had settled that it stays in host memory
+		case state == wordHeld, s.way.on && !s.way.void && r.stages[s.way.at] == g, s.device >= 0 && slices.Contains(r.device.again, i):
 			r.offerAgain(i)
-		case !s.way.on && s.device >= 0:
-			r.recall(s)
 		}
 	}
+}
+
+// ticketOrder are all slots in the order of their tickets.
+func (r *Ring) ticketOrder() []int {
+	order := make([]int, len(r.slots))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, r.byTicket)
+	return order
 }
 
 func (r *Ring) byTicket(a, b int) int {
@@ -294,6 +363,11 @@ const (
 	seqAwayRedo = seqMask - 1 // it comes back in the redo queue: its holder died
 )
 
+// isAway says that a word is out of reach.
+func isAway(w uint64) bool {
+	return stateOf(w) == wordReady && (seqOf(w) == seqAway || seqOf(w) == seqAwayRedo)
+}
+
 // recall takes an unclaimed batch out of the reach of its consumers, to be uploaded again.
 func (r *Ring) recall(s *Slot) {
 	away := false
@@ -303,7 +377,7 @@ func (r *Ring) recall(s *Slot) {
 		}
 	}
 	if away {
-		r.uploadAgain(s)
+		r.waitForUpload(s)
 	}
 }
 
@@ -320,14 +394,18 @@ func (g *group) putAway(i int, seq uint64) bool {
 	return true
 }
 
-// uploadAgain has the next uploader copy a batch that consumers wait for.
-func (r *Ring) uploadAgain(s *Slot) {
-	d := r.device
-	if !slices.Contains(d.again, s.index) {
+// waitForUpload notes that consumers wait for the batch.
+func (r *Ring) waitForUpload(s *Slot) {
+	if d := r.device; !slices.Contains(d.again, s.index) {
 		d.again = append(d.again, s.index)
 		slices.SortFunc(d.again, r.byTicket)
 	}
-	if stateOf(d.group.shadow[s.index].word) == wordFree {
+}
+
+// uploadAgain has the next uploader copy a batch that consumers wait for.
+func (r *Ring) uploadAgain(s *Slot) {
+	r.waitForUpload(s)
+	if stateOf(r.device.group.shadow[s.index].word) == wordFree {
 		r.offerAgain(s.index)
 	}
 }

@@ -180,6 +180,57 @@ func TestBatchesOfALostDeviceAreUploadedAgainAndComeOnce(t *testing.T) {
 	}
 }
 
+// A consumer that claims at the very moment the device is lost gets batches in their order all the same: those that it finds, then the others, uploaded again.
+func TestWhoClaimsWhileTheDeviceIsLostMissesNoEarlierBatch(t *testing.T) {
+	cfg := deviceConfig(t, MaxDeviceSlots+4)
+	cfg.Device.Slots, cfg.Epochs = MaxDeviceSlots, 0
+	r, memory := newTestRing(t, cfg), &sync.Map{}
+	consumer := r.attach(AttachOptions{MaxLeases: MaxDeviceSlots + 2})
+	next := uint64(0)
+	take := func(l *Lease) {
+		t.Helper()
+		if l.Ticket != next {
+			t.Fatalf("got ticket %d, want %d", l.Ticket, next)
+		}
+		next++
+		release(t, l)
+	}
+	for round := range uint64(20) {
+		u := r.uploader(memory)
+		r.publish(MaxDeviceSlots, 0, false)
+		end := (round + 1) * MaxDeviceSlots
+		for range MaxDeviceSlots {
+			u.upload()
+		}
+		eventually(t, "all to be handed on", func() bool { return r.group("consumer-1").Unclaimed == MaxDeviceSlots })
+		lost := make(chan struct{})
+		go func() {
+			defer close(lost)
+			_ = u.Close()
+		}()
+		for consumer.DeviceGeneration() != 0 {
+			continue // at the very moment
+		}
+		for range 5 {
+			l, err := consumer.try(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l != nil {
+				take(l)
+			}
+		}
+		<-lost
+		u = r.uploader(memory)
+		for next < end {
+			u.upload()
+			take(acquire(t, consumer))
+		}
+		_ = u.Close()
+		eventually(t, "the uploader to be gone", func() bool { return consumer.DeviceGeneration() == 0 })
+	}
+}
+
 // A consumer that dies with a batch of a lost device: the next holder gets it only when it is uploaded again.
 func TestBatchOfALostDeviceWhoseHolderDiesIsUploadedBeforeItComesAgain(t *testing.T) {
 	cfg := deviceConfig(t, 8)
@@ -314,7 +365,6 @@ func TestRingsThatCannotHaveADeviceAreRefused(t *testing.T) {
 		"one device slot":     func(c *Config) { c.Device.Slots = 1 },
 		"too many":            func(c *Config) { c.Device.Slots = MaxDeviceSlots + 1 },
 		"no tensors":          func(c *Config) { c.Device.Tensors = nil },
-		"adopted":             func(c *Config) { c.Adopt, c.Backing = true, Posix },
 		"of no tensor":        func(c *Config) { c.Device.Tensors[0].From = 1 },
 		"a name twice":        func(c *Config) { c.Device.Tensors[0].Name = "x" },
 		"a ragged tensor":     func(c *Config) { c.Device.Tensors[0].Kind = Ragged },

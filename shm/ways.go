@@ -11,7 +11,7 @@ import (
 // adoptStages lists the stages that are there, in the order a batch passes them.
 func (r *Ring) adoptStages() error {
 	for _, c := range r.cfg.Groups {
-		if c.Kind != KindStage {
+		if !c.Kind.stage() {
 			continue
 		}
 		i := slices.IndexFunc(r.groups, func(g *group) bool { return g.cfg.Name == c.Name && g.phase == phaseActive })
@@ -19,6 +19,9 @@ func (r *Ring) adoptStages() error {
 			return refuse(ErrState, "shm: adopt %q: stage %q has ended; %s", r.cfg.label(), c.Name, adoptRemedy)
 		}
 		r.stages = append(r.stages, r.groups[i])
+		if c.Kind == KindUploader {
+			r.openUploads(r.groups[i])
+		}
 	}
 	return nil
 }

@@ -165,7 +165,8 @@ static spdl_status enter_pool(spdl_reader *r, gpu *g, const spdl_batch *b, impor
             "spdl: batch %llu: it is in host memory only: no uploader had it; use its host tensors",
             (unsigned long long)b->ticket);
     if (l->pool >= r->h.n_pools) return damaged(b, "pool");
-    if (load_acquire64(&pool_record(r, l->pool)->generation) != l->generation || l->generation == 0)
+    if (load_acquire64(&pool_record(r, l->pool)->generation) != l->generation || l->generation == 0 ||
+        !sp_engine_alive(r)) /* an uploader ends with its engine */
         return lost(b);
     *out = l->import;
     for (import *i = g->imports; i && !*out; i = i->next)

@@ -194,8 +194,7 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 			}
 		}
 	}
-	// A caller who says where to go on does not want the ring's own position, and the memory of a device is gone with its uploader.
-	c.Adopt = len(o.State) == 0 && o.Step == 0 && !o.Fresh && c.Device == nil
+	c.Adopt = len(o.State) == 0 && o.Step == 0 && !o.Fresh // who says where to go on does not want the ring's own position
 	for _, g := range s.Ring.Groups {
 		c.Groups = append(c.Groups, groupOf(g))
 	}

@@ -174,7 +174,7 @@ class DeviceError(SpdlError):
 
 
 class PoolLost(SpdlError):
-    """The batch's device memory is gone with its uploader, or there never was any. Its host fields are good."""
+    """The batch's device memory is gone with its uploader or engine, or there never was any. Its host fields are good."""
 
     status = -141
 

@@ -1,0 +1,236 @@
+"""kill -9 of `spdl serve` with a device, at named points, and a restart: its uploader ends with it, so device memory is void, and the next engine
+has uploaded again what nobody had claimed. Consumers of two groups see every batch once, in order and whole; of those that they held when an engine or an
+uploader died, the device tensors are lost by name, of no other.
+
+Each point kills at least 3 engines (SPDL_FAULT_LONG=1: 40; `make kills`: 1,000), on the driver without a GPU of tests/cuda.
+"""
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import staged  # noqa: E402
+from staged import BATCH, BUILD, STEPS, Run, oracle  # noqa: E402
+
+import driver  # noqa: E402
+import spdl  # noqa: E402
+from engines import eventually, processes_of  # noqa: E402
+from pictures import make_folder  # noqa: E402
+
+KILLS = int(os.environ.get("SPDL_KILLS", 40 if os.environ.get("SPDL_FAULT_LONG") else 3))
+GROUPS = ["train", "watch"]
+# Where the engine dies, and at which visit at the latest; those that its uploader has to die for before.
+POINTS = {"slot.take": 20, "publish.put": 60, "publish.word": 60, "publish.group": 40, "wake": 20, "stage.way": 120, "device.void": 1, "reclaim.mid": 1, "reclaim.word": 3}
+NEEDS_DEATH = ["device.void", "reclaim.mid", "reclaim.word"]
+WATCHDOG = 120
+
+pytestmark = driver.needs_stand_in
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    return make_folder(tmp_path_factory.mktemp("pictures"), STEPS * BATCH).path
+
+
+@pytest.fixture(scope="module")
+def want(pictures, tmp_path_factory):
+    return oracle(pictures, tmp_path_factory.mktemp("oracle"))
+
+
+@pytest.fixture
+def mark(monkeypatch):
+    mark = f"device-{os.getpid()}-{time.monotonic_ns() // 1000 % 10**9}"
+    monkeypatch.setenv("SPDL_E2E", mark)
+    for name, value in driver.environment().items():
+        monkeypatch.setenv(name, value)
+    driver.library()
+    yield mark
+    deadline = time.monotonic() + WATCHDOG
+    while left := processes_of(mark):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.02)
+
+
+class Device(Run):
+    """An engine that uploads; the next of its name goes on with its ring."""
+
+    def __init__(self, name, pictures, tmp_path, fault, **device):
+        self.device = {"slots": 3, **device}
+        ring = {"groups": [{"name": g} for g in GROUPS], "slots": 8, "backing": "posix", "access": "shared", "reconnect": "60s"}
+        super().__init__(name, pictures, tmp_path, ring, fault)
+
+    def start(self, fault=None):
+        self.description["device"] = self.device
+        super().start(fault)
+
+
+class Consumer(staged.Consumer):
+    """Checks host memory and the device; lost counts the batches without device tensors."""
+
+    lost = 0
+
+    def look(self, batch):
+        if batch is None:
+            return
+        with batch:
+            assert (batch.ticket, batch.rows) == (self.seen, BATCH)
+            try:
+                if not np.array_equal(driver.bytes_of(batch.cuda["image"]), self.want[self.seen % STEPS].ravel()):
+                    batch.cuda["image"]  # lost while it was read
+                    raise AssertionError(f"ticket {batch.ticket}: the device has other bytes")
+            except spdl.PoolLost:
+                self.lost += 1
+            if not self.coded:
+                assert np.array_equal(batch["image"], self.want[self.seen % STEPS]), f"ticket {batch.ticket}"
+        self.seen += 1
+        time.sleep(0.001)
+
+
+class Trial:
+    """A run and its consumers, whose engine is killed and started again."""
+
+    def __init__(self, mark, tag, pictures, tmp_path, want, fault, **device):
+        self.mark, self.kills = mark, 0
+        self.run = Device(f"redevice-{os.getpid()}-{tag}", pictures, tmp_path, fault, **device)
+        self.over = threading.Event()
+        self.consumers = [Consumer(self.run.name, group, want, self.over) for group in GROUPS]
+        for consumer in self.consumers:
+            consumer.coded = "decode" in device  # host memory has files then
+            consumer.start()
+
+    def wrong(self):
+        return [c.error for c in self.consumers if c.error]
+
+    def kill_uploader(self):
+        for pid, command in processes_of(self.mark):
+            if "spdl-device" in command.split(" ")[0]:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+        time.sleep(0.05)
+
+    def await_kill(self, meanwhile=None):
+        deadline = time.monotonic() + WATCHDOG
+        while self.run.engine.poll() is None:
+            assert not self.wrong(), self.wrong()
+            assert time.monotonic() < deadline, f"the engine was not killed\n{self.run.said.read_text()}"
+            if meanwhile:
+                meanwhile()
+            time.sleep(0.01)
+        assert self.run.engine.returncode == -signal.SIGKILL, self.run.said.read_text()
+        self.kills += 1
+
+    def await_progress(self, batches):
+        goals = [c.seen + batches for c in self.consumers]
+        deadline = time.monotonic() + WATCHDOG
+        while any(c.seen < goal for c, goal in zip(self.consumers, goals)):
+            assert not self.wrong(), self.wrong()
+            assert time.monotonic() < deadline, f"the ring stands still at {[c.seen for c in self.consumers]}\n{self.run.said.read_text()}"
+            time.sleep(0.005)
+
+    def end(self):
+        self.over.set()
+        for consumer in self.consumers:
+            consumer.join(WATCHDOG)
+        return self.run.stop()
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_consumers_get_every_batch_once_and_on_the_device_when_the_engine_is_killed_at(point, mark, pictures, want, tmp_path):
+    rng = random.Random(point)
+    fault = lambda: f"{point}:{rng.randint(1, POINTS[point])}:kill"  # noqa: E731
+    trial = Trial(mark, point, pictures, tmp_path, want, fault())
+    try:
+        for i in range(KILLS):
+            trial.await_kill(trial.kill_uploader if point in NEEDS_DEATH else None)
+            if i % 3 == 2:  # killed again while it adopts
+                trial.run.start("adopt.mid:1:kill")
+                trial.await_kill()
+            trial.run.start(None if i == KILLS - 1 else fault())
+        trial.await_progress(2 * STEPS)
+        check = subprocess.run([BUILD / "spdl", "inspect", trial.run.name, "--check"], capture_output=True, text=True, timeout=WATCHDOG)
+        assert check.returncode == 0, check.stdout + check.stderr
+    finally:
+        code = trial.end()
+    assert not trial.wrong(), trial.wrong()
+    assert code == 0
+    for consumer in trial.consumers:  # a death costs at most the batch in hand, whoever died
+        assert consumer.seen > consumer.lost
+        assert point in NEEDS_DEATH or consumer.lost <= trial.kills
+    assert not [n for n in os.listdir("/dev/shm") if trial.run.name in n]
+    print(f"{point}: {trial.kills} engines killed, {[c.seen for c in trial.consumers]} batches right, {[c.lost for c in trial.consumers]} of them without the device", flush=True)
+
+
+def test_while_there_is_no_engine_nothing_is_claimed_and_what_is_held_has_lost_its_device_tensors(mark, pictures, want, tmp_path):
+    """Batches are ready, but their device memory went with the engine. The next one has them uploaded again, in their order."""
+    run = Device(f"redevice-{os.getpid()}-absent", pictures, tmp_path, None)
+    try:
+        with spdl.attach(run.name, group=GROUPS[0], max_leases=2) as loader:
+            held = loader.acquire(timeout=WATCHDOG)
+            assert np.array_equal(driver.bytes_of(held.cuda["image"]), want[0].ravel())
+            eventually("two more to be ready", lambda: loader.stats()["rings"][0]["groups"][0]["unclaimed"] == 2)
+            run.engine.kill()
+            run.engine.wait()
+            with pytest.raises(spdl.Timeout):
+                loader.acquire(timeout=0)
+            with pytest.raises(spdl.Timeout):
+                loader.acquire(timeout=0.5)
+            with pytest.raises(spdl.PoolLost):
+                held.cuda["image"]
+            assert np.array_equal(held["image"], want[0])
+            run.start()
+            for ticket in (1, 2):  # the other group holds all three
+                with loader.acquire(timeout=WATCHDOG) as batch:
+                    assert batch.ticket == ticket
+                    assert np.array_equal(driver.bytes_of(batch.cuda["image"]), want[ticket].ravel())
+            with pytest.raises(spdl.PoolLost):
+                held.cuda["image"]
+            held.release()
+    finally:
+        assert run.stop() == 0
+
+
+def test_an_uploader_that_is_stopped_when_its_engine_dies_is_ended_by_the_next(mark, pictures, want, tmp_path):
+    trial = Trial(mark, "stopped", pictures, tmp_path, want, None)
+    try:
+        trial.await_progress(STEPS)
+        [left] = [pid for pid, command in processes_of(mark) if "spdl-device" in command.split(" ")[0]]
+        os.kill(left, signal.SIGSTOP)
+        trial.run.engine.kill()
+        trial.await_kill()
+        trial.run.start()
+        trial.await_progress(STEPS)
+        assert left not in [pid for pid, _ in processes_of(mark)]
+    finally:
+        code = trial.end()
+    assert not trial.wrong() and code == 0
+
+
+def test_pictures_decoded_on_the_device_survive_the_engine(mark, pictures, want, tmp_path, monkeypatch):
+    """What the device refused the next engine learns anew."""
+    widths = sorted(Image.open(path).width for path in pathlib.Path(pictures).rglob("*.jpg"))
+    monkeypatch.setenv("FAKE_NVJPEG_REFUSES", f" {widths[len(widths) // 2]} ")
+    trial = Trial(mark, "coded", pictures, tmp_path, want, None, decode="nvjpeg")
+    try:
+        for _ in range(3):
+            trial.await_progress(STEPS // 2)
+            trial.run.engine.kill()
+            trial.await_kill()
+            trial.run.start()
+        trial.await_progress(STEPS)
+    finally:
+        code = trial.end()
+    assert not trial.wrong() and code == 0
+
