@@ -121,3 +121,25 @@ def test_load_video_gives_the_processors_frames_from_the_device(device):
     done = python(LOAD, *(json.dumps([str(FILES / name) for name in names]) for names in (DECODED, REFUSED)), env=environment(**device.environment))
     assert done.stdout == "as on the processor\n", done.stderr
     assert device.holds() == (1, 0, 0, 0)
+
+
+FAILING = """
+import sys
+import numpy as np
+import spdl.io
+
+name, want = sys.argv[1], spdl.io.load_video(sys.argv[1]).numpy()
+if sys.argv[2] == "chunks":
+    got = np.concatenate([chunk["video"].numpy() for chunk in spdl.io.streaming_load_video(name, 3, hardware="auto")])
+else:
+    got = spdl.io.load_video(name, hardware="auto").numpy()
+assert np.array_equal(got, want)
+print("as on the processor")
+"""
+
+
+@pytest.mark.parametrize("form", ["whole", "chunks"])
+def test_the_processor_goes_on_with_a_video_at_which_the_device_fails(form, device):
+    done = python(FAILING, str(FILES / "odd.webm"), form, env=environment(**device.environment, FAKE_CUDA_FAULT="DecodePicture:5:719"))
+    assert done.stdout == "as on the processor\n", done.stderr
+    assert device.holds() == (1, 0, 0, 0)

@@ -386,6 +386,72 @@ func TestAutoGoesOnWithoutALostDevice(t *testing.T) {
 	}
 }
 
+// Chunks of a video, and a video that is loaded whole, go on at the processor, too, wherever the device fails: at the decoder, which FFmpeg leaves to the processor by itself,
+// in the first chunk, in a later one, between two of its frames, behind a filter.
+func TestAutoGoesOnWithAVideoInChunks(t *testing.T) {
+	chosen := map[string]func(*Config){
+		"all": func(*Config) {}, "often": func(c *Config) { c.Select = Selection{Kind: FPS, Rate: 70} }, "filtered": func(c *Config) { c.Filter = "tmix=frames=2" },
+		"approximate": func(c *Config) { c.Approximate = true },
+	}
+	for how, choose := range chosen {
+		for _, fault := range []string{"CreateDecoder:1:2", "DecodePicture:1:719", "DecodePicture:5:719", "Memcpy2DAsync:9:700:sticky"} {
+			for _, chunk := range []int{0, 3} {
+				if how == "approximate" && chunk > 0 {
+					continue // there is one chunk
+				}
+				t.Run(fmt.Sprintf("%s, %s, chunks of %d", how, strings.ReplaceAll(fault, ":", " "), chunk), func(t *testing.T) {
+					if !onDevice(t, "FAKE_CUDA_FAULT="+fault) {
+						return
+					}
+					cfg := vp9Config(t)
+					cfg.Frames = chunk
+					choose(&cfg)
+					want, wantPTS, _ := chunks(t, cfg, file(t, vp9))
+					got, pts, left := chunksOn(t, onKind(t, cfg, Auto), file(t, vp9))
+					if left == strings.HasPrefix(fault, "CreateDecoder") || !slices.Equal(got, want) || !slices.Equal(pts, wantPTS) {
+						t.Errorf("the device was left: %v, frames equal: %v, times %v, want %v", left, slices.Equal(got, want), pts, wantPTS)
+					}
+				})
+			}
+		}
+	}
+}
+
+// chunksOn is chunks, and whether the processor took over.
+func chunksOn(t *testing.T, cfg Config, src Source) (data []byte, pts []float64, left bool) {
+	t.Helper()
+	r, err := Open(cfg, src, Draw{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	data, pts, _ = chunksOf(t, r)
+	return data, pts, r.w.offDevice
+}
+
+// Without auto the device's error is the reader's last word.
+func TestAChunkAtWhichTheDeviceFailsIsTheLast(t *testing.T) {
+	if !onDevice(t, "FAKE_CUDA_FAULT=DecodePicture:5:719") {
+		return
+	}
+	cfg := vp9Config(t)
+	cfg.Frames = 1
+	r, err := Open(onKind(t, cfg, "cuda"), file(t, vp9), Draw{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	row := Row{Data: make([]byte, r.Op().RowBytes())}
+	for err == nil {
+		_, err = r.Next(row)
+	}
+	for range 2 {
+		if _, again := r.Next(row); causeOf(err) != "device" || again != err {
+			t.Errorf("got %v, then %v, want the device's error twice", err, again)
+		}
+	}
+}
+
 // Decoders at once share the device's context, and leave nothing: no descriptor, and no memory of the device.
 func TestManyDecodersShareTheDevice(t *testing.T) {
 	if onDevice(t) {

@@ -101,7 +101,7 @@ func (w *Worker) beginFilter() error {
 		w.byMoment()
 		return nil
 	}
-	return w.plan()
+	return w.plan(0)
 }
 
 // startFilter makes the next frame that goes in the first.

@@ -5,6 +5,7 @@ package video
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/av"
@@ -14,11 +15,14 @@ import (
 // Reader decodes the chosen frames of one video in chunks, so that a long one takes
 // no more memory than a chunk and its index. It belongs to one goroutine at a time.
 type Reader struct {
-	w     *Worker
-	chunk int
-	done  int    // chosen frames delivered
-	part  []slot // places of a decoded frame that the last chunk had no room for
-	draw  Draw
+	w      *Worker
+	src    Source
+	chunk  int
+	done   int    // chosen frames delivered
+	chunks int    // delivered
+	part   []slot // places of a decoded frame that the last chunk had no room for
+	draw   Draw
+	failed error // at a chunk: there are no more
 }
 
 // Open chooses the frames of src, for rows of cfg.Frames frames at a time, or where
@@ -41,11 +45,11 @@ func OpenSized(cfg Config, src Source, draw Draw, sized func(shown media.Size) (
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{w: w, chunk: cfg.Frames, draw: draw}
+	r := &Reader{w: w, src: src, chunk: cfg.Frames, draw: draw}
 	if r.chunk > 0 && src.Path != "" {
 		w.keep = 0 // the point is not to hold the file
 	}
-	if err := r.start(cfg, src, sized); err != nil {
+	if err := r.start(cfg, sized); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -63,12 +67,11 @@ func unsized(cfg Config) (*Worker, error) {
 	return op.NewWorker()
 }
 
-func (r *Reader) start(cfg Config, src Source, sized func(media.Size) (media.Config, error)) error {
-	w := r.w
-	err := w.begin(src, r.draw)
-	shown := w.shownSize(cfg.AsSent)
-	if err == nil && w.filter.is() {
-		shown, err = r.filtered()
+func (r *Reader) start(cfg Config, sized func(media.Size) (media.Config, error)) error {
+	w, began := r.w, time.Now()
+	shown, err := r.choose()
+	if r.leavesDevice(err, began) {
+		shown, err = r.choose()
 	}
 	if err != nil {
 		return err
@@ -88,7 +91,29 @@ func (r *Reader) start(cfg Config, src Source, sized func(media.Size) (media.Con
 	if err := r.checkOrder(); err != nil || w.filter.is() || cfg.Approximate {
 		return err
 	}
-	return w.plan()
+	return w.plan(0)
+}
+
+// choose opens the source and chooses its frames, and says in which size they are shown.
+func (r *Reader) choose() (media.Size, error) {
+	if err := r.w.begin(r.src, r.draw); err != nil {
+		return media.Size{}, err
+	}
+	if r.w.filter.is() {
+		return r.filtered()
+	}
+	return r.w.shownSize(r.w.op.cfg.AsSent), nil
+}
+
+// leavesDevice reports whether err is the device's and the processor goes on in its place, as auto has it: the source is closed then.
+func (r *Reader) leavesDevice(err error, began time.Time) bool {
+	w := r.w
+	if w.op.cfg.Hardware != Auto || w.offDevice || !deviceFailed(err) {
+		return false
+	}
+	w.end()
+	w.offDevice, w.spent = true, time.Since(began)
+	return true
 }
 
 // filtered is the size of the first frame that comes out of the filter; where one
@@ -167,13 +192,56 @@ func (r *Reader) Stream() Stream { return r.w.describe() }
 func (r *Reader) Op() *Op { return r.w.op }
 
 // Next fills dst with the next chunk: Info.Frames of them, fewer only in the last.
-// After that it returns io.EOF. Each chunk has the budget of time of a sample: what
-// passes between them does not count.
+// After that it returns io.EOF, and after an error that error. Each chunk has the budget of time of a sample: what
+// passes between them does not count. Where a device fails at a chunk, and cfg.Hardware is Auto, the processor decodes from there on.
 func (r *Reader) Next(dst Row) (Info, error) {
 	if err := r.w.op.checkRow(&dst); err != nil {
 		return Info{}, err
 	}
+	if r.failed != nil {
+		return Info{}, r.failed
+	}
+	began := time.Now()
 	r.w.allow(r.w.op.cfg.Budget)
+	info, err := r.next(dst)
+	if r.leavesDevice(err, began) {
+		if err = r.resume(dst); err == nil {
+			info, err = r.next(dst)
+		}
+	}
+	if err == nil {
+		r.chunks++
+	} else if err != io.EOF {
+		r.failed = err
+	}
+	return info, err
+}
+
+// resume opens the source again and goes to the chunk at which the device failed. What a filter gives hangs on all frames before, which go through it
+// once more: dst has them meanwhile.
+func (r *Reader) resume(dst Row) error {
+	w := r.w
+	if _, err := r.choose(); err != nil {
+		return err
+	}
+	if w.filter.is() {
+		for range r.chunks {
+			w.allow(w.op.cfg.Budget)
+			if _, err := r.nextFiltered(dst); err != nil {
+				return err
+			}
+		}
+		w.allow(w.op.cfg.Budget)
+		return nil
+	}
+	if w.op.cfg.Approximate {
+		return nil
+	}
+	r.part = nil
+	return w.plan(r.done)
+}
+
+func (r *Reader) next(dst Row) (Info, error) {
 	if r.w.filter.is() {
 		return r.nextFiltered(dst)
 	}
@@ -189,7 +257,9 @@ func (r *Reader) Next(dst Row) (Info, error) {
 	}
 	info := r.w.info()
 	info.Frames = n
-	r.done += n
+	if err == nil {
+		r.done += n
+	}
 	return info, err
 }
 

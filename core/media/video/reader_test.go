@@ -67,6 +67,11 @@ func chunks(t *testing.T, cfg Config, src Source) (data []byte, pts []float64, d
 		t.Fatal(err)
 	}
 	defer r.Close()
+	return chunksOf(t, r)
+}
+
+func chunksOf(t *testing.T, r *Reader) (data []byte, pts []float64, decoded int) {
+	t.Helper()
 	row := Row{Data: make([]byte, r.Op().RowBytes()), PTS: make([]float64, r.Op().Frames())}
 	for {
 		info, err := r.Next(row)

@@ -210,7 +210,7 @@ func (w *Worker) findHoles(err error) (bool, error) {
 }
 
 func (w *Worker) decode(dst Row, draw Draw) error {
-	if err := w.plan(); err != nil {
+	if err := w.plan(0); err != nil {
 		return err
 	}
 	for {
@@ -255,12 +255,12 @@ func (w *Worker) info() Info {
 	}
 }
 
-// plan groups the chosen frames into runs for C, each from one key frame.
-func (w *Worker) plan() error {
+// plan groups the chosen frames from that one on into runs for C, each from one key frame.
+func (w *Worker) plan(from int) error {
 	ix := &w.index
 	w.slots = w.slots[:0]
-	for place, i := range w.picked {
-		w.slots = append(w.slots, slot{ix.source(int(i)), int32(place)})
+	for place, i := range w.picked[from:] {
+		w.slots = append(w.slots, slot{ix.source(int(i)), int32(from + place)})
 	}
 	slices.SortFunc(w.slots, func(a, b slot) int {
 		if a.packet != b.packet {
