@@ -3,8 +3,10 @@
 
 import json
 import os
+import re
 import signal
 import sys
+import urllib.request
 
 import driver
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 import spdl
 from driver import alike, needs_stand_in
 from driver import bytes_of as on_device
-from engines import Consumer, describe, eventually, processes_of
+from engines import SPDL, Consumer, describe, eventually, processes_of, run
 
 pytestmark = pytest.mark.usefixtures("cuda")
 
@@ -84,6 +86,27 @@ def test_decoded_pictures_are_finished_on_the_device(pictures):
             got = on_device(batch.cuda["image"]).view(np.float32).reshape(batch.rows, 3, 8, 8)
             difference = np.abs(got - want[batch.ticket].transpose(0, 3, 1, 2))
             assert difference.mean() < 2 / 255 / 0.25 if driver.GPU else difference.max() < 1e-6, batch.ticket
+
+
+@pytest.mark.parametrize("transform", [[{"resize": 30}, {"center_crop": [20, 44]}, {"horizontal_flip": 1}], [{"resize": [24, 36]}]])
+def test_a_running_ring_of_files_is_shown(transform, serve, pictures, tmp_path):
+    """The sheet of its batch is that of the description decoded by the processor: files, pixels in their place, and what is around a small picture."""
+    from PIL import Image
+
+    finish = {"dtype": "f16"} if len(transform) == 1 else None
+    description = describe(pictures.path, batch=64, image={"transform": transform}, order={"shuffle": False, "epochs": 0})
+    coded = {**description, "device": {"decode": "nvjpeg", **({"finish": finish} if finish else {})}}
+    engine, sheets = serve(coded, "--http", "127.0.0.1:0"), []
+    for what in ([engine.name], ["--spec-json", json.dumps(description), "--name", "shown"]):
+        done = run([SPDL, "view", *what, "--out", tmp_path / f"{len(sheets)}.png"])
+        assert done.returncode == 0, done.stderr
+        sheets.append(np.asarray(Image.open(tmp_path / f"{len(sheets)}.png").convert("RGB")))
+    heading = 40  # pixels, with the ring's name
+    assert sheets[0].shape == sheets[1].shape and sheets[0][heading:].std() > 40
+    assert np.array_equal(sheets[0][heading:], sheets[1][heading:])
+    page = re.search(r"page at (http://\S+)", engine.said())[1].rstrip("/")
+    with urllib.request.urlopen(page + "/sheet.png", timeout=60) as answer:
+        assert np.asarray(Image.open(answer).convert("RGB"))[heading:].std() > 40
 
 
 @needs_stand_in

@@ -19,6 +19,7 @@ func columnsOf(schema []shm.TensorRecord) columns {
 	for i := range schema {
 		t := &schema[i]
 		switch name := nameText(t.Name[:]); {
+		case t.Pool != 0: // on a device
 		case t.Role == shm.RoleField && name == "video":
 			c.video = i
 		case t.Role == shm.RoleField && name == "audio":
@@ -171,14 +172,18 @@ func (r *ringFacts) media() (all []mediumFacts) {
 
 // lengths is the name of the field that says how long a video or a sound is.
 func (m *mediumFacts) lengths() string {
-	name := "length"
 	if m.Video != nil {
-		name = "frames"
+		return m.named("frames")
 	}
+	return m.named("length")
+}
+
+// named is the name of a tensor that says something about the medium.
+func (m *mediumFacts) named(what string) string {
 	if m.own {
-		return name
+		return what
 	}
-	return m.Name + "." + name
+	return m.Name + "." + what
 }
 
 // normalization is the mean and standard deviation that floats were brought to; nil: none, or not told.

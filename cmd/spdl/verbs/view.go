@@ -126,12 +126,19 @@ func renderingOf(name string, schema []shm.TensorRecord, text []byte) (*renderin
 	case 0:
 		return nil, fmt.Errorf("view: ring %q has no field of pictures, and tells of no videos and sounds; want one with axes NHWC or NCHW", r.name)
 	case 1:
-		_, picture := all[0].(*pixels)
-		r.painter, r.strips = all[0], !picture
+		r.painter, r.strips = all[0], !isPicture(all[0])
 	default:
 		r.painter, r.strips = all, true
 	}
 	return r, nil
+}
+
+func isPicture(p painter) bool {
+	switch p.(type) {
+	case *pixels, *files:
+		return true
+	}
+	return false
 }
 
 // painterOf draws one medium of a ring's samples.
@@ -139,6 +146,9 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 	t := fieldNamed(schema, m.Name)
 	if t < 0 || m.Image == nil && m.Video == nil && m.Audio == nil {
 		return nil, &because{fmt.Errorf("view: field %q: the ring does not tell what it is, or has none of that name", m.Name), shm.ErrFormat}
+	}
+	if m.Image != nil && schema[t].Kind == shm.Ragged {
+		return filesOf(schema, t, m)
 	}
 	if m.Image != nil {
 		return picturesOf(schema, t, *m.Image)
@@ -156,9 +166,6 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 // picturesOf draws a dense field of pictures.
 func picturesOf(schema []shm.TensorRecord, tensor int, n normalization) (*pixels, error) {
 	t := &schema[tensor]
-	if t.Kind == shm.Ragged {
-		return nil, &because{fmt.Errorf("view: field %q: its pictures are files, which the device decodes (device.decode); spdl view DESCRIPTION shows them", nameText(t.Name[:])), shm.ErrUnsupported}
-	}
 	if t.Kind != shm.Dense || t.Ndim != 4 {
 		return nil, &because{fmt.Errorf("view: field %q: want pictures of [N, H, W, C] or [N, C, H, W]", nameText(t.Name[:])), shm.ErrFormat}
 	}

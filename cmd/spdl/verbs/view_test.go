@@ -316,7 +316,8 @@ func TestPicturesOfOddShapesAreRefused(t *testing.T) {
 	}
 	files := record(8, 1, 3)
 	files.Kind = shm.Ragged
-	if _, err := picturesOf([]shm.TensorRecord{*files}, 0, normalization{}); err == nil || !strings.Contains(err.Error(), `field "image": its pictures are files, which the device decodes`) {
+	files.Role = shm.RoleField
+	if _, err := painterOf([]shm.TensorRecord{*files}, &mediumFacts{Name: "image", Image: &normalization{}, own: true}, nil); err == nil || !strings.Contains(err.Error(), `field "image": the ring has files, and does not tell`) {
 		t.Errorf("files: %v", err)
 	}
 }
