@@ -14,7 +14,7 @@ type Lease struct {
 	Attempts uint32 // 1: first delivery; more: its earlier holders died
 	Slot     int
 	// DeviceSlot is where the batch is, or for an uploader shall be, in device memory; -1: nowhere. DeviceGeneration is the memory's when it was
-	// uploaded: as long as it is Reader.DeviceGeneration, the memory holds the batch.
+	// uploaded: as long as it is Reader.DeviceGeneration, which is 0 when the engine is dead, the memory holds the batch.
 	DeviceSlot       int
 	DeviceGeneration uint64
 

@@ -101,7 +101,7 @@ func (r *Ring) adoptMember(place int) (*member, error) {
 	}
 	if g.cfg.Kind == KindUploader && m.pidfd != nil {
 		if shared.Presence.Load() != presenceGone {
-			err = m.endUploader()
+			err = m.endUploader(rec.Started)
 		}
 		_ = m.pidfd.Close()
 		if m.pidfd = nil; err != nil {

@@ -29,7 +29,7 @@ type Reader struct {
 
 	stage   bool // a stage's worker: it may write what it holds, and lets go of it when it is done
 	upload  bool // an uploader: a stage's worker that knows no epochs
-	device  bool // a consumer of a ring with a device that the next engine may go on with
+	device  bool // a consumer of a ring with a device, which goes with its engine
 	welcome Welcome
 
 	files  []*os.File
@@ -105,7 +105,7 @@ func (r *Reader) mapAll(fds []int) error {
 	}
 	r.record = at[GroupRecord](r.hdr, r.header.GroupOff+r.header.GroupStride*uint64(w.GroupIndex))
 	r.stage, r.upload = Kind(r.record.Kind).stage(), Kind(r.record.Kind) == KindUploader
-	r.device = !r.stage && r.reconnects > 0 && r.header.FeaturesRequired&featureDevice != 0
+	r.device = !r.stage && r.header.FeaturesRequired&featureDevice != 0
 	private, staged := r.header.Access == uint32(Private), r.header.FeaturesRequired&featureStaged != 0
 	if r.group, err = one("group", w.GroupBytes, true, false); err != nil {
 		return err
@@ -168,9 +168,9 @@ func (r *Reader) desc(slot uint64) *Desc {
 // Data is the data segment: slot i is bytes [i * Header.SlotStride, (i + 1) * Header.SlotStride). It ends with Close.
 func (r *Reader) Data() []byte { return r.data }
 
-// DeviceGeneration is the generation of the ring's device memory; 0: it has none, or its uploader is gone.
+// DeviceGeneration is the generation of the ring's device memory; 0: it has none, or its uploader is gone, or its engine.
 func (r *Reader) DeviceGeneration() uint64 {
-	if r.header.NPools < 2 {
+	if r.header.NPools < 2 || r.device && r.engineDead() {
 		return 0
 	}
 	return at[Pool](r.hdr, r.header.PoolOff+r.header.PoolStride).Generation.Load()

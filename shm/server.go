@@ -295,7 +295,14 @@ func (s *Server) Child(control *os.File, pid int, pidfd *os.File) error {
 	if err != nil {
 		return err
 	}
-	if !s.start(func() { s.serveChild(conn, &offspring{pid, pidfd}) }, conn) {
+	fd, err := unix.FcntlInt(pidfd.Fd(), unix.F_DUPFD_CLOEXEC, 0) // now: the caller may close his when it likes
+	if err != nil {
+		_ = conn.Close()
+		return because(err, ErrSystem, "shm: child %d: copy of its pidfd: %v", pid, err)
+	}
+	of := &offspring{pid, os.NewFile(uintptr(fd), "pidfd")}
+	if !s.start(func() { s.serveChild(conn, of); _ = of.pidfd.Close() }, conn) {
+		_ = of.pidfd.Close()
 		return ErrClosed
 	}
 	return nil

@@ -134,7 +134,7 @@ func (r *Ring) recoverUploads() error {
 			continue
 		}
 		switch k := s.desc.Fence[0]; {
-		case s.desc.Pool == 0 || r.wasBeingLent(s):
+		case s.desc.Pool == 0:
 		case s.desc.Pool != 1 || k >= uint64(len(d.lent)):
 			return refuse(ErrState, "shm: adopt %q: slot %d: device slot %d of pool %d, there are %d of pool 1; %s", r.cfg.label(), i, k, s.desc.Pool, len(d.lent), adoptRemedy)
 		case d.lent[k] == nil:
@@ -148,11 +148,14 @@ func (r *Ring) recoverUploads() error {
 	return nil
 }
 
-// wasBeingLent says that the dead engine had not put the slot into the uploader's queue yet: which device slot its descriptor names may not be its own.
-func (r *Ring) wasBeingLent(s *Slot) bool {
-	g := r.device.group
-	return s.way.on && s.way.again == 0 && s.way.at < len(r.stages) && r.stages[s.way.at] == g && s.desc.Way.Load()&0xff == wayMoving &&
-		stateOf(g.shadow[s.index].word) == wordFree && !g.has(s.index, s.desc)
+// loseWithEngine is loseDevice for an uploader that ended with its engine: what it had in its hands is not held against that.
+func (r *Ring) loseWithEngine() {
+	for i := range r.device.group.shadow {
+		if sh := &r.device.group.shadow[i]; stateOf(sh.word) == wordHeld && sh.attempts > 0 {
+			sh.attempts-- // redeliver counts one more
+		}
+	}
+	r.loseDevice()
 }
 
 // isAway says that some consumers' word of slot i is out of reach.
@@ -162,10 +165,13 @@ func (r *Ring) isAway(i int) bool {
 
 // endUploader ends the uploader that a dead engine left, if it has not ended with it: what it writes from here on nobody would
 // expect.
-func (m *member) endUploader() error {
+func (m *member) endUploader(started uint64) error {
 	label := m.group.r.cfg.label()
 	if int(m.pid) == os.Getpid() {
 		return refuse(ErrState, "shm: adopt %q: its uploader is this very process; close it first", label)
+	}
+	if now := startTime(m.pid); started == 0 || now != started { // findProcess takes it for the one that it may be
+		return refuse(ErrState, "shm: adopt %q: nobody tells since when process %d runs, which may be the uploader that the dead engine left; end it if it is, or mount /proc", label, m.pid)
 	}
 	if err := kill(m.pidfd); err != nil {
 		return because(err, ErrDenied, "shm: adopt %q: kill uploader %d that the dead engine left: %v; end it", label, m.pid, err)
@@ -197,8 +203,9 @@ func (r *Ring) lend(s *Slot) bool {
 	}
 	d.lent[k] = s
 	s.device = k
-	s.desc.Pool, s.desc.FenceKind, s.desc.Fence[0] = 1, fenceCUDA, uint64(k)
+	s.desc.FenceKind, s.desc.Fence[0] = fenceCUDA, uint64(k)
 	atomic.StoreUint64(&s.desc.Fence[1], 0)
+	atomic.StoreUint32(&s.desc.Pool, 1) // last: the next engine believes it
 	return true
 }
 
@@ -308,6 +315,7 @@ func (r *Ring) loseDevice() {
 			r.recall(s)
 		}
 	}
+	r.forgetCalledBack()
 	for _, i := range order {
 		if g.phase != phaseBroken {
 			g.look(i)
@@ -315,7 +323,7 @@ func (r *Ring) loseDevice() {
 		s := &r.slots[i]
 		switch state := stateOf(g.shadow[i].word); {
 		case state == wordReady || s.way.waiting || s.way.spoiled:
-		case state == wordHeld && (s.way.void || r.device.off):
+		case state == wordHeld && (s.way.void || r.device.off || s.device < 0):
 			g.takeBack(i)
 		case s.way.on && s.device < 0: // a dead engine had settled that it stays in host memory
 		case state == wordHeld, s.way.on && !s.way.void && r.stages[s.way.at] == g, s.device >= 0 && slices.Contains(r.device.again, i):
@@ -402,6 +410,20 @@ func (r *Ring) waitForUpload(s *Slot) {
 	}
 }
 
+// forgetCalledBack drops what consumers waited for and a load or a restart has called back: nobody uploads it, and its slot may hold another batch soon.
+func (r *Ring) forgetCalledBack() {
+	d := r.device
+	d.again = slices.DeleteFunc(d.again, func(i int) bool {
+		if r.isAway(i) {
+			return false
+		}
+		if !r.slots[i].way.on && d.group.discard(i) {
+			r.wakeClaim()
+		}
+		return true
+	})
+}
+
 // uploadAgain has the next uploader copy a batch that consumers wait for.
 func (r *Ring) uploadAgain(s *Slot) {
 	r.waitForUpload(s)
@@ -414,6 +436,7 @@ func (r *Ring) uploadAgain(s *Slot) {
 // passes it, so that every queue stays in order.
 func (r *Ring) giveAgain() (more bool) {
 	d := r.device
+	r.forgetCalledBack()
 	for len(d.again) > 0 {
 		i := d.again[0]
 		s := &r.slots[i]

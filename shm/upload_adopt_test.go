@@ -245,7 +245,7 @@ func TestHalfPublishedBatchThatWaitsForADeviceSlotComesOnce(t *testing.T) {
 		"described": func(*Ring, *Slot) {},
 		"way noted": mark,
 		"waiting":   func(r *Ring, s *Slot) { r.send(s) },
-		"lent half": func(r *Ring, s *Slot) { mark(r, s); s.desc.Pool, s.desc.Fence[0] = 1, 1 }, // 1 is another's
+		"lent half": func(r *Ring, s *Slot) { mark(r, s); s.desc.Fence[0] = 1 }, // which is another's
 		"published": func(r *Ring, s *Slot) { r.send(s); r.passed(0, 0, false) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -296,6 +296,123 @@ func TestHalfPublishedBatchThatWaitsForADeviceSlotComesOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A batch that was made again and waited for a device slot when the engine died gets its slot before those behind it, which would wait for it for ever.
+func TestBatchMadeAgainThatWaitsForADeviceSlotIsNotPassed(t *testing.T) {
+	r := stageRing(t, 12, 1, func(c *Config) {
+		d := deviceConfig(t, 12)
+		d.Device.GivesBack = false
+		c.Backing, c.Adopt, c.StepsPerEpoch, c.Device = Posix, true, 8, d.Device
+	}, GroupConfig{Name: "a"})
+	memory := &sync.Map{}
+	u, worker := r.uploader(memory), r.attach(AttachOptions{Group: "s0", MaxLeases: 1})
+	a := r.attach(AttachOptions{Group: "a", MaxLeases: 2})
+	pass := func(reader *Reader) *Lease {
+		l := next(t, reader)
+		transform(l.Tensor(0))
+		release(t, l)
+		return l
+	}
+	upload := func() uint64 {
+		l := next(t, u.Reader)
+		u.copy(l)
+		release(t, l)
+		return l.Ticket
+	}
+	r.publish(6, 0, false)
+	pass(worker)
+	pass(worker)
+	upload()
+	upload()
+	held := []*Lease{next(t, a), next(t, a)} // they have both device slots
+	half := next(t, worker)
+	transform(half.Tensor(0)[:128])
+	_ = worker.Close()
+	worker = r.attach(AttachOptions{Group: "s0", MaxLeases: 1})
+	if again := pass(worker); again.Ticket != 2 || again.Attempts < 2 {
+		t.Fatalf("ticket %d, attempt %d, want 2 made again", again.Ticket, again.Attempts)
+	}
+	pass(worker) // 3 and 4 wait behind it
+	pass(worker)
+	eventually(t, "the engine to hear of it", func() bool { return r.group("s0").Unclaimed == 1 })
+	for restarts := range 2 {
+		following := r.restartWithout(u)
+		following.startDecoder()
+		r, u = following, following.uploader(memory)
+		if restarts == 0 {
+			continue
+		}
+		for _, l := range held {
+			release(t, l)
+		}
+	}
+	for want := uint64(2); want < 6; want++ {
+		if want == 5 {
+			pass(worker)
+		}
+		if got := upload(); got != want {
+			t.Fatalf("ticket %d is uploaded, want %d", got, want)
+		}
+		l := next(t, a)
+		if l.Ticket != want {
+			t.Fatalf("got ticket %d, want %d", l.Ticket, want)
+		}
+		checkUploaded(t, a, l, memory)
+		checkTransformed(t, l, 1)
+		release(t, l)
+	}
+}
+
+// What an uploader has in its hands when its engine dies is not counted as its try.
+func TestDeathsOfTheEngineAreNoTriesOfTheUploader(t *testing.T) {
+	r, memory := adoptableDevice(t), &sync.Map{}
+	a, b := r.attach(AttachOptions{Group: "a", MaxLeases: 1}), r.attach(AttachOptions{Group: "b", MaxLeases: 1})
+	r.publish(1, 0, false)
+	for range 3 {
+		u := r.uploader(memory)
+		if l := acquire(t, u.Reader); l.Attempts != 1 {
+			t.Fatalf("%d attempts, want 1", l.Attempts)
+		}
+		r = r.restartWithout(u)
+	}
+	u := r.uploader(memory)
+	acquire(t, u.Reader)
+	_ = u.Close() // by itself
+	u = r.uploader(memory)
+	l := acquire(t, u.Reader)
+	if l.Attempts != 2 {
+		t.Fatalf("%d attempts, want 2", l.Attempts)
+	}
+	u.copy(l)
+	release(t, l)
+	consumeUploaded(t, a, 0, memory)
+	consumeUploaded(t, b, 0, memory)
+}
+
+// Nobody is killed who may be another than the uploader of the dead engine.
+func TestProcessThatMayBeAnotherIsNotKilledAsTheUploader(t *testing.T) {
+	r := adoptableDevice(t)
+	left := r.startMember("hold", DeviceGroup, 1)
+	left.await("attached")
+	for i := range r.owners {
+		r.owners[i].Started = 0
+	}
+	r.die()
+	cfg := asGiven(r.cfg)
+	_, err := Create(cfg)
+	wantErr(t, err, ErrState)
+	select {
+	case <-left.ended:
+		t.Fatal("it was killed")
+	default:
+	}
+	left.kill()
+	ring, err := Create(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = ring.Close()
 }
 
 // A member that writes about a batch of long ago takes no device slot from its owner: its own group gets the old batch again, and no other.

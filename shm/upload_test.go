@@ -333,6 +333,55 @@ func TestRewindGivesDeviceSlotsBack(t *testing.T) {
 	}
 }
 
+// What was to be uploaded again and is called back by a restart is nobody's any more: its slot may be filled, and a next uploader is not offered what is in it.
+func TestBatchesCalledBackWhileTheyWaitForTheirUploadAreForgotten(t *testing.T) {
+	cfg := deviceConfig(t, 8)
+	cfg.StepsPerEpoch = 2
+	r, memory := newTestRing(t, cfg), &sync.Map{}
+	u := r.uploader(memory)
+	consumer := r.attach(AttachOptions{MaxLeases: 2})
+	r.publish(2, 0, true)
+	u.upload()
+	u.upload()
+	eventually(t, "both to be handed on", func() bool { return r.group("consumer-2").Unclaimed == 2 })
+	_ = u.Close()
+	eventually(t, "the device to be void", func() bool { return consumer.DeviceGeneration() == 0 })
+	u = r.uploader(memory)
+	acquire(t, u.Reader) // 0 is being copied again
+	u.upload()           // 1 is, and waits behind it
+	eventually(t, "the engine to hear of it", func() bool { return r.group(DeviceGroup).Completed == 3 })
+	if err := r.Skip(r.group("consumer-2").Index, 1); err != nil { // what a restart does: nobody wants them any more
+		t.Fatal(err)
+	}
+	var claimed []*Slot // which are being filled when the uploader dies
+	for range 7 {
+		slot, err := r.Claim(testContext(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		claimed = append(claimed, slot)
+	}
+	_ = u.Close()
+	eventually(t, "the device to be void", func() bool { return consumer.DeviceGeneration() == 0 })
+	u = r.uploader(memory)
+	if got := u.upload(); got != 0 { // it was in the uploader's hands, and comes to nobody
+		t.Fatalf("ticket %d is uploaded, want 0", got)
+	}
+	nothingReady(t, u.Reader)
+	for _, s := range claimed {
+		r.Abandon(s)
+	}
+	r.publish(1, 1, false)
+	if got := u.upload(); got != 2 {
+		t.Fatalf("ticket %d is uploaded, want 2", got)
+	}
+	_, err := consumer.Acquire(testContext(t))
+	wantErr(t, err, EndEpoch)
+	l := acquire(t, consumer)
+	checkUploaded(t, consumer, l, memory)
+	release(t, l)
+}
+
 func TestUploaderIsRefused(t *testing.T) {
 	r := newTestRing(t, deviceConfig(t, 8))
 	consumer := r.attach(AttachOptions{MaxLeases: 2})

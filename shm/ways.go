@@ -66,8 +66,8 @@ func (r *Ring) finishWays() {
 		case state == wordReady || state == wordHeld:
 			s.way.spoiled = false // if it was about to be taken back: whoever has it decides, or the reaper
 			s.noteWay(waySet)
-		case s.way.spoiled, moving && s.way.again > 0:
-			r.spoil(i, "") // in the second case not put, or its worker is through: nobody can tell
+		case s.way.spoiled, moving && s.way.again > 0 && g.cfg.Kind == KindStage:
+			r.spoil(i, "") // in the second case not put, or its worker is through: nobody can tell, but of an uploader, which changes nothing
 		case moving && g.has(i, s.desc):
 			s.noteWay(waySet) // and its worker is through
 		case moving:

@@ -35,7 +35,7 @@ static bool read_pool(const spdl_reader *r, uint32_t i, uint64_t generation, spd
 static spdl_status lost(const spdl_batch *b) {
     return sp_fail(
         SPDL_E_POOL_LOST,
-        "spdl: batch %llu: the uploader that had its device memory died; use the batch's host tensors, or "
+        "spdl: batch %llu: the uploader that had its device memory died, or its engine; use the batch's host tensors, or "
         "the next batch",
         (unsigned long long)b->ticket);
 }

@@ -117,10 +117,9 @@ static void fill_batch(const spdl_reader *r, const candidate *c, uint64_t token,
     out->reserved = 0;
 }
 
-/* Device memory goes with its engine. Where another engine may go on with the ring, a batch waits until that one had it uploaded again. */
-static bool awaits_next_engine(const spdl_reader *r) {
-    return (r->h.features_required & SPDL_L_FEATURE_DEVICE) && r->reconnect_ns != 0 && !r->stage &&
-           !sp_engine_alive(r);
+/* Device memory goes with its engine: what is ready waits for the next one, which has it uploaded again. */
+static bool lost_device(const spdl_reader *r) {
+    return (r->h.features_required & SPDL_L_FEATURE_DEVICE) && !r->stage && !sp_engine_alive(r);
 }
 
 /* Look through one ring from its head and claim the first batch that is READY. */
@@ -136,8 +135,8 @@ static claim_result claim_from(spdl_reader *r, const entry_ring *ring, bool *res
         bool later = false;
         if (!look_at(r, ring, p, &c, &later)) continue;
         if (later) return CLAIM_NOTHING;
+        if (lost_device(r)) return CLAIM_NOTHING;
         if (!*reserved && !(*reserved = reserve_lease(r))) return CLAIM_FULL;
-        if (awaits_next_engine(r)) return CLAIM_NOTHING;
         if (sp_fault("claim.cas")) return CLAIM_NOTHING;
         uint64_t seen = SPDL_L_WORD(SPDL_L_READY, 0, c.seq);
         uint64_t held = SPDL_L_WORD(SPDL_L_HELD, r->owner, c.seq);

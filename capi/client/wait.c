@@ -78,7 +78,10 @@ void sp_wake_after_release(spdl_reader *r) {
 
 bool sp_engine_alive(const spdl_reader *r) {
     struct pollfd p = {r->fds[FD_ENGINE], POLLIN, 0};
-    return poll(&p, 1, 0) <= 0;
+    int shield = sp_shield(); /* no place to be cancelled: the caller may hold a lock */
+    bool alive = poll(&p, 1, 0) <= 0;
+    sp_unshield(shield);
+    return alive;
 }
 
 /* ---- one look ---------------------------------------------------------------------------------- */

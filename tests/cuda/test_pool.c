@@ -187,6 +187,40 @@ TEST(death_of_the_uploader_is_a_named_error_and_host_tensors_stay) {
     leave(s, r);
 }
 
+typedef struct {
+    spdl_reader *r;
+    spdl_batch b;
+    bool through;
+} cancelled;
+
+static void *claim_while_cancelled(void *arg) {
+    cancelled *c = arg;
+    spdl_tensor t = SPDL_TENSOR_INIT;
+    pthread_cancel(pthread_self()); /* takes place where there is a place for it */
+    spdl_status claimed = spdl_acquire(c->r, 0, &c->b);
+    spdl_status found = claimed == SPDL_OK ? spdl_batch_tensor(c->r, &c->b, STANDIN_DEVICE, &t) : claimed;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    c->through = claimed == SPDL_OK && found == SPDL_OK && t.data;
+    return NULL;
+}
+
+TEST(claiming_and_finding_a_device_tensor_is_no_place_to_be_cancelled) {
+    standin *s;
+    exporter e = export_ring("", &s);
+    spdl_reader *r = attach_with(s, 1, 0);
+    spdl_batch first = new_batch(s, r);
+    CHECK(tensor_of(r, &first, STANDIN_DEVICE).data); /* imported: that is the driver's affair */
+    CHECK_STATUS(spdl_release(r, &first), SPDL_OK);
+    standin_publish(s, 0, false);
+    cancelled c = {r, SPDL_BATCH_INIT, false};
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, claim_while_cancelled, &c) == 0 && pthread_join(thread, NULL) == 0);
+    CHECK(c.through);
+    CHECK_STATUS(spdl_release(r, &c.b), SPDL_OK);
+    leave(s, r);
+    stop_exporter(&e, 0);
+}
+
 TEST(next_uploader_is_imported_beside_the_leases_of_the_first) {
     standin *s;
     exporter e = export_ring("", &s);

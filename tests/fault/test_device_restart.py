@@ -65,9 +65,9 @@ def mark(monkeypatch):
 class Device(Run):
     """An engine that uploads; the next of its name goes on with its ring."""
 
-    def __init__(self, name, pictures, tmp_path, fault, **device):
+    def __init__(self, name, pictures, tmp_path, fault, reconnect="60s", **device):
         self.device = {"slots": 3, **device}
-        ring = {"groups": [{"name": g} for g in GROUPS], "slots": 8, "backing": "posix", "access": "shared", "reconnect": "60s"}
+        ring = {"groups": [{"name": g} for g in GROUPS], "slots": 8, "backing": "posix", "access": "shared", "reconnect": reconnect}
         super().__init__(name, pictures, tmp_path, ring, fault)
 
     def start(self, fault=None):
@@ -185,8 +185,10 @@ def test_while_there_is_no_engine_nothing_is_claimed_and_what_is_held_has_lost_i
             run.engine.wait()
             with pytest.raises(spdl.Timeout):
                 loader.acquire(timeout=0)
+            spent = time.process_time()
             with pytest.raises(spdl.Timeout):
-                loader.acquire(timeout=0.5)
+                loader.acquire(timeout=1)
+            assert time.process_time() - spent < 0.3  # it sleeps
             with pytest.raises(spdl.PoolLost):
                 held.cuda["image"]
             assert np.array_equal(held["image"], want[0])
@@ -198,6 +200,27 @@ def test_while_there_is_no_engine_nothing_is_claimed_and_what_is_held_has_lost_i
             with pytest.raises(spdl.PoolLost):
                 held.cuda["image"]
             held.release()
+    finally:
+        assert run.stop() == 0
+
+
+def test_a_consumer_that_does_not_look_for_the_next_engine_is_told_and_has_nothing_of_it(mark, pictures, want, tmp_path):
+    """Without a reconnect time the loss of the engine is the end, also where another has gone on with the ring meanwhile."""
+    run = Device(f"redevice-{os.getpid()}-once", pictures, tmp_path, None, reconnect="0s")
+    try:
+        with spdl.attach(run.name, group=GROUPS[0], max_leases=2) as loader:
+            with loader.acquire(timeout=WATCHDOG) as batch:
+                assert batch.ticket == 0
+            eventually("more to be ready", lambda: loader.stats()["rings"][0]["groups"][0]["unclaimed"] == 2)
+            run.engine.kill()
+            run.engine.wait()
+            run.start()
+            with spdl.attach(run.name, group=GROUPS[0], max_leases=2) as other:
+                with other.acquire(timeout=WATCHDOG) as batch:
+                    assert batch.ticket == 1
+                    assert np.array_equal(driver.bytes_of(batch.cuda["image"]), want[1].ravel())
+                with pytest.raises(spdl.EngineLost):
+                    loader.acquire(timeout=WATCHDOG)
     finally:
         assert run.stop() == 0
 
