@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/device"
@@ -13,7 +15,8 @@ import (
 // Batches are made again when a stage's worker died with them: the samples are decoded once more into the same slot, to the
 // same bytes. A batch that its worker says it cannot transform is treated as if each of its samples were bad, cause stage. One of which
 // the device refuses to decode some files is made again with these decoded here.
-// Both are rare, so one goroutine beside the pipeline is enough for a ring.
+// One batch of a ring is made again at a time, its rows beside one another, as many as the ring fetches at once: with a store a round trip
+// away, a batch whose rows came one after the other would hold up all that wait behind it.
 
 // startAgain begins to make batches again where some may have to be. What ends it goes to r.broken; stop waits for it.
 func (r *ring) startAgain(ctx context.Context) (stop func()) {
@@ -38,11 +41,8 @@ func (r *ring) startAgain(ctx context.Context) (stop func()) {
 }
 
 func (r *ring) makeAgain(ctx context.Context) error {
-	on, err := openWorker(r.samples)
-	if err != nil {
-		return err
-	}
-	defer on.Close()
+	on := remakers{of: r.samples, idle: make(chan *worker, r.decoders)}
+	defer on.close()
 	w := r.newWork()
 	for {
 		sp, err := r.shm.NextSpoiled(ctx)
@@ -53,9 +53,9 @@ func (r *ring) makeAgain(ctx context.Context) error {
 		var result batch.Result
 		switch {
 		case sp.Failure == "":
-			result, err = r.decodeAgain(ctx, on, w)
+			result, err = r.decodeAgain(ctx, &on, w)
 		case sp.Anew:
-			result, err = r.decodeRefused(ctx, on, w, &sp)
+			result, err = r.decodeRefused(ctx, &on, w, &sp)
 		default:
 			result, err = r.giveUp(w, &sp)
 		}
@@ -78,34 +78,95 @@ func (r *ring) plan(w *work, slot *shm.Slot, ticket uint64) {
 
 // decodeAgain makes the same batch again. Its bad samples have been judged: those that a cause which depends on time made bad are
 // bad again, as far as the journal tells, and what is bad now for the first time is written there.
-func (r *ring) decodeAgain(ctx context.Context, on *worker, w *work) (batch.Result, error) {
+func (r *ring) decodeAgain(ctx context.Context, on *remakers, w *work) (batch.Result, error) {
 	if err := r.readAgain(ctx, on, w); err != nil {
 		return batch.Result{}, err
 	}
 	return r.finishAgain(w), nil
 }
 
-// readAgain fetches and decodes row by row.
-func (r *ring) readAgain(ctx context.Context, on *worker, w *work) error {
-	for row := range w.Samples {
-		j := job{w: w, from: row, to: row + 1}
-		if err := r.fetchJob(ctx, &j); err != nil {
-			return err
-		}
-		if err := r.engine.cpus.Acquire(ctx); err != nil {
-			r.drop(j)
-			return err
-		}
-		err := r.decodeJob(ctx, on, &j)
-		r.engine.cpus.Release()
-		if err != nil {
-			r.drop(j)
-			return err
-		}
-		w.FetchedNS, w.DecodedNS = j.fetchedNS, j.decodedNS
+// readAgain fetches and decodes all rows.
+func (r *ring) readAgain(ctx context.Context, on *remakers, w *work) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next atomic.Int64
+	var busy sync.WaitGroup
+	for range min(len(w.Samples), r.fetchers) {
+		busy.Add(1)
+		go func() {
+			defer busy.Done()
+			for row := int(next.Add(1)) - 1; row < len(w.Samples) && ctx.Err() == nil; row = int(next.Add(1)) - 1 {
+				if err := r.rowAgain(ctx, on, w, row); err != nil {
+					stop(err) // the first one counts
+				}
+			}
+		}()
+	}
+	busy.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	w.gather()
 	return nil
+}
+
+// rowAgain fetches and decodes one row. An error is the end of the run.
+func (r *ring) rowAgain(ctx context.Context, on *remakers, w *work, row int) error {
+	j := job{w: w, from: row, to: row + 1}
+	if err := r.fetchJob(ctx, &j); err != nil {
+		return err
+	}
+	err := r.engine.cpus.Acquire(ctx)
+	if err == nil {
+		err = on.decode(ctx, r, &j)
+		r.engine.cpus.Release()
+	}
+	if err != nil {
+		r.drop(j)
+		return err
+	}
+	w.decoded(&j)
+	return nil
+}
+
+// remakers decode what is made again: as many as decode at once, opened when they are needed first.
+type remakers struct {
+	of   *samples
+	mu   sync.Mutex
+	made int
+	idle chan *worker // has room for all
+}
+
+func (m *remakers) decode(ctx context.Context, r *ring, j *job) error {
+	on, err := m.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { m.idle <- on }()
+	return r.decodeJob(ctx, on, j)
+}
+
+func (m *remakers) take(ctx context.Context) (*worker, error) {
+	m.mu.Lock()
+	if len(m.idle) == 0 && m.made < cap(m.idle) {
+		m.made++
+		m.mu.Unlock()
+		return openWorker(m.of)
+	}
+	m.mu.Unlock()
+	select {
+	case on := <-m.idle:
+		return on, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// close ends those that are there, when none is in use.
+func (m *remakers) close() {
+	for len(m.idle) > 0 {
+		(<-m.idle).Close()
+	}
 }
 
 // finishAgain applies the policy.
@@ -118,7 +179,7 @@ func (r *ring) finishAgain(w *work) batch.Result {
 
 // decodeRefused makes a batch again of which the device refused some files. Samples that were good until now and cannot be read or decoded here
 // are judged. An error is the budget's, or the end of the run.
-func (r *ring) decodeRefused(ctx context.Context, on *worker, w *work, sp *shm.Spoiled) (batch.Result, error) {
+func (r *ring) decodeRefused(ctx context.Context, on *remakers, w *work, sp *shm.Spoiled) (batch.Result, error) {
 	refusal, err := device.ParseRefusal(sp.Failure)
 	if err != nil {
 		return batch.Result{}, fmt.Errorf("engine: ring %q: batch %d: %w", r.name, sp.Ticket, err)

@@ -3,14 +3,20 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -118,6 +124,59 @@ func TestBatchOfADeadWorkerIsDecodedAgainToTheSameBytes(t *testing.T) {
 	}
 	if stats.Bad.Total != 4 { // two an epoch; those decoded again are not counted again
 		t.Fatalf("%d bad samples, want 4", stats.Bad.Total)
+	}
+}
+
+// The rows of a batch that is made again are read beside one another: with a store far away they would take as many round trips as there are rows else.
+func TestRowsOfABatchThatIsMadeAgainAreReadAtOnce(t *testing.T) {
+	leavesNothing(t)
+	const rows = 8
+	all := make(chan struct{}) // closed by the last of the requests that wait for one another, once the batch is made again
+	var again atomic.Bool
+	var waiting atomic.Int32
+	dir := folder(t, rows, nil)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if again.Load() && r.Method == http.MethodGet {
+			if waiting.Add(1) == rows {
+				close(all)
+			}
+			select {
+			case <-all:
+			case <-time.After(watchdog / 2):
+				t.Errorf("%d requests at once, want %d", waiting.Load(), rows)
+			case <-r.Context().Done():
+			}
+		}
+		http.FileServer(http.Dir(dir)).ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	list := "path\n"
+	for i := range rows {
+		list += fmt.Sprintf("%s/%s/%05d.jpg\n", server.URL, string("ab"[i/4]), i)
+	}
+	path := filepath.Join(t.TempDir(), "list.csv")
+	if err := os.WriteFile(path, []byte(list), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("name: %s\nsource: {list: %q}\nbatch: 8\norder: {epochs: 1}\nimage: {transform: [{resize: [8, 8]}]}\nring: {groups: [{name: augment, kind: stage}, {name: train}]}\n", testName(), path)
+	s, err := spec.Parse([]byte(text), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := startAgain(t, s, nil)
+	train, worker := r.attach(shm.AttachOptions{Group: "train"}), r.attach(shm.AttachOptions{Group: "augment"})
+	if _, err := worker.Acquire(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	again.Store(true)
+	_ = worker.Close()
+	r.startWork(0)
+	l, err := train.Acquire(testContext(t))
+	if err != nil || l.Rows != rows {
+		t.Fatalf("got %+v, %v, want %d rows", l, err, rows)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
 	}
 }
 
