@@ -45,6 +45,7 @@ typedef struct gpu {
     staging *staging; /* [max_leases], or NULL */
     fence *waiting, *idle;
     import *imports;
+    uint64_t refused; /* generation of a pool that the driver does not open; 0: none */
     cu_result lost; /* what the driver said when it lost the device; CU_OK */
 } gpu;
 

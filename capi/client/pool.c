@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define DEATH_NS ((uint64_t)1000000000) /* for the engine to say that its uploader is dead */
 
 void sp_note_device(spdl_reader *r, uint32_t slot) {
     const spdl_l_desc *d = slot_desc(r, slot);
@@ -43,6 +46,28 @@ static spdl_status lost(const spdl_batch *b) {
 static spdl_status damaged(const spdl_batch *b, const char *what) {
     return sp_fail(SPDL_E_FORMAT, "spdl: batch %llu: its %s does not fit its pool; the descriptor is damaged",
                    (unsigned long long)b->ticket, what);
+}
+
+/* An uploader ends with its engine. */
+static bool is_void(const spdl_reader *r, const lease *l) {
+    return l->generation == 0 || load_acquire64(&pool_record(r, l->pool)->generation) != l->generation ||
+           !sp_engine_alive(r);
+}
+
+/* Whether what the driver refuses to open is what a dead uploader exported: the engine says so within milliseconds. Waited for once a
+ * generation: who is refused for another reason is refused at once from then on. */
+static bool turns_void(const spdl_reader *r, gpu *g, const lease *l) {
+    if (g->refused == l->generation) return false;
+    uint64_t until = sp_now_ns() + DEATH_NS;
+    int shield = sp_shield();
+    bool gone;
+    while (!(gone = is_void(r, l)) && sp_now_ns() < until) {
+        struct timespec t = {0, 1000000};
+        nanosleep(&t, NULL);
+    }
+    sp_unshield(shield);
+    if (!gone) g->refused = l->generation;
+    return gone;
 }
 
 /* ---- imports -------------------------------------------------------------------------------------------- */
@@ -147,7 +172,7 @@ static spdl_status new_import(spdl_reader *r, gpu *g, const spdl_batch *b, const
     if (s != SPDL_OK) {
         free(i);
         free(events);
-        return s;
+        return s == SPDL_E_DEVICE && turns_void(r, g, l) ? lost(b) : s;
     }
     i->pool = l->pool, i->generation = l->generation, i->slot_bytes = p.slot_bytes;
     i->events = events, i->n_events = (uint32_t)n;
@@ -165,9 +190,7 @@ static spdl_status enter_pool(spdl_reader *r, gpu *g, const spdl_batch *b, impor
             "spdl: batch %llu: it is in host memory only: no uploader had it; use its host tensors",
             (unsigned long long)b->ticket);
     if (l->pool >= r->h.n_pools) return damaged(b, "pool");
-    if (load_acquire64(&pool_record(r, l->pool)->generation) != l->generation || l->generation == 0 ||
-        !sp_engine_alive(r)) /* an uploader ends with its engine */
-        return lost(b);
+    if (is_void(r, l)) return lost(b);
     *out = l->import;
     for (import *i = g->imports; i && !*out; i = i->next)
         if (i->pool == l->pool && i->generation == l->generation) *out = i;
@@ -226,6 +249,7 @@ static spdl_status open_event(spdl_reader *r, gpu *g, const spdl_batch *b, impor
     cu_result e = g->driver->IpcOpenEventHandle(&i->events[k], handle);
     if (e == CU_OK) return SPDL_OK;
     i->events[k] = NULL;
+    if (turns_void(r, g, &r->leases[b->slot])) return lost(b);
     return sp_fail_cuda(g->driver, "stream_wait", "opening the engine's event", e);
 }
 

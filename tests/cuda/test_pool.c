@@ -274,6 +274,26 @@ TEST(memory_that_the_driver_does_not_share_is_a_device_error_with_the_likely_cau
     end_ring(&e, s);
 }
 
+static void *make_void_soon(void *s) {
+    usleep(50000);
+    make_void(s);
+    return NULL;
+}
+
+TEST(memory_of_an_uploader_that_died_this_moment_is_lost_and_no_device_error) {
+    standin *s;
+    exporter e = export_ring("", &s);
+    spdl_reader *r = attach_with(s, 1, 0);
+    spdl_batch b = new_batch(s, r);
+    pthread_t engine;
+    stop_exporter(&e, SIGKILL);
+    CHECK(pthread_create(&engine, NULL, make_void_soon, s) == 0);
+    check_host_only(r, &b, SPDL_E_POOL_LOST, "the uploader that had its device memory died");
+    CHECK(pthread_join(engine, NULL) == 0);
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    leave(s, r);
+}
+
 TEST(device_that_this_process_does_not_see_is_named) {
     gpu_start("");
     exporter e = start_exporter();
