@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ import spdl  # noqa: E402
 
 STAGES, GROUPS = ["first", "second"], ["train", "watch"]
 STEPS, BATCH = 10, 4
+WATCHDOG = 120
 
 
 def transform(image):
@@ -93,11 +95,13 @@ class Consumer(threading.Thread):
                 assert time.monotonic() < deadline, "no batch was ready within 120 s"
 
     def attach(self):
+        deadline = time.monotonic() + WATCHDOG
         while True:
             try:
                 return spdl.attach(self.place[0], group=self.place[1], max_leases=2)
-            except spdl.EngineLost:
-                continue  # it died before it had answered
+            except (spdl.EngineLost, spdl.NotFound):  # it died before it had answered, or before it was asked
+                assert time.monotonic() < deadline
+                time.sleep(0.005)
 
     def look(self, batch):
         if batch is None:
@@ -111,3 +115,42 @@ class Consumer(threading.Thread):
             assert batch["status"].tolist() == [spdl.ROW_MASKED if failed else spdl.ROW_OK] * BATCH
         self.seen += 1
         time.sleep(0.001)
+
+
+class Restarts:
+    """A run whose engine is killed and started again, and its consumers."""
+
+    def __init__(self, run, consumers):
+        self.run, self.over, self.kills = run, threading.Event(), 0
+        self.consumers = consumers(self.over)
+        for consumer in self.consumers:
+            consumer.start()
+
+    def wrong(self):
+        return [c.error for c in self.consumers if c.error]
+
+    def await_kill(self, meanwhile=None):
+        deadline = time.monotonic() + WATCHDOG
+        while self.run.engine.poll() is None:
+            assert not self.wrong(), self.wrong()
+            assert time.monotonic() < deadline, f"the engine was not killed\n{self.run.said.read_text()}"
+            if meanwhile:
+                meanwhile()
+            time.sleep(0.01)
+        assert self.run.engine.returncode == -signal.SIGKILL, self.run.said.read_text()
+        self.kills += 1
+
+    def await_progress(self, batches):
+        goals = [c.seen + batches for c in self.consumers]
+        deadline = time.monotonic() + WATCHDOG
+        while any(c.seen < goal for c, goal in zip(self.consumers, goals)):
+            assert not self.wrong(), self.wrong()
+            assert time.monotonic() < deadline, f"the ring stands still at {[c.seen for c in self.consumers]}\n{self.run.said.read_text()}"
+            time.sleep(0.005)
+
+    def end(self):
+        """The engine's exit code."""
+        self.over.set()
+        for consumer in self.consumers:
+            consumer.join(WATCHDOG + 10)
+        return self.run.stop()

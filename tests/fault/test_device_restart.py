@@ -11,7 +11,6 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -21,7 +20,7 @@ from PIL import Image
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import staged  # noqa: E402
-from staged import BATCH, BUILD, STEPS, Run, oracle  # noqa: E402
+from staged import BATCH, BUILD, GROUPS, STEPS, WATCHDOG, Restarts, Run, oracle  # noqa: E402
 
 import driver  # noqa: E402
 import spdl  # noqa: E402
@@ -29,11 +28,9 @@ from engines import eventually, processes_of  # noqa: E402
 from pictures import make_folder  # noqa: E402
 
 KILLS = int(os.environ.get("SPDL_KILLS", 40 if os.environ.get("SPDL_FAULT_LONG") else 3))
-GROUPS = ["train", "watch"]
 # Where the engine dies, and at which visit at the latest; those that its uploader has to die for before.
 POINTS = {"slot.take": 20, "publish.put": 60, "publish.word": 60, "publish.group": 40, "wake": 20, "stage.way": 120, "device.void": 1, "reclaim.mid": 1, "reclaim.word": 3}
 NEEDS_DEATH = ["device.void", "reclaim.mid", "reclaim.word"]
-WATCHDOG = 120
 
 pytestmark = driver.needs_stand_in
 
@@ -76,9 +73,11 @@ class Device(Run):
 
 
 class Consumer(staged.Consumer):
-    """Checks host memory and the device; lost counts the batches without device tensors."""
+    """Checks host memory, where it has no files (coded), and the device; lost counts the batches without device tensors."""
 
-    lost = 0
+    def __init__(self, name, group, want, over, coded):
+        super().__init__(name, group, want, over)
+        self.coded, self.lost = coded, 0
 
     def look(self, batch):
         if batch is None:
@@ -97,54 +96,24 @@ class Consumer(staged.Consumer):
         time.sleep(0.001)
 
 
-class Trial:
+class Trial(Restarts):
     """A run and its consumers, whose engine is killed and started again."""
 
     def __init__(self, mark, tag, pictures, tmp_path, want, fault, **device):
-        self.mark, self.kills = mark, 0
-        self.run = Device(f"redevice-{os.getpid()}-{tag}", pictures, tmp_path, fault, **device)
-        self.over = threading.Event()
-        self.consumers = [Consumer(self.run.name, group, want, self.over) for group in GROUPS]
-        for consumer in self.consumers:
-            consumer.coded = "decode" in device  # host memory has files then
-            consumer.start()
-
-    def wrong(self):
-        return [c.error for c in self.consumers if c.error]
+        self.mark, coded = mark, "decode" in device
+        run = Device(f"redevice-{os.getpid()}-{tag}", pictures, tmp_path, fault, **device)
+        super().__init__(run, lambda over: [Consumer(run.name, group, want, over, coded) for group in GROUPS])
 
     def kill_uploader(self):
-        for pid, command in processes_of(self.mark):
-            if "spdl-device" in command.split(" ")[0]:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+        for pid in self.uploaders():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
         time.sleep(0.05)
 
-    def await_kill(self, meanwhile=None):
-        deadline = time.monotonic() + WATCHDOG
-        while self.run.engine.poll() is None:
-            assert not self.wrong(), self.wrong()
-            assert time.monotonic() < deadline, f"the engine was not killed\n{self.run.said.read_text()}"
-            if meanwhile:
-                meanwhile()
-            time.sleep(0.01)
-        assert self.run.engine.returncode == -signal.SIGKILL, self.run.said.read_text()
-        self.kills += 1
-
-    def await_progress(self, batches):
-        goals = [c.seen + batches for c in self.consumers]
-        deadline = time.monotonic() + WATCHDOG
-        while any(c.seen < goal for c, goal in zip(self.consumers, goals)):
-            assert not self.wrong(), self.wrong()
-            assert time.monotonic() < deadline, f"the ring stands still at {[c.seen for c in self.consumers]}\n{self.run.said.read_text()}"
-            time.sleep(0.005)
-
-    def end(self):
-        self.over.set()
-        for consumer in self.consumers:
-            consumer.join(WATCHDOG)
-        return self.run.stop()
+    def uploaders(self):
+        return [pid for pid, command in processes_of(self.mark) if "spdl-device" in command.split(" ")[0]]
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -229,7 +198,7 @@ def test_an_uploader_that_is_stopped_when_its_engine_dies_is_ended_by_the_next(m
     trial = Trial(mark, "stopped", pictures, tmp_path, want, None)
     try:
         trial.await_progress(STEPS)
-        [left] = [pid for pid, command in processes_of(mark) if "spdl-device" in command.split(" ")[0]]
+        [left] = trial.uploaders()
         os.kill(left, signal.SIGSTOP)
         trial.run.engine.kill()
         trial.await_kill()

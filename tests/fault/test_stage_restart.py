@@ -8,17 +8,14 @@ Each point kills at least 3 engines (SPDL_FAULT_LONG=1: 40; `make kills`: 1,000)
 import os
 import pathlib
 import random
-import signal
 import subprocess
 import sys
-import threading
-import time
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from staged import BATCH, BUILD, GROUPS, STAGES, STEPS, Consumer, Run, oracle  # noqa: E402
+from staged import BATCH, BUILD, GROUPS, STAGES, STEPS, WATCHDOG, Consumer, Restarts, Run, oracle  # noqa: E402
 
 import spdl  # noqa: E402
 from pictures import make_folder  # noqa: E402
@@ -28,7 +25,6 @@ KILLS = int(os.environ.get("SPDL_KILLS", 40 if os.environ.get("SPDL_FAULT_LONG")
 POINTS = {"slot.take": 20, "publish.store": 20, "publish.put": 60, "publish.word": 60, "publish.group": 40, "wake": 20, "stage.way": 120, "stage.restore": 2,
           "reclaim.mid": 2, "reclaim.stage": 2, "reclaim.word": 2}
 NEEDS_DEATH = ["stage.restore", "reclaim.mid", "reclaim.stage", "reclaim.word"]
-WATCHDOG = 120
 
 
 @pytest.fixture(scope="module")
@@ -41,50 +37,23 @@ def want(pictures, tmp_path_factory):
     return oracle(pictures, tmp_path_factory.mktemp("oracle"))
 
 
-class Line:
+class Line(Restarts):
     """A run with a worker in each stage and a consumer in each group, whose engine is killed and started again."""
 
     def __init__(self, tag, pictures, tmp_path, want, fault):
         groups = [{"name": s, "kind": "stage"} for s in STAGES] + [{"name": g} for g in GROUPS]
         ring = {"groups": groups, "slots": 16, "backing": "posix", "access": "shared", "reconnect": "60s"}
-        self.run = Run(f"restage-{os.getpid()}-{tag}", pictures, tmp_path, ring, fault)
-        self.over, self.kills, self.doomed = threading.Event(), 0, []
-        self.workers = [self.run.worker(stage) for stage in STAGES]
-        self.consumers = [Consumer(self.run.name, group, want, self.over) for group in GROUPS]
-        for consumer in self.consumers:
-            consumer.start()
-
-    def wrong(self):
-        return [c.error for c in self.consumers if c.error]
+        run, self.doomed = Run(f"restage-{os.getpid()}-{tag}", pictures, tmp_path, ring, fault), []
+        self.workers = [run.worker(stage) for stage in STAGES]
+        super().__init__(run, lambda over: [Consumer(run.name, group, want, over) for group in GROUPS])
 
     def doom(self, rng):
         """A worker that is killed in the middle of one of its next batches; at most one is alive."""
         if not self.doomed or self.doomed[-1].poll() is not None:
             self.doomed.append(self.run.worker(rng.choice(STAGES), half=rng.randint(1, 3)))
 
-    def await_kill(self, meanwhile):
-        deadline = time.monotonic() + WATCHDOG
-        while self.run.engine.poll() is None:
-            assert not self.wrong(), self.wrong()
-            assert time.monotonic() < deadline, f"the engine was not killed\n{self.run.said.read_text()}"
-            meanwhile()
-            time.sleep(0.01)
-        assert self.run.engine.returncode == -signal.SIGKILL, self.run.said.read_text()
-        self.kills += 1
-
-    def await_progress(self, batches):
-        goals = [c.seen + batches for c in self.consumers]
-        deadline = time.monotonic() + WATCHDOG
-        while any(c.seen < goal for c, goal in zip(self.consumers, goals)):
-            assert not self.wrong(), self.wrong()
-            assert time.monotonic() < deadline, f"the ring stands still at {[c.seen for c in self.consumers]}\n{self.run.said.read_text()}"
-            time.sleep(0.005)
-
     def end(self):
-        self.over.set()
-        for consumer in self.consumers:
-            consumer.join(WATCHDOG + 10)
-        code = self.run.stop()
+        code = super().end()
         for worker in self.workers + self.doomed:
             worker.kill()
             worker.wait()
@@ -107,7 +76,7 @@ def test_consumers_get_every_batch_once_and_whole_when_the_engine_is_killed_at(p
             line.await_kill(lambda: line.doom(rng) if dooming else None)
             if i % 3 == 2:  # killed again while it adopts
                 line.run.start("adopt.mid:1:kill")
-                line.await_kill(lambda: None)
+                line.await_kill()
             line.run.start(None if i == KILLS - 1 else fault())
         line.await_progress(2 * STEPS)
         check = subprocess.run([BUILD / "spdl", "inspect", line.run.name, "--check"], capture_output=True, text=True, timeout=WATCHDOG)
