@@ -271,7 +271,11 @@ func (g *group) discardAll() int {
 			continue
 		}
 		for _, i := range all[n+1:] {
-			g.enqueue(i, g.queueOf(g.r.slots[i].desc.Lane.Load()), g.r.slots[i].desc.Ticket, g.shadow[i].attempts)
+			s := &g.r.slots[i]
+			g.enqueue(i, g.queueOf(s.desc.Lane.Load()), s.desc.Ticket, g.shadow[i].attempts)
+			if g.r.device != nil && g.r.stale(s) && g.putAway(i, seqAway) {
+				g.r.uploadAgain(s)
+			}
 		}
 		return all[n] // claimed this moment
 	}

@@ -64,6 +64,12 @@ func (r *Ring) watchMember(m *member) {
 	}
 }
 
+// diedNow asks without waiting whether the process is dead.
+func diedNow(pidfd *os.File) (dead bool) {
+	raw, err := pidfd.SyscallConn()
+	return err != nil || raw.Control(func(fd uintptr) { dead = isDead(fd) }) != nil || dead
+}
+
 // lastWords says how a dead member ended: by "detach" if its connection, which its end has closed, still held that message, else
 // by "death". A forked child may keep the connection open; nobody waits for it.
 func (m *member) lastWords() string {

@@ -170,10 +170,10 @@ func (m *member) endUploader(started uint64) error {
 	if int(m.pid) == os.Getpid() {
 		return refuse(ErrState, "shm: adopt %q: its uploader is this very process; close it first", label)
 	}
-	if now := startTime(m.pid); started == 0 || now != started { // findProcess takes it for the one that it may be
+	if now := startTime(m.pid); (started == 0 || now != started) && !diedNow(m.pidfd) { // findProcess takes it for the one that it may be
 		return refuse(ErrState, "shm: adopt %q: nobody tells since when process %d runs, which may be the uploader that the dead engine left; end it if it is, or mount /proc", label, m.pid)
 	}
-	if err := kill(m.pidfd); err != nil {
+	if err := kill(m.pidfd); err != nil { // none for one that is dead
 		return because(err, ErrDenied, "shm: adopt %q: kill uploader %d that the dead engine left: %v; end it", label, m.pid, err)
 	}
 	_ = m.pidfd.SetReadDeadline(time.Now().Add(killTime))
@@ -323,8 +323,8 @@ func (r *Ring) loseDevice() {
 		s := &r.slots[i]
 		switch state := stateOf(g.shadow[i].word); {
 		case state == wordReady || s.way.waiting || s.way.spoiled:
-		case state == wordHeld && (s.way.void || r.device.off || s.device < 0):
-			g.takeBack(i)
+		case state == wordHeld && (s.way.void || r.device.off || s.device < 0 || !s.way.on && !slices.Contains(r.device.again, i)):
+			g.takeBack(i) // nobody waits for it
 		case s.way.on && s.device < 0: // a dead engine had settled that it stays in host memory
 		case state == wordHeld, s.way.on && !s.way.void && r.stages[s.way.at] == g, s.device >= 0 && slices.Contains(r.device.again, i):
 			r.offerAgain(i)
@@ -357,8 +357,9 @@ func (r *Ring) offerAgain(i int) {
 		g.shadow[i].word = packWord(wordReady, 0, 0) // waits for the fresh segment
 		return
 	}
-	if stateOf(g.shadow[i].word) == wordFree {
+	if sh := &g.shadow[i]; stateOf(sh.word) != wordHeld {
 		g.count(&g.published, &g.rec.Published, 1)
+		sh.attempts -= min(sh.attempts, 1) // that one came to its end; redeliver counts the next
 	}
 	g.redeliver(i)
 	g.wakeLane(0, false)

@@ -369,10 +369,16 @@ func TestDeathsOfTheEngineAreNoTriesOfTheUploader(t *testing.T) {
 	r, memory := adoptableDevice(t), &sync.Map{}
 	a, b := r.attach(AttachOptions{Group: "a", MaxLeases: 1}), r.attach(AttachOptions{Group: "b", MaxLeases: 1})
 	r.publish(1, 0, false)
-	for range 3 {
+	for restarts := range 4 {
 		u := r.uploader(memory)
-		if l := acquire(t, u.Reader); l.Attempts != 1 {
+		l := acquire(t, u.Reader)
+		if l.Attempts != 1 {
 			t.Fatalf("%d attempts, want 1", l.Attempts)
+		}
+		if restarts%2 == 1 { // this time it is through with it
+			u.copy(l)
+			release(t, l)
+			eventually(t, "the engine to hear of it", func() bool { return r.Info().Device.Uploaded > 0 })
 		}
 		r = r.restartWithout(u)
 	}

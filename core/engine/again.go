@@ -91,7 +91,11 @@ func (r *ring) readAgain(ctx context.Context, on *remakers, w *work) error {
 	defer stop(nil)
 	var next atomic.Int64
 	var busy sync.WaitGroup
-	for range min(len(w.Samples), r.fetchers) {
+	fetchers := r.fetchers
+	if r.host != nil {
+		fetchers = 1 // a program has so many asked of it already, each with a deadline
+	}
+	for range min(len(w.Samples), fetchers) {
 		busy.Add(1)
 		go func() {
 			defer busy.Done()

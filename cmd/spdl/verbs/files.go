@@ -10,6 +10,9 @@ import (
 	"github.com/spdl/spdl/shm"
 )
 
+// maxResized bounds the pixels of a picture that is drawn in part.
+const maxResized = 64 << 20
+
 // files draws pictures that the device decodes (device.decode): rows are their files, which are decoded here and cut and turned as the device does it, so that
 // what is drawn is near what it has, and not equal.
 type files struct {
@@ -58,6 +61,9 @@ func (f *files) paint(l tensors, row int) *image.RGBA {
 func (f *files) decode(m *image.RGBA, data []byte, p *[device.PlaceInts]int32) {
 	at := func(i int) int { return int(p[i]) }
 	w, h := at(device.PlaceResW), at(device.PlaceResH)
+	if w*h > maxResized {
+		return
+	}
 	op, err := media.Compile(media.Config{Random: &media.RandomCrop{}, Out: media.Size{H: h, W: w}})
 	if err != nil {
 		return

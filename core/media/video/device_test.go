@@ -429,6 +429,36 @@ func chunksOn(t *testing.T, cfg Config, src Source) (data []byte, pts []float64,
 	return data, pts, r.w.offDevice
 }
 
+// The file that was opened goes on, whatever its name means by then.
+func TestAFileThatIsDeletedGoesOnWhereTheDeviceFails(t *testing.T) {
+	if !onDevice(t, "FAKE_CUDA_FAULT=DecodePicture:9:719") {
+		return
+	}
+	cfg := vp9Config(t)
+	cfg.Frames = 3
+	want, _, wantDecoded := chunks(t, cfg, file(t, vp9))
+	data, err := os.ReadFile(filepath.Join("testdata", vp9))
+	path := filepath.Join(t.TempDir(), vp9)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(onKind(t, cfg, Auto), Source{Path: path}, Draw{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	got, _, decoded := chunksOf(t, r)
+	if !r.w.offDevice || !slices.Equal(got, want) || decoded < wantDecoded {
+		t.Errorf("the device was left: %v, frames equal: %v, %d decoded, want %d or more", r.w.offDevice, slices.Equal(got, want), decoded, wantDecoded)
+	}
+}
+
 // Without auto the device's error is the reader's last word.
 func TestAChunkAtWhichTheDeviceFailsIsTheLast(t *testing.T) {
 	if !onDevice(t, "FAKE_CUDA_FAULT=DecodePicture:5:719") {

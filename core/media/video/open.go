@@ -25,7 +25,11 @@ func (w *Worker) open(src Source) error {
 	if src.Packets != nil {
 		source.packets = (*C.media_packets)(src.Packets.Pointer())
 	} else if src.Bytes == nil && src.Path != "" {
-		f, err := os.Open(src.Path)
+		f := w.kept
+		var err error
+		if w.kept = nil; f == nil {
+			f, err = os.Open(src.Path)
+		}
 		if err != nil {
 			return av.NewError("video", av.StatusRead, err.Error())
 		}

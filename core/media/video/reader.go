@@ -18,8 +18,10 @@ type Reader struct {
 	w      *Worker
 	src    Source
 	chunk  int
-	done   int    // chosen frames delivered
+	chosen int    // frames, unless a filter says
+	done   int    // of them delivered
 	chunks int    // delivered
+	before int    // frames that a device decoded until it failed
 	part   []slot // places of a decoded frame that the last chunk had no room for
 	draw   Draw
 	failed error // at a chunk: there are no more
@@ -76,6 +78,7 @@ func (r *Reader) start(cfg Config, sized func(media.Size) (media.Config, error))
 	if err != nil {
 		return err
 	}
+	r.chosen = len(w.picked)
 	if cfg.Image, err = sized(shown); err != nil {
 		return err
 	}
@@ -111,6 +114,8 @@ func (r *Reader) leavesDevice(err error, began time.Time) bool {
 	if w.op.cfg.Hardware != Auto || w.offDevice || !deviceFailed(err) {
 		return false
 	}
+	r.before += w.info().Decoded
+	w.kept, w.file = w.file, nil // the very same file goes on, whatever its name means by now
 	w.end()
 	w.offDevice, w.spent = true, time.Since(began)
 	return true
@@ -221,18 +226,24 @@ func (r *Reader) Next(dst Row) (Info, error) {
 // once more: dst has them meanwhile.
 func (r *Reader) resume(dst Row) error {
 	w := r.w
+	w.spent = 0 // opening has the time of a sample again, as the first time
 	if _, err := r.choose(); err != nil {
 		return err
 	}
+	w.allow(w.op.cfg.Budget)
 	if w.filter.is() {
 		for range r.chunks {
-			w.allow(w.op.cfg.Budget)
-			if _, err := r.nextFiltered(dst); err != nil {
+			if _, err := r.nextFiltered(dst); err == io.EOF {
+				return errChanged
+			} else if err != nil {
 				return err
 			}
+			w.allow(w.op.cfg.Budget)
 		}
-		w.allow(w.op.cfg.Budget)
 		return nil
+	}
+	if len(w.picked) != r.chosen {
+		return errChanged
 	}
 	if w.op.cfg.Approximate {
 		return nil
@@ -240,6 +251,8 @@ func (r *Reader) resume(dst Row) error {
 	r.part = nil
 	return w.plan(r.done)
 }
+
+var errChanged = av.NewError("video", av.StatusCorrupt, "the device failed, and the video is another one by now")
 
 func (r *Reader) next(dst Row) (Info, error) {
 	if r.w.filter.is() {
@@ -256,6 +269,7 @@ func (r *Reader) next(dst Row) (Info, error) {
 		err = r.some(dst, n)
 	}
 	info := r.w.info()
+	info.Decoded += r.before
 	info.Frames = n
 	if err == nil {
 		r.done += n
@@ -270,6 +284,7 @@ func (r *Reader) nextFiltered(dst Row) (Info, error) {
 	}
 	r.w.clearAfter(dst, n)
 	info := r.w.info()
+	info.Decoded += r.before
 	info.Frames = n
 	return info, err
 }

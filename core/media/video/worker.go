@@ -60,6 +60,7 @@ type Worker struct {
 	keep      int64         // bytes of packets to keep from a scan
 	offDevice bool          // the processor decodes a sample at which the device failed
 	spent     time.Duration // of the sample's time, by then
+	kept      *os.File      // that sample's, to be read again
 	c         scratch
 	rest      media.StandBack
 }
