@@ -46,7 +46,7 @@ typedef struct gpu {
     fence *waiting, *idle;
     import *imports;
     uint64_t refused; /* generation of a pool that the driver does not open; 0: none */
-    cu_result lost; /* what the driver said when it lost the device; CU_OK */
+    cu_result lost;   /* what the driver said when it lost the device; CU_OK */
 } gpu;
 
 /* The driver, loaded and started. call is the name for the error text. */
