@@ -315,9 +315,7 @@ func (g *group) rebuild() {
 		}
 		s := &g.r.slots[i]
 		g.enqueue(i, g.queueOf(s.desc.Lane.Load()), s.desc.Ticket, attempts)
-		if g.r.device != nil && g.r.stale(s) && g.putAway(i, seqAway) {
-			g.r.uploadAgain(s)
-		}
+		g.recallStale(i, seqAway)
 	}
 	g.rec.State.Store(GroupActive) // an engine killed before leaves a broken group, which nobody adopts
 	g.r.groupsChanged()

@@ -273,9 +273,7 @@ func (g *group) discardAll() int {
 		for _, i := range all[n+1:] {
 			s := &g.r.slots[i]
 			g.enqueue(i, g.queueOf(s.desc.Lane.Load()), s.desc.Ticket, g.shadow[i].attempts)
-			if g.r.device != nil && g.r.stale(s) && g.putAway(i, seqAway) {
-				g.r.uploadAgain(s)
-			}
+			g.recallStale(i, seqAway)
 		}
 		return all[n] // claimed this moment
 	}

@@ -115,7 +115,7 @@ func (r *Ring) reap(m *member, what string) {
 	}
 	switch {
 	case g.cfg.Kind == KindUploader:
-		r.loseDevice()
+		r.loseDevice(true)
 	case g.phase != phaseBroken:
 		g.reclaim(m)
 	}
@@ -157,9 +157,7 @@ func (g *group) reclaim(m *member) {
 				g.r.spoil(i, "")
 			}
 		case stateOf(w) == wordHeld && g.phase == phaseActive && !g.cfg.NoRedeliver:
-			if s := &g.r.slots[i]; g.r.device != nil && g.r.stale(s) && g.putAway(i, seqAwayRedo) {
-				g.r.uploadAgain(s)
-			} else {
+			if !g.recallStale(i, seqAwayRedo) {
 				g.redeliver(i)
 			}
 		case stateOf(w) == wordHeld:

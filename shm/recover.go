@@ -72,7 +72,7 @@ func (r *Ring) takeOver() {
 		r.finishPublish()
 	}
 	if r.device != nil {
-		r.loseWithEngine()
+		r.loseDevice(false) // its uploader ended with the engine, or with adoptMember
 	}
 	r.work.Add(2 * len(r.groups))
 	for _, g := range r.groups {

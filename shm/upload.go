@@ -148,16 +148,6 @@ func (r *Ring) recoverUploads() error {
 	return nil
 }
 
-// loseWithEngine is loseDevice for an uploader that ended with its engine: what it had in its hands is not held against that.
-func (r *Ring) loseWithEngine() {
-	for i := range r.device.group.shadow {
-		if sh := &r.device.group.shadow[i]; stateOf(sh.word) == wordHeld && sh.attempts > 0 {
-			sh.attempts-- // redeliver counts one more
-		}
-	}
-	r.loseDevice()
-}
-
 // isAway says that some consumers' word of slot i is out of reach.
 func (r *Ring) isAway(i int) bool {
 	return slices.ContainsFunc(r.consumers(), func(g *group) bool { return isAway(g.shadow[i].word) })
@@ -305,8 +295,8 @@ func (r *Ring) setGeneration(generation uint64) {
 
 // loseDevice is called when the uploader is dead, or has left: its memory is void. What it held, what it was through with and nobody
 // had got yet, and what consumers have not claimed, is uploaded again by the next one. What they hold stays readable in host
-// memory.
-func (r *Ring) loseDevice() {
+// memory. tried: what it held counts as its try, since it died by itself.
+func (r *Ring) loseDevice(tried bool) {
 	r.setGeneration(0)
 	_ = Fault("device.void")
 	g, order := r.device.group, r.ticketOrder()
@@ -327,7 +317,7 @@ func (r *Ring) loseDevice() {
 			g.takeBack(i) // nobody waits for it
 		case s.way.on && s.device < 0: // a dead engine had settled that it stays in host memory
 		case state == wordHeld, s.way.on && !s.way.void && r.stages[s.way.at] == g, s.device >= 0 && slices.Contains(r.device.again, i):
-			r.offerAgain(i)
+			r.offerAgain(i, tried && state == wordHeld)
 		}
 	}
 }
@@ -346,8 +336,8 @@ func (r *Ring) byTicket(a, b int) int {
 	return cmp.Compare(r.slots[a].desc.Ticket, r.slots[b].desc.Ticket)
 }
 
-// offerAgain gives a slot to the next uploader, before all others.
-func (r *Ring) offerAgain(i int) {
+// offerAgain gives a slot to the next uploader, before all others; tried says that the one before died of it, perhaps.
+func (r *Ring) offerAgain(i int, tried bool) {
 	if r.device.off {
 		return // nobody would take it
 	}
@@ -357,9 +347,12 @@ func (r *Ring) offerAgain(i int) {
 		g.shadow[i].word = packWord(wordReady, 0, 0) // waits for the fresh segment
 		return
 	}
-	if sh := &g.shadow[i]; stateOf(sh.word) != wordHeld {
+	sh := &g.shadow[i]
+	if stateOf(sh.word) != wordHeld {
 		g.count(&g.published, &g.rec.Published, 1)
-		sh.attempts -= min(sh.attempts, 1) // that one came to its end; redeliver counts the next
+	}
+	if !tried {
+		sh.attempts -= min(sh.attempts, 1) // redeliver counts one more
 	}
 	g.redeliver(i)
 	g.wakeLane(0, false)
@@ -403,6 +396,16 @@ func (g *group) putAway(i int, seq uint64) bool {
 	return true
 }
 
+// recallStale puts slot i's word out of the group's reach, to be uploaded again, if its batch is of a device that is lost.
+func (g *group) recallStale(i int, seq uint64) bool {
+	r, s := g.r, &g.r.slots[i]
+	if r.device == nil || !r.stale(s) || !g.putAway(i, seq) {
+		return false
+	}
+	r.uploadAgain(s)
+	return true
+}
+
 // waitForUpload notes that consumers wait for the batch.
 func (r *Ring) waitForUpload(s *Slot) {
 	if d := r.device; !slices.Contains(d.again, s.index) {
@@ -429,7 +432,7 @@ func (r *Ring) forgetCalledBack() {
 func (r *Ring) uploadAgain(s *Slot) {
 	r.waitForUpload(s)
 	if stateOf(r.device.group.shadow[s.index].word) == wordFree {
-		r.offerAgain(s.index)
+		r.offerAgain(s.index, false)
 	}
 }
 

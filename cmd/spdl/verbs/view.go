@@ -147,10 +147,10 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 	if t < 0 || m.Image == nil && m.Video == nil && m.Audio == nil {
 		return nil, &because{fmt.Errorf("view: field %q: the ring does not tell what it is, or has none of that name", m.Name), shm.ErrFormat}
 	}
-	if m.Image != nil && schema[t].Kind == shm.Ragged {
+	switch {
+	case m.Image != nil && schema[t].Kind == shm.Ragged:
 		return filesOf(schema, t, m)
-	}
-	if m.Image != nil {
+	case m.Image != nil:
 		return picturesOf(schema, t, *m.Image)
 	}
 	length := fieldNamed(schema, m.lengths())

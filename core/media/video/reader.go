@@ -72,7 +72,8 @@ func unsized(cfg Config) (*Worker, error) {
 func (r *Reader) start(cfg Config, sized func(media.Size) (media.Config, error)) error {
 	w, began := r.w, time.Now()
 	shown, err := r.choose()
-	if r.leavesDevice(err, began) {
+	if r.leavesDevice(err) {
+		w.spent = time.Since(began)
 		shown, err = r.choose()
 	}
 	if err != nil {
@@ -109,15 +110,15 @@ func (r *Reader) choose() (media.Size, error) {
 }
 
 // leavesDevice reports whether err is the device's and the processor goes on in its place, as auto has it: the source is closed then.
-func (r *Reader) leavesDevice(err error, began time.Time) bool {
+func (r *Reader) leavesDevice(err error) bool {
 	w := r.w
 	if w.op.cfg.Hardware != Auto || w.offDevice || !deviceFailed(err) {
 		return false
 	}
-	r.before += w.info().Decoded
+	r.before = w.info().Decoded
 	w.kept, w.file = w.file, nil // the very same file goes on, whatever its name means by now
 	w.end()
-	w.offDevice, w.spent = true, time.Since(began)
+	w.offDevice = true
 	return true
 }
 
@@ -206,10 +207,9 @@ func (r *Reader) Next(dst Row) (Info, error) {
 	if r.failed != nil {
 		return Info{}, r.failed
 	}
-	began := time.Now()
 	r.w.allow(r.w.op.cfg.Budget)
 	info, err := r.next(dst)
-	if r.leavesDevice(err, began) {
+	if r.leavesDevice(err) {
 		if err = r.resume(dst); err == nil {
 			info, err = r.next(dst)
 		}
@@ -223,10 +223,9 @@ func (r *Reader) Next(dst Row) (Info, error) {
 }
 
 // resume opens the source again and goes to the chunk at which the device failed. What a filter gives hangs on all frames before, which go through it
-// once more: dst has them meanwhile.
+// once more: dst has them meanwhile. Opening has the time of a sample, as the first time.
 func (r *Reader) resume(dst Row) error {
 	w := r.w
-	w.spent = 0 // opening has the time of a sample again, as the first time
 	if _, err := r.choose(); err != nil {
 		return err
 	}
@@ -268,13 +267,19 @@ func (r *Reader) next(dst Row) (Info, error) {
 	} else {
 		err = r.some(dst, n)
 	}
-	info := r.w.info()
-	info.Decoded += r.before
-	info.Frames = n
+	info := r.info(n)
 	if err == nil {
 		r.done += n
 	}
 	return info, err
+}
+
+// info is about a chunk of n frames.
+func (r *Reader) info(n int) Info {
+	info := r.w.info()
+	info.Frames = n
+	info.Decoded += r.before
+	return info
 }
 
 func (r *Reader) nextFiltered(dst Row) (Info, error) {
@@ -283,9 +288,7 @@ func (r *Reader) nextFiltered(dst Row) (Info, error) {
 		return Info{}, io.EOF
 	}
 	r.w.clearAfter(dst, n)
-	info := r.w.info()
-	info.Decoded += r.before
-	info.Frames = n
+	info := r.info(n)
 	return info, err
 }
 
