@@ -93,9 +93,7 @@ def surroundings(monkeypatch):
 @pytest.fixture
 def cuda(monkeypatch):
     """The driver, found by engines and libspdl."""
-    for name, value in driver.environment().items():
-        monkeypatch.setenv(name, value)
-    driver.library()
+    driver.install(monkeypatch)
 
 
 @pytest.fixture

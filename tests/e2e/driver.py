@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from engines import BUILD
+from engines import BUILD, processes_of
 
 GPU = os.environ.get("SPDL_TEST_GPU") == "1"
 needs_stand_in = pytest.mark.skipif(GPU, reason="it has the stand-in for the driver fail; SPDL_TEST_GPU=1 asks for the machine's own")
@@ -33,6 +33,18 @@ def library():
         lib = ctypes.CDLL(os.environ.get("SPDL_CUDA_LIBRARY", "libcuda.so.1"))
     assert lib.cuInit(0) == 0
     return lib
+
+
+def install(monkeypatch):
+    """Have engines and libspdl find the driver."""
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+    library()
+
+
+def uploaders(mark):
+    """The processes that upload for the engines of a test."""
+    return [pid for pid, command in processes_of(mark) if "spdl-device" in command.split(" ")[0]]
 
 
 def bytes_of(array):

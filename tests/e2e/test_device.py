@@ -12,19 +12,15 @@ import driver
 import numpy as np
 import pytest
 import spdl
-from driver import alike, needs_stand_in
+from driver import alike, needs_stand_in, uploaders
 from driver import bytes_of as on_device
-from engines import SPDL, Consumer, describe, eventually, processes_of, run
+from engines import SPDL, Consumer, describe, eventually, run
 
 pytestmark = pytest.mark.usefixtures("cuda")
 
 
 def same_bytes(batch, name):
     return np.array_equal(on_device(batch.cuda[name]), np.ascontiguousarray(batch[name]).view(np.uint8).ravel())
-
-
-def uploaders(mark):
-    return [pid for pid, command in processes_of(mark) if "spdl-device" in command.split(" ")[0]]
 
 
 @pytest.mark.parametrize("form", ["child", "service"])

@@ -13,6 +13,23 @@ def runtime(monkeypatch):
         yield directory
 
 
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """A folder of pictures for the runs of staged.py."""
+    import staged
+    from pictures import make_folder
+
+    return make_folder(tmp_path_factory.mktemp("pictures"), staged.STEPS * staged.BATCH).path
+
+
+@pytest.fixture(scope="module")
+def want(pictures, tmp_path_factory):
+    """What their consumers must be given."""
+    import staged
+
+    return staged.oracle(pictures, tmp_path_factory.mktemp("oracle"))
+
+
 def left():
     return [name for name in os.listdir("/dev/shm") if f"-{os.getpid()}" in name]
 

@@ -148,9 +148,24 @@ class Restarts:
             assert time.monotonic() < deadline, f"the ring stands still at {[c.seen for c in self.consumers]}\n{self.run.said.read_text()}"
             time.sleep(0.005)
 
-    def end(self):
-        """The engine's exit code."""
+    def restart_often(self, times, fault, meanwhile):
+        """Engines that die at fault(), every third again while it adopts, then one that lives; meanwhile(i) is what is done while the i-th death is awaited."""
+        for i in range(times):
+            self.await_kill(meanwhile(i))
+            if i % 3 == 2:
+                self.run.start("adopt.mid:1:kill")
+                self.await_kill()
+            self.run.start(None if i == times - 1 else fault())
+        self.await_progress(2 * STEPS)
+        check = subprocess.run([BUILD / "spdl", "inspect", self.run.name, "--check"], capture_output=True, text=True, timeout=WATCHDOG)
+        assert check.returncode == 0, check.stdout + check.stderr
+
+    def end_consumers(self):
         self.over.set()
         for consumer in self.consumers:
             consumer.join(WATCHDOG + 10)
+
+    def end(self):
+        """The engine's exit code."""
+        self.end_consumers()
         return self.run.stop()

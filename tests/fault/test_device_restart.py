@@ -9,7 +9,6 @@ import os
 import pathlib
 import random
 import signal
-import subprocess
 import sys
 import time
 
@@ -20,12 +19,11 @@ from PIL import Image
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import staged  # noqa: E402
-from staged import BATCH, BUILD, GROUPS, STEPS, WATCHDOG, Restarts, Run, oracle  # noqa: E402
+from staged import BATCH, GROUPS, STEPS, WATCHDOG, Restarts, Run  # noqa: E402
 
 import driver  # noqa: E402
 import spdl  # noqa: E402
-from engines import eventually, processes_of  # noqa: E402
-from pictures import make_folder  # noqa: E402
+from engines import MARK, eventually, processes_of  # noqa: E402
 
 KILLS = int(os.environ.get("SPDL_KILLS", 40 if os.environ.get("SPDL_FAULT_LONG") else 3))
 # Where the engine dies, and at which visit at the latest; those that its uploader has to die for before.
@@ -35,23 +33,11 @@ NEEDS_DEATH = ["device.void", "reclaim.mid", "reclaim.word"]
 pytestmark = driver.needs_stand_in
 
 
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory):
-    return make_folder(tmp_path_factory.mktemp("pictures"), STEPS * BATCH).path
-
-
-@pytest.fixture(scope="module")
-def want(pictures, tmp_path_factory):
-    return oracle(pictures, tmp_path_factory.mktemp("oracle"))
-
-
 @pytest.fixture
 def mark(monkeypatch):
     mark = f"device-{os.getpid()}-{time.monotonic_ns() // 1000 % 10**9}"
-    monkeypatch.setenv("SPDL_E2E", mark)
-    for name, value in driver.environment().items():
-        monkeypatch.setenv(name, value)
-    driver.library()
+    monkeypatch.setenv(MARK, mark)
+    driver.install(monkeypatch)
     yield mark
     deadline = time.monotonic() + WATCHDOG
     while left := processes_of(mark):
@@ -105,15 +91,12 @@ class Trial(Restarts):
         super().__init__(run, lambda over: [Consumer(run.name, group, want, over, coded) for group in GROUPS])
 
     def kill_uploader(self):
-        for pid in self.uploaders():
+        for pid in driver.uploaders(self.mark):
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
         time.sleep(0.05)
-
-    def uploaders(self):
-        return [pid for pid, command in processes_of(self.mark) if "spdl-device" in command.split(" ")[0]]
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -122,15 +105,7 @@ def test_consumers_get_every_batch_once_and_on_the_device_when_the_engine_is_kil
     fault = lambda: f"{point}:{rng.randint(1, POINTS[point])}:kill"  # noqa: E731
     trial = Trial(mark, point, pictures, tmp_path, want, fault())
     try:
-        for i in range(KILLS):
-            trial.await_kill(trial.kill_uploader if point in NEEDS_DEATH else None)
-            if i % 3 == 2:  # killed again while it adopts
-                trial.run.start("adopt.mid:1:kill")
-                trial.await_kill()
-            trial.run.start(None if i == KILLS - 1 else fault())
-        trial.await_progress(2 * STEPS)
-        check = subprocess.run([BUILD / "spdl", "inspect", trial.run.name, "--check"], capture_output=True, text=True, timeout=WATCHDOG)
-        assert check.returncode == 0, check.stdout + check.stderr
+        trial.restart_often(KILLS, fault, lambda i: trial.kill_uploader if point in NEEDS_DEATH else None)
     finally:
         code = trial.end()
     assert not trial.wrong(), trial.wrong()
@@ -198,7 +173,7 @@ def test_an_uploader_that_is_stopped_when_its_engine_dies_is_ended_by_the_next(m
     trial = Trial(mark, "stopped", pictures, tmp_path, want, None)
     try:
         trial.await_progress(STEPS)
-        [left] = trial.uploaders()
+        [left] = driver.uploaders(mark)
         os.kill(left, signal.SIGSTOP)
         trial.run.engine.kill()
         trial.await_kill()
@@ -225,4 +200,3 @@ def test_pictures_decoded_on_the_device_survive_the_engine(mark, pictures, want,
     finally:
         code = trial.end()
     assert not trial.wrong() and code == 0
-

@@ -8,33 +8,21 @@ Each point kills at least 3 engines (SPDL_FAULT_LONG=1: 40; `make kills`: 1,000)
 import os
 import pathlib
 import random
-import subprocess
 import sys
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from staged import BATCH, BUILD, GROUPS, STAGES, STEPS, WATCHDOG, Consumer, Restarts, Run, oracle  # noqa: E402
+from staged import GROUPS, STAGES, Consumer, Restarts, Run  # noqa: E402
 
 import spdl  # noqa: E402
-from pictures import make_folder  # noqa: E402
 
 KILLS = int(os.environ.get("SPDL_KILLS", 40 if os.environ.get("SPDL_FAULT_LONG") else 3))
 # Where the engine dies, and at which visit at the latest.
 POINTS = {"slot.take": 20, "publish.store": 20, "publish.put": 60, "publish.word": 60, "publish.group": 40, "wake": 20, "stage.way": 120, "stage.restore": 2,
           "reclaim.mid": 2, "reclaim.stage": 2, "reclaim.word": 2}
 NEEDS_DEATH = ["stage.restore", "reclaim.mid", "reclaim.stage", "reclaim.word"]
-
-
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory):
-    return make_folder(tmp_path_factory.mktemp("pictures"), STEPS * BATCH).path
-
-
-@pytest.fixture(scope="module")
-def want(pictures, tmp_path_factory):
-    return oracle(pictures, tmp_path_factory.mktemp("oracle"))
 
 
 class Line(Restarts):
@@ -71,19 +59,8 @@ def test_consumers_get_every_batch_once_and_whole_when_the_engine_is_killed_at(p
     fault = lambda: f"{point}:{rng.randint(1, POINTS[point])}:kill"  # noqa: E731
     line = Line(point, pictures, tmp_path, want, fault())
     try:
-        for i in range(KILLS):
-            dooming = point in NEEDS_DEATH or i % 2 == 1
-            line.await_kill(lambda: line.doom(rng) if dooming else None)
-            if i % 3 == 2:  # killed again while it adopts
-                line.run.start("adopt.mid:1:kill")
-                line.await_kill()
-            line.run.start(None if i == KILLS - 1 else fault())
-        line.await_progress(2 * STEPS)
-        check = subprocess.run([BUILD / "spdl", "inspect", line.run.name, "--check"], capture_output=True, text=True, timeout=WATCHDOG)
-        assert check.returncode == 0, check.stdout + check.stderr
-        line.over.set()
-        for consumer in line.consumers:
-            consumer.join(WATCHDOG + 10)
+        line.restart_often(KILLS, fault, lambda i: (lambda: line.doom(rng)) if point in NEEDS_DEATH or i % 2 == 1 else None)
+        line.end_consumers()
         assert not line.wrong(), line.wrong()
         books = ledger(line)
     finally:
