@@ -121,24 +121,6 @@ static void make_bands(void) {
     }
 }
 
-static void make_turns(void) {
-    audio_aac_tables *t = &audio_aac_table;
-    for (int i = 0; i < 512; i++) {
-        t->long_turn[0][i] = (float)cos(PI * (i + 0.125) / 1024);
-        t->long_turn[1][i] = (float)-sin(PI * (i + 0.125) / 1024);
-    }
-    for (int i = 0; i < 64; i++) {
-        t->short_turn[0][i] = (float)cos(PI * (i + 0.125) / 128);
-        t->short_turn[1][i] = (float)-sin(PI * (i + 0.125) / 128);
-        t->circle[0][i] = (float)cos(2 * PI * i / 64);
-        t->circle[1][i] = (float)-sin(2 * PI * i / 64);
-        for (int lane = 0; lane < 8; lane++) {
-            t->lane_turn[0][i][lane] = (float)cos(2 * PI * i * lane / 512);
-            t->lane_turn[1][i][lane] = (float)-sin(2 * PI * i * lane / 512);
-        }
-    }
-}
-
 /* Kaiser and Bessel's window, of n samples: the root of a share of the sum of a Bessel function. */
 static void make_kaiser(float *to, int n, double alpha) {
     double sum[AUDIO_AAC_LINES], all = 0;
@@ -165,7 +147,7 @@ void audio_aac_prepare(void) {
     make_books();
     make_powers();
     make_bands();
-    make_turns();
+    audio_cosines_make(&audio_aac_table.cosines, AUDIO_AAC_LINES / 16);
     make_windows();
 }
 

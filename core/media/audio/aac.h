@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "bytes.h"
+#include "cosines.h"
 
 enum {
     AUDIO_AAC_ODD = AUDIO_CORRUPT,
@@ -86,11 +87,7 @@ typedef struct audio_aac_tables {
     uint16_t long_at[AUDIO_AAC_RATES][53], short_at[AUDIO_AAC_RATES][17]; /* the line where a band begins */
     uint8_t n_long[AUDIO_AAC_RATES], n_short[AUDIO_AAC_RATES];
 
-    /* exp(-i pi (n + 1/8) / M), of M = 1024 lines and of 128; exp(-2 pi i k / 64); exp(-2 pi i k lane / 512). */
-    _Alignas(32) float long_turn[2][512];
-    float short_turn[2][64];
-    float circle[2][64];
-    _Alignas(32) float lane_turn[2][64][8];
+    audio_cosines cosines;
     /* Windows, of sines and of Kaiser and Bessel: a long one's rise, that which is flat but for a short one's, and a short one's. */
     _Alignas(32) float rise[2][AUDIO_AAC_LINES], late[2][AUDIO_AAC_LINES], short_rise[2][AUDIO_AAC_SHORT];
 } audio_aac_tables;

@@ -403,127 +403,6 @@ ISA static void aac_filter_lines(const audio_aac_frame *f, const aac_channel *c,
 
 /* --- from lines to samples --- */
 
-/* Columns become rows. */
-ISA static inline void aac_turn8(v8 *r) {
-    v8 a[8], b[8];
-    for (int i = 0; i < 8; i += 2) {
-        a[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-        a[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-    }
-    for (int i = 0; i < 8; i += 4)
-        for (int k = 0; k < 2; k++) {
-            b[i + 2 * k] = __builtin_shufflevector(a[i + k], a[i + 2 + k], 0, 1, 8, 9, 4, 5, 12, 13);
-            b[i + 2 * k + 1] = __builtin_shufflevector(a[i + k], a[i + 2 + k], 2, 3, 10, 11, 6, 7, 14, 15);
-        }
-    for (int i = 0; i < 4; i++) {
-        r[i] = __builtin_shufflevector(b[i], b[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        r[i + 4] = __builtin_shufflevector(b[i], b[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
-    }
-}
-
-/* The Fourier transform of eight points, each of eight lanes. */
-ISA static inline void aac_dft8(v8 *re, v8 *im) {
-    const v8 root = ALL(0.70710678118654752f);
-    v8 a_re[8], a_im[8], b_re[8], b_im[8];
-    for (int i = 0; i < 4; i++) {
-        a_re[i] = re[i] + re[i + 4], a_im[i] = im[i] + im[i + 4];
-        a_re[i + 4] = re[i] - re[i + 4], a_im[i + 4] = im[i] - im[i + 4];
-    }
-    v8 x = a_re[5], y = a_im[5]; /* by (1 - i) / sqrt 2 */
-    a_re[5] = (x + y) * root, a_im[5] = (y - x) * root;
-    x = a_re[6], a_re[6] = a_im[6], a_im[6] = -x; /* by -i */
-    x = a_re[7], y = a_im[7];                     /* by (-1 - i) / sqrt 2 */
-    a_re[7] = (y - x) * root, a_im[7] = -(x + y) * root;
-    for (int h = 0; h < 8; h += 4) {
-        for (int i = h; i < h + 2; i++) {
-            b_re[i] = a_re[i] + a_re[i + 2], b_im[i] = a_im[i] + a_im[i + 2];
-            b_re[i + 2] = a_re[i] - a_re[i + 2], b_im[i + 2] = a_im[i] - a_im[i + 2];
-        }
-        x = b_re[h + 3], b_re[h + 3] = b_im[h + 3], b_im[h + 3] = -x;
-    }
-    static const uint8_t at[8] = {0, 4, 2, 6, 1, 5, 3, 7};
-    for (int i = 0; i < 8; i += 2) {
-        re[at[i]] = b_re[i] + b_re[i + 1], im[at[i]] = b_im[i] + b_im[i + 1];
-        re[at[i + 1]] = b_re[i] - b_re[i + 1], im[at[i + 1]] = b_im[i] - b_im[i + 1];
-    }
-}
-
-/* The transform of eight times 64 points, a lane each: see fft(). */
-ISA static lanes aac_fft64(lanes a, lanes b) {
-    audio_aac_tables *t = &audio_aac_table;
-    const audio_spectrum f = {
-        .m = 64, .n_factors = 3, .factor = {4, 4, 4}, .cosine = t->circle[0], .sine = t->circle[1]};
-    return fft(&f, a, b);
-}
-
-/* d[n] = the sum of x[k] cos(pi / 1024 (n + 1/2) (k + 1/2)): a Fourier transform of 512 points, which is eight of 64, in lanes, joined by 64 of
- * eight. */
-ISA static void aac_cosines(const float *x, float *d) {
-    const audio_aac_tables *t = &audio_aac_table;
-    v8 room[4][64];
-    lanes a = {room[0], room[1]}, b = {room[2], room[3]};
-    for (int n = 0; n < 512; n += L) {
-        v8 low = CV(x + 2 * n), next = CV(x + 2 * n + 8), last = CV(x + 1016 - 2 * n),
-           before = CV(x + 1008 - 2 * n);
-        v8 re = __builtin_shufflevector(low, next, 0, 2, 4, 6, 8, 10, 12, 14);
-        v8 im = __builtin_shufflevector(before, last, 15, 13, 11, 9, 7, 5, 3, 1);
-        v8 c = CV(t->long_turn[0] + n), s = CV(t->long_turn[1] + n);
-        a.re[n / L] = re * c - im * s;
-        a.im[n / L] = re * s + im * c;
-    }
-    lanes z = aac_fft64(a, b);
-    float *const re_to = (float *)(z.re == a.re ? b.re : a.re), *const im_to =
-                                                                    (float *)(z.re == a.re ? b.im : a.im);
-    for (int k = 0; k < 64; k += L) {
-        v8 re[8], im[8];
-        for (int i = 0; i < 8; i++) {
-            v8 c = CV(t->lane_turn[0][k + i]), s = CV(t->lane_turn[1][k + i]);
-            re[i] = z.re[k + i] * c - z.im[k + i] * s;
-            im[i] = z.re[k + i] * s + z.im[k + i] * c;
-        }
-        aac_turn8(re);
-        aac_turn8(im);
-        aac_dft8(re, im);
-        for (int i = 0; i < 8; i++) {
-            int at = 64 * i + k;
-            v8 c = CV(t->long_turn[0] + at), s = CV(t->long_turn[1] + at);
-            V(re_to + at) = re[i] * c - im[i] * s;
-            V(im_to + at) = re[i] * s + im[i] * c;
-        }
-    }
-    for (int k = 0; k < 512; k += L) {
-        v8 even = CV(re_to + k), odd = -CV(im_to + 504 - k);
-        V(d + 2 * k) = __builtin_shufflevector(even, odd, 0, 15, 1, 14, 2, 13, 3, 12);
-        V(d + 2 * k + 8) = __builtin_shufflevector(even, odd, 4, 11, 5, 10, 6, 9, 7, 8);
-    }
-}
-
-/* The same of eight blocks of 128 lines, one behind the other. */
-ISA static void aac_short_cosines(const float *x, float *d) {
-    const audio_aac_tables *t = &audio_aac_table;
-    v8 room[4][64], all[AAC_SHORT];
-    lanes a = {room[0], room[1]}, b = {room[2], room[3]};
-    for (int n = 0; n < AAC_SHORT; n += L) {
-        for (int w = 0; w < 8; w++) all[n + w] = CV(x + w * AAC_SHORT + n);
-        aac_turn8(all + n);
-    }
-    for (int n = 0; n < 64; n++) {
-        v8 re = all[2 * n], im = all[127 - 2 * n], c = ALL(t->short_turn[0][n]), s = ALL(t->short_turn[1][n]);
-        a.re[n] = re * c - im * s;
-        a.im[n] = re * s + im * c;
-    }
-    lanes z = aac_fft64(a, b);
-    for (int k = 0; k < 64; k++) {
-        v8 c = ALL(t->short_turn[0][k]), s = ALL(t->short_turn[1][k]);
-        all[2 * k] = z.re[k] * c - z.im[k] * s;
-        all[127 - 2 * k] = -(z.re[k] * s + z.im[k] * c);
-    }
-    for (int n = 0; n < AAC_SHORT; n += L) {
-        aac_turn8(all + n);
-        for (int w = 0; w < 8; w++) V(d + w * AAC_SHORT + n) = all[n + w];
-    }
-}
-
 /* The first half of a block of n lines, whose transform is d, under a window that rises, and its second half under one that falls; each is as long as
  * the transform. */
 ISA static inline void aac_rise(const float *d, int n, const float *window, float *to) {
@@ -547,13 +426,16 @@ ISA static void aac_begin(const aac_channel *c, int before, int shape, const flo
     const audio_aac_tables *t = &audio_aac_table;
     if (c->sequence != AUDIO_AAC_EIGHT) {
         int both = aac_long_begin(c->sequence) && aac_long_end(before);
-        aac_cosines(lines, end);
+        cosines(&t->cosines, lines, end);
         aac_rise(end, AAC_LINES, (both ? t->rise : t->late)[shape], samples);
         return;
     }
     _Alignas(32) float d[AAC_LINES], all[2 * AAC_LINES];
+    v8 x[AAC_SHORT];
     memset(all, 0, sizeof all);
-    aac_short_cosines(lines, d);
+    lanes_of_rows(lines, AAC_SHORT, x);
+    short_cosines(&t->cosines, x);
+    rows_of_lanes(x, AAC_SHORT, d);
     for (int w = 0; w < 8; w++) {
         float *to = all + 448 + w * AAC_SHORT;
         aac_rise(d + w * AAC_SHORT, AAC_SHORT, t->short_rise[w ? c->shape : shape], to);

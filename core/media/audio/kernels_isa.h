@@ -499,6 +499,7 @@ ISA static void spectra(const audio_spectrum *f, const float *x, int64_t frames,
 
 #include "flac_isa.h"
 #include "mp3_isa.h"
+#include "cosines_isa.h"
 #include "aac_isa.h"
 
 const audio_kernels BANK = {
