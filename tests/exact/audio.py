@@ -16,6 +16,21 @@ LINEAR, DECIBEL, NATURAL = 0, 1, 2
 PEAK, INTEGRATED = 1, 2
 
 
+def decoded(container):
+    """PyAV's frames; of Opus those of the reference decoder, which FFmpeg's own differs from."""
+    import av
+
+    stream = container.streams.audio[0]
+    if stream.codec_context.name != "opus":
+        yield from container.decode(audio=0)
+        return
+    decoder = av.CodecContext.create("libopus", "r")
+    decoder.extradata, decoder.layout, decoder.sample_rate = stream.codec_context.extradata, stream.codec_context.layout, 48000
+    for packet in container.demux(stream):
+        if packet.size:
+            yield from decoder.decode(packet)
+
+
 class RowError(Exception):
     def __init__(self, answer):
         super().__init__(answer["error"])

@@ -13,6 +13,8 @@ import av
 import numpy as np
 import torch
 
+from audio import decoded, write_wav
+
 torch.version.cuda = "13.0"  # torchaudio refuses a torch built for another CUDA; nothing here runs on one
 import torchaudio
 
@@ -31,6 +33,7 @@ CODED = {  # file: codec, rate, channels, sample format
     "lame.mp3": ("libmp3lame", 44100, 1, "s16p"),
     "mono.m4a": ("aac", 44100, 1, "fltp"),
     "opus.ogg": ("libopus", 48000, 2, "s16"),
+    "music.ogg": ("libopus", 48000, 2, "s16"),
     "mono.flac": ("flac", 16000, 1, "s16"),
     "deep.flac": ("flac", 16000, 1, "s32"),
     "delay.mka": ("aac", 44100, 1, "fltp"),
@@ -45,7 +48,7 @@ def encode(path, codec, rate, channels, sample_format, frames):
         stream.codec_context.format = sample_format
         stream.codec_context.time_base = fractions.Fraction(1, rate)
         if codec in ("libmp3lame", "aac", "libopus"):
-            stream.bit_rate = 48000
+            stream.bit_rate = 96000 if path.stem == "music" else 48000
         frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(x.T).reshape(1, -1), "s16", "mono" if channels == 1 else "stereo")
         frame.sample_rate = rate
         frame.pts = 0
@@ -59,7 +62,7 @@ def decode(path):
     """[channels, frames] float32 of what PyAV decodes."""
     with av.open(str(path)) as container:
         parts = []
-        for frame in container.decode(audio=0):
+        for frame in decoded(container):
             a = frame.to_ndarray()
             if not frame.format.is_planar:
                 a = a.reshape(-1, frame.layout.nb_channels).T
@@ -83,7 +86,6 @@ def torchaudios(x):
 
 
 def main():
-    from audio import write_wav
     OUT.mkdir(exist_ok=True)
     ints = tones(FRAMES, RATE, 2)
     write_wav(OUT / "signal.wav", ints, RATE, tag=1, bits=16, data=np.ascontiguousarray(ints.T).tobytes())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from audio import Audio, RowError
+from audio import Audio, RowError, decoded
 
 av = pytest.importorskip("av", reason="PyAV is not installed")
 
@@ -43,7 +43,7 @@ def decode(path):
     scale = {"u8": 128, "s16": 32768, "s32": 2**31, "flt": 1, "dbl": 1}
     parts = []
     with av.open(str(path)) as container:
-        for frame in container.decode(audio=0):
+        for frame in decoded(container):
             a = frame.to_ndarray()
             kind = frame.format.name.removesuffix("p")
             if not frame.format.is_planar:
@@ -75,6 +75,9 @@ FORMATS = {
     "aac of noise": ("a.m4a", "aac", 44100, 2, "fltp", dict(bit_rate=48000)),
     "aac in matroska": ("a.mka", "aac", 44100, 1, "fltp", dict(bit_rate=64000)),
     "opus in ogg": ("a.opus", "libopus", 48000, 1, "s16", dict(bit_rate=32000)),
+    "opus in ogg, music": ("a.opus", "libopus", 48000, 2, "s16", dict(bit_rate=96000, container="ogg")),
+    "opus in ogg, clicks in stereo": ("a.opus", "libopus", 48000, 2, "s16", dict(bit_rate=24000, container="ogg", options={"application": "lowdelay"})),
+    "opus in ogg, on many pages": ("a.opus", "libopus", 48000, 2, "s16", dict(bit_rate=510000, container="ogg")),
     "opus in webm": ("a.webm", "libopus", 48000, 2, "s16", dict(bit_rate=64000)),
     "opus in mp4": ("a.mp4", "libopus", 48000, 2, "s16", dict(bit_rate=64000)),
     "flac": ("a.flac", "flac", 44100, 2, "s16", {}),

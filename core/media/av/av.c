@@ -412,6 +412,12 @@ static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags) {
     return avcodec_default_get_buffer2(c, frame, flags);
 }
 
+/* Of Opus the reference decoder, where FFmpeg was built with it: FFmpeg's own is up to 0.06 off it in stereo, and two samples in speech. */
+static const AVCodec *find_decoder(enum AVCodecID id) {
+    const AVCodec *reference = id == AV_CODEC_ID_OPUS ? avcodec_find_decoder_by_name("libopus") : NULL;
+    return reference ? reference : avcodec_find_decoder(id);
+}
+
 int media_av_decoder(media_av *a) {
     if (a->codec) return MEDIA_AV_OK;
     const AVCodecParameters *p = a->unpack ? a->unpack->par_out : a->stream->codecpar;
@@ -421,7 +427,7 @@ int media_av_decoder(media_av *a) {
         snprintf(text, sizeof text, "the device does not decode %s", avcodec_get_name(p->codec_id));
         return media_av_fail(a, MEDIA_AV_UNSUPPORTED, text);
     }
-    if (!decoder) decoder = avcodec_find_decoder(p->codec_id);
+    if (!decoder) decoder = find_decoder(p->codec_id);
     if (!decoder) {
         char text[100];
         snprintf(text, sizeof text, "this FFmpeg has no decoder for %s", avcodec_get_name(p->codec_id));
@@ -437,6 +443,8 @@ int media_av_decoder(media_av *a) {
         c->max_pixels = (int64_t)a->options.max_pixels;
         c->thread_count = a->options.threads;
         c->pkt_timebase = a->stream->time_base;
+        if (p->codec_id == AV_CODEC_ID_OPUS)
+            c->request_sample_fmt = AV_SAMPLE_FMT_FLT; /* libopus would round it to 16 bits */
         /* What MP3's decoder sees by these it does not report: it plays silence, also where an encoder filled up with bits that are nothing. */
         if (p->codec_id != AV_CODEC_ID_MP3)
             c->err_recognition = AV_EF_CRCCHECK | AV_EF_BITSTREAM | AV_EF_BUFFER;
