@@ -112,10 +112,10 @@ func same(t *testing.T, what string, p *av.Packets, path, ofPackets, ofFile stri
 	}
 }
 
-// apart is how far the packets of a file's sound may be from the file: a file of MP3 or AAC is decoded here, and its packets by FFmpeg, which
+// apart is how far the packets of a file's sound may be from the file: a file of MP3, AAC or Opus is decoded here, and its packets by FFmpeg, which
 // rounds elsewhere.
 func apart(name string) float64 {
-	if ext := filepath.Ext(name); ext == ".mp3" || ext == ".m4a" {
+	if ext := filepath.Ext(name); ext == ".mp3" || ext == ".m4a" || ext == ".opus" {
 		return 4e-6
 	}
 	return 0

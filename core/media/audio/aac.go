@@ -14,7 +14,6 @@ import "C"
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"sync"
 	"unsafe"
@@ -38,36 +37,6 @@ type aacStream struct {
 	channels int
 	skip     int64 // samples before the sound
 	total    int64 // samples of the sound
-}
-
-// pieces are the bytes of a file, or of memory.
-type pieces struct {
-	data  []byte // nil: the file
-	file  io.ReaderAt
-	size  int64
-	piece []byte // of the file
-	from  int64  // where it begins
-}
-
-const pieceAhead = 1 << 16 // bytes read of a file at once
-
-// at is n bytes from byte `at` on, until the next call; at the end zeros follow.
-func (p *pieces) at(at int64, n int) ([]byte, error) {
-	if p.data != nil && at+int64(n) <= p.size {
-		return p.data[at : at+int64(n)], nil
-	}
-	if at < p.from || at+int64(n) > p.from+int64(len(p.piece)) {
-		if want := max(n, pieceAhead); cap(p.piece) < want {
-			p.piece = make([]byte, want)
-		}
-		p.piece, p.from = p.piece[:cap(p.piece)], at
-		got, err := p.file.ReadAt(p.piece, at)
-		if err != nil && err != io.EOF {
-			return nil, &Error{cause: CauseRead, Detail: err.Error(), err: err}
-		}
-		clear(p.piece[got:])
-	}
-	return p.piece[at-p.from:][:n], nil
 }
 
 // oddAAC is of what is not as encoders write it.
@@ -96,11 +65,7 @@ func (d *aacReader) open(w *Worker, in *input, first int64, info *Info) error {
 	}
 	s, p := &d.stream, &d.pieces
 	*s = aacStream{at: s.at[:0], bytes: s.bytes[:0]}
-	p.data, p.file, p.size, p.from = in.data, in.reader(), in.size, 0
-	p.piece = p.piece[:0]
-	if in.file != nil {
-		p.data = nil
-	}
+	p.begin(in)
 	var err error
 	if info.Format == "aac" {
 		err = s.readADTS(p, first)
@@ -151,10 +116,7 @@ func (d *aacReader) release() {
 		C.audio_aac_close(d.c)
 	}
 	d.pinned.Unpin()
-	d.pieces.data, d.pieces.file = nil, nil
-	if cap(d.pieces.piece) > 1<<20 {
-		d.pieces.piece = nil
-	}
+	d.pieces.end()
 	if cap(d.stream.at) > 1<<16 {
 		d.stream = aacStream{}
 	}

@@ -16,7 +16,7 @@
 // [SaveWAV] and [WriteWAV] write sounds; other formats are core/media/mux's.
 //
 // Samples that lie in a file as they are (WAV, Wave64, AIFF and AIFF-C, AU and CAF with integers, floats, mu-law or A-law) and raw
-// PCM are read here, at the cost of one conversion, and FLAC, MP3 and AAC files by decoders of our own (flac.h, mp3.h, aac.h); everything
+// PCM are read here, at the cost of one conversion, and FLAC, MP3, AAC and Opus files by decoders of our own (flac.h, mp3.h, aac.h, opus.h); everything
 // else goes through FFmpeg (core/media/av). Built with the tag noffmpeg, these, resampling and features remain and the rest is refused by
 // name.
 //

@@ -84,7 +84,7 @@ func TestWindowsOfEncodedFilesAreExact(t *testing.T) {
 			cfg.Crop = CropStart
 			got, info = decoded(t, cfg, src, Draw{})
 			compare(t, got, whole[:1000], 0)
-			if info.Frames != -1 && !strings.HasSuffix(name, ".flac") && name != "mono.m4a" { // which count them
+			if info.Frames != -1 && !strings.HasSuffix(name, ".flac") && name != "mono.m4a" && name != "music.ogg" { // which count them
 				t.Errorf("%s: decoded to its end for its first 1000 frames", name)
 			}
 		}

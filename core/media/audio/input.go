@@ -30,9 +30,10 @@ const (
 	asFLAC
 	asMP3
 	asAAC
+	asOpus
 )
 
-// input is the sample that a worker reads: PCM where it lies, FLAC, MP3, AAC, or what FFmpeg decodes.
+// input is the sample that a worker reads: PCM where it lies, FLAC, MP3, AAC, Opus, or what FFmpeg decodes.
 type input struct {
 	data    []byte // nil: the file
 	memory  bytes.Reader
@@ -45,6 +46,7 @@ type input struct {
 	flac    flacReader
 	mp3     mp3Reader
 	aac     aacReader
+	opus    opusReader
 	notOwn  bool // what was begun as ours is FFmpeg's
 	other   decoder
 	raw     []byte // of the file: a piece of the frames
@@ -169,6 +171,10 @@ func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
 		}
 		return in.openOdd(asAAC, in.aac.open(w, in, at, info), in.aac.odd)
 	}
+	if at == 0 && isOpus(head) {
+		info.Format = "ogg"
+		return in.openOdd(asOpus, in.opus.open(w, in, info), in.opus.odd && haveFFmpeg)
+	}
 	c := containerOf(head)
 	if c == nil || at > 0 {
 		return false, nil
@@ -188,6 +194,7 @@ func (in *input) openOdd(as reading, err error, odd bool) (bool, error) {
 	} else if odd && (haveFFmpeg || !hasCause(err, CauseTruncated)) {
 		in.mp3.release()
 		in.aac.release()
+		in.opus.release()
 		return false, nil
 	}
 	return true, err
@@ -220,7 +227,7 @@ func readError(err error) error { return &Error{cause: CauseRead, Detail: err.Er
 
 // isFFmpegs reports whether the sample, which was begun here, is one that FFmpeg has to read as a whole, and sees to that.
 func (in *input) isFFmpegs() bool {
-	if !(in.mp3.odd || in.aac.odd) || !haveFFmpeg || in.notOwn {
+	if !(in.mp3.odd || in.aac.odd || in.opus.odd) || !haveFFmpeg || in.notOwn {
 		return false
 	}
 	in.release()
@@ -233,6 +240,7 @@ func (in *input) release() {
 	in.flac.release()
 	in.mp3.release()
 	in.aac.release()
+	in.opus.release()
 	in.other.release()
 	if in.file != nil {
 		in.file.Close()
@@ -248,6 +256,7 @@ func (in *input) close() {
 	in.flac.close()
 	in.mp3.close()
 	in.aac.close()
+	in.opus.close()
 	in.other.close()
 }
 
@@ -263,6 +272,8 @@ func (in *input) upTo(w *Worker, j *job, end int64) (int64, error) {
 		return in.mp3.upTo(&j.info, end)
 	case asAAC:
 		return in.aac.stream.total, nil
+	case asOpus:
+		return in.opus.stream.total, nil
 	}
 	return in.other.decode(w, j, j.begin, end)
 }
@@ -280,6 +291,8 @@ func (in *input) fetch(w *Worker, info *Info, take []int, first int64, to planes
 		return in.mp3.fetch(info, take, first, to)
 	case asAAC:
 		return in.aac.fetch(info, take, first, to)
+	case asOpus:
+		return in.opus.fetch(info, take, first, to)
 	}
 	frame, sample := int64(in.pcm.FrameBytes()), in.pcm.Encoding.Bytes()
 	most := to.n

@@ -14,6 +14,7 @@
 #include "flac.h"
 #include "aac.h"
 #include "mp3.h"
+#include "opus.h"
 
 /* How one sample is stored; multi-byte ones little-endian, as the machines we run on, but for those that say BE. */
 enum {
@@ -110,6 +111,11 @@ typedef struct audio_kernels {
 
     /* The samples of a packet of AAC, to state->samples[i] of each signal i that is wanted; of none, it is read alone. Returns a status. */
     int (*aac_frame)(audio_aac_state *state, audio_aac_frame *frame, int wanted);
+
+    /* The samples of a frame of Opus, of n bytes, so many channels and so many bands, to state->samples[i] of each signal i that is wanted; of none, it
+     * is read alone. Returns a status. */
+    int (*opus_frame)(audio_opus_state *state, const uint8_t *p, size_t n, int channels, int bands,
+                      int wanted);
 } audio_kernels;
 
 extern const audio_kernels audio_portable;

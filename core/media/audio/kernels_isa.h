@@ -501,8 +501,9 @@ ISA static void spectra(const audio_spectrum *f, const float *x, int64_t frames,
 #include "mp3_isa.h"
 #include "cosines_isa.h"
 #include "aac_isa.h"
+#include "opus_isa.h"
 
 const audio_kernels BANK = {
     ISA_NAME, from_pcm, to_s16, mean,       polyphase,   spectra,   log_all,   scale,
-    at_least, peak,     matrix, flac_frame, flac_floats, mp3_frame, aac_frame,
+    at_least, peak,     matrix, flac_frame, flac_floats, mp3_frame, aac_frame, opus_frame_decode,
 };

@@ -11,11 +11,11 @@ import (
 // haveFFmpeg reports whether formats are read whose samples do not lie there as they are.
 const haveFFmpeg = false
 
-// decoder refuses what is neither FLAC, MP3, AAC of low complexity, PCM nor G.711; this build has no FFmpeg.
+// decoder refuses what is neither FLAC, MP3, AAC of low complexity, Opus, PCM nor G.711; this build has no FFmpeg.
 type decoder struct{}
 
 func (d *decoder) open(w *Worker, in *input, info *Info) error {
-	return &Error{cause: CauseUnsupported, Detail: "neither FLAC, MP3, AAC of low complexity in ADTS or MP4, nor PCM or G.711 in WAV, Wave64, AIFF, AU or CAF; built without FFmpeg, use the full build of spdl"}
+	return &Error{cause: CauseUnsupported, Detail: "neither FLAC, MP3, AAC of low complexity in ADTS or MP4, Opus in Ogg, nor PCM or G.711 in WAV, Wave64, AIFF, AU or CAF; built without FFmpeg, use the full build of spdl"}
 }
 
 func (d *decoder) decode(w *Worker, j *job, begin, end int64) (int64, error) { return 0, nil }

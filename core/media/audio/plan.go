@@ -98,7 +98,7 @@ func (w *Worker) planChannels(j *job) error {
 	case want == 0:
 		j.channels = have
 	case want == have || have == 1:
-	case want == 1 && have == 2 && j.take[0] != j.take[1] && (w.in.reading == asMP3 || w.in.reading == asAAC):
+	case want == 1 && have == 2 && j.take[0] != j.take[1] && w.in.reading >= asMP3:
 		j.take = append(j.take[:0], meanOfChannels)
 	case want == 1:
 		j.mean = true

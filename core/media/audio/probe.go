@@ -51,6 +51,8 @@ func (w *Worker) probe(src Source) (Stream, error) {
 		s.Codec = "flac"
 	case asAAC:
 		s.Codec = "aac"
+	case asOpus:
+		s.Codec = "opus"
 	case asPCM:
 		s.Codec = encodings[w.in.pcm.Encoding].codec
 	}

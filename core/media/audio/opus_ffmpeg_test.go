@@ -1,0 +1,60 @@
+//go:build !noffmpeg
+
+package audio
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Frames of all widths, channels and sizes have the samples of the reference decoder, which FFmpeg has, but for the rounding of floats: random bytes say
+// everything that a frame can say.
+func TestOpusIsLibopuses(t *testing.T) {
+	for _, k := range opusKinds() {
+		for most := 2; most <= 1275; most = 2*most + 30 {
+			t.Run(fmt.Sprintf("%v up to %d bytes", k, most), func(t *testing.T) {
+				r := rand.New(rand.NewPCG(uint64(most), uint64(k.width*2+k.channels)))
+				for range 3 {
+					oursIsFFmpegs(t, asOpus, "drawn", k.ogg(drawnOpus(r, k, 100, most), opusFile{skip: 312, lost: r.IntN(960)}))
+				}
+			})
+		}
+	}
+	oursIsFFmpegs(t, asOpus, "of an encoder", testdata(t, "music.ogg"))
+}
+
+// Packets of several frames, and pages that packets go on from, are FFmpeg's.
+func TestPacketsOfOpusAreFFmpegs(t *testing.T) {
+	for _, k := range opusKinds() {
+		packets := packed(k, drawnOpus(rand.New(rand.NewPCG(12, uint64(k.width))), k, 16, 700))
+		for _, f := range []opusFile{{skip: 312}, {skip: 3000, each: 2, lost: 100}, {skip: 312, each: 3, split: true, tags: 70000}} {
+			oursIsFFmpegs(t, asOpus, fmt.Sprintf("%v %+v", k, f), k.ogg(packets, f))
+		}
+	}
+}
+
+// What is odd, damaged or of another kind is FFmpeg's, whatever that makes of it.
+func TestOddOpusIsFFmpegs(t *testing.T) {
+	files := oddOpuses()
+	files["an encoder's speech"] = testdata(t, "opus.ogg")
+	w := workerOf(t, Config{})
+	defer w.Close()
+	sounds := 0
+	for what, file := range files {
+		got, _, err := w.Wave(Source{Bytes: file}, Draw{})
+		samples, read := slices.Clone(got.Data), w.in.reading
+		w.in.notOwn = true
+		want, _, want2 := w.Wave(Source{Bytes: file}, Draw{})
+		if read != byFFmpeg || (err == nil) != (want2 == nil) || !slices.Equal(samples, want.Data) {
+			t.Errorf("%s: %v, %v, %v", what, read, err, want2)
+		}
+		if err == nil {
+			sounds++
+		}
+	}
+	if sounds < 5 {
+		t.Errorf("%d of %d files are sounds", sounds, len(files))
+	}
+}
