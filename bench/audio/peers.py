@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Sounds into rows of 16 kHz mono float32 on one thread: spdl beside a plain C loop, PyAV, torchaudio and soundfile, interleaved rounds.
+"""Sounds into rows of 16 kHz mono float32 on one thread or several: spdl beside a plain C loop, PyAV, torchaudio and soundfile, interleaved rounds.
 
-    .venv-bench/bin/python bench/audio/peers.py [--rounds 5] [--seconds 1] [--out FILE.json]
+    .venv-bench/bin/python bench/audio/peers.py [--threads 1] [--rounds 5] [--seconds 1] [--out FILE.json]
 
 The corpus (8 sounds of 10 seconds a format, of 15 of flac16, of 180 of mp3_window and aac_window) is made in build/bench/audio. Figures are medians over the rounds of CPU
-milliseconds a file; ratios compare within a round. The plain loop uses the FFmpeg that spdl uses; PyAV brings one of its own, whose version is
+milliseconds a file, of files a second on several threads of one process, each with a decoder of its own; ratios compare within a round. The plain loop uses the FFmpeg that spdl uses; PyAV brings one of its own, whose version is
 printed.
 """
 
@@ -15,6 +15,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -179,15 +180,25 @@ WAV_ALONE = ("soundfile", "meta_spdl_wav")
 WINDOW_ALONE = ("pyav_window", "pyav_seek")
 
 
-def measure_python(decode, files, seconds):
-    for f in files:
-        samples = len(decode(f))
-    n, cpu, began = 0, time.process_time(), time.perf_counter()
-    while time.perf_counter() - began < seconds:
+def measure_python(decoders, files, seconds):
+    for decode in decoders:
         for f in files:
-            decode(f)
-        n += len(files)
-    wall, used = time.perf_counter() - began, time.process_time() - cpu
+            samples = len(decode(f))
+    done, cpu, began = [0] * len(decoders), time.process_time(), time.perf_counter()
+
+    def work(i):
+        while time.perf_counter() - began < seconds:
+            for f in files:
+                decoders[i](f)
+            done[i] += len(files)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(1, len(decoders))]
+    for t in threads:
+        t.start()
+    work(0)
+    for t in threads:
+        t.join()
+    wall, used, n = time.perf_counter() - began, time.process_time() - cpu, sum(done)
     return {"files_per_second": n / wall, "cpu_ms_per_file": 1000 * used / n, "samples": samples}
 
 
@@ -202,7 +213,7 @@ def rounds(args):
     contenders = {}
     for name, start in CONTENDERS.items():
         try:
-            contenders[name] = start()
+            contenders[name] = [start() for _ in range(args.threads)]
         except (ImportError, RuntimeError) as e:
             print(f"{name} is left out: {e}", file=sys.stderr)
     results = {}
@@ -210,24 +221,27 @@ def rounds(args):
         files = make(name)
         for i in range(args.rounds):
             begin, length = WINDOW.get(name, (0, SECONDS.get(name, 10)))
-            ours = [CORPUS / "audio", "-seconds", str(args.seconds), "-start", str(begin), "-length", str(16000 * length)]
+            ours = [CORPUS / "audio", "-threads", str(args.threads), "-seconds", str(args.seconds), "-start", str(begin), "-length", str(16000 * length)]
             runs = {"spdl": lambda: measure_program(*ours, *files), "spdl_mel": lambda: measure_program(*ours, "-mel", *files)}
             if name not in WINDOW:
-                runs["plain_c"] = lambda: measure_program(CORPUS / "loop", str(args.seconds), *files)
-            for c, decode in contenders.items():
+                runs["plain_c"] = lambda: measure_program(CORPUS / "loop", str(args.seconds), str(args.threads), *files)
+            for c, decoders in contenders.items():
                 if (c in WINDOW_ALONE) == (name in WINDOW) and (c not in WAV_ALONE or name == "wav"):
-                    runs[c] = lambda decode=decode: measure_python(decode, files, args.seconds)
+                    runs[c] = lambda decoders=decoders: measure_python(decoders, files, args.seconds)
             order = list(runs)
             for c in order[i % len(order):] + order[: i % len(order)]:
                 results.setdefault(name, {}).setdefault(c, []).append(runs[c]())
     return results
 
 
-def table(results):
+def table(results, threads):
     lines = ["| format | contender | CPU ms a file | files/s | x spdl's CPU |", "|---|---|---|---|---|"]
+    if threads > 1:
+        lines[0] = f"| format | contender | CPU ms a file | files/s, {threads} threads | spdl's x its files/s |"
     for name, by in results.items():
         for c, runs in by.items():
-            ratio = statistics.median(r["cpu_ms_per_file"] / s["cpu_ms_per_file"] for r, s in zip(runs, by["spdl"]))
+            ratio = statistics.median(r["cpu_ms_per_file"] / s["cpu_ms_per_file"] if threads == 1 else s["files_per_second"] / r["files_per_second"]
+                                      for r, s in zip(runs, by["spdl"]))
             lines.append(f"| {name} | {c} | {statistics.median(r['cpu_ms_per_file'] for r in runs):.3f} | "
                          f"{statistics.median(r['files_per_second'] for r in runs):.0f} | {ratio:.2f} |")
     return "\n".join(lines)
@@ -235,6 +249,7 @@ def table(results):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--threads", type=int, default=1)
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--seconds", type=float, default=1)
     p.add_argument("--formats", nargs="*", default=list(FORMATS))
@@ -244,11 +259,11 @@ def main():
     subprocess.run(["go", "build", "-o", CORPUS / "audio", "./bench/audio/spdl"], cwd=ROOT, check=True)
     libraries = ["pkg-config", "--cflags", "--libs", "libavformat", "libavcodec", "libswresample", "libavutil"]
     flags = subprocess.run(libraries, check=True, capture_output=True, text=True).stdout.split()
-    subprocess.run(["cc", "-std=gnu11", "-O2", "-o", CORPUS / "loop", ROOT / "bench/audio/plain/loop.c", *flags], check=True)
+    subprocess.run(["cc", "-std=gnu11", "-O2", "-o", CORPUS / "loop", ROOT / "bench/audio/plain/loop.c", *flags, "-pthread"], check=True)
     results = rounds(args)
     import av
     about = {"python": platform.python_version(), "pyav": av.__version__, "libavcodec": ".".join(map(str, av.library_versions["libavcodec"]))}
-    print(table(results))
+    print(table(results, args.threads))
     print(json.dumps(about))
     if args.out:
         args.out.write_text(json.dumps({"about": about, "results": results}, indent=1) + "\n")

@@ -22,7 +22,7 @@ FORMATS = ["mp3", "aac", "flac", "flac16", "wav", "wav44", "opus"]
 
 def one(name):
     """In the interpreter of a release: measure its PyAV on a format, and say so as JSON."""
-    print(json.dumps(peers.measure_python(peers.pyav(), peers.make(name), float(os.environ["SECONDS"]))))
+    print(json.dumps(peers.measure_python([peers.pyav()], peers.make(name), float(os.environ["SECONDS"]))))
 
 
 def measure_release(where, name, seconds):
@@ -50,7 +50,7 @@ def main():
     for name in FORMATS:
         files, length = peers.make(name), str(16000 * peers.SECONDS.get(name, 10))
         ours = [peers.CORPUS / "audio", "-seconds", str(args.seconds), "-start", "0", "-length", length, *files]
-        runs = {"spdl": lambda: peers.measure_program(*ours), "plain_c": lambda: peers.measure_program(peers.CORPUS / "loop", str(args.seconds), *files)}
+        runs = {"spdl": lambda: peers.measure_program(*ours), "plain_c": lambda: peers.measure_program(peers.CORPUS / "loop", str(args.seconds), "1", *files)}
         for release, where in releases.items():
             runs[f"pyav {release}"] = lambda where=where: measure_release(where, name, args.seconds)
         order = list(runs)

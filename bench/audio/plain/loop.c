@@ -1,14 +1,15 @@
 /* loop.c - the limit: a plain loop over libavformat, libavcodec and libswresample.
  *
- *     loop SECONDS FILE...
+ *     loop SECONDS THREADS FILE...
  *
- * decodes the files in turn, each opened by its path, into 16 kHz mono float samples of one buffer, until SECONDS have passed;
+ * decodes the files in turn, each opened by its path, into 16 kHz mono float samples of one buffer a thread, until SECONDS have passed;
  * swresample resamples as it does unless told otherwise, which is shorter a filter than torchaudio's. Prints one JSON object in the
  * words of bench/audio/spdl/main.go. */
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/channel_layout.h>
 #include <libswresample/swresample.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -80,22 +81,43 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-int main(int argc, char **argv) {
-    if (argc < 3) return fprintf(stderr, "usage: loop SECONDS FILE...\n"), 2;
-    av_log_set_level(AV_LOG_ERROR);
-    double seconds = atof(argv[1]);
+typedef struct worker {
+    pthread_t thread;
+    char **files; /* to NULL */
+    double end;
+    int done, samples;
+} worker;
+
+static void *work(void *arg) {
+    worker *w = arg;
     float *out = malloc(sizeof *out * ROOM);
-    int samples = 0;
-    for (int i = 2; i < argc; i++) samples = decode(argv[i], out);
-    double used = cpu(), began = now(), took;
-    int n = 0;
-    do {
-        for (int i = 2; i < argc; i++, n++) decode(argv[i], out);
-        took = now() - began;
-    } while (took < seconds);
-    used = cpu() - used;
+    for (char **f = w->files; *f; f++) w->samples = decode(*f, out);
+    while (now() < w->end)
+        for (char **f = w->files; *f; f++, w->done++) decode(*f, out);
     free(out);
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 4) return fprintf(stderr, "usage: loop SECONDS THREADS FILE...\n"), 2;
+    av_log_set_level(AV_LOG_ERROR);
+    double seconds = atof(argv[1]), used = cpu(), began = now();
+    int threads = atoi(argv[2]), n = 0;
+    worker *workers = calloc((size_t)threads, sizeof *workers);
+    for (worker *w = workers; w < workers + threads; w++) {
+        w->files = argv + 3;
+        w->end = began + seconds;
+        pthread_create(&w->thread, NULL, work, w);
+    }
+    for (worker *w = workers; w < workers + threads; w++) {
+        pthread_join(w->thread, NULL);
+        for (char **f = w->files; *f; f++) n++; /* the first round */
+        n += w->done;
+    }
+    double took = now() - began;
+    used = cpu() - used;
     printf("{\"files_per_second\": %.4f, \"cpu_ms_per_file\": %.6f, \"samples\": %d}\n", n / took,
-           1000 * used / n, samples);
+           1000 * used / n, workers[0].samples);
+    free(workers);
     return 0;
 }

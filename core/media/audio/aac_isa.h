@@ -1,7 +1,6 @@
 /* aac_isa.h - what is in a packet of AAC: codes, stereo, noise, and the transform; part of kernels_isa.h. */
 #include "aac.h"
 
-typedef float v4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t v4i __attribute__((vector_size(16)));
 typedef uint32_t v4n __attribute__((vector_size(16)));
 

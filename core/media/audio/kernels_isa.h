@@ -11,6 +11,7 @@
 
 /* Vectors of floats lie where Go slices do, those of integers anywhere in a file. */
 typedef float v8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef float v4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t v8i __attribute__((vector_size(32), aligned(1), may_alias));
 typedef int16_t v8s __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint16_t v8u __attribute__((vector_size(16), aligned(1), may_alias));
@@ -278,8 +279,6 @@ ISA static void matrix(const float *m, int32_t rows, int32_t cols, const float *
 
 /* --- resampling --- */
 
-typedef float v4 __attribute__((vector_size(16)));
-
 /* The products of n taps, a multiple of eight. */
 ISA static inline v8 dot(const float *x, const float *taps, const int32_t n) {
     v8 sum = CV(x) * CV(taps);
@@ -390,6 +389,51 @@ ISA static void pass4(const audio_spectrum *f, lanes x, lanes y, int32_t n, int3
         }
 }
 
+ISA static void pass3(const audio_spectrum *f, lanes x, lanes y, int32_t n, int32_t s) {
+    const v8 half = ALL(0.5f), root = ALL(0.86602540378443865f);
+    int32_t m = n / 3;
+    for (int32_t p = 0; p < m; p++)
+        for (int32_t q = 0; q < s; q++) {
+            int32_t a = q + s * p, b = a + s * m, c = b + s * m, at = q + s * 3 * p;
+            v8 sum_re = x.re[b] + x.re[c], sum_im = x.im[b] + x.im[c];
+            v8 turned_re = (x.im[b] - x.im[c]) * root, turned_im = (x.re[c] - x.re[b]) * root;
+            v8 rest_re = x.re[a] - sum_re * half, rest_im = x.im[a] - sum_im * half;
+            v8 re1 = rest_re + turned_re, im1 = rest_im + turned_im;
+            v8 re2 = rest_re - turned_re, im2 = rest_im - turned_im;
+            y.re[at] = x.re[a] + sum_re;
+            y.im[at] = x.im[a] + sum_im;
+            store_turned(f, y, at + s, p * s, &re1, &im1);
+            store_turned(f, y, at + 2 * s, 2 * p * s, &re2, &im2);
+        }
+}
+
+ISA static void pass5(const audio_spectrum *f, lanes x, lanes y, int32_t n, int32_t s) {
+    const v8 c1 = ALL(0.30901699437494742f), c2 = ALL(-0.80901699437494742f);
+    const v8 s1 = ALL(0.95105651629515357f), s2 = ALL(0.58778525229247313f);
+    int32_t m = n / 5;
+    for (int32_t p = 0; p < m; p++)
+        for (int32_t q = 0; q < s; q++) {
+            int32_t a = q + s * p, b = a + s * m, c = b + s * m, d = c + s * m, e = d + s * m,
+                    at = q + s * 5 * p;
+            v8 be_re = x.re[b] + x.re[e], be_im = x.im[b] + x.im[e];
+            v8 cd_re = x.re[c] + x.re[d], cd_im = x.im[c] + x.im[d];
+            v8 b_e_re = x.re[b] - x.re[e], b_e_im = x.im[b] - x.im[e];
+            v8 c_d_re = x.re[c] - x.re[d], c_d_im = x.im[c] - x.im[d];
+            v8 near_re = x.re[a] + be_re * c1 + cd_re * c2, near_im = x.im[a] + be_im * c1 + cd_im * c2;
+            v8 far_re = x.re[a] + be_re * c2 + cd_re * c1, far_im = x.im[a] + be_im * c2 + cd_im * c1;
+            v8 nt_re = b_e_im * s1 + c_d_im * s2, nt_im = -(b_e_re * s1 + c_d_re * s2);
+            v8 ft_re = b_e_im * s2 - c_d_im * s1, ft_im = -(b_e_re * s2 - c_d_re * s1);
+            v8 re1 = near_re + nt_re, im1 = near_im + nt_im, re4 = near_re - nt_re, im4 = near_im - nt_im;
+            v8 re2 = far_re + ft_re, im2 = far_im + ft_im, re3 = far_re - ft_re, im3 = far_im - ft_im;
+            y.re[at] = x.re[a] + be_re + cd_re;
+            y.im[at] = x.im[a] + be_im + cd_im;
+            store_turned(f, y, at + s, p * s, &re1, &im1);
+            store_turned(f, y, at + 2 * s, 2 * p * s, &re2, &im2);
+            store_turned(f, y, at + 3 * s, 3 * p * s, &re3, &im3);
+            store_turned(f, y, at + 4 * s, 4 * p * s, &re4, &im4);
+        }
+}
+
 /* Any radix: the sum as it is defined. The r-th roots of one are every (m / r)-th twiddle. */
 ISA static void pass(const audio_spectrum *f, lanes x, lanes y, int32_t r, int32_t n, int32_t s) {
     int32_t m = n / r, root = f->m / r;
@@ -416,6 +460,10 @@ ISA static lanes fft(const audio_spectrum *f, lanes a, lanes b) {
             pass4(f, a, b, n, s);
         else if (r == 2)
             pass2(f, a, b, n, s);
+        else if (r == 3)
+            pass3(f, a, b, n, s);
+        else if (r == 5)
+            pass5(f, a, b, n, s);
         else
             pass(f, a, b, r, n, s);
         lanes swap = a;

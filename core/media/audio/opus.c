@@ -11,6 +11,74 @@ audio_opus_tables audio_opus_table;
 
 #define PI 3.14159265358979323846
 
+/* What a band's shape costs, where it was halved 4 times, 3 times, ..., is the list of this number; none is needed where no line is left. */
+static const uint8_t list_of[5][AUDIO_OPUS_BANDS] = {
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 6},
+    {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 3, 3, 3, 4, 4, 7, 8, 9, 10},
+    {1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 7, 7, 7, 8, 8, 11, 12, 13, 14},
+    {3, 3, 3, 3, 3, 3, 3, 3, 7, 7, 7, 7, 11, 11, 11, 12, 12, 15, 16, 17, 18},
+    {7, 7, 7, 7, 7, 7, 7, 7, 11, 11, 11, 11, 15, 15, 15, 16, 16, 19, 20, 21, 22},
+};
+
+/* Lists of eighths of bits, less one, that so many pulses take, as opus_pulses() counts them; how many there are comes first (RFC 6716, 4.3.4.1). */
+static const uint8_t costs[AUDIO_OPUS_LISTS][AUDIO_OPUS_COSTS] = {
+    {40, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+     7,  7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7},
+    {40, 15, 23, 28, 31, 34, 36, 38, 39, 41, 42, 43, 44, 45, 46, 47, 47, 49, 50, 51, 52,
+     53, 54, 55, 55, 57, 58, 59, 60, 61, 62, 63, 63, 65, 66, 67, 68, 69, 70, 71, 71},
+    {40, 20, 33, 41, 48, 53,  57,  61,  64,  66,  69,  71,  73,  75,  76,  78,  80,  82,  85,  87, 89,
+     91, 92, 94, 96, 98, 101, 103, 105, 107, 108, 110, 112, 114, 117, 119, 121, 123, 124, 126, 128},
+    {40,  23,  39,  51,  60,  67,  73,  79,  83,  87,  91,  94,  97,  100, 102, 105, 107, 111, 115, 118, 121,
+     124, 126, 129, 131, 135, 139, 142, 145, 148, 150, 153, 155, 159, 163, 166, 169, 172, 174, 177, 179},
+    {35,  28,  49,  65,  78,  89,  99,  107, 114, 120, 126, 132, 136, 141, 145, 149, 153, 159,
+     165, 171, 176, 180, 185, 189, 192, 199, 205, 211, 216, 220, 225, 229, 232, 239, 245, 251},
+    {21, 33, 58, 79, 97, 112, 125, 137, 148, 157, 166, 174, 182, 189, 195, 201, 207, 217, 227, 235, 243, 251},
+    {17, 35, 63, 86, 106, 123, 139, 152, 165, 177, 187, 197, 206, 214, 222, 230, 237, 250},
+    {25,  31,  55,  75,  91,  105, 117, 128, 138, 146, 154, 161, 168,
+     174, 180, 185, 190, 200, 208, 215, 222, 229, 235, 240, 245, 255},
+    {16, 36, 65, 89, 110, 128, 144, 159, 173, 185, 196, 207, 217, 226, 234, 242, 250},
+    {11, 41, 74, 103, 128, 151, 172, 191, 209, 225, 241, 255},
+    {9, 43, 79, 110, 138, 163, 186, 207, 227, 246},
+    {12, 39, 71, 99, 123, 144, 164, 182, 198, 214, 228, 241, 253},
+    {9, 44, 81, 113, 142, 168, 192, 214, 235, 255},
+    {7, 49, 90, 127, 160, 191, 220, 247},
+    {6, 51, 95, 134, 170, 203, 234},
+    {7, 47, 87, 123, 155, 184, 212, 237},
+    {6, 52, 97, 137, 174, 208, 240},
+    {5, 57, 106, 151, 192, 231},
+    {5, 59, 111, 158, 202, 243},
+    {5, 55, 103, 147, 187, 224},
+    {5, 60, 113, 161, 206, 248},
+    {4, 65, 122, 175, 224},
+    {4, 67, 127, 182, 234},
+};
+
+/* How many of a list's costs a share pays, to the nearest one, as opus_pulses() counts them. */
+static uint8_t pulses_for(const uint8_t *cost, int share) {
+    int low = 0, high = cost[0];
+    for (int i = 0; i < 6; i++) {
+        int middle = (low + high + 1) >> 1;
+        if (cost[middle] >= share - 1)
+            high = middle;
+        else
+            low = middle;
+    }
+    int less = share - 1 - (low ? cost[low] : -1), more = cost[high] - (share - 1);
+    return (uint8_t)(less <= more ? low : high);
+}
+
+static void make_costs(void) {
+    audio_opus_tables *t = &audio_opus_table;
+    for (int i = 0; i < 5; i++)
+        for (int band = 0; band < AUDIO_OPUS_BANDS; band++)
+            t->costs[i][band] = (audio_opus_costs *)t->list + list_of[i][band];
+    for (int l = 0; l < AUDIO_OPUS_LISTS; l++) {
+        memcpy(t->list[l].cost, costs[l], sizeof costs[l]);
+        for (int share = 0; share < AUDIO_OPUS_SHARES; share++)
+            t->list[l].pulses[share] = pulses_for(costs[l], share);
+    }
+}
+
 /* What begins with k pulses on n lines begins with fewer of them on one line less, and so on: two ways differ by one of three. */
 static void make_ways(void) {
     uint32_t(*u)[AUDIO_OPUS_PULSES + 2] = audio_opus_table.ways;
@@ -27,6 +95,7 @@ void audio_opus_prepare(void) {
         audio_opus_table.rise[i] = (float)sin(PI / 2 * s * s);
     }
     make_ways();
+    make_costs();
 }
 
 /* --- one file --- */

@@ -40,9 +40,22 @@ typedef struct audio_opus_state {
     uint32_t noise; /* the state of the generator of noise */
 } audio_opus_state;
 
+enum {
+    AUDIO_OPUS_LISTS = 23,
+    AUDIO_OPUS_COSTS = 42,
+    AUDIO_OPUS_SHARES = 272, /* eighths of bits; one more than any list has costs for */
+};
+
+typedef struct audio_opus_costs {
+    uint8_t cost[AUDIO_OPUS_COSTS];    /* how many follow, and what they are */
+    uint8_t pulses[AUDIO_OPUS_SHARES]; /* that a share pays; the last one all */
+} audio_opus_costs;
+
 typedef struct audio_opus_tables {
     audio_cosines cosines;
     _Alignas(32) float rise[AUDIO_OPUS_SHORT]; /* of the overlap */
+    audio_opus_costs list[AUDIO_OPUS_LISTS];
+    const audio_opus_costs *costs[5][AUDIO_OPUS_BANDS]; /* of a band that was halved 4 times, 3 times, ... */
     /* How many ways there are to place k pulses on n lines that do not begin with a negative one, of as many as 32 bits can count. */
     uint32_t ways[AUDIO_OPUS_PULSES + 1][AUDIO_OPUS_PULSES + 2];
 } audio_opus_tables;

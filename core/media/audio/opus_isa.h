@@ -434,15 +434,19 @@ ISA static int32_t opus_place(opus_bits *b, int n, int k, int32_t *x) {
     uint32_t i = opus_one_of(b, ways[n][k] + ways[n][k + 1]);
     int32_t square = 0;
     memset(x, 0, (size_t)n * sizeof *x);
-    for (; n > 2 && k > 1; n--, x++) {
-        const uint32_t *u = ways[n];
-        int negative = i >= u[k + 1], left = k;
-        if (negative) i -= u[k + 1];
+    for (const uint32_t *u = ways[n]; n > 2 && k > 1; n--, x++, u -= AUDIO_OPUS_PULSES + 2) {
+        uint32_t none = u[k], negative = u[k + 1];
+        if (i - none < negative - none) { /* no pulse here */
+            i -= none;
+            continue;
+        }
+        int32_t sign = -(int32_t)(i >= negative), left = k - 1;
+        i -= negative & (uint32_t)sign;
         while (u[left] > i) left--;
         i -= u[left];
         int32_t value = k - left;
         square += value * value;
-        *x = negative ? -value : value;
+        *x = (value ^ sign) - sign;
         k = left;
     }
     if (k <= 1) { /* positive ones, the first place first, and negative ones, the last first */
@@ -474,46 +478,6 @@ ISA static inline void opus_turn_pairs(float *x, int n, int apart, float c, floa
     }
 }
 
-/* The same of neighbours, which wait for each other: four at once, of what each adds to the one after it. */
-ISA static inline void opus_turn_neighbours(float *x, int n, float c, float s) {
-    const float s2 = s * s, s3 = s2 * s, s4 = s2 * s2;
-    float a = x[0];
-    int i = 0;
-    for (; i + 4 < n; i += 4) {
-        float z1 = x[i + 1], z2 = x[i + 2], z3 = x[i + 3], z4 = x[i + 4];
-        float t1 = c * z1, t2 = c * z2 + s * t1, t3 = c * z3 + s * t2, t4 = c * z4 + s * t3;
-        float a1 = t1 + s * a, a2 = t2 + s2 * a, a3 = t3 + s3 * a;
-        x[i] = c * a - s * z1;
-        x[i + 1] = c * a1 - s * z2;
-        x[i + 2] = c * a2 - s * z3;
-        x[i + 3] = c * a3 - s * z4;
-        a = t4 + s4 * a;
-    }
-    for (; i + 1 < n; i++) {
-        float z = x[i + 1];
-        x[i] = c * a - s * z;
-        a = c * z + s * a;
-    }
-    x[n - 1] = a;
-    float z = x[n - 2]; /* and back */
-    for (i = n - 3; i >= 3; i -= 4) {
-        float a1 = x[i], a2 = x[i - 1], a3 = x[i - 2], a4 = x[i - 3];
-        float t1 = c * a1, t2 = c * a2 - s * t1, t3 = c * a3 - s * t2, t4 = c * a4 - s * t3;
-        float z1 = t1 - s * z, z2 = t2 + s2 * z, z3 = t3 - s3 * z;
-        x[i + 1] = c * z + s * a1;
-        x[i] = c * z1 + s * a2;
-        x[i - 1] = c * z2 + s * a3;
-        x[i - 2] = c * z3 + s * a4;
-        z = t4 + s4 * z;
-    }
-    for (; i >= 0; i--) {
-        float first = x[i];
-        x[i + 1] = c * z + s * first;
-        z = c * first - s * z;
-    }
-    x[0] = z;
-}
-
 /* Spread k pulses over n lines of so many blocks (4.3.4.3). */
 ISA static void opus_spread(float *x, int n, int blocks, int k, int spread) {
     static const int factor[4] = {0, 15, 10, 5};
@@ -525,7 +489,7 @@ ISA static void opus_spread(float *x, int n, int blocks, int k, int spread) {
         for (apart = 1; (apart * apart + apart) * blocks + (blocks >> 2) < n;) apart++;
     for (int i = 0; i < blocks; i++) {
         if (apart) opus_turn_pairs(x + i * each, each, apart, s, c);
-        if (each > 1) opus_turn_neighbours(x + i * each, each, c, s);
+        opus_turn_pairs(x + i * each, each, 1, c, s);
     }
 }
 
@@ -541,11 +505,13 @@ ISA static uint32_t opus_shape(opus_frame *f, float *x, int n, int k, int blocks
     int32_t pulses[OPUS_WIDEST], each = n / blocks;
     float by = gain / sqrtf((float)opus_place(&f->bits, n, k, pulses));
     uint32_t filled = 0;
-    for (int i = 0; i < n; i++) x[i] = (float)pulses[i] * by;
+    int i = 0;
+    for (; i + L <= n; i += L) V(x + i) = __builtin_convertvector(*(const v8i *)(pulses + i), v8) * ALL(by);
+    for (; i < n; i++) x[i] = (float)pulses[i] * by;
     if (blocks == 1)
         filled = 1;
     else
-        for (int i = 0; i < blocks; i++)
+        for (i = 0; i < blocks; i++)
             for (int j = 0; j < each; j++) filled |= (uint32_t)(pulses[i * each + j] != 0) << i;
     opus_spread(x, n, blocks, k, f->spread);
     return filled;
@@ -683,7 +649,8 @@ ISA static inline int32_t opus_rest(int32_t share, int32_t used, int none) {
  * returned. */
 ISA static uint32_t opus_part(opus_frame *f, int band, float *x, int n, int32_t share, int32_t *left,
                               int blocks, const float *below, int halvings, float gain, uint32_t fill) {
-    const uint8_t *costs = opus_costs + opus_list[halvings + 1][band];
+    const audio_opus_costs *list = audio_opus_table.costs[halvings + 1][band];
+    const uint8_t *costs = list->cost;
     if (halvings >= 0 && n > 2 && share > costs[costs[0]] + 12) {
         opus_split s;
         int before = blocks;
@@ -718,15 +685,7 @@ ISA static uint32_t opus_part(opus_frame *f, int band, float *x, int n, int32_t 
         }
         return filled;
     }
-    int low = 0, high = costs[0];
-    for (int i = 0; i < 6; i++) {
-        int middle = (low + high + 1) >> 1;
-        if (costs[middle] >= share - 1)
-            high = middle;
-        else
-            low = middle;
-    }
-    int k = share - 1 - (low ? costs[low] : -1) <= costs[high] - (share - 1) ? low : high;
+    int k = list->pulses[share < AUDIO_OPUS_SHARES ? share : AUDIO_OPUS_SHARES - 1];
     while (k > 0 && costs[k] + 1 > *left) k--;
     if (k == 0) return opus_fold(f, x, n, blocks, below, gain, fill);
     *left -= costs[k] + 1;
@@ -799,28 +758,27 @@ ISA static uint32_t opus_band(opus_frame *f, int band, float *x, int n, int32_t 
     }
     blocks <<= join;
     if (keep) {
-        float by = sqrtf((float)n);
-        for (int i = 0; i < n; i++) keep[i] = by * x[i];
+        const v8 by = ALL(sqrtf((float)n));
+        for (int i = 0; i < n; i += L) V(keep + i) = by * CV(x + i);
     }
     return filled & ((1U << blocks) - 1);
 }
 
 /* Middle, of this gain, and side become left and right. */
 ISA static void opus_left_right(float *x, float *y, int n, float middle) {
-    float product = 0, side = 0;
-    for (int i = 0; i < n; i++) product += x[i] * y[i], side += y[i] * y[i];
-    product *= middle;
+    v8 products = ALL(0.0f), squares = ALL(0.0f);
+    for (int i = 0; i < n; i += L) products += CV(x + i) * CV(y + i), squares += CV(y + i) * CV(y + i);
+    float product = middle * sum_lanes(&products), side = sum_lanes(&squares);
     float left = middle * middle + side - 2 * product, right = middle * middle + side + 2 * product;
     if (left < 6e-4f || right < 6e-4f) {
         memcpy(y, x, (size_t)n * sizeof *y);
         return;
     }
-    left = 1 / sqrtf(left);
-    right = 1 / sqrtf(right);
-    for (int i = 0; i < n; i++) {
-        float m = middle * x[i], s = y[i];
-        x[i] = left * (m - s);
-        y[i] = right * (m + s);
+    const v8 gain = ALL(middle), to_left = ALL(1 / sqrtf(left)), to_right = ALL(1 / sqrtf(right));
+    for (int i = 0; i < n; i += L) {
+        v8 m = gain * CV(x + i), d = CV(y + i);
+        V(x + i) = to_left * (m - d);
+        V(y + i) = to_right * (m + d);
     }
 }
 
@@ -843,7 +801,7 @@ ISA static uint32_t opus_pair(opus_frame *f, int band, float *x, float *y, int n
         filled |= opus_band(f, band, x, n, first, left, below, keep, 1, fill);
     }
     opus_left_right(x, y, n, s.first);
-    for (int i = 0; i < n && s.inverted; i++) y[i] = -y[i];
+    for (int i = 0; i < n && s.inverted; i += L) V(y + i) = -CV(y + i);
     return filled;
 }
 
