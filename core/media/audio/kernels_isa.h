@@ -20,6 +20,8 @@ typedef uint16_t v8u __attribute__((vector_size(16), aligned(1), may_alias));
 #define ALL(x) ((v8){(x), (x), (x), (x), (x), (x), (x), (x)})
 #define V(p) (*(v8 *)(p))
 #define CV(p) (*(const v8 *)(p))
+#define V4(p) (*(v4 *)(p))
+#define CV4(p) (*(const v4 *)(p))
 /* a where it is larger (smaller) than b, b elsewhere: also where a is no number. */
 #define PICK(mask, a, b) ((v8)(((v8i)(a) & (mask)) | ((v8i)(b) & ~(mask))))
 #define MOST(a, b) PICK((a) > (b), a, b)

@@ -12,6 +12,7 @@ enum {
 };
 
 #define REVERSED(v) __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0)
+#define REVERSED4(v) __builtin_shufflevector(v, v, 3, 2, 1, 0)
 
 /* --- bits --- */
 

@@ -914,22 +914,17 @@ ISA static void opus_scale_lines(const audio_opus_state *s, const opus_frame *f,
 
 /* A block of n samples, whose transform is d, and what overlaps the next block; in `to` is what overlaps this one. */
 ISA static void opus_overlap(const float *d, int n, float *to) {
+    enum { HALF = OPUS_SHORT / 2 };
     const float *rise = audio_opus_table.rise;
-    for (int i = 0; i < OPUS_SHORT; i += 4) {
-        v4 first = *(const v4 *)(d + n - OPUS_SHORT / 2 + i);
-        if (i >= OPUS_SHORT / 2) {
-            first = *(const v4 *)(d + n + OPUS_SHORT / 2 - 4 - i);
-            first = -__builtin_shufflevector(first, first, 3, 2, 1, 0);
-        }
-        *(v4 *)(to + i) += first * *(const v4 *)(rise + i);
+    float *end = to + n;
+    for (int i = 0; i < HALF; i += 4) {
+        V4(to + i) += CV4(d + n - HALF + i) * CV4(rise + i);
+        V4(to + HALF + i) -= REVERSED4(CV4(d + n - 4 - i)) * CV4(rise + HALF + i);
     }
-    for (int i = OPUS_SHORT; i < n; i += L) V(to + i) = -REVERSED(CV(d + n + OPUS_SHORT / 2 - L - i));
-    for (int i = 0; i < OPUS_SHORT; i += 4) {
-        v4 x = i < OPUS_SHORT / 2 ? *(const v4 *)(d + OPUS_SHORT / 2 - 4 - i)
-                                  : *(const v4 *)(d + i - OPUS_SHORT / 2);
-        v4 falls = *(const v4 *)(rise + OPUS_SHORT - 4 - i);
-        if (i < OPUS_SHORT / 2) x = __builtin_shufflevector(x, x, 3, 2, 1, 0);
-        *(v4 *)(to + n + i) = -x * __builtin_shufflevector(falls, falls, 3, 2, 1, 0);
+    for (int i = OPUS_SHORT; i < n; i += L) V(to + i) = -REVERSED(CV(d + n + HALF - L - i));
+    for (int i = 0; i < HALF; i += 4) {
+        V4(end + i) = -REVERSED4(CV4(d + HALF - 4 - i) * CV4(rise + OPUS_SHORT - 4 - i));
+        V4(end + HALF + i) = -CV4(d + i) * REVERSED4(CV4(rise + HALF - 4 - i));
     }
 }
 
