@@ -839,7 +839,7 @@ ISA static void opus_shapes(audio_opus_state *s, opus_frame *f, int32_t reserved
             if (share > 16383) share = 16383;
             if (share < 0) share = 0;
         }
-        if ((at >= n || i == 1) && (rich || lowest == 0)) lowest = i;
+        if (at >= n && (rich || lowest == 0)) lowest = i;
         uint32_t fill[2];
         int from = opus_below(f, i, lowest, n, fill);
         if (dual && i == f->joint) {
@@ -895,7 +895,7 @@ ISA static void opus_remember(audio_opus_state *s, const opus_frame *f) {
             if (!f->transient || level < *before) *before = level;
             if (i >= f->bands) {
                 s->level[c][i] = 0;
-                *before = s->earlier[c][i] = -28;
+                *before = -28; /* and so the earlier one is of no account */
             }
         }
 }
