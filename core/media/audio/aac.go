@@ -65,7 +65,7 @@ func (d *aacReader) open(w *Worker, in *input, first int64, info *Info) error {
 	}
 	s, p := &d.stream, &d.pieces
 	*s = aacStream{at: s.at[:0], bytes: s.bytes[:0]}
-	p.begin(in)
+	p.begin(in, w.op.cfg.Budget)
 	var err error
 	if info.Format == "aac" {
 		err = s.readADTS(p, first)
@@ -76,7 +76,7 @@ func (d *aacReader) open(w *Worker, in *input, first int64, info *Info) error {
 		err = oddAAC(CauseUnsupported, "%d channels of rate number %d", s.channels, s.rate)
 	}
 	if err != nil {
-		d.odd = !hasCause(err, CauseRead)
+		d.odd = !hasCause(err, CauseRead) && !hasCause(err, CauseTooSlow)
 		return err
 	}
 	from := in.source(&d.pinned)
@@ -85,7 +85,7 @@ func (d *aacReader) open(w *Worker, in *input, first int64, info *Info) error {
 	packets := C.audio_aac_packets{at: (*C.int64_t)(unsafe.SliceData(s.at)), bytes: (*C.int32_t)(unsafe.SliceData(s.bytes)), n: C.int64_t(len(s.at)),
 		rate: C.int32_t(s.rate), channels: C.int32_t(s.channels), skip: C.int64_t(s.skip)}
 	var skip C.int64_t
-	if err := d.fail(C.audio_aac_open(d.c, w.kernels, &from, &packets, C.int64_t(w.op.cfg.Budget), &skip), info); err != nil {
+	if err := d.fail(C.audio_aac_open(d.c, w.kernels, &from, &packets, C.int64_t(p.left()), &skip), info); err != nil {
 		return err
 	}
 	s.total -= int64(skip) - s.skip

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // aacBook are the codes of a book: of each symbol.
@@ -626,6 +627,13 @@ func TestHostileMP4sAreNamed(t *testing.T) {
 		}
 		in.release()
 	}
+}
+
+// Looking through all headers for a few samples takes no longer than the budget.
+func TestADTSEndsWithItsBudget(t *testing.T) {
+	packets := drawnAAC(rand.New(rand.NewPCG(14, 14)), aacStereo, 10, aacWith{})
+	sound := aacStereo.adts(slices.Repeat(packets, 60), false)
+	refused(t, Config{Channels: 2, Length: 1000, Crop: CropStart, Budget: time.Nanosecond}, Source{Bytes: sound}, CauseTooSlow)
 }
 
 // Whatever is flipped, cut or drawn, it is a sound or named, and every build and instruction set is as good.

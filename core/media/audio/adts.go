@@ -27,6 +27,9 @@ func (s *aacStream) readADTS(p *pieces, first int64) error {
 	kind := uint32(0)
 	for at := first; at < p.size; {
 		b, err := p.at(at, adtsHead)
+		if err == nil {
+			err = p.inTime()
+		}
 		if err != nil {
 			return err
 		}

@@ -162,18 +162,21 @@ func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
 	}
 	if isMP3(head) {
 		info.Format = "mp3"
-		return in.openOdd(asMP3, in.mp3.open(w, in, at, info), in.mp3.odd)
+		err := in.mp3.open(w, in, at, info)
+		return in.openOdd(asMP3, err, in.mp3.odd)
 	}
 	if isADTS(head) || at == 0 && isMP4(head) {
 		info.Format = "mov"
 		if isADTS(head) {
 			info.Format = "aac"
 		}
-		return in.openOdd(asAAC, in.aac.open(w, in, at, info), in.aac.odd)
+		err := in.aac.open(w, in, at, info)
+		return in.openOdd(asAAC, err, in.aac.odd)
 	}
 	if at == 0 && isOpus(head) {
 		info.Format = "ogg"
-		return in.openOdd(asOpus, in.opus.open(w, in, info), in.opus.odd && haveFFmpeg)
+		err := in.opus.open(w, in, info)
+		return in.openOdd(asOpus, err, in.opus.odd && haveFFmpeg)
 	}
 	c := containerOf(head)
 	if c == nil || at > 0 {

@@ -65,6 +65,9 @@ func (o *oggStream) next() (oggPage, error) {
 		return oggPage{}, oddOpus(CauseTruncated, "the file has no last page")
 	}
 	g, err := o.pieces.page(o.at)
+	if err == nil {
+		err = o.pieces.inTime()
+	}
 	if err != nil {
 		return g, err
 	}

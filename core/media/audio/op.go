@@ -80,7 +80,7 @@ type Config struct {
 	Raw       *Raw // nil: the bytes have a header
 
 	MaxFrames int64         // as stored, in memory at once, of one channel or two; half as many of four, and so on; 0: DefaultMaxFrames
-	Budget    time.Duration // wall clock for FFmpeg, FLAC, MP3 or AAC to decode one sample; 0: none
+	Budget    time.Duration // wall clock for FFmpeg, FLAC, MP3, AAC or Opus to decode one sample; 0: none
 }
 
 // Limits.

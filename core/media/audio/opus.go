@@ -27,7 +27,7 @@ const (
 	opusMost  = C.AUDIO_OPUS_FRAME
 	// opusPacket is how many bytes a packet has that is no waste: of 120 ms.
 	opusPacket = 6*opusMost + 255
-	// opusFrames is how many there may be; of 23 hours.
+	// opusFrames is how many there may be, and pages that hold them; of 23 hours.
 	opusFrames = 1 << 22
 )
 
@@ -101,7 +101,12 @@ func (s *opusStream) readPage(g *oggPage, samples int64) (int64, error) {
 	if g.flags&oggJoined != 0 != (len(s.begun) > 0) {
 		return 0, oddOpus(CauseUnsupported, "half a packet, before byte %d", g.at)
 	}
-	s.piece, s.pieceAt = append(s.piece, s.size), append(s.pieceAt, g.at)
+	if len(g.body) > 0 {
+		s.piece, s.pieceAt = append(s.piece, s.size), append(s.pieceAt, g.at)
+	}
+	if len(s.piece) > opusFrames {
+		return 0, oddOpus(CauseUnsupported, "more than %d pages", opusFrames)
+	}
 	last := int64(0)
 	for b, whole := g.packet(); b != nil; b, whole = g.packet() {
 		from := s.size - int64(len(s.begun))
@@ -125,8 +130,12 @@ func (s *opusStream) readPage(g *oggPage, samples int64) (int64, error) {
 		samples += last
 	}
 	end := g.flags&oggLast != 0
-	if over := samples - g.end; over != 0 && (last > 0 || end) && (!end || over < 0 || over >= last) || end && len(s.begun) > 0 {
+	over := samples - g.end
+	if over != 0 && (last > 0 || end) && (!end || over < 0 || over >= last) || end && len(s.begun) > 0 {
 		return 0, oddOpus(CauseUnsupported, "%d samples where %d are said to be, before byte %d", samples, g.end, g.at)
+	}
+	if end && over > 0 && samples-last < s.skip {
+		return 0, oddOpus(CauseUnsupported, "what its encoder put before the sound ends in the last packet, of which %d samples are left out", over)
 	}
 	s.total = g.end - s.skip
 	return samples, nil
@@ -223,9 +232,9 @@ func (d *opusReader) open(w *Worker, in *input, info *Info) error {
 	}
 	s := &d.stream
 	*s = opusStream{piece: s.piece[:0], pieceAt: s.pieceAt[:0], at: s.at[:0], bytes: s.bytes[:0], bands: s.bands[:0], begun: s.begun[:0]}
-	d.pieces.begin(in)
+	d.pieces.begin(in, w.op.cfg.Budget)
 	if err := s.readOgg(&d.pieces); err != nil {
-		d.odd = !hasCause(err, CauseRead)
+		d.odd = !hasCause(err, CauseRead) && !hasCause(err, CauseTooSlow)
 		return err
 	}
 	if s.total <= 0 {
@@ -240,7 +249,7 @@ func (d *opusReader) open(w *Worker, in *input, info *Info) error {
 	frames := C.audio_opus_frames{piece: (*C.int64_t)(unsafe.SliceData(s.piece)), piece_at: (*C.int64_t)(unsafe.SliceData(s.pieceAt)),
 		pieces: C.int64_t(len(s.piece)), at: (*C.int64_t)(unsafe.SliceData(s.at)), bytes: (*C.int16_t)(unsafe.SliceData(s.bytes)),
 		bands: (*C.uint8_t)(unsafe.SliceData(s.bands)), n: C.int64_t(len(s.at)), channels: C.int32_t(s.channels), skip: C.int64_t(s.skip)}
-	if err := d.fail(C.audio_opus_open(d.c, w.kernels, &from, &frames, C.int64_t(w.op.cfg.Budget)), info); err != nil {
+	if err := d.fail(C.audio_opus_open(d.c, w.kernels, &from, &frames, C.int64_t(d.pieces.left())), info); err != nil {
 		return err
 	}
 	info.Rate, info.Channels, info.Frames = opusRate, s.channels, s.total
@@ -267,7 +276,7 @@ func (d *opusReader) release() {
 	}
 	d.pinned.Unpin()
 	d.pieces.end()
-	if cap(d.stream.at) > 1<<16 {
+	if cap(d.stream.at) > 1<<16 || cap(d.stream.piece) > 1<<16 {
 		d.stream = opusStream{}
 	}
 	d.odd = false

@@ -1,4 +1,4 @@
-/* opus_tables.h - what RFC 6716 defines for frames of 20 ms that are coded by transform; included by opus_isa.h alone. The sections are that RFC's. */
+/* opus_tables.h - what RFC 6716 defines for frames of 20 ms that are coded by transform; included by opus_shares_isa.h alone. The sections are that RFC's. */
 #ifndef SPDL_AUDIO_OPUS_TABLES_H
 #define SPDL_AUDIO_OPUS_TABLES_H
 

@@ -210,7 +210,11 @@ func (w *Worker) planReads(j *job) error {
 	} else if j.swr {
 		j.lo, j.hi = 0, j.end-j.begin
 	}
-	if min(j.hi, j.end-j.begin)-max(j.lo, 0) > w.limit(j) {
+	from := max(j.lo, 0)
+	if w.in.reading == asOpus {
+		from = 0 // which is decoded, too
+	}
+	if min(j.hi, j.end-j.begin)-from > w.limit(j) {
 		return w.tooManyFrames(j)
 	}
 	return nil

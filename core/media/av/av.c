@@ -412,7 +412,7 @@ static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags) {
     return avcodec_default_get_buffer2(c, frame, flags);
 }
 
-/* Of Opus the reference decoder, where FFmpeg was built with it: FFmpeg's own is up to 0.06 off it in stereo, and two samples in speech. */
+/* Of Opus the reference decoder, where FFmpeg was built with it: FFmpeg's own is up to 0.1 off it in stereo, and two samples late in speech. */
 static const AVCodec *find_decoder(enum AVCodecID id) {
     const AVCodec *reference = id == AV_CODEC_ID_OPUS ? avcodec_find_decoder_by_name("libopus") : NULL;
     return reference ? reference : avcodec_find_decoder(id);
