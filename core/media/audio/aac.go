@@ -76,7 +76,7 @@ func (d *aacReader) open(w *Worker, in *input, first int64, info *Info) error {
 		err = oddAAC(CauseUnsupported, "%d channels of rate number %d", s.channels, s.rate)
 	}
 	if err != nil {
-		d.odd = !hasCause(err, CauseRead) && !hasCause(err, CauseTooSlow)
+		d.odd = isOdd(err)
 		return err
 	}
 	from := in.source(&d.pinned)

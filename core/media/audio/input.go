@@ -145,6 +145,9 @@ func hasCause(err error, cause string) bool {
 	return errors.As(err, &e) && e.cause == cause
 }
 
+// isOdd reports whether what one of our readers of containers says is about the file.
+func isOdd(err error) bool { return !hasCause(err, CauseRead) && !hasCause(err, CauseTooSlow) }
+
 func (in *input) openOwn(w *Worker, info *Info) (found bool, err error) {
 	h := &in.header
 	*h = header{r: in.reader(), size: in.size}

@@ -25,8 +25,9 @@ const (
 	opusFrame = C.AUDIO_OPUS_LINES // samples
 	opusLeast = 2                  // bytes of a frame that holds something
 	opusMost  = C.AUDIO_OPUS_FRAME
-	// opusPacket is how many bytes a packet has that is no waste: of 120 ms.
-	opusPacket = 6*opusMost + 255
+	opusMany  = 6 // frames in a packet, which has 120 ms at most
+	// opusPacket is how many bytes a packet has that is no waste.
+	opusPacket = opusMany*opusMost + 255
 	// opusFrames is how many there may be, and pages that hold them; of 23 hours.
 	opusFrames = 1 << 22
 )
@@ -129,86 +130,94 @@ func (s *opusStream) readPage(g *oggPage, samples int64) (int64, error) {
 		last = int64(len(s.at)-frames) * opusFrame
 		samples += last
 	}
-	end := g.flags&oggLast != 0
-	over := samples - g.end
-	if over != 0 && (last > 0 || end) && (!end || over < 0 || over >= last) || end && len(s.begun) > 0 {
+	final, over := g.flags&oggLast != 0, samples-g.end
+	switch {
+	case !final && last == 0: // no packet ends here
+	case over != 0 && !final, over < 0, over > 0 && over >= last, final && len(s.begun) > 0:
 		return 0, oddOpus(CauseUnsupported, "%d samples where %d are said to be, before byte %d", samples, g.end, g.at)
-	}
-	if end && over > 0 && samples-last < s.skip {
+	case over > 0 && samples-last < s.skip:
 		return 0, oddOpus(CauseUnsupported, "what its encoder put before the sound ends in the last packet, of which %d samples are left out", over)
 	}
 	s.total = g.end - s.skip
 	return samples, nil
 }
 
-// readPacket finds the frames of a packet, which begins at byte `at` of the stream (RFC 6716, section 3.2).
+// readPacket finds the frames of a packet, which begins at byte `at` of the stream.
 func (s *opusStream) readPacket(b []byte, at int64) error {
-	odd := func() error { return oddOpus(CauseUnsupported, "a packet of %d bytes", len(b)) }
-	if len(b) < 1 {
-		return odd()
+	p := opusPacked(b)
+	if p.n == 0 || len(s.at)+p.n > opusFrames {
+		return oddOpus(CauseUnsupported, "a packet of %d bytes", len(b))
 	}
 	kind := b[0] >> 3
 	if kind < 16 || kind%4 != 3 || int(b[0]>>2&1)+1 != s.channels {
 		return oddOpus(CauseUnsupported, "a packet of kind %d, want frames of 20 ms and %d channels that are coded by transform alone", b[0]>>2, s.channels)
 	}
-	n, end, next, sized := 1, len(b), 1, false
-	size := func() int {
-		if next < end && b[next] < 252 {
-			next++
-			return int(b[next-1])
-		}
-		if next += 2; next > end {
-			return end
-		}
-		return int(b[next-2]) + 4*int(b[next-1])
+	at += int64(p.first)
+	for _, size := range p.sizes[:p.n] {
+		s.at, s.bytes, s.bands = append(s.at, at), append(s.bytes, int16(size)), append(s.bands, opusBands[kind/4-4])
+		at += int64(size)
 	}
+	return nil
+}
+
+// opusPacking is where the n frames of a packet lie, one behind the other.
+type opusPacking struct {
+	n, first int
+	sizes    [opusMany]int
+}
+
+// opusPacked is how a packet holds its frames (RFC 6716, section 3.2); of none where it is not so, or a frame has nothing.
+func opusPacked(b []byte) (p opusPacking) {
+	if len(b) < 2 {
+		return p
+	}
+	n, rest, end, told := 1, b[1:], len(b), false
 	switch b[0] & 3 {
 	case 1:
 		n = 2
 	case 2:
-		n, sized = 2, true
+		n, told = 2, true
 	case 3:
-		if end < 2 {
-			return odd()
-		}
-		n, sized, next = int(b[1]&63), b[1]&128 != 0, 2
-		for more := b[1]&64 != 0; more; next++ {
-			if next >= end {
-				return odd()
+		n, rest, told = int(b[1]&63), b[2:], b[1]&128 != 0
+		for more := b[1]&64 != 0; more; { // filled up, at the end
+			if len(rest) == 0 {
+				return p
 			}
-			more = b[next] == 255
-			end -= int(b[next])
-			if more {
-				end++
+			more = rest[0] == 255
+			fill := min(int(rest[0]), 254)
+			if rest = rest[1:]; fill > len(rest) {
+				return p
 			}
+			rest, end = rest[:len(rest)-fill], end-fill
 		}
 	}
-	if n < 1 || n > 6 || len(s.at)+n > opusFrames {
-		return odd()
+	if n < 1 || n > opusMany || !told && len(rest)%n != 0 {
+		return p
 	}
-	var sizes [6]int
-	rest := 0
-	for i := 0; i < n-1 && sized; i++ {
-		sizes[i] = size()
-		rest += sizes[i]
-	}
-	rest = end - next - rest
 	for i := range n {
-		switch {
-		case !sized:
-			sizes[i] = rest / n
-		case i == n-1:
-			sizes[i] = rest
-		}
-		if sizes[i] < opusLeast || sizes[i] > opusMost || !sized && rest%n != 0 {
-			return odd()
-		}
-		s.at = append(s.at, at+int64(next))
-		s.bytes = append(s.bytes, int16(sizes[i]))
-		s.bands = append(s.bands, opusBands[kind/4-4])
-		next += sizes[i]
+		p.sizes[i] = len(rest) / n
 	}
-	return nil
+	if told {
+		used := 0
+		for i := range n - 1 {
+			if len(rest) < 2 {
+				return p
+			}
+			p.sizes[i], rest = int(rest[0]), rest[1:]
+			if p.sizes[i] >= 252 {
+				p.sizes[i], rest = p.sizes[i]+4*int(rest[0]), rest[1:]
+			}
+			used += p.sizes[i]
+		}
+		p.sizes[n-1] = len(rest) - used
+	}
+	for _, size := range p.sizes[:n] {
+		if size < opusLeast || size > opusMost {
+			return p
+		}
+	}
+	p.n, p.first = n, end-len(rest)
+	return p
 }
 
 // opusReader decodes the frames.
@@ -234,7 +243,7 @@ func (d *opusReader) open(w *Worker, in *input, info *Info) error {
 	*s = opusStream{piece: s.piece[:0], pieceAt: s.pieceAt[:0], at: s.at[:0], bytes: s.bytes[:0], bands: s.bands[:0], begun: s.begun[:0]}
 	d.pieces.begin(in, w.op.cfg.Budget)
 	if err := s.readOgg(&d.pieces); err != nil {
-		d.odd = !hasCause(err, CauseRead) && !hasCause(err, CauseTooSlow)
+		d.odd = isOdd(err)
 		return err
 	}
 	if s.total <= 0 {
