@@ -50,9 +50,7 @@ func VideoConfig(v *spec.Video) video.Config {
 	if v.Over == spec.CutOff {
 		c.Over = video.Cut
 	}
-	if v.Colour == spec.Torchcodec {
-		c.Colour = video.Torchcodec
-	}
+	c.Colour = map[string]video.Colour{spec.Torchcodec: video.Torchcodec, spec.Accurate: video.Accurate}[v.Colour]
 	return c
 }
 

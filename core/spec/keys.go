@@ -158,7 +158,7 @@ var keys = []Key{
 	{"video.transform[].normalize.std", "list of numbers", "(required)", "As image's."},
 	{"video.dtype", "u8, f16, bf16, f32", "(u8; f32 with normalize)", "As image.dtype."},
 	{"video.layout", "NTHWC, NTCHW, NCTHW", "NTHWC", "Order of time, height, width and channels in a batch."},
-	{"video.colour", "accurate, torchcodec", "accurate", "How pixels become RGB: swscale's accurate rounding with full chroma, or the bytes of torchcodec on the CPU."},
+	{"video.colour", "torchcodec, accurate", "torchcodec", "How pixels become RGB: the bytes of torchcodec on the CPU, where chroma is repeated; or chroma interpolated, and rounded once."},
 	{"video.scaler", "pillow, bilinear, bicubic, area", "pillow", "Who resizes: as for pictures, antialiased; or swscale, which is faster, to exact sizes."},
 	{"video.stream", "whole number from 0", "(the best)", "Number of the stream in the file."},
 	{"video.threads", "whole number, 1 to 64", "1", "Threads of a decoder; many videos are decoded at a time anyway."},

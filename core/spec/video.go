@@ -93,7 +93,7 @@ type Selection struct {
 func defaultVideo() *Video {
 	return &Video{
 		Frame:  Image{Mode: RGB, Orient: true, Layout: NHWC, MaxPixels: 178956970},
-		Select: newSelection(SelectUniform), Shape: Fixed, Over: Refuse, Layout: NTHWC, Colour: Accurate, Scaler: Pillow, Threads: 1, Hardware: NoHardware,
+		Select: newSelection(SelectUniform), Shape: Fixed, Over: Refuse, Layout: NTHWC, Colour: Torchcodec, Scaler: Pillow, Threads: 1, Hardware: NoHardware,
 		Timeout: time.Minute,
 	}
 }
@@ -127,7 +127,7 @@ func (d *decoder) video(s *section, above *Video) *Video {
 	d.filter(s, &v.Filter)
 	d.pixels(s, &v.Frame)
 	choice(s, "layout", &v.Layout, NTHWC, NTCHW, NCTHW)
-	choice(s, "colour", &v.Colour, Accurate, Torchcodec)
+	choice(s, "colour", &v.Colour, Torchcodec, Accurate)
 	choice(s, "scaler", &v.Scaler, Pillow, string(Bilinear), string(Bicubic), Area)
 	stream := v.Stream - 1
 	whole(s, "stream", &stream, 0, 1<<16)

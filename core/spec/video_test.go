@@ -27,7 +27,7 @@ func TestEveryKeyOfVideoArrives(t *testing.T) {
   transform: [{resize: [8, 9]}, {normalize: {mean: [0.5], std: [0.25]}}]
   dtype: bf16
   layout: NCTHW
-  colour: torchcodec
+  colour: accurate
   scaler: area
   stream: 2
   threads: 3
@@ -42,7 +42,7 @@ func TestEveryKeyOfVideoArrives(t *testing.T) {
 			Transform: Transform{Resize: &Resize{Extent: Extent{8, 9}, Interpolation: Bilinear}, Normalize: &Normalize{Mean: []float64{0.5}, Std: []float64{0.25}}},
 		},
 		Frames: 40, Select: Selection{Kind: ClipsAtRandomTimes, Clips: 2, ClipFrames: 16, Between: 1, BetweenSecs: 0.25, From: &from, To: &to, Policy: WrapClip},
-		Window: Window{500 * time.Millisecond, 20 * time.Second}, Shape: Padded, Over: CutOff, Layout: NCTHW, Colour: Torchcodec, Scaler: Area,
+		Window: Window{500 * time.Millisecond, 20 * time.Second}, Shape: Padded, Over: CutOff, Layout: NCTHW, Colour: Accurate, Scaler: Area,
 		Stream: 3, Threads: 3, Approximate: true, Filter: "fps=10,hue=s=0", Hardware: Auto, Timeout: 5 * time.Second,
 	}
 	if !reflect.DeepEqual(got.Video, want) {
@@ -110,7 +110,7 @@ func TestHashOfVideos(t *testing.T) {
 	if hash(", threads: 4, timeout: 3s") != base || hash(", select: {kind: uniform}, hardware: none") != base {
 		t.Fatal(base)
 	}
-	for _, body := range []string{", dtype: f32", ", select: {kind: all}", ", colour: torchcodec", ", rotation: ignore", ", over: cut", ", stream: 0", ", filter: hflip", ", hardware: auto"} {
+	for _, body := range []string{", dtype: f32", ", select: {kind: all}", ", colour: accurate", ", rotation: ignore", ", over: cut", ", stream: 0", ", filter: hflip", ", hardware: auto"} {
 		if hash(body) == base {
 			t.Errorf("%s has the hash of another", body)
 		}

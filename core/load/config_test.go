@@ -1,0 +1,70 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/spdl/spdl/core/spec"
+)
+
+// Every key of a section reaches what makes its rows: with it they are described otherwise than without.
+func TestEveryKeyReachesItsDecoder(t *testing.T) {
+	described := func(section, keys string) any {
+		s, err := spec.ParseSample([]byte(fmt.Sprintf(`{"%s": {%s}}`, section, keys)))
+		if err != nil {
+			t.Fatalf("%s: %s: %v", section, keys, err)
+		}
+		if section == "video" {
+			return VideoConfig(s.Video)
+		}
+		return AudioConfig(s.Audio)
+	}
+	for section, keys := range map[string][]string{
+		"video": {
+			`"frames": 3`, `"over": "cut"`, `"mode": "gray"`, `"rotation": "ignore"`, `"filter": "hflip"`, `"hardware": "auto"`, `"layout": "NCTHW"`, `"layout": "NTCHW"`,
+			`"transform": [{"resize": [8, 9]}]`, `"transform": [{"center_crop": 3}]`, `"transform": [{"horizontal_flip": 0.5}]`, `"transform": [{"random_resized_crop": 8}]`,
+			`"transform": [{"resize": [8, 9]}, {"normalize": {"mean": [0.5, 0.5, 0.5], "std": [0.2, 0.2, 0.2]}}]`, `"colour": "accurate"`,
+			`"scaler": "area", "transform": [{"resize": [8, 9]}]`, `"scaler": "bilinear", "transform": [{"resize": [8, 9]}]`,
+			`"scaler": "bicubic", "transform": [{"resize": [8, 9]}]`, `"stream": 1`, `"threads": 2`, `"seek": "approximate"`, `"max_pixels": 1000`, `"timeout": "3s"`,
+			`"window": {"start": "1s"}`, `"window": {"duration": "2s"}`, `"select": {"kind": "every", "step": 2}`, `"select": {"kind": "keyframes"}`,
+			`"frames": 2, "select": {"kind": "uniform"}`, `"frames": 2, "select": {"kind": "segments"}`, `"frames": 2, "select": {"kind": "segments", "random": true}`,
+			`"select": {"kind": "indices", "indices": [1]}`, `"select": {"kind": "times", "times": [1]}`, `"select": {"kind": "times", "times": [1], "nearest": true}`,
+			`"select": {"kind": "fps", "rate": 3}`, `"select": {"kind": "fps", "rate": 3, "nearest": true}`, `"select": {"kind": "clips_at_random_indices"}`,
+			`"select": {"kind": "clips_at_regular_indices"}`, `"select": {"kind": "clips_at_random_timestamps"}`,
+			`"select": {"kind": "clips_at_regular_timestamps", "seconds_between_clip_starts": 1}`, `"select": {"kind": "clips_at_random_indices", "num_clips": 2}`,
+			`"select": {"kind": "clips_at_random_indices", "num_frames_per_clip": 2}`, `"select": {"kind": "clips_at_random_indices", "num_indices_between_frames": 2}`,
+			`"select": {"kind": "clips_at_random_timestamps", "seconds_between_frames": 2}`, `"select": {"kind": "clips_at_random_indices", "sampling_range_start": 2}`,
+			`"select": {"kind": "clips_at_random_indices", "sampling_range_end": 2}`, `"select": {"kind": "clips_at_random_indices", "policy": "wrap"}`,
+			`"select": {"kind": "clips_at_random_indices", "policy": "error"}`,
+		},
+		"audio": {
+			`"rate": 8000`, `"channels": 1`, `"select": [0]`, `"length": 10`, `"length": 10, "crop": "random"`, `"length": 10, "crop": "center"`, `"length": 10, "crop": "start"`,
+			`"dtype": "i16"`, `"layout": "NLC"`, `"window": {"start": "1s"}`, `"window": {"duration": "2s"}`, `"filter": "anull"`, `"max_frames": 99`, `"timeout": "3s"`,
+			`"rate": 8000, "resample": {"method": "swresample"}`, `"rate": 8000, "resample": {"width": 9}`, `"rate": 8000, "resample": {"rolloff": 0.5}`,
+			`"rate": 8000, "resample": {"method": "sinc_interp_kaiser"}`, `"rate": 8000, "resample": {"method": "sinc_interp_kaiser", "beta": 9}`,
+			`"normalize": {"to": "peak"}`, `"normalize": {"to": "loudness"}`, `"normalize": {"to": "loudness", "level": -20}`,
+			`"raw": {"encoding": "s16", "rate": 8000, "channels": 1}`, `"raw": {"encoding": "f64", "rate": 8000, "channels": 1}`, `"raw": {"encoding": "s16", "rate": 9000, "channels": 1}`,
+			`"features": {"kind": "mel"}`, `"features": {"kind": "mfcc"}`, `"features": {"kind": "spectrogram"}`, `"features": {"kind": "spectrogram", "power": 1}`,
+			`"features": {"kind": "spectrogram", "n_fft": 300}`, `"features": {"kind": "spectrogram", "win_length": 300}`, `"features": {"kind": "spectrogram", "hop_length": 30}`,
+			`"features": {"kind": "spectrogram", "center": false}`, `"features": {"kind": "spectrogram", "normalized": true}`, `"features": {"kind": "mel", "n_mels": 30}`,
+			`"features": {"kind": "mel", "f_min": 30}`, `"features": {"kind": "mel", "f_max": 3000}`, `"features": {"kind": "mel", "mel_scale": "slaney"}`,
+			`"features": {"kind": "mel", "norm": "slaney"}`, `"features": {"kind": "mel", "log": "db"}`, `"features": {"kind": "mel", "log": "ln"}`,
+			`"features": {"kind": "mel", "log": "db", "top_db": 60}`, `"features": {"kind": "mfcc", "n_mfcc": 12}`, `"features": {"kind": "mfcc", "log": "ln"}`,
+		},
+	} {
+		plain, seen := described(section, ""), map[string]string{}
+		for _, key := range keys {
+			got := described(section, key)
+			if reflect.DeepEqual(got, plain) {
+				t.Errorf("%s: %s says nothing", section, key)
+			}
+			words := string(must(json.Marshal(got)))
+			if other, ok := seen[words]; ok {
+				t.Errorf("%s: %s says what %s does", section, key, other)
+			}
+			seen[words] = key
+		}
+	}
+}
