@@ -218,11 +218,11 @@ func (r *ring) decodeRefused(ctx context.Context, on *remakers, w *work, sp *shm
 // tellRefused logs what the engine decodes in the device's place.
 func (r *ring) tellRefused(ticket uint64, samples []int64, refusal *device.Refusal) {
 	if refusal.Once {
-		r.engine.log.Warnf(r.name, "the device does not decode %d files of batch %d: %s; they are decoded here", len(samples), ticket, refusal.Why)
+		r.engine.log.oftenf(r.name, "batches of which the device does not decode all", "the device does not decode %d files of batch %d: %s; they are decoded here", len(samples), ticket, refusal.Why)
 		return
 	}
 	for _, sample := range samples {
-		r.engine.log.Warnf(r.name, "the device does not decode sample %d %q: %s; from here on it is decoded here", sample, r.source.Key(sample, nil), refusal.Why)
+		r.engine.log.oftenf(r.name, "samples that the device does not decode", "the device does not decode sample %d %q: %s; from here on it is decoded here", sample, r.source.Key(sample, nil), refusal.Why)
 	}
 }
 
@@ -254,7 +254,7 @@ func (r *ring) judgeAnew(w *work, good map[int64]int) error {
 // giveUp makes of a batch that failed in a stage what the policy for bad samples says. An error is the budget's.
 func (r *ring) giveUp(w *work, sp *shm.Spoiled) (batch.Result, error) {
 	why := fmt.Errorf("engine: ring %q: stage %q: batch %d: %s", r.name, sp.Group, sp.Ticket, sp.Failure)
-	r.engine.log.Warnf(r.name, "%v", why)
+	r.engine.log.oftenf(r.name, "batches that failed in a stage", "%v", why)
 	r.judging.Lock()
 	defer r.judging.Unlock()
 	for row, sample := range w.Samples {

@@ -164,11 +164,33 @@ func TestBadSamplesAreLoggedUpToALimit(t *testing.T) {
 	if n := len(indexes(epoch(t, r.attach(shm.AttachOptions{})))); n != 10 {
 		t.Fatalf("%d samples, want 10", n)
 	}
-	if n := strings.Count(out.String(), "bad sample, empty: source: sample"); n != badLines {
-		t.Fatalf("%d lines about bad samples, want %d:\n%s", n, badLines, out)
+	if n := strings.Count(out.String(), "bad sample, empty: source: sample"); n != oftenLines {
+		t.Fatalf("%d lines about bad samples, want %d:\n%s", n, oftenLines, out)
 	}
 	if !strings.Contains(out.String(), "every 1000th is named") {
 		t.Fatalf("no word about the rest:\n%s", out)
+	}
+}
+
+// What comes again and again has twenty lines of its kind and ring, then one in a thousand, with the count; level debug has all.
+func TestLogOfWhatComesOften(t *testing.T) {
+	for level, want := range map[Level]int{Error: 0, Warn: 20 + 1 + 2, Debug: 2100} {
+		out := &lockedBuffer{}
+		l := NewLog(out, level)
+		for i := range 2100 {
+			l.oftenf("a", "things", "thing %d", i)
+		}
+		if got := strings.Count(out.String(), "\n"); got != want {
+			t.Fatalf("%d lines, want %d:\n%s", got, want, out)
+		}
+		if level == Warn && !strings.HasSuffix(out.String(), "2000 things so far; this one: thing 1999\n") {
+			t.Fatalf("got %s", out)
+		}
+		l.oftenf("b", "things", "another ring's")
+		l.oftenf("a", "others", "another kind")
+		if got := strings.Count(out.String(), "another"); level >= Warn && got != 2 {
+			t.Fatalf("%d lines of another ring and kind, want 2:\n%s", got, out)
+		}
 	}
 }
 

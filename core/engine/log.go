@@ -34,10 +34,10 @@ func ParseLevel(name string) (Level, error) {
 	return Info, fmt.Errorf("log level %q: want off, error, warn, info or debug", name)
 }
 
-// badLines is how many bad samples of a ring are logged one by one; after that every badEvery-th with the count.
+// oftenLines is how many lines of a kind a ring writes one by one; after that every oftenEvery-th, with the count. Level debug writes all.
 const (
-	badLines = 20
-	badEvery = 1000
+	oftenLines = 20
+	oftenEvery = 1000
 )
 
 // Log writes lines of time, level, ring and text. Nil says nothing. Safe for several goroutines.
@@ -45,14 +45,14 @@ type Log struct {
 	level Level
 	json  bool
 
-	mu      sync.Mutex
-	out     io.Writer
-	badSeen map[string]int // by ring
+	mu   sync.Mutex
+	out  io.Writer
+	seen map[[2]string]int // by ring and kind
 }
 
 // NewLog returns a log that writes to out what is at most as fine as level.
 func NewLog(out io.Writer, level Level) *Log {
-	return &Log{level: level, out: out, badSeen: map[string]int{}}
+	return &Log{level: level, out: out, seen: map[[2]string]int{}}
 }
 
 // NewJSONLog is NewLog with each line an object of time, level, ring and text; the engine itself has no ring.
@@ -62,7 +62,7 @@ func NewJSONLog(out io.Writer, level Level) *Log {
 	return l
 }
 
-// Errorf, Warnf, Infof and Debugf write a line about a ring; "" is the engine.
+// Errorf, Warnf and Infof write a line about a ring; "" is the engine.
 func (l *Log) Errorf(ring, format string, args ...any) { l.printf(Error, ring, format, args...) }
 
 // Warnf writes at level warn.
@@ -70,9 +70,6 @@ func (l *Log) Warnf(ring, format string, args ...any) { l.printf(Warn, ring, for
 
 // Infof writes at level info.
 func (l *Log) Infof(ring, format string, args ...any) { l.printf(Info, ring, format, args...) }
-
-// Debugf writes at level debug.
-func (l *Log) Debugf(ring, format string, args ...any) { l.printf(Debug, ring, format, args...) }
 
 func (l *Log) printf(level Level, ring, format string, args ...any) {
 	if l == nil || level > l.level {
@@ -99,21 +96,28 @@ func (l *Log) write(level Level, ring, text string) {
 	fmt.Fprintf(l.out, "%s %-5s %s: %s\n", time.Now().Format("15:04:05.000"), levelNames[level], ring, text)
 }
 
-// bad says which sample was bad, up to a limit.
-func (l *Log) bad(ring string, b *batch.Bad) {
+// oftenf writes at level warn what may come again and again, as one of many of its kind: "bad samples".
+func (l *Log) oftenf(ring, many, format string, args ...any) {
 	if l == nil || l.level < Warn {
 		return
 	}
+	text := fmt.Sprintf(format, args...)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.badSeen[ring]++
-	switch n := l.badSeen[ring]; {
-	case n <= badLines:
-		l.write(Warn, ring, fmt.Sprintf("bad sample, %s: %v", b.Cause, b.Err))
-		if n == badLines {
-			l.write(Warn, ring, fmt.Sprintf("%d bad samples; from here on every %dth is named", n, badEvery))
+	kind := [2]string{ring, many}
+	l.seen[kind]++
+	switch n := l.seen[kind]; {
+	case n <= oftenLines || l.level >= Debug:
+		l.write(Warn, ring, text)
+		if n == oftenLines && l.level < Debug {
+			l.write(Warn, ring, fmt.Sprintf("%d %s; from here on every %dth is named", n, many, oftenEvery))
 		}
-	case n%badEvery == 0:
-		l.write(Warn, ring, fmt.Sprintf("%d bad samples so far; this one, %s: %v", n, b.Cause, b.Err))
+	case n%oftenEvery == 0:
+		l.write(Warn, ring, fmt.Sprintf("%d %s so far; this one: %s", n, many, text))
 	}
+}
+
+// bad says which sample was bad, up to a limit.
+func (l *Log) bad(ring string, b *batch.Bad) {
+	l.oftenf(ring, "bad samples", "bad sample, %s: %v", b.Cause, b.Err)
 }
