@@ -14,7 +14,7 @@ LDFLAGS_GO := -s -w -X github.com/spdl/spdl/cmd/spdl/verbs.Version=$(VERSION)
 export PATH := $(dir $(GO)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test torch check model demo bench bench-compare install clean bundle page race e2e fault fuzz golden sanitize store-server
+.PHONY: help deps build test torch exact check model demo bench bench-compare install clean bundle page race e2e fault fuzz golden sanitize store-server
 
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -87,6 +87,13 @@ bench: ## our figures side by side with the limit and the peers (brings torch: g
 	@$(MAKE) --no-print-directory all-built
 	@$(MAKE) --no-print-directory bench-programs
 	@bench/run.sh
+
+exact: ## frames and samples beside torchcodec, PyAV and torchaudio, which make test has not (brings torch: gigabytes)
+	@scripts/deps.sh exact
+	@$(MAKE) --no-print-directory all-built
+	@SPDL_BUILD=$(abspath $(BUILD)) SPDL_LIBRARY=$(abspath $(BUILD))/libspdl.so SPDL_ENGINE=$(abspath $(BUILD))/spdl PYTHONPATH=clients/python \
+		.venv-bench/bin/python -m pytest -q -p no:cacheprovider \
+		tests/exact/test_video.py tests/exact/test_audio_formats.py tests/exact/test_torchaudio.py
 
 bench-compare: ## our figures against another revision, REF=...
 	@bench/compare.sh "$(REF)"

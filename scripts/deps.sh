@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what the build and the tests need and the machine lacks: Debian packages, Go, and the Python
 # environment in .venv. Asks nothing; uses root or sudo; says what it does. Does nothing when all is there.
-#   scripts/deps.sh [build|demo|test|check|torch|bench|page|model]     what for (default: test); each includes build
+#   scripts/deps.sh [build|demo|test|check|torch|exact|bench|page|model]     what for (default: test); each includes build
 set -euo pipefail
 cd "$(dirname "$0")/.."
 want=${1:-test}
@@ -76,6 +76,12 @@ venv() { # venv DIR REQUIREMENTS [PYTHON ARGS...]: the interpreter that makes it
     printf '%s\n' "$sum" >"$stamp"
 }
 
+independent() { # the readers that tests/exact compares with; torchaudio's wheel names another torch, and runs with this one
+    venv .venv-bench requirements-bench.txt
+    .venv-bench/bin/python -c 'import importlib.metadata as m; assert m.version("torchaudio") == "2.11.0"' 2>/dev/null ||
+        .venv-bench/bin/pip install -q --disable-pip-version-check --no-deps torchaudio==2.11.0
+}
+
 ffcv() { # a peer to race; where it does not build the race goes on without it
     .venv-bench/bin/python -c 'import ffcv' 2>/dev/null && return 0
     apt_install libopencv-dev libturbojpeg0-dev
@@ -96,7 +102,7 @@ apt_install ca-certificates gcc g++ make git pkg-config libc6-dev \
 install_go
 
 case $want in
-demo | test | check | bench)
+demo | test | check | exact | bench)
     apt_install python3-venv
     venv .venv requirements.txt
     ;;&
@@ -109,9 +115,10 @@ torch) # Debian's torch is for the processor alone: 120 MB instead of PyPI's gig
     apt_install python3-venv python3-torch python3-torchvision
     venv .venv-torch requirements-torch.txt /usr/bin/python3 --system-site-packages
     ;;
+exact) independent ;;
 bench)
     apt_install ffmpeg
-    venv .venv-bench requirements-bench.txt
+    independent
     ffcv
     ;;
 page) apt_install chromium ;;
