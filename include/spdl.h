@@ -566,7 +566,7 @@ typedef struct spdl_sample {
     uint32_t flags;
     const void *bytes;    /* the encoded sample, copied before the call returns */
     size_t n_bytes;       /* 0: a bad sample, cause "empty" */
-    const char *path;     /* a file that the engine reads; relative to the working directory */
+    const char *path;     /* a file that the engine reads, relative to the working directory, or an address */
     const char *error;    /* why there is no sample: a bad one, cause "source". UTF-8, kept up to 1 KiB */
     const char *key;      /* its name in the batch's key column and the log; NULL: path, or the index */
     int64_t label;        /* -1: none */
@@ -603,7 +603,7 @@ typedef struct spdl_loaded spdl_loaded;
  *              decode nothing and give spdl_loaded_info alone.
  * bytes        the encoded sample, n_bytes long. Arrays may be views of it: it must live until
  *              spdl_loaded_free. NULL: path.
- * path         a file, relative to the working directory; only looked at where bytes is NULL.
+ * path         a file, relative to the working directory, or an address (http, https, s3); only looked at where bytes is NULL.
  * out          to be given to spdl_loaded_free; written on SPDL_OK only.
  *
  * It blocks for as long as decoding takes: audio.timeout and video.timeout bound it.

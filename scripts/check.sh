@@ -38,9 +38,9 @@ core/media/video core/media core/media/av core/media/heif core/tensor
 core/media/whole
 core/media/audio core/media/av core/media/whole core/tensor core/array
 core/media/mux core/media/av core/media/whole
-core/coded      core/media/mux core/media/audio core/media/av core/media/whole core/array core/tensor core/spec core/spelling
+core/coded      core/source/store core/media/mux core/media/audio core/media/av core/media/whole core/array core/tensor core/spec core/spelling
 core/batch
-core/load       core/media core/media/av core/media/audio core/media/heif core/media/video core/media/whole core/array core/batch core/spec core/spelling core/tensor
+core/load       core/source/store core/media core/media/av core/media/audio core/media/heif core/media/video core/media/whole core/array core/batch core/spec core/spelling core/tensor
 core/device
 core/device/cuda
 core/device/upload  core/device core/device/cuda shm

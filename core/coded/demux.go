@@ -1,6 +1,7 @@
 package coded
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/mux"
+	"github.com/spdl/spdl/core/source/store"
 )
 
 // demux is a stream's part of a description.
@@ -47,7 +49,10 @@ func (d *Demuxing) of(p *av.Packets, err error) (*av.Packets, error) {
 	return p, nil
 }
 
-// OpenDemuxing opens a container. The description is {"video": {...}} or {"audio": {...}}: stream (its number), window
+// maxObject is the largest object that is read from an address, in bytes.
+const maxObject = 4 << 30
+
+// OpenDemuxing opens a container, of bytes, a file, or an address (http, https, s3), which is read as a whole. The description is {"video": {...}} or {"audio": {...}}: stream (its number), window
 // (start and duration), packets or length of a piece, filters.
 func OpenDemuxing(description []byte, src mux.Source) (*Demuxing, error) {
 	var all struct {
@@ -70,7 +75,14 @@ func OpenDemuxing(description []byte, src mux.Source) (*Demuxing, error) {
 	if d.Stream != nil {
 		src.Stream = *d.Stream + 1
 	}
-	made := &Demuxing{d: *d, path: src.Path, windows: d.Window != nil}
+	made := &Demuxing{d: *d, path: store.Shown(src.Path), windows: d.Window != nil}
+	if src.Bytes == nil && store.IsURL(src.Path) {
+		b, err := store.Fetch(context.Background(), src.Path, maxObject)
+		if err != nil {
+			return nil, made.named(err)
+		}
+		src.Bytes, src.Path = b, ""
+	}
 	in, err := mux.OpenInput(src, kind)
 	if err != nil {
 		return nil, made.named(err)

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -89,6 +92,22 @@ func demuxed(t *testing.T, path, description string) *av.Packets {
 		t.Fatalf("after the only piece: %v", err)
 	}
 	return p
+}
+
+// Packets of an address are those of the file; what cannot be read is named.
+func TestPacketsOfAnAddress(t *testing.T) {
+	dir := t.TempDir()
+	file(t, filepath.Join(dir, "a.flac"), "", `"codec": "flac"`, 16000)
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+	want, got := demuxed(t, filepath.Join(dir, "a.flac"), `{"audio": {}}`), demuxed(t, server.URL+"/a.flac", `{"audio": {}}`)
+	if got.Len() != want.Len() || !bytes.Equal(got.At(3).Bytes, want.At(3).Bytes) {
+		t.Errorf("%d packets, want the file's %d", got.Len(), want.Len())
+	}
+	_, err := OpenDemuxing([]byte(`{"audio": {}}`), mux.Source{Path: server.URL + "/b.flac?key=secret"})
+	if err == nil || !strings.Contains(err.Error(), "/b.flac?...") || !strings.Contains(err.Error(), "404") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // same says that packets decode to what the file does.

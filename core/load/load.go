@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,17 +13,18 @@ import (
 	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 )
 
-// MaxFileBytes is the largest file that is read for a picture or an array.
+// MaxFileBytes is the largest file that is read for a picture or an array, and the largest object that an address may name.
 const MaxFileBytes = 4 << 30
 
-// Source is an encoded sample: its bytes, or else a file, or packets of a video or a sound.
+// Source is an encoded sample: its bytes, or else a file or an address, or packets of a video or a sound.
 type Source struct {
 	Bytes   []byte
-	Path    string
+	Path    string // of a file, or an address (http, https, s3), which is read as a whole
 	Packets *av.Packets
 }
 
@@ -71,7 +73,16 @@ func (s Source) name() string {
 	if s.Path == "" && s.Packets != nil {
 		return s.Packets.Source
 	}
-	return s.Path
+	return store.Shown(s.Path)
+}
+
+// fetched has the bytes that lie at an address in the address' place.
+func (s Source) fetched() (Source, error) {
+	if s.Bytes != nil || !store.IsURL(s.Path) {
+		return s, nil
+	}
+	b, err := store.Fetch(context.Background(), s.Path, MaxFileBytes)
+	return Source{Bytes: b}, err
 }
 
 // named says which file an *Error is about.
@@ -123,6 +134,10 @@ func (l *loading) load(description []byte) (*Media, error) {
 		FFmpeg *struct {
 			LogLevel *int `json:"log_level"`
 		} `json:"ffmpeg"`
+	}
+	var err error
+	if l.source, err = l.source.fetched(); err != nil {
+		return nil, err
 	}
 	if l.source.Packets == nil && json.Unmarshal(description, &other) == nil {
 		switch {
@@ -179,8 +194,9 @@ func (l *loading) probe(kind string) (*Media, error) {
 
 // bytes is the source's, read where it is a file.
 func (l *loading) bytes() ([]byte, error) {
-	if l.source.Bytes != nil || l.source.Path == "" {
-		return l.source.Bytes, nil
+	src, err := l.source.fetched()
+	if err != nil || src.Bytes != nil || src.Path == "" {
+		return src.Bytes, err
 	}
 	st, err := os.Stat(l.source.Path)
 	if err != nil {

@@ -35,14 +35,18 @@ func Open(description []byte, src Source) (*Stream, error) {
 	case s.Video.Layout == spec.NCTHW:
 		return nil, wrong("video.layout", "got NCTHW, want NTHWC or NTCHW: chunks follow one another in time")
 	}
+	name := src.name()
+	if src, err = src.fetched(); err != nil {
+		return nil, named(errorOf(err), name)
+	}
 	r, err := openVideo(s, video.Source(src))
 	if err != nil {
-		return nil, named(errorOf(err), src.name())
+		return nil, named(errorOf(err), name)
 	}
 	if src.Packets != nil {
 		src.Packets.Hold()
 	}
-	return &Stream{r, src.Packets, src.name()}, nil
+	return &Stream{r, src.Packets, name}, nil
 }
 
 // openVideo gives the frames the size that they have, where the description leaves it open.

@@ -1,6 +1,8 @@
 """spdl.io: one file or one piece of memory, decoded in this process."""
 
+import functools
 import gc
+import http.server
 import io
 import os
 import struct
@@ -67,6 +69,23 @@ def test_load_audio_gives_the_samples(noise, tmp_path):
     assert spdl.io.load_audio(path, sample_rate=RATE, num_channels=1, features={"kind": "mel", "n_fft": 64, "n_mels": 8}).shape == (8, 32)
     info = spdl.io.probe_audio(path)
     assert (info["rate"], info["channels"], info["frames"]) == (RATE, 2, 1000)
+
+
+def test_an_address_stands_for_what_lies_there(tmp_path):
+    """http, https and s3, as in rings; here a server of Python's."""
+    (tmp_path / "a.wav").write_bytes(wav_bytes(np.arange(2000, dtype=np.int16).reshape(1000, 2)))
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    handler.log_message = lambda *a: None
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        try:
+            got = spdl.io.load_audio(f"{url}/a.wav").numpy()
+            assert np.array_equal(got, spdl.io.load_audio(tmp_path / "a.wav").numpy())
+            with pytest.raises(spdl.SampleError, match="404"):
+                spdl.io.load_image(f"{url}/none.png")
+        finally:
+            server.shutdown()
 
 
 def test_load_video_gives_the_frames():

@@ -1,0 +1,84 @@
+//go:build !noffmpeg
+
+package load
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The two colours of a video differ where chroma does, and the one that is not named is torchcodec's.
+func TestColoursOfAVideo(t *testing.T) {
+	data := must(os.ReadFile("../media/video/testdata/bt709.mp4"))
+	pixels := func(description string) []byte {
+		m := must(Load([]byte(description), Source{Bytes: data}, nil))
+		return bytes.Clone(m.Tensors[0].Data)
+	}
+	plain, torchcodec, accurate := pixels(`{"video": {}}`), pixels(`{"video": {"colour": "torchcodec"}}`), pixels(`{"video": {"colour": "accurate"}}`)
+	if !bytes.Equal(plain, torchcodec) {
+		t.Error("torchcodec's colours are not the default")
+	}
+	if len(accurate) != len(plain) || bytes.Equal(plain, accurate) {
+		t.Error("accurate colours are torchcodec's")
+	}
+	most, sum := 0, 0
+	for i := range plain {
+		d := max(int(plain[i]), int(accurate[i])) - min(int(plain[i]), int(accurate[i]))
+		most, sum = max(most, d), sum+d
+	}
+	if mean := float64(sum) / float64(len(plain)); mean > 8 {
+		t.Errorf("the colours are %.2f apart on average, %d at most", mean, most)
+	}
+}
+
+// An address stands for the bytes that lie there, of every kind of sample; what cannot be read is named, without what its query says.
+func TestAddressesAreRead(t *testing.T) {
+	files := map[string][]byte{"/film.y4m": film(5), "/picture.png": picture()}
+	for _, name := range []string{"mono.flac", "music.ogg"} {
+		files["/"+name] = must(os.ReadFile("../media/audio/testdata/" + name))
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, ok := files[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
+	}))
+	defer server.Close()
+	for name, description := range map[string]string{
+		"/film.y4m": `{"video": {}}`, "/picture.png": `{"image": {}}`, "/mono.flac": `{"audio": {"rate": 8000}}`, "/music.ogg": `{"probe": "audio"}`,
+	} {
+		want := must(Load([]byte(description), Source{Bytes: files[name]}, nil))
+		got, err := Load([]byte(description), Source{Path: server.URL + name}, nil)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, or another sample", name, err)
+		}
+	}
+	both := must(LoadBatch([]byte(`{"image": {}}`), []Source{{Path: server.URL + "/picture.png"}, {Bytes: files["/picture.png"]}}, nil)).Tensors[0].Data
+	if half := len(both) / 2; !bytes.Equal(both[:half], both[half:]) {
+		t.Error("a picture of an address differs from that of its bytes")
+	}
+	s := must(Open([]byte(`{"video": {"frames": 3}}`), Source{Path: server.URL + "/film.y4m"}))
+	defer s.Close()
+	if m := must(s.Next(nil)); m.Tensors[0].Shape[0] != 3 {
+		t.Errorf("a chunk of %v", m.Tensors[0].Shape)
+	}
+	for _, kind := range []string{`{"video": {}}`, `{"image": {}}`, `{"npy": {}}`, `{"tar": {}}`} {
+		_, err := Load([]byte(kind), Source{Path: server.URL + "/none?key=secret"}, nil)
+		var named *Error
+		if !errors.As(err, &named) || !strings.Contains(err.Error(), "/none?...") || !strings.Contains(err.Error(), "404") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: got %v", kind, err)
+		}
+	}
+	if _, err := Open([]byte(`{"video": {"frames": 3}}`), Source{Path: server.URL + "/none"}); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("got %v", err)
+	}
+}
