@@ -78,6 +78,10 @@ func TestAddressesAreRead(t *testing.T) {
 			t.Errorf("%s: got %v", kind, err)
 		}
 	}
+	_, err := LoadBatch([]byte(`{"image": {}}`), []Source{{Path: server.URL + "/none?key=secret"}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "/none?...") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
+	}
 	if _, err := Open([]byte(`{"video": {"frames": 3}}`), Source{Path: server.URL + "/none"}); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("got %v", err)
 	}

@@ -291,7 +291,7 @@ func (b *gathering) verdict(pieces []piece) error {
 
 // about says which sample an error is about.
 func (b *gathering) about(i int, err error) error {
-	if path := b.sources[i].Path; path != "" && !strings.Contains(err.Error(), path) {
+	if path := b.sources[i].name(); path != "" && !strings.Contains(err.Error(), path) {
 		return fmt.Errorf("sample %d of %d, %q: %w", i, len(b.sources), path, err)
 	}
 	return fmt.Errorf("sample %d of %d: %w", i, len(b.sources), err)
