@@ -148,9 +148,12 @@ func (s *opusStream) readPacket(b []byte, at int64) error {
 	if p.n == 0 || len(s.at)+p.n > opusFrames {
 		return oddOpus(CauseUnsupported, "a packet of %d bytes", len(b))
 	}
-	kind := b[0] >> 3
-	if kind < 16 || kind%4 != 3 || int(b[0]>>2&1)+1 != s.channels {
-		return oddOpus(CauseUnsupported, "a packet of kind %d, want frames of 20 ms and %d channels that are coded by transform alone", b[0]>>2, s.channels)
+	kind, channels := b[0]>>3, int(b[0]>>2&1)+1
+	if kind < 16 {
+		return oddOpus(CauseUnsupported, "a packet of speech (configuration %d), want one that is coded by transform alone", kind)
+	}
+	if kind%4 != 3 || channels != s.channels {
+		return oddOpus(CauseUnsupported, "a packet of configuration %d and %d channels, want frames of 20 ms (configuration 19, 23, 27 or 31) and %d", kind, channels, s.channels)
 	}
 	at += int64(p.first)
 	for _, size := range p.sizes[:p.n] {
