@@ -49,10 +49,8 @@ func (d *Demuxing) of(p *av.Packets, err error) (*av.Packets, error) {
 	return p, nil
 }
 
-// maxObject is the largest object that is read from an address, in bytes.
-const maxObject = 4 << 30
-
-// OpenDemuxing opens a container, of bytes, a file, or an address (http, https, s3), which is read as a whole. The description is {"video": {...}} or {"audio": {...}}: stream (its number), window
+// OpenDemuxing opens a container, of bytes, a file, or an address (http, https, s3), which is read as a whole. The description is
+// {"video": {...}} or {"audio": {...}}: stream (its number), window
 // (start and duration), packets or length of a piece, filters.
 func OpenDemuxing(description []byte, src mux.Source) (*Demuxing, error) {
 	var all struct {
@@ -77,7 +75,7 @@ func OpenDemuxing(description []byte, src mux.Source) (*Demuxing, error) {
 	}
 	made := &Demuxing{d: *d, path: store.Shown(src.Path), windows: d.Window != nil}
 	if src.Bytes == nil && store.IsURL(src.Path) {
-		b, err := store.Fetch(context.Background(), src.Path, maxObject)
+		b, err := store.Fetch(context.Background(), src.Path)
 		if err != nil {
 			return nil, made.named(err)
 		}

@@ -62,6 +62,17 @@ func TestAddressesAreRead(t *testing.T) {
 			t.Errorf("%s: %v, or another sample", name, err)
 		}
 	}
+	var row bytes.Buffer
+	row.WriteString("\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }            \n")
+	files["/row.npy"] = append(row.Bytes(), 0, 0, 128, 63, 0, 0, 0, 64)
+	var room []byte
+	m := must(Load([]byte(`{"npy": {}}`), Source{Path: server.URL + "/row.npy"}, func(n int) ([]byte, error) {
+		room = make([]byte, n)
+		return room, nil
+	}))
+	if got := m.Tensors[0].Data; len(room) == 0 || &got[0] != &room[0] || !bytes.Equal(got, files["/row.npy"][len(files["/row.npy"])-8:]) {
+		t.Errorf("%v does not lie in memory of the caller's, which alone stays", got)
+	}
 	both := must(LoadBatch([]byte(`{"image": {}}`), []Source{{Path: server.URL + "/picture.png"}, {Bytes: files["/picture.png"]}}, nil)).Tensors[0].Data
 	if half := len(both) / 2; !bytes.Equal(both[:half], both[half:]) {
 		t.Error("a picture of an address differs from that of its bytes")

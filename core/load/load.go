@@ -18,7 +18,7 @@ import (
 	"github.com/spdl/spdl/core/tensor"
 )
 
-// MaxFileBytes is the largest file that is read for a picture or an array, and the largest object that an address may name.
+// MaxFileBytes is the largest file that is read for a picture or an array.
 const MaxFileBytes = 4 << 30
 
 // Source is an encoded sample: its bytes, or else a file or an address, or packets of a video or a sound.
@@ -76,12 +76,13 @@ func (s Source) name() string {
 	return store.Shown(s.Path)
 }
 
-// fetched has the bytes that lie at an address in the address' place.
+// fetched has the bytes that lie at an address in the address' place. They are Go's: what is loaded may not be a view of them, as of the
+// source's own.
 func (s Source) fetched() (Source, error) {
 	if s.Bytes != nil || !store.IsURL(s.Path) {
 		return s, nil
 	}
-	b, err := store.Fetch(context.Background(), s.Path, MaxFileBytes)
+	b, err := store.Fetch(context.Background(), s.Path)
 	return Source{Bytes: b}, err
 }
 
@@ -135,10 +136,6 @@ func (l *loading) load(description []byte) (*Media, error) {
 			LogLevel *int `json:"log_level"`
 		} `json:"ffmpeg"`
 	}
-	var err error
-	if l.source, err = l.source.fetched(); err != nil {
-		return nil, err
-	}
 	if l.source.Packets == nil && json.Unmarshal(description, &other) == nil {
 		switch {
 		case other.NPY != nil:
@@ -181,12 +178,15 @@ func aboutFFmpeg(level *int) (*Media, error) {
 }
 
 func (l *loading) probe(kind string) (*Media, error) {
-	switch kind {
-	case "video":
-		s, err := video.Probe(video.Source(l.source))
+	src, err := l.source.fetched()
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == "video":
+		s, err := video.Probe(video.Source(src))
 		return &Media{Info: s}, err
-	case "audio":
-		s, err := audio.Probe(audio.Source{Bytes: l.source.Bytes, Path: l.source.Path})
+	case kind == "audio":
+		s, err := audio.Probe(audio.Source{Bytes: src.Bytes, Path: src.Path})
 		return &Media{Info: s}, err
 	}
 	return nil, &spec.Error{File: "sample", Path: "probe", Text: fmt.Sprintf("got %q, want video or audio", kind)}

@@ -68,7 +68,11 @@ func sizeOf(w *media.Worker, data []byte, i *spec.Image) (h, width int, err erro
 
 func (l *loading) video(s *spec.Spec) (*Media, error) {
 	v := s.Video
-	r, err := openVideo(s, video.Source(l.source))
+	src, err := l.source.fetched()
+	if err != nil {
+		return nil, err
+	}
+	r, err := openVideo(s, video.Source(src))
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +144,12 @@ func (l *loading) tensors(all ...Tensor) ([]Tensor, error) {
 // audio decodes a sound. One whose length or channels the description leaves open is decoded once to know them; the second time, for
 // another type, layout or features, into the row that fits.
 func (l *loading) audio(a *spec.Audio) (*Media, error) {
-	config, src := AudioConfig(a), audio.Source{Bytes: l.source.Bytes, Path: l.source.Path, Packets: l.source.Packets}
-	if p := l.source.Packets; p != nil {
+	from, err := l.source.fetched()
+	if err != nil {
+		return nil, err
+	}
+	config, src := AudioConfig(a), audio.Source{Bytes: from.Bytes, Path: from.Path, Packets: from.Packets}
+	if p := src.Packets; p != nil {
 		src.Window = windowOf(p, config.Window)
 	}
 	op, err := audio.Compile(config)
