@@ -1,6 +1,9 @@
 package audio
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"sync"
+)
 
 const (
 	oggHead   = 27 // bytes of a page's head, before the sizes of its pieces
@@ -9,8 +12,9 @@ const (
 	oggLast   = 4
 )
 
-// oggSums[k] are the checksums of single bytes that k bytes follow: of 32 bits, the highest first, by 0x04c11db7.
-var oggSums = func() (sums [8][256]uint32) {
+// oggSums()[k] are the checksums of single bytes that k bytes follow: of 32 bits, the highest first, by 0x04c11db7.
+var oggSums = sync.OnceValue(func() *[8][256]uint32 {
+	var sums [8][256]uint32
 	for i := range 256 {
 		x := uint32(i) << 24
 		for range 8 {
@@ -23,18 +27,19 @@ var oggSums = func() (sums [8][256]uint32) {
 			sums[k+1][i] = x<<8 ^ sums[0][x>>24]
 		}
 	}
-	return sums
-}()
+	return &sums
+})
 
 // oggSum is the checksum of what sum is of, and b.
 func oggSum(sum uint32, b []byte) uint32 {
+	sums := oggSums()
 	for ; len(b) >= 8; b = b[8:] {
 		x, y := sum^binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])
-		sum = oggSums[7][x>>24] ^ oggSums[6][x>>16&255] ^ oggSums[5][x>>8&255] ^ oggSums[4][x&255] ^
-			oggSums[3][y>>24] ^ oggSums[2][y>>16&255] ^ oggSums[1][y>>8&255] ^ oggSums[0][y&255]
+		sum = sums[7][x>>24] ^ sums[6][x>>16&255] ^ sums[5][x>>8&255] ^ sums[4][x&255] ^
+			sums[3][y>>24] ^ sums[2][y>>16&255] ^ sums[1][y>>8&255] ^ sums[0][y&255]
 	}
 	for _, x := range b {
-		sum = sum<<8 ^ oggSums[0][byte(sum>>24)^x]
+		sum = sum<<8 ^ sums[0][byte(sum>>24)^x]
 	}
 	return sum
 }

@@ -70,8 +70,7 @@ static uint8_t pulses_for(const uint8_t *cost, int share) {
 static void make_costs(void) {
     audio_opus_tables *t = &audio_opus_table;
     for (int i = 0; i < 5; i++)
-        for (int band = 0; band < AUDIO_OPUS_BANDS; band++)
-            t->costs[i][band] = (audio_opus_costs *)t->list + list_of[i][band];
+        for (int band = 0; band < AUDIO_OPUS_BANDS; band++) t->costs[i][band] = &t->list[list_of[i][band]];
     for (int l = 0; l < AUDIO_OPUS_LISTS; l++) {
         memcpy(t->list[l].cost, costs[l], sizeof costs[l]);
         for (int share = 0; share < AUDIO_OPUS_SHARES; share++)
