@@ -73,13 +73,37 @@ static int has_failed(const char *why) {
            (strstr(why, "CUDA_ERROR_") && !strstr(why, "CUDA_ERROR_NOT_SUPPORTED"));
 }
 
-/* FFmpeg offers the device's format first, and asks again without it where the device refuses the stream. */
+/* The first sequence parameter set of H.264 in `extradata`, behind its header of one byte; NULL: there is none. */
+static const uint8_t *first_sps(const AVCodecContext *c, int *size) {
+    const uint8_t *p = c->extradata;
+    int n = c->extradata_size, at = p && n > 8 && p[0] == 1 ? 8 : -1; /* avcC, or units behind start codes */
+    for (int i = 0; at < 0 && i + 4 < n; i++)
+        if (!p[i] && !p[i + 1] && p[i + 2] == 1 && (p[i + 3] & 31) == 7) at = i + 3;
+    if (at < 0) return NULL;
+    *size = n - at - 1;
+    return p + at + 1;
+}
+
+/* Whether the pictures are H.264 without chroma (chroma_format_idc 0). FFmpeg hands them to devices as 4:2:0, and a device that
+ * looks for chroma in them shows noise. */
+static int lacks_chroma(const AVCodecContext *c) {
+    int size = 0;
+    const uint8_t *p = c->codec_id == AV_CODEC_ID_H264 ? first_sps(c, &size) : NULL;
+    if (!p || size < 7 || !(p[0] >= 100 || p[0] == 44)) return 0; /* the profiles that name it */
+    uint32_t bits = (uint32_t)p[3] << 24 | (uint32_t)p[4] << 16 | (uint32_t)p[5] << 8 | p[6];
+    int zeros = bits ? __builtin_clz(bits) : 32; /* of the set's number, up to 31 */
+    return zeros <= 5 && bits << (2 * zeros + 1) >> 31;
+}
+
+/* FFmpeg offers the device's format first and the processor's last, and asks again without the device's where that refuses the
+ * stream. */
 static enum AVPixelFormat choose_format(AVCodecContext *c, const enum AVPixelFormat *offered) {
     media_av *a = c->opaque;
-    for (const enum AVPixelFormat *p = offered; *p != AV_PIX_FMT_NONE; p++)
+    const int without_chroma = lacks_chroma(c);
+    for (const enum AVPixelFormat *p = offered; *p != AV_PIX_FMT_NONE && !without_chroma; p++)
         if (*p == a->device_format) return *p;
     if (a->options.device_alone) {
-        const char *why = media_av_message();
+        const char *why = without_chroma ? "pictures without chroma" : media_av_message();
         char text[sizeof a->detail];
         int failed = has_failed(why);
         snprintf(text, sizeof text, "the device %s this stream%s%s",
@@ -87,7 +111,10 @@ static enum AVPixelFormat choose_format(AVCodecContext *c, const enum AVPixelFor
         a->refused = media_av_fail(a, failed ? MEDIA_AV_DEVICE : MEDIA_AV_UNSUPPORTED, text);
         return AV_PIX_FMT_NONE;
     }
-    if (c->codec == avcodec_find_decoder(c->codec_id)) return avcodec_default_get_format(c, offered);
+    if (c->codec == avcodec_find_decoder(c->codec_id)) {
+        while (offered[1] != AV_PIX_FMT_NONE) offered++;
+        return *offered;
+    }
     a->off_device = 1; /* a decoder for devices alone, as FFmpeg's own of AV1 is; see media_av_send */
     return AV_PIX_FMT_NONE;
 }

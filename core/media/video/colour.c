@@ -1,6 +1,6 @@
 //go:build !noffmpeg
 
-/* colour.c - planar YUV of 8 to 10 bits to RGB: chroma interpolated to where the stream says that it lies, the frame's
+/* colour.c - planar YUV of 8 to 12 bits to RGB: chroma interpolated to where the stream says that it lies, the frame's
  * matrix in 14-bit fixed point, one rounding at the end. swscale under any flags repeats or averages lines of chroma in
  * equal heights, and takes ten times as long.
  *
@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COEFFICIENT_BITS = 14, WEIGHT_BITS = 4 }; /* a chroma value is a sum with weights that add up to 16 */
+/* A chroma value is a sum with weights that add up to 16: four bits more than a sample has, of which pictures of more than ten bits
+ * keep two. */
+enum { COEFFICIENT_BITS = 14, WEIGHT_BITS = 4, DEEP_WEIGHT_BITS = 2, MAX_DEPTH = 12 };
 
 /* What a line needs. */
 typedef struct plan {
@@ -21,6 +23,7 @@ typedef struct plan {
     int32_t half_w, half_h; /* 1: chroma is subsampled along that axis */
     int32_t cosited_x, cosited_y;
     int32_t wide; /* samples are 16-bit words */
+    int32_t weight_bits;
     int32_t shift, luma_zero, chroma_zero;
     int32_t cy, rv, gu, gv, bu;
 } plan;
@@ -49,9 +52,10 @@ static void coefficients(plan *p, const AVFrame *f, int full, int depth) {
     p->bu = (int32_t)lrint(2 * (1 - kb) * c);
     p->gu = (int32_t)lrint(-2 * (1 - kb) * kb / (1 - kr - kb) * c);
     p->gv = (int32_t)lrint(-2 * (1 - kr) * kr / (1 - kr - kb) * c);
-    p->shift = COEFFICIENT_BITS + WEIGHT_BITS + depth - 8;
-    p->luma_zero = full ? 0 : 16 << (depth - 8);
-    p->chroma_zero = 128 << (depth - 8 + WEIGHT_BITS);
+    p->weight_bits = depth <= 10 ? WEIGHT_BITS : DEEP_WEIGHT_BITS;
+    p->shift = COEFFICIENT_BITS + p->weight_bits + depth - 8;
+    p->luma_zero = full ? 0 : 16 << (depth - 8 + p->weight_bits);
+    p->chroma_zero = 128 << (depth - 8 + p->weight_bits);
 }
 
 /* Beside the left luma sample unless told otherwise, as H.264 and HEVC have it; decoders of JPEG and MPEG-1 tell. */
@@ -65,10 +69,10 @@ static void siting(plan *p, const AVFrame *f) {
 static int make_plan(plan *p, const AVFrame *f, int full) {
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get((enum AVPixelFormat)f->format);
     uint64_t other =
-        AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_ALPHA;
-    if (!d || d->nb_components != 3 || !(d->flags & AV_PIX_FMT_FLAG_PLANAR) || (d->flags & other)) return 0;
-    int depth = d->comp[0].depth;
-    if ((depth != 8 && depth != 10) || d->comp[0].shift || d->comp[1].plane != 1 || d->comp[2].plane != 2)
+        AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_FLOAT;
+    if (!d || d->nb_components < 3 || !(d->flags & AV_PIX_FMT_FLAG_PLANAR) || (d->flags & other)) return 0;
+    int depth = d->comp[0].depth; /* what is left out below is a plane of alpha */
+    if (depth < 8 || depth > MAX_DEPTH || d->comp[0].shift || d->comp[1].plane != 1 || d->comp[2].plane != 2)
         return 0;
     if (d->log2_chroma_w > 1 || d->log2_chroma_h > 1 || d->comp[0].step != (depth + 7) / 8) return 0;
     p->width = f->width;
@@ -97,9 +101,28 @@ INLINE void vertical(const plan *p, const uint8_t *near, const uint8_t *far, int
     to[n] = to[n - 1];
 }
 
-INLINE void horizontal(const plan *p, const int16_t *restrict from, int16_t *restrict to) {
+/* As below, for what four weighed bits more would be too large. */
+INLINE void horizontal_deep(const plan *p, const int16_t *restrict from, int16_t *restrict to) {
     int n = p->chroma_width;
     if (!p->half_w)
+        memcpy(to, from, (size_t)n * sizeof *to);
+    else if (p->cosited_x)
+        for (int x = 0; x < n; x++) {
+            to[2 * x] = from[x];
+            to[2 * x + 1] = (int16_t)((from[x] + from[x + 1] + 1) >> 1);
+        }
+    else
+        for (int x = 0; x < n; x++) {
+            to[2 * x] = (int16_t)((3 * from[x] + from[x - 1] + 2) >> 2);
+            to[2 * x + 1] = (int16_t)((3 * from[x] + from[x + 1] + 2) >> 2);
+        }
+}
+
+INLINE void horizontal(const plan *p, const int16_t *restrict from, int16_t *restrict to) {
+    int n = p->chroma_width;
+    if (p->weight_bits == DEEP_WEIGHT_BITS)
+        horizontal_deep(p, from, to);
+    else if (!p->half_w)
         for (int x = 0; x < n; x++) to[x] = (int16_t)(4 * from[x]);
     else if (p->cosited_x)
         for (int x = 0; x < n; x++) {
@@ -116,7 +139,7 @@ INLINE void horizontal(const plan *p, const int16_t *restrict from, int16_t *res
 INLINE uint32_t clipped(int32_t v) { return (uint32_t)(v < 0 ? 0 : v > 255 ? 255 : v); }
 
 INLINE uint32_t pixel(const plan *p, int32_t y, int32_t u, int32_t v) {
-    int32_t l = p->cy * ((y - p->luma_zero) * (1 << WEIGHT_BITS)) + (1 << (p->shift - 1));
+    int32_t l = p->cy * (y - p->luma_zero) + (1 << (p->shift - 1));
     u -= p->chroma_zero;
     v -= p->chroma_zero;
     return clipped((l + p->rv * v) >> p->shift) | clipped((l + p->gu * u + p->gv * v) >> p->shift) << 8 |
@@ -127,9 +150,9 @@ INLINE void matrix(const plan *p, const uint8_t *luma, const int16_t *restrict u
                    uint32_t *restrict to) {
     if (p->wide)
         for (int x = 0; x < p->width; x++)
-            to[x] = pixel(p, ((const uint16_t *)(const void *)luma)[x], u[x], v[x]);
+            to[x] = pixel(p, ((const uint16_t *)(const void *)luma)[x] << p->weight_bits, u[x], v[x]);
     else
-        for (int x = 0; x < p->width; x++) to[x] = pixel(p, luma[x], u[x], v[x]);
+        for (int x = 0; x < p->width; x++) to[x] = pixel(p, luma[x] << WEIGHT_BITS, u[x], v[x]);
 }
 
 INLINE void without_x(const uint32_t *restrict from, int n, uint8_t *restrict to) {

@@ -27,7 +27,8 @@ void video_scaler_free(video_scaler **s) {
     *s = NULL;
 }
 
-/* The deprecated full-range formats are the plain ones with a flag. */
+/* The deprecated full-range formats are the plain ones with a flag. Grey alone is of full range, whatever it says, as swscale has
+ * it. */
 static int plain_format(int format, int *full_range) {
     static const struct {
         int j, plain;
@@ -41,6 +42,9 @@ static int plain_format(int format, int *full_range) {
         *full_range = 1;
         return table[i].plain;
     }
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get((enum AVPixelFormat)format);
+    if (d && d->nb_components <= 2 && !(d->flags & (AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_RGB)))
+        *full_range = 1;
     return format;
 }
 

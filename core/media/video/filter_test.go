@@ -30,7 +30,7 @@ func TestNullFilterIsNoFilter(t *testing.T) {
 		n := len(f.PTS)
 		for i, s := range []Selection{{}, {Kind: AtIndices, Indices: []int{n - 1, 0, n / 2, n / 2, -1, 1}}, {Kind: Every, Step: 3}} {
 			for _, asSent := range []bool{true, false} {
-				cfg := asStored(f, n+2, s)
+				cfg := asStored(f, n+6, s)
 				cfg.AsSent = asSent
 				want := mustDecode(t, cfg, file(t, name), Draw{})
 				cfg.Filter = "null"

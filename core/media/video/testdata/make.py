@@ -124,6 +124,35 @@ def make_files():
     fields()
     packed()
     no_video()
+    rare_pixels()
+
+
+X265 = "keyint=5:scenecut=0:bframes=2:pools=none:frame-threads=1:log-level=none"
+
+
+def rare_pixels():
+    """Colours, depths, layouts of planes and shapes of pixels that phones, cameras and studios make."""
+    wide = {"dst_colorspace": "BT2020", "dst_color_range": "MPEG"}
+    write("hdr.mp4", "libx265", pix_fmt="yuv420p10le", n=10, reformat=wide,
+          options={"crf": "20", "x265-params": X265 + ":colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:range=limited"})
+    write("hlg422.mp4", "libx265", pix_fmt="yuv422p10le", n=10, reformat=wide,
+          options={"crf": "20", "x265-params": X265 + ":colorprim=bt2020:transfer=arib-std-b67:colormatrix=bt2020nc:range=limited"})
+    write("twelve_bits.mp4", "libx265", pix_fmt="yuv420p12le", n=6, options={"crf": "20", "x265-params": X265})
+    write("ten_bits_full.mp4", options=with_("fullrange=on:colormatrix=bt709"), pix_fmt="yuv420p10le", n=10,
+          reformat={"dst_colorspace": "ITU709", "dst_color_range": "JPEG"})
+    write("planar422.mp4", options=X264, pix_fmt="yuv422p", n=10)
+    write("prores.mov", "prores_ks", pix_fmt="yuv422p10le", n=4, options={"profile": "standard"})
+    write("prores_alpha.mov", "prores_ks", pix_fmt="yuva444p10le", n=4, options={"profile": "4444"})
+    write("planar411.mkv", "ffv1", pix_fmt="yuv411p", n=4)
+    write("planar440.mkv", "ffv1", pix_fmt="yuv440p", n=4)
+    write("grey.mp4", options=X264, pix_fmt="gray", n=10)
+    write("grey.mkv", "ffv1", pix_fmt="gray", n=4)
+    write("sixteen_bits.mkv", "ffv1", pix_fmt="gray16le", n=4)
+    write("rgb.mp4", "libx264rgb", pix_fmt="bgr24", options=X264, n=10)
+    write("rgb_bottom_up.avi", "rawvideo", pix_fmt="bgr24", n=3)
+    write("palette.gif", "gif", pix_fmt="rgb8", n=6, rate=25)
+    write("interlaced.mp4", options=with_("tff=1"), n=10)
+    write("wide_pixels.mp4", options=X264, n=10, sample_aspect_ratio=fractions.Fraction(4, 3))
 
 
 def lying_avi():
@@ -358,9 +387,14 @@ def read(path):
                 "number": [f[1] for f in frames], "size": sorted({f[2:] for f in frames})}
 
 
-if __name__ == "__main__":
-    make_files()
+def record():
+    """frames.json, of the files that are there."""
     found = {p.name: read(p) for p in sorted(HERE.iterdir())
              if p.suffix not in (".py", ".json", ".m4a") and p.name not in ("no_frames.mp4", "hole.mp4")}
     lines = [f" {json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()]
     (HERE / "frames.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    make_files()
+    record()
