@@ -597,7 +597,8 @@ typedef struct spdl_loaded spdl_loaded;
 /* Decode one sample.
  *
  * description  JSON: one of the sections image, video and audio (docs/spec.md), in which everything may be left
- *              out that the sample says itself; or {"npy": {}}, {"npz": {}} or {"wav": {}}, whose elements
+ *              out that the sample says itself, beside a video with "cache": {"video_index_dir": DIR} (or "beside") its
+ *              index, which is kept there; or {"npy": {}}, {"npz": {}} or {"wav": {}}, whose elements
  *              are as they are stored; or {"tar": {}} or {"zip": {}}, the bytes of each file; or {"probe": "video"}, {"probe": "audio"} or {"ffmpeg": {}}
  *              (versions, filters, devices; with a log_level FFmpeg's messages up to it go to stderr from then on), which
  *              decode nothing and give spdl_loaded_info alone.

@@ -32,7 +32,10 @@ func OpenDecoder(description []byte, stream *av.Packets) (*Decoder, error) {
 	d := &Decoder{name: stream.Source}
 	switch {
 	case s.Video != nil:
-		if err = checkFedVideo(s.Video); err == nil {
+		if _, err = indexCache(s.Cache.VideoIndexDir, Source{Packets: stream}); err == nil {
+			err = checkFedVideo(s.Video)
+		}
+		if err == nil {
 			d.video, err = video.OpenDecoder(VideoConfig(s.Video), stream, func(shown media.Size) (media.Config, error) {
 				err := s.FixSize(shown.H, shown.W)
 				return PictureConfig(&s.Video.Frame), err

@@ -4,14 +4,20 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/core/spec"
 )
 
 // The two colours of a video differ where chroma does, and the one that is not named is torchcodec's.
@@ -94,6 +100,82 @@ func TestAddressesAreRead(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Open([]byte(`{"video": {"frames": 3}}`), Source{Path: server.URL + "/none"}); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A kept index is made once, beside the file or in a directory, for files, memory, addresses and chunks, and changes no frame.
+func TestAnIndexIsKept(t *testing.T) {
+	data := must(os.ReadFile("../media/video/testdata/bframes.mp4"))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
+	}))
+	defer server.Close()
+	path := filepath.Join(t.TempDir(), "v.mp4")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	video := `"video": {"select": {"kind": "indices", "indices": [3, 30]}`
+	want := must(Load([]byte(`{`+video+`}}`), Source{Path: path}, nil))
+	chunk := must(Load([]byte(`{`+video+`, "frames": 2}}`), Source{Path: path}, nil))
+	for _, test := range []struct {
+		name, dir, kept string // kept: the directory
+		src             Source
+	}{
+		{"a file", "", "", Source{Path: path}}, {"memory", "", "", Source{Bytes: data}}, {"an address", "", "", Source{Path: server.URL + "/v.mp4"}},
+		{"beside", "beside", filepath.Dir(path), Source{Path: path}},
+	} {
+		if test.kept = cmp.Or(test.kept, filepath.Join(t.TempDir(), "new", "indices")); test.dir == "" {
+			test.dir = test.kept
+		}
+		var first os.FileInfo
+		for round := range 4 {
+			cache := fmt.Sprintf(`, "cache": {"video_index_dir": %q}}`, test.dir)
+			if round < 2 {
+				if got := must(Load([]byte(`{`+video+`}`+cache), test.src, nil)); !reflect.DeepEqual(got, want) {
+					t.Errorf("%s, round %d: another sample", test.name, round)
+				}
+			} else {
+				s := must(Open([]byte(`{`+video+`, "frames": 2}`+cache), test.src))
+				if got := must(s.Next(nil)); !reflect.DeepEqual(got.Tensors, chunk.Tensors) {
+					t.Errorf("%s, round %d: another chunk", test.name, round)
+				}
+				s.Close()
+			}
+			kept := must(filepath.Glob(filepath.Join(test.kept, "*.spdlvidx")))
+			if len(kept) != 1 {
+				t.Fatalf("%s, round %d: got %d indices, want one", test.name, round, len(kept))
+			}
+			info := must(os.Stat(kept[0]))
+			if first = cmp.Or(first, info); !os.SameFile(first, info) {
+				t.Errorf("%s, round %d: the index was made again", test.name, round)
+			}
+		}
+	}
+	taken := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(taken, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		text, want string
+		src        Source
+	}{
+		{`{"video": {}, "cache": {"video_index_dir": "beside"}}`, "cache.video_index_dir: got beside, and the video is in memory", Source{Bytes: data}},
+		{`{"video": {}, "cache": {"video_index_dir": "beside"}}`, "cache.video_index_dir: got beside, and the video is in memory", Source{Path: "http://127.0.0.1:1/v"}},
+		{`{"video": {}, "cache": {"video_index_dir": "` + taken + `/in"}}`, "cache.video_index_dir: mkdir", Source{Bytes: data}},
+		{`{"video": {}, "cache": {"dir": "x"}}`, "cache.dir: is not of one sample; want video_index_dir", Source{Bytes: data}},
+		{`{"audio": {}, "cache": {"video_index_dir": "x"}}`, "cache.video_index_dir: goes with video and seek: exact", Source{Bytes: data}},
+		{`{"video": {"seek": "approximate"}, "cache": {"video_index_dir": "x"}}`, "cache.video_index_dir: goes with video and seek: exact", Source{Bytes: data}},
+		{`{"video": {}, "cache": {"video_index_dir": "x"}}`, "cache.video_index_dir: packets were read already", Source{Packets: &av.Packets{}}},
+		{`{"cache": {"video_index_dir": "x"}}`, "says nothing; want one of image, video, audio", Source{Bytes: data}},
+	} {
+		_, err := Load([]byte(test.text), test.src, nil)
+		var described *spec.Error
+		if !errors.As(err, &described) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", test.text, err, test.want)
+		}
+	}
+	if _, err := OpenDecoder([]byte(`{"video": {}, "cache": {"video_index_dir": "x"}}`), &av.Packets{}); err == nil || !strings.Contains(err.Error(), "packets were read already") {
 		t.Errorf("got %v", err)
 	}
 }

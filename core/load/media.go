@@ -68,11 +68,7 @@ func sizeOf(w *media.Worker, data []byte, i *spec.Image) (h, width int, err erro
 
 func (l *loading) video(s *spec.Spec) (*Media, error) {
 	v := s.Video
-	src, err := l.source.fetched()
-	if err != nil {
-		return nil, err
-	}
-	r, err := openVideo(s, video.Source(src))
+	r, err := openVideo(s, l.source)
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,12 @@ package load
 import (
 	"errors"
 	"io"
+	"os"
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/video"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 )
 
@@ -36,10 +38,7 @@ func Open(description []byte, src Source) (*Stream, error) {
 		return nil, wrong("video.layout", "got NCTHW, want NTHWC or NTCHW: chunks follow one another in time")
 	}
 	name := src.name()
-	if src, err = src.fetched(); err != nil {
-		return nil, named(errorOf(err), name)
-	}
-	r, err := openVideo(s, video.Source(src))
+	r, err := openVideo(s, src)
 	if err != nil {
 		return nil, named(errorOf(err), name)
 	}
@@ -49,9 +48,18 @@ func Open(description []byte, src Source) (*Stream, error) {
 	return &Stream{r, src.Packets, name}, nil
 }
 
-// openVideo gives the frames the size that they have, where the description leaves it open.
-func openVideo(s *spec.Spec, src video.Source) (*video.Reader, error) {
+// openVideo gives the frames the size that they have, where the description leaves it open. It reads what lies at an address.
+func openVideo(s *spec.Spec, from Source) (*video.Reader, error) {
+	indexes, err := indexCache(s.Cache.VideoIndexDir, from)
+	if err != nil {
+		return nil, err
+	}
+	if from, err = from.fetched(); err != nil {
+		return nil, err
+	}
+	src := video.Source(from)
 	config := VideoConfig(s.Video)
+	config.IndexCache = indexes
 	if p := src.Packets; p != nil && config.Select.Window == nil {
 		config.Select.Window = p.Window
 	}
@@ -59,6 +67,27 @@ func openVideo(s *spec.Spec, src video.Source) (*video.Reader, error) {
 		err := s.FixSize(shown.H, shown.W)
 		return PictureConfig(&s.Video.Frame), err
 	})
+}
+
+// indexCache is where the index of src is to be kept, in core/media/video's words.
+func indexCache(dir string, src Source) (string, error) {
+	refused := func(text string) (string, error) {
+		return "", &spec.Error{File: "sample", Path: "cache.video_index_dir", Text: text}
+	}
+	switch {
+	case dir == "":
+		return "", nil
+	case src.Packets != nil:
+		return refused("packets were read already, and need no index; leave it out")
+	case dir == spec.IndexBeside && (src.Bytes != nil || store.IsURL(src.Path)):
+		return refused("got beside, and the video is in memory or at an address; want a directory")
+	case dir == spec.IndexBeside:
+		return video.Beside, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return refused(err.Error())
+	}
+	return dir, nil
 }
 
 // Next is the next chunk, with what Load gives of a video; io.EOF after the last.

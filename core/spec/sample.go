@@ -9,7 +9,8 @@ import (
 
 // ParseSample reads what one sample becomes: a document with one of the sections image, video and audio, all keys of which may be left
 // out. What a ring must know beforehand is then taken from the sample: the size of pictures, the number of frames, the rate, the channels and
-// the length of sounds, which are 0 in the result until [Spec.FixSize] and package load fill them in.
+// the length of sounds, which are 0 in the result until [Spec.FixSize] and package load fill them in. Beside a video there may be
+// cache: {video_index_dir: DIR}, or beside in place of a directory: beside the video's file.
 func ParseSample(document []byte) (*Spec, error) {
 	if len(document) > maxDocument {
 		return nil, tooLarge("sample", int64(len(document)))
@@ -23,18 +24,22 @@ func ParseSample(document []byte) (*Spec, error) {
 	s.Video, s.Audio = defaultVideo(), defaultAudio()
 	s.Video.Select, s.Audio.Channels = newSelection(SelectAll), 0
 	top := d.section(root, "", "", "")
+	sections := 0
 	for key, n := range top.values {
-		if !slices.Contains(modalities, key) {
+		if slices.Contains(modalities, key) {
+			sections++
+		} else if key != "cache" {
 			d.fail(n, key, "is not of one sample; want one of %s", strings.Join(modalities, ", "))
 		}
 	}
-	if d.err == nil && len(top.values) == 0 {
+	if d.err == nil && sections == 0 {
 		d.err = &Error{File: d.file, Text: "says nothing; want one of " + strings.Join(modalities, ", ")}
 	}
-	if d.err == nil && len(top.values) > 1 {
-		d.err = &Error{File: d.file, Text: fmt.Sprintf("got %d sections, want one of %s", len(top.values), strings.Join(modalities, ", "))}
+	if d.err == nil && sections > 1 {
+		d.err = &Error{File: d.file, Text: fmt.Sprintf("got %d sections, want one of %s", sections, strings.Join(modalities, ", "))}
 	}
 	d.sample(&top, s)
+	d.sampleCache(&top, s)
 	for _, m := range s.Media() {
 		if d.err == nil && m.From() != nil {
 			d.failAt(m.path()+".from", "is of a ring's samples, which have parts; leave it out")
@@ -47,6 +52,22 @@ func ParseSample(document []byte) (*Spec, error) {
 		return nil, d.err
 	}
 	return s, nil
+}
+
+func (d *decoder) sampleCache(top *section, s *Spec) {
+	if d.err != nil || !top.has("cache") {
+		return
+	}
+	sec := d.section(top.values["cache"], "cache", "cache", "cache")
+	for key, n := range sec.values {
+		if key != "video_index_dir" {
+			d.fail(n, "cache."+key, "is not of one sample; want video_index_dir")
+		}
+	}
+	sec.cache(&s.Cache, "")
+	if d.err == nil {
+		d.checkCache(s)
+	}
 }
 
 // FixSize gives a picture or the frames of a video whose transform leaves its size open the size it has: that of a sample of

@@ -136,6 +136,28 @@ def test_filters_are_ffmpegs(noise, tmp_path):
         spdl.io.load_audio(path, filter_desc="apad")
 
 
+def test_an_index_is_kept(tmp_path):
+    path, kept = tmp_path / "a.y4m", tmp_path / "indices"
+    path.write_bytes(y4m(range(20, 90, 10)))
+    try:
+        want = spdl.io.load_video(path, index_dir=kept).numpy()
+    except spdl.SampleError as error:
+        if "no FFmpeg" in str(error):
+            pytest.skip(str(error))
+        raise
+    (index,) = kept.iterdir()
+    made = index.stat()
+    np.testing.assert_array_equal(spdl.io.load_video(path, index_dir=str(kept)).numpy(), want)
+    np.testing.assert_array_equal(spdl.io.sample_decode_video(path, [4, 1], index_dir=kept).numpy(), want[[4, 1]])
+    chunks = spdl.io.streaming_load_video(path, 3, index_dir=kept)
+    np.testing.assert_array_equal(np.concatenate([chunk["video"].numpy() for chunk in chunks]), want)
+    assert [(i.stat().st_ino, i.stat().st_mtime_ns) for i in kept.iterdir()] == [(made.st_ino, made.st_mtime_ns)]
+    spdl.io.load_video(path, index_dir="beside")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.y4m", "a.y4m.spdlvidx", "indices"]
+    with pytest.raises(spdl.SpecError, match="got beside, and the video is in memory or at an address; want a directory"):
+        spdl.io.load_video(path.read_bytes(), index_dir="beside")
+
+
 def test_streaming_load_video_gives_chunks(tmp_path):
     path = tmp_path / "a.y4m"
     path.write_bytes(y4m(range(20, 90, 10)))

@@ -241,35 +241,47 @@ def _filter(filter_desc: Optional[str]) -> dict[str, Any]:
     return {} if filter_desc is None else {"filter": filter_desc}
 
 
+def _index(index_dir: Union[str, "os.PathLike[str]", None]) -> dict[str, Any]:
+    return {} if index_dir is None else {"cache": {"video_index_dir": os.fspath(index_dir)}}
+
+
 def load_video(src: Source, timestamp: Optional[Seconds] = None, *, filter_desc: Optional[str] = None,
-               demux_config: Optional[DemuxConfig] = None, decode_config: Optional[DecodeConfig] = None, **section: Any) -> Array:
+               demux_config: Optional[DemuxConfig] = None, decode_config: Optional[DecodeConfig] = None,
+               index_dir: Union[str, "os.PathLike[str]", None] = None, **section: Any) -> Array:
     """The frames of a video: uint8 [frames, H, W, C], all of them unless select says otherwise.
 
     timestamp    (start, end) in seconds: frames on show in it; end None: to the end
     filter_desc  FFmpeg's filters, such as "fps=10,hue=s=0": the chosen frames go through them, before transform; there are as
                  many frames then as come out
     decode_config  decode_config(decoder_options={"threads": "4"})
+    index_dir    a directory, made if it is missing, that keeps the index of the video's packets, so that the next call does not read
+                 them all; "beside": the index lies beside the video's file. It is made anew when the file's size or time
+                 changes, or, of a video in memory, its bytes
     section      other keys of a description's video: select, frames, transform, layout, dtype, mode, threads ...
 
     load(src, {"video": {...}}) gives pts and duration, too.
     """
     return load(src, {"video": {**configured("load_video", "video", demux_config, decode_config), **_window(timestamp), **_filter(filter_desc),
-                                **section}})["video"]
+                                **section}, **_index(index_dir)})["video"]
 
 
-def sample_decode_video(src: Source, indices: Sequence[int], *, filter_desc: Optional[str] = None, **section: Any) -> Array:
+def sample_decode_video(src: Source, indices: Sequence[int], *, filter_desc: Optional[str] = None,
+                        index_dir: Union[str, "os.PathLike[str]", None] = None, **section: Any) -> Array:
     """These frames of a video, in this order; a frame may come twice, negative indices count from the end. Only the groups of
     pictures that hold them are decoded. Frame i is torchcodec's frame i in its exact mode. FFmpeg's filters, filter_desc, get
-    these frames and no others."""
-    return load_video(src, filter_desc=filter_desc, select={"kind": "indices", "indices": [int(i) for i in indices]}, **section)
+    these frames and no others. index_dir is load_video's."""
+    return load_video(src, filter_desc=filter_desc, index_dir=index_dir, select={"kind": "indices", "indices": [int(i) for i in indices]},
+                      **section)
 
 
 def streaming_load_video(src: Source, num_frames: int, timestamp: Optional[Seconds] = None, *,
-                         filter_desc: Optional[str] = None, **section: Any) -> Iterator[Loaded]:
+                         filter_desc: Optional[str] = None, index_dir: Union[str, "os.PathLike[str]", None] = None,
+                         **section: Any) -> Iterator[Loaded]:
     """A long video in chunks of num_frames, the last of them shorter: each with "video", "pts" and "duration", as load gives
-    them, and as load_video takes filter_desc. Memory is taken for one chunk, and for the index; arrays of earlier chunks stay as long as they are held."""
+    them, and as load_video takes filter_desc and index_dir. Memory is taken for one chunk, and for the index; arrays of earlier chunks stay as long as they are held."""
     api, loading = _api(), c_void_p()
-    text = json.dumps({"video": {"select": {"kind": "all"}, **_window(timestamp), **_filter(filter_desc), **section, "frames": int(num_frames)}}).encode()
+    text = json.dumps({"video": {"select": {"kind": "all"}, **_window(timestamp), **_filter(filter_desc), **section, "frames": int(num_frames)},
+                       **_index(index_dir)}).encode()
     if hasattr(src, "_decode_chunks"):
         return _chunks(src._decode_chunks(text), _NOWHERE, src)
     where, keep = _where(src)
