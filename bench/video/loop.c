@@ -1,9 +1,10 @@
 /* loop.c - the limit: a plain loop over libavformat, libavcodec and libswscale.
  *
- *     loop FILE PASSES THREADS [COUNT]
+ *     loop FILE PASSES THREADS FRAMES COUNT [skip]
  *
- * decodes the file PASSES times from memory, all frames or up to the last of COUNT even ones, and turns each wanted frame
- * into RGB. Prints the frames delivered and the CPU seconds, as JSON. */
+ * decodes the file, which has FRAMES, PASSES times from memory, all of them where COUNT is 0 or else up to the last of COUNT
+ * even ones, and turns each wanted frame into RGB. With `skip` it seeks where the next wanted frame lies behind a later key
+ * frame. Prints the frames delivered and the CPU seconds, as JSON. */
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libswscale/swscale.h>
@@ -12,7 +13,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { N_FRAMES = 300 };
+/* What to do, from the command line. */
+static int threads, frames, count, skips;
 
 typedef struct reader {
     uint8_t *data;
@@ -36,20 +38,27 @@ static int64_t seek(void *opaque, int64_t to, int whence) {
     return r->at = to;
 }
 
-static int wanted(int i, int count) {
-    if (!count) return 1;
-    for (int k = 0; k < count; k++)
-        if ((long)k * (N_FRAMES - 1) / (count - 1) == i) return 1;
-    return 0;
+/* The frame that is wanted as number k. */
+static int wanted(int k) { return count ? (int)((long)k * (frames - 1) / (count - 1)) : k; }
+
+/* Whether a key frame lies between what was decoded last and the frame of time ts: then the reader stands at the last one. */
+static int leap(AVFormatContext *f, AVCodecContext *c, int stream, int64_t last, int64_t ts) {
+    AVStream *s = f->streams[stream];
+    const AVIndexEntry *e =
+        avformat_index_get_entry(s, av_index_search_timestamp(s, ts, AVSEEK_FLAG_BACKWARD));
+    if (!skips || !e || e->timestamp <= last || av_seek_frame(f, stream, ts, AVSEEK_FLAG_BACKWARD) < 0)
+        return 0;
+    avcodec_flush_buffers(c);
+    return 1;
 }
 
-static int pass(reader *r, int threads, int count, uint8_t *out) {
+static int pass(reader *r, uint8_t *out) {
     AVFormatContext *f = avformat_alloc_context();
     r->at = 0;
     f->pb = avio_alloc_context(av_malloc(65536), 65536, 0, r, get, NULL, seek);
     avformat_open_input(&f, NULL, NULL, NULL);
     avformat_find_stream_info(f, NULL);
-    int s = av_find_best_stream(f, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0), n = 0, i = 0, rc;
+    int s = av_find_best_stream(f, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0), n = 0, rc;
     AVCodecContext *c = avcodec_alloc_context3(avcodec_find_decoder(f->streams[s]->codecpar->codec_id));
     avcodec_parameters_to_context(c, f->streams[s]->codecpar);
     c->thread_count = threads;
@@ -58,15 +67,19 @@ static int pass(reader *r, int threads, int count, uint8_t *out) {
                                             AV_PIX_FMT_RGB24, SWS_BICUBIC, NULL, NULL, NULL);
     AVPacket *p = av_packet_alloc();
     AVFrame *fr = av_frame_alloc();
-    for (int end = 0; i < N_FRAMES;) {
-        while ((rc = avcodec_receive_frame(c, fr)) >= 0) {
-            if (wanted(i++, count)) {
-                uint8_t *d[4] = {out + (size_t)n++ * c->width * c->height * 3};
-                int st[4] = {c->width * 3};
-                sws_scale(sws, (const uint8_t *const *)fr->data, fr->linesize, 0, c->height, d, st);
-            }
+    const int n_wanted = count ? count : frames;
+    const int64_t tick = av_rescale_q(1, av_inv_q(f->streams[s]->avg_frame_rate), f->streams[s]->time_base);
+    const int64_t first = f->streams[s]->start_time == AV_NOPTS_VALUE ? 0 : f->streams[s]->start_time;
+    for (int end = 0; n < n_wanted;) {
+        while (n < n_wanted && (rc = avcodec_receive_frame(c, fr)) >= 0) {
+            /* half a tick, as some containers round times */
+            if (fr->best_effort_timestamp < first + wanted(n) * tick - tick / 2) continue;
+            uint8_t *d[4] = {out + (size_t)n++ * c->width * c->height * 3};
+            int st[4] = {c->width * 3};
+            sws_scale(sws, (const uint8_t *const *)fr->data, fr->linesize, 0, c->height, d, st);
+            if (n < n_wanted && leap(f, c, s, fr->best_effort_timestamp, first + wanted(n) * tick)) end = 0;
         }
-        if (end || rc == AVERROR_EOF) break;
+        if (n == n_wanted || rc == AVERROR_EOF) break;
         end = av_read_frame(f, p) < 0;
         if (end || p->stream_index == s) avcodec_send_packet(c, end ? NULL : p);
         av_packet_unref(p);
@@ -90,7 +103,7 @@ static double cpu(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 4) return 2;
+    if (argc < 6) return 2;
     reader r = {0};
     FILE *f = fopen(argv[1], "rb");
     if (!f) return perror(argv[1]), 1;
@@ -100,11 +113,15 @@ int main(int argc, char **argv) {
     r.data = malloc((size_t)r.size);
     if (fread(r.data, 1, (size_t)r.size, f) != (size_t)r.size) return perror(argv[1]), 1;
     fclose(f);
-    int passes = atoi(argv[2]), threads = atoi(argv[3]), count = argc > 4 ? atoi(argv[4]) : 0, n = 0;
-    uint8_t *out = malloc((size_t)N_FRAMES * 640 * 480 * 3);
-    pass(&r, threads, count, out);
+    int passes = atoi(argv[2]), n = 0;
+    threads = atoi(argv[3]);
+    frames = atoi(argv[4]);
+    count = atoi(argv[5]);
+    skips = argc > 6;
+    uint8_t *out = malloc((size_t)(count ? count : frames) * 1280 * 720 * 3);
+    pass(&r, out);
     double t = cpu();
-    for (int i = 0; i < passes; i++) n += pass(&r, threads, count, out);
+    for (int i = 0; i < passes; i++) n += pass(&r, out);
     printf("{\"frames\": %d, \"cpu_seconds\": %.4f}\n", n, cpu() - t);
     return 0;
 }

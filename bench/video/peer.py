@@ -1,4 +1,5 @@
-"""peer.py NAME FILE PASSES THREADS [COUNT]: what pyav, opencv and torchcodec take for the same frames as RGB arrays."""
+"""peer.py NAME FILE PASSES THREADS FRAMES COUNT: what a peer takes for the same frames as RGB arrays: all FRAMES of the file where COUNT
+is 0, or else COUNT even ones. The names with "seeking" go to each wanted frame's key frame, the others decode on."""
 
 import io
 import json
@@ -7,10 +8,9 @@ import sys
 
 import numpy as np
 
-name, path, passes, threads = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-count = int(sys.argv[5]) if len(sys.argv) > 5 else 0
-N = 300
-indices = [int(i) for i in np.linspace(0, N - 1, count)] if count else list(range(N))
+name, path = sys.argv[1], sys.argv[2]
+passes, threads, total, count = map(int, sys.argv[3:])
+indices = [int(i) for i in np.linspace(0, total - 1, count)] if count else list(range(total))
 data = open(path, "rb").read()
 
 
@@ -26,6 +26,21 @@ def pyav():
                 out.append(frame.to_ndarray(format="rgb24"))
             if i == indices[-1]:
                 break
+    return len(out)
+
+
+def pyav_seeking():
+    import av
+
+    out = []
+    with av.open(io.BytesIO(data)) as f:
+        s = f.streams.video[0]
+        s.codec_context.thread_count = threads
+        tick = float(1 / s.average_rate / s.time_base)
+        for i in indices:
+            at = (s.start_time or 0) + i * tick
+            f.seek(round(at), stream=s)
+            out.append(next(fr for fr in f.decode(s) if fr.pts >= at - tick / 2).to_ndarray(format="rgb24"))
     return len(out)
 
 
@@ -50,13 +65,36 @@ def torchcodec():
     return len(d.get_frames_at(indices).data)
 
 
+def torchvision(seeking=False):
+    import torch
+    from torchvision import io as tv, set_video_backend
+
+    set_video_backend("video_reader")
+    reader = tv.VideoReader(path, "video", num_threads=threads)
+    rate = reader.get_metadata()["video"]["fps"][0]
+    wanted, out = set(indices), []
+    if seeking:
+        for i in indices:
+            reader.seek(i / rate)
+            out.append(next(reader)["data"])
+    else:
+        for i, frame in zip(range(indices[-1] + 1), reader):
+            if i in wanted:
+                out.append(frame["data"])
+    return len(torch.stack(out))
+
+
+def torchvision_seeking():
+    return torchvision(seeking=True)
+
+
 def cpu():
     u = resource.getrusage(resource.RUSAGE_SELF)
     return u.ru_utime + u.ru_stime
 
 
-run = {"pyav": pyav, "opencv": opencv, "torchcodec": torchcodec}[name]
-if name == "torchcodec":
+run = {f.__name__: f for f in (pyav, pyav_seeking, opencv, torchcodec, torchvision, torchvision_seeking)}[name]
+if name.startswith("torch"):
     import torch
 
     torch.set_num_threads(threads)

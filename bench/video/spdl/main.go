@@ -1,4 +1,4 @@
-// Spdl decodes a video as an engine would, for bench/video: spdl FILE PASSES THREADS [COUNT].
+// Spdl decodes a video as an engine would, for bench/video: spdl FILE PASSES THREADS FRAMES COUNT, all frames where COUNT is 0.
 // It prints the frames delivered and the CPU seconds, as JSON.
 package main
 
@@ -20,10 +20,10 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) < 3 {
-		return fmt.Errorf("want FILE PASSES THREADS [COUNT]")
+	if len(args) != 5 {
+		return fmt.Errorf("want FILE PASSES THREADS FRAMES COUNT")
 	}
-	var n [3]int
+	var n [4]int
 	for i, a := range args[1:] {
 		v, err := strconv.Atoi(a)
 		if err != nil {
@@ -31,13 +31,17 @@ func run(args []string) error {
 		}
 		n[i] = v
 	}
-	cfg := video.Config{Image: media.Config{Out: media.Size{H: 480, W: 640}}, Frames: 300, Threads: n[1]}
-	if n[2] > 0 {
-		cfg.Frames, cfg.Select = 0, video.Selection{Kind: video.Uniform, Count: n[2]}
-	}
 	data, err := os.ReadFile(args[0])
 	if err != nil {
 		return err
+	}
+	stream, err := video.Probe(video.Source{Bytes: data})
+	if err != nil {
+		return err
+	}
+	cfg := video.Config{Image: media.Config{Out: media.Size{H: stream.Height, W: stream.Width}}, Frames: n[2], Threads: n[1]}
+	if n[3] > 0 {
+		cfg.Frames, cfg.Select = 0, video.Selection{Kind: video.Uniform, Count: n[3]}
 	}
 	op, err := video.Compile(cfg)
 	if err != nil {
