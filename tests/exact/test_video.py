@@ -106,6 +106,24 @@ def test_a_window_is_torchcodecs_played_range(videos, name, window):
     np.testing.assert_allclose(videos.pts, want.pts_seconds.numpy(), atol=1e-9)
 
 
+# Rates whose moments are on no frame's very edge: there torchcodec's own rounding gives now and then the frame before.
+@pytest.mark.parametrize("rate", [0.4, 3.1, 7, 11.3, 23.976, 47.3, 100.7])
+@pytest.mark.parametrize("name", ["bframes.mp4", "irregular.mkv", "irregular.mp4", "edit.mp4", "hdr.mp4", "odd.webm", "opengroup.mkv"])
+def test_a_rate_is_torchcodecs(videos, name, rate):
+    want = torch_decoder(name).get_all_frames(fps=rate).data.numpy()
+    got = videos.row(name, size=want.shape[1:3], frames=400, kind="FPS", select={"Rate": rate}, Colour=TORCHCODEC)
+    assert videos.info["frames"] == max(len(want), 1)
+    np.testing.assert_array_equal(got[:len(want)], want)
+
+
+@pytest.mark.parametrize("rate", [7, 30])
+def test_a_rate_in_a_window_is_torchcodecs(videos, rate):
+    want = torch_decoder("irregular.mkv").get_frames_played_in_range(0.21, 0.93, fps=rate).data.numpy()
+    got = videos.row("irregular.mkv", size=want.shape[1:3], frames=400, kind="FPS", select={"Rate": rate, "Window": [0.21, 0.93]}, Colour=TORCHCODEC)
+    assert videos.info["frames"] == len(want)
+    np.testing.assert_array_equal(got[:len(want)], want)
+
+
 CLIPS = [dict(Clips=3, ClipFrames=4), dict(Clips=1, ClipFrames=8, Between=3), dict(Clips=50, ClipFrames=1),
          dict(Clips=2, ClipFrames=5, Between=2, RangeStart=4, RangeEnd=-1),
          dict(Clips=3, ClipFrames=4, Between=2, RangeStart=-3, RangeEnd=1000, Policy=1)]

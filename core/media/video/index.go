@@ -91,14 +91,22 @@ func (ix *Index) End() float64 {
 
 // PlayedAt is the frame on show at a second: the last that has appeared by then, and
 // the first before that.
-func (ix *Index) PlayedAt(t float64) int {
-	return max(sort.Search(ix.Len(), func(i int) bool { return ix.PTS(i) > t })-1, 0)
+func (ix *Index) PlayedAt(t float64) int { return ix.playedAt(ix.ticks(t)) }
+
+// sameTick is how far apart, in ticks, two ways to compute one time may come out.
+const sameTick = 1e-3
+
+// ticks is a second in the stream's time base.
+func (ix *Index) ticks(seconds float64) float64 { return seconds * float64(ix.den) / float64(ix.num) }
+
+func (ix *Index) playedAt(tick float64) int {
+	return max(sort.Search(ix.Len(), func(i int) bool { return float64(ix.at(i).pts) > tick+sameTick })-1, 0)
 }
 
-// Nearest is the frame that appears closest to a second, the earlier of two.
-func (ix *Index) Nearest(t float64) int {
-	i := ix.PlayedAt(t)
-	if i+1 < ix.Len() && ix.PTS(i+1)-t < t-ix.PTS(i) {
+// nearest is the frame that appears closest to a tick, the earlier of two.
+func (ix *Index) nearest(tick float64) int {
+	i := ix.playedAt(tick)
+	if i+1 < ix.Len() && float64(ix.at(i+1).pts)-tick < tick-float64(ix.at(i).pts)-sameTick {
 		return i + 1
 	}
 	return i

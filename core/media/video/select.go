@@ -17,7 +17,7 @@ const (
 	Every                           // every Step-th frame, from the first
 	AtIndices                       // Indices; negative ones count from the end
 	AtTimes                         // the frames on show at Times, in seconds; with Nearest those that appear closest to them
-	FPS                             // the frames on show at Rate moments a second, from the first; with Nearest as AtTimes
+	FPS                             // the frames on show at Rate moments a second, from the first, as many as the span has, rounded: torchcodec's get_all_frames(fps); with Nearest as AtTimes
 	KeyFrames                       // key frames alone
 	ClipsRandomIndices              // torchcodec's clips_at_random_indices
 	ClipsRegularIndices             // clips_at_regular_indices
@@ -231,7 +231,7 @@ func (s *Selection) times(to []int32, v span, times []float64) ([]int32, error) 
 	for _, t := range times {
 		i := v.ix.PlayedAt(t)
 		if s.Nearest {
-			i = v.ix.Nearest(t)
+			i = v.ix.nearest(v.ix.ticks(t))
 		}
 		if !s.Nearest && !(t >= v.start() && t < v.end()) {
 			return to, cannot("got time %gs, want %gs or later and before %gs", t, v.start(), v.end())
@@ -252,15 +252,13 @@ func (s *Selection) rate(to []int32, v span) ([]int32, error) {
 	if (end-start)*s.Rate > maxPicked {
 		return to, cannot("%gs at a rate of %g are more than %d frames", end-start, s.Rate, maxPicked)
 	}
-	for i := 0; ; i++ {
-		t := start + float64(i)/s.Rate
-		if t >= end {
-			return to, nil
-		}
-		at := v.ix.PlayedAt(t)
-		if s.Nearest {
-			at = v.ix.Nearest(t)
-		}
-		to = append(to, int32(min(max(at, v.from), v.to-1)))
+	show := v.ix.playedAt
+	if s.Nearest {
+		show = v.ix.nearest
 	}
+	first, step := v.ix.ticks(start), v.ix.ticks(1/s.Rate)
+	for i := range max(int(math.Round((end-start)*s.Rate)), 1) {
+		to = append(to, int32(min(max(show(first+float64(i)*step), v.from), v.to-1)))
+	}
+	return to, nil
 }

@@ -101,6 +101,39 @@ func TestRandomClipsCoverTheirRange(t *testing.T) {
 	}
 }
 
+// A rate that the video's own is a multiple of, or a part, gives each frame as often as it should, wherever the video starts and however long it
+// is: no rounding of a time gives the frame before.
+func TestARateOfWholeFramesMissesNone(t *testing.T) {
+	for _, of := range []struct{ num, den, ticks int64 }{{1, 15360, 512}, {1, 90000, 3003}, {1001, 30000, 1}, {1, 24, 1}, {1, 1 << 30, 33333333}} {
+		for _, start := range []int64{0, 1, 6006, 123456789, 1 << 38} {
+			packets := make([]packet, 1000)
+			for i := range packets {
+				packets[i] = packet{pts: start + int64(i)*of.ticks, duration: of.ticks, size: 1, flags: flagKey}
+			}
+			ix := &Index{}
+			ix.arrange(packets, of.num, of.den)
+			rate := float64(of.den) / float64(of.num) / float64(of.ticks)
+			for _, times := range []float64{1, 3, 0.5, 0.25} {
+				for _, nearest := range []bool{false, true} {
+					got := pick(t, Selection{Kind: FPS, Rate: rate * times, Nearest: nearest}, ix)
+					if want := int(1000 * times); len(got) != want {
+						t.Fatalf("%v from %d, %v times the rate: got %d frames, want %d", of, start, times, len(got), want)
+					}
+					for i, f := range got {
+						want := int(math.Floor(float64(i)/times + 1e-9))
+						if nearest {
+							want = min(int(math.Ceil(float64(i)/times-0.5-1e-9)), 999)
+						}
+						if int(f) != want {
+							t.Fatalf("%v from %d, %v times the rate, nearest %v: moment %d shows frame %d, want %d", of, start, times, nearest, i, f, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestRandomSegmentsStayInTheirPart(t *testing.T) {
 	for i := range uint64(200) {
 		got, err := (&Selection{Kind: Segments, Count: 3, Random: true}).Pick(nil, steady(30, 0), media.Draw{Index: i})
