@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,39 @@ func TestApproximateIsExactWhereHeadersAreTrue(t *testing.T) {
 					t.Errorf("%s, kind %d: got frames %v, want %v", name, s.Kind, a, b)
 				}
 			}
+		}
+	}
+}
+
+// Whatever headers say, what comes without an index is a whole frame of the video, none before one that was asked for earlier, or an error by name.
+func TestApproximateShowsWholeFrames(t *testing.T) {
+	files := golden(t)
+	for _, name := range names(files) {
+		f, shown := files[name], 0
+		all := mustDecode(t, asStored(f, len(f.PTS), Selection{}), file(t, name), Draw{})
+		frame := all.op.image.RowBytes()
+		for _, s := range []Selection{{}, {Kind: Uniform, Count: 5}, {Kind: FPS, Rate: 9}, {Kind: AtIndices, Indices: []int{1, 2, -1}}} {
+			cfg := asStored(f, 2*len(f.PTS), s)
+			cfg.Approximate = true
+			got, err := decode(t, cfg, file(t, name), Draw{})
+			if err != nil {
+				if cause := causeOf(err); cause != "unsupported" && cause != "corrupt" {
+					t.Errorf("%s, kind %d: got cause %q of %v", name, s.Kind, cause, err)
+				}
+				continue
+			}
+			last := -1
+			for i, n := range got.numbers() {
+				at := slices.Index(f.Number, n)
+				if at < max(last, 0) || !slices.Equal(got.Data[i*frame:(i+1)*frame], all.Data[at*frame:(at+1)*frame]) {
+					t.Errorf("%s, kind %d: place %d shows number %d, not a frame of the video from %d on", name, s.Kind, i, n, last)
+					break
+				}
+				last, shown = at, shown+1
+			}
+		}
+		if shown == 0 && !strings.HasPrefix(name, "no_times") {
+			t.Errorf("%s: nothing was shown", name)
 		}
 	}
 }
