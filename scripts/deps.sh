@@ -116,8 +116,8 @@ torch) # Debian's torch is for the processor alone: 120 MB instead of PyPI's gig
     venv .venv-torch requirements-torch.txt /usr/bin/python3 --system-site-packages
     ;;
 exact) independent ;;
-bench)
-    apt_install ffmpeg
+bench) # Debian's torchvision is the last of which there is a video reader, and its PyAV runs on the FFmpeg that ours does
+    apt_install ffmpeg python3-av python3-torch python3-torchvision
     independent
     ffcv
     ;;

@@ -115,21 +115,24 @@ def race(name, rounds, passes, count):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--rounds", type=int, default=5)
-    p.add_argument("--passes", type=int, default=2)
+    p.add_argument("--passes", type=int, default=1)
     p.add_argument("--clips", type=lambda text: text.split(","), default=list(CLIPS))
     p.add_argument("--out")
     args = p.parse_args()
     build(args.clips)
     result = {"command": f"bench/video/run.py --rounds {args.rounds} --passes {args.passes}", "clips": {name: CLIPS[name] for name in args.clips}}
+    print(f"# {result['command']}\n\n| frames | clip | contender | CPU s a pass | x spdl's |\n|---|---|---|---|---|")
     for count, mode in ((0, "all frames"), (SAMPLED, f"{SAMPLED} even frames")):
-        result[mode] = {name: race(name, args.rounds, args.passes, count) for name in args.clips}
-        for name, row in result[mode].items():
-            for label, r in row.items():
-                print(f"{mode:15} {name:12} {label:25} {r['cpu_seconds']:8.4f} CPU s   x{r['spdl_is_faster_by']:.2f}", flush=True)
+        result[mode] = {}
+        for name in args.clips:
+            result[mode][name] = race(name, args.rounds, args.passes, count)
+            for label, r in result[mode][name].items():
+                print(f"| {mode} | {name} | {label} | {r['cpu_seconds']:.4f} | {r['spdl_is_faster_by']:.2f} |", flush=True)
     opens = subprocess.run([BUILD / "opens", "-rounds", str(args.rounds), path_of(args.clips[0])], check=True, capture_output=True, text=True)
     result["opens"] = json.loads(opens.stdout)
+    print("\n| opens at once | a second | x those at 2 |\n|---|---|---|")
     for row in result["opens"]:
-        print(f"{row['concurrency']:2} at once: {row['opens_per_second']:6.0f} opens/s   x{row['ratio_to_2']:.2f} of 2 at once")
+        print(f"| {row['concurrency']} | {row['opens_per_second']:.0f} | {row['ratio_to_2']:.2f} |")
     if args.out:
         pathlib.Path(args.out).write_text(json.dumps(result, indent=1) + "\n")
 

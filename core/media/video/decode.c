@@ -428,6 +428,7 @@ int64_t video_decoded(const video_ctx *v) { return v->decoded; }
 int video_next(video_ctx *v, AVFrame **frame, int32_t *number) {
     media_av_forget();
     int rc = media_av_decoder(v->a);
+    const int64_t until_ns = media_av_now_ns() + VIDEO_TURN_NS;
     while (rc == MEDIA_AV_OK) {
         if (v->run >= v->n_runs) return MEDIA_AV_END;
         rc = media_av_receive(v->a, frame);
@@ -441,9 +442,10 @@ int video_next(video_ctx *v, AVFrame **frame, int32_t *number) {
             v->want[*number] = 2;
             return MEDIA_AV_OK;
         }
-        if (rc == MEDIA_AV_AGAIN)
+        if (rc == MEDIA_AV_AGAIN) {
+            if (media_av_now_ns() > until_ns) return MEDIA_AV_AGAIN;
             rc = feed(v);
-        else if (rc == MEDIA_AV_END)
+        } else if (rc == MEDIA_AV_END)
             rc = finish_run(v);
         else if (rc == MEDIA_AV_CORRUPT) { /* of a frame that may not matter */
             if (!v->damage) v->damage = rc;
@@ -489,7 +491,8 @@ static int times_by_decoding(video_ctx *v) {
     *run = (video_run){0, v->n - 1};
     v->lenient = 1;
     int64_t next = v->packets[0].dts == AV_NOPTS_VALUE ? 0 : v->packets[0].dts;
-    while ((rc = video_next(v, &frame, &number)) == MEDIA_AV_OK) {
+    while ((rc = video_next(v, &frame, &number)) == MEDIA_AV_OK || rc == MEDIA_AV_AGAIN) {
+        if (rc == MEDIA_AV_AGAIN) continue;
         video_packet *p = &v->packets[number];
         if (p->pts == AV_NOPTS_VALUE) p->pts = next;
         next = p->pts + (p->duration > 0 ? p->duration : 1);

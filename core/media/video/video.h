@@ -68,8 +68,10 @@ int video_set_packets(video_ctx *v, const video_packet *packets, int32_t n);
  * v. reorder: the decoder holds back at most so many frames. */
 int video_plan(video_ctx *v, int32_t n_runs, int32_t reorder, uint8_t **want, video_run **runs);
 
-/* The next wanted frame and its packet's number; MEDIA_AV_END when all are out. Frames come in presentation order, but for
+/* The next wanted frame and its packet's number; MEDIA_AV_END when all are out; MEDIA_AV_AGAIN when it has decoded for
+ * VIDEO_TURN_NS, and is to be called again, so that Go's scheduler can have a look in between. Frames come in presentation order, but for
  * files whose times tell another order than their decoder gives. */
+enum { VIDEO_TURN_NS = 2000000 };
 int video_next(video_ctx *v, AVFrame **frame, int32_t *number);
 
 /* After video_next() failed because a packet gives no frame though nothing is damaged (encoders drop pictures so): decode

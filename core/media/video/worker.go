@@ -294,8 +294,11 @@ func (w *Worker) plan(from int) error {
 // next is the places of the frame that comes next out of the decoder, which is then
 // w.c.frame; none after the last one.
 func (w *Worker) next() ([]slot, error) {
-	w.rest.Now()
-	status := C.video_next(w.v, &w.c.frame, &w.c.number)
+	status := C.int(C.MEDIA_AV_AGAIN)
+	for status == C.MEDIA_AV_AGAIN {
+		w.rest.Now()
+		status = C.video_next(w.v, &w.c.frame, &w.c.number)
+	}
 	if status == C.MEDIA_AV_END {
 		return nil, nil
 	}
