@@ -30,6 +30,7 @@ CLIPS = {
     "h264 groups": dict(codec="libx264", width=1280, height=720, frames=600, options={"crf": "26", "g": "60", "threads": "1"}),
     "hevc": dict(codec="libx265", width=640, height=480, frames=300,
                  options={"crf": "28", "preset": "fast", "x265-params": "pools=none:frame-threads=1:log-level=none"}),
+    "av1": dict(codec="libsvtav1", width=640, height=480, frames=300, options={"preset": "8", "crf": "35", "svtav1-params": "lp=1"}),
     "vp9": dict(codec="libvpx-vp9", width=640, height=360, frames=300, options={"crf": "34", "b": "0", "cpu-used": "4", "row-mt": "0"}),
 }
 SAMPLED = 16

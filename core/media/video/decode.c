@@ -1,6 +1,7 @@
 //go:build !noffmpeg
 
 /* decode.c - packets in, chosen frames out. */
+#include "av1.h"
 #include "fields.h"
 #include "video.h"
 
@@ -32,6 +33,7 @@ struct video_ctx {
     AVFrame *coming; /* video_at: the one after it */
     int at_end;
     int64_t decoded;
+    video_av1 av1;
 };
 
 /* --- life --- */
@@ -128,7 +130,10 @@ int video_open(video_ctx *v, const media_av_source *source, const media_av_optio
     v->decoded = 0;
     v->lenient = v->holes = 0;
     int rc = media_av_open(v->a, source, options);
-    if (rc == MEDIA_AV_OK) describe(v->a, out);
+    if (rc != MEDIA_AV_OK) return rc;
+    describe(v->a, out);
+    const AVCodecParameters *codec = v->a->stream->codecpar;
+    video_av1_open(&v->av1, codec->extradata, codec->extradata_size);
     return rc;
 }
 
@@ -315,19 +320,34 @@ static int counts(const video_ctx *v, int32_t number) {
     return v->packets[number].pts >= v->packets[v->runs[v->run].key].pts;
 }
 
+/* Bytes of a packet that are to be decoded. Devices get all of them. */
+static int needed(video_ctx *v, const AVPacket *p, int wanted) {
+    if (v->a->stream->codecpar->codec_id != AV_CODEC_ID_AV1 || v->a->device_format != AV_PIX_FMT_NONE)
+        return p->size;
+    int n = video_av1_needed(&v->av1, p->data, p->size); /* it learns from those that are wanted, too */
+    return wanted ? p->size : n;
+}
+
 static int send_next(video_ctx *v) {
     AVPacket *p = NULL;
     int32_t number = v->next;
     int rc = fetch(v, number, number == v->runs[v->run].key, &p);
     if (rc != MEDIA_AV_OK) return rc;
-    int64_t pts = p->pts, dts = p->dts;
+    const int32_t first = v->packets[number].flags & VIDEO_SECOND ? number - 1 : number;
+    const int wanted = v->want[first] == 1, size = p->size;
+    const int64_t pts = p->pts, dts = p->dts;
+    if (!(p->size = needed(v, p, wanted)) && size) {
+        p->size = size;
+        v->next++;
+        return MEDIA_AV_OK;
+    }
     p->pts = number; /* rides through the decoder */
     p->dts = AV_NOPTS_VALUE;
-    int32_t first = v->packets[number].flags & VIDEO_SECOND ? number - 1 : number;
-    v->a->codec->skip_frame = v->want[first] == 1 ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+    v->a->codec->skip_frame = wanted ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
     rc = media_av_send(v->a, p);
     p->pts = pts;
     p->dts = dts;
+    p->size = size;
     if (rc == MEDIA_AV_AGAIN) return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the decoder takes no packet");
     v->next++;
     if (rc == MEDIA_AV_NO_MEMORY || rc == MEDIA_AV_TOO_MANY_PIXELS || rc == MEDIA_AV_DEVICE) return rc;

@@ -223,6 +223,18 @@ func TestOnlyGroupsWithChosenFramesAreDecoded(t *testing.T) {
 	}
 }
 
+// Frames of AV1 that nothing refers to are left out: each alone is decoded without its neighbours (TestAFrameAloneIsTheFrameAmongAll says that it is
+// the same).
+func TestFramesOfAV1ThatNothingRefersToAreLeftOut(t *testing.T) {
+	f := golden(t)["av1.mp4"] // 20 frames, a key frame every ten
+	for _, last := range []int{9, 19} {
+		r := mustDecode(t, asStored(f, 1, Selection{Kind: AtIndices, Indices: []int{last}}), file(t, "av1.mp4"), Draw{})
+		if r.info.Decoded == 0 || r.info.Decoded > 8 {
+			t.Errorf("frame %d: the decoder gave %d frames, want some of the group's 10 left out", last, r.info.Decoded)
+		}
+	}
+}
+
 // With decoder threads the bytes are the same.
 func TestThreadsDoNotChangeFrames(t *testing.T) {
 	files := golden(t)

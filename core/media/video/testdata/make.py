@@ -121,6 +121,7 @@ def make_files():
     two_sizes()
     cropped()
     ten_bits_vp9()
+    grain_av1()
     fields()
     packed()
     no_video()
@@ -231,6 +232,12 @@ def ten_bits_vp9():
     """By the command ffmpeg (Debian 12's): the libvpx that comes with PyAV has eight bits alone."""
     subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", str(HERE / "ten_bits.mp4"), "-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p10le", "-crf", "30", "-b:v", "0",
                     "-g", "5", "-cpu-used", "4", "-threads", "1", "-fflags", "+bitexact", str(HERE / "ten_bits.webm")], check=True)
+
+
+def grain_av1():
+    """By the command, whose libaom PyAV lacks: hidden frames that are shown later, and grain."""
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", str(HERE / "bframes.mp4"), "-c:v", "libaom-av1", "-pix_fmt", "yuv420p", "-crf", "30", "-b:v", "0", "-g", "20",
+                    "-cpu-used", "8", "-lag-in-frames", "19", "-aom-params", "film-grain-test=5", "-threads", "1", "-fflags", "+bitexact", str(HERE / "grain.mkv")], check=True)
 
 
 def decode_order(first, n, size):
