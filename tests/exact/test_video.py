@@ -83,6 +83,31 @@ def test_frames_times_and_colours_are_torchcodecs(videos, name):
     np.testing.assert_array_equal(got, want.data.numpy())
 
 
+def noise(path, pixels, width, height):
+    """Two uncompressed frames of any bytes."""
+    with av.open(str(path), "w", format="nut") as out:
+        s = out.add_stream("rawvideo", rate=10)
+        s.width, s.height, s.pix_fmt = width, height, pixels
+        for i in range(2):
+            f = av.VideoFrame.from_ndarray(np.random.default_rng([width, height, i]).integers(0, 256, (height, width, 3), dtype=np.uint8), format="rgb24")
+            f = f.reformat(format=pixels)
+            f.pts = i
+            out.mux(s.encode(f))
+        out.mux(s.encode(None))
+
+
+@pytest.mark.parametrize("pixels", ["yuv420p", "yuvj420p", "yuv422p", "yuv444p", "yuv420p10le", "yuv422p10le", "nv12", "gbrp", "yuva420p", "yuyv422", "gray", "bgr24"])
+def test_frames_of_every_width_are_torchcodecs_in_every_layout(videos, tmp_path, pixels):
+    for width in [*range(1, 36), 50, 66, 100, 130, 340, 426, 854]:
+        for height in (16, 17):
+            path = tmp_path / f"{width}x{height}.nut"
+            noise(path, pixels, width, height)
+            want = torch_decoder(path)[:].numpy()
+            for axes, order in ((THWC, (0, 1, 2, 3)), (TCHW, (0, 2, 3, 1)), (CTHW, (1, 2, 3, 0))):
+                got = videos.row(path, size=(height, width), frames=2, Colour=TORCHCODEC, Axes=axes).transpose(order)
+                np.testing.assert_array_equal(got, want, err_msg=f"{width}x{height}, axes {axes}")
+
+
 # After a seek torchcodec shows refresh.mkv's pictures before they have recovered; ours are those of the whole decode.
 @pytest.mark.parametrize("name", [n for n in SAME if n != "refresh.mkv"])
 def test_the_frame_on_show_is_torchcodecs(videos, name):

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { VECTOR_PIXELS = 32 }; /* as many as swscale writes at once, at most */
+
 /* What a swscale context was made for; compared as bytes. */
 typedef struct scaler_key {
     int32_t src_w, src_h, src_format, matrix, full_range, dst_w, dst_h, dst_format, flags;
@@ -18,11 +20,14 @@ typedef struct scaler_key {
 struct video_scaler {
     struct SwsContext *sws;
     scaler_key key;
+    uint8_t *rows; /* a frame in RGB, its rows as long as swscale may write */
+    unsigned rows_bytes;
 };
 
 void video_scaler_free(video_scaler **s) {
     if (!*s) return;
     sws_freeContext((*s)->sws);
+    av_free((*s)->rows);
     free(*s);
     *s = NULL;
 }
@@ -79,6 +84,44 @@ static int make(video_scaler *s, const scaler_key *k) {
     return MEDIA_AV_OK;
 }
 
+static int scale(const video_scaler *s, const AVFrame *f, int32_t height, uint8_t *dst, int stride_bytes) {
+    uint8_t *planes[4] = {dst};
+    int strides[4] = {stride_bytes};
+    int rows = sws_scale(s->sws, (const uint8_t *const *)f->data, f->linesize, 0, f->height, planes, strides);
+    return rows == height ? MEDIA_AV_OK : MEDIA_AV_UNSUPPORTED;
+}
+
+static void with_x(const uint8_t *restrict from, int n, uint8_t *restrict to) {
+    for (int x = 0; x < n; x++) {
+        const uint32_t v = from[3 * x] | (uint32_t)from[3 * x + 1] << 8 | (uint32_t)from[3 * x + 2] << 16;
+        ((uint32_t *)(void *)to)[x] = v | 0xff000000u;
+    }
+}
+
+/* Through rows of our own, which are longer than the frame's: swscale writes whole vectors of pixels, and so past the end of a row
+ * that has no room for them, or leaves out the last ones. */
+static int scale_apart(video_scaler *s, const AVFrame *f, int format, int32_t width, int32_t height,
+                       uint8_t *dst, size_t stride_bytes) {
+    const size_t long_row = ((size_t)width + VECTOR_PIXELS) / VECTOR_PIXELS * VECTOR_PIXELS * 3;
+    if (long_row * (size_t)height > INT32_MAX) return MEDIA_AV_TOO_MANY_PIXELS;
+    av_fast_malloc(&s->rows, &s->rows_bytes, long_row * (size_t)height);
+    if (!s->rows) return MEDIA_AV_NO_MEMORY;
+    int rc = scale(s, f, height, s->rows, (int)long_row);
+    for (size_t y = 0; y < (size_t)height && rc == MEDIA_AV_OK; y++) {
+        if (format == VIDEO_RGBX)
+            with_x(s->rows + y * long_row, width, dst + y * stride_bytes);
+        else
+            memcpy(dst + y * stride_bytes, s->rows + y * long_row, (size_t)width * 3);
+    }
+    return rc;
+}
+
+/* Whether swscale makes RGBX of the bytes that it makes RGB of: it has one routine for both. */
+static int same_in_rgbx(const scaler_key *k) {
+    return !(k->flags & SWS_ACCURATE_RND) && k->src_h % 2 == 0 &&
+           (k->src_format == AV_PIX_FMT_YUV420P || k->src_format == AV_PIX_FMT_YUV422P);
+}
+
 int video_convert(video_scaler **scaler, const AVFrame *f, int arithmetic, int filter, int format,
                   int32_t width, int32_t height, uint8_t *dst, size_t stride_bytes) {
     int full = f->color_range == AVCOL_RANGE_JPEG;
@@ -97,14 +140,16 @@ int video_convert(video_scaler **scaler, const AVFrame *f, int arithmetic, int f
                       full,
                       width,
                       height,
-                      format == VIDEO_RGBX ? AV_PIX_FMT_RGB0 : AV_PIX_FMT_RGB24,
+                      AV_PIX_FMT_RGB24,
                       flags_of(arithmetic, filter)};
+    const int scaled = width != f->width || height != f->height;
+    const int rgbx = format == VIDEO_RGBX && (scaled || same_in_rgbx(&key)); /* whose rows are long enough */
+    if (rgbx) key.dst_format = AV_PIX_FMT_RGB0;
     if (!s->sws || memcmp(&s->key, &key, sizeof key) != 0) {
         int rc = make(s, &key);
         if (rc != MEDIA_AV_OK) return rc;
     }
-    uint8_t *planes[4] = {dst};
-    int strides[4] = {(int)stride_bytes};
-    int rows = sws_scale(s->sws, (const uint8_t *const *)f->data, f->linesize, 0, f->height, planes, strides);
-    return rows == height ? MEDIA_AV_OK : MEDIA_AV_UNSUPPORTED;
+    if (rgbx || (format == VIDEO_RGB24 && width % VECTOR_PIXELS == 0))
+        return scale(s, f, height, dst, (int)stride_bytes);
+    return scale_apart(s, f, format, width, height, dst, stride_bytes);
 }

@@ -3,8 +3,10 @@
 package video
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -231,6 +233,90 @@ func TestFramesOfAV1ThatNothingRefersToAreLeftOut(t *testing.T) {
 		r := mustDecode(t, asStored(f, 1, Selection{Kind: AtIndices, Indices: []int{last}}), file(t, "av1.mp4"), Draw{})
 		if r.info.Decoded == 0 || r.info.Decoded > 8 {
 			t.Errorf("frame %d: the decoder gave %d frames, want some of the group's 10 left out", last, r.info.Decoded)
+		}
+	}
+}
+
+// rawVideo is a YUV4MPEG2 of two frames of any bytes, or all white.
+func rawVideo(w, h int, kind string, halvedX, halvedY, white bool) []byte {
+	b := fmt.Appendf(nil, "YUV4MPEG2 W%d H%d F10:1 Ip A1:1 C%s\n", w, h, kind)
+	cw, ch := w, h
+	if halvedX {
+		cw = (w + 1) / 2
+	}
+	if halvedY {
+		ch = (h + 1) / 2
+	}
+	noise := rand.New(rand.NewPCG(uint64(w), uint64(h)))
+	for range 2 {
+		b = append(b, "FRAME\n"...)
+		for i := range w*h + 2*cw*ch {
+			switch {
+			case !white:
+				b = append(b, byte(16+noise.IntN(220)))
+			case i < w*h:
+				b = append(b, 235)
+			default:
+				b = append(b, 128)
+			}
+		}
+	}
+	return b
+}
+
+// Frames of any width are whole to their last column, have the same bytes in every layout, and nothing is written outside of a row.
+func TestEveryWidthIsWholeAndStaysInItsRow(t *testing.T) {
+	const guard = 256
+	for _, kind := range []struct {
+		name             string
+		halvedX, halvedY bool
+	}{{"420jpeg", true, true}, {"422", true, false}, {"444", false, false}} {
+		for w := 1; w <= 70; w++ {
+			for _, h := range []int{5, 6} {
+				for _, white := range []bool{true, false} {
+					src := Source{Bytes: rawVideo(w, h, kind.name, kind.halvedX, kind.halvedY, white)}
+					var first []byte
+					for _, axes := range []Axes{THWC, TCHW} {
+						for _, colour := range []Colour{Torchcodec, Accurate} {
+							op, err := Compile(Config{Image: media.Config{Out: media.Size{H: h, W: w}}, Frames: 2, Axes: axes, Colour: colour})
+							if err != nil {
+								t.Fatal(err)
+							}
+							worker, err := op.NewWorker()
+							if err != nil {
+								t.Fatal(err)
+							}
+							n := op.RowBytes()
+							memory := bytes.Repeat([]byte{0x5a}, n+2*guard)
+							row := memory[guard : guard+n : guard+n]
+							_, err = worker.Decode(Row{Data: row}, src, Draw{})
+							worker.Close()
+							if err != nil {
+								t.Fatalf("%s, %dx%d: %v", kind.name, w, h, err)
+							}
+							for i, v := range memory {
+								if inside := i >= guard && i < guard+n; !inside && v != 0x5a {
+									t.Fatalf("%s, %dx%d, axes %d, colour %d: a byte is written %d behind the row's start of %d", kind.name, w, h, axes, colour, i-guard, n)
+								} else if inside && white && v < 250 { // what swscale makes of white
+									t.Fatalf("%s, %dx%d, axes %d, colour %d: byte %d of a white row is %d", kind.name, w, h, axes, colour, i-guard, v)
+								}
+							}
+							if colour != Torchcodec {
+								continue
+							}
+							if axes == THWC {
+								first = row
+								continue
+							}
+							for i, v := range first {
+								if pixel, c := i/3, i%3; row[(pixel/(w*h)*3+c)*w*h+pixel%(w*h)] != v {
+									t.Fatalf("%s, %dx%d: byte %d is another with the colours first", kind.name, w, h, i)
+								}
+							}
+						}
+					}
+				}
+			}
 		}
 	}
 }
