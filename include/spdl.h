@@ -584,7 +584,7 @@ SPDL_API spdl_status spdl_source_give(int64_t source, const spdl_want *want, con
  *
  * Decode a picture, a video, a sound or an array in this process, without a ring:
  *
- *     spdl_loaded *sound;
+ *     spdl_loaded *sound = NULL;
  *     spdl_status s = spdl_load("{\"audio\": {\"rate\": 16000}}", NULL, 0, "a.flac", &sound);
  *     spdl_tensor wave = SPDL_TENSOR_INIT;
  *     if (s == SPDL_OK) s = spdl_loaded_tensor(sound, 0, &wave);   // [channels, length] float32

@@ -35,7 +35,9 @@ func parse(document []byte, to any) error {
 	const unknown = `json: unknown field "`
 	if key, ok := strings.CutPrefix(err.Error(), unknown); ok {
 		key = strings.TrimSuffix(key, `"`)
-		if near := spelling.Nearest(key, keys(reflect.TypeOf(to).Elem())); near != "" {
+		if near := spelling.Nearest(key, keys(reflect.TypeOf(to).Elem())); near == key {
+			return wrong("", "got the key %q at a level where it is not known; it belongs inside the section beside it, or outside", key)
+		} else if near != "" {
 			return wrong("", "got the key %q, which is not known; did you mean %q", key, near)
 		}
 		return wrong("", "got the key %q, which is not known", key)

@@ -288,6 +288,7 @@ func TestDemuxingRefusesWhatMakesNoSense(t *testing.T) {
 		`{}`:                            "want one of video, audio",
 		`{"video": {}, "audio": {}}`:    "want one of video, audio",
 		`{"vidoe": {}}`:                 `"vidoe", which is not known; did you mean "video"`,
+		`{"video": {}, "packets": 50}`:  `"packets" at a level where it is not known; it belongs inside`,
 		`{"video": {"packest": 3}}`:     `did you mean "packets"`,
 		`{"video": {"packets": -1}}`:    "video.packets: got -1",
 		`{"video": {"length": "-1s"}}`:  "video.length: got -1s",

@@ -121,7 +121,7 @@ func (b *indexBuilder) begin(key []byte) error {
 		return errors.New("got more than 4 GiB of names; split the archive")
 	}
 	if _, twice := b.seen[string(key)]; twice {
-		return fmt.Errorf("sample %.200q: its key is there again after other samples; the parts of a sample must be neighbours (tar --sort=name)", key)
+		return fmt.Errorf("sample %.200q: its key is there again after other samples; the parts of a sample must be neighbours (tar --sort=name; find . -type f | sort | zip -0 -@)", key)
 	}
 	b.seen[string(key)] = struct{}{}
 	b.samples = append(b.samples, uint32(len(b.members)), uint32(len(b.keys)))

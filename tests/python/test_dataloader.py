@@ -35,7 +35,7 @@ def test_views_that_are_kept_exhaust_the_leases_with_a_clear_error(loader):
 
 def test_it_has_a_length_and_a_batch_size_and_a_state(loader):
     loaded = spdl.DataLoader(loader, tensors="numpy")
-    assert len(loaded) == 5 and loaded.batch_size == 3
+    assert len(loaded) == 5 and loaded.batch_size == 3 and loaded.classes == loaded.loader.classes
     for images, labels in loaded:
         break
     assert loaded.state_dict() == {"completed": 1}

@@ -70,6 +70,11 @@ class DataLoader:
             raise
 
     @property
+    def classes(self) -> Optional[list[str]]:
+        """Names of the labels, where the source has them: label i is classes[i]."""
+        return self.loader.classes
+
+    @property
     def batch_size(self) -> int:
         """Rows of a full batch."""
         return self.loader.info.batch_rows
