@@ -46,9 +46,10 @@ const char *media_enc_of_name(const char *name) {
 media_enc *media_enc_new(void) {
     media_enc *e = calloc(1, sizeof *e);
     if (!e) return NULL;
+    e->given = av_frame_alloc();
     e->frame = av_frame_alloc();
     e->packet = av_packet_alloc();
-    if (e->frame && e->packet) return e;
+    if (e->given && e->frame && e->packet) return e;
     media_enc_free(e);
     return NULL;
 }
@@ -59,6 +60,7 @@ void media_enc_free(media_enc *e) {
     sws_freeContext(e->sws);
     swr_free(&e->swr);
     if (e->fifo) av_audio_fifo_free(e->fifo);
+    av_frame_free(&e->given);
     av_frame_free(&e->frame);
     av_packet_free(&e->packet);
     free(e);
@@ -290,6 +292,28 @@ static int send(media_enc *e, const AVFrame *f) {
     return rc < 0 ? failed(e, rc, MEDIA_MUX_ENCODE) : MEDIA_MUX_OK;
 }
 
+/* A picture into the encoder's frame. swscale reads whole vectors of pixels, past the end of what it was given: it is given a copy
+ * with room for them. */
+static int store_picture(media_enc *e, const uint8_t *const planes[4], const int stride[4]) {
+    AVFrame *f = e->given;
+    const int width = e->codec->width, height = e->codec->height;
+    if (!e->sws) {
+        av_image_copy(e->frame->data, e->frame->linesize, (const uint8_t **)planes, stride, e->from, width,
+                      height);
+        return MEDIA_MUX_OK;
+    }
+    if (!f->buf[0]) {
+        f->width = width;
+        f->height = height;
+        f->format = e->from;
+        if (av_frame_get_buffer(f, 0) < 0) return fail(e, MEDIA_MUX_NO_MEMORY, "a frame");
+    }
+    av_image_copy(f->data, f->linesize, (const uint8_t **)planes, stride, e->from, width, height);
+    sws_scale(e->sws, (const uint8_t *const *)f->data, f->linesize, 0, height, e->frame->data,
+              e->frame->linesize);
+    return MEDIA_MUX_OK;
+}
+
 int media_enc_picture(media_enc *e, const uint8_t *pixels, int64_t pts) {
     AVCodecContext *x = e->codec;
     uint8_t *from[4];
@@ -303,10 +327,8 @@ int media_enc_picture(media_enc *e, const uint8_t *pixels, int64_t pts) {
     if (rc != MEDIA_MUX_OK) return rc;
     av_image_fill_arrays(from, stride, pixels, e->from, x->width, x->height, 1);
     const uint8_t *planes[4] = {from[0], from[1], from[2], from[3]};
-    if (e->sws)
-        sws_scale(e->sws, planes, stride, 0, x->height, e->frame->data, e->frame->linesize);
-    else
-        av_image_copy(e->frame->data, e->frame->linesize, planes, stride, x->pix_fmt, x->width, x->height);
+    rc = store_picture(e, planes, stride);
+    if (rc != MEDIA_MUX_OK) return rc;
     e->frame->pts = pts;
     e->frame->quality = x->global_quality;
     e->step = e->next == INT64_MIN ? 1 : pts - (e->next - 1);

@@ -46,6 +46,7 @@ typedef struct media_enc {
     AVCodecContext *codec;
     enum AVPixelFormat from;
     struct SwsContext *sws; /* NULL: pixels are stored as given */
+    AVFrame *given;         /* the picture for sws */
     SwrContext *swr;
     AVAudioFifo *fifo; /* in the encoder's sample format */
     AVFrame *frame;

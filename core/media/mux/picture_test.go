@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -40,6 +41,30 @@ func TestPicturesComeBack(t *testing.T) {
 		b := must[[]byte](t)(Encode(pixels, Picture{Codec: codec, Width: 31, Height: 17}))
 		if !strings.HasPrefix(string(b), magic) {
 			t.Errorf("%s begins with % x", codec, b[:8])
+		}
+	}
+}
+
+// A picture at the end of what may be read is read to its end and no further, of any width.
+func TestNothingBehindAPictureIsRead(t *testing.T) {
+	page := os.Getpagesize()
+	memory := must[[]byte](t)(syscall.Mmap(-1, 0, 17*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE))
+	defer syscall.Munmap(memory)
+	ok(t, syscall.Mprotect(memory[16*page:], syscall.PROT_NONE))
+	for _, from := range []struct {
+		format string
+		bytes  int
+	}{{"rgb24", 3}, {"gray", 1}, {"rgba", 4}} {
+		for _, codec := range []string{"mjpeg", "png", "bmp", "webp"} {
+			for w := 1; w <= 70; w++ {
+				given := memory[16*page-w*6*from.bytes : 16*page : 16*page]
+				copy(given, pictures(1, w, 6, from.bytes))
+				p := Picture{Codec: codec, Width: w, Height: 6, Input: from.format}
+				got, want := must[[]byte](t)(Encode(given, p)), must[[]byte](t)(Encode(bytes.Clone(given), p))
+				if !bytes.Equal(got, want) {
+					t.Errorf("%s of %s, %d wide: other bytes at the end of memory", codec, from.format, w)
+				}
+			}
 		}
 	}
 }
