@@ -12,10 +12,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
 
+	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/load"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/mux"
@@ -319,6 +321,51 @@ func TestDemuxingRefusesWhatMakesNoSense(t *testing.T) {
 	for description, want := range map[string]string{`{"audio": {}}`: "the packets are of another kind", `{"image": {}}`: "want video or audio", `{"npy": {}}`: "npy"} {
 		if _, err := load.Load([]byte(description), load.Source{Packets: p}, nil); err == nil || !bytes.Contains([]byte(err.Error()), []byte(want)) {
 			t.Errorf("%s: error %v, want %s", description, err, want)
+		}
+	}
+}
+
+// The packets of a window give the frames that the file itself gives of it, bit for bit, of every trap file and wherever the window lies.
+func TestPacketsOfAWindowAreTheFilesWindow(t *testing.T) {
+	const testdata = "../media/video/testdata/"
+	entries, err := os.ReadDir(testdata)
+	ok(t, err)
+	for _, entry := range entries {
+		name := entry.Name()
+		switch filepath.Ext(name) {
+		case ".py", ".json", ".m4a":
+			continue
+		}
+		if name == "no_frames.mp4" || name == "two_sizes.ts" { // one row has one size
+			continue
+		}
+		path := testdata + name
+		whole := must[*load.Media](t)(load.Load([]byte(`{"video": {}}`), load.Source{Path: path}, nil))
+		pts, lasts := batch.Float64s(whole.Tensors[1].Data), batch.Float64s(whole.Tensors[2].Data)
+		n, compared := len(pts), 0
+		for first := range n {
+			for _, length := range []int{1, 4, 9} {
+				last := min(first+length, n) - 1
+				if lasts[first] == 0 { // never on show
+					continue
+				}
+				from := pts[first] + 0.3*lasts[first]
+				to := max(pts[last]+0.5*lasts[last], from+0.001)
+				window := fmt.Sprintf(`{"video": {"window": {"start": "%.9fs", "duration": "%.9fs"}}}`, from, to-from)
+				want := must[*load.Media](t)(load.Load([]byte(window), load.Source{Path: path}, nil))
+				packets := demuxed(t, path, window)
+				got, err := load.Load([]byte(`{"video": {}}`), load.Source{Packets: packets}, nil)
+				if err != nil {
+					t.Errorf("%s, frames %d to %d: %v", name, first, last, err)
+				} else if !bytes.Equal(got.Tensors[0].Data, want.Tensors[0].Data) || !slices.Equal(batch.Float64s(got.Tensors[1].Data), batch.Float64s(want.Tensors[1].Data)) {
+					t.Errorf("%s, frames %d to %d: %v at %v, want %v at %v", name, first, last,
+						got.Tensors[0].Shape, batch.Float64s(got.Tensors[1].Data), want.Tensors[0].Shape, batch.Float64s(want.Tensors[1].Data))
+				}
+				compared++
+			}
+		}
+		if compared < 6 {
+			t.Errorf("%s: %d windows compared", name, compared)
 		}
 	}
 }

@@ -334,24 +334,28 @@ static int unpack(media_av *a) {
     return rc >= 0 ? MEDIA_AV_OK : media_av_status(a, rc, "reading a packet");
 }
 
+/* The container's next packet, of any stream. */
+static int read_container(media_av *a) {
+    int rc = av_read_frame(a->format, a->packet);
+    if (a->refused != MEDIA_AV_OK) return a->refused;
+    if (rc == AVERROR_EOF && says_truncated(media_av_message()))
+        return media_av_fail(a, MEDIA_AV_TRUNCATED, media_av_message());
+    if (rc == AVERROR_EOF) {
+        a->ended = 1;
+        return MEDIA_AV_END;
+    }
+    if (rc < 0) return media_av_status(a, rc, "reading a packet");
+    if (++a->packets > a->options.max_packets) return media_av_fail(a, MEDIA_AV_TOO_MUCH, "too many packets");
+    return MEDIA_AV_OK;
+}
+
 int media_av_read(media_av *a, AVPacket **packet) {
     media_av_forget();
     for (;;) {
         av_packet_unref(a->packet);
         int rc = media_av_check(a);
+        if (rc == MEDIA_AV_OK) rc = a->source.packets ? media_packets_next(a) : read_container(a);
         if (rc != MEDIA_AV_OK) return rc;
-        if (a->source.packets) return media_packets_next(a, packet);
-        rc = av_read_frame(a->format, a->packet);
-        if (a->refused != MEDIA_AV_OK) return a->refused;
-        if (rc == AVERROR_EOF && says_truncated(media_av_message()))
-            return media_av_fail(a, MEDIA_AV_TRUNCATED, media_av_message());
-        if (rc == AVERROR_EOF) {
-            a->ended = 1;
-            return MEDIA_AV_END;
-        }
-        if (rc < 0) return media_av_status(a, rc, "reading a packet");
-        if (++a->packets > a->options.max_packets)
-            return media_av_fail(a, MEDIA_AV_TOO_MUCH, "too many packets");
         if (a->packet->stream_index != a->stream->index) continue;
         rc = unpack(a);
         if (rc < 0) return rc;

@@ -13,6 +13,9 @@ enum { MOST_BYTES_LOG2 = 32 }; /* of a piece */
  * overlap. */
 enum { PREROLL_MS = 500, POSTROLL_MS = 100 };
 
+/* Frames that any codec decodes before one that is shown earlier, at most. */
+enum { MOST_REORDER = 16 };
+
 /* --- pieces --- */
 
 /* A container without bytes: one stream, as `from` has it. Of its demuxer only the name is looked at. */
@@ -149,7 +152,7 @@ int media_packets_read(media_packets *p, media_av *a, AVPacket *held, int64_t mo
 
 /* The last key frame that is shown at start or before, as a's next packet; at worst the first packet. Where a seek ends is
  * found by looking, never believed: containers seek by other times than those at which frames are shown. */
-static int enter(media_av *a, int64_t start, AVPacket *held) {
+static int enter_at(media_av *a, int64_t start, AVPacket *held) {
     int64_t target = start, second = av_rescale_q(1, (AVRational){1, 1}, a->stream->time_base);
     for (int tries = 0;; tries++) {
         AVPacket *packet = NULL;
@@ -167,6 +170,56 @@ static int enter(media_av *a, int64_t start, AVPacket *held) {
         target = start - ((int64_t)1 << tries) * second;
         if (tries == 0 && back != AV_NOPTS_VALUE && back - 1 > target) target = back - 1;
     }
+}
+
+/* Whether a packet of H.264 has a picture behind which nothing refers to what was before (IDR): its units lie behind lengths or start
+ * codes. */
+static int has_idr(const AVPacket *p, const AVCodecParameters *codec) {
+    int lengths = codec->extradata_size > 4 && codec->extradata[0] == 1 ? (codec->extradata[4] & 3) + 1 : 0;
+    for (int64_t at = 0; at + 4 < p->size;) {
+        int64_t size = 0, head = at;
+        if (lengths) {
+            for (int i = 0; i < lengths; i++) size = size << 8 | p->data[head++];
+        } else if (p->data[at] || p->data[at + 1] || p->data[at + 2] != 1) {
+            at++;
+            continue;
+        } else {
+            head += 3;
+        }
+        if (head < p->size && (p->data[head] & 31) == 5) return 1;
+        at = head + size;
+    }
+    return 0;
+}
+
+/* Where decoding starts: a key frame of H.264 that is none (a recovery point, an open group, a field) may show damaged pictures for a while, and
+ * decoders go back to the one before it then. So does this, and half a second where they are nearer. */
+static int enter(media_av *a, int64_t start, AVPacket *held) {
+    const AVCodecParameters *codec = a->stream->codecpar;
+    const int64_t half = av_rescale_q(1, (AVRational){1, 2}, a->stream->time_base);
+    int rc = enter_at(a, start, held);
+    int64_t nearest = held->pts, before = AV_NOPTS_VALUE;
+    while (rc == MEDIA_AV_OK && codec->codec_id == AV_CODEC_ID_H264 && held->pts != AV_NOPTS_VALUE &&
+           !has_idr(held, codec) && held->pts != before &&
+           (before == AV_NOPTS_VALUE || held->pts > nearest - half)) {
+        before = held->pts;
+        av_packet_unref(held);
+        rc = enter_at(a, before - 1, held);
+    }
+    return rc;
+}
+
+/* Whether no frame of this packet, nor of a later one, is shown before end. late counts those that are not. Where the container does not
+ * say when a packet is decoded, only as many late ones as a decoder may hold back tell. */
+static int is_past(const AVPacket *p, const AVCodecParameters *codec, int64_t end, int *late) {
+    int64_t shown = p->pts != AV_NOPTS_VALUE ? p->pts : p->dts;
+    int64_t field =
+        codec->field_order > AV_FIELD_PROGRESSIVE ? p->duration : 0; /* it may be a frame's second one */
+    if (p->flags & AV_PKT_FLAG_DISCARD)
+        return 0; /* between two edits: times go on from where the first ended */
+    if (p->pts != AV_NOPTS_VALUE && p->dts != AV_NOPTS_VALUE && p->dts >= end + field) return 1;
+    *late += shown != AV_NOPTS_VALUE && shown >= end;
+    return *late > MOST_REORDER;
 }
 
 int64_t media_av_delay_left(const media_av *a, int64_t pts, int rate) {
@@ -204,12 +257,14 @@ int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t e
                              a->stream->time_base.den;
     p->from_start = audio;
     /* Sound is read from its start: few containers know exactly where in it they have landed. */
-    int rc = audio ? MEDIA_AV_OK : enter(a, start, held);
+    int rc = audio ? MEDIA_AV_OK : enter(a, start, held), late = 0;
     while (rc == MEDIA_AV_OK && (rc = next_of(a, held, &packet)) == MEDIA_AV_OK) {
         int64_t at = time_of(packet);
         if (audio) learn_origin(a, packet);
         if (audio && at != AV_NOPTS_VALUE && a->origin != AV_NOPTS_VALUE) at -= a->origin;
-        if (at != AV_NOPTS_VALUE && at >= end + postroll) break;
+        if (audio ? at != AV_NOPTS_VALUE && at >= end + postroll
+                  : is_past(packet, a->stream->codecpar, end, &late))
+            break;
         if (skips && at != AV_NOPTS_VALUE && at + packet->duration < start - preroll) {
             av_packet_unref(packet);
             p->from_start = 0;
@@ -239,7 +294,7 @@ int media_packets_open(media_av *a) {
     return MEDIA_AV_OK;
 }
 
-int media_packets_next(media_av *a, AVPacket **packet) {
+int media_packets_next(media_av *a) {
     const media_packets *p = a->source.packets;
     if (a->next == p->n) {
         a->ended = 1;
@@ -249,7 +304,6 @@ int media_packets_next(media_av *a, AVPacket **packet) {
         return media_av_fail(a, MEDIA_AV_NO_MEMORY, "a packet");
     a->next++;
     a->packet->stream_index = 0;
-    *packet = a->packet;
     return MEDIA_AV_OK;
 }
 

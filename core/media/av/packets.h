@@ -49,7 +49,7 @@ int64_t media_av_delay_left(const media_av *a, int64_t pts, int rate);
 
 /* For av.c: a container over the packets of a->source, and its packets. */
 int media_packets_open(media_av *a);
-int media_packets_next(media_av *a, AVPacket **packet);
+int media_packets_next(media_av *a);
 int media_packets_seek(media_av *a, int64_t ts);
 
 #endif
