@@ -172,23 +172,28 @@ static int enter_at(media_av *a, int64_t start, AVPacket *held) {
     }
 }
 
-/* Whether a packet of H.264 has a picture behind which nothing refers to what was before (IDR): its units lie behind lengths or start
- * codes. */
-static int has_idr(const AVPacket *p, const AVCodecParameters *codec) {
+int64_t media_packets_unit(const AVPacket *p, const AVCodecParameters *codec, int64_t *at) {
     int lengths = codec->extradata_size > 4 && codec->extradata[0] == 1 ? (codec->extradata[4] & 3) + 1 : 0;
-    for (int64_t at = 0; at + 4 < p->size;) {
-        int64_t size = 0, head = at;
+    while (*at + 4 < p->size) {
+        int64_t size = 0, head = *at;
         if (lengths) {
             for (int i = 0; i < lengths; i++) size = size << 8 | p->data[head++];
-        } else if (p->data[at] || p->data[at + 1] || p->data[at + 2] != 1) {
-            at++;
+        } else if (p->data[head] || p->data[head + 1] || p->data[head + 2] != 1) {
+            ++*at;
             continue;
         } else {
             head += 3;
         }
-        if (head < p->size && (p->data[head] & 31) == 5) return 1;
-        at = head + size;
+        *at = head + size;
+        if (head < p->size) return head;
     }
+    return -1;
+}
+
+/* Whether a packet of H.264 has a picture behind which nothing refers to what was before (IDR). */
+static int has_idr(const AVPacket *p, const AVCodecParameters *codec) {
+    for (int64_t at = 0, head; (head = media_packets_unit(p, codec, &at)) >= 0;)
+        if ((p->data[head] & 31) == 5) return 1;
     return 0;
 }
 

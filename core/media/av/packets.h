@@ -43,6 +43,10 @@ int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t e
  * failure; the next call goes on behind it. */
 int media_packets_decode(media_av *a, const media_packets *p, int64_t *next, AVFrame **frame);
 
+/* The unit of H.264 that begins at *at in a packet or is the next behind it, in either form: behind its length, or a start code. Where its
+ * first byte lies, and *at is moved behind it (of a start code's: to its first byte); -1: there is none. */
+int64_t media_packets_unit(const AVPacket *p, const AVCodecParameters *codec, int64_t *at);
+
 /* Samples of the encoder's delay that Matroska leaves in before time 0, at its first frame's pts; FFmpeg 5 does not drop them where
  * newer ones do. */
 int64_t media_av_delay_left(const media_av *a, int64_t pts, int rate);

@@ -3,6 +3,8 @@
 /* fields.c - see fields.h. */
 #include "fields.h"
 
+#include "../av/packets.h"
+
 int video_fields_open(video_fields *f, const AVStream *s) {
     if (s->codecpar->codec_id != AV_CODEC_ID_H264) return MEDIA_AV_OK;
     f->stream = s->codecpar;
@@ -19,23 +21,12 @@ void video_fields_close(video_fields *f) {
     avcodec_free_context(&f->codec);
 }
 
-/* Pictures whose first slice lies in a packet of H.264, in either form: behind start codes, or behind lengths. */
+/* Pictures whose first slice lies in a packet of H.264. */
 static int pictures_in(const AVPacket *p, const AVCodecParameters *codec) {
-    int lengths = codec->extradata_size > 4 && codec->extradata[0] == 1 ? (codec->extradata[4] & 3) + 1 : 0;
     int n = 0;
-    for (int64_t at = 0; at + 4 < p->size;) {
-        int64_t size = 0, head = at;
-        if (lengths) {
-            for (int i = 0; i < lengths; i++) size = size << 8 | p->data[head++];
-        } else if (p->data[at] || p->data[at + 1] || p->data[at + 2] != 1) {
-            at++;
-            continue;
-        } else {
-            head += 3;
-        }
+    for (int64_t at = 0, head; (head = media_packets_unit(p, codec, &at)) >= 0;) {
         int type = head + 1 < p->size ? p->data[head] & 31 : 0;
         n += (type == 1 || type == 5) && p->data[head + 1] & 0x80; /* first_mb_in_slice is 0 */
-        at = head + size;
     }
     return n;
 }
