@@ -19,5 +19,5 @@ install -m 644 README.md LICENSE CHANGELOG.md "$dest/share/doc/spdl/" # the tree
 install -m 644 docs/*.md "$dest/share/doc/spdl/docs/"
 install -m 644 docs/img/* "$dest/share/doc/spdl/docs/img/"
 (cd examples && find . -type f ! -path '*/__pycache__/*' -exec install -D -m 644 {} "$dest/share/doc/spdl/examples/{}" \;)
-if [ "$dest" = "$prefix" ] && [ "$(id -u)" = 0 ]; then ldconfig; fi # so that programs find the library, where the linker looks in it
+if [ "$dest" = "$prefix" ] && [ "$(id -u)" = 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi # so that programs find the library, where the linker looks in it
 echo "installed into $dest"

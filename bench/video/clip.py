@@ -1,5 +1,5 @@
-"""clip.py OUT CLIP: one clip of the corpus, as run.py describes it in JSON: moving textures with grain, so that bit rates and the mix of B-frames are those of real
-footage."""
+"""clip.py OUT CLIP: one clip of the corpus, as run.py describes it in JSON: moving textures with grain, so that bit rates and the
+mix of B-frames are those of real footage."""
 
 import json
 import sys

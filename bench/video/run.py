@@ -3,7 +3,7 @@
 torchvision, all frames and sixteen even ones of each clip of a corpus; and how many files a second are opened and demuxed by
 1 to 16 at once.
 
-    run.py [--rounds 5] [--passes 2] [--clips NAME,NAME] [--out FILE.json]
+    run.py [--rounds 5] [--passes 1] [--clips NAME,NAME] [--out FILE.json]
 
 Rounds are interleaved and begin with another contender each time; a ratio compares ours with a contender within a round, and is
 the median over rounds. torchvision's reader is Debian's 0.14 (later ones have none, 0.29 of PyPI neither) and "pyav, Debian's" is 10 on the

@@ -229,16 +229,21 @@ func (s *Selection) indices(to []int32, v span) ([]int32, error) {
 // times is refused where nothing is on show, as torchcodec refuses it.
 func (s *Selection) times(to []int32, v span, times []float64) ([]int32, error) {
 	for _, t := range times {
-		i := v.ix.PlayedAt(t)
-		if s.Nearest {
-			i = v.ix.nearest(v.ix.ticks(t))
-		}
+		i := s.shown(v.ix, v.ix.ticks(t))
 		if !s.Nearest && !(t >= v.start() && t < v.end()) {
 			return to, cannot("got time %gs, want %gs or later and before %gs", t, v.start(), v.end())
 		}
 		to = append(to, int32(min(max(i, v.from), v.to-1)))
 	}
 	return to, nil
+}
+
+// shown is the frame of a tick: the one on show, or the nearest.
+func (s *Selection) shown(ix *Index, tick float64) int {
+	if s.Nearest {
+		return ix.nearest(tick)
+	}
+	return ix.playedAt(tick)
 }
 
 // maxPicked bounds what a rate may choose of a video that says it lasts for ever.
@@ -252,13 +257,9 @@ func (s *Selection) rate(to []int32, v span) ([]int32, error) {
 	if (end-start)*s.Rate > maxPicked {
 		return to, cannot("%gs at a rate of %g are more than %d frames", end-start, s.Rate, maxPicked)
 	}
-	show := v.ix.playedAt
-	if s.Nearest {
-		show = v.ix.nearest
-	}
 	first, step := v.ix.ticks(start), v.ix.ticks(1/s.Rate)
 	for i := range max(int(math.Round((end-start)*s.Rate)), 1) {
-		to = append(to, int32(min(max(show(first+float64(i)*step), v.from), v.to-1)))
+		to = append(to, int32(min(max(s.shown(v.ix, first+float64(i)*step), v.from), v.to-1)))
 	}
 	return to, nil
 }
