@@ -190,11 +190,11 @@ int64_t media_packets_unit(const AVPacket *p, const AVCodecParameters *codec, in
     return -1;
 }
 
-/* Whether a packet of H.264 has a picture behind which nothing refers to what was before (IDR). */
-static int has_idr(const AVPacket *p, const AVCodecParameters *codec) {
+int media_packets_recovers(const AVPacket *p, const AVCodecParameters *codec) {
+    if (codec->codec_id != AV_CODEC_ID_H264) return 0;
     for (int64_t at = 0, head; (head = media_packets_unit(p, codec, &at)) >= 0;)
-        if ((p->data[head] & 31) == 5) return 1;
-    return 0;
+        if ((p->data[head] & 31) == 5) return 0;
+    return 1;
 }
 
 /* Where decoding starts: a key frame of H.264 that is none (a recovery point, an open group, a field) may show damaged pictures for a while, and
@@ -204,9 +204,8 @@ static int enter(media_av *a, int64_t start, AVPacket *held) {
     const int64_t half = av_rescale_q(1, (AVRational){1, 2}, a->stream->time_base);
     int rc = enter_at(a, start, held);
     int64_t nearest = held->pts, before = AV_NOPTS_VALUE;
-    while (rc == MEDIA_AV_OK && codec->codec_id == AV_CODEC_ID_H264 && held->pts != AV_NOPTS_VALUE &&
-           !has_idr(held, codec) && held->pts != before &&
-           (before == AV_NOPTS_VALUE || held->pts > nearest - half)) {
+    while (rc == MEDIA_AV_OK && held->pts != AV_NOPTS_VALUE && media_packets_recovers(held, codec) &&
+           held->pts != before && (before == AV_NOPTS_VALUE || held->pts > nearest - half)) {
         before = held->pts;
         av_packet_unref(held);
         rc = enter_at(a, before - 1, held);

@@ -43,6 +43,10 @@ int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t e
  * failure; the next call goes on behind it. */
 int media_packets_decode(media_av *a, const media_packets *p, int64_t *next, AVFrame **frame);
 
+/* Whether a key packet of H.264 is but a recovery point (no IDR picture): what is shown before it, or for a while after it, may refer to
+ * what was before. */
+int media_packets_recovers(const AVPacket *p, const AVCodecParameters *codec);
+
 /* The unit of H.264 that begins at *at in a packet or is the next behind it, in either form: behind its length, or a start code. Where its
  * first byte lies, and *at is moved behind it (of a start code's: to its first byte); -1: there is none. */
 int64_t media_packets_unit(const AVPacket *p, const AVCodecParameters *codec, int64_t *at);

@@ -115,8 +115,11 @@ func TestApproximateShowsWholeFrames(t *testing.T) {
 			}
 			last := -1
 			for i, n := range got.numbers() {
-				at := slices.Index(f.Number, n)
-				if at < max(last, 0) || !slices.Equal(got.Data[i*frame:(i+1)*frame], all.Data[at*frame:(at+1)*frame]) {
+				at := max(last, 0)
+				for at < len(f.Number) && (f.Number[at] != n || !slices.Equal(got.Data[i*frame:(i+1)*frame], all.Data[at*frame:(at+1)*frame])) {
+					at++
+				}
+				if at == len(f.Number) {
 					t.Errorf("%s, kind %d: place %d shows number %d, not a frame of the video from %d on", name, s.Kind, i, n, last)
 					break
 				}

@@ -1,40 +1,13 @@
 //go:build !noffmpeg
 
 /* decode.c - packets in, chosen frames out. */
-#include "av1.h"
+#include "ctx.h"
 #include "fields.h"
-#include "video.h"
 
 #include <libavutil/display.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct video_ctx {
-    media_av *a;
-    video_packet *packets; /* decode order */
-    int32_t n, cap;
-    AVPacket **kept; /* of the same numbers; NULL: read them again */
-    int32_t n_kept;
-    uint8_t *want; /* 1: wanted, 2: delivered */
-    int32_t want_cap;
-    video_run *runs;
-    int32_t n_runs, runs_cap;
-    int32_t run;  /* being decoded */
-    int32_t next; /* packet to send next; -1: the run is not entered yet */
-    int32_t read; /* number of the packet that the demuxer gives next; -1: unknown */
-    int32_t reorder;
-    int32_t low;     /* wanted frames of packets before this one are all out */
-    int holes;       /* a packet gave no frame, and nothing is damaged */
-    int lenient;     /* packets that give no frame are no damage */
-    int retries;     /* of this run, from earlier key frames */
-    int damage;      /* of this run: a status, raised if a wanted frame came after it */
-    AVFrame *show;   /* video_at: the frame on show */
-    AVFrame *coming; /* video_at: the one after it */
-    int at_end;
-    int64_t decoded;
-    video_av1 av1;
-};
 
 /* --- life --- */
 
@@ -49,15 +22,8 @@ video_ctx *video_new(void) {
     return NULL;
 }
 
-static void drop_kept(video_ctx *v) {
-    for (int32_t i = 0; i < v->n_kept; i++) av_packet_free(&v->kept[i]);
-    free(v->kept);
-    v->kept = NULL;
-    v->n_kept = 0;
-}
-
 void video_close(video_ctx *v) {
-    drop_kept(v);
+    video_drop_kept(v);
     v->n = v->n_runs = v->run = 0;
     av_frame_unref(v->show);
     av_frame_unref(v->coming);
@@ -137,117 +103,12 @@ int video_open(video_ctx *v, const media_av_source *source, const media_av_optio
     return rc;
 }
 
-/* --- scan --- */
-
-static void *grown(void *p, int32_t *cap, int32_t n, size_t item) {
-    if (n <= *cap) return p;
-    int32_t to = n + n / 2 + 256;
-    void *q = realloc(p, (size_t)to * item);
-    if (q) *cap = to;
-    return q;
-}
-
-/* Whether the picture of a packet of MPEG-4 is a B-frame. */
-static int is_between(const AVPacket *p) {
-    for (int i = 0; i + 4 < p->size; i++)
-        if (p->data[i] == 0 && p->data[i + 1] == 0 && p->data[i + 2] == 1 && p->data[i + 3] == 0xb6)
-            return p->data[i + 4] >> 6 == 2;
-    return 0;
-}
-
-static video_packet packet_of(const video_ctx *v, const AVPacket *p) {
-    video_packet out = {p->pts, p->dts, p->pos, p->duration, p->size, 0};
-    if (v->a->stream->codecpar->codec_id == AV_CODEC_ID_MPEG4 && is_between(p)) out.flags |= VIDEO_BETWEEN;
-    if (p->flags & AV_PKT_FLAG_KEY) out.flags |= VIDEO_KEY;
-    if (p->flags & AV_PKT_FLAG_DISCARD) out.flags |= VIDEO_DISCARD;
-    return out;
-}
-
-static int keep(video_ctx *v, AVPacket *p, int32_t *kept_cap) {
-    AVPacket **kept = grown(v->kept, kept_cap, v->n_kept + 1, sizeof *kept);
-    if (!kept) return MEDIA_AV_NO_MEMORY;
-    v->kept = kept;
-    kept[v->n_kept] = av_packet_alloc();
-    if (!kept[v->n_kept]) return MEDIA_AV_NO_MEMORY;
-    av_packet_move_ref(kept[v->n_kept++], p);
-    return MEDIA_AV_OK;
-}
-
-static int settle_times(video_ctx *v);
-
-static int scan(video_ctx *v, int64_t keep_bytes, video_fields *fields);
-
-/* What FFmpeg says when pictures of packed packets are shown is in the order of packets. */
-static void forget_times(video_ctx *v) {
-    for (int32_t i = 0; i < v->n; i++) {
-        video_packet *p = &v->packets[i];
-        p->pts = p->flags & VIDEO_BETWEEN ? p->dts : AV_NOPTS_VALUE;
-    }
-}
-
-int video_scan(video_ctx *v, int64_t keep_bytes) {
-    video_fields fields = {0};
-    drop_kept(v);
-    v->n = 0;
-    int rc = video_fields_open(&fields, v->a->stream);
-    rc = rc == MEDIA_AV_OK ? scan(v, keep_bytes, &fields) : media_av_fail(v->a, rc, "the parser");
-    video_fields_close(&fields);
-    v->read = -1;
-    if (rc == MEDIA_AV_END && v->a->unpacked) forget_times(v);
-    return rc == MEDIA_AV_END ? settle_times(v) : rc;
-}
-
-static int scan(video_ctx *v, int64_t keep_bytes, video_fields *fields) {
-    int64_t bytes = 0;
-    int32_t kept_cap = 0;
-    int keeping = keep_bytes > 0;
-    AVPacket *p;
-    int rc;
-    while ((rc = media_av_read(v->a, &p)) == MEDIA_AV_OK) {
-        video_packet *packets =
-            v->n < INT32_MAX / 2 ? grown(v->packets, &v->cap, v->n + 1, sizeof *packets) : NULL;
-        if (!packets) return media_av_fail(v->a, MEDIA_AV_NO_MEMORY, "the index");
-        v->packets = packets;
-        if (p->flags & AV_PKT_FLAG_CORRUPT)
-            return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the container marks a packet as damaged");
-        packets[v->n] = packet_of(v, p);
-        if (video_fields_second(fields, p)) {
-            packets[v->n].flags |= VIDEO_SECOND;
-            packets[v->n - 1].duration += p->duration;
-        }
-        v->n++;
-        bytes += p->size;
-        if (keeping && bytes > keep_bytes) {
-            drop_kept(v);
-            keeping = 0;
-        }
-        if (keeping && (rc = keep(v, p, &kept_cap)) != MEDIA_AV_OK)
-            return media_av_fail(v->a, rc, "the packets");
-    }
-    return rc;
-}
-
-const video_packet *video_packets(const video_ctx *v, int32_t *n) {
-    *n = v->n;
-    return v->packets;
-}
-
-int video_set_packets(video_ctx *v, const video_packet *packets, int32_t n) {
-    video_packet *own = grown(v->packets, &v->cap, n, sizeof *own);
-    if (!own) return media_av_fail(v->a, MEDIA_AV_NO_MEMORY, "the index");
-    v->packets = own;
-    memcpy(own, packets, (size_t)n * sizeof *own);
-    v->n = n;
-    v->read = 0;
-    return MEDIA_AV_OK;
-}
-
 /* --- wanted frames --- */
 
 int video_plan(video_ctx *v, int32_t n_runs, int32_t reorder, uint8_t **want, video_run **runs) {
-    uint8_t *w = grown(v->want, &v->want_cap, v->n, 1);
+    uint8_t *w = video_grown(v->want, &v->want_cap, v->n, 1);
     if (w) v->want = w;
-    video_run *r = grown(v->runs, &v->runs_cap, n_runs, sizeof *r);
+    video_run *r = video_grown(v->runs, &v->runs_cap, n_runs, sizeof *r);
     if (r) v->runs = r;
     if (!w || !r) return media_av_fail(v->a, MEDIA_AV_NO_MEMORY, "the plan");
     memset(w, 0, (size_t)v->n);
@@ -315,9 +176,18 @@ static int fetch(video_ctx *v, int32_t number, int entering, AVPacket **out) {
     return MEDIA_AV_OK;
 }
 
-/* Damage counts only from the run's key frame on: pictures shown before it may lack what they refer to. */
+/* Damage counts only from the run's key frame on, and from the file's first: pictures shown before it may lack what they refer
+ * to. Nor does it count behind the run. */
 static int counts(const video_ctx *v, int32_t number) {
-    return v->packets[number].pts >= v->packets[v->runs[v->run].key].pts;
+    const video_run *r = &v->runs[v->run];
+    int64_t pts = v->packets[number].pts;
+    return pts >= v->packets[r->key].pts && pts >= v->head && number <= r->last;
+}
+
+/* Whether all that the decoder has got is shown before the file's first key frame. */
+static int before_head(const video_ctx *v) {
+    return v->next > 0 && v->packets[v->runs[v->run].key].pts < v->head &&
+           v->packets[v->next - 1].pts < v->head;
 }
 
 /* Bytes of a packet that are to be decoded. Devices get all of them. */
@@ -341,16 +211,17 @@ static int send_next(video_ctx *v) {
         v->next++;
         return MEDIA_AV_OK;
     }
+    if (number == v->runs[v->run].key) v->recovering = media_packets_recovers(p, v->a->stream->codecpar);
     p->pts = number; /* rides through the decoder */
     p->dts = AV_NOPTS_VALUE;
-    v->a->codec->skip_frame = wanted ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+    v->a->codec->skip_frame = wanted || number > v->runs[v->run].last ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
     rc = media_av_send(v->a, p);
     p->pts = pts;
     p->dts = dts;
     p->size = size;
     if (rc == MEDIA_AV_AGAIN) return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the decoder takes no packet");
     v->next++;
-    if (rc == MEDIA_AV_NO_MEMORY || rc == MEDIA_AV_TOO_MANY_PIXELS || rc == MEDIA_AV_DEVICE) return rc;
+    if (rc == MEDIA_AV_NO_MEMORY || rc == MEDIA_AV_DEVICE || v->a->refused != MEDIA_AV_OK) return rc;
     if (rc < 0 && counts(v, number) && !v->damage) v->damage = rc;
     return MEDIA_AV_OK;
 }
@@ -405,13 +276,20 @@ static int finish_run(video_ctx *v) {
     return rc;
 }
 
+/* Whether packets behind the run are to push its frames out. FFmpeg's decoder of H.264 gives nothing of what it holds back when told that
+ * there is no more, until it has shown the recovery point that it entered at. */
+static int pushes(const video_ctx *v) {
+    const video_run *r = &v->runs[v->run];
+    return v->recovering && v->next < v->n && v->next <= r->last + 2 * (v->reorder + 1) && !all_delivered(v);
+}
+
 static int feed(video_ctx *v) {
     video_run *r = &v->runs[v->run];
     int rc = media_av_check(v->a);
     if (rc != MEDIA_AV_OK) return rc;
     if (v->next < 0) v->next = r->key;
     if (v->next <= r->last) return send_next(v);
-    if (!next_is_near(v)) return media_av_send(v->a, NULL);
+    if (!next_is_near(v)) return pushes(v) ? send_next(v) : media_av_send(v->a, NULL);
     r[1].key = r->key; /* one run from here on */
     v->run++;
     return MEDIA_AV_OK;
@@ -468,78 +346,11 @@ int video_next(video_ctx *v, AVFrame **frame, int32_t *number) {
         } else if (rc == MEDIA_AV_END)
             rc = finish_run(v);
         else if (rc == MEDIA_AV_CORRUPT) { /* of a frame that may not matter */
-            if (!v->damage) v->damage = rc;
+            if (!v->damage && !before_head(v)) v->damage = rc;
             rc = MEDIA_AV_OK;
         }
     }
     return rc;
-}
-
-/* --- frames whose packets have no presentation time --- */
-
-/* Codecs that hold back one picture: what others refer to is shown when the next such picture is decoded, and what nothing
- * refers to at once. */
-static int holds_back_one(const video_ctx *v) {
-    enum AVCodecID id = v->a->stream->codecpar->codec_id;
-    if (id != AV_CODEC_ID_MPEG4 && id != AV_CODEC_ID_MPEG2VIDEO && id != AV_CODEC_ID_MPEG1VIDEO) return 0;
-    for (int32_t i = 0; i < v->n; i++)
-        if (v->packets[i].dts == AV_NOPTS_VALUE) return 0;
-    return 1;
-}
-
-static void times_of_references(video_ctx *v) {
-    const video_packet *last = &v->packets[v->n - 1];
-    int64_t shown = last->dts + (last->duration > 0 ? last->duration : 1);
-    for (int32_t i = v->n - 1; i >= 0; i--) {
-        video_packet *p = &v->packets[i];
-        if (p->pts == p->dts) continue;
-        if (p->pts == AV_NOPTS_VALUE) p->pts = shown;
-        shown = p->dts;
-    }
-}
-
-/* Decode everything to learn the order, and count on from the times that are known. What gives no frame is marked. */
-static int times_by_decoding(video_ctx *v) {
-    uint8_t *want;
-    video_run *run;
-    AVFrame *frame;
-    int32_t number;
-    int rc = video_plan(v, 1, 0, &want, &run);
-    if (rc != MEDIA_AV_OK) return rc;
-    v->a->options.reorder = 0;
-    for (int32_t i = 0; i < v->n; i++) want[i] = !(v->packets[i].flags & VIDEO_SECOND);
-    *run = (video_run){0, v->n - 1};
-    v->lenient = 1;
-    int64_t next = v->packets[0].dts == AV_NOPTS_VALUE ? 0 : v->packets[0].dts;
-    while ((rc = video_next(v, &frame, &number)) == MEDIA_AV_OK || rc == MEDIA_AV_AGAIN) {
-        if (rc == MEDIA_AV_AGAIN) continue;
-        video_packet *p = &v->packets[number];
-        if (p->pts == AV_NOPTS_VALUE) p->pts = next;
-        next = p->pts + (p->duration > 0 ? p->duration : 1);
-    }
-    v->lenient = 0;
-    v->decoded = 0;
-    if (rc != MEDIA_AV_END) return rc;
-    for (int32_t i = 0; i < v->n; i++)
-        if (v->want[i] == 1 && !(v->packets[i].flags & VIDEO_DISCARD)) v->packets[i].flags |= VIDEO_HOLE;
-    return MEDIA_AV_OK;
-}
-
-int video_find_holes(video_ctx *v) {
-    if (!v->holes) return MEDIA_AV_END;
-    v->holes = 0;
-    return times_by_decoding(v);
-}
-
-static int settle_times(video_ctx *v) {
-    int missing = 0;
-    for (int32_t i = 0; i < v->n; i++)
-        missing |= v->packets[i].pts == AV_NOPTS_VALUE && v->packets[i].size > 0 &&
-                   !(v->packets[i].flags & VIDEO_SECOND);
-    if (!missing) return MEDIA_AV_OK;
-    if (!holds_back_one(v)) return times_by_decoding(v);
-    times_of_references(v);
-    return MEDIA_AV_OK;
 }
 
 /* --- without a scan --- */
@@ -577,13 +388,27 @@ static int worth_seeking(const video_ctx *v, int64_t at) {
     return av_compare_ts(at - v->coming->pts, v->a->stream->time_base, 5, (AVRational){1, 1}) > 0;
 }
 
+/* The first frame from a time on, or before it, of a packet at which decoding can start: not every container seeks to one. */
+static int decode_from_key(video_ctx *v, int64_t at) {
+    AVPacket *p;
+    int rc = media_av_seek(v->a, at), enters = 0;
+    if (rc == MEDIA_AV_OK) rc = media_av_decoder(v->a);
+    while (rc == MEDIA_AV_OK && !enters) {
+        rc = media_av_read(v->a, &p);
+        if (rc == MEDIA_AV_OK) enters = video_fields_enters(p, v->a->stream);
+        if (enters < 0) return media_av_fail(v->a, enters, "the parser");
+    }
+    if (rc == MEDIA_AV_OK) rc = media_av_send(v->a, p);
+    return rc == MEDIA_AV_OK ? decode_one(v, v->coming) : rc;
+}
+
 static int enter_at(video_ctx *v, int64_t at) {
     av_frame_unref(v->show);
     av_frame_unref(v->coming);
     v->at_end = 0;
-    int rc = media_av_seek(v->a, at);
-    if (rc == MEDIA_AV_OK) rc = decode_one(v, v->coming);
-    if (rc == MEDIA_AV_OK && v->coming->pts > at) { /* an open group, or a container that seeks badly */
+    int rc = decode_from_key(v, at);
+    if (rc == MEDIA_AV_END ||
+        (rc == MEDIA_AV_OK && v->coming->pts > at)) { /* an open group, or a container that seeks badly */
         rc = media_av_rewind(v->a);
         if (rc == MEDIA_AV_OK) rc = decode_one(v, v->coming);
     }

@@ -18,4 +18,8 @@ void video_fields_close(video_fields *f);
 /* Whether the packet, the stream's next, is the second field of the frame that the one before began. */
 int video_fields_second(video_fields *f, const AVPacket *p);
 
+/* Whether decoding can start at a packet: at a key packet, and of H.264 not at a second field, which parsers call one, too. Less than 0: a
+ * status of av.h. */
+int video_fields_enters(const AVPacket *p, const AVStream *s);
+
 #endif

@@ -112,10 +112,11 @@ func (ix *Index) nearest(tick float64) int {
 	return i
 }
 
-// Between gives the frames [i, j) that are on show at any moment of [from, to).
+// Between gives the frames [i, j) that are on show at any moment of [from, to), in seconds.
 func (ix *Index) Between(from, to float64) (i, j int) {
-	i = sort.Search(ix.Len(), func(i int) bool { return ix.PTS(i)+ix.Duration(i) > from })
-	j = sort.Search(ix.Len(), func(i int) bool { return ix.PTS(i) >= to })
+	begin, end := ix.ticks(from)+sameTick, ix.ticks(to)-sameTick
+	i = sort.Search(ix.Len(), func(i int) bool { return float64(ix.at(i).pts+ix.lasts(i)) > begin })
+	j = sort.Search(ix.Len(), func(i int) bool { return float64(ix.at(i).pts) >= end })
 	return i, max(i, j)
 }
 

@@ -69,6 +69,22 @@ func TestDurationsReachToTheNextFrame(t *testing.T) {
 }
 
 // An index on disk is read back as it was, and refused in every other case.
+// Seconds have no exact ticks, and the end of one frame is the start of the next: neither is in a window that it only touches.
+func TestAWindowEndsWhereFramesDo(t *testing.T) {
+	times := []int64{key(880)}
+	for i := range 99 {
+		times = append(times, 920+40*int64(i))
+	}
+	ix := shown(times...)
+	ix.num, ix.den = 1, 1000
+	for first := range 99 {
+		from, to := 0.88+0.04*float64(first), 0.88+0.04*float64(first+1)
+		if i, j := ix.Between(from, to); i != first || j != first+1 {
+			t.Errorf("frame %d, from %v s to %v s: got %d to %d", first, from, to, i, j)
+		}
+	}
+}
+
 func TestIndexOnDiskIsTheOneOfThisFileOrNone(t *testing.T) {
 	ix := shown(key(0), 3, 1, 2)
 	id := identity{demuxer: 7, size: 100, time: 200, stream: -1}

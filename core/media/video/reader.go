@@ -106,7 +106,11 @@ func (r *Reader) choose() (media.Size, error) {
 	if r.w.filter.is() {
 		return r.filtered()
 	}
-	return r.w.shownSize(r.w.op.cfg.AsSent), nil
+	shown := r.w.shownSize(r.w.op.cfg.AsSent)
+	if shown.W <= 0 || shown.H <= 0 {
+		return shown, av.NewError("video", av.StatusCorrupt, "no key frame says how large the frames are")
+	}
+	return shown, nil
 }
 
 // leavesDevice reports whether err is the device's and the processor goes on in its place, as auto has it: the source is closed then.

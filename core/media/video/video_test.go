@@ -225,6 +225,29 @@ func TestOnlyGroupsWithChosenFramesAreDecoded(t *testing.T) {
 	}
 }
 
+// A group that is entered at a recovery point is decoded once: what the decoder holds back at its end is pushed out, not sought from the group before.
+func TestAnOpenGroupIsEnteredAtItsOwnKeyFrame(t *testing.T) {
+	f := golden(t)["opengroup.mkv"] // 40 frames, a key frame every ten, none but the first an IDR picture
+	for _, at := range []int{11, 13, 15, 21, 25} {
+		r := mustDecode(t, asStored(f, 1, Selection{Kind: AtIndices, Indices: []int{at}}), file(t, "opengroup.mkv"), Draw{})
+		if r.info.Decoded > 8 {
+			t.Errorf("frame %d: the decoder gave %d frames, want at most 8", at, r.info.Decoded)
+		}
+	}
+}
+
+// A recording without any key frame says so; with one, its frames before that are not there (the golden files cut.*).
+func TestARecordingWithoutAKeyFrameIsRefusedByName(t *testing.T) {
+	b, err := os.ReadFile("testdata/cut_mpeg2.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(Config{}, Source{Bytes: b[:12*188]}, Draw{})
+	if causeOf(err) != "corrupt" || !strings.Contains(err.Error(), "no key frame says how large") {
+		t.Errorf("got %v, want it refused", err)
+	}
+}
+
 // Frames of AV1 that nothing refers to are left out: each alone is decoded without its neighbours (TestAFrameAloneIsTheFrameAmongAll says that it is
 // the same).
 func TestFramesOfAV1ThatNothingRefersToAreLeftOut(t *testing.T) {

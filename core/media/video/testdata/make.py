@@ -126,6 +126,8 @@ def make_files():
     packed()
     no_video()
     rare_pixels()
+    cut()
+    joined()
 
 
 X265 = "keyint=5:scenecut=0:bframes=2:pools=none:frame-threads=1:log-level=none"
@@ -362,6 +364,42 @@ def vop(data):
     return "IPBS"[data[data.index(VOP) + 4] >> 6]
 
 
+def cut():
+    """Recordings that begin in the middle of a group of pictures, or at a key frame of an open one, or at one that is but a recovery point."""
+    data = (HERE / "opengroup.ts").read_bytes()
+    at = [i for i in range(0, len(data), 188) if data[i + 1] & 0x1F == 0 and data[i + 2] == 0]  # tables are repeated
+    (HERE / "cut.ts").write_bytes(data[at[1]:])
+    for name, to, first in ("opengroup_hevc.mp4", "cut_hevc.ts", "key"), ("refresh.mkv", "cut_refresh.mkv", "key"), \
+            ("opengroup.mkv", "cut.mkv", "key"), ("mpeg2.mpg", "cut_mpeg2.ts", 4):
+        with av.open(str(HERE / name)) as src, av.open(str(HERE / to), "w") as out:
+            s = out.add_stream_from_template(src.streams.video[0])
+            packets = [p for p in src.demux(src.streams.video[0]) if p.size]
+            if first == "key":
+                first = [i for i, p in enumerate(packets) if p.is_keyframe][1]
+            for p in packets[first:]:
+                p.stream = s
+                out.mux(p)
+
+
+JOINED = "late.ts", "opengroup.ts"
+
+
+def joined():
+    """Two recordings one behind the other in a file, as cat makes it; the second one's clock begins anew."""
+    (HERE / "joined.ts").write_bytes(b"".join((HERE / name).read_bytes() for name in JOINED))
+
+
+def read_joined():
+    """The frames of both, the second one's times moved so that its packets go on where the first's end."""
+    parts = [read(HERE / name) for name in JOINED]
+    with av.open(str(HERE / JOINED[0])) as f:
+        end = max(p.dts + p.duration for p in f.demux(video=0) if p.size)
+    with av.open(str(HERE / JOINED[1])) as f:
+        begin = next(p.dts for p in f.demux(video=0))
+    first, second = parts
+    return dict(first, pts=first["pts"] + [t + end - begin for t in second["pts"]], number=first["number"] + second["number"])
+
+
 def no_video():
     with av.open(str(HERE / "sound.m4a"), "w") as out:
         s = out.add_stream("aac", rate=16000)
@@ -384,10 +422,21 @@ def number(frame):
     return sum(1 << i for i, bit in enumerate(bits) if bit)
 
 
+def decoded(container, stream):
+    """What comes out, whatever does not."""
+    for p in container.demux(stream):
+        try:
+            yield from p.decode()
+        except av.error.InvalidDataError:
+            assert "cut" in container.name
+
+
 def read(path):
+    if path.name == "joined.ts":
+        return read_joined()
     with av.open(str(path)) as f:
         s = f.streams.video[0]
-        frames = [(fr.pts, number(fr), fr.width, fr.height) for fr in f.decode(s)]
+        frames = [(fr.pts, number(fr), fr.width, fr.height) for fr in decoded(f, s)]
         if "no_times" not in path.name:  # there the order in which frames come out is all there is
             frames.sort()
         return {"time_base": [s.time_base.numerator, s.time_base.denominator], "pts": [f[0] for f in frames],

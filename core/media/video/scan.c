@@ -1,0 +1,268 @@
+//go:build !noffmpeg
+
+/* scan.c - the packets of a stream, their times, and which of them give no frame. */
+#include "ctx.h"
+#include "fields.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void video_drop_kept(video_ctx *v) {
+    for (int32_t i = 0; i < v->n_kept; i++) av_packet_free(&v->kept[i]);
+    free(v->kept);
+    v->kept = NULL;
+    v->n_kept = 0;
+}
+
+void *video_grown(void *p, int32_t *cap, int32_t n, size_t item) {
+    if (n <= *cap) return p;
+    int32_t to = n + n / 2 + 256;
+    void *q = realloc(p, (size_t)to * item);
+    if (q) *cap = to;
+    return q;
+}
+
+/* --- packets --- */
+
+/* Whether the picture of a packet of MPEG-4 is a B-frame. */
+static int is_between(const AVPacket *p) {
+    for (int i = 0; i + 4 < p->size; i++)
+        if (p->data[i] == 0 && p->data[i + 1] == 0 && p->data[i + 2] == 1 && p->data[i + 3] == 0xb6)
+            return p->data[i + 4] >> 6 == 2;
+    return 0;
+}
+
+static video_packet packet_of(const video_ctx *v, const AVPacket *p) {
+    video_packet out = {p->pts, p->dts, p->pos, p->duration, p->size, 0};
+    if (v->a->stream->codecpar->codec_id == AV_CODEC_ID_MPEG4 && is_between(p)) out.flags |= VIDEO_BETWEEN;
+    if (p->flags & AV_PKT_FLAG_KEY) out.flags |= VIDEO_KEY;
+    if (p->flags & AV_PKT_FLAG_DISCARD) out.flags |= VIDEO_DISCARD;
+    if (p->flags & AV_PKT_FLAG_CORRUPT) out.flags |= VIDEO_SUSPECT;
+    return out;
+}
+
+static int keep(video_ctx *v, AVPacket *p, int32_t *kept_cap) {
+    AVPacket **kept = video_grown(v->kept, kept_cap, v->n_kept + 1, sizeof *kept);
+    if (!kept) return MEDIA_AV_NO_MEMORY;
+    v->kept = kept;
+    kept[v->n_kept] = av_packet_alloc();
+    if (!kept[v->n_kept]) return MEDIA_AV_NO_MEMORY;
+    av_packet_move_ref(kept[v->n_kept++], p);
+    return MEDIA_AV_OK;
+}
+
+/* --- times --- */
+
+/* What FFmpeg says when pictures of packed packets are shown is in the order of packets. */
+static void forget_times(video_ctx *v) {
+    for (int32_t i = 0; i < v->n; i++) {
+        video_packet *p = &v->packets[i];
+        p->pts = p->flags & VIDEO_BETWEEN ? p->dts : AV_NOPTS_VALUE;
+    }
+}
+
+/* Codecs that hold back one picture: what others refer to is shown when the next such picture is decoded, and what nothing
+ * refers to at once. */
+static int holds_back_one(const video_ctx *v) {
+    enum AVCodecID id = v->a->stream->codecpar->codec_id;
+    if (id != AV_CODEC_ID_MPEG4 && id != AV_CODEC_ID_MPEG2VIDEO && id != AV_CODEC_ID_MPEG1VIDEO) return 0;
+    for (int32_t i = 0; i < v->n; i++)
+        if (v->packets[i].dts == AV_NOPTS_VALUE) return 0;
+    return 1;
+}
+
+static void times_of_references(video_ctx *v) {
+    const video_packet *last = &v->packets[v->n - 1];
+    int64_t shown = last->dts + (last->duration > 0 ? last->duration : 1);
+    for (int32_t i = v->n - 1; i >= 0; i--) {
+        video_packet *p = &v->packets[i];
+        if (p->pts == p->dts) continue;
+        if (p->pts == AV_NOPTS_VALUE) p->pts = shown;
+        shown = p->dts;
+    }
+}
+
+/* Decode what there is and note what comes out, whatever else does not, until a frame that is shown at `until` or later. Times
+ * that are not known are counted on from those that are. intra becomes the number of the first packet whose frame refers to no other. */
+static int decode_leniently(video_ctx *v, int64_t until, int32_t *intra) {
+    uint8_t *want;
+    video_run *run;
+    AVFrame *frame;
+    int32_t number;
+    int rc = video_plan(v, 1, 0, &want, &run);
+    if (rc != MEDIA_AV_OK) return rc;
+    v->a->options.reorder = 0;
+    for (int32_t i = 0; i < v->n; i++) want[i] = !(v->packets[i].flags & VIDEO_SECOND);
+    *run = (video_run){0, v->n - 1};
+    v->lenient = 1;
+    *intra = v->n;
+    int64_t next = v->packets[0].dts == AV_NOPTS_VALUE ? 0 : v->packets[0].dts;
+    while ((rc = video_next(v, &frame, &number)) == MEDIA_AV_OK || rc == MEDIA_AV_AGAIN) {
+        if (rc == MEDIA_AV_AGAIN) continue;
+        if (frame->pict_type == AV_PICTURE_TYPE_I && number < *intra) *intra = number;
+        video_packet *p = &v->packets[number];
+        if (p->pts == AV_NOPTS_VALUE) p->pts = next;
+        if (p->pts >= until) break;
+        next = p->pts + (p->duration > 0 ? p->duration : 1);
+    }
+    v->lenient = 0;
+    v->decoded = 0;
+    media_av_flush(v->a);
+    return rc == MEDIA_AV_END ? MEDIA_AV_OK : rc;
+}
+
+static int gave_nothing(const video_ctx *v, int32_t i) {
+    return v->want[i] == 1 && !(v->packets[i].flags & VIDEO_DISCARD);
+}
+
+/* Decode everything and mark what gives no frame. */
+static int times_by_decoding(video_ctx *v) {
+    int32_t intra;
+    int rc = decode_leniently(v, INT64_MAX, &intra);
+    if (rc != MEDIA_AV_OK) return rc;
+    for (int32_t i = 0; i < v->n; i++)
+        if (gave_nothing(v, i)) v->packets[i].flags |= VIDEO_HOLE;
+    return MEDIA_AV_OK;
+}
+
+int video_find_holes(video_ctx *v) {
+    if (!v->holes) return MEDIA_AV_END;
+    v->holes = 0;
+    return times_by_decoding(v);
+}
+
+static int settle_times(video_ctx *v) {
+    int missing = 0;
+    for (int32_t i = 0; i < v->n; i++)
+        missing |= v->packets[i].pts == AV_NOPTS_VALUE && v->packets[i].size > 0 &&
+                   !(v->packets[i].flags & VIDEO_SECOND);
+    if (!missing) return MEDIA_AV_OK;
+    if (!holds_back_one(v)) return times_by_decoding(v);
+    times_of_references(v);
+    return MEDIA_AV_OK;
+}
+
+/* When the first key frame is shown; INT64_MIN: nothing is said to be one. */
+static int64_t first_key(const video_ctx *v) {
+    for (int32_t i = 0; i < v->n; i++)
+        if ((v->packets[i].flags & (VIDEO_KEY | VIDEO_SECOND)) == VIDEO_KEY) return v->packets[i].pts;
+    return AV_NOPTS_VALUE;
+}
+
+/* A recording that was begun, or cut, in the middle of a group of pictures: what is shown before its first key frame, or after one of
+ * H.264 that is but a recovery point, lacks what it refers to, and what the decoder then does not give is not there. */
+static int settle_head(video_ctx *v) {
+    int cut = v->recovers;
+    v->head = first_key(v);
+    for (int32_t i = 0; i < v->n; i++) {
+        const video_packet *p = &v->packets[i];
+        cut |= p->pts != AV_NOPTS_VALUE && p->pts < v->head && !(p->flags & (VIDEO_DISCARD | VIDEO_SECOND));
+    }
+    if (!cut) return MEDIA_AV_OK;
+    int32_t intra;
+    const int64_t head = v->head;
+    v->head = INT64_MAX; /* no damage counts, here */
+    int rc = decode_leniently(v, head, &intra);
+    v->head = head;
+    if (rc != MEDIA_AV_OK) return rc;
+    int64_t first = INT64_MAX;
+    for (int32_t i = 0; i < v->n; i++)
+        if (v->want[i] == 2 && v->packets[i].pts >= head && v->packets[i].pts < first)
+            first = v->packets[i].pts;
+    if (first == INT64_MAX) return MEDIA_AV_OK; /* what is asked for will say why */
+    for (int32_t i = 0; i < v->n; i++) {
+        int64_t pts = v->packets[i].pts;
+        if (i < intra ? pts < first : gave_nothing(v, i) && pts < (v->recovers ? first : head))
+            v->packets[i].flags |= VIDEO_DISCARD;
+    }
+    return MEDIA_AV_OK;
+}
+
+/* --- scan --- */
+
+/* Where the container missed something. That is no damage where recordings were joined, each of which begins at a key frame: the
+ * mark is then at that, or, as parsers hold back a packet, at one of the two before. */
+static int check_joins(video_ctx *v) {
+    for (int32_t i = 0; i < v->n; i++) {
+        if (!(v->packets[i].flags & VIDEO_SUSPECT)) continue;
+        int joined = 0;
+        for (int32_t j = i; j < v->n && j <= i + 2; j++) joined |= v->packets[j].flags & VIDEO_KEY;
+        if (!joined) return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the container marks a packet as damaged");
+    }
+    return MEDIA_AV_OK;
+}
+
+/* Broadcast containers begin their clock anew where recordings were joined: the times of the second go on from the first's. */
+static void join_times(const video_ctx *v, int64_t *shift, video_packet *packet) {
+    if (!v->a->format || !(v->a->format->iformat->flags & AVFMT_TS_DISCONT)) return;
+    if (v->n > 0 && packet->flags & VIDEO_KEY && packet->dts != AV_NOPTS_VALUE) {
+        const video_packet *before = packet - 1;
+        if (before->dts != AV_NOPTS_VALUE && packet->dts < before->dts)
+            *shift += before->dts + (before->duration > 0 ? before->duration : 1) - packet->dts;
+    }
+    if (packet->pts != AV_NOPTS_VALUE) packet->pts += *shift;
+}
+
+static int scan(video_ctx *v, int64_t keep_bytes, video_fields *fields) {
+    int64_t bytes = 0, shift = 0;
+    int32_t kept_cap = 0;
+    int keeping = keep_bytes > 0, keys = 0;
+    const AVCodecParameters *codec = v->a->stream->codecpar;
+    AVPacket *p;
+    int rc;
+    while ((rc = media_av_read(v->a, &p)) == MEDIA_AV_OK) {
+        video_packet *packets =
+            v->n < INT32_MAX / 2 ? video_grown(v->packets, &v->cap, v->n + 1, sizeof *packets) : NULL;
+        if (!packets) return media_av_fail(v->a, MEDIA_AV_NO_MEMORY, "the index");
+        v->packets = packets;
+        packets[v->n] = packet_of(v, p);
+        join_times(v, &shift, &packets[v->n]);
+        if (packets[v->n].flags & VIDEO_KEY && !keys++) v->recovers = media_packets_recovers(p, codec);
+        if (video_fields_second(fields, p)) {
+            packets[v->n].flags |= VIDEO_SECOND;
+            packets[v->n - 1].duration += p->duration;
+        }
+        v->n++;
+        bytes += p->size;
+        if (keeping && bytes > keep_bytes) {
+            video_drop_kept(v);
+            keeping = 0;
+        }
+        if (keeping && (rc = keep(v, p, &kept_cap)) != MEDIA_AV_OK)
+            return media_av_fail(v->a, rc, "the packets");
+    }
+    return rc;
+}
+
+int video_scan(video_ctx *v, int64_t keep_bytes) {
+    video_fields fields = {0};
+    video_drop_kept(v);
+    v->n = 0;
+    v->head = AV_NOPTS_VALUE;
+    v->recovers = 0;
+    int rc = video_fields_open(&fields, v->a->stream);
+    rc = rc == MEDIA_AV_OK ? scan(v, keep_bytes, &fields) : media_av_fail(v->a, rc, "the parser");
+    video_fields_close(&fields);
+    v->read = -1;
+    if (rc == MEDIA_AV_END) rc = check_joins(v);
+    if (rc != MEDIA_AV_OK) return rc;
+    if (v->a->unpacked) forget_times(v);
+    rc = settle_times(v);
+    return rc == MEDIA_AV_OK ? settle_head(v) : rc;
+}
+
+const video_packet *video_packets(const video_ctx *v, int32_t *n) {
+    *n = v->n;
+    return v->packets;
+}
+
+int video_set_packets(video_ctx *v, const video_packet *packets, int32_t n) {
+    video_packet *own = video_grown(v->packets, &v->cap, n, sizeof *own);
+    if (!own) return media_av_fail(v->a, MEDIA_AV_NO_MEMORY, "the index");
+    v->packets = own;
+    memcpy(own, packets, (size_t)n * sizeof *own);
+    v->n = n;
+    v->read = 0;
+    v->head = first_key(v);
+    return MEDIA_AV_OK;
+}
