@@ -351,6 +351,27 @@ def test_an_iterable_that_raises_ends_its_epoch_and_then_the_loop(pictures):
     assert "ZeroDivisionError: item six" in err
 
 
+def test_an_iterable_that_cannot_begin_an_epoch_ends_the_loop(pictures):
+    """What __iter__ raises is what an item raises there; no items of another epoch stand in."""
+    out, err = stream("""
+        class Raises(Stream):
+            opens = 0
+            def __iter__(self):
+                self.opens += 1
+                if self.opens in raises:
+                    raise FileNotFoundError("the archive is gone")
+                return super().__iter__()
+        for raises in ([2], [3]):  # the first is open's look at the items
+            with spdl.open(description, source=Raises(9)) as loader:
+                for _ in range(2):
+                    try:
+                        print(keys(loader) == names[:9])
+                    except FileNotFoundError as error:
+                        print(error)
+    """, describe(pictures.path, batch=4, order={"epochs": 2}))
+    assert out == "the archive is gone\nTrue\nTrue\nthe archive is gone\n", err
+
+
 def test_an_iterable_that_hangs_costs_its_deadline(pictures):
     """The samples that were wanted meanwhile are bad, cause deadline; what comes later goes on where it is."""
     out, err = stream("""

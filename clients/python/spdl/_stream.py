@@ -82,7 +82,10 @@ class Stream:
     def _begin(self, epoch: int) -> None:
         self._epoch, self._next, self._over = epoch, 0, False
         self._waiting.clear()
-        self._iterator = iter(self._iterable)
+        try:
+            self._iterator = iter(self._iterable)
+        except BaseException as error:
+            self._keep(self._failed(error))
 
     def _pull(self) -> None:
         if self._over:
@@ -93,8 +96,15 @@ class Stream:
             self._over = True
             raise End from None
         except BaseException as error:
-            with self._telling:
-                self._over, self._error, item = True, error, Raised(error)
+            item = self._failed(error)
+        self._keep(item)
+
+    def _failed(self, error: BaseException) -> Raised:
+        with self._telling:
+            self._over, self._error = True, error
+        return Raised(error)
+
+    def _keep(self, item: Any) -> None:
         self._waiting[self._next] = item
         self._waiting.pop(self._next - KEPT, None)
         self._next += 1

@@ -323,3 +323,16 @@ def test_an_op_that_forks_does_not_hang(script):
             print(list(pipeline))
     """)
     assert (done.returncode, done.stdout) == (0, "[0, 1, 2, 3, 4]\n"), done.stderr
+
+
+def test_a_generator_that_raises_stop_async_iteration_has_failed():
+    """It is no end of its results."""
+    def op(item):
+        yield item
+        if item == 2:
+            raise StopAsyncIteration
+        yield -item
+
+    pipeline = build(range(5), op, pipe={"max_failures": 0})
+    with pytest.raises(PipelineFailure, match="1:op.* failed 1 times"), pipeline.auto_stop():
+        list(pipeline)

@@ -78,6 +78,25 @@ def test_lists_do_not_cross_the_end_of_an_epoch():
             assert [list(pipeline) for _ in range(3)] == [want] * 3
 
 
+def test_what_an_aggregator_of_the_users_drops_is_not_the_next_epochs():
+    class Threes(Aggregator):
+        def __init__(self):
+            self.items = []
+
+        def accumulate(self, item):
+            self.items.append(item)
+            return self.flush() if len(self.items) == 3 else None
+
+        def flush(self):
+            items, self.items = self.items, []
+            return items
+
+    pipeline = (PipelineBuilder().add_source(range(5), continuous=True).aggregate(Threes(), drop_last=True)
+                .add_sink(3).build(num_threads=1))
+    with pipeline.auto_stop():
+        assert [list(pipeline) for _ in range(3)] == [[[0, 1, 2]]] * 3
+
+
 def test_an_aggregator_of_the_users_is_flushed_at_each_epoch():
     class All(Aggregator):
         def __init__(self):

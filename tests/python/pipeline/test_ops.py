@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 
 from spdl.pipeline import PipelineBuilder
-from spdl.pipeline.defs import Aggregator
+from spdl.pipeline.defs import Aggregate, Aggregator, Pipe
 
 from .conftest import build, run, wait_for
 
@@ -269,6 +269,20 @@ def test_lists_are_made_and_taken_apart():
              .pipe(lambda x: [x]).disaggregate().add_sink(3).build(num_threads=1))
     with apart.auto_stop():
         assert list(apart) == [1, 2, 3, "a", "b"]
+
+
+def test_lists_are_made_of_lists_wherever_these_come_from():
+    def built(builder, n=2, **how):
+        return builder.aggregate(n, **how).add_sink(3).build(num_threads=1)
+
+    lists = PipelineBuilder().add_source(range(7)).aggregate(2)
+    with (pipeline := built(lists)).auto_stop():
+        assert list(pipeline) == [[[0, 1], [2, 3]], [[4, 5], [6]]]
+    with (pipeline := built(PipelineBuilder().add_source(range(7)).aggregate(2).aggregate(3, drop_last=True), 1)).auto_stop():
+        assert list(pipeline) == [[[[0, 1], [2, 3], [4, 5]]]]
+    through = PipelineBuilder().add_source(range(4)).path_variants(lambda x: 0, [[Aggregate(1)], [Pipe(list)]])
+    with (pipeline := built(through)).auto_stop():
+        assert list(pipeline) == [[[0], [1]], [[2], [3]]]
 
 
 class Sum(Aggregator):

@@ -128,6 +128,8 @@ def _next(step: _Step) -> Any:
         return next(step.generator)
     except StopIteration:
         raise StopAsyncIteration from None
+    except StopAsyncIteration as error:
+        raise RuntimeError("generator raised StopAsyncIteration") from error
 
 
 async def _anext(step: _Step) -> Any:

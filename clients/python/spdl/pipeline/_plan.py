@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import itertools
 import queue
+from dataclasses import replace
 from typing import Any, Callable, Optional, Sequence
 
 from . import config as defaults
@@ -70,6 +71,13 @@ def _check_queue_class(chosen: Any) -> None:
                 "travel in the engine; override interval_stats_callback() or stage_hook(), or add a pipe")
 
 
+def _gives_items(stage: Any) -> bool:
+    """Whether what comes out of a stage (None: of a source) are single items for sure, never the engine's lists."""
+    if isinstance(stage, defs.AggregateConfig):
+        return type(stage.op) is not defs.Collate
+    return stage is None or isinstance(stage, (defs.PipeConfig, defs.DisaggregateConfig))
+
+
 def compile_plan(config: defs.PipelineConfig, options: Options) -> Plan:
     """The plan of a config without regions and custom merges, which build_pipeline() has taken apart before."""
     return _Compiler(options).plan(config)
@@ -95,12 +103,15 @@ class _Compiler:
         """The stages of one pipeline; prefix is the id of its first one."""
         first = self._source(config.src, prefix)
         head, _, number = prefix.rpartition("-")
-        return [first, *self._rest(config.pipes, head, int(number) + 1), *self._sink(config.sink, sink)]
+        before = config.src if isinstance(config.src, defs.MergeConfig) else None
+        return [first, *self._rest(config.pipes, head, int(number) + 1, before), *self._sink(config.sink, sink)]
 
-    def _rest(self, pipes: Sequence[Any], head: str, number: int) -> list[dict[str, Any]]:
+    def _rest(self, pipes: Sequence[Any], head: str, number: int, before: Any) -> list[dict[str, Any]]:
+        """Stages behind another, before; None: a source."""
         stages: list[dict[str, Any]] = []
         for offset, stage in enumerate(pipes):
-            stages += self._stage(stage, f"{head}-{number + offset}" if head else str(number + offset))
+            stages += self._stage(stage, f"{head}-{number + offset}" if head else str(number + offset), before)
+            before = stage
         return stages
 
     def _sink(self, sink: defs.SinkConfig, real: bool) -> list[dict[str, Any]]:
@@ -117,14 +128,14 @@ class _Compiler:
             return self._engine_stage("merge", stage_id, "merge", inputs=inputs)
         return self._host_stage(SourceStage, stage_id, "src", "source", src)
 
-    def _stage(self, config: Any, stage_id: str) -> list[dict[str, Any]]:
+    def _stage(self, config: Any, stage_id: str, before: Any) -> list[dict[str, Any]]:
         if isinstance(config, defs.PipeConfig):
             return [self._pipe(config, stage_id)]
         if isinstance(config, defs.AggregateConfig):
-            return [self._aggregate(config, stage_id)]
+            return [self._aggregate(config, stage_id, before)]
         if isinstance(config, defs.DisaggregateConfig):
             return [self._pipe(defs.Pipe(_elements, name=config.name), stage_id)]
-        return self._variants(config, stage_id)
+        return self._variants(config, stage_id, before)
 
     def _pipe(self, config: defs.PipeConfig, stage_id: str, kind: type[MapStage] = MapStage) -> dict[str, Any]:
         args = config._args
@@ -142,20 +153,22 @@ class _Compiler:
             described["deadline_ms"] = max(1, int(config._deadline * 1e3))
         return described
 
-    def _aggregate(self, config: defs.AggregateConfig, stage_id: str) -> dict[str, Any]:
+    def _aggregate(self, config: defs.AggregateConfig, stage_id: str, before: Any) -> dict[str, Any]:
         if type(config.op) is defs.Collate:
-            return self._engine_stage("aggregate", stage_id, config.name, n=config.op.n, drop_last=config.drop_last)
+            if _gives_items(before):
+                return self._engine_stage("aggregate", stage_id, config.name, n=config.op.n, drop_last=config.drop_last)
+            config = replace(config, op=defs.Collate(config.op.n))  # lists of lists are no list of the engine's
         return self._host_stage(AggregatorStage, stage_id, config.name, "aggregator", config,
                                 Budget(self.options.max_failures), failures=FORGIVE)
 
-    def _variants(self, config: defs.PathVariantsConfig, stage_id: str) -> list[dict[str, Any]]:
+    def _variants(self, config: defs.PathVariantsConfig, stage_id: str, before: Any) -> list[dict[str, Any]]:
         paths = []
         for number, path in enumerate(config.paths):
             head = f"{stage_id}-{number}"
             if config.batched:
                 paths.append([self._pipe(one, f"{head}-{at}", PathMapStage) for at, one in enumerate(path)])
             else:
-                paths.append(self._rest(path, head, 0))
+                paths.append(self._rest(path, head, 0, before))
         if not config.batched:
             return [self._host_stage(RouterStage, stage_id, config.name, "variants", config, paths=paths,
                                      failures=FORGIVE)]

@@ -90,7 +90,8 @@ class AggregatorStage(HostStage):
         with self.core.lock:
             self.budget.items += 1
         if desk.raw.kind == WORK_FLUSH:
-            result = None if self.drop_last else self.op.flush()
+            result = self.op.flush()  # also where it is dropped: the next epoch begins with nothing
+            result = None if self.drop_last else result
         else:
             result = self.op.accumulate(desk.item())
         if result is None:

@@ -214,7 +214,7 @@ class Aggregator(ABC):
 
     @abstractmethod
     def flush(self) -> Optional[Any]:
-        """The result of what is left at the end of the data or of an epoch, or None. Not called with drop_last."""
+        """The result of what is left at the end of the data or of an epoch, or None; with drop_last it is dropped."""
 
 
 class Collate(Aggregator, Generic[T]):
