@@ -18,7 +18,7 @@ func Weighted(weights []float32, rows int64, replacement bool, seed uint64) (Seq
 	sum, positive := 0.0, int64(0)
 	for i, w := range weights {
 		if !(w >= 0) || math.IsInf(float64(w), 0) {
-			return nil, fmt.Errorf("sampler: weight of sample %d: got %g, want a finite number of 0 or more", i, w)
+			return nil, fmt.Errorf("sampler: weight of sample %d: got %g, want 0 to 3.4e38", i, w)
 		}
 		if w > 0 {
 			positive++

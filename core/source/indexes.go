@@ -4,10 +4,13 @@ import (
 	"archive/zip"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -266,37 +269,67 @@ func buildZipIndex(ctx context.Context, w *window) (*indexBuilder, error) {
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked by add
 		return nil, fmt.Errorf("zip: %w", err)
 	}
-	b := newIndexBuilder()
-	small := func(off int64, n int) ([]byte, error) {
-		text := make([]byte, n)
-		_, err := r.ReadAt(text, off)
-		return text, err
-	}
+	b, first := newIndexBuilder(), size
 	for _, f := range z.File {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if strings.HasSuffix(f.Name, "/") {
-			continue
-		}
-		if f.Method != zip.Store {
-			return nil, fmt.Errorf("member %.200q: it is compressed; store members as they are (zip -0)", f.Name)
-		}
-		if f.UncompressedSize64 != f.CompressedSize64 || f.UncompressedSize64 > maxMemberSize {
-			return nil, fmt.Errorf("member %.200q: got %d bytes, stored as %d, want at most %d", f.Name, f.UncompressedSize64, f.CompressedSize64, int64(maxMemberSize))
-		}
 		off, err := f.DataOffset()
-		if err == nil && off+int64(f.UncompressedSize64) > size {
-			err = io.ErrUnexpectedEOF
-		}
 		if err == nil {
-			err = b.add([]byte(f.Name), off, int64(f.UncompressedSize64), small)
+			first = min(first, off)
+			err = addZipped(b, f, off, r, size)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("member %.200q: %w", f.Name, err)
 		}
 	}
-	return b, nil
+	return b, checkZipStart(r, len(z.File), first)
+}
+
+// addZipped adds a member whose bytes begin at off. Bytes that the index itself takes are checked.
+func addZipped(b *indexBuilder, f *zip.File, off int64, r io.ReaderAt, size int64) error {
+	switch mode, n := f.Mode(), f.UncompressedSize64; {
+	case mode.IsDir():
+		return nil
+	case mode&fs.ModeSymlink != 0:
+		return errors.New("a link; archive the file itself (zip without -y)")
+	case !mode.IsRegular():
+		return fmt.Errorf("of mode %v; want regular files only", mode)
+	case f.Flags&1 != 0:
+		return errors.New("it is encrypted; store members as they are (zip -0)")
+	case f.Method != zip.Store:
+		return errors.New("it is compressed; store members as they are (zip -0)")
+	case n != f.CompressedSize64 || n > maxMemberSize:
+		return fmt.Errorf("got %d bytes, stored as %d, want at most %d", n, f.CompressedSize64, int64(maxMemberSize))
+	case off+int64(n) > size:
+		return io.ErrUnexpectedEOF
+	}
+	return b.add([]byte(f.Name), off, int64(f.UncompressedSize64), func(off int64, n int) ([]byte, error) {
+		text := make([]byte, n)
+		_, err := r.ReadAt(text, off)
+		if sum := crc32.ChecksumIEEE(text); err == nil && sum != f.CRC32 {
+			err = fmt.Errorf("damaged: CRC-32 got %08x, want %08x", sum, f.CRC32)
+		}
+		return text, err
+	})
+}
+
+// checkZipStart refuses bytes before an archive's first member, whose data begin at first: another archive, of which the directory knows nothing.
+func checkZipStart(r io.ReaderAt, members int, first int64) error {
+	const local, end = "PK\x03\x04", "PK\x05\x06"
+	var head [30]byte // of a local header, which a name and an extra field follow
+	n, err := r.ReadAt(head[:], 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if members == 0 && n >= len(end) && string(head[:4]) == end {
+		return nil
+	}
+	begins := int64(len(head)) + int64(binary.LittleEndian.Uint16(head[26:])) + int64(binary.LittleEndian.Uint16(head[28:]))
+	if members == 0 || string(head[:4]) != local || begins != first {
+		return errors.New("zip: the directory does not know what the file begins with: archives were joined, or a program is in front; write one archive")
+	}
+	return nil
 }
 
 // objectReader reads an object as archives are read.

@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +51,7 @@ func zipNames(t *testing.T, parts []part) string {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	for _, p := range parts {
-		f, err := w.CreateRaw(&zip.FileHeader{Name: p.name, Method: zip.Store, UncompressedSize64: uint64(len(p.content)), CompressedSize64: uint64(len(p.content))})
+		f, err := w.CreateRaw(&zip.FileHeader{Name: p.name, Method: zip.Store, CRC32: crc32.ChecksumIEEE([]byte(p.content)), UncompressedSize64: uint64(len(p.content)), CompressedSize64: uint64(len(p.content))})
 		must(t, err)
 		_, err = f.Write([]byte(p.content))
 		must(t, err)

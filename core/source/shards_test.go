@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io/fs"
 	"math/bits"
 	"os"
 	"os/exec"
@@ -218,6 +220,7 @@ func TestBadArchivesAreRefusedByName(t *testing.T) {
 		"cut in a header":     {good[:1024+100], "truncated"},
 		"cut before the mark": {good[:6*1024], "truncated: it ends at 6144 bytes, before the end-of-archive mark"},
 		"empty":               {nil, "truncated"},
+		"gzip":                {append([]byte("\x1f\x8b\x08\x00"), make([]byte, 2000)...), "the archive is compressed"},
 		"not a tar":           {bytes.Repeat([]byte("hello "), 500), "not a tar header"},
 		"flipped bit":         {spoilt, "header at 1024: not a tar header: check sum"},
 		"joined by cat":       {append(bytes.Clone(good), good...), "tar --concatenate, not cat"},
@@ -546,10 +549,31 @@ func TestZipShards(t *testing.T) {
 			t.Fatalf("%d: %q", i, text)
 		}
 	}
+	rawZip := func(h zip.FileHeader, content string) string {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		h.UncompressedSize64, h.CompressedSize64 = uint64(len(content)), uint64(len(content))
+		f, err := w.CreateRaw(&h)
+		must(t, err)
+		_, err = f.Write([]byte(content))
+		must(t, err)
+		must(t, w.Close())
+		return b.String()
+	}
+	link, fifo := zip.FileHeader{Name: "a.txt", CRC32: crc32.ChecksumIEEE([]byte("b.txt"))}, zip.FileHeader{Name: "a.txt", CRC32: crc32.ChecksumIEEE([]byte("b.txt"))}
+	link.SetMode(fs.ModeSymlink | 0o777)
+	fifo.SetMode(fs.ModeNamedPipe | 0o644)
 	for data, want := range map[string]string{
-		zipOf(zip.Deflate, pairs(0, 1)...):      `member "00000.jpg": it is compressed; store members as they are (zip -0)`,
-		zipOf(zip.Store, part{"../x.jpg", "p"}): "the name leaves the archive",
-		zipOf(zip.Store, pairs(0, 5)...)[:300]:  "zip: ",
+		zipOf(zip.Deflate, pairs(0, 1)...):                                  `member "00000.jpg": it is compressed; store members as they are (zip -0)`,
+		zipOf(zip.Store, part{"../x.jpg", "p"}):                             "the name leaves the archive",
+		zipOf(zip.Store, pairs(0, 5)...)[:300]:                              "zip: ",
+		zipOf(zip.Store, pairs(0, 3)...) + zipOf(zip.Store, pairs(3, 5)...): "archives were joined",
+		zipOf(zip.Store, pairs(0, 3)...) + zipOf(zip.Store):                 "archives were joined",
+		"#!/bin/sh\n" + zipOf(zip.Store, pairs(0, 3)...):                    "a program is in front",
+		rawZip(link, "b.txt"):                                               `member "a.txt": a link; archive the file itself`,
+		rawZip(fifo, "b.txt"):                                               `member "a.txt": of mode p`,
+		rawZip(zip.FileHeader{Name: "a.jpg", Flags: 1}, "secret"):           `member "a.jpg": it is encrypted`,
+		rawZip(zip.FileHeader{Name: "a.cls", CRC32: 7}, "3"):                `member "a.cls": damaged: CRC-32 got 6dd28e9b, want 00000007`,
 	} {
 		write(t, file, data)
 		if _, err := OpenShards(background, ShardsConfig{Shards: []string{file}, IndexDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {

@@ -198,9 +198,22 @@ func isZero(b []byte) bool {
 	return true
 }
 
+// isCompressed knows gzip, zstd, bzip2 and xz by their first bytes; none is one of a name.
+func isCompressed(b []byte) bool {
+	for _, magic := range []string{"\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh9\x31\x41\x59", "\xfd7zXZ"} {
+		if bytes.HasPrefix(b, []byte(magic)) {
+			return true
+		}
+	}
+	return false
+}
+
 // checkSum proves a block to be a header: the sum of its bytes, with blanks in place of the sum.
 func checkSum(h []byte) error {
 	want, err := tarNumber(h[148:156])
+	if isCompressed(h) {
+		return errors.New("not a tar header; the archive is compressed, so it cannot be read in any order; unpack it to a plain .tar")
+	}
 	if err != nil {
 		return errors.New("not a tar header; the archive is damaged or no tar archive")
 	}
