@@ -24,9 +24,10 @@ def get_pytorch_dataloader(dataset: Any, batch_size: Optional[int] = 1, shuffle:
                            worker_init_concurrency: Optional[int] = None) -> PyTorchDataLoader:
     """A loader over dataset[index], with the arguments of torch.utils.data.DataLoader.
 
-    Unlike torch's: num_workers 0 means 1, in_order is False unless told, and a batch's arrays come through one
-    memory file without a copy on this side; with batch_size None an item that is None is left out. Beyond Meta's SPDL: worker_init_fn and persistent_workers work, and a
-    worker that is killed is an error at once. Refused: IterableDataset, pin_memory_device (deprecated in torch).
+    Unlike torch's: num_workers 0 means 1, in_order is False unless told, a batch's arrays come through one memory
+    file without a copy on this side, and with batch_size None an item that is None is left out. Beyond Meta's SPDL:
+    worker_init_fn and persistent_workers work, and a worker that is killed is an error at once. Refused:
+    IterableDataset, pin_memory_device (deprecated in torch).
     torch is imported where collate_fn, pin_memory or a sampler of torch's needs it, and not otherwise.
     """
     if not hasattr(dataset, "__getitem__"):
