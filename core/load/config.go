@@ -13,20 +13,17 @@ func PictureConfig(i *spec.Image) media.Config {
 	t := &i.Transform
 	c := media.Config{Flip: t.HorizontalFlip, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
 	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
-	filter := spec.Bilinear
 	c.Out = size(t.Output())
 	if r := t.Resize; r != nil {
-		c.ResizeShort, filter = r.Short, r.Interpolation
+		c.ResizeShort = r.Short
 		if r.Short == 0 {
 			c.Resize = size(r.Extent)
 		}
 	}
 	if r := t.RandomResizedCrop; r != nil {
-		c.Random, filter = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}, r.Interpolation
+		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}
 	}
-	if filter == spec.Bicubic {
-		c.Interpolation = media.Bicubic
-	}
+	c.Interpolation = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest}[t.Filter()]
 	if n := t.Normalize; n != nil {
 		c.Normalize = &media.Normalize{Mean: n.Mean, Std: n.Std}
 	}

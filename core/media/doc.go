@@ -11,7 +11,7 @@
 //	info, err := worker.Row(row, encoded, op, media.Draw{Seed: 1, Index: 42})
 //
 // Pixels are Pillow's, bit for bit: libjpeg-turbo with its accurate DCT and
-// fancy upsampling, Pillow's antialiased bilinear and bicubic resampling,
+// fancy upsampling, Pillow's antialiased bilinear and bicubic resampling, or its nearest,
 // torchvision's geometry. Float values are (x/255 - mean)/std in float32
 // arithmetic, every step rounded; float16 and bfloat16 are that value rounded
 // to nearest even. All instruction sets give the same bytes.

@@ -281,8 +281,8 @@ func TestRowAllocatesNothing(t *testing.T) {
 // allConfigs covers every type, layout, mode, filter and geometry once.
 func allConfigs() []Config {
 	var all []Config
-	for i := range 96 {
-		cfg := Config{Out: Size{31, 45}, DType: DType(i % 4), Layout: Layout(i / 4 % 2), Mode: Mode(i / 8 % 3), Interpolation: Interpolation(i / 24 % 2), Flip: 0.5}
+	for i := range 144 {
+		cfg := Config{Out: Size{31, 45}, DType: DType(i % 4), Layout: Layout(i / 4 % 2), Mode: Mode(i / 8 % 3), Interpolation: Interpolation(i / 24 % 3), Flip: 0.5}
 		switch i % 5 {
 		case 0:
 			cfg.ResizeShort = 40
@@ -299,6 +299,42 @@ func allConfigs() []Config {
 		all = append(all, cfg)
 	}
 	return all
+}
+
+// The nearest pixel is Pillow's (tests/exact): that under the centre of the new one. None is mixed of several.
+func TestNearestTakesWholePixels(t *testing.T) {
+	w := worker(t, nil)
+	under := func(i, in, out int) int { // by sums, which may end on the other side of an edge than a product
+		scale := float64(in) / float64(out)
+		at := scale / 2
+		for range i {
+			at += scale
+		}
+		return int(at)
+	}
+	for _, size := range []Size{{40, 60}, {1, 1}, {200, 3}} {
+		levels := image.NewGray(image.Rect(0, 0, size.W, size.H))
+		for i := range levels.Pix {
+			levels.Pix[i] = byte(i*7 + i/size.W)
+		}
+		var b bytes.Buffer
+		if err := png.Encode(&b, levels); err != nil {
+			t.Fatal(err)
+		}
+		for _, out := range []Size{{40, 60}, {10, 15}, {80, 240}, {7, 9}, {1, 1}, {131, 5}} {
+			op := compiled(t, Config{Resize: out, Mode: Gray, Interpolation: Nearest})
+			row := make([]byte, op.RowBytes())
+			if _, err := w.Row(row, b.Bytes(), op, Draw{}); err != nil {
+				t.Fatal(err)
+			}
+			for i, got := range row {
+				y, x := under(i/out.W, size.H, out.H), under(i%out.W, size.W, out.W)
+				if want := levels.GrayAt(x, y).Y; got != want {
+					t.Fatalf("%v to %v, pixel %d: got %d, want %d", size, out, i, got, want)
+				}
+			}
+		}
+	}
 }
 
 // The vector paths give the bytes of the portable one.

@@ -18,12 +18,13 @@ type Size struct{ H, W int }
 // Square is the size of n by n pixels.
 func Square(n int) Size { return Size{n, n} }
 
-// Interpolation is a resampling filter; both are antialiased.
+// Interpolation is a resampling filter: antialiased, or the nearest source pixel, which keeps the numbers of a mask.
 type Interpolation uint8
 
 const (
 	Bilinear Interpolation = iota
 	Bicubic
+	Nearest
 )
 
 // Mode is what the channels of a row are.
@@ -183,7 +184,7 @@ func (cfg *Config) check() error {
 	if !(cfg.Flip >= 0 && cfg.Flip <= 1) {
 		return fmt.Errorf("horizontal flip: got probability %v, want 0 to 1", cfg.Flip)
 	}
-	if cfg.Interpolation > Bicubic || cfg.Mode > Luma || cfg.DType > F32 || cfg.Layout > NCHW {
+	if cfg.Interpolation > Nearest || cfg.Mode > Luma || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
 			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
 	}

@@ -1,4 +1,4 @@
-/* resample.c - Pillow's antialiased resampling: coefficients and plain C passes.
+/* resample.c - Pillow's resampling, antialiased or to the nearest: coefficients and plain C passes.
  *
  * A pass is a sum of products of 8-bit samples and 22-bit fixed-point
  * coefficients, rounded and clipped to 8 bits; the horizontal pass comes first.
@@ -58,6 +58,29 @@ static int32_t place(media_axis *a, int32_t in, int32_t out, int32_t win, double
     a->first = first < end ? first : 0;
     a->end = first < end ? end : 1;
     return widest;
+}
+
+/* One source element for each output. The places are sums, as Pillow's are: a product may round to the other side of an edge. */
+static void place_nearest(media_axis *a, const media_axis_key *key) {
+    const double scale = (double)key->in / key->out;
+    double at = scale * 0.5;
+    a->first = key->in;
+    a->end = 0;
+    memset(a->start, 0, (size_t)a->n * 2 * sizeof *a->start);
+    for (int32_t p = 0; p < key->out && p < key->win + a->n; p++, at += scale) {
+        int32_t i = p - key->win, from = (int32_t)at;
+        if (i < 0) continue;
+        if (from >= key->in) from = key->in - 1;
+        if (key->mirror) i = a->n - 1 - i;
+        a->start[i] = from;
+        a->count[i] = 1;
+        if (from < a->first) a->first = from;
+        if (from >= a->end) a->end = from + 1;
+    }
+    if (a->first >= a->end) {
+        a->first = 0;
+        a->end = 1;
+    }
 }
 
 static int32_t fixed_point(double w) {
@@ -126,12 +149,16 @@ int media_axis_init(media_axis *a, const media_axis_key *key) {
     double scale = (double)in / out;
     double filterscale = scale < 1.0 ? 1.0 : scale;
     double support = (key->filter == MEDIA_BICUBIC ? 2.0 : 1.0) * filterscale;
-    int32_t widest = place(a, in, out, key->win, support, key->mirror);
+    int32_t widest = 1;
+    if (key->filter == MEDIA_NEAREST && !a->identity)
+        place_nearest(a, key);
+    else
+        widest = place(a, in, out, key->win, support, key->mirror);
     a->groups = (widest + 3) / 4;
     if (reserve(a, widest) != MEDIA_OK) return MEDIA_NO_MEMORY;
     for (int32_t i = 0; i < a->n; i++) {
         int32_t p = key->win + (key->mirror ? a->n - 1 - i : i);
-        if (a->identity)
+        if (a->identity || key->filter == MEDIA_NEAREST)
             a->k[(size_t)i * a->groups * 4] = a->count[i] << MEDIA_PRECISION_BITS;
         else if (a->count[i] > 0)
             weigh(a, i, (p + 0.5) * scale, filterscale, key->filter, a->weights);

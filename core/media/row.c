@@ -150,7 +150,8 @@ static int stream(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
         const uint8_t *src[4];
         int n = rows - done < 4 ? rows - done : 4;
         fetch(c, n, src);
-        window_slide(&w, y < h && c->ay.count[y] > 0 ? c->ay.start[y] : done, done);
+        int32_t keep = y < h && c->ay.count[y] > 0 ? c->ay.start[y] : done;
+        window_slide(&w, keep < done ? keep : done, done); /* nearest leaves rows out */
         resample_rows(c, &w, src, n, done);
         done += n;
         while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, &w, y++, dst);

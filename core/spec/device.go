@@ -125,6 +125,8 @@ func (d *decoder) checkDecode(s *Spec) bool {
 		return false // said elsewhere
 	case s.Image.Mode != RGB || s.Image.DType != tensor.U8 || s.Image.Layout != NHWC:
 		return fail("device.decode", "got nvjpeg for pictures of %v, %s, in %s; want u8, %s, %s: normalize and dtype belong to device.finish", s.Image.DType, s.Image.Mode, s.Image.Layout, RGB, NHWC)
+	case s.Image.Transform.Filter() == Nearest:
+		return fail("device.decode", "got nvjpeg for pictures resized by interpolation nearest, want cpu, or bilinear or bicubic")
 	case s.Device.Otherwise == OnHost:
 		return fail("device.otherwise", "got host beside decode: nvjpeg, want fail: host memory has files then, no pixels")
 	}

@@ -84,7 +84,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 		size, shown, sec := d.sized(op, "resize")
 		if size != nil {
 			r.Short, r.Extent = d.extent(size, shown)
-			choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic)
+			choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic, Nearest)
 		}
 		t.Resize = r
 	case op.has("center_crop"):
@@ -100,7 +100,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 			r.square(short)
 			d.interval(sec, "scale", &r.Scale, 1)
 			d.interval(sec, "ratio", &r.Ratio, 1e6)
-			choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic)
+			choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic, Nearest)
 		}
 		t.RandomResizedCrop = r
 	case op.has("horizontal_flip"):

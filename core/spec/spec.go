@@ -172,12 +172,13 @@ const (
 	Luma Mode = "luma" // the JPEG's own Y plane; other formats as Gray
 )
 
-// Interpolation is a resize filter, always antialiased.
+// Interpolation is a resize filter: antialiased, or the nearest pixel.
 type Interpolation string
 
 const (
 	Bilinear Interpolation = "bilinear"
 	Bicubic  Interpolation = "bicubic"
+	Nearest  Interpolation = "nearest"
 )
 
 // The values of Image.Layout.
@@ -376,6 +377,17 @@ func (t *Transform) Output() Extent {
 		return t.Resize.Extent
 	}
 	return Extent{}
+}
+
+// Filter is how it resizes; bilinear where it does not.
+func (t *Transform) Filter() Interpolation {
+	switch {
+	case t.RandomResizedCrop != nil:
+		return t.RandomResizedCrop.Interpolation
+	case t.Resize != nil:
+		return t.Resize.Interpolation
+	}
+	return Bilinear
 }
 
 // random reports whether it draws by chance.

@@ -51,20 +51,23 @@ def test_fields_of_one_kind_have_names(tmp_path, open_):
     """A picture and its mask are cropped alike, since what is random is the sample's."""
     noise = np.random.default_rng(1).integers(0, 256, (40, 60, 3), np.uint8)
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
-        for part in ("jpg.png", "mask.png"):
+        for part, pixels in ("jpg.png", noise), ("mask.png", noise), ("classes.png", np.where(noise[:, :, 0] > 99, 3, 200).astype(np.uint8)):
             data = io.BytesIO()
-            Image.fromarray(noise).save(data, "png")
+            Image.fromarray(pixels).save(data, "png")
             entry = tarfile.TarInfo(f"1.{part}")
             entry.size = len(data.getvalue())
             archive.addfile(entry, io.BytesIO(data.getvalue()))
     crop = [{"random_resized_crop": 16}, {"horizontal_flip": 0.5}]
+    classes = [{"random_resized_crop": {"size": 16, "interpolation": "nearest"}}, {"horizontal_flip": 0.5}]
     loader = open_({
         "source": {"shards": str(tmp_path / "a.tar")}, "batch": 1, "order": {"epochs": 8},
-        "fields": {"photo": {"image": {"from": "jpg.png", "transform": crop}}, "mask": {"image": {"from": "mask.png", "mode": "gray", "transform": crop}}},
+        "fields": {"photo": {"image": {"from": "jpg.png", "transform": crop}}, "mask": {"image": {"from": "mask.png", "mode": "gray", "transform": crop}},
+                   "classes": {"image": {"from": "classes.png", "mode": "gray", "transform": classes}}},
     })
     for epoch in loader.epochs():
         for batch in epoch:
-            assert set(batch) == {"photo", "mask", "index", "key", "status", "label"}
+            assert set(batch) == {"photo", "mask", "classes", "index", "key", "status", "label"}
             want = np.asarray(Image.fromarray(batch["photo"][0]).convert("L"))
             # The mask's grey is taken before it is resized, the other's after: they may be a rounding apart.
             assert np.abs(batch["mask"][0, :, :, 0].astype(int) - want).max() <= 2
+            assert set(np.unique(batch["classes"])) <= {3, 200}

@@ -8,8 +8,8 @@ from PIL import Image, ImageOps
 
 from conftest import RowError, picture
 
-BILINEAR, BICUBIC = 0, 1
-FILTERS = {BILINEAR: Image.BILINEAR, BICUBIC: Image.BICUBIC}
+BILINEAR, BICUBIC, NEAREST = 0, 1, 2
+FILTERS = {BILINEAR: Image.BILINEAR, BICUBIC: Image.BICUBIC, NEAREST: Image.NEAREST}
 SUBSAMPLINGS = ["4:4:4", "4:2:2", "4:2:0"]
 RGB, GRAY, LUMA = 0, 1, 2
 U8, F16, BF16, F32 = 0, 1, 2, 3
@@ -54,7 +54,7 @@ def test_resize_and_centre_crop_equal_pillow(rows, tmp_path):
         if max(im.size) / min(im.size) > 20:
             continue
         size, out = int(rng.integers(1, 300)), [int(v) for v in rng.integers(1, 260, 2)]
-        f = int(rng.integers(2))
+        f = int(rng.integers(3))
         want = centre_crop(resize_short(im, size, FILTERS[f]), *out)
         got = rows.row(tmp_path / "a.jpg", ResizeShort=size, Out=out, Interpolation=f)
         assert np.array_equal(got, np.asarray(want)), (i, im.size, size, out, f)
@@ -67,7 +67,7 @@ def test_resize_to_a_size_equals_pillow_in_both_layouts(rows, tmp_path):
         h, w = (int(v) for v in rng.integers(1, 400, 2))
         if i % 10 == 0:
             w, h = im.size
-        f = int(rng.integers(2))
+        f = int(rng.integers(3))
         want = np.asarray(im.resize((w, h), FILTERS[f]))
         got = rows.row(tmp_path / "a.jpg", Resize=(h, w), Interpolation=f, Layout=i % 2)
         assert np.array_equal(got, want.transpose(2, 0, 1) if i % 2 else want), (i, im.size, (w, h), f)
@@ -81,7 +81,7 @@ def test_cropped_decode_equals_decode_then_crop_for_random_boxes(rows, tmp_path)
         for _ in range(10):
             bw, bh = int(rng.integers(1, w + 1)), int(rng.integers(1, h + 1))
             x, y = int(rng.integers(0, w - bw + 1)), int(rng.integers(0, h - bh + 1))
-            flip, f = bool(rng.integers(2)), int(rng.integers(2))
+            flip, f = bool(rng.integers(2)), int(rng.integers(3))
             out = (bh, bw) if rng.random() < 0.3 else tuple(int(v) for v in rng.integers(1, 256, 2))
             want = im.crop((x, y, x + bw, y + bh)).resize(out[::-1], FILTERS[f])
             want = want.transpose(Image.FLIP_LEFT_RIGHT) if flip else want
