@@ -16,6 +16,17 @@ void media_cmyk_to_rgbx(uint8_t *row, uint32_t n) {
     }
 }
 
+/* Pillow's RGBa to RGBA: alpha is in the fourth byte. */
+void media_unmultiply(uint8_t *row, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++, row += 4) {
+        uint32_t a = row[3];
+        for (int ch = 0; ch < 3 && a != 255; ch++) {
+            uint32_t v = a ? row[ch] * 255u / a : 0;
+            row[ch] = (uint8_t)(v > 255 ? 255 : v);
+        }
+    }
+}
+
 /* Pillow's convert("L"). Writes never pass the pixel being read. */
 void media_rgbx_to_gray(uint8_t *row, uint32_t n) {
     const uint8_t *s = row;

@@ -99,26 +99,36 @@ static int first_frame(media_ff *f, AVCodecContext *a, AVPacket *packet, AVFrame
     return MEDIA_OK;
 }
 
-/* Packed formats: bytes per pixel and where the (high) byte of each colour is. */
-typedef struct packed_format {
+/* Formats of RGB and grey: where the (high) byte of each sample is, and the next pixel's. Planes are in FFmpeg's order:
+ * green, blue, red, the fourth. */
+typedef struct sample_format {
     enum AVPixelFormat format;
-    int step, r, g, b;
-} packed_format;
+    int step, planar, r, g, b, fourth; /* of planes r is the byte in each */
+} sample_format;
 
 /* clang-format off */
-static const packed_format packed[] = {
-    {AV_PIX_FMT_RGB24, 3, 0, 1, 2},     {AV_PIX_FMT_BGR24, 3, 2, 1, 0},
-    {AV_PIX_FMT_RGBA, 4, 0, 1, 2},      {AV_PIX_FMT_BGRA, 4, 2, 1, 0},
-    {AV_PIX_FMT_ARGB, 4, 1, 2, 3},      {AV_PIX_FMT_ABGR, 4, 3, 2, 1},
-    {AV_PIX_FMT_RGB0, 4, 0, 1, 2},      {AV_PIX_FMT_BGR0, 4, 2, 1, 0},
-    {AV_PIX_FMT_0RGB, 4, 1, 2, 3},      {AV_PIX_FMT_0BGR, 4, 3, 2, 1},
-    {AV_PIX_FMT_GRAY8, 1, 0, 0, 0},     {AV_PIX_FMT_YA8, 2, 0, 0, 0},
-    {AV_PIX_FMT_GRAY16BE, 2, 0, 0, 0},  {AV_PIX_FMT_GRAY16LE, 2, 1, 1, 1},
-    {AV_PIX_FMT_YA16BE, 4, 0, 0, 0},    {AV_PIX_FMT_YA16LE, 4, 1, 1, 1},
-    {AV_PIX_FMT_RGB48BE, 6, 0, 2, 4},   {AV_PIX_FMT_RGB48LE, 6, 1, 3, 5},
-    {AV_PIX_FMT_RGBA64BE, 8, 0, 2, 4},  {AV_PIX_FMT_RGBA64LE, 8, 1, 3, 5},
+static const sample_format samples[] = {
+    {AV_PIX_FMT_RGB24, 3, 0, 0, 1, 2, 0},     {AV_PIX_FMT_BGR24, 3, 0, 2, 1, 0, 0},
+    {AV_PIX_FMT_RGBA, 4, 0, 0, 1, 2, 3},      {AV_PIX_FMT_BGRA, 4, 0, 2, 1, 0, 3},
+    {AV_PIX_FMT_ARGB, 4, 0, 1, 2, 3, 0},      {AV_PIX_FMT_ABGR, 4, 0, 3, 2, 1, 0},
+    {AV_PIX_FMT_RGB0, 4, 0, 0, 1, 2, 3},      {AV_PIX_FMT_BGR0, 4, 0, 2, 1, 0, 3},
+    {AV_PIX_FMT_0RGB, 4, 0, 1, 2, 3, 0},      {AV_PIX_FMT_0BGR, 4, 0, 3, 2, 1, 0},
+    {AV_PIX_FMT_GRAY8, 1, 0, 0, 0, 0, 0},     {AV_PIX_FMT_YA8, 2, 0, 0, 0, 0, 1},
+    {AV_PIX_FMT_GRAY16BE, 2, 0, 0, 0, 0, 0},  {AV_PIX_FMT_GRAY16LE, 2, 0, 1, 1, 1, 0},
+    {AV_PIX_FMT_YA16BE, 4, 0, 0, 0, 0, 2},    {AV_PIX_FMT_YA16LE, 4, 0, 1, 1, 1, 3},
+    {AV_PIX_FMT_RGB48BE, 6, 0, 0, 2, 4, 0},   {AV_PIX_FMT_RGB48LE, 6, 0, 1, 3, 5, 0},
+    {AV_PIX_FMT_RGBA64BE, 8, 0, 0, 2, 4, 6},  {AV_PIX_FMT_RGBA64LE, 8, 0, 1, 3, 5, 7},
+    {AV_PIX_FMT_GBRP, 1, 1, 0, 0, 0, 0},      {AV_PIX_FMT_GBRAP, 1, 1, 0, 0, 0, 0},
+    {AV_PIX_FMT_GBRP16BE, 2, 1, 0, 0, 0, 0},  {AV_PIX_FMT_GBRP16LE, 2, 1, 1, 1, 1, 1},
+    {AV_PIX_FMT_GBRAP16BE, 2, 1, 0, 0, 0, 0}, {AV_PIX_FMT_GBRAP16LE, 2, 1, 1, 1, 1, 1},
 };
 /* clang-format on */
+
+static const sample_format *sample_format_of(int format) {
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
+        if (samples[i].format == (enum AVPixelFormat)format) return &samples[i];
+    return NULL;
+}
 
 static void rgbx(uint8_t *dst, uint8_t r, uint8_t g, uint8_t b) {
     dst[0] = r;
@@ -127,8 +137,43 @@ static void rgbx(uint8_t *dst, uint8_t r, uint8_t g, uint8_t b) {
     dst[3] = 255;
 }
 
-static void packed_row(const packed_format *p, const uint8_t *s, uint8_t *dst, int n) {
-    for (int x = 0; x < n; x++, s += p->step, dst += 4) rgbx(dst, s[p->r], s[p->g], s[p->b]);
+static void packed_row(const sample_format *f, const uint8_t *s, uint8_t *dst, int n) {
+    for (int x = 0; x < n; x++, s += f->step, dst += 4) rgbx(dst, s[f->r], s[f->g], s[f->b]);
+}
+
+static const uint8_t *row_of(const AVFrame *frame, int plane, int y) {
+    return frame->data[plane] + (ptrdiff_t)y * frame->linesize[plane];
+}
+
+static void planar_row(const sample_format *f, const AVFrame *frame, int y, uint8_t *dst) {
+    const uint8_t *g = row_of(frame, 0, y) + f->r, *b = row_of(frame, 1, y) + f->r,
+                  *r = row_of(frame, 2, y) + f->r;
+    for (int x = 0; x < frame->width; x++, dst += 4)
+        rgbx(dst, r[x * f->step], g[x * f->step], b[x * f->step]);
+}
+
+/* The fourth sample of pixel 0, for f's steps; NULL: there is none. */
+static const uint8_t *fourth_of(const sample_format *f, const AVFrame *frame, int y) {
+    if (f->planar) return frame->data[3] ? row_of(frame, 3, y) + f->fourth : NULL;
+    return f->fourth ? row_of(frame, 0, y) + f->fourth : NULL;
+}
+
+/* Undo what the fourth sample did, as Pillow does of the high bytes. */
+static int undo_fourth(const AVFrame *frame, int y, int what, uint8_t *dst) {
+    const sample_format *f = sample_format_of(frame->format);
+    const uint8_t *s = f ? fourth_of(f, frame, y) : NULL;
+    if (!s) return MEDIA_UNSUPPORTED;
+    for (int x = 0; x < frame->width; x++, s += f->step, dst += 4)
+        dst[3] = what == MEDIA_BLACK ? (uint8_t)(255 - *s) : *s;
+    dst -= (size_t)frame->width * 4;
+    if (what == MEDIA_BLACK) {
+        for (int i = 0; i < frame->width * 4; i++)
+            if (i % 4 != 3) dst[i] = (uint8_t)(255 - dst[i]);
+        media_cmyk_to_rgbx(dst, (uint32_t)frame->width);
+    } else {
+        media_unmultiply(dst, (uint32_t)frame->width);
+    }
+    return MEDIA_OK;
 }
 
 static void palette_row(const uint8_t *palette, const uint8_t *s, uint8_t *dst, int n) {
@@ -146,18 +191,26 @@ static void bit_row(int white, const uint8_t *s, uint8_t *dst, int n) {
     }
 }
 
+static void gray12_row(const uint8_t *s, uint8_t *dst, int n) {
+    for (int x = 0; x < n; x++, s += 2, dst += 4) {
+        uint8_t v = (uint8_t)(s[1] << 4 | s[0] >> 4);
+        rgbx(dst, v, v, v);
+    }
+}
+
 /* Formats with a row of their own; 0 if the frame has none. */
 static int own_row(const AVFrame *frame, int y, uint8_t *dst) {
-    const uint8_t *s = frame->data[0] + (ptrdiff_t)y * frame->linesize[0];
+    const uint8_t *s = row_of(frame, 0, y);
+    const sample_format *f = sample_format_of(frame->format);
     int n = frame->width;
-    for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++) {
-        if (packed[i].format == (enum AVPixelFormat)frame->format) {
-            packed_row(&packed[i], s, dst, n);
-            return 1;
-        }
-    }
-    if (frame->format == AV_PIX_FMT_PAL8)
+    if (f && f->planar)
+        planar_row(f, frame, y, dst);
+    else if (f)
+        packed_row(f, s, dst, n);
+    else if (frame->format == AV_PIX_FMT_PAL8)
         palette_row(frame->data[1], s, dst, n);
+    else if (frame->format == AV_PIX_FMT_GRAY12LE)
+        gray12_row(s, dst, n);
     else if (frame->format == AV_PIX_FMT_MONOBLACK || frame->format == AV_PIX_FMT_MONOWHITE)
         bit_row(frame->format == AV_PIX_FMT_MONOBLACK, s, dst, n);
     else
@@ -178,21 +231,40 @@ static int scale(media_ff *f, const AVFrame *frame, uint8_t *dst, size_t stride)
     return rows == frame->height ? MEDIA_OK : MEDIA_UNSUPPORTED;
 }
 
-static int convert(media_ff *f, media_ctx *c, const AVFrame *frame, const media_op *op, media_picture *out) {
-    size_t stride = ((size_t)frame->width * 4 + 63) & ~(size_t)63;
-    size_t size = stride * (size_t)frame->height + MEDIA_SLACK_BYTES;
-    uint8_t *p = media_ctx_picture_buffer(c, size);
-    int rc = MEDIA_OK;
-    if (!p) return MEDIA_NO_MEMORY;
+/* Where row y of the decoder's picture goes. */
+static uint8_t *place(const media_layout *l, const AVFrame *frame, int y, uint8_t *p, size_t stride) {
+    if (l->columns == 0) return p + (size_t)y * stride;
+    int tile = y / l->tile_height, down = tile / l->columns * l->tile_height + y % l->tile_height;
+    return p + (size_t)down * stride + (size_t)(tile % l->columns) * 4 * (size_t)frame->width;
+}
+
+/* Row by row; MEDIA_OTHER_FORMAT for pixels that have no row of their own. */
+static int convert_rows(const AVFrame *frame, const media_layout *l, uint8_t *p, size_t stride) {
     for (int y = 0; y < frame->height; y++) {
-        if (!own_row(frame, y, p + (size_t)y * stride)) {
-            rc = scale(f, frame, p, stride);
-            break;
-        }
+        uint8_t *dst = place(l, frame, y, p, stride);
+        if (!own_row(frame, y, dst)) return MEDIA_OTHER_FORMAT;
+        if (l->fourth != MEDIA_NOTHING && undo_fourth(frame, y, l->fourth, dst) != MEDIA_OK)
+            return MEDIA_UNSUPPORTED;
     }
-    for (int y = 0; y < frame->height && op->channels == 1; y++)
-        media_rgbx_to_gray(p + (size_t)y * stride, (uint32_t)frame->width);
-    *out = (media_picture){p, stride, frame->width, frame->height, 0, 0};
+    return MEDIA_OK;
+}
+
+static int convert(media_ff *f, media_ctx *c, const AVFrame *frame, const media_op *op, const media_layout *l,
+                   media_picture *out) {
+    int tiled = l->columns > 0;
+    if (tiled && frame->height % (l->columns * l->tile_height)) return MEDIA_CORRUPT;
+    size_t across = (size_t)frame->width * (size_t)(tiled ? l->columns : 1);
+    size_t down = (size_t)frame->height / (size_t)(tiled ? l->columns : 1);
+    size_t stride = (across * 4 + 63) & ~(size_t)63;
+    uint8_t *p = media_ctx_picture_buffer(c, stride * down + MEDIA_SLACK_BYTES);
+    if (!p) return MEDIA_NO_MEMORY;
+    *out =
+        (media_picture){p, stride, tiled ? l->width : frame->width, tiled ? l->height : frame->height, 0, 0};
+    int rc = convert_rows(frame, l, p, stride);
+    if (rc == MEDIA_OTHER_FORMAT)
+        rc = tiled || l->fourth != MEDIA_NOTHING ? MEDIA_UNSUPPORTED : scale(f, frame, p, stride);
+    for (int y = 0; y < out->height && op->channels == 1; y++)
+        media_rgbx_to_gray(p + (size_t)y * stride, (uint32_t)out->width);
     return rc;
 }
 
@@ -214,12 +286,13 @@ static void end(media_ff *f, AVPacket *packet, AVFrame *frame) {
 }
 
 int media_ff_decode(media_ff *f, media_ctx *c, void *codec_context, void *packet, void *frame,
-                    const uint8_t *data, size_t size, const media_op *op, media_picture *out) {
+                    const uint8_t *data, size_t size, const media_op *op, const media_layout *layout,
+                    media_picture *out) {
     AVCodecContext *a = codec_context;
     begin(f, a, op->max_pixels);
     int rc = load(f, packet, data, size);
     if (rc == MEDIA_OK) rc = first_frame(f, a, packet, frame);
-    if (rc == MEDIA_OK) rc = convert(f, c, frame, op, out);
+    if (rc == MEDIA_OK) rc = convert(f, c, frame, op, layout, out);
     if (rc == MEDIA_TOO_MANY_PIXELS)
         *out = (media_picture){.width = f->refused_width, .height = f->refused_height, .orientation = 1};
     end(f, packet, frame);

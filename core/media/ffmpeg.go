@@ -97,14 +97,22 @@ func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media
 	if format == "avif" || format == "heif" {
 		return d.decodeStill(w, data, format, op)
 	}
+	source := tiffSource{data: data}
+	if format == "tiff" {
+		var err error
+		if source, err = readTIFF(data, uint64(op.c.max_pixels)); err != nil {
+			return picture, err
+		}
+	}
 	cc, err := openCodec(format, codecs[format], nil)
 	if err != nil {
 		return picture, err
 	}
 	defer cc.Free()
 	status := C.media_ff_decode(d.ff, w.c, pointerOf(cc), pointerOf(d.packet), pointerOf(d.frame),
-		(*C.uint8_t)(unsafe.Pointer(&data[0])), C.size_t(len(data)), &op.c, &picture)
+		(*C.uint8_t)(unsafe.Pointer(&source.data[0])), C.size_t(len(source.data)), &op.c, &source.layout, &picture)
 	if status == C.MEDIA_OK {
+		picture.orientation = source.orientation
 		return picture, nil
 	}
 	detail := C.GoString(C.media_ff_detail(d.ff))

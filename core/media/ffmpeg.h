@@ -14,12 +14,24 @@ const char *media_ff_detail(const media_ff *f);
 /* Set up an AVCodecContext before it is opened: damage is an error, one thread. */
 void media_ff_prepare(void *codec_context);
 
+/* What the fourth sample of a pixel does to the other three. */
+enum { MEDIA_NOTHING = 0, MEDIA_BLACK = 1 /* they are cyan, magenta and yellow */, MEDIA_PREMULTIPLIED = 2 };
+
+/* How the decoder's picture becomes the file's. With columns it is a tall one: tiles of tile_height rows, one under the
+ * other, of which the picture of width x height has so many side by side. */
+typedef struct media_layout {
+    int32_t columns; /* 0: not of tiles */
+    int32_t tile_height, width, height;
+    int32_t fourth; /* MEDIA_NOTHING ... */
+} media_layout;
+
 /* Decode the first picture of data with the open codec into c's picture buffer,
- * as op wants its channels. codec_context, packet and frame are FFmpeg's.
+ * as op wants its channels and as layout says; a layout of zeros leaves it as it is. codec_context, packet and frame are FFmpeg's.
  * Returns a status; on success `out` is filled but for its orientation, on
  * MEDIA_TOO_MANY_PIXELS its size. */
 int media_ff_decode(media_ff *f, media_ctx *c, void *codec_context, void *packet, void *frame,
-                    const uint8_t *data, size_t size, const media_op *op, media_picture *out);
+                    const uint8_t *data, size_t size, const media_op *op, const media_layout *layout,
+                    media_picture *out);
 
 /* Where a tile of a picture goes, and how its planes become RGB. */
 typedef struct media_tile {

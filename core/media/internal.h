@@ -243,6 +243,7 @@ int media_jpeg_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, co
 
 /* --- colour.c --- */
 void media_cmyk_to_rgbx(uint8_t *row, uint32_t n);
+void media_unmultiply(uint8_t *row, uint32_t n);
 void media_rgbx_to_gray(uint8_t *row, uint32_t n);
 
 /* --- chroma.c --- */

@@ -9,6 +9,8 @@ var magics = []struct{ format, magic string }{
 	{"gif", "GIF89a"},
 	{"tiff", "II*\x00"},
 	{"tiff", "MM\x00*"},
+	{"tiff", "II+\x00"}, // BigTIFF
+	{"tiff", "MM\x00+"},
 	{"jpeg2000", "\x00\x00\x00\x0cjP  \r\n\x87\n"},
 	{"jpeg2000", "\xff\x4f\xff\x51"},
 	{"qoi", "qoif"},

@@ -150,7 +150,7 @@ def test_parts_of_a_webp_are_those_of_the_whole_picture(rows, tmp_path, orientat
 
 @pytest.mark.parametrize("kind,modes", [
     ("BMP", ["RGB", "L", "P", "1", "RGBA"]),
-    ("TIFF", ["RGB", "L", "P", "1", "RGBA", "LA"]),
+    ("TIFF", ["RGB", "L", "P", "1", "RGBA", "LA", "CMYK"]),
     ("PPM", ["RGB", "L", "1"]),
     ("PCX", ["RGB", "L", "P"]),
     ("SGI", ["RGB", "L", "RGBA"]),
