@@ -8,6 +8,18 @@ import (
 // exrLines is how many lines a block has, by the number of its compression.
 var exrLines = [...]int64{1, 1, 1, 16, 32, 16, 32, 32, 32, 256}
 
+// exrUnknown are the compressions that FFmpeg does not undo; of these files it shows pixels that are not theirs.
+var exrUnknown = map[int]string{8: "DWAA", 9: "DWAB"}
+
+// checkEXR refuses by name what FFmpeg only says in its log that it has not implemented.
+func checkEXR(d []byte) error {
+	h, _ := exrAttributes(d)
+	if name := exrUnknown[h.compression]; name != "" {
+		return &UnsupportedError{Format: "exr", Detail: "compressed by " + name + "; write it with ZIP, PIZ or no compression"}
+	}
+	return nil
+}
+
 // exrHeader is what the attributes of an OpenEXR file say about where its blocks are.
 type exrHeader struct {
 	left, top, right, bottom int64 // the window that has data

@@ -10,6 +10,7 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct media_ff {
     char detail[sizeof(((media_info *)0)->detail)];
     uint64_t max_pixels;
     int32_t refused_width, refused_height; /* 0: nothing refused */
+    const char *why;                       /* of our own refusal; NULL: FFmpeg says why */
 };
 
 media_ff *media_ff_new(void) { return calloc(1, sizeof(media_ff)); }
@@ -94,8 +96,8 @@ static int first_frame(media_ff *f, AVCodecContext *a, AVPacket *packet, AVFrame
     }
     if (rc < 0) return status_of(f, rc);
     if (frame->decode_error_flags || (frame->flags & AV_FRAME_FLAG_CORRUPT)) return MEDIA_CORRUPT;
-    if (a->codec_id == AV_CODEC_ID_TIFF && media_av_message()[0])
-        return MEDIA_CORRUPT; /* it tells of a bad strip in words only */
+    if ((a->codec_id == AV_CODEC_ID_TIFF || a->codec_id == AV_CODEC_ID_EXR) && media_av_message()[0])
+        return MEDIA_CORRUPT; /* they tell of a bad strip or block in words only */
     return MEDIA_OK;
 }
 
@@ -176,6 +178,22 @@ static int undo_fourth(const AVFrame *frame, int y, int what, uint8_t *dst) {
     return MEDIA_OK;
 }
 
+/* Samples as Pillow scales them: in doubles, halves to even. Of more than 8 bits is what has a largest value of more. */
+static int scaled_row(const AVFrame *frame, int y, int largest, uint8_t *dst) {
+    const sample_format *f = sample_format_of(frame->format);
+    const uint8_t *s = row_of(frame, 0, y);
+    if (!f || f->planar) return MEDIA_UNSUPPORTED;
+    const int at[3] = {f->r, f->g, f->b};
+    for (int x = 0; x < frame->width; x++, s += f->step, dst += 4) {
+        for (int i = 0; i < 3; i++) {
+            int v = largest > 255 ? s[at[i]] << 8 | s[at[i] ^ 1] : s[at[i]];
+            double scaled = nearbyint((double)v / largest * 255);
+            dst[i] = scaled > 255 ? 255 : (uint8_t)scaled;
+        }
+    }
+    return MEDIA_OK;
+}
+
 static void palette_row(const uint8_t *palette, const uint8_t *s, uint8_t *dst, int n) {
     for (int x = 0; x < n; x++, dst += 4) {
         uint32_t c;
@@ -188,6 +206,15 @@ static void bit_row(int white, const uint8_t *s, uint8_t *dst, int n) {
     for (int x = 0; x < n; x++, dst += 4) {
         uint8_t v = ((s[x >> 3] >> (7 - (x & 7))) & 1) == white ? 255 : 0;
         rgbx(dst, v, v, v);
+    }
+}
+
+/* Five bits or, of green, six to eight as Pillow makes them: cut, not rounded. */
+static void sixteen_row(int green_bits, const uint8_t *s, uint8_t *dst, int n) {
+    int most = (1 << green_bits) - 1;
+    for (int x = 0; x < n; x++, s += 2, dst += 4) {
+        int v = s[1] << 8 | s[0], r = v >> (5 + green_bits) & 31, g = v >> 5 & most, b = v & 31;
+        rgbx(dst, (uint8_t)(r * 255 / 31), (uint8_t)(g * 255 / most), (uint8_t)(b * 255 / 31));
     }
 }
 
@@ -209,6 +236,8 @@ static int own_row(const AVFrame *frame, int y, uint8_t *dst) {
         packed_row(f, s, dst, n);
     else if (frame->format == AV_PIX_FMT_PAL8)
         palette_row(frame->data[1], s, dst, n);
+    else if (frame->format == AV_PIX_FMT_RGB555LE || frame->format == AV_PIX_FMT_RGB565LE)
+        sixteen_row(frame->format == AV_PIX_FMT_RGB555LE ? 5 : 6, s, dst, n);
     else if (frame->format == AV_PIX_FMT_GRAY12LE)
         gray12_row(s, dst, n);
     else if (frame->format == AV_PIX_FMT_MONOBLACK || frame->format == AV_PIX_FMT_MONOWHITE)
@@ -218,12 +247,18 @@ static int own_row(const AVFrame *frame, int y, uint8_t *dst) {
     return 1;
 }
 
-/* Everything else through swscale, accurately. */
-static int scale(media_ff *f, const AVFrame *frame, uint8_t *dst, size_t stride) {
+/* Everything else through swscale, accurately. Of full_range are JPEG 2000's Y, Cb and Cr, and grey of floats, which swscale
+ * takes for limited. */
+static int scale(media_ff *f, const AVFrame *frame, int full_range, uint8_t *dst, size_t stride) {
     f->scaler = sws_getCachedContext(f->scaler, frame->width, frame->height, frame->format, frame->width,
                                      frame->height, AV_PIX_FMT_RGB0,
                                      SWS_BILINEAR | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
     if (!f->scaler) return MEDIA_UNSUPPORTED;
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);
+    if (!(d->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL))) {
+        const int *k = sws_getCoefficients(SWS_CS_ITU601);
+        sws_setColorspaceDetails(f->scaler, k, full_range || d->nb_components < 3, k, 1, 0, 1 << 16, 1 << 16);
+    }
     uint8_t *planes[4] = {dst};
     int strides[4] = {(int)stride};
     int rows = sws_scale(f->scaler, (const uint8_t *const *)frame->data, frame->linesize, 0, frame->height,
@@ -245,12 +280,14 @@ static int convert_rows(const AVFrame *frame, const media_layout *l, uint8_t *p,
         if (!own_row(frame, y, dst)) return MEDIA_OTHER_FORMAT;
         if (l->fourth != MEDIA_NOTHING && undo_fourth(frame, y, l->fourth, dst) != MEDIA_OK)
             return MEDIA_UNSUPPORTED;
+        if (l->largest && scaled_row(frame, y, l->largest, dst) != MEDIA_OK) return MEDIA_UNSUPPORTED;
     }
     return MEDIA_OK;
 }
 
-static int convert(media_ff *f, media_ctx *c, const AVFrame *frame, const media_op *op, const media_layout *l,
-                   media_picture *out) {
+static int convert(media_ff *f, media_ctx *c, int codec, const AVFrame *frame, const media_op *op,
+                   const media_layout *l, media_picture *out) {
+    int full_range = codec == AV_CODEC_ID_JPEG2000 || frame->color_range == AVCOL_RANGE_JPEG;
     int tiled = l->columns > 0;
     if (tiled && frame->height % (l->columns * l->tile_height)) return MEDIA_CORRUPT;
     size_t across = (size_t)frame->width * (size_t)(tiled ? l->columns : 1);
@@ -262,7 +299,7 @@ static int convert(media_ff *f, media_ctx *c, const AVFrame *frame, const media_
         (media_picture){p, stride, tiled ? l->width : frame->width, tiled ? l->height : frame->height, 0, 0};
     int rc = convert_rows(frame, l, p, stride);
     if (rc == MEDIA_OTHER_FORMAT)
-        rc = tiled || l->fourth != MEDIA_NOTHING ? MEDIA_UNSUPPORTED : scale(f, frame, p, stride);
+        rc = tiled || l->fourth != MEDIA_NOTHING ? MEDIA_UNSUPPORTED : scale(f, frame, full_range, p, stride);
     for (int y = 0; y < out->height && op->channels == 1; y++)
         media_rgbx_to_gray(p + (size_t)y * stride, (uint32_t)out->width);
     return rc;
@@ -273,11 +310,12 @@ static void begin(media_ff *f, AVCodecContext *a, uint64_t max_pixels) {
     a->opaque = f;
     f->max_pixels = max_pixels;
     f->refused_width = f->refused_height = 0;
+    f->why = NULL;
     media_av_forget();
 }
 
 static void end(media_ff *f, AVPacket *packet, AVFrame *frame) {
-    snprintf(f->detail, sizeof f->detail, "%s", media_av_message());
+    snprintf(f->detail, sizeof f->detail, "%s", f->why ? f->why : media_av_message());
     f->detail[strcspn(f->detail, "\n")] = 0;
     av_frame_unref(frame);
     av_packet_unref(packet);
@@ -292,7 +330,7 @@ int media_ff_decode(media_ff *f, media_ctx *c, void *codec_context, void *packet
     begin(f, a, op->max_pixels);
     int rc = load(f, packet, data, size);
     if (rc == MEDIA_OK) rc = first_frame(f, a, packet, frame);
-    if (rc == MEDIA_OK) rc = convert(f, c, frame, op, layout, out);
+    if (rc == MEDIA_OK) rc = convert(f, c, a->codec_id, frame, op, layout, out);
     if (rc == MEDIA_TOO_MANY_PIXELS)
         *out = (media_picture){.width = f->refused_width, .height = f->refused_height, .orientation = 1};
     end(f, packet, frame);
@@ -341,8 +379,32 @@ static int planar(int format) {
            d->log2_chroma_h <= 1 && (depth == 8 || depth == 10 || depth == 12);
 }
 
+/* What swscale multiplies chroma with, in 1 / 65536 of limited range, by H.273's matrix; NULL: a matrix that is none, or that
+ * we do not know. Unspecified is BT.601, as libheif and libavif have it. */
+static const int *coefficients(int matrix, int primaries) {
+    static const int display_p3[4] = {115046, 137381, 15747, 38082}; /* Kr 0.2289746, Kb 0.0792869 */
+    switch (matrix) {
+    case AVCOL_SPC_UNSPECIFIED: return sws_getCoefficients(SWS_CS_ITU601);
+    case AVCOL_SPC_BT709:
+    case AVCOL_SPC_FCC:
+    case AVCOL_SPC_BT470BG:
+    case AVCOL_SPC_SMPTE170M:
+    case AVCOL_SPC_SMPTE240M:
+    case AVCOL_SPC_BT2020_NCL: return sws_getCoefficients(matrix);
+    case AVCOL_SPC_CHROMA_DERIVED_NCL: break;
+    default: return NULL;
+    }
+    switch (primaries) {
+    case AVCOL_PRI_BT709: return sws_getCoefficients(SWS_CS_ITU709);
+    case AVCOL_PRI_BT2020: return sws_getCoefficients(SWS_CS_BT2020);
+    case AVCOL_PRI_SMPTE432: return display_p3;
+    default: return NULL;
+    }
+}
+
 static int convert_tile(media_ff *f, const AVFrame *frame, const media_tile *t) {
     int matrix = t->matrix >= 0 ? t->matrix : (int)frame->colorspace;
+    int primaries = t->matrix >= 0 ? t->primaries : (int)frame->color_primaries;
     int full_range = t->matrix >= 0 ? t->full_range : frame->color_range == AVCOL_RANGE_JPEG;
     AVFrame full = {0};
     if (frame->width != t->width || frame->height != t->height) return MEDIA_CORRUPT;
@@ -350,14 +412,20 @@ static int convert_tile(media_ff *f, const AVFrame *frame, const media_tile *t) 
     const AVFrame *from = with_full_chroma(f, frame, &full);
     if (!from) return MEDIA_NO_MEMORY;
     int format = matrix == AVCOL_SPC_RGB ? as_gbr(from->format) : from->format;
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
+    const int *k = coefficients(d->nb_components < 3 ? AVCOL_SPC_UNSPECIFIED : matrix, primaries);
+    int rgb = (d->flags & AV_PIX_FMT_FLAG_RGB) != 0;
+    if (!rgb && !k) {
+        f->why = matrix == AVCOL_SPC_YCGCO
+                     ? "colours in YCgCo; write it in YCbCr of BT.601 or BT.709, or in RGB"
+                     : "the matrix of its colours; write it in BT.601, BT.709 or RGB";
+        return MEDIA_UNSUPPORTED;
+    }
     struct SwsContext *s = f->tile_scaler = sws_getCachedContext(
         f->tile_scaler, t->width, t->height, format, t->width, t->height, AV_PIX_FMT_RGB0,
         SWS_BILINEAR | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
     if (!s) return MEDIA_UNSUPPORTED;
-    if (format == from->format) { /* unspecified is BT.601, as libheif and libavif have it */
-        const int *k = sws_getCoefficients(matrix == AVCOL_SPC_UNSPECIFIED ? SWS_CS_ITU601 : matrix);
-        sws_setColorspaceDetails(s, k, full_range, k, 1, 0, 1 << 16, 1 << 16);
-    }
+    if (!rgb) sws_setColorspaceDetails(s, k, full_range, k, 1, 0, 1 << 16, 1 << 16);
     uint8_t *planes[4] = {t->pixels};
     int strides[4] = {(int)t->stride_bytes};
     int rows =

@@ -56,6 +56,26 @@ func (d *decoder) start() error {
 	return nil
 }
 
+// source is a file as FFmpeg is to see it, and what its pixels are then.
+type source struct {
+	data        []byte
+	layout      C.media_layout
+	orientation C.int32_t // 0: not known
+}
+
+// prepared looks at what FFmpeg's decoders are known to show wrongly without a word.
+func prepared(format string, data []byte, maxPixels uint64) (source, error) {
+	switch format {
+	case "tiff":
+		return readTIFF(data, maxPixels)
+	case "pgm", "ppm", "pam":
+		return readNetpbm(format, data)
+	case "exr":
+		return source{data: data}, checkEXR(data)
+	}
+	return source{data: data}, nil
+}
+
 // openCodec opens the decoder of that name with its configuration record, if it has one.
 func openCodec(format, name string, config []byte) (*astiav.CodecContext, error) {
 	codec := astiav.FindDecoderByName(name)
@@ -97,12 +117,9 @@ func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media
 	if format == "avif" || format == "heif" {
 		return d.decodeStill(w, data, format, op)
 	}
-	source := tiffSource{data: data}
-	if format == "tiff" {
-		var err error
-		if source, err = readTIFF(data, uint64(op.c.max_pixels)); err != nil {
-			return picture, err
-		}
+	source, err := prepared(format, data, uint64(op.c.max_pixels))
+	if err != nil {
+		return picture, err
 	}
 	cc, err := openCodec(format, codecs[format], nil)
 	if err != nil {

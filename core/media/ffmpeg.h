@@ -22,7 +22,8 @@ enum { MEDIA_NOTHING = 0, MEDIA_BLACK = 1 /* they are cyan, magenta and yellow *
 typedef struct media_layout {
     int32_t columns; /* 0: not of tiles */
     int32_t tile_height, width, height;
-    int32_t fourth; /* MEDIA_NOTHING ... */
+    int32_t fourth;  /* MEDIA_NOTHING ... */
+    int32_t largest; /* what the samples' white is; 0: all bits */
 } media_layout;
 
 /* Decode the first picture of data with the open codec into c's picture buffer,
@@ -40,6 +41,7 @@ typedef struct media_tile {
     int32_t width, height; /* what the tile must be */
     int32_t matrix;        /* of ITU-T H.273; -1: as the coded bytes say */
     int32_t full_range;    /* with a matrix */
+    int32_t primaries;     /* with a matrix; of ITU-T H.273 */
 } media_tile;
 
 /* Decode one tile of a still picture with the open codec. Returns a status. */

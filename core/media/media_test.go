@@ -414,12 +414,22 @@ func TestArithmeticCodedFilesDecode(t *testing.T) {
 func TestContentDecidesTheFormat(t *testing.T) {
 	for want, data := range map[string]string{
 		"png": "\x89PNG\r\n\x1a\n....", "gif": "GIF89a......", "tiff": "II*\x00........",
-		"avif": "\x00\x00\x00\x1cftypavif", "heif": "\x00\x00\x00\x1cftypheic", "ppm": "P6 2 2 255 ......", "qoi": "qoif........",
+		"avif": "\x00\x00\x00\x1cftypavif", "heif": "\x00\x00\x00\x1cftypheic", "ppm": "P6 2 2 255 ......", "qoi": "qoif........", "pbm": "P4\n1 1\n\x80",
 		"": "not a picture at all",
 	} {
 		if got := sniff([]byte(data)); got != want {
 			t.Errorf("%q: got %q, want %q", data, got, want)
 		}
+	}
+}
+
+// avifenc --premultiply made it; libavif divides by alpha, we do not.
+func TestAnAVIFOfPremultipliedColoursIsRefusedByName(t *testing.T) {
+	op := compiled(t, eval)
+	_, err := worker(t, nil).Row(make([]byte, op.RowBytes()), testdata(t, "premultiplied.avif"), op, Draw{})
+	var unsupported *UnsupportedError
+	if !errors.As(err, &unsupported) {
+		t.Fatalf("got %v, want an UnsupportedError", err)
 	}
 }
 

@@ -19,6 +19,8 @@ var magics = []struct{ format, magic string }{
 	{"exr", "\x76\x2f\x31\x01"},
 	{"sgi", "\x01\xda\x00\x01"},
 	{"sgi", "\x01\xda\x01\x01"},
+	{"sgi", "\x01\xda\x00\x02"}, // of two bytes a sample
+	{"sgi", "\x01\xda\x01\x02"},
 	{"sunraster", "\x59\xa6\x6a\x95"},
 }
 
@@ -29,6 +31,12 @@ func sniff(data []byte) string {
 			return m.format
 		}
 	}
+	if len(data) < 7 { // a PBM of a pixel
+		return ""
+	}
+	if data[0] == 'P' && isSpace(data[2]) {
+		return sniffNetpbm(data[1])
+	}
 	if len(data) < 12 {
 		return ""
 	}
@@ -37,8 +45,6 @@ func sniff(data []byte) string {
 		return sniffBox(data[8:12])
 	case string(data[:2]) == "BM" && len(data) > 26 && binary.LittleEndian.Uint32(data[14:]) <= 124:
 		return "bmp"
-	case data[0] == 'P' && isSpace(data[2]):
-		return sniffNetpbm(data[1])
 	case data[0] == 10 && data[1] <= 5 && data[2] <= 1 && data[3] <= 8 && len(data) > 128:
 		return "pcx"
 	}

@@ -69,7 +69,7 @@ func (d *decoder) decodeTiles(still *heif.Still, pixels *C.uint8_t, stride int, 
 	defer cc.Free()
 	tile := C.media_tile{stride_bytes: C.size_t(stride), width: C.int32_t(still.TileW), height: C.int32_t(still.TileH), matrix: -1}
 	if c := still.Colour; c != nil {
-		tile.matrix = C.int32_t(c.Matrix)
+		tile.matrix, tile.primaries = C.int32_t(c.Matrix), C.int32_t(c.Primaries)
 		if c.FullRange {
 			tile.full_range = 1
 		}

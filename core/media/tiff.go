@@ -58,31 +58,24 @@ type tiffFile struct {
 	tags map[uint16][]uint64
 }
 
-// tiffSource is a TIFF as FFmpeg is to see it.
-type tiffSource struct {
-	data        []byte
-	layout      C.media_layout
-	orientation C.int32_t // 0: not known
-}
-
 // readTIFF looks at what FFmpeg's decoder does not look at, or not rightly: it leaves a picture black, and says nothing, whose tags it
 // passes over. What it decodes rightly goes to it as it is. Tiles it gets as the strips of a tall picture, a BigTIFF as a TIFF, CMYK as
 // four samples; the rest is refused by name.
-func readTIFF(data []byte, maxPixels uint64) (tiffSource, error) {
+func readTIFF(data []byte, maxPixels uint64) (source, error) {
 	f, err := tiffDirectory(data)
 	if err != nil {
-		return tiffSource{}, err
+		return source{}, err
 	}
 	if err := f.check(); err != nil {
-		return tiffSource{}, err
+		return source{}, err
 	}
-	s := tiffSource{data: data, orientation: C.int32_t(f.first(tiffOrientation, 1))}
+	s := source{data: data, orientation: C.int32_t(f.first(tiffOrientation, 1))}
 	if s.orientation < 1 || s.orientation > 8 {
 		s.orientation = 1
 	}
 	s.layout = C.media_layout{width: C.int32_t(f.first(tiffWidth, 0)), height: C.int32_t(f.first(tiffHeight, 0))}
 	if w, h := f.first(tiffWidth, 0), f.first(tiffHeight, 0); w*h > maxPixels {
-		return tiffSource{}, &LimitError{Format: "tiff", Width: int(w), Height: int(h), MaxPixels: maxPixels, cause: CauseTooManyPixels}
+		return source{}, &LimitError{Format: "tiff", Width: int(w), Height: int(h), MaxPixels: maxPixels, cause: CauseTooManyPixels}
 	}
 	anew := f.big || f.tags[tiffPhotometric] == nil
 	switch {
@@ -94,7 +87,7 @@ func readTIFF(data []byte, maxPixels uint64) (tiffSource, error) {
 	}
 	if f.tags[tiffTileWidth] != nil || f.tags[tiffTileOffsets] != nil {
 		if s.layout.columns, s.layout.tile_height, err = f.stack(); err != nil {
-			return tiffSource{}, err
+			return source{}, err
 		}
 		anew = true
 	}

@@ -1,6 +1,7 @@
 """Pictures that are not JPEG against Pillow 11.1: through FFmpeg, and PNG and GIF without it."""
 
 import io
+import struct
 import zlib
 
 import numpy as np
@@ -175,6 +176,44 @@ def test_lossless_jpeg2000_equals_pillow(rows, tmp_path):
         path = tmp_path / f"a.{ext}"
         im = save(path, Image.fromarray(picture(rng, 61, 47)), "JPEG2000", irreversible=False)
         expect(rows, path, im)
+
+
+def test_jpeg2000_in_ycc_is_within_one_of_pillow(rows, tmp_path):
+    """Its Y, Cb and Cr are of full range."""
+    path = tmp_path / "a.jp2"
+    im = save(path, Image.fromarray(picture(np.random.default_rng(17), 61, 47), "YCbCr"), "JPEG2000", irreversible=False)
+    want = np.asarray(im.convert("RGB")).astype(int)
+    assert np.abs(rows.row(path, Resize=(47, 61)) - want).max() <= 1
+
+
+@pytest.mark.parametrize("largest", [1, 7, 31, 100, 200, 254, 255, 256, 1000, 1023, 4095, 32767, 65534, 65535])
+def test_netpbm_of_any_largest_value_equals_pillow(rows, tmp_path, largest):
+    """Grey of more than 8 bits Pillow clips at 255, as of PNG; it is scaled as colours are."""
+    rng = np.random.default_rng(largest)
+    path = tmp_path / "a.ppm"
+    kind = np.uint8 if largest < 256 else ">u2"
+    for digit, plain, channels in ((5, 2, 1), (6, 3, 3)):
+        v = rng.integers(0, largest + 1, (21, 33, channels))
+        head = b"\n# made here\n33 21 # wide and high\n%d\n" % largest
+        for data in (b"P%d" % digit + head + v.astype(kind).tobytes(), b"P%d" % plain + head + " ".join(map(str, v.ravel())).encode() + b"\n"):
+            path.write_bytes(data)
+            got = rows.row(path, Resize=(21, 33))
+            assert np.array_equal(got, np.round(v / largest * 255).astype(np.uint8).repeat(3 // channels, 2))
+            if channels == 3 or largest < 256:
+                assert np.array_equal(got, np.asarray(Image.open(path).convert("RGB")))
+
+
+@pytest.mark.parametrize("masks", [None, (0xF800, 0x7E0, 0x1F)])
+def test_bmp_of_sixteen_bits_equals_pillow(rows, tmp_path, masks):
+    w, h = 32, 64
+    pixels = np.arange(w * h, dtype="<u2") * 32 + np.arange(w * h, dtype="<u2") % 31
+    if masks is None:
+        pixels &= 0x7FFF
+    words = struct.pack("<3I", *masks) if masks else b""
+    head = struct.pack("<IiiHHIIiiII", 40, w, h, 1, 16, 3 if masks else 0, 2 * w * h, 0, 0, 0, 0) + words
+    path = tmp_path / "a.bmp"
+    path.write_bytes(b"BM" + struct.pack("<IHHI", 14 + len(head) + 2 * w * h, 0, 0, 14 + len(head)) + head + pixels.tobytes())
+    expect(rows, path, Image.open(path))
 
 
 @pytest.mark.parametrize("kind", ["PNG", "WEBP"])

@@ -50,6 +50,27 @@ def test_avif_with_full_chroma_is_within_two_of_libavif(rows, tmp_path, kw):
     assert difference(read(rows, tmp_path / "a.avif", data, (119, 161)), pillow(data)).max() <= 2
 
 
+@pytest.mark.parametrize("primaries,matrix", [(1, 1), (1, 4), (1, 6), (1, 7), (9, 9), (1, 12), (9, 12), (12, 12)])
+def test_avif_of_every_matrix_is_within_two_of_libavif(rows, tmp_path, primaries, matrix):
+    data = coded(Image.fromarray(picture(np.random.default_rng(7), 161, 119)), "AVIF", subsampling="4:4:4", quality=90)
+    data = named_colours(data, primaries, matrix)
+    assert difference(read(rows, tmp_path / "a.avif", data, (119, 161)), pillow(data)).max() <= 2
+
+
+@pytest.mark.parametrize("matrix", [3, 8, 10, 11, 13, 14])
+def test_avif_of_other_matrices_is_refused_by_name(rows, tmp_path, matrix):
+    data = coded(Image.fromarray(picture(np.random.default_rng(7), 61, 19)), "AVIF", subsampling="4:4:4", quality=90)
+    with pytest.raises(RowError, match="YCgCo" if matrix == 8 else "matrix") as e:
+        read(rows, tmp_path / "a.avif", named_colours(data, 1, matrix), (19, 61))
+    assert e.value.cause == "unsupported"
+
+
+def named_colours(data, primaries, matrix):
+    """The file with these code points in its only nclx box, and full range."""
+    at = data.index(b"nclx") + 4
+    return data[:at] + struct.pack(">HHHB", primaries, 13, matrix, 0x80) + data[at + 7:]
+
+
 def test_grey_avif_equals_libavif(rows, tmp_path):
     im = Image.fromarray(picture(np.random.default_rng(3), 90, 71))
     data = coded(im, "AVIF", quality=90, subsampling="4:0:0")

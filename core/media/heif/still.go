@@ -95,8 +95,12 @@ func (it *item) property(kind string) []byte {
 	return nil
 }
 
-// understood refuses an item that says itself that it cannot be shown without a property which we do not honour.
+// understood refuses an item that says itself that it cannot be shown without a property which we do not honour, and one whose colours
+// its alpha would have to be divided out of.
 func (it *item) understood() error {
+	if it.multiplied {
+		return fmt.Errorf("%w: colours that are multiplied with alpha; write it without that (avifenc without --premultiply)", ErrUnsupported)
+	}
 	for _, p := range it.properties {
 		if p.essential && !known[p.kind] {
 			return fmt.Errorf("%w: the picture cannot be shown without its property %q", ErrUnsupported, p.kind)
@@ -109,7 +113,7 @@ func (it *item) understood() error {
 func (s *Still) readColour(it *item) {
 	for _, p := range it.properties {
 		if p.kind == "colr" && len(p.data) >= 11 && string(p.data[:4]) == "nclx" {
-			s.Colour = &Colour{Matrix: int(p.data[8])<<8 | int(p.data[9]), FullRange: p.data[10]&0x80 != 0}
+			s.Colour = &Colour{Primaries: int(p.data[4])<<8 | int(p.data[5]), Matrix: int(p.data[8])<<8 | int(p.data[9]), FullRange: p.data[10]&0x80 != 0}
 			return
 		}
 	}
