@@ -268,7 +268,7 @@ static int scale(media_ff *f, const AVFrame *frame, int full_range, uint8_t *dst
 
 /* Where row y of the decoder's picture goes. */
 static uint8_t *place(const media_layout *l, const AVFrame *frame, int y, uint8_t *p, size_t stride) {
-    if (l->columns == 0) return p + (size_t)y * stride;
+    if (l->columns == 0) return p + (size_t)(l->y + y) * stride + (size_t)l->x * 4;
     int tile = y / l->tile_height, down = tile / l->columns * l->tile_height + y % l->tile_height;
     return p + (size_t)down * stride + (size_t)(tile % l->columns) * 4 * (size_t)frame->width;
 }
@@ -285,21 +285,42 @@ static int convert_rows(const AVFrame *frame, const media_layout *l, uint8_t *p,
     return MEDIA_OK;
 }
 
+/* The size that the pixels need: all of the tiles, the canvas, or the decoder's picture. 0 if that does not go in there. */
+static int room(const AVFrame *frame, const media_layout *l, size_t *across, size_t *down) {
+    *across = (size_t)frame->width;
+    *down = (size_t)frame->height;
+    if (l->columns) {
+        *across *= (size_t)l->columns;
+        *down /= (size_t)l->columns;
+        return frame->height % (l->columns * l->tile_height) == 0 && (size_t)l->width <= *across &&
+               (size_t)l->height <= *down;
+    }
+    if (l->width == 0) return 1;
+    *across = (size_t)l->width;
+    *down = (size_t)l->height;
+    return l->x + frame->width <= l->width && l->y + frame->height <= l->height;
+}
+
+static void fill(const media_layout *l, uint8_t *p, size_t pixels) {
+    for (size_t i = 0; i < pixels; i++) rgbx(p + 4 * i, l->rest[0], l->rest[1], l->rest[2]);
+}
+
 static int convert(media_ff *f, media_ctx *c, int codec, const AVFrame *frame, const media_op *op,
                    const media_layout *l, media_picture *out) {
     int full_range = codec == AV_CODEC_ID_JPEG2000 || frame->color_range == AVCOL_RANGE_JPEG;
-    int tiled = l->columns > 0;
-    if (tiled && frame->height % (l->columns * l->tile_height)) return MEDIA_CORRUPT;
-    size_t across = (size_t)frame->width * (size_t)(tiled ? l->columns : 1);
-    size_t down = (size_t)frame->height / (size_t)(tiled ? l->columns : 1);
+    int placed = l->width > 0;
+    size_t across, down;
+    if (!room(frame, l, &across, &down)) return MEDIA_CORRUPT;
     size_t stride = (across * 4 + 63) & ~(size_t)63;
     uint8_t *p = media_ctx_picture_buffer(c, stride * down + MEDIA_SLACK_BYTES);
     if (!p) return MEDIA_NO_MEMORY;
-    *out =
-        (media_picture){p, stride, tiled ? l->width : frame->width, tiled ? l->height : frame->height, 0, 0};
+    *out = (media_picture){p, stride, placed ? l->width : frame->width, placed ? l->height : frame->height,
+                           0, 0};
+    if (placed && !l->columns) fill(l, p, stride / 4 * down);
     int rc = convert_rows(frame, l, p, stride);
     if (rc == MEDIA_OTHER_FORMAT)
-        rc = tiled || l->fourth != MEDIA_NOTHING ? MEDIA_UNSUPPORTED : scale(f, frame, full_range, p, stride);
+        rc =
+            placed || l->fourth != MEDIA_NOTHING ? MEDIA_UNSUPPORTED : scale(f, frame, full_range, p, stride);
     for (int y = 0; y < out->height && op->channels == 1; y++)
         media_rgbx_to_gray(p + (size_t)y * stride, (uint32_t)out->width);
     return rc;

@@ -72,8 +72,25 @@ func prepared(format string, data []byte, maxPixels uint64) (source, error) {
 		return readNetpbm(format, data)
 	case "exr":
 		return source{data: data}, checkEXR(data)
+	case "gif":
+		return alone(data), nil
 	}
 	return source{data: data}, nil
+}
+
+// alone has a GIF's first picture put on its canvas here.
+func alone(data []byte) source {
+	data, canvas := gifAlone(data)
+	s := source{data: data}
+	if canvas == nil {
+		return s
+	}
+	s.layout.width, s.layout.height = C.int32_t(canvas.width), C.int32_t(canvas.height)
+	s.layout.x, s.layout.y = C.int32_t(canvas.x), C.int32_t(canvas.y)
+	for i, v := range canvas.rest {
+		s.layout.rest[i] = C.uint8_t(v)
+	}
+	return s
 }
 
 // openCodec opens the decoder of that name with its configuration record, if it has one.

@@ -18,10 +18,13 @@ void media_ff_prepare(void *codec_context);
 enum { MEDIA_NOTHING = 0, MEDIA_BLACK = 1 /* they are cyan, magenta and yellow */, MEDIA_PREMULTIPLIED = 2 };
 
 /* How the decoder's picture becomes the file's. With columns it is a tall one: tiles of tile_height rows, one under the
- * other, of which the picture of width x height has so many side by side. */
+ * other, of which the picture of width x height has so many side by side. Without columns, but with a width, it lies at x, y
+ * of a picture of width x height, and the rest has one colour. */
 typedef struct media_layout {
     int32_t columns; /* 0: not of tiles */
     int32_t tile_height, width, height;
+    int32_t x, y;
+    uint8_t rest[3];
     int32_t fourth;  /* MEDIA_NOTHING ... */
     int32_t largest; /* what the samples' white is; 0: all bits */
 } media_layout;

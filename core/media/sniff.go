@@ -83,8 +83,8 @@ func headerSize(format string, d []byte) (w, h int) {
 	switch {
 	case format == "png" && len(d) >= 24:
 		return int(binary.BigEndian.Uint32(d[16:])), int(binary.BigEndian.Uint32(d[20:]))
-	case format == "gif" && len(d) >= 10:
-		return int(binary.LittleEndian.Uint16(d[6:])), int(binary.LittleEndian.Uint16(d[8:]))
+	case format == "gif":
+		return gifSize(d)
 	case format == "bmp" && len(d) >= 26 && binary.LittleEndian.Uint32(d[14:]) >= 40:
 		h := int(int32(binary.LittleEndian.Uint32(d[22:])))
 		return int(int32(binary.LittleEndian.Uint32(d[18:]))), max(h, -h)

@@ -28,10 +28,12 @@ func (d *decoder) close() {}
 func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media_picture, error) {
 	var m image.Image
 	var err error
+	var canvas *gifCanvas
 	switch format {
 	case "png":
 		m, err = png.Decode(bytes.NewReader(data))
 	case "gif":
+		data, canvas = gifAlone(data)
 		m, err = firstOfGIF(data)
 	default:
 		return C.media_picture{}, &UnsupportedError{Format: format, Detail: "built without FFmpeg; use the full build of spdl"}
@@ -39,7 +41,13 @@ func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media
 	if err != nil {
 		return C.media_picture{}, stdlibError(format, err)
 	}
-	return w.picture(m, op)
+	if m.Bounds().Empty() {
+		return C.media_picture{}, &FormatError{Format: format, Detail: "no pixels", cause: CauseCorrupt}
+	}
+	if canvas == nil {
+		canvas = &gifCanvas{width: m.Bounds().Dx(), height: m.Bounds().Dy()}
+	}
+	return w.picture(m, canvas, op)
 }
 
 // firstOfGIF keeps the palette's colour under transparent pixels, as FFmpeg's
@@ -62,26 +70,31 @@ func stdlibError(format string, err error) error {
 	return &FormatError{Format: format, Detail: err.Error(), cause: cause}
 }
 
-// picture copies m to the worker's buffer as RGBX, alpha dropped, or as L.
-func (w *Worker) picture(m image.Image, op *Op) (C.media_picture, error) {
+// picture copies m to its place on the canvas in the worker's buffer, as RGBX, alpha dropped, or as L.
+func (w *Worker) picture(m image.Image, canvas *gifCanvas, op *Op) (C.media_picture, error) {
 	b := m.Bounds()
-	stride := 4 * b.Dx()
-	p := C.media_ctx_picture_buffer(w.c, C.size_t(stride*b.Dy()+C.MEDIA_SLACK_BYTES))
+	stride := 4 * canvas.width
+	p := C.media_ctx_picture_buffer(w.c, C.size_t(stride*canvas.height+C.MEDIA_SLACK_BYTES))
 	if p == nil {
 		return C.media_picture{}, &LimitError{cause: CauseNoMemory}
 	}
-	pixels := unsafe.Slice((*byte)(unsafe.Pointer(p)), stride*b.Dy())
+	pixels := unsafe.Slice((*byte)(unsafe.Pointer(p)), stride*canvas.height)
+	if b.Dx() < canvas.width || b.Dy() < canvas.height {
+		for i := 0; i < len(pixels); i += 4 {
+			copy(pixels[i:], canvas.rest[:])
+		}
+	}
 	for y := range b.Dy() {
-		row := pixels[y*stride : (y+1)*stride]
+		row := pixels[(canvas.y+y)*stride+4*canvas.x:]
 		for x := range b.Dx() {
 			c := color.NRGBAModel.Convert(m.At(b.Min.X+x, b.Min.Y+y)).(color.NRGBA)
 			row[4*x], row[4*x+1], row[4*x+2], row[4*x+3] = c.R, c.G, c.B, 255
 		}
-		if op.c.channels == 1 {
-			C.media_rgbx_to_gray((*C.uint8_t)(unsafe.Pointer(&row[0])), C.uint32_t(b.Dx()))
-		}
 	}
-	return C.media_picture{pixels: p, stride_bytes: C.size_t(stride), width: C.int32_t(b.Dx()), height: C.int32_t(b.Dy())}, nil
+	for y := 0; y < canvas.height && op.c.channels == 1; y++ {
+		C.media_rgbx_to_gray((*C.uint8_t)(unsafe.Pointer(&pixels[y*stride])), C.uint32_t(canvas.width))
+	}
+	return C.media_picture{pixels: p, stride_bytes: C.size_t(stride), width: C.int32_t(canvas.width), height: C.int32_t(canvas.height)}, nil
 }
 
 func ffmpegVersion() string { return "" }

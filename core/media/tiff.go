@@ -73,7 +73,6 @@ func readTIFF(data []byte, maxPixels uint64) (source, error) {
 	if s.orientation < 1 || s.orientation > 8 {
 		s.orientation = 1
 	}
-	s.layout = C.media_layout{width: C.int32_t(f.first(tiffWidth, 0)), height: C.int32_t(f.first(tiffHeight, 0))}
 	if w, h := f.first(tiffWidth, 0), f.first(tiffHeight, 0); w*h > maxPixels {
 		return source{}, &LimitError{Format: "tiff", Width: int(w), Height: int(h), MaxPixels: maxPixels, cause: CauseTooManyPixels}
 	}
@@ -86,6 +85,7 @@ func readTIFF(data []byte, maxPixels uint64) (source, error) {
 		s.layout.fourth = C.MEDIA_PREMULTIPLIED
 	}
 	if f.tags[tiffTileWidth] != nil || f.tags[tiffTileOffsets] != nil {
+		s.layout.width, s.layout.height = C.int32_t(f.first(tiffWidth, 0)), C.int32_t(f.first(tiffHeight, 0))
 		if s.layout.columns, s.layout.tile_height, err = f.stack(); err != nil {
 			return source{}, err
 		}

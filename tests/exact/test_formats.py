@@ -109,6 +109,32 @@ def test_gif_first_frame_equals_pillow(rows, rows_without_ffmpeg, tmp_path):
             expect(r, path, im)
 
 
+def gif(screen, box, pixels, table=b"", local=b"", transparent=None, background=0):
+    """A GIF of one picture of four colours at the box; its codes are eight times as long as they need be."""
+    bits = "".join(f"{v:03b}"[::-1] for p in pixels for v in (4, p)) + "101"
+    codes = bytes(int(bits[i:i + 8][::-1], 2) for i in range(0, len(bits), 8))
+    blocks = b"".join(bytes([len(codes[i:i + 255])]) + codes[i:i + 255] for i in range(0, len(codes), 255)) + b"\0"
+    extension = b"" if transparent is None else b"\x21\xf9\4" + bytes([1, 5, 0, transparent]) + b"\0"
+    head = b"GIF89a" + struct.pack("<HHBBB", *screen, 0x81 if table else 0, background, 0) + table + extension
+    return head + b"\x2c" + struct.pack("<HHHHB", *box, 0x81 if local else 0) + local + b"\2" + blocks + b";"
+
+
+@pytest.mark.parametrize("screen,box", [
+    ((30, 20), (5, 7, 10, 8)), ((30, 20), (0, 0, 30, 20)), ((20, 20), (10, 10, 15, 15)), ((10, 8), (0, 0, 30, 20)), ((0, 0), (0, 0, 15, 15)), ((30, 20), (0, 12, 30, 8)),
+])
+@pytest.mark.parametrize("tables", ["global", "local", "both"])
+@pytest.mark.parametrize("transparent", [None, 0, 2])
+def test_gif_picture_anywhere_on_its_screen_equals_pillow(rows, rows_without_ffmpeg, tmp_path, screen, box, tables, transparent):
+    rng = np.random.default_rng(18)
+    table, local = (rng.integers(0, 256, 12).astype(np.uint8).tobytes() for _ in range(2))
+    path = tmp_path / "a.gif"
+    path.write_bytes(gif(screen, box, rng.integers(0, 4, box[2] * box[3]).tolist(), table if tables != "local" else b"",
+                         local if tables != "global" else b"", transparent, background=3))
+    want = np.asarray(Image.open(path).convert("RGB"))
+    for r in (rows, rows_without_ffmpeg):
+        assert np.array_equal(r.row(path, Resize=want.shape[:2]), want)
+
+
 def test_webp_lossy_and_lossless_equal_pillow(rows, rows_without_ffmpeg, tmp_path):
     rng = np.random.default_rng(5)
     path = tmp_path / "a.webp"
