@@ -87,7 +87,7 @@ func (w *Worker) picture(m image.Image, canvas *gifCanvas, op *Op) (C.media_pict
 	for y := range b.Dy() {
 		row := pixels[(canvas.y+y)*stride+4*canvas.x:]
 		for x := range b.Dx() {
-			c := color.NRGBAModel.Convert(m.At(b.Min.X+x, b.Min.Y+y)).(color.NRGBA)
+			c := straight(m, b.Min.X+x, b.Min.Y+y)
 			row[4*x], row[4*x+1], row[4*x+2], row[4*x+3] = c.R, c.G, c.B, 255
 		}
 	}
@@ -95,6 +95,16 @@ func (w *Worker) picture(m image.Image, canvas *gifCanvas, op *Op) (C.media_pict
 		C.media_rgbx_to_gray((*C.uint8_t)(unsafe.Pointer(&pixels[y*stride])), C.uint32_t(canvas.width))
 	}
 	return C.media_picture{pixels: p, stride_bytes: C.size_t(stride), width: C.int32_t(canvas.width), height: C.int32_t(canvas.height)}, nil
+}
+
+// straight is a pixel with its colour as it is stored, whatever its alpha. Go's conversions multiply 16 bits with alpha and divide by it
+// again, where colours get lost.
+func straight(m image.Image, x, y int) color.NRGBA {
+	if deep, ok := m.(*image.NRGBA64); ok {
+		c := deep.NRGBA64At(x, y)
+		return color.NRGBA{R: uint8(c.R >> 8), G: uint8(c.G >> 8), B: uint8(c.B >> 8), A: uint8(c.A >> 8)}
+	}
+	return color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA)
 }
 
 func ffmpegVersion() string { return "" }

@@ -135,6 +135,31 @@ def test_gif_picture_anywhere_on_its_screen_equals_pillow(rows, rows_without_ffm
         assert np.array_equal(r.row(path, Resize=want.shape[:2]), want)
 
 
+def adam7(pixels):
+    """The rows of the seven passes of an interlaced PNG, each with its filter's byte."""
+    out = b""
+    for x0, y0, dx, dy in ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)):
+        part = pixels[y0::dy, x0::dx]
+        if part.shape[1]:
+            out += b"".join(b"\0" + r.tobytes() for r in part)
+    return out
+
+
+@pytest.mark.parametrize("colour,channels,extra", [(0, 1, b""), (2, 3, b""), (4, 2, b""), (6, 4, b""), (2, 3, struct.pack(">3H", 7, 7, 7))])
+def test_interlaced_png_of_sixteen_bits_keeps_colours_under_alpha(rows, rows_without_ffmpeg, tmp_path, colour, channels, extra):
+    v = np.random.default_rng(colour).integers(0, 65536, (21, 33, channels)).astype(">u2")
+    v[:5, :5] = 7
+    if channels in (2, 4):
+        v[5:9, :, -1] = 0
+    head = struct.pack(">IIBBBBB", 33, 21, 16, colour, 0, 0, 1)
+    path = tmp_path / "a.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + (chunk(b"tRNS", extra) if extra else b"") + chunk(b"IDAT", zlib.compress(adam7(v))) + chunk(b"IEND", b""))
+    high = (v >> 8).astype(np.uint8)
+    want = high[..., :3] if channels >= 3 else np.repeat(high[..., :1], 3, axis=2)
+    for r in (rows, rows_without_ffmpeg):
+        assert np.array_equal(r.row(path, Resize=(21, 33)), want)
+
+
 def test_webp_lossy_and_lossless_equal_pillow(rows, rows_without_ffmpeg, tmp_path):
     rng = np.random.default_rng(5)
     path = tmp_path / "a.webp"
