@@ -128,14 +128,33 @@ static void choose_colour(media_jpeg *j, const media_op *op) {
     d->do_block_smoothing = TRUE;
 }
 
+/* 1 if libjpeg smooths blocks: a progressive file leaves some of their first coefficients unsent or unrefined. It looks two
+ * blocks to each side for them. */
+static int is_smoothed(const struct jpeg_decompress_struct *d) {
+    for (int i = 0; d->progressive_mode && d->coef_bits && i < d->num_components; i++)
+        for (int k = 1; k < 10; k++)
+            if (d->coef_bits[i][k] != 0) return 1;
+    return 0;
+}
+
+static void read_rows(struct jpeg_decompress_struct *d, JSAMPARRAY rows, int n) {
+    for (int done = 0; done < n;) done += (int)jpeg_read_scanlines(d, rows + done, (JDIMENSION)(n - done));
+}
+
 /* Start decoding the region: raw coordinates, as stored in the file. The
  * decoded columns reach two pixels past it, because fancy upsampling looks at
- * its neighbours and libjpeg treats the part's edge as the picture's. */
+ * its neighbours and libjpeg treats the part's edge as the picture's. Smoothing
+ * looks further: such a picture is decoded whole, up to the region's end. */
 static void start(media_ctx *c, const media_region *r, int own_codes) {
     struct jpeg_decompress_struct *d = &c->jpeg.d;
     jpeg_start_decompress(d);
     c->own = own_codes && media_huff_take(&c->jpeg.huff, d);
     c->jpeg.skip_x = r->x;
+    if (is_smoothed(d)) {
+        JSAMPROW row = c->rows.p;
+        for (int32_t y = 0; y < r->y; y++) read_rows(d, &row, 1);
+        return;
+    }
     JDIMENSION left = r->x > 2 ? (JDIMENSION)r->x - 2 : 0;
     JDIMENSION right = (JDIMENSION)(r->x + r->w) + 2;
     if (right > d->output_width) right = d->output_width;
@@ -146,10 +165,6 @@ static void start(media_ctx *c, const media_region *r, int own_codes) {
         c->jpeg.skip_x = r->x - (int32_t)left;
     }
     if (r->y > 0) jpeg_skip_scanlines(d, (JDIMENSION)r->y);
-}
-
-static void read_rows(struct jpeg_decompress_struct *d, JSAMPARRAY rows, int n) {
-    for (int done = 0; done < n;) done += (int)jpeg_read_scanlines(d, rows + done, (JDIMENSION)(n - done));
 }
 
 static void fetch(media_ctx *c, int n, const uint8_t *rows[4]) {

@@ -90,6 +90,36 @@ def test_cropped_decode_equals_decode_then_crop_for_random_boxes(rows, tmp_path)
             assert np.array_equal(got, np.asarray(want)), (i, im.size, (x, y, bw, bh), out, flip, f)
 
 
+def without_refinement(data):
+    """A progressive file without the scans that send the last bits of its coefficients: libjpeg smooths its blocks."""
+    out, at = data[:2], 2
+    while data[at + 1] != 0xD9:
+        end = at + 2 + int.from_bytes(data[at + 2:at + 4], "big")
+        kept = True
+        if data[at + 1] == 0xDA:
+            kept = data[end - 1] >> 4 == 0
+            while data[end] != 0xFF or data[end + 1] == 0:
+                end += 1
+        out, at = out + (data[at:end] if kept else b""), end
+    return out + data[at:]
+
+
+@pytest.mark.parametrize("subsampling", SUBSAMPLINGS)
+def test_crops_of_smoothed_jpegs_equal_decode_then_crop(rows, tmp_path, subsampling):
+    rng = np.random.default_rng(21)
+    path = tmp_path / "a.jpg"
+    random_jpeg(rng, path, 400, 300, progressive=True, subsampling=subsampling, quality=60, restart_marker_blocks=0)
+    path.write_bytes(without_refinement(path.read_bytes()))
+    whole = rows.row(path, Resize=(300, 400))
+    if subsampling != "4:2:0":  # there libjpeg-turbo 2.1 and the one in Pillow's wheel smooth differently, by up to 4
+        assert np.array_equal(whole, np.asarray(Image.open(path).convert("RGB")))
+    for _ in range(40):
+        x, y = int(rng.integers(0, 390)), int(rng.integers(0, 290))
+        bw, bh = int(rng.integers(1, 401 - x)), int(rng.integers(1, 301 - y))
+        got = rows.row(path, Random={}, Out=(bh, bw), draw=dict(Replay=True, Box=dict(Y=y, X=x, H=bh, W=bw)))
+        assert np.array_equal(got, whole[y:y + bh, x:x + bw]), (x, y, bw, bh)
+
+
 def test_random_jpegs_of_rare_subsampling_equal_pillow(rows, tmp_path):
     """4:4:0, 4:1:1, 4:1:0 and luma finer than both: written by cjpeg's rules through Pillow's tables."""
     rng = np.random.default_rng(4)
