@@ -1,8 +1,8 @@
 /* exif.c - the orientation a file asks for.
  *
  * The tag is 0x0112 of the first IFD of a TIFF structure, which sits in the
- * first "Exif" APP1 segment of a JPEG, in the eXIf chunk of a PNG, in the EXIF
- * chunk of a WebP, or is the file. XMP is not read. */
+ * first "Exif" APP1 segment of a JPEG that is not empty, in the eXIf chunk of a
+ * PNG, in the EXIF chunk of a WebP, or is the file. XMP is not read. */
 #include <string.h>
 
 #include "internal.h"
@@ -33,6 +33,12 @@ static int tiff_orientation(span t) {
     return 1;
 }
 
+/* Without the name that some writers put before the structure where it has its own place. */
+static span unnamed(const uint8_t *p, size_t n) {
+    int name = n >= 6 && memcmp(p, "Exif\0\0", 6) == 0 ? 6 : 0;
+    return (span){p + name, n - (size_t)name};
+}
+
 static span jpeg_exif(const uint8_t *d, size_t n) {
     size_t at = 2;
     while (at + 4 <= n && d[at] == 0xff) {
@@ -44,7 +50,7 @@ static span jpeg_exif(const uint8_t *d, size_t n) {
         if (marker == 0xda || marker == 0xd9) break;
         size_t len = (size_t)d[at + 2] << 8 | d[at + 3];
         if (len < 2 || len > n - at - 2) break;
-        if (marker == 0xe1 && len >= 8 && memcmp(d + at + 4, "Exif\0", 5) == 0)
+        if (marker == 0xe1 && len >= 8 + 8 && memcmp(d + at + 4, "Exif\0", 5) == 0)
             return (span){d + at + 10, len - 8};
         at += 2 + len;
     }
@@ -54,7 +60,7 @@ static span jpeg_exif(const uint8_t *d, size_t n) {
 static span png_exif(const uint8_t *d, size_t n) {
     media_chunk c;
     for (size_t at = 0; media_png_chunk(d, n, &at, &c) && memcmp(c.kind, "IEND", 4) != 0;)
-        if (memcmp(c.kind, "eXIf", 4) == 0) return (span){c.data, c.n};
+        if (memcmp(c.kind, "eXIf", 4) == 0) return unnamed(c.data, c.n);
     return (span){NULL, 0};
 }
 
@@ -62,10 +68,7 @@ static span webp_exif(const uint8_t *d, size_t n) {
     for (size_t at = 12; at + 8 <= n;) {
         size_t len = number(d + at + 4, 4, 0);
         if (len > n - at - 8) break;
-        if (memcmp(d + at, "EXIF", 4) == 0) {
-            int prefix = len >= 6 && memcmp(d + at + 8, "Exif\0\0", 6) == 0 ? 6 : 0;
-            return (span){d + at + 8 + prefix, len - prefix};
-        }
+        if (memcmp(d + at, "EXIF", 4) == 0) return unnamed(d + at + 8, len);
         at += 8 + len + (len & 1);
     }
     return (span){NULL, 0};

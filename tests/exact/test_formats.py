@@ -280,6 +280,25 @@ def test_exif_of_png_and_webp_is_honoured_when_asked(rows, tmp_path, kind, orien
         assert np.array_equal(rows.row(path, Resize=want.size[::-1], Orient=orient), np.asarray(want))
 
 
+def test_exif_under_a_name_and_behind_an_empty_one_is_found(rows, tmp_path):
+    """An eXIf chunk that begins as JPEG's segment does, and a JPEG whose first segment has nothing in it."""
+    path = tmp_path / "a.img"
+    tiff = b"MM\0*\0\0\0\x08\0\1\x01\x12\0\3\0\0\0\1\0\6\0\0\0\0\0\0"
+    b = io.BytesIO()
+    Image.fromarray(picture(np.random.default_rng(19), 40, 30)).save(b, "PNG")
+    data = b.getvalue()
+    named_png = data[:33] + chunk(b"eXIf", b"Exif\0\0" + tiff) + data[33:]
+    b = io.BytesIO()
+    Image.fromarray(picture(np.random.default_rng(19), 40, 30)).save(b, "JPEG")
+    data = b.getvalue()
+    jpeg = data[:2] + b"\xff\xe1\0\x08Exif\0\0" + b"\xff\xe1" + struct.pack(">H", 8 + len(tiff)) + b"Exif\0\0" + tiff + data[2:]
+    for data in (named_png, jpeg):
+        path.write_bytes(data)
+        want = ImageOps.exif_transpose(Image.open(path)).convert("RGB")
+        assert want.size == (30, 40)
+        assert np.array_equal(rows.row(path, Resize=(40, 30), Orient=True), np.asarray(want))
+
+
 def test_crops_and_flips_of_other_formats_equal_pillow(rows, tmp_path):
     rng = np.random.default_rng(10)
     path = tmp_path / "a.png"
