@@ -2,10 +2,13 @@ package load
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
+	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/spec"
 )
 
@@ -65,6 +68,44 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 				t.Errorf("%s: %s says what %s does", section, key, other)
 			}
 			seen[words] = key
+		}
+	}
+}
+
+// What a description may say, and no more, the decoders take: a limit is one, wherever it is met.
+func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
+	at := func(inside string) (bool, error) {
+		s, err := spec.ParseSample([]byte(`{"image": {"dtype": "f32", "transform": [` + inside + `]}}`))
+		if err != nil {
+			return false, err
+		}
+		_, err = media.Compile(PictureConfig(s.Image))
+		return true, err
+	}
+	normalized := func(mean, std string) string {
+		return fmt.Sprintf(`{"center_crop": 9}, {"normalize": {"mean": [0, 0, %s], "std": [1, 1, %s]}}`, mean, std)
+	}
+	ratio := func(low, high string) string {
+		return fmt.Sprintf(`{"random_resized_crop": {"size": 9, "ratio": [%s, %s]}}`, low, high)
+	}
+	for within, beyond := range map[string]string{
+		`{"resize": 16384}, {"center_crop": 1}`:         `{"resize": 16385}, {"center_crop": 1}`,
+		`{"resize": [1, 16384]}`:                        `{"resize": [1, 16385]}`,
+		`{"center_crop": [16384, 1]}`:                   `{"center_crop": [16385, 1]}`,
+		`{"random_resized_crop": {"size": [16384, 1]}}`: `{"random_resized_crop": {"size": [16385, 1]}}`,
+		ratio("0.001", "1"):                             ratio("0.0009", "1"),
+		ratio("1", "1000"):                              ratio("1", "1001"),
+		normalized("10000", "1"):                        normalized("10001", "1"),
+		normalized("-10000", "1"):                       normalized("-10001", "1"),
+		normalized("0", "0.000001"):                     normalized("0", "0.0000009"),
+		normalized("0", "1000000"):                      normalized("0", "1000001"),
+	} {
+		if _, err := at(within); err != nil {
+			t.Errorf("%s: %v", within, err)
+		}
+		var wrong *spec.Error
+		if parsed, err := at(beyond); parsed || !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Path, "image.transform[") {
+			t.Errorf("%s: got %v (parsed: %v), want a spec.Error with its path", beyond, err, parsed)
 		}
 	}
 }

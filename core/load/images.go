@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -76,10 +77,13 @@ func parseGathering(description []byte) (*gathering, error) {
 	decoder := json.NewDecoder(bytes.NewReader(description))
 	decoder.DisallowUnknownFields()
 	decoder.UseNumber()
-	if err := decoder.Decode(&d); err != nil {
+	var kind *json.UnmarshalTypeError
+	if err := decoder.Decode(&d); errors.As(err, &kind) {
+		return wrong(kind.Field, "got a %s, want %s", kind.Value, wanted(kind.Type))
+	} else if err != nil {
 		return wrong("", "%s; want image, and batch with height, width, fit, threads, strict", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	const most = 1 << 15
+	const most = media.MaxSide
 	switch {
 	case d.Image == nil:
 		return wrong("", "image is missing: a batch is of pictures; want image: {}")
@@ -97,6 +101,19 @@ func parseGathering(description []byte) (*gathering, error) {
 	b.section = d.Image
 	_, err := b.unsized() // what is wrong is said before a picture is read
 	return b, err
+}
+
+// wanted is a type in a user's words.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	}
+	return "a mapping"
 }
 
 func (b *gathering) sized() bool { return b.Height > 0 || b.Width > 0 }

@@ -131,13 +131,14 @@ func TestABatchLeavesOutWhatFailsAndSaysWhich(t *testing.T) {
 // A wrong description is refused before a picture is read.
 func TestABatchIsRefusedByName(t *testing.T) {
 	for description, want := range map[string]string{
-		`{}`:                                         "image is missing",
-		`{"image": {}, "batch": null}`:               "batch: got null",
-		`{"image": {}, "batch": {"hight": 1}}`:       `unknown field "hight"; want image, and batch with height`,
-		`{"image": {}, "batch": {"height": -1}}`:     "got height -1",
-		`{"image": {}, "batch": {"width": 99999}}`:   "width 99999, want 0 to 32768",
-		`{"image": {}, "batch": {"threads": -1}}`:    "batch.threads: got -1",
-		`{"image": {}, "batch": {"fit": "squeeze"}}`: `batch.fit: got "squeeze", want pad, crop or fill`,
+		`{}`:                                                                     "image is missing",
+		`{"image": {}, "batch": null}`:                                           "batch: got null",
+		`{"image": {}, "batch": {"hight": 1}}`:                                   `unknown field "hight"; want image, and batch with height`,
+		`{"image": {}, "batch": {"width": "5"}}`:                                 "batch.width: got a string, want a whole number",
+		`{"image": {}, "batch": {"height": -1}}`:                                 "got height -1",
+		`{"image": {}, "batch": {"width": 99999}}`:                               "width 99999, want 0 to 16384",
+		`{"image": {}, "batch": {"threads": -1}}`:                                "batch.threads: got -1",
+		`{"image": {}, "batch": {"fit": "squeeze"}}`:                             `batch.fit: got "squeeze", want pad, crop or fill`,
 		`{"image": {"transform": [{"resize": [2, 2]}]}, "batch": {"height": 2}}`: "got a size, and a transform",
 		`{"image": {"layuot": "NCHW"}}`:                                          `image.layuot: unknown key; did you mean "layout"?`,
 		`{"image": {"transform": [{"normalize": {"mean": [1], "std": [1]}}]}}`:   "got 1 values, want 3",

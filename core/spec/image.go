@@ -10,8 +10,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// The decoders' limits (core/media), which a test in core/load holds beside theirs.
 const (
-	maxSide     = 65535
+	maxSide            = 16384
+	minRatio, maxRatio = 1e-3, 1e3
+	maxMean            = 1e4
+	minStd, maxStd     = 1e-6, 1e6
+)
+
+const (
 	maxChannels = 16
 	sizeWant    = "N or [H, W]"
 )
@@ -98,8 +105,8 @@ func (d *decoder) operation(op *section, t *Transform) {
 			short := 0
 			short, r.Extent = d.extent(size, shown)
 			r.square(short)
-			d.interval(sec, "scale", &r.Scale, 1)
-			d.interval(sec, "ratio", &r.Ratio, 1e6)
+			d.interval(sec, "scale", &r.Scale, 1e-6, 1)
+			d.interval(sec, "ratio", &r.Ratio, minRatio, maxRatio)
 			choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic, Nearest)
 		}
 		t.RandomResizedCrop = r
@@ -154,8 +161,8 @@ func (d *decoder) extent(n *yaml.Node, shown string) (short int, e Extent) {
 	return 0, Extent{int(h), int(w)}
 }
 
-// interval reads [low, high], above 0.
-func (d *decoder) interval(s *section, key string, dst *[2]float64, high float64) {
+// interval reads [first, last], between least and most.
+func (d *decoder) interval(s *section, key string, dst *[2]float64, least, most float64) {
 	if !s.has(key) {
 		return
 	}
@@ -169,7 +176,7 @@ func (d *decoder) interval(s *section, key string, dst *[2]float64, high float64
 		return
 	}
 	for i, n := range items {
-		dst[i], _ = d.number(n, fmt.Sprintf("%s[%d]", shown, i), 1e-6, high)
+		dst[i], _ = d.number(n, fmt.Sprintf("%s[%d]", shown, i), least, most)
 	}
 	if dst[0] > dst[1] {
 		s.fail(key, "got [%g, %g], want low before high", dst[0], dst[1])
@@ -187,7 +194,7 @@ func (d *decoder) normalize(op *section) *Normalize {
 		return nil
 	}
 	sec := d.section(n, join(op.table, "normalize"), shown, join(op.place, "normalize"))
-	out := &Normalize{Mean: d.numbers(&sec, "mean", -1e6, 1e6), Std: d.numbers(&sec, "std", 1e-9, 1e6)}
+	out := &Normalize{Mean: d.numbers(&sec, "mean", -maxMean, maxMean), Std: d.numbers(&sec, "std", minStd, maxStd)}
 	if d.err == nil && len(out.Mean) != len(out.Std) {
 		d.fail(n, shown, "got %d values of mean and %d of std, want as many of both", len(out.Mean), len(out.Std))
 	}
