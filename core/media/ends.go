@@ -36,12 +36,12 @@ func endsEarly(format string, d []byte) bool {
 	return false
 }
 
-// pngEnds walks the chunks to IEND.
+// pngEnds walks the chunks to IEND, which is an empty one with a checksum.
 func pngEnds(d []byte) bool {
 	for at := 8; len(d)-at >= 8; {
 		n := int(binary.BigEndian.Uint32(d[at:]))
 		if string(d[at+4:at+8]) == "IEND" {
-			return true
+			return len(d)-at >= 12
 		}
 		if n > len(d)-at-12 {
 			return false

@@ -83,7 +83,10 @@ static int load(media_ff *f, AVPacket *packet, const uint8_t *data, size_t size)
 static int status_of(const media_ff *f, int rc) {
     if (f->refused_width) return MEDIA_TOO_MANY_PIXELS;
     if (rc == AVERROR(ENOMEM)) return MEDIA_NO_MEMORY;
-    if (rc == AVERROR_PATCHWELCOME) return MEDIA_UNSUPPORTED;
+    const char *message = media_av_message(); /* some decoders call invalid what they do not know */
+    if (rc == AVERROR_PATCHWELCOME || strstr(message, "nsupported") || strstr(message, "not supported") ||
+        strstr(message, "Unknown pixel format"))
+        return MEDIA_UNSUPPORTED;
     return MEDIA_CORRUPT;
 }
 

@@ -11,6 +11,8 @@ package media
 import "C"
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"unsafe"
 
@@ -74,8 +76,28 @@ func prepared(format string, data []byte, maxPixels uint64) (source, error) {
 		return source{data: data}, checkEXR(data)
 	case "gif":
 		return alone(data), nil
+	case "bmp":
+		return source{data: plainBMP(data)}, nil
 	}
 	return source{data: data}, nil
+}
+
+// plainBMP is a copy of the file where FFmpeg does not take its head, though others do: with a size that is smaller than where the pixels begin,
+// and in the second version, which is the first and masks behind it.
+func plainBMP(data []byte) []byte {
+	le := binary.LittleEndian
+	noSize, second := le.Uint32(data[2:]) <= le.Uint32(data[10:]), le.Uint32(data[14:]) == 52
+	if !noSize && !second {
+		return data
+	}
+	data = bytes.Clone(data)
+	if noSize {
+		le.PutUint32(data[2:], uint32(len(data)))
+	}
+	if second {
+		le.PutUint32(data[14:], 40)
+	}
+	return data
 }
 
 // alone has a GIF's first picture put on its canvas here.

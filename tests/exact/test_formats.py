@@ -267,6 +267,19 @@ def test_bmp_of_sixteen_bits_equals_pillow(rows, tmp_path, masks):
     expect(rows, path, Image.open(path))
 
 
+@pytest.mark.parametrize("size", [0, 54])
+@pytest.mark.parametrize("header", [40, 52])
+def test_bmp_of_rare_heads_equals_pillow(rows, tmp_path, size, header):
+    """The file's size left out, or that of its head alone; a head of the second version, which has masks."""
+    w, h = 32, 20
+    pixels = np.random.default_rng(20).integers(0, 256, (h, w, 4)).astype(np.uint8)
+    masks = struct.pack("<3I", 0xFF0000, 0xFF00, 0xFF)
+    head = struct.pack("<IiiHHIIiiII", header, w, h, 1, 32, 3, pixels.nbytes, 0, 0, 0, 0) + masks
+    path = tmp_path / "a.bmp"
+    path.write_bytes(b"BM" + struct.pack("<IHHI", size, 0, 0, 14 + len(head)) + head + pixels.tobytes())
+    expect(rows, path, Image.open(path))
+
+
 @pytest.mark.parametrize("kind", ["PNG", "WEBP"])
 @pytest.mark.parametrize("orientation", [1, 3, 6, 8])
 def test_exif_of_png_and_webp_is_honoured_when_asked(rows, tmp_path, kind, orientation):
@@ -318,7 +331,7 @@ def test_every_truncation_is_a_named_failure(rows, rows_without_ffmpeg, tmp_path
     png_picture(rng, "P" if kind == "GIF" else "RGB", 40, 30).save(b, kind)
     data, path = b.getvalue(), tmp_path / "a.img"
     tools = [rows] + ([rows_without_ffmpeg] if kind in ("PNG", "GIF", "WEBP") else [])
-    for n in range(32 if kind != "TIFF" else 200, len(data) - 12, 11):
+    for n in [*range(32 if kind != "TIFF" else 200, len(data) - 12, 11), *([len(data) - 11, len(data) - 4, len(data) - 1] if kind == "PNG" else [])]:
         path.write_bytes(data[:n])
         for r in tools:
             with pytest.raises(RowError) as e:
@@ -345,6 +358,14 @@ def test_damage_never_crashes_and_later_pictures_are_whole(rows, tmp_path, kind)
             assert e.cause in ("corrupt", "truncated", "unsupported", "not_an_image", "too_many_pixels")
         path.write_bytes(good)
         assert np.array_equal(rows.row(path, Resize=(20, 20)), want)
+
+
+def test_a_dds_that_ffmpeg_does_not_know_is_unsupported(rows, tmp_path):
+    path = tmp_path / "a.dds"
+    save(path, Image.fromarray(picture(np.random.default_rng(22), 40, 30)).convert("L"), "DDS")
+    with pytest.raises(RowError) as e:
+        rows.row(path, Resize=(20, 20))
+    assert e.value.cause == "unsupported"
 
 
 def test_a_build_without_ffmpeg_names_the_full_build(rows_without_ffmpeg, tmp_path):
