@@ -29,6 +29,11 @@ func wholePictures(t *testing.T) map[string][]byte {
 			found[name] = b
 		}
 	}
+	for _, name := range []string{"tiles", "packed tiles of 16 bits", "BigTIFF in tiles", "CMYK in planes and in tiles", "12 bits, big-endian"} {
+		found["tiff, "+name] = tiffCases()[name].file(t, nil)
+	}
+	found["packed.exr"] = exrFile(t, "Y", exrByZIP, exrSide, exrRamp)
+	found["deep.pgm"] = append([]byte("P5\n# deep\n9 7\n1000\n"), make([]byte, 2*9*7)...)
 	return found
 }
 
