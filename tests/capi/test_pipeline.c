@@ -535,6 +535,18 @@ TEST(a_give_that_makes_no_sense_is_refused_and_the_work_stays_out) {
     end(&b);
 }
 
+TEST(a_refused_free_leaves_the_pipeline_running) {
+    bench b;
+    begin(&b, SOURCE ", " MAP("a", ", \"output\": \"input\""));
+    b.count = 5;
+    CHECK_STATUS(spdl_pipeline_free(b.p), SPDL_E_BUSY);
+    CHECK(strstr(spdl_last_error(), "it still runs: it is running and no work is out"));
+    put_to_work(&b, "in", 1, count_up);
+    put_to_work(&b, "a", 1, square);
+    CHECK(strcmp(results(&b), "0 1 4 9 16") == 0);
+    end(&b);
+}
+
 static void *take_and_die(void *arg) {
     bench *b = arg;
     spdl_work w = SPDL_WORK_INIT;

@@ -264,7 +264,9 @@ func (p *Pipeline) Stats() string {
 
 // Free refuses while anything of the run is left.
 func (p *Pipeline) Free() error {
-	p.run.Drain() // a pipeline that was never started has ended now
+	if p.run.Stats().State == pipeline.Built {
+		p.run.Stop() // never started: it has ended now
+	}
 	select {
 	case <-p.run.Done():
 		return nil
