@@ -232,6 +232,10 @@ static spdl_status check_open_opts(const spdl_open_opts *o) {
         return sp_fail(
             SPDL_E_ARGUMENT,
             "spdl: open: opts.engine names a command, and none is started in process; leave it NULL");
+    if (o->state && !*o->state)
+        return sp_fail(
+            SPDL_E_STATE,
+            "spdl: open: opts.state is empty, want the JSON of spdl_state_save; NULL begins at the start");
     return sp_check_attach_opts(&o->attach);
 }
 

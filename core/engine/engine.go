@@ -21,7 +21,7 @@ type Options struct {
 	// Child: the engine serves the one process that started it; memfd backing and private access unless the description
 	// says otherwise.
 	Child bool
-	// State is where to go on; empty: from the start. Only for an engine with one ring.
+	// State is where to go on; nil: from the start. Only for an engine with one ring.
 	State []byte
 	// Step is the global step to begin with, of an engine without a State. Only for an engine with one ring.
 	Step int64
@@ -129,7 +129,7 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 
 func (e *Engine) open(o *Options) error {
 	all := e.spec.All()
-	if len(o.State) > 0 && len(all) > 1 {
+	if o.State != nil && len(all) > 1 {
 		return fmt.Errorf("engine: state: got one for an engine of %d rings, want one ring: %w", len(all), shm.ErrState)
 	}
 	journalled, err := e.openJournal(o)

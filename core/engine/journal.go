@@ -161,7 +161,7 @@ func (e *Engine) openJournal(o *Options) (states map[string]json.RawMessage, err
 	if e.faults, err = openFaults(path, o.Fresh); err != nil {
 		return nil, err
 	}
-	if o.Fresh || len(o.State) > 0 {
+	if o.Fresh || o.State != nil {
 		return nil, nil
 	}
 	if states, err = e.journal.read(); err != nil || states == nil {

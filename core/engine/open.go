@@ -166,7 +166,7 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 	}
 	var state *sampler.State
 	switch {
-	case len(o.State) > 0:
+	case o.State != nil:
 		state, err = r.parseState(o.State)
 	case len(journalled) > 0:
 		state, err = r.goOnFromJournal(journalled)
@@ -194,7 +194,7 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 			}
 		}
 	}
-	c.Adopt = len(o.State) == 0 && o.Step == 0 && !o.Fresh // who says where to go on does not want the ring's own position
+	c.Adopt = o.State == nil && o.Step == 0 && !o.Fresh // who says where to go on does not want the ring's own position
 	for _, g := range s.Ring.Groups {
 		c.Groups = append(c.Groups, groupOf(g))
 	}

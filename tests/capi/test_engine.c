@@ -51,6 +51,16 @@ TEST(an_engine_command_in_process_is_refused) {
     CHECK(strstr(spdl_last_error(), "opts.engine"));
 }
 
+TEST(an_empty_state_does_not_begin_at_the_start) {
+    spdl_open_opts o = SPDL_OPEN_OPTS_INIT;
+    spdl_reader *r;
+    for (o.form = SPDL_FORM_CHILD; o.form <= SPDL_FORM_IN_PROCESS; o.form++) {
+        o.state = "";
+        CHECK_STATUS(spdl_open("x", &o, &r), SPDL_E_STATE);
+        CHECK(strstr(spdl_last_error(), "opts.state is empty"));
+    }
+}
+
 TEST(a_call_without_its_pipeline_or_struct_is_refused) {
     spdl_work work = SPDL_WORK_INIT;
     spdl_give give = SPDL_GIVE_INIT;

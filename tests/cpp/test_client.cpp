@@ -492,6 +492,9 @@ void options_arrive_as_the_caller_gave_them() {
     CHECK(q->lane == 2 && q->max_leases == 3 && q->timeout_ns == 2000000000 && q->flags == 0);
     CHECK(!std::strcmp(q->engine, "/usr/bin/spdl") && !std::strcmp(q->args, "--cpus 2 "));
     CHECK(!std::strcmp(q->state, "{}"));
+    options.state = "";
+    { spdl::Loader loader = spdl::open("spec.yaml", options); }
+    CHECK(!std::strcmp(q->state, "")); // which spdl_open refuses
     { spdl::Loader loader = spdl::open("spec.yaml"); }
     CHECK(!std::strcmp(q->group, "(null)") && !std::strcmp(q->engine, "(null)") &&
           !std::strcmp(q->state, "(null)"));

@@ -107,6 +107,12 @@ def test_a_resumed_loader_delivers_what_was_not_completed(child):
         assert [batch.ticket for batch in loader] == [7, 8, 9]
 
 
+@pytest.mark.parametrize("state", ["", "{}", [], 3])
+def test_what_is_no_state_does_not_begin_at_the_start(state):
+    with pytest.raises(spdl.StateError, match="open: state is .*, want the dict that state_dict"):
+        spdl.open("/no/such", state=state)
+
+
 # ---- children
 
 

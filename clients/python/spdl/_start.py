@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from typing import Any, Optional, Union
 
 from . import _c, _feed, _torchrun
-from ._errors import ArgumentError, SpecError, error_for
+from ._errors import ArgumentError, SpecError, StateError, error_for
 from ._reader import Reader, nanoseconds
 from .loader import Loader
 
@@ -78,6 +78,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     opts = _c.OpenOpts(ctypes.sizeof(_c.OpenOpts), form, _attach_opts(**attach_opts))
     opts.engine = _bytes("open: engine", engine) if engine is not None else None
     opts.args = (ctypes.c_char_p * (len(args) + 1))(*(_bytes("open: args", argument) for argument in args), None)
+    if state is not None and not isinstance(state, Mapping):
+        raise StateError(f"spdl: open: state is {state!r:.60}, want the dict that state_dict() returned, or None for the start")
     opts.state = json.dumps(state).encode() if state is not None else None
     loader = _load(api, api.free.open, _bytes("open: spec", text), opts, recipe=None)
     if source is not None:

@@ -76,7 +76,8 @@ programs in any language take them without a copy.
 
 Exit codes: 0 done; 1 failed; 2 command line, description or state wrong; 3 not found; 4 denied; 5 name, lane or leases
 in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrupted.`,
-		SilenceErrors: true, SilenceUsage: true, Version: Version, SuggestionsMinimumDistance: 2,
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return noneEmpty(c) },
+		SilenceErrors:     true, SilenceUsage: true, Version: Version, SuggestionsMinimumDistance: 2,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -99,6 +100,21 @@ func didYouMean(names []string) string {
 		return ""
 	}
 	return "; did you mean " + strings.Join(names, " or ") + "?"
+}
+
+// emptyAllowed marks the flags to which an empty text says something.
+const emptyAllowed = "spdl_empty"
+
+func mayBeEmpty(f *pflag.FlagSet, name string) { _ = f.SetAnnotation(name, emptyAllowed, nil) }
+
+// noneEmpty refuses flags with an empty text, as of a script's variable that is not set: it is not taken for one left out.
+func noneEmpty(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if _, allowed := f.Annotations[emptyAllowed]; !allowed && err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
+			err = usage("%s: --%s is empty; leave it out, or give it a value: %s", c.Name(), f.Name, f.Usage)
+		}
+	})
+	return err
 }
 
 // flagError says what is wrong with a flag in our words, with the nearest one there is.

@@ -211,9 +211,6 @@ func (d *description) changeRing(verb string, r *spec.Spec) error {
 	set("slots", func() { r.Ring.Slots = d.slots })
 	set("world-size", func() { r.World.Size = d.world })
 	set("rank", func() { r.World.Rank = d.rank })
-	if d.given("name") && d.name == "" {
-		return usage("%s: --name is empty, want 1 to 63 of A-Z a-z 0-9 . _ -; leave it out for the file's or folder's name", verb)
-	}
 	if d.given("dtype") {
 		if err := d.setType(verb, r); err != nil {
 			return err

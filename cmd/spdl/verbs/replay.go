@@ -122,7 +122,7 @@ func (v *replaying) fits(ctx context.Context, s, one *spec.Spec, step int64) err
 		return usage("replay: step %d, want 0 to %d: %s of %s", step, end-1, counted(one.Order.Epochs, "epoch"), counted(order.StepsPerEpoch(), "step"))
 	}
 	state, err := savedState("replay", v.state)
-	if err != nil || len(state) == 0 {
+	if err != nil || state == nil {
 		return err
 	}
 	return plan.Check(state)

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,8 @@ Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_LOG_FORMAT (text, js
 	f.StringVar(&v.backing, "backing", "", "posix: names in /dev/shm; memfd: nameless, sealed (default posix)")
 	f.StringVar(&v.access, "access", "", "shared: any number of consumers, read-only; private: one, read-write (default shared)")
 	f.StringArrayVar(&v.groups, "group", nil, "declare a group: NAME[:lanes=N][,slow=block|drop|detach][,redeliver=false]; repeatable")
-	f.StringVar(&v.http, "http", "", "serve a page, metrics and traces over HTTP: HOST:PORT, or a port of 127.0.0.1 (default: off)")
+	f.StringVar(&v.http, "http", "", "serve a page, metrics and traces over HTTP: HOST:PORT, or a port of 127.0.0.1; \"\": off (default: the description's, else off)")
+	mayBeEmpty(f, "http")
 	f.StringVar(&v.state, "state", "", "go on from a saved state: a file, or the JSON itself")
 	f.BoolVar(&v.fresh, "fresh", false, "begin anew: neither the ring of a killed engine nor the journal is gone on with")
 	f.StringVar(&v.journal, "journal", "", "keep the position in this file, and go on from it")
@@ -303,9 +305,12 @@ func parseGroup(text string) (spec.Group, error) {
 	return g, nil
 }
 
-// savedState is the position that --state gives, a file or the JSON itself; empty: none was given.
+// savedState is the position that --state gives, a file or the JSON itself; nil: none was given.
 func savedState(verb, state string) ([]byte, error) {
-	if state == "" || strings.HasPrefix(strings.TrimSpace(state), "{") {
+	if state == "" {
+		return nil, nil
+	}
+	if strings.HasPrefix(strings.TrimSpace(state), "{") {
 		return []byte(state), nil
 	}
 	st, err := os.Stat(state)
@@ -318,6 +323,10 @@ func savedState(verb, state string) ([]byte, error) {
 	text, err := os.ReadFile(state)
 	if err != nil {
 		return nil, fmt.Errorf("%s: --state: %w", verb, err)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, fmt.Errorf("%s: --state %q: the file is empty, want the JSON of a saved state; name an older one, or begin at the start without --state: %w",
+			verb, state, shm.ErrState)
 	}
 	return text, nil
 }

@@ -109,6 +109,8 @@ func TestServeRefusesWhatItCannotServe(t *testing.T) {
 	if err := os.Mkdir(denied, 0); err != nil {
 		t.Fatal(err)
 	}
+	empty := writeFile(t, filepath.Join(t.TempDir(), "empty.json"), "")
+	blank := writeFile(t, filepath.Join(t.TempDir(), "blank.json"), " \n")
 	for _, c := range []struct {
 		code int
 		want string
@@ -142,6 +144,11 @@ func TestServeRefusesWhatItCannotServe(t *testing.T) {
 		{exitUsage, "serve: --state \"/dev\": want a file of JSON", []string{dir, "--state", "/dev"}},
 		{exitNotFound, "serve: --state: stat /no/such.json: no such file", []string{dir, "--state", "/no/such.json"}},
 		{exitUsage, "state:", []string{dir, "--state", `{"version": 99}`}},
+		{exitUsage, "serve: --state is empty; leave it out, or give it a value: go on from", []string{dir, "--state", ""}},
+		{exitUsage, `empty.json": the file is empty, want the JSON of a saved state`, []string{dir, "--state", empty}},
+		{exitUsage, `blank.json": the file is empty, want the JSON of a saved state`, []string{dir, "--state", blank}},
+		{exitUsage, "serve: --journal is empty; leave it out", []string{dir, "--journal", ""}},
+		{exitUsage, "serve: --name is empty; leave it out", []string{dir, "--name", ""}},
 		{exitNoRoom, "lower ring.slots or batch", []string{dir, "--size", "4096", "--batch", "64", "--slots", "1000"}},
 		{exitUsage, "no full batch", []string{describe(t, dir, name, "order: {last: drop}\n"), "--batch", "5"}},
 		{exitUsage, "serve: --child needs --control-fd and --parent-fd", []string{dir, "--child"}},

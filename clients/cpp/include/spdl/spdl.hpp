@@ -34,6 +34,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,10 +57,10 @@ struct AttachOptions {
 // As spdl_open_opts.
 struct OpenOptions {
     AttachOptions attach;
-    std::string engine;            // path of the spdl command; empty: looked for
-    std::vector<std::string> args; // further arguments of `spdl serve`
-    std::string state;             // JSON of state_save() to resume from
-    bool in_process = false;       // no child: libspdl_engine, with the Go runtime, in this process for good
+    std::string engine;               // path of the spdl command; empty: looked for
+    std::vector<std::string> args;    // further arguments of `spdl serve`
+    std::optional<std::string> state; // JSON of state_save() to resume from; only without one: from the start
+    bool in_process = false; // no child: libspdl_engine, with the Go runtime, in this process for good
 };
 
 namespace detail {
@@ -358,7 +359,7 @@ inline Result<Loader> try_open(const std::string &spec, const OpenOptions &optio
     c.attach = detail::c_options(options.attach);
     c.engine = options.engine.empty() ? nullptr : options.engine.c_str();
     c.args = options.args.empty() ? nullptr : args.data();
-    c.state = options.state.empty() ? nullptr : options.state.c_str();
+    c.state = options.state ? options.state->c_str() : nullptr;
     spdl_reader *reader = nullptr;
     if (const spdl_status s = spdl_open(spec.c_str(), &c, &reader); s != SPDL_OK) return Status(s);
     return Loader(reader, options.attach.handoff);
