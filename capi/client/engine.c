@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LIBRARY "libspdl_engine.so"
@@ -104,19 +102,17 @@ static const char **make_args(const char *spec, const spdl_open_opts *o, uint32_
 
 static spdl_status start(const spdl_engine_table *engine, const char *spec, const spdl_open_opts *o,
                          int pair[2], int64_t *source) {
-    int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
-    if (self < 0) return sp_fail_errno("open: pidfd_open (Linux 5.14 or newer is needed)");
     uint32_t n = 0;
+    int self;
     const char **args = make_args(spec, o, &n);
-    if (!args || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        spdl_status s = args ? sp_fail_errno("open: socketpair")
-                             : sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
+    if (!args) return sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
+    spdl_status s = sp_make_ends(&self, pair);
+    if (s != SPDL_OK) {
         free(args);
-        close(self);
         return s;
     }
     spdl_engine_error error;
-    spdl_status s = engine->open(args, n, pair[1], self, source, &error);
+    s = engine->open(args, n, pair[1], self, source, &error);
     free(args);
     if (s == SPDL_OK) return SPDL_OK;
     close(pair[0]);

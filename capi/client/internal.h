@@ -214,6 +214,11 @@ void sp_unmap(spdl_reader *r);
  * dimension or stride is negative, or if the sum is beyond any machine. */
 bool sp_extent(const int64_t *shape, const int64_t *strides, uint32_t ndim, uint32_t item, uint64_t *bytes);
 
+/* ---- spawn.c */
+/* A pidfd of this process and the two ends of a socket for the engine. None is 0, 1 or 2, however the program has closed those: what is
+ * written to stderr must not come out of the socket. */
+spdl_status sp_make_ends(int *self, int pair[2]);
+
 /* ---- reader.c */
 /* Say hello over a connected socket, which is the reader's from here on, also on failure. */
 spdl_status sp_join(int control, const char *name, const char *ring, const spdl_attach_opts *opts,

@@ -121,6 +121,7 @@ NO_TSAN static bool arrange_descriptors(const launch *l) {
     int control = fcntl(l->control, F_DUPFD, 10);
     int parent = fcntl(l->parent, F_DUPFD, 10);
     int null = open("/dev/null", O_RDWR);
+    if (errno == EINVAL) errno = EMFILE; /* as F_DUPFD says where the limit is 10 or lower */
     if (control < 0 || parent < 0 || null < 0) return false;
     return dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(control, CONTROL_FD) == CONTROL_FD &&
            dup2(parent, PARENT_FD) == PARENT_FD && syscall(SYS_close_range, PARENT_FD + 1, ~0u, 0) == 0;
@@ -162,11 +163,37 @@ static spdl_status clone_engine(launch *l) {
     if (l->pidfd >= 0) close(l->pidfd);
     l->pidfd = -1;
     char text[128];
-    return sp_fail(SPDL_E_ENGINE_START, "spdl: open: cannot start \"%s\": %s (errno %d)", l->path,
-                   strerror_r(code, text, sizeof text), code);
+    return sp_fail(SPDL_E_ENGINE_START, "spdl: open: cannot start \"%s\": %s (errno %d)%s", l->path,
+                   strerror_r(code, text, sizeof text), code,
+                   code == EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
 }
 
 /* ---- spdl_open -------------------------------------------------------------------------------------- */
+
+/* Move a descriptor above 2. */
+static bool raise_above_2(int *fd) {
+    if (*fd > 2) return true;
+    int low = *fd;
+    *fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+    int code = errno;
+    close(low);
+    errno = code;
+    return *fd >= 0;
+}
+
+spdl_status sp_make_ends(int *self, int pair[2]) {
+    *self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (*self < 0) return sp_fail_errno("open: pidfd_open (Linux 5.14 or newer is needed)");
+    pair[0] = pair[1] = -1;
+    if (raise_above_2(self) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 &&
+        raise_above_2(&pair[0]) && raise_above_2(&pair[1]))
+        return SPDL_OK;
+    spdl_status s = sp_fail_errno("open: socketpair");
+    int made[] = {*self, pair[0], pair[1]};
+    for (int i = 0; i < 3; i++)
+        if (made[i] >= 0) close(made[i]);
+    return s;
+}
 
 static char **make_argv(const char *path, const char *spec, const spdl_open_opts *o) {
     size_t extra = 0;
@@ -193,17 +220,11 @@ static char **make_argv(const char *path, const char *spec, const spdl_open_opts
 
 static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, launch *l, int *control) {
     int pair[2];
-    l->parent = (int)syscall(SYS_pidfd_open, getpid(), 0);
-    if (l->parent < 0) return sp_fail_errno("open: pidfd_open (Linux 5.14 or newer is needed)");
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        spdl_status s = sp_fail_errno("open: socketpair");
-        close(l->parent);
-        return s;
-    }
+    spdl_status s = sp_make_ends(&l->parent, pair);
+    if (s != SPDL_OK) return s;
     l->control = pair[1];
     l->argv = make_argv(l->path, spec, o);
-    spdl_status s =
-        l->argv ? clone_engine(l) : sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
+    s = l->argv ? clone_engine(l) : sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
     free(l->argv);
     close(l->parent);
     close(pair[1]);

@@ -64,6 +64,20 @@ def test_the_host_never_sees_a_child(pictures):
     assert out.splitlines() == ["53 none none []"] * 3
 
 
+def test_too_few_descriptors_are_said_with_the_remedy(pictures):
+    """A limit below the descriptors that an engine is started with is too many open files, and no invalid argument."""
+    script = """if 1:
+        import resource, sys, spdl
+        resource.setrlimit(resource.RLIMIT_NOFILE, (9, 9))
+        try:
+            spdl.open(sys.argv[1])
+        except spdl.EngineStartError as error:
+            print(error)
+    """
+    _, out, err = Consumer([sys.executable, "-c", script, json.dumps(describe(pictures.path))], env=environment()).end()
+    assert "Too many open files (errno 24); raise the limit of open files (ulimit -n)" in out, err
+
+
 def test_a_normal_run_says_nothing(pictures):
     """Thirty programs that open, read, detach and end: not a line on stderr, for nobody has died."""
     for _ in range(30):

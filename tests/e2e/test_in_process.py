@@ -54,6 +54,28 @@ def test_the_same_batches_come_as_from_a_child(pictures):
     assert (out.splitlines(), err) == (["no child", "True True"], "")
 
 
+@pytest.mark.parametrize("closed", [[0], [1], [2], [0, 2], [0, 1, 2]], ids=str)
+@pytest.mark.parametrize("in_process", [False, True], ids=["child", "in_process"])
+def test_a_program_that_has_closed_its_standard_streams_is_served(pictures, tmp_path, in_process, closed):
+    """Neither the pidfd nor the engine's end of the socket takes their places, where the engine's log goes."""
+    said = tmp_path / "said"
+    script = f"""
+        import json, os, spdl, sys
+        said = os.fdopen(os.dup(os.open({str(said)!r}, os.O_WRONLY | os.O_CREAT)), "w")
+        for fd in {closed}:
+            os.close(fd)
+        try:
+            with spdl.open(json.loads(sys.argv[1]), in_process={in_process}) as loader:
+                print(sum(batch.rows for batch in loader), file=said)
+        except BaseException as error:
+            print(repr(error), file=said)
+        said.close()
+        os._exit(0)
+    """
+    Consumer([sys.executable, "-c", "if 1:\n" + script, json.dumps(describe(pictures.path))], env=environment()).end()
+    assert said.read_text() == "53\n"
+
+
 def test_open_and_close_fifty_times_leaves_nothing(pictures):
     """Descriptors and mappings of rings are as after the first, threads too, give or take Go's own."""
     out, _ = program(PRELUDE + """
