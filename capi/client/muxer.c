@@ -53,7 +53,8 @@ int32_t spdl_muxer_add_packets(spdl_muxer *m, const spdl_packets *p, const char 
 spdl_status spdl_muxer_write(spdl_muxer *m, int32_t track, const void *data, size_t n_bytes,
                              const double *seconds, size_t n_seconds) {
     spdl_engine_error e;
-    if (!m || (!data && n_bytes > 0)) return sp_null("muxer_write", m ? "data" : "muxer");
+    if (!m || (!data && n_bytes > 0) || (!seconds && n_seconds > 0))
+        return sp_null("muxer_write", !m ? "muxer" : !data && n_bytes > 0 ? "data" : "seconds");
     return sp_told(m->o.engine->muxer_write(m->o.number, track, data, n_bytes, seconds, n_seconds, &e), &e);
 }
 

@@ -23,6 +23,9 @@ static spdl_loaded *film(void) {
         m,
         "{\"video\": {\"width\": 32, \"height\": 16, \"rate\": 10, \"codec\": \"ffv1\", \"options\": {\"g\": \"1\"}}}");
     CHECK(t == 0);
+    CHECK_STATUS(spdl_muxer_write(m, t, pixels, sizeof pixels, NULL, 2), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(), "muxer_write: seconds is NULL"));
+    CHECK_STATUS(spdl_muxer_write(m, t, NULL, 1, NULL, 0), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_muxer_write(m, t, pixels, sizeof pixels, NULL, 0), SPDL_OK);
     CHECK_STATUS(spdl_muxer_close(m, &made), SPDL_OK);
     return made;
