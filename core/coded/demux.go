@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"strings"
+	"time"
 
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/mux"
@@ -14,14 +14,14 @@ import (
 
 // demux is a stream's part of a description.
 type demux struct {
-	Stream *int `json:"stream"` // its number in the file; absent: the best of the kind
+	Stream *int `json:"stream" range:"0,2147483646"` // its number in the file; absent: the best of the kind
 	Window *struct {
-		Start    span  `json:"start"`
-		Duration *span `json:"duration"`
+		Start    time.Duration  `json:"start"`
+		Duration *time.Duration `json:"duration"`
 	} `json:"window"`
-	Packets int    `json:"packets"` // in a piece; 0: any number
-	Length  span   `json:"length"`  // of a piece; 0: any
-	Filters string `json:"filters"` // bitstream filters
+	Packets int           `json:"packets" range:"0,9223372036854775807"` // in a piece; 0: any number
+	Length  time.Duration `json:"length"`                                // of a piece; 0: any
+	Filters string        `json:"filters"`                               // bitstream filters
 }
 
 // Demuxing gives a stream's packets, in one piece or in several.
@@ -91,10 +91,6 @@ func OpenDemuxing(description []byte, src mux.Source) (*Demuxing, error) {
 
 func (d *demux) check(path string) error {
 	switch {
-	case d.Stream != nil && (*d.Stream < 0 || *d.Stream >= math.MaxInt32):
-		return wrong(path+".stream", "got %d, want the number of a stream, from 0", *d.Stream)
-	case d.Packets < 0:
-		return wrong(path+".packets", "got %d, want how many a piece has, or 0 for all", d.Packets)
 	case d.Length < 0:
 		return wrong(path+".length", "got %v, want how long a piece is, or 0s for all", d.Length)
 	case d.Window != nil && (d.Packets > 0 || d.Length > 0):
@@ -122,7 +118,7 @@ const endless = 1e12
 func (d *Demuxing) take() (*av.Packets, error) {
 	w := d.d.Window
 	if w == nil {
-		return d.in.Take(d.d.Packets, d.d.Length.seconds())
+		return d.in.Take(d.d.Packets, d.d.Length.Seconds())
 	}
 	if !d.windows {
 		return nil, io.EOF
@@ -130,9 +126,9 @@ func (d *Demuxing) take() (*av.Packets, error) {
 	d.windows = false
 	end := endless
 	if w.Duration != nil {
-		end = (w.Start + *w.Duration).seconds()
+		end = (w.Start + *w.Duration).Seconds()
 	}
-	return d.in.TakeWindow(w.Start.seconds(), end)
+	return d.in.TakeWindow(w.Start.Seconds(), end)
 }
 
 // Stream is the stream without packets: what there is to know of it, and what a track for its packets is added by.

@@ -1,16 +1,9 @@
 package coded
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"reflect"
-	"strings"
-	"time"
 
-	"github.com/spdl/spdl/core/media/mux"
 	"github.com/spdl/spdl/core/spec"
-	"github.com/spdl/spdl/core/spelling"
 )
 
 func wrong(path, format string, args ...any) error {
@@ -24,80 +17,27 @@ func (e *MisuseError) Error() string { return "coded: " + e.Text }
 
 func misuse(format string, args ...any) error { return &MisuseError{fmt.Sprintf(format, args...)} }
 
-// parse reads a description, all of whose keys must be known.
-func parse(document []byte, to any) error {
-	d := json.NewDecoder(bytes.NewReader(document))
-	d.DisallowUnknownFields()
-	err := d.Decode(to)
-	if err == nil {
-		return nil
-	}
-	const unknown = `json: unknown field "`
-	if key, ok := strings.CutPrefix(err.Error(), unknown); ok {
-		key = strings.TrimSuffix(key, `"`)
-		if near := spelling.Nearest(key, keys(reflect.TypeOf(to).Elem())); near == key {
-			return wrong("", "got the key %q at a level where it is not known; it belongs inside the section beside it, or outside", key)
-		} else if near != "" {
-			return wrong("", "got the key %q, which is not known; did you mean %q", key, near)
-		}
-		return wrong("", "got the key %q, which is not known", key)
-	}
-	return wrong("", "%s", strings.TrimPrefix(err.Error(), "json: "))
-}
+// parse reads a description: every key known and given once, every number in its range.
+func parse(document []byte, to any) error { return spec.Read("description", document, to) }
 
-// keys are the names of a struct's fields and of those within.
-func keys(t reflect.Type) []string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
+// need refuses a description that lacks a number.
+func need(path string, got int, want string) error {
+	if got == 0 {
+		return wrong(path, "is missing, want %s", want)
 	}
-	if t.Kind() != reflect.Struct {
-		return nil
-	}
-	var all []string
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if name := f.Tag.Get("json"); name != "" {
-			all = append(all, name)
-		}
-		all = append(all, keys(f.Type)...)
-	}
-	return all
-}
-
-// ratio is a number, or [numerator, denominator].
-type ratio mux.Rational
-
-// UnmarshalJSON reads either form.
-func (r *ratio) UnmarshalJSON(text []byte) error {
-	var pair [2]int
-	if json.Unmarshal(text, &r.Num) == nil {
-		r.Den = 1
-		return nil
-	}
-	if json.Unmarshal(text, &pair) != nil || pair[0] < 1 || pair[1] < 1 {
-		return fmt.Errorf("got %s, want a whole number or [numerator, denominator], both above 0", text)
-	}
-	r.Num, r.Den = pair[0], pair[1]
 	return nil
 }
 
-// span is a text such as "1.5s".
-type span time.Duration
-
-// UnmarshalJSON reads Go's durations.
-func (s *span) UnmarshalJSON(text []byte) error {
-	var word string
-	if err := json.Unmarshal(text, &word); err != nil {
-		return fmt.Errorf(`got %s, want a time such as "1.5s"`, text)
+func needSize(path string, width, height int) error {
+	if err := need(path+".width", width, "the columns of each picture that is given"); err != nil {
+		return err
 	}
-	d, err := time.ParseDuration(word)
-	if err != nil {
-		return fmt.Errorf(`got %q, want a time such as "1.5s"`, word)
-	}
-	*s = span(d)
-	return nil
+	return need(path+".height", height, "the rows of each picture that is given")
 }
 
-func (s span) seconds() float64 { return time.Duration(s).Seconds() }
-
-func (s span) String() string { return time.Duration(s).String() }
+func needSound(path string, rate, channels int) error {
+	if err := need(path+".rate", rate, "samples a second"); err != nil {
+		return err
+	}
+	return need(path+".channels", channels, "how many the samples have")
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/media/mux"
+	"github.com/spdl/spdl/core/spec"
 )
 
 // Layouts of samples.
@@ -15,25 +16,25 @@ const (
 
 type videoTrack struct {
 	Codec       string            `json:"codec"`
-	Width       int               `json:"width"`
-	Height      int               `json:"height"`
-	Rate        ratio             `json:"rate"`
-	TimeBase    ratio             `json:"time_base"`
+	Width       int               `json:"width" range:"1,65535"`
+	Height      int               `json:"height" range:"1,65535"`
+	Rate        spec.Ratio        `json:"rate"`
+	TimeBase    spec.Ratio        `json:"time_base"`
 	Input       string            `json:"input"`
 	PixelFormat string            `json:"pixel_format"`
-	BitRate     int64             `json:"bit_rate"`
-	Quality     int               `json:"quality"`
-	Threads     int               `json:"threads"`
+	BitRate     int64             `json:"bit_rate" range:"0,1000000000000"` // these three: 0 is the encoder's default
+	Quality     int               `json:"quality" range:"0,1000"`
+	Threads     int               `json:"threads" range:"0,1024"`
 	Options     map[string]string `json:"options"`
 }
 
 type audioTrack struct {
 	Codec        string            `json:"codec"`
-	Rate         int               `json:"rate"`
-	Channels     int               `json:"channels"`
+	Rate         int               `json:"rate" range:"1,2147483647"`
+	Channels     int               `json:"channels" range:"1,64"`
 	Layout       string            `json:"layout"`
 	SampleFormat string            `json:"sample_format"`
-	BitRate      int64             `json:"bit_rate"`
+	BitRate      int64             `json:"bit_rate" range:"0,1000000000000"`
 	Options      map[string]string `json:"options"`
 }
 
@@ -105,6 +106,9 @@ func (m *Muxing) Add(description []byte) (int, error) {
 		return 0, wrong("", "want one of video, audio")
 	}
 	if v := d.Video; v != nil {
+		if err := needSize("video", v.Width, v.Height); err != nil {
+			return 0, err
+		}
 		t, err := m.m.AddVideo(mux.Video{
 			Codec: v.Codec, Width: v.Width, Height: v.Height, Rate: mux.Rational(v.Rate), TimeBase: mux.Rational(v.TimeBase), Input: v.Input,
 			PixelFormat: v.PixelFormat, BitRate: v.BitRate, Quality: v.Quality, Threads: v.Threads, Options: v.Options,
@@ -112,6 +116,9 @@ func (m *Muxing) Add(description []byte) (int, error) {
 		return m.added(track{video: t}, err)
 	}
 	a := d.Audio
+	if err := needSound("audio", a.Rate, a.Channels); err != nil {
+		return 0, err
+	}
 	if err := checkLayout("audio.layout", &a.Layout); err != nil {
 		return 0, err
 	}

@@ -21,10 +21,21 @@ func TestTracksRefuseWhatIsNotTheirs(t *testing.T) {
 	m := must[*Muxing](t)(Create([]byte(`{}`), filepath.Join(dir, "b.mkv")))
 	defer m.Abort()
 	for description, words := range map[string]string{
-		`{}`:                           "want one of video, audio",
-		`{"video": {"widht": 3}}`:      `did you mean "width"`,
-		`{"video": {"rate": "fast"}}`:  "want a whole number or [numerator, denominator]",
-		`{"video": {"rate": [30, 0]}}`: "want a whole number or [numerator, denominator]",
+		`{}`:                                                        "want one of video, audio",
+		`{"video": {"widht": 3}}`:                                   `did you mean "width"`,
+		`{"video": {"rate": "fast"}}`:                               "want a whole number or [numerator, denominator]",
+		`{"video": {"rate": [30, 0]}}`:                              "want a whole number or [numerator, denominator]",
+		`{"video": {"rate": [30]}}`:                                 "video.rate: got a list, want",
+		`{"video": {"rate": 4294967326}}`:                           "video.rate: got 4294967326, want",
+		`{"video": {"height": 48}}`:                                 "video.width: is missing, want the columns",
+		`{"video": {"width": 4294967360, "height": 48}}`:            "video.width: got 4294967360, want a whole number from 1 to 65535",
+		`{"video": {"width": 64, "height": 0}}`:                     "video.height: got 0, want a whole number from 1",
+		`{"video": {"quality": 4294967298}}`:                        "video.quality: got 4294967298, want a whole number from 0",
+		`{"video": {"bit_rate": -1}}`:                               "video.bit_rate: got -1, want a whole number from 0",
+		`{"video": {"threads": -1}}`:                                "video.threads: got -1, want a whole number from 0",
+		`{"audio": {"rate": 4294967296, "channels": 1}}`:            "audio.rate: got 4294967296, want",
+		`{"audio": {"rate": 8000, "channels": 1, "bit_rate": -1}}`:  "audio.bit_rate: got -1, want",
+		`{"video": {"options": {"g": 1}}}`:                          "video.options.g: got 1, want text; put it in quotes",
 		`{"audio": {"rate": 8000, "channels": 1, "layout": "LNC"}}`: `audio.layout: got "LNC"`,
 	} {
 		_, err := m.Add([]byte(description))

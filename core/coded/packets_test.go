@@ -289,17 +289,22 @@ func TestDemuxingRefusesWhatMakesNoSense(t *testing.T) {
 	for description, want := range map[string]string{
 		`{}`:                            "want one of video, audio",
 		`{"video": {}, "audio": {}}`:    "want one of video, audio",
-		`{"vidoe": {}}`:                 `"vidoe", which is not known; did you mean "video"`,
-		`{"video": {}, "packets": 50}`:  `"packets" at a level where it is not known; it belongs inside`,
+		`{"vidoe": {}}`:                 `vidoe: unknown key; did you mean "video"?`,
+		`{"video": {}, "packets": 50}`:  `packets: unknown key here; it belongs inside a section`,
 		`{"video": {"packest": 3}}`:     `did you mean "packets"`,
 		`{"video": {"packets": -1}}`:    "video.packets: got -1",
 		`{"video": {"length": "-1s"}}`:  "video.length: got -1s",
 		`{"video": {"stream": -1}}`:     "video.stream: got -1",
-		`{"video": {"length": "soon"}}`: `got "soon", want a time such as "1.5s"`,
+		`{"video": {"length": "soon"}}`: `got text "soon", want a time such as "1.5s"`,
 		`{"video": {"length": 3}}`:      `got 3, want a time such as "1.5s"`,
 		`{"video": {"window": {"start": "1s", "duration": "0s"}}}`: "video.window.duration: got 0s",
 		`{"video": {"window": {"start": "1s"}, "packets": 2}}`:     "comes in one piece",
-		`nonsense`: "invalid character",
+		`nonsense`:                              `got text "nonsense", want a mapping of video, audio`,
+		``:                                      "description: is empty, want video, audio",
+		`{"video": {}} {}`:                      "got more after the description, want one JSON object",
+		`{"VIDEO": {}}`:                         `VIDEO: unknown key; did you mean "video"?`,
+		`{"video": []}`:                         "video: got a list, want a mapping of stream, window",
+		`{"video": {"stream": 1, "stream": 2}}`: "video.stream: given twice; keep one",
 	} {
 		_, err := OpenDemuxing([]byte(description), mux.Source{Path: path})
 		var described *spec.Error

@@ -9,18 +9,18 @@ import (
 
 type picture struct {
 	Codec       string            `json:"codec"`
-	Width       int               `json:"width"`
-	Height      int               `json:"height"`
+	Width       int               `json:"width" range:"1,65535"`
+	Height      int               `json:"height" range:"1,65535"`
 	Input       string            `json:"input"`
 	PixelFormat string            `json:"pixel_format"`
-	Quality     int               `json:"quality"`
+	Quality     int               `json:"quality" range:"0,1000"` // 0: the encoder's default
 	Options     map[string]string `json:"options"`
-	First       *int              `json:"first"` // many files, numbered from here
+	First       *int              `json:"first" range:"0,2147483647"` // many files, numbered from here
 }
 
 type wav struct {
-	Rate     int    `json:"rate"`
-	Channels int    `json:"channels"`
+	Rate     int    `json:"rate" range:"1,768000"` // to audio.MaxRate
+	Channels int    `json:"channels" range:"1,64"` // to audio.MaxChannels
 	Layout   string `json:"layout"`
 	Encoding string `json:"encoding"`
 }
@@ -56,6 +56,9 @@ func (p *picture) save(pixels []byte, path string) ([]byte, error) {
 	picture := mux.Picture{
 		Codec: p.Codec, Width: p.Width, Height: p.Height, Input: p.Input, PixelFormat: p.PixelFormat, Quality: p.Quality, Options: p.Options,
 	}
+	if err := needSize("image", p.Width, p.Height); err != nil {
+		return nil, err
+	}
 	switch {
 	case p.First != nil && path == "":
 		return nil, wrong("image.first", "pictures in memory have no numbers; leave it out, or give a path such as %%06d.png")
@@ -88,10 +91,9 @@ func (w *wav) save(data []byte, path string) ([]byte, error) {
 	switch {
 	case !ok:
 		return nil, wrong("wav.encoding", "got %q, want u8, s16, s24, s32, f32 or f64", w.Encoding)
-	case w.Channels < 1 || w.Channels > audio.MaxChannels:
-		return nil, wrong("wav.channels", "got %d, want 1 to %d", w.Channels, audio.MaxChannels)
-	case w.Rate < 1 || w.Rate > audio.MaxRate:
-		return nil, wrong("wav.rate", "got %d, want 1 to %d", w.Rate, audio.MaxRate)
+	}
+	if err := needSound("wav", w.Rate, w.Channels); err != nil {
+		return nil, err
 	}
 	samples, err := floats(data)
 	if err != nil {

@@ -1,8 +1,6 @@
 package load
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -28,29 +26,21 @@ const (
 func OpenGraph(description []byte) (*Graph, error) {
 	d := struct {
 		Graph     string `json:"graph"`
-		Threads   int    `json:"threads"`
-		MaxBytes  int64  `json:"max_bytes"`
-		MaxPixels int64  `json:"max_pixels"`
+		Threads   int    `json:"threads" range:"1,64"`
+		MaxBytes  int64  `json:"max_bytes" range:"1,9223372036854775807"`
+		MaxPixels int64  `json:"max_pixels" range:"1,9223372036854775807"`
 		Timeout   string `json:"timeout"`
 	}{Threads: 1, MaxBytes: defaultGraphBytes, MaxPixels: defaultGraphPixels, Timeout: "60s"}
 	wrong := func(path, format string, args ...any) (*Graph, error) {
 		return nil, &spec.Error{File: "graph", Path: path, Text: fmt.Sprintf(format, args...)}
 	}
-	decoder := json.NewDecoder(bytes.NewReader(description))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&d); err != nil {
-		return wrong("", "%s; want graph, threads, max_bytes, max_pixels, timeout", strings.TrimPrefix(err.Error(), "json: "))
+	if err := spec.Read("graph", description, &d); err != nil {
+		return nil, err
 	}
 	budget, err := time.ParseDuration(d.Timeout)
 	switch {
 	case err != nil || budget <= 0:
 		return wrong("timeout", "got %q, want a time such as 60s, above 0", d.Timeout)
-	case d.Threads < 1 || d.Threads > 64:
-		return wrong("threads", "got %d, want 1 to 64", d.Threads)
-	case d.MaxBytes < 1:
-		return wrong("max_bytes", "got %d, want how many bytes may wait, above 0", d.MaxBytes)
-	case d.MaxPixels < 1:
-		return wrong("max_pixels", "got %d, want how many pixels a picture may have, above 0", d.MaxPixels)
 	}
 	g, err := av.OpenGraph(av.GraphOptions{
 		Text: d.Graph, Threads: d.Threads, MaxBytes: uint64(d.MaxBytes), MaxPixels: uint64(d.MaxPixels), Budget: budget,

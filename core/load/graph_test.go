@@ -183,11 +183,11 @@ func TestAGraphIsRefusedByName(t *testing.T) {
 		`{"graph": "` + in + `,hflip,abuffersink"}`:             "",
 		`{"graph": "` + in + `,format=monow,buffersink"}`:       "pictures of monow, 4x2: it has no array; put format=pix_fmts=rgb24 there",
 		`{"graph": "buffer=video_size=4x2,buffersink"}`:         "",
-		`{"graph": "` + in + `,buffersink", "threads": 0}`:      "graph: threads: got 0, want 1 to 64",
+		`{"graph": "` + in + `,buffersink", "threads": 0}`:      "threads: got 0, want a whole number from 1 to 64",
 		`{"graph": "` + in + `,buffersink", "timeout": "0s"}`:   `timeout: got "0s"`,
 		`{"graph": "` + in + `,buffersink", "max_bytes": 0}`:    "max_bytes: got 0",
 		`{"graph": "` + in + `,buffersink", "max_pixels": -1}`:  "max_pixels: got -1",
-		`{"graph": "` + in + `,buffersink", "max_frames": 1}`:   `unknown field "max_frames"; want graph`,
+		`{"graph": "` + in + `,buffersink", "max_frames": 1}`:   `max_frames: unknown key; valid here: graph`,
 		`{"graph": "` + in + `[a];` + in + `[b];[a][b]hstack"}`: "is open; want buffersink",
 	} {
 		g, err := OpenGraph([]byte(description))

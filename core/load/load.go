@@ -2,11 +2,11 @@ package load
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/core/array"
@@ -123,36 +123,8 @@ type loading struct {
 }
 
 func (l *loading) load(description []byte) (*Media, error) {
-	var other struct {
-		NPY *struct{} `json:"npy"`
-		NPZ *struct{} `json:"npz"`
-		Tar *struct{} `json:"tar"`
-		Zip *struct{} `json:"zip"`
-		WAV *struct {
-			Window struct{ Start, Duration string } `json:"window"`
-		} `json:"wav"`
-		Probe  string `json:"probe"`
-		FFmpeg *struct {
-			LogLevel *int `json:"log_level"`
-		} `json:"ffmpeg"`
-	}
-	if l.source.Packets == nil && json.Unmarshal(description, &other) == nil {
-		switch {
-		case other.NPY != nil:
-			return l.npy()
-		case other.NPZ != nil:
-			return l.npz()
-		case other.Tar != nil:
-			return l.members(array.Tar)
-		case other.Zip != nil:
-			return l.members(array.Zip)
-		case other.WAV != nil:
-			return l.wav(other.WAV.Window.Start, other.WAV.Window.Duration)
-		case other.FFmpeg != nil:
-			return aboutFFmpeg(other.FFmpeg.LogLevel)
-		case other.Probe != "":
-			return l.probe(other.Probe)
-		}
+	if keys := spec.TopKeys(description); l.source.Packets == nil && len(keys) > 0 && slices.Contains(plainKeys, keys[0]) {
+		return l.plain(description, keys)
 	}
 	s, err := spec.ParseSample(description)
 	switch {
@@ -166,6 +138,50 @@ func (l *loading) load(description []byte) (*Media, error) {
 		return nil, &spec.Error{File: "sample", Text: "packets are of a video or a sound; want video or audio"}
 	}
 	return l.image(s)
+}
+
+// plainKeys are what a description may be instead of a section.
+var plainKeys = []string{"npy", "npz", "tar", "zip", "wav", "probe", "ffmpeg"}
+
+// plain is what needs no section.
+func (l *loading) plain(description []byte, keys []string) (*Media, error) {
+	var d struct {
+		NPY struct{} `json:"npy"`
+		NPZ struct{} `json:"npz"`
+		Tar struct{} `json:"tar"`
+		Zip struct{} `json:"zip"`
+		WAV struct {
+			Window struct {
+				Start    string `json:"start"`
+				Duration string `json:"duration"`
+			} `json:"window"`
+		} `json:"wav"`
+		Probe  string `json:"probe"`
+		FFmpeg struct {
+			LogLevel *int `json:"log_level" range:"-65536,65536"`
+		} `json:"ffmpeg"`
+	}
+	if err := spec.Read("sample", description, &d); err != nil {
+		return nil, err
+	}
+	if len(keys) > 1 {
+		return nil, &spec.Error{File: "sample", Text: fmt.Sprintf("got %s, want one of them", strings.Join(keys, " and "))}
+	}
+	switch keys[0] {
+	case "npy":
+		return l.npy()
+	case "npz":
+		return l.npz()
+	case "tar":
+		return l.members(array.Tar)
+	case "zip":
+		return l.members(array.Zip)
+	case "wav":
+		return l.wav(d.WAV.Window.Start, d.WAV.Window.Duration)
+	case "probe":
+		return l.probe(d.Probe)
+	}
+	return aboutFFmpeg(d.FFmpeg.LogLevel)
 }
 
 // aboutFFmpeg is the FFmpeg in use, whose log is shown up to a level from now on, unless that is nil.

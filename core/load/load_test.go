@@ -211,6 +211,13 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 		`{"wav": {"window": {"start": "x"}}}`: `wav.window: got "x", want a time`,
 		`{"video": {"select": {"kind": "uniform"}}}`: "video.select: got kind: uniform without frames",
 		`{"probe": "images"}`:                        `probe: got "images", want video or audio`,
+		`{"probe": 5}`:                               "probe: got 5, want text",
+		`{"wav": 5}`:                                 "wav: got 5, want a mapping of window",
+		`{"wav": {}, "npy": {}}`:                     "got wav and npy, want one of them",
+		`{"ffmpeg": {"log_level": "error"}}`:         `ffmpeg.log_level: got text "error", want a whole number`,
+		`{"ffmpeg": {"loglevel": 3}}`:                `ffmpeg.loglevel: unknown key; did you mean "log_level"?`,
+		`{"npy": {"x": 1}}`:                          "npy.x: unknown key",
+		``:                                           "is empty, want one of image, video and audio",
 		`{"image": {"transform": [{"center_crop": 8}, {"normalize": {"mean": [1], "std": [1]}}]}}`: "got 1 values, want 3 for mode rgb",
 	} {
 		_, err := Load([]byte(description), Source{Bytes: picture()}, nil)

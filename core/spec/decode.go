@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -39,9 +40,10 @@ func (e *Error) Error() string {
 
 // decoder walks a document. The first error stays; after it nothing matters any more.
 type decoder struct {
-	file string
-	err  *Error
-	pos  map[string]place // where each key of the ring in hand was given, by its path without "rings.NAME."
+	file  string
+	empty string // what an empty document is told
+	err   *Error
+	pos   map[string]place // where each key of the ring in hand was given, by its path without "rings.NAME."
 }
 
 type place struct {
@@ -55,35 +57,41 @@ func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
 	}
 }
 
-const emptyText = "the document is empty; it needs at least source, and one of image, video and audio"
+const (
+	emptySpec   = "the document is empty; it needs at least source, and one of image, video and audio"
+	emptySample = `is empty, want one of image, video and audio, such as {"image": {}}`
+)
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // document parses the text and returns its one root node.
-func (d *decoder) document(data io.Reader) (root *yaml.Node) {
+func (d *decoder) document(text []byte) (root *yaml.Node) {
 	defer func() {
 		if r := recover(); r != nil { // the parser's own bug must not end the process
 			root = nil
 			d.err = &Error{File: d.file, Text: fmt.Sprintf("the YAML parser failed: %v", r)}
 		}
 	}()
+	if root := jsonDocument(text); root != nil {
+		return root
+	}
 	var doc, second yaml.Node
-	dec := yaml.NewDecoder(data)
+	dec := yaml.NewDecoder(bytes.NewReader(text))
 	if err := dec.Decode(&doc); err != nil {
 		if errors.Is(err, io.EOF) {
-			d.err = &Error{File: d.file, Text: emptyText}
+			d.err = &Error{File: d.file, Text: d.empty}
 		} else {
-			d.syntax(err)
+			d.syntax(text, err)
 		}
 		return nil
 	}
 	if err := dec.Decode(&second); err == nil {
 		d.fail(&second, "", "got a second document, want one")
 	} else if !errors.Is(err, io.EOF) {
-		d.syntax(err)
+		d.syntax(text, err)
 	}
 	if d.err == nil && len(doc.Content) == 0 {
-		d.err = &Error{File: d.file, Text: emptyText}
+		d.err = &Error{File: d.file, Text: d.empty}
 	}
 	if d.err != nil {
 		return nil
@@ -91,9 +99,12 @@ func (d *decoder) document(data io.Reader) (root *yaml.Node) {
 	return doc.Content[0]
 }
 
-func (d *decoder) syntax(err error) {
+func (d *decoder) syntax(document []byte, err error) {
 	text := err.Error()
 	e := &Error{File: d.file, Text: "not YAML: " + yamlLine.ReplaceAllString(text, "")}
+	if moreThanJSON(document) {
+		e.Text = "got more after the description, want one JSON object"
+	}
 	if m := yamlLine.FindStringSubmatch(text); m != nil && m[1] != "" {
 		e.Line, _ = strconv.Atoi(m[1])
 		e.Col = 1

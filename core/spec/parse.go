@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -57,8 +56,8 @@ func Parse(data []byte, path string) (*Spec, error) {
 	if len(data) > maxDocument {
 		return nil, tooLarge(file, int64(len(data)))
 	}
-	d := &decoder{file: file, pos: map[string]place{}}
-	root := d.document(bytes.NewReader(data))
+	d := &decoder{file: file, empty: emptySpec, pos: map[string]place{}}
+	root := d.document(data)
 	if d.err != nil {
 		return nil, d.err
 	}

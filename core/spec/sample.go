@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +14,8 @@ func ParseSample(document []byte) (*Spec, error) {
 	if len(document) > maxDocument {
 		return nil, tooLarge("sample", int64(len(document)))
 	}
-	d := &decoder{file: "sample", pos: map[string]place{}}
-	root := d.document(bytes.NewReader(document))
+	d := &decoder{file: "sample", empty: emptySample, pos: map[string]place{}}
+	root := d.document(document)
 	if d.err != nil {
 		return nil, d.err
 	}

@@ -122,6 +122,9 @@ func openPicture(e *C.media_enc, name string, p Picture) error {
 	}
 	v := Video{Codec: p.Codec, Width: p.Width, Height: p.Height, Rate: Rational{1, 1}, TimeBase: Rational{1, 1}, Input: p.Input,
 		PixelFormat: p.PixelFormat, Quality: p.Quality}
+	if err := v.check(name); err != nil {
+		return err
+	}
 	c := v.config()
 	defer free(c.codec, c.stored, c.from)
 	var options *C.AVDictionary

@@ -49,6 +49,19 @@ func (m *Muxer) ready(options map[string]string) error {
 }
 
 func (v *Video) check(name string) error {
+	for _, n := range []struct {
+		what           string
+		got, low, high int64
+	}{
+		{"width", int64(v.Width), 1, maxSide}, {"height", int64(v.Height), 1, maxSide}, {"quality", int64(v.Quality), 0, maxQuality},
+		{"bit rate", v.BitRate, 0, maxBitRate}, {"threads", int64(v.Threads), 0, maxThreads},
+		{"rate", int64(v.Rate.Num), 0, math.MaxInt32}, {"rate's denominator", int64(v.Rate.Den), 0, math.MaxInt32},
+		{"time base", int64(v.TimeBase.Num), 0, math.MaxInt32}, {"time base's denominator", int64(v.TimeBase.Den), 0, math.MaxInt32},
+	} {
+		if n.got < n.low || n.got > n.high {
+			return invalid(name, "%s: got %d, want %d to %d", n.what, n.got, n.low, n.high)
+		}
+	}
 	if v.Rate.Num < 0 || v.Rate.Den < 0 || (v.Rate.Num == 0) != (v.Rate.Den == 0) {
 		return invalid(name, "a rate of %d/%d, want frames a second or 0/0", v.Rate.Num, v.Rate.Den)
 	}
@@ -148,6 +161,9 @@ func (m *Muxer) AddAudio(a Audio) (*AudioTrack, error) {
 	if err := m.ready(a.Options); err != nil {
 		return nil, err
 	}
+	if a.BitRate < 0 || a.BitRate > maxBitRate {
+		return nil, invalid(m.name, "bit rate: got %d, want 0 to %d", a.BitRate, int64(maxBitRate))
+	}
 	if a.Rate < 1 || a.Rate > math.MaxInt32 || a.Channels < 1 || a.Channels > maxChannels {
 		return nil, invalid(m.name, "%d channels at %d Hz, want 1 to %d at 1 or more", a.Channels, a.Rate, maxChannels)
 	}
@@ -164,6 +180,10 @@ func (m *Muxer) AddAudio(a Audio) (*AudioTrack, error) {
 }
 
 const (
+	maxSide     = 65535
+	maxQuality  = 1000
+	maxBitRate  = 1e12
+	maxThreads  = 1024
 	maxChannels = 64
 	chunkFrames = 1 << 14 // written at once
 )
