@@ -4,8 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spdl/spdl/core/batch"
 )
@@ -80,8 +84,41 @@ func (l *Log) printf(level Level, ring, format string, args ...any) {
 	l.write(level, ring, fmt.Sprintf(format, args...))
 }
 
+// InLine is a text, which may be of clients and of files, as a line shows it: what is no letter, mark or blank is written as in Go's
+// strings, so that it neither ends the line nor tells a terminal anything. The runes of keep stay.
+func InLine(text, keep string) string {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) && !strings.ContainsRune(keep, r) }
+	if utf8.ValidString(text) && strings.IndexFunc(text, odd) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch quoted := strconv.QuoteRune(r); {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case odd(r):
+			b.WriteString(quoted[1 : len(quoted)-1])
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// jsonEscapes are the runes that JSON writes as escapes.
+var jsonEscapes = func() string {
+	all := make([]rune, ' ')
+	for r := range all {
+		all[r] = rune(r)
+	}
+	return string(all)
+}()
+
+// write is where every line is written.
 func (l *Log) write(level Level, ring, text string) {
 	if l.json {
+		text = InLine(text, jsonEscapes)
 		_ = json.NewEncoder(l.out).Encode(struct { // a log nobody can write to has nowhere to say so
 			Time  string `json:"time"`
 			Level string `json:"level"`
@@ -93,7 +130,7 @@ func (l *Log) write(level Level, ring, text string) {
 	if ring == "" {
 		ring = "engine"
 	}
-	fmt.Fprintf(l.out, "%s %-5s %s: %s\n", time.Now().Format("15:04:05.000"), levelNames[level], ring, text)
+	fmt.Fprintf(l.out, "%s %-5s %s: %s\n", time.Now().Format("15:04:05.000"), levelNames[level], ring, InLine(text, ""))
 }
 
 // oftenf writes at level warn what may come again and again, as one of many of its kind: "bad samples".

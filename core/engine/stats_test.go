@@ -84,6 +84,31 @@ func TestLogTellsOfMembers(t *testing.T) {
 	}
 }
 
+// Names and texts of clients neither end a line of the log nor tell a terminal anything.
+func TestLogHasALineEachWhateverTheTextIs(t *testing.T) {
+	out := &lockedBuffer{}
+	s := describe(t, folder(t, 8, nil), "batch: 4\n")
+	r := start(t, s, &Options{Log: NewLog(out, Info)})
+	reader := r.attach(shm.AttachOptions{MaxLeases: 1, Client: "a\nerror x: forged\x1b[31m"})
+	_ = reader.Close()
+	eventually(t, "the client's name", func() bool { return strings.Contains(out.String(), `: a\nerror x: forged\x1b[31m`+"\n") })
+	for _, c := range []struct{ text, line, json string }{
+		{"stage: no\r\nsuch\tcrop", `stage: no\r\nsuch\tcrop`, `stage: no\r\nsuch\tcrop`},
+		{"é 数 😀 \"x\\n\"", "é 数 😀 \"x\\n\"", `é 数 😀 \"x\\n\"`},
+		{"\u009b31m\u202e\x7f\xff", `\u009b31m\u202e\x7f\xff`, `\\u009b31m\\u202e\\x7f\\xff`},
+	} {
+		text, object := &lockedBuffer{}, &lockedBuffer{}
+		NewLog(text, Warn).Warnf("x", "%s", c.text)
+		NewJSONLog(object, Warn).Warnf("x", "%s", c.text)
+		if got := text.String(); !strings.HasSuffix(got, " warn  x: "+c.line+"\n") {
+			t.Errorf("%q: got %q, want %q", c.text, got, c.line)
+		}
+		if got := object.String(); !strings.HasSuffix(got, `"text":"`+c.json+"\"}\n") {
+			t.Errorf("%q as JSON: got %q, want %q", c.text, got, c.json)
+		}
+	}
+}
+
 // A log in JSON has an object a line, whatever is in the text, and nothing finer than its level.
 func TestLogInJSONHasAnObjectALine(t *testing.T) {
 	out := &lockedBuffer{}

@@ -134,10 +134,11 @@ def test_a_stage_that_fails_ends_a_ring_that_admits_no_failure(serve, pictures):
     engine = serve(describe(pictures.path, ring=stages("augment"), bad_sample={"policy": "fail"}))
     with spdl.attach(engine.name, group="train") as loader:  # before it fails: an engine of failed rings ends once nobody is left
         with spdl.attach(engine.name, group="augment", max_leases=1) as stage:
-            stage.acquire().fail("no such crop")
+            stage.acquire().fail("no such crop\n12:00:00.000 error engine: forged\x1b[31m")
         with pytest.raises(spdl.EngineFailed, match='stage "augment": batch 0: no such crop'):
             loader.acquire()
     assert engine.stop() == FAILED
+    assert "\x1b" not in engine.said() and not any(line.startswith("12:00:00.000 ") for line in engine.said().splitlines())
 
 
 def test_a_batch_dropped_in_a_stage_has_failed_and_one_that_a_closed_loader_held_comes_again(serve, pictures):

@@ -50,7 +50,8 @@ func Main(args []string, out, err io.Writer) int {
 	}
 	failure = interrupted(ctx, failure)
 	if a.control == nil || shm.RefuseOwner(a.control, told(failure)) != nil {
-		fmt.Fprintf(err, "spdl: %v\n", failure)
+		text := strings.ReplaceAll(engine.InLine(failure.Error(), "\n\t"), "\n", "\n\t") // lines of its own, as a stack has, are seen to be
+		fmt.Fprintf(err, "spdl: %s\n", text)
 	}
 	return exitCode(failure)
 }
