@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"math"
 	"unsafe"
 
@@ -137,7 +138,7 @@ func (l *loading) tensors(all ...Tensor) ([]Tensor, error) {
 	return all, nil
 }
 
-// audio decodes a sound. One whose length or channels the description leaves open is decoded once to know them; the second time, for
+// audio decodes a sound. One whose length, channels or, for features, rate the description leaves open is decoded once to know them; the second time, for
 // another type, layout or features, into the row that fits.
 func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	from, err := l.source.fetched()
@@ -148,11 +149,18 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	if p := src.Packets; p != nil {
 		src.Window = windowOf(p, config.Window)
 	}
+	if a.Features != nil && a.DType != tensor.F32 {
+		return nil, &spec.Error{File: "sample", Path: "audio.dtype", Text: fmt.Sprintf("got %v with features, want f32", a.DType)}
+	}
+	features := config.Features
+	if config.Rate == 0 {
+		config.Features = nil // the sound's own is not known yet
+	}
 	op, err := audio.Compile(config)
 	if err != nil {
 		return nil, err
 	}
-	if op.Fixed() {
+	if op.Fixed() && config.Features == features {
 		return l.sound(op, src, config.Rate)
 	}
 	worker, err := op.NewWorker()
@@ -164,12 +172,12 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
-	if config.Features == nil && config.DType == tensor.F32 && config.Layout == audio.ChannelsFirst && config.Length == 0 {
+	if features == nil && config.DType == tensor.F32 && config.Layout == audio.ChannelsFirst && config.Length == 0 {
 		t, err := l.tensor("audio", tensor.F32, tensor.Shape{int64(wave.Channels), int64(wave.Frames)})
 		copy(t.Data, floatBytes(wave.Data))
 		return &Media{[]Tensor{t}, soundInfo{info, wave.Rate}}, err
 	}
-	config.Channels, config.Rate = wave.Channels, wave.Rate
+	config.Channels, config.Rate, config.Features = wave.Channels, wave.Rate, features
 	if config.Length == 0 {
 		config.Length = wave.Frames
 	}
