@@ -79,6 +79,20 @@ func TestEveryRecordIsInTheManual(t *testing.T) {
 			t.Errorf("docs/layout.md has no table of %s", r.c)
 		}
 	}
+	header, err := os.ReadFile(filepath.Join(root, "shm", "layout.h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(constantsTable(string(header)))), "\n") {
+		if name, _, _ := strings.Cut(line, "\t"); !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/layout.md does not say what %s is", name)
+		}
+	}
+	for _, status := range []string{"`SPDL_OK` | 0", "`SPDL_E_ARGUMENT` | -1", "`SPDL_E_POOL_LOST` | -141"} {
+		if !strings.Contains(string(page), status) {
+			t.Errorf("docs/layout.md has no %s", status)
+		}
+	}
 }
 
 func TestCSeesTheSameLayout(t *testing.T) {

@@ -56,6 +56,12 @@ func Generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	public, err := os.ReadFile(filepath.Join(root, "include", "spdl.h"))
+	if err != nil {
+		return nil, err
+	}
+	page = fillList(page, "constants", valuesTable(string(header)))
+	page = fillList(page, "statuses", statusTable(string(public)))
 	if files["docs/layout.md"], err = fillTables(page, structs); err != nil {
 		return nil, err
 	}
@@ -180,6 +186,48 @@ func fillTables(page []byte, structs map[string][]field) ([]byte, error) {
 		return []byte(fmt.Sprintf("<!-- table %s -->\n%s<!-- end -->", name, table))
 	})
 	return filled, missing
+}
+
+// fillList puts a list between its marks.
+func fillList(page []byte, name, list string) []byte {
+	mark := regexp.MustCompile(`(?s)<!-- list ` + name + ` -->\n.*?<!-- end -->`)
+	return mark.ReplaceAllLiteral(page, []byte("<!-- list "+name+" -->\n"+list+"<!-- end -->"))
+}
+
+// valuesTable is every constant of layout.h: those that are defined in a row each, those of an enum together.
+func valuesTable(header string) string {
+	var b strings.Builder
+	b.WriteString("| constant | value |\n| --- | --- |\n")
+	for _, m := range defined.FindAllStringSubmatch(header, -1) {
+		value := strings.TrimRight(strings.TrimSpace(comment.ReplaceAllString(m[2], "")), "ul")
+		if _, err := strconv.ParseUint(value, 0, 64); err == nil {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", m[1], value)
+		}
+	}
+	for _, body := range enumBody.FindAllStringSubmatch(header, -1) {
+		var names, values []string
+		for _, m := range enumMember.FindAllStringSubmatch(body[1], -1) {
+			names, values = append(names, "`"+m[1]+"`"), append(values, m[2])
+		}
+		if len(names) > 0 {
+			fmt.Fprintf(&b, "| %s | %s |\n", strings.Join(names, ", "), strings.Join(values, ", "))
+		}
+	}
+	return b.String()
+}
+
+var statusMember = regexp.MustCompile(`(?m)^    (SPDL_[A-Z_]+) = (-?\d+)`)
+
+// statusTable is spdl_status.
+func statusTable(public string) string {
+	var b strings.Builder
+	b.WriteString("| status | number |\n| --- | --- |\n")
+	_, rest, _ := strings.Cut(public, "typedef enum spdl_status {")
+	members, _, _ := strings.Cut(rest, "} spdl_status;")
+	for _, m := range statusMember.FindAllStringSubmatch(members, -1) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", m[1], m[2])
+	}
+	return b.String()
 }
 
 // structTable is a struct as a table of docs/layout.md: offsets from Go, meanings from layout.h.
