@@ -407,7 +407,8 @@ SPDL_API spdl_status spdl_state_save(spdl_reader *reader, uint32_t flags, char *
  * batch held undone. Returns SPDL_OK; SPDL_E_STATE with what differs; SPDL_E_BUSY. */
 SPDL_API spdl_status spdl_state_load(spdl_reader *reader, const char *json);
 
-/* Leave the rest of this epoch and begin the next. Only for a group with one consumer. */
+/* Leave the rest of this epoch and begin the next. Only for a group with one consumer. After SPDL_END_EPOCH this epoch is the one
+ * that comes next: a restart there skips the whole of it. */
 SPDL_API spdl_status spdl_restart(spdl_reader *reader);
 
 /* The engine's counters as JSON; buffer rules as in spdl_state_save. */
@@ -600,11 +601,13 @@ typedef struct spdl_loaded spdl_loaded;
  *              out that the sample says itself, beside a video with "cache": {"video_index_dir": DIR} (or "beside") its
  *              index, which is kept there; or {"npy": {}}, {"npz": {}} or {"wav": {}}, whose elements
  *              are as they are stored; or {"tar": {}} or {"zip": {}}, the bytes of each file; or {"probe": "video"}, {"probe": "audio"} or {"ffmpeg": {}}
- *              (versions, filters, devices; with a log_level FFmpeg's messages up to it go to stderr from then on), which
- *              decode nothing and give spdl_loaded_info alone.
+ *              (versions, filters, devices; with a log_level FFmpeg's messages up to it go to stderr from then on: -8 none, 0 panic,
+ *              8 fatal, 16 error, 24 warning, 32 info, 40 verbose, 48 debug, 56 trace), which decode nothing and give
+ *              spdl_loaded_info alone. Of a video all frames come, unless frames or select says which.
  * bytes        the encoded sample, n_bytes long. Arrays may be views of it: it must live until
  *              spdl_loaded_free. NULL: path.
- * path         a file, relative to the working directory, or an address (http, https, s3); only looked at where bytes is NULL.
+ * path         a file, relative to the working directory, or an address (http, https, s3); only looked at where bytes is NULL;
+ *              NULL for {"ffmpeg": ...}, too.
  * out          to be given to spdl_loaded_free; written on SPDL_OK only.
  *
  * It blocks for as long as decoding takes: audio.timeout and video.timeout bound it.
@@ -633,8 +636,8 @@ SPDL_API void spdl_loaded_free(spdl_loaded *loaded);
  *              machine has processors, if absent.
  * samples      n_samples of them, one behind the other, each with its bytes, which are read until the call returns, or its path
  * out          the tensor "image" [rows, H, W, C], or as the section's layout says, and in spdl_loaded_info "rows", the numbers of
- *              the samples that they are of, and "failures", {"sample", "error"} of the others. With strict, one failure fails
- *              the call; without it the batch has a row less. One without any row is SPDL_E_SAMPLE.
+ *              the samples that they are of, and "failures", {"sample", "error"} of the others. With strict (true, if absent),
+ *              one failure fails the call; with "strict": false the batch has a row less. One without any row is SPDL_E_SAMPLE.
  *
  * Returns what spdl_load returns. */
 SPDL_API spdl_status spdl_load_batch(const char *description, const spdl_sample *samples, size_t n_samples,
@@ -883,7 +886,8 @@ SPDL_API spdl_status spdl_muxer_write(spdl_muxer *muxer, int32_t track, const vo
 SPDL_API spdl_status spdl_muxer_write_packets(spdl_muxer *muxer, int32_t track, const spdl_packets *packets);
 
 /* End the encoders and the container, and put the file in its place; out, of one in memory, gets one tensor of its bytes and is
- * NULL for a file. The muxer is gone whatever is returned; after a failed write so is the file. */
+ * NULL for a file. The muxer is gone whatever is returned. After a write that failed as it encoded or stored, so is the file, and this call
+ * says so; what was refused for its arguments (SPDL_E_ARGUMENT) has changed nothing. */
 SPDL_API spdl_status spdl_muxer_close(spdl_muxer *muxer, spdl_loaded **out);
 
 /* Give it up; of a file nothing stays. NULL is fine. */
@@ -1054,7 +1058,7 @@ SPDL_API spdl_status spdl_pipeline_wait(spdl_pipeline *pipeline, int64_t timeout
 SPDL_API spdl_status spdl_pipeline_error(spdl_pipeline *pipeline, char *buffer, size_t bytes, size_t *need);
 
 /* Collect up to room items that nobody will get any more; *got says how many. Call until it says 0: now and
- * then while running, and once after spdl_pipeline_wait. Does not block. */
+ * then while running, and once after spdl_pipeline_wait. Without room (0, and items may be NULL) nothing is taken. Does not block. */
 SPDL_API spdl_status spdl_pipeline_reclaim(spdl_pipeline *pipeline, uint64_t *items, uint32_t room, uint32_t *got);
 
 /* Counters of every stage and queue as JSON, and the works that are out: stage, thread and for how long, so that

@@ -47,8 +47,8 @@ spdl_status spdl_load(const char *description, const void *bytes, size_t n_bytes
                       spdl_loaded **out) {
     const spdl_engine_table *engine;
     spdl_engine_error e;
-    spdl_status s = sp_check_load("load", description, bytes, path, out);
-    if (s == SPDL_OK) s = sp_engine(&engine);
+    if (!description || !out) return sp_null("load", description ? "out" : "description");
+    spdl_status s = sp_engine(&engine);
     return s == SPDL_OK ? sp_told(engine->load(description, bytes, n_bytes, path, out, &e), &e) : s;
 }
 
@@ -100,6 +100,7 @@ spdl_status spdl_loading_open(const char *description, const void *bytes, size_t
 spdl_status spdl_packets_decode(const spdl_packets *p, const char *description, spdl_loaded **out) {
     const spdl_engine_table *engine;
     spdl_engine_error e;
+    if (!p) return sp_null("packets_decode", "packets");
     spdl_status s = sp_check_load("packets_decode", description, p, NULL, out);
     if (s == SPDL_OK) s = sp_engine(&engine);
     return s == SPDL_OK ? sp_told(engine->packets_decode(p->handle, description, out, &e), &e) : s;
@@ -108,6 +109,7 @@ spdl_status spdl_packets_decode(const spdl_packets *p, const char *description, 
 spdl_status spdl_packets_decode_chunks(const spdl_packets *p, const char *description, spdl_loading **out) {
     engine_object *o;
     spdl_engine_error e;
+    if (!p) return sp_null("packets_decode_chunks", "packets");
     spdl_status s = sp_check_load("packets_decode_chunks", description, p, NULL, out);
     if (s == SPDL_OK) s = sp_object_new("packets_decode_chunks", &o);
     if (s != SPDL_OK) return s;

@@ -148,11 +148,8 @@ spdl_status spdl_pipeline_stats(spdl_pipeline *p, char *buffer, size_t bytes, si
 spdl_status spdl_pipeline_reclaim(spdl_pipeline *p, uint64_t *items, uint32_t room, uint32_t *got) {
     spdl_engine_error e;
     if (!p) return no_pipeline("pipeline_reclaim");
-    if (!items || !got || room == 0)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: pipeline_reclaim: %s",
-                       !items ? "items is NULL"
-                       : !got ? "got is NULL"
-                              : "room is 0, want 1 or more");
+    if ((!items && room > 0) || !got)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: pipeline_reclaim: %s is NULL", got ? "items" : "got");
     *got = 0;
     return sp_told(p->engine->reclaim(p->handle, items, room, got, &e), &e);
 }

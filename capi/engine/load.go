@@ -50,7 +50,12 @@ func (l *loaded) free() {
 //export goLoad
 func goLoad(description *C.char, bytes unsafe.Pointer, n C.size_t, path *C.char, out **C.spdl_loaded, e *C.spdl_engine_error) (status C.spdl_status) {
 	defer caught(&status, e)
-	return loadInto(description, sourceOf(bytes, n, path), out, e)
+	src := sourceOf(bytes, n, path)
+	if src.Bytes == nil && src.Path == "" && load.WantsSource([]byte(C.GoString(description))) {
+		_ = fail(errors.New("spdl: load: neither bytes nor a path is given, want one of them"), e)
+		return C.SPDL_E_ARGUMENT
+	}
+	return loadInto(description, src, out, e)
 }
 
 func loadInto(description *C.char, src load.Source, out **C.spdl_loaded, e *C.spdl_engine_error) C.spdl_status {

@@ -143,6 +143,12 @@ func (l *loading) load(description []byte) (*Media, error) {
 // plainKeys are what a description may be instead of a section.
 var plainKeys = []string{"npy", "npz", "tar", "zip", "wav", "probe", "ffmpeg"}
 
+// WantsSource says that a description is of a sample, and not of FFmpeg alone.
+func WantsSource(description []byte) bool {
+	keys := spec.TopKeys(description)
+	return len(keys) == 0 || keys[0] != "ffmpeg"
+}
+
 // plain is what needs no section.
 func (l *loading) plain(description []byte, keys []string) (*Media, error) {
 	var d struct {

@@ -117,7 +117,7 @@ var keys = []Key{
 	{"video", "mapping", "(none)", "Which frames of a video make a row, and what becomes of each. Fields of the batch: `video`, `frames` (of each row), `pts` and `duration` (of each frame, in seconds)."},
 	{"video.from", "text or list of text", "(by the kind of source)", "As image.from."},
 	{"video.frames", "whole number, 1 to 1048576", "(as many as select gives)", "Room of a row."},
-	{"video.select", "mapping", "{kind: uniform}", "Which frames; frame i is torchcodec's frame i in its exact mode."},
+	{"video.select", "mapping", "{kind: uniform}", "Which frames; frame i is torchcodec's frame i in its exact mode. Of one sample, without a ring, the default is all of them."},
 	{"video.select.kind", "uniform, all, segments, every, indices, times, fps, keyframes, clips_at_random_indices, clips_at_regular_indices, clips_at_random_timestamps, clips_at_regular_timestamps", "(required)",
 		"uniform: `frames` of them evenly from the first to the last; segments: one of each of `frames` equal parts; the clips are torchcodec's samplers."},
 	{"video.select.step", "whole number from 1", "(required with every)", "Of every: each of so many frames."},

@@ -56,10 +56,23 @@ TEST(load_reads_files) {
     CHECK_STATUS(spdl_load("{\"audio\": {}}", NULL, 0, path, &l), SPDL_E_SAMPLE);
 }
 
+TEST(what_ffmpeg_has_is_told_without_a_sample) {
+    spdl_loaded *l = NULL;
+    spdl_status s = spdl_load("{\"ffmpeg\": {}}", NULL, 0, NULL, &l);
+    if (s == SPDL_E_SAMPLE && strstr(spdl_last_error(), "FFmpeg")) return; /* there is none */
+    CHECK_STATUS(s, SPDL_OK);
+    CHECK(spdl_loaded_n_tensors(l) == 0 && spdl_loaded_info(l)[0] == '{');
+    spdl_loaded_free(l);
+    CHECK_STATUS(spdl_load("{\"ffmpeg\": {\"loglevel\": 3}}", NULL, 0, NULL, &l), SPDL_E_SPEC);
+}
+
 TEST(load_refuses_what_makes_no_sense) {
     spdl_loaded *l = NULL;
     CHECK_STATUS(spdl_load(NULL, wav, sizeof wav, NULL, &l), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_load("{\"audio\": {}}", NULL, 0, NULL, &l), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(), "neither bytes nor a path is given") != NULL);
+    CHECK_STATUS(spdl_packets_decode(NULL, "{\"video\": {}}", &l), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(), "packets is NULL") != NULL);
     CHECK_STATUS(spdl_load("{\"audio\": {}}", wav, sizeof wav, NULL, NULL), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_load("{\"audio\": {\"rates\": 1}}", wav, sizeof wav, NULL, &l), SPDL_E_SPEC);
     CHECK(strstr(spdl_last_error(), "did you mean \"rate\"") != NULL);

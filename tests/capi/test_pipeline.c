@@ -390,6 +390,10 @@ TEST(a_failure_budget_forgives_and_the_failed_items_are_reclaimed) {
     CHECK_STATUS(spdl_pipeline_wait(b.p, SPDL_FOREVER), SPDL_OK);
     uint64_t items[10], total = 0;
     uint32_t got;
+    got = 1;
+    CHECK_STATUS(spdl_pipeline_reclaim(b.p, NULL, 0, &got), SPDL_OK);
+    CHECK(got == 0);
+    CHECK_STATUS(spdl_pipeline_reclaim(b.p, NULL, 1, &got), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_pipeline_reclaim(b.p, items, 10, &got), SPDL_OK);
     for (uint32_t i = 0; i < got; i++) total += items[i];
     CHECK(got == 5 && total == 25);

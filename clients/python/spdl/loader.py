@@ -123,7 +123,8 @@ class Loader:
         return None
 
     def restart(self) -> None:
-        """Leave the rest of this epoch and begin the next. Only for a group with one consumer."""
+        """Leave the rest of this epoch and begin the next. Only for a group with one consumer. Where an epoch has just ended, this is the
+        one that comes next: a restart skips the whole of it."""
         self._let_go()
         self._reader.call(self._reader.api.free.restart)
 

@@ -267,6 +267,7 @@ class Loader {
     }
 
     // Leave the rest of this epoch and begin the next.
+    // Where an epoch has just ended, this skips the whole of the next.
     Status try_restart() {
         return handle_.reader ? Status(spdl_restart(handle_.reader)) : detail::Handle::closed();
     }
