@@ -3,6 +3,7 @@ package shm
 import (
 	"encoding/hex"
 	"fmt"
+	"unsafe"
 )
 
 // RingReport is a snapshot in words, for people and as JSON.
@@ -74,6 +75,7 @@ type GroupReport struct {
 // MemberReport is a member's record; the counters are its own words.
 type MemberReport struct {
 	Owner     uint32 `json:"owner"`
+	Client    string `json:"client"` // as it calls itself
 	PID       uint32 `json:"pid"`
 	Lane      uint32 `json:"lane"`
 	MaxLeases uint32 `json:"max_leases"`
@@ -203,7 +205,25 @@ func (s *Snapshot) group(h *Header, index int, rec *GroupRecord, filled map[uint
 		f.Words = append(f.Words, WordReport{g.Name, stateName(word), ownerOf(word), w.Attempts.Load()})
 	}
 	g.members(head, b, holds)
+	clients := s.clients(h)
+	for i := range g.Members {
+		g.Members[i].Client = clients[g.Members[i].Owner]
+	}
 	return g
+}
+
+// clients are what members call themselves, by owner.
+func (s *Snapshot) clients(h *Header) map[uint32]string {
+	owners := table{"owners", h.OwnerOff, h.OwnerStride, uint64(unsafe.Sizeof(OwnerRecord{})), uint64(h.MaxOwners), 1 << 20}
+	if owners.fits(uint64(len(s.Header))) != nil {
+		return nil
+	}
+	named := map[uint32]string{}
+	for i := range owners.n {
+		rec := at[OwnerRecord](s.Header, owners.off+i*owners.stride)
+		named[rec.Owner.Load()] = text(rec.Client[:])
+	}
+	return named
 }
 
 func (g *GroupReport) count(word uint64, holds map[uint32]int) {

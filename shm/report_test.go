@@ -36,7 +36,7 @@ func TestReportShowsWhoHoldsWhat(t *testing.T) {
 	if g.Name != "train" || !g.Declared || g.Slow != "drop" || g.Ready != 1 || g.Held != 1 || g.Done != 1 {
 		t.Errorf("group: %+v", g)
 	}
-	if len(g.Members) != 1 || g.Members[0].Owner != c.Owner() || g.Members[0].Holds != 2 || g.Members[0].Acquired != 2 {
+	if len(g.Members) != 1 || g.Members[0].Owner != c.Owner() || g.Members[0].Holds != 2 || g.Members[0].Acquired != 2 || g.Members[0].Client != "go" {
 		t.Errorf("members: %+v", g.Members)
 	}
 	for _, f := range report.Filled {

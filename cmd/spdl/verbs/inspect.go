@@ -253,7 +253,7 @@ func (v *inspecting) groups(r *shm.RingReport) {
 	}
 	_ = w.Flush()
 	w = tabwriter.NewWriter(v.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\n  consumer\tpid\tgroup\tlane\tepoch\tacquired\tcompleted\tholds\tof\tnow\n")
+	fmt.Fprintf(w, "\n  consumer\tclient\tpid\tgroup\tlane\tepoch\tacquired\tcompleted\tholds\tof\tnow\n")
 	n := 0
 	for _, g := range r.Groups {
 		for _, m := range g.Members {
@@ -261,7 +261,7 @@ func (v *inspecting) groups(r *shm.RingReport) {
 			if m.Waiting {
 				now = "waits"
 			}
-			fmt.Fprintf(w, "  %d\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", m.Owner, m.PID, g.Name, m.Lane, m.Epoch, m.Acquired, m.Completed, m.Holds, m.MaxLeases, now)
+			fmt.Fprintf(w, "  %d\t%s\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", m.Owner, printable(m.Client), m.PID, g.Name, m.Lane, m.Epoch, m.Acquired, m.Completed, m.Holds, m.MaxLeases, now)
 			n++
 		}
 	}
@@ -273,6 +273,12 @@ func (v *inspecting) groups(r *shm.RingReport) {
 }
 
 func (v *inspecting) filled(r *shm.RingReport) {
+	clients := map[uint32]string{}
+	for _, g := range r.Groups {
+		for _, m := range g.Members {
+			clients[m.Owner] = m.Client
+		}
+	}
 	w := tabwriter.NewWriter(v.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\n  slot\tticket\tepoch\tstep\trows\tbad\tgroups\n")
 	for _, s := range r.Filled {
@@ -281,6 +287,9 @@ func (v *inspecting) filled(r *shm.RingReport) {
 			text := word.Group + " " + word.State
 			if word.Owner != 0 {
 				text += fmt.Sprintf(" by %d", word.Owner)
+				if client := clients[word.Owner]; client != "" {
+					text += " (" + printable(client) + ")"
+				}
 			}
 			if word.Attempts > 1 {
 				text += fmt.Sprintf(", delivery %d", word.Attempts)

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,19 +23,19 @@ func inspected(t *testing.T, args ...string) (got inspection) {
 func TestInspectShowsALivingRing(t *testing.T) {
 	name, dir := home(t), pictures(t, 8)
 	s := serve(t, name, dir, "--size", "16", "--batch", "2", "--group", "train:lanes=2", "--group", "eval,slow=drop")
-	r := s.attach(shm.AttachOptions{Group: "train", Lane: 1, MaxLeases: 2})
+	r := s.attach(shm.AttachOptions{Group: "train", Lane: 1, MaxLeases: 2, Client: "loop\x1b[31m"})
 	l, err := r.Acquire(testContext(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := good(t, "inspect", name, "--check", "--slots")
 	wants(t, out, name+": running", "posix, shared access", "8 samples, 2 steps an epoch, endless; 2 rows a batch, 2 lanes of world size 2",
-		"16 slots x 4.0 KiB", "field image u8 [2, 16, 16, 3]", "train consumer active 2 lanes block", "eval consumer active shared drop", "train held by 1; eval ready", "consistent\n")
+		"16 slots x 4.0 KiB", "field image u8 [2, 16, 16, 3]", "train consumer active 2 lanes block", "eval consumer active shared drop", fmt.Sprintf(`1 loop\x1b[31m %d train`, os.Getpid()), `train held by 1 (loop\x1b[31m); eval ready`, "consistent\n")
 	got := inspected(t, name, "--check")
 	if !got.Alive || !got.Checked || len(got.Problems) != 0 || got.Ring.Name != name || len(got.Ring.Groups) != 2 || len(got.Stats) < 100 {
 		t.Errorf("got %+v", got)
 	}
-	if m := got.Ring.Groups[0].Members; len(m) != 1 || m[0].PID != uint32(os.Getpid()) || m[0].Lane != 1 || m[0].Holds != 1 || m[0].MaxLeases != 2 {
+	if m := got.Ring.Groups[0].Members; len(m) != 1 || m[0].PID != uint32(os.Getpid()) || m[0].Lane != 1 || m[0].Holds != 1 || m[0].MaxLeases != 2 || m[0].Client != "loop\x1b[31m" {
 		t.Errorf("members: %+v", m)
 	}
 	if err := l.Release(); err != nil {
