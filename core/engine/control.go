@@ -142,7 +142,7 @@ func (c control) Restart(group int, owner uint32) (uint64, error) {
 	}
 	next := epoch + 1
 	if epochs := c.r.order.Config().Epochs; epochs > 0 && next > uint64(epochs) {
-		return 0, fmt.Errorf("engine: restart: epoch %d was the last of %d: %w", epoch, epochs, shm.ErrArgument)
+		return 0, fmt.Errorf("engine: restart: epoch %d was the last of %d, and it is over: %w", epochs-1, epochs, shm.ErrArgument)
 	}
 	if len(groups) > 1 {
 		return next, c.r.shm.Skip(group, next)

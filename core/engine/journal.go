@@ -156,6 +156,9 @@ func (e *Engine) openJournal(o *Options) (states map[string]json.RawMessage, err
 	if path == "" {
 		return nil, nil
 	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("engine: journal %q: its directory: %w", path, err)
+	}
 	e.journal = &journal{path: path, name: e.spec.Name}
 	e.removeTorn()
 	if e.faults, err = openFaults(path, o.Fresh); err != nil {

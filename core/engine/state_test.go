@@ -345,7 +345,7 @@ func TestRestartInTheLastEpochEndsTheData(t *testing.T) {
 	if _, err := reader.Acquire(testContext(t)); !errors.Is(err, shm.EndData) {
 		t.Fatalf("got %v, want the end of data", err)
 	}
-	wantError(t, reader.Restart(testContext(t)), shm.ErrArgument, "was the last of 2")
+	wantError(t, reader.Restart(testContext(t)), shm.ErrArgument, "epoch 1 was the last of 2, and it is over")
 }
 
 // With several groups a restart concerns its own alone.

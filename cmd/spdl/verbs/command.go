@@ -34,6 +34,7 @@ type app struct {
 	control   *os.File     // a child engine's end of its parent's socket until somebody has taken it; else nil
 	inProcess bool         // the process is the consumer's: its signals are not ours
 	feed      *source.Feed // in process: what the samples of source.host come through
+	refused   error        // that help was asked for a verb that there is not
 }
 
 // Main runs the command and returns the exit code of the process.
@@ -45,6 +46,9 @@ func Main(args []string, out, err io.Writer) int {
 	root := a.root()
 	root.SetArgs(args)
 	failure := root.ExecuteContext(ctx)
+	if failure == nil {
+		failure = a.refused
+	}
 	if failure == nil {
 		return exitOK
 	}
@@ -84,15 +88,42 @@ in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrup
 			if len(args) == 0 {
 				return c.Help()
 			}
-			return usage("no verb %q%s (spdl --help lists them)", args[0], didYouMean(c.SuggestionsFor(args[0])))
+			return noVerb(c, args[0])
 		},
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [VERB]",
+		Short: "Say what a verb does",
+		RunE: func(c *cobra.Command, args []string) error {
+			of, rest, err := root.Find(args)
+			if err != nil || of == root && len(rest) > 0 {
+				return noVerb(root, args[0])
+			}
+			return of.Help()
+		},
+	})
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if verb := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); c == root && verb == 0 && args[0] != "help" {
+			a.refused = noVerb(root, args[0]) // cobra has no place for it
+			return
+		}
+		help(c, args)
+	})
 	root.SetVersionTemplate("spdl {{.Version}}\n")
 	root.AddCommand(a.serve(), a.check(), a.view(), a.bench(), a.profile(), a.top(), a.trace(), a.replay(), a.verify(), a.inspect(), a.clean(), a.version())
 	return root
+}
+
+// noVerb says that there is none of that name.
+func noVerb(root *cobra.Command, name string) error {
+	near := slices.DeleteFunc(root.SuggestionsFor(name), func(verb string) bool {
+		return spelling.Edits(name, verb) > max(1, len(name)/3) && !strings.HasPrefix(verb, name)
+	})
+	return usage("no verb %q%s (spdl --help lists them)", name, didYouMean(near))
 }
 
 // didYouMean proposes what was perhaps meant.
@@ -150,6 +181,8 @@ func kindText(kind string) string {
 		return "a number"
 	case "string", "stringArray":
 		return "a word"
+	case "uint64":
+		return "a whole number from 0"
 	case "duration":
 		return "a time such as 10s"
 	}

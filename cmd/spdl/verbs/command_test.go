@@ -19,6 +19,15 @@ import (
 
 func TestAMistypedVerbOrFlagIsNamedWithTheNearest(t *testing.T) {
 	refused(t, exitUsage, `no verb "serv"; did you mean serve?`, "serv")
+	refused(t, exitUsage, `no verb "foo" (spdl --help lists them)`, "foo")
+	refused(t, exitUsage, `no verb "bogus" (spdl --help lists them)`, "help", "bogus")
+	refused(t, exitUsage, `no verb "stats" (spdl --help lists them)`, "stats", "--help")
+	wants(t, good(t, "help"), "Exit codes:")
+	wants(t, good(t, "help", "serve"), "spdl serve SPEC|FOLDER|SHARDS")
+	wants(t, good(t, "--help"), "Exit codes:")
+	refused(t, exitUsage, `serve: --seed "-1", want a whole number from 0`, "serve", "x", "--seed", "-1")
+	refused(t, exitUsage, `serve: "s3://" names no bucket, want s3://BUCKET`, "serve", "s3://")
+	refused(t, exitUsage, `replay: got "pics" alone, want a description`, "replay", "pics")
 	refused(t, exitUsage, `no verb "qqqqq" (spdl --help lists them)`, "qqqqq")
 	refused(t, exitUsage, `serve: no flag --sise; did you mean --size?`, "serve", "x", "--sise", "3")
 	refused(t, exitUsage, `serve: --batch "many", want a whole number`, "serve", "x", "--batch", "many")

@@ -88,7 +88,9 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 	}
 	path := args[0]
 	folder := func(z spec.Zero) (*spec.Spec, error) { return spec.FromFolder(path, z) }
-	if strings.HasPrefix(path, "s3://") {
+	if bucket, ok := strings.CutPrefix(path, "s3://"); ok && strings.Trim(bucket, "/") == "" {
+		return nil, usage("%s: %q names no bucket, want s3://BUCKET or s3://BUCKET/PREFIX", verb, path)
+	} else if ok {
 		return d.zero(verb, folder)
 	}
 	st, err := os.Stat(path)

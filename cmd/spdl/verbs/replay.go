@@ -60,6 +60,9 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return usage("replay: nothing to read; want a description and a step")
 	}
+	if len(args) == 1 && !v.given("spec-json") {
+		return usage("replay: got %q alone, want a description (YAML or JSON), a folder of media or shards, and a step", args[0])
+	}
 	step, err := strconv.ParseInt(args[len(args)-1], 10, 64)
 	if err != nil || step < 0 {
 		return usage("replay: step %q, want a whole number from 0", args[len(args)-1])

@@ -148,6 +148,7 @@ func TestServeRefusesWhatItCannotServe(t *testing.T) {
 		{exitUsage, `empty.json": the file is empty, want the JSON of a saved state`, []string{dir, "--state", empty}},
 		{exitUsage, `blank.json": the file is empty, want the JSON of a saved state`, []string{dir, "--state", blank}},
 		{exitUsage, "serve: --journal is empty; leave it out", []string{dir, "--journal", ""}},
+		{exitNotFound, `engine: journal "/no/such/j": its directory: stat /no/such: no such file`, []string{dir, "--journal", "/no/such/j"}},
 		{exitUsage, "serve: --name is empty; leave it out", []string{dir, "--name", ""}},
 		{exitNoRoom, "lower ring.slots or batch", []string{dir, "--size", "4096", "--batch", "64", "--slots", "1000"}},
 		{exitUsage, "no full batch", []string{describe(t, dir, name, "order: {last: drop}\n"), "--batch", "5"}},

@@ -196,8 +196,11 @@ func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(
 		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 			return nil, nil, fmt.Errorf("view: the engine of %q has not answered within %v; it is stopped or has no CPU: raise --timeout", args[0], v.timeout)
 		}
-		if _, missing := os.Stat(args[0]); missing != nil || !errors.Is(err, shm.ErrNotFound) {
+		if !errors.Is(err, shm.ErrNotFound) {
 			return nil, nil, err
+		}
+		if _, missing := os.Stat(args[0]); missing != nil {
+			return nil, nil, fmt.Errorf("view: %q is no file or folder, and %w", args[0], err)
 		}
 	}
 	s, err := v.read(ctx, "view", args)

@@ -240,7 +240,7 @@ func patternRing(t *testing.T, cfg shm.Config) *shm.Ring {
 func TestViewRefusesWhatItCannotShow(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	t.Setenv("SPDL_LOG", "off")
-	refused(t, exitNotFound, `shm: attach "`+name+`": no engine of this name`, "view", name)
+	refused(t, exitNotFound, `view: "`+name+`" is no file or folder, and shm: attach "`+name+`": no engine of this name`, "view", name)
 	refused(t, exitNotFound, `view: "/no/such": no such file or folder`, "view", "/no/such")
 	refused(t, exitUsage, "view: nothing to read", "view")
 	refused(t, exitUsage, "view: --rows, --columns", "view", dir, "--rows", "0")

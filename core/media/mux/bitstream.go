@@ -9,6 +9,7 @@ package mux
 import "C"
 
 import (
+	"strings"
 	"unsafe"
 
 	"github.com/spdl/spdl/core/media/av"
@@ -27,6 +28,9 @@ type BitstreamFilter struct {
 
 // OpenFilter opens filters, several with commas, for packets of p's stream; p itself is not kept.
 func OpenFilter(p *av.Packets, filters string) (*BitstreamFilter, error) {
+	if strings.TrimSpace(filters) == "" {
+		return nil, invalid("bitstream filters", "there is none in the text, want one or more, such as h264_mp4toannexb")
+	}
 	stream, err := p.Slice(0, 0)
 	if err != nil {
 		return nil, err

@@ -109,9 +109,12 @@ func TestABitstreamFilterRefusesWhatItCannotTake(t *testing.T) {
 	f.Close()
 	made, err = f.Flush()
 	refused(CauseClosed, "it is closed", made, err)
-	for filters, cause := range map[string]string{"h264_mp5": CauseUnsupported, "vp9_superframe": CauseUnsupported, "": CauseInvalid} {
+	for filters, want := range map[string][2]string{
+		"h264_mp5": {CauseUnsupported, "h264_mp5"}, "vp9_superframe": {CauseUnsupported, "vp9_superframe"},
+		"": {CauseInvalid, "want one or more, such as h264_mp4toannexb"}, " ": {CauseInvalid, "want one or more"},
+	} {
 		if _, err := OpenFilter(p, filters); err != nil {
-			refused(cause, filters, nil, err)
+			refused(want[0], want[1], nil, err)
 		} else {
 			t.Errorf("%q was opened", filters)
 		}
