@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -26,13 +25,18 @@ const (
 	fitCrop = "crop" // what is over is cut off
 )
 
-// gathering is how pictures become one batch.
-type gathering struct {
-	Height  int    `json:"height"` // 0: each picture's own
-	Width   int    `json:"width"`
+// together is how pictures become one batch; sides are to media.MaxSide.
+type together struct {
+	Height  int    `json:"height" range:"0,16384"` // 0: each picture's own
+	Width   int    `json:"width" range:"0,16384"`
 	Fit     string `json:"fit"`
-	Threads int    `json:"threads"` // 0: one a processor
+	Threads int    `json:"threads" range:"0,1024"` // 0: one a processor
 	Strict  bool   `json:"strict"`
+}
+
+// gathering is one call of LoadBatch.
+type gathering struct {
+	together
 
 	section map[string]any // image
 	sources []Source
@@ -66,54 +70,30 @@ func LoadBatch(description []byte, sources []Source, alloc Alloc) (*Media, error
 }
 
 func parseGathering(description []byte) (*gathering, error) {
-	b := &gathering{Fit: fitFill, Strict: true}
 	d := struct {
+		Image any      `json:"image"`
+		Batch together `json:"batch"`
+	}{Batch: together{Fit: fitFill, Strict: true}}
+	if err := spec.Read("batch", description, &d); err != nil {
+		return nil, err
+	}
+	var raw struct {
 		Image map[string]any `json:"image"`
-		Batch *gathering     `json:"batch"`
-	}{Batch: b}
-	wrong := func(path, format string, args ...any) (*gathering, error) {
-		return nil, &spec.Error{File: "batch", Path: path, Text: fmt.Sprintf(format, args...)}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(description))
-	decoder.DisallowUnknownFields()
 	decoder.UseNumber()
-	var kind *json.UnmarshalTypeError
-	if err := decoder.Decode(&d); errors.As(err, &kind) {
-		return wrong(kind.Field, "got a %s, want %s", kind.Value, wanted(kind.Type))
-	} else if err != nil {
-		return wrong("", "%s; want image, and batch with height, width, fit, threads, strict", strings.TrimPrefix(err.Error(), "json: "))
+	if err := decoder.Decode(&raw); err != nil || raw.Image == nil {
+		return nil, &spec.Error{File: "batch", Path: "image", Text: "want a mapping: a batch is of pictures; want image: {}"}
 	}
-	const most = media.MaxSide
+	b := &gathering{together: d.Batch, section: raw.Image}
 	switch {
-	case d.Image == nil:
-		return wrong("", "image is missing: a batch is of pictures; want image: {}")
-	case d.Batch == nil:
-		return wrong("batch", "got null, want height, width, fit, threads, strict, or nothing")
-	case b.Height < 0 || b.Width < 0 || b.Height > most || b.Width > most:
-		return wrong("batch", "got height %d and width %d, want 0 to %d", b.Height, b.Width, most)
-	case b.Threads < 0 || b.Threads > 1024:
-		return wrong("batch.threads", "got %d, want 0 to 1024", b.Threads)
 	case !slices.Contains([]string{fitFill, fitPad, fitCrop}, b.Fit):
-		return wrong("batch.fit", "got %q, want pad, crop or fill", b.Fit)
-	case b.sized() && d.Image["transform"] != nil:
-		return wrong("batch", "got a size, and a transform in image; want one of them")
+		return nil, &spec.Error{File: "batch", Path: "batch.fit", Text: fmt.Sprintf("got %q, want pad, crop or fill", b.Fit)}
+	case b.sized() && raw.Image["transform"] != nil:
+		return nil, &spec.Error{File: "batch", Path: "batch", Text: "got a size, and a transform in image; want one of them"}
 	}
-	b.section = d.Image
 	_, err := b.unsized() // what is wrong is said before a picture is read
 	return b, err
-}
-
-// wanted is a type in a user's words.
-func wanted(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Int:
-		return "a whole number"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a string"
-	}
-	return "a mapping"
 }
 
 func (b *gathering) sized() bool { return b.Height > 0 || b.Width > 0 }
