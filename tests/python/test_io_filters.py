@@ -273,7 +273,7 @@ def test_a_batch_without_strict_is_as_long_as_there_are_pictures(caplog):
     ({"filter_desc": "hflip"}, spdl.Unsupported, "pictures go through no filters"),
     ({"device_config": 1}, spdl.Unsupported, "device_config and storage"),
     ({"layuot": "NCHW"}, spdl.SpecError, 'image.layuot: unknown key; did you mean "layout"'),
-    ({"width": -4}, spdl.SpecError, "width -4"),
+    ({"width": -4}, spdl.SpecError, "batch.width: got -4"),
     ({"demux_config": {}}, spdl.ArgumentError, r"want what demux_config\(\) gives"),
 ])
 def test_a_batch_is_refused_by_name(kw, error, text):
