@@ -873,7 +873,8 @@ SPDL_API spdl_status spdl_muxer_open(const char *description, const char *path, 
  *     every frame has a time, which time_base ([1, 90000]) rounds; also codec, input, pixel_format, bit_rate, quality,
  *     threads, options
  * {"audio": {"rate", "channels", ...}}          samples, float32 [C, L], -1 to 1; also layout (NCL, or NLC for [L, C]), codec,
- *     sample_format, bit_rate, options */
+ *     sample_format (what is stored, such as s16; of several with commas the first that the codec stores; left out: the one that
+ *     keeps most of a float), bit_rate, options */
 SPDL_API int32_t spdl_muxer_add(spdl_muxer *muxer, const char *description);
 
 /* Add a track for packets of this stream, through bitstream filters unless they are NULL. The packets are not kept. */

@@ -46,6 +46,22 @@ def test_lossless_audio_comes_back_bit_for_bit(tmp_path, name, options):
     np.testing.assert_array_equal(spdl.io.load_audio(tmp_path / name).numpy(), tone(9000))
 
 
+@pytest.mark.parametrize("name", ["a.flac", "a.tta", "a.wv"])
+def test_samples_are_stored_in_the_bits_that_they_have(tmp_path, name):
+    """Floats in the most that the codec stores, int16 in 16 bits: both come back bit for bit, and the latter file is smaller."""
+    needs_ffmpeg()
+    fine = (np.round(tone(9000) * 2**23 * 0.77) / 2**23).astype(np.float32)
+    coarse = (tone(9000) * 2**15).astype(np.int16)
+    for data, want in ((fine, fine), (coarse, tone(9000))):
+        spdl.io.save_audio(tmp_path / name, data, 22050)
+        np.testing.assert_array_equal(spdl.io.load_audio(tmp_path / name).numpy(), want)
+    short = os.path.getsize(tmp_path / name)
+    spdl.io.save_audio(tmp_path / name, coarse.astype(np.float32) / 2**15, 22050)
+    assert short <= os.path.getsize(tmp_path / name)
+    spdl.io.save_audio(tmp_path / "a.mp3", coarse, 22050)
+    spdl.io.save_audio(tmp_path / "a.mka", coarse, 22050, codec="pcm_u8")
+
+
 def test_pictures_come_back_bit_for_bit(tmp_path):
     needs_ffmpeg()
     Image = pytest.importorskip("PIL.Image")

@@ -29,10 +29,14 @@ func TestLosslessAudioComesBackBitForBit(t *testing.T) {
 		{"a.wav", Audio{}},
 		{"b.wav", Audio{Codec: "pcm_f32le"}},
 		{"a.flac", Audio{SampleFormat: "s16"}},
+		{"b.flac", Audio{SampleFormat: "flt,s16,s32"}},
+		{"c.flac", Audio{}},
 		{"a.mkv", Audio{Codec: "flac"}},
 		{"a.aiff", Audio{}},
 		{"a.m4a", Audio{Codec: "alac", SampleFormat: "s16"}},
 		{"a.tta", Audio{SampleFormat: "s16"}},
+		{"b.tta", Audio{}},
+		{"a.wv", Audio{}},
 	} {
 		for channels := 1; channels <= 2; channels++ {
 			t.Run(fmt.Sprint(c.file, channels), func(t *testing.T) {
@@ -58,6 +62,30 @@ func TestLosslessAudioComesBackBitForBit(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// What is not said is stored as precisely as the encoder can: 24 bits, or floats.
+func TestFloatsKeepWhatTheEncoderCanStore(t *testing.T) {
+	for file, unit := range map[string]float64{"a.flac": 1 << 23, "a.tta": 1 << 23, "a.m4a": 1 << 23, "a.wv": 1 << 30} {
+		samples := make([]float32, 9000)
+		for i := range samples {
+			samples[i] = float32(math.Round(0.7*math.Sin(float64(i)*0.05)*unit) / unit)
+		}
+		a := Audio{Rate: 22050, Channels: 1}
+		if file == "a.m4a" {
+			a.Codec = "alac"
+		}
+		path := filepath.Join(t.TempDir(), file)
+		m := must[*Muxer](t)(Create(path, Config{}))
+		ok(t, must[*AudioTrack](t)(m.AddAudio(a)).Write(samples))
+		ok(t, m.Close())
+		wave, _ := readAudio(t, audio.Source{Path: path})
+		for i, v := range samples {
+			if wave.Data[i] != v {
+				t.Fatalf("%s: sample %d is %g, want %g", file, i, wave.Data[i], v)
+			}
 		}
 	}
 }

@@ -40,9 +40,13 @@ type Video struct {
 type Audio struct {
 	Codec          string // as Video's
 	Rate, Channels int
-	SampleFormat   string // what is stored, such as s16 or fltp; empty: the encoder's nearest to float
-	BitRate        int64
-	Options        map[string]string
+
+	// SampleFormat is what is stored, such as s16 or fltp; of several, with commas, the first that the encoder
+	// stores. Empty: the one of the encoder's that keeps most of a float (24 bits in FLAC, ALAC and TTA).
+	SampleFormat string
+
+	BitRate int64
+	Options map[string]string
 }
 
 // Picture is one picture, or each of many, that is encoded into bytes or a file of its own.

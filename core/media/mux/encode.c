@@ -226,29 +226,53 @@ int media_enc_video(media_enc *e, const media_enc_config *c, AVDictionary **opti
     return rc;
 }
 
-static int choose_samples(media_enc *e, const media_enc_config *c, enum AVSampleFormat from) {
+/* The encoder's own format for such samples, as it lies or in planes; AV_SAMPLE_FMT_NONE: it has none. */
+static enum AVSampleFormat stores(const AVCodec *codec, enum AVSampleFormat format) {
+    const enum AVSampleFormat *list = codec->sample_fmts;
+    if (!list) return format;
+    for (const enum AVSampleFormat *p = list; *p != AV_SAMPLE_FMT_NONE; p++)
+        if (*p == format) return format;
+    for (const enum AVSampleFormat *p = list; *p != AV_SAMPLE_FMT_NONE; p++)
+        if (av_get_packed_sample_fmt(*p) == av_get_packed_sample_fmt(format)) return *p;
+    return AV_SAMPLE_FMT_NONE;
+}
+
+/* The one with the most of a float's bits. */
+static enum AVSampleFormat most_precise(const AVCodec *codec) {
+    static const enum AVSampleFormat best_first[] = {AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_DBL, AV_SAMPLE_FMT_S64,
+                                                     AV_SAMPLE_FMT_S32, AV_SAMPLE_FMT_S16, AV_SAMPLE_FMT_U8};
+    for (size_t i = 0; i < sizeof best_first / sizeof best_first[0]; i++) {
+        enum AVSampleFormat f = stores(codec, best_first[i]);
+        if (f != AV_SAMPLE_FMT_NONE) return f;
+    }
+    return AV_SAMPLE_FMT_FLT;
+}
+
+/* stored is one format, or several with commas, of which the first counts that the encoder stores. */
+static int choose_samples(media_enc *e, const media_enc_config *c) {
     AVCodecContext *x = e->codec;
-    const enum AVSampleFormat *list = x->codec->sample_fmts;
-    x->sample_fmt = c->stored ? av_get_sample_fmt(c->stored) : from;
-    if (x->sample_fmt == AV_SAMPLE_FMT_NONE)
-        return fail(e, MEDIA_MUX_INVALID, "this FFmpeg knows no sample format %s", c->stored);
-    int known = !list;
-    for (const enum AVSampleFormat *p = list; p && *p != AV_SAMPLE_FMT_NONE; p++)
-        known |= *p == x->sample_fmt;
-    for (const enum AVSampleFormat *p = list; !known && p && *p != AV_SAMPLE_FMT_NONE; p++)
-        if (av_get_packed_sample_fmt(*p) == av_get_packed_sample_fmt(x->sample_fmt))
-            x->sample_fmt = *p, known = 1;
-    if (!known && c->stored)
+    x->sample_fmt = AV_SAMPLE_FMT_NONE;
+    for (const char *s = c->stored; s && x->sample_fmt == AV_SAMPLE_FMT_NONE;) {
+        char name[16];
+        size_t n = strcspn(s, ",");
+        snprintf(name, sizeof name, "%.*s", (int)n, s);
+        enum AVSampleFormat f = av_get_sample_fmt(name);
+        if (f == AV_SAMPLE_FMT_NONE)
+            return fail(e, MEDIA_MUX_INVALID, "this FFmpeg knows no sample format %.*s", (int)n, s);
+        x->sample_fmt = stores(x->codec, f);
+        s = s[n] ? s + n + 1 : NULL;
+    }
+    if (x->sample_fmt == AV_SAMPLE_FMT_NONE && c->stored)
         return fail(e, MEDIA_MUX_UNSUPPORTED, "%s does not store %s; one that it does is %s", x->codec->name,
-                    c->stored, av_get_sample_fmt_name(list[0]));
-    if (!known) x->sample_fmt = list[0];
+                    c->stored, av_get_sample_fmt_name(most_precise(x->codec)));
+    if (!c->stored) x->sample_fmt = most_precise(x->codec);
     return MEDIA_MUX_OK;
 }
 
 int media_enc_audio(media_enc *e, const media_enc_config *c, AVDictionary **options) {
     enum AVSampleFormat from = av_get_sample_fmt(c->from);
     int rc = prepare(e, c, AVMEDIA_TYPE_AUDIO);
-    if (rc == MEDIA_MUX_OK) rc = choose_samples(e, c, from);
+    if (rc == MEDIA_MUX_OK) rc = choose_samples(e, c);
     if (rc != MEDIA_MUX_OK) return rc;
     AVCodecContext *x = e->codec;
     x->sample_rate = c->rate;

@@ -30,8 +30,9 @@ enum {
 };
 
 typedef struct media_enc_config {
-    const char *codec;                /* an encoder or a codec by FFmpeg's name */
-    const char *stored;               /* pixel or sample format; NULL: the encoder's nearest to from */
+    const char *codec; /* an encoder or a codec by FFmpeg's name */
+    const char *
+        stored; /* pixel or sample format (of several with commas the first it stores); NULL: the nearest to from */
     const char *from;                 /* pixel or sample format of what is given */
     int width, height;                /* video */
     int rate, channels;               /* audio */

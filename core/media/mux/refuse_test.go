@@ -108,7 +108,7 @@ func TestSoundThatCannotBeIsRefused(t *testing.T) {
 		{"a.wav", Audio{Rate: 8000, Channels: 0}, CauseInvalid, "0 channels"},
 		{"a.wav", Audio{Rate: 8000, Channels: 65}, CauseInvalid, "65 channels"},
 		{"a.mp3", Audio{Rate: 12345, Channels: 1}, CauseUnsupported, "12345"},
-		{"a.flac", Audio{Rate: 8000, Channels: 1, SampleFormat: "flt"}, CauseUnsupported, "flac does not store flt; one that it does is s16"},
+		{"a.flac", Audio{Rate: 8000, Channels: 1, SampleFormat: "flt"}, CauseUnsupported, "flac does not store flt; one that it does is s32"},
 		{"a.flac", Audio{Rate: 8000, Channels: 1, SampleFormat: "s17"}, CauseInvalid, "s17"},
 		{"a.wav", Audio{Rate: 8000, Channels: 1, Codec: "ffv1"}, CauseInvalid, "ffv1 is no audio codec"},
 	} {

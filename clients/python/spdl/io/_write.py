@@ -146,7 +146,8 @@ def save_audio(path: Optional[Path], data: Any, sample_rate: int, *, encoding: s
     """Write a sound, float32 [channels, samples] of -1 to 1 as load_audio gives it; without a path return it as bytes.
 
     A WAV file, which is what `.wav` and format="wav" are unless a codec is named, needs no FFmpeg and has the encoding u8, s16, s24,
-    s32, f32 or f64. Other formats have a codec, a bit_rate and the codec's options.
+    s32, f32 or f64. Other formats have a codec, a bit_rate and the codec's options; what they store is the codec's format that keeps
+    most of a float (24 bits in FLAC, ALAC and TTA, floats in WavPack), of an array of int16 16 bits.
     """
     memory = samples_of(data, "save_audio")
     _check_samples(memory.shape, "save_audio: samples")
@@ -154,11 +155,16 @@ def save_audio(path: Optional[Path], data: Any, sample_rate: int, *, encoding: s
     if name == "wav" and codec is None:
         return _save({"wav": {"rate": int(sample_rate), "channels": memory.shape[0], "encoding": encoding}}, memory, path)
     muxer = Muxer(path, format=format)
-    track = muxer.add_encode_stream(audio_encode_config(num_channels=memory.shape[0], sample_rate=sample_rate, bit_rate=bit_rate),
-                                    encoder=codec, encoder_config=options)
+    track = muxer.add_encode_stream(audio_encode_config(num_channels=memory.shape[0], sample_rate=sample_rate, bit_rate=bit_rate,
+                                                        sample_fmt=_stored_of(data, "save_audio")), encoder=codec, encoder_config=options)
     with muxer.open():
         track.encode(data)
     return muxer.getvalue() if path is None else None
+
+
+def _stored_of(data: Any, what: str) -> Optional[str]:
+    """The sample formats that keep an array's elements, best first; None: the one that keeps most."""
+    return "s16,s32,flt,dbl,u8" if memory_of(data, what).dtype == "int16" else None
 
 
 _MOST_CHANNELS = 64  # of a sound
@@ -197,7 +203,8 @@ def save_video(path: Optional[Path], frames: Any, frame_rate: Rate, *, audio: An
     sound = None
     if audio is not None:
         channels = memory_of(audio, "save_video").shape[0]
-        sound = muxer.add_encode_stream(audio_encode_config(num_channels=channels, sample_rate=sample_rate), encoder=audio_codec)
+        sound = muxer.add_encode_stream(audio_encode_config(num_channels=channels, sample_rate=sample_rate, sample_fmt=_stored_of(audio, "save_video")),
+                                        encoder=audio_codec)
     with muxer.open():
         pictures.encode(frames)
         if sound is not None:
@@ -233,7 +240,8 @@ def video_encode_config(*, height: int, width: int, frame_rate: Optional[Rate] =
 
 def audio_encode_config(*, num_channels: int, sample_rate: int, sample_fmt: Optional[str] = None, bit_rate: int = -1,
                         compression_level: int = -1) -> AudioEncodeConfig:
-    """A track of samples; sample_fmt is what is stored, such as s16, None: the codec's nearest to float32."""
+    """A track of samples; sample_fmt is what is stored, such as s16 (of several, "s16,s32", the first that the codec stores); None:
+    the one of the codec's that keeps most of a float32."""
     options = _texts(_given(compression_level=compression_level))
     return AudioEncodeConfig(_given(channels=int(num_channels), rate=int(sample_rate), sample_format=sample_fmt, bit_rate=bit_rate, options=options))
 
