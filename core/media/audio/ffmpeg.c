@@ -13,9 +13,6 @@
 
 enum { KEEP_FLOATS = 1 << 23 }; /* a larger plane is given back after its sample */
 
-/* Frames behind the sound that an MP3's header counts, at most; encoders fill up their last packet, and LAME one more. */
-enum { MP3_BEHIND = 3 * 1152 };
-
 audio_ff *audio_ff_new(void) {
     audio_ff *f = calloc(1, sizeof *f);
     if (f && (f->av = media_av_new()) && (f->part = av_frame_alloc())) return f;
@@ -78,11 +75,12 @@ static int know(audio_ff *f, const AVFrame *frame) {
     return media_av_fail(f->av, MEDIA_AV_UNSUPPORTED, "more than 64 channels, or no rate");
 }
 
-int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_t budget_ns) {
+int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_t least, int64_t budget_ns) {
     media_av_options options = {.type = AVMEDIA_TYPE_AUDIO, .budget_ns = budget_ns, .lean = 1};
     int rc = media_av_open(f->av, source, &options);
     if (rc != MEDIA_AV_OK) return rc;
     f->placed = placed && source->packets && !source->packets->from_start;
+    f->least = least;
     f->frames = 0;
     f->ended = 0;
     f->seconds = claimed_seconds(f->av);
@@ -97,17 +95,18 @@ int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_
     return MEDIA_AV_OK;
 }
 
-/* The least frames that the header's count allows, -1 if it has none: MP3's (Xing's) counts what the encoder put around the
- * sound, too, FLAC's is exact. What is estimated from a bit rate is no count. */
+/* The least frames that the header's count allows, -1 if it has none: FLAC's is exact, MP3's (Xing's) counts what the encoder put around the
+ * sound, too: up to two packets. What is estimated from a bit rate is no count. */
 static int64_t counted_frames(const audio_ff *f) {
     int flac = strcmp(f->format, "flac") == 0, mp3 = strcmp(f->format, "mp3") == 0;
+    if (f->least >= 0) return f->least;
     if (!(flac || mp3) || f->seconds < 0 ||
         f->av->format->duration_estimation_method == AVFMT_DURATION_FROM_BITRATE)
         return -1;
     int64_t frames = (int64_t)(f->seconds * f->rate + 0.5);
     if (mp3 && f->av->stream->start_time > 0) /* what the encoder put before it */
         frames -= av_rescale_q(f->av->stream->start_time, f->av->stream->time_base, (AVRational){1, f->rate});
-    if (mp3) frames -= MP3_BEHIND;
+    if (mp3) frames -= 2 * (f->rate < 32000 ? 576 : 1152);
     return frames > 0 ? frames : 0;
 }
 

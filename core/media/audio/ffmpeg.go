@@ -42,7 +42,7 @@ func (d *decoder) open(w *Worker, in *input, info *Info) error {
 		}
 	}
 	d.read(in)
-	status := C.audio_ff_open(d.ff, &d.from, C.int(in.placed), C.int64_t(w.op.cfg.Budget))
+	status := C.audio_ff_open(d.ff, &d.from, C.int(in.placed), C.int64_t(in.least), C.int64_t(w.op.cfg.Budget))
 	if status != C.MEDIA_AV_OK {
 		return d.fail(status, info)
 	}

@@ -32,6 +32,7 @@ typedef struct audio_ff {
     AVFrame *pending;        /* the first frame, until decode */
     AVFrame *part;           /* of a frame that the window begins in */
     int placed;              /* a piece, see audio_ff_open */
+    int64_t least;           /* the same */
     float *plane[AUDIO_FF_CHANNELS];
     size_t cap[AUDIO_FF_CHANNELS];
     int64_t begin; /* the frame that planes begin with */
@@ -45,8 +46,9 @@ audio_ff *audio_ff_new(void); /* NULL when there is no memory */
 void audio_ff_free(audio_ff *f);
 
 /* The source stays until close. placed: of a piece of a stream, frames have the numbers that they have in the whole, and
- * what does not decode before the first wanted one is no damage; without it they count from the piece's first. */
-int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_t budget_ns);
+ * what does not decode before the first wanted one is no damage; without it they count from the piece's first. least: frames
+ * that there have to be; -1: only FFmpeg may know. */
+int audio_ff_open(audio_ff *f, const media_av_source *source, int placed, int64_t least, int64_t budget_ns);
 void audio_ff_close(audio_ff *f);
 const char *audio_ff_detail(const audio_ff *f);
 

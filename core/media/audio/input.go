@@ -47,7 +47,8 @@ type input struct {
 	mp3     mp3Reader
 	aac     aacReader
 	opus    opusReader
-	notOwn  bool // what was begun as ours is FFmpeg's
+	notOwn  bool  // what was begun as ours is FFmpeg's
+	least   int64 // frames that an MP3's header promises; -1: it is not known
 	other   decoder
 	raw     []byte // of the file: a piece of the frames
 	take    []int  // kept for planChannels
@@ -91,7 +92,7 @@ func ownError(status C.int, info *Info, detail *C.char) error {
 
 // open reads the header.
 func (in *input) open(w *Worker, src Source, info *Info) error {
-	in.data, in.size, in.reading = src.Bytes, int64(len(src.Bytes)), byFFmpeg
+	in.data, in.size, in.reading, in.least = src.Bytes, int64(len(src.Bytes)), byFFmpeg, -1
 	in.memory.Reset(src.Bytes)
 	if src.Packets != nil {
 		return in.openPackets(w, src, info)
@@ -134,6 +135,14 @@ func (in *input) openFormat(w *Worker, info *Info) error {
 	if w.op.cfg.Filter == "" && !in.notOwn {
 		found, err := in.openOwn(w, info)
 		if found && (err == nil || !haveFFmpeg || !hasCause(err, CauseUnsupported)) {
+			return err
+		}
+		return in.other.open(w, in, info)
+	}
+	in.header = header{r: in.reader(), size: in.size}
+	if at, head := in.header.behindTags(); isMP3(head) {
+		var err error
+		if in.least, err = in.mp3.least(w, in, at); err != nil {
 			return err
 		}
 	}

@@ -238,8 +238,9 @@ enum {
     SIDE_MOST = 32,
     FIRST_MOST = 256,         /* of the first frame, which may hold counts in place of sound */
     AHEAD = 512 << 10,        /* bytes read of a file at once */
+    SCAN = 4096,              /* bytes looked through at once */
     DELAY = 528 + 1,          /* samples by which decoding is late */
-    BEHIND = 3 * 1152,        /* samples that a header may count and a file may lack */
+    FEW = 20,                 /* of so many frames, a header without delays may count itself, too */
     HISTORY = 8 * FRAME_MOST, /* bytes of earlier frames that are kept while frames are decoded */
 };
 
@@ -254,13 +255,13 @@ typedef struct head {
 struct audio_mp3 {
     audio_bytes bytes;
     const audio_kernels *k;
-    int alone;
     head kind; /* of the first frame: all are alike */
 
     int64_t sound;   /* the byte of the first frame that is no count */
     int64_t skip;    /* samples before the sound */
     int64_t counted; /* frames, by a header; 0: not known */
     int64_t padding; /* samples after the sound in them */
+    int delays;      /* a header has those, and so counts exactly */
 
     /* Frames that are known: where each begins. */
     int64_t *frame_at;
@@ -349,6 +350,7 @@ static void read_counts(audio_mp3 *m, int64_t first, const uint8_t *p) {
         if (memcmp(q, "LAME", 4) == 0 || memcmp(q, "Lavf", 4) == 0 || memcmp(q, "Lavc", 4) == 0) {
             m->skip = (q[21] << 4 | q[22] >> 4) + DELAY;
             m->padding = (q[22] & 15) << 8 | q[23];
+            m->delays = 1;
         }
     }
     q = p + HEAD_BYTES + 32;
@@ -357,7 +359,7 @@ static void read_counts(audio_mp3 *m, int64_t first, const uint8_t *p) {
     m->counted = frames;
 }
 
-int audio_mp3_open(audio_mp3 *m, const audio_kernels *k, const audio_source *source, int64_t first, int alone,
+int audio_mp3_open(audio_mp3 *m, const audio_kernels *k, const audio_source *source, int64_t first,
                    int64_t budget_ns, int32_t *rate, int32_t *channels) {
     uint8_t p[FIRST_MOST] = {0};
     const uint8_t *there;
@@ -366,7 +368,7 @@ int audio_mp3_open(audio_mp3 *m, const audio_kernels *k, const audio_source *sou
     audio_mp3_close(m);
     audio_bytes_begin(&m->bytes, source, budget_ns);
     m->k = k;
-    m->alone = alone;
+    m->skip = m->padding = m->counted = m->delays = 0;
     int rc = view(m, first, FRAME_MOST + HEAD_BYTES, &there, &n);
     if (rc != AUDIO_OK) return rc;
     if (n < HEAD_BYTES || !read_head(there, &m->kind))
@@ -378,7 +380,6 @@ int audio_mp3_open(audio_mp3 *m, const audio_kernels *k, const audio_source *sou
         return fail(m, AUDIO_MP3_ODD, "no second frame at byte %lld", (long long)(first + m->kind.bytes));
     memcpy(p, there, n < sizeof p ? n : sizeof p);
     m->sound = first;
-    m->skip = m->padding = m->counted = 0;
     read_counts(m, first, p);
     if (m->sound > source->size) return ends_in(m, first);
     m->frames = 0;
@@ -418,18 +419,68 @@ static int add_frame(audio_mp3 *m) {
     return AUDIO_OK;
 }
 
-/* Samples that are there and that a header's count may stand for. */
+/* What the encoder put after the sound, as far as it comes out of the decoder. */
+static int64_t behind_sound(const audio_mp3 *m) { return m->padding > DELAY ? m->padding - DELAY : 0; }
+
+/* The least samples that a header's count stands for, those before the sound among them. LAME's and FFmpeg's delays say where the sound ends;
+ * without them a header may be one of those that count their own frame. */
+static int64_t counted_samples(const audio_mp3 *m) {
+    int64_t itself = !m->delays && m->counted >= FEW;
+    return (m->counted - itself) * frame_samples(m) - behind_sound(m);
+}
+
 static int all_counted(const audio_mp3 *m) {
-    return ((int64_t)m->frames - m->counted) * frame_samples(m) + BEHIND >= 0;
+    return (int64_t)m->frames * frame_samples(m) >= counted_samples(m);
+}
+
+/* Whether three frames of one kind follow one another at a byte. */
+static int begins_another(audio_mp3 *m, int64_t at, const uint8_t *p) {
+    head first, h;
+    if (!read_head(p, &first)) return 0;
+    h = first;
+    for (int i = 1; i < 3; i++) {
+        size_t n;
+        at += h.bytes;
+        if (view(m, at, HEAD_BYTES, &p, &n) != AUDIO_OK || n < HEAD_BYTES || !read_head(p, &h)) return 0;
+        if (h.rate_index != first.rate_index || h.channels != first.channels) return 0;
+    }
+    return 1;
+}
+
+/* Nothing behind the last counted frame is sound: tags, zeros, text. Another MP3 there is no such thing. */
+static int nothing_behind(audio_mp3 *m) {
+    int64_t at = m->walked;
+    for (;;) {
+        const uint8_t *p;
+        size_t n, i = 0;
+        int rc = view(m, at, SCAN, &p, &n);
+        if (rc == AUDIO_OK) rc = audio_bytes_in_time(&m->bytes);
+        if (rc != AUDIO_OK) return rc;
+        if (n < HEAD_BYTES) return AUDIO_OK;
+        while (i + HEAD_BYTES <= n && (p[i] != 0xff || (p[i + 1] & 0xe6) != 0xe2)) i++;
+        at += (int64_t)i;
+        if (i + HEAD_BYTES > n) continue;
+        uint8_t four[HEAD_BYTES];
+        memcpy(four, p + i, sizeof four);
+        if (begins_another(m, at, four))
+            return fail(
+                m, AUDIO_UNSUPPORTED,
+                "another MP3 begins at byte %lld, behind the %lld frames that the first one's header counts; split the file",
+                (long long)at, (long long)m->counted);
+        at++;
+    }
 }
 
 /* What is to be said of bytes that are no frame. */
 static int no_frame(audio_mp3 *m, const uint8_t *p, size_t n) {
-    if (n == 0 || is_tag(p, n) || (m->alone && m->counted && all_counted(m))) {
-        m->ended = 1;
-        return AUDIO_OK;
+    if (n != 0 && !is_tag(p, n)) {
+        if (!m->counted || !all_counted(m))
+            return fail(m, AUDIO_MP3_ODD, "no frame at byte %lld", (long long)m->walked);
+        int rc = nothing_behind(m);
+        if (rc != AUDIO_OK) return rc;
     }
-    return fail(m, AUDIO_MP3_ODD, "no frame at byte %lld", (long long)m->walked);
+    m->ended = 1;
+    return AUDIO_OK;
 }
 
 /* Step over the next frame. */
@@ -442,18 +493,24 @@ static int walk(audio_mp3 *m) {
     if (n < HEAD_BYTES || !read_head(p, &h) || h.rate_index != m->kind.rate_index ||
         h.channels != m->kind.channels)
         return no_frame(m, p, n);
-    if (h.bytes > m->bytes.from.size - m->walked) return ends_in(m, m->walked);
+    if (h.bytes > m->bytes.from.size - m->walked) {
+        if (!m->delays || !m->counted || !all_counted(m)) return ends_in(m, m->walked);
+        m->ended = 1; /* it is behind the sound */
+        return AUDIO_OK;
+    }
     if ((rc = add_frame(m)) != AUDIO_OK) return rc;
     m->walked += h.bytes;
     return m->frames % 4096 ? AUDIO_OK : audio_bytes_in_time(&m->bytes);
 }
 
-/* What the encoder put after the sound, as far as it comes out of the decoder. */
-static int64_t behind_sound(const audio_mp3 *m) { return m->padding > DELAY ? m->padding - DELAY : 0; }
-
 int64_t audio_mp3_counted(const audio_mp3 *m) {
     int64_t sound = m->counted * frame_samples(m) - behind_sound(m) - m->skip;
     return m->counted && sound > 0 ? sound : -1;
+}
+
+int64_t audio_mp3_least(const audio_mp3 *m) {
+    int64_t least = counted_samples(m) - m->skip;
+    return !m->counted ? -1 : least > 0 ? least : 0;
 }
 
 int audio_mp3_count(audio_mp3 *m, int64_t end, int64_t *total) {

@@ -42,12 +42,8 @@ func (d *mp3Reader) open(w *Worker, in *input, first int64, info *Info) error {
 		}
 	}
 	var rate, channels C.int32_t
-	alone := C.int(1)
-	if haveFFmpeg {
-		alone = 0
-	}
 	from := in.source(&d.pinned)
-	if status := C.audio_mp3_open(d.c, w.kernels, &from, C.int64_t(first), alone, C.int64_t(w.op.cfg.Budget), &rate, &channels); status != C.AUDIO_OK {
+	if status := C.audio_mp3_open(d.c, w.kernels, &from, C.int64_t(first), C.int64_t(w.op.cfg.Budget), &rate, &channels); status != C.AUDIO_OK {
 		return d.fail(status, info)
 	}
 	info.Rate, info.Channels, info.Frames = int(rate), int(channels), -1
@@ -55,12 +51,26 @@ func (d *mp3Reader) open(w *Worker, in *input, first int64, info *Info) error {
 }
 
 func (d *mp3Reader) fail(status C.int, info *Info) error {
-	d.odd = status == C.AUDIO_MP3_ODD || status == C.AUDIO_TRUNCATED
+	d.odd = status == C.AUDIO_MP3_ODD || status == C.AUDIO_TRUNCATED && C.audio_mp3_least(d.c) < 0
 	return ownError(status, info, C.audio_mp3_detail(d.c))
 }
 
 // counted is how many frames a header says there are; -1: none does.
 func (d *mp3Reader) counted() int64 { return int64(C.audio_mp3_counted(d.c)) }
+
+// least opens the file to say how many frames a header promises at the least; -1: none does. One that ends before, or goes on with another MP3, is refused.
+func (d *mp3Reader) least(w *Worker, in *input, first int64) (int64, error) {
+	info := Info{Format: "mp3"}
+	defer d.release()
+	err := d.open(w, in, first, &info)
+	if err == nil {
+		_, err = d.upTo(&info, -1)
+	}
+	if err != nil && !d.odd {
+		return -1, err
+	}
+	return int64(C.audio_mp3_least(d.c)), nil
+}
 
 // upTo is how many frames there are, at most end (-1: no limit).
 func (d *mp3Reader) upTo(info *Info, end int64) (int64, error) {

@@ -126,14 +126,17 @@ audio_mp3 *audio_mp3_new(void); /* NULL when there is no memory */
 void audio_mp3_free(audio_mp3 *m);
 const char *audio_mp3_detail(const audio_mp3 *m); /* of what failed last */
 
-/* The source's bytes, of which the first frame begins at `first`, stay until close. alone: nobody else reads what is odd, so that what lies
- * behind the last frame counts as nothing where a header counts the frames. */
+/* The source's bytes, of which the first frame begins at `first`, stay until close. What lies behind the last frame that a header counts is
+ * passed over; where that is another MP3 the file is AUDIO_UNSUPPORTED. */
 int audio_mp3_open(audio_mp3 *m, const struct audio_kernels *k, const audio_source *source, int64_t first,
-                   int alone, int64_t budget_ns, int32_t *rate, int32_t *channels);
+                   int64_t budget_ns, int32_t *rate, int32_t *channels);
 void audio_mp3_close(audio_mp3 *m);
 
 /* How many samples a header counts, without a look at the frames; -1: none does. */
 int64_t audio_mp3_counted(const audio_mp3 *m);
+
+/* How many there have to be for that; -1: no header counts. */
+int64_t audio_mp3_least(const audio_mp3 *m);
 
 /* How many samples there are; those beyond end (-1: none) need not be counted. */
 int audio_mp3_count(audio_mp3 *m, int64_t end, int64_t *total);

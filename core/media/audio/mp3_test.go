@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spdl/spdl/tests/damage"
@@ -295,7 +296,7 @@ func TestMP3OfAnEncoder(t *testing.T) {
 	id3 := append([]byte("TAG"), make([]byte, 125)...)
 	ape := append([]byte("APETAGEX"), make([]byte, 24)...)
 	for what, file := range map[string][]byte{
-		"as it is": data, "two tags before": slices.Concat([]byte("ID3\x03\x00\x00\x00\x00\x00\x0512345"), data), "ID3v1": slices.Concat(data, id3),
+		"as it is": data, "many zeros": slices.Concat(data, make([]byte, len(data))), "much text": slices.Concat(data, bytes.Repeat([]byte("junk "), 3000)), "a tag behind": slices.Concat(data, []byte("ID3\x03\x00\x00\x00\x00\x00\x0512345")), "two tags before": slices.Concat([]byte("ID3\x03\x00\x00\x00\x00\x00\x0512345"), data), "ID3v1": slices.Concat(data, id3),
 		"APE": slices.Concat(data, ape), "both": slices.Concat(data, ape, id3), "zeros": slices.Concat(data, make([]byte, 150)),
 		"text": slices.Concat(data, bytes.Repeat([]byte("junk "), 30)),
 	} {
@@ -362,6 +363,91 @@ func TestMP3IsRefusedByName(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", what, err, c.cause)
 		}
 		w.Close()
+	}
+}
+
+// causeOf is what is said of a sound, "" of a good one.
+func causeOf(t *testing.T, cfg Config, data []byte) string {
+	t.Helper()
+	w := workerOf(t, cfg)
+	defer w.Close()
+	_, _, err := w.Wave(Source{Bytes: data}, Draw{})
+	var named interface{ Cause() string }
+	if err != nil && !errors.As(err, &named) {
+		t.Fatal(err)
+	}
+	if err != nil {
+		return named.Cause()
+	}
+	return ""
+}
+
+// Where LAME's or FFmpeg's delays say where the sound ends, a file that ends before is truncated, wherever it was cut; without them a header may
+// count its own frame, which counts for nothing in a short file.
+func TestMP3ThatWasCutIsTruncated(t *testing.T) {
+	for _, k := range []mp3Kind{mp3Stereo, {1, 2, true, 8, false}} {
+		for n := 4; n <= 30; n += 13 {
+			r := rand.New(rand.NewPCG(12, 12))
+			frames := drawnFrames(r, k, n, mp3With{})
+			sound := slices.Concat(frames...)
+			for what, c := range map[string]struct {
+				padding int
+				encoder string
+				spare   int // frames that may be missing
+			}{
+				"LAME": {529 + 100, "LAME", 0}, "FFmpeg": {529, "Lavc", 0}, "much padding": {529 + k.samples() + 10, "LAME", 1},
+				"another": {0, "Gogo", n / 20},
+			} {
+				whole := k.counted("Info", c.encoder, n, 576, c.padding, sound)
+				at := len(whole)
+				for missing := 1; missing <= n; missing++ {
+					at -= len(frames[n-missing])
+					want := CauseTruncated
+					if missing <= c.spare {
+						want = ""
+					}
+					if got := causeOf(t, Config{}, whole[:at]); got != want {
+						t.Errorf("%v, %s: %d of %d frames missing: %q, want %q", k, what, missing, n, got, want)
+					}
+				}
+				if got := causeOf(t, Config{}, whole); got != "" {
+					t.Errorf("%v, %s: whole: %q", k, what, got)
+				}
+				if got := causeOf(t, Config{}, whole[:len(whole)-9]); c.spare == 0 && got != CauseTruncated {
+					t.Errorf("%v, %s: without its last bytes: %q", k, what, got)
+				}
+			}
+		}
+	}
+}
+
+// Of files that were joined, with a tag or other bytes between, the first one is not taken for the whole.
+func TestMP3ThatWasJoinedIsRefusedByName(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 13))
+	sound := drawnMP3(r, mp3Stereo, 20, mp3With{})
+	counted := mp3Stereo.counted("Info", "LAME", 20, 576, 1000, sound)
+	other := drawnMP3(r, mp3Kind{1, 0, true, 8, false}, 20, mp3With{})
+	cfgs := []Config{{}}
+	if haveFFmpeg {
+		cfgs = append(cfgs, Config{Filter: "anull"})
+	}
+	for what, behind := range map[string][]byte{
+		"a tag":     slices.Concat([]byte("ID3\x03\x00\x00\x00\x00\x00\x0512345"), counted),
+		"zeros":     slices.Concat(make([]byte, 9001), sound),
+		"ID3v1":     slices.Concat([]byte("TAG"), make([]byte, 125), counted),
+		"the other": slices.Concat([]byte("ID3\x03\x00\x00\x00\x00\x00\x0512345"), other),
+	} {
+		for _, cfg := range cfgs {
+			w := workerOf(t, cfg)
+			_, _, err := w.Wave(Source{Bytes: slices.Concat(counted, behind)}, Draw{})
+			if !hasCause(err, CauseUnsupported) || !strings.Contains(err.Error(), "another MP3 begins at byte") {
+				t.Errorf("%s, %+v: %v", what, cfg, err)
+			}
+			w.Close()
+		}
+	}
+	if haveFFmpeg && causeOf(t, Config{Filter: "anull"}, slices.Concat(counted, make([]byte, len(counted)))) != "" {
+		t.Error("zeros behind are refused for a filter")
 	}
 }
 
