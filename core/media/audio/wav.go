@@ -6,7 +6,7 @@ import (
 )
 
 // ParseWAV reads the header of a WAV file of size bytes: RIFF, RF64 or BW64 with PCM, float, mu-law or A-law samples, plain or
-// extensible. A data chunk of size 0xffffffff without a ds64 chunk, as pipes write it, reaches to the end. Any other
+// extensible. A data chunk of a size that programs write into pipes, and no ds64 chunk, reaches to the end. Any other
 // size that the file does not hold is CauseTruncated. A WAV of another codec is CauseUnsupported.
 func ParseWAV(r io.ReaderAt, size int64) (PCM, error) {
 	h := header{r: r, size: size, format: "wav"}
@@ -44,15 +44,44 @@ func (h *header) wavChunk(id []byte, body int64, size uint64) (bool, error) {
 	case "fmt ":
 		return false, h.waveFormat(body, size)
 	case "data":
-		if size == 0xffffffff {
+		switch {
+		case size == 0xffffffff && h.long && h.dataSize > 0:
+			size = min(h.dataSize, toTheEnd-1)
+		case h.isPiped(body, size):
 			size = toTheEnd
-			if h.long && h.dataSize > 0 {
-				size = min(h.dataSize, toTheEnd-1)
-			}
 		}
 		return true, h.waveData(body, size)
 	}
 	return false, nil
+}
+
+// isPiped reports whether a size of data is one of those that a program writes which does not know it yet, in a file that does not hold it: all
+// bits or nearly (0xffffff00), 2 GiB or up to 4,352 bytes less (sox, opusdec), and 0 (flac, mpg123), where what follows to the end is no chunk.
+func (h *header) isPiped(body int64, size uint64) bool {
+	there := uint64(max(0, h.size-body))
+	if size == 0 {
+		return there > 0 && !h.chunksTo(body)
+	}
+	return size > there && (size >= 0xffffff00 || size >= 0x7fffef00 && size <= 0x80000000)
+}
+
+// chunksTo reports whether chunks lie from byte at on, up to the end.
+func (h *header) chunksTo(at int64) bool {
+	for range maxChunks {
+		b, err := h.at(at, 8)
+		if err != nil {
+			return at >= h.size
+		}
+		for _, c := range b[:4] {
+			if c < ' ' || c > '~' {
+				return false
+			}
+		}
+		if at += 8 + int64(little32(b[4:])+1)&^1; at > h.size+1 {
+			return false
+		}
+	}
+	return false
 }
 
 func (h *header) ds64(body int64, size uint64) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"testing"
 )
 
@@ -34,6 +35,11 @@ func TestHeadersThatAreRead(t *testing.T) {
 	odd := append(append(append([]byte{}, plain[:12]...), "LIST\x03\x00\x00\x00abc\x00"...), plain[12:]...)
 	streamed := append([]byte{}, plain...)
 	copy(streamed[40:], "\xff\xff\xff\xff")
+	piped := func(size uint32) []byte {
+		b := append([]byte{}, plain...)
+		binary.LittleEndian.PutUint32(b[40:], size)
+		return b
+	}
 	twelve := append([]byte{}, plain...)
 	twelve[34] = 12
 	for name, c := range map[string]struct {
@@ -46,6 +52,12 @@ func TestHeadersThatAreRead(t *testing.T) {
 		"bytes after the data":  {append(append([]byte{}, plain...), "LIST\x04\x00\x00\x00abcd"...), S16, 3},
 		"half a frame more":     {wavBytes(1, 1, 8000, 16, append(data, 7)), S16, 3},
 		"streamed":              {streamed, S16, 3},
+		"piped by sox":          {piped(0x7ffff000), S16, 3},
+		"sox, whole frames":     {piped(0x7fffeffe), S16, 3},
+		"piped by opusdec":      {piped(0x7fffffff), S16, 3},
+		"piped, 2 GiB":          {piped(0x80000000), S16, 3},
+		"piped, nearly all":     {piped(0xffffff00), S16, 3},
+		"piped by flac":         {piped(0), S16, 3},
 		"extensible":            {extensible(1, 16, 16, guidRest, data), S16, 3},
 		"extensible, 20 of 24":  {extensible(1, 20, 24, guidRest, data), S24, 2},
 		"extensible float":      {extensible(3, 32, 32, guidRest, data[:4]), F32, 1},
@@ -86,7 +98,11 @@ func TestHeadersThatAreRefused(t *testing.T) {
 		"cut in the fmt chunk":     {plain[:30], CauseTruncated},
 		"cut before the data":      {plain[:36], CauseTruncated},
 		"cut in the data":          {plain[:46], CauseTruncated},
-		"data size past the end":   {with(40, 255, 255, 255, 127), CauseTruncated},
+		"data size past the end":   {with(40, 255, 255, 255, 126), CauseTruncated},
+		"nearly 4 GiB":             {with(40, 0, 254, 255, 255), CauseTruncated},
+		"more than 2 GiB":          {with(40, 1, 0, 0, 128), CauseTruncated},
+		"no data, but a chunk":     {slices.Concat(wavBytes(1, 1, 8000, 16, nil), []byte("LIST\x03\x00\x00\x00abc\x00")), CauseNoFrames},
+		"streamed, no data":        {with(40, 0, 240, 255, 127)[:44], CauseNoFrames},
 		"RF64 size past the end":   {rf64("RF64", 0, 1<<62, data), CauseTruncated},
 		"RF64 size of all bits":    {rf64("RF64", 0, 1<<64-1, data), CauseTruncated},
 		"chunk size past the end":  {with(16, 255, 255, 255, 255), CauseTruncated},
