@@ -137,16 +137,25 @@ func (in *input) openFormat(w *Worker, info *Info) error {
 		if found && (err == nil || !haveFFmpeg || !hasCause(err, CauseUnsupported)) {
 			return err
 		}
-		return in.other.open(w, in, info)
 	}
-	in.header = header{r: in.reader(), size: in.size}
-	if at, head := in.header.behindTags(); isMP3(head) {
-		var err error
-		if in.least, err = in.mp3.least(w, in, at); err != nil {
-			return err
-		}
+	if err := in.look(w); err != nil {
+		return err
 	}
 	return in.other.open(w, in, info)
+}
+
+// look finds what FFmpeg does not say of a file: where an MP3 has to end, and Opus behind Opus.
+func (in *input) look(w *Worker) (err error) {
+	in.header = header{r: in.reader(), size: in.size}
+	switch at, head := in.header.behindTags(); {
+	case isMP3(head):
+		in.least, err = in.mp3.least(w, in, at)
+	case at == 0 && isOpus(head):
+		in.opus.pieces.begin(in, w.op.cfg.Budget)
+		err = in.opus.pieces.chained()
+		in.opus.release()
+	}
+	return err
 }
 
 func hasCause(err error, cause string) bool {

@@ -2,6 +2,7 @@ package audio
 
 import (
 	"encoding/binary"
+	"fmt"
 	"sync"
 )
 
@@ -134,4 +135,34 @@ func (g *oggPage) packet() (b []byte, whole bool) {
 	b = g.body[:size]
 	g.pieces, g.body = g.pieces[n:], g.body[size:]
 	return b, whole
+}
+
+// chained refuses a file in which other streams begin behind the first ones: FFmpeg goes on with the decoder, and the gain, of those.
+func (p *pieces) chained() error {
+	begun := false // a page that begins no stream was there
+	for at := int64(0); at+oggHead <= p.size; {
+		b, err := p.at(at, oggHead)
+		if err == nil {
+			err = p.inTime()
+		}
+		if err != nil {
+			return err
+		}
+		if string(b[:5]) != "OggS\x00" {
+			return nil
+		}
+		first, head := b[5]&oggFirst != 0, oggHead+int(b[26])
+		if first && begun {
+			return &Error{Format: "ogg", cause: CauseUnsupported, Detail: fmt.Sprintf("another stream begins at byte %d, behind the first one; split the file", at)}
+		}
+		begun = begun || !first
+		if b, err = p.at(at, head); err != nil {
+			return err
+		}
+		at += int64(head)
+		for _, n := range b[oggHead:] {
+			at += int64(n)
+		}
+	}
+	return nil
 }

@@ -223,6 +223,29 @@ func TestPacketsOfOpus(t *testing.T) {
 }
 
 // oddOpuses are files that encoders do not write, or that are not decoded here.
+// A stream behind another one is refused by name, in every build: of music and of speech, with a number of its own or the same one.
+func TestChainedOpusIsRefusedByName(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 16))
+	music, gained := opusStereo.ogg(drawnOpus(r, opusStereo, 20, 300), opusFile{}), opusStereo.ogg(drawnOpus(r, opusStereo, 20, 300), opusFile{gain: 1000})
+	speech := testdata(t, "opus.ogg")
+	cfgs := []Config{{}}
+	if haveFFmpeg {
+		cfgs = append(cfgs, Config{Filter: "anull"})
+	}
+	for what, file := range map[string][]byte{
+		"the same": slices.Concat(music, music), "another gain": slices.Concat(music, gained), "speech": slices.Concat(speech, speech), "speech behind": slices.Concat(music, speech),
+	} {
+		for _, cfg := range cfgs {
+			w := workerOf(t, cfg)
+			_, _, err := w.Wave(Source{Bytes: file}, Draw{})
+			if !hasCause(err, CauseUnsupported) || haveFFmpeg && !strings.Contains(err.Error(), "another stream begins at byte") {
+				t.Errorf("%s, %+v: %v", what, cfg, err)
+			}
+			w.Close()
+		}
+	}
+}
+
 func oddOpuses() map[string][]byte {
 	r := rand.New(rand.NewPCG(6, 6))
 	k := opusStereo
