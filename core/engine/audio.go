@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+
 	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/load"
 	"github.com/spdl/spdl/core/media"
@@ -23,6 +25,10 @@ const (
 
 func newSounds(m *spec.Medium) (modality, error) {
 	op, err := audio.Compile(load.AudioConfig(m.Audio))
+	var config *audio.ConfigError
+	if errors.As(err, &config) {
+		return nil, &spec.Error{Path: m.Path() + "." + config.Key, Text: config.Text}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/spdl/spdl/core/batch"
@@ -41,6 +43,25 @@ func startSounds(t *testing.T, section, more string, lengths ...int) *running {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	return start(t, s, nil)
+}
+
+// What no sound can become is the description's fault, told with its place.
+func TestFeaturesThatCannotBeAreTheDescriptionsFault(t *testing.T) {
+	for section, want := range map[string]string{
+		"audio: {rate: 8000, length: 900, features: {kind: mel, n_fft: 401}}":                        "audio.features.n_fft: got 401 points",
+		"fields: {talk: {audio: {rate: 8000, length: 900, features: {kind: mel, win_length: 500}}}}": "fields.talk.audio.features.win_length: got 500",
+	} {
+		s, err := spec.Parse([]byte("source: {folder: "+t.TempDir()+"}\nbatch: 2\n"+section), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		medium := s.Media()[0]
+		_, err = newSounds(&medium)
+		var described *spec.Error
+		if !errors.As(err, &described) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", section, err, want)
+		}
+	}
 }
 
 // A ring of sounds delivers waveforms at the length, the channels and the layout asked for, and says how long each is.

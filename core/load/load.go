@@ -98,11 +98,14 @@ func named(err error, path string) error {
 func errorOf(err error) error {
 	var described *spec.Error
 	var filter *av.FilterError
+	var config *audio.ConfigError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &described):
 		return described
+	case errors.As(err, &config):
+		return &spec.Error{File: "sample", Path: "audio." + config.Key, Text: config.Text}
 	case errors.As(err, &filter):
 		return &spec.Error{File: "sample", Path: filter.Kind + ".filter", Text: fmt.Sprintf("got %.80q: %s", filter.Text, filter.Why)}
 	}

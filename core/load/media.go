@@ -149,12 +149,15 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	if p := src.Packets; p != nil {
 		src.Window = windowOf(p, config.Window)
 	}
-	if a.Features != nil && a.DType != tensor.F32 {
-		return nil, &spec.Error{File: "sample", Path: "audio.dtype", Text: fmt.Sprintf("got %v with features, want f32", a.DType)}
-	}
 	features := config.Features
-	if config.Rate == 0 {
-		config.Features = nil // the sound's own is not known yet
+	if features != nil && config.Rate == 0 {
+		if err := features.Check(); err != nil {
+			return nil, err
+		}
+		if config.DType != tensor.F32 {
+			return nil, &audio.ConfigError{Key: "dtype", Text: fmt.Sprintf("got %v with features, want f32", config.DType)}
+		}
+		config.Features = nil // the sound's own rate is not known yet
 	}
 	op, err := audio.Compile(config)
 	if err != nil {

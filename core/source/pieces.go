@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
 	"golang.org/x/sys/unix"
@@ -150,8 +151,10 @@ func (s *shards) choose(sh *shard, b *Buffer, m int, member indexMember) error {
 func (s *shards) checkChosen(sh *shard, b *Buffer, m int) error {
 	member := &b.chosen[m].member
 	switch {
-	case b.chosen[m].rank == 0 && len(s.media) == 1:
+	case b.chosen[m].rank == 0 && len(s.media) == 1 && s.media[m].From == nil:
 		return &Error{Cause: Part, Detail: "no part is a picture; the parts are " + sh.partsOf(b)}
+	case b.chosen[m].rank == 0 && len(s.media) == 1:
+		return &Error{Cause: Part, Detail: "no part is " + strings.Join(s.media[m].From, " or ") + "; the parts are " + sh.partsOf(b)}
 	case b.chosen[m].rank == 0:
 		return &Error{Cause: Part, Detail: about(s.media, m) + "no part is it; the parts are " + sh.partsOf(b)}
 	case member.size == 0:

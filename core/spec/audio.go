@@ -12,7 +12,8 @@ import (
 const (
 	maxRate     = 768000
 	maxTracks   = 64
-	maxLength   = 1 << 28
+	maxLength   = 1 << 28 // of a file, samples of each channel
+	maxRow      = 1 << 27 // of a row
 	maxWindow9  = 1e9 * time.Second
 	maxSpectrum = 1 << 16
 	maxMels     = 4096
@@ -198,7 +199,7 @@ func (d *decoder) length(s *section, a *Audio) {
 	}
 	n := target(s.values["length"])
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		whole(s, "length", &a.Length, 1, maxLength)
+		whole(s, "length", &a.Length, 1, maxRow)
 		return
 	}
 	if a.Rate == 0 {
@@ -207,8 +208,8 @@ func (d *decoder) length(s *section, a *Audio) {
 	}
 	t, err := time.ParseDuration(n.Value)
 	frames := math.Round(t.Seconds() * float64(a.Rate))
-	if err != nil || frames < 1 || frames > maxLength {
-		s.fail("length", "got %.60s at %d Hz, want %s, of 1 to %d samples", describe(n), a.Rate, want, maxLength)
+	if err != nil || frames < 1 || frames > maxRow {
+		s.fail("length", "got %.60s at %d Hz, want %s, of 1 to %d samples", describe(n), a.Rate, want, maxRow)
 		return
 	}
 	a.Length = int(frames)

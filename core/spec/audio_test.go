@@ -81,7 +81,7 @@ func TestAudioThatCannotBeIsRefused(t *testing.T) {
 		"{rate: 8, length: 9, raw: {rate: 1}}":                                           "audio.raw: encoding, rate or channels is missing",
 		"{rate: 8, length: 9, crop: middle}":                                             "audio.crop: got text \"middle\", want one of refuse, start, center, random",
 		"{rate: 8, length: 9, channel: 2}":                                               "audio.channel: unknown key; did you mean \"channels\"?",
-		"{rate: 8, length: 268435456, channels: 64}":                                     "audio.length: got 268435456 samples of 64 channels, want less than 2 GiB a row",
+		"{rate: 8, length: 134217728, channels: 64}":                                     "audio.length: got 134217728 samples of 64 channels, want less than 2 GiB a row",
 		"{rate: 8, length: 9}\nimage: {transform: [center_crop: 8]}":                     "audio: from is missing, want the ending of the files beside those of image, such as from: wav",
 		"{rate: 8, length: 9, crop: random}\ncache: {rows_bytes: 1MiB}":                  "cache.rows_bytes: rows are drawn by chance",
 		"{rate: 8, length: 9}\nsource: {list: a.csv, columns: [audio]}":                  "",

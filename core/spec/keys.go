@@ -189,7 +189,7 @@ var keys = []Key{
 	{"audio.normalize.level", "number, -100 to 100", "(1, or -23 LUFS)", "The level."},
 	{"audio.features", "mapping", "(none)", "What is made of the waveform, as torchaudio.transforms does it; the batch has [.., bins, time] then."},
 	{"audio.features.kind", "spectrogram, mel, mfcc", "(required)", "Spectrogram, MelSpectrogram or MFCC."},
-	{"audio.features.n_fft", "whole number, 2 to 65536", "400", "Points of a spectrum."},
+	{"audio.features.n_fft", "whole number, 2 to 65536", "400", "Points of a spectrum; no prime factor above 61."},
 	{"audio.features.win_length", "whole number from 1", "(n_fft)", "Length of the Hann window."},
 	{"audio.features.hop_length", "whole number from 1", "(half the window)", "Samples from one spectrum to the next."},
 	{"audio.features.power", "1, 2", "2", "Magnitude or power."},

@@ -90,8 +90,8 @@ func (m *Medium) kind() string {
 	return "image"
 }
 
-// path is where the document says what the medium is.
-func (m *Medium) path() string {
+// Path is where the document says what the medium is.
+func (m *Medium) Path() string {
 	if m.Named {
 		return "fields." + m.Name + "." + m.kind()
 	}

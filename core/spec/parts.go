@@ -60,7 +60,7 @@ func (d *decoder) checkPartsOf(src *Source, at string, media []Medium) {
 	table := src.IsTable()
 	for i := range media {
 		m := &media[i]
-		key := m.path() + ".from"
+		key := m.Path() + ".from"
 		switch from := m.From(); {
 		case from == nil:
 		case src.Host.Samples > 0 || src.List != "" && !table:
@@ -82,14 +82,14 @@ func (d *decoder) checkPartsOf(src *Source, at string, media []Medium) {
 
 // checkSeveral refuses several media where a source has no part for each.
 func (d *decoder) checkSeveral(src *Source, at string, media []Medium) {
-	second := media[1].path()
+	second := media[1].Path()
 	switch {
 	case src.Host.Samples > 0:
-		d.failAt(second, "given beside %s, but your program brings one file a sample; want one medium", media[0].path())
+		d.failAt(second, "given beside %s, but your program brings one file a sample; want one medium", media[0].Path())
 	case src.List != "" && !src.IsTable():
-		d.failAt(second, "given beside %s, but a line of the list names one file; use a table (.csv, .jsonl or .parquet) with a column for each", media[0].path())
+		d.failAt(second, "given beside %s, but a line of the list names one file; use a table (.csv, .jsonl or .parquet) with a column for each", media[0].Path())
 	case isURL(src.Folder):
-		d.failAt(second, "given beside %s, but of a folder in an object store only the samples themselves are listed; put them into shards, or name them in a table", media[0].path())
+		d.failAt(second, "given beside %s, but of a folder in an object store only the samples themselves are listed; put them into shards, or name them in a table", media[0].Path())
 	case src.Image != nil:
 		d.failAt(at+".image", "given for several media; say from in each of them")
 	}
@@ -100,11 +100,11 @@ func (d *decoder) checkSeveral(src *Source, at string, media []Medium) {
 			continue
 		}
 		if src.Folder != "" && i > 0 {
-			d.failAt(m.path(), "from is missing, want the ending of the files beside those of %s, such as from: wav", media[0].path())
+			d.failAt(m.Path(), "from is missing, want the ending of the files beside those of %s, such as from: wav", media[0].Path())
 		}
 		if other := open[m.kind()]; other != "" && src.Shards != nil && !src.IsParquet() {
-			d.failAt(m.path(), "from is missing, want its part: %s has none either, and both would be the one with such an ending", other)
+			d.failAt(m.Path(), "from is missing, want its part: %s has none either, and both would be the one with such an ending", other)
 		}
-		open[m.kind()] = m.path()
+		open[m.kind()] = m.Path()
 	}
 }

@@ -41,7 +41,7 @@ func ParseSample(document []byte) (*Spec, error) {
 	d.sampleCache(&top, s)
 	for _, m := range s.Media() {
 		if d.err == nil && m.From() != nil {
-			d.failAt(m.path()+".from", "is of a ring's samples, which have parts; leave it out")
+			d.failAt(m.Path()+".from", "is of a ring's samples, which have parts; leave it out")
 		}
 	}
 	if v := s.Video; d.err == nil && v != nil && v.Frames == 0 && (v.Select.Kind == SelectUniform || v.Select.Kind == SelectSegments) {

@@ -63,6 +63,11 @@ def test_load_audio_gives_the_samples(noise, tmp_path):
         np.testing.assert_array_equal(spdl.io.load_audio(src).numpy(), want)
     np.testing.assert_array_equal(spdl.io.load_audio(path, timestamp=(0.01, 0.02)).numpy(), want[:, 80:160])
     np.testing.assert_array_equal(spdl.io.load_audio(path, timestamp=(0.1, None)).numpy(), want[:, 800:])
+    for wrong in ((None, 1), (0.5,), 3, ("x", 1)):
+        with pytest.raises(spdl.ArgumentError, match="timestamp: got .*want .start, end."):
+            spdl.io.load_audio(path, timestamp=wrong)
+    with pytest.raises(spdl.SampleError, match="holds none"):
+        spdl.io.load_audio(path, timestamp=(0, 1e-5))
     np.testing.assert_allclose(spdl.io.load_audio(path, num_channels=1).numpy()[0], want.mean(axis=0), atol=1e-7)
     assert spdl.io.load_audio(path, sample_rate=16000).shape == (2, 2000)
     assert spdl.io.load_audio(path, dtype="i16", layout="NLC").numpy().tolist() == noise.tolist()

@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"unsafe"
 )
@@ -102,30 +101,42 @@ func (f Features) withDefaults(rate int) Features {
 	return f
 }
 
+// Check says what is wrong with features of sounds whose rate is not known yet: a *ConfigError.
+func (f Features) Check() error {
+	f = f.withDefaults(MaxRate)
+	return f.check()
+}
+
 func (f *Features) check() error {
 	if f.Kind > MFCC || f.Log > NaturalLog || f.Scale > Slaney {
-		return fmt.Errorf("kind %d, log %d or scale %d is not one of the named values", f.Kind, f.Log, f.Scale)
+		return wrong("features", "kind %d, log %d or scale %d is not one of the named values", f.Kind, f.Log, f.Scale)
 	}
 	if f.FFT < 2 || f.FFT > MaxFFT {
-		return fmt.Errorf("got %d points, want 2 to %d", f.FFT, MaxFFT)
+		return wrong("features.n_fft", "got %d points, want 2 to %d", f.FFT, MaxFFT)
 	}
 	if p := largestPrime(f.FFT); p > C.AUDIO_MAX_RADIX {
-		return fmt.Errorf("got %d points, of which %d is a prime factor, want none above %d; take a power of two", f.FFT, p, C.AUDIO_MAX_RADIX)
+		return wrong("features.n_fft", "got %d points, of which %d is a prime factor, want none above %d; take a power of two", f.FFT, p, C.AUDIO_MAX_RADIX)
 	}
-	if f.Win < 1 || f.Win > f.FFT || f.Hop < 1 || f.Hop > 1<<20 {
-		return fmt.Errorf("got a window of %d and a hop of %d, want 1 to %d and 1 to %d", f.Win, f.Hop, f.FFT, 1<<20)
+	if f.Win < 1 || f.Win > f.FFT {
+		return wrong("features.win_length", "got %d, want 1 to n_fft, %d", f.Win, f.FFT)
+	}
+	if f.Hop < 1 || f.Hop > 1<<20 {
+		return wrong("features.hop_length", "got %d, want 1 to %d", f.Hop, 1<<20)
 	}
 	if !(f.TopDB >= 0) {
-		return fmt.Errorf("got top_db %v, want at least 0", f.TopDB)
+		return wrong("features.top_db", "got %v, want at least 0", f.TopDB)
 	}
 	if f.Kind == Spectrogram {
 		return nil
 	}
-	if f.Mels < 1 || f.Mels > MaxMels || !(f.Low >= 0 && f.Low < f.High) {
-		return fmt.Errorf("got %d mels from %v to %v Hz, want 1 to %d from 0 up", f.Mels, f.Low, f.High, MaxMels)
+	if f.Mels < 1 || f.Mels > MaxMels {
+		return wrong("features.n_mels", "got %d, want 1 to %d", f.Mels, MaxMels)
+	}
+	if !(f.Low >= 0 && f.Low < f.High) {
+		return wrong("features.f_min", "got %v Hz, want 0 to less than f_max, %v Hz", f.Low, f.High)
 	}
 	if f.Kind == MFCC && (f.Coefficients < 1 || f.Coefficients > f.Mels) {
-		return fmt.Errorf("got %d coefficients of %d mels, want 1 to as many", f.Coefficients, f.Mels)
+		return wrong("features.n_mfcc", "got %d, want 1 to n_mels, %d", f.Coefficients, f.Mels)
 	}
 	return nil
 }

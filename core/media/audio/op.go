@@ -118,12 +118,12 @@ func Compile(cfg Config) (*Op, error) {
 		op.channels = cfg.Raw.Channels
 	}
 	if err := op.cfg.check(); err != nil {
-		return nil, fmt.Errorf("audio: %w", err)
+		return nil, unlessTold(err)
 	}
 	if cfg.Features != nil {
 		var err error
 		if op.features, err = newFeatures(*cfg.Features, cfg.Rate); err != nil {
-			return nil, fmt.Errorf("audio: features: %w", err)
+			return nil, unlessTold(err)
 		}
 		if n := int64(cfg.Length); n > 0 && op.features.steps(n) < 1 {
 			return nil, fmt.Errorf("audio: features: a row of %d frames is shorter than one spectrum of %d", n, op.features.cfg.FFT)
@@ -141,32 +141,53 @@ func Compile(cfg Config) (*Op, error) {
 	return op, nil
 }
 
+// ConfigError is what is wrong with a Config, whatever the sound.
+type ConfigError struct {
+	Key  string // the section's, as core/spec has it: features.n_fft
+	Text string
+}
+
+func (e *ConfigError) Error() string { return "audio: " + e.Key + ": " + e.Text }
+
+func wrong(key, format string, args ...any) error {
+	return &ConfigError{key, fmt.Sprintf(format, args...)}
+}
+
+// unlessTold says that an error is of a sound's section.
+func unlessTold(err error) error {
+	var told *ConfigError
+	if errors.As(err, &told) {
+		return err
+	}
+	return fmt.Errorf("audio: %w", err)
+}
+
 func (cfg *Config) check() error {
 	if cfg.Rate < 0 || cfg.Rate > MaxRate {
-		return fmt.Errorf("rate: got %d Hz, want 1 to %d", cfg.Rate, MaxRate)
+		return wrong("rate", "got %d Hz, want 1 to %d", cfg.Rate, MaxRate)
 	}
 	if cfg.Channels < 0 || cfg.Channels > MaxChannels {
-		return fmt.Errorf("channels: got %d, want 1 to %d", cfg.Channels, MaxChannels)
+		return wrong("channels", "got %d, want 1 to %d", cfg.Channels, MaxChannels)
 	}
 	for _, c := range cfg.Select {
 		if c < 0 || c >= MaxChannels {
-			return fmt.Errorf("select: got channel %d, want 0 to %d", c, MaxChannels-1)
+			return wrong("select", "got channel %d, want 0 to %d", c, MaxChannels-1)
 		}
 	}
 	if n := len(cfg.Select); n > MaxChannels || n > 1 && cfg.Channels > 1 && cfg.Channels != n {
-		return fmt.Errorf("select: %d channels do not become %d; want 1 or as many", n, cfg.Channels)
+		return wrong("select", "%d channels do not become %d; want 1 or as many", n, cfg.Channels)
 	}
 	if cfg.Length < 0 || cfg.Length > MaxLength {
-		return fmt.Errorf("length: got %d frames, want 1 to %d", cfg.Length, MaxLength)
+		return wrong("length", "got %d frames, want 1 to %d", cfg.Length, MaxLength)
 	}
 	if cfg.Crop > CropRandom || cfg.Layout > TimeFirst || cfg.Normalize.To > ToIntegrated {
-		return fmt.Errorf("config: crop %d, layout %d or normalise %d is not one of the named values", cfg.Crop, cfg.Layout, cfg.Normalize.To)
+		return wrong("config", "crop %d, layout %d or normalise %d is not one of the named values", cfg.Crop, cfg.Layout, cfg.Normalize.To)
 	}
 	if cfg.DType != tensor.F32 && cfg.DType != tensor.I16 {
-		return fmt.Errorf("dtype: got %v, want f32 or i16", cfg.DType)
+		return wrong("dtype", "got %v, want f32 or i16", cfg.DType)
 	}
 	if cfg.MaxFrames < 1 || cfg.MaxFrames > 1<<40 || cfg.Budget < 0 {
-		return fmt.Errorf("limits: got %d frames in %v, want 1 to 2^40 in no negative time", cfg.MaxFrames, cfg.Budget)
+		return wrong("max_frames", "got %d frames in %v, want 1 to 2^40 in no negative time", cfg.MaxFrames, cfg.Budget)
 	}
 	return cfg.checkParts()
 }
@@ -176,21 +197,24 @@ func (cfg *Config) checkParts() error {
 		return err
 	}
 	if l := cfg.Normalize.Level; math.IsNaN(l) || math.Abs(l) > 1000 || cfg.Normalize.To == ToPeak && l < 0 {
-		return fmt.Errorf("normalise: got level %v, want a peak above 0 or LUFS", l)
+		return wrong("normalize.level", "got level %v, want a peak above 0 or LUFS", l)
 	}
-	if cfg.Features != nil && (cfg.DType != tensor.F32 || cfg.Rate == 0) {
-		return fmt.Errorf("features: want dtype f32 and a rate, got %v at %d Hz", cfg.DType, cfg.Rate)
+	if cfg.Features != nil && cfg.DType != tensor.F32 {
+		return wrong("dtype", "got %v with features, want f32", cfg.DType)
+	}
+	if cfg.Features != nil && cfg.Rate == 0 {
+		return wrong("rate", "is missing, and features need one")
 	}
 	if cfg.Resample.Method == SWResample && !haveFFmpeg {
-		return fmt.Errorf("resample: built without FFmpeg; use a sinc method or the full build of spdl")
+		return wrong("resample.method", "built without FFmpeg; use a sinc method or the full build of spdl")
 	}
 	if r := cfg.Raw; r != nil && (!r.Encoding.Valid() || r.Rate < 1 || r.Rate > MaxRate || r.Channels < 1 || r.Channels > MaxChannels) {
-		return fmt.Errorf("raw: got %d channels of %v at %d Hz, want 1 to %d of a named encoding at 1 to %d Hz",
+		return wrong("raw", "got %d channels of %v at %d Hz, want 1 to %d of a named encoding at 1 to %d Hz",
 			r.Channels, r.Encoding, r.Rate, MaxChannels, MaxRate)
 	}
 	if cfg.Filter != "" {
 		if cfg.Raw != nil {
-			return errors.New("filter: samples without a header do not go through FFmpeg; leave raw or filter out")
+			return wrong("filter", "samples without a header do not go through FFmpeg; leave raw or filter out")
 		}
 		if err := cfg.checkFilter(); err != nil {
 			return err
@@ -201,7 +225,7 @@ func (cfg *Config) checkParts() error {
 
 func (w Window) check() error {
 	if !(w.Start >= 0 && w.Start <= 1e9 && w.Duration >= 0 && w.Duration <= 1e9) {
-		return fmt.Errorf("window: got start %v and duration %v, want 0 to 1e9 seconds", w.Start, w.Duration)
+		return wrong("window", "got start %v and duration %v, want 0 to 1e9 seconds", w.Start, w.Duration)
 	}
 	return nil
 }

@@ -130,6 +130,9 @@ func (w *Worker) planRate(j *job) error {
 func (w *Worker) planWindow(j *job, window Window) error {
 	var end int64
 	j.begin, end = window.frames(j.info.Rate)
+	if end >= 0 && end <= j.begin {
+		return w.bad(j, CauseNoFrames, "the window of %v seconds holds none at %d Hz", window.Duration, j.info.Rate)
+	}
 	total, err := w.in.upTo(w, j, w.lastNeeded(j, end))
 	if err != nil {
 		return err
@@ -140,9 +143,6 @@ func (w *Worker) planWindow(j *job, window Window) error {
 	j.end = total
 	if end >= 0 && end < total {
 		j.end = end
-	}
-	if j.end == j.begin {
-		return w.bad(j, CauseNoFrames, "the window of %v seconds holds none at %d Hz", window.Duration, j.info.Rate)
 	}
 	return nil
 }

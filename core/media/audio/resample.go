@@ -48,19 +48,19 @@ func (r Resample) withDefaults() Resample {
 
 func (r Resample) check() error {
 	if r.Method > SWResample {
-		return fmt.Errorf("resample: method %d is not one of the named values", r.Method)
+		return wrong("resample.method", "%d is not one of the named values", r.Method)
 	}
 	if r.Width < 0 || r.Width > maxWidth {
-		return fmt.Errorf("resample: got width %d, want 1 to %d", r.Width, maxWidth)
+		return wrong("resample.width", "got %d, want 1 to %d", r.Width, maxWidth)
 	}
 	if !(r.Rolloff >= 0 && r.Rolloff <= 1) {
-		return fmt.Errorf("resample: got rolloff %v, want above 0, at most 1", r.Rolloff)
+		return wrong("resample.rolloff", "got %v, want above 0, at most 1", r.Rolloff)
 	}
 	if !(r.Beta >= 0 && r.Beta <= 100) {
-		return fmt.Errorf("resample: got beta %v, want above 0, at most 100", r.Beta)
+		return wrong("resample.beta", "got %v, want above 0, at most 100", r.Beta)
 	}
 	if r.Method == SWResample && r != (Resample{Method: SWResample}) {
-		return fmt.Errorf("resample: width, rolloff and beta belong to the sinc methods, got %+v with swresample", r)
+		return wrong("resample", "width, rolloff and beta belong to the sinc methods, got %+v with swresample", r)
 	}
 	return nil
 }

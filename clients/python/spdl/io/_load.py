@@ -210,7 +210,12 @@ def _window(timestamp: Optional[Seconds]) -> dict[str, Any]:
     """timestamp=(start, end), in seconds: numbers, Decimals, Fractions or texts of those; end None: to the end."""
     if timestamp is None:
         return {}
-    start, end = (None if t is None else Fraction(t) if not isinstance(t, float) else t for t in timestamp)
+    try:
+        start, end = (None if t is None else Fraction(t) if not isinstance(t, float) else t for t in timestamp)
+        if start is None:
+            raise ValueError("no start")
+    except (TypeError, ValueError):
+        raise ArgumentError(f"spdl: io: timestamp: got {timestamp!r:.60}, want (start, end) in seconds; end None: to the end") from None
     window = {"start": f"{float(start):.9f}s"}
     if end is not None and not end > start:
         raise ArgumentError(f"spdl: io: timestamp: got {float(start):g} to {float(end):g} s, want an end after the start, or None for the end of the file")
