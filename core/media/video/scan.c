@@ -170,7 +170,8 @@ static int settle_head(video_ctx *v) {
         if (v->want[i] == 2 && v->packets[i].pts >= head && v->packets[i].pts < first)
             first = v->packets[i].pts;
     if (first == INT64_MAX) return MEDIA_AV_OK; /* what is asked for will say why */
-    for (int32_t i = 0; i < v->n; i++) {
+    const int32_t tried = v->next < 0 ? v->n : v->next;
+    for (int32_t i = 0; i < tried; i++) {
         int64_t pts = v->packets[i].pts;
         if (i < intra ? pts < first : gave_nothing(v, i) && pts < (v->recovers ? first : head))
             v->packets[i].flags |= VIDEO_DISCARD;
