@@ -17,6 +17,8 @@ type jsonText struct {
 	data    []byte
 	decoder *json.Decoder
 	lone    bool // a string had half a pair of surrogates
+
+	at, line, col int // the last token's byte, and its place
 }
 
 // jsonDocument is the root of a JSON object, or nil where the text is none: then it is YAML, or wrong.
@@ -24,7 +26,7 @@ func jsonDocument(data []byte) *yaml.Node {
 	if !bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) || !utf8.Valid(data) || !json.Valid(data) {
 		return nil
 	}
-	j := &jsonText{data: data, decoder: json.NewDecoder(bytes.NewReader(data))}
+	j := &jsonText{data: data, decoder: json.NewDecoder(bytes.NewReader(data)), line: 1, col: 1}
 	j.decoder.UseNumber()
 	root := j.node()
 	if j.lone {
@@ -79,8 +81,13 @@ func (j *jsonText) offset() int {
 	return from + slices.IndexFunc(j.data[from:], func(c byte) bool { return !strings.ContainsRune(" \t\r\n,:", rune(c)) })
 }
 
+// place is the line and column of a token, counted on from the one before: a long list is not read anew for each of its numbers.
 func (j *jsonText) place(offset int) (line, col int) {
-	before := j.data[:offset]
-	begin := bytes.LastIndexByte(before, '\n') + 1
-	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[begin:]) + 1
+	passed := j.data[j.at:offset]
+	if n := bytes.Count(passed, []byte("\n")); n > 0 {
+		j.line, j.col = j.line+n, 1
+		passed = passed[bytes.LastIndexByte(passed, '\n')+1:]
+	}
+	j.at, j.col = offset, j.col+utf8.RuneCount(passed)
+	return j.line, j.col
 }
