@@ -1,7 +1,6 @@
 package load
 
 import (
-	"fmt"
 	"math"
 	"unsafe"
 
@@ -151,11 +150,8 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	}
 	features := config.Features
 	if features != nil && config.Rate == 0 {
-		if err := features.Check(); err != nil {
+		if err := config.CheckFeatures(); err != nil {
 			return nil, err
-		}
-		if config.DType != tensor.F32 {
-			return nil, &audio.ConfigError{Key: "dtype", Text: fmt.Sprintf("got %v with features, want f32", config.DType)}
 		}
 		config.Features = nil // the sound's own rate is not known yet
 	}

@@ -101,9 +101,12 @@ func (f Features) withDefaults(rate int) Features {
 	return f
 }
 
-// Check says what is wrong with features of sounds whose rate is not known yet: a *ConfigError.
-func (f Features) Check() error {
-	f = f.withDefaults(MaxRate)
+// CheckFeatures says what is wrong with features of sounds whose rate is not known yet: a *ConfigError.
+func (cfg *Config) CheckFeatures() error {
+	if err := cfg.checkFeaturesType(); err != nil {
+		return err
+	}
+	f := cfg.Features.withDefaults(MaxRate)
 	return f.check()
 }
 

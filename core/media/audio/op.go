@@ -199,8 +199,8 @@ func (cfg *Config) checkParts() error {
 	if l := cfg.Normalize.Level; math.IsNaN(l) || math.Abs(l) > 1000 || cfg.Normalize.To == ToPeak && l < 0 {
 		return wrong("normalize.level", "got level %v, want a peak above 0 or LUFS", l)
 	}
-	if cfg.Features != nil && cfg.DType != tensor.F32 {
-		return wrong("dtype", "got %v with features, want f32", cfg.DType)
+	if err := cfg.checkFeaturesType(); err != nil {
+		return err
 	}
 	if cfg.Features != nil && cfg.Rate == 0 {
 		return wrong("rate", "is missing, and features need one")
@@ -221,6 +221,13 @@ func (cfg *Config) checkParts() error {
 		}
 	}
 	return cfg.Resample.check()
+}
+
+func (cfg *Config) checkFeaturesType() error {
+	if cfg.Features != nil && cfg.DType != tensor.F32 {
+		return wrong("dtype", "got %v with features, want f32", cfg.DType)
+	}
+	return nil
 }
 
 func (w Window) check() error {

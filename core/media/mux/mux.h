@@ -30,12 +30,11 @@ enum {
 };
 
 typedef struct media_enc_config {
-    const char *codec; /* an encoder or a codec by FFmpeg's name */
-    const char *
-        stored; /* pixel or sample format (of several with commas the first it stores); NULL: the nearest to from */
-    const char *from;                 /* pixel or sample format of what is given */
-    int width, height;                /* video */
-    int rate, channels;               /* audio */
+    const char *codec;  /* an encoder or a codec by FFmpeg's name */
+    const char *stored; /* pixel or sample format (of samples several, with commas); NULL: a near one */
+    const char *from;   /* pixel or sample format of what is given */
+    int width, height;  /* video */
+    int rate, channels; /* audio */
     AVRational time_base, frame_rate; /* video; frame_rate 0/1: varying */
     int64_t bit_rate;                 /* 0: the encoder's default */
     int quality;                      /* FFmpeg's qscale, 1 the best; 0: the encoder's default */
