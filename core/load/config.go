@@ -27,7 +27,7 @@ func PictureConfig(i *spec.Image) media.Config {
 	if n := t.Normalize; n != nil {
 		c.Normalize = &media.Normalize{Mean: n.Mean, Std: n.Std}
 	}
-	c.Mode = map[spec.Mode]media.Mode{spec.RGB: media.RGB, spec.Gray: media.Gray, spec.Luma: media.Luma}[i.Mode]
+	c.Mode = map[spec.Mode]media.Mode{spec.RGB: media.RGB, spec.Gray: media.Gray, spec.Luma: media.Luma, spec.Index: media.Index}[i.Mode]
 	c.DType = map[tensor.DType]media.DType{tensor.U8: media.U8, tensor.F16: media.F16, tensor.BF16: media.BF16, tensor.F32: media.F32}[i.DType]
 	if i.Layout == spec.NCHW {
 		c.Layout = media.NCHW

@@ -183,6 +183,7 @@ typedef struct media_png {
     uint32_t width, height;
     uint32_t depth, colour,
         channels;         /* as the file says: bits of a sample, PNG's colour type, samples of a pixel */
+    int numbers;          /* samples of up to 8 bits are what they are, not colours */
     uint32_t table[256];  /* of samples of up to 8 bits: RGBX in memory */
     const uint8_t *coded; /* the zlib stream, in the file or in data */
     size_t coded_bytes;

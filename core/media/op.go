@@ -31,9 +31,10 @@ const (
 type Mode uint8
 
 const (
-	RGB  Mode = iota // three channels; a grey picture is replicated
-	Gray             // one channel: Pillow's convert("L") of the RGB picture
-	Luma             // one channel: the Y plane of a JPEG; other pictures as Gray
+	RGB   Mode = iota // three channels; a grey picture is replicated
+	Gray              // one channel: Pillow's convert("L") of the RGB picture
+	Luma              // one channel: the Y plane of a JPEG; other pictures as Gray
+	Index             // one channel: the numbers of a PNG with a palette, or of greys of up to 8 bits, as they are stored; for masks
 )
 
 // Layout is the order of a row's axes.
@@ -184,11 +185,21 @@ func (cfg *Config) check() error {
 	if !(cfg.Flip >= 0 && cfg.Flip <= 1) {
 		return fmt.Errorf("horizontal flip: got probability %v, want 0 to 1", cfg.Flip)
 	}
-	if cfg.Interpolation > Nearest || cfg.Mode > Luma || cfg.DType > F32 || cfg.Layout > NCHW {
+	if cfg.Interpolation > Nearest || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
 			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
 	}
+	if cfg.Mode == Index && cfg.DType != U8 {
+		return fmt.Errorf("mode index: want dtype u8, as floats are x/255 and numbers of classes are whole")
+	}
+	if cfg.Mode == Index && cfg.resizes() && cfg.Interpolation != Nearest {
+		return fmt.Errorf("mode index: want interpolation nearest, as the others mix numbers of classes")
+	}
 	return cfg.checkNormalize()
+}
+
+func (cfg *Config) resizes() bool {
+	return cfg.ResizeShort != 0 || cfg.Resize != Size{} || cfg.Random != nil
 }
 
 func (cfg *Config) checkGeometry() error {
@@ -263,7 +274,7 @@ func (cfg *Config) checkNormalize() error {
 // RowBytes is the size of one row.
 func (op *Op) RowBytes() int { return int(C.media_op_row_bytes(&op.c)) }
 
-// Channels is 3, or 1 for Gray and Luma.
+// Channels is 3, or 1 for Gray, Luma and Index.
 func (op *Op) Channels() int { return int(op.c.channels) }
 
 // Interpolation is the filter of a resize.

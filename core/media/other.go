@@ -8,6 +8,13 @@ import "C"
 
 import "unsafe"
 
+func (w *Worker) otherPicture(data []byte, format string, op *Op) (C.media_picture, error) {
+	if op.c.mode == C.MEDIA_INDEX {
+		return w.numbers(data)
+	}
+	return w.other.decode(w, data, format, op)
+}
+
 // otherRow is Row for what is not JPEG: decoded whole by w.other, then through
 // the same kernel.
 func (w *Worker) otherRow(dst, data []byte, op *Op, draw Draw) (Info, error) {
@@ -24,7 +31,7 @@ func (w *Worker) otherRow(dst, data []byte, op *Op, draw Draw) (Info, error) {
 		return Info{Format: format, Width: width, Height: height},
 			statusError(C.MEDIA_TRUNCATED, format, width, height, "", op)
 	}
-	picture, err := w.other.decode(w, data, format, op)
+	picture, err := w.otherPicture(data, format, op)
 	if err != nil {
 		if wrong, ok := err.(*FormatError); ok && wrong.Width == 0 {
 			wrong.Width, wrong.Height = width, height

@@ -57,15 +57,16 @@ static uint32_t rgbx(uint32_t r, uint32_t g, uint32_t b) {
 static int read_palette(media_png *p, const media_chunk *c) {
     if (c->n == 0 || c->n % 3 != 0 || c->n / 3 > 256) return 0;
     const uint8_t *s = c->data;
-    for (uint32_t i = 0; i < c->n / 3; i++, s += 3) p->table[i] = rgbx(s[0], s[1], s[2]);
+    for (uint32_t i = 0; i < c->n / 3 && !p->numbers; i++, s += 3) p->table[i] = rgbx(s[0], s[1], s[2]);
     return 1;
 }
 
-/* What samples of up to 8 bits mean before a palette is read: greys from black to white, and of a palette black. */
+/* What samples of up to 8 bits mean before a palette is read: greys from black to white, and of a palette black; or themselves. */
 static void set_table(media_png *p) {
     uint32_t white = p->depth < 8 ? (1u << p->depth) - 1 : 255;
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t v = p->colour == PALETTE || i > white ? 0 : i * 255 / white;
+        if (p->numbers) v = i;
         p->table[i] = rgbx(v, v, v);
     }
 }
@@ -306,7 +307,9 @@ int media_png_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, con
                   const media_draw *draw) {
     media_png *p = &c->png;
     media_region r, raw;
+    p->numbers = op->mode == MEDIA_INDEX;
     if (!read_chunks(p, data, size)) return MEDIA_OTHER_FORMAT;
+    if (p->numbers && (p->channels > 1 || p->depth > 8)) return MEDIA_OTHER_FORMAT; /* refused there */
     if ((uint64_t)p->width * p->height > (op->max_pixels < INT32_MAX ? op->max_pixels : INT32_MAX))
         return MEDIA_OTHER_FORMAT;
     if (!unpack(p)) return MEDIA_OTHER_FORMAT;

@@ -94,6 +94,9 @@ func (p *pngPicture) packed(y int) []byte {
 
 // filtered is all rows, filtered in turn by each of the filters, as the specification defines them.
 func (p *pngPicture) filtered() []byte {
+	if p.interlace == 1 {
+		return p.passes()
+	}
 	step := max(1, pngChannels[p.colour]*p.depth/8)
 	above := make([]byte, len(p.packed(0)))
 	var all []byte
@@ -109,6 +112,24 @@ func (p *pngPicture) filtered() []byte {
 			all = append(all, v-byte([]int{0, a, b, (a + b) / 2, paethOf(a, b, c)}[filter]))
 		}
 		above = row
+	}
+	return append(all, p.more...)
+}
+
+// passes is the seven pictures of an interlaced one, in the specification's order.
+func (p *pngPicture) passes() (all []byte) {
+	n := pngChannels[p.colour]
+	for _, pass := range []struct{ x, y, dx, dy int }{{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}} {
+		part := &pngPicture{depth: p.depth, colour: p.colour}
+		for y := pass.y; y < p.h && pass.x < p.w; y, part.h = y+pass.dy, part.h+1 {
+			part.w = 0
+			for x := pass.x; x < p.w; x, part.w = x+pass.dx, part.w+1 {
+				part.samples = append(part.samples, p.samples[(y*p.w+x)*n:(y*p.w+x+1)*n]...)
+			}
+		}
+		if part.h > 0 {
+			all = append(all, part.filtered()...)
+		}
 	}
 	return append(all, p.more...)
 }

@@ -31,7 +31,7 @@ enum {
 
 enum { MEDIA_AS_IS = 0, MEDIA_RESIZE_SHORT = 1, MEDIA_RESIZE_EXACT = 2, MEDIA_RANDOM_CROP = 3 };
 enum { MEDIA_BILINEAR = 0, MEDIA_BICUBIC = 1, MEDIA_NEAREST = 2 };
-enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2 };
+enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
 enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
 enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
 
@@ -60,7 +60,7 @@ typedef struct media_op {
     float mean[3], std[3]; /* of x / 255 */
 
     /* Written by media_op_init(). */
-    uint32_t channels;  /* 3, or 1 for gray and luma */
+    uint32_t channels;  /* 3, or 1 for gray, luma and index */
     uint32_t fma_exact; /* 1: the vector path equals lut for every value */
     float inv_std[3];
     float lut[3][256];      /* (x / 255 - mean) / std, each step rounded to float */

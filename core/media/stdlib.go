@@ -10,12 +10,9 @@ import "C"
 
 import (
 	"bytes"
-	"errors"
 	"image"
-	"image/color"
 	"image/gif"
 	"image/png"
-	"io"
 	"unsafe"
 )
 
@@ -31,15 +28,19 @@ func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media
 	var canvas *gifCanvas
 	switch format {
 	case "png":
-		m, err = png.Decode(bytes.NewReader(data))
+		if m, err = png.Decode(bytes.NewReader(data)); err != nil {
+			err = pngError(err)
+		}
 	case "gif":
 		data, canvas = gifAlone(data)
-		m, err = firstOfGIF(data)
+		if m, err = firstOfGIF(data); err != nil {
+			err = goError(format, err)
+		}
 	default:
 		return C.media_picture{}, &UnsupportedError{Format: format, Detail: "built without FFmpeg; use the full build of spdl"}
 	}
 	if err != nil {
-		return C.media_picture{}, stdlibError(format, err)
+		return C.media_picture{}, err
 	}
 	if m.Bounds().Empty() {
 		return C.media_picture{}, &FormatError{Format: format, Detail: "no pixels", cause: CauseCorrupt}
@@ -56,18 +57,6 @@ func firstOfGIF(data []byte) (image.Image, error) {
 	data = bytes.Clone(data)
 	C.media_gif_keep_colours((*C.uint8_t)(unsafe.Pointer(&data[0])), C.size_t(len(data)))
 	return gif.Decode(bytes.NewReader(data))
-}
-
-func stdlibError(format string, err error) error {
-	var unsupported png.UnsupportedError
-	if errors.As(err, &unsupported) {
-		return &UnsupportedError{Format: format, Detail: string(unsupported)}
-	}
-	cause := CauseCorrupt
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		cause = CauseTruncated
-	}
-	return &FormatError{Format: format, Detail: err.Error(), cause: cause}
 }
 
 // picture copies m to its place on the canvas in the worker's buffer, as RGBX, alpha dropped, or as L.
@@ -95,16 +84,6 @@ func (w *Worker) picture(m image.Image, canvas *gifCanvas, op *Op) (C.media_pict
 		C.media_rgbx_to_gray((*C.uint8_t)(unsafe.Pointer(&pixels[y*stride])), C.uint32_t(canvas.width))
 	}
 	return C.media_picture{pixels: p, stride_bytes: C.size_t(stride), width: C.int32_t(canvas.width), height: C.int32_t(canvas.height)}, nil
-}
-
-// straight is a pixel with its colour as it is stored, whatever its alpha. Go's conversions multiply 16 bits with alpha and divide by it
-// again, where colours get lost.
-func straight(m image.Image, x, y int) color.NRGBA {
-	if deep, ok := m.(*image.NRGBA64); ok {
-		c := deep.NRGBA64At(x, y)
-		return color.NRGBA{R: uint8(c.R >> 8), G: uint8(c.G >> 8), B: uint8(c.B >> 8), A: uint8(c.A >> 8)}
-	}
-	return color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA)
 }
 
 func ffmpegVersion() string { return "" }

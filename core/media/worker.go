@@ -113,6 +113,11 @@ func (w *Worker) Row(dst, data []byte, op *Op, draw Draw) (Info, error) {
 	if len(data) == 0 {
 		return Info{}, &FormatError{cause: CauseEmpty}
 	}
+	if op.c.mode == C.MEDIA_INDEX {
+		if err := withoutNumbers(data); err != nil {
+			return Info{}, err
+		}
+	}
 	status := C.media_row_go(w.c, unsafe.Pointer(&dst[0]), unsafe.Pointer(&data[0]),
 		C.size_t(len(data)), &op.c, draw.c())
 	if status == C.MEDIA_OTHER_FORMAT {
@@ -136,6 +141,9 @@ func (w *Worker) Row(dst, data []byte, op *Op, draw Draw) (Info, error) {
 func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err error) {
 	if len(data) == 0 {
 		return plan, false, &FormatError{cause: CauseEmpty}
+	}
+	if op.c.mode == C.MEDIA_INDEX {
+		return plan, false, nil
 	}
 	p := &w.plan
 	switch status := C.media_plan_go(w.c, p, unsafe.Pointer(&data[0]), C.size_t(len(data)), &op.c, draw.c()); status {

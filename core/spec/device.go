@@ -100,6 +100,8 @@ func (d *decoder) checkDevice(s *Spec) {
 	case s.Image == nil: // said elsewhere
 	case s.Image.DType != tensor.U8 || s.Image.Layout != NHWC:
 		d.failAt("device.finish", "got pictures of %v in %s, want u8 in NHWC: leave normalize, dtype and layout out of image", s.Image.DType, s.Image.Layout)
+	case s.Image.Mode == Index:
+		d.failAt("device.finish", "got pictures of mode index, whose numbers of classes are not scaled; leave it out")
 	case s.Image.Channels() > maxFinished:
 		d.failAt("device.finish", "got %d channels, want at most %d", s.Image.Channels(), maxFinished)
 	case v.Finish.Normalize != nil && (len(v.Finish.Normalize.Mean) != s.Image.Channels()):

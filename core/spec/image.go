@@ -34,7 +34,7 @@ func (d *decoder) image(s *section, above *Image) *Image {
 	}
 	orientation := ""
 	s.from(&img.From)
-	choice(s, "mode", &img.Mode, RGB, Gray, Luma)
+	choice(s, "mode", &img.Mode, RGB, Gray, Luma, Index)
 	choice(s, "orientation", &orientation, "ignore", "apply")
 	if orientation != "" {
 		img.Orient = orientation == "apply"
@@ -215,6 +215,21 @@ func (d *decoder) numbers(s *section, key string, low, high float64) []float64 {
 	return all
 }
 
+// checkIndex refuses what would mix numbers of classes, or scale them.
+func (i *Image) checkIndex(section string, fail func(path, format string, args ...any)) {
+	t := &i.Transform
+	if (t.Resize != nil || t.RandomResizedCrop != nil) && t.Filter() != Nearest {
+		fail(section+".transform", "got interpolation %s with mode index, want nearest, as the others mix numbers of classes; "+
+			"write {size: ..., interpolation: nearest}", t.Filter())
+	}
+	if t.Normalize != nil {
+		fail(section+".transform.normalize", "got normalize with mode index, whose numbers of classes are not scaled; leave it out")
+	}
+	if i.DType.Float() {
+		fail(section+".dtype", "got %v with mode index, want u8: floats are x/255, and numbers of classes are whole", i.DType)
+	}
+}
+
 // check holds the image of a section against itself.
 func (i *Image) check(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
@@ -227,6 +242,9 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 		fail(section+".transform", "%s, and every row of a batch must have one size; add center_crop: 224, or write resize: [224, 224], "+
 			"or random_resized_crop: 224", got)
 		return
+	}
+	if i.Mode == Index {
+		i.checkIndex(section, fail)
 	}
 	if n := t.Normalize; n != nil && (len(n.Mean) != i.Channels() || len(n.Std) != i.Channels()) {
 		fail(section+".transform.normalize", "got %d values, want %d for mode %s", len(n.Mean), i.Channels(), i.Mode)

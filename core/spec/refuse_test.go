@@ -65,6 +65,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{"source: {host: {samples: 4}}\nimage: {transform: [center_crop: 8]}\ndevice: {decode: nvjpeg}", "device.decode: got nvjpeg for samples of the program's own, want cpu"},
 		{ops("resize: {size: [8, 8], interpolation: nearest}") + "device: {decode: nvjpeg}", "device.decode: got nvjpeg for pictures resized by interpolation nearest, want cpu"},
 		{image("mode: gray, transform: [center_crop: 8]") + "device: {decode: nvjpeg}", "device.decode: got nvjpeg for pictures of u8, gray, in NHWC; want u8, rgb, NHWC"},
+		{image("mode: index, transform: [center_crop: 8]") + "device: {finish: {}}", "device.finish: got pictures of mode index, whose numbers of classes are not scaled; leave it out"},
 		{ops("center_crop: 8, normalize: imagenet") + "device: {decode: nvjpeg}", "device.decode: got nvjpeg for pictures of f32"},
 		{"source: {folder: p}\nvideo: {frames: 2, transform: [center_crop: 8]}\ndevice: {decode: nvjpeg}", "device.decode: got nvjpeg for samples that are not one picture, want cpu"},
 		{"source: {folder: p}\nvideo: {frames: 2, transform: [center_crop: 8]}\ndevice: {finish: {}}", "device.finish: given for samples that are no pictures"},
@@ -196,7 +197,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{image(""), "x.yaml:2:8: image.transform: leaves the size of the picture open, and every row of a batch must have one size; add center_crop"},
 		{ops("resize: 256"), "x.yaml:2:20: image.transform: resize: 256 fixes the shorter side only"},
 		{ops("horizontal_flip: 1"), "image.transform: leaves the size of the picture open"},
-		{image("mode: rgba"), `image.mode: got text "rgba", want one of rgb, gray, luma; did you mean rgb?`},
+		{image("mode: rgba"), `image.mode: got text "rgba", want one of rgb, gray, luma, index; did you mean rgb?`},
 		{image("orientation: true"), "image.orientation: got true, want one of ignore, apply"},
 		{image("dtype: float32"), `image.dtype: got text "float32", want one of u8, f16, bf16, f32`},
 		{image("layout: nhwc"), `image.layout: got text "nhwc", want one of NHWC, NCHW; did you mean NHWC?`},
@@ -241,6 +242,10 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{ops("{center_crop: 4}, {normalize: {mean: [1], std: [1]}}"), "image.transform[1].normalize: got 1 values, want 3 for mode rgb"},
 		{image("mode: gray, transform: [{center_crop: 4}, {normalize: imagenet}]"), "x.yaml:2:63: image.transform[1].normalize: got 3 values, want 1 for mode gray"},
 		{image("dtype: u8, transform: [{center_crop: 4}, {normalize: imagenet}]"), "x.yaml:2:16: image.dtype: got u8 with normalize, want f16, bf16 or f32"},
+		{image("mode: index, transform: [random_resized_crop: 8]"), "x.yaml:2:33: image.transform: got interpolation bilinear with mode index, want nearest"},
+		{image("mode: index, transform: [resize: {size: [8, 8], interpolation: bicubic}]"), "image.transform: got interpolation bicubic with mode index, want nearest"},
+		{image("mode: index, transform: [{center_crop: 4}, {normalize: {mean: [0], std: [1]}}]"), "image.transform[1].normalize: got normalize with mode index"},
+		{image("mode: index, dtype: f32, transform: [center_crop: 4]"), "image.dtype: got f32 with mode index, want u8"},
 		{image("dtype: f32, transform: [center_crop: [16384, 16384]]"), "image.transform: got an output of 16384 x 16384, want one of less than 2 GiB"},
 
 		// rings

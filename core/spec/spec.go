@@ -167,9 +167,10 @@ type World struct {
 type Mode string
 
 const (
-	RGB  Mode = "rgb"
-	Gray Mode = "gray" // Pillow's L of the RGB picture
-	Luma Mode = "luma" // the JPEG's own Y plane; other formats as Gray
+	RGB   Mode = "rgb"
+	Gray  Mode = "gray"  // Pillow's L of the RGB picture
+	Luma  Mode = "luma"  // the JPEG's own Y plane; other formats as Gray
+	Index Mode = "index" // the numbers that a PNG with a palette, or of greys, stores
 )
 
 // Interpolation is a resize filter: antialiased, or the nearest pixel.

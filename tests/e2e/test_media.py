@@ -52,8 +52,10 @@ def test_fields_of_one_kind_have_names(tmp_path, open_):
     noise = np.random.default_rng(1).integers(0, 256, (40, 60, 3), np.uint8)
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         for part, pixels in ("jpg.png", noise), ("mask.png", noise), ("classes.png", np.where(noise[:, :, 0] > 99, 3, 200).astype(np.uint8)):
-            data = io.BytesIO()
-            Image.fromarray(pixels).save(data, "png")
+            data, picture = io.BytesIO(), Image.fromarray(pixels)
+            if part == "classes.png":
+                picture.putpalette([255, 255, 255] * 256)  # of one colour: only the numbers differ
+            picture.save(data, "png")
             entry = tarfile.TarInfo(f"1.{part}")
             entry.size = len(data.getvalue())
             archive.addfile(entry, io.BytesIO(data.getvalue()))
@@ -62,7 +64,7 @@ def test_fields_of_one_kind_have_names(tmp_path, open_):
     loader = open_({
         "source": {"shards": str(tmp_path / "a.tar")}, "batch": 1, "order": {"epochs": 8},
         "fields": {"photo": {"image": {"from": "jpg.png", "transform": crop}}, "mask": {"image": {"from": "mask.png", "mode": "gray", "transform": crop}},
-                   "classes": {"image": {"from": "classes.png", "mode": "gray", "transform": classes}}},
+                   "classes": {"image": {"from": "classes.png", "mode": "index", "transform": classes}}},
     })
     for epoch in loader.epochs():
         for batch in epoch:
@@ -70,4 +72,4 @@ def test_fields_of_one_kind_have_names(tmp_path, open_):
             want = np.asarray(Image.fromarray(batch["photo"][0]).convert("L"))
             # The mask's grey is taken before it is resized, the other's after: they may be a rounding apart.
             assert np.abs(batch["mask"][0, :, :, 0].astype(int) - want).max() <= 2
-            assert set(np.unique(batch["classes"])) <= {3, 200}
+            assert batch["classes"].dtype == np.uint8 and batch["classes"].shape == (1, 16, 16, 1) and set(np.unique(batch["classes"])) <= {3, 200}

@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"math"
 
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -19,12 +20,13 @@ type pixels struct {
 	value                   func(b []byte) float64
 	whole                   bool      // integers, 0 to 255; otherwise 0 to 1 once mean and std are undone
 	mean, std               []float64 // of each channel; nil: nothing to undo
+	numbers                 bool      // of classes, not levels
 	tensor                  int       // that the pictures are in
 }
 
 // pixelsOf reads the schema of a tensor of pictures of shape [H, W, C] or, as planes, [C, H, W].
-func pixelsOf(t *shm.TensorRecord, shape []int, planes bool, n normalization) (*pixels, error) {
-	p := &pixels{planes: planes, mean: n.Mean, std: n.Std, dtype: dtypeText(t), size: int(t.DtypeBits) / 8}
+func pixelsOf(t *shm.TensorRecord, shape []int, planes bool, told pictureFacts) (*pixels, error) {
+	p := &pixels{planes: planes, mean: told.Mean, std: told.Std, dtype: dtypeText(t), size: int(t.DtypeBits) / 8, numbers: told.Mode == spec.Index}
 	p.height, p.width, p.channels = shape[0], shape[1], shape[2]
 	if p.planes {
 		p.channels, p.height, p.width = shape[0], shape[1], shape[2]
@@ -75,7 +77,18 @@ func (p *pixels) about() string {
 	if p.mean != nil {
 		text += " · normalisation undone"
 	}
+	if p.numbers {
+		text += " · class numbers"
+	}
 	return text
+}
+
+// classColour is the colour that the PASCAL VOC data set gives to a class: black for 0, dark red for 1.
+func classColour(class uint8) (c [3]uint8) {
+	for bit := range 8 {
+		c[bit%3] |= class >> bit & 1 << (7 - bit/3)
+	}
+	return c
 }
 
 // half is an IEEE half-precision number.
@@ -114,7 +127,10 @@ func (p *pixels) picture(data []byte, i int) *image.RGBA {
 				}
 				c[k] = p.level(row[at*p.size:], k)
 			}
-			if p.channels == 1 {
+			switch {
+			case p.numbers:
+				c = classColour(c[0])
+			case p.channels == 1:
 				c[1], c[2] = c[0], c[0]
 			}
 			m.SetRGBA(x, y, color.RGBA{c[0], c[1], c[2], 255})

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -137,17 +138,17 @@ type ringFacts struct {
 
 // mediumFacts are those of one medium, or of the sections of a description.
 type mediumFacts struct {
-	Name  string         `json:"name"`
-	Image *normalization `json:"image"`
-	Video *videoFacts    `json:"video"`
-	Audio *audioFacts    `json:"audio"`
-	own   bool           // it is a section, not one of fields
+	Name  string        `json:"name"`
+	Image *pictureFacts `json:"image"`
+	Video *videoFacts   `json:"video"`
+	Audio *audioFacts   `json:"audio"`
+	own   bool          // it is a section, not one of fields
 }
 
 type videoFacts struct {
-	Layout string        `json:"layout"`
-	Frames int           `json:"frames"`
-	Frame  normalization `json:"frame"`
+	Layout string       `json:"layout"`
+	Frames int          `json:"frames"`
+	Frame  pictureFacts `json:"frame"`
 }
 
 type audioFacts struct {
@@ -186,10 +187,11 @@ func (m *mediumFacts) named(what string) string {
 	return m.Name + "." + what
 }
 
-// normalization is the mean and standard deviation that floats were brought to; nil: none, or not told.
-type normalization struct {
+// pictureFacts are the mean and standard deviation that floats were brought to (nil: none, or not told) and what channels are.
+type pictureFacts struct {
 	Mean []float64 `json:"mean"`
 	Std  []float64 `json:"std"`
+	Mode spec.Mode `json:"mode"`
 }
 
 // factsOf reads the text of a ring; a ring of another producer may have none.

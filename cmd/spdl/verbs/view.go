@@ -116,7 +116,7 @@ func renderingOf(name string, schema []shm.TensorRecord, text []byte) (*renderin
 		all = append(all, p)
 	}
 	if c := r.columns.image; len(all) == 0 && c >= 0 { // another producer's, who tells nothing
-		p, err := picturesOf(schema, c, normalization{})
+		p, err := picturesOf(schema, c, pictureFacts{})
 		if err != nil {
 			return nil, err
 		}
@@ -164,12 +164,12 @@ func painterOf(schema []shm.TensorRecord, m *mediumFacts, f *facts) (painter, er
 }
 
 // picturesOf draws a dense field of pictures.
-func picturesOf(schema []shm.TensorRecord, tensor int, n normalization) (*pixels, error) {
+func picturesOf(schema []shm.TensorRecord, tensor int, told pictureFacts) (*pixels, error) {
 	t := &schema[tensor]
 	if t.Kind != shm.Dense || t.Ndim != 4 {
 		return nil, &because{fmt.Errorf("view: field %q: want pictures of [N, H, W, C] or [N, C, H, W]", nameText(t.Name[:])), shm.ErrFormat}
 	}
-	p, err := pixelsOf(t, ints(t.Shape[1:4]), t.Axes == shm.AxesNCHW, n)
+	p, err := pixelsOf(t, ints(t.Shape[1:4]), t.Axes == shm.AxesNCHW, told)
 	if err == nil {
 		p.tensor = tensor
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 	"golang.org/x/image/font"
 )
@@ -308,17 +309,32 @@ func TestPicturesOfOddShapesAreRefused(t *testing.T) {
 		copy(t.Name[:], "image")
 		return t
 	}
-	if _, err := pixelsOf(record(8, 1, 5), []int{4, 4, 5}, false, normalization{}); err == nil || !strings.Contains(err.Error(), `field "image" has 5 channels, want 1 or 3`) {
+	if _, err := pixelsOf(record(8, 1, 5), []int{4, 4, 5}, false, pictureFacts{}); err == nil || !strings.Contains(err.Error(), `field "image" has 5 channels, want 1 or 3`) {
 		t.Errorf("5 channels: %v", err)
 	}
-	if _, err := pixelsOf(record(64, 0, 3), []int{4, 4, 3}, false, normalization{}); err == nil || !strings.Contains(err.Error(), `field "image" is i64, want u8, f16, bf16 or f32`) {
+	if _, err := pixelsOf(record(64, 0, 3), []int{4, 4, 3}, false, pictureFacts{}); err == nil || !strings.Contains(err.Error(), `field "image" is i64, want u8, f16, bf16 or f32`) {
 		t.Errorf("i64: %v", err)
 	}
 	files := record(8, 1, 3)
 	files.Kind = shm.Ragged
 	files.Role = shm.RoleField
-	if _, err := painterOf([]shm.TensorRecord{*files}, &mediumFacts{Name: "image", Image: &normalization{}, own: true}, nil); err == nil || !strings.Contains(err.Error(), `field "image": the ring has files, and does not tell`) {
+	if _, err := painterOf([]shm.TensorRecord{*files}, &mediumFacts{Name: "image", Image: &pictureFacts{}, own: true}, nil); err == nil || !strings.Contains(err.Error(), `field "image": the ring has files, and does not tell`) {
 		t.Errorf("files: %v", err)
+	}
+}
+
+// Masks are drawn in PASCAL VOC's colours, whose first are black, dark red, dark green and dark yellow, and whose last is called void.
+func TestMasksAreDrawnInColours(t *testing.T) {
+	record := &shm.TensorRecord{Axes: shm.AxesNHWC, DtypeBits: 8, DtypeCode: 1, DtypeLanes: 1, Ndim: 4}
+	p, err := pixelsOf(record, []int{1, 5, 1}, false, pictureFacts{Mode: spec.Index})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := p.picture([]byte{0, 1, 2, 3, 255}, 0)
+	for x, want := range []color.RGBA{{0, 0, 0, 255}, {128, 0, 0, 255}, {0, 128, 0, 255}, {128, 128, 0, 255}, {224, 224, 192, 255}} {
+		if got := m.RGBAAt(x, 0); got != want {
+			t.Errorf("class %d of 0, 1, 2, 3, 255: got %v, want %v", x, got, want)
+		}
 	}
 }
 
