@@ -17,9 +17,9 @@ enum { IO_BUFFER_BYTES = 64 * 1024, MAX_TAGS = 1024 };
  * addresses, which are named by whoever wrote the sample. */
 static const char containers[] =
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpegtsraw,mpeg,mpegvideo,flv,asf,ogg,nut,mxf,gxf,dv,rm,ivf,"
-    "h261,h263,h264,hevc,m4v,obu,av1,vc1,yuv4mpegpipe,gif,apng,mjpeg,smjpeg,swf,nsv,roq,wtv,"
+    "h261,h263,h264,hevc,m4v,obu,av1,vc1,yuv4mpegpipe,gif,apng,mjpeg,smjpeg,swf,nsv,wtv,"
     "wav,w64,aiff,au,caf,mp3,aac,flac,ac3,eac3,dts,dtshd,truehd,amr,amrnb,amrwb,ape,tak,tta,wv,mpc,mpc8,oma,shn,voc,"
-    "sbc,gsm,ircam,sox,opus,spdif";
+    "gsm,ircam,sox,opus,spdif";
 
 int64_t media_av_now_ns(void) {
     struct timespec t;
@@ -269,13 +269,21 @@ static int pass_tags(media_av *a) {
     return MEDIA_AV_OK;
 }
 
+/* JPEGs one behind the other, which FFmpeg takes for a folder's pictures unless it is told; NULL: it finds the format. */
+static const AVInputFormat *known_format(media_av *a) {
+    uint8_t h[3];
+    int jpegs = a->options.type == AVMEDIA_TYPE_VIDEO && media_av_bytes(a, 0, h, sizeof h) == sizeof h &&
+                memcmp(h, "\xff\xd8\xff", sizeof h) == 0;
+    return jpegs ? av_find_input_format("mjpeg") : NULL;
+}
+
 static int open_input(media_av *a) {
     if (a->source.packets) return media_packets_open(a);
     int rc = a->options.type == AVMEDIA_TYPE_AUDIO ? pass_tags(a) : MEDIA_AV_OK;
     if (rc == MEDIA_AV_OK) rc = media_av_claims(a);
     if (rc == MEDIA_AV_OK) rc = prepare(a);
     if (rc != MEDIA_AV_OK) return rc;
-    rc = avformat_open_input(&a->format, NULL, NULL, NULL);
+    rc = avformat_open_input(&a->format, NULL, known_format(a), NULL);
     if (rc == AVERROR(EINVAL) && a->refused == MEDIA_AV_OK && strstr(media_av_message(), "whitelist"))
         return media_av_fail(a, MEDIA_AV_UNSUPPORTED, "a container of a kind that is not read");
     if (rc == AVERROR_INVALIDDATA && !says_truncated(media_av_message()) && a->refused == MEDIA_AV_OK)

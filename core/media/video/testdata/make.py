@@ -109,6 +109,8 @@ def make_files():
     write("av1.mp4", "libsvtav1", options={"preset": "8", "crf": "35", "g": "10", "svtav1-params": "lp=1"}, n=20)
     write("mpeg2.mpg", "mpeg2video", options={"g": "10", "bf": "2", "q": "4"}, n=20)
     write("motion.mov", "mjpeg", pix_fmt="yuvj420p", options={"q": "5"}, n=8)
+    with av.open(str(HERE / "motion.mov")) as f:  # a camera's: pictures one behind the other
+        (HERE / "no_times.mjpeg").write_bytes(b"".join(map(bytes, f.demux(video=0))))
     write("no_times.avi", options=X264, n=20)
     (HERE / "no_times.h264").write_bytes(raw_h264(0, 20, (W, H)))
     write("base.mp4", options=X264, n=12)
