@@ -14,8 +14,8 @@ import (
 
 // ImageExtensions are the file name endings that a folder of images is searched for when a config names none.
 var ImageExtensions = []string{
-	"apng", "avif", "bmp", "dib", "exr", "gif", "heic", "heif", "hif", "j2k", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "pam", "pbm", "pcx", "pgm",
-	"png", "pnm", "ppm", "qoi", "sgi", "tga", "tif", "tiff", "webp",
+	"apng", "avif", "bmp", "dds", "dib", "exr", "gif", "heic", "heif", "hif", "j2k", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "pam", "pbm", "pcx", "pgm",
+	"png", "pnm", "ppm", "psd", "qoi", "sgi", "tga", "tif", "tiff", "webp",
 }
 
 const chunkBytes = 1 << 20
