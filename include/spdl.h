@@ -192,7 +192,7 @@ typedef struct spdl_open_opts {
 enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 };
 #define SPDL_OPEN_OPTS_INIT {sizeof(spdl_open_opts), SPDL_FORM_CHILD, SPDL_ATTACH_OPTS_INIT, NULL, NULL, NULL}
 
-/* Start an engine for this reader alone and attach to it.
+/* Start an engine for this reader and attach to it, of several rings to the first (see spdl_attach_ring).
  *
  * spec  path of a description (YAML or JSON), or of a folder of pictures; or the description itself when
  *       it begins with '{'.
@@ -200,17 +200,30 @@ enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 };
  * As a child, the engine is a process that the host's SIGCHLD and waitpid(-1) never see. In process, it is
  * libspdl_engine ($SPDL_ENGINE_LIBRARY, beside libspdl, then the system's), with the Go runtime in it: threads,
  * chained signal handlers, and no use in a forked child, where this call returns SPDL_E_FORKED. Once loaded it
- * stays. Everything else is the same in both forms. The engine ends with the reader and with this process. Its
+ * stays. Everything else is the same in both forms. The engine ends with its last reader and with this process. Its
  * log goes to this process's stderr (SPDL_LOG sets the level). Blocks until it is ready or has said why not.
  *
  * Returns as spdl_attach; SPDL_E_SPEC; SPDL_E_ENGINE_START; in process SPDL_E_UNSUPPORTED without the library,
  * SPDL_E_VERSION with that of another release. */
 SPDL_API spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader **out);
 
+/* Attach to another ring of a reader's engine, or to the same one in another group: where several rings share an
+ * engine (`rings:` in the description), spdl_open attaches to the first of them, and this call to the others; no
+ * socket in a file system is needed. An engine that spdl_open started ends with the last of its readers then,
+ * whichever that is.
+ *
+ * of    any reader that is attached; it is not changed, and may be detached before the new one.
+ * ring  its name within the engine; "": the first; NULL: that of `of`.
+ * out   owned by the caller, ended by spdl_detach. Blocks up to opts->timeout_ns.
+ *
+ * Returns as spdl_attach; SPDL_E_DETACHED; SPDL_E_UNSUPPORTED with an engine of an older release. */
+SPDL_API spdl_status spdl_attach_ring(spdl_reader *of, const char *ring, const spdl_attach_opts *opts,
+                                      spdl_reader **out);
+
 /* End the membership. Batches still leased stay readable, each until its spdl_release, the last of which
  * unmaps the memory; batches not done are delivered to the group again. The reader may then be used for
- * nothing but releasing those. With no leases left the reader is freed at once. Stops the engine that
- * spdl_open started. NULL is fine. Does not block, but for the copies that spdl_release_after waits for. */
+ * nothing but releasing those. With no leases left the reader is freed at once. The last reader of an engine
+ * that spdl_open started stops it. NULL is fine. Does not block, but for the copies that spdl_release_after waits for. */
 SPDL_API spdl_status spdl_detach(spdl_reader *reader);
 
 /* ---- 3  batches ---------------------------------------------------------------------------------- */

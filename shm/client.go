@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	mmap "github.com/edsrzf/mmap-go"
@@ -66,6 +67,41 @@ func dial(ctx context.Context, path string) (*net.UnixConn, error) {
 		return nil, because(err, ErrSystem, "shm: attach %q: %v", path, err)
 	}
 	return c.(*net.UnixConn), nil
+}
+
+// AttachRing becomes a consumer of another ring of the reader's engine, or of the same one in another group; also where the engine has no
+// socket. "" is the first. An engine that lives for its owner lives for the new reader, too. It returns what Attach does, and
+// ErrUnsupported where the engine is older than the call.
+func (r *Reader) AttachRing(ctx context.Context, ring string, opts AttachOptions) (*Reader, error) {
+	if r.header.LayoutMinor < 6 {
+		return nil, refuse(ErrUnsupported, "shm: attach: the engine of ring %q is of layout %d.%d, want 1.6; attach by name", text(r.header.Name[:]), r.header.LayoutMajor, r.header.LayoutMinor)
+	}
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, because(err, ErrSystem, "shm: attach: a socket pair: %v", err)
+	}
+	conn, err := connOf(os.NewFile(uintptr(ends[0]), "control"))
+	if err == nil {
+		_, err = r.call(ctx, msgConnect, nil, ends[1])
+	}
+	_ = unix.Close(ends[1])
+	if err != nil {
+		if conn != nil {
+			_ = conn.Close()
+		}
+		return nil, err
+	}
+	other, err := attachConn(ctx, conn, ring, opts)
+	if err == nil {
+		other.search.address = r.search.address
+	}
+	return other, err
+}
+
+// ringName is the ring's name within its engine.
+func (r *Reader) ringName() string {
+	_, ring, _ := strings.Cut(text(r.header.Name[:]), "/")
+	return ring
 }
 
 // AttachFD attaches over a connected socket, as the parent of a child engine does. It takes the descriptor.

@@ -31,8 +31,8 @@ func parseMessage(b []byte) (Msg, []byte, error) {
 		return m, nil, refuse(ErrFormat, "shm: control: message magic %08x, want %08x", m.Magic, msgMagic)
 	case m.Version != msgVersion:
 		return m, nil, refuse(ErrVersion, "shm: control: message version %d, want %d; use client and engine of one release", m.Version, msgVersion)
-	case m.Type < msgHello || m.Type > msgDevice:
-		return m, nil, refuse(ErrFormat, "shm: control: message type %d, want %d to %d", m.Type, msgHello, msgDevice)
+	case m.Type < msgHello || m.Type > msgConnect:
+		return m, nil, refuse(ErrFormat, "shm: control: message type %d, want %d to %d", m.Type, msgHello, msgConnect)
 	case uint64(m.Bytes) != uint64(len(b)-msgHead):
 		return m, nil, refuse(ErrFormat, "shm: control: message of %d bytes announces %d of payload, has %d", len(b), m.Bytes, len(b)-msgHead)
 	}

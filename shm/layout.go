@@ -14,7 +14,7 @@ const (
 	MagicGroup uint64 = 0x315052474c445053 // "SPDLGRP1"
 
 	LayoutMajor = 1
-	LayoutMinor = 5
+	LayoutMinor = 6
 	endianMark  = 0x01020304
 	lineBytes   = 128 // words with different writers sit this far apart
 	nameBytes   = 64

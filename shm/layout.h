@@ -36,7 +36,7 @@
 #define SPDL_L_MAGIC_RING 0x31474e524c445053ull  /* "SPDLRNG1" */
 #define SPDL_L_MAGIC_GROUP 0x315052474c445053ull /* "SPDLGRP1" */
 #define SPDL_L_MAJOR 1u
-#define SPDL_L_MINOR 5u
+#define SPDL_L_MINOR 6u
 #define SPDL_L_ENDIAN 0x01020304u
 #define SPDL_L_LINE 128u
 #define SPDL_L_NAME 64u   /* bytes of a name, NUL-terminated, NUL-padded */
@@ -420,7 +420,8 @@ enum {
     SPDL_L_MSG_EVICT = 11,   /* operator: spdl_l_evict -> OK */
     SPDL_L_MSG_STOP = 12,    /* operator or owner: orderly stop -> OK */
     SPDL_L_MSG_FAIL = 13,    /* member of a stage group: spdl_l_fail, text -> OK once the batch is not its own any more */
-    SPDL_L_MSG_DEVICE = 14   /* uploader: spdl_l_device, n_slots handles of events -> OK */
+    SPDL_L_MSG_DEVICE = 14,  /* uploader: spdl_l_device, n_slots handles of events -> OK */
+    SPDL_L_MSG_CONNECT = 15  /* member: one end of a socket pair of its own, as a descriptor -> OK; served as a connection */
 };
 
 typedef struct spdl_l_msg { /* 32 bytes */

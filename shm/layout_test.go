@@ -27,7 +27,7 @@ var twins = map[string]uint64{
 	"SPDL_L_MSG_MAGIC": msgMagic, "SPDL_L_MSG_MAX": msgMax, "SPDL_L_MSG_HELLO": msgHello, "SPDL_L_MSG_WELCOME": msgWelcome,
 	"SPDL_L_MSG_ERROR": msgError, "SPDL_L_MSG_OK": msgOK, "SPDL_L_MSG_DETACH": msgDetach, "SPDL_L_MSG_STATE": msgState,
 	"SPDL_L_MSG_LOAD": msgLoad, "SPDL_L_MSG_RESTART": msgRestart, "SPDL_L_MSG_STATS": msgStats, "SPDL_L_MSG_OBSERVE": msgObserve,
-	"SPDL_L_MSG_EVICT": msgEvict, "SPDL_L_MSG_STOP": msgStop, "SPDL_L_MSG_FAIL": msgFail, "SPDL_L_MSG_DEVICE": msgDevice, "SPDL_L_KIND_UPLOADER": uint64(KindUploader),
+	"SPDL_L_MSG_EVICT": msgEvict, "SPDL_L_MSG_STOP": msgStop, "SPDL_L_MSG_FAIL": msgFail, "SPDL_L_MSG_DEVICE": msgDevice, "SPDL_L_MSG_CONNECT": msgConnect, "SPDL_L_KIND_UPLOADER": uint64(KindUploader),
 	"SPDL_L_SEQ_AWAY": seqAway, "SPDL_L_SEQ_AWAY_REDO": seqAwayRedo, "SPDL_L_FEATURE_STAGED": featureStaged,
 	"SPDL_L_FEATURE_DEVICE": featureDevice, "SPDL_L_POOL_CUDA_IPC": poolCUDAIPC, "SPDL_L_POOL_CUDA_EVENT": poolCUDAEvent, "SPDL_L_FENCE_NONE": fenceNone, "SPDL_L_FENCE_CUDA_EVENT": fenceCUDA,
 	"SPDL_L_HELLO_PIDFD": helloPIDFD, "SPDL_L_HELLO_REJOIN": helloRejoin,

@@ -20,6 +20,7 @@ const (
 	msgStop    = 12
 	msgFail    = 13
 	msgDevice  = 14
+	msgConnect = 15
 
 	helloPIDFD     = 1
 	helloRejoin    = 2

@@ -69,7 +69,7 @@ func (r *Reader) engineDead() bool {
 
 // lookOnce asks whoever answers at the address to take us back.
 func (r *Reader) lookOnce(ctx context.Context) error {
-	conn, ring, err := dialEngine(ctx, r.search.address)
+	conn, _, err := dialEngine(ctx, r.search.address)
 	if err != nil {
 		return errNotYet
 	}
@@ -77,7 +77,7 @@ func (r *Reader) lookOnce(ctx context.Context) error {
 		LayoutMajor: LayoutMajor, LayoutMinor: LayoutMinor, PID: uint32(os.Getpid()), Flags: helloPIDFD | helloRejoin,
 		RingUID: r.uid, Owner: r.welcome.Owner, GroupID: r.welcome.GroupID,
 	}
-	copy(h.Ring[:nameBytes-1], ring)
+	copy(h.Ring[:nameBytes-1], r.ringName())
 	c := &caller{conn: conn, patience: answerTime}
 	m, err := c.hello(ctx, &h)
 	var said *Error
@@ -157,9 +157,9 @@ func (r *Reader) await(ctx context.Context) error {
 
 // call asks the engine. A request that a dying engine may or may not have heard is asked of the next one again: each has the same
 // effect twice.
-func (r *Reader) call(ctx context.Context, kind uint16, payload []byte) (*message, error) {
+func (r *Reader) call(ctx context.Context, kind uint16, payload []byte, fds ...int) (*message, error) {
 	for {
-		m, joins, err := r.ask(ctx, kind, payload)
+		m, joins, err := r.ask(ctx, kind, payload, fds)
 		switch {
 		case !errors.Is(err, errHungUp):
 			return m, err
@@ -178,11 +178,11 @@ func (r *Reader) call(ctx context.Context, kind uint16, payload []byte) (*messag
 	}
 }
 
-func (r *Reader) ask(ctx context.Context, kind uint16, payload []byte) (*message, uint32, error) {
+func (r *Reader) ask(ctx context.Context, kind uint16, payload []byte, fds []int) (*message, uint32, error) {
 	r.calling.Lock()
 	defer r.calling.Unlock()
 	joins := r.joinCount()
-	m, err := r.caller.call(ctx, kind, payload, nil, 0)
+	m, err := r.caller.call(ctx, kind, payload, fds, 0)
 	return m, joins, err
 }
 

@@ -205,7 +205,7 @@ func (s *Server) accept() {
 			continue
 		}
 		s.meet(conn)
-		s.start(func() { s.serve(conn) }, conn)
+		s.start(func() { s.serve(conn, origin{}) }, conn)
 	}
 }
 
@@ -265,12 +265,9 @@ func (s *Server) Owner(control, parent *os.File) (<-chan struct{}, error) {
 	}
 	gone := make(chan struct{})
 	leave := sync.OnceFunc(func() { close(gone) })
-	served := s.start(func() {
-		if s.serve(conn) {
-			leave()
-		}
-	}, conn)
-	if !served {
+	kin := &family{leave: leave}
+	kin.join()
+	if !s.start(func() { s.serve(conn, origin{family: kin}) }, conn) {
 		_ = watched.Close()
 		return nil, ErrClosed
 	}
@@ -301,7 +298,7 @@ func (s *Server) Child(control *os.File, pid int, pidfd *os.File) error {
 		return because(err, ErrSystem, "shm: child %d: copy of its pidfd: %v", pid, err)
 	}
 	of := &offspring{pid, os.NewFile(uintptr(fd), "pidfd")}
-	if !s.start(func() { s.serveChild(conn, of); _ = of.pidfd.Close() }, conn) {
+	if !s.start(func() { s.serve(conn, origin{child: of}); _ = of.pidfd.Close() }, conn) {
 		_ = of.pidfd.Close()
 		return ErrClosed
 	}

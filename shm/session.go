@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -19,12 +20,32 @@ type session struct {
 	service *Service // of the member's ring, or the first
 	member  *member
 	heard   chan struct{} // the member's, to be closed at the end of this connection
-	child   *offspring    // nil: the kernel says who connected
+	origin
 }
 
-// serve speaks with one peer until it hangs up. It says whether the peer was a member that detached, or never
-// became one.
-func (s *Server) serve(conn *net.UnixConn) bool { return s.serveChild(conn, nil) }
+// origin is how a connection came about where the peer did not connect to the server's socket.
+type origin struct {
+	child  *offspring // the peer was started by this process; nil: the kernel says who it is
+	family *family    // the peer keeps this engine alive; nil: it does not
+}
+
+// family are the connections that a child engine lives for: its owner's, and those that came over them.
+type family struct {
+	living atomic.Int32
+	leave  func()
+}
+
+func (f *family) join() {
+	if f != nil {
+		f.living.Add(1)
+	}
+}
+
+func (f *family) left() {
+	if f != nil && f.living.Add(-1) == 0 {
+		f.leave()
+	}
+}
 
 // offspring is a process that this one started, at the other end of a socketpair.
 type offspring struct {
@@ -32,10 +53,18 @@ type offspring struct {
 	pidfd *os.File
 }
 
-// serveChild is serve where the peer is a child; nil: it is not.
-func (s *Server) serveChild(conn *net.UnixConn, of *offspring) bool {
+// serve speaks with one peer until it hangs up. Of its family it is no more then, unless it was a member that did not detach: such a one
+// keeps its leases, and the engine, while its process lives.
+func (s *Server) serve(conn *net.UnixConn, from origin) {
+	if s.converse(conn, from) {
+		from.family.left()
+	}
+}
+
+// converse says whether the peer was a member that detached, or never became one.
+func (s *Server) converse(conn *net.UnixConn, from origin) bool {
 	defer s.knows(conn)
-	c := &session{server: s, conn: conn, service: &s.services[0], child: of}
+	c := &session{server: s, conn: conn, service: &s.services[0], origin: from}
 	var err error
 	if c.cred, err = credentials(conn); err != nil {
 		return true
@@ -134,7 +163,7 @@ var (
 // allowed checks who asks: a member may ask about itself, the engine's user and root about everything.
 func (c *session) allowed(m *message) error {
 	switch m.Type {
-	case msgState, msgLoad, msgRestart, msgFail, msgDevice:
+	case msgState, msgLoad, msgRestart, msgFail, msgDevice, msgConnect:
 		if c.member == nil {
 			return refuse(ErrDenied, "shm: control: request %d before hello; attach first", m.Type)
 		}
@@ -170,6 +199,8 @@ func (c *session) answer(m *message) ([]byte, error) {
 		return nil, c.evict(e)
 	case msgFail:
 		return nil, c.fail(m)
+	case msgConnect:
+		return nil, c.connect(m)
 	case msgDevice:
 		d, err := payloadAs[Device](m.payload)
 		if err != nil {
@@ -215,6 +246,29 @@ func (c *session) fail(m *message) error {
 		return err
 	}
 	return c.service.Ring.failed(c.member, f, string(m.payload[unsafe.Sizeof(f):]))
+}
+
+// connect takes one end of a socket pair of the peer's and serves it like a connection of its own: of engines without a socket nobody else
+// could attach to a second ring.
+func (c *session) connect(m *message) error {
+	if len(m.fds) != 1 {
+		return refuse(ErrFormat, "shm: control: connect with %d descriptors, want one end of a socket pair", len(m.fds))
+	}
+	file := os.NewFile(uintptr(m.fds[0]), "control")
+	m.fds = nil
+	conn, err := connOf(file)
+	if err != nil {
+		return err
+	}
+	s, from := c.server, origin{family: c.family}
+	from.family.join()
+	s.meet(conn)
+	if !s.start(func() { s.serve(conn, from) }, conn) {
+		s.knows(conn)
+		from.family.left()
+		return ErrClosed
+	}
+	return nil
 }
 
 // evict looks for the member in every ring of the engine.

@@ -289,10 +289,10 @@ spdl_status sp_receive(int fd, uint64_t deadline, message *m) {
 #define REQUEST_NS ((int64_t)10000000000)
 
 static spdl_status request_locked(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes,
-                                  message *m) {
+                                  int pass_fd, message *m) {
     uint32_t id = ++r->next_id;
     uint64_t deadline = sp_deadline(REQUEST_NS);
-    spdl_status s = sp_send(r->control, type, id, payload, bytes, -1);
+    spdl_status s = sp_send(r->control, type, id, payload, bytes, pass_fd);
     while (s == SPDL_OK) {
         s = sp_receive(r->control, deadline, m);
         if (s != SPDL_OK) break;
@@ -322,11 +322,12 @@ static bool engine_ends(const spdl_reader *r) {
 }
 
 /* A request that a dying engine may or may not have heard is asked of the next one again: each has the same effect twice. */
-static spdl_status request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
+static spdl_status request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, int pass_fd,
+                           message *m) {
     for (;;) {
         uint32_t joins = atomic_load_explicit(&r->joins, memory_order_acquire);
         pthread_mutex_lock(&r->control_lock);
-        spdl_status s = request_locked(r, type, payload, bytes, m);
+        spdl_status s = request_locked(r, type, payload, bytes, pass_fd, m);
         pthread_mutex_unlock(&r->control_lock);
         if (s != SPDL_E_ENGINE_LOST || r->reconnect_ns == 0) return s;
         if (atomic_load_explicit(&r->joins, memory_order_acquire) != joins)
@@ -339,7 +340,15 @@ static spdl_status request(spdl_reader *r, uint16_t type, const void *payload, u
 
 spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
     int shield = sp_shield();
-    spdl_status s = request(r, type, payload, bytes, m);
+    spdl_status s = request(r, type, payload, bytes, -1, m);
     sp_unshield(shield);
+    return s;
+}
+
+spdl_status sp_request_connect(spdl_reader *r, int end) {
+    message m = {.payload = malloc(SPDL_L_MSG_MAX + 1)};
+    if (!m.payload) return sp_fail(SPDL_E_NOMEM, "spdl: no memory for a message");
+    spdl_status s = request(r, SPDL_L_MSG_CONNECT, NULL, 0, end, &m);
+    free(m.payload);
     return s;
 }

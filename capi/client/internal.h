@@ -198,6 +198,8 @@ typedef struct message {
 /* Find the engine's socket and connect; *out is the descriptor. ring is set to the part of name after
  * the slash, or to "". */
 spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAME], int *out);
+/* The name of the reader's ring within its engine. */
+const char *sp_ring_of(const spdl_reader *r);
 spdl_status sp_send(int fd, uint16_t type, uint32_t id, const void *payload, uint32_t bytes, int pass_fd);
 /* The same for a message whose loss is no failure: no error text. */
 void sp_post(int fd, uint16_t type);
@@ -206,6 +208,8 @@ spdl_status sp_receive(int fd, uint64_t deadline, message *m);
 void sp_close_fds(int *fds, uint32_t n);
 /* Ask and wait for the answer; on SPDL_OK m holds it. */
 spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m);
+/* Have the engine serve one more connection: end is one of a socket pair, and stays the caller's. */
+spdl_status sp_request_connect(spdl_reader *r, int end);
 
 /* ---- segment.c: with r->fds and the welcome in place, validate and map. */
 spdl_status sp_map(spdl_reader *r, const spdl_l_welcome *w);
@@ -218,6 +222,7 @@ bool sp_extent(const int64_t *shape, const int64_t *strides, uint32_t ndim, uint
 /* A pidfd of this process and the two ends of a socket for the engine. None is 0, 1 or 2, however the program has closed those: what is
  * written to stderr must not come out of the socket. */
 spdl_status sp_make_ends(int *self, int pair[2]);
+spdl_status sp_make_pair(int pair[2]); /* the socket alone */
 
 /* ---- reader.c */
 /* Say hello over a connected socket, which is the reader's from here on, also on failure. */

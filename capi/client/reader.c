@@ -256,6 +256,49 @@ spdl_status sp_check_attach_opts(const spdl_attach_opts *o) {
     return SPDL_OK;
 }
 
+const char *sp_ring_of(const spdl_reader *r) {
+    const char *slash = strchr(r->ring_name, '/');
+    return slash ? slash + 1 : "";
+}
+
+/* A connection to the reader's engine, for a reader of its own. */
+static spdl_status connect_again(spdl_reader *of, int *control) {
+    int pair[2];
+    *control = -1;
+    if (of->h.layout_minor < 6)
+        return sp_fail(SPDL_E_UNSUPPORTED,
+                       "spdl: attach: the engine of ring \"%s\" is of layout %u.%u, want 1.6; attach by name",
+                       of->ring_name, of->h.layout_major, of->h.layout_minor);
+    spdl_status s = sp_make_pair(pair);
+    if (s != SPDL_OK) return s;
+    s = sp_request_connect(of, pair[1]);
+    close(pair[1]);
+    if (s != SPDL_OK) close(pair[0]);
+    if (s == SPDL_OK) *control = pair[0];
+    return s;
+}
+
+spdl_status spdl_attach_ring(spdl_reader *of, const char *ring, const spdl_attach_opts *opts,
+                             spdl_reader **out) {
+    const spdl_attach_opts defaults = SPDL_ATTACH_OPTS_INIT;
+    if (out) *out = NULL;
+    if (!of || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: %s is NULL", of ? "out" : "reader");
+    if (!opts) opts = &defaults;
+    spdl_status s = sp_usable(of);
+    if (s == SPDL_OK) s = sp_check_attach_opts(opts);
+    if (s != SPDL_OK) return s;
+    if (!ring) ring = sp_ring_of(of);
+    if (strlen(ring) >= SPDL_L_NAME)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: ring \"%.80s\" is longer than 63 bytes", ring);
+    uint64_t deadline = sp_deadline(opts->timeout_ns ? opts->timeout_ns : DEFAULT_TIMEOUT_NS);
+    int control, shield = sp_shield();
+    s = connect_again(of, &control);
+    if (s == SPDL_OK) s = sp_join(control, of->ring_name, ring, opts, deadline, out);
+    if (s == SPDL_OK) memcpy((*out)->address, of->address, sizeof of->address);
+    sp_unshield(shield);
+    return s;
+}
+
 spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts, spdl_reader **out) {
     const spdl_attach_opts defaults = SPDL_ATTACH_OPTS_INIT;
     if (out) *out = NULL;

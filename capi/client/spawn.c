@@ -181,17 +181,22 @@ static bool raise_above_2(int *fd) {
     return *fd >= 0;
 }
 
+spdl_status sp_make_pair(int pair[2]) {
+    pair[0] = pair[1] = -1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 && raise_above_2(&pair[0]) &&
+        raise_above_2(&pair[1]))
+        return SPDL_OK;
+    spdl_status s = sp_fail_errno("socketpair, for the engine");
+    for (int i = 0; i < 2; i++)
+        if (pair[i] >= 0) close(pair[i]);
+    return s;
+}
+
 spdl_status sp_make_ends(int *self, int pair[2]) {
     *self = (int)syscall(SYS_pidfd_open, getpid(), 0);
     if (*self < 0) return sp_fail_errno("open: pidfd_open (Linux 5.14 or newer is needed)");
-    pair[0] = pair[1] = -1;
-    if (raise_above_2(self) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 &&
-        raise_above_2(&pair[0]) && raise_above_2(&pair[1]))
-        return SPDL_OK;
-    spdl_status s = sp_fail_errno("open: socketpair");
-    int made[] = {*self, pair[0], pair[1]};
-    for (int i = 0; i < 3; i++)
-        if (made[i] >= 0) close(made[i]);
+    spdl_status s = raise_above_2(self) ? sp_make_pair(pair) : sp_fail_errno("open: pidfd");
+    if (s != SPDL_OK && *self >= 0) close(*self);
     return s;
 }
 

@@ -274,7 +274,7 @@ var keys = []Key{
 
 	{"http", "text", "(off)", "Where the engine shows a page, metrics and traces over HTTP: `HOST:PORT`, or a port of 127.0.0.1. There is no login."},
 
-	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`. What a ring does not say, the top level says."},
+	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`, or over a reader of any of them (`loader.ring(\"NAME\")`, spdl_attach_ring). What a ring does not say, the top level says."},
 	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring, cache and device. A source that names a folder, list or shards replaces the top level's; " +
 		"lists are replaced, other keys one by one."},
 }

@@ -387,8 +387,18 @@ static int member_for(standin *s, const spdl_l_hello *h) {
     return reserved + 2 > s->o.slots ? -1 : place;
 }
 
+static void add_peer(standin *s, int fd) {
+    for (uint32_t i = 0; fd >= 0 && i < STANDIN_MEMBERS; i++) {
+        if (s->peers[i].fd >= 0) continue;
+        s->peers[i].fd = fd;
+        return;
+    }
+    if (fd >= 0) close(fd);
+}
+
 static void greet(standin *s, int peer, uint32_t id, const spdl_l_hello *h) {
     int fd = s->peers[peer].fd;
+    memcpy(s->last_ring, h->ring, sizeof s->last_ring);
     __atomic_store_n(&s->last_max_leases, h->max_leases, __ATOMIC_RELEASE);
     if (s->hooks.silent) return;
     if (s->hooks.raw) {
@@ -446,7 +456,8 @@ static void take_failed(standin *s, int fd, const spdl_l_msg *m, const uint8_t *
     answer(fd, SPDL_L_MSG_OK, m->id, 0, NULL, 0, NULL, 0);
 }
 
-static void serve_request(standin *s, int peer, const spdl_l_msg *m, const uint8_t *payload) {
+/* passed: a descriptor that came with the message, or -1; it is the caller's to close. */
+static void serve_request(standin *s, int peer, const spdl_l_msg *m, const uint8_t *payload, int passed) {
     int fd = s->peers[peer].fd;
     uint64_t epoch = 3;
     switch (m->type) {
@@ -465,6 +476,10 @@ static void serve_request(standin *s, int peer, const spdl_l_msg *m, const uint8
         answer(fd, SPDL_L_MSG_OK, m->id, 0, payload[0] ? "{\"held\":1}" : "{\"held\":0}", 10, NULL, 0);
         break;
     case SPDL_L_MSG_FAIL: take_failed(s, fd, m, payload); break;
+    case SPDL_L_MSG_CONNECT:
+        add_peer(s, dup(passed));
+        answer(fd, SPDL_L_MSG_OK, m->id, 0, NULL, 0, NULL, 0);
+        break;
     case SPDL_L_MSG_STATS: answer(fd, SPDL_L_MSG_OK, m->id, 0, "{\"stats\":1}", 11, NULL, 0); break;
     case SPDL_L_MSG_RESTART: answer(fd, SPDL_L_MSG_OK, m->id, 0, &epoch, sizeof epoch, NULL, 0); break;
     case SPDL_L_MSG_LOAD: {
@@ -486,27 +501,16 @@ static void read_peer(standin *s, int peer) {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     ssize_t n = recvmsg(s->peers[peer].fd, &h, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&h) : NULL;
-    if (c && c->cmsg_type == SCM_RIGHTS) {
-        int fd;
-        memcpy(&fd, CMSG_DATA(c), sizeof fd);
-        close(fd); /* in one process our own pidfd is as good as the peer's */
-    }
-    if (n < (ssize_t)sizeof(spdl_l_msg)) {
-        drop_peer(s, peer);
-        return;
-    }
+    int passed = -1; /* a pidfd of the peer: in one process our own is as good */
+    if (c && c->cmsg_type == SCM_RIGHTS) memcpy(&passed, CMSG_DATA(c), sizeof passed);
     spdl_l_msg m;
-    memcpy(&m, buffer, sizeof m);
-    serve_request(s, peer, &m, buffer + sizeof m);
-}
-
-static void add_peer(standin *s, int fd) {
-    for (uint32_t i = 0; fd >= 0 && i < STANDIN_MEMBERS; i++) {
-        if (s->peers[i].fd >= 0) continue;
-        s->peers[i].fd = fd;
-        return;
+    if (n < (ssize_t)sizeof m) {
+        drop_peer(s, peer);
+    } else {
+        memcpy(&m, buffer, sizeof m);
+        serve_request(s, peer, &m, buffer + sizeof m, passed);
     }
-    if (fd >= 0) close(fd);
+    if (passed >= 0) close(passed);
 }
 
 static void *serve(void *arg) {

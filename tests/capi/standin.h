@@ -59,7 +59,8 @@ struct standin {
     int events[STANDIN_MEMBERS];
     uint32_t detaches, last_max_leases;
     uint64_t kicks;
-    char why[64]; /* of the last FAIL */
+    char why[64];       /* of the last FAIL */
+    char last_ring[64]; /* that a HELLO asked for */
     char directory[64], path[96];
 
     pthread_mutex_t lock; /* guards publishing, membership and the hooks against the socket's thread */

@@ -298,3 +298,89 @@ TEST(every_failing_allocation_is_an_error_and_leaks_nothing) {
     WAIT_UNTIL(test_open_fds() <= fds);
     standin_free(s);
 }
+
+TEST(another_ring_of_the_engine_is_attached_over_a_readers_connection) {
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *first = attach_with(s, 2, 0), *second = NULL, *third = NULL;
+    spdl_batch b = SPDL_BATCH_INIT;
+    spdl_attach_opts two = SPDL_ATTACH_OPTS_INIT;
+    two.max_leases = 2;
+    CHECK_STATUS(spdl_attach_ring(first, "val", &two, &second), SPDL_OK);
+    CHECK(strcmp(s->last_ring, "val") == 0);
+    spdl_detach(first);
+    CHECK_STATUS(spdl_attach_ring(second, NULL, &two, &third), SPDL_OK); /* of the ring's own name */
+    CHECK(s->last_ring[0] == 0);
+    CHECK(standin_publish(s, 0, false) >= 0);
+    CHECK_STATUS(spdl_acquire(second, SPDL_FOREVER, &b), SPDL_OK);
+    CHECK_STATUS(spdl_release(second, &b), SPDL_OK);
+    spdl_detach(second);
+    CHECK(standin_publish(s, 0, false) >= 0);
+    CHECK_STATUS(spdl_acquire(third, SPDL_FOREVER, &b), SPDL_OK);
+    CHECK_STATUS(spdl_release(third, &b), SPDL_OK);
+    spdl_detach(third);
+    standin_free(s);
+}
+
+TEST(a_ring_that_cannot_be_attached_leaves_the_reader_as_it_was) {
+    char long_name[80];
+    memset(long_name, 'n', 79), long_name[79] = 0;
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = attach_with(s, 2, 0), *other = (void *)1;
+    spdl_attach_opts o = SPDL_ATTACH_OPTS_INIT;
+    int fds = test_open_fds();
+    CHECK_STATUS(spdl_attach_ring(NULL, "val", NULL, &other), SPDL_E_ARGUMENT);
+    CHECK(other == NULL);
+    CHECK_STATUS(spdl_attach_ring(r, "val", NULL, NULL), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_attach_ring(r, long_name, NULL, &other), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(), "63 bytes"));
+    o.group = "nobody's";
+    CHECK_STATUS(spdl_attach_ring(r, "val", &o, &other), SPDL_E_NOT_FOUND);
+    o.lane = -2;
+    CHECK_STATUS(spdl_attach_ring(r, "val", &o, &other), SPDL_E_ARGUMENT);
+    o.struct_size = 8;
+    CHECK_STATUS(spdl_attach_ring(r, "val", &o, &other), SPDL_E_ARGUMENT);
+    WAIT_UNTIL(test_open_fds() <= fds);
+    char text[64];
+    CHECK_STATUS(spdl_state_save(r, 0, text, sizeof text, NULL), SPDL_OK);
+    spdl_detach(r);
+    standin_free(s);
+}
+
+TEST(an_engine_of_an_older_release_gives_no_other_ring) {
+    standin *s = standin_make((standin_opts)STANDIN_OPTS);
+    s->header->layout_minor = 5;
+    standin_serve(s, -1);
+    spdl_reader *r = attach_with(s, 2, 0), *other = NULL;
+    CHECK_STATUS(spdl_attach_ring(r, "val", NULL, &other), SPDL_E_UNSUPPORTED);
+    CHECK(strstr(spdl_last_error(), "layout 1.5, want 1.6; attach by name"));
+    spdl_detach(r);
+    standin_free(s);
+}
+
+TEST(every_failing_allocation_of_another_ring_is_an_error_and_leaks_nothing) {
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_reader *r = attach_with(s, 2, 0), *other = NULL;
+    CHECK_STATUS(spdl_attach_ring(r, NULL, NULL, &other), SPDL_OK);
+    spdl_detach(other);
+    int fds = test_open_fds();
+    for (long n = 1;; n++) {
+        spdl_status got;
+        bool reached;
+        do {
+            test_allocations = 0, test_fail_at = n;
+            got = spdl_attach_ring(r, NULL, NULL, &other);
+            reached = test_allocations >= n;
+            test_fail_at = 0;
+        } while (got == SPDL_E_BUSY);
+        if (got == SPDL_OK) {
+            spdl_detach(other);
+            if (!reached) break;
+        } else {
+            CHECK_STATUS(got, SPDL_E_NOMEM);
+        }
+        WAIT_UNTIL(test_open_fds() <= fds);
+    }
+    WAIT_UNTIL(test_open_fds() <= fds);
+    spdl_detach(r);
+    standin_free(s);
+}

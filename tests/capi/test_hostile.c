@@ -172,7 +172,7 @@ TEST(another_layout_is_a_version_error_that_names_both) {
     s->header->layout_major = 3;
     standin_serve(s, -1);
     CHECK_STATUS(use(s), SPDL_E_VERSION);
-    CHECK(strstr(spdl_last_error(), "layout 3.5, this library reads 1"));
+    CHECK(strstr(spdl_last_error(), "layout 3.6, this library reads 1"));
     s->header->layout_major = SPDL_L_MAJOR, s->header->layout_minor = 9, s->header->features_optional = ~0ull;
     CHECK_STATUS(use(s), SPDL_OK);
     standin_free(s);

@@ -61,6 +61,23 @@ bool intact(const spdl::Batch &batch) {
 
 // ---- tests -----------------------------------------------------------------------------------------------
 
+void another_ring_is_attached_over_a_loaders_connection() {
+    Engine engine;
+    spdl::AttachOptions options;
+    options.max_leases = 2;
+    spdl::Loader train = engine.attach(options);
+    spdl::Loader val = spdl::attach(train, "val", options);
+    CHECK(std::string(engine.s->last_ring) == "val");
+    train.close();
+    engine.publish(0, 3);
+    int batches = 0;
+    for (spdl::Batch batch : val) batches += intact(batch);
+    CHECK(batches == 3);
+    CHECK(spdl::try_attach(train, "val").code() == SPDL_E_DETACHED);
+    options.group = "nobody's";
+    CHECK(spdl::try_attach(val, "val", options).code() == SPDL_E_NOT_FOUND);
+}
+
 void epochs_arrive_whole_and_in_order() {
     Engine engine(SPDL_L_ACCESS_SHARED, 3);
     spdl::Loader loader = engine.attach();
@@ -259,6 +276,7 @@ void nothing() {}
 
 int main() {
     const check::Test tests[] = {
+        TEST(another_ring_is_attached_over_a_loaders_connection),
         TEST(epochs_arrive_whole_and_in_order),
         TEST(break_releases_and_the_next_loop_goes_on),
         TEST(kept_batches_are_done_and_readable_after_the_loop),

@@ -180,6 +180,8 @@ _FUNCTIONS = {
     "spdl_attach": (c_int, c_char_p, POINTER(AttachOpts), POINTER(c_void_p)),
     # spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader **out);
     "spdl_open": (c_int, c_char_p, POINTER(OpenOpts), POINTER(c_void_p)),
+    # spdl_status spdl_attach_ring(spdl_reader *of, const char *ring, const spdl_attach_opts *opts, spdl_reader **out);
+    "spdl_attach_ring": (c_int, c_void_p, c_char_p, POINTER(AttachOpts), POINTER(c_void_p)),
     # spdl_status spdl_detach(spdl_reader *reader);
     "spdl_detach": (c_int, c_void_p),
     # spdl_status spdl_acquire(spdl_reader *reader, int64_t timeout_ns, spdl_batch *out);

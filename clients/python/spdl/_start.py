@@ -24,7 +24,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
          max_leases: Optional[int] = None, share: Optional[bool] = None, handoff: bool = False,
          timeout: Optional[float] = None, in_process: bool = False,
          source: Any = None, source_threads: int = 8) -> Loader:
-    """Start an engine for this program and attach to it. It ends with the loader, and with this process.
+    """Start an engine for this program and attach to it, of several rings to the first (Loader.ring has the others). It ends with the
+    last of its loaders, and with this process.
 
     spec        path of a description (YAML or JSON) or of a folder of pictures, or the description as a dict
     state       what Loader.state_dict() returned, to resume there; None starts at the beginning
@@ -108,6 +109,16 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
     api = _c.library()
     opts = _attach_opts(group, lane, max_leases, handoff, timeout)
     return _load(api, api.free.attach, _bytes("attach: name", name), opts, (name, group, lane, max_leases, handoff, timeout))
+
+
+def attach_ring(of: Loader, ring: str, recipe: Optional[tuple], **options: Any) -> Loader:
+    """Loader.ring."""
+    reader = of._reader
+
+    def attach_over(ring: bytes, opts: Any, out: Any) -> int:
+        return reader.call(reader.api.free.attach_ring, ring, opts, out)
+
+    return _load(reader.api, attach_over, _bytes("ring: name", ring), _attach_opts(**options), recipe)
 
 
 def _load(api: _c.Api, function: Any, what: bytes, opts: ctypes.Structure, recipe: Optional[tuple]) -> Loader:

@@ -53,7 +53,7 @@ class Info(NamedTuple):
 
 
 class Loader:
-    """Batches of one engine, for one lane of one group. Made by spdl.open and spdl.attach.
+    """Batches of one ring of an engine, for one lane of one group. Made by spdl.open, spdl.attach and Loader.ring.
 
     A for loop is one epoch. It marks a batch done when it asks for the next one, and the batch's slot goes back as
     soon as no view of it lives. After `break`, the next loop goes on in the same epoch. `async for` is the same
@@ -105,6 +105,22 @@ class Loader:
         """Iterate over the epochs that are left: `for epoch in loader.epochs(): for batch in epoch: ...`"""
         while not self._epochs or self.epoch < self._epochs:
             yield Epoch(self)
+
+    def ring(self, name: str, *, group: Optional[str] = None, lane: Optional[int] = None, max_leases: Optional[int] = None,
+             handoff: bool = False, timeout: Optional[float] = None) -> Loader:
+        """Attach to another ring of this loader's engine, where several share one (`rings:` in the description):
+        `val = train.ring("val")`. Also of an engine that spdl.open started, which ends with the last of its loaders then.
+
+        name    the ring's, within the engine; "": the first
+        others  as for spdl.attach
+
+        Raises what spdl.attach does, Detached, and Unsupported with an engine of an older release.
+        """
+        from ._start import attach_ring
+
+        engine = self._recipe[0].partition("/")[0] if self._recipe else ""  # "": of a path, or a child: nothing that pickle could name
+        recipe = (f"{engine}/{name}" if name else engine, group, lane, max_leases, handoff, timeout) if engine else None
+        return attach_ring(self, name, recipe, group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
 
     def acquire(self, timeout: Optional[float] = None) -> Optional[Batch]:
         """Lease the next batch, waiting up to timeout seconds; None after the epoch's last.

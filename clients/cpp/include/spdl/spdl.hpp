@@ -341,6 +341,17 @@ inline Result<Pin> try_pin(const Loader &loader, const PinOptions &options = {})
     return try_pin(loader.get(), options);
 }
 
+// Attach to another ring of a loader's engine, "" for the first: `spdl::Loader val = spdl::attach(train, "val")`. As spdl_attach_ring.
+inline Result<Loader> try_attach(const Loader &of, const std::string &ring,
+                                 const AttachOptions &options = {}) {
+    if (!of) return detail::Handle::closed();
+    const spdl_attach_opts c = detail::c_options(options);
+    spdl_reader *reader = nullptr;
+    if (const spdl_status s = spdl_attach_ring(of.get(), ring.c_str(), &c, &reader); s != SPDL_OK)
+        return Status(s);
+    return Loader(reader, options.handoff);
+}
+
 // Attach to a running engine's ring, NAME or NAME/RING. As spdl_attach.
 inline Result<Loader> try_attach(const std::string &name, const AttachOptions &options = {}) {
     const spdl_attach_opts c = detail::c_options(options);
@@ -372,6 +383,9 @@ inline Pin pin(const Loader &loader, const PinOptions &options = {}) {
 }
 inline Loader attach(const std::string &name, const AttachOptions &options = {}) {
     return detail::take(try_attach(name, options));
+}
+inline Loader attach(const Loader &of, const std::string &ring, const AttachOptions &options = {}) {
+    return detail::take(try_attach(of, ring, options));
 }
 inline Loader open(const std::string &spec, const OpenOptions &options = {}) {
     return detail::take(try_open(spec, options));

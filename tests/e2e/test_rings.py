@@ -1,0 +1,83 @@
+"""Several rings of one engine: a program has all of them, over the connection of any."""
+
+import json
+import pickle
+
+import pytest
+import spdl
+from engines import PATIENCE, describe, ended, eventually, python
+
+
+def two_rings(folder, **sections):
+    return describe(folder, rings={"train": {"order": {"epochs": 2}}, "val": {"batch": 8}}, **sections)
+
+
+def samples(loader):
+    return sorted(i for epoch in loader.epochs() for batch in epoch for i in batch["index"].tolist())
+
+
+def test_a_program_has_every_ring_of_the_engine_that_it_opened(open_, loaders, pictures):
+    """train is the first; val comes over its connection; the engine ends with the last loader, not with the first."""
+    train = open_(two_rings(pictures.path))
+    val = loaders(train.ring("val"))
+    assert (train.info.name.split("/")[1], val.info.name.split("/")[1]) == ("train", "val")
+    assert val.info.engine_pid == train.info.engine_pid
+    n = train.info.samples
+    assert samples(train) == sorted(2 * list(range(n)))
+    train.close()
+    assert samples(val) == list(range(n)) and val.info.batch_rows == 8
+    engine = val.info.engine_pid
+    with pytest.raises(spdl.NotFound, match='no ring "test" here'):
+        val.ring("test")
+    with pytest.raises(spdl.Unsupported, match="pickle"):
+        pickle.dumps(val)
+    val.close()
+    eventually("the engine's end", lambda: ended(engine))
+    with pytest.raises(spdl.Detached):
+        val.ring("train")
+
+
+def test_a_private_ring_has_one_consumer_whichever_way_it_comes(open_, loaders, pictures):
+    """Busy, naming who has it; a shared one takes a second group."""
+    train = open_(two_rings(pictures.path))
+    with pytest.raises(spdl.Busy, match="a private ring has one consumer"):
+        train.ring("train")
+    shared = open_(two_rings(pictures.path, ring={"access": "shared"}))
+    again = loaders(shared.ring("train", group="other", max_leases=2))
+    assert again.info.group == "other" and again.info.max_leases == 2
+
+
+SCRIPT = """
+import sys, spdl
+train = spdl.open(sys.argv[1], in_process=sys.argv[2] == "True")
+val = train.ring("val")
+del train
+print(sum(batch.rows for batch in val))
+"""
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_a_program_that_just_ends_leaves_no_engine(surroundings, pictures, tmp_path, in_process):
+    """No close, no with: the loaders' ends are the engine's. The surroundings look for what is left."""
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps(two_rings(pictures.path)))
+    done = python(SCRIPT, str(path), str(in_process))
+    assert done.returncode == 0 and done.stdout == "53\n", done.stderr
+
+
+def test_a_ring_over_an_attached_loader_is_named_and_finds_its_next_engine(serve, attach, loaders, pictures):
+    """It can be pickled, as what it was attached from; and it goes on when the engine is killed and started again."""
+    description = two_rings(pictures.path, ring={"backing": "posix", "access": "shared", "reconnect": f"{PATIENCE}s", "groups": [{"name": "g"}]})
+    engine = serve(description)
+    train = attach(f"{engine.name}/train", group="g")
+    val = loaders(train.ring("val", group="g", max_leases=2))
+    copy = loaders(pickle.loads(pickle.dumps(val)))
+    assert copy.info.name == val.info.name == f"{engine.name}/val"
+    copy.close()
+    with val.acquire() as batch:
+        got = [batch["index"].tolist()]
+    engine.kill()
+    serve(description, name=engine.name)
+    got += [batch["index"].tolist() for batch in val]
+    assert sorted(sum(got, [])) == list(range(53))
+    assert sum(batch.rows for batch in train) == 53
