@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +22,7 @@ type parquetFile struct {
 	*parquet.File
 	meta     *format.FileMetaData
 	columns  []*parquet.Column // those with values, as row groups have them
+	places   map[string]int    // among them, of those that hold one value a row
 	at       io.ReaderAt
 	size     int64
 	texts    int64 // bytes that its texts may still take
@@ -70,6 +70,7 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress)
 		return nil, errors.Join(fmt.Errorf("parquet: %w", err), f.close())
 	}
 	f.columns = leavesOf(f.Root())
+	f.places = placesOf(f.columns)
 	return f, nil
 }
 
@@ -111,11 +112,45 @@ func (f *parquetFile) unchanged() error {
 	return nil
 }
 
-// leaves are the names of the columns that hold one value a row: "label", "image.bytes".
+// holdsLists tells a column with any number of values a row, as Arrow's lists are, from one that is not there.
+func (f *parquetFile) holdsLists(name string) (lists bool) {
+	for _, c := range f.columns {
+		if within := nameOf(c); within != name && !strings.HasPrefix(within, name+".") {
+			continue
+		}
+		if lists = c.MaxRepetitionLevel() > 0; !lists {
+			return false
+		}
+	}
+	return lists
+}
+
+func listsError(name string) error {
+	return fmt.Errorf("column %q holds a list a row, want one value; write its values as columns, or as one text", name)
+}
+
+// nameOf is a column's name: that of its groups, if it is in some, and its own, with dots between them. A name may have dots itself.
+func nameOf(c *parquet.Column) string { return strings.Join(c.Path(), ".") }
+
+// placesOf are those of the columns that hold one value a row, by their names. A column called "image.bytes" hides one called "bytes" in a
+// group "image".
+func placesOf(columns []*parquet.Column) map[string]int {
+	places := map[string]int{}
+	for k, c := range columns {
+		if at, twice := places[nameOf(c)]; c.MaxRepetitionLevel() == 0 && (!twice || len(c.Path()) < len(columns[at].Path())) {
+			places[nameOf(c)] = k
+		}
+	}
+	return places
+}
+
+// leaves are the names of the columns that hold one value a row: "label", "image.bytes". Two that are called the same, in the same groups,
+// are both there.
 func (f *parquetFile) leaves() (names []string) {
 	for _, c := range f.columns {
-		if c.MaxRepetitionLevel() == 0 {
-			names = append(names, strings.Join(c.Path(), "."))
+		name := nameOf(c)
+		if c.MaxRepetitionLevel() == 0 && len(c.Path()) == len(f.columns[f.places[name]].Path()) {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -123,11 +158,10 @@ func (f *parquetFile) leaves() (names []string) {
 
 // column is the place of a column among the file's, or -1.
 func (f *parquetFile) column(name string) int {
-	if !slices.Contains(f.leaves(), name) {
-		return -1
+	if k, ok := f.places[name]; ok {
+		return k
 	}
-	leaf, _ := f.Schema().Lookup(strings.Split(name, ".")...)
-	return leaf.ColumnIndex
+	return -1
 }
 
 // text is a value as a cell of a table; nil for null.
@@ -217,7 +251,7 @@ func (r *tableReader) parquet() error {
 		return err
 	}
 	defer f.close()
-	places, err := r.places(f.leaves())
+	places, err := r.placesIn(f)
 	if err != nil {
 		return err
 	}
@@ -235,6 +269,16 @@ func (r *tableReader) parquet() error {
 		done += f.meta.RowGroups[group].NumRows
 	}
 	return f.unchanged()
+}
+
+// placesIn finds the wanted columns in a Parquet file.
+func (r *tableReader) placesIn(f *parquetFile) ([]int, error) {
+	for k, name := range r.wanted() {
+		if asked := k != 1 || r.c.Label != ""; asked && f.holdsLists(name) {
+			return nil, listsError(name)
+		}
+	}
+	return r.places(f.leaves())
 }
 
 // group reads some columns of a row group and hands its rows on. The first place is the path's, the second the label's, -1 for none; then
@@ -293,15 +337,16 @@ func (f *parquetFile) medium(wanted []string) (string, error) {
 			}
 		}
 	}
+	for _, name := range wanted {
+		if f.holdsLists(name) {
+			return "", listsError(name)
+		}
+	}
 	return "", fmt.Errorf("%w: no column %s; the columns are %s; say which holds them in source.image, or from",
 		ErrNoSamples, strings.Join(wanted, " or "), describeParts(f.leaves()))
 }
 
 func (f *parquetFile) isBytes(name string) bool {
-	leaf, ok := f.Schema().Lookup(strings.Split(name, ".")...)
-	kind := parquet.Boolean
-	if ok {
-		kind = leaf.Node.Type().Kind()
-	}
+	kind := f.columns[f.column(name)].Type().Kind()
 	return kind == parquet.ByteArray || kind == parquet.FixedLenByteArray
 }

@@ -106,7 +106,7 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 	if c.Label != "" {
 		r.label = c.Label
 	}
-	places, err := r.places(f.leaves())
+	places, err := r.placesIn(f)
 	if err != nil {
 		return err
 	}
