@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -21,8 +20,9 @@ const valuesAtOnce = 256
 type parquetFile struct {
 	*parquet.File
 	meta     *format.FileMetaData
-	columns  []*parquet.Column // those with values, as row groups have them
-	places   map[string]int    // among them, of those that hold one value a row
+	columns  []*parquet.Column      // those with values, as row groups have them
+	elements []format.SchemaElement // what the schema says of each
+	places   map[string]int         // among them, of those that hold one value a row
 	at       io.ReaderAt
 	size     int64
 	texts    int64 // bytes that its texts may still take
@@ -69,7 +69,10 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("parquet: %w", err), f.close())
 	}
-	f.columns = leavesOf(f.Root())
+	f.columns, f.elements = leavesOf(f.Root()), leafElements(f.meta)
+	if len(f.columns) != len(f.elements) {
+		return nil, errors.Join(errors.New("parquet: damaged: its columns are no tree"), f.close())
+	}
 	f.places = placesOf(f.columns)
 	return f, nil
 }
@@ -164,30 +167,8 @@ func (f *parquetFile) column(name string) int {
 	return -1
 }
 
-// text is a value as a cell of a table; nil for null.
-func text(v parquet.Value) []byte {
-	switch v.Kind() {
-	case parquet.Boolean:
-		if v.Boolean() {
-			return []byte("1")
-		}
-		return []byte("0")
-	case parquet.Int32:
-		return strconv.AppendInt(nil, int64(v.Int32()), 10)
-	case parquet.Int64:
-		return strconv.AppendInt(nil, v.Int64(), 10)
-	case parquet.Float:
-		return strconv.AppendFloat(nil, float64(v.Float()), 'g', -1, 32)
-	case parquet.Double:
-		return strconv.AppendFloat(nil, v.Double(), 'g', -1, 64)
-	case parquet.ByteArray, parquet.FixedLenByteArray:
-		return v.ByteArray()
-	}
-	return nil
-}
-
-// each calls take with the text of every row of one column of a row group.
-func (f *parquetFile) each(group, column int, take func(text []byte) error) (err error) {
+// each calls take with the text of every row of one column of a row group, nil for null.
+func (f *parquetFile) each(group, column int, cell cellOf, take func(text []byte) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("parquet: damaged: %v", r)
@@ -213,7 +194,7 @@ func (f *parquetFile) each(group, column int, take func(text []byte) error) (err
 			return fmt.Errorf("parquet: %w", in.failed(err))
 		}
 		if row += page.NumValues(); row <= chunk.rows {
-			err = eachOf(page, take)
+			err = eachOf(page, cell, take)
 		} else {
 			err = fmt.Errorf("parquet: got %d values of %d rows", row, chunk.rows)
 		}
@@ -225,13 +206,21 @@ func (f *parquetFile) each(group, column int, take func(text []byte) error) (err
 	return nil
 }
 
-func eachOf(page parquet.Page, take func(text []byte) error) error {
+func eachOf(page parquet.Page, cell cellOf, take func(text []byte) error) error {
 	var values [valuesAtOnce]parquet.Value
 	left := page.NumValues()
 	for in := page.Values(); ; {
 		n, err := in.ReadValues(values[:])
 		for _, v := range values[:n] {
-			if err := take(text(v)); err != nil {
+			var text []byte
+			var err error
+			if !v.IsNull() {
+				text, err = cell(v)
+			}
+			if err == nil {
+				err = take(text)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -258,7 +247,7 @@ func (r *tableReader) parquet() error {
 	done := int64(0)
 	r.version = uint64(f.version.size)<<1 ^ f.version.tag
 	for group := range f.meta.RowGroups {
-		if err := f.group(group, r.wanted(), places, len(r.c.Others), func(row int64, c *cells) error {
+		if err := f.group(group, r.wanted(), r.numbers(), places, len(r.c.Others), func(row int64, c *cells) error {
 			if err := r.add(c); err != nil {
 				return fmt.Errorf("row %d: %w", done+row, err)
 			}
@@ -283,13 +272,21 @@ func (r *tableReader) placesIn(f *parquetFile) ([]int, error) {
 
 // group reads some columns of a row group and hands its rows on. The first place is the path's, the second the label's, -1 for none; then
 // come other paths, and the batch's columns.
-func (f *parquetFile) group(group int, names []string, places []int, others int, take func(row int64, c *cells) error) error {
+func (f *parquetFile) group(group int, names []string, numbers []bool, places []int, others int, take func(row int64, c *cells) error) error {
 	all := make([]texts, len(places))
 	for k, at := range places {
 		if at < 0 {
 			continue
 		}
-		err := f.each(group, f.column(names[k]), func(text []byte) error {
+		column := f.column(names[k])
+		cell := cellsOf(&f.elements[column], numbers[k])
+		err := f.each(group, column, func(v parquet.Value) ([]byte, error) {
+			text, err := cell(v)
+			if err != nil {
+				err = fmt.Errorf("row %d of row group %d: %w", len(all[k].ends), group, err)
+			}
+			return text, err
+		}, func(text []byte) error {
 			if f.texts -= int64(len(text)) + rowBytes; f.texts < 0 {
 				return &unpacks{"the texts of the rows", room(f.size) - f.texts, room(f.size)}
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -91,21 +92,34 @@ func checkRows(m *format.FileMetaData, size int64) error {
 	return nil
 }
 
-// schemaFile is a file as the library is to see it: its columns, and one row group whose pages are handed in.
-func schemaFile(m *format.FileMetaData) (*parquet.File, error) {
-	group := format.RowGroup{}
+// leafElements are those of the columns with values, as row groups have them.
+func leafElements(m *format.FileMetaData) (leaves []format.SchemaElement) {
 	for _, e := range m.Schema {
 		if e.NumChildren == 0 {
-			group.Columns = append(group.Columns, format.ColumnChunk{MetaData: format.ColumnMetaData{TotalCompressedSize: math.MaxInt64}})
+			leaves = append(leaves, e)
 		}
+	}
+	return leaves
+}
+
+// schemaFile is a file as the library is to see it: its columns, and one row group whose pages are handed in. What values stand for is kept
+// from it: it knows not all that there is, and takes some for other ones than are stored.
+func schemaFile(m *format.FileMetaData) (*parquet.File, error) {
+	group := format.RowGroup{}
+	for range leafElements(m) {
+		group.Columns = append(group.Columns, format.ColumnChunk{MetaData: format.ColumnMetaData{TotalCompressedSize: math.MaxInt64}})
 	}
 	for _, g := range m.RowGroups {
 		if len(g.Columns) != len(group.Columns) {
 			return nil, fmt.Errorf("damaged: a row group has %d columns, want %d", len(g.Columns), len(group.Columns))
 		}
 	}
+	schema := slices.Clone(m.Schema)
+	for k := range schema {
+		schema[k].LogicalType, schema[k].ConvertedType = nil, nil
+	}
 	var protocol thrift.CompactProtocol
-	footer, err := thrift.Marshal(&protocol, &format.FileMetaData{Version: m.Version, Schema: m.Schema, RowGroups: []format.RowGroup{group}})
+	footer, err := thrift.Marshal(&protocol, &format.FileMetaData{Version: m.Version, Schema: schema, RowGroups: []format.RowGroup{group}})
 	if err != nil {
 		return nil, err
 	}

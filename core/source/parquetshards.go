@@ -120,7 +120,7 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 			continue
 		}
 		s.groups = append(s.groups, rowGroup{group: group, file: f, indexes: map[int][]format.PageLocation{}, columns: media, first: s.n, inFile: inFile})
-		if err := f.group(group, r.wanted(), places, 0, func(row int64, row1 *cells) error {
+		if err := f.group(group, r.wanted(), r.numbers(), places, 0, func(row int64, row1 *cells) error {
 			if err := s.add(row1, r.hasLabel, c.Label != ""); err != nil {
 				return fmt.Errorf("row %d: %w", inFile+row, err)
 			}
@@ -306,7 +306,7 @@ func partOf(data parquet.Page, row int64) (from int64) {
 			if size > keptWordBytes && at <= row {
 				from, size = at, 0
 			}
-			size += len(text(v))
+			size += len(bytesOf(v))
 			at++
 		}
 		if err != nil {
@@ -327,7 +327,7 @@ func (p *page) fill(data parquet.Page, row int64) error {
 			if p.first+p.n > row && len(p.values.bytes) > most {
 				return nil
 			}
-			p.values.add(text(v))
+			p.values.add(bytesOf(v))
 			p.n++
 		}
 		switch {

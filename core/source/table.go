@@ -12,6 +12,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,10 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-const maxLineBytes = 16 << 20
+const (
+	maxLineBytes = 16 << 20
+	maxWhole     = 1 << 53 // up to which a double tells whole numbers
+)
 
 // tableEnding is csv, jsonl or parquet by a file's ending, or empty.
 func tableEnding(name string) string {
@@ -140,6 +144,16 @@ func (r *tableReader) wanted() []string {
 		names = append(names, c.From)
 	}
 	return names
+}
+
+// numbers tells which of the wanted are numbers.
+func (r *tableReader) numbers() []bool {
+	numbers := make([]bool, 2+len(r.c.Others))
+	numbers[1] = true // the label
+	for _, c := range r.rows.columns {
+		numbers = append(numbers, c.Type == Int64 || c.Type == Float64)
+	}
+	return numbers
 }
 
 // places finds the wanted columns among those that the table has; a missing label is one that nobody asked for.
@@ -299,10 +313,10 @@ func (r *tableReader) checkFile(c *Column, path []byte) error {
 // add takes everything of a row but its path.
 func (t *rows) add(row *cells, hasLabel, strict bool) error {
 	if hasLabel {
-		v, ok := parseLabel(trim(row.label))
-		if !ok && (strict || len(trim(row.label)) > 0) {
-			return fmt.Errorf("label: got %.40q, want a whole number", row.label)
-		} else if !ok {
+		v, err := wholeNumber(trim(row.label))
+		if err != nil && (strict || len(trim(row.label)) > 0) {
+			return fmt.Errorf("label: %w", err)
+		} else if err != nil {
 			v = -1
 		}
 		t.labels = append(t.labels, v)
@@ -320,9 +334,9 @@ func (t *rows) addColumn(c int, text []byte) error {
 	column := &t.columns[c]
 	switch column.Type {
 	case Int64:
-		v, ok := parseLabel(trim(text))
-		if !ok {
-			return fmt.Errorf("column %q: got %.40q, want a whole number", column.From, text)
+		v, err := wholeNumber(trim(text))
+		if err != nil {
+			return fmt.Errorf("column %q: %w", column.From, err)
 		}
 		t.numbers[c] = append(t.numbers[c], v)
 	case Float64:
@@ -335,6 +349,46 @@ func (t *rows) addColumn(c int, text []byte) error {
 		t.texts[c].add(text)
 	}
 	return nil
+}
+
+// wholeNumber is digits of an int64, or a number of up to 2^53 that has a point or an exponent and no fraction: beyond it, such a number may be a
+// double that has lost its last digits.
+func wholeNumber(text []byte) (int64, error) {
+	v, err := strconv.ParseInt(string(text), 10, 64)
+	switch {
+	case err == nil:
+		return v, nil
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("got %.40q, want a whole number from %d to %d", text, math.MinInt64, math.MaxInt64)
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	switch {
+	case err != nil || hasFraction(text):
+		return 0, fmt.Errorf("got %.40q, want a whole number", text)
+	case math.Abs(f) > maxWhole:
+		return 0, fmt.Errorf("got %.40q, want a whole number; beyond %d store integers: a number with a point or an exponent may have lost digits", text, maxWhole)
+	}
+	return int64(f), nil
+}
+
+// hasFraction looks at every digit of a number that strconv reads. What is not decimal, as Inf, passes for one with a fraction.
+func hasFraction(text []byte) bool {
+	mantissa, exponent := bytes.TrimLeft(text, "+-"), 0
+	if at := bytes.IndexAny(mantissa, "eE"); at >= 0 {
+		var err error
+		if exponent, err = strconv.Atoi(string(mantissa[at+1:])); err != nil {
+			return true
+		}
+		mantissa = mantissa[:at]
+	}
+	whole, fraction, _ := bytes.Cut(mantissa, []byte("."))
+	digits := bytes.TrimRight(slices.Concat(whole, fraction), "0")
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return true
+		}
+	}
+	return len(digits) > 0 && len(digits) > len(whole)+exponent
 }
 
 // values fills the buffer's columns for sample i; arrays reads the file of an array.

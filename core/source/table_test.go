@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -154,6 +155,51 @@ func TestTablesThatCannotBe(t *testing.T) {
 		if _, err := OpenList(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// A number without a fraction is whole in every table, however it is written; what a double may have lost is not guessed.
+func TestWholeNumbersOfTables(t *testing.T) {
+	dir := tree(t, "a.jpg")
+	lost := "; beyond 9007199254740992 store integers: a number with a point or an exponent may have lost digits"
+	for text, whole := range map[string]int64{"7": 7, "-0": 0, "+5": 5, "7.0": 7, "7.": 7, "-7.000": -7, "1e3": 1000, "1.25E+2": 125, "1500e-2": 15, "0.0e5": 0, "0e-9": 0,
+		"1000000.0": 1000000, "1e+06": 1000000, "9007199254740992.0": 1 << 53, "-9007199254740992.0": -1 << 53, "9007199254740993": 1<<53 + 1,
+		"9223372036854775807": math.MaxInt64, "-9223372036854775808": math.MinInt64} {
+		checkWhole(t, dir, text, whole, "")
+	}
+	for text, want := range map[string]string{"7.5": "", "1e-1": "", "1.00000000000000000000001": "", "15e-1": "", "1e-400": "", "x": "", "0x10": "", "0x1p3": "", "Inf": "", "nan": "", "1_0": "", "1e": "", "e1": "", ".": "", "-": "", "1e400": "",
+		"0e99999999999999999999": "", "1 0": "", "9007199254740994.0": lost, "1e18": lost, "9223372036854775808": " from -9223372036854775808 to 9223372036854775807"} {
+		checkWhole(t, dir, text, 0, fmt.Sprintf("got %q, want a whole number%s", text, want))
+	}
+}
+
+// checkWhole reads a text as label and as column, from a CSV and, where JSON has such numbers or as a string, from JSON lines.
+func checkWhole(t *testing.T, dir, text string, whole int64, message string) {
+	t.Helper()
+	write(t, dir+"/t.csv", "path,n\na.jpg,"+text+"\n")
+	write(t, dir+"/t.jsonl", fmt.Sprintf("{\"path\": \"a.jpg\", \"n\": %q}\n", text))
+	write(t, dir+"/bare.jsonl", fmt.Sprintf("{\"path\": \"a.jpg\", \"n\": %s}\n", text))
+	files := []string{"/t.csv", "/t.jsonl"}
+	if json.Valid([]byte(text)) {
+		files = append(files, "/bare.jsonl")
+	}
+	for _, file := range files {
+		s, err := OpenList(ListConfig{File: dir + file, Label: "n", Columns: []Column{{Name: "n", Type: Int64}}})
+		if message != "" {
+			if err == nil || !strings.HasSuffix(err.Error(), message) {
+				t.Errorf("%s: got %v, want %q", file, err, message)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %q: %v", file, text, err)
+			continue
+		}
+		b, _ := read(t, s, 0)
+		if got := int64(binary.NativeEndian.Uint64(b.Value(0))); got != whole || s.Label(0) != whole {
+			t.Errorf("%s: %q: got %d, label %d, want %d", file, text, got, s.Label(0), whole)
+		}
+		must(t, s.Close())
 	}
 }
 

@@ -46,7 +46,7 @@ var keys = []Key{
 	{"source.columns", "list of text or mappings", "[]", "Parts of shards, columns of a table, or files beside those of a folder, that become fields of the batch."},
 	{"source.columns[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.columns[].from", "text", "(name)", "The part or column; of a folder the ending of the file that has the sample's name up to its last dot. Of arrays also `npz[NAME]`, one of an .npz file."},
-	{"source.columns[].type", "text, i64, f64, npy", "text", "text: bytes as they are, ragged; npy: an array of one shape in every sample, [batch, shape...]; of a table the column holds its path; else one number a sample."},
+	{"source.columns[].type", "text, i64, f64, npy", "text", "text: bytes as they are, ragged (of Parquet's dates, decimals and the like see sources.md); npy: an array of one shape in every sample, [batch, shape...]; of a table the column holds its path; else one number a sample."},
 	{"source.columns[].max_bytes", "size", "1KiB", "Room of one value of text; a longer one is a bad sample."},
 	{"source.columns[].dtype", "u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64", "(the first sample's)", "Type of an array's elements; booleans are u8. A sample with another is bad."},
 	{"source.columns[].shape", "list of whole numbers", "(the first sample's)", "Shape of an array. A sample with another is bad."},
