@@ -110,7 +110,7 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 	if err != nil {
 		return err
 	}
-	if len(s.files) > 1 && r.hasLabel != (s.labels != nil) {
+	if s.n > 0 && f.hasRows() && r.hasLabel != (s.labels != nil) {
 		return fmt.Errorf("column %q: this file has it and others have not, or the other way round", r.label)
 	}
 	places[0] = -1 // media are read one by one
@@ -131,6 +131,10 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 		inFile += g.NumRows
 	}
 	return f.unchanged()
+}
+
+func (f *parquetFile) hasRows() bool {
+	return slices.ContainsFunc(f.meta.RowGroups, func(g format.RowGroup) bool { return g.NumRows > 0 })
 }
 
 // find is the row group of sample i.

@@ -253,6 +253,44 @@ func TestParquetShards(t *testing.T) {
 	}
 }
 
+// A file without rows is nothing among the others, wherever it stands; one with rows and other columns is refused.
+func TestParquetShardsWithoutRows(t *testing.T) {
+	type bare struct {
+		Image []byte `parquet:"image"`
+	}
+	dir := t.TempDir()
+	writeParquet(t, dir+"/a.parquet", pictureRows(0, 3), 5)
+	writeParquet(t, dir+"/b.parquet", pictureRows(3, 5), 5)
+	writeParquet(t, dir+"/none.parquet", []pictureRow{}, 5)
+	writeParquet(t, dir+"/bare-none.parquet", []bare{}, 5)
+	writeParquet(t, dir+"/bare.parquet", []bare{{Image: []byte("x")}}, 5)
+	for _, names := range []string{"none a b", "a none b", "a b none", "bare-none none a b", "a b bare-none"} {
+		var files []string
+		for _, name := range strings.Fields(names) {
+			files = append(files, dir+"/"+name+".parquet")
+		}
+		s, err := OpenParquet(background, ShardsConfig{Shards: files})
+		if err != nil {
+			t.Errorf("%s: %v", names, err)
+			continue
+		}
+		for i := range s.Len() {
+			if _, text := read(t, s, i); len(text) != int(1000+i) || s.Label(i) != i%4 || s.Len() != 5 {
+				t.Errorf("%s: sample %d of %d: %d bytes, label %d", names, i, s.Len(), len(text), s.Label(i))
+			}
+		}
+		must(t, s.Close())
+	}
+	for _, files := range [][]string{{"/a.parquet", "/bare.parquet"}, {"/none.parquet", "/bare.parquet", "/a.parquet"}} {
+		for k := range files {
+			files[k] = dir + files[k]
+		}
+		if _, err := OpenParquet(background, ShardsConfig{Shards: files}); err == nil || !strings.Contains(err.Error(), `column "label": this file has it and others have not`) {
+			t.Errorf("%s: got %v", files, err)
+		}
+	}
+}
+
 // Row groups are read whether or not they say which they are, as those of Arrow do not, and however many pages the index of each has.
 func TestRowGroupsThatDoNotSayWhichTheyAre(t *testing.T) {
 	file := t.TempDir() + "/a.parquet"
