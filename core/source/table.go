@@ -1,15 +1,11 @@
 package source
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -20,10 +16,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-const (
-	maxLineBytes = 16 << 20
-	maxWhole     = 1 << 53 // up to which a double tells whole numbers
-)
+const maxWhole = 1 << 53 // up to which a double tells whole numbers
 
 // tableEnding is csv, jsonl or parquet by a file's ending, or empty.
 func tableEnding(name string) string {
@@ -180,88 +173,6 @@ func (r *tableReader) places(has []string) ([]int, error) {
 // cells is a row to be filled.
 func (r *tableReader) cells() cells {
 	return cells{others: make([][]byte, len(r.c.Others)), columns: make([][]byte, len(r.rows.columns))}
-}
-
-func (r *tableReader) csv(text []byte) error {
-	in := csv.NewReader(bytes.NewReader(text))
-	in.ReuseRecord = true
-	head, err := in.Read()
-	if err == io.EOF {
-		return fmt.Errorf("%w: the file is empty; want a heading line with the column %q", ErrNoSamples, r.path)
-	}
-	if err != nil {
-		return err
-	}
-	places, err := r.places(append([]string(nil), head...))
-	if err != nil {
-		return fmt.Errorf("line 1: %w", err)
-	}
-	row := r.cells()
-	cell := func(record []string, at int) []byte {
-		if at < 0 {
-			return nil
-		}
-		return []byte(record[at])
-	}
-	for {
-		record, err := in.Read()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		row.path, row.label = cell(record, places[0]), cell(record, places[1])
-		for k := range row.others {
-			row.others[k] = cell(record, places[2+k])
-		}
-		for c := range row.columns {
-			row.columns[c] = cell(record, places[2+len(row.others)+c])
-		}
-		if err := r.add(&row); err != nil {
-			line, _ := in.FieldPos(0)
-			return fmt.Errorf("line %d: %w", line, err)
-		}
-	}
-}
-
-func (r *tableReader) jsonLines(text []byte) error {
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxLineBytes)
-	row := r.cells()
-	r.hasLabel = true
-	for line := 1; lines.Scan(); line++ {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue
-		}
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(lines.Bytes(), &fields); err != nil {
-			return fmt.Errorf("line %d: want a JSON object: %w", line, err)
-		}
-		row.path, row.label = jsonText(fields[r.path]), jsonText(fields[r.label])
-		for k := range row.others {
-			row.others[k] = jsonText(fields[r.c.Others[k].From[0]])
-		}
-		for c := range row.columns {
-			row.columns[c] = jsonText(fields[r.rows.columns[c].From])
-		}
-		if err := r.add(&row); err != nil {
-			return fmt.Errorf("line %d: %w", line, err)
-		}
-	}
-	return lines.Err()
-}
-
-// jsonText is a string's content, and everything else as it is written; null is nothing.
-func jsonText(value json.RawMessage) []byte {
-	var s string
-	switch {
-	case len(value) == 0 || string(value) == "null":
-		return nil
-	case value[0] == '"' && json.Unmarshal(value, &s) == nil:
-		return []byte(s)
-	}
-	return value
 }
 
 // checkPath refuses what is no path, or leads out of the root.

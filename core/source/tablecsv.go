@@ -1,0 +1,51 @@
+package source
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+)
+
+func (r *tableReader) csv(text []byte) error {
+	in := csv.NewReader(bytes.NewReader(text))
+	in.ReuseRecord = true
+	head, err := in.Read()
+	if err == io.EOF {
+		return fmt.Errorf("%w: the file is empty; want a heading line with the column %q", ErrNoSamples, r.path)
+	}
+	if err != nil {
+		return err
+	}
+	places, err := r.places(append([]string(nil), head...))
+	if err != nil {
+		return fmt.Errorf("line 1: %w", err)
+	}
+	row := r.cells()
+	cell := func(record []string, at int) []byte {
+		if at < 0 {
+			return nil
+		}
+		return []byte(record[at])
+	}
+	for {
+		record, err := in.Read()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		row.path, row.label = cell(record, places[0]), cell(record, places[1])
+		for k := range row.others {
+			row.others[k] = cell(record, places[2+k])
+		}
+		for c := range row.columns {
+			row.columns[c] = cell(record, places[2+len(row.others)+c])
+		}
+		if err := r.add(&row); err != nil {
+			line, _ := in.FieldPos(0)
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+}
