@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -200,6 +201,44 @@ func checkWhole(t *testing.T, dir, text string, whole int64, message string) {
 			t.Errorf("%s: %q: got %d, label %d, want %d", file, text, got, s.Label(0), whole)
 		}
 		must(t, s.Close())
+	}
+}
+
+// Quoted text of a CSV is bytes as they are, its line ends, too.
+func TestQuotedTextOfCSVIsAsItIs(t *testing.T) {
+	dir := tree(t, "a.jpg")
+	texts := []string{"a\r\nb", "a\nb", "a\rb", "\r\n", "\r\r\n\n\r", "\"\r\n\"", "\"\"\r\n", "x,\r\n,", "", "\xff\x00"}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		text := make([]byte, r.IntN(12))
+		for k := range text {
+			text[k] = "\r\n\",a"[r.IntN(5)]
+		}
+		texts = append(texts, string(text))
+	}
+	for _, end := range []string{"\n", "\r\n"} {
+		table := "path,c,label" + end
+		for i, text := range texts {
+			table += fmt.Sprintf("a.jpg,\"%s\",%d%s", strings.ReplaceAll(text, `"`, `""`), i, end)
+		}
+		write(t, dir+"/t.csv", table)
+		s := openL(t, ListConfig{File: dir + "/t.csv", Columns: []Column{{Name: "c"}}})
+		for i, text := range texts {
+			if b, _ := read(t, s, int64(i)); string(b.Value(0)) != text || s.Label(int64(i)) != int64(i) {
+				t.Fatalf("row %d: got %q, label %d, want %q", i, b.Value(0), s.Label(int64(i)), text)
+			}
+		}
+	}
+	var out []byte // as many bytes at a time as somebody asks for
+	in := csvText{left: []byte("a,\"b\r\n\"\r\n")}
+	for one := make([]byte, 1); ; {
+		n, err := in.Read(one)
+		if out = append(out, one[:n]...); err != nil {
+			break
+		}
+	}
+	if string(out) != "a,\"b\r\r\n\"\r\n" {
+		t.Fatalf("got %q", out)
 	}
 }
 

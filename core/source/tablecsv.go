@@ -7,8 +7,31 @@ import (
 	"io"
 )
 
+// csvText hands a table to the library, which makes one LF of each CR LF, within quotes, too: there it is handed one CR more. It takes quotes in
+// no other place, so their number tells what is within.
+type csvText struct {
+	left   []byte
+	quoted bool
+	added  bool // the CR before left
+}
+
+func (t *csvText) Read(to []byte) (n int, err error) {
+	for ; n < len(to) && len(t.left) > 0; n++ {
+		to[n] = t.left[0]
+		if t.added = t.quoted && !t.added && bytes.HasPrefix(t.left, []byte("\r\n")); t.added {
+			continue
+		}
+		t.quoted = t.quoted != (t.left[0] == '"')
+		t.left = t.left[1:]
+	}
+	if n == 0 && len(to) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
 func (r *tableReader) csv(text []byte) error {
-	in := csv.NewReader(bytes.NewReader(text))
+	in := csv.NewReader(&csvText{left: text})
 	in.ReuseRecord = true
 	head, err := in.Read()
 	if err == io.EOF {
