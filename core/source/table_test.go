@@ -119,28 +119,32 @@ func TestTablesReadAllocatesNothing(t *testing.T) {
 // A wrong table is refused with its line.
 func TestTablesThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
-		"csv:":                                   "the file is empty",
-		"csv:path,label\n":                       "the table has no rows",
-		"csv:file,label\na,1\n":                  `line 1: no column "path"; the columns are file, label`,
-		"csv:path,path\na,b\n":                   `column "path" is there twice`,
-		"csv:path,label\na,b\n":                  `line 2: label: got "b", want a whole number`,
-		"csv:path,label\na,1\n,2\n":              `line 3: column "path" is empty`,
-		"csv:path,label\n../a,1\n":               `line 2: path "../a": got ".."`,
-		"csv:path,label\n\"a\nb\",1\n":           "got a tab or line end",
-		"csv:path,label\na,1,2\n":                "wrong number of fields",
-		"csv:path,label\n\"a,1\n":                `extraneous or missing " in quoted-field`,
-		"jsonl:{\"path\": \"a\"}\n[1]\n":         "line 2: want a JSON object",
-		"jsonl:{\"label\": 1}\n":                 `line 1: column "path" is empty`,
-		"jsonl:{\"path\": \"a\", \"label\":1.5}": `label: got "1.5", want a whole number`,
-		"jsonl:{\"path\": ":                      "line 1: want a JSON object",
-		"parquet:hello, this is not parquet":     "parquet: ",
-		"parquet:PAR1":                           "parquet: ",
+		"csv:":                         "the file is empty",
+		"csv:path,label\n":             "the table has no rows",
+		"csv:file,label\na,1\n":        `line 1: no column "path"; the columns are file, label`,
+		"csv:path,path\na,b\n":         `column "path" is there twice`,
+		"csv:path,label\na,b\n":        `line 2: label: got "b", want a whole number`,
+		"csv:path,label\na,1\n,2\n":    `line 3: column "path" is empty`,
+		"csv:path,label\n../a,1\n":     `line 2: path "../a": got ".."`,
+		"csv:path,label\n\"a\nb\",1\n": "got a tab or line end",
+		"csv:path,label\na,1,2\n":      "wrong number of fields",
+		"csv:path,label\n\"a,1\n":      `extraneous or missing " in quoted-field`,
+		"jsonl:\n{\"path\": \"" + strings.Repeat("x", maxLineBytes-11) + "\"}\n": "line 2: got 16777217 bytes, want at most 16777216; leave out what nobody reads, and put large values into files",
+		"jsonl:{\"path\": \"\\ud83d.jpg\"}\n":                                    `line 1: column "path": got \ud83d, half of a character; write bytes that are no UTF-8 as they are, without an escape`,
+		"jsonl:{\"path\": \"\\ude00\\ud83d\"}\n":                                 `line 1: column "path": got \ude00, half of a character`,
+		"jsonl:{\"path\": \"\\ud83d\\n\"}\n":                                     `line 1: column "path": got \ud83d, half of a character`,
+		"jsonl:{\"path\": \"a\"}\n[1]\n":                                         "line 2: want a JSON object",
+		"jsonl:{\"label\": 1}\n":                                                 `line 1: column "path" is empty`,
+		"jsonl:{\"path\": \"a\", \"label\":1.5}":                                 `label: got "1.5", want a whole number`,
+		"jsonl:{\"path\": ":                                                      "line 1: want a JSON object",
+		"parquet:hello, this is not parquet":                                     "parquet: ",
+		"parquet:PAR1":                                                           "parquet: ",
 	} {
 		kind, text, _ := strings.Cut(text, ":")
 		file := filepath.Join(t.TempDir(), "t."+kind)
 		write(t, file, text)
 		if _, err := OpenList(ListConfig{File: file}); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), fmt.Sprintf("source: list %q: ", file)) {
-			t.Errorf("%q: got %v, want %q", text, err, want)
+			t.Errorf("%.60q: got %.300v, want %q", text, err, want)
 		}
 	}
 	file := filepath.Join(t.TempDir(), "t.csv")
@@ -239,6 +243,20 @@ func TestQuotedTextOfCSVIsAsItIs(t *testing.T) {
 	}
 	if string(out) != "a,\"b\r\r\n\"\r\n" {
 		t.Fatalf("got %q", out)
+	}
+}
+
+// Bytes that are no UTF-8 are read as they are in JSON lines, in paths and texts, and escapes beside them as what they stand for.
+func TestJSONLinesKeepBytes(t *testing.T) {
+	dir := tree(t, "\xe9.jpg", "é\xff.jpg")
+	write(t, dir+"/t.jsonl", "{\"path\": \"\xe9.jpg\", \"c\": \"\xff\\n\\ud83d\\ude00\xe2\x82\\\\ud800 \\u00e9\xfe\"}\n"+
+		"{\"path\": \"\\u00e9\xff.jpg\", \"c\": \"\ufffd\\ufffd\"}\r\n{\"path\": \"\xe9.jpg\", \"c\": {\"a\": \"\xff\"}}")
+	s := openL(t, ListConfig{File: dir + "/t.jsonl", Columns: []Column{{Name: "c"}}})
+	for i, want := range []struct{ path, text string }{{"\xe9.jpg", "\xff\n😀\xe2\x82\\ud800 é\xfe"}, {"é\xff.jpg", "\ufffd\ufffd"}, {"\xe9.jpg", "{\"a\": \"\xff\"}"}} {
+		b, data := read(t, s, int64(i))
+		if string(s.Key(int64(i), nil)) != want.path || data != want.path || string(b.Value(0)) != want.text {
+			t.Errorf("line %d: got %q %q %q, want %q", i+1, s.Key(int64(i), nil), data, b.Value(0), want)
+		}
 	}
 }
 

@@ -1,49 +1,132 @@
 package source
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 const maxLineBytes = 16 << 20
 
 func (r *tableReader) jsonLines(text []byte) error {
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxLineBytes)
-	row := r.cells()
+	row, names := r.cells(), r.wanted()
+	cells := []*[]byte{&row.path, &row.label}
+	for k := range row.others {
+		cells = append(cells, &row.others[k])
+	}
+	for c := range row.columns {
+		cells = append(cells, &row.columns[c])
+	}
 	r.hasLabel = true
-	for line := 1; lines.Scan(); line++ {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+	for number := 1; len(text) > 0; number++ {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte("\n"))
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(lines.Bytes(), &fields); err != nil {
-			return fmt.Errorf("line %d: want a JSON object: %w", line, err)
+		err := jsonLine(line, names, cells)
+		if err == nil {
+			err = r.add(&row)
 		}
-		row.path, row.label = jsonText(fields[r.path]), jsonText(fields[r.label])
-		for k := range row.others {
-			row.others[k] = jsonText(fields[r.c.Others[k].From[0]])
-		}
-		for c := range row.columns {
-			row.columns[c] = jsonText(fields[r.rows.columns[c].From])
-		}
-		if err := r.add(&row); err != nil {
-			return fmt.Errorf("line %d: %w", line, err)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", number, err)
 		}
 	}
-	return lines.Err()
+	return nil
+}
+
+// jsonLine takes the named fields of an object.
+func jsonLine(line []byte, names []string, cells []*[]byte) error {
+	if len(line) > maxLineBytes {
+		return fmt.Errorf("got %d bytes, want at most %d; leave out what nobody reads, and put large values into files", len(line), maxLineBytes)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(line, &fields); err != nil {
+		return fmt.Errorf("want a JSON object: %w", err)
+	}
+	for k, name := range names {
+		text, err := jsonText(fields[name])
+		if err != nil {
+			return fmt.Errorf("column %q: %w", name, err)
+		}
+		*cells[k] = text
+	}
+	return nil
 }
 
 // jsonText is a string's content, and everything else as it is written; null is nothing.
-func jsonText(value json.RawMessage) []byte {
-	var s string
+func jsonText(value json.RawMessage) ([]byte, error) {
 	switch {
 	case len(value) == 0 || string(value) == "null":
-		return nil
-	case value[0] == '"' && json.Unmarshal(value, &s) == nil:
-		return []byte(s)
+		return nil, nil
+	case value[0] != '"':
+		return value, nil
 	}
-	return value
+	return jsonString(value[1 : len(value)-1])
+}
+
+// jsonString is what is between quotes. Bytes that are no UTF-8, of paths say, stay as they are; the library has what is between them, as it would
+// make U+FFFD of each.
+func jsonString(raw []byte) (text []byte, err error) {
+	if half := halfCharacter(raw); half != nil {
+		return nil, fmt.Errorf("got %s, half of a character; write bytes that are no UTF-8 as they are, without an escape", half)
+	}
+	for {
+		n := validPrefix(raw)
+		var s string
+		if err := json.Unmarshal(slices.Concat([]byte{'"'}, raw[:n], []byte{'"'}), &s); err != nil {
+			return nil, err
+		}
+		if text = append(text, s...); n == len(raw) {
+			return text, nil
+		}
+		text, raw = append(text, raw[n]), raw[n+1:]
+	}
+}
+
+// validPrefix is how many bytes are UTF-8, from the first on.
+func validPrefix(text []byte) (n int) {
+	for n < len(text) {
+		r, size := utf8.DecodeRune(text[n:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// halfCharacter is the first escape, such as \ud800, that is one half of a character without the other.
+func halfCharacter(raw []byte) []byte {
+	for {
+		at := bytes.IndexByte(raw, '\\')
+		if at < 0 {
+			return nil
+		}
+		raw = raw[at:]
+		size := 2
+		if r := escaped(raw); utf16.IsSurrogate(r) {
+			if utf16.DecodeRune(r, escaped(raw[6:])) == utf8.RuneError {
+				return raw[:6]
+			}
+			size = 12
+		}
+		raw = raw[min(size, len(raw)):]
+	}
+}
+
+// escaped is the number of an escape \uXXXX that begins a text, or -1.
+func escaped(text []byte) rune {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 32)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
 }
