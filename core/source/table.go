@@ -116,6 +116,9 @@ func (r *tableReader) read() error {
 		return r.parquet()
 	}
 	text, err := readList(r.c)
+	if errors.Is(err, ErrNoSamples) {
+		return r.empty()
+	}
 	if err != nil {
 		return err
 	}
@@ -125,6 +128,15 @@ func (r *tableReader) read() error {
 		return r.csv(text)
 	}
 	return r.jsonLines(text)
+}
+
+// empty says what a table of text begins with.
+func (r *tableReader) empty() error {
+	want := fmt.Sprintf("a heading line with the column %q", r.path)
+	if tableEnding(r.c.File) == "jsonl" {
+		want = fmt.Sprintf("a JSON object a line, with the path in %q", r.path)
+	}
+	return fmt.Errorf("%w: the file is empty; want %s", ErrNoSamples, want)
 }
 
 // wanted are the names of the columns that are read: path, label, the other paths, and those of the batch.

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -32,14 +33,15 @@ func (t *csvText) Read(to []byte) (n int, err error) {
 
 func (r *tableReader) csv(text []byte) error {
 	in := csv.NewReader(&csvText{left: text})
-	in.ReuseRecord = true
+	in.ReuseRecord, in.FieldsPerRecord = true, -1 // they are counted here
 	head, err := in.Read()
 	if err == io.EOF {
-		return fmt.Errorf("%w: the file is empty; want a heading line with the column %q", ErrNoSamples, r.path)
+		return r.empty()
 	}
 	if err != nil {
-		return err
+		return csvError(err)
 	}
+	width := len(head)
 	places, err := r.places(append([]string(nil), head...))
 	if err != nil {
 		return fmt.Errorf("line 1: %w", err)
@@ -57,7 +59,11 @@ func (r *tableReader) csv(text []byte) error {
 			return nil
 		}
 		if err != nil {
-			return err
+			return csvError(err)
+		}
+		if len(record) != width {
+			line, _ := in.FieldPos(0)
+			return fmt.Errorf("line %d: got %d fields, want %d as in the heading line; quote fields that have commas, and leave none out", line, len(record), width)
 		}
 		row.path, row.label = cell(record, places[0]), cell(record, places[1])
 		for k := range row.others {
@@ -71,4 +77,13 @@ func (r *tableReader) csv(text []byte) error {
 			return fmt.Errorf("line %d: %w", line, err)
 		}
 	}
+}
+
+// csvError names the line as other errors of tables do, and says how quotes are written.
+func csvError(err error) error {
+	var e *csv.ParseError
+	if !errors.As(err, &e) {
+		return err
+	}
+	return fmt.Errorf("line %d: byte %d of line %d: %w; want fields with quotes, commas or line ends within quotes, and quotes in them twice", e.StartLine, e.Column, e.Line, e.Err)
 }
