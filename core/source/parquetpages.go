@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -216,8 +217,11 @@ func (p *pages) open() parquet.Pages {
 
 // failed is why a page could not be read: what was found here, else what the library says.
 func (p *pages) failed(err error) error {
-	if p.err != nil && p.err != io.EOF {
+	switch {
+	case p.err != nil && p.err != io.EOF:
 		return p.err
+	case errors.Is(err, encoding.ErrNotSupported):
+		return fmt.Errorf("%w; write the column with PLAIN or a dictionary", err)
 	}
 	return err
 }
@@ -328,8 +332,12 @@ func (p *pages) dataV1(h *format.PageHeader, packed []byte) error {
 	if err := p.within(d.Encoding, values, n, h); err != nil {
 		return err
 	}
+	levels := data[:len(data)-len(values)]
+	if values, err = p.joined(&d.Encoding, values); err != nil {
+		return err
+	}
 	d.Statistics = format.Statistics{}
-	return p.send(h, data)
+	return p.send(h, levels, values)
 }
 
 func (p *pages) dataV2(h *format.PageHeader, packed []byte) error {
@@ -356,8 +364,27 @@ func (p *pages) dataV2(h *format.PageHeader, packed []byte) error {
 	if err := p.within(d.Encoding, values, n, h); err != nil {
 		return err
 	}
+	values, err := p.joined(&d.Encoding, values)
+	if err != nil {
+		return err
+	}
 	d.Statistics, d.IsCompressed = format.Statistics{}, new(bool)
 	return p.send(h, packed[:levels], values)
+}
+
+// joined makes values plain that lie split.
+func (p *pages) joined(e *format.Encoding, values []byte) ([]byte, error) {
+	if *e != format.ByteStreamSplit {
+		return values, nil
+	}
+	*e = format.Plain
+	switch p.column.Type().Kind() {
+	case parquet.Int32, parquet.Float:
+		return unsplit(values, 4)
+	case parquet.Int64, parquet.Double:
+		return unsplit(values, 8)
+	}
+	return unsplit(values, int(p.width())) // no width: they are of no fixed length
 }
 
 func (p *pages) within(e format.Encoding, values []byte, n int64, h *format.PageHeader) error {

@@ -3,6 +3,7 @@ package source
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/bits"
 
 	"github.com/parquet-go/parquet-go/encoding/delta"
@@ -41,7 +42,29 @@ func encodedWithin(e format.Encoding, kind format.Type, data []byte, n, most int
 	case format.DeltaByteArray:
 		return prefixesWithin(data, n, most)
 	}
-	return errors.New("encoding " + e.String() + " is not read here")
+	return errEncoding(e)
+}
+
+func errEncoding(e format.Encoding) error {
+	return fmt.Errorf("encoding %v is not read here; write the column with PLAIN or a dictionary", e)
+}
+
+// unsplit makes plain values of those that lie split: the first bytes of all, then the second ones. The library does so with floats alone.
+func unsplit(data []byte, width int) ([]byte, error) {
+	if width <= 0 {
+		return nil, errEncoding(format.ByteStreamSplit)
+	}
+	if len(data)%width != 0 {
+		return nil, errRuns
+	}
+	n := len(data) / width
+	values := make([]byte, len(data))
+	for b := range width {
+		for k, c := range data[b*n:][:n] {
+			values[k*width+b] = c
+		}
+	}
+	return values, nil
 }
 
 // levelsWithin tells that definition levels become n at most.

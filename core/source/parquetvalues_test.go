@@ -250,3 +250,65 @@ func TestRandomParquetValues(t *testing.T) {
 		}
 	}
 }
+
+// split lays the first bytes of all values first, then the second ones.
+func split(width int, values ...[]byte) (all []byte) {
+	for b := range width {
+		for _, v := range values {
+			all = append(all, v[b])
+		}
+	}
+	return all
+}
+
+// Columns whose bytes lie split are read, of numbers and of values of fixed length, with nulls and without.
+func TestSplitColumns(t *testing.T) {
+	file := tree(t, "a.jpg") + "/t.parquet"
+	kinds := kindsOfColumns()
+	for name, width := range map[string]int{"u32": 4, "f32": 4, "i64": 8, "f64": 8, "float16": 2, "decimal, fixed": 3} {
+		k := kinds[name]
+		v, w := k.values[0], k.values[1]
+		for _, nulls := range []bool{false, true} {
+			n := k.column("n", split(width, v.plain, w.plain, v.plain))
+			want := []string{v.text, w.text, v.text}
+			if nulls {
+				optional := format.Optional
+				n = k.column("n", append(plain([]byte{1<<1 | 1, 0b101}), split(width, v.plain, w.plain)...))
+				n.element.RepetitionType, want = &optional, []string{v.text, "", w.text}
+			}
+			n.encoding = format.ByteStreamSplit
+			forgeTable(t, file, 3, pathColumn("a.jpg", "a.jpg", "a.jpg"), n)
+			s, err := OpenList(ListConfig{File: file, Columns: []Column{{Name: "n"}}})
+			if err != nil {
+				t.Errorf("%s, nulls %v: %v", name, nulls, err)
+				continue
+			}
+			for i := range want {
+				if b, _ := read(t, s, int64(i)); string(b.Value(0)) != want[i] {
+					t.Errorf("%s, nulls %v, row %d: got %q, want %q", name, nulls, i, b.Value(0), want[i])
+				}
+			}
+			must(t, s.Close())
+		}
+	}
+}
+
+// Encodings that are not read are refused with what to write instead.
+func TestEncodingsThatAreNotRead(t *testing.T) {
+	file := tree(t, "a.jpg") + "/t.parquet"
+	for want, n := range map[string]forgedColumn{
+		"encoding BYTE_STREAM_SPLIT is not read here; write the column with PLAIN or a dictionary": {encoding: format.ByteStreamSplit, values: plain([]byte("x"))},
+		"encoding BIT_PACKED is not read here; write the column with PLAIN or a dictionary":        {encoding: format.BitPacked, values: []byte{1}},
+		"encoded values are not whole":                {encoding: format.ByteStreamSplit, values: make([]byte, 7), element: columnOf("n", format.Int64, nil).element},
+		"write the column with PLAIN or a dictionary": {encoding: format.DeltaBinaryPacked, values: []byte{128, 1, 4, 1, 0}, element: columnOf("n", format.Double, nil).element},
+	} {
+		if n.element.Name == "" {
+			n.element = columnOf("n", format.ByteArray, nil).element
+		}
+		forgeTable(t, file, 1, pathColumn("a.jpg"), n)
+		_, err := OpenList(ListConfig{File: file, Columns: []Column{{Name: "n"}}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
