@@ -16,6 +16,7 @@ import (
 
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 )
 
@@ -92,7 +93,7 @@ func (p *orderPlan) shuffle(n int64) (sampler.Sequence, error) {
 		return sampler.Window(p.shards(n), o.Window, o.Seed)
 	case o.Weights != "":
 		weights := make([]float32, n)
-		err := p.numbers("weights", o.Weights, n, func(place int64, v float64) { weights[place] = float32(v) })
+		err := p.numbers("weights", o.Weights, weightRange, n, func(place int64, v float64) { weights[place] = float32(v) })
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +115,7 @@ func (p *orderPlan) shuffle(n int64) (sampler.Sequence, error) {
 		return sampler.Mix(strata, 0, p.global, o.Seed)
 	case o.Buckets.By != "":
 		lengths := make([]int64, n)
-		err := p.numbers("buckets.by", o.Buckets.By, n, func(place int64, v float64) { lengths[place] = int64(v) })
+		err := p.numbers("buckets.by", o.Buckets.By, lengthRange, n, func(place int64, v float64) { lengths[place] = int64(v) })
 		if err != nil {
 			return nil, err
 		}
@@ -177,8 +178,26 @@ func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
 		"source.columns of a table (.csv, .jsonl, .parquet)", key, name)
 }
 
+// limits are the smallest and the largest number that a column may hold; NaN lies between no two numbers.
+type limits struct {
+	low, high float64
+	want      string
+}
+
+var (
+	weightRange = limits{0, math.MaxFloat32, "a number from 0 to 3.4e38"}
+	lengthRange = limits{-1 << 63, 0x1p63 - 1024, "a number of 64 bits"}
+)
+
+// refused is the error of a sample whose value in a column cannot be ordered by.
+func (p *orderPlan) refused(key, name string, place int64, got any, want string) error {
+	i := p.sample(place)
+	return fmt.Errorf("%s: column %q: sample %d %q: got %v, want %s; mend the value, or leave such samples out with order.filter",
+		key, name, i, store.Shown(string(p.source.Key(i, nil))), got, want)
+}
+
 // numbers hands on a column's values by place.
-func (p *orderPlan) numbers(key, name string, n int64, set func(place int64, v float64)) error {
+func (p *orderPlan) numbers(key, name string, in limits, n int64, set func(place int64, v float64)) error {
 	column, err := p.column(key, name)
 	if err != nil {
 		return err
@@ -193,6 +212,9 @@ func (p *orderPlan) numbers(key, name string, n int64, set func(place int64, v f
 			v = x
 		case string:
 			return fmt.Errorf("%s: column %q holds text, want numbers; give it type: f64 or i64 in source.columns", key, name)
+		}
+		if !(v >= in.low && v <= in.high) {
+			return p.refused(key, name, place, v, in.want)
 		}
 		binary.LittleEndian.PutUint64(word[:], math.Float64bits(v))
 		p.facts.Write(word[:])
@@ -210,6 +232,9 @@ func (p *orderPlan) strata(key, name string, n int64) ([]sampler.Stratum, error)
 	lists := map[any]*sampler.IDs{}
 	for place := range n {
 		v := column(p.sample(place))
+		if f, ok := v.(float64); ok && math.IsNaN(f) { // equal to nothing, so no value to group by
+			return nil, p.refused(key, name, place, v, "a number or text")
+		}
 		fmt.Fprintf(p.facts, "%v\x00", v)
 		if lists[v] == nil {
 			lists[v] = sampler.NewIDs(0, n)

@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -309,6 +310,46 @@ func TestOrdersThatTheSourceCannotFollowAreRefused(t *testing.T) {
 	}
 	if _, err := New(describeTable(t, list, "batch: 99\norder: {last: drop, filter: label == 1}\n"), nil); !errors.Is(err, sampler.ErrNoBatch) {
 		t.Errorf("got %v, want ErrNoBatch", err)
+	}
+}
+
+// What is no number, or none that fits, has no place in an order: the refusal names the sample, also behind a filter.
+func TestAnOrderByAColumnWithoutANumberIsRefused(t *testing.T) {
+	leavesNothing(t)
+	with := func(odd float64) string {
+		return table(t, 12, func(i int) float64 {
+			if i == 5 {
+				return odd
+			}
+			return 1
+		})
+	}
+	nan, inf, negative := with(math.NaN()), with(math.Inf(1)), with(-1)
+	const numbers, lengths = "want a number from 0 to 3.4e38", "want a number of 64 bits"
+	for _, c := range []struct{ list, order, key, got string }{
+		{nan, "weights: weight", "weights", "got NaN, " + numbers},
+		{inf, "weights: weight", "weights", "got +Inf, " + numbers},
+		{negative, "weights: weight", "weights", "got -1, " + numbers},
+		{nan, "balance: weight", "balance", "got NaN, want a number or text"},
+		{nan, "stratify: weight", "stratify", "got NaN, want a number or text"},
+		{nan, "stratify: weight, filter: index > 2", "stratify", "got NaN, want a number or text"},
+		{nan, "buckets: {by: weight, count: 2}", "buckets.by", "got NaN, " + lengths},
+		{inf, "buckets: {by: weight, count: 2}", "buckets.by", "got +Inf, " + lengths},
+		{nan, "buckets: {by: weight, count: 2}, filter: index > 2", "buckets.by", "got NaN, " + lengths},
+	} {
+		e, err := New(describeTable(t, c.list, "batch: 4\norder: {"+c.order+"}\n"), nil)
+		want := fmt.Sprintf(`order: %s: column "weight": sample 5 "005.jpg": %s; mend the value`, c.key, c.got)
+		if !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", c.order, err, want)
+		}
+		if err == nil {
+			must(e.Close())
+		}
+	}
+	for _, order := range []string{"balance: weight", "buckets: {by: weight, count: 2}"} {
+		if got := indexes(run(t, describeTable(t, nan, "batch: 4\norder: {epochs: 1, filter: weight > 0, "+order+"}\n"))); slices.Contains(got, 5) {
+			t.Errorf("%s: the filter left sample 5 in: %v", order, got)
+		}
 	}
 }
 
