@@ -37,7 +37,7 @@ var keys = []Key{
 	{"source.mix[].label", "text", "(as above)", "As above."},
 	{"source.mix[].extensions", "list of text", "(as above)", "As above."},
 	{"source.mix[].labels", "directory, none", "(as below)", "As below."},
-	{"source.mix[].weight", "number, or mapping of epochs to numbers", "(none)", "Share of the rows, relative to the other data sets'; {0: 3, 10: 1} is 3, and 1 from epoch 10 on. " +
+	{"source.mix[].weight", "number, or mapping of epochs to numbers", "(none)", "Share of the rows, relative to the other data sets'; {0: 3, 10: 1} (in JSON with \"0\" and \"10\") is 3, and 1 from epoch 10 on. " +
 		"A data set that is used up in an epoch begins anew; an epoch has as many rows as samples, or `order.rows`."},
 	{"source.host", "mapping", "(none)", "Samples that the program around the engine brings, through spdl_source_take and spdl_source_give or as `source=` in Python. " +
 		"In process only; one ring. Their labels and keys come with them, so an order cannot go by these."},

@@ -66,7 +66,7 @@ func (d *decoder) phases(s *section) (all []Phase) {
 	shown := join(s.shown, "weight")
 	for i := 0; i+1 < len(n.Content) && len(all) < maxPhases; i += 2 {
 		p := Phase{}
-		p.Epoch, _ = d.whole(n.Content[i], shown, 0, maxEpochs)
+		p.Epoch, _ = d.whole(numberKey(n.Content[i]), shown, 0, maxEpochs)
 		p.Weight, _ = d.number(n.Content[i+1], fmt.Sprintf("%s.%d", shown, p.Epoch), 0, maxWeight)
 		all = append(all, p)
 	}
@@ -80,4 +80,15 @@ func (d *decoder) phases(s *section) (all []Phase) {
 		s.fail("weight", "got %d weights, want 1 to %d", len(n.Content)/2, maxPhases)
 	}
 	return all
+}
+
+// numberKey is a key as a number where it is the text of one: keys of JSON, and so of a Python dict, are always text.
+func numberKey(n *yaml.Node) *yaml.Node {
+	t := target(n)
+	if t.Kind != yaml.ScalarNode || t.ShortTag() != "!!str" || !decimal.MatchString(t.Value) {
+		return n
+	}
+	number := *t
+	number.Tag, number.Style = "!!int", 0
+	return &number
 }

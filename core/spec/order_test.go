@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -66,15 +67,39 @@ func TestMixturesThatCannotBe(t *testing.T) {
 		"source: {mix: [{folder: p, weight: -1}]}":                         "source.mix[0].weight: got -1, want a number from 0",
 		"source: {mix: [{folder: p, weight: {1: 2}}]}":                     "source.mix[0].weight: got epochs that do not begin with 0",
 		"source: {mix: [{folder: p, weight: {0: 1, 0: 2}}]}":               "source.mix[0].weight: got epochs that do not begin with 0 or come twice",
+		`source: {mix: [{folder: p, weight: {"0": 1, 0: 2}}]}`:             "source.mix[0].weight: got epochs that do not begin with 0 or come twice",
+		`{"source": {"mix": [{"folder": "p", "weight": {"a": 1}}]}}`:       `source.mix[0].weight: got text "a", want a whole number from 0`,
+		`{"source": {"mix": [{"folder": "p", "weight": {"": 1}}]}}`:        `source.mix[0].weight: got text "", want a whole number from 0`,
+		`{"source": {"mix": [{"folder": "p", "weight": {"-1": 1}}]}}`:      "source.mix[0].weight: got -1, want a whole number from 0",
+		`{"source": {"mix": [{"folder": "p", "weight": {"00": 1}}]}}`:      `source.mix[0].weight: got text "00", want a whole number from 0`,
+		`{"source": {"mix": [{"folder": "p", "weight": {"0": "1"}}]}}`:     `source.mix[0].weight.0: got text "1", want a number from 0`,
 		"source: {mix: [{folder: p, weight: {}}]}":                         "source.mix[0].weight: got 0 weights",
 		"source: {mix: [{folder: p, wieght: 1}]}":                          `source.mix[0].wieght: unknown key; did you mean "weight"?`,
 		"source: {mix: [{folder: p, weight: 1}]}\norder: {window: 2}":      "order.window: got it with weights in source.mix",
 		"source: {mix: [{folder: p, weight: 1}]}\norder: {shuffle: false}": "source.mix: got weights with order.shuffle: false",
 		"source: {mix: [{list: p}], columns: [a]}":                         "source.columns: goes with shards",
 	} {
-		_, err := Parse([]byte(small+text), "x.yaml")
+		if !strings.HasPrefix(text, "{") {
+			text = small + text
+		}
+		_, err := Parse([]byte(text), "x.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {
 			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+// JSON has no keys but text: its weights by epoch are those of YAML, with one hash.
+func TestWeightsByEpochAreSaidInJSON(t *testing.T) {
+	yaml := parse(t, "source: {mix: [{folder: p, weight: {0: 3, 10: 1}}]}\nbatch: 4\nimage: {transform: [{resize: [8, 8]}]}")
+	want := []Phase{{0, 3}, {10, 1}}
+	for _, text := range []string{
+		`{"source": {"mix": [{"folder": "p", "weight": {"10": 1, "0": 3}}]}, "batch": 4, "image": {"transform": [{"resize": [8, 8]}]}}`,
+		`{source: {mix: [{folder: p, weight: {"0": 3, '10': 1}}]}, batch: 4, image: {transform: [{resize: [8, 8]}]}}`,
+	} {
+		s := parse(t, text)
+		if got := s.Source.Mix[0].Weights; !slices.Equal(got, want) || !slices.Equal(yaml.Source.Mix[0].Weights, want) || s.Hash() != yaml.Hash() {
+			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
 	}
 }
