@@ -415,3 +415,47 @@ func TestMixturesWithoutWhatTheyNeedAreRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The labels of a mixture's batches are places among the classes of all its data sets, also where an order goes by them.
+func TestAMixtureUnitesTheClassesOfItsFolders(t *testing.T) {
+	leavesNothing(t)
+	first, second := folder(t, 4, nil), folder(t, 4, nil) // a and b
+	must(os.Rename(filepath.Join(second, "a"), filepath.Join(second, "c")))
+	list := table(t, 3, quarter)
+	describe := func(parts, order string) *spec.Spec {
+		text := fmt.Sprintf("name: %s\nsource: {mix: [{folder: %q}, {folder: %q}%s]}\nimage: {transform: [{resize: [8, 8]}]}\norder: {epochs: 1, %s}\n",
+			testName(), first, second, parts, order)
+		s, err := spec.Parse([]byte(text), "")
+		must(err)
+		return s
+	}
+	classes := map[int64]string{}
+	for _, order := range []string{"shuffle: false", "stratify: label", "filter: label < 3"} {
+		e := startAgain(t, describe("", order), nil)
+		if got := e.Facts()[0].Classes; !slices.Equal(got, []string{"a", "b", "c"}) {
+			t.Errorf("classes %q", got)
+		}
+		reader := e.attach(shm.AttachOptions{})
+		for _, b := range epoch(t, reader) {
+			for row, i := range b.Index {
+				key := string(e.rings[0].source.Key(i, nil))
+				if classes[b.Label[row]] += key[:1]; key[:1] != "abc"[b.Label[row]:][:1] {
+					t.Errorf("%s: sample %d %s has label %d", order, i, key, b.Label[row])
+				}
+			}
+		}
+		must(reader.Close())
+		must(e.end())
+	}
+	if len(classes[0]) != 6 || len(classes[1]) != 12 || len(classes[2]) != 6 {
+		t.Errorf("labels of %v", classes)
+	}
+	only := indexes(run(t, describe("", "filter: label == 1")))
+	if slices.Sort(only); len(only) != 4 {
+		t.Errorf("label 1, which is b in both, has the samples %v", only)
+	}
+	_, err := New(describe(fmt.Sprintf(", {list: %q}", list), "shuffle: false"), nil)
+	if !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), `source.mix: parts 0 and 1 have different classes (label 0 is "a" and "b")`) {
+		t.Errorf("got %v", err)
+	}
+}

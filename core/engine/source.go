@@ -131,21 +131,28 @@ func (r *ring) openHost(s *spec.Source) (source.Source, error) {
 
 func (r *ring) openMix(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {
 	var parts []source.Source
+	refused := func(err error) error {
+		for _, p := range parts {
+			_ = p.Close()
+		}
+		return err
+	}
 	for i := range s.Mix {
 		part := s.Mix[i].Source
 		part.Columns, part.Index, part.LocalTimeout, part.Remote = s.Columns, s.Index, s.LocalTimeout, s.Remote
 		opened, err := r.open(ctx, ring, &part)
 		if err != nil {
-			for _, p := range parts {
-				_ = p.Close()
-			}
-			return nil, fmt.Errorf("engine: ring %q: source.mix[%d]: %w", r.name, i, err)
+			return nil, refused(fmt.Errorf("engine: ring %q: source.mix[%d]: %w", r.name, i, err))
 		}
 		parts = append(parts, opened)
 		r.parts = append(r.parts, opened.Len())
 		s = settled(s, opened)
 	}
-	return source.Join(parts), nil
+	joined, err := source.Join(parts)
+	if err != nil {
+		return nil, refused(describedWrongly{fmt.Errorf("engine: ring %q: source.mix: %w", r.name, err)})
+	}
+	return joined, nil
 }
 
 // settled is a mixture whose columns of arrays have the types and shapes that one of its data sets has: the others must have them, too.

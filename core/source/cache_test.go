@@ -91,7 +91,7 @@ func TestCacheAnswersTheSecondTime(t *testing.T) {
 func TestCacheOfMixedDataSets(t *testing.T) {
 	k := openK(t, CacheConfig{Dir: t.TempDir()})
 	a, b := openS(t, ShardsConfig{Shards: []string{shardFile(t, 0, 5)}}), openS(t, ShardsConfig{Shards: []string{shardFile(t, 5, 9)}})
-	s, err := k.Wrap(Join([]Source{a, b}))
+	s, err := k.Wrap(join(t, a, b))
 	must(t, err)
 	for range 2 {
 		for i := range s.Len() {
@@ -103,7 +103,7 @@ func TestCacheOfMixedDataSets(t *testing.T) {
 	if n := k.Stats(); n.Hits != 9 || n.Misses != 9 {
 		t.Fatalf("%+v", n)
 	}
-	if _, err := k.Wrap(Join([]Source{a, openH(t, HostConfig{Samples: 1})})); err == nil {
+	if _, err := k.Wrap(join(t, a, openH(t, HostConfig{Samples: 1}))); err == nil {
 		t.Fatalf("got %v", err)
 	}
 }

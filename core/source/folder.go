@@ -154,6 +154,7 @@ func (f *folder) find(i int64) (*run, []byte) {
 func (f *folder) Len() int64        { return int64(len(f.offsets)) }
 func (f *folder) Classes() []string { return f.classes }
 func (f *folder) Columns() []Column { return f.columns }
+func (f *folder) Unlabelled() bool  { return len(f.classes) == 0 }
 func (f *folder) Close() error      { return f.root.close() }
 
 func (f *folder) Key(i int64, dst []byte) []byte {

@@ -41,3 +41,6 @@ func (o outer) Notes() []string {
 	}
 	return nil
 }
+
+// Unlabelled is that of the source within.
+func (o outer) Unlabelled() bool { return unlabelled(o.Source) }

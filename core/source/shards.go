@@ -280,6 +280,11 @@ func (s *shards) Label(i int64) int64 {
 	return -1
 }
 
+// Unlabelled says that no directory and no part is a label.
+func (s *shards) Unlabelled() bool {
+	return s.labels != LabelsOfDirectory && !slices.ContainsFunc(s.all, func(sh shard) bool { return sh.label >= 0 })
+}
+
 // number is what a part of the sample says; ok is false where there is no such part, or no number in it.
 func (s *shards) number(sh *shard, k int64, part int) (v int64, ok bool) {
 	if part < 0 {

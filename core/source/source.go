@@ -36,6 +36,12 @@ type Source interface {
 	Close() error
 }
 
+// unlabelled reports whether a source says that no sample of it has a label. Without a word it may have some.
+func unlabelled(s Source) bool {
+	u, ok := s.(interface{ Unlabelled() bool })
+	return ok && u.Unlabelled()
+}
+
 // Cause says in one word why a sample could not be read.
 type Cause string
 

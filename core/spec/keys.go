@@ -27,7 +27,7 @@ var keys = []Key{
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
 	{"source.label", "text", "(cls or label, where there is one)", "Part of shards, or column of a table, that holds the label, a whole number; when it is given, a sample without it is bad."},
-	{"source.mix", "list of mappings", "(none)", "Several data sets, each with folder, list or shards and the keys that go with it. Without weights they stand one behind the other."},
+	{"source.mix", "list of mappings", "(none)", "Several data sets, each with folder, list or shards and the keys that go with it. Without weights they stand one behind the other. Their class directories are united by name."},
 	{"source.mix[].folder", "path or s3://BUCKET/PREFIX", "(none)", "As above."},
 	{"source.mix[].list", "path or URL", "(none)", "As above."},
 	{"source.mix[].root", "path or URL", "(the list's directory)", "As above."},
