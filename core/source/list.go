@@ -160,7 +160,7 @@ func (p *place) readURL(ctx context.Context, name string, b *Buffer) error {
 func readList(c *ListConfig) ([]byte, error) {
 	if store.IsURL(c.File) {
 		var b Buffer
-		n, err := c.Store.ReadAll(context.Background(), c.File, maxListBytes, b.room)
+		n, err := c.Store.ReadLarge(context.Background(), c.File, maxListBytes, b.room)
 		if err != nil {
 			return nil, listError(storeError(err))
 		}

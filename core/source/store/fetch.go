@@ -13,7 +13,7 @@ func Fetch(ctx context.Context, name string) ([]byte, error) {
 	}
 	defer c.Close()
 	data := []byte{}
-	n, err := c.ReadAll(ctx, name, MaxFetch, func(n int) []byte {
+	n, err := c.ReadLarge(ctx, name, MaxFetch, func(n int) []byte {
 		data = make([]byte, n)
 		return data
 	})

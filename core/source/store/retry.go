@@ -149,47 +149,39 @@ func (c *Client) mayHedge() bool {
 	return c.counters.hedges.Load() <= c.counters.requests.Load()/hedgeShare
 }
 
-// A hedge is a read that is begun beside one that is slow.
-type hedge struct {
-	spare []byte
-	done  chan error // its end; nil: spare holds the answer
-}
-
 var errNoHedge = errors.New("there are hedges enough")
 
-// hedged reads into p, a second time beside the first where that one is slow. The first is made here and not in a goroutine of its own:
-// nearly always it is the only one. It returns when nothing writes to p any more.
-func (c *Client) hedged(ctx context.Context, cancel context.CancelFunc, p []byte, read func(context.Context, []byte) error) error {
+// hedged makes a read, and a second one beside it where it is slow. The first is made here and not in a goroutine of its own: nearly
+// always it is the only one. It returns when the first writes no more; won says that the second has the answer, in memory of its own.
+func (c *Client) hedged(ctx context.Context, cancel context.CancelFunc, first, second func(context.Context) error) (won bool, err error) {
 	began, delay := time.Now(), c.hedgeDelay()
 	if delay < 0 {
-		return read(ctx, p)
+		return false, first(ctx)
 	}
-	h := hedge{done: make(chan error, 1)}
+	done := make(chan error, 1)
 	c.hedges.Add(1)
 	timer := time.AfterFunc(delay, func() {
 		defer c.hedges.Done()
-		h.done <- c.second(ctx, cancel, &h, len(p), read)
+		done <- c.second(ctx, cancel, second)
 	})
-	err := read(ctx, p)
+	err = first(ctx)
 	if timer.Stop() {
 		c.hedges.Done()
-	} else if err != nil && <-h.done == nil {
+	} else if err != nil && <-done == nil {
 		c.counters.won.Add(1)
-		copy(p, h.spare)
-		err = nil
+		won, err = true, nil
 	}
 	c.pace.note(time.Since(began))
-	return err
+	return won, err
 }
 
 // second asks again, and ends the first read where it has the answer before.
-func (c *Client) second(ctx context.Context, cancel context.CancelFunc, h *hedge, n int, read func(context.Context, []byte) error) error {
+func (c *Client) second(ctx context.Context, cancel context.CancelFunc, read func(context.Context) error) error {
 	if !c.mayHedge() {
 		return errNoHedge
 	}
 	c.counters.hedges.Add(1)
-	h.spare = make([]byte, n)
-	err := read(ctx, h.spare)
+	err := read(ctx)
 	if err == nil {
 		cancel()
 	}

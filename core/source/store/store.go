@@ -183,13 +183,53 @@ func (c *Client) Close() {
 // ReadAt fills p with the object's bytes from off on.
 func (c *Client) ReadAt(ctx context.Context, o *Object, p []byte, off int64) error {
 	return c.call(ctx, o.URL, func(ctx context.Context, cancel context.CancelFunc) error {
-		return c.hedged(ctx, cancel, p, func(ctx context.Context, p []byte) error { return c.readOnce(ctx, o, p, off) })
+		var spare []byte
+		won, err := c.hedged(ctx, cancel,
+			func(ctx context.Context) error { return c.readOnce(ctx, o, p, off) },
+			func(ctx context.Context) error {
+				spare = make([]byte, len(p))
+				return c.readOnce(ctx, o, spare, off)
+			})
+		if won {
+			copy(p, spare)
+		}
+		return err
 	})
 }
 
-// ReadAll reads an object of at most limit bytes whole, into what room gives for its length.
+// ReadAll reads an object of at most limit bytes whole, into what room gives for its length. room may be called again for each attempt.
 func (c *Client) ReadAll(ctx context.Context, name string, limit int64, room func(n int) []byte) (n int, err error) {
-	err = c.call(ctx, name, func(ctx context.Context, _ context.CancelFunc) error {
+	err = c.call(ctx, name, func(ctx context.Context, cancel context.CancelFunc) (err error) {
+		n, err = c.readHedged(ctx, cancel, name, limit, room)
+		return err
+	})
+	return n, err
+}
+
+func (c *Client) readHedged(ctx context.Context, cancel context.CancelFunc, name string, limit int64, room func(n int) []byte) (n int, err error) {
+	var spare []byte
+	own := func(n int) []byte {
+		spare = make([]byte, n)
+		return spare
+	}
+	won, err := c.hedged(ctx, cancel,
+		func(ctx context.Context) (err error) {
+			n, err = c.readWhole(ctx, name, limit, room)
+			return err
+		},
+		func(ctx context.Context) error {
+			_, err := c.readWhole(ctx, name, limit, own)
+			return err
+		})
+	if won {
+		n = copy(room(len(spare)), spare)
+	}
+	return n, err
+}
+
+// ReadLarge is ReadAll for what is no sample, and may be large: it is asked for once, and its time is no measure for other reads.
+func (c *Client) ReadLarge(ctx context.Context, name string, limit int64, room func(n int) []byte) (n int, err error) {
+	err = c.call(ctx, name, func(ctx context.Context, _ context.CancelFunc) (err error) {
 		n, err = c.readWhole(ctx, name, limit, room)
 		return err
 	})

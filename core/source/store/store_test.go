@@ -291,6 +291,52 @@ func TestStragglerIsHedged(t *testing.T) {
 	}
 }
 
+// So is one of whole objects, whose length nobody knows before: of the lists' samples.
+func TestStragglersReadWholeAreHedged(t *testing.T) {
+	whole := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) }
+	chunked := func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		whole(w, r)
+	}
+	stalls := func(w http.ResponseWriter, r *http.Request) { // in the middle: the first read has written to its room
+		w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+		_, _ = w.Write(make([]byte, 100_000))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}
+	for what, script := range map[string][2]http.HandlerFunc{"silence": {hang, whole}, "no length": {hang, chunked}, "half": {stalls, whole}} {
+		var n Stats
+		for after := 10 * time.Millisecond; after < 5*time.Second && n.HedgeWon == 0; after *= 4 { // as in hedgedInTurn
+			s := serve(t, map[int]http.HandlerFunc{0: script[0], 1: script[1]})
+			s.always = script[1]
+			c := client(t, Options{HedgeAfter: after})
+			var got []byte
+			size, err := c.ReadAll(background, s.URL+"/x", 2<<20, func(n int) []byte { got = make([]byte, n); return got })
+			if err != nil || size != len(content) || !bytes.Equal(got, content) {
+				t.Fatalf("%s: %d bytes, %v", what, size, err)
+			}
+			n = c.Stats()
+		}
+		if n.Hedges != 1 || n.HedgeWon != 1 || n.Retries != 0 {
+			t.Errorf("%s: %+v", what, n)
+		}
+	}
+}
+
+// What is large is asked for once, however long it takes.
+func TestLargeReadsAreNotHedged(t *testing.T) {
+	s := serve(t, nil)
+	s.always = func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(50 * time.Millisecond)
+		_, _ = w.Write(content)
+	}
+	c := client(t, Options{HedgeAfter: time.Millisecond})
+	n, err := c.ReadLarge(background, s.URL+"/x", 2<<20, func(n int) []byte { return make([]byte, n) })
+	if st := c.Stats(); err != nil || n != len(content) || st.Requests != 1 || c.pace.n != 0 {
+		t.Fatalf("%d bytes, %v, %+v", n, err, st)
+	}
+}
+
 // A hedge that fails leaves the first answer to count; one where both fail is one failed attempt.
 func TestHedgeThatFails(t *testing.T) {
 	n := hedgedInTurn(t, func() map[int]http.HandlerFunc {
