@@ -2,6 +2,7 @@ package source
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -149,6 +150,38 @@ func TestDamagedIndexOfARemoteShardIsMadeAgain(t *testing.T) {
 	}
 	if mended, err := os.ReadFile(x.file); err != nil || !bytes.Equal(mended, good) {
 		t.Fatalf("the file is not as it was: %v", err)
+	}
+}
+
+// A connection that breaks off while an archive is indexed is the network's fault: the archive is not called damaged.
+func TestAConnectionThatBreaksOffIsNoDamagedArchive(t *testing.T) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	f, err := w.CreateHeader(&zip.FileHeader{Name: "a.jpg", Method: zip.Store})
+	must(t, err)
+	_, err = f.Write(make([]byte, 4000))
+	must(t, err)
+	must(t, w.Close())
+	o := serveObjects(t, map[string]string{"/s.tar": string(tarOf(t, tar.FormatGNU, pairs(0, 20)...)), "/s.zip": b.String()})
+	o.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodGet {
+			return false
+		}
+		size := len(o.data[r.URL.Path])
+		from, to := 0, size-1
+		if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to); n == 2 {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, size))
+			w.WriteHeader(http.StatusPartialContent)
+		}
+		_, _ = w.Write([]byte(o.data[r.URL.Path])[from : (from+to)/2])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	for name, where := range map[string]string{"/s.tar": `/s.tar": header at 0: io: got `, "/s.zip": `/s.zip": zip: io: got `} {
+		_, err := OpenShards(background, ShardsConfig{Shards: []string{o.URL + name}, IndexDir: t.TempDir(), Store: storeClient(t, store.Options{Retries: 1})})
+		if err == nil || !strings.Contains(err.Error(), where) || !strings.Contains(err.Error(), "EOF (after 2 attempts)") || strings.Contains(err.Error(), "truncated") {
+			t.Errorf("%s: got %v, want %q", name, err, where)
+		}
 	}
 }
 

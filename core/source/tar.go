@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 )
@@ -35,7 +34,7 @@ func scanTar(w *window, each func(name []byte, off, size int64) error) error {
 	for {
 		at := s.at
 		done, err := s.next(each)
-		if errors.Is(err, io.ErrUnexpectedEOF) {
+		if errors.Is(err, errEnd) {
 			return fmt.Errorf("truncated: it ends at %d bytes, before the end-of-archive mark (header at %d); write or copy it again", size, at)
 		}
 		if err != nil {
@@ -89,7 +88,7 @@ func (s *tarScanner) next(each func(name []byte, off, size int64) error) (done b
 			return false, nil
 		}
 		if s.at = data + padded(size); s.at > s.w.size {
-			return false, io.ErrUnexpectedEOF
+			return false, errEnd
 		}
 		name = append([]byte(nil), name...)
 		return false, each(name, data, size)

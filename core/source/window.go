@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -25,10 +26,13 @@ type window struct {
 // headerBytes is a small read: a tar header, a long name or PAX header before it, and the next members' where they are small.
 const headerBytes = 8 << 10
 
-// bytes are n bytes at an offset, valid until the next call. Asking beyond the end is a truncated archive.
+// errEnd is an archive's end where more of it must be. A connection that breaks off is another error.
+var errEnd = errors.New("the archive ends here")
+
+// bytes are n bytes at an offset, valid until the next call; errEnd where the archive has fewer.
 func (w *window) bytes(off int64, n int) ([]byte, error) {
 	if off < 0 || off > w.size-int64(n) {
-		return nil, io.ErrUnexpectedEOF
+		return nil, errEnd
 	}
 	if end := off + int64(n); off < w.smallEnd-headerBytes || end > w.smallEnd {
 		w.jumps++
@@ -54,9 +58,9 @@ func (w *window) read(off int64, n int) error {
 	if got, err := w.r.ReadAt(w.buf, off); got < want {
 		w.buf = w.buf[:0]
 		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
+			return errEnd
 		}
-		return err
+		return unnamed(err)
 	}
 	w.pace.note(want, w.pace.time().Sub(began))
 	return nil
