@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -115,15 +116,30 @@ func refusal(a *http.Response) *Error {
 		e.Cause = Changed
 	case s == http.StatusRequestTimeout || s == http.StatusTooManyRequests || s >= 500 && s != http.StatusNotImplemented:
 		e.again = true
-		if n, err := strconv.Atoi(a.Header.Get("Retry-After")); err == nil && n >= 0 && n < 3600 {
-			e.retryAfter = time.Duration(n) * time.Second
-		}
+		e.retryAfter = retryAfter(a.Header, time.Now())
 	case s >= 300 && s < 400:
 		if region := a.Header.Get("X-Amz-Bucket-Region"); region != "" {
 			e.Detail += fmt.Sprintf("; the bucket is in region %q, say so in source.remote.region", region)
 		}
 	}
 	return e
+}
+
+// retryAfter is how long an answer asks to wait: Retry-After in seconds, or as a date, by the answer's own clock where it tells one; 0
+// where it asks for nothing. now is the time here.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(n, math.MaxInt32)) * time.Second
+	}
+	until, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
+	return max(until.Sub(now), 0)
 }
 
 // statOnce asks with HEAD, or where that is not allowed (signed URLs) for the first byte.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -72,11 +73,20 @@ func (c *Client) call(ctx context.Context, name string, try attempt) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			last.Cause, last.Detail = Deadline, "no good answer within "+c.o.Timeout.String()+"; last: "+last.Detail
+			last.Cause, last.Detail = Deadline, c.tooLate(last, time.Until(deadline))
 			return last
 		}
 		c.counters.retries.Add(1)
 	}
+}
+
+// tooLate says why there is no further attempt before the deadline.
+func (c *Client) tooLate(last *Error, left time.Duration) string {
+	if last.retryAfter > 0 && last.retryAfter >= left {
+		return fmt.Sprintf("%s, and asks to wait %v (Retry-After), beyond the deadline of %v; come later, or raise source.remote.timeout",
+			last.Detail, last.retryAfter.Round(time.Second), c.o.Timeout)
+	}
+	return "no good answer within " + c.o.Timeout.String() + "; last: " + last.Detail
 }
 
 func (c *Client) attempt(ctx context.Context, deadline time.Time, try attempt) error {

@@ -229,7 +229,7 @@ func TestRetriesEnd(t *testing.T) {
 
 // A store that says nothing costs the deadline and no more; so does one that asks for patience beyond it.
 func TestDeadlineEndsEveryWait(t *testing.T) {
-	for what, f := range map[string]http.HandlerFunc{"silence": hang, "Retry-After": status(503, "Retry-After", "3000"), "trickle": func(w http.ResponseWriter, r *http.Request) {
+	for what, f := range map[string]http.HandlerFunc{"silence": hang, "trickle": func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Range", "bytes 0-999/1048576")
 		w.Header().Set("Content-Length", "1000")
 		w.WriteHeader(206)
@@ -246,6 +246,54 @@ func TestDeadlineEndsEveryWait(t *testing.T) {
 		wantCause(t, c.ReadAt(background, s.object(), make([]byte, 1000), 0), Deadline, "no good answer within 300ms")
 		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%s: %v", what, took)
+		}
+	}
+}
+
+// A store that asks for more patience than there is gets none: the call ends at once and says so.
+func TestLongRetryAfterEndsTheCallAtOnce(t *testing.T) {
+	day := time.Now().Add(24 * time.Hour).UTC().Format(http.TimeFormat)
+	for after, want := range map[string]string{"7200": "2h0m0s", "99999999999999999999": "596523h14m7s", day: "h"} {
+		s := serve(t, nil)
+		s.always = status(503, "Retry-After", after)
+		c := client(t, Options{Timeout: time.Hour, HedgeAfter: -1})
+		began := time.Now()
+		err := c.ReadAt(background, s.object(), make([]byte, 1000), 0)
+		wantCause(t, err, Deadline, "got status 503 Service Unavailable, and asks to wait ")
+		if !strings.Contains(err.Error(), want+" (Retry-After), beyond the deadline of 1h0m0s; ") && want != "h" || s.requests() != 1 || time.Since(began) > 20*time.Second {
+			t.Errorf("%s: %d requests, %v", after, s.requests(), err)
+		}
+	}
+}
+
+// Retry-After in seconds and as a date: by the server's clock, which may be wrong.
+func TestRetryAfterIsObeyed(t *testing.T) {
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	date := func(t time.Time) string { return t.Format(http.TimeFormat) }
+	for _, c := range []struct {
+		after, date string
+		want        time.Duration
+	}{
+		{"0", "", 0}, {"7", "", 7 * time.Second}, {" 4000 ", "", 4000 * time.Second}, {"-1", "", 0}, {"soon", "", 0}, {"", "", 0},
+		{date(now.Add(3 * time.Second)), "", 3 * time.Second},
+		{date(now.Add(-time.Hour)), "", 0},
+		{date(now.Add(time.Hour + 3*time.Second)), date(now.Add(time.Hour)), 3 * time.Second},
+		{date(now.Add(3 * time.Second)), "yesterday", 3 * time.Second},
+		{now.Add(3 * time.Second).Format(time.ANSIC), "", 3 * time.Second},
+	} {
+		h := http.Header{}
+		h.Set("Retry-After", c.after)
+		h.Set("Date", c.date)
+		if got := retryAfter(h, now); got != c.want {
+			t.Errorf("%q at %q: got %v, want %v", c.after, c.date, got, c.want)
+		}
+	}
+	for _, after := range []string{"1", date(time.Now().Add(2 * time.Second).UTC())} {
+		s := serve(t, map[int]http.HandlerFunc{0: status(503, "Retry-After", after)})
+		c := client(t, Options{HedgeAfter: -1})
+		began := time.Now()
+		if err := c.ReadAt(background, s.object(), make([]byte, 100), 0); err != nil || time.Since(began) < 900*time.Millisecond || s.requests() != 2 {
+			t.Errorf("%s: %v after %v, %d requests", after, err, time.Since(began), s.requests())
 		}
 	}
 }
