@@ -39,7 +39,8 @@ type ListConfig struct {
 type place struct {
 	root  root
 	store *store.Client
-	url   string // of relative paths, with a slash at its end; "": they lie below root
+	url   string // of relative paths, with a slash at its end and without a query; "": they lie below root
+	query string // of every URL below url, with its question mark: the root's, which may hold a signature
 
 	version uint64 // of the list, for the identities of URLs
 }
@@ -95,7 +96,7 @@ func openPlace(c *ListConfig) (p place, err error) {
 		dir = base[:strings.LastIndexByte(base, '/')]
 	}
 	if store.IsURL(dir) {
-		p.url = strings.TrimRight(dir, "/") + "/"
+		p.url, p.query = parted(dir)
 		p.root = root{fd: -1, maxBytes: c.MaxFileBytes}
 		if p.root.maxBytes == 0 {
 			p.root.maxBytes = DefaultMaxFileBytes
@@ -110,6 +111,14 @@ func openPlace(c *ListConfig) (p place, err error) {
 	}
 	p.root.absolute = c.Root == ""
 	return p, nil
+}
+
+// parted is a root's URL with a slash at its end, and its query. A key of s3 may hold a question mark.
+func parted(root string) (base, query string) {
+	if at := strings.IndexByte(root, '?'); at >= 0 && !strings.HasPrefix(root, "s3") {
+		root, query = root[:at], root[at:]
+	}
+	return strings.TrimRight(root, "/") + "/", query
 }
 
 func (p *place) close() error {
@@ -131,7 +140,7 @@ func (p *place) readNext(ctx context.Context, path []byte, b *Buffer) error {
 	case p.store != nil && isURL(path):
 		return p.readURL(ctx, string(path), b)
 	case p.url != "":
-		return p.readURL(ctx, p.join(string(path)), b)
+		return p.readURL(ctx, p.join(string(path))+p.query, b)
 	}
 	return p.root.readNext(ctx, b, copy(b.path[:maxPath-1], path))
 }
@@ -139,7 +148,7 @@ func (p *place) readNext(ctx context.Context, path []byte, b *Buffer) error {
 // isURL is store.IsURL for a path of a list, without an allocation.
 func isURL(path []byte) bool { return bytes.Contains(path, []byte("://")) && store.IsURL(string(path)) }
 
-// join is the URL of a relative path. Over http its bytes are escaped; s3 takes them as they are.
+// join is the URL of a relative path, without the query. Over http its bytes are escaped; s3 takes them as they are.
 func (p *place) join(path string) string {
 	if strings.HasPrefix(p.url, "http") {
 		path = (&url.URL{Path: path}).EscapedPath()

@@ -229,6 +229,39 @@ func TestListsOverHTTP(t *testing.T) {
 	remoteCause(t, s, 1, TooLarge)
 }
 
+// The query of a root, a signature say, goes behind each path; messages do not tell it, and the identity of a sample does not change with it.
+func TestARootsQueryGoesBehindThePaths(t *testing.T) {
+	o := serveObjects(t, map[string]string{"/d/p/a b?.jpg": "A", "/d/a.jpg": "B"})
+	asked := ""
+	o.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		asked = r.URL.RawQuery
+		if asked != "sv=1&sig=a/b%3D" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		return asked != "sv=1&sig=a/b%3D"
+	}
+	client, dir := storeClient(t, store.Options{}), t.TempDir()
+	write(t, filepath.Join(dir, "l.tsv"), "p/a b?.jpg\na.jpg\n")
+	write(t, filepath.Join(dir, "t.csv"), "path\np/a b?.jpg\na.jpg\n")
+	for _, list := range []string{"l.tsv", "t.csv"} {
+		for _, root := range []string{"/d?", "/d/?"} {
+			s := openL(t, ListConfig{File: filepath.Join(dir, list), Root: o.URL + root + "sv=1&sig=a/b%3D", Store: client})
+			_, a := read(t, s, 0)
+			if _, b := read(t, s, 1); a != "A" || b != "B" {
+				t.Fatalf("%s, %s: %q %q", list, root, a, b)
+			}
+			other := openL(t, ListConfig{File: filepath.Join(dir, list), Root: o.URL + root + "sv=2&sig=secret", Store: client})
+			var b Buffer
+			if err := other.Read(background, 0, &b); err == nil || strings.Contains(err.Error(), "secret") || asked != "sv=2&sig=secret" {
+				t.Errorf("%s: asked for %q, %v", list, asked, err)
+			}
+			if x, y := s.(Versioned).Identity(0, nil), other.(Versioned).Identity(0, nil); !bytes.Equal(x, y) {
+				t.Errorf("%s: identities %q and %q", list, x, y)
+			}
+		}
+	}
+}
+
 // Parquet over HTTP: the footer and the pages are read, not the file.
 func TestParquetOverHTTP(t *testing.T) {
 	file := t.TempDir() + "/a.parquet"
