@@ -108,7 +108,7 @@ func shardNames(ctx context.Context, patterns []string, c *store.Client) ([]stri
 
 func appendGlob(ctx context.Context, names []string, pattern string, c *store.Client) ([]string, error) {
 	switch {
-	case !strings.ContainsAny(pattern, "*?[") || strings.HasPrefix(pattern, "http"):
+	case !strings.ContainsAny(pattern, "*?["), store.IsURL(pattern) && strings.HasPrefix(pattern, "http"): // nobody lists these
 		return append(names, pattern), nil
 	case store.IsURL(pattern):
 		return globObjects(ctx, names, pattern, c)

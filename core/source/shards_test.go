@@ -295,6 +295,20 @@ func TestBraces(t *testing.T) {
 	}
 }
 
+// A relative path that begins with "http" is a path, with its globs.
+func TestRelativePatternsLikeURLsAreGlobbed(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, name := range []string{"httpx/1.tar", "httpx/2.tar", "https-3.tar"} {
+		write(t, filepath.Join(dir, name), string(tarOf(t, tar.FormatGNU, pairs(0, 2)...)))
+	}
+	for pattern, n := range map[string]int64{"httpx/*.tar": 4, "http*/*.tar": 4, "http?-[3].tar": 2} {
+		if s := openS(t, ShardsConfig{Shards: []string{pattern}}); s.Len() != n {
+			t.Errorf("%s: %d samples, want %d", pattern, s.Len(), n)
+		}
+	}
+}
+
 // An index is made once; a later opening takes it as it is, and makes it anew for an archive that changed.
 func TestIndexIsKeptAndFollowsTheArchive(t *testing.T) {
 	for _, beside := range []bool{false, true} {

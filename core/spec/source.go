@@ -318,7 +318,7 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet")
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
 		d.failAt("source.columns", "got type npy with Parquet; arrays go with archives, folders and lists that are tables")
-	case strings.HasPrefix(src.Folder, "http"):
+	case isURL(src.Folder) && strings.HasPrefix(src.Folder, "http"):
 		d.failAt(at+".folder", "a folder cannot be listed over http; name its files in a list, or use s3://")
 	}
 }

@@ -9,6 +9,14 @@ import (
 
 const small = "image: {transform: [center_crop: 8]}\n"
 
+// A folder whose relative path begins with "http" is no URL.
+func TestAFolderMayBeNamedLikeAURL(t *testing.T) {
+	s, err := Parse([]byte(small+"source: {folder: httpx/train}"), "x.yaml")
+	if err != nil || s.Source.Folder != "httpx/train" {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Every key of a source of shards arrives, paths found from the file's directory, URLs as they are.
 func TestEveryKeyOfShardsArrives(t *testing.T) {
 	s := parse(t, small+`
