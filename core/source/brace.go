@@ -88,7 +88,7 @@ func shardNames(ctx context.Context, patterns []string, c *store.Client) ([]stri
 			return nil, err
 		}
 		for _, name := range expanded {
-			if names, err = appendGlob(ctx, names, name, c); err != nil {
+			if names, err = appendGlob(ctx, names, store.Plain(name), c); err != nil {
 				return nil, err
 			}
 		}

@@ -96,7 +96,7 @@ func openPlace(c *ListConfig) (p place, err error) {
 		dir = base[:strings.LastIndexByte(base, '/')]
 	}
 	if store.IsURL(dir) {
-		p.url, p.query = parted(dir)
+		p.url, p.query = parted(store.Plain(dir))
 		p.root = root{fd: -1, maxBytes: c.MaxFileBytes}
 		if p.root.maxBytes == 0 {
 			p.root.maxBytes = DefaultMaxFileBytes
@@ -147,6 +147,21 @@ func (p *place) readNext(ctx context.Context, path []byte, b *Buffer) error {
 
 // isURL is store.IsURL for a path of a list, without an allocation.
 func isURL(path []byte) bool { return bytes.Contains(path, []byte("://")) && store.IsURL(string(path)) }
+
+// otherScheme is the scheme of a path that is a URL of none that are read; "" where it is a path.
+func otherScheme(path []byte) string {
+	at := bytes.Index(path, []byte("://"))
+	if at < 1 {
+		return ""
+	}
+	for i, c := range path[:at] {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || (c < '0' || c > '9') && !bytes.ContainsRune([]byte("+-."), rune(c))) {
+			return ""
+		}
+	}
+	return string(path[:at])
+}
 
 // join is the URL of a relative path, without the query. Over http its bytes are escaped; s3 takes them as they are.
 func (p *place) join(path string) string {
@@ -283,6 +298,9 @@ func (r *rules) check(text []byte) error {
 		if !r.urls {
 			return fmt.Errorf("path %.200q: got a URL, want a path relative to root, which is one; leave root out, or name a directory, to allow URLs", path)
 		}
+	case otherScheme(path) != "":
+		return fmt.Errorf("path: got a URL of scheme %.20q, want a path, or a URL of http, https or s3; a store that speaks S3 is read as s3:// with "+
+			"source.remote.endpoint, and a file by its path", otherScheme(path))
 	case path[0] == '/' && !r.absolute:
 		return fmt.Errorf("path %.200q: got an absolute path, want one relative to root; leave root out to allow absolute paths", path)
 	case r.climbs && hasDotDot(path):

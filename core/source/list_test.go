@@ -62,6 +62,17 @@ func TestListFindsEverySampleBetweenIndexedLines(t *testing.T) {
 	}
 }
 
+// Two slashes behind a colon make no URL of what does not begin as one.
+func TestOtherSchemes(t *testing.T) {
+	for path, want := range map[string]string{
+		"gs://b/x": "gs", "file:///x": "file", "A+b-1.c://x": "A+b-1.c", "a/b://x": "", "://x": "", "a:/x": "", "1a://x": "", "-://x": "", "x y://z": "", "é://x": "", "a.jpg": "",
+	} {
+		if got := otherScheme([]byte(path)); got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+}
+
 // A list that cannot be read as one is refused at open, naming the line.
 func TestListRefusals(t *testing.T) {
 	dir := t.TempDir()
@@ -84,6 +95,8 @@ func TestListRefusals(t *testing.T) {
 		{"..\n", "", `got ".."`},
 		{"../x\n", dir, `got ".."`},
 		{"/etc/passwd\n", dir, `path "/etc/passwd": got an absolute path, want one relative to root`},
+		{"a\ngs://b/x.jpg\n", "", `line 2: path: got a URL of scheme "gs", want a path, or a URL of http, https or s3; a store that speaks S3`},
+		{"file:///x.jpg\n", dir, `path: got a URL of scheme "file"`},
 		{strings.Repeat("p", 4096) + "\n", "", "got a path of 4096 bytes, want at most 4095"},
 		{"a\n", dir + "/none", "no such directory"},
 		{"a\n", file, "is not a directory"},

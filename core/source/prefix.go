@@ -25,7 +25,7 @@ type facts struct {
 }
 
 func openPrefix(c FolderConfig, extensions []string) (*prefix, error) {
-	p := &prefix{store: c.Store, base: strings.TrimRight(c.Dir, "/") + "/"}
+	p := &prefix{store: c.Store, base: strings.TrimRight(store.Plain(c.Dir), "/") + "/"}
 	if p.root.maxBytes = c.MaxFileBytes; p.root.maxBytes == 0 {
 		p.root.maxBytes = DefaultMaxFileBytes
 	}

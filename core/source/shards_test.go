@@ -298,7 +298,10 @@ func TestBraces(t *testing.T) {
 // A relative path that begins with "http" is a path, with its globs.
 func TestRelativePatternsLikeURLsAreGlobbed(t *testing.T) {
 	dir := t.TempDir()
-	t.Chdir(dir)
+	before, err := os.Getwd()
+	must(t, err)
+	must(t, os.Chdir(dir))
+	t.Cleanup(func() { must(t, os.Chdir(before)) })
 	for _, name := range []string{"httpx/1.tar", "httpx/2.tar", "https-3.tar"} {
 		write(t, filepath.Join(dir, name), string(tarOf(t, tar.FormatGNU, pairs(0, 2)...)))
 	}

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -48,7 +49,11 @@ func LooksLikeShards(path string) bool { return slices.Contains(shardEndings, en
 func FromShards(patterns []string, z Zero) (*Spec, error) {
 	src := defaultSource()
 	for _, p := range patterns {
-		written, resolved := resolve(p, "")
+		name, err := located(p)
+		if err != nil {
+			return nil, fmt.Errorf("spec: shards: %w", err)
+		}
+		written, resolved := resolve(name, "")
 		src.Shards, src.written.shards = append(src.Shards, resolved), append(src.written.shards, written)
 	}
 	return fromSource(src, z)
@@ -57,7 +62,11 @@ func FromShards(patterns []string, z Zero) (*Spec, error) {
 // FromFolder describes a folder of samples: of pictures, and of the frames of videos, the shorter side resized to Size, the middle cropped to Size x Size, u8, NHWC, shuffled.
 func FromFolder(dir string, z Zero) (*Spec, error) {
 	src := defaultSource()
-	src.written.folder, src.Folder = resolve(dir, "")
+	name, err := located(dir)
+	if err != nil {
+		return nil, fmt.Errorf("spec: folder: %w", err)
+	}
+	src.written.folder, src.Folder = resolve(name, "")
 	return fromSource(src, z)
 }
 

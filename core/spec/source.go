@@ -3,7 +3,9 @@ package spec
 import (
 	"fmt"
 	"math"
+	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -69,13 +71,21 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 	} {
 		if s.has(p.key) {
 			s.text(p.key, p.written)
-			*p.written, *p.resolved = resolve(*p.written, dir)
+			name, err := located(*p.written)
+			if err != nil {
+				s.fail(p.key, "%v", err)
+			}
+			*p.written, *p.resolved = resolve(name, dir)
 		}
 	}
 	if s.has("shards") {
 		src.Shards, src.written.shards = nil, nil
 		for _, text := range s.texts("shards", "a path, a URL or a list of them", maxPatterns) {
-			w, r := resolve(text, dir)
+			name, err := located(text)
+			if err != nil {
+				s.fail("shards", "%v", err)
+			}
+			w, r := resolve(name, dir)
 			src.written.shards, src.Shards = append(src.written.shards, w), append(src.Shards, r)
 		}
 	}
@@ -109,6 +119,31 @@ func (d *decoder) forget(path string) {
 func isURL(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
 	return ok && (scheme == "http" || scheme == "https" || scheme == "s3")
+}
+
+var schemed = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(.*)$`)
+
+// located is the name of what is read as core/source takes it: a path, or a URL with its scheme in lower case. file:///PATH is the path.
+func located(text string) (string, error) {
+	m := schemed.FindStringSubmatch(text)
+	if m == nil {
+		return text, nil
+	}
+	switch scheme, rest := strings.ToLower(m[1]), m[2]; scheme {
+	case "http", "https", "s3":
+		if rest == "" || rest[0] == '/' {
+			return "", fmt.Errorf("got %.200q without a host or bucket, want %s://NAME/PATH", text, scheme)
+		}
+		return scheme + "://" + rest, nil
+	case "file":
+		path, err := url.PathUnescape(strings.TrimPrefix(rest, "localhost"))
+		if err != nil || !strings.HasPrefix(path, "/") || strings.ContainsRune(path, 0) {
+			return "", fmt.Errorf("got %.200q, want file:///PATH, or the path itself", text)
+		}
+		return path, nil
+	}
+	return "", fmt.Errorf("got a URL of scheme %.20q, want a path, or a URL of http, https, s3 or file; a store that speaks S3 is read as s3:// with "+
+		"source.remote.endpoint", m[1])
 }
 
 // resolve cleans a path and finds it from the spec file's directory; a URL stays as it is.

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -8,6 +9,41 @@ import (
 )
 
 const small = "image: {transform: [center_crop: 8]}\n"
+
+// A place is a path or a URL; what is neither is refused by the name of its scheme.
+func TestPlacesAreNamedByPathOrURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"a/b": "a/b", "S3://B/K*": "s3://B/K*", "HTTPS://h/x?Q": "https://h/x?Q", "file:///d/x%20y-{0..1}.tar": "/d/x y-{0..1}.tar", "FILE://localhost/d": "/d", "a/b://c": "a/b:/c",
+		"gs://b/x":          `got a URL of scheme "gs", want a path, or a URL of http, https, s3 or file; a store that speaks S3`,
+		"ftp://u:p@h/x":     `got a URL of scheme "ftp", want a path`,
+		"file://host/x":     `got "file://host/x", want file:///PATH`,
+		"file:///a%zz":      `want file:///PATH`,
+		"s3://":             `got "s3://" without a host or bucket, want s3://NAME/PATH`,
+		"http:///x":         `without a host or bucket, want http://NAME/PATH`,
+		"file:///a%00b.tar": `want file:///PATH`,
+	} {
+		refused := strings.Contains(want, "want ")
+		for _, source := range []string{"{shards: %q}", "{shards: [%q]}", "{list: %q}", "{list: l, root: %q}", "{mix: [{shards: %q}]}"} {
+			s, err := Parse([]byte(small+"source: "+fmt.Sprintf(source, text)), "x.yaml")
+			if refused != (err != nil) || err != nil && (!strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:2:") || strings.Contains(err.Error(), "u:p")) {
+				t.Errorf(source+": got %v, want %q", text, err, want)
+			}
+			if err == nil && source == "{shards: %q}" && s.Source.Shards[0] != want {
+				t.Errorf("%s: got %q, want %q", text, s.Source.Shards[0], want)
+			}
+		}
+		folder, err := FromFolder(text, Zero{})
+		if strings.HasPrefix(want, "http") {
+			continue // which cannot be listed
+		}
+		if refused != (err != nil) || err != nil && !strings.Contains(err.Error(), want) || err == nil && folder.Source.Folder != want {
+			t.Errorf("folder %s: got %v, want %q", text, err, want)
+		}
+		if s, err := FromShards([]string{text}, Zero{}); refused != (err != nil) || err == nil && s.Source.Shards[0] != want {
+			t.Errorf("shards %s: got %v, want %q", text, err, want)
+		}
+	}
+}
 
 // A folder whose relative path begins with "http" is no URL.
 func TestAFolderMayBeNamedLikeAURL(t *testing.T) {

@@ -40,6 +40,7 @@ func (c *Client) request(ctx context.Context, method, name string, query url.Val
 	if !IsURL(name) {
 		return nil, nil, &Error{Cause: IO, Detail: "want a URL of http, https or s3"}
 	}
+	name = Plain(name)
 	client, target := c.http, name
 	if bucket, key, ok := cutS3(name); ok {
 		u := c.s3URL(bucket, key)
@@ -118,6 +119,7 @@ func (s *shallow) Token() (xml.Token, error) {
 
 // List calls each for every object whose name begins with an s3:// URL, in the order of their keys.
 func (c *Client) List(ctx context.Context, prefix string, each func(o Object) error) error {
+	prefix = Plain(prefix)
 	bucket, start, ok := cutS3(prefix)
 	if !ok {
 		return &Error{URL: prefix, Cause: IO, Detail: "only s3://BUCKET/PREFIX can be listed; over http name the objects in a list"}

@@ -116,3 +116,23 @@ func TestListGoesThroughThePages(t *testing.T) {
 	wantCause(t, c.List(background, "s3://bucket/p/", nil), IO, "cut off without a token")
 	wantCause(t, c.List(background, "http://h/p", nil), IO, "only s3://BUCKET/PREFIX can be listed")
 }
+
+// A scheme is one in any case.
+func TestSchemesInAnyCase(t *testing.T) {
+	for name, want := range map[string]string{"S3://B/K": "s3://B/K", "HTTPS://u:p@H/x?q": "https://H/x?...", "Http://h/": "http://h/", "s3:///x": "s3:///x", "GS://b": "GS://b", "a": "a"} {
+		if got := Shown(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+		if IsURL(name) != (want != name) {
+			t.Errorf("%s: %v", name, IsURL(name))
+		}
+	}
+	s := serve(t, nil)
+	c := client(t, Options{Endpoint: s.URL, Anonymous: true})
+	if o, err := c.Stat(background, "S3://bucket/x"); err != nil || o.Size != int64(len(content)) {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if err := c.ReadAt(background, &Object{URL: strings.Replace(s.URL, "http", "HTTP", 1) + "/x", Size: int64(len(content)), ETag: `"v1"`}, make([]byte, 9), 0); err != nil {
+		t.Error(err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -99,14 +100,26 @@ type Client struct {
 	hedges   sync.WaitGroup // requests that lost and are being cancelled
 }
 
-// IsURL reports whether a name is one that a Client reads.
+// IsURL reports whether a name is one that a Client reads. Its scheme may be in any case.
 func IsURL(name string) bool {
 	scheme, rest, ok := strings.Cut(name, "://")
-	return ok && rest != "" && rest[0] != '/' && (scheme == "http" || scheme == "https" || scheme == "s3")
+	return ok && rest != "" && rest[0] != '/' && slices.Contains(schemes, strings.ToLower(scheme))
+}
+
+var schemes = []string{"http", "https", "s3"}
+
+// Plain is a name with the scheme of a URL in lower case.
+func Plain(name string) string {
+	if !IsURL(name) {
+		return name
+	}
+	scheme, rest, _ := strings.Cut(name, "://")
+	return strings.ToLower(scheme) + "://" + rest
 }
 
 // Shown is a URL as messages and logs may have it: without the password and the query, which may hold a signature.
 func Shown(name string) string {
+	name = Plain(name)
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok || !IsURL(name) || scheme == "s3" {
 		return name
