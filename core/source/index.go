@@ -22,19 +22,19 @@ import (
 //	 8  u64  xxh3 of the rest of the header: of everything from 16 to the body
 //	16  u64  bytes of the archive            24  u64  its version: nanoseconds of its mtime, or a hash of its ETag
 //	32  u64  samples                         40  u64  members
-//	48  u64  parts                           56  u64  bytes of the keys       64  u64  bytes of the parts' names
+//	48  u64  parts                           56  u64  bytes of keys, numbers  64  u64  bytes of the parts' names
 //	72  u64  bytes of the directories' names; all ones: there are too many to list
 //	80  parts times {u16 end of name}, names of parts, names of the first-level directories, a zero byte behind each
 //	    for each 64 KiB of the body {u64 xxh3 of them}
 //	    the body:
 //	    samples + 1 times {u32 first member, u32 start of key}
 //	    members times {u32 offset, low bits; u32 size; u16 part; u8 offset, bits 32-39; u8 flags; i32 number}
-//	    keys
+//	    keys, and behind them i64s: numbers that take more than 32 bits, whose members have the place, from the first key on, as their number
 //
 // Opening reads the header. A block of the body is checked when it is first looked at, so that to open an index costs the
 // same whatever it holds.
 const (
-	indexMagic  = "SPDLIDX\x03"
+	indexMagic  = "SPDLIDX\x04"
 	indexHeader = 80
 	indexBlock  = 64 << 10
 	sampleBytes = 8
@@ -46,6 +46,8 @@ const (
 	manyDirs    = math.MaxUint64
 
 	flagNumber = 1 // the member is a whole number, which the record holds
+	flagWide   = 2 // the record holds where the number is
+	wideBytes  = 8
 )
 
 // indexEnding is that of an index beside its archive.
@@ -64,7 +66,7 @@ type index struct {
 	dirs    []byte // names of the first-level directories, a zero byte behind each
 	listed  bool   // dirs has all of them
 	members int64
-	keys    int64  // bytes of them
+	keys    int64  // bytes of them, and of the numbers behind
 	size    int64  // of the archive: no member reaches beyond
 	header  []byte // checked
 	file    string // that holds it; "": plain memory does
@@ -97,11 +99,12 @@ func (b *indexBuilder) encode(v version) []byte {
 	if b.tooMany {
 		b.dirs, dirs = nil, manyDirs
 	}
-	start, blocks := indexLayout(n, len(b.members), len(b.parts), len(b.keys), len(names)+len(b.dirs))
-	size := start + (n+1)*sampleBytes + len(b.members)*memberBytes + len(b.keys)
+	keys := len(b.keys) + wideBytes*b.wide
+	start, blocks := indexLayout(n, len(b.members), len(b.parts), keys, len(names)+len(b.dirs))
+	size := start + (n+1)*sampleBytes + len(b.members)*memberBytes + keys
 	out := make([]byte, 16, size)
 	copy(out, indexMagic)
-	for _, x := range []int{int(v.size), int(v.tag), n, len(b.members), len(b.parts), len(b.keys), len(names)} {
+	for _, x := range []int{int(v.size), int(v.tag), n, len(b.members), len(b.parts), keys, len(names)} {
 		out = le.AppendUint64(out, uint64(x))
 	}
 	out = le.AppendUint64(out, dirs)
@@ -126,16 +129,21 @@ func (b *indexBuilder) appendBody(out []byte) []byte {
 		out = le.AppendUint32(out, x)
 	}
 	out = le.AppendUint32(le.AppendUint32(out, uint32(len(b.members))), uint32(len(b.keys)))
+	var wide []byte
 	for _, m := range b.members {
-		flags := byte(0)
+		flags, value := byte(0), uint32(m.value)
 		if m.number {
 			flags = flagNumber
 		}
+		if m.wide() {
+			flags, value = flagNumber|flagWide, uint32(len(b.keys)+len(wide))
+			wide = le.AppendUint64(wide, uint64(m.value))
+		}
 		out = le.AppendUint32(le.AppendUint32(out, uint32(m.off)), m.size)
 		out = append(le.AppendUint16(out, m.part), byte(m.off>>32), flags)
-		out = le.AppendUint32(out, uint32(m.value))
+		out = le.AppendUint32(out, value)
 	}
-	return append(out, b.keys...)
+	return append(append(out, b.keys...), wide...)
 }
 
 // indexLayout is where the body begins, and how many blocks it has. names are the bytes of the parts' and the directories'.
@@ -249,7 +257,12 @@ func (x *index) appendMembers(i int64, dst []indexMember) ([]indexMember, error)
 	for ; len(all) > 0; all = all[memberBytes:] {
 		m := indexMember{
 			off: int64(le.Uint32(all)) | int64(all[10])<<32, size: le.Uint32(all[4:]), part: le.Uint16(all[8:]),
-			number: all[11]&flagNumber != 0, value: int32(le.Uint32(all[12:])),
+			number: all[11]&flagNumber != 0, value: int64(int32(le.Uint32(all[12:]))),
+		}
+		if all[11]&flagWide != 0 {
+			if m.value, err = x.wide(int64(le.Uint32(all[12:]))); err != nil {
+				return dst, err
+			}
 		}
 		if int(m.part) >= len(x.parts) || m.off+int64(m.size) > x.size {
 			return dst, errIndex
@@ -257,6 +270,19 @@ func (x *index) appendMembers(i int64, dst []indexMember) ([]indexMember, error)
 		dst = append(dst, m)
 	}
 	return dst, err
+}
+
+// wide is the number at a place behind the keys.
+func (x *index) wide(at int64) (int64, error) {
+	if at+wideBytes > x.keys {
+		return 0, errIndex
+	}
+	keys := (x.n+1)*sampleBytes + x.members*memberBytes
+	v, err := x.look(keys+at, keys+at+wideBytes)
+	if err != nil {
+		return 0, err
+	}
+	return int64(binary.LittleEndian.Uint64(v)), nil
 }
 
 // openIndex maps the index in a file. Any error means: there is none that can be used.

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxNumberText is the most bytes of a member that may be a label.
-const maxNumberText = 12
+// maxNumberText is the most bytes of a member that may be a label: any number of 64 bits, its sign, and blanks around it.
+const maxNumberText = 32
 
 // indexBuilder groups the members of an archive into samples. Neighbouring members that are equal up to the first dot of
 // their base name are one sample; what follows the dot names the part.
@@ -18,6 +18,7 @@ type indexBuilder struct {
 	keys    []byte
 	samples []uint32 // pairs: first member, start of its key
 	members []indexMember
+	wide    int      // members that are numbers beyond 32 bits
 	parts   []string // names of parts, in order of appearance
 	partID  map[string]int
 	seen    map[string]struct{} // keys before the one in hand
@@ -33,9 +34,12 @@ type indexMember struct {
 	off    int64
 	size   uint32
 	part   uint16
-	number bool // the content is a whole number that fits value
-	value  int32
+	number bool // the content is a whole number, value
+	value  int64
 }
+
+// wide says that a number takes more than 32 bits.
+func (m *indexMember) wide() bool { return m.value != int64(int32(m.value)) }
 
 func newIndexBuilder() *indexBuilder {
 	return &indexBuilder{partID: map[string]int{}, seen: map[string]struct{}{}, dirSeen: map[string]struct{}{}}
@@ -104,14 +108,16 @@ func (b *indexBuilder) add(name []byte, off, size int64, read func(off int64, n 
 		if err != nil {
 			return err
 		}
-		v, ok := parseLabel(bytes.TrimSpace(text))
-		if ok && v >= math.MinInt32 && v <= math.MaxInt32 {
-			m.number, m.value = true, int32(v)
+		if m.value, m.number = parseLabel(bytes.TrimSpace(text)); m.wide() {
+			b.wide++
 		}
 	}
 	b.members = append(b.members, m)
 	if len(b.members) > math.MaxUint32/2 {
 		return errors.New("got more than 2^31 members; split the archive")
+	}
+	if len(b.keys)+wideBytes*b.wide > math.MaxUint32 {
+		return errors.New("got more than 4 GiB of names and of numbers beyond 32 bits; split the archive")
 	}
 	return nil
 }

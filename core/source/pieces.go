@@ -110,7 +110,8 @@ func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
 		}
 		if int(member.part) == sh.label {
 			if labelled = true; !member.number {
-				return 0, &Error{Cause: Value, Detail: fmt.Sprintf("label: part %q is no whole number of 32 bits", sh.index.parts[sh.label])}
+				return 0, &Error{Cause: Value, Detail: fmt.Sprintf("label: part %q is no whole number: got %d bytes, want one of 64 bits in decimal, such as 17, "+
+					"in at most %d bytes", sh.index.parts[sh.label], member.size, maxNumberText)}
 			}
 		}
 	}

@@ -294,7 +294,7 @@ func (s *shards) number(sh *shard, k int64, part int) (v int64, ok bool) {
 	members, err := s.members(context.Background(), sh, k, few[:0])
 	for m := range members {
 		if int(members[m].part) == part && err == nil {
-			return int64(members[m].value), members[m].number
+			return members[m].value, members[m].number
 		}
 	}
 	return -1, false

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"math"
 	"math/bits"
 	"os"
 	"os/exec"
@@ -308,6 +309,54 @@ func TestRelativePatternsLikeURLsAreGlobbed(t *testing.T) {
 	for pattern, n := range map[string]int64{"httpx/*.tar": 4, "http*/*.tar": 4, "http?-[3].tar": 2} {
 		if s := openS(t, ShardsConfig{Shards: []string{pattern}}); s.Len() != n {
 			t.Errorf("%s: %d samples, want %d", pattern, s.Len(), n)
+		}
+	}
+}
+
+// Labels are whole numbers of 64 bits, in archives as in lists. Those beyond 32 bits stand behind the keys of an index, which is as sound.
+func TestLabelsOfShardsHave64Bits(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "x.tar")
+	texts := map[string]int64{
+		"2147483647": math.MaxInt32, "2147483648": math.MaxInt32 + 1, "-2147483648": math.MinInt32, "-2147483649": math.MinInt32 - 1, "0000000000007": 7,
+		"9223372036854775807": math.MaxInt64, "-9223372036854775807\r\n": -math.MaxInt64, "   42   \n": 42, "20240101123000": 20240101123000, "-1": -1,
+	}
+	var parts []part
+	var labels []int64
+	for text, label := range texts {
+		key := fmt.Sprintf("%02d", len(labels))
+		parts, labels = append(parts, part{key + ".jpg", "x"}, part{key + ".cls", text}), append(labels, label)
+	}
+	write(t, file, string(tarOf(t, tar.FormatPAX, parts...)))
+	c := ShardsConfig{Shards: []string{file}, IndexBeside: true, Label: "cls", Columns: []Column{{Name: "cls", Type: Int64}}}
+	check := func(what string) {
+		s := openS(t, c)
+		known := s.(Knowing).Known("cls")
+		for i, want := range labels {
+			if b, text := read(t, s, int64(i)); text != "x" || s.Label(int64(i)) != want || known(int64(i)) != want || int64(binary.NativeEndian.Uint64(b.Value(0))) != want {
+				t.Fatalf("%s: sample %d: label %d, known %v, column %v, want %d", what, i, s.Label(int64(i)), known(int64(i)), b.Value(0), want)
+			}
+			if key := string(s.Key(int64(i), nil)); key != fmt.Sprintf("%02d", i) {
+				t.Fatalf("%s: key %q", what, key)
+			}
+		}
+	}
+	check("new")
+	check("kept")
+	good, err := os.ReadFile(file + indexEnding)
+	must(t, err)
+	for at := len(good) - 8*5; at < len(good); at++ {
+		must(t, os.Remove(file+indexEnding))
+		write(t, file+indexEnding, string(flip(good, at)))
+		check(fmt.Sprint("damaged at ", at))
+	}
+	for _, text := range []string{"9223372036854775808", "00000000000000000007", "7.0", strings.Repeat(" ", 32) + "7"} {
+		write(t, file, string(tarOf(t, tar.FormatPAX, part{"a.jpg", "x"}, part{"a.cls", text})))
+		s := openS(t, ShardsConfig{Shards: []string{file}})
+		var b Buffer
+		want := fmt.Sprintf(`label: part "cls" is no whole number: got %d bytes, want one of 64 bits in decimal, such as 17, in at most 32 bytes`, len(text))
+		if err := s.Read(background, 0, &b); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
 }
