@@ -275,6 +275,9 @@ func buildZipIndex(ctx context.Context, w *window) (*indexBuilder, error) {
 			return nil, err
 		}
 		off, err := f.DataOffset()
+		if errors.Is(err, io.EOF) || errors.Is(err, errEnd) {
+			err = errBeyond
+		}
 		if err == nil {
 			first = min(first, off)
 			err = addZipped(b, f, off, r, size)
@@ -285,6 +288,9 @@ func buildZipIndex(ctx context.Context, w *window) (*indexBuilder, error) {
 	}
 	return b, checkZipStart(r, len(z.File), first)
 }
+
+// errBeyond is a member's that a zip's directory has and the archive has not.
+var errBeyond = errors.New("it lies beyond the archive's end: truncated, or damaged; write or copy the archive again")
 
 // addZipped adds a member whose bytes begin at off. Bytes that the index itself takes are checked.
 func addZipped(b *indexBuilder, f *zip.File, off int64, r io.ReaderAt, size int64) error {
@@ -302,7 +308,7 @@ func addZipped(b *indexBuilder, f *zip.File, off int64, r io.ReaderAt, size int6
 	case n != f.CompressedSize64 || n > maxMemberSize:
 		return fmt.Errorf("got %d bytes, stored as %d, want at most %d", n, f.CompressedSize64, int64(maxMemberSize))
 	case off+int64(n) > size:
-		return io.ErrUnexpectedEOF
+		return errBeyond
 	}
 	return b.add([]byte(f.Name), off, int64(f.UncompressedSize64), func(off int64, n int) ([]byte, error) {
 		text := make([]byte, n)

@@ -626,6 +626,10 @@ func TestZipShards(t *testing.T) {
 		must(t, w.Close())
 		return b.String()
 	}
+	beyond := func(archive string) string { // its directory has the member where there is none
+		at := strings.Index(archive, "PK\x01\x02") + 42
+		return archive[:at] + "\xff\xff\xff\x00" + archive[at+4:]
+	}
 	link, fifo := zip.FileHeader{Name: "a.txt", CRC32: crc32.ChecksumIEEE([]byte("b.txt"))}, zip.FileHeader{Name: "a.txt", CRC32: crc32.ChecksumIEEE([]byte("b.txt"))}
 	link.SetMode(fs.ModeSymlink | 0o777)
 	fifo.SetMode(fs.ModeNamedPipe | 0o644)
@@ -633,6 +637,7 @@ func TestZipShards(t *testing.T) {
 		zipOf(zip.Deflate, pairs(0, 1)...):                                  `member "00000.jpg": it is compressed; store members as they are (zip -0)`,
 		zipOf(zip.Store, part{"../x.jpg", "p"}):                             "the name leaves the archive",
 		zipOf(zip.Store, pairs(0, 5)...)[:300]:                              "zip: ",
+		beyond(zipOf(zip.Store, part{"a.jpg", "p"})):                        `member "a.jpg": it lies beyond the archive's end`,
 		zipOf(zip.Store, pairs(0, 3)...) + zipOf(zip.Store, pairs(3, 5)...): "archives were joined",
 		zipOf(zip.Store, pairs(0, 3)...) + zipOf(zip.Store):                 "archives were joined",
 		"#!/bin/sh\n" + zipOf(zip.Store, pairs(0, 3)...):                    "a program is in front",
@@ -644,6 +649,31 @@ func TestZipShards(t *testing.T) {
 		write(t, file, data)
 		if _, err := OpenShards(background, ShardsConfig{Shards: []string{file}, IndexDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// An archive without members is none to speak of, beside others; alone there is nothing to read. Zip archives are as tar archives.
+func TestEmptyArchives(t *testing.T) {
+	empty := func(comment string) string {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		must(t, w.SetComment(comment))
+		must(t, w.Close())
+		return b.String()
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "full.tar"), string(tarOf(t, tar.FormatGNU, pairs(0, 3)...)))
+	for name, data := range map[string]string{"a.tar": string(tarOf(t, tar.FormatGNU)), "a.zip": empty(""), "b.zip": empty("nothing in here"), "c.zip": empty(strings.Repeat("x", 5000))} {
+		file := filepath.Join(dir, name)
+		write(t, file, data)
+		s := openS(t, ShardsConfig{Shards: []string{file, filepath.Join(dir, "full.tar")}})
+		if notes := strings.Join(s.(*shards).notes, "; "); s.Len() != 3 || !strings.Contains(notes, fmt.Sprintf("shard %q holds no samples", file)) {
+			t.Errorf("%s: %d samples, notes %s", name, s.Len(), notes)
+		}
+		_, err := OpenShards(background, ShardsConfig{Shards: []string{file}, IndexDir: t.TempDir()})
+		if !errors.Is(err, ErrNoSamples) || !strings.Contains(err.Error(), "got 1 archives without a member") {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }

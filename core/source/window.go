@@ -133,6 +133,13 @@ func (p *pace) worth() int64 {
 type windowReader struct{ *window }
 
 func (w windowReader) ReadAt(p []byte, off int64) (int, error) {
-	b, err := w.bytes(off, len(p))
+	n := int(min(int64(len(p)), w.size-off))
+	if n <= 0 {
+		return 0, io.EOF
+	}
+	b, err := w.bytes(off, n)
+	if err == nil && n < len(p) {
+		err = io.EOF
+	}
 	return copy(p, b), err
 }
