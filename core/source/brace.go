@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -78,11 +79,15 @@ func choicesOf(inside string) ([]string, error) {
 	return choices, nil
 }
 
-// shardNames writes patterns out: braces, then globs against what is there, each pattern's names sorted. The same name
-// twice is an error: its samples would come twice.
+// shardNames writes patterns out: braces, then globs against what is there, each pattern's names sorted. A local file of a pattern's very
+// name is meant itself. The same name twice is an error: its samples would come twice.
 func shardNames(ctx context.Context, patterns []string, c *store.Client) ([]string, error) {
 	var names []string
 	for _, p := range patterns {
+		if isThere(p) {
+			names = append(names, p)
+			continue
+		}
 		expanded, err := Braces(p)
 		if err != nil {
 			return nil, err
@@ -106,9 +111,18 @@ func shardNames(ctx context.Context, patterns []string, c *store.Client) ([]stri
 	return names, nil
 }
 
+// isThere says that a name which could be a pattern is that of a local file.
+func isThere(name string) bool {
+	if !strings.ContainsAny(name, "*?[{}") || store.IsURL(name) {
+		return false
+	}
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
 func appendGlob(ctx context.Context, names []string, pattern string, c *store.Client) ([]string, error) {
 	switch {
-	case !strings.ContainsAny(pattern, "*?["), store.IsURL(pattern) && strings.HasPrefix(pattern, "http"): // nobody lists these
+	case !strings.ContainsAny(pattern, "*?["), isThere(pattern), store.IsURL(pattern) && strings.HasPrefix(pattern, "http"): // nobody lists these
 		return append(names, pattern), nil
 	case store.IsURL(pattern):
 		return globObjects(ctx, names, pattern, c)

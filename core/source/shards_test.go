@@ -296,6 +296,31 @@ func TestBraces(t *testing.T) {
 	}
 }
 
+// A file of a pattern's very name is meant itself; only where there is none is it a pattern.
+func TestAFileNamedLikeAPatternIsMeant(t *testing.T) {
+	dir := t.TempDir()
+	for k, name := range []string{"a[b].tar", "ab.tar", "x{1,2}.tar", "x1.tar", "y{b}.tar", "z}.tar", "s*.tar", "s1.tar", "n-1[c].tar", "n-1c.tar", "n-2[c].tar"} {
+		write(t, filepath.Join(dir, name), string(tarOf(t, tar.FormatGNU, part{fmt.Sprintf("%02d.jpg", k), "x"})))
+	}
+	for pattern, want := range map[string]string{
+		"a[b].tar": "00", "[a]b.tar": "01", "x{1,2}.tar": "02", "x{1,1}.tar": "", "y{b}.tar": "04", "z}.tar": "05", "s*.tar": "06", "s?.tar": "06 07", "n-{1,2}[c].tar": "08 10",
+		"{s*,ab}.tar": "01 06",
+	} {
+		s, err := OpenShards(background, ShardsConfig{Shards: []string{filepath.Join(dir, pattern)}, IndexDir: t.TempDir()})
+		if err != nil {
+			if want != "" || !strings.Contains(err.Error(), "named twice") {
+				t.Errorf("%s: %v", pattern, err)
+			}
+			continue
+		}
+		got := keys(s)
+		if slices.Sort(got); strings.Join(got, " ") != want {
+			t.Errorf("%s: samples of %q, want %q", pattern, got, want)
+		}
+		must(t, s.Close())
+	}
+}
+
 // A relative path that begins with "http" is a path, with its globs.
 func TestRelativePatternsLikeURLsAreGlobbed(t *testing.T) {
 	dir := t.TempDir()

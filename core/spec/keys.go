@@ -23,7 +23,7 @@ var keys = []Key{
 		"By its ending also a table: `.csv` with a heading line, `.jsonl` or `.parquet`."},
 	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused, and with a URL as root so are URLs; its query (a signature) goes behind each path."},
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
-		"or `.parquet` files with pictures in a column; with braces `{0000..1023}`, `{a,b}` and globs (not over http)."},
+		"or `.parquet` files with pictures in a column; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
 	{"source.label", "text", "(cls or label, where there is one)", "Part of shards, or column of a table, that holds the label, a whole number; when it is given, a sample without it is bad."},
