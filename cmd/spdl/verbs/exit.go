@@ -44,6 +44,7 @@ var statuses = []struct {
 	{shm.ErrNotFound, exitNotFound}, {shm.ErrDenied, exitDenied}, {shm.ErrBusy, exitBusy}, {shm.ErrNoMemory, exitNoRoom},
 	{shm.ErrVersion, exitMismatch}, {shm.ErrFormat, exitMismatch},
 	{fs.ErrNotExist, exitNotFound}, {fs.ErrPermission, exitDenied},
+	{errUnread, exitNotFound},
 	{context.Canceled, exitInterrupted},
 }
 

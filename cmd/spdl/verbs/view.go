@@ -33,7 +33,8 @@ needs to serve, and draws its pictures with class and key below each; of a video
 standard deviation. Rows that are masked, substituted or padded have a red frame and say so.
 
 Of a running ring it reads as a consumer in a group of its own, with one lease: it sees batches that are published from then on,
-holds none back for long, and takes nothing from others.`,
+holds none back for long, and takes nothing from others. While nobody reads, the engine keeps its batches for whoever attaches first;
+view does not take them, and is refused: attach a consumer first, or view the description or the data set.`,
 		Example: `  spdl view imagenet
   spdl view imagenet/val --out val.png
   spdl view /data/train --size 224 --seed 3`,
@@ -187,9 +188,7 @@ func ints(dims []int64) []int {
 // reader attaches to a running ring of that name, or else starts an engine for the description.
 func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(), error) {
 	if len(args) == 1 && !v.given("spec-json") && !isPath(args[0]) {
-		attach, cancel := context.WithTimeout(ctx, v.timeout)
-		defer cancel()
-		r, err := shm.Attach(attach, args[0], shm.AttachOptions{Group: fmt.Sprintf("view-%d", os.Getpid()), MaxLeases: 1, Client: "spdl view"})
+		r, err := v.attach(ctx, args[0])
 		if err == nil {
 			return r, func() { _ = r.Close() }, nil
 		}
@@ -212,6 +211,39 @@ func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(
 		return nil, nil, err
 	}
 	return l.reader, l.Close, nil
+}
+
+// attach joins a running ring that others read, in a group of its own.
+func (v *viewing) attach(ctx context.Context, name string) (*shm.Reader, error) {
+	ctx, cancel := context.WithTimeout(ctx, v.timeout)
+	defer cancel()
+	if err := readByOthers(ctx, name); err != nil {
+		return nil, err
+	}
+	return shm.Attach(ctx, name, shm.AttachOptions{Group: fmt.Sprintf("view-%d", os.Getpid()), MaxLeases: 1, Client: "spdl view"})
+}
+
+// errUnread is the exit code's reason for a ring that nobody reads.
+var errUnread = errors.New("nobody reads")
+
+// readByOthers refuses a ring that nobody reads: all that is in it would be published to view's group, and the consumer that
+// comes next would never see it.
+func readByOthers(ctx context.Context, name string) error {
+	snapshot, err := shm.Observe(ctx, name)
+	if err != nil {
+		return err
+	}
+	ring, err := snapshot.Report()
+	if err != nil || ring.State != shm.StateName(shm.StateRunning) && ring.State != shm.StateName(shm.StateEnded) { // attach says what ended it
+		return err
+	}
+	for _, g := range ring.Groups {
+		if g.State == "active" && g.Kind == "consumer" {
+			return nil
+		}
+	}
+	return &because{fmt.Errorf("view: nobody reads from %q yet, and its batches are kept for whoever attaches first; attach a consumer, "+
+		"or view the description or the data set", ring.Name), errUnread}
 }
 
 // isPath says that arg can only be a file or folder: write ./NAME for one that is called like a running ring.
