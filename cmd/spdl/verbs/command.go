@@ -39,7 +39,8 @@ type app struct {
 
 // Main runs the command and returns the exit code of the process.
 func Main(args []string, out, err io.Writer) int {
-	a := &app{out: out, err: err, started: processStart(), control: controlOf(args)}
+	printed := &output{to: out}
+	a := &app{out: printed, err: err, started: processStart(), control: controlOf(args)}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, stop) }) // a later signal ends the process at once
@@ -49,6 +50,7 @@ func Main(args []string, out, err io.Writer) int {
 	if failure == nil {
 		failure = a.refused
 	}
+	failure = printed.lost(failure)
 	if failure == nil {
 		return exitOK
 	}

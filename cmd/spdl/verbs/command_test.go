@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -119,6 +121,31 @@ func TestASignalIsToldAsAnInterruption(t *testing.T) {
 	}
 	if err := interrupted(ctx, shm.ErrState); err != shm.ErrState {
 		t.Errorf("another failure: %v", err)
+	}
+}
+
+// What could not be printed is told, with exit code 1: a full disk is no success.
+func TestOutputThatIsLostIsAFailure(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	spec, log := describe(t, dir, name, "order: {shuffle: false}\n"), filepath.Join(t.TempDir(), "log.jsonl")
+	writeFile(t, log, `{"step": 0, "rank": 0, "world": 1, "n_bad": 0, "index": [0, 1, 2, 3]}`+"\n")
+	t.Setenv("SPDL_LOG", "off")
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{
+		{"help"}, {"--version"}, {"version"}, {"check", "--help"}, {"check", spec}, {"bench", spec}, {"bench", spec, "--json"}, {"profile", spec, "--seconds", "0.01"},
+		{"replay", spec, "0"}, {"verify", spec, log}, {"inspect"}, {"clean", "--dry-run"}, {"completion", "bash"}, {"view", spec, "-o", "-"},
+	} {
+		c := command(t, args...)
+		var said bytes.Buffer
+		c.Stdout, c.Stderr = full, &said
+		_ = c.Run()
+		if code := c.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(said.String(), "spdl: standard output: no space left on device; what was printed is not complete\n") || strings.Count(said.String(), "\n") != 1 {
+			t.Errorf("spdl %q into a full device: exit code %d, want %d\n%s", args, code, exitFailed, said.String())
+		}
 	}
 }
 

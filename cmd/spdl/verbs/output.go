@@ -16,6 +16,27 @@ import (
 	"github.com/spdl/spdl/core/media/whole"
 )
 
+// output is standard output. It remembers the first failure, after which it writes nothing: verbs print line by line.
+type output struct {
+	to     io.Writer
+	failed error
+}
+
+func (o *output) Write(b []byte) (n int, err error) {
+	if o.failed == nil {
+		n, o.failed = o.to.Write(b)
+	}
+	return n, o.failed
+}
+
+// lost is a run's failure, or that not all of what it printed arrived.
+func (o *output) lost(failure error) error {
+	if o.failed == nil || failure != nil && !errors.Is(failure, o.failed) {
+		return failure
+	}
+	return fmt.Errorf("standard output: %v; what was printed is not complete", unwrapPath(o.failed))
+}
+
 // reachable refuses a file whose directory is not there before anything is waited for.
 func reachable(verb, flag, file string) error {
 	if _, err := os.Stat(filepath.Dir(file)); file != "" && file != "-" && err != nil {

@@ -9,8 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func isTerminal(w io.Writer) bool {
+// fileOf is the file that w writes into, if it is one.
+func fileOf(w io.Writer) (*os.File, bool) {
+	if o, ok := w.(*output); ok {
+		w = o.to
+	}
 	f, ok := w.(*os.File)
+	return f, ok
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := fileOf(w)
 	if !ok {
 		return false
 	}
@@ -20,7 +29,7 @@ func isTerminal(w io.Writer) bool {
 
 // screenOf is the size of the terminal behind w; zeros where it tells none.
 func screenOf(w io.Writer) (columns, rows int) {
-	f, ok := w.(*os.File)
+	f, ok := fileOf(w)
 	if !ok {
 		return 0, 0
 	}
