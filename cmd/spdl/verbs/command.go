@@ -41,7 +41,7 @@ type app struct {
 func Main(args []string, out, err io.Writer) int {
 	printed := &output{to: out}
 	a := &app{out: printed, err: err, started: processStart(), control: controlOf(args)}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, stop) }) // a later signal ends the process at once
 	root := a.root()
@@ -60,6 +60,16 @@ func Main(args []string, out, err io.Writer) int {
 		fmt.Fprintf(err, "spdl: %s\n", text)
 	}
 	return exitCode(failure)
+}
+
+// endings are the signals that end a run in good order. A terminal that closes sends SIGHUP; whoever started the process with nohup
+// wants it to stay.
+func endings() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
 }
 
 // interrupted is err in a person's words where a signal caused it.

@@ -23,7 +23,7 @@ const (
 	exitBusy        = 5   // the name is in use, or every consumer or lease is taken
 	exitNoRoom      = 6   // memory or /dev/shm does not hold it
 	exitMismatch    = 7   // another version's segment, or none of ours
-	exitInterrupted = 130 // SIGINT or SIGTERM ended what was not a service
+	exitInterrupted = 130 // SIGINT, SIGTERM or SIGHUP ended what was not a service
 )
 
 // usageError is a command line that makes no sense.

@@ -46,7 +46,8 @@ spdl_attach("train", ...) in C.
 Without consumers the engine fills the ring and rests. Each attached group sees every batch; groups declared with --group
 exist from the first batch on and hold the ring back while nobody reads for them.
 
-SIGINT and SIGTERM stop it in good order: consumers are told, names are removed, the exit code is 0.
+SIGINT, SIGTERM and SIGHUP stop it in good order: consumers are told, names are removed, the exit code is 0. Under nohup, or wherever
+SIGHUP is ignored at the start, it goes on when the terminal closes.
 
 A killed engine's ring (posix backing) is gone on with by the next engine of that name: completed batches do not come again,
 attached consumers keep what they hold and, with ring.reconnect in the description, never notice. A ring that differs is refused

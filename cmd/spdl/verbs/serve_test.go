@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,30 @@ import (
 	"github.com/spdl/spdl/shm"
 	"golang.org/x/sys/unix"
 )
+
+// A terminal that closes ends a service in good order; one that ignores that from its start, as nohup does, goes on.
+func TestServeEndsWithItsTerminal(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	s := serve(t, name, dir, "--size", "16")
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if code := s.wait(); code != exitOK {
+		t.Errorf("exit code %d, want %d", code, exitOK)
+	}
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	s = serve(t, name, dir, "--size", "16")
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if got := keys(t, s.attach(shm.AttachOptions{})); len(got) != 4 {
+		t.Errorf("an epoch of %v behind the signal, want 4 samples", got)
+	}
+	if code := s.stop(); code != exitOK {
+		t.Errorf("exit code %d, want %d", code, exitOK)
+	}
+}
 
 // A folder is served without a description until SIGTERM, which ends it with code 0 and leaves nothing.
 func TestServePublishesAFolderUntilItIsStopped(t *testing.T) {
