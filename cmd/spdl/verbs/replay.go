@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -85,7 +86,7 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 		return err
 	}
 	one.Ring.Hash = spec.XXH3
-	faults, err := faultsOf(one, cmp.Or(v.journal, s.Journal))
+	faults, err := faultsOf("replay", one, v.journal, s.Journal)
 	if err != nil {
 		return err
 	}
@@ -102,10 +103,19 @@ func (v *replaying) run(ctx context.Context, args []string) error {
 	return v.show(l, batch, one.World.Rank)
 }
 
-// faultsOf reads which samples a journal's engine could not read in time; without a journal there are none.
-func faultsOf(one *spec.Spec, journal string) (*engine.Faults, error) {
+// faultsOf reads which samples a journal's engine could not read in time; without a journal there are none. One that the command line
+// names must be there, one of the description is not before its engine was.
+func faultsOf(verb string, one *spec.Spec, given, described string) (*engine.Faults, error) {
+	journal := cmp.Or(given, described)
 	if journal == "" {
 		return nil, nil
+	}
+	st, err := os.Stat(journal)
+	if err == nil && st.IsDir() {
+		return nil, usage("%s: journal %q is a directory, want the file that spdl serve --journal keeps", verb, journal)
+	}
+	if _, faults := os.Stat(engine.FaultsPath(journal)); given != "" && err != nil && faults != nil {
+		return nil, fmt.Errorf("%s: --journal %q: %w; name the file that spdl serve --journal keeps, or leave it out to go without", verb, journal, unwrapPath(err))
 	}
 	return engine.ReadFaults(journal, one.RingName)
 }

@@ -206,6 +206,30 @@ func TestVerifyProvesARunAndNamesItsFaults(t *testing.T) {
 	good(t, "verify", file, writeLog(t, skipped))
 }
 
+// A description may be given as JSON; all arguments are logs then.
+func TestVerifyReadsADescriptionOfTheCommandLine(t *testing.T) {
+	name, dir := home(t), pictures(t, 8)
+	file := describe(t, dir, name, "order: {seed: 5, epochs: 1}\n")
+	text := fmt.Sprintf(`{"name": %q, "source": {"folder": %q}, "batch": 4, "image": {"transform": [{"resize": [16, 16]}]}, "order": {"seed": 5, "epochs": 1}}`, name, dir)
+	lines := logOf(t, file, 2, 1)
+	out := good(t, "verify", "--spec-json", text, writeLog(t, lines[:1]), writeLog(t, lines[1:]))
+	wants(t, out, "2 batches, 8 rows, steps 0 to 1", "every sample came as often as planned")
+}
+
+// A journal that is named and not there, or is a directory, is not passed over in silence: verify would prove less, and replay make other bytes.
+func TestAJournalThatIsNotThereIsRefused(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	file, absent := describe(t, dir, name, "journal: "+filepath.Join(t.TempDir(), "later")+"\n"), filepath.Join(dir, "absent")
+	log := writeLog(t, logOf(t, file, 1, 1))
+	for verb, argument := range map[string]string{"verify": log, "replay": "0"} {
+		refused(t, exitNotFound, verb+`: --journal "`+absent+`": no such file or directory; name the file that spdl serve --journal keeps`, verb, file, argument, "--journal", absent)
+		refused(t, exitUsage, verb+`: journal "`+dir+`" is a directory, want the file`, verb, file, argument, "--journal", dir)
+		good(t, verb, file, argument) // the description's is not there before its engine was
+	}
+	writeFile(t, absent+".faults", "")
+	good(t, "verify", file, log, "--journal", absent)
+}
+
 // The world size may change on the way: the same rows, cut otherwise.
 func TestVerifyFollowsAChangeOfTheWorldSize(t *testing.T) {
 	name, dir := home(t), pictures(t, 16)
@@ -223,7 +247,9 @@ func TestVerifyFollowsAChangeOfTheWorldSize(t *testing.T) {
 func TestVerifyRefusesWhatIsNoLog(t *testing.T) {
 	name, dir := home(t), pictures(t, 10)
 	file := describe(t, dir, name, "")
-	refused(t, exitUsage, "verify: got 1 arguments, want a description and the logs", "verify", file)
+	refused(t, exitUsage, "verify: got 1 argument, want a description and the logs", "verify", file)
+	refused(t, exitUsage, "verify: got 0 arguments, want a description and the logs", "verify", "--spec-json", "{}")
+	refused(t, exitNotFound, "verify: open ", "verify", "--spec-json", `{"source": {"folder": "`+dir+`"}, "batch": 4, "image": {"transform": [{"resize": 8}, {"center_crop": 8}]}}`, "/no/such/log")
 	refused(t, exitNotFound, "verify: open ", "verify", file, "/no/such/log")
 	refused(t, exitUsage, "verify: the logs are empty", "verify", file, writeLog(t, nil))
 	refused(t, exitUsage, `log.jsonl:2: got "not JSON", want an object with step, rank and index`, "verify", file,

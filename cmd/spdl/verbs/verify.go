@@ -66,8 +66,9 @@ In Python "for batch in spdl.delivery_log(loader, path)" writes it.
 
 Where the engine kept a journal (--journal, or the description's), the samples that could not be read in time are known, and a batch that lacks
 them is compared exactly; otherwise of a batch with bad samples only that it has no other samples than planned.`,
-		Example: `  spdl verify imagenet.yaml rank0.jsonl rank1.jsonl`,
-		RunE:    func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+		Example: `  spdl verify imagenet.yaml rank0.jsonl rank1.jsonl
+  spdl verify --spec-json "$(cat imagenet.json)" rank*.jsonl`,
+		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
 	}
 	v.addFlags(c)
 	c.Flags().StringVar(&v.kept, "journal", "", "the journal of the engine (default: the description's)")
@@ -76,10 +77,14 @@ them is compared exactly; otherwise of a batch with bad samples only that it has
 }
 
 func (v *verifying) run(ctx context.Context, args []string) error {
-	if len(args) < 2 {
-		return usage("verify: got %d arguments, want a description and the logs of all consumers of a group", len(args))
+	described, logs := args[:min(len(args), 1)], args[min(len(args), 1):]
+	if v.given("spec-json") {
+		described, logs = nil, args
 	}
-	s, err := v.read(ctx, "verify", args[:1])
+	if len(logs) == 0 {
+		return usage("verify: got %s, want a description and the logs of all consumers of a group", counted(len(args), "argument"))
+	}
+	s, err := v.read(ctx, "verify", described)
 	if err != nil {
 		return err
 	}
@@ -89,10 +94,10 @@ func (v *verifying) run(ctx context.Context, args []string) error {
 	defer v.plan.Close()
 	one := s.All()[0]
 	v.world, v.policy = one.World.Size, one.BadSample.Policy
-	if v.bad, err = faultsOf(one, cmp.Or(v.kept, s.Journal)); err != nil {
+	if v.bad, err = faultsOf("verify", one, v.kept, s.Journal); err != nil {
 		return err
 	}
-	for _, path := range args[1:] {
+	for _, path := range logs {
 		if err := v.log(path); err != nil {
 			return err
 		}
