@@ -17,7 +17,8 @@ import (
 // memoryEvery is how often memory is looked at, and progress shown.
 const memoryEvery = 100 * time.Millisecond
 
-// figures are what bench measures. Rates begin with the first batch: what comes before it is First.
+// figures are what bench measures. Batches, samples, seconds and rates are of what came after the first batch; what came before it is
+// First, and its rows are FirstSamples.
 type figures struct {
 	Ring         string            `json:"ring"`
 	Batches      uint64            `json:"batches"`
@@ -31,6 +32,7 @@ type figures struct {
 	RingBytes    uint64            `json:"ring_bytes"`
 	BadSamples   uint64            `json:"bad_samples"`
 	First        engine.FirstBatch `json:"first_batch"`
+	FirstSamples uint64            `json:"first_batch_samples"`
 	Interrupted  bool              `json:"interrupted,omitempty"`
 	begun        time.Time
 	begunCPU     float64
@@ -55,7 +57,7 @@ func (a *app) bench() *cobra.Command {
 --epochs epochs (1 if nothing is said), --batches batches or --seconds seconds, whichever comes first. Ctrl-C ends it with the figures
 so far.
 
-Rates are counted from the first batch on; what comes before it is listed by itself. CPU time is that of the whole process. Declared
+Batches, samples, seconds and rates are counted after the first batch; that one, and what comes before it, is listed by itself. CPU time is that of the whole process. Declared
 groups are left out.`,
 		Example: `  spdl bench imagenet.yaml
   spdl bench /data/train --size 224 --batch 64 --cpus 8 --seconds 30
@@ -118,20 +120,20 @@ func (v *benching) measure(ctx context.Context, l *local) (*figures, error) {
 		if errors.Is(err, shm.EndData) {
 			break
 		}
-		if ctx.Err() != nil && got.Batches > 0 {
+		if ctx.Err() != nil && got.any() {
 			got.Interrupted = true
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		if got.Batches == 0 && got.begun.IsZero() {
+		if !got.any() {
 			got.begun, got.begunCPU = time.Now(), cpuSeconds() // its own rows belong to the time before
-			got.First = l.engine.Stats().Rings[0].First
+			got.First, got.FirstSamples = l.engine.Stats().Rings[0].First, uint64(batch.Rows)
 		} else {
 			got.Samples += uint64(batch.Rows)
+			got.Batches++
 		}
-		got.Batches++
 		if err := batch.Release(); err != nil {
 			return nil, err
 		}
@@ -140,6 +142,17 @@ func (v *benching) measure(ctx context.Context, l *local) (*figures, error) {
 	v.clearStatus()
 	got.finish(l.engine.Stats(), memory.stop())
 	return got, nil
+}
+
+// any says that there was a first batch.
+func (f *figures) any() bool { return !f.begun.IsZero() }
+
+// taken is how many batches came, the first one too.
+func (f *figures) taken() uint64 {
+	if !f.any() {
+		return 0
+	}
+	return f.Batches + 1
 }
 
 // total is how many batches are to be expected; 0: nobody knows.
@@ -152,14 +165,14 @@ func (v *benching) total(h *shm.Header, about *engine.Facts) uint64 {
 }
 
 func (v *benching) enough(got *figures) bool {
-	if got.Batches == 0 {
+	if !got.any() {
 		return false
 	}
-	return v.batches > 0 && got.Batches >= uint64(v.batches) || v.seconds > 0 && time.Since(got.begun).Seconds() >= v.seconds
+	return v.batches > 0 && got.taken() >= uint64(v.batches) || v.seconds > 0 && time.Since(got.begun).Seconds() >= v.seconds
 }
 
 func (f *figures) finish(s engine.Stats, peak uint64) {
-	if f.begun.IsZero() {
+	if !f.any() {
 		return
 	}
 	f.Seconds, f.CPUSeconds = time.Since(f.begun).Seconds(), cpuSeconds()-f.begunCPU
@@ -175,9 +188,9 @@ func (v *benching) progress(got *figures, total uint64) {
 		return
 	}
 	got.lastProgress = time.Now()
-	done := counted(got.Batches, "batch")
+	done := counted(got.taken(), "batch")
 	if total > 0 {
-		done = fmt.Sprintf("%s of %s (%d %%)", thousands(got.Batches), counted(total, "batch"), got.Batches*100/total)
+		done = fmt.Sprintf("%s of %s (%d %%)", thousands(got.taken()), counted(total, "batch"), got.taken()*100/total)
 	}
 	rate := float64(got.Samples) / max(time.Since(got.begun).Seconds(), 1e-3)
 	v.status("%s, %s samples/s", done, thousands(int64(rate)))
@@ -193,9 +206,14 @@ func (v *benching) print(f *figures) error {
 		fmt.Fprintln(v.out, "interrupted; the figures so far:")
 	}
 	first := &f.First
-	fmt.Fprintf(v.out, "%s: %s in %.2f s (%s after the first), %s\n", f.Ring, counted(f.Samples, "sample"), f.Seconds, counted(max(f.Batches, 1)-1, "batch"), cpusText(f.CPUs))
-	fmt.Fprintf(v.out, "  samples/s         %s\n", thousands(int64(f.SamplesPerS+0.5)))
-	fmt.Fprintf(v.out, "  CPU s per 1,000   %.3f\n", f.CPUPer1000)
+	if f.Batches == 0 {
+		fmt.Fprintf(v.out, "%s: no rates: they are counted after the first batch, and all there was is that one, of %s; use a smaller --batch, or more --epochs, --batches or --seconds\n",
+			f.Ring, counted(f.FirstSamples, "sample"))
+	} else {
+		fmt.Fprintf(v.out, "%s: %s in %.2f s (%s after the first), %s\n", f.Ring, counted(f.Samples, "sample"), f.Seconds, counted(f.Batches, "batch"), cpusText(f.CPUs))
+		fmt.Fprintf(v.out, "  samples/s         %s\n", thousands(int64(f.SamplesPerS+0.5)))
+		fmt.Fprintf(v.out, "  CPU s per 1,000   %.3f\n", f.CPUPer1000)
+	}
 	fmt.Fprintf(v.out, "  peak memory       %s, and %s of ring\n", bytesText(f.PeakAnon), bytesText(f.RingBytes))
 	fmt.Fprintf(v.out, "  first batch       %.1f ms: load %.1f, scan %.1f, reserve %.1f, fetch %.1f, decode %.1f, publish %.1f\n",
 		first.TotalMS, first.LoadMS, first.ScanMS, first.ReserveMS, first.FetchMS, first.DecodeMS, first.PublishMS)

@@ -3,6 +3,7 @@ package verbs
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -13,8 +14,8 @@ func TestBenchMeasuresAnEpoch(t *testing.T) {
 	if err := json.Unmarshal([]byte(good(t, "bench", describe(t, dir, name, ""), "--json")), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Ring != name || got.Batches != 8 || got.Samples != 26 || got.BadSamples != 0 || got.CPUs <= 0 || got.Interrupted {
-		t.Errorf("got %+v, want 8 batches and 26 samples after the first", got)
+	if got.Ring != name || got.Batches != 7 || got.Samples != 26 || got.FirstSamples != 4 || got.BadSamples != 0 || got.CPUs <= 0 || got.Interrupted {
+		t.Errorf("got %+v, want 7 batches and 26 samples after the first, which has 4", got)
 	}
 	if got.Seconds <= 0 || got.CPUSeconds < 0 || math.Abs(got.SamplesPerS*got.Seconds-26) > 1e-6 || math.Abs(got.CPUPer1000*26-got.CPUSeconds*1000) > 1e-6 {
 		t.Errorf("rates: %+v", got)
@@ -39,16 +40,24 @@ func TestBenchStopsAtItsLimits(t *testing.T) {
 		}
 		return got
 	}
-	if got := batches("--batches", "20"); got.Batches != 20 || got.Ring != name+"/a" {
+	if got := batches("--batches", "20"); got.Batches != 19 || got.Ring != name+"/a" {
 		t.Errorf("--batches 20: %+v", got)
 	}
-	if got := batches("--epochs", "3", "--ring", "b"); got.Batches != 6 || got.Ring != name+"/b" {
+	if got := batches("--epochs", "3", "--ring", "b"); got.Batches != 5 || got.Ring != name+"/b" {
 		t.Errorf("--epochs 3: %+v", got)
 	}
 	if got := batches("--seconds", "0.05"); got.Seconds < 0.05 {
 		t.Errorf("--seconds 0.05: %+v", got)
 	}
-	wants(t, good(t, "bench", file), name+"/a: 0 samples in", "samples/s", "CPU s per 1,000", "peak memory", "first batch")
+	wants(t, good(t, "bench", file, "--epochs", "2"), name+"/a: 4 samples in", "(1 batch after the first)", "samples/s", "CPU s per 1,000", "peak memory", "first batch")
+	alone := good(t, "bench", file)
+	wants(t, alone, name+"/a: no rates: they are counted after the first batch, and all there was is that one, of 4 samples; use a smaller --batch, or more --epochs", "peak memory")
+	if strings.Contains(alone, "samples/s") {
+		t.Errorf("rates of nothing:\n%s", alone)
+	}
+	if got := batches(); got.Batches != 0 || got.Samples != 0 || got.FirstSamples != 4 {
+		t.Errorf("one batch: %+v", got)
+	}
 }
 
 func TestBenchRefusesWhatNeverEnds(t *testing.T) {
