@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"time"
 
 	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/core/sampler"
@@ -47,6 +49,19 @@ var statuses = []struct {
 	{errUnread, exitNotFound},
 	{context.Canceled, exitInterrupted},
 }
+
+// unanswered is err in a person's words where an engine was there and did not answer within so long. An end that ctx asked for stays what
+// it is.
+func unanswered(ctx context.Context, verb, name string, within time.Duration, err error) error {
+	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+	if !late || ctx.Err() != nil {
+		return err
+	}
+	return &because{fmt.Errorf("%s: the engine of %q has not answered within %v; it is stopped (kill -CONT lets it go on) or has no CPU (try again)", verb, name, within), errUnanswered}
+}
+
+// errUnanswered is that an engine is there and does not answer.
+var errUnanswered = errors.New("no answer")
 
 // exitCode is what the process ends with after err.
 func exitCode(err error) int {

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// inspectTime bounds the questions to an engine.
-const inspectTime = 10 * time.Second
+// inspectTime bounds the questions to an engine; tests shorten it.
+var inspectTime = 10 * time.Second
 
 // inspecting is one run of inspect.
 type inspecting struct {
@@ -53,12 +53,12 @@ so only what is wrong in several looks counts. Problems are named, and the exit 
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			ctx, cancel := context.WithTimeout(c.Context(), inspectTime)
-			defer cancel()
 			if len(args) == 0 {
 				return v.list()
 			}
-			return v.run(ctx, args[0])
+			ctx, cancel := context.WithTimeout(c.Context(), inspectTime)
+			defer cancel()
+			return unanswered(c.Context(), "inspect", args[0], inspectTime, v.run(ctx, args[0]))
 		},
 	}
 	f := c.Flags()

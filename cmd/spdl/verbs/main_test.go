@@ -28,6 +28,9 @@ const watchdog = 2 * time.Minute
 // TestMain lets the test binary be the command, so that tests see what a shell sees: exit codes, signals, kills.
 func TestMain(m *testing.M) {
 	if os.Getenv("SPDL_TEST_COMMAND") != "" {
+		if within, err := time.ParseDuration(os.Getenv("SPDL_TEST_INSPECT_TIME")); err == nil {
+			inspectTime = within
+		}
 		os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())

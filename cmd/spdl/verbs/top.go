@@ -72,6 +72,8 @@ func (v *topping) run(ctx context.Context, args []string) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, errUnanswered):
+			return err
 		case err != nil:
 			up := time.Duration(before.UptimeS * float64(time.Second)).Round(time.Second)
 			return fmt.Errorf("top: the engine of %q is gone; pid %d had been up for %v when it was last seen: %v", name, before.PID, up, err)
@@ -105,11 +107,11 @@ func engineNamed(verb string, args []string) (string, error) {
 
 // look asks an engine for its counters; of NAME/RING only that ring is kept.
 func look(ctx context.Context, verb, name string) (telemetry.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, inspectTime)
+	limited, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
-	text, err := stats(ctx, name)
+	text, err := stats(limited, name)
 	if err != nil {
-		return telemetry.Snapshot{}, err
+		return telemetry.Snapshot{}, unanswered(ctx, verb, name, inspectTime, err)
 	}
 	var s engine.Stats
 	if err := json.Unmarshal(text, &s); err != nil || s.AtNS == 0 {
@@ -119,13 +121,15 @@ func look(ctx context.Context, verb, name string) (telemetry.Snapshot, error) {
 	if strings.HasPrefix(name, "/") || !strings.Contains(name, "/") {
 		return all, nil
 	}
+	var names []string
 	for i := range all.Rings {
 		if all.Rings[i].Name == name {
 			all.Rings = all.Rings[i : i+1]
 			return all, nil
 		}
+		names = append(names, all.Rings[i].Name)
 	}
-	return all, &because{fmt.Errorf("%s: %q: the engine has no ring of this name; see spdl inspect", verb, name), shm.ErrNotFound}
+	return all, &because{fmt.Errorf("%s: %q: the engine has no ring of this name; it has %s", verb, name, strings.Join(names, ", ")), shm.ErrNotFound}
 }
 
 func (v *topping) show(name string, got telemetry.Interval, now *telemetry.Snapshot) error {

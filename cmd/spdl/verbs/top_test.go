@@ -99,7 +99,9 @@ func TestTopOfOneRingLeavesTheOthersOut(t *testing.T) {
 	if !strings.Contains(out, name+"/val: running") || strings.Contains(out, name+"/train: ") {
 		t.Errorf("want ring val alone:\n%s", out)
 	}
-	refused(t, exitNotFound, "the engine has no ring of this name", "top", name+"/test", "--once")
+	there := `/test": the engine has no ring of this name; it has ` + name + "/train, " + name + "/val"
+	refused(t, exitNotFound, there, "top", name+"/test", "--once")
+	refused(t, exitNotFound, there, "trace", name+"/test", "-o", "-")
 	if code := s.stop(); code != exitOK {
 		t.Errorf("serve: exit code %d", code)
 	}

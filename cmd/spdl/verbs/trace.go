@@ -15,6 +15,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// traceTime is how long a recording may take to come when its time is over.
+const traceTime = 20 * time.Second
+
 // tracing is one run of trace.
 type tracing struct {
 	*app
@@ -27,7 +30,7 @@ func (a *app) trace() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trace [NAME]",
 		Short: "Record what every worker and consumer does, for ui.perfetto.dev",
-		Long: `Trace has a running engine (NAME; the only one if nothing is said) record for some seconds, and writes the recording in
+		Long: `Trace has a running engine (NAME, or NAME/RING: all its rings are recorded; the only one if nothing is said) record for some seconds, and writes the recording in
 the format of chrome://tracing and ui.perfetto.dev: a span for every op of every worker, for every wait of a consumer, and each batch's
 way from its last byte to the end of its use. Times are CLOCK_MONOTONIC in microseconds. Before and after it costs nothing.
 
@@ -64,17 +67,21 @@ func (v *tracing) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if _, err := look(ctx, "trace", name); err != nil { // whether the ring is there, and the engine answers, is known before anything is recorded
+		return err
+	}
 	o, err := shm.Operate(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	recording, err := o.Trace(ctx, time.Duration(v.seconds*float64(time.Second)))
+	span := time.Duration(v.seconds * float64(time.Second))
+	recording, err := o.Trace(ctx, span)
 	if errors.Is(err, shm.ErrEngineLost) {
 		return fmt.Errorf("trace: the engine of %q went away while it recorded: %w", name, err)
 	}
 	if err != nil {
-		return err
+		return unanswered(ctx, "trace", name, span+traceTime, err)
 	}
 	defer recording.Close()
 	return v.write(func(w io.Writer) error {

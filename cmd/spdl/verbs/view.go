@@ -192,9 +192,6 @@ func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(
 		if err == nil {
 			return r, func() { _ = r.Close() }, nil
 		}
-		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-			return nil, nil, fmt.Errorf("view: the engine of %q has not answered within %v; it is stopped or has no CPU: raise --timeout", args[0], v.timeout)
-		}
 		if !errors.Is(err, shm.ErrNotFound) {
 			return nil, nil, err
 		}
@@ -214,13 +211,14 @@ func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(
 }
 
 // attach joins a running ring that others read, in a group of its own.
-func (v *viewing) attach(ctx context.Context, name string) (*shm.Reader, error) {
-	ctx, cancel := context.WithTimeout(ctx, v.timeout)
+func (v *viewing) attach(ctx context.Context, name string) (r *shm.Reader, err error) {
+	within := min(v.timeout, inspectTime)
+	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if err := readByOthers(ctx, name); err != nil {
-		return nil, err
+	if err = readByOthers(limited, name); err == nil {
+		r, err = shm.Attach(limited, name, shm.AttachOptions{Group: fmt.Sprintf("view-%d", os.Getpid()), MaxLeases: 1, Client: "spdl view"})
 	}
-	return shm.Attach(ctx, name, shm.AttachOptions{Group: fmt.Sprintf("view-%d", os.Getpid()), MaxLeases: 1, Client: "spdl view"})
+	return r, unanswered(ctx, "view", name, within, err)
 }
 
 // errUnread is the exit code's reason for a ring that nobody reads.

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -335,15 +336,40 @@ func TestViewGivesUpWaiting(t *testing.T) {
 	s.stop()
 }
 
-// An engine that is there and does not answer is named as what view waits for, with a remedy.
-func TestViewNamesAnEngineThatDoesNotAnswer(t *testing.T) {
+// An engine that is there and does not answer is named as such by every verb, with a remedy; a running top does not call it gone.
+func TestAnEngineThatDoesNotAnswerIsNamed(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	s := serve(t, name, dir, "--size", "16")
 	t.Setenv("SPDL_LOG", "off")
+	watching := command(t, "top", name, "--interval", "50ms")
+	watching.Env = append(watching.Env, "SPDL_TEST_INSPECT_TIME=5s")
+	shown, err := watching.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var complaint strings.Builder
+	watching.Stderr = &complaint
+	if err := watching.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(shown)
+	lines.Scan()
 	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, exitFailed, `view: the engine of "`+name+`" has not answered within 200ms; it is stopped or has no CPU: raise --timeout`, "view", name, "--timeout", "200ms")
+	t.Setenv("SPDL_TEST_INSPECT_TIME", "200ms")
+	want := `: the engine of "` + name + `" has not answered within 200ms; it is stopped (kill -CONT lets it go on) or has no CPU (try again)`
+	for _, args := range [][]string{
+		{"view", name, "--timeout", "200ms"}, {"view", name}, {"top", name, "--once"}, {"inspect", name}, {"inspect", name, "--check"}, {"trace", name, "-o", "-"},
+	} {
+		refused(t, exitFailed, args[0]+want, args...)
+	}
+	for lines.Scan() { // to its end
+	}
+	_ = watching.Wait()
+	if code := watching.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(complaint.String(), "top: the engine of \""+name+"\" has not answered within 5s") {
+		t.Errorf("a running top: exit code %d, %s", code, complaint.String())
+	}
 	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
