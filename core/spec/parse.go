@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -229,13 +230,21 @@ func (d *decoder) memory(s *section, r *Ring) {
 	}
 }
 
-var address = regexp.MustCompile(`^([^\s/]*:)?[0-9]{1,5}$`)
+// isAddress says that text is HOST:PORT or a port, as the listener takes it.
+func isAddress(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil && !strings.ContainsAny(text, ":[]") {
+		host, port, err = "", text, nil
+	}
+	_, bad := strconv.ParseUint(port, 10, 16)
+	return err == nil && bad == nil && !strings.ContainsAny(host, " /\t")
+}
 
 // http reads the address of the listener; YAML takes a port alone for a number.
 func (d *decoder) http(top *section, s *Spec) {
 	v, ok := d.scalar(top.values["http"], "http", "HOST:PORT or a port", "!!str", "!!int")
-	if ok && !address.MatchString(v) {
-		top.fail("http", "got %q, want HOST:PORT such as 127.0.0.1:8080, or a port alone", v)
+	if ok && !isAddress(v) {
+		top.fail("http", "got %q, want HOST:PORT such as 127.0.0.1:8080, or a port from 0 to 65535 alone", v)
 		return
 	}
 	s.HTTP = v
