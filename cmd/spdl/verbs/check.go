@@ -46,7 +46,7 @@ The exit code is 0 when serve would work, also with bad samples that the policy 
 	}
 	v.addFlags(c)
 	c.Flags().StringVar(&v.ring, "ring", "", "of a description with several rings: check this one only")
-	c.Flags().Int64Var(&v.batches, "batches", 1, "batches to decode; 0: a whole epoch")
+	c.Flags().Int64Var(&v.batches, "batches", 1, "batches to decode, up to an epoch; 0: a whole epoch")
 	return c
 }
 
@@ -90,28 +90,33 @@ func (v *checking) checkRing(ctx context.Context, s *spec.Spec) error {
 	if err := v.room(l, asked.Ring.Backing); err != nil {
 		return err
 	}
-	left := v.batches
-	if left == 0 {
-		left = about.StepsPerEpoch
+	decoded, err := v.decode(ctx, l)
+	if err != nil {
+		return err
 	}
-	for first := true; left > 0; left-- {
+	v.advise(&asked, &about, l.engine.Stats().Rings[0].Bad, decoded)
+	return nil
+}
+
+// decode takes as many batches as were asked for, up to an epoch, shows the first one and returns how many there were.
+func (v *checking) decode(ctx context.Context, l *local) (decoded int64, err error) {
+	for v.batches == 0 || decoded < v.batches {
 		batch, err := l.reader.Acquire(ctx)
 		if errors.Is(err, shm.EndEpoch) || errors.Is(err, shm.EndData) {
 			break
 		}
 		if err != nil {
-			return err
+			return decoded, err
 		}
-		if first {
-			v.rows(batch, columnsOf(schema), factsOf(l.reader.Text()), l.engine.Stats().Rings[0].First)
-			first = false
+		if decoded == 0 {
+			v.rows(batch, columnsOf(l.reader.Schema()), factsOf(l.reader.Text()), l.engine.Stats().Rings[0].First)
 		}
+		decoded++
 		if err := batch.Release(); err != nil {
-			return err
+			return decoded, err
 		}
 	}
-	v.advise(&asked, &about, l.engine.Stats().Rings[0].Bad)
-	return nil
+	return decoded, nil
 }
 
 // describe says where samples come from and in what order.
@@ -237,7 +242,7 @@ func byCount(n map[string]uint64) []string {
 }
 
 // advise names what a user may want to change.
-func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats) {
+func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats, decoded int64) {
 	note := func(format string, args ...any) { fmt.Fprintf(v.out, "  note     "+format+"\n", args...) }
 	fmt.Fprintln(v.out)
 	if bad.Total > 0 {
@@ -253,6 +258,9 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 		for _, text := range bad.Last {
 			fmt.Fprintf(v.out, "           %s\n", text)
 		}
+	}
+	if decoded < v.batches {
+		note("--batches asked for %s, and an epoch has %s: all of it was decoded", thousands(v.batches), counted(decoded, "batch"))
 	}
 	if r.Source.Folder != "" && r.Source.Labels == spec.LabelsDirectory && len(about.Classes) == 0 {
 		note("no directories, so no labels: put the files of each class into a directory of its own, or say labels: none")

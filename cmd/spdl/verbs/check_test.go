@@ -80,6 +80,12 @@ func TestCheckAdvises(t *testing.T) {
 	out := good(t, "check", flat, "--name", name, "--size", "8", "--batch", "5")
 	wants(t, out, "no directories, so no labels: put the files of each class into a directory of its own, or say labels: none",
 		"a step takes 5 rows and there are 2 samples: every batch is short or padded; use a smaller batch", "1 1 none 001.jpg")
+	wants(t, good(t, "check", describe(t, dir, name, ""), "--batches", "3000"), "--batches asked for 3,000, and an epoch has 1 batch: all of it was decoded")
+	for _, batches := range []string{"0", "1"} {
+		if out := good(t, "check", describe(t, dir, name, ""), "--batches", batches); strings.Contains(out, "--batches") {
+			t.Errorf("--batches %s:\n%s", batches, out)
+		}
+	}
 	wants(t, good(t, "check", describe(t, dir, name, "device: {cuda: 3}\n")), "the upload to device 3 is not tried here: spdl serve begins it", " ok\n")
 	wants(t, good(t, "check", describe(t, dir, name, "device: {decode: nvjpeg, jpeg_bytes: 1048576}\n")),
 		"serve has device 0 decode JPEG files, so its slots have room for 1.0 MiB of a file in a row's place", " ok\n")
