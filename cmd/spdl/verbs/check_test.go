@@ -122,6 +122,13 @@ func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	writeFile(t, filepath.Join(kinds, "a.tar"), "")
 	refused(t, exitUsage, "holds shards of several kinds; name those of one, such as "+strconv.Quote(kinds+"/*.tar"), "check", kinds)
 	refused(t, exitUsage, " is no description, but a list by its name", "check", list, "--size", "8")
+	picture := filepath.Join(dir, "blue", "000.jpg")
+	media := ", batch: 2, image: {transform: [{resize: [8, 8]}]}}"
+	refused(t, exitUsage, `pattern "/nope/{0..}.tar": got {0..}, want two whole numbers`, "check", "/nope/{0..}.tar")
+	refused(t, exitUsage, `pattern "/nope/{0..}.tar": got {0..}, want two whole numbers`, "check", "--spec-json", `{source: {shards: "/nope/{0..}.tar"}`+media)
+	refused(t, exitNotFound, `shard "/nope/0.tar": no such file`, "check", "/nope/{0..1}.tar")
+	refused(t, exitUsage, `source: folder "`+picture+`": is not a directory`, "check", "--spec-json", `{source: {folder: "`+picture+`"}`+media)
+	refused(t, exitUsage, `source: list "`+dir+`": got a directory, want a regular file`, "check", "--spec-json", `{source: {list: "`+dir+`"}`+media)
 	refused(t, exitUsage, "check: --batches -1", "check", dir, "--batches", "-1")
 	refused(t, exitUsage, ".yaml:4:20: image.trans: unknown key", "check",
 		writeFile(t, filepath.Join(t.TempDir(), "x.yaml"), "name: x\nsource: {folder: .}\nbatch: 4\nimage: {mode: rgb, trans: []}\n"))

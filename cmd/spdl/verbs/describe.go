@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spf13/cobra"
@@ -316,23 +317,43 @@ func (d *description) pick(verb string, s *spec.Spec) error {
 	return usage("%s: --ring %q, want one of %s", verb, d.ring, strings.Join(names, ", "))
 }
 
-// missing names the data set of s that is not there at all, for the exit code; err is the engine's refusal.
+// missing names the data set of s that is not there at all, or cannot be what s says it is, for the exit code; err is the engine's refusal.
 func missing(s *spec.Spec, err error) error {
 	for _, r := range s.All() {
-		paths := append([]string{r.Source.Folder, r.Source.List}, r.Source.Shards...)
-		for _, part := range r.Source.Mix {
-			paths = append(append(paths, part.Folder, part.List), part.Shards...)
+		sources := []*spec.Source{&r.Source}
+		for i := range r.Source.Mix {
+			sources = append(sources, &r.Source.Mix[i].Source)
 		}
-		for _, path := range paths {
-			if path == "" || strings.ContainsAny(path, "{*?[:") {
-				continue
-			}
-			if _, failed := os.Stat(path); errors.Is(failed, fs.ErrNotExist) || errors.Is(failed, fs.ErrPermission) {
-				return &because{err, failed}
+		for _, src := range sources {
+			if kind := unreadable(src); kind != nil {
+				return &because{err, kind}
 			}
 		}
 	}
 	return err
+}
+
+// unreadable is the kind of what is seen to be wrong with the paths of a data set; nil: nothing.
+func unreadable(src *spec.Source) error {
+	for _, one := range append([]string{src.Folder, src.List}, src.Shards...) {
+		if one == "" || strings.ContainsAny(one, "*?[:") {
+			continue
+		}
+		if _, err := source.Braces(one); one != src.Folder && one != src.List && err != nil {
+			return engine.ErrDescription
+		}
+		if strings.Contains(one, "{") {
+			continue
+		}
+		st, err := os.Stat(one)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+			return err
+		case err == nil && st.IsDir() != (one == src.Folder):
+			return engine.ErrDescription
+		}
+	}
+	return nil
 }
 
 // because is an error whose kind another one tells.

@@ -131,14 +131,28 @@ func (v *replaying) fits(ctx context.Context, s, one *spec.Spec, step int64) err
 	if err != nil {
 		return err
 	}
-	if end := order.StepsPerEpoch() * one.Order.Epochs; one.Order.Epochs > 0 && step >= end {
-		return usage("replay: step %d, want 0 to %d: %s of %s", step, end-1, counted(one.Order.Epochs, "epoch"), counted(order.StepsPerEpoch(), "step"))
+	if err := hasStep(one.Order.Epochs, order.StepsPerEpoch(), step); err != nil {
+		return err
 	}
 	state, err := savedState("replay", v.state)
 	if err != nil || state == nil {
 		return err
 	}
 	return plan.Check(state)
+}
+
+// maxSteps is how far a sampler counts.
+const maxSteps = 1 << 61
+
+// hasStep refuses a step behind the last one of so many epochs; 0 epochs are endless.
+func hasStep(epochs, steps, step int64) error {
+	switch {
+	case epochs > 0 && epochs <= maxSteps/steps && step >= epochs*steps:
+		return usage("replay: step %d, want 0 to %d: %s of %s", step, epochs*steps-1, counted(epochs, "epoch"), counted(steps, "step"))
+	case step >= maxSteps:
+		return usage("replay: step %d, want 0 to %d: steps are counted so far, also of endless epochs of %s", step, int64(maxSteps-1), counted(steps, "step"))
+	}
+	return nil
 }
 
 // replayed is what --json prints.

@@ -143,6 +143,11 @@ func TestReplayRefusesWhatIsNotThere(t *testing.T) {
 	refused(t, exitUsage, "replay: nothing to read", "replay")
 	refused(t, exitUsage, `replay: step "soon", want a whole number from 0`, "replay", file, "soon")
 	refused(t, exitUsage, "replay: step 9, want 0 to 8: 3 epochs of 3 steps", "replay", file, "9")
+	endless := describe(t, dir, name, "")
+	for _, step := range []string{"2305843009213693952", "9223372036854775807"} {
+		refused(t, exitUsage, "replay: step "+step+", want 0 to 2305843009213693951: steps are counted so far, also of endless epochs of 3 steps", "replay", endless, step)
+	}
+	good(t, "replay", endless, "2305843009213693951")
 	refused(t, exitUsage, "world.size: got 1, want at least rank + lanes = 1 + 1 = 2", "replay", file, "0", "--rank", "1")
 	refused(t, exitNotFound, "replay: --state: ", "replay", file, "0", "--state", "/no/such")
 	refused(t, exitUsage, "got null, want a value", "replay", file, "0", "--state", `{"version": null}`)
