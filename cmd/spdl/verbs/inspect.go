@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spdl/spdl/core/engine"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
 )
@@ -38,8 +39,8 @@ func (a *app) inspect() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect [NAME]",
 		Short: "Show a ring as it stands: groups, consumers, slots",
-		Long: `Inspect looks at a running ring (NAME or NAME/RING) without becoming a consumer, or at what a killed engine left in
-/dev/shm. Without a name it lists both.
+		Long: `Inspect looks at a running ring (NAME/RING, or NAME: the engine's first one) without becoming a consumer, or at what a killed engine
+left in /dev/shm. Without a name it lists both.
 
 With --check it proves the ring consistent: geometry, records, queues, words, owners and descriptors. A running ring is never still,
 so only what is wrong in several looks counts. Problems are named, and the exit code is 1.`,
@@ -98,7 +99,7 @@ func (v *inspecting) look(ctx context.Context, name string) (*inspection, error)
 		snapshot, err = leftoverOf(name, err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, otherRings(ctx, "inspect", name, err)
 	}
 	if got.Ring, err = snapshot.Report(); err != nil && !v.check {
 		return nil, err
@@ -198,6 +199,7 @@ func (v *inspecting) list() error {
 func (v *inspecting) print(got *inspection) {
 	if r := got.Ring; r != nil {
 		v.ring(r, got.Alive)
+		v.others(r, got.Stats)
 		v.groups(r)
 		if v.slots {
 			v.filled(r)
@@ -234,6 +236,18 @@ func (v *inspecting) ring(r *shm.RingReport, alive bool) {
 		r.Slots, bytesText(r.SlotBytes), bytesText(r.DataBytes), len(r.Filled), counted(r.Published, "batch"), r.NextTicket, counted(r.Violations, "violation"))
 	for _, t := range r.Tensors {
 		fmt.Fprintf(v.out, "  field    %s %s %s\n", t.Name, t.DType, strings.ReplaceAll(fmt.Sprint(t.Shape), " ", ", "))
+	}
+}
+
+// others names the engine's other rings.
+func (v *inspecting) others(r *shm.RingReport, counters json.RawMessage) {
+	var stats engine.Stats
+	if json.Unmarshal(counters, &stats) != nil {
+		return
+	}
+	all := stats.Snapshot()
+	if names := slices.DeleteFunc(ringNames(&all), func(name string) bool { return name == r.Name }); len(names) > 0 {
+		fmt.Fprintf(v.out, "  others   of this engine: %s\n", strings.Join(names, ", "))
 	}
 }
 

@@ -128,7 +128,19 @@ func TestInspectRefusesWhatIsNotThere(t *testing.T) {
 	refused(t, exitUsage, "inspect: got 2 arguments", "inspect", "a", "b")
 	refused(t, exitUsage, "inspect: --check and --slots need the name of a ring", "inspect", "--check")
 	s := serve(t, name, pictures(t, 4), "--size", "16")
-	refused(t, exitNotFound, `no ring "val" here`, "inspect", name+"/val")
+	refused(t, exitNotFound, `inspect: "`+name+`/val": the engine has no ring of this name; it has `+name, "inspect", name+"/val")
+	s.stop()
+}
+
+// An engine of several rings is shown by its first; the others are named, also where one is asked for that there is not.
+func TestInspectNamesTheOtherRings(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	s := serve(t, name, describe(t, dir, name, "rings: {train: {}, val: {batch: 2}}\n"))
+	wants(t, good(t, "inspect", name), name+"/train: running", "others of this engine: "+name+"/val")
+	wants(t, good(t, "inspect", name+"/val"), name+"/val: running", "others of this engine: "+name+"/train")
+	there := `"` + name + `/nope": the engine has no ring of this name; it has ` + name + "/train, " + name + "/val"
+	refused(t, exitNotFound, "inspect: "+there, "inspect", name+"/nope")
+	refused(t, exitNotFound, "and view: "+there, "view", name+"/nope")
 	s.stop()
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,15 +122,37 @@ func look(ctx context.Context, verb, name string) (telemetry.Snapshot, error) {
 	if strings.HasPrefix(name, "/") || !strings.Contains(name, "/") {
 		return all, nil
 	}
-	var names []string
 	for i := range all.Rings {
 		if all.Rings[i].Name == name {
 			all.Rings = all.Rings[i : i+1]
 			return all, nil
 		}
-		names = append(names, all.Rings[i].Name)
 	}
-	return all, &because{fmt.Errorf("%s: %q: the engine has no ring of this name; it has %s", verb, name, strings.Join(names, ", ")), shm.ErrNotFound}
+	return all, noRing(verb, name, ringNames(&all))
+}
+
+// noRing says that an engine has no ring of that name, and which there are.
+func noRing(verb, name string, there []string) error {
+	return &because{fmt.Errorf("%s: %q: the engine has no ring of this name; it has %s", verb, name, strings.Join(there, ", ")), shm.ErrNotFound}
+}
+
+// otherRings is err, or where NAME/RING was not found and the engine NAME answers, that it has none of that name.
+func otherRings(ctx context.Context, verb, name string, err error) error {
+	called, _, of := strings.Cut(name, "/")
+	if !of || called == "" || !errors.Is(err, shm.ErrNotFound) {
+		return err
+	}
+	if all, looked := look(ctx, verb, called); looked == nil && !slices.Contains(ringNames(&all), name) {
+		return noRing(verb, name, ringNames(&all))
+	}
+	return err
+}
+
+func ringNames(s *telemetry.Snapshot) (all []string) {
+	for i := range s.Rings {
+		all = append(all, s.Rings[i].Name)
+	}
+	return all
 }
 
 func (v *topping) show(name string, got telemetry.Interval, now *telemetry.Snapshot) error {

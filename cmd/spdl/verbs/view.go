@@ -196,7 +196,7 @@ func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(
 			return nil, nil, err
 		}
 		if _, missing := os.Stat(args[0]); missing != nil {
-			return nil, nil, fmt.Errorf("view: %q is no file or folder, and %w", args[0], err)
+			return nil, nil, fmt.Errorf("view: %q is no file or folder, and %w", args[0], otherRings(ctx, "view", args[0], err))
 		}
 	}
 	s, err := v.read(ctx, "view", args)
