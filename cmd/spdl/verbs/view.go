@@ -21,6 +21,7 @@ type viewing struct {
 	columns, rows int
 	skip          int64
 	timeout       time.Duration
+	own           bool // the ring is of an engine of ours
 }
 
 func (a *app) view() *cobra.Command {
@@ -52,8 +53,15 @@ view does not take them, and is refused: attach a consumer first, or view the de
 }
 
 func (v *viewing) run(ctx context.Context, args []string) error {
-	if v.rows < 1 || v.columns < 0 || v.skip < 0 || v.timeout <= 0 {
-		return usage("view: --rows, --columns, --skip and --timeout must not be negative, and rows and timeout not zero")
+	switch {
+	case v.rows < 1:
+		return usage("view: --rows %d, want 1 or more", v.rows)
+	case v.columns < 0:
+		return usage("view: --columns %d, want 1 or more, or 0 to have them chosen", v.columns)
+	case v.skip < 0:
+		return usage("view: --skip %d, want 0 or more", v.skip)
+	case v.timeout <= 0:
+		return usage("view: --timeout %v, want more than 0s", v.timeout)
 	}
 	if err := drawable("view", v.file); err != nil {
 		return err
@@ -207,6 +215,7 @@ func (v *viewing) reader(ctx context.Context, args []string) (*shm.Reader, func(
 	if err != nil {
 		return nil, nil, err
 	}
+	v.own = true
 	return l.reader, l.Close, nil
 }
 
@@ -265,7 +274,7 @@ func (v *viewing) next(ctx context.Context, r *shm.Reader) (*shm.Lease, error) {
 		case errors.Is(err, shm.EndEpoch):
 			continue
 		case errors.Is(err, shm.EndData):
-			return nil, &because{errors.New("view: the ring has come to the end of its epochs; view the description, or start the engine again"), shm.ErrNotFound}
+			return nil, &because{v.ended(v.skip - left), shm.ErrNotFound}
 		case err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
 			return nil, fmt.Errorf("view: no batch within %v; a ring rests while a group holds every batch, see spdl inspect %s", v.timeout, nameText(r.Header().Name[:]))
 		case err != nil:
@@ -278,6 +287,14 @@ func (v *viewing) next(ctx context.Context, r *shm.Reader) (*shm.Lease, error) {
 			return nil, err
 		}
 	}
+}
+
+// ended says that there was no batch to show, after so many that were passed over.
+func (v *viewing) ended(passed int64) error {
+	if v.own {
+		return fmt.Errorf("view: --skip %d, and the data end after %s; skip fewer, or raise --epochs", v.skip, counted(passed, "batch"))
+	}
+	return errors.New("view: the ring has come to the end of its epochs; view the description, or start the engine again")
 }
 
 // draw makes a sheet of the first n rows of a batch.

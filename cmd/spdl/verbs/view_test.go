@@ -110,6 +110,20 @@ func TestViewTakesNothingFromTheNextConsumer(t *testing.T) {
 	s.stop()
 }
 
+// Of a running ring whose data have ended there is nothing to see; the remedies are others than for a description.
+func TestViewOfARingThatHasEnded(t *testing.T) {
+	name, dir := home(t), pictures(t, 4)
+	s := serve(t, name, dir, "--size", "16", "--batch", "2", "--epochs", "1")
+	r := s.attach(shm.AttachOptions{})
+	keys(t, r)
+	if _, err := r.Acquire(testContext(t)); !errors.Is(err, shm.EndData) {
+		t.Fatalf("got %v, want the end", err)
+	}
+	t.Setenv("SPDL_LOG", "off")
+	refused(t, exitNotFound, "view: the ring has come to the end of its epochs; view the description, or start the engine again", "view", name)
+	s.stop()
+}
+
 // A running ring is viewed by a consumer that comes and goes; the file is named after the ring.
 func TestViewReadsARunningRing(t *testing.T) {
 	name, dir := home(t), pictures(t, 8)
@@ -288,10 +302,13 @@ func TestViewRefusesWhatItCannotShow(t *testing.T) {
 	refused(t, exitNotFound, `view: "`+name+`" is no file or folder, and shm: attach "`+name+`": no engine of this name`, "view", name)
 	refused(t, exitNotFound, `view: "/no/such": no such file or folder`, "view", "/no/such")
 	refused(t, exitUsage, "view: nothing to read", "view")
-	refused(t, exitUsage, "view: --rows, --columns", "view", dir, "--rows", "0")
+	refused(t, exitUsage, "view: --rows 0, want 1 or more", "view", dir, "--rows", "0")
+	refused(t, exitUsage, "view: --columns -1, want 1 or more, or 0 to have them chosen", "view", dir, "--columns", "-1")
+	refused(t, exitUsage, "view: --skip -2, want 0 or more", "view", dir, "--skip", "-2")
+	refused(t, exitUsage, "view: --timeout 0s, want more than 0s", "view", dir, "--timeout", "0s")
 	refused(t, exitNotFound, "no such file or directory", "view", describe(t, dir, name, ""), "--out", "/no/such/a.png")
 	refused(t, exitUsage, `view: --out "a.webp", want a name that ends in .png or .jpg`, "view", dir, "--out", "a.webp")
-	refused(t, exitNotFound, "the ring has come to the end of its epochs", "view", describe(t, dir, name, "order: {epochs: 1}\n"), "--skip", "9")
+	refused(t, exitNotFound, "view: --skip 9, and the data end after 1 batch; skip fewer, or raise --epochs", "view", describe(t, dir, name, "order: {epochs: 1}\n"), "--skip", "9")
 
 	patternRing(t, shm.Config{
 		Name: name, Access: shm.Shared, Slots: 4, BatchRows: 2,
