@@ -57,7 +57,7 @@ func (r *Ring) openLeftover() (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, because(err, ErrDenied, "shm: adopt %q: %v; remove it as its owner", path, err)
+		return false, because(err, ErrDenied, "shm: adopt %q: %v; %s", path, err, ownerRemedy(path))
 	}
 	r.header = &segment{file: file, peer: file, path: path}
 	if err := ownFile(file, path); err != nil {
@@ -82,6 +82,15 @@ func (r *Ring) openLeftover() (bool, error) {
 	}
 	state := at[State](r.header.mem, h.StateOff).State.Load()
 	return state == StateRunning || state == StateEnded, nil
+}
+
+// ownerRemedy is what to do about a header that may not be opened: its engine may be running, which only its owner can tell.
+func ownerRemedy(path string) string {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil || int(st.Uid) == os.Geteuid() {
+		return "choose another name"
+	}
+	return fmt.Sprintf("it is of user %d, whose engine may be running; choose another name, or have that user stop it, or remove it with spdl clean", st.Uid)
 }
 
 // mapAll maps a segment that exists.
