@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spdl/spdl/core/source/store"
@@ -246,9 +247,16 @@ func storeError(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	detail := e.Detail
+	var all []string
+	if e.URL != "" {
+		all = append(all, strconv.Quote(store.Shown(e.URL)))
+	}
+	if e.Detail != "" {
+		all = append(all, e.Detail)
+	}
+	detail := strings.Join(all, ": ")
 	if e.Attempts > 1 {
-		detail += fmt.Sprintf(" (after %d attempts)", e.Attempts)
+		detail = strings.TrimSpace(fmt.Sprintf("%s (after %d attempts)", strings.TrimSpace(detail), e.Attempts))
 	}
 	return &Error{Cause: Cause(e.Cause), Detail: detail, Err: e.Err}
 }

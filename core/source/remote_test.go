@@ -133,6 +133,45 @@ func TestShardsOverHTTP(t *testing.T) {
 	}
 }
 
+// An error of a store names the object, without the signature in its URL, and has no gaps where a part is missing.
+func TestAStoresErrorNamesItsObject(t *testing.T) {
+	o := serveObjects(t, nil)
+	client, dir := storeClient(t, store.Options{Retries: 1}), t.TempDir()
+	listed := func(line, root string) Source {
+		file := filepath.Join(dir, "list.txt")
+		must(t, os.WriteFile(file, []byte(line+"\n"), 0o600))
+		s, err := OpenList(ListConfig{File: file, Root: root, Store: client})
+		must(t, err)
+		t.Cleanup(func() { must(t, s.Close()) })
+		return s
+	}
+	both := []Source{listed("bird/0015.jpg", o.URL+"/"), listed(o.URL+"/cat/1.jpg?X-Signature=secret", "")}
+	said := func(i int) string {
+		var b Buffer
+		err := both[i].Read(background, 0, &b)
+		if err == nil {
+			t.Fatal("it was read")
+		}
+		return err.Error()
+	}
+	o.change(func() {
+		o.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(503); return true }
+	})
+	if got, want := said(0), `"bird/0015.jpg": io: "`+o.URL+`/bird/0015.jpg": got status 503 Service Unavailable (after 2 attempts)`; !strings.Contains(got, want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := said(1), `"`+o.URL+`/cat/1.jpg?...": got status 503`; !strings.Contains(got, want) || strings.Contains(got, "secret") {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	o.Close()
+	if got, want := said(0), `io: "`+o.URL+`/bird/0015.jpg" (after 2 attempts): dial tcp`; !strings.Contains(got, want) || strings.Contains(got, "  ") {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := said(1); strings.Contains(got, "secret") {
+		t.Errorf("got %s", got)
+	}
+}
+
 // A damaged index of a remote archive is made again from the archive when it is first looked at.
 func TestDamagedIndexOfARemoteShardIsMadeAgain(t *testing.T) {
 	o := serveObjects(t, map[string]string{"/s.tar": string(tarOf(t, tar.FormatGNU, pairs(0, 20)...))})
