@@ -45,6 +45,7 @@ func Main(args []string, out, err io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, stop) }) // a later signal ends the process at once
 	root := a.root()
+	strictCompletion(root)
 	root.SetArgs(args)
 	failure := root.ExecuteContext(ctx)
 	if failure == nil {
@@ -114,6 +115,9 @@ in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrup
 			if err != nil || of == root && len(rest) > 0 {
 				return noVerb(root, args[0])
 			}
+			if len(rest) > 0 {
+				return usage("help: got %q, want the name of one verb", strings.Join(args, " "))
+			}
 			return of.Help()
 		},
 	})
@@ -128,6 +132,28 @@ in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrup
 	root.SetVersionTemplate("spdl {{.Version}}\n")
 	root.AddCommand(a.serve(), a.check(), a.view(), a.bench(), a.profile(), a.top(), a.trace(), a.replay(), a.verify(), a.inspect(), a.clean(), a.version())
 	return root
+}
+
+// strictCompletion has cobra's verb refuse a shell that it does not know, and arguments behind one.
+func strictCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == "completion" })
+	if i < 0 {
+		return
+	}
+	completion := root.Commands()[i]
+	var shells []string
+	for _, c := range completion.Commands() {
+		c.Args = none("completion " + c.Name())
+		shells = append(shells, c.Name())
+	}
+	completion.Args = cobra.ArbitraryArgs
+	completion.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usage("completion: %q, want one of %s", args[0], strings.Join(shells, ", "))
+		}
+		return c.Help()
+	}
 }
 
 // noVerb says that there is none of that name.
