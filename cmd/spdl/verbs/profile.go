@@ -68,6 +68,9 @@ func (v *profiling) run(ctx context.Context, args []string) error {
 		return missing(s, err)
 	}
 	behind, err := v.whole(ctx, s)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		fmt.Fprintf(v.err, "profile: the stages behind decode were not measured: %v\n", err)
 	}

@@ -82,6 +82,9 @@ func TestTopFitsItsTerminal(t *testing.T) {
 	}
 	_ = c.Process.Signal(os.Interrupt)
 	_ = c.Wait()
+	if code := c.ProcessState.ExitCode(); code != exitOK { // Ctrl-C is how one leaves
+		t.Errorf("exit code %d, want %d", code, exitOK)
+	}
 	page := strings.Split(shown.String(), home)[1]
 	lines := strings.Split(strings.TrimSuffix(page, "\r\n"), "\r\n")
 	if len(lines) != rows-1 || !strings.HasPrefix(lines[0], name+": pid ") || !strings.HasPrefix(lines[len(lines)-1], "... and ") {

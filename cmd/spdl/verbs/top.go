@@ -60,13 +60,16 @@ func (v *topping) run(ctx context.Context, args []string) error {
 		return err
 	}
 	before, err := look(ctx, "top", name)
+	if ctx.Err() != nil {
+		return nil // Ctrl-C is how one leaves
+	}
 	if err != nil {
 		return err
 	}
 	for {
 		select {
 		case <-ctx.Done():
-			return nil // Ctrl-C is how one leaves
+			return nil
 		case <-time.After(v.interval):
 		}
 		now, err := look(ctx, "top", name)

@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -105,6 +108,64 @@ func TestTopOfOneRingLeavesTheOthersOut(t *testing.T) {
 	if code := s.stop(); code != exitOK {
 		t.Errorf("serve: exit code %d", code)
 	}
+}
+
+// What is no service ends with 130 when it is interrupted, top and bench with 0.
+func TestInterruptedVerbsEndAsDocumented(t *testing.T) {
+	name, dir := home(t), pictures(t, 8)
+	s := serve(t, name, dir, "--size", "16", "--batch", "4", "--group", "idle")
+	file := describe(t, dir, name, "")
+	for _, c := range []struct {
+		code   int
+		signal os.Signal
+		begun  string // what the verb has printed when it is at work
+		args   []string
+	}{
+		{exitOK, os.Interrupt, name + ": pid ", []string{"top", name, "--interval", "50ms"}},
+		{exitOK, syscall.SIGTERM, name + ": pid ", []string{"top", name, "--interval", "50ms"}},
+		{exitOK, os.Interrupt, "first batch after", []string{"bench", file, "--seconds", "60"}},
+		{exitInterrupted, syscall.SIGTERM, "first batch after", []string{"profile", file, "--seconds", "0.5"}},
+	} {
+		if code := signalled(t, c.begun, c.signal, c.args...); code != c.code {
+			t.Errorf("spdl %q, %v: exit code %d, want %d", c.args, c.signal, code, c.code)
+		}
+	}
+	looking := command(t, "view", name, "--timeout", "1m", "-o", filepath.Join(t.TempDir(), "v.png")) // at a ring that rests
+	if err := looking.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.await("attach of consumer")
+	_ = looking.Process.Signal(syscall.SIGHUP)
+	_ = looking.Wait()
+	if code := looking.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("view, SIGHUP: exit code %d, want %d", code, exitInterrupted)
+	}
+	s.stop()
+}
+
+// signalled runs the command, sends the signal when it has printed a line with the text, and returns its exit code.
+func signalled(t *testing.T, text string, signal os.Signal, args ...string) int {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	c := command(t, args...)
+	c.Stdout, c.Stderr = write, write
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = write.Close() // the command's alone: reading ends with it
+	sent := false
+	for lines := bufio.NewScanner(read); lines.Scan(); {
+		if !sent && strings.Contains(lines.Text(), text) {
+			_ = c.Process.Signal(signal)
+			sent = true
+		}
+	}
+	_ = c.Wait()
+	return c.ProcessState.ExitCode()
 }
 
 // When the engine goes away top says so and ends with exit code 1; Ctrl-C ends it with 0.
