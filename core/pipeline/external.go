@@ -188,23 +188,22 @@ func (x *External[In, Out]) Take(ctx context.Context) (Work[In], error) {
 	defer x.in.mu.Unlock()
 	w, err := x.next()
 	if w == nil && err == nil {
-		startNs := stamp()
+		startNs := x.in.getters.begin()
 		if ctx.Done() != nil {
 			defer context.AfterFunc(ctx, x.wake)()
 		}
 		for w == nil && err == nil {
 			if ctx.Err() != nil {
+				x.in.getters.giveUp(startNs)
 				x.in.notEmpty.Signal() // what woke us may be meant for another
 				return Work[In]{}, context.Cause(ctx)
 			}
-			x.in.getters++
 			x.in.notEmpty.Wait()
-			x.in.getters--
 			w, err = x.next()
 		}
-		x.in.getWait.record(stamp() - startNs)
+		x.in.getters.end(startNs)
 	} else {
-		x.in.getWait.record(0)
+		x.in.getters.none()
 	}
 	if err != nil {
 		return Work[In]{}, err

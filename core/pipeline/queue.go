@@ -34,8 +34,8 @@ type Queue[T any] struct {
 	gets     uint64
 	closed   bool
 	stopped  bool
-	putters  int // waiting
-	getters  int // waiting
+	putters  waits
+	getters  waits
 
 	epochal  bool      // there is more than one epoch
 	lines    []line[T] // of the epochs that are not over, outEpoch first
@@ -49,8 +49,6 @@ type Queue[T any] struct {
 	bornNs  int64
 	emptyNs int64 // time without a ready value, up to sinceNs
 	sinceNs int64 // start of the present time without one; -1 means a value is ready
-	putWait histogram
-	getWait histogram
 }
 
 // A cell holds one value, or the values of one number.
@@ -155,7 +153,7 @@ func (q *Queue[T]) take() (it item[T], ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ready() {
-		q.getWait.record(0)
+		q.getters.none()
 	} else {
 		q.awaitValue()
 	}
@@ -195,11 +193,13 @@ func (q *Queue[T]) statsAt(name string, atNs int64) QueueStats {
 	if elapsed := atNs - q.bornNs; elapsed > 0 {
 		out.Occupancy = max(0, 1-float64(emptyNs)/float64(elapsed))
 	}
+	putNs, getNs := q.putters.sumNs(), q.getters.sumNs()
 	q.mu.Unlock()
 	var put, get tally
-	put.add(&q.putWait)
-	get.add(&q.getWait)
+	put.add(&q.putters.times)
+	get.add(&q.getters.times)
 	out.PutWait, out.GetWait = put.times(), get.times()
+	out.PutWait.SumNs, out.GetWait.SumNs = putNs, getNs
 	return out
 }
 
@@ -279,26 +279,22 @@ func (q *Queue[T]) awaitRoom(room func() bool) {
 	if q.stopped || q.closed {
 		return
 	}
-	startNs := stamp()
-	q.putters++
+	startNs := q.putters.begin()
 	for !q.stopped && !q.closed && !room() {
 		q.notFull.Wait()
 	}
-	q.putters--
-	q.putWait.record(stamp() - startNs)
+	q.putters.end(startNs)
 }
 
 func (q *Queue[T]) awaitValue() {
 	if q.stopped || q.closed {
 		return
 	}
-	startNs := stamp()
-	q.getters++
+	startNs := q.getters.begin()
 	for !q.stopped && !q.closed && !q.ready() {
 		q.notEmpty.Wait()
 	}
-	q.getters--
-	q.getWait.record(stamp() - startNs)
+	q.getters.end(startNs)
 }
 
 // counted notes a value that comes in.
@@ -327,10 +323,10 @@ func (q *Queue[T]) moved() {
 	case !ready && q.sinceNs < 0:
 		q.sinceNs = stamp()
 	}
-	if ready && q.getters > 0 {
+	if ready && q.getters.n > 0 {
 		q.notEmpty.Signal()
 	}
-	if q.putters > 0 {
+	if q.putters.n > 0 {
 		if q.ordered || q.epochal {
 			q.notFull.Broadcast() // the one whose turn it is may be any of them
 		} else if q.tail-q.head < q.capacity {

@@ -25,7 +25,7 @@ func (q *Queue[T]) putInEpoch(pl place, c cell[T], last bool) bool {
 	if !q.roomIn(pl.epoch) {
 		q.awaitRoom(func() bool { return q.roomIn(pl.epoch) })
 	} else {
-		q.putWait.record(0)
+		q.putters.none()
 	}
 	if q.stopped || q.closed {
 		return false

@@ -18,7 +18,7 @@ func (q *Queue[T]) putNumbered(pl place, c cell[T], last bool) bool {
 	if !q.roomAt(n, c.kind) {
 		q.awaitRoom(func() bool { return q.roomAt(n, c.kind) })
 	} else {
-		q.putWait.record(0)
+		q.putters.none()
 	}
 	if q.stopped {
 		return false
@@ -55,7 +55,7 @@ func (q *Queue[T]) place(n uint64, v T) error {
 	if at >= q.head && at-q.head >= q.capacity && q.ready() {
 		q.awaitRoom(func() bool { return at-q.head < q.capacity || !q.ready() })
 	} else {
-		q.putWait.record(0)
+		q.putters.none()
 	}
 	switch {
 	case q.stopped:

@@ -202,7 +202,7 @@ func TestQueueStatsTellWhoWaited(t *testing.T) {
 func waiters[T any](q *Queue[T]) [2]int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return [2]int{q.putters, q.getters}
+	return [2]int{q.putters.n, q.getters.n}
 }
 
 func TestOccupancyIsTheShareOfTimeWithAValueReady(t *testing.T) {

@@ -53,21 +53,20 @@ func (r *Results[T]) Next(ctx context.Context) (v T, err error) {
 	r.in.mu.Lock()
 	defer r.in.mu.Unlock()
 	if r.waits() {
-		startNs := stamp()
+		startNs := r.in.getters.begin()
 		if ctx.Done() != nil {
 			defer context.AfterFunc(ctx, r.wake)()
 		}
 		for r.waits() {
 			if ctx.Err() != nil {
+				r.in.getters.giveUp(startNs)
 				return v, context.Cause(ctx)
 			}
-			r.in.getters++
 			r.in.notEmpty.Wait()
-			r.in.getters--
 		}
-		r.in.getWait.record(stamp() - startNs)
+		r.in.getters.end(startNs)
 	} else {
-		r.in.getWait.record(0)
+		r.in.getters.none()
 	}
 	if r.in.stopped || r.over || !r.in.ready() {
 		return v, r.end()

@@ -83,7 +83,8 @@ type QueueStats struct {
 	Puts  uint64 `json:"puts"`
 	Gets  uint64 `json:"gets"`
 	// PutWait and GetWait count every finished put and get, those that did
-	// not wait as zero.
+	// not wait as zero. A wait that is given up, as at a timeout, is a part
+	// of the next that ends. SumNs has also what is not finished yet.
 	PutWait Times `json:"put_wait"`
 	GetWait Times `json:"get_wait"`
 	// Occupancy is the share of time an item was ready to be taken, 0 to 1:
