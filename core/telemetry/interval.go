@@ -41,7 +41,8 @@ type RingLoad struct {
 	SamplesPerOp int `json:"samples_per_op"`
 	// Full is the share of the time that the engine waited for a free slot.
 	Full float64 `json:"full_share"`
-	// Wait is the share of its time that a consumer waited for a batch, the mean of all consumers.
+	// Wait is the share of its time that the slowest consumer waited for a batch: of the group or lane whose consumers, all
+	// together, waited least. Groups that batches were dropped for hold nobody up and do not count.
 	Wait      float64        `json:"consumer_wait_share"`
 	Stages    []StageLoad    `json:"stages"`
 	Queues    []QueueLoad    `json:"queues"`
@@ -99,6 +100,8 @@ type ConsumerLoad struct {
 	Wait      float64 `json:"wait_share"`
 	WaitNs    int64   `json:"wait_ns"`
 	HoldNs    int64   `json:"hold_ns"`
+
+	dropped bool // batches were dropped for its group
 }
 
 // Between subtracts an earlier snapshot from a later one of the same engine; the zero Snapshot stands for its start.
@@ -142,7 +145,7 @@ func ringLoad(a, b *Ring, seconds float64) RingLoad {
 		Bad: uint64(grown(a.Bad, b.Bad)), SamplesPerOp: b.SamplesPerOp, Groups: b.Groups, LastBad: b.LastBad,
 	}
 	if b.ElapsedNs < a.ElapsedNs { // another run of the pipeline: its counters begin at zero
-		a = &Ring{Consumers: a.Consumers}
+		a = &Ring{Consumers: a.Consumers, Groups: a.Groups}
 	}
 	ns := max(float64(b.ElapsedNs-a.ElapsedNs), 1)
 	for i := range b.Stages {
@@ -157,10 +160,22 @@ func ringLoad(a, b *Ring, seconds float64) RingLoad {
 	}
 	for i := range b.Consumers {
 		c := consumerLoad(a, &b.Consumers[i], seconds)
-		r.Wait += c.Wait / float64(len(b.Consumers))
+		c.dropped = droppedFor(b, c.Group) > droppedFor(a, c.Group)
 		r.Consumers = append(r.Consumers, c)
 	}
+	slowest := r.slowest()
+	r.Wait = slowest.wait()
 	return r
+}
+
+// droppedFor is how many batches were dropped for a group.
+func droppedFor(r *Ring, group string) uint64 {
+	for i := range r.Groups {
+		if r.Groups[i].Name == group {
+			return r.Groups[i].Dropped
+		}
+	}
+	return 0
 }
 
 func stageOf(r *Ring, name string) *Stage {

@@ -37,8 +37,8 @@ func JudgePipeline(earlier, later *pipeline.Stats) Verdict {
 func sourceBound(r *RingLoad, s *StageLoad) Verdict {
 	return Verdict{
 		Limit: LimitStage, Stage: s.Name,
-		Text: fmt.Sprintf("%s is the limit: an item of it lay ready for %s of the time; the consumer %s",
-			s.Name, percent(readyShare(r, s.Name)), waited(r)),
+		Text: fmt.Sprintf("%s is the limit: an item of it lay ready for %s of the time; %s",
+			s.Name, percent(readyShare(r, s.Name)), r.consumerWaited()),
 		WhatIf: gains(WhatIf{"a source without limit", min(stagesRoom(r, ""), consumerRoom(r)) - 1}),
 	}
 }

@@ -23,6 +23,7 @@ const (
 type Verdict struct {
 	Limit  Limit    `json:"limit"`
 	Stage  string   `json:"stage,omitempty"`
+	Group  string   `json:"group,omitempty"` // whose consumer is the limit, where there are several
 	Text   string   `json:"text"`
 	WhatIf []WhatIf `json:"what_if"`
 }
@@ -101,8 +102,11 @@ func stagesRoom(r *RingLoad, except string) float64 {
 	return most
 }
 
-// consumerRoom is how many times the present throughput the consumers would take if they never had to wait.
-func consumerRoom(r *RingLoad) float64 { return 1 / (1 - min(r.Wait, 0.99)) }
+// consumerRoom is how many times the present throughput the slowest consumers would take if they never had to wait.
+func consumerRoom(r *RingLoad) float64 { return room(r.Wait) }
+
+// room is how many times as much somebody could take who waits for this share of the time.
+func room(wait float64) float64 { return 1 / (1 - min(wait, 0.99)) }
 
 // gains keeps the changes that are worth a line.
 func gains(all ...WhatIf) []WhatIf {
@@ -136,14 +140,18 @@ func nobody(r *RingLoad) Verdict {
 
 // standstill is an interval without a new batch while there are consumers.
 func standstill(r *RingLoad, stage *StageLoad) Verdict {
-	if r.Wait < 0.5 {
-		return Verdict{Limit: LimitIdle, WhatIf: gains(), Text: "the consumers take nothing: all slots are full or held, and the engine rests"}
+	if r.Wait < 0.5 && (r.Full >= 0.5 || !r.someWait()) {
+		return takesNothing(r)
 	}
 	v := Verdict{Limit: LimitNone, Text: "nothing comes: the consumers wait, and no " + r.piece() + " was finished", WhatIf: gains()}
 	for i := range r.Stages {
 		if s := &r.Stages[i]; stage == nil && s.Kind == "map" && s.Running == s.Concurrency {
 			stage = s
 		}
+	}
+	if g := unread(r); stage == nil && g != nil {
+		v.Limit, v.Group = LimitIdle, g.Name
+		v.Text = fmt.Sprintf("nothing comes: the ring is full, and nobody takes the %d batches of group %s; attach a consumer to it, or to the lane that has none", g.Unclaimed, g.Name)
 	}
 	if stage != nil {
 		v.Limit, v.Stage = LimitStage, stage.Name
@@ -155,17 +163,38 @@ func standstill(r *RingLoad, stage *StageLoad) Verdict {
 	return v
 }
 
+// unread is a group with batches that nobody takes while the engine waits for a free slot.
+func unread(r *RingLoad) *Group {
+	for i := range r.Groups {
+		if g := &r.Groups[i]; r.Full >= 0.5 && g.Unclaimed > 0 {
+			return g
+		}
+	}
+	return nil
+}
+
+// takesNothing: somebody keeps what there is.
+func takesNothing(r *RingLoad) Verdict {
+	v := Verdict{Limit: LimitIdle, WhatIf: gains(), Text: "the consumers take nothing: all slots are full or held, and the engine rests"}
+	if r.someWait() {
+		who := r.party()
+		v.Group, v.Text = who.group, fmt.Sprintf("%s %s nothing: all slots are full or held, and the engine and the other consumers wait", who.name, who.takes)
+	}
+	return v
+}
+
 func consumerBound(r *RingLoad) Verdict {
-	text := "the consumer is the limit: it " + waited(r)
-	if hold := heldNs(r); hold > 0 {
+	who := r.party()
+	text := fmt.Sprintf("%s %s the limit: %s %s", who.name, who.is, who.it, who.waited(r))
+	if hold := who.heldNs(); hold > 0 {
 		text += fmt.Sprintf(" and kept each for %s", duration(hold))
 	}
 	if r.Full > 0.01 {
 		text += fmt.Sprintf("; the engine rested %s of the time for want of %s", percent(r.Full), r.word("a free slot", "room for results"))
 	}
 	return Verdict{
-		Limit: LimitConsumer, Text: text,
-		WhatIf: gains(WhatIf{"a faster consumer", stagesRoom(r, "") - 1}),
+		Limit: LimitConsumer, Group: who.group, Text: text,
+		WhatIf: gains(WhatIf{"a faster consumer", min(stagesRoom(r, ""), r.othersRoom(&who.seat)) - 1}),
 	}
 }
 
@@ -175,7 +204,7 @@ func stageBound(r *RingLoad, s *StageLoad) Verdict {
 	if s.LimitWait > 0.1 {
 		busy += fmt.Sprintf(", %s waiting for CPUs that other rings use", percent(s.LimitWait))
 	}
-	v.Text = fmt.Sprintf("%s is the limit: %s; the consumer %s", s.Name, busy, waited(r))
+	v.Text = fmt.Sprintf("%s is the limit: %s; %s", s.Name, busy, r.consumerWaited())
 	others, n := min(stagesRoom(r, s.Name), consumerRoom(r)), float64(s.Concurrency)
 	loader := WhatIf{r.word("a loader", "stages") + " without limit", consumerRoom(r) - 1}
 	if s.CPU {
@@ -194,8 +223,8 @@ func cpuBound(r *RingLoad, s *StageLoad, p *ProcessLoad) Verdict {
 	wanted := s.Busy * float64(s.Concurrency)
 	return Verdict{
 		Limit: LimitCPU, Stage: s.Name,
-		Text: fmt.Sprintf("the CPU is the limit: %s of %s %s busy but got %.1f of %.1f CPUs, as %s; the consumer %s",
-			workers(s.Concurrency), s.Name, percent(s.Busy), p.CPUsUsed, wanted, why, waited(r)),
+		Text: fmt.Sprintf("the CPU is the limit: %s of %s %s busy but got %.1f of %.1f CPUs, as %s; %s",
+			workers(s.Concurrency), s.Name, percent(s.Busy), p.CPUsUsed, wanted, why, r.consumerWaited()),
 		WhatIf: gains(WhatIf{"the CPUs it was promised", min(stagesRoom(r, s.Name), consumerRoom(r), wanted/max(p.CPUsUsed, 0.01)) - 1}),
 	}
 }
@@ -206,10 +235,11 @@ func ringBound(r *RingLoad) Verdict {
 	for i := range r.Stages {
 		busiest = max(busiest, use(&r.Stages[i]))
 	}
+	who := r.party()
 	return Verdict{
 		Limit: LimitRing,
-		Text: fmt.Sprintf("the ring is too small: the engine waited %s of the time for a free slot and the consumer %s of its time for a batch, while no stage was busy for more than %s",
-			percent(r.Full), percent(r.Wait), percent(busiest)),
+		Text: fmt.Sprintf("the ring is too small: the engine waited %s of the time for a free slot and %s %s of %s time for a batch, while no stage was busy for more than %s",
+			percent(r.Full), who.name, percent(r.Wait), who.its, percent(busiest)),
 		WhatIf: gains(WhatIf{fmt.Sprintf("%d slots", 2*r.Slots), min(stagesRoom(r, ""), consumerRoom(r), 1/(1-min(r.Full, 0.99))) - 1}),
 	}
 }
@@ -223,8 +253,8 @@ func unclear(r *RingLoad) Verdict {
 	}
 	return Verdict{
 		Limit: LimitNone,
-		Text: fmt.Sprintf("no single limit: the busiest stage, %s, was busy for %s; the consumer %s",
-			busiest.Name, percent(use(&busiest)), waited(r)),
+		Text: fmt.Sprintf("no single limit: the busiest stage, %s, was busy for %s; %s",
+			busiest.Name, percent(use(&busiest)), r.consumerWaited()),
 		WhatIf: gains(WhatIf{r.word("a loader", "stages") + " without limit", consumerRoom(r) - 1}),
 	}
 }
@@ -239,32 +269,6 @@ func (r *RingLoad) word(ring, pipeline string) string {
 
 // piece is what a consumer takes.
 func (r *RingLoad) piece() string { return r.word("batch", "result") }
-
-// waited says how long the consumers waited, for each batch and as a share.
-func waited(r *RingLoad) string {
-	var ns, n float64
-	for i := range r.Consumers {
-		c := &r.Consumers[i]
-		ns, n = ns+float64(c.WaitNs)*float64(c.Batches), n+float64(c.Batches)
-	}
-	switch {
-	case ns == 0 && r.Wait == 0:
-		return "did not wait"
-	case n == 0:
-		return fmt.Sprintf("waited %s of its time", percent(r.Wait))
-	}
-	return fmt.Sprintf("waited %s for each %s (%s of its time)", duration(int64(ns/n)), r.piece(), percent(r.Wait))
-}
-
-// heldNs is how long a consumer kept a batch, on average.
-func heldNs(r *RingLoad) int64 {
-	var ns, n float64
-	for i := range r.Consumers {
-		c := &r.Consumers[i]
-		ns, n = ns+float64(c.HoldNs)*float64(c.Batches), n+float64(c.Batches)
-	}
-	return int64(ns / max(n, 1))
-}
 
 func workers(n int) string {
 	switch n {
