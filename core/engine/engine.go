@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spdl/spdl/core/pipeline"
@@ -76,6 +77,8 @@ type Engine struct {
 	served   bool       // Run was called
 	closed   bool       // by Close
 	quiet    quietStart
+
+	fromFiles atomic.Uint64 // the most that Stats has said was read from files
 }
 
 // spareProcs is how many threads may run Go code beside those in a decoder. While a processor of Go's scheduler is idle, the

@@ -127,7 +127,22 @@ func (e *Engine) Stats() Stats {
 	for _, r := range e.rings {
 		s.Rings = append(s.Rings, r.stats())
 	}
+	e.tellFilesFromStores(&s.Process)
 	return s
+}
+
+// tellFilesFromStores: the kernel counts what is read from sockets like what is read from files.
+func (e *Engine) tellFilesFromStores(p *telemetry.Process) {
+	var bytes, answers uint64
+	for _, r := range e.rings {
+		n := r.store.Stats()
+		bytes, answers = bytes+n.Bytes, answers+n.Requests
+	}
+	before := e.fromFiles.Load()
+	p.FilesOnly(bytes, answers, before)
+	for before < p.ReadBytes && !e.fromFiles.CompareAndSwap(before, p.ReadBytes) {
+		before = e.fromFiles.Load()
+	}
 }
 
 func (r *ring) stats() RingStats {

@@ -1,13 +1,20 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spdl/spdl/core/batch"
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -142,5 +149,39 @@ func TestLevelsHaveTheirNames(t *testing.T) {
 	}
 	if _, err := ParseLevel("loud"); err == nil || !strings.Contains(err.Error(), "want off, error, warn, info or debug") {
 		t.Errorf("loud: %v", err)
+	}
+}
+
+// Samples that come over the network are not counted as read from files.
+func TestSamplesOfAStoreAreNotReadFromFiles(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 4, nil)
+	picture, err := os.ReadFile(filepath.Join(dir, "a/00000.jpg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture = append(picture, make([]byte, 1<<20)...) // from memory: who reads the file would be this process
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(picture))
+	}))
+	defer server.Close()
+	list := filepath.Join(t.TempDir(), "list.csv")
+	if err := os.WriteFile(list, []byte("path\n"+strings.Repeat(server.URL+"/a.jpg\n", 16)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := spec.Parse([]byte(fmt.Sprintf("name: %s\nsource: {list: %q}\nbatch: 4\norder: {epochs: 1}\nimage: {transform: [{resize: [8, 8]}]}\n", testName(), list)), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := startAgain(t, s, nil)
+	before := r.Stats()
+	reader := r.attach(shm.AttachOptions{})
+	for range 4 {
+		take(t, reader)
+	}
+	now := r.Stats()
+	files, store := now.ReadBytes-before.ReadBytes, now.StoreBytes
+	if store < 16<<20 || now.ReadBytes < before.ReadBytes || files > 4<<20 {
+		t.Errorf("%d bytes read from files and %d from the store, want at least 16 MiB from the store and hardly any from files", files, store)
 	}
 }

@@ -21,8 +21,9 @@ type ProcessLoad struct {
 	Throttled      float64 `json:"throttled"` // seconds per second of being kept off the CPUs by a quota, over all threads
 	Memory         Memory  `json:"memory"`
 	MemoryLimit    uint64  `json:"memory_limit,omitempty"` // 0: none
-	ReadPerS       float64 `json:"read_bytes_per_s"`
-	PageCacheShare float64 `json:"page_cache_share"` // of the bytes read; 0 where none were
+	ReadPerS       float64 `json:"read_bytes_per_s"`       // from files
+	PageCacheShare float64 `json:"page_cache_share"`       // of those bytes; 0 where none were read
+	StorePerS      float64 `json:"store_bytes_per_s"`
 	NetReceivedS   float64 `json:"net_received_bytes_per_s"`
 	NetSentPerS    float64 `json:"net_sent_bytes_per_s"`
 }
@@ -129,7 +130,7 @@ func Between(earlier, later Snapshot) Interval {
 func processLoad(a, b *Process, seconds float64) ProcessLoad {
 	p := ProcessLoad{
 		CPUs: b.CPUs, CPUsThere: b.CPUsThere, MemoryLimit: b.MemoryLimit, CPUsUsed: float64(b.CPUTimeNs-a.CPUTimeNs) / 1e9 / seconds, Throttled: float64(b.ThrottledNs-a.ThrottledNs) / 1e9 / seconds,
-		Memory: b.Memory, ReadPerS: grown(a.ReadBytes, b.ReadBytes) / seconds,
+		Memory: b.Memory, ReadPerS: grown(a.ReadBytes, b.ReadBytes) / seconds, StorePerS: grown(a.StoreBytes, b.StoreBytes) / seconds,
 		NetReceivedS: grown(a.NetReceived, b.NetReceived) / seconds, NetSentPerS: grown(a.NetSent, b.NetSent) / seconds,
 	}
 	if read := grown(a.ReadBytes, b.ReadBytes); read > 0 {

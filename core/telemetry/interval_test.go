@@ -26,7 +26,7 @@ func shot(seconds int64) Snapshot {
 		AtNs: 5*second + seconds*second, UptimeS: float64(seconds),
 		Process: Process{
 			CPUs: 2, CPUTimeNs: 3 * seconds * second / 2, ThrottledNs: seconds * second / 10,
-			ReadBytes: 1000 * n, StorageBytes: 250 * n, NetReceived: 70 * n, NetSent: 7 * n, Memory: Memory{RSS: 123},
+			ReadBytes: 1000 * n, StorageBytes: 250 * n, StoreBytes: 50 * n, NetReceived: 70 * n, NetSent: 7 * n, Memory: Memory{RSS: 123},
 		},
 		Rings: []Ring{{
 			Name: "train", State: "running", Slots: 8, Batches: 100 * n, Rows: 400 * n, ElapsedNs: seconds * second, Bad: n,
@@ -57,6 +57,7 @@ func TestIntervalIsWhatLiesBetweenTwoSnapshots(t *testing.T) {
 			near(t, "CPUs used", got.Process.CPUsUsed, 1.5)
 			near(t, "throttled", got.Process.Throttled, 0.1)
 			near(t, "page cache", got.Process.PageCacheShare, 0.75)
+			near(t, "stores", got.Process.StorePerS, 50)
 			near(t, "received", got.Process.NetReceivedS, 70)
 			near(t, "sent", got.Process.NetSentPerS, 7)
 			r := got.Rings[0]

@@ -63,8 +63,9 @@ func (m *metrics) process(s *Snapshot) {
 	m.one("process_resident_memory_bytes", "gauge", "Resident memory, rings included.", float64(p.Memory.RSS))
 	m.one("spdl_memory_pss_bytes", "gauge", "Resident memory with shared pages divided among those who map them.", float64(p.Memory.PSS))
 	m.one("spdl_memory_private_bytes", "gauge", "Heap, stacks and C allocations.", float64(p.Memory.Anon))
-	m.one("spdl_read_bytes_total", "counter", "Bytes asked of files.", float64(p.ReadBytes))
-	m.one("spdl_storage_read_bytes_total", "counter", "Bytes that came from storage; the others came from the page cache.", float64(p.StorageBytes))
+	m.one("spdl_read_bytes_total", "counter", "Bytes read from files; what came from stores is not among them.", float64(p.ReadBytes))
+	m.one("spdl_storage_read_bytes_total", "counter", "Bytes read from files that came from storage; the others came from the page cache.", float64(p.StorageBytes))
+	m.one("spdl_store_read_bytes_total", "counter", "Bytes of objects that came from stores over the network.", float64(p.StoreBytes))
 	m.one("spdl_network_receive_bytes_total", "counter", "Bytes received by the network namespace, loopback left out.", float64(p.NetReceived))
 	m.one("spdl_network_transmit_bytes_total", "counter", "Bytes sent by the network namespace, loopback left out.", float64(p.NetSent))
 }

@@ -55,7 +55,7 @@ func TestMetricsAreInTheTextFormat(t *testing.T) {
 		`spdl_batches_total{ring="train"} 1000`, `spdl_ring_running{ring="train"} 1`, `spdl_ring_running{ring="train/val"} 0`,
 		`spdl_bad_samples_total{ring="train",cause="a\"b\\c\n"} 1`, `spdl_stage_busy_seconds_total{ring="train",stage="decode"} 15`,
 		`spdl_queue_ready_seconds_total{ring="train",after="plan"} 5`, `spdl_group_completed_total{ring="train",group="g"} 5`,
-		`spdl_stage_retries_total{ring="train",stage="decode"} 20`, `client="trainer \"1\"\n"`, "spdl_storage_read_bytes_total 2500", `spdl_stage_op_seconds_count{ring="train",stage="decode"} 1000`,
+		`spdl_stage_retries_total{ring="train",stage="decode"} 20`, `client="trainer \"1\"\n"`, "spdl_storage_read_bytes_total 2500", "spdl_store_read_bytes_total 500", `spdl_stage_op_seconds_count{ring="train",stage="decode"} 1000`,
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %s in\n%s", want, out.String())

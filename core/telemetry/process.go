@@ -16,9 +16,11 @@ type Process struct {
 	ThrottledNs int64   `json:"throttled_ns"` // kept off the CPUs by its cgroup's quota
 	Memory      Memory  `json:"memory"`
 	MemoryLimit uint64  `json:"memory_limit,omitempty"` // limits.memory, of Memory.RSS; 0: none
-	// ReadBytes were asked of files and the like, StorageBytes of them came from storage; the others from the page cache.
+	// ReadBytes were read from files, StorageBytes of them came from storage; the others from the page cache.
 	ReadBytes    uint64 `json:"read_bytes"`
 	StorageBytes uint64 `json:"storage_bytes"`
+	// StoreBytes came from stores: objects that were read over the network.
+	StoreBytes uint64 `json:"store_bytes"`
 	// NetReceived and NetSent count the interfaces of its network namespace but the loopback.
 	NetReceived uint64 `json:"net_received_bytes"`
 	NetSent     uint64 `json:"net_sent_bytes"`
@@ -34,7 +36,7 @@ type Memory struct {
 }
 
 // ReadProcess reads what /proc and the cgroup tell about this process. CPUs, CPUsThere, CPUTimeNs and MemoryLimit are the
-// caller's to fill in.
+// caller's to fill in; ReadBytes has what was read from sockets, too, which FilesOnly takes off.
 // PSS makes the kernel walk the page tables: milliseconds in a large process.
 func ReadProcess() Process { return readProcess("/") }
 
@@ -49,6 +51,17 @@ func readProcess(root string) (p Process) {
 	p.NetReceived, p.NetSent = network(root)
 	p.ThrottledNs = throttled(root)
 	return p
+}
+
+// answerHead is about what an answer of a store has before its object.
+const answerHead = 512
+
+// FilesOnly notes what stores have sent in so many answers: the kernel counts it among the bytes read. What came by now and is not
+// counted yet passes for a file's; least is what was said to be read from files before, and ReadBytes never falls below.
+func (p *Process) FilesOnly(storeBytes, answers, least uint64) {
+	p.StoreBytes = storeBytes
+	sockets := min(storeBytes+answers*answerHead, p.ReadBytes)
+	p.ReadBytes = max(p.ReadBytes-sockets, least)
 }
 
 func readMemory(root string) Memory {

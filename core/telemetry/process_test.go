@@ -73,3 +73,21 @@ func TestProcessKnowsItself(t *testing.T) {
 		t.Errorf("got %+v, want memory and reads", p)
 	}
 }
+
+// What came from stores is not what was read from files, and the latter never shrinks: what is under way passes for a file's
+// until it is counted.
+func TestWhatComesFromStoresIsNotReadFromFiles(t *testing.T) {
+	for name, c := range map[string]struct{ read, store, answers, least, want uint64 }{
+		"files alone":                   {5000, 0, 0, 0, 5000},
+		"both":                          {50_000, 30_000, 10, 0, 50_000 - 30_000 - 10*answerHead},
+		"stores alone":                  {30_900, 30_000, 2, 0, 0},
+		"more was said to be read":      {50_000, 48_000, 0, 9000, 9000},
+		"the kernel says nothing of it": {0, 30_000, 3, 0, 0},
+		"as much was said before":       {50_000, 48_000, 0, 2000, 2000},
+	} {
+		p := Process{ReadBytes: c.read}
+		if p.FilesOnly(c.store, c.answers, c.least); p.ReadBytes != c.want || p.StoreBytes != c.store {
+			t.Errorf("%s: %d read from files and %d from stores, want %d and %d", name, p.ReadBytes, p.StoreBytes, c.want, c.store)
+		}
+	}
+}

@@ -92,6 +92,20 @@ func TestTopShowsBudgets(t *testing.T) {
 	}
 }
 
+// Top tells what was read from files from what came over the network, of which none is in the page cache.
+func TestTopTellsFilesFromStores(t *testing.T) {
+	for want, p := range map[string]telemetry.ProcessLoad{
+		"rings), reads 2.0 MiB/s of files, 75 % from the page cache\n":                        {ReadPerS: 2 << 20, PageCacheShare: 0.75},
+		"rings), reads 3.0 MiB/s from stores\n":                                               {StorePerS: 3 << 20},
+		"rings), reads 2.0 MiB/s of files, 75 % from the page cache; 3.0 MiB/s from stores\n": {ReadPerS: 2 << 20, PageCacheShare: 0.75, StorePerS: 3 << 20},
+	} {
+		var page strings.Builder
+		if writeTop(&page, "train", &telemetry.Interval{Process: p}, &telemetry.Snapshot{}); !strings.Contains(page.String(), want) {
+			t.Errorf("no %q in\n%s", want, page.String())
+		}
+	}
+}
+
 // Top of NAME/RING shows that ring and no other.
 func TestTopOfOneRingLeavesTheOthersOut(t *testing.T) {
 	name, dir := home(t), pictures(t, 8)

@@ -14,9 +14,9 @@ import (
 func writeTop(w io.Writer, name string, got *telemetry.Interval, now *telemetry.Snapshot) {
 	p := &got.Process
 	up := time.Duration(now.UptimeS * float64(time.Second)).Round(time.Second)
-	fmt.Fprintf(w, "%s: pid %d, up %v, %.2f of %s, %s (PSS %s; %s private, %s rings), reads %s/s, %s from the page cache\n",
+	fmt.Fprintf(w, "%s: pid %d, up %v, %.2f of %s, %s (PSS %s; %s private, %s rings), reads %s\n",
 		name, now.PID, up, p.CPUsUsed, budgetText(p), memoryText(p), bytesText(p.Memory.PSS), bytesText(p.Memory.Anon), bytesText(p.Memory.Shared),
-		bytesText(uint64(p.ReadPerS)), share(p.PageCacheShare))
+		readText(p))
 	if p.Throttled > 0.01 {
 		fmt.Fprintf(w, "  throttled by the cgroup's quota: %.2f s of thread time a second\n", p.Throttled)
 	}
@@ -35,6 +35,18 @@ func budgetText(p *telemetry.ProcessLoad) string {
 		return fmt.Sprintf("%s (a budget, of %.4g)", cpusText(p.CPUs), p.CPUsThere)
 	}
 	return cpusText(p.CPUs)
+}
+
+// readText is what comes from files, and from stores where there are any.
+func readText(p *telemetry.ProcessLoad) string {
+	var parts []string
+	if p.ReadPerS > 0 || p.StorePerS == 0 {
+		parts = append(parts, fmt.Sprintf("%s/s of files, %s from the page cache", bytesText(uint64(p.ReadPerS)), share(p.PageCacheShare)))
+	}
+	if p.StorePerS > 0 {
+		parts = append(parts, bytesText(uint64(p.StorePerS))+"/s from stores")
+	}
+	return strings.Join(parts, "; ")
 }
 
 func memoryText(p *telemetry.ProcessLoad) string {
