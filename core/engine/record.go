@@ -111,20 +111,33 @@ func (t *ringTrace) lookAtWaits(nowNS int64) {
 func (t *ringTrace) seeWait(nowNS int64, w shm.MemberWait) {
 	was, known := t.seen[w.Owner]
 	if grown := int64(w.WaitNS - was.WaitNS); known && w.WaitNS > was.WaitNS {
-		begin := nowNS - grown
+		end := nowNS
+		if w.WaitingSince != 0 { // the next one has begun
+			end = min(end, int64(w.WaitingSince))
+		}
+		begin := end - grown
 		if was.WaitingSince != 0 {
 			begin = int64(was.WaitingSince)
+			end = min(end, begin+grown) // grown may have shorter ones since, which it was added to
 		}
-		t.wait(&w, was.Acquired, begin, begin+grown)
+		t.wait(&w, was.Acquired, begin, end)
 	}
 	t.seen[w.Owner] = w
 }
 
-// wait adds a wait. A client may wait in slices; those without a batch in between are one wait.
+// wait adds a wait. A client may wait in slices; those without a batch in between are one wait. Where a wait lies is known less well
+// than how long it was, but a member's waits follow one another: none begins before the end of the one before.
 func (t *ringTrace) wait(w *shm.MemberWait, acquired uint64, beginNs, endNs int64) {
-	if last, ok := t.last[w.Owner]; ok && last.acquired == acquired && beginNs >= t.waits[last.index].BeginNs {
-		t.waits[last.index].EndNs = endNs
-		return
+	if last, ok := t.last[w.Owner]; ok {
+		before := &t.waits[last.index]
+		if endNs <= before.EndNs {
+			return
+		}
+		if last.acquired == acquired {
+			before.EndNs = endNs
+			return
+		}
+		beginNs = max(beginNs, before.EndNs)
 	}
 	t.last[w.Owner] = lastWait{len(t.waits), acquired}
 	t.waits = append(t.waits, telemetry.Wait{Ring: t.r.name, Group: w.Group, Client: w.Client, Owner: w.Owner, BeginNs: beginNs, EndNs: endNs})

@@ -170,3 +170,42 @@ func TestRecordingGoesOnAcrossARestart(t *testing.T) {
 		t.Error("no op of decode from after the restart")
 	}
 }
+
+// However a member's words change between two looks, its waits follow one another.
+func TestWaitsOfAMemberDoNotOverlap(t *testing.T) {
+	for name, looks := range map[string][]struct {
+		nowNS int64
+		w     shm.MemberWait
+	}{
+		"a short one while one was long": {
+			{100, shm.MemberWait{Acquired: 4, WaitNS: 50, WaitingSince: 90}},
+			{200, shm.MemberWait{Acquired: 5, WaitNS: 145}},
+			{201, shm.MemberWait{Acquired: 6, WaitNS: 165}}, // the words are read one after the other
+		},
+		"the next has begun": {
+			{100, shm.MemberWait{Acquired: 4, WaitNS: 50}},
+			{200, shm.MemberWait{Acquired: 6, WaitNS: 120, WaitingSince: 180}},
+			{300, shm.MemberWait{Acquired: 7, WaitNS: 160}},
+		},
+		"more were added to one than there was room for": {
+			{100, shm.MemberWait{Acquired: 4, WaitNS: 50, WaitingSince: 90}},
+			{200, shm.MemberWait{Acquired: 9, WaitNS: 300, WaitingSince: 190}},
+			{300, shm.MemberWait{Acquired: 10, WaitNS: 310, WaitingSince: 290}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trace := &ringTrace{r: &ring{name: "r"}, kept: &recording{}, seen: map[uint32]shm.MemberWait{}, last: map[uint32]lastWait{}}
+			for _, look := range looks {
+				trace.seeWait(look.nowNS, look.w)
+			}
+			if len(trace.waits) == 0 {
+				t.Fatal("no wait")
+			}
+			for i, w := range trace.waits {
+				if w.BeginNs > w.EndNs || w.EndNs > looks[len(looks)-1].nowNS || i > 0 && w.BeginNs < trace.waits[i-1].EndNs {
+					t.Errorf("wait %d of %+v overlaps the one before, or ends before it begins", i, trace.waits)
+				}
+			}
+		})
+	}
+}
