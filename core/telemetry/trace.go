@@ -2,9 +2,11 @@ package telemetry
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Trace is what happened in an engine while somebody recorded. Times are CLOCK_MONOTONIC in nanoseconds, zero where a
@@ -66,7 +68,8 @@ type event struct {
 }
 
 // WriteTrace writes a recording in the JSON of the Trace Event Format, one event a line. Each worker of a stage and each
-// consumer is a thread; a batch is a row of its own, from the read of its last byte to the end of its use.
+// consumer is a thread, and each group as many as it holds batches at a time; a batch is a row of its own, from the read of its last
+// byte to the end of its use.
 func WriteTrace(out io.Writer, t *Trace) error {
 	w := &traceWriter{w: bufio.NewWriter(out), t: t, threads: map[string]int{}}
 	fmt.Fprintf(w.w, `{"displayTimeUnit":"ms","otherData":{"clock":"CLOCK_MONOTONIC","monotonic_to_unix_ns":"%d","begin_ns":"%d","end_ns":"%d","lost_ops":"%d"},"traceEvents":[`,
@@ -81,6 +84,7 @@ func WriteTrace(out io.Writer, t *Trace) error {
 	for i := range t.Batches {
 		w.batch(&t.Batches[i])
 	}
+	w.uses()
 	if w.err != nil {
 		return w.err
 	}
@@ -149,20 +153,56 @@ type step struct {
 	beginNs, endNs int64
 }
 
-// batch writes a batch's way as nested asynchronous spans under one id, and its uses as spans of their groups.
+func (b *BatchLife) args() map[string]any {
+	return map[string]any{"ticket": b.Ticket, "epoch": b.Epoch, "step": b.Step, "slot": b.Slot, "rows": b.Rows}
+}
+
+// A hold is what a group did with a batch, in the row of that group's where it is shown.
+type hold struct {
+	row            string
+	batch          *BatchLife
+	beginNs, endNs int64
+}
+
+// uses writes what the groups did with batches. The spans of one thread must nest, so that batches which a group holds at the same
+// time are on threads of their own.
+func (w *traceWriter) uses() {
+	var all []hold
+	for i := range w.t.Batches {
+		b := &w.t.Batches[i]
+		for _, u := range b.Uses {
+			if u.ClaimedNs != 0 {
+				all = append(all, hold{fmt.Sprintf("%s group %s", b.Ring, u.Group), b, u.ClaimedNs, max(u.DoneNs, u.ClaimedNs)})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b hold) int { return cmp.Compare(a.beginNs, b.beginNs) })
+	ends := map[string][]int64{} // of a group, until when each of its rows is taken
+	for _, u := range all {
+		free := slices.IndexFunc(ends[u.row], func(end int64) bool { return end <= u.beginNs })
+		if free < 0 {
+			free, ends[u.row] = len(ends[u.row]), append(ends[u.row], 0)
+		}
+		ends[u.row][free] = u.endNs
+		row := u.row
+		if free > 0 {
+			row += fmt.Sprintf(", %d", free+1)
+		}
+		w.span(fmt.Sprintf("batch %d", u.batch.Ticket), "batch", row, u.beginNs, u.endNs, u.batch.args())
+	}
+}
+
+// batch writes a batch's way as nested asynchronous spans under one id.
 func (w *traceWriter) batch(b *BatchLife) {
-	id := fmt.Sprintf("%s/%d", b.Ring, b.Ticket)
-	args := map[string]any{"ticket": b.Ticket, "epoch": b.Epoch, "step": b.Step, "slot": b.Slot, "rows": b.Rows}
+	id, args := fmt.Sprintf("%s/%d", b.Ring, b.Ticket), b.args()
 	steps := []step{{"decode the rest", b.FetchedNs, b.DecodedNs}, {"finish and publish", b.DecodedNs, b.PublishedNs}}
 	last := b.PublishedNs
 	for _, u := range b.Uses {
 		if u.ClaimedNs == 0 {
 			continue
 		}
-		done := max(u.DoneNs, u.ClaimedNs)
-		last = max(last, done)
+		last = max(last, u.DoneNs, u.ClaimedNs)
 		steps = append(steps, step{"ready for " + u.Group, b.PublishedNs, u.ClaimedNs})
-		w.span(fmt.Sprintf("batch %d", b.Ticket), "batch", fmt.Sprintf("%s group %s", b.Ring, u.Group), u.ClaimedNs, done, args)
 	}
 	first := max(w.t.BeginNs, min(b.FetchedNs, b.PublishedNs))
 	if first > last || b.PublishedNs == 0 {

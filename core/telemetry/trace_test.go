@@ -3,6 +3,7 @@ package telemetry
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"testing"
 )
 
@@ -96,5 +97,28 @@ func TestTraceHasSpansOnNamedThreads(t *testing.T) {
 func TestEmptyTraceIsATrace(t *testing.T) {
 	if f := written(t, &Trace{Engine: `"odd"`, PID: 1}); len(f.TraceEvents) != 1 || f.TraceEvents[0].Name != "process_name" {
 		t.Errorf("events %+v, want the process's name alone", f.TraceEvents)
+	}
+}
+
+// Batches that a group holds at the same time are on threads of their own, as few as do: spans of one thread must nest.
+func TestBatchesHeldAtTheSameTimeDoNotShareAThread(t *testing.T) {
+	trace := &Trace{EndNs: 100_000}
+	for i, held := range [][2]int64{{30, 50}, {10, 31}, {31, 40}, {35, 60}, {60, 70}} {
+		trace.Batches = append(trace.Batches, BatchLife{
+			Ring: "r", Ticket: uint64(i), PublishedNs: 1, Uses: []Use{{Group: "g", ClaimedNs: held[0] * 1000, DoneNs: held[1] * 1000}},
+		})
+	}
+	threads, got := map[int]string{}, map[string]string{}
+	for _, e := range written(t, trace).TraceEvents {
+		switch {
+		case e.Name == "thread_name":
+			threads[e.TID] = e.Args["name"].(string)
+		case e.Ph == "X":
+			got[e.Name] = threads[e.TID]
+		}
+	}
+	want := map[string]string{"batch 0": "r group g, 2", "batch 1": "r group g", "batch 2": "r group g", "batch 3": "r group g, 3", "batch 4": "r group g"}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
