@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -144,6 +145,7 @@ func Handler(name string, source Source) http.Handler {
 	m.HandleFunc("/sheet.png", h.sheet)
 	m.HandleFunc("/trace", h.trace)
 	m.HandleFunc("/debug/pprof/", pprof.Index)
+	m.HandleFunc("/debug/pprof/cmdline", program)
 	m.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	m.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	m.HandleFunc("/debug/pprof/trace", pprof.Trace)
@@ -157,6 +159,13 @@ type handler struct {
 
 	mu    sync.Mutex           // guards shots
 	shots []telemetry.Snapshot // of the last seconds, oldest first
+}
+
+// program stands in for pprof's command line, of which its tools want the program alone: arguments may hold what is secret, such as
+// signed addresses.
+func program(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, os.Args[0])
 }
 
 func (h *handler) page(w http.ResponseWriter, _ *http.Request) {

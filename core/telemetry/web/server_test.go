@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -134,6 +137,28 @@ func TestEveryPageAnswers(t *testing.T) {
 		if header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("/%s: a browser may guess its type", path)
 		}
+	}
+}
+
+// Every link of the index of pprof leads somewhere.
+func TestTheIndexOfPprofHasNoDeadLinks(t *testing.T) {
+	s := listen(t, newFake())
+	_, _, index := get(t, s, "debug/pprof/")
+	links := regexp.MustCompile(`href=['"]([^'"]+)['"]`).FindAllStringSubmatch(index, -1)
+	if len(links) < 5 {
+		t.Fatalf("%d links in\n%s", len(links), index)
+	}
+	for _, link := range links {
+		path := html.UnescapeString(link[1])
+		if strings.HasPrefix(path, "profile") || strings.HasPrefix(path, "trace") { // 30 seconds else
+			path = strings.Split(path, "?")[0] + "?seconds=1"
+		}
+		if code, _, body := get(t, s, "debug/pprof/"+path); code != http.StatusOK {
+			t.Errorf("%s: %d %.100s", link[1], code, body)
+		}
+	}
+	if _, _, name := get(t, s, "debug/pprof/cmdline"); name != os.Args[0] || len(os.Args) < 2 {
+		t.Errorf("command line %q, want %q without what follows", name, os.Args)
 	}
 }
 
