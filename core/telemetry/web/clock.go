@@ -11,7 +11,7 @@ import (
 func age(s *telemetry.Snapshot) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		return shotOld
+		return time.Hour
 	}
 	return time.Duration(t.Nano() - s.AtNs)
 }

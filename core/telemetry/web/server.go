@@ -44,6 +44,7 @@ var files embed.FS
 type Server struct {
 	listener net.Listener
 	http     *http.Server
+	handler  *handler
 	served   chan struct{}
 }
 
@@ -78,9 +79,9 @@ func Listen(address, name string, source Source) (*Server, error) {
 		}
 		return nil, fmt.Errorf("web: listen %s: %w; choose another address or port", where, err)
 	}
-	s := &Server{listener: listener, served: make(chan struct{})}
+	s := &Server{listener: listener, handler: newHandler(name, source), served: make(chan struct{})}
 	s.http = &http.Server{
-		Handler: s.guard(Handler(name, source)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: s.guard(s.handler), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: log.New(io.Discard, "", 0), // about peers that speak no HTTP
 	}
 	go func() {
@@ -99,10 +100,11 @@ func (s *Server) Loopback() bool {
 	return ok && a.IP.IsLoopback()
 }
 
-// Close hangs up on everybody and waits for the listener to end.
+// Close hangs up on everybody, waits for the listener to end, and takes no further snapshot.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	<-s.served
+	s.handler.shots.close()
 	return err
 }
 
@@ -135,10 +137,11 @@ func loopbackHost(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// Handler is everything but the listener's guard.
-func Handler(name string, source Source) http.Handler {
-	h := &handler{name: name, source: source}
+// newHandler is everything but the listener's guard.
+func newHandler(name string, source Source) *handler {
+	h := &handler{name: name, source: source, shots: shots{pace: usual, take: source.Snapshot}}
 	m := http.NewServeMux()
+	h.Handler = m
 	m.HandleFunc("/{$}", h.page)
 	m.HandleFunc("/status.json", h.status)
 	m.HandleFunc("/metrics", h.metrics)
@@ -149,16 +152,15 @@ func Handler(name string, source Source) http.Handler {
 	m.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	m.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	m.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return m
+	return h
 }
 
 type handler struct {
+	http.Handler
 	name    string
 	source  Source
+	shots   shots
 	tracing sync.Mutex // one recording at a time
-
-	mu    sync.Mutex           // guards shots
-	shots []telemetry.Snapshot // of the last seconds, oldest first
 }
 
 // program stands in for pprof's command line, of which its tools want the program alone: arguments may hold what is secret, such as
@@ -184,19 +186,12 @@ type Status struct {
 	Name    string             `json:"name"`
 	PID     int                `json:"pid"`
 	UptimeS float64            `json:"uptime_s"`
-	Now     telemetry.Interval `json:"now"` // about the last two seconds
+	Now     telemetry.Interval `json:"now"` // about the last two seconds; its Seconds says how long
 	Always  telemetry.Interval `json:"since_start"`
 }
 
-// How far apart the snapshots of an interval are.
-const (
-	shotEvery = 400 * time.Millisecond
-	shotAge   = 2 * time.Second
-	shotOld   = 10 * time.Second
-)
-
 func (h *handler) status(w http.ResponseWriter, r *http.Request) {
-	before, now, err := h.interval(r.Context())
+	before, now, err := h.shots.interval(r.Context())
 	if err != nil {
 		return // who asked is gone
 	}
@@ -210,37 +205,6 @@ func (h *handler) status(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = w.Write(append(text, '\n'))
-}
-
-// interval is the newest snapshot and one of about two seconds before. Pages share them: however many ask, the engine is
-// looked at a few times a second.
-func (h *handler) interval(ctx context.Context) (before, now telemetry.Snapshot, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for {
-		if n := len(h.shots); n == 0 || age(&h.shots[n-1]) >= shotEvery {
-			h.shots = append(h.shots, h.source.Snapshot())
-		}
-		now = h.shots[len(h.shots)-1]
-		for len(h.shots) > 1 && time.Duration(now.AtNs-h.shots[0].AtNs) > shotOld {
-			h.shots = h.shots[1:]
-		}
-		if len(h.shots) > 1 {
-			break
-		}
-		select { // nobody has looked for a while: look twice
-		case <-time.After(shotEvery):
-		case <-ctx.Done():
-			return before, now, ctx.Err()
-		}
-	}
-	before = h.shots[0]
-	for _, s := range h.shots[:len(h.shots)-1] {
-		if time.Duration(now.AtNs-s.AtNs) >= shotAge {
-			before = s
-		}
-	}
-	return before, now, nil
 }
 
 func (h *handler) metrics(w http.ResponseWriter, _ *http.Request) {

@@ -190,14 +190,14 @@ func TestStatusIsSharedByAllWhoAsk(t *testing.T) {
 	}
 	for range cap(ended) {
 		got := <-ended
-		if got.PID != 42 || len(got.Now.Rings) != 1 || got.Now.Rings[0].Verdict.Text == "" || got.Now.Seconds < shotEvery.Seconds()/2 || got.Now.Seconds > 60 {
+		if got.PID != 42 || len(got.Now.Rings) != 1 || got.Now.Rings[0].Verdict.Text == "" || got.Now.Seconds < usual.every.Seconds()/2 || got.Now.Seconds > 60 {
 			t.Errorf("status %+v", got)
 		}
 		if got.Always.Rings[0].Batches < got.Now.Rings[0].Batches {
 			t.Errorf("more batches lately than ever: %+v", got)
 		}
 	}
-	if n, most := f.looks.Load(), 2+int64(time.Since(begun)/shotEvery); n > most {
+	if n, most := f.looks.Load(), 2+int64(time.Since(begun)/usual.every); n > most {
 		t.Errorf("%d looks for %d who asked at once, want at most %d", n, cap(ended), most)
 	}
 }
