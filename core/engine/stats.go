@@ -122,12 +122,12 @@ func (e *Engine) Stats() Stats {
 		AtNS: monotonicNS(), PID: os.Getpid(), UptimeS: time.Since(e.started).Seconds(), Process: telemetry.ReadProcess(),
 		CPUTimeS: cpuTime(), ReadAhead: e.readAhead.Stats(), Limiter: e.cpus.Stats(),
 	}
+	e.tellFilesFromStores(&s.Process) // at once: both sides go on counting
 	s.CPUs, s.CPUsThere, s.CPUTimeNs = e.may.cpus, e.may.there, int64(s.CPUTimeS*1e9)
 	s.MemoryLimit = uint64(e.may.memory)
 	for _, r := range e.rings {
 		s.Rings = append(s.Rings, r.stats())
 	}
-	e.tellFilesFromStores(&s.Process)
 	return s
 }
 
