@@ -126,16 +126,27 @@ type service struct {
 // serve starts an engine and waits until it is ready. It is stopped with the test, if it was not before.
 func serve(t *testing.T, name string, args ...string) *service {
 	t.Helper()
-	s := launch(t, name, args...)
+	return launch(t, name, args...).ready()
+}
+
+// ready waits until programs may attach.
+func (s *service) ready() *service {
+	s.t.Helper()
 	if line := s.await("ready:", "spdl: "); !strings.Contains(line, "ready:") {
-		t.Fatalf("not ready: %s", line)
+		s.t.Fatalf("not ready: %s", line)
 	}
 	return s
 }
 
 func launch(t *testing.T, name string, args ...string) *service {
 	t.Helper()
-	s := &service{t: t, name: name, cmd: command(t, append([]string{"serve", "--name", name}, args...)...), log: make(chan string, 1024)}
+	return begin(t, name, command(t, append([]string{"serve", "--name", name}, args...)...))
+}
+
+// begin starts the command, which is spdl serve.
+func begin(t *testing.T, name string, cmd *exec.Cmd) *service {
+	t.Helper()
+	s := &service{t: t, name: name, cmd: cmd, log: make(chan string, 1024)}
 	log, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,9 +28,16 @@ func TestServeEndsWithItsTerminal(t *testing.T) {
 	if code := s.wait(); code != exitOK {
 		t.Errorf("exit code %d, want %d", code, exitOK)
 	}
-	signal.Ignore(syscall.SIGHUP)
-	defer signal.Reset(syscall.SIGHUP)
-	s = serve(t, name, dir, "--size", "16")
+	stays := command(t, "serve", "--name", name, dir, "--size", "16")
+	stays.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, stays.Path}, stays.Args[1:]...)
+	stays.Path = "/bin/sh"
+	s = begin(t, name, stays).ready()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	_, ignored, _ := strings.Cut(string(status), "SigIgn:\t")
+	ignored, _, _ = strings.Cut(ignored, "\n")
+	if mask, bad := strconv.ParseUint(ignored, 16, 64); err != nil || bad != nil || mask>>(syscall.SIGHUP-1)&1 == 0 {
+		t.Errorf("SIGHUP was ignored at the start, and is not now: %v, SigIgn %q", err, ignored)
+	}
 	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func TestTopOfOneRingLeavesTheOthersOut(t *testing.T) {
 	}
 }
 
-// What is no service ends with 130 when it is interrupted, top and bench with 0.
+// What is no service ends with 130 when it is interrupted, top with 0.
 func TestInterruptedVerbsEndAsDocumented(t *testing.T) {
 	name, dir := home(t), pictures(t, 8)
 	s := serve(t, name, dir, "--size", "16", "--batch", "4", "--group", "idle")
@@ -137,7 +137,6 @@ func TestInterruptedVerbsEndAsDocumented(t *testing.T) {
 	}{
 		{exitOK, os.Interrupt, name + ": pid ", []string{"top", name, "--interval", "50ms"}},
 		{exitOK, syscall.SIGTERM, name + ": pid ", []string{"top", name, "--interval", "50ms"}},
-		{exitOK, os.Interrupt, "first batch after", []string{"bench", file, "--seconds", "60"}},
 		{exitInterrupted, syscall.SIGTERM, "first batch after", []string{"profile", file, "--seconds", "0.5"}},
 	} {
 		if code := signalled(t, c.begun, c.signal, c.args...); code != c.code {
