@@ -166,15 +166,19 @@ func (r *Ring) compare() error {
 
 // compareRest compares what has its place in the segment only if the geometry is the same.
 func (r *Ring) compareRest(old *Header) (differs []string) {
+	const otherFacts = "which samples there are (their names, labels or classes), or other facts"
 	g := r.geo
-	if old.HeaderBytes != g.headerBytes || old.TensorOff != g.tensorOff || old.DescOff != g.descOff || old.OwnerOff != g.ownerOff || old.LateOff != g.lateOff || old.LateBytes != g.lateBytes || old.TextOff != g.textOff || old.TextBytes != uint64(len(r.cfg.Text)) {
+	if old.TextBytes != uint64(len(r.cfg.Text)) {
+		return []string{otherFacts}
+	}
+	if old.HeaderBytes != g.headerBytes || old.TensorOff != g.tensorOff || old.DescOff != g.descOff || old.OwnerOff != g.ownerOff || old.LateOff != g.lateOff || old.LateBytes != g.lateBytes || old.TextOff != g.textOff {
 		return []string{fmt.Sprintf("header of %d bytes, now %d, or what lies where in it", old.HeaderBytes, g.headerBytes)}
 	}
 	if !slices.Equal(manyAt[TensorRecord](r.header.mem, g.tensorOff, len(g.tensors)), g.tensors) {
 		differs = append(differs, "tensors")
 	}
 	if !bytes.Equal(r.header.mem[g.textOff:g.textOff+old.TextBytes], r.cfg.Text) {
-		differs = append(differs, "class names and facts")
+		differs = append(differs, otherFacts)
 	}
 	if st, err := r.header.file.Stat(); err == nil && st.Mode().Perm() != r.cfg.Mode {
 		differs = append(differs, fmt.Sprintf("mode %04o, now %04o", st.Mode().Perm(), r.cfg.Mode))
