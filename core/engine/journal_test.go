@@ -25,6 +25,9 @@ func (r *running) die() {
 		r.t.Fatal(err)
 	}
 	r.closed = true
+	if err := r.faults.close(); err != nil {
+		r.t.Fatal(err)
+	}
 	for _, ring := range r.rings {
 		ring.stopLog()
 		if err := errors.Join(ring.shm.Leave(), ring.source.Close()); err != nil {

@@ -152,7 +152,8 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 		Classes []string                `json:"classes,omitempty"`
 		Ragged  map[string]tensor.Shape `json:"ragged,omitempty"` // of one step of the rows of ragged fields
 		Spec    json.RawMessage         `json:"spec"`
-	}{r.source.Classes(), raggedSteps(r.samples.fields), s.Canonical()})
+		Data    sampler.Data            `json:"data,omitempty"` // so that a ring is not adopted over other samples
+	}{r.source.Classes(), raggedSteps(r.samples.fields), s.Canonical(), r.order.Config().Data})
 	if err != nil {
 		return shm.Config{}, fmt.Errorf("engine: ring %q: class names: %w", s.FullName(), err)
 	}

@@ -23,8 +23,8 @@ import (
 // hashBytes of a SHA-256 are enough to tell two descriptions apart, and keep a state short.
 const hashBytes = 8
 
-// orderOf plans which sample comes next. The states of two orders fit when their hashes are equal: those of the description,
-// and where it names columns, of what they say.
+// orderOf plans which sample comes next. The states of two orders fit when their hashes are equal: those of the data set, of the
+// description's order, and where it names columns, of what they say.
 func orderOf(s *spec.Spec, src source.Source, parts []int64) (*sampler.Order, error) {
 	from, order := s.SourceHash(), s.OrderHash()
 	p := orderPlan{spec: &s.Order, source: src, parts: parts, global: int64(s.Batch) * int64(s.World.Size), facts: sha256.New()}
@@ -32,7 +32,7 @@ func orderOf(s *spec.Spec, src source.Source, parts []int64) (*sampler.Order, er
 	c := sampler.Config{
 		N: src.Len(), Batch: s.Batch, World: s.World.Size, FirstRank: s.World.Rank, Lanes: s.Lanes(),
 		Shuffle: s.Order.Shuffle, Seed: s.Order.Seed, Epochs: s.Order.Epochs, Last: sampler.Last(s.Order.Last),
-		SourceHash: fmt.Sprintf("%x", from[:hashBytes]), OrderHash: fmt.Sprintf("%x", order[:hashBytes]),
+		SourceHash: fmt.Sprintf("%x", from[:hashBytes]), OrderHash: fmt.Sprintf("%x", order[:hashBytes]), Data: dataOf(s, src),
 	}
 	if s.Source.Weighted() {
 		p.mix = s.Source.Mix

@@ -240,9 +240,51 @@ func TestStateOfAnotherRunIsRefused(t *testing.T) {
 	}
 }
 
+// Where a state and a run both know which samples they are of, that decides, and not where the description looks for them. Else the
+// description's source does, as it did before there was data in states.
+func TestStateOfOtherSamplesIsRefused(t *testing.T) {
+	base := Config{N: 100, Batch: 4, World: 2, Seed: 1, SourceHash: "aa", Data: DataOf(1, 2, 3)}
+	s := mustCursor(t, mustNew(t, base), nil).State()
+	for _, c := range []struct {
+		source string
+		data   Data
+		want   string // "": accepted
+	}{
+		{"bb", DataOf(1, 2, 3), ""},
+		{"aa", DataOf(4, 2, 3), "other samples under the same description, or another order of them, by their names (hash 00000000, now 00000000)"},
+		{"bb", DataOf(4, 2, 3), "it has other samples, or another order"},
+		{"aa", DataOf(1, 4, 3), "it has other labels or classes of the same samples"},
+		{"aa", DataOf(4, 4, 3), "by their names (hash 00000000, now 00000000); go on with the data set that it was saved with, or begin anew"},
+		{"aa", DataOf(1, 2, 4), "it has other weights of source.mix"},
+		{"aa", DataOf(1, 2, 0), "other weights of source.mix (hash 00000000, now none)"},
+		{"aa", "", ""},
+		{"bb", "", "source aa, now bb"},
+		{"aa", "2:00", ""},
+		{"bb", "2:00", "source aa, now bb"},
+	} {
+		now := base
+		now.SourceHash, now.Data = c.source, c.data
+		_, err := NewCursor(mustNew(t, now), &s)
+		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrStateMismatch) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s %s: want %q, got %v", c.source, c.data, c.want, err)
+		}
+	}
+	more := base
+	more.N, more.Data = 101, DataOf(4, 5, 6)
+	if _, err := NewCursor(mustNew(t, more), &s); err == nil || !strings.HasSuffix(err.Error(), "it has samples 100, now 101") {
+		t.Errorf("got %v, want the number of samples alone", err)
+	}
+	old := s
+	old.Data = ""
+	if _, err := NewCursor(mustNew(t, base), &old); err != nil {
+		t.Errorf("a state without data: %v", err)
+	}
+}
+
 // A state is a few hundred bytes and reads back as itself.
 func TestStateIsSmallAndReadsBack(t *testing.T) {
-	o := mustNew(t, Config{N: 1 << 61, Batch: 1024, World: 1024, Seed: 1<<64 - 1, Shuffle: true, SourceHash: strings.Repeat("f", 16), OrderHash: strings.Repeat("e", 16)})
+	o := mustNew(t, Config{N: 1 << 61, Batch: 1024, World: 1024, Seed: 1<<64 - 1, Shuffle: true, SourceHash: strings.Repeat("f", 16), OrderHash: strings.Repeat("e", 16),
+		Data: DataOf(1<<64-1, 1<<64-1, 1<<64-1)})
 	s := o.State(1<<50, []int64{1<<50 + 1, 1<<50 + 5})
 	b := s.JSON()
 	if len(b) > 400 || !json.Valid(b) {
@@ -263,7 +305,12 @@ func TestParseStateIsStrict(t *testing.T) {
 		t.Fatal(err)
 	}
 	edit := func(old, new string) string { return strings.Replace(goodState, old, new, 1) }
+	if _, err := ParseState([]byte(edit(`"last":`, `"data":"1:00ff:12","last":`))); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ in, want string }{
+		{edit(`"last":`, `"data":"1:00FF:12","last":`), `data: got "1:00FF:12"`},
+		{edit(`"last":`, `"data":null,"last":`), `key "data": got null`},
 		{"", "want a JSON object"},
 		{"[]", "want a JSON object"},
 		{"null", "want a JSON object"},
@@ -305,6 +352,7 @@ func TestParseStateIsStrict(t *testing.T) {
 func FuzzParseState(f *testing.F) {
 	f.Add([]byte(goodState))
 	f.Add([]byte(`{"version":1}`))
+	f.Add([]byte(strings.Replace(goodState, `"last":`, `"data":"1:00ff:12","last":`, 1)))
 	o := mustNew(f, Config{N: 100, Batch: 4, World: 2, Shuffle: true, Seed: 1<<64 - 1, SourceHash: "ab", OrderHash: "cd"})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := ParseState(data)

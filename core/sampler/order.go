@@ -41,6 +41,8 @@ type Config struct {
 	// Hashes of what the samples are and of how they are ordered, hexadecimal; they go into State and are compared on
 	// resume. They may be empty.
 	SourceHash, OrderHash string
+	// Data says which samples there are; it goes into State, too. "": not known.
+	Data Data
 }
 
 // Order is the plan of a training run. It is immutable.

@@ -34,6 +34,7 @@ type State struct {
 	GlobalBatch int64  `json:"global_batch"` // rows of all ranks in a step
 	SourceHash  string `json:"source"`
 	OrderHash   string `json:"order"`
+	Data        Data   `json:"data,omitempty"` // where both sides know it, it is compared in place of SourceHash
 	Shuffle     bool   `json:"shuffle"`
 	Last        Last   `json:"last"`
 }
@@ -66,6 +67,7 @@ func parseState(data []byte) (s State, err error) {
 	fields := map[string]any{
 		"version": &s.Version, "epoch": &s.Epoch, "step": &s.Step, "done": &s.Done, "seed": &s.Seed, "n": &s.N,
 		"global_batch": &s.GlobalBatch, "source": &s.SourceHash, "order": &s.OrderHash, "shuffle": &s.Shuffle, "last": &s.Last,
+		"data": &s.Data,
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
@@ -100,6 +102,7 @@ func parseState(data []byte) (s State, err error) {
 	return s, s.check()
 }
 
+// stateKeys are those that every state has.
 var stateKeys = []string{"version", "epoch", "step", "done", "seed", "n", "global_batch", "source", "order", "shuffle", "last"}
 
 // decodeValue refuses null, which encoding/json would silently take for "leave as it is".
@@ -125,6 +128,8 @@ func (s *State) check() error {
 	case s.Epoch < 0 || s.Step < 0 || s.N < 1 || s.GlobalBatch < 1:
 		return fmt.Errorf("got epoch %d, step %d, n %d, global_batch %d; want epoch and step at least 0, the others at least 1",
 			s.Epoch, s.Step, s.N, s.GlobalBatch)
+	case !validData.MatchString(string(s.Data)):
+		return fmt.Errorf("data: got %.80q, want a version and hexadecimal hashes with colons between", s.Data)
 	case len(s.Done) > maxDone:
 		return fmt.Errorf("done: got %d steps, want at most %d", len(s.Done), maxDone)
 	}
@@ -155,6 +160,7 @@ func (o *Order) State(low int64, done []int64) State {
 	return State{
 		Version: StateVersion, Epoch: epoch, Step: step, Done: above, Seed: o.c.Seed, N: o.c.N,
 		GlobalBatch: o.global, SourceHash: o.c.SourceHash, OrderHash: o.c.OrderHash, Shuffle: o.c.Shuffle, Last: o.c.Last,
+		Data: o.c.Data,
 	}
 }
 
@@ -172,7 +178,15 @@ func (o *Order) Check(s State) error {
 	add("shuffle", s.Shuffle, o.c.Shuffle)
 	add("last", s.Last, o.c.Last)
 	add("global batch", s.GlobalBatch, o.global)
-	add("source", s.SourceHash, o.c.SourceHash)
+	other := ""
+	if !s.Data.comparable(o.c.Data) {
+		add("source", s.SourceHash, o.c.SourceHash)
+	} else if s.N == o.c.N { // else that says it better
+		other = s.Data.differs(o.c.Data, s.SourceHash == o.c.SourceHash)
+	}
+	if other != "" {
+		diff = append(diff, other)
+	}
 	if len(diff) == 0 { // else that says it better
 		add("order (filter, weights, mix and so on, or what their columns say)", s.OrderHash, o.c.OrderHash)
 	}
@@ -180,6 +194,9 @@ func (o *Order) Check(s State) error {
 		remedy := ""
 		if s.GlobalBatch != o.global {
 			remedy = o.batchRemedy(s.GlobalBatch)
+		}
+		if other != "" {
+			remedy += "; go on with the data set that it was saved with, or begin anew without it"
 		}
 		return fmt.Errorf("sampler: %w: it has %s%s", ErrStateMismatch, strings.Join(diff, "; "), remedy)
 	}

@@ -61,7 +61,7 @@
 // ([Versioned]: all but a [Host]'s) on a local disk. Without one, local files are left to the page cache and to many reads at a time.
 //
 // A Go program's own source is any type with the methods of [Source]; [Columnar], [Sharded], [Planned] and [Versioned] add what it
-// can do beyond that.
+// can do beyond that, and [Fingerprinted] tells a saved state which samples it is of.
 //
 // # Storage that hangs
 //

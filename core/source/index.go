@@ -32,7 +32,8 @@ import (
 //	    keys, and behind them i64s: numbers that take more than 32 bits, whose members have the place, from the first key on, as their number
 //
 // Opening reads the header. A block of the body is checked when it is first looked at, so that to open an index costs the
-// same whatever it holds.
+// same whatever it holds. The header from 32 on is part of a source's fingerprint, so states of another format's data sets do not
+// compare: a new format needs a new version of sampler.Data.
 const (
 	indexMagic  = "SPDLIDX\x04"
 	indexHeader = 80
