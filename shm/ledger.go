@@ -22,6 +22,10 @@ type GroupInfo struct {
 	Violations  uint64 `json:"violations"`
 	Unclaimed   int    `json:"unclaimed"`
 
+	// Of a consumers' group that has ended: how far it had come then, as Progress says it.
+	DoneBelow uint64   `json:"-"`
+	DoneAbove []uint64 `json:"-"`
+
 	Members []MemberInfo `json:"members"`
 }
 
@@ -80,7 +84,7 @@ func (g *group) info() GroupInfo {
 	info := GroupInfo{
 		Index: g.index, ID: g.rec.ID, Name: g.cfg.Name, Kind: g.cfg.Kind, Mode: g.cfg.Mode, Declared: g.declared, State: g.rec.State.Load(), Why: g.why,
 		Published: g.published, Completed: g.completed, Redelivered: g.redelivered, Dropped: g.dropped, Violations: g.violations,
-		Unclaimed: g.unclaimed(),
+		Unclaimed: g.unclaimed(), DoneBelow: g.doneBelow, DoneAbove: slices.Clone(g.doneAbove),
 	}
 	for i, m := range g.members {
 		if m != nil {
@@ -159,6 +163,13 @@ func (r *Ring) Progress(group int, heldBy uint32, extra []uint64) (low uint64, a
 		return 0, nil, err
 	}
 	g.sweep()
+	low, above = g.progress(heldBy, extra)
+	return low, above, nil
+}
+
+// progress is Progress by what the shadow knows.
+func (g *group) progress(heldBy uint32, extra []uint64) (low uint64, above []uint64) {
+	r := g.r
 	open := map[uint64]bool{}
 	next := r.nextForConsumers()
 	low = max(next, g.minEpoch*r.cfg.StepsPerEpoch*uint64(r.cfg.Lanes)) // what it skips counts as completed
@@ -185,7 +196,7 @@ func (r *Ring) Progress(group int, heldBy uint32, extra []uint64) (low uint64, a
 			above = append(above, ticket)
 		}
 	}
-	return low, above, nil
+	return low, above
 }
 
 // MemberEpoch is the epoch a member says it is in, at most that of the next batch.

@@ -412,6 +412,29 @@ func TestWatchIsToldOfEveryMember(t *testing.T) {
 	}
 }
 
+// A consumers' group that has ended is remembered with what it had completed: neither what its last member held nor what nobody had claimed.
+func TestPastGroupSaysWhatItHadCompleted(t *testing.T) {
+	r := newTestRing(t, testConfig(t, 8))
+	c := r.attach(AttachOptions{})
+	r.publish(4, 0, false)
+	for range 2 { // tickets 0, which is given back, and 1, which is not
+		l, err := c.Acquire(testContext(t))
+		if err == nil && l.Ticket == 0 {
+			err = l.Release()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the group to end", func() bool { return len(r.PastGroups()) == 1 })
+	if g := r.PastGroups()[0]; g.DoneBelow != 1 || len(g.DoneAbove) > 0 {
+		t.Fatalf("got %d and %v, want 1 and nothing above", g.DoneBelow, g.DoneAbove)
+	}
+}
+
 func TestReaderDescribesItsRing(t *testing.T) {
 	cfg := testConfig(t, 8)
 	cfg.Text, cfg.Seed = []byte(`{"classes":["a"]}`), 5
