@@ -210,6 +210,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		defer func() {
 			close(stop)
 			<-kept
+			e.faults.release() // the next engine need not wait for the rest of this one's end
 		}()
 	}
 	rings.Wait()

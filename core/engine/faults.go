@@ -3,6 +3,7 @@ package engine
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,19 +116,23 @@ type faultFile struct {
 	told  map[string]*Faults           // by ring: what the lines say
 }
 
-// openFaults goes on with the file of a journal, or begins it anew.
-func openFaults(journal string, fresh bool) (*faultFile, error) {
-	flags := os.O_RDWR | os.O_CREATE | os.O_APPEND
-	if fresh {
-		flags |= os.O_TRUNC
-	}
-	file, err := os.OpenFile(FaultsPath(journal), flags, 0o600)
+// openFaults goes on with the file of a journal, or begins it anew. Its lock is the journal's: whoever has it writes both.
+func openFaults(ctx context.Context, journal string, fresh bool) (*faultFile, error) {
+	file, err := os.OpenFile(FaultsPath(journal), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("engine: faults: %w", err)
 	}
+	if err := lockJournal(ctx, journal, file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
 	f := &faultFile{file: file, known: map[string]map[rowPlace]bool{}, told: map[string]*Faults{}}
-	if err := f.readBack(); err != nil {
-		return nil, errors.Join(fmt.Errorf("engine: faults %q: %w", file.Name(), err), file.Close())
+	if fresh {
+		err = file.Truncate(0)
+	} else {
+		err = f.readBack()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("engine: faults %q: %w", file.Name(), err), f.close())
 	}
 	return f, nil
 }
@@ -192,10 +197,18 @@ func (f *faultFile) write(l *faultLine) error {
 	return nil
 }
 
+// release gives the journal's lock back, once nothing is written any more.
+func (f *faultFile) release() {
+	if f != nil {
+		unlock(f.file)
+	}
+}
+
 func (f *faultFile) close() error {
 	if f == nil {
 		return nil
 	}
+	f.release()
 	return f.file.Close()
 }
 

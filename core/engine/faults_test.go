@@ -76,14 +76,14 @@ func TestBatchesAreMadeAgainWithTheFaultsOfTheirTime(t *testing.T) {
 // A later line about the same rows is the one that counts, at any world size; a torn last line is passed over, another damage refused.
 func TestFaultsOfALaterLineCount(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "j")
-	f, err := openFaults(journal, false)
+	f, err := openFaults(testContext(t), journal, false)
 	must(err)
 	write := func(l faultLine) { must(f.write(&l)) }
 	write(faultLine{Epoch: 1, From: 8, Rows: 8, Bad: []Fault{{At: 9, Sample: 70, Cause: "io"}, {At: 12, Sample: 71, Cause: "deadline"}}})
 	write(faultLine{Epoch: 1, From: 16, Rows: 8, Bad: []Fault{}}) // nothing to say of it
 	write(faultLine{Ring: "val", Epoch: 1, From: 0, Rows: 8, Bad: []Fault{{At: 1, Sample: 2, Cause: "io"}}})
 	must(f.close())
-	f, err = openFaults(journal, false)
+	f, err = openFaults(testContext(t), journal, false)
 	must(err)
 	write(faultLine{Epoch: 1, From: 8, Rows: 4, Bad: []Fault{}}) // half of the rows, in a larger world
 	write(faultLine{Epoch: 1, From: 8, Rows: 8, Bad: []Fault{{At: 12, Sample: 71, Cause: "deadline"}}})
@@ -106,7 +106,7 @@ func TestFaultsOfALaterLineCount(t *testing.T) {
 	if got := read(); !slices.Equal(got, want) {
 		t.Errorf("with a torn line: %+v", got)
 	}
-	f, err = openFaults(journal, false)
+	f, err = openFaults(testContext(t), journal, false)
 	must(err)
 	must(f.close())
 	if cut, _ := os.ReadFile(FaultsPath(journal)); string(cut) != string(data) {
@@ -116,7 +116,7 @@ func TestFaultsOfALaterLineCount(t *testing.T) {
 	if _, err := ReadFaults(journal, ""); err == nil || !strings.Contains(err.Error(), "line 1: ") || !strings.Contains(err.Error(), FaultsPath(journal)) {
 		t.Errorf("got %v", err)
 	}
-	f, err = openFaults(journal, true)
+	f, err = openFaults(testContext(t), journal, true)
 	must(err)
 	must(f.close())
 	if got := read(); got != nil {

@@ -160,10 +160,10 @@ func (e *Engine) openJournal(o *Options) (states map[string]json.RawMessage, err
 		return nil, fmt.Errorf("engine: journal %q: its directory: %w", path, err)
 	}
 	e.journal = &journal{path: path, name: e.spec.Name}
-	e.removeTorn()
-	if e.faults, err = openFaults(path, o.Fresh); err != nil {
+	if e.faults, err = openFaults(e.openCtx, path, o.Fresh); err != nil {
 		return nil, err
 	}
+	e.removeTorn()
 	if o.Fresh || o.State != nil {
 		return nil, nil
 	}

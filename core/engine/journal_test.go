@@ -3,11 +3,13 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
@@ -338,5 +340,39 @@ func TestOtherFilesBesideAJournalStay(t *testing.T) {
 	}
 	if err := startAgain(t, s, o).end(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// An engine waits for one that has its journal and is about to end, and is refused with the holder's name where that goes on.
+func TestOneEngineAtATimeHasAJournal(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	s, o := journalled(t, dir, resumeSpec)
+	first := startAgain(t, s, o)
+	takeBatches(t, first.attach(shm.AttachOptions{}), 1)
+	defer func(d time.Duration) { journalWait = d }(journalWait)
+	journalWait = 50 * time.Millisecond
+	torn := filepath.Join(filepath.Dir(o.Journal), ".position.12345") // what the first might be writing
+	if err := os.WriteFile(torn, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := *s
+	other.Name = testName()
+	for _, fresh := range []bool{false, true} {
+		_, err := New(&other, &Options{Journal: o.Journal, Fresh: fresh})
+		wantError(t, err, shm.ErrNameInUse, o.Journal, fmt.Sprintf("process %d", os.Getpid()), "name another journal")
+	}
+	if _, err := os.Stat(torn); err != nil {
+		t.Errorf("the refused engine has removed it: %v", err)
+	}
+	journalWait = watchdog
+	ended := make(chan error, 1)
+	time.AfterFunc(50*time.Millisecond, func() { ended <- first.end() })
+	next := startAgain(t, s, o)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if got := take(t, next.attach(shm.AttachOptions{})).Ticket; got != 1 {
+		t.Errorf("ticket %d first, want 1: what the first engine wrote at its end", got)
 	}
 }
