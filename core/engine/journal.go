@@ -197,18 +197,25 @@ func (e *Engine) removeTorn() {
 	}
 }
 
-// keepJournal writes the journal until stop is closed, and then once more.
+// keepJournal writes the journal until stop is closed, and then once more. A ring that nobody has been attached to is where it began;
+// while that goes for all of them the file stays as it is.
 func (e *Engine) keepJournal(stop <-chan struct{}) {
 	tick := time.NewTicker(journalEvery)
 	defer tick.Stop()
 	states := map[string]json.RawMessage{}
+	for _, r := range e.rings {
+		if r.beginning != nil {
+			states[r.ringName] = r.beginning
+		}
+	}
+	moved := false
 	for last := false; ; {
 		for _, r := range e.rings {
 			if state, ok := r.journalState(); ok {
-				states[r.ringName] = state
+				states[r.ringName], moved = state, true
 			}
 		}
-		if len(states) == len(e.rings) {
+		if moved && len(states) == len(e.rings) {
 			if err := e.journal.write(states); err != nil {
 				e.log.Errorf("", "%v", err)
 			}
@@ -224,30 +231,59 @@ func (e *Engine) keepJournal(stop <-chan struct{}) {
 	}
 }
 
-// journalState is the position that every group of the ring has reached: what is completed in all of them. ok is false, and
-// the journal stays as it is, while there is no group, or one whose books nobody can read.
+// progress is what a group has completed: every step below low, and those in done, ascending.
+type progress struct {
+	low  int64
+	done []int64
+}
+
+// progressOf is that of a group which has completed every ticket below below, and those in above.
+func (r *ring) progressOf(below uint64, above []uint64) progress {
+	step, later := completedSteps(below, above, r.lanes, 0, r.lanes)
+	return progress{r.afterEnd(step), later}
+}
+
+// journalState is the position that every group of the ring's consumers has reached: what is completed in all of them. Without one it is
+// that of those which have ended since it was last asked for. ok is false, and the journal stays as it is, if there is none either, or one
+// whose books nobody can read.
 func (r *ring) journalState() (state json.RawMessage, ok bool) {
-	var low int64
-	var done []int64
-	groups := r.shm.Groups()
-	for i, g := range groups {
+	ended := r.newlyEnded() // before the others are looked at: a group that ends meanwhile is found the next time
+	var all []progress
+	for _, g := range r.shm.Groups() {
+		if g.Kind != shm.KindConsumer {
+			continue
+		}
 		below, above, err := r.shm.Progress(g.Index, 0, nil)
 		if err != nil {
 			return nil, false
 		}
-		step, later := completedSteps(below, above, r.lanes, 0, r.lanes)
-		step = r.afterEnd(step)
-		if i == 0 {
-			low, done = step, later
-			continue
-		}
-		low, done = both(low, done, step, later)
+		all = append(all, r.progressOf(below, above))
 	}
-	if len(groups) == 0 {
+	if len(all) == 0 {
+		all = ended
+	}
+	if len(all) == 0 {
 		return nil, false
+	}
+	low, done := all[0].low, all[0].done
+	for _, p := range all[1:] {
+		low, done = both(low, done, p.low, p.done)
 	}
 	done = append(done[:min(len(done), maxApart)], r.aheadOf(low)...)
 	return r.order.State(low, done).JSON(), true
+}
+
+// newlyEnded is how far the groups of consumers had come that have ended since it was last asked for.
+func (r *ring) newlyEnded() (all []progress) {
+	known := map[uint32]bool{}
+	for _, g := range r.shm.PastGroups() {
+		known[g.ID] = true
+		if g.Kind == shm.KindConsumer && g.State == shm.GroupClosed && !r.pastGroups[g.ID] {
+			all = append(all, r.progressOf(g.DoneBelow, g.DoneAbove))
+		}
+	}
+	r.pastGroups = known
+	return all
 }
 
 // both is what two groups have completed: every step below low, and those in done.

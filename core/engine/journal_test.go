@@ -343,6 +343,101 @@ func TestOtherFilesBesideAJournalStay(t *testing.T) {
 	}
 }
 
+// What was completed before an orderly end is in the journal, also of a run shorter than the half second between two writes, and of a consumer
+// that leaves before the engine ends: its last batch does not come again.
+func TestJournalHasWhatWasCompletedByAConsumerThatLeft(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	all := everything(t, dir, resumeSpec, 2)
+	for cut := 1; cut <= len(all); cut++ {
+		s, o := journalled(t, dir, resumeSpec)
+		r := startAgain(t, s, o)
+		reader := r.attach(shm.AttachOptions{})
+		takeBatches(t, reader, cut)
+		_ = reader.Close()
+		eventually(t, "the group to end", func() bool { return len(r.Ring(0).Groups()) == 0 })
+		if err := r.end(); err != nil {
+			t.Fatal(err)
+		}
+		r = startAgain(t, s, o)
+		reader = r.attach(shm.AttachOptions{})
+		wantSame(t, rest(t, reader), all[cut:])
+		r.leave(reader)
+	}
+}
+
+// A batch that a consumer held when it left was not completed, and several groups that left are where all of them had been.
+func TestJournalHasWhatEveryGroupThatLeftHadCompleted(t *testing.T) {
+	leavesNothing(t)
+	s, o := journalled(t, folder(t, 18, nil), "batch: 4\norder: {epochs: 1, shuffle: false, repeat: 1000}\n")
+	s.Ring.Slots = 16
+	r := startAgain(t, s, o)
+	a, b := r.attach(shm.AttachOptions{Group: "a"}), r.attach(shm.AttachOptions{Group: "b"})
+	takeBatches(t, a, 12) // b begins behind what was published before it came, which a has to make room for
+	takeBatches(t, b, 1)
+	held, err := b.Acquire(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := held.Ticket
+	takeBatches(t, b, 1)
+	for takeBatches(t, a, 1)[0].Ticket < open+4 {
+	}
+	_, _ = b.Close(), a.Close()
+	eventually(t, "the groups to end", func() bool { return len(r.Ring(0).Groups()) == 0 })
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	r = startAgain(t, s, o)
+	reader := r.attach(shm.AttachOptions{})
+	wantTickets(t, takeBatches(t, reader, 3), open, open+2, open+3)
+	r.leave(reader)
+}
+
+// A stage is ahead of the consumers, and stays when they leave: the journal is theirs.
+func TestJournalIsNotWhereAStageIs(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	want := transformed(everything(t, dir, resumeSpec, 2))
+	s, o := describe(t, dir, stageSpec), &Options{Journal: filepath.Join(t.TempDir(), "position")}
+	s.Ring.Backing = spec.Memfd
+	s.Ring.Groups = s.Ring.Groups[:1] // the stage alone: the consumers' group ends with them
+	r := startAgain(t, s, o)
+	stop := r.startWork(0)
+	reader := r.attach(shm.AttachOptions{})
+	takeSome(t, reader, 2)
+	_ = reader.Close()
+	eventually(t, "the group to end", func() bool { return len(r.Ring(0).Groups()) == 1 })
+	stop()
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	r = startAgain(t, s, o)
+	stop = r.startWork(0)
+	reader = r.attach(shm.AttachOptions{})
+	wantSame(t, rest(t, reader), want[2:])
+	stop()
+	r.leave(reader)
+}
+
+// A ring that nobody was attached to does not keep the journal from having the others.
+func TestJournalHasRingsThatNobodyWasAttachedTo(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	s, o := journalled(t, dir, "rings: {train: {}, val: {}}\nbatch: 4\norder: {epochs: 1}\n")
+	r := startAgain(t, s, o)
+	takeBatches(t, r.attachTo("train", shm.AttachOptions{}), 2)
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	r = startAgain(t, s, o)
+	for ring, want := range map[string]uint64{"train": 2, "val": 0} {
+		if got := take(t, r.attachTo(ring, shm.AttachOptions{})).Ticket; got != want {
+			t.Errorf("ring %s: ticket %d, want %d", ring, got, want)
+		}
+	}
+}
+
 // An engine waits for one that has its journal and is about to end, and is refused with the holder's name where that goes on.
 func TestOneEngineAtATimeHasAJournal(t *testing.T) {
 	leavesNothing(t)

@@ -48,9 +48,12 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	}
 	r.stopLog = r.logEvents()
 	if r.shm.Info().Adopted {
+		r.beginning = journalled
 		r.adopted()
 		return r, nil
 	}
+	step := int64(config.FirstTicket / uint64(r.lanes))
+	r.beginning = r.order.State(step, r.aheadOf(step)).JSON()
 	if len(journalled) > 0 {
 		e.log.Infof(r.name, "goes on from the journal at ticket %d; --fresh would begin anew", config.FirstTicket)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -59,6 +60,9 @@ type ring struct {
 	budget      *pipeline.Judge
 	judgedBelow uint64          // tickets whose samples the budget has counted,
 	judged      map[uint64]bool // and those from there on, where batches are published as they are ready
+
+	beginning  json.RawMessage // state that a journal has of the ring before anybody has been attached; nil: not known
+	pastGroups map[uint32]bool // whose end the journal has seen; keepJournal's alone
 
 	moves     chan *move
 	failure   error         // why run has returned; nil: it was stopped. Written before over is closed
