@@ -387,7 +387,7 @@ typedef struct spdl_reader_info {
     uint64_t epoch;       /* the epoch this reader is in */
     uint64_t acquired;
     uint64_t completed;
-    uint64_t wait_ns;     /* spent waiting in acquire */
+    uint64_t wait_ns;     /* spent waiting in acquire, or for the event descriptor */
     uint32_t mode_lanes;  /* 1 in a lanes group */
     uint32_t flags;       /* SPDL_READER_* */
 } spdl_reader_info;

@@ -120,6 +120,8 @@ struct spdl_reader {
     uint64_t reconnect_ns; /* how long to look for a restarted engine; 0: not at all */
     char address[256];     /* where to look: as given to spdl_attach */
 
+    _Atomic uint64_t polled_since; /* a poll found nothing; the event descriptor is waited for */
+
     /* The socket's requests, the making of `epoll`, and the search for a restarted engine, one at a time. */
     pthread_mutex_t control_lock;
     uint32_t next_id;

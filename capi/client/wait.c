@@ -265,10 +265,26 @@ static spdl_status wait_for(spdl_reader *r, int64_t timeout_ns, spdl_batch *out)
     return s;
 }
 
+/* Who polls and then waits for the event descriptor waits from the poll that found nothing to the one that ends it. */
+static void poll_begins(spdl_reader *r) {
+    uint64_t none = 0, now = sp_now_ns();
+    if (atomic_compare_exchange_strong(&r->polled_since, &none, now))
+        store_relaxed64(&r->member->waiting_since, now);
+}
+
+static void poll_ends(spdl_reader *r) {
+    if (atomic_load_explicit(&r->polled_since, memory_order_relaxed) == 0) return;
+    uint64_t since = atomic_exchange(&r->polled_since, 0);
+    if (since == 0) return;
+    store_relaxed64(&r->member->waiting_since, 0);
+    add_relaxed64(&r->member->wait_ns, sp_now_ns() - since);
+}
+
 /* A poll found nothing. Arm the event descriptor, if there is one, and look again: news that came before
  * it was armed is found now, later news makes it readable. */
 static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
-    if (atomic_load_explicit(&r->epoll, memory_order_acquire) >= 0) {
+    bool listens = atomic_load_explicit(&r->epoll, memory_order_acquire) >= 0;
+    if (listens) {
         uint64_t count;
         ssize_t n = read(r->fds[FD_EVENT], &count, sizeof count);
         (void)n;
@@ -278,6 +294,7 @@ static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
     }
     spdl_status s = look(r, sp_engine_alive(r), true, out);
     if (s == SPDL_TIMEOUT && (sp_fences_wait(r) || atomic_load(&r->fence_timer) >= 0)) sp_fences_arm(r);
+    if (s == SPDL_TIMEOUT && listens) poll_begins(r);
     return s;
 }
 
@@ -299,8 +316,9 @@ spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
     s = look(r, true, true, out);
-    if (s != SPDL_TIMEOUT) return s;
-    if (timeout_ns == 0) return poll_again(r, out);
+    if (s == SPDL_TIMEOUT && timeout_ns == 0) s = poll_again(r, out);
+    if (s != SPDL_TIMEOUT || timeout_ns != 0) poll_ends(r);
+    if (s != SPDL_TIMEOUT || timeout_ns == 0) return s;
     s = stage_wait(r);
     return s == SPDL_OK ? wait_for(r, timeout_ns, out) : s;
 }

@@ -155,14 +155,8 @@ func TestFingerprintOfSourcesAroundOthers(t *testing.T) {
 	c := FolderConfig{Dir: tree(t, "1.png", "2.png")}
 	d := FolderConfig{Dir: tree(t, "1.png", "3.png")}
 	a, b := openF(t, c), openF(t, d)
-	join := func(parts ...Source) Source {
-		t.Helper()
-		s, err := Join(parts)
-		must(t, err)
-		return s
-	}
-	compare(t, "equal", join(a, b), join(a, b), true, true)
-	compare(t, "other order", join(a, b), join(b, a), false, true)
+	compare(t, "equal", join(t, a, b), join(t, a, b), true, true)
+	compare(t, "other order", join(t, a, b), join(t, b, a), false, true)
 	compare(t, "guarded", a, Guard(a, GuardConfig{}), true, true)
 	cache, err := OpenCache(CacheConfig{Dir: t.TempDir(), MaxBytes: 1 << 20})
 	must(t, err)
@@ -171,7 +165,7 @@ func TestFingerprintOfSourcesAroundOthers(t *testing.T) {
 	must(t, err)
 	compare(t, "cached", a, behind, true, true)
 	compare(t, "a program's", &Host{HostConfig: HostConfig{Samples: 4}}, &Host{HostConfig: HostConfig{Samples: 5}}, false, true)
-	if f, ok := join(a, struct{ Source }{b}).(Fingerprinted).Fingerprint(); ok {
+	if f, ok := join(t, a, struct{ Source }{b}).(Fingerprinted).Fingerprint(); ok {
 		t.Errorf("got %+v of a source that has none", f)
 	}
 }

@@ -136,3 +136,35 @@ TEST(a_wait_asks_after_the_engine_at_most_once_a_slice) {
     }
     leave(s, r);
 }
+
+/* Waits of one who polls, and waits for the descriptor: from the poll that finds nothing to the one that finds a batch. */
+TEST(waiting_for_the_event_descriptor_is_counted_as_waiting) {
+    standin *s;
+    spdl_reader *r = join(&s, 2, 0);
+    spdl_batch b = SPDL_BATCH_INIT;
+    spdl_reader_info info = SPDL_READER_INFO_INIT;
+    CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_TIMEOUT); /* nobody waits after it: there is no descriptor */
+    CHECK(__atomic_load_n(&standin_member(s, 0)->waiting_since, __ATOMIC_RELAXED) == 0);
+    CHECK(spdl_event_fd(r) >= 0);
+    CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_TIMEOUT);
+    uint64_t since = __atomic_load_n(&standin_member(s, 0)->waiting_since, __ATOMIC_RELAXED);
+    CHECK(since != 0);
+    CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_TIMEOUT); /* the same wait */
+    CHECK(__atomic_load_n(&standin_member(s, 0)->waiting_since, __ATOMIC_RELAXED) == since);
+    usleep(20000);
+    CHECK(standin_publish(s, 0, false) >= 0);
+    CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_OK);
+    CHECK_STATUS(spdl_get_reader_info(r, &info), SPDL_OK);
+    CHECK(info.wait_ns >= 20000000 &&
+          __atomic_load_n(&standin_member(s, 0)->waiting_since, __ATOMIC_RELAXED) == 0);
+    uint64_t waited = info.wait_ns;
+    usleep(20000); /* with the batch in hand */
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    CHECK_STATUS(spdl_acquire(r, 0, &b), SPDL_TIMEOUT);
+    usleep(5000);
+    CHECK_STATUS(spdl_acquire(r, 1000000, &b), SPDL_TIMEOUT); /* the poll's wait, and its own */
+    CHECK_STATUS(spdl_get_reader_info(r, &info), SPDL_OK);
+    CHECK(info.wait_ns - waited >= 6000000 && info.wait_ns - waited < 15000000000ull);
+    CHECK(__atomic_load_n(&standin_member(s, 0)->waiting_since, __ATOMIC_RELAXED) == 0);
+    leave(s, r);
+}
