@@ -67,7 +67,9 @@ type ExternalOptions[Out any] struct {
 	Failures Failures
 	Discard  func(Out)
 	// Retry has a failed work taken again, by any thread, if no result of it is
-	// out.
+	// out. With fewer threads than Concurrency a work should give one result: in
+	// Input order, or for a later epoch, further ones may wait for a work that
+	// waits for its next try, and no thread is left to take that.
 	Retry Retry
 	// Deadline, if above 0, is the time from the first Take of a work to its
 	// last Give, retries included. Past it the work has failed with a
@@ -105,8 +107,9 @@ type External[In, Out any] struct {
 	over      bool        // ended, or never to start
 	works     []*work[In] // found by the low bits of their token
 	tokens    uint64
-	holding   int // works that count against concurrency
-	busy      int // works not given back, and marks being passed on
+	holding   int  // works that count against concurrency
+	busy      int  // works not given back, and whatever is passed on beside them
+	passing   bool // a goroutine waits for room (passAside); nothing new is taken meanwhile
 	epoch     uint64
 	inEpoch   uint64 // works of a source in epoch
 	exhausted bool   // a source's last End was given
@@ -243,9 +246,6 @@ func (x *External[In, Out]) Give(token uint64, r Result[Out]) error {
 		x.giveBackLater(w)
 	} else {
 		goOn = x.finish(w, r.Skip, r.End) && goOn
-	}
-	if r.End && x.continuous {
-		goOn = x.out.queue.awaitEpochs() && goOn
 	}
 	if !goOn {
 		return ErrEnded

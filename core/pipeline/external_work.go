@@ -286,7 +286,12 @@ func (x *External[In, Out]) expire(w *work[In], serial uint64) {
 // All that follows runs with in.mu held.
 
 // next returns a work to be done now, io.EOF, or neither: then it is worth
-// waiting. It lets go of in.mu while it passes on a mark.
+// waiting.
+//
+// A taker never waits for room, only for work: a work that waits for its next
+// try needs a thread, and what is behind it may have no room before it has
+// ended. So marks and tombs without room wait in a goroutine, and of items and
+// further tries only those are given out that such a work does not hold up.
 func (x *External[In, Out]) next() (*work[In], error) {
 	for x.open && !x.cancelled() {
 		if w := x.dueAgain(); w != nil {
@@ -301,6 +306,9 @@ func (x *External[In, Out]) next() (*work[In], error) {
 		case x.flushDue:
 			return x.newWork(WorkFlush, item[In]{place: x.flushAt}), nil
 		case x.in.ready():
+			if x.passing || x.heldUp(x.in.taken, x.in.epoch) {
+				return nil, nil
+			}
 			if w := x.nextItem(); w != nil {
 				return w, nil
 			}
@@ -321,7 +329,7 @@ func (x *External[In, Out]) dueAgain() *work[In] {
 		return nil
 	}
 	for i, w := range x.works {
-		if w.state == workWaiting && w.due {
+		if w.state == workWaiting && w.due && !x.heldUp(w.number, w.epoch) {
 			w.token = x.newToken(i)
 			w.state, w.due, w.sinceNs = workOut, false, now()
 			return w
@@ -332,6 +340,9 @@ func (x *External[In, Out]) dueAgain() *work[In] {
 
 func (x *External[In, Out]) nextOfSource() (*work[In], error) {
 	if !x.exhausted && x.intake.Err() == nil {
+		if x.passing || x.heldUp(0, x.epoch) {
+			return nil, nil
+		}
 		x.inEpoch++
 		return x.newWork(WorkSource, item[In]{place: place{epoch: x.epoch}}), nil
 	}
@@ -349,17 +360,66 @@ func (x *External[In, Out]) nextItem() *work[In] {
 		x.flushAt, x.flushDue = it.place, true
 		return nil
 	}
-	x.busy++
-	x.in.mu.Unlock()
-	if it.kind == mark {
-		x.out.mark(it.place, it.count)
-	} else {
-		x.out.skip(it.place, nil)
-	}
-	x.in.mu.Lock()
-	x.busy--
-	x.settleEnd()
+	x.passOn(it.place, it.kind, it.count)
 	return nil
+}
+
+// heldUp says that the result of an item would have no room before a work has
+// ended that waits for its next try.
+func (x *External[In, Out]) heldUp(number, epoch uint64) bool {
+	if x.retry.Max == 0 {
+		return false
+	}
+	q := x.out.queue
+	for _, w := range x.works {
+		switch {
+		case w.state != workWaiting:
+		case q.ordered && number >= w.number+q.capacity, !q.ordered && epoch > w.epoch && q.fullBehind(w.epoch):
+			return true
+		}
+	}
+	return false
+}
+
+// passOn passes on a mark or a tomb; if there is no room for it, aside.
+func (x *External[In, Out]) passOn(pl place, kind cellKind, count uint64) {
+	q := x.out.queue
+	switch {
+	case kind == mark && !q.ordered:
+		q.endEpoch(pl.epoch, count)
+		x.spaceEpochs()
+	case kind == tomb && !q.ordered && q.tombNow(pl):
+	case kind == mark && q.inReach(pl.number):
+		x.out.mark(pl, count)
+	case kind == tomb && q.ordered && q.inReach(pl.number):
+		x.out.skip(pl, nil)
+	case kind == mark:
+		x.passAside(func() { x.out.mark(pl, count) })
+	default:
+		x.passAside(func() { x.out.skip(pl, nil) })
+	}
+}
+
+// spaceEpochs takes nothing new while too many epochs have ended that are not out.
+func (x *External[In, Out]) spaceEpochs() {
+	if x.out.queue.crowded() {
+		x.passAside(func() { x.out.queue.awaitEpochs() })
+	}
+}
+
+// passAside has a goroutine wait for room; the run does not end before it. There
+// is one at a time, because nothing new is taken meanwhile.
+func (x *External[In, Out]) passAside(wait func()) {
+	x.busy++
+	x.passing = true
+	go func() {
+		wait()
+		x.in.mu.Lock()
+		defer x.in.mu.Unlock()
+		x.busy--
+		x.passing = false
+		x.settleEnd()
+	}()
 }
 
 // atEnd is what there is to do after the last item. Takers that find nothing to do must not wake each other, or they would never rest.
@@ -431,6 +491,7 @@ func (x *External[In, Out]) noteEnd(w *work[In], end bool) {
 	x.out.queue.endEpoch(x.epoch, x.inEpoch)
 	x.epoch++
 	x.inEpoch = 0
+	x.spaceEpochs()
 }
 
 // settleEnd is called when something has changed: it wakes every taker, and closes the output once nothing can come any more.

@@ -30,21 +30,21 @@ func (q *Queue[T]) putInEpoch(pl place, c cell[T], last bool) bool {
 	if q.stopped || q.closed {
 		return false
 	}
-	c.tag = pl.tag
-	q.counted(c.kind)
-	if pl.epoch == q.outEpoch {
-		*q.at(q.tail) = c
-		q.tail++
-	} else {
-		q.epochal = true
-		l := q.lineOf(pl.epoch)
-		l.early = append(l.early, c)
-		q.nEarly++
+	q.storeInEpoch(pl, c, last)
+	return true
+}
+
+// tombNow is putInEpoch of a tomb for a caller who must not wait; false means that there is no room.
+func (q *Queue[T]) tombNow(pl place) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.stopped || q.closed {
+		return true // nobody wants it
 	}
-	if last {
-		q.lineOf(pl.epoch).finished++
+	if !q.roomIn(pl.epoch) {
+		return false
 	}
-	q.moved()
+	q.storeInEpoch(pl, cell[T]{kind: tomb}, true)
 	return true
 }
 
@@ -74,14 +74,51 @@ func (q *Queue[T]) endEpoch(epoch, want uint64) bool {
 func (q *Queue[T]) awaitEpochs() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	few := func() bool { return uint64(len(q.lines)) <= q.capacity+1 }
-	if !few() {
-		q.awaitRoom(few)
+	if q.crowdedNow() {
+		q.awaitRoom(func() bool { return !q.crowdedNow() })
 	}
 	return !q.stopped
 }
 
+// crowded says that awaitEpochs would wait.
+func (q *Queue[T]) crowded() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.crowdedNow() && !q.stopped && !q.closed
+}
+
+// fullBehind says that results of later epochs have no room before epoch, which is not over, has ended.
+func (q *Queue[T]) fullBehind(epoch uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := 0
+	for i := epoch - q.outEpoch + 1; i < uint64(len(q.lines)); i++ {
+		n += len(q.lines[i].early)
+	}
+	return uint64(n) >= q.capacity
+}
+
 // All that follows runs with mu held.
+
+func (q *Queue[T]) storeInEpoch(pl place, c cell[T], last bool) {
+	c.tag = pl.tag
+	q.counted(c.kind)
+	if pl.epoch == q.outEpoch {
+		*q.at(q.tail) = c
+		q.tail++
+	} else {
+		q.epochal = true
+		l := q.lineOf(pl.epoch)
+		l.early = append(l.early, c)
+		q.nEarly++
+	}
+	if last {
+		q.lineOf(pl.epoch).finished++
+	}
+	q.moved()
+}
+
+func (q *Queue[T]) crowdedNow() bool { return uint64(len(q.lines)) > q.capacity+1 }
 
 func (q *Queue[T]) roomIn(epoch uint64) bool {
 	if epoch != q.outEpoch {

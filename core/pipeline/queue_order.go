@@ -31,6 +31,13 @@ func (q *Queue[T]) putNumbered(pl place, c cell[T], last bool) bool {
 	return true
 }
 
+// inReach says that a mark or a tomb of number n need not wait, now or later.
+func (q *Queue[T]) inReach(n uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.stopped || q.roomAt(n, mark)
+}
+
 // store joins c to what number n has already.
 func (q *Queue[T]) store(n uint64, c cell[T]) {
 	old := q.at(n)

@@ -177,3 +177,153 @@ func TestRandomPipelinesEndEveryItemOnce(t *testing.T) {
 		}
 	})
 }
+
+// A retrier makes continuous pipelines of hosts' stages whose works fail at first now and then, and are tried again.
+type retrier struct {
+	t       *testing.T
+	p       *Pipeline
+	r       *rand.Rand
+	j       jitterer
+	n       int
+	ordered bool
+	begin   []func() *sync.WaitGroup
+}
+
+func (b *retrier) options(order Order) ExternalOptions[int] {
+	b.n++
+	base := []time.Duration{time.Microsecond, 30 * time.Microsecond, time.Millisecond}[b.r.IntN(3)]
+	return ExternalOptions[int]{
+		Name: fmt.Sprint("stage", b.n), Concurrency: 1 + b.r.IntN(4), Output: order, Buffer: 1 + b.r.IntN(3),
+		Retry: Retry{Max: 3, Base: base, Cap: base},
+	}
+}
+
+// fails says whether a try fails: the first ones of some items.
+func (b *retrier) fails(salt, v, attempt int) bool {
+	return attempt <= rand.New(rand.NewPCG(b.j.seed+uint64(salt), uint64(v))).IntN(12)-8
+}
+
+// source makes n epochs of each items.
+func (b *retrier) source(n, each int) *Port[int] {
+	o := b.options(Completion)
+	o.Continuous = true
+	o.Concurrency = 1 // else who ends an epoch does not know what the others give
+	src, out := ExternalSource(b.p, o)
+	made := 0
+	b.begin = append(b.begin, func() *sync.WaitGroup {
+		return hosts(1, src, func(w Work[struct{}]) {
+			switch {
+			case b.fails(0, made, w.Attempt):
+				must(b.t, src.Give(w.Token, Result[int]{Err: errBoom}))
+			case made == n*each:
+				b.p.Drain()
+				must(b.t, src.Give(w.Token, Result[int]{Skip: true}))
+			default:
+				made++
+				must(b.t, src.Give(w.Token, Result[int]{Value: made - 1, End: made%each == 0}))
+			}
+		})
+	})
+	return out
+}
+
+// stage passes every item on; as a generator it gives further results that are nothing.
+func (b *retrier) stage(in *Port[int], generates bool) *Port[int] {
+	order := Order(b.r.IntN(2))
+	b.ordered = b.ordered && order == Input
+	o := b.options(order)
+	threads := 1 + b.r.IntN(5)
+	if generates {
+		threads = max(threads, o.Concurrency)
+	}
+	x, out := ExternalMap(in, o)
+	salt := b.n
+	b.begin = append(b.begin, func() *sync.WaitGroup {
+		return hosts(threads, x, func(w Work[int]) {
+			b.j.pass(w.Item + salt)
+			if b.fails(salt, w.Item, w.Attempt) {
+				must(b.t, x.Give(w.Token, Result[int]{Err: errBoom}))
+				return
+			}
+			if generates {
+				for range w.Item % 4 {
+					must(b.t, x.Give(w.Token, Result[int]{Value: -1, More: true}))
+				}
+			}
+			must(b.t, x.Give(w.Token, Result[int]{Value: w.Item}))
+		})
+	})
+	if !generates {
+		return out
+	}
+	return Map(out, Options[int, int]{Name: fmt.Sprint("filter", salt), Output: Input, Failures: Failures{MaxCount: -1}},
+		func(_ context.Context, v int) (int, error) {
+			if v < 0 {
+				return 0, errBoom
+			}
+			return v, nil
+		})
+}
+
+// aggregator gives each item on, and fails at some first.
+func (b *retrier) aggregator(in *Port[int]) *Port[int] {
+	o := b.options(Completion)
+	o.Concurrency = 1
+	x, out := ExternalAggregator[int, int](in, o)
+	salt := b.n
+	b.begin = append(b.begin, func() *sync.WaitGroup {
+		return hosts(2, x, func(w Work[int]) {
+			switch {
+			case w.Kind == WorkFlush:
+				must(b.t, x.Give(w.Token, Result[int]{Skip: true}))
+			case b.fails(salt, w.Item, w.Attempt):
+				must(b.t, x.Give(w.Token, Result[int]{Err: errBoom}))
+			default:
+				must(b.t, x.Give(w.Token, Result[int]{Value: w.Item}))
+			}
+		})
+	})
+	return out
+}
+
+func (b *retrier) variants(in *Port[int]) *Port[int] {
+	b.n++
+	was := b.ordered
+	o := VariantsOptions[int]{Name: fmt.Sprint("variants", b.n), Output: Order(b.r.IntN(2)), Window: 1 + b.r.IntN(9), Buffer: 1}
+	path := func(in *Port[int]) *Port[int] { return b.stage(in, false) }
+	out := Variants(in, o, modulo(2), path, path)
+	b.ordered = was && o.Output == Input
+	return out
+}
+
+// Works that are tried again hold up nobody for ever: whatever the stages, their orders, bounds and threads, and however short the epochs,
+// every item arrives, in its epoch.
+func TestRandomRetriesOfShortEpochsAllArrive(t *testing.T) {
+	interleavings(t, 500, func(t *testing.T, j jitterer) {
+		r := rand.New(rand.NewPCG(j.seed, 2))
+		b := &retrier{t: t, p: New("random"), r: r, j: j, ordered: true}
+		n, each := 5+r.IntN(40), 1+r.IntN(5)
+		port := b.source(n, each)
+		for range 1 + r.IntN(3) {
+			switch r.IntN(6) {
+			case 0:
+				port = b.aggregator(port)
+			case 1:
+				port = b.variants(port)
+			default:
+				port = b.stage(port, r.IntN(3) == 0)
+			}
+		}
+		out := Pull(port, ResultsOptions{Name: "out", Buffer: r.IntN(3)})
+		start(t, b.p)
+		var threads []*sync.WaitGroup
+		for _, begin := range b.begin {
+			threads = append(threads, begin())
+		}
+		checkEpochs(t, fetch(t, out), n, each, b.ordered)
+		for _, of := range threads {
+			of.Wait()
+		}
+		must(t, wait(t, b.p))
+	})
+}

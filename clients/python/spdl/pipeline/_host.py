@@ -142,7 +142,6 @@ class Host:
         self._give = self._api.free.stage_give
         self._get_now = self._api.held.pipeline_get
         self._get = self._api.free.pipeline_get
-        self._epochs = bool(description.get("continuous"))
         handle = c_void_p()
         self._check(self._api.free.pipeline_create(json.dumps(description).encode(), ctypes.byref(handle)))
         self.handle = handle.value
@@ -157,9 +156,8 @@ class Host:
 
     def take(self, stage: int, work: Work) -> int:
         """Wait for work of a stage: OK, or END_DATA when the thread may end. What is ready is taken at once, without
-        letting go of the interpreter lock, which is the dearer part of the call. Not so in a continuous pipeline:
-        there a take may have to pass on the end of an epoch, and wait for room for it."""
-        status = TIMEOUT if self._epochs else self._take_now(self.handle, stage, 0, work)
+        letting go of the interpreter lock, which is the dearer part of the call."""
+        status = self._take_now(self.handle, stage, 0, work)
         if status == TIMEOUT:
             status = self._take(self.handle, stage, FOREVER, work)
         return status if status >= 0 else self._check(status)
