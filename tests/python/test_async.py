@@ -134,3 +134,48 @@ def test_closing_ends_the_wait_of_a_task(engine):
 
     with spdl.attach(one.name) as loader, pytest.raises(spdl.Detached):
         asyncio.run(run(loader))
+
+
+@pytest.mark.parametrize("how", ["cancelled", "raised", "returned"])
+def test_a_task_that_is_over_gives_back_what_it_had_in_hand(engine, how):
+    """Also while somebody keeps the task, and with it the traceback that has its frames."""
+    one = engine("--batches", "8")
+
+    async def leave(loader):
+        async for batch in loader:
+            check(batch)
+            if how == "raised":
+                raise ValueError("enough")
+            if how == "returned":
+                return
+            await asyncio.sleep(60)
+
+    async def run(loader):
+        task = asyncio.ensure_future(leave(loader))
+        while not loader.info.acquired:
+            await asyncio.sleep(0.001)
+        if how == "cancelled":
+            task.cancel()
+        await asyncio.wait([task])
+        await asyncio.sleep(0)  # a turn for its callbacks
+        assert loader.info.leases == 0
+        return task, len([batch async for batch in loader])
+
+    with spdl.attach(one.name, handoff=True) as loader:
+        task, left = asyncio.run(asyncio.wait_for(run(loader), 20))
+        assert left == 7
+        if how == "raised":
+            assert isinstance(task.exception(), ValueError)
+
+
+def test_a_batch_that_a_task_returns_is_its_callers(engine):
+    one = engine("--batches", "3")
+
+    async def run(loader):
+        batch = await asyncio.ensure_future(loader.__aiter__().__anext__())
+        await asyncio.sleep(0.01)
+        assert check(batch) == 0 and loader.info.leases == 1
+        batch.release()
+
+    with spdl.attach(one.name) as loader:
+        asyncio.run(run(loader))

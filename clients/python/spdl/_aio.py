@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import weakref
+from functools import partial
+from typing import TYPE_CHECKING, Optional
 
 from . import _c
+from ._errors import SpdlError
 from .batch import Batch
 
 if TYPE_CHECKING:
@@ -30,7 +33,10 @@ class AsyncEpoch:
     async def __anext__(self) -> Batch:
         loader = self._loader
         task = asyncio.current_task()
-        batch = loader._tasks.pop(task, None)
+        tasks = loader._tasks
+        if task not in tasks:
+            task.add_done_callback(partial(_task_over, weakref.ref(loader)))
+        batch, tasks[task] = tasks.get(task), None
         if batch is not None:
             batch._retire()
         if self._over:
@@ -39,8 +45,27 @@ class AsyncEpoch:
         if type(lease) is int:
             self._over = True
             raise StopAsyncIteration
-        batch = loader._tasks[task] = Batch(lease, loader.schema)
+        batch = tasks[task] = Batch(lease, loader.schema)
         return batch
+
+
+def _task_over(loader_ref: weakref.ref[Loader], task: asyncio.Task) -> None:
+    """Let go of what a task that is over had in hand. One that has returned may have returned the batch: it is its holder's then. An
+    error's traceback has the frames that had it, for as long as somebody keeps the task: then it is given back here."""
+    loader: Optional[Loader] = loader_ref()
+    batch = loader._tasks.pop(task, None) if loader is not None else None
+    if batch is None or batch._lease is None:
+        return
+    error = asyncio.CancelledError() if task.cancelled() else task._exception  # exception() would count as having looked
+    if error is None:
+        return
+    if not loader._reader.stage:
+        batch._retire()
+        return
+    try:
+        batch.fail(f"its task ended by {type(error).__name__}: {error}")
+    except SpdlError:
+        pass  # the engine is gone, or has taken it back
 
 
 async def _acquire(reader: Reader) -> Lease | int:

@@ -74,7 +74,7 @@ class Loader:
         self._recipe = recipe  # arguments of spdl.attach; None: this engine is our child
         self._feed: Optional[Feed] = None  # threads that bring its samples
         self._hand = _Hand()
-        self._tasks: weakref.WeakKeyDictionary[Any, Batch] = weakref.WeakKeyDictionary()
+        self._tasks: weakref.WeakKeyDictionary[Any, Optional[Batch]] = weakref.WeakKeyDictionary()  # what each has in hand
         ring = self._ring()
         self._steps = ring.steps_per_epoch
         self._epochs = ring.n_epochs
