@@ -18,7 +18,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from spdl.pipeline import PipelineFailure, _core
+from spdl.pipeline import PipelineBuilder, PipelineFailure, _core
 
 from spdl.pipeline._info import StageInfo
 from spdl.pipeline._loop import Loop
@@ -429,3 +429,25 @@ def test_statistics_can_be_read_at_any_time():
         stage = next(one for one in stats["stages"] if one["name"].endswith(":same"))
         assert stage["items"] == 20
         assert any(queue["name"] == stage["name"] for queue in stats["queues"])
+
+
+@pytest.mark.parametrize("lists", [False, True])
+def test_a_loop_ends_whose_pipeline_is_stopped_as_a_result_comes(lists):
+    """Another thread stops it between the engine's answer and the lookup of what that stands for."""
+    builder = PipelineBuilder().add_source(range(1000))
+    pipeline = (builder.aggregate(3) if lists else builder).add_sink(2).build(num_threads=1)
+    host, taken = pipeline._core.host, []
+    get = host.get
+
+    def get_and_stop(*arguments):
+        status = get(*arguments)
+        if len(taken) == 5:
+            stopper = threading.Thread(target=pipeline.stop)
+            stopper.start()
+            stopper.join()
+        return status
+
+    host.get = get_and_stop
+    for item in pipeline:
+        taken.append(item)
+    assert len(taken) == 5 and list(pipeline) == []

@@ -128,7 +128,13 @@ class Pipeline(Generic[T]):
         else:
             status = self._wait(work, timeout)
         if status == OK:
-            return self._taken(work)
+            try:
+                return self._taken(work)
+            except KeyError:
+                if not core.closed:
+                    raise
+                work.n_items = work.flags = 0  # another thread has stopped it since: the result is dropped, as others
+                return self._ended()
         if status == END_EPOCH:
             return EPOCH_ENDS
         if status == TIMEOUT:
