@@ -296,7 +296,7 @@ func (r *rules) check(text []byte) error {
 		return errors.New("got a zero byte in the path; want text, one path a line")
 	case isURL(path):
 		if !r.urls {
-			return fmt.Errorf("path %.200q: got a URL, want a path relative to root, which is one; leave root out, or name a directory, to allow URLs", path)
+			return fmt.Errorf("path %.200q: got a URL, want a path relative to root, which is one; leave root out, or name a directory, to allow URLs", store.Shown(string(path)))
 		}
 	case otherScheme(path) != "":
 		return fmt.Errorf("path: got a URL of scheme %.20q, want a path, or a URL of http, https or s3; a store that speaks S3 is read as s3:// with "+

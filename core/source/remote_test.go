@@ -249,6 +249,11 @@ func TestListsOverHTTP(t *testing.T) {
 	if _, err := OpenList(ListConfig{File: o.URL + "/d/l.tsv", Root: o.URL + "/d", Store: client}); err == nil || !strings.Contains(err.Error(), "line 2: path") || !strings.Contains(err.Error(), "got a URL") {
 		t.Fatalf("got %v", err)
 	}
+	signed := filepath.Join(t.TempDir(), "signed.tsv")
+	write(t, signed, o.URL+"/d/a.jpg?sig=secret\n")
+	if _, err := OpenList(ListConfig{File: signed, Root: o.URL + "/d", Store: client}); err == nil || !strings.Contains(err.Error(), "/d/a.jpg?...") || strings.Contains(err.Error(), "secret") {
+		t.Fatalf("a signed URL where none is wanted: got %v", err)
+	}
 	// A directory as root confines files; a URL is none.
 	for ending, text := range map[string]string{".tsv": o.URL + "/e/c.jpg\t4\nb.jpg\t5\n", ".csv": "path,label\n" + o.URL + "/e/c.jpg,4\nb.jpg,5\n"} {
 		mixed := filepath.Join(t.TempDir(), "mixed"+ending)
