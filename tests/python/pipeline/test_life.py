@@ -15,10 +15,11 @@ import types
 import warnings
 import weakref
 from concurrent.futures import CancelledError
+from contextlib import asynccontextmanager
 
 import pytest
 
-from spdl.pipeline import PipelineBuilder, PipelineFailure, _core
+from spdl.pipeline import PipelineBuilder, PipelineFailure, TaskHook, _core
 
 from spdl.pipeline._info import StageInfo
 from spdl.pipeline._loop import Loop
@@ -451,3 +452,39 @@ def test_a_loop_ends_whose_pipeline_is_stopped_as_a_result_comes(lists):
     for item in pipeline:
         taken.append(item)
     assert len(taken) == 5 and list(pipeline) == []
+
+
+def fail(*_):
+    raise ValueError("no")
+
+
+class FailingHook(TaskHook):
+    @asynccontextmanager
+    async def stage_hook(self):
+        fail()
+        yield
+
+
+def read_to_its_failure(how):
+    """References to a pipeline that has failed, was read, and is no longer needed."""
+    hooks = (lambda _: [FailingHook()]) if how == "hook" else None
+    pipeline = PipelineBuilder().add_source(range(9)).pipe(fail, max_failures=0).add_sink(2).build(num_threads=1, task_hook_factory=hooks)
+    try:
+        if how == "stop":
+            pipeline.start()
+            wait_for(lambda: pipeline._core.failure() is not None, "the pipeline fails")
+            pipeline.stop()
+        list(pipeline)
+    except PipelineFailure as failure:
+        error = failure.exceptions[0]
+        assert (error.__cause__ or error).__traceback__ is not None
+        return weakref.ref(pipeline), weakref.ref(pipeline._core)
+
+
+@pytest.mark.parametrize("how", ["loop", "stop", "hook"])
+def test_a_pipeline_that_failed_is_collected_like_any(how):
+    """The failure that was raised has in its traceback the frames of its reader: the threads' side does not keep it."""
+    pipeline, core = read_to_its_failure(how)
+    gc.collect()
+    assert pipeline() is None
+    wait_for(lambda: core() is None or core().closed, "the core is closed")

@@ -80,7 +80,10 @@ class Core:
         self.stopping = False
         self.closed = False  # the handle is gone
         self._blamed: list[tuple[StageInfo, BaseException]] = []
-        self._failure: Optional[PipelineFailure] = None
+        self._causes: list[tuple[str, Exception]] = []  # why it failed, once somebody has asked
+        # what they are raised as. Weak: the traceback of what was raised has the frames of those who read the pipeline, and with them
+        # the Pipeline, whose finaliser has us
+        self._failure: Callable[[], Optional[PipelineFailure]] = _none
         self._loop: Optional[Loop] = None
         self._threads: list[threading.Thread] = []
         self._scopes: dict[str, _Scope] = {}
@@ -183,15 +186,16 @@ class Core:
         self.halt()
 
     def failure(self) -> Optional[PipelineFailure]:
-        """Why the pipeline failed, or None; the same object each time."""
+        """Why the pipeline failed, or None; the same object each time, for as long as anybody keeps it."""
         with self.lock:
-            if self._failure is None:
+            if not self._causes:
                 causes = [(str(info), _as_exception(error)) for info, error in self._blamed]
-                if not causes:
-                    causes = self._engines_word()
-                if causes:
-                    self._failure = failure(causes)
-            return self._failure
+                self._causes = causes or self._engines_word()
+            told = self._failure()
+            if told is None and self._causes:
+                told = failure(self._causes)
+                self._failure = weakref.ref(told)
+            return told
 
     def _engines_word(self) -> list[tuple[str, Exception]]:
         """What the engine itself ended the pipeline for, such as a thread that ended with a work."""
@@ -334,6 +338,10 @@ class _Scope:
                 self._core.fail(self.info, error)
             else:
                 opened.set_exception(error)
+
+
+def _none() -> None:
+    """A weak reference to nothing."""
 
 
 def _left(deadline: float) -> float:

@@ -58,6 +58,7 @@ class Pipeline(Generic[T]):
                 self._core.start(timeout)
             except PipelineFailure:
                 self._told = True
+                self._forget()
                 raise
 
     def stop(self, *, timeout: Optional[float] = None) -> None:
@@ -71,10 +72,14 @@ class Pipeline(Generic[T]):
         with self._lock:
             self._stopped = True
         self._core.close(STOP_PATIENCE if timeout is None else timeout)
-        failed = self._core.failure()
-        if failed is not None and not self._told:
-            self._told = True
-            raise failed
+        self._forget()
+        if not self._told:
+            self.raise_failure()
+
+    def _forget(self) -> None:
+        """A closed core needs no finaliser, which keeps it. Its errors may have our frames: those of a start do."""
+        if self._core.closed:
+            self._finaliser.detach()
 
     @contextmanager
     def auto_stop(self, *, timeout: Optional[float] = None) -> Iterator[None]:
@@ -202,7 +207,10 @@ class Pipeline(Generic[T]):
         failed = self._core.failure()
         if failed is not None:
             self._told = True
-            raise failed
+            try:
+                raise failed
+            finally:
+                del failed  # its traceback has this frame
 
     def halt(self) -> None:
         """Stop without waiting."""
