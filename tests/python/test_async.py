@@ -57,7 +57,10 @@ def test_the_event_loop_runs_while_a_task_waits(engine):
         assert asyncio.run(consume()) == list(range(30))
 
 
-def test_tasks_share_a_loader_and_each_batch_goes_to_one(engine):
+@pytest.mark.parametrize("handoff", [False, True])
+@pytest.mark.parametrize("leases", [2, 6])
+def test_tasks_share_a_loader_and_each_batch_goes_to_one(engine, leases, handoff):
+    """With fewer leases than tasks, too, and at the end of an epoch, which waits for what the other tasks have in hand."""
     one = engine("--batches", "100", "--rate", "1000", "--slots", "10")
 
     async def consume(loader, seen):
@@ -70,7 +73,7 @@ def test_tasks_share_a_loader_and_each_batch_goes_to_one(engine):
         await asyncio.gather(*[consume(loader, seen) for _ in range(3)])
         return seen
 
-    with spdl.attach(one.name, max_leases=6, handoff=True) as loader:
+    with spdl.attach(one.name, max_leases=leases, handoff=handoff) as loader:
         assert sorted(asyncio.run(run(loader))) == list(range(100))
 
 
@@ -179,3 +182,16 @@ def test_a_batch_that_a_task_returns_is_its_callers(engine):
 
     with spdl.attach(one.name) as loader:
         asyncio.run(run(loader))
+
+
+def test_a_task_that_holds_all_itself_is_told(engine):
+    one = engine("--batches", "9")
+
+    async def run(loader):
+        kept = []
+        async for batch in loader:
+            kept.append(batch)
+            loader._tasks.clear()  # so that the loop does not give it back
+
+    with spdl.attach(one.name, max_leases=3) as loader, pytest.raises(spdl.LeasesExhausted):
+        asyncio.run(asyncio.wait_for(run(loader), 20))

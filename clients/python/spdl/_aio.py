@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Optional
 
 from . import _c
-from ._errors import SpdlError
+from ._errors import LeasesExhausted, SpdlError, Undone
 from .batch import Batch
 
 if TYPE_CHECKING:
@@ -39,9 +39,10 @@ class AsyncEpoch:
         batch, tasks[task] = tasks.get(task), None
         if batch is not None:
             batch._retire()
+            _tell_others(loader)
         if self._over:
             raise StopAsyncIteration
-        lease = await _acquire(loader._reader)
+        lease = await _acquire(loader)
         if type(lease) is int:
             self._over = True
             raise StopAsyncIteration
@@ -61,6 +62,7 @@ def _task_over(loader_ref: weakref.ref[Loader], task: asyncio.Task) -> None:
         return
     if not loader._reader.stage:
         batch._retire()
+        _tell_others(loader)
         return
     try:
         batch.fail(f"its task ended by {type(error).__name__}: {error}")
@@ -68,13 +70,33 @@ def _task_over(loader_ref: weakref.ref[Loader], task: asyncio.Task) -> None:
         pass  # the engine is gone, or has taken it back
 
 
-async def _acquire(reader: Reader) -> Lease | int:
-    """The next lease, or the news that the epoch or the data is over."""
+async def _acquire(loader: Loader) -> Lease | int:
+    """The next lease, or the news that the epoch or the data is over. What other tasks have in hand they give back: it is waited for."""
+    reader = loader._reader
     while True:
-        lease = reader.acquire(0)
-        if lease != _c.TIMEOUT:
-            return lease
+        try:
+            lease = reader.acquire(0)
+            if lease != _c.TIMEOUT:
+                return lease
+        except (LeasesExhausted, Undone):  # this thread holds what it waits for, but it has many tasks
+            if not _others_hold(loader):
+                raise
+            loader._held_up = True
         await _readable(reader)
+
+
+def _others_hold(loader: Loader) -> bool:
+    """Whether another task of this loop has a batch in hand."""
+    this, loop = asyncio.current_task(), asyncio.get_running_loop()
+    return any(batch is not None and batch._lease is not None and task is not this and not task.done() and task.get_loop() is loop
+               for task, batch in list(loader._tasks.items()))
+
+
+def _tell_others(loader: Loader) -> None:
+    """Wake the tasks that wait for what this one has given back; the descriptor does not tell of it."""
+    if loader._held_up:
+        loader._held_up = False
+        _wake(loader._reader.waiting.get(asyncio.get_running_loop(), set()))
 
 
 async def _readable(reader: Reader) -> None:

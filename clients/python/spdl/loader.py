@@ -75,6 +75,7 @@ class Loader:
         self._feed: Optional[Feed] = None  # threads that bring its samples
         self._hand = _Hand()
         self._tasks: weakref.WeakKeyDictionary[Any, Optional[Batch]] = weakref.WeakKeyDictionary()  # what each has in hand
+        self._held_up = False  # whether a task waits for what others have in hand
         ring = self._ring()
         self._steps = ring.steps_per_epoch
         self._epochs = ring.n_epochs
