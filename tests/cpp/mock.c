@@ -136,6 +136,12 @@ spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts, spdl_rea
     return SPDL_OK;
 }
 
+spdl_status spdl_attach_ring(spdl_reader *of, const char *ring, const spdl_attach_opts *opts,
+                             spdl_reader **out) {
+    spdl_status s = forced("spdl_attach_ring");
+    return s == SPDL_OK && of ? spdl_attach(ring, opts, out) : s;
+}
+
 spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader **out) {
     spdl_status s = forced("spdl_open");
     if (s != SPDL_OK) return s;

@@ -264,7 +264,8 @@ def test_a_client_refuses_such_a_directory_too(surroundings):
 def test_stop_signals_end_a_service_in_good_order(serve, pictures):
     """SIGTERM, SIGINT and SIGHUP: exit code 0, a consumer that waits is told, nothing is left."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        engine = serve(describe(pictures.path, ring=groups("a", "b", backing="posix")))
+        # These tests may run under nohup, where an engine is to ignore SIGHUP.
+        engine = serve(describe(pictures.path, ring=groups("a", "b", backing="posix")), prefix=("env", "--default-signal=HUP"))
         waiting = example("c", engine.name, "a")  # group b is empty and holds the ring back
         eventually("the consumer to wait", lambda: stalled(engine))
         engine.process.send_signal(number)

@@ -319,6 +319,23 @@ def test_attach_passes_what_it_was_given(mock):
         assert (request.group, request.lane, request.max_leases, request.flags, request.timeout_ns) == (b"(null)", -1, 0, 0, 0)
 
 
+def test_ring_passes_what_it_was_given_and_closes_with_what_fails(mock):
+    with spdl.attach("imagenet/train") as train:
+        with train.ring("val", group="g", lane=2, max_leases=7, handoff=True, timeout=1.5):
+            request = mock.request
+            assert (request.name, request.group, request.lane, request.max_leases) == (b"val", b"g", 2, 7)
+            assert (request.flags, request.timeout_ns) == (_c.ATTACH_HANDOFF, 1_500_000_000)
+        mock.fail("spdl_attach_ring", _c.E_NOT_FOUND, "no such ring")
+        with pytest.raises(spdl.NotFound, match="no such ring"):
+            train.ring("test")
+        for wrong in {"name": 3}, {"name": "a\0b"}, {"name": "a", "lane": -1}, {"name": "a", "max_leases": 0}:
+            with pytest.raises((TypeError, spdl.ArgumentError)):
+                train.ring(**wrong)
+        assert next(iter(train)).rows
+    with pytest.raises(spdl.Detached):
+        train.ring("val")
+
+
 def test_open_passes_what_it_was_given(mock, tmp_path):
     with spdl.open(tmp_path, engine=tmp_path / "spdl", args=["--cpus", "2"], state={"completed": 3}, max_leases=2):
         request = mock.request
