@@ -34,7 +34,7 @@ func Pull[T any](in *Port[T], o ResultsOptions) *Results[T] {
 	case o.Buffer < 0:
 		s.p.note(s.errorf("buffer %d, want 0 (the default) or more", o.Buffer))
 	case o.Buffer > 0 && in.queue.ordered:
-		in.queue.resize(o.Buffer + in.stage.concurrency)
+		in.queue.resize(o.Buffer + max(in.stage.concurrency, in.window))
 	case o.Buffer > 0:
 		in.queue.resize(o.Buffer)
 	}

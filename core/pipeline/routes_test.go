@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // fails makes an op that fails for the items of bad and passes the others.
@@ -67,6 +68,36 @@ func TestVariantsKeepTheOrderOfTheirItems(t *testing.T) {
 		l.delivered = got
 		l.balanced(t)
 	})
+}
+
+// The first item waits in its path until the others of the window have passed theirs, also where a sink right behind has a small buffer.
+func TestASinksBufferLeavesTheWindowOfVariants(t *testing.T) {
+	const window = 8
+	for _, buffer := range []int{0, 1, 20} {
+		p, l := New("t"), &ledger{}
+		passed := make(chan struct{}, window)
+		stage := func(name string, work func()) func(*Port[int]) *Port[int] {
+			return func(in *Port[int]) *Port[int] {
+				return Map(in, Options[int, int]{Name: name}, func(_ context.Context, v int) (int, error) { work(); return v, nil })
+			}
+		}
+		v := Variants(l.from(p, window), VariantsOptions[int]{Name: "v", Output: Input, Window: window},
+			func(_ context.Context, v int) (int, error) { return min(v, 1), nil },
+			stage("first", func() {
+				for range window - 1 {
+					select {
+					case <-passed:
+					case <-time.After(10 * time.Second):
+						t.Error("the others of the window did not pass")
+						return
+					}
+				}
+			}),
+			stage("others", func() { passed <- struct{}{} }))
+		if got := run(t, p, Pull(v, ResultsOptions{Name: "out", Buffer: buffer})); len(got) != window || !slices.IsSorted(got) {
+			t.Errorf("buffer %d: got %v", buffer, got)
+		}
+	}
 }
 
 // A batch's elements come back in their places, and a part that its path drops

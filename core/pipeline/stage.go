@@ -14,6 +14,7 @@ type Port[T any] struct {
 	discard func(T)
 	dropped atomic.Uint64
 	readBy  string // set while building
+	window  int    // of a join: how many numbers apart it brings together, whatever buffer a sink asks for
 	kept    []T    // by a profile
 }
 

@@ -120,7 +120,7 @@ func (r *router[T, P, U]) join(o *VariantsOptions[U], move func(int)) *Port[U] {
 	s.traced = r.traced // the paths' tags end here
 	r.out = newPort(s, r.window, o.Discard)
 	r.out.queue.ordered = true
-	r.outer = make([]uint64, r.window)
+	r.out.window = r.window
 	s.work = move
 	s.alone = alonePassing(r.out, r.ends...)
 	return r.out
@@ -133,6 +133,9 @@ func (r *router[T, P, U]) run(int) {
 			head.close()
 		}
 	}()
+	if r.ordered {
+		r.outer = make([]uint64, r.out.queue.capacity) // a sink right behind the join has changed it
+	}
 	h := &hand[T]{m: &r.meters[0]}
 	defer r.letGo(h) // has an item only if route panicked
 	for r.routeNext(h) {
@@ -188,14 +191,14 @@ func (r *router[T, P, U]) enter(pl *place) bool {
 		return false
 	}
 	r.tags++
-	r.outer[tag%uint64(r.window)] = pl.tag
+	r.outer[tag%uint64(len(r.outer))] = pl.tag
 	pl.tag = tag
 	return true
 }
 
 // outside is the place of our tag in the join, and for the variants around it.
 func (r *router[T, P, U]) outside(tag uint64) place {
-	return place{number: tag, tag: r.outer[tag%uint64(r.window)]}
+	return place{number: tag, tag: r.outer[tag%uint64(len(r.outer))]}
 }
 
 // nothing says that no result comes of an item.

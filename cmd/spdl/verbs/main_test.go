@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 			inspectTime = within
 		}
 		os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr))
+	}
+	if signal.Ignored(syscall.SIGHUP) { // under nohup; the commands that are started are to hear it
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	os.Exit(m.Run())
 }
