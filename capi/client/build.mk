@@ -53,7 +53,7 @@ CAPI_TESTS = main wrap standin test_attach test_ring test_wait test_stage test_v
 CAPI_TEST_SOURCES = $(CAPI_TESTS:%=tests/capi/%.c)
 CAPI_TEST_DEPS = $(CAPI_TEST_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h tests/capi/standin.h tests/capi/engine.c tests/capi/consumer.c tests/capi/fake_engine.c
 CAPI_TEST_FLAGS = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wno-clobbered -g
-CAPI_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=mmap,--wrap=munmap,--wrap=poll,--wrap=sched_yield
+CAPI_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=mmap,--wrap=munmap,--wrap=poll,--wrap=sched_yield,--wrap=sendmsg,--wrap=recvmsg
 
 # $(1) directory below BUILD, $(2) compiler, $(3) flags of the variant
 define CAPI_VARIANT

@@ -1,5 +1,6 @@
 /* wrap.c - linked with --wrap: fail the n-th allocation of libspdl, count its polls and yields; and, for the thread sanitizer, which
- * knows addresses and not pages, give libspdl the stand-in's own mapping of a segment. */
+ * knows addresses and not pages, give libspdl the stand-in's own mapping of a segment, and tell it that a message comes behind what was
+ * done before it was sent: that it knows of sockets, but not of those that were passed through another one. */
 #include "test.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +39,32 @@ int __real_poll(struct pollfd *fds, nfds_t n, int timeout);
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
 int __real_sched_yield(void);
 int __wrap_sched_yield(void);
+ssize_t __real_sendmsg(int fd, const struct msghdr *m, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags);
+ssize_t __real_recvmsg(int fd, struct msghdr *m, int flags);
+ssize_t __wrap_recvmsg(int fd, struct msghdr *m, int flags);
+
+#ifdef SHARE_MAPPINGS
+void __tsan_acquire(void *at);
+void __tsan_release(void *at);
+static char messages;
+static void message_leaves(void) { __tsan_release(&messages); }
+static void message_arrives(void) { __tsan_acquire(&messages); }
+#else
+static void message_leaves(void) {}
+static void message_arrives(void) {}
+#endif
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags) {
+    message_leaves();
+    return __real_sendmsg(fd, m, flags);
+}
+
+ssize_t __wrap_recvmsg(int fd, struct msghdr *m, int flags) {
+    ssize_t n = __real_recvmsg(fd, m, flags);
+    if (n >= 0) message_arrives();
+    return n;
+}
 
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout) {
     if (timeout == 0) test_polls++;
