@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
+	"github.com/spdl/spdl/core/tensor"
 )
 
 const (
@@ -152,25 +153,7 @@ func half(v parquet.Value) ([]byte, error) {
 	if len(b) != 2 {
 		return nil, fmt.Errorf("got a float16 of %d bytes, want 2", len(b))
 	}
-	return floatText(fromHalf(binary.LittleEndian.Uint16(b)), 64), nil
-}
-
-func fromHalf(h uint16) (v float64) {
-	exponent, fraction := int(h>>10&31), float64(h&1023)
-	switch {
-	case exponent == 0:
-		v = math.Ldexp(fraction, -24)
-	case exponent < 31:
-		v = math.Ldexp(1024+fraction, exponent-25)
-	case fraction == 0:
-		v = math.Inf(1)
-	default:
-		v = math.NaN()
-	}
-	if h>>15 != 0 {
-		v = -v
-	}
-	return v
+	return floatText(tensor.Half(binary.LittleEndian.Uint16(b)), 64), nil
 }
 
 // decimal gives the digits behind the point that the column has; as a number it gives none where they are zeros.

@@ -1,6 +1,9 @@
 package tensor
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // DType is the element type of a tensor: DLPack's DLDataType as it lies in little-endian memory,
 // code in bits 0-7, bits in bits 8-15, lanes in bits 16-31. Zero is no type.
@@ -72,4 +75,23 @@ func (d DType) String() string {
 		return n
 	}
 	return fmt.Sprintf("dtype(code %d, bits %d, lanes %d)", d.Code(), d.Bits(), d.Lanes())
+}
+
+// Half is an IEEE half-precision number, the values of F16.
+func Half(h uint16) (v float64) {
+	exponent, fraction := int(h>>10&31), float64(h&1023)
+	switch {
+	case exponent == 0:
+		v = math.Ldexp(fraction, -24)
+	case exponent < 31:
+		v = math.Ldexp(1024+fraction, exponent-25)
+	case fraction == 0:
+		v = math.Inf(1)
+	default:
+		v = math.NaN()
+	}
+	if h>>15 != 0 {
+		v = -v
+	}
+	return v
 }

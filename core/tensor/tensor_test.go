@@ -97,3 +97,14 @@ func TestViewIsBoundedByItsTensor(t *testing.T) {
 		t.Fatal("negative dimension accepted")
 	}
 }
+
+func TestHalfPrecisionNumbersAreRead(t *testing.T) {
+	for bits, want := range map[uint16]float64{0: 0, 0x3c00: 1, 0xc000: -2, 0x3555: 0.333251953125, 1: math.Ldexp(1, -24), 0x7bff: 65504, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1)} {
+		if got := Half(bits); got != want {
+			t.Errorf("%04x: %v, want %v", bits, got, want)
+		}
+	}
+	if !math.IsNaN(Half(0x7e00)) {
+		t.Errorf("7e00: %v, want NaN", Half(0x7e00))
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -55,7 +56,7 @@ func valueOf(dtype string) func(b []byte) float64 {
 	case "f32":
 		return func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }
 	case "f16":
-		return func(b []byte) float64 { return half(binary.LittleEndian.Uint16(b)) }
+		return func(b []byte) float64 { return tensor.Half(binary.LittleEndian.Uint16(b)) }
 	case "bf16":
 		return func(b []byte) float64 {
 			return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16))
@@ -89,25 +90,6 @@ func classColour(class uint8) (c [3]uint8) {
 		c[bit%3] |= class >> bit & 1 << (7 - bit/3)
 	}
 	return c
-}
-
-// half is an IEEE half-precision number.
-func half(b uint16) float64 {
-	exponent, fraction := int(b>>10&31), float64(b&1023)
-	v := math.Ldexp(1+fraction/1024, exponent-15)
-	switch exponent {
-	case 0:
-		v = math.Ldexp(fraction, -24)
-	case 31:
-		v = math.Inf(1)
-		if fraction != 0 {
-			v = math.NaN()
-		}
-	}
-	if b>>15 != 0 {
-		return -v
-	}
-	return v
 }
 
 // rowBytes is one picture in the tensor.

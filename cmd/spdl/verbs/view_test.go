@@ -270,17 +270,6 @@ func TestTextIsCutToItsCell(t *testing.T) {
 	}
 }
 
-func TestHalfPrecisionNumbersAreRead(t *testing.T) {
-	for bits, want := range map[uint16]float64{0: 0, 0x3c00: 1, 0xc000: -2, 0x3555: 0.333251953125, 1: math.Ldexp(1, -24), 0x7bff: 65504, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1)} {
-		if got := half(bits); got != want {
-			t.Errorf("%04x: %v, want %v", bits, got, want)
-		}
-	}
-	if !math.IsNaN(half(0x7e00)) {
-		t.Errorf("7e00: %v, want NaN", half(0x7e00))
-	}
-}
-
 // patternRing serves a ring of another producer than the engine, under name.
 func patternRing(t *testing.T, cfg shm.Config) *shm.Ring {
 	t.Helper()
