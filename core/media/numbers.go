@@ -38,9 +38,9 @@ func withoutNumbers(data []byte) error {
 
 // numbers decodes the PNGs of mode Index that png.c has left: interlaced ones, and damaged ones, whose error it names.
 func (w *Worker) numbers(data []byte) (C.media_picture, error) {
-	m, err := png.Decode(bytes.NewReader(data))
+	m, err := decodePNG(data)
 	if err != nil {
-		return C.media_picture{}, pngError(err)
+		return C.media_picture{}, err
 	}
 	width, height := m.Bounds().Dx(), m.Bounds().Dy()
 	at, err := numberAt(m, data)
@@ -64,12 +64,12 @@ func (w *Worker) numbers(data []byte) (C.media_picture, error) {
 // alpha of greys of which one is transparent.
 func numberAt(m image.Image, data []byte) (func(x, y int) uint8, error) {
 	const depthAt, colourAt, greys = 24, 25, 0
-	kinds := map[byte]string{greys: "greys", 2: "RGB", 4: "greys and alpha", 6: "RGB and alpha"}
 	if p, ok := m.(*image.Paletted); ok {
 		return p.ColorIndexAt, nil
 	}
 	depth, colour := data[depthAt], data[colourAt]
 	if colour != greys || depth > 8 {
+		kinds := map[byte]string{greys: "greys", 2: "RGB", 4: "greys and alpha", 6: "RGB and alpha"}
 		return nil, &UnsupportedError{Format: "png", Detail: fmt.Sprintf("got %s of %d bits, %s", kinds[colour], depth, wantNumbers)}
 	}
 	step := uint8(255 / (1<<depth - 1))
@@ -86,15 +86,20 @@ func straight(m image.Image, x, y int) color.NRGBA {
 	return color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA)
 }
 
-// pngError says what Go's decoder found wrong.
-func pngError(err error) error {
+// decodePNG leaves a PNG to Go's decoder, and says in this package's words what that finds wrong.
+func decodePNG(data []byte) (image.Image, error) {
+	m, err := png.Decode(bytes.NewReader(data))
 	var unsupported png.UnsupportedError
-	if errors.As(err, &unsupported) {
-		return &UnsupportedError{Format: "png", Detail: string(unsupported)}
+	switch {
+	case errors.As(err, &unsupported):
+		return nil, &UnsupportedError{Format: "png", Detail: string(unsupported)}
+	case err != nil:
+		return nil, goError("png", err)
 	}
-	return goError("png", err)
+	return m, nil
 }
 
+// goError is what one of Go's decoders found wrong.
 func goError(format string, err error) error {
 	cause := CauseCorrupt
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

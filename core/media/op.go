@@ -192,24 +192,24 @@ func (cfg *Config) check() error {
 	if cfg.Mode == Index && cfg.DType != U8 {
 		return fmt.Errorf("mode index: want dtype u8, as floats are x/255 and numbers of classes are whole")
 	}
-	if cfg.Mode == Index && cfg.resizes() && cfg.Interpolation != Nearest {
+	if cfg.Mode == Index && cfg.resizes() > 0 && cfg.Interpolation != Nearest {
 		return fmt.Errorf("mode index: want interpolation nearest, as the others mix numbers of classes")
 	}
 	return cfg.checkNormalize()
 }
 
-func (cfg *Config) resizes() bool {
-	return cfg.ResizeShort != 0 || cfg.Resize != Size{} || cfg.Random != nil
-}
-
-func (cfg *Config) checkGeometry() error {
-	asked := 0
+// resizes is how many ways to resize are asked for.
+func (cfg *Config) resizes() (asked int) {
 	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil} {
 		if is {
 			asked++
 		}
 	}
-	if asked > 1 {
+	return asked
+}
+
+func (cfg *Config) checkGeometry() error {
+	if asked := cfg.resizes(); asked > 1 {
 		return fmt.Errorf("geometry: got %d of resize to a shorter side, resize to a size and random crop, want one", asked)
 	}
 	if cfg.ResizeShort < 0 || cfg.ResizeShort > MaxSide {

@@ -65,8 +65,7 @@ static int read_palette(media_png *p, const media_chunk *c) {
 static void set_table(media_png *p) {
     uint32_t white = p->depth < 8 ? (1u << p->depth) - 1 : 255;
     for (uint32_t i = 0; i < 256; i++) {
-        uint32_t v = p->colour == PALETTE || i > white ? 0 : i * 255 / white;
-        if (p->numbers) v = i;
+        uint32_t v = p->numbers ? i : p->colour == PALETTE || i > white ? 0 : i * 255 / white;
         p->table[i] = rgbx(v, v, v);
     }
 }

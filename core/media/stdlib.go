@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"image"
 	"image/gif"
-	"image/png"
 	"unsafe"
 )
 
@@ -28,9 +27,7 @@ func (d *decoder) decode(w *Worker, data []byte, format string, op *Op) (C.media
 	var canvas *gifCanvas
 	switch format {
 	case "png":
-		if m, err = png.Decode(bytes.NewReader(data)); err != nil {
-			err = pngError(err)
-		}
+		m, err = decodePNG(data)
 	case "gif":
 		data, canvas = gifAlone(data)
 		if m, err = firstOfGIF(data); err != nil {
