@@ -251,7 +251,8 @@ func (s *Server) start(f func(), conn *net.UnixConn) bool {
 }
 
 // Owner serves the parent of a child engine over its end of the socketpair, and takes the descriptor and parent, a
-// pidfd. The returned queue is closed when the parent is dead or has detached and hung up: the engine stops then.
+// pidfd. The returned queue is closed when the parent is dead, or it and whoever connected over its connection have detached and hung up: the
+// engine stops then.
 func (s *Server) Owner(control, parent *os.File) (<-chan struct{}, error) {
 	conn, err := connOf(control)
 	if err != nil {

@@ -269,10 +269,8 @@ static bool nobody_is_attached(standin *s) {
     return nobody;
 }
 
-TEST(every_failing_allocation_is_an_error_and_leaks_nothing) {
-    standin *s = make_served((standin_opts)STANDIN_OPTS);
-    spdl_detach(attach_with(s, 2, 0)); /* the engine's threads have what they keep open */
-    WAIT_UNTIL(nobody_is_attached(s));
+/* Attach, to a ring of the reader's if there is one, with each allocation failing in turn. Returns how many there are. */
+static uint32_t fail_each_allocation(standin *s, spdl_reader *of) {
     int fds = test_open_fds();
     uint32_t failures = 0;
     for (long n = 1;; n++) {
@@ -281,7 +279,7 @@ TEST(every_failing_allocation_is_an_error_and_leaks_nothing) {
         bool reached;
         do { /* busy: a stand-in that was held up has the ones before in its queue still */
             test_allocations = 0, test_fail_at = n;
-            got = spdl_attach(s->path, NULL, &r);
+            got = of ? spdl_attach_ring(of, NULL, NULL, &r) : spdl_attach(s->path, NULL, &r);
             reached = test_allocations >= n;
             test_fail_at = 0;
         } while (got == SPDL_E_BUSY);
@@ -292,10 +290,18 @@ TEST(every_failing_allocation_is_an_error_and_leaks_nothing) {
             CHECK_STATUS(got, SPDL_E_NOMEM);
             failures++;
         }
-        WAIT_UNTIL(nobody_is_attached(s) && test_open_fds() <= fds);
+        WAIT_UNTIL((of || nobody_is_attached(s)) && test_open_fds() <= fds);
     }
-    CHECK(failures >= 9); /* reader, fork page, message, three mappings, schema, text, leases */
     WAIT_UNTIL(test_open_fds() <= fds);
+    return failures;
+}
+
+TEST(every_failing_allocation_is_an_error_and_leaks_nothing) {
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_detach(attach_with(s, 2, 0)); /* the engine's threads have what they keep open */
+    WAIT_UNTIL(nobody_is_attached(s));
+    /* reader, fork page, message, three mappings, schema, text, leases */
+    CHECK(fail_each_allocation(s, NULL) >= 9);
     standin_free(s);
 }
 
@@ -362,25 +368,7 @@ TEST(every_failing_allocation_of_another_ring_is_an_error_and_leaks_nothing) {
     spdl_reader *r = attach_with(s, 2, 0), *other = NULL;
     CHECK_STATUS(spdl_attach_ring(r, NULL, NULL, &other), SPDL_OK);
     spdl_detach(other);
-    int fds = test_open_fds();
-    for (long n = 1;; n++) {
-        spdl_status got;
-        bool reached;
-        do {
-            test_allocations = 0, test_fail_at = n;
-            got = spdl_attach_ring(r, NULL, NULL, &other);
-            reached = test_allocations >= n;
-            test_fail_at = 0;
-        } while (got == SPDL_E_BUSY);
-        if (got == SPDL_OK) {
-            spdl_detach(other);
-            if (!reached) break;
-        } else {
-            CHECK_STATUS(got, SPDL_E_NOMEM);
-        }
-        WAIT_UNTIL(test_open_fds() <= fds);
-    }
-    WAIT_UNTIL(test_open_fds() <= fds);
+    CHECK(fail_each_allocation(s, r) >= 10); /* the message that asks for the connection, too */
     spdl_detach(r);
     standin_free(s);
 }
