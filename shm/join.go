@@ -43,7 +43,7 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 	}
 	m := &member{
 		group: g, index: g.freeMember(), lane: lane, leases: leases, pid: req.pid, client: text(h.Client[:]),
-		pidfd: req.pidfd, event: event, conn: req.conn, gone: make(chan struct{}), heard: make(chan struct{}),
+		pidfd: req.pidfd, event: event, conn: req.conn, gone: make(chan struct{}), heard: make(chan struct{}), joined: monotonicNS(),
 	}
 	r.lastOwner++
 	r.state.LastOwner.Store(r.lastOwner)

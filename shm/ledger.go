@@ -38,6 +38,8 @@ type MemberInfo struct {
 	MaxLeases int    `json:"max_leases"`
 	Holds     int    `json:"holds"`
 	Silent    bool   `json:"silent"` // hung up; its leases stay until it is dead
+	// Joined is when it became a member, CLOCK_MONOTONIC in ns; zero: under an engine before this one.
+	Joined uint64 `json:"joined_ns"`
 
 	Epoch     uint64 `json:"epoch"`
 	Acquired  uint64 `json:"acquired"`
@@ -96,7 +98,7 @@ func (g *group) info() GroupInfo {
 
 func (m *member) info(rec *MemberRecord) MemberInfo {
 	return MemberInfo{
-		Owner: m.owner, PID: m.pid, Client: m.client, Lane: m.lane, MaxLeases: m.leases, Holds: m.holds, Silent: m.silent,
+		Owner: m.owner, PID: m.pid, Client: m.client, Lane: m.lane, MaxLeases: m.leases, Holds: m.holds, Silent: m.silent, Joined: m.joined,
 		Epoch: rec.Epoch.Load(), Acquired: rec.Acquired.Load(), Completed: rec.Completed.Load(), WaitNS: rec.WaitNS.Load(), HoldNS: rec.HoldNS.Load(),
 		WaitingSince: rec.WaitingSince.Load(),
 	}

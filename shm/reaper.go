@@ -29,8 +29,9 @@ type member struct {
 	place  int // of its OwnerRecord
 	owner  uint32
 	lane   int
-	leases int // at most, reserved for it
-	holds  int // scratch of sweep
+	leases int    // at most, reserved for it
+	joined uint64 // CLOCK_MONOTONIC; 0: of an engine before this one
+	holds  int    // scratch of sweep
 	pid    int32
 	client string
 	pidfd  *os.File

@@ -85,6 +85,9 @@ func consumerOf(group string, m *shm.MemberInfo, atNS uint64) telemetry.Consumer
 		Group: group, Owner: m.Owner, PID: int(m.PID), Client: m.Client, Lane: m.Lane, MaxLeases: m.MaxLeases, Holds: m.Holds,
 		Acquired: m.Acquired, Completed: m.Completed, WaitNs: m.WaitNS, HoldNs: m.HoldNS,
 	}
+	if m.Joined > 0 && m.Joined < atNS {
+		c.HereNs = atNS - m.Joined
+	}
 	if since := m.WaitingSince; since > 0 && since < atNS {
 		c.WaitNs += atNS - since
 	}

@@ -98,7 +98,7 @@ type ConsumerLoad struct {
 	MaxLeases int     `json:"max_leases"`
 	Batches   uint64  `json:"batches"`
 	BatchesS  float64 `json:"batches_per_s"`
-	Wait      float64 `json:"wait_share"`
+	Wait      float64 `json:"wait_share"` // of the time that it was there
 	WaitNs    int64   `json:"wait_ns"`
 	HoldNs    int64   `json:"hold_ns"`
 
@@ -227,6 +227,9 @@ func consumerLoad(a *Ring, c *Consumer, seconds float64) ConsumerLoad {
 	out := ConsumerLoad{
 		Group: c.Group, Owner: c.Owner, PID: c.PID, Client: c.Client, Lane: c.Lane, Holds: c.Holds, MaxLeases: c.MaxLeases,
 		Batches: uint64(grown(before.Acquired, c.Acquired)), BatchesS: grown(before.Acquired, c.Acquired) / seconds,
+	}
+	if here := float64(c.HereNs) / 1e9; here > 0 {
+		seconds = min(seconds, here)
 	}
 	out.Wait = share(more(before.WaitNs, c.WaitNs) / 1e9 / seconds)
 	if n := float64(out.Batches); n > 0 {

@@ -113,3 +113,15 @@ func TestIntervalOfNothingHasNoInfinity(t *testing.T) {
 		}
 	}
 }
+
+// A consumer's share of waiting is of the time that it was there, which may be less than the interval.
+func TestAConsumersWaitIsOfTheTimeThatItWasThere(t *testing.T) {
+	shot := func(here uint64) Snapshot {
+		return Snapshot{UptimeS: 100, Rings: []Ring{{Name: "train", Consumers: []Consumer{{Group: "g", Owner: 1, Acquired: 10, WaitNs: 4e9, HereNs: here}}}}}
+	}
+	for here, want := range map[uint64]float64{0: 0.04, 5e9: 0.8, 200e9: 0.04} {
+		c := Between(Snapshot{}, shot(here)).Rings[0].Consumers[0]
+		near(t, "wait", c.Wait, want)
+		near(t, "batches a second", c.BatchesS, 0.1)
+	}
+}

@@ -59,6 +59,7 @@ type Consumer struct {
 	Lane      int    `json:"lane"`
 	MaxLeases int    `json:"max_leases"`
 	Holds     int    `json:"holds"`
+	HereNs    uint64 `json:"here_ns"` // since it joined; 0: since before the engine began
 	Acquired  uint64 `json:"acquired"`
 	Completed uint64 `json:"completed"`
 	WaitNs    uint64 `json:"wait_ns"` // for batches, the present wait included
