@@ -48,8 +48,8 @@
  * stage, or to the consumers), and spdl_fail says that a batch cannot be transformed. If a member dies, or detaches, with a
  * batch, the engine decodes the batch again.
  *
- * Threads. Threads may share a reader: each acquire yields a different batch. One batch is for one
- * thread at a time. spdl_detach must not race with other calls on the same reader.
+ * Threads. Threads may share a reader: each acquire yields a different batch, and one of them is told of the end of
+ * an epoch; loops that all are to end there call spdl_next_in_epoch. One batch is for one thread at a time. spdl_detach must not race with other calls on the same reader.
  *
  * Cancellation. A thread that pthread_cancel ends (deferred, as threads are born) ends in spdl_acquire and spdl_next where they wait: what it waits
  * for it does not hold. In the other calls that a reader needs, it goes on until they have returned. A batch that it has in hand stays leased:
@@ -154,6 +154,7 @@ SPDL_API uint32_t spdl_layout_version(void);
 
 #define SPDL_FOREVER ((int64_t)-1)
 #define SPDL_ANY_LANE (-1)
+#define SPDL_ANY_EPOCH UINT64_MAX
 
 /* Leases may be completed by other threads than the one that acquired them: acquire waits instead of
  * answering SPDL_E_LEASES or SPDL_E_UNDONE. For a thread that acquires and hands batches on. */
@@ -288,6 +289,14 @@ SPDL_API spdl_status spdl_release(spdl_reader *reader, const spdl_batch *batch);
  *
  * Otherwise as spdl_acquire. */
 SPDL_API spdl_status spdl_next(spdl_reader *reader, int64_t timeout_ns, spdl_batch *used, spdl_batch *out);
+
+/* The same, of one epoch: for threads that share a reader, and all of whose loops are to end with it.
+ *
+ * epoch  from 0; spdl_reader_info.epoch says which one the reader is in. SPDL_ANY_EPOCH: as spdl_next.
+ *
+ * Returns what spdl_next does, but for SPDL_END_EPOCH: every caller is told, each time, once the reader is not, or no longer, in
+ * that epoch, be it by its end, spdl_restart or spdl_state_load. */
+SPDL_API spdl_status spdl_next_in_epoch(spdl_reader *reader, uint64_t epoch, int64_t timeout_ns, spdl_batch *used, spdl_batch *out);
 
 /* In a stage, say that a batch cannot be transformed, and why (at most 4,096 bytes go to the engine's log). The lease ends as
  * with spdl_release. The engine goes on by the description's bad_sample, as if every sample of the batch were bad, with cause

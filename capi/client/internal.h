@@ -268,7 +268,8 @@ void sp_source_end(const spdl_reader *r);
 
 /* ---- ring.c */
 typedef enum claim_result { CLAIM_OK, CLAIM_NOTHING, CLAIM_FULL } claim_result;
-claim_result sp_claim(spdl_reader *r, spdl_batch *out);
+/* The next batch that is ready, of the epoch or of one before it. */
+claim_result sp_claim(spdl_reader *r, uint64_t epoch, spdl_batch *out);
 typedef enum end_result { END_NOT_YET, END_NOW, END_WAITS_FOR_THIS_THREAD } end_result;
 end_result sp_end_of_epoch(const spdl_reader *r, uint64_t epoch);
 /* True if every lease the reader may hold is held by this thread or by threads that wait in acquire. */

@@ -47,8 +47,9 @@ static void fetch_ahead(const spdl_l_desc *d) {
     __builtin_prefetch(&d->published_ns);
 }
 
-/* Read position p. True if its batch is READY; *later is set if it belongs to an epoch still to come. */
-static bool look_at(const spdl_reader *r, const entry_ring *ring, uint64_t p, candidate *c, bool *later) {
+/* Read position p. True if its batch is READY; *later is set if it belongs to a later epoch. */
+static bool look_at(const spdl_reader *r, const entry_ring *ring, uint64_t epoch, uint64_t p, candidate *c,
+                    bool *later) {
     uint64_t e = load_relaxed64(&ring->entries[p & (r->g.n_entries - 1)]);
     c->seq = SPDL_L_ENTRY_SEQ(e);
     c->slot = SPDL_L_ENTRY_SLOT(e);
@@ -59,8 +60,7 @@ static bool look_at(const spdl_reader *r, const entry_ring *ring, uint64_t p, ca
     if (w != SPDL_L_WORD(SPDL_L_READY, 0, c->seq)) return false;
     /* If the batch is gone by now this may be another's epoch: the claim's compare-and-swap fails then,
      * and a later epoch counts only if the word says that the batch is still this one. */
-    *later =
-        load_acquire64(&slot_desc(r, c->slot)->epoch) > atomic_load_explicit(&r->epoch, memory_order_relaxed);
+    *later = load_acquire64(&slot_desc(r, c->slot)->epoch) > epoch;
     return !*later || load_acquire64(&slot_word(r, c->slot)->word) == w;
 }
 
@@ -123,7 +123,8 @@ static bool lost_device(const spdl_reader *r) {
 }
 
 /* Look through one ring from its head and claim the first batch that is READY. */
-static claim_result claim_from(spdl_reader *r, const entry_ring *ring, bool *reserved, spdl_batch *out) {
+static claim_result claim_from(spdl_reader *r, const entry_ring *ring, uint64_t epoch, bool *reserved,
+                               spdl_batch *out) {
     /* Head before tail: an honest head never passes the tail. The load-acquire of tail (A2) pairs with
      * the engine's store-release of it (R2, shm/queue.go): entries and words below it are complete. */
     uint64_t p = load_acquire64(ring->head);
@@ -133,7 +134,7 @@ static claim_result claim_from(spdl_reader *r, const entry_ring *ring, bool *res
     for (; p < tail; p++) {
         candidate c;
         bool later = false;
-        if (!look_at(r, ring, p, &c, &later)) continue;
+        if (!look_at(r, ring, epoch, p, &c, &later)) continue;
         if (later) return CLAIM_NOTHING;
         if (lost_device(r)) return CLAIM_NOTHING;
         if (!*reserved && !(*reserved = reserve_lease(r))) return CLAIM_FULL;
@@ -150,12 +151,12 @@ static claim_result claim_from(spdl_reader *r, const entry_ring *ring, bool *res
     return CLAIM_NOTHING;
 }
 
-claim_result sp_claim(spdl_reader *r, spdl_batch *out) {
+claim_result sp_claim(spdl_reader *r, uint64_t epoch, spdl_batch *out) {
     const entry_ring redo = {&r->lane->redo_head, &r->queue->redo_tail, r->redo, SPDL_L_SEQ_REDO};
     const entry_ring ready = {&r->lane->head, &r->queue->tail, r->ready, 0};
     bool reserved = false;
-    claim_result c = claim_from(r, &redo, &reserved, out);
-    if (c == CLAIM_NOTHING) c = claim_from(r, &ready, &reserved, out);
+    claim_result c = claim_from(r, &redo, epoch, &reserved, out);
+    if (c == CLAIM_NOTHING) c = claim_from(r, &ready, epoch, &reserved, out);
     if (c != CLAIM_OK && reserved) {
         /* A thread may have gone to sleep for want of the lease that we reserved in vain. */
         atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel);

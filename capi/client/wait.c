@@ -86,6 +86,12 @@ bool sp_engine_alive(const spdl_reader *r) {
 
 /* ---- one look ---------------------------------------------------------------------------------- */
 
+/* What a caller waits for: a batch of one epoch, or of whichever the reader is in. */
+typedef struct wish {
+    uint64_t epoch; /* or SPDL_ANY_EPOCH */
+    spdl_batch *out;
+} wish;
+
 /* Why nothing more will come, or SPDL_OK. */
 static spdl_status engine_over(spdl_reader *r, uint32_t state, bool alive) {
     if (state == SPDL_L_FAILED) {
@@ -143,19 +149,20 @@ static bool step_epoch(spdl_reader *r, uint64_t epoch) {
 
 /* Look once at everything. SPDL_TIMEOUT if there is nothing to say yet. The engine's state and life are
  * those of before the look: what it published before its end is taken first. */
-static spdl_status look(spdl_reader *r, bool alive, bool begins, spdl_batch *out) {
+static spdl_status look(spdl_reader *r, bool alive, bool begins, wish w) {
     for (;;) {
         if (sp_fences_wait(r)) sp_fences_settle(r);
         uint32_t state = load_acquire32(&r->state->state);
         uint64_t epoch = atomic_load_explicit(&r->epoch, memory_order_acquire);
         if (!group_is_open(r)) return group_closed(r, state, alive);
+        if (w.epoch != SPDL_ANY_EPOCH && w.epoch != epoch) return SPDL_END_EPOCH;
         if (r->h.n_epochs != 0 && epoch >= r->h.n_epochs) return SPDL_END_DATA;
-        claim_result c = sp_claim(r, out);
+        claim_result c = sp_claim(r, epoch, w.out);
         if (c == CLAIM_OK) return SPDL_OK;
         end_result end = sp_end_of_epoch(r, epoch);
         if (end == END_NOW) {
             if (step_epoch(r, epoch)) return SPDL_END_EPOCH;
-            continue; /* another thread was told; look for the next epoch */
+            continue; /* another thread was told; look again in the next epoch */
         }
         if (c == CLAIM_NOTHING) {
             spdl_status s = engine_over(r, state, alive);
@@ -177,22 +184,22 @@ static void relax(void) {
     }
 }
 
-static spdl_status spin(spdl_reader *r, uint64_t until, spdl_batch *out) {
+static spdl_status spin(spdl_reader *r, uint64_t until, wish w) {
     spdl_status s;
     do {
         relax();
-        s = look(r, true, false, out);
+        s = look(r, true, false, w);
     } while (s == SPDL_TIMEOUT && sp_now_ns() < until);
     return s;
 }
 
 /* Look out for a batch that is due. The core belongs to whoever else wants it: it is offered after each look, and given up for
  * good once somebody took it. */
-static spdl_status watch(spdl_reader *r, uint64_t until, spdl_batch *out) {
+static spdl_status watch(spdl_reader *r, uint64_t until, wish w) {
     for (uint64_t before = sp_now_ns(), now = before; now < until && now - before < ALONE_NS;
          now = sp_now_ns()) {
         before = now;
-        spdl_status s = look(r, true, false, out);
+        spdl_status s = look(r, true, false, w);
         if (s != SPDL_TIMEOUT) return s;
         sched_yield();
     }
@@ -214,8 +221,7 @@ static void end_if_cancelled(spdl_reader *r, int shield) {
 }
 
 /* The engine is asked after once a slice and before giving up: nothing but its death needs it, and it is a system call. */
-static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline, int shield,
-                               spdl_batch *out) {
+static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline, int shield, wish w) {
     uint64_t asked = start;
     outlook due = forecast_look(&r->forecast);
     for (bool begins = true;; begins = false) {
@@ -224,12 +230,12 @@ static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         uint64_t now = sp_now_ns();
         bool ask = now >= deadline || now - asked >= SLICE_NS;
-        spdl_status s = look(r, !ask || sp_engine_alive(r), begins, out);
+        spdl_status s = look(r, !ask || sp_engine_alive(r), begins, w);
         if (s != SPDL_TIMEOUT) return s;
         if (now >= deadline) return SPDL_TIMEOUT;
         if (ask) asked = now;
         if (r->spin && now >= due.look_ns && now < due.until_ns) {
-            s = watch(r, least64(due.until_ns, deadline), out);
+            s = watch(r, least64(due.until_ns, deadline), w);
             if (s != SPDL_TIMEOUT) return s;
             due.until_ns = 0;
             continue;
@@ -241,25 +247,25 @@ static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline
         (void)sp_fault("wait");
         futex_wait(&r->lane->wake, seen, until - now);
         (void)sp_fault("woken");
-        s = look(r, true, false, out); /* what woke us is most likely a batch */
+        s = look(r, true, false, w); /* what woke us is most likely a batch */
         if (s != SPDL_TIMEOUT) return s;
     }
 }
 
-static spdl_status wait_for(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
+static spdl_status wait_for(spdl_reader *r, int64_t timeout_ns, wish w) {
     uint64_t start = sp_now_ns();
     uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : start + (uint64_t)timeout_ns;
     store_relaxed64(&r->member->waiting_since, start);
     spdl_status s = SPDL_TIMEOUT;
     int shield = sp_shield();
-    if (r->spin) s = spin(r, least64(start + SPIN_NS, deadline), out);
+    if (r->spin) s = spin(r, least64(start + SPIN_NS, deadline), w);
     if (s == SPDL_TIMEOUT) {
         sp_mark_waiting(r, true);
-        s = sleep_until(r, start, deadline, shield, out);
+        s = sleep_until(r, start, deadline, shield, w);
         sp_mark_waiting(r, false);
     }
     sp_unshield(shield);
-    if (s == SPDL_OK) forecast_note(&r->forecast, out->published_ns);
+    if (s == SPDL_OK) forecast_note(&r->forecast, w.out->published_ns);
     store_relaxed64(&r->member->waiting_since, 0);
     add_relaxed64(&r->member->wait_ns, sp_now_ns() - start);
     return s;
@@ -282,7 +288,7 @@ static void poll_ends(spdl_reader *r) {
 
 /* A poll found nothing. Arm the event descriptor, if there is one, and look again: news that came before
  * it was armed is found now, later news makes it readable. */
-static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
+static spdl_status poll_again(spdl_reader *r, wish w) {
     bool listens = atomic_load_explicit(&r->epoll, memory_order_acquire) >= 0;
     if (listens) {
         uint64_t count;
@@ -292,7 +298,7 @@ static spdl_status poll_again(spdl_reader *r, spdl_batch *out) {
         __atomic_store_n(&r->lane->armed, 1, __ATOMIC_SEQ_CST);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     }
-    spdl_status s = look(r, sp_engine_alive(r), true, out);
+    spdl_status s = look(r, sp_engine_alive(r), true, w);
     if (s == SPDL_TIMEOUT && (sp_fences_wait(r) || atomic_load(&r->fence_timer) >= 0)) sp_fences_arm(r);
     if (s == SPDL_TIMEOUT && listens) poll_begins(r);
     return s;
@@ -309,21 +315,30 @@ static spdl_status stage_wait(const spdl_reader *r) {
         r->ring_name, r->group_name);
 }
 
-spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
-    if (!r || !out) return sp_fail(SPDL_E_ARGUMENT, "spdl: acquire: %s is NULL", r ? "out" : "reader");
-    if (out->struct_size < sizeof *out)
-        return sp_small("acquire", "out", out->struct_size, sizeof *out, "SPDL_BATCH_INIT");
+static spdl_status acquire(spdl_reader *r, int64_t timeout_ns, wish w) {
+    if (!r || !w.out) return sp_fail(SPDL_E_ARGUMENT, "spdl: acquire: %s is NULL", r ? "out" : "reader");
+    if (w.out->struct_size < sizeof *w.out)
+        return sp_small("acquire", "out", w.out->struct_size, sizeof *w.out, "SPDL_BATCH_INIT");
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
-    s = look(r, true, true, out);
-    if (s == SPDL_TIMEOUT && timeout_ns == 0) s = poll_again(r, out);
+    s = look(r, true, true, w);
+    if (s == SPDL_TIMEOUT && timeout_ns == 0) s = poll_again(r, w);
     if (s != SPDL_TIMEOUT || timeout_ns != 0) poll_ends(r);
     if (s != SPDL_TIMEOUT || timeout_ns == 0) return s;
     s = stage_wait(r);
-    return s == SPDL_OK ? wait_for(r, timeout_ns, out) : s;
+    return s == SPDL_OK ? wait_for(r, timeout_ns, w) : s;
+}
+
+spdl_status spdl_acquire(spdl_reader *r, int64_t timeout_ns, spdl_batch *out) {
+    return acquire(r, timeout_ns, (wish){SPDL_ANY_EPOCH, out});
 }
 
 spdl_status spdl_next(spdl_reader *r, int64_t timeout_ns, spdl_batch *used, spdl_batch *out) {
+    return spdl_next_in_epoch(r, SPDL_ANY_EPOCH, timeout_ns, used, out);
+}
+
+spdl_status spdl_next_in_epoch(spdl_reader *r, uint64_t epoch, int64_t timeout_ns, spdl_batch *used,
+                               spdl_batch *out) {
     if (!r) return sp_fail(SPDL_E_ARGUMENT, "spdl: next: reader is NULL");
     if (used && used->token != 0) {
         /* After detach the last release frees the reader. */
@@ -333,5 +348,5 @@ spdl_status spdl_next(spdl_reader *r, int64_t timeout_ns, spdl_batch *used, spdl
         used->token = 0;
         if (detached) return sp_fail(SPDL_E_DETACHED, "spdl: next: this reader was detached; attach again");
     }
-    return spdl_acquire(r, timeout_ns, out);
+    return acquire(r, timeout_ns, (wish){epoch, out});
 }

@@ -116,6 +116,31 @@ TEST(next_releases_the_batch_in_hand_and_acquires_the_next) {
     standin_free(s);
 }
 
+TEST(who_asks_for_an_epochs_batches_gets_no_others_and_hears_of_its_end_each_time) {
+    standin *s;
+    spdl_reader *r = join(&s, 2, 0);
+    spdl_batch b = SPDL_BATCH_INIT, other = SPDL_BATCH_INIT;
+    publish_n(s, 2, 0, true);
+    publish_n(s, 2, 1, false);
+    for (uint64_t ticket = 0; ticket < 2; ticket++) {
+        CHECK_STATUS(spdl_next_in_epoch(r, 0, 0, &b, &b), SPDL_OK);
+        CHECK(b.ticket == ticket && b.epoch == 0);
+    }
+    CHECK_STATUS(spdl_next_in_epoch(r, 1, 0, NULL, &other), SPDL_END_EPOCH); /* not yet, and not waited for */
+    for (int i = 0; i < 3; i++) CHECK_STATUS(spdl_next_in_epoch(r, 0, SPDL_FOREVER, &b, &b), SPDL_END_EPOCH);
+    CHECK(b.token == 0);
+    CHECK_STATUS(spdl_next_in_epoch(r, 1, 0, &b, &b), SPDL_OK);
+    CHECK(b.ticket == 2 && b.epoch == 1);
+    CHECK_STATUS(spdl_next_in_epoch(r, 0, 0, NULL, &other), SPDL_END_EPOCH);
+    CHECK_STATUS(spdl_next_in_epoch(r, SPDL_ANY_EPOCH, 0, NULL, &other), SPDL_OK);
+    CHECK(other.ticket == 3);
+    CHECK_STATUS(spdl_next_in_epoch(NULL, 1, 0, NULL, &b), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_next_in_epoch(r, 1, 0, NULL, NULL), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    CHECK_STATUS(spdl_release(r, &other), SPDL_OK);
+    leave(s, r);
+}
+
 TEST(a_slot_refilled_since_is_not_released_by_a_stale_batch) {
     standin *s = make_served((standin_opts){1 + 2, 1, SPDL_L_MODE_SHARED, SPDL_L_ACCESS_SHARED,
                                             SPDL_L_BACKING_MEMFD, 4, 0, true, false, false, 0});

@@ -63,6 +63,46 @@ TEST(threads_of_two_readers_share_every_batch_and_each_reader_ends_once_per_epoc
     standin_free(s);
 }
 
+/* One loop for each epoch. */
+static void *consume_epochs(void *arg) {
+    ledger *l = arg;
+    spdl_batch b = SPDL_BATCH_INIT;
+    for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+        spdl_status s;
+        while ((s = spdl_next_in_epoch(l->reader, epoch, SPDL_FOREVER, &b, &b)) == SPDL_OK) {
+            if (b.epoch != epoch || b.ticket >= TICKETS || b.ticket / (TICKETS / EPOCHS) != epoch)
+                atomic_fetch_add(&l->wrong, 1);
+            else
+                atomic_fetch_add(&l->seen[b.ticket], 1);
+        }
+        if (s == SPDL_END_EPOCH) atomic_fetch_add(&l->ends, 1);
+    }
+    return NULL;
+}
+
+TEST(loops_of_threads_over_an_epoch_share_its_batches_and_all_end_with_it) {
+    standin_opts o = STANDIN_OPTS;
+    o.n_epochs = EPOCHS, o.slots = 16;
+    standin *s = make_served(o);
+    static _Atomic uint32_t seen[TICKETS];
+    ledger l = {attach_with(s, THREADS, 0), seen, 0, 0};
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, consume_epochs, &l) == 0);
+    for (uint32_t t = 0; t < TICKETS;) {
+        bool last = (t + 1) % (TICKETS / EPOCHS) == 0;
+        if (standin_publish(s, t / (TICKETS / EPOCHS), last) < 0)
+            usleep(50);
+        else
+            t++;
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (uint32_t t = 0; t < TICKETS; t++) CHECK(atomic_load(&seen[t]) == 1);
+    CHECK(atomic_load(&l.wrong) == 0);
+    CHECK(atomic_load(&l.ends) == THREADS * EPOCHS);
+    spdl_detach(l.reader);
+    standin_free(s);
+}
+
 static void *take_one(void *arg) {
     ledger *l = arg;
     spdl_batch b = SPDL_BATCH_INIT;

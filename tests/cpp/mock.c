@@ -263,10 +263,16 @@ spdl_status spdl_release(spdl_reader *r, const spdl_batch *b) {
 }
 
 spdl_status spdl_next(spdl_reader *r, int64_t timeout_ns, spdl_batch *used, spdl_batch *out) {
+    return spdl_next_in_epoch(r, SPDL_ANY_EPOCH, timeout_ns, used, out);
+}
+
+spdl_status spdl_next_in_epoch(spdl_reader *r, uint64_t epoch, int64_t timeout_ns, spdl_batch *used,
+                               spdl_batch *out) {
     if (used && used->token) {
         (void)spdl_release(r, used);
         used->token = 0;
     }
+    if (epoch != SPDL_ANY_EPOCH && epoch != r->epoch) return SPDL_END_EPOCH;
     return spdl_acquire(r, timeout_ns, out);
 }
 

@@ -204,16 +204,16 @@ void threads_with_loops_of_their_own_share_a_loader() {
     constexpr int batches = 200;
     Engine engine;
     spdl::Loader loader = engine.attach();
-    std::thread producer([&] { engine.publish(0, batches); });
-    std::atomic<int> n{0}, torn{0};
-    auto work = [&] { // END_EPOCH is said once: poll until every batch was seen
-        spdl::Batch batch;
-        while (n < batches)
-            if (loader.acquire(batch, 5ms) == SPDL_OK) n++, torn += !intact(batch);
+    std::thread producer([&] { engine.publish(0, batches), engine.publish(1, 1); });
+    std::atomic<int> n{0}, wrong{0};
+    auto work = [&](auto &&epoch) {
+        for (spdl::Batch batch : epoch) n++, wrong += !intact(batch) || batch.epoch() != 0;
     };
-    std::thread a(work), b(work);
+    spdl::Epoch first = *loader.epochs().begin();
+    std::thread a([&] { work(loader); }), b([&] { work(first); });
     a.join(), b.join(), producer.join();
-    CHECK(n == batches && torn == 0 && engine.count(SPDL_L_FREE) == 8);
+    CHECK(n == batches && wrong == 0 && engine.count(SPDL_L_READY) == 1);
+    CHECK(loader.reader_info().epoch == 1);
 }
 
 void private_memory_may_be_written_and_shared_may_not() {

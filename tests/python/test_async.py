@@ -61,7 +61,7 @@ def test_the_event_loop_runs_while_a_task_waits(engine):
 @pytest.mark.parametrize("leases", [2, 6])
 def test_tasks_share_a_loader_and_each_batch_goes_to_one(engine, leases, handoff):
     """With fewer leases than tasks, too, and at the end of an epoch, which waits for what the other tasks have in hand."""
-    one = engine("--batches", "100", "--rate", "1000", "--slots", "10")
+    one = engine("--batches", "100", "--rate", "1000", "--slots", "10", "--epochs", "2")
 
     async def consume(loader, seen):
         async for batch in loader:
@@ -74,7 +74,7 @@ def test_tasks_share_a_loader_and_each_batch_goes_to_one(engine, leases, handoff
         return seen
 
     with spdl.attach(one.name, max_leases=leases, handoff=handoff) as loader:
-        assert sorted(asyncio.run(run(loader))) == list(range(100))
+        assert sorted(asyncio.run(run(loader))) == list(range(100)) and loader.epoch == 1
 
 
 def test_after_a_break_the_next_loop_goes_on(engine):

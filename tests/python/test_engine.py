@@ -196,6 +196,35 @@ def test_threads_share_a_loader_and_each_batch_goes_to_one(engine):
     assert sorted(seen) == list(range(300))
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_loops_of_threads_over_an_epoch_all_end_with_it(engine, shared):
+    """Each thread has a loop of its own, or all share one iterator. Another epoch is ready behind."""
+    one = engine("--batches", "200", "--slots", "10", "--epochs", "2")
+    seen, at_the_start = [], threading.Barrier(4)
+    with spdl.attach(one.name, max_leases=8) as loader:
+        epoch = iter(loader)
+
+        def consume():
+            at_the_start.wait()
+            for batch in epoch if shared else loader:
+                seen.append(check(batch))
+
+        together(*[consume] * 4)
+        assert sorted(seen) == list(range(200)) and loader.epoch == 1
+        assert not shared or list(epoch) == []
+        assert next(iter(loader)).ticket == 200
+
+
+def test_a_loop_ends_where_its_epoch_is_left(engine):
+    one = engine("--batches", "10", "--epochs", "2")
+    with spdl.attach(one.name) as loader:
+        for batch in loader:
+            if batch.ticket == 3:
+                loader.restart()
+        assert batch.ticket == 3 and loader.epoch == 1
+        assert [batch.ticket for batch in loader] == list(range(10, 20))
+
+
 def test_another_thread_may_give_back_what_one_acquires(engine):
     """With handoff, acquire waits for the other thread instead of refusing."""
     import queue
@@ -292,13 +321,13 @@ def test_ctrl_c_during_a_wait_is_raised_after_one_slice(engine, timeout, usual_n
     asked = []
     with spdl.attach(one.name) as loader:
         reader = loader._reader
-        acquire = reader._acquire_waiting
+        following = reader._next_waiting
 
-        def waits(handle, timeout_ns, raw):
+        def waits(handle, epoch, timeout_ns, used, raw):
             asked.append(timeout_ns)
-            return acquire(handle, timeout_ns, raw)
+            return following(handle, epoch, timeout_ns, used, raw)
 
-        reader._acquire_waiting = waits
+        reader._next_waiting = waits
         reader._usual_ns = usual_ns
 
         def interrupt(before):

@@ -136,8 +136,8 @@ def test_views_in_reference_cycles_do_not_exhaust_the_leases(mock, loader):
 @pytest.mark.parametrize("take", [lambda loader: loader.acquire().ticket, lambda loader: next(iter(loader)).ticket])
 def test_leases_that_came_back_meanwhile_are_no_end_of_the_epoch(loader, take):
     """Every lease was held, then one was not, and no batch is ready: that is a wait like any other."""
-    answers, acquire = iter([_c.E_LEASES, _c.TIMEOUT]), loader._reader._acquire
-    loader._reader._acquire = lambda *arguments: next(answers, None) or acquire(*arguments)
+    answers, acquire = iter([_c.E_LEASES, _c.TIMEOUT]), loader._reader._next
+    loader._reader._next = lambda *arguments: next(answers, None) or acquire(*arguments)
     assert take(loader) == 0 and next(answers, None) is None
 
 
@@ -151,29 +151,29 @@ def test_waiting_for_an_own_undone_batch_is_refused(loader):
 
 def test_a_batch_claimed_by_an_interrupted_call_is_not_lost(mock, loader):
     """Ctrl-C may be raised right after the claim, before Python has a name for the batch."""
-    acquire = loader._reader._acquire
+    acquire = loader._reader._next
 
     def interrupted(*arguments):
         acquire(*arguments)
         raise KeyboardInterrupt
 
-    loader._reader._acquire = interrupted
+    loader._reader._next = interrupted
     with pytest.raises(KeyboardInterrupt):
         loader.acquire()
-    loader._reader._acquire = acquire
+    loader._reader._next = acquire
     assert mock.counts.leases == 1
     assert loader.acquire().ticket == 0 and loader.acquire().ticket == 1
 
 
 def test_a_batch_claimed_by_an_interrupted_call_is_given_back_at_close(mock):
     loader = spdl.open("x")
-    acquire = loader._reader._acquire
+    acquire = loader._reader._next
 
     def interrupted(*arguments):
         acquire(*arguments)
         raise KeyboardInterrupt
 
-    loader._reader._acquire = interrupted
+    loader._reader._next = interrupted
     with pytest.raises(KeyboardInterrupt):
         loader.acquire()
     loader.close()

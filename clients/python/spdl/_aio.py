@@ -21,10 +21,11 @@ _NET_S = 0.1  # the descriptor is the mechanism; this bounds what a lost wake-up
 class AsyncEpoch:
     """The rest of one epoch. Each task has a batch in hand of its own."""
 
-    __slots__ = ("_loader", "_over")
+    __slots__ = ("_loader", "_number", "_over")
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
+        self._number: Optional[int] = None
         self._over = False
 
     def __aiter__(self) -> AsyncEpoch:
@@ -32,6 +33,7 @@ class AsyncEpoch:
 
     async def __anext__(self) -> Batch:
         loader = self._loader
+        number = loader._settle_on(self) if self._number is None else self._number
         task = asyncio.current_task()
         tasks = loader._tasks
         if task not in tasks:
@@ -42,9 +44,10 @@ class AsyncEpoch:
             _tell_others(loader)
         if self._over:
             raise StopAsyncIteration
-        lease = await _acquire(loader)
+        lease = await _acquire(loader, number)
         if type(lease) is int:
             self._over = True
+            _wake(loader._reader.waiting.get(asyncio.get_running_loop(), set()))  # the others' loops over it end, too
             raise StopAsyncIteration
         batch = tasks[task] = Batch(lease, loader.schema)
         return batch
@@ -70,12 +73,12 @@ def _task_over(loader_ref: weakref.ref[Loader], task: asyncio.Task) -> None:
         pass  # the engine is gone, or has taken it back
 
 
-async def _acquire(loader: Loader) -> Lease | int:
-    """The next lease, or the news that the epoch or the data is over. What other tasks have in hand they give back: it is waited for."""
+async def _acquire(loader: Loader, epoch: int) -> Lease | int:
+    """The next lease of the epoch, or the news that the epoch or the data is over. What other tasks have in hand they give back: it is waited for."""
     reader = loader._reader
     while True:
         try:
-            lease = reader.acquire(0)
+            lease = reader.acquire(0, epoch)
             if lease != _c.TIMEOUT:
                 return lease
         except (LeasesExhausted, Undone):  # this thread holds what it waits for, but it has many tasks

@@ -66,7 +66,7 @@ _shared = Lock()
 class Lease:
     """One leased batch. It ends with end(), or with the last reference to it: the batch's own, and that of every view.
 
-    raw    the batch; EMPTY until there is one; once spdl_next has released it, its token is 0
+    raw    the batch; EMPTY until there is one; once spdl_next_in_epoch has released it, its token is 0
     spare  a struct for the batch after it while Reader.swap runs; filled if a Ctrl-C came in between
     passed in a stage, whether it was handed on: done, or failed
     """
@@ -142,11 +142,10 @@ class Reader:
         self.api = api
         self.handle = handle
         self.batch_tensor = api.held.batch_tensor
-        self._acquire = api.held.acquire
-        self._acquire_waiting = api.free.acquire
+        self._next = api.held.next_in_epoch
+        self._next_waiting = api.free.next_in_epoch
         self.release = api.held.release
         self._done = api.held.done
-        self._next = api.held.next
         self.thread = _Thread()
         # Guards the calls, and whether it is closed and detached; a finaliser may enter again.
         self.lock = _shared if FREE_THREADED else Lock()
@@ -163,13 +162,13 @@ class Reader:
 
     # ---- leases
 
-    def acquire(self, timeout_ns: int) -> Lease | int:
+    def acquire(self, timeout_ns: int, epoch: int = _c.ANY_EPOCH) -> Lease | int:
         """The next lease, or the news (TIMEOUT, END_EPOCH, END_DATA). Negative waits without limit."""
         lease = Lease(self, EMPTY)
-        return self.fill(lease, timeout_ns) or lease
+        return self.fill(lease, timeout_ns, epoch) or lease
 
-    def fill(self, lease: Lease, timeout_ns: int) -> int:
-        """Put the next batch into a lease of EMPTY; OK, or the news.
+    def fill(self, lease: Lease, timeout_ns: int, epoch: int) -> int:
+        """Put the next batch, of an epoch or ANY_EPOCH, into a lease of EMPTY; OK, or the news.
 
         Whatever can be made before the wait is: a thread that has slept finds the caches cold, and every line of Python
         then costs it microseconds.
@@ -184,9 +183,9 @@ class Reader:
             with self.lock:
                 if self._closed:
                     raise self._closed_error()
-                status = self._acquire(self.handle, 0, raw)
+                status = self._next(self.handle, epoch, 0, None, raw)
             if status:
-                status = self._settle(status, raw, timeout_ns)
+                status = self._settle(status, raw, timeout_ns, epoch)
                 if status:
                     return status
         if own["spare"] is not raw:  # another thread closed the loader meanwhile, and detaching gave the batch back
@@ -195,18 +194,18 @@ class Reader:
         own["spare"] = None
         return 0
 
-    def _settle(self, status: int, raw: _c.Batch, timeout_ns: int) -> int:
+    def _settle(self, status: int, raw: _c.Batch, timeout_ns: int, epoch: int) -> int:
         """What comes of an acquire that got no batch at once: OK, or the news."""
         while True:
             if status < 0:
-                status = self._refused(status, raw)
+                status = self._refused(status, raw, epoch)
             if status != _c.TIMEOUT or not timeout_ns:
                 return status
-            status = self._wait(raw, timeout_ns)
+            status = self._wait(raw, timeout_ns, epoch)
             if status >= 0:
                 return status
 
-    def swap(self, lease: Lease) -> int:
+    def swap(self, lease: Lease, epoch: int) -> int:
         """Release the lease's batch and put the next one in its place, in one call into the library.
 
         Returns OK; or the news, above all TIMEOUT where none is ready: the lease is empty then. Raises in no other
@@ -218,11 +217,11 @@ class Reader:
         with self.lock:
             if self._closed:
                 raise self._closed_error()
-            status = self._next(self.handle, 0, lease.raw, raw)
+            status = self._next(self.handle, epoch, 0, lease.raw, raw)
         if status == _c.OK:
             lease.raw = raw
         elif status < 0:
-            status = self._refused(status, raw)
+            status = self._refused(status, raw, epoch)
             lease.raw = raw
         lease.spare = None
         return status
@@ -232,16 +231,16 @@ class Reader:
         if lease.spare is not None and lease.spare.token:
             self.thread.spare, lease.spare = lease.spare, None
 
-    def _wait(self, raw: _c.Batch, timeout_ns: int) -> int:
+    def _wait(self, raw: _c.Batch, timeout_ns: int, epoch: int) -> int:
         """Acquire in slices, so that signals are handled between them and dead tensors are noticed."""
         begun = time.monotonic_ns()
         end = begun + timeout_ns
         left, patience = SLICE_NS if timeout_ns < 0 else timeout_ns, PATIENCE_NS
         nap = min(left, SLICE_NS, self._nap(raw, begun))
-        acquire, handle, this, let_go = self._acquire_waiting, self.handle, object(), self._calls.discard
+        acquire, handle, this, let_go = self._next_waiting, self.handle, object(), self._calls.discard
         try:
             self._enter(this)
-            status = acquire(handle, nap, raw)
+            status = acquire(handle, epoch, nap, None, raw)
             while status:
                 if status < 0 and status != _c.E_LEASES:
                     raise self.error(status)  # here: a detach below would change the thread's last error
@@ -258,7 +257,7 @@ class Reader:
                 if FREE_THREADED and time.monotonic_ns() - begun > patience:
                     patience *= 2
                     self._collect_dropped()
-                status = acquire(handle, min(left, SLICE_NS), raw)
+                status = acquire(handle, epoch, min(left, SLICE_NS), None, raw)
             return status
         finally:
             let_go(this)  # and then look: close() closes and then looks here, so one of the two detaches
@@ -293,7 +292,7 @@ class Reader:
             early = NAP_WAKE_NS + 2 * off
         return usual - early if usual > NAP_LEAST_NS else SLICE_NS
 
-    def _refused(self, status: int, raw: _c.Batch) -> int:
+    def _refused(self, status: int, raw: _c.Batch, epoch: int) -> int:
         """Try once more if views that nobody can reach any more hold the leases; raise otherwise."""
         error = self.error(status)
         if status != _c.E_LEASES:
@@ -301,7 +300,7 @@ class Reader:
         gc.collect()  # a view may be part of a reference cycle
         _dlpack.sweep()
         with self.lock:
-            status = self._acquire(self.handle, 0, raw)
+            status = self._next(self.handle, epoch, 0, None, raw)
         if status >= 0:
             return status
         raise type(error)(

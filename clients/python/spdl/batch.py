@@ -249,10 +249,10 @@ class Batch(Mapping):
             gc.collect()  # another thread dropped it last, perhaps
         return self._holders() == ALONE
 
-    def _swap(self) -> Batch | int:
-        """End, and return the next batch in the same lease, or the news; for a batch whose lease nobody else holds."""
+    def _swap(self, epoch: int) -> Batch | int:
+        """End, and return the next batch of the epoch in the same lease, or the news; for a batch whose lease nobody else holds."""
         lease = self._lease
-        status = lease.reader.swap(lease)
+        status = lease.reader.swap(lease, epoch)
         self._lease = None
         return status if status else Batch(lease, self._schema)
 

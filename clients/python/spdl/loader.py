@@ -16,6 +16,7 @@ from .batch import ALONE, Batch
 from .schema import Field, Schema
 
 if TYPE_CHECKING:
+    from ._aio import AsyncEpoch
     from ._gpu import PinInfo
 
 _STATES = {_c.STARTING: "starting", _c.RUNNING: "running", _c.ENDED: "ended", _c.FAILED: "failed",
@@ -63,7 +64,7 @@ class Loader:
     stage, or to the consumers. A worker that ends with a batch in hand has it decoded again for another.
 
     Threads may share a loader: each call yields another batch, and each thread's loop has a batch in hand of its
-    own. Waiting threads let others run. In a forked child every call raises Forked, while views stay readable;
+    own; all loops over an epoch end with it. Waiting threads let others run. In a forked child every call raises Forked, while views stay readable;
     attach again there. An attached loader can be pickled: it attaches anew, under the same name, group and lane.
     """
 
@@ -240,6 +241,13 @@ class Loader:
         self._reader.ask(self._reader.api.held.get_ring_info, out)
         return out
 
+    def _settle_on(self, epoch: Epoch | AsyncEpoch) -> int:
+        """The number of the epoch that a loop is over, which its first batch decides."""
+        with self._reader.lock:
+            if epoch._number is None:
+                epoch._number = self._place().epoch
+            return epoch._number
+
     def _place(self) -> _c.ReaderInfo:
         _dlpack.sweep()
         out = _c.ReaderInfo(ctypes.sizeof(_c.ReaderInfo))
@@ -335,26 +343,30 @@ class _Hand(threading.local):
 
 
 class Epoch:
-    """The rest of one epoch, as an iterator. Once at its end it stays there."""
+    """The rest of the epoch that the loader is in when the first batch is asked for, as an iterator. Threads may share it. Once at its
+    end it stays there."""
 
-    __slots__ = ("_loader", "_reader", "_hand", "_schema", "_over")
+    __slots__ = ("_loader", "_reader", "_hand", "_schema", "_number", "_over")
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader  # keeps it open: for batch in spdl.open(...)
         self._reader = loader._reader
         self._hand = loader._hand
         self._schema = loader.schema
+        self._number: Optional[int] = None
         self._over = False
 
     def __iter__(self) -> Epoch:
         return self
 
     def __next__(self) -> Batch:
-        hand = self._hand
+        hand, number = self._hand, self._number
+        if number is None:
+            number = self._loader._settle_on(self)
         batch = hand.batch
         if batch is not None:
             if not self._over and batch._holders() == ALONE and batch._lease.spare is None:
-                news = batch._swap()
+                news = batch._swap(number)
                 if type(news) is Batch:
                     hand.batch = news
                     return news
@@ -369,7 +381,7 @@ class Epoch:
         own = hand.__dict__
         lease = Lease(self._reader, EMPTY)
         batch = Batch(lease, self._schema)
-        if self._reader.fill(lease, -1):
+        if self._reader.fill(lease, -1, number):
             return self._end()
         batch._raw = lease.raw
         own["batch"] = batch

@@ -71,11 +71,11 @@ struct Handle {
     std::uint32_t flags = 0; // SPDL_READER_*
     bool handoff = false;
 
-    Status acquire(std::chrono::nanoseconds timeout, Batch &out) const {
+    Status acquire(std::chrono::nanoseconds timeout, Batch &out, std::uint64_t epoch = SPDL_ANY_EPOCH) const {
         out.release();
         if (!reader) return closed();
         spdl_batch batch = SPDL_BATCH_INIT;
-        const spdl_status s = spdl_acquire(reader, timeout.count(), &batch);
+        const spdl_status s = spdl_next_in_epoch(reader, epoch, timeout.count(), nullptr, &batch);
         if (s == SPDL_OK) out = Batch(reader, batch, flags);
         return Status(s);
     }
@@ -102,9 +102,10 @@ struct EndOfRange {};
 
 // Walks the batches that are left of an epoch. Dereferencing hands the batch over, once. Going on marks
 // the batch before as done if it is still held somewhere, except where `handoff` leaves that to its holder.
+// Threads that share a loader have one each: every batch goes to one of them, and all end with the epoch.
 class BatchIterator {
   public:
-    explicit BatchIterator(detail::Handle handle) : handle_(handle) { next(); }
+    BatchIterator(detail::Handle handle, std::uint64_t epoch) : handle_(handle), epoch_(epoch) { next(); }
     Batch operator*() noexcept { return std::move(batch_); }
     BatchIterator &operator++() {
         // As a rule it was released by now: then this is refused as stale, and nothing has changed.
@@ -116,13 +117,14 @@ class BatchIterator {
 
   private:
     void next() {
-        const Status s = handle_.acquire(forever, batch_);
+        const Status s = handle_.acquire(forever, batch_, epoch_);
         detail::check(s);
         more_ = s.ok();
         given_ = batch_.raw();
     }
 
     detail::Handle handle_;
+    std::uint64_t epoch_;
     Batch batch_;
     spdl_batch given_ = SPDL_BATCH_INIT;
     bool more_ = false;
@@ -133,7 +135,7 @@ class Epoch {
   public:
     Epoch(detail::Handle handle, std::uint64_t number) noexcept : handle_(handle), number_(number) {}
     std::uint64_t number() const noexcept { return number_; } // from 0
-    BatchIterator begin() const { return BatchIterator(handle_); }
+    BatchIterator begin() const { return {handle_, number_}; }
     EndOfRange end() const noexcept { return {}; }
 
   private:
@@ -277,7 +279,7 @@ class Loader {
 
 #if !defined(SPDL_NO_EXCEPTIONS)
     // One epoch, or what is left of it after a break. Without batches once the data has ended.
-    BatchIterator begin() { return BatchIterator(handle_); }
+    BatchIterator begin() { return {handle_, reader_info().epoch}; }
     EndOfRange end() const noexcept { return {}; }
 
     // for (spdl::Epoch epoch : loader.epochs()) for (spdl::Batch batch : epoch) ...
