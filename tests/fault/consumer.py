@@ -41,10 +41,10 @@ async def watch(loader):
     """Count the looks at a lost engine."""
     looks, nothing, acquire = 0, False, loader._reader.acquire
 
-    def look(timeout_ns):
+    def look(*arguments):
         nonlocal looks, nothing
         looks += 1
-        found = acquire(timeout_ns)
+        found = acquire(*arguments)
         nothing = isinstance(found, int)  # a status
         return found
 
