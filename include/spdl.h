@@ -188,7 +188,7 @@ typedef struct spdl_open_opts {
     spdl_attach_opts attach;
     const char *engine;         /* child: path of the spdl command; NULL: $SPDL_ENGINE, beside libspdl, then PATH */
     const char *const *args;    /* further arguments of `spdl serve`, NULL-terminated; NULL: none */
-    const char *state;          /* JSON of spdl_state_save to resume from; NULL, and nothing else: from the start */
+    const char *state;          /* JSON of spdl_state_save to resume from, of several rings the first; NULL, and nothing else: from the start */
 } spdl_open_opts;
 enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 };
 #define SPDL_OPEN_OPTS_INIT {sizeof(spdl_open_opts), SPDL_FORM_CHILD, SPDL_ATTACH_OPTS_INIT, NULL, NULL, NULL}

@@ -243,7 +243,12 @@ func (r *Ring) Rewind(ticket, epoch uint64) error {
 	}
 	groups := r.consumers()
 	if len(groups) != 1 || groups[0].nMembers() > 1 || groups[0].phase != phaseActive {
-		return refuse(ErrBusy, "shm: ring %q: load: the ring has %d groups of consumers, want one with one consumer", r.cfg.label(), len(groups))
+		n := 0
+		for _, g := range groups {
+			n += g.nMembers()
+		}
+		return refuse(ErrBusy, "shm: ring %q: load: it has %d consumers in %d groups, want one alone; where ranks share an engine, open it with the state",
+			r.cfg.label(), n, len(groups))
 	}
 	g := groups[0]
 	g.sweep()

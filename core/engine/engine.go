@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"runtime"
 	"slices"
@@ -22,7 +21,7 @@ type Options struct {
 	// Child: the engine serves the one process that started it; memfd backing and private access unless the description
 	// says otherwise.
 	Child bool
-	// State is where to go on; nil: from the start. Only for an engine with one ring.
+	// State is where to go on, of several rings the first, while the others begin; nil: from the start.
 	State []byte
 	// Step is the global step to begin with, of an engine without a State. Only for an engine with one ring.
 	Step int64
@@ -71,6 +70,7 @@ type Engine struct {
 	runCtx   context.Context
 	endRun   context.CancelFunc
 	child    bool       // it ends with its parent
+	parent   int32      // of a child; else 0
 	journal  *journal   // nil: none is kept
 	faults   *faultFile // beside it; nil: none is kept
 	retold   *Faults    // of Options
@@ -111,6 +111,9 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 		spec: s, child: o.Child, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{},
 		feed: o.Feed, retold: o.Faults, openCtx: o.Context, opened: o.Opened,
 	}
+	if e.child {
+		e.parent = int32(os.Getppid())
+	}
 	if e.openCtx == nil {
 		e.openCtx = context.Background()
 	}
@@ -132,15 +135,17 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 
 func (e *Engine) open(o *Options) error {
 	all := e.spec.All()
-	if o.State != nil && len(all) > 1 {
-		return fmt.Errorf("engine: state: got one for an engine of %d rings, want one ring: %w", len(all), shm.ErrState)
-	}
 	journalled, err := e.openJournal(o)
 	if err != nil {
 		return err
 	}
+	others := *o
+	if o.State != nil {
+		others.State, others.Fresh = nil, true
+	}
 	for _, s := range all {
 		r, err := e.openRing(s, o, journalled[s.RingName])
+		o = &others
 		if r != nil {
 			e.rings = append(e.rings, r)
 		}

@@ -44,7 +44,13 @@ func (r *ring) logEvent(e *shm.Event) {
 		text += ": " + e.Text
 	}
 	switch e.What {
-	case "broken", "death", "evict", "again":
+	case "death":
+		log := r.engine.log.Warnf
+		if e.PID == r.engine.parent {
+			log = r.engine.log.Infof // whoever waits for it knows how it ended, and the engine ends, too
+		}
+		log(r.name, "%s", text)
+	case "broken", "evict", "again":
 		r.engine.log.Warnf(r.name, "%s", text)
 	default:
 		r.engine.log.Infof(r.name, "%s", text)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 import spdl
-from engines import LANGUAGES, MEASURE, PATIENCE, Consumer, describe, ended, environment, eventually, example, groups, processes_of
+from engines import LANGUAGES, MEASURE, PATIENCE, Consumer, describe, ended, environment, eventually, example, groups, processes_of, python
 
 TRIES = 20
 SLOTS = 6
@@ -35,6 +35,15 @@ def test_the_engine_ends_with_its_parent(surroundings, pictures, language, numbe
     parent.process.send_signal(number)
     assert parent.process.wait(PATIENCE) != 0
     eventually("the engine's end", lambda: ended(engine))
+
+
+def test_a_loader_that_is_left_open_ends_in_good_order(pictures):
+    """With a batch in hand, at the interpreter's end: the engine hears that its consumer leaves, and has nothing to say of a death."""
+    script = "import json, spdl, sys; loader = spdl.open(json.loads(sys.argv[1])); batch = next(iter(loader)); print(batch.rows)"
+    spec = describe(pictures.path)
+    for _ in range(3):
+        got = python(script, json.dumps(spec))
+        assert (got.returncode, got.stdout, got.stderr) == (0, f"{spec['batch']}\n", "")
 
 
 def reads(pid):

@@ -39,7 +39,7 @@ def test_a_stale_token_is_refused_by_libspdl_itself(serve, attach, pictures):
     api, handle = raw(loader)
     out = _c.Batch()
     out.struct_size = ctypes.sizeof(_c.Batch)
-    assert api.acquire(handle, 30 * 10**9, ctypes.byref(out)) == _c.OK
+    assert api.next_in_epoch(handle, _c.ANY_EPOCH, 30 * 10**9, None, ctypes.byref(out)) == _c.OK
     assert api.release(handle, ctypes.byref(out)) == _c.OK
     for _ in range(3):
         assert api.release(handle, ctypes.byref(out)) == spdl.Stale.status
@@ -55,9 +55,9 @@ def test_null_and_structs_without_a_size_are_arguments(serve, attach, pictures):
     engine = serve(describe(pictures.path, ring=groups("g")))
     loader = attach(engine.name, "g")
     api, handle = raw(loader)
-    assert api.acquire(handle, 0, None) == spdl.ArgumentError.status
-    assert api.acquire(None, 0, ctypes.byref(_c.Batch())) < 0
-    assert api.acquire(handle, 0, ctypes.byref(_c.Batch())) == spdl.ArgumentError.status
+    assert api.next_in_epoch(handle, _c.ANY_EPOCH, 0, None, None) == spdl.ArgumentError.status
+    assert api.next_in_epoch(None, _c.ANY_EPOCH, 0, None, ctypes.byref(_c.Batch())) < 0
+    assert api.next_in_epoch(handle, _c.ANY_EPOCH, 0, None, ctypes.byref(_c.Batch())) == spdl.ArgumentError.status
     assert api.release(handle, None) == spdl.ArgumentError.status
     assert api.attach(None, None, None) == spdl.ArgumentError.status
     assert sum(batch.rows for batch in loader) == 53

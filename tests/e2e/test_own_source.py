@@ -104,7 +104,7 @@ def test_an_exception_is_a_bad_sample_with_its_text_and_place(pictures):
     lines = out.splitlines()
     assert lines[0] == 'True {"empty": 1, "missing": 1, "not_an_image": 1, "source": 7}'
     for line, want in zip(lines[1:], ["KeyError: 'no such picture' (<string>:", "SystemExit: really", "TypeError: got int, want bytes or a path",
-                                      "TypeError: 'str' object cannot be interpreted as an integer", "empty: got 0 bytes",
+                                      "TypeError: got label 'three' of type str, want a whole number", "empty: got 0 bytes",
                                       '"/no/such/file": missing', "ValueError: got a zero byte in the path", "TypeError: got a tuple of 4, want",
                                       'sample 11 "11": media: not an image', "OverflowError: got label 9223372036854775808"]):
         assert want in line, out

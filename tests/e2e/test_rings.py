@@ -37,6 +37,18 @@ def test_a_program_has_every_ring_of_the_engine_that_it_opened(open_, loaders, p
         val.ring("train")
 
 
+def test_a_state_is_of_the_first_ring_and_the_others_begin(open_, loaders, pictures):
+    spec = two_rings(pictures.path)
+    train = open_(spec)
+    val = loaders(train.ring("val"))
+    seen = [next(iter(loader))["index"].tolist() for loader in (train, train, val)]
+    state = train.state_dict()
+    train.close(), val.close()
+    train = open_(spec, state=state)
+    assert next(iter(train)).ticket == 2
+    assert next(iter(loaders(train.ring("val"))))["index"].tolist() == seen[2]
+
+
 def test_a_private_ring_has_one_consumer_whichever_way_it_comes(open_, loaders, pictures):
     """Busy, naming who has it; a shared one takes a second group."""
     train = open_(two_rings(pictures.path))

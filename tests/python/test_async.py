@@ -171,6 +171,24 @@ def test_a_task_that_is_over_gives_back_what_it_had_in_hand(engine, how):
             assert isinstance(task.exception(), ValueError)
 
 
+@pytest.mark.parametrize("leases", [1, 4])
+def test_a_batch_that_was_awaited_in_another_task_is_in_hand_of_the_one_that_asked(engine, leases):
+    """As asyncio.wait_for does before Python 3.12, for each call."""
+    one = engine("--batches", "9", "--epochs", "2")
+
+    async def run(loader):
+        epoch, seen = loader.__aiter__(), []
+        while True:
+            try:
+                batch = await asyncio.ensure_future(epoch.__anext__())
+            except StopAsyncIteration:
+                return seen
+            seen.append(check(batch))
+
+    with spdl.attach(one.name, max_leases=leases) as loader:
+        assert asyncio.run(asyncio.wait_for(run(loader), 20)) == list(range(9))
+
+
 def test_a_batch_that_a_task_returns_is_its_callers(engine):
     one = engine("--batches", "3")
 

@@ -85,7 +85,23 @@ def test_what_torch_is_told_is_refused_with_what_does_it_here(mock):
             spdl.DataLoader("x", **{name: 1})
         assert remedy in str(refused.value)
     with pytest.raises(TypeError, match="num_workers is torch's; leave it out: the engine has threads"):
-        spdl.DataLoader("x", batch=3, num_workers=8)
+        spdl.DataLoader("x", num_workers=8, batch=3)
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ({"num_worker": 3}, "num_worker is torch's num_workers; leave it out"),
+    ({"max_lease": 3}, "unexpected argument max_lease; did you mean max_leases?"),
+    ({"field": "image"}, "unexpected argument field; did you mean fields?"),
+    ({"batch": 3}, "batch is the description's; say batch: N there"),
+    ({"colour": 3}, r"unexpected argument colour; what it takes stands in help\(spdl.DataLoader\)"),
+    ({"max_leases": "3"}, "attach: max_leases is '3', want a whole number, or None"),
+    ({"lane": 1.5}, "attach: lane is 1.5, want a whole number, or None"),
+    ({"fields": 5}, "fields=5, want a sequence of names"),
+    ({"fields": b"image"}, "fields=b'image', want a sequence of names"),
+])
+def test_a_mistaken_argument_is_named_with_the_remedy(mock, arguments, message):
+    with pytest.raises((TypeError, spdl.ArgumentError), match=message):
+        spdl.DataLoader("x", **arguments)
 
 
 def test_torch_tensors_are_views(mock, loader):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Any, Coroutine, Optional
 
 from . import _c
 from ._errors import LeasesExhausted, SpdlError, Undone
@@ -31,10 +31,13 @@ class AsyncEpoch:
     def __aiter__(self) -> AsyncEpoch:
         return self
 
-    async def __anext__(self) -> Batch:
+    def __anext__(self) -> Coroutine[Any, Any, Batch]:
+        """The next batch, for the task that asks here: asyncio.wait_for awaits it in a task of its own before Python 3.12."""
+        return self._next(asyncio.current_task())
+
+    async def _next(self, task: asyncio.Task) -> Batch:
         loader = self._loader
         number = loader._settle_on(self) if self._number is None else self._number
-        task = asyncio.current_task()
         tasks = loader._tasks
         if task not in tasks:
             task.add_done_callback(partial(_task_over, weakref.ref(loader)))
@@ -44,7 +47,7 @@ class AsyncEpoch:
             _tell_others(loader)
         if self._over:
             raise StopAsyncIteration
-        lease = await _acquire(loader, number)
+        lease = await _acquire(loader, number, task)
         if type(lease) is int:
             self._over = True
             _wake(loader._reader.waiting.get(asyncio.get_running_loop(), set()))  # the others' loops over it end, too
@@ -73,8 +76,8 @@ def _task_over(loader_ref: weakref.ref[Loader], task: asyncio.Task) -> None:
         pass  # the engine is gone, or has taken it back
 
 
-async def _acquire(loader: Loader, epoch: int) -> Lease | int:
-    """The next lease of the epoch, or the news that the epoch or the data is over. What other tasks have in hand they give back: it is waited for."""
+async def _acquire(loader: Loader, epoch: int, task: asyncio.Task) -> Lease | int:
+    """The next lease of the epoch for a task, or the news that the epoch or the data is over. What other tasks have in hand they give back: it is waited for."""
     reader = loader._reader
     while True:
         try:
@@ -82,15 +85,15 @@ async def _acquire(loader: Loader, epoch: int) -> Lease | int:
             if lease != _c.TIMEOUT:
                 return lease
         except (LeasesExhausted, Undone):  # this thread holds what it waits for, but it has many tasks
-            if not _others_hold(loader):
+            if not _others_hold(loader, task):
                 raise
             loader._held_up = True
         await _readable(reader)
 
 
-def _others_hold(loader: Loader) -> bool:
+def _others_hold(loader: Loader, this: asyncio.Task) -> bool:
     """Whether another task of this loop has a batch in hand."""
-    this, loop = asyncio.current_task(), asyncio.get_running_loop()
+    loop = asyncio.get_running_loop()
     return any(batch is not None and batch._lease is not None and task is not this and not task.done() and task.get_loop() is loop
                for task, batch in list(loader._tasks.items()))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 from ._errors import ArgumentError
@@ -14,9 +16,11 @@ from .loader import Loader
 _TORCH = {
     "batch_size": "say batch: N in the description",
     "batch_sampler": "say batch: N and order: {...} in the description",
+    "dataset": "it comes as source=, behind a description: spdl.DataLoader(spec, source=dataset)",
     "collate_fn": "batches come collated; transform= maps a whole one",
     "drop_last": "say order: {last: drop} in the description",
     "generator": "say order: {seed: N} in the description",
+    "in_order": "leave it out: batches come in order; ring: {delivery: ready} in the description lets them pass each other",
     "multiprocessing_context": "leave it out: the engine is a program of its own",
     "num_workers": 'leave it out: the engine has threads; args=["--cpus", "8"] bounds them',
     "persistent_workers": "leave it out: the engine stays from epoch to epoch",
@@ -28,7 +32,27 @@ _TORCH = {
     "worker_init_fn": "leave it out: there are no workers",
 }
 
+# Keys of the description that one may take for arguments.
+_KEYS = {"batch": "batch: N", "seed": "order: {seed: N}", "epochs": "order: {epochs: N}", "image": "image: {...}"}
+
 Fields = Union[str, Sequence[str], Mapping[str, str], None]
+
+
+_OPTIONS = [name for name in inspect.signature(open).parameters if name != "spec"]
+
+
+def _check_option(name: str) -> None:
+    """Refuse what spdl.open does not take, and say what does it."""
+    if name in _OPTIONS:
+        return
+    if name in _KEYS:
+        raise TypeError(f"spdl: DataLoader: {name} is the description's; say {_KEYS[name]} there")
+    near = difflib.get_close_matches(name, [*_OPTIONS, *_TORCH, "fields", "transform", "tensors", "copy"], 1)
+    torchs = name if name in _TORCH else near[0] if near and near[0] in _TORCH else None
+    if torchs is not None:
+        raise TypeError(f"spdl: DataLoader: {name} is torch's{'' if name == torchs else f' {torchs}'}; {_TORCH[torchs]}")
+    remedy = f"did you mean {near[0]}?" if near else "what it takes stands in help(spdl.DataLoader) and help(spdl.open)"
+    raise TypeError(f"spdl: DataLoader: got an unexpected argument {name}; {remedy}")
 
 
 class DataLoader:
@@ -54,8 +78,7 @@ class DataLoader:
         if tensors not in ("torch", "numpy"):
             raise ArgumentError(f'spdl: DataLoader: tensors={tensors!r}, want "torch" or "numpy"')
         for name in options:
-            if name in _TORCH:
-                raise TypeError(f"spdl: DataLoader: {name} is torch's; {_TORCH[name]}")
+            _check_option(name)
         self._owned = not isinstance(source, Loader)
         if not self._owned and options:
             raise ArgumentError(f"spdl: DataLoader: {', '.join(options)} are for a loader that it opens itself")
@@ -117,6 +140,8 @@ class DataLoader:
     def _picker(self, fields: Fields) -> Callable[[Batch], Any]:
         if fields is None:
             fields = {field.name: field.name for field in self.loader.fields if field.role in ("field", "label")}
+        if not isinstance(fields, (str, Mapping)) and (not isinstance(fields, Sequence) or isinstance(fields, bytes)):
+            raise ArgumentError(f"spdl: DataLoader: fields={fields!r}, want a sequence of names, a dict {{key: field}}, one name, or None")
         if isinstance(fields, str):
             only = self._known(fields)
             return lambda batch: self._one(batch, only)

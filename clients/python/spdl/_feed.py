@@ -149,7 +149,10 @@ def _fill(sample: Sample, got: Any) -> Any:
 
 
 def _int64(label: Any) -> int:
-    value = operator.index(label)
+    try:
+        value = operator.index(label)
+    except TypeError:
+        raise TypeError(f"got label {label!r:.60} of type {type(label).__name__}, want a whole number") from None
     if not -1 << 63 <= value < 1 << 63:
         raise OverflowError(f"got label {value}, want one of 64 bits")
     return value

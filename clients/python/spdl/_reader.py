@@ -39,7 +39,10 @@ _exiting = False  # the memory stays mapped from here on: views may outlive the 
 
 
 def _at_exit() -> None:
+    """Leave in good order what the program left open: the engine would take it for dead. Threads that still wait detach themselves."""
     global _exiting
+    for reader in list(_readers):
+        reader.close()
     _exiting = True
 
 

@@ -16,7 +16,7 @@ from ._errors import ArgumentError, SpecError, StateError, error_for
 from ._reader import Reader, nanoseconds
 from .loader import Loader
 
-Spec = Union[str, "os.PathLike[str]", Mapping]
+Spec = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 
 def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[str, os.PathLike[str], None] = None,
@@ -28,7 +28,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     last of its loaders, and with this process.
 
     spec        path of a description (YAML or JSON) or of a folder of pictures, or the description as a dict
-    state       what Loader.state_dict() returned, to resume there; None starts at the beginning
+    state       what Loader.state_dict() returned, to resume there, of several rings the first, while the others begin (their own
+                load_state_dict() takes them on); None starts at the beginning
     engine      path of the spdl command; None: $SPDL_ENGINE, beside libspdl, then PATH
     args        further arguments of `spdl serve`
     group, lane, max_leases, handoff, timeout
@@ -140,6 +141,9 @@ def _load(api: _c.Api, function: Any, what: bytes, opts: ctypes.Structure, recip
 
 def _attach_opts(group: Optional[str], lane: Optional[int], max_leases: Optional[int], handoff: bool,
                  timeout: Optional[float]) -> _c.AttachOpts:
+    for what, number in (("lane", lane), ("max_leases", max_leases)):
+        if number is not None and not isinstance(number, Integral):
+            raise ArgumentError(f"spdl: attach: {what} is {number!r}, want a whole number, or None")
     if lane is not None and lane < 0:
         raise ArgumentError(f"spdl: attach: lane {lane}, want 0 or more, or None for any")
     if max_leases is not None and not 1 <= max_leases < 1 << 32:

@@ -46,7 +46,7 @@ class Batch(Mapping):
 
     # ---- fields
 
-    def __getitem__(self, name: str) -> Union[numpy.ndarray, Array, Ragged]:
+    def __getitem__(self, name: str) -> Any:
         """A view of one field. Raises KeyError (as spdl.NotFound), and Stale once the batch has ended."""
         lease, field = self._lease, self._schema[name]
         if lease is None:
@@ -57,8 +57,8 @@ class Batch(Mapping):
             return layout.numpy(lease, address, self._schema.readonly)
         return view(self._array(field, lease, address, layout))
 
-    def array(self, name: str) -> Union[Array, Ragged]:
-        """One field as spdl.Array or spdl.Ragged, with numpy or without."""
+    def array(self, name: str) -> Any:
+        """One field as spdl.Array, or spdl.Ragged where its rows differ in length, with numpy or without."""
         lease, field = self._lease, self._schema[name]
         if lease is None:
             raise self._ended(f'take "{name}" of')

@@ -74,7 +74,7 @@ Environment: SPDL_LOG (off, error, warn, info, debug), SPDL_LOG_FORMAT (text, js
 	f.StringArrayVar(&v.groups, "group", nil, "declare a group: NAME[:lanes=N][,slow=block|drop|detach][,redeliver=false]; repeatable")
 	f.StringVar(&v.http, "http", "", "serve a page, metrics and traces over HTTP: HOST:PORT, or a port of 127.0.0.1; \"\": off (default: the description's, else off)")
 	mayBeEmpty(f, "http")
-	f.StringVar(&v.state, "state", "", "go on from a saved state: a file, or the JSON itself")
+	f.StringVar(&v.state, "state", "", "go on from a saved state, of several rings the first: a file, or the JSON itself")
 	f.BoolVar(&v.fresh, "fresh", false, "begin anew: neither the ring of a killed engine nor the journal is gone on with")
 	f.StringVar(&v.journal, "journal", "", "keep the position in this file, and go on from it")
 	f.BoolVar(&v.child, "child", false, "serve the parent process alone")
