@@ -21,6 +21,8 @@ type Options struct {
 	// Child: the engine serves the one process that started it; memfd backing and private access unless the description
 	// says otherwise.
 	Child bool
+	// Parent is the process that a child serves, if it is another one: its death is no news to whoever waits for it.
+	Parent int32
 	// State is where to go on, of several rings the first, while the others begin; nil: from the start.
 	State []byte
 	// Step is the global step to begin with, of an engine without a State. Only for an engine with one ring.
@@ -70,7 +72,7 @@ type Engine struct {
 	runCtx   context.Context
 	endRun   context.CancelFunc
 	child    bool       // it ends with its parent
-	parent   int32      // of a child; else 0
+	parent   int32      // of Options
 	journal  *journal   // nil: none is kept
 	faults   *faultFile // beside it; nil: none is kept
 	retold   *Faults    // of Options
@@ -108,11 +110,8 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		spec: s, child: o.Child, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{},
+		spec: s, child: o.Child, parent: o.Parent, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{},
 		feed: o.Feed, retold: o.Faults, openCtx: o.Context, opened: o.Opened,
-	}
-	if e.child {
-		e.parent = int32(os.Getppid())
 	}
 	if e.openCtx == nil {
 		e.openCtx = context.Background()

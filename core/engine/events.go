@@ -47,7 +47,7 @@ func (r *ring) logEvent(e *shm.Event) {
 	case "death":
 		log := r.engine.log.Warnf
 		if e.PID == r.engine.parent {
-			log = r.engine.log.Infof // whoever waits for it knows how it ended, and the engine ends, too
+			log = r.engine.log.Infof // the engine ends with it
 		}
 		log(r.name, "%s", text)
 	case "broken", "evict", "again":

@@ -299,7 +299,7 @@ func TestStartRefusesAForeignState(t *testing.T) {
 	_, err = New(describe(t, dir, resumeSpec), &Options{State: []byte("no json")})
 	wantError(t, err, shm.ErrState, "JSON object")
 	_, err = New(describe(t, dir, "rings: {a: {}, b: {}}\n"), &Options{State: state})
-	wantError(t, err, shm.ErrState, "2 rings")
+	wantError(t, err, shm.ErrState, "/a\"", "seed 4, now 0")
 }
 
 // Restart leaves the rest of an epoch, published or not, and goes on with the next from its first batch.

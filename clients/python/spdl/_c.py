@@ -185,10 +185,14 @@ _FUNCTIONS = {
     "spdl_attach_ring": (c_int, c_void_p, c_char_p, POINTER(AttachOpts), POINTER(c_void_p)),
     # spdl_status spdl_detach(spdl_reader *reader);
     "spdl_detach": (c_int, c_void_p),
+    # spdl_status spdl_acquire(spdl_reader *reader, int64_t timeout_ns, spdl_batch *out);
+    "spdl_acquire": (c_int, c_void_p, c_int64, POINTER(Batch)),
     # spdl_status spdl_done(spdl_reader *reader, const spdl_batch *batch);
     "spdl_done": (c_int, c_void_p, POINTER(Batch)),
     # spdl_status spdl_release(spdl_reader *reader, const spdl_batch *batch);
     "spdl_release": (c_int, c_void_p, POINTER(Batch)),
+    # spdl_status spdl_next(spdl_reader *reader, int64_t timeout_ns, spdl_batch *used, spdl_batch *out);
+    "spdl_next": (c_int, c_void_p, c_int64, POINTER(Batch), POINTER(Batch)),
     # spdl_status spdl_next_in_epoch(spdl_reader *reader, uint64_t epoch, int64_t timeout_ns, spdl_batch *used, spdl_batch *out);
     "spdl_next_in_epoch": (c_int, c_void_p, c_uint64, c_int64, POINTER(Batch), POINTER(Batch)),
     # spdl_status spdl_fail(spdl_reader *reader, const spdl_batch *batch, const char *why);
