@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"slices"
@@ -182,7 +183,7 @@ func (e *Engine) Ring(i int) *shm.Ring { return e.rings[i].shm }
 // or fails says so to its consumers; Run goes on for the others and for what is still leased, and returns the failures at
 // the end. A service all of whose rings have failed ends by itself, once its consumers have left, or have had
 // farewell to hear of it. Run runs once.
-func (e *Engine) Run(ctx context.Context) error {
+func (e *Engine) Run(ctx context.Context) (err error) {
 	defer e.endRun()
 	e.served = true
 	ctx, cancel := context.WithCancel(ctx)
@@ -206,14 +207,13 @@ func (e *Engine) Run(ctx context.Context) error {
 		}()
 	}
 	if e.journal != nil {
-		stop, kept := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(kept)
-			e.keepJournal(stop)
-		}()
+		stop, kept := make(chan struct{}), make(chan error, 1)
+		go func() { kept <- e.keepJournal(stop) }()
 		defer func() {
 			close(stop)
-			<-kept
+			if lost := <-kept; lost != nil {
+				err = errors.Join(err, fmt.Errorf("engine: %w", lost))
+			}
 			e.faults.release() // the next engine need not wait for the rest of this one's end
 		}()
 	}

@@ -106,7 +106,7 @@ func (j *journal) write(states map[string]json.RawMessage) error {
 		return err
 	}
 	if err := j.replace(append(data, '\n')); err != nil {
-		return fmt.Errorf("engine: journal: %w", err)
+		return fmt.Errorf("journal: %w; an engine that goes on from what is there gives again what was completed since it was written; make room, or name another file", err)
 	}
 	j.written = rings
 	return nil
@@ -198,8 +198,8 @@ func (e *Engine) removeTorn() {
 }
 
 // keepJournal writes the journal until stop is closed, and then once more. A ring that nobody has been attached to is where it began;
-// while that goes for all of them the file stays as it is.
-func (e *Engine) keepJournal(stop <-chan struct{}) {
+// while that goes for all of them the file stays as it is. It returns why the last write failed.
+func (e *Engine) keepJournal(stop <-chan struct{}) (failure error) {
 	tick := time.NewTicker(journalEvery)
 	defer tick.Stop()
 	states := map[string]json.RawMessage{}
@@ -216,12 +216,12 @@ func (e *Engine) keepJournal(stop <-chan struct{}) {
 			}
 		}
 		if moved && len(states) == len(e.rings) {
-			if err := e.journal.write(states); err != nil {
-				e.log.Errorf("", "%v", err)
+			if failure = e.journal.write(states); failure != nil {
+				e.log.Errorf("", "%v", failure)
 			}
 		}
 		if last {
-			return
+			return failure
 		}
 		select {
 		case <-tick.C:

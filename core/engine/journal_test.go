@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -392,6 +393,24 @@ func TestJournalHasWhatEveryGroupThatLeftHadCompleted(t *testing.T) {
 	reader := r.attach(shm.AttachOptions{})
 	wantTickets(t, takeBatches(t, reader, 3), open, open+2, open+3)
 	r.leave(reader)
+}
+
+// A journal that cannot be written at an orderly end is a failure of the run, which says what that means.
+func TestJournalThatCannotBeWrittenAtTheEndIsAFailure(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	kept := filepath.Join(t.TempDir(), "kept")
+	if err := os.Mkdir(kept, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := startAgain(t, describe(t, dir, resumeSpec), &Options{Journal: filepath.Join(kept, "position")})
+	reader := r.attach(shm.AttachOptions{})
+	if err := os.RemoveAll(kept); err != nil {
+		t.Fatal(err)
+	}
+	takeBatches(t, reader, 2)
+	_ = reader.Close()
+	wantError(t, r.end(), fs.ErrNotExist, "engine: journal: ", "gives again what was completed", "make room")
 }
 
 // A stage is ahead of the consumers, and stays when they leave: the journal is theirs.

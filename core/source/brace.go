@@ -154,5 +154,6 @@ func globObjects(ctx context.Context, names []string, pattern string, c *store.C
 	if len(names) == before {
 		return nil, fmt.Errorf("%w: pattern %q: no object is named so", ErrNoSamples, pattern)
 	}
+	slices.Sort(names[before:])
 	return names, nil
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,8 @@ type prefix struct {
 	store   *store.Client
 	base    string // URL, with a slash at its end
 	objects []facts
+	last    string // name, while it is opened
+	jumbled bool   // some name came before a lesser one
 }
 
 // facts are what is known of one object: 24 bytes and its ETag.
@@ -30,7 +33,7 @@ func openPrefix(c FolderConfig, extensions []string) (*prefix, error) {
 		p.root.maxBytes = DefaultMaxFileBytes
 	}
 	w := newWalker(&p.folder, extensions)
-	// Keys come in the order of their bytes, which is that of a tree walked by path.
+	// Most stores list keys in the order of their bytes, which is that of a tree walked by path.
 	err := c.Store.List(context.Background(), p.base, func(o store.Object) error { return p.enter(w, o) })
 	if err != nil {
 		return nil, err
@@ -38,15 +41,44 @@ func openPrefix(c FolderConfig, extensions []string) (*prefix, error) {
 	if len(p.offsets) == 0 {
 		return nil, fmt.Errorf("%w: found %s; want objects ending in %s", ErrNoSamples, w.found(), strings.Join(extensions, ", "))
 	}
+	if p.jumbled {
+		if err := p.sort(); err != nil {
+			return nil, err
+		}
+	}
 	p.label(c.Labels)
 	return p, nil
+}
+
+// sort brings the objects into the order of their names.
+func (p *prefix) sort() error {
+	names, order := make([]string, len(p.objects)), make([]int, len(p.objects))
+	for i := range names {
+		names[i], order[i] = string(p.Key(int64(i), nil)), i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
+	objects := p.objects
+	p.folder, p.objects = folder{root: p.root}, make([]facts, 0, len(objects))
+	for _, i := range order {
+		dir, file := cutName(names[i])
+		p.objects = append(p.objects, objects[i])
+		if err := p.add(dir, []byte(file)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cutName parts a name behind its last slash.
+func cutName(name string) (dir, file string) {
+	slash := strings.LastIndexByte(name, '/') + 1
+	return name[:slash], name[slash:]
 }
 
 // enter takes one object if it is wanted, as the walker does with files.
 func (p *prefix) enter(w *walker, o store.Object) error {
 	name := strings.TrimPrefix(o.URL, p.base)
-	slash := strings.LastIndexByte(name, '/') + 1
-	dir, file := name[:slash], name[slash:]
+	dir, file := cutName(name)
 	switch {
 	case file == "": // a mark for a directory
 		return nil
@@ -58,6 +90,8 @@ func (p *prefix) enter(w *walker, o store.Object) error {
 	case len(file) > 255 || len(name) >= maxPath:
 		return fmt.Errorf("object %.200q: got a name of %d bytes, want at most 255", name, len(file))
 	}
+	p.jumbled = p.jumbled || name < p.last
+	p.last = name
 	p.objects = append(p.objects, facts{o.Size, o.ETag})
 	return p.add(dir, []byte(file))
 }

@@ -378,6 +378,35 @@ func (g *gateway) put(t *testing.T, path string, data string) {
 	}
 }
 
+// A store may list in any order, as Amazon's directory buckets do: samples, classes and labels are those of the sorted names.
+func TestAListingInAnyOrder(t *testing.T) {
+	keys := []string{"t/b/2.jpg", "t/a/9.jpg", "t/b/10.jpg", "t/a-b/1.jpg", "t/b/note.txt", "t/a/1.jpg", "s-2.tar", "s-1.tar"}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "<ListBucketResult>")
+		for i, k := range keys {
+			if strings.HasPrefix(k, r.URL.Query().Get("prefix")) {
+				fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><ETag>&quot;%d&quot;</ETag></Contents>", k, i+1, i+1)
+			}
+		}
+		fmt.Fprint(w, "</ListBucketResult>")
+	}))
+	defer server.Close()
+	client := storeClient(t, store.Options{Endpoint: server.URL, Anonymous: true})
+	f := openF(t, FolderConfig{Dir: "s3://bucket/t", Labels: true, Store: client}).(*prefix)
+	var got []string
+	for i := range f.Len() {
+		got = append(got, fmt.Sprintf("%s %d of %d bytes", f.Key(i, nil), f.Label(i), f.objects[i].size))
+	}
+	want := []string{"a-b/1.jpg 1 of 4 bytes", "a/1.jpg 0 of 6 bytes", "a/9.jpg 0 of 2 bytes", "b/10.jpg 2 of 3 bytes", "b/2.jpg 2 of 1 bytes"}
+	if !slices.Equal(got, want) || !slices.Equal(f.Classes(), []string{"a", "a-b", "b"}) {
+		t.Errorf("got %q, classes %q", got, f.Classes())
+	}
+	names, err := appendGlob(background, nil, "s3://bucket/s-*.tar", client)
+	if err != nil || !slices.Equal(names, []string{"s3://bucket/s-1.tar", "s3://bucket/s-2.tar"}) {
+		t.Errorf("%q %v", names, err)
+	}
+}
+
 // A real S3 server: signed requests, prefixes, shards by brace and glob, lists, objects that change, keys that are wrong.
 func TestRealS3(t *testing.T) {
 	g := startGateway(t)

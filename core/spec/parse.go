@@ -198,7 +198,7 @@ func (d *decoder) extensions(s *section) []string {
 }
 
 func (d *decoder) memory(s *section, r *Ring) {
-	whole(s, "slots", &r.Slots, 3, maxSlots)
+	whole(s, "slots", &r.Slots, MinSlots, maxSlots)
 	choice(s, "backing", &r.Backing, Memfd, Posix)
 	choice(s, "access", &r.Access, Private, Shared)
 	choice(s, "hash", &r.Hash, NoHash, XXH3)
@@ -322,7 +322,7 @@ func deriveName(s *Spec, path string) string {
 			shard = filepath.Dir(shard)
 		}
 	}
-	for _, p := range []string{path, src.Folder, src.List, strings.TrimRight(shard, "-_.*?[")} {
+	for _, p := range []string{path, src.Folder, address(src.List), strings.TrimRight(address(shard), "-_.*?[")} {
 		isFolder := p == src.Folder
 		if p == "" {
 			continue
@@ -342,6 +342,17 @@ func deriveName(s *Spec, path string) string {
 		}
 	}
 	return "spdl"
+}
+
+// address is a path, and of a URL neither user and password nor the query, which may hold a signature.
+func address(p string) string {
+	scheme, rest, ok := strings.Cut(p, "://")
+	if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return p
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	host, path, _ := strings.Cut(rest, "/")
+	return host[strings.LastIndexByte(host, '@')+1:] + "/" + path
 }
 
 // nameByte puts '-' for what a name may not hold.

@@ -135,6 +135,16 @@ def test_a_ring_that_dev_shm_does_not_hold_is_refused_with_the_flag_that_raises_
     assert served.stdout == "", "names are left"
 
 
+@pytest.mark.parametrize("size, remedy", [("6m", "use at most 10 slots, --backing memfd"), ("1m", "use a smaller batch, --backing memfd")])
+def test_check_tells_of_a_dev_shm_that_is_too_small(pictures, size, remedy):
+    """It shows what it has decoded, and ends as serve does."""
+    description = describe(pictures.path, image={"transform": [{"resize": [224, 224]}]}, ring={"slots": 64})
+    checked = run([*small_shm(size), SPDL, "check", "--spec-json", json.dumps(description)])
+    assert checked.returncode == NO_ROOM, checked.stderr
+    assert "batch 0  4 rows" in checked.stdout and not checked.stdout.endswith("  ok\n")
+    assert "spdl serve would not start; " + remedy in checked.stderr and "--shm-size" in checked.stderr
+
+
 def test_a_small_dev_shm_does_not_matter_to_memfd(pictures):
     """The default of open: the same ring without names is made and read where /dev/shm holds 1 MiB."""
     description = describe(pictures.path, image={"transform": [{"resize": [224, 224]}]}, ring={"slots": 16})

@@ -166,6 +166,17 @@ def test_streams_and_events_of_every_package_have_their_handle():
     assert _gpu.handle_of(_Stream(handle=ctypes.c_void_p(9))) == (_gpu.AFTER_STREAM, 9)  # numba
     assert _gpu.handle_of(_Stream(cuda_stream=0)) == (_gpu.AFTER_STREAM, 0)
     assert _gpu.handle_of(_Protocol()) == (_gpu.AFTER_STREAM, 77)
+    event = type("Event", (_Stream,), {})
+    assert _gpu.handle_of(event(ptr=10)) == (_gpu.AFTER_EVENT, 10)  # CuPy
+    assert _gpu.handle_of(type("Mine", (event,), {})(handle=ctypes.c_void_p(11))) == (_gpu.AFTER_EVENT, 11)  # numba, cuda.core
+    with pytest.raises(spdl.ArgumentError, match="release_after: File is no stream or event"):
+        _gpu.handle_of(type("File", (), {"handle": 12})())
+
+
+@pytest.mark.parametrize("device", [2**31, 2**32, -1, "x", 1.0])
+def test_a_device_to_pin_for_is_an_ordinal(loader, device):
+    with pytest.raises(spdl.ArgumentError, match=f"pin: device {device!r}, want an ordinal from 0"):
+        loader.pin(device=device)
 
 
 def test_no_driver_is_unsupported_and_batches_come(python, engine):

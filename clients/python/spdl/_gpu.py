@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from ctypes import POINTER, Structure, c_char, c_int, c_int32, c_uint32, c_uint64, c_void_p
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 from . import _c
@@ -90,7 +91,9 @@ def _said(raw: RawPinInfo) -> PinInfo:
 
 
 def pin(reader: Reader, device: Optional[int], stage: bool) -> PinInfo:
-    options = PinOpts(ctypes.sizeof(PinOpts), PIN_STAGE if stage else 0, CURRENT_DEVICE if device is None else device)
+    if device is not None and (not isinstance(device, Integral) or not 0 <= device < 2**31):
+        raise ArgumentError(f"spdl: pin: device {device!r}, want an ordinal from 0, or None for that of the current context")
+    options = PinOpts(ctypes.sizeof(PinOpts), PIN_STAGE if stage else 0, CURRENT_DEVICE if device is None else int(device))
     raw = RawPinInfo(ctypes.sizeof(RawPinInfo))
     reader.gpu = True
     reader.call(_bound(reader, "spdl_pin"), options, raw)
@@ -114,9 +117,11 @@ def handle_of(work: Any) -> tuple[int, Optional[int]]:
     if hasattr(work, "__cuda_stream__"):
         protocol = work.__cuda_stream__
         return AFTER_STREAM, (protocol() if callable(protocol) else protocol)[1]
-    for kind, name in ((AFTER_STREAM, "cuda_stream"), (AFTER_EVENT, "cuda_event"), (AFTER_STREAM, "ptr"), (AFTER_STREAM, "handle")):
+    classes = [one.__name__ for one in type(work).__mro__]
+    unnamed = AFTER_EVENT if "Event" in classes else AFTER_STREAM if any(name.endswith("Stream") for name in classes) else None
+    for kind, name in ((AFTER_STREAM, "cuda_stream"), (AFTER_EVENT, "cuda_event"), (unnamed, "ptr"), (unnamed, "handle")):
         handle = getattr(work, name, None)
-        if handle is not None:
+        if kind is not None and handle is not None:
             return kind, int(getattr(handle, "value", handle) or 0)
     raise ArgumentError(
         f"spdl: release_after: {type(work).__name__} is no stream or event, want one of torch, CuPy, numba or cuda.core, or its "

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
@@ -87,15 +88,17 @@ func (v *checking) checkRing(ctx context.Context, s *spec.Spec) error {
 	v.describe(&asked, &about)
 	schema := l.reader.Schema()
 	v.schema(schema)
-	if err := v.room(l, asked.Ring.Backing); err != nil {
-		return err
-	}
+	short := v.room(l, asked.Ring.Backing)
 	decoded, err := v.decode(ctx, l)
 	if err != nil {
-		return err
+		return errors.Join(err, short)
 	}
-	v.advise(&asked, &about, l.engine.Stats().Rings[0].Bad, decoded)
-	return nil
+	bad := l.engine.Stats().Rings[0].Bad
+	v.advise(&asked, &about, bad, decoded)
+	if bad.Total == 0 && short == nil {
+		fmt.Fprintln(v.out, "  ok")
+	}
+	return short
 }
 
 // decode takes as many batches as were asked for, up to an epoch, shows the first one and returns how many there were.
@@ -121,11 +124,15 @@ func (v *checking) decode(ctx context.Context, l *local) (decoded int64, err err
 
 // describe says where samples come from and in what order.
 func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
-	from := "folder " + r.Source.Folder
+	from := "folder " + store.Shown(r.Source.Folder)
 	if r.Source.List != "" {
-		from = "list " + r.Source.List
+		from = "list " + store.Shown(r.Source.List)
 	} else if len(r.Source.Shards) > 0 {
-		from = "shards " + strings.Join(r.Source.Shards, ", ")
+		var shown []string
+		for _, shard := range r.Source.Shards {
+			shown = append(shown, store.Shown(shard))
+		}
+		from = "shards " + strings.Join(shown, ", ")
 	} else if r.Source.Mix != nil {
 		from = "mixture of " + counted(len(r.Source.Mix), "data set")
 	}
@@ -182,7 +189,7 @@ func dtypeText(t *shm.TensorRecord) string {
 	return fmt.Sprintf("%s%d", kinds[t.DtypeCode], t.DtypeBits)
 }
 
-// room compares the ring with what /dev/shm holds, which is where serve puts it unless told otherwise.
+// room compares the ring with what /dev/shm holds, which is where serve puts it unless told otherwise; an error where it does not fit.
 func (v *checking) room(l *local, backing string) error {
 	ring := l.engine.Ring(0).Info()
 	fmt.Fprintf(v.out, "\n  ring     %d slots x %s = %s", ring.Slots, bytesText(ring.SlotBytes), bytesText(ring.DataBytes))
@@ -196,13 +203,12 @@ func (v *checking) room(l *local, backing string) error {
 	if free > ring.DataBytes || backing == spec.Memfd {
 		return nil
 	}
-	fits := min(free/ring.SlotBytes, math.MaxInt32)
-	advice := fmt.Sprintf("use at most %d slots, --backing memfd, or a larger /dev/shm (docker: --shm-size=%dm)", fits, ring.DataBytes>>20+64)
-	if backing == spec.Posix {
-		return &because{fmt.Errorf("check: ring %q: %s needed, %s free in /dev/shm; %s", ring.Name, bytesText(ring.DataBytes), bytesText(free), advice), shm.ErrNoSpace}
+	advice := "use a smaller batch"
+	if fits := min(free/ring.SlotBytes, math.MaxInt32); fits >= spec.MinSlots {
+		advice = fmt.Sprintf("use at most %d slots", fits)
 	}
-	fmt.Fprintf(v.out, "  note     spdl serve would not fit into /dev/shm; %s\n", advice)
-	return nil
+	return &because{fmt.Errorf("check: ring %q: %s needed, %s free in /dev/shm: spdl serve would not start; %s, --backing memfd, or a larger /dev/shm (docker: --shm-size=%dm)",
+		ring.Name, bytesText(ring.DataBytes), bytesText(free), advice, ring.DataBytes>>20+64), shm.ErrNoSpace}
 }
 
 // rows shows the beginning of the first batch.
@@ -274,8 +280,5 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 			r.Device.CUDA, bytesText(uint64(r.Device.JPEGBytes)))
 	} else if r.Device != nil {
 		note("the upload to device %d is not tried here: spdl serve begins it", r.Device.CUDA)
-	}
-	if bad.Total == 0 {
-		fmt.Fprintln(v.out, "  ok")
 	}
 }

@@ -1,6 +1,8 @@
 package verbs
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -51,6 +53,23 @@ func TestCheckShowsOddNamesAsEscapes(t *testing.T) {
 	wants(t, out, `2 classes (c\xff, red)`, "0 c\ufffd c"+`\xff/new\nline.jpg`, `c\xff/esc\x1b[2Jape.jpg`, `c\xff/no\xfftext.jpg`, `c\xff/tab\tbed.jpg`, `c\xff/größe a.jpg`, "1 red red/000.jpg")
 	if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 || !utf8.ValidString(out) {
 		t.Errorf("shows %q", out[max(i, 0):])
+	}
+}
+
+// A URL is shown without its password and its signature, by whatever verb says where samples come from.
+func TestURLsAreShownWithoutSecrets(t *testing.T) {
+	home(t)
+	server := httptest.NewServer(http.FileServer(http.Dir(shardsOf(t, filepath.Join(pictures(t, 8), "red")))))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	spec := `{source: {shards: "http://user:hidden@` + host + `/{0..1}.tar?sig=hidden"}, batch: 4, order: {epochs: 1}, image: {from: jpg, transform: [{resize: [8, 8]}]}}`
+	wants(t, good(t, "check", "--spec-json", spec), "source shards http://"+host+"/{0..1}.tar?...: 4 samples")
+	for _, args := range [][]string{{"check"}, {"bench", "--seconds", "1"}, {"profile"}, {"view", "--out", filepath.Join(t.TempDir(), "sheet.png")}, {"verify"}, {"replay", "--step", "0"}} {
+		for _, one := range []string{spec, strings.ReplaceAll(spec, "{0..1}", "none")} {
+			if r := spdl(t, append(args, "--spec-json", one)...); strings.Contains(r.out+r.err, "hidden") {
+				t.Errorf("%s shows the secret:\n%s\n%s", args, r.out, r.err)
+			}
+		}
 	}
 }
 

@@ -194,3 +194,32 @@ echo "{\"Version\": 1, \"AccessKeyId\": \"P$((n))\", \"SecretAccessKey\": \"s\",
 		t.Errorf("%d calls, %v", len(calls)/2, err)
 	}
 }
+
+// Where there are no credentials the message says for each place why, and never what is in the file. Half of a pair is refused, and nothing is
+// sent without a signature then.
+func TestWhyThereAreNoCredentials(t *testing.T) {
+	for _, c := range []struct{ id, secret, file, profile, want string }{
+		{"ID", "", "", "", "(the environment: an access key id without its secret access key; set both)"},
+		{"", "hidden", "", "", "(the environment: a secret access key without its access key id; set both)"},
+		{"", "", "[default]\naws_access_key_id = ID\n", "", "credentials: [default]: an access key id without its secret access key; set both)"},
+		{"", "", "[default]\naws_access_key_id = ID\naws_secret_access_key = hidden\n", "team", "credentials: no profile [team])"},
+		{"", "", "[team]\nhidden\n", "team", "credentials: [team] cannot be read; want lines such as aws_access_key_id = ID)"},
+		{"", "", "[team]\nrole_arn = hidden\n", "team", "`aws configure export-credentials --profile team --format env` makes keys of them)"},
+		{"", "", "[team]\ncredential_process = /no/such hidden\n", "team", "credential_process of [team]: fork/exec /no/such: no such file or directory)"},
+	} {
+		noAmazon(t)
+		s := serve(t, nil)
+		file := filepath.Join(t.TempDir(), "credentials")
+		if err := os.WriteFile(file, []byte(c.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
+		t.Setenv("AWS_ACCESS_KEY_ID", c.id)
+		t.Setenv("AWS_SECRET_ACCESS_KEY", c.secret)
+		_, err := client(t, Options{Endpoint: s.URL, Profile: c.profile, Retries: -1}).Stat(background, "s3://bucket/x")
+		wantCause(t, err, Permission, "found no credentials (", c.want)
+		if s.requests() != 0 || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%d requests, %v", s.requests(), err)
+		}
+	}
+}

@@ -106,9 +106,12 @@ const maxDepth = 8
 
 func (s *shallow) Token() (xml.Token, error) {
 	t, err := s.Decoder.Token()
-	switch t.(type) {
+	switch t := t.(type) {
 	case xml.StartElement:
-		if s.depth++; s.depth > maxDepth {
+		if s.depth++; s.depth == 1 && t.Name.Local != "ListBucketResult" {
+			return nil, &Error{Cause: IO, Detail: fmt.Sprintf("got a document of <%.40s>, want the listing of a bucket; is the endpoint that of a store?", t.Name.Local)}
+		}
+		if s.depth > maxDepth {
 			return nil, &Error{Cause: IO, Detail: fmt.Sprintf("got a listing that nests more than %d deep, want 3", maxDepth)}
 		}
 	case xml.EndElement:
@@ -117,7 +120,8 @@ func (s *shallow) Token() (xml.Token, error) {
 	return t, err
 }
 
-// List calls each for every object whose name begins with an s3:// URL, in the order of their keys.
+// List calls each for every object whose name begins with an s3:// URL, in the order of the
+// store's answer: that of their keys, but not everywhere (Amazon's directory buckets).
 func (c *Client) List(ctx context.Context, prefix string, each func(o Object) error) error {
 	prefix = Plain(prefix)
 	bucket, start, ok := cutS3(prefix)

@@ -64,7 +64,7 @@ func TestS3Credentials(t *testing.T) {
 	}
 	signedBy(Options{Anonymous: true}, "")
 	_, err := client(t, Options{Endpoint: s.URL, Retries: -1}).Stat(background, "s3://bucket/x")
-	wantCause(t, err, Permission, "name a profile, or say anonymous: true")
+	wantCause(t, err, Permission, "the environment: no keys; the credentials file: ", "no such file", "name a profile that has both, or say anonymous: true")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
 	signedBy(Options{}, "Credential=DEF/")
 	signedBy(Options{Profile: "other", Region: "eu-west-1"}, "Credential=OTH/")
@@ -115,6 +115,10 @@ func TestListGoesThroughThePages(t *testing.T) {
 	}
 	wantCause(t, c.List(background, "s3://bucket/p/", nil), IO, "cut off without a token")
 	wantCause(t, c.List(background, "http://h/p", nil), IO, "only s3://BUCKET/PREFIX can be listed")
+	s.always = func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "<!DOCTYPE html><html><head><title>Welcome</title></head></html>")
+	}
+	wantCause(t, c.List(background, "s3://bucket/p/", nil), IO, "got a document of <html>, want the listing of a bucket; is the endpoint that of a store?")
 }
 
 // A scheme is one in any case.

@@ -124,11 +124,16 @@ func (s *server) object() *Object {
 	return &Object{URL: s.URL + "/x", Size: int64(len(content)), ETag: `"v1"`}
 }
 
-func wantCause(t *testing.T, err error, cause Cause, text string) *Error {
+func wantCause(t *testing.T, err error, cause Cause, texts ...string) *Error {
 	t.Helper()
 	var e *Error
-	if !errors.As(err, &e) || e.Cause != cause || !strings.Contains(err.Error(), text) {
-		t.Fatalf("got %v, want %s with %q", err, cause, text)
+	if !errors.As(err, &e) || e.Cause != cause {
+		t.Fatalf("got %v, want %s", err, cause)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Fatalf("got %v, want %s with %q", err, cause, text)
+		}
 	}
 	return e
 }
