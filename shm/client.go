@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -150,12 +151,12 @@ type caller struct {
 }
 
 func (c *caller) hello(ctx context.Context, h *Hello) (*message, error) {
-	self, err := unix.PidfdOpen(os.Getpid(), 0)
+	self, err := SelfPIDFD()
 	if err != nil {
-		return nil, because(err, ErrUnsupported, "shm: attach: pidfd_open: %v; spdl needs Linux 5.14 or newer", err)
+		return nil, fmt.Errorf("shm: attach: %w", err)
 	}
-	defer unix.Close(self)
-	m, err := c.call(ctx, msgHello, bytesOf(h), []int{self}, welcomeFDs)
+	defer self.Close()
+	m, err := c.call(ctx, msgHello, bytesOf(h), []int{int(self.Fd())}, welcomeFDs)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package shm
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -65,6 +66,18 @@ func supplementary(conn *net.UnixConn) (groups []uint32) {
 // governs says whether a peer may also stop the engine and evict its consumers.
 func governs(cred *unix.Ucred) bool {
 	return cred.Uid == 0 || int(cred.Uid) == os.Geteuid()
+}
+
+// SelfPIDFD is a pidfd of this process.
+func SelfPIDFD() (*os.File, error) {
+	fd, err := unix.PidfdOpen(os.Getpid(), 0)
+	switch {
+	case err == nil:
+		return os.NewFile(uintptr(fd), "pidfd"), nil
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		return nil, because(err, ErrSystem, "pidfd_open: %v; raise the limit of open files (ulimit -n)", err)
+	}
+	return nil, because(err, ErrUnsupported, "pidfd_open: %v; spdl needs Linux 5.14 or newer", err)
 }
 
 // peerPIDFD is a pidfd of the peer, by the best way there is: the kernel's, else one of its pid, else the one it sent

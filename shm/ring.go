@@ -3,13 +3,12 @@ package shm
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // parkSlice bounds every wait for a free slot: the net under the wake-ups, not the mechanism.
@@ -158,11 +157,11 @@ func (r *Ring) build() error {
 
 // openSelf takes the pidfd by which members learn of our death.
 func (r *Ring) openSelf() error {
-	self, err := unix.PidfdOpen(os.Getpid(), 0)
+	self, err := SelfPIDFD()
 	if err != nil {
-		return because(err, ErrUnsupported, "shm: create %q: pidfd_open: %v; spdl needs Linux 5.14 or newer", r.cfg.label(), err)
+		return fmt.Errorf("shm: create %q: %w", r.cfg.label(), err)
 	}
-	r.pidfd = os.NewFile(uintptr(self), "pidfd")
+	r.pidfd = self
 	return nil
 }
 

@@ -117,7 +117,10 @@ func (s *segment) reserveRange(spec segmentSpec, from, n uint64) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.EFBIG):
+	case errors.Is(err, unix.EFBIG):
+		return because(ErrNoSpace, ErrNoMemory, "shm: create %q: %s needed, files of this process may not be as large; raise the limit (ulimit -f), or use fewer or smaller slots",
+			spec.name, mib(spec.size))
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.ENOMEM):
 		return noRoom(spec.name, spec.backing, spec.size)
 	}
 	return because(err, ErrSystem, "shm: segment %q: fallocate of %d bytes at %d: %v", spec.name, n, from, err)

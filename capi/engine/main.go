@@ -7,6 +7,8 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"runtime/debug"
 	"syscall"
 	"unsafe"
@@ -17,6 +19,9 @@ import (
 )
 
 func main() {} // of a shared library: never called
+
+// What Go's libraries write for themselves, as net/http does of a server's odd answers, is no word of the program's.
+func init() { log.SetOutput(io.Discard) }
 
 // stderr writes to whatever descriptor 2 is now. An os.File there would end the process when nobody reads any more.
 type stderr struct{}

@@ -66,7 +66,7 @@ func NewJSONLog(out io.Writer, level Level) *Log {
 	return l
 }
 
-// Errorf, Warnf and Infof write a line about a ring; "" is the engine.
+// Errorf writes a line at level error about a ring; "" is the engine.
 func (l *Log) Errorf(ring, format string, args ...any) { l.printf(Error, ring, format, args...) }
 
 // Warnf writes at level warn.
@@ -74,6 +74,9 @@ func (l *Log) Warnf(ring, format string, args ...any) { l.printf(Warn, ring, for
 
 // Infof writes at level info.
 func (l *Log) Infof(ring, format string, args ...any) { l.printf(Info, ring, format, args...) }
+
+// Debugf writes at level debug.
+func (l *Log) Debugf(ring, format string, args ...any) { l.printf(Debug, ring, format, args...) }
 
 func (l *Log) printf(level Level, ring, format string, args ...any) {
 	if l == nil || level > l.level {

@@ -145,6 +145,13 @@ def test_check_tells_of_a_dev_shm_that_is_too_small(pictures, size, remedy):
     assert "spdl serve would not start; " + remedy in checked.stderr and "--shm-size" in checked.stderr
 
 
+@pytest.mark.parametrize("limit, text", [("-n 12", "too many open files; raise the limit of open files (ulimit -n)"),
+                                         ("-f 10", "files of this process may not be as large; raise the limit (ulimit -f)")])
+def test_a_limit_of_the_shell_is_named(pictures, limit, text):
+    checked = run(["sh", "-c", f'ulimit {limit} && exec "$@"', "sh", SPDL, "check", "--spec-json", json.dumps(describe(pictures.path))])
+    assert checked.returncode != 0 and text in checked.stderr, checked.stderr
+
+
 def test_a_small_dev_shm_does_not_matter_to_memfd(pictures):
     """The default of open: the same ring without names is made and read where /dev/shm holds 1 MiB."""
     description = describe(pictures.path, image={"transform": [{"resize": [224, 224]}]}, ring={"slots": 16})

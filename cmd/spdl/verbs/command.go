@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"slices"
@@ -229,6 +230,21 @@ func kindText(kind string) string {
 
 // logTo is the engine's log on standard error, at the level that SPDL_LOG names and in the form of SPDL_LOG_FORMAT.
 func (a *app) logTo(level engine.Level) (*engine.Log, error) {
+	l, err := a.newLog(level)
+	log.SetFlags(0)
+	log.SetOutput(others{l})
+	return l, err
+}
+
+// others takes the lines that libraries, net/http above all, write for themselves.
+type others struct{ log *engine.Log }
+
+func (o others) Write(line []byte) (int, error) {
+	o.log.Debugf("", "%s", strings.TrimSuffix(string(line), "\n"))
+	return len(line), nil
+}
+
+func (a *app) newLog(level engine.Level) (*engine.Log, error) {
 	if name := os.Getenv("SPDL_LOG"); name != "" {
 		named, err := engine.ParseLevel(name)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,6 +173,26 @@ func TestNumbersAreWrittenForPeople(t *testing.T) {
 	for n, want := range map[uint64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 3 << 20: "3.0 MiB", 5 << 29: "2.5 GiB"} {
 		if got := bytesText(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+// What libraries write into Go's own log, as net/http does of answers that nobody asked for, is the log's, at level debug.
+func TestLibrariesLogAtDebug(t *testing.T) {
+	flags, out := log.Flags(), log.Writer()
+	defer func() {
+		log.SetFlags(flags)
+		log.SetOutput(out)
+	}()
+	for level, want := range map[string]string{"off": "", "info": "", "debug": " debug engine: Unsolicited response\n"} {
+		var text bytes.Buffer
+		t.Setenv("SPDL_LOG", level)
+		if _, err := (&app{err: &text}).logTo(engine.Info); err != nil {
+			t.Fatal(err)
+		}
+		log.Printf("Unsolicited %s", "response")
+		if got := text.String(); !strings.HasSuffix(got, want) || want == "" && got != "" {
+			t.Errorf("SPDL_LOG=%s: %q", level, got)
 		}
 	}
 }

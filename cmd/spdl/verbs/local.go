@@ -58,12 +58,12 @@ func (l *local) attach(ctx context.Context, leases int) (*shm.Reader, error) {
 		return nil, fmt.Errorf("spdl: socketpair: %w", err)
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "reader"), os.NewFile(uintptr(pair[1]), "engine")
-	self, err := unix.PidfdOpen(os.Getpid(), 0)
+	self, err := shm.SelfPIDFD()
 	if err != nil {
 		_, _ = ours.Close(), theirs.Close()
-		return nil, fmt.Errorf("spdl: pidfd_open: %w; spdl needs Linux 5.14 or newer", err)
+		return nil, err
 	}
-	if _, err := l.server.Owner(theirs, os.NewFile(uintptr(self), "self")); err != nil {
+	if _, err := l.server.Owner(theirs, self); err != nil {
 		_ = ours.Close()
 		return nil, err
 	}
