@@ -75,7 +75,7 @@ func SelfPIDFD() (*os.File, error) {
 	case err == nil:
 		return os.NewFile(uintptr(fd), "pidfd"), nil
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
-		return nil, because(err, ErrSystem, "pidfd_open: %v; raise the limit of open files (ulimit -n)", err)
+		return nil, because(err, ErrSystem, "pidfd_open: %v", err)
 	}
 	return nil, because(err, ErrUnsupported, "pidfd_open: %v; spdl needs Linux 5.14 or newer", err)
 }

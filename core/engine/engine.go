@@ -89,7 +89,7 @@ type Engine struct {
 const spareProcs = 2
 
 // ErrDescription is what New's errors are where a description, right in itself, asks what its data set cannot give: an order by
-// a column that it does not know, a filter that leaves nothing, rows kept in less memory than they take.
+// a column that it does not know, a filter that leaves nothing, rows kept in less memory than they take; or where world: auto cannot be told.
 var ErrDescription = errors.New("the description does not fit the data set")
 
 // describedWrongly is an error that is an ErrDescription; its text says enough.
@@ -108,7 +108,7 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 		o = &Options{}
 	}
 	if err := s.ResolveWorld(os.Getenv); err != nil {
-		return nil, err
+		return nil, describedWrongly{err}
 	}
 	e := &Engine{
 		spec: s, child: o.Child, parent: o.Parent, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{},

@@ -235,7 +235,12 @@ func (s *section) array(c *Column) {
 }
 
 func (s *section) remote(r *Remote) {
-	s.text("endpoint", &r.Endpoint)
+	if s.text("endpoint", &r.Endpoint); s.has("endpoint") {
+		u, err := url.Parse(r.Endpoint)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+			s.fail("endpoint", "want a URL such as https://storage.example.com, without user, path and query")
+		}
+	}
 	s.text("region", &r.Region)
 	s.text("profile", &r.Profile)
 	s.flag("anonymous", &r.Anonymous)

@@ -163,6 +163,8 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{shards: a.tar, remote: {timeout: -5s}}":                                "source.remote.timeout: got -5s, want a duration",
 		"{shards: a.tar, remote: {hedge_after: x}}":                              "source.remote.hedge_after: got x, want a duration such as 200ms, auto or never",
 		"{folder: p, local_timeout: soon}":                                       "source.local_timeout: got soon, want a duration such as 30s, auto or never",
+		"{shards: a.tar, remote: {endpoint: storage.example.com}}":               "source.remote.endpoint: want a URL such as https://storage.example.com, without user",
+		"{shards: a.tar, remote: {endpoint: \"http://h:9000?sig=x\"}}":           "source.remote.endpoint: want a URL such as https://storage.example.com, without user",
 		"{shards: a.tar, remote: {retries: 101}}":                                "source.remote.retries: got 101, want a whole number from 0 to 100",
 		"{shards: a.tar, remote: {region: 1}}":                                   "source.remote.region: got 1, want text; put it in quotes",
 		"{shards: a.tar}\ncache: {head_space: 2}":                                "cache.head_space: needs memory for its rows",

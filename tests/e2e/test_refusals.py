@@ -145,7 +145,7 @@ def test_check_tells_of_a_dev_shm_that_is_too_small(pictures, size, remedy):
     assert "spdl serve would not start; " + remedy in checked.stderr and "--shm-size" in checked.stderr
 
 
-@pytest.mark.parametrize("limit, text", [("-n 12", "too many open files; raise the limit of open files (ulimit -n)"),
+@pytest.mark.parametrize("limit, text", [("-n 12", "; raise the limit of open files (ulimit -n)"),
                                          ("-f 10", "files of this process may not be as large; raise the limit (ulimit -f)")])
 def test_a_limit_of_the_shell_is_named(pictures, limit, text):
     checked = run(["sh", "-c", f'ulimit {limit} && exec "$@"', "sh", SPDL, "check", "--spec-json", json.dumps(describe(pictures.path))])

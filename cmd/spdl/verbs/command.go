@@ -56,12 +56,20 @@ func Main(args []string, out, err io.Writer) int {
 	if failure == nil {
 		return exitOK
 	}
-	failure = interrupted(ctx, failure)
+	failure = limited(interrupted(ctx, failure))
 	if a.control == nil || shm.RefuseOwner(a.control, told(failure)) != nil {
 		text := strings.ReplaceAll(engine.InLine(failure.Error(), "\n\t"), "\n", "\n\t") // lines of its own, as a stack has, are seen to be
 		fmt.Fprintf(err, "spdl: %s\n", text)
 	}
 	return exitCode(failure)
+}
+
+// limited adds the remedy to whatever failed for want of descriptors.
+func limited(err error) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return fmt.Errorf("%w; raise the limit of open files (ulimit -n)", err)
+	}
+	return err
 }
 
 // endings are the signals that end a run in good order. A terminal that closes sends SIGHUP; whoever started the process with nohup

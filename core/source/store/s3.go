@@ -26,8 +26,8 @@ func (c *Client) s3Options() error {
 	o.Region = cmp.Or(o.Region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1")
 	if o.Endpoint != "" {
 		u, err := url.Parse(o.Endpoint)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
-			return fmt.Errorf("store: endpoint %.200q: want a URL such as https://storage.example.com, without a path", o.Endpoint)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+			return errors.New("store: the endpoint: want a URL such as https://storage.example.com, without user, path and query")
 		}
 		c.endpoint = u
 	}

@@ -577,7 +577,7 @@ func TestMessagesHoldNoSecrets(t *testing.T) {
 // Options that make no sense are refused.
 func TestOptionsThatCannotBe(t *testing.T) {
 	for want, o := range map[string]Options{
-		"want a URL such as https://": {Endpoint: "storage.example.com"}, "without a path": {Endpoint: "http://h/bucket"}, "want one": {PathStyle: true, VirtualHost: true},
+		"want a URL such as https://": {Endpoint: "storage.example.com"}, "without user, path and query": {Endpoint: "http://h/bucket"}, "the endpoint: want": {Endpoint: "http://me:secret@h?x"}, "want one": {PathStyle: true, VirtualHost: true},
 	} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
