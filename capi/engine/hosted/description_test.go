@@ -56,6 +56,8 @@ func TestARefusedDescriptionSaysWhereAndWhatItWants(t *testing.T) {
 		{`{"name": "m", "kind": "merge", "inputs": [[` + source + `]], "policy": "weighted", "weights": [0]}`, "got 0, want a weight above 0"},
 		{`{"name": "m", "kind": "merge", "inputs": [[` + source + `]], "policy": "weighted", "weights": [1, 2]}`, "got a list of 2, want a list of 1 to 1"},
 		{`{"name": "m", "kind": "merge", "inputs": [[` + source + `]], "weights": [1]}`, "give both or neither"},
+		{source + `, {"name": "a` + "\xff" + `b", "kind": "map"}`, ":1:58: stages[1].name: got byte 0xff, which is not UTF-8"},
+		{source + `, {"name": "m", "na` + "\xc3" + `": 1}`, "stages[1]: got byte 0xc3, which is not UTF-8"},
 	} {
 		_, err := ParseDescription(`{"stages": [` + c.stages + `]}`)
 		var wrong *SpecError

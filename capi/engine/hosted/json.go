@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 )
 
 // A SpecError says what is wrong with a description, and where.
@@ -77,8 +78,8 @@ func (d *document) errorf(n *node, format string, args ...any) error {
 	return d.errorAt(n.offset, n.path, format, args...)
 }
 
-// token returns the next token and where it begins.
-func (d *document) token() (json.Token, int64, error) {
+// token returns the next token, of the value at path, and where it begins.
+func (d *document) token(path string) (json.Token, int64, error) {
 	from := d.decoder.InputOffset()
 	t, err := d.decoder.Token()
 	var syntax *json.SyntaxError
@@ -88,7 +89,24 @@ func (d *document) token() (json.Token, int64, error) {
 	case err != nil:
 		return nil, 0, d.errorAt(int64(len(d.text)), "", "not JSON: it ends too early")
 	}
+	// The decoder would put U+FFFD in its place, and the host would not find the stage that it named.
+	if raw := d.text[from:d.decoder.InputOffset()]; !utf8.Valid(raw) {
+		at := invalid(raw)
+		return nil, 0, d.errorAt(from+int64(at), path, "got byte 0x%02x, which is not UTF-8; write text in UTF-8", raw[at])
+	}
 	return t, d.after(from), nil
+}
+
+// invalid is where the first byte is that is not UTF-8.
+func invalid(text []byte) int {
+	at := 0
+	for {
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size <= 1 {
+			return at
+		}
+		at += size
+	}
 }
 
 // after is where the token behind an offset begins.
@@ -98,7 +116,7 @@ func (d *document) after(offset int64) int64 {
 }
 
 func (d *document) read(path string, depth int) (*node, error) {
-	t, offset, err := d.token()
+	t, offset, err := d.token(path)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +136,7 @@ func (d *document) read(path string, depth int) (*node, error) {
 func (d *document) readObject(path string, depth int) ([]member, error) {
 	members := []member{}
 	for d.decoder.More() {
-		t, offset, err := d.token()
+		t, offset, err := d.token(path)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +156,7 @@ func (d *document) readObject(path string, depth int) ([]member, error) {
 		}
 		members = append(members, member{key, offset, value})
 	}
-	_, _, err := d.token()
+	_, _, err := d.token(path)
 	return members, err
 }
 
@@ -151,7 +169,7 @@ func (d *document) readList(path string, depth int) ([]*node, error) {
 		}
 		list = append(list, value)
 	}
-	_, _, err := d.token()
+	_, _, err := d.token(path)
 	return list, err
 }
 
