@@ -211,6 +211,19 @@ func (o object) whole(key string, otherwise, low, high int64) int64 {
 	return v
 }
 
+func (o object) seed() uint64 {
+	n := o.keys["seed"]
+	if n == nil {
+		return 0
+	}
+	number, _ := n.value.(json.Number)
+	v, err := strconv.ParseUint(number.String(), 10, 64)
+	if err != nil {
+		o.r.fail(n, "got %s, want a whole number, 0 to %d", n.got(), uint64(math.MaxUint64))
+	}
+	return v
+}
+
 func (r *reader) number(n *node, low, high float64) float64 {
 	number, _ := n.value.(json.Number)
 	v, err := number.Float64()
@@ -346,7 +359,7 @@ func (r *reader) special(s *Stage, o object) {
 		s.Inputs = r.inner(o.need("inputs"), 1, true)
 		s.Policy = o.word("policy", "arrival", "round_robin", "weighted")
 		s.Stop = o.word("stop", "all", "first")
-		s.Seed = uint64(o.whole("seed", 0, 0, math.MaxInt64))
+		s.Seed = o.seed()
 		s.Weights = r.weights(s, o)
 	}
 }

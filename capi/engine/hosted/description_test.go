@@ -2,6 +2,7 @@ package hosted
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ func TestADescriptionIsReadWhole(t *testing.T) {
 	d, err := ParseDescription(`{
 		"name": "train", "continuous": true, "failures": {"max_count": 9},
 		"stages": [
-			{"name": "both", "kind": "merge", "policy": "weighted", "weights": [1, 2.5], "seed": 7, "stop": "first", "inputs": [
+			{"name": "both", "kind": "merge", "policy": "weighted", "weights": [1, 2.5], "seed": 18446744073709551615, "stop": "first", "inputs": [
 				[{"name": "a", "kind": "source"}], [{"name": "b", "kind": "source", "concurrency": 2}]]},
 			{"name": "decode", "kind": "map", "concurrency": 8, "output": "input", "buffer": 5, "deadline_ms": 250,
 				"failures": {"max_count": -1, "max_rate": 0.5, "probation": 10}, "retries": {"max": 3, "backoff_ms": 20}},
@@ -26,7 +27,7 @@ func TestADescriptionIsReadWhole(t *testing.T) {
 		return s
 	}
 	want := &Description{Name: "train", Continuous: true, Failures: &Failures{MaxCount: 9}, Stages: []Stage{
-		stage(Stage{Name: "both", Kind: KindMerge, Policy: "weighted", Weights: []float64{1, 2.5}, Seed: 7, Stop: "first", Inputs: [][]Stage{
+		stage(Stage{Name: "both", Kind: KindMerge, Policy: "weighted", Weights: []float64{1, 2.5}, Seed: math.MaxUint64, Stop: "first", Inputs: [][]Stage{
 			{stage(Stage{Name: "a", Kind: KindSource})}, {stage(Stage{Name: "b", Kind: KindSource, Concurrency: 2})}}}),
 		stage(Stage{Name: "decode", Kind: KindMap, Concurrency: 8, InputOrder: true, Buffer: 5, DeadlineMs: 250,
 			Failures: &Failures{MaxCount: -1, MaxRate: 0.5, Probation: 10}, Retries: Retries{Max: 3, BackoffMs: 20, MaxBackoffMs: 30_000}}),
@@ -56,6 +57,9 @@ func TestARefusedDescriptionSaysWhereAndWhatItWants(t *testing.T) {
 		{`{"name": "m", "kind": "merge", "inputs": [[` + source + `]], "policy": "weighted", "weights": [0]}`, "got 0, want a weight above 0"},
 		{`{"name": "m", "kind": "merge", "inputs": [[` + source + `]], "policy": "weighted", "weights": [1, 2]}`, "got a list of 2, want a list of 1 to 1"},
 		{`{"name": "m", "kind": "merge", "inputs": [[` + source + `]], "weights": [1]}`, "give both or neither"},
+		{`{"name": "m", "kind": "merge", "inputs": [[` + source + `]], "policy": "weighted", "weights": ["nan"]}`, `weights[0]: got text "nan", want a number, 0 to`},
+		{`{"name": "m", "kind": "merge", "inputs": [[` + source + `]], "seed": 18446744073709551616}`, "stages[0].seed: got 18446744073709551616, want a whole number, 0 to 18446744073709551615"},
+		{`{"name": "m", "kind": "merge", "inputs": [[` + source + `]], "seed": -1}`, "stages[0].seed: got -1, want a whole number"},
 		{source + `, {"name": "a` + "\xff" + `b", "kind": "map"}`, ":1:58: stages[1].name: got byte 0xff, which is not UTF-8"},
 		{source + `, {"name": "m", "na` + "\xc3" + `": 1}`, "stages[1]: got byte 0xc3, which is not UTF-8"},
 	} {
