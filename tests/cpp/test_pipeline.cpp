@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -76,6 +77,31 @@ void values_that_cannot_be_copied_travel_and_none_is_lost() {
     while (p.try_next(list).ok())
         for (auto &v : list) got.insert(v->value);
     CHECK(got.size() == 100 && *got.begin() == 1 && *got.rbegin() == 100);
+}
+
+// A value that cannot be made of nothing.
+struct Whole {
+    explicit Whole(int v) : counted(v) {}
+    Counted counted;
+};
+
+void values_without_a_default_constructor_travel() {
+    const auto make = [](int v) -> spdl::Result<Whole> {
+        if (v == 2) return spdl::Status(SPDL_E_SYSTEM, "not two");
+        return Whole(v);
+    };
+    auto p = started(
+        spdl::source("in", [n = 0]() mutable { return n < 4 ? std::optional(Whole(n++)) : std::nullopt; })
+            .map("number", [](const Whole &w) { return w.counted.value; })
+            .map("whole", make, spdl::StageOptions().forgive(1))
+            .try_start("test"));
+    std::vector<int> got;
+    std::optional<Whole> out;
+    spdl::Status status;
+    while ((status = p.try_next(out)).ok()) got.push_back(out->counted.value);
+    CHECK((got == std::vector<int>{0, 1, 3}));
+    CHECK(status.code() == SPDL_END_DATA && !out);
+    CHECK(!make(2).ok() && make(1)->counted.value == 1);
 }
 
 void lists_are_made_and_taken_apart() {
@@ -344,6 +370,13 @@ void ending_a_running_graph_frees_every_value() {
 }
 
 #if !defined(SPDL_NO_EXCEPTIONS)
+void a_loop_gives_values_without_a_default_constructor() {
+    auto p = spdl::source("in", count(4)).map("whole", [](int v) { return Whole(v); }).start("test");
+    int sum = 0;
+    for (const Whole &w : p) sum += w.counted.value;
+    CHECK(sum == 6);
+}
+
 void a_router_that_throws_leaves_its_list_whole_for_the_next_try() {
     std::atomic<int> tries{0};
     auto p =
@@ -449,6 +482,7 @@ int main() {
     static const check::Test tests[] = {
         TEST(results_keep_the_order_of_the_input_over_four_threads),
         TEST(values_that_cannot_be_copied_travel_and_none_is_lost),
+        TEST(values_without_a_default_constructor_travel),
         TEST(lists_are_made_and_taken_apart),
         TEST(a_function_may_drop_an_item_or_make_many),
         TEST(an_aggregator_sees_the_end),
@@ -467,6 +501,7 @@ int main() {
         TEST(a_merge_of_wrong_weights_is_refused),
         TEST(ending_a_running_graph_frees_every_value),
 #if !defined(SPDL_NO_EXCEPTIONS)
+        TEST(a_loop_gives_values_without_a_default_constructor),
         TEST(a_router_that_throws_leaves_its_list_whole_for_the_next_try),
         TEST(an_exception_travels_as_text),
         TEST(an_exception_within_the_budget_is_dropped),

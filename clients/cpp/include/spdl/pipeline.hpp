@@ -126,17 +126,13 @@ template <class T> class Pipeline {
     spdl_pipeline *get() const noexcept { return running_ ? running_->get() : nullptr; } // still owned here
 
     // Wait for the next result: SPDL_OK, SPDL_TIMEOUT (nothing is lost), SPDL_END_EPOCH, SPDL_END_DATA, or the
-    // failure with its whole text.
+    // failure with its whole text. An optional, for a T without a default constructor, is empty without SPDL_OK.
     Status try_next(T &out, std::chrono::nanoseconds timeout = std::chrono::nanoseconds(-1)) {
-        if (!running_) return ended();
-        running_->reclaim();
-        spdl_work work = SPDL_WORK_INIT;
-        const spdl_status s = spdl_pipeline_get(running_->get(), timeout.count(), &work);
-        if (s != SPDL_OK) return running_->told(s);
-        detail::Lent<T> lent(work);
-        out = std::move(lent.value());
-        for (std::uint32_t i = 0; i < work.n_items; i++) delete detail::box_of(work.items[i]);
-        return {};
+        return get_into(out, timeout);
+    }
+    Status try_next(std::optional<T> &out, std::chrono::nanoseconds timeout = std::chrono::nanoseconds(-1)) {
+        out.reset();
+        return get_into(out, timeout);
     }
 
     // End the sources' intake and finish what is in flight; or end everything now. Neither blocks.
@@ -154,10 +150,9 @@ template <class T> class Pipeline {
 #if !defined(SPDL_NO_EXCEPTIONS)
     // The next result; empty at the end of an epoch or of the data. Throws what failed.
     std::optional<T> next() {
-        T value;
-        const Status s = try_next(value);
-        detail::check(s);
-        return s.ok() ? std::optional<T>(std::move(value)) : std::nullopt;
+        std::optional<T> value;
+        detail::check(try_next(value));
+        return value;
     }
     void wait() { detail::check(try_wait()); }
 
@@ -181,6 +176,17 @@ template <class T> class Pipeline {
 #endif
 
   private:
+    template <class Out> Status get_into(Out &out, std::chrono::nanoseconds timeout) {
+        if (!running_) return ended();
+        running_->reclaim();
+        spdl_work work = SPDL_WORK_INIT;
+        const spdl_status s = spdl_pipeline_get(running_->get(), timeout.count(), &work);
+        if (s != SPDL_OK) return running_->told(s);
+        detail::Lent<T> lent(work);
+        out = std::move(lent.value());
+        for (std::uint32_t i = 0; i < work.n_items; i++) delete detail::box_of(work.items[i]);
+        return {};
+    }
     static Status ended() { return {SPDL_E_ARGUMENT, "spdl: pipeline: empty; start one"}; }
 
     std::unique_ptr<detail::Running> running_;

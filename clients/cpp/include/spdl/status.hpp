@@ -4,7 +4,9 @@
 
 #include <spdl.h>
 
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #if !defined(SPDL_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
@@ -34,20 +36,29 @@ class [[nodiscard]] Status {
     std::string text_;
 };
 
-// A Status and, when it is ok, a value. Asking for the value of one that is not ok gives an empty T.
+// A Status and, when it is ok, a value. Asking for the value of one that is not ok gives an empty T; of a T without a
+// default constructor it ends the program.
 template <class T> class [[nodiscard]] Result : public Status {
   public:
     Result(T value) : value_(std::move(value)) {}
     Result(Status status) : Status(std::move(status)) {}
 
-    T &operator*() & { return value_; }
-    const T &operator*() const & { return value_; }
-    T operator*() && { return std::move(value_); } // by value, so that it may head a range-for
-    T *operator->() noexcept { return &value_; }
-    const T *operator->() const noexcept { return &value_; }
+    T &operator*() & { return in(value_); }
+    const T &operator*() const & { return in(value_); }
+    T operator*() && { return std::move(in(value_)); } // by value, so that it may head a range-for
+    T *operator->() noexcept { return &in(value_); }
+    const T *operator->() const noexcept { return &in(value_); }
 
   private:
-    T value_{};
+    static constexpr bool has_empty = std::is_default_constructible_v<T>;
+    template <class Kept> static auto &in(Kept &kept) noexcept {
+        if constexpr (has_empty)
+            return kept;
+        else
+            return kept.value();
+    }
+
+    std::conditional_t<has_empty, T, std::optional<T>> value_{};
 };
 
 #if !defined(SPDL_NO_EXCEPTIONS)
