@@ -14,24 +14,24 @@ try() { # try COMMAND...: compiles, or says what does not
 }
 
 modes=("" "-fno-rtti" "-DSPDL_NO_EXCEPTIONS" "-fno-exceptions -fno-rtti")
-for pair in "gcc g++" "clang-14 clang++-14"; do
-    read -r cc cxx <<<"$pair"
+for set in "gcc g++ -Wuseless-cast" "clang-14 clang++-14"; do
+    read -r cc cxx own <<<"$set"
     if ! command -v "$cxx" >/dev/null; then skipped=$((skipped + 1)); echo "skip  $cxx: not installed"; continue; fi
     for mode in "${modes[@]}"; do
         for header in clients/cpp/include/spdl/*.hpp; do
-            try "$cxx" -std=c++17 $mode "${flags[@]}" -x c++ -include "$header" /dev/null
+            try "$cxx" -std=c++17 $mode "${flags[@]}" $own -x c++ -include "$header" /dev/null
         done
         for standard in c++17 c++20; do
             case $mode in
-            *EXCEPTIONS* | *no-exceptions*) try "$cxx" -std=$standard $mode "${flags[@]}" tests/cpp/test_noexcept.cpp ;;
-            *) try "$cxx" -std=$standard $mode "${flags[@]}" tests/cpp/test_client.cpp ;;
+            *EXCEPTIONS* | *no-exceptions*) try "$cxx" -std=$standard $mode "${flags[@]}" $own tests/cpp/test_noexcept.cpp ;;
+            *) try "$cxx" -std=$standard $mode "${flags[@]}" $own tests/cpp/test_client.cpp ;;
             esac
-            try "$cxx" -std=$standard $mode "${flags[@]}" tests/cpp/test_pipeline.cpp
+            try "$cxx" -std=$standard $mode "${flags[@]}" $own tests/cpp/test_pipeline.cpp
         done
     done
-    try "$cxx" -std=c++17 "${flags[@]}" examples/cpp/train.cpp
-    try "$cxx" -std=c++17 "${flags[@]}" examples/cpp/pipeline.cpp
-    try "$cxx" -std=c++17 "${flags[@]}" examples/cpp/own_source.cpp
+    try "$cxx" -std=c++17 "${flags[@]}" $own examples/cpp/train.cpp
+    try "$cxx" -std=c++17 "${flags[@]}" $own examples/cpp/pipeline.cpp
+    try "$cxx" -std=c++17 "${flags[@]}" $own examples/cpp/own_source.cpp
     try "$cc" -std=c11 "${flags[@]}" tests/cpp/mock.c
     try "$cc" -std=c11 "${flags[@]}" examples/c/train.c
     try "$cc" -std=c11 "${flags[@]}" examples/c/pipeline.c

@@ -338,7 +338,7 @@ class [[nodiscard]] Muxer {
   private:
     static Result<int> number(std::int32_t track) {
         if (track < 0) return Status(static_cast<spdl_status>(track));
-        return static_cast<int>(track);
+        return track;
     }
     spdl_muxer *muxer_ = nullptr;
 };

@@ -31,7 +31,7 @@ template <class T> struct BoxOf final : Box {
 template <class T> std::uint64_t to_item(T value) {
     return reinterpret_cast<std::uintptr_t>(static_cast<Box *>(new BoxOf<T>(std::move(value))));
 }
-inline Box *box_of(std::uint64_t item) { return reinterpret_cast<Box *>(static_cast<std::uintptr_t>(item)); }
+inline Box *box_of(std::uint64_t item) { return reinterpret_cast<Box *>(item); }
 template <class T> T &value_of(std::uint64_t item) { return static_cast<BoxOf<T> *>(box_of(item))->value; }
 
 template <class T> struct ListOf : std::false_type {};
