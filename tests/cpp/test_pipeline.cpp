@@ -4,8 +4,15 @@
 
 #include "check.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
 #include <array>
 #include <atomic>
+#include <clocale>
+#include <cstdlib>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -351,6 +358,109 @@ void a_merge_of_wrong_weights_is_refused() {
     CHECK(bad.code() == SPDL_E_SPEC && bad.text().find("weights") != std::string::npos);
 }
 
+// A locale of $SPDL_TEST_LOCALES, where make puts one, or of the system. glibc leaks what it makes of LOCPATH.
+bool set_locale(const char *name) {
+#if defined(__SANITIZE_ADDRESS__)
+    const __lsan::ScopedDisabler glibc;
+#endif
+    if (const char *path = std::getenv("SPDL_TEST_LOCALES")) setenv("LOCPATH", path, 1);
+    const bool set = std::setlocale(LC_ALL, name) != nullptr;
+    unsetenv("LOCPATH");
+    return set;
+}
+
+void numbers_are_written_whole_in_any_locale() {
+    CHECK(spdl::detail::number(0.1) == "0.1" && spdl::detail::number(4e-7) == "4e-07");
+    CHECK(spdl::detail::number(1234567) == "1234567" && spdl::detail::number(-0.5) == "-0.5");
+    for (double v : {1.0 / 3, 1e-6 / 3, 5e-324, 1.7976931348623157e308, 123456789.123456789})
+        CHECK(std::strtod(spdl::detail::number(v).c_str(), nullptr) == v);
+
+    const std::string old = std::setlocale(LC_ALL, nullptr);
+    if (!set_locale("de_DE.UTF-8")) {
+        std::printf("skip: no locale de_DE.UTF-8, and none of localedef in $SPDL_TEST_LOCALES\n");
+        return;
+    }
+    CHECK(std::to_string(0.5) == "0,500000");
+    CHECK(spdl::detail::number(1234.5) == "1234.5");
+    spdl::StageOptions some = spdl::StageOptions().forgive(3);
+    some.max_failure_rate = 0.5;
+    auto p = started(spdl::merge("both", spdl::MergeOptions().weighted({0.5, 1.5}),
+                                 spdl::source("a", count(5)), spdl::source("b", count(5)))
+                         .map(
+                             "same", [](int v) { return v; }, some)
+                         .try_start("test"));
+    CHECK(all(p).size() == 10);
+    CHECK(set_locale(old.c_str()));
+}
+
+void small_weights_and_rates_are_what_they_are() {
+    const auto endless = [](const char *name, int v) {
+        return spdl::source(name, [v] { return std::optional(v); });
+    };
+    auto p = started(
+        spdl::merge("w", spdl::MergeOptions().weighted({1e-7, 3e-7}, 7), endless("a", 0), endless("b", 1))
+            .try_start("test"));
+    int sum = 0, value = 0;
+    for (int i = 0; i < 1000; i++) sum += p.try_next(value).ok() ? value : 0;
+    CHECK(sum > 700 && sum < 800);
+
+    spdl::StageOptions few(1);
+    few.max_failures = -1, few.max_failure_rate = 4e-7, few.probation = 5;
+    auto q = started(spdl::source("in", count(100))
+                         .map(
+                             "m",
+                             [](int v) -> spdl::Result<int> {
+                                 if (v >= 50) return spdl::Status(SPDL_E_SYSTEM, "too late");
+                                 return v;
+                             },
+                             few)
+                         .try_start("test"));
+    spdl::Status status;
+    while ((status = q.try_next(value)).ok()) continue;
+    CHECK(status.code() == SPDL_E_PIPELINE && status.text().find("too late") != std::string::npos);
+}
+
+void numbers_that_are_none_are_refused_with_their_place() {
+    const double nan = std::numeric_limits<double>::quiet_NaN(),
+                 inf = std::numeric_limits<double>::infinity();
+    const auto merged = spdl::merge("w", spdl::MergeOptions().weighted({1, nan}), spdl::source("a", count(1)),
+                                    spdl::source("b", count(1)))
+                            .try_start("test");
+    CHECK(merged.code() == SPDL_E_SPEC);
+    CHECK(merged.text().find("stages[0].weights[1]: got text \"nan\", want a number") != std::string::npos);
+    for (double rate : {nan, inf, -0.5}) {
+        spdl::StageOptions options;
+        options.max_failure_rate = rate;
+        const auto mapped = spdl::source("in", count(1))
+                                .map(
+                                    "m", [](int v) { return v; }, options)
+                                .try_start("test");
+        CHECK(mapped.code() == SPDL_E_SPEC);
+        CHECK(mapped.text().find("stages[1].failures.max_rate: got ") != std::string::npos);
+        spdl::RunOptions whole;
+        whole.max_failure_rate = rate;
+        const auto run = spdl::source("in", count(1)).try_start("test", whole);
+        CHECK(run.code() == SPDL_E_SPEC);
+        CHECK(run.text().find(": failures.max_rate: got ") != std::string::npos);
+    }
+}
+
+void a_seed_may_have_all_of_its_bits() {
+    auto p = started(spdl::merge("w", spdl::MergeOptions().weighted({1, 1}, ~std::uint64_t{0}),
+                                 spdl::source("a", count(3)), spdl::source("b", count(3)))
+                         .try_start("test"));
+    CHECK(all(p).size() == 6);
+}
+
+void a_stage_that_there_is_not_is_an_error_and_no_endless_wait() {
+    const auto latin = spdl::source("in", count(3)).map("a\xff", [](int v) { return v; }).try_start("test");
+    CHECK(latin.code() == SPDL_E_SPEC);
+    CHECK(latin.text().find("stages[1].name: got byte 0xff, which is not UTF-8") != std::string::npos);
+    const auto other = spdl::detail::Running::start(R"({"stages": [{"name": "in", "kind": "source"}]})",
+                                                    {{"out", 1, [](spdl::detail::Turn &) {}}});
+    CHECK(other.code() == SPDL_E_NOT_FOUND && other.text().find("\"out\"") != std::string::npos);
+}
+
 void ending_a_running_graph_frees_every_value() {
     for (int i = 0; i < 50; i++) {
         auto p =
@@ -499,6 +609,11 @@ int main() {
         TEST(a_router_that_names_no_path_or_fails_ends_the_pipeline),
         TEST(inputs_are_merged_by_turns_by_arrival_and_by_weight),
         TEST(a_merge_of_wrong_weights_is_refused),
+        TEST(numbers_are_written_whole_in_any_locale),
+        TEST(small_weights_and_rates_are_what_they_are),
+        TEST(numbers_that_are_none_are_refused_with_their_place),
+        TEST(a_seed_may_have_all_of_its_bits),
+        TEST(a_stage_that_there_is_not_is_an_error_and_no_endless_wait),
         TEST(ending_a_running_graph_frees_every_value),
 #if !defined(SPDL_NO_EXCEPTIONS)
         TEST(a_loop_gives_values_without_a_default_constructor),

@@ -80,8 +80,8 @@ namespace detail {
 
 // What `failures` says in a description.
 inline std::string budget(std::int64_t count, double rate, unsigned probation) {
-    std::string text = ", \"failures\": {\"max_count\": " + std::to_string(count) +
-                       ", \"max_rate\": " + std::to_string(rate);
+    std::string text =
+        ", \"failures\": {\"max_count\": " + std::to_string(count) + ", \"max_rate\": " + number(rate);
     if (probation > 0) text += ", \"probation\": " + std::to_string(probation);
     return text + "}";
 }
@@ -90,7 +90,7 @@ inline std::string described(const StageOptions &o) {
     std::string text =
         ", \"concurrency\": " + std::to_string(o.concurrency) + ", \"buffer\": " + std::to_string(o.buffer);
     if (o.input_order) text += ", \"output\": \"input\"";
-    if (o.max_failures != 0 || o.max_failure_rate > 0)
+    if (o.max_failures != 0 || o.max_failure_rate != 0)
         text += budget(o.max_failures, o.max_failure_rate, o.probation);
     if (o.max_retries > 0)
         text += ", \"retries\": {\"max\": " + std::to_string(o.max_retries) +
@@ -104,8 +104,7 @@ inline std::string described(const MergeOptions &o) {
     if (o.stop_first) text += ", \"stop\": \"first\"";
     if (!o.weights.empty()) {
         text += ", \"policy\": \"weighted\", \"seed\": " + std::to_string(o.seed) + ", \"weights\": [";
-        for (std::size_t i = 0; i < o.weights.size(); i++)
-            text += (i ? ", " : "") + std::to_string(o.weights[i]);
+        for (std::size_t i = 0; i < o.weights.size(); i++) text += (i ? ", " : "") + number(o.weights[i]);
         text += "]";
     } else if (o.turns) {
         text += ", \"policy\": \"round_robin\"";
@@ -319,7 +318,7 @@ template <class T> class Stages {
     Result<Pipeline<T>> try_start(const std::string &name, const RunOptions &options) && {
         std::string text = "{\"name\": " + detail::quoted(name) +
                            ", \"continuous\": " + (options.continuous ? "true" : "false");
-        if (options.max_failures >= 0 || options.max_failure_rate > 0)
+        if (options.max_failures >= 0 || options.max_failure_rate != 0)
             text += detail::budget(options.max_failures, options.max_failure_rate, options.probation);
         text += ", \"stages\": [" + text_ + ", {\"name\": \"results of " + std::to_string(n_stages_) +
                 " stages\", \"kind\": \"sink\", \"buffer\": " + std::to_string(options.buffer) + "}]}";

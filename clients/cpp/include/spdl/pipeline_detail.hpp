@@ -5,11 +5,15 @@
 
 #include <spdl/status.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <locale>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -238,6 +242,25 @@ inline std::string quoted(const std::string &text) {
     return out + '"';
 }
 
+// The fewest digits that are read back as the same number, in any locale: not every library of C++17 has to_chars for it.
+// JSON has no nan and no inf: they go as text, which the engine refuses with their place.
+inline std::string number(double value) {
+    using Limits = std::numeric_limits<double>;
+    std::string text;
+    double read = 0;
+    for (int digits = Limits::digits10; digits <= Limits::max_digits10; digits++) {
+        std::ostringstream out;
+        out.imbue(std::locale::classic());
+        out.precision(digits);
+        out << value;
+        text = out.str();
+        std::istringstream in(text);
+        in.imbue(std::locale::classic());
+        if (in >> read && read == value) break; // past the largest it is the largest, and has failed
+    }
+    return std::isfinite(value) ? text : quoted(text);
+}
+
 inline std::string described(const std::string &name, const char *kind, const std::string &more) {
     return "{\"name\": " + quoted(name) + ", \"kind\": \"" + kind + "\"" + more + "}";
 }
@@ -258,6 +281,7 @@ class Running {
         if (const spdl_status s = spdl_pipeline_start(running->pipeline_); s != SPDL_OK) return Status(s);
         for (const Worker &worker : workers) {
             const std::int32_t stage = spdl_pipeline_stage(running->pipeline_, worker.stage.c_str());
+            if (stage < 0) return Status(static_cast<spdl_status>(stage));
             for (unsigned i = 0; i < worker.threads; i++)
                 running->threads_.emplace_back(serve, running->pipeline_, stage, worker.step);
         }
