@@ -270,6 +270,38 @@ void moved_loader_detaches_once_and_its_loops_go_on() {
     CHECK(a && mock_get_counts().readers == 1);
 }
 
+void loops_end_as_closed_when_their_loader_does() {
+    const char *text = "closed; open or attach again";
+    const auto close = [](spdl::Loader &loader) { loader.close(); };
+    const auto assign = [](spdl::Loader &loader) { loader = spdl::attach("other"); };
+    const auto disown = [](spdl::Loader &loader) { spdl_detach(loader.disown()); };
+    for (void (*end)(spdl::Loader &) : {+close, +assign, +disown}) {
+        for (bool held : {false, true}) {
+            spdl::Loader loader = spdl::attach("mock");
+            int n = 0;
+            const auto body = [&](spdl::Batch &batch) {
+                if (!held) batch.release();
+                if (n++ == 0) end(loader);
+            };
+            CHECK(caught<spdl::Error>(
+                      [&] {
+                          for (spdl::Batch b : loader) body(b);
+                      },
+                      text) == SPDL_E_DETACHED);
+            CHECK(n == 1);
+        }
+    }
+    spdl::Loader loader = spdl::attach("mock");
+    const spdl::Epochs epochs = loader.epochs();
+    spdl::Epochs::Iterator at = epochs.begin();
+    const spdl::Epoch epoch = *at;
+    { const spdl::Loader ended = std::move(loader); }
+    caught<spdl::Error>([&] { ++at; }, text);
+    caught<spdl::Error>([&] { epoch.begin(); }, text);
+    caught<spdl::Error>([&] { epochs.begin(); }, text);
+    CHECK(mock_get_counts().readers == 0);
+}
+
 void assigning_over_a_loader_detaches_the_old_one() {
     spdl::Loader loader = spdl::attach("one");
     loader = spdl::attach("two");
@@ -613,6 +645,7 @@ int main() {
         TEST(assigning_over_a_batch_releases_the_old_one),
         TEST(batch_outlives_its_loader),
         TEST(moved_loader_detaches_once_and_its_loops_go_on),
+        TEST(loops_end_as_closed_when_their_loader_does),
         TEST(assigning_over_a_loader_detaches_the_old_one),
         TEST(closed_loader_refuses_with_a_remedy),
         TEST(empty_batch_refuses_instead_of_reaching_into_nothing),

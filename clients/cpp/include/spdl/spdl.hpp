@@ -34,6 +34,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -65,22 +66,41 @@ struct OpenOptions {
 
 namespace detail {
 
-// What loaders, epochs and their iterators share: a borrowed reader and how its batches behave.
-struct Handle {
-    spdl_reader *reader = nullptr;
-    std::uint32_t flags = 0; // SPDL_READER_*
-    bool handoff = false;
+// What loaders, epochs and their iterators share: the reader, until its loader takes it away from all of them, and how
+// its batches behave.
+class Handle {
+  public:
+    Handle() noexcept = default;
+    Handle(spdl_reader *reader, bool handoff) : shared_(std::make_shared<Shared>()) {
+        shared_->reader = reader, shared_->handoff = handoff;
+        spdl_reader_info info = SPDL_READER_INFO_INIT;
+        if (reader && spdl_get_reader_info(reader, &info) == SPDL_OK) shared_->flags = info.flags;
+    }
+
+    spdl_reader *reader() const noexcept { return shared_ ? shared_->reader : nullptr; }
+    spdl_reader *take() noexcept { return shared_ ? std::exchange(shared_->reader, nullptr) : nullptr; }
+    std::uint32_t flags() const noexcept { return shared_ ? shared_->flags : 0; } // SPDL_READER_*
+    bool handoff() const noexcept { return shared_ && shared_->handoff; }
 
     Status acquire(std::chrono::nanoseconds timeout, Batch &out, std::uint64_t epoch = SPDL_ANY_EPOCH) const {
         out.release();
-        if (!reader) return closed();
+        spdl_reader *const from = reader();
+        if (!from) return closed();
         spdl_batch batch = SPDL_BATCH_INIT;
-        const spdl_status s = spdl_next_in_epoch(reader, epoch, timeout.count(), nullptr, &batch);
-        if (s == SPDL_OK) out = Batch(reader, batch, flags);
+        const spdl_status s = spdl_next_in_epoch(from, epoch, timeout.count(), nullptr, &batch);
+        if (s == SPDL_OK) out = Batch(from, batch, flags());
         return Status(s);
     }
 
     static Status closed() { return {SPDL_E_DETACHED, "spdl: loader: closed; open or attach again"}; }
+
+  private:
+    struct Shared {
+        spdl_reader *reader = nullptr;
+        std::uint32_t flags = 0;
+        bool handoff = false;
+    };
+    std::shared_ptr<Shared> shared_;
 };
 
 inline spdl_attach_opts c_options(const AttachOptions &options) noexcept {
@@ -105,11 +125,14 @@ struct EndOfRange {};
 // Threads that share a loader have one each: every batch goes to one of them, and all end with the epoch.
 class BatchIterator {
   public:
-    BatchIterator(detail::Handle handle, std::uint64_t epoch) : handle_(handle), epoch_(epoch) { next(); }
+    BatchIterator(detail::Handle handle, std::uint64_t epoch) : handle_(std::move(handle)), epoch_(epoch) {
+        next();
+    }
     Batch operator*() noexcept { return std::move(batch_); }
     BatchIterator &operator++() {
         // As a rule it was released by now: then this is refused as stale, and nothing has changed.
-        if (!handle_.handoff) spdl_done(handle_.reader, &given_);
+        if (spdl_reader *const reader = handle_.reader(); reader && !handle_.handoff())
+            spdl_done(reader, &given_);
         next();
         return *this;
     }
@@ -133,7 +156,8 @@ class BatchIterator {
 // What is left of one epoch, for range-for.
 class Epoch {
   public:
-    Epoch(detail::Handle handle, std::uint64_t number) noexcept : handle_(handle), number_(number) {}
+    Epoch(detail::Handle handle, std::uint64_t number) noexcept
+        : handle_(std::move(handle)), number_(number) {}
     std::uint64_t number() const noexcept { return number_; } // from 0
     BatchIterator begin() const { return {handle_, number_}; }
     EndOfRange end() const noexcept { return {}; }
@@ -148,7 +172,7 @@ class Epochs {
   public:
     class Iterator {
       public:
-        explicit Iterator(detail::Handle handle) : handle_(handle) { look(); }
+        explicit Iterator(detail::Handle handle) : handle_(std::move(handle)) { look(); }
         Epoch operator*() const noexcept { return {handle_, number_}; }
         Iterator &operator++() {
             look();
@@ -158,11 +182,12 @@ class Epochs {
 
       private:
         void look() {
-            if (!handle_.reader) raise(detail::Handle::closed());
+            spdl_reader *const from = handle_.reader();
+            if (!from) raise(detail::Handle::closed());
             spdl_ring_info ring = SPDL_RING_INFO_INIT;
             spdl_reader_info reader = SPDL_READER_INFO_INIT;
-            detail::check(Status(spdl_get_ring_info(handle_.reader, &ring)));
-            detail::check(Status(spdl_get_reader_info(handle_.reader, &reader)));
+            detail::check(Status(spdl_get_ring_info(from, &ring)));
+            detail::check(Status(spdl_get_reader_info(from, &reader)));
             number_ = reader.epoch;
             more_ = ring.n_epochs == 0 || number_ < ring.n_epochs;
         }
@@ -172,7 +197,7 @@ class Epochs {
         bool more_ = false;
     };
 
-    explicit Epochs(detail::Handle handle) noexcept : handle_(handle) {}
+    explicit Epochs(detail::Handle handle) noexcept : handle_(std::move(handle)) {}
     Iterator begin() const { return Iterator(handle_); }
     EndOfRange end() const noexcept { return {}; }
 
@@ -183,30 +208,32 @@ class Epochs {
 #endif
 
 // A member of a ring's group. Threads may share one (each acquire yields a different batch), but closing or
-// moving it must not race with other calls. Iterators and epochs borrow it and survive its move.
+// moving it must not race with other calls. Iterators and epochs go on where it is moved to, and end as closed with it.
 class Loader {
   public:
     Loader() noexcept = default;
     // Take over a reader that spdl_open or spdl_attach gave; `handoff` as it was attached.
-    explicit Loader(spdl_reader *reader, bool handoff = false) noexcept : handle_{reader, 0, handoff} {
-        spdl_reader_info info = SPDL_READER_INFO_INIT;
-        if (reader && spdl_get_reader_info(reader, &info) == SPDL_OK) handle_.flags = info.flags;
+    explicit Loader(spdl_reader *reader, bool handoff = false) {
+        std::unique_ptr<spdl_reader, spdl_status (*)(spdl_reader *)> taken(reader, spdl_detach);
+        handle_ = detail::Handle(reader, handoff);
+        (void)taken.release();
     }
-    Loader(Loader &&other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+    Loader(Loader &&other) noexcept = default;
     Loader &operator=(Loader &&other) noexcept {
         if (this == &other) return *this;
-        spdl_detach(handle_.reader);
-        handle_ = std::exchange(other.handle_, {});
+        spdl_detach(handle_.take());
+        handle_ = std::move(other.handle_);
         return *this;
     }
-    ~Loader() { spdl_detach(handle_.reader); }
+    ~Loader() { spdl_detach(handle_.take()); }
 
-    explicit operator bool() const noexcept { return handle_.reader != nullptr; }
-    spdl_reader *get() const noexcept { return handle_.reader; }                 // still owned here
-    spdl_reader *disown() noexcept { return std::exchange(handle_, {}).reader; } // the caller's to detach
+    explicit operator bool() const noexcept { return get() != nullptr; }
+    spdl_reader *get() const noexcept { return handle_.reader(); } // still owned here
+    spdl_reader *disown() noexcept { return handle_.take(); }      // the caller's to detach
 
-    // End the membership now. Batches still held stay readable; those not done are delivered again.
-    Status try_close() { return Status(spdl_detach(std::exchange(handle_, {}).reader)); }
+    // End the membership now. Batches still held stay readable; those not done are delivered again. Loops over it end
+    // with SPDL_E_DETACHED when they ask for the next batch.
+    Status try_close() { return Status(spdl_detach(handle_.take())); }
 
     // Release what `batch` holds, then wait for the next one: SPDL_OK, SPDL_TIMEOUT, SPDL_END_EPOCH,
     // SPDL_END_DATA, or a failure of spdl_acquire. Without SPDL_OK `batch` is empty. A zero timeout polls.
@@ -224,34 +251,31 @@ class Loader {
 
     // The tensors that every batch has: shapes are capacities, data is null.
     Result<std::vector<Tensor>> try_schema() const {
-        if (!handle_.reader) return detail::Handle::closed();
+        if (!get()) return detail::Handle::closed();
         std::vector<Tensor> schema;
-        for (std::uint32_t i = 0; i < spdl_n_tensors(handle_.reader); i++) {
+        for (std::uint32_t i = 0; i < spdl_n_tensors(get()); i++) {
             spdl_tensor t = SPDL_TENSOR_INIT;
-            if (const spdl_status s = spdl_schema_tensor(handle_.reader, i, &t); s != SPDL_OK)
-                return Status(s);
-            schema.emplace_back(t, 0, (handle_.flags & SPDL_READER_WRITES) != 0);
+            if (const spdl_status s = spdl_schema_tensor(get(), i, &t); s != SPDL_OK) return Status(s);
+            schema.emplace_back(t, 0, (handle_.flags() & SPDL_READER_WRITES) != 0);
         }
         return schema;
     }
 
     // The place of a tensor, for Batch::tensor. Constant for the loader's life.
     Result<std::uint32_t> try_tensor_index(const std::string &name) const {
-        if (!handle_.reader) return detail::Handle::closed();
-        const std::int32_t i = spdl_tensor_index(handle_.reader, name.c_str());
+        if (!get()) return detail::Handle::closed();
+        const std::int32_t i = spdl_tensor_index(get(), name.c_str());
         if (i < 0) return Status(static_cast<spdl_status>(i));
         return static_cast<std::uint32_t>(i);
     }
 
     // SPDL_STARTING ... SPDL_LOST; an error below zero. Does not block.
-    std::int32_t engine_state() const noexcept {
-        return handle_.reader ? spdl_engine_state(handle_.reader) : SPDL_E_DETACHED;
-    }
+    std::int32_t engine_state() const noexcept { return get() ? spdl_engine_state(get()) : SPDL_E_DETACHED; }
 
     // A descriptor to poll between try_acquire(batch, 0s) calls; the library's, never to be read or closed.
     Result<int> try_event_fd() {
-        if (!handle_.reader) return detail::Handle::closed();
-        const int fd = spdl_event_fd(handle_.reader);
+        if (!get()) return detail::Handle::closed();
+        const int fd = spdl_event_fd(get());
         if (fd < 0) return Status(SPDL_E_SYSTEM, spdl_last_error());
         return fd;
     }
@@ -264,15 +288,12 @@ class Loader {
         });
     }
     Status try_state_load(const std::string &json) {
-        return handle_.reader ? Status(spdl_state_load(handle_.reader, json.c_str()))
-                              : detail::Handle::closed();
+        return get() ? Status(spdl_state_load(get(), json.c_str())) : detail::Handle::closed();
     }
 
     // Leave the rest of this epoch and begin the next.
     // Where an epoch has just ended, this skips the whole of the next.
-    Status try_restart() {
-        return handle_.reader ? Status(spdl_restart(handle_.reader)) : detail::Handle::closed();
-    }
+    Status try_restart() { return get() ? Status(spdl_restart(get())) : detail::Handle::closed(); }
 
     // The engine's counters as JSON.
     Result<std::string> try_stats() { return text(spdl_stats); }
@@ -312,19 +333,19 @@ class Loader {
   private:
     template <class Info>
     Result<Info> ask(Info info, spdl_status (*call)(const spdl_reader *, Info *)) const {
-        if (!handle_.reader) return detail::Handle::closed();
-        if (const spdl_status s = call(handle_.reader, &info); s != SPDL_OK) return Status(s);
+        if (!get()) return detail::Handle::closed();
+        if (const spdl_status s = call(get(), &info); s != SPDL_OK) return Status(s);
         return info;
     }
 
     // Text through a caller's buffer: ask for the size, then for the text, again if it grew in between.
     template <class Write> Result<std::string> text(Write write) {
-        if (!handle_.reader) return detail::Handle::closed();
+        if (!get()) return detail::Handle::closed();
         std::string buffer;
         for (int tries = 0;; tries++) {
             std::size_t need = 0;
             const spdl_status s =
-                write(handle_.reader, buffer.empty() ? nullptr : buffer.data(), buffer.size(), &need);
+                write(get(), buffer.empty() ? nullptr : buffer.data(), buffer.size(), &need);
             if (s == SPDL_OK) {
                 buffer.resize(need > 0 ? need - 1 : 0); // without the NUL
                 return buffer;
