@@ -23,7 +23,7 @@ type AttachOptions struct {
 	Group     string
 	Mode      Mode // 0: the group's, ModeShared for a new one
 	Lane      int  // of a lanes group: a number, or AnyLane
-	MaxLeases int  // 0: 4
+	MaxLeases int  // 0: 4, or as many as the ring has left
 	Handoff   bool // leases may be released by others than who acquires: wait instead of ErrLeases and ErrUndone
 	Client    string
 }

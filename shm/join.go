@@ -99,10 +99,10 @@ func (r *Ring) reserve(h *Hello) (int, error) {
 	if h.MaxLeases > MaxSlots {
 		leases = MaxSlots
 	}
-	if leases == 0 {
-		leases = defaultLeases
-	}
 	most := r.cfg.Slots - 2
+	if leases == 0 { // no number asked for: what fits
+		leases = max(1, min(defaultLeases, most-reserved))
+	}
 	switch {
 	case r.cfg.Access == Private && consumers > 0 && !r.isStage(text(h.Group[:])):
 		return 0, refuse(ErrBusy, "shm: attach %q: a private ring has one consumer%s; end it, or give the ring access shared", label, who)

@@ -440,7 +440,7 @@ typedef struct spdl_l_hello { /* 256 bytes */
     uint32_t pid;               /*  8  information only */
     uint32_t mode;              /* 12  0: whatever the group has; else SPDL_L_MODE_* */
     int32_t lane;               /* 16  -1: any free one */
-    uint32_t max_leases;        /* 20  0: default (4) */
+    uint32_t max_leases;        /* 20  0: 4, or as many as the ring has left */
     uint32_t flags;             /* 24  SPDL_L_HELLO_* */
     uint32_t n_lanes;           /* 28  a joining lanes group: how many; 0: the ring's */
     char group[SPDL_L_NAME];    /* 32  "": the only declared group, else a group of one's own */

@@ -19,6 +19,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Who asks for no number of leases gets four, or what fits, on the smallest ring and beside others, too; without any left it is refused.
+func TestLeasesThatNobodyAskedForFit(t *testing.T) {
+	for slots, want := range map[int][]uint32{3: {1}, 4: {2}, 5: {3}, 6: {4}, 8: {4, 2}, 11: {4, 4, 1}} {
+		r := newTestRing(t, testConfig(t, slots))
+		for _, n := range want {
+			if c := r.attach(AttachOptions{}); c.welcome.MaxLeases != n {
+				t.Errorf("%d slots: got %d leases, want %d", slots, c.welcome.MaxLeases, n)
+			}
+		}
+		_, err := Attach(testContext(t), r.server.Path(), AttachOptions{})
+		wantErr(t, err, ErrBusy)
+		if want := fmt.Sprintf("1 leases asked for, 0 of %d free", slots-2); !strings.Contains(err.Error(), want) {
+			t.Errorf("got %q, want it to say %q", err, want)
+		}
+	}
+}
+
 func TestAttachIsRefusedWithTheNumbers(t *testing.T) {
 	cfg := testConfig(t, 8)
 	cfg.Lanes, cfg.World, cfg.MaxConsumers = 2, 2, 3

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DEFAULT_LEASES 4
 #define DEFAULT_TIMEOUT_NS ((int64_t)10000000000)
 
 spdl_status sp_usable(const spdl_reader *r) {
@@ -113,7 +112,7 @@ static spdl_status fill_hello(const char *name, const char *ring, const spdl_att
     h->layout_minor = SPDL_L_MINOR;
     h->pid = (uint32_t)getpid();
     h->lane = o->lane;
-    h->max_leases = o->max_leases ? o->max_leases : DEFAULT_LEASES;
+    h->max_leases = o->max_leases;
     if (o->group && strlen(o->group) >= sizeof h->group)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: attach \"%s\": group \"%.80s\" is longer than 63 bytes", name,
                        o->group);

@@ -100,7 +100,7 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
 
     group       None: the only declared group; without one, a group of this loader's own
     lane        the lane to take in a group with lanes; None: any that is free
-    max_leases  batches this loader may hold at once, views of them included; None: 4
+    max_leases  batches this loader may hold at once, views of them included; None: 4, or as many as the ring has left
     handoff     other threads give back what one acquires: acquire waits for them instead of raising
                 LeasesExhausted or Undone
     timeout     seconds for the engine to appear and answer; None: 10

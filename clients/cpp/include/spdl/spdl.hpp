@@ -49,7 +49,7 @@ inline constexpr std::chrono::nanoseconds forever{-1};
 struct AttachOptions {
     std::string group;                   // empty: the only declared group, else a group of its own
     std::int32_t lane = SPDL_ANY_LANE;   // of a lanes group
-    std::uint32_t max_leases = 0;        // batches held at once; 0: 4
+    std::uint32_t max_leases = 0;        // batches held at once; 0: 4, or what the ring has left
     std::chrono::nanoseconds timeout{0}; // for the engine to appear and answer; 0: 10 s; spdl::forever
     bool handoff = false;                // batches are completed by other threads than the acquiring one
     std::string client = "c++";          // shown in `spdl inspect`
