@@ -14,8 +14,8 @@ import (
 
 // ImageExtensions are the file name endings that a folder of images is searched for when a config names none.
 var ImageExtensions = []string{
-	"apng", "avif", "bmp", "dds", "dib", "exr", "gif", "heic", "heif", "hif", "j2k", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "pam", "pbm", "pcx", "pgm",
-	"png", "pnm", "ppm", "psd", "qoi", "sgi", "tga", "tif", "tiff", "webp",
+	"apng", "avif", "bmp", "dds", "exr", "gif", "heic", "heif", "hif", "j2k", "jfif", "jp2", "jpe", "jpeg", "jpg", "pam", "pbm", "pcx", "pgm",
+	"png", "pnm", "ppm", "psd", "qoi", "sgi", "tif", "tiff", "webp",
 }
 
 const chunkBytes = 1 << 20
@@ -79,7 +79,7 @@ func openFolder(c FolderConfig) (Source, error) {
 		return nil, err
 	}
 	w := newWalker(&folder{root: r}, extensions)
-	w.progress = c.Progress
+	w.progress, w.beside = c.Progress, besides(c)
 	if err := w.directory(r.fd, 0); err != nil {
 		r.close()
 		return nil, err
@@ -99,6 +99,17 @@ func openFolder(c FolderConfig) (Source, error) {
 		return nil, errors.Join(err, r.close())
 	}
 	return w.f, nil
+}
+
+// besides are the endings of the files that other media and columns are read from, a dot before each.
+func besides(c FolderConfig) (endings []string) {
+	for k := 1; k < len(c.Media); k++ {
+		endings = append(endings, "."+c.Media[k].From[0])
+	}
+	for _, column := range completeColumns(c.Columns) {
+		endings = append(endings, "."+column.From)
+	}
+	return endings
 }
 
 // add appends a file in the directory dir (a path with its slash).

@@ -100,6 +100,14 @@ func TestFolderExtensionsCanBeChosen(t *testing.T) {
 	}
 }
 
+// What no build decodes is no picture.
+func TestFolderOfWhatNobodyDecodes(t *testing.T) {
+	_, err := OpenFolder(FolderConfig{Dir: tree(t, "a.tga", "b.jxl", "c.dib")})
+	if !errors.Is(err, ErrNoSamples) || !strings.Contains(err.Error(), "3 other files (1 .dib, 1 .jxl, 1 .tga)") {
+		t.Fatal(err)
+	}
+}
+
 // A folder that cannot be a data set is refused at open, with what was found there.
 func TestFolderRefusals(t *testing.T) {
 	many := []string{"x/readme", "x/.hidden.jpg"}

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,34 @@ func wantParts(t *testing.T, s Source, want func(i int) []string) {
 			if b.Size() != total {
 				t.Fatalf("sample %d: got %d bytes, want %d", i, b.Size(), total)
 			}
+		}
+	}
+}
+
+// What other media and columns are read from is no sample of its own, where a directory has others; where it has not, the same file is both.
+func TestFilesBesideTheSamplesAreNoSamples(t *testing.T) {
+	for _, c := range []struct {
+		files, want []string
+		media       []string
+		columns     []string
+	}{
+		{[]string{"0.jpg", "0.png", "1.jpg", "1.png", "2.jpg", "2.png"}, []string{"0.jpg", "1.jpg", "2.jpg"}, []string{"png"}, nil},
+		{[]string{"0.png", "0.seg.png", "1.PNG", "1.seg.PNG"}, []string{"0.png", "1.PNG"}, []string{"seg.png"}, nil},
+		{[]string{"a/0.jpg", "a/0.png", "a/0.tif", "a/1.png"}, []string{"a/0.jpg"}, []string{"png", "tif"}, nil},
+		{[]string{"0.jpg", "0.png"}, []string{"0.jpg"}, nil, []string{"png"}},
+		{[]string{"0.png", "a/0.jpg", "a/0.png"}, []string{"0.png", "a/0.jpg"}, []string{"png"}, nil},
+		{[]string{"0.png", "1.png"}, []string{"0.png", "1.png"}, []string{"png"}, []string{"png"}},
+		{[]string{"0.jpg", "0.png"}, []string{"0.jpg", "0.png"}, nil, nil},
+	} {
+		f := FolderConfig{Dir: tree(t, c.files...), Media: []Medium{{Name: "photo"}}}
+		for _, from := range c.media {
+			f.Media = append(f.Media, Medium{Name: from, From: []string{from}})
+		}
+		for _, from := range c.columns {
+			f.Columns = append(f.Columns, Column{Name: "c", From: from})
+		}
+		if got := keys(openF(t, f)); !slices.Equal(got, c.want) {
+			t.Errorf("%q beside %q %q: got %q, want %q", c.files, c.media, c.columns, got, c.want)
 		}
 	}
 }

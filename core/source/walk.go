@@ -23,9 +23,10 @@ const (
 type walker struct {
 	f      *folder
 	wanted map[string]struct{}
-	path   []byte // of the directory in hand, below the root, with its slash
-	names  []byte // the names in the directories from the root to the one in hand; each level cuts its own off again
-	dirent []byte // what one getdents64 call returned
+	beside []string // endings of files beside the samples, a dot before each
+	path   []byte   // of the directory in hand, below the root, with its slash
+	names  []byte   // the names in the directories from the root to the one in hand; each level cuts its own off again
+	dirent []byte   // what one getdents64 call returned
 
 	progress *Progress
 
@@ -57,6 +58,7 @@ func (w *walker) directory(fd, depth int) error {
 		return w.wrap("", err)
 	}
 	w.progress.Work()
+	entries = w.withoutBeside(entries)
 	slices.SortFunc(entries, func(a, b entry) int { return bytes.Compare(w.name(a), w.name(b)) })
 	dir := string(w.path)
 	for _, e := range entries {
@@ -73,6 +75,21 @@ func (w *walker) directory(fd, depth int) error {
 		}
 	}
 	return nil
+}
+
+// withoutBeside leaves out what another medium or a column is read from: files with its ending, where the directory has others. Without others
+// they are the samples themselves, as videos are whose sound is in the same file.
+func (w *walker) withoutBeside(entries []entry) []entry {
+	isBeside := func(e entry) bool {
+		name := w.name(e)
+		return !e.dir && slices.ContainsFunc(w.beside, func(ending string) bool {
+			return len(name) > len(ending) && strings.EqualFold(string(name[len(name)-len(ending):]), ending)
+		})
+	}
+	if !slices.ContainsFunc(entries, func(e entry) bool { return !e.dir && !isBeside(e) }) {
+		return entries
+	}
+	return slices.DeleteFunc(entries, isBeside)
 }
 
 func (w *walker) descend(parent int, e entry, depth int) error {
