@@ -114,7 +114,7 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 		})
 	}
 	return source.OpenList(source.ListConfig{
-		File: s.List, Root: s.Root, Store: r.store, Progress: p, Path: first(media[0].From), Others: media[1:], Label: s.Label, Columns: columnsOf(s.Columns),
+		File: s.List, Root: s.Root, Store: r.store, Progress: p, Path: first(media[0].From), Others: media[1:], Label: s.Label, NoLabels: s.ByMember == spec.LabelsNone, Columns: columnsOf(s.Columns),
 	})
 }
 

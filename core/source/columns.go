@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/spdl/spdl/core/tensor"
@@ -90,9 +89,9 @@ func (b *Buffer) setText(c *Column, text []byte) error {
 		b.setInt(v)
 	case Float64:
 		text := trim(text)
-		v, err := strconv.ParseFloat(string(text), 64)
+		v, err := number(text)
 		if err != nil {
-			return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %.40q, want a number", c.Name, text)}
+			return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: %v", c.Name, err)}
 		}
 		b.setFloat(v)
 	case Array:

@@ -28,6 +28,8 @@ type ListConfig struct {
 	Store        *store.Client
 	Progress     *Progress // of reading the list; nil: nobody waits for it
 
+	NoLabels bool // every label is -1, and what lies in their place is not looked at
+
 	// Of a table: which columns it reads.
 	Path    string   // "" is path
 	Others  []Medium // media beside the one that Path names, each of the path in its column
@@ -51,6 +53,8 @@ type list struct {
 	text  []byte
 	index []int64 // offset of the line of every listStride-th sample
 	n     int64
+
+	unlabelled bool // every label is -1
 }
 
 // OpenList reads a list file whole and checks every line. A wrong line is an error that names it. A file that ends in .csv,
@@ -72,7 +76,7 @@ func openList(c ListConfig) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &list{text: bytes.TrimPrefix(text, []byte("\ufeff"))}
+	l := &list{text: bytes.TrimPrefix(text, []byte("\ufeff")), unlabelled: c.NoLabels}
 	if err := l.scan(rulesOf(&c)); err != nil {
 		return nil, err
 	}
@@ -142,7 +146,7 @@ func (p *place) readNext(ctx context.Context, path []byte, b *Buffer) error {
 	case p.url != "":
 		return p.readURL(ctx, p.join(string(path))+p.query, b)
 	}
-	return p.root.readNext(ctx, b, copy(b.path[:maxPath-1], path))
+	return p.root.readNext(ctx, b, copy(b.path[:maxPath-1], localPath(path)))
 }
 
 // isURL is store.IsURL for a path of a list, without an allocation.
@@ -161,6 +165,24 @@ func otherScheme(path []byte) string {
 		}
 	}
 	return string(path[:at])
+}
+
+// localPath is PATH of file:///PATH, its escapes read, and else the path itself; nil where a file's URL names none.
+func localPath(path []byte) []byte {
+	if !isFileURL(path) {
+		return path
+	}
+	plain, err := url.PathUnescape(strings.TrimPrefix(string(path[len(fileScheme):]), "localhost"))
+	if err != nil || !strings.HasPrefix(plain, "/") {
+		return nil
+	}
+	return []byte(plain)
+}
+
+const fileScheme = "file://"
+
+func isFileURL(path []byte) bool {
+	return len(path) >= len(fileScheme) && bytes.EqualFold(path[:len(fileScheme)], []byte(fileScheme))
 }
 
 // join is the URL of a relative path, without the query. Over http its bytes are escaped; s3 takes them as they are.
@@ -276,42 +298,61 @@ func cut(text []byte) (path, label []byte, tab bool) {
 // rules says what a line may hold, and what somewhere in the file calls for a closer look.
 type rules struct {
 	absolute      bool // absolute paths are allowed
+	files         bool // URLs of files are
 	urls          bool // URLs are
+	labels        bool // what follows a tab is one
 	zeros, climbs bool // the file holds a zero byte, two dots in a row
 }
 
-// rulesOf are those of a list's root. A directory confines files, and a URL is none; a URL confines everything.
+// rulesOf are those of a list's root. A directory confines files, and a URL is none; a URL confines everything. A list from elsewhere names no
+// files of this machine.
 func rulesOf(c *ListConfig) rules {
-	return rules{absolute: c.Root == "", urls: !store.IsURL(c.Root), zeros: true, climbs: true}
+	return rules{absolute: c.Root == "", files: c.Root == "" && !store.IsURL(c.File), urls: !store.IsURL(c.Root), labels: !c.NoLabels, zeros: true, climbs: true}
 }
 
 func (r *rules) check(text []byte) error {
 	path, label, tab := cut(text)
+	zeros, climbs := r.zeros, r.climbs
+	if isFileURL(path) {
+		written := path
+		if path = localPath(path); len(path) == 0 || !r.files {
+			return r.refuseFile(written)
+		}
+		zeros, climbs = true, true // which may have been escapes
+	}
 	switch {
 	case len(path) == 0:
 		return errors.New("got a tab first; want PATH or PATH<TAB>LABEL")
 	case len(path) >= maxPath:
 		return fmt.Errorf("got a path of %d bytes, want at most %d", len(path), maxPath-1)
-	case r.zeros && bytes.IndexByte(path, 0) >= 0:
+	case zeros && bytes.IndexByte(path, 0) >= 0:
 		return errors.New("got a zero byte in the path; want text, one path a line")
 	case isURL(path):
 		if !r.urls {
 			return fmt.Errorf("path %.200q: got a URL, want a path relative to root, which is one; leave root out, or name a directory, to allow URLs", store.Shown(string(path)))
 		}
 	case otherScheme(path) != "":
-		return fmt.Errorf("path: got a URL of scheme %.20q, want a path, or a URL of http, https or s3; a store that speaks S3 is read as s3:// with "+
-			"source.remote.endpoint, and a file by its path", otherScheme(path))
+		return fmt.Errorf("path: got a URL of scheme %.20q, want a path, or a URL of http, https, s3 or file; a store that speaks S3 is read as s3:// with "+
+			"source.remote.endpoint", otherScheme(path))
 	case path[0] == '/' && !r.absolute:
 		return fmt.Errorf("path %.200q: got an absolute path, want one relative to root; leave root out to allow absolute paths", path)
-	case r.climbs && hasDotDot(path):
+	case climbs && hasDotDot(path):
 		return fmt.Errorf("path %.200q: got \"..\", want a path that stays beneath root; name a higher root", path)
 	}
-	if tab {
+	if tab && r.labels {
 		if _, ok := parseLabel(label); !ok {
-			return fmt.Errorf("label: got %.40q, want one whole number, such as 17, after the tab", label)
+			return fmt.Errorf("label: got %.40q, want one whole number, such as 17, after the tab; source.labels: none leaves labels out", label)
 		}
 	}
 	return nil
+}
+
+// refuseFile says why a file's URL is none that is read.
+func (r *rules) refuseFile(path []byte) error {
+	if !r.files {
+		return fmt.Errorf("path %.200q: got a file's URL, want a path relative to root, or to the list that is a URL itself; a local list without root may name files so", path)
+	}
+	return fmt.Errorf("path %.200q: got a file's URL without its path, want file:///PATH, or the path itself", path)
 }
 
 func hasDotDot(path []byte) bool {
@@ -370,6 +411,7 @@ func (l *list) sample(i int64) []byte {
 
 func (l *list) Len() int64        { return l.n }
 func (l *list) Classes() []string { return nil }
+func (l *list) Unlabelled() bool  { return l.unlabelled }
 func (l *list) Close() error      { return l.close() }
 
 func (l *list) Key(i int64, dst []byte) []byte {
@@ -379,7 +421,7 @@ func (l *list) Key(i int64, dst []byte) []byte {
 
 func (l *list) Label(i int64) int64 {
 	_, label, tab := cut(l.sample(i))
-	if !tab {
+	if !tab || l.unlabelled {
 		return -1
 	}
 	v, _ := parseLabel(label)

@@ -73,6 +73,32 @@ func TestOtherSchemes(t *testing.T) {
 	}
 }
 
+// file:///PATH is the path, in lists and in every column of a table that holds paths.
+func TestFileURLsOfLists(t *testing.T) {
+	dir := tree(t, "a b.jpg", "c.jpg")
+	urls := []string{"file://" + dir + "/a%20b.jpg", "FILE://localhost" + dir + "/c.jpg"}
+	write(t, dir+"/t.tsv", strings.Join(urls, "\t1\n")+"\n")
+	write(t, dir+"/t.csv", "path,other\n"+urls[0]+","+urls[1]+"\n"+urls[1]+","+urls[0]+"\n")
+	for file, media := range map[string][]Medium{"t.tsv": nil, "t.csv": {{Name: "other", From: []string{"other"}}}} {
+		s, err := OpenList(ListConfig{File: dir + "/" + file, Others: media})
+		must(t, err)
+		for i, want := range []string{"a b.jpg", "c.jpg"} {
+			b, _ := read(t, s, int64(i))
+			if got := string(b.Part(0)); got != want {
+				t.Errorf("%s: sample %d: got %q, want %q", file, i, got, want)
+			}
+			if id := s.(Versioned).Identity(int64(i), nil); !strings.HasPrefix(string(id), dir+"/"+want+"\x00") {
+				t.Errorf("%s: sample %d: identity %q", file, i, id)
+			}
+		}
+		must(t, s.Close())
+	}
+	remote := rulesOf(&ListConfig{File: "https://host/t.tsv"})
+	if err := remote.check([]byte(urls[0])); err == nil || !strings.Contains(err.Error(), "got a file's URL, want a path relative to root, or to the list that is a URL itself") {
+		t.Errorf("a list from elsewhere: %v", err)
+	}
+}
+
 // A list that cannot be read as one is refused at open, naming the line.
 func TestListRefusals(t *testing.T) {
 	dir := t.TempDir()
@@ -95,8 +121,13 @@ func TestListRefusals(t *testing.T) {
 		{"..\n", "", `got ".."`},
 		{"../x\n", dir, `got ".."`},
 		{"/etc/passwd\n", dir, `path "/etc/passwd": got an absolute path, want one relative to root`},
-		{"a\ngs://b/x.jpg\n", "", `line 2: path: got a URL of scheme "gs", want a path, or a URL of http, https or s3; a store that speaks S3`},
-		{"file:///x.jpg\n", dir, `path: got a URL of scheme "file"`},
+		{"a\ngs://b/x.jpg\n", "", `line 2: path: got a URL of scheme "gs", want a path, or a URL of http, https, s3 or file; a store that speaks S3`},
+		{"file:///x.jpg\n", dir, `line 1: path "file:///x.jpg": got a file's URL, want a path relative to root`},
+		{"a\nfile://host/x.jpg\n", "", `line 2: path "file://host/x.jpg": got a file's URL without its path, want file:///PATH`},
+		{"file:x\nfile://\n", "", `line 2: path "file://": got a file's URL without its path`},
+		{"file:///a%zz\n", "", `got a file's URL without its path`},
+		{"file:///a%00b\n", "", "got a zero byte"},
+		{"file:///a/%2e%2e/b\n", "", `path "/a/../b": got ".."`},
 		{strings.Repeat("p", 4096) + "\n", "", "got a path of 4096 bytes, want at most 4095"},
 		{"a\n", dir + "/none", "no such directory"},
 		{"a\n", file, "is not a directory"},

@@ -102,7 +102,7 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 		}
 		first, media = cmp.Or(first, name), append(media, f.column(name))
 	}
-	r := tableReader{c: &ListConfig{Label: c.Label}, rows: &s.rows, path: first, label: "label"}
+	r := tableReader{c: &ListConfig{Label: c.Label, NoLabels: c.Labels == LabelsOff}, rows: &s.rows, path: first, label: "label"}
 	if c.Label != "" {
 		r.label = c.Label
 	}

@@ -161,11 +161,15 @@ func (r *tableReader) numbers() []bool {
 	return numbers
 }
 
-// places finds the wanted columns among those that the table has; a missing label is one that nobody asked for.
+// places finds the wanted columns among those that the table has; -1: no label is there that anybody asked for.
 func (r *tableReader) places(has []string) ([]int, error) {
 	var places []int
 	for k, name := range r.wanted() {
 		at := -1
+		if k == 1 && r.c.NoLabels {
+			places = append(places, at)
+			continue
+		}
 		for i, h := range has {
 			if h == name && at >= 0 {
 				return nil, fmt.Errorf("column %q is there twice", name)
@@ -173,7 +177,7 @@ func (r *tableReader) places(has []string) ([]int, error) {
 				at = i
 			}
 		}
-		if at < 0 && (k != 1 || r.c.Label != "") {
+		if at < 0 && r.needs(k) {
 			return nil, fmt.Errorf("no column %q; the columns are %s", name, describeParts(has))
 		}
 		places = append(places, at)
@@ -181,6 +185,9 @@ func (r *tableReader) places(has []string) ([]int, error) {
 	r.hasLabel = places[1] >= 0
 	return places, nil
 }
+
+// needs tells whether a wanted column must be there: a label that nobody asked for need not.
+func (r *tableReader) needs(k int) bool { return k != 1 || r.c.Label != "" }
 
 // cells is a row to be filled.
 func (r *tableReader) cells() cells {
@@ -237,8 +244,10 @@ func (r *tableReader) checkFile(c *Column, path []byte) error {
 func (t *rows) add(row *cells, hasLabel, strict bool) error {
 	if hasLabel {
 		v, err := wholeNumber(trim(row.label))
-		if err != nil && (strict || len(trim(row.label)) > 0) {
+		if err != nil && strict {
 			return fmt.Errorf("label: %w", err)
+		} else if err != nil && len(trim(row.label)) > 0 {
+			return fmt.Errorf("label: %w; source.label names another column, and source.labels: none leaves labels out", err)
 		} else if err != nil {
 			v = -1
 		}
@@ -263,9 +272,9 @@ func (t *rows) addColumn(c int, text []byte) error {
 		}
 		t.numbers[c] = append(t.numbers[c], v)
 	case Float64:
-		v, err := strconv.ParseFloat(string(trim(text)), 64)
+		v, err := number(trim(text))
 		if err != nil {
-			return fmt.Errorf("column %q: got %.40q, want a number", column.From, text)
+			return fmt.Errorf("column %q: %w", column.From, err)
 		}
 		t.numbers[c] = append(t.numbers[c], int64(math.Float64bits(v)))
 	default:
@@ -274,7 +283,16 @@ func (t *rows) addColumn(c int, text []byte) error {
 	return nil
 }
 
-// wholeNumber is digits of an int64, or a number of up to 2^53 that has a point or an exponent and no fraction: beyond it, such a number may be a
+// number is a decimal one, nan or inf. Go's own reader takes those of a program, too, with underscores or to the base 16.
+func number(text []byte) (float64, error) {
+	v, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || bytes.ContainsAny(text, "_xX") {
+		return 0, fmt.Errorf("got %.40q, want a number", text)
+	}
+	return v, nil
+}
+
+// wholeNumber is digits of an int64, or a number below 2^53 that has a point or an exponent and no fraction: from there on, such a number may be a
 // double that has lost its last digits.
 func wholeNumber(text []byte) (int64, error) {
 	v, err := strconv.ParseInt(string(text), 10, 64)
@@ -288,8 +306,8 @@ func wholeNumber(text []byte) (int64, error) {
 	switch {
 	case err != nil || hasFraction(text):
 		return 0, fmt.Errorf("got %.40q, want a whole number", text)
-	case math.Abs(f) > maxWhole:
-		return 0, fmt.Errorf("got %.40q, want a whole number; beyond %d store integers: a number with a point or an exponent may have lost digits", text, maxWhole)
+	case math.Abs(f) >= maxWhole:
+		return 0, fmt.Errorf("got %.40q, want a whole number; from %d on store integers: a number with a point or an exponent may have lost digits", text, maxWhole)
 	}
 	return int64(f), nil
 }
@@ -329,6 +347,9 @@ func (t *rows) values(i int64, b *Buffer, arrays func(c *Column, path []byte) er
 	}
 	return nil
 }
+
+// Unlabelled says that no column is the label.
+func (t *rows) Unlabelled() bool { return t.labels == nil }
 
 // label is sample i's, or -1.
 func (t *rows) label(i int64) int64 {

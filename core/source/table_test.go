@@ -171,16 +171,113 @@ func TestTablesThatCannotBe(t *testing.T) {
 // A number without a fraction is whole in every table, however it is written; what a double may have lost is not guessed.
 func TestWholeNumbersOfTables(t *testing.T) {
 	dir := tree(t, "a.jpg")
-	lost := "; beyond 9007199254740992 store integers: a number with a point or an exponent may have lost digits"
+	lost := "; from 9007199254740992 on store integers: a number with a point or an exponent may have lost digits"
 	for text, whole := range map[string]int64{"7": 7, "-0": 0, "+5": 5, "7.0": 7, "7.": 7, "-7.000": -7, "1e3": 1000, "1.25E+2": 125, "1500e-2": 15, "0.0e5": 0, "0e-9": 0,
-		"1000000.0": 1000000, "1e+06": 1000000, "9007199254740992.0": 1 << 53, "-9007199254740992.0": -1 << 53, "9007199254740993": 1<<53 + 1,
+		"1000000.0": 1000000, "1e+06": 1000000, "9007199254740991.0": 1<<53 - 1, "-9007199254740991.0": 1 - 1<<53, "9007199254740992": 1 << 53, "9007199254740993": 1<<53 + 1,
 		"9223372036854775807": math.MaxInt64, "-9223372036854775808": math.MinInt64} {
 		checkWhole(t, dir, text, whole, "")
 	}
 	for text, want := range map[string]string{"7.5": "", "1e-1": "", "1.00000000000000000000001": "", "15e-1": "", "1e-400": "", "x": "", "0x10": "", "0x1p3": "", "Inf": "", "nan": "", "1_0": "", "1e": "", "e1": "", ".": "", "-": "", "1e400": "",
-		"0e99999999999999999999": "", "1 0": "", "9007199254740994.0": lost, "1e18": lost, "9223372036854775808": " from -9223372036854775808 to 9223372036854775807"} {
+		"0e99999999999999999999": "", "1 0": "", "9007199254740992.0": lost, "9007199254740993.0": lost, "-9007199254740993.0": lost, "9007199254740994.0": lost, "1e18": lost, "9223372036854775808": " from -9223372036854775808 to 9223372036854775807"} {
 		checkWhole(t, dir, text, 0, fmt.Sprintf("got %q, want a whole number%s", text, want))
 	}
+}
+
+// f64 takes decimal numbers, and refuses what only a program's reader takes for one.
+func TestFractionalNumbersOfTables(t *testing.T) {
+	file := tree(t, "a.jpg") + "/t.csv"
+	for text, want := range map[string]float64{"1.5": 1.5, "-2e-3": -2e-3, "7": 7, "inf": math.Inf(1), "-Infinity": math.Inf(-1), ".5": .5} {
+		write(t, file, "path,x\na.jpg,"+text+"\n")
+		s, err := OpenList(ListConfig{File: file, Columns: []Column{{Name: "x", Type: Float64}}})
+		must(t, err)
+		b, _ := read(t, s, 0)
+		if got := math.Float64frombits(binary.NativeEndian.Uint64(b.Value(0))); got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+		must(t, s.Close())
+	}
+	for _, text := range []string{"1_000", "1_0.5", "0x1p3", "0X1P3", "1d5", "1e400", "x"} {
+		write(t, file, "path,x\na.jpg,"+text+"\n")
+		want := fmt.Sprintf("line 2: column \"x\": got %q, want a number", text)
+		if _, err := OpenList(ListConfig{File: file, Columns: []Column{{Name: "x", Type: Float64}}}); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A column that no line of JSON has is refused, as one that a CSV has not; one that some lines have is empty in the others. a.b is the key
+// called so, else b in the object a.
+func TestColumnsThatNoLineHas(t *testing.T) {
+	dir := tree(t, "a.jpg", "b.jpg")
+	file := dir + "/t.jsonl"
+	write(t, file, `{"path": "a.jpg", "caption": "a cat", "a": {"b": "in", "c": {"d": "deep"}}, "x.y": "as it is", "x": {"y": "hidden"}}`+"\n"+`{"path": "b.jpg", "late": null}`+"\n")
+	for from, want := range map[string][]string{
+		"caption": {"a cat", ""}, "late": {"", ""}, "a.b": {"in", ""}, "a.c.d": {"deep", ""}, "x.y": {"as it is", ""}, "a.c": {`{"d": "deep"}`, ""},
+	} {
+		s, err := OpenList(ListConfig{File: file, Columns: []Column{{Name: "n", From: from}}})
+		if err != nil {
+			t.Errorf("%s: %v", from, err)
+			continue
+		}
+		for i := range want {
+			if b, _ := read(t, s, int64(i)); string(b.Value(0)) != want[i] {
+				t.Errorf("%s: sample %d: got %q, want %q", from, i, b.Value(0), want[i])
+			}
+		}
+		must(t, s.Close())
+	}
+	for _, from := range []string{"captoin", "a.x", "caption.b", "a.b.c", "z."} {
+		want := fmt.Sprintf("no column %q in any line; the columns of the first are a, caption, path, x, x.y", from)
+		if _, err := OpenList(ListConfig{File: file, Columns: []Column{{Name: "n", From: from}}}); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	s, err := OpenList(ListConfig{File: file})
+	must(t, err)
+	if s.Label(0) != -1 || !unlabelled(s) {
+		t.Errorf("label %d of lines without any", s.Label(0))
+	}
+	must(t, s.Close())
+}
+
+// Without labels what lies in their place is not looked at, and can be a column of text.
+func TestTextInThePlaceOfLabels(t *testing.T) {
+	dir := tree(t, "a.jpg", "b.jpg")
+	write(t, dir+"/t.csv", "path,label\na.jpg,cat\nb.jpg,7\n")
+	write(t, dir+"/t.jsonl", `{"path": "a.jpg", "label": "cat"}`+"\n"+`{"path": "b.jpg", "label": 7}`+"\n")
+	write(t, dir+"/t.tsv", "a.jpg\tcat\nb.jpg\t7\n")
+	type row struct {
+		Path  string `parquet:"path"`
+		Label string `parquet:"label"`
+	}
+	writeParquet(t, dir+"/t.parquet", []row{{"a.jpg", "cat"}, {"b.jpg", "7"}}, 1)
+	for _, file := range []string{"t.csv", "t.jsonl", "t.tsv", "t.parquet"} {
+		if _, err := OpenList(ListConfig{File: dir + "/" + file}); err == nil || !strings.Contains(err.Error(), `label: got "cat", want `) || !strings.Contains(err.Error(), "source.labels: none") {
+			t.Errorf("%s: got %v", file, err)
+		}
+		c := ListConfig{File: dir + "/" + file, NoLabels: true, Columns: []Column{{Name: "class", From: "label"}}}
+		if file == "t.tsv" {
+			c.Columns = nil
+		}
+		s, err := OpenList(c)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		for i, want := range []string{"cat", "7"} {
+			if b, _ := read(t, s, int64(i)); s.Label(int64(i)) != -1 || !unlabelled(s) || c.Columns != nil && string(b.Value(0)) != want {
+				t.Errorf("%s: sample %d: label %d", file, i, s.Label(int64(i)))
+			}
+		}
+		must(t, s.Close())
+	}
+	media := []Medium{{Name: "image", From: []string{"path"}}}
+	s, err := OpenParquet(background, ShardsConfig{Shards: []string{dir + "/t.parquet"}, Media: media, Labels: LabelsOff, Columns: []Column{{Name: "class", From: "label"}}})
+	must(t, err)
+	if b, _ := read(t, s, 0); s.Label(0) != -1 || string(b.Value(0)) != "cat" {
+		t.Errorf("Parquet as shards: label %d, %q", s.Label(0), b.Value(0))
+	}
+	must(t, s.Close())
 }
 
 // checkWhole reads a text as label and as column, from a CSV and, where JSON has such numbers or as a string, from JSON lines.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -21,14 +23,19 @@ func (r *tableReader) jsonLines(text []byte) error {
 	for c := range row.columns {
 		cells = append(cells, &row.columns[c])
 	}
-	r.hasLabel = true
+	r.hasLabel = !r.c.NoLabels // a line without one has -1
+	var has []string           // the keys of the first object
+	seen := make([]bool, len(names))
 	for number := 1; len(text) > 0; number++ {
 		var line []byte
 		line, text, _ = bytes.Cut(text, []byte("\n"))
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		err := jsonLine(line, names, cells)
+		fields, err := jsonLine(line, names, cells, seen)
+		if has == nil {
+			has = slices.Sorted(maps.Keys(fields))
+		}
 		if err == nil {
 			err = r.add(&row)
 		}
@@ -36,26 +43,49 @@ func (r *tableReader) jsonLines(text []byte) error {
 			return fmt.Errorf("line %d: %w", number, err)
 		}
 	}
+	for k, name := range names {
+		if r.rows.n > 0 && !seen[k] && r.needs(k) {
+			return fmt.Errorf("no column %q in any line; the columns of the first are %s", name, describeParts(has))
+		}
+	}
+	if !seen[1] {
+		r.rows.labels = nil
+	}
 	return nil
 }
 
-// jsonLine takes the named fields of an object.
-func jsonLine(line []byte, names []string, cells []*[]byte) error {
+// jsonLine takes the named fields of an object, and notes which of them it has.
+func jsonLine(line []byte, names []string, cells []*[]byte, seen []bool) (map[string]json.RawMessage, error) {
 	if len(line) > maxLineBytes {
-		return fmt.Errorf("got %d bytes, want at most %d; leave out what nobody reads, and put large values into files", len(line), maxLineBytes)
+		return nil, fmt.Errorf("got %d bytes, want at most %d; leave out what nobody reads, and put large values into files", len(line), maxLineBytes)
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(line, &fields); err != nil {
-		return fmt.Errorf("want a JSON object: %w", err)
+		return nil, fmt.Errorf("want a JSON object: %w", err)
 	}
 	for k, name := range names {
-		text, err := jsonText(fields[name])
+		value := jsonField(fields, name)
+		seen[k] = seen[k] || value != nil
+		text, err := jsonText(value)
 		if err != nil {
-			return fmt.Errorf("column %q: %w", name, err)
+			return nil, fmt.Errorf("column %q: %w", name, err)
 		}
 		*cells[k] = text
 	}
-	return nil
+	return fields, nil
+}
+
+// jsonField is the value called so, else of a name a.b that of b in the object a; nil: there is none.
+func jsonField(fields map[string]json.RawMessage, name string) json.RawMessage {
+	if value, ok := fields[name]; ok {
+		return value
+	}
+	outer, rest, below := strings.Cut(name, ".")
+	var inner map[string]json.RawMessage
+	if !below || json.Unmarshal(fields[outer], &inner) != nil {
+		return nil
+	}
+	return jsonField(inner, rest)
 }
 
 // jsonText is a string's content, and everything else as it is written; null is nothing.

@@ -49,7 +49,7 @@ func (p *place) identity(path []byte, dst []byte) []byte {
 	case p.url != "":
 		name = p.join(string(path))
 	default:
-		return p.root.identity(path, dst)
+		return p.root.identity(localPath(path), dst)
 	}
 	return binary.LittleEndian.AppendUint64(append(append(dst, name...), 0), p.version)
 }

@@ -26,7 +26,7 @@ var keys = []Key{
 		"or `.parquet` files with pictures in a column; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
-	{"source.label", "text", "(cls or label, where there is one)", "Part of shards, or column of a table, that holds the label, a whole number; when it is given, a sample without it is bad."},
+	{"source.label", "text", "(cls or label, where there is one)", "Part of shards, or column of a table, that holds the label, a whole number; when it is given, a sample without it is bad. labels: none leaves labels out."},
 	{"source.mix", "list of mappings", "(none)", "Several data sets, each with folder, list or shards and the keys that go with it. Without weights they stand one behind the other. Their class directories are united by name."},
 	{"source.mix[].folder", "path or s3://BUCKET/PREFIX", "(none)", "As above."},
 	{"source.mix[].list", "path or URL", "(none)", "As above."},
@@ -45,7 +45,7 @@ var keys = []Key{
 	{"source.host.timeout", "duration", "1m", "Deadline of one sample from when the engine asks for it; later it is a bad one, cause deadline."},
 	{"source.columns", "list of text or mappings", "[]", "Parts of shards, columns of a table, or files beside those of a folder, that become fields of the batch."},
 	{"source.columns[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
-	{"source.columns[].from", "text", "(name)", "The part or column; of a folder the ending of the file that has the sample's name up to its last dot. Of arrays also `npz[NAME]`, one of an .npz file."},
+	{"source.columns[].from", "text", "(name)", "The part or column (of JSON and Parquet `a.b` is also `b` in `a`); of a folder the ending of the file that has the sample's name up to its last dot. Of arrays also `npz[NAME]`, one of an .npz file."},
 	{"source.columns[].type", "text, i64, f64, npy", "text", "text: bytes as they are, ragged (of Parquet's dates, decimals and the like see sources.md); npy: an array of one shape in every sample, [batch, shape...]; of a table the column holds its path; else one number a sample."},
 	{"source.columns[].max_bytes", "size", "1KiB", "Room of one value of text; a longer one is a bad sample."},
 	{"source.columns[].dtype", "u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64", "(the first sample's)", "Type of an array's elements; booleans are u8. A sample with another is bad."},
@@ -63,7 +63,8 @@ var keys = []Key{
 	{"source.local_timeout", "duration, auto or never", "auto", "Deadline of one sample's read from a file system, and of each step of listing it, for one that hangs; auto: 1m where it is of the network (NFS, SMB, Ceph, Lustre, FUSE ...), never on a disk. " +
 		"Twice limits.fetch reads that hang end the run."},
 	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case."},
-	{"source.labels", "directory, none", "(directory; of shards: by the part label)", "Labels of a folder, or of the members of archives: the place of the first-level directory among those with samples, or none (-1)."},
+	{"source.labels", "directory, none", "(directory; of shards, lists and tables: by label)", "Labels of a folder, or of the members of archives: the place of the first-level directory among those with samples, or none (-1). Of Parquet, a list and a table only none: " +
+		"what lies in the label's place is not looked at, and may be a column of text."},
 
 	{"order", "mapping", "(its defaults)", "Which sample comes next."},
 	{"order.shuffle", "true, false", "true", "A new permutation each epoch; false: the source's order."},

@@ -151,7 +151,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{"source: {}\nimage: {}", "x.yaml:1:9: source: names no samples"},
 		{"source: {folder: a, list: b}\nimage: {}", "x.yaml:1:27: source.list: given beside folder"},
 		{"source: {folder: a, root: b}\nimage: {}", "x.yaml:1:27: source.root: goes with list"},
-		{"source: {list: a, labels: none}\nimage: {}", "x.yaml:1:27: source.labels: goes with folder"},
+		{"source: {list: a, labels: directory}\nimage: {transform: [center_crop: 8]}", "x.yaml:1:27: source.labels: got directory, which goes with folder"},
 		{"source: {list: a, extensions: [jpg]}\nimage: {}", "x.yaml:1:31: source.extensions: goes with folder"},
 		{"source: {folder: 7}", "source.folder: got 7, want text; put it in quotes"},
 		{"source: {folder: \"a\\0b\"}", "source.folder: got text \"a\\x00b\", want text that is not empty and has no zero byte"},

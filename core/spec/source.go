@@ -94,7 +94,7 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 	}
 	if s.has("labels") {
 		labels := &src.Labels
-		if src.Shards != nil {
+		if src.Shards != nil || src.List != "" {
 			labels = &src.ByMember
 		}
 		choice(s, "labels", labels, LabelsDirectory, LabelsNone)
@@ -342,10 +342,14 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 		d.failAt(at+".root", "goes with list; a folder is its own root")
 	case src.Folder == "" && src.Extensions != nil:
 		d.failAt(at+".extensions", "goes with folder; a list names its files itself, and of shards image names the part")
-	case src.Folder == "" && src.Shards == nil && d.pos[at+".labels"].line > 0:
-		d.failAt(at+".labels", "goes with folder and with archives as shards; a list has its labels in its second column")
-	case src.IsParquet() && src.ByMember != "":
-		d.failAt(at+".labels", "goes with folder and with archives as shards; Parquet has its labels in a column")
+	case src.Host.Samples > 0 && d.pos[at+".labels"].line > 0:
+		d.failAt(at+".labels", "goes with folder, shards and list; your program gives each sample's label")
+	case src.List != "" && src.ByMember == LabelsDirectory:
+		d.failAt(at+".labels", "got directory, which goes with folder and with archives as shards; a list has its labels in its second column, a table in the "+
+			"column that label names; want none, or leave it out")
+	case src.IsParquet() && src.ByMember == LabelsDirectory:
+		d.failAt(at+".labels", "got directory, which goes with folder and with archives as shards; Parquet has its labels in the column that label names; "+
+			"want none, or leave it out")
 	case src.ByMember != "" && src.Label != "":
 		d.failAt(at+".label", "given beside labels: %s; leave one of them out", src.ByMember)
 	case !table && src.Path != "":

@@ -136,7 +136,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{shards: ['']}":                                                    `source.shards[0]: got text "", want text that is not empty`,
 		"{shards: a.tar, root: r}":                                          "source.root: goes with list",
 		"{shards: a.tar, extensions: [jpg]}":                                "source.extensions: goes with folder",
-		"{shards: a.parquet, labels: none}":                                 "source.labels: goes with folder and with archives",
+		"{shards: a.parquet, labels: directory}":                            "source.labels: got directory, which goes with folder and with archives",
 		"{shards: a.tar, labels: directory, label: cls}":                    "source.label: given beside labels: directory",
 		"{shards: a.tar, path: p}":                                          "source.path: goes with a list that is a table",
 		"{list: a.tsv, path: p}":                                            "source.path: goes with a list that is a table",

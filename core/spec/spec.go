@@ -38,7 +38,7 @@ type Source struct {
 	Shards     []string // archives, resolved, or URLs; with braces and globs
 	Extensions []string // lower case without dot; nil: every image extension that core/source knows
 	Labels     Labels   // of a folder
-	ByMember   Labels   // of shards: by the members' directories, or none; "": by the part Label
+	ByMember   Labels   // of shards and lists: by the members' directories (of archives), or none; "": by the part or column Label
 	Path       string   // of a table: the column that holds the paths; "" is path
 	Image      []string // of shards: the parts or columns that are the picture, best first; nil: by their endings
 	Mix        []Part   // data sets in place of the one above
