@@ -115,7 +115,7 @@ func (m machine) checkMemory(ring string, slotBytes uint64, slots int) error {
 	if room == 0 || need <= room {
 		return nil
 	}
-	return fmt.Errorf("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but %.1f MiB of memory are available; lower ring.slots or batch: %w",
+	return fmt.Errorf("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but %.1f MiB of memory are available; lower ring.slots or batch, or max_bytes of source.columns: %w",
 		ring, slots, mib(slotBytes), mib(need), mib(room), shm.ErrNoSpace)
 }
 
@@ -123,7 +123,7 @@ func (m machine) checkMemory(ring string, slotBytes uint64, slots int) error {
 func (a *allowance) reserve(ring string, slotBytes uint64, slots int) error {
 	need := slotBytes * uint64(slots)
 	if a.memory > 0 && a.reserved+need > uint64(a.memory) {
-		return fmt.Errorf("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but limits.memory leaves %.1f MiB; raise it, or lower ring.slots or batch: %w",
+		return fmt.Errorf("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but limits.memory leaves %.1f MiB; raise it, or lower ring.slots or batch, or max_bytes of source.columns: %w",
 			ring, slots, mib(slotBytes), mib(need), mib(uint64(a.memory)-a.reserved), shm.ErrNoSpace)
 	}
 	a.reserved += need

@@ -85,7 +85,7 @@ func TestRingBeyondTheMemoryLimitIsRefused(t *testing.T) {
 	if err := m.checkMemory("r", 2<<20, 5); err != nil {
 		t.Fatalf("5 slots of 2 MiB in 10 MiB: %v", err)
 	}
-	wantError(t, m.checkMemory("r", 2<<20, 6), shm.ErrNoSpace, `ring "r"`, "6 slots of 2.0 MiB take 12.0 MiB", "10.0 MiB of memory are available", "lower ring.slots or batch")
+	wantError(t, m.checkMemory("r", 2<<20, 6), shm.ErrNoSpace, `ring "r"`, "6 slots of 2.0 MiB take 12.0 MiB", "10.0 MiB of memory are available", "lower ring.slots or batch, or max_bytes of source.columns")
 }
 
 // slowSource answers each read after a while.
@@ -209,7 +209,7 @@ func TestRingsBeyondTheMemoryBudgetAreRefused(t *testing.T) {
 	if err := may.reserve("train", 2<<20, 4); err != nil {
 		t.Fatalf("4 slots of 2 MiB in 10 MiB: %v", err)
 	}
-	wantError(t, may.reserve("val", 1<<20, 3), shm.ErrNoSpace, `ring "val"`, "3 slots of 1.0 MiB take 3.0 MiB", "limits.memory leaves 2.0 MiB", "raise it, or lower ring.slots or batch")
+	wantError(t, may.reserve("val", 1<<20, 3), shm.ErrNoSpace, `ring "val"`, "3 slots of 1.0 MiB take 3.0 MiB", "limits.memory leaves 2.0 MiB", "raise it, or lower ring.slots or batch, or max_bytes of source.columns")
 	_, err := New(describe(t, folder(t, 4, nil), "limits: {memory: 1}\n"), nil)
 	wantError(t, err, shm.ErrNoSpace, "limits.memory leaves 0.0 MiB")
 }

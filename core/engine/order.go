@@ -92,12 +92,12 @@ func (p *orderPlan) shuffle(n int64) (sampler.Sequence, error) {
 	case o.Window > 0:
 		return sampler.Window(p.shards(n), o.Window, o.Seed)
 	case o.Weights != "":
-		weights := make([]float32, n)
-		err := p.numbers("weights", o.Weights, weightRange, n, func(place int64, v float64) { weights[place] = float32(v) })
+		weights := make([]float64, n)
+		err := p.numbers("weights", o.Weights, weightRange, n, func(place int64, v float64) { weights[place] = v })
 		if err != nil {
 			return nil, err
 		}
-		return sampler.Weighted(weights, o.Rows, o.Replacement, o.Seed)
+		return sampler.Weighted(scaled(weights), o.Rows, o.Replacement, o.Seed)
 	case o.Balance != "":
 		strata, err := p.strata("balance", o.Balance, n)
 		for i := range strata {
@@ -223,6 +223,19 @@ func (p *orderPlan) numbers(key, name string, in limits, n int64, set func(place
 	return nil
 }
 
+// scaled are weights as the sampler has them. All are multiplied by the power of two that makes the largest as large as it may be, which changes
+// no draw and leaves room below; what is smaller still is not 0.
+func scaled(weights []float64) []float32 {
+	_, exponent := math.Frexp(slices.Max(weights))
+	all := make([]float32, len(weights))
+	for i, w := range weights {
+		if all[i] = float32(math.Ldexp(w, 127-exponent)); w > 0 {
+			all[i] = max(all[i], math.SmallestNonzeroFloat32)
+		}
+	}
+	return all
+}
+
 // strata are the places by the value of a column, in ascending order of the values.
 func (p *orderPlan) strata(key, name string, n int64) ([]sampler.Stratum, error) {
 	column, err := p.column(key, name)
@@ -326,7 +339,11 @@ func (p *orderPlan) filter() (*sampler.IDs, error) {
 		if err != nil {
 			return nil, fmt.Errorf("filter: sample %d: %w", i, err)
 		}
-		if keep == true {
+		is, ok := keep.(bool)
+		if !ok {
+			return nil, fmt.Errorf("filter: %q: sample %d: got %v, want true or false", p.spec.Filter, i, keep)
+		}
+		if is {
 			ids.Add(i)
 			fmt.Fprintf(p.facts, "%d\x00", i)
 		}

@@ -57,6 +57,44 @@ func run(t *testing.T, s *spec.Spec) []seen {
 	return epoch(t, reader)
 }
 
+// Weights however small or large draw by their ratios: none above zero is lost, and those that float32 holds draw as they are.
+func TestWeightsOfAnySize(t *testing.T) {
+	for name, c := range map[string]struct{ weights, same []float64 }{
+		"tiny":     {[]float64{1e-60, 3e-60, 0}, []float64{1, 3, 0}},
+		"denormal": {[]float64{5e-324, 1e-323}, []float64{1, 2}},
+		"large":    {[]float64{math.MaxFloat32, math.MaxFloat32 / 2, 0}, []float64{2, 1, 0}},
+		"plain":    {[]float64{0.1, 0.7, 3}, []float64{0.1, 0.7, 3}},
+	} {
+		for _, replacement := range []bool{true, false} {
+			draws := func(w []float32) []int64 {
+				rows := int64(50)
+				if !replacement {
+					rows = 2 // at least so many have a weight
+				}
+				s, err := sampler.Weighted(w, rows, replacement, 7)
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				return s.Append(nil, 0, 0, rows)
+			}
+			same := make([]float32, len(c.same))
+			for i, w := range c.same {
+				same[i] = float32(w)
+			}
+			if got, want := draws(scaled(c.weights)), draws(same); !slices.Equal(got, want) {
+				t.Errorf("%s: got %v, want %v", name, got, want)
+			}
+		}
+	}
+	if got := scaled([]float64{1e-300, 1, 0}); got[0] == 0 || got[2] != 0 {
+		t.Errorf("got %v, want the first above 0 and the last 0", got)
+	}
+	list := table(t, 6, func(i int) float64 { return []float64{1e-60, 1e-50}[i%2] })
+	if got := indexes(run(t, describeTable(t, list, "batch: 2\norder: {epochs: 1, weights: weight, replacement: false}\n"))); len(got) != 6 {
+		t.Errorf("got %v, want each of 6 samples", got)
+	}
+}
+
 func TestAFilterLeavesTheSamplesForWhichItIsTrue(t *testing.T) {
 	leavesNothing(t)
 	list := table(t, 24, quarter)
@@ -293,14 +331,15 @@ func TestOrdersThatTheSourceCannotFollowAreRefused(t *testing.T) {
 	leavesNothing(t)
 	list := table(t, 12, quarter)
 	for order, want := range map[string]string{
-		"weights: split":          `order: weights: column "split" holds text, want numbers`,
-		"weights: score":          `order: weights: column "score" is not known without reading the samples`,
-		"balance: nothing":        `order: balance: column "nothing" is not known`,
-		"filter: 'label > 9'":     `order: filter: "label > 9" is true for none of 12 samples`,
-		"filter: 'label >'":       `order: filter: "label >": unexpected token`,
-		"filter: 'lable > 1'":     `order: filter: column "lable" is not known`,
-		"filter: label":           `order: filter: "label": expected bool, but got int64`,
-		"filter: 'label > \"a\"'": `order: filter: "label > \"a\"": invalid operation`,
+		"weights: split":                                `order: weights: column "split" holds text, want numbers`,
+		"weights: score":                                `order: weights: column "score" is not known without reading the samples`,
+		"balance: nothing":                              `order: balance: column "nothing" is not known`,
+		"filter: 'label ?? 1'":                          `order: filter: "label ?? 1": sample 0: got 0, want true or false`,
+		"filter: 'label > 9'":                           `order: filter: "label > 9" is true for none of 12 samples`,
+		"filter: 'label >'":                             `order: filter: "label >": unexpected token`,
+		"filter: 'lable > 1'":                           `order: filter: column "lable" is not known`,
+		"filter: label":                                 `order: filter: "label": expected bool, but got int64`,
+		"filter: 'label > \"a\"'":                       `order: filter: "label > \"a\"": invalid operation`,
 		"weights: weight, rows: 99, replacement: false": `got 99 draws without replacement of 9 samples`,
 	} {
 		_, err := New(describeTable(t, list, "order: {"+order+"}\n"), nil)
