@@ -4,14 +4,14 @@ package spelling
 import "strings"
 
 // Nearest is the name with the fewest edits from what was written, in any case, if that is near enough to be meant: at most
-// two edits, or a third of the word. What was written may also be a name and something more. "" where no name is near.
+// two edits, or a third of the word, and less than half of the longer one. What was written may also be a name and something more. "" where no name is near.
 func Nearest(written string, names []string) string {
 	best, fewest := "", max(2, len(written)/3)+1
 	for _, n := range names {
 		if len(n) > 2 && strings.HasPrefix(written, n) { // batch_size for batch
 			return n
 		}
-		if d := Edits(strings.ToLower(written), strings.ToLower(n)); d < fewest {
+		if d := Edits(strings.ToLower(written), strings.ToLower(n)); d < fewest && 2*d < max(len(written), len(n)) {
 			best, fewest = n, d
 		}
 	}
