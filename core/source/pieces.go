@@ -37,6 +37,9 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 	}
 	b.members = members
 	bytes, err := s.want(sh, b)
+	if err == errLabel {
+		return s.wrongLabel(ctx, sh, b)
+	}
 	if err != nil {
 		return err
 	}
@@ -111,8 +114,7 @@ func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
 		}
 		if int(member.part) == sh.label {
 			if labelled = true; !member.number {
-				return 0, &Error{Cause: Value, Detail: fmt.Sprintf("label: part %q is no whole number: got %d bytes, want one of 64 bits in decimal, such as 17, "+
-					"in at most %d bytes", sh.index.parts[sh.label], member.size, maxNumberText)}
+				return 0, errLabel
 			}
 		}
 	}
@@ -134,6 +136,25 @@ func (s *shards) want(sh *shard, b *Buffer) (bytes int64, err error) {
 		}
 	}
 	return bytes, nil
+}
+
+// errLabel is want's of a sample whose label is no number: the index has no more of it.
+var errLabel = errors.New("the label is no whole number")
+
+// wrongLabel reads what the label says, where that is short, for the message.
+func (s *shards) wrongLabel(ctx context.Context, sh *shard, b *Buffer) error {
+	label := b.members[slices.IndexFunc(b.members, func(m indexMember) bool { return int(m.part) == sh.label })]
+	got := fmt.Sprintf("%d bytes", label.size)
+	if label.size > 0 && label.size <= maxNumberText {
+		b.pieces = b.pieces[:0]
+		text := b.room(int(b.plan(label, 0)))
+		if err := s.fetch(ctx, sh, b, text); err != nil {
+			return err
+		}
+		got = strconv.Quote(string(text))
+	}
+	return &Error{Cause: Value, Detail: fmt.Sprintf("label: part %q is no whole number: got %s, want one of 64 bits in decimal, such as 17, in at most %d bytes",
+		sh.index.parts[sh.label], got, maxNumberText)}
 }
 
 // choose takes a member for a medium, if it is a better one than what is chosen.

@@ -375,11 +375,12 @@ func TestLabelsOfShardsHave64Bits(t *testing.T) {
 		write(t, file+indexEnding, string(flip(good, at)))
 		check(fmt.Sprint("damaged at ", at))
 	}
-	for _, text := range []string{"9223372036854775808", "00000000000000000007", "7.0", strings.Repeat(" ", 32) + "7"} {
+	for text, got := range map[string]string{"9223372036854775808": `"9223372036854775808"`, "00000000000000000007": `"00000000000000000007"`, "7.0": `"7.0"`, "+3": `"+3"`, "a\n": `"a\n"`,
+		"": "0 bytes", strings.Repeat(" ", 32) + "7": "33 bytes"} {
 		write(t, file, string(tarOf(t, tar.FormatPAX, part{"a.jpg", "x"}, part{"a.cls", text})))
 		s := openS(t, ShardsConfig{Shards: []string{file}})
 		var b Buffer
-		want := fmt.Sprintf(`label: part "cls" is no whole number: got %d bytes, want one of 64 bits in decimal, such as 17, in at most 32 bytes`, len(text))
+		want := fmt.Sprintf(`label: part "cls" is no whole number: got %s, want one of 64 bits in decimal, such as 17, in at most 32 bytes`, got)
 		if err := s.Read(background, 0, &b); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
