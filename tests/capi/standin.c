@@ -374,8 +374,11 @@ static int lane_for(standin *s, const spdl_l_hello *h) {
     return -1;
 }
 
+/* How many the client asks for; 4 where it asks for no number. */
+static uint32_t leases_for(const spdl_l_hello *h) { return h->max_leases ? h->max_leases : 4; }
+
 static int member_for(standin *s, const spdl_l_hello *h) {
-    uint32_t reserved = h->max_leases;
+    uint32_t reserved = leases_for(h);
     int place = -1;
     for (int i = STANDIN_MEMBERS - 1; i >= 0; i--) {
         spdl_l_member *m = standin_member(s, (uint32_t)i);
@@ -413,7 +416,7 @@ static void greet(standin *s, int peer, uint32_t id, const spdl_l_hello *h) {
     s->peers[peer].member = place;
     spdl_l_member *m = standin_member(s, (uint32_t)place);
     memset(m, 0, sizeof *m);
-    m->owner = s->next_owner++, m->pid = h->pid, m->lane = (uint32_t)lane, m->max_leases = h->max_leases;
+    m->owner = s->next_owner++, m->pid = h->pid, m->lane = (uint32_t)lane, m->max_leases = leases_for(h);
     uint64_t drain;
     ssize_t n = read(s->events[place], &drain, sizeof drain);
     (void)n;
@@ -421,7 +424,7 @@ static void greet(standin *s, int peer, uint32_t id, const spdl_l_hello *h) {
                         .group_id = STANDIN_GROUP_ID,
                         .lane = (uint32_t)lane,
                         .member = (uint32_t)place,
-                        .max_leases = h->max_leases,
+                        .max_leases = m->max_leases,
                         .epoch = s->first_epoch,
                         .header_bytes = s->bytes[0],
                         .group_bytes = s->bytes[1],

@@ -225,11 +225,16 @@ TEST(a_thousand_attaches_leave_nothing) {
     standin_free(s);
 }
 
-TEST(the_default_reservation_is_four) {
+TEST(by_default_the_engine_says_how_many_leases_there_are) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
+    spdl_attach_opts o = SPDL_ATTACH_OPTS_INIT;
+    o.max_leases = 2;
     spdl_reader *r;
+    CHECK_STATUS(spdl_attach(s->path, &o, &r), SPDL_OK);
+    CHECK(__atomic_load_n(&s->last_max_leases, __ATOMIC_ACQUIRE) == 2);
+    spdl_detach(r);
     CHECK_STATUS(spdl_attach(s->path, NULL, &r), SPDL_OK);
-    CHECK(__atomic_load_n(&s->last_max_leases, __ATOMIC_ACQUIRE) == 4);
+    CHECK(__atomic_load_n(&s->last_max_leases, __ATOMIC_ACQUIRE) == 0);
     spdl_detach(r);
     standin_free(s);
 }
