@@ -6,12 +6,14 @@ import asyncio
 import sys
 import threading
 import time
+from contextlib import asynccontextmanager
 from fractions import Fraction
 
 import pytest
 
-from spdl.pipeline import PipelineBuilder, PipelineFailure, config
-from spdl.pipeline.defs import Aggregator
+from spdl.pipeline import PipelineBuilder, PipelineFailure, TaskHook, build_pipeline, config
+from spdl.pipeline._loop import Loop
+from spdl.pipeline.defs import Aggregator, Merge, Pipe, PipelineConfig, SinkConfig
 
 from .conftest import build, run, wait_for
 
@@ -226,6 +228,101 @@ def test_an_op_that_would_end_its_thread_ends_the_pipeline(kind):
     got, error = consume(pipeline)
     pipeline.stop()
     assert got == [0, 1] and kind.__name__ in str(error)
+
+
+class Leaving(TaskHook):
+    """A hook that raises in one place."""
+
+    def __init__(self, place, kind):
+        self.place, self.kind = place, kind
+
+    def pass_by(self, place):
+        if place == self.place:
+            raise self.kind("out")
+
+    @asynccontextmanager
+    async def stage_hook(self):
+        self.pass_by("stage hook")
+        yield
+        self.pass_by("end of a stage hook")
+
+    @asynccontextmanager
+    async def task_hook(self, input_item=None):
+        self.pass_by("task hook")
+        yield
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("place", ["op", "generator", "source", "router", "merge", "stage hook", "end of a stage hook",
+                                   "task hook"])
+def test_what_would_end_the_event_loops_thread_ends_the_pipeline(place, kind):
+    """Anywhere in async code, as in an op of a thread: asyncio lets SystemExit and KeyboardInterrupt out of its loop, for which all
+    would wait for ever."""
+    async def op(x):
+        raise kind("out")
+
+    async def generator(x):
+        yield x
+        raise kind("out")
+
+    async def source():
+        yield 1
+        raise kind("out")
+
+    async def merge(info, inputs, output):
+        raise kind("out")
+
+    builder = PipelineBuilder().add_source(source() if place == "source" else range(3))
+    if place == "router":
+        builder.path_variants(op, [[Pipe(lambda x: x)]])
+    else:
+        builder.pipe({"op": op, "generator": generator}.get(place, lambda x: x))
+    cfg = builder.add_sink(1).get_config()
+    if place == "merge":
+        cfg = PipelineConfig(Merge([cfg], merge), [], SinkConfig(1))
+    hooks = {"task_hook_factory": lambda info: [Leaving(place, kind)]} if "hook" in place else {}
+    pipeline = build_pipeline(cfg, num_threads=1, **hooks)
+    with pytest.raises(PipelineFailure, match=f"an op raised {kind.__name__}"):
+        pipeline.start()
+        list(pipeline.get_iterator(timeout=60))
+        pipeline.stop()
+    pipeline.stop()
+
+
+def test_an_op_that_stops_the_event_loop_stops_nothing():
+    async def op(x):
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(0)
+        return x
+
+    assert run(range(3), op) == [0, 1, 2]
+
+
+def test_an_event_loop_that_dies_is_told_to_all_who_wait():
+    """Whatever it died of: who waits, and who comes later, gets an error with the reason."""
+    loop = Loop("spdl-test-loop")
+    excepthook, threading.excepthook = threading.excepthook, lambda args: None
+    try:
+        begun = threading.Event()
+
+        async def wait():
+            begun.set()
+            await asyncio.sleep(3600)
+
+        def die():
+            raise MemoryError("none left")
+
+        waiting = loop.start(wait())
+        assert begun.wait(60)
+        loop.post(setattr, loop.loop, "_run_once", die)
+        with pytest.raises(RuntimeError, match="thread has ended.*MemoryError: none left"):
+            waiting.result(60)
+        with pytest.raises(RuntimeError, match="thread has ended"):
+            loop.run(asyncio.sleep(0))
+        loop.finish(asyncio.sleep(0))
+        assert loop.close(60)
+    finally:
+        threading.excepthook = excepthook
 
 
 def test_an_op_with_wrong_arity_fails_by_name(caplog):

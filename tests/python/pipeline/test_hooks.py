@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from concurrent.futures import CancelledError
@@ -283,11 +284,15 @@ def test_background_tasks_run_beside_the_pipeline_and_end_with_it(caplog):
         async def run(self):
             raise ValueError("background")
 
+    class Leaving(BackgroundTask):
+        async def run(self):
+            sys.exit("on leave")
+
     cfg = PipelineBuilder().add_source(range(3)).pipe(same).add_sink(3).get_config()
-    pipeline = build_pipeline(cfg, num_threads=1, background_tasks=[Good, Bad])
+    pipeline = build_pipeline(cfg, num_threads=1, background_tasks=[Good, Bad, Leaving])
     with pipeline.auto_stop():
         assert list(pipeline) == [0, 1, 2]
-        wait_for(lambda: events and "background" in caplog.text, "the tasks have run")
+        wait_for(lambda: events and "background" in caplog.text and "on leave" in caplog.text, "the tasks have run")
     assert events == ["begun", "ended"]
 
 

@@ -333,11 +333,11 @@ class _Scope:
                     await stack.enter_async_context(queue.stage_hook())
                 opened.set_result(None)
                 await self.over.wait()
-        except Exception as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
             if opened.done():
                 self._core.fail(self.info, error)
             else:
-                opened.set_exception(error)
+                opened.set_exception(_as_exception(error))
 
 
 def _none() -> None:
@@ -370,7 +370,7 @@ async def _background(factory: Callable[[], BackgroundTask]) -> None:
         await factory().run()
     except asyncio.CancelledError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
         log_failure(f"background task {getattr(factory, '__name__', factory)}", error)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import queue
 import threading
 from concurrent.futures import CancelledError
 from typing import Any, Awaitable, Callable, Coroutine, Generic, Optional, TypeVar
+
+from .._lock import Lock
 
 T = TypeVar("T")
 
@@ -24,15 +27,35 @@ class Loop:
         self.loop = asyncio.new_event_loop()
         self._tasks: set[asyncio.Task] = set()  # of run(); touched on the loop's thread only
         self._cancelled = False
+        self._lock = Lock()
+        self._handed: set[Running] = set()  # what somebody waits for, under the lock
+        self._over: Optional[Callable[[], BaseException]] = None  # under the lock: why nothing will run any more
+        self._finished = False  # whether the end was asked for; written on the loop's thread
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
         self._thread.start()
 
     def _main(self) -> None:
         asyncio.set_event_loop(self.loop)
         try:
-            self.loop.run_forever()
+            while not self._finished:  # an op's loop.stop() is not the end
+                try:
+                    self.loop.run_forever()
+                except (SystemExit, KeyboardInterrupt):
+                    pass  # asyncio lets these two through, but the task has them, too, for whoever waits for it
+            self._tell(CancelledError)
+        except BaseException as error:  # noqa: B036 - nobody may wait for a thread that is gone
+            self._tell(functools.partial(_thread_ended, error))
+            raise
         finally:
             self.loop.close()
+
+    def _tell(self, over: Callable[[], BaseException]) -> None:
+        """Tell everyone who waits, and who will, that nothing runs any more."""
+        with self._lock:
+            self._over = over
+            handed, self._handed = self._handed, set()
+        for running in handed:
+            running.lost(over())
 
     def run(self, coro: Coroutine[Any, Any, T]) -> T:
         """Run coro on the loop and wait until it has ended. Raises CancelledError once cancel() was called."""
@@ -45,7 +68,7 @@ class Loop:
             if self._cancelled:
                 task.cancel()
 
-        self.loop.call_soon_threadsafe(begin)
+        self._hand_over(running, begin)
         return running.result()
 
     def cancel(self) -> None:
@@ -55,7 +78,7 @@ class Loop:
 
     def finish(self, coro: Coroutine[Any, Any, Any], timeout: float = 1.0) -> None:
         """Run the clean-up coro, even after cancel(); give it up after timeout seconds."""
-        if self.loop.is_closed():
+        if self._over is not None:
             coro.close()
             return
         try:
@@ -66,8 +89,22 @@ class Loop:
     def start(self, coro: Coroutine[Any, Any, T]) -> Running[T]:
         """Run coro on the loop."""
         running = Running(self, coro)
-        self.loop.call_soon_threadsafe(running.begin)
+        self._hand_over(running, running.begin)
         return running
+
+    def _hand_over(self, running: Running, begin: Callable[[], Any]) -> None:
+        with self._lock:
+            over = self._over
+            if over is None:
+                self._handed.add(running)
+                self.loop.call_soon_threadsafe(begin)
+        if over is not None:
+            running.lost(over())
+
+    def forget(self, running: Running) -> None:
+        """Nobody has to be told of it any more: it has ended."""
+        with self._lock:
+            self._handed.discard(running)
 
     def post(self, function: Any, *args: Any) -> None:
         """Call function on the loop; nothing happens after close()."""
@@ -90,7 +127,15 @@ class Loop:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.loop.shutdown_asyncgens()
+        self._finished = True
         self.loop.stop()
+
+
+def _thread_ended(why: BaseException) -> RuntimeError:
+    told = RuntimeError(f"spdl: pipeline: the event loop's thread has ended, and nothing async runs any more: "
+                        f"{type(why).__name__}: {why}")
+    told.__cause__ = why
+    return told
 
 
 class Running(Generic[T]):
@@ -101,7 +146,7 @@ class Running(Generic[T]):
         self._loop = loop
         self._coro = coro
         self._task: Optional[asyncio.Task] = None
-        self._ended: queue.SimpleQueue = queue.SimpleQueue()  # the task, once it has
+        self._ended: queue.SimpleQueue = queue.SimpleQueue()  # the task, once it has, or why it never will
 
     def begin(self) -> asyncio.Task:
         """Called once, on the loop's thread."""
@@ -111,7 +156,14 @@ class Running(Generic[T]):
 
     def _end(self, task: asyncio.Task) -> None:
         self._task = None  # its error has a traceback, and that has us
+        self._loop.forget(self)
         self._ended.put(task)
+
+    def lost(self, error: BaseException) -> None:
+        """The loop is gone before it has ended."""
+        if self._task is None:
+            self._coro.close()  # never begun
+        self._ended.put(error)
 
     def result(self, timeout: Optional[float] = None) -> T:
         """Wait for what it returns, and raise what it raises. For one caller, once. Raises TimeoutError, CancelledError."""
@@ -119,6 +171,8 @@ class Running(Generic[T]):
             task = self._ended.get(timeout=timeout)
         except queue.Empty:
             raise TimeoutError from None
+        if isinstance(task, BaseException):
+            raise task
         try:
             if task.cancelled():
                 raise CancelledError
