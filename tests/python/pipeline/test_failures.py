@@ -216,6 +216,27 @@ def test_a_failing_aggregator_drops_the_item_and_counts():
     pipeline.stop()
 
 
+@pytest.mark.parametrize("kind", [ValueError, SystemExit])
+def test_a_flush_that_fails_counts_as_its_stages(kind, caplog):
+    class Leaky(Picky):
+        def flush(self):
+            raise kind("clogged")
+
+    def made(limit):
+        return (PipelineBuilder().add_source(range(2)).aggregate(Leaky()).disaggregate().add_sink(1)
+                .build(num_threads=1, max_failures=limit))
+
+    if kind is ValueError:
+        with (pipeline := made(-1)).auto_stop():
+            assert list(pipeline) == []
+        assert "clogged" in caplog.text and "tried again" not in caplog.text
+    pipeline = made(0)
+    _, error = consume(pipeline)
+    pipeline.stop()
+    (cause,) = error.exceptions
+    assert "stage" in str(error) and "aggregate" in str(error) and isinstance(cause.__cause__, kind)
+
+
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit])
 def test_an_op_that_would_end_its_thread_ends_the_pipeline(kind):
     """SystemExit and its like are no failure of an item: they end the pipeline, with a name, and no thread dies."""

@@ -9,7 +9,7 @@ from .._errors import SpdlError
 from . import defs
 from ._failure import log, log_failure, traceback_text
 from ._hooks import TaskHook
-from ._host import E_STAGE, GIVE_MORE, GIVE_SKIP, OK, TIMEOUT, WORK_LIST, Give, Work
+from ._host import E_STAGE, GIVE_MORE, GIVE_SKIP, OK, TIMEOUT, WORK_FLUSH, WORK_LIST, Give, Work
 from ._info import StageInfo
 
 if TYPE_CHECKING:
@@ -167,6 +167,10 @@ class Desk:
             return
         if not self.out:  # given already, or not the work's fault
             core.fail(stage.info, error)
+            return
+        if self.raw.kind == WORK_FLUSH:  # there is no item to try again, or to drop
+            self._count(error)
+            self.end()
             return
         if self.raw.attempt > stage.budget.retries or not isinstance(error, Exception):
             self._count(error)  # beyond the budget, it has taken the work away: the give below finds none
