@@ -336,6 +336,22 @@ def test_a_merge_that_raises_ends_the_pipeline():
     pipeline.stop()
 
 
+def test_what_a_merge_has_put_arrives_before_its_failure():
+    async def three(info, inputs, output):
+        for _ in range(3):
+            await output.put(await inputs[0].get())
+        raise ValueError("no more")
+
+    for _ in range(5):
+        pipeline = several(three)
+        got = []
+        with pytest.raises(PipelineFailure, match="no more"):
+            for item in pipeline:
+                got.append(item)
+        pipeline.stop()
+        assert got == [0, 1, 2]
+
+
 def test_an_input_that_fails_ends_the_merge():
     def source():
         yield 1

@@ -61,17 +61,19 @@ class _Run:
         self._main = asyncio.ensure_future(self._merge(op, info))
 
     async def next(self) -> Any:
-        """The next item, EPOCH_END, or EOF; raises what the function or an input raised."""
+        """The next item, EPOCH_END, or EOF; raises what the function or an input raised, after what was put before."""
         getting = asyncio.ensure_future(self._output.get())
         waiting = {getting, self._main, *self._feeders}
         while not getting.done():
             done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            failed = next((task.exception() for task in done if task is not getting and task.exception()), None)
+            if getting.done() or not self._output.empty():
+                continue
+            failed = next((task.exception() for task in done if task.exception()), None)
             if failed is not None:
                 getting.cancel()
                 await self._stop()
                 raise failed
-            if self._main in done and not getting.done() and self._output.empty():
+            if self._main in done:
                 getting.cancel()
                 await self._stop()
                 return EOF
