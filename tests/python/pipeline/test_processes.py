@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 import random
 import signal
@@ -22,6 +23,7 @@ from spdl.pipeline import (
     run_pipeline_in_subinterpreter,
     run_pipeline_in_subprocess,
 )
+from spdl.pipeline import _worker
 from spdl.pipeline.defs import MAIN_PROCESS, InterpreterPoolExecutorConfig, ProcessPoolExecutorConfig
 
 from .conftest import wait_for
@@ -65,6 +67,10 @@ def unpicklable():
 
 def silent():
     yield 1
+    time.sleep(3600)
+
+
+def stuck(channel):
     time.sleep(3600)
 
 
@@ -244,6 +250,62 @@ def test_the_worker_ends_with_its_iterable():
     del iterable
     gc.collect()
     wait_for(lambda: not os.path.exists(f"/proc/{process}"), "the worker ends")
+
+
+@pytest.fixture
+def exit_codes(monkeypatch):
+    """Those of the processes that were ended."""
+    codes = []
+    close = multiprocessing.process.BaseProcess.close
+
+    def closed(process):
+        codes.append(process.exitcode)
+        close(process)
+
+    monkeypatch.setattr(multiprocessing.process.BaseProcess, "close", closed)
+    monkeypatch.setattr(_worker, "PATIENCE", 60)
+    return codes
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver"])
+def test_a_worker_that_is_not_wanted_any_more_ends_by_itself(context, exit_codes):
+    """At once, and not by a signal, whoever else was forked meanwhile and has its connections, too."""
+    first, second = (iterate_in_subprocess(Numbers, mp_context=context) for _ in range(2))
+    assert list(first) == list(second) == [0, 1, 2, 3, 4]
+    other = multiprocessing.get_context("fork").Process(target=time.sleep, args=(3600,))
+    other.start()
+    try:
+        del first, second
+        gc.collect()
+        assert exit_codes == [0, 0]
+    finally:
+        other.kill()
+        other.join(60)
+
+
+def test_the_workers_of_a_region_end_by_themselves(exit_codes):
+    with (pipeline := region(double)).auto_stop():
+        next(iter(pipeline))
+    assert exit_codes == [0, 0]
+
+
+def test_workers_that_do_not_end_are_made_to_at_the_same_time(monkeypatch):
+    """Stuck ones cost the patience of one, however many there are."""
+    workers = [_worker.Worker(f"stuck-{number}", stuck, ()) for number in range(3)]
+    processes = [worker.process for worker in workers]
+    monkeypatch.setattr(_worker, "PATIENCE", 0.1)
+    asked = []
+    terminate = multiprocessing.process.BaseProcess.terminate
+
+    def terminated(process):
+        asked.append((process, [one._closed for one in processes]))
+        monkeypatch.setattr(_worker, "PATIENCE", 60)
+        terminate(process)
+
+    monkeypatch.setattr(multiprocessing.process.BaseProcess, "terminate", terminated)
+    _worker.end_all(workers)
+    assert asked == [(process, [False, False, False]) for process in processes]
+    assert all(process._closed for process in processes)
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn"])

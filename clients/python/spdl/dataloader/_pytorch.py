@@ -9,7 +9,7 @@ import sys
 from typing import Any, Callable, Generic, Iterable, Iterator, Optional, Sequence, TypeVar
 
 from ..pipeline import PipelineBuilder
-from ..pipeline._worker import Channel, Worker, received_error, send_error
+from ..pipeline._worker import Channel, Worker, end_all, received_error, send_error
 
 T = TypeVar("T")
 
@@ -177,8 +177,7 @@ class _Workers:
         return value
 
     def close(self) -> None:
-        for worker in self._all:
-            worker.close()
+        end_all(self._all)
 
 
 def _serve(channel: Channel, dataset: bytes, collate: bytes, batched: bool,

@@ -18,7 +18,7 @@ from ._failure import PipelineFailure
 from ._pipeline import DATA_ENDS, EPOCH_ENDS, Pipeline
 from ._portable import portable
 from ._stages import EndOfSource
-from ._worker import Channel, Worker, received_error, send_error
+from ._worker import Channel, Worker, end_all, received_error, send_error
 
 AHEAD = 2  # transfers that a worker may have in hand
 
@@ -155,8 +155,7 @@ class Region:
                 os.close(self._wake_read)
                 os.close(self._wake_write)
                 self._wake_read = self._wake_write = -1
-        for member in workers:
-            member.worker.close()
+        end_all([member.worker for member in workers])
 
 
 class _Member:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import pickle
 import select
 import signal
+import socket
 import threading
+import time
 import traceback
 import weakref
 from multiprocessing.connection import Connection, wait
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Iterable, NamedTuple, Optional
 
 from .._errors import SpdlError
 from .._lock import Lock
 from ._arena import BUDGET, Packed, Receiver, Sender, SharedFile
+
+PATIENCE = 2.0  # seconds that a worker has to end by itself, then from a SIGTERM, then from a SIGKILL
 
 
 class WorkerDied(SpdlError, RuntimeError):
@@ -77,7 +82,7 @@ class Worker:
         finally:
             theirs.close()
         self.channel = Channel(ours, down, up, budget)
-        self._finaliser = weakref.finalize(self, _end, os.getpid(), self.process, ours, (up, down))
+        self._finaliser = weakref.finalize(self, _end, os.getpid(), _Parts(self.process, ours, (up, down)))
 
     def wait(self, timeout: Optional[float]) -> bool:
         """Wait for a message; False after timeout seconds. Raises WorkerDied at once when the process has died."""
@@ -119,23 +124,53 @@ class Worker:
 
     def close(self) -> None:
         """End the process."""
-        self._finaliser()
+        end_all([self])
 
 
-def _end(owner: int, process: Any, connection: Connection, files: tuple[SharedFile, ...]) -> None:
-    """Ask the worker to end, then make it."""
+def end_all(workers: Iterable[Worker]) -> None:
+    """End the processes of these workers, all at the same time."""
+    finalisers = [worker._finaliser.detach() for worker in workers]
+    alive = [arguments for _, _, arguments, _ in filter(None, finalisers)]
+    if alive:
+        _end(alive[0][0], *(parts for _, parts in alive))
+
+
+class _Parts(NamedTuple):
+    """What ends with a worker."""
+
+    process: Any
+    connection: Connection
+    files: tuple[SharedFile, ...]
+
+    def hang_up(self) -> None:
+        """Tell the worker that nothing more comes. Not by closing alone: a child that was forked meanwhile, the worker itself
+        among them, has this end, too."""
+        with contextlib.suppress(OSError):  # the worker's end is gone
+            with socket.socket(fileno=os.dup(self.connection.fileno())) as end:
+                end.shutdown(socket.SHUT_RDWR)
+        self.connection.close()
+
+
+def _end(owner: int, *workers: _Parts) -> None:
+    """Ask workers to end, then make them."""
     if os.getpid() != owner:
         return
-    connection.close()  # its end of data
-    for patience, force in ((2.0, process.terminate), (2.0, process.kill), (2.0, None)):
-        process.join(patience)
-        if process.exitcode is not None or force is None:
-            break
-        force()
-    if process.exitcode is not None:
-        process.close()
-    for file in files:
-        file.close()
+    for worker in workers:
+        worker.hang_up()
+    left = [worker.process for worker in workers]
+    for force in ("terminate", "kill", None):
+        deadline = time.monotonic() + PATIENCE
+        for process in left:
+            process.join(max(0.0, deadline - time.monotonic()))
+        left = [process for process in left if process.exitcode is None]
+        for process in left:
+            if force is not None:
+                getattr(process, force)()
+    for worker in workers:
+        if worker.process not in left:
+            worker.process.close()
+        for file in worker.files:
+            file.close()
 
 
 # ---- in the worker -----------------------------------------------------------------------------
