@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import random
 import signal
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -18,6 +19,7 @@ from spdl.pipeline import (
     SharedMemoryRingBuffer,
     SharedMemorySegmentPool,
     WorkerDied,
+    WorkerError,
     iterate_in_subinterpreter,
     iterate_in_subprocess,
     run_pipeline_in_subinterpreter,
@@ -68,6 +70,20 @@ def unpicklable():
 def silent():
     yield 1
     time.sleep(3600)
+
+
+def leaving():
+    yield 1
+    sys.exit()
+
+
+def interrupted():
+    yield 1
+    raise KeyboardInterrupt
+
+
+def leave(*_):
+    sys.exit(3)
 
 
 def stuck(channel):
@@ -241,6 +257,27 @@ def test_an_initializer_that_raises_is_raised_here(options):
 def test_a_function_that_raises_is_raised_here():
     with pytest.raises(ValueError, match="not today"):
         list(iterate_in_subprocess(refuse))
+
+
+@pytest.mark.parametrize("function, what", [(leaving, "SystemExit"), (interrupted, "KeyboardInterrupt")])
+def test_what_would_end_the_worker_does_not_end_this_process(function, what):
+    """A trainer that ends in the middle of its data with exit code 0 has not told anyone."""
+    iterable = iterate_in_subprocess(function)
+    for _ in range(2):
+        with pytest.raises(WorkerError, match=what):
+            list(iterable)
+    with pytest.raises(WorkerError, match="SystemExit: 3"):
+        list(iterate_in_subprocess(Numbers, initializer=leave))
+
+
+@pytest.mark.parametrize("begin", [lambda i: list(zip(i, i)), lambda i: [next(a := iter(i)), list(i), list(a)]])
+def test_an_iteration_that_another_has_overtaken_is_refused(begin):
+    """The worker does one at a time: the first of two would wait for ever."""
+    iterable = iterate_in_subprocess(Numbers, timeout=60)
+    with pytest.raises(RuntimeError, match="another iteration of the same object has begun"):
+        begin(iterable)
+    first, second = iter(iterable), iter(iterable)
+    assert list(second) == list(first) == [0, 1, 2, 3, 4]
 
 
 def test_the_worker_ends_with_its_iterable():

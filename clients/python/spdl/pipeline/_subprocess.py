@@ -34,8 +34,9 @@ def iterate_in_subprocess(fn: Callable[[], Iterable[T]], *, buffer_size: int = 3
 
     Arrays (numpy, torch on the CPU) and bytes come through shared memory: arrays without a copy on this side, as
     views whose memory is used again when the last is gone.
-    Raises WorkerDied at once when the process is killed; what the iteration raises is raised here, and the process
-    stays: the next iteration begins anew.
+    Raises WorkerDied at once when the process is killed; what the iteration raises is raised here (a SystemExit as
+    WorkerError), and the process stays: the next iteration begins anew. One iteration at a time: where another begins,
+    the one before raises RuntimeError if it is asked for more.
     """
     if buffer_size < 1:
         raise ValueError(f"spdl: pipeline: iterate_in_subprocess: buffer_size {buffer_size}, want 1 or more")
@@ -55,18 +56,19 @@ class _Iterable(Generic[T]):
     def __init__(self, worker: Worker, timeout: Optional[float]) -> None:
         self._worker = worker
         self._timeout = timeout
-        self._number = 0
+        self._number = 0  # of the iteration that the worker does
         self._ready = False
         self._broken: Optional[BaseException] = None
 
     def __iter__(self) -> Iterator[T]:
         if self._broken is not None:
             raise WorkerDied(f"spdl: pipeline: iterate_in_subprocess: the worker is gone: {self._broken}; make another")
-        self._number += 1
-        return self._iterate(self._number)
+        return self._iterate()
 
-    def _iterate(self, number: int) -> Iterator[T]:
+    def _iterate(self) -> Iterator[T]:
         worker, ended = self._worker, False
+        self._number += 1
+        number = self._number
         try:
             worker.send("iterate", number)
             while True:
@@ -91,10 +93,12 @@ class _Iterable(Generic[T]):
                 worker.send("leave", number)
 
     def _next(self, number: int) -> tuple[str, Any]:
-        """The next message of this iteration; what is left of earlier ones is dropped."""
+        """The next message of this iteration; what is left of earlier ones is dropped. Raises RuntimeError if a later one has begun."""
         worker = self._worker
         until = None if self._timeout is None else time.monotonic() + self._timeout
         while True:
+            if number != self._number:
+                raise RuntimeError(_OVERTAKEN)
             left = None if until is None else max(0.0, until - time.monotonic())
             if not worker.wait(left):
                 raise TimeoutError(_SILENT)
@@ -109,6 +113,9 @@ class _Iterable(Generic[T]):
 
 
 _SILENT = "spdl: pipeline: iterate_in_subprocess: the worker gave nothing within its timeout, and was ended"
+
+_OVERTAKEN = ("spdl: pipeline: iterate_in_subprocess: another iteration of the same object has begun, and its worker does one at a "
+              "time; end this one before, or make another object for it")
 
 
 # ---- in the worker -----------------------------------------------------------------------------

@@ -28,7 +28,7 @@ class WorkerDied(SpdlError, RuntimeError):
 
 
 class WorkerError(SpdlError, RuntimeError):
-    """An exception of a worker process that cannot be pickled; the text is its traceback."""
+    """An exception of a worker process that cannot be pickled, or would end this one, as SystemExit; the text is its traceback."""
 
 
 class Channel:
@@ -213,11 +213,14 @@ def send_error(channel: Channel, kind: str, number: int, error: BaseException) -
 
 
 def received_error(value: tuple[Optional[bytes], str], where: str) -> BaseException:
-    """The exception that send_error sent; its cause has the traceback of the other process."""
+    """The exception that send_error sent; its cause has the traceback of the other process. What is no Exception, such as a
+    SystemExit, was meant for the worker: a WorkerError here."""
     whole, text = value
     told = WorkerError(f"spdl: pipeline: in worker {where}:\n{text}")
     if whole is None:
         return told
     error = pickle.loads(whole)
+    if not isinstance(error, Exception):
+        return told
     error.__cause__ = told
     return error
