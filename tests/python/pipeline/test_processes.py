@@ -345,6 +345,35 @@ def test_workers_that_do_not_end_are_made_to_at_the_same_time(monkeypatch):
     assert all(process._closed for process in processes)
 
 
+AT_WORK = {
+    "iterate_in_subprocess": "iterate_in_subprocess(itertools.count)",
+    "run_pipeline_in_subprocess": "run_pipeline_in_subprocess(numbers().add_sink(1).get_config(), num_threads=1)",
+    "region": "numbers().to(ProcessPoolExecutorConfig(2)).pipe(abs).to(MAIN_PROCESS).add_sink(1).build(num_threads=1)",
+}
+
+
+@pytest.mark.parametrize("before", ["", "weakref.finalize(weakref.finalize, print)"])
+@pytest.mark.parametrize("what", AT_WORK)
+def test_the_interpreter_exits_with_workers_running(script, what, before):
+    """Without a word, whoever has registered what for the exit before: no failure of a stage is told that the end itself brought
+    about, and multiprocessing, which waits for its processes, does not wait for them for ever."""
+    ended = script(f"""
+        import itertools, weakref
+        {before}
+        from spdl.pipeline import PipelineBuilder, iterate_in_subprocess, run_pipeline_in_subprocess
+        from spdl.pipeline.defs import MAIN_PROCESS, ProcessPoolExecutorConfig
+
+        def numbers():
+            return PipelineBuilder().add_source(range(10**9))
+
+        at_work = {AT_WORK[what]}
+        items = iter(at_work)
+        for _ in range(10):
+            next(items)
+    """, timeout=120)
+    assert (ended.returncode, ended.stdout.strip(), ended.stderr) == (0, "", "")
+
+
 @pytest.mark.parametrize("context", ["fork", "spawn"])
 def test_the_worker_ends_when_its_parent_is_killed(script, context):
     """No orphan stays behind a trainer that was killed, whatever the worker is doing."""

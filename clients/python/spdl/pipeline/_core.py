@@ -29,6 +29,7 @@ from ._loop import Loop
 from ._queues import AsyncQueue, StatsQueue
 from ._map import MapStage, records, timed_only
 from ._tasks import BackgroundTask
+from ._worker import end_live
 
 log = logging.getLogger("spdl.pipeline")
 
@@ -391,10 +392,12 @@ def _close_quietly(core: Core, timeout: float) -> None:
 
 @atexit.register
 def _at_exit() -> None:
-    """Stop what still runs: the threads are daemons, so that an op that never returns holds no exit up."""
+    """Stop what still runs: the threads are daemons, so that an op that never returns holds no exit up. The workers end behind the
+    pipelines that use them; multiprocessing's handler, registered when _worker was imported, comes after this one."""
     running = [core() for core in _live.valuerefs()]  # a list of its own: other threads may still start one
     cores = [core for core in running if core is not None and core.host.pid == os.getpid()]
     for core in cores:
         core.halt()
     for core in cores:
         _close_quietly(core, EXIT_PATIENCE)
+    end_live()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import random
 import sys
@@ -90,7 +91,8 @@ class _Iterable(Generic[T]):
             raise
         finally:
             if not ended:
-                worker.send("leave", number)
+                with contextlib.suppress(WorkerDied):  # nobody waits for it any more
+                    worker.send("leave", number)
 
     def _next(self, number: int) -> tuple[str, Any]:
         """The next message of this iteration; what is left of earlier ones is dropped. Raises RuntimeError if a later one has begun."""

@@ -83,6 +83,8 @@ class Worker:
             theirs.close()
         self.channel = Channel(ours, down, up, budget)
         self._finaliser = weakref.finalize(self, _end, os.getpid(), _Parts(self.process, ours, (up, down)))
+        self._finaliser.atexit = False  # multiprocessing's own handler, which waits for the process, may come before: see end_live
+        _live.add(self)
 
     def wait(self, timeout: Optional[float]) -> bool:
         """Wait for a message; False after timeout seconds. Raises WorkerDied at once when the process has died."""
@@ -111,6 +113,8 @@ class Worker:
             raise self.died() from None
 
     def died(self) -> WorkerDied:
+        if not self._finaliser.alive:
+            return WorkerDied(f"spdl: pipeline: worker {self.process.name} was ended by this process")
         self.process.join(1)
         code = self.process.exitcode
         if code is None:
@@ -127,12 +131,21 @@ class Worker:
         end_all([self])
 
 
+_live: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def end_live() -> None:
+    """End the workers that are left, at the interpreter's exit. Comes behind the pipelines that use them, and before multiprocessing's
+    own handler, which waits for its processes."""
+    end_all(_live)
+
+
 def end_all(workers: Iterable[Worker]) -> None:
     """End the processes of these workers, all at the same time."""
-    finalisers = [worker._finaliser.detach() for worker in workers]
-    alive = [arguments for _, _, arguments, _ in filter(None, finalisers)]
-    if alive:
-        _end(alive[0][0], *(parts for _, parts in alive))
+    finalisers = [worker._finaliser.detach() for worker in list(workers)]
+    ours = [arguments for _, _, arguments, _ in filter(None, finalisers) if arguments[0] == os.getpid()]
+    if ours:
+        _end(os.getpid(), *(parts for _, parts in ours))
 
 
 class _Parts(NamedTuple):
