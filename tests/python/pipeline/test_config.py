@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from spdl.dataloader import DataLoader
 from spdl.pipeline import AsyncQueue, PipelineBuilder, StatsQueue, build_pipeline, defs
 
 
@@ -28,9 +29,13 @@ REFUSED = {
     "two sources": (lambda: PipelineBuilder().add_source([]).add_source([]), ValueError, "already set"),
     "two sinks": (lambda: PipelineBuilder().add_sink(1).add_sink(1), ValueError, "already set"),
     "a sink without room": (lambda: PipelineBuilder().add_sink(0), ValueError, "want 1 or more"),
+    "a sink of a text": (lambda: PipelineBuilder().add_sink("3"), ValueError, "buffer_size '3' is a str, want an int"),
+    "a sink of half an item": (lambda: PipelineBuilder().add_sink(1.5), ValueError, "buffer_size 1.5 is a float"),
     "no source": (lambda: PipelineBuilder().add_sink(1).build(num_threads=1), RuntimeError, "source is not set"),
     "no sink": (lambda: PipelineBuilder().add_source([]).build(num_threads=1), RuntimeError, "sink is not set"),
     "no concurrency": (lambda: defs.Pipe(double, concurrency=0), ValueError, "`concurrency` 0"),
+    "a concurrency that is true": (lambda: defs.Pipe(double, concurrency=True), ValueError,
+                                   "pipe 'double': `concurrency` True is a bool, want an int"),
     "an unknown order": (lambda: defs.Pipe(double, output_order="x"), ValueError, "`output_order` 'x'"),
     "an op that is none": (lambda: defs.Pipe(3), ValueError, "something to call"),
     "an executor for an async op": (lambda: defs.Pipe(adouble, executor=ThreadPoolExecutor(1)), ValueError, "async"),
@@ -41,6 +46,7 @@ REFUSED = {
     "retries below zero": (lambda: defs.Pipe(double, retries=-1), ValueError, "retries -1"),
     "a deadline of nothing": (lambda: defs.Pipe(double, deadline=0), ValueError, "deadline 0"),
     "lists of none": (lambda: defs.Aggregate(0), ValueError, "n 0, want 1"),
+    "lists of true": (lambda: defs.Aggregate(True), ValueError, "aggregate: n True is a bool, want an int"),
     "an aggregator that is none": (lambda: defs.Aggregate("x"), ValueError, "want an int or an Aggregator"),
     "no path": (lambda: defs.PathVariants(double, []), ValueError, "at least 1 path"),
     "an empty path": (lambda: defs.PathVariants(double, [[]]), ValueError, "path 0 is empty"),
@@ -57,6 +63,9 @@ REFUSED = {
                                                           defs.SinkConfig(1)), ValueError, "pipes has a SourceConfig"),
     "no threads": (lambda: PipelineBuilder().add_source([]).add_sink(1).build(num_threads=0), ValueError,
                    "num_threads 0"),
+    "threads as a text": (lambda: PipelineBuilder().add_source([]).add_sink(1).build(num_threads="2"), ValueError,
+                          "num_threads '2' is a str"),
+    "a loader without threads": (lambda: DataLoader([], num_threads=0), ValueError, "DataLoader: num_threads 0"),
     "a queue class that is none": (lambda: PipelineBuilder().add_source([]).add_sink(1).build(
         num_threads=1, queue_class=list), ValueError, "subclass of AsyncQueue"),
 }
@@ -70,6 +79,14 @@ def test_a_wrong_description_is_refused_where_it_is_written(what):
         make()
     assert text in str(caught.value)
     assert str(caught.value).startswith("spdl: ")
+
+
+def test_counts_are_whole_numbers_of_any_type():
+    """As in SPDL, which takes 2.0."""
+    pipeline = (PipelineBuilder().add_source(range(4)).pipe(double, concurrency=Fraction(2), output_order="input")
+                .pipe(adouble, concurrency=2.0, output_order="input").add_sink(2.0).build(num_threads=2.0))
+    with pipeline.auto_stop():
+        assert list(pipeline) == [0, 4, 8, 12]
 
 
 @pytest.mark.parametrize("base", [AsyncQueue, StatsQueue])

@@ -175,7 +175,7 @@ def test_a_router_may_be_async_and_paths_may_aggregate():
                 assert Counter(pipeline) == Counter([0, 2, 4, 6, 8, -1, -3, -5, -7])
 
 
-@pytest.mark.parametrize("answer", [2, -1, None, "0", True, 0.5])
+@pytest.mark.parametrize("answer", [2, -1, None, "0", 0.5])
 def test_a_router_that_names_no_path_ends_the_pipeline(answer):
     """IndexError with the number and the number of paths; also for what is no number."""
     pipeline = (PipelineBuilder().add_source([1]).path_variants(lambda x: answer, [[Pipe(same)], [Pipe(same)]])
@@ -184,6 +184,17 @@ def test_a_router_that_names_no_path_ends_the_pipeline(answer):
         list(pipeline)
     pipeline.stop()
     assert isinstance(caught.value.exceptions[0], IndexError) and "want 0 to 1" in str(caught.value)
+
+
+def test_a_router_may_answer_yes_or_no():
+    """As in SPDL: False is path 0, True is path 1."""
+    paths = [[Pipe(same)], [Pipe(str)]]
+    builder = PipelineBuilder().add_source([4, 5]).path_variants(lambda x: x > 4, paths)
+    with (pipeline := builder.add_sink(3).build(num_threads=1)).auto_stop():
+        assert set(pipeline) == {4, "5"}
+    builder = PipelineBuilder().add_source([[5, 4]]).path_variants(lambda batch: [x > 4 for x in batch], [[Pipe(same)]] * 2, batched=True)
+    with (pipeline := builder.add_sink(3).build(num_threads=1)).auto_stop():
+        assert list(pipeline) == [[4, 5]]
 
 
 def test_a_router_that_raises_ends_the_pipeline():

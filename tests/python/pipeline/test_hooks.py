@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from concurrent.futures import CancelledError
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -75,12 +75,25 @@ async def agsame(x):
 @pytest.mark.parametrize("op", [same, asame])
 @pytest.mark.parametrize("swallow", [False, True])
 def test_task_hooks_are_around_each_task_and_see_its_item(op, swallow):
-    """Entered before the op, left after it, told of its failure; one that swallows it makes it no failure."""
+    """Entered before the op, left after it, told of its failure, which stays one where a hook swallows it."""
     hook = Recorder(swallow)
-    pipeline = build([1, 9, 2], op, task_hook_factory=lambda info: [hook], max_failures=-1 if not swallow else 0)
-    with pipeline.auto_stop():
-        assert list(pipeline) == [1, 2]
+    assert run([1, 9, 2], op, num_threads=1, task_hook_factory=lambda info: [hook]) == [1, 2]
     assert hook.events == ["enter", ("in", 1), ("out", 1), ("in", 9), ("failed", 9), ("in", 2), ("out", 2), "leave"]
+    with pytest.raises(PipelineFailure, match="failed 1 times"):
+        run([1, 9, 2], op, task_hook_factory=lambda info: [hook], max_failures=0)
+
+
+@pytest.mark.parametrize("op", [gsame, agsame])
+def test_a_hook_that_swallows_everything_does_not_keep_a_generator_from_its_end(op):
+    class Swallowing(TaskHook):
+        @asynccontextmanager
+        async def task_hook(self, input_item=None):
+            with suppress(Exception):
+                yield
+
+    results = build([1, 9, 2], op, task_hook_factory=lambda info: [Swallowing()])
+    with results.auto_stop():
+        assert list(results.get_iterator(timeout=60)) == [1, 2]
 
 
 @pytest.mark.parametrize("op", [gsame, agsame])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import pickle
 import random
 import signal
 import sys
@@ -318,6 +319,15 @@ def test_a_worker_that_is_not_wanted_any_more_ends_by_itself(context, exit_codes
     finally:
         other.kill()
         other.join(60)
+
+
+def test_what_cannot_be_pickled_for_a_worker_is_refused_with_the_remedy():
+    remedy = "made by {}.*<lambda>.*a module defines, no lambdas"
+    with pytest.raises(pickle.PicklingError, match=remedy.format("spawn")):
+        iterate_in_subprocess(lambda: [1], mp_context="spawn")
+    pipeline = region(lambda x: x)
+    with pytest.raises(PipelineFailure, match=remedy.format("forkserver")), pipeline.auto_stop():
+        next(iter(pipeline))
 
 
 def test_the_workers_of_a_region_end_by_themselves(exit_codes):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, AsyncIterable, Callable, Generic, Iterable, Iterator, Optional, TypeVar, Union
 
 from ..pipeline import Pipeline, PipelineBuilder
+from ..pipeline.defs import at_least_one
 
 Output = TypeVar("Output")
 
@@ -36,7 +37,7 @@ class DataLoader(Generic[Output]):
         self._aggregator = aggregator
         self._transfer_fn = transfer_fn
         self._buffer_size = buffer_size
-        self._num_threads = num_threads
+        self._num_threads = at_least_one("dataloader: DataLoader: num_threads", num_threads)
         self._timeout = timeout
         self._output_order = output_order
         self._build()  # refuses wrong arguments here, and not in the first iteration

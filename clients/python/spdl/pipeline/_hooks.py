@@ -33,7 +33,7 @@ class TaskHook(ABC):
     async def task_hook(self, input_item: Any = None) -> AsyncIterator[None]:
         """Around each call of the op, and each step of a generator. What it raises drops the item, as a failure.
 
-        StopAsyncIteration must pass through: it ends a generator.
+        What the op raises is a failure whether the hook lets it through or not; StopAsyncIteration is the end of a generator.
         """
         yield
 

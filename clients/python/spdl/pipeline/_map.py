@@ -199,7 +199,7 @@ def _timed(call: Callable[..., Any], hooks: list[Any], loop: Any) -> Callable[..
 
 
 def _hooked(call: Callable[..., Any], hooks: list[TaskHook], loop: Any, is_async: bool) -> Callable[..., Any]:
-    """Run each call inside the hooks' task_hook."""
+    """Run each call inside the hooks' task_hook. What the call raises is its failure, or its end, also where a hook swallows it."""
     async def enter(stack: AsyncExitStack, item: Any) -> None:
         try:
             for hook in hooks:
@@ -214,18 +214,20 @@ def _hooked(call: Callable[..., Any], hooks: list[TaskHook], loop: Any, is_async
         try:
             result = call(item)
         except BaseException as error:
-            if loop.run(stack.__aexit__(type(error), error, error.__traceback__)):
-                return None
+            loop.run(stack.__aexit__(type(error), error, error.__traceback__))
             raise
         loop.run(stack.__aexit__(None, None, None))
         return result
 
     async def hooked_async(item: Any) -> Any:
-        result = None
-        async with AsyncExitStack() as stack:
-            for hook in hooks:
-                await stack.enter_async_context(_task_hook(hook, item))
+        stack = AsyncExitStack()
+        await enter(stack, item)
+        try:
             result = await call(item)
+        except BaseException as error:
+            await stack.__aexit__(type(error), error, error.__traceback__)
+            raise
+        await stack.__aexit__(None, None, None)
         return result
 
     return hooked_async if is_async else hooked

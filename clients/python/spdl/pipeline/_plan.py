@@ -31,12 +31,10 @@ class Options:
 
     def __init__(self, num_threads: int, max_failures: defs.MaxFailures, report_stats_interval: float,
                  queue_class: Optional[type], task_hook_factory: Optional[Callable[..., Any]], stage_id: int) -> None:
-        if num_threads < 1:
-            raise ValueError(f"spdl: pipeline: build: num_threads {num_threads}, want 1 or more")
         defs.check_max_failures(max_failures)
         if max_failures is None:
             raise ValueError("spdl: pipeline: build: max_failures is None, want -1 for no limit, a count or a Fraction")
-        self.num_threads = num_threads
+        self.num_threads = defs.at_least_one("pipeline: build: num_threads", num_threads)
         self.max_failures = max_failures
         self.interval = report_stats_interval
         self.queue_class = queue_class

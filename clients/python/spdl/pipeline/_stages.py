@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, Iterator
 
 from . import defs
@@ -120,10 +121,14 @@ class RouterStage(HostStage):
         desk.give_keys(desk.keys, desk.raw.flags & WORK_LIST and GIVE_LIST, path)
 
     def checked(self, path: Any) -> int:
-        if isinstance(path, bool) or not hasattr(path, "__index__") or not 0 <= path < self.n_paths:
+        try:
+            number = operator.index(path)
+        except TypeError:
+            number = -1
+        if not 0 <= number < self.n_paths:
             raise IndexError(f"spdl: pipeline: path variants {self.info}: the router says path {path!r}, "
-                             f"want 0 to {self.n_paths - 1}")
-        return path.__index__()
+                             f"want 0 to {self.n_paths - 1}, as an int")
+        return number
 
 
 class SplitStage(RouterStage):

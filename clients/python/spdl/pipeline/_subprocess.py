@@ -39,8 +39,7 @@ def iterate_in_subprocess(fn: Callable[[], Iterable[T]], *, buffer_size: int = 3
     WorkerError), and the process stays: the next iteration begins anew. One iteration at a time: where another begins,
     the one before raises RuntimeError if it is asked for more.
     """
-    if buffer_size < 1:
-        raise ValueError(f"spdl: pipeline: iterate_in_subprocess: buffer_size {buffer_size}, want 1 or more")
+    buffer_size = defs.at_least_one("pipeline: iterate_in_subprocess: buffer_size", buffer_size)
     if initializer is None:
         initializers: tuple[Callable[[], None], ...] = ()
     else:

@@ -74,10 +74,15 @@ class Worker:
             self.process = context.Process(target=_main, name=name, daemon=daemon,
                                            args=(os.getpid(), theirs, up, down, budget, main, args))
             self.process.start()
-        except BaseException:
+        except BaseException as error:
             ours.close()
             up.close()
             down.close()
+            if isinstance(error, (pickle.PicklingError, AttributeError, TypeError)):  # what pickle raises
+                raise pickle.PicklingError(
+                    f"spdl: pipeline: worker {name}: what it runs cannot be sent to a process that is made by "
+                    f"{context.get_start_method()}: {error}; take functions and classes that a module defines, no lambdas and none of "
+                    "a function's own") from error
             raise
         finally:
             theirs.close()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
+import numbers
 from abc import ABC, abstractmethod
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -45,6 +46,15 @@ class _PipeType(enum.IntEnum):
     Disaggregate = 4
 
 
+def at_least_one(where: str, value: Any) -> int:
+    """value as an int: what is a whole number, such as numpy's and 2.0. Raises ValueError that begins with where."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or value % 1 != 0:
+        raise ValueError(f"spdl: {where} {value!r} is a {type(value).__name__}, want an int")
+    if value < 1:
+        raise ValueError(f"spdl: {where} {value}, want 1 or more")
+    return int(value)
+
+
 # ---- source and sink ---------------------------------------------------------------------------
 
 
@@ -63,14 +73,12 @@ class SourceConfig(Generic[T]):
 
 @dataclass(frozen=True)
 class SinkConfig(Generic[U]):
-    """How many results may be ready ahead of the consumer, at least 1."""
+    """How many results may be ready ahead of the consumer, at least 1: a queue without a bound would hold the whole data set."""
 
     buffer_size: int
 
     def __post_init__(self) -> None:
-        if self.buffer_size < 1:
-            raise ValueError(f"spdl: pipeline: sink: buffer_size {self.buffer_size}, want 1 or more: "
-                             "a queue without a bound would hold the whole data set")
+        object.__setattr__(self, "buffer_size", at_least_one("pipeline: sink: buffer_size", self.buffer_size))
 
 
 # ---- pipe --------------------------------------------------------------------------------------
@@ -121,8 +129,7 @@ def Pipe(op: Any, /, *, concurrency: int = 1, executor: Optional[Executor] = Non
     retries       how often a failed item is tried again, backoff seconds later, then twice that, and so on. Not
                   in Meta's SPDL, like deadline: seconds after which an item counts as failed
     """
-    if concurrency < 1:
-        raise ValueError(f"spdl: pipeline: pipe {_name_of(op)!r}: `concurrency` {concurrency}, want 1 or more")
+    concurrency = at_least_one(f"pipeline: pipe {name or _name_of(op)!r}: `concurrency`", concurrency)
     if output_order not in ("completion", "input"):
         raise ValueError(f'spdl: pipeline: pipe {_name_of(op)!r}: `output_order` {output_order!r}, '
                          'want "completion" or "input"')
@@ -221,9 +228,7 @@ class Collate(Aggregator, Generic[T]):
     """Lists of n items."""
 
     def __init__(self, n: int) -> None:
-        if n < 1:
-            raise ValueError(f"spdl: pipeline: aggregate: n {n}, want 1 or more")
-        self.n = n
+        self.n = at_least_one("pipeline: aggregate: n", n)
         self._items: list[T] = []
 
     def accumulate(self, item: T) -> Optional[list[T]]:
@@ -253,7 +258,7 @@ class AggregateConfig(Generic[T]):
 
 def Aggregate(input: Union[int, Aggregator], /, *, drop_last: bool = False) -> AggregateConfig:
     """Make lists of `input` items, or what an Aggregator makes of them. drop_last: drop the incomplete last one."""
-    op = Collate(input) if isinstance(input, int) else input
+    op = Collate(input) if isinstance(input, numbers.Integral) else input
     if not isinstance(op, Aggregator):
         raise ValueError(f"spdl: pipeline: aggregate: got a {type(input).__name__}, want an int or an Aggregator")
     label = repr(op) if type(op).__repr__ is not object.__repr__ else type(op).__name__
@@ -360,8 +365,8 @@ class ExecutorConfig:
     initargs: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.max_workers is not None and self.max_workers < 1:
-            raise ValueError(f"spdl: pipeline: pool: max_workers {self.max_workers}, want 1 or more")
+        if self.max_workers is not None:
+            object.__setattr__(self, "max_workers", at_least_one("pipeline: pool: max_workers", self.max_workers))
 
 
 @dataclass(frozen=True)
@@ -399,8 +404,7 @@ class PlacementConfig:
         if not isinstance(self.target, (ProcessPoolExecutorConfig, InterpreterPoolExecutorConfig, _MainProcess)):
             raise ValueError(f"spdl: pipeline: to: got a {type(self.target).__name__}, want ProcessPoolExecutorConfig "
                              "or MAIN_PROCESS; a live executor goes to pipe(executor=...)")
-        if self.buffer_size < 1:
-            raise ValueError(f"spdl: pipeline: to: buffer_size {self.buffer_size}, want 1 or more")
+        object.__setattr__(self, "buffer_size", at_least_one("pipeline: to: buffer_size", self.buffer_size))
 
 
 # ---- the whole ---------------------------------------------------------------------------------
