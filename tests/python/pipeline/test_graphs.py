@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
@@ -379,6 +380,24 @@ def test_a_pipeline_can_be_stopped_in_the_middle_of_a_merge():
     for op in (None, in_turn):
         with (pipeline := several(op, sources=[iter(int, 1), iter(int, 1)])).auto_stop():
             assert pipeline.get_item(timeout=10) == 0
+
+
+def test_an_input_of_a_merge_may_be_closed_while_it_starts(monkeypatch):
+    """The merge starts it on one thread, and its stop comes from another: that waits until there is something to end."""
+    pipeline = PipelineBuilder().add_source(iter(int, 1)).add_sink(1).build(num_threads=1)
+    start, closers = threading.Thread.start, []
+
+    def interrupted(thread):
+        if thread.name.startswith("spdl") and not closers:
+            closers.append(pool.submit(pipeline.close, 60))
+            wait([closers[0]], timeout=0.3)
+        start(thread)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        monkeypatch.setattr(threading.Thread, "start", interrupted)
+        pipeline.start()
+        closers[0].result(60)
 
 
 def test_many_items_through_everything_at_once():

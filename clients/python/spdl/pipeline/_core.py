@@ -108,9 +108,10 @@ class Core:
             for stage in self.plan.stages:
                 stage.bind(self)
             self._enter_hooks(timeout)
-            self.host.start()
-            for stage in self.plan.stages:
-                self._start_threads(stage)
+            with self._closing:  # who feeds another may be closed from there meanwhile: it joins threads, and those run
+                self.host.start()
+                for stage in self.plan.stages:
+                    self._start_threads(stage)
         except BaseException:
             self.close(STOP_PATIENCE)
             raise
