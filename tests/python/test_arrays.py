@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import gc
 import itertools
+import pickle
 import weakref
 
 import pytest
@@ -63,6 +65,14 @@ def test_bytes_are_the_elements_in_c_order(dtype):
         assert bytes(view) == view.numpy().tobytes()
 
 
+def bfloat16(*halves, shape=None):
+    """An Array of these bits."""
+    data = b"".join(half.to_bytes(2, "little") for half in halves)
+    memory, shape = Memory(data), (len(halves),) if shape is None else shape
+    strides = tuple(2 * int(numpy.prod(shape[i + 1:])) for i in range(len(shape)))
+    return Array(memory, memory.address, shape, strides, DType(4, 16), False)
+
+
 @pytest.mark.parametrize("dtype", [d for d in ALL if d != "float16"])
 def test_memoryview_and_tolist_need_no_numpy(dtype):
     array, _ = make(numpy.arange(6).reshape(2, 3), dtype)
@@ -76,6 +86,76 @@ def test_memoryview_of_half_floats_is_bytes():
     array, _ = make([1.0, 2.0], "float16")
     assert bytes(array.memoryview()) == b"\x00\x3c\x00\x40"
     assert array.tolist() == [1.0, 2.0]
+
+
+def test_tolist_gives_numbers_of_types_that_memoryview_has_not():
+    assert bfloat16(0x3f80, 0xc000, 0x7f80, 0x0001, shape=(2, 2)).tolist() == [[1.0, -2.0], [float("inf"), 2.0 ** -133]]
+    assert bfloat16(0x3f80, shape=()).tolist() == 1.0 and bfloat16(shape=(0, 3)).tolist() == []
+    halves, _ = make([[0.5, -2.0], [65504.0, 0.0]], "float16")
+    assert halves.tolist() == [[0.5, -2.0], [65504.0, 0.0]]
+    eighths = Memory(b"\1\2")
+    with pytest.raises(spdl.Unsupported, match="Python has no numbers of float8; use bytes"):
+        Array(eighths, eighths.address, (2,), (1,), DType(2, 8), False).tolist()
+
+
+COPIES = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    **{f"pickle {n}": lambda array, n=n: pickle.loads(pickle.dumps(array, n)) for n in range(2, pickle.HIGHEST_PROTOCOL + 1)},
+}
+
+
+@pytest.mark.parametrize("way", COPIES)
+@pytest.mark.parametrize("readonly", [False, True])
+@pytest.mark.parametrize("dtype", ALL)
+def test_copies_and_pickles_have_the_elements_in_memory_of_their_own(way, dtype, readonly):
+    array, memory = make(numpy.arange(12).reshape(3, 4), dtype, readonly)
+    padded = Array(array._owner, array._address, (3, 2), array.strides, array.dtype, readonly)
+    made = [COPIES[way](a) for a in (array, array.copy(), padded)]
+    del array, padded
+    gc.collect()
+    assert memory() is None
+    for got, want in zip(made, (numpy.arange(12).reshape(3, 4), numpy.arange(12).reshape(3, 4), numpy.arange(12).reshape(3, 4)[:, :2])):
+        assert type(got) is Array and got.dtype == dtype and got.shape == want.shape and not got.readonly
+        assert got._address % got.dtype.itemsize == 0
+        got.numpy()[0, 0] += 1
+        want = want.copy()
+        want[0, 0] += 1
+        assert (got.numpy() == want).all()
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_copies_of_what_numpy_does_not_know(way):
+    """Brain floats, nothing at all, and rows of unlike length."""
+    got = COPIES[way](bfloat16(0x3f80, 0x4000))
+    assert got.dtype == "bfloat16" and got.tolist() == [1.0, 2.0]
+    for shape in ((0,), (2, 0)):
+        got = COPIES[way](make(numpy.zeros(shape))[0])
+        assert got.shape == shape and got.tolist() == numpy.zeros(shape).tolist()
+    (values, memory), (offsets, _) = make([1, 2, 3, 4, 5, 6], "uint8"), make([0, 2, 2, 6], "int64")
+    ragged = COPIES[way](Ragged(values, offsets, (2,)))
+    del values
+    assert memory() is None and ragged.step == (2,)
+    assert [ragged.bytes_of(i) for i in range(3)] == [b"\1\2", b"", b"\3\4\5\6"]
+
+
+def test_a_pickle_leaves_its_buffers_to_who_asks_for_them():
+    array, memory = make(numpy.arange(1000), "int64")
+    buffers = []
+    small = pickle.dumps(array, 5, buffer_callback=buffers.append)
+    del array
+    assert len(small) < 500 and memory() is not None  # the buffer is a view
+    back = bytearray(buffers[0].raw())
+    del buffers
+    gc.collect()
+    assert memory() is None
+    got = pickle.loads(small, buffers=[back])
+    back[0] = 7
+    assert got.tolist() == [7, *range(1, 1000)]  # over that memory
+    odd = memoryview(bytearray(8001))[1:]
+    assert pickle.loads(small, buffers=[odd])._address % 8 == 0
+    with pytest.raises(spdl.ArgumentError, match=r"got 16 bytes, want those of int64\[1000\]: the pickle is damaged"):
+        pickle.loads(small, buffers=[bytes(16)])
 
 
 EXPORTS = {
@@ -184,7 +264,7 @@ def test_bfloat16_is_refused_to_numpy_with_the_remedy_and_goes_through_dlpack():
 def test_memory_of_another_device_is_only_for_dlpack():
     array = Array(None, 64, (2,), (4,), DType(2, 32), False, device=(2, 1))
     assert array.__dlpack_device__() == (2, 1)
-    for take in (array.numpy, array.memoryview, array.copy):
+    for take in (array.numpy, array.memoryview, array.copy, array.tolist, lambda: pickle.dumps(array), lambda: copy.copy(array)):
         with pytest.raises(spdl.Unsupported, match=r"lies on device \(2, 1\)"):
             take()
 
@@ -223,7 +303,8 @@ def test_ragged_rows_are_views_of_their_values():
     offsets, _ = make([0, 2, 2, 6], "int64")
     ragged = Ragged(values, offsets)
     assert len(ragged) == 3 and [row.tolist() for row in ragged] == [[1, 2], [], [3, 4, 5, 6]]
-    assert ragged[-1].tolist() == [3, 4, 5, 6] and ragged.bytes_of(0) == b"\1\2"
+    assert ragged[-1].tolist() == [3, 4, 5, 6] and ragged.bytes_of(0) == b"\1\2" == ragged.bytes_of(-3)
+    assert ragged[numpy.int64(2)].tolist() == [3, 4, 5, 6] and ragged.bytes_of(numpy.uint8(2)) == b"\3\4\5\6"
     row = ragged[2]
     del values, ragged
     assert memory() is not None and row.tolist() == [3, 4, 5, 6]
@@ -248,8 +329,12 @@ def test_ragged_bytes_are_text():
 def test_ragged_rows_outside_are_refused():
     values, _ = make([1, 2], "uint8")
     good, _ = make([0, 2], "int64")
-    for row in (1, -2):
-        with pytest.raises(IndexError, match="of a ragged field of 1 rows"):
+    for row in (1, -2, 10**9, -10**30):
+        for take in (Ragged(values, good).__getitem__, Ragged(values, good).bytes_of):
+            with pytest.raises(IndexError, match=f"row {row} of a ragged field of 1 rows"):
+                take(row)
+    for row in (slice(0, 1), 0.0, "0", None, [0]):
+        with pytest.raises(TypeError, match="want a whole number; of several rows"):
             Ragged(values, good)[row]
     for wrong in ([0, 3], [2, 0], [-1, 1]):
         offsets, _ = make(wrong, "int64")

@@ -147,7 +147,9 @@ def test_a_batch_refuses_to_be_pickled_or_copied_with_the_remedy(mock, loader):
         for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(spdl.Unsupported, match=r"leased to this process.*pass batch.copy\(\) on"):
                 attempt(batch)
-        assert pickle.loads(pickle.dumps(batch.copy()))["label"].tolist() == [0, 1, 2]
+        sent = batch.copy()
+    for arrived in (pickle.loads(pickle.dumps(sent)), copy.deepcopy(sent)):
+        assert arrived["label"].tolist() == [0, 1, 2] and arrived["key"].text() == ["0", "1", "2"]
 
 
 def test_batches_are_compared_by_identity(loader):

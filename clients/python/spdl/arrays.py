@@ -9,6 +9,9 @@ Nothing here imports numpy or torch before it is asked for one of theirs.
 from __future__ import annotations
 
 import ctypes
+import operator
+import pickle
+import struct
 import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
 
@@ -61,8 +64,9 @@ class Array:
     """A dense tensor in memory that something else owns: `shape`, `strides` (bytes), `dtype`, `nbytes`, `readonly`.
 
     Of a batch it is a view of the batch's slot, read-only on a ring of shared access. `numpy()`, `torch()` and
-    `memoryview()` give the same memory to others, `copy()` and `bytes()` an own one. It is no buffer itself: numpy would prefer that
-    to the array interface, and buffers know neither half floats nor empty shapes.
+    `memoryview()` give the same memory to others, `copy()` and `bytes()` an own one, and so do copy.copy, copy.deepcopy and pickle (with
+    protocol 5 out of band, where that is asked for). It is no buffer itself: numpy would prefer that to the array interface, and buffers
+    know neither half floats nor empty shapes.
     """
 
     __slots__ = ("_owner", "_address", "shape", "strides", "dtype", "readonly", "_device", "_copied", "__weakref__")
@@ -110,6 +114,17 @@ class Array:
             strides = _dense_strides(self.shape, self.dtype.itemsize)
             _copy_strided(address, strides, self._address, self.strides, self.shape, self.dtype.itemsize)
         return Array(pinned, address, self.shape, strides, self.dtype, False, copied=True)
+
+    def __reduce_ex__(self, protocol: int) -> tuple:
+        """The elements, and what a subclass adds to them; never the address. Raises Unsupported for memory of a device."""
+        self._need_cpu("pickle or copy")
+        if protocol >= 5 and self.nbytes:
+            data: Any = pickle.PickleBuffer(self._dense()._flat())
+        else:
+            data = bytes(self)
+        attributes, slots = object.__reduce_ex__(self, 2)[2]
+        slots = {name: value for name, value in slots.items() if name not in Array.__slots__}
+        return _unpickled, (type(self), data, self.shape, self.dtype.dlpack), (attributes, slots)
 
     # ---- numpy
 
@@ -212,18 +227,23 @@ class Array:
         self._need_cpu("memoryview")
         if not is_dense(self.shape, self.strides, self.dtype.itemsize):
             raise BufferError(f"spdl: memoryview of {self!r}: its rows are padded; use numpy() or copy().memoryview()")
+        view = self._flat()
+        if self.dtype.format is not None and self.nbytes:
+            view = view.cast(self.dtype.format, self.shape)
+        return view
+
+    def _flat(self) -> memoryview:
+        """The bytes of a dense array, a view."""
         memory = (ctypes.c_uint8 * self.nbytes).from_address(self._address)
         memory.owner = self._owner
         view = memoryview(memory).cast("B")
-        if self.dtype.format is not None and self.nbytes:
-            view = view.cast(self.dtype.format, self.shape)
         return view.toreadonly() if self.readonly else view
 
     def tolist(self) -> list:
-        """The elements as nested lists of Python numbers."""
-        if self.size == 0 or self.dtype.format is None:
-            return self.numpy().tolist()
-        return self._dense().memoryview().tolist()
+        """The elements as nested lists of Python numbers. Raises Unsupported for types that Python has no numbers for."""
+        if self.size and self.dtype.format is not None:
+            return self._dense().memoryview().tolist()
+        return _nested(_floats(self), self.shape)
 
     def __bytes__(self) -> bytes:
         """The elements in C order, as they are in memory."""
@@ -238,7 +258,7 @@ class Ragged:
 
     `values` and `offsets` ([rows + 1] int64) are Arrays; `ragged[i]` is a view of row i, a numpy one where numpy
     is installed. `step` is the shape of one step of a row, such as (height, width, channels) of a video's frames; () where
-    a step is a number.
+    a step is a number. A copy, also by the module copy or by pickle, has memory of its own.
     """
 
     __slots__ = ("values", "offsets", "step")
@@ -252,11 +272,7 @@ class Ragged:
         return len(self.offsets) - 1
 
     def __getitem__(self, row: int) -> Union[numpy.ndarray, Array]:
-        if row < 0:
-            row += len(self)
-        if not 0 <= row < len(self):
-            raise IndexError(f"spdl: row {row} of a ragged field of {len(self)} rows")
-        return view(self._row(row))
+        return view(self._row(self._number(row)))
 
     def __iter__(self) -> Iterator[Union[numpy.ndarray, Array]]:
         return (self[row] for row in range(len(self)))
@@ -268,9 +284,14 @@ class Ragged:
         """The same rows in memory of their own."""
         return Ragged(self.values.copy(), self.offsets.copy(), self.step)
 
+    __copy__ = copy
+
+    def __reduce__(self) -> tuple:
+        return Ragged, (self.values, self.offsets, self.step)
+
     def bytes_of(self, row: int) -> bytes:
-        """The bytes of one row, copied."""
-        array = self._row(row)
+        """The bytes of one row, copied; -1 is the last. Raises IndexError for a row that there is not."""
+        array = self._row(self._number(row))
         return ctypes.string_at(array._address, array.nbytes)
 
     def text(self, errors: str = "surrogateescape") -> list[str]:
@@ -279,6 +300,16 @@ class Ragged:
         if self.values.dtype != "uint8" or self.step:
             raise TypeError(f"spdl: text of {self!r}: got no bytes; want a field of text, such as a column of type text")
         return [self.bytes_of(row).decode("utf-8", errors) for row in range(len(self))]
+
+    def _number(self, row: int) -> int:
+        """A row's number from 0, of one that may count from the end."""
+        try:
+            number = operator.index(row)
+        except TypeError:
+            raise TypeError(f"spdl: row {row!r:.60} of {self!r}: got {type(row).__name__}, want a whole number; of several rows [ragged[i] for i in rows]") from None
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"spdl: row {number} of a ragged field of {len(self)} rows")
+        return number % len(self)
 
     def _row(self, row: int) -> Array:
         values = self.values
@@ -289,6 +320,25 @@ class Ragged:
         shape = ((end - start) // _size(self.step), *self.step)
         return Array(values._owner, values._address + start * values.strides[0], shape,
                      _dense_strides(shape, values.dtype.itemsize), values.dtype, values.readonly, values._device)
+
+
+def _unpickled(kind: type[Array], data: Any, shape: tuple[int, ...], dtype: tuple[int, int, int]) -> Array:
+    """An array over what a pickle has: the buffer that came out of band, or else memory of its own."""
+    memory, of = memoryview(data).cast("B"), DType(*dtype)
+    if memory.nbytes != _size(shape) * of.itemsize:
+        raise ArgumentError(f"spdl: unpickle array: got {memory.nbytes} bytes, want those of {of}{list(shape)}: the pickle is damaged")
+    owner: Any = None
+    if not memory.readonly and memory.nbytes:
+        owner = (ctypes.c_char * memory.nbytes).from_buffer(memory)
+        address = ctypes.addressof(owner)
+    if owner is None or address % of.itemsize:
+        room = bytearray(memory.nbytes + 63)
+        owner = ctypes.c_char.from_buffer(room)  # keeps it where it is
+        address = (ctypes.addressof(owner) + 63) & ~63
+        ctypes.memmove(address, memory.tobytes(), memory.nbytes)
+    array = kind.__new__(kind)
+    Array.__init__(array, owner, address, shape, _dense_strides(shape, of.itemsize), of, False)
+    return array
 
 
 _NOT_TRIED = object()
@@ -326,6 +376,30 @@ def _warn_read_only() -> None:
             "tensor ends the process; use torch(copy=True) for what you change, or a ring of private access",
             stacklevel=3,
         )
+
+
+def _floats(array: Array) -> list:
+    """The elements, one after the other, of types that memoryview has not; none of an empty array."""
+    data = bytes(array)
+    if array.dtype == "float16":
+        return list(struct.unpack(f"<{array.size}e", data))
+    if array.dtype == "bfloat16":  # the upper half of a float32
+        wide = bytearray(2 * len(data))
+        wide[2::4], wide[3::4] = data[0::2], data[1::2]
+        return list(struct.unpack(f"<{array.size}f", wide))
+    if data:
+        raise Unsupported(f"spdl: tolist of {array!r}: Python has no numbers of {array.dtype}; use bytes() or __dlpack__")
+    return []
+
+
+def _nested(flat: list, shape: tuple[int, ...]) -> Any:
+    """The elements as lists in lists."""
+    if not shape:
+        return flat[0]
+    if len(shape) == 1:
+        return flat
+    part = _size(shape[1:])
+    return [_nested(flat[i * part:(i + 1) * part], shape[1:]) for i in range(shape[0])]
 
 
 def _size(shape: tuple[int, ...]) -> int:
