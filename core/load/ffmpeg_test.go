@@ -44,6 +44,24 @@ func TestColoursOfAVideo(t *testing.T) {
 	}
 }
 
+// A device that is not here is the description's fault, of a file and of its chunks.
+func TestAnAbsentDeviceIsTheDescriptionsFault(t *testing.T) {
+	for _, kind := range []string{"cuda", "vaapi", "vdpau", "qsv", "drm"} {
+		description, src := []byte(`{"video": {"frames": 4, "over": "cut", "hardware": "`+kind+`"}}`), Source{Path: "../media/video/testdata/bt709.mp4"}
+		_, whole := Load(description, src, nil)
+		chunks, chunked := Open(description, src)
+		if chunked == nil {
+			chunks.Close()
+		}
+		for _, err := range []error{whole, chunked} {
+			var described *spec.Error
+			if err != nil && (!errors.As(err, &described) || !strings.Contains(err.Error(), "video.hardware: got "+kind+", which is not here")) {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}
+	}
+}
+
 // An address stands for the bytes that lie there, of every kind of sample; what cannot be read is named, without what its query says.
 func TestAddressesAreRead(t *testing.T) {
 	files := map[string][]byte{"/film.y4m": film(5), "/picture.png": picture()}

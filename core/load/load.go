@@ -94,11 +94,12 @@ func named(err error, path string) error {
 	return err
 }
 
-// errorOf is the description's fault or the sample's. Only FFmpeg can tell that of its filters.
+// errorOf is the description's fault or the sample's. Only FFmpeg can tell that of its filters, and only the machine that of its devices.
 func errorOf(err error) error {
 	var described *spec.Error
 	var filter *av.FilterError
 	var config *audio.ConfigError
+	var hardware *video.HardwareError
 	switch {
 	case err == nil:
 		return nil
@@ -106,6 +107,8 @@ func errorOf(err error) error {
 		return described
 	case errors.As(err, &config):
 		return &spec.Error{File: "sample", Path: "audio." + config.Key, Text: config.Text}
+	case errors.As(err, &hardware):
+		return &spec.Error{File: "sample", Path: "video.hardware", Text: hardware.Text}
 	case errors.As(err, &filter):
 		return &spec.Error{File: "sample", Path: filter.Kind + ".filter", Text: fmt.Sprintf("got %.80q: %s", filter.Text, filter.Why)}
 	}

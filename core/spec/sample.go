@@ -47,6 +47,9 @@ func ParseSample(document []byte) (*Spec, error) {
 	if v := s.Video; d.err == nil && v != nil && v.Frames == 0 && (v.Select.Kind == SelectUniform || v.Select.Kind == SelectSegments) {
 		d.failAt("video.select", "got kind: %s without frames, want how many, such as frames: 16", v.Select.Kind)
 	}
+	if d.err == nil && s.Video != nil {
+		s.Video.checkAnywhere(d.failAt)
+	}
 	if d.err != nil {
 		return nil, d.err
 	}

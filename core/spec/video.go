@@ -227,6 +227,11 @@ func (d *decoder) checkSelection(s, sec *section, c *Selection) {
 			s.fail("select", "%s is missing with kind: %s", key, c.Kind)
 		}
 	}
+	for _, list := range []string{"indices", "times"} {
+		if goes[list] && len(c.Indices)+len(c.Times) == 0 {
+			sec.fail(list, "got an empty list, want one entry or more")
+		}
+	}
 	for _, key := range children(sec.table) {
 		if sec.has(key) && !goes[key] {
 			sec.fail(key, "does not go with kind: %s", c.Kind)
@@ -267,14 +272,21 @@ func (v *Video) check(fail func(path, format string, args ...any)) {
 		fail("video.frames", "got room for %d, want %d as select gives; leave frames out, or choose fewer", v.Frames, most)
 	case v.Shape == Ragged && v.Layout == NCTHW:
 		fail("video.shape", "got ragged with layout NCTHW, want NTHWC or NTCHW: rows that follow one another need time as their first dimension")
+	}
+	v.checkAnywhere(fail)
+	out := v.Frame.Transform.Output()
+	if n := out.Height * out.Width * v.Frame.Channels() * max(v.Frame.DType.Bytes(), 1); n > 0 && v.Frames > math.MaxInt32/n {
+		fail("video.frames", "got %d frames of %d bytes, want less than 2 GiB a row", v.Frames, n)
+	}
+}
+
+// checkAnywhere holds against each other what a ring and a single sample must not say together.
+func (v *Video) checkAnywhere(fail func(path, format string, args ...any)) {
+	switch {
 	case v.Scaler != Pillow && (v.Frame.Transform.Resize == nil || v.Frame.Transform.Resize.Short > 0):
 		fail("video.scaler", "got %s without resize: [H, W]; swscale resizes to an exact size alone", v.Scaler)
 	case v.Approximate && v.Select.Kind == SelectKeyFrames:
 		fail("video.seek", "got approximate with select: {kind: keyframes}, want exact: key frames are known from the index alone")
-	}
-	out := v.Frame.Transform.Output()
-	if n := out.Height * out.Width * v.Frame.Channels() * max(v.Frame.DType.Bytes(), 1); n > 0 && v.Frames > math.MaxInt32/n {
-		fail("video.frames", "got %d frames of %d bytes, want less than 2 GiB a row", v.Frames, n)
 	}
 }
 

@@ -78,6 +78,8 @@ func TestVideoThatCannotBeIsRefused(t *testing.T) {
 		"{frames: 2, transform: [center_crop: 8], mode: luma}":                                                        `video.mode: got text "luma", want one of rgb, gray`,
 		"{frames: 2, transform: [center_crop: 8], select: {}}":                                                        "video.select: kind is missing",
 		"{frames: 2, transform: [center_crop: 8], select: {kind: every}}":                                             "video.select: step is missing with kind: every",
+		"{transform: [center_crop: 8], select: {kind: indices, indices: []}}":                                         "video.select.indices: got an empty list, want one entry or more",
+		"{transform: [center_crop: 8], select: {kind: times, times: []}}":                                             "video.select.times: got an empty list",
 		"{frames: 2, transform: [center_crop: 8], select: {kind: uniform, step: 3}}":                                  "video.select.step: does not go with kind: uniform",
 		"{frames: 2, transform: [center_crop: 8], select: {kind: indices, indices: [1, 2, 3]}}":                       "video.frames: got room for 2, want 3 as select gives",
 		"{transform: [center_crop: 8], select: {kind: clips_at_regular_timestamps, seconds_between_clip_starts: 1}}":  "video: frames is missing",

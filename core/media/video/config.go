@@ -93,6 +93,11 @@ type Config struct {
 // does not decode, for samples at which it fails, or where there is none.
 const Auto = "auto"
 
+// HardwareError says that Hardware is not of this machine.
+type HardwareError struct{ Text string }
+
+func (e *HardwareError) Error() string { return "video: hardware: " + e.Text }
+
 // Op is a compiled Config. It is read-only but for its counters, and may be shared.
 type Op struct {
 	cfg    Config

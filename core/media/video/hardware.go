@@ -41,7 +41,7 @@ func (op *Op) openDevice() error {
 		missing = append(missing, k+": "+why)
 	}
 	if kind != Auto {
-		return fmt.Errorf("video: hardware: got %s, which is not here (%s); want a device of this machine, auto or none", kind, missing[0])
+		return &HardwareError{fmt.Sprintf("got %s, which is not here (%s); want a device of this machine, auto or none", kind, missing[0])}
 	}
 	op.note = "video.hardware: auto: no device is here (" + strings.Join(missing, "; ") + "), so the processor decodes"
 	return nil
