@@ -206,6 +206,9 @@ func aboutFFmpeg(level *int) (*Media, error) {
 }
 
 func (l *loading) probe(kind string) (*Media, error) {
+	if kind == "wav" {
+		return l.wavHeader()
+	}
 	src, err := l.source.fetched()
 	switch {
 	case err != nil:
@@ -217,7 +220,7 @@ func (l *loading) probe(kind string) (*Media, error) {
 		s, err := audio.Probe(audio.Source{Bytes: src.Bytes, Path: src.Path})
 		return &Media{Info: s}, err
 	}
-	return nil, &spec.Error{File: "sample", Path: "probe", Text: fmt.Sprintf("got %q, want video or audio", kind)}
+	return nil, &spec.Error{File: "sample", Path: "probe", Text: fmt.Sprintf("got %q, want video, audio or wav", kind)}
 }
 
 // bytes is the source's, read where it is a file.

@@ -212,7 +212,11 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 		`{"audio": {"rates": 3}}`:             `audio.rates: unknown key; did you mean "rate"?`,
 		`{"wav": {"window": {"start": "x"}}}`: `wav.window: got "x", want a time`,
 		`{"video": {"select": {"kind": "uniform"}}}`:                                "video.select: got kind: uniform without frames",
-		`{"probe": "images"}`:                                                       `probe: got "images", want video or audio`,
+		`{"probe": "images"}`:                                                       `probe: got "images", want video, audio or wav`,
+		`{"video": {"select": {"kind": "indices", "indices": []}}}`:                 "video.select.indices: got an empty list, want one entry or more",
+		`{"video": {"select": {"kind": "times", "times": []}}}`:                     "video.select.times: got an empty list",
+		`{"video": {"scaler": "area", "transform": [{"resize": 20}]}}`:              "video.scaler: got area without resize: [H, W]",
+		`{"video": {"seek": "approximate", "select": {"kind": "keyframes"}}}`:       "video.seek: got approximate with select: {kind: keyframes}",
 		`{"audio": {"dtype": "i16", "features": {"kind": "mel"}}}`:                  "audio.dtype: got i16 with features, want f32",
 		`{"audio": {"features": {"kind": "mel", "n_fft": 401}}}`:                    "audio.features.n_fft: got 401 points",
 		`{"audio": {"rate": 8000, "features": {"kind": "mel", "win_length": 500}}}`: "audio.features.win_length: got 500, want 1 to n_fft",
@@ -240,7 +244,7 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 	if err := os.WriteFile(words, []byte("neither this nor that"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, description := range []string{`{"image": {}}`, `{"audio": {}}`, `{"video": {}}`, `{"npy": {}}`, `{"npz": {}}`, `{"wav": {}}`, `{"probe": "audio"}`} {
+	for _, description := range []string{`{"image": {}}`, `{"audio": {}}`, `{"video": {}}`, `{"npy": {}}`, `{"npz": {}}`, `{"wav": {}}`, `{"probe": "audio"}`, `{"probe": "wav"}`} {
 		for _, src := range []Source{{Bytes: []byte("neither this nor that, and not at all anything else")}, {Path: "/nowhere/at/all"}, {Path: words}, {}} {
 			_, err := Load([]byte(description), src, nil)
 			var wrong *Error

@@ -52,5 +52,16 @@ func (l *loading) wav(start, duration string) (*Media, error) {
 		}
 		copy(t.Data, part)
 	}
-	return &Media{[]Tensor{t}, audio.Stream{Format: "wav", Rate: pcm.Rate, Channels: pcm.Channels, Frames: pcm.Frames}}, nil
+	header, err := audio.ReadWAVHeader(bytes.NewReader(data), int64(len(data)))
+	return &Media{[]Tensor{t}, header}, err
+}
+
+// wavHeader is what a WAV says of itself.
+func (l *loading) wavHeader() (*Media, error) {
+	data, err := l.bytes()
+	if err != nil {
+		return nil, err
+	}
+	header, err := audio.ReadWAVHeader(bytes.NewReader(data), int64(len(data)))
+	return &Media{Info: header}, err
 }

@@ -55,6 +55,7 @@ type header struct {
 	data     int64  // where AIFF's samples lie if they come before what describes them; 0: they do not
 	dataLen  uint64
 	flac     flacStream // in place of pcm
+	said     *WAVHeader // not nil: it is all that is asked for, of any codec
 }
 
 func (h *header) fail(cause, format string, args ...any) error {

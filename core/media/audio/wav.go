@@ -3,6 +3,7 @@ package audio
 import (
 	"encoding/binary"
 	"io"
+	"math"
 )
 
 // ParseWAV reads the header of a WAV file of size bytes: RIFF, RF64 or BW64 with PCM, float, mu-law or A-law samples, plain or
@@ -43,6 +44,8 @@ func (h *header) wavChunk(id []byte, body int64, size uint64) (bool, error) {
 		return false, h.ds64(body, size)
 	case "fmt ":
 		return false, h.waveFormat(body, size)
+	case "fact":
+		return false, h.fact(body, size)
 	case "data":
 		switch {
 		case size == 0xffffffff && h.long && h.dataSize > 0:
@@ -138,10 +141,16 @@ func (h *header) waveFormat(body int64, size uint64) error {
 		if len(b) < 40 {
 			return h.fail(CauseCorrupt, "extensible fmt chunk of %d bytes, want at least 40", size)
 		}
-		tag = binary.LittleEndian.Uint16(b[24:])
-		if string(b[26:40]) != guidRest {
+		if string(b[26:40]) == guidRest {
+			tag = binary.LittleEndian.Uint16(b[24:])
+		} else if h.said == nil {
 			return h.fail(CauseUnsupported, "extensible format %x, want PCM or float", b[24:40])
 		}
+	}
+	if h.said != nil {
+		h.said.format(b, tag, bits)
+		h.known = true
+		return nil
 	}
 	encoding, ok := waveEncoding(tag, bits)
 	if !ok {
@@ -175,6 +184,13 @@ func waveEncoding(tag, bits uint16) (Encoding, bool) {
 func (h *header) waveData(body int64, size uint64) error {
 	if !h.known {
 		return h.fail(CauseCorrupt, "data before the fmt chunk")
+	}
+	if h.said != nil {
+		if size == toTheEnd {
+			size = uint64(max(0, h.size-body))
+		}
+		h.said.data(int64(min(size, math.MaxInt64)))
+		return nil
 	}
 	return h.samples(body, size)
 }

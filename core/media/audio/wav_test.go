@@ -131,7 +131,7 @@ func TestHeadersThatAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, the parser ends, and what it returns lies inside the file.
+// Whatever the bytes, the parser ends, and what it returns lies inside the file. The header says the same.
 func FuzzWAV(f *testing.F) {
 	data := []byte{1, 2, 3, 4, 5, 6}
 	f.Add(wavBytes(1, 1, 8000, 16, data))
@@ -139,12 +139,18 @@ func FuzzWAV(f *testing.F) {
 	f.Add(rf64("RF64", 0, 4, data))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		pcm, err := ParseWAV(bytes.NewReader(b), int64(len(b)))
-		if err != nil {
+		said, wrong := ReadWAVHeader(bytes.NewReader(b), int64(len(b)))
+		for _, err := range []error{err, wrong} {
 			var e *Error
-			if !errors.As(err, &e) || e.Cause() == "" || e.Cause() == CauseRead {
+			if err != nil && (!errors.As(err, &e) || e.Cause() == "" || e.Cause() == CauseRead) {
 				t.Fatalf("an error without a cause: %v", err)
 			}
+		}
+		if err != nil {
 			return
+		}
+		if wrong != nil || said.Frames != pcm.Frames || said.Rate != pcm.Rate || said.Channels != pcm.Channels || said.Encoding != pcm.Encoding.String() {
+			t.Fatalf("the header is %+v (%v), the samples %+v", said, wrong, pcm)
 		}
 		end := pcm.Offset + pcm.Frames*int64(pcm.FrameBytes())
 		if !pcm.Encoding.Valid() || pcm.Frames < 1 || pcm.Offset < 12 || end > int64(len(b)) || end < pcm.Offset {
