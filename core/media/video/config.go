@@ -260,10 +260,10 @@ type Stream struct {
 	Width       int     `json:"width"` // as stored
 	Height      int     `json:"height"`
 	Orientation int     `json:"orientation"` // 1 to 8, as EXIF numbers it; from 5 on sides are swapped when frames are turned
-	Frames      int64   `json:"frames"`
-	Rate        float64 `json:"rate"`  // average frames a second; 0: unknown
-	Start       float64 `json:"start"` // as the header says; 0: unknown
-	Seconds     float64 `json:"seconds"`
+	Frames      int64   `json:"frames"`      // as its header counts them; -1: unknown
+	Rate        float64 `json:"rate"`        // average frames a second; 0: unknown
+	Start       float64 `json:"start"`       // as the header says; 0: unknown
+	Seconds     float64 `json:"seconds"`     // as the header says; 0: unknown
 }
 
 // CauseTooLarge is the cause of a *TooLargeError.

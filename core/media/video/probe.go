@@ -54,6 +54,9 @@ func (w *Worker) describe() Stream {
 		Container: C.GoString(&c.container[0]), Codec: C.GoString(&c.codec[0]), Number: int(c.number),
 		Width: int(c.width), Height: int(c.height), Orientation: int(c.orientation), Frames: int64(c.n_frames),
 	}
+	if s.Frames <= 0 {
+		s.Frames = -1
+	}
 	tick := float64(c.time_base_num) / float64(c.time_base_den)
 	if c.rate_den > 0 {
 		s.Rate = float64(c.rate_num) / float64(c.rate_den)

@@ -25,6 +25,14 @@ func TestScanCountsWhatHeadersOnlyClaim(t *testing.T) {
 	}
 }
 
+// A header that does not count its frames is told from one that has none, as of a sound.
+func TestProbeSaysWhereNobodyCounted(t *testing.T) {
+	s, err := Probe(file(t, "grain.mkv"))
+	if err != nil || s.Frames != -1 || s.Rate != 30 {
+		t.Errorf("got %+v (%v), want -1 frames at 30", s, err)
+	}
+}
+
 // A rate that the header does not name follows from its frames and its length.
 func TestProbeTellsTheRate(t *testing.T) {
 	for name, want := range map[string][2]float64{"bframes.mp4": {29.9, 30.1}, "irregular.mp4": {31, 33}, "late.ts": {29.9, 30.1}} {
