@@ -1,10 +1,12 @@
 """spdl.io: one file or one piece of memory, decoded in this process."""
 
+import copy
 import functools
 import gc
 import http.server
 import io
 import os
+import pickle
 import struct
 import tarfile
 import threading
@@ -13,6 +15,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import spdl
 import spdl.io
@@ -63,7 +66,8 @@ def test_load_audio_gives_the_samples(noise, tmp_path):
         np.testing.assert_array_equal(spdl.io.load_audio(src).numpy(), want)
     np.testing.assert_array_equal(spdl.io.load_audio(path, timestamp=(0.01, 0.02)).numpy(), want[:, 80:160])
     np.testing.assert_array_equal(spdl.io.load_audio(path, timestamp=(0.1, None)).numpy(), want[:, 800:])
-    for wrong in ((None, 1), (0.5,), 3, ("x", 1)):
+    np.testing.assert_array_equal(spdl.io.load_audio(path, timestamp=(0.1, np.inf)).numpy(), want[:, 800:])
+    for wrong in ((None, 1), (0.5,), 3, ("x", 1), (np.inf, None), (np.nan, 1)):
         with pytest.raises(spdl.ArgumentError, match="timestamp: got .*want .start, end."):
             spdl.io.load_audio(path, timestamp=wrong)
     with pytest.raises(spdl.SampleError, match="holds none"):
@@ -274,6 +278,43 @@ def test_load_wav_is_a_view_where_it_can_be(noise):
     assert (header["rate"], header["channels"], header["frames"]) == (RATE, 2, 1000)
 
 
+@pytest.mark.parametrize("width, codec, encoding, bits", [(1, "pcm_u8", "u8", 8), (2, "pcm_s16le", "s16", 16), (3, "pcm_s24le", "s24", 24)])
+def test_parse_wav_gives_the_header(width, codec, encoding, bits):
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setparams((2, width, RATE, 0, "NONE", ""))
+        file.writeframes(bytes(2 * width * 400))
+    want = {"format": "wav", "codec": codec, "encoding": encoding, "tag": 1, "bits": bits, "rate": RATE, "channels": 2, "frames": 400, "seconds": 0.05}
+    assert spdl.io.parse_wav(out.getvalue()) == want
+    if width == 3:
+        with pytest.raises(spdl.SampleError, match="samples of s24 have no type of their own"):
+            spdl.io.load_wav(out.getvalue())
+    else:
+        assert spdl.io.load(out.getvalue(), {"wav": {}}).info == want
+
+
+def test_parse_wav_gives_the_header_of_compressed_samples():
+    form = struct.pack("<HHIIHHHH", 0x11, 1, RATE, 4055, 256, 4, 2, 505)  # IMA ADPCM
+    chunks = b"fmt " + struct.pack("<I", len(form)) + form + b"fact" + struct.pack("<II", 4, 4000) + b"data" + struct.pack("<I", 2048) + bytes(2048)
+    data = b"RIFF" + struct.pack("<I", len(chunks) + 4) + b"WAVE" + chunks
+    assert spdl.io.parse_wav(data) == {"format": "wav", "codec": "adpcm_ima_wav", "encoding": "", "tag": 0x11, "bits": 4,
+                                       "rate": RATE, "channels": 1, "frames": 4000, "seconds": 0.5}
+    with pytest.raises(spdl.SampleError, match="format tag 17"):
+        spdl.io.load_wav(data)
+
+
+def test_descriptions_may_hold_numpys_numbers_and_arrays(noise):
+    out = io.BytesIO()
+    Image.fromarray(np.full((6, 8, 3), 255, np.uint8)).save(out, "png")
+    picture = spdl.io.load_image(out.getvalue(), dtype="f32", transform=[{"resize": (np.int64(4), np.int32(5))},
+                                                                        {"normalize": {"mean": np.zeros(3), "std": np.full(3, 0.5, np.float32)}}])
+    assert picture.shape == (4, 5, 3) and (picture.numpy() == 2).all()
+    assert spdl.io.load_audio(wav_bytes(noise), sample_rate=np.int64(16000), num_channels=np.uint8(1), length=np.int16(2000)).shape == (1, 2000)
+    assert spdl.io.load_audio(wav_bytes(noise), sample_rate=16000.0).shape == (2, 2000)
+    with pytest.raises(spdl.SpecError, match="is not plain data: got an object of type object"):
+        spdl.io.load_image(out.getvalue(), mode=object())
+
+
 def test_an_array_outlives_its_source_and_its_loader():
     """The data of a view stay where they are while any array, or what was made of it, lives; SPDL's own load_npy does not keep them."""
     want = np.arange(1 << 16, dtype="<i8")
@@ -284,6 +325,24 @@ def test_an_array_outlives_its_source_and_its_loader():
     np.testing.assert_array_equal(view, want)
     assert tensor.shape == (1, 500) and float(tensor.sum()) == pytest.approx(500 / 32768)
     del junk
+
+
+def test_copies_and_pickles_have_their_own_memory(noise):
+    """Whatever becomes of what was decoded; and with what an array knows beside its elements."""
+    picture = io.BytesIO()
+    Image.fromarray(np.full((4, 4, 3), 9, np.uint8)).save(picture, "png")
+    for way in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):
+        kept = spdl.io.load_npy(npy(np.arange(1000)))
+        made = [way(kept), way(kept.copy()), way(spdl.io.load_wav(wav_bytes(noise)))]
+        batch = way(spdl.io.load_image_batch([picture.getvalue(), b"none"], strict=False))
+        loaded = way(spdl.io.load(wav_bytes(noise), {"audio": {}})) if way is not copy.copy else None
+        del kept
+        gc.collect()
+        overwritten = [bytearray(b"\xff" * 8063) for _ in range(50)]
+        assert made[0].tolist() == made[1].tolist() == list(range(1000)) and made[2].numpy().tolist() == noise.tolist()
+        assert batch.rows == [0] and list(batch.failures) == [1] and (batch.numpy() == 9).all() and batch.shape == (1, 4, 4, 3)
+        assert loaded is None or (loaded.info["rate"] == RATE and np.array_equal(loaded["audio"].numpy(), noise.T.astype(np.float32) / 32768))
+        del overwritten
 
 
 def test_memory_is_given_back():
@@ -328,6 +387,16 @@ def test_threads_load_at_the_same_time(noise):
     (lambda: spdl.io.load_audio(b"x", layout="LNC"), spdl.SpecError, "audio.layout"),
     (lambda: spdl.io.load_audio(3), spdl.ArgumentError, "want a path or contiguous bytes"),
     (lambda: spdl.io.load(b"x", {"picture": {}}), spdl.SpecError, "picture"),
+    (lambda: spdl.io.load_audio(b"x", sample_rate=44100.9), spdl.ArgumentError, "load_audio: sample_rate=44100.9, want a whole number"),
+    (lambda: spdl.io.load_audio(b"x", num_channels=True), spdl.ArgumentError, "num_channels=True, want a whole number"),
+    (lambda: spdl.io.sample_decode_video(b"x", [0, 1.9]), spdl.ArgumentError, r"sample_decode_video: indices\[1\]=1.9, want a whole number"),
+    (lambda: spdl.io.sample_decode_video(b"x", []), spdl.SpecError, "video.select.indices: got an empty list"),
+    (lambda: spdl.io.streaming_load_video(b"x", 2.7), spdl.ArgumentError, "streaming_load_video: num_frames=2.7, want a whole number"),
+    (lambda: spdl.io.load_video(b"x", scaler="area", transform=[{"resize": 20}]), spdl.SpecError, "video.scaler: got area without resize"),
+    (lambda: spdl.io.load_image("a.png\0.jpg"), spdl.ArgumentError, "has a zero byte in it, where C would end it"),
+    (lambda: spdl.io.load_image_batch(["a.png\0.jpg"]), spdl.ArgumentError, "has a zero byte in it"),
+    (lambda: spdl.io.streaming_load_video("a.mp4\0", 2), spdl.ArgumentError, "has a zero byte in it"),
+    (lambda: spdl.io.iter_tarfile("http://127.0.0.1/a.tar\0?x"), spdl.ArgumentError, "has a zero byte in it"),
     (lambda: spdl.io.encode_image, AttributeError, "use save_image"),
     (lambda: spdl.io.streaming_load_video_nvdec, AttributeError, "use streaming_load_video"),
     (lambda: spdl.io.load_vidoe, AttributeError, "no attribute"),

@@ -104,6 +104,7 @@ def test_packets_say_which_filters_are_theirs(video, sound, tmp_path):
 @pytest.mark.parametrize("call, text", [
     (lambda: spdl.io.get_video_filter_desc(scale_width=4, scale_mode="squeeze"), "scale_mode='squeeze', want"),
     (lambda: spdl.io.get_video_filter_desc(num_frames=0), "num_frames=0, want a whole number from 1"),
+    (lambda: spdl.io.get_video_filter_desc(num_frames=1.5), "num_frames=1.5, want a whole number"),
     (lambda: spdl.io.get_video_filter_desc(crop_width=-1), "crop_width=-1"),
     (lambda: spdl.io.get_audio_filter_desc(sample_rate=True), "sample_rate=True"),
     (lambda: spdl.io.get_audio_filter_desc(num_channels=9), "num_channels=9, want 1 to 8"),
@@ -237,6 +238,7 @@ def test_a_batch_has_the_rows_of_its_pictures(tmp_path):
         got = spdl.io.load_image_batch(srcs, width=6, height=8, scale_mode=None, num_threads=threads)
         np.testing.assert_array_equal(got.numpy(), want)
         assert got.rows == list(range(9)) and got.failures == {}
+    np.testing.assert_array_equal(spdl.io.load_image_batch(iter(srcs), width=np.int64(6), height=8.0, scale_mode=None).numpy(), want)
     planes = spdl.io.load_image_batch(srcs, transform=[{"resize": [8, 6]}], layout="NCHW")
     np.testing.assert_array_equal(planes.numpy(), want.transpose(0, 3, 1, 2))
     assert spdl.io.load_image_batch(srcs, width=6, height=8, pix_fmt="gray").shape == (9, 8, 6, 1)
@@ -273,13 +275,17 @@ def test_a_batch_without_strict_is_as_long_as_there_are_pictures(caplog):
     ({"filter_desc": "hflip"}, spdl.Unsupported, "pictures go through no filters"),
     ({"device_config": 1}, spdl.Unsupported, "device_config and storage"),
     ({"layuot": "NCHW"}, spdl.SpecError, 'image.layuot: unknown key; did you mean "layout"'),
-    ({"width": -4}, spdl.SpecError, "batch.width: got -4"),
+    ({"width": -4}, spdl.ArgumentError, "width=-4, want 1 or more, or None for each picture's own"),
+    ({"width": 0}, spdl.ArgumentError, "width=0, want 1 or more"),
+    ({"height": 2.5}, spdl.ArgumentError, "height=2.5, want a whole number"),
+    ({"num_threads": 1.5}, spdl.ArgumentError, "num_threads=1.5, want a whole number"),
+    ({"num_threads": -1}, spdl.SpecError, "batch.threads: got -1"),
     ({"demux_config": {}}, spdl.ArgumentError, r"want what demux_config\(\) gives"),
 ])
 def test_a_batch_is_refused_by_name(kw, error, text):
     with pytest.raises(error, match=text):
         spdl.io.load_image_batch([b"x"], **kw)
-    for none in ([], "a.png"):
+    for none in ([], "a.png", b"x", bytearray(b"x"), 5, None):
         with pytest.raises(spdl.ArgumentError):
             spdl.io.load_image_batch(none)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import os
 import wave
@@ -205,6 +206,16 @@ def _muxer(**config):
     (lambda: spdl.io.save_audio(None, tone(5)[0], 8000, format="wav"), spdl.ArgumentError, "want .channels, samples."),
     (lambda: spdl.io.save_audio(None, tone(5), 8000, format="wav", encoding="s12"), spdl.SpecError, "wav.encoding: got \"s12\""),
     (lambda: spdl.io.save_audio(None, tone(5), -8000, format="wav"), spdl.SpecError, "wav.rate"),
+    (lambda: spdl.io.save_audio(None, tone(5), 44100.9, format="wav"), spdl.ArgumentError, "save_audio: sample_rate=44100.9, want a whole number"),
+    (lambda: spdl.io.save_audio(None, tone(5), 44100.9, format="flac"), spdl.ArgumentError, "sample_rate=44100.9, want a whole number"),
+    (lambda: spdl.io.save_video(None, pictures(1), (30000.5, 1001), format="mp4"), spdl.ArgumentError, r"frame_rate\[0\]=30000.5, want a whole number"),
+    (lambda: spdl.io.save_video(None, pictures(1), float("nan"), format="mp4"), spdl.ArgumentError, "frame_rate=nan, want frames a second"),
+    (lambda: spdl.io.video_encode_config(width=64.5, height=48), spdl.ArgumentError, "video_encode_config: width=64.5, want a whole number"),
+    (lambda: spdl.io.save_images("/tmp/a%d.png", pictures(1), first=0.5), spdl.ArgumentError, "save_images: first=0.5"),
+    (lambda: spdl.io.save_image("/tmp/a.png\0.jpg", pictures(1)[0]), spdl.ArgumentError, "has a zero byte in it"),
+    (lambda: spdl.io.save_audio("/tmp/a\0.wav", tone(5), 8000), spdl.ArgumentError, "has a zero byte in it"),
+    (lambda: spdl.io.save_video("/tmp/a\0.mp4", pictures(1), 25), spdl.ArgumentError, "has a zero byte in it"),
+    (lambda: copy.copy(spdl.io.Muxer(None, format="mp4")), spdl.Unsupported, "pickle or copy Muxer: .*in C"),
     (lambda: spdl.io.save_audio(None, tone(5).astype(bool), 8000, format="wav"), spdl.ArgumentError, "samples of bool8"),
     (lambda: spdl.io.save_audio(None, tone(5), 8000), spdl.SpecError, "format: is missing"),
     (lambda: spdl.io.save_audio("/tmp/a.nothing", tone(5), 8000), spdl.Unsupported, "give a format"),

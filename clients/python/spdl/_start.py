@@ -8,11 +8,12 @@ import os
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Optional, Union
 
 from . import _c, _feed, _torchrun
 from ._errors import ArgumentError, SpecError, StateError, error_for
+from ._given import c_text, plain
 from ._reader import Reader, nanoseconds
 from .loader import Loader
 
@@ -78,12 +79,12 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     api = _c.library()
     form = _c.FORM_IN_PROCESS if in_process else _c.FORM_CHILD
     opts = _c.OpenOpts(ctypes.sizeof(_c.OpenOpts), form, _attach_opts(**attach_opts))
-    opts.engine = _bytes("open: engine", engine) if engine is not None else None
-    opts.args = (ctypes.c_char_p * (len(args) + 1))(*(_bytes("open: args", argument) for argument in args), None)
+    opts.engine = c_text("open: engine", engine) if engine is not None else None
+    opts.args = (ctypes.c_char_p * (len(args) + 1))(*(c_text("open: args", argument) for argument in args), None)
     if state is not None and not isinstance(state, Mapping):
         raise StateError(f"spdl: open: state is {state!r:.60}, want the dict that state_dict() returned, or None for the start")
     opts.state = json.dumps(state).encode() if state is not None else None
-    loader = _load(api, api.free.open, _bytes("open: spec", text), opts, recipe=None)
+    loader = _load(api, api.free.open, c_text("open: spec", text), opts, recipe=None)
     if source is not None:
         try:
             loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples)
@@ -109,7 +110,7 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
     """
     api = _c.library()
     opts = _attach_opts(group, lane, max_leases, handoff, timeout)
-    return _load(api, api.free.attach, _bytes("attach: name", name), opts, (name, group, lane, max_leases, handoff, timeout))
+    return _load(api, api.free.attach, c_text("attach: name", name), opts, (name, group, lane, max_leases, handoff, timeout))
 
 
 def attach_ring(of: Loader, ring: str, recipe: Optional[tuple], **options: Any) -> Loader:
@@ -119,7 +120,7 @@ def attach_ring(of: Loader, ring: str, recipe: Optional[tuple], **options: Any) 
     def attach_over(ring: bytes, opts: Any, out: Any) -> int:
         return reader.call(reader.api.free.attach_ring, ring, opts, out)
 
-    return _load(reader.api, attach_over, _bytes("ring: name", ring), _attach_opts(**options), recipe)
+    return _load(reader.api, attach_over, c_text("ring: name", ring), _attach_opts(**options), recipe)
 
 
 def _load(api: _c.Api, function: Any, what: bytes, opts: ctypes.Structure, recipe: Optional[tuple]) -> Loader:
@@ -151,7 +152,7 @@ def _attach_opts(group: Optional[str], lane: Optional[int], max_leases: Optional
     return _c.AttachOpts(
         struct_size=ctypes.sizeof(_c.AttachOpts),
         flags=_c.ATTACH_HANDOFF if handoff else 0,
-        group=_bytes("attach: group", group) if group is not None else None,
+        group=c_text("attach: group", group) if group is not None else None,
         lane=_c.ANY_LANE if lane is None else lane,
         max_leases=max_leases or 0,
         timeout_ns=0 if timeout is None else nanoseconds("attach", timeout) or 1,  # 0 is the library's own 10 s
@@ -159,36 +160,11 @@ def _attach_opts(group: Optional[str], lane: Optional[int], max_leases: Optional
     )
 
 
-def _plain(value: Any) -> Any:
-    """What a description holds beside plain data: paths, numpy's numbers, mappings and lists of a configuration's kind."""
-    if isinstance(value, os.PathLike):
-        return os.fsdecode(value)
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        return float(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Sequence):
-        return list(value)
-    raise TypeError(f"got an object of type {type(value).__name__}")
-
-
-def _bytes(what: str, text: Union[str, bytes, os.PathLike[str]]) -> bytes:
-    """What C takes of a name or a path."""
-    if not isinstance(text, (str, bytes, os.PathLike)):
-        raise TypeError(f"spdl: {what} is of type {type(text).__name__}, want text")
-    text = os.fsencode(text)
-    if b"\0" in text:
-        raise ArgumentError(f"spdl: {what} {text!r} has a zero byte in it, where C would end it")
-    return text
-
-
 def _spec_text(spec: Spec) -> str:
     """What spdl_open takes: a path, or a description as JSON, which begins with '{'."""
     if isinstance(spec, dict):
         try:
-            return json.dumps(spec, default=_plain)
+            return json.dumps(spec, default=plain)
         except (TypeError, ValueError) as error:
             raise SpecError(f"spdl: open: the description is not plain data: {error}") from None
     if not isinstance(spec, (str, bytes, os.PathLike)):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import logging
 import os
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_void_p
-from typing import Any, Optional, Sequence
+from typing import Any, Iterable, Optional
 
 from .. import _dlpack
 from .._errors import ArgumentError, Unsupported
 from .._feed import Sample
+from .._given import whole
 from ..arrays import Array
 from ._config import DecodeConfig, DemuxConfig, configured
-from ._load import _NOWHERE, Source, _check, _loaded, _where, bound
+from ._load import _NOWHERE, Source, _check, _loaded, _where, bound, described
 
 
 FUNCTIONS = {
@@ -39,12 +39,13 @@ class ImageBatch(Array):
         self.rows, self.failures = rows, failures
 
 
-def load_image_batch(srcs: Sequence[Source], *, width: Optional[int] = None, height: Optional[int] = None, pix_fmt: Optional[str] = "rgb24",
+def load_image_batch(srcs: Iterable[Source], *, width: Optional[int] = None, height: Optional[int] = None, pix_fmt: Optional[str] = "rgb24",
                      scale_mode: Optional[str] = "pad", strict: bool = True, num_threads: int = 0,
                      demux_config: Optional[DemuxConfig] = None, decode_config: Optional[DecodeConfig] = None,
                      filter_desc: Optional[str] = _USUAL, device_config: None = None, storage: None = None, **section: Any) -> ImageBatch:
     """Pictures as one array, uint8 [rows, H, W, C], decoded by threads of the call's own.
 
+    srcs           a list, or what else gives one after the other
     width, height  None: each picture's own, which must come out alike
     pix_fmt        "rgb24" or "gray"
     scale_mode     what becomes of another aspect: "pad" puts black around, "crop" cuts off what is over, None does not keep it
@@ -61,14 +62,30 @@ def load_image_batch(srcs: Sequence[Source], *, width: Optional[int] = None, hei
     if scale_mode not in _FITS:
         raise ArgumentError(f"spdl: io: load_image_batch: scale_mode={scale_mode!r}, want \"pad\", \"crop\" or None")
     section = {"mode": _MODES[pix_fmt], **configured("load_image_batch", "image", demux_config, decode_config), **section}
-    batch = {"width": width or 0, "height": height or 0, "fit": _FITS[scale_mode], "strict": bool(strict), "threads": int(num_threads)}
-    return _load(srcs, {"image": section, "batch": batch})
+    batch = {"width": _side("width", width), "height": _side("height", height), "fit": _FITS[scale_mode], "strict": bool(strict),
+             "threads": whole("io: load_image_batch: num_threads", num_threads)}
+    return _load(_listed(srcs), {"image": section, "batch": batch})
 
 
-def _load(srcs: Sequence[Source], description: dict[str, Any]) -> ImageBatch:
-    _dlpack.sweep()
-    if isinstance(srcs, (str, bytes, os.PathLike)):
+def _side(name: str, pixels: Optional[int]) -> int:
+    """Of the pictures; 0: their own."""
+    if pixels is not None and whole(f"io: load_image_batch: {name}", pixels) < 1:
+        raise ArgumentError(f"spdl: io: load_image_batch: {name}={pixels!r}, want 1 or more, or None for each picture's own")
+    return 0 if pixels is None else int(pixels)
+
+
+def _listed(srcs: Iterable[Source]) -> list[Source]:
+    if isinstance(srcs, (str, bytes, bytearray, memoryview, os.PathLike)):
         raise ArgumentError(f"spdl: io: load_image_batch: srcs is one source of {type(srcs).__name__}, want a list of them")
+    try:
+        each = iter(srcs)
+    except TypeError:
+        raise ArgumentError(f"spdl: io: load_image_batch: srcs is of {type(srcs).__name__}, want a list of sources") from None
+    return list(each)
+
+
+def _load(srcs: list[Source], description: dict[str, Any]) -> ImageBatch:
+    _dlpack.sweep()
     kept, samples = [], (Sample * max(len(srcs), 1))()
     for sample, src in zip(samples, srcs):
         where, keep = _where(src)
@@ -76,7 +93,7 @@ def _load(srcs: Sequence[Source], description: dict[str, Any]) -> ImageBatch:
         sample.struct_size, sample.label = ctypes.sizeof(Sample), -1
         sample.bytes, sample.n_bytes, sample.path = where.arguments
     handle = c_void_p()
-    _check(_api().load_batch(json.dumps(description).encode(), samples, len(srcs), handle))
+    _check(_api().load_batch(described(description), samples, len(srcs), handle))
     loaded = _loaded(handle, _NOWHERE, None)
     failures = {failure["sample"]: failure["error"] for failure in loaded.info["failures"]}
     for error in failures.values():

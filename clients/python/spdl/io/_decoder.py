@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from ctypes import POINTER, c_char_p, c_int, c_void_p
 from typing import Any, Iterator, Mapping, Optional, Union
 
 from .._errors import ArgumentError
+from .._given import c_text, whole
 from ._config import DecodeConfig, configured
-from ._load import _NOWHERE, Frames, _check, _loaded, bound, frames_of
+from ._load import _NOWHERE, Frames, Handle, _check, _loaded, bound, described, frames_of
 from ._packets import Codec, Packets, _packets
 
 FUNCTIONS = {
@@ -41,7 +41,7 @@ def _stream_of(codec: Any, call: str) -> Packets:
     return codec._stream
 
 
-class BSF:
+class BSF(Handle):
     """FFmpeg's bitstream filters, such as "h264_mp4toannexb", kept open from one piece of a stream to the next. One thread at a time.
 
         bsf = spdl.io.BSF(demuxer.video_codec, "h264_mp4toannexb")
@@ -51,7 +51,7 @@ class BSF:
 
     def __init__(self, codec: Codec, bsf: str) -> None:
         handle = c_void_p()
-        _check(_api().bsf_open(_stream_of(codec, "BSF")._handle, bsf.encode(), handle))
+        _check(_api().bsf_open(_stream_of(codec, "BSF")._handle, c_text("io: BSF: bsf", bsf), handle))
         self._handle, self._close = handle, _api().bsf_close
 
     def __del__(self) -> None:
@@ -97,7 +97,7 @@ def Decoder(codec: Codec, *, filter_desc: Optional[str] = None, decode_config: O
     return {"video": VideoDecoder, "audio": AudioDecoder}[kind](codec, section)
 
 
-class _Decoder:
+class _Decoder(Handle):
     _kind: str
 
     def __init__(self, codec: Codec, section: Mapping[str, Any]) -> None:
@@ -107,7 +107,7 @@ class _Decoder:
 
     def _open(self) -> None:
         handle = c_void_p()
-        _check(_api().decoder_open(self._codec._stream._handle, json.dumps({self._kind: self._section}).encode(), handle))
+        _check(_api().decoder_open(self._codec._stream._handle, described({self._kind: self._section}), handle))
         self._close()
         self._handle, self._fed = handle, False
 
@@ -148,7 +148,7 @@ class VideoDecoder(_Decoder):
         if self._fed:
             raise ArgumentError("spdl: io: Decoder.set_buffer_size: packets were decoded already; call it before")
         self._section.pop("frames", None)
-        if num_frames > 0:
+        if whole("io: Decoder.set_buffer_size: num_frames", num_frames) > 0:
             self._section["frames"] = int(num_frames)
         self._open()
 

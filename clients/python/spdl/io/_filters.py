@@ -6,6 +6,7 @@ import math
 from typing import Any, Optional, Union
 
 from .._errors import ArgumentError
+from .._given import whole
 from ._packets import AudioPackets, Codec, ImagePackets, VideoPackets
 
 Window = tuple[float, Optional[float]]
@@ -23,7 +24,7 @@ def _trim(name: str, window: Optional[Window]) -> Optional[str]:
 
 
 def _count(call: str, name: str, n: Optional[int], least: int = 1) -> Optional[int]:
-    if n is not None and (isinstance(n, bool) or int(n) != n or n < least):
+    if n is not None and whole(f"io: {call}: {name}", n) < least:
         raise ArgumentError(f"spdl: io: {call}: {name}={n!r}, want a whole number from {least} on, or None")
     return None if n is None else int(n)
 

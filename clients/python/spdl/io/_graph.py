@@ -8,8 +8,9 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 from .. import _dlpack
 from .._errors import ArgumentError
+from .._given import whole
 from ..arrays import Array
-from ._load import _NOWHERE, Frames, Loaded, _check, _loaded, bound, frames_of
+from ._load import _NOWHERE, Frames, Handle, Loaded, _check, _loaded, bound, described, frames_of
 from ._memory import Memory, memory_of
 
 FUNCTIONS = {
@@ -31,7 +32,7 @@ _api = bound(FUNCTIONS)
 _DTYPES = {"u8": "uint8", "u16": "uint16", "i16": "int16", "i32": "int32", "i64": "int64", "f32": "float32", "f64": "float64"}
 
 
-class FilterGraph:
+class FilterGraph(Handle):
     """FFmpeg's filters between arrays, with as many inputs and outputs as their text has. One thread at a time.
 
         text = f"{get_buffer_desc(codec, label='a')} [a]; {get_buffer_desc(codec, label='b')} [b]; [a][b] hstack, buffersink"
@@ -50,13 +51,13 @@ class FilterGraph:
     """
 
     def __init__(self, filter_desc: str, *, threads: int = 1, max_bytes: Optional[int] = None, timeout: Optional[float] = None) -> None:
-        description: dict[str, Any] = {"graph": str(filter_desc), "threads": int(threads)}
+        description: dict[str, Any] = {"graph": str(filter_desc), "threads": whole("io: FilterGraph: threads", threads)}
         if max_bytes is not None:
-            description["max_bytes"] = int(max_bytes)
+            description["max_bytes"] = whole("io: FilterGraph: max_bytes", max_bytes)
         if timeout is not None:
             description["timeout"] = f"{float(timeout):.9f}s"
         handle = c_void_p()
-        _check(_api().graph_open(json.dumps(description).encode(), handle))
+        _check(_api().graph_open(described(description), handle))
         self._handle, self._close = handle, _api().graph_close
         self._info: dict[str, Any] = json.loads(_api().graph_info(handle))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import lzma
+import math
 import os
 import tarfile
 import zlib
@@ -13,7 +14,8 @@ from fractions import Fraction
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 from .. import _c, _dlpack
-from .._errors import ArgumentError, SampleError, Unsupported, error_for
+from .._errors import ArgumentError, SampleError, SpecError, Unsupported, error_for
+from .._given import c_text, plain, whole
 from ..arrays import Array, DType, numpy_if_installed
 from ._config import DecodeConfig, DemuxConfig, configured
 
@@ -70,7 +72,16 @@ def bound(functions: Mapping[str, tuple]) -> Callable[[], Any]:
 _api = bound(FUNCTIONS)
 
 
-class _Memory:
+class Handle:
+    """What stands for something in C, of which there is one: no copy of it, in this process or another, may use it or free it."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: object) -> tuple:
+        raise Unsupported(f"spdl: io: pickle or copy {type(self).__name__}: it stands for what this process has once, in C; make another, where it is needed")
+
+
+class _Memory(Handle):
     """What was loaded, in C. It is freed with the last array that lies in it."""
 
     __slots__ = ("handle", "free", "source", "__weakref__")
@@ -148,7 +159,7 @@ def _memory_of(src: Any) -> tuple[int, int, bool, object]:
 
 def load(src: Source, description: Mapping[str, Any]) -> Loaded:
     """Decode src as a description's section says: {"audio": {"rate": 16000}}, {"video": {...}}, {"image": {...}}, {"npy": {}},
-    {"npz": {}}, {"wav": {}}, {"probe": "audio"} or {"probe": "video"}.
+    {"npz": {}}, {"wav": {}}, {"probe": "audio"}, {"probe": "video"} or {"probe": "wav"}.
 
     Raises SpecError for the description, SampleError for the sample.
     """
@@ -157,8 +168,16 @@ def load(src: Source, description: Mapping[str, Any]) -> Loaded:
         return src._decode(description)
     memory, keep = _where(src)
     handle = c_void_p()
-    _check(_api().load(json.dumps(description).encode(), *memory.arguments, handle))
+    _check(_api().load(described(description), *memory.arguments, handle))
     return _loaded(handle, memory, keep)
+
+
+def described(description: Mapping[str, Any]) -> bytes:
+    """A description as C takes it; beside plain data it may hold what spdl.open's may. Raises SpecError."""
+    try:
+        return json.dumps(description, default=plain).encode()
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"spdl: io: the description is not plain data: {error}") from None
 
 
 class _Where:
@@ -174,7 +193,7 @@ _NOWHERE = _Where(0, 0, None, True)
 
 def _where(src: Any) -> tuple[_Where, object]:
     if isinstance(src, (str, os.PathLike)):
-        return _Where(0, 0, os.fsencode(src), False), None
+        return _Where(0, 0, c_text("io: the source", src), False), None
     address, size, writable, keep = _memory_of(src)
     if not address:  # of nothing
         keep = b"\0"
@@ -207,13 +226,14 @@ def _arrays(handle: c_void_p, where: _Where, keep: object) -> list[tuple[str, Ar
 
 
 def _window(timestamp: Optional[Seconds]) -> dict[str, Any]:
-    """timestamp=(start, end), in seconds: numbers, Decimals, Fractions or texts of those; end None: to the end."""
+    """timestamp=(start, end), in seconds: numbers, Decimals, Fractions or texts of those; end None or infinity: to the end."""
     if timestamp is None:
         return {}
     try:
         start, end = (None if t is None else Fraction(t) if not isinstance(t, float) else t for t in timestamp)
-        if start is None:
+        if start is None or not math.isfinite(start):
             raise ValueError("no start")
+        end = None if end == math.inf else end  # as of packets that have no end
     except (TypeError, ValueError):
         raise ArgumentError(f"spdl: io: timestamp: got {timestamp!r:.60}, want (start, end) in seconds; end None: to the end") from None
     window = {"start": f"{float(start):.9f}s"}
@@ -236,10 +256,14 @@ def load_audio(src: Source, timestamp: Optional[Seconds] = None, *, sample_rate:
     demux_config  demux_config(format="s16le", ...): samples without a header
     section       other keys of a description's audio: dtype, layout, length, crop, normalize, features ...
     """
-    given = {"rate": sample_rate, "channels": num_channels, "filter": filter_desc}
+    given = {"rate": _or_none("load_audio: sample_rate", sample_rate), "channels": _or_none("load_audio: num_channels", num_channels), "filter": filter_desc}
     section = {**configured("load_audio", "audio", demux_config, decode_config), **_window(timestamp),
                **{k: v for k, v in given.items() if v is not None}, **section}
     return load(src, {"audio": section})["audio"]
+
+
+def _or_none(what: str, value: Optional[int]) -> Optional[int]:
+    return None if value is None else whole(f"io: {what}", value)
 
 
 def _filter(filter_desc: Optional[str]) -> dict[str, Any]:
@@ -275,8 +299,8 @@ def sample_decode_video(src: Source, indices: Sequence[int], *, filter_desc: Opt
     """These frames of a video, in this order; a frame may come twice, negative indices count from the end. Only the groups of
     pictures that hold them are decoded. Frame i is torchcodec's frame i in its exact mode. FFmpeg's filters, filter_desc, get
     these frames and no others. index_dir is load_video's."""
-    return load_video(src, filter_desc=filter_desc, index_dir=index_dir, select={"kind": "indices", "indices": [int(i) for i in indices]},
-                      **section)
+    numbers = [whole(f"io: sample_decode_video: indices[{n}]", i) for n, i in enumerate(indices)]
+    return load_video(src, filter_desc=filter_desc, index_dir=index_dir, select={"kind": "indices", "indices": numbers}, **section)
 
 
 def streaming_load_video(src: Source, num_frames: int, timestamp: Optional[Seconds] = None, *,
@@ -285,8 +309,9 @@ def streaming_load_video(src: Source, num_frames: int, timestamp: Optional[Secon
     """A long video in chunks of num_frames, the last of them shorter: each with "video", "pts" and "duration", as load gives
     them, and as load_video takes filter_desc and index_dir. Memory is taken for one chunk, and for the index; arrays of earlier chunks stay as long as they are held."""
     api, loading = _api(), c_void_p()
-    text = json.dumps({"video": {"select": {"kind": "all"}, **_window(timestamp), **_filter(filter_desc), **section, "frames": int(num_frames)},
-                       **_index(index_dir)}).encode()
+    frames = whole("io: streaming_load_video: num_frames", num_frames)
+    text = described({"video": {"select": {"kind": "all"}, **_window(timestamp), **_filter(filter_desc), **section, "frames": frames},
+                      **_index(index_dir)})
     if hasattr(src, "_decode_chunks"):
         return _chunks(src._decode_chunks(text), _NOWHERE, src)
     where, keep = _where(src)
@@ -357,7 +382,7 @@ def _members(src: Source, kind: str) -> Iterator[tuple[str, memoryview]]:
     _dlpack.sweep()
     where, keep = _where(src)
     handle = c_void_p()
-    _check(_api().load(json.dumps({kind: {}}).encode(), *where.arguments, handle))
+    _check(_api().load(described({kind: {}}), *where.arguments, handle))
     return ((name, array.memoryview()) for name, array in _arrays(handle, where, keep))
 
 
@@ -372,16 +397,17 @@ def load_wav(src: Source, time_offset_seconds: float = 0, duration_seconds: Opti
 
 
 def parse_wav(src: Source) -> dict[str, Any]:
-    """What a WAV's header says: format, rate, channels, frames."""
-    return load(src, {"wav": {"window": {"start": "0s", "duration": "0s"}}}).info
+    """What a WAV's header says, whatever its codec: format, codec (FFmpeg's name; "" of one without a name here), encoding ("s24"; "" where samples are
+    compressed), tag (the codec's number in WAV), bits (of a sample), rate, channels, frames and seconds (-1: it does not say)."""
+    return load(src, {"probe": "wav"}).info
 
 
 def probe_audio(src: Source) -> dict[str, Any]:
-    """What the container says of its sound: format, codec, rate, channels, frames (-1: unknown), seconds."""
+    """What the container says of its sound: format, codec, rate, channels, frames and seconds (-1: unknown)."""
     return load(src, {"probe": "audio"}).info
 
 
 def probe_video(src: Source) -> dict[str, Any]:
-    """What the container says of its video: container, codec, number, width, height, orientation, frames, rate, start,
-    seconds. Headers may be wrong; load(src, {"video": ...}) counts."""
+    """What the container says of its video: container, codec, number, width, height, orientation, frames (-1: unknown), rate, start
+    and seconds (0: unknown). Headers may be wrong; load(src, {"video": ...}) counts."""
     return load(src, {"probe": "video"}).info

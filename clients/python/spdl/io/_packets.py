@@ -11,11 +11,13 @@ from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint32, c_uin
 from typing import Any, Collection, Iterator, Mapping, Optional, Union
 
 from .._errors import ArgumentError, SampleError
+from .._given import c_text, whole
 from ..arrays import Array
 from ._config import DecodeConfig, DemuxConfig, configured
 from ._load import (
     _NOWHERE,
     Frames,
+    Handle,
     Loaded,
     Seconds,
     Source,
@@ -25,6 +27,7 @@ from ._load import (
     _where,
     _window,
     bound,
+    described,
     frames_of,
     load,
     streaming_load_video,
@@ -182,7 +185,7 @@ class Packets:
 
     def _decode(self, description: Mapping[str, Any]) -> Loaded:
         handle = c_void_p()
-        _check(_api().packets_decode(self._handle, json.dumps(description).encode(), handle))
+        _check(_api().packets_decode(self._handle, described(description), handle))
         return _loaded(handle, _NOWHERE, None)
 
     def _decode_chunks(self, description: bytes) -> c_void_p:
@@ -240,13 +243,13 @@ def _of_bytes(data: Any) -> Packets:
     return _packets(handle)
 
 
-class _Demuxing:
+class _Demuxing(Handle):
     """One stream of a source, opened."""
 
     def __init__(self, src: Source, kind: str, **section: Any) -> None:
         self._handle = c_void_p()
         where, self._keep = _where(src)
-        _check(_api().demuxing_open(json.dumps({kind: section}).encode(), *where.arguments, self._handle))
+        _check(_api().demuxing_open(described({kind: section}), *where.arguments, self._handle))
         self._close = _api().demuxing_close
 
     def __del__(self) -> None:
@@ -289,7 +292,7 @@ def demux_image(src: Source, *, demux_config: Optional[DemuxConfig] = None) -> I
     configured("demux_image", "image", demux_config)
     if isinstance(src, (str, os.PathLike)):
         try:
-            with open(src, "rb") as file:
+            with open(c_text("io: the source", src), "rb") as file:
                 return ImagePackets(file.read())
         except OSError as error:
             raise SampleError(f"spdl: io: {error}") from error
@@ -384,9 +387,9 @@ class Demuxer:
         """
         if (duration > 0) == (num_packets > 0):
             raise ArgumentError(f"spdl: io: streaming_demux: duration={duration}, num_packets={num_packets}, want one of them above 0")
-        piece = {"length": f"{float(duration):.9f}s"} if duration > 0 else {"packets": int(num_packets)}
-        one = indices is None or isinstance(indices, int)
-        numbers = [indices or 0] if one else sorted(set(indices))
+        piece = {"length": f"{float(duration):.9f}s"} if duration > 0 else {"packets": whole("io: streaming_demux: num_packets", num_packets)}
+        one = not isinstance(indices, Collection)
+        numbers = sorted({whole("io: streaming_demux: a stream's number", i) for i in ([indices or 0] if one else indices)})
         streams = {number: self._open(number, piece) for number in numbers}
         pieces = _pieces(streams)
         return (item[numbers[0]] for item in pieces) if one else pieces
@@ -416,7 +419,7 @@ def _pieces(streams: dict[int, _Demuxing]) -> Iterator[dict[int, Packets]]:
 def apply_bsf(packets: Packets, bsf: str) -> Packets:
     """Packets through FFmpeg's bitstream filters, such as "h264_mp4toannexb"; several with commas."""
     handle = c_void_p()
-    _check(_api().packets_filter(packets._handle, bsf.encode(), handle))
+    _check(_api().packets_filter(packets._handle, c_text("io: apply_bsf: bsf", bsf), handle))
     return _packets(handle)
 
 
@@ -429,8 +432,8 @@ def decode_packets(packets: Union[Packets, ImagePackets], *, num_frames: int = -
     filter_desc  FFmpeg's filters, of a video or a sound
     section      keys of a description's video, audio or image, as load_video's
     """
-    if num_frames > 0:
-        section = {"frames": num_frames, "over": "cut", **section}
+    if whole("io: decode_packets: num_frames", num_frames) > 0:
+        section = {"frames": int(num_frames), "over": "cut", **section}
     kind = {AudioPackets: "audio", VideoPackets: "video", ImagePackets: "image"}[type(packets)]
     section = {**configured("decode_packets", kind, decoding=decode_config), **section}
     if filter_desc is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import json
+import math
 import os
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_size_t, c_void_p
 from fractions import Fraction
@@ -11,7 +11,8 @@ from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .. import _dlpack
 from .._errors import ArgumentError
-from ._load import _NOWHERE, _check, _loaded, bound
+from .._given import c_text, whole
+from ._load import _NOWHERE, Handle, _check, _loaded, bound, described
 from ._memory import Memory, memory_of, samples_of
 from ._packets import Codec, Packets
 
@@ -79,7 +80,9 @@ def _size_of(memory: Memory, pix_fmt: str, what: str, leading: int) -> tuple[int
 def _rate(rate: Rate) -> list[int]:
     """Frames a second as a fraction; 29.97 is 30000/1001's."""
     if isinstance(rate, (tuple, list)):
-        return [int(rate[0]), int(rate[1])]
+        return [whole("io: frame_rate[0]", rate[0]), whole("io: frame_rate[1]", rate[1])]
+    if isinstance(rate, float) and not math.isfinite(rate):
+        raise ArgumentError(f"spdl: io: frame_rate={rate!r}, want frames a second")
     if isinstance(rate, float) and rate != int(rate):
         near = Fraction(round(rate * 1001 / 1000) * 1000, 1001)
         fraction = near if abs(near - Fraction(rate)) < Fraction(1, 100) else Fraction(rate).limit_denominator(100000)
@@ -102,9 +105,9 @@ def _texts(options: Optional[Mapping[str, Any]]) -> dict[str, str]:
 
 def _save(description: Mapping[str, Any], memory: Memory, path: Optional[Path]) -> Optional[bytes]:
     _dlpack.sweep()
-    text = json.dumps(description).encode()
+    text = described(description)
     if path is not None:
-        _check(_api().save(text, memory.address or None, memory.nbytes, os.fsencode(path), None))
+        _check(_api().save(text, memory.address or None, memory.nbytes, c_text("io: the path", path), None))
         return None
     handle = c_void_p()
     _check(_api().save(text, memory.address or None, memory.nbytes, None, handle))
@@ -138,7 +141,7 @@ def save_images(pattern: Path, frames: Any, pix_fmt: str = "rgb24", *, first: in
     memory = memory_of(frames, "save_images")
     height, width = _size_of(memory, pix_fmt, "save_images", 1)
     section = _picture(width, height, pix_fmt, codec, stored, qscale, compression_level, options)
-    _save({"image": {**section, "first": int(first)}}, memory, pattern)
+    _save({"image": {**section, "first": whole("io: save_images: first", first)}}, memory, pattern)
 
 
 def save_audio(path: Optional[Path], data: Any, sample_rate: int, *, encoding: str = "s16", codec: Optional[str] = None,
@@ -153,7 +156,7 @@ def save_audio(path: Optional[Path], data: Any, sample_rate: int, *, encoding: s
     _check_samples(memory.shape, "save_audio: samples")
     name = format or ("" if path is None else os.path.splitext(os.fsdecode(path))[1][1:].lower())
     if name == "wav" and codec is None:
-        return _save({"wav": {"rate": int(sample_rate), "channels": memory.shape[0], "encoding": encoding}}, memory, path)
+        return _save({"wav": {"rate": whole("io: save_audio: sample_rate", sample_rate), "channels": memory.shape[0], "encoding": encoding}}, memory, path)
     muxer = Muxer(path, format=format)
     track = muxer.add_encode_stream(audio_encode_config(num_channels=memory.shape[0], sample_rate=sample_rate, bit_rate=bit_rate,
                                                         sample_fmt=_stored_of(data, "save_audio")), encoder=codec, encoder_config=options)
@@ -234,8 +237,9 @@ def video_encode_config(*, height: int, width: int, frame_rate: Optional[Rate] =
     """
     options = _texts(_given(g=gop_size, bf=max_b_frames, compression_level=compression_level))
     given = input or pix_fmt or "rgb24"
-    return VideoEncodeConfig(_given(width=int(width), height=int(height), rate=None if frame_rate is None else _rate(frame_rate),
-                                    pixel_format=pix_fmt, input=_FFMPEGS.get(given, given), bit_rate=bit_rate, quality=qscale, options=options))
+    return VideoEncodeConfig(_given(width=whole("io: video_encode_config: width", width), height=whole("io: video_encode_config: height", height),
+                                    rate=None if frame_rate is None else _rate(frame_rate), pixel_format=pix_fmt,
+                                    input=_FFMPEGS.get(given, given), bit_rate=bit_rate, quality=qscale, options=options))
 
 
 def audio_encode_config(*, num_channels: int, sample_rate: int, sample_fmt: Optional[str] = None, bit_rate: int = -1,
@@ -243,7 +247,8 @@ def audio_encode_config(*, num_channels: int, sample_rate: int, sample_fmt: Opti
     """A track of samples; sample_fmt is what is stored, such as s16 (of several, "s16,s32", the first that the codec stores); None:
     the one of the codec's that keeps most of a float32."""
     options = _texts(_given(compression_level=compression_level))
-    return AudioEncodeConfig(_given(channels=int(num_channels), rate=int(sample_rate), sample_format=sample_fmt, bit_rate=bit_rate, options=options))
+    return AudioEncodeConfig(_given(channels=whole("io: audio_encode_config: num_channels", num_channels),
+                                    rate=whole("io: audio_encode_config: sample_rate", sample_rate), sample_format=sample_fmt, bit_rate=bit_rate, options=options))
 
 
 class ReferenceFrames(NamedTuple):
@@ -335,7 +340,7 @@ def _turned(memory: Memory) -> Memory:
     return Memory(ctypes.addressof(planes), (channels, length), "float32", 4, planes)
 
 
-class Muxer:
+class Muxer(Handle):
     """A container that is written: streams are added, then it is opened, then written.
 
         muxer = spdl.io.Muxer("clip.mp4")
@@ -391,15 +396,15 @@ class Muxer:
             raise ArgumentError("spdl: io: muxer: it was opened before")
         handle = c_void_p()
         description = _given(format=self._format, options=_texts(muxer_config))
-        _check(_api().muxer_open(json.dumps(description).encode(), None if self._dst is None else os.fsencode(self._dst), handle))
+        _check(_api().muxer_open(described(description), None if self._dst is None else c_text("io: the path", self._dst), handle))
         self._handle = handle
         try:
             for stream in self._streams:
                 if isinstance(stream, tuple):
                     packets, bsf = stream
-                    _check(_api().muxer_add_packets(handle, packets._handle, bsf.encode() if bsf else None))
+                    _check(_api().muxer_add_packets(handle, packets._handle, c_text("io: add_remux_stream: bsf", bsf) if bsf else None))
                 else:
-                    _check(_api().muxer_add(handle, json.dumps(stream).encode()))
+                    _check(_api().muxer_add(handle, described(stream)))
         except BaseException:
             self.abort()
             raise

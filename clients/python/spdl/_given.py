@@ -1,0 +1,49 @@
+"""What callers give, as C takes it: plain data, texts without a zero byte, whole numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, Union
+
+from ._errors import ArgumentError
+
+
+def plain(value: Any) -> Any:
+    """What a description holds beside plain data, for json.dumps(default=): paths, arrays and their numbers, mappings and lists of a
+    configuration's kind."""
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if hasattr(value, "tolist") and not isinstance(value, type):
+        return value.tolist()
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return list(value)
+    raise TypeError(f"got an object of type {type(value).__name__}, want numbers, text, lists and mappings")
+
+
+def c_text(what: str, text: Union[str, bytes, os.PathLike[str]]) -> bytes:
+    """What C takes of a name or a path."""
+    if not isinstance(text, (str, bytes, os.PathLike)):
+        raise TypeError(f"spdl: {what} is of type {type(text).__name__}, want text")
+    text = os.fsencode(text)
+    if b"\0" in text:
+        raise ArgumentError(f"spdl: {what} {text!r} has a zero byte in it, where C would end it")
+    return text
+
+
+def whole(what: str, value: Any) -> int:
+    """A whole number, numpy's and 16000.0 among them. Raises ArgumentError for what would have to be cut."""
+    try:
+        number = int(value)
+        if number == value and not isinstance(value, bool):
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ArgumentError(f"spdl: {what}={value!r:.60}, want a whole number")
