@@ -353,8 +353,8 @@ def test_open_takes_a_description_as_a_dict(mock):
 def test_a_description_may_hold_what_is_as_good_as_plain_data(mock):
     numpy = pytest.importorskip("numpy")
     with spdl.open(MappingProxyType({"source": {"folder": Path("/data")}, "batch": numpy.int64(8), "rate": numpy.float32(0.5),
-                                     "x": UserList([MappingProxyType({})])})):
-        assert mock.request.name == b'{"source": {"folder": "/data"}, "batch": 8, "rate": 0.5, "x": [{}]}'
+                                     "x": UserList([MappingProxyType({})]), "mean": numpy.zeros(2)})):
+        assert mock.request.name == b'{"source": {"folder": "/data"}, "batch": 8, "rate": 0.5, "x": [{}], "mean": [0.0, 0.0]}'
 
 
 def test_wrong_arguments_are_refused(mock):
