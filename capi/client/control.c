@@ -5,6 +5,7 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,7 @@ static bool directory_is_safe(const char *directory) {
 static int try_connect(const char *path, int *out) {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     memcpy(a.sun_path, path, strlen(path) + 1);
-    *out = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    *out = sp_above_2(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (*out < 0) return errno;
     if (connect(*out, (struct sockaddr *)&a, sizeof a) == 0) return 0;
     int code = errno;
@@ -148,6 +149,15 @@ spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAM
 
 /* ---- messages ------------------------------------------------------------------------------------ */
 
+int sp_above_2(int fd) {
+    if (fd < 0 || fd > 2) return fd;
+    int above = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    int code = errno;
+    close(fd);
+    errno = code;
+    return above;
+}
+
 void sp_close_fds(int *fds, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         if (fds[i] >= 0) close(fds[i]);
@@ -193,7 +203,7 @@ spdl_status sp_send(int fd, uint16_t type, uint32_t id, const void *payload, uin
 void sp_post(int fd, uint16_t type) { (void)send_message(fd, type, 0, NULL, 0, -1); }
 
 /* Take the descriptors out of a received message; those beyond the six that any message has are closed.
- * False if there were too many. */
+ * False if there were too many, or no room for one. */
 static bool take_fds(struct msghdr *h, message *m) {
     bool fits = (h->msg_flags & MSG_CTRUNC) == 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
@@ -202,12 +212,14 @@ static bool take_fds(struct msghdr *h, message *m) {
         for (size_t i = 0; i < n; i++) {
             int fd;
             memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-            if (m->n_fds < N_FDS) {
+            if (m->n_fds == N_FDS)
+                close(fd), fd = -1;
+            else
+                fd = sp_above_2(fd);
+            if (fd >= 0)
                 m->fds[m->n_fds++] = fd;
-            } else {
-                close(fd);
+            else
                 fits = false;
-            }
         }
     }
     return fits;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static int make_epoll(const spdl_reader *r) {
-    int fd = epoll_create1(EPOLL_CLOEXEC);
+    int fd = sp_above_2(epoll_create1(EPOLL_CLOEXEC));
     if (fd < 0) return -1;
     struct epoll_event e = {.events = EPOLLIN};
     if (epoll_ctl(fd, EPOLL_CTL_ADD, r->fds[FD_EVENT], &e) != 0 ||

@@ -227,7 +227,7 @@ void sp_fences_arm(spdl_reader *r) {
     int timer = atomic_load(&r->fence_timer);
     if (timer < 0 && wait) {
         struct epoll_event e = {.events = EPOLLIN};
-        timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        timer = sp_above_2(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
         if (timer >= 0) epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &e);
         atomic_store(&r->fence_timer, timer);
     }

@@ -208,6 +208,9 @@ void sp_post(int fd, uint16_t type);
 /* Receive one message; descriptors in it are the caller's. */
 spdl_status sp_receive(int fd, uint64_t deadline, message *m);
 void sp_close_fds(int *fds, uint32_t n);
+/* A new descriptor, moved above 2 where it is 0, 1 or 2: a program that has closed those must not write what it prints into a socket or
+ * a segment. -1, with errno, for -1 and where there is no room. Every descriptor that this library keeps came through here. */
+int sp_above_2(int fd);
 /* Ask and wait for the answer; on SPDL_OK m holds it. */
 spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m);
 /* Have the engine serve one more connection: end is one of a socket pair, and stays the caller's. */
@@ -221,8 +224,7 @@ void sp_unmap(spdl_reader *r);
 bool sp_extent(const int64_t *shape, const int64_t *strides, uint32_t ndim, uint32_t item, uint64_t *bytes);
 
 /* ---- spawn.c */
-/* A pidfd of this process and the two ends of a socket for the engine. None is 0, 1 or 2, however the program has closed those: what is
- * written to stderr must not come out of the socket. */
+/* A pidfd of this process and the two ends of a socket for the engine. */
 spdl_status sp_make_ends(int *self, int pair[2]);
 spdl_status sp_make_pair(int pair[2]); /* the socket alone */
 

@@ -123,7 +123,7 @@ static spdl_status fill_hello(const char *name, const char *ring, const spdl_att
 }
 
 spdl_status sp_send_hello(int control, spdl_l_hello *hello) {
-    int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    int self = sp_above_2((int)syscall(SYS_pidfd_open, getpid(), 0));
     if (self >= 0) hello->flags |= SPDL_L_HELLO_PIDFD; /* without one the engine makes its own */
     spdl_status s = sp_send(control, SPDL_L_MSG_HELLO, 1, hello, sizeof *hello, self);
     if (self >= 0) close(self);

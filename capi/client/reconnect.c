@@ -40,7 +40,7 @@ static spdl_status lost(const spdl_reader *r) {
 static void watch_timer(spdl_reader *r) {
     int epoll = atomic_load_explicit(&r->epoll, memory_order_acquire);
     if (epoll < 0 || r->timer >= 0) return;
-    r->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    r->timer = sp_above_2(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
     if (r->timer < 0) return;
     struct itimerspec every = {{0, TRY_NS}, {0, TRY_NS}};
     struct epoll_event e = {.events = EPOLLIN};

@@ -155,6 +155,7 @@ static spdl_status clone_engine(launch *l) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int pid = clone(run_intermediate, stacks + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_FILES, l);
     int code = pid < 0 ? errno : l->error;
+    if (code == 0 && (l->pidfd = sp_above_2(l->pidfd)) < 0) code = errno;
     while (pid > 0 && waitpid(pid, NULL, __WCLONE) < 0 && errno == EINTR) {
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -170,33 +171,23 @@ static spdl_status clone_engine(launch *l) {
 
 /* ---- spdl_open -------------------------------------------------------------------------------------- */
 
-/* Move a descriptor above 2. */
-static bool raise_above_2(int *fd) {
-    if (*fd > 2) return true;
-    int low = *fd;
-    *fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
-    int code = errno;
-    close(low);
-    errno = code;
-    return *fd >= 0;
-}
-
 spdl_status sp_make_pair(int pair[2]) {
     pair[0] = pair[1] = -1;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 && raise_above_2(&pair[0]) &&
-        raise_above_2(&pair[1]))
-        return SPDL_OK;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
+        pair[0] = sp_above_2(pair[0]);
+        pair[1] = sp_above_2(pair[1]);
+    }
+    if (pair[0] >= 0 && pair[1] >= 0) return SPDL_OK;
     spdl_status s = sp_fail_errno("socketpair, for the engine");
-    for (int i = 0; i < 2; i++)
-        if (pair[i] >= 0) close(pair[i]);
+    sp_close_fds(pair, 2);
     return s;
 }
 
 spdl_status sp_make_ends(int *self, int pair[2]) {
-    *self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    *self = sp_above_2((int)syscall(SYS_pidfd_open, getpid(), 0));
     if (*self < 0) return sp_fail_errno("open: pidfd_open (Linux 5.14 or newer is needed)");
-    spdl_status s = raise_above_2(self) ? sp_make_pair(pair) : sp_fail_errno("open: pidfd");
-    if (s != SPDL_OK && *self >= 0) close(*self);
+    spdl_status s = sp_make_pair(pair);
+    if (s != SPDL_OK) close(*self);
     return s;
 }
 

@@ -67,6 +67,45 @@ TEST(a_forked_child_is_told_and_leaves_its_parents_lease_alone) {
     standin_free(s);
 }
 
+/* ---- a daemon ------------------------------------------------------------------------------------ */
+
+/* How many of the descriptors 0, 1 and 2 are open. */
+static int standard_descriptors(void) {
+    int n = 0;
+    for (int fd = 0; fd < 3; fd++) n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static int daemon_without_descriptors(const char *path) {
+    spdl_reader *r, *other;
+    spdl_batch b = SPDL_BATCH_INIT;
+    spdl_attach_opts o = SPDL_ATTACH_OPTS_INIT;
+    o.max_leases = 1;
+    for (int fd = 0; fd < 3; fd++) close(fd);
+    if (spdl_attach(path, &o, &r) != SPDL_OK) return 1;
+    if (standard_descriptors() != 0) return 2;
+    if (spdl_event_fd(r) < 3) return 3;
+    if (spdl_attach_ring(r, NULL, &o, &other) != SPDL_OK) return 4;
+    if (spdl_acquire(r, SPDL_FOREVER, &b) != SPDL_OK) return 5;
+    if (standard_descriptors() != 0) return 6;
+    spdl_detach(other), spdl_detach(r);
+    return 0;
+}
+
+static int status_of(pid_t child) {
+    int status = -1;
+    return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+TEST(a_program_that_closed_its_first_three_descriptors_has_nothing_of_the_librarys_there) {
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    CHECK(standin_publish(s, 0, false) >= 0);
+    pid_t child = fork();
+    if (child == 0) _exit(daemon_without_descriptors(s->path));
+    CHECK(status_of(child) == 0);
+    standin_free(s);
+}
+
 /* ---- the engine's death ---------------------------------------------------------------------------- */
 
 typedef struct process {
@@ -184,6 +223,24 @@ TEST(an_opened_engine_serves_and_its_host_never_sees_it) {
     close(pidfd);
     CHECK(children == 0);
     sigaction(SIGCHLD, &old, NULL);
+}
+
+static int open_without_descriptors(void) {
+    spdl_reader *r;
+    spdl_batch b = SPDL_BATCH_INIT;
+    for (int fd = 0; fd < 3; fd++) close(fd);
+    if (open_engine("{}", 0, &r) != SPDL_OK) return 1;
+    if (spdl_acquire(r, SPDL_FOREVER, &b) != SPDL_OK) return 2;
+    if (standard_descriptors() != 0) return 3;
+    spdl_release(r, &b);
+    spdl_detach(r);
+    return 0;
+}
+
+TEST(an_engine_is_opened_without_the_first_three_descriptors) {
+    pid_t child = fork();
+    if (child == 0) _exit(open_without_descriptors());
+    CHECK(status_of(child) == 0);
 }
 
 TEST(an_engine_that_cannot_start_says_why) {
