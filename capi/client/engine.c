@@ -4,6 +4,7 @@
 #include "../engine/table.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +59,21 @@ static spdl_status open_library(void **out) {
                    why);
 }
 
+/* Where the program has closed 0, 1 or 2, /dev/null: the first that Go opens would be there else, and what the program prints go into it.
+ * Go does so itself in a command, not in a library. */
+static spdl_status fill_standard_descriptors(void) {
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+            return sp_fail_errno("engine library: open of /dev/null in place of a closed descriptor");
+    return SPDL_OK;
+}
+
 spdl_status sp_engine(const spdl_engine_table **out) {
     *out = atomic_load_explicit(&loaded, memory_order_acquire);
     if (*out) return SPDL_OK;
     void *library;
-    spdl_status s = open_library(&library);
+    spdl_status s = fill_standard_descriptors();
+    if (s == SPDL_OK) s = open_library(&library);
     if (s != SPDL_OK) return s;
     table_of get = NULL;
     void *symbol = dlsym(library, SPDL_ENGINE_SYMBOL);

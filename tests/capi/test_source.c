@@ -60,6 +60,28 @@ static int fds_but_events(void) {
     return n;
 }
 
+static int closed_said = -1; /* what became of the process below */
+
+/* Go keeps descriptors of its own: none of them may be where the program prints. */
+static int load_without_descriptors(void) {
+    spdl_reader *r;
+    for (int fd = 0; fd < 3; fd++) close(fd);
+    if (open_with("\"samples\": 1", EPOCHS_1, SPDL_FORM_IN_PROCESS, &r) != SPDL_OK) return 1;
+    for (int fd = 0; fd < 3; fd++) {
+        char name[32], to[64] = "";
+        snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+        if (readlink(name, to, sizeof to - 1) < 0 || strcmp(to, "/dev/null") != 0) return 2;
+    }
+    return spdl_detach(r) == SPDL_OK ? 0 : 3;
+}
+
+/* While Go is not here: before the constructor of test_pipeline.c. */
+__attribute__((constructor(101))) static void fork_without_descriptors(void) {
+    pid_t child = fork();
+    if (child == 0) _exit(load_without_descriptors());
+    waitpid(child, &closed_said, 0);
+}
+
 /* Go opens descriptors of its own with the first engine and keeps them: the tests count after that engine's end. */
 void test_before_all(void) {
     int64_t source;
@@ -214,6 +236,8 @@ TEST(a_want_is_given_once_and_by_its_own_token) {
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_END_DATA);
     CHECK_STATUS(spdl_source_take(source, SPDL_FOREVER, &want), SPDL_END_DATA);
 }
+
+TEST(a_program_that_closed_its_first_three_descriptors_has_dev_null_there) { CHECK(closed_said == 0); }
 
 TEST(a_late_give_is_told_and_the_sample_is_bad_by_its_deadline) {
     int fds = test_open_fds();
