@@ -88,7 +88,11 @@ uint64_t sp_now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+int64_t sp_timeout(int64_t timeout_ns) {
+    return timeout_ns < 0 && timeout_ns != SPDL_FOREVER ? 0 : timeout_ns;
+}
+
 uint64_t sp_deadline(int64_t timeout_ns) {
-    if (timeout_ns < 0) return UINT64_MAX;
-    return sp_now_ns() + (uint64_t)timeout_ns;
+    if (timeout_ns == SPDL_FOREVER) return UINT64_MAX;
+    return sp_now_ns() + (uint64_t)sp_timeout(timeout_ns);
 }

@@ -179,6 +179,9 @@ static inline uint32_t sp_engine_pid(const spdl_reader *r) {
 
 uint64_t sp_now_ns(void);
 
+/* A caller's timeout: what is below zero and not SPDL_FOREVER is a time that is over, as `deadline - now` makes it: 0. */
+int64_t sp_timeout(int64_t timeout_ns);
+
 /* Nanoseconds-since-boot at which timeout_ns from now is over; UINT64_MAX for SPDL_FOREVER. */
 uint64_t sp_deadline(int64_t timeout_ns);
 

@@ -58,7 +58,7 @@ spdl_status spdl_stage_take(spdl_pipeline *p, int32_t stage, int64_t timeout_ns,
     if (!p) return no_pipeline("stage_take");
     if (!out) return sp_fail(SPDL_E_ARGUMENT, "spdl: stage_take: out is NULL");
     spdl_status s = check_size("stage_take", "out", out->struct_size, sizeof *out, "SPDL_WORK_INIT");
-    return s == SPDL_OK ? sp_told(p->engine->take(p->handle, stage, timeout_ns, out, &e), &e) : s;
+    return s == SPDL_OK ? sp_told(p->engine->take(p->handle, stage, sp_timeout(timeout_ns), out, &e), &e) : s;
 }
 
 static spdl_status check_give(const spdl_give *g) {
@@ -91,7 +91,7 @@ spdl_status spdl_pipeline_get(spdl_pipeline *p, int64_t timeout_ns, spdl_work *o
     if (!p) return no_pipeline("pipeline_get");
     if (!out) return sp_fail(SPDL_E_ARGUMENT, "spdl: pipeline_get: out is NULL");
     spdl_status s = check_size("pipeline_get", "out", out->struct_size, sizeof *out, "SPDL_WORK_INIT");
-    return s == SPDL_OK ? sp_told(p->engine->get(p->handle, timeout_ns, out, &e), &e) : s;
+    return s == SPDL_OK ? sp_told(p->engine->get(p->handle, sp_timeout(timeout_ns), out, &e), &e) : s;
 }
 
 spdl_status spdl_pipeline_drain(spdl_pipeline *p) {
@@ -107,7 +107,7 @@ spdl_status spdl_pipeline_stop(spdl_pipeline *p) {
 spdl_status spdl_pipeline_wait(spdl_pipeline *p, int64_t timeout_ns) {
     spdl_engine_error e;
     if (!p) return no_pipeline("pipeline_wait");
-    spdl_status s = p->engine->wait(p->handle, timeout_ns, &e);
+    spdl_status s = p->engine->wait(p->handle, sp_timeout(timeout_ns), &e);
     /* A wait in vain says what it waits for, though it is no failure. */
     return s == SPDL_OK ? s : sp_fail(s, "%s", e.text);
 }

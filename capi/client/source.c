@@ -26,7 +26,7 @@ spdl_status spdl_source_take(int64_t source, int64_t timeout_ns, spdl_want *out)
     if (out->struct_size < sizeof *out)
         return sp_small("source_take", "out", out->struct_size, sizeof *out, "SPDL_WANT_INIT");
     spdl_status s = sp_engine(&engine);
-    return s == SPDL_OK ? sp_told(engine->source_take(source, timeout_ns, out, &e), &e) : s;
+    return s == SPDL_OK ? sp_told(engine->source_take(source, sp_timeout(timeout_ns), out, &e), &e) : s;
 }
 
 static spdl_status check_sample(const spdl_sample *g) {

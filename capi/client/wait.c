@@ -254,7 +254,7 @@ static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline
 
 static spdl_status wait_for(spdl_reader *r, int64_t timeout_ns, wish w) {
     uint64_t start = sp_now_ns();
-    uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : start + (uint64_t)timeout_ns;
+    uint64_t deadline = timeout_ns == SPDL_FOREVER ? UINT64_MAX : start + (uint64_t)timeout_ns;
     store_relaxed64(&r->member->waiting_since, start);
     spdl_status s = SPDL_TIMEOUT;
     int shield = sp_shield();
@@ -321,6 +321,7 @@ static spdl_status acquire(spdl_reader *r, int64_t timeout_ns, wish w) {
         return sp_small("acquire", "out", w.out->struct_size, sizeof *w.out, "SPDL_BATCH_INIT");
     spdl_status s = sp_usable(r);
     if (s != SPDL_OK) return s;
+    timeout_ns = sp_timeout(timeout_ns);
     s = look(r, true, true, w);
     if (s == SPDL_TIMEOUT && timeout_ns == 0) s = poll_again(r, w);
     if (s != SPDL_TIMEOUT || timeout_ns != 0) poll_ends(r);

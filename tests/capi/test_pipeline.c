@@ -595,6 +595,21 @@ TEST(a_wait_in_vain_names_stage_and_thread_of_the_work_that_is_out) {
     end(&b);
 }
 
+TEST(a_time_that_is_over_does_not_wait) {
+    bench b;
+    begin(&b, SOURCE);
+    spdl_work w = SPDL_WORK_INIT, other = SPDL_WORK_INIT;
+    CHECK_STATUS(spdl_stage_take(b.p, 0, SPDL_FOREVER, &w), SPDL_OK);
+    CHECK_STATUS(spdl_stage_take(b.p, 0, -2, &other), SPDL_TIMEOUT);
+    CHECK_STATUS(spdl_pipeline_get(b.p, INT64_MIN, &other), SPDL_TIMEOUT);
+    CHECK_STATUS(spdl_pipeline_stop(b.p), SPDL_OK);
+    CHECK_STATUS(spdl_pipeline_wait(b.p, -5000000000), SPDL_TIMEOUT);
+    spdl_give give = SPDL_GIVE_INIT;
+    give.flags = SPDL_GIVE_SKIP;
+    CHECK_STATUS(spdl_stage_give(b.p, 0, &w, &give), SPDL_END_DATA);
+    end(&b);
+}
+
 TEST(a_description_is_refused_with_place_and_remedy) {
     static const struct {
         const char *text, *says;

@@ -275,11 +275,13 @@ TEST(a_thread_that_ends_with_a_sample_in_hand_makes_it_bad_at_once) {
     int fds = test_open_fds();
     int64_t source;
     pthread_t thread;
+    spdl_want want = SPDL_WANT_INIT;
     spdl_batch b = SPDL_BATCH_INIT;
     spdl_reader *r = open_host("\"samples\": 1", &source);
     CHECK(pthread_create(&thread, NULL, take_one, &source) == 0);
     pthread_join(thread, NULL);
-    CHECK_STATUS(spdl_acquire(r, 30000000000, &b), SPDL_OK); /* half of the deadline at most */
+    CHECK_STATUS(spdl_source_take(source, -2, &want), SPDL_TIMEOUT); /* a time that is over */
+    CHECK_STATUS(spdl_acquire(r, 30000000000, &b), SPDL_OK);         /* half of the deadline at most */
     CHECK(b.n_bad == 1 && strstr(stats(r), "the thread that had taken it ended without giving it"));
     spdl_release(r, &b);
     close_reader(r, fds);

@@ -76,6 +76,26 @@ TEST(a_watch_offers_its_core_and_ends_when_somebody_takes_it) {
     leave(s, r);
 }
 
+/* As `deadline - now` comes to a moment too late. */
+TEST(a_time_that_is_over_does_not_wait) {
+    const int64_t over[] = {-2, -5000000000, INT64_MIN};
+    standin *s;
+    spdl_reader *r = join(&s, 0, 0);
+    spdl_batch b = SPDL_BATCH_INIT;
+    spdl_attach_opts o = SPDL_ATTACH_OPTS_INIT;
+    spdl_reader *nobody;
+    for (int i = 0; i < 3; i++) {
+        CHECK_STATUS(spdl_acquire(r, over[i], &b), SPDL_TIMEOUT);
+        CHECK_STATUS(spdl_next(r, over[i], &b, &b), SPDL_TIMEOUT);
+        o.timeout_ns = over[i];
+        CHECK_STATUS(spdl_attach("/tmp/spdl-no-such.sock", &o, &nobody), SPDL_E_NOT_FOUND);
+    }
+    CHECK(standin_publish(s, 0, false) >= 0);
+    CHECK_STATUS(spdl_acquire(r, INT64_MIN, &b), SPDL_OK); /* what is ready is given */
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    leave(s, r);
+}
+
 TEST(a_wait_without_experience_or_a_short_one_does_not_look) {
     for (int n = 0; n < 2; n++) {
         forecast f = after(n, 8 * MS);
