@@ -111,7 +111,7 @@ typedef enum spdl_status {
 
     SPDL_E_NOT_FOUND = -20,  /* no engine under this name, or no such ring, group, lane or tensor */
     SPDL_E_DENIED = -21,     /* the engine does not admit this user */
-    SPDL_E_BUSY = -22,       /* no consumer, lane or slot left to reserve; the text has the numbers */
+    SPDL_E_BUSY = -22,       /* no consumer, lane or slot left to reserve, or no answer in time; the text has the numbers */
     SPDL_E_VERSION = -23,    /* layout or protocol of another major version */
     SPDL_E_FORMAT = -24,     /* the segment is truncated, half-built, hostile, or not ours */
 
@@ -181,7 +181,7 @@ typedef struct spdl_attach_opts {
  * that begins with '/' is the socket's path. Blocks up to opts->timeout_ns.
  *
  * out  owned by the caller, ended by spdl_detach.
- * Returns SPDL_OK; SPDL_E_NOT_FOUND; SPDL_E_DENIED; SPDL_E_BUSY; SPDL_E_VERSION; SPDL_E_FORMAT; SPDL_E_ENGINE_LOST. */
+ * Returns SPDL_OK; SPDL_E_NOT_FOUND; SPDL_E_DENIED; SPDL_E_BUSY, also where an engine is there and does not answer; SPDL_E_VERSION; SPDL_E_FORMAT; SPDL_E_ENGINE_LOST. */
 SPDL_API spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts, spdl_reader **out);
 
 typedef struct spdl_open_opts {
@@ -217,7 +217,7 @@ SPDL_API spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spd
  *
  * of    any reader that is attached; it is not changed, and may be detached before the new one.
  * ring  its name within the engine; "": the first; NULL: that of `of`.
- * out   owned by the caller, ended by spdl_detach. Blocks up to opts->timeout_ns.
+ * out   owned by the caller, ended by spdl_detach. Asks the engine (section 6), then blocks up to opts->timeout_ns.
  *
  * Returns as spdl_attach; SPDL_E_DETACHED; SPDL_E_UNSUPPORTED with an engine of an older release. */
 SPDL_API spdl_status spdl_attach_ring(spdl_reader *of, const char *ring, const spdl_attach_opts *opts,
@@ -303,8 +303,8 @@ SPDL_API spdl_status spdl_next_in_epoch(spdl_reader *reader, uint64_t epoch, int
 /* In a stage, say that a batch cannot be transformed, and why (at most 4,096 bytes go to the engine's log). The lease ends as
  * with spdl_release. The engine goes on by the description's bad_sample, as if every sample of the batch were bad, with cause
  * "stage": under skip the batch has no rows, under mask and substitute its rows are zero and masked, under fail the
- * engine ends with this text. Asks the engine; blocks up to 10 s.
- * Returns SPDL_OK; SPDL_E_ARGUMENT outside a stage; SPDL_E_STALE; SPDL_E_ENGINE_LOST. */
+ * engine ends with this text. Asks the engine (section 6).
+ * Returns SPDL_OK; SPDL_E_ARGUMENT outside a stage; SPDL_E_STALE; SPDL_E_BUSY, and the lease goes on; SPDL_E_ENGINE_LOST. */
 SPDL_API spdl_status spdl_fail(spdl_reader *reader, const spdl_batch *batch, const char *why);
 
 /* ---- 4  what a batch holds ----------------------------------------------------------------------- */
@@ -417,25 +417,30 @@ SPDL_API int32_t spdl_engine_state(spdl_reader *reader);
  * each poll that finds nothing one system call. */
 SPDL_API int spdl_event_fd(spdl_reader *reader);
 
-/* ---- 6  order and state -------------------------------------------------------------------------- */
+/* ---- 6  order and state -----------------------------------------------------------------------------
+ *
+ * Calls that ask the engine block up to 10 s, or until a restarted engine is found. Beside what each says they return SPDL_E_BUSY where it
+ * lives and has not answered, as while it is stopped or has no CPU: it may still do what was asked once it goes on, and its late answer is
+ * passed over. Ask again before the next batch: the same request twice has the effect of one. Once the engine has ended they return as
+ * spdl_acquire does. */
 
 /* Count batches this reader holds as completed, as a training loop does with the batch in hand. */
 #define SPDL_STATE_COUNT_HELD 1u
 
 /* Write this group's position as a small JSON text: which batches are completed. With NULL or too small
  * a buffer nothing is written but *need, the bytes needed, its final NUL included; then SPDL_E_ARGUMENT.
- * Asks the engine; blocks up to 10 s. */
+ * Asks the engine. */
 SPDL_API spdl_status spdl_state_save(spdl_reader *reader, uint32_t flags, char *buffer, size_t bytes, size_t *need);
 
 /* Go on from a saved position. Only for the single consumer of a ring with no other group, and with no
- * batch held undone. Returns SPDL_OK; SPDL_E_STATE with what differs; SPDL_E_BUSY. */
+ * batch held undone. Asks the engine. Returns SPDL_OK; SPDL_E_STATE with what differs; SPDL_E_BUSY. */
 SPDL_API spdl_status spdl_state_load(spdl_reader *reader, const char *json);
 
 /* Leave the rest of this epoch and begin the next. Only for a group with one consumer. After SPDL_END_EPOCH this epoch is the one
- * that comes next: a restart there skips the whole of it. */
+ * that comes next: a restart there skips the whole of it. Asks the engine. */
 SPDL_API spdl_status spdl_restart(spdl_reader *reader);
 
-/* The engine's counters as JSON; buffer rules as in spdl_state_save. */
+/* The engine's counters as JSON; buffer rules as in spdl_state_save. Asks the engine. */
 SPDL_API spdl_status spdl_stats(spdl_reader *reader, char *buffer, size_t bytes, size_t *need);
 
 /* ---- 7  GPUs ----------------------------------------------------------------------------------------

@@ -101,7 +101,8 @@ static spdl_status connect_failed(const char *name, const char *path, int code) 
     return sp_fail_errno("attach: connect");
 }
 
-static spdl_status look_once(const char *name, const place *places, size_t n, int *out) {
+static spdl_status look_once(const char *name, const place *places, size_t n, char peer[PEER_BYTES],
+                             int *out) {
     for (size_t i = 0; i < n; i++) {
         if (strlen(places[i].path) > 107)
             return sp_fail(
@@ -115,7 +116,10 @@ static spdl_status look_once(const char *name, const place *places, size_t n, in
                 "spdl: attach \"%s\": directory \"%s\" is not a directory of yours or root's alone; chmod o-w or choose another",
                 name, places[i].directory);
         int code = try_connect(places[i].path, out);
-        if (code == 0) return SPDL_OK;
+        if (code == 0) {
+            snprintf(peer, PEER_BYTES, "attach \"%.127s\": socket \"%.107s\"", name, places[i].path);
+            return SPDL_OK;
+        }
         if (!means_absent(code)) return connect_failed(name, places[i].path, code);
     }
     return sp_fail(SPDL_E_NOT_FOUND,
@@ -123,7 +127,8 @@ static spdl_status look_once(const char *name, const place *places, size_t n, in
                    places[n - 1].path, n > 1 ? " nor in the other runtime directories" : "");
 }
 
-spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAME], int *out) {
+spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAME], char peer[PEER_BYTES],
+                       int *out) {
     place places[3];
     size_t n = 1;
     *out = -1;
@@ -138,7 +143,7 @@ spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAM
         n = list_places(engine, places);
     }
     for (;;) {
-        spdl_status s = look_once(name, places, n, out);
+        spdl_status s = look_once(name, places, n, peer, out);
         uint64_t now = sp_now_ns();
         if (s != SPDL_E_NOT_FOUND || now >= deadline) return s;
         uint64_t left = deadline - now;
@@ -191,11 +196,18 @@ static int send_message(int fd, uint16_t type, uint32_t id, const void *payload,
     return n == (ssize_t)(sizeof head + bytes) ? 0 : n < 0 ? errno : EMSGSIZE;
 }
 
-spdl_status sp_send(int fd, uint16_t type, uint32_t id, const void *payload, uint32_t bytes, int pass_fd) {
+static spdl_status hung_up(const char *peer) {
+    return sp_fail(SPDL_E_ENGINE_LOST,
+                   "spdl: %s: it hung up: it has ended, or is no spdl engine; start it again and attach",
+                   peer);
+}
+
+spdl_status sp_send(int fd, const char *peer, uint16_t type, uint32_t id, const void *payload, uint32_t bytes,
+                    int pass_fd) {
     int code = send_message(fd, type, id, payload, bytes, pass_fd);
     if (code == 0) return SPDL_OK;
-    if (code == EPIPE || code == ECONNRESET)
-        return sp_fail(SPDL_E_ENGINE_LOST, "spdl: control socket: the engine hung up");
+    if (code == EPIPE || code == ECONNRESET) return hung_up(peer);
+    if (code == EAGAIN) return SPDL_TIMEOUT; /* what was sent before fills the socket */
     errno = code;
     return sp_fail_errno("control socket: sendmsg");
 }
@@ -233,39 +245,37 @@ static spdl_status wait_readable(int fd, uint64_t deadline) {
         int n = poll(&p, 1, left > 60000 ? 60000 : (int)left);
         if (n > 0) return SPDL_OK;
         if (n < 0 && errno != EINTR) return sp_fail_errno("control socket: poll");
-        if (n == 0 && left == 0)
-            return sp_fail(SPDL_E_ENGINE_LOST, "spdl: control socket: the engine did not answer in time");
+        if (n == 0 && left == 0) return SPDL_TIMEOUT;
     }
 }
 
-static spdl_status malformed(message *m, const char *what) {
+static spdl_status malformed(message *m, const char *peer, const char *what) {
     sp_close_fds(m->fds, m->n_fds);
     m->n_fds = 0;
-    return sp_fail(SPDL_E_FORMAT, "spdl: control socket: %s; the peer is not an spdl engine of this version",
-                   what);
+    return sp_fail(SPDL_E_FORMAT, "spdl: %s: %s; it is not an spdl engine of this version", peer, what);
 }
 
-static spdl_status check_message(message *m, ssize_t n, bool fits) {
-    if (n < (ssize_t)sizeof m->head) return malformed(m, "the answer is shorter than its head");
-    if (m->head.magic != SPDL_L_MSG_MAGIC) return malformed(m, "the answer has a wrong magic");
+static spdl_status check_message(message *m, const char *peer, ssize_t n, bool fits) {
+    if (n < (ssize_t)sizeof m->head) return malformed(m, peer, "the answer is shorter than its head");
+    if (m->head.magic != SPDL_L_MSG_MAGIC) return malformed(m, peer, "the answer has a wrong magic");
     if (m->head.version != 1) {
-        malformed(m, "");
+        malformed(m, peer, "");
         return sp_fail(
             SPDL_E_VERSION,
-            "spdl: control socket: protocol %u, this library speaks 1; restart the engine or rebuild the client",
+            "spdl: %s: protocol %u, this library speaks 1; restart the engine or rebuild the client", peer,
             m->head.version);
     }
     if (m->head.bytes != (uint64_t)n - sizeof m->head)
-        return malformed(m, "the answer's length is not what it says");
+        return malformed(m, peer, "the answer's length is not what it says");
     if (!fits)
         return malformed(
-            m, "the answer carries more descriptors than expected, or this process may open no more");
+            m, peer, "the answer carries more descriptors than expected, or this process may open no more");
     m->bytes = m->head.bytes;
     m->payload[m->bytes] = 0;
     return SPDL_OK;
 }
 
-spdl_status sp_receive(int fd, uint64_t deadline, message *m) {
+spdl_status sp_receive(int fd, const char *peer, uint64_t deadline, message *m) {
     m->n_fds = 0;
     m->bytes = 0;
     for (bool reset = false;;) {
@@ -283,11 +293,10 @@ spdl_status sp_receive(int fd, uint64_t deadline, message *m) {
             reset = true; /* the peer closed with our message unread; what it said before is still there */
             continue;
         }
-        if (n == 0 || (n < 0 && errno == ECONNRESET))
-            return sp_fail(SPDL_E_ENGINE_LOST, "spdl: control socket: the engine hung up");
+        if (n == 0 || (n < 0 && errno == ECONNRESET)) return hung_up(peer);
         if (n > 0) {
             bool fits = take_fds(&h, m) && (h.msg_flags & MSG_TRUNC) == 0;
-            return check_message(m, n, fits);
+            return check_message(m, peer, n, fits);
         }
         if (errno == EINTR) continue;
         if (errno != EAGAIN) return sp_fail_errno("control socket: recvmsg");
@@ -298,15 +307,26 @@ spdl_status sp_receive(int fd, uint64_t deadline, message *m) {
 
 /* ---- requests ------------------------------------------------------------------------------------- */
 
-#define REQUEST_NS ((int64_t)10000000000)
+#define REQUEST_SECONDS 10
+
+/* The connection has ended. Why, if the engine has said it, or the group is over. */
+static spdl_status why_over(const spdl_reader *r) {
+    spdl_status s = sp_engine_over(r, load_acquire32(&r->state->state));
+    if (s != SPDL_OK || !sp_engine_alive(r) || load_acquire32(&r->group_record->state) == SPDL_L_GROUP_ACTIVE)
+        return s;
+    return sp_fail(SPDL_E_GROUP_CLOSED, "spdl: ring \"%s\": group \"%s\" was ended by the engine",
+                   r->ring_name, r->group_name);
+}
 
 static spdl_status request_locked(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes,
                                   int pass_fd, message *m) {
     uint32_t id = ++r->next_id;
-    uint64_t deadline = sp_deadline(REQUEST_NS);
-    spdl_status s = sp_send(r->control, type, id, payload, bytes, pass_fd);
+    uint64_t deadline = sp_deadline((int64_t)REQUEST_SECONDS * 1000000000);
+    char peer[PEER_BYTES];
+    snprintf(peer, sizeof peer, "ring \"%s\": engine (pid %u)", r->ring_name, sp_engine_pid(r));
+    spdl_status s = sp_send(r->control, peer, type, id, payload, bytes, pass_fd);
     while (s == SPDL_OK) {
-        s = sp_receive(r->control, deadline, m);
+        s = sp_receive(r->control, peer, deadline, m);
         if (s != SPDL_OK) break;
         sp_close_fds(m->fds, m->n_fds); /* no request is answered with descriptors */
         if (m->head.id != id) continue; /* the late answer to a request that was given up */
@@ -314,15 +334,17 @@ static spdl_status request_locked(spdl_reader *r, uint16_t type, const void *pay
         if (m->head.type == SPDL_L_MSG_ERROR)
             return sp_fail(m->head.status < 0 ? (spdl_status)m->head.status : SPDL_E_FORMAT, "%s",
                            (char *)m->payload);
-        return malformed(m, "the answer has an unknown type");
+        return malformed(m, peer, "the answer has an unknown type");
     }
-    if (s == SPDL_E_ENGINE_LOST && sp_engine_alive(r)) {
-        uint32_t state = load_acquire32(&r->group_record->state);
-        if (state != SPDL_L_GROUP_ACTIVE)
-            return sp_fail(SPDL_E_GROUP_CLOSED, "spdl: ring \"%s\": group \"%s\" was ended by the engine",
-                           r->ring_name, r->group_name);
-    }
-    return s;
+    if (s == SPDL_TIMEOUT)
+        return sp_fail(
+            SPDL_E_BUSY,
+            "spdl: %s: no answer in %d s: it is stopped (kill -CONT lets it go on) or has no CPU, and may still do what was "
+            "asked; ask again",
+            peer, REQUEST_SECONDS);
+    if (s != SPDL_E_ENGINE_LOST) return s;
+    spdl_status why = why_over(r);
+    return why == SPDL_OK ? s : why;
 }
 
 #define DYING_MS 1000 /* at most, between the end of a process's sockets and that of its pidfd */
@@ -341,10 +363,14 @@ static spdl_status request(spdl_reader *r, uint16_t type, const void *payload, u
         pthread_mutex_lock(&r->control_lock);
         spdl_status s = request_locked(r, type, payload, bytes, pass_fd, m);
         pthread_mutex_unlock(&r->control_lock);
-        if (s != SPDL_E_ENGINE_LOST || r->reconnect_ns == 0) return s;
+        if (s != SPDL_E_ENGINE_LOST) return s;
         if (atomic_load_explicit(&r->joins, memory_order_acquire) != joins)
-            continue;                  /* it was asked of a dead engine */
-        if (!engine_ends(r)) return s; /* it lives, and hung up on us */
+            continue; /* it was asked of a dead engine */
+        if (!engine_ends(r))
+            return sp_fail(
+                SPDL_E_ENGINE_LOST,
+                "spdl: ring \"%s\": the engine (pid %u) lives and hung up on this reader; attach again",
+                r->ring_name, sp_engine_pid(r));
         s = sp_await_engine(r);
         if (s != SPDL_OK) return s;
     }

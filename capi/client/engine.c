@@ -137,11 +137,11 @@ spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64
     int64_t source = 0;
     spdl_status s = sp_engine(&engine);
     if (s == SPDL_OK) s = start(engine, spec, o, pair, &source);
-    if (s == SPDL_OK) s = sp_join(pair[0], spec, "", &o->attach, deadline, out);
+    if (s == SPDL_OK) s = sp_join(pair[0], "open", "", &o->attach, deadline, out);
     if (s == SPDL_OK) (*out)->source = source;
-    if (s == SPDL_E_ENGINE_LOST)
+    if (s == SPDL_E_ENGINE_LOST || s == SPDL_TIMEOUT)
         s = sp_fail(SPDL_E_ENGINE_START,
-                    "spdl: open \"%.200s\": the engine in this process ended before it was ready (%s)", spec,
-                    spdl_last_error());
+                    "spdl: open \"%.200s\": the engine in this process %s before it was ready", spec,
+                    s == SPDL_TIMEOUT ? "stayed silent until opts.attach.timeout_ns was over" : "ended");
     return s;
 }

@@ -200,21 +200,28 @@ typedef struct message {
     uint8_t *payload; /* [SPDL_L_MSG_MAX + 1], lent by the caller; NUL-terminated */
 } message;
 
+/* How error texts name who is at the other end of a control socket: `ring "x": engine (pid 7)`. */
+#define PEER_BYTES 288
+
 /* Find the engine's socket and connect; *out is the descriptor. ring is set to the part of name after
- * the slash, or to "". */
-spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAME], int *out);
+ * the slash, or to "", and peer to the attach and its socket's path. */
+spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAME], char peer[PEER_BYTES],
+                       int *out);
 /* The name of the reader's ring within its engine. */
 const char *sp_ring_of(const spdl_reader *r);
-spdl_status sp_send(int fd, uint16_t type, uint32_t id, const void *payload, uint32_t bytes, int pass_fd);
-/* The same for a message whose loss is no failure: no error text. */
-void sp_post(int fd, uint16_t type);
+/* Both: SPDL_E_ENGINE_LOST if the peer hung up; SPDL_TIMEOUT, without a text, if it does not read or answer. */
+spdl_status sp_send(int fd, const char *peer, uint16_t type, uint32_t id, const void *payload, uint32_t bytes,
+                    int pass_fd);
 /* Receive one message; descriptors in it are the caller's. */
-spdl_status sp_receive(int fd, uint64_t deadline, message *m);
+spdl_status sp_receive(int fd, const char *peer, uint64_t deadline, message *m);
+/* Send a message whose loss is no failure: no error text. */
+void sp_post(int fd, uint16_t type);
 void sp_close_fds(int *fds, uint32_t n);
 /* A new descriptor, moved above 2 where it is 0, 1 or 2: a program that has closed those must not write what it prints into a socket or
  * a segment. -1, with errno, for -1 and where there is no room. Every descriptor that this library keeps came through here. */
 int sp_above_2(int fd);
-/* Ask and wait for the answer; on SPDL_OK m holds it. */
+/* Ask and wait for the answer, 10 s at most; on SPDL_OK m holds it. One that comes later is passed over by the next request.
+ * SPDL_E_BUSY: there was none. */
 spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m);
 /* Have the engine serve one more connection: end is one of a socket pair, and stays the caller's. */
 spdl_status sp_request_connect(spdl_reader *r, int end);
@@ -232,11 +239,11 @@ spdl_status sp_make_ends(int *self, int pair[2]);
 spdl_status sp_make_pair(int pair[2]); /* the socket alone */
 
 /* ---- reader.c */
-/* Say hello over a connected socket, which is the reader's from here on, also on failure. */
-spdl_status sp_join(int control, const char *name, const char *ring, const spdl_attach_opts *opts,
+/* Say hello over a connected socket, which is the reader's from here on, also on failure. SPDL_TIMEOUT, without a text, if nobody answers. */
+spdl_status sp_join(int control, const char *peer, const char *ring, const spdl_attach_opts *opts,
                     uint64_t deadline, spdl_reader **out);
 /* Send hello with our own pidfd, for engines on kernels without SO_PEERPIDFD. */
-spdl_status sp_send_hello(int control, spdl_l_hello *hello);
+spdl_status sp_send_hello(int control, const char *peer, spdl_l_hello *hello);
 spdl_status sp_check_attach_opts(const spdl_attach_opts *opts);
 void sp_reader_unref(spdl_reader *r);
 /* SPDL_OK, or why this reader may not be used. */
@@ -322,6 +329,8 @@ spdl_status sp_device_tensor(spdl_reader *r, const spdl_batch *b, const schema_t
 
 /* ---- wait.c */
 bool sp_engine_alive(const spdl_reader *r);
+/* What an engine of this state has said before its end, or SPDL_OK. */
+spdl_status sp_engine_over(const spdl_reader *r, uint32_t state);
 /* Wake what may wait for this completion or for the slot: A pairs with W1 in wait.c. */
 void sp_wake_after_done(spdl_reader *r);
 void sp_wake_after_release(spdl_reader *r);

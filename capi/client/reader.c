@@ -105,7 +105,7 @@ spdl_status spdl_detach(spdl_reader *r) {
 
 /* ---- hello and welcome ------------------------------------------------------------------------------ */
 
-static spdl_status fill_hello(const char *name, const char *ring, const spdl_attach_opts *o,
+static spdl_status fill_hello(const char *peer, const char *ring, const spdl_attach_opts *o,
                               spdl_l_hello *h) {
     memset(h, 0, sizeof *h);
     h->layout_major = SPDL_L_MAJOR;
@@ -114,28 +114,27 @@ static spdl_status fill_hello(const char *name, const char *ring, const spdl_att
     h->lane = o->lane;
     h->max_leases = o->max_leases;
     if (o->group && strlen(o->group) >= sizeof h->group)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: attach \"%s\": group \"%.80s\" is longer than 63 bytes", name,
-                       o->group);
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: group \"%.80s\" is longer than 63 bytes", peer, o->group);
     if (o->group) memcpy(h->group, o->group, strlen(o->group));
     memcpy(h->ring, ring, strlen(ring));
     snprintf(h->client, sizeof h->client, "%s", o->client ? o->client : "c");
     return SPDL_OK;
 }
 
-spdl_status sp_send_hello(int control, spdl_l_hello *hello) {
+spdl_status sp_send_hello(int control, const char *peer, spdl_l_hello *hello) {
     int self = sp_above_2((int)syscall(SYS_pidfd_open, getpid(), 0));
     if (self >= 0) hello->flags |= SPDL_L_HELLO_PIDFD; /* without one the engine makes its own */
-    spdl_status s = sp_send(control, SPDL_L_MSG_HELLO, 1, hello, sizeof *hello, self);
+    spdl_status s = sp_send(control, peer, SPDL_L_MSG_HELLO, 1, hello, sizeof *hello, self);
     if (self >= 0) close(self);
     return s;
 }
 
 /* Set close-on-exec and non-blocking once more ourselves: a peer may have sent anything. */
-static spdl_status adopt_fds(spdl_reader *r, message *m) {
+static spdl_status adopt_fds(spdl_reader *r, const char *peer, message *m) {
     if (m->n_fds != N_FDS) {
         uint32_t n = m->n_fds;
         sp_close_fds(m->fds, n);
-        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome carries %u descriptors, want %d", n,
+        return sp_fail(SPDL_E_FORMAT, "spdl: %s: the welcome carries %u descriptors, want %d", peer, n,
                        N_FDS);
     }
     memcpy(r->fds, m->fds, sizeof r->fds);
@@ -145,17 +144,16 @@ static spdl_status adopt_fds(spdl_reader *r, message *m) {
             return sp_fail_errno("attach: fcntl of an event descriptor");
     }
     if (syscall(SYS_pidfd_send_signal, r->fds[FD_ENGINE], 0, NULL, 0) != 0 && errno == EBADF)
-        return sp_fail(SPDL_E_FORMAT,
-                       "spdl: control socket: the fourth descriptor of the welcome is no pidfd");
+        return sp_fail(SPDL_E_FORMAT, "spdl: %s: the fourth descriptor of the welcome is no pidfd", peer);
     return SPDL_OK;
 }
 
-static spdl_status check_welcome(const spdl_reader *r, const spdl_l_welcome *w) {
+static spdl_status check_welcome(const spdl_reader *r, const char *peer, const spdl_l_welcome *w) {
     if (w->owner == 0 || w->owner > SPDL_L_OWNER_MASK)
-        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome's owner is %u, want 1 to %u",
-                       w->owner, SPDL_L_OWNER_MASK);
+        return sp_fail(SPDL_E_FORMAT, "spdl: %s: the welcome's owner is %u, want 1 to %u", peer, w->owner,
+                       SPDL_L_OWNER_MASK);
     if (w->max_leases == 0 || w->max_leases > r->h.n_slots)
-        return sp_fail(SPDL_E_FORMAT, "spdl: control socket: the welcome's max_leases is %u, want 1 to %u",
+        return sp_fail(SPDL_E_FORMAT, "spdl: %s: the welcome's max_leases is %u, want 1 to %u", peer,
                        w->max_leases, r->h.n_slots);
     return SPDL_OK;
 }
@@ -173,7 +171,7 @@ static spdl_status say_here(spdl_reader *r) {
         r->ring_name);
 }
 
-static spdl_status accept_welcome(spdl_reader *r, message *m) {
+static spdl_status accept_welcome(spdl_reader *r, const char *peer, message *m) {
     spdl_l_welcome w;
     if (m->head.type == SPDL_L_MSG_ERROR) {
         sp_close_fds(m->fds, m->n_fds);
@@ -183,13 +181,13 @@ static spdl_status accept_welcome(spdl_reader *r, message *m) {
     if (m->head.type != SPDL_L_MSG_WELCOME || m->bytes < sizeof w) {
         sp_close_fds(m->fds, m->n_fds);
         return sp_fail(SPDL_E_FORMAT,
-                       "spdl: control socket: hello was answered with message %u of %u bytes, want a welcome",
+                       "spdl: %s: hello was answered with message %u of %u bytes, want a welcome", peer,
                        m->head.type, m->bytes);
     }
     memcpy(&w, m->payload, sizeof w);
-    spdl_status s = adopt_fds(r, m);
+    spdl_status s = adopt_fds(r, peer, m);
     if (s == SPDL_OK) s = sp_map(r, &w);
-    if (s == SPDL_OK) s = check_welcome(r, &w);
+    if (s == SPDL_OK) s = check_welcome(r, peer, &w);
     if (s != SPDL_OK) return s;
     r->owner = w.owner;
     r->lane_number = w.lane;
@@ -203,35 +201,35 @@ static spdl_status accept_welcome(spdl_reader *r, message *m) {
     return say_here(r);
 }
 
-static spdl_status exchange_hello(spdl_reader *r, const char *name, const char *ring,
+static spdl_status exchange_hello(spdl_reader *r, const char *peer, const char *ring,
                                   const spdl_attach_opts *opts, uint64_t deadline) {
     spdl_l_hello hello;
-    spdl_status s = fill_hello(name, ring, opts, &hello);
+    spdl_status s = fill_hello(peer, ring, opts, &hello);
     if (s != SPDL_OK) return s;
-    s = sp_send_hello(r->control, &hello);
+    s = sp_send_hello(r->control, peer, &hello);
     if (s != SPDL_OK && s != SPDL_E_ENGINE_LOST) return s; /* one that hung up may have said why */
     if (sp_fault("attach.sent")) return sp_fail(SPDL_E_SYSTEM, "spdl: attach: injected fault");
     uint8_t *buffer = malloc(SPDL_L_MSG_MAX + 1);
     if (!buffer) return sp_fail(SPDL_E_NOMEM, "spdl: no memory for a message");
     message m = {.payload = buffer};
-    s = sp_receive(r->control, deadline, &m);
-    if (s == SPDL_OK) s = accept_welcome(r, &m);
+    s = sp_receive(r->control, peer, deadline, &m);
+    if (s == SPDL_OK) s = accept_welcome(r, peer, &m);
     free(buffer);
     if (s == SPDL_OK && sp_fault("attach.mapped")) s = sp_fail(SPDL_E_SYSTEM, "spdl: attach: injected fault");
     return s;
 }
 
-spdl_status sp_join(int control, const char *name, const char *ring, const spdl_attach_opts *opts,
+spdl_status sp_join(int control, const char *peer, const char *ring, const spdl_attach_opts *opts,
                     uint64_t deadline, spdl_reader **out) {
     spdl_reader *r = make_reader(control);
     if (!r) {
         close(control);
-        return sp_fail(SPDL_E_NOMEM, "spdl: attach \"%s\": no memory for a reader", name);
+        return sp_fail(SPDL_E_NOMEM, "spdl: %s: no memory for a reader", peer);
     }
     r->flags = opts->flags;
     r->spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
     r->alive = make_alive_word();
-    spdl_status s = r->alive ? exchange_hello(r, name, ring, opts, deadline)
+    spdl_status s = r->alive ? exchange_hello(r, peer, ring, opts, deadline)
                              : sp_fail_errno("attach: a wipe-on-fork page");
     if (s != SPDL_OK) {
         free_reader(r);
@@ -253,6 +251,20 @@ spdl_status sp_check_attach_opts(const spdl_attach_opts *o) {
         return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: opts.lane is %d, want SPDL_ANY_LANE or a lane from 0",
                        o->lane);
     return SPDL_OK;
+}
+
+static uint64_t attach_deadline(const spdl_attach_opts *o) {
+    return sp_deadline(o->timeout_ns ? o->timeout_ns : DEFAULT_TIMEOUT_NS);
+}
+
+/* The time to attach is over, and nobody has answered. */
+static spdl_status no_welcome(const char *peer, const spdl_attach_opts *o) {
+    int64_t ns = o->timeout_ns ? sp_timeout(o->timeout_ns) : DEFAULT_TIMEOUT_NS;
+    return sp_fail(
+        SPDL_E_BUSY,
+        "spdl: %s: no answer in %lld ms: the engine is stopped (kill -CONT lets it go on) or has no CPU, or this is "
+        "none; try again, or raise timeout_ns",
+        peer, (long long)(ns / 1000000));
 }
 
 const char *sp_ring_of(const spdl_reader *r) {
@@ -289,10 +301,13 @@ spdl_status spdl_attach_ring(spdl_reader *of, const char *ring, const spdl_attac
     if (!ring) ring = sp_ring_of(of);
     if (strlen(ring) >= SPDL_L_NAME)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: attach: ring \"%.80s\" is longer than 63 bytes", ring);
-    uint64_t deadline = sp_deadline(opts->timeout_ns ? opts->timeout_ns : DEFAULT_TIMEOUT_NS);
+    uint64_t deadline = attach_deadline(opts);
+    char peer[PEER_BYTES];
+    snprintf(peer, sizeof peer, "ring \"%s\": attach \"%s\"", of->ring_name, ring);
     int control, shield = sp_shield();
     s = connect_again(of, &control);
-    if (s == SPDL_OK) s = sp_join(control, of->ring_name, ring, opts, deadline, out);
+    if (s == SPDL_OK) s = sp_join(control, peer, ring, opts, deadline, out);
+    if (s == SPDL_TIMEOUT) s = no_welcome(peer, opts);
     if (s == SPDL_OK) memcpy((*out)->address, of->address, sizeof of->address);
     sp_unshield(shield);
     return s;
@@ -306,11 +321,12 @@ spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts, spdl_rea
     spdl_status s = sp_check_attach_opts(opts);
     if (s != SPDL_OK) return s;
 
-    uint64_t deadline = sp_deadline(opts->timeout_ns ? opts->timeout_ns : DEFAULT_TIMEOUT_NS);
-    char ring[SPDL_L_NAME];
+    uint64_t deadline = attach_deadline(opts);
+    char ring[SPDL_L_NAME], peer[PEER_BYTES];
     int control, shield = sp_shield();
-    s = sp_connect(name, deadline, ring, &control);
-    if (s == SPDL_OK) s = sp_join(control, name, ring, opts, deadline, out);
+    s = sp_connect(name, deadline, ring, peer, &control);
+    if (s == SPDL_OK) s = sp_join(control, peer, ring, opts, deadline, out);
+    if (s == SPDL_TIMEOUT) s = no_welcome(peer, opts);
     if (s == SPDL_OK) snprintf((*out)->address, sizeof(*out)->address, "%s", name);
     sp_unshield(shield);
     return s;

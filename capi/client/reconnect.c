@@ -100,7 +100,7 @@ static bool change_over(spdl_reader *r, int control, const message *m) {
     return ok;
 }
 
-static spdl_status say_who_we_are(const spdl_reader *r, int control, message *m) {
+static spdl_status say_who_we_are(const spdl_reader *r, int control, const char *peer, message *m) {
     spdl_l_hello h = {
         .layout_major = SPDL_L_MAJOR, .layout_minor = SPDL_L_MINOR, .flags = SPDL_L_HELLO_REJOIN};
     h.pid = (uint32_t)getpid();
@@ -109,17 +109,18 @@ static spdl_status say_who_we_are(const spdl_reader *r, int control, message *m)
     memcpy(h.ring_uid, r->h.ring_uid, sizeof h.ring_uid);
     const char *ring = sp_ring_of(r);
     memcpy(h.ring, ring, strlen(ring));
-    spdl_status s = sp_send_hello(control, &h);
-    return s == SPDL_OK ? sp_receive(control, sp_deadline(ANSWER_NS), m) : s;
+    spdl_status s = sp_send_hello(control, peer, &h);
+    return s == SPDL_OK ? sp_receive(control, peer, sp_deadline(ANSWER_NS), m) : s;
 }
 
 /* SPDL_OK: the engine is back. SPDL_TIMEOUT: not yet. SPDL_E_ENGINE_LOST: there is one, and its ring is another. */
 static spdl_status try_once(spdl_reader *r) {
     char named[SPDL_L_NAME]; /* in the address, which may be another ring's: see spdl_attach_ring */
+    char peer[PEER_BYTES];
     int control;
-    if (sp_connect(r->address, 0, named, &control) != SPDL_OK) return SPDL_TIMEOUT;
+    if (sp_connect(r->address, 0, named, peer, &control) != SPDL_OK) return SPDL_TIMEOUT;
     message m = {.payload = malloc(SPDL_L_MSG_MAX + 1)};
-    spdl_status s = m.payload ? say_who_we_are(r, control, &m) : SPDL_TIMEOUT;
+    spdl_status s = m.payload ? say_who_we_are(r, control, peer, &m) : SPDL_TIMEOUT;
     if (s != SPDL_OK) {
         s = SPDL_TIMEOUT; /* it is starting, stopping or overwhelmed */
     } else if (m.head.type == SPDL_L_MSG_ERROR && m.head.status == SPDL_E_ENGINE_LOST) {

@@ -231,12 +231,12 @@ static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, laun
 
 /* An engine that neither welcomed us nor said why not has ended, or will not do: end it. */
 static spdl_status never_ready(const launch *l, const char *spec, spdl_status s) {
-    if (s != SPDL_E_ENGINE_LOST) return s;
+    if (s != SPDL_E_ENGINE_LOST && s != SPDL_TIMEOUT) return s;
     syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
-    return sp_fail(
-        SPDL_E_ENGINE_START,
-        "spdl: open \"%.200s\": engine \"%s\" ended or stayed silent before it was ready; its log is on stderr (%s)",
-        spec, l->path, spdl_last_error());
+    return sp_fail(SPDL_E_ENGINE_START,
+                   "spdl: open \"%.200s\": engine \"%s\" %s before it was ready; its log is on stderr", spec,
+                   l->path,
+                   s == SPDL_TIMEOUT ? "stayed silent until opts.attach.timeout_ns was over" : "ended");
 }
 
 static spdl_status check_open_opts(const spdl_open_opts *o) {
@@ -265,7 +265,7 @@ static spdl_status open_child(const char *spec, const spdl_open_opts *opts, uint
     int control = -1;
     s = launch_engine(spec, opts, &l, &control);
     if (s != SPDL_OK) return s;
-    s = sp_join(control, spec, "", &opts->attach, deadline, out);
+    s = sp_join(control, "open", "", &opts->attach, deadline, out);
     if (s != SPDL_OK) s = never_ready(&l, spec, s);
     close(l.pidfd);
     return s;

@@ -37,7 +37,8 @@ static spdl_status ask_epoch(spdl_reader *r, const char *call, uint16_t type, co
     uint64_t epoch;
     spdl_status s = ask(r, call, type, payload, bytes, &m);
     if (s == SPDL_OK && m.bytes != sizeof epoch)
-        s = sp_fail(SPDL_E_FORMAT, "spdl: control socket: the answer has %u bytes, want an epoch", m.bytes);
+        s = sp_fail(SPDL_E_FORMAT, "spdl: %s: ring \"%s\": the answer has %u bytes, want an epoch", call,
+                    r->ring_name, m.bytes);
     if (s == SPDL_OK) {
         memcpy(&epoch, m.payload, sizeof epoch);
         atomic_store_explicit(&r->epoch, epoch, memory_order_release);

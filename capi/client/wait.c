@@ -92,8 +92,7 @@ typedef struct wish {
     spdl_batch *out;
 } wish;
 
-/* Why nothing more will come, or SPDL_OK. */
-static spdl_status engine_over(spdl_reader *r, uint32_t state, bool alive) {
+spdl_status sp_engine_over(const spdl_reader *r, uint32_t state) {
     if (state == SPDL_L_FAILED) {
         uint32_t n = load_relaxed32(&r->state->error_bytes);
         if (n > sizeof r->state->error) n = sizeof r->state->error;
@@ -102,8 +101,14 @@ static spdl_status engine_over(spdl_reader *r, uint32_t state, bool alive) {
     }
     if (state == SPDL_L_STOPPED)
         return sp_fail(SPDL_E_ENGINE_STOPPED, "spdl: ring \"%s\": the engine was stopped", r->ring_name);
-    if (alive) return SPDL_OK;
-    spdl_status s = sp_reconnect(r);
+    return SPDL_OK;
+}
+
+/* Why nothing more will come, or SPDL_OK. */
+static spdl_status engine_over(spdl_reader *r, uint32_t state, bool alive) {
+    spdl_status s = sp_engine_over(r, state);
+    if (s != SPDL_OK || alive) return s;
+    s = sp_reconnect(r);
     return s == SPDL_TIMEOUT ? SPDL_OK : s; /* a search goes on: nothing is over */
 }
 

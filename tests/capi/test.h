@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef struct test {
     const char *name;
@@ -46,6 +47,16 @@ extern const char *test_build;
                      spdl_status_name(want), spdl_last_error());                                   \
             test_fail(__FILE__, __LINE__, text_);                                                  \
         }                                                                                          \
+    } while (0)
+
+/* The last error's text has these words. */
+#define CHECK_SAYS(words)                                                                               \
+    do {                                                                                                \
+        if (!strstr(spdl_last_error(), words)) {                                                        \
+            char text_[1024];                                                                           \
+            snprintf(text_, sizeof text_, "error \"%s\", want \"%s\" in it", spdl_last_error(), words); \
+            test_fail(__FILE__, __LINE__, text_);                                                       \
+        }                                                                                               \
     } while (0)
 
 /* Wait for a condition under a generous watchdog. What held once is held: a condition may be over before a second look. */

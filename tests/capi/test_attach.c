@@ -134,21 +134,28 @@ TEST(a_taken_lane_is_busy_and_an_unknown_group_not_found) {
     standin_free(s);
 }
 
-TEST(a_peer_that_hangs_up_or_stays_silent_is_lost) {
+TEST(a_peer_that_hangs_up_is_lost_and_one_that_stays_silent_busy_each_with_its_path) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
+    char path[120];
+    snprintf(path, sizeof path, "socket \"%s\": ", s->path);
     s->hooks.silent = true;
-    CHECK_STATUS(try_attach(s->path, soon), SPDL_E_ENGINE_LOST);
+    CHECK_STATUS(try_attach(s->path, soon), SPDL_E_BUSY);
+    CHECK_SAYS(path);
+    CHECK_SAYS("no answer in 30 ms");
+    CHECK_SAYS("or raise timeout_ns");
     pthread_mutex_lock(&s->lock);
     s->hooks.hang_up = true;
     pthread_mutex_unlock(&s->lock);
     CHECK_STATUS(try_attach(s->path, SPDL_FOREVER), SPDL_E_ENGINE_LOST);
+    CHECK_SAYS(path);
+    CHECK_SAYS("it hung up");
     standin_free(s);
 }
 
 TEST(an_attach_given_up_is_detached) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
     s->hooks.silent = true;
-    CHECK_STATUS(try_attach(s->path, soon), SPDL_E_ENGINE_LOST);
+    CHECK_STATUS(try_attach(s->path, soon), SPDL_E_BUSY);
     WAIT_UNTIL(__atomic_load_n(&s->detaches, __ATOMIC_ACQUIRE) == 1);
     standin_free(s);
 }
@@ -168,6 +175,7 @@ TEST(malformed_answers_are_refused) {
         standin *s = make_served((standin_opts)STANDIN_OPTS);
         s->hooks.raw = &m[i], s->hooks.raw_bytes = bytes[i];
         CHECK_STATUS(try_attach(s->path, SPDL_FOREVER), want[i]);
+        if (i < 5) CHECK_SAYS(s->path);
         standin_free(s);
     }
 }

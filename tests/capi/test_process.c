@@ -175,6 +175,52 @@ TEST(the_engines_death_ends_a_wait_and_leased_batches_stay_readable) {
            total * 1e3 / 20);
 }
 
+TEST(whoever_asks_a_dead_engine_is_told_ring_process_and_remedy) {
+    process p = start_engine();
+    spdl_reader *r, *other;
+    char state[64], dead[120];
+    CHECK_STATUS(spdl_attach(p.path, NULL, &r), SPDL_OK);
+    snprintf(dead, sizeof dead,
+             "ring \"standin\": the engine (pid %d) died; leased batches stay readable, start it",
+             (int)p.pid);
+    kill(p.pid, SIGKILL);
+    CHECK_STATUS(spdl_stats(r, NULL, 0, NULL), SPDL_E_ENGINE_LOST);
+    CHECK_SAYS(dead);
+    CHECK_STATUS(spdl_state_save(r, 0, state, sizeof state, NULL), SPDL_E_ENGINE_LOST);
+    CHECK_SAYS(dead);
+    CHECK_STATUS(spdl_state_load(r, "{\"epoch\":1}"), SPDL_E_ENGINE_LOST);
+    CHECK_SAYS(dead);
+    CHECK_STATUS(spdl_restart(r), SPDL_E_ENGINE_LOST);
+    CHECK_SAYS(dead);
+    CHECK_STATUS(spdl_attach_ring(r, NULL, NULL, &other), SPDL_E_ENGINE_LOST);
+    CHECK_SAYS(dead);
+    spdl_detach(r);
+    end_engine(&p);
+}
+
+TEST(an_engine_that_does_not_answer_is_no_dead_one_and_its_late_answer_is_nobodys) {
+    process p = start_engine();
+    spdl_reader *r;
+    spdl_reader_info info = SPDL_READER_INFO_INIT;
+    char text[64], stopped[120];
+    CHECK_STATUS(spdl_attach(p.path, NULL, &r), SPDL_OK);
+    snprintf(stopped, sizeof stopped, "ring \"standin\": engine (pid %d): no answer in 10 s: it is stopped",
+             (int)p.pid);
+    kill(p.pid, SIGSTOP);
+    CHECK_STATUS(spdl_restart(r), SPDL_E_BUSY);
+    kill(p.pid, SIGCONT);
+    CHECK_SAYS(stopped);
+    CHECK_SAYS("may still do what was asked; ask again");
+    CHECK(spdl_engine_state(r) == SPDL_RUNNING);
+    CHECK_STATUS(spdl_stats(r, text, sizeof text, NULL), SPDL_OK);
+    CHECK(strcmp(text, "{\"stats\":1}") == 0);
+    CHECK(spdl_get_reader_info(r, &info) == SPDL_OK && info.epoch == 0);
+    CHECK_STATUS(spdl_restart(r), SPDL_OK);
+    CHECK(spdl_get_reader_info(r, &info) == SPDL_OK && info.epoch == 3);
+    spdl_detach(r);
+    end_engine(&p);
+}
+
 /* ---- spdl_open ---------------------------------------------------------------------------------------- */
 
 #ifndef SHARE_MAPPINGS /* the thread sanitizer's own clone cannot be nested */
