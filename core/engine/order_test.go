@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -88,6 +90,18 @@ func TestLanesGetTheirSlices(t *testing.T) {
 				t.Fatalf("lane %d: batch %+v after the end of epoch %d", lane, b, e)
 			}
 		}
+	}
+}
+
+// A description may have as many lanes as a ring has room for, and one more is refused with its place.
+func TestLanesEndWhereARingEnds(t *testing.T) {
+	const text = "source: {folder: pictures}\nimage: {transform: [{resize: [8, 8]}]}\nworld: {size: 65}\nring:\n  groups:\n  - {name: g, mode: lanes, lanes: %d}\n"
+	if _, err := spec.Parse(fmt.Appendf(nil, text, shm.MaxLanes), "many.yaml"); err != nil {
+		t.Error(err)
+	}
+	_, err := spec.Parse(fmt.Appendf(nil, text, shm.MaxLanes+1), "many.yaml")
+	if want := fmt.Sprintf("ring.groups[0].lanes: got %d, want a whole number from 1 to %d", shm.MaxLanes+1, shm.MaxLanes); err == nil || !strings.Contains(err.Error(), "many.yaml:6:") || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q with its line", err, want)
 	}
 }
 

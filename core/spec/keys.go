@@ -238,7 +238,7 @@ var keys = []Key{
 	{"ring.groups[].name", "text", "(required)", "Name of the group, spelt like a ring's."},
 	{"ring.groups[].kind", "consumer, stage", "consumer", "A stage's workers transform each batch in its slot before any consumer sees it."},
 	{"ring.groups[].mode", "shared, lanes", "shared", "Consumers race for batches, or lane r gets the batches of rank r. A stage is shared."},
-	{"ring.groups[].lanes", "whole number, 1 to 1024", "1", "Lanes of a lanes group; the same in every lanes group of a ring."},
+	{"ring.groups[].lanes", "whole number, 1 to 64", "1", "Lanes of a lanes group; the same in every lanes group of a ring."},
 	{"ring.groups[].slow", "block, drop, detach", "block", "When the group is slow: hold the ring back, drop its oldest batches, or end the group. A stage blocks."},
 	{"ring.groups[].redeliver", "true, false", "true", "Give what a dead consumer held to another. What a stage's dead worker held is always decoded again."},
 

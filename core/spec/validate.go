@@ -9,8 +9,8 @@ import (
 const (
 	maxBatch     = 65536
 	maxWorld     = 1 << 20
-	maxLanes     = 1024
-	MinSlots     = 3 // of a ring
+	maxLanes     = 64 // shm.MaxLanes
+	MinSlots     = 3  // of a ring
 	maxSlots     = 65536
 	maxEpochs    = math.MaxInt64
 	maxRingBytes = 1 << 46
