@@ -2,6 +2,7 @@ package shm
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,9 @@ func TestWhatCannotBeConnectedIsRefused(t *testing.T) {
 	train, _, owner, gone := owned(t)
 	_, err := owner.AttachRing(testContext(t), "test", AttachOptions{})
 	wantErr(t, err, ErrNotFound)
+	if want := `no ring "test" here; the engine has train, val`; !strings.Contains(err.Error(), want) {
+		t.Errorf("got %q, want it to say %q", err, want)
+	}
 	_, err = owner.call(testContext(t), msgConnect, nil)
 	wantErr(t, err, ErrFormat)
 	file, err := os.Open("/dev/null")

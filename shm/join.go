@@ -110,7 +110,7 @@ func (r *Ring) reserve(h *Hello) (int, error) {
 		return 0, refuse(ErrBusy, "shm: attach %q: all %d consumers are attached; detach one or raise max_consumers", label, r.cfg.MaxConsumers)
 	case reserved+leases > most && (r.device == nil || text(h.Group[:]) != DeviceGroup):
 		return 0, refuse(ErrBusy, "shm: attach %q: %d leases asked for, %d of %d free (%d slots, 2 kept for the engine%s); ask for fewer or raise slots",
-			label, leases, most-reserved, most, r.cfg.Slots, who)
+			label, max(leases, int(h.MaxLeases)), most-reserved, most, r.cfg.Slots, who)
 	case r.lastOwner == maxOwner:
 		return 0, refuse(ErrBusy, "shm: attach %q: all %d incarnation numbers are used up; restart the engine", label, maxOwner)
 	}

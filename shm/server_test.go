@@ -48,6 +48,7 @@ func TestAttachIsRefusedWithTheNumbers(t *testing.T) {
 		text string
 	}{
 		"too many leases":    {AttachOptions{Group: "eval", MaxLeases: 5}, ErrBusy, "5 leases asked for, 4 of 6 free (8 slots, 2 kept for the engine"},
+		"no end of leases":   {AttachOptions{Group: "eval", MaxLeases: math.MaxUint32}, ErrBusy, "4294967295 leases asked for, 4 of 6 free"},
 		"a lane taken":       {AttachOptions{Group: "ranks", Lane: 1, MaxLeases: 1}, ErrBusy, "lane 1 is taken by pid"},
 		"a lane too high":    {AttachOptions{Group: "ranks", Lane: 2, MaxLeases: 1}, ErrNotFound, "lane 2, want 0 to 1"},
 		"no group named":     {AttachOptions{MaxLeases: 1}, ErrNotFound, "2 groups are declared (ranks, eval)"},
@@ -72,6 +73,9 @@ func TestAttachIsRefusedWithTheNumbers(t *testing.T) {
 	wantErr(t, err, ErrNotFound)
 	_, err = Attach(testContext(t), r.cfg.Name+"/val", AttachOptions{})
 	wantErr(t, err, ErrNotFound)
+	if want := `no ring "val" here; the engine has one, without a name`; !strings.Contains(err.Error(), want) {
+		t.Errorf("got %q, want it to say %q", err, want)
+	}
 	_, err = Attach(testContext(t), "no/such/name", AttachOptions{})
 	wantErr(t, err, ErrNotFound)
 	_, err = Attach(testContext(t), "bad name", AttachOptions{})

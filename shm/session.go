@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -287,13 +288,19 @@ func (c *session) evict(e Evict) error {
 
 // choose makes the ring of that name the one this connection is about; "" is the first.
 func (c *session) choose(ring string) error {
+	var names []string
 	for i := range c.server.services {
-		if ring == "" || c.server.services[i].Ring.cfg.RingName == ring {
+		name := c.server.services[i].Ring.cfg.RingName
+		if ring == "" || name == ring {
 			c.service = &c.server.services[i]
 			return nil
 		}
+		names = append(names, name)
 	}
-	return refuse(ErrNotFound, "shm: attach: no ring %q here; see spdl inspect", ring)
+	if len(names) == 1 && names[0] == "" {
+		return refuse(ErrNotFound, "shm: attach: no ring %q here; the engine has one, without a name: leave the name out", ring)
+	}
+	return refuse(ErrNotFound, "shm: attach: no ring %q here; the engine has %s", ring, strings.Join(names, ", "))
 }
 
 // hello admits the peer and sends its welcome. A refusal is answered and ends the connection.

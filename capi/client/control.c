@@ -67,13 +67,17 @@ static size_t list_places(const char *engine, place out[3]) {
     return n;
 }
 
-/* Whoever may write the directory may put a socket there: it must be a real one, ours or root's, not open to all. */
-static bool directory_is_safe(const char *directory) {
+/* Why not to look in a directory, or NULL. Whoever may write it may put a socket there: it must be a real one, ours or root's, not open
+ * to all. */
+static const char *why_unsafe(const char *directory) {
     struct stat st;
-    if (*directory == 0) return true;
-    if (lstat(directory, &st) != 0) return true; /* absent: connect says so */
-    return S_ISDIR(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
-           ((st.st_mode & S_IWOTH) == 0 || (st.st_mode & S_ISVTX) != 0);
+    if (*directory == 0 || lstat(directory, &st) != 0) return NULL; /* absent: connect says so */
+    if (S_ISLNK(st.st_mode)) return "it is a symbolic link; use the directory itself";
+    if (!S_ISDIR(st.st_mode)) return "it is no directory; set SPDL_RUNTIME_DIR to one";
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return "it is neither yours nor root's; set SPDL_RUNTIME_DIR to one that is";
+    if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) return "every user may write it; chmod o-w";
+    return NULL;
 }
 
 /* One try. *out is the descriptor, or -1 with errno's value returned. */
@@ -110,11 +114,10 @@ static spdl_status look_once(const char *name, const place *places, size_t n, ch
                 "spdl: attach \"%.100s\": socket path \"%.120s...\" is longer than 107 bytes; set SPDL_RUNTIME_DIR to a "
                 "shorter directory",
                 name, places[i].path);
-        if (!directory_is_safe(places[i].directory))
-            return sp_fail(
-                SPDL_E_DENIED,
-                "spdl: attach \"%s\": directory \"%s\" is not a directory of yours or root's alone; chmod o-w or choose another",
-                name, places[i].directory);
+        const char *unsafe = why_unsafe(places[i].directory);
+        if (unsafe)
+            return sp_fail(SPDL_E_DENIED, "spdl: attach \"%s\": socket directory \"%s\": %s", name,
+                           places[i].directory, unsafe);
         int code = try_connect(places[i].path, out);
         if (code == 0) {
             snprintf(peer, PEER_BYTES, "attach \"%.127s\": socket \"%.107s\"", name, places[i].path);

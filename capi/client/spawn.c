@@ -253,6 +253,11 @@ static spdl_status check_open_opts(const spdl_open_opts *o) {
         return sp_fail(
             SPDL_E_STATE,
             "spdl: open: opts.state is empty, want the JSON of spdl_state_save; NULL begins at the start");
+    if (o->state && o->state[strspn(o->state, " \t\r\n")] != '{')
+        return sp_fail(
+            SPDL_E_STATE,
+            "spdl: open: opts.state is \"%.80s\", want the JSON of spdl_state_save, which begins with '{'; of a file its text",
+            o->state);
     return sp_check_attach_opts(&o->attach);
 }
 

@@ -102,6 +102,32 @@ TEST(a_socket_that_does_not_admit_us_is_denied) {
     standin_free(s);
 }
 
+TEST(a_directory_where_others_may_put_a_socket_is_denied_by_what_is_wrong_with_it) {
+    standin *s = make_served((standin_opts)STANDIN_OPTS);
+    char link[96], what[200];
+    snprintf(link, sizeof link, "%s/link", s->directory);
+    snprintf(what, sizeof what, "directory \"%s\": it is a symbolic link; use the directory itself", link);
+    CHECK(symlink(s->directory, link) == 0);
+    setenv("SPDL_RUNTIME_DIR", link, 1);
+    CHECK_STATUS(try_attach("ring", soon), SPDL_E_DENIED);
+    CHECK_SAYS(what);
+    unlink(link);
+    setenv("SPDL_RUNTIME_DIR", s->path, 1);
+    CHECK_STATUS(try_attach("ring", soon), SPDL_E_DENIED);
+    CHECK_SAYS("it is no directory");
+    setenv("SPDL_RUNTIME_DIR", s->directory, 1);
+    CHECK(chmod(s->directory, 0777) == 0);
+    CHECK_STATUS(try_attach("ring", soon), SPDL_E_DENIED);
+    CHECK_SAYS("every user may write it; chmod o-w");
+    if (getuid() == 0) {
+        CHECK(chmod(s->directory, 0700) == 0 && chown(s->directory, 65534, (gid_t)-1) == 0);
+        CHECK_STATUS(try_attach("ring", soon), SPDL_E_DENIED);
+        CHECK_SAYS("it is neither yours nor root's");
+    }
+    unsetenv("SPDL_RUNTIME_DIR");
+    standin_free(s);
+}
+
 TEST(more_reservations_than_slots_are_busy) {
     standin *s = make_served((standin_opts)STANDIN_OPTS); /* 8 slots: 6 may be reserved */
     spdl_reader *r = attach_with(s, 4, 0), *no;

@@ -61,6 +61,16 @@ TEST(an_empty_state_does_not_begin_at_the_start) {
     }
 }
 
+TEST(a_state_is_its_json_and_not_the_name_of_its_file) {
+    spdl_open_opts o = SPDL_OPEN_OPTS_INIT;
+    spdl_reader *r;
+    for (o.form = SPDL_FORM_CHILD; o.form <= SPDL_FORM_IN_PROCESS; o.form++) {
+        o.state = " state.json";
+        CHECK_STATUS(spdl_open("x", &o, &r), SPDL_E_STATE);
+        CHECK_SAYS("opts.state is \" state.json\", want the JSON of spdl_state_save");
+    }
+}
+
 TEST(a_call_without_its_pipeline_or_struct_is_refused) {
     spdl_work work = SPDL_WORK_INIT;
     spdl_give give = SPDL_GIVE_INIT;

@@ -66,7 +66,7 @@ class Denied(SpdlError):
 
 
 class Busy(SpdlError):
-    """No consumer, lane or slot is left to reserve; the text has the numbers."""
+    """No consumer, lane or slot is left to reserve, or the engine lives and has not answered in time; the text has the numbers."""
 
     status = -22
 
