@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dest=$(realpath -m -- "$1") prefix=$2 version=$3 build=$4
-install -d "$dest"/{bin,lib/pkgconfig,lib/cmake/spdl,include/spdl,share/doc/spdl/docs/img}
+install -d "$dest"/{bin,lib/pkgconfig,lib/cmake/spdl,include/spdl,share/doc/spdl/docs/img,share/doc/spdl/include}
 install -m 755 "$build/spdl" "$build/spdl-device" "$dest/bin/"
 install -m 755 "$build/libspdl.so.$version" "$dest/lib/"
 ln -sf "libspdl.so.$version" "$dest/lib/libspdl.so.0"
@@ -15,9 +15,12 @@ install -m 644 include/spdl.h "$dest/include/"
 install -m 644 clients/cpp/include/spdl/*.hpp "$dest/include/spdl/"
 install -m 644 clients/cpp/cmake/*.cmake "$dest/lib/cmake/spdl/"
 sed -e "s|@PREFIX@|$prefix|g" -e "s|@LIBDIR@|$prefix/lib|g" -e "s|@VERSION@|$version|g" capi/client/spdl.pc.in >"$dest/lib/pkgconfig/spdl.pc"
-install -m 644 README.md LICENSE CHANGELOG.md "$dest/share/doc/spdl/" # the tree's own places, so that links between pages work
-install -m 644 docs/*.md "$dest/share/doc/spdl/docs/"
-install -m 644 docs/img/* "$dest/share/doc/spdl/docs/img/"
-(cd examples && find . -type f ! -path '*/__pycache__/*' -exec install -D -m 644 {} "$dest/share/doc/spdl/examples/{}" \;)
+pages=$dest/share/doc/spdl # each page in the tree's own place, so that links between pages work
+install -m 644 README.md LICENSE CHANGELOG.md "$pages/"
+install -m 644 docs/*.md "$pages/docs/"
+install -m 644 docs/img/* "$pages/docs/img/"
+(cd examples && find . -type f ! -path '*/__pycache__/*' -exec install -D -m 644 {} "$pages/examples/{}" \;)
+ln -sf ../../../../include/spdl.h "$pages/include/spdl.h"
+sed -Ei 's#\[([^]]*)\]\((\.\./)?(bench|tests)(/[^)]*)?\)#\1#g' "$pages"/*.md "$pages"/docs/*.md # what only the tree has is a name here
 if [ "$dest" = "$prefix" ] && [ "$(id -u)" = 0 ] && command -v ldconfig >/dev/null; then ldconfig; fi # so that programs find the library, where the linker looks in it
 echo "installed into $dest"
