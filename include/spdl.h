@@ -203,8 +203,9 @@ enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 };
  * As a child, the engine is a process that the host's SIGCHLD and waitpid(-1) never see. In process, it is
  * libspdl_engine ($SPDL_ENGINE_LIBRARY, beside libspdl, then the system's), with the Go runtime in it: threads,
  * chained signal handlers, and no use in a forked child, where this call returns SPDL_E_FORKED. Once loaded it
- * stays, and where the program has closed descriptor 0, 1 or 2 /dev/null is there from then on. Everything else is the same in both forms. The engine ends with its last reader and with this process. Its
- * log goes to this process's stderr (SPDL_LOG sets the level). Blocks until it is ready or has said why not.
+ * stays, and where the program has closed descriptor 0, 1 or 2 /dev/null is there from then on. Everything else is
+ * the same in both forms. The engine ends with its last reader and with this process. Its log goes to this
+ * process's stderr (SPDL_LOG sets the level). Blocks until it is ready or has said why not.
  *
  * Returns as spdl_attach; SPDL_E_SPEC; SPDL_E_STATE; SPDL_E_ENGINE_START; in process SPDL_E_UNSUPPORTED without the library,
  * SPDL_E_VERSION with that of another release. */
