@@ -138,4 +138,33 @@ def test_a_cut_file_is_named_or_shorter(audio, tmp_path, name, cut):
         assert e.cause in ("truncated", "corrupt", "not_media", "no_stream", "no_frames")
     else:
         assert got.shape[1] <= whole.shape[1]
-        assert name in ("opus in ogg", "aac in mp4") or cut == 0.99
+        assert name == "aac in mp4" or cut == 0.99
+
+
+CONTAINERS = {
+    "opus in ogg": ("a.opus", "libopus", "s16", {}),
+    "vorbis in ogg": ("a.ogg", "vorbis", "fltp", {}),
+    "flac in ogg": ("a.oga", "flac", "s16", {}),
+    "aac in fragments": ("a.m4a", "aac", "fltp", dict(container_options={"movflags": "frag_keyframe+empty_moov", "frag_duration": "100000"})),
+    "ADPCM in WAV": ("a.wav", "adpcm_ms", "s16", {}),
+    "mp3 in AVI": ("a.avi", "libmp3lame", "s16p", {}),
+    "wma in ASF": ("a.wma", "wmav2", "fltp", dict(bit_rate=128000)),
+    "SoX": ("a.sox", "pcm_s32le", "s32", {}),
+    "TTA": ("a.tta", "tta", "s16", {}),
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_file_that_ends_before_its_container_does_is_truncated(audio, tmp_path, name):
+    file, codec, sample_format, more = CONTAINERS[name]
+    path = encode(tmp_path / file, codec, 48000, 2, sample_format, 48000, options={"strict": "experimental"}, **more)
+    whole = path.read_bytes()
+    assert audio.row(path).shape[1] > 40000
+    silent = []
+    for cut in range(len(whole) // 3, len(whole), len(whole) // 40):
+        path.write_bytes(whole[:cut])
+        try:
+            silent.append((cut, audio.row(path).shape))
+        except RowError as e:
+            assert e.cause == "truncated", e
+    assert not silent, f"of {len(whole)} bytes"

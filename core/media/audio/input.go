@@ -144,7 +144,7 @@ func (in *input) openFormat(w *Worker, info *Info) error {
 	return in.other.open(w, in, info)
 }
 
-// look finds what FFmpeg does not say of a file: where an MP3 has to end, and Opus behind Opus.
+// look finds what FFmpeg does not say of a file: where an MP3 has to end, Opus behind Opus, and the end of a file within a page of it.
 func (in *input) look(w *Worker) (err error) {
 	in.header = header{r: in.reader(), size: in.size}
 	switch at, head := in.header.behindTags(); {
@@ -152,7 +152,7 @@ func (in *input) look(w *Worker) (err error) {
 		in.least, err = in.mp3.least(w, in, at)
 	case at == 0 && isOpus(head):
 		in.opus.pieces.begin(in, w.op.cfg.Budget)
-		err = in.opus.pieces.chained()
+		err = in.opus.pieces.checkPages()
 		in.opus.release()
 	}
 	return err

@@ -3,10 +3,12 @@ package audio
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"sync"
 )
 
 const (
+	oggMark   = "OggS\x00"
 	oggHead   = 27 // bytes of a page's head, before the sizes of its pieces
 	oggJoined = 1  // flags of a page: it begins within a packet
 	oggFirst  = 2
@@ -95,7 +97,10 @@ func (p *pieces) page(at int64) (oggPage, error) {
 	if err != nil {
 		return oggPage{}, err
 	}
-	if string(b[:5]) != "OggS\x00" {
+	if left := p.size - at; left > 0 && left < 5 && strings.HasPrefix(oggMark, string(b[:left])) {
+		return oggPage{}, oddOpus(CauseTruncated, "the file ends in the page at byte %d", at)
+	}
+	if string(b[:5]) != oggMark {
 		return oggPage{}, oddOpus(CauseCorrupt, "no page at byte %d", at)
 	}
 	head := oggHead + int(b[26])
@@ -137,10 +142,13 @@ func (g *oggPage) packet() (b []byte, whole bool) {
 	return b, whole
 }
 
-// chained refuses a file in which other streams begin behind the first ones: FFmpeg goes on with the decoder, and the gain, of those.
-func (p *pieces) chained() error {
+// checkPages refuses a file that ends in a page, which FFmpeg leaves out in silence, and one in which other streams begin behind the first ones: FFmpeg goes
+// on with the decoder, and the gain, of those.
+func (p *pieces) checkPages() error {
 	begun := false // a page that begins no stream was there
-	for at := int64(0); at+oggHead <= p.size; {
+	page, at := int64(0), int64(0)
+	for at+oggHead <= p.size {
+		page = at
 		b, err := p.at(at, oggHead)
 		if err == nil {
 			err = p.inTime()
@@ -148,7 +156,7 @@ func (p *pieces) chained() error {
 		if err != nil {
 			return err
 		}
-		if string(b[:5]) != "OggS\x00" {
+		if string(b[:5]) != oggMark {
 			return nil
 		}
 		first, head := b[5]&oggFirst != 0, oggHead+int(b[26])
@@ -163,6 +171,12 @@ func (p *pieces) chained() error {
 		for _, n := range b[oggHead:] {
 			at += int64(n)
 		}
+	}
+	if at < p.size {
+		page = at
+	}
+	if _, err := p.page(page); hasCause(err, CauseTruncated) {
+		return err
 	}
 	return nil
 }

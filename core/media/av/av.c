@@ -2,6 +2,7 @@
 
 /* av.c - open, read, send, receive. */
 #include "claims.h"
+#include "cut.h"
 #include "packets.h"
 
 #include <errno.h>
@@ -99,10 +100,11 @@ static int read_bytes(void *opaque, uint8_t *to, int n) {
 }
 
 int media_av_bytes(media_av *a, int64_t at, uint8_t *to, int n) {
+    int64_t was = a->position;
     int got = 0, rc = 1;
     a->position = at;
     while (got < n && (rc = read_bytes(a, to + got, n - got)) > 0) got += rc;
-    a->position = 0;
+    a->position = was;
     return got;
 }
 
@@ -315,6 +317,8 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     a->position = 0;
     a->origin = AV_NOPTS_VALUE;
     a->packets = 0;
+    a->from = a->behind = -1;
+    a->partial = 0;
     a->refused = MEDIA_AV_OK;
     a->refused_width = a->refused_height = 0;
     a->ended = a->drained = a->on_device = a->off_device = a->unpacked = 0;
@@ -324,6 +328,7 @@ int media_av_open(media_av *a, const media_av_source *source, const media_av_opt
     if (source->packets ? source->packets->n == 0 && !options->fed : source->size <= 0)
         return media_av_fail(a, MEDIA_AV_EMPTY, "");
     int rc = open_input(a);
+    if ((rc == MEDIA_AV_NOT_MEDIA || rc == MEDIA_AV_CORRUPT) && media_av_cut(a)) rc = MEDIA_AV_TRUNCATED;
     if (rc == MEDIA_AV_OK) rc = open_unpacking(a);
     if (rc != MEDIA_AV_OK) media_av_close(a);
     return rc;
@@ -342,17 +347,25 @@ static int unpack(media_av *a) {
     return rc >= 0 ? MEDIA_AV_OK : media_av_status(a, rc, "reading a packet");
 }
 
+/* What av_read_frame's end is. */
+static int container_ended(media_av *a) {
+    if (media_av_cut(a)) return MEDIA_AV_TRUNCATED;
+    if (a->refused != MEDIA_AV_OK) return a->refused;
+    a->ended = 1;
+    return MEDIA_AV_END;
+}
+
 /* The container's next packet, of any stream. */
 static int read_container(media_av *a) {
     int rc = av_read_frame(a->format, a->packet);
     if (a->refused != MEDIA_AV_OK) return a->refused;
     if (rc == AVERROR_EOF && says_truncated(media_av_message()))
         return media_av_fail(a, MEDIA_AV_TRUNCATED, media_av_message());
-    if (rc == AVERROR_EOF) {
-        a->ended = 1;
-        return MEDIA_AV_END;
-    }
+    if (rc == AVERROR_EOF) return container_ended(a);
     if (rc < 0) return media_av_status(a, rc, "reading a packet");
+    a->from = a->packet->pos;
+    a->behind = a->from < 0 ? -1 : a->from + a->packet->size;
+    a->partial = a->packet->flags & AV_PKT_FLAG_CORRUPT;
     if (++a->packets > a->options.max_packets) return media_av_fail(a, MEDIA_AV_TOO_MUCH, "too many packets");
     return MEDIA_AV_OK;
 }
@@ -377,6 +390,8 @@ static int seek(media_av *a, int64_t ts, int flags) {
     media_av_forget();
     media_av_flush(a);
     a->ended = 0;
+    a->behind = -1;
+    a->partial = 0;
     if (a->unpack) av_bsf_flush(a->unpack);
     if (a->source.packets) return media_packets_seek(a, ts);
     int rc = av_seek_frame(a->format, a->stream->index, ts, flags);
@@ -516,7 +531,7 @@ void media_av_flush(media_av *a) {
     a->drained = 0;
 }
 
-int media_av_next(media_av *a, AVFrame **frame) {
+static int next_frame(media_av *a, AVFrame **frame) {
     int rc = media_av_decoder(a);
     while (rc == MEDIA_AV_OK) {
         rc = media_av_receive(a, frame);
@@ -527,4 +542,10 @@ int media_av_next(media_av *a, AVFrame **frame) {
         rc = media_av_send(a, rc == MEDIA_AV_END || a->ended ? NULL : packet);
     }
     return rc;
+}
+
+/* What does not decode may be the packet in which the file ends. */
+int media_av_next(media_av *a, AVFrame **frame) {
+    int rc = next_frame(a, frame);
+    return rc == MEDIA_AV_CORRUPT && media_av_cut(a) ? MEDIA_AV_TRUNCATED : rc;
 }

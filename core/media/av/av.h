@@ -85,9 +85,11 @@ typedef struct media_av {
     /* Private. */
     media_av_source source;
     int64_t position;
-    int64_t next;        /* of the source's packets */
-    int64_t origin;      /* of a sound, packets.h's; kept by packets.c */
-    int64_t deadline_ns; /* 0: none */
+    int64_t next;         /* of the source's packets */
+    int64_t origin;       /* of a sound, packets.h's; kept by packets.c */
+    int64_t deadline_ns;  /* 0: none */
+    int64_t from, behind; /* where the bytes of the packet read last begin and end; -1: not known */
+    int partial;          /* it lacks bytes, or is damaged */
     AVIOContext *io;
     AVPacket *packet;
     AVBSFContext *unpack; /* of MPEG-4; NULL: packets come as they are */

@@ -90,6 +90,7 @@ def make_files():
     write("irregular.mkv", options=X264, pts=lambda i: i * 40 + (i * i * 7) % 33, base=fractions.Fraction(1, 1000), rate=25)
     write("irregular.mp4", options=X264, pts=lambda i: i * 400 + (i * i * 7) % 330, base=fractions.Fraction(1, 12800), rate=25)
     write("late.ts", options=X264)
+    write("fragments.mp4", options=X264, container_options={"movflags": "frag_keyframe+empty_moov+default_base_moof"})
     write("opengroup.mkv", options=with_("open-gop=1"), n=40)
     write("opengroup.ts", options=with_("open-gop=1"), n=40)
     write("opengroup_hevc.mp4", "libx265", n=40,

@@ -1,0 +1,216 @@
+//go:build !noffmpeg
+
+/* cut.c - sizes that containers state, held against the file's. */
+#include "cut.h"
+#include "claims.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE_HEAD = 27, PAGE_MOST = PAGE_HEAD + 255 + 255 * 255 };
+
+static uint32_t big(const uint8_t *p) { return (uint32_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3]; }
+static uint32_t little(const uint8_t *p) { return (uint32_t)p[3] << 24 | p[2] << 16 | p[1] << 8 | p[0]; }
+
+static int cut(media_av *a, const char *what, int64_t at) {
+    snprintf(a->detail, sizeof a->detail, "the file ends in the %s at byte %lld", what, (long long)at);
+    return 1;
+}
+
+static int there(media_av *a, int64_t at, uint8_t *to, int n) { return media_av_bytes(a, at, to, n) == n; }
+
+/* --- MP4 --- */
+
+/* Whether the boxes in [at, end) have one of fragments. */
+static int is_fragmented(media_av *a, int64_t at, int64_t end) {
+    uint8_t b[8];
+    while (end - at >= 8 && there(a, at, b, 8) && big(b) >= 8) {
+        if (memcmp(b + 4, "mvex", 4) == 0) return 1;
+        at += big(b);
+    }
+    return 0;
+}
+
+/* Of fragments: where all samples are in one table, FFmpeg misses those that are not there. */
+static int cut_in_box(media_av *a) {
+    uint8_t b[16];
+    int fragments = 0;
+    int64_t at = 0, size = a->source.size;
+    while (at < size) {
+        int64_t left = size - at;
+        if (left < 8) return fragments && cut(a, "box", at);
+        if (!there(a, at, b, 8)) return 0;
+        uint64_t n = big(b);
+        int64_t head = 8;
+        if (n == 0) return 0; /* to the end */
+        if (n == 1) {
+            if (left < 16) return fragments && cut(a, "box", at);
+            if (!there(a, at, b, head = 16)) return 0;
+            n = (uint64_t)big(b + 8) << 32 | big(b + 12);
+        }
+        if (n < (uint64_t)head) return 0;
+        fragments |= memcmp(b + 4, "moof", 4) == 0;
+        if (memcmp(b + 4, "moov", 4) == 0)
+            fragments |= is_fragmented(a, at + head, n < (uint64_t)left ? at + (int64_t)n : size);
+        if (n > (uint64_t)left) return fragments && cut(a, "box", at);
+        at += (int64_t)n;
+    }
+    return 0;
+}
+
+/* --- Ogg --- */
+
+/* What a page that begins at b, with n bytes of the file left, has in it; 0: it has no whole head. */
+static int page_size(const uint8_t *b, int n) {
+    if (n < PAGE_HEAD || n < PAGE_HEAD + b[26]) return 0;
+    int size = PAGE_HEAD + b[26];
+    for (int i = 0; i < b[26]; i++) size += b[PAGE_HEAD + i];
+    return size;
+}
+
+/* How many of the n bytes of b begin a page, of which no more is there than the half of its mark. */
+static int begun_mark(const uint8_t *b, int n) {
+    for (int begun = 1; begun <= 4 && begun <= n; begun++)
+        if (memcmp(b + n - begun, "OggS", (size_t)begun) == 0) return begun;
+    return 0;
+}
+
+/* How many of the n bytes at the end of a file are of a page that goes on behind it. */
+static int begun_page(const uint8_t *b, int n) {
+    int begun = 0, mark = begun_mark(b, n);
+    for (int left = 5; left <= n; left++) {
+        if (memcmp(b + n - left, "OggS", 5) != 0) continue;
+        int size = page_size(b + n - left, left);
+        if (size == left) return 0; /* what looked like a page behind it was none */
+        if (mark && size == left - mark) return mark;
+        if (!begun && (size == 0 || size > left)) begun = left;
+    }
+    return begun;
+}
+
+/* The last page need not be marked as the stream's last: live recordings are not. */
+static int cut_in_page(media_av *a) {
+    int n = a->source.size < PAGE_MOST ? (int)a->source.size : PAGE_MOST;
+    uint8_t *b = malloc(PAGE_MOST);
+    int begun = b && there(a, a->source.size - n, b, n) ? begun_page(b, n) : 0;
+    free(b);
+    return begun && cut(a, "page", a->source.size - begun);
+}
+
+/* --- RIFF --- */
+
+/* What is written into pipes has other sizes. */
+static int is_known(uint32_t size) {
+    return size > 0 && (size < 0x7fffef00 || (size > 0x80000000 && size < 0xffffff00));
+}
+
+static int cut_in_chunk(media_av *a, const uint8_t *head) {
+    int64_t size = a->source.size, at = 12;
+    uint8_t b[8];
+    int wave = memcmp(head + 8, "WAVE", 4) == 0;
+    while (size - at >= 8 && there(a, at, b, 8)) {
+        uint32_t n = little(b + 4);
+        int data = memcmp(b, "data", 4) == 0 || memcmp(b, "LIST", 4) == 0;
+        if (data && !is_known(n)) return 0;
+        if (n > size - at - 8) return cut(a, "chunk", at);
+        if (wave && memcmp(b, "data", 4) == 0) return 0; /* what lies behind is no sound */
+        at += 8 + (int64_t)n + (n & 1);
+    }
+    /* Between two chunks, of which AVI's last is its index. Programs count the head, too. */
+    uint32_t n = little(head + 4);
+    return !wave && is_known(n) && n > size && cut(a, "chunk", 0);
+}
+
+/* --- GIF --- */
+
+/* Behind the pieces from at on, of which each has its size before it and the last none; -1: the file ends in them. */
+static int64_t behind_pieces(media_av *a, int64_t at) {
+    uint8_t n;
+    do {
+        if (!there(a, at, &n, 1)) return -1;
+        at += 1 + n;
+    } while (n);
+    return at;
+}
+
+static int64_t palette(uint8_t flags) { return flags & 0x80 ? 3 << ((flags & 7) + 1) : 0; }
+
+static int cut_in_block(media_av *a) {
+    uint8_t b[13];
+    if (!there(a, 0, b, 13)) return cut(a, "head", 0);
+    for (int64_t at = 13 + palette(b[10]), next;; at = next) {
+        if (!there(a, at, b, 1)) return cut(a, "block", at); /* no trailer */
+        if (b[0] == 0x21)
+            next = behind_pieces(a, at + 2);
+        else if (b[0] != 0x2c)
+            return 0; /* the trailer, or nothing that is known here */
+        else
+            next = there(a, at, b, 10) ? behind_pieces(a, at + 11 + palette(b[9])) : -1;
+        if (next < 0) return cut(a, "block", at);
+    }
+}
+
+/* --- frames of one size --- */
+
+/* FFmpeg leaves out the half frame of YUV4MPEG2, and fills up that of DV. */
+static int cut_in_frame(media_av *a) {
+    int64_t behind = a->behind;
+    return a->stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && behind >= 0 && behind != a->source.size &&
+           cut(a, "frame", behind < a->source.size ? behind : a->from);
+}
+
+/* --- packets --- */
+
+/* Whether the container says how large its packets are: of others they are as large as is read at once, and the last one is what is left. */
+static int is_sized(const char *name) {
+    static const char *const sized[] = {"flv", "ivf", "tta"};
+    for (size_t i = 0; i < sizeof sized / sizeof *sized; i++)
+        if (strcmp(name, sized[i]) == 0) return 1;
+    return 0;
+}
+
+static int cut_in_packet(media_av *a) { return a->partial && a->from >= 0 && cut(a, "packet", a->from); }
+
+/* --- ASF: a header and the data, whose size a broadcast does not say --- */
+
+static int cut_in_data(media_av *a) {
+    uint8_t b[24];
+    int64_t size = a->source.size, at;
+    if (!there(a, 0, b, 24) || little(b + 20) || (at = little(b + 16)) < 24 || !there(a, at, b, 24)) return 0;
+    if (memcmp(b, "\x36\x26\xb2\x75", 4) != 0) return 0;
+    uint64_t n = (uint64_t)little(b + 20) << 32 | little(b + 16);
+    return n < (uint64_t)1 << 62 && n > (uint64_t)(size - at) && cut(a, "data", at);
+}
+
+/* --- the samples of a SoX file, of four bytes --- */
+
+static int cut_in_samples(media_av *a) {
+    uint8_t b[16];
+    if (!there(a, 0, b, 16)) return 0;
+    int swapped = b[0] == 'X';
+    uint64_t head = swapped ? big(b + 4) : little(b + 4), n = swapped ? big(b + 12) : little(b + 8);
+    return 4 + head + 4 * n > (uint64_t)a->source.size && cut(a, "sound", (int64_t)(4 + head));
+}
+
+static int cut_by_bytes(media_av *a) {
+    uint8_t b[12];
+    if (!there(a, 0, b, 12)) return 0;
+    if (memcmp(b, "OggS", 4) == 0) return cut_in_page(a);
+    if (memcmp(b, "GIF8", 4) == 0) return cut_in_block(a);
+    if (memcmp(b, ".SoX", 4) == 0 || memcmp(b, "XoS.", 4) == 0) return cut_in_samples(a);
+    if (memcmp(b, "RIFF", 4) == 0 && (memcmp(b + 8, "WAVE", 4) == 0 || memcmp(b + 8, "AVI ", 4) == 0))
+        return cut_in_chunk(a, b);
+    if (memcmp(b, "\x30\x26\xb2\x75", 4) == 0) return cut_in_data(a);
+    static const char boxes[][5] = {"ftyp", "styp", "moov", "moof", "sidx"};
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++)
+        if (memcmp(b + 4, boxes[i], 4) == 0) return cut_in_box(a);
+    return 0;
+}
+
+int media_av_cut(media_av *a) {
+    if (a->source.packets) return 0;
+    const char *name = a->format && a->stream ? a->format->iformat->name : "";
+    if (strcmp(name, "yuv4mpegpipe") == 0 || strcmp(name, "dv") == 0) return cut_in_frame(a);
+    return is_sized(name) ? cut_in_packet(a) : cut_by_bytes(a);
+}

@@ -1,0 +1,14 @@
+/* cut.h - whether a file ends before its container does.
+ *
+ * FFmpeg says that of some containers (says_truncated in av.c); of these it gives what is there, in silence, and a shorter sound or
+ * video looks whole. Only what the bytes say counts: a file that ends where a recording of unknown length may end is whole. */
+#ifndef SPDL_MEDIA_CUT_H
+#define SPDL_MEDIA_CUT_H
+
+#include "av.h"
+
+/* 1: the source ends early, and detail says where; 0: nothing shows it, or the container is none of these. At the end of what FFmpeg
+ * reads, or where it could open nothing. */
+int media_av_cut(media_av *a);
+
+#endif

@@ -1,0 +1,100 @@
+//go:build !noffmpeg
+
+package video
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/media/av"
+)
+
+// cutEverywhere says that a video is truncated, for a reason that names what, wherever between from and its end it is cut, but where it is whole.
+func cutEverywhere(t *testing.T, name, what string, whole []byte, from int, between ...int) {
+	t.Helper()
+	w := workerOf(t, small())
+	defer w.Close()
+	step := max(1, (len(whole)-from)/300)
+	for n := from; n < len(whole); n += step {
+		_, err := decodeWith(w, Source{Bytes: whole[:n]}, Draw{})
+		if slices.Contains(between, n) {
+			continue
+		}
+		if causeOf(err) != av.CauseTruncated || !strings.Contains(err.Error(), "the file ends in the "+what+" at byte ") {
+			t.Fatalf("%s cut at byte %d of %d: got %v", name, n, len(whole), err)
+		}
+	}
+	for _, n := range append(between, len(whole)) {
+		if _, err := decodeWith(w, Source{Bytes: whole[:n]}, Draw{}); err != nil {
+			t.Errorf("%s that ends at byte %d: %v", name, n, err)
+		}
+	}
+}
+
+// boxesOf are where the boxes of an MP4 begin.
+func boxesOf(whole []byte) (at []int) {
+	for i := 0; i < len(whole); i += int(binary.BigEndian.Uint32(whole[i:])) {
+		at = append(at, i)
+	}
+	return at
+}
+
+// A fragmented MP4 that ends in a box is truncated; one that ends between two is a recording.
+func TestCutFragmentsAreTruncated(t *testing.T) {
+	whole := file(t, "fragments.mp4").Bytes
+	at := boxesOf(whole) // ftyp, moov, (moof, mdat) three times, mfra
+	if len(at) != 9 {
+		t.Fatalf("boxes at %v", at)
+	}
+	w := workerOf(t, small())
+	defer w.Close()
+	for n := at[2] + 1; n < len(whole); n++ {
+		_, err := decodeWith(w, Source{Bytes: whole[:n]}, Draw{})
+		switch {
+		case n == at[4] || n == at[6] || n == at[8]:
+			if err != nil {
+				t.Errorf("cut at byte %d, behind a fragment: %v", n, err)
+			}
+		case slices.Contains(at, n):
+			if err != nil && causeOf(err) == "" {
+				t.Errorf("cut at byte %d, between a moof and its mdat: %v", n, err)
+			}
+		case causeOf(err) != av.CauseTruncated:
+			t.Fatalf("cut at byte %d: got %v", n, err)
+		}
+	}
+}
+
+// An AVI ends with its last chunk, as its header or the chunk says; one that was written into a pipe says neither.
+func TestCutAVIsAreTruncated(t *testing.T) {
+	whole := file(t, "rgb_bottom_up.avi").Bytes
+	movi := bytes.Index(whole, []byte("movi")) - 8
+	cutEverywhere(t, "an AVI", "chunk", whole, movi+12)
+	piped := bytes.Clone(whole)
+	for _, unknown := range []uint32{0, 0xffffffff} {
+		binary.LittleEndian.PutUint32(piped[4:], unknown)
+		binary.LittleEndian.PutUint32(piped[movi+4:], unknown)
+		if _, err := decode(t, small(), Source{Bytes: piped[:bytes.Index(piped, []byte("idx1"))]}, Draw{}); err != nil {
+			t.Errorf("sizes of %x: %v", unknown, err)
+		}
+	}
+}
+
+// A GIF ends with its trailer, a YUV4MPEG2 with a whole frame.
+func TestCutVideosWithoutSizesAreTruncated(t *testing.T) {
+	cutEverywhere(t, "a GIF", "block", file(t, "palette.gif").Bytes, 14)
+
+	const frame = 64 * 48 * 3 / 2
+	whole := []byte("YUV4MPEG2 W64 H48 F25:1 C420jpeg\n")
+	var between []int
+	for i := range 4 {
+		if i > 0 {
+			between = append(between, len(whole))
+		}
+		whole = append(append(whole, "FRAME\n"...), bytes.Repeat([]byte{byte(20 * i)}, frame)...)
+	}
+	cutEverywhere(t, "a YUV4MPEG2", "frame", whole, between[0]+1, between[1:]...)
+}
