@@ -60,6 +60,28 @@ func TestChunksAreTheWholeInParts(t *testing.T) {
 	}
 }
 
+// Pictures of an open group that are shown before its key frame come before it in chunks, too, whatever is chosen with them.
+func TestChunksGiveLeadingPicturesInTheirPlace(t *testing.T) {
+	files := golden(t)
+	for _, name := range []string{"opengroup.mkv", "opengroup.ts", "opengroup_hevc.mp4", "mpeg2.mpg", "odd_mpeg4.avi"} {
+		f := files[name]
+		all := mustDecode(t, asStored(f, len(f.PTS), Selection{}), file(t, name), Draw{})
+		frame := all.op.image.RowBytes()
+		for i := range len(f.PTS) - 2 {
+			want := append(slices.Clone(all.Data[i*frame:(i+1)*frame]), all.Data[(i+2)*frame:(i+3)*frame]...)
+			for _, src := range []Source{file(t, name), {Path: filepath.Join("testdata", name)}} {
+				got, _, decoded := chunks(t, asStored(f, 1, Selection{Kind: AtIndices, Indices: []int{i, i + 2}}), src)
+				if !slices.Equal(got, want) {
+					t.Errorf("%s: frames %d and %d in chunks are others than in one row", name, i, i+2)
+				}
+				if decoded > 22 { // of the group before and its own
+					t.Errorf("%s: frames %d and %d in chunks: %d were decoded, want two groups at most", name, i, i+2, decoded)
+				}
+			}
+		}
+	}
+}
+
 func chunks(t *testing.T, cfg Config, src Source) (data []byte, pts []float64, decoded int) {
 	t.Helper()
 	r, err := Open(cfg, src, Draw{})

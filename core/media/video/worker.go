@@ -53,6 +53,7 @@ type Worker struct {
 	index     Index
 	picked    []int32 // frames of the index, in the row's order
 	slots     []slot
+	runs      []run
 	pins      runtime.Pinner
 	stream    C.video_stream
 	filter    filtering
@@ -79,6 +80,9 @@ type scratch struct {
 
 // slot is one place of the row: the packet whose frame goes there.
 type slot struct{ packet, place int32 }
+
+// run is video_run: packets [key, last] are decoded in one go.
+type run struct{ key, last int32 }
 
 // NewWorker makes a worker. Close it.
 func (op *Op) NewWorker() (*Worker, error) {
@@ -256,7 +260,8 @@ func (w *Worker) info() Info {
 	}
 }
 
-// plan groups the chosen frames from that one on into runs for C, each from one key frame.
+// plan groups the chosen frames from that one on into runs for C, each from one key frame: what an open group shows before its key frame needs the
+// group before, and so all from there on is one run.
 func (w *Worker) plan(from int) error {
 	ix := &w.index
 	w.slots = w.slots[:0]
@@ -269,24 +274,26 @@ func (w *Worker) plan(from int) error {
 		}
 		return int(a.place) - int(b.place)
 	})
-	n := 0
-	for i, s := range w.slots {
-		if i == 0 || ix.entry[s.packet] > w.slots[i-1].packet {
-			n++
+	w.runs = w.runs[:0]
+	for i := len(w.slots) - 1; i >= 0; i-- {
+		packet := w.slots[i].packet
+		if n := len(w.runs); n > 0 && packet >= w.runs[n-1].key {
+			w.runs[n-1].key = min(w.runs[n-1].key, ix.entry[packet])
+			continue
 		}
+		w.runs = append(w.runs, run{ix.entry[packet], ix.last(packet)})
 	}
+	slices.Reverse(w.runs)
+	n := len(w.runs)
 	if status := C.video_plan(w.v, C.int32_t(n), C.int32_t(ix.reorder), &w.c.want, &w.c.runs); status != C.MEDIA_AV_OK {
 		return w.fail(status)
 	}
 	wanted, to := unsafe.Slice(w.c.want, len(ix.packets)), unsafe.Slice(w.c.runs, n)
-	run := -1
-	for i, s := range w.slots {
+	for _, s := range w.slots {
 		wanted[s.packet] = 1
-		if i == 0 || ix.entry[s.packet] > w.slots[i-1].packet {
-			run++
-			to[run].key = C.int32_t(ix.entry[s.packet])
-		}
-		to[run].last = C.int32_t(ix.last(s.packet))
+	}
+	for i, r := range w.runs {
+		to[i] = C.video_run{key: C.int32_t(r.key), last: C.int32_t(r.last)}
 	}
 	return nil
 }
