@@ -153,6 +153,10 @@ int media_av_send(media_av *a, const AVPacket *packet);
 /* A decoded frame, lent until the next call. MEDIA_AV_AGAIN: send first; MEDIA_AV_END: all of a drained decoder are out. */
 int media_av_receive(media_av *a, AVFrame **frame);
 
+/* Whether the picture that a decoder was entered at refers to no other, as it says itself: 1 or 0; -1: it does not say. Of H.264, whose groups may
+ * begin with pictures that do (intra refresh), always 1. */
+int media_av_is_key(const media_av *a, const AVFrame *frame);
+
 /* Forget what the decoder holds. */
 void media_av_flush(media_av *a);
 

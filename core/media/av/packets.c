@@ -150,6 +150,34 @@ int media_packets_read(media_packets *p, media_av *a, AVPacket *held, int64_t mo
     return rc == MEDIA_AV_END && p->n > 0 ? MEDIA_AV_OK : rc;
 }
 
+int media_packets_lacks_colours(const media_av *a, const AVPacket *packet) {
+    return a->stream->codecpar->format == AV_PIX_FMT_PAL8 &&
+           !av_packet_get_side_data(packet, AV_PKT_DATA_PALETTE, NULL);
+}
+
+/* Whether a packet that is said to be a key frame is one, by what its decoder says of its picture: parsers that do not look (H.261, H.263, GIF) and
+ * AVI without its index call all of them so. Of the codecs whose parsers do look only the container's word is taken. */
+static int is_key(media_av *a, const AVPacket *packet) {
+    static const enum AVCodecID sure[] = {
+        AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,       AV_CODEC_ID_VP8,        AV_CODEC_ID_VP9,
+        AV_CODEC_ID_AV1,  AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO,
+    };
+    const enum AVCodecID id = a->stream->codecpar->codec_id;
+    const AVCodecDescriptor *codec = avcodec_descriptor_get(id);
+    AVFrame *frame = NULL;
+    if (media_packets_lacks_colours(a, packet)) return 0;
+    if (codec && codec->props & AV_CODEC_PROP_INTRA_ONLY) return 1;
+    for (size_t i = 0; i < sizeof sure / sizeof *sure; i++)
+        if (sure[i] == id) return 1;
+    int rc = media_av_decoder(a);
+    if (rc == MEDIA_AV_OK) rc = media_av_send(a, packet);
+    if (rc == MEDIA_AV_OK) rc = media_av_send(a, NULL);
+    if (rc == MEDIA_AV_OK) rc = media_av_receive(a, &frame);
+    const int key = rc == MEDIA_AV_OK && media_av_is_key(a, frame) == 1;
+    media_av_flush(a);
+    return key;
+}
+
 /* The last key frame that is shown at start or before, as a's next packet; at worst the first packet. Where a seek ends is
  * found by looking, never believed: containers seek by other times than those at which frames are shown. */
 static int enter_at(media_av *a, int64_t start, AVPacket *held) {
@@ -162,6 +190,10 @@ static int enter_at(media_av *a, int64_t start, AVPacket *held) {
         if (rc != MEDIA_AV_OK && (last || rc != MEDIA_AV_END)) return rc;
         if (rc == MEDIA_AV_OK && (last || (packet->flags & AV_PKT_FLAG_KEY && packet->pts != AV_NOPTS_VALUE &&
                                            packet->pts <= start))) {
+            if (!last && !is_key(a, packet)) {
+                tries = 7; /* the first packet is the only one that is known to be */
+                continue;
+            }
             av_packet_move_ref(held, packet);
             return MEDIA_AV_OK;
         }

@@ -47,6 +47,9 @@ int media_packets_decode(media_av *a, const media_packets *p, int64_t *next, AVF
  * what was before. */
 int media_packets_recovers(const AVPacket *p, const AVCodecParameters *codec);
 
+/* Whether the colours of a packet's palette may have come with an earlier one. */
+int media_packets_lacks_colours(const media_av *a, const AVPacket *packet);
+
 /* The unit of H.264 that begins at *at in a packet or is the next behind it, in either form: behind its length, or a start code. Where its
  * first byte lies, and *at is moved behind it (of a start code's: to its first byte); -1: there is none. */
 int64_t media_packets_unit(const AVPacket *p, const AVCodecParameters *codec, int64_t *at);

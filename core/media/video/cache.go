@@ -29,7 +29,7 @@ import (
 //	end 4  CRC-32 (IEEE) of all before
 const (
 	cacheMagic   = "spdlvidx"
-	cacheVersion = 3
+	cacheVersion = 4
 	cacheHeader  = 56
 	packetBytes  = 40
 )

@@ -103,7 +103,7 @@ func TestApproximateShowsWholeFrames(t *testing.T) {
 		f, shown := files[name], 0
 		all := mustDecode(t, asStored(f, len(f.PTS), Selection{}), file(t, name), Draw{})
 		frame := all.op.image.RowBytes()
-		for _, s := range []Selection{{}, {Kind: Uniform, Count: 5}, {Kind: FPS, Rate: 9}, {Kind: AtIndices, Indices: []int{1, 2, -1}}} {
+		for _, s := range []Selection{{}, {Kind: Uniform, Count: 5}, {Kind: FPS, Rate: 9}, {Kind: AtIndices, Indices: []int{1, 2, -1}}, {Kind: AtIndices, Indices: []int{-3}}} {
 			cfg := asStored(f, 2*len(f.PTS), s)
 			cfg.Approximate = true
 			got, err := decode(t, cfg, file(t, name), Draw{})

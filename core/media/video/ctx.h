@@ -29,6 +29,10 @@ struct video_ctx {
     AVFrame *coming; /* video_at: the one after it */
     int64_t head;    /* when the first key frame is shown; what comes before may lack what it refers to */
     int recovers;    /* the first key frame is but a recovery point */
+    int all_keys;    /* every packet is said to be a key frame, of a codec that has others */
+    int mistrusts; /* of this sample's plan: a key frame was none, so the runs are decoded from the first packet on */
+    int sought;     /* the demuxer got where it is by a seek */
+    int no_seeking; /* it reads other packets after a seek than the scan did */
     int at_end;
     int64_t decoded;
     video_av1 av1;

@@ -92,7 +92,7 @@ int video_open(video_ctx *v, const media_av_source *source, const media_av_optio
                video_stream *out) {
     video_close(v);
     v->next = v->read = -1;
-    v->at_end = 0;
+    v->at_end = v->mistrusts = v->sought = v->no_seeking = 0;
     v->decoded = 0;
     v->lenient = v->holes = 0;
     int rc = media_av_open(v->a, source, options);
@@ -116,7 +116,7 @@ int video_plan(video_ctx *v, int32_t n_runs, int32_t reorder, uint8_t **want, vi
     v->run = 0;
     v->next = -1;
     v->low = 0;
-    v->retries = v->damage = 0;
+    v->retries = v->damage = v->mistrusts = 0;
     v->reorder = reorder;
     v->a->options.reorder = reorder + 1;
     *want = w;
@@ -133,6 +133,7 @@ static int approach(video_ctx *v, int32_t to) {
     if (v->read >= 0 && v->read <= to) return MEDIA_AV_OK;
     int rc = media_av_rewind(v->a);
     v->read = rc == MEDIA_AV_OK ? 0 : -1;
+    v->sought = 0;
     return rc;
 }
 
@@ -142,11 +143,14 @@ static int32_t number_of(const video_ctx *v, const AVPacket *p, int32_t at_most)
     return -1;
 }
 
-/* The demuxer's packet `number`, sought if that is a key frame away. */
+/* The demuxer's packet `number`, sought if that is a key frame away. MEDIA_AV_AGAIN: what it gives after a seek is not what the scan saw,
+ * and the run is to begin anew, without one. */
 static int fetch_again(video_ctx *v, int32_t number, int entering, AVPacket **out) {
     AVPacket *p = NULL;
     int rc = MEDIA_AV_OK;
-    if (entering && v->packets[number].dts != AV_NOPTS_VALUE && v->read != number) {
+    if (entering && number > 0 && !v->no_seeking && v->packets[number].dts != AV_NOPTS_VALUE &&
+        v->read != number) {
+        v->sought = 1;
         rc = media_av_seek(v->a, v->packets[number].dts);
         if (rc != MEDIA_AV_OK) return rc;
         rc = media_av_read(v->a, &p);
@@ -164,8 +168,13 @@ static int fetch_again(video_ctx *v, int32_t number, int entering, AVPacket **ou
         rc = media_av_read(v->a, &p);
         v->read++;
     }
-    if (rc == MEDIA_AV_END || (rc == MEDIA_AV_OK && !same(&v->packets[number], p)))
-        return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the file is not the one that was indexed");
+    if (rc == MEDIA_AV_END || (rc == MEDIA_AV_OK && !same(&v->packets[number], p))) {
+        if (!v->sought)
+            return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the file is not the one that was indexed");
+        v->no_seeking = 1; /* times that FFmpeg works out hang on where it begins to read */
+        v->read = -1;
+        return MEDIA_AV_AGAIN;
+    }
     *out = p;
     return rc;
 }
@@ -202,6 +211,10 @@ static int send_next(video_ctx *v) {
     AVPacket *p = NULL;
     int32_t number = v->next;
     int rc = fetch(v, number, number == v->runs[v->run].key, &p);
+    if (rc == MEDIA_AV_AGAIN) {
+        v->next = v->runs[v->run].key; /* which empties the decoder */
+        return MEDIA_AV_OK;
+    }
     if (rc != MEDIA_AV_OK) return rc;
     const int32_t first = v->packets[number].flags & VIDEO_SECOND ? number - 1 : number;
     const int wanted = v->want[first] == 1, size = p->size;
@@ -226,9 +239,10 @@ static int send_next(video_ctx *v) {
     return MEDIA_AV_OK;
 }
 
-/* Whether the run after this one is so near that decoding on is no more work than starting anew. */
+/* Whether the run after this one is so near that decoding on is no more work than starting anew, or not to be entered. */
 static int next_is_near(const video_ctx *v) {
-    return v->run + 1 < v->n_runs && v->runs[v->run + 1].key - v->runs[v->run].last - 1 <= v->reorder;
+    return v->run + 1 < v->n_runs &&
+           (v->mistrusts || v->runs[v->run + 1].key - v->runs[v->run].last - 1 <= v->reorder);
 }
 
 static int all_delivered(const video_ctx *v) {
@@ -239,13 +253,19 @@ static int all_delivered(const video_ctx *v) {
 }
 
 static int may_start_earlier(const video_ctx *v) {
-    return v->runs[v->run].key > 0 && v->retries <= (v->damage ? 0 : 1);
+    return v->runs[v->run].key > 0 && (v->all_keys || v->retries <= (v->damage ? 0 : 1));
 }
 
-/* A key frame need not be one: after a recovery point pictures stay damaged for a while. Then the run starts earlier. */
+/* A key frame need not be one: after a recovery point pictures stay damaged for a while. Then the run starts earlier, and where no
+ * packet can be trusted to begin a group, at the first. */
 static int start_earlier(video_ctx *v) {
     video_run *r = &v->runs[v->run];
     int32_t key = r->key - 1;
+    if (r->key > 0 && (v->mistrusts || v->all_keys)) {
+        v->mistrusts = 1;
+        r->key = v->low = 0;
+        return MEDIA_AV_OK;
+    }
     while (key > 0 && (!(v->packets[key].flags & VIDEO_KEY) || v->retries > 0)) key--;
     if (!may_start_earlier(v)) {
         if (v->damage) return v->damage;
@@ -309,6 +329,15 @@ static int is_wanted(video_ctx *v, const AVFrame *f) {
     return v->want[number] == 1 && !v->damage;
 }
 
+/* Whether the key frame that the run was entered at is none: its picture refers to others, or its decoder does not say and all are
+ * called so. */
+static int is_no_key(const video_ctx *v, const AVFrame *f) {
+    const int32_t key = v->runs[v->run].key;
+    if (v->lenient || key == 0 || f->pts != key) return 0;
+    int says = media_av_is_key(v->a, f);
+    return says == 0 || (says < 0 && v->all_keys);
+}
+
 /* Whether a wanted frame that is shown before this one has not come out. Those below v->low all have. */
 static int skipped_one(video_ctx *v, int32_t number) {
     const video_run *r = &v->runs[v->run];
@@ -331,6 +360,11 @@ int video_next(video_ctx *v, AVFrame **frame, int32_t *number) {
         if (v->run >= v->n_runs) return MEDIA_AV_END;
         rc = media_av_receive(v->a, frame);
         v->decoded += rc == MEDIA_AV_OK;
+        if (rc == MEDIA_AV_OK && is_no_key(v, *frame)) {
+            v->mistrusts = 1;
+            rc = finish_run(v);
+            continue;
+        }
         if (rc == MEDIA_AV_OK && is_wanted(v, *frame)) {
             if (!v->lenient && skipped_one(v, (int32_t)(*frame)->pts) && may_start_earlier(v)) {
                 rc = finish_run(v);
@@ -397,6 +431,7 @@ static int decode_from_key(video_ctx *v, int64_t at) {
         rc = media_av_read(v->a, &p);
         if (rc == MEDIA_AV_OK) enters = video_fields_enters(p, v->a->stream);
         if (enters < 0) return media_av_fail(v->a, enters, "the parser");
+        if (rc == MEDIA_AV_OK && media_packets_lacks_colours(v->a, p)) enters = 0;
     }
     if (rc == MEDIA_AV_OK) rc = media_av_send(v->a, p);
     return rc == MEDIA_AV_OK ? decode_one(v, v->coming) : rc;

@@ -34,7 +34,8 @@
 // and left after its last chosen frame, and pictures that no other refers to are
 // decoded only if they are chosen. A group is entered at the last key frame that is
 // neither decoded nor shown later than the chosen frame, so that open groups, leading
-// pictures and edit lists need no case of their own.
+// pictures and edit lists need no case of their own. Where the decoder finds that it
+// is none, whatever the container calls it, decoding starts at the first packet.
 //
 // # Filters
 //

@@ -18,6 +18,7 @@ const (
 	flagDiscard = 2
 	flagHole    = 4 // gives no frame: the one before stays on show
 	flagSecond  = 8 // a field, of the frame that the packet before begins
+	flagPalette = 64
 
 	noTime = -1 << 63
 )
@@ -149,12 +150,15 @@ func (ix *Index) last(packet int32) int32 {
 
 // enter finds where decoding starts for each packet: at the last key packet that is
 // neither decoded nor shown after it. What an open group shows before its key frame
-// refers to the group before, and starts there.
+// refers to the group before, and starts there. Where packets bring palettes only
+// those do to start at.
 func (ix *Index) enter() {
 	keys := ix.keys[:0] // so far, their times rising
+	palette := uint32(0)
 	for i := range ix.packets {
 		p := &ix.packets[i]
-		if p.flags&(flagKey|flagSecond) == flagKey && p.pts != noTime {
+		palette |= p.flags & flagPalette
+		if p.flags&(flagKey|flagSecond) == flagKey && p.flags&flagPalette == palette && p.pts != noTime {
 			for len(keys) > 0 && ix.packets[keys[len(keys)-1]].pts > p.pts {
 				keys = keys[:len(keys)-1]
 			}

@@ -35,9 +35,10 @@ static int is_between(const AVPacket *p) {
 static video_packet packet_of(const video_ctx *v, const AVPacket *p) {
     video_packet out = {p->pts, p->dts, p->pos, p->duration, p->size, 0};
     if (v->a->stream->codecpar->codec_id == AV_CODEC_ID_MPEG4 && is_between(p)) out.flags |= VIDEO_BETWEEN;
-    if (p->flags & AV_PKT_FLAG_KEY) out.flags |= VIDEO_KEY;
+    if (p->flags & AV_PKT_FLAG_KEY && !(out.flags & VIDEO_BETWEEN)) out.flags |= VIDEO_KEY;
     if (p->flags & AV_PKT_FLAG_DISCARD) out.flags |= VIDEO_DISCARD;
     if (p->flags & AV_PKT_FLAG_CORRUPT) out.flags |= VIDEO_SUSPECT;
+    if (av_packet_get_side_data(p, AV_PKT_DATA_PALETTE, NULL)) out.flags |= VIDEO_PALETTE;
     return out;
 }
 
@@ -179,6 +180,15 @@ static int settle_head(video_ctx *v) {
     return MEDIA_AV_OK;
 }
 
+/* Whether every packet is said to be a key frame: parsers that do not look say so (H.261, H.263, GIF), and AVI without its index. */
+static int all_keys(const video_ctx *v) {
+    const AVCodecDescriptor *codec = avcodec_descriptor_get(v->a->stream->codecpar->codec_id);
+    if (v->n < 2 || (codec && codec->props & AV_CODEC_PROP_INTRA_ONLY)) return 0;
+    for (int32_t i = 0; i < v->n; i++)
+        if (!(v->packets[i].flags & (VIDEO_KEY | VIDEO_SECOND)) && v->packets[i].size > 0) return 0;
+    return 1;
+}
+
 /* --- scan --- */
 
 /* Where the container missed something. That is no damage where recordings were joined, each of which begins at a key frame: the
@@ -247,6 +257,7 @@ int video_scan(video_ctx *v, int64_t keep_bytes) {
     v->read = -1;
     if (rc == MEDIA_AV_END) rc = check_joins(v);
     if (rc != MEDIA_AV_OK) return rc;
+    v->all_keys = all_keys(v);
     if (v->a->unpacked) forget_times(v);
     rc = settle_times(v);
     return rc == MEDIA_AV_OK ? settle_head(v) : rc;
@@ -265,5 +276,6 @@ int video_set_packets(video_ctx *v, const video_packet *packets, int32_t n) {
     v->n = n;
     v->read = 0;
     v->head = first_key(v);
+    v->all_keys = all_keys(v);
     return MEDIA_AV_OK;
 }

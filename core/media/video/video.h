@@ -9,14 +9,16 @@
 #include "../av/packets.h"
 
 /* Flags of a packet. SECOND: the second field of the frame whose first is the packet before. BETWEEN: a B-frame of MPEG-4,
- * shown when it is decoded. SUSPECT: the container missed something before or in it. */
+ * shown when it is decoded. SUSPECT: the container missed something before or in it. PALETTE: it brings the colours of its picture and of
+ * those after it. */
 enum {
     VIDEO_KEY = 1,
     VIDEO_DISCARD = 2,
     VIDEO_HOLE = 4,
     VIDEO_SECOND = 8,
     VIDEO_BETWEEN = 16,
-    VIDEO_SUSPECT = 32
+    VIDEO_SUSPECT = 32,
+    VIDEO_PALETTE = 64
 };
 
 /* What the index keeps of a packet; an array of them in decode order is also what the cache on disk holds. */

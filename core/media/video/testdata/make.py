@@ -131,6 +131,7 @@ def make_files():
     rare_pixels()
     cut()
     joined()
+    called_keys()
 
 
 X265 = "keyint=5:scenecut=0:bframes=2:pools=none:frame-threads=1:log-level=none"
@@ -390,6 +391,19 @@ JOINED = "late.ts", "opengroup.ts"
 def joined():
     """Two recordings one behind the other in a file, as cat makes it; the second one's clock begins anew."""
     (HERE / "joined.ts").write_bytes(b"".join((HERE / name).read_bytes() for name in JOINED))
+
+
+def called_keys():
+    """Files whose every packet is called a key frame: FFmpeg's parsers of H.261, H.263 and GIF do not look, and no more does AVI without its index."""
+    for name, codec, size in ("called_keys.avi", "h263", (128, 96)), ("no_times.h261", "h261", (176, 144)), ("base.avi", "ffv1", (W, H)):
+        write(name, codec, size=size, n=25, rate=25, options={"g": "10", "qscale": "5"})
+    data = (HERE / "base.avi").read_bytes()
+    (HERE / "no_index.avi").write_bytes(data[: data.rindex(b"idx1")])
+    (HERE / "base.avi").unlink()
+    # By the command (Debian 12's): PyAV puts no GIF into Matroska, and has no Xvid, which packs B-frames as DivX did. Of palette.avi the
+    # first packet alone brings the colours.
+    for name, options in ("called_keys.mkv", "-c:v gif -t 1"), ("palette.avi", "-c:v rawvideo -pix_fmt pal8 -t 0.2"), ("no_times_xvid.avi", "-c:v libxvid -bf 2 -g 10 -q:v 5"):
+        subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", str(HERE / "bframes.mp4"), *options.split(), "-fflags", "+bitexact", str(HERE / name)], check=True)
 
 
 def read_joined():
