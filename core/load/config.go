@@ -1,6 +1,8 @@
 package load
 
 import (
+	"math"
+
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/audio"
 	"github.com/spdl/spdl/core/media/video"
@@ -67,7 +69,7 @@ func selectionOf(v *spec.Video) video.Selection {
 	}
 	c.Policy = map[string]video.Policy{spec.WrapClip: video.Wrap, spec.ClipError: video.Refuse}[s.Policy]
 	if w := v.Window; w != (spec.Window{}) {
-		end := maxWindow
+		end := math.Inf(1)
 		if w.Duration > 0 {
 			end = (w.Start + w.Duration).Seconds()
 		}
@@ -75,9 +77,6 @@ func selectionOf(v *spec.Video) video.Selection {
 	}
 	return c
 }
-
-// maxWindow is later than any frame, in seconds.
-const maxWindow = 1e12
 
 // AudioConfig says the audio section in core/media/audio's words.
 func AudioConfig(a *spec.Audio) audio.Config {

@@ -186,6 +186,9 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	return l.sound(op, src, config.Rate)
 }
 
+// maxWindow is where a window without an end ends, of packets: later than any frame, in seconds.
+const maxWindow = 1e12
+
 // windowOf is the part of a sound that packets are decoded for: what is asked for, or else what they were taken for.
 func windowOf(p *av.Packets, asked audio.Window) audio.Window {
 	if asked != (audio.Window{}) || p.Window == nil {

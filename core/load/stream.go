@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"io"
+	"math"
 	"os"
 
 	"github.com/spdl/spdl/core/media"
@@ -60,8 +61,12 @@ func openVideo(s *spec.Spec, from Source) (*video.Reader, error) {
 	src := video.Source(from)
 	config := VideoConfig(s.Video)
 	config.IndexCache = indexes
-	if p := src.Packets; p != nil && config.Select.Window == nil {
-		config.Select.Window = p.Window
+	if p := src.Packets; p != nil && p.Window != nil && config.Select.Window == nil {
+		w := *p.Window
+		if w[1] >= maxWindow {
+			w[1] = math.Inf(1)
+		}
+		config.Select.Window = &w
 	}
 	return video.OpenSized(config, src, video.Draw{}, func(shown media.Size) (media.Config, error) {
 		err := s.FixSize(shown.H, shown.W)

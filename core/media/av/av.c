@@ -65,11 +65,18 @@ static int says_truncated(const char *message) {
            strstr(message, "partial file") || strstr(message, "Truncat") || strstr(message, "truncated");
 }
 
+/* Nor is it known otherwise that a picture is larger than max_pixels, and how large. */
+static int says_too_large(media_av *a) {
+    const char *size = strstr(media_av_message(), "icture size ");
+    if (!size || !strstr(size, "exceeds specified max pixel count")) return 0;
+    return sscanf(size, "icture size %dx%d", &a->refused_width, &a->refused_height) == 2;
+}
+
 int media_av_status(media_av *a, int rc, const char *what) {
     char reason[AV_ERROR_MAX_STRING_SIZE], text[sizeof a->detail];
     if (a->refused != MEDIA_AV_OK) return a->refused;
     int status = averror_status(rc);
-    if (strstr(media_av_message(), "exceeds specified max pixel count")) status = MEDIA_AV_TOO_MANY_PIXELS;
+    if (says_too_large(a)) status = MEDIA_AV_TOO_MANY_PIXELS;
     if (status == MEDIA_AV_CORRUPT && says_truncated(media_av_message())) status = MEDIA_AV_TRUNCATED;
     snprintf(text, sizeof text, "%s: %s", what, media_av_reason(rc, reason));
     return media_av_fail(a, status, text);
@@ -211,6 +218,18 @@ static int header_is_enough(const AVFormatContext *f, const AVCodecParameters *p
     return p->sample_rate > 0 && p->ch_layout.nb_channels > 0 && p->extradata_size > 0;
 }
 
+/* The refusal of a stream's number, with those that there are. */
+static int lacks_stream(media_av *a, int asked) {
+    char text[sizeof a->detail];
+    const char *kind = av_get_media_type_string((enum AVMediaType)a->options.type);
+    int n = snprintf(text, sizeof text, "got stream %d, want a stream of %s; there are", asked, kind);
+    for (unsigned i = 0; i < a->format->nb_streams && n < (int)sizeof text; i++) {
+        const char *is = av_get_media_type_string(a->format->streams[i]->codecpar->codec_type);
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s %u (%s)", i ? "," : "", i, is ? is : "unknown");
+    }
+    return media_av_fail(a, MEDIA_AV_NO_STREAM, text);
+}
+
 static int choose_stream(media_av *a) {
     static const char *const missing[] = {"it has no video", "it has no audio"};
     AVFormatContext *f = a->format;
@@ -219,7 +238,7 @@ static int choose_stream(media_av *a) {
     if (f->nb_streams > a->options.max_streams)
         return media_av_fail(a, MEDIA_AV_TOO_MUCH, "too many streams");
     if (asked >= (int)f->nb_streams || (asked >= 0 && f->streams[asked]->codecpar->codec_type != type))
-        return media_av_fail(a, MEDIA_AV_NO_STREAM, "the stream asked for is not there or of another kind");
+        return lacks_stream(a, asked);
     if (asked < 0) asked = av_find_best_stream(f, type, -1, -1, NULL, 0);
     if (asked < 0) return media_av_fail(a, MEDIA_AV_NO_STREAM, missing[type == AVMEDIA_TYPE_AUDIO]);
     a->stream = f->streams[asked];
@@ -295,7 +314,11 @@ static int open_input(media_av *a) {
     if (rc == MEDIA_AV_OK && a->options.lean && header_is_enough(a->format, a->stream->codecpar)) return rc;
     if (rc != MEDIA_AV_OK && !more_to_find(a)) return rc;
     rc = probe(a);
-    return rc == MEDIA_AV_OK ? choose_stream(a) : rc;
+    if (rc == MEDIA_AV_OK) rc = choose_stream(a);
+    const int sized = rc == MEDIA_AV_OK && (a->stream->codecpar->codec_type != AVMEDIA_TYPE_VIDEO ||
+                                            a->stream->codecpar->width > 0);
+    return rc == MEDIA_AV_OK && !sized && says_too_large(a) ? media_av_fail(a, MEDIA_AV_TOO_MANY_PIXELS, "")
+                                                            : rc;
 }
 
 static int open_unpacking(media_av *a) {

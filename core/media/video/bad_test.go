@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,13 +135,29 @@ func TestLimitsAreNamed(t *testing.T) {
 		{av.CauseTooSlow, "budget", func(c *Config) { c.Budget = time.Nanosecond }},
 		{CauseTooLarge, "raise video.frames", func(c *Config) { c.Frames, c.Select = 10, Selection{} }},
 		{CauseSelect, "got index 40", func(c *Config) { c.Frames, c.Select = 0, Selection{Kind: AtIndices, Indices: []int{40}} }},
-		{CauseSelect, "window", func(c *Config) { c.Select.Window = &[2]float64{7, 8} }},
+		{CauseSelect, "in the window from 7s to 8s; the video shows", func(c *Config) { c.Select.Window = &[2]float64{7, 8} }},
+		{CauseSelect, "in the window from 7s on; the video shows", func(c *Config) { c.Select.Window = &[2]float64{7, math.Inf(1)} }},
+		{av.CauseNoStream, "got stream 5, want a stream of video; there are 0 (video)", func(c *Config) { c.Stream = 6 }},
 	} {
 		cfg := small()
 		test.set(&cfg)
 		_, err := decode(t, cfg, src, Draw{})
 		if causeOf(err) != test.want || !strings.Contains(err.Error(), test.words) {
 			t.Errorf("got %v, want cause %q and words %q", err, test.want, test.words)
+		}
+	}
+}
+
+// A frame larger than the limit is refused with its size, of every codec and container: FFmpeg forgets the size of what is too large as it probes.
+func TestTooLargeFramesAreNamedWithTheirSize(t *testing.T) {
+	files := golden(t)
+	for _, name := range names(files) {
+		_, err := Load(Config{Image: media.Config{MaxPixels: 100}}, file(t, name), Draw{})
+		if name == "cut_mpeg2.ts" { // probed until its first key frame, which is too late
+			continue
+		}
+		if causeOf(err) != av.CauseTooManyPixels || strings.Contains(err.Error(), "got 0x0") {
+			t.Errorf("%s: got %v, want the size that is too large", name, err)
 		}
 	}
 }

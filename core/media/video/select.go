@@ -38,7 +38,7 @@ const (
 // than once. The zero value is all of them.
 type Selection struct {
 	Kind    Kind
-	Window  *[2]float64 // only frames on show in [from, to), in seconds; nil: all
+	Window  *[2]float64 // only frames on show in [from, to), in seconds, to the end where to is infinite; nil: all
 	Count   int         // Uniform, Segments: frames
 	Step    int         // Every
 	Rate    float64     // FPS
@@ -137,9 +137,12 @@ func (s *Selection) Pick(to []int32, ix *Index, draw media.Draw) ([]int32, error
 		view.from, view.to = ix.Between(s.Window[0], s.Window[1])
 	}
 	if view.from >= view.to {
-		if s.Window != nil {
-			return to, cannot("no frame is on show in the window from %gs to %gs; the video shows frames from %gs to %gs",
-				s.Window[0], s.Window[1], ix.Start(), ix.End())
+		if w := s.Window; w != nil {
+			end := " on"
+			if !math.IsInf(w[1], 1) {
+				end = fmt.Sprintf(" to %gs", w[1])
+			}
+			return to, cannot("no frame is on show in the window from %gs%s; the video shows frames from %gs to %gs", w[0], end, ix.Start(), ix.End())
 		}
 		return to, cannot("the video has no frames")
 	}
