@@ -42,10 +42,12 @@ func ok(t *testing.T, err error) {
 }
 
 // frames are n pictures of 64 x 48 that differ.
-func frames(n int) []byte {
-	out := make([]byte, 0, n*64*48*3)
+func frames(n int) []byte { return pictures(n, 64, 48) }
+
+func pictures(n, width, height int) []byte {
+	out := make([]byte, 0, n*width*height*3)
 	for k := range n {
-		for i := range 64 * 48 * 3 {
+		for i := range width * height * 3 {
 			out = append(out, byte(128+90*math.Sin(float64(i)/700+float64(k)/3)))
 		}
 	}
@@ -330,6 +332,39 @@ func TestDemuxingRefusesWhatMakesNoSense(t *testing.T) {
 	}
 }
 
+// sameWindows holds the packets of windows, wherever in a file they lie, to the frames that the file itself gives of them, bit for bit.
+func sameWindows(t *testing.T, path string, step int, lengths ...int) {
+	t.Helper()
+	name := filepath.Base(path)
+	whole := must[*load.Media](t)(load.Load([]byte(`{"video": {}}`), load.Source{Path: path}, nil))
+	pts, lasts := batch.Float64s(whole.Tensors[1].Data), batch.Float64s(whole.Tensors[2].Data)
+	n, compared := len(pts), 0
+	for first := 0; first < n; first += step {
+		for _, length := range lengths {
+			last := min(first+length, n) - 1
+			if lasts[first] == 0 { // never on show
+				continue
+			}
+			from := pts[first] + 0.3*lasts[first]
+			to := max(pts[last]+0.5*lasts[last], from+0.001)
+			window := fmt.Sprintf(`{"video": {"window": {"start": "%.9fs", "duration": "%.9fs"}}}`, from, to-from)
+			want := must[*load.Media](t)(load.Load([]byte(window), load.Source{Path: path}, nil))
+			packets := demuxed(t, path, window)
+			got, err := load.Load([]byte(`{"video": {}}`), load.Source{Packets: packets}, nil)
+			if err != nil {
+				t.Errorf("%s, frames %d to %d: %v", name, first, last, err)
+			} else if !bytes.Equal(got.Tensors[0].Data, want.Tensors[0].Data) || !slices.Equal(batch.Float64s(got.Tensors[1].Data), batch.Float64s(want.Tensors[1].Data)) {
+				t.Errorf("%s, frames %d to %d: %v at %v, want %v at %v", name, first, last,
+					got.Tensors[0].Shape, batch.Float64s(got.Tensors[1].Data), want.Tensors[0].Shape, batch.Float64s(want.Tensors[1].Data))
+			}
+			compared++
+		}
+	}
+	if compared < 6 {
+		t.Errorf("%s: %d windows compared", name, compared)
+	}
+}
+
 // The packets of a window give the frames that the file itself gives of it, bit for bit, of every trap file and wherever the window lies.
 func TestPacketsOfAWindowAreTheFilesWindow(t *testing.T) {
 	const testdata = "../media/video/testdata/"
@@ -347,33 +382,18 @@ func TestPacketsOfAWindowAreTheFilesWindow(t *testing.T) {
 		case "joined.ts": // its packets have the clocks of both recordings
 			continue
 		}
-		path := testdata + name
-		whole := must[*load.Media](t)(load.Load([]byte(`{"video": {}}`), load.Source{Path: path}, nil))
-		pts, lasts := batch.Float64s(whole.Tensors[1].Data), batch.Float64s(whole.Tensors[2].Data)
-		n, compared := len(pts), 0
-		for first := range n {
-			for _, length := range []int{1, 4, 9} {
-				last := min(first+length, n) - 1
-				if lasts[first] == 0 { // never on show
-					continue
-				}
-				from := pts[first] + 0.3*lasts[first]
-				to := max(pts[last]+0.5*lasts[last], from+0.001)
-				window := fmt.Sprintf(`{"video": {"window": {"start": "%.9fs", "duration": "%.9fs"}}}`, from, to-from)
-				want := must[*load.Media](t)(load.Load([]byte(window), load.Source{Path: path}, nil))
-				packets := demuxed(t, path, window)
-				got, err := load.Load([]byte(`{"video": {}}`), load.Source{Packets: packets}, nil)
-				if err != nil {
-					t.Errorf("%s, frames %d to %d: %v", name, first, last, err)
-				} else if !bytes.Equal(got.Tensors[0].Data, want.Tensors[0].Data) || !slices.Equal(batch.Float64s(got.Tensors[1].Data), batch.Float64s(want.Tensors[1].Data)) {
-					t.Errorf("%s, frames %d to %d: %v at %v, want %v at %v", name, first, last,
-						got.Tensors[0].Shape, batch.Float64s(got.Tensors[1].Data), want.Tensors[0].Shape, batch.Float64s(want.Tensors[1].Data))
-				}
-				compared++
-			}
-		}
-		if compared < 6 {
-			t.Errorf("%s: %d windows compared", name, compared)
-		}
+		sameWindows(t, testdata+name, 1, 1, 4, 9)
+	}
+}
+
+// Of an intra refresh a decoder gives nothing until all is refreshed, which may take longer than from one key frame to the next.
+func TestPacketsOfAnIntraRefreshBeginWherePicturesAreWhole(t *testing.T) {
+	for name, params := range map[string]string{"a.mp4": "keyint=25", "a.ts": "keyint=50:bframes=0", "a.mkv": "keyint=25:ref=1", "b.mkv": "keyint=25:interlaced=1"} {
+		path := filepath.Join(t.TempDir(), name)
+		m := must[*Muxing](t)(Create([]byte(`{}`), path))
+		track := must[int](t)(m.Add([]byte(fmt.Sprintf(`{"video": {"width": 320, "height": 48, "rate": 25, "codec": "libx264", "options": {"x264-params": "intra-refresh=1:%s"}}}`, params))))
+		ok(t, m.Write(track, pictures(75, 320, 48), nil)) // 20 columns to refresh
+		must[[]byte](t)(m.Close(nil))
+		sameWindows(t, path, 3, 1, 12)
 	}
 }

@@ -229,18 +229,103 @@ int media_packets_recovers(const AVPacket *p, const AVCodecParameters *codec) {
     return 1;
 }
 
+/* The bytes of a unit of H.264, without those that only keep start codes out of it. */
+typedef struct unit {
+    const uint8_t *data;
+    int64_t size, at;
+    int zeros; /* before at */
+} unit;
+
+/* The next byte; -1 at the end. */
+static int next_byte(unit *u) {
+    if (u->zeros >= 2 && u->at < u->size && u->data[u->at] == 3) {
+        u->at++;
+        u->zeros = 0;
+    }
+    if (u->at >= u->size) return -1;
+    int byte = u->data[u->at++];
+    u->zeros = byte ? 0 : u->zeros + 1;
+    return byte;
+}
+
+/* A number of up to 16 bits behind as many zeros. */
+static int64_t golomb(unit *u) {
+    uint64_t bits = 0;
+    for (int i = 0; i < 5; i++) {
+        int byte = next_byte(u);
+        bits = bits << 8 | (uint64_t)(byte < 0 ? 0 : byte);
+    }
+    int zeros = 0;
+    while (zeros <= 16 && !(bits >> (39 - zeros) & 1)) zeros++;
+    return zeros > 16 ? -1 : (int64_t)(bits >> (39 - 2 * zeros)) - 1;
+}
+
+/* What supplemental information says of a recovery point: after how many reference pictures all is whole; -1: nothing. Messages are of a type
+ * and a size, each in bytes of 255 and one that is less. */
+static int64_t recovery_in(unit *u) {
+    for (int type; (type = next_byte(u)) >= 0 && type != 0x80;) {
+        int64_t kind = type, size = 0;
+        int byte = type;
+        while (byte == 255 && (byte = next_byte(u)) >= 0) kind += byte;
+        while ((byte = next_byte(u)) == 255) size += byte;
+        if (byte < 0) return -1;
+        if (kind == 6) return golomb(u);
+        for (size += byte; size > 0; size--)
+            if (next_byte(u) < 0) return -1;
+    }
+    return -1;
+}
+
+/* After how many reference pictures behind this key packet of H.264 pictures are whole; 0: it does not say. */
+static int64_t recovery_count(const AVPacket *p, const AVCodecParameters *codec) {
+    for (int64_t at = 0, head; (head = media_packets_unit(p, codec, &at)) >= 0;) {
+        unit u = {p->data, p->size, head + 1, 0};
+        int64_t count = (p->data[head] & 31) == 6 ? recovery_in(&u) : -1;
+        if (count >= 0) return count;
+    }
+    return 0;
+}
+
+static int is_reference(const AVPacket *p, const AVCodecParameters *codec) {
+    for (int64_t at = 0, head; (head = media_packets_unit(p, codec, &at)) >= 0;) {
+        int type = p->data[head] & 31;
+        if (type >= 1 && type <= 5) return (p->data[head] & 0x60) != 0;
+    }
+    return 0;
+}
+
+/* Whether a decoder that enters at this recovery point, which a is behind, gives all that is shown from start on. It gives nothing until the
+ * picture at which all is whole (of an intra refresh many are not before), and at the end of the packets nothing of what it then holds back:
+ * that picture must be out. */
+static int recovers_by(media_av *a, const AVPacket *key, int64_t start) {
+    const AVCodecParameters *codec = a->stream->codecpar;
+    int64_t left = recovery_count(key, codec) * (codec->field_order > AV_FIELD_PROGRESSIVE ? 2 : 1);
+    if (!left) return 1;
+    int behind = 2 * (codec->video_delay + 1);
+    AVPacket *p;
+    while (media_av_read(a, &p) == MEDIA_AV_OK && time_of(p) <= start) {
+        if (left > 0 && is_reference(p, codec) && --left == 0 && p->pts > start) return 0;
+        if (left == 0 && is_reference(p, codec) && behind-- == 0) return 1;
+    }
+    return 0;
+}
+
 /* Where decoding starts: a key frame of H.264 that is none (a recovery point, an open group, a field) may show damaged pictures for a while, and
- * decoders go back to the one before it then. So does this, and half a second where they are nearer. */
+ * decoders go back to the one before it then. So does this, and half a second where they are nearer, and as far as pictures are whole by start
+ * (an intra refresh). */
 static int enter(media_av *a, int64_t start, AVPacket *held) {
     const AVCodecParameters *codec = a->stream->codecpar;
     const int64_t half = av_rescale_q(1, (AVRational){1, 2}, a->stream->time_base);
     int rc = enter_at(a, start, held);
     int64_t nearest = held->pts, before = AV_NOPTS_VALUE;
     while (rc == MEDIA_AV_OK && held->pts != AV_NOPTS_VALUE && media_packets_recovers(held, codec) &&
-           held->pts != before && (before == AV_NOPTS_VALUE || held->pts > nearest - half)) {
-        before = held->pts;
+           held->pts != before) {
+        const int64_t at = held->pts;
+        const int far = before != AV_NOPTS_VALUE && at <= nearest - half;
+        const int whole = far && recovers_by(a, held, start);
+        before = at;
         av_packet_unref(held);
-        rc = enter_at(a, before - 1, held);
+        rc = enter_at(a, whole ? at : at - 1, held); /* a has read on */
     }
     return rc;
 }
