@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/spdl/spdl/core/media/av"
+	"github.com/spdl/spdl/core/media/video"
 )
 
 // both makes a file of pictures with B-frames and sound.
@@ -116,6 +117,79 @@ func TestPartOfAStreamIsCopied(t *testing.T) {
 	if got := packets(t, Source{Path: dir + "/b.mkv"}, KindVideo); len(got) != n || n != 65 || !got[0].Key {
 		t.Errorf("%d packets came back, want %d", len(got), n)
 	}
+}
+
+// copyVideo copies a file's pictures, packet by packet or as packets that have been bytes.
+func copyVideo(t *testing.T, from, to string, travelled bool) error {
+	t.Helper()
+	in := must[*Input](t)(OpenInput(Source{Path: from}, KindVideo))
+	defer in.Close()
+	m := must[*Muxer](t)(Create(to, Config{}))
+	defer m.Abort()
+	if !travelled {
+		track, err := m.AddCopy(in, Copy{})
+		if err == nil {
+			err = CopyAll(track)
+		}
+		return errors.Join(err, m.Close())
+	}
+	p := must[*av.Packets](t)(in.Take(0, 0))
+	defer p.Close()
+	block := must[[]byte](t)(p.Bytes(func(n int) ([]byte, error) { return make([]byte, n), nil }))
+	other := must[*av.Packets](t)(av.PacketsOf(block))
+	defer other.Close()
+	track, err := m.AddPackets(other, Copy{})
+	if err == nil {
+		err = track.Write(other)
+	}
+	return errors.Join(err, m.Close())
+}
+
+// What a container says of the whole stream is copied with it: how pictures are turned, and the light of HDR.
+func TestCopiedStreamsKeepTheirTurn(t *testing.T) {
+	const testdata = "../video/testdata/"
+	for _, name := range []string{"turned90.mp4", "turned180.mp4", "turned270.mp4", "mirrored.mp4"} {
+		want, err := video.Probe(video.Source{Path: testdata + name})
+		ok(t, err)
+		for _, file := range []string{"b.mp4", "b.mov"} {
+			for _, travelled := range []bool{false, true} {
+				to := filepath.Join(t.TempDir(), file)
+				ok(t, copyVideo(t, testdata+name, to, travelled))
+				got, err := video.Probe(video.Source{Path: to})
+				if err != nil || got.Orientation != want.Orientation || got.Orientation == 1 {
+					t.Errorf("%s in %s, travelled %t: orientation %d (%v), want %d", name, file, travelled, got.Orientation, err, want.Orientation)
+				}
+			}
+		}
+	}
+}
+
+// An AVI says when pictures are decoded, not when they are shown: of B-frames that is refused, where it would shuffle them.
+func TestPicturesOfUnknownTimesAreNotShuffled(t *testing.T) {
+	dir := t.TempDir()
+	writeVideo(t, dir+"/a.avi", Config{}, Video{Codec: "mpeg4", Width: 64, Height: 48, Rate: Rational{25, 1}, Options: map[string]string{"bf": "2"}}, pictures(25, 64, 48, 3))
+	want, _ := readVideo(t, dir+"/a.avi", video.Torchcodec)
+	for _, file := range []string{"b.mp4", "b.mov", "b.mkv", "b.nut", "b.ts"} {
+		refuses(t, copyVideo(t, dir+"/a.avi", filepath.Join(dir, file), false), CauseInvalid, "the source does not say when a picture is shown", "copy to avi, or decode and encode")
+	}
+	ok(t, copyVideo(t, dir+"/a.avi", dir+"/b.avi", true))
+	if got, _ := readVideo(t, dir+"/b.avi", video.Torchcodec); !bytes.Equal(got, want) {
+		t.Error("the copy in an AVI has other frames")
+	}
+	writeVideo(t, dir+"/c.avi", Config{}, Video{Codec: "mpeg4", Width: 64, Height: 48, Rate: Rational{25, 1}}, pictures(25, 64, 48, 3))
+	want, _ = readVideo(t, dir+"/c.avi", video.Torchcodec)
+	ok(t, copyVideo(t, dir+"/c.avi", dir+"/c.mp4", false)) // shown as they are decoded
+	if got, _ := readVideo(t, dir+"/c.mp4", video.Torchcodec); !bytes.Equal(got, want) {
+		t.Error("the copy without B-frames has other frames")
+	}
+}
+
+// Pixels that a container has no name for are not read back as others.
+func TestPixelsThatAContainerCannotNameAreNotCopied(t *testing.T) {
+	dir := t.TempDir()
+	writeVideo(t, dir+"/a.nut", Config{}, Video{Codec: "rawvideo", Width: 8, Height: 8, Rate: Rational{25, 1}, PixelFormat: "rgb24"}, pictures(2, 8, 8, 3))
+	refuses(t, copyVideo(t, dir+"/a.nut", dir+"/b.avi", false), CauseUnsupported, "avi does not hold rawvideo of rgb24; choose another container")
+	ok(t, copyVideo(t, dir+"/a.nut", dir+"/b.mov", false))
 }
 
 // h264_mp4toannexb makes of mp4's lengths start codes.

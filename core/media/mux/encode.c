@@ -54,8 +54,23 @@ media_enc *media_enc_new(void) {
     return NULL;
 }
 
+static int new_frame(media_enc *e, int samples);
+
+/* SVT-AV1 waits for its own threads for ever where it was opened and not told of the end, or given nothing before it. */
+static void give_up(media_enc *e) {
+    AVCodecContext *x = e->codec;
+    if (!x || !avcodec_is_open(x) || strcmp(x->codec->name, "libsvtav1") != 0) return;
+    if (e->next == INT64_MIN && new_frame(e, 0) == MEDIA_MUX_OK) {
+        e->frame->pts = 0;
+        avcodec_send_frame(x, e->frame);
+    }
+    if (e->ending != 2) avcodec_send_frame(x, NULL);
+    while (avcodec_receive_packet(x, e->packet) >= 0) av_packet_unref(e->packet);
+}
+
 void media_enc_free(media_enc *e) {
     if (!e) return;
+    give_up(e);
     avcodec_free_context(&e->codec);
     sws_freeContext(e->sws);
     swr_free(&e->swr);
@@ -125,7 +140,7 @@ static enum AVPixelFormat nearest(const enum AVPixelFormat *list, enum AVPixelFo
 
 static int choose_pixels(media_enc *e, const media_enc_config *c) {
     AVCodecContext *x = e->codec;
-    const enum AVPixelFormat *list = x->codec->pix_fmts;
+    const enum AVPixelFormat *list = c->held ? c->held : x->codec->pix_fmts;
     e->from = av_get_pix_fmt(c->from);
     if (e->from == AV_PIX_FMT_NONE || av_image_get_buffer_size(e->from, 16, 16, 1) <= 0)
         return fail(e, MEDIA_MUX_INVALID, "this FFmpeg knows no pixel format %s that has bytes", c->from);
@@ -135,8 +150,9 @@ static int choose_pixels(media_enc *e, const media_enc_config *c) {
     int known = !list;
     for (const enum AVPixelFormat *p = list; p && *p != AV_PIX_FMT_NONE; p++) known |= *p == x->pix_fmt;
     if (!known)
-        return fail(e, MEDIA_MUX_UNSUPPORTED, "%s does not store %s; its nearest is %s", x->codec->name,
-                    c->stored, av_get_pix_fmt_name(nearest(list, e->from)));
+        return fail(e, MEDIA_MUX_UNSUPPORTED, "%s does not store %s%s; its nearest is %s", x->codec->name,
+                    c->stored, c->held ? " in this container" : "",
+                    av_get_pix_fmt_name(nearest(list, e->from)));
     return MEDIA_MUX_OK;
 }
 
@@ -269,9 +285,24 @@ static int choose_samples(media_enc *e, const media_enc_config *c) {
     return MEDIA_MUX_OK;
 }
 
+/* Encoders say that they do not take a rate, and not which ones they do. */
+static int check_rate(media_enc *e, int rate) {
+    const int *list = e->codec->codec->supported_samplerates;
+    char rates[120] = "";
+    for (; list && *list; list++) {
+        if (*list == rate) return MEDIA_MUX_OK;
+        size_t n = strlen(rates);
+        snprintf(rates + n, sizeof rates - n, "%s%d", n ? ", " : "", *list);
+    }
+    if (!rates[0]) return MEDIA_MUX_OK;
+    return fail(e, MEDIA_MUX_UNSUPPORTED, "%s does not store sound of %d Hz; resample it to one of %s",
+                e->codec->codec->name, rate, rates);
+}
+
 int media_enc_audio(media_enc *e, const media_enc_config *c, AVDictionary **options) {
     enum AVSampleFormat from = av_get_sample_fmt(c->from);
     int rc = prepare(e, c, AVMEDIA_TYPE_AUDIO);
+    if (rc == MEDIA_MUX_OK) rc = check_rate(e, c->rate);
     if (rc == MEDIA_MUX_OK) rc = choose_samples(e, c);
     if (rc != MEDIA_MUX_OK) return rc;
     AVCodecContext *x = e->codec;

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <libavutil/avstring.h>
+#include <libavutil/pixdesc.h>
+
 #include "../av/av.h"
 
 enum { IO_BUFFER_BYTES = 64 * 1024 };
@@ -195,12 +198,86 @@ static int room(media_mux *m) {
     return MEDIA_MUX_OK;
 }
 
+/* What FFmpeg writes into some containers does not read back, as one kind of what is there or at all. */
+static const struct {
+    const char *muxers; /* with commas */
+    int only;           /* these codecs alone; 0: any but these */
+    enum AVCodecID codec[20];
+} codecs_held[] = {
+    {"mpegts",
+     1,
+     {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,
+      AV_CODEC_ID_CAVS, AV_CODEC_ID_DIRAC, AV_CODEC_ID_VC1, AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3,
+      AV_CODEC_ID_AAC, AV_CODEC_ID_AAC_LATM, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_DTS,
+      AV_CODEC_ID_TRUEHD, AV_CODEC_ID_OPUS, AV_CODEC_ID_S302M}},
+    {"mpeg,vcd,svcd,dvd,vob",
+     1,
+     {AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,
+      AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3, AV_CODEC_ID_AC3, AV_CODEC_ID_DTS,
+      AV_CODEC_ID_PCM_S16BE, AV_CODEC_ID_PCM_DVD}},
+    {"wav,w64", 0, {AV_CODEC_ID_AAC, AV_CODEC_ID_VORBIS}},
+    {"caf", 0, {AV_CODEC_ID_FLAC}},
+    {"amr,ico,latm,spdif", 0, {AV_CODEC_ID_NONE}}, /* bare, and they look at the codec themselves */
+};
+
+/* A stream without a container: what it is, readers find by its first bytes. Muxers of pictures and of all that there is have no endings,
+ * those of several codecs have tags for them. */
+static int is_bare(const AVOutputFormat *o) {
+    return o->flags & AVFMT_NOTIMESTAMPS && o->extensions && !o->codec_tag &&
+           (o->video_codec == AV_CODEC_ID_NONE) != (o->audio_codec == AV_CODEC_ID_NONE);
+}
+
+static int reads_back(const AVOutputFormat *o, enum AVCodecID codec) {
+    for (size_t i = 0; i < sizeof codecs_held / sizeof codecs_held[0]; i++) {
+        if (!av_match_name(o->name, codecs_held[i].muxers)) continue;
+        const enum AVCodecID *c = codecs_held[i].codec;
+        while (*c != AV_CODEC_ID_NONE && *c != codec) c++;
+        return codecs_held[i].only == (*c == codec);
+    }
+    return !is_bare(o) || codec == o->video_codec || codec == o->audio_codec;
+}
+
+/* Pixels as they are, in containers that have no name for all of them: FFmpeg writes the others, and they are read as these. */
+static const enum AVPixelFormat avi_pixels[] = {
+    AV_PIX_FMT_BGR24,   AV_PIX_FMT_BGRA,     AV_PIX_FMT_RGBA,    AV_PIX_FMT_GRAY8,
+    AV_PIX_FMT_PAL8,    AV_PIX_FMT_RGB555LE, AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P,
+    AV_PIX_FMT_YUV410P, AV_PIX_FMT_YUV411P,  AV_PIX_FMT_YUYV422, AV_PIX_FMT_UYVY422,
+    AV_PIX_FMT_YVYU422, AV_PIX_FMT_NV12,     AV_PIX_FMT_NV21,    AV_PIX_FMT_NONE,
+};
+static const enum AVPixelFormat mov_pixels[] = {
+    AV_PIX_FMT_RGB24, /* of even widths: of others rows are padded, and read as if not */
+    AV_PIX_FMT_BGR24,    AV_PIX_FMT_RGBA,     AV_PIX_FMT_ARGB,     AV_PIX_FMT_ABGR,
+    AV_PIX_FMT_BGRA,     AV_PIX_FMT_GRAY8,    AV_PIX_FMT_PAL8,     AV_PIX_FMT_GRAY16BE,
+    AV_PIX_FMT_RGB48BE,  AV_PIX_FMT_RGB565BE, AV_PIX_FMT_RGB565LE, AV_PIX_FMT_RGB555BE,
+    AV_PIX_FMT_RGB555LE, AV_PIX_FMT_YUYV422,  AV_PIX_FMT_UYVY422,  AV_PIX_FMT_NONE,
+};
+
+/* NULL: all that the codec has. */
+static const enum AVPixelFormat *pixels_held(const AVOutputFormat *o, enum AVCodecID codec, int width) {
+    if (codec != AV_CODEC_ID_RAWVIDEO) return NULL;
+    if (av_match_name(o->name, "avi")) return avi_pixels;
+    return av_match_name(o->name, "mov") ? mov_pixels + (width & 1) : NULL;
+}
+
 static int holds(media_mux *m, enum AVCodecID codec) {
     const AVOutputFormat *o = m->format->oformat;
-    if (codec != AV_CODEC_ID_NONE && avformat_query_codec(o, codec, FF_COMPLIANCE_NORMAL) != 0)
+    if (codec != AV_CODEC_ID_NONE && avformat_query_codec(o, codec, FF_COMPLIANCE_NORMAL) != 0 &&
+        reads_back(o, codec))
         return MEDIA_MUX_OK;
     return fail(m, MEDIA_MUX_UNSUPPORTED, "%s does not hold %s; choose another container or codec", o->name,
                 codec == AV_CODEC_ID_NONE ? "tracks of this kind" : avcodec_get_name(codec));
+}
+
+/* The same of another file's stream, whose pixels are what they are. */
+static int holds_stream(media_mux *m, const AVCodecParameters *codec) {
+    int rc = holds(m, codec->codec_id);
+    const enum AVPixelFormat *p = pixels_held(m->format->oformat, codec->codec_id, codec->width);
+    if (rc != MEDIA_MUX_OK || !p) return rc;
+    while (*p != AV_PIX_FMT_NONE && (int)*p != codec->format) p++;
+    if ((int)*p == codec->format) return MEDIA_MUX_OK;
+    const char *name = av_get_pix_fmt_name((enum AVPixelFormat)codec->format);
+    return fail(m, MEDIA_MUX_UNSUPPORTED, "%s does not hold rawvideo of %s; choose another container",
+                m->format->oformat->name, name ? name : "unknown pixels");
 }
 
 static int add(media_mux *m, AVStream **stream) {
@@ -230,6 +307,7 @@ int media_mux_encode(media_mux *m, int type, const media_enc_config *c) {
     if (!config.codec && usual == AV_CODEC_ID_NONE) return holds(m, usual);
     if (!config.codec) config.codec = avcodec_get_name(usual);
     config.global_header = (o->flags & AVFMT_GLOBALHEADER) != 0;
+    if (strcmp(config.codec, "rawvideo") == 0) config.held = pixels_held(o, AV_CODEC_ID_RAWVIDEO, c->width);
     media_enc *e = media_enc_new();
     if (!e) return fail(m, MEDIA_MUX_NO_MEMORY, "the encoder");
     rc = type == AVMEDIA_TYPE_AUDIO ? media_enc_audio(e, &config, &m->options)
@@ -253,16 +331,28 @@ int media_mux_filters(media_mux *m, AVBSFContext **filter, const AVStream *from,
     return rc < 0 ? media_mux_failed(m, rc, MEDIA_MUX_UNSUPPORTED, filters) : MEDIA_MUX_OK;
 }
 
+/* How pictures are turned, their colours' range of light and what else the container says of the whole stream. */
+static int copy_side_data(media_mux *m, AVStream *s, const AVStream *from) {
+    for (int i = 0; i < from->nb_side_data; i++) {
+        const AVPacketSideData *d = &from->side_data[i];
+        uint8_t *data = av_stream_new_side_data(s, d->type, d->size);
+        if (!data) return fail(m, MEDIA_MUX_NO_MEMORY, "the track");
+        memcpy(data, d->data, d->size);
+    }
+    return MEDIA_MUX_OK;
+}
+
 int media_mux_copy(media_mux *m, const AVStream *from, const char *filters) {
     AVBSFContext *filter = NULL;
     AVStream *s;
     int rc = room(m);
-    if (rc == MEDIA_MUX_OK) rc = holds(m, from->codecpar->codec_id);
+    if (rc == MEDIA_MUX_OK) rc = holds_stream(m, from->codecpar);
     if (rc == MEDIA_MUX_OK && filters) rc = media_mux_filters(m, &filter, from, filters);
     if (rc == MEDIA_MUX_OK) rc = add(m, &s);
     if (rc == MEDIA_MUX_OK &&
         avcodec_parameters_copy(s->codecpar, filter ? filter->par_out : from->codecpar) < 0)
         rc = fail(m, MEDIA_MUX_NO_MEMORY, "the track");
+    if (rc == MEDIA_MUX_OK) rc = copy_side_data(m, s, from);
     if (rc != MEDIA_MUX_OK) {
         av_bsf_free(&filter);
         return rc;
@@ -288,11 +378,26 @@ int media_mux_start(media_mux *m) {
 
 /* --- writing --- */
 
+/* Where the source says only when pictures are decoded (AVI), muxers show them then, in that order, or guess. */
+static int check_shown(media_mux *m, const media_mux_track *t, const AVPacket *p) {
+    const AVOutputFormat *o = m->format->oformat;
+    if (p->pts != AV_NOPTS_VALUE || t->stream->codecpar->video_delay <= 0 || o->flags & AVFMT_NOTIMESTAMPS ||
+        av_match_name(o->name, "avi"))
+        return MEDIA_MUX_OK;
+    return fail(
+        m, MEDIA_MUX_INVALID,
+        "the source does not say when a picture is shown, and %s needs it; copy to avi, or decode and "
+        "encode",
+        o->name);
+}
+
 static int put(media_mux *m, media_mux_track *t, AVPacket *p) {
+    int rc = check_shown(m, t, p);
+    if (rc != MEDIA_MUX_OK) return rc;
     p->stream_index = t->stream->index;
     p->pos = -1;
     av_packet_rescale_ts(p, t->time_base, t->stream->time_base);
-    int rc = av_interleaved_write_frame(m->format, p);
+    rc = av_interleaved_write_frame(m->format, p);
     if (rc >= 0 && m->io->error < 0) rc = m->io->error;
     return rc < 0 ? media_mux_failed(m, rc, MEDIA_MUX_INVALID, "a packet") : MEDIA_MUX_OK;
 }
@@ -354,6 +459,9 @@ int media_mux_packet(media_mux *m, int track, const AVPacket *packet) {
 static int end(media_mux *m, media_mux_track *t) {
     if (t->filter) return filter(m, t, NULL);
     if (!t->encoder) return MEDIA_MUX_OK;
+    if (t->encoder->codec->codec_type == AVMEDIA_TYPE_VIDEO && t->encoder->next == INT64_MIN)
+        return fail(m, MEDIA_MUX_INVALID, "track %d was given no frames; write one at least",
+                    t->stream->index);
     media_enc_end(t->encoder);
     return drain(m, t);
 }

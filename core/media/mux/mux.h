@@ -39,7 +39,9 @@ typedef struct media_enc_config {
     int64_t bit_rate;                 /* 0: the encoder's default */
     int quality;                      /* FFmpeg's qscale, 1 the best; 0: the encoder's default */
     int threads;                      /* 0: 1 */
-    int global_header;                /* set by media_mux */
+    int global_header;                /* set by media_mux, as is the next one */
+    const enum AVPixelFormat
+        *held; /* what the container holds of the codec; NULL: all that the encoder has */
 } media_enc_config;
 
 typedef struct media_enc {

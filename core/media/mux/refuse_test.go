@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/core/media/video"
 )
@@ -43,6 +44,12 @@ func TestRefusalsAreNamed(t *testing.T) {
 		{"a.mp4", with(func(v *Video) { v.Codec = "aac" }), CauseInvalid, []string{"aac is no video codec"}},
 		{"a.webm", good, CauseUnsupported, []string{"webm does not hold h264"}},
 		{"a.wav", with(func(v *Video) { v.Codec = "" }), CauseUnsupported, []string{"wav does not hold tracks of this kind"}},
+		{"a.ts", with(func(v *Video) { v.Codec = "libvpx-vp9" }), CauseUnsupported, []string{"mpegts does not hold vp9; choose another container or codec"}},
+		{"a.ts", with(func(v *Video) { v.Codec = "mjpeg" }), CauseUnsupported, []string{"mpegts does not hold mjpeg"}},
+		{"a.mpg", with(func(v *Video) { v.Codec = "ffv1" }), CauseUnsupported, []string{"mpeg does not hold ffv1"}},
+		{"a.vob", with(func(v *Video) { v.Codec = "libvpx" }), CauseUnsupported, []string{"does not hold vp8"}},
+		{"a.h264", with(func(v *Video) { v.Codec = "mpeg4" }), CauseUnsupported, []string{"h264 does not hold mpeg4"}},
+		{"a.avi", with(func(v *Video) { v.Codec, v.PixelFormat = "rawvideo", "rgb24" }), CauseUnsupported, []string{"rawvideo does not store rgb24 in this container; its nearest is bgr24"}},
 		{"a.mp4", with(func(v *Video) { v.Width = 63 }), CauseUnsupported, []string{"63x48", "even sizes"}},
 		{"a.mp4", with(func(v *Video) { v.Width = 0 }), CauseInvalid, []string{"width: got 0, want 1 to"}},
 		{"a.mp4", with(func(v *Video) { v.Height = -2 }), CauseInvalid, []string{"height: got -2, want 1 to"}},
@@ -107,7 +114,11 @@ func TestSoundThatCannotBeIsRefused(t *testing.T) {
 		{"a.wav", Audio{Rate: 0, Channels: 1}, CauseInvalid, "1 channels at 0 Hz"},
 		{"a.wav", Audio{Rate: 8000, Channels: 0}, CauseInvalid, "0 channels"},
 		{"a.wav", Audio{Rate: 8000, Channels: 65}, CauseInvalid, "65 channels"},
-		{"a.mp3", Audio{Rate: 12345, Channels: 1}, CauseUnsupported, "12345"},
+		{"a.mp3", Audio{Rate: 12345, Channels: 1}, CauseUnsupported, "does not store sound of 12345 Hz; resample it to one of 44100, 48000"},
+		{"a.opus", Audio{Rate: 22050, Channels: 1}, CauseUnsupported, "libopus does not store sound of 22050 Hz; resample it to one of 48000, 24000"},
+		{"a.ts", Audio{Rate: 44100, Channels: 1, Codec: "flac"}, CauseUnsupported, "mpegts does not hold flac"},
+		{"a.mpg", Audio{Rate: 44100, Channels: 1, Codec: "libvorbis"}, CauseUnsupported, "mpeg does not hold vorbis"},
+		{"a.wav", Audio{Rate: 44100, Channels: 1, Codec: "libvorbis"}, CauseUnsupported, "wav does not hold vorbis"},
 		{"a.flac", Audio{Rate: 8000, Channels: 1, SampleFormat: "flt"}, CauseUnsupported, "flac does not store flt; one that it does is s32"},
 		{"a.flac", Audio{Rate: 8000, Channels: 1, SampleFormat: "s17"}, CauseInvalid, "s17"},
 		{"a.wav", Audio{Rate: 8000, Channels: 1, Codec: "ffv1"}, CauseInvalid, "ffv1 is no audio codec"},
@@ -197,6 +208,51 @@ func TestNothingIsWrittenAfterClose(t *testing.T) {
 		}
 		ok(t, m.Close())
 		m.Abort()
+	}
+}
+
+// An encoder that is given up, at any moment, ends: that of SVT-AV1 waits for ever where it is not told.
+func TestEncodersThatAreGivenUpEnd(t *testing.T) {
+	for _, codec := range []string{"libsvtav1", "libaom-av1", "libvpx-vp9", "libx264"} {
+		for _, c := range []struct {
+			file   string
+			frames int
+			end    func(*Muxer)
+		}{
+			{"a.mkv", 0, (*Muxer).Abort}, {"a.mkv", 3, (*Muxer).Abort}, {"a.mkv", 0, func(m *Muxer) { m.Close() }}, {"a.mkv", 40, func(m *Muxer) { m.Close() }},
+			{"a.mpg", 0, (*Muxer).Abort}, // which holds none but H.264
+		} {
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				m, err := Create(filepath.Join(t.TempDir(), c.file), Config{})
+				if err != nil {
+					return
+				}
+				track, err := m.AddVideo(Video{Codec: codec, Width: 64, Height: 64, Rate: Rational{25, 1}})
+				if err == nil {
+					track.Write(pictures(c.frames, 64, 64, 3))
+				}
+				c.end(m)
+			}()
+			select {
+			case <-ended:
+			case <-time.After(time.Minute):
+				t.Fatalf("%s in %s, %d frames: it does not end", codec, c.file, c.frames)
+			}
+		}
+	}
+}
+
+// A track of pictures without one is a file that nobody reads.
+func TestATrackWithoutFramesIsRefused(t *testing.T) {
+	for _, file := range []string{"a.mp4", "a.mkv", "a.avi"} {
+		dir := t.TempDir()
+		m := must[*Muxer](t)(Create(filepath.Join(dir, file), Config{}))
+		track := must[*VideoTrack](t)(m.AddVideo(Video{Width: 8, Height: 8, Rate: Rational{25, 1}}))
+		ok(t, track.Write(nil))
+		refuses(t, m.Close(), CauseInvalid, "track 0 was given no frames; write one at least")
+		isEmpty(t, dir)
 	}
 }
 

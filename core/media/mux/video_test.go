@@ -34,6 +34,8 @@ func TestLosslessVideoComesBackBitForBit(t *testing.T) {
 		{"a.mkv", Video{Codec: "ffv1"}},
 		{"a.nut", Video{Codec: "rawvideo", PixelFormat: "rgb24"}},
 		{"a.avi", Video{Codec: "png"}},
+		{"b.avi", Video{Codec: "rawvideo"}}, // which has it as bgr24
+		{"b.mov", Video{Codec: "rawvideo"}},
 		{"a.mov", Video{Codec: "qtrle"}},
 		{"a.mp4", Video{Codec: "libx264rgb", Options: map[string]string{"qp": "0"}}},
 	} {
@@ -67,6 +69,9 @@ func TestLossyVideoComesBackNear(t *testing.T) {
 		{"a.avi", Video{Codec: "mpeg4", Quality: 2}, 42},
 		{"a.mkv", Video{Codec: "mjpeg"}, 42},
 		{"a.webm", Video{Codec: "vp8", BitRate: 2e6}, 42},
+		{"a.ts", Video{Codec: "libx264", Options: map[string]string{"crf": "12"}}, 42},
+		{"b.ts", Video{Codec: "mpeg2video", Quality: 2}, 40},
+		{"a.mpg", Video{Codec: "mpeg1video", Quality: 2}, 40},
 		{"c.mp4", Video{Codec: "h264", BitRate: 2e6, Threads: 2}, 42},
 	} {
 		t.Run(c.file, func(t *testing.T) {
