@@ -213,7 +213,7 @@ func TestMissingPartNamesItsMedium(t *testing.T) {
 		}
 	}
 	if _, err := OpenShards(background, ShardsConfig{Shards: []string{archive}, IndexDir: t.TempDir(), Media: []Medium{{Name: "image"}, {Name: "audio", From: []string{"mp3", "ogg"}}}}); err == nil ||
-		!strings.Contains(err.Error(), "no sample has a part mp3 or ogg; the parts are jpg, wav") {
+		!strings.Contains(err.Error(), "no sample has a part mp3 or ogg; the parts are jpg, wav; say which is in audio.from; it may be another section's, too") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -228,7 +228,11 @@ func (s *shards) lacks(m int, parts []string) error {
 	if from == nil {
 		return fmt.Errorf("%w: no part is a picture by its ending; the parts are %s; say which is in %s", ErrNoSamples, describeParts(parts), s.keyOf(m))
 	}
-	return fmt.Errorf("%w: no sample has a part %s; the parts are %s", ErrNoSamples, strings.Join(from, " or "), describeParts(parts))
+	remedy := ""
+	if len(s.media) > 1 {
+		remedy = "; say which is in " + s.keyOf(m) + "; it may be another section's, too"
+	}
+	return fmt.Errorf("%w: no sample has a part %s; the parts are %s%s", ErrNoSamples, strings.Join(from, " or "), describeParts(parts), remedy)
 }
 
 // keyOf is where a description says which part a medium is.
