@@ -845,7 +845,7 @@ SPDL_API spdl_status spdl_graph_open(const char *description, spdl_graph **out);
 SPDL_API const char *spdl_graph_info(const spdl_graph *graph);
 
 /* Let pictures, or samples, in at an input; NULL is the only one. They are copied. seconds are when each picture, or the first sample, is
- * shown; none: behind those before. Returns SPDL_OK; SPDL_E_ARGUMENT for data of another size or an input that is not there;
+ * shown; none: behind those before. Returns SPDL_OK; SPDL_E_ARGUMENT for data of another size, times that fall or an input that is not there;
  * SPDL_E_SAMPLE where the filters refuse them, after flush, and where more than max_bytes would wait: the text says how many went in, and
  * with which input, or output, to go on; SPDL_E_NOMEM; SPDL_E_FORKED. */
 SPDL_API spdl_status spdl_graph_add(spdl_graph *graph, const char *input, const void *data, size_t n_bytes,

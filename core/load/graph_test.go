@@ -227,6 +227,30 @@ func TestAGraphRefusesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
+// Times that fall are refused before a frame goes in, within a call and from one to the next, of pictures and of sounds.
+func TestTimesInAGraphDoNotFall(t *testing.T) {
+	g := graph(t, `{"graph": "buffer@a=`+size4x2+`,buffersink;abuffer=sample_rate=10:sample_fmt=flt:channel_layout=mono:time_base=1/10,abuffersink"}`)
+	two := append(level(1), level(2)...)
+	add(t, g, "buffer@a", two, 0.5, 0.5)
+	input := g.Info().Inputs[1].Name
+	add(t, g, input, make([]byte, 20), 3)
+	for want, err := range map[string]error{
+		"input buffer@a: got a time of 0.7 s after one of 0.9 s, want times that do not fall; open another graph": g.Add("buffer@a", two, []float64{0.9, 0.7}),
+		"input buffer@a: got a time of 0.4 s after one of 0.5 s":                                                  g.Add("buffer@a", two, []float64{0.4, 0.7}),
+		"got a time of 2 s after one of 3 s":                                                                      g.Add(input, make([]byte, 20), []float64{2}),
+	} {
+		var misfit *av.MismatchError
+		if !errors.As(err, &misfit) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	add(t, g, "buffer@a", level(3), 0.7)
+	add(t, g, input, make([]byte, 20))
+	if got := fmt.Sprint(all(t, g, g.Info().Outputs[0].Name)); got != "[1@0.5 2@0.5 3@0.7]" {
+		t.Error(got)
+	}
+}
+
 // What waits in a graph is bounded, wherever it waits; taking it, or feeding the other input, lets the graph go on with nothing lost.
 func TestWhatWaitsInAGraphIsBounded(t *testing.T) {
 	full := func(g *Graph, input, want string) (went int) {

@@ -12,6 +12,7 @@ import "C"
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -23,6 +24,7 @@ type Graph struct {
 	inputs  []End
 	outputs []End
 	next    []float64 // by input: the second behind what went in last
+	last    []int64   // by input: when that was shown, in its time base
 	dump    string
 }
 
@@ -74,6 +76,7 @@ func (g *Graph) describe() {
 		g.outputs = append(g.outputs, endOf(C.media_av_graph_output(g.g, C.int(i))))
 	}
 	g.next = make([]float64, len(g.inputs))
+	g.last = slices.Repeat([]int64{math.MinInt64}, len(g.inputs))
 	if text := C.media_av_graph_dump(g.g); text != nil {
 		g.dump = C.GoString(text)
 		C.av_free(unsafe.Pointer(text))
@@ -112,7 +115,7 @@ func (g *Graph) Outputs() []End { return g.outputs }
 func (g *Graph) Dump() string { return g.dump }
 
 // Add lets frames in, which are copied: whole pictures one after the other, or samples. seconds say when each picture, or the first sample, is
-// shown; none: behind what went in before, pictures by the input's frame rate, or a tick each. An error that comes midway says how many went in,
+// shown, and do not fall from one call to the next; none: behind what went in before, pictures by the input's frame rate, or a tick each. An error that comes midway says how many went in,
 // and the next ones follow those.
 func (g *Graph) Add(input int, data []byte, seconds []float64) error {
 	e := &g.inputs[input]
@@ -132,18 +135,22 @@ func (g *Graph) Add(input int, data []byte, seconds []float64) error {
 			seconds = append(seconds, g.next[input]+float64(i)*e.frameSeconds())
 		}
 	}
-	ticks := make([]C.int64_t, n)
+	ticks, last := make([]C.int64_t, n), g.last[input]
 	for i := range ticks {
 		var err error
 		if ticks[i], err = e.ticks(seconds[i]); err != nil {
 			return err
 		}
+		if err := e.rises(int64(ticks[i]), last); err != nil {
+			return err
+		}
+		last = int64(ticks[i])
 	}
 	for i := range n {
 		if status := C.media_av_graph_picture(g.g, C.int(input), first(data[i*size:]), ticks[i]); status != C.MEDIA_AV_OK {
 			return g.midway(status, i, n)
 		}
-		g.next[input] = seconds[i] + e.frameSeconds()
+		g.next[input], g.last[input] = seconds[i]+e.frameSeconds(), int64(ticks[i])
 	}
 	return nil
 }
@@ -166,9 +173,15 @@ func (g *Graph) addSamples(input int, data []byte, n int, seconds []float64) err
 	if err != nil || n == 0 {
 		return err
 	}
+	if err := e.rises(int64(ticks), g.last[input]); err != nil {
+		return err
+	}
 	var went C.int64_t
 	status := C.media_av_graph_samples(g.g, C.int(input), first(data), C.int64_t(n), ticks, &went)
 	g.next[input] = at + float64(went)/float64(e.SampleRate)
+	if went > 0 {
+		g.last[input] = int64(ticks)
+	}
 	if status != C.MEDIA_AV_OK {
 		return g.midway(status, int(went), n)
 	}
@@ -176,6 +189,15 @@ func (g *Graph) addSamples(input int, data []byte, n int, seconds []float64) err
 }
 
 func first(data []byte) *C.uint8_t { return (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(data))) }
+
+// rises refuses a time before the last one: filters that go by times would drop or repeat what comes.
+func (e *End) rises(ticks, last int64) error {
+	if ticks >= last {
+		return nil
+	}
+	tick := float64(e.TimeBase[0]) / float64(e.TimeBase[1])
+	return fmt.Errorf("graph: input %s: %w", e.Name, &MismatchError{fmt.Sprintf("got a time of %.6g s after one of %.6g s, want times that do not fall; open another graph for what begins anew", float64(ticks)*tick, float64(last)*tick)})
+}
 
 // ticks is a time in an input's time base.
 func (e *End) ticks(seconds float64) (C.int64_t, error) {

@@ -87,7 +87,7 @@ class FilterGraph(Handle):
         """Let pictures, or samples, in: an array of anybody's, a Decoder's frames, or what load gave. They are copied.
 
         pts  when each picture, or the first sample, is shown, in seconds; None: as the frames say that, or else behind those before, at the
-             input's frame rate
+             input's frame rate; a time before the last one raises ValueError
         """
         end = self._end(self.inputs, "input", key)
         if isinstance(frames, Loaded):
