@@ -118,6 +118,7 @@ func TestSoundThatCannotBeIsRefused(t *testing.T) {
 		{"a.opus", Audio{Rate: 22050, Channels: 1}, CauseUnsupported, "libopus does not store sound of 22050 Hz; resample it to one of 48000, 24000"},
 		{"a.ts", Audio{Rate: 44100, Channels: 1, Codec: "flac"}, CauseUnsupported, "mpegts does not hold flac"},
 		{"a.mpg", Audio{Rate: 44100, Channels: 1, Codec: "libvorbis"}, CauseUnsupported, "mpeg does not hold vorbis"},
+		{"a.nut", Audio{Rate: 44100, Channels: 1, Codec: "flac"}, CauseUnsupported, "nut does not hold flac"},
 		{"a.wav", Audio{Rate: 44100, Channels: 1, Codec: "libvorbis"}, CauseUnsupported, "wav does not hold vorbis"},
 		{"a.flac", Audio{Rate: 8000, Channels: 1, SampleFormat: "flt"}, CauseUnsupported, "flac does not store flt; one that it does is s32"},
 		{"a.flac", Audio{Rate: 8000, Channels: 1, SampleFormat: "s17"}, CauseInvalid, "s17"},
