@@ -287,7 +287,7 @@ func TestWithoutADeviceTheErrorSaysSoOrBatchesStayInHostMemory(t *testing.T) {
 		"no device":        {"FAKE_CUDA_DEVICES=0", "CUDA_ERROR_NO_DEVICE"},
 		"another ordinal":  {"FAKE_CUDA_DEVICES=1", "no device 1: 1 are here"},
 		"an old driver":    {"FAKE_CUDA_VERSION=10020", "the driver knows CUDA 10.2, want 11.1 or newer"},
-		"memory used up":   {"FAKE_CUDA_MEMORY=2048", "CUDA_ERROR_OUT_OF_MEMORY"},
+		"memory used up":   {"FAKE_CUDA_MEMORY=2048", "CUDA_ERROR_OUT_OF_MEMORY (2: out of memory); lower device.slots, device.in_flight or batch"},
 		"no rights to IPC": {"FAKE_CUDA_FAULT=IpcGetMemHandle:1:800", "cuIpcGetMemHandle"},
 		"a device lost":    {"FAKE_CUDA_FAULT=EventSynchronize:1:719:sticky", "CUDA_ERROR_LAUNCH_FAILED"},
 	} {

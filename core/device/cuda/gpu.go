@@ -27,7 +27,13 @@ type Error struct {
 	Words string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("cuda: %s: %s", e.Call, e.Words) }
+func (e *Error) Error() string {
+	text := fmt.Sprintf("cuda: %s: %s", e.Call, e.Words)
+	if e.Code == C.CU_E_OUT_OF_MEMORY {
+		text += "; lower device.slots, device.in_flight or batch, or with decode: nvjpeg have the processor decode"
+	}
+	return text
+}
 
 // Final says that trying again is of no use on this machine, as it is.
 func (e *Error) Final() bool {
