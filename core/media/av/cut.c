@@ -10,6 +10,9 @@
 
 enum { PAGE_HEAD = 27, PAGE_MOST = PAGE_HEAD + 255 + 255 * 255 };
 
+/* Boxes, chunks and pieces that are looked at: a file may be nothing but their heads. */
+enum { STEPS_MOST = 1 << 20 };
+
 static uint32_t big(const uint8_t *p) { return (uint32_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3]; }
 static uint32_t little(const uint8_t *p) { return (uint32_t)p[3] << 24 | p[2] << 16 | p[1] << 8 | p[0]; }
 
@@ -25,7 +28,7 @@ static int there(media_av *a, int64_t at, uint8_t *to, int n) { return media_av_
 /* Whether the boxes in [at, end) have one of fragments. */
 static int is_fragmented(media_av *a, int64_t at, int64_t end) {
     uint8_t b[8];
-    while (end - at >= 8 && there(a, at, b, 8) && big(b) >= 8) {
+    for (int i = 0; i < STEPS_MOST && end - at >= 8 && there(a, at, b, 8) && big(b) >= 8; i++) {
         if (memcmp(b + 4, "mvex", 4) == 0) return 1;
         at += big(b);
     }
@@ -37,7 +40,7 @@ static int cut_in_box(media_av *a) {
     uint8_t b[16];
     int fragments = 0;
     int64_t at = 0, size = a->source.size;
-    while (at < size) {
+    for (int i = 0; i < STEPS_MOST && at < size; i++) {
         int64_t left = size - at;
         if (left < 8) return fragments && cut(a, "box", at);
         if (!there(a, at, b, 8)) return 0;
@@ -105,11 +108,12 @@ static int is_known(uint32_t size) {
     return size > 0 && (size < 0x7fffef00 || (size > 0x80000000 && size < 0xffffff00));
 }
 
+/* AVI without the index behind its chunks has all of its pictures. */
 static int cut_in_chunk(media_av *a, const uint8_t *head) {
     int64_t size = a->source.size, at = 12;
     uint8_t b[8];
     int wave = memcmp(head + 8, "WAVE", 4) == 0;
-    while (size - at >= 8 && there(a, at, b, 8)) {
+    for (int i = 0; i < STEPS_MOST && size - at >= 8 && there(a, at, b, 8); i++) {
         uint32_t n = little(b + 4);
         int data = memcmp(b, "data", 4) == 0 || memcmp(b, "LIST", 4) == 0;
         if (data && !is_known(n)) return 0;
@@ -117,20 +121,18 @@ static int cut_in_chunk(media_av *a, const uint8_t *head) {
         if (wave && memcmp(b, "data", 4) == 0) return 0; /* what lies behind is no sound */
         at += 8 + (int64_t)n + (n & 1);
     }
-    /* Between two chunks, of which AVI's last is its index. Programs count the head, too. */
-    uint32_t n = little(head + 4);
-    return !wave && is_known(n) && n > size && cut(a, "chunk", 0);
+    return 0;
 }
 
 /* --- GIF --- */
 
 /* Behind the pieces from at on, of which each has its size before it and the last none; -1: the file ends in them. */
-static int64_t behind_pieces(media_av *a, int64_t at) {
+static int64_t behind_pieces(media_av *a, int64_t at, int *steps) {
     uint8_t n;
     do {
         if (!there(a, at, &n, 1)) return -1;
         at += 1 + n;
-    } while (n);
+    } while (n && --*steps > 0);
     return at;
 }
 
@@ -138,17 +140,19 @@ static int64_t palette(uint8_t flags) { return flags & 0x80 ? 3 << ((flags & 7) 
 
 static int cut_in_block(media_av *a) {
     uint8_t b[13];
+    int steps = STEPS_MOST;
     if (!there(a, 0, b, 13)) return cut(a, "head", 0);
-    for (int64_t at = 13 + palette(b[10]), next;; at = next) {
+    for (int64_t at = 13 + palette(b[10]), next; --steps > 0; at = next) {
         if (!there(a, at, b, 1)) return cut(a, "block", at); /* no trailer */
         if (b[0] == 0x21)
-            next = behind_pieces(a, at + 2);
+            next = behind_pieces(a, at + 2, &steps);
         else if (b[0] != 0x2c)
             return 0; /* the trailer, or nothing that is known here */
         else
-            next = there(a, at, b, 10) ? behind_pieces(a, at + 11 + palette(b[9])) : -1;
+            next = there(a, at, b, 10) ? behind_pieces(a, at + 11 + palette(b[9]), &steps) : -1;
         if (next < 0) return cut(a, "block", at);
     }
+    return 0;
 }
 
 /* --- frames of one size --- */
