@@ -91,6 +91,25 @@ def test_after_a_break_the_next_loop_goes_on(engine):
         assert asyncio.run(run(loader)) == [5, 6, 7, 8, 9]
 
 
+@pytest.mark.parametrize("first", ["async", "plain"])
+def test_loops_with_and_without_async_follow_each_other(engine, first):
+    """A loop that was left by break lets go of its batch when another begins in the same task, of whichever kind."""
+    async def plain(loader):
+        for batch in loader:
+            return batch.ticket
+
+    async def with_async(loader):
+        async for batch in loader:
+            return batch.ticket
+
+    async def run(loader):
+        loops = [with_async, plain] if first == "async" else [plain, with_async]
+        return [await loops[i % 2](loader) for i in range(6)]
+
+    with spdl.attach(engine("--slots", "4", "--batches", "6").name, max_leases=1) as loader:
+        assert asyncio.run(asyncio.wait_for(run(loader), 20)) == list(range(6))
+
+
 def test_cancelling_a_wait_loses_nothing(engine):
     """Waits that are cancelled while the engine pauses, and while it goes on."""
     one, loader = paused(engine, "--batches", "60", "--rate", "300")

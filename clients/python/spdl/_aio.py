@@ -36,8 +36,12 @@ class AsyncEpoch:
         return self._next(asyncio.current_task())
 
     async def _next(self, task: asyncio.Task) -> Batch:
-        loader = self._loader
-        number = loader._settle_on(self) if self._number is None else self._number
+        loader, number = self._loader, self._number
+        if number is None:
+            number = loader._settle_on(self)
+            left, loader._hand.batch = loader._hand.batch, None  # of a loop without async before this one
+            if left is not None:
+                left._retire()
         tasks = loader._tasks
         if task not in tasks:
             task.add_done_callback(partial(_task_over, weakref.ref(loader)))
@@ -54,6 +58,17 @@ class AsyncEpoch:
             raise StopAsyncIteration
         batch = tasks[task] = Batch(lease, loader.schema)
         return batch
+
+
+def leave(loader: Loader) -> None:
+    """Let go of what this task has in hand of a loop that it has left: another begins, without async."""
+    try:
+        batch = loader._tasks.pop(asyncio.current_task(), None)
+    except RuntimeError:  # no event loop runs in this thread
+        return
+    if batch is not None:
+        batch._retire()
+        _tell_others(loader)
 
 
 def _task_over(loader_ref: weakref.ref[Loader], task: asyncio.Task) -> None:

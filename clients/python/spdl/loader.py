@@ -363,6 +363,10 @@ class Epoch:
         hand, number = self._hand, self._number
         if number is None:
             number = self._loader._settle_on(self)
+            if self._loader._tasks:
+                from . import _aio
+
+                _aio.leave(self._loader)
         batch = hand.batch
         if batch is not None:
             if not self._over and batch._holders() == ALONE and batch._lease.spare is None:
