@@ -388,7 +388,8 @@ func TestPacketsOfAWindowAreTheFilesWindow(t *testing.T) {
 
 // Of an intra refresh a decoder gives nothing until all is refreshed, which may take longer than from one key frame to the next.
 func TestPacketsOfAnIntraRefreshBeginWherePicturesAreWhole(t *testing.T) {
-	for name, params := range map[string]string{"a.mp4": "keyint=25", "a.ts": "keyint=50:bframes=0", "a.mkv": "keyint=25:ref=1", "b.mkv": "keyint=25:interlaced=1"} {
+	for name, params := range map[string]string{"a.mp4": "keyint=25", "a.ts": "keyint=50:bframes=0", "a.mkv": "keyint=25:ref=1", "b.mkv": "keyint=25:interlaced=1",
+		"b.mp4": "keyint=10:bframes=0", "c.mkv": "keyint=16:bframes=0"} {
 		path := filepath.Join(t.TempDir(), name)
 		m := must[*Muxing](t)(Create([]byte(`{}`), path))
 		track := must[int](t)(m.Add([]byte(fmt.Sprintf(`{"video": {"width": 320, "height": 48, "rate": 25, "codec": "libx264", "options": {"x264-params": "intra-refresh=1:%s"}}}`, params))))

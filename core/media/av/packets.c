@@ -286,6 +286,24 @@ static int64_t recovery_count(const AVPacket *p, const AVCodecParameters *codec)
     return 0;
 }
 
+int media_packets_recovers_from(media_av *a, const AVPacket *p) {
+    const AVCodecParameters *codec = a->stream->codecpar;
+    if (recovery_count(p, codec) == 0) return 1;
+    const AVCodec *decoder = avcodec_find_decoder(codec->codec_id);
+    AVCodecContext *c = decoder ? avcodec_alloc_context3(decoder) : NULL;
+    if (!c) return 1;
+    int rc = avcodec_parameters_to_context(c, codec);
+    c->thread_count = 1; /* messages are heard of their thread alone */
+    c->max_pixels = (int64_t)a->options.max_pixels;
+    if (rc >= 0) rc = avcodec_open2(c, decoder, NULL);
+    media_av_forget();
+    if (rc >= 0) avcodec_send_packet(c, p);
+    int lacks = strstr(media_av_message(), "Missing reference picture") != NULL;
+    media_av_forget();
+    avcodec_free_context(&c);
+    return !lacks;
+}
+
 static int is_reference(const AVPacket *p, const AVCodecParameters *codec) {
     for (int64_t at = 0, head; (head = media_packets_unit(p, codec, &at)) >= 0;) {
         int type = p->data[head] & 31;
@@ -301,6 +319,7 @@ static int recovers_by(media_av *a, const AVPacket *key, int64_t start) {
     const AVCodecParameters *codec = a->stream->codecpar;
     int64_t left = recovery_count(key, codec) * (codec->field_order > AV_FIELD_PROGRESSIVE ? 2 : 1);
     if (!left) return 1;
+    if (!media_packets_recovers_from(a, key)) return 0;
     int behind = 2 * (codec->video_delay + 1);
     AVPacket *p;
     while (media_av_read(a, &p) == MEDIA_AV_OK && time_of(p) <= start) {

@@ -47,6 +47,10 @@ int media_packets_decode(media_av *a, const media_packets *p, int64_t *next, AVF
  * what was before. */
 int media_packets_recovers(const AVPacket *p, const AVCodecParameters *codec);
 
+/* Whether a decoder that enters at such a packet, of an intra refresh, will give whole pictures when it says. FFmpeg's makes up the pictures that it
+ * lacks, but not where frame numbers begin at 0 again: nothing of the packet is decoded then, and what comes is damaged without a word. */
+int media_packets_recovers_from(media_av *a, const AVPacket *p);
+
 /* Whether the colours of a packet's palette may have come with an earlier one. */
 int media_packets_lacks_colours(const media_av *a, const AVPacket *packet);
 

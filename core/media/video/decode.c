@@ -207,38 +207,6 @@ static int needed(video_ctx *v, const AVPacket *p, int wanted) {
     return wanted ? p->size : n;
 }
 
-static int send_next(video_ctx *v) {
-    AVPacket *p = NULL;
-    int32_t number = v->next;
-    int rc = fetch(v, number, number == v->runs[v->run].key, &p);
-    if (rc == MEDIA_AV_AGAIN) {
-        v->next = v->runs[v->run].key; /* which empties the decoder */
-        return MEDIA_AV_OK;
-    }
-    if (rc != MEDIA_AV_OK) return rc;
-    const int32_t first = v->packets[number].flags & VIDEO_SECOND ? number - 1 : number;
-    const int wanted = v->want[first] == 1, size = p->size;
-    const int64_t pts = p->pts, dts = p->dts;
-    if (!(p->size = needed(v, p, wanted)) && size) {
-        p->size = size;
-        v->next++;
-        return MEDIA_AV_OK;
-    }
-    if (number == v->runs[v->run].key) v->recovering = media_packets_recovers(p, v->a->stream->codecpar);
-    p->pts = number; /* rides through the decoder */
-    p->dts = AV_NOPTS_VALUE;
-    v->a->codec->skip_frame = wanted || number > v->runs[v->run].last ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
-    rc = media_av_send(v->a, p);
-    p->pts = pts;
-    p->dts = dts;
-    p->size = size;
-    if (rc == MEDIA_AV_AGAIN) return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the decoder takes no packet");
-    v->next++;
-    if (rc == MEDIA_AV_NO_MEMORY || rc == MEDIA_AV_DEVICE || v->a->refused != MEDIA_AV_OK) return rc;
-    if (rc < 0 && counts(v, number) && !v->damage) v->damage = rc;
-    return MEDIA_AV_OK;
-}
-
 /* Whether the run after this one is so near that decoding on is no more work than starting anew, or not to be entered. */
 static int next_is_near(const video_ctx *v) {
     return v->run + 1 < v->n_runs &&
@@ -294,6 +262,46 @@ static int finish_run(video_ctx *v) {
     }
     v->damage = MEDIA_AV_OK;
     return rc;
+}
+
+/* Whether a run may be entered at this key packet. */
+static int recovers(media_av *a, const AVPacket *p) {
+    return !media_packets_recovers(p, a->stream->codecpar) || media_packets_recovers_from(a, p);
+}
+
+static int send_next(video_ctx *v) {
+    AVPacket *p = NULL;
+    int32_t number = v->next;
+    int rc = fetch(v, number, number == v->runs[v->run].key, &p);
+    if (rc == MEDIA_AV_AGAIN) {
+        v->next = v->runs[v->run].key; /* which empties the decoder */
+        return MEDIA_AV_OK;
+    }
+    if (rc != MEDIA_AV_OK) return rc;
+    const int32_t first = v->packets[number].flags & VIDEO_SECOND ? number - 1 : number;
+    const int wanted = v->want[first] == 1, size = p->size;
+    const int64_t pts = p->pts, dts = p->dts;
+    if (!(p->size = needed(v, p, wanted)) && size) {
+        p->size = size;
+        v->next++;
+        return MEDIA_AV_OK;
+    }
+    if (number == v->runs[v->run].key) {
+        v->recovering = media_packets_recovers(p, v->a->stream->codecpar);
+        if (number > 0 && !v->lenient && !recovers(v->a, p)) return finish_run(v);
+    }
+    p->pts = number; /* rides through the decoder */
+    p->dts = AV_NOPTS_VALUE;
+    v->a->codec->skip_frame = wanted || number > v->runs[v->run].last ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
+    rc = media_av_send(v->a, p);
+    p->pts = pts;
+    p->dts = dts;
+    p->size = size;
+    if (rc == MEDIA_AV_AGAIN) return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the decoder takes no packet");
+    v->next++;
+    if (rc == MEDIA_AV_NO_MEMORY || rc == MEDIA_AV_DEVICE || v->a->refused != MEDIA_AV_OK) return rc;
+    if (rc < 0 && counts(v, number) && !v->damage) v->damage = rc;
+    return MEDIA_AV_OK;
 }
 
 /* Whether packets behind the run are to push its frames out. FFmpeg's decoder of H.264 gives nothing of what it holds back when told that
@@ -431,7 +439,8 @@ static int decode_from_key(video_ctx *v, int64_t at) {
         rc = media_av_read(v->a, &p);
         if (rc == MEDIA_AV_OK) enters = video_fields_enters(p, v->a->stream);
         if (enters < 0) return media_av_fail(v->a, enters, "the parser");
-        if (rc == MEDIA_AV_OK && media_packets_lacks_colours(v->a, p)) enters = 0;
+        if (rc == MEDIA_AV_OK && (media_packets_lacks_colours(v->a, p) || (enters && !recovers(v->a, p))))
+            enters = 0;
     }
     if (rc == MEDIA_AV_OK) rc = media_av_send(v->a, p);
     return rc == MEDIA_AV_OK ? decode_one(v, v->coming) : rc;

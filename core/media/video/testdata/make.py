@@ -96,6 +96,8 @@ def make_files():
     write("opengroup_hevc.mp4", "libx265", n=40,
           options={"preset": "fast", "crf": "26", "x265-params": "keyint=10:min-keyint=10:scenecut=0:open-gop=1:bframes=3:pools=none:frame-threads=1:log-level=none"})
     write("refresh.mkv", options=with_("intra-refresh=1:keyint=12", bf="0"), n=40)
+    # Frame numbers go to 15: each refresh begins at 0, where FFmpeg makes up nothing for its pictures to refer to.
+    write("refresh_at_0.mkv", options=with_("intra-refresh=1:keyint=16", bf="0"), n=60)
     # The first ten frames lie before the edit list's start: they are decoded, never shown.
     write("edit.mp4", options=X264, shift=-10 * 512, base=fractions.Fraction(1, 15360), pts=lambda i: i * 512, n=40,
           container_options={"use_editlist": "1", "avoid_negative_ts": "disabled"})
