@@ -49,7 +49,8 @@
  * batch, the engine decodes the batch again.
  *
  * Threads. Threads may share a reader: each acquire yields a different batch, and one of them is told of the end of
- * an epoch; loops that all are to end there call spdl_next_in_epoch. One batch is for one thread at a time. spdl_detach must not race with other calls on the same reader.
+ * an epoch; loops that all are to end there call spdl_next_in_epoch. One batch is for one thread at a time.
+ * spdl_detach must not race with other calls on the same reader.
  *
  * Cancellation. A thread that pthread_cancel ends (deferred, as threads are born) ends in spdl_acquire and spdl_next where they wait: what it waits
  * for it does not hold. In the other calls that a reader needs, it goes on until they have returned. A batch that it has in hand stays leased:
@@ -181,7 +182,8 @@ typedef struct spdl_attach_opts {
  * that begins with '/' is the socket's path. Blocks up to opts->timeout_ns.
  *
  * out  owned by the caller, ended by spdl_detach.
- * Returns SPDL_OK; SPDL_E_NOT_FOUND; SPDL_E_DENIED; SPDL_E_BUSY, also where an engine is there and does not answer; SPDL_E_VERSION; SPDL_E_FORMAT; SPDL_E_ENGINE_LOST. */
+ * Returns SPDL_OK; SPDL_E_NOT_FOUND; SPDL_E_DENIED; SPDL_E_BUSY, also where an engine is there and does not answer;
+ * SPDL_E_VERSION; SPDL_E_FORMAT; SPDL_E_ENGINE_LOST. */
 SPDL_API spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts, spdl_reader **out);
 
 typedef struct spdl_open_opts {

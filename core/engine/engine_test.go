@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -58,6 +59,21 @@ func checkRows(t *testing.T, b *seen, n int) {
 			if d := int(v) - int(grey(int(i))); d < -2 || d > 2 {
 				t.Fatalf("row %d of sample %d: value %d, want about %d", row, i, v, grey(int(i)))
 			}
+		}
+	}
+}
+
+// The death of a child's parent is no news to anybody; that of a consumer whose process nobody can name, in another namespace, is.
+func TestDeathsAreWarnings(t *testing.T) {
+	for _, c := range []struct {
+		parent, pid int32
+		warned      bool
+	}{{0, 0, true}, {0, 7, true}, {7, 7, false}, {7, 8, true}} {
+		var text bytes.Buffer
+		r := &ring{name: "r", engine: &Engine{log: NewLog(&text, Warn), parent: c.parent}}
+		r.logEvent(&shm.Event{Group: "g", What: "death", PID: c.pid})
+		if (text.Len() > 0) != c.warned {
+			t.Errorf("%+v: %q", c, text.String())
 		}
 	}
 }

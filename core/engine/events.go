@@ -46,7 +46,7 @@ func (r *ring) logEvent(e *shm.Event) {
 	switch e.What {
 	case "death":
 		log := r.engine.log.Warnf
-		if e.PID == r.engine.parent {
+		if r.engine.parent != 0 && e.PID == r.engine.parent { // 0 are also those of another pid namespace
 			log = r.engine.log.Infof // the engine ends with it
 		}
 		log(r.name, "%s", text)

@@ -138,6 +138,16 @@ func appendGlob(ctx context.Context, names []string, pattern string, c *store.Cl
 	return append(names, found...), nil
 }
 
+// unlisted is why a shard cannot be opened: one that is not there may have been meant as a pattern.
+func unlisted(name string, err error) error {
+	var e *store.Error
+	path, _, _ := strings.Cut(name, "?")
+	if !strings.HasPrefix(name, "http") || !strings.Contains(path, "*") || !errors.As(err, &e) || e.Cause != store.Missing {
+		return err
+	}
+	return fmt.Errorf("%w; nothing can be listed over http: name each object, or a range such as {0..9}", err)
+}
+
 // globObjects lists what begins with the pattern's plain part.
 func globObjects(ctx context.Context, names []string, pattern string, c *store.Client) ([]string, error) {
 	before := len(names)

@@ -111,7 +111,7 @@ func openIndexes(ctx context.Context, names []string, c *ShardsConfig, s *shards
 	}
 	for i, err := range o.errs {
 		if err != nil && !errors.Is(err, context.Canceled) {
-			return o.shards, fmt.Errorf("shard %q: %w", store.Shown(names[i]), err)
+			return o.shards, fmt.Errorf("shard %q: %w", store.Shown(names[i]), unlisted(names[i], err))
 		}
 	}
 	if n := o.built.Load(); n > 0 {

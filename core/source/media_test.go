@@ -55,13 +55,14 @@ func TestFilesBesideTheSamplesAreNoSamples(t *testing.T) {
 	}{
 		{[]string{"0.jpg", "0.png", "1.jpg", "1.png", "2.jpg", "2.png"}, []string{"0.jpg", "1.jpg", "2.jpg"}, []string{"png"}, nil},
 		{[]string{"0.png", "0.seg.png", "1.PNG", "1.seg.PNG"}, []string{"0.png", "1.PNG"}, []string{"seg.png"}, nil},
-		{[]string{"a/0.jpg", "a/0.png", "a/0.tif", "a/1.png"}, []string{"a/0.jpg"}, []string{"png", "tif"}, nil},
+		{[]string{"a/0.jpg", "a/0.png", "a/0.tif", "a/1.png"}, []string{"a/0.jpg", "a/1.png"}, []string{"png", "tif"}, nil},
+		{[]string{"a.mp4", "b.mkv", "b.mp4", "c.mkv"}, []string{"a.mp4", "b.mkv", "c.mkv"}, []string{"mp4"}, nil},
 		{[]string{"0.jpg", "0.png"}, []string{"0.jpg"}, nil, []string{"png"}},
 		{[]string{"0.png", "a/0.jpg", "a/0.png"}, []string{"0.png", "a/0.jpg"}, []string{"png"}, nil},
 		{[]string{"0.png", "1.png"}, []string{"0.png", "1.png"}, []string{"png"}, []string{"png"}},
 		{[]string{"0.jpg", "0.png"}, []string{"0.jpg", "0.png"}, nil, nil},
 	} {
-		f := FolderConfig{Dir: tree(t, c.files...), Media: []Medium{{Name: "photo"}}}
+		f := FolderConfig{Dir: tree(t, c.files...), Extensions: append([]string{"mp4", "mkv"}, ImageExtensions...), Media: []Medium{{Name: "photo"}}}
 		for _, from := range c.media {
 			f.Media = append(f.Media, Medium{Name: from, From: []string{from}})
 		}

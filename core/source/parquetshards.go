@@ -77,7 +77,7 @@ func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 	}
 	for _, name := range names {
 		if err := s.open(ctx, name, &c); err != nil {
-			return nil, errors.Join(fmt.Errorf("source: shards: shard %q: %w", store.Shown(name), err), s.Close())
+			return nil, errors.Join(fmt.Errorf("source: shards: shard %q: %w", store.Shown(name), unlisted(name, err)), s.Close())
 		}
 	}
 	s.shape = shapeOf("parquet", s.media, c.Label, s.columns, s.maxBytes)

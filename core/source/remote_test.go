@@ -128,7 +128,11 @@ func TestShardsOverHTTP(t *testing.T) {
 		t.Fatal(s.Len())
 	}
 	o.change(func() { delete(o.data, "/d/s-1.tar") })
-	if _, err := OpenShards(background, c); err == nil || !strings.Contains(err.Error(), `s-1.tar": `) || !strings.Contains(err.Error(), "404") {
+	if _, err := OpenShards(background, c); err == nil || !strings.Contains(err.Error(), `s-1.tar": `) || !strings.Contains(err.Error(), "404") || strings.Contains(err.Error(), "listed") {
+		t.Fatalf("got %v", err)
+	}
+	c.Shards = []string{o.URL + "/d/s-*.tar"} // goes to the server as a name
+	if _, err := OpenShards(background, c); err == nil || !strings.Contains(err.Error(), "404") || !strings.Contains(err.Error(), "name each object, or a range such as {0..9}") {
 		t.Fatalf("got %v", err)
 	}
 }

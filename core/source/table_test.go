@@ -271,6 +271,9 @@ func TestTextInThePlaceOfLabels(t *testing.T) {
 		}
 		must(t, s.Close())
 	}
+	half := dir + "/half.jsonl"
+	write(t, half, `{"path": "a.jpg", "label": "\udce9"}`+"\n") // half of a character
+	openL(t, ListConfig{File: half, NoLabels: true})
 	media := []Medium{{Name: "image", From: []string{"path"}}}
 	s, err := OpenParquet(background, ShardsConfig{Shards: []string{dir + "/t.parquet"}, Media: media, Labels: LabelsOff, Columns: []Column{{Name: "class", From: "label"}}})
 	must(t, err)

@@ -23,8 +23,11 @@ func (r *tableReader) jsonLines(text []byte) error {
 	for c := range row.columns {
 		cells = append(cells, &row.columns[c])
 	}
-	r.hasLabel = !r.c.NoLabels // a line without one has -1
-	var has []string           // the keys of the first object
+	r.hasLabel = true // a line without one has -1
+	if r.c.NoLabels {
+		r.hasLabel, cells[1] = false, nil
+	}
+	var has []string // the keys of the first object
 	seen := make([]bool, len(names))
 	for number := 1; len(text) > 0; number++ {
 		var line []byte
@@ -64,6 +67,9 @@ func jsonLine(line []byte, names []string, cells []*[]byte, seen []bool) (map[st
 		return nil, fmt.Errorf("want a JSON object: %w", err)
 	}
 	for k, name := range names {
+		if cells[k] == nil { // a label that nobody wants
+			continue
+		}
 		value := jsonField(fields, name)
 		seen[k] = seen[k] || value != nil
 		text, err := jsonText(value)

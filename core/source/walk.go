@@ -77,19 +77,35 @@ func (w *walker) directory(fd, depth int) error {
 	return nil
 }
 
-// withoutBeside leaves out what another medium or a column is read from: files with its ending, where the directory has others. Without others
-// they are the samples themselves, as videos are whose sound is in the same file.
+// withoutBeside leaves out what another medium or a column of a sample is read from: files with its ending and, before that, the name of another
+// file. Those of which there is no other are samples themselves, as videos are whose sound is in the same file.
 func (w *walker) withoutBeside(entries []entry) []entry {
-	isBeside := func(e entry) bool {
-		name := w.name(e)
-		return !e.dir && slices.ContainsFunc(w.beside, func(ending string) bool {
-			return len(name) > len(ending) && strings.EqualFold(string(name[len(name)-len(ending):]), ending)
-		})
-	}
-	if !slices.ContainsFunc(entries, func(e entry) bool { return !e.dir && !isBeside(e) }) {
+	if len(w.beside) == 0 {
 		return entries
 	}
-	return slices.DeleteFunc(entries, isBeside)
+	samples := map[string]struct{}{} // names without endings
+	for _, e := range entries {
+		if name := w.name(e); !e.dir && w.stemBeside(name) == nil {
+			samples[string(name[:max(bytes.LastIndexByte(name, '.'), 0)])] = struct{}{}
+		}
+	}
+	return slices.DeleteFunc(entries, func(e entry) bool {
+		if e.dir {
+			return false
+		}
+		_, is := samples[string(w.stemBeside(w.name(e)))]
+		return is
+	})
+}
+
+// stemBeside is what a file's name has before the ending of another medium or a column; nil of other files.
+func (w *walker) stemBeside(name []byte) []byte {
+	for _, ending := range w.beside {
+		if at := len(name) - len(ending); at > 0 && strings.EqualFold(string(name[at:]), ending) {
+			return name[:at]
+		}
+	}
+	return nil
 }
 
 func (w *walker) descend(parent int, e entry, depth int) error {

@@ -208,6 +208,19 @@ def test_a_batch_that_was_awaited_in_another_task_is_in_hand_of_the_one_that_ask
         assert asyncio.run(asyncio.wait_for(run(loader), 20)) == list(range(9))
 
 
+def test_batches_that_a_task_asks_for_together_it_has_in_hand_together(engine):
+    async def run(loader):
+        epoch = loader.__aiter__()
+        got = []
+        for _ in range(3):
+            pair = await asyncio.gather(epoch.__anext__(), epoch.__anext__())
+            got += [batch.ticket for batch in pair if len(batch["x"])]
+        return got
+
+    with spdl.attach(engine("--slots", "5", "--batches", "6").name, max_leases=2) as loader:
+        assert asyncio.run(asyncio.wait_for(run(loader), 20)) == list(range(6))
+
+
 def test_a_batch_that_a_task_returns_is_its_callers(engine):
     one = engine("--batches", "3")
 

@@ -8,6 +8,12 @@ import spdl
 numpy = pytest.importorskip("numpy")
 
 
+@pytest.mark.parametrize("fields", [iter(["label", "image"]), dict.fromkeys(["label", "image"]).keys(), numpy.array(["label", "image"])])
+def test_fields_are_any_iterable_of_names(loader, fields):
+    label, image = next(iter(spdl.DataLoader(loader, fields=fields, tensors="numpy")))
+    assert label.ndim == 1 and image.ndim == 4
+
+
 def test_fields_choose_tuples_dicts_or_one_tensor(loader):
     take = {"tensors": "numpy"}
     images, labels = next(iter(spdl.DataLoader(loader, **take)))
@@ -96,8 +102,8 @@ def test_what_torch_is_told_is_refused_with_what_does_it_here(mock):
     ({"colour": 3}, r"unexpected argument colour; what it takes stands in help\(spdl.DataLoader\)"),
     ({"max_leases": "3"}, "attach: max_leases is '3', want a whole number, or None"),
     ({"lane": 1.5}, "attach: lane is 1.5, want a whole number, or None"),
-    ({"fields": 5}, "fields=5, want a sequence of names"),
-    ({"fields": b"image"}, "fields=b'image', want a sequence of names"),
+    ({"fields": 5}, "fields=5, want an iterable of names"),
+    ({"fields": b"image"}, "fields=b'image', want an iterable of names"),
 ])
 def test_a_mistaken_argument_is_named_with_the_remedy(mock, arguments, message):
     with pytest.raises((TypeError, spdl.ArgumentError), match=message):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Any, Coroutine, Optional
+from typing import TYPE_CHECKING, Any, Coroutine, Iterable, Optional
 
 from . import _c
 from ._errors import LeasesExhausted, SpdlError, Undone
@@ -32,8 +32,14 @@ class AsyncEpoch:
         return self
 
     def __anext__(self) -> Coroutine[Any, Any, Batch]:
-        """The next batch, for the task that asks here: asyncio.wait_for awaits it in a task of its own before Python 3.12."""
-        return self._next(asyncio.current_task())
+        """The next batch, for the task that asks here (asyncio.wait_for awaits it in a task of its own before Python 3.12). Asking gives back what
+        the task has in hand; what it asks for several times before one has come, it has in hand together."""
+        loader, task = self._loader, asyncio.current_task()
+        if task not in loader._tasks:
+            task.add_done_callback(partial(_task_over, weakref.ref(loader)))
+        _retire(loader, loader._tasks.get(task, ()))
+        loader._tasks[task] = []
+        return self._next(task)
 
     async def _next(self, task: asyncio.Task) -> Batch:
         loader, number = self._loader, self._number
@@ -42,13 +48,6 @@ class AsyncEpoch:
             left, loader._hand.batch = loader._hand.batch, None  # of a loop without async before this one
             if left is not None:
                 left._retire()
-        tasks = loader._tasks
-        if task not in tasks:
-            task.add_done_callback(partial(_task_over, weakref.ref(loader)))
-        batch, tasks[task] = tasks.get(task), None
-        if batch is not None:
-            batch._retire()
-            _tell_others(loader)
         if self._over:
             raise StopAsyncIteration
         lease = await _acquire(loader, number, task)
@@ -56,39 +55,43 @@ class AsyncEpoch:
             self._over = True
             _wake(loader._reader.waiting.get(asyncio.get_running_loop(), set()))  # the others' loops over it end, too
             raise StopAsyncIteration
-        batch = tasks[task] = Batch(lease, loader.schema)
+        batch = Batch(lease, loader.schema)
+        loader._tasks.setdefault(task, []).append(batch)
         return batch
+
+
+def _retire(loader: Loader, batches: Iterable[Batch]) -> None:
+    for batch in batches:
+        batch._retire()
+        _tell_others(loader)
 
 
 def leave(loader: Loader) -> None:
     """Let go of what this task has in hand of a loop that it has left: another begins, without async."""
     try:
-        batch = loader._tasks.pop(asyncio.current_task(), None)
+        _retire(loader, loader._tasks.pop(asyncio.current_task(), ()))
     except RuntimeError:  # no event loop runs in this thread
-        return
-    if batch is not None:
-        batch._retire()
-        _tell_others(loader)
+        pass
 
 
 def _task_over(loader_ref: weakref.ref[Loader], task: asyncio.Task) -> None:
     """Let go of what a task that is over had in hand. One that has returned may have returned the batch: it is its holder's then. An
     error's traceback has the frames that had it, for as long as somebody keeps the task: then it is given back here."""
     loader: Optional[Loader] = loader_ref()
-    batch = loader._tasks.pop(task, None) if loader is not None else None
-    if batch is None or batch._lease is None:
-        return
+    batches = loader._tasks.pop(task, ()) if loader is not None else ()
     error = asyncio.CancelledError() if task.cancelled() else task._exception  # exception() would count as having looked
     if error is None:
         return
     if not loader._reader.stage:
-        batch._retire()
-        _tell_others(loader)
+        _retire(loader, batches)
         return
-    try:
-        batch.fail(f"its task ended by {type(error).__name__}: {error}")
-    except SpdlError:
-        pass  # the engine is gone, or has taken it back
+    for batch in batches:
+        if batch._lease is None:
+            continue
+        try:
+            batch.fail(f"its task ended by {type(error).__name__}: {error}")
+        except SpdlError:
+            pass  # the engine is gone, or has taken it back
 
 
 async def _acquire(loader: Loader, epoch: int, task: asyncio.Task) -> Lease | int:
@@ -109,8 +112,8 @@ async def _acquire(loader: Loader, epoch: int, task: asyncio.Task) -> Lease | in
 def _others_hold(loader: Loader, this: asyncio.Task) -> bool:
     """Whether another task of this loop has a batch in hand."""
     loop = asyncio.get_running_loop()
-    return any(batch is not None and batch._lease is not None and task is not this and not task.done() and task.get_loop() is loop
-               for task, batch in list(loader._tasks.items()))
+    return any(task is not this and not task.done() and task.get_loop() is loop and any(batch._lease is not None for batch in batches)
+               for task, batches in list(loader._tasks.items()))
 
 
 def _tell_others(loader: Loader) -> None:

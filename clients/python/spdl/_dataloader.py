@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
 from ._errors import ArgumentError
 from ._start import Spec, open
@@ -35,7 +35,7 @@ _TORCH = {
 # Keys of the description that one may take for arguments.
 _KEYS = {"batch": "batch: N", "seed": "order: {seed: N}", "epochs": "order: {epochs: N}", "image": "image: {...}"}
 
-Fields = Union[str, Sequence[str], Mapping[str, str], None]
+Fields = Union[str, Iterable[str], Mapping[str, str], None]
 
 
 _OPTIONS = [name for name in inspect.signature(open).parameters if name != "spec"]
@@ -140,8 +140,8 @@ class DataLoader:
     def _picker(self, fields: Fields) -> Callable[[Batch], Any]:
         if fields is None:
             fields = {field.name: field.name for field in self.loader.fields if field.role in ("field", "label")}
-        if not isinstance(fields, (str, Mapping)) and (not isinstance(fields, Sequence) or isinstance(fields, bytes)):
-            raise ArgumentError(f"spdl: DataLoader: fields={fields!r}, want a sequence of names, a dict {{key: field}}, one name, or None")
+        if not isinstance(fields, (str, Mapping)) and (not isinstance(fields, Iterable) or isinstance(fields, bytes)):
+            raise ArgumentError(f"spdl: DataLoader: fields={fields!r}, want an iterable of names, a dict {{key: field}}, one name, or None")
         if isinstance(fields, str):
             only = self._known(fields)
             return lambda batch: self._one(batch, only)

@@ -15,7 +15,7 @@ def plain(value: Any) -> Any:
     configuration's kind."""
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
-    if hasattr(value, "tolist") and not isinstance(value, type):
+    if hasattr(value, "tolist") and not isinstance(value, (type, memoryview)):
         return value.tolist()
     if isinstance(value, Integral):
         return int(value)

@@ -75,7 +75,7 @@ class Loader:
         self._recipe = recipe  # arguments of spdl.attach; None: this engine is our child
         self._feed: Optional[Feed] = None  # threads that bring its samples
         self._hand = _Hand()
-        self._tasks: weakref.WeakKeyDictionary[Any, Optional[Batch]] = weakref.WeakKeyDictionary()  # what each has in hand
+        self._tasks: weakref.WeakKeyDictionary[Any, list[Batch]] = weakref.WeakKeyDictionary()  # what each has in hand
         self._held_up = False  # whether a task waits for what others have in hand
         ring = self._ring()
         self._steps = ring.steps_per_epoch
@@ -142,7 +142,7 @@ class Loader:
 
     def restart(self) -> None:
         """Leave the rest of this epoch and begin the next. Only for a group with one consumer. Where an epoch has just ended, this is the
-        one that comes next: a restart skips the whole of it."""
+        one that comes next: a restart skips the whole of it. Loops over the epoch that is left end."""
         self._let_go()
         self._reader.call(self._reader.api.free.restart)
 
@@ -185,7 +185,8 @@ class Loader:
         return self._json(self._reader.api.free.state_save, flags)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a saved position. Only for the single consumer of a ring, with no batch held but the one in hand.
+        """Go on from a saved position. Only for the single consumer of a ring, with no batch held but the one in hand. A loop over
+        another epoch than the state's ends.
 
         Raises StateError with what differs.
         """
@@ -243,9 +244,10 @@ class Loader:
 
     def _settle_on(self, epoch: Epoch | AsyncEpoch) -> int:
         """The number of the epoch that a loop is over, which its first batch decides."""
+        place = self._place()  # not under the lock: it lets go of tensors, which may be another loader's, and take that one's
         with self._reader.lock:
             if epoch._number is None:
-                epoch._number = self._place().epoch
+                epoch._number = place.epoch
             return epoch._number
 
     def _place(self) -> _c.ReaderInfo:
@@ -331,8 +333,8 @@ class Loader:
             self._hand.batch = None
             batch._retire()
         tasks = [task() for task in self._tasks.keyrefs()]  # their own list: a loop of another thread may go on meanwhile
-        for batch in [self._tasks.pop(task, None) for task in tasks if task is not None]:
-            if batch is not None:
+        for batches in [self._tasks.pop(task, ()) for task in tasks if task is not None]:
+            for batch in batches:
                 batch._retire()
 
 

@@ -110,9 +110,6 @@ func refusal(a *http.Response) *Error {
 		e.Detail += "; the credentials have ended, and there are no others where they came from"
 	case s == http.StatusNotFound || s == http.StatusGone:
 		e.Cause = Missing
-		if strings.ContainsAny(a.Request.URL.Path, "*[") && e.Status == http.StatusNotFound {
-			e.Detail += "; nothing can be listed over http: name each object, or a range such as {0..9}"
-		}
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
 		e.Cause = Permission
 	case s == http.StatusPreconditionFailed || s == http.StatusRequestedRangeNotSatisfiable:

@@ -182,14 +182,6 @@ func TestPassingFaultsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// A pattern goes to a server as a name; where there is nothing of it, the message says why.
-func TestPatternsDoNotGoOverHTTP(t *testing.T) {
-	s := serve(t, nil)
-	s.always = status(404)
-	_, err := client(t, Options{}).Stat(background, s.URL+"/shard-*.tar")
-	wantCause(t, err, Missing, "got status 404", "name each object, or a range such as {0..9}")
-}
-
 // What does not pass by itself is said at once, with its cause.
 func TestLastingFaultsAreNotTriedAgain(t *testing.T) {
 	whole := func(w http.ResponseWriter, _ *http.Request) {

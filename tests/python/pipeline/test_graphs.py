@@ -376,6 +376,29 @@ def test_an_input_that_fails_ends_the_merge():
         pipeline.stop()
 
 
+def test_an_input_that_fails_ends_the_merge_though_another_goes_on():
+    """The function forwards each queue in a task of its own, so that the output is never empty."""
+    def source():
+        yield 1
+        raise KeyError("input")
+
+    async def forwards(info, inputs, output):
+        async def forward(queue):
+            while not is_eof(item := await queue.get()):
+                await output.put(item)
+
+        await asyncio.gather(*map(forward, inputs))
+
+    for _ in range(5):
+        pipeline = several(forwards, sources=[source(), range(1_000_000)])
+        got = []
+        with pytest.raises(PipelineFailure, match="input"):
+            for item in pipeline:
+                got.append(item)
+                assert len(got) < 100_000
+        pipeline.stop()
+
+
 def test_a_pipeline_can_be_stopped_in_the_middle_of_a_merge():
     for op in (None, in_turn):
         with (pipeline := several(op, sources=[iter(int, 1), iter(int, 1)])).auto_stop():

@@ -10,6 +10,7 @@ import os
 import tarfile
 import zlib
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
@@ -226,15 +227,15 @@ def _arrays(handle: c_void_p, where: _Where, keep: object) -> list[tuple[str, Ar
 
 
 def _window(timestamp: Optional[Seconds]) -> dict[str, Any]:
-    """timestamp=(start, end), in seconds: numbers, Decimals, Fractions or texts of those; end None or infinity: to the end."""
+    """timestamp=(start, end), in seconds: numbers, Decimals, Fractions or texts of those; end None or infinity (no text): to the end."""
     if timestamp is None:
         return {}
     try:
-        start, end = (None if t is None else Fraction(t) if not isinstance(t, float) else t for t in timestamp)
+        start, end = (None if t is None else t if isinstance(t, float) else math.inf if t == Decimal("inf") else Fraction(t) for t in timestamp)
         if start is None or not math.isfinite(start):
             raise ValueError("no start")
         end = None if end == math.inf else end  # as of packets that have no end
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         raise ArgumentError(f"spdl: io: timestamp: got {timestamp!r:.60}, want (start, end) in seconds; end None: to the end") from None
     window = {"start": f"{float(start):.9f}s"}
     if end is not None and not end > start:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, AsyncIterator, Optional, Sequence
 
@@ -59,25 +60,43 @@ class _Run:
         self._feeders = [asyncio.ensure_future(self._feed(one, queue)) for one, queue in zip(inputs, self._queues)]
         self._inputs = inputs
         self._main = asyncio.ensure_future(self._merge(op, info))
+        self._failure: Optional[BaseException] = None
+        self._left: collections.deque = collections.deque()  # put before it
 
     async def next(self) -> Any:
         """The next item, EPOCH_END, or EOF; raises what the function or an input raised, after what was put before."""
+        if self._failure is not None:
+            return self._next_left()
         getting = asyncio.ensure_future(self._output.get())
         waiting = {getting, self._main, *self._feeders}
-        while not getting.done():
-            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            if getting.done() or not self._output.empty():
-                continue
-            failed = next((task.exception() for task in done if task.exception()), None)
+        while True:
+            _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            failed = next((task.exception() for task in (self._main, *self._feeders) if task.done() and task.exception()), None)
             if failed is not None:
-                getting.cancel()
-                await self._stop()
-                raise failed
-            if self._main in done:
+                await self._fail(failed, getting)
+                return self._next_left()
+            if getting.done():
+                return getting.result()
+            if self._main.done() and self._output.empty():
                 getting.cancel()
                 await self._stop()
                 return EOF
-        return getting.result()
+
+    async def _fail(self, why: BaseException, getting: asyncio.Task) -> None:
+        """Keep what was put, and let nothing follow it: the other inputs may go on for long."""
+        self._main.cancel()
+        if getting.done():
+            self._left.append(getting.result())
+        getting.cancel()
+        while not self._output.empty():
+            self._left.append(self._output.get_nowait())
+        self._failure = why
+        await self._stop()
+
+    def _next_left(self) -> Any:
+        if self._left:
+            return self._left.popleft()
+        raise self._failure
 
     async def _merge(self, op: Any, info: StageInfo) -> None:
         await op(info, self._queues, self._output)
