@@ -207,6 +207,7 @@ TEST(an_engine_that_does_not_answer_is_no_dead_one_and_its_late_answer_is_nobody
     snprintf(stopped, sizeof stopped, "ring \"standin\": engine (pid %d): no answer in 10 s: it is stopped",
              (int)p.pid);
     kill(p.pid, SIGSTOP);
+    CHECK(waitpid(p.pid, NULL, WUNTRACED) == p.pid); /* its threads stop one after the other */
     CHECK_STATUS(spdl_restart(r), SPDL_E_BUSY);
     kill(p.pid, SIGCONT);
     CHECK_SAYS(stopped);

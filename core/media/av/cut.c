@@ -35,6 +35,11 @@ static int is_fragmented(media_av *a, int64_t at, int64_t end) {
     return 0;
 }
 
+/* Of others that go on behind the end nothing is missed, and what somebody has put behind the file looks like one. */
+static int is_media_box(const uint8_t *b) {
+    return memcmp(b + 4, "moov", 4) == 0 || memcmp(b + 4, "moof", 4) == 0 || memcmp(b + 4, "mdat", 4) == 0;
+}
+
 /* Of fragments: where all samples are in one table, FFmpeg misses those that are not there. */
 static int cut_in_box(media_av *a) {
     uint8_t b[16];
@@ -42,13 +47,11 @@ static int cut_in_box(media_av *a) {
     int64_t at = 0, size = a->source.size;
     for (int i = 0; i < STEPS_MOST && at < size; i++) {
         int64_t left = size - at;
-        if (left < 8) return fragments && cut(a, "box", at);
-        if (!there(a, at, b, 8)) return 0;
+        if (left < 8 || !there(a, at, b, 8)) return 0; /* filled up, or what it begins nobody knows */
         uint64_t n = big(b);
         int64_t head = 8;
         if (n == 0) return 0; /* to the end */
         if (n == 1) {
-            if (left < 16) return fragments && cut(a, "box", at);
             if (!there(a, at, b, head = 16)) return 0;
             n = (uint64_t)big(b + 8) << 32 | big(b + 12);
         }
@@ -56,7 +59,7 @@ static int cut_in_box(media_av *a) {
         fragments |= memcmp(b + 4, "moof", 4) == 0;
         if (memcmp(b + 4, "moov", 4) == 0)
             fragments |= is_fragmented(a, at + head, n < (uint64_t)left ? at + (int64_t)n : size);
-        if (n > (uint64_t)left) return fragments && cut(a, "box", at);
+        if (n > (uint64_t)left) return fragments && is_media_box(b) && cut(a, "box", at);
         at += (int64_t)n;
     }
     return 0;
@@ -108,17 +111,18 @@ static int is_known(uint32_t size) {
     return size > 0 && (size < 0x7fffef00 || (size > 0x80000000 && size < 0xffffff00));
 }
 
-/* AVI without the index behind its chunks has all of its pictures. */
+/* Behind the chunk of sound, or the list of pictures, nothing is missed: not the index, and other things may be there. */
 static int cut_in_chunk(media_av *a, const uint8_t *head) {
     int64_t size = a->source.size, at = 12;
-    uint8_t b[8];
-    int wave = memcmp(head + 8, "WAVE", 4) == 0;
+    uint8_t b[12];
+    const int wave = memcmp(head + 8, "WAVE", 4) == 0;
     for (int i = 0; i < STEPS_MOST && size - at >= 8 && there(a, at, b, 8); i++) {
-        uint32_t n = little(b + 4);
-        int data = memcmp(b, "data", 4) == 0 || memcmp(b, "LIST", 4) == 0;
-        if (data && !is_known(n)) return 0;
-        if (n > size - at - 8) return cut(a, "chunk", at);
-        if (wave && memcmp(b, "data", 4) == 0) return 0; /* what lies behind is no sound */
+        const uint32_t n = little(b + 4);
+        int media = memcmp(b, wave ? "data" : "LIST", 4) == 0;
+        if (media && !wave && there(a, at + 8, b + 8, 4)) media = memcmp(b + 8, "movi", 4) == 0;
+        if (media && !is_known(n)) return 0;
+        if (n > size - at - 8) return media && cut(a, "chunk", at);
+        if (wave && media) return 0; /* what lies behind is no sound */
         at += 8 + (int64_t)n + (n & 1);
     }
     return 0;

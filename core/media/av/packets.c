@@ -155,6 +155,16 @@ int media_packets_lacks_colours(const media_av *a, const AVPacket *packet) {
            !av_packet_get_side_data(packet, AV_PKT_DATA_PALETTE, NULL);
 }
 
+static int has_only_keys(enum AVCodecID id) {
+    const AVCodecDescriptor *codec = avcodec_descriptor_get(id);
+    return (codec && codec->props & AV_CODEC_PROP_INTRA_ONLY) || id == AV_CODEC_ID_CFHD;
+}
+
+int media_packets_lists_keys(const media_av *a) {
+    return has_only_keys(a->stream->codecpar->codec_id) ||
+           (a->format && a->format->iformat && strstr(a->format->iformat->name, "mov"));
+}
+
 /* Whether a packet that is said to be a key frame is one, by what its decoder says of its picture: parsers that do not look (H.261, H.263, GIF) and
  * AVI without its index call all of them so. Of the codecs whose parsers do look only the container's word is taken. */
 static int is_key(media_av *a, const AVPacket *packet) {
@@ -163,19 +173,18 @@ static int is_key(media_av *a, const AVPacket *packet) {
         AV_CODEC_ID_AV1,  AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO,
     };
     const enum AVCodecID id = a->stream->codecpar->codec_id;
-    const AVCodecDescriptor *codec = avcodec_descriptor_get(id);
     AVFrame *frame = NULL;
     if (media_packets_lacks_colours(a, packet)) return 0;
-    if (codec && codec->props & AV_CODEC_PROP_INTRA_ONLY) return 1;
+    if (has_only_keys(id)) return 1;
     for (size_t i = 0; i < sizeof sure / sizeof *sure; i++)
         if (sure[i] == id) return 1;
     int rc = media_av_decoder(a);
     if (rc == MEDIA_AV_OK) rc = media_av_send(a, packet);
     if (rc == MEDIA_AV_OK) rc = media_av_send(a, NULL);
     if (rc == MEDIA_AV_OK) rc = media_av_receive(a, &frame);
-    const int key = rc == MEDIA_AV_OK && media_av_is_key(a, frame) == 1;
+    const int says = rc == MEDIA_AV_OK ? media_av_is_key(a, frame) : 0;
     media_av_flush(a);
-    return key;
+    return says > 0 || (says < 0 && media_packets_lists_keys(a));
 }
 
 /* The last key frame that is shown at start or before, as a's next packet; at worst the first packet. Where a seek ends is

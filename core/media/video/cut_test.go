@@ -53,7 +53,12 @@ func TestCutFragmentsAreTruncated(t *testing.T) {
 	defer w.Close()
 	for n := at[2] + 1; n < len(whole); n++ {
 		_, err := decodeWith(w, Source{Bytes: whole[:n]}, Draw{})
+		begun := slices.ContainsFunc(at, func(box int) bool { return box < n && n < box+8 })
 		switch {
+		case begun || n > at[8]: // no more than the beginning of a box's head; what is not missed
+			if err != nil && causeOf(err) == "" {
+				t.Errorf("cut at byte %d: %v", n, err)
+			}
 		case n == at[4] || n == at[6] || n == at[8]:
 			if err != nil {
 				t.Errorf("cut at byte %d, behind a fragment: %v", n, err)
@@ -72,7 +77,7 @@ func TestCutFragmentsAreTruncated(t *testing.T) {
 func TestCutAVIsAreTruncated(t *testing.T) {
 	whole := file(t, "rgb_bottom_up.avi").Bytes
 	movi := bytes.Index(whole, []byte("movi")) - 8
-	cutEverywhere(t, "an AVI", "chunk", whole, movi+12)
+	cutEverywhere(t, "an AVI", "chunk", whole[:bytes.Index(whole, []byte("idx1"))], movi+12)
 	piped := bytes.Clone(whole)
 	for _, unknown := range []uint32{0, 0xffffffff} {
 		binary.LittleEndian.PutUint32(piped[4:], unknown)
@@ -80,6 +85,22 @@ func TestCutAVIsAreTruncated(t *testing.T) {
 		if _, err := decode(t, small(), Source{Bytes: piped[:bytes.Index(piped, []byte("idx1"))]}, Draw{}); err != nil {
 			t.Errorf("sizes of %x: %v", unknown, err)
 		}
+	}
+}
+
+// What somebody has put behind a file, or the index that is cut there, makes no cut of it.
+func TestMoreBehindAVideoIsNoCut(t *testing.T) {
+	for _, name := range []string{"rgb_bottom_up.avi", "fragments.mp4", "bframes.mp4"} {
+		whole := file(t, name).Bytes
+		for _, more := range []string{"\x00\x00\x00", strings.Repeat("\x00", 100), "and more", "TAG" + strings.Repeat("of somebody's", 20)} {
+			if _, err := decode(t, small(), Source{Bytes: append(bytes.Clone(whole), more...)}, Draw{}); err != nil {
+				t.Errorf("%s and %q: %v", name, more, err)
+			}
+		}
+	}
+	whole := file(t, "rgb_bottom_up.avi").Bytes
+	if _, err := decode(t, small(), Source{Bytes: whole[:len(whole)-20]}, Draw{}); err != nil {
+		t.Errorf("without half of its index: %v", err)
 	}
 }
 

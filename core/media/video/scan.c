@@ -182,8 +182,7 @@ static int settle_head(video_ctx *v) {
 
 /* Whether every packet is said to be a key frame: parsers that do not look say so (H.261, H.263, GIF), and AVI without its index. */
 static int all_keys(const video_ctx *v) {
-    const AVCodecDescriptor *codec = avcodec_descriptor_get(v->a->stream->codecpar->codec_id);
-    if (v->n < 2 || (codec && codec->props & AV_CODEC_PROP_INTRA_ONLY)) return 0;
+    if (v->n < 2 || media_packets_lists_keys(v->a)) return 0;
     for (int32_t i = 0; i < v->n; i++)
         if (!(v->packets[i].flags & (VIDEO_KEY | VIDEO_SECOND)) && v->packets[i].size > 0) return 0;
     return 1;
