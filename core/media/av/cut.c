@@ -147,7 +147,7 @@ static int cut_in_block(media_av *a) {
     int steps = STEPS_MOST;
     if (!there(a, 0, b, 13)) return cut(a, "head", 0);
     for (int64_t at = 13 + palette(b[10]), next; --steps > 0; at = next) {
-        if (!there(a, at, b, 1)) return cut(a, "block", at); /* no trailer */
+        if (!there(a, at, b, 1)) return 0; /* programs leave out the trailer */
         if (b[0] == 0x21)
             next = behind_pieces(a, at + 2, &steps);
         else if (b[0] != 0x2c)

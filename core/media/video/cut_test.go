@@ -104,9 +104,37 @@ func TestMoreBehindAVideoIsNoCut(t *testing.T) {
 	}
 }
 
-// A GIF ends with its trailer, a YUV4MPEG2 with a whole frame.
+// blocksOf are where the blocks of a GIF begin, its trailer the last.
+func blocksOf(whole []byte) (at []int) {
+	colours := func(flags byte) int {
+		if flags&0x80 == 0 {
+			return 0
+		}
+		return 3 << (flags&7 + 1)
+	}
+	for i := 13 + colours(whole[10]); ; {
+		at = append(at, i)
+		switch whole[i] {
+		case 0x21:
+			i += 2
+		case 0x2c:
+			i += 11 + colours(whole[i+9])
+		default:
+			return at
+		}
+		for whole[i] != 0 {
+			i += 1 + int(whole[i])
+		}
+		i++
+	}
+}
+
+// A GIF ends with a block, which may be its trailer, a YUV4MPEG2 with a whole frame.
 func TestCutVideosWithoutSizesAreTruncated(t *testing.T) {
-	cutEverywhere(t, "a GIF", "block", file(t, "palette.gif").Bytes, 14)
+	gif := file(t, "palette.gif").Bytes
+	blocks := blocksOf(gif)
+	first := slices.IndexFunc(blocks, func(at int) bool { return gif[at] == 0x2c })
+	cutEverywhere(t, "a GIF", "block", gif, blocks[first]+1, blocks[first+1:]...)
 
 	const frame = 64 * 48 * 3 / 2
 	whole := []byte("YUV4MPEG2 W64 H48 F25:1 C420jpeg\n")
