@@ -3,7 +3,9 @@ package load
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
+	"os"
 	"time"
 
 	"github.com/spdl/spdl/core/media/audio"
@@ -56,12 +58,29 @@ func (l *loading) wav(start, duration string) (*Media, error) {
 	return &Media{[]Tensor{t}, header}, err
 }
 
-// wavHeader is what a WAV says of itself.
+// wavHeader is what a WAV says of itself. Of a file no more than that is read.
 func (l *loading) wavHeader() (*Media, error) {
-	data, err := l.bytes()
+	src, err := l.source.fetched()
 	if err != nil {
 		return nil, err
 	}
-	header, err := audio.ReadWAVHeader(bytes.NewReader(data), int64(len(data)))
+	var r io.ReaderAt = bytes.NewReader(src.Bytes)
+	size := int64(len(src.Bytes))
+	if src.Bytes == nil && src.Path != "" {
+		st, err := os.Stat(src.Path)
+		if err != nil {
+			return nil, err
+		}
+		if !st.Mode().IsRegular() {
+			return nil, fmt.Errorf("%q: got %v, want a regular file", src.Path, st.Mode().Type())
+		}
+		f, err := os.Open(src.Path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r, size = f, st.Size()
+	}
+	header, err := audio.ReadWAVHeader(r, size)
 	return &Media{Info: header}, err
 }

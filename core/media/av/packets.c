@@ -160,24 +160,38 @@ static int has_only_keys(enum AVCodecID id) {
     return (codec && codec->props & AV_CODEC_PROP_INTRA_ONLY) || id == AV_CODEC_ID_CFHD;
 }
 
+/* Whether the container has an index in which not all packets are key frames. AVI without one calls all of them so. */
+static int has_index(const media_av *a) {
+    const int n = avformat_index_get_entries_count(a->stream);
+    for (int i = 0; i < n; i++)
+        if (!(avformat_index_get_entry(a->stream, i)->flags & AVINDEX_KEYFRAME)) return 1;
+    return 0;
+}
+
+/* Of these codecs parsers look. */
+static int has_sure_keys(enum AVCodecID id) {
+    static const enum AVCodecID sure[] = {
+        AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,       AV_CODEC_ID_VP8,        AV_CODEC_ID_VP9,
+        AV_CODEC_ID_AV1,  AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO,
+    };
+    for (size_t i = 0; i < sizeof sure / sizeof *sure; i++)
+        if (sure[i] == id) return 1;
+    return 0;
+}
+
 int media_packets_lists_keys(const media_av *a) {
-    return has_only_keys(a->stream->codecpar->codec_id) ||
-           (a->format && a->format->iformat && strstr(a->format->iformat->name, "mov"));
+    const enum AVCodecID id = a->stream->codecpar->codec_id;
+    if (has_only_keys(id) || has_sure_keys(id)) return 1;
+    return a->format && a->format->iformat && (strstr(a->format->iformat->name, "mov") || has_index(a));
 }
 
 /* Whether a packet that is said to be a key frame is one, by what its decoder says of its picture: parsers that do not look (H.261, H.263, GIF) and
  * AVI without its index call all of them so. Of the codecs whose parsers do look only the container's word is taken. */
 static int is_key(media_av *a, const AVPacket *packet) {
-    static const enum AVCodecID sure[] = {
-        AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,       AV_CODEC_ID_VP8,        AV_CODEC_ID_VP9,
-        AV_CODEC_ID_AV1,  AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO,
-    };
     const enum AVCodecID id = a->stream->codecpar->codec_id;
     AVFrame *frame = NULL;
     if (media_packets_lacks_colours(a, packet)) return 0;
-    if (has_only_keys(id)) return 1;
-    for (size_t i = 0; i < sizeof sure / sizeof *sure; i++)
-        if (sure[i] == id) return 1;
+    if (has_only_keys(id) || has_sure_keys(id)) return 1;
     int rc = media_av_decoder(a);
     if (rc == MEDIA_AV_OK) rc = media_av_send(a, packet);
     if (rc == MEDIA_AV_OK) rc = media_av_send(a, NULL);

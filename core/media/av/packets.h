@@ -43,8 +43,8 @@ int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t e
  * failure; the next call goes on behind it. */
 int media_packets_decode(media_av *a, const media_packets *p, int64_t *next, AVFrame **frame);
 
-/* Whether what the container calls key frames are, where their decoder does not say: of a codec that has no others, and in MP4 and MOV, which
- * have a list of them. */
+/* Whether what the container calls key frames are, where their decoder does not say: of a codec that has no others, or whose parser looks, and in
+ * containers that have a list of them. */
 int media_packets_lists_keys(const media_av *a);
 
 /* Whether a key packet of H.264 is but a recovery point (no IDR picture): what is shown before it, or for a while after it, may refer to
