@@ -15,8 +15,9 @@ func TestOpeningThatHangsIsGivenUp(t *testing.T) {
 	looks, at, goOn := make(chan time.Time), make(chan struct{}), make(chan struct{})
 	answered := make(chan error, 1)
 	closed := make(chan struct{})
+	seen := make(chan struct{})
 	go func() {
-		_, err := within(background, looks, time.Second, func(p *Progress) (Source, error) {
+		_, err := within(telling{background, seen}, looks, time.Second, func(p *Progress) (Source, error) {
 			for _, say := range []func(){p.Step, p.Work, p.Step} {
 				say()
 				at <- struct{}{}
@@ -26,7 +27,15 @@ func TestOpeningThatHangsIsGivenUp(t *testing.T) {
 		})
 		answered <- err
 	}()
-	look := func() { looks <- time.Time{} }
+	look := func() {
+		looks <- time.Time{}
+		select {
+		case <-seen:
+		case err := <-answered:
+			t.Fatalf("given up while it went on: %v", err)
+		}
+	}
+	<-seen
 	<-at
 	look() // the first step is news
 	goOn <- struct{}{}
@@ -37,17 +46,23 @@ func TestOpeningThatHangsIsGivenUp(t *testing.T) {
 	goOn <- struct{}{}
 	<-at
 	look()
-	select {
-	case err := <-answered:
-		t.Fatalf("given up while it went on: %v", err)
-	default:
-	}
-	look()
+	looks <- time.Time{}
 	if err := <-answered; err == nil || !strings.Contains(err.Error(), "the file system hangs: it has not answered for 1s while the samples were looked for") {
 		t.Fatalf("got %v", err)
 	}
 	goOn <- struct{}{}
 	<-closed // by the opening itself, which nobody waited for
+}
+
+// telling is a context that tells each time somebody is about to wait for its end.
+type telling struct {
+	context.Context
+	waits chan<- struct{}
+}
+
+func (a telling) Done() <-chan struct{} {
+	a.waits <- struct{}{}
+	return a.Context.Done()
 }
 
 // closing is a source that tells when it is closed.
