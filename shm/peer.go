@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,8 +17,17 @@ import (
 // soPeerPIDFD is SO_PEERPIDFD (Linux 6.5): a pidfd of the process that connected.
 const soPeerPIDFD = 77
 
-// credentials are the kernel's word on who connected.
-func credentials(conn *net.UnixConn) (*unix.Ucred, error) {
+// MadeBy is the process that made a pair of sockets, of one end; 0 where the kernel does not say.
+func MadeBy(end *os.File) int32 {
+	cred, err := credentials(end)
+	if err != nil {
+		return 0
+	}
+	return cred.Pid
+}
+
+// credentials are the kernel's word on who connected, or made a pair of sockets.
+func credentials(conn syscall.Conn) (*unix.Ucred, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return nil, err

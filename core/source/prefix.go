@@ -17,8 +17,6 @@ type prefix struct {
 	store   *store.Client
 	base    string // URL, with a slash at its end
 	objects []facts
-	last    string // name, while it is opened
-	jumbled bool   // some name came before a lesser one
 }
 
 // facts are what is known of one object: 24 bytes and its ETag.
@@ -34,14 +32,18 @@ func openPrefix(c FolderConfig, extensions []string) (*prefix, error) {
 	}
 	w := newWalker(&p.folder, extensions)
 	// Most stores list keys in the order of their bytes, which is that of a tree walked by path.
-	err := c.Store.List(context.Background(), p.base, func(o store.Object) error { return p.enter(w, o) })
+	last, sorted := "", true
+	err := c.Store.List(context.Background(), p.base, func(o store.Object) error {
+		sorted, last = sorted && last <= o.URL, o.URL
+		return p.enter(w, o)
+	})
 	if err != nil {
 		return nil, err
 	}
 	if len(p.offsets) == 0 {
 		return nil, fmt.Errorf("%w: found %s; want objects ending in %s", ErrNoSamples, w.found(), strings.Join(extensions, ", "))
 	}
-	if p.jumbled {
+	if !sorted {
 		if err := p.sort(); err != nil {
 			return nil, err
 		}
@@ -90,8 +92,6 @@ func (p *prefix) enter(w *walker, o store.Object) error {
 	case len(file) > 255 || len(name) >= maxPath:
 		return fmt.Errorf("object %.200q: got a name of %d bytes, want at most 255", name, len(file))
 	}
-	p.jumbled = p.jumbled || name < p.last
-	p.last = name
 	p.objects = append(p.objects, facts{o.Size, o.ETag})
 	return p.add(dir, []byte(file))
 }

@@ -51,24 +51,20 @@ TEST(an_engine_command_in_process_is_refused) {
     CHECK(strstr(spdl_last_error(), "opts.engine"));
 }
 
-TEST(an_empty_state_does_not_begin_at_the_start) {
+static void check_state_is_refused(const char *state, const char *says) {
     spdl_open_opts o = SPDL_OPEN_OPTS_INIT;
     spdl_reader *r;
     for (o.form = SPDL_FORM_CHILD; o.form <= SPDL_FORM_IN_PROCESS; o.form++) {
-        o.state = "";
+        o.state = state;
         CHECK_STATUS(spdl_open("x", &o, &r), SPDL_E_STATE);
-        CHECK(strstr(spdl_last_error(), "opts.state is empty"));
+        CHECK_SAYS(says);
     }
 }
 
+TEST(an_empty_state_does_not_begin_at_the_start) { check_state_is_refused("", "opts.state is empty"); }
+
 TEST(a_state_is_its_json_and_not_the_name_of_its_file) {
-    spdl_open_opts o = SPDL_OPEN_OPTS_INIT;
-    spdl_reader *r;
-    for (o.form = SPDL_FORM_CHILD; o.form <= SPDL_FORM_IN_PROCESS; o.form++) {
-        o.state = " state.json";
-        CHECK_STATUS(spdl_open("x", &o, &r), SPDL_E_STATE);
-        CHECK_SAYS("opts.state is \" state.json\", want the JSON of spdl_state_save");
-    }
+    check_state_is_refused(" state.json", "opts.state is \" state.json\", want the JSON of spdl_state_save");
 }
 
 TEST(a_call_without_its_pipeline_or_struct_is_refused) {

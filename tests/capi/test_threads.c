@@ -37,6 +37,17 @@ static void *consume(void *arg) {
     }
 }
 
+/* All tickets, an epoch after the other, as slots become free. */
+static void publish_epochs(standin *s) {
+    for (uint32_t t = 0; t < TICKETS;) {
+        bool last = (t + 1) % (TICKETS / EPOCHS) == 0;
+        if (standin_publish(s, t / (TICKETS / EPOCHS), last) < 0)
+            usleep(50);
+        else
+            t++;
+    }
+}
+
 TEST(threads_of_two_readers_share_every_batch_and_each_reader_ends_once_per_epoch) {
     standin_opts o = STANDIN_OPTS;
     o.n_epochs = EPOCHS, o.slots = 16;
@@ -46,13 +57,7 @@ TEST(threads_of_two_readers_share_every_batch_and_each_reader_ends_once_per_epoc
     ledger l[2] = {{attach_with(s, THREADS, 0), seen, 0, 0}, {attach_with(s, THREADS, 0), seen, 0, 0}};
     pthread_t threads[2 * THREADS];
     for (int i = 0; i < 2 * THREADS; i++) CHECK(pthread_create(&threads[i], NULL, consume, &l[i % 2]) == 0);
-    for (uint32_t t = 0; t < TICKETS;) {
-        bool last = (t + 1) % (TICKETS / EPOCHS) == 0;
-        if (standin_publish(s, t / (TICKETS / EPOCHS), last) < 0)
-            usleep(50);
-        else
-            t++;
-    }
+    publish_epochs(s);
     for (int i = 0; i < 2 * THREADS; i++) pthread_join(threads[i], NULL);
     for (uint32_t t = 0; t < TICKETS; t++) CHECK(atomic_load(&seen[t]) == 1);
     for (int i = 0; i < 2; i++) {
@@ -88,13 +93,7 @@ TEST(loops_of_threads_over_an_epoch_share_its_batches_and_all_end_with_it) {
     ledger l = {attach_with(s, THREADS, 0), seen, 0, 0};
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, consume_epochs, &l) == 0);
-    for (uint32_t t = 0; t < TICKETS;) {
-        bool last = (t + 1) % (TICKETS / EPOCHS) == 0;
-        if (standin_publish(s, t / (TICKETS / EPOCHS), last) < 0)
-            usleep(50);
-        else
-            t++;
-    }
+    publish_epochs(s);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     for (uint32_t t = 0; t < TICKETS; t++) CHECK(atomic_load(&seen[t]) == 1);
     CHECK(atomic_load(&l.wrong) == 0);

@@ -15,7 +15,6 @@ import (
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 )
 
 // maxState is more than any saved position takes.
@@ -111,8 +110,12 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	var parent int32
+	if v.child {
+		parent = shm.MadeBy(v.control)
+	}
 	progress := v.newOpening(log)
-	e, err := engine.New(s, &engine.Options{Child: v.child, Parent: madeBy(v.control), State: state, Fresh: v.fresh, Journal: v.journal, Feed: v.feed, Log: log, Started: v.started,
+	e, err := engine.New(s, &engine.Options{Child: v.child, Parent: parent, State: state, Fresh: v.fresh, Journal: v.journal, Feed: v.feed, Log: log, Started: v.started,
 		Context: ctx, Opened: progress.tell})
 	progress.end()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) && !v.child {
@@ -124,22 +127,6 @@ func (v *serving) run(ctx context.Context, args []string) error {
 	}
 	defer e.Close()
 	return v.runEngine(ctx, e, s, log)
-}
-
-// madeBy is the process that made a pair of sockets, of one end; 0 of none.
-func madeBy(end *os.File) int32 {
-	if end == nil {
-		return 0
-	}
-	raw, err := end.SyscallConn()
-	if err != nil {
-		return 0
-	}
-	var cred *unix.Ucred
-	if raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }) != nil || err != nil {
-		return 0
-	}
-	return cred.Pid
 }
 
 // runEngine decodes and serves until ctx ends, the parent is gone, or somebody asks for a stop. Decoding begins before all of

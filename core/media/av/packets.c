@@ -155,11 +155,6 @@ int media_packets_lacks_colours(const media_av *a, const AVPacket *packet) {
            !av_packet_get_side_data(packet, AV_PKT_DATA_PALETTE, NULL);
 }
 
-static int has_only_keys(enum AVCodecID id) {
-    const AVCodecDescriptor *codec = avcodec_descriptor_get(id);
-    return (codec && codec->props & AV_CODEC_PROP_INTRA_ONLY) || id == AV_CODEC_ID_CFHD;
-}
-
 /* Whether the container has an index in which not all packets are key frames. AVI without one calls all of them so. */
 static int has_index(const media_av *a) {
     const int n = avformat_index_get_entries_count(a->stream);
@@ -168,30 +163,30 @@ static int has_index(const media_av *a) {
     return 0;
 }
 
-/* Of these codecs parsers look. */
+/* Whether a codec's packets are all key frames, or its parser looks which of them are. */
 static int has_sure_keys(enum AVCodecID id) {
     static const enum AVCodecID sure[] = {
-        AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,       AV_CODEC_ID_VP8,        AV_CODEC_ID_VP9,
-        AV_CODEC_ID_AV1,  AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO,
+        AV_CODEC_ID_CFHD, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,       AV_CODEC_ID_VP8,
+        AV_CODEC_ID_VP9,  AV_CODEC_ID_AV1,  AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO,
     };
+    const AVCodecDescriptor *codec = avcodec_descriptor_get(id);
+    if (codec && codec->props & AV_CODEC_PROP_INTRA_ONLY) return 1;
     for (size_t i = 0; i < sizeof sure / sizeof *sure; i++)
         if (sure[i] == id) return 1;
     return 0;
 }
 
 int media_packets_lists_keys(const media_av *a) {
-    const enum AVCodecID id = a->stream->codecpar->codec_id;
-    if (has_only_keys(id) || has_sure_keys(id)) return 1;
+    if (has_sure_keys(a->stream->codecpar->codec_id)) return 1;
     return a->format && a->format->iformat && (strstr(a->format->iformat->name, "mov") || has_index(a));
 }
 
 /* Whether a packet that is said to be a key frame is one, by what its decoder says of its picture: parsers that do not look (H.261, H.263, GIF) and
  * AVI without its index call all of them so. Of the codecs whose parsers do look only the container's word is taken. */
 static int is_key(media_av *a, const AVPacket *packet) {
-    const enum AVCodecID id = a->stream->codecpar->codec_id;
     AVFrame *frame = NULL;
     if (media_packets_lacks_colours(a, packet)) return 0;
-    if (has_only_keys(id) || has_sure_keys(id)) return 1;
+    if (has_sure_keys(a->stream->codecpar->codec_id)) return 1;
     int rc = media_av_decoder(a);
     if (rc == MEDIA_AV_OK) rc = media_av_send(a, packet);
     if (rc == MEDIA_AV_OK) rc = media_av_send(a, NULL);
@@ -311,7 +306,7 @@ static int64_t recovery_count(const AVPacket *p, const AVCodecParameters *codec)
 
 int media_packets_recovers_from(media_av *a, const AVPacket *p) {
     const AVCodecParameters *codec = a->stream->codecpar;
-    if (recovery_count(p, codec) == 0) return 1;
+    if (!media_packets_recovers(p, codec) || recovery_count(p, codec) == 0) return 1;
     const AVCodec *decoder = avcodec_find_decoder(codec->codec_id);
     AVCodecContext *c = decoder ? avcodec_alloc_context3(decoder) : NULL;
     if (!c) return 1;

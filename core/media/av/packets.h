@@ -51,7 +51,7 @@ int media_packets_lists_keys(const media_av *a);
  * what was before. */
 int media_packets_recovers(const AVPacket *p, const AVCodecParameters *codec);
 
-/* Whether a decoder that enters at such a packet, of an intra refresh, will give whole pictures when it says. FFmpeg's makes up the pictures that it
+/* Whether a decoder that enters at a key packet, be it such a one of an intra refresh, will give whole pictures when it says. FFmpeg's makes up the pictures that it
  * lacks, but not where frame numbers begin at 0 again: nothing of the packet is decoded then, and what comes is damaged without a word. */
 int media_packets_recovers_from(media_av *a, const AVPacket *p);
 

@@ -264,11 +264,6 @@ static int finish_run(video_ctx *v) {
     return rc;
 }
 
-/* Whether a run may be entered at this key packet. */
-static int recovers(media_av *a, const AVPacket *p) {
-    return !media_packets_recovers(p, a->stream->codecpar) || media_packets_recovers_from(a, p);
-}
-
 static int send_next(video_ctx *v) {
     AVPacket *p = NULL;
     int32_t number = v->next;
@@ -288,7 +283,7 @@ static int send_next(video_ctx *v) {
     }
     if (number == v->runs[v->run].key) {
         v->recovering = media_packets_recovers(p, v->a->stream->codecpar);
-        if (number > 0 && !v->lenient && !recovers(v->a, p)) return finish_run(v);
+        if (number > 0 && !v->lenient && !media_packets_recovers_from(v->a, p)) return finish_run(v);
     }
     p->pts = number; /* rides through the decoder */
     p->dts = AV_NOPTS_VALUE;
@@ -439,7 +434,8 @@ static int decode_from_key(video_ctx *v, int64_t at) {
         rc = media_av_read(v->a, &p);
         if (rc == MEDIA_AV_OK) enters = video_fields_enters(p, v->a->stream);
         if (enters < 0) return media_av_fail(v->a, enters, "the parser");
-        if (rc == MEDIA_AV_OK && (media_packets_lacks_colours(v->a, p) || (enters && !recovers(v->a, p))))
+        if (rc == MEDIA_AV_OK &&
+            (media_packets_lacks_colours(v->a, p) || (enters && !media_packets_recovers_from(v->a, p))))
             enters = 0;
     }
     if (rc == MEDIA_AV_OK) rc = media_av_send(v->a, p);
