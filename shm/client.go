@@ -179,7 +179,7 @@ func (c *caller) call(ctx context.Context, kind uint16, payload []byte, fds []in
 		}
 		return nil, because(err, ErrSystem, "shm: control: send request %d: %v", kind, err)
 	}
-	m, err := receive(c.conn, make([]byte, msgMax+1), max(wantFDs, 1))
+	m, err := c.answer(wantFDs)
 	switch {
 	case err != nil && isHangUp(err):
 		return nil, because(errHungUp, ErrEngineLost, "shm: control: the engine hung up; see its log")
@@ -195,6 +195,17 @@ func (c *caller) call(ctx context.Context, kind uint16, payload []byte, fds []in
 		return nil, refuse(ErrFormat, "shm: control: answer %d to request %d", m.ID, c.id)
 	}
 	return m, nil
+}
+
+// answer is the next message that is not the late answer to a request that was given up.
+func (c *caller) answer(wantFDs int) (*message, error) {
+	for {
+		m, err := receive(c.conn, make([]byte, msgMax+1), max(wantFDs, 1))
+		if err != nil || m.ID == 0 || m.ID >= c.id {
+			return m, err
+		}
+		m.closeFDs()
+	}
 }
 
 func epochAnswer(m *message) (uint64, error) {

@@ -292,53 +292,6 @@ func (r *testRing) evictAllBut(c *Reader) {
 	}
 }
 
-func TestAttachToASilentEngineEndsWithItsContext(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "silent.sock")
-	silent, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-	for range 50 { // the socket's own clock and that of the context rang in either order
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Millisecond)
-		_, err := Attach(ctx, path, AttachOptions{MaxLeases: 1})
-		cancel()
-		wantErr(t, err, context.DeadlineExceeded)
-	}
-}
-
-// A request that cannot even be sent ends with its context, too.
-func TestRequestToAFullSocketEndsWithItsContext(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "full.sock")
-	full, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: path, Net: "unixpacket"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer full.Close()
-	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := raw.Write(func(fd uintptr) bool {
-		for err == nil {
-			_, err = unix.Write(int(fd), make([]byte, 1024))
-		}
-		return true
-	}); err != nil {
-		t.Fatal(err)
-	}
-	wantErr(t, err, unix.EAGAIN)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	_, err = (&caller{conn: conn}).call(ctx, msgStats, nil, nil, 0)
-	wantErr(t, err, context.Canceled)
-}
-
 func TestFloodOfSilentConnectionsDoesNotKeepOthersOut(t *testing.T) {
 	r := newTestRing(t, testConfig(t, 8))
 	var silent []net.Conn
