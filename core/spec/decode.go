@@ -211,6 +211,14 @@ func (s *section) has(key string) bool {
 	return s.values[key] != nil && s.d.err == nil
 }
 
+// switchedOn is has of a section that means something by being there: with nothing in it, it may have been meant as a no.
+func (s *section) switchedOn(key string) bool {
+	if s.has(key) && isNull(target(s.values[key])) {
+		s.fail(key, "got nothing, want {} for one with every default; leave the key out for none")
+	}
+	return s.has(key)
+}
+
 func (s *section) fail(key, format string, args ...any) {
 	s.d.fail(s.values[key], join(s.shown, key), format, args...)
 }

@@ -54,7 +54,7 @@ func (d *decoder) device(s *section) *Device {
 	whole(s, "jpeg_bytes", &v.JPEGBytes, 1<<10, 1<<30)
 	choice(s, "otherwise", &v.Otherwise, string(Fail), OnHost)
 	whole(s, "restarts", &v.Restarts, 0, 1000)
-	if s.has("finish") {
+	if s.switchedOn("finish") {
 		f := d.section(s.values["finish"], "device.finish", join(s.shown, "finish"), join(s.place, "finish"))
 		v.Finish = &Finish{DType: tensor.F32}
 		name := ""

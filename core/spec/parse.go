@@ -171,7 +171,7 @@ func (d *decoder) ring(sec *section, r *Spec, dir string) {
 		c := below("cache")
 		c.cache(&r.Cache, dir)
 	}
-	if sec.has("device") {
+	if sec.switchedOn("device") {
 		v := below("device")
 		r.Device = d.device(&v)
 	}

@@ -44,6 +44,8 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		// the device
 		{least + "device: {gpu: 0}", `x.yaml:3:10: device.gpu: unknown key; valid here: cuda, slots, in_flight, decode, jpeg_bytes, finish, otherwise, restarts`},
 		{least + "device: true", "x.yaml:3:9: device: got true, want a mapping of cuda, slots"},
+		{least + "device:", "x.yaml:3:8: device: got nothing, want {} for one with every default; leave the key out for none"},
+		{least + "device: {finish: null}", "x.yaml:3:18: device.finish: got nothing, want {}"},
 		{least + "device: {cuda: -1}", "x.yaml:3:16: device.cuda: got -1, want a whole number from 0"},
 		{least + "device: {slots: 1}", "device.slots: got 1, want a whole number from 2 to 64"},
 		{least + "device: {in_flight: 4}", "device.in_flight: got 4, want at most the 3 device slots"},

@@ -72,7 +72,7 @@ func unreachable(err error) *Error {
 	var authority x509.UnknownAuthorityError
 	var certificate *tls.CertificateVerificationError
 	switch {
-	case errors.Is(err, errRedirect):
+	case errors.Is(err, errRedirect) || errors.Is(err, errProxy):
 		e.again = false
 	case errors.As(err, &name) && name.IsTimeout:
 		e.Err, e.Detail = nil, fmt.Sprintf("the name service says nothing about %q", name.Name)

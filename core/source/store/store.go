@@ -155,7 +155,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	t := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
+		Proxy: proxy, MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: maxHeader,
 		// HTTP/2 would put all ranges on one connection; many connections carry more.
