@@ -38,6 +38,12 @@ def c_text(what: str, text: Union[str, bytes, os.PathLike[str]]) -> bytes:
     return text
 
 
+def shown(text: str) -> str:
+    """Any text as the engine can say it: names of files that are not UTF-8 carry halves of characters, and C ends a text at its first
+    zero byte."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+
+
 def whole(what: str, value: Any) -> int:
     """A whole number, numpy's and 16000.0 among them. Raises ArgumentError for what would have to be cut."""
     try:

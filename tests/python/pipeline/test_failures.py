@@ -454,3 +454,14 @@ def test_a_generator_that_raises_stop_async_iteration_has_failed():
     pipeline = build(range(5), op, pipe={"max_failures": 0})
     with pytest.raises(PipelineFailure, match="1:op.* failed 1 times"), pipeline.auto_stop():
         list(pipeline)
+
+
+def test_a_failure_and_a_stage_may_be_named_by_what_no_text_holds():
+    """Names of files that are not UTF-8, and zero bytes."""
+
+    def op(x):
+        if x == 1:
+            raise ValueError("/data/\udcff\0.jpg")
+        return x
+
+    assert run(range(3), op, pipe={"name": "decode \udcff\0"}) == [0, 2]

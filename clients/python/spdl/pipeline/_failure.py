@@ -8,6 +8,7 @@ import sys
 import traceback
 from typing import Optional, Sequence
 
+from .._given import shown
 from .._lock import Lock
 
 log = logging.getLogger("spdl.pipeline")
@@ -99,4 +100,4 @@ def _place(error: BaseException) -> tuple[str, int]:
 
 def traceback_text(error: BaseException) -> bytes:
     """The error with its traceback, for the engine to keep."""
-    return "".join(traceback.format_exception(type(error), error, error.__traceback__)).replace("\0", "?").encode()
+    return shown("".join(traceback.format_exception(type(error), error, error.__traceback__))).encode()

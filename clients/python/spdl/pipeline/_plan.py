@@ -9,6 +9,7 @@ import queue
 from dataclasses import replace
 from typing import Any, Callable, Optional, Sequence
 
+from .._given import shown
 from . import config as defaults
 from . import defs
 from ._core import Plan, QueuePlan
@@ -197,7 +198,7 @@ class _Compiler:
             self.queues.append(QueuePlan(name, info, make))
 
     def _name(self, info: StageInfo) -> str:
-        return f"{info.stage_id}:{info.stage_name}"
+        return shown(f"{info.stage_id}:{info.stage_name}")
 
     def _share_threads(self) -> None:
         """Where stages have more threads together than num_threads, let only so many run an op at once."""
