@@ -137,8 +137,8 @@ func (l *loading) tensors(all ...Tensor) ([]Tensor, error) {
 	return all, nil
 }
 
-// audio decodes a sound. One whose length, channels or, for features, rate the description leaves open is decoded once to know them; the second time, for
-// another type, layout or features, into the row that fits.
+// audio decodes a sound. One whose length (a ragged one's is what it may be at most), channels or, for features, rate the description leaves open is decoded
+// once to know them; the second time, for another type, layout or features, into the row that fits.
 func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	from, err := l.source.fetched()
 	if err != nil {
@@ -159,7 +159,8 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
-	if op.Fixed() && config.Features == features {
+	open := config.Length == 0 || a.Shape == spec.Ragged
+	if op.Fixed() && !open && config.Features == features {
 		return l.sound(op, src, config.Rate)
 	}
 	worker, err := op.NewWorker()
@@ -171,13 +172,13 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
-	if features == nil && config.DType == tensor.F32 && config.Layout == audio.ChannelsFirst && config.Length == 0 {
+	if features == nil && config.DType == tensor.F32 && config.Layout == audio.ChannelsFirst && open {
 		t, err := l.tensor("audio", tensor.F32, tensor.Shape{int64(wave.Channels), int64(wave.Frames)})
 		copy(t.Data, floatBytes(wave.Data))
 		return &Media{[]Tensor{t}, soundInfo{info, wave.Rate}}, err
 	}
 	config.Channels, config.Rate, config.Features = wave.Channels, wave.Rate, features
-	if config.Length == 0 {
+	if open {
 		config.Length = wave.Frames
 	}
 	if op, err = audio.Compile(config); err != nil {
