@@ -319,7 +319,7 @@ func TestParseStateIsStrict(t *testing.T) {
 		{goodState + "x", "text after"},
 		{goodState + "{}", "text after"},
 		{edit(`"epoch":1,`, ""), `key "epoch": missing`},
-		{edit(`"epoch":1,`, `"epoch":1,"epoch":1,`), `key "epoch": unknown or given twice`},
+		{edit(`"epoch":1,`, `"epoch":1,"epoch":1,`), `key "epoch": unknown or given twice; pass what was saved`},
 		{edit(`"epoch"`, `"Epoch"`), `key "Epoch": unknown`},
 		{edit(`"epoch":1`, `"epoch":null`), `key "epoch": got null`},
 		{edit(`"epoch":1`, `"epoch":1.5`), `key "epoch": got 1.5`},

@@ -71,7 +71,7 @@ func parseState(data []byte) (s State, err error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
-		return s, fmt.Errorf("got %.40q, want a JSON object as state wrote it", data)
+		return s, fmt.Errorf("got %.40q, want a JSON object; %s", data, asSaved)
 	}
 	for dec.More() {
 		tok, err := dec.Token()
@@ -81,7 +81,7 @@ func parseState(data []byte) (s State, err error) {
 		key, _ := tok.(string)
 		field := fields[key]
 		if field == nil {
-			return s, fmt.Errorf("key %q: unknown or given twice", key)
+			return s, fmt.Errorf("key %q: unknown or given twice; %s", key, asSaved)
 		}
 		delete(fields, key)
 		if err := decodeValue(dec, field); err != nil {
@@ -96,11 +96,13 @@ func parseState(data []byte) (s State, err error) {
 	}
 	for _, key := range stateKeys {
 		if _, missing := fields[key]; missing {
-			return s, fmt.Errorf("key %q: missing", key)
+			return s, fmt.Errorf("key %q: missing; %s", key, asSaved)
 		}
 	}
 	return s, s.check()
 }
+
+const asSaved = "pass what was saved, as it was saved, and nothing around it"
 
 // stateKeys are those that every state has.
 var stateKeys = []string{"version", "epoch", "step", "done", "seed", "n", "global_batch", "source", "order", "shuffle", "last"}
