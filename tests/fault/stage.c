@@ -44,6 +44,7 @@ int main(int argc, char **argv) {
     spdl_attach_opts opts = SPDL_ATTACH_OPTS_INIT;
     opts.group = group;
     opts.max_leases = 1;
+    opts.timeout_ns = 120 * (int64_t)1000000000; /* the engine may be dead, and another one start */
     spdl_reader *reader;
     spdl_status s;
     do s = spdl_attach(argv[1], &opts, &reader);

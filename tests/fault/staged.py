@@ -35,8 +35,10 @@ class Run:
                        "image": {"transform": [{"resize": [8, 8]}]}, "bad_sample": {"policy": "mask"}, "ring": ring}
         self.name, self.log, self.said = name, tmp_path / "workers.log", tmp_path / "engine.log"
         self.start(fault)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + WATCHDOG
         while " ready: " not in self.said.read_text():
+            if fault and self.engine.poll() == -signal.SIGKILL:
+                break  # it came to its fault before it said so
             assert self.engine.poll() is None and time.monotonic() < deadline, self.said.read_text()
             time.sleep(0.005)
 
