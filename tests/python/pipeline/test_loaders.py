@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -129,9 +130,30 @@ def test_what_the_loader_cannot_do_is_refused(options, text):
         get_pytorch_dataloader(Squares(), **options)
 
 
-def test_an_iterable_data_set_is_refused():
-    with pytest.raises(ValueError, match="no __getitem__"):
-        get_pytorch_dataloader(iter([1]))
+def test_an_iterable_data_set_is_refused(monkeypatch):
+    """Also torch's, which has a __getitem__ that only raises."""
+    class IterableDataset:
+        def __getitem__(self, index):
+            raise NotImplementedError
+
+    monkeypatch.setitem(sys.modules, "torch.utils.data", SimpleNamespace(IterableDataset=IterableDataset))
+    for one in (iter([1]), IterableDataset()):
+        with pytest.raises(ValueError, match="no item by index"):
+            get_pytorch_dataloader(one)
+
+
+def test_what_cannot_go_to_a_worker_is_named():
+    with pytest.raises(ValueError, match="collate_fn goes to worker processes and cannot be pickled"):
+        list(get_pytorch_dataloader(Squares(), batch_size=2, collate_fn=lambda items: items))
+
+
+def test_without_a_gpu_nothing_is_pinned(monkeypatch):
+    """As with torch's own loader."""
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False)))
+    with pytest.warns(UserWarning, match="finds no GPU"):
+        unpinned = get_pytorch_dataloader(Squares(), batch_size=5, collate_fn=list, in_order=True, pin_memory=True)
+    monkeypatch.undo()
+    assert list(unpinned) == [[0, 1, 4, 9, 16], [25, 36, 49, 64, 81]]
 
 
 def test_no_import_brings_numpy_or_torch():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import time
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from itertools import islice
 
@@ -83,6 +84,25 @@ def test_a_shut_down_pool_cancels_what_has_not_begun():
     go.set()
     assert running.result(60) and waiting.cancelled()
     pool.shutdown()
+
+
+def wrong():
+    raise ValueError("no")
+
+
+@pytest.mark.parametrize("kind", [PriorityThreadPoolExecutor, PriorityProcessPoolExecutor])
+def test_a_pool_whose_initializer_fails_is_broken_for_all(kind):
+    """As those of concurrent.futures: what waits and what comes is told, and a pipeline of which every item fails ends."""
+    with kind(2, initializer=wrong) as pool:
+        executor = pool.get_executor()
+        pipeline = (PipelineBuilder().add_source(range(10)).pipe(double, executor=executor, concurrency=2)
+                    .add_sink(3).build(num_threads=1))
+        with pipeline.auto_stop():
+            assert list(pipeline) == []
+        with pytest.raises(BrokenExecutor):
+            executor.submit(double, 1).result(60)
+    with pytest.raises(ValueError, match="max_workers 0"):
+        kind(0)
 
 
 def test_profile_runs_every_pipe_alone_at_each_concurrency():

@@ -6,6 +6,7 @@ import pickle
 import queue
 import random
 import sys
+import warnings
 from typing import Any, Callable, Generic, Iterable, Iterator, Optional, Sequence, TypeVar
 
 from ..pipeline import PipelineBuilder
@@ -26,12 +27,13 @@ def get_pytorch_dataloader(dataset: Any, batch_size: Optional[int] = 1, shuffle:
 
     Unlike torch's: num_workers 0 means 1, in_order is False unless told, a batch's arrays come through one memory
     file without a copy on this side, and with batch_size None an item that is None is left out. Beyond Meta's SPDL:
-    worker_init_fn and persistent_workers work, and a worker that is killed is an error at once. Refused:
-    IterableDataset, pin_memory_device (deprecated in torch).
+    worker_init_fn and persistent_workers work, and a worker that is killed is an error at once. A sample that fails ends
+    the iteration with its error, as torch's do; Meta's SPDL leaves the batch out. pin_memory without a GPU warns and
+    pins nothing. Refused: IterableDataset, pin_memory_device (deprecated in torch), what cannot be pickled.
     torch is imported where collate_fn, pin_memory or a sampler of torch's needs it, and not otherwise.
     """
-    if not hasattr(dataset, "__getitem__"):
-        raise ValueError(f"spdl: dataloader: {type(dataset).__name__} has no __getitem__; iterable data sets go to "
+    if not hasattr(dataset, "__getitem__") or _is_iterable(dataset):
+        raise ValueError(f"spdl: dataloader: {type(dataset).__name__} has no item by index; iterable data sets go to "
                          "PipelineBuilder.add_source")
     if pin_memory_device is not None:
         raise ValueError("spdl: dataloader: pin_memory_device is not supported; the current device is pinned for")
@@ -74,7 +76,7 @@ class PyTorchDataLoader(Generic[T], Iterable[T]):
         self._prefetch = prefetch
         self._in_order = in_order
         self._timeout = timeout
-        self._pin_memory = pin_memory
+        self._pin_memory = pin_memory and _pins()
         self._workers: Optional[_Workers] = None
 
     def __len__(self) -> int:
@@ -153,7 +155,7 @@ class _Workers:
     """Processes that hold the data set; fetch() has one of them make a batch."""
 
     def __init__(self, loader: PyTorchDataLoader) -> None:
-        args = [pickle.dumps(loader.dataset), pickle.dumps(_collate(loader)), loader._batched]
+        args = [_pickled("the data set", loader.dataset), _pickled("collate_fn", _collate(loader)), loader._batched]
         self._idle: queue.SimpleQueue = queue.SimpleQueue()
         self._all = []
         for number in range(loader._num_workers):
@@ -212,6 +214,30 @@ def _collate(loader: PyTorchDataLoader) -> Callable[..., Any]:
     from torch.utils.data import default_collate, default_convert
 
     return default_collate if loader._batched else default_convert
+
+
+def _is_iterable(dataset: Any) -> bool:
+    """Whether it is torch's IterableDataset, whose base class has a __getitem__ that only raises."""
+    torch_data = sys.modules.get("torch.utils.data")
+    return torch_data is not None and isinstance(dataset, torch_data.IterableDataset)
+
+
+def _pickled(what: str, value: Any) -> bytes:
+    try:
+        return pickle.dumps(value)
+    except Exception as error:
+        raise ValueError(f"spdl: dataloader: {what} goes to worker processes and cannot be pickled: {error}; define it, and its class, at the "
+                         "top of a module") from error
+
+
+def _pins() -> bool:
+    """Whether there is anything to pin for. torch's DataLoader goes on without, too."""
+    import torch
+
+    if torch.cuda.is_available():
+        return True
+    warnings.warn("spdl: dataloader: pin_memory is set and torch finds no GPU; batches are not pinned", stacklevel=4)
+    return False
 
 
 def _pin(batch: Any) -> Any:

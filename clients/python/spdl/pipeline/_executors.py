@@ -7,6 +7,7 @@ import itertools
 import os
 import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.thread import BrokenThreadPool
 from typing import Any, Callable, Optional
 
 from .._lock import Lock
@@ -45,6 +46,7 @@ class _PriorityPool:
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._closed = False
+        self._broken: Optional[BrokenThreadPool] = None
 
     def get_executor(self, *, priority: Optional[int] = None) -> PriorityExecutorEntrypoint:
         """An executor for a stage. Higher priority goes first; None: higher than those made before."""
@@ -53,6 +55,8 @@ class _PriorityPool:
     def _submit(self, priority: int, fn: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Future:
         future: Future = Future()
         with self._lock:
+            if self._broken:
+                raise self._broken
             if self._closed:
                 raise RuntimeError(f"spdl: pipeline: {type(self).__name__}: submit after shutdown")
             heapq.heappush(self._calls, (-priority, next(self._order), future, lambda: self._call(fn, args, kwargs)))
@@ -69,7 +73,11 @@ class _PriorityPool:
 
     def _work(self) -> None:
         if self._initializer is not None:
-            self._initializer(*self._initargs)
+            try:
+                self._initializer(*self._initargs)
+            except BaseException as error:  # noqa: B036 - as concurrent.futures has it: nobody can rely on this pool any more
+                self._fail(error)
+                return
         while True:
             with self._lock:
                 self._idle += 1
@@ -88,6 +96,25 @@ class _PriorityPool:
             else:
                 future.set_result(result)
             del future, call
+
+    def _fail(self, error: BaseException) -> None:
+        """Tell all who wait, and all who come, that a thread could not begin."""
+        broken = BrokenThreadPool(f"spdl: pipeline: {type(self).__name__}: the initializer failed: {error!r}")
+        broken.__cause__ = error
+        with self._lock:
+            self._broken = self._broken or broken
+            calls, self._calls = self._calls, []
+            self._closed = True
+            self._ready.notify_all()
+        for _, _, future, _ in calls:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(broken)
+
+    def __enter__(self) -> _PriorityPool:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.shutdown()
 
     def shutdown(self, wait: bool = True, cancel_futures: bool = False) -> None:
         """Take no more calls; wait for those that were taken, or cancel those that have not begun."""
@@ -110,7 +137,7 @@ class PriorityThreadPoolExecutor(_PriorityPool):
 
     def __init__(self, max_workers: Optional[int] = None, thread_name_prefix: str = "",
                  initializer: Optional[Callable[..., object]] = None, initargs: tuple = ()) -> None:
-        super().__init__(max_workers or min(32, (os.cpu_count() or 1) + 4), thread_name_prefix, initializer, initargs)
+        super().__init__(min(32, (os.cpu_count() or 1) + 4) if max_workers is None else max_workers, thread_name_prefix, initializer, initargs)
 
     def __reduce__(self) -> Any:
         return type(self), (self._max_workers, self._prefix, self._initializer, self._initargs)
@@ -120,7 +147,7 @@ class PriorityProcessPoolExecutor(_PriorityPool):
     """Processes shared by stages, in the same way; arguments as for concurrent.futures.ProcessPoolExecutor."""
 
     def __init__(self, max_workers: Optional[int] = None, **kwargs: Any) -> None:
-        super().__init__(max_workers or os.cpu_count() or 1, "spdl-priority-process", None, ())
+        super().__init__((os.cpu_count() or 1) if max_workers is None else max_workers, "spdl-priority-process", None, ())
         self._arguments = kwargs
         self._pool = ProcessPoolExecutor(self._max_workers, **kwargs)
 
