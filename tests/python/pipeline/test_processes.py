@@ -582,9 +582,16 @@ def test_a_region_can_be_stopped_in_the_middle():
         pipeline.get_item(timeout=30)
 
 
+def test_who_is_in_the_main_process_may_come_back_to_it():
+    """`to(MAIN_PROCESS if debug else pool)`."""
+    builder = PipelineBuilder().add_source(range(3)).to(MAIN_PROCESS).pipe(double).to(MAIN_PROCESS)
+    pipeline = builder.pipe(double).add_sink(1).build(num_threads=1)
+    with pipeline.auto_stop():
+        assert list(pipeline) == [0, 4, 8]
+
+
 @pytest.mark.parametrize("build, text", [
     (lambda b, t: b.to(t).pipe(double), "close it"), (lambda b, t: b.to(t).to(MAIN_PROCESS), "no stage"),
-    (lambda b, t: b.to(MAIN_PROCESS), "without a region"),
     (lambda b, t: b.to(t).pipe(double, output_order="input").to(MAIN_PROCESS), "output_order")])
 def test_a_region_that_cannot_be_is_refused(build, text):
     builder = build(PipelineBuilder().add_source([1]), ProcessPoolExecutorConfig(max_workers=1))

@@ -66,7 +66,7 @@ class PipelineBuilder(Generic[T, U]):
     def to(self, target: Any, /, *, buffer_size: int = 1) -> PipelineBuilder[T, U]:
         """Run the stages from here to the next to() in worker processes (ProcessPoolExecutorConfig).
 
-        to(MAIN_PROCESS) comes back and must stand before the sink. A value goes from stage to stage inside a
+        to(MAIN_PROCESS) comes back and must stand before the sink; without a region it is nothing. A value goes from stage to stage inside a
         worker without a copy; only what enters and leaves the region travels, up to buffer_size items at a time.
         """
         return self._add(defs.PlacementConfig(target, buffer_size=buffer_size))

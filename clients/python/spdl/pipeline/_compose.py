@@ -12,11 +12,25 @@ from ._plan import BUFFER, Options, compile_plan, is_continuous
 
 def compose(config: defs.PipelineConfig, options: Options) -> tuple[defs.PipelineConfig, list[Any]]:
     """A config that the engine runs as one pipeline, and the pipelines and pools that feed its source."""
-    config, inner = _without_custom_merge(config, options)
+    config, inner = _without_custom_merge(_without_idle_returns(config), options)
     places = [place for place, stage in enumerate(config.pipes) if isinstance(stage, defs.PlacementConfig)]
     if not places:
         return config, inner
     return _without_regions(config, places, inner, options)
+
+
+def _without_idle_returns(config: defs.PipelineConfig) -> defs.PipelineConfig:
+    """Without what comes back to the main process from nowhere: `to(MAIN_PROCESS if debug else pool)` is fine."""
+    pipes: list[Any] = []
+    away = False
+    for stage in config.pipes:
+        if isinstance(stage, defs.PlacementConfig):
+            back = stage.target is defs.MAIN_PROCESS
+            if back and not away:
+                continue
+            away = not back
+        pipes.append(stage)
+    return defs.PipelineConfig(config.src, pipes, config.sink)
 
 
 def _feeder(config: defs.PipelineConfig, options: Options) -> Pipeline:
@@ -67,9 +81,7 @@ def _last_region(config: defs.PipelineConfig, places: list[int]) -> tuple[int, i
     closing = places[-1]
     if config.pipes[closing].target is not defs.MAIN_PROCESS:
         raise ValueError("spdl: pipeline: to: the last region is open at the sink; close it with to(MAIN_PROCESS)")
-    opening = places[-2] if len(places) > 1 else -1
-    if opening < 0 or config.pipes[opening].target is defs.MAIN_PROCESS:
-        raise ValueError("spdl: pipeline: to: to(MAIN_PROCESS) without a region before it")
+    opening = places[-2]
     target = config.pipes[opening].target
     if isinstance(target, defs.InterpreterPoolExecutorConfig):
         raise RuntimeError("spdl: pipeline: to: subinterpreters cannot import numpy, torch or ctypes libraries such as "
