@@ -70,6 +70,8 @@
  *               SPDL_ENGINE          the spdl command that spdl_open starts
  *               SPDL_ENGINE_LIBRARY  libspdl_engine, for what runs in this process
  *               SPDL_CUDA_LIBRARY    the CUDA driver's library
+ *               SPDL_DEVICE, SPDL_NVJPEG_LIBRARY, SPDL_CACHE_DIR   the uploader's program, nvJPEG's library, where indexes
+ *                                    and caches are: read by the engine, in this process or its own
  *               SPDL_LOG, SPDL_LOG_FORMAT   level and form of the engine's log: off, error, warn, info, debug; text, json
  *
  * Linux 5.14 or newer, x86-64 and aarch64, little-endian.
@@ -978,8 +980,9 @@ SPDL_API void spdl_muxer_abort(spdl_muxer *muxer);
  *   "sink"           last, may be left out; "buffer": results ahead of spdl_pipeline_get (2)
  * A host stage has further "concurrency": works that may be out at once, for as many threads (1); "output":
  * "completion" (default) or "input" order; "failures": {"max_count", "max_rate", "probation"}, without it the
- * first failure ends the pipeline; "retries": {"max", "backoff_ms", "max_backoff_ms"}; "deadline_ms" for one
- * work: later it counts as failed.
+ * first failure ends the pipeline; "retries": {"max" (0), "backoff_ms" (0) before the first, twice that before
+ * each further one up to "max_backoff_ms" (the larger of that and 30,000), each wait drawn between half and all of it};
+ * "deadline_ms" for one work: later it counts as failed.
  *
  * With "continuous": true the source's SPDL_GIVE_END ends an epoch and the next begins. The end of an epoch
  * travels in its place: it holds nothing back, lists are flushed at it, spdl_pipeline_get says SPDL_END_EPOCH.

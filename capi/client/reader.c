@@ -263,7 +263,7 @@ static spdl_status no_welcome(const char *peer, const spdl_attach_opts *o) {
     return sp_fail(
         SPDL_E_BUSY,
         "spdl: %s: no answer in %lld ms: the engine is stopped (kill -CONT lets it go on) or has no CPU, or this is "
-        "none; try again, or raise timeout_ns",
+        "none; try again, or raise the timeout",
         peer, (long long)(ns / 1000000));
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spdl/spdl/core/pipeline"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/shm"
 )
 
@@ -56,6 +57,7 @@ type Engine struct {
 	spec      *spec.Spec
 	log       *Log
 	started   time.Time
+	atStart   telemetry.Process
 	began     time.Time
 	reserved  time.Duration // spent making the rings
 	scanned   time.Duration // spent finding the samples
@@ -114,6 +116,8 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 		spec: s, child: o.Child, parent: o.Parent, log: o.Log, started: o.Started, began: time.Now(), stop: make(chan struct{}), caches: map[string]*source.Cache{},
 		feed: o.Feed, retold: o.Faults, openCtx: o.Context, opened: o.Opened,
 	}
+	e.atStart = telemetry.ReadCounters()
+	e.atStart.CPUTimeNs = int64(cpuTime() * 1e9)
 	if e.openCtx == nil {
 		e.openCtx = context.Background()
 	}

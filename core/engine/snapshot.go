@@ -8,7 +8,7 @@ import (
 
 // Snapshot says the same in the words of package telemetry.
 func (s *Stats) Snapshot() telemetry.Snapshot {
-	out := telemetry.Snapshot{AtNs: s.AtNS, PID: s.PID, UptimeS: s.UptimeS, Process: s.Process}
+	out := telemetry.Snapshot{AtNs: s.AtNS, PID: s.PID, UptimeS: s.UptimeS, Process: s.Process, AtStart: s.AtStart}
 	for i := range s.Rings {
 		out.Rings = append(out.Rings, s.Rings[i].snapshot(uint64(s.AtNS)))
 	}

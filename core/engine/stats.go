@@ -22,6 +22,7 @@ type Stats struct {
 	PID     int     `json:"pid"`
 	UptimeS float64 `json:"uptime_s"`
 	telemetry.Process
+	AtStart   telemetry.Process   `json:"at_start"` // what Process counted when the engine began
 	CPUTimeS  float64             `json:"cpu_time_s"`
 	ReadAhead pipeline.LimitStats `json:"read_ahead"`
 	Limiter   pipeline.LimitStats `json:"decode_slots"`
@@ -120,7 +121,7 @@ func (r *ring) noteFirst(w *work) {
 func (e *Engine) Stats() Stats {
 	s := Stats{
 		AtNS: monotonicNS(), PID: os.Getpid(), UptimeS: time.Since(e.started).Seconds(), Process: telemetry.ReadProcess(),
-		CPUTimeS: cpuTime(), ReadAhead: e.readAhead.Stats(), Limiter: e.cpus.Stats(),
+		AtStart: e.atStart, CPUTimeS: cpuTime(), ReadAhead: e.readAhead.Stats(), Limiter: e.cpus.Stats(),
 	}
 	e.tellFilesFromStores(&s.Process) // at once: both sides go on counting
 	s.CPUs, s.CPUsThere, s.CPUTimeNs = e.may.cpus, e.may.there, int64(s.CPUTimeS*1e9)

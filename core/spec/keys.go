@@ -118,7 +118,7 @@ var keys = []Key{
 
 	{"video", "mapping", "(none)", "Which frames of a video make a row, and what becomes of each. Fields of the batch: `video`, `frames` (of each row), `pts` and `duration` (of each frame, in seconds)."},
 	{"video.from", "text or list of text", "(by the kind of source)", "As image.from."},
-	{"video.frames", "whole number, 1 to 1048576", "(as many as select gives)", "Room of a row."},
+	{"video.frames", "whole number, 1 to 1048576", "(as many as select gives)", "Room of a row. Required unless select says how many: indices, times, clips_at_random_indices, clips_at_regular_indices, clips_at_random_timestamps."},
 	{"video.select", "mapping", "{kind: uniform}", "Which frames; frame i is torchcodec's frame i in its exact mode. Of one sample, without a ring, the default is all of them."},
 	{"video.select.kind", "uniform, all, segments, every, indices, times, fps, keyframes, clips_at_random_indices, clips_at_regular_indices, clips_at_random_timestamps, clips_at_regular_timestamps", "(required)",
 		"uniform: `frames` of them evenly from the first to the last; segments: one of each of `frames` equal parts; the clips are torchcodec's samplers."},
@@ -268,7 +268,7 @@ var keys = []Key{
 	{"device.restarts", "whole number, 0 to 1000", "5", "How often in a row an uploader that died is started again."},
 
 	{"limits", "mapping", "(its defaults)", "What the engine may take."},
-	{"limits.cpus", "number above 0, or 1% to 100%", "(the cgroup's quota, else the affinity)", "Processors: a number, or a share of those that cgroup and affinity leave the engine. Decoders are as many, of a share rounded down; fetch: auto keeps the whole process within it."},
+	{"limits.cpus", "number, 0.01 to 4096, or 1% to 100%", "(the cgroup's quota, else the affinity)", "Processors: a number, or a share of those that cgroup and affinity leave the engine. Decoders are as many, of a share rounded down; fetch: auto keeps the whole process within it."},
 	{"limits.memory", "size", "(no bound)", "Resident memory of the engine, rings included: rings that do not fit are refused, fetch: auto keeps within it."},
 	{"limits.fetch", "whole number, 1 to 1024, or auto", "16", "Files read at a time. auto: from 1 to 64, as many as make it faster; begins with 16."},
 	{"limits.read_ahead_bytes", "size", "64MiB", "Encoded bytes in flight; a whole number of bytes, or with KiB, MiB, GiB."},

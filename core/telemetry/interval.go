@@ -110,7 +110,7 @@ type ConsumerLoad struct {
 func Between(earlier, later Snapshot) Interval {
 	seconds := float64(later.AtNs-earlier.AtNs) / 1e9
 	if earlier.AtNs == 0 {
-		seconds = later.UptimeS
+		seconds, earlier.Process = later.UptimeS, later.AtStart
 	}
 	out := Interval{Seconds: max(seconds, 1e-9)}
 	out.Process = processLoad(&earlier.Process, &later.Process, out.Seconds)

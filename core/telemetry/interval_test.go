@@ -40,6 +40,17 @@ func shot(seconds int64) Snapshot {
 	}
 }
 
+// begunLate is shot of an engine that began when its process and the network had counted for an hour.
+func begunLate(seconds int64) Snapshot {
+	s, hour := shot(seconds), shot(3600).Process
+	s.AtStart = hour
+	p := &s.Process
+	p.CPUTimeNs, p.ThrottledNs = p.CPUTimeNs+hour.CPUTimeNs, p.ThrottledNs+hour.ThrottledNs
+	p.ReadBytes, p.StorageBytes = p.ReadBytes+hour.ReadBytes, p.StorageBytes+hour.StorageBytes
+	p.StoreBytes, p.NetReceived, p.NetSent = p.StoreBytes+hour.StoreBytes, p.NetReceived+hour.NetReceived, p.NetSent+hour.NetSent
+	return s
+}
+
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if math.Abs(got-want) > 1e-6*max(1, math.Abs(want)) {
@@ -50,8 +61,9 @@ func near(t *testing.T, what string, got, want float64) {
 // An interval has rates, shares and means of what lies between two snapshots, and nothing of what was before.
 func TestIntervalIsWhatLiesBetweenTwoSnapshots(t *testing.T) {
 	for name, got := range map[string]Interval{
-		"ten seconds":     Between(shot(30), shot(40)),
-		"since the start": Between(Snapshot{}, shot(20)),
+		"ten seconds":                            Between(shot(30), shot(40)),
+		"since the start":                        Between(Snapshot{}, shot(20)),
+		"since the start of one that came later": Between(Snapshot{}, begunLate(20)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			near(t, "CPUs used", got.Process.CPUsUsed, 1.5)

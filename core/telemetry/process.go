@@ -43,9 +43,17 @@ func ReadProcess() Process { return readProcess("/") }
 // ReadMemory is ReadProcess's Memory without PSS, which is cheap.
 func ReadMemory() Memory { return readMemory("/") }
 
-func readProcess(root string) (p Process) {
+// ReadCounters is ReadProcess without Memory, which is cheap.
+func ReadCounters() Process { return readCounters("/") }
+
+func readProcess(root string) Process {
+	p := readCounters(root)
 	p.Memory = readMemory(root)
 	p.Memory.PSS = fieldsOf(root, "proc/self/smaps_rollup")["Pss:"] << 10
+	return p
+}
+
+func readCounters(root string) (p Process) {
 	io := fieldsOf(root, "proc/self/io")
 	p.ReadBytes, p.StorageBytes = io["rchar:"], io["read_bytes:"]
 	p.NetReceived, p.NetSent = network(root)

@@ -2,12 +2,14 @@ package telemetry
 
 import "github.com/spdl/spdl/core/pipeline"
 
-// Snapshot is an engine at one moment. Counters count since the start; times are nanoseconds, AtNs is CLOCK_MONOTONIC.
+// Snapshot is an engine at one moment. Counters of rings count since the start; times are nanoseconds, AtNs is CLOCK_MONOTONIC.
 type Snapshot struct {
 	AtNs    int64   `json:"at_ns"`
 	PID     int     `json:"pid"`
 	UptimeS float64 `json:"uptime_s"`
 	Process Process `json:"process"`
+	// AtStart is what Process counted when the engine began: the network's and the cgroup's counters are older, and so are a host's.
+	AtStart Process `json:"process_at_start"`
 	Rings   []Ring  `json:"rings"`
 }
 

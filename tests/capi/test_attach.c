@@ -168,7 +168,7 @@ TEST(a_peer_that_hangs_up_is_lost_and_one_that_stays_silent_busy_each_with_its_p
     CHECK_STATUS(try_attach(s->path, soon), SPDL_E_BUSY);
     CHECK_SAYS(path);
     CHECK_SAYS("no answer in 30 ms");
-    CHECK_SAYS("or raise timeout_ns");
+    CHECK_SAYS("or raise the timeout");
     pthread_mutex_lock(&s->lock);
     s->hooks.hang_up = true;
     pthread_mutex_unlock(&s->lock);

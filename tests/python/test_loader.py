@@ -363,7 +363,7 @@ def test_wrong_arguments_are_refused(mock):
             spdl.attach("x", **arguments)
     with pytest.raises(spdl.SpecError, match="not plain data: got an object of type object"):
         spdl.open({"batch": object()})
-    for timeout in (float("nan"), "soon", []):
+    for timeout in (float("nan"), "soon", "3", b"3", []):
         with pytest.raises(spdl.ArgumentError, match="attach: the timeout is no number, want seconds, or None"):
             spdl.attach("x", timeout=timeout)
 

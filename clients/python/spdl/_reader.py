@@ -53,7 +53,7 @@ def nanoseconds(where: str, seconds: float) -> int:
     """What C takes of a time to wait: 0 of none, the longest there is of infinity."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         try:
-            seconds = float(seconds)
+            seconds = math.nan if isinstance(seconds, (str, bytes)) else float(seconds)
         except (TypeError, ValueError):
             seconds = math.nan
     if math.isnan(seconds):

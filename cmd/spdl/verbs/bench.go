@@ -57,8 +57,8 @@ func (a *app) bench() *cobra.Command {
 --epochs epochs (1 if nothing is said), --batches batches or --seconds seconds, whichever comes first. Ctrl-C ends it with the figures
 so far.
 
-Batches, samples, seconds and rates are counted after the first batch; that one, and what comes before it, is listed by itself. CPU time is that of the whole process. Declared
-groups are left out.`,
+Batches, samples, seconds and rates are counted after the first batch; that one, and what comes before it, is listed by itself. CPU time is that of the whole process, peak memory
+what it had of heap, stacks and buffers, without the ring and without program files, which other programs share. Declared groups are left out.`,
 		Example: `  spdl bench imagenet.yaml
   spdl bench /data/train --size 224 --batch 64 --cpus 8 --seconds 30
   spdl bench imagenet.yaml --json >figures.json`,

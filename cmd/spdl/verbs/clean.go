@@ -20,7 +20,8 @@ func (a *app) clean() *cobra.Command {
 on its ring for life, nobody answers at the socket. What belongs to a running engine, or cannot be opened by this user, stays.
 With names it looks at those engines only, and refuses when one of them lives.
 
-An engine that starts under the name of a dead one does this for itself.`,
+An engine that starts under the name of a dead one goes on with its ring, or with --fresh begins anew; one that another description made is
+refused until it is removed.`,
 		Example: `  spdl clean --dry-run
   spdl clean
   spdl clean imagenet`,

@@ -65,7 +65,9 @@ step is the batch's global step, index its samples, n_bad how many samples were 
 In Python "for batch in spdl.delivery_log(loader, path)" writes it.
 
 Where the engine kept a journal (--journal, or the description's), the samples that could not be read in time are known, and a batch that lacks
-them is compared exactly; otherwise of a batch with bad samples only that it has no other samples than planned.`,
+them is compared exactly; otherwise of a batch with bad samples only that it has no other samples than planned.
+
+The exit code is 1 where the run did not see what was planned.`,
 		Example: `  spdl verify imagenet.yaml rank0.jsonl rank1.jsonl
   spdl verify --spec-json "$(cat imagenet.json)" rank*.jsonl`,
 		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },

@@ -71,7 +71,7 @@ func Listen(address, name string, source Source) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", where)
+	listener, err := net.Listen(network(where), where)
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) {
@@ -89,6 +89,14 @@ func Listen(address, name string, source Source) (*Server, error) {
 		_ = s.http.Serve(listener) // ErrServerClosed, or the listener's end, which is ours
 	}()
 	return s, nil
+}
+
+// network keeps an address of IPv4 to IPv4: 0.0.0.0 alone would open the port on IPv6, too.
+func network(address string) string {
+	if where, err := netip.ParseAddrPort(address); err == nil && where.Addr().Is4() {
+		return "tcp4"
+	}
+	return "tcp"
 }
 
 // URL is where people find the page.

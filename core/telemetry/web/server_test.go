@@ -320,6 +320,23 @@ func TestListenRefusesAddresses(t *testing.T) {
 	}
 }
 
+// The address that was written out is the one, and 0.0.0.0 is not IPv6's.
+func TestAnAddressOfIPv4IsNotThatOfIPv6(t *testing.T) {
+	for address, want := range map[string]string{"0.0.0.0:0": "tcp4", "127.0.0.1:0": "tcp4", "[::1]:0": "tcp", "[::]:0": "tcp", "localhost:0": "tcp"} {
+		if got := network(address); got != want {
+			t.Errorf("%s: got %s, want %s", address, got, want)
+		}
+	}
+	s, err := Listen("0.0.0.0:0", "train", newFake())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if !strings.HasPrefix(s.URL(), "http://0.0.0.0:") || s.Loopback() {
+		t.Errorf("got %s", s.URL())
+	}
+}
+
 // A port alone is one of this machine's loopback interface; other hosts must be named.
 func TestAddressIsLoopbackUnlessTold(t *testing.T) {
 	for text, want := range map[string]string{

@@ -126,8 +126,9 @@ def Pipe(op: Any, /, *, concurrency: int = 1, executor: Optional[Executor] = Non
     output_order  "completion": results as they are ready; "input": in the order of their items
     max_failures  failures after which the pipeline ends: a count (-1: never), or a Fraction as their share of the
                   items, judged from the 100th on; None: what build() says
-    retries       how often a failed item is tried again, backoff seconds later, then twice that, and so on. Not
-                  in Meta's SPDL, like deadline: seconds after which an item counts as failed
+    retries       how often a failed item is tried again, backoff seconds later, then twice that, and so on up to the
+                  larger of backoff and 30; each wait is drawn between half of that and all of it. Not in Meta's
+                  SPDL, like deadline: seconds after which an item counts as failed
     """
     concurrency = at_least_one(f"pipeline: pipe {name or _name_of(op)!r}: `concurrency`", concurrency)
     if output_order not in ("completion", "input"):
