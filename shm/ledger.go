@@ -338,6 +338,7 @@ func (r *Ring) viewers() (files []*os.File, indexes []int, err error) {
 		return nil, nil, ErrEngineStopped
 	}
 	segments := []*segment{r.header}
+	indexes = []int{} // a list in the answer, too
 	for _, g := range r.groups {
 		if g.phase == phaseActive {
 			segments = append(segments, g.seg)

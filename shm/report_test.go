@@ -53,3 +53,16 @@ func TestReportRefusesWhatIsNoRing(t *testing.T) {
 		t.Fatal("a header of zeros was reported")
 	}
 }
+
+// What an observer of a ring that no group is in yet is told is a list, too.
+func TestObservationOfNoGroupIsAnEmptyList(t *testing.T) {
+	o := operate(t, newTestRing(t, testConfig(t, 3)))
+	m, err := o.c.call(testContext(t), msgObserve, nil, nil, maxObserved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.closeFDs()
+	if string(m.payload) != `{"groups":[]}` {
+		t.Errorf("got %s", m.payload)
+	}
+}

@@ -3,7 +3,6 @@ package shm
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -53,6 +52,9 @@ func (c *session) trace(m *message, control Control) error {
 		return because(err, ErrSystem, "shm: control: trace: %v", err)
 	}
 	size, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart) // whoever is given it shares our place in it
+	}
 	if err != nil {
 		return because(err, ErrSystem, "shm: control: trace: %v", err)
 	}
@@ -85,9 +87,5 @@ func (o *Operator) Trace(ctx context.Context, d time.Duration) (*os.File, error)
 		m.closeFDs()
 		return nil, refuse(ErrVersion, "shm: trace: the engine answered with %d descriptors, want 1; it is of another release", len(m.fds))
 	}
-	f := os.NewFile(uintptr(m.fds[0]), "spdl-trace")
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, errors.Join(because(err, ErrSystem, "shm: trace: %v", err), f.Close())
-	}
-	return f, nil
+	return os.NewFile(uintptr(m.fds[0]), "spdl-trace"), nil
 }
