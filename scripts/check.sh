@@ -27,16 +27,17 @@ shm
 core/tensor
 core/pipeline
 core/array      core/tensor
-core/source     core/array core/tensor
+core/source/store
+core/source     core/source/store core/array core/tensor
 core/sampler
 core/spelling
 core/spec       core/tensor core/spelling
-core/media      core/tensor
+core/media      core/media/av core/media/heif
 core/media/av
 core/media/heif
 core/media/video core/media core/media/av core/media/heif core/tensor
 core/media/whole
-core/media/audio core/media/av core/media/whole core/tensor core/array
+core/media/audio core/media/av core/media/whole core/tensor
 core/media/mux core/media/av core/media/whole
 core/coded      core/source/store core/media/mux core/media/audio core/media/av core/media/whole core/array core/tensor core/spec core/spelling
 core/batch
@@ -46,6 +47,7 @@ core/device/cuda
 core/device/upload  core/device core/device/cuda shm
 core/telemetry  core/pipeline
 core/telemetry/web  core/telemetry core/pipeline
+core/engine     core/array core/batch core/device core/load core/media core/media/audio core/media/av core/media/heif core/media/video core/media/whole core/pipeline core/sampler core/source core/source/store core/spec core/spelling core/telemetry core/tensor shm
 capi/engine/hosted  core/pipeline core/spelling core/telemetry
 R
 }
@@ -55,7 +57,7 @@ imports() {
     import_rules | while read -r room allowed; do
         [ -d "$room" ] || echo "$room is not there"
         $GO list -deps "./$room" | grep "^$m/" | sed "s|^$m/||" | while read -r dep; do
-            case " $room $allowed " in *" $dep "*) ;; *) [[ $dep == "$room"/* ]] || echo "$room must not import $dep" ;; esac
+            case " $room $allowed " in *" $dep "*) ;; *) echo "$room must not import $dep" ;; esac
         done
     done
     # CUDA lives in the uploader alone
