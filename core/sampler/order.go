@@ -143,9 +143,6 @@ func (o *Order) Position(step int64, rank int) int64 {
 // Once reports whether no sample comes twice in an epoch, padding apart.
 func (o *Order) Once() bool { return o.c.Sequence.Once() }
 
-// RowsPerEpoch is the number of rows of all ranks in an epoch, before the last global batch is cut or filled.
-func (o *Order) RowsPerEpoch() int64 { return o.rows }
-
 // slice is the range of the epoch's positions that one rank takes in one step.
 func (o *Order) slice(step, rank int64) (from, to int64) {
 	start, rows, world := step*o.global, o.global, int64(o.c.World)

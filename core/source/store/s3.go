@@ -86,10 +86,9 @@ type listing struct {
 	EncodingType          string
 	NextContinuationToken string
 	Contents              []struct {
-		Key          string
-		Size         int64
-		ETag         string
-		LastModified string
+		Key  string
+		Size int64
+		ETag string
 	}
 }
 

@@ -58,7 +58,6 @@ class TaskStatsHook(Reporter, TaskHook):
         self._times = Times()
         self._counting = Lock()  # guards the failures, of all the stage's threads
         self._failures = 0
-        self._begun = time.monotonic()
 
     def record(self, seconds: float, failed: bool) -> None:
         """One task more. The pipeline calls this itself where task_hook is not overridden."""

@@ -73,30 +73,3 @@ func (s Shape) String() string {
 	}
 	return b.String()
 }
-
-// View is a tensor in memory that somebody else owns. It is valid as long as that memory is.
-type View struct {
-	Data    []byte  // from the first element on; len == cap
-	DType   DType   // of one element
-	Shape   Shape   // length of each dimension
-	Strides []int64 // bytes between neighbours of each dimension
-}
-
-// NewView lays a dense row-major tensor over the start of data. It is an error if data is too short.
-func NewView(data []byte, d DType, shape Shape) (View, error) {
-	n, err := shape.Bytes(d)
-	if err != nil {
-		return View{}, err
-	}
-	if int64(len(data)) < n {
-		return View{}, fmt.Errorf("tensor: view %v of %v: memory has %d bytes, want %d", shape, d, len(data), n)
-	}
-	return View{Data: data[:n:n], DType: d, Shape: shape, Strides: shape.Strides(d)}, nil
-}
-
-// Row returns the bytes of entry i of the outermost dimension, len == cap, in the view's own memory.
-// i must be within the shape, and the view dense.
-func (v View) Row(i int) []byte {
-	from, to := int64(i)*v.Strides[0], int64(i+1)*v.Strides[0]
-	return v.Data[from:to:to]
-}
