@@ -284,16 +284,21 @@ func (g *group) discardAll() int {
 			return i
 		}
 	}
-	for n := len(all) - 1; n >= 0; n-- { // the latest first, so that what is put back keeps its place in the order
-		if g.discard(all[n]) {
-			continue
+	claimed, gone := -1, make([]int, 0, len(all))
+	for _, i := range slices.Backward(all) { // the latest first: whoever claims one meanwhile has missed none before it
+		if g.discard(i) {
+			gone = append(gone, i)
+		} else {
+			claimed = i
 		}
-		for _, i := range all[n+1:] {
+	}
+	if claimed >= 0 {
+		for _, i := range slices.Backward(gone) { // all of them, so that none stays behind those that come again
 			s := &g.r.slots[i]
 			g.enqueue(i, g.queueOf(s.desc.Lane.Load()), s.desc.Ticket, g.shadow[i].attempts)
 			g.recallStale(i, seqAway)
 		}
-		return all[n] // claimed this moment
+		return claimed
 	}
 	g.count(&g.discarded, &g.rec.Discarded, uint64(len(all)))
 	return -1

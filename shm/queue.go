@@ -56,6 +56,7 @@ func (g *group) enqueue(i, q int, ticket uint64, attempts uint32) {
 		g.close("it has used up its 2^39 sequences; attach again")
 		return
 	}
+	g.lap(q)
 	was := sh.word
 	sh.word, sh.attempts = packWord(wordReady, 0, seq), attempts
 	w.Attempts.Store(attempts)
@@ -73,6 +74,27 @@ func (g *group) enqueue(i, q int, ticket uint64, attempts uint32) {
 	// R2: store-release of the tail; pairs with A2, the load-acquire of it (claim_from in capi/client/ring.c): whoever
 	// sees the tail sees the entry.
 	queue.Tail.Store(v.tail)
+}
+
+// lap sees to the batch whose entry the next one of queue q is about to overwrite: READY, and in no queue, nobody could ever claim it.
+// Members claim in order, so it is long claimed, but for one that a drop group has kept while later ones were shed, as another
+// group keeps its slot: that one is dropped, too. Elsewhere some member has made the others pass it.
+func (g *group) lap(q int) {
+	v := &g.lane[q]
+	n := uint64(len(v.ready))
+	if v.tail < n {
+		return
+	}
+	i := entrySlot(v.ready[v.tail&(n-1)].Load())
+	ready := packWord(wordReady, 0, (v.tail-n)*uint64(g.lanes)+uint64(q))
+	if i >= uint64(len(g.shadow)) || !g.look(int(i)) || g.shadow[i].word != ready {
+		return
+	}
+	if g.cfg.Slow != SlowDrop {
+		g.accuse(int(i), ready, "passed by its members")
+	} else if g.discard(int(i)) {
+		g.count(&g.dropped, &g.rec.Dropped, 1)
+	}
 }
 
 // redeliver hands slot i out again through the redo ring of its lane, under a new sequence. The caller has
