@@ -97,6 +97,18 @@ func TestWhatCannotBeConnectedIsRefused(t *testing.T) {
 	_, err = owner.call(testContext(t), msgConnect, nil, int(file.Fd()))
 	wantErr(t, err, ErrArgument)
 	_ = file.Close()
+	for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM} {
+		ends, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = owner.call(testContext(t), msgConnect, nil, ends[1])
+		wantErr(t, err, ErrArgument)
+		if want := "make the pair with SOCK_SEQPACKET"; !strings.Contains(err.Error(), want) {
+			t.Errorf("got %q, want it to say %q", err, want)
+		}
+		_, _ = unix.Close(ends[0]), unix.Close(ends[1])
+	}
 	_, err = (&Reader{header: &Header{LayoutMajor: 1, LayoutMinor: 5}}).AttachRing(testContext(t), "val", AttachOptions{})
 	wantErr(t, err, ErrUnsupported)
 	train.publishOne(0, false)

@@ -77,7 +77,7 @@ type Ring struct {
 
 // Event is something that happened to a member, for logs.
 type Event struct {
-	What  string // "attach", "detach", "hang-up", "death", "evict", "broken", "closed"
+	What  string // "attach", "rejoin", "detach", "hang-up", "death", "device", "broken", "closed"; of a batch: "again", "failed"
 	Group string
 	Owner uint32
 	PID   int32

@@ -324,6 +324,10 @@ func RefuseOwner(control *os.File, err error) error {
 
 func connOf(f *os.File) (*net.UnixConn, error) {
 	defer f.Close()
+	kind, err := unix.GetsockoptInt(int(f.Fd()), unix.SOL_SOCKET, unix.SO_TYPE)
+	if err == nil && kind != unix.SOCK_SEQPACKET {
+		return nil, refuse(ErrArgument, "shm: control descriptor: a socket of type %d, want %d: make the pair with SOCK_SEQPACKET", kind, unix.SOCK_SEQPACKET)
+	}
 	c, err := net.FileConn(f)
 	if err != nil {
 		return nil, because(err, ErrArgument, "shm: control descriptor: %v; it must be a SOCK_SEQPACKET socket", err)

@@ -73,7 +73,7 @@ func TestAttachIsRefusedWithTheNumbers(t *testing.T) {
 	wantErr(t, err, ErrNotFound)
 	_, err = Attach(testContext(t), r.cfg.Name+"/val", AttachOptions{})
 	wantErr(t, err, ErrNotFound)
-	if want := `no ring "val" here; the engine has one, without a name`; !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf(`no ring "val" here; the engine has one, called %q as the engine is: leave the ring out`, r.cfg.Name); !strings.Contains(err.Error(), want) {
 		t.Errorf("got %q, want it to say %q", err, want)
 	}
 	_, err = Attach(testContext(t), "no/such/name", AttachOptions{})

@@ -298,7 +298,7 @@ func (c *session) choose(ring string) error {
 		names = append(names, name)
 	}
 	if len(names) == 1 && names[0] == "" {
-		return refuse(ErrNotFound, "shm: attach: no ring %q here; the engine has one, without a name: leave the name out", ring)
+		return refuse(ErrNotFound, "shm: attach: no ring %q here; the engine has one, called %q as the engine is: leave the ring out", ring, c.service.Ring.cfg.Name)
 	}
 	return refuse(ErrNotFound, "shm: attach: no ring %q here; the engine has %s", ring, strings.Join(names, ", "))
 }

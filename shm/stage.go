@@ -272,13 +272,13 @@ func (r *Ring) spoil(i int, failure string) {
 		return
 	}
 	s.way.spoiled, s.way.failure = true, failure
-	what := "failed"
+	what := "failed" // why, who makes it again says
 	if failure == "" {
 		what = "again"
 		s.way.again++
 	}
 	s.noteWay(waySpoiled)
-	r.report(Event{What: what, Group: r.stages[s.way.at].cfg.Name, Text: fmt.Sprintf("batch %d %s", s.desc.Ticket, failure)})
+	r.report(Event{What: what, Group: r.stages[s.way.at].cfg.Name, Text: fmt.Sprintf("batch %d", s.desc.Ticket)})
 	select {
 	case r.spoils <- struct{}{}:
 	default:

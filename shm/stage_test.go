@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -298,8 +299,14 @@ func TestFailedBatchGoesOnAsTheEngineMadeIt(t *testing.T) {
 	consumer := r.attach(AttachOptions{MaxLeases: 1})
 	r.publish(2, 0, false)
 	l := next(t, s0)
+	var told []Event // the reason is for who makes the batch again, not said twice
+	r.Watch(func(e Event) { told = append(told, e) })
 	if err := l.Fail(testContext(t), "no good"); err != nil {
 		t.Fatal(err)
+	}
+	r.Watch(nil)
+	if want := []Event{{What: "failed", Group: "s0", Text: "batch 0"}}; !slices.Equal(told, want) {
+		t.Errorf("told of %v, want %v", told, want)
 	}
 	wantErr(t, l.Release(), ErrStale)
 	wantErr(t, l.Fail(testContext(t), "twice"), ErrStale)
