@@ -405,6 +405,7 @@ _Static_assert(sizeof(spdl_l_member) == 256, "member");
  * or text. Requests carry an id that the answer repeats. At most 64 KiB a message. */
 #define SPDL_L_MSG_MAGIC 0x4d4c4450u /* "PDLM" */
 #define SPDL_L_MSG_MAX 65536u
+#define SPDL_L_WHY_MAX 4096u /* of FAIL's text; what is longer is cut */
 
 enum {
     SPDL_L_MSG_HELLO = 1,    /* client: spdl_l_hello */

@@ -24,7 +24,7 @@ var twins = map[string]uint64{
 	"SPDL_L_FLAG_LAST": FlagLast, "SPDL_L_FLAG_SHORT": FlagShort, "SPDL_L_FLAG_BAD": FlagBad, "SPDL_L_FLAG_PADDED": FlagPadded, "SPDL_L_FLAG_KEY_CUT": FlagKeyCut,
 	"SPDL_L_FREE": wordFree, "SPDL_L_READY": wordReady, "SPDL_L_HELD": wordHeld, "SPDL_L_DONE": wordDone,
 	"SPDL_L_SEQ_BITS": 40, "SPDL_L_OWNER_BITS": 20,
-	"SPDL_L_MSG_MAGIC": msgMagic, "SPDL_L_MSG_MAX": msgMax, "SPDL_L_MSG_HELLO": msgHello, "SPDL_L_MSG_WELCOME": msgWelcome,
+	"SPDL_L_MSG_MAGIC": msgMagic, "SPDL_L_MSG_MAX": msgMax, "SPDL_L_WHY_MAX": whyMax, "SPDL_L_MSG_HELLO": msgHello, "SPDL_L_MSG_WELCOME": msgWelcome,
 	"SPDL_L_MSG_ERROR": msgError, "SPDL_L_MSG_OK": msgOK, "SPDL_L_MSG_DETACH": msgDetach, "SPDL_L_MSG_STATE": msgState,
 	"SPDL_L_MSG_LOAD": msgLoad, "SPDL_L_MSG_RESTART": msgRestart, "SPDL_L_MSG_STATS": msgStats, "SPDL_L_MSG_OBSERVE": msgObserve,
 	"SPDL_L_MSG_EVICT": msgEvict, "SPDL_L_MSG_STOP": msgStop, "SPDL_L_MSG_FAIL": msgFail, "SPDL_L_MSG_DEVICE": msgDevice, "SPDL_L_MSG_CONNECT": msgConnect, "SPDL_L_KIND_UPLOADER": uint64(KindUploader),

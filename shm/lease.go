@@ -131,7 +131,7 @@ func (l *Lease) Fail(ctx context.Context, why string) error {
 		return ErrStale
 	}
 	f := Fail{Word: word, Slot: uint32(l.Slot)}
-	why = why[:min(len(why), maxWhy)]
+	why = why[:min(len(why), whyMax)]
 	joins := r.joinCount()
 	_, err := r.call(ctx, msgFail, append(append([]byte(nil), bytesOf(&f)...), why...))
 	taken := errors.Is(err, ErrStale) && r.joinCount() != joins // by the engine before this one, which died before it said so
@@ -143,9 +143,6 @@ func (l *Lease) Fail(ctx context.Context, why string) error {
 	r.forgetLease(l)
 	return nil
 }
-
-// maxWhy is how much of a stage's reason travels.
-const maxWhy = 4096
 
 func (r *Reader) completed(l *Lease) {
 	r.member.Completed.Add(1)

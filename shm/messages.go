@@ -5,6 +5,7 @@ const (
 	msgMagic   = 0x4d4c4450 // "PDLM"
 	msgVersion = 1
 	msgMax     = 65536
+	whyMax     = 4096 // of a FAIL's text
 
 	msgHello   = 1
 	msgWelcome = 2

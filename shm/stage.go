@@ -319,7 +319,7 @@ func (r *Ring) failed(m *member, f Fail, text string) error {
 	if g.cfg.Kind == KindUploader {
 		s.way.again++
 	}
-	r.spoil(i, text[:min(len(text), maxWhy)])
+	r.spoil(i, text[:min(len(text), whyMax)])
 	r.handOn() // it may have been called back
 	return nil
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_WHY 4096u
-
 /* ---- handed on, not released --------------------------------------------------------------------- */
 
 static size_t find_passed(const spdl_reader *r, uint64_t token) {
@@ -52,9 +50,9 @@ bool sp_forget_passed(spdl_reader *r, uint64_t token) {
 
 /* Tell the engine, which takes the word back before it answers. */
 static spdl_status say_failed(spdl_reader *r, const spdl_batch *b, const char *why) {
-    size_t n = strnlen(why, MAX_WHY);
+    size_t n = strnlen(why, SPDL_L_WHY_MAX);
     spdl_l_fail f = {.word = b->token, .slot = b->slot};
-    uint8_t payload[sizeof f + MAX_WHY];
+    uint8_t payload[sizeof f + SPDL_L_WHY_MAX];
     memcpy(payload, &f, sizeof f);
     memcpy(payload + sizeof f, why, n);
     message m = {.payload = malloc(SPDL_L_MSG_MAX + 1)};
