@@ -136,9 +136,9 @@ func (c *Config) check() error {
 	}
 	switch {
 	case !validName.MatchString(c.Name):
-		return bad("name %q, want 1 to 63 of A-Z a-z 0-9 . _ - and no dot first", c.Name)
+		return bad("name %q, want %s", c.Name, nameRule)
 	case c.RingName != "" && !validName.MatchString(c.RingName):
-		return bad("ring name %q, want 1 to 63 of A-Z a-z 0-9 . _ - and no dot first", c.RingName)
+		return bad("ring name %q, want %s", c.RingName, nameRule)
 	case len(segmentBase(c.Name, c.RingName)) > 120:
 		return bad("name and ring name together have %d bytes, want at most 114", len(c.Name)+len(c.RingName))
 	case c.Backing != Posix && c.Backing != Memfd:
@@ -173,7 +173,7 @@ func (c *Config) check() error {
 	for i, g := range c.Groups {
 		switch {
 		case !validName.MatchString(g.Name):
-			return bad("group name %q, want 1 to 63 of A-Z a-z 0-9 . _ - and no dot first", g.Name)
+			return bad("group name %q, want %s", g.Name, nameRule)
 		case seen[g.Name]:
 			return bad("group %q is declared twice; give each its own name", g.Name)
 		case g.Mode != ModeShared && g.Mode != ModeLanes:

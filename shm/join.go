@@ -137,7 +137,7 @@ func (r *Ring) place(h *Hello) (*group, int, error) {
 		}
 	}
 	if !validName.MatchString(name) {
-		return nil, 0, refuse(ErrArgument, "shm: attach %q: group name %q, want 1 to 63 of A-Z a-z 0-9 . _ - and no dot first", label, name)
+		return nil, 0, refuse(ErrArgument, "shm: attach %q: group name %q, want %s", label, name, nameRule)
 	}
 	for _, g := range r.groups {
 		if g.cfg.Name == name && g.phase != phaseClosing {

@@ -14,6 +14,9 @@ import (
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,62}$`)
 
+// nameRule is validName in words.
+const nameRule = "1 to 63 of A-Z a-z 0-9 . _ - and no dot first"
+
 // segmentBase is the part of a ring's /dev/shm names before ".h", ".d" and ".g<ID>".
 func segmentBase(name, ring string) string {
 	if ring == "" {

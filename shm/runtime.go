@@ -57,9 +57,9 @@ func checkSocketDir(dir string) error {
 	case st.Mode()&os.ModeSymlink != 0:
 		return refuse(ErrDenied, "shm: socket directory %q: it is a symbolic link; use the directory itself", dir)
 	case !st.IsDir():
-		return refuse(ErrDenied, "shm: socket directory %q: it is no directory", dir)
+		return refuse(ErrDenied, "shm: socket directory %q: it is no directory; set SPDL_RUNTIME_DIR to one", dir)
 	case !ok || sys.Uid != 0 && int(sys.Uid) != os.Geteuid():
-		return refuse(ErrDenied, "shm: socket directory %q: owned by uid %d, want root or %d", dir, sys.Uid, os.Geteuid())
+		return refuse(ErrDenied, "shm: socket directory %q: owned by uid %d, want root or %d; set SPDL_RUNTIME_DIR to one that is", dir, sys.Uid, os.Geteuid())
 	case st.Mode().Perm()&0o002 != 0 && st.Mode()&os.ModeSticky == 0:
 		return refuse(ErrDenied, "shm: socket directory %q: every user may write it; chmod o-w", dir)
 	}
@@ -72,7 +72,7 @@ func socketPath(name string) (string, error) {
 		return checkPathLength(name)
 	}
 	if !validName.MatchString(name) {
-		return "", refuse(ErrArgument, "shm: listen %q: want 1 to 63 of A-Z a-z 0-9 . _ - and no dot first", name)
+		return "", refuse(ErrArgument, "shm: listen %q: want %s", name, nameRule)
 	}
 	dir, err := listenDir()
 	if err != nil {

@@ -778,3 +778,28 @@ func TestMisspeltGroupIsRefusedWithTheNameThatWasMeant(t *testing.T) {
 		r.attach(AttachOptions{Group: name})
 	}
 }
+
+// A directory in which another user could put a socket in an engine's place is refused, with what to do.
+func TestUnsafeSocketDirectoryIsRefusedWithTheRemedy(t *testing.T) {
+	base := shortDir(t)
+	path := func(name string) string { return filepath.Join(base, name) }
+	for _, name := range []string{"open", "other"} {
+		if err := os.Mkdir(path(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.WriteFile(path("file"), nil, 0o600), os.Symlink(base, path("link")), os.Chmod(path("open"), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	wants := map[string]string{"link": "use the directory itself", "file": "set SPDL_RUNTIME_DIR to one", "open": "chmod o-w"}
+	if os.Chown(path("other"), os.Geteuid()+1, -1) == nil { // by root only
+		wants["other"] = "set SPDL_RUNTIME_DIR to one that is"
+	}
+	for name, want := range wants {
+		err := checkSocketDir(path(name))
+		wantErr(t, err, ErrDenied)
+		if !strings.HasSuffix(err.Error(), "; "+want) {
+			t.Errorf("%s: got %q, want it to end with %q", name, err, want)
+		}
+	}
+}
