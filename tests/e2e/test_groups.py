@@ -1,7 +1,7 @@
 """Several consumers of one group in processes of their own: lanes give each rank its slice, a shared group divides batches."""
 
 import pytest
-from engines import batches_of, describe, groups, reader
+from engines import PATIENCE, batches_of, describe, groups, reader
 
 SHUFFLED = {"shuffle": True, "seed": 3, "epochs": 2}
 
@@ -62,3 +62,24 @@ def test_what_a_killed_consumer_held_goes_to_the_others(serve, pictures):
         assert '"ticket": 0' in held
     survivor = batches_of(reader(engine.name, group="g"))
     assert {b["ticket"]: b["attempts"] for b in survivor} == {t: 2 if t == 0 else 1 for t in range(14)}
+
+
+def test_a_group_that_drops_reaches_the_end_though_another_kept_a_batch(serve, attach, pictures):
+    """While one group holds ticket 0, the ring goes round more than once: what the other has not claimed is dropped and counted, ticket 0 too."""
+    ring = {"slots": 8, "groups": [{"name": "view", "slow": "drop"}, {"name": "train"}]}
+    engine = serve(describe(pictures.path, batch=1, ring=ring))
+    steps = len(pictures.samples)
+    keeper, train = attach(engine.name, "train", max_leases=1), attach(engine.name, "train", max_leases=1)
+    kept = keeper.acquire(timeout=PATIENCE)
+    for _ in range(steps - 1):
+        train.acquire(timeout=PATIENCE).release()
+    view, seen = attach(engine.name, "view", max_leases=1), []
+    while (batch := view.acquire(timeout=PATIENCE)) is not None:
+        seen.append(batch.ticket)
+        batch.release()
+    assert 0 < len(seen) <= 8 and seen == list(range(steps - len(seen), steps))
+    assert kept.ticket == 0
+    kept.release()
+    assert train.acquire(timeout=PATIENCE) is None
+    group = next(g for g in train.stats()["rings"][0]["groups"] if g["name"] == "view")
+    assert (group["completed"], group["dropped"]) == (len(seen), steps - len(seen))
