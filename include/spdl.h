@@ -669,7 +669,8 @@ SPDL_API void spdl_loaded_free(spdl_loaded *loaded);
  *              below, "crop" cuts off what is over, "fill" (the default) does not keep it. Without a size every picture keeps its
  *              own, or has what the section's transform gives it; then they must all come out alike. threads: as many as the
  *              machine has processors, if absent.
- * samples      n_samples of them, one behind the other, each with its bytes, which are read until the call returns, or its path
+ * samples      n_samples of them, one behind the other, each with its bytes, which are read until the call returns, or its path;
+ *              error and flags are refused, key and label are not looked at
  * out          the tensor "image" [rows, H, W, C], or as the section's layout says, and in spdl_loaded_info "rows", the numbers of
  *              the samples that they are of, and "failures", {"sample", "error"} of the others. With strict (true, if absent),
  *              one failure fails the call; with "strict": false the batch has a row less. One without any row is SPDL_E_SAMPLE.

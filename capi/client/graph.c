@@ -32,6 +32,9 @@ spdl_status spdl_graph_add(spdl_graph *g, const char *input, const void *data, s
     spdl_engine_error e;
     if (!g || (!data && n_bytes) || (!seconds && n_seconds))
         return sp_null("graph_add", !g ? "graph" : !data && n_bytes ? "data" : "seconds");
+    spdl_status s = sp_check_count("graph_add", "n_bytes", n_bytes, 1);
+    if (s == SPDL_OK) s = sp_check_count("graph_add", "n_seconds", n_seconds, sizeof *seconds);
+    if (s != SPDL_OK) return s;
     return sp_told(g->o.engine->graph_add(g->o.number, input, data, n_bytes, seconds, n_seconds, &e), &e);
 }
 

@@ -269,9 +269,11 @@ spdl_status sp_object_new(const char *call, engine_object **out);
 spdl_status sp_object_opened(engine_object *o, spdl_status s, const struct spdl_engine_error *e);
 /* "spdl: CALL: WHAT is NULL". */
 spdl_status sp_null(const char *call, const char *what);
+/* `call` was given n elements of size bytes each, and says so in its argument `what`: refused where no memory holds as many, as with -1. */
+spdl_status sp_check_count(const char *call, const char *what, size_t n, size_t size);
 /* What spdl_load's kind of call is given. */
-spdl_status sp_check_load(const char *call, const char *description, const void *bytes, const char *path,
-                          const void *out);
+spdl_status sp_check_load(const char *call, const char *description, const void *bytes, size_t n_bytes,
+                          const char *path, const void *out);
 spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64_t deadline,
                                spdl_reader **out);
 

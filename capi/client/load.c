@@ -3,6 +3,7 @@
 
 #include "../engine/table.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +16,21 @@ spdl_status sp_null(const char *call, const char *what) {
     return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: %s is NULL", call, what);
 }
 
-spdl_status sp_check_load(const char *call, const char *description, const void *bytes, const char *path,
-                          const void *out) {
+spdl_status sp_check_load(const char *call, const char *description, const void *bytes, size_t n_bytes,
+                          const char *path, const void *out) {
     if (!description || !out) return sp_null(call, description ? "out" : "description");
     if (!bytes && (!path || !*path))
         return sp_fail(SPDL_E_ARGUMENT, "spdl: %s: neither bytes nor a path is given, want one of them",
                        call);
-    return SPDL_OK;
+    return sp_check_count(call, "n_bytes", bytes ? n_bytes : 0, 1);
+}
+
+spdl_status sp_check_count(const char *call, const char *what, size_t n, size_t size) {
+    size_t most = PTRDIFF_MAX / size;
+    if (n <= most) return SPDL_OK;
+    return sp_fail(SPDL_E_ARGUMENT,
+                   "spdl: %s: %s is %zu, want at most %zu; was it below zero before it became a size_t?",
+                   call, what, n, most);
 }
 
 spdl_status sp_told(spdl_status s, const spdl_engine_error *e) {
@@ -48,8 +57,23 @@ spdl_status spdl_load(const char *description, const void *bytes, size_t n_bytes
     const spdl_engine_table *engine;
     spdl_engine_error e;
     if (!description || !out) return sp_null("load", description ? "out" : "description");
-    spdl_status s = sp_engine(&engine);
+    spdl_status s = sp_check_count("load", "n_bytes", bytes ? n_bytes : 0, 1);
+    if (s == SPDL_OK) s = sp_engine(&engine);
     return s == SPDL_OK ? sp_told(engine->load(description, bytes, n_bytes, path, out, &e), &e) : s;
+}
+
+static spdl_status check_sample(const spdl_sample *s, size_t i) {
+    char n_bytes[48];
+    if (s->flags)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: load_batch: samples[%zu]: flags 0x%x, want 0", i, s->flags);
+    if (s->error)
+        return sp_fail(
+            SPDL_E_ARGUMENT,
+            "spdl: load_batch: samples[%zu]: an error is given; leave out a sample that there is not", i);
+    if (!s->bytes == !s->path)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: load_batch: samples[%zu]: want either bytes or a path", i);
+    snprintf(n_bytes, sizeof n_bytes, "samples[%zu].n_bytes", i);
+    return sp_check_count("load_batch", n_bytes, s->bytes ? s->n_bytes : 0, 1);
 }
 
 /* Samples lie one behind the other, each as long as the first says. */
@@ -60,16 +84,16 @@ static spdl_status check_samples(const spdl_sample *samples, size_t n) {
             SPDL_E_ARGUMENT,
             "spdl: load_batch: samples->struct_size is %u, want %zu; make it with SPDL_SAMPLE_INIT", size,
             sizeof *samples);
-    for (size_t i = 0; i < n; i++) {
+    spdl_status status = sp_check_count("load_batch", "n_samples", n, size);
+    for (size_t i = 0; status == SPDL_OK && i < n; i++) {
         const spdl_sample *s = (const spdl_sample *)((const char *)samples + i * size);
         if (s->struct_size != size)
             return sp_fail(SPDL_E_ARGUMENT,
                            "spdl: load_batch: samples[%zu].struct_size is %u, want %u as the first", i,
                            s->struct_size, size);
-        if (!s->bytes == !s->path)
-            return sp_fail(SPDL_E_ARGUMENT, "spdl: load_batch: samples[%zu]: want either bytes or a path", i);
+        status = check_sample(s, i);
     }
-    return SPDL_OK;
+    return status;
 }
 
 spdl_status spdl_load_batch(const char *description, const spdl_sample *samples, size_t n_samples,
@@ -89,7 +113,7 @@ spdl_status spdl_loading_open(const char *description, const void *bytes, size_t
                               spdl_loading **out) {
     engine_object *o;
     spdl_engine_error e;
-    spdl_status s = sp_check_load("loading_open", description, bytes, path, out);
+    spdl_status s = sp_check_load("loading_open", description, bytes, n_bytes, path, out);
     if (s == SPDL_OK) s = sp_object_new("loading_open", &o);
     if (s != SPDL_OK) return s;
     s = sp_object_opened(o, o->engine->loading_open(description, bytes, n_bytes, path, &o->number, &e), &e);
@@ -101,7 +125,7 @@ spdl_status spdl_packets_decode(const spdl_packets *p, const char *description, 
     const spdl_engine_table *engine;
     spdl_engine_error e;
     if (!p) return sp_null("packets_decode", "packets");
-    spdl_status s = sp_check_load("packets_decode", description, p, NULL, out);
+    spdl_status s = sp_check_load("packets_decode", description, p, 0, NULL, out);
     if (s == SPDL_OK) s = sp_engine(&engine);
     return s == SPDL_OK ? sp_told(engine->packets_decode(p->handle, description, out, &e), &e) : s;
 }
@@ -110,7 +134,7 @@ spdl_status spdl_packets_decode_chunks(const spdl_packets *p, const char *descri
     engine_object *o;
     spdl_engine_error e;
     if (!p) return sp_null("packets_decode_chunks", "packets");
-    spdl_status s = sp_check_load("packets_decode_chunks", description, p, NULL, out);
+    spdl_status s = sp_check_load("packets_decode_chunks", description, p, 0, NULL, out);
     if (s == SPDL_OK) s = sp_object_new("packets_decode_chunks", &o);
     if (s != SPDL_OK) return s;
     s = sp_object_opened(o, o->engine->packets_decode_chunks(p->handle, description, &o->number, &e), &e);

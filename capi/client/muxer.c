@@ -17,7 +17,8 @@ spdl_status spdl_save(const char *description, const void *data, size_t n_bytes,
     if ((path && *path) == (out != NULL))
         return sp_fail(SPDL_E_ARGUMENT, "spdl: save: %s, want one of them",
                        out ? "both a path and out are given" : "neither a path nor out is given");
-    spdl_status s = sp_engine(&engine);
+    spdl_status s = sp_check_count("save", "n_bytes", n_bytes, 1);
+    if (s == SPDL_OK) s = sp_engine(&engine);
     return s == SPDL_OK ? sp_told(engine->save(description, data, n_bytes, path, out, &e), &e) : s;
 }
 
@@ -55,6 +56,9 @@ spdl_status spdl_muxer_write(spdl_muxer *m, int32_t track, const void *data, siz
     spdl_engine_error e;
     if (!m || (!data && n_bytes > 0) || (!seconds && n_seconds > 0))
         return sp_null("muxer_write", !m ? "muxer" : !data && n_bytes > 0 ? "data" : "seconds");
+    spdl_status s = sp_check_count("muxer_write", "n_bytes", n_bytes, 1);
+    if (s == SPDL_OK) s = sp_check_count("muxer_write", "n_seconds", n_seconds, sizeof *seconds);
+    if (s != SPDL_OK) return s;
     return sp_told(m->o.engine->muxer_write(m->o.number, track, data, n_bytes, seconds, n_seconds, &e), &e);
 }
 

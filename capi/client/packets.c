@@ -13,7 +13,7 @@ spdl_status spdl_demuxing_open(const char *description, const void *bytes, size_
                                spdl_demuxing **out) {
     engine_object *o;
     spdl_engine_error e;
-    spdl_status s = sp_check_load("demuxing_open", description, bytes, path, out);
+    spdl_status s = sp_check_load("demuxing_open", description, bytes, n_bytes, path, out);
     if (s == SPDL_OK) s = sp_object_new("demuxing_open", &o);
     if (s != SPDL_OK) return s;
     s = sp_object_opened(o, o->engine->demuxing_open(description, bytes, n_bytes, path, &o->number, &e), &e);
@@ -90,7 +90,8 @@ spdl_status spdl_packets_of(const void *bytes, size_t n_bytes, spdl_packets **ou
     const spdl_engine_table *engine;
     spdl_engine_error e;
     if (!bytes || !out) return sp_null("packets_of", bytes ? "out" : "bytes");
-    spdl_status s = sp_engine(&engine);
+    spdl_status s = sp_check_count("packets_of", "n_bytes", n_bytes, 1);
+    if (s == SPDL_OK) s = sp_engine(&engine);
     return s == SPDL_OK ? sp_told(engine->packets_of(bytes, n_bytes, out, &e), &e) : s;
 }
 

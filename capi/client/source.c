@@ -43,7 +43,7 @@ static spdl_status check_sample(const spdl_sample *g) {
         return sp_fail(SPDL_E_ARGUMENT,
                        "spdl: source_give: %d of bytes, path, error and end are given, want one", said);
     if (g->path && !*g->path) return sp_fail(SPDL_E_ARGUMENT, "spdl: source_give: path is empty");
-    return SPDL_OK;
+    return sp_check_count("source_give", "sample.n_bytes", g->bytes ? g->n_bytes : 0, 1);
 }
 
 spdl_status spdl_source_give(int64_t source, const spdl_want *want, const spdl_sample *sample) {

@@ -78,6 +78,11 @@ TEST(load_refuses_what_makes_no_sense) {
     CHECK(strstr(spdl_last_error(), "did you mean \"rate\"") != NULL);
     CHECK_STATUS(spdl_load("{\"audio\": {}}", wav, 30, NULL, &l), SPDL_E_SAMPLE);
     CHECK_STATUS(spdl_load("{\"image\": {}}", wav, sizeof wav, NULL, &l), SPDL_E_SAMPLE);
+    CHECK_STATUS(spdl_load("{\"audio\": {}}", wav, (size_t)-1, NULL, &l), SPDL_E_ARGUMENT);
+    CHECK_SAYS("load: n_bytes is 18446744073709551615, want at most 9223372036854775807");
+    CHECK_STATUS(spdl_loading_open("{\"video\": {}}", wav, (size_t)-1, NULL, &(spdl_loading *){NULL}),
+                 SPDL_E_ARGUMENT);
+    CHECK_SAYS("loading_open: n_bytes is 18446744073709551615");
     CHECK(l == NULL);
     spdl_loaded_free(NULL);
     CHECK(spdl_loaded_n_tensors(NULL) == 0 && *spdl_loaded_info(NULL) == 0);
@@ -111,8 +116,22 @@ TEST(a_batch_has_a_row_for_each_picture_and_says_which) {
     samples[1].bytes = gif;
     CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, 3, &l), SPDL_E_ARGUMENT);
     CHECK(strstr(spdl_last_error(), "samples[1]: want either bytes or a path") != NULL);
-    samples[2].struct_size = 8;
     samples[1].path = NULL;
+    samples[1].n_bytes = (size_t)-1;
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, 3, &l), SPDL_E_ARGUMENT);
+    CHECK_SAYS("load_batch: samples[1].n_bytes is 18446744073709551615");
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, (size_t)-1, &l), SPDL_E_ARGUMENT);
+    CHECK_SAYS("load_batch: n_samples is 18446744073709551615");
+    samples[1].n_bytes = sizeof gif;
+    samples[1].error = "not there";
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, 3, &l), SPDL_E_ARGUMENT);
+    CHECK_SAYS("samples[1]: an error is given");
+    samples[1].error = NULL;
+    samples[1].flags = SPDL_SAMPLE_END;
+    CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, 3, &l), SPDL_E_ARGUMENT);
+    CHECK_SAYS("samples[1]: flags 0x1, want 0");
+    samples[1].flags = 0;
+    samples[2].struct_size = 8;
     CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, 3, &l), SPDL_E_ARGUMENT);
     samples[0].struct_size = 8;
     CHECK_STATUS(spdl_load_batch("{\"image\": {}}", samples, 3, &l), SPDL_E_ARGUMENT);

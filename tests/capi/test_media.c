@@ -270,6 +270,13 @@ TEST(media_refuses_what_makes_no_sense) {
     CHECK_STATUS(spdl_packets_decode(NULL, "{\"video\": {}}", &out), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_packets_bytes(NULL, &out), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_packets_of(NULL, 3, &p), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_packets_of("no media", (size_t)-1, &p), SPDL_E_ARGUMENT);
+    CHECK_SAYS("packets_of: n_bytes is 18446744073709551615");
+    CHECK_STATUS(spdl_demuxing_open("{\"video\": {}}", "no media", (size_t)-1, NULL, &d), SPDL_E_ARGUMENT);
+    CHECK_SAYS("demuxing_open: n_bytes is 18446744073709551615");
+    CHECK_STATUS(spdl_save("{\"wav\": {\"rate\": 8000, \"channels\": 1}}", pixels, (size_t)-1, NULL, &out),
+                 SPDL_E_ARGUMENT);
+    CHECK_SAYS("save: n_bytes is 18446744073709551615");
     CHECK_STATUS(spdl_bsf_open(NULL, "null", &(spdl_bsf *){NULL}), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_bsf_filter(NULL, NULL, 0, &p), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_bsf_flush(NULL, &p), SPDL_E_ARGUMENT);
@@ -346,6 +353,10 @@ TEST(a_graph_is_refused_by_name) {
     CHECK(strstr(spdl_last_error(), "got filter \"movie\"") && !none && !out);
     CHECK_STATUS(spdl_graph_add(g, NULL, NULL, 2, NULL, 0), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_graph_add(g, NULL, "ab", 2, NULL, 1), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_graph_add(g, NULL, "ab", (size_t)-1, NULL, 0), SPDL_E_ARGUMENT);
+    CHECK_SAYS("graph_add: n_bytes is 18446744073709551615");
+    CHECK_STATUS(spdl_graph_add(g, NULL, "ab", 2, &(double){0}, (size_t)-1), SPDL_E_ARGUMENT);
+    CHECK_SAYS("graph_add: n_seconds is 18446744073709551615, want at most 1152921504606846975");
     CHECK_STATUS(spdl_graph_flush(g), SPDL_OK);
     CHECK_STATUS(spdl_graph_add(g, NULL, "ab", 2, NULL, 0), SPDL_E_SAMPLE);
     CHECK(strstr(spdl_last_error(), "it was flushed; open another graph") != NULL);
@@ -380,6 +391,10 @@ TEST(media_with_packets_in_hand_refuses_by_name) {
     CHECK(spdl_muxer_add(
               m, "{\"video\": {\"width\": 32, \"height\": 16, \"rate\": 10, \"codec\": \"nonsense\"}}") ==
           SPDL_E_UNSUPPORTED);
+    CHECK_STATUS(spdl_muxer_write(m, 0, pixels, (size_t)-1, NULL, 0), SPDL_E_ARGUMENT);
+    CHECK_SAYS("muxer_write: n_bytes is 18446744073709551615");
+    CHECK_STATUS(spdl_muxer_write(m, 0, pixels, 4, &(double){0}, (size_t)-1), SPDL_E_ARGUMENT);
+    CHECK_SAYS("muxer_write: n_seconds is 18446744073709551615");
     CHECK_STATUS(spdl_muxer_close(m, &out), SPDL_E_ARGUMENT); /* without tracks */
     CHECK(!out && !q);
     CHECK_STATUS(spdl_packets_decode(p, "{\"video\": {}}", &out), SPDL_OK);

@@ -225,7 +225,10 @@ TEST(a_want_is_given_once_and_by_its_own_token) {
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_E_ARGUMENT);
     sample.bytes = NULL, sample.path = "";
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_E_ARGUMENT);
-    sample.path = NULL, sample.bytes = picture;
+    sample.path = NULL, sample.bytes = picture, sample.n_bytes = (size_t)-1;
+    CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_E_ARGUMENT);
+    CHECK_SAYS("source_give: sample.n_bytes is 18446744073709551615");
+    sample.n_bytes = sizeof picture;
     foreign = want;
     foreign.token += 1000;
     CHECK_STATUS(spdl_source_give(source, &foreign, &sample), SPDL_E_STAGE);
