@@ -77,9 +77,10 @@ capi-asan: $(BUILD)/asan/capi-test ## the same under AddressSanitizer and UBSan
 capi-tsan: $(BUILD)/tsan/capi-test ## the same under ThreadSanitizer
 	SPDL_TEST_BUILD=$(BUILD)/tsan $<
 
-capi-symbols: $(BUILD)/libspdl.so
+capi-symbols: $(BUILD)/libspdl.so $(BUILD)/libspdl.a # a name of ours is a program's as well, in the archive that of an internal one, too
 	@nm -D --defined-only $< | awk '$$2 != "A" && $$3 !~ /^spdl_/ {print "exported: " $$3; bad = 1} END {exit bad}'
-	@! nm -D --undefined-only $< | grep -E ' (pthread_create|thrd_create|signal|sigqueue|printf|puts|perror|atexit|pthread_atfork|exit)(@|$$)'
+	@nm -g --defined-only $(BUILD)/libspdl.a | awk 'NF == 3 && $$3 !~ /^(spdl|sp)_/ {print "in the archive: " $$3; bad = 1} END {exit bad}'
+	@! (nm -D --undefined-only $<; nm -u $(BUILD)/libspdl.a) | grep -E ' (pthread_create|thrd_create|signal|sigqueue|printf|puts|perror|atexit|pthread_atfork|exit)(@|$$)'
 
 .PHONY: bench-handoff
 $(BUILD)/bench/handoff: bench/handoff.c tests/capi/standin.c tests/capi/standin.h $(BUILD)/libspdl.so

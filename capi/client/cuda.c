@@ -21,7 +21,7 @@ static _Atomic bool started;
 
 static spdl_status start_driver(const char *call) {
     char why[512] = "";
-    int loaded = driver.library ? CUDA_LOADED : cuda_load(&driver, why, sizeof why);
+    int loaded = driver.library ? CUDA_LOADED : sp_cuda_load(&driver, why, sizeof why);
     if (loaded == CUDA_NO_LIBRARY)
         return sp_fail(
             SPDL_E_UNSUPPORTED,
@@ -58,7 +58,7 @@ spdl_status sp_cuda(const char *call, const cuda_driver **out) {
 spdl_status sp_fail_cuda(const cuda_driver *d, const char *call, const char *what, cu_result error) {
     char text[256];
     spdl_status s = error == CU_E_OUT_OF_MEMORY ? SPDL_E_NOMEM : SPDL_E_DEVICE;
-    return sp_fail(s, "spdl: %s: %s: %s", call, what, cuda_error(d, error, text, sizeof text));
+    return sp_fail(s, "spdl: %s: %s: %s", call, what, sp_cuda_error(d, error, text, sizeof text));
 }
 
 spdl_status sp_gpu(spdl_reader *r, const char *call, gpu **out) {

@@ -16,7 +16,7 @@ static int find(void *library, const char *symbol, void *call, char *why, size_t
     return CUDA_LOADED;
 }
 
-int cuda_load(cuda_driver *d, char *why, size_t bytes) {
+int sp_cuda_load(cuda_driver *d, char *why, size_t bytes) {
     const char *wanted = getenv("SPDL_CUDA_LIBRARY");
     int got;
     memset(d, 0, sizeof *d);
@@ -37,7 +37,7 @@ bad:
     return got;
 }
 
-const char *cuda_error(const cuda_driver *d, cu_result error, char *text, size_t bytes) {
+const char *sp_cuda_error(const cuda_driver *d, cu_result error, char *text, size_t bytes) {
     const char *name = NULL, *words = NULL;
     if (d->GetErrorName(error, &name) != CU_OK || !name) name = "CUDA error";
     if (d->GetErrorString(error, &words) != CU_OK || !words) words = "unknown";

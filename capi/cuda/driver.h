@@ -136,9 +136,9 @@ enum { CUDA_LOADED = 0, CUDA_NO_LIBRARY = -1, CUDA_TOO_OLD = -2 };
 
 /* Open $SPDL_CUDA_LIBRARY, else libcuda.so.1, and find every call. cuInit is not called. On CUDA_NO_LIBRARY and CUDA_TOO_OLD (a call is
  * missing) `why` says what, in at most `bytes`. */
-int cuda_load(cuda_driver *d, char *why, size_t bytes);
+int sp_cuda_load(cuda_driver *d, char *why, size_t bytes);
 
 /* The driver's own name and words for a result, such as "CUDA_ERROR_OUT_OF_MEMORY (out of memory)", into text. Returns text. */
-const char *cuda_error(const cuda_driver *d, cu_result error, char *text, size_t bytes);
+const char *sp_cuda_error(const cuda_driver *d, cu_result error, char *text, size_t bytes);
 
 #endif

@@ -132,7 +132,7 @@ void device_tensor_of_a_lost_pool_throws_and_the_hosts_is_good() {
 
 void begin() {
     static char why[256];
-    if (!cu.library && cuda_load(&cu, why, sizeof why) != CUDA_LOADED) std::puts(why);
+    if (!cu.library && sp_cuda_load(&cu, why, sizeof why) != CUDA_LOADED) std::puts(why);
     CHECK(cu.library && cu.Init(0) == CU_OK);
 }
 

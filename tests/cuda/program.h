@@ -14,7 +14,7 @@ static void must(cu_result e, const char *what) {
     char text[256];
     if (e == CU_OK) return;
     fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what,
-            cuda_error(&d, e, text, sizeof text));
+            sp_cuda_error(&d, e, text, sizeof text));
     exit(1);
 }
 #define MUST(call) must(d.call, #call)
@@ -24,7 +24,7 @@ static void start_driver(int ordinal) {
     char why[256];
     cu_context context;
     cu_device device;
-    if (cuda_load(&d, why, sizeof why) != CUDA_LOADED) {
+    if (sp_cuda_load(&d, why, sizeof why) != CUDA_LOADED) {
         fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
         exit(3);
     }

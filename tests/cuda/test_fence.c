@@ -385,7 +385,7 @@ TEST(killed_in_mid_copy_a_consumer_keeps_its_slot_until_it_is_dead) {
 TEST(holder_of_a_running_copy_waits_to_be_killed) {
     if (!getenv("GPU_RING")) return;
     spdl_reader *r = NULL;
-    CHECK(cuda_load(&cu, (char[64]){0}, 64) == CUDA_LOADED);
+    CHECK(sp_cuda_load(&cu, (char[64]){0}, 64) == CUDA_LOADED);
     CHECK_STATUS(spdl_attach(getenv("GPU_RING"), NULL, &r), SPDL_OK);
     CHECK_STATUS(spdl_pin(r, NULL, NULL), SPDL_OK);
     cu_address memory;

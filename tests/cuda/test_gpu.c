@@ -32,7 +32,7 @@ static void apply(const char *settings) {
 
 void gpu_start(const char *settings) {
     char why[256];
-    if (!cu.library && cuda_load(&cu, why, sizeof why) != CUDA_LOADED) test_fail(__FILE__, __LINE__, why);
+    if (!cu.library && sp_cuda_load(&cu, why, sizeof why) != CUDA_LOADED) test_fail(__FILE__, __LINE__, why);
     snprintf(gate, sizeof gate, "/tmp/spdl-gate-%d", (int)getpid());
     gpu_open();
     apply(settings);

@@ -6,7 +6,7 @@
 
 static int said(gpu *g, const char *call, cu_result r, char *words) {
     char text[GPU_WORDS - 40];
-    if (r != CU_OK) snprintf(words, GPU_WORDS, "%s: %s", call, cuda_error(&g->d, r, text, sizeof text));
+    if (r != CU_OK) snprintf(words, GPU_WORDS, "%s: %s", call, sp_cuda_error(&g->d, r, text, sizeof text));
     return r;
 }
 
@@ -38,7 +38,7 @@ int gpu_open(gpu *g, int ordinal, char *words) {
     char why[GPU_WORDS - 64];
     cu_uuid uuid;
     memset(g, 0, sizeof *g);
-    switch (cuda_load(&g->d, why, sizeof why)) {
+    switch (sp_cuda_load(&g->d, why, sizeof why)) {
     case CUDA_NO_LIBRARY:
         snprintf(words, GPU_WORDS, "no CUDA driver: %s; install NVIDIA's driver", why);
         return GPU_NO_LIBRARY;
