@@ -105,7 +105,11 @@ func (s *segment) reserve(spec segmentSpec) error {
 	if spec.atOnce == 0 || spec.atOnce >= spec.size {
 		return s.reserveRange(spec, 0, spec.size)
 	}
-	if err := s.file.Truncate(int64(spec.size)); err != nil {
+	err := s.file.Truncate(int64(spec.size))
+	if errors.Is(err, unix.EFBIG) {
+		return tooLarge(spec)
+	}
+	if err != nil {
 		return because(err, ErrSystem, "shm: segment %q: ftruncate to %d bytes: %v", spec.name, spec.size, err)
 	}
 	return s.reserveRange(spec, 0, spec.atOnce)
@@ -118,26 +122,36 @@ func (s *segment) reserveRange(spec segmentSpec, from, n uint64) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.EFBIG):
-		return because(ErrNoSpace, ErrNoMemory, "shm: create %q: %s needed, files of this process may not be as large; raise the limit (ulimit -f), or use fewer or smaller slots",
-			spec.name, mib(spec.size))
+		return tooLarge(spec)
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.ENOMEM):
 		return noRoom(spec.name, spec.backing, spec.size)
 	}
 	return because(err, ErrSystem, "shm: segment %q: fallocate of %d bytes at %d: %v", spec.name, n, from, err)
 }
 
+// tooLarge says that the shell, or who else started this process, limits its files.
+func tooLarge(spec segmentSpec) error {
+	return because(ErrNoSpace, ErrNoMemory, "shm: create %q: %s needed, files of this process may not be as large; raise the limit (ulimit -f), or use fewer or smaller slots",
+		spec.name, amount(spec.size))
+}
+
 // noRoom says what is needed, what is free, and what helps.
 func noRoom(name string, backing Backing, need uint64) error {
 	if backing == Memfd {
-		return because(ErrNoSpace, ErrNoMemory, "shm: create %q: %s needed, this machine or its memory cgroup cannot give it; use fewer or smaller slots", name, mib(need))
+		return because(ErrNoSpace, ErrNoMemory, "shm: create %q: %s needed, this machine or its memory cgroup cannot give it; use fewer or smaller slots", name, amount(need))
 	}
 	free, _ := freeBytes()
 	return because(ErrNoSpace, ErrNoMemory,
 		"shm: create %q: %s needed, %s free in %s; use fewer or smaller slots, backing memfd, or a larger %s (docker: --shm-size=%dm)",
-		name, mib(need), mib(free), shmDir, shmDir, need/(1<<20)+64)
+		name, amount(need), amount(free), shmDir, shmDir, need/(1<<20)+64)
 }
 
-func mib(n uint64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+func amount(n uint64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
 
 // freeBytes is what /dev/shm can still hold; 0 and false when nobody can tell or it has no limit.
 func freeBytes() (uint64, bool) {

@@ -200,6 +200,29 @@ func TestCreateSaysWhatIsNeededAndFreeWhenThereIsNoRoom(t *testing.T) {
 	}
 }
 
+func TestSegmentBeyondTheLimitOfFilesNamesItInBytes(t *testing.T) {
+	leavesNothing(t)
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Setrlimit(unix.RLIMIT_FSIZE, &was) })
+	for _, atOnce := range []uint64{0, 4096} {
+		limit := unix.Rlimit{Cur: 8192, Max: was.Max}
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
+			t.Fatal(err)
+		}
+		_, err := newSegment(segmentSpec{backing: Memfd, name: "large", size: 12288, atOnce: atOnce})
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
+			t.Fatal(err)
+		}
+		wantErr(t, err, ErrNoSpace)
+		if !strings.Contains(err.Error(), "12288 bytes needed") || !strings.Contains(err.Error(), "ulimit -f") {
+			t.Errorf("%d at once: got %q", atOnce, err)
+		}
+	}
+}
+
 func TestCreateFailsCleanlyWithoutDescriptors(t *testing.T) {
 	leavesNothing(t)
 	var was unix.Rlimit

@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,12 +70,24 @@ static spdl_status fill_standard_descriptors(void) {
     return SPDL_OK;
 }
 
+/* Threads have the mask of the one that made them, and Go's are made while its library is opened: a file that may not grow (ulimit -f) is an
+ * error in them then, as it is in an engine of its own. Go handles SIGXFSZ there; here the signal would end the program. */
+static spdl_status open_without_xfsz(void **out) {
+    sigset_t xfsz, before;
+    sigemptyset(&xfsz);
+    sigaddset(&xfsz, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &xfsz, &before);
+    spdl_status s = open_library(out);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return s;
+}
+
 spdl_status sp_engine(const spdl_engine_table **out) {
     *out = atomic_load_explicit(&loaded, memory_order_acquire);
     if (*out) return SPDL_OK;
     void *library;
     spdl_status s = fill_standard_descriptors();
-    if (s == SPDL_OK) s = open_library(&library);
+    if (s == SPDL_OK) s = open_without_xfsz(&library);
     if (s != SPDL_OK) return s;
     table_of get = NULL;
     void *symbol = dlsym(library, SPDL_ENGINE_SYMBOL);

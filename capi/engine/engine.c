@@ -5,11 +5,14 @@
 
 #include "_cgo_export.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TEXT_(x) #x
@@ -72,6 +75,33 @@ static uint64_t this_thread(void) {
     return thread;
 }
 
+/* ---- files that may not grow ------------------------------------------------------------------------------ */
+
+/* A file that is written on a thread of the host's and may not grow (ulimit -f) is the call's error: SIGXFSZ waits, and is gone before the thread
+ * has its own mask again. Go's threads do not have it (libspdl, sp_engine). */
+typedef struct writing {
+    sigset_t xfsz, before;
+} writing;
+
+static writing begin_writing(void) {
+    writing w;
+    sigemptyset(&w.xfsz);
+    sigaddset(&w.xfsz, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &w.xfsz, &w.before);
+    return w;
+}
+
+static void end_writing(writing *w) {
+    static const struct timespec at_once = {0, 0};
+    if (sigismember(&w->before, SIGXFSZ)) return;
+    while (sigtimedwait(&w->xfsz, NULL, &at_once) < 0 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &w->before, NULL);
+}
+
+/* Of a call that may write a file: until it returns. */
+#define MAY_WRITE __attribute__((cleanup(end_writing), unused)) writing writing_ = begin_writing()
+
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
 static spdl_status do_open(const char *const *args, uint32_t n_args, int control, int parent, int64_t *source,
@@ -107,6 +137,7 @@ static void do_source_end(int64_t source) {
 static spdl_status do_load(const char *description, const void *bytes, size_t n_bytes, const char *path,
                            spdl_loaded **out, spdl_engine_error *e) {
     IN_PARENT(e);
+    MAY_WRITE;
     return goLoad((char *)(uintptr_t)description, (void *)(uintptr_t)bytes, n_bytes, (char *)(uintptr_t)path,
                   out, e);
 }
@@ -120,12 +151,14 @@ static spdl_status do_load_batch(const char *description, const spdl_sample *sam
 static spdl_status do_loading_open(const char *description, const void *bytes, size_t n_bytes,
                                    const char *path, int64_t *handle, spdl_engine_error *e) {
     IN_PARENT(e);
+    MAY_WRITE;
     return goLoadingOpen((char *)(uintptr_t)description, (void *)(uintptr_t)bytes, n_bytes,
                          (char *)(uintptr_t)path, handle, e);
 }
 
 static spdl_status do_loading_next(int64_t handle, spdl_loaded **out, spdl_engine_error *e) {
     IN_PARENT(e);
+    MAY_WRITE;
     return goLoadingNext(handle, out, e);
 }
 
@@ -260,6 +293,7 @@ static void do_graph_close(int64_t graph) {
 static spdl_status do_save(const char *description, const void *data, size_t n_bytes, const char *path,
                            spdl_loaded **out, spdl_engine_error *e) {
     IN_PARENT(e);
+    MAY_WRITE;
     return goSave((char *)(uintptr_t)description, (void *)(uintptr_t)data, n_bytes, (char *)(uintptr_t)path,
                   out, e);
 }
@@ -267,18 +301,21 @@ static spdl_status do_save(const char *description, const void *data, size_t n_b
 static spdl_status do_muxer_open(const char *description, const char *path, int64_t *handle,
                                  spdl_engine_error *e) {
     IN_PARENT(e);
+    MAY_WRITE;
     return goMuxerOpen((char *)(uintptr_t)description, (char *)(uintptr_t)path, handle, e);
 }
 
 static spdl_status do_muxer_add(int64_t muxer, const char *description, int64_t packets, const char *filters,
                                 int32_t *track, spdl_engine_error *e) {
     IN_PARENT(e);
+    MAY_WRITE;
     return goMuxerAdd(muxer, (char *)(uintptr_t)description, packets, (char *)(uintptr_t)filters, track, e);
 }
 
 static spdl_status do_muxer_write(int64_t muxer, int32_t track, const void *data, size_t n_bytes,
                                   const double *seconds, size_t n_seconds, spdl_engine_error *e) {
     IN_PARENT(e);
+    MAY_WRITE;
     return goMuxerWrite(muxer, track, (void *)(uintptr_t)data, n_bytes, (double *)(uintptr_t)seconds,
                         n_seconds, e);
 }
@@ -286,11 +323,13 @@ static spdl_status do_muxer_write(int64_t muxer, int32_t track, const void *data
 static spdl_status do_muxer_write_packets(int64_t muxer, int32_t track, int64_t packets,
                                           spdl_engine_error *e) {
     IN_PARENT(e);
+    MAY_WRITE;
     return goMuxerWritePackets(muxer, track, packets, e);
 }
 
 static spdl_status do_muxer_close(int64_t muxer, spdl_loaded **out, spdl_engine_error *e) {
     IN_PARENT(e);
+    MAY_WRITE;
     return goMuxerClose(muxer, out, e);
 }
 

@@ -4,9 +4,11 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,11 +77,39 @@ static int load_without_descriptors(void) {
     return spdl_detach(r) == SPDL_OK ? 0 : 3;
 }
 
+static int small_files_said = -1; /* likewise */
+
+/* A file of this thread's, and the ring's of Go's threads, end at the limit: that is the call's error. */
+static int write_with_small_files(void) {
+    static const rlim_t most[] = {1000, 30000}; /* bytes: of the first segment, and of a later one */
+    static const float sound[100000] = {0};
+    static const char *const wav = "{\"wav\": {\"rate\": 8000, \"channels\": 1}}";
+    char dir[] = "/tmp/spdl-small-XXXXXX", path[64];
+    struct rlimit limit;
+    sigset_t mask;
+    if (!mkdtemp(dir) || getrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    snprintf(path, sizeof path, "%s/a.wav", dir);
+    for (int i = 0; i < 2; i++) {
+        spdl_reader *r;
+        limit.rlim_cur = most[i];
+        if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
+        if (open_with("\"samples\": 1", EPOCHS_1, SPDL_FORM_IN_PROCESS, &r) == SPDL_OK) return 3;
+        if (!strstr(spdl_last_error(), "raise the limit (ulimit -f)")) return 4;
+        if (spdl_save(wav, sound, sizeof sound, path, NULL) != SPDL_E_SYSTEM) return 5;
+        if (!strstr(spdl_last_error(), "file too large")) return 6;
+    }
+    if (pthread_sigmask(SIG_SETMASK, NULL, &mask) != 0 || sigismember(&mask, SIGXFSZ)) return 7;
+    return rmdir(dir) == 0 ? 0 : 8;
+}
+
 /* While Go is not here: before the constructor of test_pipeline.c. */
-__attribute__((constructor(101))) static void fork_without_descriptors(void) {
+__attribute__((constructor(101))) static void fork_before_go(void) {
     pid_t child = fork();
     if (child == 0) _exit(load_without_descriptors());
     waitpid(child, &closed_said, 0);
+    child = fork();
+    if (child == 0) _exit(write_with_small_files());
+    waitpid(child, &small_files_said, 0);
 }
 
 /* Go opens descriptors of its own with the first engine and keeps them: the tests count after that engine's end. */
@@ -241,6 +271,8 @@ TEST(a_want_is_given_once_and_by_its_own_token) {
 }
 
 TEST(a_program_that_closed_its_first_three_descriptors_has_dev_null_there) { CHECK(closed_said == 0); }
+
+TEST(a_file_that_may_not_grow_is_an_error_and_not_the_end_of_the_program) { CHECK(small_files_said == 0); }
 
 TEST(a_late_give_is_told_and_the_sample_is_bad_by_its_deadline) {
     int fds = test_open_fds();

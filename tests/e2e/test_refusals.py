@@ -146,7 +146,7 @@ def test_check_tells_of_a_dev_shm_that_is_too_small(pictures, size, remedy):
 
 
 @pytest.mark.parametrize("limit, text", [("-n 12", "; raise the limit of open files (ulimit -n)"),
-                                         ("-f 10", "files of this process may not be as large; raise the limit (ulimit -f)")])
+                                         ("-f 1", " bytes needed, files of this process may not be as large; raise the limit (ulimit -f)")])
 def test_a_limit_of_the_shell_is_named(pictures, limit, text):
     checked = run(["sh", "-c", f'ulimit {limit} && exec "$@"', "sh", SPDL, "check", "--spec-json", json.dumps(describe(pictures.path))])
     assert checked.returncode != 0 and text in checked.stderr, checked.stderr
