@@ -154,7 +154,7 @@ sanitize: ## the C client under AddressSanitizer, UBSan and ThreadSanitizer, the
 golden: ## rewrite the golden layout, for review in the diff
 	@$(GO) run ./tests/golden/gen
 
-install: ## into PREFIX (default /usr/local), under DESTDIR
+install: ## into PREFIX (absolute; default /usr/local), under DESTDIR
 	@scripts/install.sh "$(DESTDIR)$(PREFIX)" "$(PREFIX)" "$(VERSION)" "$(BUILD)"
 
 bundle: libspdl spdl-device ## a tarball and a wheel for bare hosts: an engine without FFmpeg that needs no library, libspdl, the uploader, the Python client
