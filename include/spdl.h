@@ -125,7 +125,8 @@ typedef enum spdl_status {
     SPDL_E_GROUP_CLOSED = -44,   /* this consumer's group was ended: too slow, evicted, or damaged by a member */
 
     SPDL_E_STALE = -60,    /* this lease has ended already: released twice, or taken back by the engine */
-    SPDL_E_LEASES = -61,   /* every batch the reader may hold is held by threads that wait for another; release one */
+    SPDL_E_LEASES = -61,   /* every batch the reader may hold is held by threads that wait for another; release one. A thread that
+                            * has ended waits for nothing: for what it left leased, acquire waits until another thread releases it */
     SPDL_E_UNDONE = -62,   /* the epoch cannot end while this thread holds batches of it undone; call spdl_done */
     SPDL_E_DETACHED = -63, /* the reader was detached */
 
@@ -207,9 +208,11 @@ enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 };
  * As a child, the engine is a process that the host's SIGCHLD and waitpid(-1) never see. In process, it is
  * libspdl_engine ($SPDL_ENGINE_LIBRARY, beside libspdl, then the system's), with the Go runtime in it: threads,
  * chained signal handlers, and no use in a forked child, where this call returns SPDL_E_FORKED. Once loaded it
- * stays, and where the program has closed descriptor 0, 1 or 2 /dev/null is there from then on. Everything else is
- * the same in both forms. The engine ends with its last reader and with this process. Its log goes to this
- * process's stderr (SPDL_LOG sets the level). Blocks until it is ready or has said why not.
+ * stays, and where the program has closed descriptor 0, 1 or 2 /dev/null is there from then on. Go raises the soft
+ * limit of open descriptors (RLIMIT_NOFILE) to the hard one, for what this process starts later, too; a program may set
+ * it again, to what has room for the engine's files. Everything else is the same in both forms. The engine ends with
+ * its last reader and with this process. Its log goes to this process's stderr (SPDL_LOG sets the level). Blocks until
+ * it is ready or has said why not.
  *
  * Returns as spdl_attach; SPDL_E_SPEC; SPDL_E_STATE; SPDL_E_ENGINE_START; in process SPDL_E_UNSUPPORTED without the library,
  * SPDL_E_VERSION with that of another release. */
