@@ -28,6 +28,12 @@ func cMemory(n int) ([]byte, error) {
 	return unsafe.Slice((*byte)(p), n), nil
 }
 
+// zeroed is memory of C's for n of T, for one at least; nil: there is none.
+func zeroed[T any](n int) *T {
+	var t T
+	return (*T)(C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(t))))
+}
+
 // loaded is a result in the making: what it has, its free gives back.
 type loaded struct {
 	owned map[unsafe.Pointer]bool // not yet in a tensor
@@ -155,11 +161,15 @@ func (l *loaded) give(m *load.Media) (*C.spdl_loaded, error) {
 		}
 	}
 	n := len(m.Tensors)
-	c := (*C.spdl_loaded)(C.calloc(1, C.sizeof_spdl_loaded))
-	c.n, c.info = C.uint32_t(n), C.CString(string(info))
-	c.tensors = (*C.spdl_tensor)(C.calloc(C.size_t(max(n, 1)), C.sizeof_spdl_tensor))
-	c.owned = (*unsafe.Pointer)(C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(unsafe.Pointer(nil)))))
-	tensors, owned := unsafe.Slice(c.tensors, n), unsafe.Slice(c.owned, n)
+	c, list, own := zeroed[C.spdl_loaded](1), zeroed[C.spdl_tensor](n), zeroed[unsafe.Pointer](n)
+	if c == nil || list == nil || own == nil {
+		C.free(unsafe.Pointer(c))
+		C.free(unsafe.Pointer(list))
+		C.free(unsafe.Pointer(own))
+		return nil, fmt.Errorf("%w for what describes %d arrays", errNoMemory, n)
+	}
+	c.n, c.info, c.tensors, c.owned = C.uint32_t(n), C.CString(string(info)), list, own
+	tensors, owned := unsafe.Slice(list, n), unsafe.Slice(own, n)
 	for i := range m.Tensors {
 		t := &m.Tensors[i]
 		data := unsafe.Pointer(unsafe.SliceData(t.Data))

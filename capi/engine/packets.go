@@ -7,6 +7,7 @@ import "C"
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"syscall"
 	"unsafe"
@@ -113,10 +114,15 @@ func givePackets(p *av.Packets, err error, out **C.spdl_packets, e *C.spdl_engin
 		return inputStatus(err, e)
 	}
 	n := p.Len()
-	c := (*C.spdl_packets)(C.calloc(1, C.sizeof_struct_spdl_packets))
-	c.n, c.info = C.uint64_t(n), C.CString(string(info))
-	c.list = (*C.spdl_packet)(C.calloc(C.size_t(max(n, 1)), C.sizeof_spdl_packet))
-	list := unsafe.Slice(c.list, n)
+	c, first := zeroed[C.spdl_packets](1), zeroed[C.spdl_packet](n)
+	if c == nil || first == nil {
+		C.free(unsafe.Pointer(c))
+		C.free(unsafe.Pointer(first))
+		p.Close()
+		return loadStatus(fmt.Errorf("%w for a list of %d packets", errNoMemory, n), e)
+	}
+	c.n, c.info, c.list = C.uint64_t(n), C.CString(string(info)), first
+	list := unsafe.Slice(first, n)
 	for i := range list {
 		describePacket(&list[i], p.At(i))
 	}

@@ -49,7 +49,6 @@ int gpu_open(gpu *g, int ordinal, char *words) {
     TRY(Init, 0);
     int r = find(g, ordinal, words);
     if (r != CU_OK) return r;
-    TRY(DeviceGetName, g->name, (int)sizeof g->name, g->device);
     TRY(DeviceGetUuid, &uuid, g->device);
     memcpy(g->uuid, uuid.bytes, sizeof g->uuid);
     TRY(DevicePrimaryCtxRetain, &g->context, g->device);

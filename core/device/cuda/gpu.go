@@ -65,8 +65,13 @@ type Finish struct{ c C.finish }
 
 // Open finds the driver and a device.
 func Open(ordinal int) (*GPU, error) {
-	g := &GPU{(*C.gpu)(C.calloc(1, C.sizeof_gpu)), map[string]C.cu_module{}}
-	err := try(fmt.Sprintf("open device %d", ordinal), func(words *C.char) C.int { return C.gpu_open(g.c, C.int(ordinal), words) })
+	what := fmt.Sprintf("open device %d", ordinal)
+	c, err := zeroed[C.gpu](what, 1)
+	if err != nil {
+		return nil, err
+	}
+	g := &GPU{c, map[string]C.cu_module{}}
+	err = try(what, func(words *C.char) C.int { return C.gpu_open(g.c, C.int(ordinal), words) })
 	if err != nil {
 		_ = g.Close()
 		return nil, err
@@ -76,12 +81,21 @@ func Open(ordinal int) (*GPU, error) {
 
 // try calls the driver with room for its words.
 func try(what string, call func(words *C.char) C.int) error {
-	words := (*C.char)(C.calloc(1, C.GPU_WORDS))
-	defer C.free(unsafe.Pointer(words))
-	if code := call(words); code != C.CU_OK {
-		return &Error{what, int(code), C.GoString(words)}
+	var words [C.GPU_WORDS]C.char
+	if code := call(&words[0]); code != C.CU_OK {
+		return &Error{what, int(code), C.GoString(&words[0])}
 	}
 	return nil
+}
+
+// zeroed is memory of C's for n of T.
+func zeroed[T any](what string, n int) (*T, error) {
+	var t T
+	p := (*T)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(t))))
+	if p == nil {
+		return nil, &Error{what, C.CU_E_OUT_OF_MEMORY, "no memory of the host"}
+	}
+	return p, nil
 }
 
 // Close gives the context back. Memory, streams and events of the device are gone, for other processes, too.
@@ -91,9 +105,6 @@ func (g *GPU) Close() error {
 	g.c = nil
 	return err
 }
-
-// Name is the device's, for people.
-func (g *GPU) Name() string { return C.GoString(&g.c.name[0]) }
 
 // UUID tells the device from all others.
 func (g *GPU) UUID() (id [16]byte) {

@@ -17,7 +17,6 @@ typedef struct gpu {
     cuda_driver d;
     cu_device device;
     cu_context context;
-    char name[96];
     uint8_t uuid[16];
 } gpu;
 

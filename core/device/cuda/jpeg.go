@@ -19,7 +19,11 @@ type JPEGs struct {
 
 // OpenJPEGs finds nvJPEG.
 func (g *GPU) OpenJPEGs() (*JPEGs, error) {
-	j := &JPEGs{g, (*C.jpegs)(C.calloc(1, C.sizeof_jpegs))}
+	c, err := zeroed[C.jpegs]("open nvJPEG", 1)
+	if err != nil {
+		return nil, err
+	}
+	j := &JPEGs{g, c}
 	if err := try("open nvJPEG", func(words *C.char) C.int { return C.jpegs_open(g.c, j.c, words) }); err != nil {
 		j.Close()
 		return nil, err
@@ -44,10 +48,17 @@ type JPEGLane struct {
 
 // NewLane has room for batches of so many files.
 func (j *JPEGs) NewLane(room int) (*JPEGLane, error) {
-	l := &JPEGLane{jpegs: j, c: (*C.jpeg_lane)(C.calloc(1, C.sizeof_jpeg_lane))}
-	files := (*C.jpeg_file)(C.calloc(C.size_t(room), C.sizeof_jpeg_file))
-	l.files = unsafe.Slice(files, room)
-	err := try("prepare nvJPEG", func(words *C.char) C.int { return C.jpeg_lane_open(j.gpu.c, j.c, l.c, C.int(room), words) })
+	c, err := zeroed[C.jpeg_lane]("prepare nvJPEG", 1)
+	if err != nil {
+		return nil, err
+	}
+	files, err := zeroed[C.jpeg_file]("prepare nvJPEG", room)
+	if err != nil {
+		C.free(unsafe.Pointer(c))
+		return nil, err
+	}
+	l := &JPEGLane{jpegs: j, c: c, files: unsafe.Slice(files, room)}
+	err = try("prepare nvJPEG", func(words *C.char) C.int { return C.jpeg_lane_open(j.gpu.c, j.c, l.c, C.int(room), words) })
 	if err != nil {
 		l.Close()
 		return nil, err
