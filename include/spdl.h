@@ -158,7 +158,7 @@ SPDL_API uint32_t spdl_layout_version(void);
 
 /* As a timeout_ns: wait without limit. Any other below zero is a time that is over already, such as `deadline - now` comes to: as 0, which
  * polls; for a call that starts or attaches to an engine, no time at all. */
-#define SPDL_FOREVER ((int64_t)-1)
+#define SPDL_FOREVER (-INT64_C(1))
 #define SPDL_ANY_LANE (-1)
 #define SPDL_ANY_EPOCH UINT64_MAX
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # matrix.sh FLAGS...: every header alone, the test programs and the examples compile without a warning, as each
-# compiler, standard and mode sees them. A compiler that is missing is named and skipped. Ends with "N passed, N failed".
+# compiler, standard and mode sees them; common mistakes do not, and are told by name. A compiler that is missing is named and skipped. Ends with "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 flags=("$@")
@@ -13,8 +13,23 @@ try() { # try COMMAND...: compiles, or says what does not
     printf 'FAIL  %s\n%s\n' "$*" "$(head -n 12 <<<"$out")"
 }
 
+says() { # says TEXT COMMAND...: does not compile, and TEXT is the first that is said
+    local text=$1 out
+    shift
+    if out=$("$@" -fsyntax-only 2>&1); then out="it compiles"
+    elif grep -m1 -E '(error|static_assert).*' <<<"$out" | grep -qF "$text"; then passed=$((passed + 1)); return; fi
+    failed=$((failed + 1))
+    printf 'FAIL  %s\nwant: %s\n%s\n' "$*" "$text" "$(head -n 12 <<<"$out")"
+}
+mistakes=("read bytes and flags (char, bool, std::byte) as std::uint8_t"
+    "the function of a map returns its result"
+    "the function of a map takes what the stage before gives"
+    "a generator's function takes what the stage before gives"
+    "an aggregator's function takes a pointer to what the stage before gives"
+    "a router takes what the stage before gives")
+
 modes=("" "-fno-rtti" "-DSPDL_NO_EXCEPTIONS" "-fno-exceptions -fno-rtti")
-for set in "gcc g++ -Wuseless-cast" "clang-14 clang++-14"; do
+for set in "gcc g++ -Wold-style-cast -Wuseless-cast" "clang-14 clang++-14 -Wold-style-cast"; do
     read -r cc cxx own <<<"$set"
     if ! command -v "$cxx" >/dev/null; then skipped=$((skipped + 1)); echo "skip  $cxx: not installed"; continue; fi
     for mode in "${modes[@]}"; do
@@ -28,6 +43,9 @@ for set in "gcc g++ -Wuseless-cast" "clang-14 clang++-14"; do
             esac
             try "$cxx" -std=$standard $mode "${flags[@]}" $own tests/cpp/test_pipeline.cpp
         done
+    done
+    for i in "${!mistakes[@]}"; do
+        says "${mistakes[i]}" "$cxx" -std=c++17 "${flags[@]}" -DMISUSE=$((i + 1)) tests/cpp/misuse.cpp
     done
     try "$cxx" -std=c++17 "${flags[@]}" $own examples/cpp/train.cpp
     try "$cxx" -std=c++17 "${flags[@]}" $own examples/cpp/pipeline.cpp

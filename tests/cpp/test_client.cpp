@@ -27,6 +27,7 @@ template <class T> constexpr bool moves_only() {
 }
 static_assert(moves_only<spdl::Batch>() && moves_only<spdl::Loader>());
 static_assert(std::is_copy_constructible_v<spdl::Tensor>);
+static_assert(SPDL_FOREVER == -1 && std::is_same_v<decltype(SPDL_FOREVER), std::int64_t>);
 
 template <class B, class = void> constexpr bool indexable = false;
 template <class B> constexpr bool indexable<B, std::void_t<decltype(std::declval<B>()["image"])>> = true;

@@ -209,10 +209,15 @@ template <class T> class Stages {
 
     // One result for each item, or none.
     template <class F> auto map(const std::string &name, F &&function, StageOptions options = {}) && {
-        using Answer = detail::Answer<
-            std::decay_t<decltype(detail::call(std::declval<std::decay_t<F> &>(), std::declval<T &>()))>>;
+        using Function = std::decay_t<F>;
+        static_assert(
+            std::disjunction_v<std::is_invocable<Function &, T &>, std::is_invocable<Function &, T &&>>,
+            "the function of a map takes what the stage before gives: T, T & or const T &");
+        using Returned = decltype(detail::call(std::declval<Function &>(), std::declval<T &>()));
+        static_assert(!std::is_void_v<Returned>,
+                      "the function of a map returns its result; an empty std::optional drops the item");
+        using Answer = detail::Answer<std::decay_t<Returned>>;
         using U = typename Answer::Value;
-        static_assert(!std::is_void_v<U>, "a stage's function returns its result");
         auto f = detail::shared(std::forward<F>(function));
         auto step = [f](detail::Turn &turn) {
             detail::Lent<T> lent(turn.work());
@@ -225,6 +230,9 @@ template <class T> class Stages {
     // Any number of results for each item: function(item, emit) calls emit(U) with each.
     template <class U, class F>
     Stages<U> generate(const std::string &name, F &&function, StageOptions options = {}) && {
+        static_assert(
+            std::is_invocable_v<std::decay_t<F> &, T &, Emit<U> &>,
+            "a generator's function takes what the stage before gives, and emit: (T &, spdl::Emit<U> &)");
         auto f = detail::shared(std::forward<F>(function));
         auto step = [f](detail::Turn &turn) {
             detail::Lent<T> lent(turn.work());
@@ -242,6 +250,9 @@ template <class T> class Stages {
     // data or the epoch.
     template <class U, class F>
     Stages<U> aggregator(const std::string &name, F &&function, unsigned buffer = 2) && {
+        static_assert(
+            std::is_invocable_v<std::decay_t<F> &, T *, Emit<U> &>,
+            "an aggregator's function takes a pointer to what the stage before gives, and emit: (T *, spdl::Emit<U> &)");
         auto f = detail::shared(std::forward<F>(function));
         auto step = [f](detail::Turn &turn) {
             detail::guarded(turn, [&] {
@@ -277,6 +288,8 @@ template <class T> class Stages {
     // did, and then every stage of a path gives one result for one item.
     template <class F, class... Paths>
     auto variants(const std::string &name, F &&router, StageOptions options, Paths &&...paths) && {
+        static_assert(std::is_invocable_v<std::decay_t<F> &, const T &>,
+                      "a router takes what the stage before gives: const T &");
         auto f = detail::shared(std::forward<F>(router));
         auto step = [f](detail::Turn &turn) {
             detail::Lent<T> lent(turn.work());

@@ -94,6 +94,23 @@ template <> struct DTypeOf<double> : DTypeConstant<SPDL_FLOAT, 64> {};
 template <> struct DTypeOf<Float16> : DTypeConstant<SPDL_FLOAT, 16> {};
 template <> struct DTypeOf<BFloat16> : DTypeConstant<SPDL_BFLOAT, 16> {};
 
+namespace detail {
+
+template <class T, class = void> struct HasDType : std::false_type {};
+template <class T> struct HasDType<T, std::void_t<decltype(DTypeOf<T>::value)>> : std::true_type {};
+
+template <class T> constexpr DType dtype_of() noexcept {
+    static_assert(HasDType<T>::value,
+                  "no tensor holds this type: read bytes and flags (char, bool, std::byte) as "
+                  "std::uint8_t, or specialise spdl::DTypeOf for a type of your own");
+    if constexpr (HasDType<T>::value)
+        return DTypeOf<T>::value;
+    else
+        return {};
+}
+
+} // namespace detail
+
 // ---- tensor ----------------------------------------------------------------------------------------
 
 // A view of one tensor of a batch; of the schema, with capacities for shapes and no data. A plain value:
@@ -133,7 +150,7 @@ class Tensor {
 
     // The first element. SPDL_E_ARGUMENT if the tensor's dtype is not T's. Strides are the caller's affair.
     template <class T> Result<const T *> try_data() const {
-        if (Status s = expect(DTypeOf<T>::value); !s.ok()) return s;
+        if (Status s = expect(detail::dtype_of<T>()); !s.ok()) return s;
         return static_cast<const T *>(tensor_.data);
     }
 
@@ -141,13 +158,13 @@ class Tensor {
     // is in host memory. Batch::stream_wait says when it is complete.
     template <class T> Result<const T *> try_device_data() const {
         if (!on_device()) return complain(SPDL_E_ARGUMENT, "is in host memory; use data()");
-        if (Status s = expect_dtype(DTypeOf<T>::value); !s.ok()) return s;
+        if (Status s = expect_dtype(detail::dtype_of<T>()); !s.ok()) return s;
         return static_cast<const T *>(tensor_.data);
     }
 
     // As try_data, to write. SPDL_E_UNSUPPORTED on a ring of `shared` access, whose memory is read-only but for stages.
     template <class T> Result<T *> try_mutable_data() const {
-        if (Status s = expect(DTypeOf<T>::value); !s.ok()) return s;
+        if (Status s = expect(detail::dtype_of<T>()); !s.ok()) return s;
         if (!writable_)
             return complain(SPDL_E_UNSUPPORTED,
                             "is read-only on a shared ring; copy it, or give the ring private access");
@@ -156,7 +173,7 @@ class Tensor {
 
     // Every element; of a ragged tensor the values of all rows. SPDL_E_UNSUPPORTED if not contiguous.
     template <class T> Result<Span<const T>> try_values() const {
-        if (Status s = expect(DTypeOf<T>::value); !s.ok()) return s;
+        if (Status s = expect(detail::dtype_of<T>()); !s.ok()) return s;
         if (!contiguous()) return complain(SPDL_E_UNSUPPORTED, "is not contiguous; walk data() by strides()");
         return Span<const T>(static_cast<const T *>(tensor_.data), tensor_.data ? size() : 0);
     }
@@ -164,7 +181,7 @@ class Tensor {
     // The elements of one row; of a ragged tensor that row's values. SPDL_E_ARGUMENT beyond the last row;
     // SPDL_E_FORMAT if a ragged row's offsets leave the values.
     template <class T> Result<Span<const T>> try_row(std::uint32_t i) const {
-        if (Status s = expect(DTypeOf<T>::value); !s.ok()) return s;
+        if (Status s = expect(detail::dtype_of<T>()); !s.ok()) return s;
         if (i >= rows_ || tensor_.data == nullptr)
             return complain(SPDL_E_ARGUMENT, "has " + std::to_string(tensor_.data ? rows_ : 0) +
                                                  " rows, asked for row " + std::to_string(i));
