@@ -280,7 +280,8 @@ typedef struct spdl_batch {
  * SPDL_E_ENGINE_LOST within 100 ms of the engine's death, or, where the ring has a reconnect time, when no
  * engine has gone on with it in that time; SPDL_E_ENGINE_FAILED, SPDL_E_ENGINE_STOPPED,
  * each once nothing published is left to take (of a ring with a device nothing is, once the engine has
- * ended); SPDL_E_GROUP_CLOSED; SPDL_E_FORKED; SPDL_E_DETACHED. */
+ * ended, nor of an engine with a journal, whose successor gives it);
+ * SPDL_E_GROUP_CLOSED; SPDL_E_FORKED; SPDL_E_DETACHED. */
 SPDL_API spdl_status spdl_acquire(spdl_reader *reader, int64_t timeout_ns, spdl_batch *out);
 
 /* Say that a batch was used: it will not be delivered again. Its memory stays leased; in a stage it stays mapped, but

@@ -1,5 +1,7 @@
 package shm
 
+import "slices"
+
 // End says that every epoch asked for has been published. Leases and what is published stay.
 func (r *Ring) End() { r.finish(StateEnded, 0, "") }
 
@@ -8,6 +10,40 @@ func (r *Ring) Fail(status Status, text string) { r.finish(StateFailed, status, 
 
 // Stop says that the engine stops in good order; Close says it too.
 func (r *Ring) Stop() { r.finish(StateStopped, ErrEngineStopped, "") }
+
+// Withdraw stops the ring, as Stop does, and leaves to the next engine what nobody has claimed: no consumer gets a batch from here on,
+// also none that a dead one held, and nobody joins. What consumers hold they may complete, and Progress counts that; all else counts as
+// not completed. The caller publishes nothing any more.
+func (r *Ring) Withdraw() {
+	r.Stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	r.withdrawn = true
+	for _, i := range slices.Backward(r.ticketOrder()) { // the latest first: whoever claims one meanwhile has missed none before it
+		for _, g := range r.groups {
+			if g.phase == phaseActive && g.look(i) && stateOf(g.shadow[i].word) == wordReady {
+				g.putAway(i, seqAway)
+			}
+		}
+	}
+}
+
+// Held is how many batches consumers hold and have not completed.
+func (r *Ring) Held() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.consumers() {
+		for i := range g.shadow {
+			if g.phase == phaseActive && g.look(i) && stateOf(g.shadow[i].word) == wordHeld {
+				n++
+			}
+		}
+	}
+	return n
+}
 
 // finish stores the engine's last word, the text before the state, and wakes everybody.
 func (r *Ring) finish(state uint32, status Status, text string) {

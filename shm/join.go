@@ -24,7 +24,7 @@ type joinRequest struct {
 func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.closed || r.withdrawn {
 		return nil, Welcome{}, nil, ErrEngineStopped
 	}
 	h := &req.hello

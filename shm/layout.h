@@ -102,7 +102,7 @@ enum { SPDL_L_FREE = 0, SPDL_L_READY = 1, SPDL_L_HELD = 2, SPDL_L_DONE = 3 };
 #define SPDL_L_SEQ_MASK ((1ull << 40) - 1)
 #define SPDL_L_OWNER_MASK ((1u << 20) - 1)
 #define SPDL_L_SEQ_REDO (1ull << 39) /* set in sequences handed out by a redelivery queue */
-/* READY and in no queue: to be uploaded to a device again before it is handed out. */
+/* READY and in no queue: to be uploaded to a device again before it is handed out, or left to the next engine. */
 #define SPDL_L_SEQ_AWAY 0xffffffffffull
 #define SPDL_L_SEQ_AWAY_REDO 0xfffffffffeull
 #define SPDL_L_WORD(state, owner, seq) (((uint64_t)(state) << 60) | ((uint64_t)(owner) << 40) | (uint64_t)(seq))

@@ -158,7 +158,10 @@ func (g *group) reclaim(m *member) {
 				g.r.spoil(i, "")
 			}
 		case stateOf(w) == wordHeld && g.phase == phaseActive && !g.cfg.NoRedeliver:
-			if !g.recallStale(i, seqAwayRedo) {
+			switch {
+			case g.r.withdrawn:
+				g.putAway(i, seqAwayRedo)
+			case !g.recallStale(i, seqAwayRedo):
 				g.redeliver(i)
 			}
 		case stateOf(w) == wordHeld:

@@ -155,6 +155,9 @@ func (r *Ring) hearStage() {
 
 // handOn moves every batch that its stage is through with to the next, unless the batch before it would be passed.
 func (r *Ring) handOn() {
+	if r.withdrawn {
+		return
+	}
 	limit := len(r.stages) // how far the batches before have come
 	if r.device != nil {
 		r.device.short = false

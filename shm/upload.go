@@ -359,7 +359,7 @@ func (r *Ring) offerAgain(i int, tried bool) {
 }
 
 // The sequences of words that are out of reach: READY, so that no epoch ends, and in no queue, so that nobody claims them. No
-// sequence that is handed out comes near.
+// sequence that is handed out comes near. In a ring that is withdrawn none comes back.
 const (
 	seqAway     = seqMask     // it comes back at the end of the queue, whose later batches all wait
 	seqAwayRedo = seqMask - 1 // it comes back in the redo queue: its holder died

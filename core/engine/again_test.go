@@ -84,7 +84,7 @@ func (r *running) startWork(spoilEvery int) (stop func()) {
 	go func() { ended <- r.work(ctx, spoilEvery) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, shm.EndData) && !errors.Is(err, shm.ErrEngineFailed) {
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, shm.EndData) && !errors.Is(err, shm.ErrEngineFailed) && !errors.Is(err, shm.ErrEngineStopped) {
 			r.t.Errorf("worker: %v", err)
 		}
 	})

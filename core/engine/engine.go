@@ -183,7 +183,8 @@ func (e *Engine) Reserved() error {
 // Ring is one of the engine's rings in shared memory, in the order of the description.
 func (e *Engine) Ring(i int) *shm.Ring { return e.rings[i].shm }
 
-// Run decodes until ctx ends or Stop is called, and returns nil then. A ring that comes to the end of its epochs
+// Run decodes until ctx ends or Stop is called, and returns nil then; with a journal it has consumers get nothing more first, and gives
+// them lastBatches for what they hold. A ring that comes to the end of its epochs
 // or fails says so to its consumers; Run goes on for the others and for what is still leased, and returns the failures at
 // the end. A service all of whose rings have failed ends by itself, once its consumers have left, or have had
 // farewell to hear of it. Run runs once.
@@ -214,6 +215,7 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 		stop, kept := make(chan struct{}), make(chan error, 1)
 		go func() { kept <- e.keepJournal(stop) }()
 		defer func() {
+			e.leaveToNext()
 			close(stop)
 			if lost := <-kept; lost != nil {
 				err = errors.Join(err, fmt.Errorf("engine: %w", lost))
@@ -254,6 +256,38 @@ func (e *Engine) seeOff(ctx context.Context) {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
+		}
+	}
+}
+
+// lastBatches is how long an orderly end waits for what consumers hold, so that the journal has it.
+var lastBatches = 5 * time.Second
+
+// leaveToNext has the rings hand out nothing more, and waits until the consumers have completed what they hold, or have left: what they
+// completed after the journal's last word would come again.
+func (e *Engine) leaveToNext() {
+	for _, r := range e.rings {
+		r.shm.Withdraw()
+	}
+	end := time.NewTimer(lastBatches)
+	defer end.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for over := false; ; {
+		held := 0
+		for _, r := range e.rings {
+			n := r.shm.Held()
+			if held += n; over && n > 0 {
+				e.log.Warnf(r.name, "consumers have held %d batches for the last %v, which the journal does not have: they come again", n, lastBatches)
+			}
+		}
+		if over || held == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-end.C:
+			over = true
 		}
 	}
 }

@@ -186,6 +186,88 @@ func TestJournalBringsBackTheRest(t *testing.T) {
 	}
 }
 
+// At an orderly end with a journal consumers get nothing more, nobody joins, and what they hold is waited for: the next engine gives
+// exactly the rest, also where an epoch has been published to its end.
+func TestOrderlyEndWithAJournalGivesNothingTwice(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	all := everything(t, dir, resumeSpec, 2)
+	for name, more := range map[string]string{"ordered": "", "ready": "ring: {backing: memfd, delivery: ready}\n", "posix": "ring: {backing: posix}\n"} {
+		t.Run(name, func(t *testing.T) {
+			for _, completes := range []bool{true, false} {
+				s := describe(t, dir, more+resumeSpec)
+				s.Ring.Slots = 16
+				s.Ring.Groups = []spec.Group{{Name: "train", Mode: spec.Shared, Lanes: 1, Slow: spec.Block, Redeliver: true}}
+				o := &Options{Journal: filepath.Join(t.TempDir(), "position")}
+				r := startAgain(t, s, o)
+				holder, other := r.attach(shm.AttachOptions{}), r.attach(shm.AttachOptions{})
+				got := takeBatches(t, other, 2)
+				held, err := holder.Acquire(testContext(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				one := look(held)
+				eventually(t, "every batch to be published", func() bool { return r.Ring(0).Info().State == shm.StateEnded })
+				ended := make(chan error, 1)
+				go func() { ended <- r.end() }()
+				for err = nil; err == nil; {
+					var l *shm.Lease
+					if l, err = other.Acquire(testContext(t)); errors.Is(err, shm.EndEpoch) {
+						t.Fatal("an epoch ended that was not completed")
+					}
+					if err == nil { // before the end had begun
+						got = append(got, look(l))
+						_ = l.Release()
+					}
+				}
+				wantError(t, err, shm.ErrEngineStopped)
+				_, err = shm.Attach(testContext(t), s.Name, shm.AttachOptions{Group: "late"})
+				wantError(t, err, shm.ErrEngineStopped)
+				if completes {
+					_ = held.Release()
+					got = append(got, one)
+				}
+				_, _ = holder.Close(), other.Close()
+				if err := <-ended; err != nil {
+					t.Fatal(err)
+				}
+				r = startAgain(t, s, o)
+				reader := r.attach(shm.AttachOptions{})
+				got = append(got, rest(t, reader)...)
+				slices.SortFunc(got, func(a, b seen) int { return int(a.Ticket) - int(b.Ticket) })
+				wantSame(t, got, all)
+				r.leave(reader)
+			}
+		})
+	}
+}
+
+// What a stage's workers have at an orderly end reaches no consumer any more, and comes from the next engine.
+func TestOrderlyEndWithAJournalGivesNothingTwiceBehindAStage(t *testing.T) {
+	leavesNothing(t)
+	dir := folder(t, 18, nil)
+	want := transformed(everything(t, dir, resumeSpec, 2))
+	s, o := describe(t, dir, stageSpec), &Options{Journal: filepath.Join(t.TempDir(), "position")}
+	s.Ring.Slots = 16
+	r := startAgain(t, s, o)
+	stop := r.startWork(0)
+	reader := r.attach(shm.AttachOptions{})
+	takeSome(t, reader, 2)
+	if err := r.end(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := reader.Acquire(testContext(t))
+	wantError(t, err, shm.ErrEngineStopped)
+	stop()
+	_ = reader.Close()
+	r = startAgain(t, s, o)
+	stop = r.startWork(0)
+	reader = r.attach(shm.AttachOptions{})
+	wantSame(t, rest(t, reader), want[2:])
+	stop()
+	r.leave(reader)
+}
+
 // With several groups the journal has what all of them have completed: whoever was further gets some again, nobody misses one.
 func TestJournalIsWhereEveryGroupHasBeen(t *testing.T) {
 	leavesNothing(t)
@@ -193,6 +275,8 @@ func TestJournalIsWhereEveryGroupHasBeen(t *testing.T) {
 	s, o := journalled(t, dir, "batch: 4\norder: {epochs: 1, shuffle: false}\n")
 	s.Ring.Groups = []spec.Group{{Name: "a", Mode: spec.Shared, Lanes: 1, Slow: spec.Block, Redeliver: true}, {Name: "b", Mode: spec.Shared, Lanes: 1, Slow: spec.Block, Redeliver: true}}
 	s.Ring.Slots = 16
+	defer func(d time.Duration) { lastBatches = d }(lastBatches)
+	lastBatches = time.Millisecond // one batch is held to the end
 	r := startAgain(t, s, o)
 	a, b := r.attach(shm.AttachOptions{Group: "a"}), r.attach(shm.AttachOptions{Group: "b"})
 	for range 6 {

@@ -17,7 +17,7 @@ import (
 // engine has forked has copies of that.
 
 // journalWait is how long an engine waits for a journal that another one has: as long as an orderly end may take.
-var journalWait = 5 * time.Second
+var journalWait = 10 * time.Second
 
 // lockJournal takes the lock. A file system without locks goes without.
 func lockJournal(ctx context.Context, journal string, file *os.File) error {

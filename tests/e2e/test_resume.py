@@ -4,7 +4,7 @@ import json
 
 import pytest
 import spdl
-from engines import PATIENCE, USAGE, batches_of, describe, groups, reader, try_to_serve
+from engines import PATIENCE, USAGE, batches_of, describe, eventually, groups, reader, try_to_serve
 from test_groups import lanes
 
 ORDER = {"shuffle": True, "seed": 5, "epochs": 2}
@@ -115,6 +115,31 @@ def test_a_checkpoint_may_go_on_with_other_pixels_and_more_epochs(open_, picture
     other = {**description(pictures), "image": {"transform": [{"resize": [9, 9]}]}, "order": {**ORDER, "epochs": 3}}
     rest = all_that_is_left(open_(other, state=state))
     assert rest[:len(whole) - 4] == whole[4:] and len(rest) == 3 * STEPS - 4
+
+
+@pytest.mark.parametrize("backing", ["posix", "memfd"])
+@pytest.mark.parametrize("delivery", ["ordered", "ready"])
+def test_after_an_orderly_stop_with_a_journal_every_batch_comes_once(serve, attach, pictures, whole, name, tmp_path, backing, delivery):
+    """The ring holds the whole run: engines are stopped while batches wait in it and one is in hand."""
+    ring = {"slots": 24, "backing": backing, "delivery": delivery, **groups("train")}
+    journal, seen = tmp_path / "journal", []
+    for cut in (1, 3, STEPS - 1, None):
+        engine = serve(description(pictures, ring=ring), "--journal", journal, name=name)
+        loader, n = attach(engine.name), 0
+        try:
+            for batch in (b for epoch in loader.epochs() for b in epoch):
+                seen.append((batch.epoch, batch.step, batch["index"].tolist()))
+                n += 1
+                if n == cut:
+                    engine.process.terminate()
+                    eventually("the engine's end to begin", lambda: loader.state == "stopped")
+        except spdl.EngineStopped:
+            assert n >= cut
+        else:
+            assert len(seen) == len(whole), "the loop has ended before its data"
+        loader.close()
+        assert engine.stop() == 0
+    assert sorted(seen) == sorted(whole)
 
 
 OTHERS = {
