@@ -23,8 +23,8 @@ import (
 // numbers are little-endian. A record is the xxh3 of the sample's identity and that of identity, values and row; zero: nothing is there.
 //
 // The file is read and written, not mapped: what a full or failing disk does to a mapping ends the process, and a read from the page
-// cache into the slot is the same one copy. A row is written before its record, and whoever reads a row for the first time in a
-// process checks it whole, so that a process may die at any moment, and several may share the file: what they write is the same.
+// cache into the slot is the same one copy. A row is written before its record, and whoever reads a row checks it whole, so that a
+// process may die at any moment, several may share the file, as what they write is the same, and whatever else becomes of the file is found.
 const (
 	rowMagic     = "SPDLROW\x01"
 	rowPage      = 4096
@@ -136,22 +136,15 @@ func (f *rowFile) read(w *work, row int, place int64) bool {
 	}
 	s.row = w.Row(row, s.row[:0])
 	// Readers may meet here; what becomes of the place is decided, and counted, once.
-	next, count := uint32(rowReady), (*atomic.Uint64)(nil)
-	switch {
-	case f.load(s, place):
-		if was == rowUnknown {
-			next, count = f.check(s, w, row)
-		}
-	case was == rowUnknown: // it was never written
-		next = rowAbsent
-	default:
-		next, count = rowAbsent, &f.corrupt
-	}
+	next, count := f.check(s, w, row, was == rowUnknown, f.load(s, place))
 	if next == rowReady && !f.cache.values.keep(w, row, s.head[recordBytes:]) {
 		next, count = rowAbsent, &f.corrupt
 	}
 	if state.CompareAndSwap(was, next) && count != nil {
 		count.Add(1)
+	}
+	if was == rowReady && next == rowAbsent { // it is kept again
+		w.identities[row] = f.identity(w.Samples[row], s)
 	}
 	return next == rowReady
 }
@@ -182,20 +175,22 @@ func (f *rowFile) readFull(p []byte, at int64) bool {
 	return true
 }
 
-// check tells what a place that was read for the first time is: ready if it is of the sample as it is now, and whole. count is what
-// counts it; nil where nothing was there.
-func (f *rowFile) check(s *rowScratch, w *work, row int) (state uint32, count *atomic.Uint64) {
+// check tells what a place is that was read, for the first time in this process or again: ready if it is whole and, the first time, of the
+// sample as it is now. count is what counts it, once; nil: nothing does.
+func (f *rowFile) check(s *rowScratch, w *work, row int, first, loaded bool) (state uint32, count *atomic.Uint64) {
 	le := binary.LittleEndian
 	identity, sum := le.Uint64(s.head), le.Uint64(s.head[8:])
 	switch {
-	case identity == 0:
+	case first && (!loaded || identity == 0): // it was never written
 		return rowAbsent, nil
-	case identity != w.identities[row]:
+	case first && identity != w.identities[row]:
 		return rowAbsent, &f.stale
-	case sum != s.sum():
+	case !loaded || sum != s.sum(): // also a hole, whose sum is not 0
 		return rowAbsent, &f.corrupt
+	case first:
+		return rowReady, &f.warm
 	}
-	return rowReady, &f.warm
+	return rowReady, nil
 }
 
 // sum is the xxh3 of the identity and the values in s.head and of the row in s.row.

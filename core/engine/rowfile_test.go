@@ -117,6 +117,51 @@ func TestRowsThatAreStaleOrDamagedAreMadeAgain(t *testing.T) {
 	}
 }
 
+// What becomes of the file while an engine uses it costs rows, and changes none: they are decoded and kept again.
+func TestRowsDamagedUnderARunningEngineAreMadeAgain(t *testing.T) {
+	leavesNothing(t)
+	data := folder(t, 20, nil)
+	each := int64(recordBytes + 192)
+	for name, damage := range map[string]func(file string){
+		"truncated":   func(file string) { must(os.Truncate(file, 0)) },
+		"overwritten": func(file string) { must(os.WriteFile(file, make([]byte, rowPage+20*each), 0o600)) },
+		"one row":     func(file string) { turnBit(t, file, rowPage+7*each+100) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := describe(t, data, fmt.Sprintf("batch: 5\norder: {epochs: 8, shuffle: false}\ncache: {rows_bytes: 1MiB, rows_dir: %q}\n", dir))
+			r := startAgain(t, s, nil)
+			reader := r.attach(shm.AttachOptions{})
+			first := epoch(t, reader)
+			files, err := filepath.Glob(dir + "/*.rows")
+			if err != nil || len(files) != 1 {
+				t.Fatal(files, err)
+			}
+			damage(files[0])
+			for n := 1; n < 8; n++ {
+				for k, b := range epoch(t, reader) {
+					if !bytes.Equal(b.Image, first[k].Image) || b.NBad > 0 {
+						t.Fatalf("epoch %d, step %d: other pixels, or %d bad", n, k, b.NBad)
+					}
+				}
+			}
+			rows := *r.Stats().Rings[0].Source.Rows
+			if rows.Corrupt == 0 {
+				t.Errorf("%+v", rows)
+			}
+			must(r.end())
+			if name == "one row" { // in the others the page that says what the file is of is lost
+				r = startAgain(t, s, nil)
+				epoch(t, r.attach(shm.AttachOptions{}))
+				if rows := *r.Stats().Rings[0].Source.Rows; rows.Warm != 20 {
+					t.Errorf("not kept again: %+v", rows)
+				}
+				must(r.end())
+			}
+		})
+	}
+}
+
 // turnBit turns a bit of a file over.
 func turnBit(t *testing.T, file string, at int64) {
 	t.Helper()
