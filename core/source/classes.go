@@ -65,13 +65,14 @@ func (x *index) directories(yield func([]byte) bool) {
 
 // directories yields the directory of every key of a shard that has one, neighbours once.
 func (s *shards) directories(sh *shard, yield func([]byte) bool) {
-	var last []byte
+	var key, last []byte
 	for i := range sh.index.n {
-		name, ok := class(s.key(sh, i))
+		key = s.key(sh, i, key[:0])
+		name, ok := class(key)
 		if !ok || last != nil && bytes.Equal(name, last) {
 			continue
 		}
-		if last = name; !yield(name) {
+		if last = append(last[:0], name...); !yield(name) {
 			return
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -69,7 +70,9 @@ type index struct {
 	members int64
 	keys    int64  // bytes of them, and of the numbers behind
 	size    int64  // of the archive: no member reaches beyond
-	header  []byte // checked
+	header  []byte // checked; of the file, as the directories' names are: for the opening alone
+	hash    uint64 // of the header
+	sums    []byte // of the blocks; in plain memory, as the rest is not, of which there is much
 	file    string // that holds it; "": plain memory does
 
 	content atomic.Pointer[indexBody]
@@ -179,11 +182,14 @@ func parseIndex(data []byte, want version) (*index, error) {
 	if n >= math.MaxUint32 || members > math.MaxUint32 || parts > maxParts || keys > math.MaxUint32 || names > math.MaxUint16 || dirs > maxDirBytes {
 		return nil, errIndex
 	}
-	start, _ := indexLayout(int(n), int(members), int(parts), int(keys), int(names+dirs))
+	start, blocks := indexLayout(int(n), int(members), int(parts), int(keys), int(names+dirs))
 	if start+int((n+1)*sampleBytes+members*memberBytes+keys) != len(data) || le.Uint64(data[8:]) != xxh3.Hash(data[16:start]) {
 		return nil, errIndex
 	}
-	x := &index{n: int64(n), listed: listed, members: int64(members), keys: int64(keys), size: want.size, header: data[:start:start]}
+	x := &index{
+		n: int64(n), listed: listed, members: int64(members), keys: int64(keys), size: want.size,
+		header: data[:start:start], hash: le.Uint64(data[8:]), sums: bytes.Clone(data[start-8*blocks : start]),
+	}
 	ends := data[indexHeader : indexHeader+2*parts]
 	text := data[indexHeader+2*parts:][:names+dirs]
 	if x.dirs = text[names:]; !x.name(ends, text[:names]) || dirs > 0 && x.dirs[dirs-1] != 0 {
@@ -217,8 +223,7 @@ func (x *index) look(from, to int64) ([]byte, error) {
 	c := x.content.Load()
 	for k := int(from / indexBlock); k <= int((to-1)/indexBlock); k++ {
 		if word, bit := &c.checked[k/32], uint32(1)<<(k%32); word.Load()&bit == 0 {
-			sums := x.header[len(x.header)-8*((len(c.data)+indexBlock-1)/indexBlock):]
-			if xxh3.Hash(blockOf(c.data, k)) != binary.LittleEndian.Uint64(sums[8*k:]) {
+			if xxh3.Hash(blockOf(c.data, k)) != binary.LittleEndian.Uint64(x.sums[8*k:]) {
 				return nil, errIndex
 			}
 			word.Or(bit)
@@ -227,7 +232,27 @@ func (x *index) look(from, to int64) ([]byte, error) {
 	return c.data[from:to:to], nil
 }
 
-// sample is the range of sample i's members, and its key.
+// caught makes a fault in a mapping, whose file was cut off, damage like any other; without it the process would end. It is deferred
+// by what looks at a mapping, with what debug.SetPanicOnFault(true) returned.
+func caught(before bool, err *error) {
+	debug.SetPanicOnFault(before)
+	switch fault := recover().(type) {
+	case nil:
+	case interface{ Addr() uintptr }:
+		*err = errIndex
+	default:
+		panic(fault)
+	}
+}
+
+// appendKey appends the key of sample i.
+func (x *index) appendKey(i int64, dst []byte) (key []byte, err error) {
+	defer caught(debug.SetPanicOnFault(true), &err)
+	_, _, key, err = x.sample(i)
+	return append(dst, key...), err
+}
+
+// sample is the range of sample i's members, and its key, in the mapping.
 func (x *index) sample(i int64) (from, to int64, key []byte, err error) {
 	s, err := x.look(i*sampleBytes, (i+2)*sampleBytes)
 	if err != nil {
@@ -247,7 +272,8 @@ func (x *index) sample(i int64) (from, to int64, key []byte, err error) {
 }
 
 // appendMembers appends the members of sample i.
-func (x *index) appendMembers(i int64, dst []indexMember) ([]indexMember, error) {
+func (x *index) appendMembers(i int64, dst []indexMember) (members []indexMember, err error) {
+	defer caught(debug.SetPanicOnFault(true), &err)
 	from, to, _, err := x.sample(i)
 	if err != nil {
 		return dst, err
@@ -300,7 +326,7 @@ func openIndex(path string, want version) (*index, error) {
 	if !isRegular(&st) || st.Size < indexHeader {
 		return nil, errIndex
 	}
-	// The file is replaced by rename and never written again, so a mapping of it stays whole.
+	// The file is replaced by rename and never written again. Whoever cuts it off nevertheless does not end the process: see caught.
 	data, err := unix.Mmap(fd, 0, int(st.Size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, err
@@ -331,7 +357,7 @@ func (x *index) mend(again func() (*index, error)) error {
 	}
 	x.mended = true
 	fresh, err := again()
-	if err == nil && !bytes.Equal(fresh.header, x.header) {
+	if err == nil && fresh.hash != x.hash {
 		err = errors.Join(errors.New("the archive has another one now"), fresh.close())
 	}
 	if err != nil {

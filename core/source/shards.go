@@ -261,14 +261,17 @@ func (s *shards) Notes() []string   { return s.notes }
 // Key is the sample's name within its shard; shards may use the same names.
 func (s *shards) Key(i int64, dst []byte) []byte {
 	sh, k := s.find(i)
-	return append(dst, s.key(sh, k)...)
+	return s.key(sh, k, dst)
 }
 
-// key is the name of the shard's sample k; none where the index is damaged and cannot be made again: Read will say so.
-func (s *shards) key(sh *shard, k int64) []byte {
-	_, _, key, err := sh.index.sample(k)
+// key appends the name of the shard's sample k; none where the index is damaged and cannot be made again: Read will say so.
+func (s *shards) key(sh *shard, k int64, dst []byte) []byte {
+	key, err := sh.index.appendKey(k, dst)
 	if err != nil && s.mend(context.Background(), sh) == nil {
-		_, _, key, _ = sh.index.sample(k)
+		key, err = sh.index.appendKey(k, dst)
+	}
+	if err != nil {
+		return dst
 	}
 	return key
 }
@@ -276,7 +279,8 @@ func (s *shards) key(sh *shard, k int64) []byte {
 func (s *shards) Label(i int64) int64 {
 	sh, k := s.find(i)
 	if s.labels == LabelsOfDirectory {
-		return s.classOf(s.key(sh, k))
+		var few [256]byte
+		return s.classOf(s.key(sh, k, few[:0]))
 	}
 	if v, ok := s.number(sh, k, sh.label); ok {
 		return v

@@ -459,6 +459,47 @@ func TestDamagedIndexIsMadeAgainWhenItIsUsed(t *testing.T) {
 	}
 }
 
+// An index that is cut off or overwritten while it is in use is made again too, also what says what it is of.
+func TestIndexDamagedWhileInUseIsMadeAgain(t *testing.T) {
+	for name, damage := range map[string]func(file string, size int64) error{
+		"cut off":            func(file string, _ int64) error { return os.Truncate(file, 0) },
+		"cut off in a page":  func(file string, size int64) error { return os.Truncate(file, size/2) },
+		"overwritten":        func(file string, size int64) error { return overwrite(file, make([]byte, size)) },
+		"its head":           func(file string, _ int64) error { return overwrite(file, make([]byte, 40)) },
+		"removed":            func(file string, _ int64) error { return os.Remove(file) },
+		"another's in place": func(file string, size int64) error { return overwrite(file, bytes.Repeat([]byte{1}, int(size))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "x.tar")
+			write(t, file, string(tarOf(t, tar.FormatGNU, pairs(0, 500)...)))
+			c := ShardsConfig{Shards: []string{file}, IndexBeside: true, Label: "cls"}
+			s := openS(t, c)
+			st, err := os.Stat(file + indexEnding)
+			must(t, err)
+			must(t, damage(file+indexEnding, st.Size()))
+			for i := range s.Len() {
+				if key := string(s.Key(i, nil)); key == "" || s.Label(i) != i%7 {
+					t.Fatalf("sample %d is %q with label %d", i, key, s.Label(i))
+				}
+				if _, text := read(t, s, i); text != fmt.Sprintf("picture %d", i) {
+					t.Fatalf("sample %d: %q", i, text)
+				}
+			}
+		})
+	}
+}
+
+// overwrite writes the beginning of a file in place.
+func overwrite(file string, data []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, 0)
+	return errors.Join(err, f.Close())
+}
+
 // Many that meet the damage at once all get the right samples, and the archive is looked through once.
 func TestDamagedIndexIsMadeAgainOnceForAll(t *testing.T) {
 	dir := t.TempDir()
