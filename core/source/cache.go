@@ -295,6 +295,7 @@ func (k *Cache) store(b *Buffer, sum [16]byte) {
 	case err == nil:
 		k.stored.Add(1)
 		k.used().Add(size)
+	case errors.Is(err, unix.EEXIST): // somebody else has kept it meanwhile, and counted it
 	case errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT):
 		k.pausedUntil.Store(int64(time.Since(k.begun) + fullPause))
 		k.bypassed.Add(1)
@@ -327,7 +328,7 @@ func (k *Cache) admit(size int64) bool {
 	return false
 }
 
-// write puts the entry in place.
+// write puts the entry in place; unix.EEXIST: it is there.
 func (k *Cache) write(b *Buffer, sum [16]byte) error {
 	le := binary.LittleEndian
 	head := b.scratch[:0]
@@ -365,12 +366,25 @@ func (k *Cache) write(b *Buffer, sum [16]byte) error {
 	err = errors.Join(err, unix.Close(fd))
 	if err == nil {
 		var path [40]byte
-		err = unix.Renameat(k.root.fd, tmp, k.root.fd, string(path[:entryPath(path[:0], sum)]))
+		err = k.place(tmp, string(path[:entryPath(path[:0], sum)]))
 	}
 	if err != nil {
 		_ = unix.Unlinkat(k.root.fd, tmp, 0) // removeStrays comes later
 	}
 	return err
+}
+
+// place gives a file in tmp its name, unless there is one of that name. Where the file system cannot tell the two together, two who keep one
+// sample at the same moment count it twice, until an eviction.
+func (k *Cache) place(tmp, path string) error {
+	err := unix.Renameat2(k.root.fd, tmp, k.root.fd, path, unix.RENAME_NOREPLACE)
+	if err != unix.EINVAL && err != unix.ENOSYS {
+		return err
+	}
+	if unix.Faccessat(k.root.fd, path, unix.F_OK, 0) == nil {
+		return unix.EEXIST
+	}
+	return unix.Renameat(k.root.fd, tmp, k.root.fd, path)
 }
 
 func writeAll(fd int, parts ...[]byte) error {

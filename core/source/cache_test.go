@@ -87,6 +87,41 @@ func TestCacheAnswersTheSecondTime(t *testing.T) {
 	}
 }
 
+// A sample that several keep at once, in one process or in several, is one entry and counted once.
+func TestSampleKeptTwiceIsCountedOnce(t *testing.T) {
+	dir := t.TempDir()
+	k, other := openK(t, CacheConfig{Dir: dir, Never: true}), openK(t, CacheConfig{Dir: dir, Never: true})
+	s, _ := behind(t, k, 2)
+	var b Buffer
+	must(t, s.Read(background, 0, &b))
+	sum, _ := s.(*cached).sum(0, &b)
+	var all sync.WaitGroup
+	for _, c := range []*Cache{k, other, k, other} {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			var b Buffer
+			if err := s.(*cached).Source.Read(background, 0, &b); err != nil {
+				t.Error(err)
+			}
+			c.store(&b, sum)
+		}()
+	}
+	all.Wait()
+	entries := entriesOf(t, dir)
+	if len(entries) != 1 {
+		t.Fatalf("entries %q", entries)
+	}
+	st, err := os.Stat(entries[0])
+	must(t, err)
+	if n := k.Stats(); n.Bytes != st.Size() || n.Stored+other.Stats().Stored != 1 || n.Failed+other.Stats().Failed != 0 {
+		t.Errorf("%+v and %+v, on disk %d bytes", n, other.Stats(), st.Size())
+	}
+	if left, _ := os.ReadDir(filepath.Join(dir, "tmp")); len(left) > 0 {
+		t.Errorf("left in tmp: %v", left)
+	}
+}
+
 // Data sets that are mixed are kept when all of them have versions, and refused otherwise.
 func TestCacheOfMixedDataSets(t *testing.T) {
 	k := openK(t, CacheConfig{Dir: t.TempDir()})
