@@ -346,8 +346,33 @@ func (r *ring) adopted() {
 	for _, g := range r.shm.Groups() {
 		consumers += len(g.Members)
 	}
-	r.engine.log.Infof(r.name, "went on with the ring of an engine that died: epoch %d, step %d, %d consumers attached; --fresh would begin anew",
-		step/r.order.StepsPerEpoch(), step%r.order.StepsPerEpoch(), consumers)
+	log, lost := r.engine.log.Infof, ""
+	if n := r.passedOver(info.NextTicket); n > 0 {
+		log = r.engine.log.Warnf
+		lost = fmt.Sprintf("; %d batches before that will not come: their group ended with its last member, and they were not completed; declare the group, and it keeps them", n)
+	}
+	log(r.name, "went on with the ring of an engine that died: epoch %d, step %d, %d consumers attached%s; --fresh would begin anew",
+		step/r.order.StepsPerEpoch(), step%r.order.StepsPerEpoch(), consumers, lost)
+}
+
+// passedOver counts the batches below next that the groups which ended with the dead engine had not completed, where no other
+// group is left to get them.
+func (r *ring) passedOver(next uint64) uint64 {
+	for _, g := range r.shm.Groups() {
+		if g.Kind == shm.KindConsumer {
+			return 0
+		}
+	}
+	n, ended := next, false
+	for _, g := range r.shm.PastGroups() {
+		if g.Kind == shm.KindConsumer && g.DoneBelow <= next {
+			n, ended = min(n, next-g.DoneBelow-uint64(len(g.DoneAbove))), true
+		}
+	}
+	if !ended {
+		return 0
+	}
+	return n
 }
 
 // goOnFromJournal makes a journalled state the ring's beginning.
