@@ -234,8 +234,14 @@ SPDL_API spdl_status spdl_attach_ring(spdl_reader *of, const char *ring, const s
 /* End the membership. Batches still leased stay readable, each until its spdl_release, the last of which
  * unmaps the memory; batches not done are delivered to the group again. The reader may then be used for
  * nothing but releasing those. With no leases left the reader is freed at once. The last reader of an engine
- * that spdl_open started stops it. NULL is fine. Does not block, but for the copies that spdl_release_after waits for. */
+ * that spdl_open started stops it. NULL is fine. Does not block, but for the copies that spdl_release_after waits for, and for the end of
+ * an engine that it stops, 5 s at most: its names are free then for the next one. With leases left the engine ends with the last of them. */
 SPDL_API spdl_status spdl_detach(spdl_reader *reader);
+
+/* End the engines in this process (SPDL_FORM_IN_PROCESS), whoever still reads from them, and wait for that, 5 s at most: their
+ * names are removed, leased batches stay readable, and readers get SPDL_E_ENGINE_STOPPED. exit() does it by itself; call it before a process
+ * ends in another way, by _exit() or a signal. Does nothing in a forked child, and where there is none. Any thread. */
+SPDL_API void spdl_shutdown(void);
 
 /* ---- 3  batches ---------------------------------------------------------------------------------- */
 

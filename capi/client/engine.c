@@ -100,36 +100,19 @@ spdl_status sp_engine(const spdl_engine_table **out) {
         dlclose(library);
         return s;
     }
-    atomic_store_explicit(&loaded, table, memory_order_release);
+    if (!atomic_exchange_explicit(&loaded, table, memory_order_acq_rel) && atexit(spdl_shutdown) != 0)
+        return sp_fail(SPDL_E_NOMEM, "spdl: engine library: no memory for what exit() is to do");
     *out = table;
     return SPDL_OK;
 }
 
 /* ---- spdl_open in process -------------------------------------------------------------------------------- */
 
-/* The words of `spdl serve` after the verb, to be freed; NULL without memory. */
-static const char **make_args(const char *spec, const spdl_open_opts *o, uint32_t *n_out) {
-    size_t extra = 0;
-    while (o->args && o->args[extra]) extra++;
-    const char **v = calloc(extra + 4, sizeof *v);
-    if (!v) return NULL;
-    uint32_t n = 0;
-    if (spec[0] == '{') v[n++] = "--spec-json";
-    v[n++] = spec;
-    for (size_t i = 0; i < extra; i++) v[n++] = o->args[i];
-    if (o->state) {
-        v[n++] = "--state";
-        v[n++] = o->state;
-    }
-    *n_out = n;
-    return v;
-}
-
 static spdl_status start(const spdl_engine_table *engine, const char *spec, const spdl_open_opts *o,
                          int pair[2], int64_t *source) {
     uint32_t n = 0;
     int self;
-    const char **args = make_args(spec, o, &n);
+    const char **args = sp_serve_words(NULL, 0, spec, o, &n);
     if (!args) return sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
     spdl_status s = sp_make_ends(&self, pair);
     if (s != SPDL_OK) {
@@ -152,10 +135,25 @@ spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64
     spdl_status s = sp_engine(&engine);
     if (s == SPDL_OK) s = start(engine, spec, o, pair, &source);
     if (s == SPDL_OK) s = sp_join(pair[0], "open", "", &o->attach, deadline, out);
-    if (s == SPDL_OK) (*out)->source = source;
+    if (s == SPDL_OK) {
+        (*out)->source = source;
+        s = sp_note_own(-1, source, out);
+    }
     if (s == SPDL_E_ENGINE_LOST || s == SPDL_TIMEOUT)
         s = sp_fail(SPDL_E_ENGINE_START,
                     "spdl: open \"%.200s\": the engine in this process %s before it was ready", spec,
                     s == SPDL_TIMEOUT ? "stayed silent until opts.attach.timeout_ns was over" : "ended");
     return s;
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------- */
+
+void sp_await_end(int64_t source, int64_t timeout_ns) {
+    const spdl_engine_table *engine;
+    if (sp_engine(&engine) == SPDL_OK) engine->await_end(source, timeout_ns);
+}
+
+void spdl_shutdown(void) {
+    const spdl_engine_table *engine = atomic_load_explicit(&loaded, memory_order_acquire);
+    if (engine) engine->end_all(SP_END_NS);
 }

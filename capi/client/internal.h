@@ -90,6 +90,9 @@ typedef struct lease {
     struct import *import; /* of the pool, while this lease uses it; under gpu_lock */
 } lease;
 
+/* An engine that spdl_open started: it ends with the last of the readers that share this. */
+typedef struct own_engine own_engine;
+
 struct spdl_reader {
     /* Constant from attach to the last release. Everything an index is checked against is a private
      * copy, never the mapping: members may write the group segment. */
@@ -105,8 +108,9 @@ struct spdl_reader {
     uint8_t *words;
     spdl_l_member *member;
     uint32_t owner, lane_number, max_leases, group_id;
-    uint32_t flags; /* SPDL_ATTACH_* */
-    int64_t source; /* of spdl_source_id; 0: the engine is not in this process */
+    uint32_t flags;  /* SPDL_ATTACH_* */
+    int64_t source;  /* of spdl_source_id; 0: the engine is not in this process */
+    own_engine *own; /* NULL: somebody else did */
     bool mode_lanes, spin;
     bool stage; /* of a group that transforms batches: may write what it holds, is done by letting go */
     schema_tensor *tensors;
@@ -237,6 +241,16 @@ bool sp_extent(const int64_t *shape, const int64_t *strides, uint32_t ndim, uint
 /* A pidfd of this process and the two ends of a socket for the engine. */
 spdl_status sp_make_ends(int *self, int pair[2]);
 spdl_status sp_make_pair(int pair[2]); /* the socket alone */
+/* The words of a command: those in first, then what `spdl serve` is to be told. To be freed; NULL without memory. */
+const char **sp_serve_words(const char *const *first, uint32_t n_first, const char *spec,
+                            const spdl_open_opts *o, uint32_t *n_out);
+/* Note that this process has started the reader's engine: a child, whose pidfd this takes, or one in process. Where there is no memory for
+ * it, *out is detached. */
+spdl_status sp_note_own(int pidfd, int64_t source, spdl_reader **out);
+own_engine *sp_own_ref(own_engine *e);
+/* Of any reader's. With await, the last waits until the engine has let go of everything, its names above all. */
+void sp_own_unref(own_engine *e, bool await);
+#define SP_END_NS ((int64_t)5000000000) /* at most, for an engine's orderly end */
 
 /* ---- reader.c */
 /* Say hello over a connected socket, which is the reader's from here on, also on failure. SPDL_TIMEOUT, without a text, if nobody answers. */
@@ -276,6 +290,8 @@ spdl_status sp_check_load(const char *call, const char *description, const void 
                           const char *path, const void *out);
 spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64_t deadline,
                                spdl_reader **out);
+/* Wait until an engine in this process that nobody reads from has ended. */
+void sp_await_end(int64_t source, int64_t timeout_ns);
 
 /* ---- source.c: the host brings no more samples. Of any reader. */
 void sp_source_end(const spdl_reader *r);

@@ -70,6 +70,7 @@ static void free_reader(spdl_reader *r) {
     if (fence_timer >= 0) close(fence_timer);
     sp_close_fds(r->fds, N_FDS);
     if (r->control >= 0) close(r->control);
+    sp_own_unref(r->own, false);
     if (r->alive) munmap((void *)(uintptr_t)r->alive, 4096);
     pthread_mutex_destroy(&r->control_lock);
     pthread_mutex_destroy(&r->passed_lock);
@@ -96,8 +97,10 @@ spdl_status spdl_detach(spdl_reader *r) {
     if (atomic_exchange_explicit(&r->detached, true, memory_order_acq_rel)) {
         s = sp_usable(r);
     } else {
+        own_engine *engine = sp_own_ref(r->own);
         sp_source_end(r);
         sp_reader_unref(r);
+        sp_own_unref(engine, true);
     }
     sp_unshield(shield);
     return s;
@@ -308,7 +311,10 @@ spdl_status spdl_attach_ring(spdl_reader *of, const char *ring, const spdl_attac
     s = connect_again(of, &control);
     if (s == SPDL_OK) s = sp_join(control, peer, ring, opts, deadline, out);
     if (s == SPDL_TIMEOUT) s = no_welcome(peer, opts);
-    if (s == SPDL_OK) memcpy((*out)->address, of->address, sizeof of->address);
+    if (s == SPDL_OK) {
+        memcpy((*out)->address, of->address, sizeof of->address);
+        (*out)->own = sp_own_ref(of->own);
+    }
     sp_unshield(shield);
     return s;
 }

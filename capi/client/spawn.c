@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +31,6 @@
 #define STACK_BYTES 65536u
 #define CONTROL_FD 3
 #define PARENT_FD 4
-#define FIXED_ARGS 10
 
 #if defined(__SANITIZE_THREAD__)
 #define NO_TSAN __attribute__((no_sanitize("thread")))
@@ -169,7 +169,7 @@ static spdl_status clone_engine(launch *l) {
                    code == EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
 }
 
-/* ---- spdl_open -------------------------------------------------------------------------------------- */
+/* ---- the command and its socket ----------------------------------------------------------------------- */
 
 spdl_status sp_make_pair(int pair[2]) {
     pair[0] = pair[1] = -1;
@@ -191,27 +191,23 @@ spdl_status sp_make_ends(int *self, int pair[2]) {
     return s;
 }
 
-static char **make_argv(const char *path, const char *spec, const spdl_open_opts *o) {
+const char **sp_serve_words(const char *const *first, uint32_t n_first, const char *spec,
+                            const spdl_open_opts *o, uint32_t *n_out) {
     size_t extra = 0;
     while (o->args && o->args[extra]) extra++;
-    const char **v = calloc(FIXED_ARGS + extra + 3, sizeof *v);
+    const char **v = calloc(n_first + extra + 5, sizeof *v);
     if (!v) return NULL;
-    size_t n = 0;
-    v[n++] = path;
-    v[n++] = "serve";
+    uint32_t n = 0;
+    while (n < n_first) v[n] = first[n], n++;
     if (spec[0] == '{') v[n++] = "--spec-json";
     v[n++] = spec;
-    v[n++] = "--child";
-    v[n++] = "--control-fd";
-    v[n++] = "3";
-    v[n++] = "--parent-fd";
-    v[n++] = "4";
     for (size_t i = 0; i < extra; i++) v[n++] = o->args[i];
     if (o->state) {
         v[n++] = "--state";
         v[n++] = o->state;
     }
-    return (char **)(uintptr_t)v;
+    *n_out = n;
+    return v;
 }
 
 static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, launch *l, int *control) {
@@ -219,7 +215,9 @@ static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, laun
     spdl_status s = sp_make_ends(&l->parent, pair);
     if (s != SPDL_OK) return s;
     l->control = pair[1];
-    l->argv = make_argv(l->path, spec, o);
+    const char *first[] = {l->path, "serve", "--child", "--control-fd", "3", "--parent-fd", "4"};
+    uint32_t n;
+    l->argv = (char **)(uintptr_t)sp_serve_words(first, sizeof first / sizeof *first, spec, o, &n);
     s = l->argv ? clone_engine(l) : sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
     free(l->argv);
     close(l->parent);
@@ -271,10 +269,60 @@ static spdl_status open_child(const char *spec, const spdl_open_opts *opts, uint
     s = launch_engine(spec, opts, &l, &control);
     if (s != SPDL_OK) return s;
     s = sp_join(control, "open", "", &opts->attach, deadline, out);
-    if (s != SPDL_OK) s = never_ready(&l, spec, s);
+    if (s == SPDL_OK) return sp_note_own(l.pidfd, 0, out);
+    s = never_ready(&l, spec, s);
     close(l.pidfd);
     return s;
 }
+
+/* ---- the end of an engine that was opened ------------------------------------------------------------ */
+
+struct own_engine {
+    _Atomic uint32_t refs; /* one per reader, and one of each detach that may wait */
+    int pidfd;             /* of a child; -1 */
+    int64_t source;        /* of an engine in this process; 0 */
+};
+
+spdl_status sp_note_own(int pidfd, int64_t source, spdl_reader **out) {
+    own_engine *e = malloc(sizeof *e);
+    if (!e) {
+        if (pidfd >= 0) close(pidfd);
+        spdl_detach(*out);
+        *out = NULL;
+        return sp_fail(SPDL_E_NOMEM, "spdl: open: no memory to note the engine");
+    }
+    atomic_init(&e->refs, 1);
+    e->pidfd = pidfd;
+    e->source = source;
+    (*out)->own = e;
+    return SPDL_OK;
+}
+
+own_engine *sp_own_ref(own_engine *e) {
+    if (e) atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+    return e;
+}
+
+/* A process is dead to its pidfd when it has let go of everything; who reaps it, and when, is another matter. */
+static void await_death(int pidfd) {
+    uint64_t deadline = sp_deadline(SP_END_NS);
+    for (;;) {
+        uint64_t now = sp_now_ns();
+        struct pollfd p = {pidfd, POLLIN, 0};
+        int n = poll(&p, 1, now >= deadline ? 0 : (int)((deadline - now + 999999) / 1000000));
+        if (n > 0 || now >= deadline || (n < 0 && errno != EINTR)) return;
+    }
+}
+
+void sp_own_unref(own_engine *e, bool await) {
+    if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
+    if (await && e->pidfd >= 0) await_death(e->pidfd);
+    if (await && e->source != 0) sp_await_end(e->source, SP_END_NS);
+    if (e->pidfd >= 0) close(e->pidfd);
+    free(e);
+}
+
+/* ---- spdl_open -------------------------------------------------------------------------------------- */
 
 spdl_status spdl_open(const char *spec, const spdl_open_opts *opts, spdl_reader **out) {
     const spdl_open_opts defaults = SPDL_OPEN_OPTS_INIT;

@@ -113,6 +113,16 @@ static spdl_status do_open(const char *const *args, uint32_t n_args, int control
     return s;
 }
 
+static void do_await_end(int64_t source, int64_t timeout_ns) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goAwaitEnd(source, timeout_ns);
+}
+
+static void do_end_all(int64_t timeout_ns) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goEndAll(timeout_ns);
+}
+
 static spdl_status do_source_check(int64_t source, spdl_engine_error *e) {
     IN_PARENT(e);
     return goSourceCheck(source, e);
@@ -413,6 +423,8 @@ static const spdl_engine_table table = {
     .table_version = SPDL_ENGINE_TABLE_VERSION,
     .version = TEXT(SPDL_VERSION_MAJOR) "." TEXT(SPDL_VERSION_MINOR) "." TEXT(SPDL_VERSION_PATCH),
     .open = do_open,
+    .await_end = do_await_end,
+    .end_all = do_end_all,
     .source_check = do_source_check,
     .source_take = do_source_take,
     .source_give = do_source_give,

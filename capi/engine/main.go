@@ -5,6 +5,7 @@ package main
 import "C"
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -84,12 +85,15 @@ func goOpen(args **C.char, n C.uint32_t, control, parent C.int, number *C.int64_
 	for i, arg := range unsafe.Slice(args, n) {
 		words[i] = C.GoString(arg)
 	}
-	feed := source.NewFeed()
-	*number = feeds.add(feed)
+	ctx, stop := context.WithCancel(context.Background())
+	s := &serving{feed: source.NewFeed(), stop: stop, ended: make(chan struct{})}
+	*number = servings.add(s)
 	go func(number C.int64_t) {
-		verbs.ServeInProcess(words, int(control), int(parent), stderr{}, feed)
-		feed.End()
-		feeds.remove(number)
+		verbs.ServeInProcess(ctx, words, int(control), int(parent), stderr{}, s.feed)
+		stop()
+		s.feed.End()
+		servings.remove(number)
+		close(s.ended)
 	}(*number)
 	return C.SPDL_OK
 }

@@ -252,7 +252,7 @@ func goFree(number C.int64_t, e *C.spdl_engine_error) (status C.spdl_status) {
 
 //export goThreadEnded
 func goThreadEnded(thread C.uint64_t) {
-	feeds.threadEnded(uint64(thread))
+	servings.threadEnded(uint64(thread))
 	handles.RLock()
 	defer handles.RUnlock()
 	for _, h := range handles.byNumber {

@@ -13,60 +13,110 @@ import (
 	"github.com/spdl/spdl/core/source"
 )
 
-// feeds are those of the engines in this process, by number. A number is never used again, so that a thread of the host
-// that comes too late hears that the data is over.
-var feeds feedTable
+// serving is an engine in this process, and the feed of its samples.
+type serving struct {
+	feed  *source.Feed
+	stop  context.CancelFunc
+	ended chan struct{} // closed when it has let go of everything
+}
 
-type feedTable struct {
+// servings are the engines in this process that have not ended, by number. A number is never used again, so that a thread of the host
+// that comes too late hears that the data is over.
+var servings servingTable
+
+type servingTable struct {
 	sync.RWMutex
-	byNumber map[C.int64_t]*source.Feed
+	byNumber map[C.int64_t]*serving
 	last     C.int64_t
 }
 
-func (t *feedTable) add(f *source.Feed) C.int64_t {
+func (t *servingTable) add(s *serving) C.int64_t {
 	t.Lock()
 	defer t.Unlock()
 	if t.byNumber == nil {
-		t.byNumber = map[C.int64_t]*source.Feed{}
+		t.byNumber = map[C.int64_t]*serving{}
 	}
 	t.last++
-	t.byNumber[t.last] = f
+	t.byNumber[t.last] = s
 	return t.last
 }
 
-func (t *feedTable) remove(number C.int64_t) {
+func (t *servingTable) remove(number C.int64_t) {
 	t.Lock()
 	defer t.Unlock()
 	delete(t.byNumber, number)
 }
 
-// find is the feed of that number.
-func (t *feedTable) find(number C.int64_t) (*source.Feed, error) {
+// get is the engine of that number, nil if it has ended.
+func (t *servingTable) get(number C.int64_t) *serving {
 	t.RLock()
 	defer t.RUnlock()
-	switch f := t.byNumber[number]; {
+	return t.byNumber[number]
+}
+
+// feed is that of the engine of that number.
+func (t *servingTable) feed(number C.int64_t) (*source.Feed, error) {
+	t.RLock()
+	defer t.RUnlock()
+	switch s := t.byNumber[number]; {
 	case number < 1 || number > t.last:
 		return nil, fmt.Errorf("spdl: source %d: want a number that spdl_source_id gave: %w", number, hosted.ErrArgument)
-	case f == nil:
+	case s == nil:
 		return nil, source.ErrFeedEnded
 	default:
-		return f, nil
+		return s.feed, nil
 	}
 }
 
-// threadEnded tells every feed.
-func (t *feedTable) threadEnded(thread uint64) {
+// stopAll has every engine end, and returns them.
+func (t *servingTable) stopAll() []*serving {
 	t.RLock()
 	defer t.RUnlock()
-	for _, f := range t.byNumber {
-		f.ThreadEnded(thread)
+	all := make([]*serving, 0, len(t.byNumber))
+	for _, s := range t.byNumber {
+		s.stop()
+		s.feed.End()
+		all = append(all, s)
+	}
+	return all
+}
+
+// threadEnded tells every feed.
+func (t *servingTable) threadEnded(thread uint64) {
+	t.RLock()
+	defer t.RUnlock()
+	for _, s := range t.byNumber {
+		s.feed.ThreadEnded(thread)
 	}
 }
+
+// await waits until the engines have ended, together at most that long.
+func await(timeoutNs C.int64_t, all ...*serving) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout(timeoutNs))
+	defer cancel()
+	for _, s := range all {
+		select {
+		case <-s.ended:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+//export goAwaitEnd
+func goAwaitEnd(number, timeoutNs C.int64_t) {
+	if s := servings.get(number); s != nil {
+		await(timeoutNs, s)
+	}
+}
+
+//export goEndAll
+func goEndAll(timeoutNs C.int64_t) { await(timeoutNs, servings.stopAll()...) }
 
 //export goSourceCheck
 func goSourceCheck(number C.int64_t, e *C.spdl_engine_error) (status C.spdl_status) {
 	defer caught(&status, e)
-	f, err := feeds.find(number)
+	f, err := servings.feed(number)
 	if err == nil && !f.Used() {
 		err = fmt.Errorf("spdl: source: the engine's description has no source.host: %w", hosted.ErrNotFound)
 	}
@@ -76,7 +126,7 @@ func goSourceCheck(number C.int64_t, e *C.spdl_engine_error) (status C.spdl_stat
 //export goSourceTake
 func goSourceTake(number C.int64_t, timeoutNs C.int64_t, thread C.uint64_t, out *C.spdl_want, e *C.spdl_engine_error) (status C.spdl_status) {
 	defer caught(&status, e)
-	f, err := feeds.find(number)
+	f, err := servings.feed(number)
 	if err != nil {
 		return fail(err, e)
 	}
@@ -97,7 +147,7 @@ func goSourceTake(number C.int64_t, timeoutNs C.int64_t, thread C.uint64_t, out 
 //export goSourceGive
 func goSourceGive(number C.int64_t, want *C.spdl_want, given *C.spdl_sample, e *C.spdl_engine_error) (status C.spdl_status) {
 	defer caught(&status, e)
-	f, err := feeds.find(number)
+	f, err := servings.feed(number)
 	if err != nil {
 		return fail(err, e)
 	}
@@ -119,7 +169,7 @@ func goSourceGive(number C.int64_t, want *C.spdl_want, given *C.spdl_sample, e *
 
 //export goSourceEnd
 func goSourceEnd(number C.int64_t) {
-	if f, err := feeds.find(number); err == nil {
+	if f, err := servings.feed(number); err == nil {
 		f.End()
 	}
 }

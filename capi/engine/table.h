@@ -8,7 +8,7 @@
 
 #include "../../include/spdl.h"
 
-#define SPDL_ENGINE_TABLE_VERSION 6u
+#define SPDL_ENGINE_TABLE_VERSION 7u
 #define SPDL_ENGINE_SYMBOL "spdl_engine_table_of"
 
 typedef struct spdl_engine_error {
@@ -38,9 +38,14 @@ typedef struct spdl_engine_table {
 
     /* Serve the other end of `control` as `spdl serve args...` would, until that hangs up. Takes control and
      * parent, a pidfd of this process. What goes wrong is told over control. *source, above 0 and never used
-     * again, is for the four calls below. */
+     * again, is for await_end and the four calls about samples. */
     spdl_status (*open)(const char *const *args, uint32_t n_args, int control, int parent, int64_t *source,
                         spdl_engine_error *error);
+
+    /* Wait until the engine of that source, which nobody reads from any more, has let go of everything; and end all
+     * that there are and wait for them. Both at most timeout_ns. */
+    void (*await_end)(int64_t source, int64_t timeout_ns);
+    void (*end_all)(int64_t timeout_ns);
 
     /* Samples that the host brings: is there a source.host (SPDL_E_NOT_FOUND if not); take and give as in
      * spdl.h; no more will be brought. */

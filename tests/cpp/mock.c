@@ -177,6 +177,8 @@ spdl_status spdl_detach(spdl_reader *r) {
     return SPDL_OK;
 }
 
+void spdl_shutdown(void) {} /* no engine is in this process */
+
 /* ---- batches -------------------------------------------------------------------------------------- */
 
 static void fill(slot *s, uint64_t ticket) {

@@ -46,6 +46,19 @@ def test_a_loader_that_is_left_open_ends_in_good_order(pictures):
         assert (got.returncode, got.stdout, got.stderr) == (0, f"{spec['batch']}\n", "")
 
 
+def test_the_engine_is_gone_when_close_has_returned(pictures, name):
+    """Of one loader, and of the last of several: its name is free for the next engine at once."""
+    spec = describe(pictures.path, rings={"train": {}, "val": {}})
+    for _ in range(15):
+        train = spdl.open(spec, args=["--name", name, "--listen", "--backing", "posix"])
+        val, pid = train.ring("val"), train.info.engine_pid
+        assert train.acquire().step == 0
+        train.close()
+        assert not ended(pid) and val.acquire().step == 0
+        val.close()
+        assert ended(pid)
+
+
 def reads(pid):
     """Whether the process has mapped a ring."""
     return "memfd:spdl" in pathlib.Path(f"/proc/{pid}/maps").read_text()

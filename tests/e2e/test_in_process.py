@@ -166,6 +166,74 @@ def test_a_process_that_ends_with_an_engine_inside_ends_well(pictures):
         assert (out.split(), err) == (["4"], "")
 
 
+ENDS = {
+    "its last line": "",
+    "sys.exit": "sys.exit(0)",
+    "an exception": "raise ValueError",
+    "Ctrl-C": "os.kill(os.getpid(), signal.SIGINT); time.sleep(60)",
+    "exit of the C library": "import ctypes; ctypes.CDLL(None).exit(0)",
+}
+FIRST = PRELUDE + """
+        loader = spdl.open(description, in_process=True)
+        for batch in loader:  # which is held to the end
+            print(batch.step, flush=True)
+            if len(batch["index"]) and batch.step % 5 == 4:
+                break
+"""
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_program_that_ends_without_close_leaves_no_ring(pictures, surroundings, name, end):
+    """With a batch in hand and posix backing: no names are left, and the next run begins at the beginning."""
+    spec = json.dumps(describe(pictures.path, name=name, ring={"backing": "posix"}))
+    for _ in range(2):
+        _, out, _ = Consumer([sys.executable, "-c", f"if 1:\n{FIRST}        {ENDS[end]}", spec], env=environment()).end()
+        assert out.split() == ["0", "1", "2", "3", "4"]
+        assert surroundings.left() == []
+
+
+def test_batches_that_nobody_gets_any_more_after_a_crash_are_said(pictures, surroundings, name):
+    """A consumer without a declared group dies with its engine: what they had published is passed over, and the log says how much."""
+    spec = describe(pictures.path, name=name, ring={"backing": "posix", "slots": 8})
+    out, err = program(FIRST + "        os._exit(0)", spec)
+    assert (out.split(), err) == (["0", "1", "2", "3", "4"], "")
+    out, err = program(PRELUDE + "        print(read()[0][0])", spec)
+    lost = int(out) - 4  # the batch in hand was not completed
+    assert lost > 0 and f"{lost} batches before that will not come" in err and "warn" in err.lower()
+
+
+def test_a_name_is_free_when_close_has_returned(pictures, name):
+    """Open and close, many times: no ring is in the next one's way, and each begins at the beginning."""
+    out, err = program(PRELUDE + """
+        for _ in range(30):
+            with spdl.open(description, in_process=True) as loader:
+                assert loader.acquire().step == 0
+    """, describe(pictures.path, name=name, ring={"backing": "posix"}))
+    assert (out, err) == ("", "")
+
+
+def test_shutdown_ends_the_engine_and_leaves_what_is_leased(pictures):
+    """spdl_shutdown, with a batch in hand: it stays readable, the reader hears that the engine was stopped, another may be opened."""
+    out, _ = program(PRELUDE + """
+        import ctypes
+        loader = spdl.open(description, in_process=True)
+        batch = loader.acquire()
+        before = batch["image"].copy()
+        for _ in range(2):
+            ctypes.CDLL(os.environ["SPDL_LIBRARY"]).spdl_shutdown()
+        print((batch["image"] == before).all(), loader.state)
+        batch = None
+        try:
+            while True:
+                loader.acquire(timeout=30).release()
+        except spdl.EngineStopped:
+            print("stopped")
+        loader.close()
+        print(sum(len(index) for _, index, _ in read()))
+    """, describe(pictures.path))
+    assert out.split() == ["True", "stopped", "stopped", "53"]
+
+
 def test_a_missing_engine_library_is_named(pictures):
     """$SPDL_ENGINE_LIBRARY that is not there: Unsupported, with its path."""
     out, _ = program("""

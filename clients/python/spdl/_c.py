@@ -185,6 +185,8 @@ _FUNCTIONS = {
     "spdl_attach_ring": (c_int, c_void_p, c_char_p, POINTER(AttachOpts), POINTER(c_void_p)),
     # spdl_status spdl_detach(spdl_reader *reader);
     "spdl_detach": (c_int, c_void_p),
+    # void spdl_shutdown(void);
+    "spdl_shutdown": (None,),
     # spdl_status spdl_acquire(spdl_reader *reader, int64_t timeout_ns, spdl_batch *out);
     "spdl_acquire": (c_int, c_void_p, c_int64, POINTER(Batch)),
     # spdl_status spdl_done(spdl_reader *reader, const spdl_batch *batch);
@@ -265,6 +267,11 @@ def library() -> Api:
         if _api is None:
             _api = _load()
         return _api
+
+
+def loaded() -> Optional[Api]:
+    """libspdl where a call has loaded it, else None."""
+    return _api
 
 
 def _load() -> Api:

@@ -95,7 +95,6 @@ def pin(reader: Reader, device: Optional[int], stage: bool) -> PinInfo:
         raise ArgumentError(f"spdl: pin: device {device!r}, want an ordinal from 0, or None for that of the current context")
     options = PinOpts(ctypes.sizeof(PinOpts), PIN_STAGE if stage else 0, CURRENT_DEVICE if device is None else int(device))
     raw = RawPinInfo(ctypes.sizeof(RawPinInfo))
-    reader.gpu = True
     reader.call(_bound(reader, "spdl_pin"), options, raw)
     return _said(raw)
 
@@ -134,7 +133,6 @@ def release_after(lease: Lease, work: Any) -> None:
     kind, handle = handle_of(work)
     reader = lease.reader
     with reader.lock:
-        reader.gpu = True
         reader.check(_bound(reader, "spdl_release_after")(reader.handle, lease.raw, kind, handle))
         lease.raw.token = 0
         lease.passed = True

@@ -43,6 +43,8 @@ def _at_exit() -> None:
     global _exiting
     for reader in list(_readers):
         reader.close()
+    if _c.loaded() is not None:  # a batch that is held keeps an engine in this process, and exit() does not come after a Ctrl-C
+        _c.loaded().free.shutdown()
     _exiting = True
 
 
@@ -158,7 +160,6 @@ class Reader:
         # Length of waits of late, and how far they were from that; threads that wait at the same time may lose one another's.
         self._usual_ns = self._off_ns = 0
         self.stage = False  # whether it belongs to a stage; said by the Loader
-        self.gpu = False  # whether it was pinned, or a release waited for a GPU: detaching may wait then
         self._closed = False
         self._detached = False
         _readers.add(self)
@@ -385,7 +386,7 @@ class Reader:
             if self._detached:  # by a finaliser that came in between
                 return
         self._detached = True  # and the call at once: a Ctrl-C may come before or behind the two
-        (self.api.free if self.gpu else self.api.held).detach(self.handle)
+        self.api.free.detach(self.handle)  # it may wait for an engine that ends, or for a GPU
 
     def _reset_in_child(self) -> None:
         self.lock = Lock()

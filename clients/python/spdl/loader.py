@@ -277,8 +277,9 @@ class Loader:
 
     def close(self) -> None:
         """Leave the ring, and stop the engine if open() started it. The batch in hand counts as done; others that
-        were not done go to the group again. Views of leased batches stay readable. Waits up to 5 s for calls of the
-        data set that open() was given as source."""
+        were not done go to the group again. Views of leased batches stay readable: with the last of them, tensors too, the
+        membership ends. Waits up to 5 s for an engine that it stops, whose name is free then, and as long for calls of the data set that
+        open() was given as source."""
         self._let_go()
         self._leave()
 

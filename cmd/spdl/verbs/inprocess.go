@@ -16,15 +16,15 @@ import (
 )
 
 // ServeInProcess is `spdl serve ARGS...` as a part of the process that consumes: it serves the other end of control
-// until that hangs up, and then returns. parent is a pidfd of this process. It takes both descriptors, touches no
+// until that hangs up or ctx ends, and then returns. parent is a pidfd of this process. It takes both descriptors, touches no
 // signal, and writes its log to err. A refusal is told over control, as a child engine does.
 //
 // feed is what the samples of source.host come through; it belongs to this engine alone.
-func ServeInProcess(args []string, control, parent int, err io.Writer, feed *source.Feed) {
+func ServeInProcess(ctx context.Context, args []string, control, parent int, err io.Writer, feed *source.Feed) {
 	a := &app{out: io.Discard, err: err, started: time.Now(), inProcess: true, feed: feed, control: os.NewFile(uintptr(control), "control")}
 	root := a.root()
 	root.SetArgs(append([]string{"serve", "--child", "--parent-fd", strconv.Itoa(parent)}, args...))
-	failure := executed(root)
+	failure := executed(ctx, root)
 	if a.control == nil {
 		return // the server had both
 	}
@@ -36,11 +36,11 @@ func ServeInProcess(args []string, control, parent int, err io.Writer, feed *sou
 }
 
 // executed runs the command; a panic, a bug of ours, is an error too: the process is not ours to end.
-func executed(root *cobra.Command) (failure error) {
+func executed(ctx context.Context, root *cobra.Command) (failure error) {
 	defer func() {
 		if r := recover(); r != nil {
 			failure = fmt.Errorf("serve: the engine panicked, which is a bug: %v\n%s", r, debug.Stack())
 		}
 	}()
-	return root.ExecuteContext(context.Background())
+	return root.ExecuteContext(ctx)
 }

@@ -231,8 +231,9 @@ class Loader {
     spdl_reader *get() const noexcept { return handle_.reader(); } // still owned here
     spdl_reader *disown() noexcept { return handle_.take(); }      // the caller's to detach
 
-    // End the membership now. Batches still held stay readable; those not done are delivered again. Loops over it end
-    // with SPDL_E_DETACHED when they ask for the next batch.
+    // End the membership now. Of batches still held the views that were taken before stay readable, until the batch is
+    // released; new ones are refused, with SPDL_E_DETACHED. Those not done are delivered again. Loops over it end with
+    // SPDL_E_DETACHED when they ask for the next batch. Waits, 5 s at most, for the end of an engine that this stops.
     Status try_close() { return Status(spdl_detach(handle_.take())); }
 
     // Release what `batch` holds, then wait for the next one: SPDL_OK, SPDL_TIMEOUT, SPDL_END_EPOCH,
