@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import struct
 import subprocess
@@ -17,6 +18,7 @@ from spdl import _torchrun
 @pytest.fixture
 def torchrun(monkeypatch):
     def be(rank, world, local, size, run="job-7"):
+        monkeypatch.setattr(_torchrun, "_opened", collections.Counter())  # another rank is another process
         for name, value in [("RANK", rank), ("WORLD_SIZE", world), ("LOCAL_RANK", local), ("LOCAL_WORLD_SIZE", size),
                             ("TORCHELASTIC_RUN_ID", run)]:
             monkeypatch.setenv(name, str(value))
@@ -111,21 +113,109 @@ def png(level: int) -> bytes:
         chunk(b"IEND", b"")
 
 
-def test_two_ranks_share_one_engine_and_slice_every_step(runtime, library, tmp_path):
-    """Over the real command: ranks 0 and 1 of 2 read disjoint halves of each global batch, from one child of rank 0."""
+@pytest.fixture
+def two_ranks(runtime, library, tmp_path):
+    """Start a script as ranks 1 and 0 of two, which is given a folder of 8 pictures and the engine's path."""
     folder = tmp_path / "pictures"
     folder.mkdir()
     for i in range(8):
         (folder / f"{i}.png").write_bytes(png(i))
     ranks = []
-    for rank in (1, 0):  # the one that attaches may come first
-        env = {**os.environ, "PYTHONPATH": str(ROOT / "clients/python"), "SPDL_LIBRARY": str(library), "RANK": str(rank),
-               "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "two"}
-        ranks.append(subprocess.Popen([sys.executable, "-c", RANK, str(folder), str(built("spdl"))], env=env, text=True,
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+
+    def start(script):
+        for rank in (1, 0):  # the one that attaches may come first
+            env = {**os.environ, "PYTHONPATH": str(ROOT / "clients/python"), "SPDL_LIBRARY": str(library), "RANK": str(rank),
+                   "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "two"}
+            ranks.append(subprocess.Popen([sys.executable, "-c", script, str(folder), str(built("spdl"))], env=env, text=True,
+                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+        return ranks
+
+    yield start
+    for process in ranks:
+        process.communicate(timeout=60)
+
+
+def said(process):
+    return process.stdout.readline().strip()
+
+
+def go_on(process):
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def test_two_ranks_share_one_engine_and_slice_every_step(two_ranks):
+    """Over the real command: ranks 0 and 1 of 2 read disjoint halves of each global batch, from one child of rank 0."""
+    assert [said(process) for process in two_ranks(RANK)] == [
+        "1 train ['2.png', '3.png', '6.png', '7.png']", "0 train ['0.png', '1.png', '4.png', '5.png']"]
+
+
+SPEC = """
+import sys, spdl
+spec = {"source": {"folder": sys.argv[1]}, "batch": 2, "order": {"epochs": 1, "shuffle": False}, "image": {"transform": [{"resize": [4, 4]}]}}
+def keys(loader):
+    return "".join(key[0] for batch in loader for key in batch.sample_keys)
+"""
+
+
+def test_every_rank_has_its_slice_of_a_second_ring_whoever_comes_first(two_ranks):
+    """Rank 1 is first at the validation set, and has rank 1's part of it; a ring that was asked for once more is another lane's to give."""
+    later, first = two_ranks(SPEC + """
+with spdl.open({**spec, "rings": {"train": {}, "val": {}}}, engine=sys.argv[2], timeout=30) as train:
+    if train.info.lane == 0:
+        sys.stdin.readline()
+    val = train.ring("val")
+    print(train.info.lane, val.info.lane, val.info.rank, keys(val), flush=True)
     try:
-        said = [process.stdout.readline().strip() for process in ranks]
-    finally:
-        for process in ranks:
-            process.communicate()
-    assert said == ["1 train ['2.png', '3.png', '6.png', '7.png']", "0 train ['0.png', '1.png', '4.png', '5.png']"]
+        train.ring("train", max_leases=1)
+    except spdl.Busy as error:
+        print("lanes are taken" in str(error), flush=True)
+    sys.stdin.read()
+""")
+    assert [said(later), said(later)] == ["1 1 1 2367", "True"]
+    go_on(first)
+    assert [said(first), said(first)] == ["0 0 0 0145", "True"]
+
+
+def test_the_same_description_is_opened_again_and_again(two_ranks):
+    """The rank that is ahead closes and opens before rank 0 has closed: it waits for the next engine, and does not join the last."""
+    ahead, first = two_ranks(SPEC + """
+for trial in range(4):
+    with spdl.open(spec, engine=sys.argv[2], timeout=30) as loader:
+        print(trial, keys(loader), flush=True)
+        sys.stdin.readline()
+""")
+    for trial in range(4):
+        assert (said(ahead), said(first)) == (f"{trial} 2367", f"{trial} 0145")
+        go_on(ahead)
+        go_on(first)
+
+
+def test_the_same_description_is_opened_twice_at_once(two_ranks):
+    """Each has an engine of its own, and every rank the same two."""
+    later, first = two_ranks(SPEC + """
+one, other = (spdl.open(spec, engine=sys.argv[2], timeout=30) for _ in range(2))
+print(one.info.name != other.info.name, keys(one), keys(other), flush=True)
+sys.stdin.read()
+""")
+    assert (said(later), said(first)) == ("True 2367 2367", "True 0145 0145")
+
+
+def test_a_rank_that_opens_more_often_than_rank_0_is_told_so(runtime, library, torchrun):
+    torchrun(1, 2, 1, 2)
+    with pytest.raises(spdl.NotFound, match="local rank 0 has started no engine of this description within 0.05 s; every rank opens the same"):
+        spdl.open({"batch": 8}, timeout=0.05)
+
+
+def test_attach_takes_this_ranks_lane_where_there_are_lanes(engine, torchrun):
+    """Rank 1 comes first, and has lane 1. A group without lanes has any rank."""
+    lanes, plain = engine("--groups", "train:lanes", "--lanes", "2", "--slots", "8"), engine()
+    torchrun(1, 2, 1, 2)
+    with spdl.attach(lanes.name, "train") as ours:
+        assert ours.info.lane == 1
+        with spdl.attach(lanes.name, "train", lane=0) as other:
+            assert other.info.lane == 0
+        with pytest.raises(spdl.Busy, match="lane 1 is taken"):
+            spdl.attach(lanes.name, "train")
+    with spdl.attach(plain.name) as loader:
+        assert loader.info.lane == 0

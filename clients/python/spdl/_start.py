@@ -12,7 +12,7 @@ from numbers import Integral
 from typing import Any, Optional, Union
 
 from . import _c, _feed, _torchrun
-from ._errors import ArgumentError, SpecError, StateError, error_for
+from ._errors import ArgumentError, NotFound, SpecError, StateError, error_for
 from ._given import c_text, plain
 from ._reader import Reader, nanoseconds
 from .loader import Loader
@@ -71,9 +71,9 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         if share is False:
             args = [*args, *_torchrun.own_arguments(ranks)]
         else:
-            name = _torchrun.name(ranks, text)
+            name = _torchrun.next_name(ranks, text)
             if ranks.local_rank > 0:
-                return attach(name, **{**attach_opts, "group": group or _torchrun.GROUP, "lane": ranks.local_rank})
+                return _attach_to_rank_0(name, **{**attach_opts, "group": group or _torchrun.GROUP, "lane": ranks.local_rank})
             args = [*args, *_torchrun.shared_arguments(ranks, name)]
             attach_opts.update(group=group or _torchrun.GROUP, lane=0)
     api = _c.library()
@@ -100,7 +100,7 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
     """Attach to a running engine's ring, "NAME" or "NAME/RING"; a name that begins with "/" is its socket's path.
 
     group       None: the only declared group; without one, a group of this loader's own
-    lane        the lane to take in a group with lanes; None: any that is free
+    lane        the lane to take in a group with lanes; None: under torchrun the one of this local rank, else any that is free
     max_leases  batches this loader may hold at once, views of them included; None: 4, or as many as the ring has left
     handoff     other threads give back what one acquires: acquire waits for them instead of raising
                 LeasesExhausted or Undone
@@ -108,9 +108,28 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
 
     Raises NotFound, Denied, Busy (with the numbers), VersionMismatch, FormatError, EngineLost.
     """
+    ours = _torchrun.lane() if lane is None else None
+    if ours is not None:
+        try:
+            return attach(name, group, ours, max_leases, handoff, timeout)
+        except ArgumentError:
+            pass  # of a group without lanes, or of what is wrong without one, too
     api = _c.library()
     opts = _attach_opts(group, lane, max_leases, handoff, timeout)
     return _load(api, api.free.attach, c_text("attach: name", name), opts, (name, group, lane, max_leases, handoff, timeout))
+
+
+def _attach_to_rank_0(name: str, timeout: Optional[float], **options: Any) -> Loader:
+    """Attach to the engine that local rank 0 starts."""
+    try:
+        return attach(name, timeout=timeout, **options)
+    except NotFound as error:
+        if "no engine answers" not in str(error):
+            raise
+        raise NotFound(
+            f"spdl: open: local rank 0 has started no engine of this description within {10 if timeout is None else timeout:g} s; every rank "
+            f"opens the same descriptions, as often and in the same order, or share=False for an engine of its own ({error})"
+        ) from None
 
 
 def attach_ring(of: Loader, ring: str, recipe: Optional[tuple], **options: Any) -> Loader:

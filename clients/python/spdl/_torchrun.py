@@ -1,11 +1,13 @@
 """Under torchrun: who starts the engine, and what the others call it.
 
 The ranks of a node share one engine. Local rank 0 starts it as its child, told to listen under a name that every
-rank of the node computes alike, and to give the group "train" one lane per local rank; the others attach.
+rank of the node computes alike, and to give the group "train" one lane per local rank; the others attach. So every rank opens the
+same descriptions, as often and in the same order.
 """
 
 from __future__ import annotations
 
+import collections
 import hashlib
 import os
 import re
@@ -34,10 +36,10 @@ def ranks() -> Optional[Ranks]:
         rank, world_size, local_rank, local_size = (int(value) for value in values)
     except (TypeError, ValueError):
         said = ", ".join(f"{name}={value}" for name, value in zip(names, values))
-        raise ArgumentError(f"spdl: open: torchrun's environment is not whole numbers: {said}") from None
+        raise ArgumentError(f"spdl: torchrun's environment is not whole numbers: {said}") from None
     if not (0 <= local_rank < local_size and local_rank <= rank < world_size):
         said = ", ".join(f"{name}={value}" for name, value in zip(names, values))
-        raise ArgumentError(f"spdl: open: torchrun's environment contradicts itself: {said}")
+        raise ArgumentError(f"spdl: torchrun's environment contradicts itself: {said}")
     run_id = os.environ.get("TORCHELASTIC_RUN_ID", "run")
     if run_id == "none":  # torchrun's default: told apart by where its ranks meet
         run_id = f"run-{os.environ.get('MASTER_PORT', '0')}"
@@ -50,8 +52,25 @@ def name(ranks: Ranks, text: str) -> str:
     if os.path.isfile(text):
         with open(text, "rb") as file:
             digest.update(file.read())
-    run = re.sub(r"[^A-Za-z0-9_-]", "-", ranks.run_id)[:40]
+    run = re.sub(r"[^A-Za-z0-9_-]", "-", ranks.run_id)[:32]
     return f"{run}-r{ranks.rank - ranks.local_rank}-{digest.hexdigest()[:12]}"
+
+
+_opened: collections.Counter[str] = collections.Counter()  # engines of a name, in this process
+
+
+def next_name(ranks: Ranks, text: str) -> str:
+    """The name of the next engine of this description: another than those before it. A rank that is ahead of local rank 0 would attach
+    to the one that ends, and two at once would be one."""
+    first = name(ranks, text)
+    _opened[first] += 1
+    return first if _opened[first] == 1 else f"{first}-{_opened[first]}"
+
+
+def lane() -> Optional[int]:
+    """The lane that is this rank's where a group has lanes; None where there is one rank, or no torchrun."""
+    here = ranks()
+    return here.local_rank if here is not None and here.local_size > 1 else None
 
 
 def shared_arguments(ranks: Ranks, name: str) -> list[str]:

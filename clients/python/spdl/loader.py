@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedT
 
 from . import _c, _dlpack
 from ._feed import Feed
-from ._errors import StateError, Timeout, Unsupported
+from ._errors import ArgumentError, NotFound, StateError, Timeout, Unsupported
 from ._reader import EMPTY, Lease, Reader, nanoseconds
 from .batch import ALONE, Batch
 from .schema import Field, Schema
@@ -114,12 +114,19 @@ class Loader:
         `val = train.ring("val")`. Also of an engine that spdl.open started, which ends with the last of its loaders then.
 
         name    the ring's, within the engine; "": the first
+        lane    None: of another ring this loader's, where it has one and the group there has it, too; else any that is free
         others  as for spdl.attach
 
         Raises what spdl.attach does, Detached, and Unsupported with an engine of an older release.
         """
         from ._start import attach_ring
 
+        place = self._place()
+        if lane is None and place.mode_lanes and name != self._ring().name.decode().partition("/")[2]:
+            try:
+                return self.ring(name, group=group, lane=place.lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
+            except (ArgumentError, NotFound):
+                pass  # the group there has no lanes, or not as many, or something else is wrong
         engine = self._recipe[0].partition("/")[0] if self._recipe else ""  # "": of a path, or a child: nothing that pickle could name
         recipe = (f"{engine}/{name}" if name else engine, group, lane, max_leases, handoff, timeout) if engine else None
         return attach_ring(self, name, recipe, group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
