@@ -138,6 +138,27 @@ def test_programs_of_spdls_form_run(tmp_path):
     np.testing.assert_array_equal(spdl.io.load_audio(tmp_path / "a.mkv").numpy(), tone(2400))
 
 
+def test_complex_numbers_are_refused():
+    """They were read as twice as many floats."""
+    for complex_ in (np.complex64, np.complex128):
+        name = np.dtype(complex_).name
+        for call in (spdl.io.convert_array, lambda a: spdl.io.save_audio(None, a, 8000, format="wav")):
+            with pytest.raises(spdl.ArgumentError, match=f"elements of {name}, want real numbers; give an array of their parts"):
+                call(np.zeros((2, 30), complex_))
+            with pytest.raises(spdl.ArgumentError, match=f"of {name}, want"):
+                call(OnlyDLPack(np.zeros((2, 30), complex_)))
+    with pytest.raises(spdl.ArgumentError, match="convert_array: DLPack only supports"):
+        spdl.io.convert_array(np.zeros(3, "M8[s]"))
+    assert spdl.io.convert_array(np.arange(6, dtype=np.float16).reshape(2, 3).T).tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+class OnlyDLPack:
+    """An array as those who have no buffer hand it out."""
+
+    def __init__(self, array):
+        self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+
 def test_streams_are_copied_as_they_are(tmp_path):
     needs_ffmpeg()
     spdl.io.save_video(tmp_path / "a.mp4", pictures(50), 25, codec="libx264", audio=tone(32000), sample_rate=16000)

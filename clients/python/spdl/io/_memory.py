@@ -29,9 +29,10 @@ class Memory(NamedTuple):
         return size
 
 
-_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
+_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 _FORMATS = {"b": "int8", "B": "uint8", "c": "uint8", "h": "int16", "H": "uint16", "i": "int32", "I": "uint32", "q": "int64",
             "l": "int64", "Q": "uint64", "L": "uint64", "e": "float16", "f": "float32", "d": "float64", "?": "bool8"}
+_COMPLEX = {"Zf": "complex64", "Zd": "complex128", "Zg": "complex256"}
 _TENSOR = struct.Struct("=QiiiBBHQQQ")  # DLTensor: data, device, its number, ndim, code, bits, lanes, shape, strides, byte_offset
 _capsule_pointer = ctypes.PYFUNCTYPE(c_void_p, ctypes.py_object, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 
@@ -47,11 +48,14 @@ def memory_of(data: Any, what: str) -> Memory:
         view = memoryview(data)
     except (TypeError, ValueError, BufferError):
         return _of_dlpack(data, what)
-    if view.format not in _FORMATS and view.format[-1:] not in _FORMATS or view.format[:1] in ">!":
+    element = view.format.lstrip("@=<")
+    if element in _COMPLEX:
+        raise ArgumentError(f"spdl: io: {what}: elements of {_COMPLEX[element]}, want real numbers; give an array of their parts (.real, .imag)")
+    if element not in _FORMATS:
         raise ArgumentError(f"spdl: io: {what}: elements of the format {view.format!r}, want numbers in this machine's order")
+    numpy, shape, size = numpy_if_installed(), view.shape, view.itemsize
     if not view.c_contiguous:
-        view = memoryview(view.tobytes()).cast("B").cast(view.format[-1:], view.shape)
-    numpy, shape = numpy_if_installed(), view.shape
+        view = memoryview(view.tobytes())
     flat = view.cast("B") if view.nbytes else view
     if not view.readonly and view.nbytes:
         keep: Any = (ctypes.c_char * view.nbytes).from_buffer(flat)
@@ -62,7 +66,7 @@ def memory_of(data: Any, what: str) -> Memory:
     else:
         keep = flat.tobytes()
         address = ctypes.cast(c_char_p(keep), c_void_p).value or 0
-    return Memory(address, tuple(shape), _FORMATS[view.format[-1:]], view.itemsize, keep)
+    return Memory(address, tuple(shape), _FORMATS[element], size, keep)
 
 
 def _of_dlpack(data: Any, what: str) -> Memory:
@@ -72,7 +76,10 @@ def _of_dlpack(data: Any, what: str) -> Memory:
     if device[0] != _dlpack.CPU:
         raise ArgumentError(f"spdl: io: {what}: the array is on device {device}, want the CPU's memory; copy it there, as torch's cpu() does")
     data = data.contiguous() if hasattr(data, "contiguous") else data
-    capsule = data.__dlpack__()
+    try:
+        capsule = data.__dlpack__()
+    except BufferError as error:  # numpy's of its dates
+        raise ArgumentError(f"spdl: io: {what}: {error}") from error
     address = _capsule_pointer(capsule, b"dltensor")
     pointer, _, _, ndim, code, bits, lanes, shape_at, strides_at, offset = _TENSOR.unpack(ctypes.string_at(address, _TENSOR.size))
     shape = tuple((ctypes.c_int64 * ndim).from_address(shape_at)) if ndim else ()
