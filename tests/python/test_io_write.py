@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import spdl
 import spdl.io
+from spdl.io import _write
 from test_io_packets import engine, needs_ffmpeg, pictures, tone  # noqa: F401, a fixture for all tests here
 
 
@@ -138,6 +139,102 @@ def test_programs_of_spdls_form_run(tmp_path):
     np.testing.assert_array_equal(spdl.io.load_audio(tmp_path / "a.mkv").numpy(), tone(2400))
 
 
+def tracked(config, frames, **more):
+    """Frames as a lossless codec has them of an encoder of this config."""
+    muxer = spdl.io.Muxer(None, format="matroska")
+    track = muxer.add_encode_stream(spdl.io.video_encode_config(**{"width": 64, "height": 48, "frame_rate": 30, **config}), encoder="ffv1")
+    with muxer.open():
+        for each in frames:
+            track.encode(each, **more)
+    return spdl.io.load_video(muxer.getvalue()).numpy()
+
+
+@pytest.mark.parametrize("name", [*_write._CHANNELS_LAST, *_write._PLANAR, *_write._GRAY, *_write._STACKED])
+def test_arrays_of_frames_are_those_of_filter_graphs(name):
+    needs_ffmpeg()
+    one = _write._shape(name, 48, 64)
+    if not name.endswith("be"):
+        end = spdl.io.FilterGraph(f"buffer=video_size=64x48:pix_fmt={_write._FFMPEGS.get(name, name)}:time_base=1/30,buffersink").inputs[0]
+        assert (tuple(end["shape"]), {"u8": "uint8", "u16": "uint16"}[end["dtype"]]) == (one, _write._dtype(name))
+    frames = np.full((3, *one), 77, _write._dtype(name))
+    assert len(tracked({"input": name}, [frames, frames[0], frames[:1].tobytes(), frames[:0]])) == 5
+
+
+def test_bytes_of_frames_and_formats_without_an_array_are_taken():
+    needs_ffmpeg()
+    same = pictures(4)
+    np.testing.assert_array_equal(tracked({}, [same.tobytes(), same[:1].ravel(), memoryview(same[1:2].tobytes()).cast("B")])[:4], same)
+    packed = np.full((3, 48 * 64 * 2), 128, np.uint8)
+    assert tracked({"input": "yuyv422", "pix_fmt": "yuv422p"}, [packed]).shape == (3, 48, 64, 3)
+    odd = np.full((2, 33 * 65 + 2 * 17 * 33), 128, np.uint8)
+    assert tracked({"width": 65, "height": 33, "pix_fmt": "yuv420p"}, [odd]).shape == (2, 33, 65, 3)
+    for wrong in (packed.astype(np.uint16), packed[0]):
+        with pytest.raises(spdl.ArgumentError, match=r"want \[T, bytes of a frame\] of uint8 for 64x48 of yuyv422"):
+            tracked({"input": "yuyv422"}, [wrong])
+
+
+@pytest.mark.parametrize("config, array, want", [
+    ({"pix_fmt": "yuv420p"}, np.zeros((4, 48, 64, 3), np.uint8), r"\[4, 48, 64, 3\] of uint8, want \[T, 1, 72, 64\] of uint8 for 64x48 of yuv420p, which is this stream's input"),
+    ({"pix_fmt": "yuv444p"}, np.zeros((4, 48, 64, 3), np.uint8), r"want \[T, 3, 48, 64\]"),
+    ({"input": "gray16"}, np.zeros((4, 48, 64), np.uint8), r"want \[T, 48, 64, 1\] of uint16"),
+    ({}, np.zeros((4, 48, 64, 3), np.float32), r"of float32, want \[T, 48, 64, 3\] of uint8"),
+    ({}, np.zeros((4, 48, 64, 3), np.uint16), "of uint16, want"),
+    ({}, np.zeros((4, 48, 64, 3), bool), "of bool.*, want"),
+    ({}, np.zeros((3, 48, 64, 4), np.uint8), r"\[3, 48, 64, 4\] of uint8, want"),
+    ({}, np.zeros((4, 24, 64, 3), np.uint8), r"\[4, 24, 64, 3\] of uint8, want"),
+    ({}, np.zeros((4, 64, 48, 3), np.uint8), r"\[4, 64, 48, 3\] of uint8, want"),
+    ({}, np.zeros((4, 3, 48, 64), np.uint8), r"\[4, 3, 48, 64\] of uint8, want"),
+    ({}, np.zeros((2, 2, 48, 64, 3), np.uint8), "want"),
+])
+def test_frames_that_are_not_the_streams_are_refused(config, array, want):
+    """Whatever their bytes add up to: as arrays and as reference frames."""
+    needs_ffmpeg()
+    with pytest.raises(spdl.ArgumentError, match="encode: an array .*" + want):
+        tracked(config, [array])
+    declared = config.get("input") or config.get("pix_fmt") or "rgb24"
+    for rate in (30, None):
+        with pytest.raises(spdl.ArgumentError, match="encode: an array .*" + want):
+            tracked({**config, "frame_rate": rate}, [spdl.io.create_reference_video_frame(array, declared, (30, 1), 0)])
+
+
+def sounded(frames, **more):
+    track = _open_sound()
+    track.encode(frames, **more)
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda f: tracked({"pix_fmt": "yuv444p", "input": "rgb24"}, [spdl.io.create_reference_video_frame(f, "bgr24", (30, 1), 0)]),
+     "frames of bgr24, want rgb24, which is this stream's input; for another give video_encode_config input="),
+    (lambda f: tracked({}, [spdl.io.create_reference_video_frame(f, "rgb25", (30, 1), 0)]), "frames of rgb25, want rgb24"),
+    (lambda f: tracked({}, [spdl.io.create_reference_video_frame(f, "rgb24", (10, 1), 0)]), "frames of a rate of 10, want 30, which is this stream's"),
+    (lambda f: spdl.io.create_reference_video_frame(f, "rgb24", (0, 1), 0), r"frame_rate=\(0, 1\), want frames a second"),
+    (lambda f: spdl.io.create_reference_video_frame(f, "rgb24", (30, 1), 0.5), "pts=0.5, want a whole number"),
+    (lambda f: tracked({}, [spdl.io.create_reference_video_frame(f, "rgb24", (30, 1), 0)], seconds=[0]), "frames with a pts, and seconds"),
+    (lambda f: tracked({}, [spdl.io.create_reference_audio_frame(tone(5), "fltp", 8000, 0)]), "frames of audio, want those of video"),
+    (lambda f: sounded(spdl.io.create_reference_video_frame(f, "rgb24", (30, 1), 0)), "frames of video, want those of audio"),
+    (lambda f: sounded(spdl.io.create_reference_audio_frame(tone(5), "fltp", 16000, 0)), "of a rate of 16000, want 8000"),
+    (lambda f: sounded(spdl.io.create_reference_audio_frame(tone(5), "s16p", 8000, 0)), "an array of float32, want int16, which is s16p"),
+    (lambda f: sounded(spdl.io.create_reference_audio_frame(tone(5), "flt", 8000, 0)), r"samples \[2, 5\], want \[samples, 2\] of a sample_fmt without a p"),
+    (lambda f: sounded(spdl.io.create_reference_audio_frame(tone(5).T.copy(), "fltp", 8000, 0)), "give their transpose"),
+    (lambda f: spdl.io.create_reference_audio_frame(tone(5), "s17", 8000, 0), "sample_fmt='s17', want u8, s16, s32, flt, dbl, or one of them with a p"),
+    (lambda f: spdl.io.create_reference_audio_frame(tone(5), None, 8000, 0), "sample_fmt=None, want u8"),
+    (lambda f: sounded(tone(5), seconds=[0]), "samples with seconds; want none"),
+])
+def test_reference_frames_are_what_they_say(call, text):
+    needs_ffmpeg()
+    with pytest.raises(spdl.ArgumentError, match=text):
+        call(pictures(1))
+
+
+def test_reference_frames_keep_their_colours():
+    needs_ffmpeg()
+    red = np.zeros((2, 48, 64, 3), np.uint8)
+    red[..., 0] = 200
+    for name, frames in (("rgb24", red), ("bgr24", red[..., ::-1].copy())):
+        got = tracked({"input": name, "frame_rate": (60, 2)}, [spdl.io.create_reference_video_frame(frames, name, (30, 1), 0)])
+        np.testing.assert_array_equal(got, red)
+
+
 def test_complex_numbers_are_refused():
     """They were read as twice as many floats."""
     for complex_ in (np.complex64, np.complex128):
@@ -220,7 +317,8 @@ def _muxer(**config):
     (lambda: spdl.io.save_image("/tmp/a.nothing", pictures(1)[0]), spdl.Unsupported, "no codec of pictures goes by the ending of this name; name one"),
     (lambda: spdl.io.save_image(None, pictures(1)[0], codec="pngg"), spdl.Unsupported, "pngg"),
     (lambda: spdl.io.save_image(None, pictures(1), codec="png"), spdl.ArgumentError, r"want \[H, W, 3\]"),
-    (lambda: spdl.io.save_image(None, pictures(1)[0].astype("f4"), codec="png"), spdl.ArgumentError, "of 8-bit integers"),
+    (lambda: spdl.io.save_image(None, pictures(1)[0].astype("f4"), codec="png"), spdl.ArgumentError, "of float32, want .H, W, 3. of uint8 for rgb24"),
+    (lambda: spdl.io.save_image(None, pictures(1)[0, ..., 0].astype("f2"), "gray16", codec="png"), spdl.ArgumentError, "of float16, want .H, W. of uint16 for gray16"),
     (lambda: spdl.io.save_image(None, pictures(1)[0], "yuv411p", codec="png"), spdl.ArgumentError, "want one of"),
     (lambda: spdl.io.save_image(None, "picture", codec="png"), spdl.ArgumentError, "got str, want an array"),
     (lambda: spdl.io.save_images("/tmp/a.png", pictures(2)), spdl.ArgumentError, "want one number in the name"),

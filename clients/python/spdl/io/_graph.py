@@ -11,7 +11,7 @@ from .._errors import ArgumentError
 from .._given import whole
 from ..arrays import Array
 from ._load import _NOWHERE, Frames, Handle, Loaded, _check, _loaded, bound, described, frames_of
-from ._memory import Memory, memory_of
+from ._memory import Memory, memory_of, pictures_in
 
 FUNCTIONS = {
     # spdl_status spdl_graph_open(const char *description, spdl_graph **out);
@@ -125,8 +125,7 @@ class FilterGraph(Handle):
         dtype, shape = _DTYPES[end["dtype"]], memory.shape
         if end["kind"] == "video":
             one = tuple(end["shape"])
-            last = one[:-1] if one[-1] == 1 else one
-            fits = shape in (one, last) or shape[1:] in (one, last)
+            fits = pictures_in(shape, one) is not None
             want = f"[n, {', '.join(map(str, one))}]"
         else:
             channels = end["num_channels"]

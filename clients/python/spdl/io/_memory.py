@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from ctypes import c_char_p, c_void_p
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from .. import _dlpack
 from .._errors import ArgumentError
@@ -88,6 +88,16 @@ def _of_dlpack(data: Any, what: str) -> Memory:
     if strides is not None and not is_dense(shape, strides, itemsize):
         raise ArgumentError(f"spdl: io: {what}: the array is not dense; make it contiguous")
     return Memory(pointer + offset, shape, f"{_KINDS.get(code, f'code{code}_')}{bits}", itemsize, (capsule, data))
+
+
+def pictures_in(shape: tuple[int, ...], one: tuple[int, ...]) -> Optional[int]:
+    """How many pictures of the shape `one` an array has; a last axis of 1 may be left out. None: it is of another shape."""
+    for picture in (one, one[:-1] if one[-1] == 1 else one):
+        if shape == picture:
+            return 1
+        if shape[1:] == picture:
+            return shape[0]
+    return None
 
 
 def samples_of(data: Any, what: str) -> Memory:

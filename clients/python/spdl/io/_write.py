@@ -13,7 +13,7 @@ from .. import _dlpack
 from .._errors import ArgumentError
 from .._given import c_text, whole
 from ._load import _NOWHERE, Handle, _check, _loaded, bound, described
-from ._memory import Memory, memory_of, samples_of
+from ._memory import Memory, memory_of, pictures_in, samples_of
 from ._packets import Codec, Packets
 
 FUNCTIONS = {
@@ -45,10 +45,29 @@ Rate = Union[int, float, tuple[int, int], Fraction]
 
 
 _CHANNELS_LAST = {"rgb24": 3, "bgr24": 3, "rgba": 4, "bgra": 4, "argb": 4, "abgr": 4, "rgb48le": 3, "rgb48be": 3, "rgba64le": 4, "rgba64be": 4}
-_ITEMS = {name: 2 for name in ("gray16le", "gray16be", "gray16", "rgb48le", "rgb48be", "rgba64le", "rgba64be")}
-_PLANAR = {"yuv444p", "yuvj444p", "gbrp"}
+_WIDE = {"gray16le", "gray16be", "gray16", "rgb48le", "rgb48be", "rgba64le", "rgba64be", "yuv420p10le", "yuv422p10le", "yuv444p10le", "p010le"}
+_PLANAR = {"yuv444p", "yuvj444p", "gbrp", "yuv444p10le"}
 _GRAY = {"gray", "gray8", "gray16", "gray16le", "gray16be"}
+_STACKED = {**dict.fromkeys(("yuv420p", "yuvj420p", "nv12", "nv21", "yuv420p10le", "p010le"), 3),  # rows of two lines of a picture, which is of even sides
+            **dict.fromkeys(("yuv422p", "yuvj422p", "yuv422p10le"), 4)}
 _FFMPEGS = {"gray8": "gray", "gray16": "gray16le"}
+
+
+def _dtype(pix_fmt: str) -> str:
+    return "uint16" if pix_fmt in _WIDE else "uint8"
+
+
+def _shape(pix_fmt: str, height: int, width: int) -> Optional[tuple[int, ...]]:
+    """Of one picture, as a FilterGraph has it; None: it has none, or of no format here."""
+    if pix_fmt in _CHANNELS_LAST:
+        return height, width, _CHANNELS_LAST[pix_fmt]
+    if pix_fmt in _PLANAR:
+        return 3, height, width
+    if pix_fmt in _GRAY:
+        return height, width, 1
+    if pix_fmt in _STACKED and height % 2 == width % 2 == 0:
+        return 1, height // 2 * _STACKED[pix_fmt], width
+    return None
 
 
 def _size_of(memory: Memory, pix_fmt: str, what: str, leading: int) -> tuple[int, int]:
@@ -69,11 +88,9 @@ def _size_of(memory: Memory, pix_fmt: str, what: str, leading: int) -> tuple[int
     else:
         names = sorted({*_CHANNELS_LAST, *_PLANAR, *_GRAY})
         raise ArgumentError(f"spdl: io: {what}: pix_fmt {pix_fmt!r}, want one of {', '.join(names)}")
-    item = _ITEMS.get(pix_fmt, 1)
-    if size is None or memory.itemsize != item or len(memory.shape) != len(shape) + leading:
+    if size is None or memory.dtype != _dtype(pix_fmt) or len(memory.shape) != len(shape) + leading:
         lead = "T, " * leading
-        raise ArgumentError(f"spdl: io: {what}: an array {list(memory.shape)} of {memory.dtype}, want [{lead}{want}] of {8 * item}-bit integers "
-                            f"for {pix_fmt}")
+        raise ArgumentError(f"spdl: io: {what}: an array {list(memory.shape)} of {memory.dtype}, want [{lead}{want}] of {_dtype(pix_fmt)} for {pix_fmt}")
     return size
 
 
@@ -233,7 +250,7 @@ def video_encode_config(*, height: int, width: int, frame_rate: Optional[Rate] =
 
     frame_rate  a number or (30000, 1001); None: every frame has a time, Encoder.encode's seconds
     pix_fmt     what is stored; None: the codec's nearest
-    input       what is given; None: pix_fmt, or rgb24
+    input       what encode is given: "rgb24" for arrays of RGB that are stored as another pix_fmt; None: pix_fmt, or rgb24
     """
     options = _texts(_given(g=gop_size, bf=max_b_frames, compression_level=compression_level))
     given = input or pix_fmt or "rgb24"
@@ -252,22 +269,34 @@ def audio_encode_config(*, num_channels: int, sample_rate: int, sample_fmt: Opti
 
 
 class ReferenceFrames(NamedTuple):
-    """An array as frames: what Encoder.encode takes, as it takes the array itself."""
+    """An array as frames: what Encoder.encode takes, as it takes the array itself. Its kind is "video" or "audio"."""
 
+    kind: str
     array: Any
     format: str
     rate: Any
     pts: int
 
 
-def create_reference_video_frame(array: Any, pix_fmt: str, frame_rate: tuple[int, int], pts: int) -> ReferenceFrames:
-    """Frames [T, H, W, C] (or one frame), the first of them shown at pts / frame_rate."""
-    return ReferenceFrames(array, pix_fmt, frame_rate, pts)
+_SAMPLES = {"u8": "uint8", "s16": "int16", "s32": "int32", "flt": "float32", "dbl": "float64"}
+
+
+def create_reference_video_frame(array: Any, pix_fmt: str, frame_rate: Rate, pts: int) -> ReferenceFrames:
+    """Frames as Encoder.encode takes them, the first of them shown at pts / frame_rate. encode refuses another pix_fmt than the stream's input, and
+    another frame_rate than the stream's where it has one."""
+    rate = _rate(frame_rate)
+    if min(rate) < 1:
+        raise ArgumentError(f"spdl: io: create_reference_video_frame: frame_rate={frame_rate!r}, want frames a second, such as (30, 1)")
+    return ReferenceFrames("video", array, pix_fmt, Fraction(*rate), whole("io: create_reference_video_frame: pts", pts))
 
 
 def create_reference_audio_frame(array: Any, sample_fmt: str, sample_rate: int, pts: int) -> ReferenceFrames:
-    """Samples, [channels, samples] of a sample_fmt that ends in p, else [samples, channels]; pts counts samples."""
-    return ReferenceFrames(array, sample_fmt, sample_rate, pts)
+    """Samples, [channels, samples] of a sample_fmt that ends in p, else [samples, channels]; pts counts samples. encode refuses an array of another type
+    than sample_fmt's (u8, s16, s32, flt, dbl), and another sample_rate than the stream's."""
+    call = "create_reference_audio_frame"
+    if str(sample_fmt).removesuffix("p") not in _SAMPLES:
+        raise ArgumentError(f"spdl: io: {call}: sample_fmt={sample_fmt!r}, want {', '.join(_SAMPLES)}, or one of them with a p behind it for [channels, samples]")
+    return ReferenceFrames("audio", array, sample_fmt, whole(f"io: {call}: sample_rate", sample_rate), whole(f"io: {call}: pts", pts))
 
 
 class Encoder:
@@ -278,56 +307,84 @@ class Encoder:
         self._next = 0
 
     def encode(self, frames: Any, seconds: Optional[Sequence[float]] = None) -> None:
-        """Write frames [T, H, W, C], one after the other or each at its second; or samples [channels, samples]."""
+        """Write samples [channels, samples], or frames, one after the other or each at its second: of the width and the height of the stream, in the
+        shape and type that its input has (video_encode_config): [T, H, W, 3] of uint8 for rgb24, [T, 3, H, W] for yuv444p, [T, 1, rows, W] for yuv420p,
+        whose planes lie one below the other; one frame may go without the T. Bytes of whole frames are taken flat. Raises ArgumentError for others."""
         if isinstance(frames, ReferenceFrames):
+            if seconds is not None:
+                raise ArgumentError("spdl: io: encode: frames with a pts, and seconds; want one of them")
             self._reference(frames)
-        elif isinstance(self._config, AudioEncodeConfig):
-            self._samples(frames)
+        elif isinstance(self._config, VideoEncodeConfig):
+            self._pictures(frames, None if seconds is None else [float(s) for s in seconds])
+        elif seconds is not None:
+            raise ArgumentError("spdl: io: encode: samples with seconds; want none: samples follow one another")
         else:
-            self._pictures(frames, seconds)
+            self._samples(memory_of(frames, "encode").shape, frames)
 
     def flush(self) -> None:
         """Nothing: Muxer.close ends the encoders."""
 
     def _pictures(self, frames: Any, seconds: Optional[Sequence[float]]) -> None:
         memory = memory_of(frames, "encode")
-        self._muxer._write(self._number, memory, None if seconds is None else [float(s) for s in seconds])
-        self._next += self._pictures_in(memory)
+        count = self._pictures_in(memory)
+        self._muxer._write(self._number, memory, seconds)
+        self._next += count
 
     def _pictures_in(self, memory: Memory) -> int:
-        given = self._config["input"]
-        values = _CHANNELS_LAST.get(given) or (3 if given in _PLANAR else 1 if given in _GRAY else 0)
-        if not values:  # FFmpeg's other formats, [T, bytes]
-            return memory.shape[0]
-        return memory.nbytes // (self._config["width"] * self._config["height"] * values * memory.itemsize)
+        pix_fmt, height, width = (self._config[key] for key in ("input", "height", "width"))
+        one, count = _shape(pix_fmt, height, width), None
+        dtype = _dtype(pix_fmt) if one else "uint8"
+        if one is None:  # how many bytes each has, only FFmpeg knows, which says so
+            count = memory.shape[0] if len(memory.shape) == 2 else None
+        elif memory.dtype == "uint8" and len(memory.shape) == 1:
+            return memory.nbytes // (math.prod(one) * (2 if dtype == "uint16" else 1))
+        elif memory.dtype == dtype:
+            count = pictures_in(memory.shape, one)
+        if count is None or memory.dtype != dtype:
+            want = ", ".join(map(str, one)) if one else "bytes of a frame"
+            raise ArgumentError(f"spdl: io: encode: an array {list(memory.shape)} of {memory.dtype}, want [T, {want}] of {dtype} for {width}x{height} of "
+                                f"{pix_fmt}, which is this stream's input (video_encode_config)")
+        return count
 
-    def _samples(self, samples: Any, interleaved: bool = False) -> None:
-        memory = samples_of(samples, "encode")
+    def _samples(self, shape: tuple[int, ...], samples: Any, interleaved: bool = False) -> None:
         channels = self._config["channels"]
-        if interleaved and len(memory.shape) == 2:
-            memory = _turned(memory)
-        _check_samples(memory.shape, "encode: samples", channels)
+        if interleaved:
+            if len(shape) != 2 or shape[1] != channels:
+                raise ArgumentError(f"spdl: io: encode: samples {list(shape)}, want [samples, {channels}] of a sample_fmt without a p behind it")
+            memory = _turned(samples_of(samples, "encode"))
+        else:
+            _check_samples(shape, "encode: samples", channels)
+            memory = samples_of(samples, "encode")
         self._muxer._write(self._number, memory, None)
         self._next += memory.shape[1]
 
     def _reference(self, frames: ReferenceFrames) -> None:
-        if isinstance(self._config, AudioEncodeConfig):
-            if frames.pts != self._next:
-                raise ArgumentError(f"spdl: io: encode: samples from number {frames.pts} on, want {self._next}: samples follow one another")
-            self._samples(frames.array, not frames.format.endswith("p"))
-            return
+        kind = "video" if isinstance(self._config, VideoEncodeConfig) else "audio"
+        if frames.kind != kind:
+            raise ArgumentError(f"spdl: io: encode: frames of {frames.kind}, want those of {kind}, which this stream is")
+        given = self._config.get("rate")
+        rate = Fraction(*given) if isinstance(given, list) else given
+        if rate not in (None, frames.rate):
+            raise ArgumentError(f"spdl: io: encode: frames of a rate of {frames.rate}, want {rate}, which is this stream's")
+        if rate is not None and frames.pts != self._next:
+            remedy = "samples follow one another" if kind == "audio" else "leave frame_rate out of video_encode_config to give times"
+            raise ArgumentError(f"spdl: io: encode: frames from number {frames.pts} on, want {self._next}; {remedy}")
         memory = memory_of(frames.array, "encode")
-        picture = 3 if frames.format in _CHANNELS_LAST or frames.format in _PLANAR else 2
-        count = memory.shape[0] if len(memory.shape) > picture else 1
-        if "rate" in self._config:
-            if frames.pts != self._next:
-                raise ArgumentError(f"spdl: io: encode: frames from number {frames.pts} on, want {self._next}; leave frame_rate out of "
-                                    "video_encode_config to give times")
-            self._muxer._write(self._number, memory, None)
+        if kind == "audio":
+            dtype = _SAMPLES[frames.format.removesuffix("p")]
+            if memory.dtype != dtype:
+                raise ArgumentError(f"spdl: io: encode: an array of {memory.dtype}, want {dtype}, which is {frames.format}")
+            self._samples(memory.shape, frames.array, not frames.format.endswith("p"))
+            return
+        if _FFMPEGS.get(frames.format, frames.format) != self._config["input"]:
+            raise ArgumentError(f"spdl: io: encode: frames of {frames.format}, want {self._config['input']}, which is this stream's input; for another give "
+                                "video_encode_config input=")
+        if rate is None:
+            count = self._pictures_in(memory)
+            self._muxer._write(self._number, memory, [float((frames.pts + i) / frames.rate) for i in range(count)])
+            self._next = frames.pts + count
         else:
-            num, den = frames.rate
-            self._muxer._write(self._number, memory, [(frames.pts + i) * den / num for i in range(count)])
-        self._next = frames.pts + count
+            self._pictures(frames.array, None)
 
 
 def _turned(memory: Memory) -> Memory:
