@@ -375,7 +375,7 @@ def test_torch_takes_bfloat16():
 
 def test_torch_is_warned_of_read_only_memory_once_and_offered_a_copy(monkeypatch):
     pytest.importorskip("torch")
-    monkeypatch.setattr(spdl.arrays, "_warned", False)
+    monkeypatch.setattr(spdl.arrays, "_warned", set())
     array, _ = make([1.0, 2.0], readonly=True)
     with pytest.warns(UserWarning, match=r"use torch\(copy=True\)"):
         first = array.torch()

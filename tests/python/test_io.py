@@ -278,6 +278,21 @@ def test_load_wav_is_a_view_where_it_can_be(noise):
     assert (header["rate"], header["channels"], header["frames"]) == (RATE, 2, 1000)
 
 
+def test_torch_is_told_whose_read_only_memory_it_is(noise, monkeypatch):
+    """Of what was loaded there is no ring; and a warning of the one is none of the other."""
+    monkeypatch.setattr(spdl.arrays, "_warned", set())
+    view = spdl.io.load_wav(wav_bytes(noise))
+    with pytest.warns(UserWarning) as told:
+        for owner in (view._owner, view._owner, None):
+            spdl.arrays._warn_read_only(owner)
+    texts = [str(warning.message) for warning in told]
+    assert len(texts) == 2 and "view of read-only bytes" in texts[0] and "ring" not in texts[0] and "this ring is shared" in texts[1]
+    pytest.importorskip("torch")
+    monkeypatch.setattr(spdl.arrays, "_warned", set())
+    with pytest.warns(UserWarning, match="view of read-only bytes"):
+        assert spdl.io.to_torch(view).shape == (1000, 2)
+
+
 @pytest.mark.parametrize("width, codec, encoding, bits", [(1, "pcm_u8", "u8", 8), (2, "pcm_s16le", "s16", 16), (3, "pcm_s24le", "s24", 24)])
 def test_parse_wav_gives_the_header(width, codec, encoding, bits):
     out = io.BytesIO()

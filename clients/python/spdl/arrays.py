@@ -206,7 +206,8 @@ class Array:
         """A torch tensor of the same memory, or with copy=True of its own.
 
         torch has no read-only tensors. On a ring of shared access this says so once, as a warning: a write into
-        such a tensor ends the process (SIGSEGV). Copy what you want to change, or open the ring private.
+        such a tensor ends the process (SIGSEGV). Copy what you want to change, or open the ring private. Of a view of bytes
+        (spdl.io) a warning says that a write changes them.
         """
         import torch.utils.dlpack
 
@@ -214,7 +215,7 @@ class Array:
         if array._device[0] == _dlpack.CUDA:
             array._wait(torch.cuda.current_stream(array._device[1]).cuda_stream or None)
         if array.readonly:
-            _warn_read_only()
+            _warn_read_only(array._owner)
         return torch.utils.dlpack.from_dlpack(array._capsule(versioned=False))
 
     # ---- without numpy
@@ -364,18 +365,17 @@ def view(array: Union[Array, Ragged]) -> Union[numpy.ndarray, Array, Ragged]:
     return numpy.asarray(array)
 
 
-_warned = False
+_RING = ("this ring is shared, so its memory is read-only, which torch cannot express: a write into the tensor ends the process; "
+         "use torch(copy=True) for what you change, or a ring of private access")
+_warned: set[str] = set()
 
 
-def _warn_read_only() -> None:
-    global _warned
-    if not _warned:
-        _warned = True
-        warnings.warn(
-            "spdl: this ring is shared, so its memory is read-only, which torch cannot express: a write into the "
-            "tensor ends the process; use torch(copy=True) for what you change, or a ring of private access",
-            stacklevel=3,
-        )
+def _warn_read_only(owner: object) -> None:
+    """Once of rings, and once of what else has memory that is read-only."""
+    text = getattr(owner, "read_only", _RING)
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(f"spdl: {text}", stacklevel=3)
 
 
 def _floats(array: Array) -> list:

@@ -86,6 +86,8 @@ class _Memory(Handle):
     """What was loaded, in C. It is freed with the last array that lies in it."""
 
     __slots__ = ("handle", "free", "source", "__weakref__")
+    read_only = ("this array is a view of read-only bytes that it was loaded from, which torch cannot express: a write into the tensor changes them; "
+                 "use torch(copy=True) for what you change")
 
     def __init__(self, handle: int, source: object) -> None:
         self.handle = handle
