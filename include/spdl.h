@@ -644,7 +644,7 @@ typedef struct spdl_loaded spdl_loaded;
  * description  JSON: one of the sections image, video and audio (docs/spec.md), in which everything may be left
  *              out that the sample says itself, beside a video with "cache": {"video_index_dir": DIR} (or "beside") its
  *              index, which is kept there; or {"npy": {}}, {"npz": {}} or {"wav": {}}, whose elements
- *              are as they are stored; or {"tar": {}} or {"zip": {}}, the bytes of each file; or {"probe": "video"}, {"probe": "audio"}, {"probe": "wav"}
+ *              are as they are stored (booleans are u8, and spdl_loaded_info names their arrays under "booleans"); or {"tar": {}} or {"zip": {}}, the bytes of each file; or {"probe": "video"}, {"probe": "audio"}, {"probe": "wav"}
  *              (a WAV's header, whatever its codec) or {"ffmpeg": {}}
  *              (versions, filters, devices; with a log_level FFmpeg's messages up to it go to stderr from then on: -8 none, 0 panic,
  *              8 fatal, 16 error, 24 warning, 32 info, 40 verbose, 48 debug, 56 trace), which decode nothing and give

@@ -258,8 +258,9 @@ func (l *loading) npy() (*Media, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := l.array("array", &a)
-	return &Media{Tensors: []Tensor{t}}, err
+	m := &Media{}
+	err = l.addArray(m, "array", &a)
+	return m, err
 }
 
 func (l *loading) npz() (*Media, error) {
@@ -277,13 +278,29 @@ func (l *loading) npz() (*Media, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := l.array(name, &a)
-		if err != nil {
+		if err := l.addArray(m, name, &a); err != nil {
 			return nil, err
 		}
-		m.Tensors = append(m.Tensors, t)
 	}
 	return m, nil
+}
+
+// arraysInfo says of arrays what their types do not: booleans are U8.
+type arraysInfo struct {
+	Booleans []string `json:"booleans"`
+}
+
+func (l *loading) addArray(m *Media, name string, a *array.Array) error {
+	t, err := l.array(name, a)
+	if err != nil {
+		return err
+	}
+	m.Tensors = append(m.Tensors, t)
+	if a.Bool {
+		info, _ := m.Info.(arraysInfo)
+		m.Info = arraysInfo{append(info.Booleans, name)}
+	}
+	return nil
 }
 
 // members is the files of an archive, in its order, as bytes; those that lie in the caller's memory as they are, as views.

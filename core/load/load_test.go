@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -166,6 +167,20 @@ func TestArraysAreViewsWhereTheyCanBe(t *testing.T) {
 			if got := binary.LittleEndian.Uint32(a.Data[4*i:]); got != want {
 				t.Errorf("element %d is %d, want %d", i, got, want)
 			}
+		}
+	}
+}
+
+// Booleans have the type of bytes; which arrays are theirs is said beside them.
+func TestBooleansAreNamed(t *testing.T) {
+	for file, want := range map[string]string{"bool.npy": `{"booleans":["array"]}`, "c.npy": "null", "stored.npz": "null"} {
+		data, err := os.ReadFile(filepath.Join("../array/testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := filepath.Ext(file)[1:]
+		if got, _ := json.Marshal(must(Load([]byte(`{"`+kind+`": {}}`), Source{Bytes: data}, nil)).Info); string(got) != want {
+			t.Errorf("%s: got %s, want %s", file, got, want)
 		}
 	}
 }

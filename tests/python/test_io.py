@@ -202,8 +202,22 @@ def test_load_image_gives_the_picture(tmp_path):
 def test_load_npy_gives_what_numpy_gives(array):
     data = npy(array)
     got = spdl.io.load_npy(data).numpy()
-    assert got.shape == np.shape(array)
-    np.testing.assert_array_equal(got, np.asarray(array).astype(got.dtype))
+    assert got.shape == np.shape(array) and got.dtype == np.asarray(array).dtype.newbyteorder("=")
+    np.testing.assert_array_equal(got, array)
+
+
+def test_booleans_stay_booleans(tmp_path):
+    """As bytes they index in place of masking, and ~ of them is 254 and 255."""
+    mask, values, packed = np.array([[True, False], [False, True]]), np.arange(4).reshape(2, 2), io.BytesIO()
+    np.savez_compressed(packed, mask=mask, values=values)
+    (tmp_path / "mask.npy").write_bytes(npy(np.asfortranarray(mask)))
+    for got in (spdl.io.load_npy(npy(mask)), spdl.io.load_npy(npy(mask), copy=True), spdl.io.load_npy(tmp_path / "mask.npy"),
+                spdl.io.load_npz(packed.getvalue())["mask"], spdl.io.convert_array(mask), pickle.loads(pickle.dumps(spdl.io.load_npy(npy(mask))))):
+        assert got.dtype == "bool" and got.tolist() == mask.tolist() and got.memoryview().format == "?"
+        assert values[got.numpy()].tolist() == [0, 3] and (~np.from_dlpack(got.copy())).tolist() == (~mask).tolist()
+    assert spdl.io.load_npz(packed.getvalue()).info == {"booleans": ["mask"]} and spdl.io.load_npz(packed.getvalue())["values"].dtype == "int64"
+    torch = pytest.importorskip("torch")
+    assert spdl.io.load_npy(npy(mask)).torch(copy=True).dtype == torch.bool
 
 
 def test_load_npz_gives_every_array():

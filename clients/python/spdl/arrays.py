@@ -34,13 +34,13 @@ class DType:
 
     __slots__ = ("name", "itemsize", "dlpack", "typestr", "format")
 
-    _NAMES = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
-    _KINDS = {0: "i", 1: "u", 2: "f"}
+    _NAMES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
+    _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
     _FORMATS = {"int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I",
-                "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
+                "int64": "q", "uint64": "Q", "float32": "f", "float64": "d", "bool": "?"}
 
     def __init__(self, code: int, bits: int, lanes: int = 1) -> None:
-        name = f"{self._NAMES.get(code, f'code{code}_')}{bits}"
+        name = "bool" if (code, bits) == (6, 8) else f"{self._NAMES.get(code, f'code{code}_')}{bits}"
         self.name = name if lanes == 1 else f"{name}x{lanes}"
         self.itemsize = (bits * lanes + 7) // 8
         self.dlpack = (code, bits, lanes)
@@ -58,6 +58,9 @@ class DType:
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+
+BOOL = DType(6, 8)
 
 
 class Array:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy
     import torch
 
-_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4}
+_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
 
 
 def _new(shape: tuple[int, ...], dtype: DType) -> Array:
@@ -49,7 +49,7 @@ def convert_array(vals: Any) -> Array:
     memory = memory_of(vals, "convert_array")
     name = memory.dtype.rstrip("0123456789")
     if name not in _CODES:
-        raise ArgumentError(f"spdl: io: convert_array: elements of {memory.dtype}, want integers or floats")
+        raise ArgumentError(f"spdl: io: convert_array: elements of {memory.dtype}, want integers, floats or booleans")
     out = _new(memory.shape, DType(_CODES[name], 8 * memory.itemsize))
     ctypes.memmove(out._address, memory.address, memory.nbytes)
     return out

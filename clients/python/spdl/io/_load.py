@@ -12,12 +12,12 @@ import zlib
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Collection, Iterator, Mapping, Optional, Sequence, Union
 
 from .. import _c, _dlpack
 from .._errors import ArgumentError, SampleError, SpecError, Unsupported, error_for
 from .._given import c_text, plain, whole
-from ..arrays import Array, DType, numpy_if_installed
+from ..arrays import BOOL, Array, DType, numpy_if_installed
 from ._config import DecodeConfig, DemuxConfig, configured
 
 FUNCTIONS = {
@@ -212,18 +212,19 @@ def _check(status: int) -> int:
 
 def _loaded(handle: c_void_p, where: _Where, keep: object) -> Loaded:
     info = json.loads(_api().loaded_info(handle) or b"null") or {}  # before the arrays, with the last of which it goes
-    return Loaded(dict(_arrays(handle, where, keep)), info)
+    return Loaded(dict(_arrays(handle, where, keep, info.get("booleans", ()))), info)
 
 
-def _arrays(handle: c_void_p, where: _Where, keep: object) -> list[tuple[str, Array]]:
-    """What was loaded, which is given back with the last of them."""
+def _arrays(handle: c_void_p, where: _Where, keep: object, booleans: Collection[str] = ()) -> list[tuple[str, Array]]:
+    """What was loaded, which is given back with the last of them. C has no booleans: theirs are bytes."""
     api, memory, arrays = _api(), _Memory(handle.value or 0, keep), []
     for i in range(api.loaded_n_tensors(handle)):
         raw = _c.Tensor(ctypes.sizeof(_c.Tensor))
         _check(api.loaded_tensor(handle, i, raw))
-        dtype = DType(raw.dtype_code, raw.dtype_bits, raw.dtype_lanes)
+        name = raw.name.decode("utf-8", "surrogateescape")
+        dtype = BOOL if name in booleans else DType(raw.dtype_code, raw.dtype_bits, raw.dtype_lanes)
         inside = where.address <= (raw.data or 0) < where.address + where.size
-        arrays.append((raw.name.decode("utf-8", "surrogateescape"), Array(
+        arrays.append((name, Array(
             memory, raw.data or 0, tuple(raw.shape[:raw.ndim]), tuple(raw.strides[:raw.ndim]), dtype, inside and not where.writable)))
     return arrays
 
@@ -344,8 +345,8 @@ def load_image(src: Source, *, demux_config: Optional[DemuxConfig] = None, decod
 
 
 def load_npy(src: Source, *, copy: bool = False) -> Array:
-    """The array of a .npy file: a view of the source's memory where its elements lie as a row-major array's do, else a copy; always a
-    copy with copy=True."""
+    """The array of a .npy file, of booleans, integers or floats: a view of the source's memory where its elements lie as a row-major array's do,
+    else a copy; always a copy with copy=True."""
     array = load(src, {"npy": {}})["array"]
     return array.copy() if copy else array
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Optional
 
 from .. import _dlpack
 from .._errors import ArgumentError
-from ..arrays import Array, is_dense, numpy_if_installed
+from ..arrays import Array, DType, is_dense, numpy_if_installed
 
 
 class Memory(NamedTuple):
@@ -29,9 +29,8 @@ class Memory(NamedTuple):
         return size
 
 
-_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 _FORMATS = {"b": "int8", "B": "uint8", "c": "uint8", "h": "int16", "H": "uint16", "i": "int32", "I": "uint32", "q": "int64",
-            "l": "int64", "Q": "uint64", "L": "uint64", "e": "float16", "f": "float32", "d": "float64", "?": "bool8"}
+            "l": "int64", "Q": "uint64", "L": "uint64", "e": "float16", "f": "float32", "d": "float64", "?": "bool"}
 _COMPLEX = {"Zf": "complex64", "Zd": "complex128", "Zg": "complex256"}
 _TENSOR = struct.Struct("=QiiiBBHQQQ")  # DLTensor: data, device, its number, ndim, code, bits, lanes, shape, strides, byte_offset
 _capsule_pointer = ctypes.PYFUNCTYPE(c_void_p, ctypes.py_object, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
@@ -83,11 +82,12 @@ def _of_dlpack(data: Any, what: str) -> Memory:
     address = _capsule_pointer(capsule, b"dltensor")
     pointer, _, _, ndim, code, bits, lanes, shape_at, strides_at, offset = _TENSOR.unpack(ctypes.string_at(address, _TENSOR.size))
     shape = tuple((ctypes.c_int64 * ndim).from_address(shape_at)) if ndim else ()
-    itemsize = (bits * lanes + 7) // 8
+    dtype = DType(code, bits, lanes)
+    itemsize = dtype.itemsize
     strides = tuple(s * itemsize for s in (ctypes.c_int64 * ndim).from_address(strides_at)) if strides_at and ndim else None
     if strides is not None and not is_dense(shape, strides, itemsize):
         raise ArgumentError(f"spdl: io: {what}: the array is not dense; make it contiguous")
-    return Memory(pointer + offset, shape, f"{_KINDS.get(code, f'code{code}_')}{bits}", itemsize, (capsule, data))
+    return Memory(pointer + offset, shape, dtype.name, itemsize, (capsule, data))
 
 
 def pictures_in(shape: tuple[int, ...], one: tuple[int, ...]) -> Optional[int]:
