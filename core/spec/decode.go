@@ -192,11 +192,16 @@ func placeOf(n *yaml.Node, shown string) place {
 
 func (d *decoder) unknown(key *yaml.Node, shown string, names []string) {
 	path := fmt.Sprintf("%.100s", join(shown, key.Value))
+	within := ""
+	if d.empty == emptySample && shown != "" { // of one sample there are no other sections
+		section, _, _ := strings.Cut(shown, ".")
+		within = section + "."
+	}
 	if key.Value == "<<" {
 		d.fail(key, path, "merge keys are not read; repeat the keys, or use rings")
 	} else if near := spelling.Nearest(key.Value, names); near != "" {
 		d.fail(key, path, "unknown key; did you mean %q?", near)
-	} else if other := elsewhere(key.Value); other != "" {
+	} else if other := elsewhere(key.Value, within); other != "" {
 		d.fail(key, path, "unknown key here; it belongs at %s; valid here: %s", other, strings.Join(names, ", "))
 	} else {
 		d.fail(key, path, "unknown key; valid here: %s", strings.Join(names, ", "))

@@ -304,10 +304,10 @@ func children(path string) []string {
 	return names
 }
 
-// elsewhere finds the path that ends in a key, for who wrote it one level too high or too low.
-func elsewhere(name string) string {
+// elsewhere finds the path that begins with within and ends in a key, for who wrote it one level too high or too low.
+func elsewhere(name, within string) string {
 	for _, k := range keys {
-		if strings.HasSuffix(k.Path, "."+name) || k.Path == name {
+		if strings.HasPrefix(k.Path, within) && (strings.HasSuffix(k.Path, "."+name) || k.Path == name) {
 			return k.Path
 		}
 	}
