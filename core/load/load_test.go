@@ -97,7 +97,6 @@ func TestSampleFillsInWhatIsLeftOut(t *testing.T) {
 		{`{"audio": {"length": 64, "channels": 1, "features": {"kind": "mel", "n_fft": 32, "n_mels": 4}}}`, sound(64), "audio f32 4x5"},
 		{`{"wav": {}}`, sound(50), "samples i16 50x1"},
 		{`{"wav": {"window": {"start": "1ms", "duration": "2ms"}}}`, sound(50), "samples i16 16x1"},
-		{`{"wav": {"window": {"start": "1h"}}}`, sound(50), "samples i16 0x1"},
 		{`{"video": {}}`, film(5), "video u8 5x16x16x3, pts f64 5, duration f64 5"},
 		{`{"video": {"select": {"kind": "every", "step": 2}, "layout": "NTCHW", "transform": [{"resize": [4, 8]}]}}`, film(5), "video u8 3x3x4x8, pts f64 3, duration f64 3"},
 		{`{"video": {"frames": 4, "select": {"kind": "uniform"}}}`, film(9), "video u8 4x16x16x3, pts f64 4, duration f64 4"},
@@ -224,13 +223,15 @@ func TestVideoInChunks(t *testing.T) {
 // Wrong descriptions and wrong samples are told apart.
 func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 	for description, want := range map[string]string{
-		`{}`:                                  "says nothing; want one of image, video, audio",
-		`{"source": {}}`:                      "source: is not of one sample; want one of image, video, audio",
-		`{"image": {}, "audio": {}}`:          "got 2 sections, want one of image, video, audio",
-		`{"audio": {"rates": 3}}`:             `audio.rates: unknown key; did you mean "rate"?`,
-		`{"wav": {"window": {"start": "x"}}}`: `wav.window: got "x", want a time`,
-		`{"video": {"select": {"kind": "uniform"}}}`:                                "video.select: got kind: uniform without frames",
-		`{"probe": "images"}`:                                                       `probe: got "images", want video, audio or wav`,
+		`{}`:                                         "says nothing; want one of image, video, audio",
+		`{"source": {}}`:                             "source: is not of one sample; want one of image, video, audio",
+		`{"image": {}, "audio": {}}`:                 "got 2 sections, want one of image, video, audio",
+		`{"audio": {"rates": 3}}`:                    `audio.rates: unknown key; did you mean "rate"?`,
+		`{"video": {"name": "x"}}`:                   "video.name: unknown key; valid here: from",
+		`{"video": {"size": 8}}`:                     "video.size: unknown key here; it belongs at video.transform",
+		`{"wav": {"window": {"start": "x"}}}`:        `wav.window: got "x", want a time`,
+		`{"video": {"select": {"kind": "uniform"}}}`: "video.select: got kind: uniform without frames",
+		`{"probe": "images"}`:                        `probe: got "images", want video, audio or wav`,
 		`{"video": {"select": {"kind": "indices", "indices": []}}}`:                 "video.select.indices: got an empty list, want one entry or more",
 		`{"video": {"select": {"kind": "times", "times": []}}}`:                     "video.select.times: got an empty list",
 		`{"video": {"scaler": "area", "transform": [{"resize": 20}]}}`:              "video.scaler: got area without resize: [H, W]",
@@ -269,6 +270,13 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), src.Path) { // which names the file
 				t.Errorf("%s of %v: %v", description, src, err)
 			}
+		}
+	}
+	for window, want := range map[string]string{
+		`"start": "1h"`: "wav: the window begins after the end: it begins at frame 28800000 of 50", `"duration": "1us"`: "wav: the window of 1e-06 seconds holds no samples",
+	} {
+		if _, err := Load([]byte(`{"wav": {"window": {`+window+`}}}`), Source{Bytes: sound(50)}, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", window, err)
 		}
 	}
 	refused := errors.New("no memory")

@@ -45,6 +45,12 @@ func (l *loading) wav(start, duration string) (*Media, error) {
 	if duration != "" {
 		end = at(window[0] + window[1])
 	}
+	switch begin := int64(math.Round(window[0].Seconds() * float64(pcm.Rate))); {
+	case begin >= pcm.Frames:
+		return nil, fmt.Errorf("wav: the window begins after the end: it begins at frame %d of %d", begin, pcm.Frames)
+	case end == first && duration != "":
+		return nil, fmt.Errorf("wav: the window of %v seconds holds no samples at %d Hz", window[1].Seconds(), pcm.Rate)
+	}
 	size := int64(pcm.FrameBytes())
 	part := data[pcm.Offset+first*size : pcm.Offset+end*size]
 	t := Tensor{"samples", dtype, tensor.Shape{end - first, int64(pcm.Channels)}, part}

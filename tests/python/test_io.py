@@ -97,6 +97,18 @@ def test_an_address_stands_for_what_lies_there(tmp_path):
             server.shutdown()
 
 
+def test_an_address_of_a_file_is_its_path(noise, tmp_path):
+    """As in lists: file:///PATH, with its escapes."""
+    path = tmp_path / "a b%.wav"
+    path.write_bytes(wav_bytes(noise))
+    address = path.as_uri()
+    assert "%20" in address and address.startswith("file:///")
+    want = spdl.io.load_wav(path).numpy()
+    for src in (address, address.replace("file://", "FILE://localhost")):
+        np.testing.assert_array_equal(spdl.io.load_wav(src).numpy(), want)
+        assert len(spdl.io.demux_image(src)) == 1
+
+
 def test_load_video_gives_the_frames():
     data = y4m([20, 40, 60, 80, 100])
     try:
@@ -193,6 +205,7 @@ def test_load_image_gives_the_picture(tmp_path):
     Image.fromarray(pixels).save(tmp_path / "a.png")
     np.testing.assert_array_equal(spdl.io.load_image(tmp_path / "a.png").numpy(), pixels)
     assert spdl.io.load_image(tmp_path / "a.png", transform=[{"resize": 6}], layout="NCHW", mode="gray").shape == (1, 6, 10)
+    np.testing.assert_array_equal(spdl.io.load_image(tmp_path / "a.png", filter_desc=None, device_config=None).numpy(), pixels)
 
 
 @pytest.mark.parametrize("array", [
@@ -287,7 +300,11 @@ def test_load_wav_is_a_view_where_it_can_be(noise):
     assert struct.unpack_from("<h", data, 44)[0] == 77
     assert spdl.io.load_wav(bytes(data)).readonly
     np.testing.assert_array_equal(spdl.io.load_wav(data, 0.05, 0.025).numpy(), noise[400:600])
-    assert spdl.io.load_wav(data, 99).shape == (0, 2)
+    for start, duration, want in ((None, None, noise), (None, 0.05, noise[:400]), (0.1, None, noise[800:]), (0.1, 9, noise[800:])):
+        np.testing.assert_array_equal(spdl.io.load_wav(wav_bytes(noise), start, duration).numpy(), want)
+    for start, duration, text in ((99, None, "begins after the end: it begins at frame 792000 of 1000"), (0.125, 1, "frame 1000 of 1000"), (0, 1e-5, "holds no samples")):
+        with pytest.raises(spdl.SampleError, match=text):
+            spdl.io.load_wav(data, start, duration)
     header = spdl.io.parse_wav(data)
     assert (header["rate"], header["channels"], header["frames"]) == (RATE, 2, 1000)
 
@@ -426,6 +443,15 @@ def test_threads_load_at_the_same_time(noise):
     (lambda: spdl.io.load_image_batch(["a.png\0.jpg"]), spdl.ArgumentError, "has a zero byte in it"),
     (lambda: spdl.io.streaming_load_video("a.mp4\0", 2), spdl.ArgumentError, "has a zero byte in it"),
     (lambda: spdl.io.iter_tarfile("http://127.0.0.1/a.tar\0?x"), spdl.ArgumentError, "has a zero byte in it"),
+    (lambda: spdl.io.load_video(b"x", name="x"), spdl.SpecError, "video.name: unknown key; valid here: from"),
+    (lambda: spdl.io.load_video(b"x", size=8), spdl.SpecError, "video.size: unknown key here; it belongs at video.transform"),
+    (lambda: spdl.io.load_image(b"x", filter_desc="hflip"), spdl.Unsupported, r"load_image: filter_desc: pictures go through no filters; want transform=\[...\]"),
+    (lambda: spdl.io.load_audio(b"x", device_config=3), spdl.Unsupported, "load_audio: device_config: the array comes to memory"),
+    (lambda: spdl.io.load_video(b"x", device_config=3), spdl.Unsupported, "load_video: device_config: the array comes to memory"),
+    (lambda: spdl.io.load_image(b"x", device_config=3), spdl.Unsupported, "load_image: device_config: the array comes to memory"),
+    (lambda: spdl.io.load_image("file://host/a.png"), spdl.ArgumentError, "names a file of another machine, want file:///PATH"),
+    (lambda: spdl.io.demux_image("file:///a%00.png"), spdl.ArgumentError, "has a zero byte in it"),
+    (lambda: spdl.io.load_image("file:///nowhere/a%20b.png"), spdl.SampleError, "nowhere/a b.png"),
     (lambda: spdl.io.encode_image, AttributeError, "use save_image"),
     (lambda: spdl.io.streaming_load_video_nvdec, AttributeError, "use streaming_load_video"),
     (lambda: spdl.io.load_vidoe, AttributeError, "no attribute"),

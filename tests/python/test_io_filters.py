@@ -99,6 +99,8 @@ def test_packets_say_which_filters_are_theirs(video, sound, tmp_path):
     assert frames.shape == (3, 8, 8, 3) and frames.pts == pytest.approx([0.2, 0.3, 0.4]) and frames.num_frames == 3
     with pytest.raises(spdl.ArgumentError, match="got bytes, want AudioPackets"):
         spdl.io.get_filter_desc(b"")
+    with pytest.raises(spdl.Unsupported, match=r"get_filter_desc: filter_desc: pictures go through no filters; want decode_packets\(packets, transform="):
+        spdl.io.get_filter_desc(spdl.io.demux_image(b"no picture"))
 
 
 @pytest.mark.parametrize("call, text", [

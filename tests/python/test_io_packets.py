@@ -71,6 +71,32 @@ def test_packets_decode_to_what_the_file_decodes_to(clip):
     np.testing.assert_allclose(spdl.io.decode_packets(sound, rate=8000).numpy(), spdl.io.load_audio(clip, sample_rate=8000).numpy(), **near)
 
 
+def test_packets_take_what_the_file_takes(clip):
+    """decode_packets has load_audio's and load_video's arguments."""
+    video, sound, picture = spdl.io.demux_video(clip), spdl.io.demux_audio(clip), spdl.io.demux_image(spdl.io.save_image(None, pictures(1)[0], codec="png"))
+    near = dict(rtol=0, atol=2e-6)  # as above
+    for more in ({"sample_rate": 8000}, {"num_channels": 1}, {"timestamp": (1.0, 1.5)}, {"timestamp": (1, None), "sample_rate": np.int64(8000), "num_channels": 1}):
+        np.testing.assert_allclose(spdl.io.decode_packets(sound, **more).numpy(), spdl.io.load_audio(clip, **more).numpy(), **near)
+    np.testing.assert_array_equal(spdl.io.decode_packets(video, timestamp=(1.0, 1.5)).numpy(), spdl.io.load_video(clip, (1.0, 1.5)).numpy())
+    np.testing.assert_array_equal(spdl.io.decode_packets(spdl.io.demux_video(clip, (1, 2)), timestamp=(1.2, 1.5)).numpy(), spdl.io.load_video(clip, (1.2, 1.5)).numpy())
+    for all_ in (None, -1):
+        assert spdl.io.decode_packets(video, None, None, num_frames=all_).num_frames == 100
+    np.testing.assert_array_equal(spdl.io.decode_packets(picture, filter_desc=None, num_frames=-1).numpy(), pictures(1)[0])
+    for packets, more, error, text in (
+        (video, {"num_frames": 0}, spdl.ArgumentError, "num_frames=0, want 1 or more, or -1 for all"),
+        (video, {"num_frames": -5}, spdl.ArgumentError, "num_frames=-5, want 1 or more"),
+        (video, {"num_frames": 1.5}, spdl.ArgumentError, "num_frames=1.5, want a whole number"),
+        (video, {"sample_rate": 8000}, spdl.ArgumentError, "sample_rate for packets of video, want it of audio alone"),
+        (sound, {"num_frames": 5}, spdl.ArgumentError, "num_frames for packets of audio, want it of video alone"),
+        (sound, {"sample_rate": 8000.5}, spdl.ArgumentError, "sample_rate=8000.5, want a whole number"),
+        (picture, {"timestamp": (0, 1)}, spdl.ArgumentError, "timestamp for packets of image, want it of video or audio alone"),
+        (picture, {"filter_desc": "hflip"}, spdl.Unsupported, "decode_packets: filter_desc: pictures go through no filters"),
+        (b"packets", {}, spdl.ArgumentError, "got bytes, want AudioPackets"),
+    ):
+        with pytest.raises(error, match=text):
+            spdl.io.decode_packets(packets, **more)
+
+
 @pytest.mark.parametrize("window", [(1.0, 1.5), (Decimal("2.2"), Fraction(5, 2)), ("3.5", None)])
 def test_a_window_is_what_was_asked_for_and_no_more(clip, window):
     seconds = tuple(None if t is None else float(Fraction(t)) for t in window)

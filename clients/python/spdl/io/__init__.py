@@ -5,8 +5,8 @@
     four = spdl.io.sample_decode_video("clip.mp4", [0, 10, 20, -1]) # these frames, decoding no more than they need
     image = spdl.io.load_image(open("cat.jpg", "rb").read())        # uint8 [H, W, C]
 
-Each gives a spdl.Array: numpy, torch and jax take it without a copy (numpy(), torch(), DLPack). A source is a path, an
-address (http, https, s3), or anything with bytes: bytes, bytearray, memoryview, a uint8 array. The words of a description's image,
+Each gives a spdl.Array: numpy, torch and jax take it without a copy (numpy(), torch(), DLPack). A source is a path (or
+file:///PATH), an address (http, https, s3), or anything with bytes: bytes, bytearray, memoryview, a uint8 array. The words of a description's image,
 video and audio sections (docs/spec.md) are keyword arguments: transform, layout, dtype, select ... Decoding lets other threads run;
 call from as many as you like.
 

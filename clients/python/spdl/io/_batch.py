@@ -13,7 +13,7 @@ from .._errors import ArgumentError, Unsupported
 from .._feed import Sample
 from .._given import whole
 from ..arrays import Array
-from ._config import DecodeConfig, DemuxConfig, configured
+from ._config import DecodeConfig, DemuxConfig, configured, unfiltered
 from ._load import _NOWHERE, Source, _check, _loaded, _where, bound, described
 
 
@@ -26,7 +26,6 @@ _api = bound(FUNCTIONS)
 _log = logging.getLogger(__name__)
 _MODES = {None: "rgb", "rgb24": "rgb", "gray": "gray", "gray8": "gray"}
 _FITS = {"pad": "pad", "crop": "crop", None: "fill"}
-_USUAL = "the usual"
 
 
 class ImageBatch(Array):
@@ -42,7 +41,7 @@ class ImageBatch(Array):
 def load_image_batch(srcs: Iterable[Source], *, width: Optional[int] = None, height: Optional[int] = None, pix_fmt: Optional[str] = "rgb24",
                      scale_mode: Optional[str] = "pad", strict: bool = True, num_threads: int = 0,
                      demux_config: Optional[DemuxConfig] = None, decode_config: Optional[DecodeConfig] = None,
-                     filter_desc: Optional[str] = _USUAL, device_config: None = None, storage: None = None, **section: Any) -> ImageBatch:
+                     filter_desc: None = None, device_config: None = None, storage: None = None, **section: Any) -> ImageBatch:
     """Pictures as one array, uint8 [rows, H, W, C], decoded by threads of the call's own.
 
     srcs           a list, or what else gives one after the other
@@ -55,8 +54,7 @@ def load_image_batch(srcs: Iterable[Source], *, width: Optional[int] = None, hei
     """
     if device_config is not None or storage is not None:
         raise Unsupported("spdl: io: load_image_batch: device_config and storage: the array is in memory of its own; a ring uploads (docs/gpu.md)")
-    if filter_desc not in (_USUAL, None):
-        raise Unsupported("spdl: io: load_image_batch: filter_desc: pictures go through no filters; want scale_mode, or transform=[...]")
+    unfiltered("load_image_batch", filter_desc, "scale_mode, or transform=[...]")
     if pix_fmt not in _MODES:
         raise ArgumentError(f"spdl: io: load_image_batch: pix_fmt={pix_fmt!r}, want \"rgb24\" or \"gray\"")
     if scale_mode not in _FITS:

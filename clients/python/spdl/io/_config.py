@@ -95,3 +95,15 @@ def configured(call: str, kind: str, demuxing: Optional[DemuxConfig] = None, dec
         elif threads != 1:
             raise Unsupported(f"spdl: io: {call}: decode_config(decoder_options={{'threads': {threads}}}): a thread decodes a sound or a picture; call from several")
     return section
+
+
+def unfiltered(call: str, filter_desc: Optional[str], instead: str = "transform=[...]") -> None:
+    """Refuse filters for pictures."""
+    if filter_desc is not None:
+        raise Unsupported(f"spdl: io: {call}: filter_desc: pictures go through no filters; want {instead}")
+
+
+def in_memory(call: str, device_config: object) -> None:
+    """Refuse a device to put arrays on."""
+    if device_config is not None:
+        raise Unsupported(f"spdl: io: {call}: device_config: the array comes to memory; move it with array.torch().to(device), or use a ring with a device (docs/gpu.md)")

@@ -7,6 +7,7 @@ from typing import Any, Optional, Union
 
 from .._errors import ArgumentError
 from .._given import whole
+from ._config import unfiltered
 from ._packets import AudioPackets, Codec, ImagePackets, VideoPackets
 
 Window = tuple[float, Optional[float]]
@@ -106,14 +107,16 @@ def _scale(w: int, h: int, algorithm: str, mode: Optional[str], colour: str) -> 
     return f"{scale}:force_original_aspect_ratio=increase,{_middle(w, h)}"
 
 
-def get_filter_desc(packets: Union[AudioPackets, VideoPackets, ImagePackets], **filter_args: Any) -> Optional[str]:
+def get_filter_desc(packets: Union[AudioPackets, VideoPackets], **filter_args: Any) -> Optional[str]:
     """get_audio_filter_desc, with the packets' own timestamp, or get_video_filter_desc, without one: a window of frames is cut exactly
-    where they are decoded."""
+    where they are decoded. Pictures go through no filters: of ImagePackets it raises Unsupported."""
     if isinstance(packets, AudioPackets):
         return get_audio_filter_desc(timestamp=packets.timestamp, **filter_args)
-    if isinstance(packets, (VideoPackets, ImagePackets)):
+    if isinstance(packets, VideoPackets):
         return get_video_filter_desc(timestamp=None, **filter_args)
-    raise ArgumentError(f"spdl: io: get_filter_desc: got {type(packets).__name__}, want AudioPackets, VideoPackets or ImagePackets")
+    if isinstance(packets, ImagePackets):
+        unfiltered("get_filter_desc", "", "decode_packets(packets, transform=[...]), or get_video_filter_desc for a FilterGraph")
+    raise ArgumentError(f"spdl: io: get_filter_desc: got {type(packets).__name__}, want AudioPackets or VideoPackets")
 
 
 def _known(codec: Codec, call: str, kind: str) -> Codec:

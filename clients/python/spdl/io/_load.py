@@ -13,12 +13,13 @@ from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Callable, Collection, Iterator, Mapping, Optional, Sequence, Union
+from urllib.parse import unquote_to_bytes
 
 from .. import _c, _dlpack
 from .._errors import ArgumentError, SampleError, SpecError, Unsupported, error_for
 from .._given import c_text, plain, whole
 from ..arrays import BOOL, Array, DType, numpy_if_installed
-from ._config import DecodeConfig, DemuxConfig, configured
+from ._config import DecodeConfig, DemuxConfig, configured, in_memory, unfiltered
 
 FUNCTIONS = {
     # spdl_status spdl_load(const char *description, const void *bytes, size_t n_bytes, const char *path, spdl_loaded **out);
@@ -194,9 +195,21 @@ class _Where:
 _NOWHERE = _Where(0, 0, None, True)
 
 
+def path_of(src: Union[str, "os.PathLike[str]"]) -> bytes:
+    """A file or an address as C takes it; of file:///PATH, its escapes read, the PATH, as in lists."""
+    text = c_text("io: the source", src)
+    if text[:7].lower() != b"file://":
+        return text
+    path = unquote_to_bytes(text[7:])
+    path = path[len("localhost"):] if path.startswith(b"localhost/") else path
+    if not path.startswith(b"/"):
+        raise ArgumentError(f"spdl: io: the source {src!r} names a file of another machine, want file:///PATH, or the path itself")
+    return c_text("io: the source", path)
+
+
 def _where(src: Any) -> tuple[_Where, object]:
     if isinstance(src, (str, os.PathLike)):
-        return _Where(0, 0, c_text("io: the source", src), False), None
+        return _Where(0, 0, path_of(src), False), None
     address, size, writable, keep = _memory_of(src)
     if not address:  # of nothing
         keep = b"\0"
@@ -250,7 +263,7 @@ def _window(timestamp: Optional[Seconds]) -> dict[str, Any]:
 
 def load_audio(src: Source, timestamp: Optional[Seconds] = None, *, sample_rate: Optional[int] = None,
                num_channels: Optional[int] = None, filter_desc: Optional[str] = None, demux_config: Optional[DemuxConfig] = None,
-               decode_config: Optional[DecodeConfig] = None, **section: Any) -> Array:
+               decode_config: Optional[DecodeConfig] = None, device_config: None = None, **section: Any) -> Array:
     """A sound: float32 [channels, samples], -1 to 1, of the length that FFmpeg's gapless playback has.
 
     timestamp     (start, end) in seconds; end None: to the end
@@ -260,6 +273,7 @@ def load_audio(src: Source, timestamp: Optional[Seconds] = None, *, sample_rate:
     demux_config  demux_config(format="s16le", ...): samples without a header
     section       other keys of a description's audio: dtype, layout, length, crop, normalize, features ...
     """
+    in_memory("load_audio", device_config)
     given = {"rate": _or_none("load_audio: sample_rate", sample_rate), "channels": _or_none("load_audio: num_channels", num_channels), "filter": filter_desc}
     section = {**configured("load_audio", "audio", demux_config, decode_config), **_window(timestamp),
                **{k: v for k, v in given.items() if v is not None}, **section}
@@ -280,7 +294,7 @@ def _index(index_dir: Union[str, "os.PathLike[str]", None]) -> dict[str, Any]:
 
 def load_video(src: Source, timestamp: Optional[Seconds] = None, *, filter_desc: Optional[str] = None,
                demux_config: Optional[DemuxConfig] = None, decode_config: Optional[DecodeConfig] = None,
-               index_dir: Union[str, "os.PathLike[str]", None] = None, **section: Any) -> Array:
+               index_dir: Union[str, "os.PathLike[str]", None] = None, device_config: None = None, **section: Any) -> Array:
     """The frames of a video: uint8 [frames, H, W, C], all of them unless select says otherwise.
 
     timestamp    (start, end) in seconds: frames on show in it; end None: to the end
@@ -294,6 +308,7 @@ def load_video(src: Source, timestamp: Optional[Seconds] = None, *, filter_desc:
 
     load(src, {"video": {...}}) gives pts and duration, too.
     """
+    in_memory("load_video", device_config)
     return load(src, {"video": {**configured("load_video", "video", demux_config, decode_config), **_window(timestamp), **_filter(filter_desc),
                                 **section}, **_index(index_dir)})["video"]
 
@@ -336,11 +351,16 @@ def _chunks(loading: c_void_p, where: _Where, keep: object) -> Iterator[Loaded]:
         api.loading_close(loading)
 
 
-def load_image(src: Source, *, demux_config: Optional[DemuxConfig] = None, decode_config: Optional[DecodeConfig] = None, **section: Any) -> Array:
+def load_image(src: Source, *, demux_config: Optional[DemuxConfig] = None, decode_config: Optional[DecodeConfig] = None,
+               filter_desc: None = None, device_config: None = None, **section: Any) -> Array:
     """A picture: uint8 [H, W, C], as large as it is unless transform says otherwise.
 
     section  keys of a description's image: transform, mode, layout, dtype, orientation ...
+
+    filter_desc and device_config are there for None alone: a picture goes through no filters, and comes to memory.
     """
+    unfiltered("load_image", filter_desc)
+    in_memory("load_image", device_config)
     return load(src, {"image": {**configured("load_image", "image", demux_config, decode_config), **section}})["image"]
 
 
@@ -390,14 +410,15 @@ def _members(src: Source, kind: str) -> Iterator[tuple[str, memoryview]]:
     return ((name, array.memoryview()) for name, array in _arrays(handle, where, keep))
 
 
-def load_wav(src: Source, time_offset_seconds: float = 0, duration_seconds: Optional[float] = None) -> Array:
-    """The samples of a WAV as they are stored: [samples, channels] of uint8, int16, int32, float32 or float64.
+def load_wav(src: Source, time_offset_seconds: Optional[float] = None, duration_seconds: Optional[float] = None) -> Array:
+    """The samples of a WAV as they are stored, from an offset on (None: the start) for a duration (None: to the end): [samples, channels] of uint8, int16,
+    int32, float32 or float64. An offset at the end or behind it raises SampleError.
 
     Of memory it is a view where the samples lie at an address that their type allows. 24-bit samples have no type of their
     own: load_audio reads them as float32.
     """
-    end = None if duration_seconds is None else time_offset_seconds + duration_seconds
-    return load(src, {"wav": _window((time_offset_seconds, end))})["samples"]
+    start = 0 if time_offset_seconds is None else time_offset_seconds
+    return load(src, {"wav": _window((start, None if duration_seconds is None else start + duration_seconds))})["samples"]
 
 
 def parse_wav(src: Source) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, Collection, Iterator, Mapping, Optional, Union
 from .._errors import ArgumentError, SampleError
 from .._given import c_text, whole
 from ..arrays import Array
-from ._config import DecodeConfig, DemuxConfig, configured
+from ._config import DecodeConfig, DemuxConfig, configured, unfiltered
 from ._load import (
     _NOWHERE,
     Frames,
@@ -24,12 +24,14 @@ from ._load import (
     _check,
     _loaded,
     _memory_of,
+    _or_none,
     _where,
     _window,
     bound,
     described,
     frames_of,
     load,
+    path_of,
     streaming_load_video,
 )
 
@@ -292,7 +294,7 @@ def demux_image(src: Source, *, demux_config: Optional[DemuxConfig] = None) -> I
     configured("demux_image", "image", demux_config)
     if isinstance(src, (str, os.PathLike)):
         try:
-            with open(c_text("io: the source", src), "rb") as file:
+            with open(path_of(src), "rb") as file:
                 return ImagePackets(file.read())
         except OSError as error:
             raise SampleError(f"spdl: io: {error}") from error
@@ -423,21 +425,34 @@ def apply_bsf(packets: Packets, bsf: str) -> Packets:
     return _packets(handle)
 
 
-def decode_packets(packets: Union[Packets, ImagePackets], *, num_frames: int = -1, filter_desc: Optional[str] = None,
-                   decode_config: Optional[DecodeConfig] = None, **section: Any) -> Frames:
+def decode_packets(packets: Union[Packets, ImagePackets], filter_desc: Optional[str] = None, decode_config: Optional[DecodeConfig] = None, *,
+                   timestamp: Optional[Seconds] = None, num_frames: Optional[int] = -1, sample_rate: Optional[int] = None,
+                   num_channels: Optional[int] = None, **section: Any) -> Frames:
     """What load_audio, load_video and load_image give of the file: frames [T, H, W, C] of uint8, samples [channels, length] of float32,
     a picture [H, W, C]. Of a window that was demuxed, the window.
 
-    num_frames   of a video: the first so many; -1: all
-    filter_desc  FFmpeg's filters, of a video or a sound
-    section      keys of a description's video, audio or image, as load_video's
+    filter_desc   FFmpeg's filters, of a video or a sound
+    timestamp     (start, end) in seconds of the file, of a video or a sound
+    num_frames    of a video: the first so many; -1 or None: all
+    sample_rate, num_channels  of a sound, as load_audio's
+    section       keys of a description's video, audio or image, as load_video's
     """
-    if whole("io: decode_packets: num_frames", num_frames) > 0:
+    kinds = {AudioPackets: "audio", VideoPackets: "video", ImagePackets: "image"}
+    if type(packets) not in kinds:
+        raise ArgumentError(f"spdl: io: decode_packets: got {type(packets).__name__}, want AudioPackets, VideoPackets or ImagePackets")
+    kind = kinds[type(packets)]
+    for name, value, of in (("timestamp", timestamp, ("video", "audio")), ("num_frames", None if num_frames == -1 else num_frames, ("video",)),
+                            ("sample_rate", sample_rate, ("audio",)), ("num_channels", num_channels, ("audio",))):
+        if value is not None and kind not in of:
+            raise ArgumentError(f"spdl: io: decode_packets: {name} for packets of {kind}, want it of {' or '.join(of)} alone")
+    if kind == "image":
+        unfiltered("decode_packets", filter_desc)
+    if num_frames not in (None, -1):
+        if whole("io: decode_packets: num_frames", num_frames) < 1:
+            raise ArgumentError(f"spdl: io: decode_packets: num_frames={num_frames}, want 1 or more, or -1 for all")
         section = {"frames": int(num_frames), "over": "cut", **section}
-    kind = {AudioPackets: "audio", VideoPackets: "video", ImagePackets: "image"}[type(packets)]
-    section = {**configured("decode_packets", kind, decoding=decode_config), **section}
-    if filter_desc is not None:
-        section["filter"] = filter_desc
+    given = {"rate": _or_none("decode_packets: sample_rate", sample_rate), "channels": _or_none("decode_packets: num_channels", num_channels), "filter": filter_desc}
+    section = {**configured("decode_packets", kind, decoding=decode_config), **_window(timestamp), **{k: v for k, v in given.items() if v is not None}, **section}
     return frames_of(packets._decode({kind: section}), kind)
 
 
