@@ -26,6 +26,7 @@ struct media_ff {
     uint64_t max_pixels;
     int32_t refused_width, refused_height; /* 0: nothing refused */
     const char *why;                       /* of our own refusal; NULL: FFmpeg says why */
+    const uint8_t *mark;                   /* what frames are marked with; NULL: nothing */
 };
 
 media_ff *media_ff_new(void) { return calloc(1, sizeof(media_ff)); }
@@ -41,6 +42,43 @@ void media_ff_free(media_ff *f) {
 
 const char *media_ff_detail(const media_ff *f) { return f->detail; }
 
+/* Most decoders return, without a word, a frame that their data filled halfway. So each row ends with a mark before it is decoded. What is a
+ * mark then is so by chance, or was not written: a second time, with another mark, tells. */
+enum { MARK_BYTES = 8 };
+static const uint8_t marks[2][MARK_BYTES] = {{0x9d, 0x2b, 0x71, 0xc6, 0x58, 0xe3, 0x0f, 0xa4},
+                                             {0x62, 0xd4, 0x8e, 0x39, 0xa7, 0x1c, 0xf0, 0x5b}};
+
+/* Where the mark of a plane's row is, n bytes. */
+static uint8_t *mark_of(const AVFrame *frame, int plane, int y, int *n) {
+    int bytes = av_image_get_linesize(frame->format, frame->width, plane);
+    *n = bytes < MARK_BYTES ? bytes : MARK_BYTES;
+    return frame->data[plane] + (ptrdiff_t)y * frame->linesize[plane] + bytes - *n;
+}
+
+static int rows_of(const AVFrame *frame, int plane) {
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(frame->format);
+    return plane == 1 || plane == 2 ? AV_CEIL_RSHIFT(frame->height, d->log2_chroma_h) : frame->height;
+}
+
+static void put_marks(const AVFrame *frame, const uint8_t *mark) {
+    int n;
+    for (int plane = 0; plane < av_pix_fmt_count_planes(frame->format); plane++)
+        for (int y = 0; y < rows_of(frame, plane); y++) {
+            uint8_t *at = mark_of(frame, plane, y, &n);
+            memcpy(at, mark, (size_t)n);
+        }
+}
+
+static int has_mark(const AVFrame *frame, const uint8_t *mark) {
+    int n;
+    for (int plane = 0; plane < av_pix_fmt_count_planes(frame->format); plane++)
+        for (int y = 0; y < rows_of(frame, plane); y++) {
+            const uint8_t *at = mark_of(frame, plane, y, &n);
+            if (n > 0 && memcmp(at, mark, (size_t)n) == 0) return 1;
+        }
+    return 0;
+}
+
 /* Refuse a frame before memory is taken for it. */
 static int get_buffer(AVCodecContext *a, AVFrame *frame, int flags) {
     media_ff *f = a->opaque;
@@ -49,7 +87,9 @@ static int get_buffer(AVCodecContext *a, AVFrame *frame, int flags) {
         f->refused_height = frame->height;
         return AVERROR(EINVAL);
     }
-    return avcodec_default_get_buffer2(a, frame, flags);
+    int rc = avcodec_default_get_buffer2(a, frame, flags);
+    if (rc >= 0 && f->mark) put_marks(frame, f->mark);
+    return rc;
 }
 
 void media_ff_prepare(void *codec_context) {
@@ -80,14 +120,23 @@ static int load(media_ff *f, AVPacket *packet, const uint8_t *data, size_t size)
     return MEDIA_OK;
 }
 
+/* PNG's decoder, of rows that are not there. */
+static int says_truncated(void) { return strstr(media_av_message(), "IEND without all image") != NULL; }
+
 static int status_of(const media_ff *f, int rc) {
     if (f->refused_width) return MEDIA_TOO_MANY_PIXELS;
     if (rc == AVERROR(ENOMEM)) return MEDIA_NO_MEMORY;
+    if (says_truncated()) return MEDIA_TRUNCATED;
     const char *message = media_av_message(); /* some decoders call invalid what they do not know */
     if (rc == AVERROR_PATCHWELCOME || strstr(message, "nsupported") || strstr(message, "not supported") ||
         strstr(message, "Unknown pixel format"))
         return MEDIA_UNSUPPORTED;
     return MEDIA_CORRUPT;
+}
+
+/* Decoders that tell in words only of a bad strip, block or line. */
+static int tells_in_words(enum AVCodecID id) {
+    return id == AV_CODEC_ID_TIFF || id == AV_CODEC_ID_EXR || id == AV_CODEC_ID_GIF || id == AV_CODEC_ID_BMP;
 }
 
 static int first_frame(media_ff *f, AVCodecContext *a, AVPacket *packet, AVFrame *frame) {
@@ -99,9 +148,20 @@ static int first_frame(media_ff *f, AVCodecContext *a, AVPacket *packet, AVFrame
     }
     if (rc < 0) return status_of(f, rc);
     if (frame->decode_error_flags || (frame->flags & AV_FRAME_FLAG_CORRUPT)) return MEDIA_CORRUPT;
-    if ((a->codec_id == AV_CODEC_ID_TIFF || a->codec_id == AV_CODEC_ID_EXR) && media_av_message()[0])
-        return MEDIA_CORRUPT; /* they tell of a bad strip or block in words only */
-    return MEDIA_OK;
+    if (says_truncated()) return MEDIA_TRUNCATED;
+    return tells_in_words(a->codec_id) && media_av_message()[0] ? MEDIA_CORRUPT : MEDIA_OK;
+}
+
+/* The same, of which every row was written. */
+static int whole_frame(media_ff *f, AVCodecContext *a, AVPacket *packet, AVFrame *frame) {
+    f->mark = marks[0];
+    int rc = first_frame(f, a, packet, frame);
+    if (rc != MEDIA_OK || !has_mark(frame, f->mark)) return rc;
+    av_frame_unref(frame);
+    avcodec_flush_buffers(a);
+    f->mark = marks[1];
+    rc = first_frame(f, a, packet, frame);
+    return rc == MEDIA_OK && has_mark(frame, f->mark) ? MEDIA_TRUNCATED : rc;
 }
 
 /* Formats of RGB and grey: where the (high) byte of each sample is, and the next pixel's. Planes are in FFmpeg's order:
@@ -335,6 +395,7 @@ static void begin(media_ff *f, AVCodecContext *a, uint64_t max_pixels) {
     f->max_pixels = max_pixels;
     f->refused_width = f->refused_height = 0;
     f->why = NULL;
+    f->mark = NULL;
     media_av_forget();
 }
 
@@ -353,7 +414,7 @@ int media_ff_decode(media_ff *f, media_ctx *c, void *codec_context, void *packet
     AVCodecContext *a = codec_context;
     begin(f, a, op->max_pixels);
     int rc = load(f, packet, data, size);
-    if (rc == MEDIA_OK) rc = first_frame(f, a, packet, frame);
+    if (rc == MEDIA_OK) rc = whole_frame(f, a, packet, frame);
     if (rc == MEDIA_OK) rc = convert(f, c, a->codec_id, frame, op, layout, out);
     if (rc == MEDIA_TOO_MANY_PIXELS)
         *out = (media_picture){.width = f->refused_width, .height = f->refused_height, .orientation = 1};

@@ -211,6 +211,9 @@ void media_png_destroy(media_png *p);
 int media_png_row(media_ctx *c, void *dst, const uint8_t *data, size_t size, const media_op *op,
                   const media_draw *draw);
 
+/* Whether a sound zlib stream unpacks to `need` bytes, or to more; 0 also where there is no memory to look. */
+int media_zlib_fills(const uint8_t *data, size_t n, size_t need);
+
 /* Copy a file; of a PNG without its profiles and packed texts, which change no pixel, and which FFmpeg unpacks to
  * whatever size they have. Returns the size of the copy. */
 size_t media_png_copy(uint8_t *dst, const uint8_t *src, size_t size);

@@ -14,6 +14,7 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"strings"
 	"unsafe"
 )
 
@@ -102,7 +103,7 @@ func decodePNG(data []byte) (image.Image, error) {
 // goError is what one of Go's decoders found wrong.
 func goError(format string, err error) error {
 	cause := CauseCorrupt
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || strings.HasSuffix(err.Error(), "not enough pixel data") {
 		cause = CauseTruncated
 	}
 	return &FormatError{Format: format, Detail: err.Error(), cause: cause}

@@ -8,6 +8,7 @@
  * damage means what that one says it means. Names of chunks, colour types and filters are those of the PNG specification, third
  * edition (W3C, 2025). */
 #include <libdeflate.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
@@ -157,6 +158,18 @@ static int unpack(media_png *p) {
     for (uint32_t y = 0; y < p->height; y++)
         if (p->next[y * p->stride] > PAETH) return 0;
     return 1;
+}
+
+int media_zlib_fills(const uint8_t *data, size_t n, size_t need) {
+    if (need / MOST_UNPACKED > n) return 0;
+    struct libdeflate_decompressor *unpacker = libdeflate_alloc_decompressor();
+    uint8_t *to = malloc(need + 1);
+    size_t got = 0;
+    enum libdeflate_result rc =
+        unpacker && to ? libdeflate_zlib_decompress(unpacker, data, n, to, need, &got) : LIBDEFLATE_BAD_DATA;
+    free(to);
+    libdeflate_free_decompressor(unpacker);
+    return rc == LIBDEFLATE_INSUFFICIENT_SPACE || (rc == LIBDEFLATE_SUCCESS && got == need);
 }
 
 /* ---- filters --------------------------------------------------------------------------------------- */

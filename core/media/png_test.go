@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/spdl/spdl/tests/damage"
@@ -28,6 +30,7 @@ type pngPicture struct {
 	extra               [][]byte // chunks behind IHDR: kind and data
 	interlace           byte
 	more                []byte // behind the last row
+	lost                int    // of the stream, at its end; in percent
 }
 
 func noisePNG(w, h, depth, colour int) *pngPicture {
@@ -175,7 +178,7 @@ func (p *pngPicture) encode(t testing.TB) []byte {
 		}
 		file = append(file, pngChunk("PLTE", all)...)
 	}
-	for rest := stream.Bytes(); len(rest) > 0; {
+	for rest := stream.Bytes()[:stream.Len()*(100-p.lost)/100]; len(rest) > 0; {
 		n := len(rest)
 		if p.chunk > 0 {
 			n = min(n, p.chunk)
@@ -313,6 +316,43 @@ func TestOtherPNGsAreWhatTheLibrarySays(t *testing.T) {
 		t.Errorf("%d damaged pictures were ours and %d refused, want some of either", ours, refused)
 	}
 	t.Logf("%d were ours, %d refused", ours, refused)
+}
+
+// Data that stop before the last row are truncated, as Pillow has them, in chunks that are sound.
+func TestPNGsThatLackRowsAreTruncated(t *testing.T) {
+	own, library := worker(t, nil), worker(t, &Options{Portable: true})
+	for i, p := range pngKinds() {
+		op, row := whole(t, p.w, p.h), make([]byte, 3*p.w*p.h)
+		p.interlace = byte(i % 2)
+		for _, p.lost = range []int{50, 75, 90} {
+			for _, w := range []*Worker{own, library} {
+				_, err := w.Row(row, p.encode(t), op, Draw{})
+				if wrong := new(FormatError); !errors.As(err, &wrong) || wrong.Cause() != CauseTruncated {
+					t.Errorf("%v, interlaced %d, without %d %% of its data: got %v, want %s", p, p.interlace, p.lost, err, CauseTruncated)
+				}
+			}
+		}
+	}
+}
+
+// What is missing behind the last row, or too much there, is not missed.
+func TestPNGsWithoutTheirStreamsEndAreWhole(t *testing.T) {
+	own := worker(t, nil)
+	for interlace := range byte(2) {
+		p := noisePNG(40, 30, 8, pngRGB)
+		p.interlace = interlace
+		op, row := whole(t, p.w, p.h), make([]byte, 3*p.w*p.h)
+		file := p.encode(t)
+		at := bytes.Index(file, []byte("IDAT")) + 4
+		n := int(binary.BigEndian.Uint32(file[at-8:]))
+		stream, end := file[at:at+n], file[at+n+4:]
+		for name, data := range map[string][]byte{"no sum": stream[:n-4], "more behind": append(bytes.Clone(stream), 1, 2, 3)} {
+			_, err := own.Row(row, slices.Concat(file[:at-8], pngChunk("IDAT", data), end), op, Draw{})
+			if goRefuses := ffmpegVersion() == "" && name == "no sum"; goRefuses != (err != nil) || err == nil && !bytes.Equal(row, p.rows()) {
+				t.Errorf("interlaced %d, %s: %v, or another row than the whole file's", interlace, name, err)
+			}
+		}
+	}
 }
 
 // A header that is not borne out by the bytes takes no memory here, and one of many pixels is refused as ever.

@@ -4,14 +4,19 @@ package media
 
 /*
 #include "ffmpeg.h"
+#include "internal.h"
 */
 import "C"
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"unsafe"
 )
 
 // The tags of a TIFF that say how its pixels lie in the file.
@@ -90,6 +95,9 @@ func readTIFF(data []byte, maxPixels uint64) (source, error) {
 			return source{}, err
 		}
 		anew = true
+	}
+	if err := f.checkDeflate(); err != nil {
+		return source{}, err
 	}
 	if f.first(tiffBits, 1) == 12 { // lie the same in both orders, but FFmpeg does not read them so
 		f.order, anew = binary.LittleEndian, true
@@ -252,6 +260,48 @@ func (f *tiffFile) checkColours(samples, bits, packed uint64) error {
 			samples, bits, colours, packed)
 	}
 	return nil
+}
+
+// checkDeflate refuses strips that unpack to less than their rows: FFmpeg takes what its memory holds for the rest.
+func (f *tiffFile) checkDeflate() error {
+	const deflate, oldDeflate = 8, 32946
+	if packed := f.first(tiffCompression, 1); packed != deflate && packed != oldDeflate || f.first(tiffFillOrder, 1) != 1 {
+		return nil
+	}
+	samples, height := f.first(tiffSamples, 1), f.first(tiffHeight, 0)
+	planes := uint64(1)
+	if f.first(tiffPlanar, 1) == 2 {
+		samples, planes = 1, samples
+	}
+	rowBytes := (f.first(tiffWidth, 0)*samples*f.first(tiffBits, 1) + 7) / 8
+	rows := min(f.first(tiffRowsPerStrip, height), height)
+	offsets, sizes := f.tags[tiffStripOffsets], f.tags[tiffStripBytes]
+	if rows == 0 {
+		return nil
+	}
+	perPlane := (height + rows - 1) / rows
+	for i := range min(uint64(len(offsets)), uint64(len(sizes)), perPlane*planes) {
+		if offsets[i] > uint64(len(f.data)) || sizes[i] > uint64(len(f.data))-offsets[i] {
+			return nil // FFmpeg refuses it
+		}
+		need := min(rows, height-i%perPlane*rows) * rowBytes
+		if stopsBefore(f.data[offsets[i]:offsets[i]+sizes[i]], need) {
+			return tiffWrong(CauseTruncated, "strip %d", i)
+		}
+	}
+	return nil
+}
+
+// stopsBefore reports a zlib stream that unpacks to less than need bytes. Whether it is sound is not looked at.
+func stopsBefore(data []byte, need uint64) bool {
+	if len(data) == 0 || C.media_zlib_fills((*C.uint8_t)(unsafe.Pointer(&data[0])), C.size_t(len(data)), C.size_t(need)) != 0 {
+		return len(data) == 0
+	}
+	z, err := zlib.NewReader(bytes.NewReader(data))
+	if err == nil {
+		_, err = io.CopyN(io.Discard, z, int64(need))
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // stack makes the tiles the strips of a picture that is one tile wide and has them one under the other.
