@@ -34,6 +34,7 @@ CODED = {  # file: codec, rate, channels, sample format
     "mono.m4a": ("aac", 44100, 1, "fltp"),
     "opus.ogg": ("libopus", 48000, 2, "s16"),
     "music.ogg": ("libopus", 48000, 2, "s16"),
+    "speech.webm": ("libopus", 16000, 1, "s16"),  # decoded at 48 kHz
     "mono.flac": ("flac", 16000, 1, "s16"),
     "deep.flac": ("flac", 16000, 1, "s32"),
     "delay.mka": ("aac", 44100, 1, "fltp"),
@@ -99,7 +100,7 @@ def main():
         frames = rate // 2 + 77
         encode(OUT / name, codec, rate, channels, sample_format, frames)
         got = decode(OUT / name)
-        lengths[name] = dict(encoded=frames, frames=got.shape[1], channels=got.shape[0], rate=rate,
+        lengths[name] = dict(encoded=frames, frames=got.shape[1], channels=got.shape[0], rate=48000 if codec == "libopus" else rate,
                              rms=float(np.sqrt((got.astype(np.float64) ** 2).mean())))
     (OUT / "lengths.json").write_text(json.dumps(lengths, indent=1) + "\n")
     print(json.dumps(lengths, indent=1))

@@ -378,8 +378,15 @@ static int container_ended(media_av *a) {
     return MEDIA_AV_END;
 }
 
+/* Opus is always decoded at 48 kHz. Matroska says from which rate it was encoded, and its demuxer counts by that what is left out at the end.
+ * FFmpeg sets the rate back as it reads. */
+static void correct_rate(AVCodecParameters *p) {
+    if (p->codec_id == AV_CODEC_ID_OPUS) p->sample_rate = 48000;
+}
+
 /* The container's next packet, of any stream. */
 static int read_container(media_av *a) {
+    correct_rate(a->stream->codecpar);
     int rc = av_read_frame(a->format, a->packet);
     if (a->refused != MEDIA_AV_OK) return a->refused;
     if (rc == AVERROR_EOF && says_truncated(media_av_message()))
