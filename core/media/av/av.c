@@ -558,6 +558,8 @@ int media_av_receive(media_av *a, AVFrame **frame) {
 
 int media_av_is_key(const media_av *a, const AVFrame *frame) {
     if (a->stream->codecpar->codec_id == AV_CODEC_ID_H264 || a->on_device) return 1;
+    if (a->stream->codecpar->codec_id == AV_CODEC_ID_DIRAC)
+        return 0;                    /* its decoder keeps what packets before it said */
     if (!frame->key_frame) return 0; /* which is 1 of those that do not say */
     if (frame->pict_type == AV_PICTURE_TYPE_NONE) return -1;
     return frame->pict_type == AV_PICTURE_TYPE_I || frame->pict_type == AV_PICTURE_TYPE_SI;

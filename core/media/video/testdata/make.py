@@ -403,8 +403,8 @@ def called_keys():
     (HERE / "no_index.avi").write_bytes(data[: data.rindex(b"idx1")])
     (HERE / "base.avi").unlink()
     # By the command (Debian 12's): PyAV puts no GIF into Matroska, and has no Xvid, which packs B-frames as DivX did. Of palette.avi the
-    # first packet alone brings the colours.
-    for name, options in ("called_keys.mkv", "-c:v gif -t 1"), ("palette.avi", "-c:v rawvideo -pix_fmt pal8 -t 0.2"), ("no_times_xvid.avi", "-c:v libxvid -bf 2 -g 10 -q:v 5"):
+    # first packet alone brings the colours. VC-2 is coded without references, but FFmpeg's decoder keeps some of what the packets before said.
+    for name, options in ("called_keys.mkv", "-c:v gif -t 1"), ("vc2.mkv", "-c:v vc2 -strict -2 -b:v 2M -frames:v 4"), ("palette.avi", "-c:v rawvideo -pix_fmt pal8 -t 0.2"), ("no_times_xvid.avi", "-c:v libxvid -bf 2 -g 10 -q:v 5"):
         subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", str(HERE / "bframes.mp4"), *options.split(), "-fflags", "+bitexact", str(HERE / name)], check=True)
 
 
