@@ -112,6 +112,14 @@ def test_a_window_is_what_was_asked_for_and_no_more(clip, window):
     assert sound.shape == spdl.io.load_audio(clip, timestamp=seconds).shape
 
 
+@pytest.mark.parametrize("window", [(0.0, 0.033), (0.033, 0.05), (0.1, 0.11), (0.04, 0.06)])
+def test_a_window_of_one_frame_is_that_where_packets_do_not_say_how_long_they_are(window):
+    clip = spdl.io.save_video(None, pictures(6), 30, codec="flashsv", format="flv")
+    got = spdl.io.decode_packets(spdl.io.demux_video(clip, window)).numpy()
+    np.testing.assert_array_equal(got, spdl.io.load_video(clip, timestamp=window).numpy())
+    assert len(got) == 1
+
+
 def test_sampled_frames_are_the_files_in_any_order(clip):
     all_frames = spdl.io.load_video(clip).numpy()
     packets = spdl.io.demux_video(clip)

@@ -403,6 +403,13 @@ static void learn_origin(media_av *a, const AVPacket *packet) {
     a->origin = frame->pts + av_rescale_q(delay, (AVRational){1, frame->sample_rate}, a->stream->time_base);
 }
 
+/* Some containers (FLV) do not say for how long a packet's frame is shown: the next packet does, which need not be of the window. */
+static void learn_duration(const media_packets *p, const AVPacket *next) {
+    AVPacket *last = p->n > 0 ? p->packet[p->n - 1] : NULL;
+    if (last && last->duration == 0 && last->dts != AV_NOPTS_VALUE && next->dts > last->dts)
+        last->duration = next->dts - last->dts;
+}
+
 int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t end) {
     int audio = a->stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
     AVPacket *packet = NULL, *held = av_packet_alloc();
@@ -418,7 +425,10 @@ int media_packets_window(media_packets *p, media_av *a, int64_t start, int64_t e
     int rc = audio ? MEDIA_AV_OK : enter(a, start, held), late = 0;
     while (rc == MEDIA_AV_OK && (rc = next_of(a, held, &packet)) == MEDIA_AV_OK) {
         int64_t at = time_of(packet);
-        if (audio) learn_origin(a, packet);
+        if (audio)
+            learn_origin(a, packet);
+        else
+            learn_duration(p, packet);
         if (audio && at != AV_NOPTS_VALUE && a->origin != AV_NOPTS_VALUE) at -= a->origin;
         if (audio ? at != AV_NOPTS_VALUE && at >= end + postroll
                   : is_past(packet, a->stream->codecpar, end, &late))
