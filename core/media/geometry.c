@@ -1,17 +1,18 @@
 /* geometry.c - which part of the picture becomes the row, and at what size.
  *
  * The rules are torchvision's (Resize, CenterCrop, RandomResizedCrop,
- * RandomHorizontalFlip on PIL images); rounding is half to even, as Python's.
+ * RandomHorizontalFlip, RandomVerticalFlip on PIL images); rounding is half to even, as Python's.
  *
  * Draws, in the words of philox.c: operation 1 is the random crop. Its try t
  * (0-9) takes area from the first and aspect ratio from the second uniform of
  * block 2t; an accepted try takes y, then x from block 2t + 1. Operation 2 is
- * the flip: the first uniform of block 0, flipped if below p. */
+ * the horizontal flip, 3 the vertical one: the first uniform of block 0, flipped
+ * if below p. */
 #include <math.h>
 
 #include "internal.h"
 
-enum { OP_CROP = 1, OP_FLIP = 2, CROP_TRIES = 10 };
+enum { OP_CROP = 1, OP_FLIP = 2, OP_VFLIP = 3, CROP_TRIES = 10 };
 
 static void whole(media_plan *p, int32_t w, int32_t h) {
     p->box_x = p->box_y = 0;
@@ -80,6 +81,13 @@ static void short_side(int32_t want, int32_t w, int32_t h, media_plan *p) {
     p->res_h = w <= h ? (int32_t)longer : want;
 }
 
+static int chance(const media_draw *d, uint32_t op, double p) {
+    double u[2];
+    if (p <= 0) return 0;
+    media_uniforms(d, op, 0, u);
+    return u[0] < p;
+}
+
 int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
     whole(p, w, h);
     p->res_w = w;
@@ -104,11 +112,7 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
     }
     p->win_x = centre(p->res_w, (int32_t)op->out_w);
     p->win_y = centre(p->res_h, (int32_t)op->out_h);
-    p->flip = draw->replay ? draw->flip != 0 : 0;
-    if (!draw->replay && op->flip_p > 0) {
-        double u[2];
-        media_uniforms(draw, OP_FLIP, 0, u);
-        p->flip = u[0] < op->flip_p;
-    }
+    p->flip = draw->replay ? draw->flip != 0 : chance(draw, OP_FLIP, op->flip_p);
+    p->vflip = draw->replay ? draw->vflip != 0 : chance(draw, OP_VFLIP, op->vflip_p);
     return MEDIA_OK;
 }

@@ -87,6 +87,26 @@ uint16_t media_bf16(float x);
 void media_finish_portable(const media_op *op, const uint8_t *line, int32_t y, void *dst);
 int media_planar(const media_op *op); /* 1: lines are RGBX, to be split into planes */
 
+/* --- jitter.c --- */
+
+enum { MEDIA_TO_GRAY = MEDIA_JITTERS };
+
+typedef struct media_colour_step {
+    int32_t kind; /* MEDIA_BRIGHTNESS ... MEDIA_TO_GRAY */
+    double factor;
+} media_colour_step;
+
+/* What is done to a row's colours, in this order. */
+typedef struct media_colours {
+    int32_t n;
+    media_colour_step steps[MEDIA_JITTERS + 1];
+} media_colours;
+
+void media_draw_colours(const media_op *op, const media_draw *d, media_colours *to);
+
+/* h lines of w pixels, stride bytes apart, step (1, 3 or 4) bytes a pixel, changed where they lie. */
+void media_recolour(const media_colours *colours, uint8_t *p, size_t stride, int32_t w, int32_t h, int step);
+
 /* --- exif.c --- */
 
 /* Orientation 1-8 of a JPEG, PNG, WebP or TIFF file; 1 if it names none. */
@@ -233,6 +253,8 @@ struct media_ctx {
     media_buf region; /* a decoded region that must be turned */
     media_buf turned;
     media_buf picture; /* what another decoder made */
+    media_buf shades;  /* the row as bytes, while its colours change */
+    media_colours colours;
     media_info info;
     const uint8_t *picture_next; /* of media_fetch_picture */
     size_t picture_stride;

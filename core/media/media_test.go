@@ -214,23 +214,34 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		return cfg
 	}
 	for want, cfg := range map[string]Config{
-		"no fixed size":               {ResizeShort: 64},
-		"got 2 of resize":             with(func(c *Config) { c.Resize = Square(5) }),
-		"shorter side -1":             with(func(c *Config) { c.ResizeShort = -1 }),
-		"shorter side 16385":          with(func(c *Config) { c.ResizeShort = 16385 }),
-		"resize: got 0 x 5":           {Resize: Size{0, 5}, Out: Square(5)},
-		"row: got 0 x 5":              with(func(c *Config) { c.Out = Size{0, 5} }),
-		"row: got 20000 x 5":          with(func(c *Config) { c.Out = Size{20000, 5} }),
-		"got probability 1.5":         with(func(c *Config) { c.Flip = 1.5 }),
-		"got probability NaN":         with(func(c *Config) { c.Flip = nan() }),
-		"got scale [0.5 0.1]":         {Random: &RandomCrop{Scale: [2]float64{0.5, 0.1}}, Out: Square(5)},
-		"got scale [0.5 2]":           {Random: &RandomCrop{Scale: [2]float64{0.5, 2}}, Out: Square(5)},
-		"got ratio [0 1]":             {Random: &RandomCrop{Ratio: [2]float64{0, 1}}, Out: Square(5)},
-		"is not one of the named":     with(func(c *Config) { c.Mode = 9 }),
-		"dtype is u8":                 with(func(c *Config) { c.Normalize = imagenet }),
-		"got 3 means and 3 stds, wan": with(func(c *Config) { c.Normalize, c.DType, c.Mode = imagenet, F32, Gray }),
-		"got std 0":                   with(func(c *Config) { c.Normalize, c.DType = &Normalize{imagenet.Mean, []float64{1, 0, 1}}, F32 }),
-		"got mean NaN":                with(func(c *Config) { c.Normalize, c.DType = &Normalize{[]float64{nan(), 0, 0}, imagenet.Std}, F32 }),
+		"no fixed size":                            {ResizeShort: 64},
+		"got 2 of resize":                          with(func(c *Config) { c.Resize = Square(5) }),
+		"shorter side -1":                          with(func(c *Config) { c.ResizeShort = -1 }),
+		"shorter side 16385":                       with(func(c *Config) { c.ResizeShort = 16385 }),
+		"resize: got 0 x 5":                        {Resize: Size{0, 5}, Out: Square(5)},
+		"row: got 0 x 5":                           with(func(c *Config) { c.Out = Size{0, 5} }),
+		"row: got 20000 x 5":                       with(func(c *Config) { c.Out = Size{20000, 5} }),
+		"got probability 1.5":                      with(func(c *Config) { c.Flip = 1.5 }),
+		"got probability NaN":                      with(func(c *Config) { c.Flip = nan() }),
+		"vertical flip: got probability -1":        with(func(c *Config) { c.VFlip = -1 }),
+		"grayscale: got probability 2":             with(func(c *Config) { c.Grayscale = 2 }),
+		"jitter: got probability NaN":              with(func(c *Config) { c.Jitter = &Jitter{P: nan()} }),
+		"jitter: got brightness [-1 1], want 0":    with(func(c *Config) { c.Jitter = &Jitter{Brightness: &[2]float64{-1, 1}} }),
+		"jitter: got contrast [2 1]":               with(func(c *Config) { c.Jitter = &Jitter{Contrast: &[2]float64{2, 1}} }),
+		"jitter: got saturation [0 1001]":          with(func(c *Config) { c.Jitter = &Jitter{Saturation: &[2]float64{0, 1001}} }),
+		"jitter: got hue [-0.6 0], want -0.5":      with(func(c *Config) { c.Jitter = &Jitter{Hue: &[2]float64{-0.6, 0}} }),
+		"jitter: got hue [NaN 0]":                  with(func(c *Config) { c.Jitter = &Jitter{Hue: &[2]float64{nan(), 0}} }),
+		"jitter: saturation and hue want mode":     with(func(c *Config) { c.Mode, c.Jitter = Gray, &Jitter{Hue: &[2]float64{0, 0.1}} }),
+		"grayscale: want mode RGB":                 with(func(c *Config) { c.Mode, c.Grayscale = Luma, 0.1 }),
+		"mode index: want no jitter, as numbers o": {Out: Square(5), Mode: Index, Jitter: &Jitter{Contrast: &[2]float64{0, 1}}},
+		"got scale [0.5 0.1]":                      {Random: &RandomCrop{Scale: [2]float64{0.5, 0.1}}, Out: Square(5)},
+		"got scale [0.5 2]":                        {Random: &RandomCrop{Scale: [2]float64{0.5, 2}}, Out: Square(5)},
+		"got ratio [0 1]":                          {Random: &RandomCrop{Ratio: [2]float64{0, 1}}, Out: Square(5)},
+		"is not one of the named":                  with(func(c *Config) { c.Mode = 9 }),
+		"dtype is u8":                              with(func(c *Config) { c.Normalize = imagenet }),
+		"got 3 means and 3 stds, wan":              with(func(c *Config) { c.Normalize, c.DType, c.Mode = imagenet, F32, Gray }),
+		"got std 0":                                with(func(c *Config) { c.Normalize, c.DType = &Normalize{imagenet.Mean, []float64{1, 0, 1}}, F32 }),
+		"got mean NaN":                             with(func(c *Config) { c.Normalize, c.DType = &Normalize{[]float64{nan(), 0, 0}, imagenet.Std}, F32 }),
 	} {
 		if _, err := Compile(cfg); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "media: ") {
 			t.Errorf("got %v, want an error with %q", err, want)
@@ -262,7 +273,7 @@ func TestRowSaysItsShapeAndSize(t *testing.T) {
 func TestRowAllocatesNothing(t *testing.T) {
 	w := worker(t, nil)
 	data := testJPEG(t, 200, 150)
-	for name, cfg := range map[string]Config{"eval": eval, "train": train} {
+	for name, cfg := range map[string]Config{"eval": eval, "train": train, "everything": everything()} {
 		op := compiled(t, cfg)
 		row := make([]byte, op.RowBytes())
 		var index uint64
@@ -295,6 +306,12 @@ func allConfigs() []Config {
 		}
 		if cfg.DType != U8 && i%3 == 0 {
 			cfg.Normalize = &Normalize{imagenet.Mean[:3-2*min(1, int(cfg.Mode))], imagenet.Std[:3-2*min(1, int(cfg.Mode))]}
+		}
+		if i%7 < 4 {
+			cfg.VFlip, cfg.Jitter = 0.5, &Jitter{P: 0.8, Brightness: &[2]float64{0.5, 2}, Contrast: &[2]float64{0.5, 2}}
+		}
+		if i%7 < 3 && cfg.Mode == RGB {
+			cfg.Jitter.Saturation, cfg.Jitter.Hue, cfg.Grayscale = &[2]float64{0, 2}, &[2]float64{-0.5, 0.5}, 0.2
 		}
 		all = append(all, cfg)
 	}
@@ -366,7 +383,7 @@ func TestEveryInstructionSetGivesTheSameBytes(t *testing.T) {
 // decoded before, failures included.
 func TestRowsDependOnNothingButTheirInputs(t *testing.T) {
 	inputs := [][]byte{testJPEG(t, 90, 70), testPNG(t, 60, 80), testJPEG(t, 33, 200), testdata(t, "progressive.jpg"), testdata(t, "arithmetic.jpg")}
-	op := compiled(t, train)
+	op := compiled(t, everything())
 	want := make([][]byte, len(inputs))
 	for i, data := range inputs {
 		want[i] = make([]byte, op.RowBytes())

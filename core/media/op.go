@@ -81,11 +81,22 @@ const MaxSide = 16384
 // DefaultMaxPixels is the picture size above which Pillow refuses to open one.
 const DefaultMaxPixels = 178956970
 
+// MaxFactor bounds brightness, contrast and saturation.
+const MaxFactor = 1000
+
 // RandomCrop is torchvision's RandomResizedCrop: a box of Scale of the
 // picture's area and Ratio of width to height, resized to the row's size.
 type RandomCrop struct {
 	Scale [2]float64 // zero: 0.08 to 1
 	Ratio [2]float64 // zero: 3/4 to 4/3
+}
+
+// Jitter is torchvision's ColorJitter on a PIL image: what is not nil is applied, in an order that is drawn, each by a
+// factor drawn between two numbers. 1 leaves brightness, contrast and saturation as they are, 0 the hue, which goes once
+// around from -0.5 to 0.5.
+type Jitter struct {
+	P                                     float64 // probability that it happens at all
+	Brightness, Contrast, Saturation, Hue *[2]float64
 }
 
 // Normalize takes mean and std of x/255, one per channel.
@@ -101,6 +112,9 @@ type Config struct {
 	Out           Size        // the row's picture; zero: Resize
 	Interpolation Interpolation
 	Flip          float64    // probability of a horizontal flip
+	VFlip         float64    // and of a vertical one
+	Jitter        *Jitter    // nil: colours stay as they are
+	Grayscale     float64    // probability that all channels become Pillow's L, after Jitter
 	Normalize     *Normalize // nil: floats are x/255
 	Mode          Mode
 	DType         DType
@@ -125,7 +139,8 @@ func Compile(cfg Config) (*Op, error) {
 	op.c.mode = C.uint32_t(cfg.Mode)
 	op.c.dtype = C.uint32_t(cfg.DType)
 	op.c.layout = C.uint32_t(cfg.Layout)
-	op.c.flip_p = C.double(cfg.Flip)
+	op.c.flip_p, op.c.vflip_p = C.double(cfg.Flip), C.double(cfg.VFlip)
+	cfg.colours(&op.c)
 	op.c.max_pixels = C.uint64_t(cfg.MaxPixels)
 	if cfg.MaxPixels == 0 {
 		op.c.max_pixels = DefaultMaxPixels
@@ -167,6 +182,20 @@ func (cfg *Config) geometry(op *C.media_op) {
 	}
 }
 
+func (cfg *Config) colours(op *C.media_op) {
+	op.gray_p = C.double(cfg.Grayscale)
+	j := cfg.Jitter
+	if j == nil {
+		return
+	}
+	op.jitter_p = C.double(j.P)
+	for i, f := range []*[2]float64{j.Brightness, j.Contrast, j.Saturation, j.Hue} {
+		if f != nil {
+			op.jitter[i] = C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
+		}
+	}
+}
+
 func (r *RandomCrop) ranges() (scale, ratio [2]float64) {
 	scale, ratio = r.Scale, r.Ratio
 	if scale == ([2]float64{}) {
@@ -182,8 +211,8 @@ func (cfg *Config) check() error {
 	if err := cfg.checkGeometry(); err != nil {
 		return err
 	}
-	if !(cfg.Flip >= 0 && cfg.Flip <= 1) {
-		return fmt.Errorf("horizontal flip: got probability %v, want 0 to 1", cfg.Flip)
+	if err := cfg.checkChances(); err != nil {
+		return err
 	}
 	if cfg.Interpolation > Nearest || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
@@ -195,7 +224,52 @@ func (cfg *Config) check() error {
 	if cfg.Mode == Index && cfg.resizes() > 0 && cfg.Interpolation != Nearest {
 		return fmt.Errorf("mode index: want interpolation nearest, as the others mix numbers of classes")
 	}
+	if err := cfg.checkColours(); err != nil {
+		return err
+	}
 	return cfg.checkNormalize()
+}
+
+func (cfg *Config) checkChances() error {
+	jitter := 0.0
+	if cfg.Jitter != nil {
+		jitter = cfg.Jitter.P
+	}
+	names := []string{"horizontal flip", "vertical flip", "jitter", "grayscale"}
+	for i, p := range []float64{cfg.Flip, cfg.VFlip, jitter, cfg.Grayscale} {
+		if !(p >= 0 && p <= 1) {
+			return fmt.Errorf("%s: got probability %v, want 0 to 1", names[i], p)
+		}
+	}
+	return nil
+}
+
+// checkColours wants factors in range, and colours where they change.
+func (cfg *Config) checkColours() error {
+	if cfg.Grayscale > 0 && cfg.Mode != RGB {
+		return fmt.Errorf("grayscale: want mode RGB")
+	}
+	j := cfg.Jitter
+	if j == nil {
+		return nil
+	}
+	if cfg.Mode == Index {
+		return fmt.Errorf("mode index: want no jitter, as numbers of classes are no colours")
+	}
+	if (j.Saturation != nil || j.Hue != nil) && cfg.Mode != RGB {
+		return fmt.Errorf("jitter: saturation and hue want mode RGB, as grey has neither")
+	}
+	names := []string{"brightness", "contrast", "saturation", "hue"}
+	for i, f := range []*[2]float64{j.Brightness, j.Contrast, j.Saturation, j.Hue} {
+		least, most := 0.0, float64(MaxFactor)
+		if i == 3 {
+			least, most = -0.5, 0.5
+		}
+		if f != nil && !(f[0] >= least && f[0] <= f[1] && f[1] <= most) {
+			return fmt.Errorf("jitter: got %s %v, want %v <= smallest <= largest <= %v", names[i], *f, least, most)
+		}
+	}
+	return nil
 }
 
 // resizes is how many ways to resize are asked for.

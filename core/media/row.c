@@ -19,8 +19,8 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,   &c->mid,     &c->line,     &c->region,
-                        &c->turned, &c->picture, &c->png.data, &c->png.unpacked};
+    media_buf *all[] = {&c->rows,    &c->mid,    &c->line,     &c->region,      &c->turned,
+                        &c->picture, &c->shades, &c->png.data, &c->png.unpacked};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -82,6 +82,8 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.box_h = p.box_h;
     c->info.box_w = p.box_w;
     c->info.flip = p.flip;
+    c->info.vflip = p.vflip;
+    media_draw_colours(op, draw, &c->colours);
     media_axis_key x = {p.box_w, p.res_w, p.win_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip};
     media_axis_key y = {p.box_h, p.res_h, p.win_y, (int32_t)op->out_h, (int32_t)op->filter, 0};
     if (media_axis_init(&c->ax, &x) != MEDIA_OK || media_axis_init(&c->ay, &y) != MEDIA_OK)
@@ -107,6 +109,7 @@ static int window_init(media_ctx *c, const media_op *op, window *w) {
     w->cap = 2 * (c->ay.groups * 4 + 4) + 48;
     w->p = media_buf_get(&c->mid, w->stride * (size_t)(w->cap + 4));
     if (!w->p || !media_buf_get(&c->line, w->stride)) return MEDIA_NO_MEMORY;
+    if (c->colours.n > 0 && !media_buf_get(&c->shades, w->stride * op->out_h)) return MEDIA_NO_MEMORY;
     return MEDIA_OK;
 }
 
@@ -128,17 +131,32 @@ static void resample_rows(media_ctx *c, const window *w, const uint8_t *src[4], 
     c->kernels->horizontal4(&c->ax, src, dst, w->step);
 }
 
+static void finish(media_ctx *c, const media_op *op, const uint8_t *line, int32_t y, void *dst) {
+    c->kernels->finish(op, line, c->info.vflip ? (int32_t)op->out_h - 1 - y : y, dst);
+}
+
+/* Line y of the row: finished, or kept where all lines are needed before their colours change. */
 static void emit(media_ctx *c, const media_op *op, const window *w, int32_t y, void *dst) {
     int32_t len = (int32_t)op->out_w * w->step;
     const uint8_t *src = w->p + (size_t)(c->ay.start[y] - w->first) * w->stride;
-    const uint8_t *line = c->line.p;
+    uint8_t *to = c->colours.n > 0 ? c->shades.p + (size_t)y * w->stride : c->line.p;
+    const uint8_t *line = to;
     if (c->ay.count[y] == 0)
-        memset(c->line.p, 0, (size_t)len);
+        memset(to, 0, (size_t)len);
     else if (c->ay.identity)
         line = src;
     else
-        c->kernels->vertical(&c->ay, y, src, w->stride, c->line.p, len);
-    c->kernels->finish(op, line, y, dst);
+        c->kernels->vertical(&c->ay, y, src, w->stride, to, len);
+    if (c->colours.n == 0)
+        finish(c, op, line, y, dst);
+    else if (line != to)
+        memcpy(to, line, (size_t)len);
+}
+
+static void recolour(media_ctx *c, const media_op *op, const window *w, void *dst) {
+    int32_t h = (int32_t)op->out_h;
+    media_recolour(&c->colours, c->shades.p, w->stride, (int32_t)op->out_w, h, w->step);
+    for (int32_t y = 0; y < h; y++) finish(c, op, c->shades.p + (size_t)y * w->stride, y, dst);
 }
 
 /* Stream the region's rows through both passes into dst. */
@@ -156,6 +174,7 @@ static int stream(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
         done += n;
         while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, &w, y++, dst);
     }
+    if (c->colours.n > 0) recolour(c, op, &w, dst);
     return MEDIA_OK;
 }
 

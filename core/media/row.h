@@ -1,7 +1,7 @@
 /* row.h - encoded image bytes into one row of a batch, in one call.
  *
- * media_row() decodes a JPEG, a PNG or a WebP, crops, resizes, flips, normalises and
- * stores it in the layout and type of the batch. Pictures of other formats are
+ * media_row() decodes a JPEG, a PNG or a WebP, crops, resizes, flips, changes colours,
+ * normalises and stores it in the layout and type of the batch. Pictures of other formats are
  * decoded elsewhere and enter through media_row_picture(). Pixels equal Pillow's bit
  * for bit: libjpeg-turbo's accurate DCT and fancy upsampling, Pillow's 22-bit
  * fixed-point resampling with its 8-bit intermediate.
@@ -34,12 +34,19 @@ enum { MEDIA_BILINEAR = 0, MEDIA_BICUBIC = 1, MEDIA_NEAREST = 2 };
 enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
 enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
 enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
+enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
 enum {
     MEDIA_SLACK_BYTES = 64,              /* readable past the last pixel of a source row */
     MEDIA_KEEP_BYTES = 32 * 1024 * 1024, /* a larger buffer is given back after its sample */
     MEDIA_MAX_SCANS = 500,               /* of a progressive JPEG */
 };
+
+/* From where to where a factor is drawn. */
+typedef struct media_factor {
+    uint32_t on; /* 0: this operation is left out */
+    double low, high;
+} media_factor;
 
 /* One compiled description; read-only once media_op_init() has returned, so
  * that any number of threads may share it. */
@@ -56,7 +63,10 @@ typedef struct media_op {
     uint64_t max_pixels;         /* refuse a larger picture before allocating for it */
     double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
-    double flip_p;
+    double flip_p, vflip_p;
+    double jitter_p; /* that brightness, contrast, saturation and hue change, those that are on */
+    media_factor jitter[MEDIA_JITTERS];
+    double gray_p;         /* that all channels become grey */
     float mean[3], std[3]; /* of x / 255 */
 
     /* Written by media_op_init(). */
@@ -70,8 +80,8 @@ typedef struct media_op {
 /* What is random about one sample. */
 typedef struct media_draw {
     uint64_t seed, epoch, index;
-    int32_t replay; /* 1: take the box and the flip below instead of drawing */
-    int32_t flip;
+    int32_t replay; /* 1: take the box and the flips below instead of drawing */
+    int32_t flip, vflip;
     int32_t box_y, box_x, box_h, box_w;
 } media_draw;
 
@@ -80,7 +90,7 @@ typedef struct media_info {
     int32_t width, height;              /* as stored in the file */
     int32_t orientation;                /* 1-8; 1 unless the op honours it */
     int32_t box_y, box_x, box_h, box_w; /* part of the oriented picture that was resized */
-    int32_t flip;
+    int32_t flip, vflip;
     char detail[200]; /* what was wrong, for a message */
 } media_info;
 
@@ -89,7 +99,7 @@ typedef struct media_plan {
     int32_t box_x, box_y, box_w, box_h; /* of the oriented picture */
     int32_t res_w, res_h;               /* the box is resized to this */
     int32_t win_x, win_y;               /* where the output window starts in it; negative: zeros */
-    int32_t flip;
+    int32_t flip, vflip;                /* left and right change places; top and bottom */
 } media_plan;
 
 /* A decoded picture: rows of 4 (RGBX) or 1 byte per pixel, stride_bytes apart,

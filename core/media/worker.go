@@ -39,10 +39,11 @@ type Plan struct {
 type Draw struct {
 	Seed, Epoch, Index uint64
 
-	// Replay takes Box (for a random crop) and Flip as given instead of drawing.
+	// Replay takes Box (for a random crop), Flip and VFlip as given instead of drawing. Colours are drawn.
 	Replay bool
 	Box    Box
 	Flip   bool
+	VFlip  bool
 }
 
 // Box is a part of a picture, in pixels of the picture as it is seen: after
@@ -62,6 +63,7 @@ type Info struct {
 	Orientation int    `json:"orientation"` // 1 to 8; 1 unless honoured
 	Box         Box    `json:"box"`         // the part that was resized
 	Flip        bool   `json:"flip"`
+	VFlip       bool   `json:"vflip"`
 }
 
 // Worker decodes on one thread at a time and keeps its buffers between rows.
@@ -137,12 +139,12 @@ func (w *Worker) Row(dst, data []byte, op *Op, draw Draw) (Info, error) {
 }
 
 // Plan reads the head of a JPEG that shall be decoded elsewhere. ok is false for pictures that are not for any decoder of
-// JPEGs: other formats, and what is rare among JPEGs. Errors are Row's, of what the head and the end of the file show.
+// JPEGs: other formats, and what is rare among JPEGs, nor of an op that does more than crop, resize and flip left and right. Errors are Row's, of what the head and the end of the file show.
 func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err error) {
 	if len(data) == 0 {
 		return plan, false, &FormatError{cause: CauseEmpty}
 	}
-	if op.c.mode == C.MEDIA_INDEX {
+	if op.c.mode == C.MEDIA_INDEX || op.c.vflip_p > 0 || op.recolours() {
 		return plan, false, nil
 	}
 	p := &w.plan
@@ -170,6 +172,9 @@ func (d *Draw) c() C.media_draw {
 	if d.Flip {
 		c.flip = 1
 	}
+	if d.VFlip {
+		c.vflip = 1
+	}
 	return c
 }
 
@@ -183,7 +188,7 @@ func (w *Worker) info(format string) Info {
 	return Info{
 		Format: format, Width: int(c.width), Height: int(c.height), Orientation: int(c.orientation),
 		Box:  Box{Y: int(c.box_y), X: int(c.box_x), H: int(c.box_h), W: int(c.box_w)},
-		Flip: c.flip != 0,
+		Flip: c.flip != 0, VFlip: c.vflip != 0,
 	}
 }
 

@@ -1,6 +1,8 @@
 """Rows against torchvision itself, as a torch user builds his transforms: the same bits. Skips where torch is not installed
 (`make exact-torch` brings Debian's; bench/ brings a current one)."""
 
+import itertools
+
 import numpy as np
 import pytest
 from PIL import Image, ImageFile
@@ -104,3 +106,32 @@ def test_cmyk_follows_torchvisions_loader(rows, tmp_path):
         Image.fromarray(picture(rng, 300, 200, 4), "CMYK").save(path, "JPEG", quality=90)
         want = F.pil_to_tensor(T.CenterCrop(96)(T.Resize(128)(default_loader(str(path)))))
         assert bits(rows.row(path, ResizeShort=128, Out=(96, 96), Layout=NCHW)) == bits(want.numpy())
+
+
+def test_colours_give_the_same_bytes_as_color_jitter_and_random_grayscale(rows, tmp_path):
+    """ColorJitter with ranges of one factor each: what is random is the order, and the row is one of its 24 results."""
+    rng = np.random.default_rng(26)
+    path = tmp_path / "a.jpg"
+    adjust = [F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue]
+    names = ["Brightness", "Contrast", "Saturation", "Hue"]
+    for i in range(30):
+        im = T.CenterCrop((90, 120))(random_jpeg(rng, path, 150, 110).convert("RGB"))
+        factors = [float(f) for f in (*rng.uniform(0, 2.5, 3), rng.uniform(-0.5, 0.5))]
+        for one, (name, f) in enumerate(zip(names, factors)):
+            jitter = [(1, 1), (1, 1), (1, 1), (0, 0)]
+            jitter[one] = (f, f)
+            torch.manual_seed(0)
+            want = F.pil_to_tensor(T.ColorJitter(*jitter)(im)).numpy()
+            drawn = float(torch.empty(1).uniform_(f, f))  # torch's factors are floats of 32 bits
+            got = rows.row(path, Out=(90, 120), Layout=NCHW, Jitter={"P": 1, name: [drawn, drawn]})
+            assert bits(got) == bits(want), (i, name, f)
+        results = set()
+        for order in itertools.permutations(range(4)):
+            made = im
+            for at in order:
+                made = adjust[at](made, factors[at])
+            results.add(bits(F.pil_to_tensor(made).numpy()))
+        both = rows.row(path, Out=(90, 120), Layout=NCHW, draw=dict(Seed=1, Index=i), Jitter=dict(P=1, **{n: [f, f] for n, f in zip(names, factors)}))
+        assert bits(both) in results, i
+        assert bits(rows.row(path, Out=(90, 120), Layout=NCHW, Grayscale=1)) == bits(F.pil_to_tensor(T.RandomGrayscale(1)(im)).numpy())
+        assert bits(rows.row(path, Out=(90, 120), Layout=NCHW, VFlip=1)) == bits(F.pil_to_tensor(T.RandomVerticalFlip(1)(im)).numpy())

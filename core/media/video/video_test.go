@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/spdl/spdl/core/media"
 )
@@ -458,4 +459,45 @@ func ExampleWorker_Decode() {
 	info, err := worker.Decode(row, Source{Path: "testdata/bframes.mp4"}, Draw{})
 	fmt.Println(op.Shape(), info.Frames, "of", info.Of, row.PTS, err)
 	// Output: [4 32 32 3] 4 of 40 [0 0.43333333333333335 0.8666666666666667 1.3] <nil>
+}
+
+// What is drawn is drawn once for all frames of a row, colours and vertical flips, too: each is what a picture of its pixels becomes.
+func TestColoursAreDrawnOncePerRow(t *testing.T) {
+	files := golden(t)
+	name := names(files)[0]
+	f := files[name]
+	plain := asStored(f, 4, Selection{Kind: Uniform, Count: 4})
+	drawn := plain
+	drawn.Image.VFlip, drawn.Image.Grayscale = 0.5, 0.3
+	drawn.Image.Jitter = &media.Jitter{P: 0.9, Brightness: &[2]float64{0.5, 2}, Contrast: &[2]float64{0.5, 2}, Saturation: &[2]float64{0, 3}, Hue: &[2]float64{-0.5, 0.5}}
+	op, err := media.Compile(drawn.Image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := media.NewWorker(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	before := mustDecode(t, plain, file(t, name), Draw{})
+	width, height, n := f.Size[0][0], f.Size[0][1], before.op.image.RowBytes()
+	pixels, want, flips := make([]byte, 4*width*height+media.PictureSlack), make([]byte, n), 0
+	for i := range uint64(12) {
+		got := mustDecode(t, drawn, file(t, name), Draw{Seed: 2, Index: i})
+		for frame := range got.info.Frames {
+			for at := range width * height {
+				copy(pixels[4*at:], before.Data[frame*n+3*at:][:3])
+			}
+			info, err := w.Picture(want, &media.Picture{Pixels: unsafe.Pointer(&pixels[0]), StrideBytes: 4 * width, Width: width, Height: height, Orientation: 1}, op, media.Draw{Seed: 2, Index: i})
+			if err != nil || !bytes.Equal(want, got.Data[frame*n:][:n]) {
+				t.Fatalf("%s, row %d, frame %d: error %v, or other bytes than of a picture", name, i, frame, err)
+			}
+			if info.VFlip {
+				flips++
+			}
+		}
+	}
+	if flips == 0 || flips == 12*4 {
+		t.Errorf("%d of %d frames were flipped", flips, 12*4)
+	}
 }

@@ -1,0 +1,174 @@
+/* jitter.c - what is done to the colours of a row before it is finished: brightness, contrast, saturation, hue, grey.
+ *
+ * The arithmetic is Pillow's, to the bit: Image.blend in float, cut and not rounded; convert("L"); and the way through
+ * convert("HSV") in float and double, as its C has it. The operations and their order are torchvision's (ColorJitter,
+ * RandomGrayscale on PIL images).
+ *
+ * Draws, in the words of philox.c: operation 4 is the jitter. The first uniform of block 0 says whether it happens, the
+ * second in which order; block 1 has the factors of brightness and contrast, block 2 those of saturation and hue.
+ * Operation 5 is grey: the first uniform of block 0, grey if below p. */
+#include <math.h>
+#include <string.h>
+
+#include "internal.h"
+
+enum { OP_JITTER = 4, OP_GRAY = 5, ORDERS = 24 };
+
+static void draw_jitter(const media_op *op, const media_draw *d, media_colours *to) {
+    double u[2], share[MEDIA_JITTERS];
+    if (op->jitter_p <= 0) return;
+    media_uniforms(d, OP_JITTER, 0, u);
+    if (u[0] >= op->jitter_p) return;
+    media_uniforms(d, OP_JITTER, 1, &share[MEDIA_BRIGHTNESS]);
+    media_uniforms(d, OP_JITTER, 2, &share[MEDIA_SATURATION]);
+    int order = (int)(u[1] * ORDERS);
+    int left[MEDIA_JITTERS] = {MEDIA_BRIGHTNESS, MEDIA_CONTRAST, MEDIA_SATURATION, MEDIA_HUE};
+    for (int n = MEDIA_JITTERS; n > 0; n--) {
+        int at = order % n, kind = left[at];
+        order /= n;
+        memmove(&left[at], &left[at + 1], (size_t)(n - 1 - at) * sizeof left[0]);
+        const media_factor *f = &op->jitter[kind];
+        if (f->on) to->steps[to->n++] = (media_colour_step){kind, f->low + share[kind] * (f->high - f->low)};
+    }
+}
+
+void media_draw_colours(const media_op *op, const media_draw *d, media_colours *to) {
+    double u[2];
+    to->n = 0;
+    draw_jitter(op, d, to);
+    if (op->gray_p <= 0) return;
+    media_uniforms(d, OP_GRAY, 0, u);
+    if (u[0] < op->gray_p) to->steps[to->n++] = (media_colour_step){MEDIA_TO_GRAY, 0};
+}
+
+/* A row's pixels while it is one of bytes: `step` apart, 1 of grey, else 3 or 4. */
+typedef struct pixels {
+    uint8_t *p;
+    size_t stride;
+    int32_t w, h;
+    int step;
+} pixels;
+
+static uint8_t luma(const uint8_t *c) {
+    return (uint8_t)((c[0] * 19595u + c[1] * 38470u + c[2] * 7471u + 0x8000u) >> 16);
+}
+
+/* Image.blend: from at 0, to at 1, and beyond. */
+static uint8_t blend(int from, int to, float factor) {
+    float v = (float)from + factor * (float)(to - from);
+    return v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
+}
+
+/* Every value blended with one and the same. */
+static void blend_with(const pixels *px, int from, float factor) {
+    uint8_t table[256];
+    for (int x = 0; x < 256; x++) table[x] = blend(from, x, factor);
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *line = px->p + (size_t)y * px->stride;
+        for (size_t x = 0; x < (size_t)px->w * (size_t)px->step; x++) line[x] = table[line[x]];
+    }
+}
+
+/* The mean of the picture's grey, as ImageEnhance.Contrast rounds it. */
+static int mean_luma(const pixels *px) {
+    uint64_t sum = 0;
+    for (int32_t y = 0; y < px->h; y++) {
+        const uint8_t *c = px->p + (size_t)y * px->stride;
+        for (int32_t x = 0; x < px->w; x++, c += px->step) sum += px->step == 1 ? *c : luma(c);
+    }
+    return (int)((double)sum / ((double)px->w * (double)px->h) + 0.5);
+}
+
+static void saturate(const pixels *px, float factor) {
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *c = px->p + (size_t)y * px->stride;
+        for (int32_t x = 0; x < px->w; x++, c += px->step) {
+            int gray = luma(c);
+            for (int i = 0; i < 3; i++) c[i] = blend(gray, c[i], factor);
+        }
+    }
+}
+
+static void to_gray(const pixels *px) {
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *c = px->p + (size_t)y * px->stride;
+        for (int32_t x = 0; x < px->w; x++, c += px->step) c[0] = c[1] = c[2] = luma(c);
+    }
+}
+
+/* What depends on one byte of a colour, so that no pixel costs a division. */
+typedef struct hsv_tables {
+    double inverse[256]; /* 1 / x */
+    int sector[256];     /* of six, of a hue after it has been turned */
+    float within[256];   /* and where in it */
+    float share[256];    /* x / 255 */
+} hsv_tables;
+
+static void hsv_init(hsv_tables *t, uint8_t turn) {
+    for (int x = 0; x < 256; x++) {
+        float hue = (float)((x + turn) & 255);
+        t->sector[x] = (int)floor(hue * 6.0 / 255.0);
+        t->within[x] = (float)(hue * 6.0 / 255.0 - (double)(float)t->sector[x]);
+        t->sector[x] %= 6;
+        t->share[x] = (float)(x / 255.0);
+        t->inverse[x] = x ? 1.0 / x : 0;
+    }
+}
+
+/* n / x as a float: of whole numbers below 256 the product comes to the same float as the quotient. */
+static float quotient(int n, double inverse) { return (float)(n * inverse); }
+
+/* x rounded, half up. */
+static uint8_t nearest(double x) { return (uint8_t)(int)(x + 0.5); }
+
+static void turn_hue(const hsv_tables *t, uint8_t *c) {
+    int r = c[0], g = c[1], b = c[2];
+    int max = r > g ? (r > b ? r : b) : (g > b ? g : b);
+    int min = r < g ? (r < b ? r : b) : (g < b ? g : b);
+    if (max == min) return; /* grey */
+    double inverse = t->inverse[max - min];
+    float rc = quotient(max - r, inverse), gc = quotient(max - g, inverse), bc = quotient(max - b, inverse);
+    float h;
+    if (r == max)
+        h = bc - gc;
+    else if (g == max)
+        h = (float)(2.0 + rc - bc);
+    else
+        h = (float)(4.0 + gc - rc);
+    double turned = h * (1.0 / 6.0) + 1.0;
+    h = (float)(turned >= 1.0 ? turned - 1.0 : turned);
+    int hue = (int)(h * 255.0), saturation = (int)(quotient(max - min, t->inverse[max]) * 255.0);
+    float f = t->within[hue], s = t->share[saturation], v = (float)max;
+    if (saturation == 0) {
+        c[0] = c[1] = c[2] = (uint8_t)max;
+        return;
+    }
+    uint8_t whole = (uint8_t)max, p = nearest(v * (1.0 - s)), q = nearest(v * (1.0 - s * f)),
+            u = nearest(v * (1.0 - s * (1.0 - f)));
+    const uint8_t sectors[6][3] = {{whole, u, p}, {q, whole, p}, {p, whole, u},
+                                   {p, q, whole}, {u, p, whole}, {whole, p, q}};
+    memcpy(c, sectors[t->sector[hue]], 3);
+}
+
+static void shift_hue(const pixels *px, double factor) {
+    hsv_tables t;
+    hsv_init(&t, (uint8_t)(int)(factor * 255));
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *c = px->p + (size_t)y * px->stride;
+        for (int32_t x = 0; x < px->w; x++, c += px->step) turn_hue(&t, c);
+    }
+}
+
+void media_recolour(const media_colours *colours, uint8_t *p, size_t stride, int32_t w, int32_t h, int step) {
+    pixels px = {p, stride, w, h, step};
+    for (int i = 0; i < colours->n; i++) {
+        const media_colour_step *s = &colours->steps[i];
+        switch (s->kind) {
+        case MEDIA_BRIGHTNESS: blend_with(&px, 0, (float)s->factor); break;
+        case MEDIA_CONTRAST: blend_with(&px, mean_luma(&px), (float)s->factor); break;
+        case MEDIA_SATURATION: saturate(&px, (float)s->factor); break;
+        case MEDIA_HUE: shift_hue(&px, s->factor); break;
+        default: to_gray(&px); break;
+        }
+    }
+}

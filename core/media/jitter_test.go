@@ -1,0 +1,120 @@
+package media
+
+import (
+	"bytes"
+	"testing"
+)
+
+// everything is a transform with all that is drawn.
+func everything() Config {
+	cfg := train
+	cfg.VFlip, cfg.Grayscale = 0.5, 0.2
+	cfg.Jitter = &Jitter{
+		P: 0.8, Brightness: &[2]float64{0.6, 1.4}, Contrast: &[2]float64{0.6, 1.4}, Saturation: &[2]float64{0.6, 1.4}, Hue: &[2]float64{-0.1, 0.1},
+	}
+	return cfg
+}
+
+// What is drawn besides leaves crops and flips as they were without it, and what never happens changes nothing.
+func TestColoursAndVerticalFlipsLeaveOtherDrawsAlone(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 90, 70)
+	never := everything()
+	never.VFlip, never.Grayscale, never.Jitter.P = 0, 0, 0
+	plain, all, none := compiled(t, train), compiled(t, everything()), compiled(t, never)
+	row, without := make([]byte, plain.RowBytes()), make([]byte, plain.RowBytes())
+	for i := range uint64(200) {
+		draw := Draw{Seed: 11, Epoch: i % 3, Index: i}
+		before, err := w.Row(without, data, plain, draw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := w.Row(row, data, all, draw)
+		if err != nil || info.Box != before.Box || info.Flip != before.Flip || before.VFlip {
+			t.Fatalf("row %d: got %+v, %v; without colours %+v", i, info, err, before)
+		}
+		if _, err := w.Row(row, data, none, draw); err != nil || !bytes.Equal(row, without) {
+			t.Fatalf("row %d: error %v, or other bytes by what never happens", i, err)
+		}
+	}
+}
+
+// Factors and chances are uniforms of an address of their own: which, is for good, as other draws would be other pictures.
+func TestDrawsOfColoursHaveTheirAddresses(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 60, 50)
+	const low, high, p, jitter, gray, vflip = 0.25, 2.5, 0.4, 4, 5, 3
+	made := func(cfg Config, draw Draw) ([]byte, Info) {
+		cfg.Out = Size{50, 60}
+		op := compiled(t, cfg)
+		row := make([]byte, op.RowBytes())
+		info, err := w.Row(row, data, op, draw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return row, info
+	}
+	only := func(p float64, which int, f *[2]float64) Config {
+		j := &Jitter{P: p}
+		*[]**[2]float64{&j.Brightness, &j.Contrast, &j.Saturation, &j.Hue}[which] = f
+		return Config{Jitter: j}
+	}
+	plain, _ := made(Config{}, Draw{})
+	grey, _ := made(Config{Grayscale: 1}, Draw{})
+	happened := map[string]int{}
+	for i := range uint64(100) {
+		draw := Draw{Seed: 5, Epoch: 1, Index: i}
+		for which := range 4 {
+			least, most := low, high
+			if which == 3 {
+				least, most = -0.5, 0.5
+			}
+			f := least + draw.Uniforms(jitter, uint32(1+which/2))[which%2]*(most-least)
+			want, _ := made(only(1, which, &[2]float64{f, f}), Draw{})
+			if got, _ := made(only(1, which, &[2]float64{least, most}), draw); !bytes.Equal(got, want) {
+				t.Fatalf("row %d, factor %d: want that of %v", i, which, f)
+			}
+			if draw.Uniforms(jitter, 0)[0] >= p {
+				want = plain
+			} else {
+				happened["jitter"]++
+			}
+			if got, _ := made(only(p, which, &[2]float64{least, most}), draw); !bytes.Equal(got, want) {
+				t.Fatalf("row %d, factor %d of chance %v: other bytes", i, which, p)
+			}
+		}
+		want := plain
+		if draw.Uniforms(gray, 0)[0] < p {
+			want = grey
+			happened["gray"]++
+		}
+		if got, _ := made(Config{Grayscale: p}, draw); !bytes.Equal(got, want) {
+			t.Fatalf("row %d, of chance %v grey: other bytes", i, p)
+		}
+		if _, info := made(Config{VFlip: p}, draw); info.VFlip != (draw.Uniforms(vflip, 0)[0] < p) {
+			t.Fatalf("row %d: flipped %v", i, info.VFlip)
+		} else if info.VFlip {
+			happened["vflip"]++
+		}
+	}
+	for _, what := range []string{"jitter", "gray", "vflip"} {
+		if n := happened[what]; n == 0 || n == 100 || n == 400 {
+			t.Errorf("%s happened %d times", what, n)
+		}
+	}
+}
+
+// An op that changes colours, or flips top to bottom, is for no decoder elsewhere, and no row is a copy of its picture.
+func TestChangedRowsAreNeitherPlannedNorCopied(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 60, 50)
+	for name, cfg := range map[string]Config{
+		"vertical flip": {VFlip: 0.5}, "jitter": {Jitter: &Jitter{P: 0.5, Hue: &[2]float64{0, 0.5}}}, "grayscale": {Grayscale: 0.5},
+	} {
+		cfg.Out = Size{50, 60}
+		op := compiled(t, cfg)
+		if _, ok, err := w.Plan(data, op, Draw{}); ok || err != nil || op.Copies(60, 50) {
+			t.Errorf("%s: planned %v, copied %v, error %v; want none", name, ok, op.Copies(60, 50), err)
+		}
+	}
+	if op := compiled(t, Config{Out: Size{50, 60}}); !op.Copies(60, 50) {
+		t.Error("a row that is its picture is no copy")
+	}
+}
