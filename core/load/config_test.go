@@ -27,6 +27,9 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 		"video": {
 			`"frames": 3`, `"over": "cut"`, `"mode": "gray"`, `"rotation": "ignore"`, `"filter": "hflip"`, `"hardware": "auto"`, `"layout": "NCTHW"`, `"layout": "NTCHW"`,
 			`"transform": [{"resize": [8, 9]}]`, `"transform": [{"center_crop": 3}]`, `"transform": [{"horizontal_flip": 0.5}]`, `"transform": [{"random_resized_crop": 8}]`,
+			`"transform": [{"vertical_flip": 0.5}]`, `"transform": [{"grayscale": 0.5}]`, `"transform": [{"color_jitter": {"brightness": 0.5}}]`,
+			`"transform": [{"color_jitter": {"contrast": 0.5}}]`, `"transform": [{"color_jitter": {"saturation": 0.5}}]`, `"transform": [{"color_jitter": {"hue": 0.5}}]`,
+			`"transform": [{"color_jitter": {"hue": 0.5, "p": 0.5}}]`,
 			`"transform": [{"resize": [8, 9]}, {"normalize": {"mean": [0.5, 0.5, 0.5], "std": [0.2, 0.2, 0.2]}}]`, `"colour": "accurate"`,
 			`"scaler": "area", "transform": [{"resize": [8, 9]}]`, `"scaler": "bilinear", "transform": [{"resize": [8, 9]}]`,
 			`"scaler": "bicubic", "transform": [{"resize": [8, 9]}]`, `"stream": 1`, `"threads": 2`, `"seek": "approximate"`, `"max_pixels": 1000`, `"timeout": "3s"`,
@@ -85,6 +88,9 @@ func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 	normalized := func(mean, std string) string {
 		return fmt.Sprintf(`{"center_crop": 9}, {"normalize": {"mean": [0, 0, %s], "std": [1, 1, %s]}}`, mean, std)
 	}
+	jitter := func(what, high string) string {
+		return fmt.Sprintf(`{"center_crop": 9}, {"color_jitter": {"%s": [0, %s]}}`, what, high)
+	}
 	ratio := func(low, high string) string {
 		return fmt.Sprintf(`{"random_resized_crop": {"size": 9, "ratio": [%s, %s]}}`, low, high)
 	}
@@ -95,6 +101,10 @@ func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 		`{"random_resized_crop": {"size": [16384, 1]}}`: `{"random_resized_crop": {"size": [16385, 1]}}`,
 		ratio("0.001", "1"):                             ratio("0.0009", "1"),
 		ratio("1", "1000"):                              ratio("1", "1001"),
+		jitter("brightness", "1000"):                    jitter("brightness", "1001"),
+		jitter("contrast", "1000"):                      jitter("contrast", "1001"),
+		jitter("saturation", "1000"):                    jitter("saturation", "1001"),
+		jitter("hue", "0.5"):                            jitter("hue", "0.51"),
 		normalized("10000", "1"):                        normalized("10001", "1"),
 		normalized("-10000", "1"):                       normalized("-10001", "1"),
 		normalized("0", "0.000001"):                     normalized("0", "0.0000009"),

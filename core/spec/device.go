@@ -116,6 +116,7 @@ func (d *decoder) checkDevice(s *Spec) {
 
 // checkDecode refuses what a device cannot make of pictures.
 func (d *decoder) checkDecode(s *Spec) bool {
+	const undone = "got %s beside device.decode: nvjpeg, which crops, resizes and flips left to right only; leave it out, or take decode: cpu"
 	fail := func(key, format string, args ...any) bool {
 		d.failAt(key, format, args...)
 		return false
@@ -129,6 +130,12 @@ func (d *decoder) checkDecode(s *Spec) bool {
 		return fail("device.decode", "got nvjpeg for pictures of %v, %s, in %s; want u8, %s, %s: normalize and dtype belong to device.finish", s.Image.DType, s.Image.Mode, s.Image.Layout, RGB, NHWC)
 	case s.Image.Transform.Filter() == Nearest:
 		return fail("device.decode", "got nvjpeg for pictures resized by interpolation nearest, want cpu, or bilinear or bicubic")
+	case s.Image.Transform.VerticalFlip > 0:
+		return fail("image.transform.vertical_flip", undone, "vertical_flip")
+	case s.Image.Transform.ColorJitter != nil:
+		return fail("image.transform.color_jitter", undone, "color_jitter")
+	case s.Image.Transform.Grayscale > 0:
+		return fail("image.transform.grayscale", undone, "grayscale")
 	case s.Device.Otherwise == OnHost:
 		return fail("device.otherwise", "got host beside decode: nvjpeg, want fail: host memory has files then, no pixels")
 	}

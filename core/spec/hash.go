@@ -121,6 +121,19 @@ type canonicalImage struct {
 	DType       string         `json:"dtype"`
 	Layout      string         `json:"layout"`
 	MaxPixels   int64          `json:"max_pixels"`
+
+	// A transform without these has the hash that it had before there were any.
+	VerticalFlip float64          `json:"vertical_flip,omitempty"`
+	Jitter       *canonicalJitter `json:"color_jitter,omitempty"`
+	Grayscale    float64          `json:"grayscale,omitempty"`
+}
+
+type canonicalJitter struct {
+	P          float64     `json:"p"`
+	Brightness *[2]float64 `json:"brightness"`
+	Contrast   *[2]float64 `json:"contrast"`
+	Saturation *[2]float64 `json:"saturation"`
+	Hue        *[2]float64 `json:"hue"`
 }
 
 // canonicalMedium is one of fields.
@@ -257,6 +270,10 @@ func (i *Image) canonical() *canonicalImage {
 	}
 	if r := i.Transform.RandomResizedCrop; r != nil {
 		c.RandomCrop = &canonicalCrop{Height: r.Height, Width: r.Width, Scale: r.Scale, Ratio: r.Ratio, Interpolation: r.Interpolation}
+	}
+	c.VerticalFlip, c.Grayscale = i.Transform.VerticalFlip, i.Transform.Grayscale
+	if j := i.Transform.ColorJitter; j != nil {
+		c.Jitter = &canonicalJitter{j.P, j.Brightness, j.Contrast, j.Saturation, j.Hue}
 	}
 	if n := i.Transform.Normalize; n != nil {
 		c.Mean, c.Std = n.Mean, n.Std

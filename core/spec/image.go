@@ -16,6 +16,8 @@ const (
 	minRatio, maxRatio = 1e-3, 1e3
 	maxMean            = 1e4
 	minStd, maxStd     = 1e-6, 1e6
+	maxFactor          = 1000 // of brightness, contrast and saturation
+	maxTurn            = 0.5  // of the hue, once around from -0.5 to 0.5
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 )
 
 // operations in the order that a transform has to keep; the first three are geometry.
-var operations = []string{"resize", "center_crop", "random_resized_crop", "horizontal_flip", "normalize"}
+var operations = []string{"resize", "center_crop", "random_resized_crop", "horizontal_flip", "vertical_flip", "color_jitter", "grayscale", "normalize"}
 
 // image reads the section over what above already says; nil: nothing.
 func (d *decoder) image(s *section, above *Image) *Image {
@@ -74,7 +76,7 @@ func (d *decoder) transform(s *section) (t Transform) {
 			at := slices.Index(operations, name)
 			if at <= last || name == "random_resized_crop" && last >= 0 {
 				op.fail(name, "comes after %s; want resize, center_crop, both in that order, or random_resized_crop alone; then horizontal_flip; "+
-					"then normalize; each at most once", operations[last])
+					"then vertical_flip; then color_jitter; then grayscale; then normalize; each at most once", operations[last])
 			}
 			last = at
 			d.pos[join(s.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
@@ -112,6 +114,12 @@ func (d *decoder) operation(op *section, t *Transform) {
 		t.RandomResizedCrop = r
 	case op.has("horizontal_flip"):
 		op.number("horizontal_flip", &t.HorizontalFlip, 0, 1)
+	case op.has("vertical_flip"):
+		op.number("vertical_flip", &t.VerticalFlip, 0, 1)
+	case op.has("color_jitter"):
+		t.ColorJitter = d.colorJitter(op)
+	case op.has("grayscale"):
+		op.number("grayscale", &t.Grayscale, 0, 1)
 	case op.has("normalize"):
 		t.Normalize = d.normalize(op)
 	}
@@ -183,6 +191,43 @@ func (d *decoder) interval(s *section, key string, dst *[2]float64, least, most 
 	}
 }
 
+func (d *decoder) colorJitter(op *section) *ColorJitter {
+	const key = "color_jitter"
+	sec := d.section(op.values[key], join(op.table, key), join(op.shown, key), join(op.place, key))
+	j := &ColorJitter{P: 1}
+	sec.number("p", &j.P, 0, 1)
+	if d.err == nil && !sec.has("brightness") && !sec.has("contrast") && !sec.has("saturation") && !sec.has("hue") {
+		op.fail(key, "got nothing to change, want one or more of brightness, contrast, saturation and hue, such as {brightness: 0.4}")
+	}
+	j.Brightness = d.factor(&sec, "brightness", 1, 0, maxFactor)
+	j.Contrast = d.factor(&sec, "contrast", 1, 0, maxFactor)
+	j.Saturation = d.factor(&sec, "saturation", 1, 0, maxFactor)
+	j.Hue = d.factor(&sec, "hue", 0, -maxTurn, maxTurn)
+	return j
+}
+
+// factor reads [low, high], or x for as much to either side of what leaves a picture as it is, where least allows; nil is that alone.
+func (d *decoder) factor(s *section, key string, asItIs, least, most float64) *[2]float64 {
+	if !s.has(key) {
+		return nil
+	}
+	var f [2]float64
+	switch n := target(s.values[key]); {
+	case n.Kind == yaml.SequenceNode:
+		d.interval(s, key, &f, least, most)
+	case n.Kind != yaml.ScalarNode || isNull(n):
+		s.fail(key, "got %s, want a number from 0 to %g, or [low, high]", describe(n), most-asItIs)
+	default:
+		x := 0.0
+		s.number(key, &x, 0, most-asItIs)
+		f = [2]float64{max(least, asItIs-x), asItIs + x}
+	}
+	if f == [2]float64{asItIs, asItIs} {
+		return nil
+	}
+	return &f
+}
+
 func (d *decoder) normalize(op *section) *Normalize {
 	n, shown := op.values["normalize"], join(op.shown, "normalize")
 	v := target(n)
@@ -225,8 +270,25 @@ func (i *Image) checkIndex(section string, fail func(path, format string, args .
 	if t.Normalize != nil {
 		fail(section+".transform.normalize", "got normalize with mode index, whose numbers of classes are not scaled; leave it out")
 	}
+	if t.ColorJitter != nil {
+		fail(section+".transform.color_jitter", "got color_jitter with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it")
+	}
 	if i.DType.Float() {
 		fail(section+".dtype", "got %v with mode index, want u8: floats are x/255, and numbers of classes are whole", i.DType)
+	}
+}
+
+// checkColours refuses what changes colours where there are none.
+func (i *Image) checkColours(section string, fail func(path, format string, args ...any)) {
+	j := i.Transform.ColorJitter
+	switch {
+	case i.Mode == RGB:
+	case j != nil && j.Saturation != nil:
+		fail(section+".transform.color_jitter.saturation", "got mode %s, whose pictures have no colours; leave it out, or use mode rgb", i.Mode)
+	case j != nil && j.Hue != nil:
+		fail(section+".transform.color_jitter.hue", "got mode %s, whose pictures have no colours; leave it out, or use mode rgb", i.Mode)
+	case i.Transform.Grayscale > 0:
+		fail(section+".transform.grayscale", "got mode %s, whose pictures have no colours; leave it out, or use mode rgb", i.Mode)
 	}
 }
 
@@ -246,6 +308,7 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 	if i.Mode == Index {
 		i.checkIndex(section, fail)
 	}
+	i.checkColours(section, fail)
 	if n := t.Normalize; n != nil && (len(n.Mean) != i.Channels() || len(n.Std) != i.Channels()) {
 		fail(section+".transform.normalize", "got %d values, want %d for mode %s", len(n.Mean), i.Channels(), i.Mode)
 	}

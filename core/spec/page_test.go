@@ -85,7 +85,9 @@ var values = map[string]string{
 	"image.transform[].center_crop": "2", "image.transform[].random_resized_crop": "2",
 	"image.transform[].random_resized_crop.size": "2", "image.transform[].random_resized_crop.scale": "[0.1, 1]",
 	"image.transform[].random_resized_crop.ratio": "[1, 1]", "image.transform[].random_resized_crop.interpolation": "bicubic",
-	"image.transform[].horizontal_flip": "1", "image.transform[].normalize": "imagenet",
+	"image.transform[].horizontal_flip": "1", "image.transform[].vertical_flip": "0.5", "image.transform[].grayscale": "0.2",
+	"image.transform[].color_jitter": "{brightness: 0.4}", "image.transform[].color_jitter.p": "0.8", "image.transform[].color_jitter.brightness": "0.4",
+	"image.transform[].color_jitter.contrast": "[0.5, 2]", "image.transform[].color_jitter.saturation": "3", "image.transform[].color_jitter.hue": "0.1", "image.transform[].normalize": "imagenet",
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
 	"image.from": "[seg.png, png]", "video.from": "mp4", "audio.from": "wav", "fields": "{a: {image: {transform: [center_crop: 2]}}}", "fields.NAME": "{audio: {rate: 8, length: 8}}",
 	"image.layout": "NCHW", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
@@ -205,10 +207,10 @@ func document(path, value string) string {
 		entry := "{" + op + ": " + value + "}"
 		if field != "" {
 			entry = "{" + op + ": {" + field + ": " + value + map[string]string{
-				"interpolation": ", size: [1, 2]", "scale": ", size: 1", "ratio": ", size: 1", "mean": ", std: [1, 1, 1]", "std": ", mean: [0, 0, 0]",
+				"interpolation": ", size: [1, 2]", "scale": ", size: 1", "ratio": ", size: 1", "mean": ", std: [1, 1, 1]", "std": ", mean: [0, 0, 0]", "p": ", hue: 0.1",
 			}[field] + "}}"
 		}
-		if op == "horizontal_flip" || op == "normalize" {
+		if slices.Contains([]string{"horizontal_flip", "vertical_flip", "color_jitter", "grayscale", "normalize"}, op) {
 			entry = "{center_crop: 224}, " + entry
 		}
 		image = "image: {transform: [" + entry + "]}\n"

@@ -206,6 +206,9 @@ type Transform struct {
 	CenterCrop        *Extent
 	RandomResizedCrop *RandomResizedCrop
 	HorizontalFlip    float64 // probability
+	VerticalFlip      float64
+	ColorJitter       *ColorJitter
+	Grayscale         float64 // probability
 	Normalize         *Normalize
 }
 
@@ -224,6 +227,12 @@ type RandomResizedCrop struct {
 	Extent
 	Scale, Ratio  [2]float64 // low, high
 	Interpolation Interpolation
+}
+
+// ColorJitter changes colours by factors between low and high, in an order that is drawn; nil is left out.
+type ColorJitter struct {
+	P                                     float64 // probability that it happens
+	Brightness, Contrast, Saturation, Hue *[2]float64
 }
 
 // Normalize turns x in [0, 1] into (x - Mean) / Std, one value a channel.
@@ -392,7 +401,9 @@ func (t *Transform) Filter() Interpolation {
 }
 
 // random reports whether it draws by chance.
-func (t *Transform) random() bool { return t.RandomResizedCrop != nil || t.HorizontalFlip > 0 }
+func (t *Transform) random() bool {
+	return t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0
+}
 
 // RowShape is the shape of one picture of the section image.
 func (s *Spec) RowShape() tensor.Shape { return s.Image.RowShape() }

@@ -38,6 +38,9 @@ image:
   transform:
     - random_resized_crop: {size: [160, 192], scale: [0.25, 1], ratio: [0.5, 2], interpolation: bicubic}
     - horizontal_flip: 0.5
+    - vertical_flip: 0.25
+    - color_jitter: {brightness: 0.5, hue: [0, 0.125], p: 0.75}
+    - grayscale: 0.125
     - normalize: imagenet
   dtype: bf16
   layout: NCHW
@@ -70,8 +73,9 @@ func TestEveryKeyArrives(t *testing.T) {
 				RandomResizedCrop: &RandomResizedCrop{
 					Extent: Extent{160, 192}, Scale: [2]float64{0.25, 1}, Ratio: [2]float64{0.5, 2}, Interpolation: Bicubic,
 				},
-				HorizontalFlip: 0.5,
-				Normalize:      &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}},
+				HorizontalFlip: 0.5, VerticalFlip: 0.25, Grayscale: 0.125,
+				ColorJitter: &ColorJitter{P: 0.75, Brightness: &[2]float64{0.5, 1.5}, Hue: &[2]float64{0, 0.125}},
+				Normalize:   &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}},
 			},
 		},
 		BadSample: BadSample{Policy: Mask, MaxCount: 10, MaxRate: 0.01},
@@ -290,6 +294,17 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 			t.Errorf("%s: same hash", transform)
 		}
 	}
+	seen := map[[32]byte]string{base.Hash(): ""}
+	for _, more := range []string{
+		"vertical_flip: 0.5", "vertical_flip: 0.6", "grayscale: 0.5", "color_jitter: {hue: 0}", "color_jitter: {hue: 0.1}", "color_jitter: {hue: 0.1, p: 0.5}",
+		"color_jitter: {brightness: 0.1}", "color_jitter: {contrast: 0.1}", "color_jitter: {saturation: 0.1}", "color_jitter: {saturation: [0.1, 0.1]}",
+	} {
+		h := parse(t, strings.Replace(least, "center_crop: 224", "center_crop: 224}, {"+more, 1)).Hash()
+		if other, twice := seen[h]; twice {
+			t.Errorf("%s: same hash as %q", more, other)
+		}
+		seen[h] = more
+	}
 	two := parse(t, least+"rings: {a: {}, b: {batch: 2}}")
 	if two.Hash() == base.Hash() || two.Rings[0].Hash() != base.Hash() || two.Rings[0].Hash() == two.Rings[1].Hash() {
 		t.Error("hashes of rings")
@@ -369,4 +384,22 @@ func ExampleParse() {
 	_, err := Parse([]byte("source: {folder: pics}\nordr: {seed: 1}\n"), "train.yaml")
 	fmt.Println(err)
 	// Output: train.yaml:2:1: ordr: unknown key; did you mean "order"?
+}
+
+// A number is the range to either side of what leaves a picture as it is; a range that is that alone is left out, as torchvision does.
+func TestFactorsOfColours(t *testing.T) {
+	jitter := func(text string) *ColorJitter {
+		return parse(t, "source: {folder: p}\nimage: {transform: [{center_crop: 8}, {color_jitter: "+text+"}]}").Image.Transform.ColorJitter
+	}
+	for text, want := range map[string]ColorJitter{
+		"{brightness: 0.25, hue: 0.25}":                       {P: 1, Brightness: &[2]float64{0.75, 1.25}, Hue: &[2]float64{-0.25, 0.25}},
+		"{contrast: 3, p: 0.8}":                               {P: 0.8, Contrast: &[2]float64{0, 4}},
+		"{saturation: [0.5, 2], hue: [0.125, 0.5]}":           {P: 1, Saturation: &[2]float64{0.5, 2}, Hue: &[2]float64{0.125, 0.5}},
+		"{brightness: 0, contrast: [1, 1], hue: 0}":           {P: 1},
+		"{saturation: 999, brightness: [1000, 1000], hue: 0}": {P: 1, Saturation: &[2]float64{0, 1000}, Brightness: &[2]float64{1000, 1000}},
+	} {
+		if got := jitter(text); !reflect.DeepEqual(got, &want) {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
+	}
 }

@@ -59,8 +59,9 @@ def test_fields_of_one_kind_have_names(tmp_path, open_):
             entry = tarfile.TarInfo(f"1.{part}")
             entry.size = len(data.getvalue())
             archive.addfile(entry, io.BytesIO(data.getvalue()))
-    crop = [{"random_resized_crop": 16}, {"horizontal_flip": 0.5}]
-    classes = [{"random_resized_crop": {"size": 16, "interpolation": "nearest"}}, {"horizontal_flip": 0.5}]
+    flips = [{"horizontal_flip": 0.5}, {"vertical_flip": 0.5}]
+    crop = [{"random_resized_crop": 16}, *flips]
+    classes = [{"random_resized_crop": {"size": 16, "interpolation": "nearest"}}, *flips]
     loader = open_({
         "source": {"shards": str(tmp_path / "a.tar")}, "batch": 1, "order": {"epochs": 8},
         "fields": {"photo": {"image": {"from": "jpg.png", "transform": crop}}, "mask": {"image": {"from": "mask.png", "mode": "gray", "transform": crop}},
