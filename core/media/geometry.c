@@ -1,18 +1,19 @@
 /* geometry.c - which part of the picture becomes the row, and at what size.
  *
- * The rules are torchvision's (Resize, CenterCrop, RandomResizedCrop,
+ * The rules are torchvision's (Resize, CenterCrop, RandomCrop, RandomResizedCrop,
  * RandomHorizontalFlip, RandomVerticalFlip on PIL images); rounding is half to even, as Python's.
  *
  * Draws, in the words of philox.c: operation 1 is the random crop. Its try t
  * (0-9) takes area from the first and aspect ratio from the second uniform of
  * block 2t; an accepted try takes y, then x from block 2t + 1. Operation 2 is
  * the horizontal flip, 3 the vertical one: the first uniform of block 0, flipped
- * if below p. */
+ * if below p. Operation 6 is where in the picture the row lies: y, then x from
+ * block 0. */
 #include <math.h>
 
 #include "internal.h"
 
-enum { OP_CROP = 1, OP_FLIP = 2, OP_VFLIP = 3, CROP_TRIES = 10 };
+enum { OP_CROP = 1, OP_FLIP = 2, OP_VFLIP = 3, OP_WINDOW = 6, CROP_TRIES = 10 };
 
 static void whole(media_plan *p, int32_t w, int32_t h) {
     p->box_x = p->box_y = 0;
@@ -73,6 +74,13 @@ static int32_t centre(int32_t size, int32_t n) {
     return (int32_t)rint((size - n) / 2.0);
 }
 
+/* Where a window of n starts that lies anywhere in a picture of size and the zeros on both sides of it; in the middle if it
+ * does not fit. */
+static int32_t anywhere(int32_t size, int32_t n, int32_t padding, double u) {
+    int32_t room = size + 2 * padding - n;
+    return room < 0 ? centre(size, n) : (int32_t)(u * (room + 1)) - padding;
+}
+
 static void short_side(int32_t want, int32_t w, int32_t h, media_plan *p) {
     int64_t s = w <= h ? w : h, l = w <= h ? h : w;
     int64_t longer = (int64_t)want * l / s;
@@ -112,6 +120,12 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
     }
     p->win_x = centre(p->res_w, (int32_t)op->out_w);
     p->win_y = centre(p->res_h, (int32_t)op->out_h);
+    if (op->anywhere) {
+        double u[2];
+        media_uniforms(draw, OP_WINDOW, 0, u);
+        p->win_y = anywhere(p->res_h, (int32_t)op->out_h, (int32_t)op->padding, u[0]);
+        p->win_x = anywhere(p->res_w, (int32_t)op->out_w, (int32_t)op->padding, u[1]);
+    }
     p->flip = draw->replay ? draw->flip != 0 : chance(draw, OP_FLIP, op->flip_p);
     p->vflip = draw->replay ? draw->vflip != 0 : chance(draw, OP_VFLIP, op->vflip_p);
     return MEDIA_OK;

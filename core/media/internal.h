@@ -107,6 +107,18 @@ void media_draw_colours(const media_op *op, const media_draw *d, media_colours *
 /* h lines of w pixels, stride bytes apart, step (1, 3 or 4) bytes a pixel, changed where they lie. */
 void media_recolour(const media_colours *colours, uint8_t *p, size_t stride, int32_t w, int32_t h, int step);
 
+typedef struct media_region {
+    int32_t x, y, w, h;
+} media_region;
+
+/* --- erase.c --- */
+
+/* The part of the row that is to be zeros; of no size: none. */
+void media_draw_erased(const media_op *op, const media_draw *d, media_region *to);
+
+/* Zeros in a finished row. */
+void media_erase(const media_op *op, const media_region *r, void *dst);
+
 /* --- exif.c --- */
 
 /* Orientation 1-8 of a JPEG, PNG, WebP or TIFF file; 1 if it names none. */
@@ -255,6 +267,7 @@ struct media_ctx {
     media_buf picture; /* what another decoder made */
     media_buf shades;  /* the row as bytes, while its colours change */
     media_colours colours;
+    media_region erased;
     media_info info;
     const uint8_t *picture_next; /* of media_fetch_picture */
     size_t picture_stride;
@@ -328,10 +341,6 @@ typedef void (*media_fetch)(media_ctx *c, int n, const uint8_t *rows[4]);
 void media_fetch_picture(media_ctx *c, int n, const uint8_t *rows[4]);
 void media_picture_rows(media_ctx *c, const uint8_t *pixels, size_t stride, int32_t x, int32_t y,
                         const media_op *op);
-
-typedef struct media_region {
-    int32_t x, y, w, h;
-} media_region;
 
 /* Geometry and axes for the picture of c->info; the region of the oriented
  * picture that they read. */

@@ -8,7 +8,7 @@ import (
 // everything is a transform with all that is drawn.
 func everything() Config {
 	cfg := train
-	cfg.VFlip, cfg.Grayscale = 0.5, 0.2
+	cfg.VFlip, cfg.Grayscale, cfg.Erase = 0.5, 0.2, 0.3
 	cfg.Jitter = &Jitter{
 		P: 0.8, Brightness: &[2]float64{0.6, 1.4}, Contrast: &[2]float64{0.6, 1.4}, Saturation: &[2]float64{0.6, 1.4}, Hue: &[2]float64{-0.1, 0.1},
 	}
@@ -19,7 +19,7 @@ func everything() Config {
 func TestColoursAndVerticalFlipsLeaveOtherDrawsAlone(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 90, 70)
 	never := everything()
-	never.VFlip, never.Grayscale, never.Jitter.P = 0, 0, 0
+	never.VFlip, never.Grayscale, never.Erase, never.Jitter.P = 0, 0, 0, 0
 	plain, all, none := compiled(t, train), compiled(t, everything()), compiled(t, never)
 	row, without := make([]byte, plain.RowBytes()), make([]byte, plain.RowBytes())
 	for i := range uint64(200) {
@@ -102,17 +102,20 @@ func TestDrawsOfColoursHaveTheirAddresses(t *testing.T) {
 	}
 }
 
-// An op that changes colours, or flips top to bottom, is for no decoder elsewhere, and no row is a copy of its picture.
+// An op that changes colours, erases, or flips top to bottom, is for no decoder elsewhere, and no row is a copy of its picture.
 func TestChangedRowsAreNeitherPlannedNorCopied(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 50)
 	for name, cfg := range map[string]Config{
-		"vertical flip": {VFlip: 0.5}, "jitter": {Jitter: &Jitter{P: 0.5, Hue: &[2]float64{0, 0.5}}}, "grayscale": {Grayscale: 0.5},
+		"vertical flip": {VFlip: 0.5}, "jitter": {Jitter: &Jitter{P: 0.5, Hue: &[2]float64{0, 0.5}}}, "grayscale": {Grayscale: 0.5}, "erase": {Erase: 0.5},
 	} {
 		cfg.Out = Size{50, 60}
 		op := compiled(t, cfg)
 		if _, ok, err := w.Plan(data, op, Draw{}); ok || err != nil || op.Copies(60, 50) {
 			t.Errorf("%s: planned %v, copied %v, error %v; want none", name, ok, op.Copies(60, 50), err)
 		}
+	}
+	if compiled(t, Config{Out: Size{50, 60}, Anywhere: &Anywhere{Padding: 1}}).Copies(60, 50) {
+		t.Error("a row with zeros around its picture is a copy of it")
 	}
 	if op := compiled(t, Config{Out: Size{50, 60}}); !op.Copies(60, 50) {
 		t.Error("a row that is its picture is no copy")

@@ -223,6 +223,11 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"row: got 20000 x 5":                       with(func(c *Config) { c.Out = Size{20000, 5} }),
 		"got probability 1.5":                      with(func(c *Config) { c.Flip = 1.5 }),
 		"got probability NaN":                      with(func(c *Config) { c.Flip = nan() }),
+		"anywhere: got padding -1":                 with(func(c *Config) { c.Anywhere = &Anywhere{Padding: -1} }),
+		"anywhere: got padding 16385":              with(func(c *Config) { c.Anywhere = &Anywhere{Padding: 16385} }),
+		"anywhere is a crop to Out":                {Random: &RandomCrop{}, Anywhere: &Anywhere{}, Out: Square(5)},
+		"erase: got probability 2":                 with(func(c *Config) { c.Erase = 2 }),
+		"mode index: want no erasing":              {Out: Square(5), Mode: Index, Erase: 0.1},
 		"vertical flip: got probability -1":        with(func(c *Config) { c.VFlip = -1 }),
 		"grayscale: got probability 2":             with(func(c *Config) { c.Grayscale = 2 }),
 		"jitter: got probability NaN":              with(func(c *Config) { c.Jitter = &Jitter{P: nan()} }),
@@ -303,6 +308,12 @@ func allConfigs() []Config {
 			cfg.Random = &RandomCrop{}
 		case 3:
 			cfg.Resize, cfg.Out = Size{20, 100}, Size{31, 9}
+		}
+		if i%11 < 5 {
+			cfg.Erase = 0.5
+		}
+		if cfg.Random == nil && i%2 == 0 {
+			cfg.Anywhere = &Anywhere{Padding: i % 60}
 		}
 		if cfg.DType != U8 && i%3 == 0 {
 			cfg.Normalize = &Normalize{imagenet.Mean[:3-2*min(1, int(cfg.Mode))], imagenet.Std[:3-2*min(1, int(cfg.Mode))]}

@@ -91,6 +91,12 @@ type RandomCrop struct {
 	Ratio [2]float64 // zero: 3/4 to 4/3
 }
 
+// Anywhere is torchvision's RandomCrop: the row lies anywhere in the picture and the zeros around it. Where it does not fit, the
+// picture stands in its middle.
+type Anywhere struct {
+	Padding int // zeros on each side
+}
+
 // Jitter is torchvision's ColorJitter on a PIL image: what is not nil is applied, in an order that is drawn, each by a
 // factor drawn between two numbers. 1 leaves brightness, contrast and saturation as they are, 0 the hue, which goes once
 // around from -0.5 to 0.5.
@@ -103,12 +109,13 @@ type Jitter struct {
 type Normalize struct{ Mean, Std []float64 }
 
 // Config describes a row. Its geometry is one of: ResizeShort or Resize, each
-// with an optional centre crop to Out; Random, resized to Out; or none, a centre
-// crop to Out alone. Where a picture is smaller than the crop, zeros go around.
+// with an optional crop to Out, of the middle or Anywhere; Random, resized to Out;
+// or none, a crop to Out alone. Where a picture is smaller than the crop, zeros go around.
 type Config struct {
 	ResizeShort   int         // the shorter side becomes this; 0: not asked
 	Resize        Size        // exactly this size; zero: not asked
 	Random        *RandomCrop // nil: not asked
+	Anywhere      *Anywhere   // nil: crops are of the middle
 	Out           Size        // the row's picture; zero: Resize
 	Interpolation Interpolation
 	Flip          float64    // probability of a horizontal flip
@@ -116,6 +123,7 @@ type Config struct {
 	Jitter        *Jitter    // nil: colours stay as they are
 	Grayscale     float64    // probability that all channels become Pillow's L, after Jitter
 	Normalize     *Normalize // nil: floats are x/255
+	Erase         float64    // probability that a part of the finished row becomes zeros: torchvision's RandomErasing
 	Mode          Mode
 	DType         DType
 	Layout        Layout
@@ -180,10 +188,13 @@ func (cfg *Config) geometry(op *C.media_op) {
 	default:
 		op.geometry = C.MEDIA_AS_IS
 	}
+	if cfg.Anywhere != nil {
+		op.anywhere, op.padding = 1, C.uint32_t(cfg.Anywhere.Padding)
+	}
 }
 
 func (cfg *Config) colours(op *C.media_op) {
-	op.gray_p = C.double(cfg.Grayscale)
+	op.gray_p, op.erase_p = C.double(cfg.Grayscale), C.double(cfg.Erase)
 	j := cfg.Jitter
 	if j == nil {
 		return
@@ -235,8 +246,8 @@ func (cfg *Config) checkChances() error {
 	if cfg.Jitter != nil {
 		jitter = cfg.Jitter.P
 	}
-	names := []string{"horizontal flip", "vertical flip", "jitter", "grayscale"}
-	for i, p := range []float64{cfg.Flip, cfg.VFlip, jitter, cfg.Grayscale} {
+	names := []string{"horizontal flip", "vertical flip", "jitter", "grayscale", "erase"}
+	for i, p := range []float64{cfg.Flip, cfg.VFlip, jitter, cfg.Grayscale, cfg.Erase} {
 		if !(p >= 0 && p <= 1) {
 			return fmt.Errorf("%s: got probability %v, want 0 to 1", names[i], p)
 		}
@@ -248,6 +259,9 @@ func (cfg *Config) checkChances() error {
 func (cfg *Config) checkColours() error {
 	if cfg.Grayscale > 0 && cfg.Mode != RGB {
 		return fmt.Errorf("grayscale: want mode RGB")
+	}
+	if cfg.Mode == Index && cfg.Erase > 0 {
+		return fmt.Errorf("mode index: want no erasing, as zero is the number of a class")
 	}
 	j := cfg.Jitter
 	if j == nil {
@@ -297,6 +311,11 @@ func (cfg *Config) checkGeometry() error {
 	}
 	if cfg.Out != (Size{}) && !cfg.Out.valid() {
 		return fmt.Errorf("row: got %d x %d, want sides of 1 to %d", cfg.Out.H, cfg.Out.W, MaxSide)
+	}
+	if a := cfg.Anywhere; a != nil && (cfg.Random != nil || cfg.Out == (Size{})) {
+		return fmt.Errorf("geometry: anywhere is a crop to Out, beside no random crop")
+	} else if a != nil && (a.Padding < 0 || a.Padding > MaxSide) {
+		return fmt.Errorf("anywhere: got padding %d, want 0 to %d", a.Padding, MaxSide)
 	}
 	if cfg.Random != nil {
 		return cfg.Random.check()

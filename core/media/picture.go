@@ -48,11 +48,12 @@ func (w *Worker) Picture(dst []byte, p *Picture, op *Op, draw Draw) (Info, error
 // Copies says whether the row of an upright picture of this size is its RGB
 // bytes as they are.
 func (op *Op) Copies(width, height int) bool {
-	return op.c.geometry == C.MEDIA_AS_IS && int(op.c.out_w) == width && int(op.c.out_h) == height &&
-		op.c.mode == C.MEDIA_RGB && op.c.dtype == C.MEDIA_U8 && op.c.layout == C.MEDIA_NHWC && op.c.flip_p == 0 && op.c.vflip_p == 0 && !op.recolours()
+	return op.c.geometry == C.MEDIA_AS_IS && op.c.padding == 0 && int(op.c.out_w) == width && int(op.c.out_h) == height &&
+		op.c.mode == C.MEDIA_RGB && op.c.dtype == C.MEDIA_U8 && op.c.layout == C.MEDIA_NHWC && op.c.flip_p == 0 && op.c.vflip_p == 0 && !op.retouches()
 }
 
-func (op *Op) recolours() bool { return op.c.jitter_p > 0 || op.c.gray_p > 0 }
+// retouches says that pixels may change after they are in their place.
+func (op *Op) retouches() bool { return op.c.jitter_p > 0 || op.c.gray_p > 0 || op.c.erase_p > 0 }
 
 // Uniforms draws two numbers of [0, 1) for a purpose of the caller's, from 16 to
 // 255: the same for equal draws, and independent between purposes and blocks.

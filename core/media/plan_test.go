@@ -13,6 +13,7 @@ func TestPlansAreWhatRowsAreMadeOf(t *testing.T) {
 	w := worker(t, nil)
 	for name, cfg := range map[string]Config{
 		"train": train, "eval": eval, "zeros around": {Out: Size{300, 20}}, "exactly": {Resize: Size{10, 90}, Orient: true},
+		"anywhere": {Out: Size{80, 70}, Anywhere: &Anywhere{Padding: 9}},
 	} {
 		op := compiled(t, cfg)
 		dst := make([]byte, op.RowBytes())

@@ -84,6 +84,11 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.flip = p.flip;
     c->info.vflip = p.vflip;
     media_draw_colours(op, draw, &c->colours);
+    media_draw_erased(op, draw, &c->erased);
+    c->info.erased_y = c->erased.y;
+    c->info.erased_x = c->erased.x;
+    c->info.erased_h = c->erased.h;
+    c->info.erased_w = c->erased.w;
     media_axis_key x = {p.box_w, p.res_w, p.win_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip};
     media_axis_key y = {p.box_h, p.res_h, p.win_y, (int32_t)op->out_h, (int32_t)op->filter, 0};
     if (media_axis_init(&c->ax, &x) != MEDIA_OK || media_axis_init(&c->ay, &y) != MEDIA_OK)
@@ -175,6 +180,7 @@ static int stream(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
         while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, &w, y++, dst);
     }
     if (c->colours.n > 0) recolour(c, op, &w, dst);
+    media_erase(op, &c->erased, dst);
     return MEDIA_OK;
 }
 

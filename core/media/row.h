@@ -63,10 +63,13 @@ typedef struct media_op {
     uint64_t max_pixels;         /* refuse a larger picture before allocating for it */
     double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
+    uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
+    uint32_t padding;  /* of anywhere: zeros on each side, which it may lie on */
     double flip_p, vflip_p;
     double jitter_p; /* that brightness, contrast, saturation and hue change, those that are on */
     media_factor jitter[MEDIA_JITTERS];
     double gray_p;         /* that all channels become grey */
+    double erase_p;        /* that a part becomes zeros */
     float mean[3], std[3]; /* of x / 255 */
 
     /* Written by media_op_init(). */
@@ -91,6 +94,8 @@ typedef struct media_info {
     int32_t orientation;                /* 1-8; 1 unless the op honours it */
     int32_t box_y, box_x, box_h, box_w; /* part of the oriented picture that was resized */
     int32_t flip, vflip;
+    int32_t erased_y, erased_x, erased_h,
+        erased_w;     /* the part of the row that became zeros; of no size: none */
     char detail[200]; /* what was wrong, for a message */
 } media_info;
 

@@ -39,7 +39,7 @@ type Plan struct {
 type Draw struct {
 	Seed, Epoch, Index uint64
 
-	// Replay takes Box (for a random crop), Flip and VFlip as given instead of drawing. Colours are drawn.
+	// Replay takes Box (for a random crop), Flip and VFlip as given instead of drawing. All else is drawn.
 	Replay bool
 	Box    Box
 	Flip   bool
@@ -64,6 +64,7 @@ type Info struct {
 	Box         Box    `json:"box"`         // the part that was resized
 	Flip        bool   `json:"flip"`
 	VFlip       bool   `json:"vflip"`
+	Erased      Box    `json:"erased"` // the part of the row that became zeros; of no size: none
 }
 
 // Worker decodes on one thread at a time and keeps its buffers between rows.
@@ -144,7 +145,7 @@ func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err e
 	if len(data) == 0 {
 		return plan, false, &FormatError{cause: CauseEmpty}
 	}
-	if op.c.mode == C.MEDIA_INDEX || op.c.vflip_p > 0 || op.recolours() {
+	if op.c.mode == C.MEDIA_INDEX || op.c.vflip_p > 0 || op.retouches() {
 		return plan, false, nil
 	}
 	p := &w.plan
@@ -189,6 +190,7 @@ func (w *Worker) info(format string) Info {
 		Format: format, Width: int(c.width), Height: int(c.height), Orientation: int(c.orientation),
 		Box:  Box{Y: int(c.box_y), X: int(c.box_x), H: int(c.box_h), W: int(c.box_w)},
 		Flip: c.flip != 0, VFlip: c.vflip != 0,
+		Erased: Box{Y: int(c.erased_y), X: int(c.erased_x), H: int(c.erased_h), W: int(c.erased_w)},
 	}
 }
 

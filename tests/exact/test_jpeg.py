@@ -73,6 +73,25 @@ def test_resize_to_a_size_equals_pillow_in_both_layouts(rows, tmp_path):
         assert np.array_equal(got, want.transpose(2, 0, 1) if i % 2 else want), (i, im.size, (w, h), f)
 
 
+def test_random_crops_with_padding_are_parts_of_the_padded_picture(rows, tmp_path):
+    """torchvision's RandomCrop: where it lies is ours, what it is Pillow's; all zeros where it misses the picture."""
+    rng = np.random.default_rng(27)
+    for i in range(60):
+        im = random_jpeg(rng, tmp_path / "a.jpg", int(rng.integers(1, 40)), int(rng.integers(1, 40))).convert("RGB")
+        pad, f, resize = int(rng.integers(0, 60)), int(rng.integers(3)), None
+        if i % 2:
+            resize = (int(rng.integers(1, 40)), int(rng.integers(1, 40)))
+            im = im.resize(resize[::-1], FILTERS[f])
+        padded = np.pad(np.asarray(im), ((pad, pad), (pad, pad), (0, 0)))
+        out = tuple(int(rng.integers(1, n + 1)) for n in padded.shape[:2])
+        for index in range(4):
+            got = rows.row(tmp_path / "a.jpg", Resize=resize, Out=out, Interpolation=f, Anywhere=dict(Padding=pad), Flip=index % 2,
+                           draw=dict(Seed=i, Index=index))
+            got = got[:, ::-1] if index % 2 else got
+            places = np.lib.stride_tricks.sliding_window_view(padded, (*out, 3))[:, :, 0]
+            assert any(np.array_equal(place, got) for line in places for place in line), (i, im.size, out, pad)
+
+
 def test_cropped_decode_equals_decode_then_crop_for_random_boxes(rows, tmp_path):
     rng = np.random.default_rng(3)
     for i in range(60):

@@ -468,7 +468,7 @@ func TestColoursAreDrawnOncePerRow(t *testing.T) {
 	f := files[name]
 	plain := asStored(f, 4, Selection{Kind: Uniform, Count: 4})
 	drawn := plain
-	drawn.Image.VFlip, drawn.Image.Grayscale = 0.5, 0.3
+	drawn.Image.VFlip, drawn.Image.Grayscale, drawn.Image.Erase = 0.5, 0.3, 0.5
 	drawn.Image.Jitter = &media.Jitter{P: 0.9, Brightness: &[2]float64{0.5, 2}, Contrast: &[2]float64{0.5, 2}, Saturation: &[2]float64{0, 3}, Hue: &[2]float64{-0.5, 0.5}}
 	op, err := media.Compile(drawn.Image)
 	if err != nil {
