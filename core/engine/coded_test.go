@@ -156,6 +156,8 @@ func TestTheDeviceDecodesWhatTheProcessorDoes(t *testing.T) {
 	for name, transform := range map[string]string{
 		"random crops":  "[{random_resized_crop: {size: [24, 20], scale: [0.2, 1]}}, {horizontal_flip: 0.5}]",
 		"bicubic":       "[{random_resized_crop: {size: 16, interpolation: bicubic}}, {horizontal_flip: 0.5}]",
+		"anywhere":      "[{random_crop: {size: [24, 30], padding: 9}}, {horizontal_flip: 0.5}]",
+		"of a resize":   "[{resize: 32}, {random_crop: 28}]",
 		"short side":    "[{resize: 32}, {center_crop: 28}]",
 		"a size":        "[{resize: [50, 9]}]",
 		"zeros around":  "[{center_crop: [64, 48]}, {horizontal_flip: 1}]",

@@ -13,7 +13,7 @@ import (
 // PictureConfig says what a picture, or a frame, becomes in core/media's words.
 func PictureConfig(i *spec.Image) media.Config {
 	t := &i.Transform
-	c := media.Config{Flip: t.HorizontalFlip, VFlip: t.VerticalFlip, Grayscale: t.Grayscale, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
+	c := media.Config{Flip: t.HorizontalFlip, VFlip: t.VerticalFlip, Grayscale: t.Grayscale, Erase: t.RandomErasing, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
 	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
 	c.Out = size(t.Output())
 	if r := t.Resize; r != nil {
@@ -21,6 +21,9 @@ func PictureConfig(i *spec.Image) media.Config {
 		if r.Short == 0 {
 			c.Resize = size(r.Extent)
 		}
+	}
+	if r := t.RandomCrop; r != nil {
+		c.Anywhere = &media.Anywhere{Padding: r.Padding}
 	}
 	if r := t.RandomResizedCrop; r != nil {
 		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}

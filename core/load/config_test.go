@@ -27,7 +27,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 		"video": {
 			`"frames": 3`, `"over": "cut"`, `"mode": "gray"`, `"rotation": "ignore"`, `"filter": "hflip"`, `"hardware": "auto"`, `"layout": "NCTHW"`, `"layout": "NTCHW"`,
 			`"transform": [{"resize": [8, 9]}]`, `"transform": [{"center_crop": 3}]`, `"transform": [{"horizontal_flip": 0.5}]`, `"transform": [{"random_resized_crop": 8}]`,
-			`"transform": [{"vertical_flip": 0.5}]`, `"transform": [{"grayscale": 0.5}]`, `"transform": [{"color_jitter": {"brightness": 0.5}}]`,
+			`"transform": [{"random_crop": 8}]`, `"transform": [{"random_crop": {"size": 8, "padding": 2}}]`, `"transform": [{"vertical_flip": 0.5}]`, `"transform": [{"grayscale": 0.5}]`, `"transform": [{"random_erasing": 0.5}]`, `"transform": [{"color_jitter": {"brightness": 0.5}}]`,
 			`"transform": [{"color_jitter": {"contrast": 0.5}}]`, `"transform": [{"color_jitter": {"saturation": 0.5}}]`, `"transform": [{"color_jitter": {"hue": 0.5}}]`,
 			`"transform": [{"color_jitter": {"hue": 0.5, "p": 0.5}}]`,
 			`"transform": [{"resize": [8, 9]}, {"normalize": {"mean": [0.5, 0.5, 0.5], "std": [0.2, 0.2, 0.2]}}]`, `"colour": "accurate"`,
@@ -95,20 +95,21 @@ func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 		return fmt.Sprintf(`{"random_resized_crop": {"size": 9, "ratio": [%s, %s]}}`, low, high)
 	}
 	for within, beyond := range map[string]string{
-		`{"resize": 16384}, {"center_crop": 1}`:         `{"resize": 16385}, {"center_crop": 1}`,
-		`{"resize": [1, 16384]}`:                        `{"resize": [1, 16385]}`,
-		`{"center_crop": [16384, 1]}`:                   `{"center_crop": [16385, 1]}`,
-		`{"random_resized_crop": {"size": [16384, 1]}}`: `{"random_resized_crop": {"size": [16385, 1]}}`,
-		ratio("0.001", "1"):                             ratio("0.0009", "1"),
-		ratio("1", "1000"):                              ratio("1", "1001"),
-		jitter("brightness", "1000"):                    jitter("brightness", "1001"),
-		jitter("contrast", "1000"):                      jitter("contrast", "1001"),
-		jitter("saturation", "1000"):                    jitter("saturation", "1001"),
-		jitter("hue", "0.5"):                            jitter("hue", "0.51"),
-		normalized("10000", "1"):                        normalized("10001", "1"),
-		normalized("-10000", "1"):                       normalized("-10001", "1"),
-		normalized("0", "0.000001"):                     normalized("0", "0.0000009"),
-		normalized("0", "1000000"):                      normalized("0", "1000001"),
+		`{"resize": 16384}, {"center_crop": 1}`:          `{"resize": 16385}, {"center_crop": 1}`,
+		`{"resize": [1, 16384]}`:                         `{"resize": [1, 16385]}`,
+		`{"center_crop": [16384, 1]}`:                    `{"center_crop": [16385, 1]}`,
+		`{"random_resized_crop": {"size": [16384, 1]}}`:  `{"random_resized_crop": {"size": [16385, 1]}}`,
+		ratio("0.001", "1"):                              ratio("0.0009", "1"),
+		ratio("1", "1000"):                               ratio("1", "1001"),
+		jitter("brightness", "1000"):                     jitter("brightness", "1001"),
+		jitter("contrast", "1000"):                       jitter("contrast", "1001"),
+		jitter("saturation", "1000"):                     jitter("saturation", "1001"),
+		`{"random_crop": {"size": 9, "padding": 16384}}`: `{"random_crop": {"size": 9, "padding": 16385}}`,
+		jitter("hue", "0.5"):                             jitter("hue", "0.51"),
+		normalized("10000", "1"):                         normalized("10001", "1"),
+		normalized("-10000", "1"):                        normalized("-10001", "1"),
+		normalized("0", "0.000001"):                      normalized("0", "0.0000009"),
+		normalized("0", "1000000"):                       normalized("0", "1000001"),
 	} {
 		if _, err := at(within); err != nil {
 			t.Errorf("%s: %v", within, err)

@@ -136,6 +136,8 @@ func (d *decoder) checkDecode(s *Spec) bool {
 		return fail("image.transform.color_jitter", undone, "color_jitter")
 	case s.Image.Transform.Grayscale > 0:
 		return fail("image.transform.grayscale", undone, "grayscale")
+	case s.Image.Transform.RandomErasing > 0:
+		return fail("image.transform.random_erasing", undone, "random_erasing")
 	case s.Device.Otherwise == OnHost:
 		return fail("device.otherwise", "got host beside decode: nvjpeg, want fail: host memory has files then, no pixels")
 	}

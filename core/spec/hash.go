@@ -125,7 +125,15 @@ type canonicalImage struct {
 	// A transform without these has the hash that it had before there were any.
 	VerticalFlip float64          `json:"vertical_flip,omitempty"`
 	Jitter       *canonicalJitter `json:"color_jitter,omitempty"`
+	RandomPart   *canonicalPad    `json:"random_crop,omitempty"`
 	Grayscale    float64          `json:"grayscale,omitempty"`
+	Erasing      float64          `json:"random_erasing,omitempty"`
+}
+
+type canonicalPad struct {
+	Height  int `json:"height"`
+	Width   int `json:"width"`
+	Padding int `json:"padding"`
 }
 
 type canonicalJitter struct {
@@ -271,7 +279,10 @@ func (i *Image) canonical() *canonicalImage {
 	if r := i.Transform.RandomResizedCrop; r != nil {
 		c.RandomCrop = &canonicalCrop{Height: r.Height, Width: r.Width, Scale: r.Scale, Ratio: r.Ratio, Interpolation: r.Interpolation}
 	}
-	c.VerticalFlip, c.Grayscale = i.Transform.VerticalFlip, i.Transform.Grayscale
+	if r := i.Transform.RandomCrop; r != nil {
+		c.RandomPart = &canonicalPad{r.Height, r.Width, r.Padding}
+	}
+	c.VerticalFlip, c.Grayscale, c.Erasing = i.Transform.VerticalFlip, i.Transform.Grayscale, i.Transform.RandomErasing
 	if j := i.Transform.ColorJitter; j != nil {
 		c.Jitter = &canonicalJitter{j.P, j.Brightness, j.Contrast, j.Saturation, j.Hue}
 	}

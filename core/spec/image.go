@@ -25,8 +25,8 @@ const (
 	sizeWant    = "N or [H, W]"
 )
 
-// operations in the order that a transform has to keep; the first three are geometry.
-var operations = []string{"resize", "center_crop", "random_resized_crop", "horizontal_flip", "vertical_flip", "color_jitter", "grayscale", "normalize"}
+// operations in the order that a transform has to keep; the first four are geometry.
+var operations = []string{"resize", "center_crop", "random_crop", "random_resized_crop", "horizontal_flip", "vertical_flip", "color_jitter", "grayscale", "normalize", "random_erasing"}
 
 // image reads the section over what above already says; nil: nothing.
 func (d *decoder) image(s *section, above *Image) *Image {
@@ -74,9 +74,9 @@ func (d *decoder) transform(s *section) (t Transform) {
 		}
 		for name := range op.values {
 			at := slices.Index(operations, name)
-			if at <= last || name == "random_resized_crop" && last >= 0 {
-				op.fail(name, "comes after %s; want resize, center_crop, both in that order, or random_resized_crop alone; then horizontal_flip; "+
-					"then vertical_flip; then color_jitter; then grayscale; then normalize; each at most once", operations[last])
+			if at <= last || name == "random_resized_crop" && last >= 0 || name == "random_crop" && t.CenterCrop != nil {
+				op.fail(name, "comes after %s; want resize, center_crop or random_crop, resize and one of them, or random_resized_crop alone; then horizontal_flip; "+
+					"then vertical_flip; then color_jitter; then grayscale; then normalize; then random_erasing; each at most once", operations[last])
 			}
 			last = at
 			d.pos[join(s.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
@@ -100,6 +100,16 @@ func (d *decoder) operation(op *section, t *Transform) {
 		short, e := d.extent(op.values["center_crop"], join(op.shown, "center_crop"))
 		e.square(short)
 		t.CenterCrop = &e
+	case op.has("random_crop"):
+		r := &RandomCrop{}
+		size, shown, sec := d.sized(op, "random_crop")
+		if size != nil {
+			short := 0
+			short, r.Extent = d.extent(size, shown)
+			r.square(short)
+			whole(sec, "padding", &r.Padding, 0, maxSide)
+		}
+		t.RandomCrop = r
 	case op.has("random_resized_crop"):
 		r := &RandomResizedCrop{Scale: [2]float64{0.08, 1}, Ratio: [2]float64{3. / 4, 4. / 3}, Interpolation: Bilinear}
 		size, shown, sec := d.sized(op, "random_resized_crop")
@@ -122,6 +132,8 @@ func (d *decoder) operation(op *section, t *Transform) {
 		op.number("grayscale", &t.Grayscale, 0, 1)
 	case op.has("normalize"):
 		t.Normalize = d.normalize(op)
+	case op.has("random_erasing"):
+		op.number("random_erasing", &t.RandomErasing, 0, 1)
 	}
 }
 
@@ -272,6 +284,9 @@ func (i *Image) checkIndex(section string, fail func(path, format string, args .
 	}
 	if t.ColorJitter != nil {
 		fail(section+".transform.color_jitter", "got color_jitter with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it")
+	}
+	if t.RandomErasing > 0 {
+		fail(section+".transform.random_erasing", "got random_erasing with mode index, where zero is the number of a class; leave it out")
 	}
 	if i.DType.Float() {
 		fail(section+".dtype", "got %v with mode index, want u8: floats are x/255, and numbers of classes are whole", i.DType)

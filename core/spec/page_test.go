@@ -82,10 +82,11 @@ var values = map[string]string{
 	"order.last": "drop", "world": "{}", "world.size": "1", "world.rank": "0", "batch": "1", "image": "{transform: [center_crop: 2]}", "image.mode": "gray",
 	"image.orientation": "apply", "image.transform": "[center_crop: 2]", "image.transform[].resize": "[1, 2]",
 	"image.transform[].resize.size": "[1, 2]", "image.transform[].resize.interpolation": "bicubic",
-	"image.transform[].center_crop": "2", "image.transform[].random_resized_crop": "2",
+	"image.transform[].center_crop": "2", "image.transform[].random_crop": "2", "image.transform[].random_crop.size": "2", "image.transform[].random_crop.padding": "4",
+	"image.transform[].random_resized_crop":      "2",
 	"image.transform[].random_resized_crop.size": "2", "image.transform[].random_resized_crop.scale": "[0.1, 1]",
 	"image.transform[].random_resized_crop.ratio": "[1, 1]", "image.transform[].random_resized_crop.interpolation": "bicubic",
-	"image.transform[].horizontal_flip": "1", "image.transform[].vertical_flip": "0.5", "image.transform[].grayscale": "0.2",
+	"image.transform[].horizontal_flip": "1", "image.transform[].vertical_flip": "0.5", "image.transform[].grayscale": "0.2", "image.transform[].random_erasing": "0.1",
 	"image.transform[].color_jitter": "{brightness: 0.4}", "image.transform[].color_jitter.p": "0.8", "image.transform[].color_jitter.brightness": "0.4",
 	"image.transform[].color_jitter.contrast": "[0.5, 2]", "image.transform[].color_jitter.saturation": "3", "image.transform[].color_jitter.hue": "0.1", "image.transform[].normalize": "imagenet",
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
@@ -207,10 +208,10 @@ func document(path, value string) string {
 		entry := "{" + op + ": " + value + "}"
 		if field != "" {
 			entry = "{" + op + ": {" + field + ": " + value + map[string]string{
-				"interpolation": ", size: [1, 2]", "scale": ", size: 1", "ratio": ", size: 1", "mean": ", std: [1, 1, 1]", "std": ", mean: [0, 0, 0]", "p": ", hue: 0.1",
+				"interpolation": ", size: [1, 2]", "scale": ", size: 1", "ratio": ", size: 1", "mean": ", std: [1, 1, 1]", "std": ", mean: [0, 0, 0]", "p": ", hue: 0.1", "padding": ", size: 1",
 			}[field] + "}}"
 		}
-		if slices.Contains([]string{"horizontal_flip", "vertical_flip", "color_jitter", "grayscale", "normalize"}, op) {
+		if slices.Contains([]string{"horizontal_flip", "vertical_flip", "color_jitter", "grayscale", "normalize", "random_erasing"}, op) {
 			entry = "{center_crop: 224}, " + entry
 		}
 		image = "image: {transform: [" + entry + "]}\n"

@@ -177,8 +177,8 @@ func TestSourcesThatCannotBe(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", source, err, want)
 		}
 	}
-	for _, chance := range []string{"horizontal_flip: 0.5", "vertical_flip: 0.5", "color_jitter: {contrast: 0.4}", "grayscale: 0.2"} {
-		text := "image: {transform: [center_crop: 8, " + chance + "]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}"
+	for _, chance := range []string{"horizontal_flip: 0.5", "vertical_flip: 0.5", "color_jitter: {contrast: 0.4}", "grayscale: 0.2", "random_crop: 8", "random_erasing: 0.1"} {
+		text := "image: {transform: [resize: [8, 8], " + chance + "]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}"
 		if _, err := Parse([]byte(text), "x.yaml"); err == nil || !strings.Contains(err.Error(), "cache.rows_bytes: rows are drawn by chance") {
 			t.Errorf("%s: got %v", chance, err)
 		}

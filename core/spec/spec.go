@@ -199,17 +199,19 @@ type Image struct {
 	MaxPixels int64 // of the picture as it is stored
 }
 
-// Transform is applied in the order of its fields. Nil and zero leave out; one of Resize, CenterCrop and RandomResizedCrop is
-// there, or Resize and CenterCrop.
+// Transform is applied in the order of its fields. Nil and zero leave out; one of Resize, CenterCrop, RandomCrop and
+// RandomResizedCrop is there, or Resize and CenterCrop or RandomCrop.
 type Transform struct {
 	Resize            *Resize
 	CenterCrop        *Extent
+	RandomCrop        *RandomCrop
 	RandomResizedCrop *RandomResizedCrop
 	HorizontalFlip    float64 // probability
 	VerticalFlip      float64
 	ColorJitter       *ColorJitter
 	Grayscale         float64 // probability
 	Normalize         *Normalize
+	RandomErasing     float64 // probability
 }
 
 // Extent is a size in pixels.
@@ -220,6 +222,12 @@ type Resize struct {
 	Short int
 	Extent
 	Interpolation Interpolation
+}
+
+// RandomCrop takes a part of Extent anywhere in the picture with Padding black pixels on each side of it.
+type RandomCrop struct {
+	Extent
+	Padding int
 }
 
 // RandomResizedCrop takes a part of random area (a share of the picture's) and aspect ratio, and resizes it to Extent.
@@ -381,6 +389,8 @@ func (t *Transform) Output() Extent {
 	switch {
 	case t.CenterCrop != nil:
 		return *t.CenterCrop
+	case t.RandomCrop != nil:
+		return t.RandomCrop.Extent
 	case t.RandomResizedCrop != nil:
 		return t.RandomResizedCrop.Extent
 	case t.Resize != nil && t.Resize.Short == 0:
@@ -402,7 +412,7 @@ func (t *Transform) Filter() Interpolation {
 
 // random reports whether it draws by chance.
 func (t *Transform) random() bool {
-	return t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0
+	return t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing > 0
 }
 
 // RowShape is the shape of one picture of the section image.

@@ -42,6 +42,7 @@ image:
     - color_jitter: {brightness: 0.5, hue: [0, 0.125], p: 0.75}
     - grayscale: 0.125
     - normalize: imagenet
+    - random_erasing: 0.0625
   dtype: bf16
   layout: NCHW
   max_pixels: 1000000
@@ -73,7 +74,7 @@ func TestEveryKeyArrives(t *testing.T) {
 				RandomResizedCrop: &RandomResizedCrop{
 					Extent: Extent{160, 192}, Scale: [2]float64{0.25, 1}, Ratio: [2]float64{0.5, 2}, Interpolation: Bicubic,
 				},
-				HorizontalFlip: 0.5, VerticalFlip: 0.25, Grayscale: 0.125,
+				HorizontalFlip: 0.5, VerticalFlip: 0.25, Grayscale: 0.125, RandomErasing: 0.0625,
 				ColorJitter: &ColorJitter{P: 0.75, Brightness: &[2]float64{0.5, 1.5}, Hue: &[2]float64{0, 0.125}},
 				Normalize:   &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}},
 			},
@@ -289,14 +290,17 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 			t.Errorf("%s: want another hash and source hash, and the same order hash", new)
 		}
 	}
-	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224"} {
-		if parse(t, strings.Replace(least, "center_crop: 224", transform, 1)).Hash() == base.Hash() {
-			t.Errorf("%s: same hash", transform)
+	crops := map[[32]byte]string{}
+	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_crop: 224", "random_crop: {size: 224, padding: 4}"} {
+		h := parse(t, strings.Replace(least, "center_crop: 224", transform, 1)).Hash()
+		if other, twice := crops[h]; twice || h == base.Hash() {
+			t.Errorf("%s: same hash as %q", transform, other)
 		}
+		crops[h] = transform
 	}
 	seen := map[[32]byte]string{base.Hash(): ""}
 	for _, more := range []string{
-		"vertical_flip: 0.5", "vertical_flip: 0.6", "grayscale: 0.5", "color_jitter: {hue: 0}", "color_jitter: {hue: 0.1}", "color_jitter: {hue: 0.1, p: 0.5}",
+		"vertical_flip: 0.5", "vertical_flip: 0.6", "grayscale: 0.5", "random_erasing: 0.5", "color_jitter: {hue: 0}", "color_jitter: {hue: 0.1}", "color_jitter: {hue: 0.1, p: 0.5}",
 		"color_jitter: {brightness: 0.1}", "color_jitter: {contrast: 0.1}", "color_jitter: {saturation: 0.1}", "color_jitter: {saturation: [0.1, 0.1]}",
 	} {
 		h := parse(t, strings.Replace(least, "center_crop: 224", "center_crop: 224}, {"+more, 1)).Hash()
