@@ -1,12 +1,16 @@
 /* jitter.c - what is done to the colours of a row before it is finished: brightness, contrast, saturation, hue, grey.
  *
  * The arithmetic is Pillow's, to the bit: Image.blend in float, cut and not rounded; convert("L"); and the way through
- * convert("HSV") in float and double, as its C has it. The operations and their order are torchvision's (ColorJitter,
- * RandomGrayscale on PIL images).
+ * convert("HSV") in float and double, as its C has it; products and sums must not be contracted, which GCC's -std=c11 and
+ * the pragma below see to. The operations and their order are torchvision's (ColorJitter, RandomGrayscale on PIL images).
  *
  * Draws, in the words of philox.c: operation 4 is the jitter. The first uniform of block 0 says whether it happens, the
  * second in which order; block 1 has the factors of brightness and contrast, block 2 those of saturation and hue.
  * Operation 5 is grey: the first uniform of block 0, grey if below p. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 #include <math.h>
 #include <string.h>
 
