@@ -239,8 +239,12 @@ def test_load_npz_gives_every_array():
     np.savez(out, **arrays)
     got = spdl.io.load_npz(out.getvalue())
     assert set(got) == set(arrays)
+    assert isinstance(got, spdl.io.NpzFile) and got.files == list(got) and "d" not in got and "a.npy" in got
     for name, array in arrays.items():
         np.testing.assert_array_equal(got[name].numpy(), array)
+        np.testing.assert_array_equal(got[f"{name}.npy"][1:], array[1:])
+    with pytest.raises(KeyError):
+        got["d.npy"]
     packed = io.BytesIO()
     np.savez_compressed(packed, x=np.arange(1000))
     np.testing.assert_array_equal(spdl.io.load_npz(packed.getvalue())["x"].numpy(), np.arange(1000))

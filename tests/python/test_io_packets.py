@@ -204,7 +204,9 @@ def test_a_picture_is_a_packet(tmp_path):
     spdl.io.save_image(tmp_path / "a.png", picture)
     for src in (tmp_path / "a.png", (tmp_path / "a.png").read_bytes(), memoryview((tmp_path / "a.png").read_bytes())):
         packets = spdl.io.demux_image(src)
-        assert len(packets) == 1
+        assert len(packets) == 1 and not hasattr(packets, "frame_rate")
+        with pytest.raises(AttributeError, match="has no attribute 'width'; decode_packets"):
+            packets.width
         np.testing.assert_array_equal(spdl.io.decode_packets(packets).numpy(), picture)
     assert spdl.io.load_image(packets, transform=[{"resize": [4, 4]}]).shape == (4, 4, 3)
     with pytest.raises(spdl.SampleError, match="nowhere"):

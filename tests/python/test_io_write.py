@@ -131,6 +131,7 @@ def test_programs_of_spdls_form_run(tmp_path):
             frames = spdl.io.create_reference_video_frame(planes[i:i + 3], pix_fmt="yuv444p", frame_rate=(25, 1), pts=i)
             if (packets := video.encode(frames)) is not None:
                 muxer.write(0, packets)
+            assert audio.frame_size > 0 and not hasattr(video, "frame_size")
             frames = spdl.io.create_reference_audio_frame(samples[i * 400:i * 400 + 1200], "s16", 8000, pts=i * 400)
             if (packets := audio.encode(frames)) is not None:
                 muxer.write(1, packets)

@@ -101,6 +101,10 @@ class Array:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __getitem__(self, key: Any) -> Any:
+        """A numpy view's. Raises what numpy() raises where there is none; tolist() and memoryview() need no numpy."""
+        return self.numpy()[key]
+
     def __repr__(self) -> str:
         return f"<spdl.Array {self.dtype}{list(self.shape)}{' read-only' if self.readonly else ''}>"
 

@@ -39,6 +39,7 @@ from ._graph import FilterGraph
 from ._load import (
     Frames,
     Loaded,
+    NpzFile,
     iter_tarfile,
     iter_zipfile,
     load,
@@ -85,7 +86,7 @@ __all__ = [
     "create_reference_audio_frame", "create_reference_video_frame", "DecodeConfig", "decode_config", "decode_packets", "Decoder", "demux_audio",
     "DemuxConfig", "demux_config", "Demuxer", "demux_image", "demux_video", "Encoder", "FilterGraph", "Frames", "get_abuffer_desc",
     "get_audio_filter_desc", "get_buffer_desc", "get_filter_desc", "get_video_filter_desc", "ImageBatch", "ImagePackets", "iter_tarfile",
-    "iter_zipfile", "load", "load_audio", "Loaded", "load_image", "load_image_batch", "load_npy", "load_npz", "load_video", "load_wav", "Muxer",
+    "iter_zipfile", "load", "load_audio", "Loaded", "load_image", "load_image_batch", "load_npy", "load_npz", "load_video", "load_wav", "Muxer", "NpzFile",
     "parse_wav", "probe_audio", "probe_video", "sample_decode_video", "save_audio", "save_image", "save_images", "save_video",
     "streaming_decode_packets", "streaming_load_video", "to_numpy", "to_torch", "utils", "VideoDecoder", "video_encode_config", "VideoPackets",
 ]
@@ -104,7 +105,6 @@ _INSTEAD = {
     **dict.fromkeys(["AudioFrames", "VideoFrames", "ImageFrames"], "Frames"),
     **dict.fromkeys(["AudioCodec", "VideoCodec", "ImageCodec"], "Codec"),
     **dict.fromkeys(["AudioEncoder", "VideoEncoder"], "Encoder"),
-    "NpzFile": "Loaded",
     "WAVHeader": "parse_wav(src)",
 }
 

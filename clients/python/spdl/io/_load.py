@@ -119,6 +119,18 @@ class Loaded(Mapping):
         return f"<spdl.io.Loaded {', '.join(f'{name}: {array!r}' for name, array in self.items())}>"
 
 
+class NpzFile(Loaded):
+    """What load_npz gives: arrays by name, also by that of their file ("a.npy"), as numpy's."""
+
+    def __getitem__(self, name: str) -> Array:
+        return self._arrays[name if name in self._arrays or not isinstance(name, str) else name.removesuffix(".npy")]
+
+    @property
+    def files(self) -> list[str]:
+        """The names."""
+        return list(self)
+
+
 class Frames(Array):
     """An array that knows when its frames are shown, or its samples heard: `pts`, in seconds, of each picture, or of the first sample; None
     where nobody knows."""
@@ -371,9 +383,10 @@ def load_npy(src: Source, *, copy: bool = False) -> Array:
     return array.copy() if copy else array
 
 
-def load_npz(src: Source) -> Loaded:
+def load_npz(src: Source) -> NpzFile:
     """The arrays of a .npz file by name. Those that are stored uncompressed are views, as of load_npy."""
-    return load(src, {"npz": {}})
+    loaded = load(src, {"npz": {}})
+    return NpzFile(loaded._arrays, loaded.info)
 
 
 def iter_tarfile(src: Any) -> Iterator[tuple[str, memoryview]]:

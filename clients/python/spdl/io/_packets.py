@@ -218,6 +218,10 @@ class ImagePackets:
     def __repr__(self) -> str:
         return f"<spdl.io.ImagePackets of {len(self.data)} bytes>"
 
+    def __getattr__(self, name: str) -> Any:
+        remedy = "; decode_packets(packets) tells: it has shape and dtype" if name in ("width", "height", "pix_fmt", "codec") else ""
+        raise AttributeError(f"'ImagePackets' object has no attribute {name!r}{remedy}")
+
     def clone(self) -> ImagePackets:
         """The same picture, which is shared."""
         return self

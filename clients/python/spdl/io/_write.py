@@ -299,6 +299,9 @@ def create_reference_audio_frame(array: Any, sample_fmt: str, sample_rate: int, 
     return ReferenceFrames("audio", array, sample_fmt, whole(f"io: {call}: sample_rate", sample_rate), whole(f"io: {call}: pts", pts))
 
 
+_FRAME_SIZE = 1024
+
+
 class Encoder:
     """A track of a Muxer that takes arrays. What is encoded is in the file: nothing comes back to be written."""
 
@@ -320,6 +323,13 @@ class Encoder:
             raise ArgumentError("spdl: io: encode: samples with seconds; want none: samples follow one another")
         else:
             self._samples(memory_of(frames, "encode").shape, frames)
+
+    @property
+    def frame_size(self) -> int:
+        """Samples that a program may give at a time: any number is taken, and cut to the codec's frames here."""
+        if isinstance(self._config, VideoEncodeConfig):
+            raise AttributeError("an encoder of video has no frame_size; give any number of frames")
+        return _FRAME_SIZE
 
     def flush(self) -> None:
         """Nothing: Muxer.close ends the encoders."""
