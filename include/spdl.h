@@ -372,9 +372,15 @@ SPDL_API spdl_status spdl_batch_tensor(spdl_reader *reader, const spdl_batch *ba
 SPDL_API spdl_status spdl_schema_tensor(const spdl_reader *reader, uint32_t i, spdl_tensor *out);
 
 /* A deleter for a DLManagedTensor or a DLManagedTensorVersioned made by a client that has no compiled code of its own: it
- * stores all ones over the struct's first 8 bytes, which nobody reads any more, and does nothing else. The client
- * finds such structs and frees them. Any thread, at any time. */
+ * stores all ones over the struct's first 8 bytes, which nobody reads any more. The client finds such structs and frees
+ * them. Any thread, at any time. */
 SPDL_API void spdl_dlpack_deleter(void *managed);
+
+/* From now on the end of such a struct asks schedule(call, argument) once, and no more until the next call of this: for a client that
+ * would not look soon by itself. Structs that ended before are not told of: look after this call. schedule is what the client's runtime has
+ * to run something later, which any thread may ask, whatever it holds, such as CPython's Py_AddPendingCall; it returns 0 if it will. NULL: nobody is to be asked any
+ * more, and nobody is being asked when this returns. Calls of it must not race. */
+SPDL_API void spdl_dlpack_listen(int (*schedule)(int (*call)(void *), void *argument), int (*call)(void *), void *argument);
 
 /* ---- 5  information ------------------------------------------------------------------------------ */
 

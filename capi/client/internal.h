@@ -26,7 +26,8 @@
  *   pool.c      tensors in device memory: import, and let streams wait for them; gpu.h is what these three share
  *   fault.c     named fault points, in test builds only
  *
- * The library keeps no global state but each thread's error text and the tables of a loaded libspdl_engine and CUDA driver.
+ * The library keeps no global state but each thread's error text, the tables of a loaded libspdl_engine and CUDA driver, and who hears of the
+ * ends of tensors.
  */
 #ifndef SPDL_INTERNAL_H
 #define SPDL_INTERNAL_H

@@ -208,3 +208,29 @@ TEST(restart_and_load_move_the_reader_to_the_engines_epoch) {
     spdl_detach(r);
     standin_free(s);
 }
+
+static int asked, runs;
+static int refuse_once(int (*call)(void *), void *argument) {
+    if (asked++ == 0) return -1;
+    return call(argument);
+}
+static int count(void *by) {
+    runs += *(int *)by;
+    return 0;
+}
+
+TEST(the_end_of_a_dlpack_tensor_is_told_once_to_who_listens) {
+    uint64_t tensors[5] = {0};
+    int by = 7;
+    spdl_dlpack_deleter(&tensors[0]);
+    CHECK(tensors[0] == UINT64_MAX && asked == 0);
+    spdl_dlpack_listen(refuse_once, count, &by);
+    for (int i = 1; i < 4; i++) spdl_dlpack_deleter(&tensors[i]);
+    CHECK(asked == 2 && runs == 7); /* the first had no room, the third is on the way already */
+    spdl_dlpack_listen(refuse_once, count, &by);
+    spdl_dlpack_deleter(&tensors[4]);
+    CHECK(asked == 3 && runs == 14);
+    spdl_dlpack_listen(NULL, NULL, NULL);
+    spdl_dlpack_deleter(&tensors[4]);
+    CHECK(asked == 3 && tensors[4] == UINT64_MAX);
+}

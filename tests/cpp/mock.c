@@ -365,6 +365,11 @@ spdl_status spdl_batch_tensor(spdl_reader *r, const spdl_batch *b, uint32_t i, s
 
 void spdl_dlpack_deleter(void *managed) { memset(managed, 0xff, 8); }
 
+void spdl_dlpack_listen(int (*schedule)(int (*call)(void *), void *argument), int (*call)(void *),
+                        void *argument) {
+    (void)schedule, (void)call, (void)argument;
+}
+
 spdl_status spdl_schema_tensor(const spdl_reader *r, uint32_t i, spdl_tensor *out) {
     (void)r;
     spdl_status s = forced("spdl_schema_tensor");

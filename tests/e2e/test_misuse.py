@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 import spdl
-from engines import PATIENCE, batches_of, describe, groups, python, reader
+from engines import PATIENCE, batches_of, describe, eventually, groups, python, reader
 from spdl import _c
 
 
@@ -155,6 +155,24 @@ def test_closing_in_another_thread_ends_a_wait(serve, attach, pictures):
     loader.close()
     thread.join(30)
     assert ended == [spdl.Detached]
+
+
+def test_a_loader_that_closed_is_not_taken_for_dead_where_tensors_were_made(serve, pictures):
+    """Tensors that died before the close, and after it: when the program ends the engine hears neither of a hang-up nor of a death."""
+    engine = serve(describe(pictures.path, order={"shuffle": False}), "--access", "private")
+    for before, after in (("batch = tensor = None", ""), ("", "batch = tensor = None")):
+        got = python(f"""if 1:
+            import numpy, spdl
+            loader = spdl.attach({engine.name!r})
+            for batch in loader:
+                tensor = numpy.from_dlpack(batch.array("image"))
+            {before}
+            loader.close()
+            {after}
+        """)
+        assert (got.returncode, got.stderr) == (0, "")
+    eventually("both to have left", lambda: engine.said().count("detach of consumer") == 2)
+    assert "hang-up" not in engine.said() and "death" not in engine.said()
 
 
 def test_an_interpreter_that_ends_with_views_alive_does_not_crash(serve, pictures):

@@ -84,6 +84,7 @@ def mock(mock_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """The mock in place of libspdl, a fresh copy for each test, which must end with no reader and no lease alive."""
     mock = Mock(shutil.copy(mock_path, tmp_path / "libmock.so"))
     monkeypatch.setattr(_c, "_api", _c.Api(str(mock.path)))
+    monkeypatch.setattr(_dlpack, "_deleter_address", 0)
     yield mock
     gc.collect()
     assert (mock.counts.readers, mock.counts.leases) == (0, 0), "the test leaves readers or leases behind"
@@ -239,6 +240,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Path:
     path = built("libspdl.so")
     monkeypatch.setenv("SPDL_LIBRARY", str(path))
     monkeypatch.setattr(_c, "_api", _c.Api(str(path)))
+    monkeypatch.setattr(_dlpack, "_deleter_address", 0)
     return path
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import pickle
 import threading
+import time
 from collections import UserList
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 import spdl
-from spdl import _c, _reader
+from spdl import _c, _dlpack, _reader
 
 
 def tickets(batches):
@@ -429,6 +430,91 @@ def test_a_tensor_outlives_its_loader(mock):
     assert mock.counts.readers == 1 and tensor[1, 0, 0, 0] == 1
     del tensor
     assert mock.counts.readers == 0
+
+
+def lane_0_is_free(one):
+    try:
+        spdl.attach(one.name, "train", lane=0).close()
+    except spdl.Busy:
+        return False
+    return True
+
+
+class AsForTorch:
+    """An array that is handed out read-only or not, as torch() does; numpy before 2.1 takes no read-only memory."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, stream=None):
+        return self.array._capsule(versioned=False)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def tensor_of(loader):
+    return pytest.importorskip("numpy").from_dlpack(AsForTorch(loader.acquire().array("x")))
+
+
+def lanes(engine):
+    return engine("--groups", "train:lanes", "--lanes", "2", "--slots", "12")
+
+
+def test_close_ends_the_membership_if_every_tensor_is_dead(engine):
+    """Also where nobody has noticed their death before: the place is free at once."""
+    one = lanes(engine)
+    with spdl.attach(one.name, "train", lane=0) as loader:
+        for _ in range(3):
+            tensor = tensor_of(loader)
+        del tensor
+    assert lane_0_is_free(one)
+
+
+@pytest.mark.parametrize("where", ["here", "in another thread"])
+def test_the_last_tensor_that_dies_after_close_ends_the_membership(engine, where):
+    """Without another call into spdl, soon after; until then the memory stays, and the place is taken. Then nothing listens any more."""
+    one = lanes(engine)
+    loader = spdl.attach(one.name, "train", lane=0)
+    other = spdl.attach(one.name, "train", lane=1)
+    kept = [tensor_of(of) for of in (loader, loader, other)]
+    first = kept[0].copy()
+    loader.close()
+    assert not lane_0_is_free(one) and (kept[0] == first).all() and len(_dlpack.live) == 3
+    if where == "here":
+        del kept[:2]
+    else:
+        thread = threading.Thread(target=lambda: kept.__delitem__(slice(0, 2)))
+        thread.start()
+        thread.join()
+    deadline = time.monotonic() + 60
+    while len(_dlpack.live) > 1:  # the interpreter looks between two lines of this
+        assert time.monotonic() < deadline
+    assert lane_0_is_free(one)
+    del kept[0]  # of a loader that is open: its next call will see to it
+    assert len(_dlpack.live) == 1
+    other.close()
+    assert not _dlpack.live
+
+
+def test_a_ctrl_c_is_not_lost_where_tensors_of_a_closed_loader_die(engine, monkeypatch):
+    """What is raised while the main thread sweeps for them is raised in the program."""
+    loader = spdl.attach(engine().name)
+    kept = tensor_of(loader)
+    loader.close()
+    watch = _dlpack.watch
+
+    def interrupted():
+        watch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_dlpack, "watch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        del kept
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            pass
+    assert not _dlpack.live
 
 
 def test_a_loader_that_is_dropped_is_closed(mock):

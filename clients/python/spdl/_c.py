@@ -209,6 +209,8 @@ _FUNCTIONS = {
     "spdl_schema_tensor": (c_int, c_void_p, c_uint32, POINTER(Tensor)),
     # void spdl_dlpack_deleter(void *managed);
     "spdl_dlpack_deleter": (None, c_void_p),
+    # void spdl_dlpack_listen(int (*schedule)(int (*call)(void *), void *argument), int (*call)(void *), void *argument);
+    "spdl_dlpack_listen": (None, c_void_p, c_void_p, c_void_p),
     # spdl_status spdl_get_ring_info(const spdl_reader *reader, spdl_ring_info *out);
     "spdl_get_ring_info": (c_int, c_void_p, POINTER(RingInfo)),
     # spdl_status spdl_get_reader_info(const spdl_reader *reader, spdl_reader_info *out);

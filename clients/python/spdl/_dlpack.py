@@ -12,10 +12,11 @@
 
 A deleter must not run Python. Its caller may be without the interpreter lock, on a thread Python never saw,
 inside the unwinding of an exception (a ctypes callback would swallow it), or after the interpreter is gone. So
-the deleter is spdl_dlpack_deleter, a C function whose whole effect is to store all ones over the first 8 bytes of
+the deleter is spdl_dlpack_deleter, a C function whose effect is to store all ones over the first 8 bytes of
 the struct: `data` in the one, the version in the other, neither of which anyone reads by then. `sweep` finds
 blocks marked that way and lets their memory go. Every call that asks for a batch sweeps, so a slot whose last
-tensor died comes back with the next call into the loader. The blocks themselves are used again.
+tensor died comes back with the next call into the loader. Into a loader that is closed there is none: then the deleter also has the
+interpreter's main thread sweep, by Py_AddPendingCall, which needs no lock of its caller. The blocks themselves are used again.
 
 A capsule has no destructor for the same reason. One that nobody consumed is found by its reference count.
 """
@@ -26,8 +27,10 @@ import ctypes
 import struct
 import sys
 from ctypes import c_char_p, c_int, c_size_t, c_uint8, c_uint64, c_void_p
+from typing import Optional
 
 from . import _c
+from ._lock import Lock
 
 CPU, CUDA = 1, 2  # DLDeviceType
 READ_ONLY, IS_COPIED = 1, 2  # DLPACK_FLAG_BITMASK_*
@@ -93,6 +96,12 @@ class _Export:
         return lonely
 
 
+    def late(self) -> bool:
+        """Whether it is of a loader that is closed."""
+        reader = getattr(self.owner, "reader", None)
+        return reader is not None and reader.closed
+
+
 _idle: list[_Block] = []  # as many as tensors were ever alive at once
 live: list[_Export] = []  # of every loader: a tensor may outlive its loader. Empty: there is nothing to sweep
 
@@ -105,6 +114,42 @@ def sweep() -> None:
         except ValueError:  # another was first
             continue
         _idle.append(export.block)
+
+
+def watch() -> None:
+    """Sweep, and have it done again soon after a tensor of a closed loader died, until none is left."""
+    while True:
+        _listen(_schedule, _is_true, id(_sweeper))
+        sweep()
+        if any(export.late() for export in live):
+            return
+        unwatch()
+        if not any(export.late() for export in live):  # another thread, or a finaliser, has closed a loader in between
+            return
+
+
+def unwatch() -> None:
+    _listen(None, None, None)
+
+
+class _Sweeper:
+    """Sweeps when it is asked whether it is true. PyObject_IsTrue is what the main thread calls: what is raised within, as by a
+    Ctrl-C, is raised in the program then, and is not lost as in a callback of ctypes."""
+
+    def __bool__(self) -> bool:
+        watch()
+        return False
+
+
+_sweeper = _Sweeper()
+_schedule = ctypes.cast(ctypes.pythonapi.Py_AddPendingCall, c_void_p).value
+_is_true = ctypes.cast(ctypes.pythonapi.PyObject_IsTrue, c_void_p).value
+_listening = Lock()
+
+
+def _listen(*arguments: Optional[int]) -> None:
+    with _listening:
+        _c.library().held.dlpack_listen(*arguments)
 
 
 def _block() -> _Block:

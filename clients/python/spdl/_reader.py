@@ -43,9 +43,10 @@ def _at_exit() -> None:
     global _exiting
     for reader in list(_readers):
         reader.close()
-    if _c.loaded() is not None:  # a batch that is held keeps an engine in this process, and exit() does not come after a Ctrl-C
-        _c.loaded().free.shutdown()
     _exiting = True
+    if _c.loaded() is not None:
+        _dlpack.unwatch()
+        _c.loaded().free.shutdown()  # a batch that is held keeps an engine in this process, and exit() does not come after a Ctrl-C
 
 
 atexit.register(_at_exit)
@@ -372,9 +373,13 @@ class Reader:
 
     def close(self) -> None:
         """Detach, now or when the last waiting call has come back. Leased batches stay readable."""
+        if exports:
+            _dlpack.sweep()  # first: what is dead keeps no engine
         with self.lock:
             self._closed = True
             self._detach()
+        if exports and not _exiting:
+            _dlpack.watch()
 
     def _detach(self) -> None:
         if self._calls or self._detached:
