@@ -111,16 +111,14 @@ class Array:
     def copy(self) -> Array:
         """The same elements, dense, in memory of their own: writable, and free of the batch."""
         self._need_cpu("copy")
-        memory = bytearray(self.nbytes + 63)
-        pinned = ctypes.c_char.from_buffer(memory)  # keeps the bytearray where it is
-        address = (ctypes.addressof(pinned) + 63) & ~63
+        memory, address = _aligned(self.nbytes)
         if is_dense(self.shape, self.strides, self.dtype.itemsize):
             ctypes.memmove(address, self._address, self.nbytes)
             strides = self.strides
         else:
             strides = _dense_strides(self.shape, self.dtype.itemsize)
             _copy_strided(address, strides, self._address, self.strides, self.shape, self.dtype.itemsize)
-        return Array(pinned, address, self.shape, strides, self.dtype, False, copied=True)
+        return Array(memory, address, self.shape, strides, self.dtype, False, copied=True)
 
     def __reduce_ex__(self, protocol: int) -> tuple:
         """The elements, and what a subclass adds to them; never the address. Raises Unsupported for memory of a device."""
@@ -330,6 +328,12 @@ class Ragged:
                      _dense_strides(shape, values.dtype.itemsize), values.dtype, values.readonly, values._device)
 
 
+def _aligned(n: int) -> tuple[ctypes.c_char, int]:
+    """New memory of n bytes at a multiple of 64: what owns it, and its address."""
+    owner = ctypes.c_char.from_buffer(bytearray(n + 63))  # which keeps the bytearray where it is
+    return owner, (ctypes.addressof(owner) + 63) & ~63
+
+
 def _unpickled(kind: type[Array], data: Any, shape: tuple[int, ...], dtype: tuple[int, int, int]) -> Array:
     """An array over what a pickle has: the buffer that came out of band, or else memory of its own."""
     memory, of = memoryview(data).cast("B"), DType(*dtype)
@@ -340,9 +344,7 @@ def _unpickled(kind: type[Array], data: Any, shape: tuple[int, ...], dtype: tupl
         owner = (ctypes.c_char * memory.nbytes).from_buffer(memory)
         address = ctypes.addressof(owner)
     if owner is None or address % of.itemsize:
-        room = bytearray(memory.nbytes + 63)
-        owner = ctypes.c_char.from_buffer(room)  # keeps it where it is
-        address = (ctypes.addressof(owner) + 63) & ~63
+        owner, address = _aligned(memory.nbytes)
         ctypes.memmove(address, memory.tobytes(), memory.nbytes)
     array = kind.__new__(kind)
     Array.__init__(array, owner, address, shape, _dense_strides(shape, of.itemsize), of, False)
