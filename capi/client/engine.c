@@ -112,7 +112,7 @@ static spdl_status start(const spdl_engine_table *engine, const char *spec, cons
                          int pair[2], int64_t *source) {
     uint32_t n = 0;
     int self;
-    const char **args = sp_serve_words(NULL, 0, spec, o, &n);
+    const char **args = sp_serve_words(NULL, spec, NULL, o, &n);
     if (!args) return sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
     spdl_status s = sp_make_ends(&self, pair);
     if (s != SPDL_OK) {

@@ -242,8 +242,9 @@ bool sp_extent(const int64_t *shape, const int64_t *strides, uint32_t ndim, uint
 /* A pidfd of this process and the two ends of a socket for the engine. */
 spdl_status sp_make_ends(int *self, int pair[2]);
 spdl_status sp_make_pair(int pair[2]); /* the socket alone */
-/* The words of a command: those in first, then what `spdl serve` is to be told. To be freed; NULL without memory. */
-const char **sp_serve_words(const char *const *first, uint32_t n_first, const char *spec,
+/* What `spdl serve` is to be told, with words before and after the description (NULL-terminated; NULL: none). To be freed; NULL without
+ * memory. */
+const char **sp_serve_words(const char *const *before, const char *spec, const char *const *after,
                             const spdl_open_opts *o, uint32_t *n_out);
 /* Note that this process has started the reader's engine: a child, whose pidfd this takes, or one in process. Where there is no memory for
  * it, *out is detached. */

@@ -191,22 +191,28 @@ spdl_status sp_make_ends(int *self, int pair[2]) {
     return s;
 }
 
-const char **sp_serve_words(const char *const *first, uint32_t n_first, const char *spec,
-                            const spdl_open_opts *o, uint32_t *n_out) {
-    size_t extra = 0;
-    while (o->args && o->args[extra]) extra++;
-    const char **v = calloc(n_first + extra + 5, sizeof *v);
-    if (!v) return NULL;
+static uint32_t count_words(const char *const *words) {
     uint32_t n = 0;
-    while (n < n_first) v[n] = first[n], n++;
-    if (spec[0] == '{') v[n++] = "--spec-json";
-    v[n++] = spec;
-    for (size_t i = 0; i < extra; i++) v[n++] = o->args[i];
-    if (o->state) {
-        v[n++] = "--state";
-        v[n++] = o->state;
-    }
-    *n_out = n;
+    while (words && words[n]) n++;
+    return n;
+}
+
+static uint32_t add_words(const char **v, uint32_t n, const char *const *words) {
+    for (uint32_t i = 0; words && words[i]; i++) v[n++] = words[i];
+    return n;
+}
+
+const char **sp_serve_words(const char *const *before, const char *spec, const char *const *after,
+                            const spdl_open_opts *o, uint32_t *n_out) {
+    const char *json[] = {spec[0] == '{' ? "--spec-json" : spec, spec[0] == '{' ? spec : NULL, NULL};
+    const char *state[] = {o->state ? "--state" : NULL, o->state, NULL};
+    const char **v = calloc(count_words(before) + count_words(after) + count_words(o->args) + 5, sizeof *v);
+    if (!v) return NULL;
+    uint32_t n = add_words(v, 0, before);
+    n = add_words(v, n, json);
+    n = add_words(v, n, after);
+    n = add_words(v, n, o->args);
+    *n_out = add_words(v, n, state);
     return v;
 }
 
@@ -215,9 +221,10 @@ static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, laun
     spdl_status s = sp_make_ends(&l->parent, pair);
     if (s != SPDL_OK) return s;
     l->control = pair[1];
-    const char *first[] = {l->path, "serve", "--child", "--control-fd", "3", "--parent-fd", "4"};
+    const char *before[] = {l->path, "serve", NULL};
+    const char *after[] = {"--child", "--control-fd", "3", "--parent-fd", "4", NULL};
     uint32_t n;
-    l->argv = (char **)(uintptr_t)sp_serve_words(first, sizeof first / sizeof *first, spec, o, &n);
+    l->argv = (char **)(uintptr_t)sp_serve_words(before, spec, after, o, &n);
     s = l->argv ? clone_engine(l) : sp_fail(SPDL_E_NOMEM, "spdl: open: no memory for the engine's arguments");
     free(l->argv);
     close(l->parent);
