@@ -278,6 +278,12 @@ static spdl_status check_message(message *m, const char *peer, ssize_t n, bool f
     return SPDL_OK;
 }
 
+spdl_status sp_message_room(message *m) {
+    memset(m, 0, sizeof *m);
+    m->payload = malloc(SPDL_L_MSG_MAX + 1);
+    return m->payload ? SPDL_OK : sp_fail(SPDL_E_NOMEM, "spdl: no memory for a message");
+}
+
 spdl_status sp_receive(int fd, const char *peer, uint64_t deadline, message *m) {
     m->n_fds = 0;
     m->bytes = 0;
@@ -387,9 +393,9 @@ spdl_status sp_request(spdl_reader *r, uint16_t type, const void *payload, uint3
 }
 
 spdl_status sp_request_connect(spdl_reader *r, int end) {
-    message m = {.payload = malloc(SPDL_L_MSG_MAX + 1)};
-    if (!m.payload) return sp_fail(SPDL_E_NOMEM, "spdl: no memory for a message");
-    spdl_status s = request(r, SPDL_L_MSG_CONNECT, NULL, 0, end, &m);
+    message m;
+    spdl_status s = sp_message_room(&m);
+    if (s == SPDL_OK) s = request(r, SPDL_L_MSG_CONNECT, NULL, 0, end, &m);
     free(m.payload);
     return s;
 }

@@ -217,6 +217,8 @@ const char *sp_ring_of(const spdl_reader *r);
 /* Both: SPDL_E_ENGINE_LOST if the peer hung up; SPDL_TIMEOUT, without a text, if it does not read or answer. */
 spdl_status sp_send(int fd, const char *peer, uint16_t type, uint32_t id, const void *payload, uint32_t bytes,
                     int pass_fd);
+/* An empty message, with room for its payload, which is to be freed, also on failure. SPDL_E_NOMEM. */
+spdl_status sp_message_room(message *m);
 /* Receive one message; descriptors in it are the caller's. */
 spdl_status sp_receive(int fd, const char *peer, uint64_t deadline, message *m);
 /* Send a message whose loss is no failure: no error text. */

@@ -212,12 +212,11 @@ static spdl_status exchange_hello(spdl_reader *r, const char *peer, const char *
     s = sp_send_hello(r->control, peer, &hello);
     if (s != SPDL_OK && s != SPDL_E_ENGINE_LOST) return s; /* one that hung up may have said why */
     if (sp_fault("attach.sent")) return sp_fail(SPDL_E_SYSTEM, "spdl: attach: injected fault");
-    uint8_t *buffer = malloc(SPDL_L_MSG_MAX + 1);
-    if (!buffer) return sp_fail(SPDL_E_NOMEM, "spdl: no memory for a message");
-    message m = {.payload = buffer};
-    s = sp_receive(r->control, peer, deadline, &m);
+    message m;
+    s = sp_message_room(&m);
+    if (s == SPDL_OK) s = sp_receive(r->control, peer, deadline, &m);
     if (s == SPDL_OK) s = accept_welcome(r, peer, &m);
-    free(buffer);
+    free(m.payload);
     if (s == SPDL_OK && sp_fault("attach.mapped")) s = sp_fail(SPDL_E_SYSTEM, "spdl: attach: injected fault");
     return s;
 }

@@ -119,8 +119,9 @@ static spdl_status try_once(spdl_reader *r) {
     char peer[PEER_BYTES];
     int control;
     if (sp_connect(r->address, 0, named, peer, &control) != SPDL_OK) return SPDL_TIMEOUT;
-    message m = {.payload = malloc(SPDL_L_MSG_MAX + 1)};
-    spdl_status s = m.payload ? say_who_we_are(r, control, peer, &m) : SPDL_TIMEOUT;
+    message m;
+    spdl_status s = sp_message_room(&m);
+    if (s == SPDL_OK) s = say_who_we_are(r, control, peer, &m);
     if (s != SPDL_OK) {
         s = SPDL_TIMEOUT; /* it is starting, stopping or overwhelmed */
     } else if (m.head.type == SPDL_L_MSG_ERROR && m.head.status == SPDL_E_ENGINE_LOST) {

@@ -55,10 +55,10 @@ static spdl_status say_failed(spdl_reader *r, const spdl_batch *b, const char *w
     uint8_t payload[sizeof f + SPDL_L_WHY_MAX];
     memcpy(payload, &f, sizeof f);
     memcpy(payload + sizeof f, why, n);
-    message m = {.payload = malloc(SPDL_L_MSG_MAX + 1)};
-    if (!m.payload) return sp_fail(SPDL_E_NOMEM, "spdl: fail: no memory for a message");
+    message m;
+    spdl_status s = sp_message_room(&m);
     uint32_t joins = atomic_load_explicit(&r->joins, memory_order_acquire);
-    spdl_status s = sp_request(r, SPDL_L_MSG_FAIL, payload, (uint32_t)(sizeof f + n), &m);
+    if (s == SPDL_OK) s = sp_request(r, SPDL_L_MSG_FAIL, payload, (uint32_t)(sizeof f + n), &m);
     free(m.payload);
     /* Asked of the next engine again: the one before had taken the batch back, and died before it said so. */
     if (s == SPDL_E_STALE && atomic_load_explicit(&r->joins, memory_order_acquire) != joins) return SPDL_OK;

@@ -5,18 +5,16 @@
 #include <string.h>
 
 /* Ask, with a message buffer of the call's own: requests are rare and may come from several threads. */
-static spdl_status ask(spdl_reader *r, const char *call, uint16_t type, const void *payload, uint32_t bytes,
-                       message *m) {
-    m->payload = malloc(SPDL_L_MSG_MAX + 1);
-    if (!m->payload) return sp_fail(SPDL_E_NOMEM, "spdl: %s: no memory for a message", call);
-    return sp_request(r, type, payload, bytes, m);
+static spdl_status ask(spdl_reader *r, uint16_t type, const void *payload, uint32_t bytes, message *m) {
+    spdl_status s = sp_message_room(m);
+    return s == SPDL_OK ? sp_request(r, type, payload, bytes, m) : s;
 }
 
 /* Ask for a text and copy it out. */
 static spdl_status ask_text(spdl_reader *r, const char *call, uint16_t type, const void *payload,
                             uint32_t bytes, char *buffer, size_t size, size_t *need) {
     message m = {.payload = NULL};
-    spdl_status s = ask(r, call, type, payload, bytes, &m);
+    spdl_status s = ask(r, type, payload, bytes, &m);
     if (s == SPDL_OK) {
         size_t want = (size_t)m.bytes + 1;
         if (need) *need = want;
@@ -35,7 +33,7 @@ static spdl_status ask_epoch(spdl_reader *r, const char *call, uint16_t type, co
                              uint32_t bytes) {
     message m = {.payload = NULL};
     uint64_t epoch;
-    spdl_status s = ask(r, call, type, payload, bytes, &m);
+    spdl_status s = ask(r, type, payload, bytes, &m);
     if (s == SPDL_OK && m.bytes != sizeof epoch)
         s = sp_fail(SPDL_E_FORMAT, "spdl: %s: ring \"%s\": the answer has %u bytes, want an epoch", call,
                     r->ring_name, m.bytes);
