@@ -120,7 +120,7 @@ type faultFile struct {
 func openFaults(ctx context.Context, journal string, fresh bool) (*faultFile, error) {
 	file, err := os.OpenFile(FaultsPath(journal), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("engine: faults: %w", err)
+		return nil, fmt.Errorf("engine: journal %q: the file of faults beside it: %w; %s", journal, err, journalRemedy)
 	}
 	if err := lockJournal(ctx, journal, file); err != nil {
 		return nil, errors.Join(err, file.Close())

@@ -26,6 +26,9 @@ const (
 	journalVersion = 1
 	journalEvery   = 500 * time.Millisecond
 	maxJournal     = 16 << 20
+	trialBytes     = 64 << 10
+
+	journalRemedy = "make room, or name one in a directory in which this user may make files (key journal, or --journal)"
 )
 
 // journalFile is the file. Checksum is of Rings as it is written.
@@ -145,6 +148,19 @@ func (j *journal) replace(data []byte) (err error) {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// try writes as much as a journal takes beside it and removes it again: what cannot be written is better known before the run than at its end.
+func (j *journal) try() error {
+	f, err := os.CreateTemp(filepath.Dir(j.path), "."+filepath.Base(j.path)+".*")
+	if err == nil {
+		_, err = f.Write(make([]byte, trialBytes))
+		err = errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
+	}
+	if err != nil {
+		return fmt.Errorf("engine: journal %q: a trial write beside it: %w; %s", j.path, err, journalRemedy)
+	}
+	return nil
+}
+
 // ---- the engine's part ---------------------------------------------------------------------------
 
 // openJournal reads where to go on, unless the caller has said so.
@@ -164,6 +180,9 @@ func (e *Engine) openJournal(o *Options) (states map[string]json.RawMessage, err
 		return nil, err
 	}
 	e.removeTorn()
+	if err := e.journal.try(); err != nil {
+		return nil, err
+	}
 	if o.Fresh || o.State != nil {
 		return nil, nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/shm"
+	"golang.org/x/sys/unix"
 )
 
 // die ends the engine as a kill would, but for the process: names, words and members stay.
@@ -390,6 +391,27 @@ func TestUnusableJournalIsRefusedByName(t *testing.T) {
 	fresh.Fresh = false
 	_, err = New(s, &fresh)
 	wantError(t, err, shm.ErrState, "it is no file")
+}
+
+// A journal that could not be written is refused at the start, by its name and with the remedy; nothing is left beside it.
+func TestJournalThatCannotBeWrittenIsRefusedAtTheStart(t *testing.T) {
+	leavesNothing(t)
+	s, o := journalled(t, folder(t, 18, nil), resumeSpec)
+	must(os.Mkdir(FaultsPath(o.Journal), 0o700))
+	_, err := New(s, o)
+	wantError(t, err, unix.EISDIR, fmt.Sprintf("engine: journal %q: the file of faults beside it: ", o.Journal), "key journal")
+
+	full := t.TempDir()
+	if err := unix.Mount("tmpfs", full, "tmpfs", 0, "size=4k"); err != nil {
+		t.Skipf("no file system of one's own here: %v", err)
+	}
+	defer func() { must(unix.Unmount(full, 0)) }()
+	o.Journal = filepath.Join(full, "position")
+	_, err = New(s, o)
+	wantError(t, err, unix.ENOSPC, fmt.Sprintf("engine: journal %q: a trial write beside it: ", o.Journal), "make room", "key journal")
+	if left, _ := filepath.Glob(full + "/.position.*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
 }
 
 // What engines left that were killed while they wrote is removed by the next.
