@@ -47,10 +47,8 @@ func (s *shots) interval(ctx context.Context) (before, now telemetry.Snapshot, e
 		if len(s.all) > 1 {
 			break
 		}
-		select {
-		case <-time.After(s.every):
-		case <-ctx.Done():
-			return before, now, ctx.Err()
+		if err := s.pause(ctx); err != nil {
+			return before, now, err
 		}
 	}
 	now = s.all[len(s.all)-1]
@@ -95,6 +93,18 @@ func (s *shots) look() {
 	now := &s.all[len(s.all)-1]
 	for len(s.all) > 1 && between(&s.all[0], now) > s.span*3/2 {
 		s.all = s.all[1:]
+	}
+}
+
+// pause waits until the next snapshot is due, without mu: others may ask, or close, meanwhile.
+func (s *shots) pause(ctx context.Context) error {
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	select {
+	case <-time.After(s.every):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"testing"
 	"time"
 )
@@ -26,6 +27,32 @@ func TestIntervalDoesNotGrowWithThePauseBetweenRequests(t *testing.T) {
 	}
 	if !right {
 		t.Errorf("no interval of about %v", s.span)
+	}
+}
+
+// Who waits for the second snapshot keeps nobody from the end of it all, and is told of it.
+func TestCloseDoesNotWaitForWhoAsks(t *testing.T) {
+	f := newFake()
+	s := &shots{pace: pace{every: time.Hour, span: time.Hour, keep: time.Hour}, take: f.Snapshot}
+	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
+	asked := make(chan error, 1)
+	go func() {
+		_, _, err := s.interval(ctx)
+		asked <- err
+	}()
+	for f.looks.Load() == 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	s.close()
+	if ctx.Err() != nil {
+		t.Error("close has waited for who asks")
+	}
+	cancel()
+	if err := <-asked; err == nil {
+		t.Error("got an interval, want an error")
+	}
+	if _, _, err := s.interval(context.Background()); err != http.ErrServerClosed {
+		t.Errorf("got %v after the end, want %v", err, http.ErrServerClosed)
 	}
 }
 
