@@ -19,7 +19,9 @@ const advisedBatches = 2
 type advisor struct {
 	kernel  pageCache
 	batches chan []localRange
-	closed  sync.Once
+
+	mu     sync.Mutex // guards closed, and batches against their end under a plan
+	closed bool
 }
 
 // pageCache is what an advisor asks and tells the kernel.
@@ -47,12 +49,18 @@ func newAdvisor(kernel pageCache) *advisor {
 }
 
 func (a *advisor) close() {
-	if a != nil {
-		a.closed.Do(func() { close(a.batches) })
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.closed {
+		a.closed = true
+		close(a.batches)
 	}
 }
 
-// plan has ranges read ahead, as far as they are not more than limit bytes, unless the advisor is behind.
+// plan has ranges read ahead, as far as they are not more than limit bytes, unless the advisor is behind or closed.
 func (a *advisor) plan(ranges []extent, limit int64) {
 	batch := make([]localRange, 0, len(ranges))
 	for _, e := range ranges {
@@ -62,6 +70,11 @@ func (a *advisor) plan(ranges []extent, limit int64) {
 		batch = append(batch, localRange{e.shard.path, e.off, e.size})
 	}
 	if len(batch) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
 		return
 	}
 	select {

@@ -104,6 +104,7 @@ func TestAdvisorThatIsBehindKeepsNobodyWaiting(t *testing.T) {
 	}
 	a.plan([]extent{{sh, 0, 10}}, 5)
 	a.close()
+	a.plan([]extent{{sh, 0, 10}}, 100)
 	a.close()
 	for batch := range a.batches {
 		a.advise(batch) // of an archive that is not there
