@@ -182,12 +182,3 @@ func number(s string) float64 {
 	}
 	return n
 }
-
-// cpuTime is user and system time of this process in seconds.
-func cpuTime() float64 {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
-}

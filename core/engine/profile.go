@@ -81,7 +81,7 @@ func (p *profile) run(ctx context.Context, stage string, workers int, open func(
 		defer mu.Unlock()
 		last = err
 	}
-	begun, begunCPU := time.Now(), cpuTime()
+	begun, begunCPU := time.Now(), telemetry.CPUSeconds()
 	over := time.AfterFunc(p.each, func() {
 		if samples.Load()+failures.Load() > 0 {
 			cancel()
@@ -117,7 +117,7 @@ func (p *profile) run(ctx context.Context, stage string, workers int, open func(
 	all.Wait()
 	got := telemetry.StageSpeed{Stage: stage, Workers: workers, Samples: samples.Load(), Failures: failures.Load(), Seconds: time.Since(begun).Seconds()}
 	got.PerS, got.BytesPerS = float64(got.Samples)/got.Seconds, float64(bytes.Load())/got.Seconds
-	got.CPUs = (cpuTime() - begunCPU) / got.Seconds
+	got.CPUs = (telemetry.CPUSeconds() - begunCPU) / got.Seconds
 	if got.Samples == 0 && last != nil {
 		return fmt.Errorf("engine: profile: %s: no sample worked, the last: %w", stage, last)
 	}

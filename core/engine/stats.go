@@ -121,7 +121,7 @@ func (r *ring) noteFirst(w *work) {
 func (e *Engine) Stats() Stats {
 	s := Stats{
 		AtNS: monotonicNS(), PID: os.Getpid(), UptimeS: time.Since(e.started).Seconds(), Process: telemetry.ReadProcess(),
-		AtStart: e.atStart, CPUTimeS: cpuTime(), ReadAhead: e.readAhead.Stats(), Limiter: e.cpus.Stats(),
+		AtStart: e.atStart, CPUTimeS: telemetry.CPUSeconds(), ReadAhead: e.readAhead.Stats(), Limiter: e.cpus.Stats(),
 	}
 	e.tellFilesFromStores(&s.Process) // at once: both sides go on counting
 	s.CPUs, s.CPUsThere, s.CPUTimeNs = e.may.cpus, e.may.there, int64(s.CPUTimeS*1e9)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Process is what a process takes of its machine. What the kernel does not tell is zero.
@@ -42,6 +44,15 @@ func ReadProcess() Process { return readProcess("/") }
 
 // ReadMemory is ReadProcess's Memory without PSS, which is cheap.
 func ReadMemory() Memory { return readMemory("/") }
+
+// CPUSeconds is user and system time of this process so far; 0 where the kernel does not tell.
+func CPUSeconds() float64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
 
 // ReadCounters is ReadProcess without Memory, which is cheap.
 func ReadCounters() Process { return readCounters("/") }

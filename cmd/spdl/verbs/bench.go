@@ -11,7 +11,6 @@ import (
 	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/shm"
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 )
 
 // memoryEvery is how often memory is looked at, and progress shown.
@@ -128,7 +127,7 @@ func (v *benching) measure(ctx context.Context, l *local) (*figures, error) {
 			return nil, err
 		}
 		if !got.any() {
-			got.begun, got.begunCPU = time.Now(), cpuSeconds() // its own rows belong to the time before
+			got.begun, got.begunCPU = time.Now(), telemetry.CPUSeconds() // its own rows belong to the time before
 			got.First, got.FirstSamples = l.engine.Stats().Rings[0].First, uint64(batch.Rows)
 		} else {
 			got.Samples += uint64(batch.Rows)
@@ -175,7 +174,7 @@ func (f *figures) finish(s engine.Stats, peak uint64) {
 	if !f.any() {
 		return
 	}
-	f.Seconds, f.CPUSeconds = time.Since(f.begun).Seconds(), cpuSeconds()-f.begunCPU
+	f.Seconds, f.CPUSeconds = time.Since(f.begun).Seconds(), telemetry.CPUSeconds()-f.begunCPU
 	f.CPUs, f.PeakAnon, f.BadSamples = s.CPUs, peak, s.Rings[0].Bad.Total
 	if f.Samples > 0 && f.Seconds > 0 {
 		f.SamplesPerS, f.CPUPer1000 = float64(f.Samples)/f.Seconds, f.CPUSeconds/float64(f.Samples)*1000
@@ -266,13 +265,4 @@ func (w *memoryWatch) stop() uint64 {
 		w.most = <-w.peak
 	}
 	return w.most
-}
-
-// cpuSeconds is user and system time of this process.
-func cpuSeconds() float64 {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
