@@ -78,6 +78,8 @@ func prepared(format string, data []byte, maxPixels uint64) (source, error) {
 		return alone(data), nil
 	case "bmp":
 		return source{data: plainBMP(data)}, nil
+	case "sgi":
+		return source{data: plainSGI(data)}, nil
 	}
 	return source{data: data}, nil
 }
@@ -97,6 +99,17 @@ func plainBMP(data []byte) []byte {
 	if second {
 		le.PutUint32(data[14:], 40)
 	}
+	return data
+}
+
+// plainSGI is a copy of the file where FFmpeg does not take its dimension, which is 1 where a picture of greys is one line.
+func plainSGI(data []byte) []byte {
+	const dimension, line, picture = 4, 1, 2
+	if len(data) < 6 || binary.BigEndian.Uint16(data[dimension:]) != line {
+		return data
+	}
+	data = bytes.Clone(data)
+	binary.BigEndian.PutUint16(data[dimension:], picture)
 	return data
 }
 

@@ -3,6 +3,8 @@
 package media
 
 import (
+	"bytes"
+	"encoding/binary"
 	"io"
 	"os"
 	"reflect"
@@ -56,5 +58,22 @@ func TestFFmpegPrintsNothing(t *testing.T) {
 	r.Close()
 	if rowErr == nil {
 		t.Error("a damaged PNG was decoded")
+	}
+}
+
+// SGI's dimension is 1 where a picture of greys is one line.
+func TestSGIOfOneLineIsRead(t *testing.T) {
+	be, file := binary.BigEndian, make([]byte, 512, 512+5)
+	copy(file, "\x01\xda\x00\x01\x00\x01")
+	be.PutUint16(file[6:], 5)
+	be.PutUint16(file[8:], 1)
+	be.PutUint16(file[10:], 1)
+	file = append(file, 1, 50, 100, 150, 255)
+	op, row := whole(t, 5, 1), make([]byte, 15)
+	if _, err := worker(t, nil).Row(row, file, op, Draw{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []byte{1, 1, 1, 50, 50, 50, 100, 100, 100, 150, 150, 150, 255, 255, 255}; !bytes.Equal(row, want) {
+		t.Errorf("got %v, want %v", row, want)
 	}
 }

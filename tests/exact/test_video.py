@@ -71,7 +71,7 @@ def size_of(name):
 # takes each field of fields.ts for a frame, counts packets that give none (cut*), and shows the two halves of joined.ts at the same times;
 # of palette.avi it has no colours but black, and in no_index.avi it seeks to pictures that are no key frames.
 NOT_TORCHCODECS = {"cut.ts", "cut_hevc.ts", "cut_mpeg2.ts", "cut_refresh.mkv", "fields.ts", "joined.ts", "late.ts", "opengroup.ts", "mpeg2.mpg",
-                   "lying.avi", "no_index.avi", "odd_mpeg4.avi", "palette.avi", "mirrored.mp4", "two_sizes.ts"}
+                   "lying.avi", "no_index.avi", "odd_mpeg4.avi", "palette.avi", "mirrored.mp4", "two_sizes.ts", "vc2.mkv"}
 SAME = [n for n in TIMED if n not in NOT_TORCHCODECS]
 
 
