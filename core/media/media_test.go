@@ -104,7 +104,7 @@ func TestBadBytesAreNamed(t *testing.T) {
 		{"no bytes", CauseEmpty, "no bytes", nil},
 		{"one byte", CauseNotAnImage, "not an image", []byte{0xff}},
 		{"text", CauseNotAnImage, "not an image", []byte("just some text in a file named .jpg")},
-		{"html", CauseNotAnImage, "not an image", []byte("<!DOCTYPE html><html><body>404</body></html>")},
+		{"html", CauseNotAnImage, `it begins with "<!DOCTYPE ht"; read are JPEG, PNG`, []byte("<!DOCTYPE html><html><body>404</body></html>")},
 		{"start of a jpeg", CauseTruncated, "jpeg: the data stop early", good[:2]},
 		{"half a jpeg", CauseTruncated, "jpeg 80x60: the data stop early: no end marker", good[:len(good)/2]},
 		{"damaged jpeg", CauseCorrupt, "jpeg 80x60: the data are damaged: ", broken},

@@ -32,7 +32,7 @@ func withoutNumbers(data []byte) error {
 	case C.media_is_webp((*C.uint8_t)(unsafe.Pointer(&data[0])), C.size_t(len(data))) != 0:
 		format = "webp"
 	case format == "":
-		return &FormatError{cause: CauseNotAnImage}
+		return notAnImage(data)
 	}
 	return &UnsupportedError{Format: format, Detail: wantNumbers}
 }

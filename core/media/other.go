@@ -20,7 +20,7 @@ func (w *Worker) otherPicture(data []byte, format string, op *Op) (C.media_pictu
 func (w *Worker) otherRow(dst, data []byte, op *Op, draw Draw) (Info, error) {
 	format := sniff(data)
 	if format == "" {
-		return Info{}, &FormatError{cause: CauseNotAnImage}
+		return Info{}, notAnImage(data)
 	}
 	width, height := headerSize(format, data)
 	if uint64(width)*uint64(height) > uint64(op.c.max_pixels) {

@@ -1,6 +1,9 @@
 package media
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // magics tell the format by content; names of files are not looked at.
 var magics = []struct{ format, magic string }{
@@ -22,6 +25,12 @@ var magics = []struct{ format, magic string }{
 	{"sgi", "\x01\xda\x00\x02"}, // of two bytes a sample
 	{"sgi", "\x01\xda\x01\x02"},
 	{"sunraster", "\x59\xa6\x6a\x95"},
+}
+
+// notAnImage is the error of data that sniff does not know.
+func notAnImage(data []byte) error {
+	const read = "JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, HEIC, JPEG 2000, QOI, PSD, DDS, OpenEXR, SGI, Sun raster, PCX, PBM, PGM, PPM and PAM"
+	return &FormatError{cause: CauseNotAnImage, Detail: fmt.Sprintf("it begins with %+q; read are %s", data[:min(len(data), 12)], read)}
 }
 
 // sniff names the format of data, "" if it is none we know.

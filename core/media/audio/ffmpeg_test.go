@@ -260,6 +260,10 @@ func TestWhatIsNotAudioIsRefused(t *testing.T) {
 	cfg := Config{Channels: 1, Length: 10}
 	refused(t, cfg, Source{}, CauseEmpty)
 	refused(t, cfg, Source{Bytes: bytes.Repeat([]byte("no sound in here. "), 100)}, "not_media")
+	page := refused(t, cfg, Source{Bytes: []byte("<!DOCTYPE html>\n<html>\"404\"</html>")}, "not_media")
+	if want := `it begins with "<!DOCTYPE ht"`; !strings.HasSuffix(page.Error(), want) {
+		t.Errorf("got %q, want it to end with %s", page, want)
+	}
 	refused(t, cfg, Source{Path: "testdata/none.wav"}, CauseRead)
 	refused(t, cfg, Source{Path: "testdata"}, CauseRead)
 }

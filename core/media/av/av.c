@@ -298,6 +298,21 @@ static const AVInputFormat *known_format(media_av *a) {
     return jpegs ? av_find_input_format("mjpeg") : NULL;
 }
 
+/* What FFmpeg says of bytes that it does not know, and what they begin with: a server's page is told from a sound by that. */
+static int not_media(media_av *a) {
+    uint8_t head[12];
+    char text[sizeof a->detail];
+    const char *says = media_av_message();
+    const int words = (int)strcspn(says, "\n"), got = media_av_bytes(a, 0, head, sizeof head);
+    size_t n = (size_t)snprintf(text, sizeof text, "%.*s%sit begins with \"", words, says, words ? "; " : "");
+    for (int i = 0; i < got && n + 6 < sizeof text; i++) {
+        const int plain = head[i] >= ' ' && head[i] <= '~' && head[i] != '"' && head[i] != '\\';
+        n += (size_t)snprintf(text + n, sizeof text - n, plain ? "%c" : "\\x%02x", head[i]);
+    }
+    if (n + 1 < sizeof text) memcpy(text + n, "\"", 2);
+    return media_av_fail(a, MEDIA_AV_NOT_MEDIA, text);
+}
+
 static int open_input(media_av *a) {
     if (a->source.packets) return media_packets_open(a);
     int rc = a->options.type == AVMEDIA_TYPE_AUDIO ? pass_tags(a) : MEDIA_AV_OK;
@@ -308,7 +323,7 @@ static int open_input(media_av *a) {
     if (rc == AVERROR(EINVAL) && a->refused == MEDIA_AV_OK && strstr(media_av_message(), "whitelist"))
         return media_av_fail(a, MEDIA_AV_UNSUPPORTED, "a container of a kind that is not read");
     if (rc == AVERROR_INVALIDDATA && !says_truncated(media_av_message()) && a->refused == MEDIA_AV_OK)
-        return media_av_fail(a, MEDIA_AV_NOT_MEDIA, media_av_message());
+        return not_media(a);
     if (rc < 0) return media_av_status(a, rc, "opening the container");
     rc = choose_stream(a);
     if (rc == MEDIA_AV_OK && a->options.lean && header_is_enough(a->format, a->stream->codecpar)) return rc;

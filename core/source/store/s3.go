@@ -51,6 +51,7 @@ func (c *Client) request(ctx context.Context, method, name string, query url.Val
 	if err != nil {
 		return nil, nil, &Error{Cause: IO, Detail: "not a URL that can be parsed; escape what must be escaped"}
 	}
+	r.Header.Set("Accept-Encoding", "identity") // without it a server may choose
 	return r, client, nil
 }
 
