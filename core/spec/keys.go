@@ -136,7 +136,7 @@ var keys = []Key{
 	{"video.select.kind", "uniform, all, segments, every, indices, times, fps, keyframes, clips_at_random_indices, clips_at_regular_indices, clips_at_random_timestamps, clips_at_regular_timestamps", "(required)",
 		"uniform: `frames` of them evenly from the first to the last; segments: one of each of `frames` equal parts; the clips are torchcodec's samplers."},
 	{"video.select.step", "whole number from 1", "(required with every)", "Of every: each of so many frames."},
-	{"video.select.rate", "number, 0.000001 to 1000000", "(required with fps)", "Of fps: frames a second, each the one on show, as many as the length has, rounded: torchcodec's get_all_frames(fps). Where a container rounds times (Matroska: to milliseconds) `nearest` keeps to the video's own steps."},
+	{"video.select.rate", "number, 0.000001 to 1000000", "(required with fps)", "Of fps: frames a second, each the one on show, as many as the length has, rounded: torchcodec's get_all_frames(fps), but that a time which is exactly a frame's shows that frame (torchcodec's may be one ulp earlier, and then show the one before), and that a video shorter than one interval gives one frame (torchcodec's gives none). Where a container rounds times (Matroska: to milliseconds) `nearest` keeps to the video's own steps."},
 	{"video.select.indices", "list of whole numbers", "(required with indices)", "Negative ones count from the end."},
 	{"video.select.times", "list of numbers", "(required with times)", "Seconds; each the frame on show (pts <= t < pts + duration)."},
 	{"video.select.nearest", "true, false", "false", "Of times and fps: the frame that appears closest, in place of the one on show."},
