@@ -153,6 +153,77 @@ func TestBudgetThatHoldsForgives(t *testing.T) {
 	}
 }
 
+// An epoch of which no sample is good ends the ring under every policy, in order or as it is ready, and says how many, why, and what to do.
+// What is good for a part of an epoch, or was not seen from its beginning, goes on.
+func TestEpochWithoutAGoodSampleEndsTheRing(t *testing.T) {
+	spoil := map[int]func(string){}
+	for i := range 8 {
+		spoil[i] = empty
+	}
+	spoil[5] = truncate
+	dir := folder(t, 8, spoil)
+	for _, more := range []string{
+		"bad_sample: {policy: skip}\n", "bad_sample: {policy: mask}\n", "bad_sample: {policy: substitute}\n", "ring: {delivery: ready}\n",
+		"world: {size: 2}\nring: {groups: [{name: g, mode: lanes, lanes: 2}]}\n",
+	} {
+		batch := "batch: 4\n"
+		if strings.HasPrefix(more, "world") {
+			batch = "batch: 2\n"
+		}
+		r := startAgain(t, describe(t, dir, batch+more), nil)
+		reader := r.attach(shm.AttachOptions{})
+		var err error
+		for err == nil || errors.Is(err, shm.EndEpoch) { // the one lane may be through
+			var l *shm.Lease
+			if l, err = reader.Acquire(testContext(t)); err == nil {
+				must(l.Release())
+			}
+		}
+		if !errors.Is(err, shm.ErrEngineFailed) {
+			t.Fatalf("%s: %v", more, err)
+		}
+		must(reader.Close())
+		err = r.end()
+		for _, part := range []string{"epoch 0: none of its 8 samples is good; 7 are bad by cause empty, such as: source: sample", "got 0 bytes", "bad_sample: {max_rate: 1}"} {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Fatalf("%s: %v, want %q", more, err, part)
+			}
+		}
+	}
+	all := map[int]func(string){}
+	for i := range 11 {
+		all[i] = empty
+	}
+	r := start(t, describe(t, folder(t, 12, all), "batch: 4\norder: {epochs: 3}\n"), nil)
+	if n := len(indexes(rest(t, r.attach(shm.AttachOptions{})))); n != 3 {
+		t.Fatalf("%d samples, want the good one three times", n)
+	}
+	must(r.end())
+	r = startAgain(t, describe(t, dir, "batch: 4\norder: {epochs: 2}\nbad_sample: {max_rate: 1}\n"), nil)
+	if n := len(rest(t, r.attach(shm.AttachOptions{}))); n != 4 {
+		t.Fatalf("%d batches, want the 4 that were asked for", n)
+	}
+	must(r.end())
+}
+
+// A resume in the middle of an epoch judges the next one as a whole, and not the part.
+func TestPartOfAnEpochIsNotJudgedForTheWhole(t *testing.T) {
+	dir := folder(t, 8, map[int]func(string){4: empty, 5: empty, 6: empty, 7: empty})
+	more := "batch: 4\norder: {epochs: 2, shuffle: false}\n"
+	r := start(t, describe(t, dir, more), nil)
+	reader := r.attach(shm.AttachOptions{})
+	takeSome(t, reader, 1)
+	state, err := reader.SaveState(testContext(t), false)
+	must(err)
+	must(reader.Close())
+	must(r.end())
+	r = startAgain(t, describe(t, dir, more), &Options{State: state})
+	if got := indexes(rest(t, r.attach(shm.AttachOptions{}))); !slices.Equal(got, []int64{0, 1, 2, 3}) {
+		t.Fatal(got)
+	}
+	must(r.end())
+}
+
 // Each bad sample has a line in the log, up to a limit; then a summary.
 func TestBadSamplesAreLoggedUpToALimit(t *testing.T) {
 	spoil := map[int]func(string){}

@@ -36,6 +36,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	}
 	var budget pipeline.Failures
 	r.policy, budget = policyOf(s.BadSample)
+	r.forgiving = s.BadSample.MaxRate == 1
 	if r.budget, err = pipeline.NewJudge(budget); err != nil {
 		return r, err
 	}

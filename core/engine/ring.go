@@ -56,8 +56,10 @@ type ring struct {
 	upload      *uploading // batches go to a device; nil: they do not
 	remakes     bool       // batches may come back to be made again: from stages, or from a device that decodes
 	broken      chan error // why batches cannot be made again, or uploaded, one deep
-	judging     sync.Mutex // guards the next two
+	forgiving   bool       // epochs without a good sample are no failure
+	judging     sync.Mutex // guards the next four
 	budget      *pipeline.Judge
+	tally       tally
 	judgedBelow uint64          // tickets whose samples the budget has counted,
 	judged      map[uint64]bool // and those from there on, where batches are published as they are ready
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/media/av"
 	"github.com/spdl/spdl/core/pipeline"
+	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/shm"
 )
@@ -233,7 +234,13 @@ func collect(_ context.Context, w *work) (*work, error) {
 // publish finishes a batch and makes it visible. Batches come in ticket order.
 func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 	planned := len(w.Samples)
-	if w.ended && planned == 0 {
+	if w.ended && (planned == 0 || r.order.Config().Last == sampler.Drop) { // what ends within a batch leaves it short
+		r.judging.Lock()
+		err := r.fruitless(w, int64(w.EpochStep))
+		r.judging.Unlock()
+		if err != nil {
+			return err
+		}
 		return r.epochEnded(w, int64(w.Step))
 	}
 	result := w.Finish(r.policy, r.source)
@@ -316,5 +323,6 @@ func (r *ring) judge(w *work, planned int, open []uint64) error {
 			return err
 		}
 	}
-	return nil
+	r.tally.count(w, planned)
+	return r.fruitless(w, r.batchesOf(w))
 }

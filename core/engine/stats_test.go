@@ -53,7 +53,7 @@ func TestTimeToFirstBatchAddsUp(t *testing.T) {
 	allBad := map[int]func(string){0: empty, 1: empty}
 	for name, dir := range map[string]string{"good": folder(t, 8, nil), "bad": folder(t, 2, allBad)} {
 		began := time.Now().Add(-time.Second)
-		r := start(t, describe(t, dir, "batch: 4\n"), &Options{Started: began})
+		r := start(t, describe(t, dir, "batch: 4\nbad_sample: {max_rate: 1}\n"), &Options{Started: began})
 		eventually(t, "the first batch", func() bool { return r.Stats().Rings[0].First.TotalMS > 0 })
 		f := r.Stats().Rings[0].First
 		sum := 0.0

@@ -123,7 +123,7 @@ func TestBadVideosHaveACause(t *testing.T) {
 
 // A video that takes longer than its timeout is a bad sample that might do well another time.
 func TestSlowVideoIsABadSample(t *testing.T) {
-	r := startVideos(t, "{frames: 4, transform: [resize: [4, 4]], timeout: 1ns}", 5, 4)
+	r := startVideos(t, "{frames: 4, transform: [resize: [4, 4]], timeout: 1ns}\nbad_sample: {max_rate: 1}", 5, 4)
 	l, err := r.attach(shm.AttachOptions{}).Acquire(testContext(t))
 	if err != nil {
 		t.Fatal(err)

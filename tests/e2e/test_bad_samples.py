@@ -165,11 +165,14 @@ def test_the_budget_of_bad_samples_is_judged_in_order(open_, twelve):
     assert steps == list(range(7))
 
 
-def test_an_epoch_of_bad_samples_alone_ends_all_the_same(open_, twelve):
-    """Batches without rows keep the count of steps."""
+def test_an_epoch_of_bad_samples_alone_ends_the_loop(open_, twelve):
+    """With the number, the cause of most and one of them; where all may be bad, batches without rows keep the count of steps."""
     for sample in twelve.samples:
         sample.path.write_bytes(b"")
     loader = open_(describe(twelve.path, order={"epochs": 2}))
+    with pytest.raises(spdl.EngineFailed, match=r"epoch 0: none of its 12 samples is good; 12 are bad by cause empty, such as: source: sample \d+ \"./.*max_rate: 1"):
+        list(loader)
+    loader = open_(describe(twelve.path, order={"epochs": 2}, bad_sample={"max_rate": 1}))
     assert [[(b.rows, b.n_bad) for b in loader] for _ in range(2)] == [[(0, 4)] * 3] * 2
     assert bad_of(loader)["total"] == 24
 
@@ -179,7 +182,7 @@ def test_a_thousand_bad_samples_do_not_flood_the_log(serve, attach, tmp_path):
     (tmp_path / "bad").mkdir()
     for i in range(1000):
         (tmp_path / "bad" / f"{i:04}.jpg").write_bytes(b"")
-    engine = serve(describe(tmp_path / "bad", batch=50, ring=groups("g")))
+    engine = serve(describe(tmp_path / "bad", batch=50, ring=groups("g"), bad_sample={"max_rate": 1}))
     loader = attach(engine.name, "g")
     assert sum(b.n_bad for b in loader) == 1000
     eventually("the counters", lambda: bad_of(loader)["total"] == 1000, WATCHDOG)
