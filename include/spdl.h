@@ -608,8 +608,13 @@ SPDL_API spdl_status spdl_source_take(int64_t source, int64_t timeout_ns, spdl_w
 
 /* The data end before this sample: there is none of this index, nor of a later one. It ends the epoch where the order is
  * that of the indices (order.shuffle: false, one rank, no order of another kind), so that `samples` is only the
- * most that there may be; in any other order it is a bad sample. */
+ * most that there may be; in any other order it is a bad sample. source.host.stream: true in the description refuses
+ * other orders, and no sample is late then: one that waits for those before it loses nothing. */
 #define SPDL_SAMPLE_END 1u
+
+/* Beside error: the program cannot go on, as what its data set gives is no sample at all. The ring ends with the error,
+ * SPDL_E_ENGINE_FAILED to its consumers, in place of a bad sample. */
+#define SPDL_SAMPLE_FATAL 2u
 
 /* Exactly one of bytes, path, error and the flag SPDL_SAMPLE_END. */
 typedef struct spdl_sample {
@@ -617,7 +622,7 @@ typedef struct spdl_sample {
     uint32_t flags;
     const void *bytes;    /* the encoded sample, copied before the call returns */
     size_t n_bytes;       /* 0: a bad sample, cause "empty" */
-    const char *path;     /* a file that the engine reads, relative to the working directory, or an address */
+    const char *path;     /* a file that the engine reads, relative to the working directory, or an address (http, https, s3, file) */
     const char *error;    /* why there is no sample: a bad one, cause "source". UTF-8, kept up to 1 KiB */
     const char *key;      /* its name in the batch's key column and the log; NULL: path, or the index */
     int64_t label;        /* -1: none */

@@ -32,13 +32,16 @@ spdl_status spdl_source_take(int64_t source, int64_t timeout_ns, spdl_want *out)
 static spdl_status check_sample(const spdl_sample *g) {
     if (g->struct_size < sizeof *g)
         return sp_small("source_give", "sample", g->struct_size, sizeof *g, "SPDL_SAMPLE_INIT");
-    int said = (g->bytes != NULL) + (g->path != NULL) + (g->error != NULL) + (g->flags == SPDL_SAMPLE_END);
-    if (g->flags & ~SPDL_SAMPLE_END)
+    int said =
+        (g->bytes != NULL) + (g->path != NULL) + (g->error != NULL) + ((g->flags & SPDL_SAMPLE_END) != 0);
+    if (g->flags & ~(SPDL_SAMPLE_END | SPDL_SAMPLE_FATAL))
         return sp_fail(
             SPDL_E_ARGUMENT,
-            "spdl: source_give: flags 0x%x, want 0 or SPDL_SAMPLE_END; use header and library of one "
-            "release",
+            "spdl: source_give: flags 0x%x, want 0, SPDL_SAMPLE_END or SPDL_SAMPLE_FATAL; use header "
+            "and library of one release",
             g->flags);
+    if (g->flags & SPDL_SAMPLE_FATAL && !g->error)
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: source_give: SPDL_SAMPLE_FATAL without error, which says why");
     if (said != 1)
         return sp_fail(SPDL_E_ARGUMENT,
                        "spdl: source_give: %d of bytes, path, error and end are given, want one", said);

@@ -151,7 +151,7 @@ func goSourceGive(number C.int64_t, want *C.spdl_want, given *C.spdl_sample, e *
 	if err != nil {
 		return fail(err, e)
 	}
-	s := source.Sample{Label: int64(given.label), Failed: given.error != nil, End: given.flags&C.SPDL_SAMPLE_END != 0}
+	s := source.Sample{Label: int64(given.label), Failed: given.error != nil, Fatal: given.flags&C.SPDL_SAMPLE_FATAL != 0, End: given.flags&C.SPDL_SAMPLE_END != 0}
 	if given.bytes != nil {
 		s.Bytes = unsafe.Slice((*byte)(given.bytes), given.n_bytes)
 	}

@@ -27,13 +27,17 @@ func (e *dataEnd) Error() string {
 func mayEnd(s *spec.Spec) bool {
 	o := &s.Order
 	return s.Source.Host.Samples > 0 && s.World.Size == 1 && s.Ring.Delivery != spec.Ready &&
-		!o.Shuffle && o.Filter == "" && o.Repeat <= 1 && len(o.Kinds()) == 0
+		!o.Shuffle && o.Filter == "" && o.Repeat <= 1 && len(o.Kinds()) == 0 && o.Last != spec.LastPad
 }
 
-// epochEnded tells the consumers that w's epoch ends before a global step. An epoch without any sample is refused: endless ones would
+// epochEnded tells the consumers that w's epoch ends before a global step. An epoch without any batch is refused: endless ones would
 // follow each other.
 func (r *ring) epochEnded(w *work, step int64) error {
 	if step == int64(w.Epoch)*r.order.StepsPerEpoch() {
+		if n := len(w.Samples); n > 0 {
+			return fmt.Errorf("engine: ring %q: epoch %d: order.last: drop leaves nothing: the program's data ended after %d of the %d samples of a batch; "+
+				"use a smaller batch, or last: cover", r.name, w.Epoch, n, r.order.Config().Batch)
+		}
 		remedy := fmt.Sprintf("bring samples in every epoch, or say order.epochs: %d", w.Epoch)
 		if w.Epoch == 0 {
 			remedy = "bring one at least"

@@ -228,6 +228,53 @@ func TestHostDataEndWhereTheProgramSaysSo(t *testing.T) {
 	}
 }
 
+// With last: drop the batch that the data's end cuts short is left out, and an epoch of which that leaves nothing ends the ring.
+func TestHostDataThatEndWithinABatchObeyLast(t *testing.T) {
+	leavesNothing(t)
+	const drop = "source: {host: {stream: true}}\nbatch: 4\norder: {epochs: 3, shuffle: false, last: drop}\n"
+	lengths := []int64{10, 8, 7}
+	r := startAgain(t, describeStream(t, drop), &Options{Feed: streamed(t, func(epoch uint64) int64 { return lengths[epoch%3] })})
+	reader := r.attach(shm.AttachOptions{})
+	for _, want := range []int{8, 8, 4} {
+		if got := indexes(epoch(t, reader)); len(got) != want {
+			t.Fatalf("samples %v, want %d", got, want)
+		}
+	}
+	_, err := reader.Acquire(testContext(t))
+	wantError(t, err, shm.EndData)
+	must(reader.Close())
+	must(r.end())
+
+	r = startAgain(t, describeStream(t, drop), &Options{Feed: streamed(t, func(uint64) int64 { return 3 })})
+	reader = r.attach(shm.AttachOptions{})
+	_, err = reader.Acquire(testContext(t))
+	wantError(t, err, shm.ErrEngineFailed, "order.last: drop leaves nothing: the program's data ended after 3 of the 4 samples of a batch")
+	_ = reader.Close()
+	_ = r.end()
+}
+
+// A stream's sample is never late, however long the ones before it take; what else is asked of it has its deadline.
+func TestStreamedSamplesAreNeverLate(t *testing.T) {
+	leavesNothing(t)
+	s := describeStream(t, "source: {host: {stream: true}}\norder: {epochs: 1, shuffle: false}\n")
+	if s.Source.Host.Timeout != 0 || s.Source.Host.Samples != 1<<40 {
+		t.Fatalf("%+v", s.Source.Host)
+	}
+	r := startAgain(t, s, &Options{Feed: streamed(t, func(uint64) int64 { return 3 })})
+	if h := r.rings[0].host; h.Timeout != 0 || !h.Stream {
+		t.Fatalf("timeout %v", h.Timeout)
+	}
+	must(r.end())
+}
+
+// describeStream describes pictures of 8 x 8 of a source that more says.
+func describeStream(t testing.TB, more string) *spec.Spec {
+	t.Helper()
+	s, err := spec.Parse([]byte(fmt.Sprintf("name: %s\nimage: {transform: [{resize: [8, 8]}]}\n", testName())+more), "")
+	must(err)
+	return s
+}
+
 // Wherever a stream is left, the state goes on with exactly the rest; a restart leaves the rest of its epoch.
 func TestHostStreamsResumeByCount(t *testing.T) {
 	leavesNothing(t)

@@ -19,6 +19,9 @@ var (
 	ErrSample      = errors.New("want one of bytes, path, failure and end") // Give: a sample that says several or none
 )
 
+// ErrProgram is in the error of a sample of which the program said that it cannot go on: no bad sample, but the end.
+var ErrProgram = errors.New("the program's data set cannot go on")
+
 // ErrEnd is in the error of a sample of which the program said that its data end before it.
 var ErrEnd = errors.New("the data end before it")
 
@@ -38,6 +41,7 @@ type Sample struct {
 	Path   string // read by the engine; relative to the working directory
 	Failed bool
 	Error  string // of a failed sample
+	Fatal  bool   // a failed one after which there is no sense in others: Read's error is ErrProgram then
 	End    bool   // there is no such sample, nor any after it in this epoch
 	Key    string // ""; the path, or the index
 	Label  int64  // -1: none
@@ -207,6 +211,8 @@ func (r *request) fill(s *Sample) {
 	switch n := len(s.Bytes); {
 	case s.End:
 		r.err = &Error{Cause: Program, Err: ErrEnd, Detail: "the data end before it, which only an order without shuffle and ranks can follow"}
+	case s.Failed && s.Fatal:
+		r.err = fmt.Errorf("source: sample %d: %w: %s", r.index, ErrProgram, s.Error[:min(len(s.Error), maxFailure)])
 	case s.Failed:
 		r.err = &Error{Cause: Program, Detail: s.Error[:min(len(s.Error), maxFailure)]}
 	case s.Path != "":
@@ -246,14 +252,15 @@ func (f *Feed) ThreadEnded(thread uint64) {
 	}
 }
 
-// ask waits for a sample. After an error the buffer is the caller's again.
+// ask waits for a sample: up to timeout for a thread, which may be busy with others till then, and as long for its answer; 0: without
+// end. After an error the buffer is the caller's again.
 func (f *Feed) ask(ctx context.Context, i int64, timeout time.Duration, b *Buffer) (*request, error) {
 	r := &request{index: i, epoch: epochOf(ctx), done: make(chan struct{}), buffer: b}
-	deadline := time.NewTimer(timeout)
-	defer deadline.Stop()
+	untaken, stop := after(timeout)
+	defer stop()
 	select {
 	case f.wants <- r:
-	case <-deadline.C:
+	case <-untaken:
 		return nil, &Error{Cause: Deadline, Detail: fmt.Sprintf("no thread took it within %v; start more threads, or raise source.host.timeout", timeout)}
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -261,10 +268,12 @@ func (f *Feed) ask(ctx context.Context, i int64, timeout time.Duration, b *Buffe
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
+	late, stop := after(timeout)
+	defer stop()
 	select {
 	case <-r.done:
 		return r, r.err
-	case <-deadline.C:
+	case <-late:
 		if f.giveUp(r) {
 			return nil, &Error{Cause: Deadline, Detail: fmt.Sprintf("the program did not give it within %v; raise source.host.timeout", timeout)}
 		}
@@ -275,6 +284,15 @@ func (f *Feed) ask(ctx context.Context, i int64, timeout time.Duration, b *Buffe
 	}
 	<-r.done // a Give has it: no more than a copy away
 	return r, r.err
+}
+
+// after is a channel that a value comes from when the time is over, and what stops it; 0: none comes.
+func after(timeout time.Duration) (<-chan time.Time, func() bool) {
+	if timeout == 0 {
+		return nil, func() bool { return false }
+	}
+	t := time.NewTimer(timeout)
+	return t.C, t.Stop
 }
 
 // giveUp ends the waiting for a request; false: it is being answered.

@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/spdl/spdl/core/source/store"
 )
 
 // HostConfig describes samples that the program around the engine brings.
 type HostConfig struct {
 	Samples int64
-	Timeout time.Duration // from the moment a sample is asked for; 0: a minute
+	Stream  bool          // they come one after the other: none is late
+	Timeout time.Duration // until a thread takes what is asked for, and then until it is given; 0: a minute
 	Feed    *Feed
+	Store   *store.Client // reads addresses among the paths; nil: they are refused
 }
 
 // Host is a source whose samples the program around the engine brings through a Feed. A sample's label and key come with its
@@ -21,7 +25,7 @@ type HostConfig struct {
 // Label is -1 and Key the index. Its columns are none.
 type Host struct {
 	HostConfig
-	files root
+	place
 }
 
 // OpenHost makes the source. The feed ends with its Close.
@@ -29,7 +33,10 @@ func OpenHost(c HostConfig) (*Host, error) {
 	if c.Samples < 1 {
 		return nil, fmt.Errorf("source: host: got %d samples, want at least one: %w", c.Samples, ErrNoSamples)
 	}
-	if c.Timeout == 0 {
+	switch {
+	case c.Stream:
+		c.Timeout = 0
+	case c.Timeout == 0:
 		c.Timeout = time.Minute
 	}
 	files, err := openRoot("/", 0)
@@ -38,7 +45,7 @@ func OpenHost(c HostConfig) (*Host, error) {
 	}
 	files.absolute = true
 	c.Feed.used.Store(true)
-	return &Host{HostConfig: c, files: files}, nil
+	return &Host{HostConfig: c, place: place{root: files, store: c.Store}}, nil
 }
 
 // HostValues is how many values a Buffer has after Host.Read.
@@ -51,7 +58,7 @@ func (h *Host) Key(i int64, dst []byte) []byte { return strconv.AppendInt(dst, i
 
 func (h *Host) Close() error {
 	h.Feed.End()
-	return h.files.close()
+	return h.close()
 }
 
 func (h *Host) Read(ctx context.Context, i int64, b *Buffer) error {
@@ -73,15 +80,26 @@ func (h *Host) Read(ctx context.Context, i int64, b *Buffer) error {
 	return nil
 }
 
+// readFile reads what a path of the program's names, in the words of a list's: a file, or an address.
 func (h *Host) readFile(ctx context.Context, path string, b *Buffer) error {
-	path, err := absolute(path)
+	name := []byte(path)
+	switch {
+	case isURL(name) && h.store != nil:
+		return h.read(ctx, name, b)
+	case isFileURL(name) && localPath(name) == nil:
+		return &Error{Cause: Program, Detail: fmt.Sprintf("path %.200q: got a file's URL without its path, want file:///PATH, or the path itself", path)}
+	case otherScheme(name) != "" && !isFileURL(name):
+		return &Error{Cause: Program, Detail: fmt.Sprintf("path: got a URL of scheme %.20q, want a path, or a URL of http, https, s3 or file; a store that speaks S3 is read as s3:// "+
+			"with source.remote.endpoint", otherScheme(name))}
+	}
+	path, err := absolute(string(localPath(name)))
 	if err != nil {
 		return &Error{Cause: IO, Err: err}
 	}
 	if len(path) >= maxPath {
 		return &Error{Cause: Missing, Detail: fmt.Sprintf("got a path of %d bytes, want at most %d", len(path), maxPath-1)}
 	}
-	return h.files.read(ctx, b, copy(b.path[:], path))
+	return h.root.read(ctx, b, copy(b.path[:], path))
 }
 
 // name says which sample an error is about, in the program's words where it has said any.

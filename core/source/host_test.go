@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/spdl/spdl/core/source/store"
 )
 
 // openH opens a source that the test feeds.
@@ -116,6 +118,48 @@ func TestWhatAHostCannotBringIsABadSample(t *testing.T) {
 	}
 }
 
+// A path of the program's is read as one of a list is: an address over the network, file:///PATH as the path; other schemes are refused by name.
+func TestAHostsPathsMayBeAddresses(t *testing.T) {
+	files := serveObjects(t, map[string]string{"/a.jpg": "pixels"})
+	h := openH(t, HostConfig{Samples: 9, Store: storeClient(t, store.Options{})})
+	dir := tree(t, "a b.jpg")
+	for _, c := range []struct {
+		path, text string
+		cause      Cause
+		want       string
+	}{
+		{files.URL + "/a.jpg", "pixels", "", ""},
+		{"file://" + dir + "/a%20b.jpg", "a b.jpg", "", ""},
+		{dir + "/a b.jpg", "a b.jpg", "", ""},
+		{files.URL + "/none.jpg", "", Missing, "404"},
+		{"gs://bucket/a.jpg", "", Program, `got a URL of scheme "gs", want a path, or a URL of http, https, s3 or file`},
+		{"file://other/a.jpg", "", Program, "got a file's URL without its path, want file:///PATH"},
+	} {
+		var b Buffer
+		done := readOf(h, background, 3, &b)
+		must(t, h.Feed.Give(takeWant(t, h, 1), &Sample{Path: c.path, Label: 1}))
+		err := <-done
+		if c.cause != "" {
+			wantBad(t, err, c.cause, c.want)
+		} else if err != nil || string(b.Bytes()) != c.text || string(b.Value(1)) != c.path {
+			t.Errorf("%s: got %q, key %q, %v", c.path, b.Bytes(), b.Value(1), err)
+		}
+	}
+}
+
+// What makes no sense for any sample is no bad one: the read ends with an error that ends the ring.
+func TestAProgramThatCannotGoOnSaysSo(t *testing.T) {
+	h := openH(t, HostConfig{Samples: 9})
+	var b Buffer
+	done := readOf(h, background, 3, &b)
+	must(t, h.Feed.Give(takeWant(t, h, 1), &Sample{Failed: true, Fatal: true, Error: "got a picture"}))
+	err := <-done
+	var bad *Error
+	if !errors.Is(err, ErrProgram) || errors.As(err, &bad) || !strings.Contains(err.Error(), "source: sample 3: the program's data set cannot go on: got a picture") {
+		t.Fatal(err)
+	}
+}
+
 // A want is answered once. Nothing else changes anything: a second give, a foreign token, a sample that says nothing or too much.
 func TestAWantIsAnsweredOnce(t *testing.T) {
 	h := openH(t, HostConfig{Samples: 9})
@@ -161,6 +205,39 @@ func TestALateSampleIsBadAndTheLateGiveIsTold(t *testing.T) {
 	if s := slow.Feed.Stats(); s.Late != 1 || s.Out != 0 || s.Given != 0 {
 		t.Fatalf("%+v", s)
 	}
+}
+
+// The time for an answer begins when a thread has taken the want, and of a stream there is none: the one before may take as long as it likes.
+func TestNoSampleIsLateForWhatCameBeforeIt(t *testing.T) {
+	h := openH(t, HostConfig{Samples: 9, Timeout: time.Minute})
+	h.Timeout = 300 * time.Millisecond
+	var b Buffer
+	for try := 0; ; try++ { // a machine that stands still for as long is no failure
+		began := time.Now()
+		asked, gone := context.WithCancel(watched(t))
+		done := make(chan error, 1)
+		go func() {
+			done <- h.Read(background, 1, &b)
+			gone()
+		}()
+		time.Sleep(h.Timeout * 2 / 3)
+		if w, err := h.Feed.Take(asked, 1); err == nil {
+			time.Sleep(h.Timeout * 2 / 3)
+			_ = h.Feed.Give(w, &Sample{Bytes: []byte("x")})
+		}
+		err := <-done
+		if err == nil && time.Since(began) > h.Timeout {
+			break
+		}
+		if h.Timeout *= 2; try == 5 {
+			t.Fatal(err)
+		}
+	}
+	stream := openH(t, HostConfig{Samples: 9, Stream: true, Timeout: time.Nanosecond})
+	done := readOf(stream, background, 1, &b)
+	w := takeWant(t, stream, 1)
+	must(t, stream.Feed.Give(w, &Sample{Bytes: []byte("x")}))
+	must(t, <-done)
 }
 
 // takeAndForget begins reads of a sample until one is taken before its deadline, which is twice as long each time, and returns how that

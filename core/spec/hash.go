@@ -47,6 +47,7 @@ type canonicalSource struct {
 	Columns []canonicalColumn `json:"columns,omitempty"`
 	Mix     []canonicalPart   `json:"mix,omitempty"`
 	Host    int64             `json:"host,omitempty"` // samples
+	Stream  bool              `json:"stream,omitempty"`
 	Members Labels            `json:"member_labels,omitempty"`
 }
 
@@ -220,7 +221,7 @@ func (s *Source) canonical() canonicalSource {
 	c := canonicalSource{
 		Folder: cmp.Or(w.folder, s.Folder), List: cmp.Or(w.list, s.List), Root: cmp.Or(w.root, s.Root),
 		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label,
-		Host: s.Host.Samples, Members: s.ByMember,
+		Host: s.Host.Samples, Stream: s.Host.Stream, Members: s.ByMember,
 	}
 	for _, column := range s.Columns {
 		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes}

@@ -68,6 +68,31 @@ func (d *decoder) checkOrder(o *Order, src *Source) {
 	}
 }
 
+// checkStream refuses what asks samples of the program's own that come one after the other for another order than theirs.
+func (d *decoder) checkStream(s *Spec) {
+	if !s.Source.Host.Stream {
+		return
+	}
+	o := &s.Order
+	const own = "with source.host.stream, whose samples come in their own order"
+	switch kinds := o.Kinds(); {
+	case len(kinds) > 0:
+		d.failAt("order."+kinds[0], "given %s; leave it out, or bring them by index: samples: N in place of stream", own)
+	case o.Filter != "":
+		d.failAt("order.filter", "given %s, and what they are is not known before they come; leave them out in your program", own)
+	case o.Repeat > 1:
+		d.failAt("order.repeat", "got %d %s, each once; repeat them in your program", o.Repeat, own)
+	case o.Shuffle:
+		d.failAt("order.shuffle", "got true %s; want false, and shuffle in your program", own)
+	case o.Last == LastPad:
+		d.failAt("order.last", "got pad %s: at their end the first ones are gone; want cover or drop", own)
+	case s.Ring.Delivery == Ready:
+		d.failAt("ring.delivery", "got ready %s; want ordered", own)
+	case !s.World.Auto && s.World.Size > 1:
+		d.failAt("world.size", "got %d %s; want 1: each rank's program brings the rank's own, as torch's IterableDataset does", s.World.Size, own)
+	}
+}
+
 // A launcher starts training runs and tells each process through variables which rank it is.
 type launcher struct {
 	name                              string

@@ -95,7 +95,7 @@ var values = map[string]string{
 	"bad_sample.max_rate": "0", "bad_sample.probation": "0", "ring": "{}", "ring.slots": "3", "ring.backing": "posix",
 	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.delivery": "ready", "ring.ahead": "2", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]",
 	"ring.groups[].name": "g", "ring.groups[].kind": "stage", "ring.groups[].mode": "lanes", "ring.groups[].lanes": "1", "ring.groups[].slow": "drop", "ring.groups[].redeliver": "false",
-	"source.host": "{samples: 7}", "source.host.samples": "3", "source.host.timeout": "5s",
+	"source.host": "{samples: 7}", "source.host.samples": "3", "source.host.timeout": "5s", "source.host.stream": "true",
 	"source.shards": "[a.tar]", "source.path": "file", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
 	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
 	"video": "{frames: 2, transform: [center_crop: 2]}", "video.frames": "2", "video.select": "{kind: all}", "video.select.kind": "keyframes", "video.select.step": "2",
@@ -175,6 +175,8 @@ func document(path, value string) string {
 		source = "source: {host: " + value + "}\n"
 	case path == "source.host.samples":
 		source = "source: {host: {samples: " + value + "}}\n"
+	case path == "source.host.stream":
+		source, rest = "source: {host: {samples: 9, stream: "+value+"}}\n", "order: {shuffle: false}\n"
 	case path == "source.host.timeout":
 		source = "source: {host: {samples: 9, timeout: " + value + "}}\n"
 	case path == "source.image" || path == "source.label" || path == "source.columns":

@@ -10,6 +10,8 @@ import (
 func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 	image := func(body string) string { return "source: {folder: p}\nimage: {" + body + "}\n" }
 	ops := func(body string) string { return image("transform: [" + body + "]") }
+	const pictures = "image: {transform: [center_crop: 8]}\n"
+	const stream = "source: {host: {stream: true}}\n" + pictures
 	for _, c := range []struct{ text, want string }{
 		// the document
 		{"", "x.yaml: the document is empty"},
@@ -75,6 +77,17 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{"source: {folder: p}\nvideo: {frames: 2, transform: [center_crop: 8]}\ndevice: {decode: nvjpeg}", "device.decode: got nvjpeg for samples that are not one picture, want cpu"},
 		{"source: {folder: p}\nvideo: {frames: 2, transform: [center_crop: 8]}\ndevice: {finish: {}}", "device.finish: given for samples that are no pictures"},
 		{"source: {shards: a.tar}\nfields: {l: {image: {transform: [center_crop: 8], from: l.png}}}\ndevice: {finish: {}}", "device.finish: given beside fields, want image in their place"},
+
+		// samples of the program's own
+		{"source: {host: {}}\n" + pictures, "source.host: samples is missing, want how many there are, or stream: true where nobody knows"},
+		{"source: {host: {stream: true, timeout: 2s}}\n" + pictures, "source.host.timeout: given beside stream: true, of which no sample is late"},
+		{stream + "order: {shuffle: false, window: 4}", "order.window: given with source.host.stream, whose samples come in their own order; leave it out, or bring them by index"},
+		{stream + "order: {shuffle: false, filter: index > 1}", "order.filter: given with source.host.stream"},
+		{stream + "order: {shuffle: false, repeat: 2}", "order.repeat: got 2 with source.host.stream, whose samples come in their own order, each once; repeat them in your program"},
+		{stream, "order.shuffle: got true with source.host.stream, whose samples come in their own order; want false, and shuffle in your program"},
+		{stream + "order: {shuffle: false, last: pad}", "order.last: got pad with source.host.stream, whose samples come in their own order: at their end the first ones are gone; want cover or drop"},
+		{stream + "order: {shuffle: false}\nring: {delivery: ready}", "ring.delivery: got ready with source.host.stream"},
+		{stream + "order: {shuffle: false}\nworld: {size: 2}", "world.size: got 2 with source.host.stream, whose samples come in their own order; want 1: each rank's program brings the rank's own"},
 
 		// values
 		{least + "version: 2", "x.yaml:3:10: version: got 2, want a whole number from 1 to 1"},

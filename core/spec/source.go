@@ -39,11 +39,18 @@ func (d *decoder) source(s *section, src *Source, dir string) {
 	}
 	if s.has("host") {
 		h := d.section(s.values["host"], "source.host", join(s.shown, "host"), join(s.place, "host"))
-		src.Host.Timeout = time.Minute
 		whole(&h, "samples", &src.Host.Samples, 1, maxRows)
+		h.flag("stream", &src.Host.Stream)
 		h.duration("timeout", "a duration such as 500ms, 30s or 5m, above 0", &src.Host.Timeout, 1, math.MaxInt64)
-		if !h.has("samples") {
-			s.fail("host", "samples is missing, want how many there are")
+		switch stream := src.Host.Stream; {
+		case stream && h.has("timeout"):
+			h.fail("timeout", "given beside stream: true, of which no sample is late: nothing can come before the next one; leave it out")
+		case stream && !h.has("samples"):
+			src.Host.Samples = maxRows
+		case !stream && !h.has("samples"):
+			s.fail("host", "samples is missing, want how many there are, or stream: true where nobody knows")
+		case !stream && !h.has("timeout"):
+			src.Host.Timeout = time.Minute
 		}
 	}
 	if s.has("columns") {

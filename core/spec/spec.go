@@ -56,8 +56,9 @@ type Source struct {
 
 // Host says what an engine must know of samples that the program around it brings.
 type Host struct {
-	Samples int64         // 0: none
-	Timeout time.Duration // of one sample; not part of the hash
+	Samples int64         // 0: none; of a stream the most that there may be
+	Stream  bool          // they come one after the other, in an order of their own, up to where the program says that they end
+	Timeout time.Duration // of one sample; not part of the hash; 0 of a stream, which has none
 }
 
 // written are the parts of a source that a mount may resolve otherwise.

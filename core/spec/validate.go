@@ -68,6 +68,7 @@ func (d *decoder) complete(s *Spec) {
 	}
 	d.checkSource(&s.Source, s.fields())
 	d.checkParts(s)
+	d.checkStream(s)
 	d.checkOrder(&s.Order, &s.Source)
 	d.checkGroups(&s.Ring)
 	if lanes := s.Lanes(); !s.World.Auto && s.World.Size < s.World.Rank+lanes {

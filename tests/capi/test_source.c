@@ -22,8 +22,9 @@ static const uint8_t picture[] = {
 };
 
 #define SAMPLES 40
-#define EPOCHS_1 \
-    "\"order\": {\"shuffle\": false, \"epochs\": 1}, \"batch\": 8, \"bad_sample\": {\"policy\": \"mask\"}"
+#define EPOCHS_1                                                     \
+    "\"order\": {\"shuffle\": false, \"epochs\": 1}, \"batch\": 8, " \
+    "\"bad_sample\": {\"policy\": \"mask\", \"max_rate\": 1}"
 
 static spdl_status open_with(const char *host, const char *more, uint32_t form, spdl_reader **out) {
     char text[1024];
@@ -268,6 +269,25 @@ TEST(a_want_is_given_once_and_by_its_own_token) {
     close_reader(r, fds);
     CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_END_DATA);
     CHECK_STATUS(spdl_source_take(source, SPDL_FOREVER, &want), SPDL_END_DATA);
+}
+
+TEST(a_program_that_cannot_go_on_ends_the_ring_with_its_words) {
+    int fds = test_open_fds();
+    int64_t source;
+    spdl_reader *r = open_host("\"samples\": 40", &source);
+    spdl_want want = SPDL_WANT_INIT;
+    spdl_sample sample = SPDL_SAMPLE_INIT;
+    spdl_batch b = SPDL_BATCH_INIT;
+    CHECK_STATUS(spdl_source_take(source, SPDL_FOREVER, &want), SPDL_OK);
+    sample.flags = SPDL_SAMPLE_FATAL;
+    CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_E_ARGUMENT);
+    CHECK(strstr(spdl_last_error(), "SPDL_SAMPLE_FATAL without error, which says why"));
+    sample.error = "no sample at all";
+    CHECK_STATUS(spdl_source_give(source, &want, &sample), SPDL_OK);
+    CHECK_STATUS(spdl_acquire(r, 30000000000, &b), SPDL_E_ENGINE_FAILED);
+    CHECK(strstr(spdl_last_error(), "the program's data set cannot go on: no sample at all"));
+    CHECK_STATUS(spdl_source_take(source, SPDL_FOREVER, &want), SPDL_END_DATA);
+    close_reader(r, fds);
 }
 
 TEST(a_program_that_closed_its_first_three_descriptors_has_dev_null_there) { CHECK(closed_said == 0); }

@@ -9,7 +9,7 @@ import pytest
 from engines import BUILD, ROOT, Consumer, describe, environment
 
 PRELUDE = """
-        import json, os, pathlib, signal, sys, threading, time, spdl
+        import json, os, pathlib, signal, sys, threading, time, numpy, spdl
         description = json.loads(sys.argv[1])
         root = pathlib.Path(description.pop("source")["folder"])
         paths = sorted((p for p in root.rglob("*") if p.is_file()), key=lambda p: str(p.relative_to(root)).encode())
@@ -52,11 +52,14 @@ def test_a_data_set_gives_the_batches_that_its_files_in_a_folder_give(pictures):
 
 @pytest.mark.parametrize("answer", [
     "str(paths[i])", "paths[i]", "(paths[i], 7)", "paths[i].read_bytes()", "bytearray(paths[i].read_bytes())",
-    "(memoryview(paths[i].read_bytes()), None, i)",
+    "(memoryview(paths[i].read_bytes()), None, i)", "[str(paths[i]), 7]", "Tensor(paths[i].read_bytes())", "paths[i].as_uri()",
 ])
 def test_every_form_of_an_answer_is_understood(pictures, answer):
     """Paths and bytes, with or without label and key."""
     out, err = program(f"""
+        class Tensor:  # as torch's: no buffer, but an array of its numbers
+            def __init__(self, data): self.data = data
+            def numpy(self): return numpy.frombuffer(self.data, numpy.uint8)
         class Other(Files):
             def __getitem__(self, i):
                 return {answer}
@@ -64,7 +67,7 @@ def test_every_form_of_an_answer_is_understood(pictures, answer):
             got = [(key, label) for b in loader for key, label in zip(b.sample_keys, b["label"].tolist())]
         answer = {answer!r}
         label = 7 if "7" in answer else -1
-        want = [(str(i) if "bytes" in answer else str(paths[i]), label) for i in range(len(paths))]
+        want = [(str(i) if "bytes" in answer else paths[i].as_uri() if "uri" in answer else str(paths[i]), label) for i in range(len(paths))]
         print(got == want)
     """, describe(pictures.path))
     assert (out, err) == ("True\n", "")
@@ -86,30 +89,64 @@ def test_an_exception_is_a_bad_sample_with_its_text_and_place(pictures):
             def __getitem__(self, i):
                 if i == 3: raise KeyError("no such picture")
                 if i == 4: sys.exit("really")
-                if i == 5: return 17
-                if i == 6: return paths[i], "three"
                 if i == 7: return b""
                 if i == 8: return "/no/such/file"
                 if i == 9: return ("a\\0b", 1)
-                if i == 10: return (1, 2, 3, 4)
                 if i == 11: return b"not a picture"
                 if i == 12: return paths[i], 1 << 63
                 return super().__getitem__(i)
         with spdl.open(description, source=Bad()) as loader:
             index = [i for b in loader for i in b["index"].tolist()]
             bad = loader.stats()["rings"][0]["bad_samples"]
-        print(index == [i for i in range(len(paths)) if not 3 <= i <= 12], json.dumps(bad["causes"], sort_keys=True))
+        print(index == [i for i in range(len(paths)) if i not in (3, 4, 7, 8, 9, 11, 12)], json.dumps(bad["causes"], sort_keys=True))
         print(*bad["last"], sep="\\n")
     """, describe(pictures.path))
     lines = out.splitlines()
-    assert lines[0] == 'True {"empty": 1, "missing": 1, "not_an_image": 1, "source": 7}'
-    for line, want in zip(lines[1:], ["KeyError: 'no such picture' (<string>:", "SystemExit: really", "TypeError: got int, want bytes or a path",
-                                      "TypeError: got label 'three' of type str, want a whole number", "empty: got 0 bytes",
-                                      '"/no/such/file": missing', "ValueError: got a zero byte in the path", "TypeError: got a tuple of 4, want",
+    assert lines[0] == 'True {"empty": 1, "missing": 1, "not_an_image": 1, "source": 4}'
+    for line, want in zip(lines[1:], ["KeyError: 'no such picture' (<string>:", "SystemExit: really", "empty: got 0 bytes",
+                                      '"/no/such/file": missing', "ValueError: got a zero byte in the path",
                                       'sample 11 "11": media: not an image', "OverflowError: got label 9223372036854775808"]):
         assert want in line, out
-    assert err.count("bad sample, source") == 7
+    assert err.count("bad sample, source") == 4
 
+
+@pytest.mark.parametrize("source", ["Other()", "(Other()[i] for i in range(9))"])
+@pytest.mark.parametrize("answer, text", [
+    ("17", "got int, want encoded bytes or a path, alone or as (it, label)"),
+    ("(paths[i], 'three')", "got label 'three' of type str, want a whole number"),
+    ("(1, 2, 3, 4)", "got a tuple of 4, want (bytes or path, label)"),
+    ("[paths[i]]", "got a list of 1, want (bytes or path, label)"),
+    ("numpy.zeros((8, 8, 3), 'u1'), 1", "got ndarray of shape [8, 8, 3], want encoded bytes or a path"),
+])
+def test_what_is_no_answer_at_all_ends_the_loop(pictures, source, answer, text):
+    """A picture that is decoded already, say: the loop raises it, and no epoch of nothing goes by."""
+    out, err = program(f"""
+        class Other(Files):
+            def __getitem__(self, i):
+                return {answer}
+        with spdl.open({{**description, "order": {{"epochs": 1}}}}, source={source}) as loader:
+            try:
+                print([b.rows for b in loader])
+            except spdl.EngineFailed as error:
+                print(error)
+            print(loader.stats()["rings"][0]["bad_samples"]["total"])
+    """, describe(pictures.path))
+    assert text in out and "the program's data set cannot go on: " in out and out.endswith("\n0\n"), out + err
+
+
+def test_epochs_without_a_good_sample_end_the_loop(pictures):
+    """Files that are no pictures: the loop raises how many, and why."""
+    out, err = program("""
+        class Texts(Files):
+            def __getitem__(self, i):
+                return b"no picture"
+        with spdl.open(description, source=Texts()) as loader:
+            try:
+                for epoch in range(9): print(sum(b.rows for b in loader))
+            except spdl.EngineFailed as error:
+                print(error)
+    """, describe(pictures.path, order={"epochs": 9}))
+    assert "epoch 0: none of its " in out and "by cause not_an_image, such as: sample " in out and out.count("\n") == 1, out + err
 
 def test_a_run_goes_on_exactly_where_its_state_was_taken(pictures):
     """state_dict and load_state_dict over a data set of the program's own, in a new engine and in the same."""
@@ -217,7 +254,7 @@ def test_a_late_sample_is_bad_by_its_deadline_and_nothing_hangs(pictures):
     ("description, source=paths, source_threads=0", "ArgumentError: spdl: open: source_threads 0, want 1 to 1024"),
     ("description, source=paths, share=True", "ArgumentError: spdl: open: share=True and source="),
     ("{**description, 'source': {'folder': 'x'}}, source=paths", "SpecError: spdl: open: the description has a source, and source= was given"),
-    ("{**description, 'source': {'host': {'samples': 1}}}, source=paths", "samples; leave samples out"),
+    ("{**description, 'source': {'host': {'samples': 1}}}, source=paths", "samples, each by its index; leave samples and stream out"),
     ("file({'source': {'folder': str(root)}}), source=paths", "NotFound: spdl: source: the engine's description has no source.host"),
     ("file({'source': {'host': {'samples': 1}}}), source=paths", "the description says source.host.samples: 1"),
     ("{**description, 'source': {'host': {'samples': 1}}}", "EngineStartError: "),
@@ -372,41 +409,82 @@ def test_an_iterable_that_cannot_begin_an_epoch_ends_the_loop(pictures):
     assert out == "the archive is gone\nTrue\nTrue\nthe archive is gone\n", err
 
 
-def test_an_iterable_that_hangs_costs_its_deadline(pictures):
-    """The samples that were wanted meanwhile are bad, cause deadline; what comes later goes on where it is."""
+def test_an_iterable_may_take_its_time(pictures):
+    """A queue that is quiet for longer than a sample's deadline loses nothing: the engine is told that it is one, and then has none."""
     out, err = stream("""
-        loader = None
-        def missed():
-            return loader is not None and loader.stats()["rings"][0]["bad_samples"]["total"]
-        class Hangs(Stream):
-            def __iter__(self):
-                for i, item in enumerate(super().__iter__()):
-                    while i == 5 and not missed():
-                        time.sleep(0.01)
-                    yield item
-        with spdl.open({**description, "source": {"host": {"timeout": "2s"}}, "limits": {"fetch": 2}}, source=Hangs(30)) as loader:
-            got = keys(loader)
-            bad = loader.stats()["rings"][0]["bad_samples"]
-        print(got[:4] == names[:4], sorted(got) == sorted(set(got)), bad["total"] == 30 - len(got), set(bad["causes"]) == {"deadline"}, len(got) > 8)
+        with spdl.open(description, source=Stream(10)) as loader:
+            print(keys(loader) == names[:10], loader._streamed())
+    """, describe(pictures.path, batch=4, order={"epochs": 1}))
+    assert out == "True True\n", err
+
+
+def test_an_iterable_that_does_not_fill_its_last_batch_obeys_last(pictures):
+    """cover delivers it short, drop leaves it out."""
+    out, err = stream("""
+        for last in "cover", "drop":
+            with spdl.open({**description, "order": {"epochs": 2, "last": last}}, source=Stream(10)) as loader:
+                print([b.rows for b in loader], [b.rows for b in loader])
     """, describe(pictures.path, batch=4))
-    assert out == "True True True True True\n", err
+    assert (out, err) == ("[4, 4, 2] [4, 4, 2]\n[4, 4] [4, 4]\n", "")
 
 
-def test_wrong_items_are_bad_samples_and_wrong_iterables_are_refused(pictures):
+def test_torchs_iterable_data_sets_are_iterables(pictures):
+    """Their base has a __getitem__, which raises, and they may have a length."""
     out, err = stream("""
-        with spdl.open({**description, "order": {"epochs": 1}}, source=[names[0], 7, names[1]].__iter__()) as loader:
+        import types
+        class Dataset:
+            def __getitem__(self, index):
+                raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+        class IterableDataset(Dataset):
+            pass
+        sys.modules["torch.utils.data"] = types.SimpleNamespace(IterableDataset=IterableDataset)
+        class Mine(IterableDataset, Stream):
+            def __len__(self):
+                return 10
+        with spdl.open(description, source=Mine(10)) as loader:
+            print(keys(loader) == names[:10])
+    """, describe(pictures.path, batch=4, order={"epochs": 1}))
+    assert (out, err) == ("True\n", "")
+
+
+def test_under_torchrun_an_iterable_is_each_ranks_own(pictures):
+    """All of it comes, as of torch's IterableDataset: the program knows its rank, and brings what is the rank's."""
+    out, err = stream("""
+        os.environ.update(RANK="1", WORLD_SIZE="2", LOCAL_RANK="1", LOCAL_WORLD_SIZE="2")
+        with spdl.open(description, source=Stream(10)) as loader:
+            print(keys(loader) == names[:10], loader.info.world_size)
+    """, describe(pictures.path, batch=4, order={"epochs": 1}))
+    assert (out, err) == ("True 1\n", "")
+
+
+def test_what_an_iterable_cannot_be_asked_for_is_refused(pictures, tmp_path):
+    """With the key, the value and the remedy; an item that is not there is a bad sample alone."""
+    out, err = stream("""
+        def file(host):
+            path = pathlib.Path(TMP) / f"{len(host)}{'stream' in host}.json"
+            path.write_text(json.dumps({**description, "order": {"shuffle": False}, "source": {"host": host}}))
+            return path
+        with spdl.open({**description, "order": {"epochs": 1}}, source=[names[0], "/none", names[1]].__iter__()) as loader:
             print(keys(loader) == names[:2], loader.stats()["rings"][0]["bad_samples"]["causes"])
         for spec, source in ((description, iter(names)), ({**description, "order": {"shuffle": True}}, Stream(3)), (description, 7), (description, Stream(0)),
-                             ({**description, "source": {"host": {"samples": 3}}}, Stream(3))):
+                             ({**description, "source": {"host": {"samples": 3}}}, Stream(3)), ({**description, "source": {"folder": "x"}}, Stream(3)),
+                             ({**description, "order": {"repeat": 2}}, Stream(3)), ({**description, "order": {"filter": "index > 1"}}, Stream(3)),
+                             ({**description, "order": {"last": "pad"}}, Stream(3)), ({**description, "ring": {"delivery": "ready"}}, Stream(3)),
+                             ({**description, "world": {"size": 2}}, Stream(3)), ({**description, "source": {"host": {"timeout": "2s"}}}, Stream(3)),
+                             ({**description, "rings": {"a": {}}}, Stream(3)), (file({"samples": 9}), Stream(3)), (file({"stream": True}), Files())):
             try:
                 with spdl.open(spec, source=source) as loader:
                     keys(loader)
             except spdl.SpdlError as error:
                 print(type(error).__name__, error)
-    """, describe(pictures.path, batch=4, order={"epochs": 2}))
+    """.replace("TMP", repr(str(tmp_path))), describe(pictures.path, batch=4, order={"epochs": 2}))
     lines = out.splitlines()
-    assert lines[0] == "True {'source': 1}"
-    for line, want in zip(lines[1:], ["epochs is 2", "order.shuffle: an iterable comes in its own order", "source is a int", "the program's data ended before the first sample",
-                                      "the description has a source"]):
+    assert lines[0] == "True {'missing': 1}"
+    wants = ["epochs is 2", "order.shuffle: an iterable comes in its own order", "source is a int", "the program's data ended before the first sample",
+             "source.host.samples is given, and source= is an iterable", "the description has a source", "order.repeat: got 2 with source.host.stream",
+             "order.filter: given with source.host.stream", "order.last: got pad with source.host.stream", "ring.delivery: got ready with source.host.stream",
+             "world.size: got 2 with source.host.stream", "source.host.timeout: given beside stream: true", "the description has several rings",
+             "the description says source.host.stream: false; an iterable has no index", "the description says source.host.stream: true; give an iterable"]
+    assert len(lines) == 1 + len(wants), out
+    for line, want in zip(lines[1:], wants):
         assert want in line
-    assert len(lines) == 6

@@ -15,9 +15,13 @@ from typing import Any, Optional
 from . import _c
 from ._errors import ArgumentError, SpecError, error_for
 from ._reader import Reader
-from ._stream import End, Stream, describe_stream, is_stream
+from ._stream import End, Stream, describe_stream, is_stream, said_of_host
 
 JOIN_S = 5.0  # how long close() waits for calls of the data set that are under way
+
+
+class Unfit(TypeError):
+    """A data set's answer is of no kind that a sample may be: the next one would be no better."""
 
 
 class Want(Structure):  # spdl_want
@@ -60,25 +64,27 @@ def describe(spec: Any, dataset: Any, threads: int) -> Any:
         raise ArgumentError("spdl: open: source has no samples")
     if not isinstance(spec, dict):
         return spec
-    said = spec.get("source", {})
-    if not isinstance(said, dict) or set(said) - {"host"}:
-        raise SpecError('spdl: open: the description has a source, and source= was given, too; leave one out, or say {"host": {...}}')
-    host = said.get("host", {})
-    if not isinstance(host, dict) or host.get("samples", len(dataset)) != len(dataset):
-        raise SpecError(f"spdl: open: source.host is {json.dumps(host)}, and source= has {len(dataset)} samples; leave samples out")
-    return {**spec, "source": {"host": {**host, "samples": len(dataset)}}}
+    said = said_of_host(spec)
+    host = said["host"]
+    if host.get("samples", len(dataset)) != len(dataset) or host.get("stream"):
+        raise SpecError(f"spdl: open: source.host is {json.dumps(host, default=str)}, and source= has {len(dataset)} samples, each by its index; leave samples and stream out")
+    return {**spec, "source": {**said, "host": {**host, "samples": len(dataset)}}}
 
 
 class Feed:
     """The threads that bring a reader's samples. They keep neither the reader nor its loader alive, and end with it."""
 
-    def __init__(self, reader: Reader, dataset: Any, threads: int, samples: int) -> None:
+    def __init__(self, reader: Reader, dataset: Any, threads: int, samples: int, stream: bool) -> None:
         library = ctypes.CDLL(reader.api.path)  # lets other threads run
         take, give = _bound(library, "spdl_source_take"), _bound(library, "spdl_source_give")
         source = _bound(library, "spdl_source_id")(reader.handle)
         if source < 0:
             raise error_for(source, (reader.api.held.last_error() or b"").decode("utf-8", "replace"))
         self.stream = Stream(dataset) if is_stream(dataset) else None
+        if stream != (self.stream is not None):
+            want = ("give an iterable, or leave stream out and say samples: N" if stream else
+                    "an iterable has no index; say source: {host: {stream: true}} and order: {shuffle: false} in place of samples")
+            raise ArgumentError(f"spdl: open: source is a {type(dataset).__name__}, the description says source.host.stream: {json.dumps(stream)}; {want}")
         if self.stream is None and samples != len(dataset):
             raise ArgumentError(f"spdl: open: source has {len(dataset)} samples, the description says source.host.samples: {samples}")
         look_up = self.stream.get if self.stream else lambda epoch, index: dataset[index]
@@ -122,15 +128,16 @@ def _answer(look_up: Any, want: Want, sample: Sample) -> Any:
         return None
     except BaseException as error:  # whatever it is, it is this sample's; the thread goes on to the next
         sample.bytes = sample.path = None
+        sample.flags = _c.SAMPLE_FATAL if isinstance(error, Unfit) else 0
         sample.error = _text(error)
         return None
 
 
 def _fill(sample: Sample, got: Any) -> Any:
     key: Any = None
-    if isinstance(got, tuple):
+    if isinstance(got, (tuple, list)):
         if len(got) not in (2, 3):
-            raise TypeError(f"got a tuple of {len(got)}, want (bytes or path, label) or (bytes or path, label, key)")
+            raise Unfit(f"got a {type(got).__name__} of {len(got)}, want (bytes or path, label) or (bytes or path, label, key)")
         got, label, key = (*got, None)[:3]
         sample.label = -1 if label is None else _int64(label)
     sample.key = None if key is None else _c_text("key", str(key).encode("utf-8", "surrogateescape"))
@@ -140,19 +147,28 @@ def _fill(sample: Sample, got: Any) -> Any:
             raise ValueError("got an empty path")
         return None
     if not isinstance(got, bytes):
-        try:
-            got = memoryview(got).tobytes()
-        except TypeError:
-            raise TypeError(f"got {type(got).__name__}, want bytes or a path, alone or as (it, label) or (it, label, key)") from None
+        got = _bytes_of(got)
     sample.bytes, sample.n_bytes = ctypes.cast(c_char_p(got), c_void_p), len(got)
     return got
+
+
+def _bytes_of(got: Any) -> bytes:
+    """Encoded bytes out of a buffer, an array or a tensor of one dimension. What has more is a picture that was decoded already."""
+    want = "want encoded bytes or a path, alone or as (it, label) or (it, label, key)"
+    try:
+        view = memoryview(got if not hasattr(got, "numpy") else got.numpy())
+    except (TypeError, RuntimeError):  # no buffer; a tensor of a device
+        raise Unfit(f"got {type(got).__name__}, {want}") from None
+    if view.ndim != 1:
+        raise Unfit(f"got {type(got).__name__} of shape {list(view.shape)}, {want}; decoding is the engine's")
+    return view.tobytes()
 
 
 def _int64(label: Any) -> int:
     try:
         value = operator.index(label)
     except TypeError:
-        raise TypeError(f"got label {label!r:.60} of type {type(label).__name__}, want a whole number") from None
+        raise Unfit(f"got label {label!r:.60} of type {type(label).__name__}, want a whole number") from None
     if not -1 << 63 <= value < 1 << 63:
         raise OverflowError(f"got label {value}, want one of 64 bits")
     return value

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Optional, Union
 
-from . import _c, _feed, _torchrun
+from . import _c, _feed, _stream, _torchrun
 from ._errors import ArgumentError, NotFound, SpecError, StateError, error_for
 from ._given import c_text, plain
 from ._reader import Reader, nanoseconds
@@ -41,12 +41,14 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     in_process  no second process: the engine is a library, libspdl_engine, with the Go runtime in it, that stays
                 loaded. A forked child cannot use it (Forked)
     source      a data set of yours in place of the description's source: an object with __len__ and
-                __getitem__(index) that returns encoded bytes or a path, alone or as (it, label) or (it, label, key).
-                Called in threads of this program, so in_process is implied; an exception makes a bad sample. A
-                description in a file says source: {host: {samples: N}}. Or an iterable of the same, of any length:
-                it comes in its own order, its end ends the epoch, each epoch iterates anew, a state resumes by
-                count, and what it raises ends the epoch and then this loop; a file says samples: 1099511627776
-                and order: {shuffle: false}
+                __getitem__(index) that returns encoded bytes (also as an array or tensor of one dimension) or a path,
+                alone or as (it, label) or (it, label, key). Called in threads of this program, so in_process is
+                implied. An exception makes a bad sample; what is no answer at all, a picture that is decoded already
+                say, ends the loop with EngineFailed. A description in a file says source: {host: {samples: N}}. Or an
+                iterable of the same, of any length, torch's IterableDataset, too: it comes in its own order and time,
+                its end ends the epoch, each epoch iterates anew, a state resumes by count, and what it raises ends the
+                epoch and then this loop. Under torchrun each rank has all of its own iterable. A file says
+                source: {host: {stream: true}} and order: {shuffle: false}
     source_threads
                 how many threads call it
 
@@ -69,7 +71,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     attach_opts = dict(group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
     if ranks is not None and ranks.local_size > 1:
         if share is False:
-            args = [*args, *_torchrun.own_arguments(ranks)]
+            args = [*args, *_torchrun.own_arguments(ranks, world=not _stream.is_stream(source))]  # an iterable is each rank's own
         else:
             name = _torchrun.next_name(ranks, text)
             if ranks.local_rank > 0:
@@ -87,7 +89,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     loader = _load(api, api.free.open, c_text("open: spec", text), opts, recipe=None)
     if source is not None:
         try:
-            loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples)
+            loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples, loader._streamed())
             weakref.finalize(loader, loader._reader.close)  # at exit too: the threads are told before Python ends under them
         except BaseException:
             loader.close()

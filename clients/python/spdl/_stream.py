@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from typing import Any, Optional
 
 from ._errors import ArgumentError, SpecError
 from ._lock import Lock
 
-MOST = 1 << 40  # samples that an iterable may have
 KEPT = 4096  # items that were passed over are kept: far more than the engine asks for at a time
 
 
@@ -24,27 +24,43 @@ class Raised:
 
 
 def is_stream(source: Any) -> bool:
-    return isinstance(source, Iterable) and not hasattr(source, "__getitem__")
+    return isinstance(source, Iterable) and (not hasattr(source, "__getitem__") or _is_torchs(source))
+
+
+def _is_torchs(source: Any) -> bool:
+    """torch's iterable data sets have a __getitem__ that raises. Who has made one has imported torch."""
+    torchs = getattr(sys.modules.get("torch.utils.data"), "IterableDataset", None)
+    return torchs is not None and isinstance(source, torchs)
 
 
 def describe_stream(spec: Any, source: Any) -> Any:
     """The description with what an iterable needs in it, where it is a dict. What an iterable cannot do is refused."""
     if not isinstance(spec, dict):
         return spec
-    said, order = spec.get("source", {}), spec.get("order", {})
-    host = said.get("host", {}) if isinstance(said, dict) else None
-    if not isinstance(host, dict) or set(said) - {"host"} or "samples" in host:
-        raise SpecError("spdl: open: the description has a source, and source= was given, too; leave one out, or say {\"host\": {\"timeout\": ...}}")
-    if isinstance(order, dict) and order.get("shuffle"):
+    said, order = said_of_host(spec), spec.get("order", {})
+    if "samples" in said["host"]:
+        raise SpecError("spdl: open: source.host.samples is given, and source= is an iterable, of which nobody knows how many it has; leave samples out")
+    if isinstance(order, Mapping) and order.get("shuffle"):
         raise SpecError("spdl: open: order.shuffle: an iterable comes in its own order; shuffle it yourself, or give source= as an object "
                         "with __len__ and __getitem__(index)")
     if iter(source) is source:  # an iterator can be gone through once
-        if isinstance(order, dict) and order.get("epochs", 1) != 1:
+        if isinstance(order, Mapping) and order.get("epochs", 1) != 1:
             raise ArgumentError(f"spdl: open: source is a {type(source).__name__}, which can be gone through once, and order.epochs is {order['epochs']}; "
                                 "give an object whose __iter__ begins anew, or say epochs: 1")
-        order = {**order, "epochs": 1} if isinstance(order, dict) else order
-    order = {"shuffle": False, **order} if isinstance(order, dict) else order
-    return {**spec, "source": {"host": {**host, "samples": MOST}}, "order": order}
+        order = {**order, "epochs": 1} if isinstance(order, Mapping) else order
+    order = {"shuffle": False, **order} if isinstance(order, Mapping) else order
+    return {**spec, "source": {**said, "host": {**said["host"], "stream": True}}, "order": order}
+
+
+def said_of_host(spec: dict) -> dict:
+    """What a description says of a source that comes as source=: host, and how addresses among its paths are read."""
+    said = spec.get("source", {})
+    host = said.get("host", {}) if isinstance(said, Mapping) else None
+    if not isinstance(host, Mapping) or set(said) - {"host", "remote"}:
+        raise SpecError('spdl: open: the description has a source, and source= was given, too; leave one out, or say {"host": {...}} or {"remote": {...}}')
+    if spec.get("rings"):
+        raise SpecError("spdl: open: the description has several rings, and source= feeds the one ring that it opens; leave rings out, or open a loader for each")
+    return {**said, "host": dict(host)}
 
 
 class Stream:

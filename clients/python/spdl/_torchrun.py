@@ -80,7 +80,8 @@ def shared_arguments(ranks: Ranks, name: str) -> list[str]:
             "--world-size", str(ranks.world_size), "--rank", str(first)]
 
 
-def own_arguments(ranks: Ranks) -> list[str]:
-    """Arguments of `spdl serve` for an engine per rank."""
+def own_arguments(ranks: Ranks, world: bool = True) -> list[str]:
+    """Arguments of `spdl serve` for an engine per rank, which has the rank's part of the samples or, without world, all of them."""
     cpus = len(os.sched_getaffinity(0)) / ranks.local_size
-    return ["--world-size", str(ranks.world_size), "--rank", str(ranks.rank), "--cpus", f"{cpus:g}"]
+    part = ["--world-size", str(ranks.world_size), "--rank", str(ranks.rank)] if world else []
+    return [*part, "--cpus", f"{cpus:g}"]

@@ -302,6 +302,10 @@ class Loader:
                 batch._leave(error)
             self._leave()  # the batch in hand was not used: it goes to the group again
 
+    def _streamed(self) -> bool:
+        """Whether its description says that the program's samples come one after the other."""
+        return any(ring["source"].get("stream", False) for ring in self._text["spec"]["rings"].values())
+
     def _raise_of_source(self) -> None:
         """An iterable that raised has ended its epoch by it. Whoever comes to that end is told, once."""
         error = self._feed.stream.take_error() if self._feed is not None and self._feed.stream is not None else None
