@@ -429,10 +429,24 @@ func (l *list) Label(i int64) int64 {
 }
 
 func (l *list) Read(ctx context.Context, i int64, b *Buffer) error {
-	path, _, _ := cut(l.sample(i))
+	path, _, tab := cut(l.sample(i))
 	if err := l.read(ctx, path, b); err != nil {
 		b.drop()
-		return name(err, l, i)
+		return name(blanks(err, path, tab), l, i)
 	}
 	return nil
+}
+
+// blanks says of a line whose file is missing, and that ends in a blank and a number as Caffe's lists do, what a label is preceded by.
+func blanks(err error, path []byte, tab bool) error {
+	var bad *Error
+	if tab || !errors.As(err, &bad) || bad.Cause != Missing {
+		return err
+	}
+	at := bytes.LastIndexByte(path, ' ')
+	if _, number := parseLabel(path[at+1:]); at < 0 || !number {
+		return err
+	}
+	bad.Detail = "the line is taken for a path, blank and all; a line of a list is PATH<TAB>LABEL, with a tab before the label"
+	return bad
 }

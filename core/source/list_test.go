@@ -99,6 +99,32 @@ func TestFileURLsOfLists(t *testing.T) {
 	}
 }
 
+// A line in Caffe's manner, a path and a label with a blank between them, is a path that is not there; the bad sample says what a line is.
+func TestBlankBeforeALabelIsTold(t *testing.T) {
+	dir := tree(t, "a.jpg", "b 7")
+	write(t, dir+"/l.txt", "a.jpg 3\nb 7\nc.jpg\nd 3\t1\n")
+	s := openL(t, ListConfig{File: dir + "/l.txt"})
+	var b Buffer
+	err := s.Read(background, 0, &b)
+	wantBad(t, err, Missing, `"a.jpg 3"`, "a line of a list is PATH<TAB>LABEL, with a tab before the label")
+	must(t, s.Read(background, 1, &b))
+	for _, i := range []int64{2, 3} {
+		if err := s.Read(background, i, &b); err == nil || strings.Contains(err.Error(), "<TAB>") {
+			t.Errorf("sample %d: %v", i, err)
+		}
+	}
+}
+
+// A table of JSON lines may be called .ndjson.
+func TestNDJSONIsJSONLines(t *testing.T) {
+	dir := tree(t, "a.jpg")
+	write(t, dir+"/t.ndjson", `{"path": "a.jpg", "label": 3}`+"\n")
+	s := openL(t, ListConfig{File: dir + "/t.ndjson"})
+	if s.Len() != 1 || s.Label(0) != 3 || string(s.Key(0, nil)) != "a.jpg" {
+		t.Fatalf("%d samples, label %d, key %q", s.Len(), s.Label(0), s.Key(0, nil))
+	}
+}
+
 // A list that cannot be read as one is refused at open, naming the line.
 func TestListRefusals(t *testing.T) {
 	dir := t.TempDir()

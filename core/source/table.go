@@ -18,7 +18,7 @@ import (
 
 const maxWhole = 1 << 53 // up to which a double tells whole numbers
 
-// tableEnding is csv, jsonl or parquet by a file's ending, or empty.
+// tableEnding is csv, jsonl (which is called ndjson, too) or parquet by a file's ending, or empty.
 func tableEnding(name string) string {
 	if store.IsURL(name) {
 		name, _, _ = strings.Cut(name, "?")
@@ -26,6 +26,8 @@ func tableEnding(name string) string {
 	switch e := strings.ToLower(filepath.Ext(name)); e {
 	case ".csv", ".jsonl", ".parquet":
 		return e[1:]
+	case ".ndjson":
+		return "jsonl"
 	}
 	return ""
 }

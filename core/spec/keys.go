@@ -20,7 +20,7 @@ var keys = []Key{
 	{"source", "mapping", "(required)", "Where the samples are: exactly one of `folder`, `list`, `shards`, `mix` and `host`."},
 	{"source.folder", "path or s3://BUCKET/PREFIX", "(none)", "A directory tree, relative to the spec file; its files are sorted by path."},
 	{"source.list", "path or URL", "(none)", "A text file, one `PATH` or `PATH<TAB>LABEL` a line; blank lines and lines that begin with `#` are passed over. " +
-		"By its ending also a table: `.csv` with a heading line, `.jsonl` or `.parquet`."},
+		"By its ending also a table: `.csv` with a heading line, `.jsonl` (or `.ndjson`) or `.parquet`."},
 	{"source.root", "path or URL", "(the list's directory)", "Directory of the list's paths. When it is given, absolute paths in the list are refused, and with a URL as root so are URLs; its query (a signature) goes behind each path."},
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
 		"or `.parquet` files with pictures in a column; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
@@ -41,11 +41,13 @@ var keys = []Key{
 		"A data set that is used up in an epoch begins anew; an epoch has as many rows as samples, or `order.rows`."},
 	{"source.host", "mapping", "(none)", "Samples that the program around the engine brings, through spdl_source_take and spdl_source_give or as `source=` in Python. " +
 		"In process only; one ring. Their labels and keys come with them, so an order cannot go by these."},
-	{"source.host.samples", "whole number from 1", "(required)", "How many there are."},
-	{"source.host.timeout", "duration", "1m", "Deadline of one sample from when the engine asks for it; later it is a bad one, cause deadline."},
+	{"source.host.samples", "whole number from 1", "(required; 1099511627776 of a stream)", "How many there are; of a stream, the most."},
+	{"source.host.stream", "true, false", "false", "They come one after the other in an order of their own, each epoch up to where the program says that they end (SPDL_SAMPLE_END, an iterable's end). " +
+		"With shuffle: false and one rank."},
+	{"source.host.timeout", "duration", "1m", "How long a sample may wait for a thread that takes it, and then for its answer; later it is a bad one, cause deadline. A stream has none."},
 	{"source.columns", "list of text or mappings", "[]", "Parts of shards, columns of a table, or files beside those of a folder, that become fields of the batch."},
 	{"source.columns[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
-	{"source.columns[].from", "text", "(name)", "The part or column (of JSON and Parquet `a.b` is also `b` in `a`); of a folder the ending of the file that has the sample's name up to its last dot. Of arrays also `npz[NAME]`, one of an .npz file."},
+	{"source.columns[].from", "text", "(name)", "The part or column (of JSON lines and Parquet `a.b` is also `b` in `a`); of a folder the ending of the file that has the sample's name up to its last dot. Of arrays also `npz[NAME]`, one of an .npz file."},
 	{"source.columns[].type", "text, i64, f64, npy", "text", "text: bytes as they are, ragged (of Parquet's dates, decimals and the like see sources.md); npy: an array of one shape in every sample, [batch, shape...]; of a table the column holds its path; else one number a sample."},
 	{"source.columns[].max_bytes", "size", "1KiB", "Room of one value of text; a longer one is a bad sample."},
 	{"source.columns[].dtype", "u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64", "(the first sample's)", "Type of an array's elements; booleans are u8. A sample with another is bad."},

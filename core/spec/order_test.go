@@ -60,7 +60,7 @@ func TestMixturesThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
 		"source: {mix: []}":                                                "source.mix: got no entry",
 		"source: {mix: {folder: p}}":                                       "source.mix: got a mapping, want a list of data sets",
-		"source: {mix: [{folder: p}], list: l}":                            "source.mix: given beside words about one data set",
+		"source: {mix: [{folder: p}], list: l}":                            "source.list: given beside mix, and is about one data set; it belongs into each entry of mix that it goes with",
 		"source: {mix: [{weight: 1}]}":                                     "source.mix[0]: names no samples",
 		"source: {mix: [{folder: p, list: l}]}":                            "source.mix[0].list: given beside folder",
 		"source: {mix: [{folder: p, weight: 1}, {folder: q}]}":             "source.mix[1]: weight is given for some data sets and not for others",

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 )
 
@@ -44,8 +45,9 @@ func without(endings []string, media []Medium) []string {
 // checkParts holds what media are made of against what the sources have.
 func (d *decoder) checkParts(s *Spec) {
 	media := s.Media()
-	if len(media) == 0 {
-		d.failAt("", "says nothing of what its samples are; want image, video, audio, or fields")
+	if len(media) == 0 || len(media) == 1 && s.Fields == nil && s.Image != nil && d.pos["image"].line == 0 && reflect.DeepEqual(s.Image, defaultImage()) {
+		d.failAt("", "says nothing of what its samples are, which a ring has to know, also where columns are all that is wanted; want a section image, video, audio, "+
+			"or fields, such as image: {transform: [{resize: [224, 224]}]}")
 		return
 	}
 	if s.Source.Mix == nil {

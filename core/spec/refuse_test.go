@@ -214,7 +214,10 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "ring: {slots: 65536}\nbatch: 65536", "x.yaml:3:15: ring.slots: got 65536 slots of 65536 rows of 150528 bytes, want less than 64 TiB"},
 
 		// image
-		{"source: {folder: p}", "x.yaml: image.transform: leaves the size of the picture open"},
+		{"source: {folder: p}", "x.yaml: says nothing of what its samples are, which a ring has to know, also where columns are all that is wanted; want a section image, video, audio, or fields"},
+		{"source: {folder: p, extensions: [npy]}\nbatch: 4", "x.yaml: says nothing of what its samples are"},
+		{"source: {list: t.json}\n" + pictures, "source.list: got a .json file, which is one value and no list of lines; write an object a line"},
+		{"source: {mix: [{folder: p}], label: x}\n" + pictures, "source.label: given beside mix, and is about one data set; it belongs into each entry of mix"},
 		{image(""), "x.yaml:2:8: image.transform: leaves the size of the picture open, and every row of a batch must have one size; add center_crop"},
 		{ops("resize: 256"), "x.yaml:2:20: image.transform: resize: 256 fixes the shorter side only"},
 		{ops("horizontal_flip: 1"), "image.transform: leaves the size of the picture open"},

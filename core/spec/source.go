@@ -292,7 +292,7 @@ func (s *section) cache(c *Cache, dir string) {
 
 // IsTable reports whether the list has columns: CSV, JSON lines or Parquet, by its ending.
 func (s *Source) IsTable() bool {
-	return slices.Contains([]string{".csv", ".jsonl", ".parquet"}, ending(s.List))
+	return slices.Contains([]string{".csv", ".jsonl", ".ndjson", ".parquet"}, ending(s.List))
 }
 
 // IsParquet reports whether the shards are Parquet files and not archives.
@@ -312,14 +312,29 @@ func (d *decoder) checkSource(src *Source, reserved []string) {
 	}
 	if src.Mix == nil {
 		d.checkPlace(src, "source", src.Columns)
-	} else if src.Folder != "" || src.List != "" || src.Shards != nil || d.pos["source.labels"].line > 0 || src.Root != "" ||
-		src.Extensions != nil || src.Path != "" || src.Image != nil || src.Label != "" {
-		d.failAt("source.mix", "given beside words about one data set; they belong into its entries")
+	} else if word := d.wordOfOne(src); word != "" {
+		d.failAt("source."+word, "given beside mix, and is about one data set; it belongs into each entry of mix that it goes with")
 	}
 	for i := range src.Mix {
 		d.checkPlace(&src.Mix[i].Source, mixed(i), src.Columns)
 	}
 	d.checkColumns(src.Columns, reserved)
+}
+
+// wordOfOne is a key of a source that says something of a single data set; "": none does.
+func (d *decoder) wordOfOne(src *Source) string {
+	for _, k := range []struct {
+		key   string
+		given bool
+	}{
+		{"folder", src.Folder != ""}, {"list", src.List != ""}, {"root", src.Root != ""}, {"shards", src.Shards != nil}, {"path", src.Path != ""},
+		{"image", src.Image != nil}, {"label", src.Label != ""}, {"extensions", src.Extensions != nil}, {"labels", d.pos["source.labels"].line > 0},
+	} {
+		if k.given {
+			return k.key
+		}
+	}
+	return ""
 }
 
 // mixed is the path of a data set of a mixture.
@@ -345,6 +360,9 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 		d.failAt(at+".host", "given beside another; want exactly one of "+places)
 	case kinds > 1:
 		d.failAt(at+".shards", "given beside another; want exactly one of "+places)
+	case ending(src.List) == ".json":
+		d.failAt(at+".list", "got a .json file, which is one value and no list of lines; write an object a line, without brackets around them and commas behind, "+
+			"and call it .jsonl")
 	case src.List == "" && src.Root != "":
 		d.failAt(at+".root", "goes with list; a folder is its own root")
 	case src.Folder == "" && src.Extensions != nil:

@@ -127,7 +127,7 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 var packedEndings = []string{".gz", ".tgz", ".bz2", ".tbz2", ".xz", ".txz", ".zst", ".tzst", ".lz4", ".7z", ".rar"}
 
 // listEndings are those of lists and tables, which say nothing of what samples become.
-var listEndings = []string{".txt", ".lst", ".tsv", ".csv", ".jsonl"}
+var listEndings = []string{".txt", ".lst", ".tsv", ".csv", ".jsonl", ".ndjson"}
 
 // areShards says that every argument names shards: a shell may have written the braces out. A directory is none, whatever
 // its name.
