@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 from engines import BUILD, ROOT, Consumer, describe, environment
+from spdl._stream import Stream
 
 PRELUDE = """
         import json, os, pathlib, signal, sys, threading, time, numpy, spdl
@@ -416,6 +417,22 @@ def test_an_iterable_may_take_its_time(pictures):
             print(keys(loader) == names[:10], loader._streamed())
     """, describe(pictures.path, batch=4, order={"epochs": 1}))
     assert out == "True True\n", err
+
+
+def test_a_want_of_a_pass_that_is_over_begins_none():
+    """A thread that took it before the epoch's end, and asks only now, takes no item of the next epoch."""
+    begun = []
+
+    class Passes:
+        def __iter__(self):
+            begun.append(self)
+            return iter(range(9))
+
+    stream = Stream(Passes())
+    assert [stream.get(0, 0, 1), stream.get(1, 1, 5), stream.get(1, 0, 4)] == [0, 1, 0]
+    with pytest.raises(LookupError, match="item 7 of epoch 0 is not wanted any more"):
+        stream.get(0, 7, 3)
+    assert stream.get(1, 2, 6) == 2 and len(begun) == 2
 
 
 def test_an_iterable_that_does_not_fill_its_last_batch_obeys_last(pictures):

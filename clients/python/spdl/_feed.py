@@ -87,7 +87,7 @@ class Feed:
             raise ArgumentError(f"spdl: open: source is a {type(dataset).__name__}, the description says source.host.stream: {json.dumps(stream)}; {want}")
         if self.stream is None and samples != len(dataset):
             raise ArgumentError(f"spdl: open: source has {len(dataset)} samples, the description says source.host.samples: {samples}")
-        look_up = self.stream.get if self.stream else lambda epoch, index: dataset[index]
+        look_up = self.stream.get if self.stream else lambda epoch, index, token: dataset[index]
         self._threads = [threading.Thread(target=_bring, args=(take, give, source, look_up), name=f"spdl-source-{i}", daemon=True)
                          for i in range(threads)]
         for thread in self._threads:
@@ -122,7 +122,7 @@ def _answer(look_up: Any, want: Want, sample: Sample) -> Any:
     """Fill in a sample; what is returned must live until it was given."""
     sample.flags, sample.label, sample.key, sample.bytes, sample.n_bytes, sample.path, sample.error = 0, -1, None, None, 0, None, None
     try:
-        return _fill(sample, look_up(want.epoch, want.index))
+        return _fill(sample, look_up(want.epoch, want.index, want.token))
     except End:
         sample.flags = _c.SAMPLE_END
         return None

@@ -70,6 +70,7 @@ class Stream:
         self._iterable = iterable
         self._lock = Lock()  # guards the rest; one thread is in the iterable at a time
         self._epoch: Optional[int] = None
+        self._since = 0  # token of the want that began this pass
         self._iterator: Any = None
         self._next = 0  # index of the item that the iterator gives next
         self._waiting: dict[int, Any] = {}  # items passed over
@@ -77,11 +78,15 @@ class Stream:
         self._error: Optional[BaseException] = None  # what it raised last; for the loader to tell
         self._telling = Lock()  # guards it; the other lock may be held for as long as the iterable takes
 
-    def get(self, epoch: int, index: int) -> Any:
-        """The item, which is given once. Raises End, and in the place of an item what the iterable raised there."""
+    def get(self, epoch: int, index: int, token: int) -> Any:
+        """The item, which is given once. Raises End, and in the place of an item what the iterable raised there. Tokens ascend: a want that
+        is older than this pass and of another, taken before a restart or the end of an epoch, begins none: items would be lost to it."""
         with self._lock:
             if epoch != self._epoch or index < self._next and index not in self._waiting:
+                if token < self._since:
+                    raise LookupError(f"item {index} of epoch {epoch} is not wanted any more")
                 self._begin(epoch)
+                self._since = token
             while self._next <= index:
                 self._pull()
             item = self._waiting.pop(index)
