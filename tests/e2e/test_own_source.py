@@ -132,7 +132,7 @@ def test_what_is_no_answer_at_all_ends_the_loop(pictures, source, answer, text):
                 print(error)
             print(loader.stats()["rings"][0]["bad_samples"]["total"])
     """, describe(pictures.path))
-    assert text in out and "the program's data set cannot go on: " in out and out.endswith("\n0\n"), out + err
+    assert text in out and "the program's data set cannot go on: TypeError: " in out and out.endswith("\n0\n"), out + err
 
 
 def test_epochs_without_a_good_sample_end_the_loop(pictures):

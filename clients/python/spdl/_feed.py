@@ -158,7 +158,7 @@ def _bytes_of(got: Any) -> bytes:
     try:
         view = memoryview(got if not hasattr(got, "numpy") else got.numpy())
     except (TypeError, RuntimeError):  # no buffer; a tensor of a device
-        raise Unfit(f"got {type(got).__name__}, {want}") from None
+        raise Unfit(f"got {type(got).__name__}, {want}; decoding is the engine's") from None
     if view.ndim != 1:
         raise Unfit(f"got {type(got).__name__} of shape {list(view.shape)}, {want}; decoding is the engine's")
     return view.tobytes()
@@ -182,6 +182,8 @@ def _c_text(what: str, text: bytes) -> bytes:
 
 def _text(error: BaseException) -> bytes:
     """What a log line says of an exception: type, text, and where it was raised."""
+    if isinstance(error, Unfit):  # raised here, where nobody need look
+        return f"TypeError: {error}".encode("utf-8", "replace").replace(b"\0", b"\\0")
     text = "".join(traceback.format_exception_only(type(error), error)).strip()
     frames: Optional[traceback.StackSummary] = traceback.extract_tb(error.__traceback__)[1:]
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
