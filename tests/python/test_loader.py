@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import json
 import pickle
 import threading
 import time
 from collections import UserList
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 import spdl
@@ -589,3 +590,20 @@ def test_a_wait_first_sleeps_until_shortly_before_waits_of_late_have_ended():
         raw.published_ns, begun = begun + 100_000, begun + 200_000
         nap = reader._nap(raw, begun)
     assert nap == _reader.SLICE_NS  # short waits are not interrupted
+
+
+def test_a_batch_is_logged_though_asking_for_the_next_one_fails(tmp_path):
+    """Asking has completed it."""
+    batch = SimpleNamespace(ticket=3, epoch=0, step=3, lane=0, attempts=1, n_bad=0, hash=7, array=lambda name: SimpleNamespace(tolist=lambda: [5]))
+
+    class Stopping:
+        info = SimpleNamespace(world_size=1, rank=0, lane=0)
+
+        def __iter__(self):
+            yield batch
+            raise spdl.EngineStopped("it stopped")
+
+    with pytest.raises(spdl.EngineStopped):
+        for _ in spdl.delivery_log(Stopping(), tmp_path / "log"):
+            pass
+    assert [json.loads(line)["step"] for line in (tmp_path / "log").read_text().splitlines()] == [3]

@@ -79,6 +79,14 @@ def test_a_single_rank_needs_no_arrangement(mock, torchrun):
         assert mock.request.args == b""
 
 
+def test_one_rank_a_node_has_its_part_of_the_samples(mock, torchrun):
+    torchrun(1, 2, 0, 1)
+    with spdl.open("x"):
+        assert mock.request.args.decode().split() == ["--world-size", "2", "--rank", "1"]
+        assert mock.request.group == b"(null)"
+    assert _torchrun.own_arguments(_torchrun.ranks(), world=False) == [], "an iterable is each rank's own"
+
+
 def test_share_outside_torchrun_is_refused(mock):
     with pytest.raises(spdl.ArgumentError, match="run under torchrun"):
         spdl.open("x", share=True)

@@ -69,8 +69,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     if isinstance(args, (str, bytes)):
         raise TypeError(f"spdl: open: args is the text {args!r}, want a list of arguments, such as args={args.split()!r}")
     attach_opts = dict(group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
-    if ranks is not None and ranks.local_size > 1:
-        if share is False:
+    if ranks is not None and ranks.world_size > 1:
+        if share is False or ranks.local_size == 1:
             args = [*args, *_torchrun.own_arguments(ranks, world=not _stream.is_stream(source))]  # an iterable is each rank's own
         else:
             name = _torchrun.next_name(ranks, text)

@@ -82,6 +82,7 @@ def shared_arguments(ranks: Ranks, name: str) -> list[str]:
 
 def own_arguments(ranks: Ranks, world: bool = True) -> list[str]:
     """Arguments of `spdl serve` for an engine per rank, which has the rank's part of the samples or, without world, all of them."""
-    cpus = len(os.sched_getaffinity(0)) / ranks.local_size
     part = ["--world-size", str(ranks.world_size), "--rank", str(ranks.rank)] if world else []
-    return [*part, "--cpus", f"{cpus:g}"]
+    if ranks.local_size == 1:
+        return part
+    return [*part, "--cpus", f"{len(os.sched_getaffinity(0)) / ranks.local_size:g}"]

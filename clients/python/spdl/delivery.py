@@ -33,15 +33,18 @@ class DeliveryLog:
     def __iter__(self) -> Iterator[Batch]:
         """Iterate over the rest of the current epoch, as the loader does."""
         with open(self.path, "a", encoding="ascii") as log:
-            line = None
-            for batch in self.loader:  # asking for a batch completes the one before
-                if line is not None:
-                    self._write(log, line)
+            line, batches = None, iter(self.loader)
+            while True:
+                try:
+                    batch = next(batches, None)
+                finally:  # asking for a batch completes the one before, whether there is one, or an engine, or none
+                    if line is not None:
+                        self._write(log, line)
+                if batch is None:
+                    return
                 line = self._line(batch)
                 yield batch
                 del batch
-            if line is not None:
-                self._write(log, line)
 
     def _line(self, batch: Batch) -> str:
         return json.dumps({
