@@ -100,8 +100,7 @@ spdl_status sp_engine(const spdl_engine_table **out) {
         dlclose(library);
         return s;
     }
-    if (!atomic_exchange_explicit(&loaded, table, memory_order_acq_rel) && atexit(spdl_shutdown) != 0)
-        return sp_fail(SPDL_E_NOMEM, "spdl: engine library: no memory for what exit() is to do");
+    atomic_store_explicit(&loaded, table, memory_order_release);
     *out = table;
     return SPDL_OK;
 }

@@ -254,7 +254,6 @@ spdl_status sp_note_own(int pidfd, int64_t source, spdl_reader **out);
 own_engine *sp_own_ref(own_engine *e);
 /* Of any reader's. With await, the last waits until the engine has let go of everything, its names above all. */
 void sp_own_unref(own_engine *e, bool await);
-#define SP_END_NS ((int64_t)5000000000) /* at most, for an engine's orderly end */
 
 /* ---- reader.c */
 /* Say hello over a connected socket, which is the reader's from here on, also on failure. SPDL_TIMEOUT, without a text, if nobody answers. */

@@ -10,6 +10,7 @@
  * large the host is. (A host that is a subreaper, or process 1 of its container, does inherit the engine
  * when the intermediate exits, as it inherits every orphan.)
  */
+#include "../engine/table.h"
 #include "internal.h"
 
 #include <dlfcn.h>

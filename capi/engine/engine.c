@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,8 +105,15 @@ static void end_writing(writing *w) {
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
+static void end_at_exit(void) {
+    spdl_engine_error e;
+    if (usable(&e) == SPDL_OK) goEndAll(SP_END_NS);
+}
+
 static spdl_status do_open(const char *const *args, uint32_t n_args, int control, int parent, int64_t *source,
                            spdl_engine_error *e) {
+    static atomic_bool ends; /* with exit(), which one that cannot remember it would leave to the next run */
+    if (!atomic_exchange(&ends, true)) (void)atexit(end_at_exit);
     spdl_status s = usable(e);
     if (s == SPDL_OK) return goOpen((char **)(uintptr_t)args, n_args, control, parent, source, e);
     close(control);

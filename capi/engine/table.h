@@ -11,6 +11,8 @@
 #define SPDL_ENGINE_TABLE_VERSION 7u
 #define SPDL_ENGINE_SYMBOL "spdl_engine_table_of"
 
+#define SP_END_NS ((int64_t)5000000000) /* at most, for an engine's orderly end */
+
 typedef struct spdl_engine_error {
     char text[1536];
 } spdl_engine_error;

@@ -80,7 +80,7 @@ def test_bad_sounds_are_counted_by_their_cause(tmp_path, open_):
     whole = (tmp_path / "sounds/001.wav").read_bytes()
     (tmp_path / "sounds/001.wav").write_bytes(whole[:200])
     (tmp_path / "sounds/002.wav").write_bytes(b"RIFF of nothing")
-    loader = open_({**describe(tmp_path / "sounds"), "bad_sample": {"policy": "mask"}})
+    loader = open_({**describe(tmp_path / "sounds"), "bad_sample": {"policy": "mask", "max_rate": 1}})
     batch = next(iter(loader))
     assert batch["length"].tolist() == [0, 0, 0] and not batch["audio"].any()
     causes = loader.stats()["rings"][0]["bad_samples"]["causes"]
