@@ -25,7 +25,7 @@ func (r *Ring) join(req joinRequest) (*member, Welcome, []int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || r.withdrawn {
-		return nil, Welcome{}, nil, ErrEngineStopped
+		return nil, Welcome{}, nil, refuse(ErrEngineStopped, "shm: attach %q: the engine is stopping; attach to the next one", r.cfg.label())
 	}
 	h := &req.hello
 	leases, err := r.reserve(h)

@@ -153,6 +153,53 @@ func TestBudgetThatHoldsForgives(t *testing.T) {
 	}
 }
 
+// Batches that are made again, after a load, are counted once: the good ones at the end of an epoch are still to come.
+func TestEpochThatIsBegunAgainAndAgainIsNotJudgedBeforeItsEnd(t *testing.T) {
+	spoil := map[int]func(string){}
+	for i := range 30 {
+		spoil[i] = empty
+	}
+	r := start(t, describe(t, folder(t, 40, spoil), "batch: 2\norder: {epochs: 1, shuffle: false}\n"), nil)
+	reader := r.attach(shm.AttachOptions{})
+	state, err := reader.SaveState(testContext(t), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		takeBatches(t, reader, 6)
+		if err := reader.LoadState(testContext(t), state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(indexes(epoch(t, reader))); n != 10 {
+		t.Fatalf("%d samples, want the 10 good ones", n)
+	}
+}
+
+// A rank's part of an epoch may have bad samples alone by chance, where it is small; its engine's end would stop the other ranks.
+func TestFewSamplesOfOneRankAreNotJudged(t *testing.T) {
+	spoil := map[int]func(string){}
+	for i := range 8 {
+		spoil[i] = empty
+	}
+	for more, want := range map[string]error{"": nil, "bad_sample: {probation: 4}\n": shm.ErrEngineFailed} {
+		r := startAgain(t, describe(t, folder(t, 8, spoil), "batch: 2\nworld: {size: 2}\norder: {epochs: 1}\n"+more), nil)
+		reader := r.attach(shm.AttachOptions{})
+		var err error
+		for err == nil {
+			var l *shm.Lease
+			if l, err = reader.Acquire(testContext(t)); err == nil {
+				must(l.Release())
+			}
+		}
+		if errors.Is(err, shm.ErrEngineFailed) != (want != nil) {
+			t.Errorf("%q: %v, want %v", more, err, want)
+		}
+		must(reader.Close())
+		_ = r.end() // says it once more
+	}
+}
+
 // An epoch of which no sample is good ends the ring under every policy, in order or as it is ready, and says how many, why, and what to do.
 // What is good for a part of an epoch, or was not seen from its beginning, goes on.
 func TestEpochWithoutAGoodSampleEndsTheRing(t *testing.T) {

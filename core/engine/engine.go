@@ -264,7 +264,7 @@ func (e *Engine) seeOff(ctx context.Context) {
 var lastBatches = 5 * time.Second
 
 // leaveToNext has the rings hand out nothing more, and waits until the consumers have completed what they hold, or have left: what they
-// completed after the journal's last word would come again.
+// completed after the journal's last word would come again. A child's end is its parent's, who completes nothing any more.
 func (e *Engine) leaveToNext() {
 	for _, r := range e.rings {
 		r.shm.Withdraw()
@@ -273,12 +273,16 @@ func (e *Engine) leaveToNext() {
 	defer end.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for over := false; ; {
+	for over, told := e.child, false; ; told = true {
 		held := 0
 		for _, r := range e.rings {
 			n := r.shm.Held()
-			if held += n; over && n > 0 {
-				e.log.Warnf(r.name, "consumers have held %d batches for the last %v, which the journal does not have: they come again", n, lastBatches)
+			held += n
+			switch {
+			case n > 0 && over:
+				e.log.Warnf(r.name, "consumers still hold %d batches, which the journal does not have: they come again", n)
+			case n > 0 && !told:
+				e.log.Infof(r.name, "waits up to %v for %d batches that consumers hold", lastBatches, n)
 			}
 		}
 		if over || held == 0 {

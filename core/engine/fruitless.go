@@ -7,12 +7,13 @@ import (
 )
 
 // An epoch of which no sample is good ends the ring, whatever the policy: a training loop over empty batches learns nothing, and says
-// nothing. Only an epoch that was judged from its first batch to its last counts, of this engine's ranks.
+// nothing. Only an epoch that was judged from its first batch to its last counts, of this engine's ranks; where others have the rest, one of
+// bad_sample.probation samples at least.
 
 // A tally is what came of an epoch's samples so far.
 type tally struct {
 	epoch      uint64
-	batches    int64
+	seen       map[uint64]bool // its batches; one that is made again, after a load, is the same one
 	rows, good int
 	causes     map[string]int
 	examples   map[string]error // the first of each cause
@@ -21,14 +22,14 @@ type tally struct {
 // count takes in a batch that was judged.
 func (t *tally) count(w *work, planned int) {
 	if t.causes == nil || t.epoch != w.Epoch {
-		*t = tally{epoch: w.Epoch, causes: map[string]int{}, examples: map[string]error{}}
+		*t = tally{epoch: w.Epoch, seen: map[uint64]bool{}, causes: map[string]int{}, examples: map[string]error{}}
 	}
-	t.batches++
+	place := w.EpochStep*uint64(w.lanes) + uint64(w.lane)
+	if t.good += planned - len(w.Bad); t.good > 0 || t.seen[place] {
+		return // what is good decides
+	}
+	t.seen[place] = true
 	t.rows += planned
-	t.good += planned - len(w.Bad)
-	if t.good > 0 {
-		return // which decides
-	}
 	for i := range w.Bad {
 		b := &w.Bad[i]
 		if t.causes[b.Cause]++; t.causes[b.Cause] == 1 {
@@ -50,7 +51,10 @@ func (t *tally) often() (cause string, n int, example error) {
 // fruitless is the error of an epoch that so many batches make, when they all were judged and none had a good sample. judging is held.
 func (r *ring) fruitless(w *work, batches int64) error {
 	t := &r.tally
-	if r.forgiving || t.epoch != w.Epoch || t.batches != batches || t.rows == 0 || t.good > 0 {
+	if r.forgiving || t.epoch != w.Epoch || int64(len(t.seen)) != batches || t.rows == 0 || t.good > 0 {
+		return nil
+	}
+	if r.lanes < r.order.Config().World && t.rows < r.probation { // of a few samples chance may leave a rank only bad ones, and its end would stop the others
 		return nil
 	}
 	cause, n, example := t.often()

@@ -36,7 +36,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	}
 	var budget pipeline.Failures
 	r.policy, budget = policyOf(s.BadSample)
-	r.forgiving = s.BadSample.MaxRate == 1
+	r.forgiving, r.probation = s.BadSample.MaxRate == 1, int(s.BadSample.Probation)
 	if r.budget, err = pipeline.NewJudge(budget); err != nil {
 		return r, err
 	}

@@ -57,6 +57,7 @@ type ring struct {
 	remakes     bool       // batches may come back to be made again: from stages, or from a device that decodes
 	broken      chan error // why batches cannot be made again, or uploaded, one deep
 	forgiving   bool       // epochs without a good sample are no failure
+	probation   int        // samples before an engine of some of the ranks judges its part of an epoch
 	judging     sync.Mutex // guards the next four
 	budget      *pipeline.Judge
 	tally       tally

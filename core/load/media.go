@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"math"
 	"unsafe"
 
@@ -146,7 +147,9 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	}
 	config, src := AudioConfig(a), audio.Source{Bytes: from.Bytes, Path: from.Path, Packets: from.Packets}
 	if p := src.Packets; p != nil {
-		src.Window = windowOf(p, config.Window)
+		if src.Window, err = windowOf(p, config.Window); err != nil {
+			return nil, err
+		}
 	}
 	features := config.Features
 	if features != nil && config.Rate == 0 {
@@ -191,15 +194,34 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 const maxWindow = 1e12
 
 // windowOf is the part of a sound that packets are decoded for: what is asked for, or else what they were taken for.
-func windowOf(p *av.Packets, asked audio.Window) audio.Window {
-	if asked != (audio.Window{}) || p.Window == nil {
-		return asked
+func windowOf(p *av.Packets, asked audio.Window) (audio.Window, error) {
+	if p.Window == nil {
+		return asked, nil
 	}
-	w := audio.Window{Start: p.Window[0]}
-	if p.Window[1] < maxWindow {
-		w.Duration = p.Window[1] - p.Window[0]
+	from, to := p.Window[0], p.Window[1]
+	if asked != (audio.Window{}) {
+		if asked.Duration == 0 {
+			asked.Duration = max(0, to-asked.Start)
+		}
+		if err := takenFor(p, "audio", asked.Start, asked.Start+asked.Duration); err != nil {
+			return asked, err
+		}
+		from, to = asked.Start, asked.Start+asked.Duration
 	}
-	return w
+	w := audio.Window{Start: from}
+	if to < maxWindow {
+		w.Duration = to - from
+	}
+	return w, nil
+}
+
+// takenFor refuses a window that packets were not taken for: what they lack of it would be missing, or damaged, without a word.
+func takenFor(p *av.Packets, kind string, from, to float64) error {
+	const tick = 1e-6
+	if from >= p.Window[0]-tick && (to <= p.Window[1]+tick || p.Window[1] >= maxWindow) {
+		return nil
+	}
+	return &spec.Error{File: "sample", Path: kind + ".window", Text: fmt.Sprintf("got %gs to %gs, and the packets were taken for %gs to %gs; demux that window", from, to, p.Window[0], p.Window[1])}
 }
 
 // soundInfo says what a sound was made of, and the rate it has now.

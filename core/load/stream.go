@@ -61,7 +61,15 @@ func openVideo(s *spec.Spec, from Source) (*video.Reader, error) {
 	src := video.Source(from)
 	config := VideoConfig(s.Video)
 	config.IndexCache = indexes
-	if p := src.Packets; p != nil && p.Window != nil && config.Select.Window == nil {
+	if p := src.Packets; p != nil && p.Window != nil && config.Select.Window != nil {
+		w := *config.Select.Window
+		if math.IsInf(w[1], 1) {
+			w[1] = max(w[0], p.Window[1])
+		}
+		if err := takenFor(p, "video", w[0], w[1]); err != nil {
+			return nil, err
+		}
+	} else if p != nil && p.Window != nil {
 		w := *p.Window
 		if w[1] >= maxWindow {
 			w[1] = math.Inf(1)

@@ -22,6 +22,7 @@ struct media_ff {
     media_buf input;
     struct SwsContext *scaler, *tile_scaler;
     media_buf chroma; /* a tile with full chroma */
+    media_buf rows;   /* of which planes' rows may not be written, a byte each */
     char detail[sizeof(((media_info *)0)->detail)];
     uint64_t max_pixels;
     int32_t refused_width, refused_height; /* 0: nothing refused */
@@ -36,6 +37,7 @@ void media_ff_free(media_ff *f) {
     sws_freeContext(f->scaler);
     sws_freeContext(f->tile_scaler);
     media_buf_free(&f->chroma);
+    media_buf_free(&f->rows);
     media_buf_free(&f->input);
     free(f);
 }
@@ -43,7 +45,7 @@ void media_ff_free(media_ff *f) {
 const char *media_ff_detail(const media_ff *f) { return f->detail; }
 
 /* Most decoders return, without a word, a frame that their data filled halfway. So each row ends with a mark before it is decoded. What is a
- * mark then is so by chance, or was not written: a second time, with another mark, tells. */
+ * mark then is so by chance, or was not written: a second time, with another mark, tells, as no row can be both by chance. */
 enum { MARK_BYTES = 8 };
 static const uint8_t marks[2][MARK_BYTES] = {{0x9d, 0x2b, 0x71, 0xc6, 0x58, 0xe3, 0x0f, 0xa4},
                                              {0x62, 0xd4, 0x8e, 0x39, 0xa7, 0x1c, 0xf0, 0x5b}};
@@ -69,14 +71,16 @@ static void put_marks(const AVFrame *frame, const uint8_t *mark) {
         }
 }
 
-static int has_mark(const AVFrame *frame, const uint8_t *mark) {
-    int n;
+/* Whether any row of a plane has the mark, of those that are in the set, which it leaves in there; every byte of `rows` is a row of a plane. */
+static int keep_marked(const AVFrame *frame, const uint8_t *mark, uint8_t *rows) {
+    int n, any = 0;
     for (int plane = 0; plane < av_pix_fmt_count_planes(frame->format); plane++)
-        for (int y = 0; y < rows_of(frame, plane); y++) {
+        for (int y = 0; y < rows_of(frame, plane); y++, rows++) {
             const uint8_t *at = mark_of(frame, plane, y, &n);
-            if (n > 0 && memcmp(at, mark, (size_t)n) == 0) return 1;
+            *rows = *rows && n > 0 && memcmp(at, mark, (size_t)n) == 0;
+            any |= *rows;
         }
-    return 0;
+    return any;
 }
 
 /* Refuse a frame before memory is taken for it. */
@@ -134,9 +138,12 @@ static int status_of(const media_ff *f, int rc) {
     return MEDIA_CORRUPT;
 }
 
-/* Decoders that tell in words only of a bad strip, block or line. */
-static int tells_in_words(enum AVCodecID id) {
-    return id == AV_CODEC_ID_TIFF || id == AV_CODEC_ID_EXR || id == AV_CODEC_ID_GIF || id == AV_CODEC_ID_BMP;
+/* Of decoders that tell in words only of a bad strip, block or line. A BMP with runs may have more behind its last line than that needs. */
+static int says_damaged(enum AVCodecID id) {
+    const char *message = media_av_message();
+    if (id == AV_CODEC_ID_BMP && (strstr(message, "ended frame decode with") || strstr(message, "(0 bytes left)")))
+        return 0;
+    return message[0] && (id == AV_CODEC_ID_TIFF || id == AV_CODEC_ID_EXR || id == AV_CODEC_ID_GIF || id == AV_CODEC_ID_BMP);
 }
 
 static int first_frame(media_ff *f, AVCodecContext *a, AVPacket *packet, AVFrame *frame) {
@@ -149,19 +156,27 @@ static int first_frame(media_ff *f, AVCodecContext *a, AVPacket *packet, AVFrame
     if (rc < 0) return status_of(f, rc);
     if (frame->decode_error_flags || (frame->flags & AV_FRAME_FLAG_CORRUPT)) return MEDIA_CORRUPT;
     if (says_truncated()) return MEDIA_TRUNCATED;
-    return tells_in_words(a->codec_id) && media_av_message()[0] ? MEDIA_CORRUPT : MEDIA_OK;
+    return says_damaged(a->codec_id) ? MEDIA_CORRUPT : MEDIA_OK;
 }
 
 /* The same, of which every row was written. */
 static int whole_frame(media_ff *f, AVCodecContext *a, AVPacket *packet, AVFrame *frame) {
     f->mark = marks[0];
     int rc = first_frame(f, a, packet, frame);
-    if (rc != MEDIA_OK || !has_mark(frame, f->mark)) return rc;
+    if (rc != MEDIA_OK) return rc;
+    size_t n = (size_t)av_pix_fmt_count_planes(frame->format) * (size_t)frame->height;
+    uint8_t *rows = media_buf_get(&f->rows, n);
+    if (!rows) return MEDIA_NO_MEMORY;
+    memset(rows, 1, n);
+    if (!keep_marked(frame, f->mark, rows)) return MEDIA_OK;
+    const int height = frame->height, format = frame->format;
     av_frame_unref(frame);
     avcodec_flush_buffers(a);
     f->mark = marks[1];
     rc = first_frame(f, a, packet, frame);
-    return rc == MEDIA_OK && has_mark(frame, f->mark) ? MEDIA_TRUNCATED : rc;
+    if (rc != MEDIA_OK) return rc;
+    if (frame->height != height || frame->format != format) return MEDIA_CORRUPT;
+    return keep_marked(frame, f->mark, rows) ? MEDIA_TRUNCATED : MEDIA_OK;
 }
 
 /* Formats of RGB and grey: where the (high) byte of each sample is, and the next pixel's. Planes are in FFmpeg's order:

@@ -135,6 +135,18 @@ def test_what_is_no_answer_at_all_ends_the_loop(pictures, source, answer, text):
     assert text in out and "the program's data set cannot go on: TypeError: " in out and out.endswith("\n0\n"), out + err
 
 
+def test_one_odd_answer_of_many_is_a_bad_sample(pictures):
+    """None, as a data set says of a sample that it has not, and a wrong type once there was a right one."""
+    out, err = program("""
+        class Some(Files):
+            def __getitem__(self, i):
+                return None if i == 2 else 17 if i == 5 else super().__getitem__(i)
+        with spdl.open({**description, "order": {"epochs": 1, "shuffle": False}}, source=Some(), source_threads=1) as loader:
+            print(sum(b.rows for b in loader) == len(paths) - 2, loader.stats()["rings"][0]["bad_samples"]["total"])
+    """, describe(pictures.path))
+    assert out == "True 2\n", out + err
+
+
 def test_epochs_without_a_good_sample_end_the_loop(pictures):
     """Files that are no pictures: the loop raises how many, and why."""
     out, err = program("""
@@ -500,7 +512,7 @@ def test_what_an_iterable_cannot_be_asked_for_is_refused(pictures, tmp_path):
     wants = ["epochs is 2", "order.shuffle: an iterable comes in its own order", "source is a int", "the program's data ended before the first sample",
              "source.host.samples is given, and source= is an iterable", "the description has a source", "order.repeat: got 2 with source.host.stream",
              "order.filter: given with source.host.stream", "order.last: got pad with source.host.stream", "ring.delivery: got ready with source.host.stream",
-             "world.size: got 2 with source.host.stream", "source.host.timeout: given beside stream: true", "the description has several rings",
+             "world.size: got 2 with source.host.stream", "source.host.timeout is given, and source= is an iterable: nothing of it is late", "the description has several rings",
              "the description says source.host.stream: false; an iterable has no index", "the description says source.host.stream: true; give an iterable"]
     assert len(lines) == 1 + len(wants), out
     for line, want in zip(lines[1:], wants):

@@ -214,6 +214,30 @@ def test_other_formats_equal_pillow(rows, tmp_path, kind, modes):
         expect(rows, path, save(path, png_picture(rng, mode, 61, 47), kind))
 
 
+@pytest.mark.parametrize("kind", ["PPM", "BMP", "TIFF", "SGI", "PCX"])
+def test_pictures_of_one_column_equal_pillow(rows, tmp_path, kind):
+    """Whatever value a row has: none of them is taken for one that nothing was written to."""
+    rng = np.random.default_rng(26)
+    column = np.concatenate([np.arange(256), rng.integers(0, 256, 344)]).astype(np.uint8)[:, None]
+    expect(rows, tmp_path / "a.img", save(tmp_path / "a.img", Image.fromarray(column), kind))
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("end", [b"\0\0\0\1", b"\0\0", b"\0\1"])
+def test_bmp_of_runs_equals_pillow_however_its_last_line_ends(rows, tmp_path, bits, end):
+    width, height = 12, 5
+    line = bytes([width, 0x12])
+    data = b"\0\0".join([line] * height) + end
+    colours = bytes(i for c in range(1 << bits) for i in (c, 255 - c, c // 2, 0))
+    at = 14 + 40 + len(colours)
+    head = struct.pack("<2sIHHI", b"BM", at + len(data), 0, 0, at)
+    head += struct.pack("<IiiHHIIiiII", 40, width, height, 1, bits, 2 if bits == 4 else 1, len(data), 0, 0, 1 << bits, 0)
+    path = tmp_path / "a.bmp"
+    path.write_bytes(head + colours + data)
+    want = Image.open(path).convert("RGB").resize((20, 20), Image.BILINEAR)
+    assert np.array_equal(rows.row(path, Resize=(20, 20)), np.asarray(want))
+
+
 @pytest.mark.parametrize("compression", ["raw", "tiff_lzw", "tiff_deflate", "packbits"])
 def test_tiff_compressions_equal_pillow(rows, tmp_path, compression):
     rng = np.random.default_rng(7)

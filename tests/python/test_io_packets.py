@@ -92,6 +92,8 @@ def test_packets_take_what_the_file_takes(clip):
         (picture, {"timestamp": (0, 1)}, spdl.ArgumentError, "timestamp for packets of image, want it of video or audio alone"),
         (picture, {"filter_desc": "hflip"}, spdl.Unsupported, "decode_packets: filter_desc: pictures go through no filters"),
         (b"packets", {}, spdl.ArgumentError, "got bytes, want AudioPackets"),
+        *((take(clip, (1, 2)), {"timestamp": window}, spdl.SpecError, f"{kind}.window: got .*, and the packets were taken for 1s to 2s; demux that window")
+          for kind, take in (("video", spdl.io.demux_video), ("audio", spdl.io.demux_audio)) for window in ((0, 1), (0.5, 1.5), (1.5, 2.5), (3, None))),
     ):
         with pytest.raises(error, match=text):
             spdl.io.decode_packets(packets, **more)

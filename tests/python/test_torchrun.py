@@ -87,6 +87,35 @@ def test_one_rank_a_node_has_its_part_of_the_samples(mock, torchrun):
     assert _torchrun.own_arguments(_torchrun.ranks(), world=False) == [], "an iterable is each rank's own"
 
 
+def test_one_rank_a_node_that_says_its_world_has_that(mock, torchrun, tmp_path):
+    torchrun(1, 2, 0, 1)
+    (tmp_path / "spec.yaml").write_text("batch: 8\nworld: {size: 1}\n")
+    for spec in ({"world": {"size": 1}}, str(tmp_path / "spec.yaml"), '{"world": {"size": 1}}'):
+        with spdl.open(spec):
+            assert mock.request.args == b""
+    with spdl.open("x", args=["--world-size", "1"]):
+        assert mock.request.args == b"--world-size 1 "
+
+
+def test_an_open_that_failed_is_not_counted(torchrun):
+    torchrun(1, 2, 1, 2)
+    ranks = _torchrun.ranks()
+    first = _torchrun.next_name(ranks, "{}")
+    second = _torchrun.next_name(ranks, "{}")
+    _torchrun.take_back(second)
+    assert _torchrun.next_name(ranks, "{}") == second != first
+    _torchrun.take_back(second)
+    _torchrun.take_back(first)
+    assert _torchrun.next_name(ranks, "{}") == first
+
+
+def test_half_of_torchruns_environment_takes_no_lane(monkeypatch):
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    monkeypatch.delenv("RANK", raising=False)
+    assert _torchrun.lane() is None
+
+
 def test_share_outside_torchrun_is_refused(mock):
     with pytest.raises(spdl.ArgumentError, match="run under torchrun"):
         spdl.open("x", share=True)

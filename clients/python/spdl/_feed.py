@@ -21,7 +21,7 @@ JOIN_S = 5.0  # how long close() waits for calls of the data set that are under 
 
 
 class Unfit(TypeError):
-    """A data set's answer is of no kind that a sample may be: the next one would be no better."""
+    """A data set's answer is of no kind that a sample may be. While none was, the next one would be no better."""
 
 
 class Want(Structure):  # spdl_want
@@ -88,7 +88,8 @@ class Feed:
         if self.stream is None and samples != len(dataset):
             raise ArgumentError(f"spdl: open: source has {len(dataset)} samples, the description says source.host.samples: {samples}")
         look_up = self.stream.get if self.stream else lambda epoch, index, token: dataset[index]
-        self._threads = [threading.Thread(target=_bring, args=(take, give, source, look_up), name=f"spdl-source-{i}", daemon=True)
+        fit: list[bool] = []  # True once an answer was a sample
+        self._threads = [threading.Thread(target=_bring, args=(take, give, source, look_up, fit), name=f"spdl-source-{i}", daemon=True)
                          for i in range(threads)]
         for thread in self._threads:
             thread.start()
@@ -107,28 +108,30 @@ def _bound(library: ctypes.CDLL, name: str) -> Any:
     return function
 
 
-def _bring(take: Any, give: Any, source: int, look_up: Any) -> None:
+def _bring(take: Any, give: Any, source: int, look_up: Any, fit: list[bool]) -> None:
     """A thread: one sample after the other until the engine wants no more."""
     want, sample = Want(ctypes.sizeof(Want)), Sample(ctypes.sizeof(Sample))
     while take(source, _c.FOREVER, want) == _c.OK:
-        keep = _answer(look_up, want, sample)
+        keep = _answer(look_up, want, sample, fit)
         status = give(source, want, sample)
         del keep
         if status not in (_c.OK, _c.TIMEOUT):  # late is the engine's to count
             return
 
 
-def _answer(look_up: Any, want: Want, sample: Sample) -> Any:
+def _answer(look_up: Any, want: Want, sample: Sample, fit: list[bool]) -> Any:
     """Fill in a sample; what is returned must live until it was given."""
     sample.flags, sample.label, sample.key, sample.bytes, sample.n_bytes, sample.path, sample.error = 0, -1, None, None, 0, None, None
     try:
-        return _fill(sample, look_up(want.epoch, want.index, want.token))
+        keep = _fill(sample, look_up(want.epoch, want.index, want.token))
+        fit[:] = [True]
+        return keep
     except End:
         sample.flags = _c.SAMPLE_END
         return None
     except BaseException as error:  # whatever it is, it is this sample's; the thread goes on to the next
         sample.bytes = sample.path = None
-        sample.flags = _c.SAMPLE_FATAL if isinstance(error, Unfit) else 0
+        sample.flags = _c.SAMPLE_FATAL if isinstance(error, Unfit) and not fit else 0
         sample.error = _text(error)
         return None
 
@@ -146,6 +149,8 @@ def _fill(sample: Sample, got: Any) -> Any:
         if not sample.path:
             raise ValueError("got an empty path")
         return None
+    if got is None:
+        raise ValueError("got None, which stands for no sample")
     if not isinstance(got, bytes):
         got = _bytes_of(got)
     sample.bytes, sample.n_bytes = ctypes.cast(c_char_p(got), c_void_p), len(got)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import json
 import os
+import re
 import sys
 import weakref
 from collections.abc import Mapping, Sequence
@@ -69,13 +71,20 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     if isinstance(args, (str, bytes)):
         raise TypeError(f"spdl: open: args is the text {args!r}, want a list of arguments, such as args={args.split()!r}")
     attach_opts = dict(group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
+    name: Optional[str] = None
     if ranks is not None and ranks.world_size > 1:
-        if share is False or ranks.local_size == 1:
+        if ranks.local_size == 1 and _says_world(spec, args):
+            pass
+        elif share is False or ranks.local_size == 1:
             args = [*args, *_torchrun.own_arguments(ranks, world=not _stream.is_stream(source))]  # an iterable is each rank's own
         else:
             name = _torchrun.next_name(ranks, text)
             if ranks.local_rank > 0:
-                return _attach_to_rank_0(name, **{**attach_opts, "group": group or _torchrun.GROUP, "lane": ranks.local_rank})
+                try:
+                    return _attach_to_rank_0(name, **{**attach_opts, "group": group or _torchrun.GROUP, "lane": ranks.local_rank})
+                except BaseException:
+                    _torchrun.take_back(name)
+                    raise
             args = [*args, *_torchrun.shared_arguments(ranks, name)]
             attach_opts.update(group=group or _torchrun.GROUP, lane=0)
     api = _c.library()
@@ -86,7 +95,12 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     if state is not None and not isinstance(state, Mapping):
         raise StateError(f"spdl: open: state is {state!r:.60}, want the dict that state_dict() returned, or None for the start")
     opts.state = json.dumps(state).encode() if state is not None else None
-    loader = _load(api, api.free.open, c_text("open: spec", text), opts, recipe=None)
+    try:
+        loader = _load(api, api.free.open, c_text("open: spec", text), opts, recipe=None)
+    except BaseException:
+        if name is not None:
+            _torchrun.take_back(name)
+        raise
     if source is not None:
         try:
             loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples, loader._streamed())
@@ -102,7 +116,8 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
     """Attach to a running engine's ring, "NAME" or "NAME/RING"; a name that begins with "/" is its socket's path.
 
     group       None: the only declared group; without one, a group of this loader's own
-    lane        the lane to take in a group with lanes; None: under torchrun the one of this local rank, else any that is free
+    lane        the lane to take in a group with lanes; None: under torchrun the one of this local rank (Busy where another
+                has it), elsewhere any that is free
     max_leases  batches this loader may hold at once, views of them included; None: 4, or as many as the ring has left
     handoff     other threads give back what one acquires: acquire waits for them instead of raising
                 LeasesExhausted or Undone
@@ -119,6 +134,19 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
     api = _c.library()
     opts = _attach_opts(group, lane, max_leases, handoff, timeout)
     return _load(api, api.free.attach, c_text("attach: name", name), opts, (name, group, lane, max_leases, handoff, timeout))
+
+
+def _says_world(spec: Spec, args: Sequence[str]) -> bool:
+    """Whether the caller says which ranks an engine serves."""
+    if any(str(one).startswith(("--world-size", "--rank")) for one in args):
+        return True
+    if isinstance(spec, Mapping):
+        return "world" in spec
+    try:
+        with builtins.open(os.fspath(spec), encoding="utf-8", errors="replace") as file:
+            return re.search(r'^\s*[{,]?\s*"?world"?\s*:', file.read(1 << 20), re.M) is not None
+    except OSError:  # a folder, a description's text
+        return re.search(r'"?\bworld"?\s*:', str(spec)) is not None
 
 
 def _attach_to_rank_0(name: str, timeout: Optional[float], **options: Any) -> Loader:

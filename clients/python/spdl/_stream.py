@@ -40,6 +40,8 @@ def describe_stream(spec: Any, source: Any) -> Any:
     said, order = said_of_host(spec), spec.get("order", {})
     if "samples" in said["host"]:
         raise SpecError("spdl: open: source.host.samples is given, and source= is an iterable, of which nobody knows how many it has; leave samples out")
+    if "timeout" in said["host"]:
+        raise SpecError("spdl: open: source.host.timeout is given, and source= is an iterable: nothing of it is late, however long it takes; leave timeout out")
     if isinstance(order, Mapping) and order.get("shuffle"):
         raise SpecError("spdl: open: order.shuffle: an iterable comes in its own order; shuffle it yourself, or give source= as an object "
                         "with __len__ and __getitem__(index)")

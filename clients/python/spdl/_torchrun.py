@@ -67,9 +67,19 @@ def next_name(ranks: Ranks, text: str) -> str:
     return first if _opened[first] == 1 else f"{first}-{_opened[first]}"
 
 
+def take_back(name: str) -> None:
+    """The last next_name came to nothing: it is the next one's, too."""
+    for first in list(_opened):
+        if name == (first if _opened[first] == 1 else f"{first}-{_opened[first]}"):
+            _opened[first] -= 1
+
+
 def lane() -> Optional[int]:
-    """The lane that is this rank's where a group has lanes; None where there is one rank, or no torchrun."""
-    here = ranks()
+    """The lane that is this rank's where a group has lanes; None where there is one rank, or no torchrun that says all of it."""
+    try:
+        here = ranks()
+    except ArgumentError:
+        return None
     return here.local_rank if here is not None and here.local_size > 1 else None
 
 

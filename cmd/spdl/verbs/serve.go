@@ -52,7 +52,7 @@ SIGHUP is ignored at the start, it goes on when the terminal closes.
 A killed engine's ring (posix backing) is gone on with by the next engine of that name: completed batches do not come again,
 attached consumers keep what they hold and, with ring.reconnect in the description, never notice. A ring that differs is refused
 by name; --fresh begins anew, spdl clean removes it. With --journal FILE the position survives a reboot, too: batches completed in
-the last half second before it may come again. After a stop in good order none does: what nobody has begun with is left to the next
+the last half second before it may come again. After a stop in good order none does that every lane and group has completed: what nobody has begun with is left to the next
 engine, and consumers have 5 s for what they hold. --state says where to go on instead.
 
 With --http, or the description's key http, it shows a page of what it does and what is slow, metrics for Prometheus, traces and

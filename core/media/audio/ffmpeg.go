@@ -132,6 +132,9 @@ func (d *decoder) facts(s *Stream) {
 }
 
 func (d *decoder) fetch(take []int, first int64, to planes) {
+	if to.n == 0 {
+		return
+	}
 	for i, plane := range take {
 		if !d.made {
 			plane = i

@@ -213,7 +213,7 @@ def path_of(src: Union[str, "os.PathLike[str]"]) -> bytes:
     if text[:7].lower() != b"file://":
         return text
     path = unquote_to_bytes(text[7:])
-    path = path[len("localhost"):] if path.startswith(b"localhost/") else path
+    path = path[len("localhost"):] if path[:len("localhost/")].lower() == b"localhost/" else path
     if not path.startswith(b"/"):
         raise ArgumentError(f"spdl: io: the source {src!r} names a file of another machine, want file:///PATH, or the path itself")
     return c_text("io: the source", path)

@@ -91,8 +91,8 @@ def _of_dlpack(data: Any, what: str) -> Memory:
 
 
 def pictures_in(shape: tuple[int, ...], one: tuple[int, ...]) -> Optional[int]:
-    """How many pictures of the shape `one` an array has; a last axis of 1 may be left out. None: it is of another shape."""
-    for picture in (one, one[:-1] if one[-1] == 1 else one):
+    """How many pictures of the shape `one` an array has; a first or last axis of 1 may be left out. None: it is of another shape."""
+    for picture in (one, one[:-1] if one[-1] == 1 else one, one[1:] if one[0] == 1 else one):
         if shape == picture:
             return 1
         if shape[1:] == picture:

@@ -297,6 +297,8 @@ def demux_image(src: Source, *, demux_config: Optional[DemuxConfig] = None) -> I
     """A picture, read and not decoded."""
     configured("demux_image", "image", demux_config)
     if isinstance(src, (str, os.PathLike)):
+        if b"://" in path_of(src):
+            raise ArgumentError(f"spdl: io: demux_image: got the address {src!r}, want a path or bytes; load_image reads addresses")
         try:
             with open(path_of(src), "rb") as file:
                 return ImagePackets(file.read())

@@ -44,10 +44,10 @@ Rate = Union[int, float, tuple[int, int], Fraction]
 # ---- shapes
 
 
-_CHANNELS_LAST = {"rgb24": 3, "bgr24": 3, "rgba": 4, "bgra": 4, "argb": 4, "abgr": 4, "rgb48le": 3, "rgb48be": 3, "rgba64le": 4, "rgba64be": 4}
-_WIDE = {"gray16le", "gray16be", "gray16", "rgb48le", "rgb48be", "rgba64le", "rgba64be", "yuv420p10le", "yuv422p10le", "yuv444p10le", "p010le"}
-_PLANAR = {"yuv444p", "yuvj444p", "gbrp", "yuv444p10le"}
-_GRAY = {"gray", "gray8", "gray16", "gray16le", "gray16be"}
+_CHANNELS_LAST = {"rgb24": 3, "bgr24": 3, "rgba": 4, "bgra": 4, "argb": 4, "abgr": 4, "rgb0": 4, "bgr0": 4, "0rgb": 4, "0bgr": 4, "ya8": 2, "rgb48le": 3, "rgb48be": 3, "rgba64le": 4, "rgba64be": 4}
+_WIDE = {"gray10le", "gray12le", "gbrp10le", "gbrp12le", "gray16le", "gray16be", "gray16", "rgb48le", "rgb48be", "rgba64le", "rgba64be", "yuv420p10le", "yuv422p10le", "yuv444p10le", "p010le"}
+_PLANAR = {"yuv444p", "yuvj444p", "gbrp", "yuv444p10le", "gbrp10le", "gbrp12le"}
+_GRAY = {"gray", "gray8", "gray10le", "gray12le", "gray16", "gray16le", "gray16be"}
 _STACKED = {**dict.fromkeys(("yuv420p", "yuvj420p", "nv12", "nv21", "yuv420p10le", "p010le"), 3),  # rows of two lines of a picture, which is of even sides
             **dict.fromkeys(("yuv422p", "yuvj422p", "yuv422p10le"), 4)}
 _FFMPEGS = {"gray8": "gray", "gray16": "gray16le"}
@@ -344,12 +344,14 @@ class Encoder:
         pix_fmt, height, width = (self._config[key] for key in ("input", "height", "width"))
         one, count = _shape(pix_fmt, height, width), None
         dtype = _dtype(pix_fmt) if one else "uint8"
-        if one is None:  # how many bytes each has, only FFmpeg knows, which says so
-            count = memory.shape[0] if len(memory.shape) == 2 else None
-        elif memory.dtype == "uint8" and len(memory.shape) == 1:
-            return memory.nbytes // (math.prod(one) * (2 if dtype == "uint16" else 1))
-        elif memory.dtype == dtype:
+        size = math.prod(one) * (2 if dtype == "uint16" else 1) if one else None
+        if one and memory.dtype == dtype:
             count = pictures_in(memory.shape, one)
+        if count is None and memory.dtype == "uint8":  # bytes of frames; how many one has of other formats, only FFmpeg knows, which says so
+            if len(memory.shape) == 2 and size in (None, memory.shape[1]):
+                return memory.shape[0]
+            if len(memory.shape) == 1 and size is not None:
+                return memory.nbytes // size
         if count is None or memory.dtype != dtype:
             want = ", ".join(map(str, one)) if one else "bytes of a frame"
             raise ArgumentError(f"spdl: io: encode: an array {list(memory.shape)} of {memory.dtype}, want [T, {want}] of {dtype} for {width}x{height} of "
