@@ -141,9 +141,11 @@ static int status_of(const media_ff *f, int rc) {
 /* Of decoders that tell in words only of a bad strip, block or line. A BMP with runs may have more behind its last line than that needs. */
 static int says_damaged(enum AVCodecID id) {
     const char *message = media_av_message();
-    if (id == AV_CODEC_ID_BMP && (strstr(message, "ended frame decode with") || strstr(message, "(0 bytes left)")))
+    if (id == AV_CODEC_ID_BMP &&
+        (strstr(message, "ended frame decode with") || strstr(message, "(0 bytes left)")))
         return 0;
-    return message[0] && (id == AV_CODEC_ID_TIFF || id == AV_CODEC_ID_EXR || id == AV_CODEC_ID_GIF || id == AV_CODEC_ID_BMP);
+    return message[0] && (id == AV_CODEC_ID_TIFF || id == AV_CODEC_ID_EXR || id == AV_CODEC_ID_GIF ||
+                          id == AV_CODEC_ID_BMP);
 }
 
 static int first_frame(media_ff *f, AVCodecContext *a, AVPacket *packet, AVFrame *frame) {
