@@ -240,7 +240,8 @@ SPDL_API spdl_status spdl_detach(spdl_reader *reader);
 
 /* End the engines in this process (SPDL_FORM_IN_PROCESS), whoever still reads from them, and wait for that, 5 s at most: their
  * names are removed, leased batches stay readable, and readers get SPDL_E_ENGINE_STOPPED. exit() does it by itself; call it before a process
- * ends in another way, by _exit() or a signal. Does nothing in a forked child, and where there is none. Any thread. */
+ * ends in another way, by _exit() or a signal. One that is opened after it, as by an exit handler, stays as after a kill. Does nothing in a
+ * forked child, and where there is none. Any thread. */
 SPDL_API void spdl_shutdown(void);
 
 /* ---- 3  batches ---------------------------------------------------------------------------------- */

@@ -130,7 +130,7 @@ func (s *Spec) ResolveWorld(getenv func(string) string) error {
 func (s *Spec) resolveWorld(getenv func(string) string) error {
 	s.World = World{Size: 1}
 	i := slices.IndexFunc(launchers, func(l launcher) bool { return getenv(l.size) != "" })
-	if i < 0 {
+	if i < 0 || s.Source.Host.Stream { // which is each rank's own
 		return nil
 	}
 	l := launchers[i]

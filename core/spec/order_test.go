@@ -134,7 +134,11 @@ func TestTheWorldComesFromTheLauncher(t *testing.T) {
 			t.Errorf("%s: got %+v, %v; want %+v", c.name, s.World, err, c.want)
 		}
 	}
-	s := parse(t, small+"source: {folder: p}\nworld: {size: 3, rank: 1}\n")
+	s := parse(t, small+"source: {host: {stream: true}}\norder: {shuffle: false}\nworld: auto\n")
+	if err := s.ResolveWorld(torchrun.get); err != nil || s.World != (World{Size: 1}) {
+		t.Errorf("a stream, which is each rank's own: got %+v, %v", s.World, err)
+	}
+	s = parse(t, small+"source: {folder: p}\nworld: {size: 3, rank: 1}\n")
 	if err := s.ResolveWorld(torchrun.get); err != nil || s.World != (World{Size: 3, Rank: 1}) {
 		t.Errorf("a world that was given became %+v, %v", s.World, err)
 	}
