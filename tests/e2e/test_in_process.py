@@ -192,6 +192,18 @@ def test_a_program_that_ends_without_close_leaves_no_ring(pictures, surroundings
         assert surroundings.left() == []
 
 
+@pytest.mark.parametrize("end", ["its last line", "exit of the C library"])
+def test_an_end_with_a_journal_waits_for_no_batch_of_its_own(pictures, surroundings, name, tmp_path, end):
+    """Nobody completes what the program that ends has in hand: its engine says so at once, leaves no name, and the next one gives it."""
+    spec = json.dumps(describe(pictures.path, name=name, ring={"backing": "posix"}))
+    for first in (0, 2):
+        code = FIRST.replace("in_process=True", f"in_process=True, args=['--journal', {str(tmp_path / 'j')!r}]").replace("% 5 == 4", f"== {first + 2}")
+        _, out, err = Consumer([sys.executable, "-c", f"if 1:\n{code}        {ENDS[end]}", spec], env=environment()).end()
+        assert out.split() == [str(first + i) for i in range(3)]
+        assert surroundings.left() == []
+        assert "they come again" in err
+
+
 def test_batches_that_nobody_gets_any_more_after_a_crash_are_said(pictures, surroundings, name):
     """A consumer without a declared group dies with its engine: what they had published is passed over, and the log says how much."""
     spec = describe(pictures.path, name=name, ring={"backing": "posix", "slots": 8})
