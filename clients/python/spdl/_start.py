@@ -73,10 +73,9 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     attach_opts = dict(group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
     name: Optional[str] = None
     if ranks is not None and ranks.world_size > 1:
-        if ranks.local_size == 1 and _says_world(spec, args):
-            pass
-        elif share is False or ranks.local_size == 1:
-            args = [*args, *_torchrun.own_arguments(ranks, world=not _stream.is_stream(source))]  # an iterable is each rank's own
+        if share is False or ranks.local_size == 1:
+            if ranks.local_size > 1 or not _says_world(spec, args):
+                args = [*args, *_torchrun.own_arguments(ranks, world=not _stream.is_stream(source))]  # an iterable is each rank's own
         else:
             name = _torchrun.next_name(ranks, text)
             if ranks.local_rank > 0:
