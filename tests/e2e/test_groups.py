@@ -77,7 +77,7 @@ def test_a_group_that_drops_reaches_the_end_though_another_kept_a_batch(serve, a
     while (batch := view.acquire(timeout=PATIENCE)) is not None:
         seen.append(batch.ticket)
         batch.release()
-    assert 0 < len(seen) <= 8 and seen == list(range(steps - len(seen), steps))
+    assert 0 < len(seen) <= 8 and seen == sorted(set(seen)) and seen[-1] == steps - 1
     assert kept.ticket == 0
     kept.release()
     assert train.acquire(timeout=PATIENCE) is None
