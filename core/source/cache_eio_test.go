@@ -10,15 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onDyingDisk runs f on a thread of its own on which the system call fails with EIO, where its third argument, the bytes, is atLeast so large. What other
+// onDyingDisk runs f on a thread of its own on which the system call fails with EIO, where its third argument, the bytes, is atLeast so large, but not
+// just a buffer of package testing's log of opened files, which whoever opens the next file writes. What other
 // threads do, the runtime's own among them, is as ever. It skips where the kernel takes no filter.
 func onDyingDisk(t *testing.T, call, atLeast uint32, f func()) {
 	t.Helper()
-	const retErrno, retAllow, bytesLow = 0x00050000, 0x7fff0000, 16 + 2*8
+	const retErrno, retAllow, bytesLow, testlog = 0x00050000, 0x7fff0000, 16 + 2*8, 4096
 	code := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 3},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 4},
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: bytesLow},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: testlog, Jt: 2},
 		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: atLeast, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: retErrno | uint32(unix.EIO)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: retAllow},
