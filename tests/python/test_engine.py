@@ -200,14 +200,15 @@ def test_threads_share_a_loader_and_each_batch_goes_to_one(engine):
 def test_loops_of_threads_over_an_epoch_all_end_with_it(engine, shared):
     """Each thread has a loop of its own, or all share one iterator. Another epoch is ready behind."""
     one = engine("--batches", "200", "--slots", "10", "--epochs", "2")
-    seen, at_the_start = [], threading.Barrier(4)
+    seen, in_the_epoch = [], threading.Barrier(4)
     with spdl.attach(one.name, max_leases=8) as loader:
         epoch = iter(loader)
 
         def consume():
-            at_the_start.wait()
-            for batch in epoch if shared else loader:
-                seen.append(check(batch))
+            loop = epoch if shared else iter(loader)
+            seen.append(check(next(loop)))  # the first batch settles which epoch a loop is of
+            in_the_epoch.wait()
+            seen.extend(check(batch) for batch in loop)
 
         together(*[consume] * 4)
         assert sorted(seen) == list(range(200)) and loader.epoch == 1
