@@ -89,13 +89,6 @@ static void short_side(int32_t want, int32_t w, int32_t h, media_plan *p) {
     p->res_h = w <= h ? (int32_t)longer : want;
 }
 
-static int chance(const media_draw *d, uint32_t op, double p) {
-    double u[2];
-    if (p <= 0) return 0;
-    media_uniforms(d, op, 0, u);
-    return u[0] < p;
-}
-
 int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
     whole(p, w, h);
     p->res_w = w;
@@ -126,7 +119,7 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
         p->win_y = anywhere(p->res_h, (int32_t)op->out_h, (int32_t)op->padding, u[0]);
         p->win_x = anywhere(p->res_w, (int32_t)op->out_w, (int32_t)op->padding, u[1]);
     }
-    p->flip = draw->replay ? draw->flip != 0 : chance(draw, OP_FLIP, op->flip_p);
-    p->vflip = draw->replay ? draw->vflip != 0 : chance(draw, OP_VFLIP, op->vflip_p);
+    p->flip = draw->replay ? draw->flip != 0 : media_chance(draw, OP_FLIP, op->flip_p);
+    p->vflip = draw->replay ? draw->vflip != 0 : media_chance(draw, OP_VFLIP, op->vflip_p);
     return MEDIA_OK;
 }

@@ -27,6 +27,9 @@ void media_buf_free(media_buf *b);
  * counter (index, epoch, op, block). */
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]);
 
+/* Whether an operation of probability p happens: by the first uniform of its block 0. */
+int media_chance(const media_draw *d, uint32_t op, double p);
+
 /* --- geometry.c --- */
 
 int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);

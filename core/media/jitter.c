@@ -37,12 +37,9 @@ static void draw_jitter(const media_op *op, const media_draw *d, media_colours *
 }
 
 void media_draw_colours(const media_op *op, const media_draw *d, media_colours *to) {
-    double u[2];
     to->n = 0;
     draw_jitter(op, d, to);
-    if (op->gray_p <= 0) return;
-    media_uniforms(d, OP_GRAY, 0, u);
-    if (u[0] < op->gray_p) to->steps[to->n++] = (media_colour_step){MEDIA_TO_GRAY, 0};
+    if (media_chance(d, OP_GRAY, op->gray_p)) to->steps[to->n++] = (media_colour_step){MEDIA_TO_GRAY, 0};
 }
 
 /* A row's pixels while it is one of bytes: `step` apart, 1 of grey, else 3 or 4. */
