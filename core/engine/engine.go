@@ -117,7 +117,6 @@ func New(s *spec.Spec, o *Options) (*Engine, error) {
 		feed: o.Feed, retold: o.Faults, openCtx: o.Context, opened: o.Opened,
 	}
 	e.atStart = telemetry.ReadCounters()
-	e.atStart.CPUTimeNs = int64(telemetry.CPUSeconds() * 1e9)
 	if e.openCtx == nil {
 		e.openCtx = context.Background()
 	}

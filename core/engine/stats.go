@@ -121,10 +121,10 @@ func (r *ring) noteFirst(w *work) {
 func (e *Engine) Stats() Stats {
 	s := Stats{
 		AtNS: monotonicNS(), PID: os.Getpid(), UptimeS: time.Since(e.started).Seconds(), Process: telemetry.ReadProcess(),
-		AtStart: e.atStart, CPUTimeS: telemetry.CPUSeconds(), ReadAhead: e.readAhead.Stats(), Limiter: e.cpus.Stats(),
+		AtStart: e.atStart, ReadAhead: e.readAhead.Stats(), Limiter: e.cpus.Stats(),
 	}
 	e.tellFilesFromStores(&s.Process) // at once: both sides go on counting
-	s.CPUs, s.CPUsThere, s.CPUTimeNs = e.may.cpus, e.may.there, int64(s.CPUTimeS*1e9)
+	s.CPUs, s.CPUsThere, s.CPUTimeS = e.may.cpus, e.may.there, float64(s.CPUTimeNs)/1e9
 	s.MemoryLimit = uint64(e.may.memory)
 	for _, r := range e.rings {
 		s.Rings = append(s.Rings, r.stats())

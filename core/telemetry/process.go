@@ -37,10 +37,14 @@ type Memory struct {
 	File   uint64 `json:"file"`   // code of the program and its libraries
 }
 
-// ReadProcess reads what /proc and the cgroup tell about this process. CPUs, CPUsThere, CPUTimeNs and MemoryLimit are the
-// caller's to fill in; ReadBytes has what was read from sockets, too, which FilesOnly takes off.
+// ReadProcess reads what the kernel tells about this process. CPUs, CPUsThere and MemoryLimit are the caller's to fill in;
+// ReadBytes has what was read from sockets, too, which FilesOnly takes off.
 // PSS makes the kernel walk the page tables: milliseconds in a large process.
-func ReadProcess() Process { return readProcess("/") }
+func ReadProcess() Process {
+	p := readProcess("/")
+	p.CPUTimeNs = int64(CPUSeconds() * 1e9)
+	return p
+}
 
 // ReadMemory is ReadProcess's Memory without PSS, which is cheap.
 func ReadMemory() Memory { return readMemory("/") }
@@ -55,7 +59,11 @@ func CPUSeconds() float64 {
 }
 
 // ReadCounters is ReadProcess without Memory, which is cheap.
-func ReadCounters() Process { return readCounters("/") }
+func ReadCounters() Process {
+	p := readCounters("/")
+	p.CPUTimeNs = int64(CPUSeconds() * 1e9)
+	return p
+}
 
 func readProcess(root string) Process {
 	p := readCounters(root)
