@@ -147,7 +147,7 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	}
 	config, src := AudioConfig(a), audio.Source{Bytes: from.Bytes, Path: from.Path, Packets: from.Packets}
 	if p := src.Packets; p != nil {
-		if src.Window, err = windowOf(p, config.Window); err != nil {
+		if src.Window, err = soundWindow(p, config.Window); err != nil {
 			return nil, err
 		}
 	}
@@ -193,35 +193,47 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 // maxWindow is where a window without an end ends, of packets: later than any frame, in seconds.
 const maxWindow = 1e12
 
-// windowOf is the part of a sound that packets are decoded for: what is asked for, or else what they were taken for.
-func windowOf(p *av.Packets, asked audio.Window) (audio.Window, error) {
+// windowOf is the part that packets are decoded for, nil for all: what is asked for, or else what they were taken for. It refuses one that they
+// were not taken for: what they lack of it would be missing, or damaged, without a word.
+func windowOf(p *av.Packets, kind string, asked *[2]float64) (*[2]float64, error) {
 	if p.Window == nil {
 		return asked, nil
 	}
-	from, to := p.Window[0], p.Window[1]
-	if asked != (audio.Window{}) {
-		if asked.Duration == 0 {
-			asked.Duration = max(0, to-asked.Start)
-		}
-		if err := takenFor(p, "audio", asked.Start, asked.Start+asked.Duration); err != nil {
-			return asked, err
-		}
-		from, to = asked.Start, asked.Start+asked.Duration
+	const tick = 1e-6
+	taken := *p.Window
+	if taken[1] >= maxWindow {
+		taken[1] = math.Inf(1)
 	}
-	w := audio.Window{Start: from}
-	if to < maxWindow {
-		w.Duration = to - from
+	if asked == nil {
+		return &taken, nil
 	}
-	return w, nil
+	w := *asked
+	if math.IsInf(w[1], 1) {
+		w[1] = max(w[0], taken[1])
+	}
+	if w[0] < taken[0]-tick || w[1] > taken[1]+tick {
+		return nil, &spec.Error{File: "sample", Path: kind + ".window", Text: fmt.Sprintf("got %gs to %gs, and the packets were taken for %gs to %gs; demux that window", w[0], w[1], taken[0], taken[1])}
+	}
+	return &w, nil
 }
 
-// takenFor refuses a window that packets were not taken for: what they lack of it would be missing, or damaged, without a word.
-func takenFor(p *av.Packets, kind string, from, to float64) error {
-	const tick = 1e-6
-	if from >= p.Window[0]-tick && (to <= p.Window[1]+tick || p.Window[1] >= maxWindow) {
-		return nil
+// soundWindow is windowOf in core/media/audio's words, where no duration is to the end.
+func soundWindow(p *av.Packets, asked audio.Window) (audio.Window, error) {
+	var w *[2]float64
+	if asked != (audio.Window{}) {
+		w = &[2]float64{asked.Start, math.Inf(1)}
+		if asked.Duration > 0 {
+			w[1] = asked.Start + asked.Duration
+		}
 	}
-	return &spec.Error{File: "sample", Path: kind + ".window", Text: fmt.Sprintf("got %gs to %gs, and the packets were taken for %gs to %gs; demux that window", from, to, p.Window[0], p.Window[1])}
+	w, err := windowOf(p, "audio", w)
+	switch {
+	case err != nil || w == nil:
+		return audio.Window{}, err
+	case math.IsInf(w[1], 1):
+		return audio.Window{Start: w[0]}, nil
+	}
+	return audio.Window{Start: w[0], Duration: w[1] - w[0]}, nil
 }
 
 // soundInfo says what a sound was made of, and the rate it has now.

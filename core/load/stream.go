@@ -3,7 +3,6 @@ package load
 import (
 	"errors"
 	"io"
-	"math"
 	"os"
 
 	"github.com/spdl/spdl/core/media"
@@ -61,20 +60,10 @@ func openVideo(s *spec.Spec, from Source) (*video.Reader, error) {
 	src := video.Source(from)
 	config := VideoConfig(s.Video)
 	config.IndexCache = indexes
-	if p := src.Packets; p != nil && p.Window != nil && config.Select.Window != nil {
-		w := *config.Select.Window
-		if math.IsInf(w[1], 1) {
-			w[1] = max(w[0], p.Window[1])
-		}
-		if err := takenFor(p, "video", w[0], w[1]); err != nil {
+	if p := src.Packets; p != nil {
+		if config.Select.Window, err = windowOf(p, "video", config.Select.Window); err != nil {
 			return nil, err
 		}
-	} else if p != nil && p.Window != nil {
-		w := *p.Window
-		if w[1] >= maxWindow {
-			w[1] = math.Inf(1)
-		}
-		config.Select.Window = &w
 	}
 	return video.OpenSized(config, src, video.Draw{}, func(shown media.Size) (media.Config, error) {
 		err := s.FixSize(shown.H, shown.W)
