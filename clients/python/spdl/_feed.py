@@ -187,9 +187,10 @@ def _c_text(what: str, text: bytes) -> bytes:
 
 def _text(error: BaseException) -> bytes:
     """What a log line says of an exception: type, text, and where it was raised."""
-    if isinstance(error, Unfit):  # raised here, where nobody need look
-        return f"TypeError: {error}".encode("utf-8", "replace").replace(b"\0", b"\\0")
-    text = "".join(traceback.format_exception_only(type(error), error)).strip()
+    text, where = "".join(traceback.format_exception_only(type(error), error)).strip(), ""
     frames: Optional[traceback.StackSummary] = traceback.extract_tb(error.__traceback__)[1:]
-    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    if isinstance(error, Unfit):  # raised here, where nobody need look
+        text = f"TypeError: {error}"
+    elif frames:
+        where = f" ({frames[-1].filename}:{frames[-1].lineno})"
     return (text + where).encode("utf-8", "replace").replace(b"\0", b"\\0")

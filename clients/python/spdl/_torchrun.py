@@ -64,13 +64,18 @@ def next_name(ranks: Ranks, text: str) -> str:
     to the one that ends, and two at once would be one."""
     first = name(ranks, text)
     _opened[first] += 1
+    return _last(first)
+
+
+def _last(first: str) -> str:
+    """The last of the names that were given for this one."""
     return first if _opened[first] == 1 else f"{first}-{_opened[first]}"
 
 
 def take_back(name: str) -> None:
     """The last next_name came to nothing: it is the next one's, too."""
-    for first in list(_opened):
-        if name == (first if _opened[first] == 1 else f"{first}-{_opened[first]}"):
+    for first in _opened:
+        if name == _last(first):
             _opened[first] -= 1
 
 
