@@ -17,9 +17,9 @@ const arrayProbes = 16
 // maxArrayDims is one less than a tensor of a ring has, whose first dimension is the batch.
 const maxArrayDims = 7
 
-// memberOf cuts "npz[name]" into the part and the array in it; the second is empty where there are no brackets.
+// memberOf cuts "npz[name]" into the part and what is meant in it; the second is empty where there are no brackets, or nothing in them.
 func memberOf(from string) (part, member string) {
-	if at := strings.IndexByte(from, '['); at > 0 && strings.HasSuffix(from, "]") {
+	if at := strings.IndexByte(from, '['); at > 0 && at < len(from)-2 && strings.HasSuffix(from, "]") {
 		return from[:at], from[at+1 : len(from)-1]
 	}
 	return from, ""
@@ -107,14 +107,14 @@ func (b *Buffer) setFile(c *Column, read func(side *Buffer) error) error {
 	}
 	err := read(b.side)
 	if err == nil {
-		return b.setText(c, b.side.Bytes())
+		return b.setPart(c, b.side.Bytes())
 	}
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e.Cause == Empty && c.Type == Text:
-		return b.setText(c, nil) // as an empty member of an archive
+		return b.setPart(c, nil) // as an empty member of an archive
 	case e != nil && e.Cause == Missing:
-		return &Error{Cause: Part, Detail: fmt.Sprintf("column %q: its file is not there", c.Name), Err: e.Err}
+		return b.setDefault(c, func() string { return "its file is not there" })
 	}
 	return err
 }

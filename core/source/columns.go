@@ -25,14 +25,18 @@ const DefaultColumnBytes = 1024
 // Column is one more value of each sample, beside the picture and the label.
 type Column struct {
 	Name     string // in the batch
-	From     string // the part, column or field that it is read from; "" is Name. Of arrays also PART[MEMBER]
+	From     string // the part, column or field that it is read from; "" is Name. Of arrays and of parts also PART[MEMBER]
 	Type     ColumnType
-	MaxBytes int // longest text; 0 is DefaultColumnBytes
+	MaxBytes int    // longest text; 0 is DefaultColumnBytes
+	Default  []byte // of parts, but no arrays: what a sample gets that has none, as its text; nil: it is a bad one
 
 	// Of arrays, once the source is open; before, what must be so. Zero and nil: as the first good sample has it.
-	DType  tensor.DType
-	Shape  tensor.Shape
-	Member string // of an .npz file; "" of an .npy file
+	DType tensor.DType
+	Shape tensor.Shape
+
+	// Member is set when the source is open: the array of an .npz file, "" of an .npy file; or else the key in a part that is JSON, "" for
+	// the part itself.
+	Member string
 }
 
 // Width is the bytes of one value; 0: they have any length.
@@ -75,6 +79,47 @@ func completeColumns(columns []Column) []Column {
 		}
 	}
 	return all
+}
+
+// partColumns is completeColumns where a column is a part of each sample, which may be JSON.
+func partColumns(columns []Column) []Column {
+	all := completeColumns(columns)
+	for i := range all {
+		if c := &all[i]; c.Type != Array {
+			c.From, c.Member = memberOf(c.From)
+		}
+	}
+	return all
+}
+
+// setPart appends the value of the buffer's next column from the part of a sample that it is read from.
+func (b *Buffer) setPart(c *Column, part []byte) error {
+	if c.Member == "" || c.Type == Array {
+		return b.setText(c, part)
+	}
+	text, there, err := jsonMember(part, c.Member)
+	if err == nil && !there {
+		return b.setDefault(c, func() string { return fmt.Sprintf("no %q in %s, or null", c.Member, c.From) })
+	}
+	if err == nil && c.Type == Int64 { // 640.0 is whole in JSON
+		var v int64
+		if v, err = wholeNumber(text); err == nil {
+			b.setInt(v)
+			return nil
+		}
+	}
+	if err != nil {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: %s: %v", c.Name, c.From, err)}
+	}
+	return b.setText(c, text)
+}
+
+// setDefault appends the value of the buffer's next column for a sample that has none. Where it has no default, why says what is missing.
+func (b *Buffer) setDefault(c *Column, why func() string) error {
+	if c.Default != nil {
+		return b.setText(c, c.Default)
+	}
+	return &Error{Cause: Part, Detail: fmt.Sprintf("column %q: %s", c.Name, why())}
 }
 
 // setText appends the value of the buffer's next column from what a text says.

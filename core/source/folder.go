@@ -93,7 +93,7 @@ func openFolder(c FolderConfig) (Source, error) {
 	if len(c.Media) > 1 {
 		w.f.media = c.Media[1:]
 	}
-	w.f.columns = completeColumns(c.Columns)
+	w.f.columns = partColumns(c.Columns)
 	c.Progress.Step()
 	if err := settleArrays(context.Background(), w.f, w.f.columns); err != nil {
 		return nil, errors.Join(err, r.close())
@@ -106,7 +106,7 @@ func besides(c FolderConfig) (endings []string) {
 	for k := 1; k < len(c.Media); k++ {
 		endings = append(endings, "."+c.Media[k].From[0])
 	}
-	for _, column := range completeColumns(c.Columns) {
+	for _, column := range partColumns(c.Columns) {
 		endings = append(endings, "."+column.From)
 	}
 	return endings

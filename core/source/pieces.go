@@ -250,13 +250,16 @@ func (s *shards) fill(sh *shard, b *Buffer) error {
 		for m := 0; m < len(b.members) && !found; m++ {
 			if found = int(b.members[m].part) == sh.column[c]; found {
 				at, end := b.locate(b.members[m])
-				if err := b.setText(&s.columns[c], b.mem[at:end]); err != nil {
+				if err := b.setPart(&s.columns[c], b.mem[at:end]); err != nil {
 					return err
 				}
 			}
 		}
 		if !found {
-			return &Error{Cause: Part, Detail: fmt.Sprintf("column %q: no part %q; the parts are %s", s.columns[c].Name, s.columns[c].From, sh.partsOf(b))}
+			why := func() string { return fmt.Sprintf("no part %q; the parts are %s", s.columns[c].From, sh.partsOf(b)) }
+			if err := b.setDefault(&s.columns[c], why); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

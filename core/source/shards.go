@@ -90,7 +90,7 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shards{store: c.Store, media: c.Media, columns: completeColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: c.MaxFileBytes, config: &c}
+	s := &shards{store: c.Store, media: c.Media, columns: partColumns(c.Columns), labels: c.Labels, strict: c.Label != "", maxBytes: c.MaxFileBytes, config: &c}
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
 	}
@@ -153,8 +153,8 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 	for _, c := range s.columns {
 		part := sh.index.partNamed(c.From)
 		room := c.MaxBytes
-		if c.Type == Array {
-			room = int(s.maxBytes) // a file of it; its shape is checked when it is read
+		if c.Type == Array || c.Member != "" {
+			room = int(s.maxBytes) // a file of it; what is in it is checked when it is read
 		}
 		if sh.column = append(sh.column, part); part >= 0 {
 			sh.room[part] = max(sh.room[part], room)
@@ -184,7 +184,7 @@ func shapeOf(kind string, media []Medium, label string, columns []Column, maxByt
 	for _, m := range media {
 		from = append(from, m.From)
 	}
-	return fmt.Sprintf("%s %q %q %v %d\x00", kind, from, label, columns, maxBytes)
+	return fmt.Sprintf("%s %q %q %#v %d\x00", kind, from, label, columns, maxBytes)
 }
 
 // check refuses a source in which no sample has what was asked for.

@@ -81,6 +81,25 @@ func jsonLine(line []byte, names []string, cells []*[]byte, seen []bool) (map[st
 	return fields, nil
 }
 
+// jsonMember is one value of a JSON object as text, by the rules of a table's line. There may be none; null is none.
+func jsonMember(object []byte, name string) (text []byte, there bool, err error) {
+	if len(object) > maxLineBytes {
+		return nil, false, fmt.Errorf("got %d bytes of JSON, want at most %d", len(object), maxLineBytes)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(object, &fields); err != nil {
+		return nil, false, fmt.Errorf("want a JSON object: %w", err)
+	}
+	value := jsonField(fields, name)
+	if value == nil || string(value) == "null" {
+		return nil, false, nil
+	}
+	if text, err = jsonText(value); err != nil {
+		err = fmt.Errorf("%q: %w", name, err)
+	}
+	return text, true, err
+}
+
 // jsonField is the value called so, else of a name a.b that of b in the object a; nil: there is none.
 func jsonField(fields map[string]json.RawMessage, name string) json.RawMessage {
 	if value, ok := fields[name]; ok {

@@ -61,6 +61,7 @@ type canonicalColumn struct {
 	From     string        `json:"from"`
 	Type     string        `json:"type"`
 	MaxBytes int64         `json:"max_bytes"`
+	Default  *string       `json:"default,omitempty"` // nil: not given
 	DType    string        `json:"dtype,omitempty"`
 	Shape    *tensor.Shape `json:"shape,omitempty"` // nil: not given
 }
@@ -227,6 +228,10 @@ func (s *Source) canonical() canonicalSource {
 		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes}
 		if column.DType != 0 {
 			one.DType = column.DType.String()
+		}
+		if column.Default != nil {
+			text := string(column.Default)
+			one.Default = &text
 		}
 		if column.Shape != nil {
 			one.Shape = &column.Shape

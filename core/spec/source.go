@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -202,6 +203,7 @@ func (d *decoder) columns(s *section) (all []Column) {
 			sec.text("from", &c.From)
 			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64, TypeNPY)
 			sec.size("max_bytes", &c.MaxBytes)
+			sec.standIn(&c)
 			sec.array(&c)
 		} else if v, ok := d.scalar(n, join(s.shown, entry), "a name or a mapping with a name", "!!str"); ok {
 			c.Name = v
@@ -209,6 +211,35 @@ func (d *decoder) columns(s *section) (all []Column) {
 		all = append(all, c)
 	}
 	return all
+}
+
+// standIn reads what a sample gets that has no value of the column.
+func (s *section) standIn(c *Column) {
+	if !s.has("default") {
+		return
+	}
+	n, shown := s.values["default"], join(s.shown, "default")
+	switch c.Type {
+	case TypeNPY:
+		s.fail("default", "given for type npy, of which there is none; leave it out, and samples without it are bad ones")
+	case TypeI64:
+		if v, ok := s.d.whole(n, shown, math.MinInt64, math.MaxInt64); ok {
+			c.Default = strconv.AppendInt(nil, v, 10)
+		}
+	case TypeF64:
+		if v := target(n); v.Kind == yaml.ScalarNode && strings.EqualFold(strings.TrimPrefix(v.Value, "."), "nan") {
+			c.Default = []byte("nan")
+		} else if v, ok := s.d.number(n, shown, -math.MaxFloat64, math.MaxFloat64); ok {
+			c.Default = strconv.AppendFloat(nil, v, 'g', -1, 64)
+		}
+	default:
+		v, ok := s.scalar("default", "text", "!!str")
+		if ok && int64(len(v)) > c.MaxBytes {
+			s.fail("default", "got %d bytes, want at most max_bytes, %d", len(v), c.MaxBytes)
+		} else if ok {
+			c.Default = append([]byte{}, v...)
+		}
+	}
 }
 
 // array reads what only a column of arrays has.
@@ -387,6 +418,8 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet")
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
 		d.failAt("source.columns", "got type npy with Parquet; arrays go with archives, folders and lists that are tables")
+	case (table || src.IsParquet()) && slices.ContainsFunc(columns, func(c Column) bool { return c.Default != nil }):
+		d.failAt("source.columns", "got a default with a table; it goes with archives and with files beside a folder's; write the value into the table")
 	case isURL(src.Folder) && strings.HasPrefix(src.Folder, "http"):
 		d.failAt(at+".folder", "a folder cannot be listed over http; name its files in a list, or use s3://")
 	}

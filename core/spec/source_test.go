@@ -98,7 +98,7 @@ func TestARingsSourceReplacesShards(t *testing.T) {
 func TestHashFollowsTheSource(t *testing.T) {
 	base := parse(t, small+"source: {shards: a.tar}")
 	for more, changes := range map[string]bool{
-		", image: png": true, ", label: tag": true, ", columns: [json]": true, ", index: beside": false, ", remote: {region: r}": false,
+		", image: png": true, ", label: tag": true, ", columns: [json]": true, ", columns: [{name: x, default: \"\"}]": true, ", index: beside": false, ", remote: {region: r}": false,
 		"}\ncache: {dir: d": false, "}\ncache: {rows_bytes: 1MiB, head_space: 2": true,
 	} {
 		s := parse(t, small+"source: {shards: a.tar"+more+"}")
@@ -158,6 +158,13 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{shards: a.tar, columns: [a, a]}":                                       `source.columns[1]: got name "a" twice`,
 		"{shards: a.tar, columns: [{name: a, type: i32}]}":                       "source.columns[0].type: got text \"i32\", want one of text, i64, f64, npy",
 		"{shards: a.tar, columns: [{name: a, max_bytes: x}]}":                    `source.columns[0].max_bytes: got x, want a size`,
+		"{shards: a.tar, columns: [{name: a, type: npy, default: 0}]}":           "source.columns[0].default: given for type npy",
+		"{shards: a.tar, columns: [{name: a, default: 0}]}":                      "source.columns[0].default: got 0, want text; put it in quotes",
+		"{shards: a.tar, columns: [{name: a, max_bytes: 2, default: abc}]}":      "source.columns[0].default: got 3 bytes, want at most max_bytes, 2",
+		"{shards: a.tar, columns: [{name: a, type: i64, default: 0.5}]}":         "source.columns[0].default: got 0.5, want a whole number",
+		"{shards: a.tar, columns: [{name: a, type: f64, default: none}]}":        `source.columns[0].default: got text "none", want a number`,
+		"{shards: a.parquet, columns: [{name: a, default: x}]}":                  "source.columns: got a default with a table",
+		"{list: a.jsonl, columns: [{name: a, default: x}]}":                      "source.columns: got a default with a table",
 		"{shards: a.tar, columns: [{name: a, maxbytes: 1}]}":                     `source.columns[0].maxbytes: unknown key; did you mean "max_bytes"?`,
 		"{shards: a.tar, remote: {timeout: 5}}":                                  "source.remote.timeout: got 5, want a duration",
 		"{shards: a.tar, remote: {timeout: -5s}}":                                "source.remote.timeout: got -5s, want a duration",

@@ -73,6 +73,7 @@ type Column struct {
 	From     string // the part or column; "" is Name
 	Type     string
 	MaxBytes int64        // room of one value of text
+	Default  []byte       // what a sample gets that has none, as text; nil: it is a bad one
 	DType    tensor.DType // of an array; 0: as the first sample has it
 	Shape    tensor.Shape // of an array; nil: as the first sample has it
 }

@@ -85,6 +85,25 @@ def test_parts_are_fields_in_python(pictures, tmp_path, open_):
     assert seen == len(pictures.samples)
 
 
+def test_values_in_json_members_are_columns(pictures, tmp_path, open_):
+    """A caption and numbers out of each sample's .json, with a default where a sample has none; a float where a whole number is wanted is a bad sample."""
+    n = len(pictures.samples)
+    about = [{"caption": f"sample {i} ü" * (i % 3), "size": {"width": i + 0.5 if i == 9 else i}, **({"score": i / 4} if i % 2 else {})} for i in range(n)]
+    pattern = make_shards(tmp_path / "shards", pictures.samples, 20, lambda i: {"json": json.dumps(about[i]).encode()})
+    columns = [{"name": "caption", "from": "json[caption]"}, {"name": "width", "from": "json[size.width]", "type": "i64"},
+               {"name": "score", "from": "json[score]", "type": "f64", "default": "nan"}]
+    loader = open_({"source": {"shards": pattern, "columns": columns}, **TRANSFORM})
+    seen = []
+    for batch in loader:
+        with batch:
+            for i, text, width, score in zip(batch["index"], batch["caption"], batch["width"], batch["score"]):
+                assert (bytes(text).decode(), width) == (about[i]["caption"], i)
+                np.testing.assert_equal(score, about[i].get("score", np.nan))
+            seen += np.asarray(batch["index"]).tolist()
+    assert seen == [i for i in range(n) if i != 9]
+    assert loader.stats()["rings"][0]["bad_samples"]["causes"] == {"value": 1}
+
+
 def test_tables_give_what_the_folder_gives(pictures, tmp_path, open_):
     with open(tmp_path / "t.csv", "w", newline="") as file:
         table = csv.writer(file)
