@@ -68,9 +68,10 @@ func (f *Field) Row(i int) []byte {
 
 // ColumnMemory is where a slot holds one more field of the samples.
 type ColumnMemory struct {
-	Width   int     // bytes of a number; 0: bytes of any length
-	Data    []byte  // [N * Width], or the values one after the other
-	Offsets []int64 // [N + 1] without a width
+	Width     int     // bytes of a value; 0: they have any length
+	ItemBytes int     // of an element of values without a width
+	Data      []byte  // [N * Width], or the values one after the other
+	Offsets   []int64 // [N + 1] without a width, in elements
 }
 
 // rowValues are what the columns say of one row.

@@ -156,7 +156,7 @@ func TestColumnsFollowTheirRows(t *testing.T) {
 	for policy, want := range map[Policy]string{Skip: "[1 3] b,ddd", Mask: "[0 1 0 3] ,b,,ddd", Substitute: "[3 1 1 3] ddd,b,b,ddd"} {
 		b := begin(4, 0, 0, 2)
 		m := b.Memory
-		m.Columns = []ColumnMemory{{Width: 8, Data: make([]byte, 32)}, {Data: make([]byte, 64), Offsets: make([]int64, 5)}}
+		m.Columns = []ColumnMemory{{Width: 8, Data: make([]byte, 32)}, {ItemBytes: 1, Data: make([]byte, 64), Offsets: make([]int64, 5)}}
 		for range 2 { // used twice, as batches are
 			b.Begin(m, []int64{100, 101, 102, 103}, 0)
 			b.Bad = []Bad{{Row: 2, Sample: 102}, {Row: 0, Sample: 100}}

@@ -201,6 +201,6 @@ func (b *Batch) column(c int) {
 			continue
 		}
 		used += copy(m.Data[used:], value)
-		m.Offsets[i+1] = int64(used)
+		m.Offsets[i+1] = int64(used / m.ItemBytes)
 	}
 }

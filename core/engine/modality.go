@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/spdl/spdl/core/media"
+	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
@@ -91,12 +92,17 @@ func cutOf(c spec.Cut) cut {
 	return map[spec.Cut]cut{spec.Padded: padded, spec.Ragged: ragged}[c]
 }
 
-// raggedSteps are the shapes of one step of ragged fields of more than a number a step: [H, W, C] of a video's frames.
-func raggedSteps(fields []field) map[string]tensor.Shape {
+// raggedSteps are the shapes of one step of ragged fields of more than a number a step: [H, W, C] of a video's frames, [4] of boxes.
+func raggedSteps(fields []field, columns []source.Column) map[string]tensor.Shape {
 	steps := map[string]tensor.Shape{}
 	for i := range fields {
 		if f := &fields[i]; f.cut == ragged && len(f.shape) > f.along+1 {
 			steps[f.name] = f.shape[f.along+1:]
+		}
+	}
+	for i := range columns {
+		if c := &columns[i]; c.MaxLength > 0 && len(c.Shape) > 0 {
+			steps[c.Name] = c.Shape
 		}
 	}
 	return steps

@@ -157,7 +157,7 @@ func (r *ring) shmConfig(s *spec.Spec, o *Options, journalled json.RawMessage) (
 		Ragged  map[string]tensor.Shape `json:"ragged,omitempty"` // of one step of the rows of ragged fields
 		Spec    json.RawMessage         `json:"spec"`
 		Data    sampler.Data            `json:"data,omitempty"` // so that a ring is not adopted over other samples
-	}{r.source.Classes(), raggedSteps(r.samples.fields), s.Canonical(), r.order.Config().Data})
+	}{r.source.Classes(), raggedSteps(r.samples.fields, r.columns), s.Canonical(), r.order.Config().Data})
 	if err != nil {
 		return shm.Config{}, fmt.Errorf("engine: ring %q: class names: %w", s.FullName(), err)
 	}
@@ -246,6 +246,10 @@ func tensorsOf(s *spec.Spec, fields []field, columns []source.Column) []shm.Tens
 		case source.Float64:
 			tensors = append(tensors, column(c.Name, shm.RoleField, tensor.F64))
 		case source.Array:
+			if c.MaxLength > 0 {
+				tensors = append(tensors, shm.Tensor{Name: c.Name, Kind: shm.Ragged, Role: shm.RoleField, DType: dtypeOf(c.DType), Values: n * int64(c.Most()/c.DType.Bytes())})
+				break
+			}
 			array := column(c.Name, shm.RoleField, c.DType)
 			array.Shape = append(array.Shape, c.Shape...)
 			tensors = append(tensors, array)

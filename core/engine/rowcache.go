@@ -55,11 +55,7 @@ type valueRoom struct{ columns, bytes int }
 func roomFor(columns []source.Column) (v valueRoom) {
 	v.columns = len(columns)
 	for i := range columns {
-		width := columns[i].Width()
-		if width == 0 {
-			width = columns[i].MaxBytes
-		}
-		v.bytes += 4 + width
+		v.bytes += 4 + columns[i].Most()
 	}
 	v.bytes = (v.bytes + 7) / 8 * 8
 	return v

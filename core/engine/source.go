@@ -225,7 +225,7 @@ func storeOptions(r *spec.Remote) store.Options {
 func columnsOf(columns []spec.Column) (all []source.Column) {
 	types := map[string]source.ColumnType{spec.TypeI64: source.Int64, spec.TypeF64: source.Float64, spec.TypeText: source.Text, spec.TypeNPY: source.Array}
 	for _, c := range columns {
-		all = append(all, source.Column{Name: c.Name, From: c.From, Type: types[c.Type], MaxBytes: int(c.MaxBytes), Default: c.Default, DType: c.DType, Shape: c.Shape})
+		all = append(all, source.Column{Name: c.Name, From: c.From, Type: types[c.Type], MaxBytes: int(c.MaxBytes), Default: c.Default, DType: c.DType, Shape: c.Shape, MaxLength: c.MaxLength})
 	}
 	return all
 }

@@ -112,7 +112,10 @@ func newWork(rows int, fields []field, columns []source.Column) *work {
 		}
 	}
 	for c := range columns {
-		w.columns[c].Width = columns[c].Width()
+		w.columns[c].Width, w.columns[c].ItemBytes = columns[c].Width(), 1
+		if columns[c].Type == source.Array {
+			w.columns[c].ItemBytes = columns[c].DType.Bytes()
+		}
 	}
 	w.Samples = make([]int64, 0, rows)
 	return w

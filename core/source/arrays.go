@@ -39,23 +39,45 @@ func (b *Buffer) setArray(c *Column, file []byte) error {
 	if err != nil {
 		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q", c.Name), Err: err}
 	}
-	if len(a.Data) == 0 || len(a.Shape) > maxArrayDims {
-		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %v, want at least one element and at most %d dimensions", c.Name, a.Shape, maxArrayDims)}
+	shape := a.Shape
+	switch {
+	case c.MaxLength > 0 && len(shape) == 0:
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got a scalar, want an array of %s", c.Name, c.shown())}
+	case c.MaxLength > 0 && shape[0] > int64(c.MaxLength):
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %v, want a length of at most %d; raise max_length of the column", c.Name, shape, c.MaxLength)}
+	case c.MaxLength > 0:
+		shape = shape[1:]
+	case len(a.Data) == 0:
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %v, want at least one element; a shape of -1 and max_length take an empty array", c.Name, shape)}
+	}
+	if len(shape) > maxArrayDims {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %v, want at most %d dimensions", c.Name, a.Shape, maxArrayDims)}
 	}
 	if c.DType == 0 {
 		c.DType = a.DType
 	}
 	if c.Shape == nil {
-		c.Shape = append(tensor.Shape{}, a.Shape...) // not nil for a scalar
+		c.Shape = append(tensor.Shape{}, shape...) // not nil for a scalar
 	}
-	if a.DType != c.DType || !slices.Equal(a.Shape, c.Shape) {
-		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %v of %v, want %v of %v", c.Name, a.Shape, a.DType, c.Shape, c.DType)}
+	if a.DType != c.DType || !slices.Equal(shape, c.Shape) {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %v of %v, want %s of %v", c.Name, a.Shape, a.DType, c.shown(), c.DType)}
 	}
 	from := len(b.values)
 	b.values = slices.Grow(b.values, len(a.Data))[:from+len(a.Data)]
 	a.CopyTo(b.values[from:])
 	b.ends = append(b.ends, len(b.values))
 	return nil
+}
+
+// shown is the shape of an array column as a description has it.
+func (c *Column) shown() string {
+	switch {
+	case c.MaxLength == 0:
+		return c.Shape.String()
+	case len(c.Shape) == 0:
+		return "-1"
+	}
+	return "-1x" + c.Shape.String()
 }
 
 // maxFirstBytes is what an array of an .npz may have that is to tell the shape of its column.
@@ -66,11 +88,7 @@ func (c *Column) mostBytes() int64 {
 	if c.DType == 0 || c.Shape == nil {
 		return maxFirstBytes
 	}
-	n, err := c.Shape.Bytes(c.DType)
-	if err != nil {
-		return maxFirstBytes
-	}
-	return n
+	return int64(c.Most())
 }
 
 // settleArrays reads samples until one has told the types and shapes of the array columns that nobody gave.

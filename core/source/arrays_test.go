@@ -179,3 +179,56 @@ func TestArrayThatUnpacksToMoreIsABadSample(t *testing.T) {
 		t.Errorf("one that fits: %v", err)
 	}
 }
+
+// Arrays of a length of their own keep the type and the shape of the rest, and may be empty; where a sample has no file it has the default.
+func TestRaggedArraysHaveALengthOfTheirOwn(t *testing.T) {
+	dir := t.TempDir()
+	files := []string{npy(false, 1, 2, 2), npy(false, 0, 0, 2), npy(true, 0, 3, 2), "", npy(false, 0, 4, 2), npy(false, 0, 2, 3), npy(false, 0, 2)}
+	table := "path,npy\n"
+	var parts []part
+	for k, content := range files {
+		write(t, fmt.Sprintf("%s/tree/%d.jpg", dir, k), "p")
+		parts = append(parts, part{fmt.Sprintf("%d.jpg", k), "p"})
+		if content != "" {
+			write(t, fmt.Sprintf("%s/tree/%d.npy", dir, k), content)
+			parts = append(parts, part{fmt.Sprintf("%d.npy", k), content})
+		}
+		table += fmt.Sprintf("%d.jpg,%d.npy\n", k, k)
+	}
+	write(t, dir+"/t.csv", table)
+	write(t, dir+"/s.tar", string(tarOf(t, tar.FormatPAX, parts...)))
+	columns := []Column{{Name: "a", From: "npy", Type: Array, MaxLength: 3}}
+	sources := func() map[string]Source {
+		return map[string]Source{
+			"shards": openS(t, ShardsConfig{Shards: []string{dir + "/s.tar"}, Columns: columns}), "folder": openF(t, FolderConfig{Dir: dir + "/tree", Columns: columns}),
+			"table": openL(t, ListConfig{File: dir + "/t.csv", Root: dir + "/tree", Columns: columns}),
+		}
+	}
+	values := [][]int{{1, 2, 3, 4}, {}, {0, 3, 1, 4, 2, 5}} // the third lies column by column
+	bad := []string{3: "", 4: "got 4x2, want a length of at most 3; raise max_length of the column", 5: "got 2x3 of i16, want -1x2 of i16", 6: "got 2 of i16, want -1x2 of i16"}
+	for name, s := range sources() {
+		c := s.(Columnar).Columns()[0]
+		if c.Width() != 0 || c.Most() != 12 || !slices.Equal(c.Shape, tensor.Shape{2}) || c.DType != tensor.I16 {
+			t.Fatalf("%s: %+v", name, c)
+		}
+		for i := range s.Len() {
+			var b Buffer
+			err := s.Read(background, i, &b)
+			if int(i) < len(values) {
+				must(t, err)
+				if got := shorts(b.Value(0)); !slices.Equal(got, values[i]) {
+					t.Errorf("%s: sample %d: got %v, want %v", name, i, got, values[i])
+				}
+			} else if err == nil || !strings.Contains(err.Error(), bad[i]) {
+				t.Errorf("%s: sample %d: got %v, want %q", name, i, err, bad[i])
+			}
+		}
+	}
+	columns[0].Default = []byte{}
+	for name, s := range sources() {
+		var b Buffer
+		if err := s.Read(background, 3, &b); name != "table" && (err != nil || len(b.Value(0)) != 0) {
+			t.Errorf("%s: without a file: %v, %v", name, b.Value(0), err)
+		}
+	}
+}

@@ -16,7 +16,7 @@ const (
 	Text    ColumnType = iota // bytes, of any length up to Column.MaxBytes
 	Int64                     //
 	Float64                   //
-	Array                     // an .npy file, or a member of an .npz file, of one type and shape in all samples
+	Array                     // an .npy file, or a member of an .npz file, of one type in all samples, and one shape but for Column.MaxLength
 )
 
 // DefaultColumnBytes is the room of one value of a text column when a config does not say.
@@ -28,11 +28,14 @@ type Column struct {
 	From     string // the part, column or field that it is read from; "" is Name. Of arrays and of parts also PART[MEMBER]
 	Type     ColumnType
 	MaxBytes int    // longest text; 0 is DefaultColumnBytes
-	Default  []byte // of parts, but no arrays: what a sample gets that has none, as its text; nil: it is a bad one
+	Default  []byte // of parts, but no arrays of one shape: what a sample gets that has none, as its text; nil: it is a bad one
 
 	// Of arrays, once the source is open; before, what must be so. Zero and nil: as the first good sample has it.
 	DType tensor.DType
 	Shape tensor.Shape
+
+	// MaxLength makes an array ragged: its first dimension, 0 to MaxLength, is each sample's own, and Shape is that of the others.
+	MaxLength int
 
 	// Member is set when the source is open: the array of an .npz file, "" of an .npy file; or else the key in a part that is JSON, "" for
 	// the part itself.
@@ -41,15 +44,23 @@ type Column struct {
 
 // Width is the bytes of one value; 0: they have any length.
 func (c *Column) Width() int {
+	if c.Type == Text || c.MaxLength > 0 {
+		return 0
+	}
+	return c.Most()
+}
+
+// Most is the bytes of the longest value.
+func (c *Column) Most() int {
 	switch c.Type {
 	case Text:
-		return 0
+		return c.MaxBytes
 	case Array:
 		n, err := c.Shape.Bytes(c.DType)
 		if err != nil {
 			panic(err) // the source checked it when it was opened
 		}
-		return int(n)
+		return int(n) * max(c.MaxLength, 1)
 	}
 	return 8
 }
@@ -116,7 +127,11 @@ func (b *Buffer) setPart(c *Column, part []byte) error {
 
 // setDefault appends the value of the buffer's next column for a sample that has none. Where it has no default, why says what is missing.
 func (b *Buffer) setDefault(c *Column, why func() string) error {
-	if c.Default != nil {
+	switch {
+	case c.Default != nil && c.Type == Array:
+		b.ends = append(b.ends, len(b.values)) // an empty one
+		return nil
+	case c.Default != nil:
 		return b.setText(c, c.Default)
 	}
 	return &Error{Cause: Part, Detail: fmt.Sprintf("column %q: %s", c.Name, why())}

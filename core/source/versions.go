@@ -122,7 +122,14 @@ func appendColumn(dst []byte, c *Column) []byte {
 	dst = append(append(append(append(dst, c.Name...), 0), c.From...), 0)
 	dst = append(append(dst, c.Member...), byte(c.Type))
 	dst = strconv.AppendInt(dst, int64(c.MaxBytes), 10)
-	return append(strconv.AppendUint(dst, uint64(c.DType), 16), c.Shape.String()...)
+	dst = append(strconv.AppendUint(dst, uint64(c.DType), 16), c.Shape.String()...)
+	if c.MaxLength > 0 {
+		dst = strconv.AppendInt(append(dst, "-1x"...), int64(c.MaxLength), 10)
+	}
+	if c.Default != nil {
+		dst = append(append(dst, 0), c.Default...)
+	}
+	return dst
 }
 
 // absoluteDir is a directory's name for an identity: the same wherever the process stands.

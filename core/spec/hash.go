@@ -64,6 +64,7 @@ type canonicalColumn struct {
 	Default  *string       `json:"default,omitempty"` // nil: not given
 	DType    string        `json:"dtype,omitempty"`
 	Shape    *tensor.Shape `json:"shape,omitempty"` // nil: not given
+	Length   int           `json:"max_length,omitempty"`
 }
 
 type canonicalOrder struct {
@@ -225,7 +226,7 @@ func (s *Source) canonical() canonicalSource {
 		Host: s.Host.Samples, Stream: s.Host.Stream, Members: s.ByMember,
 	}
 	for _, column := range s.Columns {
-		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes}
+		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes, Length: column.MaxLength}
 		if column.DType != 0 {
 			one.DType = column.DType.String()
 		}

@@ -203,8 +203,8 @@ func (d *decoder) columns(s *section) (all []Column) {
 			sec.text("from", &c.From)
 			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64, TypeNPY)
 			sec.size("max_bytes", &c.MaxBytes)
-			sec.standIn(&c)
 			sec.array(&c)
+			sec.standIn(&c)
 		} else if v, ok := d.scalar(n, join(s.shown, entry), "a name or a mapping with a name", "!!str"); ok {
 			c.Name = v
 		}
@@ -221,7 +221,10 @@ func (s *section) standIn(c *Column) {
 	n, shown := s.values["default"], join(s.shown, "default")
 	switch c.Type {
 	case TypeNPY:
-		s.fail("default", "given for type npy, of which there is none; leave it out, and samples without it are bad ones")
+		if v := target(n); c.MaxLength == 0 || v.Kind != yaml.SequenceNode || len(v.Content) > 0 {
+			s.fail("default", "got %s for type npy, want [], and only of a shape that begins with -1; leave it out, and samples without it are bad ones", describe(n))
+		}
+		c.Default = []byte{}
 	case TypeI64:
 		if v, ok := s.d.whole(n, shown, math.MinInt64, math.MaxInt64); ok {
 			c.Default = strconv.AppendInt(nil, v, 10)
@@ -244,7 +247,7 @@ func (s *section) standIn(c *Column) {
 
 // array reads what only a column of arrays has.
 func (s *section) array(c *Column) {
-	for _, key := range []string{"dtype", "shape"} {
+	for _, key := range []string{"dtype", "shape", "max_length"} {
 		if s.has(key) && c.Type != TypeNPY {
 			s.fail(key, "given for type %s; it goes with type: npy", c.Type)
 		}
@@ -259,16 +262,29 @@ func (s *section) array(c *Column) {
 			s.fail("dtype", "got %.40q, want one of u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64", name)
 		}
 	}
+	whole(s, "max_length", &c.MaxLength, 1, math.MaxInt32)
 	if !s.has("shape") {
+		if s.has("max_length") {
+			s.fail("max_length", "given without a shape that begins with -1: it is the most that dimension has")
+		}
 		return
 	}
 	c.Shape = tensor.Shape{}
-	for _, n := range s.items("shape", "a list of whole numbers", maxDims) {
+	ragged := false
+	for i, n := range s.items("shape", "a list of whole numbers, of which the first may be -1", maxDims) {
+		if ragged = ragged || i == 0 && target(n).Value == "-1"; ragged && i == 0 {
+			continue
+		}
 		v, _ := s.d.whole(n, join(s.shown, "shape"), 1, maxRows)
 		c.Shape = append(c.Shape, v)
 	}
-	if n, err := c.Shape.Bytes(tensor.U64); err != nil || n > maxRingBytes {
+	switch n, err := c.Shape.Bytes(tensor.U64); {
+	case err != nil || n > maxRingBytes || n*int64(max(c.MaxLength, 1)) > maxRingBytes:
 		s.fail("shape", "got %v, want less than 64 TiB", c.Shape)
+	case ragged && c.MaxLength == 0:
+		s.fail("shape", "begins with -1, which needs max_length: the most that dimension has in a sample")
+	case !ragged && c.MaxLength > 0:
+		s.fail("max_length", "given beside a shape that does not begin with -1; leave one of them out")
 	}
 }
 

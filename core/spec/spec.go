@@ -76,6 +76,9 @@ type Column struct {
 	Default  []byte       // what a sample gets that has none, as text; nil: it is a bad one
 	DType    tensor.DType // of an array; 0: as the first sample has it
 	Shape    tensor.Shape // of an array; nil: as the first sample has it
+
+	// MaxLength, above 0, makes an array ragged: its first dimension differs from sample to sample up to this, and Shape is that of the others.
+	MaxLength int
 }
 
 // The values of Column.Type, Source.Index, Remote.Addressing and Cache.Evict.

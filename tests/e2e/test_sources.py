@@ -150,6 +150,41 @@ def test_arrays_are_tensors_of_the_batch(pictures, tmp_path, open_):
     assert loader.stats()["rings"][0]["bad_samples"]["causes"] == {"value": 1}
 
 
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("policy", ["skip", "mask", "substitute"])
+def test_boxes_are_ragged_rows_of_the_batch(pictures, tmp_path, open_, policy, kept):
+    """Each sample has boxes [n, 4] of its own number, and numbers of their classes; none where it has no file. Too many are a bad sample."""
+    n, rng = len(pictures.samples), np.random.default_rng(3)
+    boxes = [rng.random((i * 7 % 5, 4), np.float32) for i in range(n)]
+    boxes[9] = rng.random((6, 4), np.float32)
+
+    def parts(i):
+        numbers = io.BytesIO()
+        np.savez(numbers, classes=np.arange(len(boxes[i]), dtype=np.int64) + i)
+        return {"npz": numbers.getvalue(), **({"boxes.npy": npy(boxes[i])} if len(boxes[i]) else {})}
+
+    columns = [{"name": "boxes", "from": "boxes.npy", "type": "npy", "shape": [-1, 4], "max_length": 5, "default": []},
+               {"name": "classes", "from": "npz[classes]", "type": "npy", "dtype": "i64", "shape": [-1], "max_length": 6}]
+    pattern = make_shards(tmp_path / "shards", pictures.samples, 20, parts)
+    order = {"shuffle": False, "epochs": 2 if kept else 1}
+    cache = {"cache": {"rows_bytes": "64MiB"}} if kept else {}
+    loader = open_({"source": {"shards": pattern, "columns": columns}, **TRANSFORM, "order": order, "bad_sample": {"policy": policy}, **cache})
+    seen = []
+    for epoch in loader.epochs():
+        for batch in epoch:
+            with batch:
+                for row, i in enumerate(np.asarray(batch["index"]).tolist()):
+                    box, numbers = batch["boxes"][row], batch["classes"][row]
+                    masked = i == 9 and policy == "mask"
+                    assert box.dtype == np.float32 and numbers.dtype == np.int64
+                    np.testing.assert_array_equal(box, np.empty((0, 4)) if masked else boxes[i])
+                    np.testing.assert_array_equal(numbers, [] if masked else np.arange(len(boxes[i])) + i)
+                    seen.append(i)
+    once = {"skip": [i for i in range(n) if i != 9], "mask": list(range(n)), "substitute": [8 if i == 9 else i for i in range(n)]}[policy]
+    assert seen == once * order["epochs"]
+    assert loader.stats()["rings"][0]["bad_samples"]["causes"] == {"value": order["epochs"]}
+
+
 def test_labels_of_shards_by_directory(pictures, tmp_path, open_):
     """Archives of class directories have the labels and classes that the same tree has as a folder."""
     with tarfile.open(tmp_path / "tree.tar", "w") as tar:
