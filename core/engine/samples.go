@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"hash/fnv"
 	"strings"
 
 	"github.com/spdl/spdl/core/media"
@@ -20,12 +21,14 @@ type samples struct {
 type part struct {
 	modality
 	name        string // for errors; "" where it is the only one
+	from        int    // which part of a sample it is decoded from
+	own         uint64 // of the seed it draws with; 0: as the others do
 	first, last int    // of samples.fields: its own are [first, last)
 }
 
 // samplesOf prepares the decoding of a description's media.
 func samplesOf(s *spec.Spec) (*samples, error) {
-	all, media := &samples{}, s.Media()
+	all, media, from := &samples{}, s.Media(), s.PartOf()
 	for i := range media {
 		m, err := modalityOf(&media[i], &s.Cache)
 		if err != nil {
@@ -36,15 +39,32 @@ func samplesOf(s *spec.Spec) (*samples, error) {
 			name = ""
 		}
 		all.add(name, m)
+		all.parts[i].from = from[i]
+		if media[i].Own {
+			all.parts[i].own = ownDraws(media[i].Name)
+		}
 	}
 	return all, nil
+}
+
+// ownDraws is what the seed of a field with draws of its own differs in from the others': FNV-1a of its name.
+func ownDraws(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
+}
+
+// drawn is a sample's draw as a part has it.
+func (p *part) drawn(d media.Draw) media.Draw {
+	d.Seed ^= p.own
+	return d
 }
 
 // add appends a part.
 func (s *samples) add(name string, m modality) {
 	first := len(s.fields)
 	s.fields = append(s.fields, m.fields()...)
-	p := part{m, name, first, len(s.fields)}
+	p := part{modality: m, name: name, first: first, last: len(s.fields)}
 	for i := p.first; i < p.last; i++ {
 		if s.fields[i].long {
 			for k := p.first; k < p.last; k++ {
@@ -123,7 +143,7 @@ func openWorker(s *samples) (*worker, error) {
 func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 	for k := range w.decoders {
 		p := &w.samples.parts[k]
-		if err := w.decoders[k].decode(row[p.first:p.last], sample.Part(k), draw); err != nil {
+		if err := w.decoders[k].decode(row[p.first:p.last], sample.Part(p.from), p.drawn(draw)); err != nil {
 			if p.name == "" || strings.HasPrefix(err.Error(), p.name+": ") { // as its package says it already
 				return err
 			}
@@ -137,7 +157,7 @@ func (w *worker) decode(row [][]byte, sample encoded, draw media.Draw) error {
 func (w *worker) decodeOnHost(row [][]byte, sample encoded, draw media.Draw) error {
 	for k := range w.decoders {
 		p := &w.samples.parts[k]
-		if err := w.decoders[k].(hostDecoder).decodeOnHost(row[p.first:p.last], sample.Part(k), draw); err != nil {
+		if err := w.decoders[k].(hostDecoder).decodeOnHost(row[p.first:p.last], sample.Part(p.from), p.drawn(draw)); err != nil {
 			return err
 		}
 	}

@@ -319,6 +319,54 @@ func TestFieldsOfOneKindAreCroppedTogether(t *testing.T) {
 	must(l.Release())
 }
 
+// A field with draws of its own is another view of the sample: the one that its seed, XOR FNV-1a of its name, gives, whatever other fields
+// there are. The others are what they would be without it.
+func TestFieldsWithDrawsOfTheirOwn(t *testing.T) {
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := t.TempDir()
+	var files []file
+	for i := range 4 {
+		files = append(files, file{fmt.Sprintf("%d.png", i), noisy(t, i)})
+	}
+	source, _, _ := strings.Cut(places["tar"](t, dir, files), ", columns")
+	const picture = "image: {from: png, transform: [random_resized_crop: 16, horizontal_flip: 0.5, color_jitter: {brightness: 0.4}]}"
+	views := func(seed uint64, fields ...string) map[string]string {
+		text := fmt.Sprintf("name: %s%d\nsource: %s}\nbatch: 4\norder: {seed: %d, shuffle: false}\nfields:\n", testName(), len(fields), source, seed)
+		for _, f := range fields {
+			name, own, _ := strings.Cut(f, " ")
+			text += fmt.Sprintf("  %s: {%s%s}\n", name, picture, own)
+		}
+		s, err := spec.Parse([]byte(text), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]string{}
+		t.Run(fmt.Sprint(seed, fields), func(t *testing.T) {
+			l, err := start(t, s, nil).attach(shm.AttachOptions{}).Acquire(testContext(t))
+			must(err)
+			for k, f := range fields {
+				name, _, _ := strings.Cut(f, " ")
+				all[name] = string(l.Tensor(fieldTensor(k)))
+			}
+			must(l.Release())
+		})
+		return all
+	}
+	got := views(7, "first", "second , draw: own", "third , draw: own", "fourth , draw: alike")
+	if got["first"] != got["fourth"] || got["first"] == got["second"] || got["second"] == got["third"] || got["first"] == got["third"] {
+		t.Error("views that should be alike differ, or others are alike")
+	}
+	if alone := views(7, "first"); alone["first"] != got["first"] {
+		t.Error("the first field is another beside those with draws of their own")
+	}
+	if two := views(7, "first", "third , draw: own"); two["third"] != got["third"] {
+		t.Error("the third field is another without the second")
+	}
+	if by := views(7^0xa49985ef4cee20bd, "first"); by["first"] != got["second"] {
+		t.Errorf("the second field is not drawn by the seed and its name, %#x", ownDraws("second"))
+	}
+}
+
 // Pictures, videos and sounds may be all in one sample, and a sound may be of the video's own file.
 func TestPictureVideoAndSoundInOneSample(t *testing.T) {
 	t.Setenv("SPDL_CACHE_DIR", t.TempDir())

@@ -153,6 +153,7 @@ type canonicalMedium struct {
 	Image *canonicalImage `json:"image,omitempty"`
 	Video *canonicalVideo `json:"video,omitempty"`
 	Audio *canonicalAudio `json:"audio,omitempty"`
+	Own   bool            `json:"own,omitempty"`
 }
 
 type canonicalCrop struct {
@@ -265,7 +266,7 @@ func (s *Spec) canonical() canonicalRing {
 		Decode:    s.Device.canonicalDecoder(),
 	}
 	for _, m := range s.Fields {
-		c.Fields = append(c.Fields, canonicalMedium{m.Name, m.Image.canonical(), m.Video.canonical(), m.Audio.canonical()})
+		c.Fields = append(c.Fields, canonicalMedium{m.Name, m.Image.canonical(), m.Video.canonical(), m.Audio.canonical(), m.Own})
 	}
 	return c
 }

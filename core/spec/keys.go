@@ -1,6 +1,9 @@
 package spec
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Key is one line of the description's reference.
 type Key struct {
@@ -247,6 +250,8 @@ var keys = []Key{
 
 	{"fields", "mapping", "(none)", "In place of image, video and audio: up to 16 of them, of one kind too, with names of your own, such as left and right. A name has letters, digits, _ and -."},
 	{"fields.NAME", "mapping", "(none)", "One of image, video and audio, which is then called NAME in a batch, and what is known of it NAME.frames, NAME.pts, NAME.duration, NAME.length."},
+	{"fields.NAME.draw", "alike, own", "alike", "What is random is drawn as for the sample's other fields, so that a picture and its mask are cropped together; or for this field alone, by its name: a view of its own. " +
+		"Without from such a field is of the same part as the first field, where that is of its kind."},
 
 	{"bad_sample", "mapping", "(its defaults)", "What becomes of a sample that cannot be read or decoded."},
 	{"bad_sample.policy", "skip, mask, substitute, fail", "skip", "Leave it out: nothing takes its place, so a batch may have fewer rows than `batch`, down to none; leave a zero row; repeat the nearest good row before it; or end. " +
@@ -315,13 +320,16 @@ var keys = []Key{
 // inRing are the sections that a ring of several may say for itself.
 var inRing = []string{"source", "order", "batch", "image", "video", "audio", "fields", "bad_sample", "ring", "cache", "device"}
 
+// inField are the keys of one of fields.
+var inField = append(slices.Clone(modalities), "draw")
+
 // children are the names of the keys directly below a path of the table; "" is the top level.
 func children(path string) []string {
 	if path == "rings.NAME" {
 		return inRing
 	}
 	if path == "fields.NAME" {
-		return modalities
+		return inField
 	}
 	var names []string
 	prefix := path

@@ -18,6 +18,7 @@ const maxMedia = 16
 type Medium struct {
 	Name  string // of its tensor in a batch
 	Named bool   // it is one of fields, and not the section of that name
+	Own   bool   // what is random is drawn for it alone, by its name
 	Image *Image // exactly one of these
 	Video *Video
 	Audio *Audio
@@ -43,6 +44,32 @@ func (s *Spec) Media() []Medium {
 	}
 	if s.Audio != nil {
 		all = append(all, Medium{Name: "audio", Audio: s.Audio})
+	}
+	return all
+}
+
+// PartOf is which of Parts each of Media is made of. One with draws of its own that does not say from is another view of the first, where
+// that is of its kind.
+func (s *Spec) PartOf() (all []int) {
+	media, n := s.Media(), 0
+	for i := range media {
+		if i > 0 && media[i].Own && media[i].From() == nil && media[i].kind() == media[0].kind() {
+			all = append(all, 0)
+			continue
+		}
+		all = append(all, n)
+		n++
+	}
+	return all
+}
+
+// parted are Media without further views of the first.
+func (s *Spec) parted() (all []Medium) {
+	media := s.Media()
+	for i, part := range s.PartOf() {
+		if part == len(all) {
+			all = append(all, media[i])
+		}
 	}
 	return all
 }
@@ -226,6 +253,10 @@ func (d *decoder) field(name string, n *yaml.Node, shown string) Medium {
 	d.pos[place] = placeOf(n, shown)
 	sec := d.section(n, "fields.NAME", shown, place)
 	m := Medium{Name: name, Named: true}
+	draw := "alike"
+	choice(&sec, "draw", &draw, "alike", "own")
+	m.Own = draw == "own"
+	delete(sec.values, "draw")
 	if d.err == nil && len(sec.values) != 1 {
 		d.fail(n, shown, "got %d sections, want one of %s", len(sec.values), strings.Join(modalities, ", "))
 	}

@@ -90,7 +90,7 @@ var values = map[string]string{
 	"image.transform[].color_jitter": "{brightness: 0.4}", "image.transform[].color_jitter.p": "0.8", "image.transform[].color_jitter.brightness": "0.4",
 	"image.transform[].color_jitter.contrast": "[0.5, 2]", "image.transform[].color_jitter.saturation": "3", "image.transform[].color_jitter.hue": "0.1", "image.transform[].normalize": "imagenet",
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
-	"image.from": "[seg.png, png]", "video.from": "mp4", "audio.from": "wav", "fields": "{a: {image: {transform: [center_crop: 2]}}}", "fields.NAME": "{audio: {rate: 8, length: 8}}",
+	"image.from": "[seg.png, png]", "video.from": "mp4", "audio.from": "wav", "fields": "{a: {image: {transform: [center_crop: 2]}}}", "fields.NAME": "{audio: {rate: 8, length: 8}}", "fields.NAME.draw": "own",
 	"image.layout": "NCHW", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
 	"bad_sample.max_rate": "0", "bad_sample.probation": "0", "ring": "{}", "ring.slots": "3", "ring.backing": "posix",
 	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.delivery": "ready", "ring.ahead": "2", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]",
@@ -140,6 +140,8 @@ func document(path, value string) string {
 	switch {
 	case path == "fields":
 		image = "fields: " + value + "\n"
+	case path == "fields.NAME.draw":
+		image = "fields: {a: {image: {transform: [center_crop: 2]}, draw: " + value + "}}\n"
 	case path == "fields.NAME":
 		image = "fields: {a: " + value + "}\n"
 	case path == "image.from":

@@ -12,10 +12,10 @@ type Wanted struct {
 	From []string // parts or columns, best first; nil: core/source's rule
 }
 
-// Parts are the parts of a source's samples, the ring's own or a data set of its mixture, one for each of Media. Of a folder the first
+// Parts are the parts of a source's samples, the ring's own or a data set of its mixture, as PartOf numbers them. Of a folder the first
 // is the files that it is searched for, and From of the others their endings; of a table From is one column of paths.
 func (s *Spec) Parts(src *Source) (all []Wanted) {
-	media := s.Media()
+	media := s.parted()
 	for i := range media {
 		m := &media[i]
 		w := Wanted{m.Name, m.From()}
@@ -44,7 +44,7 @@ func without(endings []string, media []Medium) []string {
 
 // checkParts holds what media are made of against what the sources have.
 func (d *decoder) checkParts(s *Spec) {
-	media := s.Media()
+	media := s.parted()
 	if len(media) == 0 || len(media) == 1 && s.Fields == nil && s.Image != nil && d.pos["image"].line == 0 && reflect.DeepEqual(s.Image, defaultImage()) {
 		d.failAt("", "says nothing of what its samples are, which a ring has to know, also where columns are all that is wanted; want a section image, video, audio, "+
 			"or fields, such as image: {transform: [{resize: [224, 224]}]}")

@@ -450,7 +450,7 @@ var (
 // completeSource looks for files, and parts of samples, of the ring's first medium. Pictures are core/source's own default; a column of Parquet
 // has a name.
 func (s *Spec) completeSource() {
-	media := s.Media()
+	media := s.parted()
 	if len(media) == 0 {
 		return // which complete refuses
 	}

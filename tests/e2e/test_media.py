@@ -74,3 +74,40 @@ def test_fields_of_one_kind_have_names(tmp_path, open_):
             # The mask's grey is taken before it is resized, the other's after: they may be a rounding apart.
             assert np.abs(batch["mask"][0, :, :, 0].astype(int) - want).max() <= 2
             assert batch["classes"].dtype == np.uint8 and batch["classes"].shape == (1, 16, 16, 1) and set(np.unique(batch["classes"])) <= {3, 200}
+
+
+def fnv1a(name):
+    h = 0xCBF29CE484222325
+    for c in name.encode():
+        h = (h ^ c) * 0x100000001B3 % 2**64
+    return h
+
+
+@pytest.mark.parametrize("place", ["folder", "list", "tar"])
+def test_views_of_one_sample_are_drawn_by_seed_and_name(tmp_path, open_, place):
+    """A field with draw: own and no from is made of the first field's part, wherever that lies: as a ring of it alone with the seed XOR FNV-1a of its name."""
+    pictures = [np.random.default_rng(i).integers(0, 256, (40 + i, 60, 3), np.uint8) for i in range(6)]
+    files = []
+    for i, picture in enumerate(pictures):
+        Image.fromarray(picture).save(tmp_path / f"{i}.{'png' if i % 2 else 'bmp'}")
+        files.append(tmp_path / f"{i}.{'png' if i % 2 else 'bmp'}")
+    (tmp_path / "list.txt").write_text("".join(f"{file.name}\n" for file in files))
+    with tarfile.open(tmp_path / "s.tar", "w") as tar:
+        for file in files:
+            tar.add(file, file.name)
+    source = {"folder": {"folder": str(tmp_path)}, "list": {"list": str(tmp_path / "list.txt")}, "tar": {"shards": str(tmp_path / "s.tar")}}[place]
+
+    def image(size, low):
+        return {"transform": [{"random_resized_crop": {"size": size, "scale": [low, 1]}}, {"horizontal_flip": 0.5}]}
+
+    def rows(field, seed, **media):
+        loader = open_({"source": source, "batch": 6, "order": {"shuffle": False, "epochs": 1, "seed": seed}, **media})
+        with next(iter(loader)) as batch:
+            return {name: np.asarray(batch[name]).copy() for name in (field if isinstance(field, list) else [field])}
+
+    got = rows(["a", "b", "small"], 7, fields={
+        "a": {"image": image(16, 0.4)}, "b": {"draw": "own", "image": image(16, 0.4)}, "small": {"draw": "own", "image": image(8, 0.05)}})
+    np.testing.assert_array_equal(got["a"], rows("image", 7, image=image(16, 0.4))["image"])
+    np.testing.assert_array_equal(got["b"], rows("image", 7 ^ fnv1a("b"), image=image(16, 0.4))["image"])
+    np.testing.assert_array_equal(got["small"], rows("image", 7 ^ fnv1a("small"), image=image(8, 0.05))["image"])
+    assert (got["a"] != got["b"]).any()
