@@ -55,6 +55,7 @@ func TestDefaultsStandInForWhatIsNotThere(t *testing.T) {
 		{`{"a": 1}`, "json[a.b]", Int64, `column "c": no "a.b" in json, or null`, ""},
 		{`{"a": 2.5}`, "json[a]", Int64, `json: got "2.5", want a whole number`, `want a whole number`},
 		{`{"a": "x"}`, "json[a]", Float64, `got "x", want a number`, `want a number`},
+		{`null`, "json[a]", Text, `column "c": json: got null, want a JSON object`, "got null"},
 		{`[1]`, "json[a]", Text, `column "c": json: want a JSON object`, "want a JSON object"},
 		{`{"a": 1`, "json[a]", Text, `column "c": json: want a JSON object: unexpected end`, "want a JSON object"},
 		{``, "json[a]", Text, `column "c": json: want a JSON object: unexpected end`, "want a JSON object"},

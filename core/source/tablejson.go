@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,8 +88,11 @@ func jsonMember(object []byte, name string) (text []byte, there bool, err error)
 		return nil, false, fmt.Errorf("got %d bytes of JSON, want at most %d", len(object), maxLineBytes)
 	}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(object, &fields); err != nil {
+	switch err := json.Unmarshal(object, &fields); {
+	case err != nil:
 		return nil, false, fmt.Errorf("want a JSON object: %w", err)
+	case fields == nil:
+		return nil, false, errors.New("got null, want a JSON object")
 	}
 	value := jsonField(fields, name)
 	if value == nil || string(value) == "null" {

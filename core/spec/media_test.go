@@ -15,16 +15,18 @@ const (
 // A ring may have several media, and then each says which part of a sample it is made of, by a rule of the source or in its own words.
 func TestSeveralMediaAreMadeOfPartsOfTheirOwn(t *testing.T) {
 	for text, want := range map[string]string{
-		"source: {shards: a.tar}\n" + aPicture + aSound:                                                                                 "image [] audio [aac",
-		"source: {shards: a.tar}\n" + aPicture + "audio: {rate: 8, length: 8, from: [a.wav, wav]}\n":                                    "image [] audio [a.wav wav]",
-		"source: {shards: a.tar}\n" + "audio: {rate: 8, length: 8, from: mp4}\n" + aVideo:                                               "video [3gp asf avi flv m2ts m4v mkv mov mpeg",
-		"source: {shards: a.parquet}\n" + aPicture + aSound:                                                                             "image [image] audio [audio]",
-		"source: {list: a.csv}\n" + aPicture + aSound:                                                                                   "image [path] audio [audio]",
-		"source: {list: a.csv, path: file}\n" + aPicture + "audio: {rate: 8, length: 8, from: sound}\n":                                 "image [file] audio [sound]",
-		"source: {list: a.csv}\nimage: {transform: [center_crop: 8], from: photo}\n":                                                    "image [photo]",
-		"source: {folder: p}\n" + aVideo + "audio: {rate: 8, length: 8, from: mp4}\n":                                                   "video [] audio [mp4]",
-		"source: {shards: a.tar}\nfields: {l: {image: {transform: [center_crop: 8], from: l.png}}, s: {audio: {rate: 8, length: 8}}}\n": "l [l.png] s [aac",
-		"source: {shards: a.tar, image: [png]}\n" + aPicture:                                                                            "image [png]",
+		"source: {shards: a.tar}\n" + aPicture + aSound:                                                                                                                                 "image [] audio [aac",
+		"source: {shards: a.tar}\n" + aPicture + "audio: {rate: 8, length: 8, from: [a.wav, wav]}\n":                                                                                    "image [] audio [a.wav wav]",
+		"source: {shards: a.tar}\n" + "audio: {rate: 8, length: 8, from: mp4}\n" + aVideo:                                                                                               "video [3gp asf avi flv m2ts m4v mkv mov mpeg",
+		"source: {shards: a.parquet}\n" + aPicture + aSound:                                                                                                                             "image [image] audio [audio]",
+		"source: {list: a.csv}\n" + aPicture + aSound:                                                                                                                                   "image [path] audio [audio]",
+		"source: {list: a.csv, path: file}\n" + aPicture + "audio: {rate: 8, length: 8, from: sound}\n":                                                                                 "image [file] audio [sound]",
+		"source: {list: a.csv}\nimage: {transform: [center_crop: 8], from: photo}\n":                                                                                                    "image [photo]",
+		"source: {folder: p}\n" + aVideo + "audio: {rate: 8, length: 8, from: mp4}\n":                                                                                                   "video [] audio [mp4]",
+		"source: {shards: a.tar}\nfields: {l: {image: {transform: [center_crop: 8], from: l.png}}, s: {audio: {rate: 8, length: 8}}}\n":                                                 "l [l.png] s [aac",
+		"source: {folder: p}\nfields: {a: {image: {transform: [center_crop: 8]}}, b: {image: {transform: [center_crop: 4]}, draw: own}, s: {audio: {rate: 8, length: 8, from: wav}}}\n": "a [] s [wav]",
+		"source: {list: a.tsv}\nfields: {a: {image: {transform: [center_crop: 8]}}, b: {image: {transform: [center_crop: 4]}, draw: own}}\n":                                            "a []",
+		"source: {shards: a.tar, image: [png]}\n" + aPicture:                                                                                                                            "image [png]",
 	} {
 		s := parse(t, text)
 		var got []string
@@ -53,6 +55,9 @@ func TestTensorsOfMedia(t *testing.T) {
 func TestMediaThatCannotBeAreRefused(t *testing.T) {
 	from := func(section, key string) string { return strings.Replace(section, ": {", ": {from: "+key+", ", 1) }
 	for text, want := range map[string]string{
+		"source: {folder: p}\nfields: {a: {image: {transform: [center_crop: 8]}, draw: alone}}\n":                                 `fields.a.draw: got text "alone", want one of alike, own`,
+		"source: {folder: p}\nfields: {a: {draw: own}}\n":                                                                         "fields.a: got 0 sections, want one of image, video, audio",
+		"source: {folder: p}\nfields: {a: {image: {transform: [center_crop: 8]}}, b: {draw: own, audio: {rate: 8, length: 8}}}\n": "fields.b.audio: from is missing",
 		"source: {folder: p}\n" + aPicture + aSound:                                                                               "x.yaml:3:8: audio: from is missing, want the ending of the files beside those of image, such as from: wav",
 		"source: {folder: p}\n" + from(aPicture, "png"):                                                                           "image.from: given for the first medium of a folder, whose files are its samples; say their endings in source.extensions",
 		"source: {folder: 's3://b/p'}\n" + aPicture + from(aSound, "wav"):                                                         "audio: given beside image, but of a folder in an object store only the samples themselves are listed",
@@ -107,6 +112,11 @@ func TestHashOfSeveralMedia(t *testing.T) {
 		if hash(text) == one {
 			t.Errorf("%s has the hash of another", text)
 		}
+	}
+	two := "fields: {a: {image: {transform: [{random_crop: 8}], from: a.png}}, b: {image: {transform: [{random_crop: 8}], from: b.png}%s}}\n"
+	alike := hash(fmt.Sprintf(two, ""))
+	if hash(fmt.Sprintf(two, ", draw: alike")) != alike || hash(fmt.Sprintf(two, ", draw: own")) == alike {
+		t.Error("the hash does not follow who draws")
 	}
 	if strings.Contains(one, "from") || strings.Contains(one, "fields") {
 		t.Error(one)

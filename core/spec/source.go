@@ -279,7 +279,7 @@ func (s *section) array(c *Column) {
 		c.Shape = append(c.Shape, v)
 	}
 	switch n, err := c.Shape.Bytes(tensor.U64); {
-	case err != nil || n > maxRingBytes || n*int64(max(c.MaxLength, 1)) > maxRingBytes:
+	case err != nil || n > maxRingBytes/int64(max(c.MaxLength, 1)):
 		s.fail("shape", "got %v, want less than 64 TiB", c.Shape)
 	case ragged && c.MaxLength == 0:
 		s.fail("shape", "begins with -1, which needs max_length: the most that dimension has in a sample")
