@@ -114,6 +114,9 @@ func settleArrays(ctx context.Context, s Source, columns []Column) error {
 	if k < 0 {
 		return nil
 	}
+	if last == nil {
+		last = errors.New("it has none, but the default")
+	}
 	return fmt.Errorf("source.columns[%d] (%q): none of the first %d samples tells its type and shape; say dtype and shape, the last: %w",
 		k, columns[k].Name, min(s.Len(), arrayProbes), last)
 }

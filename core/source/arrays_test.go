@@ -231,4 +231,12 @@ func TestRaggedArraysHaveALengthOfTheirOwn(t *testing.T) {
 			t.Errorf("%s: without a file: %v, %v", name, b.Value(0), err)
 		}
 	}
+	columns[0].From = "none"
+	none, err := OpenFolder(FolderConfig{Dir: dir + "/tree", Columns: columns})
+	if err == nil {
+		must(t, none.Close())
+	}
+	if err == nil || !strings.HasSuffix(err.Error(), "tells its type and shape; say dtype and shape, the last: it has none, but the default") {
+		t.Errorf("nothing but defaults: got %v", err)
+	}
 }
