@@ -192,6 +192,14 @@ func Int64s(b []byte) []int64 {
 	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }
 
+// Float32s is Int64s for floating point of 4 bytes.
+func Float32s(b []byte) []float32 {
+	if len(b) < 4 {
+		return nil
+	}
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}
+
 // Float64s is Int64s for floating point.
 func Float64s(b []byte) []float64 {
 	if len(b) < 8 {

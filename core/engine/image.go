@@ -1,17 +1,26 @@
 package engine
 
 import (
+	"github.com/spdl/spdl/core/batch"
 	"github.com/spdl/spdl/core/load"
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/spec"
+	"github.com/spdl/spdl/core/tensor"
 	"github.com/spdl/spdl/shm"
 )
 
-// images are pictures, one field.
+// images are pictures, and, where the description asks for it, where their points lie in the row.
 type images struct {
 	op  *media.Op
 	row []field
 }
+
+// The fields of a picture, in the order of spec.Medium.Tensors; the last two only where they are asked for.
+const (
+	imagePixels = iota
+	imageAffine
+	imageSize
+)
 
 func newImages(m *spec.Medium) (modality, error) {
 	op, err := media.Compile(load.PictureConfig(m.Image))
@@ -22,7 +31,12 @@ func newImages(m *spec.Medium) (modality, error) {
 	if m.Image.Layout == spec.NCHW {
 		axes = shm.AxesNCHW
 	}
-	return &images{op, []field{{name: m.Name, axes: axes, dtype: m.Image.DType, shape: m.Image.RowShape()}}}, nil
+	row := []field{{name: m.Name, axes: axes, dtype: m.Image.DType, shape: m.Image.RowShape()}}
+	if m.Image.Affine {
+		names := m.Tensors()
+		row = append(row, field{name: names[imageAffine], dtype: tensor.F32, shape: tensor.Shape{2, 3}}, field{name: names[imageSize], dtype: tensor.I64, shape: tensor.Shape{2}})
+	}
+	return &images{op, row}, nil
 }
 
 func (m *images) fields() []field { return m.row }
@@ -41,6 +55,16 @@ type imageDecoder struct {
 }
 
 func (d *imageDecoder) decode(row [][]byte, data []byte, draw media.Draw) error {
-	_, err := d.Row(row[0], data, d.op, draw)
-	return err
+	info, err := d.Row(row[imagePixels], data, d.op, draw)
+	if err != nil || len(row) == 1 {
+		return err
+	}
+	affine := batch.Float32s(row[imageAffine])
+	for i := range affine {
+		affine[i] = float32(info.Affine[i/3][i%3])
+	}
+	seen := info.Seen()
+	size := batch.Int64s(row[imageSize])
+	size[0], size[1] = int64(seen.H), int64(seen.W)
+	return nil
 }

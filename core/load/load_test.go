@@ -120,6 +120,19 @@ func TestSampleFillsInWhatIsLeftOut(t *testing.T) {
 	}
 }
 
+// affine is of batches; what is told of one picture has it anyway.
+func TestOnePictureSaysItsAffineUnasked(t *testing.T) {
+	_, err := Load([]byte(`{"image": {"affine": true}}`), Source{Bytes: picture()}, nil)
+	if want := "sample:1:22: image.affine: is a field of batches; leave it out: what is told of one picture has it always"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	m := must(Load([]byte(`{"image": {"transform": [{"resize": [8, 18]}]}}`), Source{Bytes: picture()}, nil))
+	told, err := json.Marshal(m.Info)
+	if want := `"affine":[[3,0,0],[0,2,0]]`; err != nil || !strings.Contains(string(told), want) {
+		t.Errorf("got %s, %v; want %s in it", told, err, want)
+	}
+}
+
 // Pixels, samples and times are those of the files.
 func TestLoadedValues(t *testing.T) {
 	m := must(Load([]byte(`{"image": {}}`), Source{Bytes: picture()}, nil))

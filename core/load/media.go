@@ -61,10 +61,8 @@ func sizeOf(w *media.Worker, data []byte, i *spec.Image) (h, width int, err erro
 		return 0, 0, err
 	}
 	info, err := w.Row(make([]byte, op.RowBytes()), data, op, media.Draw{})
-	if info.Orientation >= 5 {
-		return info.Width, info.Height, err
-	}
-	return info.Height, info.Width, err
+	seen := info.Seen()
+	return seen.H, seen.W, err
 }
 
 func (l *loading) video(s *spec.Spec) (*Media, error) {

@@ -71,6 +71,19 @@ void media_unturn(int orientation, int32_t w, int32_t h, const media_region *r, 
     if (mirror_y) raw->y = h - raw->y - raw->h;
 }
 
+/* The plan as a map of points. */
+static void map_points(const media_op *op, const media_plan *p, double affine[6]) {
+    double x = (double)p->res_w / p->box_w, y = (double)p->res_h / p->box_h;
+    double left = -p->box_x * x - p->win_x, top = -p->box_y * y - p->win_y;
+    const double map[6] = {p->flip ? -x : x,
+                           0,
+                           p->flip ? op->out_w - left : left,
+                           0,
+                           p->vflip ? -y : y,
+                           p->vflip ? op->out_h - top : top};
+    memcpy(affine, map, sizeof map);
+}
+
 int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, media_region *r) {
     media_plan p;
     int swap = c->info.orientation >= 5;
@@ -83,6 +96,7 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.box_w = p.box_w;
     c->info.flip = p.flip;
     c->info.vflip = p.vflip;
+    map_points(op, &p, c->info.affine);
     media_draw_colours(op, draw, &c->colours);
     media_draw_erased(op, draw, &c->erased);
     c->info.erased_y = c->erased.y;

@@ -94,6 +94,9 @@ typedef struct media_info {
     int32_t orientation;                /* 1-8; 1 unless the op honours it */
     int32_t box_y, box_x, box_h, box_w; /* part of the oriented picture that was resized */
     int32_t flip, vflip;
+    double affine
+        [6]; /* a point (x, y) of the oriented picture lies in the row at (a0 x + a1 y + a2, a3 x + a4 y + a5), pixel i
+                       * from i to i + 1 */
     int32_t erased_y, erased_x, erased_h,
         erased_w;     /* the part of the row that became zeros; of no size: none */
     char detail[200]; /* what was wrong, for a message */

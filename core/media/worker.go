@@ -64,7 +64,20 @@ type Info struct {
 	Box         Box    `json:"box"`         // the part that was resized
 	Flip        bool   `json:"flip"`
 	VFlip       bool   `json:"vflip"`
-	Erased      Box    `json:"erased"` // the part of the row that became zeros; of no size: none
+
+	// Affine says where a point of the picture lies in the row, in pixels of which number i reaches from i to i + 1:
+	// (x, y) of the picture as it is seen at (A[0][0] x + A[0][1] y + A[0][2], A[1][0] x + A[1][1] y + A[1][2]).
+	Affine [2][3]float64 `json:"affine"`
+
+	Erased Box `json:"erased"` // the part of the row that became zeros; of no size: none
+}
+
+// Seen is the size of the picture as it is seen: after orientation, where that is honoured.
+func (i *Info) Seen() Size {
+	if i.Orientation >= 5 {
+		return Size{H: i.Width, W: i.Height}
+	}
+	return Size{H: i.Height, W: i.Width}
 }
 
 // Worker decodes on one thread at a time and keeps its buffers between rows.
@@ -190,6 +203,7 @@ func (w *Worker) info(format string) Info {
 		Format: format, Width: int(c.width), Height: int(c.height), Orientation: int(c.orientation),
 		Box:  Box{Y: int(c.box_y), X: int(c.box_x), H: int(c.box_h), W: int(c.box_w)},
 		Flip: c.flip != 0, VFlip: c.vflip != 0,
+		Affine: [2][3]float64{{float64(c.affine[0]), float64(c.affine[1]), float64(c.affine[2])}, {float64(c.affine[3]), float64(c.affine[4]), float64(c.affine[5])}},
 		Erased: Box{Y: int(c.erased_y), X: int(c.erased_x), H: int(c.erased_h), W: int(c.erased_w)},
 	}
 }

@@ -138,6 +138,8 @@ func (d *decoder) checkDecode(s *Spec) bool {
 		return fail("image.transform.grayscale", undone, "grayscale")
 	case s.Image.Transform.RandomErasing > 0:
 		return fail("image.transform.random_erasing", undone, "random_erasing")
+	case s.Image.Affine:
+		return fail("image.affine", "given beside device.decode: nvjpeg, whose batches do not say it; leave it out, or take decode: cpu")
 	case s.Device.Otherwise == OnHost:
 		return fail("device.otherwise", "got host beside decode: nvjpeg, want fail: host memory has files then, no pixels")
 	}

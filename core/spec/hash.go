@@ -131,6 +131,7 @@ type canonicalImage struct {
 	RandomPart   *canonicalPad    `json:"random_crop,omitempty"`
 	Grayscale    float64          `json:"grayscale,omitempty"`
 	Erasing      float64          `json:"random_erasing,omitempty"`
+	Affine       bool             `json:"affine,omitempty"`
 }
 
 type canonicalPad struct {
@@ -277,6 +278,7 @@ func (i *Image) canonical() *canonicalImage {
 	}
 	c := &canonicalImage{
 		From: i.From, Mode: i.Mode, Orientation: i.Orient, Flip: i.Transform.HorizontalFlip, DType: i.DType.String(), Layout: i.Layout, MaxPixels: i.MaxPixels,
+		Affine: i.Affine,
 	}
 	if r := i.Transform.Resize; r != nil {
 		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation}

@@ -42,6 +42,7 @@ func (d *decoder) image(s *section, above *Image) *Image {
 		img.Orient = orientation == "apply"
 	}
 	choice(s, "layout", &img.Layout, NHWC, NCHW)
+	s.flag("affine", &img.Affine)
 	d.pixels(s, img)
 	return img
 }

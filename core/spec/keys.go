@@ -136,6 +136,8 @@ var keys = []Key{
 	{"image.transform[].random_erasing", "number, 0 to 1", "0", "Probability that a part of the row, 2 % to 33 % of it, becomes zeros (torchvision's RandomErasing with its defaults): of a normalised row the mean, of one in u8 black. With mode index there is none."},
 	{"image.dtype", "u8, f16, bf16, f32", "(u8; f32 with normalize)", "Type of an element; floats without normalize are x/255."},
 	{"image.layout", "NHWC, NCHW", "NHWC", "Order of height, width and channels in a batch."},
+	{"image.affine", "true, false", "false", "Two more fields a batch, for boxes and key points that are to follow their picture: `affine` [N, 2, 3] f32, which maps a point of the picture as it is seen to the row's pixels " +
+		"(crop, resize and flips in one), and `size` [N, 2] i64, the picture's height and width (of fields NAME.affine and NAME.size)."},
 	{"image.max_pixels", "whole number from 1", "178956970", "A picture with more pixels is a bad sample, found before memory is taken."},
 
 	{"video", "mapping", "(none)", "Which frames of a video make a row, and what becomes of each. Fields of the batch: `video`, `frames` (of each row), `pts` and `duration` (of each frame, in seconds)."},
@@ -249,7 +251,7 @@ var keys = []Key{
 	{"audio.timeout", "time", "1m", "Longest time that decoding one sample may take; later it is a bad one, cause too_slow."},
 
 	{"fields", "mapping", "(none)", "In place of image, video and audio: up to 16 of them, of one kind too, with names of your own, such as left and right. A name has letters, digits, _ and -."},
-	{"fields.NAME", "mapping", "(none)", "One of image, video and audio, which is then called NAME in a batch, and what is known of it NAME.frames, NAME.pts, NAME.duration, NAME.length."},
+	{"fields.NAME", "mapping", "(none)", "One of image, video and audio, which is then called NAME in a batch, and what is known of it NAME.frames, NAME.pts, NAME.duration, NAME.length, NAME.affine, NAME.size."},
 	{"fields.NAME.draw", "alike, own", "alike", "What is random is drawn as for the sample's other fields, so that a picture and its mask are cropped together; or for this field alone, by its name: a view of its own. " +
 		"Without from such a field is of the same part as the first field, where that is of its kind."},
 

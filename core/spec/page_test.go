@@ -91,7 +91,7 @@ var values = map[string]string{
 	"image.transform[].color_jitter.contrast": "[0.5, 2]", "image.transform[].color_jitter.saturation": "3", "image.transform[].color_jitter.hue": "0.1", "image.transform[].normalize": "imagenet",
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
 	"image.from": "[seg.png, png]", "video.from": "mp4", "audio.from": "wav", "fields": "{a: {image: {transform: [center_crop: 2]}}}", "fields.NAME": "{audio: {rate: 8, length: 8}}", "fields.NAME.draw": "own",
-	"image.layout": "NCHW", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
+	"image.layout": "NCHW", "image.affine": "true", "image.max_pixels": "1", "bad_sample": "{}", "bad_sample.policy": "fail", "bad_sample.max_count": "0",
 	"bad_sample.max_rate": "0", "bad_sample.probation": "0", "ring": "{}", "ring.slots": "3", "ring.backing": "posix",
 	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.delivery": "ready", "ring.ahead": "2", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]",
 	"ring.groups[].name": "g", "ring.groups[].kind": "stage", "ring.groups[].mode": "lanes", "ring.groups[].lanes": "1", "ring.groups[].slow": "drop", "ring.groups[].redeliver": "false",

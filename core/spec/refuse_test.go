@@ -64,6 +64,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "device: {decode: nvjpeg, jpeg_bytes: 10}", "device.jpeg_bytes: got 10, want a whole number from 1024"},
 		{least + "device: {decode: nvjpeg, otherwise: host}", "device.otherwise: got host beside decode: nvjpeg, want fail: host memory has files then, no pixels"},
 		{least + "device: {decode: nvjpeg}\nring: {groups: [{name: s, kind: stage}]}", `device.decode: got nvjpeg beside stage "s", want cpu: a stage has batches before the device decodes them`},
+		{image("affine: true, transform: [center_crop: 8]") + "device: {decode: nvjpeg}", "image.affine: given beside device.decode: nvjpeg, whose batches do not say it; leave it out, or take decode: cpu"},
 		{least + "device: {decode: nvjpeg}\nring: {hash: xxh3}", "ring.hash: got xxh3 beside decode: nvjpeg, want none"},
 		{least + "device: {decode: nvjpeg}\ncache: {rows_bytes: 1MiB}", "cache.rows_bytes: given beside decode: nvjpeg, whose rows are files"},
 		{"source: {host: {samples: 4}}\nimage: {transform: [center_crop: 8]}\ndevice: {decode: nvjpeg}", "device.decode: got nvjpeg for samples of the program's own, want cpu"},

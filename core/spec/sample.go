@@ -44,6 +44,9 @@ func ParseSample(document []byte) (*Spec, error) {
 			d.failAt(m.Path()+".from", "is of a ring's samples, which have parts; leave it out")
 		}
 	}
+	if d.err == nil && s.Image != nil && s.Image.Affine {
+		d.failAt("image.affine", "is a field of batches; leave it out: what is told of one picture has it always")
+	}
 	if v := s.Video; d.err == nil && v != nil && v.Frames == 0 && (v.Select.Kind == SelectUniform || v.Select.Kind == SelectSegments) {
 		d.failAt("video.select", "got kind: %s without frames, want how many, such as frames: 16", v.Select.Kind)
 	}

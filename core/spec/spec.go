@@ -202,6 +202,7 @@ type Image struct {
 	DType     tensor.DType // U8, F16, BF16 or F32; zero before Validate: U8, or F32 with Normalize
 	Layout    string
 	MaxPixels int64 // of the picture as it is stored
+	Affine    bool  // a batch says where each picture's points lie in its row, and the picture's size
 }
 
 // Transform is applied in the order of its fields. Nil and zero leave out; one of Resize, CenterCrop, RandomCrop and

@@ -111,3 +111,40 @@ def test_views_of_one_sample_are_drawn_by_seed_and_name(tmp_path, open_, place):
     np.testing.assert_array_equal(got["b"], rows("image", 7 ^ fnv1a("b"), image=image(16, 0.4))["image"])
     np.testing.assert_array_equal(got["small"], rows("image", 7 ^ fnv1a("small"), image=image(8, 0.05))["image"])
     assert (got["a"] != got["b"]).any()
+
+
+def test_boxes_follow_the_crop_that_was_drawn(tmp_path, open_):
+    """docs/media.md's way to move boxes: a moved box holds what is painted in the row, and nothing else is painted there."""
+    rng = np.random.default_rng(5)
+    for i in range(12):
+        height, width = rng.integers(60, 140, 2)
+        (x0, x1), (y0, y1) = np.sort(rng.integers(0, width + 1, 2)), np.sort(rng.integers(0, height + 1, 2))
+        pixels = np.zeros((height, width, 3), np.uint8)
+        pixels[y0:y1, x0:x1] = 255
+        Image.fromarray(pixels).save(tmp_path / f"{i:02}.png")
+        np.save(tmp_path / f"{i:02}.npy", np.float32([[x0, y0, x1, y1], [0, 0, width, height]]))
+
+    def move(boxes, a, height, width):
+        corners = boxes.reshape(-1, 2, 2) @ a[:, :2].T + a[:, 2]
+        moved = np.concatenate([corners.min(1), corners.max(1)], 1)
+        return moved.clip(0, [width, height, width, height])
+
+    loader = open_({
+        "source": {"folder": str(tmp_path), "columns": [{"name": "boxes", "from": "npy", "type": "npy", "shape": [-1, 4], "max_length": 9}]},
+        "batch": 4, "order": {"epochs": 3},
+        "image": {"affine": True, "transform": [{"random_resized_crop": {"size": [40, 50], "scale": [0.2, 1]}}, {"horizontal_flip": 0.5}, {"vertical_flip": 0.5}]},
+    })
+    seen = 0
+    for _ in range(3):
+        for batch in loader:
+            height, width = batch["image"].shape[1:3]
+            for i in range(batch.rows):
+                box, whole = move(batch["boxes"][i], batch["affine"][i], height, width)
+                assert batch["size"][i].tolist() == [int(n) for n in batch["boxes"][i][1, 3:1:-1]]
+                np.testing.assert_allclose(whole, [0, 0, width, height], atol=1e-3)  # of a crop nothing is outside
+                painted = batch["image"][i, :, :, 0] > 127
+                inside = np.zeros_like(painted)
+                inside[slice(*np.rint(box[1::2]).astype(int)), slice(*np.rint(box[::2]).astype(int))] = True
+                assert (painted != inside).sum() <= painted.shape[0] + painted.shape[1]  # half a pixel along the edges
+                seen += painted.any()
+    assert seen > 20
