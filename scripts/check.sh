@@ -42,6 +42,7 @@ core/media/mux core/media/av core/media/whole
 core/coded      core/source/store core/media/mux core/media/audio core/media/av core/media/whole core/array core/tensor core/spec core/spelling
 core/batch
 core/load       core/source/store core/media core/media/av core/media/audio core/media/heif core/media/video core/media/whole core/array core/batch core/spec core/spelling core/tensor
+core/pack       core/array core/batch core/load core/media core/media/av core/media/audio core/media/heif core/media/video core/media/whole core/pipeline core/source core/source/store core/spec core/spelling core/tensor
 core/device
 core/device/cuda
 core/device/upload  core/device core/device/cuda shm

@@ -35,9 +35,24 @@ func WriteNPZ(w io.Writer, arrays []Named) error {
 	return nil
 }
 
-func (a *Named) write(z *zip.Writer) error {
+// AppendNPY appends a .npy file that numpy.load reads to dst; the array's name is nowhere in it.
+func AppendNPY(dst []byte, a *Named) ([]byte, error) {
+	if err := a.check(); err != nil {
+		return dst, fmt.Errorf("array: npy: %w", err)
+	}
+	return append(append(dst, a.header()...), a.Data...), nil
+}
+
+func (a *Named) check() error {
 	if want, err := tensor.Shape(a.Shape).Bytes(a.DType); err != nil || want != int64(len(a.Data)) {
 		return fmt.Errorf("got %d bytes of elements, want %d for %v of %v", len(a.Data), want, a.Shape, a.DType)
+	}
+	return nil
+}
+
+func (a *Named) write(z *zip.Writer) error {
+	if err := a.check(); err != nil {
+		return err
 	}
 	file, err := z.CreateHeader(&zip.FileHeader{Name: a.Name + npyEnding, Method: zip.Store})
 	if err == nil {

@@ -74,6 +74,9 @@ func (p *Plan) Order(world int) (*sampler.Order, error) {
 	return o, err
 }
 
+// Source is what the order is of; it ends with the plan.
+func (p *Plan) Source() source.Source { return p.bare.source }
+
 // Check tells whether a saved state belongs to the plan. The error wraps shm.ErrState.
 func (p *Plan) Check(state []byte) error {
 	s, err := sampler.ParseState(state)

@@ -367,18 +367,29 @@ func (s *section) size(key string, dst *int64) {
 	if !ok {
 		return
 	}
-	m := sizeText.FindStringSubmatch(v)
-	if m == nil {
+	n, is := ParseSize(v)
+	switch {
+	case !is && !sizeText.MatchString(v):
 		s.fail(key, "got %.60s, want %s", v, want)
-		return
+	case !is || n < 1:
+		s.fail(key, "got %.60s, want %s, and less than 2^63 bytes", v, want)
+	default:
+		*dst = n
+	}
+}
+
+// ParseSize is a number of bytes as text: 0, 4096, 64KiB, 256MiB, 1GiB. It is false of anything else, and from 2^63 on.
+func ParseSize(text string) (int64, bool) {
+	m := sizeText.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
 	}
 	unit := map[string]int64{"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[m[2]]
 	n, err := strconv.ParseInt(m[1], 10, 64)
-	if err != nil || n < 1 || n > math.MaxInt64/unit {
-		s.fail(key, "got %.60s, want %s, and less than 2^63 bytes", v, want)
-		return
+	if err != nil || n > math.MaxInt64/unit {
+		return 0, false
 	}
-	*dst = n * unit
+	return n * unit, true
 }
 
 // duration reads a number with a unit, from low to high.

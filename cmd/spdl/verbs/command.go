@@ -139,7 +139,7 @@ in use; 6 no room in memory or /dev/shm; 7 other version or format; 130 interrup
 		help(c, args)
 	})
 	root.SetVersionTemplate("spdl {{.Version}}\n")
-	root.AddCommand(a.serve(), a.check(), a.view(), a.bench(), a.profile(), a.top(), a.trace(), a.replay(), a.verify(), a.inspect(), a.clean(), a.version())
+	root.AddCommand(a.serve(), a.check(), a.view(), a.pack(), a.bench(), a.profile(), a.top(), a.trace(), a.replay(), a.verify(), a.inspect(), a.clean(), a.version())
 	return root
 }
 

@@ -61,8 +61,8 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 			t.Errorf("%s --help:\n%s", c.Name(), help)
 		}
 	}
-	if verbs != 12 {
-		t.Errorf("%d verbs, want 12", verbs)
+	if verbs != 13 {
+		t.Errorf("%d verbs, want 13", verbs)
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if out := good(t, "completion", shell); len(out) < 1000 {

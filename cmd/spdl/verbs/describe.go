@@ -37,19 +37,27 @@ type description struct {
 	ring           string     // of several; "" is the first, or all where that makes sense
 }
 
-// addFlags declares the flags; a flag that was not given changes nothing.
-func (d *description) addFlags(c *cobra.Command) {
+const defaultSize = 224
+
+// addOrderFlags declares those that say what is read, and in which order; a flag that was not given changes nothing.
+func (d *description) addOrderFlags(c *cobra.Command) {
 	f := c.Flags()
-	d.flags = f
+	d.flags, d.size = f, defaultSize
 	f.StringVar(&d.json, "spec-json", "", "the description itself, as JSON, in place of a file")
-	f.StringVar(&d.name, "name", "", "name of the ring (default: the file's or folder's)")
-	f.IntVar(&d.size, "size", 224, "folder or shards: height and width of pictures and frames; resized, then cropped in the middle")
-	f.IntVar(&d.batch, "batch", 32, "rows per batch")
-	f.StringVar(&d.dtype, "dtype", "u8", "element type of pictures and frames: u8, f16, bf16 or f32; floats are x/255 unless normalised; of sounds: f32 or i16")
-	f.StringVar(&d.layout, "layout", "NHWC", "NHWC or NCHW; of videos NTHWC, NTCHW or NCTHW; of sounds NCL or NLC")
 	f.BoolVar(&d.shuffle, "shuffle", true, "shuffle every epoch anew")
 	f.BoolVar(&d.fixed, "no-shuffle", false, "keep the order of the files")
 	f.Uint64Var(&d.seed, "seed", 0, "seed of shuffling and augmentation")
+}
+
+// addFlags declares all flags of a description.
+func (d *description) addFlags(c *cobra.Command) {
+	d.addOrderFlags(c)
+	f := c.Flags()
+	f.StringVar(&d.name, "name", "", "name of the ring (default: the file's or folder's)")
+	f.IntVar(&d.size, "size", defaultSize, "folder or shards: height and width of pictures and frames; resized, then cropped in the middle")
+	f.IntVar(&d.batch, "batch", 32, "rows per batch")
+	f.StringVar(&d.dtype, "dtype", "u8", "element type of pictures and frames: u8, f16, bf16 or f32; floats are x/255 unless normalised; of sounds: f32 or i16")
+	f.StringVar(&d.layout, "layout", "NHWC", "NHWC or NCHW; of videos NTHWC, NTCHW or NCTHW; of sounds NCL or NLC")
 	f.Int64Var(&d.epochs, "epochs", 0, "epochs; 0: endless")
 	f.StringVar(&d.cpus, "cpus", "", "CPUs to use, a number or a share such as 40% (default: the cgroup's quota, else the affinity mask)")
 	f.IntVar(&d.slots, "slots", 0, "slots of the ring (default: 4 for each expected consumer and 4 more, at least 8)")

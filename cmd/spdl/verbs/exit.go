@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/pack"
 	"github.com/spdl/spdl/core/sampler"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
@@ -45,6 +46,7 @@ var statuses = []struct {
 	{shm.ErrSpec, exitUsage}, {shm.ErrState, exitUsage}, {shm.ErrArgument, exitUsage},
 	{shm.ErrNotFound, exitNotFound}, {shm.ErrDenied, exitDenied}, {shm.ErrBusy, exitBusy}, {shm.ErrNoMemory, exitNoRoom},
 	{shm.ErrVersion, exitMismatch}, {shm.ErrFormat, exitMismatch},
+	{pack.ErrName, exitUsage}, {pack.ErrTaken, exitBusy},
 	{fs.ErrNotExist, exitNotFound}, {fs.ErrPermission, exitDenied},
 	{errUnread, exitNotFound},
 	{context.Canceled, exitInterrupted},

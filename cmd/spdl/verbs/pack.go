@@ -1,0 +1,325 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spdl/spdl/core/engine"
+	"github.com/spdl/spdl/core/pack"
+	"github.com/spdl/spdl/core/sampler"
+	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spec"
+	"github.com/spf13/cobra"
+)
+
+// packing is one run of pack.
+type packing struct {
+	*app
+	description
+	out             string
+	bytes           string
+	samples         int64
+	resize, quality int
+	keys, skip      bool
+	beside, asJSON  bool
+	began, told     time.Time
+	one             *spec.Spec
+	endings         []string // of the members of its columns
+}
+
+func (a *app) pack() *cobra.Command {
+	v := &packing{app: a}
+	c := &cobra.Command{
+		Use:   "pack SPEC|FOLDER|SHARDS --out FILE-%06d.tar",
+		Short: "Write a data set into tar shards, which are read in long stretches",
+		Long: `Pack reads the samples of a description (or a folder, or shards) in the order of its first epoch, shuffled unless --no-shuffle says
+otherwise, and writes them as they are stored into tar archives as WebDataset has them: each sample's media, its label as cls, its columns as
+txt and npy, of samples in class directories below their class' name. It ends with the source to put into a description.
+
+Filters, weights and mixtures of the description count, its transform does not: bytes are copied. With --resize pictures whose shorter side is
+longer become JPEGs of that size. The same description and seed give the same archives, byte for byte.
+
+An archive has its name when it is whole. Names that are taken are refused, so a run that was interrupted is begun again with its shards
+removed.`,
+		Example: `  spdl pack /data/train --out /data/shards/train-%06d.tar
+  spdl pack /data/train --out /nvme/train-%06d.tar --resize 512 --quality 90
+  spdl pack captions.yaml --out /data/shards/%05d.tar --shard-bytes 1GiB --index-beside
+  spdl pack /data/val --out /data/shards/val.tar --no-shuffle`,
+		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), args) },
+	}
+	v.addOrderFlags(c)
+	f := c.Flags()
+	f.StringVarP(&v.out, "out", "o", "", "the archives, with one %d or %06d for their number")
+	f.StringVar(&v.bytes, "shard-bytes", "256MiB", "about how large an archive becomes at most; 0: no bound")
+	f.Int64Var(&v.samples, "shard-samples", 0, "how many samples an archive has at most; 0: no bound")
+	f.IntVar(&v.resize, "resize", 0, "shorter side of pictures whose shorter side is longer; 0: all stay as they are")
+	f.IntVar(&v.quality, "quality", 90, "of the JPEGs that --resize makes, 1 to 100")
+	f.BoolVar(&v.keys, "keys", false, "keep each sample's name in the source, as the part key.txt")
+	f.BoolVar(&v.skip, "skip-bad", false, "leave out samples that cannot be read, or resized, and count them; otherwise the first ends it")
+	f.BoolVar(&v.beside, "index-beside", false, "keep the archives' indexes beside them, to be copied along (source.index: beside)")
+	f.StringVar(&v.ring, "ring", "", "of a description with several rings: the one to pack (default: the first)")
+	f.BoolVar(&v.asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (v *packing) run(ctx context.Context, args []string) error {
+	c, err := v.config()
+	if err != nil {
+		return err
+	}
+	s, err := v.read(ctx, "pack", args)
+	if err != nil {
+		return err
+	}
+	v.one = s.All()[0]
+	v.one.Order.Last, v.one.World, v.one.Ring.Groups = spec.LastCover, spec.World{Size: 1}, nil
+	if err := v.describes(c); err != nil {
+		return err
+	}
+	plan, err := engine.OpenPlan(ctx, s)
+	if err != nil {
+		return missing(s, err)
+	}
+	defer plan.Close()
+	order, err := plan.Order(1)
+	if err != nil {
+		return err
+	}
+	c.Source, c.Samples = plan.Source(), firstEpoch(order)
+	v.began = time.Now()
+	report, err := pack.Write(ctx, *c)
+	v.clearStatus()
+	if err != nil {
+		return v.unfinished(report, err)
+	}
+	return v.print(report)
+}
+
+// config is what the flags say.
+func (v *packing) config() (*pack.Config, error) {
+	switch {
+	case v.out == "":
+		return nil, usage("pack: want --out, the archives' names with a number in them, such as --out /data/train-%%06d.tar")
+	case v.samples < 0:
+		return nil, usage("pack: --shard-samples %d, want 0 or more", v.samples)
+	case v.resize < 0 || v.resize > maxSide:
+		return nil, usage("pack: --resize %d, want 1 to %d, or 0 for pictures as they are", v.resize, maxSide)
+	case v.quality < 1 || v.quality > 100:
+		return nil, usage("pack: --quality %d, want 1 to 100", v.quality)
+	case v.given("quality") && v.resize == 0:
+		return nil, usage("pack: --quality goes with --resize; without it pictures are copied as they are")
+	}
+	size, ok := spec.ParseSize(v.bytes)
+	if !ok {
+		return nil, usage("pack: --shard-bytes %q, want a size such as 256MiB", v.bytes)
+	}
+	if !strings.ContainsRune(v.out, '%') && !v.given("shard-bytes") {
+		size = 0
+	}
+	return &pack.Config{Out: v.out, MaxBytes: size, MaxSamples: v.samples, Keys: v.keys, SkipBad: v.skip, Beside: v.beside, Told: v.tell}, nil
+}
+
+const maxSide = 16384 // as of image.transform[].resize
+
+// describes fills in what the description says.
+func (v *packing) describes(c *pack.Config) error {
+	media := v.one.Media()
+	if v.resize > 0 {
+		image := media[0].Image
+		if len(media) != 1 || image == nil || image.Mode == spec.Index {
+			return usage("pack: --resize is for samples of one picture: others would no longer fit beside it, and masks are no JPEGs")
+		}
+		c.Smaller = &pack.Smaller{Side: v.resize, Quality: v.quality, Gray: image.Mode != spec.RGB, Orient: image.Orient}
+	}
+	src := &v.one.Source
+	if len(src.Mix) > 0 {
+		src = &src.Mix[0].Source
+	}
+	files := src.IsTable() || src.IsParquet() // whose parts have names of columns, and endings of their own
+	for i, w := range v.one.Parts(src) {
+		part := pack.Part{}
+		switch {
+		case len(w.From) == 1 && !files:
+			part.Ending = w.From[0]
+		case i > 0:
+			part.Prefix = w.Name + "."
+		}
+		c.Parts = append(c.Parts, part)
+	}
+	taken := map[string]bool{"cls": true, "key.txt": true}
+	for _, part := range c.Parts {
+		taken[part.Ending] = true
+	}
+	for i := range v.one.Source.Columns {
+		v.endings = append(v.endings, columnEnding(&v.one.Source.Columns[i], files, taken))
+	}
+	c.Columns = v.endings
+	return nil
+}
+
+// columnEnding is what a column's members end in: the part that it is of, where there is one, or else its name and what it is.
+func columnEnding(c *spec.Column, files bool, taken map[string]bool) string {
+	ending := cmp.Or(c.From, c.Name)
+	kind := ".txt"
+	if c.Type == spec.TypeNPY {
+		kind = ".npy"
+	}
+	if files || taken[ending] || strings.ContainsAny(ending, "[]/ ") {
+		ending = strings.ToLower(c.Name) + kind
+	}
+	taken[ending] = true
+	return ending
+}
+
+// firstEpoch are the samples of an order's first epoch.
+func firstEpoch(o *sampler.Order) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		var rows []int64
+		for step := range o.StepsPerEpoch() {
+			rows, _ = o.Rows(0, step, 0, rows[:0])
+			for _, i := range rows {
+				if !yield(i) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// tell shows how far it has come.
+func (v *packing) tell(r *pack.Report) {
+	if now := time.Now(); now.Sub(v.told) >= openingLine {
+		v.told = now
+		v.status("%s into %s, %s/s%s", counted(r.Samples, "sample"), counted(len(r.Shards)+1, "shard"), thousands(int64(float64(r.Samples)/now.Sub(v.began).Seconds())), badText(r))
+	}
+}
+
+func badText(r *pack.Report) string {
+	if r.Bad == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s left out", thousands(r.Bad))
+}
+
+// unfinished says beside what went wrong what is there.
+func (v *packing) unfinished(r *pack.Report, err error) error {
+	if r != nil && len(r.Shards) > 0 {
+		err = fmt.Errorf("%w; %s %s whole, remove them before you begin again", err, counted(len(r.Shards), "shard"), areIs(int64(len(r.Shards))))
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return missing(v.one, err)
+}
+
+func (v *packing) print(r *pack.Report) error {
+	if v.asJSON {
+		w := json.NewEncoder(v.app.out)
+		w.SetIndent("", "  ")
+		return w.Encode(struct {
+			*pack.Report
+			Source map[string]any `json:"source"`
+		}{r, v.source(r)})
+	}
+	for _, example := range r.Examples {
+		fmt.Fprintf(v.err, "pack: left out: %s\n", example)
+	}
+	resized := ""
+	if r.Shrunk > 0 {
+		resized = fmt.Sprintf(", %s resized", counted(r.Shrunk, "picture"))
+	}
+	fmt.Fprintf(v.app.out, "# %s in %s, %s%s%s, in %.1f s; to read them:\n", counted(r.Samples, "sample"), counted(len(r.Shards), "shard"), bytesText(r.Bytes), resized, badText(r), time.Since(v.began).Seconds())
+	for _, section := range v.sections(r) {
+		fmt.Fprintf(v.app.out, "%s: %s\n", section.name, section.text)
+	}
+	return nil
+}
+
+// A section of a description as JSON, which is YAML, too.
+type section struct {
+	name string
+	text json.RawMessage
+}
+
+// sections are what a description needs to read the shards: where they are, and which parts of theirs media are where that does not show.
+func (v *packing) sections(r *pack.Report) []section {
+	all := []section{{"source", jsonOf(v.source(r))}}
+	media := v.one.Media()
+	for i, part := range v.one.PartOf() {
+		if m := &media[i]; len(media) > 1 || !shows(m, r.Endings[part]) {
+			all = append(all, section{m.Path(), jsonOf(map[string]any{"from": r.Endings[part]})})
+		}
+	}
+	return all
+}
+
+// shows says that parts of these endings are a medium's without a word.
+func shows(m *spec.Medium, endings []string) bool {
+	return !slices.ContainsFunc(endings, func(ending string) bool {
+		if m.Image != nil {
+			return !slices.Contains(source.ImageExtensions, ending)
+		}
+		kind, known := spec.MediaOf("." + ending)
+		return strings.ContainsRune(ending, '.') || !known || (kind == spec.Videos) != (m.Video != nil)
+	})
+}
+
+func jsonOf(v any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // maps of texts, numbers and lists of them
+	}
+	return text
+}
+
+// source is that section.
+func (v *packing) source(r *pack.Report) map[string]any {
+	src := map[string]any{"shards": v.shards(r)}
+	if r.ByClass {
+		src["labels"] = spec.LabelsDirectory
+	}
+	if v.beside {
+		src["index"] = spec.IndexBeside
+	}
+	var columns []map[string]any
+	for i := range v.one.Source.Columns {
+		c := &v.one.Source.Columns[i]
+		one := map[string]any{"name": c.Name, "from": v.endings[i], "type": c.Type}
+		switch {
+		case c.Type == spec.TypeText:
+			one["max_bytes"] = c.MaxBytes
+		case c.MaxLength > 0:
+			one["shape"], one["max_length"] = append([]int64{-1}, c.Shape...), c.MaxLength
+		}
+		columns = append(columns, one)
+	}
+	if columns != nil {
+		src["columns"] = columns
+	}
+	return src
+}
+
+// shards names them as a description does.
+func (v *packing) shards(r *pack.Report) string {
+	dir, err := filepath.Abs(filepath.Dir(v.out))
+	if err != nil {
+		dir = filepath.Dir(v.out)
+	}
+	before, after := pack.Around(filepath.Base(v.out))
+	number := func(shard string) string {
+		return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(shard), before), after)
+	}
+	first, last := number(r.Shards[0]), number(r.Shards[len(r.Shards)-1])
+	if first == last {
+		return filepath.Join(dir, before+first+after)
+	}
+	return filepath.Join(dir, before+"{"+first+".."+last+"}"+after)
+}

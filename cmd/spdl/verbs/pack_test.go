@@ -1,0 +1,149 @@
+package verbs
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// A folder is packed into shards in the order of its first epoch, and what pack prints reads them: the same batches, but for the names of samples.
+func TestPackedShardsGiveTheFoldersBatches(t *testing.T) {
+	name, dir := home(t), pictures(t, 10)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	file := describe(t, dir, name, "order: {seed: 9}\nring: {hash: xxh3}\n")
+	for _, beside := range []bool{false, true} {
+		out := t.TempDir()
+		args := []string{"pack", file, "--out", filepath.Join(out, "t-%03d.tar"), "--shard-samples", "4"}
+		if beside {
+			args = append(args, "--index-beside")
+		}
+		printed := good(t, args...)
+		if !strings.HasPrefix(printed, "# 10 samples in 3 shards, ") || !strings.Contains(printed, filepath.Join(out, "t-{000..002}.tar")) {
+			t.Fatalf("got %s", printed)
+		}
+		if _, err := os.Stat(filepath.Join(out, "t-000.tar.spdl-index")); (err == nil) != beside {
+			t.Errorf("beside %v: an index beside: %v", beside, err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, line := range strings.Split(string(text), "\n") {
+			if !strings.HasPrefix(line, "source:") {
+				lines = append(lines, strings.Replace(line, "order: {", "order: {shuffle: false, ", 1))
+			}
+		}
+		packed := filepath.Join(t.TempDir(), "packed.yaml")
+		if err := os.WriteFile(packed, []byte(printed+strings.Join(lines, "\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for step := range 3 {
+			want, got := again(t, file, fmt.Sprint(step)), again(t, packed, fmt.Sprint(step))
+			if got.Hash != want.Hash || want.Hash == "" {
+				t.Errorf("step %d: hash %s, want %s", step, got.Hash, want.Hash)
+			}
+		}
+		if report := good(t, "check", packed); !strings.Contains(report, "2 classes (blue, red)") {
+			t.Errorf("the classes are others:\n%s", report)
+		}
+	}
+}
+
+// A table's media and columns become parts, and what is printed says which.
+func TestPackedTablesSayTheirParts(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir, out := pictures(t, 4), t.TempDir()
+	boxes, err := array.AppendNPY(nil, &array.Named{DType: tensor.F32, Shape: []int64{2, 4}, Data: make([]byte, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := "left,right,text,score,boxes\n"
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(files) < 4 {
+		t.Fatal(files, err)
+	}
+	for i, file := range files {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.npy", i)), boxes, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		table += fmt.Sprintf("%s,%s,\"it's %d\",%d.5,%d.npy\n", file, files[0], i, i, i)
+	}
+	list := filepath.Join(dir, "list.csv")
+	if err := os.WriteFile(list, []byte(table), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const fields = "fields:\n  left: {image: {from: %s, transform: [{resize: [8, 8]}]}}\n  right: {image: {from: %s, transform: [{resize: [8, 8]}]}}\n"
+	const order = "order: {shuffle: false}\nring: {hash: xxh3}\n"
+	file := filepath.Join(dir, "x.yaml")
+	if err := os.WriteFile(file, []byte(fmt.Sprintf("source: {list: list.csv, columns: [text, {name: score, type: f64}, {name: boxes, type: npy, shape: [-1, 4], max_length: 3}]}\n"+fields, "left", "right")+order), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed := good(t, "pack", file, "--out", filepath.Join(out, "one.tar"), "--no-shuffle")
+	source, rest, _ := strings.Cut(strings.TrimPrefix(printed[strings.Index(printed, "\n"):], "\n"), "\n")
+	if want := "fields.left.image: {\"from\":[\"jpg\"]}\nfields.right.image: {\"from\":[\"right.jpg\"]}\n"; rest != want {
+		t.Fatalf("got %q, want %q", rest, want)
+	}
+	packed := filepath.Join(dir, "packed.yaml")
+	if err := os.WriteFile(packed, []byte(source+"\n"+fmt.Sprintf(fields, "jpg", "right.jpg")+order), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want, got := again(t, file, "0"), again(t, packed, "0")
+	if got.Hash != want.Hash || want.Hash == "" {
+		t.Errorf("hash %s, want %s\n%s", got.Hash, want.Hash, printed)
+	}
+}
+
+// Progress and facts are for programs, too.
+func TestPackTellsProgramsWhatItWrote(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir, out := pictures(t, 5), t.TempDir()
+	var told struct {
+		Samples, Bytes, Shrunk int64
+		Shards                 []string
+		Source                 map[string]any
+	}
+	text := good(t, "pack", dir, "--out", filepath.Join(out, "%d.tar"), "--resize", "4", "--json")
+	if err := json.Unmarshal([]byte(text), &told); err != nil || told.Samples != 5 || told.Shrunk != 5 || len(told.Shards) != 1 || told.Source["labels"] != "directory" {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if st, err := os.Stat(told.Shards[0]); err != nil || st.Size() != told.Bytes {
+		t.Errorf("%v, %d bytes told", err, told.Bytes)
+	}
+}
+
+func TestPackIsRefused(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir, out := pictures(t, 3), t.TempDir()
+	taken := filepath.Join(out, "t-%d.tar")
+	good(t, "pack", dir, "--out", taken)
+	masks := `{"source": {"folder": "` + dir + `"}, "image": {"mode": "index", "transform": [{"resize": {"size": [8, 8], "interpolation": "nearest"}}]}}`
+	for want, c := range map[string]struct {
+		code int
+		args []string
+	}{
+		"want --out, the archives' names":                 {exitUsage, []string{dir}},
+		"the name is taken by":                            {exitBusy, []string{dir, "--out", taken}},
+		"want one number such as %06d":                    {exitUsage, []string{dir, "--out", out + "/%s.tar"}},
+		"make the directory first":                        {exitNotFound, []string{dir, "--out", out + "/none/%d.tar"}},
+		`--shard-bytes "5Mi", want a size such as 256MiB`: {exitUsage, []string{dir, "--out", out + "/%d.tar", "--shard-bytes", "5Mi"}},
+		"--shard-samples -1, want 0 or more":              {exitUsage, []string{dir, "--out", out + "/%d.tar", "--shard-samples", "-1"}},
+		"--resize 20000, want 1 to 16384":                 {exitUsage, []string{dir, "--out", out + "/%d.tar", "--resize", "20000"}},
+		"--quality 101, want 1 to 100":                    {exitUsage, []string{dir, "--out", out + "/%d.tar", "--resize", "9", "--quality", "101"}},
+		"--quality goes with --resize":                    {exitUsage, []string{dir, "--out", out + "/%d.tar", "--quality", "9"}},
+		"--resize is for samples of one picture":          {exitUsage, []string{"--spec-json", masks, "--out", out + "/%d.tar", "--resize", "9"}},
+		"no such file or folder; want a description":      {exitNotFound, []string{out + "/nothing", "--out", out + "/%d.tar"}},
+		"no flag --batch":                                 {exitUsage, []string{dir, "--out", out + "/%d.tar", "--batch", "9"}},
+	} {
+		refused(t, c.code, want, append([]string{"pack"}, c.args...)...)
+	}
+}

@@ -1,0 +1,254 @@
+package pack
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/spdl/spdl/core/media/whole"
+	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/source/store"
+)
+
+// shards writes one archive after the other. Only the sink's goroutine uses it.
+type shards struct {
+	c        *Config
+	classes  []string // directories of keys, by label; nil: keys have none
+	numbered bool
+	seen     []map[string]bool // endings, by part
+	report   Report
+
+	file    *whole.File // nil: none is begun
+	tar     *tar.Writer
+	path    string
+	samples int64 // in it
+	bytes   int64 // of it
+}
+
+// Write counts what goes into the archive.
+func (s *shards) Write(b []byte) (int, error) {
+	n, err := s.file.Write(b)
+	s.bytes += int64(n)
+	return n, err
+}
+
+// number is where a path has the archive's number.
+var number = regexp.MustCompile(`%(0[0-9]+)?d`)
+
+// Around is what stands before and behind the number in an archive's name; all of it before, where there is none.
+func Around(name string) (before, after string) {
+	at := number.FindStringIndex(name)
+	if at == nil {
+		return name, ""
+	}
+	return name[:at[0]], name[at[1]:]
+}
+
+func newShards(c *Config) (*shards, error) {
+	found := number.FindAllStringIndex(c.Out, -1)
+	rest := number.ReplaceAllString(c.Out, "")
+	switch {
+	case len(found) > 1 || strings.ContainsRune(rest, '%'):
+		return nil, fmt.Errorf("pack: out %q: %w: want one number such as %%06d, and no other %%", c.Out, ErrName)
+	case !strings.HasSuffix(c.Out, ".tar"):
+		return nil, fmt.Errorf("pack: out %q: %w: want one that ends in .tar", c.Out, ErrName)
+	case len(found) == 0 && (c.MaxBytes > 0 || c.MaxSamples > 0):
+		return nil, fmt.Errorf("pack: out %q: %w: it has no number, so there is one archive; write %q, or leave out the bound", c.Out, ErrName, strings.TrimSuffix(c.Out, ".tar")+"-%06d.tar")
+	}
+	s := &shards{c: c, numbered: len(found) == 1, classes: directories(c.Source.Classes())}
+	s.report.ByClass = s.classes != nil
+	for range c.Parts {
+		s.seen = append(s.seen, map[string]bool{})
+	}
+	return s, s.vacant()
+}
+
+// directories are class names as the first directory of keys; nil where any of them is none.
+func directories(classes []string) []string {
+	for _, name := range classes {
+		if name == "" || strings.ContainsRune(name, '/') || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "__") {
+			return nil
+		}
+	}
+	return classes
+}
+
+// vacant refuses names that are taken: shards of an earlier run beside these would pass for some of them.
+func (s *shards) vacant() error {
+	dir, base := filepath.Split(s.c.Out)
+	if number.MatchString(dir) {
+		return fmt.Errorf("pack: out %q: %w: want the number in the archive's own, not in a directory's", s.c.Out, ErrName)
+	}
+	entries, err := os.ReadDir(filepath.Clean(dir + "."))
+	if err != nil {
+		return fmt.Errorf("pack: out: %w; make the directory first", err)
+	}
+	before, after := Around(base)
+	digits := ""
+	if s.numbered {
+		digits = "[0-9]+"
+	}
+	like := regexp.MustCompile("^" + regexp.QuoteMeta(before) + digits + regexp.QuoteMeta(after) + "$")
+	for _, e := range entries {
+		if like.MatchString(e.Name()) {
+			return fmt.Errorf("pack: out %q: %w by %q; remove what an earlier run wrote, or choose another", s.c.Out, ErrTaken, filepath.Join(dir, e.Name()))
+		}
+	}
+	return nil
+}
+
+// put writes a sample behind those before it.
+func (s *shards) put(p *packed) error {
+	if p.bad != nil {
+		return s.leaveOut(p.bad)
+	}
+	size, key := int64(0), s.key(p)
+	for i := range p.members {
+		size += memberBytes(key, &p.members[i])
+	}
+	full := s.c.MaxBytes > 0 && s.bytes+size > s.c.MaxBytes || s.c.MaxSamples > 0 && s.samples == s.c.MaxSamples
+	if s.file != nil && full {
+		if err := s.finish(); err != nil {
+			return err
+		}
+	}
+	if s.file == nil {
+		if err := s.begin(); err != nil {
+			return err
+		}
+	}
+	if err := s.write(key, p); err != nil {
+		return fmt.Errorf("pack: %q: %w", s.path, err)
+	}
+	for k := range s.seen {
+		s.seen[k][p.members[k].ending] = true
+	}
+	s.samples++
+	s.report.Samples++
+	if p.shrunk {
+		s.report.Shrunk++
+	}
+	s.tell()
+	return nil
+}
+
+func (s *shards) tell() {
+	if s.c.Told != nil {
+		s.c.Told(&s.report)
+	}
+}
+
+func (s *shards) leaveOut(bad error) error {
+	if !s.c.SkipBad {
+		return bad
+	}
+	if s.report.Bad++; len(s.report.Examples) < maxExamples {
+		s.report.Examples = append(s.report.Examples, bad.Error())
+	}
+	s.tell()
+	return nil
+}
+
+// memberBytes is what a member takes of an archive.
+func memberBytes(key string, m *member) int64 {
+	const block, shortName = 512, 100
+	n := block + (int64(len(m.data))+block-1)/block*block
+	name := key + "." + m.ending
+	if len(name) > shortName || strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		n += 2*block + int64(len(name))/block*block // a header for the name alone
+	}
+	return n
+}
+
+// key is what the names of a sample's members begin with.
+func (s *shards) key(p *packed) string {
+	number := fmt.Sprintf("%09d", p.number)
+	if label := s.c.Source.Label(p.index); s.classes != nil && label >= 0 {
+		return s.classes[label] + "/" + number
+	}
+	return number
+}
+
+func (s *shards) begin() (err error) {
+	s.path, s.samples, s.bytes = s.c.Out, 0, 0
+	if s.numbered {
+		s.path = fmt.Sprintf(s.c.Out, len(s.report.Shards))
+	}
+	if s.file, err = whole.Create(s.path); err != nil {
+		return fmt.Errorf("pack: %w", err)
+	}
+	s.tar = tar.NewWriter(s)
+	return nil
+}
+
+func (s *shards) write(key string, p *packed) error {
+	for _, m := range p.members {
+		if err := s.tar.WriteHeader(&tar.Header{Name: key + "." + m.ending, Size: int64(len(m.data)), Mode: 0o644}); err != nil {
+			return err
+		}
+		if _, err := s.tar.Write(m.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish gives the archive its name.
+func (s *shards) finish() error {
+	if s.file == nil {
+		return nil
+	}
+	err := s.tar.Close()
+	if err != nil {
+		s.abandon()
+		return fmt.Errorf("pack: %q: %w", s.path, err)
+	}
+	size, err := s.file.Stat()
+	err = errors.Join(err, s.file.Finish())
+	s.file = nil
+	if err != nil {
+		return fmt.Errorf("pack: %w", err)
+	}
+	s.report.Bytes += size.Size()
+	s.report.Shards = append(s.report.Shards, s.path)
+	return nil
+}
+
+// check opens the archives as those do who read them, which makes their indexes, and counts.
+func (s *shards) check(ctx context.Context) error {
+	var media []source.Medium
+	for k, seen := range s.seen {
+		endings := slices.Sorted(maps.Keys(seen))
+		s.report.Endings = append(s.report.Endings, endings)
+		media = append(media, source.Medium{Name: fmt.Sprintf("part %d", k), From: endings})
+	}
+	client, err := store.New(store.Options{})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	opened, err := source.OpenShards(ctx, source.ShardsConfig{Shards: s.report.Shards, Media: media, IndexBeside: s.c.Beside, Store: client})
+	if err != nil {
+		return fmt.Errorf("pack: what was written does not open: %w", err)
+	}
+	if got := opened.Len(); got != s.report.Samples {
+		err = fmt.Errorf("pack: %d samples were written, and %d are read", s.report.Samples, got)
+	}
+	return errors.Join(err, opened.Close())
+}
+
+// abandon leaves nothing of an archive that is not whole.
+func (s *shards) abandon() {
+	if s.file != nil {
+		s.file.Abandon()
+		s.file = nil
+	}
+}
