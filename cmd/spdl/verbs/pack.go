@@ -127,11 +127,17 @@ func (v *packing) config() (*pack.Config, error) {
 	return &pack.Config{Out: v.out, MaxBytes: size, MaxSamples: v.samples, Keys: v.keys, SkipBad: v.skip, Beside: v.beside, Told: v.tell}, nil
 }
 
-const maxSide = 16384 // as of image.transform[].resize
+const (
+	maxSide       = 16384 // as of image.transform[].resize
+	videosAtATime = 4     // in memory, each of up to source.DefaultMaxFileBytes
+)
 
 // describes fills in what the description says.
 func (v *packing) describes(c *pack.Config) error {
 	media := v.one.Media()
+	if slices.ContainsFunc(media, func(m spec.Medium) bool { return m.Video != nil }) {
+		c.Workers = videosAtATime
+	}
 	if v.resize > 0 {
 		image := media[0].Image
 		if len(media) != 1 || image == nil || image.Mode == spec.Index {
