@@ -90,25 +90,44 @@ uint16_t media_bf16(float x);
 void media_finish_portable(const media_op *op, const uint8_t *line, int32_t y, void *dst);
 int media_planar(const media_op *op); /* 1: lines are RGBX, to be split into planes */
 
-/* --- jitter.c --- */
+/* --- retouch.c --- */
+
+/* A row's pixels while it is one of bytes: stride bytes from line to line, step from pixel to pixel, 1 of grey, else 3 or 4. */
+typedef struct media_pixels {
+    uint8_t *p;
+    size_t stride;
+    int32_t w, h;
+    int step;
+} media_pixels;
+
+static inline uint8_t *media_line(const media_pixels *px, int32_t y) { return px->p + (size_t)y * px->stride; }
 
 enum { MEDIA_TO_GRAY = MEDIA_JITTERS };
 
-typedef struct media_colour_step {
+typedef struct media_retouch {
     int32_t kind; /* MEDIA_BRIGHTNESS ... MEDIA_TO_GRAY */
     double factor;
-} media_colour_step;
+} media_retouch;
 
-/* What is done to a row's colours, in this order. */
-typedef struct media_colours {
+/* What is done to a row's pixels once they are in their place, in this order. */
+typedef struct media_retouches {
     int32_t n;
-    media_colour_step steps[MEDIA_JITTERS + 1];
-} media_colours;
+    media_retouch all[MEDIA_JITTERS + 1];
+} media_retouches;
 
-void media_draw_colours(const media_op *op, const media_draw *d, media_colours *to);
+void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to);
 
-/* h lines of w pixels, stride bytes apart, step (1, 3 or 4) bytes a pixel, changed where they lie. */
-void media_recolour(const media_colours *colours, uint8_t *p, size_t stride, int32_t w, int32_t h, int step);
+/* The pixels are changed where they lie. */
+void media_retouch_row(const media_retouches *retouches, const media_pixels *px);
+
+/* --- jitter.c --- */
+void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_gray(const media_op *op, const media_draw *d, media_retouches *to);
+void media_brightness(const media_pixels *px, float factor);
+void media_contrast(const media_pixels *px, float factor);
+void media_saturation(const media_pixels *px, float factor);
+void media_hue(const media_pixels *px, double factor);
+void media_to_gray(const media_pixels *px);
 
 typedef struct media_region {
     int32_t x, y, w, h;
@@ -268,8 +287,8 @@ struct media_ctx {
     media_buf region; /* a decoded region that must be turned */
     media_buf turned;
     media_buf picture; /* what another decoder made */
-    media_buf shades;  /* the row as bytes, while its colours change */
-    media_colours colours;
+    media_buf shades;  /* the row as bytes, while it is retouched */
+    media_retouches retouches;
     media_region erased;
     media_info info;
     const uint8_t *picture_next; /* of media_fetch_picture */
