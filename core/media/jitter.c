@@ -32,32 +32,25 @@ void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches 
         order /= n;
         memmove(&left[at], &left[at + 1], (size_t)(n - 1 - at) * sizeof left[0]);
         const media_factor *f = &op->jitter[kind];
-        if (f->on) to->all[to->n++] = (media_retouch){kind, f->low + share[kind] * (f->high - f->low)};
+        if (f->on)
+            to->all[to->n++] =
+                (media_retouch){.kind = kind, .value = f->low + share[kind] * (f->high - f->low)};
     }
 }
 
 void media_draw_gray(const media_op *op, const media_draw *d, media_retouches *to) {
-    if (media_chance(d, OP_GRAY, op->gray_p)) to->all[to->n++] = (media_retouch){MEDIA_TO_GRAY, 0};
+    if (media_chance(d, OP_GRAY, 0, op->gray_p)) to->all[to->n++] = (media_retouch){.kind = MEDIA_TO_GRAY};
 }
 
 static uint8_t luma(const uint8_t *c) {
     return (uint8_t)((c[0] * 19595u + c[1] * 38470u + c[2] * 7471u + 0x8000u) >> 16);
 }
 
-/* Image.blend: from at 0, to at 1, and beyond. */
-static uint8_t blend(int from, int to, float factor) {
-    float v = (float)from + factor * (float)(to - from);
-    return v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
-}
-
 /* Every value blended with one and the same. */
 static void blend_with(const media_pixels *px, int from, float factor) {
     uint8_t table[256];
-    for (int x = 0; x < 256; x++) table[x] = blend(from, x, factor);
-    for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *line = media_line(px, y);
-        for (size_t x = 0; x < (size_t)px->w * (size_t)px->step; x++) line[x] = table[line[x]];
-    }
+    for (int x = 0; x < 256; x++) table[x] = media_blend(from, x, factor);
+    media_by_table(px, table);
 }
 
 /* The mean of the picture's grey, as ImageEnhance.Contrast rounds it. */
@@ -79,7 +72,7 @@ void media_saturation(const media_pixels *px, float factor) {
         uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step) {
             int gray = luma(c);
-            for (int i = 0; i < 3; i++) c[i] = blend(gray, c[i], factor);
+            for (int i = 0; i < 3; i++) c[i] = media_blend(gray, c[i], factor);
         }
     }
 }

@@ -19,8 +19,8 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,    &c->mid,    &c->line,     &c->region,      &c->turned,
-                        &c->picture, &c->shades, &c->png.data, &c->png.unpacked};
+    media_buf *all[] = {&c->rows,    &c->mid,    &c->line, &c->region,   &c->turned,
+                        &c->picture, &c->shades, &c->room, &c->png.data, &c->png.unpacked};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -154,10 +154,11 @@ static void emit(media_ctx *c, const media_op *op, const window *w, int32_t y, v
         memcpy(to, line, (size_t)len);
 }
 
-static void retouch(media_ctx *c, const media_op *op, const window *w, void *dst) {
+static int retouch(media_ctx *c, const media_op *op, const window *w, void *dst) {
     media_pixels px = {c->shades.p, w->stride, (int32_t)op->out_w, (int32_t)op->out_h, w->step};
-    media_retouch_row(&c->retouches, &px);
+    if (media_retouch_row(&c->retouches, &px, &c->room) != MEDIA_OK) return MEDIA_NO_MEMORY;
     for (int32_t y = 0; y < px.h; y++) c->kernels->finish(op, media_line(&px, y), y, dst);
+    return MEDIA_OK;
 }
 
 /* Stream the region's rows through both passes into dst. */
@@ -175,7 +176,7 @@ static int stream(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
         done += n;
         while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, &w, y++, dst);
     }
-    if (c->retouches.n > 0) retouch(c, op, &w, dst);
+    if (c->retouches.n > 0 && retouch(c, op, &w, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
     media_erase(op, &c->erased, dst);
     return MEDIA_OK;
 }
