@@ -28,10 +28,11 @@ func PictureConfig(i *spec.Image) media.Config {
 	if r := t.RandomResizedCrop; r != nil {
 		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}
 	}
-	c.Interpolation = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest}[t.Filter()]
+	c.Interpolation = filters[t.Filter()]
 	if j := t.ColorJitter; j != nil {
 		c.Jitter = &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
 	}
+	retouch(&c, &t.Retouches)
 	if n := t.Normalize; n != nil {
 		c.Normalize = &media.Normalize{Mean: n.Mean, Std: n.Std}
 	}
@@ -41,6 +42,34 @@ func PictureConfig(i *spec.Image) media.Config {
 		c.Layout = media.NCHW
 	}
 	return c
+}
+
+var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest}
+
+// retouch adds what changes pixels once they are in their place.
+func retouch(c *media.Config, r *spec.Retouches) {
+	if a := r.Augment; a != nil {
+		c.Augment = &media.Augment{
+			Kind: map[string]media.Augmentation{
+				spec.RandAugment: media.RandAugment, spec.TrivialAugmentWide: media.TrivialAugmentWide, spec.AutoAugment: media.AutoAugment,
+			}[a.Kind],
+			Ops: a.NumOps, Magnitude: a.Magnitude, Bins: a.Bins, Interpolation: filters[a.Interpolation],
+			Policy: map[string]media.Policy{spec.PolicyImageNet: media.ImageNet, spec.PolicyCIFAR10: media.CIFAR10, spec.PolicySVHN: media.SVHN}[a.Policy],
+		}
+	}
+	if b := r.GaussianBlur; b != nil {
+		c.Blur = &media.Blur{P: b.P, Size: b.KernelSize, Sigma: b.Sigma}
+	}
+	if s := r.Solarize; s != nil {
+		c.Solarize = &media.Solarize{P: s.P, Threshold: s.Threshold}
+	}
+	if p := r.Posterize; p != nil {
+		c.Posterize = &media.Posterize{P: p.P, Bits: p.Bits}
+	}
+	if a := r.AdjustSharpness; a != nil {
+		c.Sharpness = &media.Sharpness{P: a.P, Factor: a.Factor}
+	}
+	c.Invert, c.Autocontrast, c.Equalize = r.Invert, r.Autocontrast, r.Equalize
 }
 
 // VideoConfig says the video section in core/media/video's words.

@@ -30,6 +30,15 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"transform": [{"random_crop": 8}]`, `"transform": [{"random_crop": {"size": 8, "padding": 2}}]`, `"transform": [{"vertical_flip": 0.5}]`, `"transform": [{"grayscale": 0.5}]`, `"transform": [{"random_erasing": 0.5}]`, `"transform": [{"color_jitter": {"brightness": 0.5}}]`,
 			`"transform": [{"color_jitter": {"contrast": 0.5}}]`, `"transform": [{"color_jitter": {"saturation": 0.5}}]`, `"transform": [{"color_jitter": {"hue": 0.5}}]`,
 			`"transform": [{"color_jitter": {"hue": 0.5, "p": 0.5}}]`,
+			`"transform": [{"rand_augment": 9}]`, `"transform": [{"rand_augment": 8}]`, `"transform": [{"rand_augment": {"num_ops": 3}}]`, `"transform": [{"rand_augment": {"num_magnitude_bins": 30}}]`,
+			`"transform": [{"rand_augment": {"interpolation": "bilinear"}}]`, `"transform": [{"trivial_augment_wide": {}}]`, `"transform": [{"trivial_augment_wide": 30}]`,
+			`"transform": [{"trivial_augment_wide": {"interpolation": "bilinear"}}]`, `"transform": [{"auto_augment": "imagenet"}]`, `"transform": [{"auto_augment": "cifar10"}]`,
+			`"transform": [{"auto_augment": "svhn"}]`, `"transform": [{"auto_augment": {"interpolation": "bilinear"}}]`, `"transform": [{"gaussian_blur": 5}]`,
+			`"transform": [{"gaussian_blur": {"kernel_size": 5, "sigma": 1}}]`, `"transform": [{"gaussian_blur": {"kernel_size": 5, "p": 0.5}}]`,
+			`"transform": [{"solarize": {"threshold": 128}}]`, `"transform": [{"solarize": {"threshold": 99}}]`, `"transform": [{"solarize": {"threshold": 128, "p": 0.2}}]`,
+			`"transform": [{"posterize": {"bits": 3}}]`, `"transform": [{"posterize": {"bits": 4}}]`, `"transform": [{"posterize": {"bits": 3, "p": 0.2}}]`,
+			`"transform": [{"adjust_sharpness": {"factor": 2}}]`, `"transform": [{"adjust_sharpness": {"factor": 3}}]`, `"transform": [{"adjust_sharpness": {"factor": 2, "p": 0.2}}]`,
+			`"transform": [{"invert": 0.5}]`, `"transform": [{"autocontrast": 0.5}]`, `"transform": [{"equalize": 0.5}]`,
 			`"transform": [{"resize": [8, 9]}, {"normalize": {"mean": [0.5, 0.5, 0.5], "std": [0.2, 0.2, 0.2]}}]`, `"colour": "accurate"`,
 			`"scaler": "area", "transform": [{"resize": [8, 9]}]`, `"scaler": "bilinear", "transform": [{"resize": [8, 9]}]`,
 			`"scaler": "bicubic", "transform": [{"resize": [8, 9]}]`, `"stream": 1`, `"threads": 2`, `"seek": "approximate"`, `"max_pixels": 1000`, `"timeout": "3s"`,
@@ -91,25 +100,39 @@ func TestDescriptionsHaveTheDecodersLimits(t *testing.T) {
 	jitter := func(what, high string) string {
 		return fmt.Sprintf(`{"center_crop": 9}, {"color_jitter": {"%s": [0, %s]}}`, what, high)
 	}
+	with := func(op, key, value string) string {
+		return fmt.Sprintf(`{"center_crop": 9}, {"%s": {"%s": %s}}`, op, key, value)
+	}
 	ratio := func(low, high string) string {
 		return fmt.Sprintf(`{"random_resized_crop": {"size": 9, "ratio": [%s, %s]}}`, low, high)
 	}
 	for within, beyond := range map[string]string{
-		`{"resize": 16384}, {"center_crop": 1}`:          `{"resize": 16385}, {"center_crop": 1}`,
-		`{"resize": [1, 16384]}`:                         `{"resize": [1, 16385]}`,
-		`{"center_crop": [16384, 1]}`:                    `{"center_crop": [16385, 1]}`,
-		`{"random_resized_crop": {"size": [16384, 1]}}`:  `{"random_resized_crop": {"size": [16385, 1]}}`,
-		ratio("0.001", "1"):                              ratio("0.0009", "1"),
-		ratio("1", "1000"):                               ratio("1", "1001"),
-		jitter("brightness", "1000"):                     jitter("brightness", "1001"),
-		jitter("contrast", "1000"):                       jitter("contrast", "1001"),
-		jitter("saturation", "1000"):                     jitter("saturation", "1001"),
-		`{"random_crop": {"size": 9, "padding": 16384}}`: `{"random_crop": {"size": 9, "padding": 16385}}`,
-		jitter("hue", "0.5"):                             jitter("hue", "0.51"),
-		normalized("10000", "1"):                         normalized("10001", "1"),
-		normalized("-10000", "1"):                        normalized("-10001", "1"),
-		normalized("0", "0.000001"):                      normalized("0", "0.0000009"),
-		normalized("0", "1000000"):                       normalized("0", "1000001"),
+		`{"resize": 16384}, {"center_crop": 1}`:                             `{"resize": 16385}, {"center_crop": 1}`,
+		`{"resize": [1, 16384]}`:                                            `{"resize": [1, 16385]}`,
+		`{"center_crop": [16384, 1]}`:                                       `{"center_crop": [16385, 1]}`,
+		`{"random_resized_crop": {"size": [16384, 1]}}`:                     `{"random_resized_crop": {"size": [16385, 1]}}`,
+		ratio("0.001", "1"):                                                 ratio("0.0009", "1"),
+		ratio("1", "1000"):                                                  ratio("1", "1001"),
+		jitter("brightness", "1000"):                                        jitter("brightness", "1001"),
+		jitter("contrast", "1000"):                                          jitter("contrast", "1001"),
+		jitter("saturation", "1000"):                                        jitter("saturation", "1001"),
+		`{"random_crop": {"size": 9, "padding": 16384}}`:                    `{"random_crop": {"size": 9, "padding": 16385}}`,
+		jitter("hue", "0.5"):                                                jitter("hue", "0.51"),
+		with("rand_augment", "num_ops", "16"):                               with("rand_augment", "num_ops", "17"),
+		with("rand_augment", "num_magnitude_bins", "2, \"magnitude\": 1"):   with("rand_augment", "num_magnitude_bins", "1, \"magnitude\": 0"),
+		with("trivial_augment_wide", "num_magnitude_bins", "1000"):          with("trivial_augment_wide", "num_magnitude_bins", "1001"),
+		with("rand_augment", "num_magnitude_bins", "1000"):                  with("rand_augment", "num_magnitude_bins", "1001"),
+		with("rand_augment", "magnitude", "30"):                             with("rand_augment", "magnitude", "31"),
+		with("gaussian_blur", "kernel_size", "3, \"sigma\": [0.001, 1000]"): with("gaussian_blur", "kernel_size", "3, \"sigma\": [0.0009, 1000]"),
+		with("gaussian_blur", "kernel_size", "3, \"sigma\": 1000"):          with("gaussian_blur", "kernel_size", "3, \"sigma\": 1001"),
+		with("solarize", "threshold", "256"):                                with("solarize", "threshold", "257"),
+		with("posterize", "bits", "8"):                                      with("posterize", "bits", "9"),
+		with("adjust_sharpness", "factor", "1000"):                          with("adjust_sharpness", "factor", "1001"),
+		`{"center_crop": 300}, {"gaussian_blur": 255}`:                      `{"center_crop": 300}, {"gaussian_blur": 257}`,
+		normalized("10000", "1"):                                            normalized("10001", "1"),
+		normalized("-10000", "1"):                                           normalized("-10001", "1"),
+		normalized("0", "0.000001"):                                         normalized("0", "0.0000009"),
+		normalized("0", "1000000"):                                          normalized("0", "1000001"),
 	} {
 		if _, err := at(within); err != nil {
 			t.Errorf("%s: %v", within, err)

@@ -33,6 +33,19 @@ func slope(t testing.TB, w, h, orientation int) []byte {
 	return slices.Insert(b.Bytes(), head, chunkOf("eXIf", exif)...)
 }
 
+// onlyMoves says that the two operations of RandAugment leave colours as they are: those numbered 0 to 5 do.
+func onlyMoves(draw Draw) bool {
+	const address, operations, moves = 8, 14, 6
+	return draw.Uniforms(address, 0)[0]*operations < moves && draw.Uniforms(address, 1)[0]*operations < moves
+}
+
+// back is the point of the picture that the map leads to (x, y), and how many of the picture's pixels are one of the row's.
+func back(a *[2][3]float64, x, y float64) (px, py, pixels float64) {
+	det := a[0][0]*a[1][1] - a[0][1]*a[1][0]
+	x, y = x-a[0][2], y-a[1][2]
+	return (a[1][1]*x - a[0][1]*y) / det, (a[0][0]*y - a[1][0]*x) / det, math.Max(math.Abs(a[0][0])+math.Abs(a[0][1]), math.Abs(a[1][0])+math.Abs(a[1][1])) / math.Abs(det)
+}
+
 // Affine leads from the picture as it is seen to the row, whatever crops, resizes, flips and turns there are: each of the row's pixels that
 // shows the picture and not what is around it has the colour of the place that it comes from.
 func TestAffineLeadsFromThePictureToTheRow(t *testing.T) {
@@ -47,12 +60,21 @@ func TestAffineLeadsFromThePictureToTheRow(t *testing.T) {
 		"resized, anywhere":  {ResizeShort: 70, Out: Square(64), Anywhere: &Anywhere{}},
 		"random":             {Random: &RandomCrop{}, Out: Size{48, 40}},
 		"nearest":            {Random: &RandomCrop{}, Out: Size{48, 40}, Interpolation: Nearest},
+		"augmented":          {Random: &RandomCrop{Scale: [2]float64{0.5, 1}}, Out: Size{70, 90}, Augment: &Augment{Kind: RandAugment, Ops: 2, Magnitude: 9, Bins: 31}},
 	} {
+		off := 1.01
+		if cfg.Augment != nil {
+			off = 2.5 // the nearest pixel, twice
+		}
 		cfg.Flip, cfg.VFlip, cfg.Orient = 0.5, 0.5, true
 		op, looked := compiled(t, cfg), 0
 		row := make([]byte, op.RowBytes())
-		for i := range uint64(40) {
-			info, err := w.Row(row, slope(t, 200, 90, 1+int(i)%8), op, Draw{Seed: 3, Index: i})
+		for i := range uint64(80) {
+			draw := Draw{Seed: 3, Index: i}
+			if cfg.Augment != nil && !onlyMoves(draw) {
+				continue
+			}
+			info, err := w.Row(row, slope(t, 200, 90, 1+int(i)%8), op, draw)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -65,16 +87,15 @@ func TestAffineLeadsFromThePictureToTheRow(t *testing.T) {
 				if row[3*k+2] != 255 { // what is around the picture, or mixed with it
 					continue
 				}
-				a := info.Affine
-				x, y := (float64(k%out[1])+0.5-a[0][2])/a[0][0]-0.5, (float64(k/out[1])+0.5-a[1][2])/a[1][1]-0.5
-				margin := 1 + math.Max(math.Abs(1/a[0][0]), math.Abs(1/a[1][1])) // filters lean inwards at edges
+				x, y, margin := back(&info.Affine, float64(k%out[1])+0.5, float64(k/out[1])+0.5)
+				x, y, margin = x-0.5, y-0.5, margin+1 // filters lean inwards at edges
 				right, bottom := float64(seen.W)-1-x, float64(seen.H)-1-y
 				if edge := min(x, y, right, bottom); edge < -margin {
 					t.Fatalf("%s, row %d, pixel %d: shows the picture, the map says (%.2f, %.2f): %+v", name, i, k, x, y, info)
 				} else if edge < margin {
 					continue
 				}
-				if looked++; math.Abs(float64(row[3*k])-x) > 1.01 || math.Abs(float64(row[3*k+1])-y) > 1.01 {
+				if looked++; math.Abs(float64(row[3*k])-x) > off || math.Abs(float64(row[3*k+1])-y) > off {
 					t.Fatalf("%s, row %d, pixel %d: got (%d, %d), the map says (%.2f, %.2f): %+v", name, i, k, row[3*k], row[3*k+1], x, y, info)
 				}
 			}

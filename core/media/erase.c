@@ -15,7 +15,7 @@ void media_draw_erased(const media_op *op, const media_draw *d, media_region *to
     int32_t h = (int32_t)op->out_h, w = (int32_t)op->out_w;
     double u[2];
     *to = (media_region){0};
-    if (!media_chance(d, OP_ERASE, op->erase_p)) return;
+    if (!media_chance(d, OP_ERASE, 0, op->erase_p)) return;
     for (uint32_t t = 0; t < ERASE_TRIES; t++) {
         media_uniforms(d, OP_ERASE, 2 * t + 1, u);
         double area = (double)h * (double)w * (scale_min + u[0] * (scale_max - scale_min));

@@ -119,7 +119,7 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
         p->win_y = anywhere(p->res_h, (int32_t)op->out_h, (int32_t)op->padding, u[0]);
         p->win_x = anywhere(p->res_w, (int32_t)op->out_w, (int32_t)op->padding, u[1]);
     }
-    p->flip = draw->replay ? draw->flip != 0 : media_chance(draw, OP_FLIP, op->flip_p);
-    p->vflip = draw->replay ? draw->vflip != 0 : media_chance(draw, OP_VFLIP, op->vflip_p);
+    p->flip = draw->replay ? draw->flip != 0 : media_chance(draw, OP_FLIP, 0, op->flip_p);
+    p->vflip = draw->replay ? draw->vflip != 0 : media_chance(draw, OP_VFLIP, 0, op->vflip_p);
     return MEDIA_OK;
 }

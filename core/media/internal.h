@@ -27,8 +27,8 @@ void media_buf_free(media_buf *b);
  * counter (index, epoch, op, block). */
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]);
 
-/* Whether an operation of probability p happens: by the first uniform of its block 0. */
-int media_chance(const media_draw *d, uint32_t op, double p);
+/* Whether what has probability p happens: by the block's first uniform. */
+int media_chance(const media_draw *d, uint32_t op, uint32_t block, double p);
 
 /* --- geometry.c --- */
 
@@ -90,25 +90,105 @@ uint16_t media_bf16(float x);
 void media_finish_portable(const media_op *op, const uint8_t *line, int32_t y, void *dst);
 int media_planar(const media_op *op); /* 1: lines are RGBX, to be split into planes */
 
-/* --- jitter.c --- */
+/* --- retouch.c --- */
 
-enum { MEDIA_TO_GRAY = MEDIA_JITTERS };
+/* A row's pixels while it is one of bytes: stride bytes from line to line, step from pixel to pixel, 1 of grey, else 3 or 4. */
+typedef struct media_pixels {
+    uint8_t *p;
+    size_t stride;
+    int32_t w, h;
+    int step;
+} media_pixels;
 
-typedef struct media_colour_step {
-    int32_t kind; /* MEDIA_BRIGHTNESS ... MEDIA_TO_GRAY */
-    double factor;
-} media_colour_step;
+static inline uint8_t *media_line(const media_pixels *px, int32_t y) {
+    return px->p + (size_t)y * px->stride;
+}
 
-/* What is done to a row's colours, in this order. */
-typedef struct media_colours {
+/* What is done, after MEDIA_BRIGHTNESS ... MEDIA_HUE. */
+enum {
+    MEDIA_TO_GRAY = MEDIA_JITTERS,
+    MEDIA_SHARPNESS,
+    MEDIA_BLUR,
+    MEDIA_SOLARIZE,
+    MEDIA_POSTERIZE,
+    MEDIA_INVERT,
+    MEDIA_AUTOCONTRAST,
+    MEDIA_EQUALIZE,
+    MEDIA_WARP,
+};
+
+typedef struct media_retouch {
+    int32_t kind;
+    int32_t size;     /* of BLUR: the kernel's; of WARP: its filter */
+    double value;     /* a factor, sigma, a threshold or a number of bits */
+    double matrix[6]; /* of WARP */
+} media_retouch;
+
+/* What is done to a row's pixels once they are in their place, in this order: an augmentation's, the jitter's four and seven more. */
+typedef struct media_retouches {
     int32_t n;
-    media_colour_step steps[MEDIA_JITTERS + 1];
-} media_colours;
+    media_retouch all[MEDIA_MAX_OPS + MEDIA_JITTERS + 7];
+} media_retouches;
 
-void media_draw_colours(const media_op *op, const media_draw *d, media_colours *to);
+void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to);
 
-/* h lines of w pixels, stride bytes apart, step (1, 3 or 4) bytes a pixel, changed where they lie. */
-void media_recolour(const media_colours *colours, uint8_t *p, size_t stride, int32_t w, int32_t h, int step);
+/* A map of points to the row (media_info.affine), which goes on to where the retouches move its pixels. */
+void media_retouch_points(const media_retouches *retouches, double affine[6]);
+
+/* The pixels are changed where they lie. */
+int media_retouch_row(const media_retouches *retouches, const media_pixels *px, media_buf *room);
+
+/* --- augment.c --- */
+void media_draw_augment(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* --- jitter.c --- */
+void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches *to);
+void media_draw_gray(const media_op *op, const media_draw *d, media_retouches *to);
+void media_brightness(const media_pixels *px, float factor);
+void media_contrast(const media_pixels *px, float factor);
+void media_saturation(const media_pixels *px, float factor);
+void media_hue(const media_pixels *px, double factor);
+void media_to_gray(const media_pixels *px);
+
+/* Image.blend: from at 0, to at 1, and beyond. */
+static inline uint8_t media_blend(int from, int to, float factor) {
+    float v = (float)from + factor * (float)(to - from);
+    return v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
+}
+
+/* --- tones.c --- */
+void media_by_table(const media_pixels *px, const uint8_t table[256]);
+void media_solarize(const media_pixels *px, double threshold);
+void media_posterize(const media_pixels *px, int bits);
+void media_invert(const media_pixels *px);
+void media_autocontrast(const media_pixels *px);
+void media_equalize(const media_pixels *px);
+
+/* --- blur.c --- */
+
+/* From a copy of the pixels. */
+void media_sharpness(const media_pixels *px, const media_pixels *from, float factor);
+
+/* room: media_blur_bytes(). taps: odd, to MEDIA_MAX_KERNEL, and less than twice either side. */
+void media_gaussian_blur(const media_pixels *px, float *room, int32_t taps, double sigma);
+size_t media_blur_bytes(const media_pixels *px);
+
+/* --- warp.c --- */
+
+/* torchvision's parameters: degrees, pixels, and where the picture is turned and sheared around. */
+typedef struct media_affine {
+    double angle, translate_x, translate_y, scale, shear_x, shear_y, center_x, center_y;
+} media_affine;
+
+/* m takes a pixel's place in the new picture to that in the old one: x' = m0 x + m1 y + m2, y' = m3 x + m4 y + m5. */
+void media_affine_matrix(const media_affine *a, double m[6]);
+void media_rotation_matrix(double degrees, int32_t w, int32_t h, double m[6]); /* around the middle */
+
+/* From a copy of the pixels. */
+void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter);
+
+/* A map of points to the row goes on to where the warp by m moves them. */
+void media_warp_points(const double m[6], double affine[6]);
 
 typedef struct media_region {
     int32_t x, y, w, h;
@@ -268,8 +348,9 @@ struct media_ctx {
     media_buf region; /* a decoded region that must be turned */
     media_buf turned;
     media_buf picture; /* what another decoder made */
-    media_buf shades;  /* the row as bytes, while its colours change */
-    media_colours colours;
+    media_buf shades;  /* the row as bytes, while it is retouched */
+    media_buf room;    /* and what that needs besides */
+    media_retouches retouches;
     media_region erased;
     media_info info;
     const uint8_t *picture_next; /* of media_fetch_picture */

@@ -1,4 +1,4 @@
-/* jitter.c - what is done to the colours of a row before it is finished: brightness, contrast, saturation, hue, grey.
+/* jitter.c - a row's colours: brightness, contrast, saturation, hue, grey.
  *
  * The arithmetic is Pillow's, to the bit: Image.blend in float, cut and not rounded; convert("L"); and the way through
  * convert("HSV") in float and double, as its C has it; products and sums must not be contracted, which GCC's -std=c11 and
@@ -18,7 +18,7 @@
 
 enum { OP_JITTER = 4, OP_GRAY = 5, ORDERS = 24 };
 
-static void draw_jitter(const media_op *op, const media_draw *d, media_colours *to) {
+void media_draw_jitter(const media_op *op, const media_draw *d, media_retouches *to) {
     double u[2], share[MEDIA_JITTERS];
     if (op->jitter_p <= 0) return;
     media_uniforms(d, OP_JITTER, 0, u);
@@ -32,67 +32,54 @@ static void draw_jitter(const media_op *op, const media_draw *d, media_colours *
         order /= n;
         memmove(&left[at], &left[at + 1], (size_t)(n - 1 - at) * sizeof left[0]);
         const media_factor *f = &op->jitter[kind];
-        if (f->on) to->steps[to->n++] = (media_colour_step){kind, f->low + share[kind] * (f->high - f->low)};
+        if (f->on)
+            to->all[to->n++] =
+                (media_retouch){.kind = kind, .value = f->low + share[kind] * (f->high - f->low)};
     }
 }
 
-void media_draw_colours(const media_op *op, const media_draw *d, media_colours *to) {
-    to->n = 0;
-    draw_jitter(op, d, to);
-    if (media_chance(d, OP_GRAY, op->gray_p)) to->steps[to->n++] = (media_colour_step){MEDIA_TO_GRAY, 0};
+void media_draw_gray(const media_op *op, const media_draw *d, media_retouches *to) {
+    if (media_chance(d, OP_GRAY, 0, op->gray_p)) to->all[to->n++] = (media_retouch){.kind = MEDIA_TO_GRAY};
 }
-
-/* A row's pixels while it is one of bytes: `step` apart, 1 of grey, else 3 or 4. */
-typedef struct pixels {
-    uint8_t *p;
-    size_t stride;
-    int32_t w, h;
-    int step;
-} pixels;
 
 static uint8_t luma(const uint8_t *c) {
     return (uint8_t)((c[0] * 19595u + c[1] * 38470u + c[2] * 7471u + 0x8000u) >> 16);
 }
 
-/* Image.blend: from at 0, to at 1, and beyond. */
-static uint8_t blend(int from, int to, float factor) {
-    float v = (float)from + factor * (float)(to - from);
-    return v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
-}
-
 /* Every value blended with one and the same. */
-static void blend_with(const pixels *px, int from, float factor) {
+static void blend_with(const media_pixels *px, int from, float factor) {
     uint8_t table[256];
-    for (int x = 0; x < 256; x++) table[x] = blend(from, x, factor);
-    for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *line = px->p + (size_t)y * px->stride;
-        for (size_t x = 0; x < (size_t)px->w * (size_t)px->step; x++) line[x] = table[line[x]];
-    }
+    for (int x = 0; x < 256; x++) table[x] = media_blend(from, x, factor);
+    media_by_table(px, table);
 }
 
 /* The mean of the picture's grey, as ImageEnhance.Contrast rounds it. */
-static int mean_luma(const pixels *px) {
+static int mean_luma(const media_pixels *px) {
     uint64_t sum = 0;
     for (int32_t y = 0; y < px->h; y++) {
-        const uint8_t *c = px->p + (size_t)y * px->stride;
+        const uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step) sum += px->step == 1 ? *c : luma(c);
     }
     return (int)((double)sum / ((double)px->w * (double)px->h) + 0.5);
 }
 
-static void saturate(const pixels *px, float factor) {
+void media_brightness(const media_pixels *px, float factor) { blend_with(px, 0, factor); }
+
+void media_contrast(const media_pixels *px, float factor) { blend_with(px, mean_luma(px), factor); }
+
+void media_saturation(const media_pixels *px, float factor) {
     for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *c = px->p + (size_t)y * px->stride;
+        uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step) {
             int gray = luma(c);
-            for (int i = 0; i < 3; i++) c[i] = blend(gray, c[i], factor);
+            for (int i = 0; i < 3; i++) c[i] = media_blend(gray, c[i], factor);
         }
     }
 }
 
-static void to_gray(const pixels *px) {
+void media_to_gray(const media_pixels *px) {
     for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *c = px->p + (size_t)y * px->stride;
+        uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step) c[0] = c[1] = c[2] = luma(c);
     }
 }
@@ -151,25 +138,11 @@ static void turn_hue(const hsv_tables *t, uint8_t *c) {
     memcpy(c, sectors[t->sector[hue]], 3);
 }
 
-static void shift_hue(const pixels *px, double factor) {
+void media_hue(const media_pixels *px, double factor) {
     hsv_tables t;
     hsv_init(&t, (uint8_t)(int)(factor * 255));
     for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *c = px->p + (size_t)y * px->stride;
+        uint8_t *c = media_line(px, y);
         for (int32_t x = 0; x < px->w; x++, c += px->step) turn_hue(&t, c);
-    }
-}
-
-void media_recolour(const media_colours *colours, uint8_t *p, size_t stride, int32_t w, int32_t h, int step) {
-    pixels px = {p, stride, w, h, step};
-    for (int i = 0; i < colours->n; i++) {
-        const media_colour_step *s = &colours->steps[i];
-        switch (s->kind) {
-        case MEDIA_BRIGHTNESS: blend_with(&px, 0, (float)s->factor); break;
-        case MEDIA_CONTRAST: blend_with(&px, mean_luma(&px), (float)s->factor); break;
-        case MEDIA_SATURATION: saturate(&px, (float)s->factor); break;
-        case MEDIA_HUE: shift_hue(&px, s->factor); break;
-        default: to_gray(&px); break;
-        }
     }
 }

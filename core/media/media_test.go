@@ -239,6 +239,35 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"jitter: saturation and hue want mode":     with(func(c *Config) { c.Mode, c.Jitter = Gray, &Jitter{Hue: &[2]float64{0, 0.1}} }),
 		"grayscale: want mode RGB":                 with(func(c *Config) { c.Mode, c.Grayscale = Luma, 0.1 }),
 		"mode index: want no jitter, as numbers o": {Out: Square(5), Mode: Index, Jitter: &Jitter{Contrast: &[2]float64{0, 1}}},
+		"augment: kind 0 or policy 0 is not":       with(func(c *Config) { c.Augment = &Augment{} }),
+		"augment: kind 4 or policy 0":              with(func(c *Config) { c.Augment = &Augment{Kind: 4} }),
+		"augment: kind 3 or policy 3":              with(func(c *Config) { c.Augment = &Augment{Kind: AutoAugment, Policy: 3} }),
+		"augment: want interpolation nearest":      with(func(c *Config) { c.Augment = &Augment{Kind: AutoAugment, Interpolation: Bicubic} }),
+		"augment: got 1 magnitude bins, want 2":    with(func(c *Config) { c.Augment = &Augment{Kind: TrivialAugmentWide, Bins: 1} }),
+		"augment: got 1001 magnitude bins":         with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Ops: 1, Bins: 1001} }),
+		"augment: got 0 operations, want 1 to 16":  with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31} }),
+		"augment: got 17 operations":               with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31, Ops: 17} }),
+		"augment: got magnitude 31, want 0 to 30":  with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31, Ops: 1, Magnitude: 31} }),
+		"augment: got magnitude -1, want 0 to 30":  with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31, Ops: 1, Magnitude: -1} }),
+		"blur: got probability 2":                  with(func(c *Config) { c.Blur = &Blur{P: 2} }),
+		"blur: got size 4, want an odd number":     with(func(c *Config) { c.Blur = &Blur{Size: 4} }),
+		"blur: got size 257":                       with(func(c *Config) { c.Blur = &Blur{Size: 257} }),
+		"blur: got size 113 for a row of 56 x 56":  with(func(c *Config) { c.Blur = &Blur{Size: 113, Sigma: [2]float64{1, 1}} }),
+		"blur: got sigma [0 1], want 0.001":        with(func(c *Config) { c.Blur = &Blur{Size: 111, Sigma: [2]float64{0, 1}} }),
+		"blur: got sigma [2 1]":                    with(func(c *Config) { c.Blur = &Blur{Size: 3, Sigma: [2]float64{2, 1}} }),
+		"blur: got sigma [NaN 1]":                  with(func(c *Config) { c.Blur = &Blur{Size: 3, Sigma: [2]float64{nan(), 1}} }),
+		"blur: got sigma [1 1001]":                 with(func(c *Config) { c.Blur = &Blur{Size: 3, Sigma: [2]float64{1, 1001}} }),
+		"solarize: got probability -1":             with(func(c *Config) { c.Solarize = &Solarize{P: -1} }),
+		"solarize: got threshold 257, want 0 to 2": with(func(c *Config) { c.Solarize = &Solarize{Threshold: 257} }),
+		"posterize: got probability NaN":           with(func(c *Config) { c.Posterize = &Posterize{P: nan()} }),
+		"posterize: got 9 bits, want 0 to 8":       with(func(c *Config) { c.Posterize = &Posterize{Bits: 9} }),
+		"invert: got probability 2":                with(func(c *Config) { c.Invert = 2 }),
+		"sharpness: got probability 2":             with(func(c *Config) { c.Sharpness = &Sharpness{P: 2} }),
+		"sharpness: got factor 1001, want 0":       with(func(c *Config) { c.Sharpness = &Sharpness{Factor: 1001} }),
+		"autocontrast: got probability 2":          with(func(c *Config) { c.Autocontrast = 2 }),
+		"equalize: got probability 2":              with(func(c *Config) { c.Equalize = 2 }),
+		"mode index: want no augmentation":         {Out: Square(5), Mode: Index, Augment: &Augment{Kind: AutoAugment}},
+		"mode index: want no equalize":             {Out: Square(5), Mode: Index, Equalize: 0.5},
 		"got scale [0.5 0.1]":                      {Random: &RandomCrop{Scale: [2]float64{0.5, 0.1}}, Out: Square(5)},
 		"got scale [0.5 2]":                        {Random: &RandomCrop{Scale: [2]float64{0.5, 2}}, Out: Square(5)},
 		"got ratio [0 1]":                          {Random: &RandomCrop{Ratio: [2]float64{0, 1}}, Out: Square(5)},
@@ -323,6 +352,10 @@ func allConfigs() []Config {
 		}
 		if i%7 < 3 && cfg.Mode == RGB {
 			cfg.Jitter.Saturation, cfg.Jitter.Hue, cfg.Grayscale = &[2]float64{0, 2}, &[2]float64{-0.5, 0.5}, 0.2
+		}
+		if i%5 == 4 {
+			cfg.Augment = &Augment{Kind: Augmentation(1 + i/5%3), Ops: 3, Magnitude: 5, Bins: 7, Policy: Policy(i / 15 % 3), Interpolation: Interpolation(i / 5 % 2 * 2)}
+			cfg.Blur = &Blur{P: 0.5, Size: 5, Sigma: [2]float64{0.1, 2}}
 		}
 		all = append(all, cfg)
 	}

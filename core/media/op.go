@@ -118,10 +118,18 @@ type Config struct {
 	Anywhere      *Anywhere   // nil: crops are of the middle
 	Out           Size        // the row's picture; zero: Resize
 	Interpolation Interpolation
-	Flip          float64    // probability of a horizontal flip
-	VFlip         float64    // and of a vertical one
-	Jitter        *Jitter    // nil: colours stay as they are
-	Grayscale     float64    // probability that all channels become Pillow's L, after Jitter
+	Flip          float64  // probability of a horizontal flip
+	VFlip         float64  // and of a vertical one
+	Augment       *Augment // nil: no operations are drawn
+	Jitter        *Jitter  // nil: colours stay as they are
+	Grayscale     float64  // probability that all channels become Pillow's L, after Jitter
+	Blur          *Blur    // then, in this order, those that are not nil
+	Solarize      *Solarize
+	Posterize     *Posterize
+	Invert        float64 // probability
+	Sharpness     *Sharpness
+	Autocontrast  float64    // probability
+	Equalize      float64    // probability
 	Normalize     *Normalize // nil: floats are x/255
 	Erase         float64    // probability that a part of the finished row becomes zeros: torchvision's RandomErasing
 	Mode          Mode
@@ -149,6 +157,7 @@ func Compile(cfg Config) (*Op, error) {
 	op.c.layout = C.uint32_t(cfg.Layout)
 	op.c.flip_p, op.c.vflip_p = C.double(cfg.Flip), C.double(cfg.VFlip)
 	cfg.colours(&op.c)
+	cfg.retouch(&op.c)
 	op.c.max_pixels = C.uint64_t(cfg.MaxPixels)
 	if cfg.MaxPixels == 0 {
 		op.c.max_pixels = DefaultMaxPixels
@@ -167,11 +176,16 @@ func Compile(cfg Config) (*Op, error) {
 	return op, nil
 }
 
-func (cfg *Config) geometry(op *C.media_op) {
-	out := cfg.Out
-	if out == (Size{}) {
-		out = cfg.Resize
+// out is the size of the row's picture.
+func (cfg *Config) out() Size {
+	if cfg.Out == (Size{}) {
+		return cfg.Resize
 	}
+	return cfg.Out
+}
+
+func (cfg *Config) geometry(op *C.media_op) {
+	out := cfg.out()
 	op.out_h, op.out_w = C.uint32_t(out.H), C.uint32_t(out.W)
 	switch {
 	case cfg.ResizeShort > 0:
@@ -238,18 +252,17 @@ func (cfg *Config) check() error {
 	if err := cfg.checkColours(); err != nil {
 		return err
 	}
+	if err := cfg.checkRetouches(); err != nil {
+		return err
+	}
 	return cfg.checkNormalize()
 }
 
 func (cfg *Config) checkChances() error {
-	jitter := 0.0
-	if cfg.Jitter != nil {
-		jitter = cfg.Jitter.P
-	}
-	names := []string{"horizontal flip", "vertical flip", "jitter", "grayscale", "erase"}
-	for i, p := range []float64{cfg.Flip, cfg.VFlip, jitter, cfg.Grayscale, cfg.Erase} {
-		if !(p >= 0 && p <= 1) {
-			return fmt.Errorf("%s: got probability %v, want 0 to 1", names[i], p)
+	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip}, chance{"erase", cfg.Erase})
+	for _, c := range all {
+		if !(c.p >= 0 && c.p <= 1) {
+			return fmt.Errorf("%s: got probability %v, want 0 to 1", c.name, c.p)
 		}
 	}
 	return nil

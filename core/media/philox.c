@@ -38,9 +38,9 @@ void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2
     u[1] = uniform53(c[2], c[3]);
 }
 
-int media_chance(const media_draw *d, uint32_t op, double p) {
+int media_chance(const media_draw *d, uint32_t op, uint32_t block, double p) {
     double u[2];
     if (p <= 0) return 0;
-    media_uniforms(d, op, 0, u);
+    media_uniforms(d, op, block, u);
     return u[0] < p;
 }

@@ -53,7 +53,15 @@ func (op *Op) Copies(width, height int) bool {
 }
 
 // retouches says that pixels may change after they are in their place.
-func (op *Op) retouches() bool { return op.c.jitter_p > 0 || op.c.gray_p > 0 || op.c.erase_p > 0 }
+func (op *Op) retouches() bool {
+	c := &op.c
+	for _, p := range []C.double{c.jitter_p, c.gray_p, c.blur_p, c.solarize_p, c.posterize_p, c.invert_p, c.sharpness_p, c.autocontrast_p, c.equalize_p, c.erase_p} {
+		if p > 0 {
+			return true
+		}
+	}
+	return c.augment != C.MEDIA_NO_AUGMENT
+}
 
 // Uniforms draws two numbers of [0, 1) for a purpose of the caller's, from 16 to
 // 255: the same for equal draws, and independent between purposes and blocks.

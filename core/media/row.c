@@ -19,8 +19,8 @@ media_ctx *media_ctx_new(int without) {
 }
 
 static media_buf *buffers(media_ctx *c, int i) {
-    media_buf *all[] = {&c->rows,    &c->mid,    &c->line,     &c->region,      &c->turned,
-                        &c->picture, &c->shades, &c->png.data, &c->png.unpacked};
+    media_buf *all[] = {&c->rows,    &c->mid,    &c->line, &c->region,   &c->turned,
+                        &c->picture, &c->shades, &c->room, &c->png.data, &c->png.unpacked};
     return i < (int)(sizeof all / sizeof all[0]) ? all[i] : NULL;
 }
 
@@ -97,7 +97,8 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.flip = p.flip;
     c->info.vflip = p.vflip;
     map_points(op, &p, c->info.affine);
-    media_draw_colours(op, draw, &c->colours);
+    media_draw_retouches(op, draw, &c->retouches);
+    media_retouch_points(&c->retouches, c->info.affine);
     media_draw_erased(op, draw, &c->erased);
     c->info.erased_y = c->erased.y;
     c->info.erased_x = c->erased.x;
@@ -128,7 +129,7 @@ static int window_init(media_ctx *c, const media_op *op, window *w) {
     w->cap = 2 * (c->ay.groups * 4 + 4) + 48;
     w->p = media_buf_get(&c->mid, w->stride * (size_t)(w->cap + 4));
     if (!w->p || !media_buf_get(&c->line, w->stride)) return MEDIA_NO_MEMORY;
-    if (c->colours.n > 0 && !media_buf_get(&c->shades, w->stride * op->out_h)) return MEDIA_NO_MEMORY;
+    if (c->retouches.n > 0 && !media_buf_get(&c->shades, w->stride * op->out_h)) return MEDIA_NO_MEMORY;
     return MEDIA_OK;
 }
 
@@ -150,15 +151,11 @@ static void resample_rows(media_ctx *c, const window *w, const uint8_t *src[4], 
     c->kernels->horizontal4(&c->ax, src, dst, w->step);
 }
 
-static void finish(media_ctx *c, const media_op *op, const uint8_t *line, int32_t y, void *dst) {
-    c->kernels->finish(op, line, c->info.vflip ? (int32_t)op->out_h - 1 - y : y, dst);
-}
-
-/* Line y of the row: finished, or kept where all lines are needed before their colours change. */
+/* Line y of what the geometry gives: finished, or kept where all lines are needed before they change. */
 static void emit(media_ctx *c, const media_op *op, const window *w, int32_t y, void *dst) {
-    int32_t len = (int32_t)op->out_w * w->step;
+    int32_t len = (int32_t)op->out_w * w->step, at = c->info.vflip ? (int32_t)op->out_h - 1 - y : y;
     const uint8_t *src = w->p + (size_t)(c->ay.start[y] - w->first) * w->stride;
-    uint8_t *to = c->colours.n > 0 ? c->shades.p + (size_t)y * w->stride : c->line.p;
+    uint8_t *to = c->retouches.n > 0 ? c->shades.p + (size_t)at * w->stride : c->line.p;
     const uint8_t *line = to;
     if (c->ay.count[y] == 0)
         memset(to, 0, (size_t)len);
@@ -166,16 +163,17 @@ static void emit(media_ctx *c, const media_op *op, const window *w, int32_t y, v
         line = src;
     else
         c->kernels->vertical(&c->ay, y, src, w->stride, to, len);
-    if (c->colours.n == 0)
-        finish(c, op, line, y, dst);
+    if (c->retouches.n == 0)
+        c->kernels->finish(op, line, at, dst);
     else if (line != to)
         memcpy(to, line, (size_t)len);
 }
 
-static void recolour(media_ctx *c, const media_op *op, const window *w, void *dst) {
-    int32_t h = (int32_t)op->out_h;
-    media_recolour(&c->colours, c->shades.p, w->stride, (int32_t)op->out_w, h, w->step);
-    for (int32_t y = 0; y < h; y++) finish(c, op, c->shades.p + (size_t)y * w->stride, y, dst);
+static int retouch(media_ctx *c, const media_op *op, const window *w, void *dst) {
+    media_pixels px = {c->shades.p, w->stride, (int32_t)op->out_w, (int32_t)op->out_h, w->step};
+    if (media_retouch_row(&c->retouches, &px, &c->room) != MEDIA_OK) return MEDIA_NO_MEMORY;
+    for (int32_t y = 0; y < px.h; y++) c->kernels->finish(op, media_line(&px, y), y, dst);
+    return MEDIA_OK;
 }
 
 /* Stream the region's rows through both passes into dst. */
@@ -193,7 +191,7 @@ static int stream(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
         done += n;
         while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, &w, y++, dst);
     }
-    if (c->colours.n > 0) recolour(c, op, &w, dst);
+    if (c->retouches.n > 0 && retouch(c, op, &w, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
     media_erase(op, &c->erased, dst);
     return MEDIA_OK;
 }

@@ -34,12 +34,16 @@ enum { MEDIA_BILINEAR = 0, MEDIA_BICUBIC = 1, MEDIA_NEAREST = 2 };
 enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
 enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
 enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
+enum { MEDIA_NO_AUGMENT = 0, MEDIA_RAND_AUGMENT = 1, MEDIA_TRIVIAL_AUGMENT_WIDE = 2, MEDIA_AUTO_AUGMENT = 3 };
+enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
 enum {
     MEDIA_SLACK_BYTES = 64,              /* readable past the last pixel of a source row */
     MEDIA_KEEP_BYTES = 32 * 1024 * 1024, /* a larger buffer is given back after its sample */
     MEDIA_MAX_SCANS = 500,               /* of a progressive JPEG */
+    MEDIA_MAX_OPS = 16,                  /* of RAND_AUGMENT, one after the other */
+    MEDIA_MAX_KERNEL = 255,              /* of a blur */
 };
 
 /* From where to where a factor is drawn. */
@@ -66,9 +70,23 @@ typedef struct media_op {
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
     uint32_t padding;  /* of anywhere: zeros on each side, which it may lie on */
     double flip_p, vflip_p;
-    double jitter_p; /* that brightness, contrast, saturation and hue change, those that are on */
+    uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_AUTO_AUGMENT */
+    uint32_t augment_policy;    /* of AUTO_AUGMENT */
+    uint32_t augment_ops;       /* of RAND_AUGMENT: how many */
+    uint32_t augment_magnitude; /* and which of the bins */
+    uint32_t augment_bins;   /* of RAND_AUGMENT and TRIVIAL_AUGMENT_WIDE: magnitudes there are, 2 or more */
+    uint32_t augment_filter; /* NEAREST or BILINEAR */
+    double jitter_p;         /* that brightness, contrast, saturation and hue change, those that are on */
     media_factor jitter[MEDIA_JITTERS];
-    double gray_p;         /* that all channels become grey */
+    double gray_p; /* that all channels become grey */
+    double blur_p, sigma_min, sigma_max;
+    uint32_t blur_size; /* of the kernel: odd */
+    double solarize_p, solarize_threshold;
+    double posterize_p;
+    uint32_t posterize_bits; /* that are left of 8 */
+    double invert_p;
+    double sharpness_p, sharpness_factor;
+    double autocontrast_p, equalize_p;
     double erase_p;        /* that a part becomes zeros */
     float mean[3], std[3]; /* of x / 255 */
 

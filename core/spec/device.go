@@ -114,6 +114,26 @@ func (d *decoder) checkDevice(s *Spec) {
 	}
 }
 
+// undone is the first operation that a device does not do; "": there is none.
+func (t *Transform) undone() string {
+	names := t.Retouches.names()
+	switch {
+	case t.VerticalFlip > 0:
+		return "vertical_flip"
+	case t.Augment != nil:
+		return t.Augment.Kind
+	case t.ColorJitter != nil:
+		return "color_jitter"
+	case t.Grayscale > 0:
+		return "grayscale"
+	case len(names) > 0:
+		return names[0]
+	case t.RandomErasing > 0:
+		return "random_erasing"
+	}
+	return ""
+}
+
 // checkDecode refuses what a device cannot make of pictures.
 func (d *decoder) checkDecode(s *Spec) bool {
 	const undone = "got %s beside device.decode: nvjpeg, which crops, resizes and flips left to right only; leave it out, or take decode: cpu"
@@ -130,14 +150,8 @@ func (d *decoder) checkDecode(s *Spec) bool {
 		return fail("device.decode", "got nvjpeg for pictures of %v, %s, in %s; want u8, %s, %s: normalize and dtype belong to device.finish", s.Image.DType, s.Image.Mode, s.Image.Layout, RGB, NHWC)
 	case s.Image.Transform.Filter() == Nearest:
 		return fail("device.decode", "got nvjpeg for pictures resized by interpolation nearest, want cpu, or bilinear or bicubic")
-	case s.Image.Transform.VerticalFlip > 0:
-		return fail("image.transform.vertical_flip", undone, "vertical_flip")
-	case s.Image.Transform.ColorJitter != nil:
-		return fail("image.transform.color_jitter", undone, "color_jitter")
-	case s.Image.Transform.Grayscale > 0:
-		return fail("image.transform.grayscale", undone, "grayscale")
-	case s.Image.Transform.RandomErasing > 0:
-		return fail("image.transform.random_erasing", undone, "random_erasing")
+	case s.Image.Transform.undone() != "":
+		return fail("image.transform."+s.Image.Transform.undone(), undone, s.Image.Transform.undone())
 	case s.Image.Affine:
 		return fail("image.affine", "given beside device.decode: nvjpeg, whose batches do not say it; leave it out, or take decode: cpu")
 	case s.Device.Otherwise == OnHost:

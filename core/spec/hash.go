@@ -132,6 +132,55 @@ type canonicalImage struct {
 	Grayscale    float64          `json:"grayscale,omitempty"`
 	Erasing      float64          `json:"random_erasing,omitempty"`
 	Affine       bool             `json:"affine,omitempty"`
+	canonicalRetouches
+}
+
+type canonicalRetouches struct {
+	Augment      *canonicalAugment   `json:"augment,omitempty"`
+	Blur         *canonicalBlur      `json:"gaussian_blur,omitempty"`
+	Solarize     *canonicalSolarize  `json:"solarize,omitempty"`
+	Posterize    *canonicalPosterize `json:"posterize,omitempty"`
+	Invert       float64             `json:"invert,omitempty"`
+	Sharpness    *canonicalSharpness `json:"adjust_sharpness,omitempty"`
+	Autocontrast float64             `json:"autocontrast,omitempty"`
+	Equalize     float64             `json:"equalize,omitempty"`
+}
+
+type canonicalAugment struct {
+	Kind          string        `json:"kind"`
+	NumOps        int           `json:"num_ops"`
+	Magnitude     int           `json:"magnitude"`
+	Bins          int           `json:"num_magnitude_bins"`
+	Policy        string        `json:"policy"`
+	Interpolation Interpolation `json:"interpolation"`
+}
+
+type canonicalBlur struct {
+	KernelSize int        `json:"kernel_size"`
+	Sigma      [2]float64 `json:"sigma"`
+	P          float64    `json:"p"`
+}
+
+type canonicalSolarize struct {
+	Threshold float64 `json:"threshold"`
+	P         float64 `json:"p"`
+}
+
+type canonicalPosterize struct {
+	Bits int     `json:"bits"`
+	P    float64 `json:"p"`
+}
+
+type canonicalSharpness struct {
+	Factor float64 `json:"factor"`
+	P      float64 `json:"p"`
+}
+
+func (r *Retouches) canonical() canonicalRetouches {
+	return canonicalRetouches{
+		(*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
+		r.Invert, (*canonicalSharpness)(r.AdjustSharpness), r.Autocontrast, r.Equalize,
+	}
 }
 
 type canonicalPad struct {
@@ -296,6 +345,7 @@ func (i *Image) canonical() *canonicalImage {
 	if j := i.Transform.ColorJitter; j != nil {
 		c.Jitter = &canonicalJitter{j.P, j.Brightness, j.Contrast, j.Saturation, j.Hue}
 	}
+	c.canonicalRetouches = i.Transform.Retouches.canonical()
 	if n := i.Transform.Normalize; n != nil {
 		c.Mean, c.Std = n.Mean, n.Std
 	}

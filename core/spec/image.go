@@ -25,8 +25,18 @@ const (
 	sizeWant    = "N or [H, W]"
 )
 
-// operations in the order that a transform has to keep; the first four are geometry.
-var operations = []string{"resize", "center_crop", "random_crop", "random_resized_crop", "horizontal_flip", "vertical_flip", "color_jitter", "grayscale", "normalize", "random_erasing"}
+// operations in the order that a transform has to keep: first the geometry, of the augmentations one.
+var (
+	geometries    = []string{"resize", "center_crop", "random_crop", "random_resized_crop"}
+	flips         = []string{"horizontal_flip", "vertical_flip"}
+	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
+	lastOnes      = []string{"color_jitter", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "normalize", "random_erasing"}
+	operations    = slices.Concat(geometries, flips, augmentations, lastOnes)
+)
+
+// operationOrder says the order in words.
+var operationOrder = "resize, center_crop or random_crop, resize and one of them, or random_resized_crop alone; then, in this order, any of " + strings.Join(flips, ", ") + ", one of " +
+	strings.Join(augmentations, ", ") + "; " + strings.Join(lastOnes, ", ") + "; each at most once"
 
 // image reads the section over what above already says; nil: nothing.
 func (d *decoder) image(s *section, above *Image) *Image {
@@ -75,9 +85,8 @@ func (d *decoder) transform(s *section) (t Transform) {
 		}
 		for name := range op.values {
 			at := slices.Index(operations, name)
-			if at <= last || name == "random_resized_crop" && last >= 0 || name == "random_crop" && t.CenterCrop != nil {
-				op.fail(name, "comes after %s; want resize, center_crop or random_crop, resize and one of them, or random_resized_crop alone; then horizontal_flip; "+
-					"then vertical_flip; then color_jitter; then grayscale; then normalize; then random_erasing; each at most once", operations[last])
+			if at <= last || name == "random_resized_crop" && last >= 0 || name == "random_crop" && t.CenterCrop != nil || slices.Contains(augmentations, name) && t.Augment != nil {
+				op.fail(name, "comes after %s; want %s", operations[last], operationOrder)
 			}
 			last = at
 			d.pos[join(s.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
@@ -135,6 +144,8 @@ func (d *decoder) operation(op *section, t *Transform) {
 		t.Normalize = d.normalize(op)
 	case op.has("random_erasing"):
 		op.number("random_erasing", &t.RandomErasing, 0, 1)
+	default:
+		d.retouch(op, &t.Retouches)
 	}
 }
 
@@ -145,21 +156,27 @@ func (e *Extent) square(n int) {
 	}
 }
 
-// sized splits an operation that is a size, or a mapping with a size: the node of the size, its path, and the mapping, empty
-// if there is none.
-func (d *decoder) sized(op *section, key string) (*yaml.Node, string, *section) {
+// short splits an operation that is a value, or a mapping with that value under main: its node, nil if the mapping has none, its path,
+// and the mapping, empty if there is none.
+func (d *decoder) short(op *section, key, main string) (*yaml.Node, string, *section) {
 	n, table, shown := op.values[key], join(op.table, key), join(op.shown, key)
 	if target(n).Kind != yaml.MappingNode {
 		return n, shown, &section{d: d, table: table, shown: shown}
 	}
 	sec := d.section(n, table, shown, join(op.place, key))
-	if d.err == nil && !sec.has("size") {
-		d.fail(n, shown, "size is missing, want size: %s", sizeWant)
-	}
-	if d.err != nil {
+	if !sec.has(main) {
 		return nil, "", &sec
 	}
-	return sec.values["size"], join(shown, "size"), &sec
+	return sec.values[main], join(shown, main), &sec
+}
+
+// sized is short of an operation that needs a size.
+func (d *decoder) sized(op *section, key string) (*yaml.Node, string, *section) {
+	size, shown, sec := d.short(op, key, "size")
+	if d.err == nil && size == nil {
+		op.fail(key, "size is missing, want size: %s", sizeWant)
+	}
+	return size, shown, sec
 }
 
 // extent reads N, which it returns as it is, or [H, W].
@@ -325,6 +342,7 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 		i.checkIndex(section, fail)
 	}
 	i.checkColours(section, fail)
+	i.checkRetouches(section, fail)
 	if n := t.Normalize; n != nil && (len(n.Mean) != i.Channels() || len(n.Std) != i.Channels()) {
 		fail(section+".transform.normalize", "got %d values, want %d for mode %s", len(n.Mean), i.Channels(), i.Mode)
 	}

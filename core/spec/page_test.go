@@ -87,6 +87,14 @@ var values = map[string]string{
 	"image.transform[].random_resized_crop.size": "2", "image.transform[].random_resized_crop.scale": "[0.1, 1]",
 	"image.transform[].random_resized_crop.ratio": "[1, 1]", "image.transform[].random_resized_crop.interpolation": "bicubic",
 	"image.transform[].horizontal_flip": "1", "image.transform[].vertical_flip": "0.5", "image.transform[].grayscale": "0.2", "image.transform[].random_erasing": "0.1",
+	"image.transform[].rand_augment": "12", "image.transform[].rand_augment.num_ops": "3", "image.transform[].rand_augment.magnitude": "5",
+	"image.transform[].rand_augment.num_magnitude_bins": "11", "image.transform[].rand_augment.interpolation": "bilinear", "image.transform[].trivial_augment_wide": "{}",
+	"image.transform[].trivial_augment_wide.num_magnitude_bins": "11", "image.transform[].trivial_augment_wide.interpolation": "bilinear", "image.transform[].auto_augment": "svhn",
+	"image.transform[].auto_augment.policy": "cifar10", "image.transform[].auto_augment.interpolation": "bilinear", "image.transform[].gaussian_blur": "23",
+	"image.transform[].gaussian_blur.kernel_size": "9", "image.transform[].gaussian_blur.sigma": "[0.5, 1]", "image.transform[].gaussian_blur.p": "0.1",
+	"image.transform[].solarize": "{threshold: 128}", "image.transform[].solarize.threshold": "99.5", "image.transform[].solarize.p": "0.2", "image.transform[].posterize": "{bits: 3}",
+	"image.transform[].posterize.bits": "4", "image.transform[].posterize.p": "0.1", "image.transform[].invert": "0.5", "image.transform[].adjust_sharpness": "{factor: 2}",
+	"image.transform[].adjust_sharpness.factor": "1.5", "image.transform[].adjust_sharpness.p": "1", "image.transform[].autocontrast": "1", "image.transform[].equalize": "0.1",
 	"image.transform[].color_jitter": "{brightness: 0.4}", "image.transform[].color_jitter.p": "0.8", "image.transform[].color_jitter.brightness": "0.4",
 	"image.transform[].color_jitter.contrast": "[0.5, 2]", "image.transform[].color_jitter.saturation": "3", "image.transform[].color_jitter.hue": "0.1", "image.transform[].normalize": "imagenet",
 	"image.transform[].normalize.mean": "[0, 0, 0]", "image.transform[].normalize.std": "[1, 1, 1]", "image.dtype": "f16",
@@ -130,6 +138,13 @@ func init() { // a frame is transformed as a picture is
 			values["video.transform[]"+rest] = value
 		}
 	}
+}
+
+// beside is what an operation of a transform needs with one of its keys.
+var beside = map[string]string{
+	"resize.interpolation": ", size: [1, 2]", "random_resized_crop.interpolation": ", size: 1", "random_resized_crop.scale": ", size: 1", "random_resized_crop.ratio": ", size: 1",
+	"random_crop.padding": ", size: 1", "normalize.mean": ", std: [1, 1, 1]", "normalize.std": ", mean: [0, 0, 0]", "color_jitter.p": ", hue: 0.1", "solarize.p": ", threshold: 1",
+	"posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
 }
 
 // document writes one key with a value and whatever else the key needs around it.
@@ -214,11 +229,9 @@ func document(path, value string) string {
 	case strings.HasPrefix(path, "image.transform[]."):
 		entry := "{" + op + ": " + value + "}"
 		if field != "" {
-			entry = "{" + op + ": {" + field + ": " + value + map[string]string{
-				"interpolation": ", size: [1, 2]", "scale": ", size: 1", "ratio": ", size: 1", "mean": ", std: [1, 1, 1]", "std": ", mean: [0, 0, 0]", "p": ", hue: 0.1", "padding": ", size: 1",
-			}[field] + "}}"
+			entry = "{" + op + ": {" + field + ": " + value + beside[op+"."+field] + "}}"
 		}
-		if slices.Contains([]string{"horizontal_flip", "vertical_flip", "color_jitter", "grayscale", "normalize", "random_erasing"}, op) {
+		if !slices.Contains(geometries, op) {
 			entry = "{center_crop: 224}, " + entry
 		}
 		image = "image: {transform: [" + entry + "]}\n"

@@ -214,8 +214,9 @@ type Transform struct {
 	RandomResizedCrop *RandomResizedCrop
 	HorizontalFlip    float64 // probability
 	VerticalFlip      float64
-	ColorJitter       *ColorJitter
-	Grayscale         float64 // probability
+	ColorJitter       *ColorJitter // after Retouches.Augment
+	Grayscale         float64      // probability
+	Retouches                      // what else changes pixels
 	Normalize         *Normalize
 	RandomErasing     float64 // probability
 }
@@ -418,7 +419,8 @@ func (t *Transform) Filter() Interpolation {
 
 // random reports whether it draws by chance.
 func (t *Transform) random() bool {
-	return t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing > 0
+	return t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing > 0 ||
+		t.Retouches.random()
 }
 
 // RowShape is the shape of one picture of the section image.

@@ -39,8 +39,16 @@ image:
     - random_resized_crop: {size: [160, 192], scale: [0.25, 1], ratio: [0.5, 2], interpolation: bicubic}
     - horizontal_flip: 0.5
     - vertical_flip: 0.25
+    - rand_augment: {num_ops: 3, magnitude: 5, num_magnitude_bins: 11, interpolation: bilinear}
     - color_jitter: {brightness: 0.5, hue: [0, 0.125], p: 0.75}
     - grayscale: 0.125
+    - gaussian_blur: {kernel_size: 23, sigma: 0.5, p: 0.125}
+    - solarize: {threshold: 128, p: 0.25}
+    - posterize: {bits: 3, p: 0.75}
+    - invert: 0.0625
+    - adjust_sharpness: {factor: 1.5, p: 0.375}
+    - autocontrast: 0.1875
+    - equalize: 0.625
     - normalize: imagenet
     - random_erasing: 0.0625
   dtype: bf16
@@ -76,7 +84,12 @@ func TestEveryKeyArrives(t *testing.T) {
 				},
 				HorizontalFlip: 0.5, VerticalFlip: 0.25, Grayscale: 0.125, RandomErasing: 0.0625,
 				ColorJitter: &ColorJitter{P: 0.75, Brightness: &[2]float64{0.5, 1.5}, Hue: &[2]float64{0, 0.125}},
-				Normalize:   &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}},
+				Retouches: Retouches{
+					Augment:      &Augment{Kind: RandAugment, NumOps: 3, Magnitude: 5, Bins: 11, Interpolation: Bilinear},
+					GaussianBlur: &GaussianBlur{KernelSize: 23, Sigma: [2]float64{0.5, 0.5}, P: 0.125}, Solarize: &Solarize{Threshold: 128, P: 0.25},
+					Posterize: &Posterize{Bits: 3, P: 0.75}, Invert: 0.0625, AdjustSharpness: &AdjustSharpness{Factor: 1.5, P: 0.375}, Autocontrast: 0.1875, Equalize: 0.625,
+				},
+				Normalize: &Normalize{Mean: []float64{0.485, 0.456, 0.406}, Std: []float64{0.229, 0.224, 0.225}},
 			},
 		},
 		BadSample: BadSample{Policy: Mask, MaxCount: 10, MaxRate: 0.01},
@@ -302,12 +315,29 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	for _, more := range []string{
 		"vertical_flip: 0.5", "vertical_flip: 0.6", "grayscale: 0.5", "random_erasing: 0.5", "color_jitter: {hue: 0}", "color_jitter: {hue: 0.1}", "color_jitter: {hue: 0.1, p: 0.5}",
 		"color_jitter: {brightness: 0.1}", "color_jitter: {contrast: 0.1}", "color_jitter: {saturation: 0.1}", "color_jitter: {saturation: [0.1, 0.1]}",
+		"rand_augment: 9", "rand_augment: 8", "rand_augment: {num_ops: 1}", "rand_augment: {num_magnitude_bins: 30}", "rand_augment: {interpolation: bilinear}",
+		"trivial_augment_wide: {}", "trivial_augment_wide: 30", "trivial_augment_wide: {interpolation: bilinear}", "auto_augment: imagenet", "auto_augment: svhn",
+		"auto_augment: {interpolation: bilinear}", "gaussian_blur: 3", "gaussian_blur: 5", "gaussian_blur: {kernel_size: 3, sigma: 1}", "gaussian_blur: {kernel_size: 3, p: 0.5}",
+		"solarize: {threshold: 1}", "solarize: {threshold: 2}", "solarize: {threshold: 1, p: 1}", "posterize: {bits: 1}", "posterize: {bits: 2}", "posterize: {bits: 1, p: 1}",
+		"invert: 0.5", "adjust_sharpness: {factor: 2}", "adjust_sharpness: {factor: 3}", "adjust_sharpness: {factor: 2, p: 1}", "autocontrast: 0.5", "equalize: 0.5",
 	} {
 		h := parse(t, strings.Replace(least, "center_crop: 224", "center_crop: 224}, {"+more, 1)).Hash()
 		if other, twice := seen[h]; twice {
 			t.Errorf("%s: same hash as %q", more, other)
 		}
 		seen[h] = more
+	}
+	for short, long := range map[string]string{
+		"rand_augment: 9": "rand_augment: {num_ops: 2, magnitude: 9, num_magnitude_bins: 31, interpolation: nearest}", "rand_augment: {}": "rand_augment: 9",
+		"trivial_augment_wide: 31": "trivial_augment_wide: {}", "auto_augment: {}": "auto_augment: imagenet", "gaussian_blur: 3": "gaussian_blur: {kernel_size: 3, sigma: [0.1, 2], p: 1}",
+		"solarize: {threshold: 1}": "solarize: {threshold: 1, p: 0.5}",
+	} {
+		with := func(op string) [32]byte {
+			return parse(t, strings.Replace(least, "center_crop: 224", "center_crop: 224}, {"+op, 1)).Hash()
+		}
+		if with(short) != with(long) {
+			t.Errorf("%s: another hash than %s", short, long)
+		}
 	}
 	two := parse(t, least+"rings: {a: {}, b: {batch: 2}}")
 	if two.Hash() == base.Hash() || two.Rings[0].Hash() != base.Hash() || two.Rings[0].Hash() == two.Rings[1].Hash() {

@@ -84,6 +84,7 @@ func (d *decoder) complete(s *Spec) {
 	for _, m := range s.Media() {
 		m.check(d.failAt)
 	}
+	d.checkFollowed(s.Media())
 	d.checkCache(s)
 	if s.Ring.Slots == 0 {
 		s.Ring.Slots = max(8, 4*s.Members()+4)

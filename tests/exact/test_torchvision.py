@@ -8,7 +8,8 @@ import pytest
 from PIL import Image, ImageFile
 
 from conftest import picture
-from test_jpeg import BICUBIC, BILINEAR, F32, MEAN, STD, random_jpeg
+from test_augment import AUGMENT, AUTO, BLUR, OPERATIONS, RAND, SIGNED, WIDE, magnitudes
+from test_jpeg import BICUBIC, BILINEAR, F32, MEAN, NEAREST, STD, random_jpeg, uniforms
 
 torch = pytest.importorskip("torch")
 torchvision = pytest.importorskip("torchvision")
@@ -135,3 +136,123 @@ def test_colours_give_the_same_bytes_as_color_jitter_and_random_grayscale(rows, 
         assert bits(both) in results, i
         assert bits(rows.row(path, Out=(90, 120), Layout=NCHW, Grayscale=1)) == bits(F.pil_to_tensor(T.RandomGrayscale(1)(im)).numpy())
         assert bits(rows.row(path, Out=(90, 120), Layout=NCHW, VFlip=1)) == bits(F.pil_to_tensor(T.RandomVerticalFlip(1)(im)).numpy())
+
+
+def equal(got, want, near):
+    """The same bytes; where a factor is another float than torch's, whose last bit depends on its build, within 1."""
+    return np.abs(got.astype(int) - want.numpy()).max() <= 1 if near else bits(got) == bits(want.numpy())
+
+
+class Draws:
+    """torch's draws in torchvision's augmentations, replaced by ours of one row."""
+
+    def __init__(self, index):
+        self.index, self.block, self.op = index, 0, None
+
+    def randint(self, high, size, **_):
+        if high == len(OPERATIONS):
+            self.op, self.block = uniforms(5, 0, self.index, AUGMENT, self.block), self.block + 1
+            return torch.tensor([int(self.op[0] * high)])
+        if high == 2:
+            return torch.tensor([int(self.op[1] < 0.5)])
+        return torch.tensor([int(uniforms(5, 0, self.index, AUGMENT, 1)[0] * high)])
+
+    def policy(self, number):
+        chances = [uniforms(5, 0, self.index, AUGMENT, n + 1) for n in range(2)]
+        signs = torch.tensor([int(u[1] >= 0.5) for u in chances])
+        return int(uniforms(5, 0, self.index, AUGMENT, 0)[0] * number), torch.tensor([u[0] for u in chances], dtype=torch.float64), signs
+
+
+@pytest.mark.parametrize("kind,bins,transform", [(RAND, 31, T.RandAugment), (WIDE, 31, T.TrivialAugmentWide), (RAND, 10, T.AutoAugment)])
+def test_magnitudes_are_torchvisions(kind, bins, transform):
+    """To the last bit of a float, and to the pixel where a picture is moved."""
+    for size in [(1, 1), (32, 32), (90, 120), (224, 224), (500, 333)]:
+        space = transform()._augmentation_space(bins, *([] if kind == WIDE else [size]))
+        assert set(space) | {"Identity", "Invert"} == set(OPERATIONS) | {"Invert"}
+        for name, (theirs, signed) in space.items():
+            assert signed == (name in SIGNED)
+            if theirs.ndim:
+                ours, theirs = np.array(magnitudes(kind, name, bins, size), np.float32), theirs.numpy().astype(np.float32)
+                assert np.all(np.abs(ours - theirs) <= np.spacing(np.maximum(ours, theirs))), (name, ours, theirs)
+                if name.startswith("Translate"):
+                    assert np.array_equal(ours.astype(int), theirs.astype(int)), (name, size)
+
+
+@pytest.mark.parametrize("interpolation", [NEAREST, BILINEAR])
+def test_augmentations_are_torchvisions_on_our_draws(rows, tmp_path, monkeypatch, interpolation):
+    rng, filters = np.random.default_rng(27), {NEAREST: T.InterpolationMode.NEAREST, BILINEAR: T.InterpolationMode.BILINEAR}
+    path, near = tmp_path / "a.png", 0
+    for i in range(600):
+        im = Image.fromarray(picture(rng, *[(60, 50), (64, 64), (224, 224)][i % 3]))
+        im.save(path)
+        draws = Draws(i)
+        monkeypatch.setattr(torch, "randint", draws.randint)
+        monkeypatch.setattr(T.AutoAugment, "get_params", staticmethod(draws.policy))
+        policies = list(T.AutoAugmentPolicy)
+        transform, config = [
+            (T.RandAugment(2, 9, 31, filters[interpolation]), dict(Kind=RAND, Ops=2, Magnitude=9, Bins=31)),
+            (T.TrivialAugmentWide(31, filters[interpolation]), dict(Kind=WIDE, Bins=31)),
+            (T.AutoAugment(policies[i // 4 % 3], filters[interpolation]), dict(Kind=AUTO, Policy=i // 4 % 3)),
+            (T.RandAugment(3, 27, 31, filters[interpolation]), dict(Kind=RAND, Ops=3, Magnitude=27, Bins=31)),
+        ][i % 4]
+        want = F.pil_to_tensor(transform(im))
+        monkeypatch.undo()
+        got = rows.row(path, Out=im.size[::-1], Layout=NCHW, Augment=dict(config, Interpolation=interpolation), draw=dict(Seed=5, Index=i))
+        if not equal(got, want, False):
+            near += 1
+            assert equal(got, want, True), (i, config)
+    assert near <= 6, f"{near} of 600 rows are 1 off"
+
+
+def test_policies_are_torchvisions(rows, tmp_path, monkeypatch):
+    """Every pair of operations of every policy, each operation alone and both."""
+    rng = np.random.default_rng(28)
+    path, seen = tmp_path / "a.png", set()
+    for i in range(3 * 400):
+        policy = i % 3
+        draws = Draws(i)
+        which, chances, signs = draws.policy(25)
+        pairs = T.AutoAugment(list(T.AutoAugmentPolicy)[policy]).policies[which]
+        what = (policy, which, *(bool(c < p) for c, (_, p, _) in zip(chances, pairs)))
+        if what in seen:
+            continue
+        seen.add(what)
+        im = Image.fromarray(picture(rng, 40, 30))
+        im.save(path)
+        monkeypatch.setattr(T.AutoAugment, "get_params", staticmethod(draws.policy))
+        want = F.pil_to_tensor(T.AutoAugment(list(T.AutoAugmentPolicy)[policy])(im))
+        monkeypatch.undo()
+        got = rows.row(path, Out=(30, 40), Layout=NCHW, Augment=dict(Kind=AUTO, Policy=policy, Interpolation=NEAREST), draw=dict(Seed=5, Index=i))
+        assert equal(got, want, False), (what, pairs, signs)
+    assert len({s[:2] for s in seen}) == 75
+
+
+def test_blur_is_torchvisions_within_1(rows, tmp_path):
+    rng = np.random.default_rng(29)
+    path, off, of = tmp_path / "a.png", 0, 0
+    for i in range(60):
+        size, taps = [(60, 50), (64, 64), (224, 224)][i % 3], int(rng.choice([3, 5, 9, 23]))
+        im = Image.fromarray(picture(rng, *size))
+        im.save(path)
+        sigma = 0.1 + uniforms(5, 0, i, BLUR, 0)[1] * 1.9
+        want = F.pil_to_tensor(F.gaussian_blur(im, [taps, taps], [sigma, sigma])).numpy().astype(int)
+        got = rows.row(path, Out=size[::-1], Layout=NCHW, Blur=dict(P=1, Size=taps, Sigma=[0.1, 2]), draw=dict(Seed=5, Index=i))
+        assert np.abs(got - want).max() <= 1, (i, taps, sigma)
+        off, of = off + int((got != want).sum()), of + got.size
+    assert off < of / 10000, f"{off} of {of} values are 1 off"
+
+
+def test_tones_and_sharpness_are_torchvisions(rows, tmp_path):
+    rng = np.random.default_rng(30)
+    path = tmp_path / "a.png"
+    for i in range(40):
+        im = Image.fromarray(picture(rng, 60, 50))
+        im.save(path)
+        threshold, bits_left, factor = float(rng.integers(0, 257)), int(rng.integers(1, 9)), float(rng.uniform(0, 4))
+        for transform, config in (
+            (T.RandomSolarize(threshold, p=1), dict(Solarize=dict(P=1, Threshold=threshold))),
+            (T.RandomPosterize(bits_left, p=1), dict(Posterize=dict(P=1, Bits=bits_left))),
+            (T.RandomAdjustSharpness(factor, p=1), dict(Sharpness=dict(P=1, Factor=factor))),
+            (T.RandomInvert(1), dict(Invert=1)), (T.RandomAutocontrast(1), dict(Autocontrast=1)), (T.RandomEqualize(1), dict(Equalize=1)),
+        ):
+            assert bits(rows.row(path, Out=(50, 60), Layout=NCHW, **config)) == bits(F.pil_to_tensor(transform(im)).numpy()), (i, config)

@@ -1,0 +1,192 @@
+package media
+
+/*
+#include "row.h"
+*/
+import "C"
+
+import "fmt"
+
+// Augmentation is a way to draw operations for a row.
+type Augmentation uint8
+
+const (
+	RandAugment        Augmentation = iota + 1 // a number of them, all by one magnitude
+	TrivialAugmentWide                         // one, and its magnitude
+	AutoAugment                                // one of a policy's pairs
+)
+
+// Policy is one of those that were learnt for a data set.
+type Policy uint8
+
+const (
+	ImageNet Policy = iota
+	CIFAR10
+	SVHN
+)
+
+// Limits of Augment and Blur.
+const (
+	MaxOps    = C.MEDIA_MAX_OPS
+	MaxBins   = 1000
+	MaxKernel = C.MEDIA_MAX_KERNEL
+	MinSigma  = 1e-3
+	MaxSigma  = 1000
+)
+
+// Augment is torchvision's RandAugment, TrivialAugmentWide or AutoAugment on a PIL image: what shears, moves and turns leaves black
+// pixels where there are none. In grey pictures Color does nothing.
+type Augment struct {
+	Kind          Augmentation
+	Ops           int           // of RandAugment: how many operations, one after the other
+	Magnitude     int           // of RandAugment: which of the Bins, from 0
+	Bins          int           // of RandAugment and TrivialAugmentWide
+	Policy        Policy        // of AutoAugment
+	Interpolation Interpolation // Nearest or Bilinear
+}
+
+// Blur is torchvision's GaussianBlur of Size x Size pixels, within 1, by a sigma between two.
+type Blur struct {
+	P     float64 // probability that it happens
+	Size  int     // odd
+	Sigma [2]float64
+}
+
+// Solarize inverts values from Threshold on, with probability P.
+type Solarize struct{ P, Threshold float64 }
+
+// Posterize leaves the upper Bits of each value, with probability P.
+type Posterize struct {
+	P    float64
+	Bits int
+}
+
+// Sharpness blends with Pillow's SMOOTH, with probability P: 0 is that alone, 1 the picture as it is.
+type Sharpness struct{ P, Factor float64 }
+
+// retouch fills in what the kernel knows of the configs above.
+func (cfg *Config) retouch(op *C.media_op) {
+	if a := cfg.Augment; a != nil {
+		op.augment, op.augment_policy, op.augment_filter = C.uint32_t(a.Kind), C.uint32_t(a.Policy), C.uint32_t(a.Interpolation)
+		op.augment_ops, op.augment_magnitude, op.augment_bins = C.uint32_t(a.Ops), C.uint32_t(a.Magnitude), C.uint32_t(a.Bins)
+	}
+	if b := cfg.Blur; b != nil {
+		op.blur_p, op.blur_size = C.double(b.P), C.uint32_t(b.Size)
+		op.sigma_min, op.sigma_max = C.double(b.Sigma[0]), C.double(b.Sigma[1])
+	}
+	if s := cfg.Solarize; s != nil {
+		op.solarize_p, op.solarize_threshold = C.double(s.P), C.double(s.Threshold)
+	}
+	if p := cfg.Posterize; p != nil {
+		op.posterize_p, op.posterize_bits = C.double(p.P), C.uint32_t(p.Bits)
+	}
+	if s := cfg.Sharpness; s != nil {
+		op.sharpness_p, op.sharpness_factor = C.double(s.P), C.double(s.Factor)
+	}
+	op.invert_p, op.autocontrast_p, op.equalize_p = C.double(cfg.Invert), C.double(cfg.Autocontrast), C.double(cfg.Equalize)
+}
+
+// chance is one of the row's probabilities.
+type chance struct {
+	name string
+	p    float64
+}
+
+// chances are those of what is done to a row's bytes.
+func (cfg *Config) chances() []chance {
+	all := []chance{{"grayscale", cfg.Grayscale}, {"invert", cfg.Invert}, {"autocontrast", cfg.Autocontrast}, {"equalize", cfg.Equalize}}
+	if cfg.Jitter != nil {
+		all = append(all, chance{"jitter", cfg.Jitter.P})
+	}
+	if cfg.Blur != nil {
+		all = append(all, chance{"blur", cfg.Blur.P})
+	}
+	if cfg.Solarize != nil {
+		all = append(all, chance{"solarize", cfg.Solarize.P})
+	}
+	if cfg.Posterize != nil {
+		all = append(all, chance{"posterize", cfg.Posterize.P})
+	}
+	if cfg.Sharpness != nil {
+		all = append(all, chance{"sharpness", cfg.Sharpness.P})
+	}
+	return all
+}
+
+// checkRetouches wants numbers in range, and colours where values change.
+func (cfg *Config) checkRetouches() error {
+	if cfg.Mode == Index {
+		return cfg.checkIndex()
+	}
+	if a := cfg.Augment; a != nil {
+		if err := a.check(); err != nil {
+			return err
+		}
+	}
+	if b := cfg.Blur; b != nil {
+		if err := b.check(cfg.out()); err != nil {
+			return err
+		}
+	}
+	if s := cfg.Solarize; s != nil && !(s.Threshold >= 0 && s.Threshold <= 256) {
+		return fmt.Errorf("solarize: got threshold %v, want 0 to 256", s.Threshold)
+	}
+	if p := cfg.Posterize; p != nil && (p.Bits < 0 || p.Bits > 8) {
+		return fmt.Errorf("posterize: got %d bits, want 0 to 8", p.Bits)
+	}
+	if s := cfg.Sharpness; s != nil && !(s.Factor >= 0 && s.Factor <= MaxFactor) {
+		return fmt.Errorf("sharpness: got factor %v, want 0 to %d", s.Factor, MaxFactor)
+	}
+	return nil
+}
+
+// checkIndex refuses what would make other numbers of numbers of classes.
+func (cfg *Config) checkIndex() error {
+	if cfg.Augment != nil {
+		return fmt.Errorf("mode index: want no augmentation, as numbers of classes are no colours")
+	}
+	for _, c := range cfg.chances() {
+		if c.p > 0 {
+			return fmt.Errorf("mode index: want no %s, as numbers of classes are no colours", c.name)
+		}
+	}
+	return nil
+}
+
+func (a *Augment) check() error {
+	if a.Kind < RandAugment || a.Kind > AutoAugment || a.Policy > SVHN {
+		return fmt.Errorf("augment: kind %d or policy %d is not one of the named values", a.Kind, a.Policy)
+	}
+	if a.Interpolation != Nearest && a.Interpolation != Bilinear {
+		return fmt.Errorf("augment: want interpolation nearest or bilinear")
+	}
+	if a.Kind == AutoAugment {
+		return nil
+	}
+	if a.Bins < 2 || a.Bins > MaxBins {
+		return fmt.Errorf("augment: got %d magnitude bins, want 2 to %d", a.Bins, MaxBins)
+	}
+	if a.Kind != RandAugment {
+		return nil
+	}
+	if a.Ops < 1 || a.Ops > MaxOps {
+		return fmt.Errorf("augment: got %d operations, want 1 to %d", a.Ops, MaxOps)
+	}
+	if a.Magnitude < 0 || a.Magnitude >= a.Bins {
+		return fmt.Errorf("augment: got magnitude %d, want 0 to %d, as there are %d bins", a.Magnitude, a.Bins-1, a.Bins)
+	}
+	return nil
+}
+
+func (b *Blur) check(out Size) error {
+	if b.Size < 1 || b.Size > MaxKernel || b.Size%2 == 0 {
+		return fmt.Errorf("blur: got size %d, want an odd number from 1 to %d", b.Size, MaxKernel)
+	}
+	if b.Size/2 >= min(out.H, out.W) {
+		return fmt.Errorf("blur: got size %d for a row of %d x %d, want less than twice the shorter side", b.Size, out.H, out.W)
+	}
+	if !(b.Sigma[0] >= MinSigma && b.Sigma[0] <= b.Sigma[1] && b.Sigma[1] <= MaxSigma) {
+		return fmt.Errorf("blur: got sigma %v, want %v <= smallest <= largest <= %v", b.Sigma, MinSigma, MaxSigma)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package media
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"testing"
+)
+
+const (
+	drawAugment, drawBlur, drawTones = 8, 9, 10 // their operations in the kernel's draws
+	identity, sharpness              = 0, 9     // in RandAugment's order
+)
+
+// made is the row of a 60 x 50 picture.
+func made(t *testing.T, w *Worker, data []byte, cfg Config, draw Draw) []byte {
+	t.Helper()
+	cfg.Out = Size{50, 60}
+	op := compiled(t, cfg)
+	row := make([]byte, op.RowBytes())
+	if _, err := w.Row(row, data, op, draw); err != nil {
+		t.Fatal(err)
+	}
+	return row
+}
+
+// Operations, signs and magnitudes are uniforms of an address of their own, for good: rows of equal draws are equal, and others differ.
+func TestDrawsOfAugmentationsHaveTheirAddresses(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 60, 50)
+	plain := made(t, w, data, Config{}, Draw{})
+	for name, augment := range map[string]Augment{
+		"rand_augment":         {Kind: RandAugment, Ops: 1, Magnitude: 2, Bins: 4, Interpolation: Nearest},
+		"trivial_augment_wide": {Kind: TrivialAugmentWide, Bins: 4, Interpolation: Nearest},
+	} {
+		rows := map[string][]byte{}
+		for i := range uint64(600) {
+			draw := Draw{Seed: 5, Epoch: 1, Index: i}
+			u, bin := draw.Uniforms(drawAugment, 0), draw.Uniforms(drawAugment, 1)[0]
+			op, negative := int(u[0]*14), u[1] < 0.5
+			which := fmt.Sprint(op, op > identity && op <= sharpness && negative)
+			if augment.Kind == TrivialAugmentWide {
+				which = fmt.Sprint(which, int(bin*4))
+			}
+			got := made(t, w, data, Config{Augment: &augment}, draw)
+			if before, ok := rows[which]; ok && !bytes.Equal(got, before) {
+				t.Fatalf("%s, row %d: other bytes than those of %s before", name, i, which)
+			}
+			if op == identity && !bytes.Equal(got, plain) {
+				t.Fatalf("%s, row %d: the identity changed it", name, i)
+			}
+			rows[which] = got
+		}
+		distinct := map[[32]byte]bool{}
+		for _, row := range rows {
+			distinct[sha256.Sum256(row)] = true
+		}
+		if len(rows) < 23 || len(distinct) < 21 {
+			t.Errorf("%s: %d draws made %d rows", name, len(rows), len(distinct))
+		}
+	}
+}
+
+// RandAugment's n-th operation is drawn from block n: fewer of them are the first of more.
+func TestOperationsOfOneRowAreDrawnOneByOne(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 60, 50)
+	augment := func(ops int) Config {
+		return Config{Augment: &Augment{Kind: RandAugment, Ops: ops, Magnitude: 9, Bins: 31, Interpolation: Nearest}}
+	}
+	same := 0
+	for i := range uint64(300) {
+		draw := Draw{Seed: 3, Index: i}
+		one, two := made(t, w, data, augment(1), draw), made(t, w, data, augment(2), draw)
+		if int(draw.Uniforms(drawAugment, 1)[0]*14) == identity {
+			same++
+			if !bytes.Equal(one, two) {
+				t.Fatalf("row %d: the second operation, identity, changed it", i)
+			}
+		}
+	}
+	if same == 0 {
+		t.Error("the second operation was never identity")
+	}
+}
+
+// What is blurred, and what happens by chance, is a uniform of its address.
+func TestDrawsOfBlurAndTonesHaveTheirAddresses(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 60, 50)
+	const p = 0.4
+	tones := []func(p float64) Config{ // by block
+		func(p float64) Config { return Config{Solarize: &Solarize{P: p, Threshold: 128}} },
+		func(p float64) Config { return Config{Posterize: &Posterize{P: p, Bits: 2}} },
+		func(p float64) Config { return Config{Invert: p} },
+		func(p float64) Config { return Config{Sharpness: &Sharpness{P: p, Factor: 3}} },
+		func(p float64) Config { return Config{Autocontrast: p} },
+		func(p float64) Config { return Config{Equalize: p} },
+	}
+	plain := made(t, w, data, Config{}, Draw{})
+	blur := func(p, low, high float64) Config {
+		return Config{Blur: &Blur{P: p, Size: 7, Sigma: [2]float64{low, high}}}
+	}
+	happened := make([]int, len(tones)+1)
+	for i := range uint64(100) {
+		draw := Draw{Seed: 5, Epoch: 1, Index: i}
+		for block, tone := range tones {
+			want := plain
+			if draw.Uniforms(drawTones, uint32(block))[0] < p {
+				want = made(t, w, data, tone(1), Draw{})
+				happened[block]++
+			}
+			if got := made(t, w, data, tone(p), draw); !bytes.Equal(got, want) {
+				t.Fatalf("row %d, block %d of chance %v: other bytes", i, block, p)
+			}
+		}
+		u, want := draw.Uniforms(drawBlur, 0), plain
+		if sigma := 0.5 + u[1]*2; u[0] < p {
+			want = made(t, w, data, blur(1, sigma, sigma), Draw{})
+			happened[len(tones)]++
+		}
+		if got := made(t, w, data, blur(p, 0.5, 2.5), draw); !bytes.Equal(got, want) {
+			t.Fatalf("row %d, blur of chance %v: other bytes", i, p)
+		}
+	}
+	for block, n := range happened {
+		if n == 0 || n == 100 {
+			t.Errorf("block %d happened %d times", block, n)
+		}
+	}
+}
+
+// The policies are tables, and their rows stay what they are: tests/exact holds them beside torchvision's.
+func TestRowsOfPoliciesStayWhatTheyAre(t *testing.T) {
+	w, data := worker(t, nil), testPNG(t, 60, 50)
+	for policy, want := range map[Policy]string{ImageNet: "4a2eb338e5be450e", CIFAR10: "9ba016f8e19dbe19", SVHN: "825f7aad770727b9"} {
+		sum, distinct := sha256.New(), map[string]bool{}
+		for i := range uint64(200) {
+			row := made(t, w, data, Config{Augment: &Augment{Kind: AutoAugment, Policy: policy, Interpolation: Nearest}}, Draw{Seed: 1, Index: i})
+			sum.Write(row)
+			distinct[string(row)] = true
+		}
+		if got := fmt.Sprintf("%x", sum.Sum(nil)[:8]); got != want || len(distinct) < 30 {
+			t.Errorf("policy %d: %d rows of 200 differ, with the sum %s, want %s", policy, len(distinct), got, want)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+/* blur.c - a row's pixels beside their neighbours: sharpness and the Gaussian blur.
+ *
+ * Sharpness is Pillow's to the bit: ImageFilter.SMOOTH, which leaves the outermost pixels as they are and pictures of less than
+ * 3 x 3 whole, and a blend with it. Its sums, divided by 13, are never half way between two numbers, so whole numbers give
+ * what its floats do.
+ *
+ * The blur is torchvision's of PIL images, within 1: weights exp(-x^2 / 2 sigma^2) whose sum is 1, pixels mirrored at the
+ * borders without the outermost one, rounded half to even at the end. torch sums k x k products in an order of its own; here
+ * rows are blurred and then columns, in floats. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+#include <math.h>
+#include <string.h>
+
+#include "internal.h"
+
+void media_sharpness(const media_pixels *px, const media_pixels *from, float factor) {
+    int32_t step = px->step, len = px->w * step;
+    if (px->w < 3 || px->h < 3) return;
+    for (int32_t y = 1; y < px->h - 1; y++) {
+        const uint8_t *a = media_line(from, y - 1), *b = media_line(from, y), *c = media_line(from, y + 1);
+        uint8_t *to = media_line(px, y);
+        for (int32_t i = step; i < len - step; i++) {
+            int l = i - step, r = i + step;
+            int sum = a[l] + a[i] + a[r] + b[l] + 5 * b[i] + b[r] + c[l] + c[i] + c[r];
+            to[i] = media_blend((2 * sum + 13) / 26, b[i], factor);
+        }
+    }
+}
+
+/* Four floats, or whatever the processor makes of them; each is what a float alone would be. */
+typedef float lanes __attribute__((vector_size(16)));
+typedef int32_t whole __attribute__((vector_size(16)));
+
+enum { LANES = 4 };
+
+static void weigh(float *k, int32_t n, double sigma) {
+    double sum = 0, w[MEDIA_MAX_KERNEL];
+    for (int32_t i = 0; i < n; i++) {
+        double x = (i - n / 2) / sigma;
+        sum += w[i] = exp(-0.5 * x * x);
+    }
+    for (int32_t i = 0; i < n; i++) k[i] = (float)(w[i] / sum);
+}
+
+/* Where element i of a line of n is that goes on to both sides as in a mirror. */
+static int32_t mirrored(int32_t i, int32_t n) { return i < 0 ? -i : i >= n ? 2 * n - 2 - i : i; }
+
+/* n sums of k[t] * at[t][i], symmetric in t, to `to`; both may be written and read up to the next multiple of LANES. */
+static void sums(const float *k, int32_t taps, const float *const *at, int32_t n, float *to) {
+    for (int32_t i = 0; i < n; i += LANES) {
+        lanes v, w, sum;
+        memcpy(&v, at[taps / 2] + i, sizeof v);
+        sum = v * k[taps / 2];
+        for (int32_t t = 0; t < taps / 2; t++) {
+            memcpy(&v, at[t] + i, sizeof v);
+            memcpy(&w, at[taps - 1 - t] + i, sizeof w);
+            sum += (v + w) * k[t];
+        }
+        memcpy(to + i, &sum, sizeof sum);
+    }
+}
+
+/* A line as floats with r more pixels on each side. */
+static void widen(const uint8_t *line, int32_t w, int step, int32_t r, float *to) {
+    for (int32_t x = -r; x < w + r; x++)
+        for (int ch = 0; ch < step; ch++) *to++ = (float)line[mirrored(x, w) * step + ch];
+}
+
+/* n numbers of 0 to 255, rounded half to even: behind 2^23 floats have no fraction. */
+static void round_line(const float *v, int32_t n, uint8_t *to) {
+    for (int32_t i = 0; i < n; i += LANES) {
+        lanes x;
+        whole bits;
+        memcpy(&x, v + i, sizeof x);
+        x += 8388608.0f;
+        memcpy(&bits, &x, sizeof bits);
+        for (int32_t j = 0; j < LANES && i + j < n; j++) to[i + j] = (uint8_t)bits[j];
+    }
+}
+
+/* Floats of a line and what is read and written behind it. */
+static size_t line_floats(int32_t w, int step) { return (size_t)w * (size_t)step + LANES; }
+
+size_t media_blur_bytes(const media_pixels *px) {
+    return (line_floats(px->w, px->step) * ((size_t)px->h + 1) +
+            line_floats(px->w + MEDIA_MAX_KERNEL, px->step)) *
+           sizeof(float);
+}
+
+void media_gaussian_blur(const media_pixels *px, float *room, int32_t taps, double sigma) {
+    float k[MEDIA_MAX_KERNEL];
+    const float *at[MEDIA_MAX_KERNEL];
+    int32_t len = px->w * px->step, r = taps / 2;
+    size_t stride = line_floats(px->w, px->step);
+    float *sum = room + stride * (size_t)px->h, *wide = sum + stride;
+    weigh(k, taps, sigma);
+    for (int32_t t = 0; t < taps; t++) at[t] = wide + t * px->step;
+    for (int32_t y = 0; y < px->h; y++) {
+        widen(media_line(px, y), px->w, px->step, r, wide);
+        sums(k, taps, at, len, room + stride * (size_t)y);
+    }
+    for (int32_t y = 0; y < px->h; y++) {
+        for (int32_t t = 0; t < taps; t++) at[t] = room + stride * (size_t)mirrored(y - r + t, px->h);
+        sums(k, taps, at, len, sum);
+        round_line(sum, len, media_line(px, y));
+    }
+}

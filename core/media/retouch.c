@@ -1,0 +1,99 @@
+/* retouch.c - what is done to a row's pixels between the geometry and the finish, as a list that is drawn first and applied once
+ * all lines are in their place. Each kind has its file.
+ *
+ * Draws, in the words of philox.c: operation 9 is the Gaussian blur; the first uniform of block 0 says whether, the second
+ * which sigma. Operation 10 is what happens or does not, each if the first uniform of its block is below its p: block 0
+ * solarize, 1 posterize, 2 invert, 3 sharpness, 4 autocontrast, 5 equalize. */
+#include <string.h>
+
+#include "internal.h"
+
+enum { OP_BLUR = 9, OP_TONES = 10 };
+
+static void draw_blur(const media_op *op, const media_draw *d, media_retouches *to) {
+    double u[2];
+    if (!media_chance(d, OP_BLUR, 0, op->blur_p)) return;
+    media_uniforms(d, OP_BLUR, 0, u);
+    double sigma = op->sigma_min + u[1] * (op->sigma_max - op->sigma_min);
+    to->all[to->n++] = (media_retouch){.kind = MEDIA_BLUR, .size = (int32_t)op->blur_size, .value = sigma};
+}
+
+static void draw_tones(const media_op *op, const media_draw *d, media_retouches *to) {
+    const struct {
+        double p;
+        int32_t kind;
+        double value;
+    } tones[] = {
+        {op->solarize_p, MEDIA_SOLARIZE, op->solarize_threshold}, /* block 0 */
+        {op->posterize_p, MEDIA_POSTERIZE, op->posterize_bits},   /* 1, and so on */
+        {op->invert_p, MEDIA_INVERT, 0},
+        {op->sharpness_p, MEDIA_SHARPNESS, op->sharpness_factor},
+        {op->autocontrast_p, MEDIA_AUTOCONTRAST, 0},
+        {op->equalize_p, MEDIA_EQUALIZE, 0},
+    };
+    for (uint32_t i = 0; i < sizeof tones / sizeof tones[0]; i++)
+        if (media_chance(d, OP_TONES, i, tones[i].p))
+            to->all[to->n++] = (media_retouch){.kind = tones[i].kind, .value = tones[i].value};
+}
+
+void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to) {
+    to->n = 0;
+    media_draw_augment(op, d, to);
+    media_draw_jitter(op, d, to);
+    media_draw_gray(op, d, to);
+    draw_blur(op, d, to);
+    draw_tones(op, d, to);
+}
+
+void media_retouch_points(const media_retouches *retouches, double affine[6]) {
+    for (int i = 0; i < retouches->n; i++)
+        if (retouches->all[i].kind == MEDIA_WARP) media_warp_points(retouches->all[i].matrix, affine);
+}
+
+/* A copy of the pixels, for what looks at several to make one. */
+static int copy(const media_pixels *px, media_buf *room, media_pixels *to) {
+    size_t size = px->stride * (size_t)px->h;
+    *to = *px;
+    to->p = media_buf_get(room, size);
+    if (!to->p) return 0;
+    memcpy(to->p, px->p, size);
+    return 1;
+}
+
+static int apply(const media_retouch *r, const media_pixels *px, media_buf *room) {
+    media_pixels from;
+    switch (r->kind) {
+    case MEDIA_BRIGHTNESS: media_brightness(px, (float)r->value); break;
+    case MEDIA_CONTRAST: media_contrast(px, (float)r->value); break;
+    case MEDIA_SATURATION: media_saturation(px, (float)r->value); break;
+    case MEDIA_HUE: media_hue(px, r->value); break;
+    case MEDIA_TO_GRAY: media_to_gray(px); break;
+    case MEDIA_SOLARIZE: media_solarize(px, r->value); break;
+    case MEDIA_POSTERIZE: media_posterize(px, (int)r->value); break;
+    case MEDIA_INVERT: media_invert(px); break;
+    case MEDIA_AUTOCONTRAST: media_autocontrast(px); break;
+    case MEDIA_EQUALIZE: media_equalize(px); break;
+    case MEDIA_BLUR:
+        if (!media_buf_get(room, media_blur_bytes(px))) return MEDIA_NO_MEMORY;
+        media_gaussian_blur(px, (float *)(void *)room->p, r->size, r->value);
+        break;
+    case MEDIA_SHARPNESS:
+        if (!copy(px, room, &from)) return MEDIA_NO_MEMORY;
+        media_sharpness(px, &from, (float)r->value);
+        break;
+    case MEDIA_WARP:
+        if (!copy(px, room, &from)) return MEDIA_NO_MEMORY;
+        media_warp(px, &from, r->matrix, r->size);
+        break;
+    default: break;
+    }
+    return MEDIA_OK;
+}
+
+int media_retouch_row(const media_retouches *retouches, const media_pixels *px, media_buf *room) {
+    for (int i = 0; i < retouches->n; i++) {
+        int rc = apply(&retouches->all[i], px, room);
+        if (rc != MEDIA_OK) return rc;
+    }
+    return MEDIA_OK;
+}

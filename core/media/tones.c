@@ -1,0 +1,99 @@
+/* tones.c - every value of a row by a table: solarize, posterize, invert, autocontrast, equalize.
+ *
+ * The tables are those of Pillow's ImageOps, which torchvision calls. Those of the last two come from how often each value of
+ * a channel is there. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+#include <string.h>
+
+#include "internal.h"
+
+void media_by_table(const media_pixels *px, const uint8_t table[256]) {
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *line = media_line(px, y);
+        for (size_t x = 0; x < (size_t)px->w * (size_t)px->step; x++) line[x] = table[line[x]];
+    }
+}
+
+void media_solarize(const media_pixels *px, double threshold) {
+    uint8_t table[256];
+    for (int x = 0; x < 256; x++) table[x] = (uint8_t)(x < threshold ? x : 255 - x);
+    media_by_table(px, table);
+}
+
+void media_posterize(const media_pixels *px, int bits) {
+    uint8_t table[256];
+    for (int x = 0; x < 256; x++) table[x] = (uint8_t)(x & ~((1 << (8 - bits)) - 1));
+    media_by_table(px, table);
+}
+
+void media_invert(const media_pixels *px) { media_solarize(px, 0); }
+
+/* A histogram, or a table, of each channel. */
+typedef struct channels_u32 {
+    uint32_t of[3][256];
+} channels_u32;
+
+typedef struct channels_u8 {
+    uint8_t of[3][256];
+} channels_u8;
+
+static int channels(const media_pixels *px) { return px->step == 1 ? 1 : 3; }
+
+static void count(const media_pixels *px, channels_u32 *n) {
+    memset(n, 0, sizeof *n);
+    for (int32_t y = 0; y < px->h; y++) {
+        const uint8_t *c = media_line(px, y);
+        for (int32_t x = 0; x < px->w; x++, c += px->step)
+            for (int ch = 0; ch < channels(px); ch++) n->of[ch][c[ch]]++;
+    }
+}
+
+static void by_tables(const media_pixels *px, const channels_u8 *t) {
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *c = media_line(px, y);
+        for (int32_t x = 0; x < px->w; x++, c += px->step)
+            for (int ch = 0; ch < channels(px); ch++) c[ch] = t->of[ch][c[ch]];
+    }
+}
+
+/* The smallest value becomes 0 and the largest 255. */
+static void stretch(const uint32_t n[256], uint8_t table[256]) {
+    int low = 0, high = 255;
+    while (low < 255 && n[low] == 0) low++;
+    while (high > 0 && n[high] == 0) high--;
+    double scale = high > low ? 255.0 / (high - low) : 1, offset = high > low ? -low * scale : 0;
+    for (int x = 0; x < 256; x++) {
+        double v = x * scale + offset;
+        table[x] = v <= 0 ? 0 : v >= 255 ? 255 : (uint8_t)v;
+    }
+}
+
+/* About equally many pixels of each value. */
+static void flatten(const uint32_t n[256], uint8_t table[256]) {
+    uint64_t all = 0, last = 0;
+    for (int x = 0; x < 256; x++) {
+        all += n[x];
+        if (n[x] > 0) last = n[x];
+    }
+    uint64_t share = (all - last) / 255, sum = share / 2;
+    for (int x = 0; x < 256; x++) {
+        uint64_t v = share > 0 ? sum / share : (uint64_t)x;
+        table[x] = (uint8_t)(v < 255 ? v : 255);
+        sum += n[x];
+    }
+}
+
+static void by_histogram(const media_pixels *px, void (*make)(const uint32_t n[256], uint8_t table[256])) {
+    channels_u32 n;
+    channels_u8 t;
+    count(px, &n);
+    for (int ch = 0; ch < channels(px); ch++) make(n.of[ch], t.of[ch]);
+    by_tables(px, &t);
+}
+
+void media_autocontrast(const media_pixels *px) { by_histogram(px, stretch); }
+
+void media_equalize(const media_pixels *px) { by_histogram(px, flatten); }

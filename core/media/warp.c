@@ -1,0 +1,158 @@
+/* warp.c - a row sheared, moved, turned: an affine map of its pixels, zeros where there are none.
+ *
+ * The matrices are torchvision's (functional.affine) and, of a rotation, Pillow's (Image.rotate); the pixels are those of
+ * Pillow's Image.transform: nearest in 16.16 fixed point, or by sums of doubles where nothing is sheared, and bilinear in
+ * doubles, cut and not rounded. Pillow's shortcuts for quarters of a turn give the same pixels. Products and sums must not be
+ * contracted, which GCC's -std=c11 and the pragma below see to. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+static const double PI = 3.141592653589793;
+
+static double radians(double degrees) { return degrees * (PI / 180.0); }
+
+void media_affine_matrix(const media_affine *a, double m[6]) {
+    double rot = radians(a->angle), sx = radians(a->shear_x), sy = radians(a->shear_y);
+    double x = -a->center_x - a->translate_x, y = -a->center_y - a->translate_y;
+    m[0] = (-sin(rot - sy) * tan(sx) / cos(sy) + cos(rot)) / a->scale;
+    m[1] = -(-cos(rot - sy) * tan(sx) / cos(sy) - sin(rot)) / a->scale;
+    m[3] = -(sin(rot - sy) / cos(sy)) / a->scale;
+    m[4] = cos(rot - sy) / cos(sy) / a->scale;
+    m[2] = m[0] * x + m[1] * y + a->center_x;
+    m[5] = m[3] * x + m[4] * y + a->center_y;
+}
+
+/* x with 15 places after the point, as Python's round gives it. */
+static double round15(double x) {
+    char text[32];
+    snprintf(text, sizeof text, "%.15f", x);
+    return strtod(text, NULL);
+}
+
+void media_rotation_matrix(double degrees, int32_t w, int32_t h, double m[6]) {
+    double turn = fmod(degrees, 360.0), x = w / 2.0, y = h / 2.0;
+    if (turn < 0) turn += 360.0;
+    turn = -radians(turn);
+    m[0] = m[4] = round15(cos(turn));
+    m[1] = round15(sin(turn));
+    m[3] = round15(-sin(turn));
+    m[2] = m[0] * -x + m[1] * -y + x;
+    m[5] = m[3] * -x + m[4] * -y + y;
+}
+
+/* Leave of the columns [*first, *end) those where 0 <= at + by * x < limit. */
+static void bound(int64_t at, int64_t by, int64_t limit, int32_t *first, int32_t *end) {
+    if (by < 0) {
+        at = limit - 1 - at;
+        by = -by;
+    }
+    if (by == 0) {
+        if (at < 0 || at >= limit) *end = 0;
+        return;
+    }
+    int64_t from = at < 0 ? (by - 1 - at) / by : 0, to = at < limit ? (limit - at + by - 1) / by : 0;
+    if (from > *first) *first = (int32_t)(from < *end ? from : *end);
+    if (to < *end) *end = (int32_t)to;
+}
+
+static inline void span(uint8_t *to, int32_t n, const media_pixels *from, size_t step, int32_t x, int32_t y,
+                        int32_t by_x, int32_t by_y) {
+    for (; n > 0; n--, to += step, x += by_x, y += by_y)
+        memcpy(to, media_line(from, y >> 16) + (size_t)(x >> 16) * step, step);
+}
+
+static int32_t fixed(double v) { return (int32_t)floor(v * 65536.0 + 0.5); }
+
+/* The nearest pixels, in 16.16 fixed point. */
+static void nearest_fixed(const media_pixels *px, const media_pixels *from, const double m[6]) {
+    int32_t dx = fixed(m[0]), dy = fixed(m[3]), down_x = fixed(m[1]), down_y = fixed(m[4]);
+    int64_t x0 = fixed(m[2] + m[0] * 0.5 + m[1] * 0.5), y0 = fixed(m[5] + m[3] * 0.5 + m[4] * 0.5);
+    for (int32_t y = 0; y < px->h; y++, x0 += down_x, y0 += down_y) {
+        int32_t first = 0, end = px->w;
+        bound(x0, dx, (int64_t)px->w << 16, &first, &end);
+        bound(y0, dy, (int64_t)px->h << 16, &first, &end);
+        uint8_t *to = media_line(px, y);
+        memset(to, 0, (size_t)px->w * (size_t)px->step);
+        if (first >= end) continue;
+        to += (size_t)first * (size_t)px->step;
+        int32_t sx = (int32_t)(x0 + (int64_t)first * dx), sy = (int32_t)(y0 + (int64_t)first * dy);
+        switch (px->step) {
+        case 1: span(to, end - first, from, 1, sx, sy, dx, dy); break;
+        case 3: span(to, end - first, from, 3, sx, sy, dx, dy); break;
+        default: span(to, end - first, from, 4, sx, sy, dx, dy); break;
+        }
+    }
+}
+
+/* The nearest pixels where lines stay lines and columns stay columns: places are sums of doubles. */
+static void nearest_scaled(const media_pixels *px, const media_pixels *from, const double m[6]) {
+    size_t step = (size_t)px->step;
+    double sy = m[5] + m[4] * 0.5;
+    for (int32_t y = 0; y < px->h; y++, sy += m[4]) {
+        uint8_t *to = media_line(px, y);
+        memset(to, 0, (size_t)px->w * step);
+        if (!(sy >= 0 && sy < px->h)) continue;
+        const uint8_t *line = media_line(from, (int32_t)sy);
+        double sx = m[2] + m[0] * 0.5;
+        for (int32_t x = 0; x < px->w; x++, to += step, sx += m[0])
+            if (sx >= 0 && sx < px->w) memcpy(to, line + (size_t)sx * step, step);
+    }
+}
+
+static double between(double a, double b, double share) { return a + (b - a) * share; }
+
+static int32_t inside(int32_t i, int32_t n) { return i < 0 ? 0 : i < n ? i : n - 1; }
+
+/* One pixel from the four around (x, y), which lies in the picture. */
+static void mix(uint8_t *to, const media_pixels *from, double x, double y) {
+    x -= 0.5;
+    y -= 0.5;
+    int32_t left = (int32_t)floor(x), top = (int32_t)floor(y), below = top + 1 < from->h ? top + 1 : from->h;
+    const uint8_t *a = media_line(from, inside(top, from->h)),
+                  *b = below < from->h ? media_line(from, below) : a;
+    size_t l = (size_t)inside(left, from->w) * (size_t)from->step,
+           r = (size_t)inside(left + 1, from->w) * (size_t)from->step;
+    for (size_t ch = 0; ch < (size_t)from->step; ch++) {
+        double up = between(a[l + ch], a[r + ch], x - left), down = between(b[l + ch], b[r + ch], x - left);
+        to[ch] = (uint8_t)between(up, down, y - top);
+    }
+}
+
+static void bilinear(const media_pixels *px, const media_pixels *from, const double m[6]) {
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *to = media_line(px, y);
+        memset(to, 0, (size_t)px->w * (size_t)px->step);
+        for (int32_t x = 0; x < px->w; x++, to += px->step) {
+            double sx = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2],
+                   sy = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
+            if (sx >= 0 && sx < px->w && sy >= 0 && sy < px->h) mix(to, from, sx, sy);
+        }
+    }
+}
+
+void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter) {
+    if (filter == MEDIA_BILINEAR)
+        bilinear(px, from, m);
+    else if (m[1] == 0 && m[3] == 0)
+        nearest_scaled(px, from, m);
+    else
+        nearest_fixed(px, from, m);
+}
+
+void media_warp_points(const double m[6], double affine[6]) {
+    double det = m[0] * m[4] - m[1] * m[3]; /* m leads back: its inverse comes behind the map */
+    const double a = m[4] / det, b = -m[1] / det, d = -m[3] / det, e = m[0] / det;
+    for (int i = 0; i < 3; i++) {
+        double x = affine[i] - (i == 2 ? m[2] : 0), y = affine[3 + i] - (i == 2 ? m[5] : 0);
+        affine[i] = a * x + b * y;
+        affine[3 + i] = d * x + e * y;
+    }
+}

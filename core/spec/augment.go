@@ -1,0 +1,243 @@
+package spec
+
+import "go.yaml.in/yaml/v3"
+
+// The decoders' limits (core/media).
+const (
+	maxOps             = 16
+	maxBins            = 1000
+	maxKernel          = 255
+	minSigma, maxSigma = 1e-3, 1000
+)
+
+// The values of Augment.Kind, which are the keys of the three, and of Augment.Policy.
+const (
+	RandAugment        = "rand_augment"
+	TrivialAugmentWide = "trivial_augment_wide"
+	AutoAugment        = "auto_augment"
+
+	PolicyImageNet = "imagenet"
+	PolicyCIFAR10  = "cifar10"
+	PolicySVHN     = "svhn"
+)
+
+// Augment draws operations out of torchvision's: NumOps of them by one magnitude, or one by any, or a pair of a policy.
+type Augment struct {
+	Kind          string
+	NumOps        int    // of RandAugment
+	Magnitude     int    // of RandAugment: which of the bins
+	Bins          int    // of RandAugment and TrivialAugmentWide: num_magnitude_bins
+	Policy        string // of AutoAugment
+	Interpolation Interpolation
+}
+
+// GaussianBlur is by a kernel of KernelSize, with a sigma between low and high.
+type GaussianBlur struct {
+	KernelSize int
+	Sigma      [2]float64
+	P          float64
+}
+
+// Solarize inverts values from Threshold on.
+type Solarize struct{ Threshold, P float64 }
+
+// Posterize leaves the upper Bits of 8.
+type Posterize struct {
+	Bits int
+	P    float64
+}
+
+// AdjustSharpness is 0 for a smoothed picture, 1 for the picture, 2 for one twice as sharp.
+type AdjustSharpness struct{ Factor, P float64 }
+
+// Retouches change a row's pixels once it is cropped and flipped, besides ColorJitter and Grayscale. Nil and zero leave out.
+type Retouches struct {
+	Augment         *Augment // before the colours change
+	GaussianBlur    *GaussianBlur
+	Solarize        *Solarize
+	Posterize       *Posterize
+	Invert          float64 // probability
+	AdjustSharpness *AdjustSharpness
+	Autocontrast    float64 // probability
+	Equalize        float64 // probability
+}
+
+// names are the operations that are there, but for Augment, in their order.
+func (r *Retouches) names() (all []string) {
+	for _, op := range []struct {
+		name  string
+		given bool
+	}{
+		{"gaussian_blur", r.GaussianBlur != nil}, {"solarize", r.Solarize != nil}, {"posterize", r.Posterize != nil}, {"invert", r.Invert > 0},
+		{"adjust_sharpness", r.AdjustSharpness != nil}, {"autocontrast", r.Autocontrast > 0}, {"equalize", r.Equalize > 0},
+	} {
+		if op.given {
+			all = append(all, op.name)
+		}
+	}
+	return all
+}
+
+// random reports whether rows differ by chance: what always happens, and always alike, is none.
+func (r *Retouches) random() bool {
+	open := func(p float64) bool { return p > 0 && p < 1 }
+	b, s, p, a := r.GaussianBlur, r.Solarize, r.Posterize, r.AdjustSharpness
+	return r.Augment != nil || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
+		a != nil && open(a.P) || open(r.Invert) || open(r.Autocontrast) || open(r.Equalize)
+}
+
+// retouch reads the operation where it is one of them.
+func (d *decoder) retouch(op *section, r *Retouches) {
+	switch {
+	case op.switchedOn(RandAugment) || op.switchedOn(TrivialAugmentWide) || op.switchedOn(AutoAugment):
+		r.Augment = d.augment(op)
+	case op.has("gaussian_blur"):
+		r.GaussianBlur = d.gaussianBlur(op)
+	case op.has("solarize"):
+		s := &Solarize{P: 0.5}
+		sec := d.needs(op, "solarize", "threshold", "128")
+		sec.number("threshold", &s.Threshold, 0, 256)
+		sec.number("p", &s.P, 0, 1)
+		r.Solarize = s
+	case op.has("posterize"):
+		p := &Posterize{P: 0.5}
+		sec := d.needs(op, "posterize", "bits", "4")
+		whole(&sec, "bits", &p.Bits, 0, 8)
+		sec.number("p", &p.P, 0, 1)
+		r.Posterize = p
+	case op.has("adjust_sharpness"):
+		a := &AdjustSharpness{P: 0.5}
+		sec := d.needs(op, "adjust_sharpness", "factor", "2")
+		sec.number("factor", &a.Factor, 0, maxFactor)
+		sec.number("p", &a.P, 0, 1)
+		r.AdjustSharpness = a
+	}
+	op.number("invert", &r.Invert, 0, 1)
+	op.number("autocontrast", &r.Autocontrast, 0, 1)
+	op.number("equalize", &r.Equalize, 0, 1)
+}
+
+func (d *decoder) augment(op *section) *Augment {
+	a := &Augment{Kind: RandAugment, NumOps: 2, Magnitude: 9, Bins: 31, Interpolation: Nearest}
+	var sec *section
+	var plain *yaml.Node
+	var shown string
+	switch {
+	case op.has(RandAugment):
+		plain, shown, sec = d.short(op, a.Kind, "magnitude")
+		whole(sec, "num_ops", &a.NumOps, 1, maxOps)
+		whole(sec, "num_magnitude_bins", &a.Bins, 2, maxBins)
+		d.wholeAt(plain, shown, &a.Magnitude, 0, a.Bins-1)
+	case op.has(TrivialAugmentWide):
+		a = &Augment{Kind: TrivialAugmentWide, Bins: 31, Interpolation: Nearest}
+		plain, shown, sec = d.short(op, a.Kind, "num_magnitude_bins")
+		d.wholeAt(plain, shown, &a.Bins, 2, maxBins)
+	default:
+		a = &Augment{Kind: AutoAugment, Policy: PolicyImageNet, Interpolation: Nearest}
+		plain, shown, sec = d.short(op, a.Kind, "policy")
+		if plain != nil {
+			a.Policy, _ = oneOf(d, plain, shown, PolicyImageNet, PolicyCIFAR10, PolicySVHN)
+		}
+	}
+	choice(sec, "interpolation", &a.Interpolation, Nearest, Bilinear)
+	return a
+}
+
+// wholeAt reads a whole number where there is one.
+func (d *decoder) wholeAt(n *yaml.Node, shown string, dst *int, low, high int) {
+	if n == nil || d.err != nil {
+		return
+	}
+	v, _ := d.whole(n, shown, int64(low), int64(high))
+	*dst = int(v)
+}
+
+// needs is the mapping of an operation with a key that has no default.
+func (d *decoder) needs(op *section, key, main, example string) section {
+	sec := d.section(op.values[key], join(op.table, key), join(op.shown, key), join(op.place, key))
+	if d.err == nil && !sec.has(main) {
+		op.fail(key, "%s is missing, want one, such as {%s: %s}", main, main, example)
+	}
+	return sec
+}
+
+func (d *decoder) gaussianBlur(op *section) *GaussianBlur {
+	const key = "gaussian_blur"
+	b := &GaussianBlur{Sigma: [2]float64{0.1, 2}, P: 1}
+	size, shown, sec := d.short(op, key, "kernel_size")
+	if d.err == nil && size == nil {
+		op.fail(key, "kernel_size is missing, want one, such as {kernel_size: 23}")
+	}
+	d.wholeAt(size, shown, &b.KernelSize, 1, maxKernel)
+	if d.err == nil && b.KernelSize%2 == 0 {
+		d.fail(size, shown, "got %d, want an odd number, as a kernel has a middle", b.KernelSize)
+	}
+	sec.number("p", &b.P, 0, 1)
+	switch {
+	case !sec.has("sigma"):
+	case target(sec.values["sigma"]).Kind == yaml.SequenceNode:
+		d.interval(sec, "sigma", &b.Sigma, minSigma, maxSigma)
+	default:
+		sec.number("sigma", &b.Sigma[0], minSigma, maxSigma)
+		b.Sigma[1] = b.Sigma[0]
+	}
+	return b
+}
+
+// checkRetouches holds them against the rest of their section.
+func (i *Image) checkRetouches(section string, fail func(path, format string, args ...any)) {
+	r, out := &i.Transform.Retouches, i.Transform.Output()
+	names := r.names()
+	if r.Augment != nil {
+		names = append([]string{r.Augment.Kind}, names...)
+	}
+	if i.Mode == Index {
+		for _, name := range names {
+			fail(section+".transform."+name, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", name)
+		}
+	}
+	if b := r.GaussianBlur; b != nil && b.KernelSize/2 >= min(out.Height, out.Width) {
+		fail(section+".transform.gaussian_blur", "got kernel_size %d for rows of %d x %d, want less than twice the shorter side, as pixels are mirrored at the borders",
+			b.KernelSize, out.Height, out.Width)
+	}
+}
+
+// checkFollowed refuses rows that are sheared, turned and moved beside others of the same sample, drawn alike, that are not.
+func (d *decoder) checkFollowed(media []Medium) {
+	for _, m := range media {
+		t := m.transform()
+		if m.Own || t == nil || t.Augment == nil {
+			continue
+		}
+		for _, other := range media {
+			if o := other.transform(); other.Own || o == nil || t.moves(o) {
+				continue
+			}
+			d.failAt(m.Path()+".transform."+t.Augment.Kind, "got %s, which shears, turns and moves pictures, beside %s, whose rows are drawn alike and would not follow; "+
+				"if they need not fit, make them fields, one with draw: own; if they must (a mask), leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
+				t.Augment.Kind, other.Path())
+			return
+		}
+	}
+}
+
+// moves says that the other's rows are sheared, turned and moved alike by the same draws.
+func (t *Transform) moves(other *Transform) bool {
+	if other.Augment == nil || t.Output() != other.Output() {
+		return false
+	}
+	a, b := *t.Augment, *other.Augment
+	a.Interpolation = b.Interpolation
+	return a == b
+}
+
+// transform is that of its pictures or frames; nil: it has none.
+func (m *Medium) transform() *Transform {
+	switch {
+	case m.Video != nil:
+		return &m.Video.Frame.Transform
+	case m.Image != nil:
+		return &m.Image.Transform
+	}
+	return nil
+}
