@@ -29,10 +29,7 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	if c, ok := r.source.(source.Columnar); ok {
 		r.columns = c.Columns()
 	}
-	r.nValues = len(r.columns)
-	if r.host, _ = r.source.(*source.Host); r.host != nil {
-		r.nValues = source.HostValues
-	}
+	r.host, _ = r.source.(*source.Host)
 	r.planned, _ = r.source.(source.Planned)
 	if n, ok := r.source.(interface{ Notes() []string }); ok {
 		for _, note := range n.Notes() {

@@ -12,12 +12,12 @@ import (
 
 // The tensors of every slot, in schema order.
 const (
-	sampleTensor = iota // the first field of the samples
+	sampleTensor = iota // the first of those that say what samples are: their fields, then the source's columns
 	indexTensor
 	keyTensor
 	statusTensor
 	labelTensor
-	firstSide // and the samples' other fields, then the source's other columns
+	firstSide // and the others of them
 )
 
 // work is a batch between plan and publish. Its rows belong to the jobs that name them, each to one stage at a time;
@@ -36,11 +36,11 @@ type work struct {
 	again  bool             // the batch was made before, and is made once more
 	ended  bool             // some are: the batch is the last of its epoch, or has no sample at all
 
-	fields  []batch.Field        // of the slot in hand
-	lengths []int                // of each field, the one that is its rows' length; 0: they have one
-	padded  []int                // the padded ones,
-	used    []shm.Used           // and how much of them is used
-	columns []batch.ColumnMemory // of it
+	fields  []batch.Field // of the slot in hand
+	lengths []int         // of each field, the one that is its rows' length; 0: they have one
+	padded  []int         // the padded ones,
+	used    []shm.Used    // and how much of them is used
+	columns []batch.Field // of it
 
 	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
 
@@ -56,7 +56,7 @@ type job struct {
 	fetchedNS, decodedNS int64
 }
 
-// fieldTensor is the place of a field of the samples in the schema.
+// fieldTensor is the place in the schema of a field of the samples; the columns are counted behind the fields.
 func fieldTensor(f int) int {
 	if f == 0 {
 		return sampleTensor
@@ -67,7 +67,6 @@ func fieldTensor(f int) int {
 // lend points the batch's memory at its slot.
 func (w *work) lend(s *shm.Slot) batch.Memory {
 	w.slot = s
-	sides := len(w.fields) - 1
 	for f := range w.fields {
 		at := fieldTensor(f)
 		w.fields[f].Data, w.fields[f].Offsets = s.Tensor(at), s.Offsets(at)
@@ -78,11 +77,8 @@ func (w *work) lend(s *shm.Slot) batch.Memory {
 		}
 	}
 	for c := range w.columns {
-		m, at := &w.columns[c], firstSide+sides+c
-		m.Data = s.Tensor(at)
-		if m.Width == 0 {
-			m.Offsets = s.Offsets(at)
-		}
+		m, at := &w.columns[c], fieldTensor(len(w.fields)+c)
+		m.Data, m.Offsets = s.Tensor(at), s.Offsets(at)
 	}
 	return batch.Memory{
 		Columns: w.columns, Fields: w.fields,
@@ -95,7 +91,7 @@ func (w *work) lend(s *shm.Slot) batch.Memory {
 func newWork(rows int, fields []field, columns []source.Column) *work {
 	w := &work{
 		bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), beyond: make([]bool, rows),
-		fields: make([]batch.Field, len(fields)), lengths: make([]int, len(fields)), columns: make([]batch.ColumnMemory, len(columns)),
+		fields: make([]batch.Field, len(fields)), lengths: make([]int, len(fields)), columns: make([]batch.Field, len(columns)),
 	}
 	for i := range fields {
 		f := &fields[i]
@@ -112,13 +108,24 @@ func newWork(rows int, fields []field, columns []source.Column) *work {
 		}
 	}
 	for c := range columns {
-		w.columns[c].Width, w.columns[c].ItemBytes = columns[c].Width(), 1
-		if columns[c].Type == source.Array {
-			w.columns[c].ItemBytes = columns[c].DType.Bytes()
-		}
+		w.columns[c] = columnField(&columns[c], rows)
 	}
 	w.Samples = make([]int64, 0, rows)
 	return w
+}
+
+// columnField is a column of a batch of at most rows samples, without its memory in a slot.
+func columnField(c *source.Column, rows int) batch.Field {
+	f := batch.Field{RowBytes: c.Most()}
+	if c.Width() > 0 {
+		return f
+	}
+	f.Lengths, f.StepBytes, f.ItemBytes = make([]int64, rows), 1, 1
+	if c.Type == source.Array {
+		step, _ := c.Shape.Bytes(c.DType)
+		f.StepBytes, f.ItemBytes = int(step), c.DType.Bytes()
+	}
+	return f
 }
 
 // decoded counts the rows of a finished job, and says whether they were the last of the batch.

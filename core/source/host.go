@@ -48,9 +48,6 @@ func OpenHost(c HostConfig) (*Host, error) {
 	return &Host{HostConfig: c, place: place{root: files, store: c.Store}}, nil
 }
 
-// HostValues is how many values a Buffer has after Host.Read.
-const HostValues = 2
-
 func (h *Host) Len() int64                     { return h.Samples }
 func (h *Host) Classes() []string              { return nil }
 func (h *Host) Label(int64) int64              { return -1 }
