@@ -103,9 +103,13 @@ func partColumns(columns []Column) []Column {
 	return all
 }
 
-// setPart appends the value of the buffer's next column from the part of a sample that it is read from.
-func (b *Buffer) setPart(c *Column, part []byte) error {
-	if c.Member == "" || c.Type == Array {
+// setPart appends the value of the buffer's next column from the part of a sample that it is read from. stays says that the part's memory is
+// the buffer's and left as it is, so that an array may stay there.
+func (b *Buffer) setPart(c *Column, part []byte, stays bool) error {
+	switch {
+	case c.Type == Array:
+		return b.setArray(c, part, stays)
+	case c.Member == "":
 		return b.setText(c, part)
 	}
 	text, there, err := jsonMember(part, c.Member)
@@ -129,7 +133,7 @@ func (b *Buffer) setPart(c *Column, part []byte) error {
 func (b *Buffer) setDefault(c *Column, why func() string) error {
 	switch {
 	case c.Default != nil && c.Type == Array:
-		b.ends = append(b.ends, len(b.values)) // an empty one
+		b.took(len(b.values)) // an empty one
 		return nil
 	case c.Default != nil:
 		return b.setText(c, c.Default)
@@ -154,8 +158,6 @@ func (b *Buffer) setText(c *Column, text []byte) error {
 			return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: %v", c.Name, err)}
 		}
 		b.setFloat(v)
-	case Array:
-		return b.setArray(c, text)
 	default:
 		return b.setBytes(c, text)
 	}
@@ -166,14 +168,16 @@ func (b *Buffer) setBytes(c *Column, text []byte) error {
 	if len(text) > c.MaxBytes {
 		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %d bytes, want at most %d; raise max_bytes of the column", c.Name, len(text), c.MaxBytes)}
 	}
+	from := len(b.values)
 	b.values = append(b.values, text...)
-	b.ends = append(b.ends, len(b.values))
+	b.took(from)
 	return nil
 }
 
 func (b *Buffer) setInt(v int64) {
+	from := len(b.values)
 	b.values = binary.NativeEndian.AppendUint64(b.values, uint64(v))
-	b.ends = append(b.ends, len(b.values))
+	b.took(from)
 }
 
 func (b *Buffer) setFloat(v float64) { b.setInt(int64(math.Float64bits(v))) }

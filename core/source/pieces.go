@@ -250,7 +250,7 @@ func (s *shards) fill(sh *shard, b *Buffer) error {
 		for m := 0; m < len(b.members) && !found; m++ {
 			if found = int(b.members[m].part) == sh.column[c]; found {
 				at, end := b.locate(b.members[m])
-				if err := b.setPart(&s.columns[c], b.mem[at:end]); err != nil {
+				if err := b.setPart(&s.columns[c], b.mem[at:end], len(s.media) == 0); err != nil {
 					return err
 				}
 			}
