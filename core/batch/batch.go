@@ -162,20 +162,27 @@ func (b *Batch) Row(i int, dst [][]byte) [][]byte {
 	return dst
 }
 
-// HashRow takes the hash of a row that was decoded, where somebody wants the batch's: its XXH3 or, of several fields, the XXH3
-// of theirs, 8 bytes each, little-endian.
+// HashRow takes the hash of a row that is written, where somebody wants the batch's: its XXH3 or, of several fields, the XXH3
+// of theirs, 8 bytes each, little-endian. Of a batch without fields its columns are hashed so, each row up to its length.
 func (b *Batch) HashRow(i int) {
 	if b.Hashes == nil {
 		return
 	}
-	if len(b.Fields) == 1 {
-		b.Hashes[i] = xxh3.Hash(b.Fields[0].Row(i))
+	of := b.Fields
+	if len(of) == 0 {
+		of = b.Columns
+	} else if len(of) == 1 {
+		b.Hashes[i] = xxh3.Hash(of[0].Row(i))
 		return
 	}
 	var words [8 * MaxFields]byte
 	all := words[:0]
-	for f := range b.Fields {
-		all = binary.LittleEndian.AppendUint64(all, xxh3.Hash(b.Fields[f].Row(i)))
+	for f := range of {
+		row := of[f].Row(i)
+		if len(b.Fields) == 0 {
+			row = of[f].used(i)
+		}
+		all = binary.LittleEndian.AppendUint64(all, xxh3.Hash(row))
 	}
 	b.Hashes[i] = xxh3.Hash(all)
 }

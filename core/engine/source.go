@@ -110,9 +110,13 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 			Shards: s.Shards, Media: media, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}
-	return source.OpenList(source.ListConfig{
-		File: s.List, Root: s.Root, Store: r.store, Progress: p, Path: first(media[0].From), Others: media[1:], Label: s.Label, NoLabels: s.ByMember == spec.LabelsNone, Columns: columnsOf(s.Columns),
-	})
+	list := source.ListConfig{
+		File: s.List, Root: s.Root, Store: r.store, Progress: p, Alone: len(media) == 0, Label: s.Label, NoLabels: s.ByMember == spec.LabelsNone, Columns: columnsOf(s.Columns),
+	}
+	if len(media) > 0 {
+		list.Path, list.Others = first(media[0].From), media[1:]
+	}
+	return source.OpenList(list)
 }
 
 // openHost opens the source that the program around the engine feeds. There is one feed, so one ring can have it.
@@ -227,8 +231,9 @@ func columnsOf(columns []spec.Column) (all []source.Column) {
 	return all
 }
 
-// mediaOf says in core/source's words which parts of a source's samples are wanted.
-func mediaOf(ring *spec.Spec, s *spec.Source) (all []source.Medium) {
+// mediaOf says in core/source's words which parts of a source's samples are wanted beside its columns; not nil, which would be a picture.
+func mediaOf(ring *spec.Spec, s *spec.Source) []source.Medium {
+	all := []source.Medium{}
 	for _, w := range ring.Parts(s) {
 		all = append(all, source.Medium{Name: w.Name, From: w.From})
 	}

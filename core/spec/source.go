@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/url"
@@ -353,19 +354,20 @@ func ending(name string) string {
 	return strings.ToLower(filepath.Ext(name))
 }
 
-func (d *decoder) checkSource(src *Source, reserved []string) {
+func (d *decoder) checkSource(s *Spec) {
+	src, alone := &s.Source, s.alone()
 	if src.Mix != nil && src.Host.Samples > 0 {
 		d.failAt("source.host", "given beside mix; want exactly one of "+places)
 	}
 	if src.Mix == nil {
-		d.checkPlace(src, "source", src.Columns)
+		d.checkPlace(src, "source", src.Columns, alone)
 	} else if word := d.wordOfOne(src); word != "" {
 		d.failAt("source."+word, "given beside mix, and is about one data set; it belongs into each entry of mix that it goes with")
 	}
 	for i := range src.Mix {
-		d.checkPlace(&src.Mix[i].Source, mixed(i), src.Columns)
+		d.checkPlace(&src.Mix[i].Source, mixed(i), src.Columns, alone)
 	}
-	d.checkColumns(src.Columns, reserved)
+	d.checkColumns(src.Columns, s.fields())
 }
 
 // wordOfOne is a key of a source that says something of a single data set; "": none does.
@@ -387,7 +389,8 @@ func (d *decoder) wordOfOne(src *Source) string {
 // mixed is the path of a data set of a mixture.
 func mixed(i int) string { return fmt.Sprintf("source.mix[%d]", i) }
 
-func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
+// checkPlace holds what a source says against each other. alone: its samples are the columns and nothing else.
+func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone bool) {
 	kinds, places := 0, places
 	if at != "source" {
 		places = "folder, list and shards"
@@ -430,7 +433,15 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 		d.failAt(at+".image", "goes with shards")
 	case src.Shards == nil && !table && src.Label != "":
 		d.failAt(at+".label", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
-	case src.Shards == nil && !table && (src.Folder == "" || isURL(src.Folder)) && len(columns) > 0:
+	case alone && src.Path != "":
+		d.failAt(at+".path", "names the column of the samples' files, and they have none: there is no image, video, audio or fields; leave it out")
+	case alone && src.Image != nil:
+		d.failAt(at+".image", "names the part that is a picture, and there is no image, video, audio or fields; leave it out, or add such a section")
+	case alone && src.List != "" && !table:
+		d.failAt(at+".list", "is a list of paths, which has no columns; want a table (.csv, .jsonl or .parquet), in which a column of type npy holds paths of arrays")
+	case alone && isURL(src.Folder) && severalFiles(columns):
+		d.failAt("source.columns", "got several files a sample, but of a folder in an object store only the samples themselves are listed; put them into shards, or name them in a table")
+	case src.Shards == nil && !table && (src.Folder == "" || isURL(src.Folder) && !alone) && len(columns) > 0:
 		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet")
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
 		d.failAt("source.columns", "got type npy with Parquet; arrays go with archives, folders and lists that are tables")
@@ -439,6 +450,15 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 	case isURL(src.Folder) && strings.HasPrefix(src.Folder, "http"):
 		d.failAt(at+".folder", "a folder cannot be listed over http; name its files in a list, or use s3://")
 	}
+}
+
+// severalFiles says that columns are not all made of one file.
+func severalFiles(columns []Column) bool {
+	file := func(c *Column) string {
+		from, _, _ := strings.Cut(cmp.Or(c.From, c.Name), "[")
+		return from
+	}
+	return slices.ContainsFunc(columns, func(c Column) bool { return file(&c) != file(&columns[0]) })
 }
 
 // Endings of files, and names of parts of samples, that are sound or video.
@@ -452,7 +472,7 @@ var (
 func (s *Spec) completeSource() {
 	media := s.parted()
 	if len(media) == 0 {
-		return // which complete refuses
+		return // the columns say it
 	}
 	endings := media[0].endings()
 	for _, src := range s.Source.places() {
