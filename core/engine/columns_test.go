@@ -2,8 +2,10 @@ package engine
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -254,4 +256,114 @@ func TestColumnsOfATableAllocateNothingPerSample(t *testing.T) {
 	}
 	must(os.WriteFile(file, []byte(text), 0o600))
 	allocationsPerBatch(t, parsed(t, fmt.Sprintf("name: %s\nsource: {list: %s, columns: [{name: n, type: i64}, {name: t}]}\nbatch: 50\n", testName(), file)))
+}
+
+// tokens writes n rows with i % 5 ids each, i, i + 1 ..., as JSON lines, and pairs of them in a second list.
+func tokens(t testing.TB, n int) string {
+	t.Helper()
+	var text strings.Builder
+	for i := range n {
+		var ids, pairs []string
+		for k := range i % 5 {
+			ids, pairs = append(ids, fmt.Sprint(i+k)), append(pairs, fmt.Sprintf("[%d, %d.5]", i, k))
+		}
+		fmt.Fprintf(&text, "{\"ids\": [%s], \"pairs\": [%s], \"text\": \"%d\"}\n", strings.Join(ids, ", "), strings.Join(pairs, ", "), i)
+	}
+	file := filepath.Join(t.TempDir(), "t.jsonl")
+	must(os.WriteFile(file, []byte(text.String()), 0o600))
+	return file
+}
+
+// A padded column is as long as the longest of its batch, with zeros behind, and its length is told beside it; also where it stands first,
+// from every cache, and where a row is masked or comes of another.
+func TestPaddedColumnsAreAsLongAsTheLongest(t *testing.T) {
+	file := tokens(t, 12)
+	for _, order := range []string{"ids first", "text first"} {
+		columns := "{name: ids, type: list, dtype: i32, max_length: 8, padded: true}, {name: pairs, type: list, dtype: f32, shape: [-1, 2], max_length: 8, padded: true}"
+		at := [4]int{sampleTensor, firstSide, firstSide + 1, firstSide + 2} // of ids, their lengths, pairs, and theirs
+		if order == "text first" {
+			columns, at = "text, "+columns, [4]int{firstSide, firstSide + 1, firstSide + 2, firstSide + 3}
+		}
+		for _, cache := range []string{"{}", "{rows_bytes: 1MiB}"} {
+			t.Run(order, func(t *testing.T) {
+				s := parsed(t, fmt.Sprintf("name: %s\nsource: {list: %s, columns: [%s]}\nbatch: 4\norder: {epochs: 2, shuffle: false}\ncache: %s\n", testName(), file, columns, cache))
+				r := start(t, s, nil)
+				reader := r.attach(shm.AttachOptions{})
+				var shapes []string
+				for came := 0; came < 24; {
+					l, err := reader.Acquire(testContext(t))
+					if errors.Is(err, shm.EndEpoch) {
+						continue
+					}
+					must(err)
+					lengths, pairLengths := batch.Int64s(l.Tensor(at[1])), batch.Int64s(l.Tensor(at[3]))
+					for row, i := range batch.Int64s(l.Tensor(indexTensor))[:l.Rows] {
+						ids, pairs := ints32(l.Tensor(at[0])[row*8*4:][:8*4]), floats32(l.Tensor(at[2])[row*8*2*4:][:8*2*4])
+						if lengths[row] != i%5 || pairLengths[row] != i%5 {
+							t.Errorf("sample %d: lengths %d and %d", i, lengths[row], pairLengths[row])
+						}
+						for k := range int64(8) {
+							id, pair := int32(i+k), []float32{float32(i), float32(k) + 0.5}
+							if k >= i%5 {
+								id, pair = 0, []float32{0, 0}
+							}
+							if ids[k] != id || !slices.Equal(pairs[2*k:2*k+2], pair) {
+								t.Errorf("sample %d: got %v and %v", i, ids, pairs)
+							}
+						}
+					}
+					shapes = append(shapes, fmt.Sprint(l.Shape(at[0]), l.Shape(at[2])))
+					came += l.Rows
+					must(l.Release())
+				}
+				want := []string{"[4 3] [4 3 2]", "[4 4] [4 4 2]", "[4 4] [4 4 2]"}
+				if !slices.Equal(shapes, append(want, want...)) {
+					t.Errorf("shapes %v, want %v twice", shapes, want)
+				}
+			})
+		}
+	}
+}
+
+func ints32(b []byte) (all []int32) {
+	for ; len(b) >= 4; b = b[4:] {
+		all = append(all, int32(binary.LittleEndian.Uint32(b)))
+	}
+	return all
+}
+
+func floats32(b []byte) (all []float32) {
+	for _, n := range ints32(b) {
+		all = append(all, math.Float32frombits(uint32(n)))
+	}
+	return all
+}
+
+// What the policies make of a bad sample is right in a padded column, too: nothing, zeros, or all of another row.
+func TestPoliciesForPaddedColumns(t *testing.T) {
+	files := []file{
+		{"0.npy", npyOf(t, []int64{3}, 10, 11, 12)}, {"1.npy", []byte("no array")}, {"2.npy", npyOf(t, []int64{1}, 20)}, {"3.npy", npyOf(t, []int64{2}, 30, 31)},
+	}
+	for policy, want := range map[string]string{
+		"skip": "[3 1 2] [10 11 12 20 0 0 30 31 0]", "mask": "[3 0 1 2] [10 11 12 0 0 0 20 0 0 30 31 0]", "substitute": "[3 3 1 2] [10 11 12 10 11 12 20 0 0 30 31 0]",
+	} {
+		t.Run(policy, func(t *testing.T) {
+			t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+			source, _, _ := strings.Cut(places["tar"](t, t.TempDir(), files), ", columns")
+			r := start(t, parsed(t, fmt.Sprintf("name: %s\nsource: %s, columns: [{name: ids, from: npy, type: npy, shape: [-1], max_length: 4, padded: true}]}\n"+
+				"batch: 4\norder: {shuffle: false}\nbad_sample: {policy: %s}\n", testName(), source, policy)), nil)
+			l, err := r.attach(shm.AttachOptions{}).Acquire(testContext(t))
+			must(err)
+			var ids []int
+			for row := range l.Rows {
+				for k := range int(l.Shape(sampleTensor)[1]) {
+					ids = append(ids, int(binary.LittleEndian.Uint16(l.Tensor(sampleTensor)[2*(4*row+k):])))
+				}
+			}
+			if got := fmt.Sprint(batch.Int64s(l.Tensor(firstSide))[:l.Rows], ids); got != want {
+				t.Errorf("%s: got %s, want %s", policy, got, want)
+			}
+			must(l.Release())
+		})
+	}
 }

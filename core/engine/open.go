@@ -235,6 +235,9 @@ func tensorsOf(s *spec.Spec, fields []field, columns []source.Column) []shm.Tens
 	}
 	for c := range columns {
 		own = append(own, columnTensor(&columns[c], n))
+		if columns[c].Padded {
+			own = append(own, column(spec.LengthOf(columns[c].Name), shm.RoleField, tensor.I64))
+		}
 	}
 	tensors := []shm.Tensor{
 		own[0],
@@ -254,9 +257,11 @@ func columnTensor(c *source.Column, n int64) shm.Tensor {
 		t.DType = dtypeOf(tensor.I64)
 	case c.Type == source.Float64:
 		t.DType = dtypeOf(tensor.F64)
-	case c.Type == source.Array && c.MaxLength == 0:
+	case c.Padded:
+		t.DType, t.Shape = dtypeOf(c.DType), append(append(t.Shape, int64(c.MaxLength)), c.Shape...)
+	case c.Shaped() && c.MaxLength == 0:
 		t.DType, t.Shape = dtypeOf(c.DType), append(t.Shape, c.Shape...)
-	case c.Type == source.Array:
+	case c.Shaped():
 		t.Kind, t.DType, t.Shape, t.Values = shm.Ragged, dtypeOf(c.DType), nil, n*int64(c.Most()/c.DType.Bytes())
 	default:
 		t.Kind, t.DType, t.Shape, t.Values = shm.Ragged, dtypeOf(tensor.U8), nil, n*int64(c.MaxBytes)

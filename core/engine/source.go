@@ -224,9 +224,9 @@ func storeOptions(r *spec.Remote) store.Options {
 
 // columnsOf says the description's columns in core/source's words.
 func columnsOf(columns []spec.Column) (all []source.Column) {
-	types := map[string]source.ColumnType{spec.TypeI64: source.Int64, spec.TypeF64: source.Float64, spec.TypeText: source.Text, spec.TypeNPY: source.Array}
+	types := map[string]source.ColumnType{spec.TypeI64: source.Int64, spec.TypeF64: source.Float64, spec.TypeText: source.Text, spec.TypeNPY: source.Array, spec.TypeList: source.List}
 	for _, c := range columns {
-		all = append(all, source.Column{Name: c.Name, From: c.From, Type: types[c.Type], MaxBytes: int(c.MaxBytes), Default: c.Default, DType: c.DType, Shape: c.Shape, MaxLength: c.MaxLength})
+		all = append(all, source.Column{Name: c.Name, From: c.From, Type: types[c.Type], MaxBytes: int(c.MaxBytes), Default: c.Default, DType: c.DType, Shape: c.Shape, MaxLength: c.MaxLength, Padded: c.Padded})
 	}
 	return all
 }

@@ -36,11 +36,12 @@ type work struct {
 	again  bool             // the batch was made before, and is made once more
 	ended  bool             // some are: the batch is the last of its epoch, or has no sample at all
 
-	fields  []batch.Field // of the slot in hand
-	lengths []int         // of each field, the one that is its rows' length; 0: they have one
-	padded  []int         // the padded ones,
-	used    []shm.Used    // and how much of them is used
-	columns []batch.Field // of it
+	fields  []batch.Field  // of the slot in hand
+	lengths []int          // of each field, the one that is its rows' length; 0: they have one
+	columns []batch.Field  // likewise
+	places  []columnPlace  // of each column
+	padded  []*batch.Field // the padded ones of both,
+	used    []shm.Used     // and how much of them is used
 
 	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
 
@@ -77,8 +78,11 @@ func (w *work) lend(s *shm.Slot) batch.Memory {
 		}
 	}
 	for c := range w.columns {
-		m, at := &w.columns[c], fieldTensor(len(w.fields)+c)
-		m.Data, m.Offsets = s.Tensor(at), s.Offsets(at)
+		m, at := &w.columns[c], &w.places[c]
+		m.Data, m.Offsets = s.Tensor(at.values), s.Offsets(at.values)
+		if at.lengths > 0 {
+			m.Lengths = batch.Int64s(s.Tensor(at.lengths))
+		}
 	}
 	return batch.Memory{
 		Columns: w.columns, Fields: w.fields,
@@ -103,15 +107,37 @@ func newWork(rows int, fields []field, columns []source.Column) *work {
 		case ragged:
 			w.fields[i].StepBytes, w.fields[i].ItemBytes = f.stepBytes(), f.dtype.Bytes()
 		case padded:
-			w.padded = append(w.padded, i)
+			w.padded = append(w.padded, &w.fields[i])
 			w.used = append(w.used, shm.Used{Tensor: fieldTensor(i), Dim: 1 + f.along})
 		}
 	}
+	w.places = placesOf(len(fields), columns)
 	for c := range columns {
 		w.columns[c] = columnField(&columns[c], rows)
+		if columns[c].Padded {
+			w.padded = append(w.padded, &w.columns[c])
+			w.used = append(w.used, shm.Used{Tensor: w.places[c].values, Dim: 1})
+		}
 	}
 	w.Samples = make([]int64, 0, rows)
 	return w
+}
+
+// columnPlace is where a column's tensors are in the schema. lengths is that of a padded one, whose length tensor comes behind it; else 0.
+type columnPlace struct{ values, lengths int }
+
+// placesOf are the columns' places behind so many fields of samples.
+func placesOf(fields int, columns []source.Column) (all []columnPlace) {
+	next := fields
+	for c := range columns {
+		at := columnPlace{values: fieldTensor(next)}
+		if next++; columns[c].Padded {
+			at.lengths = fieldTensor(next)
+			next++
+		}
+		all = append(all, at)
+	}
+	return all
 }
 
 // columnField is a column of a batch of at most rows samples, without its memory in a slot.
@@ -121,7 +147,7 @@ func columnField(c *source.Column, rows int) batch.Field {
 		return f
 	}
 	f.Lengths, f.StepBytes, f.ItemBytes = make([]int64, rows), 1, 1
-	if c.Type == source.Array {
+	if c.Shaped() {
 		step, _ := c.Shape.Bytes(c.DType)
 		f.StepBytes, f.ItemBytes = int(step), c.DType.Bytes()
 	}

@@ -156,7 +156,7 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 	for _, c := range s.columns {
 		part := sh.index.partNamed(c.From)
 		room := c.MaxBytes
-		if c.Type == Array || c.Member != "" {
+		if c.Shaped() || c.Member != "" {
 			room = int(s.maxBytes) // a file of it; what is in it is checked when it is read
 		}
 		if sh.column = append(sh.column, part); part >= 0 {

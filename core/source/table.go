@@ -299,6 +299,13 @@ func (t *rows) addColumn(c int, text []byte) error {
 			return fmt.Errorf("column %q: %w", column.From, err)
 		}
 		t.numbers[c] = append(t.numbers[c], int64(math.Float64bits(v)))
+	case List: // its elements
+		all := &t.texts[c]
+		var err error
+		if all.bytes, err = appendList(all.bytes, column, text); err != nil {
+			return fmt.Errorf("column %q: %w", column.From, err)
+		}
+		all.ends = append(all.ends, int64(len(all.bytes)))
 	default:
 		t.texts[c].add(text)
 	}
@@ -357,13 +364,18 @@ func hasFraction(text []byte) bool {
 // values fills the buffer's columns for sample i; arrays reads the file of an array.
 func (t *rows) values(i int64, b *Buffer, arrays func(c *Column, path []byte) error) error {
 	for c := range t.columns {
-		if column := &t.columns[c]; column.Type == Int64 || column.Type == Float64 {
+		var err error
+		switch column := &t.columns[c]; column.Type {
+		case Int64, Float64:
 			b.setInt(t.numbers[c][i])
-		} else if column.Type == Array {
-			if err := arrays(column, t.texts[c].at(i)); err != nil {
-				return err
-			}
-		} else if err := b.setBytes(column, t.texts[c].at(i)); err != nil {
+		case Array:
+			err = arrays(column, t.texts[c].at(i))
+		case List:
+			b.columns = append(b.columns, value{lies: t.texts[c].at(i)})
+		default:
+			err = b.setBytes(column, t.texts[c].at(i))
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -52,13 +52,14 @@ var keys = []Key{
 	{"source.columns[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.columns[].from", "text", "(name)", "The part or column (of JSON lines and Parquet `a.b` is also `b` in `a`); of a folder the ending of the file that has the sample's name up to its last dot. Of arrays also `npz[NAME]`, one of an .npz file; of others, " +
 		"of archives and folders, also `json[a.b]`, a value in a part that is a JSON object."},
-	{"source.columns[].type", "text, i64, f64, npy", "text", "text: bytes as they are, ragged (of Parquet's dates, decimals and the like see sources.md); npy: an array of one shape in every sample, [batch, shape...], or a ragged one where shape begins with -1; of a table the column holds its path; else one number a sample."},
+	{"source.columns[].type", "text, i64, f64, npy, list", "text", "text: bytes as they are, ragged (of Parquet's dates, decimals and the like see sources.md); npy: an array of one shape in every sample, [batch, shape...], or a ragged one where shape begins with -1; of a table the column holds its path; list: the same out of a list of numbers in JSON, `json[input_ids]` or a value of a table; else one number a sample."},
 	{"source.columns[].max_bytes", "size", "1KiB", "Room of one value of text; a longer one is a bad sample."},
 	{"source.columns[].default", "text or number, by type", "(such a sample is bad)", "What a sample of archives or a folder gets that has no such part, or no such value in its JSON (null is none). Of f64 also nan; of arrays only [], where shape begins with -1."},
-	{"source.columns[].dtype", "u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64", "(the first sample's)", "Type of an array's elements; booleans are u8. A sample with another is bad."},
+	{"source.columns[].dtype", "u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64", "(the first sample's)", "Type of an array's elements; booleans are u8. A sample with another is bad. Of type list it is required, and not f16: a number that it does not hold makes the sample bad."},
 	{"source.columns[].shape", "list of whole numbers", "(the first sample's)", "Shape of an array. A sample with another is bad. -1 as the first: each sample has a length of its own, as of boxes [-1, 4]; " +
-		"the field is ragged then, and an empty array is a row of no length."},
+		"the field is ragged then, and an empty array is a row of no length. Of type list [-1] by itself."},
 	{"source.columns[].max_length", "whole number from 1", "(none)", "Room for -1 in shape, which it goes with; a longer array is a bad sample."},
+	{"source.columns[].padded", "true, false", "(false: it is ragged)", "An array with -1 in its shape is not ragged, but as long as the longest of its batch, [batch, longest, ...], with zeros behind; NAME.length, i64, says how long each is."},
 	{"source.index", "cache, beside", "cache", "Where the indexes of shards are kept: in $SPDL_CACHE_DIR/index (~/.cache/spdl/index), or, of local ones, beside the shards, where they are also looked for."},
 	{"source.remote", "mapping", "(its defaults)", "How http, https and s3 are read."},
 	{"source.remote.endpoint", "URL", "($AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL, else Amazon's)", "Where s3:// leads."},

@@ -202,7 +202,7 @@ func (d *decoder) columns(s *section) (all []Column) {
 			sec := d.section(n, "source.columns[]", join(s.shown, entry), join(s.place, entry))
 			sec.text("name", &c.Name)
 			sec.text("from", &c.From)
-			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64, TypeNPY)
+			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64, TypeNPY, TypeList)
 			sec.size("max_bytes", &c.MaxBytes)
 			sec.array(&c)
 			sec.standIn(&c)
@@ -221,9 +221,9 @@ func (s *section) standIn(c *Column) {
 	}
 	n, shown := s.values["default"], join(s.shown, "default")
 	switch c.Type {
-	case TypeNPY:
+	case TypeNPY, TypeList:
 		if v := target(n); c.MaxLength == 0 || v.Kind != yaml.SequenceNode || len(v.Content) > 0 {
-			s.fail("default", "got %s for type npy, want [], and only of a shape that begins with -1; leave it out, and samples without it are bad ones", describe(n))
+			s.fail("default", "got %s for type %s, want [], and only of a shape that begins with -1; leave it out, and samples without it are bad ones", describe(n), c.Type)
 		}
 		c.Default = []byte{}
 	case TypeI64:
@@ -248,28 +248,50 @@ func (s *section) standIn(c *Column) {
 
 // array reads what only a column of arrays has.
 func (s *section) array(c *Column) {
-	for _, key := range []string{"dtype", "shape", "max_length"} {
-		if s.has(key) && c.Type != TypeNPY {
-			s.fail(key, "given for type %s; it goes with type: npy", c.Type)
+	arrays := c.Type == TypeNPY || c.Type == TypeList
+	for _, key := range []string{"dtype", "shape", "max_length", "padded"} {
+		if s.has(key) && !arrays {
+			s.fail(key, "given for type %s; it goes with type: npy and type: list", c.Type)
 		}
 	}
-	if s.has("max_bytes") && c.Type == TypeNPY {
-		s.fail("max_bytes", "given for type npy; its shape says how many bytes it has")
+	if s.has("max_bytes") && arrays {
+		s.fail("max_bytes", "given for type %s; its shape says how many bytes it has", c.Type)
 	}
-	name := ""
-	if s.text("dtype", &name); name != "" {
-		var err error
-		if c.DType, err = tensor.ParseDType(name); err != nil {
-			s.fail("dtype", "got %.40q, want one of u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64", name)
-		}
-	}
+	s.elements(c)
 	whole(s, "max_length", &c.MaxLength, 1, math.MaxInt32)
-	if !s.has("shape") {
-		if s.has("max_length") {
-			s.fail("max_length", "given without a shape that begins with -1: it is the most that dimension has")
-		}
-		return
+	s.flag("padded", &c.Padded)
+	switch given := s.has("shape"); {
+	case given:
+		s.shape(c)
+	case c.Type == TypeList && c.MaxLength == 0:
+		s.d.failAt(s.place, "max_length is missing, want the most numbers that a sample's list has, or shape: [N] where each has N")
+	case c.Type == TypeList:
+		c.Shape = tensor.Shape{}
+	case c.Padded:
+		s.fail("padded", "given without a shape that begins with -1: it is that dimension which is padded")
+	case s.has("max_length"):
+		s.fail("max_length", "given without a shape that begins with -1: it is the most that dimension has")
 	}
+}
+
+// elements reads the type of an array's elements. JSON's numbers have none, so of a list it is to be given.
+func (s *section) elements(c *Column) {
+	want, name := "u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64", ""
+	if c.Type == TypeList {
+		want = "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64"
+		if !s.has("dtype") {
+			s.d.failAt(s.place, "dtype is missing, want the type of the list's numbers, such as dtype: i64 for token ids")
+		}
+	}
+	if s.text("dtype", &name); name != "" {
+		if c.DType, _ = tensor.ParseDType(name); !slices.Contains(strings.Fields(want), name) {
+			s.fail("dtype", "got %.40q, want one of %s", name, want)
+		}
+	}
+}
+
+// shape reads that of an array, of which the first dimension may be open.
+func (s *section) shape(c *Column) {
 	c.Shape = tensor.Shape{}
 	ragged := false
 	for i, n := range s.items("shape", "a list of whole numbers, of which the first may be -1", maxDims) {
@@ -280,10 +302,14 @@ func (s *section) array(c *Column) {
 		c.Shape = append(c.Shape, v)
 	}
 	switch n, err := c.Shape.Bytes(tensor.U64); {
+	case c.Type == TypeList && !ragged && len(c.Shape) == 0:
+		s.fail("shape", "got [] for type list, want at least one dimension; a number alone is type i64 or f64")
 	case err != nil || n > maxRingBytes/int64(max(c.MaxLength, 1)):
 		s.fail("shape", "got %v, want less than 64 TiB", c.Shape)
 	case ragged && c.MaxLength == 0:
 		s.fail("shape", "begins with -1, which needs max_length: the most that dimension has in a sample")
+	case !ragged && c.Padded:
+		s.fail("padded", "given beside a shape that does not begin with -1; leave one of them out")
 	case !ragged && c.MaxLength > 0:
 		s.fail("max_length", "given beside a shape that does not begin with -1; leave one of them out")
 	}
@@ -496,6 +522,11 @@ func (s *Source) places() []*Source {
 
 func (d *decoder) checkColumns(columns []Column, reserved []string) {
 	seen := map[string]bool{}
+	for _, c := range columns {
+		if c.Padded {
+			reserved = append(reserved, LengthOf(c.Name))
+		}
+	}
 	for i, c := range columns {
 		at := fmt.Sprintf("source.columns[%d]", i)
 		switch {
