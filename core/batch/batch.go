@@ -43,15 +43,15 @@ type Memory struct {
 	Status     []byte  // [N]
 	Keys       []byte  // [N * KeyBytes], the names one after the other
 	KeyOffsets []int64 // [N + 1]
-	Columns    []ColumnMemory
+	Columns    []Field // what is known of samples as they are read
 }
 
-// Field is one tensor of what samples are decoded to. Rows are decoded at one size.
+// Field is one tensor of what samples are. Rows are written at one size.
 type Field struct {
 	Data     []byte // [N, RowBytes]
 	RowBytes int
 
-	Lengths []int64 // [N] how much of each row is used, memory of another field; nil: all rows are as long
+	Lengths []int64 // [N] how many steps of each row are used; of what is decoded the memory of another field. nil: all rows are as long
 	Longest int64   // of Lengths, of the rows that Finish left
 
 	// A ragged field, which has Lengths: Finish moves what is used of each row, its length times StepBytes from its beginning, to its place behind
@@ -60,24 +60,37 @@ type Field struct {
 	StepBytes, ItemBytes int
 }
 
+// put writes a row of a column. What a padded row has behind it is zero.
+func (f *Field) put(i int, value []byte) {
+	row := f.Row(i)
+	n := copy(row, value)
+	if f.Offsets == nil {
+		clear(row[n:])
+	}
+	if f.Lengths != nil {
+		f.Lengths[i] = int64(n / f.StepBytes)
+	}
+}
+
+// used is what of a row of a column counts.
+func (f *Field) used(i int) []byte {
+	if f.Lengths == nil {
+		return f.Row(i)
+	}
+	return f.Row(i)[:int(f.Lengths[i])*f.StepBytes]
+}
+
 // Row is the memory of one row.
 func (f *Field) Row(i int) []byte {
 	at := i * f.RowBytes
 	return f.Data[at : at+f.RowBytes : at+f.RowBytes]
 }
 
-// ColumnMemory is where a slot holds one more field of the samples.
-type ColumnMemory struct {
-	Width     int     // bytes of a value; 0: they have any length
-	ItemBytes int     // of an element of values without a width
-	Data      []byte  // [N * Width], or the values one after the other
-	Offsets   []int64 // [N + 1] without a width, in elements
-}
-
-// rowValues are what the columns say of one row.
-type rowValues struct {
-	bytes []byte
-	ends  []int // of each column's value
+// rowName is what a row says of itself.
+type rowName struct {
+	told  bool
+	label int64
+	key   []byte
 }
 
 // Names tells what a sample is called.
@@ -111,12 +124,10 @@ type Batch struct {
 	FetchedNS int64
 	DecodedNS int64
 
-	// Named: each row says itself what it is called. Keep gets its label, 8 bytes in the machine's order, and then its key. There
-	// are no columns then.
-	Named bool
+	Named bool // each row says itself what it is called: see Call
 
 	hasher xxh3.Hasher // of hash
-	values []rowValues // of each row, where there are columns or names
+	names  []rowName   // of each row, where they are named
 	name   []byte
 }
 
@@ -126,36 +137,21 @@ func (b *Batch) Begin(m Memory, samples []int64, padded int) {
 	b.Memory, b.Samples, b.NPadded = m, samples, padded
 	b.Bad, b.Pending = b.Bad[:0], len(samples)
 	b.FetchedNS, b.DecodedNS = 0, 0
-	if b.keeps() {
-		b.values = slices.Grow(b.values[:0], len(samples))[:len(samples)]
-		for i := range b.values {
-			b.values[i].clear()
+	if b.Named {
+		b.names = slices.Grow(b.names[:0], len(samples))[:len(samples)]
+		for i := range b.names {
+			b.names[i].told = false
 		}
 	}
 }
 
-// keeps reports whether rows have values.
-func (b *Batch) keeps() bool { return b.Named || len(b.Columns) > 0 }
+// Keep writes a row's value in column c. Different goroutines may do so for different rows.
+func (b *Batch) Keep(row, c int, value []byte) { b.Columns[c].put(row, value) }
 
-// Keep takes note of a row's value in the next column. Different goroutines may do so for different rows.
-func (b *Batch) Keep(row int, value []byte) {
-	v := &b.values[row]
-	v.bytes = append(v.bytes, value...)
-	v.ends = append(v.ends, len(v.bytes))
-}
-
-func (v *rowValues) clear() { v.bytes, v.ends = v.bytes[:0], v.ends[:0] }
-
-// value is that of column c; nil where the row has none.
-func (v *rowValues) value(c int) []byte {
-	if c >= len(v.ends) {
-		return nil
-	}
-	from := 0
-	if c > 0 {
-		from = v.ends[c-1]
-	}
-	return v.bytes[from:v.ends[c]]
+// Call says what a row of a named batch is called. Different goroutines may do so for different rows.
+func (b *Batch) Call(row int, label int64, key []byte) {
+	n := &b.names[row]
+	n.told, n.label, n.key = true, label, append(n.key[:0], key...)
 }
 
 // Row appends the memory of one row to dst, a slice for each field.
@@ -166,20 +162,27 @@ func (b *Batch) Row(i int, dst [][]byte) [][]byte {
 	return dst
 }
 
-// HashRow takes the hash of a row that was decoded, where somebody wants the batch's: its XXH3 or, of several fields, the XXH3
-// of theirs, 8 bytes each, little-endian.
+// HashRow takes the hash of a row that is written, where somebody wants the batch's: its XXH3 or, of several fields, the XXH3
+// of theirs, 8 bytes each, little-endian. Of a batch without fields its columns are hashed so, each row up to its length.
 func (b *Batch) HashRow(i int) {
 	if b.Hashes == nil {
 		return
 	}
-	if len(b.Fields) == 1 {
-		b.Hashes[i] = xxh3.Hash(b.Fields[0].Row(i))
+	of := b.Fields
+	if len(of) == 0 {
+		of = b.Columns
+	} else if len(of) == 1 {
+		b.Hashes[i] = xxh3.Hash(of[0].Row(i))
 		return
 	}
 	var words [8 * MaxFields]byte
 	all := words[:0]
-	for f := range b.Fields {
-		all = binary.LittleEndian.AppendUint64(all, xxh3.Hash(b.Fields[f].Row(i)))
+	for f := range of {
+		row := of[f].Row(i)
+		if len(b.Fields) == 0 {
+			row = of[f].used(i)
+		}
+		all = binary.LittleEndian.AppendUint64(all, xxh3.Hash(row))
 	}
 	b.Hashes[i] = xxh3.Hash(all)
 }

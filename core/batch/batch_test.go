@@ -2,7 +2,6 @@ package batch
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -156,14 +155,17 @@ func TestColumnsFollowTheirRows(t *testing.T) {
 	for policy, want := range map[Policy]string{Skip: "[1 3] b,ddd", Mask: "[0 1 0 3] ,b,,ddd", Substitute: "[3 1 1 3] ddd,b,b,ddd"} {
 		b := begin(4, 0, 0, 2)
 		m := b.Memory
-		m.Columns = []ColumnMemory{{Width: 8, Data: make([]byte, 32)}, {ItemBytes: 1, Data: make([]byte, 64), Offsets: make([]int64, 5)}}
+		m.Columns = []Field{
+			{RowBytes: 8, Data: make([]byte, 32)},
+			{RowBytes: 16, StepBytes: 1, ItemBytes: 1, Data: make([]byte, 64), Lengths: make([]int64, 4), Offsets: make([]int64, 5)},
+		}
 		for range 2 { // used twice, as batches are
 			b.Begin(m, []int64{100, 101, 102, 103}, 0)
 			b.Bad = []Bad{{Row: 2, Sample: 102}, {Row: 0, Sample: 100}}
 			for _, row := range []int{3, 1, 0} { // row 0 turned bad after it was read
 				number := []int64{int64(row)}
-				b.Keep(row, unsafe.Slice((*byte)(unsafe.Pointer(&number[0])), 8))
-				b.Keep(row, bytes.Repeat([]byte{byte('a' + row)}, row))
+				b.Keep(row, 0, unsafe.Slice((*byte)(unsafe.Pointer(&number[0])), 8))
+				b.Keep(row, 1, bytes.Repeat([]byte{byte('a' + row)}, row))
 			}
 			r := b.Finish(policy, names{})
 			var texts []string
@@ -208,8 +210,7 @@ func TestNamedRowsKeepTheirNames(t *testing.T) {
 		b.Begin(b.Memory, b.Samples, 0)
 		b.Bad = []Bad{{Row: 1, Sample: 101}, {Row: 4, Sample: 104}} // the one was not read, the other not decoded
 		for _, row := range []int{0, 2, 3, 4} {
-			b.Keep(row, binary.NativeEndian.AppendUint64(nil, uint64(row+7)))
-			b.Keep(row, fmt.Appendf(nil, "own%d", row))
+			b.Call(row, int64(row+7), fmt.Appendf(nil, "own%d", row))
 		}
 		if got := string(b.Name(4, names{})) + " " + string(b.Name(1, names{})); got != "own4 k101" {
 			t.Error(got)

@@ -27,7 +27,7 @@ func (b *Batch) Finish(policy Policy, names Names) Result {
 		slices.SortFunc(b.Bad, func(x, y Bad) int { return x.Row - y.Row })
 		b.apply(policy)
 	}
-	r := b.columns(names)
+	r := b.call(names)
 	r.Hash = b.hash()
 	b.measure()
 	return r
@@ -37,18 +37,24 @@ func (b *Batch) Finish(policy Policy, names Names) Result {
 // longer where Row says.
 func (b *Batch) measure() {
 	for f := range b.Fields {
-		field := &b.Fields[f]
-		if field.Lengths == nil {
-			continue
-		}
-		lengths := field.Lengths[:len(b.Samples)]
-		field.Longest = 0
-		for _, n := range lengths {
-			field.Longest = max(field.Longest, n)
-		}
-		if field.Offsets != nil {
-			field.closeUp(lengths)
-		}
+		b.Fields[f].measure(len(b.Samples))
+	}
+	for c := range b.Columns {
+		b.Columns[c].measure(len(b.Samples))
+	}
+}
+
+func (f *Field) measure(rows int) {
+	if f.Lengths == nil {
+		return
+	}
+	lengths := f.Lengths[:rows]
+	f.Longest = 0
+	for _, n := range lengths {
+		f.Longest = max(f.Longest, n)
+	}
+	if f.Offsets != nil {
+		f.closeUp(lengths)
 	}
 }
 
@@ -87,11 +93,11 @@ func (b *Batch) apply(policy Policy) {
 			for f := range b.Fields {
 				clear(b.Fields[f].Row(bad.Row))
 			}
+			for c := range b.Columns {
+				b.Keep(bad.Row, c, nil)
+			}
 			b.Status[bad.Row] = Masked
 			b.HashRow(bad.Row)
-			if len(b.Columns) > 0 {
-				b.values[bad.Row].clear()
-			}
 		}
 	}
 }
@@ -99,6 +105,9 @@ func (b *Batch) apply(policy Policy) {
 func (b *Batch) copyRow(to, from int) {
 	for f := range b.Fields {
 		copy(b.Fields[f].Row(to), b.Fields[f].Row(from))
+	}
+	for c := range b.Columns {
+		b.Columns[c].put(to, b.Columns[c].used(from))
 	}
 }
 
@@ -116,8 +125,8 @@ func (b *Batch) closeHoles() {
 			if b.Hashes != nil {
 				b.Hashes[to] = b.Hashes[from]
 			}
-			if b.keeps() {
-				b.values[to], b.values[from] = b.values[from], b.values[to]
+			if b.Named {
+				b.names[to], b.names[from] = b.names[from], b.names[to]
 			}
 		}
 		to++
@@ -142,14 +151,15 @@ func (b *Batch) substitute() {
 		if b.Hashes != nil {
 			b.Hashes[bad.Row] = b.Hashes[from]
 		}
-		if b.keeps() {
-			to, of := &b.values[bad.Row], &b.values[from]
-			to.bytes, to.ends = append(to.bytes[:0], of.bytes...), append(to.ends[:0], of.ends...)
+		if b.Named {
+			of := &b.names[from]
+			b.Call(bad.Row, of.label, of.key)
 		}
 	}
 }
 
-func (b *Batch) columns(names Names) Result {
+// call writes what the rows are called.
+func (b *Batch) call(names Names) Result {
 	r := Result{Rows: len(b.Samples)}
 	used := 0
 	b.KeyOffsets[0] = 0
@@ -165,9 +175,6 @@ func (b *Batch) columns(names Names) Result {
 		r.Padded = r.Padded || b.Status[i] == Padded
 	}
 	r.KeyBytes = uint64(used)
-	for c := range b.Columns {
-		b.column(c)
-	}
 	return r
 }
 
@@ -179,28 +186,9 @@ func (b *Batch) Name(row int, names Names) []byte {
 
 // nameOf is the label of a row, and its key behind dst. One that was not read has those of its sample.
 func (b *Batch) nameOf(row int, names Names, dst []byte) (label int64, key []byte) {
-	if b.Named && len(b.values[row].ends) == 2 {
-		v := &b.values[row]
-		return int64(binary.NativeEndian.Uint64(v.value(0))), append(dst, v.value(1)...)
+	if b.Named && b.names[row].told {
+		return b.names[row].label, append(dst, b.names[row].key...)
 	}
 	sample := b.Samples[row]
 	return names.Label(sample), names.Key(sample, dst)
-}
-
-// column writes the rows' values in one column. A masked row has zero, or nothing.
-func (b *Batch) column(c int) {
-	m, used := &b.Columns[c], 0
-	if m.Width == 0 {
-		m.Offsets[0] = 0
-	}
-	for i := range b.Samples {
-		value := b.values[i].value(c)
-		if m.Width > 0 {
-			row := m.Data[i*m.Width : (i+1)*m.Width]
-			clear(row[copy(row, value):])
-			continue
-		}
-		used += copy(m.Data[used:], value)
-		m.Offsets[i+1] = int64(used / m.ItemBytes)
-	}
 }

@@ -101,7 +101,7 @@ func raggedSteps(fields []field, columns []source.Column) map[string]tensor.Shap
 		}
 	}
 	for i := range columns {
-		if c := &columns[i]; c.MaxLength > 0 && len(c.Shape) > 0 {
+		if c := &columns[i]; c.MaxLength > 0 && !c.Padded && len(c.Shape) > 0 {
 			steps[c.Name] = c.Shape
 		}
 	}

@@ -229,35 +229,44 @@ func tensorsOf(s *spec.Spec, fields []field, columns []source.Column) []shm.Tens
 	column := func(name string, role uint32, d tensor.DType) shm.Tensor {
 		return shm.Tensor{Name: name, Kind: shm.Dense, Role: role, DType: dtypeOf(d), Shape: []int64{n}}
 	}
+	var own []shm.Tensor
+	for f := range fields {
+		own = append(own, fields[f].tensor(n))
+	}
+	for c := range columns {
+		own = append(own, columnTensor(&columns[c], n))
+		if columns[c].Padded {
+			own = append(own, column(spec.LengthOf(columns[c].Name), shm.RoleField, tensor.I64))
+		}
+	}
 	tensors := []shm.Tensor{
-		fields[0].tensor(n),
+		own[0],
 		column("index", shm.RoleIndex, tensor.I64),
 		{Name: "key", Kind: shm.Ragged, Role: shm.RoleKey, DType: dtypeOf(tensor.U8), Values: n * batch.KeyBytes},
 		column("status", shm.RoleStatus, tensor.U8),
 		column("label", shm.RoleLabel, tensor.I64),
 	}
-	for f := range fields[1:] {
-		tensors = append(tensors, fields[1+f].tensor(n))
+	return append(tensors, own[1:]...)
+}
+
+// columnTensor is a column of n rows in a slot.
+func columnTensor(c *source.Column, n int64) shm.Tensor {
+	t := shm.Tensor{Name: c.Name, Kind: shm.Dense, Role: shm.RoleField, Shape: []int64{n}}
+	switch {
+	case c.Type == source.Int64:
+		t.DType = dtypeOf(tensor.I64)
+	case c.Type == source.Float64:
+		t.DType = dtypeOf(tensor.F64)
+	case c.Padded:
+		t.DType, t.Shape = dtypeOf(c.DType), append(append(t.Shape, int64(c.MaxLength)), c.Shape...)
+	case c.Shaped() && c.MaxLength == 0:
+		t.DType, t.Shape = dtypeOf(c.DType), append(t.Shape, c.Shape...)
+	case c.Shaped():
+		t.Kind, t.DType, t.Shape, t.Values = shm.Ragged, dtypeOf(c.DType), nil, n*int64(c.Most()/c.DType.Bytes())
+	default:
+		t.Kind, t.DType, t.Shape, t.Values = shm.Ragged, dtypeOf(tensor.U8), nil, n*int64(c.MaxBytes)
 	}
-	for _, c := range columns {
-		switch c.Type {
-		case source.Int64:
-			tensors = append(tensors, column(c.Name, shm.RoleField, tensor.I64))
-		case source.Float64:
-			tensors = append(tensors, column(c.Name, shm.RoleField, tensor.F64))
-		case source.Array:
-			if c.MaxLength > 0 {
-				tensors = append(tensors, shm.Tensor{Name: c.Name, Kind: shm.Ragged, Role: shm.RoleField, DType: dtypeOf(c.DType), Values: n * int64(c.Most()/c.DType.Bytes())})
-				break
-			}
-			array := column(c.Name, shm.RoleField, c.DType)
-			array.Shape = append(array.Shape, c.Shape...)
-			tensors = append(tensors, array)
-		default:
-			tensors = append(tensors, shm.Tensor{Name: c.Name, Kind: shm.Ragged, Role: shm.RoleField, DType: dtypeOf(tensor.U8), Values: n * int64(c.MaxBytes)})
-		}
-	}
-	return tensors
+	return t
 }
 
 func dtypeOf(d tensor.DType) shm.DType {

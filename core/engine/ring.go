@@ -30,7 +30,6 @@ type ring struct {
 	columns  []source.Column // of the source
 	planned  source.Planned  // the source, where it wants to know what comes; else nil
 	host     *source.Host    // the source, where the program around the engine brings the samples; else nil
-	nValues  int             // values that the source reads with each sample: its columns, or its name
 	cache    *source.Cache   // of encoded samples, shared by the engine's rings; nil: none
 	rows     *rowCache       // of decoded rows; nil: none
 	order    *sampler.Order

@@ -83,7 +83,7 @@ func (v valueRoom) keep(w *work, row int, from []byte) bool {
 	at = 4 * v.columns
 	for c := range v.columns {
 		end := int(binary.LittleEndian.Uint32(from[4*c:]))
-		w.Keep(row, from[at:end])
+		w.Keep(row, c, from[at:end])
 		at = end
 	}
 	return true

@@ -95,6 +95,9 @@ func (s *samples) notes() (all []string) {
 
 // coded are the pictures that a device decodes; nil: there are none.
 func (s *samples) coded() *codedImages {
+	if len(s.parts) == 0 {
+		return nil
+	}
 	m, _ := s.parts[0].modality.(*codedImages)
 	return m
 }

@@ -29,10 +29,7 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	if c, ok := r.source.(source.Columnar); ok {
 		r.columns = c.Columns()
 	}
-	r.nValues = len(r.columns)
-	if r.host, _ = r.source.(*source.Host); r.host != nil {
-		r.nValues = source.HostValues
-	}
+	r.host, _ = r.source.(*source.Host)
 	r.planned, _ = r.source.(source.Planned)
 	if n, ok := r.source.(interface{ Notes() []string }); ok {
 		for _, note := range n.Notes() {
@@ -113,9 +110,13 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 			Shards: s.Shards, Media: media, Label: s.Label, Labels: source.ShardLabels(s.ByMember), Columns: columnsOf(s.Columns), IndexBeside: s.Index == spec.IndexBeside, Store: r.store,
 		})
 	}
-	return source.OpenList(source.ListConfig{
-		File: s.List, Root: s.Root, Store: r.store, Progress: p, Path: first(media[0].From), Others: media[1:], Label: s.Label, NoLabels: s.ByMember == spec.LabelsNone, Columns: columnsOf(s.Columns),
-	})
+	list := source.ListConfig{
+		File: s.List, Root: s.Root, Store: r.store, Progress: p, Alone: len(media) == 0, Label: s.Label, NoLabels: s.ByMember == spec.LabelsNone, Columns: columnsOf(s.Columns),
+	}
+	if len(media) > 0 {
+		list.Path, list.Others = first(media[0].From), media[1:]
+	}
+	return source.OpenList(list)
 }
 
 // openHost opens the source that the program around the engine feeds. There is one feed, so one ring can have it.
@@ -223,15 +224,16 @@ func storeOptions(r *spec.Remote) store.Options {
 
 // columnsOf says the description's columns in core/source's words.
 func columnsOf(columns []spec.Column) (all []source.Column) {
-	types := map[string]source.ColumnType{spec.TypeI64: source.Int64, spec.TypeF64: source.Float64, spec.TypeText: source.Text, spec.TypeNPY: source.Array}
+	types := map[string]source.ColumnType{spec.TypeI64: source.Int64, spec.TypeF64: source.Float64, spec.TypeText: source.Text, spec.TypeNPY: source.Array, spec.TypeList: source.List}
 	for _, c := range columns {
-		all = append(all, source.Column{Name: c.Name, From: c.From, Type: types[c.Type], MaxBytes: int(c.MaxBytes), Default: c.Default, DType: c.DType, Shape: c.Shape, MaxLength: c.MaxLength})
+		all = append(all, source.Column{Name: c.Name, From: c.From, Type: types[c.Type], MaxBytes: int(c.MaxBytes), Default: c.Default, DType: c.DType, Shape: c.Shape, MaxLength: c.MaxLength, Padded: c.Padded})
 	}
 	return all
 }
 
-// mediaOf says in core/source's words which parts of a source's samples are wanted.
-func mediaOf(ring *spec.Spec, s *spec.Source) (all []source.Medium) {
+// mediaOf says in core/source's words which parts of a source's samples are wanted beside its columns; not nil, which would be a picture.
+func mediaOf(ring *spec.Spec, s *spec.Source) []source.Medium {
+	all := []source.Medium{}
 	for _, w := range ring.Parts(s) {
 		all = append(all, source.Medium{Name: w.Name, From: w.From})
 	}

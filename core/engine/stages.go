@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -110,9 +111,6 @@ func (r *ring) fetchRow(ctx context.Context, w *work, row int) (int64, error) {
 	_ = shm.Fault("fetch")
 	if err == nil {
 		w.bufs[row] = buf
-		for c := range r.nValues {
-			w.Keep(row, buf.Value(c))
-		}
 		return int64(buf.Size()), nil
 	}
 	r.buffers.Put(buf)
@@ -185,6 +183,7 @@ func (r *ring) decodeRow(on *worker, w *work, row int) {
 	if w.seq == 0 {
 		w.slot.Prefault(on.row)
 	}
+	r.keepValues(w, row)
 	var err error
 	if r.refused.has(w.Samples[row]) {
 		err = on.decodeOnHost(on.row, w.bufs[row], draw)
@@ -198,6 +197,18 @@ func (r *ring) decodeRow(on *worker, w *work, row int) {
 	r.engine.readAhead.Release(r.give(w, row))
 	if err != nil {
 		w.faults[row] = r.undecodable(w, row, err)
+	}
+}
+
+// keepValues takes what was read with a sample beside what is decoded: its columns, or its name.
+func (r *ring) keepValues(w *work, row int) {
+	from := w.bufs[row]
+	if r.host != nil {
+		w.Call(row, int64(binary.NativeEndian.Uint64(from.Value(0))), from.Value(1))
+		return
+	}
+	for c := range r.columns {
+		w.Keep(row, c, from.Value(c))
 	}
 }
 
@@ -277,7 +288,7 @@ func (r *ring) publish(ctx context.Context, p *planner, w *work) error {
 // described is what the descriptor of a finished batch says.
 func (r *ring) described(w *work, result batch.Result) shm.Batch {
 	for i := range w.used {
-		w.used[i].Size = w.Fields[w.padded[i]].Longest
+		w.used[i].Size = w.padded[i].Longest
 	}
 	return shm.Batch{
 		Used:   w.used,

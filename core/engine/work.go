@@ -12,12 +12,12 @@ import (
 
 // The tensors of every slot, in schema order.
 const (
-	sampleTensor = iota // the first field of the samples
+	sampleTensor = iota // the first of those that say what samples are: their fields, then the source's columns
 	indexTensor
 	keyTensor
 	statusTensor
 	labelTensor
-	firstSide // and the samples' other fields, then the source's other columns
+	firstSide // and the others of them
 )
 
 // work is a batch between plan and publish. Its rows belong to the jobs that name them, each to one stage at a time;
@@ -36,11 +36,12 @@ type work struct {
 	again  bool             // the batch was made before, and is made once more
 	ended  bool             // some are: the batch is the last of its epoch, or has no sample at all
 
-	fields  []batch.Field        // of the slot in hand
-	lengths []int                // of each field, the one that is its rows' length; 0: they have one
-	padded  []int                // the padded ones,
-	used    []shm.Used           // and how much of them is used
-	columns []batch.ColumnMemory // of it
+	fields  []batch.Field  // of the slot in hand
+	lengths []int          // of each field, the one that is its rows' length; 0: they have one
+	columns []batch.Field  // likewise
+	places  []columnPlace  // of each column
+	padded  []*batch.Field // the padded ones of both,
+	used    []shm.Used     // and how much of them is used
 
 	identities []uint64 // of each row's sample when it was asked for, where rows are kept in a file; 0: unknown
 
@@ -56,7 +57,7 @@ type job struct {
 	fetchedNS, decodedNS int64
 }
 
-// fieldTensor is the place of a field of the samples in the schema.
+// fieldTensor is the place in the schema of a field of the samples; the columns are counted behind the fields.
 func fieldTensor(f int) int {
 	if f == 0 {
 		return sampleTensor
@@ -67,7 +68,6 @@ func fieldTensor(f int) int {
 // lend points the batch's memory at its slot.
 func (w *work) lend(s *shm.Slot) batch.Memory {
 	w.slot = s
-	sides := len(w.fields) - 1
 	for f := range w.fields {
 		at := fieldTensor(f)
 		w.fields[f].Data, w.fields[f].Offsets = s.Tensor(at), s.Offsets(at)
@@ -78,10 +78,10 @@ func (w *work) lend(s *shm.Slot) batch.Memory {
 		}
 	}
 	for c := range w.columns {
-		m, at := &w.columns[c], firstSide+sides+c
-		m.Data = s.Tensor(at)
-		if m.Width == 0 {
-			m.Offsets = s.Offsets(at)
+		m, at := &w.columns[c], &w.places[c]
+		m.Data, m.Offsets = s.Tensor(at.values), s.Offsets(at.values)
+		if at.lengths > 0 {
+			m.Lengths = batch.Int64s(s.Tensor(at.lengths))
 		}
 	}
 	return batch.Memory{
@@ -95,7 +95,7 @@ func (w *work) lend(s *shm.Slot) batch.Memory {
 func newWork(rows int, fields []field, columns []source.Column) *work {
 	w := &work{
 		bufs: make([]*source.Buffer, rows), faults: make([]batch.Bad, rows), cached: make([]bool, rows), beyond: make([]bool, rows),
-		fields: make([]batch.Field, len(fields)), lengths: make([]int, len(fields)), columns: make([]batch.ColumnMemory, len(columns)),
+		fields: make([]batch.Field, len(fields)), lengths: make([]int, len(fields)), columns: make([]batch.Field, len(columns)),
 	}
 	for i := range fields {
 		f := &fields[i]
@@ -107,18 +107,51 @@ func newWork(rows int, fields []field, columns []source.Column) *work {
 		case ragged:
 			w.fields[i].StepBytes, w.fields[i].ItemBytes = f.stepBytes(), f.dtype.Bytes()
 		case padded:
-			w.padded = append(w.padded, i)
+			w.padded = append(w.padded, &w.fields[i])
 			w.used = append(w.used, shm.Used{Tensor: fieldTensor(i), Dim: 1 + f.along})
 		}
 	}
+	w.places = placesOf(len(fields), columns)
 	for c := range columns {
-		w.columns[c].Width, w.columns[c].ItemBytes = columns[c].Width(), 1
-		if columns[c].Type == source.Array {
-			w.columns[c].ItemBytes = columns[c].DType.Bytes()
+		w.columns[c] = columnField(&columns[c], rows)
+		if columns[c].Padded {
+			w.padded = append(w.padded, &w.columns[c])
+			w.used = append(w.used, shm.Used{Tensor: w.places[c].values, Dim: 1})
 		}
 	}
 	w.Samples = make([]int64, 0, rows)
 	return w
+}
+
+// columnPlace is where a column's tensors are in the schema. lengths is that of a padded one, whose length tensor comes behind it; else 0.
+type columnPlace struct{ values, lengths int }
+
+// placesOf are the columns' places behind so many fields of samples.
+func placesOf(fields int, columns []source.Column) (all []columnPlace) {
+	next := fields
+	for c := range columns {
+		at := columnPlace{values: fieldTensor(next)}
+		if next++; columns[c].Padded {
+			at.lengths = fieldTensor(next)
+			next++
+		}
+		all = append(all, at)
+	}
+	return all
+}
+
+// columnField is a column of a batch of at most rows samples, without its memory in a slot.
+func columnField(c *source.Column, rows int) batch.Field {
+	f := batch.Field{RowBytes: c.Most()}
+	if c.Width() > 0 {
+		return f
+	}
+	f.Lengths, f.StepBytes, f.ItemBytes = make([]int64, rows), 1, 1
+	if c.Shaped() {
+		step, _ := c.Shape.Bytes(c.DType)
+		f.StepBytes, f.ItemBytes = int(step), c.DType.Bytes()
+	}
+	return f
 }
 
 // decoded counts the rows of a finished job, and says whether they were the last of the batch.

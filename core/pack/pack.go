@@ -15,7 +15,7 @@ import (
 type Config struct {
 	Source  source.Source
 	Samples iter.Seq[int64] // of the source, in the order in which they are written
-	Parts   []Part          // of the source's samples, in its order
+	Parts   []Part          // of the source's samples, in its order; none where they are columns alone
 	Columns []string        // what the members of its columns end in, in their order; nil: they are left out
 
 	Out        string // path of an archive, with one %d or %0Nd for its number; without it there is one archive

@@ -28,11 +28,15 @@ type reader struct {
 }
 
 func newReader(c *Config, pool *source.Pool) *reader {
-	r := &reader{c: c, pool: pool, buffer: pool.Get()}
+	return &reader{c: c, columns: columnsOf(c), pool: pool, buffer: pool.Get()}
+}
+
+// columnsOf are the source's, where they are written.
+func columnsOf(c *Config) []source.Column {
 	if columnar, ok := c.Source.(source.Columnar); ok && c.Columns != nil {
-		r.columns = columnar.Columns()
+		return columnar.Columns()
 	}
-	return r
+	return nil
 }
 
 func (r *reader) close() { r.pool.Put(r.buffer) }
@@ -98,7 +102,7 @@ func column(c *source.Column, ending string, value []byte) (member, error) {
 		return member{ending, strconv.AppendInt(nil, int64(binary.NativeEndian.Uint64(value)), 10)}, nil
 	case source.Float64:
 		return member{ending, strconv.AppendFloat(nil, math.Float64frombits(binary.NativeEndian.Uint64(value)), 'g', -1, 64)}, nil
-	case source.Array:
+	case source.Array, source.List:
 		shape := c.Shape
 		if c.MaxLength > 0 {
 			step, err := c.Shape.Bytes(c.DType)

@@ -224,18 +224,25 @@ func (s *shards) finish() error {
 
 // check opens the archives as those do who read them, which makes their indexes, and counts.
 func (s *shards) check(ctx context.Context) error {
-	var media []source.Medium
+	media, columns := []source.Medium{}, []source.Column(nil)
 	for k, seen := range s.seen {
 		endings := slices.Sorted(maps.Keys(seen))
 		s.report.Endings = append(s.report.Endings, endings)
 		media = append(media, source.Medium{Name: fmt.Sprintf("part %d", k), From: endings})
+	}
+	for i, c := range columnsOf(s.c) {
+		c.From, c.Default = s.c.Columns[i], nil
+		if c.Type == source.List {
+			c.Type = source.Array
+		}
+		columns = append(columns, c)
 	}
 	client, err := store.New(store.Options{})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	opened, err := source.OpenShards(ctx, source.ShardsConfig{Shards: s.report.Shards, Media: media, IndexBeside: s.c.Beside, Store: client})
+	opened, err := source.OpenShards(ctx, source.ShardsConfig{Shards: s.report.Shards, Media: media, Columns: columns, IndexBeside: s.c.Beside, Store: client})
 	if err != nil {
 		return fmt.Errorf("pack: what was written does not open: %w", err)
 	}

@@ -68,8 +68,8 @@ func (s *shards) Ahead(samples []int64) {
 		if p.scratch.members, err = sh.index.appendMembers(k, p.scratch.members[:0]); err == nil {
 			_, err = s.want(sh, &p.scratch)
 		}
-		if err != nil {
-			continue // Read will say so
+		if err != nil || len(p.scratch.pieces) == 0 {
+			continue // Read will say so, or has nothing to read
 		}
 		switch e := p.scratch.extent(sh); {
 		case sh.object == nil:

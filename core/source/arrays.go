@@ -26,8 +26,8 @@ func memberOf(from string) (part, member string) {
 }
 
 // setArray appends the value of an array column from the bytes of an .npy or .npz file. A column that has no type or shape yet takes
-// those of the array.
-func (b *Buffer) setArray(c *Column, file []byte) error {
+// those of the array. One that is row-major and little-endian is not copied where the file stays where it is.
+func (b *Buffer) setArray(c *Column, file []byte, stays bool) error {
 	a := &b.array
 	err := a.Parse(file)
 	if c.Member != "" {
@@ -62,10 +62,14 @@ func (b *Buffer) setArray(c *Column, file []byte) error {
 	if a.DType != c.DType || !slices.Equal(shape, c.Shape) {
 		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %v of %v, want %s of %v", c.Name, a.Shape, a.DType, c.shown(), c.DType)}
 	}
+	if stays && len(a.Data) > 0 && a.Dense() {
+		b.columns = append(b.columns, value{lies: a.Data})
+		return nil
+	}
 	from := len(b.values)
 	b.values = slices.Grow(b.values, len(a.Data))[:from+len(a.Data)]
 	a.CopyTo(b.values[from:])
-	b.ends = append(b.ends, len(b.values))
+	b.took(from)
 	return nil
 }
 
@@ -121,19 +125,25 @@ func settleArrays(ctx context.Context, s Source, columns []Column) error {
 		k, columns[k].Name, min(s.Len(), arrayProbes), last)
 }
 
-// setFile appends the value of a column from a file of its own, which read puts into a buffer beside b.
-func (b *Buffer) setFile(c *Column, read func(side *Buffer) error) error {
-	if b.side == nil {
-		b.side = &Buffer{pool: b.pool}
+// side is the buffer beside b for the file of column c.
+func (b *Buffer) side(c int) *Buffer {
+	for len(b.sides) <= c {
+		b.sides = append(b.sides, &Buffer{pool: b.pool})
 	}
-	err := read(b.side)
+	return b.sides[c]
+}
+
+// setFile appends the value of the buffer's next column from a file of its own, which read puts into a buffer beside b.
+func (b *Buffer) setFile(c *Column, read func(side *Buffer) error) error {
+	side := b.side(len(b.columns))
+	err := read(side)
 	if err == nil {
-		return b.setPart(c, b.side.Bytes())
+		return b.setPart(c, side.Bytes(), true)
 	}
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e.Cause == Empty && c.Type == Text:
-		return b.setPart(c, nil) // as an empty member of an archive
+		return b.setPart(c, nil, false) // as an empty member of an archive
 	case e != nil && e.Cause == Missing:
 		return b.setDefault(c, func() string { return "its file is not there" })
 	}

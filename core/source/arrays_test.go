@@ -170,12 +170,12 @@ func TestArrayThatUnpacksToMoreIsABadSample(t *testing.T) {
 	c := Column{Name: "x", Type: Array, Member: "x", DType: tensor.I16, Shape: tensor.Shape{4}}
 	file := []byte(npz(t, map[string]string{"x": npy(false, 0, size/2)}))
 	var err error
-	peak := damage.PeakBytes(t, func() { err = b.setArray(&c, file) })
+	peak := damage.PeakBytes(t, func() { err = b.setArray(&c, file, true) })
 	var bad *Error
 	if !errors.As(err, &bad) || bad.Cause != Value || !strings.Contains(err.Error(), "want at most") || peak > size/2 {
 		t.Errorf("got %v with %d MiB of memory", err, peak>>20)
 	}
-	if err := b.setArray(&c, []byte(npz(t, map[string]string{"x": npy(false, 0, 4)}))); err != nil {
+	if err := b.setArray(&c, []byte(npz(t, map[string]string{"x": npy(false, 0, 4)})), false); err != nil {
 		t.Errorf("one that fits: %v", err)
 	}
 }

@@ -30,13 +30,13 @@ type Buffer struct {
 	chosen  []chosen      // which of them the media are,
 	moves   []move        // and how they are moved apart
 
-	values []byte // of the columns, one after the other
-	ends   []int  // of each column's value
+	columns []value // of the sample
+	values  []byte  // that have no other place, one after the other
 
 	identity, scratch []byte // of a cache
 	array             array.Array
-	side              *Buffer // for a file of a column
-	names             []byte  // of files beside each other
+	sides             []*Buffer // for the file of each column
+	names             []byte    // of files beside each other
 
 	path [maxPath]byte
 	stat [2]unix.Stat_t // before and after reading
@@ -45,6 +45,12 @@ type Buffer struct {
 
 // stretch is a range of a buffer's memory.
 type stretch struct{ at, n int }
+
+// value is that of a column: a range of values, or where it lies already.
+type value struct {
+	stretch
+	lies []byte // nil: in values
+}
 
 // Bytes is the sample's first part: valid until the next Read into b, len == cap, followed in memory by Padding zero bytes.
 func (b *Buffer) Bytes() []byte {
@@ -60,22 +66,30 @@ func (b *Buffer) Part(k int) []byte {
 	return b.mem[p.at : p.at+p.n : p.at+p.n]
 }
 
-// Size is the bytes of all parts.
+// Size is the bytes of all parts and of the columns' values.
 func (b *Buffer) Size() (n int) {
 	for _, p := range b.parts {
 		n += p.n
 	}
+	for c := range b.columns {
+		n += len(b.Value(c))
+	}
 	return n
 }
 
-// Value is the sample's value in column c of its source: text as it is, numbers as 8 bytes in the machine's order. It is
-// valid until the next Read into b.
+// Value is the sample's value in column c of its source: text as it is, numbers as 8 bytes in the machine's order, arrays row-major. It is
+// valid until the next Read into b, and is not to be changed.
 func (b *Buffer) Value(c int) []byte {
-	from := 0
-	if c > 0 {
-		from = b.ends[c-1]
+	v := &b.columns[c]
+	if v.lies != nil {
+		return v.lies
 	}
-	return b.values[from:b.ends[c]]
+	return b.values[v.at : v.at+v.n]
+}
+
+// took makes what was appended to values, from a place on, the next column's value.
+func (b *Buffer) took(from int) {
+	b.columns = append(b.columns, value{stretch: stretch{from, len(b.values) - from}})
 }
 
 // Cap is the memory that the buffer holds, in bytes.
@@ -120,7 +134,8 @@ func classOf(n int) int { return bits.Len(uint(max(n-1, 0) / slabBytes)) }
 // drop empties the buffer; its memory stays.
 func (b *Buffer) drop() {
 	b.parts = b.parts[:0]
-	b.values, b.ends = b.values[:0], b.ends[:0]
+	clear(b.columns) // for what lies elsewhere
+	b.columns, b.values = b.columns[:0], b.values[:0]
 }
 
 // hold declares n bytes to be the sample's next part and zeroes the padding after it.
@@ -153,8 +168,8 @@ func (p *Pool) Get() *Buffer {
 // Put takes a buffer back, into the pool that it came from; the caller must not use it, nor its bytes, any more.
 func (p *Pool) Put(b *Buffer) {
 	b.empty(p)
-	if b.side != nil {
-		b.side.empty(p)
+	for _, side := range b.sides {
+		side.empty(p)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,8 +178,9 @@ func (p *Pool) Put(b *Buffer) {
 
 // empty gives the buffer's memory to a pool.
 func (b *Buffer) empty(p *Pool) {
+	b.drop()
 	p.takeBack(b.mem)
-	b.mem, b.parts = nil, b.parts[:0]
+	b.mem = nil
 }
 
 // takeBack keeps memory for others, unless it is very large.

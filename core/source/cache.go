@@ -254,13 +254,13 @@ func (b *Buffer) entry(size, columns int) bool {
 		return false
 	}
 	parts, n := int(le.Uint32(e[16:])), int(le.Uint32(e[20:]))
-	if parts < 1 || parts > maxMedia || n != columns || size < entryHeader+4*parts+4*n {
+	if parts+n == 0 || parts > maxMedia || n != columns || size < entryHeader+4*parts+4*n {
 		return false
 	}
 	lens, ends := e[entryHeader:], e[entryHeader+4*parts:]
-	at := size + Padding
+	at := size
 	for k := range parts {
-		at -= int(le.Uint32(lens[4*k:])) + Padding
+		at -= int(le.Uint32(lens[4*k:])) + min(k, 1)*Padding
 	}
 	if at < entryHeader+4*parts+4*n {
 		return false
@@ -272,10 +272,9 @@ func (b *Buffer) entry(size, columns int) bool {
 		if end < last || end > len(values) {
 			return false
 		}
-		b.ends = append(b.ends, end)
+		b.columns = append(b.columns, value{lies: values[last:end:end]})
 		last = end
 	}
-	b.values = append(b.values[:0], values...)
 	for k := range parts {
 		b.hold(at, int(le.Uint32(lens[4*k:])))
 		at += b.parts[k].n + Padding
@@ -306,7 +305,14 @@ func (k *Cache) store(b *Buffer, sum [16]byte) {
 
 // entrySize is the bytes of the sample's entry.
 func (b *Buffer) entrySize() int64 {
-	return int64(entryHeader + 4*len(b.parts) + 4*len(b.ends) + len(b.values) + b.Size() + (len(b.parts)-1)*Padding)
+	n := entryHeader + 4*len(b.parts) + 4*len(b.columns) + max(len(b.parts)-1, 0)*Padding
+	for k := range b.parts {
+		n += b.parts[k].n
+	}
+	for c := range b.columns {
+		n += len(b.Value(c))
+	}
+	return int64(n)
 }
 
 // admit says whether so many bytes more may be kept, and has room made where there is none.
@@ -334,18 +340,22 @@ func (k *Cache) write(b *Buffer, sum [16]byte) error {
 	head := b.scratch[:0]
 	head = append(head, entryMagic...)
 	head = le.AppendUint64(head, 0)
-	head = le.AppendUint32(le.AppendUint32(head, uint32(len(b.parts))), uint32(len(b.ends)))
+	head = le.AppendUint32(le.AppendUint32(head, uint32(len(b.parts))), uint32(len(b.columns)))
 	for _, p := range b.parts {
 		head = le.AppendUint32(head, uint32(p.n))
 	}
-	for _, end := range b.ends {
+	end := 0
+	for c := range b.columns {
+		end += len(b.Value(c))
 		head = le.AppendUint32(head, uint32(end))
 	}
-	head = append(head, b.values...)
 	b.scratch = head
 	h := xxh3.New()
 	_, _ = h.Write(head[16:]) // a hash takes everything
 	all := [][]byte{head}
+	for c := range b.columns {
+		all = append(all, b.Value(c))
+	}
 	for k := range b.parts {
 		if k > 0 {
 			all = append(all, noBytes[:])

@@ -17,6 +17,7 @@ const (
 	Int64                     //
 	Float64                   //
 	Array                     // an .npy file, or a member of an .npz file, of one type in all samples, and one shape but for Column.MaxLength
+	List                      // the same out of JSON: a list of numbers, or of lists of them. DType and Shape, or MaxLength, are given
 )
 
 // DefaultColumnBytes is the room of one value of a text column when a config does not say.
@@ -36,11 +37,15 @@ type Column struct {
 
 	// MaxLength makes an array ragged: its first dimension, 0 to MaxLength, is each sample's own, and Shape is that of the others.
 	MaxLength int
+	Padded    bool // what a batch makes of a ragged array: the source looks at it no further
 
 	// Member is set when the source is open: the array of an .npz file, "" of an .npy file; or else the key in a part that is JSON, "" for
 	// the part itself.
 	Member string
 }
+
+// Shaped reports whether values are arrays.
+func (c *Column) Shaped() bool { return c.Type == Array || c.Type == List }
 
 // Width is the bytes of one value; 0: they have any length.
 func (c *Column) Width() int {
@@ -55,7 +60,7 @@ func (c *Column) Most() int {
 	switch c.Type {
 	case Text:
 		return c.MaxBytes
-	case Array:
+	case Array, List:
 		n, err := c.Shape.Bytes(c.DType)
 		if err != nil {
 			panic(err) // the source checked it when it was opened
@@ -103,9 +108,13 @@ func partColumns(columns []Column) []Column {
 	return all
 }
 
-// setPart appends the value of the buffer's next column from the part of a sample that it is read from.
-func (b *Buffer) setPart(c *Column, part []byte) error {
-	if c.Member == "" || c.Type == Array {
+// setPart appends the value of the buffer's next column from the part of a sample that it is read from. stays says that the part's memory is
+// the buffer's and left as it is, so that an array may stay there.
+func (b *Buffer) setPart(c *Column, part []byte, stays bool) error {
+	switch {
+	case c.Type == Array:
+		return b.setArray(c, part, stays)
+	case c.Member == "":
 		return b.setText(c, part)
 	}
 	text, there, err := jsonMember(part, c.Member)
@@ -128,8 +137,8 @@ func (b *Buffer) setPart(c *Column, part []byte) error {
 // setDefault appends the value of the buffer's next column for a sample that has none. Where it has no default, why says what is missing.
 func (b *Buffer) setDefault(c *Column, why func() string) error {
 	switch {
-	case c.Default != nil && c.Type == Array:
-		b.ends = append(b.ends, len(b.values)) // an empty one
+	case c.Default != nil && c.Shaped():
+		b.took(len(b.values)) // an empty one
 		return nil
 	case c.Default != nil:
 		return b.setText(c, c.Default)
@@ -154,8 +163,8 @@ func (b *Buffer) setText(c *Column, text []byte) error {
 			return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: %v", c.Name, err)}
 		}
 		b.setFloat(v)
-	case Array:
-		return b.setArray(c, text)
+	case List:
+		return b.setList(c, text)
 	default:
 		return b.setBytes(c, text)
 	}
@@ -166,14 +175,16 @@ func (b *Buffer) setBytes(c *Column, text []byte) error {
 	if len(text) > c.MaxBytes {
 		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: got %d bytes, want at most %d; raise max_bytes of the column", c.Name, len(text), c.MaxBytes)}
 	}
+	from := len(b.values)
 	b.values = append(b.values, text...)
-	b.ends = append(b.ends, len(b.values))
+	b.took(from)
 	return nil
 }
 
 func (b *Buffer) setInt(v int64) {
+	from := len(b.values)
 	b.values = binary.NativeEndian.AppendUint64(b.values, uint64(v))
-	b.ends = append(b.ends, len(b.values))
+	b.took(from)
 }
 
 func (b *Buffer) setFloat(v float64) { b.setInt(int64(math.Float64bits(v))) }

@@ -22,7 +22,7 @@ func (t *rows) Known(column string) func(i int64) any {
 			return func(i int64) any { return t.numbers[c][i] }
 		case Float64:
 			return func(i int64) any { return math.Float64frombits(uint64(t.numbers[c][i])) }
-		case Array:
+		case Array, List:
 			return nil
 		default:
 			return func(i int64) any { return string(t.texts[c].at(i)) }

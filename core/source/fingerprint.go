@@ -132,9 +132,15 @@ func (l *list) Fingerprint() (Fingerprint, bool) {
 	return Fingerprint{names.sum(), labels.sum()}, true
 }
 
-// Fingerprint is of the paths and labels of the rows.
+// Fingerprint is of the paths and labels of the rows; of rows that have no paths, of the table's base name, their number and its text, or of
+// Parquet its size.
 func (t *table) Fingerprint() (Fingerprint, bool) {
 	names, labels := &printer{}, classNames(nil)
+	if t.name != "" {
+		names.text(t.name)
+		names.number(t.n)
+		names.number(int64(t.content))
+	}
 	names.texts(&t.paths)
 	for k := range t.others {
 		names.texts(&t.others[k])

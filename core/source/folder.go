@@ -23,10 +23,10 @@ const chunkBytes = 1 << 20
 // FolderConfig says what OpenFolder reads.
 type FolderConfig struct {
 	Dir          string   // a directory, or s3://BUCKET/PREFIX
-	Extensions   []string // endings without the dot, in any case; nil is ImageExtensions
+	Extensions   []string // endings without the dot, in any case; nil is ImageExtensions, or without media the ending of the first column
 	Labels       bool     // label by first-level directory; false: every label is -1
-	Media        []Medium // the first is the files themselves, the others are of files beside them; not of s3://. nil: the files alone
-	Columns      []Column // of files beside each sample's, with its name and the ending From; not of s3://
+	Media        []Medium // the first is the files themselves, the others are of files beside them; not of s3://. nil: the files alone, empty: see Columns
+	Columns      []Column // of files beside each sample's, with its name and the ending From; not of s3://. Without media the sample's file may be one
 	MaxFileBytes int64    // largest sample that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
 	Progress     *Progress // of the listing; nil: nobody waits for it
@@ -42,6 +42,8 @@ type folder struct {
 	classes []string
 	media   []Medium // beside the files
 	columns []Column
+
+	alone []string // without media: the endings of the samples' files, a dot before each, the longest first
 }
 
 // run is a range of neighbouring samples in one directory.
@@ -61,14 +63,20 @@ func OpenFolder(c FolderConfig) (Source, error) {
 }
 
 func openFolder(c FolderConfig) (Source, error) {
+	alone := c.Media != nil && len(c.Media) == 0
 	extensions := c.Extensions
-	if extensions == nil {
+	switch {
+	case alone && len(c.Columns) == 0:
+		return nil, errNothing
+	case extensions == nil && alone:
+		extensions = []string{firstEnding(c.Columns)}
+	case extensions == nil:
 		extensions = ImageExtensions
 	}
 	if store.IsURL(c.Dir) && len(c.Media) > 1 {
 		return nil, errors.New("files beside the samples go with a local folder; put the samples into shards, or name them in a table")
 	}
-	if store.IsURL(c.Dir) && len(c.Columns) > 0 {
+	if store.IsURL(c.Dir) && len(besides(c, extensions)) > 0 {
 		return nil, errors.New("source.columns: files beside the samples go with a local folder; put the samples into shards, or name them in a table")
 	}
 	if store.IsURL(c.Dir) {
@@ -79,7 +87,7 @@ func openFolder(c FolderConfig) (Source, error) {
 		return nil, err
 	}
 	w := newWalker(&folder{root: r}, extensions)
-	w.progress, w.beside = c.Progress, besides(c)
+	w.progress, w.beside = c.Progress, besides(c, extensions)
 	if err := w.directory(r.fd, 0); err != nil {
 		r.close()
 		return nil, err
@@ -94,6 +102,9 @@ func openFolder(c FolderConfig) (Source, error) {
 		w.f.media = c.Media[1:]
 	}
 	w.f.columns = partColumns(c.Columns)
+	if alone {
+		w.f.alone = dotted(extensions)
+	}
 	c.Progress.Step()
 	if err := settleArrays(context.Background(), w.f, w.f.columns); err != nil {
 		return nil, errors.Join(err, r.close())
@@ -101,13 +112,37 @@ func openFolder(c FolderConfig) (Source, error) {
 	return w.f, nil
 }
 
-// besides are the endings of the files that other media and columns are read from, a dot before each.
-func besides(c FolderConfig) (endings []string) {
+// firstEnding is that of the first column that every sample must have, or of the first one. Without media its files are the samples.
+func firstEnding(columns []Column) string {
+	all := partColumns(columns)
+	return all[max(slices.IndexFunc(all, func(c Column) bool { return c.Default == nil }), 0)].From
+}
+
+// dotted are endings with a dot before each, the longest first.
+func dotted(endings []string) (all []string) {
+	for _, e := range endings {
+		all = append(all, "."+strings.TrimPrefix(e, "."))
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return all
+}
+
+// besides are the endings of the files that other media and columns are read from, a dot before each. Without media the samples' own are those of
+// the first column that is among the extensions.
+func besides(c FolderConfig, extensions []string) (endings []string) {
 	for k := 1; k < len(c.Media); k++ {
 		endings = append(endings, "."+c.Media[k].From[0])
 	}
+	own := c.Media == nil || len(c.Media) > 0
+	first := ""
 	for _, column := range partColumns(c.Columns) {
-		endings = append(endings, "."+column.From)
+		is := func(e string) bool { return strings.EqualFold(strings.TrimPrefix(e, "."), column.From) }
+		if !own && slices.ContainsFunc(extensions, is) {
+			own, first = true, column.From
+		}
+		if column.From != first {
+			endings = append(endings, "."+column.From)
+		}
 	}
 	return endings
 }
@@ -182,9 +217,13 @@ func (f *folder) Read(ctx context.Context, i int64, b *Buffer) error {
 	r, file := f.find(i)
 	n := copy(b.path[:], r.dir)
 	n += copy(b.path[n:maxPath-1], file)
-	err := f.root.read(ctx, b, n)
+	b.drop()
+	var err error
+	if f.alone == nil {
+		err = f.root.read(ctx, b, n)
+	}
 	for c := 0; c < len(f.columns) && err == nil; c++ {
-		err = f.beside(ctx, &f.columns[c], b, b.path[:n])
+		err = f.beside(ctx, c, b, i)
 	}
 	if len(f.media) > 0 && err == nil {
 		err = f.others(ctx, i, b)
@@ -196,15 +235,38 @@ func (f *folder) Read(ctx context.Context, i int64, b *Buffer) error {
 	return nil
 }
 
-// beside reads a column from the file that has the sample's name up to its last dot, and the column's ending.
-func (f *folder) beside(ctx context.Context, c *Column, b *Buffer, path []byte) error {
-	file := appendBeside(nil, path, c.From)
-	return b.setFile(c, func(side *Buffer) error {
-		if len(file) >= maxPath {
+// beside reads column c from the file that has the sample's name up to its ending, and the column's. Several columns of one file read it once.
+func (f *folder) beside(ctx context.Context, c int, b *Buffer, i int64) error {
+	column := &f.columns[c]
+	first := slices.IndexFunc(f.columns, func(other Column) bool { return other.From == column.From })
+	if from := b.side(first); first < c && len(from.parts) > 0 {
+		return b.setPart(column, from.Bytes(), true)
+	}
+	b.names = f.Key(i, b.names[:0])
+	path := b.names
+	b.names = f.appendColumn(path, path, column.From)
+	file := b.names[len(path):]
+	return b.setFile(column, func(side *Buffer) error {
+		if side.drop(); len(file) >= maxPath {
 			return &Error{Cause: Missing}
 		}
 		return f.root.read(ctx, side, copy(side.path[:], file))
 	})
+}
+
+// appendColumn is the path of the file that a column is read from, behind dst.
+func (f *folder) appendColumn(dst, path []byte, ending string) []byte {
+	for _, own := range f.alone {
+		at := len(path) - len(own)
+		if at <= bytes.LastIndexByte(path, '/')+1 || !strings.EqualFold(string(path[at:]), own) {
+			continue
+		}
+		if strings.EqualFold(own[1:], ending) { // the sample's own file, whatever the case of its ending
+			return append(dst, path...)
+		}
+		return append(append(append(dst, path[:at]...), '.'), ending...)
+	}
+	return appendBeside(dst, path, ending)
 }
 
 // others reads the sample's other parts from the files beside its own.

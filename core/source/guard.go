@@ -231,8 +231,9 @@ func (g *guarded) Close() error {
 func (b *Buffer) exchange(o *Buffer) {
 	b.mem, o.mem = o.mem, b.mem
 	b.parts, o.parts = o.parts, b.parts
+	b.columns, o.columns = o.columns, b.columns
 	b.values, o.values = o.values, b.values
-	b.ends, o.ends = o.ends, b.ends
+	b.sides, o.sides = o.sides, b.sides
 }
 
 // fileSystems that hang when a server does, by their magic numbers.

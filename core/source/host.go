@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -48,9 +47,6 @@ func OpenHost(c HostConfig) (*Host, error) {
 	return &Host{HostConfig: c, place: place{root: files, store: c.Store}}, nil
 }
 
-// HostValues is how many values a Buffer has after Host.Read.
-const HostValues = 2
-
 func (h *Host) Len() int64                     { return h.Samples }
 func (h *Host) Classes() []string              { return nil }
 func (h *Host) Label(int64) int64              { return -1 }
@@ -74,9 +70,9 @@ func (h *Host) Read(ctx context.Context, i int64, b *Buffer) error {
 	if r.key == "" {
 		r.key = strconv.FormatInt(i, 10)
 	}
-	b.values = binary.NativeEndian.AppendUint64(b.values, uint64(r.label))
+	b.setInt(r.label)
 	b.values = append(b.values, r.key...)
-	b.ends = append(b.ends, 8, len(b.values))
+	b.took(8)
 	return nil
 }
 

@@ -31,6 +31,7 @@ type ListConfig struct {
 	NoLabels bool // every label is -1, and what lies in their place is not looked at
 
 	// Of a table: which columns it reads.
+	Alone   bool     // the columns are all there is: no file of a path
 	Path    string   // "" is path
 	Others  []Medium // media beside the one that Path names, each of the path in its column
 	Label   string   // "": label, where there is one

@@ -18,8 +18,11 @@ type Medium struct {
 	From []string
 }
 
-// onePicture is what samples are when a config does not say.
+// onePicture is what samples are when a config does not say. One that says Media: []Medium{} has samples of columns alone.
 var onePicture = []Medium{{Name: "image"}}
+
+// errNothing refuses a config that asks for nothing of its samples.
+var errNothing = errors.New("got neither media nor columns, want at least one of them")
 
 // claimed says that a medium names a part.
 func claimed(media []Medium, part string) bool {

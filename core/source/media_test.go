@@ -20,6 +20,13 @@ func sound(i int) string { return strings.Repeat(fmt.Sprintf("sound %03d ", i), 
 // pictureAndSound are the media of the tests, sound in the order that a decoder would have it: before the picture.
 var pictureAndSound = []Medium{{Name: "audio", From: []string{"wav"}}, {Name: "image"}}
 
+func columnsOf(s Source) []Column {
+	if c, ok := s.(Columnar); ok {
+		return c.Columns()
+	}
+	return nil
+}
+
 // wantParts fails unless a read gives every sample's parts, each with zero bytes behind it; also into a buffer that held another one.
 func wantParts(t *testing.T, s Source, want func(i int) []string) {
 	t.Helper()
@@ -38,6 +45,9 @@ func wantParts(t *testing.T, s Source, want func(i int) []string) {
 				if !bytes.Equal(b.afterPart(k), make([]byte, Padding)) {
 					t.Fatalf("sample %d, part %d: padding %q", i, k, b.afterPart(k))
 				}
+			}
+			for c := range columnsOf(s) {
+				total += len(b.Value(c))
 			}
 			if b.Size() != total {
 				t.Fatalf("sample %d: got %d bytes, want %d", i, b.Size(), total)

@@ -245,7 +245,7 @@ func (r *tableReader) parquet() error {
 		return err
 	}
 	done := int64(0)
-	r.version = uint64(f.version.size)<<1 ^ f.version.tag
+	r.version, r.content = uint64(f.version.size)<<1^f.version.tag, uint64(f.version.size)
 	for group := range f.meta.RowGroups {
 		if err := f.group(group, r.wanted(), r.numbers(), places, len(r.c.Others), func(row int64, c *cells) error {
 			if err := r.add(c); err != nil {
@@ -263,7 +263,7 @@ func (r *tableReader) parquet() error {
 // placesIn finds the wanted columns in a Parquet file.
 func (r *tableReader) placesIn(f *parquetFile) ([]int, error) {
 	for k, name := range r.wanted() {
-		if asked := k != 1 || r.c.Label != ""; asked && f.holdsLists(name) {
+		if r.needs(k) && f.holdsLists(name) {
 			return nil, listsError(name)
 		}
 	}

@@ -24,7 +24,7 @@ const keptPageBytes = 128 << 20
 // keptWordBytes is when a page that repeats the values of a dictionary is kept in parts.
 const keptWordBytes = 16 << 20
 
-// parquetShards are Parquet files with pictures, or other media, in columns. Labels and other columns are read at open and held in memory;
+// parquetShards are Parquet files with pictures, or other media, in columns, or with no media at all. Labels and other columns are read at open and held in memory;
 // pictures are read page by page, and the pages read last are kept.
 type parquetShards struct {
 	rows
@@ -59,11 +59,15 @@ type page struct {
 	values   texts
 }
 
-// OpenParquet opens Parquet files with media in columns: the first of From that is there, or image, image.bytes, jpg or bytes.
+// OpenParquet opens Parquet files with media in columns: the first of From that is there, or image, image.bytes, jpg or bytes. Without media
+// their rows' columns are all there is.
 func OpenParquet(ctx context.Context, c ShardsConfig) (Source, error) {
 	s := &parquetShards{rows: newRows(c.Columns), media: c.Media, maxBytes: c.MaxFileBytes}
 	if s.media == nil {
 		s.media = onePicture
+	}
+	if len(s.media)+len(s.columns) == 0 {
+		return nil, fmt.Errorf("source: shards: %w", errNothing)
 	}
 	if s.maxBytes == 0 {
 		s.maxBytes = DefaultMaxFileBytes
@@ -102,7 +106,7 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 		}
 		first, media = cmp.Or(first, name), append(media, f.column(name))
 	}
-	r := tableReader{c: &ListConfig{Label: c.Label, NoLabels: c.Labels == LabelsOff}, rows: &s.rows, path: first, label: "label"}
+	r := tableReader{c: &ListConfig{Alone: len(s.media) == 0, Label: c.Label, NoLabels: c.Labels == LabelsOff}, rows: &s.rows, path: first, label: "label"}
 	if c.Label != "" {
 		r.label = c.Label
 	}

@@ -44,7 +44,7 @@ func (s *shards) read(ctx context.Context, sh *shard, k int64, b *Buffer) error 
 		return err
 	}
 	// Behind what is read there is room for parts that have to move apart.
-	data := b.room(int(bytes) + (len(b.chosen)-1)*Padding)[:bytes]
+	data := b.room(int(bytes) + max(len(b.chosen)-1, 0)*Padding)[:bytes]
 	if err := s.fetch(ctx, sh, b, data); err != nil {
 		return err
 	}
@@ -229,6 +229,9 @@ func (b *Buffer) locate(m indexMember) (at, end int64) {
 
 // fetch reads the planned pieces into data.
 func (s *shards) fetch(ctx context.Context, sh *shard, b *Buffer, data []byte) error {
+	if len(b.pieces) == 0 { // every column has a default
+		return nil
+	}
 	if sh.object == nil {
 		return s.root.readPieces(ctx, b, copy(b.path[:maxPath-1], sh.path), sh.version, data)
 	}
@@ -250,7 +253,7 @@ func (s *shards) fill(sh *shard, b *Buffer) error {
 		for m := 0; m < len(b.members) && !found; m++ {
 			if found = int(b.members[m].part) == sh.column[c]; found {
 				at, end := b.locate(b.members[m])
-				if err := b.setPart(&s.columns[c], b.mem[at:end]); err != nil {
+				if err := b.setPart(&s.columns[c], b.mem[at:end], len(s.media) == 0); err != nil {
 					return err
 				}
 			}

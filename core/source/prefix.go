@@ -49,7 +49,9 @@ func openPrefix(c FolderConfig, extensions []string) (*prefix, error) {
 		}
 	}
 	p.label(c.Labels)
-	return p, nil
+	p.columns = partColumns(c.Columns)
+	c.Progress.Step()
+	return p, settleArrays(context.Background(), p, p.columns)
 }
 
 // sort brings the objects into the order of their names.
@@ -97,9 +99,27 @@ func (p *prefix) enter(w *walker, o store.Object) error {
 }
 
 func (p *prefix) Read(ctx context.Context, i int64, b *Buffer) error {
-	if err := p.read(ctx, i, b); err != nil {
+	if err := p.readAll(ctx, i, b); err != nil {
 		b.drop()
 		return name(err, p, i)
+	}
+	return nil
+}
+
+// readAll reads the object as the sample, or, where the samples are columns alone, as what these are made of.
+func (p *prefix) readAll(ctx context.Context, i int64, b *Buffer) error {
+	if len(p.columns) == 0 {
+		return p.read(ctx, i, b)
+	}
+	b.drop()
+	from := b.side(0)
+	if err := p.read(ctx, i, from); err != nil {
+		return err
+	}
+	for c := range p.columns {
+		if err := b.setPart(&p.columns[c], from.Bytes(), true); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -123,6 +143,9 @@ func (p *prefix) read(ctx context.Context, i int64, b *Buffer) error {
 
 // Identity is the object and its version.
 func (p *prefix) Identity(i int64, dst []byte) []byte {
+	for c := range p.columns {
+		dst = append(appendColumn(dst, &p.columns[c]), 0)
+	}
 	dst = append(p.Key(i, append(dst, p.base...)), 0)
 	return append(strconv.AppendInt(dst, p.objects[i].size, 10), p.objects[i].etag...)
 }

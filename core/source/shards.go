@@ -21,7 +21,7 @@ const defaultPart = "cls"
 // ShardsConfig says what OpenShards reads.
 type ShardsConfig struct {
 	Shards       []string // paths and URLs of .tar and .zip archives, with braces {000..127} and globs
-	Media        []Medium // what each sample has; nil: a picture
+	Media        []Medium // what each sample has beside columns; nil: a picture, empty: nothing
 	Label        string   // part that holds the label; "" is cls, and a sample without it has the label -1
 	Labels       ShardLabels
 	Columns      []Column // more parts
@@ -97,6 +97,9 @@ func openShards(ctx context.Context, c ShardsConfig) (*shards, error) {
 	if s.media == nil {
 		s.media = onePicture
 	}
+	if len(s.media)+len(s.columns) == 0 {
+		return nil, errNothing
+	}
 	s.root = root{fd: unix.AT_FDCWD, absolute: true, maxBytes: s.maxBytes}
 	opened, err := openIndexes(ctx, names, &c, s)
 	if err != nil {
@@ -153,7 +156,7 @@ func (s *shards) roles(sh *shard, c *ShardsConfig) {
 	for _, c := range s.columns {
 		part := sh.index.partNamed(c.From)
 		room := c.MaxBytes
-		if c.Type == Array || c.Member != "" {
+		if c.Shaped() || c.Member != "" {
 			room = int(s.maxBytes) // a file of it; what is in it is checked when it is read
 		}
 		if sh.column = append(sh.column, part); part >= 0 {

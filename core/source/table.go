@@ -37,6 +37,9 @@ type table struct {
 	place
 	rows
 	media []Medium // beside the first
+
+	name    string // of the table where its rows are all there is, for keys; else ""
+	content uint64 // what tells its text, or a Parquet file's size
 }
 
 // rows are the columns of a table that somebody asked for.
@@ -80,6 +83,12 @@ func openTable(c ListConfig) (Source, error) {
 	t := &table{rows: newRows(c.Columns), media: c.Others}
 	t.others = make([]texts, len(c.Others))
 	r := tableReader{c: &c, rows: &t.rows, rules: rulesOf(&c), path: cmp.Or(c.Path, "path"), label: cmp.Or(c.Label, "label")}
+	if c.Alone && len(c.Columns) == 0 {
+		return nil, errNothing
+	}
+	if c.Alone {
+		t.name = baseName(c.File)
+	}
 	if err := r.read(); err != nil {
 		return nil, err
 	}
@@ -90,7 +99,7 @@ func openTable(c ListConfig) (Source, error) {
 	if t.place, err = openPlace(&c); err != nil {
 		return nil, err
 	}
-	t.version = r.version
+	t.version, t.content = r.version, r.content
 	c.Progress.Step()
 	if err := settleArrays(context.Background(), t, t.columns); err != nil {
 		return nil, errors.Join(err, t.close())
@@ -111,6 +120,7 @@ type tableReader struct {
 	path, label string
 	hasLabel    bool
 	version     uint64 // of the table, once it is read
+	content     uint64 // of the table wherever it lies
 }
 
 func (r *tableReader) read() error {
@@ -125,6 +135,7 @@ func (r *tableReader) read() error {
 		return err
 	}
 	r.version = xxh3.Hash(text)
+	r.content = r.version
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if tableEnding(r.c.File) == "csv" {
 		return r.csv(text)
@@ -134,9 +145,13 @@ func (r *tableReader) read() error {
 
 // empty says what a table of text begins with.
 func (r *tableReader) empty() error {
-	want := fmt.Sprintf("a heading line with the column %q", r.path)
+	first, what := r.path, "the path"
+	if r.c.Alone {
+		first, what = r.rows.columns[0].From, "a value"
+	}
+	want := fmt.Sprintf("a heading line with the column %q", first)
 	if tableEnding(r.c.File) == "jsonl" {
-		want = fmt.Sprintf("a JSON object a line, with the path in %q", r.path)
+		want = fmt.Sprintf("a JSON object a line, with %s in %q", what, first)
 	}
 	return fmt.Errorf("%w: the file is empty; want %s", ErrNoSamples, want)
 }
@@ -168,7 +183,7 @@ func (r *tableReader) places(has []string) ([]int, error) {
 	var places []int
 	for k, name := range r.wanted() {
 		at := -1
-		if k == 1 && r.c.NoLabels {
+		if !r.wants(k) {
 			places = append(places, at)
 			continue
 		}
@@ -188,8 +203,11 @@ func (r *tableReader) places(has []string) ([]int, error) {
 	return places, nil
 }
 
+// wants tells whether a column of wanted is looked for: neither a path nor a label may be.
+func (r *tableReader) wants(k int) bool { return (k != 0 || !r.c.Alone) && (k != 1 || !r.c.NoLabels) }
+
 // needs tells whether a wanted column must be there: a label that nobody asked for need not.
-func (r *tableReader) needs(k int) bool { return k != 1 || r.c.Label != "" }
+func (r *tableReader) needs(k int) bool { return r.wants(k) && (k != 1 || r.c.Label != "") }
 
 // cells is a row to be filled.
 func (r *tableReader) cells() cells {
@@ -209,8 +227,11 @@ func (r *tableReader) checkPath(column string, path []byte) error {
 
 // add checks one row and takes it.
 func (r *tableReader) add(row *cells) error {
-	if err := r.checkPath(r.path, row.path); err != nil {
-		return err
+	if !r.c.Alone {
+		if err := r.checkPath(r.path, row.path); err != nil {
+			return err
+		}
+		r.rows.paths.add(row.path)
 	}
 	for k, path := range row.others {
 		if err := r.checkPath(r.c.Others[k].From[0], path); err != nil {
@@ -223,7 +244,6 @@ func (r *tableReader) add(row *cells) error {
 			return err
 		}
 	}
-	r.rows.paths.add(row.path)
 	return r.rows.add(row, r.hasLabel, r.c.Label != "")
 }
 
@@ -279,6 +299,13 @@ func (t *rows) addColumn(c int, text []byte) error {
 			return fmt.Errorf("column %q: %w", column.From, err)
 		}
 		t.numbers[c] = append(t.numbers[c], int64(math.Float64bits(v)))
+	case List: // its elements
+		all := &t.texts[c]
+		var err error
+		if all.bytes, err = appendList(all.bytes, column, text); err != nil {
+			return fmt.Errorf("column %q: %w", column.From, err)
+		}
+		all.ends = append(all.ends, int64(len(all.bytes)))
 	default:
 		t.texts[c].add(text)
 	}
@@ -337,13 +364,18 @@ func hasFraction(text []byte) bool {
 // values fills the buffer's columns for sample i; arrays reads the file of an array.
 func (t *rows) values(i int64, b *Buffer, arrays func(c *Column, path []byte) error) error {
 	for c := range t.columns {
-		if column := &t.columns[c]; column.Type == Int64 || column.Type == Float64 {
+		var err error
+		switch column := &t.columns[c]; column.Type {
+		case Int64, Float64:
 			b.setInt(t.numbers[c][i])
-		} else if column.Type == Array {
-			if err := arrays(column, t.texts[c].at(i)); err != nil {
-				return err
-			}
-		} else if err := b.setBytes(column, t.texts[c].at(i)); err != nil {
+		case Array:
+			err = arrays(column, t.texts[c].at(i))
+		case List:
+			b.columns = append(b.columns, value{lies: t.texts[c].at(i)})
+		default:
+			err = b.setBytes(column, t.texts[c].at(i))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -361,15 +393,26 @@ func (t *rows) label(i int64) int64 {
 	return t.labels[i]
 }
 
-func (t *table) Len() int64                     { return t.n }
-func (t *table) Classes() []string              { return nil }
-func (t *table) Columns() []Column              { return t.columns }
-func (t *table) Label(i int64) int64            { return t.label(i) }
-func (t *table) Close() error                   { return t.close() }
-func (t *table) Key(i int64, dst []byte) []byte { return append(dst, t.paths.at(i)...) }
+func (t *table) Len() int64          { return t.n }
+func (t *table) Classes() []string   { return nil }
+func (t *table) Columns() []Column   { return t.columns }
+func (t *table) Label(i int64) int64 { return t.label(i) }
+func (t *table) Close() error        { return t.close() }
+
+// Key is the path, or FILE:ROW where there is none.
+func (t *table) Key(i int64, dst []byte) []byte {
+	if t.name == "" {
+		return append(dst, t.paths.at(i)...)
+	}
+	return strconv.AppendInt(append(append(dst, t.name...), ':'), i, 10)
+}
 
 func (t *table) Read(ctx context.Context, i int64, b *Buffer) error {
-	err := t.read(ctx, t.paths.at(i), b)
+	b.drop()
+	err := ctx.Err()
+	if t.name == "" {
+		err = t.read(ctx, t.paths.at(i), b)
+	}
 	for k := 0; k < len(t.media) && err == nil; k++ {
 		err = t.other(ctx, k, i, b)
 	}

@@ -24,11 +24,13 @@ func (r *tableReader) jsonLines(text []byte) error {
 	for c := range row.columns {
 		cells = append(cells, &row.columns[c])
 	}
-	r.hasLabel = true // a line without one has -1
-	if r.c.NoLabels {
-		r.hasLabel, cells[1] = false, nil
+	for k := range cells {
+		if !r.wants(k) {
+			cells[k] = nil
+		}
 	}
-	var has []string // the keys of the first object
+	r.hasLabel = r.wants(1) // a line without one has -1
+	var has []string        // the keys of the first object
 	seen := make([]bool, len(names))
 	for number := 1; len(text) > 0; number++ {
 		var line []byte
@@ -68,7 +70,7 @@ func jsonLine(line []byte, names []string, cells []*[]byte, seen []bool) (map[st
 		return nil, fmt.Errorf("want a JSON object: %w", err)
 	}
 	for k, name := range names {
-		if cells[k] == nil { // a label that nobody wants
+		if cells[k] == nil { // a path or label that nobody wants
 			continue
 		}
 		value := jsonField(fields, name)

@@ -63,7 +63,7 @@ func (f *folder) Identity(i int64, dst []byte) []byte {
 	}
 	for c := range f.columns {
 		dst = append(appendColumn(dst, &f.columns[c]), 0)
-		if dst = f.root.identity(appendBeside(nil, path, f.columns[c].From), dst); dst == nil {
+		if dst = f.root.identity(f.appendColumn(nil, path, f.columns[c].From), dst); dst == nil {
 			return nil
 		}
 	}
@@ -82,7 +82,9 @@ func (l *list) Identity(i int64, dst []byte) []byte {
 
 // Identity is the file or object, those of its arrays, and what the row says.
 func (t *table) Identity(i int64, dst []byte) []byte {
-	if dst = t.place.identity(t.paths.at(i), dst); dst == nil {
+	if t.name != "" {
+		dst = append(append(dst, t.name...), 0)
+	} else if dst = t.place.identity(t.paths.at(i), dst); dst == nil {
 		return nil
 	}
 	for k := range t.media {
@@ -98,7 +100,7 @@ func (t *table) Identity(i int64, dst []byte) []byte {
 			if dst = t.place.identity(t.texts[c].at(i), dst); dst == nil {
 				return nil
 			}
-		case Text:
+		case Text, List:
 			dst = append(strconv.AppendInt(dst, int64(len(t.texts[c].at(i))), 10), t.texts[c].at(i)...)
 		default:
 			dst = strconv.AppendInt(dst, t.numbers[c][i], 10)
@@ -109,9 +111,12 @@ func (t *table) Identity(i int64, dst []byte) []byte {
 
 // Identity is the file and its version, the row, and which columns of it are wanted.
 func (s *parquetShards) Identity(i int64, dst []byte) []byte {
-	g := s.find(i)
+	g, medium := s.find(i), uint64(0)
+	if len(g.columns) > 0 {
+		medium = uint64(g.columns[0])
+	}
 	dst = append(append(append(dst, s.shape...), g.file.identity...), 0)
-	for _, v := range []uint64{uint64(g.file.version.size), g.file.version.tag, uint64(g.columns[0]), uint64(g.inFile + i - g.first)} {
+	for _, v := range []uint64{uint64(g.file.version.size), g.file.version.tag, medium, uint64(g.inFile + i - g.first)} {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}
 	return dst

@@ -23,6 +23,7 @@ const (
 type walker struct {
 	f      *folder
 	wanted map[string]struct{}
+	long   []string // wanted endings that have dots in them, or are long, a dot before each
 	beside []string // endings of files beside the samples, a dot before each
 	path   []byte   // of the directory in hand, below the root, with its slash
 	names  []byte   // the names in the directories from the root to the one in hand; each level cuts its own off again
@@ -44,7 +45,10 @@ type entry struct {
 func newWalker(f *folder, extensions []string) *walker {
 	w := &walker{f: f, wanted: map[string]struct{}{}, others: map[string]int64{}, dirent: make([]byte, direntBytes)}
 	for _, e := range extensions {
-		w.wanted[strings.ToLower(strings.TrimPrefix(e, "."))] = struct{}{}
+		if e = strings.ToLower(strings.TrimPrefix(e, ".")); strings.Contains(e, ".") || len(e) > maxExtension {
+			w.long = append(w.long, "."+e)
+		}
+		w.wanted[e] = struct{}{}
 	}
 	return w
 }
@@ -212,6 +216,11 @@ func (w *walker) wants(name []byte) bool {
 	}
 	if _, ok := w.wanted[string(ending)]; ok {
 		return true
+	}
+	for _, e := range w.long {
+		if at := len(name) - len(e); at > 0 && strings.EqualFold(string(name[at:]), e) {
+			return true
+		}
 	}
 	if _, known := w.others[string(ending)]; known || len(w.others) < maxOthers {
 		w.others[string(ending)]++

@@ -95,7 +95,7 @@ func (d *decoder) checkDevice(s *Spec) {
 	case v.Finish == nil:
 	case len(s.Fields) > 0:
 		d.failAt("device.finish", "given beside fields, want image in their place: one picture a sample")
-	case s.Video != nil || s.Audio != nil:
+	case s.Video != nil || s.Audio != nil || s.alone():
 		d.failAt("device.finish", "given for samples that are no pictures; leave it out")
 	case s.Image == nil: // said elsewhere
 	case s.Image.DType != tensor.U8 || s.Image.Layout != NHWC:
@@ -142,7 +142,7 @@ func (d *decoder) checkDecode(s *Spec) bool {
 		return false
 	}
 	switch {
-	case len(s.Fields) > 0 || s.Video != nil || s.Audio != nil:
+	case len(s.Fields) > 0 || s.Video != nil || s.Audio != nil || s.alone():
 		return fail("device.decode", "got nvjpeg for samples that are not one picture, want cpu")
 	case s.Image == nil:
 		return false // said elsewhere

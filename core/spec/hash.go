@@ -65,6 +65,7 @@ type canonicalColumn struct {
 	DType    string        `json:"dtype,omitempty"`
 	Shape    *tensor.Shape `json:"shape,omitempty"` // nil: not given
 	Length   int           `json:"max_length,omitempty"`
+	Padded   bool          `json:"padded,omitempty"`
 }
 
 type canonicalOrder struct {
@@ -277,7 +278,7 @@ func (s *Source) canonical() canonicalSource {
 		Host: s.Host.Samples, Stream: s.Host.Stream, Members: s.ByMember,
 	}
 	for _, column := range s.Columns {
-		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes, Length: column.MaxLength}
+		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes, Length: column.MaxLength, Padded: column.Padded}
 		if column.DType != 0 {
 			one.DType = column.DType.String()
 		}

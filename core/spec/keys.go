@@ -48,17 +48,18 @@ var keys = []Key{
 	{"source.host.stream", "true, false", "false", "They come one after the other in an order of their own, each epoch up to where the program says that they end (SPDL_SAMPLE_END, an iterable's end). " +
 		"With shuffle: false and one rank."},
 	{"source.host.timeout", "duration", "1m", "How long a sample may wait for a thread that takes it, and then for its answer; later it is a bad one, cause deadline. A stream has none."},
-	{"source.columns", "list of text or mappings", "[]", "Parts of shards, columns of a table, or files beside those of a folder, that become fields of the batch."},
+	{"source.columns", "list of text or mappings", "[]", "Parts of shards, columns of a table, or files beside those of a folder, that become fields of the batch. Without image, video, audio and fields they are all that a sample has, and the first is the batch's first field."},
 	{"source.columns[].name", "text", "(required)", "Name of the field, spelt like a ring's."},
 	{"source.columns[].from", "text", "(name)", "The part or column (of JSON lines and Parquet `a.b` is also `b` in `a`); of a folder the ending of the file that has the sample's name up to its last dot. Of arrays also `npz[NAME]`, one of an .npz file; of others, " +
 		"of archives and folders, also `json[a.b]`, a value in a part that is a JSON object."},
-	{"source.columns[].type", "text, i64, f64, npy", "text", "text: bytes as they are, ragged (of Parquet's dates, decimals and the like see sources.md); npy: an array of one shape in every sample, [batch, shape...], or a ragged one where shape begins with -1; of a table the column holds its path; else one number a sample."},
+	{"source.columns[].type", "text, i64, f64, npy, list", "text", "text: bytes as they are, ragged (of Parquet's dates, decimals and the like see sources.md); npy: an array of one shape in every sample, [batch, shape...], or a ragged one where shape begins with -1; of a table the column holds its path; list: the same out of a list of numbers in JSON, `json[input_ids]` or a value of a table; else one number a sample."},
 	{"source.columns[].max_bytes", "size", "1KiB", "Room of one value of text; a longer one is a bad sample."},
 	{"source.columns[].default", "text or number, by type", "(such a sample is bad)", "What a sample of archives or a folder gets that has no such part, or no such value in its JSON (null is none). Of f64 also nan; of arrays only [], where shape begins with -1."},
-	{"source.columns[].dtype", "u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64", "(the first sample's)", "Type of an array's elements; booleans are u8. A sample with another is bad."},
+	{"source.columns[].dtype", "u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64", "(the first sample's)", "Type of an array's elements; booleans are u8. A sample with another is bad. Of type list it is required, and not f16: a number that it does not hold makes the sample bad."},
 	{"source.columns[].shape", "list of whole numbers", "(the first sample's)", "Shape of an array. A sample with another is bad. -1 as the first: each sample has a length of its own, as of boxes [-1, 4]; " +
-		"the field is ragged then, and an empty array is a row of no length."},
+		"the field is ragged then, and an empty array is a row of no length. Of type list [-1] by itself."},
 	{"source.columns[].max_length", "whole number from 1", "(none)", "Room for -1 in shape, which it goes with; a longer array is a bad sample."},
+	{"source.columns[].padded", "true, false", "(false: it is ragged)", "An array with -1 in its shape is not ragged, but as long as the longest of its batch, [batch, longest, ...], with zeros behind; NAME.length, i64, says how long each is."},
 	{"source.index", "cache, beside", "cache", "Where the indexes of shards are kept: in $SPDL_CACHE_DIR/index (~/.cache/spdl/index), or, of local ones, beside the shards, where they are also looked for."},
 	{"source.remote", "mapping", "(its defaults)", "How http, https and s3 are read."},
 	{"source.remote.endpoint", "URL", "($AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL, else Amazon's)", "Where s3:// leads."},
@@ -71,7 +72,7 @@ var keys = []Key{
 	{"source.remote.hedge_after", "duration, auto or never", "auto", "Ask a second time after this; auto: twice what 95 of 100 reads take."},
 	{"source.local_timeout", "duration, auto or never", "auto", "Deadline of one sample's read from a file system, and of each step of listing it, for one that hangs; auto: 1m where it is of the network (NFS, SMB, Ceph, Lustre, FUSE ...), never on a disk. " +
 		"Twice limits.fetch reads that hang end the run."},
-	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case."},
+	{"source.extensions", "list of text", "(every image extension spdl knows)", "Endings of a folder's files that are samples, in any case. Where samples are columns alone, by itself the ending of the first column that has no default."},
 	{"source.labels", "directory, none", "(directory; of shards, lists and tables: by label)", "Labels of a folder, or of the members of archives: the place of the first-level directory among those with samples, or none (-1). Of Parquet, a list and a table only none: " +
 		"what lies in the label's place is not looked at, and may be a column of text."},
 
@@ -100,7 +101,7 @@ var keys = []Key{
 
 	{"batch", "whole number, 1 to 65536", "32", "Rows per rank and step."},
 
-	{"image", "mapping", "(required, or video, audio or fields)", "What a picture becomes; the transform must fix its height and width. A ring may have image, video and audio at a time, " +
+	{"image", "mapping", "(required, or video, audio, fields or source.columns)", "What a picture becomes; the transform must fix its height and width. A ring may have image, video and audio at a time, " +
 		"each of a part of its samples; what is random is drawn alike for all of them. A ring of several has those that it names itself."},
 	{"image.from", "text or list of text", "(by the kind of source)", "The part of shards, best first, or column of Parquet or of a table's paths, that is the picture; beside a folder's files the ending. " +
 		"Without it: of shards the part with such an ending; of Parquet and of tables with several media the column of the field's name."},
@@ -323,7 +324,7 @@ var keys = []Key{
 	{"ring.access", "private, shared", "(private when opened by a client, shared when served)", "May the consumer write to its batches, or are they read-only for all."},
 	{"ring.mode", `"0600", "0640"`, `"0600"`, "Permission of posix segments and of the socket."},
 	{"ring.max_consumers", "whole number, 1 to 4096", "16", "Consumers attached at a time."},
-	{"ring.hash", "none, xxh3", "none", "Hash of each batch, to prove what was delivered: XXH3 (64 bits) of its rows' XXH3, 8 bytes each, little-endian, before any stage."},
+	{"ring.hash", "none, xxh3", "none", "Hash of each batch, to prove what was delivered: XXH3 (64 bits) of its rows' XXH3, 8 bytes each, little-endian, before any stage. Columns count where they are all that a sample has."},
 	{"ring.reconnect", "time, 0 to 1h", "0s", "How long consumers look for a restarted engine before they report the loss (posix); 0: they report it at once."},
 	{"ring.delivery", "ordered, ready", "ordered", "ready: a finished batch does not wait for an earlier one of its epoch, so batches may come in another order; what is in each is the same. " +
 		"Not with stages."},

@@ -122,7 +122,7 @@ var values = map[string]string{
 	"audio.features.f_min": "20", "audio.features.f_max": "3000", "audio.features.mel_scale": "slaney", "audio.features.norm": "slaney", "audio.features.log": "db",
 	"audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.raw": "{encoding: s16, rate: 1, channels: 1}", "audio.raw.encoding": "u8", "audio.raw.rate": "8000",
 	"audio.raw.channels": "2", "audio.dtype": "i16", "audio.layout": "NLC", "audio.max_frames": "1000", "audio.timeout": "5s",
-	"source.columns[].dtype": "f32", "source.columns[].shape": "[2, 3]", "source.columns[].max_length": "9",
+	"source.columns[].dtype": "f32", "source.columns[].shape": "[2, 3]", "source.columns[].max_length": "9", "source.columns[].padded": "true",
 	"source.index": "beside", "source.local_timeout": "5s", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
 	"source.remote.anonymous": "true", "source.remote.addressing": "host", "source.remote.timeout": "5s", "source.remote.retries": "0",
 	"source.remote.hedge_after": "200ms", "cache": "{}", "cache.dir": "d", "cache.max_bytes": "1GiB", "cache.evict": "never", "cache.rows_bytes": "1MiB",
@@ -179,6 +179,8 @@ func document(path, value string) string {
 		source = "source: {list: l.csv, path: " + value + "}\n"
 	case path == "source.columns[].name":
 		source = "source: {shards: a.tar, columns: [{name: " + value + "}]}\n"
+	case path == "source.columns[].padded":
+		source = "source: {shards: a.tar, columns: [{name: c, type: npy, shape: [-1], max_length: 9, padded: " + value + "}]}\n"
 	case path == "source.columns[].max_length":
 		source = "source: {shards: a.tar, columns: [{name: c, type: npy, shape: [-1], max_length: " + value + "}]}\n"
 	case path == "source.columns[].dtype" || path == "source.columns[].shape":

@@ -45,9 +45,11 @@ func without(endings []string, media []Medium) []string {
 // checkParts holds what media are made of against what the sources have.
 func (d *decoder) checkParts(s *Spec) {
 	media := s.parted()
-	if len(media) == 0 || len(media) == 1 && s.Fields == nil && s.Image != nil && d.pos["image"].line == 0 && reflect.DeepEqual(s.Image, defaultImage()) {
-		d.failAt("", "says nothing of what its samples are, which a ring has to know, also where columns are all that is wanted; want a section image, video, audio, "+
-			"or fields, such as image: {transform: [{resize: [224, 224]}]}")
+	switch {
+	case s.alone():
+	case len(media) == 0 || d.untouched(s):
+		d.failAt("", "says nothing of what its samples are, which a ring has to know; want a section image, video, audio, "+
+			"or fields, such as image: {transform: [{resize: [224, 224]}]}, or source.columns, where they are only arrays, numbers and texts")
 		return
 	}
 	if s.Source.Mix == nil {
@@ -57,6 +59,14 @@ func (d *decoder) checkParts(s *Spec) {
 		d.checkPartsOf(&s.Source.Mix[i].Source, mixed(i), media)
 	}
 }
+
+// untouched says that the ring's image is what a description has that says nothing of its samples.
+func (d *decoder) untouched(s *Spec) bool {
+	return s.Fields == nil && s.Video == nil && s.Audio == nil && s.Image != nil && d.pos["image"].line == 0 && reflect.DeepEqual(s.Image, defaultImage())
+}
+
+// alone says that the samples are columns and nothing else.
+func (s *Spec) alone() bool { return len(s.Media()) == 0 && len(s.Source.Columns) > 0 }
 
 func (d *decoder) checkPartsOf(src *Source, at string, media []Medium) {
 	table := src.IsTable()

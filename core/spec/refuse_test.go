@@ -215,7 +215,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "ring: {slots: 65536}\nbatch: 65536", "x.yaml:3:15: ring.slots: got 65536 slots of 65536 rows of 150528 bytes, want less than 64 TiB"},
 
 		// image
-		{"source: {folder: p}", "x.yaml: says nothing of what its samples are, which a ring has to know, also where columns are all that is wanted; want a section image, video, audio, or fields"},
+		{"source: {folder: p}", "x.yaml: says nothing of what its samples are, which a ring has to know; want a section image, video, audio, or fields"},
 		{"source: {folder: p, extensions: [npy]}\nbatch: 4", "x.yaml: says nothing of what its samples are"},
 		{"source: {list: t.json}\n" + pictures, "source.list: got a .json file, which is one value and no list of lines; write an object a line"},
 		{"source: {mix: [{folder: p}], label: x}\n" + pictures, "source.label: given beside mix, and is about one data set; it belongs into each entry of mix"},
@@ -407,9 +407,13 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, r := range s.All() {
-			n, err := r.RowShape().Bytes(r.Image.DType)
-			if err != nil || n < 1 || r.Ring.Slots < 3 || r.Batch < 1 || !validName(r.Name) || (r.Source.Folder == "") == (r.Source.List == "") {
-				t.Fatalf("%+v: %d bytes, %v", r, n, err)
+			if r.Image != nil {
+				if n, err := r.RowShape().Bytes(r.Image.DType); err != nil || n < 1 {
+					t.Fatalf("%+v: %d bytes, %v", r, n, err)
+				}
+			}
+			if r.Ring.Slots < 3 || r.Batch < 1 || !validName(r.Name) || (r.Source.Folder == "") == (r.Source.List == "") {
+				t.Fatalf("%+v", r)
 			}
 		}
 		hash := s.Hash()

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/url"
@@ -201,7 +202,7 @@ func (d *decoder) columns(s *section) (all []Column) {
 			sec := d.section(n, "source.columns[]", join(s.shown, entry), join(s.place, entry))
 			sec.text("name", &c.Name)
 			sec.text("from", &c.From)
-			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64, TypeNPY)
+			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64, TypeNPY, TypeList)
 			sec.size("max_bytes", &c.MaxBytes)
 			sec.array(&c)
 			sec.standIn(&c)
@@ -220,9 +221,9 @@ func (s *section) standIn(c *Column) {
 	}
 	n, shown := s.values["default"], join(s.shown, "default")
 	switch c.Type {
-	case TypeNPY:
+	case TypeNPY, TypeList:
 		if v := target(n); c.MaxLength == 0 || v.Kind != yaml.SequenceNode || len(v.Content) > 0 {
-			s.fail("default", "got %s for type npy, want [], and only of a shape that begins with -1; leave it out, and samples without it are bad ones", describe(n))
+			s.fail("default", "got %s for type %s, want [], and only of a shape that begins with -1; leave it out, and samples without it are bad ones", describe(n), c.Type)
 		}
 		c.Default = []byte{}
 	case TypeI64:
@@ -247,28 +248,50 @@ func (s *section) standIn(c *Column) {
 
 // array reads what only a column of arrays has.
 func (s *section) array(c *Column) {
-	for _, key := range []string{"dtype", "shape", "max_length"} {
-		if s.has(key) && c.Type != TypeNPY {
-			s.fail(key, "given for type %s; it goes with type: npy", c.Type)
+	arrays := c.Type == TypeNPY || c.Type == TypeList
+	for _, key := range []string{"dtype", "shape", "max_length", "padded"} {
+		if s.has(key) && !arrays {
+			s.fail(key, "given for type %s; it goes with type: npy and type: list", c.Type)
 		}
 	}
-	if s.has("max_bytes") && c.Type == TypeNPY {
-		s.fail("max_bytes", "given for type npy; its shape says how many bytes it has")
+	if s.has("max_bytes") && arrays {
+		s.fail("max_bytes", "given for type %s; its shape says how many bytes it has", c.Type)
 	}
-	name := ""
-	if s.text("dtype", &name); name != "" {
-		var err error
-		if c.DType, err = tensor.ParseDType(name); err != nil {
-			s.fail("dtype", "got %.40q, want one of u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64", name)
-		}
-	}
+	s.elements(c)
 	whole(s, "max_length", &c.MaxLength, 1, math.MaxInt32)
-	if !s.has("shape") {
-		if s.has("max_length") {
-			s.fail("max_length", "given without a shape that begins with -1: it is the most that dimension has")
-		}
-		return
+	s.flag("padded", &c.Padded)
+	switch given := s.has("shape"); {
+	case given:
+		s.shape(c)
+	case c.Type == TypeList && c.MaxLength == 0:
+		s.d.failAt(s.place, "max_length is missing, want the most numbers that a sample's list has, or shape: [N] where each has N")
+	case c.Type == TypeList:
+		c.Shape = tensor.Shape{}
+	case c.Padded:
+		s.fail("padded", "given without a shape that begins with -1: it is that dimension which is padded")
+	case s.has("max_length"):
+		s.fail("max_length", "given without a shape that begins with -1: it is the most that dimension has")
 	}
+}
+
+// elements reads the type of an array's elements. JSON's numbers have none, so of a list it is to be given.
+func (s *section) elements(c *Column) {
+	want, name := "u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64", ""
+	if c.Type == TypeList {
+		want = "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64"
+		if !s.has("dtype") {
+			s.d.failAt(s.place, "dtype is missing, want the type of the list's numbers, such as dtype: i64 for token ids")
+		}
+	}
+	if s.text("dtype", &name); name != "" {
+		if c.DType, _ = tensor.ParseDType(name); !slices.Contains(strings.Fields(want), name) {
+			s.fail("dtype", "got %.40q, want one of %s", name, want)
+		}
+	}
+}
+
+// shape reads that of an array, of which the first dimension may be open.
+func (s *section) shape(c *Column) {
 	c.Shape = tensor.Shape{}
 	ragged := false
 	for i, n := range s.items("shape", "a list of whole numbers, of which the first may be -1", maxDims) {
@@ -279,10 +302,14 @@ func (s *section) array(c *Column) {
 		c.Shape = append(c.Shape, v)
 	}
 	switch n, err := c.Shape.Bytes(tensor.U64); {
+	case c.Type == TypeList && !ragged && len(c.Shape) == 0:
+		s.fail("shape", "got [] for type list, want at least one dimension; a number alone is type i64 or f64")
 	case err != nil || n > maxRingBytes/int64(max(c.MaxLength, 1)):
 		s.fail("shape", "got %v, want less than 64 TiB", c.Shape)
 	case ragged && c.MaxLength == 0:
 		s.fail("shape", "begins with -1, which needs max_length: the most that dimension has in a sample")
+	case !ragged && c.Padded:
+		s.fail("padded", "given beside a shape that does not begin with -1; leave one of them out")
 	case !ragged && c.MaxLength > 0:
 		s.fail("max_length", "given beside a shape that does not begin with -1; leave one of them out")
 	}
@@ -353,19 +380,20 @@ func ending(name string) string {
 	return strings.ToLower(filepath.Ext(name))
 }
 
-func (d *decoder) checkSource(src *Source, reserved []string) {
+func (d *decoder) checkSource(s *Spec) {
+	src, alone := &s.Source, s.alone()
 	if src.Mix != nil && src.Host.Samples > 0 {
 		d.failAt("source.host", "given beside mix; want exactly one of "+places)
 	}
 	if src.Mix == nil {
-		d.checkPlace(src, "source", src.Columns)
+		d.checkPlace(src, "source", src.Columns, alone)
 	} else if word := d.wordOfOne(src); word != "" {
 		d.failAt("source."+word, "given beside mix, and is about one data set; it belongs into each entry of mix that it goes with")
 	}
 	for i := range src.Mix {
-		d.checkPlace(&src.Mix[i].Source, mixed(i), src.Columns)
+		d.checkPlace(&src.Mix[i].Source, mixed(i), src.Columns, alone)
 	}
-	d.checkColumns(src.Columns, reserved)
+	d.checkColumns(src.Columns, s.fields())
 }
 
 // wordOfOne is a key of a source that says something of a single data set; "": none does.
@@ -387,7 +415,8 @@ func (d *decoder) wordOfOne(src *Source) string {
 // mixed is the path of a data set of a mixture.
 func mixed(i int) string { return fmt.Sprintf("source.mix[%d]", i) }
 
-func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
+// checkPlace holds what a source says against each other. alone: its samples are the columns and nothing else.
+func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone bool) {
 	kinds, places := 0, places
 	if at != "source" {
 		places = "folder, list and shards"
@@ -430,7 +459,15 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 		d.failAt(at+".image", "goes with shards")
 	case src.Shards == nil && !table && src.Label != "":
 		d.failAt(at+".label", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
-	case src.Shards == nil && !table && (src.Folder == "" || isURL(src.Folder)) && len(columns) > 0:
+	case alone && src.Path != "":
+		d.failAt(at+".path", "names the column of the samples' files, and they have none: there is no image, video, audio or fields; leave it out")
+	case alone && src.Image != nil:
+		d.failAt(at+".image", "names the part that is a picture, and there is no image, video, audio or fields; leave it out, or add such a section")
+	case alone && src.List != "" && !table:
+		d.failAt(at+".list", "is a list of paths, which has no columns; want a table (.csv, .jsonl or .parquet), in which a column of type npy holds paths of arrays")
+	case alone && isURL(src.Folder) && severalFiles(columns):
+		d.failAt("source.columns", "got several files a sample, but of a folder in an object store only the samples themselves are listed; put them into shards, or name them in a table")
+	case src.Shards == nil && !table && (src.Folder == "" || isURL(src.Folder) && !alone) && len(columns) > 0:
 		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet")
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
 		d.failAt("source.columns", "got type npy with Parquet; arrays go with archives, folders and lists that are tables")
@@ -439,6 +476,15 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column) {
 	case isURL(src.Folder) && strings.HasPrefix(src.Folder, "http"):
 		d.failAt(at+".folder", "a folder cannot be listed over http; name its files in a list, or use s3://")
 	}
+}
+
+// severalFiles says that columns are not all made of one file.
+func severalFiles(columns []Column) bool {
+	file := func(c *Column) string {
+		from, _, _ := strings.Cut(cmp.Or(c.From, c.Name), "[")
+		return from
+	}
+	return slices.ContainsFunc(columns, func(c Column) bool { return file(&c) != file(&columns[0]) })
 }
 
 // Endings of files, and names of parts of samples, that are sound or video.
@@ -452,7 +498,7 @@ var (
 func (s *Spec) completeSource() {
 	media := s.parted()
 	if len(media) == 0 {
-		return // which complete refuses
+		return // the columns say it
 	}
 	endings := media[0].endings()
 	for _, src := range s.Source.places() {
@@ -476,6 +522,11 @@ func (s *Source) places() []*Source {
 
 func (d *decoder) checkColumns(columns []Column, reserved []string) {
 	seen := map[string]bool{}
+	for _, c := range columns {
+		if c.Padded {
+			reserved = append(reserved, LengthOf(c.Name))
+		}
+	}
 	for i, c := range columns {
 		at := fmt.Sprintf("source.columns[%d]", i)
 		switch {

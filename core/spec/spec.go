@@ -79,7 +79,11 @@ type Column struct {
 
 	// MaxLength, above 0, makes an array ragged: its first dimension differs from sample to sample up to this, and Shape is that of the others.
 	MaxLength int
+	Padded    bool // a ragged one: each row is as long as the batch's longest, and LengthOf its name says how long it was
 }
+
+// LengthOf is the name of the field of a padded column's lengths.
+func LengthOf(column string) string { return column + ".length" }
 
 // The values of Column.Type, Source.Index, Remote.Addressing and Cache.Evict.
 const (
@@ -87,6 +91,7 @@ const (
 	TypeI64     = "i64"
 	TypeF64     = "f64"
 	TypeNPY     = "npy"
+	TypeList    = "list"
 	IndexCache  = "cache"
 	IndexBeside = "beside"
 	Auto        = "auto"

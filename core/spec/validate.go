@@ -66,7 +66,10 @@ func (d *decoder) complete(s *Spec) {
 	if !validName(s.Name) {
 		d.failAt("name", "got %.70q, want %s", s.Name, nameRule)
 	}
-	d.checkSource(&s.Source, s.fields())
+	if len(s.Source.Columns) > 0 && d.untouched(s) {
+		s.Image = nil
+	}
+	d.checkSource(s)
 	d.checkParts(s)
 	d.checkStream(s)
 	d.checkOrder(&s.Order, &s.Source)

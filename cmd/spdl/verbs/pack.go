@@ -139,8 +139,11 @@ func (v *packing) describes(c *pack.Config) error {
 		c.Workers = videosAtATime
 	}
 	if v.resize > 0 {
-		image := media[0].Image
-		if len(media) != 1 || image == nil || image.Mode == spec.Index {
+		var image *spec.Image
+		if len(media) == 1 {
+			image = media[0].Image
+		}
+		if image == nil || image.Mode == spec.Index {
 			return usage("pack: --resize is for samples of one picture: others would no longer fit beside it, and masks are no JPEGs")
 		}
 		c.Smaller = &pack.Smaller{Side: v.resize, Quality: v.quality, Gray: image.Mode != spec.RGB, Orient: image.Orient}
@@ -175,10 +178,10 @@ func (v *packing) describes(c *pack.Config) error {
 func columnEnding(c *spec.Column, files bool, taken map[string]bool) string {
 	ending := cmp.Or(c.From, c.Name)
 	kind := ".txt"
-	if c.Type == spec.TypeNPY {
+	if c.Type == spec.TypeNPY || c.Type == spec.TypeList {
 		kind = ".npy"
 	}
-	if files || taken[ending] || strings.ContainsAny(ending, "[]/ ") {
+	if files || taken[ending] || c.Type == spec.TypeList || strings.ContainsAny(ending, "[]/ ") {
 		ending = strings.ToLower(c.Name) + kind
 	}
 	taken[ending] = true
@@ -304,6 +307,12 @@ func (v *packing) source(r *pack.Report) map[string]any {
 			one["max_bytes"] = c.MaxBytes
 		case c.MaxLength > 0:
 			one["shape"], one["max_length"] = append([]int64{-1}, c.Shape...), c.MaxLength
+		}
+		if c.Type == spec.TypeList {
+			one["type"] = spec.TypeNPY
+		}
+		if c.Padded {
+			one["padded"] = true
 		}
 		columns = append(columns, one)
 	}

@@ -101,6 +101,23 @@ func TestPackedTablesSayTheirParts(t *testing.T) {
 	}
 }
 
+// Samples of columns alone are packed, too; lists of numbers become arrays.
+func TestPackedColumnsAreTheTables(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "x.jsonl"), `{"ids": [1, 2, 3], "text": "a"}`+"\n"+`{"ids": [], "text": "b"}`+"\n"+`{"ids": [7], "text": "c"}`+"\n")
+	const order = "order: {shuffle: false}\nbatch: 3\nring: {hash: xxh3}\n"
+	file := writeFile(t, filepath.Join(dir, "x.yaml"), "source: {list: x.jsonl, columns: [{name: ids, type: list, dtype: i32, max_length: 8, padded: true}, text]}\n"+order)
+	printed := good(t, "pack", file, "--out", filepath.Join(dir, "one.tar"), "--no-shuffle")
+	packed := writeFile(t, filepath.Join(dir, "packed.yaml"), printed+order)
+	want, got := again(t, file, "0"), again(t, packed, "0")
+	if got.Hash != want.Hash || want.Hash == "" || len(got.Index) != 3 {
+		t.Errorf("got %+v, want %+v\n%s", got, want, printed)
+	}
+	refused(t, exitUsage, "--resize is for samples of one picture", "pack", file, "--out", filepath.Join(dir, "%d.tar"), "--resize", "9")
+}
+
 // Progress and facts are for programs, too.
 func TestPackTellsProgramsWhatItWrote(t *testing.T) {
 	home(t)

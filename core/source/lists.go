@@ -1,0 +1,149 @@
+package source
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// listReader reads the numbers of a JSON list, of lists of lists where its column has several dimensions, as elements of the column's type.
+type listReader struct {
+	c    *Column
+	text []byte // what is left
+	to   []byte // the elements so far, row-major
+}
+
+// appendList appends the elements of a list to dst.
+func appendList(dst []byte, c *Column, text []byte) ([]byte, error) {
+	r := listReader{c: c, text: text, to: dst}
+	if r.blanks(); len(r.text) == 0 {
+		return dst, errors.New("got nothing, want a list of numbers such as [1, 2], or []")
+	}
+	err := r.value(0)
+	if r.blanks(); err == nil && len(r.text) > 0 {
+		err = fmt.Errorf("got %.20q behind the list", r.text)
+	}
+	if err != nil {
+		return dst, err
+	}
+	return r.to, nil
+}
+
+// value reads what is below dim lists: another list, or a number.
+func (r *listReader) value(dim int) error {
+	if dim == len(r.c.Shape)+min(r.c.MaxLength, 1) {
+		return r.number()
+	}
+	if !r.take('[') {
+		return fmt.Errorf("got %.20q, want a list of numbers of shape %s", r.text, r.c.shown())
+	}
+	most, exactly := r.most(dim)
+	for n := int64(0); ; n++ {
+		switch end := r.take(']'); {
+		case end && n < most && exactly:
+			return fmt.Errorf("got a list of %d, want shape %s", n, r.c.shown())
+		case end:
+			return nil
+		case n == most && exactly:
+			return fmt.Errorf("got a list of more than %d, want shape %s", most, r.c.shown())
+		case n == most:
+			return fmt.Errorf("got a list of more than %d, want at most that; raise max_length of the column", most)
+		case n > 0 && !r.take(','):
+			return fmt.Errorf("got %.20q in a list, want a comma or its end", r.text)
+		}
+		if err := r.value(dim + 1); err != nil {
+			return err
+		}
+	}
+}
+
+// most is how long a list of dimension dim may be, and whether it has to be that long.
+func (r *listReader) most(dim int) (n int64, exactly bool) {
+	switch {
+	case r.c.MaxLength == 0:
+		return r.c.Shape[dim], true
+	case dim == 0:
+		return int64(r.c.MaxLength), false
+	}
+	return r.c.Shape[dim-1], true
+}
+
+func (r *listReader) number() error {
+	r.blanks()
+	n := 0
+	for n < len(r.text) && strings.IndexByte("+-.0123456789eE", r.text[n]) >= 0 {
+		n++
+	}
+	text := r.text[:n]
+	if n == 0 {
+		return fmt.Errorf("got %.20q, want a number", r.text)
+	}
+	r.text = r.text[n:]
+	var err error
+	r.to, err = appendElement(r.to, r.c.DType, text)
+	return err
+}
+
+// appendElement appends a number as an element of a type.
+func appendElement(dst []byte, t tensor.DType, text []byte) ([]byte, error) {
+	var bits uint64
+	switch t.Code() {
+	case tensor.CodeFloat:
+		v, err := number(text)
+		if err != nil {
+			return dst, err
+		}
+		if bits = math.Float64bits(v); t == tensor.F32 {
+			if bits = uint64(math.Float32bits(float32(v))); math.IsInf(float64(float32(v)), 0) {
+				return dst, fmt.Errorf("got %.40q, want a number that f32 holds", text)
+			}
+		}
+	case tensor.CodeUint:
+		v, err := strconv.ParseUint(string(text), 10, int(t.Bits()))
+		if err != nil {
+			signed, whole := wholeNumber(text)
+			if whole != nil || signed < 0 || t.Bits() < 64 && signed>>t.Bits() != 0 {
+				return dst, fmt.Errorf("got %.40q, want a whole number that %v holds", text, t)
+			}
+			v = uint64(signed)
+		}
+		bits = v
+	default:
+		v, err := wholeNumber(text)
+		if err != nil || v<<(64-t.Bits())>>(64-t.Bits()) != v {
+			return dst, fmt.Errorf("got %.40q, want a whole number that %v holds", text, t)
+		}
+		bits = uint64(v)
+	}
+	var all [8]byte
+	binary.LittleEndian.PutUint64(all[:], bits)
+	return append(dst, all[:t.Bytes()]...), nil
+}
+
+func (r *listReader) blanks() { r.text = bytes.TrimLeft(r.text, " \t\r\n") }
+
+// take steps over a byte, if it comes next.
+func (r *listReader) take(c byte) bool {
+	if r.blanks(); len(r.text) == 0 || r.text[0] != c {
+		return false
+	}
+	r.text = r.text[1:]
+	return true
+}
+
+// setList appends the value of the buffer's next column from a list of numbers.
+func (b *Buffer) setList(c *Column, text []byte) error {
+	from := len(b.values)
+	var err error
+	if b.values, err = appendList(b.values, c, text); err != nil {
+		return &Error{Cause: Value, Detail: fmt.Sprintf("column %q: %v", c.Name, err)}
+	}
+	b.took(from)
+	return nil
+}
