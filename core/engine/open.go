@@ -25,6 +25,9 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 		return r, err
 	}
 	e.scanned += time.Since(began)
+	if columnBytes(r.columns) >= aloneBytes {
+		r.perJob = 1
+	}
 	if err = r.prepare(s, o); err != nil {
 		return r, err
 	}
@@ -133,6 +136,20 @@ func (e *Engine) takeRoom(ring string, c shm.Config) error {
 // perJob is how many samples of a batch travel together: so many that hand-overs cost little, so few that every worker
 // has several jobs of each batch.
 func perJob(rows, decoders int) int { return min(max(rows/(4*decoders), 1), 4) }
+
+// aloneBytes is what the columns of a sample have that does not travel with others: a job's samples are read before the read-ahead budget is
+// asked, and its fetcher holds them until there is room.
+const aloneBytes = 256 << 10
+
+// columnBytes is what the columns of a sample have at most, texts aside.
+func columnBytes(columns []source.Column) (n int) {
+	for c := range columns {
+		if columns[c].Type != source.Text {
+			n += columns[c].Most()
+		}
+	}
+	return n
+}
 
 // policyOf is the row policy and the budget. Under fail the first bad sample ends the ring.
 func policyOf(b spec.BadSample) (batch.Policy, pipeline.Failures) {

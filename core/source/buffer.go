@@ -15,7 +15,8 @@ const Padding = 64
 const (
 	maxPath   = 4096
 	slabBytes = 64 << 10 // the smallest piece of memory; each class is twice the one before
-	keepBytes = 4 << 20  // the largest piece that a pool keeps
+	keepBytes = 4 << 20  // the largest piece that a pool keeps by its class
+	hugeBytes = 64 << 20 // of all larger ones that it keeps
 )
 
 // Buffer holds the bytes of one sample, which is of one part or of several. It grows and is used again. The zero Buffer is ready for use; one goroutine
@@ -105,10 +106,9 @@ func (b *Buffer) room(n int) []byte {
 func (b *Buffer) behind(n int) []byte {
 	from := b.end()
 	if need := from + n + Padding; need > len(b.mem) {
-		class := classOf(need)
-		mem := b.pool.take(class)
+		mem := b.pool.take(need)
 		if mem == nil {
-			mem = make([]byte, max(min(slabBytes<<class, keepBytes), (need+slabBytes-1)/slabBytes*slabBytes))
+			mem = make([]byte, max(min(slabBytes<<classOf(need), keepBytes), (need+slabBytes-1)/slabBytes*slabBytes))
 		}
 		copy(mem, b.mem[:from])
 		b.pool.takeBack(b.mem)
@@ -145,12 +145,14 @@ func (b *Buffer) hold(at, n int) {
 }
 
 // Pool lends buffers. The memory that a buffer grew goes back to the pool by size, so that a few large samples do not in
-// time make every buffer large; the very large is not kept at all. The zero Pool is ready for use, by any number of
+// time make every buffer large; of the very large so much is kept as some samples need at a time. The zero Pool is ready for use, by any number of
 // goroutines.
 type Pool struct {
 	mu    sync.Mutex // guards the rest
 	free  []*Buffer
 	slabs [][][]byte // by class
+	huge  [][]byte   // that have no class, the one kept last at the end
+	bytes int        // of huge
 }
 
 // Get returns a buffer that nobody else has. It never blocks: how many are out is the caller's affair.
@@ -183,27 +185,49 @@ func (b *Buffer) empty(p *Pool) {
 	b.mem = nil
 }
 
-// takeBack keeps memory for others, unless it is very large.
+// takeBack keeps memory for others. Of the very large what was kept first goes for it.
 func (p *Pool) takeBack(mem []byte) {
-	if p == nil || len(mem) == 0 || len(mem) > keepBytes {
+	if p == nil || len(mem) == 0 || len(mem) > hugeBytes {
 		return
 	}
 	class := classOf(len(mem))
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(mem) > keepBytes {
+		p.huge, p.bytes = append(p.huge, mem), p.bytes+len(mem)
+		for p.bytes > hugeBytes {
+			p.drop(0)
+		}
+		return
+	}
 	for len(p.slabs) <= class {
 		p.slabs = append(p.slabs, nil)
 	}
 	p.slabs[class] = append(p.slabs[class], mem)
 }
 
-// take is memory of a class, or nil if there is none to spare. A buffer of no pool has a nil pool.
-func (p *Pool) take(class int) []byte {
+// drop lets a very large piece go, and returns it.
+func (p *Pool) drop(k int) []byte {
+	mem := p.huge[k]
+	p.huge, p.bytes = slices.Delete(p.huge, k, k+1), p.bytes-len(mem)
+	return mem
+}
+
+// take is memory of at least need bytes, and not of many more, or nil if there is none to spare. A buffer of no pool has a nil pool.
+func (p *Pool) take(need int) []byte {
 	if p == nil {
 		return nil
 	}
+	class := classOf(need)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if need > keepBytes {
+		k := slices.IndexFunc(p.huge, func(mem []byte) bool { return len(mem) >= need && len(mem) <= 2*need })
+		if k < 0 {
+			return nil
+		}
+		return p.drop(k)
+	}
 	if class >= len(p.slabs) || len(p.slabs[class]) == 0 {
 		return nil
 	}

@@ -386,9 +386,9 @@ func TestSystemErrorsHaveCauses(t *testing.T) {
 	}
 }
 
-// The pool lends a buffer to one at a time and gives it again; memory goes by size to whoever needs it, and what is huge
-// is not kept.
-func TestPoolKeepsMemoryBySizeButNotHugeOnes(t *testing.T) {
+// The pool lends a buffer to one at a time and gives it again; memory goes by size to whoever needs it, and of what is huge some is
+// kept.
+func TestPoolKeepsMemoryBySizeAndFewHugeOnes(t *testing.T) {
 	var p Pool
 	a, b := p.Get(), p.Get()
 	if a == b {
@@ -417,8 +417,17 @@ func TestPoolKeepsMemoryBySizeButNotHugeOnes(t *testing.T) {
 	}
 	p.Put(b)
 	b = p.Get()
-	if &b.room(5 << 20)[0] == huge {
-		t.Fatal("huge memory was kept")
+	if &b.room(5<<20 - 1000)[0] != huge {
+		t.Fatal("huge memory was not kept for a sample of its size")
+	}
+	for _, n := range []int{30, 50, 65} { // MiB: with the first both of the others are too much
+		p.Put(b)
+		b = p.Get()
+		b.room(n << 20)
+	}
+	p.Put(b)
+	if len(p.huge) != 1 || p.bytes != 50<<20+slabBytes {
+		t.Fatalf("%d huge pieces of %d bytes are kept", len(p.huge), p.bytes)
 	}
 }
 
