@@ -34,6 +34,23 @@ func ParseNPY(b []byte) (Array, error) {
 	return a, err
 }
 
+// MaxHeaderBytes is how much of a .npy file ParseHeader may have to see.
+const MaxHeaderBytes = len(npyMagic) + 6 + maxHeader
+
+// ParseHeader reads the beginning of a .npy file, at most MaxHeaderBytes of it: an array without Data, and where in the file its elements begin.
+func ParseHeader(b []byte) (a Array, at int64, err error) {
+	h := header{}
+	n, err := h.read(b)
+	if err == nil {
+		err = h.typed(&a)
+	}
+	if err != nil {
+		return Array{}, 0, fmt.Errorf("array: npy: %w", err)
+	}
+	a.Shape, a.Fortran = h.shape, h.fortran
+	return a, int64(n), nil
+}
+
 // Parse is ParseNPY into an array whose Shape's memory is used again. After an error a is empty.
 func (a *Array) Parse(b []byte) error {
 	shape := a.Shape[:0]

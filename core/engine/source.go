@@ -67,7 +67,7 @@ func (r *ring) open(ctx context.Context, ring *spec.Spec, s *spec.Source) (sourc
 func localTimeout(s *spec.Source) time.Duration {
 	var paths []string
 	remote := s.List != "" // whose lines may be URLs
-	for _, p := range append([]string{s.Folder, cmp.Or(s.Root, s.List)}, s.Shards...) {
+	for _, p := range append([]string{s.Folder, cmp.Or(s.Root, s.List)}, s.Files()...) {
 		if store.IsURL(p) {
 			remote = true
 		} else if p != "" {
@@ -94,6 +94,8 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 		return r.openMix(ctx, ring, s)
 	case s.Host.Samples > 0:
 		return r.openHost(s)
+	case s.Arrays != nil:
+		return source.OpenArrays(source.ArraysConfig{Arrays: arraysOf(s.Arrays), Label: s.Label, Progress: p})
 	case s.Folder != "":
 		return source.OpenFolder(source.FolderConfig{Dir: s.Folder, Extensions: s.Extensions, Labels: s.Labels == spec.LabelsDirectory, Media: media, Columns: columnsOf(s.Columns), Store: r.store, Progress: p})
 	case len(s.Shards) > 0:
@@ -227,6 +229,14 @@ func columnsOf(columns []spec.Column) (all []source.Column) {
 	types := map[string]source.ColumnType{spec.TypeI64: source.Int64, spec.TypeF64: source.Float64, spec.TypeText: source.Text, spec.TypeNPY: source.Array, spec.TypeList: source.List}
 	for _, c := range columns {
 		all = append(all, source.Column{Name: c.Name, From: c.From, Type: types[c.Type], MaxBytes: int(c.MaxBytes), Default: c.Default, DType: c.DType, Shape: c.Shape, MaxLength: c.MaxLength, Padded: c.Padded})
+	}
+	return all
+}
+
+// arraysOf says whole arrays in core/source's words.
+func arraysOf(arrays []spec.ArrayFiles) (all []source.ArrayFiles) {
+	for _, a := range arrays {
+		all = append(all, source.ArrayFiles{Name: a.Name, Files: a.Files, DType: a.DType, Shape: a.Shape, Window: a.Window, Step: a.Step})
 	}
 	return all
 }

@@ -49,6 +49,7 @@ type canonicalSource struct {
 	Host    int64             `json:"host,omitempty"` // samples
 	Stream  bool              `json:"stream,omitempty"`
 	Members Labels            `json:"member_labels,omitempty"`
+	Arrays  []canonicalArray  `json:"arrays,omitempty"`
 }
 
 type canonicalPart struct {
@@ -290,6 +291,9 @@ func (s *Source) canonical() canonicalSource {
 			one.Shape = &column.Shape
 		}
 		c.Columns = append(c.Columns, one)
+	}
+	for i := range s.Arrays {
+		c.Arrays = append(c.Arrays, s.Arrays[i].canonical())
 	}
 	for i := range s.Mix {
 		c.Mix = append(c.Mix, canonicalPart{s.Mix[i].Source.canonical(), s.Mix[i].Weights})

@@ -104,6 +104,8 @@ var values = map[string]string{
 	"ring.access": "shared", "ring.mode": `"0640"`, "ring.max_consumers": "1", "ring.hash": "xxh3", "ring.delivery": "ready", "ring.ahead": "2", "ring.reconnect": "10s", "journal": "j", "ring.groups": "[]",
 	"ring.groups[].name": "g", "ring.groups[].kind": "stage", "ring.groups[].mode": "lanes", "ring.groups[].lanes": "1", "ring.groups[].slow": "drop", "ring.groups[].redeliver": "false",
 	"source.host": "{samples: 7}", "source.host.samples": "3", "source.host.timeout": "5s", "source.host.stream": "true",
+	"source.arrays": "[{name: x, file: x.npy}]", "source.arrays[].name": "y", "source.arrays[].file": "[x.npy, y.npy]", "source.arrays[].dtype": "u16", "source.arrays[].shape": "[3]",
+	"source.arrays[].window": "4", "source.arrays[].step": "2",
 	"source.shards": "[a.tar]", "source.path": "file", "source.image": "[jpg]", "source.label": "cls", "source.columns": "[c]",
 	"source.columns[].name": "c", "source.columns[].from": "x", "source.columns[].type": "i64", "source.columns[].max_bytes": "64KiB",
 	"source.columns[].default": "none",
@@ -187,6 +189,12 @@ func document(path, value string) string {
 		source = "source: {shards: a.tar, columns: [{name: c, type: npy, " + lastKey(path) + ": " + value + "}]}\n"
 	case strings.HasPrefix(path, "source.columns[]."):
 		source = "source: {shards: a.tar, columns: [{name: c, " + lastKey(path) + ": " + value + "}]}\n"
+	case path == "source.arrays":
+		source, image = "source: {arrays: "+value+"}\n", ""
+	case strings.HasPrefix(path, "source.arrays[]."):
+		given := []string{"name: x", "file: x.bin", "dtype: u8"}
+		given = slices.DeleteFunc(given, func(s string) bool { return strings.HasPrefix(s, lastKey(path)+":") })
+		source, image = "source: {arrays: [{"+strings.Join(given, ", ")+", "+lastKey(path)+": "+value+"}]}\n", ""
 	case path == "source.mix":
 		source = "source: {mix: " + value + "}\n"
 	case strings.HasPrefix(path, "source.mix[]."):

@@ -316,8 +316,8 @@ func deriveName(s *Spec, path string) string {
 	if len(src.Mix) > 0 {
 		src = &src.Mix[0].Source
 	}
-	if len(src.Shards) > 0 {
-		shard, _, _ = strings.Cut(src.Shards[0], "{")
+	if files := src.Files(); len(files) > 0 {
+		shard, _, _ = strings.Cut(files[0], "{")
 		if strings.HasPrefix(filepath.Base(shard), "*") { // all of a directory
 			shard = filepath.Dir(shard)
 		}

@@ -166,7 +166,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{least + "limits: {read_ahead_bytes: 99999999999999999999}", "limits.read_ahead_bytes: got 99999999999999999999, want a size"},
 
 		// source
-		{"image: {transform: [center_crop: 4]}", "x.yaml: source: names no samples; want exactly one of folder, list, shards, mix and host"},
+		{"image: {transform: [center_crop: 4]}", "x.yaml: source: names no samples; want exactly one of folder, list, shards, arrays, mix and host"},
 		{"source: {}\nimage: {}", "x.yaml:1:9: source: names no samples"},
 		{"source: {folder: a, list: b}\nimage: {}", "x.yaml:1:27: source.list: given beside folder"},
 		{"source: {folder: a, root: b}\nimage: {}", "x.yaml:1:27: source.root: goes with list"},

@@ -23,11 +23,11 @@ const (
 )
 
 // places are the keys of which a source has exactly one.
-const places = "folder, list, shards, mix and host"
+const places = "folder, list, shards, arrays, mix and host"
 
 // source reads the section source over what src already says.
 func (d *decoder) source(s *section, src *Source, dir string) {
-	if s.has("folder") || s.has("list") || s.has("shards") || s.has("mix") || s.has("host") { // another source, not one more word about the one above
+	if s.has("folder") || s.has("list") || s.has("shards") || s.has("arrays") || s.has("mix") || s.has("host") { // another source, not one more word about the one above
 		*src = defaultSource()
 		for _, k := range children("source") {
 			if s.values[k] == nil {
@@ -55,7 +55,10 @@ func (d *decoder) source(s *section, src *Source, dir string) {
 			src.Host.Timeout = time.Minute
 		}
 	}
-	if s.has("columns") {
+	switch {
+	case s.has("arrays"):
+		d.arrays(s, src, dir)
+	case s.has("columns"):
 		src.Columns = d.columns(s)
 	}
 	choice(s, "index", &src.Index, IndexCache, IndexBeside)
@@ -385,6 +388,9 @@ func (d *decoder) checkSource(s *Spec) {
 	if src.Mix != nil && src.Host.Samples > 0 {
 		d.failAt("source.host", "given beside mix; want exactly one of "+places)
 	}
+	if src.Arrays != nil && !alone {
+		d.failAt("source.arrays", "given beside %s, but the arrays are all that a sample has; leave that out, or use shards (spdl pack)", s.Media()[0].Path())
+	}
 	if src.Mix == nil {
 		d.checkPlace(src, "source", src.Columns, alone)
 	} else if word := d.wordOfOne(src); word != "" {
@@ -402,7 +408,7 @@ func (d *decoder) wordOfOne(src *Source) string {
 		key   string
 		given bool
 	}{
-		{"folder", src.Folder != ""}, {"list", src.List != ""}, {"root", src.Root != ""}, {"shards", src.Shards != nil}, {"path", src.Path != ""},
+		{"folder", src.Folder != ""}, {"list", src.List != ""}, {"root", src.Root != ""}, {"shards", src.Shards != nil}, {"arrays", src.Arrays != nil}, {"path", src.Path != ""},
 		{"image", src.Image != nil}, {"label", src.Label != ""}, {"extensions", src.Extensions != nil}, {"labels", d.pos["source.labels"].line > 0},
 	} {
 		if k.given {
@@ -421,7 +427,7 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 	if at != "source" {
 		places = "folder, list and shards"
 	}
-	for _, given := range []bool{src.Folder != "", src.List != "", len(src.Shards) > 0, src.Host.Samples > 0} {
+	for _, given := range []bool{src.Folder != "", src.List != "", len(src.Shards) > 0, src.Arrays != nil, src.Host.Samples > 0} {
 		if given {
 			kinds++
 		}
@@ -432,6 +438,8 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.failAt(at, "names no samples; want exactly one of "+places)
 	case src.Folder != "" && src.List != "":
 		d.failAt(at+".list", "given beside folder; want exactly one of "+places)
+	case kinds > 1 && src.Arrays != nil:
+		d.failAt(at+".arrays", "given beside another; want exactly one of "+places)
 	case kinds > 1 && src.Host.Samples > 0:
 		d.failAt(at+".host", "given beside another; want exactly one of "+places)
 	case kinds > 1:
@@ -443,6 +451,8 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.failAt(at+".root", "goes with list; a folder is its own root")
 	case src.Folder == "" && src.Extensions != nil:
 		d.failAt(at+".extensions", "goes with folder; a list names its files itself, and of shards image names the part")
+	case src.Arrays != nil && d.pos[at+".labels"].line > 0:
+		d.failAt(at+".labels", "goes with folder, shards and list; of arrays label names the one whose numbers they are, and without it there are none")
 	case src.Host.Samples > 0 && d.pos[at+".labels"].line > 0:
 		d.failAt(at+".labels", "goes with folder, shards and list; your program gives each sample's label")
 	case src.List != "" && src.ByMember == LabelsDirectory:
@@ -457,7 +467,9 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.failAt(at+".path", "goes with a list that is a table: .csv, .jsonl or .parquet")
 	case src.Shards == nil && src.Image != nil:
 		d.failAt(at+".image", "goes with shards")
-	case src.Shards == nil && !table && src.Label != "":
+	case src.Arrays != nil && src.Label != "" && !slices.ContainsFunc(src.Arrays, func(a ArrayFiles) bool { return a.Name == src.Label }):
+		d.failAt(at+".label", "got %q, want the name of one of the arrays", src.Label)
+	case src.Shards == nil && !table && src.Arrays == nil && src.Label != "":
 		d.failAt(at+".label", "goes with shards and with a list that is a table: .csv, .jsonl or .parquet")
 	case alone && src.Path != "":
 		d.failAt(at+".path", "names the column of the samples' files, and they have none: there is no image, video, audio or fields; leave it out")
@@ -467,7 +479,7 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.failAt(at+".list", "is a list of paths, which has no columns; want a table (.csv, .jsonl or .parquet), in which a column of type npy holds paths of arrays")
 	case alone && isURL(src.Folder) && severalFiles(columns):
 		d.failAt("source.columns", "got several files a sample, but of a folder in an object store only the samples themselves are listed; put them into shards, or name them in a table")
-	case src.Shards == nil && !table && (src.Folder == "" || isURL(src.Folder) && !alone) && len(columns) > 0:
+	case src.Shards == nil && !table && src.Arrays == nil && (src.Folder == "" || isURL(src.Folder) && !alone) && len(columns) > 0:
 		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet")
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
 		d.failAt("source.columns", "got type npy with Parquet; arrays go with archives, folders and lists that are tables")

@@ -121,8 +121,8 @@ func TestHashFollowsTheSource(t *testing.T) {
 // What does not go together in a source is refused where it stands.
 func TestSourcesThatCannotBe(t *testing.T) {
 	for source, want := range map[string]string{
-		"{shards: a.tar, folder: p}":                                        "source.shards: given beside another; want exactly one of folder, list, shards, mix and host",
-		"{folder: p, host: {samples: 1}}":                                   "source.host: given beside another; want exactly one of folder, list, shards, mix and host",
+		"{shards: a.tar, folder: p}":                                        "source.shards: given beside another; want exactly one of folder, list, shards, arrays, mix and host",
+		"{folder: p, host: {samples: 1}}":                                   "source.host: given beside another; want exactly one of folder, list, shards, arrays, mix and host",
 		"{mix: [folder: p], host: {samples: 1}}":                            "source.host: given beside mix; want exactly one of",
 		"{host: {}}":                                                        "source.host: samples is missing, want how many there are",
 		"{host: {samples: 0}}":                                              "source.host.samples: got 0, want a whole number from 1",

@@ -30,22 +30,23 @@ type Spec struct {
 	Rings     []*Spec // in the order of the document, each complete, without Rings of its own; nil: this is the one ring
 }
 
-// Source is where the samples are: exactly one of Folder, List, Shards, Mix and Host.
+// Source is where the samples are: exactly one of Folder, List, Shards, Arrays, Mix and Host.
 type Source struct {
-	Folder     string   // directory, resolved against the spec file's, or an s3:// prefix
-	List       string   // list file, resolved against the spec file's directory, or a URL
-	Root       string   // directory or URL of the list's paths, resolved; "" is the list's own
-	Shards     []string // archives, resolved, or URLs; with braces and globs
-	Extensions []string // lower case without dot; nil: every image extension that core/source knows
-	Labels     Labels   // of a folder
-	ByMember   Labels   // of shards and lists: by the members' directories (of archives), or none; "": by the part or column Label
-	Path       string   // of a table: the column that holds the paths; "" is path
-	Image      []string // of shards: the parts or columns that are the picture, best first; nil: by their endings
-	Mix        []Part   // data sets in place of the one above
-	Host       Host     // samples that the program around the engine brings
-	Label      string   // of shards and tables: the part or column that is the label; "": cls or label, where there is one
-	Columns    []Column // more fields of a batch
-	Index      string   // where the indexes of shards are kept
+	Folder     string       // directory, resolved against the spec file's, or an s3:// prefix
+	List       string       // list file, resolved against the spec file's directory, or a URL
+	Root       string       // directory or URL of the list's paths, resolved; "" is the list's own
+	Arrays     []ArrayFiles // whole arrays; each is one of Columns, too
+	Shards     []string     // archives, resolved, or URLs; with braces and globs
+	Extensions []string     // lower case without dot; nil: every image extension that core/source knows
+	Labels     Labels       // of a folder
+	ByMember   Labels       // of shards and lists: by the members' directories (of archives), or none; "": by the part or column Label
+	Path       string       // of a table: the column that holds the paths; "" is path
+	Image      []string     // of shards: the parts or columns that are the picture, best first; nil: by their endings
+	Mix        []Part       // data sets in place of the one above
+	Host       Host         // samples that the program around the engine brings
+	Label      string       // of shards and tables: the part or column that is the label; "": cls or label, where there is one
+	Columns    []Column     // more fields of a batch
+	Index      string       // where the indexes of shards are kept
 	Remote     Remote
 
 	// LocalTimeout is the deadline of one sample's read from a file system, no part of the hash; 0: by the kind of file system, negative: none.

@@ -177,7 +177,7 @@ WRONG = {  # the description's change, and where and how it is refused
     "unknown word": ({"order": {"last": "wrap"}}, "order.last: got text \"wrap\", want one of cover, drop, pad"),
     "unknown op": ({"image": {"transform": [{"rotate": 90}]}}, "image.transform[0].rotate: "),
     "no fixed size": ({"image": {"transform": [{"resize": 64}]}}, "fixes the shorter side only"),
-    "no source": ({"source": {}}, "source: names no samples; want exactly one of folder, list, shards, mix and host"),
+    "no source": ({"source": {}}, "source: names no samples; want exactly one of folder, list, shards, arrays, mix and host"),
     "u8 and normalise": ({"image": {"dtype": "u8", "transform": [{"center_crop": 8}, {"normalize": "imagenet"}]}},
                          "image.dtype: got u8 with normalize, want f16, bf16 or f32"),
     "ranks": ({"world": {"size": 2, "rank": 2}}, "world.size: got 2, want at least rank + lanes"),

@@ -127,12 +127,15 @@ func (v *checking) describe(r *spec.Spec, about *engine.Facts) {
 	from := "folder " + store.Shown(r.Source.Folder)
 	if r.Source.List != "" {
 		from = "list " + store.Shown(r.Source.List)
-	} else if len(r.Source.Shards) > 0 {
+	} else if files := r.Source.Files(); len(files) > 0 {
 		var shown []string
-		for _, shard := range r.Source.Shards {
-			shown = append(shown, store.Shown(shard))
+		for _, file := range files {
+			shown = append(shown, store.Shown(file))
 		}
 		from = "shards " + strings.Join(shown, ", ")
+		if r.Source.Arrays != nil {
+			from = "arrays " + strings.Join(shown, ", ")
+		}
 	} else if r.Source.Mix != nil {
 		from = "mixture of " + counted(len(r.Source.Mix), "data set")
 	}

@@ -343,7 +343,7 @@ func missing(s *spec.Spec, err error) error {
 
 // unreadable is the kind of what is seen to be wrong with the paths of a data set; nil: nothing.
 func unreadable(src *spec.Source) error {
-	for _, one := range append([]string{src.Folder, src.List}, src.Shards...) {
+	for _, one := range append([]string{src.Folder, src.List}, src.Files()...) {
 		if one == "" || strings.ContainsAny(one, "*?[:") {
 			continue
 		}

@@ -1,0 +1,412 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/source/store"
+	"github.com/spdl/spdl/core/tensor"
+	"golang.org/x/sys/unix"
+)
+
+// ArraysConfig says what OpenArrays reads.
+type ArraysConfig struct {
+	Arrays   []ArrayFiles // at least one; all have equally many samples
+	Label    string       // name of an array of whole numbers, one a sample, that are labels, too; "": none has a label
+	Progress *Progress
+}
+
+// ArrayFiles is an array whose first axis counts samples, or steps of which a sample is a few: in one file, or in several that are
+// each an array of their own and lie one behind the other.
+type ArrayFiles struct {
+	Name  string   // of the column
+	Files []string // paths, with braces and globs
+
+	// Of files that are elements alone, little-endian, and no .npy; zero: .npy files, which say it themselves.
+	DType tensor.DType
+	Shape tensor.Shape // of a step; empty: a number
+
+	Window int64 // steps of a sample; 0: one, and the sample has no axis of steps
+	Step   int64 // from the first step of a sample to that of the next; 0: Window, or 1
+}
+
+// arrays is a source whose samples are stretches of whole arrays. Files are open as long as it is.
+type arrays struct {
+	columns []Column
+	all     []stepped
+	n       int64
+	labels  []int64 // nil: there are none
+}
+
+// stepped is one of the arrays.
+type stepped struct {
+	files    []stepFile
+	step     int64 // bytes from one sample to the next
+	bytes    int64 // of a sample
+	elements array.Array
+}
+
+// stepFile is one file of an array.
+type stepFile struct {
+	name  string
+	file  *os.File
+	stat  unix.Stat_t // when it was opened
+	at    int64       // where its elements begin
+	first int64       // its first sample
+}
+
+// OpenArrays opens arrays of numbers that lie whole in local files, such as a tokens.bin, or an x.npy and a y.npy. Nothing of them
+// is held in memory but labels, 8 bytes a sample; a sample is one read of each array.
+func OpenArrays(c ArraysConfig) (Source, error) {
+	s := &arrays{}
+	for i := range c.Arrays {
+		if err := s.open(&c.Arrays[i], c.Progress); err != nil {
+			return nil, errors.Join(fmt.Errorf("source: array %q: %w", c.Arrays[i].Name, err), s.Close())
+		}
+	}
+	if len(s.all) == 0 {
+		return nil, errNothing
+	}
+	if c.Label != "" {
+		if err := s.readLabels(c.Label, c.Progress); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+func (s *arrays) open(c *ArrayFiles, p *Progress) error {
+	names, err := arrayNames(c.Files)
+	if err != nil {
+		return err
+	}
+	s.all = append(s.all, stepped{})
+	a := &s.all[len(s.all)-1]
+	var n int64
+	for _, name := range names {
+		samples, err := a.add(c, name, n)
+		if err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+		n += samples
+		p.Step()
+	}
+	if n == 0 {
+		return fmt.Errorf("%w: %d files are shorter than one window of %d", ErrNoSamples, len(names), c.Window)
+	}
+	if len(s.all) > 1 && n != s.n {
+		return fmt.Errorf("got %d samples, want %d, as array %q has", n, s.n, s.columns[0].Name)
+	}
+	s.n = n
+	s.columns = append(s.columns, Column{Name: c.Name, From: c.Name, Type: Array, DType: a.elements.DType, Shape: a.elements.Shape})
+	return nil
+}
+
+// arrayNames writes patterns out.
+func arrayNames(patterns []string) ([]string, error) {
+	if at := slices.IndexFunc(patterns, store.IsURL); at >= 0 {
+		return nil, fmt.Errorf("%q: want a local file: whole arrays are read in place; copy it, or put its samples into shards", store.Shown(patterns[at]))
+	}
+	return shardNames(context.Background(), patterns, nil)
+}
+
+// add opens one file more, whose first sample is the array's number first, and returns how many it has.
+func (a *stepped) add(c *ArrayFiles, name string, first int64) (samples int64, err error) {
+	f := stepFile{name: name, first: first}
+	if f.file, err = os.OpenFile(name, openFlags, 0); err != nil {
+		return 0, unwrapped(err)
+	}
+	a.files = append(a.files, f)
+	last := &a.files[len(a.files)-1]
+	if err := unix.Fstat(int(f.file.Fd()), &last.stat); err != nil {
+		return 0, err
+	}
+	if !isRegular(&last.stat) {
+		return 0, notRegular(&last.stat)
+	}
+	whole := array.Array{DType: c.DType}
+	if c.DType == 0 {
+		whole, last.at, err = headOf(f.file)
+	} else {
+		whole.Shape, err = stepsIn(last.stat.Size, c)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return a.take(c, &whole, last)
+}
+
+// unwrapped is what the system said, without the name.
+func unwrapped(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// headOf is what an .npy file says of its array, and where its elements begin.
+func headOf(f *os.File) (whole array.Array, at int64, err error) {
+	for size := 4 << 10; ; size = array.MaxHeaderBytes {
+		head := make([]byte, size)
+		n, read := f.ReadAt(head, 0)
+		whole, at, err = array.ParseHeader(head[:n])
+		if err == nil || read != nil || size == array.MaxHeaderBytes {
+			break
+		}
+	}
+	switch {
+	case err != nil && !strings.HasSuffix(f.Name(), ".npy"):
+		return whole, 0, fmt.Errorf("%w; of elements without a header say dtype", err)
+	case err != nil:
+		return whole, 0, err
+	case len(whole.Shape) == 0:
+		return whole, 0, errors.New("got a scalar, want an array whose first axis counts samples")
+	case whole.Fortran && !lineLike(whole.Shape):
+		return whole, 0, fmt.Errorf("got %v in Fortran's order, whose samples lie all over the file; want C's, as numpy.save(path, numpy.ascontiguousarray(array)) writes it", whole.Shape)
+	}
+	return whole, at, nil
+}
+
+// lineLike says that both orders of the indexes are the same.
+func lineLike(s tensor.Shape) bool {
+	long := 0
+	for _, d := range s {
+		if d != 1 {
+			long++
+		}
+	}
+	return long < 2
+}
+
+// stepsIn is the shape of a file of elements alone.
+func stepsIn(size int64, c *ArrayFiles) (tensor.Shape, error) {
+	step, err := c.Shape.Bytes(c.DType)
+	if err != nil {
+		return nil, err
+	}
+	if step == 0 || size%step != 0 {
+		return nil, fmt.Errorf("got %d bytes, want a multiple of the %d of a step, %v of %v", size, step, c.Shape, c.DType)
+	}
+	return append(tensor.Shape{size / step}, c.Shape...), nil
+}
+
+// take makes samples of a file's array.
+func (a *stepped) take(c *ArrayFiles, whole *array.Array, f *stepFile) (samples int64, err error) {
+	window, step := max(c.Window, 1), c.Step
+	if step == 0 {
+		step = window
+	}
+	shape := append(tensor.Shape{}, whole.Shape[1:]...)
+	one, err := shape.Bytes(whole.DType)
+	if err != nil {
+		return 0, err
+	}
+	if c.Window > 0 {
+		shape = append(tensor.Shape{window}, shape...)
+	}
+	size, err := shape.Bytes(whole.DType)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(shape) > maxArrayDims:
+		return 0, fmt.Errorf("got samples of %v, want at most %d dimensions", shape, maxArrayDims)
+	case size == 0 && whole.Shape[0] > 0:
+		return 0, fmt.Errorf("got samples of %v, want at least one element", shape)
+	case f.stat.Size-f.at < whole.Shape[0]*one:
+		return 0, fmt.Errorf("truncated: got %d bytes of elements, want %d for %v of %v", f.stat.Size-f.at, whole.Shape[0]*one, whole.Shape, whole.DType)
+	}
+	if len(a.files) > 1 && (whole.DType != a.elements.DType || !slices.Equal(shape, a.elements.Shape) || whole.Swapped != a.elements.Swapped) {
+		return 0, fmt.Errorf("got samples of %v of %v, want %v of %v, as %q has, in the same order of bytes", shape, whole.DType, a.elements.Shape, a.elements.DType, a.files[0].name)
+	}
+	a.elements = array.Array{DType: whole.DType, Shape: shape, Swapped: whole.Swapped}
+	a.step, a.bytes = step*one, size
+	if whole.Shape[0] < window {
+		return 0, nil
+	}
+	return (whole.Shape[0]-window)/step + 1, nil
+}
+
+// fileOf is the file that has sample i.
+func (a *stepped) fileOf(i int64) *stepFile {
+	k, found := slices.BinarySearchFunc(a.files, i, func(f stepFile, i int64) int {
+		switch {
+		case f.first < i:
+			return -1
+		case f.first > i:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		k--
+	}
+	for k+1 < len(a.files) && a.files[k+1].first == i { // files without a sample
+		k++
+	}
+	return &a.files[k]
+}
+
+func (s *arrays) Len() int64 { return s.n }
+
+func (s *arrays) Columns() []Column { return s.columns }
+
+// Key is FILE:NUMBER, the first array's file and the sample's number in it.
+func (s *arrays) Key(i int64, dst []byte) []byte {
+	f := s.all[0].fileOf(i)
+	return fmt.Appendf(dst, "%s:%d", filepath.Base(f.name), i-f.first)
+}
+
+func (s *arrays) Label(i int64) int64 {
+	if s.labels == nil {
+		return -1
+	}
+	return s.labels[i]
+}
+
+// Unlabelled says whether samples have no labels.
+func (s *arrays) Unlabelled() bool { return s.labels == nil }
+
+func (s *arrays) Classes() []string { return nil }
+
+func (s *arrays) Close() (err error) {
+	for i := range s.all {
+		for k := range s.all[i].files {
+			if f := s.all[i].files[k].file; f != nil {
+				err = errors.Join(err, f.Close())
+			}
+		}
+	}
+	return err
+}
+
+// Fingerprint is of the files' base names and sizes, of what samples are made of them, and of the labels.
+func (s *arrays) Fingerprint() (Fingerprint, bool) {
+	names, labels := &printer{}, classNames(nil)
+	for i := range s.all {
+		a := &s.all[i]
+		for _, n := range []int64{int64(len(a.files)), a.step, a.bytes, int64(a.elements.DType)} {
+			names.number(n)
+		}
+		for k := range a.files {
+			names.text(filepath.Base(a.files[k].name))
+			names.number(a.files[k].stat.Size)
+		}
+	}
+	labels.numbers(s.labels)
+	return Fingerprint{names.sum(), labels.sum()}, true
+}
+
+func (s *arrays) Read(ctx context.Context, i int64, b *Buffer) error {
+	b.drop()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for k := range s.all {
+		if err := s.all[k].read(i, b); err != nil {
+			b.drop()
+			return s.failed(i, k, err)
+		}
+	}
+	return nil
+}
+
+// read appends sample i as the buffer's next value.
+func (a *stepped) read(i int64, b *Buffer) error {
+	f, from := a.fileOf(i), len(b.values)
+	b.values = slices.Grow(b.values, int(a.bytes))[:from+int(a.bytes)]
+	data := b.values[from:]
+	if n, err := f.file.ReadAt(data, f.at+(i-f.first)*a.step); n < len(data) {
+		if err := unchanged(int(f.file.Fd()), &f.stat, &b.stat[1]); err != nil {
+			return err
+		}
+		return readError(unwrapped(err))
+	}
+	if err := unchanged(int(f.file.Fd()), &f.stat, &b.stat[1]); err != nil {
+		return err
+	}
+	if a.elements.Swapped {
+		swapped := a.elements
+		swapped.Data = data
+		swapped.CopyTo(data)
+	}
+	b.took(from)
+	return nil
+}
+
+func (s *arrays) failed(i int64, k int, err error) error {
+	e := &Error{Index: i, Key: string(s.Key(i, nil)), In: s.all[k].fileOf(i).name, Cause: IO, Err: err}
+	var known *Error
+	if errors.As(err, &known) {
+		e.Cause, e.Detail, e.Err = known.Cause, known.Detail, known.Err
+	}
+	return e
+}
+
+// readLabels reads the whole of one array into memory.
+func (s *arrays) readLabels(name string, p *Progress) error {
+	k := slices.IndexFunc(s.columns, func(c Column) bool { return c.Name == name })
+	if k < 0 {
+		return fmt.Errorf("source: label %q: there is no such array", name)
+	}
+	c := &s.columns[k]
+	whole := c.DType.Code() == tensor.CodeInt || c.DType.Code() == tensor.CodeUint
+	if len(c.Shape) > 0 || !whole {
+		return fmt.Errorf("source: label %q: got %v of %v a sample, want one whole number", name, c.Shape, c.DType)
+	}
+	s.labels = make([]int64, 0, s.n)
+	for i := int64(0); i < s.n; i = int64(len(s.labels)) {
+		if err := s.someLabels(k, i); err != nil {
+			return fmt.Errorf("source: label %q: %w", name, err)
+		}
+		p.Step()
+	}
+	return nil
+}
+
+const labelBytes = 1 << 20
+
+// someLabels reads labels from sample i on: up to the end of its file, or as many as lie in so many bytes.
+func (s *arrays) someLabels(k int, i int64) error {
+	a := &s.all[k]
+	f, end := a.fileOf(i), s.n
+	if next := slices.IndexFunc(a.files, func(f stepFile) bool { return f.first > i }); next >= 0 {
+		end = a.files[next].first
+	}
+	n := min(end-i, labelBytes/a.step+1)
+	data := make([]byte, (n-1)*a.step+a.bytes)
+	if got, err := f.file.ReadAt(data, f.at+(i-f.first)*a.step); got < len(data) {
+		return fmt.Errorf("%q: %w", f.name, unwrapped(err))
+	}
+	for at := int64(0); at < int64(len(data)); at += a.step {
+		one := data[at : at+a.bytes]
+		if a.elements.Swapped {
+			slices.Reverse(one)
+		}
+		v, ok := wholeOf(one, a.elements.DType)
+		if !ok {
+			return fmt.Errorf("sample %d: got a number of 2^63 or more, which no label has", len(s.labels))
+		}
+		s.labels = append(s.labels, v)
+	}
+	return nil
+}
+
+// wholeOf is a whole number of any size as it lies in memory; false where an int64 does not hold it.
+func wholeOf(b []byte, d tensor.DType) (v int64, ok bool) {
+	var u uint64
+	for k := len(b) - 1; k >= 0; k-- {
+		u = u<<8 | uint64(b[k])
+	}
+	if d.Code() == tensor.CodeUint {
+		return int64(u), u < 1<<63
+	}
+	unused := 64 - 8*len(b)
+	return int64(u<<unused) >> unused, true
+}

@@ -1,0 +1,74 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/spdl/spdl/core/tensor"
+)
+
+// Whole arrays are a source whose columns they are; paths are relative to the document.
+func TestArraysAreColumns(t *testing.T) {
+	s, err := Parse([]byte("source:\n  arrays:\n    - {name: x, file: x.npy}\n    - {name: t, file: ['t{0..3}.bin', /abs.bin], dtype: u16, shape: [2], window: 8, step: 4}\n  label: x\nbatch: 4\n"), "/data/spec.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := s.Source.Arrays
+	if got := fmt.Sprint(a[0].Name, a[0].Files, a[1].Files, a[1].DType == tensor.U16, a[1].Shape, a[1].Window, a[1].Step, s.Image == nil, len(s.Media()), s.Name); got != "x[/data/x.npy] [/data/t{0..3}.bin /abs.bin] true 2 8 4 true 0spec" {
+		t.Errorf("got %s", got)
+	}
+	if c := s.Source.Columns; len(c) != 2 || c[0].Name != "x" || c[1].Name != "t" || c[1].Type != TypeNPY {
+		t.Errorf("columns %+v", c)
+	}
+}
+
+// The hash names what samples are made of, as the document has it, and not where that lies.
+func TestTheHashNamesArrays(t *testing.T) {
+	hash := func(dir, arrays string) string {
+		s, err := Parse([]byte("source: {arrays: ["+arrays+"]}\n"), dir+"/x.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(s.Canonical())
+	}
+	base := hash("/a", "{name: x, file: x.bin, dtype: u8, window: 4}")
+	if hash("/b", "{name: x, file: x.bin, dtype: u8, window: 4}") != base {
+		t.Error("it depends on where the file lies")
+	}
+	for _, other := range []string{"{name: y, file: x.bin, dtype: u8, window: 4}", "{name: x, file: y.bin, dtype: u8, window: 4}", "{name: x, file: x.bin, dtype: i8, window: 4}",
+		"{name: x, file: x.bin, dtype: u8, window: 5}", "{name: x, file: x.bin, dtype: u8, window: 4, step: 2}", "{name: x, file: x.bin, dtype: u8, shape: [1], window: 4}"} {
+		if hash("/a", other) == base {
+			t.Errorf("%s has the hash of another", other)
+		}
+	}
+}
+
+func TestArraysThatCannotBeAreRefused(t *testing.T) {
+	const x = "{name: x, file: x.npy}"
+	for source, want := range map[string]string{
+		"{arrays: []}":                                                "source.arrays: got none, want at least one",
+		"{arrays: [{name: x}]}":                                       "source.arrays[0]: file is missing, want the array's path, or a list of them",
+		"{arrays: [{file: x.npy}]}":                                   "source.arrays[0]: name is missing, want name: ",
+		"{arrays: [{name: label, file: x.npy}]}":                      `source.arrays[0]: got name "label", which every batch has`,
+		"{arrays: [" + x + ", " + x + "]}":                            `source.arrays[1]: got name "x" twice`,
+		"{arrays: [{name: x, file: 's3://b/x.npy'}]}":                 "source.arrays[0].file: got a URL, want a local file",
+		"{arrays: [{name: x, file: x.bin, dtype: c64}]}":              `source.arrays[0].dtype: got text "c64", want one of u8, i8`,
+		"{arrays: [{name: x, file: x.npy, shape: [2]}]}":              "source.arrays[0].shape: given without dtype: .npy files say it themselves",
+		"{arrays: [{name: x, file: x.npy, window: 0}]}":               "source.arrays[0].window: got 0, want a whole number from 1",
+		"{arrays: [{name: x, file: x.npy, wndow: 3}]}":                `source.arrays[0].wndow: unknown key; did you mean "window"?`,
+		"{arrays: [" + x + "], columns: [a]}":                         "source.columns: given beside arrays, which are the columns; leave one of them out",
+		"{arrays: [" + x + "], folder: p}":                            "source.arrays: given beside another; want exactly one of folder",
+		"{arrays: [" + x + "], label: y}":                             `source.label: got "y", want the name of one of the arrays`,
+		"{arrays: [" + x + "], labels: none}":                         "source.labels: goes with folder, shards and list; of arrays label names the one",
+		"{arrays: [" + x + "], extensions: [npy]}":                    "source.extensions: goes with folder",
+		"{arrays: [" + x + "]}\nimage: {transform: [center_crop: 8]}": "source.arrays: given beside image, but the arrays are all that a sample has",
+		"{arrays: [" + x + "], mix: [{folder: p}]}":                   "source.arrays: given beside mix",
+		"{mix: [{arrays: [" + x + "]}]}":                              "source.mix[0].arrays: unknown key",
+	} {
+		_, err := Parse([]byte("source: "+source+"\n"), "x.yaml")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\ngot  %v\nwant %s", source, err, want)
+		}
+	}
+}
