@@ -153,6 +153,15 @@ def test_token_ids_are_padded_with_their_lengths(open_, tmp_path):
             assert ids[row].tolist() == SAMPLES[i].ids.tolist() + [0] * (ids.shape[1] - len(SAMPLES[i].ids))
 
 
+def test_the_dataloader_takes_the_first_field_where_there_is_no_picture(tmp_path):
+    shards = archive(tmp_path / "a.tar")
+    with spdl.DataLoader(describe(shards), tensors="numpy", copy=True) as loader:
+        rows = [row for latents, labels in loader for row in zip(latents, labels)]
+    assert sorted((row.tobytes(), label) for row, label in rows) == sorted((s.latents.tobytes(), s.label) for s in SAMPLES)
+    with spdl.DataLoader(describe(shards, PADDED), {"input_ids": "input_ids", "lengths": "input_ids.length"}, tensors="numpy", copy=True) as loader:
+        assert sorted(int(n) for batch in loader for n in batch["lengths"]) == sorted(i % 7 for i in range(N))
+
+
 def test_rows_of_a_table_are_samples_and_orders_go_by_them(open_, tmp_path):
     with open(tmp_path / "t.csv", "w", newline="") as file:
         rows = csv.writer(file)
