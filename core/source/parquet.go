@@ -339,7 +339,7 @@ func (f *parquetFile) medium(wanted []string) (string, error) {
 			return "", listsError(name)
 		}
 	}
-	return "", fmt.Errorf("%w: no column %s; the columns are %s; say which holds them in source.image, or from",
+	return "", fmt.Errorf("%w: no column %s; the columns are %s; say which holds them in source.image, or from; where rows are all there is, leave image out and name them in source.columns",
 		ErrNoSamples, strings.Join(wanted, " or "), describeParts(f.leaves()))
 }
 

@@ -37,6 +37,8 @@ _KEYS = {"batch": "batch: N", "seed": "order: {seed: N}", "epochs": "order: {epo
 
 Fields = Union[str, Iterable[str], Mapping[str, str], None]
 
+_PAIR = ("image", "label")  # of samples that have no picture, their first field takes its place
+
 
 _OPTIONS = [name for name in inspect.signature(open).parameters if name != "spec"]
 
@@ -62,8 +64,9 @@ class DataLoader:
             ...
 
     source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close
-    fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
-               None gives dicts of all fields and labels. The field "key" comes as a list of str
+    fields     a sequence of names gives tuples, by itself of the image, or else of the ring's first field, and the label; a dict
+               {key: field} gives dicts; one name gives the tensor alone; None gives dicts of all fields and labels. The field
+               "key" comes as a list of str
     transform  called with that; what it returns is handed out
     tensors    "torch" or "numpy"
     copy       False: tensors are views, and keep their batch's slot leased while they live; True: they are their own
@@ -72,7 +75,7 @@ class DataLoader:
     in the engine.
     """
 
-    def __init__(self, source: Union[Loader, Spec], /, fields: Fields = ("image", "label"), *,
+    def __init__(self, source: Union[Loader, Spec], /, fields: Fields = _PAIR, *,
                  transform: Optional[Callable[[Any], Any]] = None, tensors: str = "torch", copy: bool = False,
                  **options: Any) -> None:
         if tensors not in ("torch", "numpy"):
@@ -138,6 +141,8 @@ class DataLoader:
         self.close()
 
     def _picker(self, fields: Fields) -> Callable[[Batch], Any]:
+        if fields is _PAIR and _PAIR[0] not in self.loader.schema.fields:
+            fields = (next(iter(self.loader.schema.fields)), _PAIR[1])
         if fields is None:
             fields = {field.name: field.name for field in self.loader.fields if field.role in ("field", "label")}
         if not isinstance(fields, (str, Mapping)) and (not isinstance(fields, Iterable) or isinstance(fields, bytes)):

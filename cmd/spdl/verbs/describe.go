@@ -117,6 +117,9 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 		if !found && len(shards) > 1 {
 			return nil, usage("%s: %q holds shards of several kinds; name those of one, such as %q", verb, path, shards[0])
 		}
+		if columns := columnsFor(endingsIn(path)); !found && columns != "" {
+			return nil, withoutMedia(verb, path, "{source: {folder: %q, %s}}", path, columns)
+		}
 		d.media = media
 		return d.zero(verb, folder)
 	}
@@ -125,10 +128,20 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 	}
 	s, err := d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
 	if err != nil && slices.Contains(listEndings, strings.ToLower(filepath.Ext(path))) {
+		rows := ""
+		if !slices.Contains([]string{".txt", ".lst", ".tsv"}, strings.ToLower(filepath.Ext(path))) {
+			rows = fmt.Sprintf("; or where its rows are all there is {source: {list: %q, columns: [NAME, {name: NUMBER, type: f64}]}}", path)
+		}
 		return nil, usage("%s: %q is no description, but a list by its name; put it into one: {source: {list: %q}, image: {transform: "+
-			"[{resize: [224, 224]}]}}, as a file or, in JSON, as --spec-json", verb, path, path)
+			"[{resize: [224, 224]}]}}, as a file or, in JSON, as --spec-json%s", verb, path, path, rows)
 	}
 	return s, err
+}
+
+// withoutMedia refuses a data set of which nobody can tell what its samples are, with a description to begin with.
+func withoutMedia(verb, path, description string, args ...any) error {
+	return usage("%s: %q holds arrays and no media, so a description has to name the fields; begin with %s, as a file or, in JSON, as --spec-json",
+		verb, path, strings.ReplaceAll(fmt.Sprintf(description, args...), "\" \"", "\", \""))
 }
 
 // packedEndings are those of archives that have to be read from the start for each sample.
@@ -156,7 +169,11 @@ func (d *description) shards(ctx context.Context, verb string, patterns []string
 		return nil, err
 	}
 	if parts, err := engine.PartsOf(ctx, s); err == nil { // else the engine will say what is wrong
-		d.media = mediaOfParts(parts)
+		found := false
+		d.media, found = mediaOfParts(parts)
+		if columns := columnsFor(parts); !found && columns != "" {
+			return nil, withoutMedia(verb, patterns[0], "{source: {shards: %q, %s}}", patterns, columns)
+		}
 	}
 	if d.media == spec.Pictures {
 		return s, nil
@@ -240,7 +257,7 @@ func (d *description) setType(verb string, r *spec.Spec) error {
 	t, err := tensor.ParseDType(d.dtype)
 	m, only := onlyMedium(r)
 	if !only {
-		return usage("%s: --dtype goes with samples of one medium, and these have several; say it in each section", verb)
+		return notOne(verb, "--dtype", r)
 	}
 	if m.Audio != nil {
 		if err != nil || t != tensor.F32 && t != tensor.I16 {
@@ -269,11 +286,19 @@ func onlyMedium(r *spec.Spec) (m spec.Medium, only bool) {
 	return m, len(media) == 1
 }
 
+// notOne refuses a flag that is about the one medium of samples that have several, or none.
+func notOne(verb, flag string, r *spec.Spec) error {
+	if len(r.Media()) == 0 {
+		return usage("%s: %s goes with pictures, videos and sounds, and these samples have none; leave it out", verb, flag)
+	}
+	return usage("%s: %s goes with samples of one medium, and these have several; say it in each section", verb, flag)
+}
+
 // setLayout applies --layout.
 func (d *description) setLayout(verb string, r *spec.Spec) error {
 	m, only := onlyMedium(r)
 	if !only {
-		return usage("%s: --layout goes with samples of one medium, and these have several; say it in each section", verb)
+		return notOne(verb, "--layout", r)
 	}
 	layout, layouts := layoutOf(&m)
 	if *layout = strings.ToUpper(d.layout); !slices.Contains(layouts, *layout) {

@@ -167,7 +167,7 @@ func TestMediaOfParts(t *testing.T) {
 		"jpg cls": spec.Pictures, "wav txt": spec.Sounds, "mp4 json": spec.Videos, "mp4 wav": spec.Videos, "jpg mp4": spec.Pictures, "txt": spec.Pictures, "": spec.Pictures,
 		"audio.bytes audio.path": spec.Sounds, "video": spec.Videos, "image.bytes": spec.Pictures, "left.mp4 wav": spec.Sounds,
 	} {
-		if got := mediaOfParts(strings.Fields(parts)); got != want {
+		if got, _ := mediaOfParts(strings.Fields(parts)); got != want {
 			t.Errorf("%q: got %v, want %v", parts, got, want)
 		}
 	}

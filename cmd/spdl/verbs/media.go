@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,26 +22,72 @@ const (
 // or else sounds. A folder of neither is one of pictures, which are not found.
 func mediaIn(dir string) (m spec.Media, ok bool) {
 	found := map[spec.Media]bool{}
+	firstFiles(dir, func(name string) (more bool) {
+		if slices.Contains(source.ImageExtensions, endingOf(name)) {
+			found[spec.Pictures] = true
+		} else if m, ok := spec.MediaOf(name); ok {
+			found[m] = true
+		}
+		return !found[spec.Pictures]
+	})
+	return best(found), len(found) > 0
+}
+
+// endingsIn are the endings of the same files, sorted.
+func endingsIn(dir string) []string {
+	found := map[string]bool{}
+	firstFiles(dir, func(name string) bool {
+		found[endingOf(name)] = true
+		return true
+	})
+	return slices.Sorted(maps.Keys(found))
+}
+
+func endingOf(name string) string {
+	return strings.TrimPrefix(strings.ToLower(filepath.Ext(name)), ".")
+}
+
+// firstFiles goes through the first files in a folder's first directories until look says that it has seen enough.
+func firstFiles(dir string, look func(name string) (more bool)) {
 	queue := []string{dir}
 	for looked := 0; len(queue) > 0 && looked < lookedDirectories; looked++ {
 		for _, e := range firstNames(queue[0]) {
-			if strings.HasPrefix(e.Name(), ".") {
-				continue
-			}
-			if e.IsDir() {
+			switch {
+			case strings.HasPrefix(e.Name(), "."):
+			case e.IsDir():
 				queue = append(queue, filepath.Join(queue[0], e.Name()))
-				continue
-			}
-			if slices.Contains(source.ImageExtensions, strings.TrimPrefix(strings.ToLower(filepath.Ext(e.Name())), ".")) {
-				return spec.Pictures, true
-			}
-			if m, ok := spec.MediaOf(e.Name()); ok {
-				found[m] = true
+			case !look(e.Name()):
+				return
 			}
 		}
 		queue = queue[1:]
 	}
-	return best(found), len(found) > 0
+}
+
+// shownColumns is how many columns a description has that is proposed.
+const shownColumns = 6
+
+// columnsFor proposes the columns of samples that have no media: arrays, and texts; "" where there is no array among the parts, which are what
+// is looked for.
+func columnsFor(parts []string) string {
+	var columns []string
+	arrays := false
+	for _, part := range parts {
+		switch ending := part[strings.LastIndexByte(part, '.')+1:]; {
+		case ending == "npy":
+			arrays = true
+			columns = append(columns, fmt.Sprintf("{name: %s, type: npy}", part))
+		case ending == "npz":
+			arrays = true
+			columns = append(columns, fmt.Sprintf("{name: %s, from: \"%s[NAME]\", type: npy}", part, part))
+		case ending == "txt" || ending == "json":
+			columns = append(columns, part)
+		}
+	}
+	if !arrays {
+		return ""
+	}
+	return "columns: [" + strings.Join(columns[:min(len(columns), shownColumns)], ", ") + "]"
 }
 
 // best is what a data set is taken for that has several kinds of media, or none.
@@ -53,8 +100,9 @@ func best(found map[spec.Media]bool) spec.Media {
 	return spec.Pictures
 }
 
-// mediaOfParts says what samples of shards are by their parts: endings of members, or columns of bytes, such as audio or audio.bytes.
-func mediaOfParts(parts []string) spec.Media {
+// mediaOfParts says what samples of shards are by their parts: endings of members, or columns of bytes, such as audio or audio.bytes. ok is false
+// where none is a medium, which is taken for pictures that are not found.
+func mediaOfParts(parts []string) (m spec.Media, ok bool) {
 	found := map[spec.Media]bool{}
 	for _, part := range parts {
 		switch column := strings.TrimSuffix(part, ".bytes"); {
@@ -70,7 +118,7 @@ func mediaOfParts(parts []string) spec.Media {
 			}
 		}
 	}
-	return best(found)
+	return best(found), len(found) > 0
 }
 
 // shardsIn are the patterns of a directory's shards, one of each kind.

@@ -50,6 +50,16 @@ func (c columns) sample() int {
 	return -1
 }
 
+// fieldsOf are the names of the fields that samples have.
+func fieldsOf(schema []shm.TensorRecord) (names []string) {
+	for i := range schema {
+		if t := &schema[i]; t.Role == shm.RoleField && t.Pool == 0 {
+			names = append(names, nameText(t.Name[:]))
+		}
+	}
+	return names
+}
+
 // fieldNamed is the field of that name; -1: there is none.
 func fieldNamed(schema []shm.TensorRecord, name string) int {
 	return slices.IndexFunc(schema, func(t shm.TensorRecord) bool { return t.Role == shm.RoleField && nameText(t.Name[:]) == name })
@@ -133,8 +143,12 @@ type facts struct {
 // ringFacts are what view needs of a description.
 type ringFacts struct {
 	mediumFacts
-	Fields []mediumFacts `json:"fields"`
+	Fields []mediumFacts    `json:"fields"`
+	Source *json.RawMessage `json:"source"`
 }
+
+// known reports whether the ring has told of its description at all.
+func (r *ringFacts) known() bool { return r.Source != nil }
 
 // mediumFacts are those of one medium, or of the sections of a description.
 type mediumFacts struct {

@@ -133,6 +133,10 @@ func renderingOf(name string, schema []shm.TensorRecord, text []byte) (*renderin
 	}
 	switch len(all) {
 	case 0:
+		if names := fieldsOf(schema); told.known() && len(names) > 0 {
+			return nil, fmt.Errorf("view: ring %q has samples without pictures, videos and sounds, and what they have (%s) is not drawn; "+
+				"spdl check shows types and shapes, and a program the values", r.name, strings.Join(names, ", "))
+		}
 		return nil, fmt.Errorf("view: ring %q has no field of pictures, and tells of no videos and sounds; want one with axes NHWC or NCHW", r.name)
 	case 1:
 		r.painter, r.strips = all[0], !isPicture(all[0])
