@@ -45,17 +45,31 @@ static int channels(const media_pixels *px) { return px->step == 1 ? 1 : 3; }
 static void count(const media_pixels *px, channels_u32 *n) {
     memset(n, 0, sizeof *n);
     for (int32_t y = 0; y < px->h; y++) {
-        const uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, c += px->step)
-            for (int ch = 0; ch < channels(px); ch++) n->of[ch][c[ch]]++;
+        const uint8_t *c = media_line(px, y), *end = c + (size_t)px->w * (size_t)px->step;
+        if (px->step == 1) {
+            for (; c < end; c++) n->of[0][c[0]]++;
+            continue;
+        }
+        for (; c < end; c += px->step) {
+            n->of[0][c[0]]++;
+            n->of[1][c[1]]++;
+            n->of[2][c[2]]++;
+        }
     }
 }
 
 static void by_tables(const media_pixels *px, const channels_u8 *t) {
+    if (px->step == 1) {
+        media_by_table(px, t->of[0]);
+        return;
+    }
     for (int32_t y = 0; y < px->h; y++) {
-        uint8_t *c = media_line(px, y);
-        for (int32_t x = 0; x < px->w; x++, c += px->step)
-            for (int ch = 0; ch < channels(px); ch++) c[ch] = t->of[ch][c[ch]];
+        uint8_t *c = media_line(px, y), *end = c + (size_t)px->w * (size_t)px->step;
+        for (; c < end; c += px->step) {
+            c[0] = t->of[0][c[0]];
+            c[1] = t->of[1][c[1]];
+            c[2] = t->of[2][c[2]];
+        }
     }
 }
 

@@ -92,59 +92,73 @@ static void nearest_fixed(const media_pixels *px, const media_pixels *from, cons
     }
 }
 
+static inline void scaled_line(uint8_t *to, int32_t n, const uint8_t *line, size_t step, double x,
+                               double by) {
+    for (int32_t i = 0; i < n; i++, to += step, x += by)
+        if (x >= 0 && x < n) memcpy(to, line + (size_t)(int32_t)x * step, step);
+}
+
 /* The nearest pixels where lines stay lines and columns stay columns: places are sums of doubles. */
 static void nearest_scaled(const media_pixels *px, const media_pixels *from, const double m[6]) {
-    size_t step = (size_t)px->step;
-    double sy = m[5] + m[4] * 0.5;
-    for (int32_t y = 0; y < px->h; y++, sy += m[4]) {
-        uint8_t *to = media_line(px, y);
-        memset(to, 0, (size_t)px->w * step);
-        if (!(sy >= 0 && sy < px->h)) continue;
-        const uint8_t *line = media_line(from, (int32_t)sy);
-        double sx = m[2] + m[0] * 0.5;
-        for (int32_t x = 0; x < px->w; x++, to += step, sx += m[0])
-            if (sx >= 0 && sx < px->w) memcpy(to, line + (size_t)sx * step, step);
+    double x = m[2] + m[0] * 0.5, y = m[5] + m[4] * 0.5;
+    for (int32_t i = 0; i < px->h; i++, y += m[4]) {
+        uint8_t *to = media_line(px, i);
+        memset(to, 0, (size_t)px->w * (size_t)px->step);
+        if (!(y >= 0 && y < px->h)) continue;
+        const uint8_t *line = media_line(from, (int32_t)y);
+        switch (px->step) {
+        case 1: scaled_line(to, px->w, line, 1, x, m[0]); break;
+        case 3: scaled_line(to, px->w, line, 3, x, m[0]); break;
+        default: scaled_line(to, px->w, line, 4, x, m[0]); break;
+        }
     }
 }
 
-static double between(double a, double b, double share) { return a + (b - a) * share; }
+/* The whole number below x, which is -1 or more. */
+static int32_t below(double x) { return x < 0 ? -1 : (int32_t)x; }
 
 static int32_t inside(int32_t i, int32_t n) { return i < 0 ? 0 : i < n ? i : n - 1; }
 
+static double between(double a, double b, double share) { return a + (b - a) * share; }
+
 /* One pixel from the four around (x, y), which lies in the picture. */
-static void mix(uint8_t *to, const media_pixels *from, double x, double y) {
-    x -= 0.5;
-    y -= 0.5;
-    int32_t left = (int32_t)floor(x), top = (int32_t)floor(y), below = top + 1 < from->h ? top + 1 : from->h;
-    const uint8_t *a = media_line(from, inside(top, from->h)),
-                  *b = below < from->h ? media_line(from, below) : a;
-    size_t l = (size_t)inside(left, from->w) * (size_t)from->step,
-           r = (size_t)inside(left + 1, from->w) * (size_t)from->step;
-    for (size_t ch = 0; ch < (size_t)from->step; ch++) {
-        double up = between(a[l + ch], a[r + ch], x - left), down = between(b[l + ch], b[r + ch], x - left);
-        to[ch] = (uint8_t)between(up, down, y - top);
+static inline void mix(uint8_t *to, const media_pixels *from, size_t step, double x, double y) {
+    int32_t left = below(x - 0.5), top = below(y - 0.5), w = from->w, h = from->h;
+    double right_share = x - 0.5 - left, lower_share = y - 0.5 - top;
+    const uint8_t *a = media_line(from, inside(top, h)), *b = top + 1 < h ? media_line(from, top + 1) : a;
+    size_t l = (size_t)inside(left, w) * step, r = (size_t)inside(left + 1, w) * step;
+    for (size_t ch = 0; ch < step; ch++) {
+        double upper = between(a[l + ch], a[r + ch], right_share),
+               lower = between(b[l + ch], b[r + ch], right_share);
+        to[ch] = (uint8_t)between(upper, lower, lower_share);
     }
 }
 
-static void bilinear(const media_pixels *px, const media_pixels *from, const double m[6]) {
+static inline void bilinear(const media_pixels *px, const media_pixels *from, size_t step,
+                            const double m[6]) {
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *to = media_line(px, y);
-        memset(to, 0, (size_t)px->w * (size_t)px->step);
-        for (int32_t x = 0; x < px->w; x++, to += px->step) {
+        memset(to, 0, (size_t)px->w * step);
+        for (int32_t x = 0; x < px->w; x++, to += step) {
             double sx = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2],
                    sy = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
-            if (sx >= 0 && sx < px->w && sy >= 0 && sy < px->h) mix(to, from, sx, sy);
+            if (sx >= 0 && sx < px->w && sy >= 0 && sy < px->h) mix(to, from, step, sx, sy);
         }
     }
 }
 
 void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter) {
-    if (filter == MEDIA_BILINEAR)
-        bilinear(px, from, m);
-    else if (m[1] == 0 && m[3] == 0)
+    if (filter == MEDIA_BILINEAR) {
+        switch (px->step) {
+        case 1: bilinear(px, from, 1, m); break;
+        case 3: bilinear(px, from, 3, m); break;
+        default: bilinear(px, from, 4, m); break;
+        }
+    } else if (m[1] == 0 && m[3] == 0) {
         nearest_scaled(px, from, m);
-    else
+    } else {
         nearest_fixed(px, from, m);
+    }
 }
 
 void media_warp_points(const double m[6], double affine[6]) {
