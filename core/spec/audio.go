@@ -10,13 +10,11 @@ import (
 )
 
 const (
-	maxRate     = 768000
-	maxTracks   = 64
-	maxLength   = 1 << 28 // of a file, samples of each channel
-	maxRow      = 1 << 27 // of a row
-	maxWindow9  = 1e9 * time.Second
-	maxSpectrum = 1 << 16
-	maxMels     = 4096
+	maxRate    = 768000
+	maxTracks  = 64
+	maxLength  = 1 << 28 // of a file, samples of each channel
+	maxRow     = 1 << 27 // of a row
+	maxWindow9 = 1e9 * time.Second
 )
 
 // Cut says how rows that are shorter than their room lie in a batch.
@@ -28,7 +26,7 @@ const (
 	Ragged Cut = "ragged" // one row behind the other, with offsets
 )
 
-// The values of Audio.Layout, Audio.Crop, Resample.Method, Normalized.To and of the words in Features.
+// The values of Audio.Layout, Audio.Crop, Resample.Method and Normalized.To.
 const (
 	NCL = "NCL"
 	NLC = "NLC"
@@ -44,17 +42,6 @@ const (
 
 	Peak     = "peak"
 	Loudness = "loudness"
-
-	Spectrogram = "spectrogram"
-	Mel         = "mel"
-	MFCC        = "mfcc"
-
-	HTK    = "htk"
-	Slaney = "slaney"
-
-	None       = "none"
-	Decibel    = "db"
-	NaturalLog = "ln"
 )
 
 // Audio says what a sound becomes; the steps come in the order of core/media/audio's Config.
@@ -93,25 +80,6 @@ type Resample struct {
 type Normalized struct {
 	To    string  `json:"to"`
 	Level float64 `json:"level"` // a peak, or LUFS; 0: 1 or -23
-}
-
-// Features are torchaudio's transforms, with its names and defaults.
-type Features struct {
-	Kind       string  `json:"kind"`
-	FFT        int     `json:"n_fft"`
-	Win        int     `json:"win_length"` // 0: FFT
-	Hop        int     `json:"hop_length"` // 0: half of Win
-	Power      int     `json:"power"`      // 1 or 2
-	Centered   bool    `json:"center"`
-	Normalized bool    `json:"normalized"`
-	Mels       int     `json:"n_mels"`
-	Low        float64 `json:"f_min"`
-	High       float64 `json:"f_max"` // 0: half the rate
-	Scale      string  `json:"mel_scale"`
-	Norm       string  `json:"norm"`
-	Log        string  `json:"log"`
-	TopDB      float64 `json:"top_db"` // 0: no limit, or 80 for mfcc
-	Count      int     `json:"n_mfcc"`
 }
 
 // Raw describes files without a header.
@@ -215,36 +183,6 @@ func (d *decoder) length(s *section, a *Audio) {
 	a.Length = int(frames)
 }
 
-func (d *decoder) features(s *section) *Features {
-	f := &Features{FFT: 400, Power: 2, Centered: true, Mels: 128, Scale: HTK, Norm: None, Log: None, Count: 40}
-	sec := d.below(s, "features")
-	choice(&sec, "kind", &f.Kind, Spectrogram, Mel, MFCC)
-	whole(&sec, "n_fft", &f.FFT, 2, maxSpectrum)
-	whole(&sec, "win_length", &f.Win, 1, maxSpectrum)
-	whole(&sec, "hop_length", &f.Hop, 1, 1<<20)
-	whole(&sec, "power", &f.Power, 1, 2)
-	sec.flag("center", &f.Centered)
-	sec.flag("normalized", &f.Normalized)
-	whole(&sec, "n_mels", &f.Mels, 1, maxMels)
-	sec.number("f_min", &f.Low, 0, maxRate)
-	sec.number("f_max", &f.High, 1, maxRate)
-	choice(&sec, "mel_scale", &f.Scale, HTK, Slaney)
-	choice(&sec, "norm", &f.Norm, None, Slaney)
-	choice(&sec, "log", &f.Log, None, Decibel, NaturalLog)
-	sec.number("top_db", &f.TopDB, 1e-3, 1e6)
-	whole(&sec, "n_mfcc", &f.Count, 1, maxMels)
-	switch {
-	case d.err != nil:
-	case f.Kind == "":
-		s.fail("features", "kind is missing, want spectrogram, mel or mfcc")
-	case f.Kind != MFCC && sec.has("n_mfcc"):
-		sec.fail("n_mfcc", "goes with kind: mfcc")
-	case f.Kind == Spectrogram && (sec.has("n_mels") || sec.has("f_min") || sec.has("f_max") || sec.has("mel_scale") || sec.has("norm")):
-		s.fail("features", "n_mels, f_min, f_max, mel_scale and norm go with kind: mel or mfcc, got kind: spectrogram")
-	}
-	return f
-}
-
 func (d *decoder) raw(s *section) *Raw {
 	r := &Raw{}
 	sec := d.below(s, "raw")
@@ -275,14 +213,6 @@ func (a *Audio) check(fail func(path, format string, args ...any)) {
 	case int64(a.Length)*int64(a.Channels)*int64(a.DType.Bytes()) > math.MaxInt32:
 		fail("audio.length", "got %d samples of %d channels, want less than 2 GiB a row", a.Length, a.Channels)
 	}
-}
-
-// top is the highest frequency of features.
-func (a *Audio) top() float64 {
-	if a.Features.High > 0 {
-		return a.Features.High
-	}
-	return float64(a.Rate) / 2
 }
 
 type canonicalAudio struct {
