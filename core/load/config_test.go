@@ -46,7 +46,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 		},
 		"audio": {
 			`"rate": 8000`, `"channels": 1`, `"select": [0]`, `"length": 10`, `"length": 10, "crop": "random"`, `"length": 10, "crop": "center"`, `"length": 10, "crop": "start"`,
-			`"dtype": "i16"`, `"layout": "NLC"`, `"window": {"start": "1s"}`, `"window": {"duration": "2s"}`, `"filter": "anull"`, `"max_frames": 99`, `"timeout": "3s"`,
+			`"dtype": "i16"`, `"layout": "NLC"`, `"window": {"start": "1s"}`, `"window": {"duration": "2s"}`, `"filter": "anull"`, `"max_frames": 99`, `"timeout": "3s"`, `"speed": {"factors": [0.9]}`, `"speed": {"factors": [0.9, 1.1]}`,
 			`"rate": 8000, "resample": {"method": "swresample"}`, `"rate": 8000, "resample": {"width": 9}`, `"rate": 8000, "resample": {"rolloff": 0.5}`,
 			`"rate": 8000, "resample": {"method": "sinc_interp_kaiser"}`, `"rate": 8000, "resample": {"method": "sinc_interp_kaiser", "beta": 9}`,
 			`"normalize": {"to": "peak"}`, `"normalize": {"to": "loudness"}`, `"normalize": {"to": "loudness", "level": -20}`,

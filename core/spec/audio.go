@@ -54,7 +54,8 @@ type Audio struct {
 	Shape     Cut
 	Crop      string // of a longer sample
 	Window    Window
-	Filter    string // FFmpeg's description of filters; "": none
+	Filter    string    // FFmpeg's description of filters; "": none
+	Speed     []float64 // factors of which each sample draws one; nil: as it is
 	Resample  Resample
 	Normalize Normalized
 	Features  *Features    // nil: the waveform
@@ -122,6 +123,7 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 		a.Window = d.window(s)
 	}
 	d.filter(s, &a.Filter)
+	d.effects(s, a)
 	if s.has("resample") {
 		r := d.below(s, "resample")
 		choice(&r, "method", &a.Resample.Method, SincHann, SincKaiser, SWResample)
@@ -226,6 +228,7 @@ type canonicalAudio struct {
 	StartNs   int64       `json:"start_ns,omitempty"`
 	LastsNs   int64       `json:"lasts_ns,omitempty"`
 	Filter    string      `json:"filter,omitempty"`
+	Speed     []float64   `json:"speed,omitempty"`
 	Resample  Resample    `json:"resample"`
 	Normalize *Normalized `json:"normalize,omitempty"`
 	Features  *Features   `json:"features,omitempty"`
@@ -241,7 +244,7 @@ func (a *Audio) canonical() *canonicalAudio {
 	}
 	c := &canonicalAudio{
 		From: a.From, Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
-		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Filter: a.Filter, Resample: a.Resample, Features: a.Features, Raw: a.Raw,
+		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Filter: a.Filter, Speed: a.Speed, Resample: a.Resample, Features: a.Features, Raw: a.Raw,
 		DType: a.DType.String(), Layout: a.Layout, MaxFrames: a.MaxFrames,
 	}
 	if a.Normalize.To != "" {

@@ -22,6 +22,7 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
   shape: ragged
   crop: random
   window: {start: 500ms, duration: 20s}
+  speed: {factors: [0.9, 1.1]}
   resample: {method: sinc_interp_kaiser, width: 64, rolloff: 0.9475, beta: 8}
   normalize: {to: loudness, level: -20}
   features: {kind: mfcc, n_fft: 512, win_length: 400, hop_length: 160, power: 1, center: false, normalized: true, n_mels: 64, f_min: 20, f_max: 7600,
@@ -32,7 +33,7 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
   timeout: 5s
 `)
 	want := &Audio{
-		Rate: 16000, Channels: 1, Select: []int{1, 0}, Length: 40000, Shape: Ragged, Crop: Random, Window: Window{500 * time.Millisecond, 20 * time.Second},
+		Rate: 16000, Channels: 1, Select: []int{1, 0}, Length: 40000, Shape: Ragged, Crop: Random, Window: Window{500 * time.Millisecond, 20 * time.Second}, Speed: []float64{0.9, 1.1},
 		Resample: Resample{SincKaiser, 64, 0.9475, 8}, Normalize: Normalized{Loudness, -20},
 		Features: &Features{"mfcc", 512, 400, 160, 1, false, true, 64, 20, 7600, Slaney, Slaney, Decibel, 60, 13},
 		Raw:      &Raw{"s24", 44100, 2}, DType: tensor.F32, Layout: NLC, MaxFrames: 1000000, Timeout: 5 * time.Second,
@@ -80,6 +81,10 @@ func TestAudioThatCannotBeIsRefused(t *testing.T) {
 		"{rate: 8, length: 9, normalize: {level: 1}}":                                    "audio.normalize: to is missing, want peak or loudness",
 		"{rate: 8, length: 9, raw: {rate: 1}}":                                           "audio.raw: encoding, rate or channels is missing",
 		"{rate: 8, length: 9, crop: middle}":                                             "audio.crop: got text \"middle\", want one of refuse, start, center, random",
+		"{rate: 8, length: 9, speed: {}}":                                                "audio.speed: factors is missing, want the speeds of which each sample draws one, such as factors: [0.9, 1.0, 1.1]",
+		"{rate: 8, length: 9, speed: {factors: [1, 0]}}":                                 "audio.speed.factors[1]: got 0, want a number from 0.1 to 10",
+		"{rate: 8, length: 9, speed: {factors: 1.1}}":                                    "audio.speed.factors: got 1.1, want a list of speeds such as [0.9, 1.0, 1.1]",
+		"{rate: 8, length: 9, speed: {factors: [1, 1.1]}}\ncache: {rows_bytes: 1MiB}":    "cache.rows_bytes: rows are drawn by chance",
 		"{rate: 8, length: 9, channel: 2}":                                               "audio.channel: unknown key; did you mean \"channels\"?",
 		"{rate: 8, length: 134217728, channels: 64}":                                     "audio.length: got 134217728 samples of 64 channels, want less than 2 GiB a row",
 		"{rate: 8, length: 9}\nimage: {transform: [center_crop: 8]}":                     "audio: from is missing, want the ending of the files beside those of image, such as from: wav",
@@ -129,7 +134,8 @@ func TestHashOfSounds(t *testing.T) {
 	if strings.Contains(base, "image\":") || hash("{rate: 8000, length: 8000, timeout: 3s}") != base {
 		t.Fatal(base)
 	}
-	for _, body := range []string{"{rate: 8001, length: 8000}", "{rate: 8000, length: 1s, crop: start}", "{rate: 8000, length: 1s, features: {kind: mel}}", "{rate: 8000, length: 1s, select: [0]}"} {
+	for _, body := range []string{"{rate: 8001, length: 8000}", "{rate: 8000, length: 1s, crop: start}", "{rate: 8000, length: 1s, features: {kind: mel}}", "{rate: 8000, length: 1s, select: [0]}",
+		"{rate: 8000, length: 1s, speed: {factors: [1]}}"} {
 		if hash(body) == base {
 			t.Errorf("%s has the hash of another", body)
 		}

@@ -215,6 +215,9 @@ var keys = []Key{
 	{"audio.window.start", "time", "0s", "Where it begins."},
 	{"audio.window.duration", "time", "(to the end)", "How long it is."},
 	{"audio.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `highpass=f=80,afftdn`: the window goes through it, and what comes out is the sample, with its rate and channels. As video.filter."},
+	{"audio.speed", "mapping", "(none)", "Speed and pitch change together (torchaudio's SpeedPerturbation): at factor f the sound is read as if it had int(f * rate) samples a second, rate being its own, and resampled from that to the row's rate, " +
+		"by the method below. Before the crop, so that a row keeps its length."},
+	{"audio.speed.factors", "list of numbers, 0.1 to 10", "(required)", "Up to 16, of which each sample draws one, all with equal chances; one that is there twice has twice the chance."},
 	{"audio.resample", "mapping", "(its defaults)", "How the rate is changed."},
 	{"audio.resample.method", "sinc_interp_hann, sinc_interp_kaiser, swresample", "sinc_interp_hann", "torchaudio's two, or FFmpeg's own."},
 	{"audio.resample.width", "whole number, 1 to 1024", "6", "torchaudio's lowpass_filter_width."},

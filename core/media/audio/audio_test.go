@@ -312,6 +312,7 @@ func TestRowsOfWAVAllocateNothing(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"plain":     {Channels: 1, Length: 4000},
 		"resampled": {Channels: 1, Length: 2000, Rate: 4000},
+		"sped":      {Channels: 1, Length: 4000, Crop: CropRandom, Speed: []float64{0.9, 1.1}},
 		"mfcc":      {Channels: 1, Length: 4000, Rate: 8000, Features: &Features{Kind: MFCC}},
 		"loudness":  {Channels: 1, Length: 4000, Normalize: Normalize{To: ToIntegrated}},
 	} {

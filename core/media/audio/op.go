@@ -63,14 +63,15 @@ type Raw struct {
 	Channels int
 }
 
-// Config describes a row. Steps happen in this order: window, filter, channels, resample, crop, normalise, pad or features.
+// Config describes a row. Steps happen in this order: window, filter, channels, speed, resample, crop, normalise, pad or features.
 type Config struct {
 	Rate      int   // of the row; 0: as stored
 	Channels  int   // of the row; 0: as stored. 1 of many is their mean, many of 1 are copies, all else is refused
 	Select    []int // takes these channels, from 0, before the rule of Channels
 	Window    Window
-	Filter    string // a description of FFmpeg's filters with one input and one output; what comes out is the sample
-	Length    int    // frames of the row at its rate; shorter samples are padded with zeros at their end
+	Filter    string    // a description of FFmpeg's filters with one input and one output; what comes out is the sample
+	Speed     []float64 // factors of which each sample draws one; nil: as it is
+	Length    int       // frames of the row at its rate; shorter samples are padded with zeros at their end
 	Crop      Crop
 	Resample  Resample
 	Normalize Normalize
@@ -102,7 +103,7 @@ type Op struct {
 // Compile checks cfg and prepares its tables. Errors name the field. Without Length or Channels the Op has no row: it is
 // for [Worker.Wave] alone.
 func Compile(cfg Config) (*Op, error) {
-	op := &Op{cfg: cfg}
+	op := &Op{cfg: cfg, banks: banks{most: maxBanks * max(1, len(cfg.Speed))}}
 	op.cfg.Resample = cfg.Resample.withDefaults()
 	if cfg.MaxFrames == 0 {
 		op.cfg.MaxFrames = DefaultMaxFrames
@@ -179,6 +180,9 @@ func (cfg *Config) check() error {
 	}
 	if cfg.Length < 0 || cfg.Length > MaxLength {
 		return wrong("length", "got %d frames, want 1 to %d", cfg.Length, MaxLength)
+	}
+	if err := checkSpeed(cfg.Speed); err != nil {
+		return err
 	}
 	if cfg.Crop > CropRandom || cfg.Layout > TimeFirst || cfg.Normalize.To > ToIntegrated {
 		return wrong("config", "crop %d, layout %d or normalise %d is not one of the named values", cfg.Crop, cfg.Layout, cfg.Normalize.To)

@@ -3,8 +3,11 @@ package audio
 // Draw says what is random about a sample: equal draws give equal rows on any thread.
 type Draw struct{ Seed, Epoch, Index uint64 }
 
-// drawCrop is the operation of the random crop; core/media's have the numbers below (philox.c).
-const drawCrop = 16
+// What is drawn, each an operation of its own; core/media's have the numbers below (philox.c).
+const (
+	drawCrop  = 16
+	drawSpeed = 17
+)
 
 // uniform is the first of the two uniforms in [0, 1) that core/media/philox.c defines for operation op and block 0.
 func (d Draw) uniform(op uint32) float64 {
