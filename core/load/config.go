@@ -91,6 +91,7 @@ func AudioConfig(a *spec.Audio) audio.Config {
 		Window:    audio.Window{Start: a.Window.Start.Seconds(), Duration: a.Window.Duration.Seconds()},
 		Resample:  audio.Resample{Width: a.Resample.Width, Rolloff: a.Resample.Rolloff},
 		Normalize: audio.Normalize{Level: a.Normalize.Level},
+		Invert:    a.Inversion, PreEmphasis: a.PreEmphasis,
 	}
 	c.Crop = map[string]audio.Crop{spec.Start: audio.CropStart, spec.Center: audio.CropCentre, spec.Random: audio.CropRandom}[a.Crop]
 	switch a.Resample.Method {
@@ -99,7 +100,13 @@ func AudioConfig(a *spec.Audio) audio.Config {
 	case spec.SWResample:
 		c.Resample = audio.Resample{Method: audio.SWResample}
 	}
-	c.Normalize.To = map[string]audio.Loudness{spec.Peak: audio.ToPeak, spec.Loudness: audio.ToIntegrated}[a.Normalize.To]
+	c.Normalize.To = map[string]audio.Loudness{spec.Peak: audio.ToPeak, spec.Loudness: audio.ToIntegrated, spec.Standard: audio.ToStandard}[a.Normalize.To]
+	if n := a.Noise; n != nil {
+		c.Noise = &audio.Noise{Low: n.SNR[0], High: n.SNR[1], P: n.P, Colour: map[string]audio.Colour{spec.Pink: audio.Pink, spec.Brown: audio.Brown}[n.Color]}
+	}
+	if g := a.Gain; g != nil {
+		c.Gain = &audio.Gain{Low: g.DB[0], High: g.DB[1], P: g.P}
+	}
 	if a.Layout == spec.NLC {
 		c.Layout = audio.TimeFirst
 	}

@@ -42,28 +42,33 @@ const (
 
 	Peak     = "peak"
 	Loudness = "loudness"
+	Standard = "zero_mean_unit_var"
 )
 
 // Audio says what a sound becomes; the steps come in the order of core/media/audio's Config.
 type Audio struct {
-	From      []string // the part or column that it is, best first; nil: by the source's rule
-	Rate      int      // Hz
-	Channels  int
-	Select    []int // channels to take first; nil: all
-	Length    int   // samples of each channel that a row has room for
-	Shape     Cut
-	Crop      string // of a longer sample
-	Window    Window
-	Filter    string    // FFmpeg's description of filters; "": none
-	Speed     []float64 // factors of which each sample draws one; nil: as it is
-	Resample  Resample
-	Normalize Normalized
-	Features  *Features    // nil: the waveform
-	Raw       *Raw         // nil: files have a header
-	DType     tensor.DType // F32 or I16
-	Layout    string       // NCL or NLC
-	MaxFrames int64        // of a file
-	Timeout   time.Duration
+	From        []string // the part or column that it is, best first; nil: by the source's rule
+	Rate        int      // Hz
+	Channels    int
+	Select      []int // channels to take first; nil: all
+	Length      int   // samples of each channel that a row has room for
+	Shape       Cut
+	Crop        string // of a longer sample
+	Window      Window
+	Filter      string    // FFmpeg's description of filters; "": none
+	Speed       []float64 // factors of which each sample draws one; nil: as it is
+	Resample    Resample
+	Noise       *Noise // nil: none
+	Normalize   Normalized
+	Gain        *Gain        // nil: none
+	Inversion   float64      // probability that the signal's sign is turned
+	PreEmphasis float64      // 0: none
+	Features    *Features    // nil: the waveform
+	Raw         *Raw         // nil: files have a header
+	DType       tensor.DType // F32 or I16
+	Layout      string       // NCL or NLC
+	MaxFrames   int64        // of a file
+	Timeout     time.Duration
 }
 
 // Window is a part of a file in time; Duration 0 is to the end.
@@ -133,10 +138,14 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 	}
 	if s.has("normalize") {
 		n := d.below(s, "normalize")
-		choice(&n, "to", &a.Normalize.To, Peak, Loudness)
+		choice(&n, "to", &a.Normalize.To, Peak, Loudness, Standard)
 		n.number("level", &a.Normalize.Level, -100, 100)
-		if d.err == nil && a.Normalize.To == "" {
-			s.fail("normalize", "to is missing, want peak or loudness")
+		switch {
+		case d.err != nil:
+		case a.Normalize.To == "":
+			s.fail("normalize", "to is missing, want peak, loudness or zero_mean_unit_var")
+		case a.Normalize.To == Standard && n.has("level"):
+			n.fail("level", "given with to: zero_mean_unit_var, which has none; leave it out")
 		}
 	}
 	if s.has("features") {
@@ -206,6 +215,8 @@ func (a *Audio) check(fail func(path, format string, args ...any)) {
 		fail("audio", "length is missing, want the room of a row in samples, or as a time such as length: 10s")
 	case a.Filter != "" && a.Raw != nil:
 		fail("audio.filter", "given beside raw: samples without a header do not go through FFmpeg; leave one of them out")
+	case a.Normalize.To == Standard && a.DType != tensor.F32:
+		fail("audio.dtype", "got %v with normalize to zero_mean_unit_var, want f32: most values are beyond 1", a.DType)
 	case a.Features != nil && a.DType != tensor.F32:
 		fail("audio.dtype", "got %v with features, want f32", a.DType)
 	case a.Shape == Ragged && a.Layout != NLC && (a.Channels > 1 || a.Features != nil):
@@ -218,24 +229,28 @@ func (a *Audio) check(fail func(path, format string, args ...any)) {
 }
 
 type canonicalAudio struct {
-	From      []string    `json:"from,omitempty"`
-	Rate      int         `json:"rate"`
-	Channels  int         `json:"channels"`
-	Select    []int       `json:"select,omitempty"`
-	Length    int         `json:"length"`
-	Shape     Cut         `json:"shape"`
-	Crop      string      `json:"crop"`
-	StartNs   int64       `json:"start_ns,omitempty"`
-	LastsNs   int64       `json:"lasts_ns,omitempty"`
-	Filter    string      `json:"filter,omitempty"`
-	Speed     []float64   `json:"speed,omitempty"`
-	Resample  Resample    `json:"resample"`
-	Normalize *Normalized `json:"normalize,omitempty"`
-	Features  *Features   `json:"features,omitempty"`
-	Raw       *Raw        `json:"raw,omitempty"`
-	DType     string      `json:"dtype"`
-	Layout    string      `json:"layout"`
-	MaxFrames int64       `json:"max_frames"`
+	From        []string    `json:"from,omitempty"`
+	Rate        int         `json:"rate"`
+	Channels    int         `json:"channels"`
+	Select      []int       `json:"select,omitempty"`
+	Length      int         `json:"length"`
+	Shape       Cut         `json:"shape"`
+	Crop        string      `json:"crop"`
+	StartNs     int64       `json:"start_ns,omitempty"`
+	LastsNs     int64       `json:"lasts_ns,omitempty"`
+	Filter      string      `json:"filter,omitempty"`
+	Speed       []float64   `json:"speed,omitempty"`
+	Resample    Resample    `json:"resample"`
+	Noise       *Noise      `json:"noise,omitempty"`
+	Normalize   *Normalized `json:"normalize,omitempty"`
+	Gain        *Gain       `json:"gain,omitempty"`
+	Inversion   float64     `json:"polarity_inversion,omitempty"`
+	PreEmphasis float64     `json:"pre_emphasis,omitempty"`
+	Features    *Features   `json:"features,omitempty"`
+	Raw         *Raw        `json:"raw,omitempty"`
+	DType       string      `json:"dtype"`
+	Layout      string      `json:"layout"`
+	MaxFrames   int64       `json:"max_frames"`
 }
 
 func (a *Audio) canonical() *canonicalAudio {
@@ -244,7 +259,8 @@ func (a *Audio) canonical() *canonicalAudio {
 	}
 	c := &canonicalAudio{
 		From: a.From, Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
-		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Filter: a.Filter, Speed: a.Speed, Resample: a.Resample, Features: a.Features, Raw: a.Raw,
+		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Filter: a.Filter, Speed: a.Speed, Resample: a.Resample,
+		Noise: a.Noise, Gain: a.Gain, Inversion: a.Inversion, PreEmphasis: a.PreEmphasis, Features: a.Features, Raw: a.Raw,
 		DType: a.DType.String(), Layout: a.Layout, MaxFrames: a.MaxFrames,
 	}
 	if a.Normalize.To != "" {

@@ -107,7 +107,10 @@ var values = map[string]string{
 	"video.transform": "[center_crop: 2]", "video.dtype": "f16", "video.layout": "NCTHW", "video.colour": "accurate", "video.scaler": "area", "video.stream": "1", "video.threads": "2",
 	"video.seek": "approximate", "video.max_pixels": "1", "video.timeout": "5s",
 	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
-	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.filter": "anull", "audio.speed": "{factors: [1]}", "audio.speed.factors": "[0.9, 1, 1.1]", "audio.resample": "{}", "audio.resample.method": "swresample",
+	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.filter": "anull", "audio.speed": "{factors: [1]}", "audio.speed.factors": "[0.9, 1, 1.1]",
+	"audio.noise": "{snr_db: [0, 9]}", "audio.noise.snr_db": "[5, 20]", "audio.noise.p": "0.5", "audio.noise.color": "pink", "audio.gain": "{db: [0, 0]}", "audio.gain.db": "[-6, 6]", "audio.gain.p": "0.5",
+	"audio.polarity_inversion": "0.5", "audio.pre_emphasis": "0.97",
+	"audio.resample": "{}", "audio.resample.method": "swresample",
 	"audio.resample.width": "64", "audio.resample.rolloff": "0.9", "audio.resample.beta": "8.5", "audio.normalize": "{to: peak}", "audio.normalize.to": "loudness",
 	"audio.normalize.level": "-20", "audio.features": "{kind: mel}", "audio.features.kind": "mfcc", "audio.features.n_fft": "512", "audio.features.win_length": "256",
 	"audio.features.hop_length": "128", "audio.features.power": "1", "audio.features.center": "false", "audio.features.normalized": "true", "audio.features.n_mels": "64",
@@ -251,6 +254,13 @@ func document(path, value string) string {
 	case strings.HasPrefix(path, "audio.normalize."):
 		with := map[string]string{"level": ", to: loudness"}[lastKey(path)]
 		image = "audio: {rate: 8000, length: 8, normalize: {" + lastKey(path) + ": " + value + with + "}}\n"
+	case strings.HasPrefix(path, "audio.noise.") || strings.HasPrefix(path, "audio.gain."):
+		part, key, _ := strings.Cut(strings.TrimPrefix(path, "audio."), ".")
+		with := map[string]string{"noise": ", snr_db: [0, 0]", "gain": ", db: [0, 0]"}[part]
+		if strings.HasSuffix(key, "db") {
+			with = ""
+		}
+		image = "audio: {rate: 8000, length: 8, " + part + ": {" + key + ": " + value + with + "}}\n"
 	case strings.HasPrefix(path, "audio.features."):
 		with := ", kind: mfcc"
 		if lastKey(path) == "kind" {

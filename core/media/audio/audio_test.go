@@ -313,6 +313,7 @@ func TestRowsOfWAVAllocateNothing(t *testing.T) {
 		"plain":     {Channels: 1, Length: 4000},
 		"resampled": {Channels: 1, Length: 2000, Rate: 4000},
 		"sped":      {Channels: 1, Length: 4000, Crop: CropRandom, Speed: []float64{0.9, 1.1}},
+		"changed":   {Channels: 1, Length: 4000, Normalize: Normalize{To: ToStandard}, Noise: &Noise{High: 9, P: 1, Colour: Pink}, Gain: &Gain{High: 6, P: 1}, Invert: 0.5, PreEmphasis: 0.97},
 		"mfcc":      {Channels: 1, Length: 4000, Rate: 8000, Features: &Features{Kind: MFCC}},
 		"loudness":  {Channels: 1, Length: 4000, Normalize: Normalize{To: ToIntegrated}},
 	} {

@@ -48,6 +48,7 @@ const (
 	AsStored     Loudness = iota
 	ToPeak                // the largest |x| becomes Level (1.0 if that is 0)
 	ToIntegrated          // the integrated loudness of ITU-R BS.1770 becomes Level LUFS (-23 if that is 0)
+	ToStandard            // the mean becomes 0 and the variance 1, over all channels: (x - mean) / sqrt(variance + 1e-7)
 )
 
 // Normalize scales a row. Nothing is clipped in f32 rows; i16 rows are held to their range.
@@ -63,22 +64,27 @@ type Raw struct {
 	Channels int
 }
 
-// Config describes a row. Steps happen in this order: window, filter, channels, speed, resample, crop, normalise, pad or features.
+// Config describes a row. Steps happen in this order: window, filter, channels, speed, resample, crop, noise,
+// normalise, gain and polarity, pre-emphasis, pad or features.
 type Config struct {
-	Rate      int   // of the row; 0: as stored
-	Channels  int   // of the row; 0: as stored. 1 of many is their mean, many of 1 are copies, all else is refused
-	Select    []int // takes these channels, from 0, before the rule of Channels
-	Window    Window
-	Filter    string    // a description of FFmpeg's filters with one input and one output; what comes out is the sample
-	Speed     []float64 // factors of which each sample draws one; nil: as it is
-	Length    int       // frames of the row at its rate; shorter samples are padded with zeros at their end
-	Crop      Crop
-	Resample  Resample
-	Normalize Normalize
-	Features  *Features    // nil: the waveform itself
-	DType     tensor.DType // tensor.F32 (or 0) or tensor.I16; features are f32
-	Layout    Layout
-	Raw       *Raw // nil: the bytes have a header
+	Rate        int   // of the row; 0: as stored
+	Channels    int   // of the row; 0: as stored. 1 of many is their mean, many of 1 are copies, all else is refused
+	Select      []int // takes these channels, from 0, before the rule of Channels
+	Window      Window
+	Filter      string    // a description of FFmpeg's filters with one input and one output; what comes out is the sample
+	Speed       []float64 // factors of which each sample draws one; nil: as it is
+	Length      int       // frames of the row at its rate; shorter samples are padded with zeros at their end
+	Crop        Crop
+	Resample    Resample
+	Noise       *Noise // nil: none
+	Normalize   Normalize
+	Gain        *Gain        // nil: none
+	Invert      float64      // probability that the signal's sign is turned
+	PreEmphasis float64      // c of y[i] = x[i] - c * x[i-1], y[0] being x[0]; 0: none
+	Features    *Features    // nil: the waveform itself
+	DType       tensor.DType // tensor.F32 (or 0) or tensor.I16; features are f32
+	Layout      Layout
+	Raw         *Raw // nil: the bytes have a header
 
 	MaxFrames int64         // as stored, in memory at once, of one channel or two; half as many of four, and so on; 0: DefaultMaxFrames
 	Budget    time.Duration // wall clock for FFmpeg, FLAC, MP3, AAC or Opus to decode one sample; 0: none
@@ -184,7 +190,7 @@ func (cfg *Config) check() error {
 	if err := checkSpeed(cfg.Speed); err != nil {
 		return err
 	}
-	if cfg.Crop > CropRandom || cfg.Layout > TimeFirst || cfg.Normalize.To > ToIntegrated {
+	if cfg.Crop > CropRandom || cfg.Layout > TimeFirst || cfg.Normalize.To > ToStandard {
 		return wrong("config", "crop %d, layout %d or normalise %d is not one of the named values", cfg.Crop, cfg.Layout, cfg.Normalize.To)
 	}
 	if cfg.DType != tensor.F32 && cfg.DType != tensor.I16 {
@@ -202,6 +208,9 @@ func (cfg *Config) checkParts() error {
 	}
 	if l := cfg.Normalize.Level; math.IsNaN(l) || math.Abs(l) > 1000 || cfg.Normalize.To == ToPeak && l < 0 {
 		return wrong("normalize.level", "got level %v, want a peak above 0 or LUFS", l)
+	}
+	if err := cfg.checkEffects(); err != nil {
+		return err
 	}
 	if err := cfg.checkFeaturesType(); err != nil {
 		return err

@@ -52,6 +52,7 @@ type Worker struct {
 	in      input
 	energy  []float64
 	biquads [10]C.double
+	noise   noiseRoom
 
 	fetched, mixed, wave, spectra, scratch, turned buffer
 }
@@ -134,7 +135,7 @@ func (w *Worker) decode(dst Row, src Source, draw Draw) (Info, error) {
 		return j.info, err
 	}
 	wave := w.target(dst.Data, j.n)
-	if err := w.render(&j, wave); err != nil {
+	if err := w.render(&j, wave, draw); err != nil {
 		return j.info, err
 	}
 	if w.op.features != nil {
@@ -171,7 +172,7 @@ func (w *Worker) makeWave(src Source, draw Draw) (Wave, Info, error) {
 		return Wave{}, j.info, err
 	}
 	wave := w.wave.planes(j.channels, j.n)
-	if err := w.render(&j, wave); err != nil {
+	if err := w.render(&j, wave, draw); err != nil {
 		return Wave{}, j.info, err
 	}
 	j.info.Samples = int(j.n)
