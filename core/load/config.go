@@ -124,12 +124,21 @@ var encodings = map[string]audio.Encoding{"u8": audio.U8, "s16": audio.S16, "s24
 func featuresOf(f *spec.Features) *audio.Features {
 	c := &audio.Features{
 		FFT: f.FFT, Win: f.Win, Hop: f.Hop, Magnitude: f.Power == 1, Inside: !f.Centered, Unit: f.Normalized,
-		Mels: f.Mels, Low: f.Low, High: f.High, SlaneyNorm: f.Norm == spec.Slaney, TopDB: f.TopDB, Coefficients: f.Count,
+		Mels: f.Mels, Low: f.Low, High: f.High, SlaneyNorm: f.Norm == spec.Slaney, TopDB: f.TopDB, Coefficients: f.Count, Mean: f.Mean, Std: f.Std,
 	}
-	c.Kind = map[string]audio.Kind{spec.Mel: audio.Mel, spec.MFCC: audio.MFCC}[f.Kind]
-	c.Log = map[string]audio.Log{spec.Decibel: audio.Decibel, spec.NaturalLog: audio.NaturalLog}[f.Log]
+	c.Kind = map[string]audio.Kind{spec.Mel: audio.Mel, spec.MFCC: audio.MFCC, spec.Whisper: audio.Whisper}[f.Kind]
+	c.Log = map[string]audio.Log{spec.Decibel: audio.Decibel, spec.NaturalLog: audio.NaturalLog, spec.Log10: audio.Log10}[f.Log]
+	c.CMVN = map[string]audio.CMVN{spec.CMVNMean: audio.Mean, spec.CMVNMeanVariance: audio.MeanVariance}[f.CMVN]
 	if f.Scale == spec.Slaney {
 		c.Scale = audio.Slaney
 	}
+	c.FrequencyMask, c.TimeMask, c.MaskValue, c.MaskMean = maskOf(f.FrequencyMask), maskOf(f.TimeMask), f.MaskValue, f.MaskMean
 	return c
+}
+
+func maskOf(m *spec.AxisMask) *audio.Mask {
+	if m == nil {
+		return nil
+	}
+	return &audio.Mask{Param: m.Param, Count: m.Count, P: m.P, IID: m.IID}
 }

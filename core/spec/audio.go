@@ -219,6 +219,12 @@ func (a *Audio) check(fail func(path, format string, args ...any)) {
 		fail("audio.dtype", "got %v with normalize to zero_mean_unit_var, want f32: most values are beyond 1", a.DType)
 	case a.Features != nil && a.DType != tensor.F32:
 		fail("audio.dtype", "got %v with features, want f32", a.DType)
+	case a.Features != nil && a.Features.Kind == Whisper && a.Rate != whisperRate:
+		fail("audio.rate", "got %d with features of kind whisper, want %d", a.Rate, whisperRate)
+	case a.Features != nil && a.Features.Kind == Whisper && a.Channels > 1:
+		fail("audio.channels", "got %d with features of kind whisper, want 1", a.Channels)
+	case a.Features != nil && a.Features.Kind == Whisper && a.Shape != Fixed:
+		fail("audio.shape", "got %s with features of kind whisper, want fixed: silence fills up every row before its features are made", a.Shape)
 	case a.Shape == Ragged && a.Layout != NLC && (a.Channels > 1 || a.Features != nil):
 		fail("audio.shape", "got ragged with layout %s, want layout: NLC: rows that follow one another need time as their first dimension", a.Layout)
 	case a.Features != nil && a.Features.Low >= a.top():

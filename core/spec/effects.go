@@ -74,7 +74,8 @@ func (d *decoder) decibels(s *section, key, such string, to *[2]float64) {
 
 // random reports whether rows are drawn by chance.
 func (a *Audio) random() bool {
-	return a.Crop == Random || len(a.Speed) > 1 || a.Noise != nil && a.Noise.P > 0 || a.Gain != nil && a.Gain.random() || chance(a.Inversion)
+	return a.Crop == Random || len(a.Speed) > 1 || a.Noise != nil && a.Noise.P > 0 || a.Gain != nil && a.Gain.random() || chance(a.Inversion) ||
+		a.Features != nil && (a.Features.FrequencyMask != nil || a.Features.TimeMask != nil)
 }
 
 func (g *Gain) random() bool { return chance(g.P) || g.P > 0 && g.DB[0] != g.DB[1] }

@@ -115,7 +115,10 @@ var values = map[string]string{
 	"audio.normalize.level": "-20", "audio.features": "{kind: mel}", "audio.features.kind": "mfcc", "audio.features.n_fft": "512", "audio.features.win_length": "256",
 	"audio.features.hop_length": "128", "audio.features.power": "1", "audio.features.center": "false", "audio.features.normalized": "true", "audio.features.n_mels": "64",
 	"audio.features.f_min": "20", "audio.features.f_max": "3000", "audio.features.mel_scale": "slaney", "audio.features.norm": "slaney", "audio.features.log": "db",
-	"audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.raw": "{encoding: s16, rate: 1, channels: 1}", "audio.raw.encoding": "u8", "audio.raw.rate": "8000",
+	"audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.features.cmvn": "mean",
+	"audio.features.normalize": "{mean: 1, std: 2}", "audio.features.normalize.mean": "[1, 2]", "audio.features.normalize.std": "3",
+	"audio.features.frequency_mask": "{freq_mask_param: 3}", "audio.features.frequency_mask.freq_mask_param": "27", "audio.features.frequency_mask.count": "2", "audio.features.frequency_mask.iid_masks": "true",
+	"audio.features.time_mask": "{time_mask_param: 3}", "audio.features.time_mask.time_mask_param": "27", "audio.features.time_mask.count": "2", "audio.features.time_mask.iid_masks": "true", "audio.features.time_mask.p": "0.2", "audio.features.mask_value": "mean", "audio.raw": "{encoding: s16, rate: 1, channels: 1}", "audio.raw.encoding": "u8", "audio.raw.rate": "8000",
 	"audio.raw.channels": "2", "audio.dtype": "i16", "audio.layout": "NLC", "audio.max_frames": "1000", "audio.timeout": "5s",
 	"source.columns[].dtype": "f32", "source.columns[].shape": "[2, 3]", "source.columns[].max_length": "9",
 	"source.index": "beside", "source.local_timeout": "5s", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
@@ -261,6 +264,18 @@ func document(path, value string) string {
 			with = ""
 		}
 		image = "audio: {rate: 8000, length: 8, " + part + ": {" + key + ": " + value + with + "}}\n"
+	case path == "audio.features.mask_value":
+		image = "audio: {rate: 8000, length: 8, features: {kind: mel, time_mask: {time_mask_param: 3}, " + lastKey(path) + ": " + value + "}}\n"
+	case strings.HasPrefix(path, "audio.features.frequency_mask.") || strings.HasPrefix(path, "audio.features.time_mask."):
+		part, key, _ := strings.Cut(strings.TrimPrefix(path, "audio.features."), ".")
+		with := map[string]string{"frequency_mask": ", freq_mask_param: 3", "time_mask": ", time_mask_param: 3"}[part]
+		if strings.HasSuffix(key, "_param") {
+			with = ""
+		}
+		image = "audio: {rate: 8000, length: 8, features: {kind: mel, " + part + ": {" + key + ": " + value + with + "}}}\n"
+	case strings.HasPrefix(path, "audio.features.normalize."):
+		with := map[string]string{"mean": ", std: 1", "std": ", mean: 0"}[lastKey(path)]
+		image = "audio: {rate: 8000, length: 8, features: {kind: mel, normalize: {" + lastKey(path) + ": " + value + with + "}}}\n"
 	case strings.HasPrefix(path, "audio.features."):
 		with := ", kind: mfcc"
 		if lastKey(path) == "kind" {

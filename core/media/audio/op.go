@@ -129,11 +129,14 @@ func Compile(cfg Config) (*Op, error) {
 	}
 	if cfg.Features != nil {
 		var err error
-		if op.features, err = newFeatures(*cfg.Features, cfg.Rate); err != nil {
+		if op.features, err = newFeatures(*cfg.Features, cfg.Rate, op.channels); err != nil {
 			return nil, unlessTold(err)
 		}
-		if n := int64(cfg.Length); n > 0 && op.features.steps(n) < 1 {
+		if n := int64(cfg.Length); n > 0 && op.features.cfg.steps(n) < 1 {
 			return nil, fmt.Errorf("audio: features: a row of %d frames is shorter than one spectrum of %d", n, op.features.cfg.FFT)
+		}
+		if err := op.features.cfg.checkTimeMask(int64(cfg.Length)); err != nil {
+			return nil, err
 		}
 		runtime.SetFinalizer(op, func(op *Op) { C.audio_spectrum_free(op.features.c) })
 	}
@@ -273,7 +276,7 @@ func (op *Op) rowShape() []int64 {
 		}
 		return []int64{c, n}
 	}
-	bins, steps := int64(op.features.bins()), op.features.steps(n)
+	bins, steps := int64(op.features.cfg.bins()), op.features.cfg.steps(n)
 	switch {
 	case op.cfg.Layout == ChannelsFirst && c == 1:
 		return []int64{bins, steps}

@@ -5,11 +5,13 @@ type Draw struct{ Seed, Epoch, Index uint64 }
 
 // What is drawn, each an operation of its own; core/media's have the numbers below (philox.c).
 const (
-	drawCrop   = 16
-	drawSpeed  = 17
-	drawNoise  = 18
-	drawGain   = 19
-	drawInvert = 20
+	drawCrop          = 16
+	drawSpeed         = 17
+	drawNoise         = 18
+	drawGain          = 19
+	drawInvert        = 20
+	drawFrequencyMask = 21
+	drawTimeMask      = 22
 )
 
 // uniform is the first of uniforms' of block 0.

@@ -139,7 +139,7 @@ func (w *Worker) decode(dst Row, src Source, draw Draw) (Info, error) {
 		return j.info, err
 	}
 	if w.op.features != nil {
-		return j.info, w.store(&j, wave, dst.Data)
+		return j.info, w.store(&j, wave, dst.Data, draw)
 	}
 	j.info.Samples = int(j.n)
 	w.storeWave(wave, dst.Data)
@@ -194,6 +194,9 @@ func (w *Worker) target(row []byte, n int64) planes {
 	plain := op.features == nil && op.cfg.DType == tensor.F32 && (op.cfg.Layout == ChannelsFirst || channels == 1)
 	if data, ok := floatsOf(row); ok && plain {
 		return planes{data, length, n}
+	}
+	if op.features != nil && op.features.cfg.Kind == Whisper {
+		return planes{w.wave.get(int64(channels) * length), length, n}
 	}
 	return w.wave.planes(channels, n)
 }
