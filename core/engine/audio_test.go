@@ -48,8 +48,11 @@ func startSounds(t *testing.T, section, more string, lengths ...int) *running {
 // What no sound can become is the description's fault, told with its place.
 func TestFeaturesThatCannotBeAreTheDescriptionsFault(t *testing.T) {
 	for section, want := range map[string]string{
-		"audio: {rate: 8000, length: 900, features: {kind: mel, n_fft: 401}}":                        "audio.features.n_fft: got 401 points",
-		"fields: {talk: {audio: {rate: 8000, length: 900, features: {kind: mel, win_length: 500}}}}": "fields.talk.audio.features.win_length: got 500",
+		"audio: {rate: 8000, length: 900, features: {kind: mel, n_fft: 401}}":                                        "audio.features.n_fft: got 401 points",
+		"fields: {talk: {audio: {rate: 8000, length: 900, features: {kind: mel, win_length: 500}}}}":                 "fields.talk.audio.features.win_length: got 500",
+		"audio: {rate: 8000, length: 900, features: {kind: mel, n_mels: 20, frequency_mask: {freq_mask_param: 27}}}": "audio.features.frequency_mask.freq_mask_param: got 27, want 1 to the number of bins, 20",
+		"audio: {rate: 8000, length: 900, features: {kind: mel, time_mask: {time_mask_param: 27}}}":                  "audio.features.time_mask.time_mask_param: got 27, want 1 to the number of a row's steps, 5",
+		"audio: {rate: 8000, length: 900, features: {kind: mel, normalize: {mean: [1, 2], std: 1}}}":                 "audio.features.normalize.mean: got 2 values, want 1, or one for each of the 128 bins",
 	} {
 		s, err := spec.Parse([]byte("source: {folder: "+t.TempDir()+"}\nbatch: 2\n"+section), "")
 		if err != nil {
@@ -146,4 +149,50 @@ func TestSoundsAllocateNothingPerSample(t *testing.T) {
 	s, err := spec.Parse([]byte(fmt.Sprintf("name: %s\nsource: {folder: %s}\nbatch: 50\naudio: {rate: 16000, length: 400, shape: padded}\n", testName(), dir)), "")
 	must(err)
 	allocationsPerBatch(t, s)
+}
+
+// Whatever is drawn of a sound is its own: the same rows come from one thread and from several, another set of them in the next epoch, and other
+// ones in a view with draws of its own.
+func TestAugmentedSoundsAreTheirDraws(t *testing.T) {
+	const section = "audio: {rate: 8000, length: 500, crop: random, speed: {factors: [0.9, 1, 1.1]}, noise: {snr_db: [0, 20], p: 0.5, color: pink}, gain: {db: [-6, 6]}, polarity_inversion: 0.5, " +
+		"pre_emphasis: 0.97, features: {kind: mel, n_fft: 64, n_mels: 10, log: ln, cmvn: mean, frequency_mask: {freq_mask_param: 4, count: 2}, time_mask: {time_mask_param: 8, p: 0.5}, mask_value: mean}}"
+	dir := t.TempDir()
+	for i := range 6 {
+		must(os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.wav", i)), wav(550+10*i), 0o644))
+	}
+	epochs := func(limits string) (all []string) {
+		text := fmt.Sprintf("name: %s\nsource: {folder: %s}\nbatch: 6\norder: {shuffle: false, seed: 3}\nlimits: %s\nfields:\n  one: {%s}\n  two: {draw: own, %s}\n", testName(), dir, limits, section, section)
+		s, err := spec.Parse([]byte(text), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(limits, func(t *testing.T) {
+			r := start(t, s, nil)
+			reader := r.attach(shm.AttachOptions{})
+			for range 2 {
+				l, err := reader.Acquire(testContext(t))
+				if errors.Is(err, shm.EndEpoch) {
+					l, err = reader.Acquire(testContext(t))
+				}
+				must(err)
+				if n := r.Stats().Rings[0].Bad; l.Rows != 6 {
+					t.Fatalf("%d rows, %+v", l.Rows, n)
+				}
+				all = append(all, string(l.Tensor(sampleTensor)), string(l.Tensor(firstSide+1)))
+				must(l.Release())
+			}
+		})
+		return all
+	}
+	one, several := epochs("{cpus: 1, fetch: 1}"), epochs("{cpus: 6, fetch: 6}")
+	if fmt.Sprint(one) != fmt.Sprint(several) {
+		t.Error("another number of threads gives other rows")
+	}
+	for i := range one {
+		for j := range i {
+			if one[i] == one[j] {
+				t.Errorf("views %d and %d of two epochs of two are alike", j, i)
+			}
+		}
+	}
 }

@@ -116,10 +116,11 @@ func selectionOf(v *spec.Video) video.Selection {
 // AudioConfig says the audio section in core/media/audio's words.
 func AudioConfig(a *spec.Audio) audio.Config {
 	c := audio.Config{
-		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, DType: a.DType, MaxFrames: a.MaxFrames, Budget: a.Timeout, Filter: a.Filter,
+		Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, DType: a.DType, MaxFrames: a.MaxFrames, Budget: a.Timeout, Filter: a.Filter, Speed: a.Speed,
 		Window:    audio.Window{Start: a.Window.Start.Seconds(), Duration: a.Window.Duration.Seconds()},
 		Resample:  audio.Resample{Width: a.Resample.Width, Rolloff: a.Resample.Rolloff},
 		Normalize: audio.Normalize{Level: a.Normalize.Level},
+		Invert:    a.Inversion, PreEmphasis: a.PreEmphasis,
 	}
 	c.Crop = map[string]audio.Crop{spec.Start: audio.CropStart, spec.Center: audio.CropCentre, spec.Random: audio.CropRandom}[a.Crop]
 	switch a.Resample.Method {
@@ -128,7 +129,13 @@ func AudioConfig(a *spec.Audio) audio.Config {
 	case spec.SWResample:
 		c.Resample = audio.Resample{Method: audio.SWResample}
 	}
-	c.Normalize.To = map[string]audio.Loudness{spec.Peak: audio.ToPeak, spec.Loudness: audio.ToIntegrated}[a.Normalize.To]
+	c.Normalize.To = map[string]audio.Loudness{spec.Peak: audio.ToPeak, spec.Loudness: audio.ToIntegrated, spec.Standard: audio.ToStandard}[a.Normalize.To]
+	if n := a.Noise; n != nil {
+		c.Noise = &audio.Noise{Low: n.SNR[0], High: n.SNR[1], P: n.P, Colour: map[string]audio.Colour{spec.Pink: audio.Pink, spec.Brown: audio.Brown}[n.Color]}
+	}
+	if g := a.Gain; g != nil {
+		c.Gain = &audio.Gain{Low: g.DB[0], High: g.DB[1], P: g.P}
+	}
 	if a.Layout == spec.NLC {
 		c.Layout = audio.TimeFirst
 	}
@@ -146,12 +153,21 @@ var encodings = map[string]audio.Encoding{"u8": audio.U8, "s16": audio.S16, "s24
 func featuresOf(f *spec.Features) *audio.Features {
 	c := &audio.Features{
 		FFT: f.FFT, Win: f.Win, Hop: f.Hop, Magnitude: f.Power == 1, Inside: !f.Centered, Unit: f.Normalized,
-		Mels: f.Mels, Low: f.Low, High: f.High, SlaneyNorm: f.Norm == spec.Slaney, TopDB: f.TopDB, Coefficients: f.Count,
+		Mels: f.Mels, Low: f.Low, High: f.High, SlaneyNorm: f.Norm == spec.Slaney, TopDB: f.TopDB, Coefficients: f.Count, Mean: f.Mean, Std: f.Std,
 	}
-	c.Kind = map[string]audio.Kind{spec.Mel: audio.Mel, spec.MFCC: audio.MFCC}[f.Kind]
-	c.Log = map[string]audio.Log{spec.Decibel: audio.Decibel, spec.NaturalLog: audio.NaturalLog}[f.Log]
+	c.Kind = map[string]audio.Kind{spec.Mel: audio.Mel, spec.MFCC: audio.MFCC, spec.Whisper: audio.Whisper}[f.Kind]
+	c.Log = map[string]audio.Log{spec.Decibel: audio.Decibel, spec.NaturalLog: audio.NaturalLog, spec.Log10: audio.Log10}[f.Log]
+	c.CMVN = map[string]audio.CMVN{spec.CMVNMean: audio.Mean, spec.CMVNMeanVariance: audio.MeanVariance}[f.CMVN]
 	if f.Scale == spec.Slaney {
 		c.Scale = audio.Slaney
 	}
+	c.FrequencyMask, c.TimeMask, c.MaskValue, c.MaskMean = maskOf(f.FrequencyMask), maskOf(f.TimeMask), f.MaskValue, f.MaskMean
 	return c
+}
+
+func maskOf(m *spec.AxisMask) *audio.Mask {
+	if m == nil {
+		return nil
+	}
+	return &audio.Mask{Param: m.Param, Count: m.Count, P: m.P, IID: m.IID}
 }

@@ -55,7 +55,9 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 		},
 		"audio": {
 			`"rate": 8000`, `"channels": 1`, `"select": [0]`, `"length": 10`, `"length": 10, "crop": "random"`, `"length": 10, "crop": "center"`, `"length": 10, "crop": "start"`,
-			`"dtype": "i16"`, `"layout": "NLC"`, `"window": {"start": "1s"}`, `"window": {"duration": "2s"}`, `"filter": "anull"`, `"max_frames": 99`, `"timeout": "3s"`,
+			`"dtype": "i16"`, `"layout": "NLC"`, `"window": {"start": "1s"}`, `"window": {"duration": "2s"}`, `"filter": "anull"`, `"max_frames": 99`, `"timeout": "3s"`, `"speed": {"factors": [0.9]}`, `"speed": {"factors": [0.9, 1.1]}`, `"noise": {"snr_db": [1, 2]}`,
+			`"noise": {"snr_db": [1, 3]}`, `"noise": {"snr_db": [1, 2], "p": 0.5}`, `"noise": {"snr_db": [1, 2], "color": "pink"}`, `"noise": {"snr_db": [1, 2], "color": "brown"}`,
+			`"gain": {"db": [1, 2]}`, `"gain": {"db": [1, 3]}`, `"gain": {"db": [1, 2], "p": 0.5}`, `"polarity_inversion": 0.5`, `"pre_emphasis": 0.97`, `"normalize": {"to": "zero_mean_unit_var"}`,
 			`"rate": 8000, "resample": {"method": "swresample"}`, `"rate": 8000, "resample": {"width": 9}`, `"rate": 8000, "resample": {"rolloff": 0.5}`,
 			`"rate": 8000, "resample": {"method": "sinc_interp_kaiser"}`, `"rate": 8000, "resample": {"method": "sinc_interp_kaiser", "beta": 9}`,
 			`"normalize": {"to": "peak"}`, `"normalize": {"to": "loudness"}`, `"normalize": {"to": "loudness", "level": -20}`,
@@ -66,6 +68,10 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"features": {"kind": "mel", "f_min": 30}`, `"features": {"kind": "mel", "f_max": 3000}`, `"features": {"kind": "mel", "mel_scale": "slaney"}`,
 			`"features": {"kind": "mel", "norm": "slaney"}`, `"features": {"kind": "mel", "log": "db"}`, `"features": {"kind": "mel", "log": "ln"}`,
 			`"features": {"kind": "mel", "log": "db", "top_db": 60}`, `"features": {"kind": "mfcc", "n_mfcc": 12}`, `"features": {"kind": "mfcc", "log": "ln"}`,
+			`"features": {"kind": "mel", "log": "log10"}`, `"features": {"kind": "mel", "cmvn": "mean"}`, `"features": {"kind": "mel", "cmvn": "mean_variance"}`,
+			`"features": {"kind": "mel", "normalize": {"mean": 1, "std": 2}}`, `"features": {"kind": "mel", "normalize": {"mean": 1, "std": 3}}`, `"features": {"kind": "whisper"}`, `"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3}}`, `"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3, "count": 2}}`,
+			`"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3, "iid_masks": true}}`, `"features": {"kind": "mel", "time_mask": {"time_mask_param": 3}}`, `"features": {"kind": "mel", "time_mask": {"time_mask_param": 3, "p": 0.5}}`,
+			`"features": {"kind": "mel", "time_mask": {"time_mask_param": 3}, "mask_value": 2}`, `"features": {"kind": "mel", "time_mask": {"time_mask_param": 3}, "mask_value": "mean"}`, `"features": {"kind": "whisper", "n_mels": 128}`,
 		},
 	} {
 		plain, seen := described(section, ""), map[string]any{}

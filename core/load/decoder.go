@@ -84,7 +84,8 @@ func checkFedVideo(v *spec.Video) error {
 
 func checkFedAudio(a *spec.Audio) error {
 	for _, t := range []told{
-		{"length", a.Length != 0}, {"window", a.Window != spec.Window{}}, {"features", a.Features != nil}, {"raw", a.Raw != nil},
+		{"length", a.Length != 0}, {"window", a.Window != spec.Window{}}, {"features", a.Features != nil}, {"speed", a.Speed != nil}, {"noise", a.Noise != nil},
+		{"gain", a.Gain != nil}, {"polarity_inversion", a.Inversion > 0}, {"pre_emphasis", a.PreEmphasis > 0}, {"raw", a.Raw != nil},
 		{"normalize", a.Normalize.To != ""}, {"timeout", a.Timeout != defaultTimeout},
 	} {
 		if t.is {

@@ -181,6 +181,7 @@ func (l *loading) audio(a *spec.Audio) (*Media, error) {
 	config.Channels, config.Rate, config.Features = wave.Channels, wave.Rate, features
 	if open {
 		config.Length = wave.Frames
+		config.FitTimeMask()
 	}
 	if op, err = audio.Compile(config); err != nil {
 		return nil, err

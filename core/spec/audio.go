@@ -10,13 +10,11 @@ import (
 )
 
 const (
-	maxRate     = 768000
-	maxTracks   = 64
-	maxLength   = 1 << 28 // of a file, samples of each channel
-	maxRow      = 1 << 27 // of a row
-	maxWindow9  = 1e9 * time.Second
-	maxSpectrum = 1 << 16
-	maxMels     = 4096
+	maxRate    = 768000
+	maxTracks  = 64
+	maxLength  = 1 << 28 // of a file, samples of each channel
+	maxRow     = 1 << 27 // of a row
+	maxWindow9 = 1e9 * time.Second
 )
 
 // Cut says how rows that are shorter than their room lie in a batch.
@@ -28,7 +26,7 @@ const (
 	Ragged Cut = "ragged" // one row behind the other, with offsets
 )
 
-// The values of Audio.Layout, Audio.Crop, Resample.Method, Normalized.To and of the words in Features.
+// The values of Audio.Layout, Audio.Crop, Resample.Method and Normalized.To.
 const (
 	NCL = "NCL"
 	NLC = "NLC"
@@ -44,38 +42,33 @@ const (
 
 	Peak     = "peak"
 	Loudness = "loudness"
-
-	Spectrogram = "spectrogram"
-	Mel         = "mel"
-	MFCC        = "mfcc"
-
-	HTK    = "htk"
-	Slaney = "slaney"
-
-	None       = "none"
-	Decibel    = "db"
-	NaturalLog = "ln"
+	Standard = "zero_mean_unit_var"
 )
 
 // Audio says what a sound becomes; the steps come in the order of core/media/audio's Config.
 type Audio struct {
-	From      []string // the part or column that it is, best first; nil: by the source's rule
-	Rate      int      // Hz
-	Channels  int
-	Select    []int // channels to take first; nil: all
-	Length    int   // samples of each channel that a row has room for
-	Shape     Cut
-	Crop      string // of a longer sample
-	Window    Window
-	Filter    string // FFmpeg's description of filters; "": none
-	Resample  Resample
-	Normalize Normalized
-	Features  *Features    // nil: the waveform
-	Raw       *Raw         // nil: files have a header
-	DType     tensor.DType // F32 or I16
-	Layout    string       // NCL or NLC
-	MaxFrames int64        // of a file
-	Timeout   time.Duration
+	From        []string // the part or column that it is, best first; nil: by the source's rule
+	Rate        int      // Hz
+	Channels    int
+	Select      []int // channels to take first; nil: all
+	Length      int   // samples of each channel that a row has room for
+	Shape       Cut
+	Crop        string // of a longer sample
+	Window      Window
+	Filter      string    // FFmpeg's description of filters; "": none
+	Speed       []float64 // factors of which each sample draws one; nil: as it is
+	Resample    Resample
+	Noise       *Noise // nil: none
+	Normalize   Normalized
+	Gain        *Gain        // nil: none
+	Inversion   float64      // probability that the signal's sign is turned
+	PreEmphasis float64      // 0: none
+	Features    *Features    // nil: the waveform
+	Raw         *Raw         // nil: files have a header
+	DType       tensor.DType // F32 or I16
+	Layout      string       // NCL or NLC
+	MaxFrames   int64        // of a file
+	Timeout     time.Duration
 }
 
 // Window is a part of a file in time; Duration 0 is to the end.
@@ -93,25 +86,6 @@ type Resample struct {
 type Normalized struct {
 	To    string  `json:"to"`
 	Level float64 `json:"level"` // a peak, or LUFS; 0: 1 or -23
-}
-
-// Features are torchaudio's transforms, with its names and defaults.
-type Features struct {
-	Kind       string  `json:"kind"`
-	FFT        int     `json:"n_fft"`
-	Win        int     `json:"win_length"` // 0: FFT
-	Hop        int     `json:"hop_length"` // 0: half of Win
-	Power      int     `json:"power"`      // 1 or 2
-	Centered   bool    `json:"center"`
-	Normalized bool    `json:"normalized"`
-	Mels       int     `json:"n_mels"`
-	Low        float64 `json:"f_min"`
-	High       float64 `json:"f_max"` // 0: half the rate
-	Scale      string  `json:"mel_scale"`
-	Norm       string  `json:"norm"`
-	Log        string  `json:"log"`
-	TopDB      float64 `json:"top_db"` // 0: no limit, or 80 for mfcc
-	Count      int     `json:"n_mfcc"`
 }
 
 // Raw describes files without a header.
@@ -154,6 +128,7 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 		a.Window = d.window(s)
 	}
 	d.filter(s, &a.Filter)
+	d.effects(s, a)
 	if s.has("resample") {
 		r := d.below(s, "resample")
 		choice(&r, "method", &a.Resample.Method, SincHann, SincKaiser, SWResample)
@@ -163,10 +138,14 @@ func (d *decoder) audio(s *section, above *Audio) *Audio {
 	}
 	if s.has("normalize") {
 		n := d.below(s, "normalize")
-		choice(&n, "to", &a.Normalize.To, Peak, Loudness)
+		choice(&n, "to", &a.Normalize.To, Peak, Loudness, Standard)
 		n.number("level", &a.Normalize.Level, -100, 100)
-		if d.err == nil && a.Normalize.To == "" {
-			s.fail("normalize", "to is missing, want peak or loudness")
+		switch {
+		case d.err != nil:
+		case a.Normalize.To == "":
+			s.fail("normalize", "to is missing, want peak, loudness or zero_mean_unit_var")
+		case a.Normalize.To == Standard && n.has("level"):
+			n.fail("level", "given with to: zero_mean_unit_var, which has none; leave it out")
 		}
 	}
 	if s.has("features") {
@@ -215,36 +194,6 @@ func (d *decoder) length(s *section, a *Audio) {
 	a.Length = int(frames)
 }
 
-func (d *decoder) features(s *section) *Features {
-	f := &Features{FFT: 400, Power: 2, Centered: true, Mels: 128, Scale: HTK, Norm: None, Log: None, Count: 40}
-	sec := d.below(s, "features")
-	choice(&sec, "kind", &f.Kind, Spectrogram, Mel, MFCC)
-	whole(&sec, "n_fft", &f.FFT, 2, maxSpectrum)
-	whole(&sec, "win_length", &f.Win, 1, maxSpectrum)
-	whole(&sec, "hop_length", &f.Hop, 1, 1<<20)
-	whole(&sec, "power", &f.Power, 1, 2)
-	sec.flag("center", &f.Centered)
-	sec.flag("normalized", &f.Normalized)
-	whole(&sec, "n_mels", &f.Mels, 1, maxMels)
-	sec.number("f_min", &f.Low, 0, maxRate)
-	sec.number("f_max", &f.High, 1, maxRate)
-	choice(&sec, "mel_scale", &f.Scale, HTK, Slaney)
-	choice(&sec, "norm", &f.Norm, None, Slaney)
-	choice(&sec, "log", &f.Log, None, Decibel, NaturalLog)
-	sec.number("top_db", &f.TopDB, 1e-3, 1e6)
-	whole(&sec, "n_mfcc", &f.Count, 1, maxMels)
-	switch {
-	case d.err != nil:
-	case f.Kind == "":
-		s.fail("features", "kind is missing, want spectrogram, mel or mfcc")
-	case f.Kind != MFCC && sec.has("n_mfcc"):
-		sec.fail("n_mfcc", "goes with kind: mfcc")
-	case f.Kind == Spectrogram && (sec.has("n_mels") || sec.has("f_min") || sec.has("f_max") || sec.has("mel_scale") || sec.has("norm")):
-		s.fail("features", "n_mels, f_min, f_max, mel_scale and norm go with kind: mel or mfcc, got kind: spectrogram")
-	}
-	return f
-}
-
 func (d *decoder) raw(s *section) *Raw {
 	r := &Raw{}
 	sec := d.below(s, "raw")
@@ -266,8 +215,16 @@ func (a *Audio) check(fail func(path, format string, args ...any)) {
 		fail("audio", "length is missing, want the room of a row in samples, or as a time such as length: 10s")
 	case a.Filter != "" && a.Raw != nil:
 		fail("audio.filter", "given beside raw: samples without a header do not go through FFmpeg; leave one of them out")
+	case a.Normalize.To == Standard && a.DType != tensor.F32:
+		fail("audio.dtype", "got %v with normalize to zero_mean_unit_var, want f32: most values are beyond 1", a.DType)
 	case a.Features != nil && a.DType != tensor.F32:
 		fail("audio.dtype", "got %v with features, want f32", a.DType)
+	case a.Features != nil && a.Features.Kind == Whisper && a.Rate != whisperRate:
+		fail("audio.rate", "got %d with features of kind whisper, want %d", a.Rate, whisperRate)
+	case a.Features != nil && a.Features.Kind == Whisper && a.Channels > 1:
+		fail("audio.channels", "got %d with features of kind whisper, want 1", a.Channels)
+	case a.Features != nil && a.Features.Kind == Whisper && a.Shape != Fixed:
+		fail("audio.shape", "got %s with features of kind whisper, want fixed: silence fills up every row before its features are made", a.Shape)
 	case a.Shape == Ragged && a.Layout != NLC && (a.Channels > 1 || a.Features != nil):
 		fail("audio.shape", "got ragged with layout %s, want layout: NLC: rows that follow one another need time as their first dimension", a.Layout)
 	case a.Features != nil && a.Features.Low >= a.top():
@@ -277,32 +234,29 @@ func (a *Audio) check(fail func(path, format string, args ...any)) {
 	}
 }
 
-// top is the highest frequency of features.
-func (a *Audio) top() float64 {
-	if a.Features.High > 0 {
-		return a.Features.High
-	}
-	return float64(a.Rate) / 2
-}
-
 type canonicalAudio struct {
-	From      []string    `json:"from,omitempty"`
-	Rate      int         `json:"rate"`
-	Channels  int         `json:"channels"`
-	Select    []int       `json:"select,omitempty"`
-	Length    int         `json:"length"`
-	Shape     Cut         `json:"shape"`
-	Crop      string      `json:"crop"`
-	StartNs   int64       `json:"start_ns,omitempty"`
-	LastsNs   int64       `json:"lasts_ns,omitempty"`
-	Filter    string      `json:"filter,omitempty"`
-	Resample  Resample    `json:"resample"`
-	Normalize *Normalized `json:"normalize,omitempty"`
-	Features  *Features   `json:"features,omitempty"`
-	Raw       *Raw        `json:"raw,omitempty"`
-	DType     string      `json:"dtype"`
-	Layout    string      `json:"layout"`
-	MaxFrames int64       `json:"max_frames"`
+	From        []string    `json:"from,omitempty"`
+	Rate        int         `json:"rate"`
+	Channels    int         `json:"channels"`
+	Select      []int       `json:"select,omitempty"`
+	Length      int         `json:"length"`
+	Shape       Cut         `json:"shape"`
+	Crop        string      `json:"crop"`
+	StartNs     int64       `json:"start_ns,omitempty"`
+	LastsNs     int64       `json:"lasts_ns,omitempty"`
+	Filter      string      `json:"filter,omitempty"`
+	Speed       []float64   `json:"speed,omitempty"`
+	Resample    Resample    `json:"resample"`
+	Noise       *Noise      `json:"noise,omitempty"`
+	Normalize   *Normalized `json:"normalize,omitempty"`
+	Gain        *Gain       `json:"gain,omitempty"`
+	Inversion   float64     `json:"polarity_inversion,omitempty"`
+	PreEmphasis float64     `json:"pre_emphasis,omitempty"`
+	Features    *Features   `json:"features,omitempty"`
+	Raw         *Raw        `json:"raw,omitempty"`
+	DType       string      `json:"dtype"`
+	Layout      string      `json:"layout"`
+	MaxFrames   int64       `json:"max_frames"`
 }
 
 func (a *Audio) canonical() *canonicalAudio {
@@ -311,7 +265,8 @@ func (a *Audio) canonical() *canonicalAudio {
 	}
 	c := &canonicalAudio{
 		From: a.From, Rate: a.Rate, Channels: a.Channels, Select: a.Select, Length: a.Length, Shape: a.Shape, Crop: a.Crop,
-		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Filter: a.Filter, Resample: a.Resample, Features: a.Features, Raw: a.Raw,
+		StartNs: int64(a.Window.Start), LastsNs: int64(a.Window.Duration), Filter: a.Filter, Speed: a.Speed, Resample: a.Resample,
+		Noise: a.Noise, Gain: a.Gain, Inversion: a.Inversion, PreEmphasis: a.PreEmphasis, Features: a.Features, Raw: a.Raw,
 		DType: a.DType.String(), Layout: a.Layout, MaxFrames: a.MaxFrames,
 	}
 	if a.Normalize.To != "" {

@@ -22,20 +22,28 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
   shape: ragged
   crop: random
   window: {start: 500ms, duration: 20s}
+  speed: {factors: [0.9, 1.1]}
+  noise: {snr_db: [5, 20.5], p: 0.25, color: brown}
+  gain: {db: [-6, 3], p: 0.5}
+  polarity_inversion: 0.75
+  pre_emphasis: 0.97
   resample: {method: sinc_interp_kaiser, width: 64, rolloff: 0.9475, beta: 8}
   normalize: {to: loudness, level: -20}
   features: {kind: mfcc, n_fft: 512, win_length: 400, hop_length: 160, power: 1, center: false, normalized: true, n_mels: 64, f_min: 20, f_max: 7600,
-    mel_scale: slaney, norm: slaney, log: db, top_db: 60, n_mfcc: 13}
+    mel_scale: slaney, norm: slaney, log: db, top_db: 60, n_mfcc: 13, normalize: {mean: [1, 2], std: 3},
+    frequency_mask: {freq_mask_param: 27, count: 2}, time_mask: {time_mask_param: 100, p: 0.2, count: 10, iid_masks: true}, mask_value: -1.5}
   raw: {encoding: s24, rate: 44100, channels: 2}
   layout: NLC
   max_frames: 1000000
   timeout: 5s
 `)
 	want := &Audio{
-		Rate: 16000, Channels: 1, Select: []int{1, 0}, Length: 40000, Shape: Ragged, Crop: Random, Window: Window{500 * time.Millisecond, 20 * time.Second},
+		Rate: 16000, Channels: 1, Select: []int{1, 0}, Length: 40000, Shape: Ragged, Crop: Random, Window: Window{500 * time.Millisecond, 20 * time.Second}, Speed: []float64{0.9, 1.1},
+		Noise: &Noise{[2]float64{5, 20.5}, 0.25, Brown}, Gain: &Gain{[2]float64{-6, 3}, 0.5}, Inversion: 0.75, PreEmphasis: 0.97,
 		Resample: Resample{SincKaiser, 64, 0.9475, 8}, Normalize: Normalized{Loudness, -20},
-		Features: &Features{"mfcc", 512, 400, 160, 1, false, true, 64, 20, 7600, Slaney, Slaney, Decibel, 60, 13},
-		Raw:      &Raw{"s24", 44100, 2}, DType: tensor.F32, Layout: NLC, MaxFrames: 1000000, Timeout: 5 * time.Second,
+		Features: &Features{"mfcc", 512, 400, 160, 1, false, true, 64, 20, 7600, Slaney, Slaney, Decibel, 60, 13, "", []float64{1, 2}, []float64{3},
+			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false},
+		Raw: &Raw{"s24", 44100, 2}, DType: tensor.F32, Layout: NLC, MaxFrames: 1000000, Timeout: 5 * time.Second,
 	}
 	if !reflect.DeepEqual(got.Audio, want) {
 		t.Fatalf("got %+v\nwant %+v", got.Audio, want)
@@ -70,27 +78,72 @@ func TestAudioThatCannotBeIsRefused(t *testing.T) {
 		"{rate: 8000}":          "audio: length is missing",
 		"{rate: 0, length: 1}":  "audio.rate: got 0, want a whole number from 1 to 768000",
 		"{rate: 8, length: 1x}": "audio.length: got text \"1x\" at 8 Hz, want a whole number of samples, or a time such as 10s",
-		"{rate: 8, length: 9, shape: ragged, channels: 2}":                               "audio.shape: got ragged with layout NCL, want layout: NLC",
-		"{rate: 8, length: 9, shape: ragged, features: {kind: mel}}":                     "audio.shape: got ragged with layout NCL, want layout: NLC",
-		"{rate: 8, length: 9, features: {}}":                                             "audio.features: kind is missing, want spectrogram, mel or mfcc",
-		"{rate: 8, length: 9, features: {kind: mel, n_mfcc: 3}}":                         "audio.features.n_mfcc: goes with kind: mfcc",
-		"{rate: 8, length: 9, features: {kind: spectrogram, n_mels: 3}}":                 "audio.features: n_mels, f_min, f_max, mel_scale and norm go with kind: mel or mfcc",
-		"{rate: 8, length: 9, features: {kind: mel, f_min: 5}}":                          "audio.features.f_min: got 5, want less than f_max, which is 4",
-		"{rate: 8, length: 9, dtype: i16, features: {kind: mel}}":                        "audio.dtype: got i16 with features, want f32",
-		"{rate: 8, length: 9, normalize: {level: 1}}":                                    "audio.normalize: to is missing, want peak or loudness",
-		"{rate: 8, length: 9, raw: {rate: 1}}":                                           "audio.raw: encoding, rate or channels is missing",
-		"{rate: 8, length: 9, crop: middle}":                                             "audio.crop: got text \"middle\", want one of refuse, start, center, random",
-		"{rate: 8, length: 9, channel: 2}":                                               "audio.channel: unknown key; did you mean \"channels\"?",
-		"{rate: 8, length: 134217728, channels: 64}":                                     "audio.length: got 134217728 samples of 64 channels, want less than 2 GiB a row",
-		"{rate: 8, length: 9}\nimage: {transform: [center_crop: 8]}":                     "audio: from is missing, want the ending of the files beside those of image, such as from: wav",
-		"{rate: 8, length: 9, crop: random}\ncache: {rows_bytes: 1MiB}":                  "cache.rows_bytes: rows are drawn by chance",
-		"{rate: 8, length: 9}\nsource: {list: a.csv, columns: [audio]}":                  "",
-		"{rate: 8, length: 9}\nrings: {a: {source: {shards: a.tar, columns: [length]}}}": `got name "length", which every batch has`,
+		"{rate: 8, length: 9, shape: ragged, channels: 2}":                                                             "audio.shape: got ragged with layout NCL, want layout: NLC",
+		"{rate: 8, length: 9, shape: ragged, features: {kind: mel}}":                                                   "audio.shape: got ragged with layout NCL, want layout: NLC",
+		"{rate: 8, length: 9, features: {}}":                                                                           "audio.features: kind is missing, want spectrogram, mel, mfcc or whisper",
+		"{rate: 8, length: 9, features: {kind: mel, n_mfcc: 3}}":                                                       "audio.features.n_mfcc: goes with kind: mfcc",
+		"{rate: 8, length: 9, features: {kind: spectrogram, n_mels: 3}}":                                               "audio.features: n_mels, f_min, f_max, mel_scale and norm go with kind: mel or mfcc",
+		"{rate: 8, length: 9, features: {kind: mel, f_min: 5}}":                                                        "audio.features.f_min: got 5, want less than f_max, which is 4",
+		"{rate: 8, length: 9, dtype: i16, features: {kind: mel}}":                                                      "audio.dtype: got i16 with features, want f32",
+		"{rate: 8, length: 9, normalize: {level: 1}}":                                                                  "audio.normalize: to is missing, want peak, loudness or zero_mean_unit_var",
+		"{rate: 8, length: 9, raw: {rate: 1}}":                                                                         "audio.raw: encoding, rate or channels is missing",
+		"{rate: 8, length: 9, crop: middle}":                                                                           "audio.crop: got text \"middle\", want one of refuse, start, center, random",
+		"{rate: 8, length: 9, speed: {}}":                                                                              "audio.speed: factors is missing, want the speeds of which each sample draws one, such as factors: [0.9, 1.0, 1.1]",
+		"{rate: 8, length: 9, speed: {factors: [1, 0]}}":                                                               "audio.speed.factors[1]: got 0, want a number from 0.1 to 10",
+		"{rate: 8, length: 9, speed: {factors: 1.1}}":                                                                  "audio.speed.factors: got 1.1, want a list of speeds such as [0.9, 1.0, 1.1]",
+		"{rate: 8, length: 9, speed: {factors: [1, 1.1]}}\ncache: {rows_bytes: 1MiB}":                                  "cache.rows_bytes: rows are drawn by chance",
+		"{rate: 8, length: 9, normalize: {to: zero_mean_unit_var, level: 1}}":                                          "audio.normalize.level: given with to: zero_mean_unit_var, which has none",
+		"{rate: 8, length: 9, normalize: {to: zero_mean_unit_var}, dtype: i16}":                                        "audio.dtype: got i16 with normalize to zero_mean_unit_var, want f32",
+		"{rate: 8, length: 9, noise: {}}":                                                                              "audio.noise: snr_db is missing, want what is drawn from, in decibels, such as snr_db: [10, 30]",
+		"{rate: 8, length: 9, noise: {snr_db: [9, 3]}}":                                                                "audio.noise.snr_db: got [9, 3], want low before high",
+		"{rate: 8, length: 9, noise: {snr_db: 9}}":                                                                     "audio.noise.snr_db: got 9, want [low, high]",
+		"{rate: 8, length: 9, noise: {snr_db: [0, 9], p: 2}}":                                                          "audio.noise.p: got 2, want a number from 0 to 1",
+		"{rate: 8, length: 9, noise: {snr_db: [0, 9], color: blue}}":                                                   "audio.noise.color: got text \"blue\", want one of white, pink, brown",
+		"{rate: 8, length: 9, gain: {p: 1}}":                                                                           "audio.gain: db is missing, want what is drawn from, in decibels, such as db: [-6, 6]",
+		"{rate: 8, length: 9, gain: {db: [-101, 6]}}":                                                                  "audio.gain.db[0]: got -101, want a number from -100 to 100",
+		"{rate: 8, length: 9, polarity_inversion: 1.5}":                                                                "audio.polarity_inversion: got 1.5, want a number from 0 to 1",
+		"{rate: 8, length: 9, pre_emphasis: -0.1}":                                                                     "audio.pre_emphasis: got -0.1, want a number from 0 to 1",
+		"{rate: 8, length: 9, noise: {snr_db: [9, 9]}}\ncache: {rows_bytes: 1MiB}":                                     "cache.rows_bytes: rows are drawn by chance",
+		"{rate: 8, length: 9, gain: {db: [0, 1]}}\ncache: {rows_bytes: 1MiB}":                                          "cache.rows_bytes: rows are drawn by chance",
+		"{rate: 8, length: 9, gain: {db: [1, 1], p: 0.5}}\ncache: {rows_bytes: 1MiB}":                                  "cache.rows_bytes: rows are drawn by chance",
+		"{rate: 8, length: 9, polarity_inversion: 0.5}\ncache: {rows_bytes: 1MiB}":                                     "cache.rows_bytes: rows are drawn by chance",
+		"{rate: 8, length: 9, features: {kind: mel, cmvn: std}}":                                                       "audio.features.cmvn: got text \"std\", want one of mean, mean_variance",
+		"{rate: 8, length: 9, features: {kind: mel, normalize: {mean: 3}}}":                                            "audio.features.normalize: mean or std is missing, want both",
+		"{rate: 8, length: 9, features: {kind: mel, normalize: {mean: 3, std: 0}}}":                                    "audio.features.normalize.std: got 0, want a number from 1e-06",
+		"{rate: 8, length: 9, features: {kind: mel, normalize: {mean: [], std: 1}}}":                                   "audio.features.normalize.mean: got an empty list",
+		"{rate: 8, length: 9, features: {kind: mel, normalize: {mean: [a], std: 1}}}":                                  "audio.features.normalize.mean[0]: got text \"a\", want a number",
+		"{rate: 8, length: 9, features: {kind: whisper}}":                                                              "audio.rate: got 8 with features of kind whisper, want 16000",
+		"{rate: 16000, length: 30s, channels: 2, features: {kind: whisper}}":                                           "audio.channels: got 2 with features of kind whisper, want 1",
+		"{rate: 16000, length: 30s, shape: padded, features: {kind: whisper}}":                                         "audio.shape: got padded with features of kind whisper, want fixed",
+		"{rate: 16000, length: 30s, features: {kind: whisper, n_fft: 512}}":                                            "audio.features.n_fft: given with kind: whisper, which says all but n_mels",
+		"{rate: 8, length: 9, frequency_mask: {freq_mask_param: 2}}":                                                   "audio.frequency_mask: unknown key here; it belongs at audio.features.frequency_mask",
+		"{rate: 8, length: 9, features: {kind: mel, frequency_mask: {}}}":                                              "audio.features.frequency_mask: freq_mask_param is missing, want how long a mask may be, such as freq_mask_param: 27",
+		"{rate: 8, length: 9, features: {kind: mel, time_mask: {freq_mask_param: 3}}}":                                 "audio.features.time_mask.freq_mask_param: unknown key",
+		"{rate: 8, length: 9, features: {kind: mel, time_mask: {time_mask_param: 0}}}":                                 "audio.features.time_mask.time_mask_param: got 0, want a whole number from 1",
+		"{rate: 8, length: 9, features: {kind: mel, time_mask: {time_mask_param: 3, p: 1.5}}}":                         "audio.features.time_mask.p: got 1.5, want a number from 0 to 1",
+		"{rate: 8, length: 9, features: {kind: mel, time_mask: {time_mask_param: 3, count: 65}}}":                      "audio.features.time_mask.count: got 65, want a whole number from 1 to 64",
+		"{rate: 8, length: 9, features: {kind: mel, mask_value: 0}}":                                                   "audio.features.mask_value: given without frequency_mask and time_mask, whose value it is",
+		"{rate: 8, length: 9, features: {kind: mel, time_mask: {time_mask_param: 3}, mask_value: average}}":            "audio.features.mask_value: got text \"average\", want a number or mean",
+		"{rate: 8, length: 9, features: {kind: mel, time_mask: {time_mask_param: 3}}}\ncache: {rows_bytes: 1MiB}":      "cache.rows_bytes: rows are drawn by chance",
+		"{rate: 8, length: 9, features: {kind: mel, frequency_mask: {freq_mask_param: 3}}}\ncache: {rows_bytes: 1MiB}": "cache.rows_bytes: rows are drawn by chance",
+		"{rate: 8, length: 9, channel: 2}":                                                                             "audio.channel: unknown key; did you mean \"channels\"?",
+		"{rate: 8, length: 134217728, channels: 64}":                                                                   "audio.length: got 134217728 samples of 64 channels, want less than 2 GiB a row",
+		"{rate: 8, length: 9}\nimage: {transform: [center_crop: 8]}":                                                   "audio: from is missing, want the ending of the files beside those of image, such as from: wav",
+		"{rate: 8, length: 9, crop: random}\ncache: {rows_bytes: 1MiB}":                                                "cache.rows_bytes: rows are drawn by chance",
+		"{rate: 8, length: 9}\nsource: {list: a.csv, columns: [audio]}":                                                "",
+		"{rate: 8, length: 9}\nrings: {a: {source: {shards: a.tar, columns: [length]}}}":                               `got name "length", which every batch has`,
 	} {
 		_, err := Parse([]byte(sounds+body), "x.yaml")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:") {
 			t.Errorf("%s: got %v, want %q", body, err, want)
 		}
+	}
+}
+
+// What happens to every sample alike is not drawn by chance, and its rows may be kept.
+func TestEffectsWithoutChanceLeaveRowsTheSame(t *testing.T) {
+	for _, keys := range []string{"speed: {factors: [0.9]}", "noise: {snr_db: [0, 9], p: 0}", "gain: {db: [3, 3]}", "gain: {db: [0, 9], p: 0}", "polarity_inversion: 1", "pre_emphasis: 0.97"} {
+		parse(t, sounds+"{rate: 8000, length: 1s, "+keys+"}\ncache: {rows_bytes: 1MiB}\n")
 	}
 }
 
@@ -129,7 +182,9 @@ func TestHashOfSounds(t *testing.T) {
 	if strings.Contains(base, "image\":") || hash("{rate: 8000, length: 8000, timeout: 3s}") != base {
 		t.Fatal(base)
 	}
-	for _, body := range []string{"{rate: 8001, length: 8000}", "{rate: 8000, length: 1s, crop: start}", "{rate: 8000, length: 1s, features: {kind: mel}}", "{rate: 8000, length: 1s, select: [0]}"} {
+	for _, body := range []string{"{rate: 8001, length: 8000}", "{rate: 8000, length: 1s, crop: start}", "{rate: 8000, length: 1s, features: {kind: mel}}", "{rate: 8000, length: 1s, features: {kind: mel, cmvn: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}, mask_value: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, normalize: {mean: 0, std: 1}}}", "{rate: 8000, length: 1s, select: [0]}",
+		"{rate: 8000, length: 1s, speed: {factors: [1]}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2]}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2], color: pink}}",
+		"{rate: 8000, length: 1s, gain: {db: [1, 1]}}", "{rate: 8000, length: 1s, polarity_inversion: 1}", "{rate: 8000, length: 1s, pre_emphasis: 0.5}"} {
 		if hash(body) == base {
 			t.Errorf("%s has the hash of another", body)
 		}

@@ -144,7 +144,7 @@ func (m *Medium) random() bool {
 	case m.Video != nil:
 		return m.Video.random()
 	case m.Audio != nil:
-		return m.Audio.Crop == Random
+		return m.Audio.random()
 	}
 	return m.Image.Transform.random()
 }

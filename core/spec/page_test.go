@@ -117,12 +117,18 @@ var values = map[string]string{
 	"video.transform": "[center_crop: 2]", "video.dtype": "f16", "video.layout": "NCTHW", "video.colour": "accurate", "video.scaler": "area", "video.stream": "1", "video.threads": "2",
 	"video.seek": "approximate", "video.max_pixels": "1", "video.timeout": "5s",
 	"audio": "{rate: 8, length: 8}", "audio.rate": "8000", "audio.channels": "2", "audio.select": "[1, 0]", "audio.length": "1s", "audio.shape": "padded", "audio.crop": "random",
-	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.filter": "anull", "audio.resample": "{}", "audio.resample.method": "swresample",
+	"audio.window": "{start: 1s}", "audio.window.start": "1s", "audio.window.duration": "1s", "audio.filter": "anull", "audio.speed": "{factors: [1]}", "audio.speed.factors": "[0.9, 1, 1.1]",
+	"audio.noise": "{snr_db: [0, 9]}", "audio.noise.snr_db": "[5, 20]", "audio.noise.p": "0.5", "audio.noise.color": "pink", "audio.gain": "{db: [0, 0]}", "audio.gain.db": "[-6, 6]", "audio.gain.p": "0.5",
+	"audio.polarity_inversion": "0.5", "audio.pre_emphasis": "0.97",
+	"audio.resample": "{}", "audio.resample.method": "swresample",
 	"audio.resample.width": "64", "audio.resample.rolloff": "0.9", "audio.resample.beta": "8.5", "audio.normalize": "{to: peak}", "audio.normalize.to": "loudness",
 	"audio.normalize.level": "-20", "audio.features": "{kind: mel}", "audio.features.kind": "mfcc", "audio.features.n_fft": "512", "audio.features.win_length": "256",
 	"audio.features.hop_length": "128", "audio.features.power": "1", "audio.features.center": "false", "audio.features.normalized": "true", "audio.features.n_mels": "64",
 	"audio.features.f_min": "20", "audio.features.f_max": "3000", "audio.features.mel_scale": "slaney", "audio.features.norm": "slaney", "audio.features.log": "db",
-	"audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.raw": "{encoding: s16, rate: 1, channels: 1}", "audio.raw.encoding": "u8", "audio.raw.rate": "8000",
+	"audio.features.top_db": "80", "audio.features.n_mfcc": "13", "audio.features.cmvn": "mean",
+	"audio.features.normalize": "{mean: 1, std: 2}", "audio.features.normalize.mean": "[1, 2]", "audio.features.normalize.std": "3",
+	"audio.features.frequency_mask": "{freq_mask_param: 3}", "audio.features.frequency_mask.freq_mask_param": "27", "audio.features.frequency_mask.count": "2", "audio.features.frequency_mask.iid_masks": "true",
+	"audio.features.time_mask": "{time_mask_param: 3}", "audio.features.time_mask.time_mask_param": "27", "audio.features.time_mask.count": "2", "audio.features.time_mask.iid_masks": "true", "audio.features.time_mask.p": "0.2", "audio.features.mask_value": "mean", "audio.raw": "{encoding: s16, rate: 1, channels: 1}", "audio.raw.encoding": "u8", "audio.raw.rate": "8000",
 	"audio.raw.channels": "2", "audio.dtype": "i16", "audio.layout": "NLC", "audio.max_frames": "1000", "audio.timeout": "5s",
 	"source.columns[].dtype": "f32", "source.columns[].shape": "[2, 3]", "source.columns[].max_length": "9", "source.columns[].padded": "true",
 	"source.index": "beside", "source.local_timeout": "5s", "source.remote": "{}", "source.remote.endpoint": "http://h", "source.remote.region": "r", "source.remote.profile": "p",
@@ -274,6 +280,25 @@ func document(path, value string) string {
 	case strings.HasPrefix(path, "audio.normalize."):
 		with := map[string]string{"level": ", to: loudness"}[lastKey(path)]
 		image = "audio: {rate: 8000, length: 8, normalize: {" + lastKey(path) + ": " + value + with + "}}\n"
+	case strings.HasPrefix(path, "audio.noise.") || strings.HasPrefix(path, "audio.gain."):
+		part, key, _ := strings.Cut(strings.TrimPrefix(path, "audio."), ".")
+		with := map[string]string{"noise": ", snr_db: [0, 0]", "gain": ", db: [0, 0]"}[part]
+		if strings.HasSuffix(key, "db") {
+			with = ""
+		}
+		image = "audio: {rate: 8000, length: 8, " + part + ": {" + key + ": " + value + with + "}}\n"
+	case path == "audio.features.mask_value":
+		image = "audio: {rate: 8000, length: 8, features: {kind: mel, time_mask: {time_mask_param: 3}, " + lastKey(path) + ": " + value + "}}\n"
+	case strings.HasPrefix(path, "audio.features.frequency_mask.") || strings.HasPrefix(path, "audio.features.time_mask."):
+		part, key, _ := strings.Cut(strings.TrimPrefix(path, "audio.features."), ".")
+		with := map[string]string{"frequency_mask": ", freq_mask_param: 3", "time_mask": ", time_mask_param: 3"}[part]
+		if strings.HasSuffix(key, "_param") {
+			with = ""
+		}
+		image = "audio: {rate: 8000, length: 8, features: {kind: mel, " + part + ": {" + key + ": " + value + with + "}}}\n"
+	case strings.HasPrefix(path, "audio.features.normalize."):
+		with := map[string]string{"mean": ", std: 1", "std": ", mean: 0"}[lastKey(path)]
+		image = "audio: {rate: 8000, length: 8, features: {kind: mel, normalize: {" + lastKey(path) + ": " + value + with + "}}}\n"
 	case strings.HasPrefix(path, "audio.features."):
 		with := ", kind: mfcc"
 		if lastKey(path) == "kind" {
@@ -283,7 +308,7 @@ func document(path, value string) string {
 	case strings.HasPrefix(path, "audio.raw."):
 		with := map[string]string{"encoding": ", rate: 1, channels: 1", "rate": ", encoding: u8, channels: 1", "channels": ", rate: 1, encoding: u8"}
 		image = "audio: {rate: 8000, length: 8, raw: {" + lastKey(path) + ": " + value + with[lastKey(path)] + "}}\n"
-	case strings.HasPrefix(path, "audio.window.") || strings.HasPrefix(path, "audio.resample."):
+	case strings.HasPrefix(path, "audio.window.") || strings.HasPrefix(path, "audio.resample.") || strings.HasPrefix(path, "audio.speed."):
 		part, key, _ := strings.Cut(strings.TrimPrefix(path, "audio."), ".")
 		image = "audio: {rate: 8000, length: 8, " + part + ": {" + key + ": " + value + "}}\n"
 	case section == "audio":

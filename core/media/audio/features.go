@@ -18,6 +18,7 @@ const (
 	Spectrogram Kind = iota // torchaudio.transforms.Spectrogram
 	Mel                     // torchaudio.transforms.MelSpectrogram
 	MFCC                    // torchaudio.transforms.MFCC
+	Whisper                 // the log-mel spectrogram of Whisper's model card: see whisper.go
 )
 
 // Log is how the power of a spectrum is compressed.
@@ -27,6 +28,7 @@ const (
 	Linear     Log = iota // not at all; for MFCC Decibel
 	Decibel               // torchaudio's AmplitudeToDB: 10 log10(max(x, 1e-10)) of a power, 20 log10 of a magnitude, nothing lower than TopDB below the row's largest
 	NaturalLog            // ln(x + 1e-6), torchaudio's log_mels
+	Log10                 // log10(max(x, 1e-10))
 )
 
 // Scale is a scale of mels.
@@ -56,7 +58,23 @@ type Features struct {
 	TopDB float64 // 0: 80 for MFCC, no limit otherwise
 
 	Coefficients int // of MFCC; 0: 40
+
+	CMVN      CMVN
+	Mean, Std []float64 // (x - Mean) / Std, one for all bins or one for each; nil: not
+
+	FrequencyMask, TimeMask *Mask   // nil: none
+	MaskValue               float64 // of what is masked
+	MaskMean                bool    // the row's mean before it is masked, in place of MaskValue
 }
+
+// CMVN normalises each bin of a row, in each channel, by what its own steps are (cepstral mean and variance normalisation).
+type CMVN uint8
+
+const (
+	NoCMVN       CMVN = iota
+	Mean              // x - mean
+	MeanVariance      // (x - mean) / sqrt(max(variance, 1e-10)), the variance being the mean square
+)
 
 // Bounds of Features.
 const (
@@ -81,6 +99,9 @@ func (f Features) withDefaults(rate int) Features {
 		if *v == 0 {
 			*v = to
 		}
+	}
+	if f.Kind == Whisper {
+		f.whisper()
 	}
 	set(&f.FFT, 400)
 	set(&f.Win, f.FFT)
@@ -111,8 +132,8 @@ func (cfg *Config) CheckFeatures() error {
 }
 
 func (f *Features) check() error {
-	if f.Kind > MFCC || f.Log > NaturalLog || f.Scale > Slaney {
-		return wrong("features", "kind %d, log %d or scale %d is not one of the named values", f.Kind, f.Log, f.Scale)
+	if f.Kind > Whisper || f.Log > Log10 || f.Scale > Slaney || f.CMVN > MeanVariance {
+		return wrong("features", "kind %d, log %d, scale %d or cmvn %d is not one of the named values", f.Kind, f.Log, f.Scale, f.CMVN)
 	}
 	if f.FFT < 2 || f.FFT > MaxFFT {
 		return wrong("features.n_fft", "got %d points, want 2 to %d", f.FFT, MaxFFT)
@@ -129,9 +150,18 @@ func (f *Features) check() error {
 	if !(f.TopDB >= 0) {
 		return wrong("features.top_db", "got %v, want at least 0", f.TopDB)
 	}
-	if f.Kind == Spectrogram {
-		return nil
+	if f.Kind != Spectrogram {
+		if err := f.checkMels(); err != nil {
+			return err
+		}
 	}
+	if err := f.checkNormalization(); err != nil {
+		return err
+	}
+	return f.checkMasks()
+}
+
+func (f *Features) checkMels() error {
 	if f.Mels < 1 || f.Mels > MaxMels {
 		return wrong("features.n_mels", "got %d, want 1 to %d", f.Mels, MaxMels)
 	}
@@ -140,6 +170,31 @@ func (f *Features) check() error {
 	}
 	if f.Kind == MFCC && (f.Coefficients < 1 || f.Coefficients > f.Mels) {
 		return wrong("features.n_mfcc", "got %d, want 1 to n_mels, %d", f.Coefficients, f.Mels)
+	}
+	return nil
+}
+
+func (f *Features) checkNormalization() error {
+	if len(f.Mean) == 0 && len(f.Std) == 0 {
+		return nil
+	}
+	if f.CMVN != NoCMVN {
+		return wrong("features.normalize", "given beside cmvn, which does the same by the row's own values; leave one of them out")
+	}
+	if err := f.checkValues("mean", f.Mean, math.Inf(-1)); err != nil {
+		return err
+	}
+	return f.checkValues("std", f.Std, 0)
+}
+
+func (f *Features) checkValues(key string, values []float64, above float64) error {
+	if n := len(values); n != 1 && n != f.bins() {
+		return wrong("features.normalize."+key, "got %d values, want 1, or one for each of the %d bins", n, f.bins())
+	}
+	for _, v := range values {
+		if !(v > above) || math.IsInf(v, 1) {
+			return wrong("features.normalize."+key, "got %v, want a finite number above %v", v, above)
+		}
 	}
 	return nil
 }
@@ -154,10 +209,15 @@ func largestPrime(n int) int {
 	return max(largest, n)
 }
 
-func newFeatures(cfg Features, rate int) (*features, error) {
+func newFeatures(cfg Features, rate, channels int) (*features, error) {
 	cfg = cfg.withDefaults(rate)
 	if err := cfg.check(); err != nil {
 		return nil, err
+	}
+	if cfg.Kind == Whisper {
+		if err := checkWhisper(rate, channels); err != nil {
+			return nil, err
+		}
 	}
 	f := &features{cfg: cfg}
 	window := cfg.window()
@@ -184,23 +244,25 @@ func newFeatures(cfg Features, rate int) (*features, error) {
 func floats(s []float32) *C.float { return (*C.float)(unsafe.SliceData(s)) }
 
 // bins is the number of values of one spectrum.
-func (f *features) bins() int {
-	switch f.cfg.Kind {
-	case Mel:
-		return f.cfg.Mels
+func (f *Features) bins() int {
+	switch f.Kind {
+	case Mel, Whisper:
+		return f.Mels
 	case MFCC:
-		return f.cfg.Coefficients
+		return f.Coefficients
 	}
-	return f.cfg.FFT/2 + 1
+	return f.FFT/2 + 1
 }
 
 // steps is the number of spectra of n frames; 0 where n is too short for one.
-func (f *features) steps(n int64) int64 {
-	fft, hop := int64(f.cfg.FFT), int64(f.cfg.Hop)
+func (f *Features) steps(n int64) int64 {
+	fft, hop := int64(f.FFT), int64(f.Hop)
 	switch {
-	case f.cfg.Inside && n >= fft:
+	case f.Kind == Whisper && n > fft/2:
+		return n / hop
+	case f.Inside && n >= fft:
 		return (n-fft)/hop + 1
-	case !f.cfg.Inside && n > fft/2: // what is reflected is there
+	case !f.Inside && n > fft/2: // what is reflected is there
 		return (n+fft/2*2-fft)/hop + 1
 	}
 	return 0
@@ -233,31 +295,41 @@ type filterbank struct {
 // bands is torchaudio's melscale_fbanks in its float32 arithmetic: a band of one bin at a triangle's foot has a weight
 // in which its roundings show.
 func (f *Features) bands(rate int) filterbank {
+	if f.Kind == Whisper {
+		return f.whisperBands()
+	}
 	bins := linspace(0, float64(rate/2), f.FFT/2+1)
 	points := linspace(f.Scale.mel(f.Low), f.Scale.mel(f.High), f.Mels+2)
 	for i, m := range points {
 		points[i] = f.Scale.hz(m)
 	}
 	var b filterbank
+	weights := make([]float32, len(bins))
 	for m := range f.Mels {
 		low, mid, high := points[m], points[m+1], points[m+2]
 		norm := float32(1)
 		if f.SlaneyNorm {
 			norm = 2 / float32(high-low)
 		}
-		first, count := len(bins), 0
 		for k, hz := range bins {
 			up, down := float32(hz-low)/float32(mid-low), float32(high-hz)/float32(high-mid)
-			v := min(up, down)
-			if !(v > 0) {
-				continue
-			}
-			first, count = min(first, k), count+1
-			b.weight = append(b.weight, float32(v*norm))
+			weights[k] = float32(min(up, down) * norm)
 		}
-		b.first, b.count = append(b.first, int32(min(first, len(bins)-1))), append(b.count, int32(count))
+		b.add(weights)
 	}
 	return b
+}
+
+// add appends a band that has these weights, where they are above 0.
+func (b *filterbank) add(weights []float32) {
+	first, count := len(weights), 0
+	for k, v := range weights {
+		if v > 0 {
+			first, count = min(first, k), count+1
+			b.weight = append(b.weight, v)
+		}
+	}
+	b.first, b.count = append(b.first, int32(min(first, len(weights)-1))), append(b.count, int32(count))
 }
 
 // linspace is torch's: a float32 step from both ends towards the middle, each value rounded once.

@@ -167,7 +167,7 @@ func (w *Worker) swresample(j *job, from planes, channels int, to planes) error 
 		return &Error{cause: CauseUnsupported, Detail: "FFmpeg " + err.Error()}
 	}
 	all := w.spectra.planes(channels, j.first+j.n)
-	if rc := C.audio_ff_swresample(floats(from.data), C.size_t(from.stride), C.int64_t(from.n), C.int(j.info.Rate), floats(all.data),
+	if rc := C.audio_ff_swresample(floats(from.data), C.size_t(from.stride), C.int64_t(from.n), C.int(j.from), floats(all.data),
 		C.size_t(all.stride), C.int64_t(all.n), C.int(j.rate), C.int(channels)); rc != 0 {
 		return errors.New("audio: swresample: FFmpeg's error " + fmt.Sprint(int(rc)))
 	}

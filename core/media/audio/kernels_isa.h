@@ -547,6 +547,8 @@ ISA static void spectra(const audio_spectrum *f, const float *x, int64_t frames,
     }
 }
 
+#include "noise_isa.h"
+
 #include "flac_isa.h"
 #include "mp3_isa.h"
 #include "cosines_isa.h"
@@ -554,6 +556,7 @@ ISA static void spectra(const audio_spectrum *f, const float *x, int64_t frames,
 #include "opus_isa.h"
 
 const audio_kernels BANK = {
-    ISA_NAME, from_pcm, to_s16, mean,       polyphase,   spectra,   log_all,   scale,
-    at_least, peak,     matrix, flac_frame, flac_floats, mp3_frame, aac_frame, opus_frame_decode,
+    ISA_NAME,          from_pcm, to_s16, mean,    polyphase,  spectra,     log_all,   scale,
+    at_least,          peak,     matrix, normals, flac_frame, flac_floats, mp3_frame, aac_frame,
+    opus_frame_decode,
 };

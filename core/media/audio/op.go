@@ -48,6 +48,7 @@ const (
 	AsStored     Loudness = iota
 	ToPeak                // the largest |x| becomes Level (1.0 if that is 0)
 	ToIntegrated          // the integrated loudness of ITU-R BS.1770 becomes Level LUFS (-23 if that is 0)
+	ToStandard            // the mean becomes 0 and the variance 1, over all channels: (x - mean) / sqrt(variance + 1e-7)
 )
 
 // Normalize scales a row. Nothing is clipped in f32 rows; i16 rows are held to their range.
@@ -63,21 +64,27 @@ type Raw struct {
 	Channels int
 }
 
-// Config describes a row. Steps happen in this order: window, filter, channels, resample, crop, normalise, pad or features.
+// Config describes a row. Steps happen in this order: window, filter, channels, speed, resample, crop, noise,
+// normalise, gain and polarity, pre-emphasis, pad or features.
 type Config struct {
-	Rate      int   // of the row; 0: as stored
-	Channels  int   // of the row; 0: as stored. 1 of many is their mean, many of 1 are copies, all else is refused
-	Select    []int // takes these channels, from 0, before the rule of Channels
-	Window    Window
-	Filter    string // a description of FFmpeg's filters with one input and one output; what comes out is the sample
-	Length    int    // frames of the row at its rate; shorter samples are padded with zeros at their end
-	Crop      Crop
-	Resample  Resample
-	Normalize Normalize
-	Features  *Features    // nil: the waveform itself
-	DType     tensor.DType // tensor.F32 (or 0) or tensor.I16; features are f32
-	Layout    Layout
-	Raw       *Raw // nil: the bytes have a header
+	Rate        int   // of the row; 0: as stored
+	Channels    int   // of the row; 0: as stored. 1 of many is their mean, many of 1 are copies, all else is refused
+	Select      []int // takes these channels, from 0, before the rule of Channels
+	Window      Window
+	Filter      string    // a description of FFmpeg's filters with one input and one output; what comes out is the sample
+	Speed       []float64 // factors of which each sample draws one; nil: as it is
+	Length      int       // frames of the row at its rate; shorter samples are padded with zeros at their end
+	Crop        Crop
+	Resample    Resample
+	Noise       *Noise // nil: none
+	Normalize   Normalize
+	Gain        *Gain        // nil: none
+	Invert      float64      // probability that the signal's sign is turned
+	PreEmphasis float64      // c of y[i] = x[i] - c * x[i-1], y[0] being x[0]; 0: none
+	Features    *Features    // nil: the waveform itself
+	DType       tensor.DType // tensor.F32 (or 0) or tensor.I16; features are f32
+	Layout      Layout
+	Raw         *Raw // nil: the bytes have a header
 
 	MaxFrames int64         // as stored, in memory at once, of one channel or two; half as many of four, and so on; 0: DefaultMaxFrames
 	Budget    time.Duration // wall clock for FFmpeg, FLAC, MP3, AAC or Opus to decode one sample; 0: none
@@ -102,7 +109,7 @@ type Op struct {
 // Compile checks cfg and prepares its tables. Errors name the field. Without Length or Channels the Op has no row: it is
 // for [Worker.Wave] alone.
 func Compile(cfg Config) (*Op, error) {
-	op := &Op{cfg: cfg}
+	op := &Op{cfg: cfg, banks: banks{most: maxBanks * max(1, len(cfg.Speed))}}
 	op.cfg.Resample = cfg.Resample.withDefaults()
 	if cfg.MaxFrames == 0 {
 		op.cfg.MaxFrames = DefaultMaxFrames
@@ -122,11 +129,14 @@ func Compile(cfg Config) (*Op, error) {
 	}
 	if cfg.Features != nil {
 		var err error
-		if op.features, err = newFeatures(*cfg.Features, cfg.Rate); err != nil {
+		if op.features, err = newFeatures(*cfg.Features, cfg.Rate, op.channels); err != nil {
 			return nil, unlessTold(err)
 		}
-		if n := int64(cfg.Length); n > 0 && op.features.steps(n) < 1 {
+		if n := int64(cfg.Length); n > 0 && op.features.cfg.steps(n) < 1 {
 			return nil, fmt.Errorf("audio: features: a row of %d frames is shorter than one spectrum of %d", n, op.features.cfg.FFT)
+		}
+		if err := op.features.cfg.checkTimeMask(int64(cfg.Length)); err != nil {
+			return nil, err
 		}
 		runtime.SetFinalizer(op, func(op *Op) { C.audio_spectrum_free(op.features.c) })
 	}
@@ -180,7 +190,10 @@ func (cfg *Config) check() error {
 	if cfg.Length < 0 || cfg.Length > MaxLength {
 		return wrong("length", "got %d frames, want 1 to %d", cfg.Length, MaxLength)
 	}
-	if cfg.Crop > CropRandom || cfg.Layout > TimeFirst || cfg.Normalize.To > ToIntegrated {
+	if err := checkSpeed(cfg.Speed); err != nil {
+		return err
+	}
+	if cfg.Crop > CropRandom || cfg.Layout > TimeFirst || cfg.Normalize.To > ToStandard {
 		return wrong("config", "crop %d, layout %d or normalise %d is not one of the named values", cfg.Crop, cfg.Layout, cfg.Normalize.To)
 	}
 	if cfg.DType != tensor.F32 && cfg.DType != tensor.I16 {
@@ -198,6 +211,9 @@ func (cfg *Config) checkParts() error {
 	}
 	if l := cfg.Normalize.Level; math.IsNaN(l) || math.Abs(l) > 1000 || cfg.Normalize.To == ToPeak && l < 0 {
 		return wrong("normalize.level", "got level %v, want a peak above 0 or LUFS", l)
+	}
+	if err := cfg.checkEffects(); err != nil {
+		return err
 	}
 	if err := cfg.checkFeaturesType(); err != nil {
 		return err
@@ -260,7 +276,7 @@ func (op *Op) rowShape() []int64 {
 		}
 		return []int64{c, n}
 	}
-	bins, steps := int64(op.features.bins()), op.features.steps(n)
+	bins, steps := int64(op.features.cfg.bins()), op.features.cfg.steps(n)
 	switch {
 	case op.cfg.Layout == ChannelsFirst && c == 1:
 		return []int64{bins, steps}

@@ -13,6 +13,7 @@ type job struct {
 	take     []int // the stored channels that are fetched
 	mean     bool  // of them
 	channels int   // of the row
+	from     int   // the rate that the sound is read as: the stored one, or what its speed makes of it
 	rate     int   // of the row
 	bank     *bank // nil: no sinc resampling
 	swr      bool  // swresample
@@ -44,7 +45,7 @@ func (w *Worker) plan(src Source, draw Draw) (job, error) {
 	if err := w.planChannels(&j); err != nil {
 		return j, err
 	}
-	if err := w.planRate(&j); err != nil {
+	if err := w.planRate(&j, draw); err != nil {
 		return j, err
 	}
 	if err := w.planWindow(&j, window); err != nil {
@@ -108,11 +109,19 @@ func (w *Worker) planChannels(j *job) error {
 	return nil
 }
 
-func (w *Worker) planRate(j *job) error {
+func (w *Worker) planRate(j *job, draw Draw) error {
 	cfg := &w.op.cfg
-	j.rate = cfg.Rate
-	if j.rate == 0 || j.rate == j.info.Rate {
+	j.from, j.rate = j.info.Rate, cfg.Rate
+	if j.rate == 0 {
 		j.rate = j.info.Rate
+	}
+	if len(cfg.Speed) > 0 {
+		factor := cfg.Speed[int(draw.uniform(drawSpeed)*float64(len(cfg.Speed)))]
+		if j.from = spedRate(j.info.Rate, factor); j.from < 1 {
+			return w.bad(j, CauseUnsupported, "%d Hz at %v times the speed are less than one", j.info.Rate, factor)
+		}
+	}
+	if j.from == j.rate {
 		return nil
 	}
 	if cfg.Resample.Method == SWResample {
@@ -120,7 +129,7 @@ func (w *Worker) planRate(j *job) error {
 		return nil
 	}
 	var err error
-	if j.bank, err = w.op.banks.get(j.info.Rate, j.rate, cfg.Resample); err != nil {
+	if j.bank, err = w.op.banks.get(j.from, j.rate, cfg.Resample); err != nil {
 		return w.bad(j, CauseUnsupported, "resampling %v", err)
 	}
 	return nil
@@ -173,7 +182,7 @@ func (j *job) outFrames() int64 {
 	case j.bank != nil:
 		return j.bank.out(n)
 	case j.swr:
-		return (n*int64(j.rate) + int64(j.info.Rate) - 1) / int64(j.info.Rate)
+		return (n*int64(j.rate) + int64(j.from) - 1) / int64(j.from)
 	}
 	return n
 }

@@ -20,8 +20,8 @@ import (
 	"unsafe"
 )
 
-// render makes the job's frames in wave: fetched, mixed, resampled, normalised.
-func (w *Worker) render(j *job, wave planes) error {
+// render makes the job's frames in wave: fetched, mixed, resampled, changed.
+func (w *Worker) render(j *job, wave planes, draw Draw) error {
 	lo, hi := j.lo, j.hi
 	from := wave
 	if j.mean || j.bank != nil || j.swr {
@@ -52,7 +52,7 @@ func (w *Worker) render(j *job, wave planes) error {
 	for c := made; c < j.channels; c++ {
 		copy(wave.channel(c), wave.channel(0))
 	}
-	return w.normalize(j, wave)
+	return w.change(j, wave, draw)
 }
 
 // reads is the range of the signal that outputs [first, first + n) are made of; what lies outside the signal is zero.
@@ -91,6 +91,9 @@ func (w *Worker) normalize(j *job, wave planes) error {
 	gain := 1.0
 	switch w.op.cfg.Normalize.To {
 	case AsStored:
+		return nil
+	case ToStandard:
+		w.standardize(j, wave)
 		return nil
 	case ToPeak:
 		if level == 0 {

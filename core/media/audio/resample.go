@@ -27,7 +27,7 @@ type Resample struct {
 const (
 	maxWidth    = 1024
 	maxBankTaps = 1 << 22
-	maxBanks    = 16 // kept by an Op: the rates that its samples come in
+	maxBanks    = 16 // kept by an Op for each speed: the rates that its samples come in
 )
 
 func (r Resample) withDefaults() Resample {
@@ -147,13 +147,16 @@ func gcd(a, b int) int {
 	return a
 }
 
-// banks keeps the filters of the rates that samples came in. Workers share it.
+// banks keeps the filters of the rates that samples came in, at whatever speed. Workers share it.
 type banks struct {
+	most int // that are kept
+
 	mu   sync.Mutex
 	kept map[int]*bank // by the rate resampled from
+	taps int           // of all that are kept
 }
 
-// get makes the bank at most once for rates that come often: above maxBanks one that is kept makes room.
+// get makes the bank at most once for rates that come often: above most, and above maxBanks of the largest, those that are kept make room.
 func (s *banks) get(from, to int, r Resample) (*bank, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,12 +170,14 @@ func (s *banks) get(from, to int, r Resample) (*bank, error) {
 	if s.kept == nil {
 		s.kept = map[int]*bank{}
 	}
-	for rate := range s.kept {
-		if len(s.kept) < maxBanks {
+	for rate, old := range s.kept {
+		if len(s.kept) < s.most && s.taps+len(b.k) <= maxBanks*maxBankTaps {
 			break
 		}
 		delete(s.kept, rate)
+		s.taps -= len(old.k)
 	}
 	s.kept[from] = b
+	s.taps += len(b.k)
 	return b, nil
 }

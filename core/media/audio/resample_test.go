@@ -81,7 +81,7 @@ func TestHugeFilterBanksAreRefused(t *testing.T) {
 
 // However many rates come in, an Op keeps at most maxBanks filters, and a rate seen again gives the same filter.
 func TestBanksAreBounded(t *testing.T) {
-	var s banks
+	s := banks{most: maxBanks}
 	for rate := 8001; rate < 8100; rate++ {
 		if _, err := s.get(rate, 8000, Resample{}.withDefaults()); err != nil {
 			t.Fatal(err)

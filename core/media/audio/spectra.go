@@ -24,15 +24,24 @@ import (
 )
 
 // store makes the features of wave and brings them into the row.
-func (w *Worker) store(j *job, wave planes, row []byte) error {
+func (w *Worker) store(j *job, wave planes, row []byte, draw Draw) error {
 	f := w.op.features
-	steps := f.steps(wave.n)
+	sounding := wave.n
+	if f.cfg.Kind == Whisper {
+		wave = withSilence(wave, j.channels)
+	}
+	steps := f.cfg.steps(wave.n)
 	if steps < 1 {
 		return w.bad(j, CauseTooShort, "got %d at %d Hz, one spectrum needs more than %d", wave.n, j.rate, f.cfg.FFT/2)
 	}
 	j.info.Samples = int(steps)
+	if f.cfg.Kind == Whisper {
+		j.info.Samples = whisperSteps(sounding, steps)
+	}
 	data := w.features(f, wave, j.channels, steps)
-	w.layOut(data, j.channels, int64(f.bins()), steps, row)
+	f.normalize(data, j.channels, int(steps))
+	f.mask(data, j.channels, int(steps), j.info.Samples, draw)
+	w.layOut(data, j.channels, int64(f.cfg.bins()), steps, row)
 	runtime.KeepAlive(w.op)
 	return nil
 }
@@ -53,7 +62,7 @@ func (w *Worker) features(f *features, wave planes, channels int, steps int64) [
 	if f.cfg.Kind != MFCC {
 		return out
 	}
-	bins := int64(f.bins())
+	bins := int64(f.cfg.bins())
 	to := w.turned.get(int64(channels) * bins * steps)
 	for c := range int64(channels) {
 		C.matrix(w.kernels, floats(f.dct), C.int32_t(bins), C.int32_t(rows), floats(out[c*rows*steps:]), C.size_t(steps), C.size_t(steps),
@@ -80,6 +89,12 @@ func (w *Worker) reflected(f *features, x []float32) []float32 {
 func (w *Worker) compress(f *features, x []float32) {
 	n := C.size_t(len(x))
 	switch f.cfg.Log {
+	case Log10:
+		most := C.log_of(w.kernels, floats(x), n, floorDB, 0, 1/math.Ln10)
+		if f.cfg.Kind == Whisper {
+			C.at_least(w.kernels, floats(x), n, most-whisperRange)
+			standardize(x, -whisperShift, 1.0/whisperShift)
+		}
 	case NaturalLog:
 		C.log_of(w.kernels, floats(x), n, 0, offsetLn, 1)
 	case Decibel:
@@ -96,7 +111,7 @@ func (w *Worker) compress(f *features, x []float32) {
 
 // layOut copies [channels, bins, steps] into the row at capacity and clears what lies beyond.
 func (w *Worker) layOut(data []float32, channels int, bins, steps int64, row []byte) {
-	capacity := w.op.features.steps(int64(w.op.cfg.Length))
+	capacity := w.op.features.cfg.steps(int64(w.op.cfg.Length))
 	lines := int64(channels) * bins
 	if w.op.cfg.Layout == ChannelsFirst {
 		for l := range lines {

@@ -52,6 +52,7 @@ type Worker struct {
 	in      input
 	energy  []float64
 	biquads [10]C.double
+	noise   noiseRoom
 
 	fetched, mixed, wave, spectra, scratch, turned buffer
 }
@@ -134,11 +135,11 @@ func (w *Worker) decode(dst Row, src Source, draw Draw) (Info, error) {
 		return j.info, err
 	}
 	wave := w.target(dst.Data, j.n)
-	if err := w.render(&j, wave); err != nil {
+	if err := w.render(&j, wave, draw); err != nil {
 		return j.info, err
 	}
 	if w.op.features != nil {
-		return j.info, w.store(&j, wave, dst.Data)
+		return j.info, w.store(&j, wave, dst.Data, draw)
 	}
 	j.info.Samples = int(j.n)
 	w.storeWave(wave, dst.Data)
@@ -171,7 +172,7 @@ func (w *Worker) makeWave(src Source, draw Draw) (Wave, Info, error) {
 		return Wave{}, j.info, err
 	}
 	wave := w.wave.planes(j.channels, j.n)
-	if err := w.render(&j, wave); err != nil {
+	if err := w.render(&j, wave, draw); err != nil {
 		return Wave{}, j.info, err
 	}
 	j.info.Samples = int(j.n)
@@ -193,6 +194,9 @@ func (w *Worker) target(row []byte, n int64) planes {
 	plain := op.features == nil && op.cfg.DType == tensor.F32 && (op.cfg.Layout == ChannelsFirst || channels == 1)
 	if data, ok := floatsOf(row); ok && plain {
 		return planes{data, length, n}
+	}
+	if op.features != nil && op.features.cfg.Kind == Whisper {
+		return planes{w.wave.get(int64(channels) * length), length, n}
 	}
 	return w.wave.planes(channels, n)
 }
