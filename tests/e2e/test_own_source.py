@@ -431,6 +431,28 @@ def test_an_iterable_may_take_its_time(pictures):
     assert out == "True True\n", err
 
 
+def test_an_iterable_is_gone_through_in_one_thread(pictures):
+    """What may not leave its thread, such as a cursor of sqlite3, works; and a generator that is left in the middle ends there, too."""
+    out, err = stream("""
+        threads = set()
+        class Cursor:
+            def __iter__(self):
+                threads.add(threading.get_ident())
+                try:
+                    for name in names:
+                        threads.add(threading.get_ident())
+                        yield name
+                finally:
+                    threads.add(threading.get_ident())
+        with spdl.open(description, source=Cursor()) as loader:
+            print(keys(loader) == names)
+            for batch in loader:
+                break
+        print(len(threads), threading.get_ident() in threads, settled())
+    """, describe(pictures.path, batch=4))
+    assert (out, err) == ("True\n1 False 0\n", "")
+
+
 def test_a_want_of_a_pass_that_is_over_begins_none():
     """A thread that took it before the epoch's end, and asks only now, takes no item of the next epoch."""
     begun = []

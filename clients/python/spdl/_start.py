@@ -52,7 +52,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
                 epoch and then this loop. Under torchrun each rank has all of its own iterable. A file says
                 source: {host: {stream: true}} and order: {shuffle: false}
     source_threads
-                how many threads call it
+                how many threads call it; an iterable is gone through in one
 
     Blocks until the engine is ready or has said why not. Its log goes to stderr (SPDL_LOG sets the level).
     Raises SpecError, EngineStartError, StateError, and what attach() raises.
