@@ -35,7 +35,7 @@ def test_copies_let_every_batch_be_kept(mock, loader):
 
 
 def test_views_that_are_kept_exhaust_the_leases_with_a_clear_error(loader):
-    with pytest.raises(spdl.LeasesExhausted, match="views keep their batch leased"):
+    with pytest.raises(spdl.LeasesExhausted, match="arrays and tensors of a batch hold it"):
         list(spdl.DataLoader(loader, tensors="numpy"))
 
 

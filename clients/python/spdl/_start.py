@@ -216,7 +216,9 @@ def _spec_text(spec: Spec) -> str:
         except (TypeError, ValueError) as error:
             raise SpecError(f"spdl: open: the description is not plain data: {error}") from None
     if not isinstance(spec, (str, bytes, os.PathLike)):
-        raise TypeError(f"spdl: open: the description is of type {type(spec).__name__}, want a dict, or the path of a file or folder")
+        is_data = hasattr(spec, "__getitem__") or hasattr(spec, "__iter__")
+        remedy = "; a data set of yours comes as source=, behind a description of the rest" if is_data else ""
+        raise TypeError(f"spdl: open: the description is of type {type(spec).__name__}, want a dict, or the path of a file or folder{remedy}")
     path = os.fspath(spec)
     if isinstance(path, bytes):
         path = os.fsdecode(path)
