@@ -306,6 +306,13 @@ class Loader:
         """Whether its description says that the program's samples come one after the other."""
         return any(ring["source"].get("stream", False) for ring in self._text["spec"]["rings"].values())
 
+    def _text_fields(self) -> frozenset[str]:
+        """Fields of text: the key, and the columns that the description calls so."""
+        rings = self._text.get("spec", {}).get("rings", {}).values()  # this one alone
+        named = {column["name"] for ring in rings for column in ring["source"].get("columns") or () if column["type"] == "text"}
+        return frozenset(name for name, field in self.schema.fields.items()
+                         if name == self.schema.key or name in named and field.kind == "ragged")
+
     def _raise_of_source(self) -> None:
         """An iterable that raised has ended its epoch by it. Whoever comes to that end is told, once."""
         error = self._feed.stream.take_error() if self._feed is not None and self._feed.stream is not None else None
