@@ -100,6 +100,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         if name is not None:
             _torchrun.take_back(name)
         raise
+    if name is not None:
+        _torchrun.host(loader)
     if source is not None:
         try:
             loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples, loader._streamed())

@@ -8,7 +8,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedTuple, NoReturn, Optional
 
-from . import _c, _dlpack
+from . import _c, _dlpack, _torchrun
 from ._feed import Feed
 from ._errors import ArgumentError, NotFound, StateError, Timeout, Unsupported
 from ._reader import EMPTY, Lease, Reader, nanoseconds
@@ -286,9 +286,13 @@ class Loader:
         """Leave the ring, and stop the engine if open() started it. The batch in hand counts as done; others that
         were not done go to the group again. Views of leased batches stay readable: with the last of them, tensors too, the
         membership ends. Waits up to 5 s for an engine that it stops, whose name is free then, and as long for calls of the data set that
-        open() was given as source."""
+        open() was given as source; under torchrun local rank 0, whose engine it is, before that as long for the other ranks to leave."""
         self._let_go()
-        self._leave()
+        try:
+            if not self.closed:
+                _torchrun.see_off(self)
+        finally:
+            self._leave()
 
     def __enter__(self) -> Loader:
         return self
