@@ -35,11 +35,13 @@ def test_a_loader_is_not_made_of_a_spec():
         spdl.Loader("spec.yaml")
 
 
-def test_after_the_last_epoch_every_loop_is_empty(mock):
+def test_after_the_last_epoch_every_loop_is_empty_and_warns(mock):
     mock.lib.mock_set_epochs(2)
     with spdl.open("x") as loader:
         assert [tickets(epoch) for epoch in loader.epochs()] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
-        assert tickets(loader) == [] == tickets(loader)
+        with pytest.warns(RuntimeWarning, match="empty, as its 2 epochs are over; more come without order.epochs") as warned:
+            assert tickets(loader) == []
+        assert warned[0].filename == __file__
         assert list(loader.epochs()) == [] and loader.acquire() is None
 
 
