@@ -77,8 +77,8 @@ func (l *loading) wavHeader() (*Media, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !st.Mode().IsRegular() {
-			return nil, fmt.Errorf("%q: got %v, want a regular file", src.Path, st.Mode().Type())
+		if err := checkRegular(src.Path, st); err != nil {
+			return nil, err
 		}
 		f, err := os.Open(src.Path)
 		if err != nil {

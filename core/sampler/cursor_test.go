@@ -320,6 +320,8 @@ func TestParseStateIsStrict(t *testing.T) {
 		{goodState + "{}", "text after"},
 		{edit(`"epoch":1,`, ""), `key "epoch": missing`},
 		{edit(`"epoch":1,`, `"epoch":1,"epoch":1,`), `key "epoch": unknown or given twice; pass what was saved`},
+		{`{"data":` + goodState + "}", `key "data": got {"version"`},
+		{`{"data":{"n":1}}`, `key "data": got {"n":1}, of a type that it never has; pass what was saved, as it was saved, and nothing around it`},
 		{edit(`"epoch"`, `"Epoch"`), `key "Epoch": unknown`},
 		{edit(`"epoch":1`, `"epoch":null`), `key "epoch": got null`},
 		{edit(`"epoch":1`, `"epoch":1.5`), `key "epoch": got 1.5`},

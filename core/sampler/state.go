@@ -116,7 +116,12 @@ func decodeValue(dec *json.Decoder, field any) error {
 	if string(raw) == "null" {
 		return errors.New("got null, want a value")
 	}
-	if err := json.Unmarshal(raw, field); err != nil {
+	err := json.Unmarshal(raw, field)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind): // which speaks of Go's types
+		return fmt.Errorf("got %.40s, of a type that it never has; %s", raw, asSaved)
+	case err != nil:
 		return fmt.Errorf("got %.40s: %w", raw, err)
 	}
 	return nil

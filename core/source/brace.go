@@ -138,8 +138,11 @@ func appendGlob(ctx context.Context, names []string, pattern string, c *store.Cl
 	return append(names, found...), nil
 }
 
-// unlisted is why a shard cannot be opened: one that is not there may have been meant as a pattern.
+// unlisted is why a shard cannot be opened: one that is not there may have been meant as a pattern, a directory for what is in it.
 func unlisted(name string, err error) error {
+	if info, e := os.Stat(name); e == nil && info.IsDir() {
+		return fmt.Errorf("%w; name the files in it, such as %s", err, filepath.Join(name, "*.tar"))
+	}
 	var e *store.Error
 	path, _, _ := strings.Cut(name, "?")
 	if !strings.HasPrefix(name, "http") || !strings.Contains(path, "*") || !errors.As(err, &e) || e.Cause != store.Missing {

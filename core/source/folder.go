@@ -94,7 +94,7 @@ func openFolder(c FolderConfig) (Source, error) {
 	}
 	if len(w.f.offsets) == 0 {
 		r.close()
-		return nil, fmt.Errorf("%w: found %s; want files ending in %s", ErrNoSamples, w.found(), strings.Join(extensions, ", "))
+		return nil, fmt.Errorf("%w: found %s; want files ending in %s%s", ErrNoSamples, w.found(), strings.Join(extensions, ", "), w.archives())
 	}
 	c.Progress.Work()
 	w.f.label(c.Labels)

@@ -132,6 +132,7 @@ func TestFolderRefusals(t *testing.T) {
 		{t.TempDir(), true, []string{"no samples: found no files; want files ending in", "jpg"}},
 		{tree(t, "a.txt", "b.txt", "c.csv"), true, []string{"found 3 other files (2 .txt, 1 .csv)"}},
 		{tree(t, "a.txt"), true, []string{"found 1 other file (1 .txt);"}},
+		{tree(t, "a.tar", "b.tar", "c.txt"), true, []string{"found 3 other files (2 .tar, 1 .txt);", "; archives are read by shards in place of folder, such as shards: DIR/*.tar"}},
 		{tree(t, many...), true, []string{"found 201 other files (100 .txt, 38 without a short ending", "1 name that begins with a dot"}},
 		{linked, false, []string{`directory "a": "more": a link to a directory`, "bind mount"}},
 		{deep, false, []string{"more than 128 directories below each other"}},

@@ -342,7 +342,7 @@ func (r *rules) check(text []byte) error {
 	}
 	if tab && r.labels {
 		if _, ok := parseLabel(label); !ok {
-			return fmt.Errorf("label: got %.40q, want one whole number, such as 17, after the tab; source.labels: none leaves labels out", label)
+			return fmt.Errorf("label: got %.40q, want one whole number, such as 17, after the tab, and no heading line; source.labels: none leaves labels out", label)
 		}
 	}
 	return nil
@@ -438,16 +438,16 @@ func (l *list) Read(ctx context.Context, i int64, b *Buffer) error {
 	return nil
 }
 
-// blanks says of a line whose file is missing, and that ends in a blank and a number as Caffe's lists do, what a label is preceded by.
+// blanks says of a line whose file is missing, and that ends in a number behind a blank as in Caffe's lists, or behind a comma, what a label is preceded by.
 func blanks(err error, path []byte, tab bool) error {
 	var bad *Error
 	if tab || !errors.As(err, &bad) || bad.Cause != Missing {
 		return err
 	}
-	at := bytes.LastIndexByte(path, ' ')
+	at := bytes.LastIndexAny(path, " ,")
 	if _, number := parseLabel(path[at+1:]); at < 0 || !number {
 		return err
 	}
-	bad.Detail = "the line is taken for a path, blank and all; a line of a list is PATH<TAB>LABEL, with a tab before the label"
+	bad.Detail = "the line is taken for a path, with all that is in it; a line of a list is PATH<TAB>LABEL, with a tab before the label; with commas and a heading it is a table, called .csv"
 	return bad
 }

@@ -99,14 +99,15 @@ func TestFileURLsOfLists(t *testing.T) {
 	}
 }
 
-// A line in Caffe's manner, a path and a label with a blank between them, is a path that is not there; the bad sample says what a line is.
+// A line in Caffe's manner, a path and a label with a blank between them, or a comma, is a path that is not there; the bad sample says what a line is.
 func TestBlankBeforeALabelIsTold(t *testing.T) {
 	dir := tree(t, "a.jpg", "b 7")
-	write(t, dir+"/l.txt", "a.jpg 3\nb 7\nc.jpg\nd 3\t1\n")
+	write(t, dir+"/l.txt", "a.jpg 3\nb 7\nc.jpg\nd 3\t1\na.jpg,4\n")
 	s := openL(t, ListConfig{File: dir + "/l.txt"})
 	var b Buffer
 	err := s.Read(background, 0, &b)
 	wantBad(t, err, Missing, `"a.jpg 3"`, "a line of a list is PATH<TAB>LABEL, with a tab before the label")
+	wantBad(t, s.Read(background, 4, &b), Missing, `"a.jpg,4"`, "with commas and a heading it is a table, called .csv")
 	must(t, s.Read(background, 1, &b))
 	for _, i := range []int64{2, 3} {
 		if err := s.Read(background, i, &b); err == nil || strings.Contains(err.Error(), "<TAB>") {
@@ -135,6 +136,7 @@ func TestListRefusals(t *testing.T) {
 		{"", "", "no samples: the file is empty"},
 		{"\n# x\n\n", "", "no samples: got 6 bytes without a line that names a file"},
 		{"a\nb\tdog\n", "", `line 2: label: got "dog", want one whole number`},
+		{"path\tlabel\na\t1\n", "", `line 1: label: got "label", want one whole number, such as 17, after the tab, and no heading line`},
 		{"a\t1\t2\n", "", `line 1: label: got "1\t2"`},
 		{"a\t\n", "", `label: got ""`},
 		{"a\t-\n", "", `label: got "-"`},

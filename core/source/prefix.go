@@ -41,7 +41,7 @@ func openPrefix(c FolderConfig, extensions []string) (*prefix, error) {
 		return nil, err
 	}
 	if len(p.offsets) == 0 {
-		return nil, fmt.Errorf("%w: found %s; want objects ending in %s", ErrNoSamples, w.found(), strings.Join(extensions, ", "))
+		return nil, fmt.Errorf("%w: found %s; want objects ending in %s%s", ErrNoSamples, w.found(), strings.Join(extensions, ", "), w.archives())
 	}
 	if !sorted {
 		if err := p.sort(); err != nil {

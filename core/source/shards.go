@@ -219,7 +219,11 @@ func (s *shards) check(c *ShardsConfig, total int64) error {
 	}
 	for _, col := range s.columns {
 		if !has(col.From) {
-			return fmt.Errorf("source.columns: no sample has a part %q; the parts are %s", col.From, describeParts(parts))
+			remedy := ""
+			if has("json") && col.Type != Array && !strings.Contains(col.From, "[") {
+				remedy = fmt.Sprintf("; a value in the part json is from: json[%s]", col.From)
+			}
+			return fmt.Errorf("source.columns: no sample has a part %q; the parts are %s%s", col.From, describeParts(parts), remedy)
 		}
 	}
 	return nil

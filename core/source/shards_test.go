@@ -257,7 +257,7 @@ func TestShardsThatCannotBe(t *testing.T) {
 		"/none-*.tar":         "no file is named so",
 		"/a.tar.gz":           "a compressed archive cannot be read in any order",
 		"/a.bin":              "want a name that ends in .tar or .zip",
-		"/d.tar":              "got a directory, want a regular file",
+		"/d.tar":              "got a directory, want a regular file; name the files in it, such as ",
 		"/{a,a}.tar":          "named twice",
 		"/{a.tar":             "got '{' without its own '}'",
 		"/{9..1}.tar":         "the smaller one first",
@@ -280,6 +280,23 @@ func TestShardsThatCannotBe(t *testing.T) {
 		want.Shards, want.IndexDir = []string{dir + "/a.tar"}, t.TempDir()
 		if _, err := OpenShards(background, want); err == nil || !strings.Contains(err.Error(), c) {
 			t.Errorf("got %v, want %q", err, c)
+		}
+	}
+}
+
+// A column that is called as a value in the samples' JSON is named with the way there; what is a way already, or an array's, is not.
+func TestAValueInJSONThatIsTakenForAPartIsTold(t *testing.T) {
+	file := t.TempDir() + "/s.tar"
+	write(t, file, string(tarOf(t, tar.FormatPAX, part{"1.jpg", "p"}, part{"1.json", `{"width": 1}`})))
+	for want, c := range map[string]Column{
+		"the parts are jpg, json; a value in the part json is from: json[width]": {From: "width", Type: Float64},
+		`"json[]"; the parts are jpg, json`:                                      {From: "json[]"},
+		`"npz"; the parts are jpg, json`:                                         {From: "npz[width]", Type: Array},
+	} {
+		c.Name = "c"
+		_, err := OpenShards(background, ShardsConfig{Shards: []string{file}, Columns: []Column{c}})
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", c.From, err, want)
 		}
 	}
 }

@@ -194,8 +194,13 @@ func (r *tableReader) places(has []string) ([]int, error) {
 				at = i
 			}
 		}
-		if at < 0 && r.needs(k) {
-			return nil, fmt.Errorf("no column %q; the columns are %s", name, describeParts(has))
+		blank := func(h string) bool { return strings.TrimSpace(h) == name }
+		switch {
+		case at >= 0:
+		case slices.ContainsFunc(has, blank): // also of a label that nobody asked for: all would be without one, in silence
+			return nil, fmt.Errorf("column %q has blanks around its name, which count; leave them out, behind the commas of the heading and of every line", name)
+		case r.needs(k):
+			return nil, fmt.Errorf("no column %q; the columns are %s%s", name, describeParts(has), r.remedy(k, has))
 		}
 		places = append(places, at)
 	}
@@ -205,6 +210,20 @@ func (r *tableReader) places(has []string) ([]int, error) {
 
 // wants tells whether a column of wanted is looked for: neither a path nor a label may be.
 func (r *tableReader) wants(k int) bool { return (k != 0 || !r.c.Alone) && (k != 1 || !r.c.NoLabels) }
+
+// remedy says what to do about a column that a table does not have.
+func (r *tableReader) remedy(k int, has []string) string {
+	csv := tableEnding(r.c.File) == "csv"
+	switch {
+	case csv && len(has) == 1 && strings.ContainsAny(has[0], ";\t|"):
+		return "; fields are separated by commas"
+	case csv && k == 0:
+		return "; the first line is the heading, and source.path says which column holds the paths"
+	case k == 0:
+		return "; source.path says which holds the paths"
+	}
+	return ""
+}
 
 // needs tells whether a wanted column must be there: a label that nobody asked for need not.
 func (r *tableReader) needs(k int) bool { return r.wants(k) && (k != 1 || r.c.Label != "") }

@@ -241,6 +241,16 @@ func (w *walker) wrap(name string, err error) error {
 	return fmt.Errorf("directory %.200q: %w", path, err)
 }
 
+// archives says, where a tree without samples has archives, what reads these.
+func (w *walker) archives() string {
+	for _, ending := range []string{"tar", "zip", "parquet"} {
+		if w.others[ending] > 0 {
+			return fmt.Sprintf("; archives are read by shards in place of folder, such as shards: DIR/*.%s", ending)
+		}
+	}
+	return ""
+}
+
 // found describes a tree without samples: "12 other files (10 .txt, 2 .csv)".
 func (w *walker) found() string {
 	var total int64

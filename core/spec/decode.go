@@ -156,6 +156,19 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// mapped says how text that stands where a mapping should is written as one: a key alone, and the path of a source.
+func mapped(n *yaml.Node, table string) string {
+	switch {
+	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
+		return ""
+	case slices.Contains(children(table), n.Value):
+		return fmt.Sprintf("; write {%s: ...}", n.Value)
+	case table == "source":
+		return fmt.Sprintf("; write {folder: %s}, {list: %[1]s} or {shards: %[1]s}", n.Value)
+	}
+	return ""
+}
+
 // section reads a mapping; one without content is an empty one.
 func (d *decoder) section(n *yaml.Node, table, shown, place string) section {
 	s := section{d: d, table: table, shown: shown, place: place, values: map[string]*yaml.Node{}}
@@ -164,7 +177,7 @@ func (d *decoder) section(n *yaml.Node, table, shown, place string) section {
 		return s
 	}
 	if m.Kind != yaml.MappingNode {
-		d.fail(n, shown, "got %s, want a mapping of %s", describe(n), strings.Join(children(table), ", "))
+		d.fail(n, shown, "got %s, want a mapping of %s%s", describe(n), strings.Join(children(table), ", "), mapped(m, table))
 		return s
 	}
 	names := children(table)

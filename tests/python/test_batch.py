@@ -27,7 +27,7 @@ def test_a_batch_knows_where_it_stands(loader):
     for batch in loader:
         batches.append((batch.ticket, batch.epoch, batch.step, batch.rows, batch.lane, batch.attempts, batch.last, batch.n_bad))
     assert batches == [(t, 0, t, 3, 0, 1, t == 4, 0) for t in range(5)]
-    assert repr(batch) == "<spdl.Batch ticket 4 epoch 0 step 4 rows 3 ended>"
+    assert repr(batch) == "<spdl.Batch ticket 4 epoch 0 step 4 rows 3 of image, label, half, padded, index, key, status ended>"
 
 
 def test_sample_keys_are_text(loader):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import spdl
+from conftest import built
+from spdl import _c
 
 numpy = pytest.importorskip("numpy")
 
@@ -29,13 +33,19 @@ def test_transform_maps_what_is_handed_out(loader):
     assert [batch["y"][0] for batch in loaded] == [0, 3, 6, 9, 12]
 
 
+def test_labels_may_be_kept_and_hold_no_batch(mock, loader):
+    """One number a sample is copied: loops keep labels for a metric at the epoch's end."""
+    kept = [labels for _, labels in spdl.DataLoader(loader, tensors="numpy")]
+    assert numpy.concatenate(kept).tolist() == list(range(15)) and mock.counts.leases == 0
+
+
 def test_copies_let_every_batch_be_kept(mock, loader):
     kept = list(spdl.DataLoader(loader, tensors="numpy", copy=True))
     assert [labels[0] for _, labels in kept] == [0, 3, 6, 9, 12] and mock.counts.leases == 0
 
 
 def test_views_that_are_kept_exhaust_the_leases_with_a_clear_error(loader):
-    with pytest.raises(spdl.LeasesExhausted, match="views keep their batch leased"):
+    with pytest.raises(spdl.LeasesExhausted, match="arrays and tensors of a batch hold it"):
         list(spdl.DataLoader(loader, tensors="numpy"))
 
 
@@ -61,6 +71,71 @@ def test_set_epoch_follows_the_loop_and_restarts_after_a_break(loader):
     assert seen == [0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14]
     with pytest.raises(spdl.ArgumentError, match=r"set_epoch\(9\) in epoch 3; use load_state_dict"):
         loaded.set_epoch(9)
+
+
+def test_a_loop_begins_anew_where_it_is_told_to(loader):
+    """With restart=True what a break left over does not come; a loop that ended, or left with the last batch in hand, skips nothing."""
+    loaded = spdl.DataLoader(loader, "label", tensors="numpy", restart=True)
+
+    def tickets(n):
+        return [int(labels[0]) // 3 for labels in itertools.islice(loaded, n)]
+
+    assert tickets(2) == [0, 1] and tickets(9) == [5, 6, 7, 8, 9] and tickets(5) == [10, 11, 12, 13, 14] and tickets(1) == [15]
+    loaded.load_state_dict({"completed": 17})
+    assert tickets(9) == [17, 18, 19], "a state that was loaded is gone on from"
+
+
+def test_a_loop_that_took_the_last_batch_has_nothing_left(loader):
+    """Who takes len() batches by next() and never hears of the end, as Hugging Face's Trainer does, has the next epoch in the next loop."""
+    loaded = spdl.DataLoader(loader, "label", tensors="numpy")
+    for epoch in range(3):
+        if epoch:
+            loaded.set_epoch(epoch)
+        steps = iter(loaded)
+        assert [int(next(steps)[0]) // 3 for _ in range(len(loaded))] == [5 * epoch + step for step in range(5)]
+
+
+def test_lanes_that_share_an_engine_go_through_the_rest(mock, loader):
+    """None of several consumers may restart the others."""
+    loaded = spdl.DataLoader(loader, "label", tensors="numpy", restart=True)
+    next(iter(loaded))
+    mock.fail("spdl_restart", _c.E_BUSY)
+    assert int(next(iter(loaded))[0]) == 15 and loader.epoch == 1
+
+
+def test_it_says_what_it_is_of(loader):
+    assert repr(spdl.DataLoader(loader)) == f"<spdl.DataLoader of {loader!r}>"
+
+
+@pytest.fixture
+def folder(runtime, library, tmp_path):
+    """Eight files of one grey pixel each, and the description of them."""
+    for level in range(8):
+        (tmp_path / f"{level}.pgm").write_bytes(b"P5 1 1 255\n" + bytes([level]))
+    return {"source": {"folder": str(tmp_path)}, "batch": 3, "order": {"seed": 5}, "image": {"transform": [{"resize": [1, 1]}]}}
+
+
+def order(loaded):
+    return [int(pixel) for images in loaded for pixel in images.ravel()[::3]]
+
+
+def test_set_epoch_goes_anywhere(folder):
+    """As a resumed run of a framework does, which knows the number of its epoch and no state."""
+    with spdl.DataLoader(folder, "image", tensors="numpy", engine=built("spdl")) as loaded:
+        epochs = [order(loaded) for _ in range(4)]
+        for epoch in (2, 0, 3):
+            loaded.set_epoch(epoch)
+            assert order(loaded) == epochs[epoch]
+        with pytest.raises(spdl.ArgumentError, match=r"set_epoch\(-1\) in epoch 4; use load_state_dict"):
+            loaded.set_epoch(-1)
+    assert len({tuple(epoch) for epoch in epochs}) == 4
+
+
+def test_columns_of_text_are_text(folder, tmp_path):
+    (tmp_path / "table.csv").write_text("path,caption\n1.pgm,\"one, two\"\n2.pgm,déjà\n", encoding="utf-8")
+    spec = {**folder, "source": {"list": str(tmp_path / "table.csv"), "columns": ["caption"]}, "order": {"shuffle": False}}
+    with spdl.DataLoader(spec, ("key", "caption"), tensors="numpy", engine=built("spdl")) as loaded:
+        assert next(iter(loaded)) == (["1.pgm", "2.pgm"], ["one, two", "déjà"])
 
 
 def test_it_opens_and_closes_a_loader_of_its_own(mock):
@@ -104,6 +179,7 @@ def test_what_torch_is_told_is_refused_with_what_does_it_here(mock):
     ({"lane": 1.5}, "attach: lane is 1.5, want a whole number, or None"),
     ({"fields": 5}, "fields=5, want an iterable of names"),
     ({"fields": b"image"}, "fields=b'image', want an iterable of names"),
+    ({"fields": {"image", "label"}}, "has no order, in which a tuple could be taken apart; give a list or a tuple"),
 ])
 def test_a_mistaken_argument_is_named_with_the_remedy(mock, arguments, message):
     with pytest.raises((TypeError, spdl.ArgumentError), match=message):

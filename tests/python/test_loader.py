@@ -35,11 +35,13 @@ def test_a_loader_is_not_made_of_a_spec():
         spdl.Loader("spec.yaml")
 
 
-def test_after_the_last_epoch_every_loop_is_empty(mock):
+def test_after_the_last_epoch_every_loop_is_empty_and_warns(mock):
     mock.lib.mock_set_epochs(2)
     with spdl.open("x") as loader:
         assert [tickets(epoch) for epoch in loader.epochs()] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
-        assert tickets(loader) == [] == tickets(loader)
+        with pytest.warns(RuntimeWarning, match="empty, as its 2 epochs are over; more come without order.epochs") as warned:
+            assert tickets(loader) == []
+        assert warned[0].filename == __file__
         assert list(loader.epochs()) == [] and loader.acquire() is None
 
 
@@ -115,7 +117,7 @@ def test_acquire_raises_timeout_when_nothing_is_ready(mock, loader):
 
 def test_holding_every_batch_is_refused_with_the_remedy(loader):
     held = [loader.acquire() for _ in range(4)]
-    with pytest.raises(spdl.LeasesExhausted, match=r"keep batch.copy\(\) instead, or raise max_leases"):
+    with pytest.raises(spdl.LeasesExhausted, match=r"; arrays and tensors of a batch hold it: drop them, or keep copies \(batch.copy"):
         loader.acquire()
     held.pop().release()
     assert loader.acquire().ticket == 4
@@ -372,7 +374,8 @@ def test_wrong_arguments_are_refused(mock):
 
 def test_arguments_of_a_wrong_type_are_refused_by_name(mock):
     for call, text in [
-        (lambda: spdl.open(None), "the description is of type NoneType, want a dict, or the path of a file or folder"),
+        (lambda: spdl.open(None), "the description is of type NoneType, want a dict, or the path of a file or folder$"),
+        (lambda: spdl.open([b"jpeg"]), "of type list, want .*; a data set of yours comes as source=, behind a description of the rest$"),
         (lambda: spdl.open([]), "the description is of type list, want a dict"),
         (lambda: spdl.open("x", args="--cpus 2"), r"args is the text '--cpus 2', want a list of arguments, such as args=\['--cpus', '2'\]"),
         (lambda: spdl.open("x", args=[2]), "open: args is of type int, want text"),

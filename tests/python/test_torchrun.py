@@ -238,6 +238,57 @@ sys.stdin.read()
     assert (said(later), said(first)) == ("True 2367 2367", "True 0145 0145")
 
 
+@pytest.mark.parametrize("end", ["loader.close()", "pass"])
+def test_rank_0_stays_until_the_others_have_read(two_ranks, end):
+    """Rank 0 is the engine's parent, and the first at its end, by close() or by the program's last line: no other rank loses a batch by it."""
+    behind, first = two_ranks(SPEC + f"""
+import time
+loader = spdl.open({{**spec, "batch": 1, "order": {{"shuffle": False, "repeat": 6}}, "ring": {{"slots": 4}}}}, engine=sys.argv[2], timeout=30, max_leases=1)
+print("here", flush=True)
+if loader.info.rank == 1:
+    print("".join(time.sleep(0.03) or batch.sample_keys[0][0] for batch in loader), flush=True)
+else:
+    sys.stdin.readline()  # as a collective operation has all ranks meet
+    print(keys(loader), flush=True)
+{end}
+""")
+    assert said(behind) == said(first) == "here"
+    go_on(first)
+    assert said(first) == said(behind) == "000111222333444555666777"
+    assert (first.wait(30), behind.wait(30)) == (0, 0)
+
+
+def test_rank_0_waits_for_no_rank_that_stays(two_ranks):
+    """Nor where it ends by an exception, as then the others may wait for it."""
+    behind, first = two_ranks(SPEC + """
+import time
+from spdl import _torchrun
+_torchrun.LEAVE_S = 0.2
+for error in (None, ValueError):
+    begun = time.monotonic()
+    try:
+        with spdl.open(spec, engine=sys.argv[2], timeout=30) as loader:
+            lane, _ = loader.info.lane, keys(loader)
+            if lane == 0:
+                sys.stdin.readline()  # until rank 1 has it, too
+                _torchrun.LEAVE_S = 0.2 if error is None else 1000
+            else:
+                print("here", flush=True)
+                sys.stdin.readline()
+            if error is not None:
+                raise error
+    except ValueError:
+        pass
+    print("left", flush=True)
+""")
+    for _ in range(2):
+        assert said(behind) == "here"
+        go_on(first)
+        assert said(first) == "left"
+        go_on(behind)
+        assert said(behind) == "left"
+
+
 def test_a_rank_that_opens_more_often_than_rank_0_is_told_so(runtime, library, torchrun):
     torchrun(1, 2, 1, 2)
     with pytest.raises(spdl.NotFound, match="local rank 0 has started no engine of this description within 0.05 s; every rank opens the same"):

@@ -6,11 +6,11 @@ import difflib
 import inspect
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
-from ._errors import ArgumentError
+from ._errors import ArgumentError, Busy
 from ._start import Spec, open
 from .arrays import Array, Ragged, view
 from .batch import Batch
-from .loader import Loader
+from .loader import Epoch, Loader
 
 # What torch's DataLoader is told and an engine is not, and what does it here.
 _TORCH = {
@@ -66,18 +66,20 @@ class DataLoader:
     source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close
     fields     a sequence of names gives tuples, by itself of the image, or else of the ring's first field, and the label; a dict
                {key: field} gives dicts; one name gives the tensor alone; None gives dicts of all fields and labels. The field
-               "key" comes as a list of str
+               "key" and columns of text come as a list of str
     transform  called with that; what it returns is handed out
     tensors    "torch" or "numpy"
-    copy       False: tensors are views, and keep their batch's slot leased while they live; True: they are their own
+    copy       False: tensors are views, and keep their batch's slot leased while they live, but for those of one number a
+               sample (labels), which are their own always; True: all are their own
+    restart    False: a loop after a `break` has the rest of its epoch; True: it begins an epoch, as torch's does. For
+               validation, above all where a framework looks at a few batches first
 
-    Each for loop is one epoch, the rest of one after a `break`. Unlike torch's, it has no workers: decoding happens
-    in the engine.
+    Each for loop is one epoch; so is as many times `next()` as there are batches. Unlike torch's, it has no workers: decoding happens in the engine.
     """
 
     def __init__(self, source: Union[Loader, Spec], /, fields: Fields = _PAIR, *,
                  transform: Optional[Callable[[Any], Any]] = None, tensors: str = "torch", copy: bool = False,
-                 **options: Any) -> None:
+                 restart: bool = False, **options: Any) -> None:
         if tensors not in ("torch", "numpy"):
             raise ArgumentError(f'spdl: DataLoader: tensors={tensors!r}, want "torch" or "numpy"')
         for name in options:
@@ -88,7 +90,11 @@ class DataLoader:
         self.loader = open(source, **options) if self._owned else source
         self._tensors = tensors
         self._copy = copy
+        self._restart = restart
+        self._rest: Optional[Epoch] = None  # what the last loop has left, until it has been told that nothing is
+        self._at_end = False  # whether that is nothing: it has had the epoch's last batch
         self._transform = transform
+        self._text = self.loader._text_fields()
         try:
             self._pick = self._picker(fields)
         except BaseException:
@@ -110,16 +116,38 @@ class DataLoader:
         return len(self.loader)
 
     def __iter__(self) -> Iterator[Any]:
+        if self._rest is not None and (self._restart or self._at_end):
+            self._leave_rest()
         return _Epoch(self)
 
     def set_epoch(self, epoch: int) -> None:
         """Be at the start or within epoch: nothing to do where the loop before ran to its end, a restart after a
-        `break`. Raises ArgumentError for any other epoch: load_state_dict() goes there."""
+        `break`. Any other epoch is begun as load_state_dict() would; Busy where several ranks share the engine."""
+        if self._at_end:
+            self._leave_rest()
         now = self.loader.epoch
         if epoch == now + 1:
-            self.loader.restart()
+            self._leave_rest()
         elif epoch != now:
-            raise ArgumentError(f"spdl: DataLoader: set_epoch({epoch}) in epoch {now}; use load_state_dict() to go there")
+            self._go_to(epoch)
+
+    def _leave_rest(self) -> None:
+        """Begin the next epoch. Ranks that share an engine go through what is left of their lane, as none of them moves the others."""
+        rest, self._rest = self._rest or iter(self.loader), None
+        at_end, self._at_end = self._at_end, False
+        if not at_end:  # a restart would skip the epoch that comes next
+            try:
+                return self.loader.restart()
+            except Busy:
+                pass
+        for _ in rest:
+            pass
+
+    def _go_to(self, epoch: int) -> None:
+        state = self.loader.state_dict()
+        if epoch < 0 or "epoch" not in state or self.loader._streamed():  # the items of an iterable are counted, not found
+            raise ArgumentError(f"spdl: DataLoader: set_epoch({epoch}) in epoch {self.loader.epoch}; use load_state_dict() to go there")
+        self.load_state_dict({**state, "epoch": epoch, "step": 0, "done": []})
 
     def state_dict(self) -> dict[str, Any]:
         """As Loader.state_dict: the batch in hand counts as completed."""
@@ -128,6 +156,7 @@ class DataLoader:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """As Loader.load_state_dict."""
         self.loader.load_state_dict(state)
+        self._rest, self._at_end = None, False
 
     def close(self) -> None:
         """Close the loader if this opened it."""
@@ -140,6 +169,9 @@ class DataLoader:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"<spdl.DataLoader of {self.loader!r}>"
+
     def _picker(self, fields: Fields) -> Callable[[Batch], Any]:
         if fields is _PAIR and _PAIR[0] not in self.loader.schema.fields:
             fields = (next(iter(self.loader.schema.fields)), _PAIR[1])
@@ -147,6 +179,8 @@ class DataLoader:
             fields = {field.name: field.name for field in self.loader.fields if field.role in ("field", "label")}
         if not isinstance(fields, (str, Mapping)) and (not isinstance(fields, Iterable) or isinstance(fields, bytes)):
             raise ArgumentError(f"spdl: DataLoader: fields={fields!r}, want an iterable of names, a dict {{key: field}}, one name, or None")
+        if isinstance(fields, (set, frozenset)):
+            raise ArgumentError(f"spdl: DataLoader: fields={fields!r} has no order, in which a tuple could be taken apart; give a list or a tuple of names")
         if isinstance(fields, str):
             only = self._known(fields)
             return lambda batch: self._one(batch, only)
@@ -160,17 +194,17 @@ class DataLoader:
         return self.loader.schema[name].name
 
     def _one(self, batch: Batch, name: str) -> Any:
-        if name == self.loader.schema.key:
-            return batch.sample_keys
+        if name in self._text:
+            return batch.text(name)
         field = batch.array(name)
         if isinstance(field, Ragged):
-            return [self._tensor(field._row(row)) for row in range(len(field))]
-        return self._tensor(field)
+            return [self._tensor(field._row(row), self._copy) for row in range(len(field))]
+        return self._tensor(field, self._copy or len(field.shape) == 1)
 
-    def _tensor(self, array: Array) -> Any:
+    def _tensor(self, array: Array, copy: bool) -> Any:
         if self._tensors == "torch":
-            return array.torch(copy=self._copy)
-        return view(array.copy() if self._copy else array)
+            return array.torch(copy=copy)
+        return view(array.copy() if copy else array)
 
 
 class _Epoch:
@@ -184,6 +218,12 @@ class _Epoch:
         return self
 
     def __next__(self) -> Any:
-        picked = self._parent._pick(next(self._batches))
-        transform = self._parent._transform
-        return picked if transform is None else transform(picked)
+        parent = self._parent
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            parent._rest, parent._at_end = None, False
+            raise
+        parent._rest, parent._at_end = self._batches, batch.last
+        picked = parent._pick(batch)
+        return picked if parent._transform is None else parent._transform(picked)

@@ -88,9 +88,10 @@ class Feed:
         if self.stream is None and samples != len(dataset):
             raise ArgumentError(f"spdl: open: source has {len(dataset)} samples, the description says source.host.samples: {samples}")
         look_up = self.stream.get if self.stream else lambda epoch, index, token: dataset[index]
+        let_go = self.stream.close if self.stream else lambda: None
         fit: list[bool] = []  # True once an answer was a sample
-        self._threads = [threading.Thread(target=_bring, args=(take, give, source, look_up, fit), name=f"spdl-source-{i}", daemon=True)
-                         for i in range(threads)]
+        self._threads = [threading.Thread(target=_bring, args=(take, give, source, look_up, let_go, fit), name=f"spdl-source-{i}", daemon=True)
+                         for i in range(1 if self.stream else threads)]
         for thread in self._threads:
             thread.start()
 
@@ -108,7 +109,7 @@ def _bound(library: ctypes.CDLL, name: str) -> Any:
     return function
 
 
-def _bring(take: Any, give: Any, source: int, look_up: Any, fit: list[bool]) -> None:
+def _bring(take: Any, give: Any, source: int, look_up: Any, let_go: Any, fit: list[bool]) -> None:
     """A thread: one sample after the other until the engine wants no more."""
     want, sample = Want(ctypes.sizeof(Want)), Sample(ctypes.sizeof(Sample))
     while take(source, _c.FOREVER, want) == _c.OK:
@@ -116,7 +117,8 @@ def _bring(take: Any, give: Any, source: int, look_up: Any, fit: list[bool]) -> 
         status = give(source, want, sample)
         del keep
         if status not in (_c.OK, _c.TIMEOUT):  # late is the engine's to count
-            return
+            break
+    let_go()
 
 
 def _answer(look_up: Any, want: Want, sample: Sample, fit: list[bool]) -> Any:

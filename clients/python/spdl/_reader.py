@@ -309,7 +309,7 @@ class Reader:
         if status >= 0:
             return status
         raise type(error)(
-            f"{error}; views keep their batch leased: drop them, keep batch.copy() instead, or raise max_leases"
+            f"{error}; arrays and tensors of a batch hold it: drop them, or keep copies (batch.copy(), array.copy(), tensor.clone())"
         )
 
     def done(self, raw: _c.Batch) -> int:

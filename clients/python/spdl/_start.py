@@ -52,7 +52,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
                 epoch and then this loop. Under torchrun each rank has all of its own iterable. A file says
                 source: {host: {stream: true}} and order: {shuffle: false}
     source_threads
-                how many threads call it
+                how many threads call it; an iterable is gone through in one
 
     Blocks until the engine is ready or has said why not. Its log goes to stderr (SPDL_LOG sets the level).
     Raises SpecError, EngineStartError, StateError, and what attach() raises.
@@ -100,6 +100,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         if name is not None:
             _torchrun.take_back(name)
         raise
+    if name is not None:
+        _torchrun.host(loader)
     if source is not None:
         try:
             loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples, loader._streamed())
@@ -216,7 +218,9 @@ def _spec_text(spec: Spec) -> str:
         except (TypeError, ValueError) as error:
             raise SpecError(f"spdl: open: the description is not plain data: {error}") from None
     if not isinstance(spec, (str, bytes, os.PathLike)):
-        raise TypeError(f"spdl: open: the description is of type {type(spec).__name__}, want a dict, or the path of a file or folder")
+        is_data = hasattr(spec, "__getitem__") or hasattr(spec, "__iter__")
+        remedy = "; a data set of yours comes as source=, behind a description of the rest" if is_data else ""
+        raise TypeError(f"spdl: open: the description is of type {type(spec).__name__}, want a dict, or the path of a file or folder{remedy}")
     path = os.fspath(spec)
     if isinstance(path, bytes):
         path = os.fsdecode(path)

@@ -66,11 +66,13 @@ def said_of_host(spec: dict) -> dict:
 
 
 class Stream:
-    """Items by epoch and index. Indices are wanted nearly in order; an earlier one, as after a load, goes through the iterable anew."""
+    """Items by epoch and index. Indices are wanted nearly in order; an earlier one, as after a load, goes through the iterable anew.
+
+    get() and close() are one thread's, as what an iterable holds may be bound to the thread that it began in (a cursor of sqlite3).
+    """
 
     def __init__(self, iterable: Any) -> None:
         self._iterable = iterable
-        self._lock = Lock()  # guards the rest; one thread is in the iterable at a time
         self._epoch: Optional[int] = None
         self._since = 0  # token of the want that began this pass
         self._iterator: Any = None
@@ -78,23 +80,27 @@ class Stream:
         self._waiting: dict[int, Any] = {}  # items passed over
         self._over = False  # it gives no more: it has ended or raised
         self._error: Optional[BaseException] = None  # what it raised last; for the loader to tell
-        self._telling = Lock()  # guards it; the other lock may be held for as long as the iterable takes
+        self._telling = Lock()  # guards it
 
     def get(self, epoch: int, index: int, token: int) -> Any:
         """The item, which is given once. Raises End, and in the place of an item what the iterable raised there. Tokens ascend: a want that
         is older than this pass and of another, taken before a restart or the end of an epoch, begins none: items would be lost to it."""
-        with self._lock:
-            if epoch != self._epoch or index < self._next and index not in self._waiting:
-                if token < self._since:
-                    raise LookupError(f"item {index} of epoch {epoch} is not wanted any more")
-                self._begin(epoch)
-                self._since = token
-            while self._next <= index:
-                self._pull()
-            item = self._waiting.pop(index)
+        if epoch != self._epoch or index < self._next and index not in self._waiting:
+            if token < self._since:
+                raise LookupError(f"item {index} of epoch {epoch} is not wanted any more")
+            self._begin(epoch)
+            self._since = token
+        while self._next <= index:
+            self._pull()
+        item = self._waiting.pop(index)
         if isinstance(item, Raised):
             raise item.error
         return item
+
+    def close(self) -> None:
+        """Let go of the iterator, so that a generator that is left in the middle ends in its own thread."""
+        self._over, self._iterator = True, None
+        self._waiting.clear()
 
     def take_error(self) -> Optional[BaseException]:
         """What the iterable raised, to one who asks."""

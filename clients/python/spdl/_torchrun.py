@@ -7,15 +7,23 @@ same descriptions, as often and in the same order.
 
 from __future__ import annotations
 
+import atexit
 import collections
 import hashlib
 import os
 import re
-from typing import NamedTuple, Optional
+import sys
+import time
+import weakref
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
-from ._errors import ArgumentError
+from ._errors import ArgumentError, SpdlError
+
+if TYPE_CHECKING:
+    from .loader import Loader
 
 GROUP = "train"
+LEAVE_S = 5.0  # how long local rank 0 waits at its end for the other ranks
 
 
 class Ranks(NamedTuple):
@@ -101,3 +109,39 @@ def own_arguments(ranks: Ranks, world: bool = True) -> list[str]:
     if ranks.local_size == 1:
         return part
     return [*part, "--cpus", f"{len(os.sched_getaffinity(0)) / ranks.local_size:g}"]
+
+
+_hosts: weakref.WeakSet[Loader] = weakref.WeakSet()  # loaders of engines that other ranks attach to, not closed
+
+
+def host(loader: Loader) -> None:
+    """The engine of this loader is the other ranks', too: they are a batch or two behind when it is closed, or when this process ends."""
+    if not _hosts:
+        atexit.unregister(_at_exit)
+        atexit.register(_at_exit)  # before what closes all readers, which was registered when that was imported
+    _hosts.add(loader)
+
+
+def see_off(loader: Loader) -> None:
+    """Before a host leaves: wait, up to LEAVE_S, until the other ranks have left its ring."""
+    if loader not in _hosts:
+        return
+    _hosts.discard(loader)
+    end = time.monotonic() + LEAVE_S
+    try:
+        while _others(loader) and time.monotonic() < end:
+            time.sleep(0.01)
+    except SpdlError:  # the engine is gone already
+        pass
+
+
+def _others(loader: Loader) -> bool:
+    info = loader.info
+    groups = [group for ring in loader.stats().get("rings", ()) if ring["ring"]["name"] == info.name for group in ring["groups"]]
+    return any(member["pid"] != os.getpid() for group in groups if group["name"] == info.group for member in group["members"])
+
+
+def _at_exit() -> None:
+    if getattr(sys, "last_type", None) is None:  # else the others wait for this rank, not for the engine
+        for loader in list(_hosts):
+            see_off(loader)

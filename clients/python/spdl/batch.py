@@ -189,7 +189,7 @@ class Batch(Mapping):
     def __repr__(self) -> str:
         raw = self._raw
         ended = " ended" if self.ended else ""
-        return f"<spdl.Batch ticket {raw.ticket} epoch {raw.epoch} step {raw.step} rows {raw.rows}{ended}>"
+        return f"<spdl.Batch ticket {raw.ticket} epoch {raw.epoch} step {raw.step} rows {raw.rows} of {', '.join(self)}{ended}>"
 
     # ---- its end
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 import json
 import threading
+import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedTuple, NoReturn, Optional
 
-from . import _c, _dlpack
+from . import _c, _dlpack, _torchrun
 from ._feed import Feed
 from ._errors import ArgumentError, NotFound, StateError, Timeout, Unsupported
 from ._reader import EMPTY, Lease, Reader, nanoseconds
@@ -88,7 +89,7 @@ class Loader:
     # ---- batches
 
     def __iter__(self) -> Epoch:
-        """Iterate over the rest of the current epoch. Once the data is over, every loop is empty."""
+        """Iterate over the rest of the current epoch. Once the data are over, every loop is empty, and warns of it."""
         return Epoch(self)
 
     def __aiter__(self) -> AsyncIterator[Batch]:
@@ -252,6 +253,9 @@ class Loader:
     def _settle_on(self, epoch: Epoch | AsyncEpoch) -> int:
         """The number of the epoch that a loop is over, which its first batch decides."""
         place = self._place()  # not under the lock: it lets go of tensors, which may be another loader's, and take that one's
+        if self._epochs and place.epoch >= self._epochs:
+            warnings.warn(f"spdl: loop over {self!r}: empty, as its {self._epochs} epochs are over; more come without order.epochs in the description, "
+                          "and of an iterable whose __iter__ begins anew", RuntimeWarning, stacklevel=3)
         with self._reader.lock:
             if epoch._number is None:
                 epoch._number = place.epoch
@@ -286,9 +290,13 @@ class Loader:
         """Leave the ring, and stop the engine if open() started it. The batch in hand counts as done; others that
         were not done go to the group again. Views of leased batches stay readable: with the last of them, tensors too, the
         membership ends. Waits up to 5 s for an engine that it stops, whose name is free then, and as long for calls of the data set that
-        open() was given as source."""
+        open() was given as source; under torchrun local rank 0, whose engine it is, before that as long for the other ranks to leave."""
         self._let_go()
-        self._leave()
+        try:
+            if not self.closed:
+                _torchrun.see_off(self)
+        finally:
+            self._leave()
 
     def __enter__(self) -> Loader:
         return self
@@ -304,7 +312,17 @@ class Loader:
 
     def _streamed(self) -> bool:
         """Whether its description says that the program's samples come one after the other."""
-        return any(ring["source"].get("stream", False) for ring in self._text["spec"]["rings"].values())
+        return any(source.get("stream", False) for source in self._sources())
+
+    def _sources(self) -> list[dict[str, Any]]:
+        """The ring's source, as the engine took the description; none of what no engine serves."""
+        return [ring["source"] for ring in self._text.get("spec", {}).get("rings", {}).values()]
+
+    def _text_fields(self) -> frozenset[str]:
+        """Fields of text: the key, and the columns that the description calls so."""
+        named = {column["name"] for source in self._sources() for column in source.get("columns") or () if column["type"] == "text"}
+        return frozenset(name for name, field in self.schema.fields.items()
+                         if name == self.schema.key or name in named and field.kind == "ragged")
 
     def _raise_of_source(self) -> None:
         """An iterable that raised has ended its epoch by it. Whoever comes to that end is told, once."""
@@ -326,7 +344,8 @@ class Loader:
         if self.closed:
             return "<spdl.Loader closed>"
         info = self.info
-        return f'<spdl.Loader "{info.name}" group "{info.group}" lane {info.lane} epoch {info.epoch} of {self._steps} steps>'
+        steps = "of an iterable" if self._streamed() else f"of {self._steps} steps"
+        return f'<spdl.Loader "{info.name}" group "{info.group}" lane {info.lane} epoch {info.epoch} {steps}>'
 
     def __reduce__(self) -> tuple:
         if self._recipe is None:

@@ -162,7 +162,8 @@ def _memory_of(src: Any) -> tuple[int, int, bool, object]:
     try:
         view = memoryview(src).cast("B")
     except TypeError:
-        raise ArgumentError(f"spdl: io: the source is of {type(src).__name__}, want a path or contiguous bytes") from None
+        remedy = "; of an open file pass what read() gives" if hasattr(src, "read") else "; of several, one at a time" if isinstance(src, (list, tuple)) else ""
+        raise ArgumentError(f"spdl: io: the source is of {type(src).__name__}, want a path or contiguous bytes{remedy}") from None
     if not view.readonly and len(view):
         pinned = (ctypes.c_char * len(view)).from_buffer(view)
         return ctypes.addressof(pinned), len(view), True, pinned

@@ -1,0 +1,168 @@
+"""Every block of docs/recipes.md runs as it is written, on made-up data, and does what its section says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, built
+
+pytest.importorskip("numpy")
+pytest.importorskip("PIL")
+
+BLOCKS = re.findall(r"^## (.*?)$|^```python\n(.*?)^```$", (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8"), re.M | re.S)
+
+# What stands for the model: it writes down what it is given, a line a call.
+PRELUDE = """
+import json, os, sys
+import numpy as np
+
+def said(x):
+    if isinstance(x, np.ndarray):
+        assert x.dtype.kind != "f" or np.isfinite(x).all() or x.ndim == 1
+        return [str(x.dtype), *x.shape]
+    return [said(v) for v in x] if isinstance(x, (list, tuple)) else x
+
+def note(what, *given):
+    print("RECIPE", json.dumps([what, *map(said, given)]), flush=True)
+
+def step(*given): note("step", *given)
+def score(*given): note("score", *given)
+"""
+
+
+def recipes() -> dict[str, str]:
+    """The blocks by their section's title, in order; a second one of a section has a 2 behind it."""
+    found: dict[str, str] = {}
+    title = ""
+    for heading, block in BLOCKS:
+        title = heading or title
+        if block:
+            found[title if title not in found else f"{title} 2"] = block
+    return found
+
+
+RECIPES = recipes()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """The made-up data, in a process that has libspdl; read them, do not change them."""
+    directory = tmp_path_factory.mktemp("recipes")
+    script = "import pathlib, sys; import recipe_data; recipe_data.made(pathlib.Path(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", script, directory], env=environment(directory), check=True, timeout=120)
+    return directory
+
+
+def environment(directory) -> dict[str, str]:
+    here = ROOT / "tests" / "python"
+    return {**os.environ, "PYTHONPATH": f"{ROOT / 'clients/python'}:{here}", "SPDL_LIBRARY": str(built("libspdl.so")),
+            "SPDL_ENGINE": str(built("spdl")), "SPDL_CACHE_DIR": str(directory / "cache")}
+
+
+@pytest.fixture
+def run(data, runtime, tmp_path):
+    """Run the block of a section whose title begins so, as the ranks that are asked for; what each of them noted."""
+    shutil.copytree(data, tmp_path / "data")
+    calls = iter(range(9))
+
+    def run(title: str, ranks: int = 1) -> list[list]:
+        (name,) = [name for name in RECIPES if name.startswith(title) and name.endswith(" 2") == title.endswith(" 2")]
+        (tmp_path / "recipe.py").write_text(PRELUDE + RECIPES[name])
+        processes, call = [], next(calls)
+        for rank in range(ranks):
+            env = environment(data)
+            if ranks > 1:
+                env.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks), TORCHELASTIC_RUN_ID=f"recipe-{call}")
+            processes.append(subprocess.Popen([sys.executable, "-W", "error", tmp_path / "recipe.py"], cwd=tmp_path / "data", env=env, text=True,
+                                              stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        ends = [process.communicate(timeout=120) for process in processes]
+        assert [(p.returncode, err) for p, (_, err) in zip(processes, ends)] == [(0, "")] * ranks
+        noted = [[json.loads(line[7:]) for line in out.splitlines() if line.startswith("RECIPE ")] for out, _ in ends]
+        return noted if ranks > 1 else noted[0]
+
+    return run
+
+
+def test_every_block_is_tried_here():
+    """A block that is added to the page fails here until there is a test for it."""
+    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "A format", "A loader"]
+    assert len(RECIPES) == len(tried) + 1 and all(sum(name.startswith(title) for name in RECIPES) == 1 + (title == "A format") for title in tried)
+
+
+IMAGE, LABEL = ["float32", 16, 3, 176, 176], ["int64", 16]
+
+
+def test_classification_goes_on_from_its_checkpoint(run):
+    """64 and 36 pictures: 4 and 3 batches an epoch. The second run has the state of the third batch."""
+    val = [["score", ["float32", n, 3, 224, 224], ["int64", n]] for n in (16, 16, 4)]
+    assert run("Classification") == 2 * ([["step", IMAGE, LABEL]] * 4 + val)
+    assert run("Classification") == [["step", IMAGE, LABEL]] + val + [["step", IMAGE, LABEL]] * 4 + val
+
+
+def test_classification_runs_on_two_ranks(run):
+    """2 and 2 batches; the state is of the second epoch's first."""
+    val = [["score", ["float32", n, 3, 224, 224], ["int64", n]] for n in (16, 2)]
+    assert run("Classification", ranks=2) == [2 * ([["step", IMAGE, LABEL]] * 2 + val)] * 2
+    assert run("Classification", ranks=2) == [[["step", IMAGE, LABEL]] + val] * 2
+
+
+def test_clip_has_captions_and_numbers_beside_its_pictures(run):
+    got = run("CLIP")
+    assert len(got) == 4 and all(image == ["float32", 16, 3, 224, 224] and len(captions) == 16 for _, image, captions, _ in got)
+    laion = sum(caption.startswith("laion: a picture") for _, _, captions, _ in got for caption in captions)
+    assert laion == 48, "three of four"
+
+
+def test_segmentation_has_masks(run):
+    assert run("Segmentation") == [["step", ["float32", 4, 3, 256, 256], ["uint8", 4, 256, 256]]] * 2
+
+
+def test_detection_has_as_many_boxes_as_there_are(run):
+    got = run("Detection")
+    assert [image for _, image, _ in got] == [["float32", 4, 3, 320, 320]] * 2
+    assert sorted(boxes[1] for _, _, targets in got for boxes in targets) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_views_have_their_sizes(run):
+    view = [["float32", 8, 3, 224, 224]] * 2 + [["float32", 8, 3, 96, 96]] * 4
+    assert run("SimCLR") == [["step", view]] * 8
+
+
+def test_video_has_one_clip_and_three(run):
+    assert run("Video") == [["step", ["float32", 4, 3, 16, 112, 112], ["int64", 4]]] * 2 + \
+        [["score", ["float32", n, 3, 3, 16, 112, 112], ["int64", n]] for n in (4, 1)]
+
+
+def test_speech_is_padded_to_the_longest_of_similar_length(run):
+    got = run("Speech")
+    assert sorted(text for *_, texts in got for text in texts) == [f"well, {i}" for i in range(9)]
+    assert [audio[:3] for _, audio, _, _ in got] == [["float32", n, 80] for n in (4, 4, 1)]
+
+
+def test_single_files_are_decoded_and_bad_ones_told(run):
+    assert run("An inference") == [["score", ["float32", 1, 3, 224, 224]], ["score", ["uint8", 8, 112, 112, 3], ["float32", 1, 7000]]]
+
+
+def test_diffusion_has_what_the_filter_leaves(run):
+    got = run("Diffusion")
+    assert [image for _, image, _ in got] == [["float16", 4, 3, 64, 64]] * 2
+    assert {caption for _, _, captions in got for caption in captions} <= {f"painting {i}" for i in range(2, 7)}
+
+
+def test_a_format_of_ones_own_is_read(run):
+    assert run("A format") == [["step", ["uint8", n, 64, 64, 3], ["int64", n]] for n in (4, 4, 2)]
+
+
+def test_an_iterable_of_ones_own_is_read(run):
+    assert run("A format of your own 2") == 2 * [["step", ["uint8", 4, 64, 64, 3], ["int64", 4]]] * 2
+
+
+def test_a_loader_in_the_shape_of_torchs_trains(run):
+    pytest.importorskip("torch")
+    assert run("A loader") == []
