@@ -367,3 +367,55 @@ func TestPoliciesForPaddedColumns(t *testing.T) {
 		})
 	}
 }
+
+// Columns of one place a row are uploaded, padded ones as long as the batch's longest; ragged ones stay in host memory.
+func TestColumnsLieOnTheDeviceAsInHostMemory(t *testing.T) {
+	withDevice(t)
+	columns := "{name: ids, type: list, dtype: i32, max_length: 8, padded: true}, {name: pairs, type: list, dtype: f32, shape: [-1, 2], max_length: 8}"
+	s := parsed(t, fmt.Sprintf("name: %s\nsource: {list: %s, columns: [%s]}\nbatch: 4\norder: {epochs: 1}\ndevice: {}\n", testName(), tokens(t, 12), columns))
+	r := start(t, s, nil)
+	consumer := r.attach(shm.AttachOptions{})
+	checked := 0
+	inOrder(t, epochOnDevice(t, consumer, func(l *shm.Lease) {
+		for _, name := range []string{"ids", "ids.length", "label"} {
+			got, want := onDeviceBytes(t, consumer, l, name+"@cuda"), hostBytes(t, consumer, l, name)
+			if name == "ids" { // of either the rows lie a capacity apart
+				want = want[:len(got)]
+			}
+			if !bytes.Equal(got, want) {
+				t.Fatalf("ticket %d: %s on the device differs from host memory", l.Ticket, name)
+			}
+		}
+		checked++
+	}), 3)
+	if checked != 3 {
+		t.Fatalf("%d batches were on the device, want 3", checked)
+	}
+	for _, tensor := range consumer.Schema() {
+		if tensor.TensorName() == "pairs@cuda" {
+			t.Error("a ragged column is on the device")
+		}
+	}
+}
+
+// What a dead worker of a stage left of a batch of columns is read again, to the same bytes.
+func TestBatchesOfColumnsAreMadeAgain(t *testing.T) {
+	s := describeLatents(t, "tar", latents(t, 8), "batch: 4\norder: {epochs: 1}\nring: {groups: [{name: augment, kind: stage}, {name: train}]}\n")
+	r := start(t, s, nil)
+	spoiler := r.attach(shm.AttachOptions{Group: "augment"})
+	l, err := spoiler.Acquire(testContext(t))
+	must(err)
+	for _, at := range []int{sampleTensor, firstSide, firstSide + 1} {
+		clear(l.Tensor(at))
+	}
+	must(spoiler.Close())
+	worker, train := r.attach(shm.AttachOptions{Group: "augment"}), r.attach(shm.AttachOptions{Group: "train"})
+	for passed := 0; passed < 2; {
+		if take(t, worker) != nil {
+			passed++
+		}
+	}
+	if all, _ := wantLatents(t, train); !slices.Equal(slices.Sorted(slices.Values(all)), sequence(8)) {
+		t.Errorf("samples %v", all)
+	}
+}

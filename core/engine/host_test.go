@@ -371,3 +371,54 @@ func TestHostDataThatCannotEndAreRefused(t *testing.T) {
 		t.Fatal("the engine's run has no error")
 	}
 }
+
+// A program may bring arrays: the columns are made of what it gives, whose label and key stay with it, whatever becomes of others.
+func TestHostSamplesMayBeColumns(t *testing.T) {
+	for policy, want := range map[string]string{"skip": "[1 2 3 5 6 7]", "mask": "[0 1 2 3 4 5 6 7]"} {
+		t.Run(policy, func(t *testing.T) {
+			feed := source.NewFeed()
+			var threads sync.WaitGroup
+			threads.Add(1)
+			go func() {
+				defer threads.Done()
+				for {
+					w, err := feed.Take(context.Background(), 1)
+					if err != nil {
+						return
+					}
+					s := source.Sample{Bytes: npyOf(t, []int64{2}, int(w.Index), 7), Label: 10 * w.Index, Key: fmt.Sprint("k", w.Index)}
+					switch w.Index {
+					case 0:
+						s.Bytes = []byte("no array at all")
+					case 4:
+						s = source.Sample{Failed: true, Error: "no luck", Label: -1}
+					}
+					_ = feed.Give(w, &s)
+				}
+			}()
+			t.Cleanup(func() { feed.End(); threads.Wait() })
+			s := parsed(t, fmt.Sprintf("name: %s\nsource: {host: {samples: 8}, columns: [{name: x, type: npy, dtype: i16, shape: [2]}]}\nbatch: 8\n"+
+				"order: {shuffle: false, epochs: 1}\nbad_sample: {policy: %s}\n", testName(), policy))
+			r := start(t, s, &Options{Feed: feed})
+			l, err := r.attach(shm.AttachOptions{}).Acquire(testContext(t))
+			must(err)
+			b := look(l)
+			for row, i := range b.Index {
+				got, want := fmt.Sprint(l.Tensor(sampleTensor)[4*row:4*row+4], b.Label[row], b.Keys[row]), fmt.Sprint([]byte{byte(i), 0, 7, 0}, 10*i, "k", i)
+				switch {
+				case i == 0 && policy == "mask":
+					want = fmt.Sprint(make([]byte, 4), -1, "0")
+				case i == 4 && policy == "mask":
+					want = fmt.Sprint(make([]byte, 4), -1, "4")
+				}
+				if got != want {
+					t.Errorf("row %d: got %s, want %s", row, got, want)
+				}
+			}
+			if bad := r.Stats().Rings[0].Bad; fmt.Sprint(b.Index) != want || bad.Causes["value"] != 1 || bad.Causes["source"] != 1 || !strings.Contains(strings.Join(bad.Last, " "), `sample 0 "k0": value: column "x"`) {
+				t.Errorf("samples %v, want %s; %+v", b.Index, want, bad)
+			}
+			must(l.Release())
+		})
+	}
+}

@@ -40,7 +40,7 @@ func Profile(ctx context.Context, s *spec.Spec, each time.Duration, told func(te
 	may := allow(&s.Limits, availableCPUs())
 	n := may.decoders
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2*n + spareProcs))
-	p := &profile{spec: s, source: r.source, samples: kind, each: each, told: told}
+	p := &profile{spec: s, source: r.source, columns: r.columns, samples: kind, each: each, told: told}
 	if err := p.fetch(ctx, workerCounts(2*s.Limits.Fetch)); err != nil {
 		return p.all, err
 	}
@@ -60,6 +60,7 @@ func workerCounts(most int, more ...int) []int {
 type profile struct {
 	spec    *spec.Spec
 	source  source.Source
+	columns []source.Column
 	samples *samples
 	each    time.Duration
 	told    func(telemetry.StageSpeed)
@@ -177,7 +178,7 @@ func (p *profile) decode(ctx context.Context, counts []int) error {
 }
 
 // openDecoder makes a worker that decodes samples 0, 1, 2 ... round and round.
-func (p *profile) openDecoder(encoded []parts) (task func(i int64) (int, error), end func(), err error) {
+func (p *profile) openDecoder(encoded []inMemory) (task func(i int64) (int, error), end func(), err error) {
 	on, err := openWorker(p.samples)
 	if err != nil {
 		return nil, nil, err
@@ -185,9 +186,16 @@ func (p *profile) openDecoder(encoded []parts) (task func(i int64) (int, error),
 	for _, f := range p.samples.fields {
 		on.row = append(on.row, make([]byte, f.rowBytes()))
 	}
+	values := make([][]byte, len(p.columns))
+	for c := range values {
+		values[c] = make([]byte, p.columns[c].Most())
+	}
 	return func(i int64) (int, error) {
-		data := encoded[i%int64(len(encoded))]
-		return data.size(), on.decode(on.row, data, media.Draw{Seed: p.spec.Order.Seed, Index: uint64(i)})
+		sample := &encoded[i%int64(len(encoded))]
+		for c := range values {
+			copy(values[c], sample.values[c])
+		}
+		return sample.size(), on.decode(on.row, sample, media.Draw{Seed: p.spec.Order.Seed, Index: uint64(i)})
 	}, on.Close, nil
 }
 
@@ -208,20 +216,23 @@ func (p *profile) warmUp(ctx context.Context, n int, open func() (task func(i in
 	return ctx.Err()
 }
 
-// parts are those of a sample that is in memory.
-type parts [][]byte
+// inMemory is a sample with its columns' values.
+type inMemory struct{ parts, values [][]byte }
 
-func (p parts) Part(k int) []byte { return p[k] }
+func (s *inMemory) Part(k int) []byte { return s.parts[k] }
 
-func (p parts) size() (n int) {
-	for _, data := range p {
+func (s *inMemory) size() (n int) {
+	for _, data := range s.parts {
+		n += len(data)
+	}
+	for _, data := range s.values {
 		n += len(data)
 	}
 	return n
 }
 
 // load reads the samples that the decoders use.
-func (p *profile) load(ctx context.Context) (encoded []parts, err error) {
+func (p *profile) load(ctx context.Context) (encoded []inMemory, err error) {
 	var pool source.Pool
 	buf, order, total := pool.Get(), p.order(), 0
 	defer pool.Put(buf)
@@ -230,9 +241,14 @@ func (p *profile) load(ctx context.Context) (encoded []parts, err error) {
 			return nil, ctx.Err()
 		}
 		if err == nil {
-			var sample parts
+			var sample inMemory
 			for k := range p.samples.parts {
-				sample = append(sample, slices.Clone(buf.Part(k)))
+				if n := len(sample.parts); n == p.samples.parts[k].from { // else it is a view of one before
+					sample.parts = append(sample.parts, slices.Clone(buf.Part(n)))
+				}
+			}
+			for c := range p.columns {
+				sample.values = append(sample.values, slices.Clone(buf.Value(c)))
 			}
 			encoded = append(encoded, sample)
 			total += buf.Size()

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spdl/spdl/core/media"
 	"github.com/spdl/spdl/core/source"
+	"github.com/spdl/spdl/core/spec"
 	"github.com/spdl/spdl/core/telemetry"
 	"github.com/spdl/spdl/core/tensor"
 )
@@ -110,5 +112,18 @@ func TestProfileRefusesWhatCannotBeMeasured(t *testing.T) {
 	s := describe(t, folder(t, 4, nil), "")
 	if _, err := Profile(ctx, s, 10*time.Millisecond, func(telemetry.StageSpeed) { cancel() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// Of samples without media decode is what their columns are copied, and a field that is another view of the first is decoded of its part.
+func TestProfileOfColumnsAndOfViews(t *testing.T) {
+	views := fmt.Sprintf("name: %s\nsource: {folder: %q}\nbatch: 4\nfields:\n  a: {image: {transform: [center_crop: 8]}}\n  b: {draw: own, image: {transform: [random_resized_crop: 8]}}\n",
+		testName(), folder(t, 4, nil))
+	for _, s := range []*spec.Spec{describeLatents(t, "tar", latents(t, 6), "batch: 4\n"), parsed(t, views)} {
+		all, err := Profile(testContext(t), s, time.Millisecond, nil)
+		must(err)
+		if last := all[len(all)-1]; last.Stage != "decode" || last.BytesPerS <= 0 || last.Failures > 0 {
+			t.Errorf("got %+v", last)
+		}
 	}
 }

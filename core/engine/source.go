@@ -129,7 +129,7 @@ func (r *ring) openHost(s *spec.Source) (source.Source, error) {
 			"in process: spdl_open with SPDL_FORM_IN_PROCESS, or spdl.open(spec, source=...) in Python", r.name)
 	}
 	r.engine.feed = nil
-	return source.OpenHost(source.HostConfig{Samples: s.Host.Samples, Stream: s.Host.Stream, Timeout: s.Host.Timeout, Feed: feed, Store: r.store})
+	return source.OpenHost(source.HostConfig{Samples: s.Host.Samples, Stream: s.Host.Stream, Timeout: s.Host.Timeout, Columns: columnsOf(s.Columns), Feed: feed, Store: r.store})
 }
 
 func (r *ring) openMix(ctx context.Context, ring *spec.Spec, s *spec.Source) (source.Source, error) {

@@ -200,15 +200,14 @@ func (r *ring) decodeRow(on *worker, w *work, row int) {
 	}
 }
 
-// keepValues takes what was read with a sample beside what is decoded: its columns, or its name.
+// keepValues takes what was read with a sample beside what is decoded: its columns, and its name, where its program says that.
 func (r *ring) keepValues(w *work, row int) {
-	from := w.bufs[row]
-	if r.host != nil {
-		w.Call(row, int64(binary.NativeEndian.Uint64(from.Value(0))), from.Value(1))
-		return
-	}
-	for c := range r.columns {
+	from, n := w.bufs[row], len(r.columns)
+	for c := range n {
 		w.Keep(row, c, from.Value(c))
+	}
+	if r.host != nil {
+		w.Call(row, int64(binary.NativeEndian.Uint64(from.Value(n))), from.Value(n+1))
 	}
 }
 

@@ -15,22 +15,30 @@ type HostConfig struct {
 	Samples int64
 	Stream  bool          // they come one after the other: none is late
 	Timeout time.Duration // until a thread takes what is asked for, and then until it is given; 0: a minute
+	Columns []Column      // which the samples are made of, each of all its bytes or a member of them; none: they are media
 	Feed    *Feed
 	Store   *store.Client // reads addresses among the paths; nil: they are refused
 }
 
 // Host is a source whose samples the program around the engine brings through a Feed. A sample's label and key come with its
-// bytes: after Read, Buffer.Value(0) is the label, 8 bytes in the machine's order, and Value(1) the key. Before,
-// Label is -1 and Key the index. Its columns are none.
+// bytes: after Read, the values behind those of its columns are the label, 8 bytes in the machine's order, and the key. Before,
+// Label is -1 and Key the index.
 type Host struct {
 	HostConfig
 	place
+	columns []Column
 }
 
 // OpenHost makes the source. The feed ends with its Close.
 func OpenHost(c HostConfig) (*Host, error) {
 	if c.Samples < 1 {
 		return nil, fmt.Errorf("source: host: got %d samples, want at least one: %w", c.Samples, ErrNoSamples)
+	}
+	columns := partColumns(c.Columns)
+	for k := range columns {
+		if one := &columns[k]; one.Type == Array && (one.DType == 0 || one.Shape == nil) {
+			return nil, fmt.Errorf("source: host: source.columns[%d] (%q): dtype and shape are missing; no sample is asked for to tell them", k, one.Name)
+		}
 	}
 	switch {
 	case c.Stream:
@@ -44,11 +52,12 @@ func OpenHost(c HostConfig) (*Host, error) {
 	}
 	files.absolute = true
 	c.Feed.used.Store(true)
-	return &Host{HostConfig: c, place: place{root: files, store: c.Store}}, nil
+	return &Host{HostConfig: c, place: place{root: files, store: c.Store}, columns: columns}, nil
 }
 
 func (h *Host) Len() int64                     { return h.Samples }
 func (h *Host) Classes() []string              { return nil }
+func (h *Host) Columns() []Column              { return h.columns }
 func (h *Host) Label(int64) int64              { return -1 }
 func (h *Host) Key(i int64, dst []byte) []byte { return strconv.AppendInt(dst, i, 10) }
 
@@ -59,9 +68,16 @@ func (h *Host) Close() error {
 
 func (h *Host) Read(ctx context.Context, i int64, b *Buffer) error {
 	b.drop()
-	r, err := h.Feed.ask(ctx, i, h.Timeout, b)
+	file := b
+	if len(h.columns) > 0 {
+		file = b.side(0)
+	}
+	r, err := h.Feed.ask(ctx, i, h.Timeout, file)
 	if err == nil && r.path != "" {
-		err = h.readFile(ctx, r.path, b)
+		err = h.readFile(ctx, r.path, file)
+	}
+	for c := 0; c < len(h.columns) && err == nil; c++ {
+		err = b.setPart(&h.columns[c], file.Bytes(), true)
 	}
 	if err != nil {
 		b.drop()
@@ -71,8 +87,9 @@ func (h *Host) Read(ctx context.Context, i int64, b *Buffer) error {
 		r.key = strconv.FormatInt(i, 10)
 	}
 	b.setInt(r.label)
+	from := len(b.values)
 	b.values = append(b.values, r.key...)
-	b.took(8)
+	b.took(from)
 	return nil
 }
 

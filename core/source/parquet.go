@@ -129,7 +129,7 @@ func (f *parquetFile) holdsLists(name string) (lists bool) {
 }
 
 func listsError(name string) error {
-	return fmt.Errorf("column %q holds a list a row, want one value; write its values as columns, or as one text", name)
+	return fmt.Errorf("column %q holds a list a row, want one value; write its values as columns, or as JSON in a text, which type: list reads", name)
 }
 
 // nameOf is a column's name: that of its groups, if it is in some, and its own, with dots between them. A name may have dots itself.

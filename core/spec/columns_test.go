@@ -16,6 +16,7 @@ func TestColumnsAloneAreADescription(t *testing.T) {
 		"source: {list: a.csv, columns: [{name: x, type: i64}]}\norder: {filter: x > 1}":                                      0,
 		"source: {mix: [{shards: a.tar}, {folder: p}], columns: [txt]}":                                                       0,
 		"source: {shards: a.tar, columns: [json]}\ncache: {rows_bytes: 1MiB}":                                                 0,
+		"source: {host: {samples: 1}, columns: [{name: x, type: npy, dtype: f32, shape: [2]}]}":                               0,
 		"source: {shards: a.tar, columns: [json]}\nimage: {transform: [{center_crop: 8}]}":                                    1,
 		"source: {shards: a.tar, columns: [json]}\naudio: {rate: 8000, length: 8}":                                            1,
 	} {
@@ -43,7 +44,8 @@ func TestColumnsAloneRefuseWhatIsOfMedia(t *testing.T) {
 		"source: {mix: [{list: a.csv, path: p}], columns: [x]}":                       "source.mix[0].path: names the column",
 		"source: {list: a.tsv, columns: [x]}":                                         "x.yaml:1:16: source.list: is a list of paths, which has no columns; want a table",
 		"source: {folder: 's3://b/p', columns: [npy, txt]}":                           "source.columns: got several files a sample, but of a folder in an object store",
-		"source: {host: {samples: 1}, columns: [x]}":                                  "source.columns: goes with shards, with a local folder and with a list",
+		"source: {host: {samples: 1}, columns: [x, y]}":                               "source.columns: got several files a sample, but your program brings one",
+		"source: {host: {samples: 1}, columns: [{name: x, type: npy}]}":               "source.columns[0]: dtype and shape are missing, want both",
 		"source: {shards: a.tar, columns: []}":                                        "says nothing of what its samples are",
 		"source: {shards: a.tar, columns: [json]}\nimage: {}":                         "image.transform: leaves the size of the picture open",
 		"source: {shards: a.tar, columns: [json]}\ndevice: {finish: {}}":              "device.finish: given for samples that are no pictures",

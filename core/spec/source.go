@@ -479,6 +479,10 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.failAt(at+".list", "is a list of paths, which has no columns; want a table (.csv, .jsonl or .parquet), in which a column of type npy holds paths of arrays")
 	case alone && isURL(src.Folder) && severalFiles(columns):
 		d.failAt("source.columns", "got several files a sample, but of a folder in an object store only the samples themselves are listed; put them into shards, or name them in a table")
+	case alone && src.Host.Samples > 0 && severalFiles(columns):
+		d.failAt("source.columns", "got several files a sample, but your program brings one; make columns of its members, such as npz[latents] and npz[ids]")
+	case alone && src.Host.Samples > 0:
+		d.checkHosted(columns)
 	case src.Shards == nil && !table && src.Arrays == nil && (src.Folder == "" || isURL(src.Folder) && !alone) && len(columns) > 0:
 		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet")
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
@@ -497,6 +501,15 @@ func severalFiles(columns []Column) bool {
 		return from
 	}
 	return slices.ContainsFunc(columns, func(c Column) bool { return file(&c) != file(&columns[0]) })
+}
+
+// checkHosted refuses arrays whose room nobody can tell before the program brings the first.
+func (d *decoder) checkHosted(columns []Column) {
+	for i, c := range columns {
+		if c.Type == TypeNPY && (c.DType == 0 || c.Shape == nil) {
+			d.failAt(fmt.Sprintf("source.columns[%d]", i), "dtype and shape are missing, want both: no sample of your program is looked at beforehand")
+		}
+	}
 }
 
 // Endings of files, and names of parts of samples, that are sound or video.

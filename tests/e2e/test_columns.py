@@ -162,6 +162,37 @@ def test_the_dataloader_takes_the_first_field_where_there_is_no_picture(tmp_path
         assert sorted(int(n) for batch in loader for n in batch["lengths"]) == sorted(i % 7 for i in range(N))
 
 
+def test_a_programs_own_arrays_are_columns():
+    script = f"""if True:
+        import sys
+        sys.path.insert(0, {str(ROOT / "tests/e2e")!r})
+        import numpy as np, spdl, test_columns
+        class Arrays:
+            def __len__(self): return test_columns.N
+            def __getitem__(self, i):
+                sample = test_columns.SAMPLES[i]
+                if i == 5: raise KeyError("not there")
+                return {{"latents": sample.latents, "ids": sample.ids}}, sample.label, f"own {{i}}"
+        columns = [{{"name": "latents", "from": "npz[latents]", "type": "npy", "dtype": "f32", "shape": [4, 8, 8]}},
+                   {{"name": "ids", "from": "npz[ids]", "type": "npy", "dtype": "i64", "shape": [-1], "max_length": 8, "padded": True}}]
+        seen = []
+        with spdl.open({{"batch": 8, "source": {{"columns": columns}}, "order": {{"seed": 1, "epochs": 1}}}}, source=Arrays()) as loader:
+            for batch in loader:
+                for row, i in enumerate(batch["index"].tolist()):
+                    sample = test_columns.SAMPLES[i]
+                    np.testing.assert_array_equal(batch["latents"][row], sample.latents)
+                    np.testing.assert_array_equal(batch["ids"][row, :batch["ids.length"][row]], sample.ids)
+                    assert (batch["label"][row], batch.sample_keys[row]) == (sample.label, f"own {{i}}")
+                    seen.append(i)
+        single = [{{"name": "x", "type": "npy", "dtype": "f32", "shape": [4, 8, 8]}}]
+        with spdl.open({{"batch": 8, "source": {{"columns": single}}, "order": {{"epochs": 1}}}}, source=[sample.latents for sample in test_columns.SAMPLES]) as loader:
+            assert sum(batch.rows for batch in loader) == test_columns.N
+        print(sorted(seen))
+    """
+    done = python(script)
+    assert (done.returncode, done.stdout) == (0, f"{[i for i in range(N) if i != 5]}\n"), done.stderr
+
+
 def test_rows_of_a_table_are_samples_and_orders_go_by_them(open_, tmp_path):
     with open(tmp_path / "t.csv", "w", newline="") as file:
         rows = csv.writer(file)

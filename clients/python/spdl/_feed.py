@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import json
 import operator
 import os
@@ -10,7 +11,7 @@ import threading
 import time
 import traceback
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, Optional
+from typing import Any, Mapping, Optional
 
 from . import _c
 from ._errors import ArgumentError, SpecError, error_for
@@ -74,7 +75,7 @@ def describe(spec: Any, dataset: Any, threads: int) -> Any:
 class Feed:
     """The threads that bring a reader's samples. They keep neither the reader nor its loader alive, and end with it."""
 
-    def __init__(self, reader: Reader, dataset: Any, threads: int, samples: int, stream: bool) -> None:
+    def __init__(self, reader: Reader, dataset: Any, threads: int, samples: int, stream: bool, arrays: bool) -> None:
         library = ctypes.CDLL(reader.api.path)  # lets other threads run
         take, give = _bound(library, "spdl_source_take"), _bound(library, "spdl_source_give")
         source = _bound(library, "spdl_source_id")(reader.handle)
@@ -89,6 +90,9 @@ class Feed:
             raise ArgumentError(f"spdl: open: source has {len(dataset)} samples, the description says source.host.samples: {samples}")
         look_up = self.stream.get if self.stream else lambda epoch, index, token: dataset[index]
         let_go = self.stream.close if self.stream else lambda: None
+        if arrays:
+            found = look_up
+            look_up = lambda *want: _with_files(found(*want))  # noqa: E731
         fit: list[bool] = []  # True once an answer was a sample
         self._threads = [threading.Thread(target=_bring, args=(take, give, source, look_up, let_go, fit), name=f"spdl-source-{i}", daemon=True)
                          for i in range(1 if self.stream else threads)]
@@ -157,6 +161,26 @@ def _fill(sample: Sample, got: Any) -> Any:
         got = _bytes_of(got)
     sample.bytes, sample.n_bytes = ctypes.cast(c_char_p(got), c_void_p), len(got)
     return got
+
+
+def _with_files(got: Any) -> Any:
+    """An answer with its array, or its dict of arrays, as the bytes of an .npy or .npz file."""
+    if isinstance(got, (tuple, list)) and got:
+        return (_file_of(got[0]), *got[1:])
+    return _file_of(got)
+
+
+def _file_of(got: Any) -> Any:
+    if not isinstance(got, Mapping) and not hasattr(got, "__array__"):
+        return got
+    import numpy  # whoever has arrays has it
+
+    out = io.BytesIO()
+    if isinstance(got, Mapping):
+        numpy.savez(out, **{name: numpy.asarray(array) for name, array in got.items()})
+    else:
+        numpy.save(out, numpy.asarray(got), allow_pickle=False)
+    return out.getvalue()
 
 
 def _bytes_of(got: Any) -> bytes:

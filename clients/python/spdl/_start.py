@@ -104,7 +104,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         _torchrun.host(loader)
     if source is not None:
         try:
-            loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples, loader._streamed())
+            loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples, loader._streamed(), loader._takes_arrays())
             weakref.finalize(loader, loader._reader.close)  # at exit too: the threads are told before Python ends under them
         except BaseException:
             loader.close()

@@ -55,11 +55,11 @@ def describe_stream(spec: Any, source: Any) -> Any:
 
 
 def said_of_host(spec: dict) -> dict:
-    """What a description says of a source that comes as source=: host, and how addresses among its paths are read."""
+    """What a description says of a source that comes as source=: host, how addresses among its paths are read, and columns."""
     said = spec.get("source", {})
     host = said.get("host", {}) if isinstance(said, Mapping) else None
-    if not isinstance(host, Mapping) or set(said) - {"host", "remote"}:
-        raise SpecError('spdl: open: the description has a source, and source= was given, too; leave one out, or say {"host": {...}} or {"remote": {...}}')
+    if not isinstance(host, Mapping) or set(said) - {"host", "remote", "columns"}:
+        raise SpecError('spdl: open: the description has a source, and source= was given, too; leave one out, or say {"host": {...}}, {"remote": {...}} or {"columns": [...]}')
     if spec.get("rings"):
         raise SpecError("spdl: open: the description has several rings, and source= feeds the one ring that it opens; leave rings out, or open a loader for each")
     return {**said, "host": dict(host)}

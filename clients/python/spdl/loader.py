@@ -324,6 +324,11 @@ class Loader:
         return frozenset(name for name, field in self.schema.fields.items()
                          if name == self.schema.key or name in named and field.kind == "ragged")
 
+    def _takes_arrays(self) -> bool:
+        """Whether its description makes columns of arrays of the program's samples, and nothing else."""
+        return any(not ring.keys() & {"image", "video", "audio", "fields"} and any(c["type"] == "npy" for c in ring["source"].get("columns", ()))
+                   for ring in self._text["spec"]["rings"].values())
+
     def _raise_of_source(self) -> None:
         """An iterable that raised has ended its epoch by it. Whoever comes to that end is told, once."""
         error = self._feed.stream.take_error() if self._feed is not None and self._feed.stream is not None else None
