@@ -1,8 +1,8 @@
 /* warp.c - a row sheared, moved, turned: an affine map of its pixels, zeros where there are none.
  *
  * The matrices are torchvision's (functional.affine) and, of a rotation, Pillow's (Image.rotate); the pixels are those of
- * Pillow's Image.transform: nearest in 16.16 fixed point, or by sums of doubles where nothing is sheared, and bilinear in
- * doubles, cut and not rounded. Pillow's shortcuts for quarters of a turn give the same pixels. Products and sums must not be
+ * Pillow's Image.transform: nearest in 16.16 fixed point, or by sums of doubles where nothing is sheared or turned and where a
+ * place is beyond fixed point, and bilinear in doubles, cut and not rounded. Pillow's shortcuts for quarters of a turn give the same pixels. Products and sums must not be
  * contracted, which GCC's -std=c11 and the pragma below see to. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -114,6 +114,29 @@ static void nearest_scaled(const media_pixels *px, const media_pixels *from, con
     }
 }
 
+/* Whether the place where the pixel at (x, y) comes from is one of fixed point's. */
+static int is_near(const double m[6], double x, double y) {
+    return fabs(x * m[0] + y * m[1] + m[2]) < 32768.0 && fabs(x * m[3] + y * m[4] + m[5]) < 32768.0;
+}
+
+static int all_near(const media_pixels *px, const double m[6]) {
+    return is_near(m, 0, 0) && is_near(m, px->w, px->h) && is_near(m, 0, px->h) && is_near(m, px->w, 0);
+}
+
+/* The nearest pixels, places of which are sums of doubles. */
+static void nearest_summed(const media_pixels *px, const media_pixels *from, const double m[6]) {
+    size_t step = (size_t)px->step;
+    double x0 = m[2] + m[0] * 0.5 + m[1] * 0.5, y0 = m[5] + m[3] * 0.5 + m[4] * 0.5;
+    for (int32_t line = 0; line < px->h; line++, x0 += m[1], y0 += m[4]) {
+        uint8_t *to = media_line(px, line);
+        double x = x0, y = y0;
+        memset(to, 0, (size_t)px->w * step);
+        for (int32_t i = 0; i < px->w; i++, to += step, x += m[0], y += m[3])
+            if (x >= 0 && x < px->w && y >= 0 && y < px->h)
+                memcpy(to, media_line(from, (int32_t)y) + (size_t)(int32_t)x * step, step);
+    }
+}
+
 /* The whole number below x, which is -1 or more. */
 static int32_t below(double x) { return x < 0 ? -1 : (int32_t)x; }
 
@@ -156,7 +179,9 @@ void media_warp(const media_pixels *px, const media_pixels *from, const double m
         }
     } else if (m[1] == 0 && m[3] == 0) {
         nearest_scaled(px, from, m);
-    } else {
+    } else if (all_near(px, m)) {
         nearest_fixed(px, from, m);
+    } else {
+        nearest_summed(px, from, m);
     }
 }
