@@ -63,17 +63,17 @@ static void bound(int64_t at, int64_t by, int64_t limit, int32_t *first, int32_t
     if (to < *end) *end = (int32_t)to;
 }
 
-static inline void span(uint8_t *to, int32_t n, const media_pixels *from, size_t step, int32_t x, int32_t y,
-                        int32_t by_x, int32_t by_y) {
+static inline void span(uint8_t *to, int32_t n, const media_pixels *from, size_t step, int64_t x, int64_t y,
+                        int64_t by_x, int64_t by_y) {
     for (; n > 0; n--, to += step, x += by_x, y += by_y)
-        memcpy(to, media_line(from, y >> 16) + (size_t)(x >> 16) * step, step);
+        memcpy(to, media_line(from, (int32_t)(y >> 16)) + (size_t)(x >> 16) * step, step);
 }
 
-static int32_t fixed(double v) { return (int32_t)floor(v * 65536.0 + 0.5); }
+static int64_t fixed(double v) { return (int64_t)floor(v * 65536.0 + 0.5); }
 
 /* The nearest pixels, in 16.16 fixed point. */
 static void nearest_fixed(const media_pixels *px, const media_pixels *from, const double m[6]) {
-    int32_t dx = fixed(m[0]), dy = fixed(m[3]), down_x = fixed(m[1]), down_y = fixed(m[4]);
+    int64_t dx = fixed(m[0]), dy = fixed(m[3]), down_x = fixed(m[1]), down_y = fixed(m[4]);
     int64_t x0 = fixed(m[2] + m[0] * 0.5 + m[1] * 0.5), y0 = fixed(m[5] + m[3] * 0.5 + m[4] * 0.5);
     for (int32_t y = 0; y < px->h; y++, x0 += down_x, y0 += down_y) {
         int32_t first = 0, end = px->w;
@@ -83,7 +83,7 @@ static void nearest_fixed(const media_pixels *px, const media_pixels *from, cons
         memset(to, 0, (size_t)px->w * (size_t)px->step);
         if (first >= end) continue;
         to += (size_t)first * (size_t)px->step;
-        int32_t sx = (int32_t)(x0 + (int64_t)first * dx), sy = (int32_t)(y0 + (int64_t)first * dy);
+        int64_t sx = x0 + first * dx, sy = y0 + first * dy;
         switch (px->step) {
         case 1: span(to, end - first, from, 1, sx, sy, dx, dy); break;
         case 3: span(to, end - first, from, 3, sx, sy, dx, dy); break;
