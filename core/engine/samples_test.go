@@ -287,7 +287,7 @@ func TestFieldsOfOneKindAreCroppedTogether(t *testing.T) {
 		files = append(files, file{fmt.Sprintf("%d.left.png", i), noise}, file{fmt.Sprintf("%d.right.png", i), noise})
 	}
 	source, _, _ := strings.Cut(places["tar"](t, dir, files), ", columns")
-	random := "transform: [random_resized_crop: 16, horizontal_flip: 0.5, vertical_flip: 0.5, rand_augment: 9, " +
+	random := "transform: [random_resized_crop: 16, horizontal_flip: 0.5, vertical_flip: 0.5, random_rotation: 20, random_affine: {degrees: 9, translate: [0.1, 0.2]}, rand_augment: 9, " +
 		"color_jitter: {brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1}, grayscale: 0.2, gaussian_blur: 5, equalize: 0.3, random_erasing: 0.3]"
 	text := fmt.Sprintf("name: %s\nsource: %s}\nbatch: 4\nfields:\n  left: {image: {from: left.png, %s}}\n  right: {image: {from: right.png, dtype: f32, layout: NCHW, %s}}\n",
 		testName(), source, random, random)

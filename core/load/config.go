@@ -48,6 +48,12 @@ var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bi
 
 // retouch adds what changes pixels once they are in their place.
 func retouch(c *media.Config, r *spec.Retouches) {
+	if a := r.RandomRotation; a != nil {
+		c.Rotation = &media.Rotation{Degrees: a.Degrees, Interpolation: filters[a.Interpolation]}
+	}
+	if a := r.RandomAffine; a != nil {
+		c.Affine = &media.Affine{Degrees: a.Degrees, Translate: a.Translate, Scale: a.Scale, ShearX: a.ShearX, ShearY: a.ShearY, Interpolation: filters[a.Interpolation]}
+	}
 	if a := r.Augment; a != nil {
 		c.Augment = &media.Augment{
 			Kind: map[string]media.Augmentation{

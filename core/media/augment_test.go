@@ -142,3 +142,23 @@ func TestRowsOfPoliciesStayWhatTheyAre(t *testing.T) {
 		}
 	}
 }
+
+// Angles, ways, scales and shears are uniforms of an address of their own: of a range of one number the row is that of the drawn one.
+func TestDrawsOfWarpsHaveTheirAddresses(t *testing.T) {
+	const rotation, affine = 11, 12
+	w, data := worker(t, nil), testJPEG(t, 60, 50)
+	at := func(least, most, u float64) [2]float64 { f := least + u*(most-least); return [2]float64{f, f} }
+	for i := range uint64(60) {
+		draw := Draw{Seed: 5, Epoch: 1, Index: i}
+		got := made(t, w, data, Config{Rotation: &Rotation{Degrees: [2]float64{-40, 70}}}, draw)
+		if want := made(t, w, data, Config{Rotation: &Rotation{Degrees: at(-40, 70, draw.Uniforms(rotation, 0)[0])}}, Draw{}); !bytes.Equal(got, want) {
+			t.Fatalf("row %d: another angle", i)
+		}
+		turn, size, shear := draw.Uniforms(affine, 0), draw.Uniforms(affine, 1), draw.Uniforms(affine, 2)
+		got = made(t, w, data, Config{Affine: &Affine{Degrees: [2]float64{-40, 70}, Scale: [2]float64{0.5, 2}, ShearX: [2]float64{-20, 30}, ShearY: [2]float64{0, 10}}}, draw)
+		want := made(t, w, data, Config{Affine: &Affine{Degrees: at(-40, 70, turn[0]), Scale: at(0.5, 2, size[1]), ShearX: at(-20, 30, shear[0]), ShearY: at(0, 10, shear[1])}}, Draw{})
+		if !bytes.Equal(got, want) {
+			t.Fatalf("row %d: another affine map", i)
+		}
+	}
+}

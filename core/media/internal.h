@@ -124,10 +124,10 @@ typedef struct media_retouch {
     double matrix[6]; /* of WARP */
 } media_retouch;
 
-/* What is done to a row's pixels once they are in their place, in this order: an augmentation's, the jitter's four and seven more. */
+/* What is done to a row's pixels once they are in their place, in this order: an augmentation's, the jitter's four and nine more. */
 typedef struct media_retouches {
     int32_t n;
-    media_retouch all[MEDIA_MAX_OPS + MEDIA_JITTERS + 7];
+    media_retouch all[MEDIA_MAX_OPS + MEDIA_JITTERS + 9];
 } media_retouches;
 
 void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to);
@@ -137,6 +137,9 @@ void media_retouch_points(const media_retouches *retouches, double affine[6]);
 
 /* The pixels are changed where they lie. */
 int media_retouch_row(const media_retouches *retouches, const media_pixels *px, media_buf *room);
+
+/* --- affine.c --- */
+void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to);
 
 /* --- augment.c --- */
 void media_draw_augment(const media_op *op, const media_draw *d, media_retouches *to);

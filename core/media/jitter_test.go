@@ -12,6 +12,8 @@ func everything() Config {
 	cfg.Jitter = &Jitter{
 		P: 0.8, Brightness: &[2]float64{0.6, 1.4}, Contrast: &[2]float64{0.6, 1.4}, Saturation: &[2]float64{0.6, 1.4}, Hue: &[2]float64{-0.1, 0.1},
 	}
+	cfg.Rotation = &Rotation{Degrees: [2]float64{-10, 10}, Interpolation: Nearest}
+	cfg.Affine = &Affine{Degrees: [2]float64{-5, 5}, Translate: [2]float64{0.1, 0.1}, Interpolation: Nearest}
 	cfg.Augment = &Augment{Kind: RandAugment, Ops: 2, Magnitude: 9, Bins: 31, Interpolation: Nearest}
 	cfg.Blur = &Blur{P: 0.5, Size: 5, Sigma: [2]float64{0.1, 2}}
 	cfg.Solarize, cfg.Posterize, cfg.Sharpness = &Solarize{P: 0.2, Threshold: 128}, &Posterize{P: 0.2, Bits: 4}, &Sharpness{P: 0.5, Factor: 2}
@@ -24,6 +26,7 @@ func TestColoursAndVerticalFlipsLeaveOtherDrawsAlone(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 90, 70)
 	never := everything()
 	never.VFlip, never.Grayscale, never.Erase, never.Jitter.P = 0, 0, 0, 0
+	never.Rotation, never.Affine = nil, nil
 	never.Augment, never.Blur.P, never.Solarize.P, never.Posterize.P, never.Sharpness.P = nil, 0, 0, 0, 0
 	never.Invert, never.Autocontrast, never.Equalize = 0, 0, 0
 	plain, all, none := compiled(t, train), compiled(t, everything()), compiled(t, never)
@@ -113,7 +116,7 @@ func TestChangedRowsAreNeitherPlannedNorCopied(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 50)
 	for name, cfg := range map[string]Config{
 		"vertical flip": {VFlip: 0.5}, "jitter": {Jitter: &Jitter{P: 0.5, Hue: &[2]float64{0, 0.5}}}, "grayscale": {Grayscale: 0.5}, "erase": {Erase: 0.5},
-		"augment": {Augment: &Augment{Kind: AutoAugment}}, "blur": {Blur: &Blur{P: 0.5, Size: 3, Sigma: [2]float64{1, 1}}}, "solarize": {Solarize: &Solarize{P: 0.5}},
+		"rotation": {Rotation: &Rotation{}}, "affine": {Affine: &Affine{}}, "augment": {Augment: &Augment{Kind: AutoAugment}}, "blur": {Blur: &Blur{P: 0.5, Size: 3, Sigma: [2]float64{1, 1}}}, "solarize": {Solarize: &Solarize{P: 0.5}},
 		"posterize": {Posterize: &Posterize{P: 0.5}}, "invert": {Invert: 0.5}, "sharpness": {Sharpness: &Sharpness{P: 0.5}}, "autocontrast": {Autocontrast: 0.5},
 		"equalize": {Equalize: 0.5},
 	} {

@@ -118,12 +118,14 @@ type Config struct {
 	Anywhere      *Anywhere   // nil: crops are of the middle
 	Out           Size        // the row's picture; zero: Resize
 	Interpolation Interpolation
-	Flip          float64  // probability of a horizontal flip
-	VFlip         float64  // and of a vertical one
-	Augment       *Augment // nil: no operations are drawn
-	Jitter        *Jitter  // nil: colours stay as they are
-	Grayscale     float64  // probability that all channels become Pillow's L, after Jitter
-	Blur          *Blur    // then, in this order, those that are not nil
+	Flip          float64   // probability of a horizontal flip
+	VFlip         float64   // and of a vertical one
+	Rotation      *Rotation // nil: rows are not turned
+	Affine        *Affine   // nil: nor turned, moved, scaled and sheared
+	Augment       *Augment  // nil: no operations are drawn
+	Jitter        *Jitter   // nil: colours stay as they are
+	Grayscale     float64   // probability that all channels become Pillow's L, after Jitter
+	Blur          *Blur     // then, in this order, those that are not nil
 	Solarize      *Solarize
 	Posterize     *Posterize
 	Invert        float64 // probability
@@ -157,6 +159,7 @@ func Compile(cfg Config) (*Op, error) {
 	op.c.layout = C.uint32_t(cfg.Layout)
 	op.c.flip_p, op.c.vflip_p = C.double(cfg.Flip), C.double(cfg.VFlip)
 	cfg.colours(&op.c)
+	cfg.warp(&op.c)
 	cfg.retouch(&op.c)
 	op.c.max_pixels = C.uint64_t(cfg.MaxPixels)
 	if cfg.MaxPixels == 0 {
@@ -250,6 +253,9 @@ func (cfg *Config) check() error {
 		return fmt.Errorf("mode index: want interpolation nearest, as the others mix numbers of classes")
 	}
 	if err := cfg.checkColours(); err != nil {
+		return err
+	}
+	if err := cfg.checkWarps(); err != nil {
 		return err
 	}
 	if err := cfg.checkRetouches(); err != nil {

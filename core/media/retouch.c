@@ -38,6 +38,7 @@ static void draw_tones(const media_op *op, const media_draw *d, media_retouches 
 
 void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to) {
     to->n = 0;
+    media_draw_affine(op, d, to);
     media_draw_augment(op, d, to);
     media_draw_jitter(op, d, to);
     media_draw_gray(op, d, to);

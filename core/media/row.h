@@ -70,10 +70,18 @@ typedef struct media_op {
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
     uint32_t padding;  /* of anywhere: zeros on each side, which it may lie on */
     double flip_p, vflip_p;
-    uint32_t augment;           /* MEDIA_NO_AUGMENT ... MEDIA_AUTO_AUGMENT */
-    uint32_t augment_policy;    /* of AUTO_AUGMENT */
-    uint32_t augment_ops;       /* of RAND_AUGMENT: how many */
-    uint32_t augment_magnitude; /* and which of the bins */
+    media_factor rotation; /* degrees, to the left */
+    uint32_t rotation_filter;
+    uint32_t affine;           /* 1: the row is turned, moved, scaled and sheared by what follows */
+    uint32_t affine_filter;    /* NEAREST or BILINEAR */
+    media_factor affine_angle; /* degrees, to the right */
+    double affine_x, affine_y; /* the most to either side, as shares of width and height */
+    media_factor affine_scale;
+    media_factor affine_shear_x, affine_shear_y; /* degrees */
+    uint32_t augment;                            /* MEDIA_NO_AUGMENT ... MEDIA_AUTO_AUGMENT */
+    uint32_t augment_policy;                     /* of AUTO_AUGMENT */
+    uint32_t augment_ops;                        /* of RAND_AUGMENT: how many */
+    uint32_t augment_magnitude;                  /* and which of the bins */
     uint32_t augment_bins;   /* of RAND_AUGMENT and TRIVIAL_AUGMENT_WIDE: magnitudes there are, 2 or more */
     uint32_t augment_filter; /* NEAREST or BILINEAR */
     double jitter_p;         /* that brightness, contrast, saturation and hue change, those that are on */

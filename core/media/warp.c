@@ -1,8 +1,8 @@
 /* warp.c - a row sheared, moved, turned: an affine map of its pixels, zeros where there are none.
  *
  * The matrices are torchvision's (functional.affine) and, of a rotation, Pillow's (Image.rotate); the pixels are those of
- * Pillow's Image.transform: nearest in 16.16 fixed point, or by sums of doubles where nothing is sheared, and bilinear in
- * doubles, cut and not rounded. Pillow's shortcuts for quarters of a turn give the same pixels. Products and sums must not be
+ * Pillow's Image.transform: nearest in 16.16 fixed point, or by sums of doubles where nothing is sheared or turned and where a
+ * place is beyond fixed point, and bilinear in doubles, cut and not rounded. Pillow's shortcuts for quarters of a turn give the same pixels. Products and sums must not be
  * contracted, which GCC's -std=c11 and the pragma below see to. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -63,17 +63,17 @@ static void bound(int64_t at, int64_t by, int64_t limit, int32_t *first, int32_t
     if (to < *end) *end = (int32_t)to;
 }
 
-static inline void span(uint8_t *to, int32_t n, const media_pixels *from, size_t step, int32_t x, int32_t y,
-                        int32_t by_x, int32_t by_y) {
+static inline void span(uint8_t *to, int32_t n, const media_pixels *from, size_t step, int64_t x, int64_t y,
+                        int64_t by_x, int64_t by_y) {
     for (; n > 0; n--, to += step, x += by_x, y += by_y)
-        memcpy(to, media_line(from, y >> 16) + (size_t)(x >> 16) * step, step);
+        memcpy(to, media_line(from, (int32_t)(y >> 16)) + (size_t)(x >> 16) * step, step);
 }
 
-static int32_t fixed(double v) { return (int32_t)floor(v * 65536.0 + 0.5); }
+static int64_t fixed(double v) { return (int64_t)floor(v * 65536.0 + 0.5); }
 
 /* The nearest pixels, in 16.16 fixed point. */
 static void nearest_fixed(const media_pixels *px, const media_pixels *from, const double m[6]) {
-    int32_t dx = fixed(m[0]), dy = fixed(m[3]), down_x = fixed(m[1]), down_y = fixed(m[4]);
+    int64_t dx = fixed(m[0]), dy = fixed(m[3]), down_x = fixed(m[1]), down_y = fixed(m[4]);
     int64_t x0 = fixed(m[2] + m[0] * 0.5 + m[1] * 0.5), y0 = fixed(m[5] + m[3] * 0.5 + m[4] * 0.5);
     for (int32_t y = 0; y < px->h; y++, x0 += down_x, y0 += down_y) {
         int32_t first = 0, end = px->w;
@@ -83,7 +83,7 @@ static void nearest_fixed(const media_pixels *px, const media_pixels *from, cons
         memset(to, 0, (size_t)px->w * (size_t)px->step);
         if (first >= end) continue;
         to += (size_t)first * (size_t)px->step;
-        int32_t sx = (int32_t)(x0 + (int64_t)first * dx), sy = (int32_t)(y0 + (int64_t)first * dy);
+        int64_t sx = x0 + first * dx, sy = y0 + first * dy;
         switch (px->step) {
         case 1: span(to, end - first, from, 1, sx, sy, dx, dy); break;
         case 3: span(to, end - first, from, 3, sx, sy, dx, dy); break;
@@ -111,6 +111,29 @@ static void nearest_scaled(const media_pixels *px, const media_pixels *from, con
         case 3: scaled_line(to, px->w, line, 3, x, m[0]); break;
         default: scaled_line(to, px->w, line, 4, x, m[0]); break;
         }
+    }
+}
+
+/* Whether the place where the pixel at (x, y) comes from is one of fixed point's. */
+static int is_near(const double m[6], double x, double y) {
+    return fabs(x * m[0] + y * m[1] + m[2]) < 32768.0 && fabs(x * m[3] + y * m[4] + m[5]) < 32768.0;
+}
+
+static int all_near(const media_pixels *px, const double m[6]) {
+    return is_near(m, 0, 0) && is_near(m, px->w, px->h) && is_near(m, 0, px->h) && is_near(m, px->w, 0);
+}
+
+/* The nearest pixels, places of which are sums of doubles. */
+static void nearest_summed(const media_pixels *px, const media_pixels *from, const double m[6]) {
+    size_t step = (size_t)px->step;
+    double x0 = m[2] + m[0] * 0.5 + m[1] * 0.5, y0 = m[5] + m[3] * 0.5 + m[4] * 0.5;
+    for (int32_t line = 0; line < px->h; line++, x0 += m[1], y0 += m[4]) {
+        uint8_t *to = media_line(px, line);
+        double x = x0, y = y0;
+        memset(to, 0, (size_t)px->w * step);
+        for (int32_t i = 0; i < px->w; i++, to += step, x += m[0], y += m[3])
+            if (x >= 0 && x < px->w && y >= 0 && y < px->h)
+                memcpy(to, media_line(from, (int32_t)y) + (size_t)(int32_t)x * step, step);
     }
 }
 
@@ -156,8 +179,10 @@ void media_warp(const media_pixels *px, const media_pixels *from, const double m
         }
     } else if (m[1] == 0 && m[3] == 0) {
         nearest_scaled(px, from, m);
-    } else {
+    } else if (all_near(px, m)) {
         nearest_fixed(px, from, m);
+    } else {
+        nearest_summed(px, from, m);
     }
 }
 

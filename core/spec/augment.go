@@ -8,6 +8,9 @@ const (
 	maxBins            = 1000
 	maxKernel          = 255
 	minSigma, maxSigma = 1e-3, 1000
+	maxDegrees         = 360
+	maxShear           = 80
+	minScale, maxScale = 0.01, 100
 )
 
 // The values of Augment.Kind, which are the keys of the three, and of Augment.Policy.
@@ -52,6 +55,8 @@ type AdjustSharpness struct{ Factor, P float64 }
 
 // Retouches change a row's pixels once it is cropped and flipped, besides ColorJitter and Grayscale. Nil and zero leave out.
 type Retouches struct {
+	RandomRotation  *RandomRotation
+	RandomAffine    *RandomAffine
 	Augment         *Augment // before the colours change
 	GaussianBlur    *GaussianBlur
 	Solarize        *Solarize
@@ -62,8 +67,22 @@ type Retouches struct {
 	Equalize        float64 // probability
 }
 
-// names are the operations that are there, but for Augment, in their order.
-func (r *Retouches) names() (all []string) {
+// moving are the operations that are there and put pixels elsewhere, in their order.
+func (r *Retouches) moving() (all []string) {
+	if r.RandomRotation != nil {
+		all = append(all, "random_rotation")
+	}
+	if r.RandomAffine != nil {
+		all = append(all, "random_affine")
+	}
+	if r.Augment != nil {
+		all = append(all, r.Augment.Kind)
+	}
+	return all
+}
+
+// changing are those that change pixels where they are, in their order.
+func (r *Retouches) changing() (all []string) {
 	for _, op := range []struct {
 		name  string
 		given bool
@@ -82,13 +101,17 @@ func (r *Retouches) names() (all []string) {
 func (r *Retouches) random() bool {
 	open := func(p float64) bool { return p > 0 && p < 1 }
 	b, s, p, a := r.GaussianBlur, r.Solarize, r.Posterize, r.AdjustSharpness
-	return r.Augment != nil || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
+	return len(r.moving()) > 0 || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
 		a != nil && open(a.P) || open(r.Invert) || open(r.Autocontrast) || open(r.Equalize)
 }
 
 // retouch reads the operation where it is one of them.
 func (d *decoder) retouch(op *section, r *Retouches) {
 	switch {
+	case op.has("random_rotation"):
+		r.RandomRotation = d.randomRotation(op)
+	case op.has("random_affine"):
+		r.RandomAffine = d.randomAffine(op)
 	case op.switchedOn(RandAugment) || op.switchedOn(TrivialAugmentWide) || op.switchedOn(AutoAugment):
 		r.Augment = d.augment(op)
 	case op.has("gaussian_blur"):
@@ -186,15 +209,21 @@ func (d *decoder) gaussianBlur(op *section) *GaussianBlur {
 
 // checkRetouches holds them against the rest of their section.
 func (i *Image) checkRetouches(section string, fail func(path, format string, args ...any)) {
+	const mixes = "got interpolation %s with mode index, want nearest, as others mix numbers of classes"
 	r, out := &i.Transform.Retouches, i.Transform.Output()
-	names := r.names()
-	if r.Augment != nil {
-		names = append([]string{r.Augment.Kind}, names...)
-	}
 	if i.Mode == Index {
-		for _, name := range names {
+		for _, name := range append(r.moving(), r.changing()...) {
+			if name == "random_rotation" || name == "random_affine" {
+				continue
+			}
 			fail(section+".transform."+name, "got %s with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it", name)
 		}
+	}
+	if a := r.RandomRotation; a != nil && i.Mode == Index && a.Interpolation != Nearest {
+		fail(section+".transform.random_rotation", mixes, a.Interpolation)
+	}
+	if a := r.RandomAffine; a != nil && i.Mode == Index && a.Interpolation != Nearest {
+		fail(section+".transform.random_affine", mixes, a.Interpolation)
 	}
 	if b := r.GaussianBlur; b != nil && b.KernelSize/2 >= min(out.Height, out.Width) {
 		fail(section+".transform.gaussian_blur", "got kernel_size %d for rows of %d x %d, want less than twice the shorter side, as pixels are mirrored at the borders",
@@ -206,29 +235,38 @@ func (i *Image) checkRetouches(section string, fail func(path, format string, ar
 func (d *decoder) checkFollowed(media []Medium) {
 	for _, m := range media {
 		t := m.transform()
-		if m.Own || t == nil || t.Augment == nil {
+		if m.Own || t == nil || len(t.moving()) == 0 {
 			continue
 		}
 		for _, other := range media {
-			if o := other.transform(); other.Own || o == nil || t.moves(o) {
+			if o := other.transform(); other.Own || o == nil || t.movesAs(o) {
 				continue
 			}
-			d.failAt(m.Path()+".transform."+t.Augment.Kind, "got %s, which shears, turns and moves pictures, beside %s, whose rows are drawn alike and would not follow; "+
-				"if they need not fit, make them fields, one with draw: own; if they must (a mask), leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
-				t.Augment.Kind, other.Path())
+			name := t.moving()[0]
+			d.failAt(m.Path()+".transform."+name, "got %s, which puts pixels elsewhere, beside %s, whose rows are drawn alike and would not follow; if they need not fit, make them "+
+				"fields, one with draw: own; if they must (a mask), give both the same size and the same random_rotation or random_affine, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
+				name, other.Path())
 			return
 		}
 	}
 }
 
-// moves says that the other's rows are sheared, turned and moved alike by the same draws.
-func (t *Transform) moves(other *Transform) bool {
-	if other.Augment == nil || t.Output() != other.Output() {
-		return false
+// movesAs says that the same draws put the other's pixels to the same places.
+func (t *Transform) movesAs(other *Transform) bool {
+	a, b := t.Retouches, other.Retouches
+	return t.Output() == other.Output() && sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation = "" }) &&
+		sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation = "" }) && sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation = "" })
+}
+
+// sameBut compares what is there, without what is cleared.
+func sameBut[T comparable](a, b *T, clear func(*T)) bool {
+	if a == nil || b == nil {
+		return a == b
 	}
-	a, b := *t.Augment, *other.Augment
-	a.Interpolation = b.Interpolation
-	return a == b
+	x, y := *a, *b
+	clear(&x)
+	clear(&y)
+	return x == y
 }
 
 // transform is that of its pictures or frames; nil: it has none.

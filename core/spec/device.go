@@ -116,18 +116,18 @@ func (d *decoder) checkDevice(s *Spec) {
 
 // undone is the first operation that a device does not do; "": there is none.
 func (t *Transform) undone() string {
-	names := t.Retouches.names()
+	moving, changing := t.moving(), t.changing()
 	switch {
 	case t.VerticalFlip > 0:
 		return "vertical_flip"
-	case t.Augment != nil:
-		return t.Augment.Kind
+	case len(moving) > 0:
+		return moving[0]
 	case t.ColorJitter != nil:
 		return "color_jitter"
 	case t.Grayscale > 0:
 		return "grayscale"
-	case len(names) > 0:
-		return names[0]
+	case len(changing) > 0:
+		return changing[0]
 	case t.RandomErasing > 0:
 		return "random_erasing"
 	}

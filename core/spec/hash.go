@@ -138,6 +138,8 @@ type canonicalImage struct {
 }
 
 type canonicalRetouches struct {
+	Rotation     *canonicalRotation  `json:"random_rotation,omitempty"`
+	Affine       *canonicalAffine    `json:"random_affine,omitempty"`
 	Augment      *canonicalAugment   `json:"augment,omitempty"`
 	Blur         *canonicalBlur      `json:"gaussian_blur,omitempty"`
 	Solarize     *canonicalSolarize  `json:"solarize,omitempty"`
@@ -146,6 +148,20 @@ type canonicalRetouches struct {
 	Sharpness    *canonicalSharpness `json:"adjust_sharpness,omitempty"`
 	Autocontrast float64             `json:"autocontrast,omitempty"`
 	Equalize     float64             `json:"equalize,omitempty"`
+}
+
+type canonicalRotation struct {
+	Degrees       [2]float64    `json:"degrees"`
+	Interpolation Interpolation `json:"interpolation"`
+}
+
+type canonicalAffine struct {
+	Degrees       [2]float64    `json:"degrees"`
+	Translate     [2]float64    `json:"translate"`
+	Scale         [2]float64    `json:"scale"`
+	ShearX        [2]float64    `json:"shear_x"`
+	ShearY        [2]float64    `json:"shear_y"`
+	Interpolation Interpolation `json:"interpolation"`
 }
 
 type canonicalAugment struct {
@@ -180,7 +196,7 @@ type canonicalSharpness struct {
 
 func (r *Retouches) canonical() canonicalRetouches {
 	return canonicalRetouches{
-		(*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
+		(*canonicalRotation)(r.RandomRotation), (*canonicalAffine)(r.RandomAffine), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
 		r.Invert, (*canonicalSharpness)(r.AdjustSharpness), r.Autocontrast, r.Equalize,
 	}
 }

@@ -29,14 +29,15 @@ const (
 var (
 	geometries    = []string{"resize", "center_crop", "random_crop", "random_resized_crop"}
 	flips         = []string{"horizontal_flip", "vertical_flip"}
+	warps         = []string{"random_rotation", "random_affine"}
 	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
-	lastOnes      = []string{"color_jitter", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "normalize", "random_erasing"}
-	operations    = slices.Concat(geometries, flips, augmentations, lastOnes)
+	changes       = []string{"color_jitter", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "normalize", "random_erasing"}
+	operations    = slices.Concat(geometries, flips, warps, augmentations, changes)
 )
 
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize and one of them, or random_resized_crop alone; then, in this order, any of " + strings.Join(flips, ", ") + ", one of " +
-	strings.Join(augmentations, ", ") + "; " + strings.Join(lastOnes, ", ") + "; each at most once"
+var operationOrder = "resize, center_crop or random_crop, resize and one of them, or random_resized_crop alone; then, in this order, any of " + strings.Join(slices.Concat(flips, warps), ", ") + ", one of " +
+	strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; each at most once"
 
 // image reads the section over what above already says; nil: nothing.
 func (d *decoder) image(s *section, above *Image) *Image {

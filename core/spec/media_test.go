@@ -130,14 +130,14 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	alike := func(size, op, more string) string {
 		return fmt.Sprintf("image: {from: png, transform: [{center_crop: %s}, {%s}%s]}", size, op, more)
 	}
-	for _, op := range []string{"rand_augment: 9", "trivial_augment_wide: {}", "auto_augment: svhn"} {
+	for _, op := range []string{"rand_augment: 9", "trivial_augment_wide: {}", "auto_augment: svhn", "random_rotation: 30", "random_affine: {degrees: 0, scale: [1, 2]}"} {
 		name, _, _ := strings.Cut(op, ":")
 		for _, other := range []string{
 			mask, "image: {from: png, transform: [{random_resized_crop: 8}]}", "video: {from: mp4, frames: 2, transform: [{center_crop: 8}]}", alike("9", op, ""), alike("8", "rand_augment: 3", ""),
 		} {
 			_, err := Parse([]byte(fmt.Sprintf(fields, "8", op, "", other, "")), "x.yaml")
-			want := fmt.Sprintf("fields.photo.image.transform[1].%s: got %s, which shears, turns and moves pictures, beside fields.other.%s, whose rows are drawn alike and would not follow; "+
-				"if they need not fit, make them fields, one with draw: own; if they must (a mask), leave it out", name, name, other[:5])
+			want := fmt.Sprintf("fields.photo.image.transform[1].%s: got %s, which puts pixels elsewhere, beside fields.other.%s, whose rows are drawn alike and would not follow; "+
+				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size and the same random_rotation or random_affine, or leave it out", name, name, other[:5])
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:3:") {
 				t.Errorf("%s beside %s\ngot  %v\nwant %s", op, other, err, want)
 			}
@@ -148,13 +148,18 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 			parse(t, fmt.Sprintf(fields, "8", op, rest[0], rest[1], ""))
 		}
 	}
+	const turned = "image: {from: png, mode: index, transform: [{center_crop: 8}, {random_rotation: %s}]}"
+	parse(t, fmt.Sprintf(fields, "8", "random_rotation: {degrees: 30, interpolation: bilinear}", "", fmt.Sprintf(turned, "30"), ""))
+	if _, err := Parse([]byte(fmt.Sprintf(fields, "8", "random_rotation: 30", "", fmt.Sprintf(turned, "31"), "")), "x.yaml"); err == nil {
+		t.Error("a mask that is turned by other angles than its picture is taken")
+	}
 	interpolated := fmt.Sprintf(fields, "8", "rand_augment: 9", "", alike("8", "rand_augment: {interpolation: bilinear}", ""), "")
 	parse(t, interpolated)
 	for _, op := range []string{"color_jitter: {hue: 0.1}", "gaussian_blur: 3", "equalize: 0.5", "solarize: {threshold: 128}"} {
 		parse(t, fmt.Sprintf(fields, "8", op, "", mask, ""))
 	}
 	_, err := Parse([]byte("source: {shards: a.tar}\nimage: {transform: [{center_crop: 8}, {rand_augment: 9}]}\n"+aVideo), "x.yaml")
-	if err == nil || !strings.Contains(err.Error(), "x.yaml:2:54: image.transform[1].rand_augment: got rand_augment, which shears, turns and moves pictures, beside video,") {
+	if err == nil || !strings.Contains(err.Error(), "x.yaml:2:54: image.transform[1].rand_augment: got rand_augment, which puts pixels elsewhere, beside video,") {
 		t.Errorf("got %v", err)
 	}
 	parse(t, "source: {shards: a.tar}\nimage: {transform: [{center_crop: 8}, {rand_augment: 9}]}\n"+aSound)

@@ -87,6 +87,9 @@ var values = map[string]string{
 	"image.transform[].random_resized_crop.size": "2", "image.transform[].random_resized_crop.scale": "[0.1, 1]",
 	"image.transform[].random_resized_crop.ratio": "[1, 1]", "image.transform[].random_resized_crop.interpolation": "bicubic",
 	"image.transform[].horizontal_flip": "1", "image.transform[].vertical_flip": "0.5", "image.transform[].grayscale": "0.2", "image.transform[].random_erasing": "0.1",
+	"image.transform[].random_rotation": "[-10, 30]", "image.transform[].random_rotation.degrees": "30", "image.transform[].random_rotation.interpolation": "bilinear",
+	"image.transform[].random_affine": "{degrees: 0, shear: 5}", "image.transform[].random_affine.degrees": "[0, 9]", "image.transform[].random_affine.translate": "[0.2, 0.1]",
+	"image.transform[].random_affine.scale": "[0.5, 2]", "image.transform[].random_affine.shear": "[-5, 5, 0, 9]", "image.transform[].random_affine.interpolation": "bilinear",
 	"image.transform[].rand_augment": "12", "image.transform[].rand_augment.num_ops": "3", "image.transform[].rand_augment.magnitude": "5",
 	"image.transform[].rand_augment.num_magnitude_bins": "11", "image.transform[].rand_augment.interpolation": "bilinear", "image.transform[].trivial_augment_wide": "{}",
 	"image.transform[].trivial_augment_wide.num_magnitude_bins": "11", "image.transform[].trivial_augment_wide.interpolation": "bilinear", "image.transform[].auto_augment": "svhn",
@@ -152,7 +155,8 @@ func init() { // a frame is transformed as a picture is
 var beside = map[string]string{
 	"resize.interpolation": ", size: [1, 2]", "random_resized_crop.interpolation": ", size: 1", "random_resized_crop.scale": ", size: 1", "random_resized_crop.ratio": ", size: 1",
 	"random_crop.padding": ", size: 1", "normalize.mean": ", std: [1, 1, 1]", "normalize.std": ", mean: [0, 0, 0]", "color_jitter.p": ", hue: 0.1", "solarize.p": ", threshold: 1",
-	"posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
+	"random_rotation.interpolation": ", degrees: 9", "random_affine.translate": ", degrees: 9", "random_affine.scale": ", degrees: 9", "random_affine.shear": ", degrees: 9",
+	"random_affine.interpolation": ", degrees: 9", "posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
 }
 
 // document writes one key with a value and whatever else the key needs around it.

@@ -201,7 +201,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", source, err, want)
 		}
 	}
-	for _, chance := range []string{"horizontal_flip: 0.5", "vertical_flip: 0.5", "color_jitter: {contrast: 0.4}", "grayscale: 0.2", "random_crop: 8", "random_erasing: 0.1", "rand_augment: 9",
+	for _, chance := range []string{"horizontal_flip: 0.5", "vertical_flip: 0.5", "color_jitter: {contrast: 0.4}", "grayscale: 0.2", "random_crop: 8", "random_erasing: 0.1", "random_rotation: 9", "random_affine: {degrees: 9}", "rand_augment: 9",
 		"trivial_augment_wide: {}", "auto_augment: svhn", "gaussian_blur: 3", "gaussian_blur: {kernel_size: 3, sigma: 1, p: 0.5}", "solarize: {threshold: 128}", "posterize: {bits: 4}", "invert: 0.5",
 		"adjust_sharpness: {factor: 2}", "autocontrast: 0.5", "equalize: 0.5"} {
 		text := "image: {transform: [resize: [8, 8], " + chance + "]}\nsource: {shards: a.tar}\ncache: {rows_bytes: 1MiB}"

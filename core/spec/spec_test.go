@@ -39,6 +39,8 @@ image:
     - random_resized_crop: {size: [160, 192], scale: [0.25, 1], ratio: [0.5, 2], interpolation: bicubic}
     - horizontal_flip: 0.5
     - vertical_flip: 0.25
+    - random_rotation: {degrees: [-10, 30], interpolation: bilinear}
+    - random_affine: {degrees: 5, translate: [0.25, 0.125], scale: [0.5, 2], shear: [-1, 2, -3, 4], interpolation: bilinear}
     - rand_augment: {num_ops: 3, magnitude: 5, num_magnitude_bins: 11, interpolation: bilinear}
     - color_jitter: {brightness: 0.5, hue: [0, 0.125], p: 0.75}
     - grayscale: 0.125
@@ -85,6 +87,10 @@ func TestEveryKeyArrives(t *testing.T) {
 				HorizontalFlip: 0.5, VerticalFlip: 0.25, Grayscale: 0.125, RandomErasing: 0.0625,
 				ColorJitter: &ColorJitter{P: 0.75, Brightness: &[2]float64{0.5, 1.5}, Hue: &[2]float64{0, 0.125}},
 				Retouches: Retouches{
+					RandomRotation: &RandomRotation{Degrees: [2]float64{-10, 30}, Interpolation: Bilinear},
+					RandomAffine: &RandomAffine{
+						Degrees: [2]float64{-5, 5}, Translate: [2]float64{0.25, 0.125}, Scale: [2]float64{0.5, 2}, ShearX: [2]float64{-1, 2}, ShearY: [2]float64{-3, 4}, Interpolation: Bilinear,
+					},
 					Augment:      &Augment{Kind: RandAugment, NumOps: 3, Magnitude: 5, Bins: 11, Interpolation: Bilinear},
 					GaussianBlur: &GaussianBlur{KernelSize: 23, Sigma: [2]float64{0.5, 0.5}, P: 0.125}, Solarize: &Solarize{Threshold: 128, P: 0.25},
 					Posterize: &Posterize{Bits: 3, P: 0.75}, Invert: 0.0625, AdjustSharpness: &AdjustSharpness{Factor: 1.5, P: 0.375}, Autocontrast: 0.1875, Equalize: 0.625,
@@ -315,6 +321,9 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	for _, more := range []string{
 		"vertical_flip: 0.5", "vertical_flip: 0.6", "grayscale: 0.5", "random_erasing: 0.5", "color_jitter: {hue: 0}", "color_jitter: {hue: 0.1}", "color_jitter: {hue: 0.1, p: 0.5}",
 		"color_jitter: {brightness: 0.1}", "color_jitter: {contrast: 0.1}", "color_jitter: {saturation: 0.1}", "color_jitter: {saturation: [0.1, 0.1]}",
+		"random_rotation: 9", "random_rotation: [0, 9]", "random_rotation: {degrees: 9, interpolation: bilinear}", "random_affine: {degrees: 9}", "random_affine: {degrees: 8}",
+		"random_affine: {degrees: 9, translate: [0.1, 0]}", "random_affine: {degrees: 9, translate: [0, 0.1]}", "random_affine: {degrees: 9, scale: [1, 2]}",
+		"random_affine: {degrees: 9, shear: 9}", "random_affine: {degrees: 9, shear: [0, 0, -9, 9]}", "random_affine: {degrees: 9, interpolation: bilinear}",
 		"rand_augment: 9", "rand_augment: 8", "rand_augment: {num_ops: 1}", "rand_augment: {num_magnitude_bins: 30}", "rand_augment: {interpolation: bilinear}",
 		"trivial_augment_wide: {}", "trivial_augment_wide: 30", "trivial_augment_wide: {interpolation: bilinear}", "auto_augment: imagenet", "auto_augment: svhn",
 		"auto_augment: {interpolation: bilinear}", "gaussian_blur: 3", "gaussian_blur: 5", "gaussian_blur: {kernel_size: 3, sigma: 1}", "gaussian_blur: {kernel_size: 3, p: 0.5}",
@@ -330,7 +339,8 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	for short, long := range map[string]string{
 		"rand_augment: 9": "rand_augment: {num_ops: 2, magnitude: 9, num_magnitude_bins: 31, interpolation: nearest}", "rand_augment: {}": "rand_augment: 9",
 		"trivial_augment_wide: 31": "trivial_augment_wide: {}", "auto_augment: {}": "auto_augment: imagenet", "gaussian_blur: 3": "gaussian_blur: {kernel_size: 3, sigma: [0.1, 2], p: 1}",
-		"solarize: {threshold: 1}": "solarize: {threshold: 1, p: 0.5}",
+		"solarize: {threshold: 1}": "solarize: {threshold: 1, p: 0.5}", "random_rotation: 9": "random_rotation: {degrees: [-9, 9], interpolation: nearest}",
+		"random_affine: {degrees: 0, shear: 5}": "random_affine: {degrees: [0, 0], translate: [0, 0], scale: [1, 1], shear: [-5, 5, 0, 0]}",
 	} {
 		with := func(op string) [32]byte {
 			return parse(t, strings.Replace(least, "center_crop: 224", "center_crop: 224}, {"+op, 1)).Hash()

@@ -12,7 +12,8 @@ from test_jpeg import BICUBIC, BILINEAR, GRAY, LUMA, NEAREST, uniforms
 
 RGB, NCHW = 0, 1
 RAND, WIDE, AUTO = 1, 2, 3
-AUGMENT, BLUR, TONES = 8, 9, 10
+AUGMENT, BLUR, TONES, ROTATION, AFFINE = 8, 9, 10, 11, 12
+INDEX = 3
 FILTERS = {NEAREST: Image.NEAREST, BILINEAR: Image.BILINEAR}
 OPERATIONS = ("Identity", "ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness", "Color", "Contrast", "Sharpness", "Posterize",
               "Solarize", "AutoContrast", "Equalize")
@@ -43,12 +44,12 @@ def magnitudes(kind, name, bins, size):
     return linspace(0, 0.99 if wide else 0.9, bins)
 
 
-def affine(im, resample, *, translate=(0, 0), shear=(0.0, 0.0), center):
-    """torchvision's functional.affine without turn and scale, on PIL images."""
-    sx, sy = (math.radians(s) for s in shear)
-    a, b = math.cos(-sy) / math.cos(sy), -math.cos(-sy) * math.tan(sx) / math.cos(sy) - math.sin(0.0)
-    c, d = math.sin(-sy) / math.cos(sy), -math.sin(-sy) * math.tan(sx) / math.cos(sy) + math.cos(0.0)
-    m = [d, -b, 0.0, -c, a, 0.0]
+def affine(im, resample, *, angle=0.0, translate=(0, 0), scale=1.0, shear=(0.0, 0.0), center):
+    """torchvision's functional.affine on PIL images."""
+    turn, (sx, sy) = math.radians(angle), (math.radians(s) for s in shear)
+    a, b = math.cos(turn - sy) / math.cos(sy), -math.cos(turn - sy) * math.tan(sx) / math.cos(sy) - math.sin(turn)
+    c, d = math.sin(turn - sy) / math.cos(sy), -math.sin(turn - sy) * math.tan(sx) / math.cos(sy) + math.cos(turn)
+    m = [x / scale for x in (d, -b, 0.0, -c, a, 0.0)]
     for i, middle in ((0, center[0]), (3, center[1])):
         m[i + 2] = m[i] * (-center[0] - translate[0]) + m[i + 1] * (-center[1] - translate[1]) + middle
     return im.transform(im.size, Image.AFFINE, m, resample)
@@ -289,3 +290,62 @@ def test_numbers_of_classes_are_refused(rows, tmp_path):
             rows.row(tmp_path / "a.png", Out=(8, 8), Mode=3, **config)
     with pytest.raises(RowError, match="want interpolation nearest or bilinear"):
         rows.row(tmp_path / "a.png", Out=(8, 8), Augment=dict(Kind=WIDE, Bins=31, Interpolation=BICUBIC))
+
+
+def between(low, high, u):
+    return low + u * (high - low)
+
+
+@pytest.mark.parametrize("mode", [RGB, GRAY, INDEX])
+def test_random_rotation_is_pillows_on_our_draws(rows, tmp_path, mode):
+    rng = np.random.default_rng(10)
+    for i in range(200):
+        size, resample = SIZES[i % len(SIZES)], NEAREST if mode == INDEX or i % 2 else BILINEAR
+        low, high = [(-30, 30), (0, 360), (90, 90), (180, 180), (-90, -90), (10.5, 11)][i // 7 % 6]
+        im = some(rng, size, 3 if mode == RGB else 1)
+        im.save(tmp_path / "a.png")
+        got = rows.row(tmp_path / "a.png", Out=size, Mode=mode, Rotation=dict(Degrees=[low, high], Interpolation=resample), draw=dict(Seed=5, Index=i))
+        angle = between(low, high, uniforms(5, 0, i, ROTATION, 0)[0])
+        assert np.array_equal(got, as_array(im.rotate(angle, FILTERS[resample]))), (i, size, angle)
+
+
+@pytest.mark.parametrize("mode", [RGB, GRAY, INDEX])
+def test_random_affine_is_torchvisions_recipe_on_our_draws(rows, tmp_path, mode):
+    """Scales of which some places are beyond 16.16 fixed point, too."""
+    rng = np.random.default_rng(11)
+    for i in range(400):
+        size, resample = SIZES[i % len(SIZES)], NEAREST if mode == INDEX or i % 2 else BILINEAR
+        degrees, translate = [(-30, 30), (0, 0), (-180, 180)][i % 3], [(0, 0), (0.1, 0.3), (1, 1)][i // 3 % 3]
+        scale, shear = [(1, 1), (0.5, 2), (0.01, 0.012), (90, 100)][i // 9 % 4], [(0, 0, 0, 0), (-20, 20, 0, 0), (-80, 80, -45, 60)][i // 5 % 3]
+        im = some(rng, size, 3 if mode == RGB else 1)
+        im.save(tmp_path / "a.png")
+        (turn, x), (y, big), (sx, sy) = (uniforms(5, 0, i, AFFINE, block) for block in range(3))
+        h, w = size
+        want = affine(im, FILTERS[resample], angle=between(*degrees, turn), scale=between(*scale, big), center=(w * 0.5, h * 0.5),
+                      translate=(round(between(-translate[0] * w, translate[0] * w, x)), round(between(-translate[1] * h, translate[1] * h, y))),
+                      shear=(between(*shear[:2], sx), between(*shear[2:], sy)))
+        got = rows.row(tmp_path / "a.png", Out=size, Mode=mode, draw=dict(Seed=5, Index=i),
+                       Affine=dict(Degrees=degrees, Translate=translate, Scale=scale, ShearX=shear[:2], ShearY=shear[2:], Interpolation=resample))
+        assert np.array_equal(got, as_array(want)), (i, size, degrees, translate, scale, shear)
+
+
+def test_a_large_row_has_places_beyond_fixed_point(rows, tmp_path):
+    im = Image.fromarray(picture(np.random.default_rng(12), 700, 500))
+    im.save(tmp_path / "a.png")
+    for i in range(12):
+        angle = between(-30, 30, uniforms(5, 0, i, AFFINE, 0)[0])
+        want = affine(im, Image.NEAREST, angle=angle, scale=0.011, center=(350, 250))
+        got = rows.row(tmp_path / "a.png", Out=(500, 700), draw=dict(Seed=5, Index=i), Affine=dict(Degrees=[-30, 30], Scale=[0.011, 0.011], Interpolation=NEAREST))
+        assert np.array_equal(got, as_array(want)), i
+
+
+def test_rotation_and_affine_come_between_the_flips_and_the_augmentation(rows, tmp_path):
+    im = Image.fromarray(picture(np.random.default_rng(13), 50, 40))
+    im.save(tmp_path / "a.png")
+    for i in range(30):
+        (name, m, _), = drawn(WIDE, i, (40, 50))
+        want = im.transpose(Image.FLIP_TOP_BOTTOM).rotate(between(-30, 30, uniforms(5, 0, i, ROTATION, 0)[0]))
+        want = affine(want, Image.NEAREST, angle=between(-10, 10, uniforms(5, 0, i, AFFINE, 0)[0]), center=(25, 20))
+        got = rows.row(tmp_path / "a.png", Out=(40, 50), VFlip=1, Rotation=dict(Degrees=[-30, 30], Interpolation=NEAREST),
+                       Affine=dict(Degrees=[-10, 10], Interpolation=NEAREST), Augment=dict(Kind=WIDE, Bins=31, Interpolation=NEAREST), draw=dict(Seed=5, Index=i))
+        assert np.array_equal(got, as_array(done(want, name, m))), (i, name)

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, ImageFile
 
 from conftest import picture
-from test_augment import AUGMENT, AUTO, BLUR, OPERATIONS, RAND, SIGNED, WIDE, magnitudes
+from test_augment import AFFINE, AUGMENT, AUTO, BLUR, OPERATIONS, RAND, ROTATION, SIGNED, WIDE, between, magnitudes
 from test_jpeg import BICUBIC, BILINEAR, F32, MEAN, NEAREST, STD, random_jpeg, uniforms
 
 torch = pytest.importorskip("torch")
@@ -256,3 +256,24 @@ def test_tones_and_sharpness_are_torchvisions(rows, tmp_path):
             (T.RandomInvert(1), dict(Invert=1)), (T.RandomAutocontrast(1), dict(Autocontrast=1)), (T.RandomEqualize(1), dict(Equalize=1)),
         ):
             assert bits(rows.row(path, Out=(50, 60), Layout=NCHW, **config)) == bits(F.pil_to_tensor(transform(im)).numpy()), (i, config)
+
+
+def test_random_rotation_and_random_affine_are_torchvisions_on_our_draws(rows, tmp_path, monkeypatch):
+    rng, filters = np.random.default_rng(31), {NEAREST: T.InterpolationMode.NEAREST, BILINEAR: T.InterpolationMode.BILINEAR}
+    path = tmp_path / "a.png"
+    for i in range(120):
+        im = Image.fromarray(picture(rng, *[(60, 50), (64, 64), (224, 224)][i % 3]))
+        im.save(path)
+        (w, h), interpolation = im.size, NEAREST if i % 2 else BILINEAR
+        degrees, translate, scale, shear = (-30, 60), (0.2, 0.1), (0.5, 1.5), (-10, 20, 0, 15)
+        u = [uniforms(5, 0, i, AFFINE, block) for block in range(3)]
+        drawn = (between(*degrees, u[0][0]), (round(between(-0.2 * w, 0.2 * w, u[0][1])), round(between(-0.1 * h, 0.1 * h, u[1][0]))), between(*scale, u[1][1]),
+                 (between(*shear[:2], u[2][0]), between(*shear[2:], u[2][1])))
+        monkeypatch.setattr(T.RandomAffine, "get_params", staticmethod(lambda *_, drawn=drawn: drawn))
+        monkeypatch.setattr(T.RandomRotation, "get_params", staticmethod(lambda *_, i=i: between(*degrees, uniforms(5, 0, i, ROTATION, 0)[0])))
+        both = T.Compose([T.RandomRotation(degrees, filters[interpolation]), T.RandomAffine(degrees, translate, scale, shear, filters[interpolation])])
+        want = F.pil_to_tensor(both(im))
+        monkeypatch.undo()
+        got = rows.row(path, Out=(h, w), Layout=NCHW, draw=dict(Seed=5, Index=i), Rotation=dict(Degrees=degrees, Interpolation=interpolation),
+                       Affine=dict(Degrees=degrees, Translate=translate, Scale=scale, ShearX=shear[:2], ShearY=shear[2:], Interpolation=interpolation))
+        assert equal(got, want, False), (i, drawn)

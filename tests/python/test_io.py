@@ -15,7 +15,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 import spdl
 import spdl.io
@@ -206,6 +206,24 @@ def test_load_image_gives_the_picture(tmp_path):
     np.testing.assert_array_equal(spdl.io.load_image(tmp_path / "a.png").numpy(), pixels)
     assert spdl.io.load_image(tmp_path / "a.png", transform=[{"resize": 6}], layout="NCHW", mode="gray").shape == (1, 6, 10)
     np.testing.assert_array_equal(spdl.io.load_image(tmp_path / "a.png", filter_desc=None, device_config=None).numpy(), pixels)
+
+
+def test_transforms_change_a_picture_as_pillow_does(tmp_path):
+    """An operation of a chance of 1 is Pillow's; what is drawn is the same for every call."""
+    im = Image.fromarray(np.random.default_rng(3).integers(40, 200, (12, 20, 3), dtype=np.uint8))
+    im.save(tmp_path / "a.png")
+
+    def made(*transform):
+        return spdl.io.load_image(tmp_path / "a.png", transform=[{"resize": [12, 20]}, *transform]).numpy()
+
+    for op, want in (({"equalize": 1}, ImageOps.equalize(im)), ({"autocontrast": 1}, ImageOps.autocontrast(im)), ({"solarize": {"threshold": 100, "p": 1}}, ImageOps.solarize(im, 100)),
+                     ({"posterize": {"bits": 2, "p": 1}}, ImageOps.posterize(im, 2)), ({"random_rotation": [90, 90]}, im.rotate(90))):
+        np.testing.assert_array_equal(made(op), np.asarray(want), str(op))
+    for op in ({"rand_augment": {"num_ops": 16, "magnitude": 30}}, {"gaussian_blur": 5}):
+        np.testing.assert_array_equal(made(op), made(op))
+        assert not np.array_equal(made(op), np.asarray(im))
+    with pytest.raises(spdl.SpecError, match="image.transform.*gaussian_blur: got kernel_size 25 for rows of 12 x 20"):
+        made({"gaussian_blur": 25})
 
 
 @pytest.mark.parametrize("array", [

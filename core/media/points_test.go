@@ -61,9 +61,11 @@ func TestAffineLeadsFromThePictureToTheRow(t *testing.T) {
 		"random":             {Random: &RandomCrop{}, Out: Size{48, 40}},
 		"nearest":            {Random: &RandomCrop{}, Out: Size{48, 40}, Interpolation: Nearest},
 		"augmented":          {Random: &RandomCrop{Scale: [2]float64{0.5, 1}}, Out: Size{70, 90}, Augment: &Augment{Kind: RandAugment, Ops: 2, Magnitude: 9, Bins: 31}},
+		"turned":             {Resize: Size{80, 120}, Rotation: &Rotation{Degrees: [2]float64{-40, 40}}},
+		"sheared":            {Resize: Size{80, 120}, Affine: &Affine{Degrees: [2]float64{-20, 20}, Translate: [2]float64{0.2, 0.1}, Scale: [2]float64{0.7, 1.4}, ShearX: [2]float64{-15, 15}, ShearY: [2]float64{-5, 5}}},
 	} {
 		off := 1.01
-		if cfg.Augment != nil {
+		if cfg.Augment != nil || cfg.Rotation != nil || cfg.Affine != nil {
 			off = 2.5 // the nearest pixel, twice
 		}
 		cfg.Flip, cfg.VFlip, cfg.Orient = 0.5, 0.5, true

@@ -1,0 +1,53 @@
+/* affine.c - a row turned, or turned, moved, scaled and sheared: torchvision's RandomRotation and RandomAffine on PIL images.
+ *
+ * Draws, in the words of philox.c: operation 11 is the rotation, its angle the first uniform of block 0. Operation 12 is the
+ * affine map: block 0 has the angle and how far to the right, block 1 how far down and the scale, block 2 the shears along x
+ * and y. */
+#include <math.h>
+
+#include "internal.h"
+
+enum { OP_ROTATION = 11, OP_AFFINE = 12 };
+
+static double within(const media_factor *f, double u) { return f->low + u * (f->high - f->low); }
+
+static void draw_rotation(const media_op *op, const media_draw *d, media_retouches *to) {
+    double u[2];
+    if (!op->rotation.on) return;
+    media_uniforms(d, OP_ROTATION, 0, u);
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->rotation_filter};
+    media_rotation_matrix(within(&op->rotation, u[0]), (int32_t)op->out_w, (int32_t)op->out_h, r->matrix);
+}
+
+/* Whole pixels, up to a share of n to either side. */
+static double moved(double share, uint32_t n, double u) {
+    double most = share * n;
+    return rint(-most + u * (most + most));
+}
+
+static void draw_affine(const media_op *op, const media_draw *d, media_retouches *to) {
+    double turn[2], size[2], shear[2];
+    if (!op->affine) return;
+    media_uniforms(d, OP_AFFINE, 0, turn);
+    media_uniforms(d, OP_AFFINE, 1, size);
+    media_uniforms(d, OP_AFFINE, 2, shear);
+    media_affine a = {
+        .angle = within(&op->affine_angle, turn[0]),
+        .translate_x = moved(op->affine_x, op->out_w, turn[1]),
+        .translate_y = moved(op->affine_y, op->out_h, size[0]),
+        .scale = within(&op->affine_scale, size[1]),
+        .shear_x = within(&op->affine_shear_x, shear[0]),
+        .shear_y = within(&op->affine_shear_y, shear[1]),
+        .center_x = op->out_w * 0.5,
+        .center_y = op->out_h * 0.5,
+    };
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->affine_filter};
+    media_affine_matrix(&a, r->matrix);
+}
+
+void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to) {
+    draw_rotation(op, d, to);
+    draw_affine(op, d, to);
+}

@@ -1,0 +1,107 @@
+package media
+
+/*
+#include "row.h"
+*/
+import "C"
+
+import "fmt"
+
+// Limits of Rotation and Affine.
+const (
+	MaxDegrees         = 360
+	MaxShear           = 80 // degrees
+	MinScale, MaxScale = 0.01, 100
+)
+
+// Rotation is torchvision's RandomRotation on a PIL image: to the left by degrees between two, around the middle. Where there are no
+// pixels the row is black, with mode index 0.
+type Rotation struct {
+	Degrees       [2]float64
+	Interpolation Interpolation // Nearest or Bilinear
+}
+
+// Affine is torchvision's RandomAffine on a PIL image: to the right by Degrees, moved by up to Translate of width and height to either
+// side, scaled, and sheared by degrees along x and y.
+type Affine struct {
+	Degrees        [2]float64
+	Translate      [2]float64
+	Scale          [2]float64 // zero: as it is
+	ShearX, ShearY [2]float64
+	Interpolation  Interpolation // Nearest or Bilinear
+}
+
+func (a *Affine) scale() [2]float64 {
+	if a.Scale == ([2]float64{}) {
+		return [2]float64{1, 1}
+	}
+	return a.Scale
+}
+
+// warp fills in what the kernel knows of both.
+func (cfg *Config) warp(op *C.media_op) {
+	between := func(f [2]float64) C.media_factor {
+		return C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
+	}
+	if r := cfg.Rotation; r != nil {
+		op.rotation, op.rotation_filter = between(r.Degrees), C.uint32_t(r.Interpolation)
+	}
+	if a := cfg.Affine; a != nil {
+		op.affine, op.affine_filter = 1, C.uint32_t(a.Interpolation)
+		op.affine_angle, op.affine_scale = between(a.Degrees), between(a.scale())
+		op.affine_x, op.affine_y = C.double(a.Translate[0]), C.double(a.Translate[1])
+		op.affine_shear_x, op.affine_shear_y = between(a.ShearX), between(a.ShearY)
+	}
+}
+
+func (cfg *Config) checkWarps() error {
+	if r := cfg.Rotation; r != nil {
+		if err := checkWarp("rotation", r.Interpolation, cfg.Mode); err != nil {
+			return err
+		}
+		if err := ordered("rotation: degrees", r.Degrees, -MaxDegrees, MaxDegrees); err != nil {
+			return err
+		}
+	}
+	a := cfg.Affine
+	if a == nil {
+		return nil
+	}
+	if err := checkWarp("affine", a.Interpolation, cfg.Mode); err != nil {
+		return err
+	}
+	for _, share := range a.Translate {
+		if !(share >= 0 && share <= 1) {
+			return fmt.Errorf("affine: got translate %v, want shares of 0 to 1", a.Translate)
+		}
+	}
+	for _, f := range []struct {
+		name        string
+		got         [2]float64
+		least, most float64
+	}{
+		{"degrees", a.Degrees, -MaxDegrees, MaxDegrees}, {"scale", a.scale(), MinScale, MaxScale}, {"shear along x", a.ShearX, -MaxShear, MaxShear}, {"shear along y", a.ShearY, -MaxShear, MaxShear},
+	} {
+		if err := ordered("affine: "+f.name, f.got, f.least, f.most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkWarp(name string, by Interpolation, mode Mode) error {
+	switch {
+	case by != Nearest && by != Bilinear:
+		return fmt.Errorf("%s: want interpolation nearest or bilinear", name)
+	case by != Nearest && mode == Index:
+		return fmt.Errorf("%s: want interpolation nearest with mode index, as others mix numbers of classes", name)
+	}
+	return nil
+}
+
+func ordered(name string, got [2]float64, least, most float64) error {
+	if !(got[0] >= least && got[0] <= got[1] && got[1] <= most) {
+		return fmt.Errorf("%s: got %v, want %v <= smallest <= largest <= %v", name, got, least, most)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package spec
+
+import (
+	"go.yaml.in/yaml/v3"
+)
+
+// RandomRotation turns pictures to the left by degrees between low and high.
+type RandomRotation struct {
+	Degrees       [2]float64
+	Interpolation Interpolation
+}
+
+// RandomAffine turns pictures to the right, moves them by up to Translate of width and height to either side, scales and shears them.
+type RandomAffine struct {
+	Degrees        [2]float64
+	Translate      [2]float64
+	Scale          [2]float64
+	ShearX, ShearY [2]float64 // degrees
+	Interpolation  Interpolation
+}
+
+func (d *decoder) randomRotation(op *section) *RandomRotation {
+	const key = "random_rotation"
+	r := &RandomRotation{Interpolation: Nearest}
+	if target(op.values[key]).Kind != yaml.MappingNode {
+		r.Degrees = d.around(op, key, maxDegrees)
+		return r
+	}
+	sec := d.needs(op, key, "degrees", "30")
+	r.Degrees = d.around(&sec, "degrees", maxDegrees)
+	choice(&sec, "interpolation", &r.Interpolation, Nearest, Bilinear)
+	return r
+}
+
+func (d *decoder) randomAffine(op *section) *RandomAffine {
+	const key = "random_affine"
+	r := &RandomAffine{Scale: [2]float64{1, 1}, Interpolation: Nearest}
+	sec := d.needs(op, key, "degrees", "30")
+	r.Degrees = d.around(&sec, "degrees", maxDegrees)
+	if sec.has("translate") {
+		if share := d.numbers(&sec, "translate", 0, 1); d.err == nil && len(share) != 2 {
+			sec.fail("translate", "got a list of %d, want [x, y], shares of width and height", len(share))
+		} else if d.err == nil {
+			r.Translate = [2]float64(share)
+		}
+	}
+	d.interval(&sec, "scale", &r.Scale, minScale, maxScale)
+	d.shear(&sec, r)
+	choice(&sec, "interpolation", &r.Interpolation, Nearest, Bilinear)
+	return r
+}
+
+// around reads x for [-x, x], or [low, high].
+func (d *decoder) around(s *section, key string, most float64) [2]float64 {
+	if f := d.factor(s, key, 0, -most, most); f != nil {
+		return *f
+	}
+	return [2]float64{}
+}
+
+// shear reads one range, along x, or two, along x and along y, in one list.
+func (d *decoder) shear(s *section, r *RandomAffine) {
+	const key = "shear"
+	if !s.has(key) || target(s.values[key]).Kind != yaml.SequenceNode || len(target(s.values[key]).Content) != 4 {
+		r.ShearX = d.around(s, key, maxShear)
+		return
+	}
+	all := d.numbers(s, key, -maxShear, maxShear)
+	if d.err != nil {
+		return
+	}
+	r.ShearX, r.ShearY = [2]float64(all[:2]), [2]float64(all[2:])
+	if r.ShearX[0] > r.ShearX[1] || r.ShearY[0] > r.ShearY[1] {
+		s.fail(key, "got %v, want [x low, x high, y low, y high], each low before its high", all)
+	}
+}
