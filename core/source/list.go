@@ -342,7 +342,8 @@ func (r *rules) check(text []byte) error {
 	}
 	if tab && r.labels {
 		if _, ok := parseLabel(label); !ok {
-			return fmt.Errorf("label: got %.40q, want one whole number, such as 17, after the tab, and no heading line; source.labels: none leaves labels out", label)
+			return fmt.Errorf("label: got %.40q, want one whole number, such as 17, after the tab, and no heading line; source.labels: none leaves labels out, "+
+				"and text is a column's, of a table (.csv or .jsonl)", label)
 		}
 	}
 	return nil

@@ -484,7 +484,11 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 	case alone && src.Host.Samples > 0:
 		d.checkHosted(columns)
 	case src.Shards == nil && !table && src.Arrays == nil && (src.Folder == "" || isURL(src.Folder) && !alone) && len(columns) > 0:
-		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet")
+		remedy := ""
+		if ending(src.List) == ".tsv" {
+			remedy = "; a .tsv has no headings here: write one that has as .csv"
+		}
+		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet%s", remedy)
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
 		d.failAt("source.columns", "got type npy with Parquet; arrays go with archives, folders and lists that are tables")
 	case (table || src.IsParquet()) && slices.ContainsFunc(columns, func(c Column) bool { return c.Default != nil }):

@@ -148,3 +148,79 @@ def test_mfcc_is_torchaudios(torchaudio, audio, tmp_path, log, ours, theirs, n):
     assert (off > 1e-4).mean() < 1e-3, f"{(off > 1e-4).sum()} of {off.size} are more than 1e-4 off"
     assert off.max() < 3e-3
     assert np.sqrt((off**2).mean()) < 2e-5
+
+
+def uniforms(operation, block, seed=0, epoch=0, index=0):
+    """The two numbers that core/media/philox.c has at an address."""
+    c, k = [index, 0, epoch, operation << 24 | block], [seed, 0]
+    for _ in range(10):
+        a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [b >> 32 ^ c[1] ^ k[0], b & 0xFFFFFFFF, a >> 32 ^ c[3] ^ k[1], a & 0xFFFFFFFF]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return [((c[i] >> 5) * 2**26 + (c[i + 1] >> 6)) / 2**53 for i in (0, 2)]
+
+
+NOISE, GAIN, FREQUENCY_MASK, TIME_MASK = 18, 19, 21, 22  # core/media/audio's operations
+
+
+@pytest.mark.parametrize("rate", [16000, 44100, 22050])
+@pytest.mark.parametrize("factor", [0.9, 1.1, 0.95, 1.0, 2.0])
+def test_speed_is_torchaudios(torchaudio, audio, tmp_path, rate, factor):
+    x = signal(2, rate + 7, rate)
+    want, lengths = torchaudio.transforms.Speed(rate, factor)(torch.from_numpy(x), torch.tensor([x.shape[1]]))
+    got = audio.row(write_wav(tmp_path / "a.wav", x, rate), Channels=2, Length=want.shape[1], Speed=[factor])
+    assert audio.info["samples"] == want.shape[1] == lengths.item()
+    np.testing.assert_allclose(got, want.numpy(), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("colour", [0, 1, 2], ids=["white", "pink", "brown"])
+def test_noise_is_added_as_torchaudio_adds_it(torchaudio, audio, tmp_path, colour):
+    x = signal(3, 20000, 16000)
+    path = write_wav(tmp_path / "a.wav", x, 16000)
+    for index in range(5):
+        draw = dict(Seed=3, Index=index)
+        snr = 5 + 20 * uniforms(NOISE, 0, seed=3, index=index)[1]
+        got = audio.row(path, draw=draw, Channels=3, Length=20000, Noise=dict(Low=5, High=25, P=1, Colour=colour))
+        noise = torch.from_numpy(np.float64(got) - x)  # of whatever size: add_noise scales it
+        want = torchaudio.functional.add_noise(torch.from_numpy(x).double(), 3 * noise, torch.full((3,), snr).double())
+        np.testing.assert_allclose(got, want.numpy(), rtol=0, atol=1e-5)
+
+
+def test_gain_and_preemphasis_are_torchaudios(torchaudio, audio, tmp_path):
+    x = signal(2, 5000, 16000)
+    db = -6 + 12 * uniforms(GAIN, 0)[1]
+    want = torchaudio.functional.preemphasis(torchaudio.functional.gain(torch.from_numpy(x), db), 0.97)
+    got = audio.row(write_wav(tmp_path / "a.wav", x, 16000), Channels=2, Length=5000, Gain=dict(Low=-6, High=6, P=1), PreEmphasis=0.97)
+    np.testing.assert_allclose(got, want.numpy(), rtol=0, atol=1e-6)
+
+
+class Drawn:
+    """What torch.rand gives in its place: one of the two numbers of the next mask's, of one channel or of each."""
+
+    def __init__(self, operation, iid, channels, index):
+        blocks = [[(64 * c if iid else 0) + i for c in range(channels)] for i in range(10)]
+        self.values = [[uniforms(operation, b, index=index)[k] for b in of] for of in blocks for k in (0, 1)]
+
+    def __call__(self, *size, **_):
+        values = self.values.pop(0)
+        return torch.tensor(values if size != (1,) else values[:1], dtype=torch.float64)
+
+
+@pytest.mark.parametrize("iid", [False, True], ids=["alike", "iid"])
+@pytest.mark.parametrize("p", [1.0, 0.2])
+def test_masks_are_torchaudios(torchaudio, audio, tmp_path, monkeypatch, iid, p):
+    x = signal(2, 48000, 16000)
+    path = write_wav(tmp_path / "a.wav", x, 16000)
+    plain = dict(Kind=MEL, FFT=400, Hop=160, Mels=40, Log=NATURAL)
+    mel = audio.row(path, Rate=16000, Channels=2, Length=48000, Features=plain)
+    for index in range(20):
+        want = torch.from_numpy(mel.copy())
+        mean = want.double().mean().item()
+        for operation, transform in [(TIME_MASK, torchaudio.transforms.TimeMasking(100, iid_masks=iid, p=p)),
+                                     (FREQUENCY_MASK, torchaudio.transforms.FrequencyMasking(27, iid_masks=iid))]:
+            with monkeypatch.context() as patched:
+                patched.setattr(torch, "rand", Drawn(operation, iid, 2, index))
+                want = transform(transform(want, mean), mean)
+        masks = dict(TimeMask=dict(Param=100, Count=2, P=p, IID=iid), FrequencyMask=dict(Param=27, Count=2, IID=iid), MaskMean=True)
+        got = audio.row(path, draw=dict(Index=index), Rate=16000, Channels=2, Length=48000, Features={**plain, **masks})
+        np.testing.assert_allclose(got, want.numpy(), rtol=0, atol=1e-5)

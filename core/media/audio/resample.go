@@ -79,8 +79,9 @@ type bank struct {
 // out is the length of n frames resampled: n * phases / step, rounded up.
 func (b *bank) out(n int64) int64 { return (n*int64(b.phases) + int64(b.step) - 1) / int64(b.step) }
 
-// newBank is for from != to.
-func newBank(from, to int, r Resample) (*bank, error) {
+// newBank is for from != to. Taps are those of torchaudio.functional.resample, or, doubles, those that torchaudio.transforms makes. Where
+// the phases are thousands the two are 5e-4 apart.
+func newBank(from, to int, r Resample, doubles bool) (*bank, error) {
 	g := gcd(from, to)
 	b := &bank{step: from / g, phases: to / g}
 	base := float64(min(b.step, b.phases)) * r.Rolloff
@@ -98,7 +99,11 @@ func newBank(from, to int, r Resample) (*bank, error) {
 		first := max(int(math.Ceil(centre-reach)), -b.width)
 		b.start[p] = int32(first + b.width)
 		for i := 0; i < 2*b.width+1 && first+i < b.width+b.step; i++ {
-			b.k[p*b.taps+i] = r.tap(b, p, first+i, base)
+			if doubles {
+				b.k[p*b.taps+i] = r.doubleTap(b, p, first+i, base)
+			} else {
+				b.k[p*b.taps+i] = r.tap(b, p, first+i, base)
+			}
 		}
 	}
 	return b, nil
@@ -130,6 +135,23 @@ func (r Resample) window(t, width float32) float32 {
 	return float32(bessel0(float64(float32(beta*root)))) / float32(bessel0(float64(beta)))
 }
 
+// doubleTap is tap as torchaudio.transforms computes it: in doubles but for the phase's share.
+func (r Resample) doubleTap(b *bank, p, i int, base float64) float32 {
+	width := float64(r.Width)
+	t := (float64(float32(-p)/float32(b.phases)) + float64(i)/float64(b.step)) * base
+	t = max(-width, min(width, t))
+	window := math.Cos(t * math.Pi / width / 2)
+	window *= window
+	if r.Method == SincKaiser {
+		window = bessel0(r.Beta*math.Sqrt(1-t/width*(t/width))) / bessel0(r.Beta)
+	}
+	k := 1.0
+	if t != 0 {
+		k = math.Sin(t*math.Pi) / (t * math.Pi)
+	}
+	return float32(k * window * base / float64(b.step))
+}
+
 // bessel0 is the modified Bessel function of the first kind and order 0, by its power series.
 func bessel0(x float64) float64 {
 	sum, term, q := 1.0, 1.0, x*x/4
@@ -152,32 +174,38 @@ type banks struct {
 	most int // that are kept
 
 	mu   sync.Mutex
-	kept map[int]*bank // by the rate resampled from
-	taps int           // of all that are kept
+	kept map[bankOf]*bank
+	taps int // of all that are kept
+}
+
+// bankOf is what an Op's banks differ in.
+type bankOf struct {
+	from    int // the rate resampled from
+	doubles bool
 }
 
 // get makes the bank at most once for rates that come often: above most, and above maxBanks of the largest, those that are kept make room.
-func (s *banks) get(from, to int, r Resample) (*bank, error) {
+func (s *banks) get(of bankOf, to int, r Resample) (*bank, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b := s.kept[from]; b != nil {
+	if b := s.kept[of]; b != nil {
 		return b, nil
 	}
-	b, err := newBank(from, to, r)
+	b, err := newBank(of.from, to, r, of.doubles)
 	if err != nil {
 		return nil, err
 	}
 	if s.kept == nil {
-		s.kept = map[int]*bank{}
+		s.kept = map[bankOf]*bank{}
 	}
-	for rate, old := range s.kept {
+	for other, old := range s.kept {
 		if len(s.kept) < s.most && s.taps+len(b.k) <= maxBanks*maxBankTaps {
 			break
 		}
-		delete(s.kept, rate)
+		delete(s.kept, other)
 		s.taps -= len(old.k)
 	}
-	s.kept[from] = b
+	s.kept[of] = b
 	s.taps += len(b.k)
 	return b, nil
 }

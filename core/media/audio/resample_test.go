@@ -83,15 +83,15 @@ func TestHugeFilterBanksAreRefused(t *testing.T) {
 func TestBanksAreBounded(t *testing.T) {
 	s := banks{most: maxBanks}
 	for rate := 8001; rate < 8100; rate++ {
-		if _, err := s.get(rate, 8000, Resample{}.withDefaults()); err != nil {
+		if _, err := s.get(bankOf{from: rate}, 8000, Resample{}.withDefaults()); err != nil {
 			t.Fatal(err)
 		}
 		if len(s.kept) > maxBanks {
 			t.Fatalf("%d banks kept", len(s.kept))
 		}
 	}
-	a, _ := s.get(16000, 8000, Resample{}.withDefaults())
-	b, _ := s.get(16000, 8000, Resample{}.withDefaults())
+	a, _ := s.get(bankOf{from: 16000}, 8000, Resample{}.withDefaults())
+	b, _ := s.get(bankOf{from: 16000}, 8000, Resample{}.withDefaults())
 	if a != b {
 		t.Fatal("made twice")
 	}
