@@ -131,6 +131,15 @@ def test_set_epoch_goes_anywhere(folder):
     assert len({tuple(epoch) for epoch in epochs}) == 4
 
 
+def test_what_is_no_image_has_its_own_name_in_the_usual_tuple(folder, tmp_path):
+    for i in range(2):
+        (tmp_path / f"{i}.wav").write_bytes(b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0data\x08\0\0\0" + bytes(8))
+    spec = {"source": folder["source"], "batch": 2, "audio": {"rate": 8000, "length": 4}}
+    with spdl.DataLoader(spec, tensors="numpy", engine=built("spdl")) as loaded:
+        sounds, labels = next(iter(loaded))
+    assert sounds.shape == (2, 1, 4) and labels.tolist() == [-1, -1]
+
+
 def test_columns_of_text_are_text(folder, tmp_path):
     (tmp_path / "table.csv").write_text("path,caption\n1.pgm,\"one, two\"\n2.pgm,déjà\n", encoding="utf-8")
     spec = {**folder, "source": {"list": str(tmp_path / "table.csv"), "columns": ["caption"]}, "order": {"shuffle": False}}

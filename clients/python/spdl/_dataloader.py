@@ -36,6 +36,7 @@ _TORCH = {
 _KEYS = {"batch": "batch: N", "seed": "order: {seed: N}", "epochs": "order: {epochs: N}", "image": "image: {...}"}
 
 Fields = Union[str, Iterable[str], Mapping[str, str], None]
+_USUAL = ("image", "label")
 
 
 _OPTIONS = [name for name in inspect.signature(open).parameters if name != "spec"]
@@ -63,7 +64,8 @@ class DataLoader:
 
     source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close
     fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
-               None gives dicts of all fields and labels. The field "key" and columns of text come as a list of str
+               None gives dicts of all fields and labels. Left out: ("image", "label"), or where there is no image the
+               first field and the label, such as ("video", "label"). The field "key" and columns of text come as a list of str
     transform  called with that; what it returns is handed out
     tensors    "torch" or "numpy"
     copy       False: tensors are views, and keep their batch's slot leased while they live, but for those of one number a
@@ -74,7 +76,7 @@ class DataLoader:
     Each for loop is one epoch; so is as many times `next()` as there are batches. Unlike torch's, it has no workers: decoding happens in the engine.
     """
 
-    def __init__(self, source: Union[Loader, Spec], /, fields: Fields = ("image", "label"), *,
+    def __init__(self, source: Union[Loader, Spec], /, fields: Fields = _USUAL, *,
                  transform: Optional[Callable[[Any], Any]] = None, tensors: str = "torch", copy: bool = False,
                  restart: bool = False, **options: Any) -> None:
         if tensors not in ("torch", "numpy"):
@@ -170,6 +172,8 @@ class DataLoader:
         return f"<spdl.DataLoader of {self.loader!r}>"
 
     def _picker(self, fields: Fields) -> Callable[[Batch], Any]:
+        if fields is _USUAL and "image" not in self.loader.schema.fields:
+            fields = [next(field.name for field in self.loader.fields if field.role == "field"), "label"]
         if fields is None:
             fields = {field.name: field.name for field in self.loader.fields if field.role in ("field", "label")}
         if not isinstance(fields, (str, Mapping)) and (not isinstance(fields, Iterable) or isinstance(fields, bytes)):
