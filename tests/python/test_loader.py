@@ -377,6 +377,9 @@ def test_wrong_arguments_are_refused(mock):
             spdl.attach("x", **arguments)
     with pytest.raises(spdl.SpecError, match="not plain data: got an object of type object"):
         spdl.open({"batch": object()})
+    for text in ('{"batch": 3}', "batch: 3\nimage: {}\n"):
+        with pytest.raises(spdl.SpecError, match=r"the description is text, want a dict, such as json.loads\(text\) or yaml"):
+            spdl.open(text)
     for timeout in (float("nan"), "soon", "3", b"3", []):
         with pytest.raises(spdl.ArgumentError, match="attach: the timeout is no number, want seconds, or None"):
             spdl.attach("x", timeout=timeout)

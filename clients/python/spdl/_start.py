@@ -228,6 +228,8 @@ def _spec_text(spec: Spec) -> str:
     path = os.fspath(spec)
     if isinstance(path, bytes):
         path = os.fsdecode(path)
+    if re.match(r'\s*\{\s*"|[^\n]*:[^\n]*\n', path) and not os.path.exists(path):
+        raise SpecError("spdl: open: the description is text, want a dict, such as json.loads(text) or yaml.safe_load(text) gives, or the path of a file or folder")
     if path.startswith("{"):
-        return "./" + path  # a file with that odd name; a description is passed as a dict
+        return "./" + path  # a file with that odd name
     return path
