@@ -130,7 +130,12 @@ class Loader:
                 pass  # the group there has no lanes, or not as many, or something else is wrong
         engine = self._recipe[0].partition("/")[0] if self._recipe else ""  # "": of a path, or a child: nothing that pickle could name
         recipe = (f"{engine}/{name}" if name else engine, group, lane, max_leases, handoff, timeout) if engine else None
-        return attach_ring(self, name, recipe, group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
+        other = attach_ring(self, name, recipe, group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
+        ours, theirs = set(self.classes or ()), set(other.classes or ())
+        if ours and theirs and ours != theirs:
+            warnings.warn(f"spdl: ring {name!r}: its classes are not those of {self.info.name!r}, so a label means another class there: "
+                          f"{len(ours - theirs)} are here alone, {len(theirs - ours)} there alone, such as {min(ours ^ theirs)!r}", RuntimeWarning, stacklevel=2)
+        return other
 
     def acquire(self, timeout: Optional[float] = None) -> Optional[Batch]:
         """Lease the next batch, waiting up to timeout seconds; None after the epoch's last.
