@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import pytest
 import spdl
@@ -202,6 +203,12 @@ def test_torch_tensors_are_views(mock, loader):
         assert mock.counts.leases >= 1
     del images, labels
     assert mock.counts.leases == 0
+
+
+def test_without_torch_it_says_what_to_do(loader, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModuleNotFoundError, match='install torch, or say tensors="numpy"'):
+        next(iter(spdl.DataLoader(loader)))
 
 
 def test_ragged_fields_are_lists_of_tensors(loader, monkeypatch):

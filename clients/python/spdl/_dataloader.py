@@ -202,7 +202,10 @@ class DataLoader:
 
     def _tensor(self, array: Array, copy: bool) -> Any:
         if self._tensors == "torch":
-            return array.torch(copy=copy)
+            try:
+                return array.torch(copy=copy)
+            except ModuleNotFoundError as error:
+                raise ModuleNotFoundError(f'spdl: DataLoader: {error}; install torch, or say tensors="numpy"', name=error.name) from None
         return view(array.copy() if copy else array)
 
 
