@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import sys
 
@@ -152,6 +153,19 @@ def test_it_opens_and_closes_a_loader_of_its_own(mock):
     with spdl.DataLoader("x", tensors="numpy", max_leases=2) as loaded:
         assert mock.request.max_leases == 2 and next(iter(loaded))[1].tolist() == [0, 1, 2]
     assert mock.counts.readers == 0
+
+
+def test_it_ends_with_its_last_name(mock):
+    """A cell of a notebook that is run again drops the loader before: its engine must not wait for the collector."""
+    gc.disable()
+    try:
+        loaded = spdl.DataLoader("x", tensors="numpy")
+        for _ in loaded:
+            break
+        del loaded, _
+        assert mock.counts.readers == 0
+    finally:
+        gc.enable()
 
 
 def test_it_leaves_a_loader_that_it_was_given_open(loader):

@@ -95,7 +95,7 @@ class DataLoader:
         self._transform = transform
         self._text = self.loader._text_fields()
         try:
-            self._pick = self._picker(fields)
+            self._fields = self._chosen(fields)
         except BaseException:
             self.close()
             raise
@@ -171,7 +171,8 @@ class DataLoader:
     def __repr__(self) -> str:
         return f"<spdl.DataLoader of {self.loader!r}>"
 
-    def _picker(self, fields: Fields) -> Callable[[Batch], Any]:
+    def _chosen(self, fields: Fields) -> Union[str, dict[str, str], list[str]]:
+        """What is handed out of each batch: the names of one field, of a dict by its keys, or of a tuple."""
         if fields is _USUAL and "image" not in self.loader.schema.fields:
             fields = [next(field.name for field in self.loader.fields if field.role == "field"), "label"]
         if fields is None:
@@ -181,13 +182,18 @@ class DataLoader:
         if isinstance(fields, (set, frozenset)):
             raise ArgumentError(f"spdl: DataLoader: fields={fields!r} has no order, in which a tuple could be taken apart; give a list or a tuple of names")
         if isinstance(fields, str):
-            only = self._known(fields)
-            return lambda batch: self._one(batch, only)
+            return self._known(fields)
         if isinstance(fields, Mapping):
-            pairs = [(key, self._known(name)) for key, name in fields.items()]
-            return lambda batch: {key: self._one(batch, name) for key, name in pairs}
-        names = [self._known(name) for name in fields]
-        return lambda batch: tuple([self._one(batch, name) for name in names])
+            return {key: self._known(name) for key, name in fields.items()}
+        return [self._known(name) for name in fields]
+
+    def _pick(self, batch: Batch) -> Any:
+        fields = self._fields
+        if isinstance(fields, str):
+            return self._one(batch, fields)
+        if isinstance(fields, dict):
+            return {key: self._one(batch, name) for key, name in fields.items()}
+        return tuple([self._one(batch, name) for name in fields])
 
     def _known(self, name: str) -> str:
         return self.loader.schema[name].name
