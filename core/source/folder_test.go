@@ -128,6 +128,7 @@ func TestFolderRefusals(t *testing.T) {
 		wanted []string
 	}{
 		{"/nonexistent/x", false, []string{`source: folder "/nonexistent/x": no such directory`}},
+		{"~/x", false, []string{`source: folder "~/x": no such directory; it is taken as it is written: ~ and $NAME are a shell's`}},
 		{file, false, []string{"is not a directory"}},
 		{t.TempDir(), true, []string{"no samples: found no files; want files ending in", "jpg"}},
 		{tree(t, "a.txt", "b.txt", "c.csv"), true, []string{"found 3 other files (2 .txt, 1 .csv)"}},

@@ -209,13 +209,13 @@ func readList(c *ListConfig) ([]byte, error) {
 		var b Buffer
 		n, err := c.Store.ReadLarge(context.Background(), c.File, maxListBytes, b.room)
 		if err != nil {
-			return nil, listError(storeError(err))
+			return nil, listError(c.File, storeError(err))
 		}
 		return b.mem[:n:n], nil
 	}
 	fd, err := unix.Open(c.File, openFlags, 0)
 	if err != nil {
-		return nil, listError(err)
+		return nil, listError(c.File, err)
 	}
 	defer unix.Close(fd)
 	var b Buffer
@@ -223,19 +223,19 @@ func readList(c *ListConfig) ([]byte, error) {
 	n, err := r.fill(context.Background(), fd, &b)
 	c.Progress.Work()
 	if err != nil {
-		return nil, listError(err)
+		return nil, listError(c.File, err)
 	}
 	return b.mem[:n:n], nil
 }
 
-func listError(err error) error {
+func listError(file string, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		errors.As(readError(err), &e)
 	}
 	switch {
 	case e.Cause == Missing:
-		return errors.New("no such file")
+		return errors.New("no such file" + asWritten(file))
 	case e.Cause == Empty:
 		return fmt.Errorf("%w: the file is empty; want one PATH or PATH<TAB>LABEL a line", ErrNoSamples)
 	case e.Cause == TooLarge:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +35,7 @@ func openRoot(dir string, maxBytes int64) (root, error) {
 	}
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return root{}, openError(err)
+		return root{}, openError(dir, err)
 	}
 	probe, err := unix.Openat2(fd, ".", &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolveSafe})
 	if err != nil {
@@ -45,14 +46,22 @@ func openRoot(dir string, maxBytes int64) (root, error) {
 	return root{fd: fd, dir: absoluteDir(dir), maxBytes: maxBytes}, nil
 }
 
-func openError(err error) error {
+func openError(dir string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("no such directory")
+		return errors.New("no such directory" + asWritten(dir))
 	case err == unix.ENOTDIR:
 		return errors.New("is not a directory")
 	}
 	return err
+}
+
+// asWritten says of a path that is not there, and that a shell would have changed, that nothing has.
+func asWritten(path string) string {
+	if strings.HasPrefix(path, "~") || strings.Contains(path, "/~/") || strings.Contains(path, "$") {
+		return "; it is taken as it is written: ~ and $NAME are a shell's"
+	}
+	return ""
 }
 
 func probeError(err error) error {

@@ -301,11 +301,27 @@ func oneOf[T ~string](d *decoder, n *yaml.Node, shown string, words ...T) (T, bo
 		return T(v.Value), true
 	}
 	hint := ""
-	if near := spelling.Nearest(v.Value, names); v.Kind == yaml.ScalarNode && near != "" {
+	if near := meant(v.Value, names); v.Kind == yaml.ScalarNode && near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
 	d.fail(n, shown, "got %s, want one of %s%s", describe(n), strings.Join(names, ", "), hint)
 	return "", false
+}
+
+var shortType = strings.NewReplacer("uint", "u", "int", "i", "bfloat", "bf", "float", "f")
+
+// meant is the word that was meant in place of a wrong one, "" if none is near. It knows types as numpy and torch call them, float32, and classes of
+// torchaudio, MelSpectrogram, which begin with our word.
+func meant(wrong string, words []string) string {
+	if short := shortType.Replace(wrong); slices.Contains(words, short) {
+		return short
+	}
+	for _, w := range words {
+		if len(w) >= 3 && strings.HasPrefix(strings.ToLower(wrong), w) {
+			return w
+		}
+	}
+	return spelling.Nearest(wrong, words)
 }
 
 // whole reads a decimal integer in [low, high].

@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import shutil
+import warnings
 
 import pytest
 import spdl
@@ -35,6 +37,20 @@ def test_a_program_has_every_ring_of_the_engine_that_it_opened(open_, loaders, p
     eventually("the engine's end", lambda: ended(engine))
     with pytest.raises(spdl.Detached):
         val.ring("train")
+
+
+def test_rings_of_other_classes_are_told(open_, loaders, pictures, tmp_path):
+    """A validation set without pictures of one class numbers the others anew, and its labels are wrong in silence."""
+    shutil.copytree(pictures.path, tmp_path / "val")
+    whole = open_(describe(pictures.path, rings={"train": {}, "val": {"source": {"folder": str(tmp_path / "val")}}}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert loaders(whole.ring("val")).classes == whole.classes == ["a", "b", "c"]
+    shutil.rmtree(tmp_path / "val" / "b")
+    lacking = open_(describe(pictures.path, rings={"train": {}, "val": {"source": {"folder": str(tmp_path / "val")}}}))
+    with pytest.warns(RuntimeWarning, match="so a label means another class there: 1 are here alone, 0 there alone, such as 'b'") as warned:
+        assert loaders(lacking.ring("val")).classes == ["a", "c"]
+    assert warned[0].filename == __file__
 
 
 def test_a_state_is_of_the_first_ring_and_the_others_begin(open_, loaders, pictures):

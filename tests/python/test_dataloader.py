@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import sys
 
 import pytest
 import spdl
@@ -131,6 +133,15 @@ def test_set_epoch_goes_anywhere(folder):
     assert len({tuple(epoch) for epoch in epochs}) == 4
 
 
+def test_what_is_no_image_has_its_own_name_in_the_usual_tuple(folder, tmp_path):
+    for i in range(2):
+        (tmp_path / f"{i}.wav").write_bytes(b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0data\x08\0\0\0" + bytes(8))
+    spec = {"source": folder["source"], "batch": 2, "audio": {"rate": 8000, "length": 4}}
+    with spdl.DataLoader(spec, tensors="numpy", engine=built("spdl")) as loaded:
+        sounds, labels = next(iter(loaded))
+    assert sounds.shape == (2, 1, 4) and labels.tolist() == [-1, -1]
+
+
 def test_columns_of_text_are_text(folder, tmp_path):
     (tmp_path / "table.csv").write_text("path,caption\n1.pgm,\"one, two\"\n2.pgm,déjà\n", encoding="utf-8")
     spec = {**folder, "source": {"list": str(tmp_path / "table.csv"), "columns": ["caption"]}, "order": {"shuffle": False}}
@@ -142,6 +153,19 @@ def test_it_opens_and_closes_a_loader_of_its_own(mock):
     with spdl.DataLoader("x", tensors="numpy", max_leases=2) as loaded:
         assert mock.request.max_leases == 2 and next(iter(loaded))[1].tolist() == [0, 1, 2]
     assert mock.counts.readers == 0
+
+
+def test_it_ends_with_its_last_name(mock):
+    """A cell of a notebook that is run again drops the loader before: its engine must not wait for the collector."""
+    gc.disable()
+    try:
+        loaded = spdl.DataLoader("x", tensors="numpy")
+        for _ in loaded:
+            break
+        del loaded, _
+        assert mock.counts.readers == 0
+    finally:
+        gc.enable()
 
 
 def test_it_leaves_a_loader_that_it_was_given_open(loader):
@@ -193,6 +217,12 @@ def test_torch_tensors_are_views(mock, loader):
         assert mock.counts.leases >= 1
     del images, labels
     assert mock.counts.leases == 0
+
+
+def test_without_torch_it_says_what_to_do(loader, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModuleNotFoundError, match='install torch, or say tensors="numpy"'):
+        next(iter(spdl.DataLoader(loader)))
 
 
 def test_ragged_fields_are_lists_of_tensors(loader, monkeypatch):

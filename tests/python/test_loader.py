@@ -53,6 +53,16 @@ def test_an_iterator_at_its_end_stays_there(loader):
         next(epoch)
 
 
+def test_after_the_last_batch_the_next_loop_is_the_next_epoch(loader):
+    """Also where nobody asked what comes behind it; a loop that is there already ends all the same."""
+    for epoch in range(3):
+        assert [batch.ticket for _, batch in zip(range(len(loader)), loader)] == list(range(5 * epoch, 5 * epoch + 5))
+    kept = iter(loader)
+    assert [next(kept)["label"][0] for _ in range(5)][-1] == 3 * 19, "with a view of it in hand"
+    view = loader._hand.batch["label"]
+    assert next(iter(loader)).ticket == 20 and view[0] == 3 * 19 and tickets(kept) == []
+
+
 def test_after_a_break_the_next_loop_goes_on(mock, loader):
     for batch in loader:
         if batch.ticket == 1:
@@ -367,6 +377,9 @@ def test_wrong_arguments_are_refused(mock):
             spdl.attach("x", **arguments)
     with pytest.raises(spdl.SpecError, match="not plain data: got an object of type object"):
         spdl.open({"batch": object()})
+    for text in ('{"batch": 3}', "batch: 3\nimage: {}\n"):
+        with pytest.raises(spdl.SpecError, match=r"the description is text, want a dict, such as json.loads\(text\) or yaml"):
+            spdl.open(text)
     for timeout in (float("nan"), "soon", "3", b"3", []):
         with pytest.raises(spdl.ArgumentError, match="attach: the timeout is no number, want seconds, or None"):
             spdl.attach("x", timeout=timeout)

@@ -7,6 +7,8 @@ import os
 import struct
 import subprocess
 import sys
+import types
+import warnings
 import zlib
 
 import pytest
@@ -114,6 +116,39 @@ def test_half_of_torchruns_environment_takes_no_lane(monkeypatch):
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     monkeypatch.delenv("RANK", raising=False)
     assert _torchrun.lane() is None
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def test_a_rank_that_torchrun_did_not_start_is_warned(mock, alone):
+    """It would read what all others read, and no figure would show it."""
+    alone.setenv("WORLD_SIZE", "4")
+    with pytest.warns(RuntimeWarning, match=r"world: \{size: 4, rank: ...\}, and torchrun did not start it: each rank reads all samples") as warned:
+        spdl.open({"batch": 8}).close()
+    assert warned[0].filename == __file__
+    alone.setenv("RANK", "3")
+    torchs = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, get_world_size=lambda: 2, get_rank=lambda: 1)
+    with pytest.warns(RuntimeWarning, match=r"say world: \{size: 4, rank: 3\} in the description"):
+        spdl.open({"batch": 8}).close()
+    alone.setitem(sys.modules, "torch.distributed", torchs)
+    with pytest.warns(RuntimeWarning, match=r"world: \{size: 2, rank: 1\}"):
+        spdl.open({"batch": 8}).close()
+
+
+def test_a_rank_that_is_told_or_is_alone_is_not_warned(mock, alone):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spdl.open({"batch": 8}).close()
+        alone.setenv("WORLD_SIZE", "1")
+        spdl.open({"batch": 8}).close()
+        alone.setenv("WORLD_SIZE", "4")
+        spdl.open({"batch": 8, "world": {"size": 4, "rank": 1}}).close()
+        spdl.open({"batch": 8}, args=["--rank", "2"]).close()
 
 
 def test_share_outside_torchrun_is_refused(mock):

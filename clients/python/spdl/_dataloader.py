@@ -36,8 +36,7 @@ _TORCH = {
 _KEYS = {"batch": "batch: N", "seed": "order: {seed: N}", "epochs": "order: {epochs: N}", "image": "image: {...}"}
 
 Fields = Union[str, Iterable[str], Mapping[str, str], None]
-
-_PAIR = ("image", "label")  # of samples that have no picture, their first field takes its place
+_USUAL = ("image", "label")
 
 
 _OPTIONS = [name for name in inspect.signature(open).parameters if name != "spec"]
@@ -64,9 +63,9 @@ class DataLoader:
             ...
 
     source     what spdl.open takes (with `options` passed on to it), or a Loader, which stays the caller's to close
-    fields     a sequence of names gives tuples, by itself of the image, or else of the ring's first field, and the label; a dict
-               {key: field} gives dicts; one name gives the tensor alone; None gives dicts of all fields and labels. The field
-               "key" and columns of text come as a list of str
+    fields     a sequence of names gives tuples; a dict {key: field} gives dicts; one name gives the tensor alone;
+               None gives dicts of all fields and labels. Left out: ("image", "label"), or where there is no image the
+               first field and the label, such as ("video", "label"). The field "key" and columns of text come as a list of str
     transform  called with that; what it returns is handed out
     tensors    "torch" or "numpy"
     copy       False: tensors are views, and keep their batch's slot leased while they live, but for those of one number a
@@ -77,7 +76,7 @@ class DataLoader:
     Each for loop is one epoch; so is as many times `next()` as there are batches. Unlike torch's, it has no workers: decoding happens in the engine.
     """
 
-    def __init__(self, source: Union[Loader, Spec], /, fields: Fields = _PAIR, *,
+    def __init__(self, source: Union[Loader, Spec], /, fields: Fields = _USUAL, *,
                  transform: Optional[Callable[[Any], Any]] = None, tensors: str = "torch", copy: bool = False,
                  restart: bool = False, **options: Any) -> None:
         if tensors not in ("torch", "numpy"):
@@ -96,7 +95,7 @@ class DataLoader:
         self._transform = transform
         self._text = self.loader._text_fields()
         try:
-            self._pick = self._picker(fields)
+            self._fields = self._chosen(fields)
         except BaseException:
             self.close()
             raise
@@ -172,9 +171,10 @@ class DataLoader:
     def __repr__(self) -> str:
         return f"<spdl.DataLoader of {self.loader!r}>"
 
-    def _picker(self, fields: Fields) -> Callable[[Batch], Any]:
-        if fields is _PAIR and _PAIR[0] not in self.loader.schema.fields:
-            fields = (next(iter(self.loader.schema.fields)), _PAIR[1])
+    def _chosen(self, fields: Fields) -> Union[str, dict[str, str], list[str]]:
+        """What is handed out of each batch: the names of one field, of a dict by its keys, or of a tuple."""
+        if fields is _USUAL and "image" not in self.loader.schema.fields:
+            fields = [next(field.name for field in self.loader.fields if field.role == "field"), "label"]
         if fields is None:
             fields = {field.name: field.name for field in self.loader.fields if field.role in ("field", "label")}
         if not isinstance(fields, (str, Mapping)) and (not isinstance(fields, Iterable) or isinstance(fields, bytes)):
@@ -182,13 +182,18 @@ class DataLoader:
         if isinstance(fields, (set, frozenset)):
             raise ArgumentError(f"spdl: DataLoader: fields={fields!r} has no order, in which a tuple could be taken apart; give a list or a tuple of names")
         if isinstance(fields, str):
-            only = self._known(fields)
-            return lambda batch: self._one(batch, only)
+            return self._known(fields)
         if isinstance(fields, Mapping):
-            pairs = [(key, self._known(name)) for key, name in fields.items()]
-            return lambda batch: {key: self._one(batch, name) for key, name in pairs}
-        names = [self._known(name) for name in fields]
-        return lambda batch: tuple([self._one(batch, name) for name in names])
+            return {key: self._known(name) for key, name in fields.items()}
+        return [self._known(name) for name in fields]
+
+    def _pick(self, batch: Batch) -> Any:
+        fields = self._fields
+        if isinstance(fields, str):
+            return self._one(batch, fields)
+        if isinstance(fields, dict):
+            return {key: self._one(batch, name) for key, name in fields.items()}
+        return tuple([self._one(batch, name) for name in fields])
 
     def _known(self, name: str) -> str:
         return self.loader.schema[name].name
@@ -203,7 +208,10 @@ class DataLoader:
 
     def _tensor(self, array: Array, copy: bool) -> Any:
         if self._tensors == "torch":
-            return array.torch(copy=copy)
+            try:
+                return array.torch(copy=copy)
+            except ModuleNotFoundError as error:
+                raise ModuleNotFoundError(f'spdl: DataLoader: {error}; install torch, or say tensors="numpy"', name=error.name) from None
         return view(array.copy() if copy else array)
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from numbers import Integral
@@ -86,6 +87,9 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
                     raise
             args = [*args, *_torchrun.shared_arguments(ranks, name)]
             attach_opts.update(group=group or _torchrun.GROUP, lane=0)
+    elif ranks is None and not _stream.is_stream(source) and (world := _torchrun.unsaid()) and not _says_world(spec, args):
+        warnings.warn(f"spdl: open: this process is one of several ranks, world: {world}, and torchrun did not start it: each rank reads all samples; "
+                      f"say world: {world} in the description", RuntimeWarning, stacklevel=2)
     api = _c.library()
     form = _c.FORM_IN_PROCESS if in_process else _c.FORM_CHILD
     opts = _c.OpenOpts(ctypes.sizeof(_c.OpenOpts), form, _attach_opts(**attach_opts))
@@ -224,6 +228,8 @@ def _spec_text(spec: Spec) -> str:
     path = os.fspath(spec)
     if isinstance(path, bytes):
         path = os.fsdecode(path)
+    if re.match(r'\s*\{\s*"|[^\n]*:[^\n]*\n', path) and not os.path.exists(path):
+        raise SpecError("spdl: open: the description is text, want a dict, such as json.loads(text) or yaml.safe_load(text) gives, or the path of a file or folder")
     if path.startswith("{"):
-        return "./" + path  # a file with that odd name; a description is passed as a dict
+        return "./" + path  # a file with that odd name
     return path

@@ -54,6 +54,20 @@ def ranks() -> Optional[Ranks]:
     return Ranks(rank, world_size, local_rank, local_size, run_id)
 
 
+def unsaid() -> Optional[str]:
+    """As a description would say it: the world that a program is in which torchrun did not start, of which spdl is told nothing."""
+    try:
+        if ranks() is not None:
+            return None
+        size, rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", -1))
+    except (ArgumentError, ValueError):
+        return None
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        size, rank = distributed.get_world_size(), distributed.get_rank()
+    return f"{{size: {size}, rank: {rank if rank >= 0 else '...'}}}" if size > 1 else None
+
+
 def name(ranks: Ranks, text: str) -> str:
     """The engine's name on this node: the run, and a digest of the description, so that two of them do not meet."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogateescape"))

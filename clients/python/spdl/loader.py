@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Iterator, NamedT
 
 from . import _c, _dlpack, _torchrun
 from ._feed import Feed
-from ._errors import ArgumentError, NotFound, StateError, Timeout, Unsupported
+from ._errors import ArgumentError, NotFound, StateError, Timeout, Undone, Unsupported
 from ._reader import EMPTY, Lease, Reader, nanoseconds
 from .batch import ALONE, Batch
 from .schema import Field, Schema
@@ -58,8 +58,8 @@ class Loader:
     """Batches of one ring of an engine, for one lane of one group. Made by spdl.open, spdl.attach and Loader.ring.
 
     A for loop is one epoch. It marks a batch done when it asks for the next one, and the batch's slot goes back as
-    soon as no view of it lives. After `break`, the next loop goes on in the same epoch. `async for` is the same
-    in asyncio.
+    soon as no view of it lives. After `break`, the next loop goes on in the same epoch; after a `break` at its last
+    batch, in the next. `async for` is the same in asyncio.
 
     In a stage, `attach(name, group="augment")`, the arrays may be written, and done hands the batch on: to the next
     stage, or to the consumers. A worker that ends with a batch in hand has it decoded again for another.
@@ -130,7 +130,12 @@ class Loader:
                 pass  # the group there has no lanes, or not as many, or something else is wrong
         engine = self._recipe[0].partition("/")[0] if self._recipe else ""  # "": of a path, or a child: nothing that pickle could name
         recipe = (f"{engine}/{name}" if name else engine, group, lane, max_leases, handoff, timeout) if engine else None
-        return attach_ring(self, name, recipe, group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
+        other = attach_ring(self, name, recipe, group=group, lane=lane, max_leases=max_leases, handoff=handoff, timeout=timeout)
+        ours, theirs = set(self.classes or ()), set(other.classes or ())
+        if ours and theirs and ours != theirs:
+            warnings.warn(f"spdl: ring {name!r}: its classes are not those of {self.info.name!r}, so a label means another class there: "
+                          f"{len(ours - theirs)} are here alone, {len(theirs - ours)} there alone, such as {min(ours ^ theirs)!r}", RuntimeWarning, stacklevel=2)
+        return other
 
     def acquire(self, timeout: Optional[float] = None) -> Optional[Batch]:
         """Lease the next batch, waiting up to timeout seconds; None after the epoch's last.
@@ -378,6 +383,7 @@ class _Hand(threading.local):
     """The batch that this thread's loop has in hand."""
 
     batch: Optional[Batch] = None
+    refused: Optional[int] = None  # the epoch whose end a loop did not come to, for a batch that this thread holds elsewhere
 
 
 class Epoch:
@@ -398,9 +404,10 @@ class Epoch:
         return self
 
     def __next__(self) -> Batch:
-        hand, number = self._hand, self._number
+        hand, number, nothing_left = self._hand, self._number, False
         if number is None:
             number = self._loader._settle_on(self)
+            nothing_left = hand.batch is not None and hand.batch.last and hand.batch.epoch == number != hand.refused
             if self._loader._tasks:
                 from . import _aio
 
@@ -408,13 +415,17 @@ class Epoch:
         batch = hand.batch
         if batch is not None:
             if not self._over and batch._holders() == ALONE and batch._lease.spare is None:
-                news = batch._swap(number)
+                try:
+                    news = batch._swap(number)
+                except Undone:
+                    hand.refused = number
+                    raise
                 if type(news) is Batch:
                     hand.batch = news
                     return news
                 hand.batch = None
                 if news != _c.TIMEOUT:
-                    return self._end()
+                    return self._go_on() if nothing_left else self._end()
             else:
                 hand.batch = None
                 batch._retire()
@@ -424,10 +435,16 @@ class Epoch:
         lease = Lease(self._reader, EMPTY)
         batch = Batch(lease, self._schema)
         if self._reader.fill(lease, -1, number):
-            return self._end()
+            return self._go_on() if nothing_left else self._end()
         batch._raw = lease.raw
         own["batch"] = batch
         return batch
+
+    def _go_on(self) -> Batch:
+        """The loop before took the epoch's last batch and did not ask for more, as zip(range(len(loader)), loader) does: this one is over the next."""
+        self._loader._raise_of_source()
+        self._number = None
+        return self.__next__()
 
     def _end(self) -> NoReturn:
         self._over = True
