@@ -23,6 +23,7 @@ const (
 // ListConfig says what OpenList reads.
 type ListConfig struct {
 	File         string // the list: a path or a URL
+	Heading      bool   // it is a table with tabs between its fields, whose first line has the columns' names
 	Root         string // directory or URL of relative paths; "" is the list's own, and lets absolute paths pass
 	MaxFileBytes int64  // largest sample that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
@@ -62,7 +63,7 @@ type list struct {
 // .jsonl or .parquet is a table.
 func OpenList(c ListConfig) (Source, error) {
 	open := openList
-	if tableEnding(c.File) != "" {
+	if c.form() != "" {
 		open = openTable
 	}
 	l, err := open(c)
@@ -70,6 +71,14 @@ func OpenList(c ListConfig) (Source, error) {
 		return nil, fmt.Errorf("source: list %q: %w", store.Shown(c.File), err)
 	}
 	return l, nil
+}
+
+// form is how a table is written: csv, tsv, jsonl or parquet. A list of paths has none.
+func (c *ListConfig) form() string {
+	if c.Heading {
+		return "tsv"
+	}
+	return tableEnding(c.File)
 }
 
 func openList(c ListConfig) (Source, error) {
@@ -342,7 +351,7 @@ func (r *rules) check(text []byte) error {
 	}
 	if tab && r.labels {
 		if _, ok := parseLabel(label); !ok {
-			return fmt.Errorf("label: got %.40q, want one whole number, such as 17, after the tab, and no heading line; source.labels: none leaves labels out, "+
+			return fmt.Errorf("label: got %.40q, want one whole number, such as 17, after the tab; a first line that is a heading needs source.heading: true; source.labels: none leaves labels out, "+
 				"and text is a column's, of a table (.csv or .jsonl)", label)
 		}
 	}

@@ -135,8 +135,8 @@ func TestListRefusals(t *testing.T) {
 	}{
 		{"", "", "no samples: the file is empty"},
 		{"\n# x\n\n", "", "no samples: got 6 bytes without a line that names a file"},
-		{"path\tlabel\na\t1\n", "", `line 1: label: got "label", want one whole number, such as 17, after the tab, and no heading line`},
-		{"a\nb\tdog\n", "", `line 2: label: got "dog", want one whole number, such as 17, after the tab, and no heading line; source.labels: none leaves labels out, and text is a column's`},
+		{"path\tlabel\na\t1\n", "", `line 1: label: got "label", want one whole number, such as 17, after the tab; a first line that is a heading needs source.heading: true`},
+		{"a\nb\tdog\n", "", `line 2: label: got "dog", want one whole number, such as 17, after the tab; a first line that is a heading needs source.heading: true; source.labels: none leaves labels out, and text is a column's`},
 		{"a\t1\t2\n", "", `line 1: label: got "1\t2"`},
 		{"a\t\n", "", `label: got ""`},
 		{"a\t-\n", "", `label: got "-"`},

@@ -124,7 +124,7 @@ type tableReader struct {
 }
 
 func (r *tableReader) read() error {
-	if tableEnding(r.c.File) == "parquet" {
+	if r.c.form() == "parquet" {
 		return r.parquet()
 	}
 	text, err := readList(r.c)
@@ -137,8 +137,11 @@ func (r *tableReader) read() error {
 	r.version = xxh3.Hash(text)
 	r.content = r.version
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if tableEnding(r.c.File) == "csv" {
+	switch r.c.form() {
+	case "csv":
 		return r.csv(text)
+	case "tsv":
+		return r.tabs(text)
 	}
 	return r.jsonLines(text)
 }
@@ -150,7 +153,7 @@ func (r *tableReader) empty() error {
 		first, what = r.rows.columns[0].From, "a value"
 	}
 	want := fmt.Sprintf("a heading line with the column %q", first)
-	if tableEnding(r.c.File) == "jsonl" {
+	if r.c.form() == "jsonl" {
 		want = fmt.Sprintf("a JSON object a line, with %s in %q", what, first)
 	}
 	return fmt.Errorf("%w: the file is empty; want %s", ErrNoSamples, want)
@@ -213,11 +216,13 @@ func (r *tableReader) wants(k int) bool { return (k != 0 || !r.c.Alone) && (k !=
 
 // remedy says what to do about a column that a table does not have.
 func (r *tableReader) remedy(k int, has []string) string {
-	csv := tableEnding(r.c.File) == "csv"
+	form := r.c.form()
 	switch {
-	case csv && len(has) == 1 && strings.ContainsAny(has[0], ";\t|"):
+	case form == "csv" && len(has) == 1 && strings.ContainsAny(has[0], ";\t|"):
 		return "; fields are separated by commas"
-	case csv && k == 0:
+	case form == "tsv" && len(has) == 1:
+		return "; fields are separated by tabs"
+	case (form == "csv" || form == "tsv") && k == 0:
 		return "; the first line is the heading, and source.path says which column holds the paths"
 	case k == 0:
 		return "; source.path says which holds the paths"

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
 // csvText hands a table to the library, which makes one LF of each CR LF, within quotes, too: there it is handed one CR more. It takes quotes in
@@ -42,49 +44,83 @@ func csvReader(text []byte) io.Reader {
 func (r *tableReader) csv(text []byte) error {
 	in := csv.NewReader(csvReader(text))
 	in.ReuseRecord, in.FieldsPerRecord = true, -1 // they are counted here
-	head, err := in.Read()
+	return r.records("quote fields that have commas, and leave none out", func() (record []string, line int, err error) {
+		record, err = in.Read()
+		if err == nil {
+			line, _ = in.FieldPos(0)
+		} else if err != io.EOF {
+			err = csvError(err)
+		}
+		return record, line, err
+	})
+}
+
+// records reads a heading and the rows behind it. What next returns is valid until it is called again; remedy is for rows of another length.
+func (r *tableReader) records(remedy string, next func() (record []string, line int, err error)) error {
+	head, line, err := next()
 	if err == io.EOF {
 		return r.empty()
 	}
 	if err != nil {
-		return csvError(err)
+		return err
 	}
 	width := len(head)
-	places, err := r.places(append([]string(nil), head...))
+	places, err := r.places(slices.Clone(head))
 	if err != nil {
-		return fmt.Errorf("line 1: %w", err)
+		return fmt.Errorf("line %d: %w", line, err)
 	}
 	row := r.cells()
-	cell := func(record []string, at int) []byte {
+	for {
+		record, line, err := next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(record) != width {
+			return fmt.Errorf("line %d: got %d fields, want %d as in the heading line; %s", line, len(record), width, remedy)
+		}
+		row.fill(record, places)
+		if err := r.add(&row); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+}
+
+// fill takes a row's fields to the places that tableReader.places found for them.
+func (c *cells) fill(record []string, places []int) {
+	cell := func(at int) []byte {
 		if at < 0 {
 			return nil
 		}
 		return []byte(record[at])
 	}
-	for {
-		record, err := in.Read()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return csvError(err)
-		}
-		if len(record) != width {
-			line, _ := in.FieldPos(0)
-			return fmt.Errorf("line %d: got %d fields, want %d as in the heading line; quote fields that have commas, and leave none out", line, len(record), width)
-		}
-		row.path, row.label = cell(record, places[0]), cell(record, places[1])
-		for k := range row.others {
-			row.others[k] = cell(record, places[2+k])
-		}
-		for c := range row.columns {
-			row.columns[c] = cell(record, places[2+len(row.others)+c])
-		}
-		if err := r.add(&row); err != nil {
-			line, _ := in.FieldPos(0)
-			return fmt.Errorf("line %d: %w", line, err)
-		}
+	c.path, c.label = cell(places[0]), cell(places[1])
+	for k := range c.others {
+		c.others[k] = cell(places[2+k])
 	}
+	for k := range c.columns {
+		c.columns[k] = cell(places[2+len(c.others)+k])
+	}
+}
+
+// tabs reads a table whose fields have tabs between them and are as they are: quotes mean nothing. Blank lines are passed over.
+func (r *tableReader) tabs(text []byte) error {
+	var record []string
+	n := 0
+	return r.records("a field holds no tab and no line end, and none is left out", func() ([]string, int, error) {
+		for len(text) > 0 {
+			var line []byte
+			line, text, _ = bytes.Cut(text, []byte("\n"))
+			line = bytes.TrimSuffix(line, []byte("\r"))
+			if n++; len(line) > 0 {
+				record = append(record[:0], strings.Split(string(line), "\t")...)
+				return record, n, nil
+			}
+		}
+		return nil, n, io.EOF
+	})
 }
 
 // csvError names the line as other errors of tables do, and says how quotes are written.

@@ -50,6 +50,7 @@ type canonicalSource struct {
 	Stream  bool              `json:"stream,omitempty"`
 	Members Labels            `json:"member_labels,omitempty"`
 	Arrays  []canonicalArray  `json:"arrays,omitempty"`
+	Heading bool              `json:"heading,omitempty"`
 }
 
 type canonicalPart struct {
@@ -292,7 +293,7 @@ func (s *Source) canonical() canonicalSource {
 	c := canonicalSource{
 		Folder: cmp.Or(w.folder, s.Folder), List: cmp.Or(w.list, s.List), Root: cmp.Or(w.root, s.Root),
 		Extensions: s.Extensions, Labels: s.Labels, Shards: shards, Path: s.Path, Image: s.Image, Label: s.Label,
-		Host: s.Host.Samples, Stream: s.Host.Stream, Members: s.ByMember,
+		Host: s.Host.Samples, Stream: s.Host.Stream, Members: s.ByMember, Heading: s.Heading,
 	}
 	for _, column := range s.Columns {
 		one := canonicalColumn{Name: column.Name, From: cmp.Or(column.From, column.Name), Type: column.Type, MaxBytes: column.MaxBytes, Length: column.MaxLength, Padded: column.Padded}

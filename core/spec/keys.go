@@ -28,6 +28,7 @@ var keys = []Key{
 	{"source.shards", "path, URL or list of them", "(none)", "`.tar` or `.zip` archives of samples as WebDataset has them (neighbouring members with one key), " +
 		"or `.parquet` files with pictures in a column; with braces `{0000..1023}`, `{a,b}` and globs (not over http); a local file of that very name is meant itself."},
 	{"source.path", "text", "(path)", "Column of a table that holds the paths."},
+	{"source.heading", "true, false", "false", "Whether the first line of a list that is separated by tabs (a .tsv, say) names its columns, so that it is a table. Its fields are as they are: quotes mean nothing."},
 	{"source.image", "text or list of text", "(the part that ends in an image extension; of Parquet: image)", "Part or column of shards that is the picture, video or sound; of several the first that a sample has. Where samples have several media, each says it in `from`."},
 	{"source.label", "text", "(cls or label, where there is one)", "Part of shards, column of a table, or one of arrays, that holds the label, a whole number; when it is given, a sample without it is bad. labels: none leaves labels out."},
 	{"source.arrays", "list of mappings", "(none)", "Arrays in local files whose rows, or windows of rows, are the samples: an x.npy and a y.npy, or a tokens.bin. All have equally many samples. They are the fields of the batch, and there is no image, video or audio beside them."},
@@ -43,6 +44,7 @@ var keys = []Key{
 	{"source.mix[].root", "path or URL", "(the list's directory)", "As above."},
 	{"source.mix[].shards", "path, URL or list of them", "(none)", "As above."},
 	{"source.mix[].path", "text", "(path)", "As above."},
+	{"source.mix[].heading", "true, false", "false", "As above."},
 	{"source.mix[].image", "text or list of text", "(as above)", "As above."},
 	{"source.mix[].label", "text", "(as above)", "As above."},
 	{"source.mix[].extensions", "list of text", "(as above)", "As above."},

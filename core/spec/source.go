@@ -111,6 +111,7 @@ func (d *decoder) place(s *section, src *Source, dir string) {
 		}
 		choice(s, "labels", labels, LabelsDirectory, LabelsNone)
 	}
+	s.flag("heading", &src.Heading)
 	s.text("path", &src.Path)
 	if s.has("image") {
 		src.Image = s.texts("image", "a part's name or a list of them", maxExtensions)
@@ -367,10 +368,13 @@ func (s *section) cache(c *Cache, dir string) {
 	whole(s, "head_space", &c.HeadSpace, 0, 65536)
 }
 
-// IsTable reports whether the list has columns: CSV, JSON lines or Parquet, by its ending.
+// IsTable reports whether the list has columns: CSV, JSON lines or Parquet, by its ending, or the heading of one that is separated by tabs.
 func (s *Source) IsTable() bool {
-	return slices.Contains([]string{".csv", ".jsonl", ".ndjson", ".parquet"}, ending(s.List))
+	return s.Heading || slices.Contains(tables, ending(s.List))
 }
+
+// tables are the endings of lists that have columns by themselves.
+var tables = []string{".csv", ".jsonl", ".ndjson", ".parquet"}
 
 // IsParquet reports whether the shards are Parquet files and not archives.
 func (s *Source) IsParquet() bool { return len(s.Shards) > 0 && ending(s.Shards[0]) == ".parquet" }
@@ -408,7 +412,7 @@ func (d *decoder) wordOfOne(src *Source) string {
 		key   string
 		given bool
 	}{
-		{"folder", src.Folder != ""}, {"list", src.List != ""}, {"root", src.Root != ""}, {"shards", src.Shards != nil}, {"arrays", src.Arrays != nil}, {"path", src.Path != ""},
+		{"folder", src.Folder != ""}, {"list", src.List != ""}, {"root", src.Root != ""}, {"shards", src.Shards != nil}, {"arrays", src.Arrays != nil}, {"heading", src.Heading}, {"path", src.Path != ""},
 		{"image", src.Image != nil}, {"label", src.Label != ""}, {"extensions", src.Extensions != nil}, {"labels", d.pos["source.labels"].line > 0},
 	} {
 		if k.given {
@@ -434,6 +438,8 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 	}
 	table := src.IsTable()
 	switch {
+	case src.Heading && (src.List == "" || slices.Contains(tables, ending(src.List))):
+		d.failAt(at+".heading", "goes with a list that is separated by tabs; .csv, .jsonl and .parquet have their columns' names anyway")
 	case kinds == 0:
 		d.failAt(at, "names no samples; want exactly one of "+places)
 	case src.Folder != "" && src.List != "":
@@ -486,7 +492,7 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 	case src.Shards == nil && !table && src.Arrays == nil && (src.Folder == "" || isURL(src.Folder) && !alone) && len(columns) > 0:
 		remedy := ""
 		if ending(src.List) == ".tsv" {
-			remedy = "; a .tsv has no headings here: write one that has as .csv"
+			remedy = "; of a .tsv whose first line is a heading say heading: true"
 		}
 		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet%s", remedy)
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
