@@ -147,17 +147,29 @@ func (v *serving) runEngine(ctx context.Context, e *engine.Engine, s *spec.Spec,
 		return err
 	}
 	v.announce(e, s, server, log)
+	v.tellManager(serviceReady, log)
 	select {
 	case err = <-ran:
 	case <-gone:
 		e.Stop()
 		err = <-ran
 	}
+	v.tellManager(serviceStopping, log)
 	if closing := server.Close(); err == nil {
 		err = closing
 	}
 	log.Infof("", "stopped")
 	return err
+}
+
+// tellManager notifies a service's manager. An engine that is a program's child, or in it, is none: the manager, if any, is the program's.
+func (v *serving) tellManager(state string, log *engine.Log) {
+	if v.child || v.inProcess {
+		return
+	}
+	if err := notify(state); err != nil {
+		log.Warnf("", "%v", err)
+	}
 }
 
 // serveEngine opens the engine to consumers. gone is closed when the parent of a child is no more; nil for a service.

@@ -3,6 +3,7 @@
 //	GET /              a page: pipeline, queues, consumers, verdict, last errors, pictures
 //	GET /status.json   what the page shows: the last seconds and the time since the start
 //	GET /metrics       for Prometheus
+//	GET /healthz       for probes: 200, or 503 with the rings that have failed
 //	GET /sheet.png     a contact sheet of the newest batch; ?ring=NAME
 //	GET /trace         ?seconds=5: a recording for chrome://tracing and ui.perfetto.dev
 //	GET /debug/pprof/  profiles of the engine's Go code

@@ -153,6 +153,7 @@ func newHandler(name string, source Source) *handler {
 	m.HandleFunc("/{$}", h.page)
 	m.HandleFunc("/status.json", h.status)
 	m.HandleFunc("/metrics", h.metrics)
+	m.HandleFunc("/healthz", h.health)
 	m.HandleFunc("/sheet.png", h.sheet)
 	m.HandleFunc("/trace", h.trace)
 	m.HandleFunc("/debug/pprof/", pprof.Index)
@@ -219,6 +220,23 @@ func (h *handler) metrics(w http.ResponseWriter, _ *http.Request) {
 	s := h.source.Snapshot()
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_ = telemetry.WriteMetrics(w, &s) // fails when who asked is gone
+}
+
+// health is for probes: 200 while every ring runs or has ended in good order, else 503 with the rings that do not, and why.
+func (h *handler) health(w http.ResponseWriter, _ *http.Request) {
+	var failed []string
+	for _, r := range h.source.Snapshot().Rings {
+		if r.State == "failed" {
+			failed = append(failed, fmt.Sprintf("ring %q: failed: %s", r.Name, r.Error))
+		}
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	if len(failed) > 0 {
+		http.Error(w, strings.Join(failed, "\n"), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, "ok\n")
 }
 
 func (h *handler) sheet(w http.ResponseWriter, r *http.Request) {

@@ -29,6 +29,7 @@ const watchdog = 30 * time.Second
 // fake is an engine with one ring; a recording waits until it is told to end.
 type fake struct {
 	looks                     atomic.Int64
+	failed                    atomic.Bool // its ring has
 	begun, proceed, cancelled chan struct{}
 }
 
@@ -46,6 +47,9 @@ func (f *fake) Snapshot() telemetry.Snapshot {
 		BadCauses: map[string]uint64{"decode": 2},
 		Consumers: []telemetry.Consumer{{Group: "g", Client: `odd "client"` + "\n\\", Owner: 1, Acquired: uint64(n)}},
 	}}}
+	if f.failed.Load() {
+		s.Rings[0].State, s.Rings[0].Error = "failed", "4 of 5 samples are bad"
+	}
 	decode := telemetry.Stage{CPU: true}
 	decode.Name, decode.Kind, decode.Concurrency = "decode", "map", 2
 	s.Rings[0].Stages = []telemetry.Stage{decode}
@@ -116,6 +120,19 @@ func get(t *testing.T, s *Server, path string, change ...func(*http.Request)) (i
 		t.Fatal(err)
 	}
 	return answer.StatusCode, answer.Header, string(body)
+}
+
+// A probe sees a ring that has failed, and why.
+func TestHealthIsThatOfTheRings(t *testing.T) {
+	f := newFake()
+	s := listen(t, f)
+	if code, _, body := get(t, s, "healthz"); code != http.StatusOK || body != "ok\n" {
+		t.Errorf("got %d, %q", code, body)
+	}
+	f.failed.Store(true)
+	if code, _, body := get(t, s, "healthz"); code != http.StatusServiceUnavailable || body != "ring \"train\": failed: 4 of 5 samples are bad\n" {
+		t.Errorf("got %d, %q", code, body)
+	}
 }
 
 // Every page answers with its own type of content.
