@@ -38,6 +38,8 @@ say "a billion samples"
 say "an object store"
 make -s --no-print-directory store-server
 .venv/bin/python bench/store.py --images "$images" --rounds "$rounds" --out "$out/store.json"
+say "arrays without media"
+.venv-bench/bin/python bench/arrays.py --rounds "$rounds" --out "$out/arrays.json"
 say "allocations and memory in the steady state"
 .venv/bin/python bench/alloc.py --images "$images" --out "$out/alloc.json"
 ${GO:-go} test -count=1 -run TestSteadyStateAllocatesNothingPerSample -v ./core/engine | grep -o '[0-9]* allocations for.*' | tee "$out/go_alloc.txt"

@@ -567,8 +567,9 @@ SPDL_API spdl_status spdl_stream_wait(spdl_reader *reader, const spdl_batch *bat
  *
  * With `source: {host: {samples: N}}` in the description, the samples are yours: you bring the bytes of each, or
  * name its file, and the engine decodes and batches them in its order, for its ranks, with its policy for bad
- * samples. In process only (SPDL_FORM_IN_PROCESS). The engine never calls you: threads of yours *take* what
- * is wanted and *give* the sample, limits.fetch at a time.
+ * samples. Where it has source.columns and no media, these are made of the bytes: an .npy file, say. In process only
+ * (SPDL_FORM_IN_PROCESS). The engine never calls you: threads of yours *take* what is wanted and *give* the sample,
+ * limits.fetch at a time.
  *
  *     void *bring(void *arg) {                        // one of some threads
  *         int64_t source = *(int64_t *)arg;           // spdl_source_id(reader)

@@ -79,7 +79,7 @@ func (a *Array) Parse(b []byte) error {
 
 // header is what an .npy file says before its elements.
 type header struct {
-	descr   string
+	descr   []byte
 	fortran bool
 	shape   tensor.Shape
 	has     [3]bool // descr, fortran_order, shape
@@ -140,9 +140,9 @@ func (h *header) dictionary(p *literal) error {
 	return nil
 }
 
-func (h *header) entry(p *literal, key string) (err error) {
+func (h *header) entry(p *literal, key []byte) (err error) {
 	k := -1
-	switch key {
+	switch string(key) {
 	case "descr":
 		k = 0
 		var ok bool
@@ -194,9 +194,9 @@ func (h *header) typed(a *Array) error {
 	if len(d) < 2 || !strings.ContainsRune("<>|=", rune(d[0])) {
 		return fmt.Errorf("descr: got %.40q, want a type such as '<f4'", d)
 	}
-	code, known := map[byte]uint8{'i': tensor.CodeInt, 'u': tensor.CodeUint, 'f': tensor.CodeFloat}[d[1]]
-	size, err := strconv.Atoi(d[2:])
-	a.Bool = d[1:] == "b1"
+	code, known := codeOf(d[1])
+	size, err := strconv.Atoi(string(d[2:]))
+	a.Bool = string(d[1:]) == "b1"
 	switch {
 	case a.Bool:
 		a.DType = tensor.U8
@@ -210,6 +210,19 @@ func (h *header) typed(a *Array) error {
 	}
 	a.Swapped = d[0] == '>' && a.DType.Bytes() > 1
 	return nil
+}
+
+// codeOf is DLPack's code of NumPy's letter for a kind of number.
+func codeOf(c byte) (code uint8, known bool) {
+	switch c {
+	case 'i':
+		return tensor.CodeInt, true
+	case 'u':
+		return tensor.CodeUint, true
+	case 'f':
+		return tensor.CodeFloat, true
+	}
+	return 0, false
 }
 
 func kindOf(c byte) string {
@@ -256,18 +269,18 @@ func (p *literal) word(w string) bool {
 	return true
 }
 
-// quoted is a text without escapes.
-func (p *literal) quoted() (string, bool) {
+// quoted is a text without escapes, in the literal's memory.
+func (p *literal) quoted() ([]byte, bool) {
 	p.skip()
 	if p.at == len(p.text) || p.text[p.at] != '\'' && p.text[p.at] != '"' {
-		return "", false
+		return nil, false
 	}
 	text, _, closed := bytes.Cut(p.text[p.at+1:], p.text[p.at:p.at+1])
 	if !closed || bytes.IndexByte(text, '\\') >= 0 {
-		return "", false
+		return nil, false
 	}
 	p.at += len(text) + 2
-	return string(text), true
+	return text, true
 }
 
 // number is a whole number from 0, with the L that Python 2 wrote behind it.

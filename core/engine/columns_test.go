@@ -258,6 +258,13 @@ func TestColumnsOfATableAllocateNothingPerSample(t *testing.T) {
 	allocationsPerBatch(t, parsed(t, fmt.Sprintf("name: %s\nsource: {list: %s, columns: [{name: n, type: i64}, {name: t}]}\nbatch: 50\n", testName(), file)))
 }
 
+// Nor does it where arrays are read out of an archive or a folder.
+func TestArraysAllocateNothingPerSample(t *testing.T) {
+	for _, place := range []string{"tar", "folder"} {
+		t.Run(place, func(t *testing.T) { allocationsPerBatch(t, describeLatents(t, place, latents(t, 100), "batch: 50\n")) })
+	}
+}
+
 // tokens writes n rows with i % 5 ids each, i, i + 1 ..., as JSON lines, and pairs of them in a second list.
 func tokens(t testing.TB, n int) string {
 	t.Helper()

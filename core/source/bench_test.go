@@ -161,3 +161,22 @@ func BenchmarkOpenTenMillion(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkReadArrays reads arrays of 64 KiB as columns alone, out of a folder and out of a tar archive.
+func BenchmarkReadArrays(b *testing.B) {
+	dir := b.TempDir()
+	var parts []part
+	for i := range 100 {
+		array := npy(false, i, 4, 64, 128)
+		write(b, fmt.Sprintf("%s/tree/%03d.npy", dir, i), array)
+		parts = append(parts, part{fmt.Sprintf("%03d.npy", i), array})
+	}
+	write(b, dir+"/s.tar", string(tarOf(b, tar.FormatPAX, parts...)))
+	columns := []Column{{Name: "npy", Type: Array}}
+	b.Run("folder", func(b *testing.B) {
+		benchRead(b, openF(b, FolderConfig{Dir: dir + "/tree", Media: none, Columns: columns}))
+	})
+	b.Run("tar", func(b *testing.B) {
+		benchRead(b, openS(b, ShardsConfig{Shards: []string{dir + "/s.tar"}, Media: none, Columns: columns}))
+	})
+}

@@ -36,8 +36,9 @@ type Buffer struct {
 
 	identity, scratch []byte // of a cache
 	array             array.Array
-	sides             []*Buffer // for the file of each column
-	names             []byte    // of files beside each other
+	object            jsonObject // of the part that was read as JSON last
+	sides             []*Buffer  // for the file of each column
+	names             []byte     // of files beside each other
 
 	path [maxPath]byte
 	stat [2]unix.Stat_t // before and after reading
@@ -135,6 +136,7 @@ func classOf(n int) int { return bits.Len(uint(max(n-1, 0) / slabBytes)) }
 func (b *Buffer) drop() {
 	b.parts = b.parts[:0]
 	clear(b.columns) // for what lies elsewhere
+	b.object = jsonObject{}
 	b.columns, b.values = b.columns[:0], b.values[:0]
 }
 

@@ -117,7 +117,12 @@ func (b *Buffer) setPart(c *Column, part []byte, stays bool) error {
 	case c.Member == "":
 		return b.setText(c, part)
 	}
-	text, there, err := jsonMember(part, c.Member)
+	var text []byte
+	there := false
+	err := b.object.read(part)
+	if err == nil {
+		text, there, err = jsonMember(b.object.fields, c.Member)
+	}
 	if err == nil && !there {
 		return b.setDefault(c, func() string { return fmt.Sprintf("no %q in %s, or null", c.Member, c.From) })
 	}

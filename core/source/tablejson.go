@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 )
 
 const maxLineBytes = 16 << 20
@@ -84,18 +85,33 @@ func jsonLine(line []byte, names []string, cells []*[]byte, seen []bool) (map[st
 	return fields, nil
 }
 
-// jsonMember is one value of a JSON object as text, by the rules of a table's line. There may be none; null is none.
-func jsonMember(object []byte, name string) (text []byte, there bool, err error) {
-	if len(object) > maxLineBytes {
-		return nil, false, fmt.Errorf("got %d bytes of JSON, want at most %d", len(object), maxLineBytes)
+// jsonObject is a part of a sample that was read as JSON, for all columns that are made of it.
+type jsonObject struct {
+	part   []byte // where it lies
+	fields map[string]json.RawMessage
+}
+
+// read makes the object that of a part, unless it is.
+func (o *jsonObject) read(part []byte) error {
+	if o.fields != nil && len(part) == len(o.part) && unsafe.SliceData(part) == unsafe.SliceData(o.part) {
+		return nil
 	}
-	var fields map[string]json.RawMessage
-	switch err := json.Unmarshal(object, &fields); {
+	*o = jsonObject{part: part}
+	if len(part) > maxLineBytes {
+		return fmt.Errorf("got %d bytes of JSON, want at most %d", len(part), maxLineBytes)
+	}
+	switch err := json.Unmarshal(part, &o.fields); {
 	case err != nil:
-		return nil, false, fmt.Errorf("want a JSON object: %w", err)
-	case fields == nil:
-		return nil, false, errors.New("got null, want a JSON object")
+		o.fields = nil
+		return fmt.Errorf("want a JSON object: %w", err)
+	case o.fields == nil:
+		return errors.New("got null, want a JSON object")
 	}
+	return nil
+}
+
+// jsonMember is one value of a JSON object as text, by the rules of a table's line. There may be none; null is none.
+func jsonMember(fields map[string]json.RawMessage, name string) (text []byte, there bool, err error) {
 	value := jsonField(fields, name)
 	if value == nil || string(value) == "null" {
 		return nil, false, nil
