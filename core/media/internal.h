@@ -124,10 +124,16 @@ typedef struct media_retouch {
     double matrix[6]; /* of WARP */
 } media_retouch;
 
-/* What is done to a row's pixels once they are in their place, in this order: an augmentation's, the jitter's four and nine more. */
+enum {
+    MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
+    MEDIA_MAX_RETOUCHES =
+        2 /* rotation, affine map */ + MEDIA_MAX_OPS + MEDIA_JITTERS + 2 /* grey, blur */ + MEDIA_TONES,
+};
+
+/* What is done to a row's pixels once they are in their place, in this order. */
 typedef struct media_retouches {
     int32_t n;
-    media_retouch all[MEDIA_MAX_OPS + MEDIA_JITTERS + 9];
+    media_retouch all[MEDIA_MAX_RETOUCHES];
 } media_retouches;
 
 void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to);

@@ -23,7 +23,7 @@ static void draw_tones(const media_op *op, const media_draw *d, media_retouches 
         double p;
         int32_t kind;
         double value;
-    } tones[] = {
+    } tones[MEDIA_TONES] = {
         {op->solarize_p, MEDIA_SOLARIZE, op->solarize_threshold}, /* block 0 */
         {op->posterize_p, MEDIA_POSTERIZE, op->posterize_bits},   /* 1, and so on */
         {op->invert_p, MEDIA_INVERT, 0},
@@ -31,7 +31,7 @@ static void draw_tones(const media_op *op, const media_draw *d, media_retouches 
         {op->autocontrast_p, MEDIA_AUTOCONTRAST, 0},
         {op->equalize_p, MEDIA_EQUALIZE, 0},
     };
-    for (uint32_t i = 0; i < sizeof tones / sizeof tones[0]; i++)
+    for (uint32_t i = 0; i < MEDIA_TONES; i++)
         if (media_chance(d, OP_TONES, i, tones[i].p))
             to->all[to->n++] = (media_retouch){.kind = tones[i].kind, .value = tones[i].value};
 }

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image, ImageEnhance, ImageOps
 
 from conftest import RowError, picture
+from test_colours import ADJUST, fixed, to_gray
 from test_jpeg import BICUBIC, BILINEAR, GRAY, LUMA, NEAREST, uniforms
 
 RGB, NCHW = 0, 1
@@ -280,6 +281,35 @@ def test_a_blur_is_the_gaussian_rounded(rows, tmp_path, channels):
         chance, share = uniforms(5, 0, i, BLUR, 0)
         want = blurred(as_array(im), taps, low + share * 2) if chance < 0.7 else as_array(im)
         assert np.abs(got - want).max() <= 0.5001, (i, size, taps)
+
+
+def test_all_at_once_are_pillows_one_after_the_other(rows, tmp_path):
+    """As many as there may be, each of them always; the blur by one pixel, which changes nothing."""
+    rng, most = np.random.default_rng(14), 0
+    jitter = {"Brightness": 1.2, "Contrast": 0.7, "Saturation": 1.5, "Hue": 0.1}
+    for i in range(40):
+        im = Image.fromarray(picture(rng, 50, 40))
+        im.save(tmp_path / "a.png")
+        want = affine(im.rotate(7), Image.NEAREST, angle=4, center=(25, 20))
+        plan = drawn(RAND, i, (40, 50), ops=16)
+        most = max(most, sum(name != "Identity" for name, _, _ in plan))
+        for name, m, _ in plan:
+            want = done(want, name, m)
+        order, left = int(uniforms(5, 0, i, 4, 0)[1] * 24), list(jitter)
+        for n in range(4, 0, -1):
+            order, at = divmod(order, n)
+            name = left.pop(at)
+            want = ADJUST[name](want, jitter[name])
+        want = to_gray(want)
+        config = dict(Rotation=dict(Degrees=[7, 7], Interpolation=NEAREST), Affine=dict(Degrees=[4, 4], Interpolation=NEAREST), Blur=dict(P=1, Size=1, Sigma=[1, 1]),
+                      Augment=dict(Kind=RAND, Ops=16, Magnitude=9, Bins=31, Interpolation=NEAREST), Jitter=fixed(**jitter), Grayscale=1)
+        for name, make, pillow, values in TONE_OPS:
+            value = values[i % len(values)]
+            config.update(asked(name, make, value, 1))
+            want = pillow(want, value)
+        got = rows.row(tmp_path / "a.png", Out=(40, 50), draw=dict(Seed=5, Index=i), **config)
+        assert np.array_equal(got, as_array(want)), i
+    assert most == 16
 
 
 def test_numbers_of_classes_are_refused(rows, tmp_path):
