@@ -146,9 +146,14 @@ func TestSoundsAllocateNothingPerSample(t *testing.T) {
 	for i := range 100 {
 		must(os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.wav", i)), wav(100+i), 0o644))
 	}
-	s, err := spec.Parse([]byte(fmt.Sprintf("name: %s\nsource: {folder: %s}\nbatch: 50\naudio: {rate: 16000, length: 400, shape: padded}\n", testName(), dir)), "")
-	must(err)
-	allocationsPerBatch(t, s)
+	for _, more := range []string{"", ", crop: random, speed: {factors: [0.9, 1, 1.1]}, noise: {snr_db: [0, 20]}, gain: {db: [-6, 6]}, pre_emphasis: 0.97, " +
+		"features: {kind: mel, n_fft: 64, n_mels: 10, log: ln, cmvn: mean_variance, time_mask: {time_mask_param: 5}, frequency_mask: {freq_mask_param: 5}}"} {
+		t.Run("", func(t *testing.T) {
+			s, err := spec.Parse([]byte(fmt.Sprintf("name: %s\nsource: {folder: %s}\nbatch: 50\naudio: {rate: 16000, length: 400, shape: padded%s}\n", testName(), dir, more)), "")
+			must(err)
+			allocationsPerBatch(t, s)
+		})
+	}
 }
 
 // Whatever is drawn of a sound is its own: the same rows come from one thread and from several, another set of them in the next epoch, and other

@@ -284,7 +284,7 @@ def load_audio(src: Source, timestamp: Optional[Seconds] = None, *, sample_rate:
     num_channels  1: their mean; None: as stored
     filter_desc   FFmpeg's filters, such as "highpass=f=80": what timestamp leaves goes through them, before everything else
     demux_config  demux_config(format="s16le", ...): samples without a header
-    section       other keys of a description's audio: dtype, layout, length, crop, normalize, features ...
+    section       other keys of a description's audio: dtype, layout, length, crop, speed, noise, normalize, gain, features ...
     """
     in_memory("load_audio", device_config)
     given = {"rate": _or_none("load_audio: sample_rate", sample_rate), "channels": _or_none("load_audio: num_channels", num_channels), "filter": filter_desc}
