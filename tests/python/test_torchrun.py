@@ -92,7 +92,7 @@ def test_one_rank_a_node_has_its_part_of_the_samples(mock, torchrun):
 def test_one_rank_a_node_that_says_its_world_has_that(mock, torchrun, tmp_path):
     torchrun(1, 2, 0, 1)
     (tmp_path / "spec.yaml").write_text("batch: 8\nworld: {size: 1}\n")
-    for spec in ({"world": {"size": 1}}, str(tmp_path / "spec.yaml"), '{"world": {"size": 1}}'):
+    for spec in ({"world": {"size": 1}}, str(tmp_path / "spec.yaml")):
         with spdl.open(spec):
             assert mock.request.args == b""
     with spdl.open("x", args=["--world-size", "1"]):

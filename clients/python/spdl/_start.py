@@ -150,8 +150,8 @@ def _says_world(spec: Spec, args: Sequence[str]) -> bool:
     try:
         with builtins.open(os.fspath(spec), encoding="utf-8", errors="replace") as file:
             return re.search(r'^\s*[{,]?\s*"?world"?\s*:', file.read(1 << 20), re.M) is not None
-    except OSError:  # a folder, a description's text
-        return re.search(r'"?\bworld"?\s*:', str(spec)) is not None
+    except OSError:  # a folder
+        return False
 
 
 def _attach_to_rank_0(name: str, timeout: Optional[float], **options: Any) -> Loader:
