@@ -273,9 +273,9 @@ sys.stdin.read()
     assert (said(later), said(first)) == ("True 2367 2367", "True 0145 0145")
 
 
-@pytest.mark.parametrize("end", ["loader.close()", "pass"])
+@pytest.mark.parametrize("end", ["loader.close()", "del loader", "pass"])
 def test_rank_0_stays_until_the_others_have_read(two_ranks, end):
-    """Rank 0 is the engine's parent, and the first at its end, by close() or by the program's last line: no other rank loses a batch by it."""
+    """Rank 0 is the engine's parent, and the first at its end, by close(), by the end of a function or of the program: no other rank loses a batch by it."""
     behind, first = two_ranks(SPEC + f"""
 import time
 loader = spdl.open({{**spec, "batch": 1, "order": {{"shuffle": False, "repeat": 6}}, "ring": {{"slots": 4}}}}, engine=sys.argv[2], timeout=30, max_leases=1)

@@ -125,7 +125,7 @@ def own_arguments(ranks: Ranks, world: bool = True) -> list[str]:
     return [*part, "--cpus", f"{len(os.sched_getaffinity(0)) / ranks.local_size:g}"]
 
 
-_hosts: weakref.WeakSet[Loader] = weakref.WeakSet()  # loaders of engines that other ranks attach to, not closed
+_hosts: weakref.WeakSet[Loader] = weakref.WeakSet()  # loaders of engines that other ranks attach to
 
 
 def host(loader: Loader) -> None:
@@ -134,13 +134,14 @@ def host(loader: Loader) -> None:
         atexit.unregister(_at_exit)
         atexit.register(_at_exit)  # before what closes all readers, which was registered when that was imported
     _hosts.add(loader)
+    loader._hosting = True
 
 
 def see_off(loader: Loader) -> None:
     """Before a host leaves: wait, up to LEAVE_S, until the other ranks have left its ring."""
-    if loader not in _hosts:
+    if not loader._hosting:
         return
-    _hosts.discard(loader)
+    loader._hosting = False
     end = time.monotonic() + LEAVE_S
     try:
         while _others(loader) and time.monotonic() < end:

@@ -77,6 +77,7 @@ class Loader:
         self._feed: Optional[Feed] = None  # threads that bring its samples
         self._hand = _Hand()
         self._tasks: weakref.WeakKeyDictionary[Any, list[Batch]] = weakref.WeakKeyDictionary()  # what each has in hand
+        self._hosting = False  # whether other ranks attach to its engine, and are to be waited for at its end
         self._held_up = False  # whether a task waits for what others have in hand
         ring = self._ring()
         self._steps = ring.steps_per_epoch
@@ -343,6 +344,8 @@ class Loader:
     def __del__(self) -> None:
         reader = getattr(self, "_reader", None)
         if reader is not None:
+            if getattr(self, "_hosting", False) and not reader.closed:
+                _torchrun.see_off(self)
             reader.close()
 
     def __repr__(self) -> str:
