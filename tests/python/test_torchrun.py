@@ -324,6 +324,31 @@ for error in (None, ValueError):
         assert said(behind) == "left"
 
 
+def test_a_rank_waits_for_as_long_as_rank_0_opens_the_engine(torchrun, monkeypatch):
+    """An index of many shards takes longer than anybody waits for an engine; with a timeout the wait is as long as that."""
+    torchrun(1, 2, 1, 2)
+    name, waits = _torchrun.name(_torchrun.ranks(), '{"batch": 8}'), []
+
+    def attach(name, timeout=None, **_):
+        waits.append(timeout)
+        if len(waits) < 4:
+            raise spdl.NotFound("no engine answers")
+        return "a loader"
+
+    monkeypatch.setattr("spdl._start.attach", attach)
+    with _torchrun.opening(name):
+        assert spdl.open({"batch": 8}) == "a loader" and waits == [None] * 4
+        monkeypatch.setattr(_torchrun, "_opened", collections.Counter())
+        waits.clear()
+        with pytest.raises(spdl.NotFound, match="within 0.5 s"):
+            spdl.open({"batch": 8}, timeout=0.5)
+    monkeypatch.setattr(_torchrun, "_opened", collections.Counter())
+    waits.clear()
+    with pytest.raises(spdl.NotFound, match="within 10 s"):
+        spdl.open({"batch": 8})
+    assert waits == [None, 1.0], "an engine that came just now is found"
+
+
 def test_a_rank_that_opens_more_often_than_rank_0_is_told_so(runtime, library, torchrun):
     torchrun(1, 2, 1, 2)
     with pytest.raises(spdl.NotFound, match="local rank 0 has started no engine of this description within 0.05 s; every rank opens the same"):

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import atexit
 import collections
+import contextlib
 import hashlib
 import os
 import re
+import socket
 import sys
 import time
 import weakref
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional
 
 from ._errors import ArgumentError, SpdlError
 
@@ -99,6 +101,33 @@ def take_back(name: str) -> None:
     for first in _opened:
         if name == _last(first):
             _opened[first] -= 1
+
+
+@contextlib.contextmanager
+def opening(name: str) -> Iterator[None]:
+    """Local rank 0 opens the engine of this name, which takes as long as its source does, for an index of many shards say: the other ranks can
+    tell. A socket without a file, which the kernel takes away with this process."""
+    with socket.socket(socket.AF_UNIX) as announced:
+        with contextlib.suppress(OSError):  # the others wait for as long as for any engine then
+            announced.bind(_opening_address(name))
+            announced.listen()
+        yield
+
+
+def is_opening(name: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.setblocking(False)
+        try:
+            asked.connect(_opening_address(name))
+        except BlockingIOError:  # many have asked already
+            pass
+        except OSError:
+            return False
+    return True
+
+
+def _opening_address(name: str) -> str:
+    return f"\0spdl-opening-{os.getuid()}-{name}"
 
 
 def lane() -> Optional[int]:
