@@ -259,7 +259,7 @@ class Loader:
     def _settle_on(self, epoch: Epoch | AsyncEpoch) -> int:
         """The number of the epoch that a loop is over, which its first batch decides."""
         place = self._place()  # not under the lock: it lets go of tensors, which may be another loader's, and take that one's
-        if self._epochs and place.epoch >= self._epochs:
+        if self._epochs and place.epoch >= self._epochs and place.acquired:  # one that comes late to a group that others read is no surprise
             warnings.warn(f"spdl: loop over {self!r}: empty, as its {self._epochs} epochs are over; more come without order.epochs in the description, "
                           "and of an iterable whose __iter__ begins anew", RuntimeWarning, stacklevel=3)
         with self._reader.lock:
