@@ -89,10 +89,10 @@ def test_the_host_never_sees_a_child(pictures):
 def test_too_few_descriptors_are_said_with_the_remedy(pictures):
     """A limit below the descriptors that an engine is started with is too many open files, and no invalid argument."""
     script = """if 1:
-        import resource, sys, spdl
+        import json, resource, sys, spdl
         resource.setrlimit(resource.RLIMIT_NOFILE, (9, 9))
         try:
-            spdl.open(sys.argv[1])
+            spdl.open(json.loads(sys.argv[1]))
         except spdl.EngineStartError as error:
             print(error)
     """

@@ -66,14 +66,13 @@ def environment(directory) -> dict[str, str]:
 
 
 @pytest.fixture
-def run(data, runtime, tmp_path):
-    """Run the block of a section whose title begins so, as the ranks that are asked for; what each of them noted."""
+def program(data, runtime, tmp_path):
+    """Run a block as so many ranks, which must end well and say nothing on stderr; what it noted, or what each of several ranks did."""
     shutil.copytree(data, tmp_path / "data")
     calls = iter(range(9))
 
-    def run(title: str, ranks: int = 1) -> list[list]:
-        (name,) = [name for name in RECIPES if name.startswith(title) and name.endswith(" 2") == title.endswith(" 2")]
-        (tmp_path / "recipe.py").write_text(PRELUDE + RECIPES[name])
+    def program(block: str, ranks: int = 1) -> list[list]:
+        (tmp_path / "recipe.py").write_text(PRELUDE + block)
         processes, call = [], next(calls)
         for rank in range(ranks):
             env = environment(data)
@@ -85,6 +84,17 @@ def run(data, runtime, tmp_path):
         assert [(p.returncode, err) for p, (_, err) in zip(processes, ends)] == [(0, "")] * ranks
         noted = [[json.loads(line[7:]) for line in out.splitlines() if line.startswith("RECIPE ")] for out, _ in ends]
         return noted if ranks > 1 else noted[0]
+
+    return program
+
+
+@pytest.fixture
+def run(program):
+    """Run the block of the section whose title begins so."""
+
+    def run(title: str, ranks: int = 1) -> list[list]:
+        (name,) = [name for name in RECIPES if name.startswith(title) and name.endswith(" 2") == title.endswith(" 2")]
+        return program(RECIPES[name], ranks)
 
     return run
 
@@ -165,6 +175,13 @@ def test_a_format_of_ones_own_is_read(run):
 
 def test_an_iterable_of_ones_own_is_read(run):
     assert run("A format of your own 2") == 2 * [["step", ["uint8", 4, 64, 64, 3], ["int64", 4]]] * 2
+
+
+def test_the_readmes_loader_runs_on_less(program):
+    (block,) = re.findall(r"^## Train on a folder of pictures\n\n```python\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    assert '"/data/train"' in block and "range(90)" in block
+    got = program(block.replace("/data/train", "imagenet/train").replace("range(90)", "range(2)"))
+    assert got == [["step", ["float32", 64, 3, 224, 224], ["int64", 64]]] * 2
 
 
 def test_a_loader_in_the_shape_of_torchs_trains(run):

@@ -92,7 +92,7 @@ def test_one_rank_a_node_has_its_part_of_the_samples(mock, torchrun):
 def test_one_rank_a_node_that_says_its_world_has_that(mock, torchrun, tmp_path):
     torchrun(1, 2, 0, 1)
     (tmp_path / "spec.yaml").write_text("batch: 8\nworld: {size: 1}\n")
-    for spec in ({"world": {"size": 1}}, str(tmp_path / "spec.yaml"), '{"world": {"size": 1}}'):
+    for spec in ({"world": {"size": 1}}, str(tmp_path / "spec.yaml")):
         with spdl.open(spec):
             assert mock.request.args == b""
     with spdl.open("x", args=["--world-size", "1"]):
@@ -273,9 +273,9 @@ sys.stdin.read()
     assert (said(later), said(first)) == ("True 2367 2367", "True 0145 0145")
 
 
-@pytest.mark.parametrize("end", ["loader.close()", "pass"])
+@pytest.mark.parametrize("end", ["loader.close()", "del loader", "pass"])
 def test_rank_0_stays_until_the_others_have_read(two_ranks, end):
-    """Rank 0 is the engine's parent, and the first at its end, by close() or by the program's last line: no other rank loses a batch by it."""
+    """Rank 0 is the engine's parent, and the first at its end, by close(), by the end of a function or of the program: no other rank loses a batch by it."""
     behind, first = two_ranks(SPEC + f"""
 import time
 loader = spdl.open({{**spec, "batch": 1, "order": {{"shuffle": False, "repeat": 6}}, "ring": {{"slots": 4}}}}, engine=sys.argv[2], timeout=30, max_leases=1)
@@ -322,6 +322,31 @@ for error in (None, ValueError):
         assert said(first) == "left"
         go_on(behind)
         assert said(behind) == "left"
+
+
+def test_a_rank_waits_for_as_long_as_rank_0_opens_the_engine(torchrun, monkeypatch):
+    """An index of many shards takes longer than anybody waits for an engine; with a timeout the wait is as long as that."""
+    torchrun(1, 2, 1, 2)
+    name, waits = _torchrun.name(_torchrun.ranks(), '{"batch": 8}'), []
+
+    def attach(name, timeout=None, **_):
+        waits.append(timeout)
+        if len(waits) < 4:
+            raise spdl.NotFound("no engine answers")
+        return "a loader"
+
+    monkeypatch.setattr("spdl._start.attach", attach)
+    with _torchrun.opening(name):
+        assert spdl.open({"batch": 8}) == "a loader" and waits == [None] * 4
+        monkeypatch.setattr(_torchrun, "_opened", collections.Counter())
+        waits.clear()
+        with pytest.raises(spdl.NotFound, match="within 0.5 s"):
+            spdl.open({"batch": 8}, timeout=0.5)
+    monkeypatch.setattr(_torchrun, "_opened", collections.Counter())
+    waits.clear()
+    with pytest.raises(spdl.NotFound, match="within 10 s"):
+        spdl.open({"batch": 8})
+    assert waits == [None, 1.0], "an engine that came just now is found"
 
 
 def test_a_rank_that_opens_more_often_than_rank_0_is_told_so(runtime, library, torchrun):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import ctypes
 import json
 import os
@@ -55,7 +56,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
     source_threads
                 how many threads call it; an iterable is gone through in one
 
-    Blocks until the engine is ready or has said why not. Its log goes to stderr (SPDL_LOG sets the level).
+    Blocks until the engine is ready or has said why not; a rank that attaches to the engine of local rank 0, with no timeout, as long as rank 0
+    does. Its log goes to stderr (SPDL_LOG sets the level).
     Raises SpecError, EngineStartError, StateError, and what attach() raises.
     """
     if isinstance(spec, Mapping):
@@ -99,7 +101,8 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
         raise StateError(f"spdl: open: state is {state!r:.60}, want the dict that state_dict() returned, or None for the start")
     opts.state = json.dumps(state).encode() if state is not None else None
     try:
-        loader = _load(api, api.free.open, c_text("open: spec", text), opts, recipe=None)
+        with contextlib.nullcontext() if name is None else _torchrun.opening(name):
+            loader = _load(api, api.free.open, c_text("open: spec", text), opts, recipe=None)
     except BaseException:
         if name is not None:
             _torchrun.take_back(name)
@@ -150,14 +153,20 @@ def _says_world(spec: Spec, args: Sequence[str]) -> bool:
     try:
         with builtins.open(os.fspath(spec), encoding="utf-8", errors="replace") as file:
             return re.search(r'^\s*[{,]?\s*"?world"?\s*:', file.read(1 << 20), re.M) is not None
-    except OSError:  # a folder, a description's text
-        return re.search(r'"?\bworld"?\s*:', str(spec)) is not None
+    except OSError:  # a folder
+        return False
 
 
 def _attach_to_rank_0(name: str, timeout: Optional[float], **options: Any) -> Loader:
-    """Attach to the engine that local rank 0 starts."""
+    """Attach to the engine that local rank 0 starts. As long as rank 0 opens it the wait goes on, unless the caller bounds it."""
     try:
-        return attach(name, timeout=timeout, **options)
+        opening = timeout is None
+        while opening:
+            try:
+                return attach(name, **options)
+            except NotFound:
+                opening = _torchrun.is_opening(name)
+        return attach(name, timeout=1.0 if timeout is None else timeout, **options)  # it may have come just now
     except NotFound as error:
         if "no engine answers" not in str(error):
             raise

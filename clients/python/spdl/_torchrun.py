@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import atexit
 import collections
+import contextlib
 import hashlib
 import os
 import re
+import socket
 import sys
 import time
 import weakref
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional
 
 from ._errors import ArgumentError, SpdlError
 
@@ -101,6 +103,33 @@ def take_back(name: str) -> None:
             _opened[first] -= 1
 
 
+@contextlib.contextmanager
+def opening(name: str) -> Iterator[None]:
+    """Local rank 0 opens the engine of this name, which takes as long as its source does, for an index of many shards say: the other ranks can
+    tell. A socket without a file, which the kernel takes away with this process."""
+    with socket.socket(socket.AF_UNIX) as announced:
+        with contextlib.suppress(OSError):  # the others wait for as long as for any engine then
+            announced.bind(_opening_address(name))
+            announced.listen()
+        yield
+
+
+def is_opening(name: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.setblocking(False)
+        try:
+            asked.connect(_opening_address(name))
+        except BlockingIOError:  # many have asked already
+            pass
+        except OSError:
+            return False
+    return True
+
+
+def _opening_address(name: str) -> str:
+    return f"\0spdl-opening-{os.getuid()}-{name}"
+
+
 def lane() -> Optional[int]:
     """The lane that is this rank's where a group has lanes; None where there is one rank, or no torchrun that says all of it."""
     try:
@@ -125,7 +154,7 @@ def own_arguments(ranks: Ranks, world: bool = True) -> list[str]:
     return [*part, "--cpus", f"{len(os.sched_getaffinity(0)) / ranks.local_size:g}"]
 
 
-_hosts: weakref.WeakSet[Loader] = weakref.WeakSet()  # loaders of engines that other ranks attach to, not closed
+_hosts: weakref.WeakSet[Loader] = weakref.WeakSet()  # loaders of engines that other ranks attach to
 
 
 def host(loader: Loader) -> None:
@@ -134,13 +163,14 @@ def host(loader: Loader) -> None:
         atexit.unregister(_at_exit)
         atexit.register(_at_exit)  # before what closes all readers, which was registered when that was imported
     _hosts.add(loader)
+    loader._hosting = True
 
 
 def see_off(loader: Loader) -> None:
     """Before a host leaves: wait, up to LEAVE_S, until the other ranks have left its ring."""
-    if loader not in _hosts:
+    if not loader._hosting:
         return
-    _hosts.discard(loader)
+    loader._hosting = False
     end = time.monotonic() + LEAVE_S
     try:
         while _others(loader) and time.monotonic() < end:

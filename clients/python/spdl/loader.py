@@ -77,6 +77,7 @@ class Loader:
         self._feed: Optional[Feed] = None  # threads that bring its samples
         self._hand = _Hand()
         self._tasks: weakref.WeakKeyDictionary[Any, list[Batch]] = weakref.WeakKeyDictionary()  # what each has in hand
+        self._hosting = False  # whether other ranks attach to its engine, and are to be waited for at its end
         self._held_up = False  # whether a task waits for what others have in hand
         ring = self._ring()
         self._steps = ring.steps_per_epoch
@@ -258,7 +259,7 @@ class Loader:
     def _settle_on(self, epoch: Epoch | AsyncEpoch) -> int:
         """The number of the epoch that a loop is over, which its first batch decides."""
         place = self._place()  # not under the lock: it lets go of tensors, which may be another loader's, and take that one's
-        if self._epochs and place.epoch >= self._epochs:
+        if self._epochs and place.epoch >= self._epochs and place.acquired:  # one that comes late to a group that others read is no surprise
             warnings.warn(f"spdl: loop over {self!r}: empty, as its {self._epochs} epochs are over; more come without order.epochs in the description, "
                           "and of an iterable whose __iter__ begins anew", RuntimeWarning, stacklevel=3)
         with self._reader.lock:
@@ -348,6 +349,8 @@ class Loader:
     def __del__(self) -> None:
         reader = getattr(self, "_reader", None)
         if reader is not None:
+            if getattr(self, "_hosting", False) and not reader.closed:
+                _torchrun.see_off(self)
             reader.close()
 
     def __repr__(self) -> str:
