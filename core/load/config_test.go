@@ -73,7 +73,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 			`"features": {"kind": "mel", "norm": "slaney"}`, `"features": {"kind": "mel", "log": "db"}`, `"features": {"kind": "mel", "log": "ln"}`,
 			`"features": {"kind": "mel", "log": "db", "top_db": 60}`, `"features": {"kind": "mfcc", "n_mfcc": 12}`, `"features": {"kind": "mfcc", "log": "ln"}`,
 			`"features": {"kind": "mel", "log": "log10"}`, `"features": {"kind": "mel", "cmvn": "mean"}`, `"features": {"kind": "mel", "cmvn": "mean_variance"}`,
-			`"features": {"kind": "mel", "normalize": {"mean": 1, "std": 2}}`, `"features": {"kind": "mel", "normalize": {"mean": 1, "std": 3}}`, `"features": {"kind": "whisper"}`, `"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3}}`, `"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3, "count": 2}}`,
+			`"features": {"kind": "mel", "normalize": {"mean": 1, "std": 2}}`, `"features": {"kind": "mel", "normalize": {"mean": 1, "std": 3}}`, `"features": {"kind": "whisper"}`, `"features": {"kind": "fbank"}`, `"features": {"kind": "fbank", "window_type": "hamming"}`, `"features": {"kind": "fbank", "int16": true}`, `"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3}}`, `"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3, "count": 2}}`,
 			`"features": {"kind": "mel", "frequency_mask": {"freq_mask_param": 3, "iid_masks": true}}`, `"features": {"kind": "mel", "time_mask": {"time_mask_param": 3}}`, `"features": {"kind": "mel", "time_mask": {"time_mask_param": 3, "p": 0.5}}`,
 			`"features": {"kind": "mel", "time_mask": {"time_mask_param": 3}, "mask_value": 2}`, `"features": {"kind": "mel", "time_mask": {"time_mask_param": 3}, "mask_value": "mean"}`, `"features": {"kind": "whisper", "n_mels": 128}`,
 		},

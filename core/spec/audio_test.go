@@ -42,7 +42,7 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
 		Noise: &Noise{[2]float64{5, 20.5}, 0.25, Brown}, Gain: &Gain{[2]float64{-6, 3}, 0.5}, Inversion: 0.75, PreEmphasis: 0.97,
 		Resample: Resample{SincKaiser, 64, 0.9475, 8}, Normalize: Normalized{Loudness, -20},
 		Features: &Features{"mfcc", 512, 400, 160, 1, false, true, 64, 20, 7600, Slaney, Slaney, Decibel, 60, 13, "", []float64{1, 2}, []float64{3},
-			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false},
+			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false, "", false},
 		Raw: &Raw{"s24", 44100, 2}, DType: tensor.F32, Layout: NLC, MaxFrames: 1000000, Timeout: 5 * time.Second,
 	}
 	if !reflect.DeepEqual(got.Audio, want) {
@@ -80,7 +80,11 @@ func TestAudioThatCannotBeIsRefused(t *testing.T) {
 		"{rate: 8, length: 1x}": "audio.length: got text \"1x\" at 8 Hz, want a whole number of samples, or a time such as 10s",
 		"{rate: 8, length: 9, shape: ragged, channels: 2}":                                                             "audio.shape: got ragged with layout NCL, want layout: NLC",
 		"{rate: 8, length: 9, shape: ragged, features: {kind: mel}}":                                                   "audio.shape: got ragged with layout NCL, want layout: NLC",
-		"{rate: 8, length: 9, features: {}}":                                                                           "audio.features: kind is missing, want spectrogram, mel, mfcc or whisper",
+		"{rate: 8, length: 9, features: {}}":                                                                           "audio.features: kind is missing, want spectrogram, mel, mfcc, whisper or fbank",
+		"{rate: 16000, length: 1s, features: {kind: fbank, n_fft: 512}}":                                               "audio.features.n_fft: given with kind: fbank, which says all but n_mels, win_length",
+		"{rate: 16000, length: 1s, features: {kind: fbank, log: db}}":                                                  "audio.features.log: given with kind: fbank",
+		"{rate: 16000, length: 1s, features: {kind: mel, int16: true}}":                                                "audio.features: window_type and int16 go with kind: fbank, got kind: mel",
+		"{rate: 16000, length: 1s, features: {kind: fbank, window_type: hann}}":                                        "audio.features.window_type: got text \"hann\", want one of povey, hanning, hamming",
 		"{rate: 8, length: 9, features: {kind: mel, n_mfcc: 3}}":                                                       "audio.features.n_mfcc: goes with kind: mfcc",
 		"{rate: 8, length: 9, features: {kind: spectrogram, n_mels: 3}}":                                               "audio.features: n_mels, f_min, f_max, mel_scale and norm go with kind: mel or mfcc",
 		"{rate: 8, length: 9, features: {kind: mel, f_min: 5}}":                                                        "audio.features.f_min: got 5, want less than f_max, which is 4",

@@ -19,6 +19,11 @@ const (
 	Mel         = "mel"
 	MFCC        = "mfcc"
 	Whisper     = "whisper"
+	Fbank       = "fbank"
+
+	Povey   = "povey"
+	Hanning = "hanning"
+	Hamming = "hamming"
 
 	HTK    = "htk"
 	Slaney = "slaney"
@@ -59,6 +64,9 @@ type Features struct {
 	TimeMask      *AxisMask `json:"time_mask,omitempty"`
 	MaskValue     float64   `json:"mask_value,omitempty"`
 	MaskMean      bool      `json:"mask_mean,omitempty"` // the row's mean, in place of MaskValue
+
+	Window string `json:"window_type,omitempty"` // of fbank
+	Int16  bool   `json:"int16,omitempty"`       // of fbank
 }
 
 // AxisMask is SpecAugment's, along one axis.
@@ -72,7 +80,7 @@ type AxisMask struct {
 func (d *decoder) features(s *section) *Features {
 	f := &Features{FFT: 400, Power: 2, Centered: true, Mels: 128, Scale: HTK, Norm: None, Log: None, Count: 40}
 	sec := d.below(s, "features")
-	choice(&sec, "kind", &f.Kind, Spectrogram, Mel, MFCC, Whisper)
+	choice(&sec, "kind", &f.Kind, Spectrogram, Mel, MFCC, Whisper, Fbank)
 	whole(&sec, "n_fft", &f.FFT, 2, maxSpectrum)
 	whole(&sec, "win_length", &f.Win, 1, maxSpectrum)
 	whole(&sec, "hop_length", &f.Hop, 1, 1<<20)
@@ -87,6 +95,8 @@ func (d *decoder) features(s *section) *Features {
 	choice(&sec, "log", &f.Log, None, Decibel, NaturalLog, Log10)
 	sec.number("top_db", &f.TopDB, 1e-3, 1e6)
 	whole(&sec, "n_mfcc", &f.Count, 1, maxMels)
+	choice(&sec, "window_type", &f.Window, Povey, Hanning, Hamming)
+	sec.flag("int16", &f.Int16)
 	choice(&sec, "cmvn", &f.CMVN, CMVNMean, CMVNMeanVariance)
 	if sec.has("normalize") {
 		f.Mean, f.Std = d.global(&sec)
@@ -95,9 +105,13 @@ func (d *decoder) features(s *section) *Features {
 	switch {
 	case d.err != nil:
 	case f.Kind == "":
-		s.fail("features", "kind is missing, want spectrogram, mel, mfcc or whisper")
+		s.fail("features", "kind is missing, want spectrogram, mel, mfcc, whisper or fbank")
+	case f.Kind != Fbank && (sec.has("window_type") || sec.has("int16")):
+		s.fail("features", "window_type and int16 go with kind: fbank, got kind: %s", f.Kind)
 	case f.Kind == Whisper:
 		d.whisper(&sec, f)
+	case f.Kind == Fbank:
+		d.fbank(&sec, f)
 	case f.Kind != MFCC && sec.has("n_mfcc"):
 		sec.fail("n_mfcc", "goes with kind: mfcc")
 	case f.Kind == Spectrogram && (sec.has("n_mels") || sec.has("f_min") || sec.has("f_max") || sec.has("mel_scale") || sec.has("norm")):
@@ -117,6 +131,24 @@ func (d *decoder) whisper(sec *section, f *Features) {
 		f.Mels = 80
 	}
 	f.Hop, f.High, f.Scale, f.Norm = 160, whisperRate/2, Slaney, Slaney
+}
+
+// fbank fills in what Kaldi's filter bank leaves to be said, and refuses what is not its own.
+func (d *decoder) fbank(sec *section, f *Features) {
+	for _, key := range []string{"n_fft", "power", "center", "normalized", "mel_scale", "norm", "log", "top_db", "n_mfcc"} {
+		if sec.has(key) {
+			sec.fail(key, "given with kind: fbank, which says all but n_mels, win_length, hop_length, f_min, f_max, window_type and int16; leave it out, or use kind: mel")
+		}
+	}
+	if !sec.has("n_mels") {
+		f.Mels = 80
+	}
+	if !sec.has("f_min") {
+		f.Low = 20
+	}
+	if f.Window == "" {
+		f.Window = Povey
+	}
 }
 
 // global reads the mean and the standard deviation of a data set.

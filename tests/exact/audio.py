@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 F32, I16 = 2 | 32 << 8 | 1 << 16, 16 << 8 | 1 << 16  # core/tensor's words
 SINC_HANN, SINC_KAISER, SWRESAMPLE = 0, 1, 2
 REFUSE, START, CENTRE, RANDOM = 0, 1, 2, 3
-SPECTROGRAM, MEL, MFCC = 0, 1, 2
+SPECTROGRAM, MEL, MFCC, FBANK = 0, 1, 2, 4
 LINEAR, DECIBEL, NATURAL = 0, 1, 2
 PEAK, INTEGRATED = 1, 2
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from audio import DECIBEL, F32, INTEGRATED, LINEAR, MEL, MFCC, NATURAL, SINC_KAISER, SPECTROGRAM, Audio, signal, write_wav
+from audio import DECIBEL, F32, FBANK, INTEGRATED, LINEAR, MEL, MFCC, NATURAL, SINC_KAISER, SPECTROGRAM, Audio, signal, write_wav
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -134,6 +134,29 @@ def test_mel_is_torchaudios(torchaudio, audio, tmp_path, name, log, channels):
     else:
         per_db = np.log(10) / (20 if "power" in theirs else 10)
         assert_logarithms(got, want.numpy(), exact, per_db)
+
+
+FBANKS = {
+    "default": ({}, {}),
+    "AST": (dict(Mels=128, Window=1), dict(num_mel_bins=128, window_type="hanning")),
+    "int16, hamming": (dict(Int16=True, Window=2), dict(window_type="hamming")),
+    "40 of 512 by 128, 60 to 7000 Hz": (dict(Mels=40, Win=512, Hop=128, Low=60, High=7000),
+                                        dict(num_mel_bins=40, frame_length=32, frame_shift=8, low_freq=60, high_freq=7000)),
+}
+
+
+@pytest.mark.parametrize("name", FBANKS)
+def test_fbank_is_torchaudios(torchaudio, audio, tmp_path, name):
+    from torchaudio.compliance.kaldi import fbank
+
+    ours, theirs = FBANKS[name]
+    x = signal(1, 48001, 16000)
+    wave = torch.from_numpy(x) * (32768 if ours.get("Int16") else 1)
+    options = {"num_mel_bins": 80, "sample_frequency": 16000, **theirs}
+    want, exact = fbank(wave, **options).T.numpy(), fbank(wave.double(), **options).T.numpy()
+    got = audio.row(write_wav(tmp_path / "a.wav", x, 16000), Rate=16000, Channels=1, Length=x.shape[1], Features=dict(Kind=FBANK, **ours))
+    assert got.shape == want.shape
+    assert_logarithms(got, want, exact, np.log(10) / 10)
 
 
 @pytest.mark.parametrize("log", [DECIBEL, NATURAL], ids=["dB", "ln"])

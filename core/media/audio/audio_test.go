@@ -315,6 +315,7 @@ func TestRowsOfWAVAllocateNothing(t *testing.T) {
 		"sped":      {Channels: 1, Length: 4000, Crop: CropRandom, Speed: []float64{0.9, 1.1}},
 		"changed":   {Channels: 1, Length: 4000, Normalize: Normalize{To: ToStandard}, Noise: &Noise{High: 9, P: 1, Colour: Pink}, Gain: &Gain{High: 6, P: 1}, Invert: 0.5, PreEmphasis: 0.97},
 		"mfcc":      {Channels: 1, Length: 4000, Rate: 8000, Features: &Features{Kind: MFCC}},
+		"fbank":     {Channels: 1, Length: 4000, Rate: 8000, Features: &Features{Kind: Fbank}},
 		"whisper":   {Channels: 1, Length: 16000, Rate: 16000, Features: &Features{Kind: Whisper}},
 		"masked":    {Channels: 1, Length: 4000, Rate: 8000, Features: &Features{Kind: Mel, TimeMask: &Mask{9, 3, 1, true}, FrequencyMask: &Mask{9, 3, 1, true}, MaskMean: true}},
 		"cmvn":      {Channels: 1, Length: 4000, Rate: 8000, Features: &Features{Kind: Mel, CMVN: MeanVariance}},

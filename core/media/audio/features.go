@@ -19,6 +19,7 @@ const (
 	Mel                     // torchaudio.transforms.MelSpectrogram
 	MFCC                    // torchaudio.transforms.MFCC
 	Whisper                 // the log-mel spectrogram of Whisper's model card: see whisper.go
+	Fbank                   // Kaldi's filter bank: see fbank.go
 )
 
 // Log is how the power of a spectrum is compressed.
@@ -58,6 +59,9 @@ type Features struct {
 	TopDB float64 // 0: 80 for MFCC, no limit otherwise
 
 	Coefficients int // of MFCC; 0: 40
+
+	Window WindowType // of Fbank
+	Int16  bool       // of Fbank: samples count from -32768 to 32767, as Kaldi's own tools take them
 
 	CMVN      CMVN
 	Mean, Std []float64 // (x - Mean) / Std, one for all bins or one for each; nil: not
@@ -100,8 +104,11 @@ func (f Features) withDefaults(rate int) Features {
 			*v = to
 		}
 	}
-	if f.Kind == Whisper {
+	switch f.Kind {
+	case Whisper:
 		f.whisper()
+	case Fbank:
+		f.fbank(rate)
 	}
 	set(&f.FFT, 400)
 	set(&f.Win, f.FFT)
@@ -132,8 +139,14 @@ func (cfg *Config) CheckFeatures() error {
 }
 
 func (f *Features) check() error {
-	if f.Kind > Whisper || f.Log > Log10 || f.Scale > Slaney || f.CMVN > MeanVariance {
-		return wrong("features", "kind %d, log %d, scale %d or cmvn %d is not one of the named values", f.Kind, f.Log, f.Scale, f.CMVN)
+	if f.Kind > Fbank || f.Log > Log10 || f.Scale > Slaney || f.CMVN > MeanVariance || f.Window > Hamming {
+		return wrong("features", "kind %d, log %d, scale %d, cmvn %d or window %d is not one of the named values", f.Kind, f.Log, f.Scale, f.CMVN, f.Window)
+	}
+	if f.Kind != Fbank && (f.Window != Povey || f.Int16) {
+		return wrong("features", "window type and int16 are a filter bank's; want kind fbank")
+	}
+	if f.Kind == Fbank && f.Win < 2 {
+		return wrong("features.win_length", "got %d, want at least 2", f.Win)
 	}
 	if f.FFT < 2 || f.FFT > MaxFFT {
 		return wrong("features.n_fft", "got %d points, want 2 to %d", f.FFT, MaxFFT)
@@ -226,11 +239,14 @@ func newFeatures(cfg Features, rate, channels int) (*features, error) {
 	if cfg.Kind != Spectrogram {
 		bands, mels = cfg.bands(rate), cfg.Mels
 	}
-	magnitude := 0
+	magnitude, hop := 0, cfg.Hop
 	if cfg.Magnitude {
 		magnitude = 1
 	}
-	f.c = C.audio_spectrum_new(C.int32_t(cfg.FFT), C.int32_t(cfg.Hop), C.int32_t(magnitude), floats(window), C.int32_t(mels),
+	if cfg.Kind == Fbank {
+		hop = cfg.FFT // frames are prepared one behind the other
+	}
+	f.c = C.audio_spectrum_new(C.int32_t(cfg.FFT), C.int32_t(hop), C.int32_t(magnitude), floats(window), C.int32_t(mels),
 		(*C.int32_t)(unsafe.SliceData(bands.first)), (*C.int32_t)(unsafe.SliceData(bands.count)), floats(bands.weight))
 	if f.c == nil {
 		return nil, errors.New("out of memory")
@@ -246,7 +262,7 @@ func floats(s []float32) *C.float { return (*C.float)(unsafe.SliceData(s)) }
 // bins is the number of values of one spectrum.
 func (f *Features) bins() int {
 	switch f.Kind {
-	case Mel, Whisper:
+	case Mel, Whisper, Fbank:
 		return f.Mels
 	case MFCC:
 		return f.Coefficients
@@ -260,6 +276,10 @@ func (f *Features) steps(n int64) int64 {
 	switch {
 	case f.Kind == Whisper && n > fft/2:
 		return n / hop
+	case f.Kind == Fbank && n >= int64(f.Win):
+		return (n-int64(f.Win))/hop + 1
+	case f.Kind == Fbank:
+		return 0
 	case f.Inside && n >= fft:
 		return (n-fft)/hop + 1
 	case !f.Inside && n > fft/2: // what is reflected is there
@@ -270,6 +290,9 @@ func (f *Features) steps(n int64) int64 {
 
 // window is the periodic Hann window in the middle of FFT points.
 func (f *Features) window() []float32 {
+	if f.Kind == Fbank {
+		return f.fbankWindow()
+	}
 	w := make([]float32, f.FFT)
 	energy := 0.0
 	at := (f.FFT - f.Win) / 2
@@ -295,8 +318,11 @@ type filterbank struct {
 // bands is torchaudio's melscale_fbanks in its float32 arithmetic: a band of one bin at a triangle's foot has a weight
 // in which its roundings show.
 func (f *Features) bands(rate int) filterbank {
-	if f.Kind == Whisper {
+	switch f.Kind {
+	case Whisper:
 		return f.whisperBands()
+	case Fbank:
+		return f.fbankBands(rate)
 	}
 	bins := linspace(0, float64(rate/2), f.FFT/2+1)
 	points := linspace(f.Scale.mel(f.Low), f.Scale.mel(f.High), f.Mels+2)

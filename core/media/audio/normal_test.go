@@ -157,15 +157,15 @@ func TestLog10OfMels(t *testing.T) {
 // What cannot be is refused by its key.
 func TestNormalisationThatCannotBeIsRefused(t *testing.T) {
 	for want, cfg := range map[string]Config{
-		"features.normalize: given beside cmvn":                                     {Features: &Features{Kind: Mel, CMVN: Mean, Mean: []float64{1}, Std: []float64{1}}},
-		"features.normalize.mean: got 2 values, want 1, or one for each of the 5":   {Features: &Features{Kind: Mel, Mels: 5, Mean: []float64{1, 2}, Std: []float64{1}}},
-		"features.normalize.std: got 0 values":                                      {Features: &Features{Kind: Mel, Mels: 5, Mean: []float64{1}}},
-		"features.normalize.std: got 0, want a finite number above 0":               {Features: &Features{Kind: Mel, Mean: []float64{1}, Std: []float64{0}}},
-		"features.normalize.mean: got NaN":                                          {Features: &Features{Kind: Mel, Mean: []float64{math.NaN()}, Std: []float64{1}}},
-		"features.normalize.mean: got 3 values, want 1, or one for each of the 201": {Features: &Features{Mean: []float64{1, 2, 3}, Std: []float64{1}}},
-		"rate: got 8000 Hz with features of kind whisper, want 16000":               {Rate: 8000, Features: &Features{Kind: Whisper}},
-		"channels: got 2 with features of kind whisper, want 1":                     {Channels: 2, Features: &Features{Kind: Whisper}},
-		"features: a row of 200 frames is shorter than one spectrum of 400":         {Channels: 1, Length: 200, Features: &Features{Kind: Whisper}},
+		"features.normalize: given beside cmvn":                                       {Features: &Features{Kind: Mel, CMVN: Mean, Mean: []float64{1}, Std: []float64{1}}},
+		"features.normalize.mean: got 2 values, want 1, or one for each of the 5":     {Features: &Features{Kind: Mel, Mels: 5, Mean: []float64{1, 2}, Std: []float64{1}}},
+		"features.normalize.std: got 0 values":                                        {Features: &Features{Kind: Mel, Mels: 5, Mean: []float64{1}}},
+		"features.normalize.std: got 0, want a finite number above 0":                 {Features: &Features{Kind: Mel, Mean: []float64{1}, Std: []float64{0}}},
+		"features.normalize.mean: got NaN":                                            {Features: &Features{Kind: Mel, Mean: []float64{math.NaN()}, Std: []float64{1}}},
+		"features.normalize.mean: got 3 values, want 1, or one for each of the 201":   {Features: &Features{Mean: []float64{1, 2, 3}, Std: []float64{1}}},
+		"rate: got 8000 Hz with features of kind whisper, want 16000":                 {Rate: 8000, Features: &Features{Kind: Whisper}},
+		"channels: got 2 with features of kind whisper, want 1":                       {Channels: 2, Features: &Features{Kind: Whisper}},
+		"features: a row of 200 frames is shorter than one spectrum, which needs 201": {Channels: 1, Length: 200, Features: &Features{Kind: Whisper}},
 	} {
 		if cfg.Rate == 0 {
 			cfg.Rate = 16000

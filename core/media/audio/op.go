@@ -133,7 +133,7 @@ func Compile(cfg Config) (*Op, error) {
 			return nil, unlessTold(err)
 		}
 		if n := int64(cfg.Length); n > 0 && op.features.cfg.steps(n) < 1 {
-			return nil, fmt.Errorf("audio: features: a row of %d frames is shorter than one spectrum of %d", n, op.features.cfg.FFT)
+			return nil, fmt.Errorf("audio: features: a row of %d frames is shorter than one spectrum, which needs %d", n, op.features.cfg.least())
 		}
 		if err := op.features.cfg.checkTimeMask(int64(cfg.Length)); err != nil {
 			return nil, err

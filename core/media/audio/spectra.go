@@ -32,7 +32,7 @@ func (w *Worker) store(j *job, wave planes, row []byte, draw Draw) error {
 	}
 	steps := f.cfg.steps(wave.n)
 	if steps < 1 {
-		return w.bad(j, CauseTooShort, "got %d at %d Hz, one spectrum needs more than %d", wave.n, j.rate, f.cfg.FFT/2)
+		return w.bad(j, CauseTooShort, "got %d at %d Hz, one spectrum needs %d or more", wave.n, j.rate, f.cfg.least())
 	}
 	j.info.Samples = int(steps)
 	if f.cfg.Kind == Whisper {
@@ -46,6 +46,17 @@ func (w *Worker) store(j *job, wave planes, row []byte, draw Draw) error {
 	return nil
 }
 
+// least is how many frames one spectrum needs.
+func (f *Features) least() int {
+	switch {
+	case f.Kind == Fbank:
+		return f.Win
+	case f.Inside:
+		return f.FFT
+	}
+	return f.FFT/2 + 1
+}
+
 // features is [channels, bins, steps].
 func (w *Worker) features(f *features, wave planes, channels int, steps int64) []float32 {
 	rows := int64(f.cfg.FFT/2 + 1)
@@ -55,8 +66,12 @@ func (w *Worker) features(f *features, wave planes, channels int, steps int64) [
 	out := w.spectra.get(int64(channels) * rows * steps)
 	scratch := w.scratch.get(int64(C.audio_spectrum_scratch(f.c)))
 	for c := range channels {
-		x := w.reflected(f, wave.channel(c))
-		C.spectra(w.kernels, f.c, floats(x), C.int64_t(steps), floats(scratch), floats(out[int64(c)*rows*steps:]), C.size_t(steps), 1)
+		x, to := wave.channel(c), out[int64(c)*rows*steps:]
+		if f.cfg.Kind == Fbank {
+			w.framed(f, x, steps, scratch, to)
+			continue
+		}
+		C.spectra(w.kernels, f.c, floats(w.reflected(f, x)), C.int64_t(steps), floats(scratch), floats(to), C.size_t(steps), 1)
 	}
 	w.compress(f, out)
 	if f.cfg.Kind != MFCC {
@@ -69,6 +84,16 @@ func (w *Worker) features(f *features, wave planes, channels int, steps int64) [
 			floats(to[c*bins*steps:]), C.size_t(steps))
 	}
 	return to
+}
+
+// framed is [bands, steps] of frames that are prepared before they are windowed, some at a time.
+func (w *Worker) framed(f *features, x []float32, steps int64, scratch, to []float32) {
+	frames := w.mixed.get(fbankBlock * int64(f.cfg.FFT))
+	for first := int64(0); first < steps; first += fbankBlock {
+		n := min(fbankBlock, steps-first)
+		f.cfg.frames(frames, x, first, int(n))
+		C.spectra(w.kernels, f.c, floats(frames), C.int64_t(n), floats(scratch), floats(to[first:]), C.size_t(steps), 1)
+	}
 }
 
 // reflected is x with half of the FFT's points mirrored at each end, unless the spectra lie inside.
@@ -96,6 +121,10 @@ func (w *Worker) compress(f *features, x []float32) {
 			standardize(x, -whisperShift, 1.0/whisperShift)
 		}
 	case NaturalLog:
+		if f.cfg.Kind == Fbank {
+			C.log_of(w.kernels, floats(x), n, fbankFloor, 0, 1)
+			return
+		}
 		C.log_of(w.kernels, floats(x), n, 0, offsetLn, 1)
 	case Decibel:
 		scale := 10 / math.Ln10
