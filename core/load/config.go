@@ -168,6 +168,7 @@ func featuresOf(f *spec.Features) *audio.Features {
 	if f.Scale == spec.Slaney {
 		c.Scale = audio.Slaney
 	}
+	c.Padding, c.Silence = f.Padding, f.Silence
 	c.FrequencyMask, c.TimeMask, c.MaskValue, c.MaskMean = maskOf(f.FrequencyMask), maskOf(f.TimeMask), f.MaskValue, f.MaskMean
 	return c
 }

@@ -225,6 +225,8 @@ func (a *Audio) check(fail func(path, format string, args ...any)) {
 		fail("audio.channels", "got %d with features of kind whisper, want 1", a.Channels)
 	case a.Features != nil && a.Features.Kind == Whisper && a.Shape != Fixed:
 		fail("audio.shape", "got %s with features of kind whisper, want fixed: silence fills up every row before its features are made", a.Shape)
+	case a.Features != nil && (a.Features.Silence || a.Features.Padding != 0) && a.Shape != Fixed:
+		fail("audio.features.padding", "given with shape: %s, want shape: fixed, whose rows have one length", a.Shape)
 	case a.Shape == Ragged && a.Layout != NLC && (a.Channels > 1 || a.Features != nil):
 		fail("audio.shape", "got ragged with layout %s, want layout: NLC: rows that follow one another need time as their first dimension", a.Layout)
 	case a.Features != nil && a.Features.Low >= a.top():

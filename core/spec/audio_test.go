@@ -42,7 +42,7 @@ func TestEveryKeyOfAudioArrives(t *testing.T) {
 		Noise: &Noise{[2]float64{5, 20.5}, 0.25, Brown}, Gain: &Gain{[2]float64{-6, 3}, 0.5}, Inversion: 0.75, PreEmphasis: 0.97,
 		Resample: Resample{SincKaiser, 64, 0.9475, 8}, Normalize: Normalized{Loudness, -20},
 		Features: &Features{"mfcc", 512, 400, 160, 1, false, true, 64, 20, 7600, Slaney, Slaney, Decibel, 60, 13, "", []float64{1, 2}, []float64{3},
-			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false, "", false},
+			&AxisMask{27, 2, 1, false}, &AxisMask{100, 10, 0.2, true}, -1.5, false, "", false, 0, false},
 		Raw: &Raw{"s24", 44100, 2}, DType: tensor.F32, Layout: NLC, MaxFrames: 1000000, Timeout: 5 * time.Second,
 	}
 	if !reflect.DeepEqual(got.Audio, want) {
@@ -126,6 +126,10 @@ func TestAudioThatCannotBeIsRefused(t *testing.T) {
 		"{rate: 8, length: 9, features: {kind: mel, time_mask: {time_mask_param: 0}}}":                                 "audio.features.time_mask.time_mask_param: got 0, want a whole number from 1",
 		"{rate: 8, length: 9, features: {kind: mel, time_mask: {time_mask_param: 3, p: 1.5}}}":                         "audio.features.time_mask.p: got 1.5, want a number from 0 to 1",
 		"{rate: 8, length: 9, features: {kind: mel, time_mask: {time_mask_param: 3, count: 65}}}":                      "audio.features.time_mask.count: got 65, want a whole number from 1 to 64",
+		"{rate: 8, length: 9, features: {kind: mel, padding: mean}}":                                                   "audio.features.padding: got text \"mean\", want a number or silence",
+		"{rate: 8, length: 9, features: {kind: mel, padding: 1e9}}":                                                    "audio.features.padding: got 1e9, want a number from -10000 to 10000",
+		"{rate: 8, length: 9, shape: padded, features: {kind: mel, padding: silence}}":                                 "audio.features.padding: given with shape: padded, want shape: fixed",
+		"{rate: 16000, length: 30s, features: {kind: whisper, padding: 0}}":                                            "audio.features.padding: given with kind: whisper, which says all but n_mels",
 		"{rate: 8, length: 9, features: {kind: mel, mask_value: 0}}":                                                   "audio.features.mask_value: given without frequency_mask and time_mask, whose value it is",
 		"{rate: 8, length: 9, features: {kind: mel, time_mask: {time_mask_param: 3}, mask_value: average}}":            "audio.features.mask_value: got text \"average\", want a number or mean",
 		"{rate: 8, length: 9, features: {kind: mel, time_mask: {time_mask_param: 3}}}\ncache: {rows_bytes: 1MiB}":      "cache.rows_bytes: rows are drawn by chance",
@@ -186,7 +190,7 @@ func TestHashOfSounds(t *testing.T) {
 	if strings.Contains(base, "image\":") || hash("{rate: 8000, length: 8000, timeout: 3s}") != base {
 		t.Fatal(base)
 	}
-	for _, body := range []string{"{rate: 8001, length: 8000}", "{rate: 8000, length: 1s, crop: start}", "{rate: 8000, length: 1s, features: {kind: mel}}", "{rate: 8000, length: 1s, features: {kind: mel, cmvn: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}, mask_value: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, normalize: {mean: 0, std: 1}}}", "{rate: 8000, length: 1s, select: [0]}",
+	for _, body := range []string{"{rate: 8001, length: 8000}", "{rate: 8000, length: 1s, crop: start}", "{rate: 8000, length: 1s, features: {kind: mel}}", "{rate: 8000, length: 1s, features: {kind: mel, cmvn: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, padding: 1}}", "{rate: 8000, length: 1s, features: {kind: mel, padding: silence}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}}}", "{rate: 8000, length: 1s, features: {kind: mel, time_mask: {time_mask_param: 3}, mask_value: mean}}", "{rate: 8000, length: 1s, features: {kind: mel, normalize: {mean: 0, std: 1}}}", "{rate: 8000, length: 1s, select: [0]}",
 		"{rate: 8000, length: 1s, speed: {factors: [1]}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2]}}", "{rate: 8000, length: 1s, noise: {snr_db: [1, 2], color: pink}}",
 		"{rate: 8000, length: 1s, gain: {db: [1, 1]}}", "{rate: 8000, length: 1s, polarity_inversion: 1}", "{rate: 8000, length: 1s, pre_emphasis: 0.5}"} {
 		if hash(body) == base {

@@ -67,6 +67,9 @@ type Features struct {
 
 	Window string `json:"window_type,omitempty"` // of fbank
 	Int16  bool   `json:"int16,omitempty"`       // of fbank
+
+	Padding float64 `json:"padding,omitempty"` // value of the steps behind a sound
+	Silence bool    `json:"silence,omitempty"` // they are silence's, in place of Padding
 }
 
 // AxisMask is SpecAugment's, along one axis.
@@ -102,6 +105,7 @@ func (d *decoder) features(s *section) *Features {
 		f.Mean, f.Std = d.global(&sec)
 	}
 	d.masks(&sec, f)
+	numberOr(&sec, "padding", &f.Padding, "silence", &f.Silence)
 	switch {
 	case d.err != nil:
 	case f.Kind == "":
@@ -122,7 +126,7 @@ func (d *decoder) features(s *section) *Features {
 
 // whisper fills in what Whisper's features are, of which the number of bands alone may be said.
 func (d *decoder) whisper(sec *section, f *Features) {
-	for _, key := range []string{"n_fft", "win_length", "hop_length", "power", "center", "normalized", "f_min", "f_max", "mel_scale", "norm", "log", "top_db", "n_mfcc", "cmvn", "normalize"} {
+	for _, key := range []string{"n_fft", "win_length", "hop_length", "power", "center", "normalized", "f_min", "f_max", "mel_scale", "norm", "log", "top_db", "n_mfcc", "cmvn", "normalize", "padding"} {
 		if sec.has(key) {
 			sec.fail(key, "given with kind: whisper, which says all but n_mels; leave it out, or use kind: mel")
 		}
@@ -171,19 +175,24 @@ func (d *decoder) masks(s *section, f *Features) {
 		f.TimeMask = d.mask(&sec, "time_mask_param", "time_mask_param: 100")
 		sec.number("p", &f.TimeMask.P, 0, 1)
 	}
-	if !s.has("mask_value") {
-		return
-	}
-	if f.FrequencyMask == nil && f.TimeMask == nil {
+	if s.has("mask_value") && f.FrequencyMask == nil && f.TimeMask == nil {
 		s.fail("mask_value", "given without frequency_mask and time_mask, whose value it is")
 	}
-	n := target(s.values["mask_value"])
-	switch f.MaskMean = n.Kind == yaml.ScalarNode && n.Value == "mean"; {
-	case f.MaskMean:
+	numberOr(s, "mask_value", &f.MaskValue, "mean", &f.MaskMean)
+}
+
+// numberOr reads a number, or a word in its place.
+func numberOr(s *section, key string, v *float64, word string, said *bool) {
+	if !s.has(key) {
+		return
+	}
+	n := target(s.values[key])
+	switch *said = n.Kind == yaml.ScalarNode && n.Value == word; {
+	case *said:
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str":
-		s.fail("mask_value", "got %s, want a number or mean", describe(n))
+		s.fail(key, "got %s, want a number or %s", describe(n), word)
 	default:
-		s.number("mask_value", &f.MaskValue, -maxMean, maxMean)
+		s.number(key, v, -maxMean, maxMean)
 	}
 }
 

@@ -63,6 +63,10 @@ type Features struct {
 	Window WindowType // of Fbank
 	Int16  bool       // of Fbank: samples count from -32768 to 32767, as Kaldi's own tools take them
 
+	// What lies behind a sound that is shorter than its row: this value, or with Silence the spectra of silence, which fills up the waveform first.
+	Padding float64
+	Silence bool
+
 	CMVN      CMVN
 	Mean, Std []float64 // (x - Mean) / Std, one for all bins or one for each; nil: not
 
@@ -147,6 +151,9 @@ func (f *Features) check() error {
 	}
 	if f.Kind == Fbank && f.Win < 2 {
 		return wrong("features.win_length", "got %d, want at least 2", f.Win)
+	}
+	if v := f.Padding; math.IsNaN(v) || math.IsInf(v, 0) || f.Silence && v != 0 {
+		return wrong("features.padding", "got %v, want a finite number, or silence alone", v)
 	}
 	if f.FFT < 2 || f.FFT > MaxFFT {
 		return wrong("features.n_fft", "got %d points, want 2 to %d", f.FFT, MaxFFT)

@@ -157,6 +157,8 @@ func TestLog10OfMels(t *testing.T) {
 // What cannot be is refused by its key.
 func TestNormalisationThatCannotBeIsRefused(t *testing.T) {
 	for want, cfg := range map[string]Config{
+		"features.padding: got NaN, want a finite number":                             {Features: &Features{Kind: Mel, Padding: math.NaN()}},
+		"features.padding: got 1, want a finite number, or silence alone":             {Features: &Features{Kind: Mel, Padding: 1, Silence: true}},
 		"features.normalize: given beside cmvn":                                       {Features: &Features{Kind: Mel, CMVN: Mean, Mean: []float64{1}, Std: []float64{1}}},
 		"features.normalize.mean: got 2 values, want 1, or one for each of the 5":     {Features: &Features{Kind: Mel, Mels: 5, Mean: []float64{1, 2}, Std: []float64{1}}},
 		"features.normalize.std: got 0 values":                                        {Features: &Features{Kind: Mel, Mels: 5, Mean: []float64{1}}},

@@ -19,6 +19,7 @@ static void matrix(const audio_kernels *k, const float *m, int32_t rows, int32_t
 import "C"
 
 import (
+	"encoding/binary"
 	"math"
 	"runtime"
 )
@@ -27,7 +28,7 @@ import (
 func (w *Worker) store(j *job, wave planes, row []byte, draw Draw) error {
 	f := w.op.features
 	sounding := wave.n
-	if f.cfg.Kind == Whisper {
+	if f.cfg.Silence {
 		wave = withSilence(wave, j.channels)
 	}
 	steps := f.cfg.steps(wave.n)
@@ -35,8 +36,8 @@ func (w *Worker) store(j *job, wave planes, row []byte, draw Draw) error {
 		return w.bad(j, CauseTooShort, "got %d at %d Hz, one spectrum needs %d or more", wave.n, j.rate, f.cfg.least())
 	}
 	j.info.Samples = int(steps)
-	if f.cfg.Kind == Whisper {
-		j.info.Samples = whisperSteps(sounding, steps)
+	if hop := int64(f.cfg.Hop); f.cfg.Silence { // those that begin in the sound
+		j.info.Samples = int(min(steps, (sounding+hop-1)/hop))
 	}
 	data := w.features(f, wave, j.channels, steps)
 	f.normalize(data, j.channels, int(steps))
@@ -44,6 +45,15 @@ func (w *Worker) store(j *job, wave planes, row []byte, draw Draw) error {
 	w.layOut(data, j.channels, int64(f.cfg.bins()), steps, row)
 	runtime.KeepAlive(w.op)
 	return nil
+}
+
+// withSilence is the waveform with zeros behind it, up to the row's length. target has left room for them.
+func withSilence(wave planes, channels int) planes {
+	full := planes{wave.data, wave.stride, wave.stride}
+	for c := range channels {
+		clear(full.channel(c)[wave.n:])
+	}
+	return full
 }
 
 // least is how many frames one spectrum needs.
@@ -138,19 +148,32 @@ func (w *Worker) compress(f *features, x []float32) {
 	}
 }
 
-// layOut copies [channels, bins, steps] into the row at capacity and clears what lies beyond.
+// layOut copies [channels, bins, steps] into the row at capacity and fills up what lies beyond.
 func (w *Worker) layOut(data []float32, channels int, bins, steps int64, row []byte) {
-	capacity := w.op.features.cfg.steps(int64(w.op.cfg.Length))
+	f := &w.op.features.cfg
+	capacity, padding := f.steps(int64(w.op.cfg.Length)), float32(f.Padding)
 	lines := int64(channels) * bins
 	if w.op.cfg.Layout == ChannelsFirst {
 		for l := range lines {
 			to := row[4*l*capacity : 4*(l+1)*capacity]
-			clear(to[copy(to, bytesOf(data[l*steps:(l+1)*steps])):])
+			pad(to[copy(to, bytesOf(data[l*steps:(l+1)*steps])):], padding)
 		}
 		return
 	}
 	for l := range lines { // [steps, channels * bins]
 		storeF32(data[l*steps:(l+1)*steps], row[4*l:], int(lines))
 	}
-	clear(row[4*steps*lines:])
+	pad(row[4*steps*lines:], padding)
+}
+
+// pad makes every float of to v.
+func pad(to []byte, v float32) {
+	if v == 0 || len(to) == 0 {
+		clear(to)
+		return
+	}
+	binary.LittleEndian.PutUint32(to, math.Float32bits(v))
+	for n := 4; n < len(to); n *= 2 {
+		copy(to[n:], to[:n])
+	}
 }

@@ -22,6 +22,7 @@ func (f *Features) whisper() {
 	}
 	f.FFT, f.Win, f.Hop, f.Magnitude, f.Inside, f.Unit = whisperFFT, whisperFFT, whisperHop, false, false, false
 	f.Low, f.High, f.Scale, f.SlaneyNorm, f.Log = 0, whisperRate/2, Slaney, true, Log10
+	f.Silence, f.Padding = true, 0
 }
 
 // whisperBands is librosa's filters.mel, which Whisper's repository stores: in doubles, rounded once. Float32's roundings show in the weight of a
@@ -55,15 +56,3 @@ func checkWhisper(rate, channels int) error {
 	}
 	return nil
 }
-
-// withSilence is the waveform with zeros behind it, up to the row's length. target has left room for them.
-func withSilence(wave planes, channels int) planes {
-	full := planes{wave.data, wave.stride, wave.stride}
-	for c := range channels {
-		clear(full.channel(c)[wave.n:])
-	}
-	return full
-}
-
-// whisperSteps is how many of a row's steps begin in the n frames of its sound.
-func whisperSteps(n, steps int64) int { return int(min(steps, (n+whisperHop-1)/whisperHop)) }

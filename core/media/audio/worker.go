@@ -195,7 +195,7 @@ func (w *Worker) target(row []byte, n int64) planes {
 	if data, ok := floatsOf(row); ok && plain {
 		return planes{data, length, n}
 	}
-	if op.features != nil && op.features.cfg.Kind == Whisper {
+	if op.features != nil && op.features.cfg.Silence {
 		return planes{w.wave.get(int64(channels) * length), length, n}
 	}
 	return w.wave.planes(channels, n)
