@@ -159,12 +159,16 @@ def test_a_file_that_ends_before_its_container_does_is_truncated(audio, tmp_path
     file, codec, sample_format, more = CONTAINERS[name]
     path = encode(tmp_path / file, codec, 48000, 2, sample_format, 48000, options={"strict": "experimental"}, **more)
     whole = path.read_bytes()
-    assert audio.row(path).shape[1] > 40000
+    want = audio.row(path)
+    assert want.shape[1] > 40000
     silent = []
     for cut in range(len(whole) // 3, len(whole), len(whole) // 40):
         path.write_bytes(whole[:cut])
         try:
-            silent.append((cut, audio.row(path).shape))
+            got = audio.row(path)
         except RowError as e:
             assert e.cause == "truncated", e
+        else:
+            if not np.array_equal(got, want):  # an AVI without the end of its index has all of its sound
+                silent.append((cut, got.shape))
     assert not silent, f"of {len(whole)} bytes"
