@@ -9,11 +9,11 @@ import (
 )
 
 // used is the processor time of this thread.
-func used(b *testing.B) time.Duration {
+func used(t testing.TB) time.Duration {
 	const ofThread = 1
 	var u syscall.Rusage
 	if err := syscall.Getrusage(ofThread, &u); err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

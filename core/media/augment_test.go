@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"runtime"
 	"testing"
+	"time"
 )
 
 const (
@@ -124,6 +126,29 @@ func TestDrawsOfBlurAndTonesHaveTheirAddresses(t *testing.T) {
 		if n == 0 || n == 100 {
 			t.Errorf("block %d happened %d times", block, n)
 		}
+	}
+}
+
+// What lies too far from the middle to count costs nothing: above all no products too small for normal numbers, which take a hundred times as long.
+func TestABlurCostsWhatItsSigmaDoes(t *testing.T) {
+	w, data := worker(t, nil), testPNG(t, 60, 50)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	blurred := func(size int) (row []byte, least time.Duration) {
+		op := compiled(t, Config{Resize: Square(160), Blur: &Blur{P: 1, Size: size, Sigma: [2]float64{2, 2}}})
+		row, least = make([]byte, op.RowBytes()), time.Hour
+		for range 10 {
+			began := used(t)
+			if _, err := w.Row(row, data, op, Draw{}); err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, used(t)-began)
+		}
+		return row, least
+	}
+	want, short := blurred(41)
+	if got, long := blurred(255); !bytes.Equal(got, want) || long > 2*short {
+		t.Errorf("sigma 2: 255 taps took %v where 41 took %v; equal bytes: %v", long, short, bytes.Equal(got, want))
 	}
 }
 
