@@ -152,6 +152,24 @@ func TestABlurCostsWhatItsSigmaDoes(t *testing.T) {
 	}
 }
 
+// A blur needs floats of as many lines as its kernel has, and not of a whole row: they stay, where a large buffer is given back after each sample.
+func TestABlurOfALargeRowTakesNoNewMemory(t *testing.T) {
+	w, data := worker(t, nil), testPNG(t, 60, 50)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	op := compiled(t, Config{Resize: Size{1600, 2000}, Interpolation: Nearest, Blur: &Blur{P: 1, Size: 3, Sigma: [2]float64{1, 1}}})
+	row := make([]byte, op.RowBytes())
+	for i := range 2 {
+		before := usage(t).Minflt
+		if _, err := w.Row(row, data, op, Draw{}); err != nil {
+			t.Fatal(err)
+		}
+		if faults := usage(t).Minflt - before; i > 0 && faults > 1000 {
+			t.Errorf("a second row took %d new pages", faults)
+		}
+	}
+}
+
 // The policies are tables, and their rows stay what they are: tests/exact holds them beside torchvision's.
 func TestRowsOfPoliciesStayWhatTheyAre(t *testing.T) {
 	w, data := worker(t, nil), testPNG(t, 60, 50)

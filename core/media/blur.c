@@ -89,27 +89,34 @@ static void round_line(const float *v, int32_t n, uint8_t *to) {
 /* Floats of a line and what is read and written behind it. */
 static size_t line_floats(int32_t w, int step) { return (size_t)w * (size_t)step + LANES; }
 
-size_t media_blur_bytes(const media_pixels *px) {
-    return (line_floats(px->w, px->step) * ((size_t)px->h + 1) +
+/* Lines that are blurred along x and not yet down y. */
+static int32_t lines_held(const media_pixels *px, int32_t taps) { return taps < px->h ? taps : px->h; }
+
+size_t media_blur_bytes(const media_pixels *px, int32_t taps) {
+    return (line_floats(px->w, px->step) * ((size_t)lines_held(px, taps) + 1) +
             line_floats(px->w + MEDIA_MAX_KERNEL, px->step)) *
            sizeof(float);
 }
 
 void media_gaussian_blur(const media_pixels *px, float *room, int32_t taps, double sigma) {
     float k[MEDIA_MAX_KERNEL];
-    const float *at[MEDIA_MAX_KERNEL];
+    const float *beside[MEDIA_MAX_KERNEL], *below[MEDIA_MAX_KERNEL];
     size_t stride = line_floats(px->w, px->step);
-    float *sum = room + stride * (size_t)px->h, *wide = sum + stride;
     taps = weigh(k, taps, sigma);
-    int32_t len = px->w * px->step, r = taps / 2;
-    for (int32_t t = 0; t < taps; t++) at[t] = wide + t * px->step;
-    for (int32_t y = 0; y < px->h; y++) {
-        widen(media_line(px, y), px->w, px->step, r, wide);
-        sums(k, taps, at, len, room + stride * (size_t)y);
-    }
-    for (int32_t y = 0; y < px->h; y++) {
-        for (int32_t t = 0; t < taps; t++) at[t] = room + stride * (size_t)mirrored(y - r + t, px->h);
-        sums(k, taps, at, len, sum);
+    int32_t len = px->w * px->step, r = taps / 2, held = lines_held(px, taps);
+    float *sum = room + stride * (size_t)held, *wide = sum + stride;
+    for (int32_t t = 0; t < taps; t++) beside[t] = wide + t * px->step;
+    for (int32_t y = 0, next = 0; y < px->h; y++) {
+        for (; next < px->h && next <= y + r; next++) {
+            widen(media_line(px, next), px->w, px->step, r, wide);
+            sums(k, taps, beside, len, room + stride * (size_t)(next % held));
+        }
+        int32_t first = (next - 1) / held * held; /* of those there are, the one whose place is the first */
+        for (int32_t t = 0; t < taps; t++) {
+            int32_t i = mirrored(y - r + t, px->h) - first;
+            below[t] = room + stride * (size_t)(i < 0 ? i + held : i);
+        }
+        sums(k, taps, below, len, sum);
         round_line(sum, len, media_line(px, y));
     }
 }
