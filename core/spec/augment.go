@@ -101,7 +101,7 @@ func (r *Retouches) changing() (all []string) {
 func (r *Retouches) random() bool {
 	open := func(p float64) bool { return p > 0 && p < 1 }
 	b, s, p, a := r.GaussianBlur, r.Solarize, r.Posterize, r.AdjustSharpness
-	return len(r.moving()) > 0 || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
+	return r.Augment != nil || r.RandomRotation.random() || r.RandomAffine.random() || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
 		a != nil && open(a.P) || open(r.Invert) || open(r.Autocontrast) || open(r.Equalize)
 }
 

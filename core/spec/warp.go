@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -19,6 +20,12 @@ type RandomAffine struct {
 	Scale          [2]float64
 	ShearX, ShearY [2]float64 // degrees
 	Interpolation  Interpolation
+}
+
+func (r *RandomRotation) random() bool { return r != nil && r.Degrees[0] < r.Degrees[1] }
+
+func (r *RandomAffine) random() bool {
+	return r != nil && (r.Translate != [2]float64{} || slices.ContainsFunc([][2]float64{r.Degrees, r.Scale, r.ShearX, r.ShearY}, func(f [2]float64) bool { return f[0] < f[1] }))
 }
 
 func (d *decoder) randomRotation(op *section) *RandomRotation {
