@@ -8,13 +8,18 @@ import (
 	"unsafe"
 )
 
-// used is the processor time of this thread.
-func used(b *testing.B) time.Duration {
+// usage is this thread's.
+func usage(t testing.TB) (u syscall.Rusage) {
 	const ofThread = 1
-	var u syscall.Rusage
 	if err := syscall.Getrusage(ofThread, &u); err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
+	return u
+}
+
+// used is the processor time of this thread.
+func used(t testing.TB) time.Duration {
+	u := usage(t)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"runtime"
 	"testing"
+	"time"
 )
 
 const (
@@ -123,6 +125,47 @@ func TestDrawsOfBlurAndTonesHaveTheirAddresses(t *testing.T) {
 	for block, n := range happened {
 		if n == 0 || n == 100 {
 			t.Errorf("block %d happened %d times", block, n)
+		}
+	}
+}
+
+// What lies too far from the middle to count costs nothing: above all no products too small for normal numbers, which take a hundred times as long.
+func TestABlurCostsWhatItsSigmaDoes(t *testing.T) {
+	w, data := worker(t, nil), testPNG(t, 60, 50)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	blurred := func(size int) (row []byte, least time.Duration) {
+		op := compiled(t, Config{Resize: Square(160), Blur: &Blur{P: 1, Size: size, Sigma: [2]float64{2, 2}}})
+		row, least = make([]byte, op.RowBytes()), time.Hour
+		for range 10 {
+			began := used(t)
+			if _, err := w.Row(row, data, op, Draw{}); err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, used(t)-began)
+		}
+		return row, least
+	}
+	want, short := blurred(41)
+	if got, long := blurred(255); !bytes.Equal(got, want) || long > 2*short {
+		t.Errorf("sigma 2: 255 taps took %v where 41 took %v; equal bytes: %v", long, short, bytes.Equal(got, want))
+	}
+}
+
+// A blur needs floats of as many lines as its kernel has, and not of a whole row: they stay, where a large buffer is given back after each sample.
+func TestABlurOfALargeRowTakesNoNewMemory(t *testing.T) {
+	w, data := worker(t, nil), testPNG(t, 60, 50)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	op := compiled(t, Config{Resize: Size{1600, 2000}, Interpolation: Nearest, Blur: &Blur{P: 1, Size: 3, Sigma: [2]float64{1, 1}}})
+	row := make([]byte, op.RowBytes())
+	for i := range 2 {
+		before := usage(t).Minflt
+		if _, err := w.Row(row, data, op, Draw{}); err != nil {
+			t.Fatal(err)
+		}
+		if faults := usage(t).Minflt - before; i > 0 && faults > 1000 {
+			t.Errorf("a second row took %d new pages", faults)
 		}
 	}
 }

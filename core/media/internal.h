@@ -178,9 +178,9 @@ void media_equalize(const media_pixels *px);
 /* From a copy of the pixels. */
 void media_sharpness(const media_pixels *px, const media_pixels *from, float factor);
 
-/* room: media_blur_bytes(). taps: odd, to MEDIA_MAX_KERNEL, and less than twice either side. */
+/* room: media_blur_bytes(), of no more than taps lines. taps: odd, to MEDIA_MAX_KERNEL, and less than twice either side. */
 void media_gaussian_blur(const media_pixels *px, float *room, int32_t taps, double sigma);
-size_t media_blur_bytes(const media_pixels *px);
+size_t media_blur_bytes(const media_pixels *px, int32_t taps);
 
 /* --- warp.c --- */
 

@@ -75,7 +75,7 @@ static int apply(const media_retouch *r, const media_pixels *px, media_buf *room
     case MEDIA_AUTOCONTRAST: media_autocontrast(px); break;
     case MEDIA_EQUALIZE: media_equalize(px); break;
     case MEDIA_BLUR:
-        if (!media_buf_get(room, media_blur_bytes(px))) return MEDIA_NO_MEMORY;
+        if (!media_buf_get(room, media_blur_bytes(px, r->size))) return MEDIA_NO_MEMORY;
         media_gaussian_blur(px, (float *)(void *)room->p, r->size, r->value);
         break;
     case MEDIA_SHARPNESS:

@@ -101,7 +101,7 @@ func (r *Retouches) changing() (all []string) {
 func (r *Retouches) random() bool {
 	open := func(p float64) bool { return p > 0 && p < 1 }
 	b, s, p, a := r.GaussianBlur, r.Solarize, r.Posterize, r.AdjustSharpness
-	return len(r.moving()) > 0 || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
+	return r.Augment != nil || r.RandomRotation.random() || r.RandomAffine.random() || b != nil && (open(b.P) || b.P > 0 && b.Sigma[0] < b.Sigma[1]) || s != nil && open(s.P) || p != nil && open(p.P) ||
 		a != nil && open(a.P) || open(r.Invert) || open(r.Autocontrast) || open(r.Equalize)
 }
 
@@ -244,17 +244,18 @@ func (d *decoder) checkFollowed(media []Medium) {
 			}
 			name := t.moving()[0]
 			d.failAt(m.Path()+".transform."+name, "got %s, which puts pixels elsewhere, beside %s, whose rows are drawn alike and would not follow; if they need not fit, make them "+
-				"fields, one with draw: own; if they must (a mask), give both the same size and the same random_rotation or random_affine, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
+				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation or random_affine, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
 				name, other.Path())
 			return
 		}
 	}
 }
 
-// movesAs says that the same draws put the other's pixels to the same places.
+// movesAs says that the same draws put the other's pixels to the same places. How each is resized is its own: a mask may be smaller in its file.
 func (t *Transform) movesAs(other *Transform) bool {
 	a, b := t.Retouches, other.Retouches
-	return t.Output() == other.Output() && sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation = "" }) &&
+	return t.Output() == other.Output() && t.HorizontalFlip == other.HorizontalFlip && t.VerticalFlip == other.VerticalFlip && sameBut(t.RandomCrop, other.RandomCrop, func(*RandomCrop) {}) &&
+		sameBut(t.RandomResizedCrop, other.RandomResizedCrop, func(r *RandomResizedCrop) { r.Interpolation = "" }) && sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation = "" }) &&
 		sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation = "" }) && sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation = "" })
 }
 

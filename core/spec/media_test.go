@@ -137,7 +137,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		} {
 			_, err := Parse([]byte(fmt.Sprintf(fields, "8", op, "", other, "")), "x.yaml")
 			want := fmt.Sprintf("fields.photo.image.transform[1].%s: got %s, which puts pixels elsewhere, beside fields.other.%s, whose rows are drawn alike and would not follow; "+
-				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size and the same random_rotation or random_affine, or leave it out", name, name, other[:5])
+				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation or random_affine, or leave it out", name, name, other[:5])
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:3:") {
 				t.Errorf("%s beside %s\ngot  %v\nwant %s", op, other, err, want)
 			}
@@ -153,6 +153,17 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	if _, err := Parse([]byte(fmt.Sprintf(fields, "8", "random_rotation: 30", "", fmt.Sprintf(turned, "31"), "")), "x.yaml"); err == nil {
 		t.Error("a mask that is turned by other angles than its picture is taken")
 	}
+	for _, other := range [][2]string{
+		{"{resize: [8, 8]}", "{random_crop: 8}"}, {"{random_crop: 8}", "{random_crop: {size: 8, padding: 2}}"}, {"{random_resized_crop: 8}", "{resize: {size: [8, 8], interpolation: nearest}}"},
+		{"{random_resized_crop: 8}", "{random_resized_crop: {size: 8, scale: [0.5, 1], interpolation: nearest}}"}, {"{center_crop: 8}, {horizontal_flip: 0.5}", "{center_crop: 8}"},
+		{"{center_crop: 8}, {vertical_flip: 0.5}", "{center_crop: 8}, {vertical_flip: 0.4}"},
+	} {
+		const pair = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s, {random_rotation: 9}]}}\n  mask: {image: {from: png, mode: index, transform: [%s, {random_rotation: 9}]}}\n"
+		if _, err := Parse([]byte(fmt.Sprintf(pair, other[0], other[1])), "x.yaml"); err == nil || !strings.Contains(err.Error(), "would not follow") {
+			t.Errorf("a mask of %s beside a picture of %s, which is turned: got %v", other[1], other[0], err)
+		}
+	}
+	parse(t, fmt.Sprintf(fields, "8", "random_rotation: 9", "", "image: {from: png, mode: index, transform: [{resize: {size: [8, 8], interpolation: nearest}}, {random_rotation: 9}]}", ""))
 	interpolated := fmt.Sprintf(fields, "8", "rand_augment: 9", "", alike("8", "rand_augment: {interpolation: bilinear}", ""), "")
 	parse(t, interpolated)
 	for _, op := range []string{"color_jitter: {hue: 0.1}", "gaussian_blur: 3", "equalize: 0.5", "solarize: {threshold: 128}"} {

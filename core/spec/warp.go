@@ -1,6 +1,9 @@
 package spec
 
 import (
+	"fmt"
+	"slices"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -17,6 +20,12 @@ type RandomAffine struct {
 	Scale          [2]float64
 	ShearX, ShearY [2]float64 // degrees
 	Interpolation  Interpolation
+}
+
+func (r *RandomRotation) random() bool { return r != nil && r.Degrees[0] < r.Degrees[1] }
+
+func (r *RandomAffine) random() bool {
+	return r != nil && (r.Translate != [2]float64{} || slices.ContainsFunc([][2]float64{r.Degrees, r.Scale, r.ShearX, r.ShearY}, func(f [2]float64) bool { return f[0] < f[1] }))
 }
 
 func (d *decoder) randomRotation(op *section) *RandomRotation {
@@ -38,9 +47,7 @@ func (d *decoder) randomAffine(op *section) *RandomAffine {
 	sec := d.needs(op, key, "degrees", "30")
 	r.Degrees = d.around(&sec, "degrees", maxDegrees)
 	if sec.has("translate") {
-		if share := d.numbers(&sec, "translate", 0, 1); d.err == nil && len(share) != 2 {
-			sec.fail("translate", "got a list of %d, want [x, y], shares of width and height", len(share))
-		} else if d.err == nil {
+		if share := d.each(&sec, "translate", "[x, y], shares of width and height", 2, 0, 1); d.err == nil {
 			r.Translate = [2]float64(share)
 		}
 	}
@@ -58,14 +65,30 @@ func (d *decoder) around(s *section, key string, most float64) [2]float64 {
 	return [2]float64{}
 }
 
+// each reads a list of n numbers.
+func (d *decoder) each(s *section, key, want string, n int, low, high float64) (all []float64) {
+	items := s.items(key, want, maxChannels)
+	if d.err == nil && len(items) != n {
+		s.fail(key, "got a list of %d, want %s", len(items), want)
+	}
+	for i, item := range items {
+		f, _ := d.number(item, fmt.Sprintf("%s[%d]", join(s.shown, key), i), low, high)
+		all = append(all, f)
+	}
+	return all
+}
+
 // shear reads one range, along x, or two, along x and along y, in one list.
 func (d *decoder) shear(s *section, r *RandomAffine) {
 	const key = "shear"
-	if !s.has(key) || target(s.values[key]).Kind != yaml.SequenceNode || len(target(s.values[key]).Content) != 4 {
+	if !s.has(key) {
+		return
+	}
+	if n := target(s.values[key]); n.Kind != yaml.SequenceNode || len(n.Content) == 2 {
 		r.ShearX = d.around(s, key, maxShear)
 		return
 	}
-	all := d.numbers(s, key, -maxShear, maxShear)
+	all := d.each(s, key, "[low, high] along x, or [x low, x high, y low, y high]", 4, -maxShear, maxShear)
 	if d.err != nil {
 		return
 	}

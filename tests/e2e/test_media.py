@@ -1,7 +1,9 @@
 """Samples of several media: pictures, sounds and texts of one key, through the real command, from archives and from files."""
 
 import io
+import re
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,22 +115,56 @@ def test_views_of_one_sample_are_drawn_by_seed_and_name(tmp_path, open_, place):
     assert (got["a"] != got["b"]).any()
 
 
-def test_boxes_follow_the_crop_that_was_drawn(tmp_path, open_):
-    """docs/media.md's way to move boxes: a moved box holds what is painted in the row, and nothing else is painted there."""
+def documented(name):
+    """A function as docs/media.md or docs/recipes.md has it."""
+    for page in ("media.md", "recipes.md"):
+        text = (Path(__file__).resolve().parents[2] / "docs" / page).read_text("utf-8")
+        if found := re.search(rf"^def {name}\(.*\n(?:    .*\n)+", text, re.M):
+            made = {"np": np}
+            exec(found[0], made)
+            return made[name]
+    raise LookupError(name)
+
+
+def paint_boxes(folder):
+    """White boxes on black, and beside each picture the box and all of the picture."""
     rng = np.random.default_rng(5)
     for i in range(12):
         height, width = rng.integers(60, 140, 2)
         (x0, x1), (y0, y1) = np.sort(rng.integers(0, width + 1, 2)), np.sort(rng.integers(0, height + 1, 2))
         pixels = np.zeros((height, width, 3), np.uint8)
         pixels[y0:y1, x0:x1] = 255
-        Image.fromarray(pixels).save(tmp_path / f"{i:02}.png")
-        np.save(tmp_path / f"{i:02}.npy", np.float32([[x0, y0, x1, y1], [0, 0, width, height]]))
+        Image.fromarray(pixels).save(folder / f"{i:02}.png")
+        np.save(folder / f"{i:02}.npy", np.float32([[x0, y0, x1, y1], [0, 0, width, height]]))
 
-    def move(boxes, a, height, width):
-        corners = boxes.reshape(-1, 2, 2) @ a[:, :2].T + a[:, 2]
-        moved = np.concatenate([corners.min(1), corners.max(1)], 1)
-        return moved.clip(0, [width, height, width, height])
 
+@pytest.mark.parametrize("way", ["move", "moved"])
+def test_boxes_are_around_what_was_turned(tmp_path, open_, way):
+    """The documented ways to move boxes give the smallest box around what became of one that was turned and sheared."""
+    paint_boxes(tmp_path)
+    move, rows = documented(way), 0
+    size = [220, 220] if way == "move" else []  # the recipe's row is larger, and the picture in it is not cut
+    loader = open_({
+        "source": {"folder": str(tmp_path), "columns": [{"name": "boxes", "from": "npy", "type": "npy", "shape": [-1, 4], "max_length": 9}]},
+        "batch": 4, "order": {"epochs": 3},
+        "image": {"affine": True, "transform": [{"center_crop": 220}, {"random_rotation": 180}, {"random_affine": {"degrees": 0, "scale": [0.5, 0.8], "shear": 10}}]},
+    })
+    for _ in range(3):
+        for batch in loader:
+            for i in range(batch.rows):
+                y, x = np.nonzero(batch["image"][i, :, :, 0])
+                if len(y) < 200:
+                    continue  # a sliver may lie between pixels
+                rows += 1
+                box = move(batch["boxes"][i], batch["affine"][i], *size)[0]
+                np.testing.assert_allclose(box, [x.min(), y.min(), x.max() + 1, y.max() + 1], atol=2.5)
+    assert rows > 20
+
+
+def test_boxes_follow_the_crop_that_was_drawn(tmp_path, open_):
+    """docs/media.md's way to move boxes: a moved box holds what is painted in the row, and nothing else is painted there."""
+    paint_boxes(tmp_path)
+    move = documented("move")
     loader = open_({
         "source": {"folder": str(tmp_path), "columns": [{"name": "boxes", "from": "npy", "type": "npy", "shape": [-1, 4], "max_length": 9}]},
         "batch": 4, "order": {"epochs": 3},
