@@ -47,8 +47,9 @@ type Report struct {
 	Examples []string `json:"examples,omitempty"` // why, of the first of them
 	Shrunk   int64    `json:"shrunk"`             // pictures that were made smaller
 
-	ByClass bool       `json:"by_class"` // keys begin with the directory of their class
-	Endings [][]string `json:"endings"`  // of the members of each part, sorted
+	ByClass bool       `json:"by_class"`         // keys begin with the directory of their class, and these give the labels
+	Absent  []string   `json:"absent,omitempty"` // classes of which there is no sample, so that directories do not
+	Endings [][]string `json:"endings"`          // of the members of each part, sorted
 }
 
 var (

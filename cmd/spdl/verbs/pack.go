@@ -246,10 +246,27 @@ func (v *packing) print(r *pack.Report) error {
 		resized = fmt.Sprintf(", %s resized", counted(r.Shrunk, "picture"))
 	}
 	fmt.Fprintf(v.app.out, "# %s in %s, %s%s%s, in %.1f s; to read them:\n", counted(r.Samples, "sample"), counted(len(r.Shards), "shard"), bytesText(r.Bytes), resized, badText(r), time.Since(v.began).Seconds())
+	if len(r.Absent) > 0 {
+		fmt.Fprintf(v.app.out, "# no sample is of %s: labels are the numbers in the parts cls, and nothing names the classes\n", absentText(r.Absent))
+	}
 	for _, section := range v.sections(r) {
 		fmt.Fprintf(v.app.out, "%s: %s\n", section.name, section.text)
 	}
 	return nil
+}
+
+// absentText names classes, a few of many.
+func absentText(classes []string) string {
+	const shown = 5
+	names := make([]string, 0, shown)
+	for _, class := range classes[:min(len(classes), shown)] {
+		names = append(names, fmt.Sprintf("%q", class))
+	}
+	text := "class " + strings.Join(names, ", ")
+	if more := len(classes) - shown; more > 0 {
+		text += fmt.Sprintf(" and %s more", thousands(int64(more)))
+	}
+	return text
 }
 
 // A section of a description as JSON, which is YAML, too.
