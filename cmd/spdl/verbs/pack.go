@@ -167,6 +167,9 @@ func (v *packing) describes(c *pack.Config) error {
 	for _, part := range c.Parts {
 		taken[part.Ending] = true
 	}
+	if c.Smaller != nil {
+		taken["jpg"] = true // whatever the picture was
+	}
 	for i := range v.one.Source.Columns {
 		v.endings = append(v.endings, columnEnding(&v.one.Source.Columns[i], files, taken))
 	}
@@ -183,6 +186,9 @@ func columnEnding(c *spec.Column, files bool, taken map[string]bool) string {
 	}
 	if files || taken[ending] || c.Type == spec.TypeList || strings.ContainsAny(ending, "[]/ ") {
 		ending = strings.ToLower(c.Name) + kind
+	}
+	for n := 2; taken[ending]; n++ {
+		ending = fmt.Sprintf("%s-%d%s", strings.ToLower(c.Name), n, kind)
 	}
 	taken[ending] = true
 	return ending
@@ -280,7 +286,7 @@ func (v *packing) sections(r *pack.Report) []section {
 	all := []section{{"source", jsonOf(v.source(r))}}
 	media := v.one.Media()
 	for i, part := range v.one.PartOf() {
-		if m := &media[i]; len(media) > 1 || !shows(m, r.Endings[part]) {
+		if m := &media[i]; len(media) > 1 || !shows(m, r.Endings[part]) || slices.ContainsFunc(v.endings, isMedia) {
 			all = append(all, section{m.Path(), jsonOf(map[string]any{"from": r.Endings[part]})})
 		}
 	}
@@ -296,6 +302,12 @@ func shows(m *spec.Medium, endings []string) bool {
 		kind, known := spec.MediaOf("." + ending)
 		return strings.ContainsRune(ending, '.') || !known || (kind == spec.Videos) != (m.Video != nil)
 	})
+}
+
+// isMedia says that a column's part could be taken for a picture, a sound or a video.
+func isMedia(ending string) bool {
+	_, known := spec.MediaOf("." + ending)
+	return known || slices.Contains(source.ImageExtensions, ending)
 }
 
 func jsonOf(v any) json.RawMessage {

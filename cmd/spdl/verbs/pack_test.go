@@ -101,6 +101,48 @@ func TestPackedTablesSayTheirParts(t *testing.T) {
 	}
 }
 
+// Parts have different names, and what is printed says which is the picture, whatever columns are called and read from.
+func TestPackedColumnsAreNoOtherParts(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := t.TempDir()
+	files, err := filepath.Glob(filepath.Join(pictures(t, 2), "*", "*"))
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for i, file := range files[:2] {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := filepath.Join(dir, "f", fmt.Sprint(i))
+		if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		ending := filepath.Ext(file)
+		writeFile(t, base+ending, string(data))
+		writeFile(t, base+".gif", fmt.Sprintf("mask %d", i))
+		writeFile(t, base+".json", fmt.Sprintf(`{"a": %d, "b": "%d", "k": "x"}`, i, i))
+	}
+	const columns = `[{name: mask, from: gif}, {name: A, from: "json[a]", type: i64}, {name: a, from: "json[b]"}, {name: Key, from: "json[k]"}]`
+	const rest = "image: {transform: [{resize: [8, 8]}]}\norder: {shuffle: false}\nring: {hash: xxh3}\n"
+	ending := strings.TrimPrefix(filepath.Ext(files[0]), ".")
+	file := writeFile(t, filepath.Join(dir, "x.yaml"), "source: {folder: f, labels: none, extensions: ["+ending+"], columns: "+columns+"}\n"+rest)
+	for _, more := range [][]string{{}, {"--keys", "--resize", "4"}} {
+		out := filepath.Join(t.TempDir(), "one.tar")
+		printed := good(t, append([]string{"pack", file, "--out", out, "--no-shuffle"}, more...)...)
+		source, from, _ := strings.Cut(strings.TrimPrefix(printed[strings.Index(printed, "\n"):], "\n"), "\n")
+		if want := "image: {\"from\":[\""; !strings.HasPrefix(from, want) || !strings.Contains(source, `"from":"a-2.txt"`) {
+			t.Fatalf("got %q %q", source, from)
+		}
+		packed := writeFile(t, filepath.Join(dir, "packed.yaml"), source+"\n"+strings.Replace(rest, "image: {", "image: {"+strings.TrimSuffix(strings.TrimPrefix(from, "image: {"), "}\n")+", ", 1))
+		want, got := again(t, file, "0"), again(t, packed, "0")
+		if len(got.Index) != 2 || len(more) == 0 && got.Hash != want.Hash || want.Hash == "" {
+			t.Errorf("got %+v, want %+v\n%s", got, want, printed)
+		}
+	}
+}
+
 // Samples of columns alone are packed, too; lists of numbers become arrays.
 func TestPackedColumnsAreTheTables(t *testing.T) {
 	home(t)
