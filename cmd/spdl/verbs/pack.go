@@ -351,19 +351,38 @@ func (v *packing) source(r *pack.Report) map[string]any {
 	return src
 }
 
-// shards names them as a description does.
-func (v *packing) shards(r *pack.Report) string {
+// shards names them as a description does: by a range, or by two where numbers with zeros before them have become longer; one by one where
+// the rest of the name would be taken for a pattern.
+func (v *packing) shards(r *pack.Report) any {
 	dir, err := filepath.Abs(filepath.Dir(v.out))
 	if err != nil {
 		dir = filepath.Dir(v.out)
 	}
 	before, after := pack.Around(filepath.Base(v.out))
-	number := func(shard string) string {
-		return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(shard), before), after)
+	var names []string
+	if strings.ContainsAny(filepath.Join(dir, before+after), "*?[]{}") {
+		for _, shard := range r.Shards {
+			names = append(names, filepath.Join(dir, filepath.Base(shard)))
+		}
+	} else {
+		number := func(shard string) string {
+			return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(shard), before), after)
+		}
+		for rest := r.Shards; len(rest) > 0; {
+			first := number(rest[0])
+			n := len(rest)
+			if len(first) > 1 && first[0] == '0' {
+				n, _ = slices.BinarySearchFunc(rest, len(first)+1, func(shard string, digits int) int { return len(number(shard)) - digits })
+			}
+			last := number(rest[n-1])
+			if rest = rest[n:]; first != last {
+				first = "{" + first + ".." + last + "}"
+			}
+			names = append(names, filepath.Join(dir, before+first+after))
+		}
 	}
-	first, last := number(r.Shards[0]), number(r.Shards[len(r.Shards)-1])
-	if first == last {
-		return filepath.Join(dir, before+first+after)
+	if len(names) == 1 {
+		return names[0]
 	}
-	return filepath.Join(dir, before+"{"+first+".."+last+"}"+after)
+	return names
 }

@@ -143,6 +143,29 @@ func TestPackedColumnsAreNoOtherParts(t *testing.T) {
 	}
 }
 
+// What is printed names the archives that are there, also those whose numbers have more digits than was asked for, and below odd names.
+func TestPackNamesItsShards(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := t.TempDir()
+	list := "v\n"
+	for i := range 102 {
+		list += fmt.Sprintf("%d\n", i)
+	}
+	writeFile(t, filepath.Join(dir, "x.csv"), list)
+	file := writeFile(t, filepath.Join(dir, "x.yaml"), "source: {list: x.csv, columns: [{name: v, type: i64}]}\n")
+	for _, name := range []string{"t-%02d.tar", "u-%d.tar", "t{a,b}-%d.tar", "[t]*-%02d.tar"} {
+		printed := good(t, "pack", file, "--out", filepath.Join(dir, name), "--shard-samples", "1")
+		if name == "t-%02d.tar" && !strings.Contains(printed, fmt.Sprintf(`"shards":["%s/t-{00..99}.tar","%s/t-{100..101}.tar"]`, dir, dir)) {
+			t.Errorf("got %s", printed)
+		}
+		packed := writeFile(t, filepath.Join(dir, "packed.yaml"), printed)
+		if report := good(t, "check", packed); !strings.Contains(report, "102 samples") {
+			t.Errorf("%s: got %s", name, report)
+		}
+	}
+}
+
 // Samples of columns alone are packed, too; lists of numbers become arrays.
 func TestPackedColumnsAreTheTables(t *testing.T) {
 	home(t)
