@@ -350,7 +350,7 @@ func TestNamesOfArchivesAreRefused(t *testing.T) {
 
 // A part without a telling name is called what its bytes are.
 func TestPartsAreCalledWhatTheyAre(t *testing.T) {
-	for name, want := range map[string]string{"a/b.JPEG": "jpeg", "a/b.mp4?x": "png", "a.b/c": "png", "": "png", "x.tar.0123456": "png"} {
+	for name, want := range map[string]string{"a/b.JPEG": "jpeg", "a/b.mp4?x": "png", "a.b/c": "png", "": "png", "x.tar.0123456": "png", "a/7.cls": "png"} {
 		if got := endingOf(picture(1, 2, 2), name); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
 		}

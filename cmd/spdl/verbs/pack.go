@@ -152,20 +152,21 @@ func (v *packing) describes(c *pack.Config) error {
 	if len(src.Mix) > 0 {
 		src = &src.Mix[0].Source
 	}
+	if src.Host.Samples > 0 {
+		return usage("pack: the samples of source.host are brought by a program, and there is none here; have it write them into files")
+	}
 	files := src.IsTable() || src.IsParquet() // whose parts have names of columns, and endings of their own
+	taken := map[string]bool{"cls": true, "key.txt": true}
 	for i, w := range v.one.Parts(src) {
 		part := pack.Part{}
 		switch {
-		case len(w.From) == 1 && !files:
+		case len(w.From) == 1 && !files && !taken[w.From[0]]: // twice where two fields are of it
 			part.Ending = w.From[0]
 		case i > 0:
 			part.Prefix = w.Name + "."
 		}
-		c.Parts = append(c.Parts, part)
-	}
-	taken := map[string]bool{"cls": true, "key.txt": true}
-	for _, part := range c.Parts {
 		taken[part.Ending] = true
+		c.Parts = append(c.Parts, part)
 	}
 	if c.Smaller != nil {
 		taken["jpg"] = true // whatever the picture was

@@ -143,6 +143,32 @@ func TestPackedColumnsAreNoOtherParts(t *testing.T) {
 	}
 }
 
+// Two fields that are of one part are packed as two.
+func TestPackedFieldsOfOnePart(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := pictures(t, 3)
+	good(t, "pack", describe(t, dir, "pack-of", "order: {shuffle: false}\n"), "--out", filepath.Join(dir, "one.tar"))
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	ending := strings.TrimPrefix(filepath.Ext(files[0]), ".")
+	const fields = "fields:\n  a: {image: {from: %s, transform: [{resize: [8, 8]}]}}\n  b: {image: {from: %s, transform: [{resize: [4, 4]}]}}\norder: {shuffle: false}\nring: {hash: xxh3}\n"
+	file := writeFile(t, filepath.Join(dir, "x.yaml"), "source: {shards: one.tar}\n"+fmt.Sprintf(fields, ending, ending))
+	printed := good(t, "pack", file, "--out", filepath.Join(dir, "two.tar"))
+	if want := fmt.Sprintf("fields.b.image: {\"from\":[\"b.%s\"]}\n", ending); !strings.HasSuffix(printed, want) {
+		t.Fatalf("got %q, want it to end in %q", printed, want)
+	}
+	packed := writeFile(t, filepath.Join(dir, "packed.yaml"), "source: {shards: two.tar}\n"+fmt.Sprintf(fields, ending, "b."+ending))
+	want, got := again(t, file, "0"), again(t, packed, "0")
+	if got.Hash != want.Hash || want.Hash == "" || len(got.Index) != 3 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	host := writeFile(t, filepath.Join(dir, "host.yaml"), "source: {host: {samples: 5}}\nimage: {transform: [{resize: [8, 8]}]}\n")
+	refused(t, exitUsage, "brought by a program, and there is none here", "pack", host, "--out", filepath.Join(dir, "h.tar"))
+}
+
 // What is printed names the archives that are there, also those whose numbers have more digits than was asked for, and below odd names.
 func TestPackNamesItsShards(t *testing.T) {
 	home(t)
