@@ -148,6 +148,20 @@ func TestLabelsStayWhatTheyAre(t *testing.T) {
 	}
 }
 
+// Few samples of large arrays are in memory at a time; room that a text may take is not counted.
+func TestLargeColumnsAreFewAtATime(t *testing.T) {
+	array := func(bytes int64) source.Column {
+		return source.Column{Type: source.Array, DType: tensor.U8, Shape: tensor.Shape{bytes}}
+	}
+	for want, columns := range map[int][]source.Column{
+		16: {array(1 << 20), {Type: source.Text, MaxBytes: 1 << 30}}, 2: {array(48 << 20), {Type: source.Int64}}, 4: {array(16 << 20), array(15 << 20)}, 1: {array(1 << 40)},
+	} {
+		if got := workersFor(columns); got != want {
+			t.Errorf("got %d workers, want %d", got, want)
+		}
+	}
+}
+
 // What is read of the shards is what is read of the folder: bytes, labels, class names and columns, in the order that was asked for, whatever
 // the number of workers, and the archives are the same every time.
 func TestShardsHoldWhatTheFolderHolds(t *testing.T) {
