@@ -22,10 +22,10 @@ var byMagic = []struct{ magic, ending string }{
 // named is an ending as media have it.
 var named = regexp.MustCompile(`^\.[a-z][a-z0-9]{1,4}$`)
 
-// endingOf is what a file of that name and these bytes ends in: what its name does, if it has such an ending, else what the bytes
-// show; "" where they show nothing.
+// endingOf is what a file of that name and these bytes ends in: what its name does, if it has such an ending and not the label's, else what
+// the bytes show; "" where they show nothing.
 func endingOf(data []byte, name string) string {
-	if ending := strings.ToLower(path.Ext(name)); named.MatchString(ending) {
+	if ending := strings.ToLower(path.Ext(name)); named.MatchString(ending) && ending != ".cls" {
 		return ending[1:]
 	}
 	for _, m := range byMagic {

@@ -26,7 +26,7 @@ type Config struct {
 	Beside  bool     // the archives' indexes lie beside them
 	Keys    bool     // each sample's key in the source goes into the part key.txt
 	SkipBad bool     // samples that cannot be read, or made smaller, are left out; false: the first ends it
-	Workers int      // samples in work at a time; 0: 16
+	Workers int      // samples in work at a time; 0: 16, or fewer whose columns have 128 MiB together
 
 	// Told is called after each sample, by one goroutine at a time; it may be nil.
 	Told func(*Report)
@@ -47,8 +47,9 @@ type Report struct {
 	Examples []string `json:"examples,omitempty"` // why, of the first of them
 	Shrunk   int64    `json:"shrunk"`             // pictures that were made smaller
 
-	ByClass bool       `json:"by_class"` // keys begin with the directory of their class
-	Endings [][]string `json:"endings"`  // of the members of each part, sorted
+	ByClass bool       `json:"by_class"`         // keys begin with the directory of their class, and these give the labels
+	Absent  []string   `json:"absent,omitempty"` // classes of which there is no sample, so that directories do not
+	Endings [][]string `json:"endings"`          // of the members of each part, sorted
 }
 
 var (
@@ -61,8 +62,20 @@ var (
 
 const (
 	defaultWorkers = 16
+	columnRoom     = 128 << 20 // bytes of the columns in work
 	maxExamples    = 10
 )
+
+// workersFor is how many samples may be in work at a time.
+func workersFor(columns []source.Column) int {
+	size := 1
+	for i := range columns {
+		if columns[i].Type != source.Text { // whose room is often larger than what is in it
+			size += columns[i].Most()
+		}
+	}
+	return min(max(columnRoom/size, 1), defaultWorkers)
+}
 
 // packed is a sample on its way.
 type packed struct {
@@ -83,7 +96,7 @@ func Write(ctx context.Context, c Config) (*Report, error) {
 	next, stop := iter.Pull(c.Samples)
 	defer stop()
 	if c.Workers == 0 {
-		c.Workers = defaultWorkers
+		c.Workers = workersFor(columnsOf(&c))
 	}
 	p, n := pipeline.New("pack"), int64(0)
 	plan := pipeline.Source(p, pipeline.SourceOptions[*packed]{Name: "plan"}, func(context.Context) (*packed, error) {

@@ -113,6 +113,55 @@ func sample(t *testing.T, s source.Source, i int64, parts, columns int) string {
 	return text
 }
 
+// Labels stay what they are where a class has no sample, and where they are below zero.
+func TestLabelsStayWhatTheyAre(t *testing.T) {
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := tree(t, 3)
+	put(t, filepath.Join(dir, "list.tsv"), []byte("a.b/0.v1.PNG\t-7\na.b/2.v1.PNG\t-1\n"))
+	list, err := source.OpenList(source.ListConfig{File: filepath.Join(dir, "list.tsv"), Root: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer list.Close()
+	for _, of := range []struct {
+		from    source.Source
+		samples []int64
+		absent  string
+	}{{folder(t, dir, nil), []int64{2}, "[a.b]"}, {list, []int64{0, 1}, "[]"}} {
+		out := t.TempDir()
+		report, err := Write(testContext(t), Config{Source: of.from, Samples: slices.Values(of.samples), Parts: []Part{{}}, Out: filepath.Join(out, "t.tar")})
+		if err != nil || report.ByClass || fmt.Sprint(report.Absent) != of.absent {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		client, _ := store.New(store.Options{})
+		defer client.Close()
+		to, err := source.OpenShards(testContext(t), source.ShardsConfig{Shards: report.Shards, Store: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer to.Close()
+		for k, i := range of.samples {
+			if got, want := sample(t, to, int64(k), 1, 0), sample(t, of.from, i, 1, 0); got != want {
+				t.Errorf("sample %d: got %.80s, want %.80s", i, got, want)
+			}
+		}
+	}
+}
+
+// Few samples of large arrays are in memory at a time; room that a text may take is not counted.
+func TestLargeColumnsAreFewAtATime(t *testing.T) {
+	array := func(bytes int64) source.Column {
+		return source.Column{Type: source.Array, DType: tensor.U8, Shape: tensor.Shape{bytes}}
+	}
+	for want, columns := range map[int][]source.Column{
+		16: {array(1 << 20), {Type: source.Text, MaxBytes: 1 << 30}}, 2: {array(48 << 20), {Type: source.Int64}}, 4: {array(16 << 20), array(15 << 20)}, 1: {array(1 << 40)},
+	} {
+		if got := workersFor(columns); got != want {
+			t.Errorf("got %d workers, want %d", got, want)
+		}
+	}
+}
+
 // What is read of the shards is what is read of the folder: bytes, labels, class names and columns, in the order that was asked for, whatever
 // the number of workers, and the archives are the same every time.
 func TestShardsHoldWhatTheFolderHolds(t *testing.T) {
@@ -315,7 +364,7 @@ func TestNamesOfArchivesAreRefused(t *testing.T) {
 
 // A part without a telling name is called what its bytes are.
 func TestPartsAreCalledWhatTheyAre(t *testing.T) {
-	for name, want := range map[string]string{"a/b.JPEG": "jpeg", "a/b.mp4?x": "png", "a.b/c": "png", "": "png", "x.tar.0123456": "png"} {
+	for name, want := range map[string]string{"a/b.JPEG": "jpeg", "a/b.mp4?x": "png", "a.b/c": "png", "": "png", "x.tar.0123456": "png", "a/7.cls": "png"} {
 		if got := endingOf(picture(1, 2, 2), name); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
 		}

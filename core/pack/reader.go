@@ -12,6 +12,9 @@ import (
 	"github.com/spdl/spdl/core/tensor"
 )
 
+// noLabel is that of a sample without one, as its readers have it, too.
+const noLabel = -1
+
 // member is one file of an archive.
 type member struct {
 	ending string
@@ -54,7 +57,7 @@ func (r *reader) read(ctx context.Context, s *packed) error {
 		}
 		s.members, s.shrunk = append(s.members, m), s.shrunk || shrunk
 	}
-	if label := r.c.Source.Label(s.index); label >= 0 {
+	if label := r.c.Source.Label(s.index); label != noLabel {
 		s.members = append(s.members, member{"cls", strconv.AppendInt(nil, label, 10)})
 	}
 	for i := range r.columns {

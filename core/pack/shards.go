@@ -22,6 +22,8 @@ import (
 type shards struct {
 	c        *Config
 	classes  []string // directories of keys, by label; nil: keys have none
+	present  []bool   // classes of which a sample is written
+	nameless bool     // a sample is written that is of none
 	numbered bool
 	seen     []map[string]bool // endings, by part
 	report   Report
@@ -64,7 +66,7 @@ func newShards(c *Config) (*shards, error) {
 		return nil, fmt.Errorf("pack: out %q: %w: it has no number, so there is one archive; write %q, or leave out the bound", c.Out, ErrName, strings.TrimSuffix(c.Out, ".tar")+"-%06d.tar")
 	}
 	s := &shards{c: c, numbered: len(found) == 1, classes: directories(c.Source.Classes())}
-	s.report.ByClass = s.classes != nil
+	s.present = make([]bool, len(s.classes))
 	for range c.Parts {
 		s.seen = append(s.seen, map[string]bool{})
 	}
@@ -130,6 +132,11 @@ func (s *shards) put(p *packed) error {
 	}
 	for k := range s.seen {
 		s.seen[k][p.members[k].ending] = true
+	}
+	if label := s.c.Source.Label(p.index); s.classes != nil && label >= 0 {
+		s.present[label] = true
+	} else {
+		s.nameless = true
 	}
 	s.samples++
 	s.report.Samples++
@@ -222,8 +229,19 @@ func (s *shards) finish() error {
 	return nil
 }
 
+// byClass says whether directories give the labels again: a class without a sample has none, and those behind it would move up.
+func (s *shards) byClass() {
+	for label, there := range s.present {
+		if !there {
+			s.report.Absent = append(s.report.Absent, s.classes[label])
+		}
+	}
+	s.report.ByClass = s.classes != nil && !s.nameless && s.report.Absent == nil
+}
+
 // check opens the archives as those do who read them, which makes their indexes, and counts.
 func (s *shards) check(ctx context.Context) error {
+	s.byClass()
 	media, columns := []source.Medium{}, []source.Column(nil)
 	for k, seen := range s.seen {
 		endings := slices.Sorted(maps.Keys(seen))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -393,13 +392,13 @@ func parseLabel(text []byte) (int64, bool) {
 		}
 		v = v*10 + uint64(c-'0')
 	}
-	if v > math.MaxInt64 {
-		return 0, false
-	}
-	if negative {
+	switch {
+	case v < 1<<63 && !negative:
+		return int64(v), true
+	case v <= 1<<63 && negative:
 		return -int64(v), true
 	}
-	return int64(v), true
+	return 0, false
 }
 
 // sample finds the line of sample i: from the offset before it, over the few lines between.

@@ -361,7 +361,7 @@ func TestLabelsOfShardsHave64Bits(t *testing.T) {
 	file := filepath.Join(dir, "x.tar")
 	texts := map[string]int64{
 		"2147483647": math.MaxInt32, "2147483648": math.MaxInt32 + 1, "-2147483648": math.MinInt32, "-2147483649": math.MinInt32 - 1, "0000000000007": 7,
-		"9223372036854775807": math.MaxInt64, "-9223372036854775807\r\n": -math.MaxInt64, "   42   \n": 42, "20240101123000": 20240101123000, "-1": -1,
+		"9223372036854775807": math.MaxInt64, "-9223372036854775807\r\n": -math.MaxInt64, "-9223372036854775808": math.MinInt64, "   42   \n": 42, "20240101123000": 20240101123000, "-1": -1,
 	}
 	var parts []part
 	var labels []int64
@@ -392,7 +392,7 @@ func TestLabelsOfShardsHave64Bits(t *testing.T) {
 		write(t, file+indexEnding, string(flip(good, at)))
 		check(fmt.Sprint("damaged at ", at))
 	}
-	for text, got := range map[string]string{"9223372036854775808": `"9223372036854775808"`, "00000000000000000007": `"00000000000000000007"`, "7.0": `"7.0"`, "+3": `"+3"`, "a\n": `"a\n"`,
+	for text, got := range map[string]string{"9223372036854775808": `"9223372036854775808"`, "-9223372036854775809": `"-9223372036854775809"`, "00000000000000000007": `"00000000000000000007"`, "7.0": `"7.0"`, "+3": `"+3"`, "a\n": `"a\n"`,
 		"": "0 bytes", strings.Repeat(" ", 32) + "7": "33 bytes"} {
 		write(t, file, string(tarOf(t, tar.FormatPAX, part{"a.jpg", "x"}, part{"a.cls", text})))
 		s := openS(t, ShardsConfig{Shards: []string{file}})

@@ -98,7 +98,7 @@ func (s *arrays) open(c *ArrayFiles, p *Progress) error {
 		p.Step()
 	}
 	if n == 0 {
-		return fmt.Errorf("%w: %d files are shorter than one window of %d", ErrNoSamples, len(names), c.Window)
+		return fmt.Errorf("%w: want %d rows or more in one file; of %d files, such as %q, none has them", ErrNoSamples, max(c.Window, 1), len(names), names[0])
 	}
 	if len(s.all) > 1 && n != s.n {
 		return fmt.Errorf("got %d samples, want %d, as array %q has", n, s.n, s.columns[0].Name)
@@ -212,15 +212,18 @@ func (a *stepped) take(c *ArrayFiles, whole *array.Array, f *stepFile) (samples 
 		shape = append(tensor.Shape{window}, shape...)
 	}
 	size, err := shape.Bytes(whole.DType)
+	all, tooLarge := whole.Shape.Bytes(whole.DType)
 	switch {
 	case err != nil:
 		return 0, err
+	case tooLarge != nil:
+		return 0, tooLarge
 	case len(shape) > maxArrayDims:
 		return 0, fmt.Errorf("got samples of %v, want at most %d dimensions", shape, maxArrayDims)
 	case size == 0 && whole.Shape[0] > 0:
 		return 0, fmt.Errorf("got samples of %v, want at least one element", shape)
-	case f.stat.Size-f.at < whole.Shape[0]*one:
-		return 0, fmt.Errorf("truncated: got %d bytes of elements, want %d for %v of %v", f.stat.Size-f.at, whole.Shape[0]*one, whole.Shape, whole.DType)
+	case f.stat.Size-f.at < all:
+		return 0, fmt.Errorf("truncated: got %d bytes of elements, want %d for %v of %v", f.stat.Size-f.at, all, whole.Shape, whole.DType)
 	}
 	if len(a.files) > 1 && (whole.DType != a.elements.DType || !slices.Equal(shape, a.elements.Shape) || whole.Swapped != a.elements.Swapped) {
 		return 0, fmt.Errorf("got samples of %v of %v, want %v of %v, as %q has, in the same order of bytes", shape, whole.DType, a.elements.Shape, a.elements.DType, a.files[0].name)

@@ -63,7 +63,7 @@ func (d *decoder) arrayFiles(s *section, dir string) (a ArrayFiles) {
 	whole(s, "window", &a.Window, 1, maxRows)
 	whole(s, "step", &a.Step, 1, maxRows)
 	if _, err := append(tensor.Shape{max(a.Window, 1)}, a.Shape...).Bytes(max(a.DType, tensor.U8)); err != nil {
-		s.fail("window", "got %d of %v, want less than 2^63 bytes", a.Window, a.Shape)
+		s.fail("shape", "got samples of %d rows of %v, want less than 2^63 bytes", max(a.Window, 1), a.Shape)
 	}
 	return a
 }

@@ -227,7 +227,7 @@ func (a *app) table(rows []rowText, f facts) {
 	fmt.Fprintf(w, "  row\tindex\tlabel\tkey\n")
 	for i, r := range rows[:min(len(rows), shownRows)] {
 		label := "none"
-		if r.label >= 0 {
+		if r.label != noLabel {
 			label = strconv.FormatInt(r.label, 10)
 			if class := f.class(r.label); class != label { // which stands for itself where there are no names
 				label += " " + printable(class)

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -128,12 +129,23 @@ func TestCheckLooksAtEveryRing(t *testing.T) {
 	}
 }
 
+// A label below zero is one, but for -1.
+func TestCheckShowsEveryLabel(t *testing.T) {
+	home(t)
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "x.csv"), "v,label\n7,-2\n8,-1\n9,3\n")
+	file := writeFile(t, filepath.Join(dir, "x.yaml"), "source: {list: x.csv, columns: [v]}\norder: {shuffle: false}\nbatch: 3\n")
+	wants(t, good(t, "check", file), " 0 0 -2 x.csv:0\n", " 1 1 none x.csv:1\n", " 2 2 3 x.csv:2\n")
+}
+
 func TestCheckRefusesWhatCannotBeServed(t *testing.T) {
 	name, dir := home(t), pictures(t, 4)
 	refused(t, exitNotFound, `check: "/no/such": no such file or folder`, "check", "/no/such")
 	refused(t, exitUsage, "check: nothing to read", "check")
 	list := writeFile(t, filepath.Join(t.TempDir(), "train.csv"), "path,label\na.jpg,1\n")
 	refused(t, exitUsage, "check: "+strconv.Quote(list)+" is no description, but a list by its name; put it into one: {source: {list: ", "check", list)
+	arrays := writeFile(t, filepath.Join(t.TempDir(), "x.npy"), "\x93NUMPY")
+	refused(t, exitUsage, fmt.Sprintf("check: %q is no description, but an array by its name; put it into one: {source: {arrays: [{name: x, file: %q}]}}", arrays, arrays), "check", arrays)
 	packed := writeFile(t, filepath.Join(t.TempDir(), "train.tar.GZ"), "\x1f\x8b")
 	refused(t, exitUsage, "check: "+strconv.Quote(packed)+" is compressed by its name, and samples of such an archive cannot be found; unpack it to a .tar",
 		"check", packed, "--size", "8")

@@ -126,6 +126,9 @@ func (d *description) base(ctx context.Context, verb string, args []string) (*sp
 	if slices.Contains(packedEndings, strings.ToLower(filepath.Ext(path))) {
 		return nil, usage("%s: %q is compressed by its name, and samples of such an archive cannot be found; unpack it to a .tar", verb, path)
 	}
+	if strings.ToLower(filepath.Ext(path)) == ".npy" {
+		return nil, usage("%s: %q is no description, but an array by its name; put it into one: {source: {arrays: [{name: x, file: %q}]}}, as a file or, in JSON, as --spec-json", verb, path, path)
+	}
 	s, err := d.parsed(verb, func() (*spec.Spec, error) { return spec.Load(path) })
 	if err != nil && slices.Contains(listEndings, strings.ToLower(filepath.Ext(path))) {
 		rows := ""

@@ -5,7 +5,11 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 )
+
+// notifyPatience is how long a manager may take whose queue of messages is full. It reads them as they come.
+const notifyPatience = time.Second
 
 // What a service tells its manager, in sd_notify(3)'s words.
 const (
@@ -28,7 +32,11 @@ func notify(state string) error {
 		return fmt.Errorf("the service manager is not told of %s: %w", state, err)
 	}
 	defer conn.Close()
-	if _, err := conn.Write([]byte(state)); err != nil {
+	err = conn.SetWriteDeadline(time.Now().Add(notifyPatience))
+	if err == nil {
+		_, err = conn.Write([]byte(state))
+	}
+	if err != nil {
 		return fmt.Errorf("the service manager is not told of %s: %w", state, err)
 	}
 	return nil

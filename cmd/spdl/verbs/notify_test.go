@@ -1,7 +1,9 @@
 package verbs
 
 import (
+	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -45,6 +47,34 @@ func hears(t *testing.T, told chan string, want string) {
 	case <-time.After(watchdog):
 		t.Fatalf("the manager waits in vain for %q", want)
 	}
+}
+
+// A manager that does not read, and whose queue is full, keeps nobody waiting for long.
+func TestAManagerThatDoesNotReadIsPassedOver(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("NOTIFY_SOCKET", path)
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			if err := notify(serviceReady); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("got %v, want that it took too long", err)
+		}
+	case <-time.After(watchdog):
+		t.Error("it waits for a manager that does not read")
+	}
+	_ = conn.Close()
 }
 
 // A service tells its manager when consumers may come, and when it ends, by a path or an abstract name.

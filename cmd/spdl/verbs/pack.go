@@ -152,20 +152,24 @@ func (v *packing) describes(c *pack.Config) error {
 	if len(src.Mix) > 0 {
 		src = &src.Mix[0].Source
 	}
+	if src.Host.Samples > 0 {
+		return usage("pack: the samples of source.host are brought by a program, and there is none here; have it write them into files")
+	}
 	files := src.IsTable() || src.IsParquet() // whose parts have names of columns, and endings of their own
+	taken := map[string]bool{"cls": true, "key.txt": true}
 	for i, w := range v.one.Parts(src) {
 		part := pack.Part{}
 		switch {
-		case len(w.From) == 1 && !files:
+		case len(w.From) == 1 && !files && !taken[w.From[0]]: // twice where two fields are of it
 			part.Ending = w.From[0]
 		case i > 0:
 			part.Prefix = w.Name + "."
 		}
+		taken[part.Ending] = true
 		c.Parts = append(c.Parts, part)
 	}
-	taken := map[string]bool{"cls": true, "key.txt": true}
-	for _, part := range c.Parts {
-		taken[part.Ending] = true
+	if c.Smaller != nil {
+		taken["jpg"] = true // whatever the picture was
 	}
 	for i := range v.one.Source.Columns {
 		v.endings = append(v.endings, columnEnding(&v.one.Source.Columns[i], files, taken))
@@ -183,6 +187,9 @@ func columnEnding(c *spec.Column, files bool, taken map[string]bool) string {
 	}
 	if files || taken[ending] || c.Type == spec.TypeList || strings.ContainsAny(ending, "[]/ ") {
 		ending = strings.ToLower(c.Name) + kind
+	}
+	for n := 2; taken[ending]; n++ {
+		ending = fmt.Sprintf("%s-%d%s", strings.ToLower(c.Name), n, kind)
 	}
 	taken[ending] = true
 	return ending
@@ -246,10 +253,27 @@ func (v *packing) print(r *pack.Report) error {
 		resized = fmt.Sprintf(", %s resized", counted(r.Shrunk, "picture"))
 	}
 	fmt.Fprintf(v.app.out, "# %s in %s, %s%s%s, in %.1f s; to read them:\n", counted(r.Samples, "sample"), counted(len(r.Shards), "shard"), bytesText(r.Bytes), resized, badText(r), time.Since(v.began).Seconds())
+	if len(r.Absent) > 0 {
+		fmt.Fprintf(v.app.out, "# no sample is of %s: labels are the numbers in the parts cls, and nothing names the classes\n", absentText(r.Absent))
+	}
 	for _, section := range v.sections(r) {
 		fmt.Fprintf(v.app.out, "%s: %s\n", section.name, section.text)
 	}
 	return nil
+}
+
+// absentText names classes, a few of many.
+func absentText(classes []string) string {
+	const shown = 5
+	names := make([]string, 0, shown)
+	for _, class := range classes[:min(len(classes), shown)] {
+		names = append(names, fmt.Sprintf("%q", class))
+	}
+	text := "class " + strings.Join(names, ", ")
+	if more := len(classes) - shown; more > 0 {
+		text += fmt.Sprintf(" and %s more", thousands(int64(more)))
+	}
+	return text
 }
 
 // A section of a description as JSON, which is YAML, too.
@@ -263,7 +287,7 @@ func (v *packing) sections(r *pack.Report) []section {
 	all := []section{{"source", jsonOf(v.source(r))}}
 	media := v.one.Media()
 	for i, part := range v.one.PartOf() {
-		if m := &media[i]; len(media) > 1 || !shows(m, r.Endings[part]) {
+		if m := &media[i]; len(media) > 1 || !shows(m, r.Endings[part]) || slices.ContainsFunc(v.endings, isMedia) {
 			all = append(all, section{m.Path(), jsonOf(map[string]any{"from": r.Endings[part]})})
 		}
 	}
@@ -279,6 +303,12 @@ func shows(m *spec.Medium, endings []string) bool {
 		kind, known := spec.MediaOf("." + ending)
 		return strings.ContainsRune(ending, '.') || !known || (kind == spec.Videos) != (m.Video != nil)
 	})
+}
+
+// isMedia says that a column's part could be taken for a picture, a sound or a video.
+func isMedia(ending string) bool {
+	_, known := spec.MediaOf("." + ending)
+	return known || slices.Contains(source.ImageExtensions, ending)
 }
 
 func jsonOf(v any) json.RawMessage {
@@ -322,19 +352,38 @@ func (v *packing) source(r *pack.Report) map[string]any {
 	return src
 }
 
-// shards names them as a description does.
-func (v *packing) shards(r *pack.Report) string {
+// shards names them as a description does: by a range, or by two where numbers with zeros before them have become longer; one by one where
+// the rest of the name would be taken for a pattern.
+func (v *packing) shards(r *pack.Report) any {
 	dir, err := filepath.Abs(filepath.Dir(v.out))
 	if err != nil {
 		dir = filepath.Dir(v.out)
 	}
 	before, after := pack.Around(filepath.Base(v.out))
-	number := func(shard string) string {
-		return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(shard), before), after)
+	var names []string
+	if strings.ContainsAny(filepath.Join(dir, before+after), "*?[]{}") {
+		for _, shard := range r.Shards {
+			names = append(names, filepath.Join(dir, filepath.Base(shard)))
+		}
+	} else {
+		number := func(shard string) string {
+			return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(shard), before), after)
+		}
+		for rest := r.Shards; len(rest) > 0; {
+			first := number(rest[0])
+			n := len(rest)
+			if len(first) > 1 && first[0] == '0' {
+				n, _ = slices.BinarySearchFunc(rest, len(first)+1, func(shard string, digits int) int { return len(number(shard)) - digits })
+			}
+			last := number(rest[n-1])
+			if rest = rest[n:]; first != last {
+				first = "{" + first + ".." + last + "}"
+			}
+			names = append(names, filepath.Join(dir, before+first+after))
+		}
 	}
-	first, last := number(r.Shards[0]), number(r.Shards[len(r.Shards)-1])
-	if first == last {
-		return filepath.Join(dir, before+first+after)
+	if len(names) == 1 {
+		return names[0]
 	}
-	return filepath.Join(dir, before+"{"+first+".."+last+"}"+after)
+	return names
 }

@@ -101,6 +101,97 @@ func TestPackedTablesSayTheirParts(t *testing.T) {
 	}
 }
 
+// Parts have different names, and what is printed says which is the picture, whatever columns are called and read from.
+func TestPackedColumnsAreNoOtherParts(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := t.TempDir()
+	files, err := filepath.Glob(filepath.Join(pictures(t, 2), "*", "*"))
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for i, file := range files[:2] {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := filepath.Join(dir, "f", fmt.Sprint(i))
+		if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		ending := filepath.Ext(file)
+		writeFile(t, base+ending, string(data))
+		writeFile(t, base+".gif", fmt.Sprintf("mask %d", i))
+		writeFile(t, base+".json", fmt.Sprintf(`{"a": %d, "b": "%d", "k": "x"}`, i, i))
+	}
+	const columns = `[{name: mask, from: gif}, {name: A, from: "json[a]", type: i64}, {name: a, from: "json[b]"}, {name: Key, from: "json[k]"}]`
+	const rest = "image: {transform: [{resize: [8, 8]}]}\norder: {shuffle: false}\nring: {hash: xxh3}\n"
+	ending := strings.TrimPrefix(filepath.Ext(files[0]), ".")
+	file := writeFile(t, filepath.Join(dir, "x.yaml"), "source: {folder: f, labels: none, extensions: ["+ending+"], columns: "+columns+"}\n"+rest)
+	for _, more := range [][]string{{}, {"--keys", "--resize", "4"}} {
+		out := filepath.Join(t.TempDir(), "one.tar")
+		printed := good(t, append([]string{"pack", file, "--out", out, "--no-shuffle"}, more...)...)
+		source, from, _ := strings.Cut(strings.TrimPrefix(printed[strings.Index(printed, "\n"):], "\n"), "\n")
+		if want := "image: {\"from\":[\""; !strings.HasPrefix(from, want) || !strings.Contains(source, `"from":"a-2.txt"`) {
+			t.Fatalf("got %q %q", source, from)
+		}
+		packed := writeFile(t, filepath.Join(dir, "packed.yaml"), source+"\n"+strings.Replace(rest, "image: {", "image: {"+strings.TrimSuffix(strings.TrimPrefix(from, "image: {"), "}\n")+", ", 1))
+		want, got := again(t, file, "0"), again(t, packed, "0")
+		if len(got.Index) != 2 || len(more) == 0 && got.Hash != want.Hash || want.Hash == "" {
+			t.Errorf("got %+v, want %+v\n%s", got, want, printed)
+		}
+	}
+}
+
+// Two fields that are of one part are packed as two.
+func TestPackedFieldsOfOnePart(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := pictures(t, 3)
+	good(t, "pack", describe(t, dir, "pack-of", "order: {shuffle: false}\n"), "--out", filepath.Join(dir, "one.tar"))
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	ending := strings.TrimPrefix(filepath.Ext(files[0]), ".")
+	const fields = "fields:\n  a: {image: {from: %s, transform: [{resize: [8, 8]}]}}\n  b: {image: {from: %s, transform: [{resize: [4, 4]}]}}\norder: {shuffle: false}\nring: {hash: xxh3}\n"
+	file := writeFile(t, filepath.Join(dir, "x.yaml"), "source: {shards: one.tar}\n"+fmt.Sprintf(fields, ending, ending))
+	printed := good(t, "pack", file, "--out", filepath.Join(dir, "two.tar"))
+	if want := fmt.Sprintf("fields.b.image: {\"from\":[\"b.%s\"]}\n", ending); !strings.HasSuffix(printed, want) {
+		t.Fatalf("got %q, want it to end in %q", printed, want)
+	}
+	packed := writeFile(t, filepath.Join(dir, "packed.yaml"), "source: {shards: two.tar}\n"+fmt.Sprintf(fields, ending, "b."+ending))
+	want, got := again(t, file, "0"), again(t, packed, "0")
+	if got.Hash != want.Hash || want.Hash == "" || len(got.Index) != 3 {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	host := writeFile(t, filepath.Join(dir, "host.yaml"), "source: {host: {samples: 5}}\nimage: {transform: [{resize: [8, 8]}]}\n")
+	refused(t, exitUsage, "brought by a program, and there is none here", "pack", host, "--out", filepath.Join(dir, "h.tar"))
+}
+
+// What is printed names the archives that are there, also those whose numbers have more digits than was asked for, and below odd names.
+func TestPackNamesItsShards(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := t.TempDir()
+	list := "v\n"
+	for i := range 102 {
+		list += fmt.Sprintf("%d\n", i)
+	}
+	writeFile(t, filepath.Join(dir, "x.csv"), list)
+	file := writeFile(t, filepath.Join(dir, "x.yaml"), "source: {list: x.csv, columns: [{name: v, type: i64}]}\n")
+	for _, name := range []string{"t-%02d.tar", "u-%d.tar", "t{a,b}-%d.tar", "[t]*-%02d.tar"} {
+		printed := good(t, "pack", file, "--out", filepath.Join(dir, name), "--shard-samples", "1")
+		if name == "t-%02d.tar" && !strings.Contains(printed, fmt.Sprintf(`"shards":["%s/t-{00..99}.tar","%s/t-{100..101}.tar"]`, dir, dir)) {
+			t.Errorf("got %s", printed)
+		}
+		packed := writeFile(t, filepath.Join(dir, "packed.yaml"), printed)
+		if report := good(t, "check", packed); !strings.Contains(report, "102 samples") {
+			t.Errorf("%s: got %s", name, report)
+		}
+	}
+}
+
 // Samples of columns alone are packed, too; lists of numbers become arrays.
 func TestPackedColumnsAreTheTables(t *testing.T) {
 	home(t)

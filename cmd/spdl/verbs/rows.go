@@ -220,12 +220,15 @@ func (f *facts) of(ring string) ringFacts {
 	return f.Spec.Rings[name]
 }
 
+// noLabel is the label of samples that have none. Others below zero are labels of a list or an array.
+const noLabel = -1
+
 // class is the name of a label, or its number; "" without a label.
 func (f *facts) class(label int64) string {
 	switch {
-	case label < 0:
+	case label == noLabel:
 		return ""
-	case label < int64(len(f.Classes)):
+	case label >= 0 && label < int64(len(f.Classes)):
 		return f.Classes[label]
 	}
 	return fmt.Sprint(label)
