@@ -165,8 +165,9 @@ class DataLoader:
     def __enter__(self) -> DataLoader:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: Optional[BaseException], trace: object) -> None:
+        if self._owned:
+            self.loader.__exit__(kind, error, trace)
 
     def __repr__(self) -> str:
         return f"<spdl.DataLoader of {self.loader!r}>"
