@@ -99,6 +99,23 @@ def test_one_rank_a_node_that_says_its_world_has_that(mock, torchrun, tmp_path):
         assert mock.request.args == b"--world-size 1 "
 
 
+@pytest.mark.parametrize("text, says", [
+    ('{"batch": 8, "world": {"size": 1}, "order": {}}', True),  # as json.dump writes it, in one line
+    ('{"batch": 8, "fields": {"world": {}}}', False),
+    ("batch: 8\nfields:\n  world: {image: {}}\n", False),  # a field of that name: the part is the rank's all the same
+    ("# of a run\n---\n{batch: 8,\n world: auto}\n", True),
+    ("  batch: 8\n  world: auto\n", True),
+    ("batch: 8\n'world': auto\n", True),
+    ("batch: 8\n# world: auto\n", False),
+    ("", False),
+])
+def test_a_files_own_world_is_that_at_its_top(mock, torchrun, tmp_path, text, says):
+    torchrun(1, 2, 0, 1)
+    (tmp_path / "spec").write_text(text)
+    with spdl.open(tmp_path / "spec"):
+        assert mock.request.args.decode().split() == ([] if says else ["--world-size", "2", "--rank", "1"])
+
+
 def test_an_open_that_failed_is_not_counted(torchrun):
     torchrun(1, 2, 1, 2)
     ranks = _torchrun.ranks()
