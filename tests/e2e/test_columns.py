@@ -172,9 +172,10 @@ def test_a_programs_own_arrays_are_columns():
             def __getitem__(self, i):
                 sample = test_columns.SAMPLES[i]
                 if i == 5: raise KeyError("not there")
-                return {{"latents": sample.latents, "ids": sample.ids}}, sample.label, f"own {{i}}"
+                return {{"latents": sample.latents, "ids": sample.ids, "file": i}}, sample.label, f"own {{i}}"
         columns = [{{"name": "latents", "from": "npz[latents]", "type": "npy", "dtype": "f32", "shape": [4, 8, 8]}},
-                   {{"name": "ids", "from": "npz[ids]", "type": "npy", "dtype": "i64", "shape": [-1], "max_length": 8, "padded": True}}]
+                   {{"name": "ids", "from": "npz[ids]", "type": "npy", "dtype": "i64", "shape": [-1], "max_length": 8, "padded": True}},
+                   {{"name": "number", "from": "npz[file]", "type": "npy", "dtype": "i64", "shape": []}}]  # a name that numpy.savez has itself
         seen = []
         with spdl.open({{"batch": 8, "source": {{"columns": columns}}, "order": {{"seed": 1, "epochs": 1}}}}, source=Arrays()) as loader:
             for batch in loader:
@@ -182,7 +183,7 @@ def test_a_programs_own_arrays_are_columns():
                     sample = test_columns.SAMPLES[i]
                     np.testing.assert_array_equal(batch["latents"][row], sample.latents)
                     np.testing.assert_array_equal(batch["ids"][row, :batch["ids.length"][row]], sample.ids)
-                    assert (batch["label"][row], batch.sample_keys[row]) == (sample.label, f"own {{i}}")
+                    assert (batch["number"][row], batch["label"][row], batch.sample_keys[row]) == (i, sample.label, f"own {{i}}")
                     seen.append(i)
         single = [{{"name": "x", "type": "npy", "dtype": "f32", "shape": [4, 8, 8]}}]
         with spdl.open({{"batch": 8, "source": {{"columns": single}}, "order": {{"epochs": 1}}}}, source=[sample.latents for sample in test_columns.SAMPLES]) as loader:

@@ -450,8 +450,13 @@ def test_an_iterable_is_gone_through_in_one_thread(pictures):
                 print(batch.rows)
                 break
         print(len(threads), threading.get_ident() in threads, settled())
+        threads.clear()
+        with spdl.open({**description, "order": {"epochs": 1}}, source=iter(Cursor())) as loader:  # nobody else holds it
+            next(iter(loader))
+        del loader
+        print(len(threads), threading.get_ident() in threads, settled())
     """, describe(pictures.path, batch=4, order={"epochs": 2}))
-    assert (out, err) == ("True\n4\n1 False 0\n", "")
+    assert (out, err) == ("True\n4\n1 False 0\n1 False 0\n", "")
 
 
 def test_a_want_of_a_pass_that_is_over_begins_none():

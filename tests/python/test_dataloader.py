@@ -125,11 +125,13 @@ def test_set_epoch_goes_anywhere(folder):
     """As a resumed run of a framework does, which knows the number of its epoch and no state."""
     with spdl.DataLoader(folder, "image", tensors="numpy", engine=built("spdl")) as loaded:
         epochs = [order(loaded) for _ in range(4)]
-        for epoch in (2, 0, 3):
+        for epoch in (2, 0, numpy.int64(3)):
             loaded.set_epoch(epoch)
             assert order(loaded) == epochs[epoch]
         with pytest.raises(spdl.ArgumentError, match=r"set_epoch\(-1\) in epoch 4; use load_state_dict"):
             loaded.set_epoch(-1)
+        with pytest.raises(TypeError):
+            loaded.set_epoch("3")
     assert len({tuple(epoch) for epoch in epochs}) == 4
 
 

@@ -19,8 +19,17 @@ BLOCKS = re.findall(r"^## (.*?)$|^```python\n(.*?)^```$", (ROOT / "docs" / "reci
 
 # What stands for the model: it writes down what it is given, a line a call.
 PRELUDE = """
-import json, os, sys
+import json, os, sys, time
 import numpy as np
+
+# Wait for the other ranks, as who sums up gradients does: local rank 0, whose engine it is, would else have ended before one that starts late.
+def meet():
+    ranks, run, until = int(os.environ.get("WORLD_SIZE", 1)), os.environ.get("TORCHELASTIC_RUN_ID", ""), time.monotonic() + 60
+    if ranks > 1:
+        open(f"../met-{run}-{os.environ['RANK']}", "w").close()
+        while not all(os.path.exists(f"../met-{run}-{rank}") for rank in range(ranks)):
+            assert time.monotonic() < until, "a rank has not come"
+            time.sleep(0.01)
 
 def said(x):
     if isinstance(x, np.ndarray):
@@ -31,7 +40,10 @@ def said(x):
 def note(what, *given):
     print("RECIPE", json.dumps([what, *map(said, given)]), flush=True)
 
-def step(*given): note("step", *given)
+def step(*given):
+    meet()
+    note("step", *given)
+
 def score(*given): note("score", *given)
 """
 

@@ -99,6 +99,23 @@ def test_one_rank_a_node_that_says_its_world_has_that(mock, torchrun, tmp_path):
         assert mock.request.args == b"--world-size 1 "
 
 
+@pytest.mark.parametrize("text, says", [
+    ('{"batch": 8, "world": {"size": 1}, "order": {}}', True),  # as json.dump writes it, in one line
+    ('{"batch": 8, "fields": {"world": {}}}', False),
+    ("batch: 8\nfields:\n  world: {image: {}}\n", False),  # a field of that name: the part is the rank's all the same
+    ("# of a run\n---\n{batch: 8,\n world: auto}\n", True),
+    ("  batch: 8\n  world: auto\n", True),
+    ("batch: 8\n'world': auto\n", True),
+    ("batch: 8\n# world: auto\n", False),
+    ("", False),
+])
+def test_a_files_own_world_is_that_at_its_top(mock, torchrun, tmp_path, text, says):
+    torchrun(1, 2, 0, 1)
+    (tmp_path / "spec").write_text(text)
+    with spdl.open(tmp_path / "spec"):
+        assert mock.request.args.decode().split() == ([] if says else ["--world-size", "2", "--rank", "1"])
+
+
 def test_an_open_that_failed_is_not_counted(torchrun):
     torchrun(1, 2, 1, 2)
     ranks = _torchrun.ranks()
@@ -293,20 +310,22 @@ else:
     assert (first.wait(30), behind.wait(30)) == (0, 0)
 
 
-def test_rank_0_waits_for_no_rank_that_stays(two_ranks):
+@pytest.mark.parametrize("opens", ["open", "DataLoader"])
+def test_rank_0_waits_for_no_rank_that_stays(two_ranks, opens):
     """Nor where it ends by an exception, as then the others may wait for it."""
-    behind, first = two_ranks(SPEC + """
+    behind, first = two_ranks(SPEC + f"opens = {opens!r}" + """
 import time
 from spdl import _torchrun
 _torchrun.LEAVE_S = 0.2
 for error in (None, ValueError):
-    begun = time.monotonic()
     try:
-        with spdl.open(spec, engine=sys.argv[2], timeout=30) as loader:
+        with getattr(spdl, opens)(spec, engine=sys.argv[2], timeout=30) as opened:
+            loader = getattr(opened, "loader", opened)
             lane, _ = loader.info.lane, keys(loader)
             if lane == 0:
                 sys.stdin.readline()  # until rank 1 has it, too
-                _torchrun.LEAVE_S = 0.2 if error is None else 1000
+                _torchrun.LEAVE_S = 0.2 if error is None else 30
+                begun = time.monotonic()
             else:
                 print("here", flush=True)
                 sys.stdin.readline()
@@ -314,7 +333,7 @@ for error in (None, ValueError):
                 raise error
     except ValueError:
         pass
-    print("left", flush=True)
+    print("waited" if lane == 0 and time.monotonic() - begun > 25 else "left", flush=True)
 """)
     for _ in range(2):
         assert said(behind) == "here"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import operator
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
 from ._errors import ArgumentError, Busy
@@ -122,6 +123,7 @@ class DataLoader:
     def set_epoch(self, epoch: int) -> None:
         """Be at the start or within epoch: nothing to do where the loop before ran to its end, a restart after a
         `break`. Any other epoch is begun as load_state_dict() would; Busy where several ranks share the engine."""
+        epoch = operator.index(epoch)  # numpy's integers, too
         if self._at_end:
             self._leave_rest()
         now = self.loader.epoch
@@ -165,8 +167,9 @@ class DataLoader:
     def __enter__(self) -> DataLoader:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: Optional[BaseException], trace: object) -> None:
+        if self._owned:
+            self.loader.__exit__(kind, error, trace)
 
     def __repr__(self) -> str:
         return f"<spdl.DataLoader of {self.loader!r}>"

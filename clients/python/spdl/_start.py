@@ -146,15 +146,28 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
 
 def _says_world(spec: Spec, args: Sequence[str]) -> bool:
     """Whether the caller says which ranks an engine serves."""
-    if any(str(one).startswith(("--world-size", "--rank")) for one in args):
+    if any(str(one).startswith(("--world-size", "--rank", "-world-size", "-rank")) for one in args):
         return True
     if isinstance(spec, Mapping):
         return "world" in spec
     try:
-        with builtins.open(os.fspath(spec), encoding="utf-8", errors="replace") as file:
-            return re.search(r'^\s*[{,]?\s*"?world"?\s*:', file.read(1 << 20), re.M) is not None
+        with builtins.open(os.fspath(spec), encoding="utf-8-sig", errors="replace") as file:
+            return _has_world(file.read(1 << 20))
     except OSError:  # a folder
         return False
+
+
+def _has_world(text: str) -> bool:
+    """Whether a description has the key at its top, not below as the name of a field, say. Python brings no YAML along."""
+    try:
+        said = json.loads(text)
+        return isinstance(said, dict) and "world" in said
+    except ValueError:
+        pass
+    start = re.match(r"(?:[ \t]*(?:#.*|---.*)?\n)*([ \t]*)(\{?)", text)
+    indent, braces = start.groups() if start else ("", "")
+    before = r"[{,]\s*" if braces else f"^{indent}"
+    return re.search(before + r"""["']?world["']?\s*:""", text, re.M) is not None
 
 
 def _attach_to_rank_0(name: str, timeout: Optional[float], **options: Any) -> Loader:

@@ -99,7 +99,7 @@ class Stream:
 
     def close(self) -> None:
         """Let go of the iterator, so that a generator that is left in the middle ends in its own thread."""
-        self._over, self._iterator = True, None
+        self._over, self._iterator, self._iterable = True, None, None
         self._waiting.clear()
 
     def take_error(self) -> Optional[BaseException]:

@@ -254,6 +254,9 @@ func TestPeakNormalise(t *testing.T) {
 	got, _ := decoded(t, Config{Channels: 2, Length: 3, Normalize: Normalize{To: ToPeak, Level: 0.5}}, Source{Bytes: data}, Draw{})
 	compare(t, got, []float32{0.125, 0.25, 0, -0.5, 0.0625, 0}, 1e-7)
 	silence := floatWAV(8000, make([]float32, 100))
+	faint := []float32{1e-45, 1e-41, -4e-41, 0} // the end of a sound that fades: 1 / 4e-41 is no float32
+	got, _ = decoded(t, Config{Channels: 1, Length: 4, Normalize: Normalize{To: ToPeak}}, Source{Bytes: floatWAV(8000, faint)}, Draw{})
+	compare(t, got, []float32{3.5e-5, 0.25, -1, 0}, 1e-4)
 	for _, to := range []Loudness{ToPeak, ToIntegrated} {
 		got, _ = decoded(t, Config{Channels: 1, Length: 100, Normalize: Normalize{To: to}}, Source{Bytes: silence}, Draw{})
 		compare(t, got, make([]float32, 100), 0)

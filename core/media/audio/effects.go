@@ -7,7 +7,6 @@ package audio
 static void normals_of(const audio_kernels *k, const uint32_t *key, uint32_t channel, size_t n, float *dst) {
     k->normals(key, channel, n, dst);
 }
-static void amplified(const audio_kernels *k, float *x, size_t n, float by) { k->scale(x, n, by); }
 */
 import "C"
 
@@ -163,11 +162,8 @@ func (w *Worker) amplify(j *job, wave planes, draw Draw) {
 	if cfg.Invert > 0 && draw.uniform(drawInvert) < cfg.Invert {
 		by = -by
 	}
-	if by == 1 {
-		return
-	}
-	for c := range j.channels {
-		C.amplified(w.kernels, floats(wave.channel(c)), C.size_t(wave.n), C.float(by))
+	if by != 1 {
+		w.scale(j, wave, by)
 	}
 }
 

@@ -118,8 +118,17 @@ func (w *Worker) normalize(j *job, wave planes) error {
 			gain = math.Pow(10, (level-measured)/20)
 		}
 	}
-	for c := range j.channels {
-		C.scaled(w.kernels, floats(wave.channel(c)), C.size_t(wave.n), C.float(gain))
-	}
+	w.scale(j, wave, gain)
 	return nil
+}
+
+// scale multiplies wave. What makes denormal numbers audible is more than a float32 holds: 2^64 times are exact then.
+func (w *Worker) scale(j *job, wave planes, by float64) {
+	for by > math.MaxFloat32 {
+		w.scale(j, wave, 1<<64)
+		by /= 1 << 64
+	}
+	for c := range j.channels {
+		C.scaled(w.kernels, floats(wave.channel(c)), C.size_t(wave.n), C.float(by))
+	}
 }
