@@ -119,6 +119,7 @@ type Info struct {
 	State      uint32   `json:"state"`
 	Generation uint64   `json:"generation"` // engine starts on this ring
 	Adopted    bool     `json:"adopted"`    // it was a dead engine's
+	Parked     bool     `json:"-"`          // the engine waits for a free slot
 	// Device is where batches are uploaded to; nil: nowhere.
 	Device *DeviceInfo `json:"device,omitempty"`
 }
@@ -134,6 +135,7 @@ func (r *Ring) Info() Info {
 	}
 	if !r.closed {
 		info.State, info.Generation, info.Adopted = r.state.State.Load(), r.head.Generation, r.adopted
+		info.Parked = r.state.Parked.Load() != 0
 	}
 	return info
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spdl/spdl/shm"
 )
@@ -10,7 +11,7 @@ import (
 // fit is not logged.
 const maxEvents = 64
 
-// logEvents writes what happens to the ring's members to the log, until the function it returns is called.
+// logEvents writes what happens to the ring's members, and standstills, to the log, until the function it returns is called.
 func (r *ring) logEvents() (stop func()) {
 	if r.engine.log == nil {
 		return func() {}
@@ -24,8 +25,20 @@ func (r *ring) logEvents() (stop func()) {
 	})
 	go func() {
 		defer close(ended)
-		for e := range events {
-			r.logEvent(&e)
+		tick, still := time.NewTicker(standstillEvery), standstill{}
+		defer tick.Stop()
+		for {
+			select {
+			case e, more := <-events:
+				if !more {
+					return
+				}
+				r.logEvent(&e)
+			case now := <-tick.C:
+				if text := still.look(now, r.shm.Info(), r.lanes, r.shm.Groups()); text != "" {
+					r.engine.log.Warnf(r.name, "%s", text)
+				}
+			}
 		}
 	}()
 	return func() {
