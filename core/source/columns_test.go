@@ -13,7 +13,7 @@ import (
 // A value inside a part that is JSON is a column of archives and folders alike: by the name written, else down its objects.
 func TestValuesInJSONAreColumns(t *testing.T) {
 	dir := t.TempDir()
-	object := `{"caption": "a \u00fc", "a": {"b": 7, "c": {"d": [1, "x"]}}, "e.f": 0.5, "n": 640.0, "empty": ""}`
+	object := "\ufeff" + `{"caption": "a \u00fc", "a": {"b": 7, "c": {"d": [1, "x"]}}, "e.f": 0.5, "n": 640.0, "empty": ""}`
 	write(t, dir+"/tree/1.jpg", "picture")
 	write(t, dir+"/tree/1.json", object)
 	write(t, dir+"/s.tar", string(tarOf(t, tar.FormatPAX, part{"1.jpg", "picture"}, part{"1.json", object})))

@@ -100,7 +100,7 @@ func (o *jsonObject) read(part []byte) error {
 	if len(part) > maxLineBytes {
 		return fmt.Errorf("got %d bytes of JSON, want at most %d", len(part), maxLineBytes)
 	}
-	switch err := json.Unmarshal(part, &o.fields); {
+	switch err := json.Unmarshal(bytes.TrimPrefix(part, []byte("\ufeff")), &o.fields); {
 	case err != nil:
 		o.fields = nil
 		return fmt.Errorf("want a JSON object: %w", err)
