@@ -207,6 +207,9 @@ func (d *decoder) columns(s *section) (all []Column) {
 			sec.text("name", &c.Name)
 			sec.text("from", &c.From)
 			choice(&sec, "type", &c.Type, TypeText, TypeI64, TypeF64, TypeNPY, TypeList)
+			if c.Type != TypeNPY && strings.HasPrefix(c.From, "npz[") {
+				sec.fail("from", "got %q of type %s, but what lies in an .npz file is an array: say type: npy", c.From, c.Type)
+			}
 			sec.size("max_bytes", &c.MaxBytes)
 			sec.array(&c)
 			sec.standIn(&c)

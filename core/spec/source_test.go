@@ -156,6 +156,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{shards: a.tar, columns: [{name: a, type: npy, shape: [99999999, 99999999]}]}": "source.columns[0].shape: got 99999999x99999999, want less than",
 		"{folder: 'https://h/x'}":                                                                              "source.folder: a folder cannot be listed over http",
 		"{shards: a.tar, columns: {a: b}}":                                                                     "source.columns: got a mapping, want a list of columns",
+		"{shards: a.tar, columns: [{name: a, from: 'npz[y]'}]}":                                                `source.columns[0].from: got "npz[y]" of type text, but what lies in an .npz file is an array: say type: npy`,
 		"{shards: a.tar, columns: [{from: x}]}":                                                                "source.columns[0]: name is missing",
 		"{shards: a.tar, columns: [seg/png]}":                                                                  `source.columns[0]: got name "seg/png", want 1 to 63`,
 		"{shards: a.tar, columns: [label]}":                                                                    `source.columns[0]: got name "label", which every batch has`,
