@@ -120,7 +120,7 @@ func arrayNames(patterns []string) ([]string, error) {
 func (a *stepped) add(c *ArrayFiles, name string, first int64) (samples int64, err error) {
 	f := stepFile{name: name, first: first}
 	if f.file, err = os.OpenFile(name, openFlags, 0); err != nil {
-		return 0, unwrapped(err)
+		return 0, unwrapPath(err)
 	}
 	a.files = append(a.files, f)
 	last := &a.files[len(a.files)-1]
@@ -140,15 +140,6 @@ func (a *stepped) add(c *ArrayFiles, name string, first int64) (samples int64, e
 		return 0, err
 	}
 	return a.take(c, &whole, last)
-}
-
-// unwrapped is what the system said, without the name.
-func unwrapped(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }
 
 // headOf is what an .npy file says of its array, and where its elements begin.
@@ -329,7 +320,7 @@ func (a *stepped) read(i int64, b *Buffer) error {
 		if err := unchanged(int(f.file.Fd()), &f.stat, &b.stat[1]); err != nil {
 			return err
 		}
-		return readError(unwrapped(err))
+		return readError(unwrapPath(err))
 	}
 	if err := unchanged(int(f.file.Fd()), &f.stat, &b.stat[1]); err != nil {
 		return err
@@ -385,7 +376,7 @@ func (s *arrays) someLabels(k int, i int64) error {
 	n := min(end-i, labelBytes/a.step+1)
 	data := make([]byte, (n-1)*a.step+a.bytes)
 	if got, err := f.file.ReadAt(data, f.at+(i-f.first)*a.step); got < len(data) {
-		return fmt.Errorf("%q: %w", f.name, unwrapped(err))
+		return fmt.Errorf("%q: %w", f.name, unwrapPath(err))
 	}
 	for at := int64(0); at < int64(len(data)); at += a.step {
 		one := data[at : at+a.bytes]
