@@ -5,9 +5,17 @@
 
 #include <string.h>
 
-enum { SEQUENCE_HEADER = 1, FRAME = 6 };                        /* 6.2.2 */
+enum {
+    SEQUENCE_HEADER = 1,
+    FRAME_HEADER = 3,
+    TILE_GROUP = 4,
+    FRAME = 6,
+    REPEATED_HEADER = 7,
+    TILE_LIST = 8
+};                                                              /* 6.2.2 */
 enum { KEY_FRAME = 0, INTRA_ONLY_FRAME = 2, SWITCH_FRAME = 3 }; /* 6.8.2 */
 enum { SELECT = 2 }; /* of screen_content and integer_mv: each frame says */
+enum { ALL = 255 };  /* of the eight slots that frames are kept in */
 
 typedef struct bits {
     const uint8_t *p;
@@ -78,21 +86,38 @@ static void read_sequence(video_av1 *a, const unit *u) {
     a->known = b.at <= b.end;
 }
 
-/* Whether no later frame can refer to a frame, which refreshes nothing: 5.9.2, up to refresh_frame_flags. */
-static int is_referred_to(const video_av1 *a, const unit *u) {
+/* A frame header: section 5.9.2, up to ref_frame_idx. 0: it has something that is not understood here. */
+static int read_frame(video_av1 *a, const unit *u, video_av1_frame *f) {
     bits b = {u->data, 0, (int64_t)u->size * 8};
-    if (take(&b, 1)) return 1; /* show_existing_frame */
-    int type = (int)take(&b, 2), shown = (int)take(&b, 1);
-    if (!shown) take(&b, 1); /* showable_frame */
-    if (type == SWITCH_FRAME || (type == KEY_FRAME && shown)) return 1;
-    int resilient = (int)take(&b, 1);
+    if (take(&b, 1)) { /* show_existing_frame */
+        int slot = 1 << take(&b, 3);
+        f->uses = (uint8_t)slot;
+        f->shown = 1;
+        if (a->hidden_keys & slot)
+            f->refreshes = a->hidden_keys = ALL; /* a key frame that is shown late begins anew: 7.21 */
+        return b.at <= b.end;
+    }
+    int type = (int)take(&b, 2);
+    f->shown = (uint8_t)take(&b, 1);
+    if (!f->shown) take(&b, 1); /* showable_frame */
+    int resilient = type == SWITCH_FRAME || (type == KEY_FRAME && f->shown) || take(&b, 1);
     take(&b, 1); /* disable_cdf_update */
     int screen = a->screen_content == SELECT ? (int)take(&b, 1) : a->screen_content;
     if (screen && a->integer_mv == SELECT) take(&b, 1);
-    take(&b, 1); /* frame_size_override_flag */
+    if (type != SWITCH_FRAME) take(&b, 1); /* frame_size_override_flag */
     take(&b, a->order_hint_bits);
-    if (type != KEY_FRAME && type != INTRA_ONLY_FRAME && !resilient) take(&b, 3); /* primary_ref_frame */
-    return take(&b, 8) != 0 || b.at > b.end;
+    int intra = type == KEY_FRAME || type == INTRA_ONLY_FRAME;
+    if (!intra && !resilient) take(&b, 3); /* primary_ref_frame: one of those below */
+    f->refreshes = type == SWITCH_FRAME || (type == KEY_FRAME && f->shown) ? ALL : (uint8_t)take(&b, 8);
+    a->hidden_keys &= (uint8_t)~f->refreshes;
+    if (type == KEY_FRAME) a->hidden_keys |= f->shown ? 0 : f->refreshes;
+    if (intra) return b.at <= b.end;
+    if (resilient || (a->order_hint_bits &&
+                      take(&b, 1))) /* frame_refs_short_signaling: what it refers to follows from all */
+        f->uses = ALL;
+    else
+        for (int i = 0; i < 7; i++) f->uses |= (uint8_t)(1 << take(&b, 3));
+    return b.at <= b.end;
 }
 
 void video_av1_open(video_av1 *a, const uint8_t *extradata, int size) {
@@ -101,13 +126,32 @@ void video_av1_open(video_av1 *a, const uint8_t *extradata, int size) {
     if (size > 4 && next_unit(extradata, size, 4, &u) > 0 && u.type == SEQUENCE_HEADER) read_sequence(a, &u);
 }
 
-int video_av1_needed(video_av1 *a, const uint8_t *data, int size) {
+int video_av1_frames(video_av1 *a, const uint8_t *data, int size, video_av1_frame *frames, int room) {
     unit u;
+    int n = 0;
     for (int at = 0, next; at < size; at = next) {
         next = next_unit(data, size, at, &u);
-        if (next < 0 || u.layered) return size;
+        if (next < 0 || u.layered) return -1;
         if (u.type == SEQUENCE_HEADER) read_sequence(a, &u);
-        if (u.type == FRAME && next == size && a->known && !is_referred_to(a, &u)) return at;
+        if (u.type == FRAME || u.type == FRAME_HEADER) {
+            if (!a->known || n == room) return -1;
+            memset(&frames[n], 0, sizeof frames[n]);
+            frames[n].at = at;
+            if (!read_frame(a, &u, &frames[n++])) return -1;
+        }
+        if (u.type == TILE_LIST || (u.type == TILE_GROUP && n == 0)) return -1;
+        if (u.type == FRAME || u.type == FRAME_HEADER || u.type == TILE_GROUP || u.type == REPEATED_HEADER)
+            if (n > 0) frames[n - 1].end = next;
     }
-    return size;
+    return n;
+}
+
+int video_av1_mark(video_av1_frame *frames, int n, const uint8_t *want) {
+    unsigned live = 0; /* slots that a needed frame behind this one is predicted from */
+    for (int i = n - 1; i >= 0; i--) {
+        video_av1_frame *f = &frames[i];
+        f->needed = (f->shown && want[f->packet] == 1) || f->refreshes & live;
+        if (f->needed) live = (live & ~(unsigned)f->refreshes) | f->uses;
+    }
+    return n > 0 && frames[0].shown && frames[0].refreshes == ALL && !live;
 }

@@ -9,8 +9,8 @@ struct video_ctx {
     media_av *a;
     video_packet *packets; /* decode order */
     int32_t n, cap;
-    AVPacket **kept; /* of the same numbers; NULL: read them again */
-    int32_t n_kept;
+    AVPacket **kept; /* of n_kept numbers from kept_from on; NULL: read them again */
+    int32_t kept_from, n_kept;
     uint8_t *want; /* 1: wanted, 2: delivered */
     int32_t want_cap;
     video_run *runs;
@@ -36,10 +36,29 @@ struct video_ctx {
     int at_end;
     int64_t decoded;
     video_av1 av1;
+    video_av1_frame *frames; /* of the run's packets; none: all of it is decoded */
+    int32_t n_frames, frames_cap;
+    int32_t frame;  /* the first that was not sent */
+    AVPacket *thin; /* a packet without frames that are not needed */
 };
 
-/* Free the packets kept from a scan. */
+/* Packets of a run that are held so that its headers can be read before it is decoded. */
+enum { VIDEO_HELD_BYTES = 256 << 20 };
+
 void video_drop_kept(video_ctx *v);
+
+/* Keep a packet behind those that are kept; p is empty then. */
+int video_keep(video_ctx *v, AVPacket *p, int32_t *cap);
+
+/* The demuxer's packet `number`, sought if that is a key frame away. MEDIA_AV_AGAIN: what it gives after a seek is not what the scan saw,
+ * and the run is to begin anew, without one. */
+int video_read_again(video_ctx *v, int32_t number, int entering, AVPacket **out);
+
+/* Find out which frames of the run that is entered are needed, where that can be known. */
+void video_choose_needed(video_ctx *v);
+
+/* Make of packet `number` what is needed of it; NULL: nothing. */
+int video_only_needed(video_ctx *v, int32_t number, AVPacket **p);
 
 /* p with room for n items, or NULL, and then p as it was. */
 void *video_grown(void *p, int32_t *cap, int32_t n, size_t item);

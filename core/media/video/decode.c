@@ -17,14 +17,16 @@ video_ctx *video_new(void) {
     v->a = media_av_new();
     v->show = av_frame_alloc();
     v->coming = av_frame_alloc();
-    if (v->a && v->show && v->coming) return v;
+    v->thin = av_packet_alloc();
+    if (v->a && v->show && v->coming && v->thin) return v;
     video_free(v);
     return NULL;
 }
 
 void video_close(video_ctx *v) {
     video_drop_kept(v);
-    v->n = v->n_runs = v->run = 0;
+    v->n = v->n_runs = v->run = v->n_frames = 0;
+    av_packet_unref(v->thin);
     av_frame_unref(v->show);
     av_frame_unref(v->coming);
     media_av_close(v->a);
@@ -36,9 +38,11 @@ void video_free(video_ctx *v) {
     media_av_free(v->a);
     av_frame_free(&v->show);
     av_frame_free(&v->coming);
+    av_packet_free(&v->thin);
     free(v->packets);
     free(v->want);
     free(v->runs);
+    free(v->frames);
     free(v);
 }
 
@@ -143,9 +147,7 @@ static int32_t number_of(const video_ctx *v, const AVPacket *p, int32_t at_most)
     return -1;
 }
 
-/* The demuxer's packet `number`, sought if that is a key frame away. MEDIA_AV_AGAIN: what it gives after a seek is not what the scan saw,
- * and the run is to begin anew, without one. */
-static int fetch_again(video_ctx *v, int32_t number, int entering, AVPacket **out) {
+int video_read_again(video_ctx *v, int32_t number, int entering, AVPacket **out) {
     AVPacket *p = NULL;
     int rc = MEDIA_AV_OK;
     if (entering && number > 0 && !v->no_seeking && v->packets[number].dts != AV_NOPTS_VALUE &&
@@ -180,8 +182,9 @@ static int fetch_again(video_ctx *v, int32_t number, int entering, AVPacket **ou
 }
 
 static int fetch(video_ctx *v, int32_t number, int entering, AVPacket **out) {
-    if (!v->kept) return fetch_again(v, number, entering, out);
-    *out = v->kept[number];
+    if (number < v->kept_from || number >= v->kept_from + v->n_kept)
+        return video_read_again(v, number, entering, out);
+    *out = v->kept[number - v->kept_from];
     return MEDIA_AV_OK;
 }
 
@@ -199,17 +202,10 @@ static int before_head(const video_ctx *v) {
            v->packets[v->next - 1].pts < v->head;
 }
 
-/* Bytes of a packet that are to be decoded. Devices get all of them. */
-static int needed(video_ctx *v, const AVPacket *p, int wanted) {
-    if (v->a->stream->codecpar->codec_id != AV_CODEC_ID_AV1 || v->a->device_format != AV_PIX_FMT_NONE)
-        return p->size;
-    int n = video_av1_needed(&v->av1, p->data, p->size); /* it learns from those that are wanted, too */
-    return wanted ? p->size : n;
-}
-
-/* Whether the run after this one is so near that decoding on is no more work than starting anew, or not to be entered. */
+/* Whether the run after this one is so near that decoding on is no more work than starting anew, or not to be entered. Where frames were
+ * left out it is entered: they were chosen for this run. */
 static int next_is_near(const video_ctx *v) {
-    return v->run + 1 < v->n_runs &&
+    return v->run + 1 < v->n_runs && v->n_frames == 0 &&
            (v->mistrusts || v->runs[v->run + 1].key - v->runs[v->run].last - 1 <= v->reorder);
 }
 
@@ -274,13 +270,14 @@ static int send_next(video_ctx *v) {
     }
     if (rc != MEDIA_AV_OK) return rc;
     const int32_t first = v->packets[number].flags & VIDEO_SECOND ? number - 1 : number;
-    const int wanted = v->want[first] == 1, size = p->size;
-    const int64_t pts = p->pts, dts = p->dts;
-    if (!(p->size = needed(v, p, wanted)) && size) {
-        p->size = size;
+    const int wanted = v->want[first] == 1;
+    rc = video_only_needed(v, number, &p);
+    if (rc != MEDIA_AV_OK) return rc;
+    if (!p) {
         v->next++;
         return MEDIA_AV_OK;
     }
+    const int64_t pts = p->pts, dts = p->dts;
     if (number == v->runs[v->run].key) {
         v->recovering = media_packets_recovers(p, v->a->stream->codecpar);
         if (number > 0 && !v->lenient && !media_packets_recovers_from(v->a, p)) return finish_run(v);
@@ -291,7 +288,6 @@ static int send_next(video_ctx *v) {
     rc = media_av_send(v->a, p);
     p->pts = pts;
     p->dts = dts;
-    p->size = size;
     if (rc == MEDIA_AV_AGAIN) return media_av_fail(v->a, MEDIA_AV_CORRUPT, "the decoder takes no packet");
     v->next++;
     if (rc == MEDIA_AV_NO_MEMORY || rc == MEDIA_AV_DEVICE || v->a->refused != MEDIA_AV_OK) return rc;
@@ -310,7 +306,10 @@ static int feed(video_ctx *v) {
     video_run *r = &v->runs[v->run];
     int rc = media_av_check(v->a);
     if (rc != MEDIA_AV_OK) return rc;
-    if (v->next < 0) v->next = r->key;
+    if (v->next < 0) {
+        v->next = r->key;
+        video_choose_needed(v);
+    }
     if (v->next <= r->last) return send_next(v);
     if (!next_is_near(v)) return pushes(v) ? send_next(v) : media_av_send(v->a, NULL);
     r[1].key = r->key; /* one run from here on */

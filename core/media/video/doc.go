@@ -32,7 +32,8 @@
 //
 // Only the groups of pictures that hold chosen frames are decoded, each entered once
 // and left after its last chosen frame, and pictures that no other refers to are
-// decoded only if they are chosen. A group is entered at the last key frame that is
+// decoded only if they are chosen. The headers of AV1 say what a picture is predicted
+// from, so there only those that chosen ones are made of are decoded. A group is entered at the last key frame that is
 // neither decoded nor shown later than the chosen frame, so that open groups, leading
 // pictures and edit lists need no case of their own. Where the decoder finds that it
 // is none, whatever the container calls it, decoding starts at the first packet.

@@ -11,7 +11,7 @@ void video_drop_kept(video_ctx *v) {
     for (int32_t i = 0; i < v->n_kept; i++) av_packet_free(&v->kept[i]);
     free(v->kept);
     v->kept = NULL;
-    v->n_kept = 0;
+    v->kept_from = v->n_kept = 0;
 }
 
 void *video_grown(void *p, int32_t *cap, int32_t n, size_t item) {
@@ -42,8 +42,8 @@ static video_packet packet_of(const video_ctx *v, const AVPacket *p) {
     return out;
 }
 
-static int keep(video_ctx *v, AVPacket *p, int32_t *kept_cap) {
-    AVPacket **kept = video_grown(v->kept, kept_cap, v->n_kept + 1, sizeof *kept);
+int video_keep(video_ctx *v, AVPacket *p, int32_t *cap) {
+    AVPacket **kept = video_grown(v->kept, cap, v->n_kept + 1, sizeof *kept);
     if (!kept) return MEDIA_AV_NO_MEMORY;
     v->kept = kept;
     kept[v->n_kept] = av_packet_alloc();
@@ -238,7 +238,7 @@ static int scan(video_ctx *v, int64_t keep_bytes, video_fields *fields) {
             video_drop_kept(v);
             keeping = 0;
         }
-        if (keeping && (rc = keep(v, p, &kept_cap)) != MEDIA_AV_OK)
+        if (keeping && (rc = video_keep(v, p, &kept_cap)) != MEDIA_AV_OK)
             return media_av_fail(v->a, rc, "the packets");
     }
     return rc;

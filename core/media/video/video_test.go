@@ -249,14 +249,36 @@ func TestARecordingWithoutAKeyFrameIsRefusedByName(t *testing.T) {
 	}
 }
 
-// Frames of AV1 that nothing refers to are left out: each alone is decoded without its neighbours (TestAFrameAloneIsTheFrameAmongAll says that it is
-// the same).
-func TestFramesOfAV1ThatNothingRefersToAreLeftOut(t *testing.T) {
-	f := golden(t)["av1.mp4"] // 20 frames, a key frame every ten
-	for _, last := range []int{9, 19} {
-		r := mustDecode(t, asStored(f, 1, Selection{Kind: AtIndices, Indices: []int{last}}), file(t, "av1.mp4"), Draw{})
-		if r.info.Decoded == 0 || r.info.Decoded > 8 {
-			t.Errorf("frame %d: the decoder gave %d frames, want some of the group's 10 left out", last, r.info.Decoded)
+// Of AV1 only what the chosen frames are made of is decoded, whether the packets are in memory or are read from a file whose index is on disk
+// (TestAFrameAloneIsTheFrameAmongAll says that the frames are the same).
+func TestOfAV1OnlyWhatChosenFramesAreMadeOfIsDecoded(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name          string
+		frames        []int
+		decoded, most int // those that are shown; hidden ones are not counted
+	}{
+		{"av1.mp4", []int{9}, 1, 8},
+		{"av1.mp4", []int{19}, 1, 8},
+		{"layers.mp4", []int{0}, 1, 1},
+		{"layers.mp4", []int{63}, 1, 4},
+		{"layers.mp4", []int{99}, 1, 16},
+		{"layers.mp4", []int{40, 7}, 2, 6},
+		{"layers.mp4", []int{90, 91, 92, 93}, 4, 12},
+	} {
+		f := golden(t)[c.name]
+		for _, src := range []Source{file(t, c.name), {Path: filepath.Join("testdata", c.name)}, {Path: filepath.Join("testdata", c.name)}} {
+			cfg := asStored(f, len(c.frames), Selection{Kind: AtIndices, Indices: c.frames})
+			cfg.IndexCache = dir
+			r := mustDecode(t, cfg, src, Draw{})
+			if r.info.Decoded < c.decoded || r.info.Decoded > c.most {
+				t.Errorf("%s, frames %v: the decoder gave %d frames, want %d to %d", c.name, c.frames, r.info.Decoded, c.decoded, c.most)
+			}
+			for i, n := range c.frames {
+				if got := r.number(i); got != n {
+					t.Errorf("%s: frame %d shows %d", c.name, n, got)
+				}
+			}
 		}
 	}
 }

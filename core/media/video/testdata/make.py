@@ -127,6 +127,7 @@ def make_files():
     cropped()
     ten_bits_vp9()
     grain_av1()
+    layers_av1()
     fields()
     packed()
     no_video()
@@ -246,6 +247,13 @@ def grain_av1():
     """By the command, whose libaom PyAV lacks: hidden frames that are shown later, and grain."""
     subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", str(HERE / "bframes.mp4"), "-c:v", "libaom-av1", "-pix_fmt", "yuv420p", "-crf", "30", "-b:v", "0", "-g", "20",
                     "-cpu-used", "8", "-lag-in-frames", "19", "-aom-params", "film-grain-test=5", "-threads", "1", "-fflags", "+bitexact", str(HERE / "grain.mkv")], check=True)
+
+
+def layers_av1():
+    """One group by the SVT-AV1 of Debian 12 (PyAV's has others): most frames refer to few others, and the last of a layer to the first alone."""
+    pixels = b"".join(picture(i, 64, 64).tobytes() for i in range(100))
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", "64x64", "-r", "30", "-i", "-", "-c:v", "libsvtav1", "-pix_fmt", "yuv420p",
+                    "-preset", "10", "-crf", "40", "-g", "200", "-svtav1-params", "lp=1", "-fflags", "+bitexact", str(HERE / "layers.mp4")], input=pixels, check=True, capture_output=True)
 
 
 def decode_order(first, n, size):
