@@ -56,7 +56,8 @@ def test_restart_leaves_the_rest_of_the_epoch(open_, pictures, after):
     loader.restart()
     assert loader.epoch == 1
     assert [[b["index"].tolist() for b in loader] for _ in range(2)] == want[1:]
-    assert steps(loader) == []
+    with pytest.warns(RuntimeWarning, match="epochs are over"):
+        assert steps(loader) == []
 
 
 def last_of(open_, pictures, rule, **sections):
