@@ -131,7 +131,7 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
                 LeasesExhausted or Undone
     timeout     seconds for the engine to appear and answer; None: 10
 
-    Raises NotFound, Denied, Busy (with the numbers), VersionMismatch, FormatError, EngineLost.
+    Raises NotFound, Denied, Busy (with the numbers), VersionMismatch, FormatError, EngineLost, and EngineStopped of one that is ending.
     """
     ours = _torchrun.lane() if lane is None else None
     if ours is not None:
