@@ -286,7 +286,8 @@ void a_source_of_no_thread_or_no_function_is_refused() {
     Engine engine;
     const spdl::Loader loader = engine.attach();
     const auto bring = [](spdl::Want) { return spdl::Sample::failed("none"); };
-    CHECK(spdl::OwnSource::try_start(loader, bring, 0).text() == "spdl: own source: threads is 0, want 1 or more");
+    CHECK(spdl::OwnSource::try_start(loader, bring, 0).text() ==
+          "spdl: own source: threads is 0, want 1 or more");
     CHECK(spdl::OwnSource::try_start(loader, nullptr).code() == SPDL_E_ARGUMENT);
     CHECK(spdl::OwnSource::try_start(loader, bring).code() == SPDL_E_NOT_FOUND);
 }
