@@ -64,7 +64,7 @@
  * that old callers meet new libraries safely. Structs grow at the end only.
  *
  * Errors. spdl_last_error() has the text of a thread's last failed call. Beside the statuses that a call names there
- * may be SPDL_E_ARGUMENT for a NULL or a struct without its size, SPDL_E_NOMEM, and SPDL_E_FORKED.
+ * may be SPDL_E_ARGUMENT for a NULL or a struct without its size, SPDL_E_NOMEM, SPDL_E_SYSTEM, and SPDL_E_FORKED.
  *
  * Environment.  SPDL_RUNTIME_DIR     where engines' sockets are (spdl_attach)
  *               SPDL_ENGINE          the spdl command that spdl_open starts
@@ -184,9 +184,10 @@ typedef struct spdl_attach_opts {
  * Sockets are looked for in $SPDL_RUNTIME_DIR, else /run/spdl, $XDG_RUNTIME_DIR/spdl, /tmp/spdl-UID; a NAME
  * that begins with '/' is the socket's path. Blocks up to opts->timeout_ns.
  *
- * out  owned by the caller, ended by spdl_detach.
+ * opts  NULL: SPDL_ATTACH_OPTS_INIT.
+ * out   owned by the caller, ended by spdl_detach; NULL after a failure.
  * Returns SPDL_OK; SPDL_E_NOT_FOUND; SPDL_E_DENIED; SPDL_E_BUSY, also where an engine is there and does not answer;
- * SPDL_E_VERSION; SPDL_E_FORMAT; SPDL_E_ENGINE_LOST. */
+ * SPDL_E_VERSION; SPDL_E_FORMAT; SPDL_E_ENGINE_LOST; SPDL_E_ENGINE_STOPPED of one that is ending in good order. */
 SPDL_API spdl_status spdl_attach(const char *name, const spdl_attach_opts *opts, spdl_reader **out);
 
 typedef struct spdl_open_opts {

@@ -98,6 +98,7 @@ func peerPIDFD(conn *net.UnixConn, cred *unix.Ucred, sent int) (*os.File, error)
 		return nil, err
 	}
 	var fd int
+	full := false
 	ctl := raw.Control(func(sock uintptr) {
 		for _, way := range []func() (int, error){
 			func() (int, error) { return kernelPIDFD(sock) },
@@ -107,12 +108,15 @@ func peerPIDFD(conn *net.UnixConn, cred *unix.Ucred, sent int) (*os.File, error)
 			if fd, err = way(); err == nil {
 				return
 			}
+			full = full || errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)
 		}
 	})
-	if ctl != nil {
+	switch {
+	case ctl != nil:
 		return nil, ctl
-	}
-	if err != nil {
+	case err != nil && full:
+		return nil, refuse(ErrSystem, "shm: attach: pidfd of pid %d: %v; raise the limit of open files (ulimit -n)", cred.Pid, unix.EMFILE)
+	case err != nil:
 		return nil, refuse(ErrUnsupported, "shm: attach: no pidfd for pid %d: %v; spdl needs Linux 5.14 or newer and a peer that lives", cred.Pid, err)
 	}
 	return pidfdFile(fd)

@@ -70,6 +70,38 @@ func TestEveryWayToAPidfdOfThePeerTellsTheTruth(t *testing.T) {
 	}
 }
 
+// Whoever has no descriptor left is not told that the kernel is too old.
+func TestAFullTableOfDescriptorsIsNoOldKernel(t *testing.T) {
+	a, b := socketpair(t)
+	defer b.Close()
+	conn, err := connOf(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	cred, err := credentials(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	limit := was
+	limit.Cur = 3 // the standard ones are there
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	_, err = peerPIDFD(conn, cred, -1)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, err, ErrSystem)
+	if !strings.Contains(err.Error(), "raise the limit of open files (ulimit -n)") {
+		t.Error(err)
+	}
+}
+
 func TestOtherUsersAreRefusedUnlessTheirGroupIsInvited(t *testing.T) {
 	uid, gid := uint32(os.Geteuid()), uint32(os.Getegid())
 	for _, c := range []struct {

@@ -1,9 +1,15 @@
 package shm
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // Whoever maps segments made by another process checks every number in them first, with arithmetic that cannot
 // overflow, against the size that the kernel says the segment has.
+
+// anyNumber of records: as many as the segment has room for.
+const anyNumber = math.MaxUint32
 
 // table is n records of size bytes, stride apart, from off.
 type table struct {
@@ -46,8 +52,8 @@ func checkHeader(b []byte) (*Header, error) {
 		return nil, refuse(ErrVersion, "shm: attach: required features %016x, this build knows %016x; update the client", h.FeaturesRequired, knownRequired)
 	case h.HeaderBytes != uint64(len(b)):
 		return nil, refuse(ErrFormat, "shm: attach: header says %d bytes, the segment has %d; it is truncated", h.HeaderBytes, len(b))
-	case h.NSlots == 0 || h.NLanes == 0 || h.NLanes > MaxLanes || h.NTensors == 0:
-		return nil, refuse(ErrFormat, "shm: attach: %d slots, %d lanes, %d tensors; the segment is not ours", h.NSlots, h.NLanes, h.NTensors)
+	case h.NSlots == 0 || h.NLanes == 0 || h.NLanes > MaxLanes || h.MaxGroups == 0 || h.MaxQueues == 0:
+		return nil, refuse(ErrFormat, "shm: attach: %d slots, %d lanes, room for %d groups and %d queues; the segment is not ours", h.NSlots, h.NLanes, h.MaxGroups, h.MaxQueues)
 	case h.Access != uint32(Private) && h.Access != uint32(Shared):
 		return nil, refuse(ErrFormat, "shm: attach: access %d, want 1 or 2", h.Access)
 	}
@@ -63,9 +69,9 @@ func checkTables(h *Header) error {
 	descSize := h.DescTensorOff + h.DescTensorStride*uint64(h.NTensors)
 	for _, t := range []table{
 		{"states", h.StateOff, stateSize, stateSize, 1, 1},
-		{"groups", h.GroupOff, h.GroupStride, 256, uint64(h.MaxGroups), 1 << 16},
-		{"queues", h.QueueOff, h.QueueStride, 128, uint64(h.MaxQueues), 1 << 20},
-		{"pools", h.PoolOff, h.PoolStride, 128, uint64(h.NPools), 1 << 16},
+		{"groups", h.GroupOff, h.GroupStride, 256, uint64(h.MaxGroups), anyNumber},
+		{"queues", h.QueueOff, h.QueueStride, 128, uint64(h.MaxQueues), anyNumber},
+		{"pools", h.PoolOff, h.PoolStride, 128, uint64(h.NPools), anyNumber},
 		{"tensors", h.TensorOff, h.TensorStride, 384, uint64(h.NTensors), MaxTensors},
 		{"descriptors", h.DescOff, h.DescStride, descSize, uint64(h.NSlots), MaxSlots},
 		{"slots", 0, h.SlotStride, 1, uint64(h.NSlots), MaxSlots},
@@ -115,7 +121,7 @@ func checkGroup(b []byte, h *Header) (*GroupHead, error) {
 	for _, t := range []table{
 		{"lanes", g.LaneOff, g.LaneStride, 512, uint64(g.NLanes), MaxLanes},
 		{"words", g.WordOff, g.WordStride, 128, uint64(g.NSlots), MaxSlots},
-		{"members", g.MemberOff, g.MemberStride, 256, uint64(g.MaxMembers), 1 << 16},
+		{"members", g.MemberOff, g.MemberStride, 256, uint64(g.MaxMembers), anyNumber},
 	} {
 		if err := t.fits(g.Bytes); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #define LIBRARY "libspdl_engine.so"
@@ -70,6 +71,16 @@ static spdl_status fill_standard_descriptors(void) {
     return SPDL_OK;
 }
 
+/* Go ends the process where it finds no descriptor for its poller as it starts, which it goes on with after its library is opened. */
+static spdl_status check_room_for_go(void) {
+    int room[16];
+    uint32_t n = 0;
+    while (n < 16 && (room[n] = eventfd(0, EFD_CLOEXEC)) >= 0) n++;
+    spdl_status s = n < 16 ? sp_fail_errno("engine library: 16 descriptors for it and its threads") : SPDL_OK;
+    sp_close_fds(room, n);
+    return s;
+}
+
 /* Threads have the mask of the one that made them, and Go's are made while its library is opened: a file that may not grow (ulimit -f) is an
  * error in them then, as it is in an engine of its own. Go handles SIGXFSZ there; here the signal would end the program. */
 static spdl_status open_without_xfsz(void **out) {
@@ -87,6 +98,7 @@ spdl_status sp_engine(const spdl_engine_table **out) {
     if (*out) return SPDL_OK;
     void *library;
     spdl_status s = fill_standard_descriptors();
+    if (s == SPDL_OK) s = check_room_for_go();
     if (s == SPDL_OK) s = open_without_xfsz(&library);
     if (s != SPDL_OK) return s;
     table_of get = NULL;

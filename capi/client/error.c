@@ -73,8 +73,9 @@ spdl_status sp_fail(spdl_status status, const char *format, ...) {
 spdl_status sp_fail_errno(const char *what) {
     int code = errno;
     char buffer[128];
-    return sp_fail(code == ENOMEM ? SPDL_E_NOMEM : SPDL_E_SYSTEM, "spdl: %s: %s (errno %d)", what,
-                   strerror_r(code, buffer, sizeof buffer), code);
+    return sp_fail(code == ENOMEM ? SPDL_E_NOMEM : SPDL_E_SYSTEM, "spdl: %s: %s (errno %d)%s", what,
+                   strerror_r(code, buffer, sizeof buffer), code,
+                   code == EMFILE ? "; raise the limit of open files (ulimit -n)" : "");
 }
 
 spdl_status sp_small(const char *call, const char *what, uint32_t got, size_t want, const char *init) {

@@ -78,7 +78,7 @@ static spdl_status check_identity(const spdl_l_header *h) {
 }
 
 static spdl_status check_counts(const spdl_l_header *h, uint64_t mapped) {
-    if (h->header_bytes < sizeof *h || h->header_bytes > mapped)
+    if (h->header_bytes < sizeof *h || h->header_bytes != mapped)
         return bad("header", "header_bytes", h->header_bytes, "the segment's size");
     if (h->page_bytes < 4096 || h->page_bytes > 1u << 20 || (h->page_bytes & (h->page_bytes - 1)) != 0)
         return bad("header", "page_bytes", h->page_bytes, "a power of two from 4096 to 1048576");

@@ -186,7 +186,9 @@ spdl_status sp_make_pair(int pair[2]) {
 
 spdl_status sp_make_ends(int *self, int pair[2]) {
     *self = sp_above_2((int)syscall(SYS_pidfd_open, getpid(), 0));
-    if (*self < 0) return sp_fail_errno("open: pidfd_open (Linux 5.14 or newer is needed)");
+    if (*self < 0)
+        return sp_fail_errno(errno == ENOSYS ? "open: pidfd_open (Linux 5.14 or newer is needed)"
+                                             : "open: pidfd_open");
     spdl_status s = sp_make_pair(pair);
     if (s != SPDL_OK) close(*self);
     return s;

@@ -21,6 +21,7 @@ import (
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/tensor"
+	"github.com/spdl/spdl/tests/leak"
 )
 
 // testContext ends with the test, and long before package testing loses its patience.
@@ -287,7 +288,7 @@ func TestBadSamplesEndItOrAreLeftOut(t *testing.T) {
 	if !errors.As(err, &bad) || bad.Index != 3 || len(report.Shards) != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if left := names(t, out); fmt.Sprint(left) != "[0.tar]" {
+	if left := leak.Names(t, out); fmt.Sprint(left) != "[0.tar]" {
 		t.Errorf("left %v", left)
 	}
 	c.Out, c.SkipBad = filepath.Join(out, "skipped-%d.tar"), true
@@ -316,21 +317,9 @@ func TestInterruptedRunsLeaveNothingHalf(t *testing.T) {
 			cancel()
 		}
 	}})
-	if !errors.Is(err, context.Canceled) || len(report.Shards) != 1 || fmt.Sprint(names(t, out)) != "[0.tar]" {
-		t.Errorf("%+v, %v, left %v", report, err, names(t, out))
+	if !errors.Is(err, context.Canceled) || len(report.Shards) != 1 || fmt.Sprint(leak.Names(t, out)) != "[0.tar]" {
+		t.Errorf("%+v, %v, left %v", report, err, leak.Names(t, out))
 	}
-}
-
-func names(t *testing.T, dir string) (all []string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		all = append(all, e.Name())
-	}
-	return all
 }
 
 // Names that are taken, or cannot be, are refused before anything is read.
@@ -357,7 +346,7 @@ func TestNamesOfArchivesAreRefused(t *testing.T) {
 	if want := `it has no number, so there is one archive; write "` + filepath.Join(dir, "c-%06d.tar") + `", or leave out the bound`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
-	if left := names(t, dir); fmt.Sprint(left) != "[a-17.tar one.tar]" {
+	if left := leak.Names(t, dir); fmt.Sprint(left) != "[a-17.tar one.tar]" {
 		t.Errorf("left %v", left)
 	}
 }

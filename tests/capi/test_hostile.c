@@ -83,6 +83,10 @@ TEST(every_forged_field_of_the_header_is_refused) {
     const forged numbers[] = {H(n_slots), H(n_lanes),    H(max_groups),   H(max_queues), H(access),
                               H(backing), H(page_bytes), H(layout_major), H(endian)};
     for (size_t i = 0; i < N(numbers); i++) all_refused(0, &numbers[i], counts, N(counts));
+    standin *whole = standin_make((standin_opts)STANDIN_OPTS);
+    const uint64_t less = whole->header->header_bytes - 8; /* all of it is inside that, too */
+    standin_free(whole);
+    all_refused(0, &sizes[0], &less, 1);
     const forged no_tensors = H(n_tensors);
     all_refused(0, &no_tensors, counts + 1, 2);
     const forged rows = H(batch_rows), required = H(features_required), magic = H(magic),

@@ -78,6 +78,26 @@ static int load_without_descriptors(void) {
     return spdl_detach(r) == SPDL_OK ? 0 : 3;
 }
 
+static int full_said = -1; /* likewise */
+
+/* Go cannot start where no descriptor is left, and would end the process: whatever there is, that is the call's error. */
+static int load_with_a_full_table(void) {
+    struct rlimit limit;
+    spdl_reader *r;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+    for (limit.rlim_cur = 3; limit.rlim_cur < 14; limit.rlim_cur++) {
+        spdl_loaded *loaded;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 2;
+        if (spdl_load("{\"image\": {}}", picture, sizeof picture, NULL, &loaded) != SPDL_E_SYSTEM) return 3;
+        if (open_with("\"samples\": 1", EPOCHS_1, SPDL_FORM_IN_PROCESS, &r) != SPDL_E_SYSTEM) return 4;
+        if (!strstr(spdl_last_error(), "raise the limit of open files (ulimit -n)")) return 5;
+    }
+    limit.rlim_cur = 256;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return 6;
+    if (open_with("\"samples\": 1", EPOCHS_1, SPDL_FORM_IN_PROCESS, &r) != SPDL_OK) return 7;
+    return spdl_detach(r) == SPDL_OK ? 0 : 8;
+}
+
 static int small_files_said = -1; /* likewise */
 
 /* A file of this thread's, and the ring's of Go's threads, end at the limit: that is the call's error. */
@@ -108,6 +128,9 @@ __attribute__((constructor(101))) static void fork_before_go(void) {
     pid_t child = fork();
     if (child == 0) _exit(load_without_descriptors());
     waitpid(child, &closed_said, 0);
+    child = fork();
+    if (child == 0) _exit(load_with_a_full_table());
+    waitpid(child, &full_said, 0);
     child = fork();
     if (child == 0) _exit(write_with_small_files());
     waitpid(child, &small_files_said, 0);
@@ -291,6 +314,8 @@ TEST(a_program_that_cannot_go_on_ends_the_ring_with_its_words) {
 }
 
 TEST(a_program_that_closed_its_first_three_descriptors_has_dev_null_there) { CHECK(closed_said == 0); }
+
+TEST(a_process_without_a_free_descriptor_is_told_so_and_goes_on) { CHECK(full_said == 0); }
 
 TEST(a_file_that_may_not_grow_is_an_error_and_not_the_end_of_the_program) { CHECK(small_files_said == 0); }
 

@@ -3,7 +3,7 @@
 
 #include "check.hpp"
 
-#include <spdl/spdl.hpp>
+#include <spdl/source.hpp>
 
 extern "C" {
 #include "../capi/standin.h"
@@ -16,6 +16,9 @@ extern "C" {
 #include <mutex>
 #include <set>
 #include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace std::chrono_literals;
 
@@ -270,6 +273,25 @@ void schema_and_information_are_the_rings() {
     CHECK(misspelt.code() == SPDL_E_NOT_FOUND && misspelt.text().find("imgae") != std::string::npos);
 }
 
+void a_forked_childs_descriptor_says_that_it_is_forked() {
+    Engine engine;
+    spdl::Loader loader = engine.attach();
+    const pid_t child = fork();
+    if (child == 0) _exit(loader.try_event_fd().code() == SPDL_E_FORKED ? 0 : 1);
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+void a_source_of_no_thread_or_no_function_is_refused() {
+    Engine engine;
+    const spdl::Loader loader = engine.attach();
+    const auto bring = [](spdl::Want) { return spdl::Sample::failed("none"); };
+    CHECK(spdl::OwnSource::try_start(loader, bring, 0).text() ==
+          "spdl: own source: threads is 0, want 1 or more");
+    CHECK(spdl::OwnSource::try_start(loader, nullptr).code() == SPDL_E_ARGUMENT);
+    CHECK(spdl::OwnSource::try_start(loader, bring).code() == SPDL_E_NOT_FOUND);
+}
+
 void nothing() {}
 
 } // namespace
@@ -277,6 +299,8 @@ void nothing() {}
 int main() {
     const check::Test tests[] = {
         TEST(another_ring_is_attached_over_a_loaders_connection),
+        TEST(a_forked_childs_descriptor_says_that_it_is_forked),
+        TEST(a_source_of_no_thread_or_no_function_is_refused),
         TEST(epochs_arrive_whole_and_in_order),
         TEST(break_releases_and_the_next_loop_goes_on),
         TEST(kept_batches_are_done_and_readable_after_the_loop),

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import time
 
@@ -176,3 +177,19 @@ def test_ctrl_c_during_a_wait_raises_within_100_ms(serve, pictures):
     delays.sort()
     print(f"KeyboardInterrupt after p50 {delays[TRIES // 2]:.1f} ms, max {delays[-1]:.1f} ms of {TRIES}")
     assert not MEASURE or delays[-2] <= 100, delays
+
+
+def test_a_child_that_is_told_to_be_silent_is(tmp_path):
+    """SPDL_LOG=off: what the engine failed of is the consumer's error, and nothing is on its stderr."""
+    (tmp_path / "0.jpg").write_text("no picture")
+    program = f"""
+import spdl
+try:
+    with spdl.open({describe(tmp_path)!r}) as loader:
+        loader.acquire()
+except spdl.EngineFailed as error:
+    print("none of its 1 samples is good" in str(error))
+"""
+    for level, loud in (("off", False), ("warn", True)):
+        done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "SPDL_LOG": level}, capture_output=True, text=True, timeout=PATIENCE)
+        assert (done.stdout, done.stderr != "") == ("True\n", loud), done.stderr

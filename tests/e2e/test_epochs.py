@@ -15,7 +15,9 @@ def test_epochs_n_ends_the_data(open_, pictures):
     """A for loop is one epoch; after the last one every loop is empty and acquire gives None at once."""
     loader = open_(describe(pictures.path, order={"shuffle": True, "epochs": 3}))
     assert [steps(loader) for _ in range(3)] == [list(range(14)), list(range(14, 28)), list(range(28, 42))]
-    assert steps(loader) == [] and loader.acquire(timeout=PATIENCE) is None
+    with pytest.warns(RuntimeWarning, match="3 epochs are over"):
+        assert steps(loader) == []
+    assert loader.acquire(timeout=PATIENCE) is None
     assert list(loader.epochs()) == [] and loader.epoch == 3
 
 
@@ -54,7 +56,8 @@ def test_restart_leaves_the_rest_of_the_epoch(open_, pictures, after):
     loader.restart()
     assert loader.epoch == 1
     assert [[b["index"].tolist() for b in loader] for _ in range(2)] == want[1:]
-    assert steps(loader) == []
+    with pytest.warns(RuntimeWarning, match="epochs are over"):
+        assert steps(loader) == []
 
 
 def last_of(open_, pictures, rule, **sections):

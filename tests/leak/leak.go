@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"testing"
 )
 
 // rounds of a measurement. A leak grows in every one; allocators and huge pages, in some.
@@ -49,6 +50,19 @@ func After(n, most int, one func(i int)) error {
 		err = fmt.Errorf("leak: %d descriptors after %d, %d before", now, rounds*n, open)
 	}
 	return err
+}
+
+// Names are the names in a directory, in order.
+func Names(t testing.TB, dir string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
 }
 
 // resident is memory that C's allocator and Go's hold, less what Go can give back.

@@ -7,6 +7,7 @@ import os
 import struct
 import subprocess
 import sys
+import threading
 import types
 import warnings
 import zlib
@@ -19,6 +20,8 @@ from spdl import _torchrun
 
 @pytest.fixture
 def torchrun(monkeypatch):
+    monkeypatch.setattr(_torchrun, "LEAVE_S", 0)  # no other rank comes
+
     def be(rank, world, local, size, run="job-7"):
         monkeypatch.setattr(_torchrun, "_opened", collections.Counter())  # another rank is another process
         for name, value in [("RANK", rank), ("WORLD_SIZE", world), ("LOCAL_RANK", local), ("LOCAL_WORLD_SIZE", size),
@@ -346,26 +349,80 @@ for error in (None, ValueError):
 def test_a_rank_waits_for_as_long_as_rank_0_opens_the_engine(torchrun, monkeypatch):
     """An index of many shards takes longer than anybody waits for an engine; with a timeout the wait is as long as that."""
     torchrun(1, 2, 1, 2)
-    name, waits = _torchrun.name(_torchrun.ranks(), '{"batch": 8}'), []
-
-    def attach(name, timeout=None, **_):
-        waits.append(timeout)
-        if len(waits) < 4:
-            raise spdl.NotFound("no engine answers")
-        return "a loader"
-
-    monkeypatch.setattr("spdl._start.attach", attach)
+    monkeypatch.setattr(_torchrun, "BEGIN_S", 0.05)
+    name = _torchrun.name(_torchrun.ranks(), '{"batch": 8}')
+    came = []
     with _torchrun.opening(name):
-        assert spdl.open({"batch": 8}) == "a loader" and waits == [None] * 4
-        monkeypatch.setattr(_torchrun, "_opened", collections.Counter())
-        waits.clear()
-        with pytest.raises(spdl.NotFound, match="within 0.5 s"):
-            spdl.open({"batch": 8}, timeout=0.5)
-    monkeypatch.setattr(_torchrun, "_opened", collections.Counter())
-    waits.clear()
+        waiting = threading.Thread(target=lambda: came.append(_torchrun.meet(name, None)))
+        waiting.start()
+        assert _torchrun.meet(name, 0.1) is None, "this one is as patient as its timeout"
+        assert waiting.is_alive()
+    waiting.join(30)
+    assert came[0] is not None
+    came[0].close()
+    _torchrun._hush("opened", name)
     with pytest.raises(spdl.NotFound, match="within 10 s"):
         spdl.open({"batch": 8})
-    assert waits == [None, 1.0], "an engine that came just now is found"
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_every_rank_is_told_why_rank_0_has_no_engine(two_ranks, late):
+    """The same exception in each, at once: to one that waits already, and to one that comes when rank 0 has gone on."""
+    behind, first = two_ranks(f"late = {late}" + """
+import os, sys, time, spdl
+if late and os.environ["RANK"] == "1":
+    sys.stdin.readline()
+begun = time.monotonic()
+try:
+    spdl.open({"source": {"folder": sys.argv[1]}, "batch": "many"}, engine=sys.argv[2])
+except spdl.SpecError as error:
+    print("batch" in str(error), "local rank 0" in str(error), flush=True)
+print(time.monotonic() - begun < 9, flush=True)
+sys.stdin.readline()
+""")
+    assert (said(first), said(first)) == ("True False", "True")
+    if late:
+        go_on(behind)
+    assert (said(behind), said(behind)) == ("True True", "True")
+
+
+def test_an_open_that_failed_may_be_tried_again(two_ranks):
+    """What was told of it is told no more: the others have the engine of the second try."""
+    behind, first = two_ranks(SPEC + """
+import os
+good, bad = sys.argv[1], sys.argv[1] + "-later"
+spec["source"]["folder"] = bad
+for trial in range(2):
+    try:
+        with spdl.open(spec, engine=sys.argv[2]) as loader:
+            print(keys(loader), flush=True)
+            sys.stdin.readline()
+    except spdl.EngineStartError as error:
+        print("no such directory" in str(error), flush=True)
+        sys.stdin.readline()
+        if os.environ["RANK"] == "0":
+            os.symlink(good, bad)
+""")
+    assert said(behind) == said(first) == "True"
+    go_on(first)
+    assert said(first) == "0145"
+    go_on(behind)
+    assert said(behind) == "2367"
+
+
+def test_rank_0_waits_for_a_rank_that_is_yet_to_come(two_ranks):
+    """A data set of two batches is over before the other rank has so much as opened it."""
+    late, first = two_ranks(SPEC + """
+import os
+if os.environ["RANK"] == "1":
+    sys.stdin.readline()
+with spdl.open(spec, engine=sys.argv[2]) as loader:
+    print(keys(loader), flush=True)
+print("left", flush=True)
+""")
+    assert said(first) == "0145"
+    go_on(late)
+    assert (said(late), said(late), said(first)) == ("2367", "left", "left")
 
 
 def test_a_rank_that_opens_more_often_than_rank_0_is_told_so(runtime, library, torchrun):

@@ -57,7 +57,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
                 how many threads call it; an iterable is gone through in one
 
     Blocks until the engine is ready or has said why not; a rank that attaches to the engine of local rank 0, with no timeout, as long as rank 0
-    does. Its log goes to stderr (SPDL_LOG sets the level).
+    does, and raises what it raises. Its log goes to stderr (SPDL_LOG sets the level).
     Raises SpecError, EngineStartError, StateError, and what attach() raises.
     """
     if isinstance(spec, Mapping):
@@ -108,7 +108,7 @@ def open(spec: Spec, *, state: Optional[dict[str, Any]] = None, engine: Union[st
             _torchrun.take_back(name)
         raise
     if name is not None:
-        _torchrun.host(loader)
+        _torchrun.host(loader, name, ranks.local_size - 1)
     if source is not None:
         try:
             loader._feed = _feed.Feed(loader._reader, source, source_threads, loader.info.samples, loader._streamed(), loader._takes_arrays())
@@ -131,7 +131,7 @@ def attach(name: str, group: Optional[str] = None, lane: Optional[int] = None, m
                 LeasesExhausted or Undone
     timeout     seconds for the engine to appear and answer; None: 10
 
-    Raises NotFound, Denied, Busy (with the numbers), VersionMismatch, FormatError, EngineLost.
+    Raises NotFound, Denied, Busy (with the numbers), VersionMismatch, FormatError, EngineLost, and EngineStopped of one that is ending.
     """
     ours = _torchrun.lane() if lane is None else None
     if ours is not None:
@@ -172,21 +172,27 @@ def _has_world(text: str) -> bool:
 
 def _attach_to_rank_0(name: str, timeout: Optional[float], **options: Any) -> Loader:
     """Attach to the engine that local rank 0 starts. As long as rank 0 opens it the wait goes on, unless the caller bounds it."""
+    here = _torchrun.meet(name, timeout)
     try:
-        opening = timeout is None
-        while opening:
-            try:
-                return attach(name, **options)
-            except NotFound:
-                opening = _torchrun.is_opening(name)
-        return attach(name, timeout=1.0 if timeout is None else timeout, **options)  # it may have come just now
+        # Where ranks cannot meet, as in a sandbox without abstract sockets, the engine may be there all the same.
+        loader = attach(name, timeout=timeout if here is not None else 1.0 if timeout is None else min(timeout, 1.0), **options)
     except NotFound as error:
+        if here is not None:
+            here.close()
         if "no engine answers" not in str(error):
             raise
         raise NotFound(
+            f"spdl: open: the engine of local rank 0 has ended ({error})" if here is not None else
             f"spdl: open: local rank 0 has started no engine of this description within {10 if timeout is None else timeout:g} s; every rank "
             f"opens the same descriptions, as often and in the same order, or share=False for an engine of its own ({error})"
         ) from None
+    except BaseException:
+        if here is not None:
+            here.close()
+        raise
+    if here is not None:
+        _torchrun.visit(loader, here)
+    return loader
 
 
 def attach_ring(of: Loader, ring: str, recipe: Optional[tuple], **options: Any) -> Loader:

@@ -11,20 +11,24 @@ import atexit
 import collections
 import contextlib
 import hashlib
+import json
 import os
 import re
+import selectors
 import socket
 import sys
+import threading
 import time
 import weakref
 from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional
 
-from ._errors import ArgumentError, SpdlError
+from ._errors import ArgumentError, EngineStartError, SpdlError, SystemCallError, error_for
 
 if TYPE_CHECKING:
     from .loader import Loader
 
 GROUP = "train"
+BEGIN_S = 10.0  # how long the other ranks wait for local rank 0 to begin to open
 LEAVE_S = 5.0  # how long local rank 0 waits at its end for the other ranks
 
 
@@ -103,31 +107,120 @@ def take_back(name: str) -> None:
             _opened[first] -= 1
 
 
+# Sockets without a file, which the kernel takes away with this process: local rank 0 listens at "opening" until it has the engine, or says there
+# what went wrong, and at "opened" for as long as it has the loader. There the other ranks hang on while they have theirs.
+_listening: dict[tuple[str, str], socket.socket] = {}
+_telling: dict[str, threading.Thread] = {}  # what went wrong, at "opening" of a name
+
+
+def _address(what: str, name: str) -> str:
+    return f"\0spdl-{what}-{os.getuid()}-{name}"
+
+
+def _listen(what: str, name: str) -> socket.socket:
+    _hush(what, name)
+    one = socket.socket(socket.AF_UNIX)
+    _listening[what, name] = one
+    try:
+        one.bind(_address(what, name))
+        one.listen()
+    except OSError as error:
+        _hush(what, name)
+        raise SystemCallError(f"spdl: open: a socket for the other ranks to come to: {error}") from None
+    return one
+
+
+def _hush(what: str, name: str) -> None:
+    one = _listening.pop((what, name), None)
+    if one is not None:
+        with contextlib.suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)  # a thread that accepts is woken by it, and the address in use while it does
+        one.close()
+        if what == "opening" and name in _telling:
+            _telling.pop(name).join()
+
+
+def _in_forked_child() -> None:
+    """What the parent listens at ends with the parent alone."""
+    for one in _listening.values():
+        one.close()
+    _listening.clear()
+    _telling.clear()
+
+
+os.register_at_fork(after_in_child=_in_forked_child)
+
+
 @contextlib.contextmanager
 def opening(name: str) -> Iterator[None]:
-    """Local rank 0 opens the engine of this name, which takes as long as its source does, for an index of many shards say: the other ranks can
-    tell. A socket without a file, which the kernel takes away with this process."""
-    with socket.socket(socket.AF_UNIX) as announced:
-        with contextlib.suppress(OSError):  # the others wait for as long as for any engine then
-            announced.bind(_opening_address(name))
-            announced.listen()
+    """Local rank 0 opens the engine of this name, which takes as long as its source does, for an index of many shards say: the other ranks
+    wait as long. Where it fails they are told why, those that come later, too, until this process opens it again or ends."""
+    announced = _listen("opening", name)
+    try:
         yield
+        _listen("opened", name)
+    except BaseException as error:
+        if isinstance(error, SpdlError):
+            told = json.dumps([error.status, str(error)]).encode()
+            announced.setblocking(False)
+            _tell(announced, told)  # those who wait already: this process may end now
+            announced.setblocking(True)
+            _telling[name] = threading.Thread(target=_tell, args=(announced, told), name="spdl-opening", daemon=True)
+            _telling[name].start()
+        else:
+            _hush("opening", name)
+        raise
+    _hush("opening", name)
 
 
-def is_opening(name: str) -> bool:
-    with socket.socket(socket.AF_UNIX) as asked:
-        asked.setblocking(False)
-        try:
-            asked.connect(_opening_address(name))
-        except BlockingIOError:  # many have asked already
-            pass
-        except OSError:
-            return False
-    return True
+def _tell(announced: socket.socket, told: bytes) -> None:
+    with contextlib.suppress(OSError):  # nobody waits, or it is opened again
+        while True:
+            asked, _ = announced.accept()
+            with asked, contextlib.suppress(OSError):
+                asked.sendall(told)
 
 
-def _opening_address(name: str) -> str:
-    return f"\0spdl-opening-{os.getuid()}-{name}"
+def meet(name: str, timeout: Optional[float]) -> Optional[socket.socket]:
+    """Wait for local rank 0's engine of this name, and hang on. Without a timeout the wait is as long as local rank 0 opens it, and BEGIN_S
+    for that to begin. None: the time is over. Raises what local rank 0's open raised."""
+    end = time.monotonic() + (BEGIN_S if timeout is None else timeout)
+    while True:
+        here = _connected("opened", name)
+        if here is not None:
+            return here
+        left = end - time.monotonic()
+        asked = _connected("opening", name) if left > 0 or timeout is None else None
+        if asked is not None:
+            _hear(asked, None if timeout is None else left)
+        elif left <= 0:
+            return None
+        else:
+            time.sleep(0.01)
+
+
+def _connected(what: str, name: str) -> Optional[socket.socket]:
+    one = socket.socket(socket.AF_UNIX)
+    try:
+        one.connect(_address(what, name))
+        return one
+    except BaseException as error:
+        one.close()
+        if isinstance(error, OSError):
+            return None
+        raise
+
+
+def _hear(asked: socket.socket, timeout: Optional[float]) -> None:
+    """Until local rank 0 has opened, has failed, or is no more."""
+    told = b""
+    with asked, contextlib.suppress(OSError):
+        asked.settimeout(timeout)
+        while more := asked.recv(1 << 16):
+            told += more
+    if told:
+        status, text = json.loads(told)
+        raise error_for(EngineStartError.status if status is None else status, f"{text} (said by local rank 0, which opens for its node)")
 
 
 def lane() -> Optional[int]:
@@ -157,32 +250,54 @@ def own_arguments(ranks: Ranks, world: bool = True) -> list[str]:
 _hosts: weakref.WeakSet[Loader] = weakref.WeakSet()  # loaders of engines that other ranks attach to
 
 
-def host(loader: Loader) -> None:
-    """The engine of this loader is the other ranks', too: they are a batch or two behind when it is closed, or when this process ends."""
+def host(loader: Loader, name: str, others: int) -> None:
+    """The engine of this loader is the other ranks', too: they may be yet to come, or a batch or two behind, when it is closed, or when this process ends."""
     if not _hosts:
         atexit.unregister(_at_exit)
         atexit.register(_at_exit)  # before what closes all readers, which was registered when that was imported
     _hosts.add(loader)
-    loader._hosting = True
+    loader._host = (name, others)
+
+
+def visit(loader: Loader, here: socket.socket) -> None:
+    """The loader is another rank's than the host's, and hangs on until it ends."""
+    loader._visit = weakref.finalize(loader, here.close)
 
 
 def see_off(loader: Loader) -> None:
-    """Before a host leaves: wait, up to LEAVE_S, until the other ranks have left its ring."""
-    if not loader._hosting:
+    """Before a host leaves: wait, up to LEAVE_S, until the other ranks have come and gone."""
+    if loader._host is None:
         return
-    loader._hosting = False
-    end = time.monotonic() + LEAVE_S
-    try:
-        while _others(loader) and time.monotonic() < end:
-            time.sleep(0.01)
-    except SpdlError:  # the engine is gone already
-        pass
+    name, others = loader._host
+    with contextlib.suppress(SpdlError):
+        if loader.state in ("starting", "running", "ended"):  # else there is nothing left to come for
+            _await_visits(_listening.get(("opened", name)), others)
+    leave(loader)
 
 
-def _others(loader: Loader) -> bool:
-    info = loader.info
-    groups = [group for ring in loader.stats().get("rings", ()) if ring["ring"]["name"] == info.name for group in ring["groups"]]
-    return any(member["pid"] != os.getpid() for group in groups if group["name"] == info.group for member in group["members"])
+def leave(loader: Loader) -> None:
+    """Whoever comes now finds no host."""
+    if loader._host is not None:
+        (name, _), loader._host = loader._host, None
+        _hush("opened", name)
+
+
+def _await_visits(opened: Optional[socket.socket], others: int) -> None:
+    if opened is None:
+        return  # of the process that this one was forked from
+    end, came = time.monotonic() + LEAVE_S, 0
+    with selectors.DefaultSelector() as selector:
+        selector.register(opened, selectors.EVENT_READ)
+        while (came < others or len(selector.get_map()) > 1) and (left := end - time.monotonic()) > 0:
+            for key, _ in selector.select(left):
+                if key.fileobj is opened:
+                    selector.register(opened.accept()[0], selectors.EVENT_READ)
+                    came += 1
+                else:  # nobody says anything there but that it leaves
+                    selector.unregister(key.fileobj).fileobj.close()
+        for key in list(selector.get_map().values()):
+            if key.fileobj is not opened:
+                key.fileobj.close()
 
 
 def _at_exit() -> None:

@@ -45,6 +45,7 @@ func Main(args []string, out, err io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, stop) }) // a later signal ends the process at once
+	silent := a.control != nil && os.Getenv("SPDL_LOG") == "off"      // the ring has what a program's own engine failed of
 	root := a.root()
 	strictCompletion(root)
 	root.SetArgs(args)
@@ -57,7 +58,7 @@ func Main(args []string, out, err io.Writer) int {
 		return exitOK
 	}
 	failure = limited(interrupted(ctx, failure))
-	if a.control == nil || shm.RefuseOwner(a.control, told(failure)) != nil {
+	if (a.control == nil || shm.RefuseOwner(a.control, told(failure)) != nil) && !silent {
 		text := strings.ReplaceAll(engine.InLine(failure.Error(), "\n\t"), "\n", "\n\t") // lines of its own, as a stack has, are seen to be
 		fmt.Fprintf(err, "spdl: %s\n", text)
 	}

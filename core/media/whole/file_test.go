@@ -7,19 +7,9 @@ import (
 	"slices"
 	"syscall"
 	"testing"
-)
 
-func names(t *testing.T, dir string) (all []string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		all = append(all, e.Name())
-	}
-	return all
-}
+	"github.com/spdl/spdl/tests/leak"
+)
 
 func begin(t *testing.T, path, text string) *File {
 	t.Helper()
@@ -51,7 +41,7 @@ func TestFileAppearsWholeOrNotAtAll(t *testing.T) {
 			t.Errorf("got %q (%v), want %q", now, err, text)
 		}
 	}
-	if got := names(t, dir); !slices.Equal(got, []string{"a"}) {
+	if got := leak.Names(t, dir); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("got %q, want the file alone", got)
 	}
 }
@@ -83,8 +73,8 @@ func TestSpecialFileIsWrittenAsItIs(t *testing.T) {
 		}
 	}
 	info, err := os.Lstat(path)
-	if err != nil || info.Mode()&os.ModeNamedPipe == 0 || len(names(t, dir)) != 1 {
-		t.Errorf("the FIFO is %v now (%v), beside %q", info, err, names(t, dir))
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 || len(leak.Names(t, dir)) != 1 {
+		t.Errorf("the FIFO is %v now (%v), beside %q", info, err, leak.Names(t, dir))
 	}
 }
 
@@ -99,7 +89,7 @@ func TestFailuresLeaveNothing(t *testing.T) {
 	if err := f.Finish(); err == nil {
 		t.Error("a directory was replaced")
 	}
-	if got := names(t, dir); !slices.Equal(got, []string{"a"}) {
+	if got := leak.Names(t, dir); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("got %q, want the directory alone", got)
 	}
 	if _, err := Create(filepath.Join(dir, "nowhere", "a")); !errors.Is(err, os.ErrNotExist) {

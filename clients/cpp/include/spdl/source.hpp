@@ -90,8 +90,12 @@ class OwnSource {
     }
     ~OwnSource() { stop(); }
 
-    // SPDL_E_NOT_FOUND if the loader's engine is another process, or its description has no source.host.
+    // SPDL_E_NOT_FOUND if the loader's engine is another process, or its description has no source.host; SPDL_E_ARGUMENT without a
+    // thread or a function: nothing would ever come.
     static Result<OwnSource> try_start(const Loader &loader, Function bring, unsigned threads = 8) {
+        if (threads == 0 || !bring)
+            return Status(SPDL_E_ARGUMENT, threads == 0 ? "spdl: own source: threads is 0, want 1 or more"
+                                                        : "spdl: own source: the function is empty");
         const std::int64_t source = spdl_source_id(loader.get());
         if (source < 0) return Status(static_cast<spdl_status>(source));
         OwnSource own;

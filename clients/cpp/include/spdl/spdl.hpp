@@ -277,8 +277,10 @@ class Loader {
     Result<int> try_event_fd() {
         if (!get()) return detail::Handle::closed();
         const int fd = spdl_event_fd(get());
-        if (fd < 0) return Status(SPDL_E_SYSTEM, spdl_last_error());
-        return fd;
+        if (fd >= 0) return fd;
+        std::string why = spdl_last_error();
+        const std::int32_t state = spdl_engine_state(get()); // SPDL_E_FORKED, where that is why
+        return Status(state < 0 ? static_cast<spdl_status>(state) : SPDL_E_SYSTEM, std::move(why));
     }
 
     // This group's position as JSON. The batches this reader holds count as completed, as in a training loop
