@@ -48,7 +48,7 @@ Filters, weights and mixtures of the description count, its transform does not: 
 longer become JPEGs of that size. The same description and seed give the same archives, byte for byte.
 
 An archive has its name when it is whole. Names that are taken are refused, so a run that was interrupted is begun again with its shards
-removed.`,
+removed; what it was writing when it was killed is removed by the next run of the same names.`,
 		Example: `  spdl pack /data/train --out /data/shards/train-%06d.tar
   spdl pack /data/train --out /nvme/train-%06d.tar --resize 512 --quality 90
   spdl pack captions.yaml --out /data/shards/%05d.tar --shard-bytes 1GiB --index-beside
