@@ -380,7 +380,7 @@ func TestPartsAreCalledWhatTheyAre(t *testing.T) {
 	}
 }
 
-// What a run left that was killed goes with the next run of the same names; what another one is writing stays.
+// What a run left that was killed goes with the next run of the same names; while another one is writing some of them, they are taken.
 func TestNextRunSweepsAwayWhatAKilledOneLeft(t *testing.T) {
 	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
 	dir := t.TempDir()
@@ -388,14 +388,21 @@ func TestNextRunSweepsAwayWhatAKilledOneLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer live.Abandon()
 	for _, name := range []string{".t-007.tar.0123456789abcdef.part", ".t-1000.tar.0123456789abcdef.part", ".u-007.tar.0123456789abcdef.part"} {
 		put(t, filepath.Join(dir, name), []byte("left"))
 	}
-	if _, err := Write(testContext(t), Config{Source: folder(t, tree(t, 3), nil), Samples: upTo(3), Parts: []Part{{}}, Out: filepath.Join(dir, "t-%03d.tar")}); err != nil {
+	config := Config{Source: folder(t, tree(t, 3), nil), Samples: upTo(3), Parts: []Part{{}}, Out: filepath.Join(dir, "t-%03d.tar")}
+	if _, err := Write(testContext(t), config); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), fmt.Sprintf("another run is writing %q", live.Name())) {
+		t.Errorf("beside a run that writes the same names: %v", err)
+	}
+	if _, err := os.Stat(live.Name()); err != nil {
+		t.Error(err)
+	}
+	live.Abandon()
+	if _, err := Write(testContext(t), config); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := names(t, dir), []string{filepath.Base(live.Name()), ".u-007.tar.0123456789abcdef.part", "t-000.tar"}; !slices.Equal(got, want) {
+	if got, want := names(t, dir), []string{".u-007.tar.0123456789abcdef.part", "t-000.tar"}; !slices.Equal(got, want) {
 		t.Errorf("left %q, want %q", got, want)
 	}
 }

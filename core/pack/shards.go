@@ -106,8 +106,12 @@ func (s *shards) vacant() error {
 	}
 	like := regexp.MustCompile("^" + regexp.QuoteMeta(before) + digits + regexp.QuoteMeta(after) + "$")
 	if source.NetworkFileSystem(dir) == "" { // there a lock may be of one machine alone
-		if _, err := whole.Sweep(filepath.Clean(dir+"."), like.MatchString); err != nil {
+		live, err := whole.Sweep(filepath.Clean(dir+"."), like.MatchString)
+		if err != nil {
 			return fmt.Errorf("pack: out: %w", err)
+		}
+		if len(live) > 0 {
+			return fmt.Errorf("pack: out %q: %w: another run is writing %q; wait for its end, or choose another", s.c.Out, ErrTaken, live[0])
 		}
 	}
 	for _, e := range entries {

@@ -86,29 +86,33 @@ func (f *File) Abandon() {
 var partName = regexp.MustCompile(`^\.(.+)\.[0-9a-f]{16}\.part$`)
 
 // Sweep removes, in a directory, what processes have left that died before they finished a file whose name is one of these. That they are
-// dead is told by the lock, which ends with its process: what somebody still writes stays. It returns how many it removed.
-func Sweep(dir string, of func(name string) bool) (removed int, err error) {
+// dead is told by the lock, which ends with its process: what somebody still writes stays, and is returned.
+func Sweep(dir string, of func(name string) bool) (live []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for _, e := range entries {
 		if m := partName.FindStringSubmatch(e.Name()); m == nil || !e.Type().IsRegular() || !of(m[1]) {
 			continue
 		}
-		if sweep(filepath.Join(dir, e.Name())) {
-			removed++
+		if path := filepath.Join(dir, e.Name()); sweep(path) {
+			live = append(live, path)
 		}
 	}
-	return removed, nil
+	return live, nil
 }
 
-// sweep removes a file that nobody has locked. It is locked meanwhile, so that whoever has just made it, and not locked it yet, finds out.
-func sweep(path string) bool {
+// sweep removes a file that nobody has locked, and says whether somebody has; where that cannot be told it stays. It is locked meanwhile, so that
+// whoever has just made it, and not locked it yet, finds out.
+func sweep(path string) (live bool) {
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
-	return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil && unix.Unlink(path) == nil
+	if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+		_ = unix.Unlink(path) // what may not be removed stays
+	}
+	return errors.Is(err, unix.EWOULDBLOCK)
 }
