@@ -18,6 +18,9 @@ func (r *ring) openSource(ctx context.Context, s *spec.Spec) error {
 	if r.store, err = store.New(storeOptions(&s.Source.Remote)); err != nil {
 		return err
 	}
+	if err := worthKeeping(s); err != nil {
+		return err
+	}
 	if r.source, err = r.open(ctx, s, &s.Source); err != nil {
 		return err
 	}
@@ -75,7 +78,7 @@ func localTimeout(s *spec.Source) time.Duration {
 		}
 	}
 	timeout := s.LocalTimeout
-	if timeout == 0 && slices.ContainsFunc(paths, func(p string) bool { return source.NetworkFileSystem(p) != "" }) {
+	if timeout == 0 && onNetwork(paths) {
 		timeout = networkTimeout
 	}
 	if timeout <= 0 || len(paths) == 0 {
@@ -119,6 +122,27 @@ func (r *ring) openBefore(ctx context.Context, ring *spec.Spec, s *spec.Source, 
 		list.Path, list.Others = first(media[0].From), media[1:]
 	}
 	return source.OpenList(list)
+}
+
+// networkFileSystem says what file system a path lies on; tests have another.
+var networkFileSystem = source.NetworkFileSystem
+
+// onNetwork says that one of the paths lies on a file system that a server has.
+func onNetwork(paths []string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool { return networkFileSystem(p) != "" })
+}
+
+// worthKeeping refuses a copy on a disk of what lies whole and unpacked on a disk already: a read of the copy takes longer than one of the array.
+func worthKeeping(s *spec.Spec) error {
+	key := "cache.dir"
+	if s.Cache.Dir == "" {
+		key = "cache.rows_dir"
+	}
+	if s.Source.Arrays == nil || s.Cache.Dir == "" && s.Cache.RowsDir == "" || onNetwork(s.Source.Files()) {
+		return nil
+	}
+	return describedWrongly{fmt.Errorf("engine: ring %q: %s: keeps on a disk what source.arrays reads from one already, where a sample is a single read of bytes as they are, and the "+
+		"copy would be slower; it goes with arrays on a network's file system; leave it out", s.FullName(), key)}
 }
 
 // openHost opens the source that the program around the engine feeds. There is one feed, so one ring can have it.

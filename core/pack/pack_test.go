@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/spdl/spdl/core/array"
+	"github.com/spdl/spdl/core/media/whole"
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/source/store"
 	"github.com/spdl/spdl/core/tensor"
@@ -364,6 +365,52 @@ func TestPartsAreCalledWhatTheyAre(t *testing.T) {
 	} {
 		if got := endingOf([]byte(data), ""); got != want {
 			t.Errorf("%q: got %q, want %q", data, got, want)
+		}
+	}
+}
+
+// What a run left that was killed goes with the next run of the same names; while another one is writing some of them, they are taken.
+func TestNextRunSweepsAwayWhatAKilledOneLeft(t *testing.T) {
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	dir := t.TempDir()
+	live, err := whole.Create(filepath.Join(dir, "t-000.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".t-007.tar.0123456789abcdef.part", ".t-1000.tar.0123456789abcdef.part", ".u-007.tar.0123456789abcdef.part"} {
+		put(t, filepath.Join(dir, name), []byte("left"))
+	}
+	config := Config{Source: folder(t, tree(t, 3), nil), Samples: upTo(3), Parts: []Part{{}}, Out: filepath.Join(dir, "t-%03d.tar")}
+	if _, err := Write(testContext(t), config); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), fmt.Sprintf("another run is writing %q", live.Name())) {
+		t.Errorf("beside a run that writes the same names: %v", err)
+	}
+	if _, err := os.Stat(live.Name()); err != nil {
+		t.Error(err)
+	}
+	live.Abandon()
+	if _, err := Write(testContext(t), config); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(t, dir), []string{".u-007.tar.0123456789abcdef.part", "t-000.tar"}; !slices.Equal(got, want) {
+		t.Errorf("left %q, want %q", got, want)
+	}
+}
+
+// A class whose samples WebDataset's readers would pass over is refused by its name, and so is one that is no directory's; others keep theirs.
+func TestClassesThatAreNoDirectoriesAreRefused(t *testing.T) {
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	for class, good := range map[string]bool{"__x__": false, "__x": true, "x__": true, "____": false, "__a__b__": false, "__a__b": true, "_x_": true} {
+		dir, out := t.TempDir(), t.TempDir()
+		put(t, filepath.Join(dir, class, "0.png"), picture(1, 4, 4))
+		put(t, filepath.Join(dir, "y", "1.png"), picture(2, 4, 4))
+		report, err := Write(testContext(t), Config{Source: folder(t, dir, nil), Samples: upTo(2), Parts: []Part{{}}, Out: filepath.Join(out, "t.tar")})
+		if want := fmt.Sprintf("pack: class %q: WebDataset's readers pass over what lies in a directory whose name begins and ends with __; call it otherwise, or say labels: none", class); good != (err == nil && report.ByClass) || !good && (err == nil || err.Error() != want) {
+			t.Errorf("%s: got %v, want %s", class, err, want)
+		}
+	}
+	for class, want := range map[string]string{"a/b": "a name without /", "..": "a name without /", "": "a name without /"} {
+		if err := checkClass(class); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v", class, err)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 // shards writes one archive after the other. Only the sink's goroutine uses it.
 type shards struct {
 	c        *Config
-	classes  []string // directories of keys, by label; nil: keys have none
+	classes  []string // directories of keys, by label; none: keys have none
 	present  []bool   // classes of which a sample is written
 	nameless bool     // a sample is written that is of none
 	numbered bool
@@ -65,7 +65,12 @@ func newShards(c *Config) (*shards, error) {
 	case len(found) == 0 && (c.MaxBytes > 0 || c.MaxSamples > 0):
 		return nil, fmt.Errorf("pack: out %q: %w: it has no number, so there is one archive; write %q, or leave out the bound", c.Out, ErrName, strings.TrimSuffix(c.Out, ".tar")+"-%06d.tar")
 	}
-	s := &shards{c: c, numbered: len(found) == 1, classes: directories(c.Source.Classes())}
+	s := &shards{c: c, numbered: len(found) == 1, classes: c.Source.Classes()}
+	for _, name := range s.classes {
+		if err := checkClass(name); err != nil {
+			return nil, err
+		}
+	}
 	s.present = make([]bool, len(s.classes))
 	for range c.Parts {
 		s.seen = append(s.seen, map[string]bool{})
@@ -73,14 +78,15 @@ func newShards(c *Config) (*shards, error) {
 	return s, s.vacant()
 }
 
-// directories are class names as the first directory of keys; nil where any of them is none.
-func directories(classes []string) []string {
-	for _, name := range classes {
-		if name == "" || strings.ContainsRune(name, '/') || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "__") {
-			return nil
-		}
+// checkClass refuses a class whose name is no first directory of keys: its samples would lose it, or be passed over by who reads them.
+func checkClass(name string) error {
+	switch {
+	case name == "" || name == "." || name == ".." || strings.ContainsRune(name, '/'):
+		return fmt.Errorf("pack: class %q: want a name without / and more than dots, as its samples lie in a directory called so", name)
+	case len(name) >= 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__"):
+		return fmt.Errorf("pack: class %q: WebDataset's readers pass over what lies in a directory whose name begins and ends with __; call it otherwise, or say labels: none", name)
 	}
-	return classes
+	return nil
 }
 
 // vacant refuses names that are taken: shards of an earlier run beside these would pass for some of them.
@@ -99,6 +105,15 @@ func (s *shards) vacant() error {
 		digits = "[0-9]+"
 	}
 	like := regexp.MustCompile("^" + regexp.QuoteMeta(before) + digits + regexp.QuoteMeta(after) + "$")
+	if source.NetworkFileSystem(dir) == "" { // there a lock may be of one machine alone
+		live, err := whole.Sweep(filepath.Clean(dir+"."), like.MatchString)
+		if err != nil {
+			return fmt.Errorf("pack: out: %w", err)
+		}
+		if len(live) > 0 {
+			return fmt.Errorf("pack: out %q: %w: another run is writing %q; wait for its end, or choose another", s.c.Out, ErrTaken, live[0])
+		}
+	}
 	for _, e := range entries {
 		if like.MatchString(e.Name()) {
 			return fmt.Errorf("pack: out %q: %w by %q; remove what an earlier run wrote, or choose another", s.c.Out, ErrTaken, filepath.Join(dir, e.Name()))
@@ -133,7 +148,7 @@ func (s *shards) put(p *packed) error {
 	for k := range s.seen {
 		s.seen[k][p.members[k].ending] = true
 	}
-	if label := s.c.Source.Label(p.index); s.classes != nil && label >= 0 {
+	if label := s.c.Source.Label(p.index); len(s.classes) > 0 && label >= 0 {
 		s.present[label] = true
 	} else {
 		s.nameless = true
@@ -178,7 +193,7 @@ func memberBytes(key string, m *member) int64 {
 // key is what the names of a sample's members begin with.
 func (s *shards) key(p *packed) string {
 	number := fmt.Sprintf("%09d", p.number)
-	if label := s.c.Source.Label(p.index); s.classes != nil && label >= 0 {
+	if label := s.c.Source.Label(p.index); len(s.classes) > 0 && label >= 0 {
 		return s.classes[label] + "/" + number
 	}
 	return number
@@ -236,7 +251,7 @@ func (s *shards) byClass() {
 			s.report.Absent = append(s.report.Absent, s.classes[label])
 		}
 	}
-	s.report.ByClass = s.classes != nil && !s.nameless && s.report.Absent == nil
+	s.report.ByClass = len(s.classes) > 0 && !s.nameless && s.report.Absent == nil
 }
 
 // check opens the archives as those do who read them, which makes their indexes, and counts.

@@ -3,8 +3,6 @@ package source
 import (
 	"archive/tar"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,13 +57,14 @@ func wantAlone(t *testing.T, s Source, n int) {
 // Samples without media are columns and nothing else, wherever they lie: what else lies there is not looked at.
 func TestSamplesAreColumnsAloneWhereverTheyLie(t *testing.T) {
 	const n = 9
-	dir := t.TempDir()
+	dir, tree := t.TempDir(), map[string]string{}
 	var parts []part
 	table, lines := "num,txt,npy,path\n", ""
 	for i := range n {
 		for ending, content := range aloneSample(i) {
 			parts = append(parts, part{fmt.Sprintf("%d.%s", i, ending), content})
 			write(t, fmt.Sprintf("%s/tree/c%d/%d.%s", dir, i/5, i, ending), content)
+			tree[fmt.Sprintf("tree/c%d/%d.%s", i/5, i, ending)] = content
 		}
 		table += fmt.Sprintf("%d,text %d,tree/c%d/%d.npy,\n", i, i, i/5, i)
 		lines += fmt.Sprintf("{\"num\": %d, \"npy\": \"tree/c%d/%d.npy\", \"txt\": \"text %d\"}\n", i, i/5, i, i)
@@ -83,6 +82,7 @@ func TestSamplesAreColumnsAloneWhereverTheyLie(t *testing.T) {
 		"http":   openS(t, ShardsConfig{Shards: []string{o.URL + "/s.tar"}, Media: none, Columns: aloneColumns, Store: client}),
 		"folder": openF(t, FolderConfig{Dir: dir + "/tree", Media: none, Columns: aloneColumns, Labels: true}),
 		"named":  openF(t, FolderConfig{Dir: dir + "/tree", Media: none, Columns: aloneColumns, Extensions: []string{"txt"}}),
+		"s3":     openF(t, FolderConfig{Dir: "s3://bucket/tree", Media: none, Columns: aloneColumns, Labels: true, Store: serveBucket(t, tree).client(t)}),
 		"csv":    openL(t, ListConfig{File: dir + "/t.csv", Alone: true, Columns: aloneColumns}),
 		"jsonl":  openL(t, ListConfig{File: dir + "/t.jsonl", Alone: true, Columns: aloneColumns}),
 	} {
@@ -94,10 +94,10 @@ func TestSamplesAreColumnsAloneWhereverTheyLie(t *testing.T) {
 				t.Errorf("cache: %+v", got)
 			}
 			first := string(s.Key(0, nil))
-			if want := map[string]string{"csv": "t.csv:0", "jsonl": "t.jsonl:0", "folder": "c0/0.npy", "named": "c0/0.txt"}[name]; want != "" && first != want {
+			if want := map[string]string{"csv": "t.csv:0", "jsonl": "t.jsonl:0", "folder": "c0/0.npy", "s3": "c0/0.npy", "named": "c0/0.txt"}[name]; want != "" && first != want {
 				t.Errorf("key %q, want %q", first, want)
 			}
-			if name == "folder" && (s.Label(8) != 1 || len(s.Classes()) != 2) {
+			if (name == "folder" || name == "s3") && (s.Label(8) != 1 || len(s.Classes()) != 2) {
 				t.Errorf("label %d of classes %q", s.Label(8), s.Classes())
 			}
 		})
@@ -187,41 +187,6 @@ func TestSampleOfColumnsIsBadByItsCause(t *testing.T) {
 				t.Errorf("%s: sample %d: got %v, want %q", name, i, err, want)
 			}
 		}
-	}
-}
-
-// Objects below an s3 prefix are samples of columns that are all made of the object; of files beside it there are none.
-func TestObjectsOfAPrefixAreColumns(t *testing.T) {
-	data := map[string]string{"t/a/1.npy": npy(false, 1, 2), "t/b/2.npy": npy(false, 2, 2), "t/b/2.txt": "no sample"}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if text, ok := data[strings.TrimPrefix(r.URL.Path, "/bucket/")]; ok {
-			w.Header().Set("ETag", `"1"`)
-			http.ServeContent(w, r, "", old, strings.NewReader(text))
-			return
-		}
-		fmt.Fprint(w, "<ListBucketResult>")
-		for _, k := range []string{"t/a/1.npy", "t/b/2.npy", "t/b/2.txt"} {
-			fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><ETag>&quot;1&quot;</ETag></Contents>", k, len(data[k]))
-		}
-		fmt.Fprint(w, "</ListBucketResult>")
-	}))
-	defer server.Close()
-	c := FolderConfig{Dir: "s3://bucket/t", Labels: true, Media: none, Columns: []Column{{Name: "npy", Type: Array}},
-		Store: storeClient(t, store.Options{Endpoint: server.URL, Anonymous: true, PathStyle: true})}
-	s := openF(t, c)
-	var b Buffer
-	for i := range s.Len() {
-		must(t, s.Read(background, i, &b))
-		if got := shorts(b.Value(0)); !slices.Equal(got, []int{int(i) + 1, int(i) + 2}) || s.Label(i) != i {
-			t.Errorf("sample %d: got %v, label %d", i, got, s.Label(i))
-		}
-	}
-	if s.Len() != 2 {
-		t.Errorf("got %d samples", s.Len())
-	}
-	c.Columns = append(c.Columns, Column{Name: "txt"})
-	if _, err := OpenFolder(c); err == nil || !strings.Contains(err.Error(), "source.columns: files beside the samples go with a local folder") {
-		t.Errorf("got %v", err)
 	}
 }
 

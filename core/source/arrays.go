@@ -137,15 +137,25 @@ func (b *Buffer) side(c int) *Buffer {
 func (b *Buffer) setFile(c *Column, read func(side *Buffer) error) error {
 	side := b.side(len(b.columns))
 	err := read(side)
+	return b.setRead(c, side.Bytes(), err)
+}
+
+// setRead appends the value of the buffer's next column from the bytes of a file, which stay where they are, or from why it could not be read.
+func (b *Buffer) setRead(c *Column, file []byte, err error) error {
 	if err == nil {
-		return b.setPart(c, side.Bytes(), true)
+		return b.setPart(c, file, true)
 	}
 	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
 	switch {
-	case errors.As(err, &e) && e.Cause == Empty && c.Type == Text:
+	case e.Cause == Empty && c.Type == Text:
 		return b.setPart(c, nil, false) // as an empty member of an archive
-	case e != nil && e.Cause == Missing:
+	case e.Cause == Missing:
 		return b.setDefault(c, func() string { return "its file is not there" })
 	}
-	return err
+	named := *e
+	named.Detail = strings.TrimSuffix(fmt.Sprintf("column %q: %s", c.Name, e.Detail), ": ")
+	return &named
 }

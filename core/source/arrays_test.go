@@ -146,6 +146,7 @@ func TestArraysThatDifferAreBadSamples(t *testing.T) {
 func TestArraysThatNoSampleTellsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/0.jpg", "p")
+	write(t, dir+"/other.npy", "of no sample")
 	_, err := OpenFolder(FolderConfig{Dir: dir, Columns: []Column{{Name: "a", From: "npy", Type: Array}}})
 	if err == nil || !strings.Contains(err.Error(), `source.columns[0] ("a"): none of the first 1 samples tells`) || !strings.Contains(err.Error(), "its file is not there") {
 		t.Errorf("got %v", err)
@@ -232,6 +233,7 @@ func TestRaggedArraysHaveALengthOfTheirOwn(t *testing.T) {
 		}
 	}
 	columns[0].From = "none"
+	write(t, dir+"/tree/other.none", "of no sample")
 	none, err := OpenFolder(FolderConfig{Dir: dir + "/tree", Columns: columns})
 	if err == nil {
 		must(t, none.Close())

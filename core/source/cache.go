@@ -165,7 +165,7 @@ func (k *Cache) Close() error {
 func (k *Cache) Wrap(s Source) (Source, error) {
 	v, ok := s.(Versioned)
 	if !ok {
-		return nil, errors.New("source: cache: keeps samples that have a version, and those of source.host and source.arrays have none; leave cache.dir out")
+		return nil, errors.New("source: cache: keeps samples that have a version, and those of source.host have none; leave cache.dir out")
 	}
 	c := &cached{outer: outer{s}, versions: v, cache: k}
 	c.columns = len(c.Columns())

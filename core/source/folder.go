@@ -25,8 +25,8 @@ type FolderConfig struct {
 	Dir          string   // a directory, or s3://BUCKET/PREFIX
 	Extensions   []string // endings without the dot, in any case; nil is ImageExtensions, or without media the ending of the first column
 	Labels       bool     // label by first-level directory; false: every label is -1
-	Media        []Medium // the first is the files themselves, the others are of files beside them; not of s3://. nil: the files alone, empty: see Columns
-	Columns      []Column // of files beside each sample's, with its name and the ending From; not of s3://. Without media the sample's file may be one
+	Media        []Medium // the first is the files themselves, the others are of files beside them. nil: the files alone, empty: see Columns
+	Columns      []Column // of files beside each sample's, with its name and the ending From. Without media the sample's file may be one
 	MaxFileBytes int64    // largest sample that is read; 0 is DefaultMaxFileBytes
 	Store        *store.Client
 	Progress     *Progress // of the listing; nil: nobody waits for it
@@ -73,41 +73,39 @@ func openFolder(c FolderConfig) (Source, error) {
 	case extensions == nil:
 		extensions = ImageExtensions
 	}
-	if store.IsURL(c.Dir) && len(c.Media) > 1 {
-		return nil, errors.New("files beside the samples go with a local folder; put the samples into shards, or name them in a table")
+	f := folder{columns: partColumns(c.Columns)}
+	if len(c.Media) > 1 {
+		f.media = c.Media[1:]
 	}
-	if store.IsURL(c.Dir) && len(besides(c, extensions)) > 0 {
-		return nil, errors.New("source.columns: files beside the samples go with a local folder; put the samples into shards, or name them in a table")
+	if alone {
+		f.alone = dotted(extensions)
 	}
 	if store.IsURL(c.Dir) {
-		return openPrefix(c, extensions)
+		return openPrefix(c, f, extensions)
 	}
-	r, err := openRoot(c.Dir, c.MaxFileBytes)
+	var err error
+	if f.root, err = openRoot(c.Dir, c.MaxFileBytes); err != nil {
+		return nil, err
+	}
+	w := newWalker(&f, extensions)
+	w.progress = c.Progress
+	w.lieBeside(besides(c, extensions))
+	err = w.directory(f.root.fd, 0)
+	switch {
+	case err != nil:
+	case len(f.offsets) == 0:
+		err = fmt.Errorf("%w: found %s; want files ending in %s%s", ErrNoSamples, w.found(), strings.Join(extensions, ", "), w.archives())
+	default:
+		err = w.misspelt()
+	}
 	if err != nil {
-		return nil, err
-	}
-	w := newWalker(&folder{root: r}, extensions)
-	w.progress, w.beside = c.Progress, besides(c, extensions)
-	if err := w.directory(r.fd, 0); err != nil {
-		r.close()
-		return nil, err
-	}
-	if len(w.f.offsets) == 0 {
-		r.close()
-		return nil, fmt.Errorf("%w: found %s; want files ending in %s%s", ErrNoSamples, w.found(), strings.Join(extensions, ", "), w.archives())
+		return nil, errors.Join(err, f.root.close())
 	}
 	c.Progress.Work()
 	w.f.label(c.Labels)
-	if len(c.Media) > 1 {
-		w.f.media = c.Media[1:]
-	}
-	w.f.columns = partColumns(c.Columns)
-	if alone {
-		w.f.alone = dotted(extensions)
-	}
 	c.Progress.Step()
 	if err := settleArrays(context.Background(), w.f, w.f.columns); err != nil {
-		return nil, errors.Join(err, r.close())
+		return nil, errors.Join(err, f.root.close())
 	}
 	return w.f, nil
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -380,6 +381,64 @@ func (g *gateway) put(t *testing.T, path string, data string) {
 	if a.StatusCode != http.StatusOK {
 		t.Fatalf("put %s: %s", path, a.Status)
 	}
+}
+
+// bucket is a store that speaks as much of S3 as a folder needs: pages of a listing, and objects by range.
+type bucket struct {
+	*objects
+	lists    int
+	backward bool // it lists the last key first
+}
+
+// serveBucket serves objects, by their keys, as s3://bucket/KEY.
+func serveBucket(t testing.TB, data map[string]string) *bucket {
+	b := &bucket{objects: serveObjects(t, map[string]string{})}
+	for key, text := range data {
+		b.data["/bucket/"+key] = text
+	}
+	const page = 7
+	b.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/bucket" && r.URL.Path != "/bucket/" {
+			return false
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.lists++
+		var keys []string
+		for path := range b.data {
+			if key := strings.TrimPrefix(path, "/bucket/"); strings.HasPrefix(key, r.URL.Query().Get("prefix")) {
+				keys = append(keys, key)
+			}
+		}
+		slices.Sort(keys)
+		if b.backward {
+			slices.Reverse(keys)
+		}
+		from := 0
+		_, _ = fmt.Sscan(r.URL.Query().Get("continuation-token"), &from)
+		to := min(from+page, len(keys))
+		fmt.Fprintf(w, "<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>%v</IsTruncated><NextContinuationToken>%d</NextContinuationToken>", to < len(keys), to)
+		for _, key := range keys[from:to] {
+			fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><ETag>&quot;v1%s&quot;</ETag></Contents>", url.QueryEscape(key), len(b.data["/bucket/"+key]), b.etag["/bucket/"+key])
+		}
+		fmt.Fprint(w, "</ListBucketResult>")
+		return true
+	}
+	return b
+}
+
+// client reaches the bucket.
+func (b *bucket) client(t testing.TB) *store.Client {
+	return storeClient(t, store.Options{Endpoint: b.URL, Anonymous: true, PathStyle: true, Retries: -1})
+}
+
+// put writes an object again, or a new one.
+func (b *bucket) put(key, text string) {
+	b.change(func() {
+		path := "/bucket/" + key
+		b.data[path] = text
+		b.etag[path] += "+"
+	})
 }
 
 // A store may list in any order, as Amazon's directory buckets do: samples, classes and labels are those of the sorted names.

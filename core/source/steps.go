@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -55,6 +56,7 @@ type stepped struct {
 // stepFile is one file of an array.
 type stepFile struct {
 	name  string
+	path  string // absolute, for identities
 	file  *os.File
 	stat  unix.Stat_t // when it was opened
 	at    int64       // where its elements begin
@@ -118,7 +120,7 @@ func arrayNames(patterns []string) ([]string, error) {
 
 // add opens one file more, whose first sample is the array's number first, and returns how many it has.
 func (a *stepped) add(c *ArrayFiles, name string, first int64) (samples int64, err error) {
-	f := stepFile{name: name, first: first}
+	f := stepFile{name: name, path: absoluteDir(name), first: first}
 	if f.file, err = os.OpenFile(name, openFlags, 0); err != nil {
 		return 0, unwrapPath(err)
 	}
@@ -295,6 +297,25 @@ func (s *arrays) Fingerprint() (Fingerprint, bool) {
 	}
 	labels.numbers(s.labels)
 	return Fingerprint{names.sum(), labels.sum()}, true
+}
+
+// Identity is where the sample lies in each of the arrays, and the version of that file: path, size, time of its last change and inode as they
+// were when it was opened. It appends nothing where the file is another by now, which Read will say.
+func (s *arrays) Identity(i int64, dst []byte) []byte {
+	var now unix.Stat_t
+	for k := range s.all {
+		a := &s.all[k]
+		f := a.fileOf(i)
+		if err := unix.Fstat(int(f.file.Fd()), &now); err != nil || versionOf(&now) != versionOf(&f.stat) {
+			return nil
+		}
+		dst = append(appendColumn(dst, &s.columns[k]), 0)
+		dst = append(append(dst, f.path...), 0)
+		for _, v := range []int64{f.stat.Size, f.stat.Mtim.Nano(), int64(f.stat.Ino), f.at + (i-f.first)*a.step} {
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
+		}
+	}
+	return dst
 }
 
 func (s *arrays) Read(ctx context.Context, i int64, b *Buffer) error {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spdl/spdl/core/array"
 	"github.com/spdl/spdl/core/tensor"
@@ -224,5 +225,38 @@ func TestArraysThatAreNoSamplesAreRefused(t *testing.T) {
 		} else if !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// A sample's identity is that of its place and of the versions of its files; where one of them was written again in place there is none.
+func TestIdentitiesOfArraysAreOfTheirFiles(t *testing.T) {
+	dir := t.TempDir()
+	x, y := npyFile(t, dir+"/x.npy", tensor.I16, 6, 2), writtenTo(t, dir+"/y.bin", counting(6, tensor.U8))
+	open := func(window int64) Versioned {
+		return arraysOf(t, ArraysConfig{Arrays: []ArrayFiles{{Name: "x", Files: []string{x}, Window: window, Step: 1}, {Name: "y", Files: []string{y}, DType: tensor.U8, Window: window, Step: 1}}}).(Versioned)
+	}
+	seen := map[string]string{}
+	for name, s := range map[string]Versioned{"rows": open(0), "windows": open(2)} {
+		for i := range int64(5) {
+			of := fmt.Sprint(name, i)
+			id := string(s.Identity(i, nil))
+			if id == "" || seen[id] != "" || id != string(s.Identity(i, []byte{})) {
+				t.Errorf("%s: %q, which is that of %q", of, id, seen[id])
+			}
+			seen[id] = of
+		}
+	}
+	s := open(0)
+	again := string(open(0).Identity(1, nil))
+	if got := string(s.Identity(1, nil)); got != again {
+		t.Errorf("opened again it is %q, not %q", got, again)
+	}
+	later := time.Now().Add(time.Hour)
+	must(t, os.Chtimes(y, later, later))
+	if got := s.Identity(1, nil); got != nil {
+		t.Errorf("of a file that was written since it was opened: %q", got)
+	}
+	if got := string(open(0).Identity(1, nil)); got == "" || got == again {
+		t.Errorf("opened after it was written: %q", got)
 	}
 }

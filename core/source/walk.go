@@ -25,6 +25,7 @@ type walker struct {
 	wanted map[string]struct{}
 	long   []string // wanted endings that have dots in them, or are long, a dot before each
 	beside []string // endings of files beside the samples, a dot before each
+	seen   []bool   // of each: there is a file that ends so
 	path   []byte   // of the directory in hand, below the root, with its slash
 	names  []byte   // the names in the directories from the root to the one in hand; each level cuts its own off again
 	dirent []byte   // what one getdents64 call returned
@@ -51,6 +52,34 @@ func newWalker(f *folder, extensions []string) *walker {
 		w.wanted[e] = struct{}{}
 	}
 	return w
+}
+
+// lieBeside says which endings, a dot before each, those files have that lie beside the samples'.
+func (w *walker) lieBeside(endings []string) { w.beside, w.seen = endings, make([]bool, len(endings)) }
+
+// see notes of what lies beside samples that there is some.
+func (w *walker) see(name []byte) {
+	for k, ending := range w.beside {
+		w.seen[k] = w.seen[k] || len(name) > len(ending) && string(name[len(name)-len(ending):]) == ending
+	}
+}
+
+// misspelt refuses an ending that no file has: what is read from such files would be bad in all samples, or a default.
+func (w *walker) misspelt() error {
+	k := slices.Index(w.seen, false)
+	if k < 0 {
+		return nil
+	}
+	ending := w.beside[k]
+	where, remedy := "source.columns", ""
+	if m := slices.IndexFunc(w.f.media, func(m Medium) bool { return "."+m.From[0] == ending }); m >= 0 {
+		where = w.f.media[m].Name + ".from"
+	}
+	column := slices.IndexFunc(w.f.columns, func(c Column) bool { return "."+c.From == ending })
+	if column >= 0 && w.others["json"] > 0 && w.f.columns[column].Type != Array {
+		remedy = fmt.Sprintf("; a value in the files that end in .json is from: json[%s]", w.f.columns[column].From)
+	}
+	return fmt.Errorf("%s: no file ends in %s, small and large letters told apart; beside files that are samples there are %s%s", where, ending, w.found(), remedy)
 }
 
 // directory adds everything below the open directory fd, whose path is w.path.
@@ -168,6 +197,9 @@ func (w *walker) enter(entries []entry, fd int, name []byte, kind uint8) ([]entr
 	if err != nil {
 		return nil, err
 	}
+	if !dir {
+		w.see(name)
+	}
 	if !dir && !w.wants(name) {
 		return entries, nil
 	}
@@ -204,28 +236,44 @@ func (w *walker) isDirectory(fd int, name []byte, kind uint8) (bool, error) {
 
 // wants tells a file with a wanted ending; it counts the others.
 func (w *walker) wants(name []byte) bool {
-	var lower [maxExtension]byte
-	ending := name[len(name):]
-	if dot := bytes.LastIndexByte(name, '.'); dot >= 0 && len(name)-dot-1 <= maxExtension {
-		ending = lower[:copy(lower[:], name[dot+1:])]
+	if w.isWanted(name) {
+		return true
 	}
+	var lower [maxExtension]byte
+	ending := shortEnding(name, &lower)
+	if _, known := w.others[string(ending)]; known || len(w.others) < maxOthers {
+		w.others[string(ending)]++
+	} else {
+		w.others[""]++
+	}
+	return false
+}
+
+// shortEnding is what stands behind a name's last dot, in small letters; empty where that is long.
+func shortEnding(name []byte, lower *[maxExtension]byte) []byte {
+	dot := bytes.LastIndexByte(name, '.')
+	if dot < 0 || len(name)-dot-1 > maxExtension {
+		return nil
+	}
+	ending := lower[:copy(lower[:], name[dot+1:])]
 	for i, c := range ending {
 		if 'A' <= c && c <= 'Z' {
 			ending[i] = c + 'a' - 'A'
 		}
 	}
-	if _, ok := w.wanted[string(ending)]; ok {
+	return ending
+}
+
+// isWanted says that a name ends as samples do.
+func (w *walker) isWanted(name []byte) bool {
+	var lower [maxExtension]byte
+	if _, ok := w.wanted[string(shortEnding(name, &lower))]; ok {
 		return true
 	}
 	for _, e := range w.long {
 		if at := len(name) - len(e); at > 0 && strings.EqualFold(string(name[at:]), e) {
 			return true
 		}
-	}
-	if _, known := w.others[string(ending)]; known || len(w.others) < maxOthers {
-		w.others[string(ending)]++
-	} else {
-		w.others[""]++
 	}
 	return false
 }

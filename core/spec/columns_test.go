@@ -8,17 +8,19 @@ import (
 // A description with columns and no medium is whole: its samples are the columns. Another medium, where one is named, is beside them.
 func TestColumnsAloneAreADescription(t *testing.T) {
 	for text, media := range map[string]int{
-		"source: {folder: p, extensions: [npy], columns: [{name: a, from: npy, type: npy}]}":                                  0,
-		"source: {folder: p, columns: [npy]}":                                                                                 0,
-		"source: {folder: 's3://b/p', columns: [{name: a, from: 'npz[a]', type: npy}, {name: b, from: 'npz[b]', type: npy}]}": 0,
-		"source: {shards: a.tar, columns: [json]}\ndevice: {}":                                                                0,
-		"source: {shards: a.parquet, label: l, columns: [{name: x, type: f64}]}":                                              0,
-		"source: {list: a.csv, columns: [{name: x, type: i64}]}\norder: {filter: x > 1}":                                      0,
-		"source: {mix: [{shards: a.tar}, {folder: p}], columns: [txt]}":                                                       0,
-		"source: {shards: a.tar, columns: [json]}\ncache: {rows_bytes: 1MiB}":                                                 0,
-		"source: {host: {samples: 1}, columns: [{name: x, type: npy, dtype: f32, shape: [2]}]}":                               0,
-		"source: {shards: a.tar, columns: [json]}\nimage: {transform: [{center_crop: 8}]}":                                    1,
-		"source: {shards: a.tar, columns: [json]}\naudio: {rate: 8000, length: 8}":                                            1,
+		"source: {folder: p, extensions: [npy], columns: [{name: a, from: npy, type: npy}]}":                                                                   0,
+		"source: {folder: p, columns: [npy]}":                                                                                                                  0,
+		"source: {folder: 's3://b/p', columns: [{name: a, from: 'npz[a]', type: npy}, {name: b, from: 'npz[b]', type: npy}]}":                                  0,
+		"source: {folder: 's3://b/p', columns: [npy, txt]}":                                                                                                    0,
+		"source: {folder: 's3://b/p', columns: [{name: txt, default: ''}]}\nimage: {transform: [{center_crop: 8}]}\naudio: {from: wav, rate: 8000, length: 8}": 2,
+		"source: {shards: a.tar, columns: [json]}\ndevice: {}":                                                                                                 0,
+		"source: {shards: a.parquet, label: l, columns: [{name: x, type: f64}]}":                                                                               0,
+		"source: {list: a.csv, columns: [{name: x, type: i64}]}\norder: {filter: x > 1}":                                                                       0,
+		"source: {mix: [{shards: a.tar}, {folder: p}], columns: [txt]}":                                                                                        0,
+		"source: {shards: a.tar, columns: [json]}\ncache: {rows_bytes: 1MiB}":                                                                                  0,
+		"source: {host: {samples: 1}, columns: [{name: x, type: npy, dtype: f32, shape: [2]}]}":                                                                0,
+		"source: {shards: a.tar, columns: [json]}\nimage: {transform: [{center_crop: 8}]}":                                                                     1,
+		"source: {shards: a.tar, columns: [json]}\naudio: {rate: 8000, length: 8}":                                                                             1,
 	} {
 		s := parse(t, text)
 		if n := len(s.Media()); n != media || (s.Image != nil) != (strings.Contains(text, "image")) {
@@ -43,7 +45,6 @@ func TestColumnsAloneRefuseWhatIsOfMedia(t *testing.T) {
 		"source: {list: a.csv, path: p, columns: [x]}":                                "x.yaml:1:29: source.path: names the column of the samples' files, and they have none",
 		"source: {mix: [{list: a.csv, path: p}], columns: [x]}":                       "source.mix[0].path: names the column",
 		"source: {list: a.tsv, columns: [x]}":                                         "x.yaml:1:16: source.list: is a list of paths, which has no columns; want a table",
-		"source: {folder: 's3://b/p', columns: [npy, txt]}":                           "source.columns: got several files a sample, but of a folder in an object store",
 		"source: {host: {samples: 1}, columns: [x, y]}":                               "source.columns: got several files a sample, but your program brings one",
 		"source: {host: {samples: 1}, columns: [{name: x, type: npy}]}":               "source.columns[0]: dtype and shape are missing, want both",
 		"source: {shards: a.tar, columns: []}":                                        "says nothing of what its samples are",

@@ -396,7 +396,7 @@ var keys = []Key{
 	{"journal", "path", "(none)", "A file that the engine keeps its position in, and goes on from when it is started again; relative to the spec file."},
 
 	{"cache", "mapping", "(its defaults)", "What is kept of what was read or decoded. Only head_space changes what is delivered."},
-	{"cache.dir", "path", "(none)", "Directory of encoded samples on a local disk; any number of engines may share it."},
+	{"cache.dir", "path", "(none)", "Directory of encoded samples on a local disk; any number of engines may share it. Not of source.host, nor of arrays that lie on a local disk."},
 	{"cache.max_bytes", "size", "10GiB", "Bytes of all files in the directory."},
 	{"cache.evict", "lru, never", "lru", "When it is full: the least recently used go, or nothing more is kept."},
 	{"cache.rows_bytes", "size", "(none)", "Memory for decoded rows; all of them must fit, and the transform must be without chance. From the second epoch on rows are copied."},

@@ -100,8 +100,6 @@ func (d *decoder) checkSeveral(src *Source, at string, media []Medium) {
 		d.failAt(second, "given beside %s, but your program brings one file a sample; want one medium", media[0].Path())
 	case src.List != "" && !src.IsTable():
 		d.failAt(second, "given beside %s, but a line of the list names one file; use a table (.csv, .jsonl or .parquet) with a column for each", media[0].Path())
-	case isURL(src.Folder):
-		d.failAt(second, "given beside %s, but of a folder in an object store only the samples themselves are listed; put them into shards, or name them in a table", media[0].Path())
 	case src.Image != nil:
 		d.failAt(at+".image", "given for several media; say from in each of them")
 	}

@@ -486,18 +486,16 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		d.failAt(at+".image", "names the part that is a picture, and there is no image, video, audio or fields; leave it out, or add such a section")
 	case alone && src.List != "" && !table:
 		d.failAt(at+".list", "is a list of paths, which has no columns; want a table (.csv, .jsonl or .parquet), in which a column of type npy holds paths of arrays")
-	case alone && isURL(src.Folder) && severalFiles(columns):
-		d.failAt("source.columns", "got several files a sample, but of a folder in an object store only the samples themselves are listed; put them into shards, or name them in a table")
 	case alone && src.Host.Samples > 0 && severalFiles(columns):
 		d.failAt("source.columns", "got several files a sample, but your program brings one; make columns of its members, such as npz[latents] and npz[ids]")
 	case alone && src.Host.Samples > 0:
 		d.checkHosted(columns)
-	case src.Shards == nil && !table && src.Arrays == nil && (src.Folder == "" || isURL(src.Folder) && !alone) && len(columns) > 0:
+	case src.Shards == nil && !table && src.Arrays == nil && src.Folder == "" && len(columns) > 0:
 		remedy := ""
 		if ending(src.List) == ".tsv" {
 			remedy = "; of a .tsv whose first line is a heading say heading: true"
 		}
-		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet%s", remedy)
+		d.failAt("source.columns", "goes with shards, with a folder and with a list that is a table: .csv, .jsonl or .parquet%s", remedy)
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
 		d.failAt("source.columns", "got type npy with Parquet; arrays go with archives, folders and lists that are tables")
 	case (table || src.IsParquet()) && slices.ContainsFunc(columns, func(c Column) bool { return c.Default != nil }):

@@ -34,6 +34,7 @@ type description struct {
 	slots          int
 	world, rank    int
 	media          spec.Media // of a folder
+	bare           bool       // shards without a description
 	ring           string     // of several; "" is the first, or all where that makes sense
 }
 
@@ -166,6 +167,7 @@ func areShards(args []string) bool {
 
 // shards is the form without a description for shards of media, which their first one tells.
 func (d *description) shards(ctx context.Context, verb string, patterns []string) (*spec.Spec, error) {
+	d.bare = true
 	describe := func(z spec.Zero) (*spec.Spec, error) { return spec.FromShards(patterns, z) }
 	s, err := d.zero(verb, describe)
 	if err != nil {

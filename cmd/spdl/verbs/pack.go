@@ -48,7 +48,7 @@ Filters, weights and mixtures of the description count, its transform does not: 
 longer become JPEGs of that size. The same description and seed give the same archives, byte for byte.
 
 An archive has its name when it is whole. Names that are taken are refused, so a run that was interrupted is begun again with its shards
-removed.`,
+removed; what it was writing when it was killed is removed by the next run of the same names.`,
 		Example: `  spdl pack /data/train --out /data/shards/train-%06d.tar
   spdl pack /data/train --out /nvme/train-%06d.tar --resize 512 --quality 90
   spdl pack captions.yaml --out /data/shards/%05d.tar --shard-bytes 1GiB --index-beside
@@ -88,7 +88,10 @@ func (v *packing) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return missing(s, err)
 	}
-	defer plan.Close()
+	defer func() { _ = plan.Close() }() // of what was read alone
+	if plan, err = v.named(ctx, s, plan); err != nil {
+		return err
+	}
 	order, err := plan.Order(1)
 	if err != nil {
 		return err
@@ -101,6 +104,31 @@ func (v *packing) run(ctx context.Context, args []string) error {
 		return v.unfinished(report, err)
 	}
 	return v.print(report)
+}
+
+// named is the plan with the classes' names, where shards without a description have them: their samples lie in directories whose places are the
+// labels in the parts cls, as pack writes them.
+func (v *packing) named(ctx context.Context, s *spec.Spec, plan *engine.Plan) (*engine.Plan, error) {
+	numbers := plan.Source()
+	if src := &v.one.Source; !v.bare || src.IsParquet() || src.ByMember != "" || numbers.Label(0) < 0 {
+		return plan, nil
+	}
+	v.one.Source.ByMember = spec.LabelsDirectory
+	byName, err := engine.OpenPlan(ctx, s)
+	if err != nil {
+		v.one.Source.ByMember = ""
+		return plan, ctx.Err() // they lie in no directories
+	}
+	names := byName.Source()
+	for i := range numbers.Len() {
+		if got, want := names.Label(i), numbers.Label(i); got != want {
+			fmt.Fprintf(v.err, "pack: labels are the numbers in the parts cls, and nothing names the classes: by the directories of these archives sample %q would have the label %d, not %d\n",
+				numbers.Key(i, nil), got, want)
+			v.one.Source.ByMember = ""
+			return plan, byName.Close()
+		}
+	}
+	return byName, plan.Close()
 }
 
 // config is what the flags say.

@@ -209,6 +209,46 @@ func TestPackedColumnsAreTheTables(t *testing.T) {
 	refused(t, exitUsage, "--resize is for samples of one picture", "pack", file, "--out", filepath.Join(dir, "%d.tar"), "--resize", "9")
 }
 
+// Shards that are packed again by the bare command keep the names of their classes, where their directories say the labels in cls; where these say
+// others, as of some of the shards, labels stay what they are, and that they are numbers is said.
+func TestShardsThatArePackedAgainKeepTheirClasses(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	out := t.TempDir()
+	good(t, "pack", pictures(t, 10), "--out", filepath.Join(out, "old-%03d.tar"), "--shard-samples", "5", "--no-shuffle")
+	again := func(shards, name string) (printed, told, report string) {
+		r := spdl(t, "pack", filepath.Join(out, shards), "--out", filepath.Join(out, name+".tar"))
+		if r.code != exitOK {
+			t.Fatalf("%s%s", r.out, r.err)
+		}
+		packed := writeFile(t, filepath.Join(out, name+".yaml"), r.out+"image: {transform: [{resize: [8, 8]}]}\n")
+		return r.out, r.err, good(t, "check", packed)
+	}
+	printed, told, report := again("old-*.tar", "all")
+	if !strings.Contains(printed, `"labels":"directory"`) || told != "" || !strings.Contains(report, "2 classes (blue, red)") {
+		t.Errorf("got %s%s%s", printed, told, report)
+	}
+	printed, told, report = again("old-001.tar", "red")
+	if strings.Contains(printed, "labels") || !strings.Contains(told, `nothing names the classes: by the directories of these archives sample "red/000000005" would have the label 0, not 1`) ||
+		strings.Contains(report, "classes (") {
+		t.Errorf("got %s%s%s", printed, told, report)
+	}
+	labels := writeFile(t, filepath.Join(t.TempDir(), "l.tsv"), "")
+	for i, path := range []string{"blue", "red"} {
+		files, err := filepath.Glob(filepath.Join(pictures(t, 2), path, "*"))
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		text, _ := os.ReadFile(labels)
+		writeFile(t, labels, fmt.Sprintf("%s%s\t%d\n", text, files[0], 7+i))
+	}
+	file := writeFile(t, filepath.Join(filepath.Dir(labels), "x.yaml"), "source: {list: l.tsv}\nimage: {transform: [{resize: [8, 8]}]}\n")
+	good(t, "pack", file, "--out", filepath.Join(out, "numbers-%d.tar"))
+	if printed, told, _ := again("numbers-*.tar", "numbered"); strings.Contains(printed, "labels") || told != "" {
+		t.Errorf("got %s%s", printed, told)
+	}
+}
+
 // Progress and facts are for programs, too.
 func TestPackTellsProgramsWhatItWrote(t *testing.T) {
 	home(t)

@@ -11,5 +11,6 @@
 //	return f.Finish()
 //
 // What is there already and no regular file, such as a FIFO or a device, keeps its name and is written as bytes come.
+// Of a process that dies a hidden file is left that ends in .part, and [Sweep] tells it by its lock from what others still write.
 // Nothing is synced to the disk. A [File] belongs to one goroutine at a time.
 package whole

@@ -96,3 +96,54 @@ func TestFailuresLeaveNothing(t *testing.T) {
 		t.Errorf("got %v, want that there is no such directory", err)
 	}
 }
+
+// What a process left that died is swept away, and what one is writing is not: neither before it is finished nor between that and its name.
+func TestSweepTakesTheDeadAlone(t *testing.T) {
+	dir := t.TempDir()
+	all := func(string) bool { return true }
+	live := begin(t, filepath.Join(dir, "a.tar"), "live")
+	dead := []string{".a.tar.0123456789abcdef.part", ".b.tar.ffffffffffffffff.part"}
+	for _, name := range append(dead, ".c.txt.0123456789abcdef.part", ".a.tar.xyz.part", "a.tar.0123456789abcdef.part") {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("left"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("a.tar.0123456789abcdef.part", filepath.Join(dir, ".d.tar.0123456789abcdef.part")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Sweep(dir, func(name string) bool { return filepath.Ext(name) == ".tar" }); !slices.Equal(got, []string{live.Name()}) || err != nil {
+		t.Errorf("live are %q (%v), want %q", got, err, live.Name())
+	}
+	if got := names(t, dir); len(got) != 5 || !slices.Contains(got, filepath.Base(live.Name())) {
+		t.Errorf("left %q", got)
+	}
+	if err := live.Finish(); err != nil {
+		t.Error(err)
+	}
+	if got, err := Sweep(dir, all); len(got) != 0 || err != nil || len(names(t, dir)) != 4 {
+		t.Errorf("live are %q (%v), beside %q", got, err, names(t, dir))
+	}
+	if _, err := Sweep(filepath.Join(dir, "nowhere"), all); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	// Whoever creates and finishes while others sweep loses nothing.
+	stop, swept := make(chan bool), make(chan bool)
+	go func() {
+		defer close(swept)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_, _ = Sweep(dir, all)
+			}
+		}
+	}()
+	for range 300 {
+		if err := begin(t, filepath.Join(dir, "busy"), "text").Finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	<-swept
+}
