@@ -240,7 +240,8 @@ func (p *pages) next() error {
 	if got := crc32.ChecksumIEEE(packed); h.CRC != 0 && uint32(h.CRC) != got {
 		return fmt.Errorf("damaged: a page has the checksum %08x, want %08x", got, uint32(h.CRC))
 	}
-	switch _, data := valuesOf(h); {
+	switch n, data := valuesOf(h); {
+	case data && n == 0: // Arrow writes such; without levels the library does not take them
 	case data && h.Type == format.DataPage:
 		return p.dataV1(h, packed)
 	case data:
@@ -333,7 +334,7 @@ func (p *pages) dataV1(h *format.PageHeader, packed []byte) error {
 		return err
 	}
 	levels := data[:len(data)-len(values)]
-	if values, err = p.joined(&d.Encoding, values); err != nil {
+	if values, err = p.plain(&d.Encoding, values); err != nil {
 		return err
 	}
 	d.Statistics = format.Statistics{}
@@ -364,7 +365,7 @@ func (p *pages) dataV2(h *format.PageHeader, packed []byte) error {
 	if err := p.within(d.Encoding, values, n, h); err != nil {
 		return err
 	}
-	values, err := p.joined(&d.Encoding, values)
+	values, err := p.plain(&d.Encoding, values)
 	if err != nil {
 		return err
 	}
@@ -372,9 +373,13 @@ func (p *pages) dataV2(h *format.PageHeader, packed []byte) error {
 	return p.send(h, packed[:levels], values)
 }
 
-// joined makes values plain that lie split.
-func (p *pages) joined(e *format.Encoding, values []byte) ([]byte, error) {
-	if *e != format.ByteStreamSplit {
+// plain makes values plain that lie split, and booleans in runs.
+func (p *pages) plain(e *format.Encoding, values []byte) ([]byte, error) {
+	switch {
+	case *e == format.RLE && p.column.Type().Kind() == parquet.Boolean:
+		*e = format.Plain
+		return bitsOfRuns(values)
+	case *e != format.ByteStreamSplit:
 		return values, nil
 	}
 	*e = format.Plain

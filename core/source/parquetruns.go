@@ -67,6 +67,45 @@ func unsplit(data []byte, width int) ([]byte, error) {
 	return values, nil
 }
 
+// bitsOfRuns makes plain booleans of runs, which runsWithin has found sound. The library takes a run for as many whole bytes.
+func bitsOfRuns(data []byte) (bits []byte, err error) {
+	if len(data) < 4 || int64(binary.LittleEndian.Uint32(data)) > int64(len(data)-4) {
+		return nil, errRuns
+	}
+	n := 0
+	add := func(bit byte) {
+		if n%8 == 0 {
+			bits = append(bits, 0)
+		}
+		bits[n/8] |= bit << (n % 8)
+		n++
+	}
+	for data = data[4:][:binary.LittleEndian.Uint32(data)]; len(data) > 0; {
+		head, k := binary.Uvarint(data)
+		size := uint64(1)
+		if head&1 != 0 {
+			size = head >> 1
+		}
+		if k <= 0 || size > uint64(len(data)-k) {
+			return nil, errRuns
+		}
+		values := data[k:][:size]
+		data = data[k:][size:]
+		if head&1 == 0 {
+			for range head >> 1 {
+				add(values[0] & 1)
+			}
+			continue
+		}
+		for _, eight := range values {
+			for b := range 8 {
+				add(eight >> b & 1)
+			}
+		}
+	}
+	return bits, nil
+}
+
 // levelsWithin tells that definition levels become n at most.
 func levelsWithin(data []byte, most int, n int64) error {
 	return runsWithin(data, bits.Len(uint(most)), n)
