@@ -166,11 +166,15 @@ func (p *pages) check(h *format.PageHeader) error {
 		n = int64(h.DictionaryPageHeader.NumValues)
 	}
 	got := int64(h.UncompressedPageSize)
+	each, all := valueBytes+p.width(), p.rows
+	if p.column.MaxRepetitionLevel() > 0 {
+		each, all = listBytes+p.width(), p.meta.MetaData.NumValues
+	}
 	switch most := roomOfPage(h); {
-	case got < 0 || n < 0 || data && n > p.rows:
+	case got < 0 || n < 0 || data && n > all:
 		return fmt.Errorf("damaged: a page of %d values and %d bytes, in a row group of %d rows", n, got, p.rows)
-	case got+n*(valueBytes+p.width()) > most:
-		return &unpacks{fmt.Sprintf("a page of %d bytes", h.CompressedPageSize), got + n*(valueBytes+p.width()), most}
+	case got+n*each > most:
+		return &unpacks{fmt.Sprintf("a page of %d bytes", h.CompressedPageSize), got + n*each, most}
 	}
 	return nil
 }
@@ -318,17 +322,23 @@ func (p *pages) dataV1(h *format.PageHeader, packed []byte) error {
 		return err
 	}
 	values, n := data, int64(d.NumValues)
-	if deep := p.column.MaxDefinitionLevel(); deep > 0 {
-		if len(data) < 4 || int64(binary.LittleEndian.Uint32(data)) > int64(len(data)-4) {
+	for _, l := range []struct {
+		most int
+		as   format.Encoding
+	}{{p.column.MaxRepetitionLevel(), d.RepetitionLevelEncoding}, {p.column.MaxDefinitionLevel(), d.DefinitionLevelEncoding}} {
+		if l.most == 0 {
+			continue
+		}
+		if len(values) < 4 || int64(binary.LittleEndian.Uint32(values)) > int64(len(values)-4) {
 			return errRuns
 		}
-		size := 4 + int(binary.LittleEndian.Uint32(data))
-		if d.DefinitionLevelEncoding != format.BitPacked { // which has no runs; any other one is read as runs, and writers differ in what they say
-			if err := levelsWithin(data[4:size], deep, n); err != nil {
+		size := 4 + int(binary.LittleEndian.Uint32(values))
+		if l.as != format.BitPacked { // which has no runs; any other one is read as runs, and writers differ in what they say
+			if err := levelsWithin(values[4:size], l.most, n); err != nil {
 				return err
 			}
 		}
-		values = data[size:]
+		values = values[size:]
 	}
 	if err := p.within(d.Encoding, values, n, h); err != nil {
 		return err
@@ -351,6 +361,11 @@ func (p *pages) dataV2(h *format.PageHeader, packed []byte) error {
 		return errRuns
 	}
 	n, values := int64(d.NumValues), packed[levels:]
+	if deep := p.column.MaxRepetitionLevel(); deep > 0 {
+		if err := levelsWithin(packed[:repeats], deep, n); err != nil {
+			return err
+		}
+	}
 	if deep := p.column.MaxDefinitionLevel(); deep > 0 {
 		if err := levelsWithin(packed[repeats:levels], deep, n); err != nil {
 			return err

@@ -77,6 +77,7 @@ type cells struct {
 	path, label []byte
 	others      [][]byte
 	columns     [][]byte
+	lists       []int // as tableReader has them; nil: none. The rows have those already
 }
 
 func openTable(c ListConfig) (Source, error) {
@@ -119,6 +120,7 @@ type tableReader struct {
 	rules       rules
 	path, label string
 	hasLabel    bool
+	lists       []int  // of Parquet, by column of the batch: which of the file's columns is a list of its values, or -1
 	version     uint64 // of the table, once it is read
 	content     uint64 // of the table wherever it lies
 }
@@ -300,6 +302,9 @@ func (t *rows) add(row *cells, hasLabel, strict bool) error {
 		t.labels = append(t.labels, v)
 	}
 	for c := range t.columns {
+		if row.lists != nil && row.lists[c] >= 0 {
+			continue
+		}
 		if err := t.addColumn(c, row.columns[c]); err != nil {
 			return err
 		}

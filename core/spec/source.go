@@ -499,7 +499,7 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		}
 		d.failAt("source.columns", "goes with shards, with a local folder and with a list that is a table: .csv, .jsonl or .parquet%s", remedy)
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
-		d.failAt("source.columns", "got type npy with Parquet; arrays go with archives, folders and lists that are tables")
+		d.failAt("source.columns", "got type npy with Parquet, whose arrays are lists: say type: list, with dtype and shape or max_length; .npy files go with archives, folders and lists that are tables")
 	case (table || src.IsParquet()) && slices.ContainsFunc(columns, func(c Column) bool { return c.Default != nil }):
 		d.failAt("source.columns", "got a default with a table; it goes with archives and with files beside a folder's; write the value into the table")
 	case isURL(src.Folder) && strings.HasPrefix(src.Folder, "http"):
