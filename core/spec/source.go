@@ -406,7 +406,7 @@ func (d *decoder) checkSource(s *Spec) {
 	for i := range src.Mix {
 		d.checkPlace(&src.Mix[i].Source, mixed(i), src.Columns, alone)
 	}
-	d.checkColumns(src.Columns, s.fields())
+	d.checkColumns(src.Columns, s.fields(), src.Arrays != nil)
 }
 
 // wordOfOne is a key of a source that says something of a single data set; "": none does.
@@ -558,7 +558,8 @@ func (s *Source) places() []*Source {
 	return all
 }
 
-func (d *decoder) checkColumns(columns []Column, reserved []string) {
+// checkColumns holds the names of columns against each other and the reserved ones. arrays: they are whole arrays, which nothing is read from.
+func (d *decoder) checkColumns(columns []Column, reserved []string, arrays bool) {
 	seen := map[string]bool{}
 	for _, c := range columns {
 		if c.Padded {
@@ -570,8 +571,12 @@ func (d *decoder) checkColumns(columns []Column, reserved []string) {
 		switch {
 		case c.Name == "":
 			d.failAt(at, "name is missing, want name: %s", nameRule)
+		case !validName(c.Name) && arrays:
+			d.failAt(at, "got name %.70q, want %s", c.Name, nameRule)
 		case !validName(c.Name):
 			d.failAt(at, "got name %.70q, want %s; the part or column goes into from", c.Name, nameRule)
+		case slices.Contains(reserved, c.Name) && arrays:
+			d.failAt(at, "got name %q, which every batch has; choose another", c.Name)
 		case slices.Contains(reserved, c.Name):
 			d.failAt(at, "got name %q, which every batch has; choose another, and say from: %s", c.Name, c.Name)
 		case seen[c.Name]:
