@@ -203,7 +203,8 @@ func (r *tableReader) places(has []string) ([]int, error) {
 		switch {
 		case at >= 0:
 		case slices.ContainsFunc(has, blank): // also of a label that nobody asked for: all would be without one, in silence
-			return nil, fmt.Errorf("column %q has blanks around its name, which count; leave them out, behind the commas of the heading and of every line", name)
+			return nil, fmt.Errorf("column %q has blanks around its name, which count; leave them out%s", name, map[string]string{
+				"csv": ", behind the commas of the heading and of every line", "tsv": ", around the tabs of the heading and of every line"}[r.c.form()])
 		case r.needs(k):
 			return nil, fmt.Errorf("no column %q; the columns are %s%s", name, describeParts(has), r.remedy(k, has))
 		}
