@@ -315,6 +315,7 @@ func TestListsThatUnpackToMoreAreRefused(t *testing.T) {
 		"more rows":            {forgedList{rows: 1, values: 2, pages: [][]byte{words, lists(2, run(2, 0), run(2, 1))}}, "got more lists than 1 rows"},
 		"levels of nothing":    {forgedList{rows: 1, values: 1, pages: [][]byte{words, lists(1, run(1, 1), run(1, 1))}}, "its levels are of no list"},
 		"a word that is not":   {forgedList{rows: 1, values: 1, pages: [][]byte{words, dataPage(t, format.RLEDictionary, 1, append(append(plain(run(1, 0)), plain(run(1, 1))...), append([]byte{8}, run(1, 9)...)...), 0)}}, "not whole"},
+		"too few numbers":      {forgedList{rows: 1, values: 1, pages: [][]byte{dataPage(t, format.Plain, 1, append(plain(run(1, 0)), plain(run(1, 1))...), 0)}}, "not whole"},
 		"no levels":            {forgedList{rows: 1, values: 1, pages: [][]byte{dataPage(t, format.Plain, 1, []byte{9, 0, 0, 0}, 0)}}, "not whole"},
 	} {
 		test.f.schema = schema

@@ -322,6 +322,7 @@ func (p *pages) dataV1(h *format.PageHeader, packed []byte) error {
 		return err
 	}
 	values, n := data, int64(d.NumValues)
+	var defined []byte // definition levels
 	for _, l := range []struct {
 		most int
 		as   format.Encoding
@@ -338,6 +339,7 @@ func (p *pages) dataV1(h *format.PageHeader, packed []byte) error {
 				return err
 			}
 		}
+		defined = values[4:size]
 		values = values[size:]
 	}
 	if err := p.within(d.Encoding, values, n, h); err != nil {
@@ -346,6 +348,9 @@ func (p *pages) dataV1(h *format.PageHeader, packed []byte) error {
 	levels := data[:len(data)-len(values)]
 	if values, err = p.plain(&d.Encoding, values); err != nil {
 		return err
+	}
+	if d.DefinitionLevelEncoding != format.BitPacked && p.short(d.Encoding, values, defined, n) {
+		return errRuns
 	}
 	d.Statistics = format.Statistics{}
 	return p.send(h, levels, values)
@@ -384,6 +389,9 @@ func (p *pages) dataV2(h *format.PageHeader, packed []byte) error {
 	if err != nil {
 		return err
 	}
+	if p.short(d.Encoding, values, packed[repeats:levels], n) {
+		return errRuns
+	}
 	d.Statistics, d.IsCompressed = format.Statistics{}, new(bool)
 	return p.send(h, packed[:levels], values)
 }
@@ -405,6 +413,29 @@ func (p *pages) plain(e *format.Encoding, values []byte) ([]byte, error) {
 		return unsplit(values, 8)
 	}
 	return unsplit(values, int(p.width())) // no width: they are of no fixed length
+}
+
+// short tells that plain values of one length, of which some of n may be null, are fewer than their definition levels say. The library would
+// take what lies behind them in memory.
+func (p *pages) short(e format.Encoding, values, levels []byte, n int64) bool {
+	bits := 8 * p.width()
+	switch p.column.Type().Kind() {
+	case parquet.Boolean:
+		bits = 1
+	case parquet.Int32, parquet.Float:
+		bits = 32
+	case parquet.Int64, parquet.Double:
+		bits = 64
+	case parquet.Int96:
+		bits = 96
+	}
+	if e != format.Plain || bits == 0 {
+		return false
+	}
+	if highest := p.column.MaxDefinitionLevel(); highest > 0 {
+		n = present(levels, highest, n)
+	}
+	return int64(len(values)) < (n*bits+7)/8
 }
 
 func (p *pages) within(e format.Encoding, values []byte, n int64, h *format.PageHeader) error {

@@ -344,3 +344,22 @@ func TestBooleansInRuns(t *testing.T) {
 		}
 	}
 }
+
+// A page that has fewer values than it says is refused: what lies behind them in memory is nobody's.
+func TestPagesOfFewerValuesAreRefused(t *testing.T) {
+	file := t.TempDir() + "/t.parquet"
+	optional := format.Optional
+	nulls := columnOf("n", format.Int64, append(plain([]byte{1<<1 | 1, 0b1101}), make([]byte, 16)...))
+	nulls.element.RepetitionType = &optional
+	runs := columnOf("n", format.Int64, append(plain(uvarints(4<<1, 1)), make([]byte, 24)...))
+	runs.element.RepetitionType = &optional
+	fixed := columnOf("n", format.FixedLenByteArray, make([]byte, 11))
+	fixed.element.TypeLength = new(int32)
+	*fixed.element.TypeLength = 3
+	for k, n := range []forgedColumn{columnOf("n", format.Int64, make([]byte, 24)), columnOf("n", format.Int32, make([]byte, 15)), columnOf("n", format.Boolean, nil), nulls, runs, fixed} {
+		forgeTable(t, file, 4, n)
+		if _, err := OpenList(ListConfig{File: file, Alone: true, Columns: []Column{{Name: "n"}}}); err == nil || !strings.Contains(err.Error(), "not whole") && !strings.Contains(err.Error(), "cannot decode") {
+			t.Errorf("%d: got %v", k, err)
+		}
+	}
+}
