@@ -174,6 +174,12 @@ func (p *orderPlan) column(key, name string) (func(sample int64) any, error) {
 			return f, nil
 		}
 	}
+	if c, ok := p.source.(source.Columnar); ok {
+		all := c.Columns()
+		if k := slices.IndexFunc(all, func(c source.Column) bool { return c.Name == name && c.Shaped() }); k >= 0 {
+			return nil, fmt.Errorf("%s: column %q holds an array a sample, want one number or text; name another column, such as one of its length", key, name)
+		}
+	}
 	return nil, fmt.Errorf("%s: column %q is not known without reading the samples; want label, index, key, or a column of "+
 		"source.columns of a table (.csv, .jsonl, .parquet)", key, name)
 }

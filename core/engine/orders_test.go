@@ -498,3 +498,18 @@ func TestAMixtureUnitesTheClassesOfItsFolders(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A column of arrays is called one where an order wants numbers or texts, whatever table it is of.
+func TestOrdersByArraysAreRefused(t *testing.T) {
+	leavesNothing(t)
+	list := filepath.Join(t.TempDir(), "t.jsonl")
+	must(os.WriteFile(list, []byte("{\"ids\": [1, 2]}\n"), 0o644))
+	for _, order := range []string{"filter: 'ids[0] > 1'", "weights: ids", "balance: ids"} {
+		s := parsed(t, fmt.Sprintf("name: %s\nsource: {list: %s, columns: [{name: ids, type: list, dtype: i64, max_length: 2}]}\nbatch: 1\norder: {%s}\n", testName(), list, order))
+		key, _, _ := strings.Cut(order, ":")
+		want := "order: " + key + `: column "ids" holds an array a sample, want one number or text; name another`
+		if _, err := New(s, nil); !errors.Is(err, ErrDescription) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", order, err, want)
+		}
+	}
+}

@@ -79,9 +79,14 @@ func choicesOf(inside string) ([]string, error) {
 	return choices, nil
 }
 
-// shardNames writes patterns out: braces, then globs against what is there, each pattern's names sorted. A local file of a pattern's very
-// name is meant itself. The same name twice is an error: its samples would come twice.
+// shardNames are the shards of patterns: see filesNamed.
 func shardNames(ctx context.Context, patterns []string, c *store.Client) ([]string, error) {
+	return filesNamed(ctx, "shard", patterns, c)
+}
+
+// filesNamed writes patterns out, of files that messages call by what they are: braces, then globs against what is there, each pattern's names sorted. A local file of a pattern's very
+// name is meant itself. The same name twice is an error: its samples would come twice.
+func filesNamed(ctx context.Context, what string, patterns []string, c *store.Client) ([]string, error) {
 	var names []string
 	for _, p := range patterns {
 		if isThere(p) {
@@ -101,12 +106,12 @@ func shardNames(ctx context.Context, patterns []string, c *store.Client) ([]stri
 	seen := make(map[string]struct{}, len(names))
 	for _, n := range names {
 		if _, twice := seen[n]; twice {
-			return nil, fmt.Errorf("shard %q: named twice", store.Shown(n))
+			return nil, fmt.Errorf("%s %q: named twice", what, store.Shown(n))
 		}
 		seen[n] = struct{}{}
 	}
 	if len(names) > maxShards {
-		return nil, fmt.Errorf("got %d shards, want at most %d", len(names), maxShards)
+		return nil, fmt.Errorf("got %d %ss, want at most %d", len(names), what, maxShards)
 	}
 	return names, nil
 }

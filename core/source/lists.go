@@ -37,24 +37,20 @@ func appendList(dst []byte, c *Column, text []byte) ([]byte, error) {
 
 // value reads what is below dim lists: another list, or a number.
 func (r *listReader) value(dim int) error {
-	if dim == len(r.c.Shape)+min(r.c.MaxLength, 1) {
+	if dim == r.c.dims() {
 		return r.number()
 	}
 	if !r.take('[') {
 		return fmt.Errorf("got %.20q, want a list of numbers of shape %s", r.text, r.c.shown())
 	}
-	most, exactly := r.most(dim)
 	for n := int64(0); ; n++ {
-		switch end := r.take(']'); {
-		case end && n < most && exactly:
-			return fmt.Errorf("got a list of %d, want shape %s", n, r.c.shown())
-		case end:
-			return nil
-		case n == most && exactly:
-			return fmt.Errorf("got a list of more than %d, want shape %s", most, r.c.shown())
-		case n == most:
-			return fmt.Errorf("got a list of more than %d, want at most that; raise max_length of the column", most)
-		case n > 0 && !r.take(','):
+		if r.take(']') {
+			return r.c.shorter(dim, n)
+		}
+		if err := r.c.longer(dim, n+1); err != nil {
+			return err
+		}
+		if n > 0 && !r.take(',') {
 			return fmt.Errorf("got %.20q in a list, want a comma or its end", r.text)
 		}
 		if err := r.value(dim + 1); err != nil {
@@ -63,15 +59,38 @@ func (r *listReader) value(dim int) error {
 	}
 }
 
+// dims is how many lists are around a number of a column of lists.
+func (c *Column) dims() int { return len(c.Shape) + min(c.MaxLength, 1) }
+
 // most is how long a list of dimension dim may be, and whether it has to be that long.
-func (r *listReader) most(dim int) (n int64, exactly bool) {
+func (c *Column) most(dim int) (n int64, exactly bool) {
 	switch {
-	case r.c.MaxLength == 0:
-		return r.c.Shape[dim], true
+	case c.MaxLength == 0:
+		return c.Shape[dim], true
 	case dim == 0:
-		return int64(r.c.MaxLength), false
+		return int64(c.MaxLength), false
 	}
-	return r.c.Shape[dim-1], true
+	return c.Shape[dim-1], true
+}
+
+// longer refuses a list of dimension dim that has n values or more, if that is too many.
+func (c *Column) longer(dim int, n int64) error {
+	switch most, exactly := c.most(dim); {
+	case n <= most:
+		return nil
+	case exactly:
+		return fmt.Errorf("got a list of more than %d, want shape %s", most, c.shown())
+	default:
+		return fmt.Errorf("got a list of more than %d, want at most that; raise max_length of the column", most)
+	}
+}
+
+// shorter refuses a list of dimension dim that has n values and no more, if those are too few.
+func (c *Column) shorter(dim int, n int64) error {
+	if most, exactly := c.most(dim); exactly && n < most {
+		return fmt.Errorf("got a list of %d, want shape %s", n, c.shown())
+	}
+	return nil
 }
 
 func (r *listReader) number() error {

@@ -22,6 +22,7 @@ type parquetFile struct {
 	meta     *format.FileMetaData
 	columns  []*parquet.Column      // those with values, as row groups have them
 	elements []format.SchemaElement // what the schema says of each
+	nestings []nesting              // and where each lies
 	places   map[string]int         // among them, of those that hold one value a row
 	at       io.ReaderAt
 	size     int64
@@ -69,7 +70,7 @@ func openParquet(ctx context.Context, name string, c *store.Client, p *Progress)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("parquet: %w", err), f.close())
 	}
-	f.columns, f.elements = leavesOf(f.Root()), leafElements(f.meta)
+	f.columns, f.elements, f.nestings = leavesOf(f.Root()), leafElements(f.meta), nestingsOf(f.meta.Schema)
 	if len(f.columns) != len(f.elements) {
 		return nil, errors.Join(errors.New("parquet: damaged: its columns are no tree"), f.close())
 	}
@@ -115,21 +116,23 @@ func (f *parquetFile) unchanged() error {
 	return nil
 }
 
-// holdsLists tells a column with any number of values a row, as Arrow's lists are, from one that is not there.
-func (f *parquetFile) holdsLists(name string) (lists bool) {
-	for _, c := range f.columns {
-		if within := nameOf(c); within != name && !strings.HasPrefix(within, name+".") {
-			continue
-		}
-		if lists = c.MaxRepetitionLevel() > 0; !lists {
-			return false
+// refusal is why a name that is no column of one value a row is none, where the file has something else of that name; wants is what was asked for.
+func (f *parquetFile) refusal(name string) error {
+	if at := f.list(name); at >= 0 && numbersOf(&f.elements[at]) != noNumbers {
+		return fmt.Errorf("column %q holds a list a row, want one value; a column of numbers takes it with type: list, its dtype, and max_length or shape", name)
+	} else if at >= 0 {
+		return fmt.Errorf("column %q holds a list of %s a row, want one value; write them as columns, or as one text a row", name, describeKind(&f.elements[at]))
+	}
+	var below []string
+	for _, n := range f.nestings {
+		if strings.HasPrefix(n.name, name+".") {
+			below = append(below, n.name)
 		}
 	}
-	return lists
-}
-
-func listsError(name string) error {
-	return fmt.Errorf("column %q holds a list a row, want one value; write its values as columns, or as JSON in a text, which type: list reads", name)
+	if len(below) == 0 {
+		return nil
+	}
+	return fmt.Errorf("column %q is a group, want one value a row; name one of the columns in it: %s", name, describeParts(below))
 }
 
 // nameOf is a column's name: that of its groups, if it is in some, and its own, with dots between them. A name may have dots itself.
@@ -247,7 +250,11 @@ func (r *tableReader) parquet() error {
 	done := int64(0)
 	r.version, r.content = uint64(f.version.size)<<1^f.version.tag, uint64(f.version.size)
 	for group := range f.meta.RowGroups {
+		if err := r.listsIn(f, group); err != nil {
+			return err
+		}
 		if err := f.group(group, r.wanted(), r.numbers(), places, len(r.c.Others), func(row int64, c *cells) error {
+			c.lists = r.lists
 			if err := r.add(c); err != nil {
 				return fmt.Errorf("row %d: %w", done+row, err)
 			}
@@ -260,14 +267,53 @@ func (r *tableReader) parquet() error {
 	return f.unchanged()
 }
 
-// placesIn finds the wanted columns in a Parquet file.
+// placesIn finds the wanted columns in a Parquet file. Those that are lists there have no place: they are read by themselves.
 func (r *tableReader) placesIn(f *parquetFile) ([]int, error) {
+	has := f.leaves()
+	_, lists := f.lists()
+	first := 2 + len(r.c.Others) // of the batch's columns
+	r.lists = make([]int, len(r.rows.columns))
 	for k, name := range r.wanted() {
-		if r.needs(k) && f.holdsLists(name) {
-			return nil, listsError(name)
+		if k >= first {
+			r.lists[k-first] = -1
+		}
+		if !r.wants(k) || f.column(name) >= 0 {
+			continue
+		}
+		if at := f.list(name); at >= 0 && k >= first && r.rows.columns[k-first].Type == List {
+			if err := f.checkList(at, &r.rows.columns[k-first]); err != nil {
+				return nil, err
+			}
+			r.lists[k-first] = at
+			for _, n := range lists { // of which there may be two
+				if n == name {
+					has = append(has, name)
+				}
+			}
+		} else if err := f.refusal(name); err != nil && r.needs(k) {
+			return nil, err
 		}
 	}
-	return r.places(f.leaves())
+	places, err := r.places(has)
+	for c, at := range r.lists {
+		if err == nil && at >= 0 {
+			places[first+c] = -1
+		}
+	}
+	return places, err
+}
+
+// listsIn reads the lists of a row group.
+func (r *tableReader) listsIn(f *parquetFile, group int) error {
+	for c, at := range r.lists {
+		if at < 0 {
+			continue
+		}
+		if err := f.listsOf(group, at, &r.rows.columns[c], &r.rows.texts[c]); err != nil {
+			return fmt.Errorf("column %q: %w", r.rows.columns[c].From, err)
+		}
+	}
+	return nil
 }
 
 // group reads some columns of a row group and hands its rows on. The first place is the path's, the second the label's, -1 for none; then
@@ -335,8 +381,8 @@ func (f *parquetFile) medium(wanted []string) (string, error) {
 		}
 	}
 	for _, name := range wanted {
-		if f.holdsLists(name) {
-			return "", listsError(name)
+		if err := f.refusal(name); err != nil {
+			return "", err
 		}
 	}
 	return "", fmt.Errorf("%w: no column %s; the columns are %s; say which holds them in source.image, or from; where rows are all there is, leave image out and name them in source.columns",

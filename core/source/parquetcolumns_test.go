@@ -91,7 +91,7 @@ func TestTwoColumnsOfOneNameAreRefused(t *testing.T) {
 func TestColumnsOfListsAreRefusedByName(t *testing.T) {
 	dir := t.TempDir()
 	writeParquet(t, dir+"/t.parquet", []tableRow{{Path: "a.jpg", Tags: []string{"x", "y"}}}, 1)
-	want := `column "tags" holds a list a row, want one value; write its values as columns, or as JSON in a text, which type: list reads`
+	want := `column "tags" holds a list of texts a row, want one value; write them as columns, or as one text a row`
 	for k, c := range []ListConfig{{Path: "tags"}, {Label: "tags"}, {Columns: []Column{{Name: "tags"}}}} {
 		c.File = dir + "/t.parquet"
 		if _, err := OpenList(c); err == nil || !strings.Contains(err.Error(), want) {

@@ -166,11 +166,15 @@ func (p *pages) check(h *format.PageHeader) error {
 		n = int64(h.DictionaryPageHeader.NumValues)
 	}
 	got := int64(h.UncompressedPageSize)
+	each, all := valueBytes+p.width(), p.rows
+	if p.column.MaxRepetitionLevel() > 0 {
+		each, all = listBytes+p.width(), p.meta.MetaData.NumValues
+	}
 	switch most := roomOfPage(h); {
-	case got < 0 || n < 0 || data && n > p.rows:
+	case got < 0 || n < 0 || data && n > all:
 		return fmt.Errorf("damaged: a page of %d values and %d bytes, in a row group of %d rows", n, got, p.rows)
-	case got+n*(valueBytes+p.width()) > most:
-		return &unpacks{fmt.Sprintf("a page of %d bytes", h.CompressedPageSize), got + n*(valueBytes+p.width()), most}
+	case got+n*each > most:
+		return &unpacks{fmt.Sprintf("a page of %d bytes", h.CompressedPageSize), got + n*each, most}
 	}
 	return nil
 }
@@ -240,7 +244,8 @@ func (p *pages) next() error {
 	if got := crc32.ChecksumIEEE(packed); h.CRC != 0 && uint32(h.CRC) != got {
 		return fmt.Errorf("damaged: a page has the checksum %08x, want %08x", got, uint32(h.CRC))
 	}
-	switch _, data := valuesOf(h); {
+	switch n, data := valuesOf(h); {
+	case data && n == 0: // Arrow writes such; without levels the library does not take them
 	case data && h.Type == format.DataPage:
 		return p.dataV1(h, packed)
 	case data:
@@ -317,24 +322,35 @@ func (p *pages) dataV1(h *format.PageHeader, packed []byte) error {
 		return err
 	}
 	values, n := data, int64(d.NumValues)
-	if deep := p.column.MaxDefinitionLevel(); deep > 0 {
-		if len(data) < 4 || int64(binary.LittleEndian.Uint32(data)) > int64(len(data)-4) {
+	var defined []byte // definition levels
+	for _, l := range []struct {
+		most int
+		as   format.Encoding
+	}{{p.column.MaxRepetitionLevel(), d.RepetitionLevelEncoding}, {p.column.MaxDefinitionLevel(), d.DefinitionLevelEncoding}} {
+		if l.most == 0 {
+			continue
+		}
+		if len(values) < 4 || int64(binary.LittleEndian.Uint32(values)) > int64(len(values)-4) {
 			return errRuns
 		}
-		size := 4 + int(binary.LittleEndian.Uint32(data))
-		if d.DefinitionLevelEncoding != format.BitPacked { // which has no runs; any other one is read as runs, and writers differ in what they say
-			if err := levelsWithin(data[4:size], deep, n); err != nil {
+		size := 4 + int(binary.LittleEndian.Uint32(values))
+		if l.as != format.BitPacked { // which has no runs; any other one is read as runs, and writers differ in what they say
+			if err := levelsWithin(values[4:size], l.most, n); err != nil {
 				return err
 			}
 		}
-		values = data[size:]
+		defined = values[4:size]
+		values = values[size:]
 	}
 	if err := p.within(d.Encoding, values, n, h); err != nil {
 		return err
 	}
 	levels := data[:len(data)-len(values)]
-	if values, err = p.joined(&d.Encoding, values); err != nil {
+	if values, err = p.plain(&d.Encoding, values); err != nil {
 		return err
+	}
+	if d.DefinitionLevelEncoding != format.BitPacked && p.short(d.Encoding, values, defined, n) {
+		return errRuns
 	}
 	d.Statistics = format.Statistics{}
 	return p.send(h, levels, values)
@@ -350,6 +366,11 @@ func (p *pages) dataV2(h *format.PageHeader, packed []byte) error {
 		return errRuns
 	}
 	n, values := int64(d.NumValues), packed[levels:]
+	if deep := p.column.MaxRepetitionLevel(); deep > 0 {
+		if err := levelsWithin(packed[:repeats], deep, n); err != nil {
+			return err
+		}
+	}
 	if deep := p.column.MaxDefinitionLevel(); deep > 0 {
 		if err := levelsWithin(packed[repeats:levels], deep, n); err != nil {
 			return err
@@ -364,17 +385,24 @@ func (p *pages) dataV2(h *format.PageHeader, packed []byte) error {
 	if err := p.within(d.Encoding, values, n, h); err != nil {
 		return err
 	}
-	values, err := p.joined(&d.Encoding, values)
+	values, err := p.plain(&d.Encoding, values)
 	if err != nil {
 		return err
+	}
+	if p.short(d.Encoding, values, packed[repeats:levels], n) {
+		return errRuns
 	}
 	d.Statistics, d.IsCompressed = format.Statistics{}, new(bool)
 	return p.send(h, packed[:levels], values)
 }
 
-// joined makes values plain that lie split.
-func (p *pages) joined(e *format.Encoding, values []byte) ([]byte, error) {
-	if *e != format.ByteStreamSplit {
+// plain makes values plain that lie split, and booleans in runs.
+func (p *pages) plain(e *format.Encoding, values []byte) ([]byte, error) {
+	switch {
+	case *e == format.RLE && p.column.Type().Kind() == parquet.Boolean:
+		*e = format.Plain
+		return bitsOfRuns(values)
+	case *e != format.ByteStreamSplit:
 		return values, nil
 	}
 	*e = format.Plain
@@ -385,6 +413,29 @@ func (p *pages) joined(e *format.Encoding, values []byte) ([]byte, error) {
 		return unsplit(values, 8)
 	}
 	return unsplit(values, int(p.width())) // no width: they are of no fixed length
+}
+
+// short tells that plain values of one length, of which some of n may be null, are fewer than their definition levels say. The library would
+// take what lies behind them in memory.
+func (p *pages) short(e format.Encoding, values, levels []byte, n int64) bool {
+	bits := 8 * p.width()
+	switch p.column.Type().Kind() {
+	case parquet.Boolean:
+		bits = 1
+	case parquet.Int32, parquet.Float:
+		bits = 32
+	case parquet.Int64, parquet.Double:
+		bits = 64
+	case parquet.Int96:
+		bits = 96
+	}
+	if e != format.Plain || bits == 0 {
+		return false
+	}
+	if highest := p.column.MaxDefinitionLevel(); highest > 0 {
+		n = present(levels, highest, n)
+	}
+	return int64(len(values)) < (n*bits+7)/8
 }
 
 func (p *pages) within(e format.Encoding, values []byte, n int64, h *format.PageHeader) error {

@@ -67,9 +67,84 @@ func unsplit(data []byte, width int) ([]byte, error) {
 	return values, nil
 }
 
+// bitsOfRuns makes plain booleans of runs, which runsWithin has found sound. The library takes a run for as many whole bytes.
+func bitsOfRuns(data []byte) (bits []byte, err error) {
+	if len(data) < 4 || int64(binary.LittleEndian.Uint32(data)) > int64(len(data)-4) {
+		return nil, errRuns
+	}
+	n := 0
+	add := func(bit byte) {
+		if n%8 == 0 {
+			bits = append(bits, 0)
+		}
+		bits[n/8] |= bit << (n % 8)
+		n++
+	}
+	for data = data[4:][:binary.LittleEndian.Uint32(data)]; len(data) > 0; {
+		head, k := binary.Uvarint(data)
+		size := uint64(1)
+		if head&1 != 0 {
+			size = head >> 1
+		}
+		if k <= 0 || size > uint64(len(data)-k) {
+			return nil, errRuns
+		}
+		values := data[k:][:size]
+		data = data[k:][size:]
+		if head&1 == 0 {
+			for range head >> 1 {
+				add(values[0] & 1)
+			}
+			continue
+		}
+		for _, eight := range values {
+			for b := range 8 {
+				add(eight >> b & 1)
+			}
+		}
+	}
+	return bits, nil
+}
+
 // levelsWithin tells that definition levels become n at most.
 func levelsWithin(data []byte, most int, n int64) error {
 	return runsWithin(data, bits.Len(uint(most)), n)
+}
+
+// present counts those of n values whose definition level is the highest: the others are null. levelsWithin has found the levels sound.
+func present(levels []byte, highest int, n int64) (total int64) {
+	width := bits.Len(uint(highest))
+	for n > 0 && len(levels) > 0 {
+		head, k := binary.Uvarint(levels)
+		levels = levels[max(k, 0):]
+		count, size := min(head>>1, uint64(n)), 1
+		if head&1 != 0 {
+			count = min(8*(head>>1), uint64(n))
+			size = min(width*int(head>>1), len(levels))
+			total += packedPresent(levels[:size], width, highest, count)
+		} else if len(levels) > 0 && int(levels[0]) == highest {
+			total += int64(count)
+		}
+		n -= int64(count)
+		levels = levels[min(size, len(levels)):]
+	}
+	return total
+}
+
+// packedPresent is present for levels of so many bits each, one behind the other.
+func packedPresent(packed []byte, width, highest int, count uint64) (total int64) {
+	level, has := 0, 0
+	for _, b := range packed {
+		level |= int(b) << has
+		for has += 8; has >= width && count > 0; has -= width {
+			if level&(1<<width-1) == highest {
+				total++
+			}
+			level >>= width
+			count--
+		}
+	}
+	return total
 }
 
 // runsWithin walks the mix of runs and packed groups of eight that Parquet calls RLE.

@@ -124,7 +124,11 @@ func (s *parquetShards) open(ctx context.Context, name string, c *ShardsConfig) 
 			continue
 		}
 		s.groups = append(s.groups, rowGroup{group: group, file: f, indexes: map[int][]format.PageLocation{}, columns: media, first: s.n, inFile: inFile})
+		if err := r.listsIn(f, group); err != nil {
+			return err
+		}
 		if err := f.group(group, r.wanted(), r.numbers(), places, 0, func(row int64, row1 *cells) error {
+			row1.lists = r.lists
 			if err := s.add(row1, r.hasLabel, c.Label != ""); err != nil {
 				return fmt.Errorf("row %d: %w", inFile+row, err)
 			}

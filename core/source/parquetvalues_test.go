@@ -312,3 +312,54 @@ func TestEncodingsThatAreNotRead(t *testing.T) {
 		}
 	}
 }
+
+// Booleans in runs, as newer writers have them, are read as they were, whatever the runs' lengths.
+func TestBooleansInRuns(t *testing.T) {
+	file := t.TempDir() + "/t.parquet"
+	for runs, want := range map[string]string{
+		string(uvarints(5<<1, 1, 3<<1, 0, 1<<1|1, 0b10110)): "1111100001101000",
+		string(uvarints(3<<1, 1, 1<<1|1, 0b1, 5<<1, 1)):     "1111000000011111",
+		string(uvarints(16<<1, 1)):                          "1111111111111111",
+	} {
+		n := columnOf("n", format.Boolean, plain([]byte(runs)))
+		n.encoding = format.RLE
+		forgeTable(t, file, 16, n)
+		s := openL(t, ListConfig{File: file, Alone: true, Columns: []Column{{Name: "n"}}})
+		got := ""
+		for i := range s.Len() {
+			var b Buffer
+			must(t, s.Read(background, i, &b))
+			got += string(b.Value(0))
+		}
+		if got != want {
+			t.Errorf("% x: got %s, want %s", runs, got, want)
+		}
+	}
+	for _, bad := range [][]byte{uvarints(16 << 1), uvarints(2<<1|1, 0), {0x80}} {
+		n := columnOf("n", format.Boolean, plain(bad))
+		n.encoding = format.RLE
+		forgeTable(t, file, 16, n)
+		if _, err := OpenList(ListConfig{File: file, Alone: true, Columns: []Column{{Name: "n"}}}); err == nil || !strings.Contains(err.Error(), "not whole") {
+			t.Errorf("% x: got %v", bad, err)
+		}
+	}
+}
+
+// A page that has fewer values than it says is refused: what lies behind them in memory is nobody's.
+func TestPagesOfFewerValuesAreRefused(t *testing.T) {
+	file := t.TempDir() + "/t.parquet"
+	optional := format.Optional
+	nulls := columnOf("n", format.Int64, append(plain([]byte{1<<1 | 1, 0b1101}), make([]byte, 16)...))
+	nulls.element.RepetitionType = &optional
+	runs := columnOf("n", format.Int64, append(plain(uvarints(4<<1, 1)), make([]byte, 24)...))
+	runs.element.RepetitionType = &optional
+	fixed := columnOf("n", format.FixedLenByteArray, make([]byte, 11))
+	fixed.element.TypeLength = new(int32)
+	*fixed.element.TypeLength = 3
+	for k, n := range []forgedColumn{columnOf("n", format.Int64, make([]byte, 24)), columnOf("n", format.Int32, make([]byte, 15)), columnOf("n", format.Boolean, nil), nulls, runs, fixed} {
+		forgeTable(t, file, 4, n)
+		if _, err := OpenList(ListConfig{File: file, Alone: true, Columns: []Column{{Name: "n"}}}); err == nil || !strings.Contains(err.Error(), "not whole") && !strings.Contains(err.Error(), "cannot decode") {
+			t.Errorf("%d: got %v", k, err)
+		}
+	}
+}

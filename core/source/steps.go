@@ -115,7 +115,7 @@ func arrayNames(patterns []string) ([]string, error) {
 	if at := slices.IndexFunc(patterns, store.IsURL); at >= 0 {
 		return nil, fmt.Errorf("%q: want a local file: whole arrays are read in place; copy it, or put its samples into shards", store.Shown(patterns[at]))
 	}
-	return shardNames(context.Background(), patterns, nil)
+	return filesNamed(context.Background(), "file", patterns, nil)
 }
 
 // add opens one file more, whose first sample is the array's number first, and returns how many it has.
@@ -130,7 +130,7 @@ func (a *stepped) add(c *ArrayFiles, name string, first int64) (samples int64, e
 		return 0, err
 	}
 	if !isRegular(&last.stat) {
-		return 0, notRegular(&last.stat)
+		return 0, errors.New(notRegular(&last.stat).(*Error).Detail) // of no sample
 	}
 	whole := array.Array{DType: c.DType}
 	if c.DType == 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spdl/spdl/core/array"
 	"github.com/spdl/spdl/core/tensor"
+	"golang.org/x/sys/unix"
 )
 
 // counting are elements 0, 1, 2 ... of a type of 1, 2, 4 or 8 bytes.
@@ -199,11 +200,15 @@ func TestArraysThatAreNoSamplesAreRefused(t *testing.T) {
 	cut := writtenTo(t, filepath.Join(dir, "cut.npy"), whole[:len(whole)-4])
 	fortran := writtenTo(t, filepath.Join(dir, "f.npy"), []byte(strings.Replace(string(whole), "False", "True ", 1)))
 	vast, empty := writtenTo(t, filepath.Join(dir, "vast.npy"), fmt.Appendf(nil, "\x93NUMPY\x01\x00\x76\x00%-117s\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 2), }")), npyFile(t, filepath.Join(dir, "empty.npy"), tensor.F32, 0, 2)
+	fifo := filepath.Join(dir, "fifo.npy")
+	must(t, unix.Mkfifo(fifo, 0o600))
 	one := func(a ArrayFiles) ArraysConfig { return ArraysConfig{Arrays: []ArrayFiles{a}} }
 	for want, c := range map[string]ArraysConfig{
-		`source: array "x": "` + filepath.Join(dir, "none.npy") + `": no such file or directory`: one(ArrayFiles{Name: "x", Files: []string{filepath.Join(dir, "none.npy")}}),
-		`source: array "x": "http://h/x.npy": want a local file: whole arrays are read in place`: one(ArrayFiles{Name: "x", Files: []string{"http://h/x.npy"}}),
-		`want a regular file`: one(ArrayFiles{Name: "x", Files: []string{dir}}),
+		`source: array "x": "` + filepath.Join(dir, "none.npy") + `": no such file or directory`:          one(ArrayFiles{Name: "x", Files: []string{filepath.Join(dir, "none.npy")}}),
+		`source: array "x": "http://h/x.npy": want a local file: whole arrays are read in place`:          one(ArrayFiles{Name: "x", Files: []string{"http://h/x.npy"}}),
+		`source: array "x": "` + dir + `": got a directory, want a regular file`:                          one(ArrayFiles{Name: "x", Files: []string{dir}}),
+		`source: array "x": "` + fifo + `": got a fifo, want a regular file`:                              one(ArrayFiles{Name: "x", Files: []string{fifo}}),
+		`source: array "x": file "` + x + `": named twice`:                                                one(ArrayFiles{Name: "x", Files: []string{x, x}}),
 		`no .npy file; of elements without a header say dtype`:                                            one(ArrayFiles{Name: "x", Files: []string{flat}}),
 		`got a scalar, want an array whose first axis counts samples`:                                     one(ArrayFiles{Name: "x", Files: []string{scalar}}),
 		`got 10 bytes, want a multiple of the 4 of a step, scalar of f32`:                                 one(ArrayFiles{Name: "x", Files: []string{flat}, DType: tensor.F32}),

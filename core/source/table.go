@@ -77,6 +77,7 @@ type cells struct {
 	path, label []byte
 	others      [][]byte
 	columns     [][]byte
+	lists       []int // as tableReader has them; nil: none. The rows have those already
 }
 
 func openTable(c ListConfig) (Source, error) {
@@ -119,6 +120,7 @@ type tableReader struct {
 	rules       rules
 	path, label string
 	hasLabel    bool
+	lists       []int  // of Parquet, by column of the batch: which of the file's columns is a list of its values, or -1
 	version     uint64 // of the table, once it is read
 	content     uint64 // of the table wherever it lies
 }
@@ -201,7 +203,8 @@ func (r *tableReader) places(has []string) ([]int, error) {
 		switch {
 		case at >= 0:
 		case slices.ContainsFunc(has, blank): // also of a label that nobody asked for: all would be without one, in silence
-			return nil, fmt.Errorf("column %q has blanks around its name, which count; leave them out, behind the commas of the heading and of every line", name)
+			return nil, fmt.Errorf("column %q has blanks around its name, which count; leave them out%s", name, map[string]string{
+				"csv": ", behind the commas of the heading and of every line", "tsv": ", around the tabs of the heading and of every line"}[r.c.form()])
 		case r.needs(k):
 			return nil, fmt.Errorf("no column %q; the columns are %s%s", name, describeParts(has), r.remedy(k, has))
 		}
@@ -300,6 +303,9 @@ func (t *rows) add(row *cells, hasLabel, strict bool) error {
 		t.labels = append(t.labels, v)
 	}
 	for c := range t.columns {
+		if row.lists != nil && row.lists[c] >= 0 {
+			continue
+		}
 		if err := t.addColumn(c, row.columns[c]); err != nil {
 			return err
 		}

@@ -47,15 +47,17 @@ func TestTheHashNamesArrays(t *testing.T) {
 func TestArraysThatCannotBeAreRefused(t *testing.T) {
 	const x = "{name: x, file: x.npy}"
 	for source, want := range map[string]string{
-		"{arrays: []}":                                   "source.arrays: got none, want at least one",
-		"{arrays: [{name: x}]}":                          "source.arrays[0]: file is missing, want the array's path, or a list of them",
-		"{arrays: [{file: x.npy}]}":                      "source.arrays[0]: name is missing, want name: ",
-		"{arrays: [{name: label, file: x.npy}]}":         `source.arrays[0]: got name "label", which every batch has`,
-		"{arrays: [" + x + ", " + x + "]}":               `source.arrays[1]: got name "x" twice`,
-		"{arrays: [{name: x, file: 's3://b/x.npy'}]}":    "source.arrays[0].file: got a URL, want a local file",
-		"{arrays: [{name: x, file: x.bin, dtype: c64}]}": `source.arrays[0].dtype: got text "c64", want one of u8, i8`,
-		"{arrays: [{name: x, file: x.npy, shape: [2]}]}": "source.arrays[0].shape: given without dtype: .npy files say it themselves",
-		"{arrays: [{name: x, file: x.npy, window: 0}]}":  "source.arrays[0].window: got 0, want a whole number from 1",
+		"{arrays: []}":                                                                            "source.arrays: got none, want at least one",
+		"{arrays: [{name: x}]}":                                                                   "source.arrays[0]: file is missing, want the array's path, or a list of them",
+		"{arrays: [{file: x.npy}]}":                                                               "source.arrays[0]: name is missing, want name: ",
+		"{arrays: [{name: label, file: x.npy}]}":                                                  `source.arrays[0]: got name "label", which every batch has`,
+		"{arrays: [{name: index, file: x.npy}]}":                                                  "name \"index\", which every batch has; choose another",
+		"{arrays: [{name: a/b, file: x.npy}]}":                                                    "got name \"a/b\", want ",
+		"{arrays: [" + x + ", " + x + "]}":                                                        `source.arrays[1]: got name "x" twice`,
+		"{arrays: [{name: x, file: 's3://b/x.npy'}]}":                                             "source.arrays[0].file: got a URL, want a local file",
+		"{arrays: [{name: x, file: x.bin, dtype: c64}]}":                                          `source.arrays[0].dtype: got text "c64", want one of u8, i8`,
+		"{arrays: [{name: x, file: x.npy, shape: [2]}]}":                                          "source.arrays[0].shape: given without dtype: .npy files say it themselves",
+		"{arrays: [{name: x, file: x.npy, window: 0}]}":                                           "source.arrays[0].window: got 0, want a whole number from 1",
 		"{arrays: [{name: x, file: x.bin, dtype: u8, shape: [1099511627776, 1099511627776]}]}":    "source.arrays[0].shape: got samples of 1 rows of 1099511627776x1099511627776, want less than 2^63 bytes",
 		"{arrays: [{name: x, file: x.bin, dtype: f64, shape: [1099511627776], window: 1048576}]}": "source.arrays[0].shape: got samples of 1048576 rows of 1099511627776, want less than 2^63 bytes",
 		"{arrays: [{name: x, file: x.npy, wndow: 3}]}":                                            `source.arrays[0].wndow: unknown key; did you mean "window"?`,
@@ -69,7 +71,7 @@ func TestArraysThatCannotBeAreRefused(t *testing.T) {
 		"{mix: [{arrays: [" + x + "]}]}":                                                          "source.mix[0].arrays: unknown key",
 	} {
 		_, err := Parse([]byte("source: "+source+"\n"), "x.yaml")
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "from:") { // which arrays do not have
 			t.Errorf("%s:\ngot  %v\nwant %s", source, err, want)
 		}
 	}

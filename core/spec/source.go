@@ -406,7 +406,7 @@ func (d *decoder) checkSource(s *Spec) {
 	for i := range src.Mix {
 		d.checkPlace(&src.Mix[i].Source, mixed(i), src.Columns, alone)
 	}
-	d.checkColumns(src.Columns, s.fields())
+	d.checkColumns(src.Columns, s.fields(), src.Arrays != nil)
 }
 
 // wordOfOne is a key of a source that says something of a single data set; "": none does.
@@ -497,7 +497,7 @@ func (d *decoder) checkPlace(src *Source, at string, columns []Column, alone boo
 		}
 		d.failAt("source.columns", "goes with shards, with a folder and with a list that is a table: .csv, .jsonl or .parquet%s", remedy)
 	case src.IsParquet() && slices.ContainsFunc(columns, func(c Column) bool { return c.Type == TypeNPY }):
-		d.failAt("source.columns", "got type npy with Parquet; arrays go with archives, folders and lists that are tables")
+		d.failAt("source.columns", "got type npy with Parquet, whose arrays are lists: say type: list, with dtype and shape or max_length; .npy files go with archives, folders and lists that are tables")
 	case (table || src.IsParquet()) && slices.ContainsFunc(columns, func(c Column) bool { return c.Default != nil }):
 		d.failAt("source.columns", "got a default with a table; it goes with archives and with files beside a folder's; write the value into the table")
 	case isURL(src.Folder) && strings.HasPrefix(src.Folder, "http"):
@@ -556,7 +556,8 @@ func (s *Source) places() []*Source {
 	return all
 }
 
-func (d *decoder) checkColumns(columns []Column, reserved []string) {
+// checkColumns holds the names of columns against each other and the reserved ones. arrays: they are whole arrays, which nothing is read from.
+func (d *decoder) checkColumns(columns []Column, reserved []string, arrays bool) {
 	seen := map[string]bool{}
 	for _, c := range columns {
 		if c.Padded {
@@ -568,8 +569,12 @@ func (d *decoder) checkColumns(columns []Column, reserved []string) {
 		switch {
 		case c.Name == "":
 			d.failAt(at, "name is missing, want name: %s", nameRule)
+		case !validName(c.Name) && arrays:
+			d.failAt(at, "got name %.70q, want %s", c.Name, nameRule)
 		case !validName(c.Name):
 			d.failAt(at, "got name %.70q, want %s; the part or column goes into from", c.Name, nameRule)
+		case slices.Contains(reserved, c.Name) && arrays:
+			d.failAt(at, "got name %q, which every batch has; choose another", c.Name)
 		case slices.Contains(reserved, c.Name):
 			d.failAt(at, "got name %q, which every batch has; choose another, and say from: %s", c.Name, c.Name)
 		case seen[c.Name]:
