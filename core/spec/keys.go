@@ -16,7 +16,7 @@ type Key struct {
 // Keys is the reference of the description, in the order of the page. The caller may keep and change it.
 func Keys() []Key { return append([]Key(nil), keys...) }
 
-var keys = []Key{
+var keys = withFrames([]Key{
 	{"version", "1", "1", "Version of this description."},
 	{"name", "text", "(the spec file's or the folder's base name)", "Name of the ring: 1 to 63 of A-Z a-z 0-9 . _ - and no dot first."},
 
@@ -216,67 +216,6 @@ var keys = []Key{
 	{"video.rotation", "apply, ignore", "apply", "Whether the display matrix turns the frames."},
 	{"video.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `yadif,hue=s=0`: the chosen frames go through it in the row's order, turned already and before transform, and what comes out is the row, at the times it comes out with. Filters that reach outside (files, devices, networks, plug-ins, the clock) are refused ([media.md](media.md#filters))."},
 	{"video.transform", "list of operations", "(required)", "As image.transform, for each frame; what is random is drawn once a row."},
-	{"video.transform[].resize", "N, [H, W] or mapping", "(none)", "As image's."},
-	{"video.transform[].resize.size", "N or [H, W]", "(required)", "As image's."},
-	{"video.transform[].resize.interpolation", "bilinear, bicubic, nearest", "bilinear", "As image's."},
-	{"video.transform[].center_crop", "N or [H, W]", "(none)", "As image's."},
-	{"video.transform[].random_crop", "N, [H, W] or mapping", "(none)", "As image's."},
-	{"video.transform[].random_crop.size", "N or [H, W]", "(required)", "As image's."},
-	{"video.transform[].random_crop.padding", "whole number, 0 to 16384", "0", "As image's."},
-	{"video.transform[].random_resized_crop", "N, [H, W] or mapping", "(none)", "As image's."},
-	{"video.transform[].random_resized_crop.size", "N or [H, W]", "(required)", "As image's."},
-	{"video.transform[].random_resized_crop.scale", "[low, high]", "[0.08, 1]", "As image's."},
-	{"video.transform[].random_resized_crop.ratio", "[low, high]", "[0.75, 1.3333333333333333]", "As image's."},
-	{"video.transform[].random_resized_crop.interpolation", "bilinear, bicubic, nearest", "bilinear", "As image's."},
-	{"video.transform[].horizontal_flip", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].vertical_flip", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].random_rotation", "number, [low, high] or mapping", "(none)", "As image's."},
-	{"video.transform[].random_rotation.degrees", "number, 0 to 360, or [low, high]", "(required)", "As image's."},
-	{"video.transform[].random_rotation.interpolation", "nearest, bilinear", "nearest", "As image's."},
-	{"video.transform[].random_affine", "mapping", "(none)", "As image's."},
-	{"video.transform[].random_affine.degrees", "number, 0 to 360, or [low, high]", "(required)", "As image's."},
-	{"video.transform[].random_affine.translate", "[x, y]", "[0, 0]", "As image's."},
-	{"video.transform[].random_affine.scale", "[low, high]", "[1, 1]", "As image's."},
-	{"video.transform[].random_affine.shear", "number, [low, high] or [x low, x high, y low, y high]", "0", "As image's."},
-	{"video.transform[].random_affine.interpolation", "nearest, bilinear", "nearest", "As image's."},
-	{"video.transform[].rand_augment", "whole number or mapping", "(none)", "As image's."},
-	{"video.transform[].rand_augment.num_ops", "whole number, 1 to 16", "2", "As image's."},
-	{"video.transform[].rand_augment.magnitude", "whole number, 0 to 999", "9", "As image's."},
-	{"video.transform[].rand_augment.num_magnitude_bins", "whole number, 2 to 1000", "31", "As image's."},
-	{"video.transform[].rand_augment.interpolation", "nearest, bilinear", "nearest", "As image's."},
-	{"video.transform[].trivial_augment_wide", "whole number or mapping", "(none)", "As image's."},
-	{"video.transform[].trivial_augment_wide.num_magnitude_bins", "whole number, 2 to 1000", "31", "As image's."},
-	{"video.transform[].trivial_augment_wide.interpolation", "nearest, bilinear", "nearest", "As image's."},
-	{"video.transform[].auto_augment", "imagenet, cifar10, svhn or mapping", "(none)", "As image's."},
-	{"video.transform[].auto_augment.policy", "imagenet, cifar10, svhn", "imagenet", "As image's."},
-	{"video.transform[].auto_augment.interpolation", "nearest, bilinear", "nearest", "As image's."},
-	{"video.transform[].color_jitter", "mapping", "(none)", "As image's."},
-	{"video.transform[].color_jitter.p", "number, 0 to 1", "1", "As image's."},
-	{"video.transform[].color_jitter.brightness", "number or [low, high]", "(none)", "As image's."},
-	{"video.transform[].color_jitter.contrast", "number or [low, high]", "(none)", "As image's."},
-	{"video.transform[].color_jitter.saturation", "number or [low, high]", "(none)", "As image's."},
-	{"video.transform[].color_jitter.hue", "number, 0 to 0.5, or [low, high]", "(none)", "As image's."},
-	{"video.transform[].grayscale", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].gaussian_blur", "whole number or mapping", "(none)", "As image's."},
-	{"video.transform[].gaussian_blur.kernel_size", "odd number, 1 to 255", "(required)", "As image's."},
-	{"video.transform[].gaussian_blur.sigma", "number or [low, high]", "[0.1, 2]", "As image's."},
-	{"video.transform[].gaussian_blur.p", "number, 0 to 1", "1", "As image's."},
-	{"video.transform[].solarize", "mapping", "(none)", "As image's."},
-	{"video.transform[].solarize.threshold", "number, 0 to 256", "(required)", "As image's."},
-	{"video.transform[].solarize.p", "number, 0 to 1", "0.5", "As image's."},
-	{"video.transform[].posterize", "mapping", "(none)", "As image's."},
-	{"video.transform[].posterize.bits", "whole number, 0 to 8", "(required)", "As image's."},
-	{"video.transform[].posterize.p", "number, 0 to 1", "0.5", "As image's."},
-	{"video.transform[].invert", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].adjust_sharpness", "mapping", "(none)", "As image's."},
-	{"video.transform[].adjust_sharpness.factor", "number, 0 to 1000", "(required)", "As image's."},
-	{"video.transform[].adjust_sharpness.p", "number, 0 to 1", "0.5", "As image's."},
-	{"video.transform[].autocontrast", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].equalize", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].normalize", "imagenet or mapping", "(none)", "As image's."},
-	{"video.transform[].normalize.mean", "list of numbers", "(required)", "As image's."},
-	{"video.transform[].normalize.std", "list of numbers", "(required)", "As image's."},
-	{"video.transform[].random_erasing", "number, 0 to 1", "0", "As image's."},
 	{"video.dtype", "u8, f16, bf16, f32", "(u8; f32 with normalize)", "As image.dtype."},
 	{"video.layout", "NTHWC, NTCHW, NCTHW", "NTHWC", "Order of time, height, width and channels in a batch."},
 	{"video.colour", "torchcodec, accurate", "torchcodec", "How pixels become RGB: the bytes of torchcodec on the CPU, where chroma is repeated; or chroma interpolated, and rounded once."},
@@ -429,6 +368,22 @@ var keys = []Key{
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`, or over a reader of any of them (`loader.ring(\"NAME\")`, spdl_attach_ring). What a ring does not say, the top level says."},
 	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring, cache and device. A source that names a folder, list or shards replaces the top level's; " +
 		"lists are replaced, other keys one by one."},
+})
+
+// withFrames adds what a video's transform has, which is what a picture's has.
+func withFrames(keys []Key) (all []Key) {
+	for _, k := range keys {
+		all = append(all, k)
+		if k.Path != "video.transform" {
+			continue
+		}
+		for _, of := range keys {
+			if rest, below := strings.CutPrefix(of.Path, "image.transform[]"); below {
+				all = append(all, Key{"video.transform[]" + rest, of.Type, of.Default, "As image's."})
+			}
+		}
+	}
+	return all
 }
 
 // inRing are the sections that a ring of several may say for itself.
