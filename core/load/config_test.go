@@ -27,7 +27,7 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 		"video": {
 			`"frames": 3`, `"over": "cut"`, `"mode": "gray"`, `"rotation": "ignore"`, `"filter": "hflip"`, `"hardware": "auto"`, `"layout": "NCTHW"`, `"layout": "NTCHW"`,
 			`"transform": [{"resize": [8, 9]}]`, `"transform": [{"center_crop": 3}]`, `"transform": [{"horizontal_flip": 0.5}]`, `"transform": [{"random_resized_crop": 8}]`,
-			`"transform": [{"random_crop": 8}]`, `"transform": [{"random_crop": {"size": 8, "padding": 2}}]`, `"transform": [{"vertical_flip": 0.5}]`, `"transform": [{"grayscale": 0.5}]`, `"transform": [{"random_erasing": 0.5}]`, `"transform": [{"color_jitter": {"brightness": 0.5}}]`,
+			`"transform": [{"random_crop": 8}]`, `"transform": [{"random_crop": {"size": 8, "fill": 2}}]`, `"transform": [{"center_crop": {"size": 3, "fill": [1, 2, 3]}}]`, `"transform": [{"random_rotation": {"degrees": 9, "fill": 3}}]`, `"transform": [{"random_affine": {"degrees": 9, "fill": 3}}]`, `"transform": [{"rand_augment": {"fill": 3}}]`, `"transform": [{"random_crop": {"size": 8, "padding": 2}}]`, `"transform": [{"vertical_flip": 0.5}]`, `"transform": [{"grayscale": 0.5}]`, `"transform": [{"random_erasing": 0.5}]`, `"transform": [{"color_jitter": {"brightness": 0.5}}]`,
 			`"transform": [{"color_jitter": {"contrast": 0.5}}]`, `"transform": [{"color_jitter": {"saturation": 0.5}}]`, `"transform": [{"color_jitter": {"hue": 0.5}}]`,
 			`"transform": [{"color_jitter": {"hue": 0.5, "p": 0.5}}]`,
 			`"transform": [{"random_rotation": 9}]`, `"transform": [{"random_rotation": {"degrees": 9, "interpolation": "bilinear"}}]`, `"transform": [{"random_affine": {"degrees": 9}}]`,

@@ -68,13 +68,13 @@ static int replay_crop(const media_draw *d, int32_t w, int32_t h, media_plan *p)
 }
 
 /* Where a window of n starts in a picture of size: centred, half to even;
- * negative where the picture is smaller and zeros go around it. */
+ * negative where the picture is smaller and fill goes around it. */
 static int32_t centre(int32_t size, int32_t n) {
     if (size < n) return -((n - size) / 2);
     return (int32_t)rint((size - n) / 2.0);
 }
 
-/* Where a window of n starts that lies anywhere in a picture of size and the zeros on both sides of it; in the middle if it
+/* Where a window of n starts that lies anywhere in a picture of size and the padding on both sides of it; in the middle if it
  * does not fit. */
 static int32_t anywhere(int32_t size, int32_t n, int32_t padding, double u) {
     int32_t room = size + 2 * padding - n;

@@ -91,10 +91,17 @@ type RandomCrop struct {
 	Ratio [2]float64 // zero: 3/4 to 4/3
 }
 
-// Anywhere is torchvision's RandomCrop: the row lies anywhere in the picture and the zeros around it. Where it does not fit, the
+// Fill is what lies where there is no pixel, as a u8 row has it: one number a channel, the first of one channel alone.
+type Fill [3]uint8
+
+func (f Fill) c() [4]C.uint8_t {
+	return [4]C.uint8_t{C.uint8_t(f[0]), C.uint8_t(f[1]), C.uint8_t(f[2])}
+}
+
+// Anywhere is torchvision's RandomCrop: the row lies anywhere in the picture and the padding around it. Where it does not fit, the
 // picture stands in its middle.
 type Anywhere struct {
-	Padding int // zeros on each side
+	Padding int // pixels on each side
 }
 
 // Jitter is torchvision's ColorJitter on a PIL image: what is not nil is applied, in an order that is drawn, each by a
@@ -110,13 +117,14 @@ type Normalize struct{ Mean, Std []float64 }
 
 // Config describes a row. Its geometry is one of: ResizeShort or Resize, each
 // with an optional crop to Out, of the middle or Anywhere; Random, resized to Out;
-// or none, a crop to Out alone. Where a picture is smaller than the crop, zeros go around.
+// or none, a crop to Out alone. Where a picture is smaller than the crop, Fill goes around.
 type Config struct {
 	ResizeShort   int         // the shorter side becomes this; 0: not asked
 	Resize        Size        // exactly this size; zero: not asked
 	Random        *RandomCrop // nil: not asked
 	Anywhere      *Anywhere   // nil: crops are of the middle
 	Out           Size        // the row's picture; zero: Resize
+	Fill          Fill        // around the picture
 	Interpolation Interpolation
 	Flip          float64   // probability of a horizontal flip
 	VFlip         float64   // and of a vertical one
@@ -205,6 +213,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 	default:
 		op.geometry = C.MEDIA_AS_IS
 	}
+	op.fill = cfg.Fill.c()
 	if cfg.Anywhere != nil {
 		op.anywhere, op.padding = 1, C.uint32_t(cfg.Anywhere.Padding)
 	}

@@ -68,12 +68,15 @@ typedef struct media_op {
     double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
-    uint32_t padding;  /* of anywhere: zeros on each side, which it may lie on */
+    uint32_t padding;  /* of anywhere: pixels of fill on each side, which it may lie on */
+    uint8_t fill[4];   /* where the row has no pixel; here and below a pixel as u8 rows have it */
     double flip_p, vflip_p;
     media_factor rotation; /* degrees, to the left */
     uint32_t rotation_filter;
+    uint8_t rotation_fill[4];
     uint32_t affine;           /* 1: the row is turned, moved, scaled and sheared by what follows */
     uint32_t affine_filter;    /* NEAREST or BILINEAR */
+    uint8_t affine_fill[4];
     media_factor affine_angle; /* degrees, to the right */
     double affine_x, affine_y; /* the most to either side, as shares of width and height */
     media_factor affine_scale;
@@ -84,6 +87,7 @@ typedef struct media_op {
     uint32_t augment_magnitude;                  /* and which of the bins */
     uint32_t augment_bins;   /* of RAND_AUGMENT and TRIVIAL_AUGMENT_WIDE: magnitudes there are, 2 or more */
     uint32_t augment_filter; /* NEAREST or BILINEAR */
+    uint8_t augment_fill[4];
     double jitter_p;         /* that brightness, contrast, saturation and hue change, those that are on */
     media_factor jitter[MEDIA_JITTERS];
     double gray_p; /* that all channels become grey */
@@ -132,7 +136,7 @@ typedef struct media_info {
 typedef struct media_plan {
     int32_t box_x, box_y, box_w, box_h; /* of the oriented picture */
     int32_t res_w, res_h;               /* the box is resized to this */
-    int32_t win_x, win_y;               /* where the output window starts in it; negative: zeros */
+    int32_t win_x, win_y;               /* where the output window starts in it; negative: fill comes first */
     int32_t flip, vflip;                /* left and right change places; top and bottom */
 } media_plan;
 

@@ -32,6 +32,7 @@ type Augment struct {
 	Bins          int    // of RandAugment and TrivialAugmentWide: num_magnitude_bins
 	Policy        string // of AutoAugment
 	Interpolation Interpolation
+	Fill          *Fill
 }
 
 // GaussianBlur is by a kernel of KernelSize, with a sigma between low and high.
@@ -163,6 +164,7 @@ func (d *decoder) augment(op *section) *Augment {
 		}
 	}
 	choice(sec, "interpolation", &a.Interpolation, Nearest, Bilinear)
+	d.fill(sec, &a.Fill)
 	return a
 }
 
@@ -254,9 +256,9 @@ func (d *decoder) checkFollowed(media []Medium) {
 // movesAs says that the same draws put the other's pixels to the same places. How each is resized is its own: a mask may be smaller in its file.
 func (t *Transform) movesAs(other *Transform) bool {
 	a, b := t.Retouches, other.Retouches
-	return t.Output() == other.Output() && t.HorizontalFlip == other.HorizontalFlip && t.VerticalFlip == other.VerticalFlip && sameBut(t.RandomCrop, other.RandomCrop, func(*RandomCrop) {}) &&
-		sameBut(t.RandomResizedCrop, other.RandomResizedCrop, func(r *RandomResizedCrop) { r.Interpolation = "" }) && sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation = "" }) &&
-		sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation = "" }) && sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation = "" })
+	return t.Output() == other.Output() && t.HorizontalFlip == other.HorizontalFlip && t.VerticalFlip == other.VerticalFlip && sameBut(t.RandomCrop, other.RandomCrop, func(r *RandomCrop) { r.Fill = nil }) &&
+		sameBut(t.RandomResizedCrop, other.RandomResizedCrop, func(r *RandomResizedCrop) { r.Interpolation = "" }) && sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation, r.Fill = "", nil }) &&
+		sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation, r.Fill = "", nil }) && sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation, r.Fill = "", nil })
 }
 
 // sameBut compares what is there, without what is cleared.

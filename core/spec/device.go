@@ -130,6 +130,8 @@ func (t *Transform) undone() string {
 		return changing[0]
 	case t.RandomErasing > 0:
 		return "random_erasing"
+	case len(t.fills()) > 0:
+		return t.fills()[0].name + ".fill"
 	}
 	return ""
 }

@@ -154,6 +154,7 @@ type canonicalRetouches struct {
 type canonicalRotation struct {
 	Degrees       [2]float64    `json:"degrees"`
 	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 type canonicalAffine struct {
@@ -163,6 +164,7 @@ type canonicalAffine struct {
 	ShearX        [2]float64    `json:"shear_x"`
 	ShearY        [2]float64    `json:"shear_y"`
 	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 type canonicalAugment struct {
@@ -172,6 +174,7 @@ type canonicalAugment struct {
 	Bins          int           `json:"num_magnitude_bins"`
 	Policy        string        `json:"policy"`
 	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 type canonicalBlur struct {
@@ -203,9 +206,10 @@ func (r *Retouches) canonical() canonicalRetouches {
 }
 
 type canonicalPad struct {
-	Height  int `json:"height"`
-	Width   int `json:"width"`
-	Padding int `json:"padding"`
+	Height  int   `json:"height"`
+	Width   int   `json:"width"`
+	Padding int   `json:"padding"`
+	Fill    *Fill `json:"fill,omitempty"`
 }
 
 type canonicalJitter struct {
@@ -232,6 +236,7 @@ type canonicalCrop struct {
 	Scale         [2]float64    `json:"scale"`
 	Ratio         [2]float64    `json:"ratio"`
 	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 // Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image, video, audio and fields, and bad_sample of every ring.
@@ -355,13 +360,13 @@ func (i *Image) canonical() *canonicalImage {
 		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation}
 	}
 	if e := i.Transform.CenterCrop; e != nil {
-		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width}
+		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width, Fill: e.Fill}
 	}
 	if r := i.Transform.RandomResizedCrop; r != nil {
 		c.RandomCrop = &canonicalCrop{Height: r.Height, Width: r.Width, Scale: r.Scale, Ratio: r.Ratio, Interpolation: r.Interpolation}
 	}
 	if r := i.Transform.RandomCrop; r != nil {
-		c.RandomPart = &canonicalPad{r.Height, r.Width, r.Padding}
+		c.RandomPart = &canonicalPad{r.Height, r.Width, r.Padding, r.Fill}
 	}
 	c.VerticalFlip, c.Grayscale, c.Erasing = i.Transform.VerticalFlip, i.Transform.Grayscale, i.Transform.RandomErasing
 	if j := i.Transform.ColorJitter; j != nil {

@@ -108,9 +108,15 @@ func (d *decoder) operation(op *section, t *Transform) {
 		}
 		t.Resize = r
 	case op.has("center_crop"):
-		short, e := d.extent(op.values["center_crop"], join(op.shown, "center_crop"))
-		e.square(short)
-		t.CenterCrop = &e
+		c := &CenterCrop{}
+		size, shown, sec := d.sized(op, "center_crop")
+		if size != nil {
+			short := 0
+			short, c.Extent = d.extent(size, shown)
+			c.square(short)
+			d.fill(sec, &c.Fill)
+		}
+		t.CenterCrop = c
 	case op.has("random_crop"):
 		r := &RandomCrop{}
 		size, shown, sec := d.sized(op, "random_crop")
@@ -119,6 +125,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 			short, r.Extent = d.extent(size, shown)
 			r.square(short)
 			whole(sec, "padding", &r.Padding, 0, maxSide)
+			d.fill(sec, &r.Fill)
 		}
 		t.RandomCrop = r
 	case op.has("random_resized_crop"):
@@ -344,6 +351,7 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 	}
 	i.checkColours(section, fail)
 	i.checkRetouches(section, fail)
+	i.checkFills(section, fail)
 	if n := t.Normalize; n != nil && (len(n.Mean) != i.Channels() || len(n.Std) != i.Channels()) {
 		fail(section+".transform.normalize", "got %d values, want %d for mode %s", len(n.Mean), i.Channels(), i.Mode)
 	}

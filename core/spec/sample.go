@@ -86,7 +86,7 @@ func (s *Spec) FixSize(h, w int) error {
 		if t.Resize != nil {
 			h, w = shorter(h, w, t.Resize.Short)
 		}
-		t.CenterCrop = &Extent{h, w}
+		t.CenterCrop = &CenterCrop{Extent: Extent{h, w}}
 	}
 	d := &decoder{file: "sample"}
 	img.check(section, d.failAt)

@@ -216,7 +216,7 @@ type Image struct {
 // RandomResizedCrop is there, or Resize and CenterCrop or RandomCrop.
 type Transform struct {
 	Resize            *Resize
-	CenterCrop        *Extent
+	CenterCrop        *CenterCrop
 	RandomCrop        *RandomCrop
 	RandomResizedCrop *RandomResizedCrop
 	HorizontalFlip    float64 // probability
@@ -238,10 +238,17 @@ type Resize struct {
 	Interpolation Interpolation
 }
 
-// RandomCrop takes a part of Extent anywhere in the picture with Padding black pixels on each side of it.
+// CenterCrop takes the middle of the picture; around a smaller one lies Fill.
+type CenterCrop struct {
+	Extent
+	Fill *Fill
+}
+
+// RandomCrop takes a part of Extent anywhere in the picture with Padding pixels of Fill on each side of it.
 type RandomCrop struct {
 	Extent
 	Padding int
+	Fill    *Fill
 }
 
 // RandomResizedCrop takes a part of random area (a share of the picture's) and aspect ratio, and resizes it to Extent.
@@ -402,7 +409,7 @@ func (i *Image) Channels() int {
 func (t *Transform) Output() Extent {
 	switch {
 	case t.CenterCrop != nil:
-		return *t.CenterCrop
+		return t.CenterCrop.Extent
 	case t.RandomCrop != nil:
 		return t.RandomCrop.Extent
 	case t.RandomResizedCrop != nil:
