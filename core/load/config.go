@@ -17,8 +17,11 @@ func PictureConfig(i *spec.Image) media.Config {
 	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
 	c.Out = size(t.Output())
 	if r := t.Resize; r != nil {
-		c.ResizeShort = r.Short
-		if r.Short == 0 {
+		c.ResizeShort, c.Longest, c.Fill = r.Short, r.MaxSize, fill(r.Fill)
+		switch {
+		case r.Fit.Contain:
+			c.Contain = &media.Contain{Corner: r.Fit.Corner, Shrink: r.Fit.Shrink}
+		case r.Short == 0:
 			c.Resize = size(r.Extent)
 		}
 	}

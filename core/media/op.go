@@ -104,6 +104,12 @@ type Anywhere struct {
 	Padding int // pixels on each side
 }
 
+// Contain is Pillow's ImageOps.pad: the picture keeps its shape and is as large as Out has room for.
+type Contain struct {
+	Corner bool // it lies at the top left, not in the middle
+	Shrink bool // a smaller one keeps its size
+}
+
 // Jitter is torchvision's ColorJitter on a PIL image: what is not nil is applied, in an order that is drawn, each by a
 // factor drawn between two numbers. 1 leaves brightness, contrast and saturation as they are, 0 the hue, which goes once
 // around from -0.5 to 0.5.
@@ -116,11 +122,13 @@ type Jitter struct {
 type Normalize struct{ Mean, Std []float64 }
 
 // Config describes a row. Its geometry is one of: ResizeShort or Resize, each
-// with an optional crop to Out, of the middle or Anywhere; Random, resized to Out;
+// with an optional crop to Out, of the middle or Anywhere; Random, resized to Out; Contain in Out;
 // or none, a crop to Out alone. Where a picture is smaller than the crop, Fill goes around.
 type Config struct {
 	ResizeShort   int         // the shorter side becomes this; 0: not asked
+	Longest       int         // of ResizeShort: but the longer side becomes no more than this; 0: no bound
 	Resize        Size        // exactly this size; zero: not asked
+	Contain       *Contain    // nil: not asked
 	Random        *RandomCrop // nil: not asked
 	Anywhere      *Anywhere   // nil: crops are of the middle
 	Out           Size        // the row's picture; zero: Resize
@@ -173,9 +181,7 @@ func Compile(cfg Config) (*Op, error) {
 	if cfg.MaxPixels == 0 {
 		op.c.max_pixels = DefaultMaxPixels
 	}
-	if cfg.Orient {
-		op.c.orient = 1
-	}
+	op.c.orient = flag(cfg.Orient)
 	for ch := range 3 {
 		op.c.mean[ch], op.c.std[ch] = 0, 1
 		if n := cfg.Normalize; n != nil {
@@ -201,7 +207,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 	switch {
 	case cfg.ResizeShort > 0:
 		op.geometry = C.MEDIA_RESIZE_SHORT
-		op.resize_h = C.uint32_t(cfg.ResizeShort)
+		op.resize_h, op.longest = C.uint32_t(cfg.ResizeShort), C.uint32_t(cfg.Longest)
 	case cfg.Resize != (Size{}):
 		op.geometry = C.MEDIA_RESIZE_EXACT
 		op.resize_h, op.resize_w = C.uint32_t(cfg.Resize.H), C.uint32_t(cfg.Resize.W)
@@ -210,6 +216,9 @@ func (cfg *Config) geometry(op *C.media_op) {
 		scale, ratio := cfg.Random.ranges()
 		op.scale_min, op.scale_max = C.double(scale[0]), C.double(scale[1])
 		op.ratio_min, op.ratio_max = C.double(ratio[0]), C.double(ratio[1])
+	case cfg.Contain != nil:
+		op.geometry = C.MEDIA_CONTAIN
+		op.corner, op.shrink = flag(cfg.Contain.Corner), flag(cfg.Contain.Shrink)
 	default:
 		op.geometry = C.MEDIA_AS_IS
 	}
@@ -217,6 +226,13 @@ func (cfg *Config) geometry(op *C.media_op) {
 	if cfg.Anywhere != nil {
 		op.anywhere, op.padding = 1, C.uint32_t(cfg.Anywhere.Padding)
 	}
+}
+
+func flag(is bool) C.uint32_t {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func (cfg *Config) colours(op *C.media_op) {
@@ -316,7 +332,7 @@ func (cfg *Config) checkColours() error {
 
 // resizes is how many ways to resize are asked for.
 func (cfg *Config) resizes() (asked int) {
-	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil} {
+	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil} {
 		if is {
 			asked++
 		}
@@ -326,10 +342,13 @@ func (cfg *Config) resizes() (asked int) {
 
 func (cfg *Config) checkGeometry() error {
 	if asked := cfg.resizes(); asked > 1 {
-		return fmt.Errorf("geometry: got %d of resize to a shorter side, resize to a size and random crop, want one", asked)
+		return fmt.Errorf("geometry: got %d of resize to a shorter side, resize to a size, contain and random crop, want one", asked)
 	}
 	if cfg.ResizeShort < 0 || cfg.ResizeShort > MaxSide {
 		return fmt.Errorf("resize: got shorter side %d, want 1 to %d", cfg.ResizeShort, MaxSide)
+	}
+	if cfg.Longest != 0 && (cfg.Longest <= cfg.ResizeShort || cfg.ResizeShort == 0 || cfg.Longest > MaxSide) {
+		return fmt.Errorf("resize: got a longest side of %d beside a shorter side of %d, want more than that, to %d", cfg.Longest, cfg.ResizeShort, MaxSide)
 	}
 	if cfg.Resize != (Size{}) && !cfg.Resize.valid() {
 		return fmt.Errorf("resize: got %d x %d, want sides of 1 to %d", cfg.Resize.H, cfg.Resize.W, MaxSide)
@@ -340,8 +359,8 @@ func (cfg *Config) checkGeometry() error {
 	if cfg.Out != (Size{}) && !cfg.Out.valid() {
 		return fmt.Errorf("row: got %d x %d, want sides of 1 to %d", cfg.Out.H, cfg.Out.W, MaxSide)
 	}
-	if a := cfg.Anywhere; a != nil && (cfg.Random != nil || cfg.Out == (Size{})) {
-		return fmt.Errorf("geometry: anywhere is a crop to Out, beside no random crop")
+	if a := cfg.Anywhere; a != nil && (cfg.Random != nil || cfg.Contain != nil || cfg.Out == (Size{})) {
+		return fmt.Errorf("geometry: anywhere is a crop to Out, beside no random crop and no contain")
 	} else if a != nil && (a.Padding < 0 || a.Padding > MaxSide) {
 		return fmt.Errorf("anywhere: got padding %d, want 0 to %d", a.Padding, MaxSide)
 	}

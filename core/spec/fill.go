@@ -59,6 +59,9 @@ func (t *Transform) fills() (all []filled) {
 			all = append(all, filled{name, f})
 		}
 	}
+	if r := t.Resize; r != nil {
+		add("resize", r.Fill)
+	}
 	if c := t.CenterCrop; c != nil {
 		add("center_crop", c.Fill)
 	}

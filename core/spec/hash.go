@@ -237,6 +237,14 @@ type canonicalCrop struct {
 	Ratio         [2]float64    `json:"ratio"`
 	Interpolation Interpolation `json:"interpolation"`
 	Fill          *Fill         `json:"fill,omitempty"`
+	MaxSize       int           `json:"max_size,omitempty"`
+	Fit           *canonicalFit `json:"fit,omitempty"`
+}
+
+type canonicalFit struct {
+	Contain bool `json:"contain"`
+	Corner  bool `json:"corner"`
+	Shrink  bool `json:"shrink"`
 }
 
 // Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image, video, audio and fields, and bad_sample of every ring.
@@ -357,7 +365,10 @@ func (i *Image) canonical() *canonicalImage {
 		Affine: i.Affine,
 	}
 	if r := i.Transform.Resize; r != nil {
-		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation}
+		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize}
+		if r.Fit.Contain {
+			c.Resize.Fit = (*canonicalFit)(&r.Fit)
+		}
 	}
 	if e := i.Transform.CenterCrop; e != nil {
 		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width, Fill: e.Fill}

@@ -89,6 +89,9 @@ func (d *decoder) transform(s *section) (t Transform) {
 			if at <= last || name == "random_resized_crop" && last >= 0 || name == "random_crop" && t.CenterCrop != nil || slices.Contains(augmentations, name) && t.Augment != nil {
 				op.fail(name, "comes after %s; want %s", operations[last], operationOrder)
 			}
+			if t.fit().Contain && (name == "center_crop" || name == "random_crop") {
+				op.fail(name, "comes after resize with fit: contain, after which every row has its size; leave it out, or resize to the shorter side or a max_size")
+			}
 			last = at
 			d.pos[join(s.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
 		}
@@ -100,13 +103,7 @@ func (d *decoder) transform(s *section) (t Transform) {
 func (d *decoder) operation(op *section, t *Transform) {
 	switch {
 	case op.has("resize"):
-		r := &Resize{Interpolation: Bilinear}
-		size, shown, sec := d.sized(op, "resize")
-		if size != nil {
-			r.Short, r.Extent = d.extent(size, shown)
-			choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic, Nearest)
-		}
-		t.Resize = r
+		t.Resize = d.resize(op)
 	case op.has("center_crop"):
 		c := &CenterCrop{}
 		size, shown, sec := d.sized(op, "center_crop")

@@ -84,7 +84,7 @@ func (s *Spec) FixSize(h, w int) error {
 	}
 	if t := &img.Transform; t.Output() == (Extent{}) {
 		if t.Resize != nil {
-			h, w = shorter(h, w, t.Resize.Short)
+			h, w = t.Resize.resized(h, w)
 		}
 		t.CenterCrop = &CenterCrop{Extent: Extent{h, w}}
 	}
@@ -94,12 +94,4 @@ func (s *Spec) FixSize(h, w int) error {
 		return d.err
 	}
 	return nil
-}
-
-// shorter is h x w with its shorter side brought to n.
-func shorter(h, w, n int) (int, int) {
-	if h <= w {
-		return n, n * w / h
-	}
-	return n * h / w, n
 }

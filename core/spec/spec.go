@@ -231,13 +231,6 @@ type Transform struct {
 // Extent is a size in pixels.
 type Extent struct{ Height, Width int }
 
-// Resize brings the shorter side to Short pixels, or, where that is 0, the picture to Extent.
-type Resize struct {
-	Short int
-	Extent
-	Interpolation Interpolation
-}
-
 // CenterCrop takes the middle of the picture; around a smaller one lies Fill.
 type CenterCrop struct {
 	Extent

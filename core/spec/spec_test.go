@@ -152,7 +152,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		},
 		strings.Replace(least, "center_crop: 224", "resize: 256, center_crop: 224", 1): nil,
 		strings.Replace(least, "center_crop: 224", "resize: {size: 256, interpolation: bicubic}}, {center_crop: 224", 1): func(s *Spec) bool {
-			return *s.Image.Transform.Resize == Resize{256, Extent{}, Bicubic} && s.Image.Transform.Output() == Extent{224, 224}
+			return *s.Image.Transform.Resize == Resize{Short: 256, Interpolation: Bicubic} && s.Image.Transform.Output() == Extent{224, 224}
 		},
 		strings.Replace(least, "center_crop: 224", "center_crop: 8}, {normalize: {mean: [0, 0.5, 1], std: [1, 1, 2]}", 1): func(s *Spec) bool {
 			return s.Image.DType == tensor.F32 && slices.Equal(s.Image.Transform.Normalize.Std, []float64{1, 1, 2})
@@ -311,6 +311,8 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	}
 	crops := map[[32]byte]string{}
 	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_crop: 224", "random_crop: {size: 224, padding: 4}",
+		"resize: {size: [224, 224], fit: contain}", "resize: {size: [224, 224], fit: contain, fill: 1}", "resize: {size: [224, 224], fit: contain, place: top_left}",
+		"resize: {size: [224, 224], fit: contain, upscale: false}", "resize: 256}, {center_crop: 224", "resize: {size: 256, max_size: 300}}, {center_crop: 224",
 		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: [1, 1, 2]}"} {
 		h := parse(t, strings.Replace(least, "center_crop: 224", transform, 1)).Hash()
 		if other, twice := crops[h]; twice || h == base.Hash() {
