@@ -25,6 +25,9 @@ func PictureConfig(i *spec.Image) media.Config {
 			c.Resize = size(r.Extent)
 		}
 	}
+	if r := t.RandomResize; r != nil {
+		c.RandomResize = &media.RandomResize{Min: r.MinSize, Max: r.MaxSize}
+	}
 	if r := t.CenterCrop; r != nil {
 		c.Fill = fill(r.Fill)
 	}

@@ -121,14 +121,18 @@ type Jitter struct {
 // Normalize takes mean and std of x/255, one per channel.
 type Normalize struct{ Mean, Std []float64 }
 
-// Config describes a row. Its geometry is one of: ResizeShort or Resize, each
+// RandomResize is torchvision's: the shorter side becomes one of Min to Max - 1 pixels.
+type RandomResize struct{ Min, Max int }
+
+// Config describes a row. Its geometry is one of: ResizeShort, Resize or RandomResize, each
 // with an optional crop to Out, of the middle or Anywhere; Random, resized to Out; Contain in Out;
 // or none, a crop to Out alone. Where a picture is smaller than the crop, Fill goes around.
 type Config struct {
-	ResizeShort   int         // the shorter side becomes this; 0: not asked
-	Longest       int         // of ResizeShort: but the longer side becomes no more than this; 0: no bound
-	Resize        Size        // exactly this size; zero: not asked
-	Contain       *Contain    // nil: not asked
+	ResizeShort   int      // the shorter side becomes this; 0: not asked
+	Longest       int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound
+	Resize        Size     // exactly this size; zero: not asked
+	Contain       *Contain // nil: not asked
+	RandomResize  *RandomResize
 	Random        *RandomCrop // nil: not asked
 	Anywhere      *Anywhere   // nil: crops are of the middle
 	Out           Size        // the row's picture; zero: Resize
@@ -216,6 +220,9 @@ func (cfg *Config) geometry(op *C.media_op) {
 		scale, ratio := cfg.Random.ranges()
 		op.scale_min, op.scale_max = C.double(scale[0]), C.double(scale[1])
 		op.ratio_min, op.ratio_max = C.double(ratio[0]), C.double(ratio[1])
+	case cfg.RandomResize != nil:
+		op.geometry = C.MEDIA_RANDOM_RESIZE
+		op.resize_h, op.resize_w = C.uint32_t(cfg.RandomResize.Min), C.uint32_t(cfg.RandomResize.Max)
 	case cfg.Contain != nil:
 		op.geometry = C.MEDIA_CONTAIN
 		op.corner, op.shrink = flag(cfg.Contain.Corner), flag(cfg.Contain.Shrink)
@@ -332,7 +339,7 @@ func (cfg *Config) checkColours() error {
 
 // resizes is how many ways to resize are asked for.
 func (cfg *Config) resizes() (asked int) {
-	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil} {
+	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil} {
 		if is {
 			asked++
 		}
@@ -342,13 +349,16 @@ func (cfg *Config) resizes() (asked int) {
 
 func (cfg *Config) checkGeometry() error {
 	if asked := cfg.resizes(); asked > 1 {
-		return fmt.Errorf("geometry: got %d of resize to a shorter side, resize to a size, contain and random crop, want one", asked)
+		return fmt.Errorf("geometry: got %d of resize to a shorter side, to a size and to a random one, contain and random crop, want one", asked)
 	}
 	if cfg.ResizeShort < 0 || cfg.ResizeShort > MaxSide {
 		return fmt.Errorf("resize: got shorter side %d, want 1 to %d", cfg.ResizeShort, MaxSide)
 	}
 	if cfg.Longest != 0 && (cfg.Longest <= cfg.ResizeShort || cfg.ResizeShort == 0 || cfg.Longest > MaxSide) {
 		return fmt.Errorf("resize: got a longest side of %d beside a shorter side of %d, want more than that, to %d", cfg.Longest, cfg.ResizeShort, MaxSide)
+	}
+	if r := cfg.RandomResize; r != nil && !(r.Min >= 1 && r.Min < r.Max && r.Max <= MaxSide+1) {
+		return fmt.Errorf("random resize: got %d to %d, want 1 <= smallest < largest <= %d", r.Min, r.Max, MaxSide+1)
 	}
 	if cfg.Resize != (Size{}) && !cfg.Resize.valid() {
 		return fmt.Errorf("resize: got %d x %d, want sides of 1 to %d", cfg.Resize.H, cfg.Resize.W, MaxSide)

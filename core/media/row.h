@@ -29,7 +29,7 @@ enum {
     MEDIA_BAD_BOX = -23,
 };
 
-enum { MEDIA_AS_IS = 0, MEDIA_RESIZE_SHORT = 1, MEDIA_RESIZE_EXACT = 2, MEDIA_RANDOM_CROP = 3, MEDIA_CONTAIN = 4 };
+enum { MEDIA_AS_IS = 0, MEDIA_RESIZE_SHORT = 1, MEDIA_RESIZE_EXACT = 2, MEDIA_RANDOM_CROP = 3, MEDIA_CONTAIN = 4, MEDIA_RANDOM_RESIZE = 5 };
 enum { MEDIA_BILINEAR = 0, MEDIA_BICUBIC = 1, MEDIA_NEAREST = 2 };
 enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
 enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
@@ -55,8 +55,8 @@ typedef struct media_factor {
 /* One compiled description; read-only once media_op_init() has returned, so
  * that any number of threads may share it. */
 typedef struct media_op {
-    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_CONTAIN */
-    uint32_t resize_h; /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone */
+    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_RANDOM_RESIZE */
+    uint32_t resize_h; /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1 */
     uint32_t resize_w;
     uint32_t longest;       /* RESIZE_SHORT: the longer side's most; 0: no bound */
     uint32_t corner, shrink; /* CONTAIN, in out_h x out_w: at the top left; a smaller picture keeps its size */

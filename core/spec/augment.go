@@ -256,7 +256,7 @@ func (d *decoder) checkFollowed(media []Medium) {
 // movesAs says that the same draws put the other's pixels to the same places. How each is resized is its own: a mask may be smaller in its file.
 func (t *Transform) movesAs(other *Transform) bool {
 	a, b := t.Retouches, other.Retouches
-	return t.Output() == other.Output() && t.fit() == other.fit() && t.HorizontalFlip == other.HorizontalFlip && t.VerticalFlip == other.VerticalFlip && sameBut(t.RandomCrop, other.RandomCrop, func(r *RandomCrop) { r.Fill = nil }) &&
+	return t.Output() == other.Output() && t.fit() == other.fit() && sameBut(t.RandomResize, other.RandomResize, func(r *RandomResize) { r.Interpolation = "" }) && t.HorizontalFlip == other.HorizontalFlip && t.VerticalFlip == other.VerticalFlip && sameBut(t.RandomCrop, other.RandomCrop, func(r *RandomCrop) { r.Fill = nil }) &&
 		sameBut(t.RandomResizedCrop, other.RandomResizedCrop, func(r *RandomResizedCrop) { r.Interpolation = "" }) && sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation, r.Fill = "", nil }) &&
 		sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation, r.Fill = "", nil }) && sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation, r.Fill = "", nil })
 }

@@ -135,6 +135,7 @@ type canonicalImage struct {
 	Grayscale    float64          `json:"grayscale,omitempty"`
 	Erasing      float64          `json:"random_erasing,omitempty"`
 	Affine       bool             `json:"affine,omitempty"`
+	RandomResize *canonicalSizes  `json:"random_resize,omitempty"`
 	canonicalRetouches
 }
 
@@ -203,6 +204,12 @@ func (r *Retouches) canonical() canonicalRetouches {
 		(*canonicalRotation)(r.RandomRotation), (*canonicalAffine)(r.RandomAffine), (*canonicalAugment)(r.Augment), (*canonicalBlur)(r.GaussianBlur), (*canonicalSolarize)(r.Solarize), (*canonicalPosterize)(r.Posterize),
 		r.Invert, (*canonicalSharpness)(r.AdjustSharpness), r.Autocontrast, r.Equalize,
 	}
+}
+
+type canonicalSizes struct {
+	MinSize       int           `json:"min_size"`
+	MaxSize       int           `json:"max_size"`
+	Interpolation Interpolation `json:"interpolation"`
 }
 
 type canonicalPad struct {
@@ -379,6 +386,7 @@ func (i *Image) canonical() *canonicalImage {
 	if r := i.Transform.RandomCrop; r != nil {
 		c.RandomPart = &canonicalPad{r.Height, r.Width, r.Padding, r.Fill}
 	}
+	c.RandomResize = (*canonicalSizes)(i.Transform.RandomResize)
 	c.VerticalFlip, c.Grayscale, c.Erasing = i.Transform.VerticalFlip, i.Transform.Grayscale, i.Transform.RandomErasing
 	if j := i.Transform.ColorJitter; j != nil {
 		c.Jitter = &canonicalJitter{j.P, j.Brightness, j.Contrast, j.Saturation, j.Hue}

@@ -117,7 +117,7 @@ var keys = withFrames([]Key{
 	{"image.mode", "rgb, gray, luma, index", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray); " +
 		"index, for masks, the numbers that a PNG with a palette stores, or one of greys of up to 8 bits: u8, with interpolation nearest."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
-	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop or random_crop, resize and one of them, or random_resized_crop; then any of horizontal_flip, vertical_flip, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
+	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop; then any of horizontal_flip, vertical_flip, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
 		"color_jitter, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, autocontrast, equalize, normalize and random_erasing."},
 	{"image.transform[].resize", "N, [H, W] or mapping", "(none)", "N: the shorter side, the other in proportion (torchvision's rule); [H, W]: exactly. Sides are 1 to 16384, here and below."},
 	{"image.transform[].resize.size", "N or [H, W]", "(required)", "As above."},
@@ -127,6 +127,10 @@ var keys = withFrames([]Key{
 	{"image.transform[].resize.place", "center, top_left", "center", "Where a contained picture lies."},
 	{"image.transform[].resize.upscale", "true, false", "true", "false: a picture that is smaller than H x W in both keeps its size."},
 	{"image.transform[].resize.fill", "whole number, 0 to 255, or list of one a channel", "0", "What goes around a contained picture, as center_crop's."},
+	{"image.transform[].random_resize", "mapping", "(none)", "torchvision's RandomResize: the shorter side becomes one of min_size to max_size - 1, drawn for each sample, and a mask's the same where both say so. A crop behind gives all rows one size."},
+	{"image.transform[].random_resize.min_size", "whole number, 1 to 16384", "(required)", "The least."},
+	{"image.transform[].random_resize.max_size", "whole number, 2 to 16385", "(required)", "One more than the most, as torchvision counts."},
+	{"image.transform[].random_resize.interpolation", "bilinear, bicubic, nearest", "bilinear", "As resize's."},
 	{"image.transform[].center_crop", "N, [H, W] or mapping", "(none)", "The middle; a smaller picture gets a black border."},
 	{"image.transform[].center_crop.size", "N or [H, W]", "(required)", "As above."},
 	{"image.transform[].center_crop.fill", "whole number, 0 to 255, or list of one a channel", "0", "What the border is in place of black, in u8 numbers whatever the dtype, before normalize. One number is for all channels; with mode index it is a class, such as 255."},

@@ -64,6 +64,31 @@ func (d *decoder) fit(s *section, r *Resize) {
 	r.Fit = Fit{Contain: true, Corner: place == topLeft, Shrink: !up}
 }
 
+// RandomResize brings the shorter side to one of MinSize to MaxSize - 1 pixels.
+type RandomResize struct {
+	MinSize, MaxSize int
+	Interpolation    Interpolation
+}
+
+// randomSize is what a row of a random size is told.
+const randomSize = "random_resize leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: %d, which puts fill around smaller pictures, or center_crop"
+
+func (d *decoder) randomResize(op *section) *RandomResize {
+	const key = "random_resize"
+	r := &RandomResize{Interpolation: Bilinear}
+	sec := d.needs(op, key, "min_size", "256")
+	if d.err == nil && !sec.has("max_size") {
+		op.fail(key, "max_size is missing, want one, such as {min_size: 256, max_size: 1025}")
+	}
+	whole(&sec, "min_size", &r.MinSize, 1, maxSide)
+	whole(&sec, "max_size", &r.MaxSize, 2, maxSide+1)
+	choice(&sec, "interpolation", &r.Interpolation, Bilinear, Bicubic, Nearest)
+	if d.err == nil && r.MinSize >= r.MaxSize {
+		sec.fail("max_size", "got %d, want more than min_size, %d, as the shorter side becomes less than max_size", r.MaxSize, r.MinSize)
+	}
+	return r
+}
+
 // fit is that of its resize.
 func (t *Transform) fit() Fit {
 	if t.Resize == nil {

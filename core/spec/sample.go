@@ -82,13 +82,17 @@ func (s *Spec) FixSize(h, w int) error {
 	if s.Video != nil {
 		img, section = &s.Video.Frame, "video"
 	}
+	d := &decoder{file: "sample"}
 	if t := &img.Transform; t.Output() == (Extent{}) {
+		if t.RandomResize != nil {
+			d.failAt(section+".transform", randomSize, t.RandomResize.MaxSize/2)
+			return d.err
+		}
 		if t.Resize != nil {
 			h, w = t.Resize.resized(h, w)
 		}
 		t.CenterCrop = &CenterCrop{Extent: Extent{h, w}}
 	}
-	d := &decoder{file: "sample"}
 	img.check(section, d.failAt)
 	if d.err != nil {
 		return d.err

@@ -213,9 +213,10 @@ type Image struct {
 }
 
 // Transform is applied in the order of its fields. Nil and zero leave out; one of Resize, CenterCrop, RandomCrop and
-// RandomResizedCrop is there, or Resize and CenterCrop or RandomCrop.
+// RandomResizedCrop is there, or Resize or RandomResize and CenterCrop or RandomCrop.
 type Transform struct {
 	Resize            *Resize
+	RandomResize      *RandomResize
 	CenterCrop        *CenterCrop
 	RandomCrop        *RandomCrop
 	RandomResizedCrop *RandomResizedCrop
@@ -420,13 +421,15 @@ func (t *Transform) Filter() Interpolation {
 		return t.RandomResizedCrop.Interpolation
 	case t.Resize != nil:
 		return t.Resize.Interpolation
+	case t.RandomResize != nil:
+		return t.RandomResize.Interpolation
 	}
 	return Bilinear
 }
 
 // random reports whether it draws by chance.
 func (t *Transform) random() bool {
-	return t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing > 0 ||
+	return t.RandomResize != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing > 0 ||
 		t.Retouches.random()
 }
 

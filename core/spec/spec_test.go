@@ -313,6 +313,8 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_crop: 224", "random_crop: {size: 224, padding: 4}",
 		"resize: {size: [224, 224], fit: contain}", "resize: {size: [224, 224], fit: contain, fill: 1}", "resize: {size: [224, 224], fit: contain, place: top_left}",
 		"resize: {size: [224, 224], fit: contain, upscale: false}", "resize: 256}, {center_crop: 224", "resize: {size: 256, max_size: 300}}, {center_crop: 224",
+		"random_resize: {min_size: 224, max_size: 300}}, {center_crop: 224", "random_resize: {min_size: 225, max_size: 300}}, {center_crop: 224",
+		"random_resize: {min_size: 224, max_size: 301}}, {center_crop: 224", "random_resize: {min_size: 224, max_size: 300, interpolation: bicubic}}, {center_crop: 224",
 		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: [1, 1, 2]}"} {
 		h := parse(t, strings.Replace(least, "center_crop: 224", transform, 1)).Hash()
 		if other, twice := crops[h]; twice || h == base.Hash() {

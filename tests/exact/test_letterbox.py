@@ -8,10 +8,11 @@ from PIL import Image, ImageFile, ImageOps
 from conftest import picture
 from test_augment import INDEX, NCHW, RGB, as_array
 from test_fill import FILLS, colour, middle, ours, padded_crop
-from test_jpeg import BICUBIC, BILINEAR, F32, GRAY, NEAREST, random_jpeg
+from test_jpeg import BICUBIC, BILINEAR, F32, GRAY, NEAREST, random_jpeg, uniforms
 
 FILTERS = {NEAREST: Image.NEAREST, BILINEAR: Image.BILINEAR, BICUBIC: Image.BICUBIC}
 ImageFile.MAXBLOCK = 1 << 22  # progressive files need the room
+SHORT = 13  # the operation that draws the shorter side
 SHAPES = [(1, 1), (40, 40), (3, 50), (50, 3), (64, 48), (48, 64), (63, 49), (31, 97), (200, 133)]  # (h, w)
 
 
@@ -132,3 +133,40 @@ def test_a_letterbox_is_normalised(rows, tmp_path):
     Image.fromarray(np.full((10, 20, 3), 255, np.uint8)).save(tmp_path / "a.png")
     row = rows.row(tmp_path / "a.png", Contain={}, Out=(20, 20), DType=F32, Fill=(51, 102, 0))
     assert np.array_equal(row[0, 3], np.float32([51, 102, 0]) / np.float32(255)) and (row[10] == 1).all()
+
+
+@pytest.mark.parametrize("mode", [RGB, INDEX])
+def test_random_resize_is_torchvisions_on_our_draw(rows, tmp_path, mode):
+    """The shorter side is randint(min, max), the largest never; then a random crop on fill."""
+    rng, drawn = np.random.default_rng(6), set()
+    for i in range(200):
+        w, h = moderate(rng)
+        im = Image.fromarray(picture(rng, w, h, 3 if mode == RGB else 1))
+        im.save(tmp_path / "a.png")
+        least, most = [(8, 9), (8, 12), (5, 90)][i % 3]
+        short = least + int(uniforms(5, 0, i, SHORT, 0)[0] * (most - least))
+        drawn.add((least, most, short))
+        f, fill, size = NEAREST if mode == INDEX else BILINEAR, FILLS[mode][i % len(FILLS[mode])], (24, 31)
+        made = im.resize(torchvisions(w, h, short, None), FILTERS[f])
+        at = []
+        for have, n, u in zip(made.size[::-1], size, uniforms(5, 0, i, 6, 0)):
+            at.append(middle(have, n) if have < n else int(u * (have - n + 1)))
+        want = as_array(padded_crop(made, size, fill, *at))
+        got = rows.row(tmp_path / "a.png", RandomResize=dict(Min=least, Max=most), Out=size, Anywhere={}, Interpolation=f, Mode=mode, Fill=ours(fill), draw=dict(Seed=5, Index=i))
+        assert np.array_equal(got, want), (i, im.size, short)
+        again = rows.row(tmp_path / "a.png", RandomResize=dict(Min=least, Max=most), Out=size, Anywhere={}, Interpolation=f, Mode=mode, Fill=ours(fill),
+                         draw=dict(Seed=5, Index=i, Replay=True))
+        assert np.array_equal(again, got)
+    assert {s for a, b, s in drawn if (a, b) == (8, 12)} == {8, 9, 10, 11} and {s for a, b, s in drawn if b == 9} == {8}
+
+
+def test_a_mask_is_resized_and_cropped_with_its_picture(rows, tmp_path):
+    """The mask holds the picture's own grey, so both rows are the same where both have the nearest pixel."""
+    rng = np.random.default_rng(7)
+    x = picture(rng, 70, 50, 1)
+    Image.fromarray(x).save(tmp_path / "mask.png")
+    Image.fromarray(np.repeat(x[..., None], 3, 2)).save(tmp_path / "a.png")
+    for i in range(20):
+        config = dict(RandomResize=dict(Min=20, Max=90), Out=(40, 40), Anywhere=dict(Padding=3), Flip=0.5, Interpolation=NEAREST, draw=dict(Seed=5, Index=i))
+        image, mask = rows.row(tmp_path / "a.png", **config), rows.row(tmp_path / "mask.png", Mode=INDEX, **config)
+        assert np.array_equal(image[..., :1], mask), i
