@@ -49,3 +49,40 @@ func (m *Medium) transform() *Transform {
 	}
 	return nil
 }
+
+// Unfollowed says which mask of a sample does not follow its picture where that is put elsewhere by chance, and by what; "" where each does.
+// It may be meant so: it is told, not refused.
+func (s *Spec) Unfollowed() (mask, picture, operation string) {
+	media := s.Media()
+	for _, m := range media {
+		if m.Own || m.Image == nil || m.Image.Mode != Index {
+			continue
+		}
+		for _, p := range media {
+			if t := p.transform(); p.Own || t == nil || p.Image != nil && p.Image.Mode == Index {
+				continue
+			} else if op := t.drawnUnlike(&m.Image.Transform); op != "" {
+				return m.Path(), p.Path(), op
+			}
+		}
+	}
+	return "", "", ""
+}
+
+// drawnUnlike is the first operation that puts pixels elsewhere by chance and that the other lacks, or has with other numbers. The size that a
+// part is resized to is its own.
+func (t *Transform) drawnUnlike(other *Transform) string {
+	switch {
+	case !sameBut(t.RandomResize, other.RandomResize, func(r *RandomResize) { r.Interpolation = "" }):
+		return "random_resize"
+	case !sameBut(t.RandomCrop, other.RandomCrop, func(r *RandomCrop) { r.Fill = nil }):
+		return "random_crop"
+	case !sameBut(t.RandomResizedCrop, other.RandomResizedCrop, func(r *RandomResizedCrop) { r.Extent, r.Interpolation = Extent{}, "" }):
+		return "random_resized_crop"
+	case t.HorizontalFlip != other.HorizontalFlip:
+		return "horizontal_flip"
+	case t.VerticalFlip != other.VerticalFlip:
+		return "vertical_flip"
+	}
+	return ""
+}

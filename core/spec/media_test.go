@@ -178,3 +178,22 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	}
 	parse(t, "source: {shards: a.tar}\nimage: {transform: [{center_crop: 8}, {rand_augment: 9}]}\n"+aSound)
 }
+
+// A mask that is cropped or flipped otherwise than its picture is named, and one that follows it, or need not, is not.
+func TestMasksThatDoNotFollowAreNamed(t *testing.T) {
+	const pair = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s]}%s}\n  mask: {image: {from: png, mode: index, transform: [%s]}}\n"
+	const nearest = ", interpolation: nearest}"
+	for _, c := range [][4]string{ // of the picture, how it draws, of the mask, what is named
+		{"{center_crop: 8}, {horizontal_flip: 0.5}", "", "{center_crop: 8}", "horizontal_flip"}, {"{center_crop: 8}, {horizontal_flip: 0.5}", "", "{center_crop: 8}, {horizontal_flip: 0.4}", "horizontal_flip"},
+		{"{center_crop: 8}", "", "{center_crop: 8}, {vertical_flip: 0.5}", "vertical_flip"}, {"{random_crop: 8}", "", "{center_crop: 8}", "random_crop"},
+		{"{random_crop: 8}", "", "{random_crop: {size: 8, padding: 1}}", "random_crop"}, {"{random_resized_crop: 8}", "", "{random_resized_crop: {size: 8, scale: [0.5, 1]" + nearest + "}", "random_resized_crop"},
+		{"{random_resize: {min_size: 8, max_size: 16}}, {center_crop: 8}", "", "{center_crop: 8}", "random_resize"},
+		{"{center_crop: 8}, {horizontal_flip: 0.5}", ", draw: own", "{center_crop: 8}", ""}, {"{center_crop: 8}, {horizontal_flip: 0.5}, {grayscale: 0.1}", "", "{center_crop: 8}, {horizontal_flip: 0.5}", ""},
+		{"{random_resized_crop: 8}", "", "{random_resized_crop: {size: 4" + nearest + "}", ""}, {"{random_crop: 8}", "", "{random_crop: {size: 8, fill: 255}}", ""},
+	} {
+		mask, picture, op := parse(t, fmt.Sprintf(pair, c[0], c[1], c[2])).Unfollowed()
+		if op != c[3] || op != "" && (mask != "fields.mask.image" || picture != "fields.photo.image") {
+			t.Errorf("%v: got %q, %q, %q", c, mask, picture, op)
+		}
+	}
+}
