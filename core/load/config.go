@@ -53,7 +53,7 @@ func PictureConfig(i *spec.Image) media.Config {
 	return c
 }
 
-var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest}
+var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter}
 
 func fill(f *spec.Fill) media.Fill {
 	if f == nil {

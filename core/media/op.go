@@ -25,6 +25,9 @@ const (
 	Bilinear Interpolation = iota
 	Bicubic
 	Nearest
+	Lanczos
+	BoxFilter
+	HammingFilter
 )
 
 // Mode is what the channels of a row are.
@@ -274,7 +277,7 @@ func (cfg *Config) check() error {
 	if err := cfg.checkChances(); err != nil {
 		return err
 	}
-	if cfg.Interpolation > Nearest || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
+	if cfg.Interpolation > HammingFilter || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
 			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
 	}

@@ -136,7 +136,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 			r.square(short)
 			d.interval(sec, "scale", &r.Scale, 1e-6, 1)
 			d.interval(sec, "ratio", &r.Ratio, minRatio, maxRatio)
-			choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic, Nearest)
+			choice(sec, "interpolation", &r.Interpolation, resamplers...)
 		}
 		t.RandomResizedCrop = r
 	case op.has("horizontal_flip"):

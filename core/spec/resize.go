@@ -17,6 +17,9 @@ type Fit struct {
 	Shrink  bool // a smaller picture keeps its size
 }
 
+// resamplers are the filters of what resizes: Pillow's.
+var resamplers = []Interpolation{Bilinear, Bicubic, Lanczos, BoxFilter, HammingFilter, Nearest}
+
 // The words of resize.fit and resize.place.
 const (
 	stretch = "stretch"
@@ -32,7 +35,7 @@ func (d *decoder) resize(op *section) *Resize {
 		return r
 	}
 	r.Short, r.Extent = d.extent(size, shown)
-	choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic, Nearest)
+	choice(sec, "interpolation", &r.Interpolation, resamplers...)
 	whole(sec, "max_size", &r.MaxSize, 1, maxSide)
 	switch {
 	case r.MaxSize > 0 && r.Short == 0:
@@ -82,7 +85,7 @@ func (d *decoder) randomResize(op *section) *RandomResize {
 	}
 	whole(&sec, "min_size", &r.MinSize, 1, maxSide)
 	whole(&sec, "max_size", &r.MaxSize, 2, maxSide+1)
-	choice(&sec, "interpolation", &r.Interpolation, Bilinear, Bicubic, Nearest)
+	choice(&sec, "interpolation", &r.Interpolation, resamplers...)
 	if d.err == nil && r.MinSize >= r.MaxSize {
 		sec.fail("max_size", "got %d, want more than min_size, %d, as the shorter side becomes less than max_size", r.MaxSize, r.MinSize)
 	}

@@ -189,9 +189,12 @@ const (
 type Interpolation string
 
 const (
-	Bilinear Interpolation = "bilinear"
-	Bicubic  Interpolation = "bicubic"
-	Nearest  Interpolation = "nearest"
+	Bilinear      Interpolation = "bilinear"
+	Bicubic       Interpolation = "bicubic"
+	Nearest       Interpolation = "nearest"
+	Lanczos       Interpolation = "lanczos"
+	BoxFilter     Interpolation = "box"
+	HammingFilter Interpolation = "hamming"
 )
 
 // The values of Image.Layout.
