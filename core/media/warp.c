@@ -101,7 +101,7 @@ static inline void scaled_line(uint8_t *to, int32_t n, const uint8_t *line, size
 
 /* The nearest pixels where lines stay lines and columns stay columns: places are sums of doubles. */
 static void nearest_scaled(const media_pixels *px, const media_pixels *from, const double m[6],
-                          const uint8_t fill[4]) {
+                           const uint8_t fill[4]) {
     double x = m[2] + m[0] * 0.5, y = m[5] + m[4] * 0.5;
     for (int32_t i = 0; i < px->h; i++, y += m[4]) {
         uint8_t *to = media_line(px, i);
@@ -127,7 +127,7 @@ static int all_near(const media_pixels *px, const double m[6]) {
 
 /* The nearest pixels, places of which are sums of doubles. */
 static void nearest_summed(const media_pixels *px, const media_pixels *from, const double m[6],
-                          const uint8_t fill[4]) {
+                           const uint8_t fill[4]) {
     size_t step = (size_t)px->step;
     double x0 = m[2] + m[0] * 0.5 + m[1] * 0.5, y0 = m[5] + m[3] * 0.5 + m[4] * 0.5;
     for (int32_t line = 0; line < px->h; line++, x0 += m[1], y0 += m[4]) {
@@ -160,8 +160,8 @@ static inline void mix(uint8_t *to, const media_pixels *from, size_t step, doubl
     }
 }
 
-static inline void bilinear(const media_pixels *px, const media_pixels *from, size_t step,
-                            const double m[6], const uint8_t fill[4]) {
+static inline void bilinear(const media_pixels *px, const media_pixels *from, size_t step, const double m[6],
+                            const uint8_t fill[4]) {
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *to = media_line(px, y);
         media_fill(to, px->w, px->step, fill);
