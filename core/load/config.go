@@ -17,13 +17,22 @@ func PictureConfig(i *spec.Image) media.Config {
 	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
 	c.Out = size(t.Output())
 	if r := t.Resize; r != nil {
-		c.ResizeShort = r.Short
-		if r.Short == 0 {
+		c.ResizeShort, c.Longest, c.Fill = r.Short, r.MaxSize, fill(r.Fill)
+		switch {
+		case r.Fit.Contain:
+			c.Contain = &media.Contain{Corner: r.Fit.Corner, Shrink: r.Fit.Shrink}
+		case r.Short == 0:
 			c.Resize = size(r.Extent)
 		}
 	}
+	if r := t.RandomResize; r != nil {
+		c.RandomResize = &media.RandomResize{Min: r.MinSize, Max: r.MaxSize}
+	}
+	if r := t.CenterCrop; r != nil {
+		c.Fill = fill(r.Fill)
+	}
 	if r := t.RandomCrop; r != nil {
-		c.Anywhere = &media.Anywhere{Padding: r.Padding}
+		c.Anywhere, c.Fill = &media.Anywhere{Padding: r.Padding}, fill(r.Fill)
 	}
 	if r := t.RandomResizedCrop; r != nil {
 		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}
@@ -44,22 +53,29 @@ func PictureConfig(i *spec.Image) media.Config {
 	return c
 }
 
-var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest}
+var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter}
+
+func fill(f *spec.Fill) media.Fill {
+	if f == nil {
+		return media.Fill{}
+	}
+	return f.Values
+}
 
 // retouch adds what changes pixels once they are in their place.
 func retouch(c *media.Config, r *spec.Retouches) {
 	if a := r.RandomRotation; a != nil {
-		c.Rotation = &media.Rotation{Degrees: a.Degrees, Interpolation: filters[a.Interpolation]}
+		c.Rotation = &media.Rotation{Degrees: a.Degrees, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
 	}
 	if a := r.RandomAffine; a != nil {
-		c.Affine = &media.Affine{Degrees: a.Degrees, Translate: a.Translate, Scale: a.Scale, ShearX: a.ShearX, ShearY: a.ShearY, Interpolation: filters[a.Interpolation]}
+		c.Affine = &media.Affine{Degrees: a.Degrees, Translate: a.Translate, Scale: a.Scale, ShearX: a.ShearX, ShearY: a.ShearY, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill)}
 	}
 	if a := r.Augment; a != nil {
 		c.Augment = &media.Augment{
 			Kind: map[string]media.Augmentation{
 				spec.RandAugment: media.RandAugment, spec.TrivialAugmentWide: media.TrivialAugmentWide, spec.AutoAugment: media.AutoAugment,
 			}[a.Kind],
-			Ops: a.NumOps, Magnitude: a.Magnitude, Bins: a.Bins, Interpolation: filters[a.Interpolation],
+			Ops: a.NumOps, Magnitude: a.Magnitude, Bins: a.Bins, Interpolation: filters[a.Interpolation], Fill: fill(a.Fill),
 			Policy: map[string]media.Policy{spec.PolicyImageNet: media.ImageNet, spec.PolicyCIFAR10: media.CIFAR10, spec.PolicySVHN: media.SVHN}[a.Policy],
 		}
 	}

@@ -84,6 +84,8 @@ func TestSampleFillsInWhatIsLeftOut(t *testing.T) {
 		{`{"image": {}}`, picture(), "image u8 4x6x3"},
 		{`{"image": {"layout": "NCHW", "transform": [{"resize": 2}]}}`, picture(), "image u8 3x2x3"},
 		{`{"image": {"dtype": "f32", "transform": [{"resize": [3, 5]}]}}`, picture(), "image f32 3x5x3"},
+		{`{"image": {"transform": [{"resize": {"size": 4, "max_size": 5}}]}}`, picture(), "image u8 3x5x3"},
+		{`{"image": {"transform": [{"resize": {"size": [7, 7], "fit": "contain"}}]}}`, picture(), "image u8 7x7x3"},
 		{`{"image": {"mode": "gray"}}`, picture(), "image u8 4x6x1"},
 		{`{"audio": {}}`, sound(50), "audio f32 1x50"},
 		{`{"audio": {"rate": 16000}}`, sound(50), "audio f32 1x100"},

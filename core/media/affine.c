@@ -17,6 +17,7 @@ static void draw_rotation(const media_op *op, const media_draw *d, media_retouch
     media_uniforms(d, OP_ROTATION, 0, u);
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->rotation_filter};
+    memcpy(r->fill, op->rotation_fill, sizeof r->fill);
     media_rotation_matrix(within(&op->rotation, u[0]), (int32_t)op->out_w, (int32_t)op->out_h, r->matrix);
 }
 
@@ -44,6 +45,7 @@ static void draw_affine(const media_op *op, const media_draw *d, media_retouches
     };
     media_retouch *r = &to->all[to->n++];
     *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->affine_filter};
+    memcpy(r->fill, op->affine_fill, sizeof r->fill);
     media_affine_matrix(&a, r->matrix);
 }
 

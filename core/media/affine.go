@@ -15,10 +15,11 @@ const (
 )
 
 // Rotation is torchvision's RandomRotation on a PIL image: to the left by degrees between two, around the middle. Where there are no
-// pixels the row is black, with mode index 0.
+// pixels the row is Fill.
 type Rotation struct {
 	Degrees       [2]float64
 	Interpolation Interpolation // Nearest or Bilinear
+	Fill          Fill
 }
 
 // Affine is torchvision's RandomAffine on a PIL image: to the right by Degrees, moved by up to Translate of width and height to either
@@ -29,6 +30,7 @@ type Affine struct {
 	Scale          [2]float64 // zero: as it is
 	ShearX, ShearY [2]float64
 	Interpolation  Interpolation // Nearest or Bilinear
+	Fill           Fill
 }
 
 func (a *Affine) scale() [2]float64 {
@@ -44,10 +46,10 @@ func (cfg *Config) warp(op *C.media_op) {
 		return C.media_factor{on: 1, low: C.double(f[0]), high: C.double(f[1])}
 	}
 	if r := cfg.Rotation; r != nil {
-		op.rotation, op.rotation_filter = between(r.Degrees), C.uint32_t(r.Interpolation)
+		op.rotation, op.rotation_filter, op.rotation_fill = between(r.Degrees), C.uint32_t(r.Interpolation), r.Fill.c()
 	}
 	if a := cfg.Affine; a != nil {
-		op.affine, op.affine_filter = 1, C.uint32_t(a.Interpolation)
+		op.affine, op.affine_filter, op.affine_fill = 1, C.uint32_t(a.Interpolation), a.Fill.c()
 		op.affine_angle, op.affine_scale = between(a.Degrees), between(a.scale())
 		op.affine_x, op.affine_y = C.double(a.Translate[0]), C.double(a.Translate[1])
 		op.affine_shear_x, op.affine_shear_y = between(a.ShearX), between(a.ShearY)

@@ -83,6 +83,7 @@ static double shear_degrees(double shear) { return atan(shear) * (180.0 / 3.1415
 static void warp(const media_op *op, int operation, double m, media_retouch *r) {
     double w = op->out_w, h = op->out_h;
     *r = (media_retouch){.kind = MEDIA_WARP, .size = (int32_t)op->augment_filter};
+    memcpy(r->fill, op->augment_fill, sizeof r->fill);
     media_affine a = {.scale = 1};
     switch (operation) {
     case ROTATE: media_rotation_matrix(m, (int32_t)op->out_w, (int32_t)op->out_h, r->matrix); return;

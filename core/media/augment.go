@@ -34,8 +34,8 @@ const (
 	MaxSigma  = 1000
 )
 
-// Augment is torchvision's RandAugment, TrivialAugmentWide or AutoAugment on a PIL image: what shears, moves and turns leaves black
-// pixels where there are none. In grey pictures Color does nothing.
+// Augment is torchvision's RandAugment, TrivialAugmentWide or AutoAugment on a PIL image: what shears, moves and turns leaves Fill
+// where there are no pixels. In grey pictures Color does nothing.
 type Augment struct {
 	Kind          Augmentation
 	Ops           int           // of RandAugment: how many operations, one after the other
@@ -43,6 +43,7 @@ type Augment struct {
 	Bins          int           // of RandAugment and TrivialAugmentWide
 	Policy        Policy        // of AutoAugment
 	Interpolation Interpolation // Nearest or Bilinear
+	Fill          Fill
 }
 
 // Blur is torchvision's GaussianBlur of Size x Size pixels, within 1, by a sigma between two.
@@ -68,6 +69,7 @@ type Sharpness struct{ P, Factor float64 }
 func (cfg *Config) retouch(op *C.media_op) {
 	if a := cfg.Augment; a != nil {
 		op.augment, op.augment_policy, op.augment_filter = C.uint32_t(a.Kind), C.uint32_t(a.Policy), C.uint32_t(a.Interpolation)
+		op.augment_fill = a.Fill.c()
 		op.augment_ops, op.augment_magnitude, op.augment_bins = C.uint32_t(a.Ops), C.uint32_t(a.Magnitude), C.uint32_t(a.Bins)
 	}
 	if b := cfg.Blur; b != nil {

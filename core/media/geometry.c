@@ -1,19 +1,19 @@
 /* geometry.c - which part of the picture becomes the row, and at what size.
  *
- * The rules are torchvision's (Resize, CenterCrop, RandomCrop, RandomResizedCrop,
- * RandomHorizontalFlip, RandomVerticalFlip on PIL images); rounding is half to even, as Python's.
+ * The rules are torchvision's (Resize, RandomResize, CenterCrop, RandomCrop, RandomResizedCrop,
+ * RandomHorizontalFlip, RandomVerticalFlip on PIL images) and Pillow's (ImageOps.pad); rounding is half to even, as Python's.
  *
  * Draws, in the words of philox.c: operation 1 is the random crop. Its try t
  * (0-9) takes area from the first and aspect ratio from the second uniform of
  * block 2t; an accepted try takes y, then x from block 2t + 1. Operation 2 is
  * the horizontal flip, 3 the vertical one: the first uniform of block 0, flipped
  * if below p. Operation 6 is where in the picture the row lies: y, then x from
- * block 0. */
+ * block 0. Operation 13 is a random resize: the shorter side from the first uniform of block 0. */
 #include <math.h>
 
 #include "internal.h"
 
-enum { OP_CROP = 1, OP_FLIP = 2, OP_VFLIP = 3, OP_WINDOW = 6, CROP_TRIES = 10 };
+enum { OP_CROP = 1, OP_FLIP = 2, OP_VFLIP = 3, OP_WINDOW = 6, OP_SHORT = 13, CROP_TRIES = 10 };
 
 static void whole(media_plan *p, int32_t w, int32_t h) {
     p->box_x = p->box_y = 0;
@@ -68,25 +68,56 @@ static int replay_crop(const media_draw *d, int32_t w, int32_t h, media_plan *p)
 }
 
 /* Where a window of n starts in a picture of size: centred, half to even;
- * negative where the picture is smaller and zeros go around it. */
+ * negative where the picture is smaller and fill goes around it. */
 static int32_t centre(int32_t size, int32_t n) {
     if (size < n) return -((n - size) / 2);
     return (int32_t)rint((size - n) / 2.0);
 }
 
-/* Where a window of n starts that lies anywhere in a picture of size and the zeros on both sides of it; in the middle if it
+/* Where a window of n starts that lies anywhere in a picture of size and the padding on both sides of it; in the middle if it
  * does not fit. */
 static int32_t anywhere(int32_t size, int32_t n, int32_t padding, double u) {
     int32_t room = size + 2 * padding - n;
     return room < 0 ? centre(size, n) : (int32_t)(u * (room + 1)) - padding;
 }
 
-static void short_side(int32_t want, int32_t w, int32_t h, media_plan *p) {
+static void short_side(int32_t want, int32_t longest, int32_t w, int32_t h, media_plan *p) {
     int64_t s = w <= h ? w : h, l = w <= h ? h : w;
-    int64_t longer = (int64_t)want * l / s;
+    int64_t shorter = want, longer = (int64_t)want * l / s;
+    if (longest > 0 && longer > longest) {
+        shorter = (int64_t)longest * want / longer;
+        if (shorter < 1) shorter = 1;
+        longer = longest;
+    }
     if (longer > INT32_MAX / 2) longer = INT32_MAX / 2;
-    p->res_w = w <= h ? want : (int32_t)longer;
-    p->res_h = w <= h ? (int32_t)longer : want;
+    p->res_w = (int32_t)(w <= h ? shorter : longer);
+    p->res_h = (int32_t)(w <= h ? longer : shorter);
+}
+
+static int32_t draw_short(const media_op *op, const media_draw *d) {
+    double u[2];
+    media_uniforms(d, OP_SHORT, 0, u);
+    return (int32_t)op->resize_h + (int32_t)(u[0] * (op->resize_w - op->resize_h));
+}
+
+/* As large as it fits into the row: ImageOps.contain, and a pixel at least. */
+static void contain(const media_op *op, int32_t w, int32_t h, media_plan *p) {
+    int32_t out_w = (int32_t)op->out_w, out_h = (int32_t)op->out_h;
+    double ratio = (double)w / h, out_ratio = (double)out_w / out_h;
+    if (op->shrink && w <= out_w && h <= out_h) return;
+    p->res_w = out_w;
+    p->res_h = out_h;
+    if (ratio > out_ratio)
+        p->res_h = (int32_t)rint((double)h / w * out_w);
+    else if (ratio < out_ratio)
+        p->res_w = (int32_t)rint(ratio * out_h);
+    if (p->res_h < 1) p->res_h = 1;
+    if (p->res_w < 1) p->res_w = 1;
+}
+
+/* Where the row begins in a picture that it contains: the fill is halved, half to even as in ImageOps.pad. */
+static int32_t around(const media_op *op, int32_t size, uint32_t n) {
+    return op->corner ? 0 : -(int32_t)rint(((int32_t)n - size) / 2.0);
 }
 
 int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
@@ -94,7 +125,9 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
     p->res_w = w;
     p->res_h = h;
     switch (op->geometry) {
-    case MEDIA_RESIZE_SHORT: short_side((int32_t)op->resize_h, w, h, p); break;
+    case MEDIA_RESIZE_SHORT: short_side((int32_t)op->resize_h, (int32_t)op->longest, w, h, p); break;
+    case MEDIA_RANDOM_RESIZE: short_side(draw_short(op, draw), 0, w, h, p); break;
+    case MEDIA_CONTAIN: contain(op, w, h, p); break;
     case MEDIA_RESIZE_EXACT:
         p->res_w = (int32_t)op->resize_w;
         p->res_h = (int32_t)op->resize_h;
@@ -113,6 +146,10 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
     }
     p->win_x = centre(p->res_w, (int32_t)op->out_w);
     p->win_y = centre(p->res_h, (int32_t)op->out_h);
+    if (op->geometry == MEDIA_CONTAIN) {
+        p->win_x = around(op, p->res_w, op->out_w);
+        p->win_y = around(op, p->res_h, op->out_h);
+    }
     if (op->anywhere) {
         double u[2];
         media_uniforms(draw, OP_WINDOW, 0, u);

@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <jpeglib.h>
 
@@ -50,7 +51,7 @@ typedef struct media_axis {
     int32_t first, end; /* source elements that are read: [first, end) of the box */
     int32_t identity;   /* 1: no resampling along this axis */
     int32_t *start;     /* relative to first */
-    int32_t *count;     /* 0: outside the picture, output zero */
+    int32_t *count;     /* 0: outside the picture */
     int16_t *split;     /* groups * 8 per output: 4 high halves, then 4 low halves */
     int32_t *k;         /* groups * 4 per output: the 22-bit coefficients */
     double *weights;    /* of the output being computed */
@@ -104,6 +105,15 @@ static inline uint8_t *media_line(const media_pixels *px, int32_t y) {
     return px->p + (size_t)y * px->stride;
 }
 
+/* n pixels of one colour. */
+static inline void media_fill(uint8_t *to, int32_t n, int step, const uint8_t colour[4]) {
+    if (step == 1 || (colour[0] == colour[1] && colour[0] == colour[2])) {
+        memset(to, colour[0], (size_t)n * (size_t)step);
+        return;
+    }
+    for (; n > 0; n--, to += step) memcpy(to, colour, 3);
+}
+
 /* What is done, after MEDIA_BRIGHTNESS ... MEDIA_HUE. */
 enum {
     MEDIA_TO_GRAY = MEDIA_JITTERS,
@@ -122,6 +132,7 @@ typedef struct media_retouch {
     int32_t size;     /* of BLUR: the kernel's; of WARP: its filter */
     double value;     /* a factor, sigma, a threshold or a number of bits */
     double matrix[6]; /* of WARP */
+    uint8_t fill[4];  /* of WARP: where there is no pixel */
 } media_retouch;
 
 enum {
@@ -194,7 +205,8 @@ void media_affine_matrix(const media_affine *a, double m[6]);
 void media_rotation_matrix(double degrees, int32_t w, int32_t h, double m[6]); /* around the middle */
 
 /* From a copy of the pixels. */
-void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter);
+void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,
+                const uint8_t fill[4]);
 
 /* A map of points to the row goes on to where the warp by m moves them. */
 void media_warp_points(const double m[6], double affine[6]);
@@ -361,6 +373,7 @@ struct media_ctx {
     media_buf room;    /* and what that needs besides */
     media_retouches retouches;
     media_region erased;
+    int32_t first_column, end_column; /* of the row: those that the picture reaches; fill around them */
     media_info info;
     const uint8_t *picture_next; /* of media_fetch_picture */
     size_t picture_stride;

@@ -25,6 +25,9 @@ const (
 	Bilinear Interpolation = iota
 	Bicubic
 	Nearest
+	Lanczos
+	BoxFilter
+	HammingFilter
 )
 
 // Mode is what the channels of a row are.
@@ -91,10 +94,23 @@ type RandomCrop struct {
 	Ratio [2]float64 // zero: 3/4 to 4/3
 }
 
-// Anywhere is torchvision's RandomCrop: the row lies anywhere in the picture and the zeros around it. Where it does not fit, the
+// Fill is what lies where there is no pixel, as a u8 row has it: one number a channel, the first of one channel alone.
+type Fill [3]uint8
+
+func (f Fill) c() [4]C.uint8_t {
+	return [4]C.uint8_t{C.uint8_t(f[0]), C.uint8_t(f[1]), C.uint8_t(f[2])}
+}
+
+// Anywhere is torchvision's RandomCrop: the row lies anywhere in the picture and the padding around it. Where it does not fit, the
 // picture stands in its middle.
 type Anywhere struct {
-	Padding int // zeros on each side
+	Padding int // pixels on each side
+}
+
+// Contain is Pillow's ImageOps.pad: the picture keeps its shape and is as large as Out has room for.
+type Contain struct {
+	Corner bool // it lies at the top left, not in the middle
+	Shrink bool // a smaller one keeps its size
 }
 
 // Jitter is torchvision's ColorJitter on a PIL image: what is not nil is applied, in an order that is drawn, each by a
@@ -108,15 +124,22 @@ type Jitter struct {
 // Normalize takes mean and std of x/255, one per channel.
 type Normalize struct{ Mean, Std []float64 }
 
-// Config describes a row. Its geometry is one of: ResizeShort or Resize, each
-// with an optional crop to Out, of the middle or Anywhere; Random, resized to Out;
-// or none, a crop to Out alone. Where a picture is smaller than the crop, zeros go around.
+// RandomResize is torchvision's: the shorter side becomes one of Min to Max - 1 pixels.
+type RandomResize struct{ Min, Max int }
+
+// Config describes a row. Its geometry is one of: ResizeShort, Resize or RandomResize, each
+// with an optional crop to Out, of the middle or Anywhere; Random, resized to Out; Contain in Out;
+// or none, a crop to Out alone. Where a picture is smaller than the crop, Fill goes around.
 type Config struct {
-	ResizeShort   int         // the shorter side becomes this; 0: not asked
-	Resize        Size        // exactly this size; zero: not asked
+	ResizeShort   int      // the shorter side becomes this; 0: not asked
+	Longest       int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound
+	Resize        Size     // exactly this size; zero: not asked
+	Contain       *Contain // nil: not asked
+	RandomResize  *RandomResize
 	Random        *RandomCrop // nil: not asked
 	Anywhere      *Anywhere   // nil: crops are of the middle
 	Out           Size        // the row's picture; zero: Resize
+	Fill          Fill        // around the picture
 	Interpolation Interpolation
 	Flip          float64   // probability of a horizontal flip
 	VFlip         float64   // and of a vertical one
@@ -165,9 +188,7 @@ func Compile(cfg Config) (*Op, error) {
 	if cfg.MaxPixels == 0 {
 		op.c.max_pixels = DefaultMaxPixels
 	}
-	if cfg.Orient {
-		op.c.orient = 1
-	}
+	op.c.orient = flag(cfg.Orient)
 	for ch := range 3 {
 		op.c.mean[ch], op.c.std[ch] = 0, 1
 		if n := cfg.Normalize; n != nil {
@@ -193,7 +214,7 @@ func (cfg *Config) geometry(op *C.media_op) {
 	switch {
 	case cfg.ResizeShort > 0:
 		op.geometry = C.MEDIA_RESIZE_SHORT
-		op.resize_h = C.uint32_t(cfg.ResizeShort)
+		op.resize_h, op.longest = C.uint32_t(cfg.ResizeShort), C.uint32_t(cfg.Longest)
 	case cfg.Resize != (Size{}):
 		op.geometry = C.MEDIA_RESIZE_EXACT
 		op.resize_h, op.resize_w = C.uint32_t(cfg.Resize.H), C.uint32_t(cfg.Resize.W)
@@ -202,12 +223,26 @@ func (cfg *Config) geometry(op *C.media_op) {
 		scale, ratio := cfg.Random.ranges()
 		op.scale_min, op.scale_max = C.double(scale[0]), C.double(scale[1])
 		op.ratio_min, op.ratio_max = C.double(ratio[0]), C.double(ratio[1])
+	case cfg.RandomResize != nil:
+		op.geometry = C.MEDIA_RANDOM_RESIZE
+		op.resize_h, op.resize_w = C.uint32_t(cfg.RandomResize.Min), C.uint32_t(cfg.RandomResize.Max)
+	case cfg.Contain != nil:
+		op.geometry = C.MEDIA_CONTAIN
+		op.corner, op.shrink = flag(cfg.Contain.Corner), flag(cfg.Contain.Shrink)
 	default:
 		op.geometry = C.MEDIA_AS_IS
 	}
+	op.fill = cfg.Fill.c()
 	if cfg.Anywhere != nil {
 		op.anywhere, op.padding = 1, C.uint32_t(cfg.Anywhere.Padding)
 	}
+}
+
+func flag(is bool) C.uint32_t {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func (cfg *Config) colours(op *C.media_op) {
@@ -242,7 +277,7 @@ func (cfg *Config) check() error {
 	if err := cfg.checkChances(); err != nil {
 		return err
 	}
-	if cfg.Interpolation > Nearest || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
+	if cfg.Interpolation > HammingFilter || cfg.Mode > Index || cfg.DType > F32 || cfg.Layout > NCHW {
 		return fmt.Errorf("config: interpolation %d, mode %d, dtype %d or layout %d is not one of the named values",
 			cfg.Interpolation, cfg.Mode, cfg.DType, cfg.Layout)
 	}
@@ -307,7 +342,7 @@ func (cfg *Config) checkColours() error {
 
 // resizes is how many ways to resize are asked for.
 func (cfg *Config) resizes() (asked int) {
-	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil} {
+	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil} {
 		if is {
 			asked++
 		}
@@ -317,10 +352,16 @@ func (cfg *Config) resizes() (asked int) {
 
 func (cfg *Config) checkGeometry() error {
 	if asked := cfg.resizes(); asked > 1 {
-		return fmt.Errorf("geometry: got %d of resize to a shorter side, resize to a size and random crop, want one", asked)
+		return fmt.Errorf("geometry: got %d of resize to a shorter side, to a size and to a random one, contain and random crop, want one", asked)
 	}
 	if cfg.ResizeShort < 0 || cfg.ResizeShort > MaxSide {
 		return fmt.Errorf("resize: got shorter side %d, want 1 to %d", cfg.ResizeShort, MaxSide)
+	}
+	if cfg.Longest != 0 && (cfg.Longest <= cfg.ResizeShort || cfg.ResizeShort == 0 || cfg.Longest > MaxSide) {
+		return fmt.Errorf("resize: got a longest side of %d beside a shorter side of %d, want more than that, to %d", cfg.Longest, cfg.ResizeShort, MaxSide)
+	}
+	if r := cfg.RandomResize; r != nil && !(r.Min >= 1 && r.Min < r.Max && r.Max <= MaxSide+1) {
+		return fmt.Errorf("random resize: got %d to %d, want 1 <= smallest < largest <= %d", r.Min, r.Max, MaxSide+1)
 	}
 	if cfg.Resize != (Size{}) && !cfg.Resize.valid() {
 		return fmt.Errorf("resize: got %d x %d, want sides of 1 to %d", cfg.Resize.H, cfg.Resize.W, MaxSide)
@@ -331,8 +372,8 @@ func (cfg *Config) checkGeometry() error {
 	if cfg.Out != (Size{}) && !cfg.Out.valid() {
 		return fmt.Errorf("row: got %d x %d, want sides of 1 to %d", cfg.Out.H, cfg.Out.W, MaxSide)
 	}
-	if a := cfg.Anywhere; a != nil && (cfg.Random != nil || cfg.Out == (Size{})) {
-		return fmt.Errorf("geometry: anywhere is a crop to Out, beside no random crop")
+	if a := cfg.Anywhere; a != nil && (cfg.Random != nil || cfg.Contain != nil || cfg.Out == (Size{})) {
+		return fmt.Errorf("geometry: anywhere is a crop to Out, beside no random crop and no contain")
 	} else if a != nil && (a.Padding < 0 || a.Padding > MaxSide) {
 		return fmt.Errorf("anywhere: got padding %d, want 0 to %d", a.Padding, MaxSide)
 	}

@@ -14,6 +14,8 @@
 
 #include "internal.h"
 
+static const double PI = 3.14159265358979323846;
+
 static double bilinear(double x) {
     x = fabs(x);
     return x < 1.0 ? 1.0 - x : 0.0;
@@ -25,6 +27,39 @@ static double bicubic(double x) {
     if (x < 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
     if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * a;
     return 0.0;
+}
+
+static double sinc(double x) { return x == 0.0 ? 1.0 : sin(x * PI) / (x * PI); }
+
+static double lanczos(double x) { return x >= -3.0 && x < 3.0 ? sinc(x) * sinc(x / 3.0) : 0.0; }
+
+static double box(double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
+
+/* The window's numbers are floats of 32 bits. */
+static double hamming(double x) {
+    x = fabs(x);
+    if (x == 0.0) return 1.0;
+    return x < 1.0 ? sinc(x) * (0.54f + 0.46f * cos(x * PI)) : 0.0;
+}
+
+static double weight(int32_t filter, double x) {
+    switch (filter) {
+    case MEDIA_BICUBIC: return bicubic(x);
+    case MEDIA_LANCZOS: return lanczos(x);
+    case MEDIA_BOX: return box(x);
+    case MEDIA_HAMMING: return hamming(x);
+    default: return bilinear(x);
+    }
+}
+
+/* How far the filter reaches to either side. */
+static double reach(int32_t filter) {
+    switch (filter) {
+    case MEDIA_BICUBIC: return 2.0;
+    case MEDIA_LANCZOS: return 3.0;
+    case MEDIA_BOX: return 0.5;
+    default: return 1.0;
+    }
 }
 
 /* Source elements [*lo, *lo + return) that output p needs. */
@@ -95,7 +130,7 @@ static void weigh(media_axis *a, int32_t i, double centre, double filterscale, i
     double sum = 0.0, inverse = 1.0 / filterscale;
     for (int32_t t = 0; t < count; t++) {
         double x = (t + a->start[i] - centre + 0.5) * inverse;
-        w[t] = filter == MEDIA_BICUBIC ? bicubic(x) : bilinear(x);
+        w[t] = weight(filter, x);
         sum += w[t];
     }
     for (int32_t t = 0; t < count; t++) {
@@ -148,7 +183,7 @@ int media_axis_init(media_axis *a, const media_axis_key *key) {
     a->count = a->start + a->n;
     double scale = (double)in / out;
     double filterscale = scale < 1.0 ? 1.0 : scale;
-    double support = (key->filter == MEDIA_BICUBIC ? 2.0 : 1.0) * filterscale;
+    double support = reach(key->filter) * filterscale;
     int32_t widest = 1;
     if (key->filter == MEDIA_NEAREST && !a->identity)
         place_nearest(a, key);

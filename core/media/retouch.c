@@ -84,7 +84,7 @@ static int apply(const media_retouch *r, const media_pixels *px, media_buf *room
         break;
     case MEDIA_WARP:
         if (!copy(px, room, &from)) return MEDIA_NO_MEMORY;
-        media_warp(px, &from, r->matrix, r->size);
+        media_warp(px, &from, r->matrix, r->size, r->fill);
         break;
     default: break;
     }

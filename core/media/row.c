@@ -84,6 +84,15 @@ static void map_points(const media_op *op, const media_plan *p, double affine[6]
     memcpy(affine, map, sizeof map);
 }
 
+/* The row's columns that the picture reaches, first to end. */
+static void reach(media_ctx *c, const media_plan *p, int32_t n) {
+    int32_t first = p->win_x < 0 ? -p->win_x : 0, end = p->res_w - p->win_x < n ? p->res_w - p->win_x : n;
+    if (first > n) first = n;
+    if (end < first) end = first;
+    c->first_column = p->flip ? n - end : first;
+    c->end_column = p->flip ? n - first : end;
+}
+
 int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, media_region *r) {
     media_plan p;
     int swap = c->info.orientation >= 5;
@@ -97,6 +106,7 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.flip = p.flip;
     c->info.vflip = p.vflip;
     map_points(op, &p, c->info.affine);
+    reach(c, &p, (int32_t)op->out_w);
     media_draw_retouches(op, draw, &c->retouches);
     media_retouch_points(&c->retouches, c->info.affine);
     media_draw_erased(op, draw, &c->erased);
@@ -151,18 +161,21 @@ static void resample_rows(media_ctx *c, const window *w, const uint8_t *src[4], 
     c->kernels->horizontal4(&c->ax, src, dst, w->step);
 }
 
+/* Fill in what the picture does not reach of line y, which is the window's own or a copy. */
+static void frame(const media_ctx *c, const media_op *op, int32_t y, uint8_t *line, int step) {
+    int32_t n = (int32_t)op->out_w, first = c->ay.count[y] == 0 ? n : c->first_column;
+    media_fill(line, first, step, op->fill);
+    if (first < n) media_fill(line + (size_t)c->end_column * step, n - c->end_column, step, op->fill);
+}
+
 /* Line y of what the geometry gives: finished, or kept where all lines are needed before they change. */
 static void emit(media_ctx *c, const media_op *op, const window *w, int32_t y, void *dst) {
     int32_t len = (int32_t)op->out_w * w->step, at = c->info.vflip ? (int32_t)op->out_h - 1 - y : y;
-    const uint8_t *src = w->p + (size_t)(c->ay.start[y] - w->first) * w->stride;
+    uint8_t *src = w->p + (size_t)(c->ay.start[y] - w->first) * w->stride;
     uint8_t *to = c->retouches.n > 0 ? c->shades.p + (size_t)at * w->stride : c->line.p;
-    const uint8_t *line = to;
-    if (c->ay.count[y] == 0)
-        memset(to, 0, (size_t)len);
-    else if (c->ay.identity)
-        line = src;
-    else
-        c->kernels->vertical(&c->ay, y, src, w->stride, to, len);
+    uint8_t *line = c->ay.count[y] > 0 && c->ay.identity ? src : to;
+    if (c->ay.count[y] > 0 && !c->ay.identity) c->kernels->vertical(&c->ay, y, src, w->stride, to, len);
+    frame(c, op, y, line, w->step);
     if (c->retouches.n == 0)
         c->kernels->finish(op, line, at, dst);
     else if (line != to)

@@ -29,8 +29,22 @@ enum {
     MEDIA_BAD_BOX = -23,
 };
 
-enum { MEDIA_AS_IS = 0, MEDIA_RESIZE_SHORT = 1, MEDIA_RESIZE_EXACT = 2, MEDIA_RANDOM_CROP = 3 };
-enum { MEDIA_BILINEAR = 0, MEDIA_BICUBIC = 1, MEDIA_NEAREST = 2 };
+enum {
+    MEDIA_AS_IS = 0,
+    MEDIA_RESIZE_SHORT = 1,
+    MEDIA_RESIZE_EXACT = 2,
+    MEDIA_RANDOM_CROP = 3,
+    MEDIA_CONTAIN = 4,
+    MEDIA_RANDOM_RESIZE = 5,
+};
+enum {
+    MEDIA_BILINEAR = 0,
+    MEDIA_BICUBIC = 1,
+    MEDIA_NEAREST = 2,
+    MEDIA_LANCZOS = 3,
+    MEDIA_BOX = 4,
+    MEDIA_HAMMING = 5,
+};
 enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
 enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
 enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
@@ -55,9 +69,12 @@ typedef struct media_factor {
 /* One compiled description; read-only once media_op_init() has returned, so
  * that any number of threads may share it. */
 typedef struct media_op {
-    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_RANDOM_CROP */
-    uint32_t resize_h; /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone */
+    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_RANDOM_RESIZE */
+    uint32_t resize_h; /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1 */
     uint32_t resize_w;
+    uint32_t longest;      /* RESIZE_SHORT: the longer side's most; 0: no bound */
+    uint32_t corner;       /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
+    uint32_t shrink;       /* CONTAIN: a smaller picture keeps its size */
     uint32_t out_h, out_w; /* the row's picture; a centre crop of what the geometry gives */
     uint32_t filter;
     uint32_t mode;
@@ -68,12 +85,15 @@ typedef struct media_op {
     double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
-    uint32_t padding;  /* of anywhere: zeros on each side, which it may lie on */
+    uint32_t padding;  /* of anywhere: pixels of fill on each side, which it may lie on */
+    uint8_t fill[4];   /* where the row has no pixel; here and below a pixel as u8 rows have it */
     double flip_p, vflip_p;
     media_factor rotation; /* degrees, to the left */
     uint32_t rotation_filter;
-    uint32_t affine;           /* 1: the row is turned, moved, scaled and sheared by what follows */
-    uint32_t affine_filter;    /* NEAREST or BILINEAR */
+    uint8_t rotation_fill[4];
+    uint32_t affine;        /* 1: the row is turned, moved, scaled and sheared by what follows */
+    uint32_t affine_filter; /* NEAREST or BILINEAR */
+    uint8_t affine_fill[4];
     media_factor affine_angle; /* degrees, to the right */
     double affine_x, affine_y; /* the most to either side, as shares of width and height */
     media_factor affine_scale;
@@ -84,7 +104,8 @@ typedef struct media_op {
     uint32_t augment_magnitude;                  /* and which of the bins */
     uint32_t augment_bins;   /* of RAND_AUGMENT and TRIVIAL_AUGMENT_WIDE: magnitudes there are, 2 or more */
     uint32_t augment_filter; /* NEAREST or BILINEAR */
-    double jitter_p;         /* that brightness, contrast, saturation and hue change, those that are on */
+    uint8_t augment_fill[4];
+    double jitter_p; /* that brightness, contrast, saturation and hue change, those that are on */
     media_factor jitter[MEDIA_JITTERS];
     double gray_p; /* that all channels become grey */
     double blur_p, sigma_min, sigma_max;
@@ -132,7 +153,7 @@ typedef struct media_info {
 typedef struct media_plan {
     int32_t box_x, box_y, box_w, box_h; /* of the oriented picture */
     int32_t res_w, res_h;               /* the box is resized to this */
-    int32_t win_x, win_y;               /* where the output window starts in it; negative: zeros */
+    int32_t win_x, win_y;               /* where the output window starts in it; negative: fill comes first */
     int32_t flip, vflip;                /* left and right change places; top and bottom */
 } media_plan;
 

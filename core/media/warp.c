@@ -1,4 +1,4 @@
-/* warp.c - a row sheared, moved, turned: an affine map of its pixels, zeros where there are none.
+/* warp.c - a row sheared, moved, turned: an affine map of its pixels, fill where there are none.
  *
  * The matrices are torchvision's (functional.affine) and, of a rotation, Pillow's (Image.rotate); the pixels are those of
  * Pillow's Image.transform: nearest in 16.16 fixed point, or by sums of doubles where nothing is sheared or turned and where a
@@ -72,7 +72,8 @@ static inline void span(uint8_t *to, int32_t n, const media_pixels *from, size_t
 static int64_t fixed(double v) { return (int64_t)floor(v * 65536.0 + 0.5); }
 
 /* The nearest pixels, in 16.16 fixed point. */
-static void nearest_fixed(const media_pixels *px, const media_pixels *from, const double m[6]) {
+static void nearest_fixed(const media_pixels *px, const media_pixels *from, const double m[6],
+                          const uint8_t fill[4]) {
     int64_t dx = fixed(m[0]), dy = fixed(m[3]), down_x = fixed(m[1]), down_y = fixed(m[4]);
     int64_t x0 = fixed(m[2] + m[0] * 0.5 + m[1] * 0.5), y0 = fixed(m[5] + m[3] * 0.5 + m[4] * 0.5);
     for (int32_t y = 0; y < px->h; y++, x0 += down_x, y0 += down_y) {
@@ -80,7 +81,7 @@ static void nearest_fixed(const media_pixels *px, const media_pixels *from, cons
         bound(x0, dx, (int64_t)px->w << 16, &first, &end);
         bound(y0, dy, (int64_t)px->h << 16, &first, &end);
         uint8_t *to = media_line(px, y);
-        memset(to, 0, (size_t)px->w * (size_t)px->step);
+        media_fill(to, px->w, px->step, fill);
         if (first >= end) continue;
         to += (size_t)first * (size_t)px->step;
         int64_t sx = x0 + first * dx, sy = y0 + first * dy;
@@ -99,11 +100,12 @@ static inline void scaled_line(uint8_t *to, int32_t n, const uint8_t *line, size
 }
 
 /* The nearest pixels where lines stay lines and columns stay columns: places are sums of doubles. */
-static void nearest_scaled(const media_pixels *px, const media_pixels *from, const double m[6]) {
+static void nearest_scaled(const media_pixels *px, const media_pixels *from, const double m[6],
+                           const uint8_t fill[4]) {
     double x = m[2] + m[0] * 0.5, y = m[5] + m[4] * 0.5;
     for (int32_t i = 0; i < px->h; i++, y += m[4]) {
         uint8_t *to = media_line(px, i);
-        memset(to, 0, (size_t)px->w * (size_t)px->step);
+        media_fill(to, px->w, px->step, fill);
         if (!(y >= 0 && y < px->h)) continue;
         const uint8_t *line = media_line(from, (int32_t)y);
         switch (px->step) {
@@ -124,13 +126,14 @@ static int all_near(const media_pixels *px, const double m[6]) {
 }
 
 /* The nearest pixels, places of which are sums of doubles. */
-static void nearest_summed(const media_pixels *px, const media_pixels *from, const double m[6]) {
+static void nearest_summed(const media_pixels *px, const media_pixels *from, const double m[6],
+                           const uint8_t fill[4]) {
     size_t step = (size_t)px->step;
     double x0 = m[2] + m[0] * 0.5 + m[1] * 0.5, y0 = m[5] + m[3] * 0.5 + m[4] * 0.5;
     for (int32_t line = 0; line < px->h; line++, x0 += m[1], y0 += m[4]) {
         uint8_t *to = media_line(px, line);
         double x = x0, y = y0;
-        memset(to, 0, (size_t)px->w * step);
+        media_fill(to, px->w, px->step, fill);
         for (int32_t i = 0; i < px->w; i++, to += step, x += m[0], y += m[3])
             if (x >= 0 && x < px->w && y >= 0 && y < px->h)
                 memcpy(to, media_line(from, (int32_t)y) + (size_t)(int32_t)x * step, step);
@@ -157,11 +160,11 @@ static inline void mix(uint8_t *to, const media_pixels *from, size_t step, doubl
     }
 }
 
-static inline void bilinear(const media_pixels *px, const media_pixels *from, size_t step,
-                            const double m[6]) {
+static inline void bilinear(const media_pixels *px, const media_pixels *from, size_t step, const double m[6],
+                            const uint8_t fill[4]) {
     for (int32_t y = 0; y < px->h; y++) {
         uint8_t *to = media_line(px, y);
-        memset(to, 0, (size_t)px->w * step);
+        media_fill(to, px->w, px->step, fill);
         for (int32_t x = 0; x < px->w; x++, to += step) {
             double sx = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2],
                    sy = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
@@ -170,19 +173,20 @@ static inline void bilinear(const media_pixels *px, const media_pixels *from, si
     }
 }
 
-void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter) {
+void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,
+                const uint8_t fill[4]) {
     if (filter == MEDIA_BILINEAR) {
         switch (px->step) {
-        case 1: bilinear(px, from, 1, m); break;
-        case 3: bilinear(px, from, 3, m); break;
-        default: bilinear(px, from, 4, m); break;
+        case 1: bilinear(px, from, 1, m, fill); break;
+        case 3: bilinear(px, from, 3, m, fill); break;
+        default: bilinear(px, from, 4, m, fill); break;
         }
     } else if (m[1] == 0 && m[3] == 0) {
-        nearest_scaled(px, from, m);
+        nearest_scaled(px, from, m, fill);
     } else if (all_near(px, m)) {
-        nearest_fixed(px, from, m);
+        nearest_fixed(px, from, m, fill);
     } else {
-        nearest_summed(px, from, m);
+        nearest_summed(px, from, m, fill);
     }
 }
 

@@ -30,7 +30,7 @@ type Plan struct {
 	Width, Height int
 	Box           Box  // of the picture
 	Resized       Size // the box becomes this, antialiased by the op's filter
-	Y, X          int  // where the row's picture begins in it; negative: zeros come first
+	Y, X          int  // where the row's picture begins in it; negative: black comes first
 	Flip          bool // then left and right change places
 }
 
@@ -153,12 +153,12 @@ func (w *Worker) Row(dst, data []byte, op *Op, draw Draw) (Info, error) {
 }
 
 // Plan reads the head of a JPEG that shall be decoded elsewhere. ok is false for pictures that are not for any decoder of
-// JPEGs: other formats, and what is rare among JPEGs, nor of an op that does more than crop, resize and flip left and right. Errors are Row's, of what the head and the end of the file show.
+// JPEGs: other formats, and what is rare among JPEGs, nor of an op that does more than crop, resize and flip left and right, or whose fill is not black. Errors are Row's, of what the head and the end of the file show.
 func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err error) {
 	if len(data) == 0 {
 		return plan, false, &FormatError{cause: CauseEmpty}
 	}
-	if op.c.mode == C.MEDIA_INDEX || op.c.vflip_p > 0 || op.retouches() {
+	if op.c.mode == C.MEDIA_INDEX || op.c.vflip_p > 0 || op.retouches() || op.c.fill != [4]C.uint8_t{} {
 		return plan, false, nil
 	}
 	p := &w.plan

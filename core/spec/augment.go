@@ -32,6 +32,7 @@ type Augment struct {
 	Bins          int    // of RandAugment and TrivialAugmentWide: num_magnitude_bins
 	Policy        string // of AutoAugment
 	Interpolation Interpolation
+	Fill          *Fill
 }
 
 // GaussianBlur is by a kernel of KernelSize, with a sigma between low and high.
@@ -163,6 +164,7 @@ func (d *decoder) augment(op *section) *Augment {
 		}
 	}
 	choice(sec, "interpolation", &a.Interpolation, Nearest, Bilinear)
+	d.fill(sec, &a.Fill)
 	return a
 }
 
@@ -229,54 +231,4 @@ func (i *Image) checkRetouches(section string, fail func(path, format string, ar
 		fail(section+".transform.gaussian_blur", "got kernel_size %d for rows of %d x %d, want less than twice the shorter side, as pixels are mirrored at the borders",
 			b.KernelSize, out.Height, out.Width)
 	}
-}
-
-// checkFollowed refuses rows that are sheared, turned and moved beside others of the same sample, drawn alike, that are not.
-func (d *decoder) checkFollowed(media []Medium) {
-	for _, m := range media {
-		t := m.transform()
-		if m.Own || t == nil || len(t.moving()) == 0 {
-			continue
-		}
-		for _, other := range media {
-			if o := other.transform(); other.Own || o == nil || t.movesAs(o) {
-				continue
-			}
-			name := t.moving()[0]
-			d.failAt(m.Path()+".transform."+name, "got %s, which puts pixels elsewhere, beside %s, whose rows are drawn alike and would not follow; if they need not fit, make them "+
-				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation or random_affine, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
-				name, other.Path())
-			return
-		}
-	}
-}
-
-// movesAs says that the same draws put the other's pixels to the same places. How each is resized is its own: a mask may be smaller in its file.
-func (t *Transform) movesAs(other *Transform) bool {
-	a, b := t.Retouches, other.Retouches
-	return t.Output() == other.Output() && t.HorizontalFlip == other.HorizontalFlip && t.VerticalFlip == other.VerticalFlip && sameBut(t.RandomCrop, other.RandomCrop, func(*RandomCrop) {}) &&
-		sameBut(t.RandomResizedCrop, other.RandomResizedCrop, func(r *RandomResizedCrop) { r.Interpolation = "" }) && sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation = "" }) &&
-		sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation = "" }) && sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation = "" })
-}
-
-// sameBut compares what is there, without what is cleared.
-func sameBut[T comparable](a, b *T, clear func(*T)) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	x, y := *a, *b
-	clear(&x)
-	clear(&y)
-	return x == y
-}
-
-// transform is that of its pictures or frames; nil: it has none.
-func (m *Medium) transform() *Transform {
-	switch {
-	case m.Video != nil:
-		return &m.Video.Frame.Transform
-	case m.Image != nil:
-		return &m.Image.Transform
-	}
-	return nil
 }

@@ -130,6 +130,8 @@ func (t *Transform) undone() string {
 		return changing[0]
 	case t.RandomErasing > 0:
 		return "random_erasing"
+	case len(t.fills()) > 0:
+		return t.fills()[0].name + ".fill"
 	}
 	return ""
 }
@@ -148,8 +150,8 @@ func (d *decoder) checkDecode(s *Spec) bool {
 		return false // said elsewhere
 	case s.Image.Mode != RGB || s.Image.DType != tensor.U8 || s.Image.Layout != NHWC:
 		return fail("device.decode", "got nvjpeg for pictures of %v, %s, in %s; want u8, %s, %s: normalize and dtype belong to device.finish", s.Image.DType, s.Image.Mode, s.Image.Layout, RGB, NHWC)
-	case s.Image.Transform.Filter() == Nearest:
-		return fail("device.decode", "got nvjpeg for pictures resized by interpolation nearest, want cpu, or bilinear or bicubic")
+	case s.Image.Transform.Filter() != Bilinear && s.Image.Transform.Filter() != Bicubic:
+		return fail("device.decode", "got nvjpeg for pictures resized by interpolation %s, want cpu, or bilinear or bicubic", s.Image.Transform.Filter())
 	case s.Image.Transform.undone() != "":
 		return fail("image.transform."+s.Image.Transform.undone(), undone, s.Image.Transform.undone())
 	case s.Image.Affine:

@@ -96,7 +96,7 @@ func fromSource(src Source, z Zero) (*Spec, error) {
 		d.failAt("order.epochs", "got %d, want 0 (endless) or more", z.Epochs)
 		return nil, d.err
 	}
-	crop := Transform{Resize: &Resize{Short: size, Interpolation: Bilinear}, CenterCrop: &Extent{size, size}}
+	crop := Transform{Resize: &Resize{Short: size, Interpolation: Bilinear}, CenterCrop: &CenterCrop{Extent: Extent{size, size}}}
 	switch z.Media {
 	case Videos:
 		s.Image, s.Video = nil, defaultVideo()

@@ -135,6 +135,7 @@ type canonicalImage struct {
 	Grayscale    float64          `json:"grayscale,omitempty"`
 	Erasing      float64          `json:"random_erasing,omitempty"`
 	Affine       bool             `json:"affine,omitempty"`
+	RandomResize *canonicalSizes  `json:"random_resize,omitempty"`
 	canonicalRetouches
 }
 
@@ -154,6 +155,7 @@ type canonicalRetouches struct {
 type canonicalRotation struct {
 	Degrees       [2]float64    `json:"degrees"`
 	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 type canonicalAffine struct {
@@ -163,6 +165,7 @@ type canonicalAffine struct {
 	ShearX        [2]float64    `json:"shear_x"`
 	ShearY        [2]float64    `json:"shear_y"`
 	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 type canonicalAugment struct {
@@ -172,6 +175,7 @@ type canonicalAugment struct {
 	Bins          int           `json:"num_magnitude_bins"`
 	Policy        string        `json:"policy"`
 	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
 }
 
 type canonicalBlur struct {
@@ -202,10 +206,17 @@ func (r *Retouches) canonical() canonicalRetouches {
 	}
 }
 
+type canonicalSizes struct {
+	MinSize       int           `json:"min_size"`
+	MaxSize       int           `json:"max_size"`
+	Interpolation Interpolation `json:"interpolation"`
+}
+
 type canonicalPad struct {
-	Height  int `json:"height"`
-	Width   int `json:"width"`
-	Padding int `json:"padding"`
+	Height  int   `json:"height"`
+	Width   int   `json:"width"`
+	Padding int   `json:"padding"`
+	Fill    *Fill `json:"fill,omitempty"`
 }
 
 type canonicalJitter struct {
@@ -232,6 +243,15 @@ type canonicalCrop struct {
 	Scale         [2]float64    `json:"scale"`
 	Ratio         [2]float64    `json:"ratio"`
 	Interpolation Interpolation `json:"interpolation"`
+	Fill          *Fill         `json:"fill,omitempty"`
+	MaxSize       int           `json:"max_size,omitempty"`
+	Fit           *canonicalFit `json:"fit,omitempty"`
+}
+
+type canonicalFit struct {
+	Contain bool `json:"contain"`
+	Corner  bool `json:"corner"`
+	Shrink  bool `json:"shrink"`
 }
 
 // Canonical is the description as JSON with its defaults filled in: source, order, world, batch, image, video, audio and fields, and bad_sample of every ring.
@@ -352,17 +372,21 @@ func (i *Image) canonical() *canonicalImage {
 		Affine: i.Affine,
 	}
 	if r := i.Transform.Resize; r != nil {
-		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation}
+		c.Resize = &canonicalCrop{Short: r.Short, Height: r.Height, Width: r.Width, Interpolation: r.Interpolation, Fill: r.Fill, MaxSize: r.MaxSize}
+		if r.Fit.Contain {
+			c.Resize.Fit = (*canonicalFit)(&r.Fit)
+		}
 	}
 	if e := i.Transform.CenterCrop; e != nil {
-		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width}
+		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width, Fill: e.Fill}
 	}
 	if r := i.Transform.RandomResizedCrop; r != nil {
 		c.RandomCrop = &canonicalCrop{Height: r.Height, Width: r.Width, Scale: r.Scale, Ratio: r.Ratio, Interpolation: r.Interpolation}
 	}
 	if r := i.Transform.RandomCrop; r != nil {
-		c.RandomPart = &canonicalPad{r.Height, r.Width, r.Padding}
+		c.RandomPart = &canonicalPad{r.Height, r.Width, r.Padding, r.Fill}
 	}
+	c.RandomResize = (*canonicalSizes)(i.Transform.RandomResize)
 	c.VerticalFlip, c.Grayscale, c.Erasing = i.Transform.VerticalFlip, i.Transform.Grayscale, i.Transform.RandomErasing
 	if j := i.Transform.ColorJitter; j != nil {
 		c.Jitter = &canonicalJitter{j.P, j.Brightness, j.Contrast, j.Saturation, j.Hue}

@@ -27,7 +27,7 @@ const (
 
 // operations in the order that a transform has to keep: first the geometry, of the augmentations one.
 var (
-	geometries    = []string{"resize", "center_crop", "random_crop", "random_resized_crop"}
+	geometries    = []string{"resize", "random_resize", "center_crop", "random_crop", "random_resized_crop"}
 	flips         = []string{"horizontal_flip", "vertical_flip"}
 	warps         = []string{"random_rotation", "random_affine"}
 	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
@@ -36,7 +36,7 @@ var (
 )
 
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize and one of them, or random_resized_crop alone; then, in this order, any of " + strings.Join(slices.Concat(flips, warps), ", ") + ", one of " +
+var operationOrder = "resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop alone; then, in this order, any of " + strings.Join(slices.Concat(flips, warps), ", ") + ", one of " +
 	strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; each at most once"
 
 // image reads the section over what above already says; nil: nothing.
@@ -86,8 +86,11 @@ func (d *decoder) transform(s *section) (t Transform) {
 		}
 		for name := range op.values {
 			at := slices.Index(operations, name)
-			if at <= last || name == "random_resized_crop" && last >= 0 || name == "random_crop" && t.CenterCrop != nil || slices.Contains(augmentations, name) && t.Augment != nil {
+			if at <= last || (name == "random_resized_crop" || name == "random_resize") && last >= 0 || name == "random_crop" && t.CenterCrop != nil || slices.Contains(augmentations, name) && t.Augment != nil {
 				op.fail(name, "comes after %s; want %s", operations[last], operationOrder)
+			}
+			if t.fit().Contain && (name == "center_crop" || name == "random_crop") {
+				op.fail(name, "comes after resize with fit: contain, after which every row has its size; leave it out, or resize to the shorter side or a max_size")
 			}
 			last = at
 			d.pos[join(s.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
@@ -100,17 +103,19 @@ func (d *decoder) transform(s *section) (t Transform) {
 func (d *decoder) operation(op *section, t *Transform) {
 	switch {
 	case op.has("resize"):
-		r := &Resize{Interpolation: Bilinear}
-		size, shown, sec := d.sized(op, "resize")
-		if size != nil {
-			r.Short, r.Extent = d.extent(size, shown)
-			choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic, Nearest)
-		}
-		t.Resize = r
+		t.Resize = d.resize(op)
+	case op.has("random_resize"):
+		t.RandomResize = d.randomResize(op)
 	case op.has("center_crop"):
-		short, e := d.extent(op.values["center_crop"], join(op.shown, "center_crop"))
-		e.square(short)
-		t.CenterCrop = &e
+		c := &CenterCrop{}
+		size, shown, sec := d.sized(op, "center_crop")
+		if size != nil {
+			short := 0
+			short, c.Extent = d.extent(size, shown)
+			c.square(short)
+			d.fill(sec, &c.Fill)
+		}
+		t.CenterCrop = c
 	case op.has("random_crop"):
 		r := &RandomCrop{}
 		size, shown, sec := d.sized(op, "random_crop")
@@ -119,6 +124,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 			short, r.Extent = d.extent(size, shown)
 			r.square(short)
 			whole(sec, "padding", &r.Padding, 0, maxSide)
+			d.fill(sec, &r.Fill)
 		}
 		t.RandomCrop = r
 	case op.has("random_resized_crop"):
@@ -130,7 +136,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 			r.square(short)
 			d.interval(sec, "scale", &r.Scale, 1e-6, 1)
 			d.interval(sec, "ratio", &r.Ratio, minRatio, maxRatio)
-			choice(sec, "interpolation", &r.Interpolation, Bilinear, Bicubic, Nearest)
+			choice(sec, "interpolation", &r.Interpolation, resamplers...)
 		}
 		t.RandomResizedCrop = r
 	case op.has("horizontal_flip"):
@@ -294,7 +300,7 @@ func (d *decoder) numbers(s *section, key string, low, high float64) []float64 {
 // checkIndex refuses what would mix numbers of classes, or scale them.
 func (i *Image) checkIndex(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
-	if (t.Resize != nil || t.RandomResizedCrop != nil) && t.Filter() != Nearest {
+	if (t.Resize != nil || t.RandomResize != nil || t.RandomResizedCrop != nil) && t.Filter() != Nearest {
 		fail(section+".transform", "got interpolation %s with mode index, want nearest, as the others mix numbers of classes; "+
 			"write {size: ..., interpolation: nearest}", t.Filter())
 	}
@@ -332,7 +338,11 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 	out := t.Output()
 	if out == (Extent{}) {
 		got := "leaves the size of the picture open"
-		if t.Resize != nil {
+		switch {
+		case t.RandomResize != nil:
+			fail(section+".transform", randomSize, t.RandomResize.MaxSize/2)
+			return
+		case t.Resize != nil:
 			got = fmt.Sprintf("resize: %d fixes the shorter side only", t.Resize.Short)
 		}
 		fail(section+".transform", "%s, and every row of a batch must have one size; add center_crop: 224, or write resize: [224, 224], "+
@@ -344,6 +354,7 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 	}
 	i.checkColours(section, fail)
 	i.checkRetouches(section, fail)
+	i.checkFills(section, fail)
 	if n := t.Normalize; n != nil && (len(n.Mean) != i.Channels() || len(n.Std) != i.Channels()) {
 		fail(section+".transform.normalize", "got %d values, want %d for mode %s", len(n.Mean), i.Channels(), i.Mode)
 	}

@@ -16,7 +16,7 @@ type Key struct {
 // Keys is the reference of the description, in the order of the page. The caller may keep and change it.
 func Keys() []Key { return append([]Key(nil), keys...) }
 
-var keys = []Key{
+var keys = withFrames([]Key{
 	{"version", "1", "1", "Version of this description."},
 	{"name", "text", "(the spec file's or the folder's base name)", "Name of the ring: 1 to 63 of A-Z a-z 0-9 . _ - and no dot first."},
 
@@ -117,42 +117,59 @@ var keys = []Key{
 	{"image.mode", "rgb, gray, luma, index", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray); " +
 		"index, for masks, the numbers that a PNG with a palette stores, or one of greys of up to 8 bits: u8, with interpolation nearest."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
-	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop or random_crop, resize and one of them, or random_resized_crop; then any of horizontal_flip, vertical_flip, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
+	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop; then any of horizontal_flip, vertical_flip, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
 		"color_jitter, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, autocontrast, equalize, normalize and random_erasing."},
 	{"image.transform[].resize", "N, [H, W] or mapping", "(none)", "N: the shorter side, the other in proportion (torchvision's rule); [H, W]: exactly. Sides are 1 to 16384, here and below."},
 	{"image.transform[].resize.size", "N or [H, W]", "(required)", "As above."},
-	{"image.transform[].resize.interpolation", "bilinear, bicubic, nearest", "bilinear", "The filter, equal to Pillow's: antialiased, or the nearest pixel, for masks."},
-	{"image.transform[].center_crop", "N or [H, W]", "(none)", "The middle; a smaller picture gets a black border."},
+	{"image.transform[].resize.interpolation", "bilinear, bicubic, lanczos, box, hamming, nearest", "bilinear", "The filter, equal to Pillow's: antialiased, or the nearest pixel, for masks."},
+	{"image.transform[].resize.max_size", "whole number, 1 to 16384", "(no bound)", "Of size: N, the longer side's most (torchvision's rule): where it would be longer, it becomes this, and the shorter side less than N. A crop behind gives all rows one size."},
+	{"image.transform[].resize.fit", "stretch, contain", "stretch", "Of size: [H, W]. contain, a letterbox: the picture keeps its shape, is as large as H x W has room for (Pillow's ImageOps.pad), and fill goes around."},
+	{"image.transform[].resize.place", "center, top_left", "center", "Where a contained picture lies."},
+	{"image.transform[].resize.upscale", "true, false", "true", "false: a picture that is smaller than H x W in both keeps its size."},
+	{"image.transform[].resize.fill", "whole number, 0 to 255, or list of one a channel", "0", "What goes around a contained picture, as center_crop's."},
+	{"image.transform[].random_resize", "mapping", "(none)", "torchvision's RandomResize: the shorter side becomes one of min_size to max_size - 1, drawn for each sample, and a mask's the same where both say so. A crop behind gives all rows one size."},
+	{"image.transform[].random_resize.min_size", "whole number, 1 to 16384", "(required)", "The least."},
+	{"image.transform[].random_resize.max_size", "whole number, 2 to 16385", "(required)", "One more than the most, as torchvision counts."},
+	{"image.transform[].random_resize.interpolation", "bilinear, bicubic, lanczos, box, hamming, nearest", "bilinear", "As resize's."},
+	{"image.transform[].center_crop", "N, [H, W] or mapping", "(none)", "The middle; a smaller picture gets a black border."},
+	{"image.transform[].center_crop.size", "N or [H, W]", "(required)", "As above."},
+	{"image.transform[].center_crop.fill", "whole number, 0 to 255, or list of one a channel", "0", "What the border is in place of black, in u8 numbers whatever the dtype, before normalize. One number is for all channels; with mode index it is a class, such as 255."},
 	{"image.transform[].random_crop", "N, [H, W] or mapping", "(none)", "A part of that size from anywhere in the picture, also after resize (torchvision's RandomCrop); a smaller picture gets a black border."},
 	{"image.transform[].random_crop.size", "N or [H, W]", "(required)", "As above."},
-	{"image.transform[].random_crop.padding", "whole number, 0 to 16384", "0", "Black pixels on each side of the picture, which the part may lie on."},
+	{"image.transform[].random_crop.padding", "whole number, 0 to 16384", "0", "Pixels of fill on each side of the picture, which the part may lie on."},
+	{"image.transform[].random_crop.fill", "whole number, 0 to 255, or list of one a channel", "0", "What the padding and the border are, as center_crop's."},
 	{"image.transform[].random_resized_crop", "N, [H, W] or mapping", "(none)", "A random part, resized to N x N or H x W (torchvision's rule)."},
 	{"image.transform[].random_resized_crop.size", "N or [H, W]", "(required)", "As above."},
 	{"image.transform[].random_resized_crop.scale", "[low, high]", "[0.08, 1]", "Area of the part, as a share of the picture's, 0.000001 to 1."},
 	{"image.transform[].random_resized_crop.ratio", "[low, high]", "[0.75, 1.3333333333333333]", "Aspect ratio of the part, width to height, 0.001 to 1000."},
-	{"image.transform[].random_resized_crop.interpolation", "bilinear, bicubic, nearest", "bilinear", "The filter, equal to Pillow's: antialiased, or the nearest pixel, for masks."},
+	{"image.transform[].random_resized_crop.interpolation", "bilinear, bicubic, lanczos, box, hamming, nearest", "bilinear", "The filter, equal to Pillow's: antialiased, or the nearest pixel, for masks."},
 	{"image.transform[].horizontal_flip", "number, 0 to 1", "0", "Probability of a mirrored picture."},
 	{"image.transform[].vertical_flip", "number, 0 to 1", "0", "Probability of a picture upside down, mirrored top to bottom."},
-	{"image.transform[].random_rotation", "number, [low, high] or mapping", "(none)", "torchvision's RandomRotation, to the left around the middle; where there is no pixel the row is black. A number x is the range [-x, x]. Masks turn with their pictures where both say so."},
+	{"image.transform[].random_rotation", "number, [low, high] or mapping", "(none)", "torchvision's RandomRotation, to the left around the middle; where there is no pixel the row is fill. A number x is the range [-x, x]. Masks turn with their pictures where both say so."},
 	{"image.transform[].random_rotation.degrees", "number, 0 to 360, or [low, high]", "(required)", "As above; -360 to 360."},
 	{"image.transform[].random_rotation.interpolation", "nearest, bilinear", "nearest", "nearest for masks."},
+	{"image.transform[].random_rotation.fill", "whole number, 0 to 255, or list of one a channel", "0", "What lies where there is no pixel, as center_crop's. It is the section's own: a mask may have 255 where its picture is black."},
 	{"image.transform[].random_affine", "mapping", "(none)", "torchvision's RandomAffine around the middle, for masks, too, where both say so."},
 	{"image.transform[].random_affine.degrees", "number, 0 to 360, or [low, high]", "(required)", "To the right; 0 does not turn."},
 	{"image.transform[].random_affine.translate", "[x, y]", "[0, 0]", "How far at most to either side, as shares of width and height, 0 to 1; whole pixels."},
 	{"image.transform[].random_affine.scale", "[low, high]", "[1, 1]", "From 0.01 to 100."},
 	{"image.transform[].random_affine.shear", "number, [low, high] or [x low, x high, y low, y high]", "0", "Degrees, to 80: along x, or along x and y."},
 	{"image.transform[].random_affine.interpolation", "nearest, bilinear", "nearest", "nearest for masks."},
+	{"image.transform[].random_affine.fill", "whole number, 0 to 255, or list of one a channel", "0", "What lies where there is no pixel, as center_crop's. It is the section's own: a mask may have 255 where its picture is black."},
 	{"image.transform[].rand_augment", "whole number or mapping", "(none)", "torchvision's RandAugment: operations drawn out of its 14, each by one magnitude. N is the magnitude. Of gray and luma Color does nothing; mode index has none of this and of what follows."},
 	{"image.transform[].rand_augment.num_ops", "whole number, 1 to 16", "2", "How many, one after the other."},
 	{"image.transform[].rand_augment.magnitude", "whole number, 0 to 999", "9", "Which of the bins: 0 to num_magnitude_bins - 1."},
 	{"image.transform[].rand_augment.num_magnitude_bins", "whole number, 2 to 1000", "31", "Magnitudes there are, from none to the largest."},
-	{"image.transform[].rand_augment.interpolation", "nearest, bilinear", "nearest", "Of what shears, moves and turns; where there is no pixel the row is black."},
+	{"image.transform[].rand_augment.interpolation", "nearest, bilinear", "nearest", "Of what shears, moves and turns."},
+	{"image.transform[].rand_augment.fill", "whole number, 0 to 255, or list of one a channel", "0", "What lies where there is no pixel, as center_crop's."},
 	{"image.transform[].trivial_augment_wide", "whole number or mapping", "(none)", "torchvision's TrivialAugmentWide: one operation by any magnitude; `{}` with its defaults. N is num_magnitude_bins."},
 	{"image.transform[].trivial_augment_wide.num_magnitude_bins", "whole number, 2 to 1000", "31", "Magnitudes there are, from none to the largest."},
 	{"image.transform[].trivial_augment_wide.interpolation", "nearest, bilinear", "nearest", "As above."},
+	{"image.transform[].trivial_augment_wide.fill", "whole number, 0 to 255, or list of one a channel", "0", "What lies where there is no pixel, as center_crop's."},
 	{"image.transform[].auto_augment", "imagenet, cifar10, svhn or mapping", "(none)", "torchvision's AutoAugment: a pair of operations of the policy that was learnt for that data set."},
 	{"image.transform[].auto_augment.policy", "imagenet, cifar10, svhn", "imagenet", "As above."},
 	{"image.transform[].auto_augment.interpolation", "nearest, bilinear", "nearest", "As above."},
+	{"image.transform[].auto_augment.fill", "whole number, 0 to 255, or list of one a channel", "0", "What lies where there is no pixel, as center_crop's."},
 	{"image.transform[].color_jitter", "mapping", "(none)", "torchvision's ColorJitter: what is given is applied, in an order that is drawn, each by a factor drawn from its range. A number x is the range [1 - x, 1 + x], from 0 on; " +
 		"of hue [-x, x]. Of mode gray and luma brightness and contrast only; mode index has no colours."},
 	{"image.transform[].color_jitter.p", "number, 0 to 1", "1", "Probability that it happens at all (torchvision's RandomApply)."},
@@ -216,67 +233,6 @@ var keys = []Key{
 	{"video.rotation", "apply, ignore", "apply", "Whether the display matrix turns the frames."},
 	{"video.filter", "text", "(none)", "FFmpeg's filters, in its own words, with one input and one output, such as `yadif,hue=s=0`: the chosen frames go through it in the row's order, turned already and before transform, and what comes out is the row, at the times it comes out with. Filters that reach outside (files, devices, networks, plug-ins, the clock) are refused ([media.md](media.md#filters))."},
 	{"video.transform", "list of operations", "(required)", "As image.transform, for each frame; what is random is drawn once a row."},
-	{"video.transform[].resize", "N, [H, W] or mapping", "(none)", "As image's."},
-	{"video.transform[].resize.size", "N or [H, W]", "(required)", "As image's."},
-	{"video.transform[].resize.interpolation", "bilinear, bicubic, nearest", "bilinear", "As image's."},
-	{"video.transform[].center_crop", "N or [H, W]", "(none)", "As image's."},
-	{"video.transform[].random_crop", "N, [H, W] or mapping", "(none)", "As image's."},
-	{"video.transform[].random_crop.size", "N or [H, W]", "(required)", "As image's."},
-	{"video.transform[].random_crop.padding", "whole number, 0 to 16384", "0", "As image's."},
-	{"video.transform[].random_resized_crop", "N, [H, W] or mapping", "(none)", "As image's."},
-	{"video.transform[].random_resized_crop.size", "N or [H, W]", "(required)", "As image's."},
-	{"video.transform[].random_resized_crop.scale", "[low, high]", "[0.08, 1]", "As image's."},
-	{"video.transform[].random_resized_crop.ratio", "[low, high]", "[0.75, 1.3333333333333333]", "As image's."},
-	{"video.transform[].random_resized_crop.interpolation", "bilinear, bicubic, nearest", "bilinear", "As image's."},
-	{"video.transform[].horizontal_flip", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].vertical_flip", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].random_rotation", "number, [low, high] or mapping", "(none)", "As image's."},
-	{"video.transform[].random_rotation.degrees", "number, 0 to 360, or [low, high]", "(required)", "As image's."},
-	{"video.transform[].random_rotation.interpolation", "nearest, bilinear", "nearest", "As image's."},
-	{"video.transform[].random_affine", "mapping", "(none)", "As image's."},
-	{"video.transform[].random_affine.degrees", "number, 0 to 360, or [low, high]", "(required)", "As image's."},
-	{"video.transform[].random_affine.translate", "[x, y]", "[0, 0]", "As image's."},
-	{"video.transform[].random_affine.scale", "[low, high]", "[1, 1]", "As image's."},
-	{"video.transform[].random_affine.shear", "number, [low, high] or [x low, x high, y low, y high]", "0", "As image's."},
-	{"video.transform[].random_affine.interpolation", "nearest, bilinear", "nearest", "As image's."},
-	{"video.transform[].rand_augment", "whole number or mapping", "(none)", "As image's."},
-	{"video.transform[].rand_augment.num_ops", "whole number, 1 to 16", "2", "As image's."},
-	{"video.transform[].rand_augment.magnitude", "whole number, 0 to 999", "9", "As image's."},
-	{"video.transform[].rand_augment.num_magnitude_bins", "whole number, 2 to 1000", "31", "As image's."},
-	{"video.transform[].rand_augment.interpolation", "nearest, bilinear", "nearest", "As image's."},
-	{"video.transform[].trivial_augment_wide", "whole number or mapping", "(none)", "As image's."},
-	{"video.transform[].trivial_augment_wide.num_magnitude_bins", "whole number, 2 to 1000", "31", "As image's."},
-	{"video.transform[].trivial_augment_wide.interpolation", "nearest, bilinear", "nearest", "As image's."},
-	{"video.transform[].auto_augment", "imagenet, cifar10, svhn or mapping", "(none)", "As image's."},
-	{"video.transform[].auto_augment.policy", "imagenet, cifar10, svhn", "imagenet", "As image's."},
-	{"video.transform[].auto_augment.interpolation", "nearest, bilinear", "nearest", "As image's."},
-	{"video.transform[].color_jitter", "mapping", "(none)", "As image's."},
-	{"video.transform[].color_jitter.p", "number, 0 to 1", "1", "As image's."},
-	{"video.transform[].color_jitter.brightness", "number or [low, high]", "(none)", "As image's."},
-	{"video.transform[].color_jitter.contrast", "number or [low, high]", "(none)", "As image's."},
-	{"video.transform[].color_jitter.saturation", "number or [low, high]", "(none)", "As image's."},
-	{"video.transform[].color_jitter.hue", "number, 0 to 0.5, or [low, high]", "(none)", "As image's."},
-	{"video.transform[].grayscale", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].gaussian_blur", "whole number or mapping", "(none)", "As image's."},
-	{"video.transform[].gaussian_blur.kernel_size", "odd number, 1 to 255", "(required)", "As image's."},
-	{"video.transform[].gaussian_blur.sigma", "number or [low, high]", "[0.1, 2]", "As image's."},
-	{"video.transform[].gaussian_blur.p", "number, 0 to 1", "1", "As image's."},
-	{"video.transform[].solarize", "mapping", "(none)", "As image's."},
-	{"video.transform[].solarize.threshold", "number, 0 to 256", "(required)", "As image's."},
-	{"video.transform[].solarize.p", "number, 0 to 1", "0.5", "As image's."},
-	{"video.transform[].posterize", "mapping", "(none)", "As image's."},
-	{"video.transform[].posterize.bits", "whole number, 0 to 8", "(required)", "As image's."},
-	{"video.transform[].posterize.p", "number, 0 to 1", "0.5", "As image's."},
-	{"video.transform[].invert", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].adjust_sharpness", "mapping", "(none)", "As image's."},
-	{"video.transform[].adjust_sharpness.factor", "number, 0 to 1000", "(required)", "As image's."},
-	{"video.transform[].adjust_sharpness.p", "number, 0 to 1", "0.5", "As image's."},
-	{"video.transform[].autocontrast", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].equalize", "number, 0 to 1", "0", "As image's."},
-	{"video.transform[].normalize", "imagenet or mapping", "(none)", "As image's."},
-	{"video.transform[].normalize.mean", "list of numbers", "(required)", "As image's."},
-	{"video.transform[].normalize.std", "list of numbers", "(required)", "As image's."},
-	{"video.transform[].random_erasing", "number, 0 to 1", "0", "As image's."},
 	{"video.dtype", "u8, f16, bf16, f32", "(u8; f32 with normalize)", "As image.dtype."},
 	{"video.layout", "NTHWC, NTCHW, NCTHW", "NTHWC", "Order of time, height, width and channels in a batch."},
 	{"video.colour", "torchcodec, accurate", "torchcodec", "How pixels become RGB: the bytes of torchcodec on the CPU, where chroma is repeated; or chroma interpolated, and rounded once."},
@@ -429,6 +385,22 @@ var keys = []Key{
 	{"rings", "mapping", "(none)", "Several rings in one engine, attached as `name/NAME`, or over a reader of any of them (`loader.ring(\"NAME\")`, spdl_attach_ring). What a ring does not say, the top level says."},
 	{"rings.NAME", "mapping", "(the top level)", "Any of source, order, batch, image, video, audio, fields, bad_sample, ring, cache and device. A source that names a folder, list or shards replaces the top level's; " +
 		"lists are replaced, other keys one by one."},
+})
+
+// withFrames adds what a video's transform has, which is what a picture's has.
+func withFrames(keys []Key) (all []Key) {
+	for _, k := range keys {
+		all = append(all, k)
+		if k.Path != "video.transform" {
+			continue
+		}
+		for _, of := range keys {
+			if rest, below := strings.CutPrefix(of.Path, "image.transform[]"); below {
+				all = append(all, Key{"video.transform[]" + rest, of.Type, of.Default, "As image's."})
+			}
+		}
+	}
+	return all
 }
 
 // inRing are the sections that a ring of several may say for itself.

@@ -155,7 +155,9 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 	for _, other := range [][2]string{
 		{"{resize: [8, 8]}", "{random_crop: 8}"}, {"{random_crop: 8}", "{random_crop: {size: 8, padding: 2}}"}, {"{random_resized_crop: 8}", "{resize: {size: [8, 8], interpolation: nearest}}"},
 		{"{random_resized_crop: 8}", "{random_resized_crop: {size: 8, scale: [0.5, 1], interpolation: nearest}}"}, {"{center_crop: 8}, {horizontal_flip: 0.5}", "{center_crop: 8}"},
-		{"{center_crop: 8}, {vertical_flip: 0.5}", "{center_crop: 8}, {vertical_flip: 0.4}"},
+		{"{center_crop: 8}, {vertical_flip: 0.5}", "{center_crop: 8}, {vertical_flip: 0.4}"}, {"{resize: {size: [8, 8], fit: contain}}", "{resize: {size: [8, 8], interpolation: nearest}}"},
+		{"{random_resize: {min_size: 8, max_size: 16}}, {random_crop: 8}", "{random_resize: {min_size: 8, max_size: 17, interpolation: nearest}}, {random_crop: 8}"},
+		{"{resize: {size: [8, 8], fit: contain}}", "{resize: {size: [8, 8], interpolation: nearest, fit: contain, place: top_left}}"},
 	} {
 		const pair = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s, {random_rotation: 9}]}}\n  mask: {image: {from: png, mode: index, transform: [%s, {random_rotation: 9}]}}\n"
 		if _, err := Parse([]byte(fmt.Sprintf(pair, other[0], other[1])), "x.yaml"); err == nil || !strings.Contains(err.Error(), "would not follow") {
@@ -163,6 +165,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		}
 	}
 	parse(t, fmt.Sprintf(fields, "8", "random_rotation: 9", "", "image: {from: png, mode: index, transform: [{resize: {size: [8, 8], interpolation: nearest}}, {random_rotation: 9}]}", ""))
+	parse(t, fmt.Sprintf(fields, "8", "random_rotation: {degrees: 9, fill: [1, 2, 3]}", "", "image: {from: png, mode: index, transform: [{center_crop: {size: 8, fill: 255}}, {random_rotation: {degrees: 9, fill: 255}}]}", ""))
 	interpolated := fmt.Sprintf(fields, "8", "rand_augment: 9", "", alike("8", "rand_augment: {interpolation: bilinear}", ""), "")
 	parse(t, interpolated)
 	for _, op := range []string{"color_jitter: {hue: 0.1}", "gaussian_blur: 3", "equalize: 0.5", "solarize: {threshold: 128}"} {
@@ -173,4 +176,23 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	parse(t, "source: {shards: a.tar}\nimage: {transform: [{center_crop: 8}, {rand_augment: 9}]}\n"+aSound)
+}
+
+// A mask that is cropped or flipped otherwise than its picture is named, and one that follows it, or need not, is not.
+func TestMasksThatDoNotFollowAreNamed(t *testing.T) {
+	const pair = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s]}%s}\n  mask: {image: {from: png, mode: index, transform: [%s]}}\n"
+	const nearest = ", interpolation: nearest}"
+	for _, c := range [][4]string{ // of the picture, how it draws, of the mask, what is named
+		{"{center_crop: 8}, {horizontal_flip: 0.5}", "", "{center_crop: 8}", "horizontal_flip"}, {"{center_crop: 8}, {horizontal_flip: 0.5}", "", "{center_crop: 8}, {horizontal_flip: 0.4}", "horizontal_flip"},
+		{"{center_crop: 8}", "", "{center_crop: 8}, {vertical_flip: 0.5}", "vertical_flip"}, {"{random_crop: 8}", "", "{center_crop: 8}", "random_crop"},
+		{"{random_crop: 8}", "", "{random_crop: {size: 8, padding: 1}}", "random_crop"}, {"{random_resized_crop: 8}", "", "{random_resized_crop: {size: 8, scale: [0.5, 1]" + nearest + "}", "random_resized_crop"},
+		{"{random_resize: {min_size: 8, max_size: 16}}, {center_crop: 8}", "", "{center_crop: 8}", "random_resize"},
+		{"{center_crop: 8}, {horizontal_flip: 0.5}", ", draw: own", "{center_crop: 8}", ""}, {"{center_crop: 8}, {horizontal_flip: 0.5}, {grayscale: 0.1}", "", "{center_crop: 8}, {horizontal_flip: 0.5}", ""},
+		{"{random_resized_crop: 8}", "", "{random_resized_crop: {size: 4" + nearest + "}", ""}, {"{random_crop: 8}", "", "{random_crop: {size: 8, fill: 255}}", ""},
+	} {
+		mask, picture, op := parse(t, fmt.Sprintf(pair, c[0], c[1], c[2])).Unfollowed()
+		if op != c[3] || op != "" && (mask != "fields.mask.image" || picture != "fields.photo.image") {
+			t.Errorf("%v: got %q, %q, %q", c, mask, picture, op)
+		}
+	}
 }

@@ -82,6 +82,9 @@ var values = map[string]string{
 	"order.last": "drop", "world": "{}", "world.size": "1", "world.rank": "0", "batch": "1", "image": "{transform: [center_crop: 2]}", "image.mode": "gray",
 	"image.orientation": "apply", "image.transform": "[center_crop: 2]", "image.transform[].resize": "[1, 2]",
 	"image.transform[].resize.size": "[1, 2]", "image.transform[].resize.interpolation": "bicubic",
+	"image.transform[].resize.max_size": "9", "image.transform[].resize.fit": "contain", "image.transform[].resize.place": "top_left", "image.transform[].resize.upscale": "false", "image.transform[].resize.fill": "[1, 2, 3]",
+	"image.transform[].random_resize": "{min_size: 2, max_size: 4}}, {center_crop: {size: 3}", "image.transform[].random_resize.min_size": "2", "image.transform[].random_resize.max_size": "9", "image.transform[].random_resize.interpolation": "bicubic",
+	"image.transform[].center_crop.size": "2", "image.transform[].center_crop.fill": "[1, 2, 255]", "image.transform[].random_crop.fill": "255", "image.transform[].random_rotation.fill": "[7]", "image.transform[].random_affine.fill": "128", "image.transform[].rand_augment.fill": "9", "image.transform[].trivial_augment_wide.fill": "[1, 2, 3]", "image.transform[].auto_augment.fill": "8",
 	"image.transform[].center_crop": "2", "image.transform[].random_crop": "2", "image.transform[].random_crop.size": "2", "image.transform[].random_crop.padding": "4",
 	"image.transform[].random_resized_crop":      "2",
 	"image.transform[].random_resized_crop.size": "2", "image.transform[].random_resized_crop.scale": "[0.1, 1]",
@@ -155,7 +158,7 @@ func init() { // a frame is transformed as a picture is
 // beside is what an operation of a transform needs with one of its keys.
 var beside = map[string]string{
 	"resize.interpolation": ", size: [1, 2]", "random_resized_crop.interpolation": ", size: 1", "random_resized_crop.scale": ", size: 1", "random_resized_crop.ratio": ", size: 1",
-	"random_crop.padding": ", size: 1", "normalize.mean": ", std: [1, 1, 1]", "normalize.std": ", mean: [0, 0, 0]", "color_jitter.p": ", hue: 0.1", "solarize.p": ", threshold: 1",
+	"random_crop.padding": ", size: 1", "random_resize.min_size": ", max_size: 4}}, {center_crop: {size: 3", "random_resize.max_size": ", min_size: 1}}, {center_crop: {size: 3", "random_resize.interpolation": ", min_size: 1, max_size: 2}}, {center_crop: {size: 3", "resize.max_size": ", size: 1}}, {center_crop: {size: 3", "resize.fit": ", size: [1, 2]", "resize.place": ", size: [1, 2], fit: contain", "resize.upscale": ", size: [1, 2], fit: contain", "resize.fill": ", size: [1, 2], fit: contain", "random_crop.fill": ", size: 1", "center_crop.fill": ", size: 1", "random_rotation.fill": ", degrees: 9", "random_affine.fill": ", degrees: 9", "normalize.mean": ", std: [1, 1, 1]", "normalize.std": ", mean: [0, 0, 0]", "color_jitter.p": ", hue: 0.1", "solarize.p": ", threshold: 1",
 	"random_rotation.interpolation": ", degrees: 9", "random_affine.translate": ", degrees: 9", "random_affine.scale": ", degrees: 9", "random_affine.shear": ", degrees: 9",
 	"random_affine.interpolation": ", degrees: 9", "posterize.p": ", bits: 1", "adjust_sharpness.p": ", factor: 2", "gaussian_blur.p": ", kernel_size: 3", "gaussian_blur.sigma": ", kernel_size: 3",
 }

@@ -82,24 +82,20 @@ func (s *Spec) FixSize(h, w int) error {
 	if s.Video != nil {
 		img, section = &s.Video.Frame, "video"
 	}
-	if t := &img.Transform; t.Output() == (Extent{}) {
-		if t.Resize != nil {
-			h, w = shorter(h, w, t.Resize.Short)
-		}
-		t.CenterCrop = &Extent{h, w}
-	}
 	d := &decoder{file: "sample"}
+	if t := &img.Transform; t.Output() == (Extent{}) {
+		if t.RandomResize != nil {
+			d.failAt(section+".transform", randomSize, t.RandomResize.MaxSize/2)
+			return d.err
+		}
+		if t.Resize != nil {
+			h, w = t.Resize.resized(h, w)
+		}
+		t.CenterCrop = &CenterCrop{Extent: Extent{h, w}}
+	}
 	img.check(section, d.failAt)
 	if d.err != nil {
 		return d.err
 	}
 	return nil
-}
-
-// shorter is h x w with its shorter side brought to n.
-func shorter(h, w, n int) (int, int) {
-	if h <= w {
-		return n, n * w / h
-	}
-	return n * h / w, n
 }

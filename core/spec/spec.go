@@ -189,9 +189,12 @@ const (
 type Interpolation string
 
 const (
-	Bilinear Interpolation = "bilinear"
-	Bicubic  Interpolation = "bicubic"
-	Nearest  Interpolation = "nearest"
+	Bilinear      Interpolation = "bilinear"
+	Bicubic       Interpolation = "bicubic"
+	Nearest       Interpolation = "nearest"
+	Lanczos       Interpolation = "lanczos"
+	BoxFilter     Interpolation = "box"
+	HammingFilter Interpolation = "hamming"
 )
 
 // The values of Image.Layout.
@@ -213,10 +216,11 @@ type Image struct {
 }
 
 // Transform is applied in the order of its fields. Nil and zero leave out; one of Resize, CenterCrop, RandomCrop and
-// RandomResizedCrop is there, or Resize and CenterCrop or RandomCrop.
+// RandomResizedCrop is there, or Resize or RandomResize and CenterCrop or RandomCrop.
 type Transform struct {
 	Resize            *Resize
-	CenterCrop        *Extent
+	RandomResize      *RandomResize
+	CenterCrop        *CenterCrop
 	RandomCrop        *RandomCrop
 	RandomResizedCrop *RandomResizedCrop
 	HorizontalFlip    float64 // probability
@@ -231,17 +235,17 @@ type Transform struct {
 // Extent is a size in pixels.
 type Extent struct{ Height, Width int }
 
-// Resize brings the shorter side to Short pixels, or, where that is 0, the picture to Extent.
-type Resize struct {
-	Short int
+// CenterCrop takes the middle of the picture; around a smaller one lies Fill.
+type CenterCrop struct {
 	Extent
-	Interpolation Interpolation
+	Fill *Fill
 }
 
-// RandomCrop takes a part of Extent anywhere in the picture with Padding black pixels on each side of it.
+// RandomCrop takes a part of Extent anywhere in the picture with Padding pixels of Fill on each side of it.
 type RandomCrop struct {
 	Extent
 	Padding int
+	Fill    *Fill
 }
 
 // RandomResizedCrop takes a part of random area (a share of the picture's) and aspect ratio, and resizes it to Extent.
@@ -402,7 +406,7 @@ func (i *Image) Channels() int {
 func (t *Transform) Output() Extent {
 	switch {
 	case t.CenterCrop != nil:
-		return *t.CenterCrop
+		return t.CenterCrop.Extent
 	case t.RandomCrop != nil:
 		return t.RandomCrop.Extent
 	case t.RandomResizedCrop != nil:
@@ -420,13 +424,15 @@ func (t *Transform) Filter() Interpolation {
 		return t.RandomResizedCrop.Interpolation
 	case t.Resize != nil:
 		return t.Resize.Interpolation
+	case t.RandomResize != nil:
+		return t.RandomResize.Interpolation
 	}
 	return Bilinear
 }
 
 // random reports whether it draws by chance.
 func (t *Transform) random() bool {
-	return t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing > 0 ||
+	return t.RandomResize != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing > 0 ||
 		t.Retouches.random()
 }
 

@@ -127,7 +127,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 	want := Default()
 	want.Name, want.Source.Folder, want.Source.written.folder = "train", "dir/pics", "pics"
 	want.Image.DType, want.Ring.Slots = tensor.U8, 8
-	want.Image.Transform.CenterCrop = &Extent{224, 224}
+	want.Image.Transform.CenterCrop = &CenterCrop{Extent: Extent{224, 224}}
 	if !reflect.DeepEqual(s, want) {
 		t.Fatalf("got %+v\nwant %+v", s, want)
 	}
@@ -152,7 +152,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		},
 		strings.Replace(least, "center_crop: 224", "resize: 256, center_crop: 224", 1): nil,
 		strings.Replace(least, "center_crop: 224", "resize: {size: 256, interpolation: bicubic}}, {center_crop: 224", 1): func(s *Spec) bool {
-			return *s.Image.Transform.Resize == Resize{256, Extent{}, Bicubic} && s.Image.Transform.Output() == Extent{224, 224}
+			return *s.Image.Transform.Resize == Resize{Short: 256, Interpolation: Bicubic} && s.Image.Transform.Output() == Extent{224, 224}
 		},
 		strings.Replace(least, "center_crop: 224", "center_crop: 8}, {normalize: {mean: [0, 0.5, 1], std: [1, 1, 2]}", 1): func(s *Spec) bool {
 			return s.Image.DType == tensor.F32 && slices.Equal(s.Image.Transform.Normalize.Std, []float64{1, 1, 2})
@@ -234,7 +234,7 @@ func TestFolderNeedsNoDescription(t *testing.T) {
 	}
 	tr := s.Image.Transform
 	if s.Name != "train" || s.Batch != 64 || !s.Order.Shuffle || s.Order.Seed != 3 || s.Image.DType != tensor.U8 || tr.Resize.Short != 96 ||
-		*tr.CenterCrop != (Extent{96, 96}) || s.RowShape().String() != "96x96x3" || s.Source.Folder != "/data/train" || s.Ring.Slots != 8 {
+		*tr.CenterCrop != (CenterCrop{Extent: Extent{96, 96}}) || s.RowShape().String() != "96x96x3" || s.Source.Folder != "/data/train" || s.Ring.Slots != 8 {
 		t.Fatalf("%+v", s)
 	}
 	text := "source: {folder: /data/train}\norder: {seed: 3}\nbatch: 64\nimage: {transform: [{resize: 96}, {center_crop: 96}]}\nname: train"
@@ -310,7 +310,12 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		}
 	}
 	crops := map[[32]byte]string{}
-	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_crop: 224", "random_crop: {size: 224, padding: 4}"} {
+	for _, transform := range []string{"center_crop: 223", "resize: [224, 224]", "random_resized_crop: 224", "random_crop: 224", "random_crop: {size: 224, padding: 4}",
+		"resize: {size: [224, 224], fit: contain}", "resize: {size: [224, 224], fit: contain, fill: 1}", "resize: {size: [224, 224], fit: contain, place: top_left}",
+		"resize: {size: [224, 224], fit: contain, upscale: false}", "resize: 256}, {center_crop: 224", "resize: {size: 256, max_size: 300}}, {center_crop: 224",
+		"random_resize: {min_size: 224, max_size: 300}}, {center_crop: 224", "random_resize: {min_size: 225, max_size: 300}}, {center_crop: 224",
+		"random_resize: {min_size: 224, max_size: 301}}, {center_crop: 224", "random_resize: {min_size: 224, max_size: 300, interpolation: bicubic}}, {center_crop: 224",
+		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: [1, 1, 2]}"} {
 		h := parse(t, strings.Replace(least, "center_crop: 224", transform, 1)).Hash()
 		if other, twice := crops[h]; twice || h == base.Hash() {
 			t.Errorf("%s: same hash as %q", transform, other)
@@ -324,6 +329,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"random_rotation: 9", "random_rotation: [0, 9]", "random_rotation: {degrees: 9, interpolation: bilinear}", "random_affine: {degrees: 9}", "random_affine: {degrees: 8}",
 		"random_affine: {degrees: 9, translate: [0.1, 0]}", "random_affine: {degrees: 9, translate: [0, 0.1]}", "random_affine: {degrees: 9, scale: [1, 2]}",
 		"random_affine: {degrees: 9, shear: 9}", "random_affine: {degrees: 9, shear: [0, 0, -9, 9]}", "random_affine: {degrees: 9, interpolation: bilinear}",
+		"random_rotation: {degrees: 9, fill: 9}", "random_affine: {degrees: 9, fill: 9}", "rand_augment: {fill: 9}", "auto_augment: {fill: 9}", "trivial_augment_wide: {fill: 9}",
 		"rand_augment: 9", "rand_augment: 8", "rand_augment: {num_ops: 1}", "rand_augment: {num_magnitude_bins: 30}", "rand_augment: {interpolation: bilinear}",
 		"trivial_augment_wide: {}", "trivial_augment_wide: 30", "trivial_augment_wide: {interpolation: bilinear}", "auto_augment: imagenet", "auto_augment: svhn",
 		"auto_augment: {interpolation: bilinear}", "gaussian_blur: 3", "gaussian_blur: 5", "gaussian_blur: {kernel_size: 3, sigma: 1}", "gaussian_blur: {kernel_size: 3, p: 0.5}",
@@ -339,6 +345,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	for short, long := range map[string]string{
 		"rand_augment: 9": "rand_augment: {num_ops: 2, magnitude: 9, num_magnitude_bins: 31, interpolation: nearest}", "rand_augment: {}": "rand_augment: 9",
 		"trivial_augment_wide: 31": "trivial_augment_wide: {}", "auto_augment: {}": "auto_augment: imagenet", "gaussian_blur: 3": "gaussian_blur: {kernel_size: 3, sigma: [0.1, 2], p: 1}",
+		"random_rotation: {degrees: 9, fill: 7}": "random_rotation: {degrees: 9, fill: [7, 7, 7]}", "random_rotation: 8": "random_rotation: {degrees: 8, fill: 0}", "auto_augment: svhn": "auto_augment: {policy: svhn, fill: [0, 0, 0]}",
 		"solarize: {threshold: 1}": "solarize: {threshold: 1, p: 0.5}", "random_rotation: 9": "random_rotation: {degrees: [-9, 9], interpolation: nearest}",
 		"random_affine: {degrees: 0, shear: 5}": "random_affine: {degrees: [0, 0], translate: [0, 0], scale: [1, 1], shear: [-5, 5, 0, 0]}",
 	} {

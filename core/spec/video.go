@@ -283,8 +283,8 @@ func (v *Video) check(fail func(path, format string, args ...any)) {
 // checkAnywhere holds against each other what a ring and a single sample must not say together.
 func (v *Video) checkAnywhere(fail func(path, format string, args ...any)) {
 	switch {
-	case v.Scaler != Pillow && (v.Frame.Transform.Resize == nil || v.Frame.Transform.Resize.Short > 0):
-		fail("video.scaler", "got %s without resize: [H, W]; swscale resizes to an exact size alone", v.Scaler)
+	case v.Scaler != Pillow && (v.Frame.Transform.Resize == nil || v.Frame.Transform.Resize.Short > 0 || v.Frame.Transform.fit().Contain):
+		fail("video.scaler", "got %s without resize: [H, W]; swscale stretches to an exact size alone", v.Scaler)
 	case v.Approximate && v.Select.Kind == SelectKeyFrames:
 		fail("video.seek", "got approximate with select: {kind: keyframes}, want exact: key frames are known from the index alone")
 	}

@@ -11,6 +11,7 @@ import (
 type RandomRotation struct {
 	Degrees       [2]float64
 	Interpolation Interpolation
+	Fill          *Fill
 }
 
 // RandomAffine turns pictures to the right, moves them by up to Translate of width and height to either side, scales and shears them.
@@ -20,6 +21,7 @@ type RandomAffine struct {
 	Scale          [2]float64
 	ShearX, ShearY [2]float64 // degrees
 	Interpolation  Interpolation
+	Fill           *Fill
 }
 
 func (r *RandomRotation) random() bool { return r != nil && r.Degrees[0] < r.Degrees[1] }
@@ -38,6 +40,7 @@ func (d *decoder) randomRotation(op *section) *RandomRotation {
 	sec := d.needs(op, key, "degrees", "30")
 	r.Degrees = d.around(&sec, "degrees", maxDegrees)
 	choice(&sec, "interpolation", &r.Interpolation, Nearest, Bilinear)
+	d.fill(&sec, &r.Fill)
 	return r
 }
 
@@ -54,6 +57,7 @@ func (d *decoder) randomAffine(op *section) *RandomAffine {
 	d.interval(&sec, "scale", &r.Scale, minScale, maxScale)
 	d.shear(&sec, r)
 	choice(&sec, "interpolation", &r.Interpolation, Nearest, Bilinear)
+	d.fill(&sec, &r.Fill)
 	return r
 }
 

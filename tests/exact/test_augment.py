@@ -45,7 +45,7 @@ def magnitudes(kind, name, bins, size):
     return linspace(0, 0.99 if wide else 0.9, bins)
 
 
-def affine(im, resample, *, angle=0.0, translate=(0, 0), scale=1.0, shear=(0.0, 0.0), center):
+def affine(im, resample, *, angle=0.0, translate=(0, 0), scale=1.0, shear=(0.0, 0.0), center, fill=None):
     """torchvision's functional.affine on PIL images."""
     turn, (sx, sy) = math.radians(angle), (math.radians(s) for s in shear)
     a, b = math.cos(turn - sy) / math.cos(sy), -math.cos(turn - sy) * math.tan(sx) / math.cos(sy) - math.sin(turn)
@@ -53,7 +53,7 @@ def affine(im, resample, *, angle=0.0, translate=(0, 0), scale=1.0, shear=(0.0, 
     m = [x / scale for x in (d, -b, 0.0, -c, a, 0.0)]
     for i, middle in ((0, center[0]), (3, center[1])):
         m[i + 2] = m[i] * (-center[0] - translate[0]) + m[i + 1] * (-center[1] - translate[1]) + middle
-    return im.transform(im.size, Image.AFFINE, m, resample)
+    return im.transform(im.size, Image.AFFINE, m, resample, fillcolor=fill)
 
 
 def done(im, name, m, resample=Image.NEAREST):

@@ -274,6 +274,9 @@ func (v *checking) advise(r *spec.Spec, about *engine.Facts, bad engine.BadStats
 	if r.Source.Folder != "" && r.Source.Labels == spec.LabelsDirectory && len(about.Classes) == 0 {
 		note("no directories, so no labels: put the files of each class into a directory of its own, or say labels: none")
 	}
+	if mask, picture, op := r.Unfollowed(); op != "" {
+		note("%s and %s differ in %s, which is drawn, so a mask does not lie on its picture: give both the same, or draw: own to one where that is meant", picture, mask, op)
+	}
 	if about.GlobalBatch > about.Samples {
 		note("a step takes %s and there %s %s: every batch is short or padded; use a smaller batch",
 			counted(about.GlobalBatch, "row"), areIs(about.Samples), counted(about.Samples, "sample"))

@@ -1,7 +1,10 @@
 package verbs
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/png"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -109,6 +112,24 @@ func TestCheckAdvises(t *testing.T) {
 	wants(t, good(t, "check", describe(t, dir, name, "device: {cuda: 3}\n")), "the upload to device 3 is not tried here: spdl serve begins it", " ok\n")
 	wants(t, good(t, "check", describe(t, dir, name, "device: {decode: nvjpeg, jpeg_bytes: 1048576}\n")),
 		"serve has device 0 decode JPEG files, so its slots have room for 1.0 MiB of a file in a row's place", " ok\n")
+}
+
+// A mask that is not flipped with its picture is noted.
+func TestCheckNotesMasksThatDoNotFollow(t *testing.T) {
+	name, dir := home(t), t.TempDir()
+	var grey bytes.Buffer
+	if err := png.Encode(&grey, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "a.png"), grey.String())
+	list := writeFile(t, filepath.Join(dir, "t.csv"), "path,mask\na.png,a.png\n")
+	const fields = "source: {list: %s}\nbatch: 1\nfields:\n  photo: {image: {transform: [{center_crop: 8}, {horizontal_flip: 0.5}]}}\n  mask: {image: {from: mask, mode: index, transform: [{center_crop: 8}%s]}}\n"
+	file := filepath.Join(t.TempDir(), name+".yaml")
+	const note = "fields.photo.image and fields.mask.image differ in horizontal_flip, which is drawn, so a mask does not lie on its picture"
+	wants(t, good(t, "check", writeFile(t, file, fmt.Sprintf(fields, list, ""))), note, " ok\n")
+	if out := good(t, "check", writeFile(t, file, fmt.Sprintf(fields, list, ", {horizontal_flip: 0.5}"))); strings.Contains(out, "differ") {
+		t.Error(out)
+	}
 }
 
 // A label without a name is shown once.

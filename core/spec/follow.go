@@ -1,0 +1,88 @@
+package spec
+
+// checkFollowed refuses rows that are sheared, turned and moved beside others of the same sample, drawn alike, that are not.
+func (d *decoder) checkFollowed(media []Medium) {
+	for _, m := range media {
+		t := m.transform()
+		if m.Own || t == nil || len(t.moving()) == 0 {
+			continue
+		}
+		for _, other := range media {
+			if o := other.transform(); other.Own || o == nil || t.movesAs(o) {
+				continue
+			}
+			name := t.moving()[0]
+			d.failAt(m.Path()+".transform."+name, "got %s, which puts pixels elsewhere, beside %s, whose rows are drawn alike and would not follow; if they need not fit, make them "+
+				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation or random_affine, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
+				name, other.Path())
+			return
+		}
+	}
+}
+
+// movesAs says that the same draws put the other's pixels to the same places. How each is resized is its own: a mask may be smaller in its file.
+func (t *Transform) movesAs(other *Transform) bool {
+	a, b := t.Retouches, other.Retouches
+	return t.Output() == other.Output() && t.fit() == other.fit() && sameBut(t.RandomResize, other.RandomResize, func(r *RandomResize) { r.Interpolation = "" }) && t.HorizontalFlip == other.HorizontalFlip && t.VerticalFlip == other.VerticalFlip && sameBut(t.RandomCrop, other.RandomCrop, func(r *RandomCrop) { r.Fill = nil }) &&
+		sameBut(t.RandomResizedCrop, other.RandomResizedCrop, func(r *RandomResizedCrop) { r.Interpolation = "" }) && sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation, r.Fill = "", nil }) &&
+		sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation, r.Fill = "", nil }) && sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation, r.Fill = "", nil })
+}
+
+// sameBut compares what is there, without what is cleared.
+func sameBut[T comparable](a, b *T, clear func(*T)) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	x, y := *a, *b
+	clear(&x)
+	clear(&y)
+	return x == y
+}
+
+// transform is that of its pictures or frames; nil: it has none.
+func (m *Medium) transform() *Transform {
+	switch {
+	case m.Video != nil:
+		return &m.Video.Frame.Transform
+	case m.Image != nil:
+		return &m.Image.Transform
+	}
+	return nil
+}
+
+// Unfollowed says which mask of a sample does not follow its picture where that is put elsewhere by chance, and by what; "" where each does.
+// It may be meant so: it is told, not refused.
+func (s *Spec) Unfollowed() (mask, picture, operation string) {
+	media := s.Media()
+	for _, m := range media {
+		if m.Own || m.Image == nil || m.Image.Mode != Index {
+			continue
+		}
+		for _, p := range media {
+			if t := p.transform(); p.Own || t == nil || p.Image != nil && p.Image.Mode == Index {
+				continue
+			} else if op := t.drawnUnlike(&m.Image.Transform); op != "" {
+				return m.Path(), p.Path(), op
+			}
+		}
+	}
+	return "", "", ""
+}
+
+// drawnUnlike is the first operation that puts pixels elsewhere by chance and that the other lacks, or has with other numbers. The size that a
+// part is resized to is its own.
+func (t *Transform) drawnUnlike(other *Transform) string {
+	switch {
+	case !sameBut(t.RandomResize, other.RandomResize, func(r *RandomResize) { r.Interpolation = "" }):
+		return "random_resize"
+	case !sameBut(t.RandomCrop, other.RandomCrop, func(r *RandomCrop) { r.Fill = nil }):
+		return "random_crop"
+	case !sameBut(t.RandomResizedCrop, other.RandomResizedCrop, func(r *RandomResizedCrop) { r.Extent, r.Interpolation = Extent{}, "" }):
+		return "random_resized_crop"
+	case t.HorizontalFlip != other.HorizontalFlip:
+		return "horizontal_flip"
+	case t.VerticalFlip != other.VerticalFlip:
+		return "vertical_flip"
+	}
+	return ""
+}

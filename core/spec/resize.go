@@ -1,0 +1,114 @@
+package spec
+
+// Resize brings the shorter side to Short pixels, or, where that is 0, the picture to Extent.
+type Resize struct {
+	Short   int
+	MaxSize int // of Short: the longer side is no more, whatever becomes of the shorter one; 0: no bound
+	Extent
+	Interpolation Interpolation
+	Fit           Fit
+	Fill          *Fill // around a picture that is contained
+}
+
+// Fit is how a picture of another shape comes to be of Extent: stretched, if it is zero.
+type Fit struct {
+	Contain bool // it keeps its shape, and Fill goes around
+	Corner  bool // it lies at the top left, not in the middle
+	Shrink  bool // a smaller picture keeps its size
+}
+
+// resamplers are the filters of what resizes: Pillow's.
+var resamplers = []Interpolation{Bilinear, Bicubic, Lanczos, BoxFilter, HammingFilter, Nearest}
+
+// The words of resize.fit and resize.place.
+const (
+	stretch = "stretch"
+	contain = "contain"
+	center  = "center"
+	topLeft = "top_left"
+)
+
+func (d *decoder) resize(op *section) *Resize {
+	r := &Resize{Interpolation: Bilinear}
+	size, shown, sec := d.sized(op, "resize")
+	if size == nil {
+		return r
+	}
+	r.Short, r.Extent = d.extent(size, shown)
+	choice(sec, "interpolation", &r.Interpolation, resamplers...)
+	whole(sec, "max_size", &r.MaxSize, 1, maxSide)
+	switch {
+	case r.MaxSize > 0 && r.Short == 0:
+		sec.fail("max_size", "got one beside a size of [H, W], want it beside size: N, the shorter side; leave it out")
+	case r.MaxSize > 0 && r.MaxSize <= r.Short:
+		sec.fail("max_size", "got %d, want more than the shorter side's %d; for pictures within a square write {size: [%[1]d, %[1]d], fit: contain}", r.MaxSize, r.Short)
+	}
+	d.fit(sec, r)
+	return r
+}
+
+func (d *decoder) fit(s *section, r *Resize) {
+	how, place, up := stretch, center, true
+	choice(s, "fit", &how, stretch, contain)
+	choice(s, "place", &place, center, topLeft)
+	s.flag("upscale", &up)
+	d.fill(s, &r.Fill)
+	if how == stretch {
+		for _, key := range []string{"place", "upscale", "fill"} {
+			if s.has(key) {
+				s.fail(key, "given without fit: contain, want it where a picture keeps its shape; leave it out, or write fit: contain")
+			}
+		}
+		return
+	}
+	if r.Short > 0 {
+		s.fail("fit", "got contain beside size: %d, the shorter side; want what the picture is to fit into, such as size: [%[1]d, %[1]d]", r.Short)
+	}
+	r.Fit = Fit{Contain: true, Corner: place == topLeft, Shrink: !up}
+}
+
+// RandomResize brings the shorter side to one of MinSize to MaxSize - 1 pixels.
+type RandomResize struct {
+	MinSize, MaxSize int
+	Interpolation    Interpolation
+}
+
+// randomSize is what a row of a random size is told.
+const randomSize = "random_resize leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: %d, which puts fill around smaller pictures, or center_crop"
+
+func (d *decoder) randomResize(op *section) *RandomResize {
+	const key = "random_resize"
+	r := &RandomResize{Interpolation: Bilinear}
+	sec := d.needs(op, key, "min_size", "256")
+	if d.err == nil && !sec.has("max_size") {
+		op.fail(key, "max_size is missing, want one, such as {min_size: 256, max_size: 1025}")
+	}
+	whole(&sec, "min_size", &r.MinSize, 1, maxSide)
+	whole(&sec, "max_size", &r.MaxSize, 2, maxSide+1)
+	choice(&sec, "interpolation", &r.Interpolation, resamplers...)
+	if d.err == nil && r.MinSize >= r.MaxSize {
+		sec.fail("max_size", "got %d, want more than min_size, %d, as the shorter side becomes less than max_size", r.MaxSize, r.MinSize)
+	}
+	return r
+}
+
+// fit is that of its resize.
+func (t *Transform) fit() Fit {
+	if t.Resize == nil {
+		return Fit{}
+	}
+	return t.Resize.Fit
+}
+
+// resized is h x w with its shorter side brought to Short, or, where the longer would be more than MaxSize, that to it.
+func (r *Resize) resized(h, w int) (int, int) {
+	short, long := min(h, w), max(h, w)
+	s, l := r.Short, r.Short*long/short
+	if r.MaxSize > 0 && l > r.MaxSize {
+		s, l = max(1, r.MaxSize*s/l), r.MaxSize
+	}
+	if h <= w {
+		return s, l
+	}
+	return l, s
+}
