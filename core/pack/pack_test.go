@@ -391,7 +391,7 @@ func TestNextRunSweepsAwayWhatAKilledOneLeft(t *testing.T) {
 	if _, err := Write(testContext(t), config); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := names(t, dir), []string{".u-007.tar.0123456789abcdef.part", "t-000.tar"}; !slices.Equal(got, want) {
+	if got, want := leak.Names(t, dir), []string{".u-007.tar.0123456789abcdef.part", "t-000.tar"}; !slices.Equal(got, want) {
 		t.Errorf("left %q, want %q", got, want)
 	}
 }

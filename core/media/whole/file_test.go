@@ -114,14 +114,14 @@ func TestSweepTakesTheDeadAlone(t *testing.T) {
 	if got, err := Sweep(dir, func(name string) bool { return filepath.Ext(name) == ".tar" }); !slices.Equal(got, []string{live.Name()}) || err != nil {
 		t.Errorf("live are %q (%v), want %q", got, err, live.Name())
 	}
-	if got := names(t, dir); len(got) != 5 || !slices.Contains(got, filepath.Base(live.Name())) {
+	if got := leak.Names(t, dir); len(got) != 5 || !slices.Contains(got, filepath.Base(live.Name())) {
 		t.Errorf("left %q", got)
 	}
 	if err := live.Finish(); err != nil {
 		t.Error(err)
 	}
-	if got, err := Sweep(dir, all); len(got) != 0 || err != nil || len(names(t, dir)) != 4 {
-		t.Errorf("live are %q (%v), beside %q", got, err, names(t, dir))
+	if got, err := Sweep(dir, all); len(got) != 0 || err != nil || len(leak.Names(t, dir)) != 4 {
+		t.Errorf("live are %q (%v), beside %q", got, err, leak.Names(t, dir))
 	}
 	if _, err := Sweep(filepath.Join(dir, "nowhere"), all); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
