@@ -171,8 +171,23 @@ func (f *parquetFile) column(name string) int {
 }
 
 // each calls take with the text of every row of one column of a row group, nil for null.
-func (f *parquetFile) each(group, column int, cell cellOf, take func(text []byte) error) (err error) {
-	defer func() {
+func (f *parquetFile) each(group, column int, cell cellOf, take func(text []byte) error) error {
+	row, rows := int64(0), f.meta.RowGroups[group].NumRows
+	err := f.eachPage(group, column, func(page parquet.Page) (all bool, err error) {
+		if row += page.NumValues(); row > rows {
+			return false, fmt.Errorf("parquet: got %d values of %d rows", row, rows)
+		}
+		return row == rows, eachOf(page, cell, take)
+	})
+	if err == nil && row < rows {
+		err = fmt.Errorf("parquet: got %d values of %d rows", row, rows)
+	}
+	return err
+}
+
+// eachPage calls take with every page of a column of a row group, until it says that it has all.
+func (f *parquetFile) eachPage(group, column int, take func(parquet.Page) (all bool, err error)) (err error) {
+	defer func() { // the library's
 		if r := recover(); r != nil {
 			err = fmt.Errorf("parquet: damaged: %v", r)
 		}
@@ -188,20 +203,15 @@ func (f *parquetFile) each(group, column int, cell cellOf, take func(text []byte
 	}
 	pages := in.open()
 	defer func() { err = errors.Join(err, pages.Close()) }()
-	for row := int64(0); row < chunk.rows; {
+	for all := false; !all; {
 		page, err := pages.ReadPage()
 		if err == io.EOF && in.err == io.EOF {
-			return fmt.Errorf("parquet: got %d values of %d rows", row, chunk.rows)
+			break
 		}
 		if err != nil {
 			return fmt.Errorf("parquet: %w", in.failed(err))
 		}
-		if row += page.NumValues(); row <= chunk.rows {
-			err = eachOf(page, cell, take)
-		} else {
-			err = fmt.Errorf("parquet: got %d values of %d rows", row, chunk.rows)
-		}
-		if err != nil {
+		if all, err = take(page); err != nil {
 			return err
 		}
 		parquet.Release(page)

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -166,36 +165,12 @@ func describeKind(e *format.SchemaElement) string {
 }
 
 // listsOf reads a column of lists of a row group: the elements of each row go behind those that to has.
-func (f *parquetFile) listsOf(group, column int, c *Column, to *texts) (err error) {
+func (f *parquetFile) listsOf(group, column int, c *Column, to *texts) error {
 	r := listRows{file: f, c: c, to: to, first: f.firstRow(group), levels: f.nestings[column].levels, most: byte(f.columns[column].MaxDefinitionLevel()), element: &f.elements[column]}
-	defer func() { // the library's, as in each
-		if p := recover(); p != nil {
-			err = fmt.Errorf("parquet: damaged: %v", p)
-		}
-	}()
 	chunk := f.chunk(group, column)
-	from, _, err := chunk.span()
+	err := f.eachPage(group, column, func(page parquet.Page) (bool, error) { return false, r.page(page, chunk.rows) })
 	if err != nil {
-		return fmt.Errorf("parquet: %w", err)
-	}
-	in, err := chunk.pages(from)
-	if err != nil {
-		return fmt.Errorf("parquet: %w", err)
-	}
-	pages := in.open()
-	defer func() { err = errors.Join(err, pages.Close()) }()
-	for {
-		page, err := pages.ReadPage()
-		if err == io.EOF && in.err == io.EOF {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("parquet: %w", in.failed(err))
-		}
-		if err := r.page(page, chunk.rows); err != nil {
-			return err
-		}
-		parquet.Release(page)
+		return err
 	}
 	if r.values != chunk.meta.MetaData.NumValues {
 		return fmt.Errorf("parquet: damaged: got %d values of %d", r.values, chunk.meta.MetaData.NumValues)
