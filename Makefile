@@ -53,11 +53,29 @@ examples: libspdl
 	done
 	$(CC) -std=c11 $(CFLAGS) -Wall -Wextra -Werror -Iinclude examples/c/own_source.c -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/own_source_c
 	$(CXX) -std=c++17 $(CFLAGS) -Wall -Wextra -Werror -Iinclude -Iclients/cpp/include examples/cpp/own_source.cpp -L$(BUILD) -lspdl -Wl,-rpath,'$$ORIGIN/..' -pthread -o $(BUILD)/examples/own_source_cpp
+	@$(MAKE) --no-print-directory $(BUILD)/examples/train_go
 	@! rustc --version >/dev/null 2>&1 || $(MAKE) --no-print-directory $(BUILD)/examples/train_rust
+	@! { [ -e $(JNA) ] && javac -version; } >/dev/null 2>&1 || $(MAKE) --no-print-directory $(BUILD)/examples/java/Train.class
+	@! [ -e $(BUILD)/examples/node/node_modules ] || $(MAKE) --no-print-directory $(BUILD)/examples/node/train.mjs
 
-# Where there is a Rust compiler; no other part needs one.
+$(BUILD)/examples/train_go: examples/go/train.go examples/go/go.mod include/spdl.h
+	cd examples/go && CGO_CFLAGS='-O2 -I$(abspath include)' CGO_LDFLAGS='-L$(abspath $(BUILD)) -Wl,-rpath,$$ORIGIN/..' $(GO) build -trimpath -o $(abspath $@) .
+
+# Where there are a Rust compiler, a Java compiler with JNA, and Node.js with koffi; no other part needs them.
+JNA = /usr/share/java/jna.jar
 $(BUILD)/examples/train_rust: examples/rust/train.rs
 	rustc -O --edition 2021 $< -L$(BUILD) -C link-arg=-Wl,-rpath,'$$ORIGIN/..' -o $@
+
+$(BUILD)/examples/java/Train.class: examples/java/Train.java
+	javac -Xlint:all -Werror -cp $(JNA) -d $(@D) $<
+
+$(BUILD)/examples/node/train.mjs: examples/node/train.mjs
+	cp $< $@
+
+languages: ## the consumers in Go, Rust, Java and JavaScript (installs JNA and koffi, and a JDK and Node.js where there is none)
+	@scripts/deps.sh languages
+	@$(MAKE) --no-print-directory all-built
+	@scripts/test.sh languages
 
 test: ## every test that needs no GPU, network or root
 	@scripts/deps.sh test

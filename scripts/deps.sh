@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what the build and the tests need and the machine lacks: Debian packages, Go, and the Python
 # environment in .venv. Asks nothing; uses root or sudo; says what it does. Does nothing when all is there.
-#   scripts/deps.sh [build|demo|test|check|torch|exact|bench|page|model]     what for (default: test); each includes build
+#   scripts/deps.sh [build|demo|test|languages|check|torch|exact|bench|page|model]     what for (default: test); each includes build
 set -euo pipefail
 cd "$(dirname "$0")/.."
 want=${1:-test}
@@ -90,6 +90,15 @@ ffcv() { # a peer to race; where it does not build the race goes on without it
         say "FFCV does not build here: left out"
 }
 
+koffi() { # what the consumer in JavaScript calls C with
+    local place=build/examples/node
+    if [ -d $place/node_modules/koffi ] && cmp -s examples/node/package.json $place/package.json; then return 0; fi
+    say "installing koffi into $place"
+    mkdir -p $place
+    cp examples/node/package.json $place
+    npm install --silent --no-audit --no-fund --no-package-lock --prefix $place
+}
+
 staticcheck() {
     [ -x build/tools/staticcheck ] && return 0
     say "building staticcheck into build/tools"
@@ -102,7 +111,7 @@ apt_install ca-certificates gcc g++ make git pkg-config libc6-dev \
 install_go
 
 case $want in
-demo | test | check | exact | bench)
+demo | test | languages | check | exact | bench)
     apt_install python3-venv
     venv .venv requirements.txt
     ;;&
@@ -120,6 +129,12 @@ bench) # Debian's torchvision is the last of which there is a video reader, and 
     apt_install ffmpeg python3-av python3-torch python3-torchvision
     independent
     ffcv
+    ;;
+languages)
+    apt_install libjna-java
+    command -v javac >/dev/null || apt_install default-jdk-headless
+    command -v npm >/dev/null || apt_install nodejs npm
+    koffi
     ;;
 page) apt_install chromium ;;
 model) apt_install spin ;;

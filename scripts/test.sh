@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh [unit|e2e|fault|torch|all]: run the suites one after the other; each prints its counts, a failure names itself, and
+# test.sh [unit|e2e|languages|fault|torch|all]: run the suites one after the other; each prints its counts, a failure names itself, and
 # the last line sums up. Expects `make build`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -36,6 +36,9 @@ if want unit; then
     suite "exact against Pillow" .venv/bin/python -m pytest -q tests/exact
 fi
 if want e2e || want all; then suite "end to end" .venv/bin/python -m pytest -q tests/e2e; fi
+if [ "$which" = languages ]; then
+    suite "consumers in other languages" env SPDL_LANGUAGES="go java node" .venv/bin/python -m pytest -q tests/e2e -k 'train or engine_go_consumer or columns'
+fi
 if want fault; then suite "go, killed at fault points" go test -tags spdlfault -run AtEveryPoint ./shm; fi
 if [ "$which" = fault ]; then
     suite "faults, long" env SPDL_FAULT_LONG=1 .venv/bin/python -m pytest -q -s tests/fault

@@ -1,4 +1,4 @@
-"""Engines and consumers as processes: the real command, the examples of three languages."""
+"""Engines and consumers as processes: the real command, the example of each language."""
 
 import json
 import os
@@ -22,8 +22,15 @@ CONSUMERS = {
     "cpp": [str(BUILD / "examples/train_cpp")],
     "python": [sys.executable, str(ROOT / "examples/python/train.py")],
 }
-if (BUILD / "examples/train_rust").exists():  # built where there is a Rust compiler
-    CONSUMERS["rust"] = [str(BUILD / "examples/train_rust")]
+OTHERS = {  # language: what `make examples` builds where the machine has it, and how that is run
+    "go": ("train_go", [str(BUILD / "examples/train_go")]),
+    "rust": ("train_rust", [str(BUILD / "examples/train_rust")]),
+    "java": ("java/Train.class", ["java", f"-Djna.library.path={BUILD}", "-cp", f"/usr/share/java/jna.jar:{BUILD}/examples/java", "Train"]),
+    "node": ("node/train.mjs", ["node", str(BUILD / "examples/node/train.mjs")]),
+}
+CONSUMERS.update({language: command for language, (built, command) in OTHERS.items() if (BUILD / "examples" / built).exists()})
+if lacking := set(os.environ.get("SPDL_LANGUAGES", "").split()) - set(CONSUMERS):
+    raise RuntimeError(f"SPDL_LANGUAGES asks for consumers that {BUILD / 'examples'} has not: {', '.join(sorted(lacking))}; run `make languages`")
 LANGUAGES = list(CONSUMERS)
 
 # Exit codes of the command, docs/failures.md.

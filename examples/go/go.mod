@@ -1,0 +1,3 @@
+module train
+
+go 1.23
