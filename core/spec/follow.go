@@ -1,5 +1,61 @@
 package spec
 
+// move is what puts a row's pixels elsewhere by chance.
+type move struct {
+	name string
+	same func(a, b *Transform) bool // whether equal draws put the pixels of both to the same places
+}
+
+// moves are all of them. What each section has for itself, a size, a filter, a fill, is cleared. Of the three augmentations a picture has one, and a mask none.
+var moves = []move{
+	{"random_resize", func(a, b *Transform) bool {
+		return sameBut(a.RandomResize, b.RandomResize, func(r *RandomResize) { r.Interpolation = "" })
+	}},
+	{"random_crop", func(a, b *Transform) bool {
+		return sameBut(a.RandomCrop, b.RandomCrop, func(r *RandomCrop) { r.Fill = nil })
+	}},
+	{"random_resized_crop", func(a, b *Transform) bool {
+		return sameBut(a.RandomResizedCrop, b.RandomResizedCrop, func(r *RandomResizedCrop) { r.Extent, r.Interpolation = Extent{}, "" })
+	}},
+	{"horizontal_flip", func(a, b *Transform) bool { return a.HorizontalFlip == b.HorizontalFlip }},
+	{"vertical_flip", func(a, b *Transform) bool { return a.VerticalFlip == b.VerticalFlip }},
+	{"random_rotation", func(a, b *Transform) bool {
+		return sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation, r.Fill = "", nil })
+	}},
+	{"random_affine", func(a, b *Transform) bool {
+		return sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation, r.Fill = "", nil })
+	}},
+	{RandAugment, func(a, b *Transform) bool {
+		return sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation, r.Fill = "", nil })
+	}},
+}
+
+// sameBut compares what is there, without what is cleared.
+func sameBut[T comparable](a, b *T, clear func(*T)) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	x, y := *a, *b
+	clear(&x)
+	clear(&y)
+	return x == y
+}
+
+// drawnUnlike is the first operation that puts pixels elsewhere by chance and that the other lacks, or has with other numbers.
+func (t *Transform) drawnUnlike(other *Transform) string {
+	for _, m := range moves {
+		if !m.same(t, other) {
+			return m.name
+		}
+	}
+	return ""
+}
+
+// movesAs says that the same draws put the other's pixels to the same places. How each is resized is its own: a mask may be smaller in its file.
+func (t *Transform) movesAs(other *Transform) bool {
+	return t.Output() == other.Output() && t.fit() == other.fit() && t.drawnUnlike(other) == ""
+}
+
 // checkFollowed refuses rows that are sheared, turned and moved beside others of the same sample, drawn alike, that are not.
 func (d *decoder) checkFollowed(media []Medium) {
 	for _, m := range media {
@@ -18,25 +74,6 @@ func (d *decoder) checkFollowed(media []Medium) {
 			return
 		}
 	}
-}
-
-// movesAs says that the same draws put the other's pixels to the same places. How each is resized is its own: a mask may be smaller in its file.
-func (t *Transform) movesAs(other *Transform) bool {
-	a, b := t.Retouches, other.Retouches
-	return t.Output() == other.Output() && t.fit() == other.fit() && sameBut(t.RandomResize, other.RandomResize, func(r *RandomResize) { r.Interpolation = "" }) && t.HorizontalFlip == other.HorizontalFlip && t.VerticalFlip == other.VerticalFlip && sameBut(t.RandomCrop, other.RandomCrop, func(r *RandomCrop) { r.Fill = nil }) &&
-		sameBut(t.RandomResizedCrop, other.RandomResizedCrop, func(r *RandomResizedCrop) { r.Interpolation = "" }) && sameBut(a.RandomRotation, b.RandomRotation, func(r *RandomRotation) { r.Interpolation, r.Fill = "", nil }) &&
-		sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation, r.Fill = "", nil }) && sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation, r.Fill = "", nil })
-}
-
-// sameBut compares what is there, without what is cleared.
-func sameBut[T comparable](a, b *T, clear func(*T)) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	x, y := *a, *b
-	clear(&x)
-	clear(&y)
-	return x == y
 }
 
 // transform is that of its pictures or frames; nil: it has none.
@@ -67,22 +104,4 @@ func (s *Spec) Unfollowed() (mask, picture, operation string) {
 		}
 	}
 	return "", "", ""
-}
-
-// drawnUnlike is the first operation that puts pixels elsewhere by chance and that the other lacks, or has with other numbers. The size that a
-// part is resized to is its own.
-func (t *Transform) drawnUnlike(other *Transform) string {
-	switch {
-	case !sameBut(t.RandomResize, other.RandomResize, func(r *RandomResize) { r.Interpolation = "" }):
-		return "random_resize"
-	case !sameBut(t.RandomCrop, other.RandomCrop, func(r *RandomCrop) { r.Fill = nil }):
-		return "random_crop"
-	case !sameBut(t.RandomResizedCrop, other.RandomResizedCrop, func(r *RandomResizedCrop) { r.Extent, r.Interpolation = Extent{}, "" }):
-		return "random_resized_crop"
-	case t.HorizontalFlip != other.HorizontalFlip:
-		return "horizontal_flip"
-	case t.VerticalFlip != other.VerticalFlip:
-		return "vertical_flip"
-	}
-	return ""
 }

@@ -43,7 +43,7 @@ func (f *Features) fbank(rate int) {
 	if f.High == 0 {
 		f.High = float64(rate) / 2
 	}
-	f.Magnitude, f.Inside, f.Unit, f.Scale, f.SlaneyNorm, f.Log = false, true, false, HTK, false, NaturalLog
+	f.Magnitude, f.Inside, f.Unit, f.Scale, f.SlaneyNorm = false, true, false, HTK, false
 }
 
 // fbankWindow is the window, which is symmetric, at the beginning of FFT points.

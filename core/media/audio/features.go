@@ -95,9 +95,35 @@ const (
 	offsetLn = 1e-6
 )
 
+// logarithm is y = scale ln(max(x, floor) + offset). Where scale is 0 there is none.
+type logarithm struct {
+	floor, offset, scale float64
+	within               float64 // y is no lower than this below the row's largest; 0: no bound
+	shift                float64 // then (y + shift) / shift; 0: y
+}
+
+func (f *Features) logarithm() logarithm {
+	switch {
+	case f.Kind == Whisper:
+		return logarithm{floor: floorDB, scale: 1 / math.Ln10, within: whisperRange, shift: whisperShift}
+	case f.Kind == Fbank:
+		return logarithm{floor: fbankFloor, scale: 1}
+	case f.Log == NaturalLog:
+		return logarithm{offset: offsetLn, scale: 1}
+	case f.Log == Log10:
+		return logarithm{floor: floorDB, scale: 1 / math.Ln10}
+	case f.Log == Decibel && f.Magnitude:
+		return logarithm{floor: floorDB, scale: 20 / math.Ln10, within: f.TopDB}
+	case f.Log == Decibel:
+		return logarithm{floor: floorDB, scale: 10 / math.Ln10, within: f.TopDB}
+	}
+	return logarithm{}
+}
+
 // features is what an Op has for its Features. The C side is freed by the Op's finalizer.
 type features struct {
 	cfg Features
+	log logarithm
 	c   *C.audio_spectrum
 	dct []float32 // Coefficients x Mels
 }
@@ -239,7 +265,7 @@ func newFeatures(cfg Features, rate, channels int) (*features, error) {
 			return nil, err
 		}
 	}
-	f := &features{cfg: cfg}
+	f := &features{cfg: cfg, log: cfg.logarithm()}
 	window := cfg.window()
 	var bands filterbank
 	mels := 0

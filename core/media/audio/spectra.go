@@ -122,29 +122,16 @@ func (w *Worker) reflected(f *features, x []float32) []float32 {
 
 // compress takes the logarithm that is asked for, of all channels at once.
 func (w *Worker) compress(f *features, x []float32) {
-	n := C.size_t(len(x))
-	switch f.cfg.Log {
-	case Log10:
-		most := C.log_of(w.kernels, floats(x), n, floorDB, 0, 1/math.Ln10)
-		if f.cfg.Kind == Whisper {
-			C.at_least(w.kernels, floats(x), n, most-whisperRange)
-			standardize(x, -whisperShift, 1.0/whisperShift)
-		}
-	case NaturalLog:
-		if f.cfg.Kind == Fbank {
-			C.log_of(w.kernels, floats(x), n, fbankFloor, 0, 1)
-			return
-		}
-		C.log_of(w.kernels, floats(x), n, 0, offsetLn, 1)
-	case Decibel:
-		scale := 10 / math.Ln10
-		if f.cfg.Magnitude {
-			scale *= 2
-		}
-		most := C.log_of(w.kernels, floats(x), n, floorDB, 0, C.float(scale))
-		if f.cfg.TopDB > 0 {
-			C.at_least(w.kernels, floats(x), n, most-C.float(f.cfg.TopDB))
-		}
+	l, n := f.log, C.size_t(len(x))
+	if l.scale == 0 {
+		return
+	}
+	most := C.log_of(w.kernels, floats(x), n, C.float(l.floor), C.float(l.offset), C.float(l.scale))
+	if l.within > 0 {
+		C.at_least(w.kernels, floats(x), n, most-C.float(l.within))
+	}
+	if l.shift > 0 {
+		standardize(x, -l.shift, 1/l.shift)
 	}
 }
 

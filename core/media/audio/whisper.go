@@ -21,7 +21,7 @@ func (f *Features) whisper() {
 		f.Mels = whisperMels
 	}
 	f.FFT, f.Win, f.Hop, f.Magnitude, f.Inside, f.Unit = whisperFFT, whisperFFT, whisperHop, false, false, false
-	f.Low, f.High, f.Scale, f.SlaneyNorm, f.Log = 0, whisperRate/2, Slaney, true, Log10
+	f.Low, f.High, f.Scale, f.SlaneyNorm = 0, whisperRate/2, Slaney, true
 	f.Silence, f.Padding = true, 0
 }
 

@@ -1,0 +1,272 @@
+"""Sizes, borders and filters of a description, through the real command: rows and masks are Pillow's, by torchvision's rules."""
+
+import tarfile
+
+import numpy as np
+import pytest
+import spdl
+from engines import describe
+from pictures import picture
+from PIL import Image, ImageOps
+
+FILTERS = {"bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC, "lanczos": Image.LANCZOS, "box": Image.BOX, "hamming": Image.HAMMING, "nearest": Image.NEAREST}
+SIZES = [(60, 40), (40, 60), (31, 30), (17, 90), (23, 23), (90, 31)]  # (w, h), as Pillow has them
+PURPLE = (120, 7, 201)
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    """A folder of PNGs of SIZES, and them."""
+    folder, rng = tmp_path_factory.mktemp("photos"), np.random.default_rng(3)
+    made = [picture(rng, *size) for size in SIZES]
+    for i, image in enumerate(made):
+        image.save(folder / f"{i}.png")
+    return folder, made
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    """A shard of pictures of SIZES and a mask of each, N.mask.png: numbers of classes, all over the place; and both."""
+    folder, rng, made = tmp_path_factory.mktemp("pairs"), np.random.default_rng(4), []
+    with tarfile.open(folder / "a.tar", "w") as tar:
+        for i, size in enumerate(SIZES):
+            made.append((picture(rng, *size), Image.fromarray(rng.integers(0, 200, size[::-1], np.uint8))))
+            for part, image in zip(("jpg.png", "mask.png"), made[-1]):
+                image.save(folder / f"{i}.{part}")
+                tar.add(folder / f"{i}.{part}", f"{i}.{part}")
+    return folder / "a.tar", made
+
+
+# ---- torchvision's and Pillow's rules
+
+
+def middle(size, n):
+    """Where CenterCrop's window begins: half to even; before a smaller picture."""
+    return -((n - size) // 2) if size < n else round((size - n) / 2)
+
+
+def window(image, size, top, left, fill=0):
+    """size of the picture from (top, left) on, which may lie beside it, where fill is."""
+    out = Image.new(image.mode, size[::-1], fill)
+    out.paste(image, (-left, -top))
+    return np.asarray(out).reshape(*size, -1)
+
+
+def center_crop(image, size, fill=0):
+    return window(image, size, middle(image.size[1], size[0]), middle(image.size[0], size[1]), fill)
+
+
+def short_side(image, size, max_size=None, interpolation="bilinear"):
+    """Resize(size, max_size=...), torchvision's _compute_resized_output_size."""
+    short, long = sorted(image.size)
+    new_short, new_long = size, int(size * long / short)
+    if max_size is not None and new_long > max_size:
+        new_short, new_long = int(max_size * new_short / new_long), max_size
+    w, h = image.size
+    return image.resize((new_short, new_long) if w <= h else (new_long, new_short), FILTERS[interpolation])
+
+
+def letterbox(image, size, fill=0, interpolation="bilinear", place="center", upscale=True):
+    """ImageOps.pad, which knows no upscale."""
+    if upscale:
+        at = (0, 0) if place == "top_left" else (0.5, 0.5)
+        return np.asarray(ImageOps.pad(image, size[::-1], FILTERS[interpolation], color=fill, centering=at)).reshape(*size, -1)
+    w, h = image.size
+    made = image if w <= size[1] and h <= size[0] else ImageOps.contain(image, size[::-1], FILTERS[interpolation])
+    at = [0 if place == "top_left" else -round((n - have) * 0.5) for n, have in zip(size, made.size[::-1])]
+    return window(made, size, *at, fill)
+
+
+ROWS = [  # a transform, and what becomes of a picture
+    ([{"resize": {"size": [48, 64], "fit": "contain", "fill": 114}}], lambda im: letterbox(im, (48, 64), (114,) * 3)),
+    ([{"resize": {"size": [50, 50], "fit": "contain", "fill": list(PURPLE), "interpolation": "bicubic", "place": "top_left"}}],
+     lambda im: letterbox(im, (50, 50), PURPLE, "bicubic", "top_left")),
+    ([{"resize": {"size": [50, 47], "fit": "contain", "upscale": False, "fill": list(PURPLE)}}], lambda im: letterbox(im, (50, 47), PURPLE, upscale=False)),
+    ([{"resize": {"size": [80, 95], "fit": "contain", "upscale": False, "place": "top_left"}}],
+     lambda im: letterbox(im, (80, 95), place="top_left", upscale=False)),
+    ([{"resize": {"size": 30, "max_size": 50}}, {"center_crop": {"size": 50, "fill": list(PURPLE)}}], lambda im: center_crop(short_side(im, 30, 50), (50, 50), PURPLE)),
+    ([{"resize": {"size": 30, "max_size": 31, "interpolation": "bicubic"}}, {"center_crop": [31, 40]}],
+     lambda im: center_crop(short_side(im, 30, 31, "bicubic"), (31, 40))),
+    ([{"center_crop": {"size": [35, 70], "fill": 9}}], lambda im: center_crop(im, (35, 70), (9, 9, 9))),
+    *(([{"resize": {"size": [25, 37], "interpolation": f}}], lambda im, f=f: np.asarray(im.resize((37, 25), FILTERS[f]))) for f in FILTERS),
+    *(([{"resize": {"size": 26, "interpolation": f}}, {"center_crop": 26}], lambda im, f=f: center_crop(short_side(im, 26, interpolation=f), (26, 26))) for f in FILTERS),
+]
+
+
+@pytest.mark.parametrize("transform, want", ROWS, ids=[str(transform) for transform, _ in ROWS])
+def test_a_row_is_pillows(photos, open_, transform, want):
+    folder, images = photos
+    batch = next(iter(open_(describe(folder, batch=len(SIZES), image={"transform": transform}))))
+    for row, image in zip(batch["image"], images):
+        np.testing.assert_array_equal(row, want(image), err_msg=str(image.size))
+
+
+@pytest.mark.parametrize("f", FILTERS)
+def test_a_random_resized_crop_is_pillows_of_the_part_that_was_drawn(photos, open_, f):
+    """The part is what affine says; of it the rows are resized by the filter."""
+    folder, images = photos
+    image = {"affine": True, "transform": [{"random_resized_crop": {"size": [21, 34], "interpolation": f}}]}
+    batch = next(iter(open_(describe(folder, batch=len(SIZES), image=image))))
+    for row, im, affine in zip(batch["image"], images, batch["affine"].astype(float)):
+        left, top = -affine[:, 2] / affine.diagonal()
+        right, bottom = (34 - affine[0, 2]) / affine[0, 0], (21 - affine[1, 2]) / affine[1, 1]
+        part = im.crop([round(v) for v in (left, top, right, bottom)])
+        np.testing.assert_array_equal(row, np.asarray(part.resize((34, 21), FILTERS[f])), err_msg=str(im.size))
+
+
+# ---- pictures with masks
+
+
+def fields(image, mask):
+    return {"image": {"image": {"from": "jpg.png", "transform": image}}, "mask": {"image": {"from": "mask.png", "mode": "index", "transform": mask}}}
+
+
+def both(path, open_, image, mask):
+    """The rows of six epochs: index, picture and mask."""
+    loader = open_({"source": {"shards": str(path)}, "batch": len(SIZES), "order": {"shuffle": False, "epochs": 6}, "fields": fields(image, mask)})
+    for epoch in loader.epochs():
+        for batch in epoch:
+            yield from ((int(i), np.array(a), np.array(b)) for i, a, b in zip(batch["index"], batch["image"], batch["mask"]))
+
+
+def test_a_letterboxed_mask_has_a_fill_and_a_filter_of_its_own(pairs, open_):
+    path, made = pairs
+    image = [{"resize": {"size": [40, 50], "fit": "contain", "fill": list(PURPLE), "interpolation": "bicubic"}}]
+    mask = [{"resize": {"size": [40, 50], "fit": "contain", "fill": 255, "interpolation": "nearest"}}]
+    rows = list(both(path, open_, image, mask))
+    assert len(rows) == 6 * len(SIZES)
+    for i, a, b in rows:
+        np.testing.assert_array_equal(a, letterbox(made[i][0], (40, 50), PURPLE, "bicubic"))
+        np.testing.assert_array_equal(b, letterbox(made[i][1], (40, 50), 255, "nearest"))
+
+
+def test_a_mask_has_the_random_size_of_its_picture(pairs, open_):
+    """The shorter side is one of 20 to 44, never 45; the row is the middle of what Pillow makes of it, and the mask's of the same size."""
+    path, made = pairs
+    crop, drawn = (33, 48), set()
+    image = [{"random_resize": {"min_size": 20, "max_size": 45, "interpolation": "lanczos"}}, {"center_crop": {"size": list(crop), "fill": 9}}]
+    mask = [{"random_resize": {"min_size": 20, "max_size": 45, "interpolation": "nearest"}}, {"center_crop": {"size": list(crop), "fill": 255}}]
+    for i, a, b in both(path, open_, image, mask):
+        sizes = [n for n in range(1, 60) if np.array_equal(a, center_crop(short_side(made[i][0], n, interpolation="lanczos"), crop, (9, 9, 9)))]
+        assert len(sizes) == 1, (i, sizes)
+        np.testing.assert_array_equal(b, center_crop(short_side(made[i][1], sizes[0], interpolation="nearest"), crop, 255))
+        drawn.update(sizes)
+    assert len(drawn) > 10 and min(drawn) >= 20 and max(drawn) < 45, drawn
+
+
+def test_a_mask_is_cropped_where_its_picture_is(pairs, open_):
+    """random_crop on padding, with a fill of its own for each."""
+    path, made = pairs
+    size, pad, places = (30, 26), 8, set()
+    image = [{"random_crop": {"size": list(size), "padding": pad, "fill": list(PURPLE)}}, {"horizontal_flip": 0.5}]
+    mask = [{"random_crop": {"size": list(size), "padding": pad, "fill": 255}}, {"horizontal_flip": 0.5}]
+    for i, a, b in both(path, open_, image, mask):
+        w, h = made[i][0].size
+        tops = [middle(h, size[0])] if h + 2 * pad < size[0] else range(-pad, h + pad - size[0] + 1)
+        lefts = [middle(w, size[1])] if w + 2 * pad < size[1] else range(-pad, w + pad - size[1] + 1)
+        found = [(flip, top, left) for flip in (1, -1) for top in tops for left in lefts
+                 if np.array_equal(a[:, ::flip], window(made[i][0], size, top, left, PURPLE))]
+        assert len(found) == 1, (i, found)
+        flip, top, left = found[0]
+        np.testing.assert_array_equal(b[:, ::flip], window(made[i][1], size, top, left, 255))
+        places.add(found[0])
+    assert len(places) > 20 and {flip for flip, _, _ in places} == {1, -1}
+
+
+def test_a_turned_mask_has_its_own_fill(pairs, open_):
+    """random_rotation by one angle: Image.rotate of both."""
+    path, made = pairs
+    rotate = {"degrees": [20, 20]}
+    image = [{"center_crop": 30}, {"random_rotation": {**rotate, "interpolation": "bilinear", "fill": list(PURPLE)}}]
+    mask = [{"center_crop": 30}, {"random_rotation": {**rotate, "fill": 255}}]
+    for i, a, b in both(path, open_, image, mask):
+        photo, classes = (Image.fromarray(center_crop(im, (30, 30)).squeeze()) for im in made[i])
+        np.testing.assert_array_equal(a, np.asarray(photo.rotate(20, Image.BILINEAR, fillcolor=PURPLE)))
+        np.testing.assert_array_equal(b[..., 0], np.asarray(classes.rotate(20, fillcolor=255)))
+
+
+# ---- videos
+
+
+def clip(path, w, h, frames=4):
+    """An uncompressed video of grey noise."""
+    rng = np.random.default_rng(w)
+    with open(path, "wb") as file:
+        file.write(f"YUV4MPEG2 W{w} H{h} F10:1 Ip A1:1 C420jpeg XCOLORRANGE=FULL\n".encode())
+        for _ in range(frames):
+            file.write(b"FRAME\n" + rng.integers(0, 256, w * h, np.uint8).tobytes() + bytes([128]) * (w * h // 2))
+
+
+def clips(open_, folder, transform, epochs=1):
+    """Rows of the folder's videos, as they come."""
+    loader = open_({"source": {"folder": str(folder)}, "batch": 1, "order": {"shuffle": False, "epochs": epochs},
+                    "video": {"frames": 4, "select": {"kind": "all"}, "transform": transform}})
+    return [np.array(row) for epoch in loader.epochs() for batch in epoch for row in batch["video"]]
+
+
+@pytest.fixture
+def frames(tmp_path, open_):
+    """The frames of a clip in tmp_path, as they are decoded."""
+    clip(tmp_path / "a.y4m", 60, 40)
+    row, = clips(open_, tmp_path, [{"center_crop": [40, 60]}])
+    assert len(row) == 4 and row.std() > 60
+    return [Image.fromarray(frame) for frame in row]
+
+
+CLIPS = [  # as ROWS, of transforms that draw nothing
+    *ROWS[:5],
+    ([{"resize": {"size": [25, 37], "interpolation": "lanczos"}}], lambda im: np.asarray(im.resize((37, 25), Image.LANCZOS))),
+    ([{"center_crop": {"size": [70, 50], "fill": list(PURPLE)}}], lambda im: center_crop(im, (70, 50), PURPLE)),
+]
+
+
+@pytest.mark.parametrize("transform, want", CLIPS, ids=[str(transform) for transform, _ in CLIPS])
+def test_every_frame_of_a_clip_is_pillows(tmp_path, open_, frames, transform, want):
+    row, = clips(open_, tmp_path, transform)
+    np.testing.assert_array_equal(row, [want(frame) for frame in frames])
+
+
+def test_a_clips_frames_have_one_random_size(tmp_path, open_, frames):
+    rows = clips(open_, tmp_path, [{"random_resize": {"min_size": 20, "max_size": 40}}, {"center_crop": {"size": 32, "fill": 9}}], epochs=8)
+    drawn = set()
+    for row in rows:
+        sizes = [n for n in range(20, 40) if np.array_equal(row, [center_crop(short_side(f, n), (32, 32), (9, 9, 9)) for f in frames])]
+        assert len(sizes) == 1
+        drawn.update(sizes)
+    assert len(rows) == 8 and len(drawn) > 3
+
+
+# ---- what is refused
+
+
+REFUSED = [
+    ([{"resize": {"size": 8, "fit": "contain"}}], "transform[0].resize.fit: got contain beside size: 8, the shorter side; want what the picture is to fit into, such as size: [8, 8]"),
+    ([{"resize": {"size": [8, 8], "place": "top_left"}}], "transform[0].resize.place: given without fit: contain"),
+    ([{"resize": {"size": [8, 8], "fit": "contain"}}, {"center_crop": 8}], "transform[1].center_crop: comes after resize with fit: contain, after which every row has its size; leave it out"),
+    ([{"resize": {"size": 8, "max_size": 8}}, {"center_crop": 8}], "transform[0].resize.max_size: got 8, want more than the shorter side's 8"),
+    ([{"resize": {"size": 8, "max_size": 20}}], "resize: 8 fixes the shorter side only, and every row of a batch must have one size"),
+    ([{"random_resize": {"min_size": 8, "max_size": 20}}], "random_resize leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: 10"),
+    ([{"resize": {"size": [8, 8], "interpolation": "lanczo"}}], 'transform[0].resize.interpolation: got text "lanczo", want one of bilinear, bicubic, lanczos, box, hamming, nearest; did you mean lanczos?'),
+    ([{"center_crop": {"size": 8, "fill": [1, 2]}}], "transform[0].center_crop.fill: got a list of 2, want a whole number from 0 to 255, or a list of one a channel"),
+]
+
+
+@pytest.mark.parametrize("section", ["image", "video"])
+@pytest.mark.parametrize("transform, text", REFUSED, ids=[text for _, text in REFUSED])
+def test_what_makes_no_rows_is_refused(photos, section, transform, text):
+    with pytest.raises(spdl.SpecError) as raised:
+        spdl.open({"source": {"folder": str(photos[0])}, section: {"transform": transform}})
+    assert text in str(raised.value) and f": {section}.transform" in str(raised.value)
+
+
+PAIRED = [
+    ([{"random_resize": {"min_size": 20, "max_size": 45}}, {"center_crop": 20}], "got interpolation bilinear with mode index, want nearest"),
+    ([{"center_crop": {"size": 20, "fill": [1, 2, 3]}}], "center_crop.fill: got 3 numbers, want one for mode index"),
+]
+
+
+@pytest.mark.parametrize("mask, text", PAIRED, ids=[text for _, text in PAIRED])
+def test_what_mixes_classes_is_refused(pairs, mask, text):
+    with pytest.raises(spdl.SpecError) as raised:
+        spdl.open({"source": {"shards": str(pairs[0])}, "fields": fields([{"center_crop": 20}], mask)})
+    assert text in str(raised.value)
