@@ -50,7 +50,18 @@ func PictureConfig(i *spec.Image) media.Config {
 	if i.Layout == spec.NCHW {
 		c.Layout = media.NCHW
 	}
+	for _, name := range t.Order {
+		c.Order = append(c.Order, steps[name])
+	}
 	return c
+}
+
+var steps = map[string]media.Step{
+	"horizontal_flip": media.StepFlip, "vertical_flip": media.StepVFlip, "random_rotation": media.StepRotation, "random_affine": media.StepAffine,
+	spec.RandAugment: media.StepAugment, spec.TrivialAugmentWide: media.StepAugment, spec.AutoAugment: media.StepAugment,
+	"color_jitter": media.StepJitter, "grayscale": media.StepGrayscale, "gaussian_blur": media.StepBlur, "solarize": media.StepSolarize,
+	"posterize": media.StepPosterize, "invert": media.StepInvert, "adjust_sharpness": media.StepSharpness,
+	"autocontrast": media.StepAutocontrast, "equalize": media.StepEqualize,
 }
 
 var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter}

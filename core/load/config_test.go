@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,35 @@ func TestEveryKeyReachesItsDecoder(t *testing.T) {
 				}
 			}
 			seen[key] = got
+		}
+	}
+}
+
+// The steps of a transform are done in its order, be it the usual one, which needs no words, or another.
+func TestStepsReachTheDecoderInTheirOrder(t *testing.T) {
+	steps := strings.Split(`"horizontal_flip": 1|"vertical_flip": 1|"random_rotation": 9|"random_affine": {"degrees": 9}|"rand_augment": 9|"color_jitter": {"hue": 0.1}|"grayscale": 1|`+
+		`"gaussian_blur": 3|"solarize": {"threshold": 9}|"posterize": {"bits": 2}|"invert": 1|"adjust_sharpness": {"factor": 2}|"autocontrast": 1|"equalize": 1`, "|")
+	order := func(steps []string) []media.Step {
+		s, err := spec.ParseSample([]byte(`{"image": {"transform": [{"center_crop": 8}, {` + strings.Join(steps, "}, {") + `}, {"normalize": "imagenet"}]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return PictureConfig(s.Image).Order
+	}
+	if got := order(steps); got != nil {
+		t.Errorf("the usual order: got %v, want none", got)
+	}
+	slices.Reverse(steps)
+	want := []media.Step{}
+	for s := media.StepEqualize; len(want) < len(steps); s-- {
+		want = append(want, s)
+	}
+	if got := order(steps); !slices.Equal(got, want) {
+		t.Errorf("the opposite order: got %v, want %v", got, want)
+	}
+	for _, augmentation := range []string{`"trivial_augment_wide": {}`, `"auto_augment": "svhn"`} {
+		if got := order([]string{`"invert": 1`, augmentation}); !slices.Equal(got, []media.Step{media.StepInvert, media.StepAugment}) {
+			t.Errorf("invert before %s: got %v", augmentation, got)
 		}
 	}
 }

@@ -1,4 +1,5 @@
-/* affine.c - a row turned, or turned, moved, scaled and sheared: torchvision's RandomRotation and RandomAffine on PIL images.
+/* affine.c - a row turned, or turned, moved, scaled and sheared, or mirrored: torchvision's RandomRotation, RandomAffine and flips on PIL
+ * images.
  *
  * Draws, in the words of philox.c: operation 11 is the rotation, its angle the first uniform of block 0. Operation 12 is the
  * affine map: block 0 has the angle and how far to the right, block 1 how far down and the scale, block 2 the shears along x
@@ -11,7 +12,7 @@ enum { OP_ROTATION = 11, OP_AFFINE = 12 };
 
 static double within(const media_factor *f, double u) { return f->low + u * (f->high - f->low); }
 
-static void draw_rotation(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_rotation(const media_op *op, const media_draw *d, media_retouches *to) {
     double u[2];
     if (!op->rotation.on) return;
     media_uniforms(d, OP_ROTATION, 0, u);
@@ -27,7 +28,7 @@ static double moved(double share, uint32_t n, double u) {
     return rint(-most + u * (most + most));
 }
 
-static void draw_affine(const media_op *op, const media_draw *d, media_retouches *to) {
+void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to) {
     double turn[2], size[2], shear[2];
     if (!op->affine) return;
     media_uniforms(d, OP_AFFINE, 0, turn);
@@ -49,7 +50,10 @@ static void draw_affine(const media_op *op, const media_draw *d, media_retouches
     media_affine_matrix(&a, r->matrix);
 }
 
-void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to) {
-    draw_rotation(op, d, to);
-    draw_affine(op, d, to);
+void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_retouches *to) {
+    if (!op->late[step] || !media_flipped(op, d, step)) return;
+    const double left_right[6] = {-1, 0, op->out_w, 0, 1, 0}, top_bottom[6] = {1, 0, 0, 0, -1, op->out_h};
+    media_retouch *r = &to->all[to->n++];
+    *r = (media_retouch){.kind = MEDIA_WARP, .size = MEDIA_NEAREST};
+    memcpy(r->matrix, step == MEDIA_DO_FLIP ? left_right : top_bottom, sizeof r->matrix);
 }

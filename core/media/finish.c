@@ -45,8 +45,21 @@ size_t media_op_row_bytes(const media_op *op) {
     return (size_t)op->out_h * op->out_w * op->channels * size_of(op->dtype);
 }
 
+/* A flip is part of the geometry unless something else is done before. */
+static void init_order(media_op *op) {
+    int as_numbered = op->order[0] == op->order[1], others = 0;
+    for (int i = 0; i < MEDIA_STEPS; i++) {
+        if (as_numbered) op->order[i] = (uint8_t)i;
+        if (op->order[i] > MEDIA_DO_VFLIP)
+            others++;
+        else
+            op->late[op->order[i]] = others > 0;
+    }
+}
+
 void media_op_init(media_op *op) {
     op->channels = op->mode == MEDIA_RGB ? 3 : 1;
+    init_order(op);
     for (int ch = 0; ch < 3; ch++) {
         op->inv_std[ch] = 1.0f / op->std[ch];
         for (int x = 0; x < 256; x++) {

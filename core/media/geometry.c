@@ -120,6 +120,12 @@ static int32_t around(const media_op *op, int32_t size, uint32_t n) {
     return op->corner ? 0 : -(int32_t)rint(((int32_t)n - size) / 2.0);
 }
 
+int media_flipped(const media_op *op, const media_draw *draw, int step) {
+    if (draw->replay) return (step == MEDIA_DO_FLIP ? draw->flip : draw->vflip) != 0;
+    return step == MEDIA_DO_FLIP ? media_chance(draw, OP_FLIP, 0, op->flip_p)
+                                 : media_chance(draw, OP_VFLIP, 0, op->vflip_p);
+}
+
 int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *p) {
     whole(p, w, h);
     p->res_w = w;
@@ -156,7 +162,7 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
         p->win_y = anywhere(p->res_h, (int32_t)op->out_h, (int32_t)op->padding, u[0]);
         p->win_x = anywhere(p->res_w, (int32_t)op->out_w, (int32_t)op->padding, u[1]);
     }
-    p->flip = draw->replay ? draw->flip != 0 : media_chance(draw, OP_FLIP, 0, op->flip_p);
-    p->vflip = draw->replay ? draw->vflip != 0 : media_chance(draw, OP_VFLIP, 0, op->vflip_p);
+    p->flip = !op->late[MEDIA_DO_FLIP] && media_flipped(op, draw, MEDIA_DO_FLIP);
+    p->vflip = !op->late[MEDIA_DO_VFLIP] && media_flipped(op, draw, MEDIA_DO_VFLIP);
     return MEDIA_OK;
 }

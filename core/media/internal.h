@@ -35,6 +35,9 @@ int media_chance(const media_draw *d, uint32_t op, uint32_t block, double p);
 
 int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_t h, media_plan *plan);
 
+/* Whether left and right (MEDIA_DO_FLIP) or top and bottom (MEDIA_DO_VFLIP) change places, then or later. */
+int media_flipped(const media_op *op, const media_draw *draw, int step);
+
 /* --- resample.c --- */
 
 /* in elements become out, of which the n from win on are wanted, in reverse
@@ -138,7 +141,7 @@ typedef struct media_retouch {
 enum {
     MEDIA_TONES = 6, /* that happen by chance: solarize ... equalize */
     MEDIA_MAX_RETOUCHES =
-        2 /* rotation, affine map */ + MEDIA_MAX_OPS + MEDIA_JITTERS + 2 /* grey, blur */ + MEDIA_TONES,
+        4 /* flips, rotation, affine map */ + MEDIA_MAX_OPS + MEDIA_JITTERS + 2 /* grey, blur */ + MEDIA_TONES,
 };
 
 /* What is done to a row's pixels once they are in their place, in this order. */
@@ -156,7 +159,11 @@ void media_retouch_points(const media_retouches *retouches, double affine[6]);
 int media_retouch_row(const media_retouches *retouches, const media_pixels *px, media_buf *room);
 
 /* --- affine.c --- */
+void media_draw_rotation(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to);
+
+/* Left and right change places (MEDIA_DO_FLIP) or top and bottom, if the geometry has not seen to it. */
+void media_draw_mirror(const media_op *op, const media_draw *d, int step, media_retouches *to);
 
 /* --- augment.c --- */
 void media_draw_augment(const media_op *op, const media_draw *d, media_retouches *to);
@@ -373,6 +380,7 @@ struct media_ctx {
     media_buf room;    /* and what that needs besides */
     media_retouches retouches;
     media_region erased;
+    int from_below;                   /* 1: the row's last line comes first */
     int32_t first_column, end_column; /* of the row: those that the picture reaches; fill around them */
     media_info info;
     const uint8_t *picture_next; /* of media_fetch_picture */

@@ -141,6 +141,7 @@ type Config struct {
 	Out           Size        // the row's picture; zero: Resize
 	Fill          Fill        // around the picture
 	Interpolation Interpolation
+	Order         []Step    // of what follows, up to Equalize; nil: as it stands here
 	Flip          float64   // probability of a horizontal flip
 	VFlip         float64   // and of a vertical one
 	Rotation      *Rotation // nil: rows are not turned
@@ -148,7 +149,7 @@ type Config struct {
 	Augment       *Augment  // nil: no operations are drawn
 	Jitter        *Jitter   // nil: colours stay as they are
 	Grayscale     float64   // probability that all channels become Pillow's L, after Jitter
-	Blur          *Blur     // then, in this order, those that are not nil
+	Blur          *Blur
 	Solarize      *Solarize
 	Posterize     *Posterize
 	Invert        float64 // probability
@@ -184,6 +185,9 @@ func Compile(cfg Config) (*Op, error) {
 	cfg.colours(&op.c)
 	cfg.warp(&op.c)
 	cfg.retouch(&op.c)
+	for i, s := range complete(cfg.Order) {
+		op.c.order[i] = C.uint8_t(s)
+	}
 	op.c.max_pixels = C.uint64_t(cfg.MaxPixels)
 	if cfg.MaxPixels == 0 {
 		op.c.max_pixels = DefaultMaxPixels
@@ -294,6 +298,9 @@ func (cfg *Config) check() error {
 		return err
 	}
 	if err := cfg.checkRetouches(); err != nil {
+		return err
+	}
+	if err := checkOrder(cfg.Order); err != nil {
 		return err
 	}
 	return cfg.checkNormalize()

@@ -18,7 +18,7 @@ static void draw_blur(const media_op *op, const media_draw *d, media_retouches *
     to->all[to->n++] = (media_retouch){.kind = MEDIA_BLUR, .size = (int32_t)op->blur_size, .value = sigma};
 }
 
-static void draw_tones(const media_op *op, const media_draw *d, media_retouches *to) {
+static void draw_tone(const media_op *op, const media_draw *d, int step, media_retouches *to) {
     const struct {
         double p;
         int32_t kind;
@@ -31,19 +31,26 @@ static void draw_tones(const media_op *op, const media_draw *d, media_retouches 
         {op->autocontrast_p, MEDIA_AUTOCONTRAST, 0},
         {op->equalize_p, MEDIA_EQUALIZE, 0},
     };
-    for (uint32_t i = 0; i < MEDIA_TONES; i++)
-        if (media_chance(d, OP_TONES, i, tones[i].p))
-            to->all[to->n++] = (media_retouch){.kind = tones[i].kind, .value = tones[i].value};
+    int i = step - MEDIA_DO_SOLARIZE;
+    if (media_chance(d, OP_TONES, (uint32_t)i, tones[i].p))
+        to->all[to->n++] = (media_retouch){.kind = tones[i].kind, .value = tones[i].value};
 }
 
 void media_draw_retouches(const media_op *op, const media_draw *d, media_retouches *to) {
     to->n = 0;
-    media_draw_affine(op, d, to);
-    media_draw_augment(op, d, to);
-    media_draw_jitter(op, d, to);
-    media_draw_gray(op, d, to);
-    draw_blur(op, d, to);
-    draw_tones(op, d, to);
+    for (int i = 0; i < MEDIA_STEPS; i++) {
+        switch (op->order[i]) {
+        case MEDIA_DO_FLIP:
+        case MEDIA_DO_VFLIP: media_draw_mirror(op, d, op->order[i], to); break;
+        case MEDIA_DO_ROTATION: media_draw_rotation(op, d, to); break;
+        case MEDIA_DO_AFFINE: media_draw_affine(op, d, to); break;
+        case MEDIA_DO_AUGMENT: media_draw_augment(op, d, to); break;
+        case MEDIA_DO_JITTER: media_draw_jitter(op, d, to); break;
+        case MEDIA_DO_GRAY: media_draw_gray(op, d, to); break;
+        case MEDIA_DO_BLUR: draw_blur(op, d, to); break;
+        default: draw_tone(op, d, op->order[i], to); break;
+        }
+    }
 }
 
 void media_retouch_points(const media_retouches *retouches, double affine[6]) {

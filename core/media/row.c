@@ -103,8 +103,9 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.box_x = p.box_x;
     c->info.box_h = p.box_h;
     c->info.box_w = p.box_w;
-    c->info.flip = p.flip;
-    c->info.vflip = p.vflip;
+    c->info.flip = media_flipped(op, draw, MEDIA_DO_FLIP);
+    c->info.vflip = media_flipped(op, draw, MEDIA_DO_VFLIP);
+    c->from_below = p.vflip;
     map_points(op, &p, c->info.affine);
     reach(c, &p, (int32_t)op->out_w);
     media_draw_retouches(op, draw, &c->retouches);
@@ -170,7 +171,7 @@ static void frame(const media_ctx *c, const media_op *op, int32_t y, uint8_t *li
 
 /* Line y of what the geometry gives: finished, or kept where all lines are needed before they change. */
 static void emit(media_ctx *c, const media_op *op, const window *w, int32_t y, void *dst) {
-    int32_t len = (int32_t)op->out_w * w->step, at = c->info.vflip ? (int32_t)op->out_h - 1 - y : y;
+    int32_t len = (int32_t)op->out_w * w->step, at = c->from_below ? (int32_t)op->out_h - 1 - y : y;
     uint8_t *src = w->p + (size_t)(c->ay.start[y] - w->first) * w->stride;
     uint8_t *to = c->retouches.n > 0 ? c->shades.p + (size_t)at * w->stride : c->line.p;
     uint8_t *line = c->ay.count[y] > 0 && c->ay.identity ? src : to;

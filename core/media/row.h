@@ -50,6 +50,24 @@ enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
 enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
 enum { MEDIA_NO_AUGMENT = 0, MEDIA_RAND_AUGMENT = 1, MEDIA_TRIVIAL_AUGMENT_WIDE = 2, MEDIA_AUTO_AUGMENT = 3 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
+/* What may be done to a row once it is cropped and resized. */
+enum {
+    MEDIA_DO_FLIP = 0,
+    MEDIA_DO_VFLIP = 1,
+    MEDIA_DO_ROTATION = 2,
+    MEDIA_DO_AFFINE = 3,
+    MEDIA_DO_AUGMENT = 4,
+    MEDIA_DO_JITTER = 5,
+    MEDIA_DO_GRAY = 6,
+    MEDIA_DO_BLUR = 7,
+    MEDIA_DO_SOLARIZE = 8,
+    MEDIA_DO_POSTERIZE = 9,
+    MEDIA_DO_INVERT = 10,
+    MEDIA_DO_SHARPNESS = 11,
+    MEDIA_DO_AUTOCONTRAST = 12,
+    MEDIA_DO_EQUALIZE = 13,
+    MEDIA_STEPS = 14,
+};
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
 enum {
@@ -87,6 +105,7 @@ typedef struct media_op {
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
     uint32_t padding;  /* of anywhere: pixels of fill on each side, which it may lie on */
     uint8_t fill[4];   /* where the row has no pixel; here and below a pixel as u8 rows have it */
+    uint8_t order[MEDIA_STEPS]; /* of what follows: each MEDIA_DO_ once; zeros: as they are numbered */
     double flip_p, vflip_p;
     media_factor rotation; /* degrees, to the left */
     uint32_t rotation_filter;
@@ -121,6 +140,7 @@ typedef struct media_op {
 
     /* Written by media_op_init(). */
     uint32_t channels;  /* 3, or 1 for gray, luma and index */
+    uint32_t late[2];   /* 1: left and right, top and bottom change places after something else was done */
     uint32_t fma_exact; /* 1: the vector path equals lut for every value */
     float inv_std[3];
     float lut[3][256];      /* (x / 255 - mean) / std, each step rounded to float */

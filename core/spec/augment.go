@@ -58,7 +58,7 @@ type AdjustSharpness struct{ Factor, P float64 }
 type Retouches struct {
 	RandomRotation  *RandomRotation
 	RandomAffine    *RandomAffine
-	Augment         *Augment // before the colours change
+	Augment         *Augment
 	GaussianBlur    *GaussianBlur
 	Solarize        *Solarize
 	Posterize       *Posterize

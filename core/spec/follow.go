@@ -1,5 +1,7 @@
 package spec
 
+import "slices"
+
 // move is what puts a row's pixels elsewhere by chance.
 type move struct {
 	name string
@@ -25,9 +27,21 @@ var moves = []move{
 	{"random_affine", func(a, b *Transform) bool {
 		return sameBut(a.RandomAffine, b.RandomAffine, func(r *RandomAffine) { r.Interpolation, r.Fill = "", nil })
 	}},
+	{"the order of flips and turns", func(a, b *Transform) bool { return slices.Equal(a.turning(), b.turning()) }},
 	{RandAugment, func(a, b *Transform) bool {
 		return sameBut(a.Augment, b.Augment, func(r *Augment) { r.Interpolation, r.Fill = "", nil })
 	}},
+}
+
+// turning are the steps that put pixels elsewhere, in their order, where that is another than the usual. Flips alone come to the same in any.
+func (t *Transform) turning() []string {
+	turns := t.moving()
+	if len(turns) == 0 {
+		return nil
+	}
+	return stepsOf(slices.DeleteFunc(slices.Clone(t.Order), func(name string) bool {
+		return name != "horizontal_flip" && name != "vertical_flip" && !slices.Contains(turns, name)
+	}))
 }
 
 // sameBut compares what is there, without what is cleared.
@@ -69,7 +83,7 @@ func (d *decoder) checkFollowed(media []Medium) {
 			}
 			name := t.moving()[0]
 			d.failAt(m.Path()+".transform."+name, "got %s, which puts pixels elsewhere, beside %s, whose rows are drawn alike and would not follow; if they need not fit, make them "+
-				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation or random_affine, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
+				"fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation or random_affine, in the same order, or leave it out: color_jitter, gaussian_blur and the like leave pixels in their place",
 				name, other.Path())
 			return
 		}

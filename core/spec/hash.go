@@ -136,6 +136,7 @@ type canonicalImage struct {
 	Erasing      float64          `json:"random_erasing,omitempty"`
 	Affine       bool             `json:"affine,omitempty"`
 	RandomResize *canonicalSizes  `json:"random_resize,omitempty"`
+	Order        []string         `json:"steps,omitempty"` // nil: the usual
 	canonicalRetouches
 }
 
@@ -387,6 +388,7 @@ func (i *Image) canonical() *canonicalImage {
 		c.RandomPart = &canonicalPad{r.Height, r.Width, r.Padding, r.Fill}
 	}
 	c.RandomResize = (*canonicalSizes)(i.Transform.RandomResize)
+	c.Order = i.Transform.Order
 	c.VerticalFlip, c.Grayscale, c.Erasing = i.Transform.VerticalFlip, i.Transform.Grayscale, i.Transform.RandomErasing
 	if j := i.Transform.ColorJitter; j != nil {
 		c.Jitter = &canonicalJitter{j.P, j.Brightness, j.Contrast, j.Saturation, j.Hue}

@@ -3,7 +3,6 @@ package spec
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/spdl/spdl/core/tensor"
@@ -24,20 +23,6 @@ const (
 	maxChannels = 16
 	sizeWant    = "N or [H, W]"
 )
-
-// operations in the order that a transform has to keep: first the geometry, of the augmentations one.
-var (
-	geometries    = []string{"resize", "random_resize", "center_crop", "random_crop", "random_resized_crop"}
-	flips         = []string{"horizontal_flip", "vertical_flip"}
-	warps         = []string{"random_rotation", "random_affine"}
-	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
-	changes       = []string{"color_jitter", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize", "normalize", "random_erasing"}
-	operations    = slices.Concat(geometries, flips, warps, augmentations, changes)
-)
-
-// operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop alone; then, in this order, any of " + strings.Join(slices.Concat(flips, warps), ", ") + ", one of " +
-	strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; each at most once"
 
 // image reads the section over what above already says; nil: nothing.
 func (d *decoder) image(s *section, above *Image) *Image {
@@ -72,7 +57,7 @@ func (d *decoder) pixels(s *section, img *Image) {
 }
 
 func (d *decoder) transform(s *section) (t Transform) {
-	last := -1
+	var before []string
 	items := s.items("transform", "a list of operations: "+strings.Join(operations, ", "), len(operations))
 	for i, n := range items {
 		entry := fmt.Sprintf("transform[%d]", i)
@@ -85,18 +70,18 @@ func (d *decoder) transform(s *section) (t Transform) {
 			return t
 		}
 		for name := range op.values {
-			at := slices.Index(operations, name)
-			if at <= last || (name == "random_resized_crop" || name == "random_resize") && last >= 0 || name == "random_crop" && t.CenterCrop != nil || slices.Contains(augmentations, name) && t.Augment != nil {
-				op.fail(name, "comes after %s; want %s", operations[last], operationOrder)
+			if wrong := misplaced(name, before); wrong != "" {
+				op.fail(name, "%s; want %s", wrong, operationOrder)
 			}
 			if t.fit().Contain && (name == "center_crop" || name == "random_crop") {
 				op.fail(name, "comes after resize with fit: contain, after which every row has its size; leave it out, or resize to the shorter side or a max_size")
 			}
-			last = at
+			before = append(before, name)
 			d.pos[join(s.place, "transform."+name)] = placeOf(op.values[name], join(op.shown, name))
 		}
 		d.operation(&op, &t)
 	}
+	t.Order = stepsOf(before)
 	return t
 }
 

@@ -117,8 +117,8 @@ var keys = withFrames([]Key{
 	{"image.mode", "rgb, gray, luma, index", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray); " +
 		"index, for masks, the numbers that a PNG with a palette stores, or one of greys of up to 8 bits: u8, with interpolation nearest."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
-	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop; then any of horizontal_flip, vertical_flip, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
-		"color_jitter, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, autocontrast, equalize, normalize and random_erasing."},
+	{"image.transform", "list of operations", "(required)", "First resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop; then any of horizontal_flip, vertical_flip, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
+		"color_jitter, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, autocontrast and equalize, done in the order in which they stand; then normalize and random_erasing."},
 	{"image.transform[].resize", "N, [H, W] or mapping", "(none)", "N: the shorter side, the other in proportion (torchvision's rule); [H, W]: exactly. Sides are 1 to 16384, here and below."},
 	{"image.transform[].resize.size", "N or [H, W]", "(required)", "As above."},
 	{"image.transform[].resize.interpolation", "bilinear, bicubic, lanczos, box, hamming, nearest", "bilinear", "The filter, equal to Pillow's: antialiased, or the nearest pixel, for masks."},

@@ -136,7 +136,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		} {
 			_, err := Parse([]byte(fmt.Sprintf(fields, "8", op, "", other, "")), "x.yaml")
 			want := fmt.Sprintf("fields.photo.image.transform[1].%s: got %s, which puts pixels elsewhere, beside fields.other.%s, whose rows are drawn alike and would not follow; "+
-				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation or random_affine, or leave it out", name, name, other[:5])
+				"if they need not fit, make them fields, one with draw: own; if they must (a mask), give both the same size, the same random crop and flips and the same random_rotation or random_affine, in the same order, or leave it out", name, name, other[:5])
 			if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.yaml:3:") {
 				t.Errorf("%s beside %s\ngot  %v\nwant %s", op, other, err, want)
 			}
@@ -146,6 +146,11 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		} {
 			parse(t, fmt.Sprintf(fields, "8", op, rest[0], rest[1], ""))
 		}
+	}
+	const after, before = "{center_crop: 8}, {random_rotation: 9}, {horizontal_flip: 0.5}", "{center_crop: 8}, {horizontal_flip: 0.5}, {random_rotation: 9}"
+	if _, err := Parse([]byte(fmt.Sprintf("source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s]}}\n  mask: {image: {from: png, mode: index, transform: [%s]}}\n", after, before)), "x.yaml"); err == nil ||
+		!strings.Contains(err.Error(), "random_rotation: got random_rotation, which puts pixels elsewhere, beside fields.mask.image") || !strings.Contains(err.Error(), "in the same order") {
+		t.Errorf("a mask that is flipped before it is turned, beside a picture that is flipped after that: got %v", err)
 	}
 	const turned = "image: {from: png, mode: index, transform: [{center_crop: 8}, {random_rotation: %s}]}"
 	parse(t, fmt.Sprintf(fields, "8", "random_rotation: {degrees: 30, interpolation: bilinear}", "", fmt.Sprintf(turned, "30"), ""))
@@ -188,6 +193,8 @@ func TestMasksThatDoNotFollowAreNamed(t *testing.T) {
 		{"{random_crop: 8}", "", "{random_crop: {size: 8, padding: 1}}", "random_crop"}, {"{random_resized_crop: 8}", "", "{random_resized_crop: {size: 8, scale: [0.5, 1]" + nearest + "}", "random_resized_crop"},
 		{"{random_resize: {min_size: 8, max_size: 16}}, {center_crop: 8}", "", "{center_crop: 8}", "random_resize"},
 		{"{center_crop: 8}, {horizontal_flip: 0.5}", ", draw: own", "{center_crop: 8}", ""}, {"{center_crop: 8}, {horizontal_flip: 0.5}, {grayscale: 0.1}", "", "{center_crop: 8}, {horizontal_flip: 0.5}", ""},
+		{"{center_crop: 8}, {random_rotation: 9}, {invert: 0.5}, {horizontal_flip: 0.5}", "", "{center_crop: 8}, {random_rotation: 9}, {horizontal_flip: 0.5}", ""},
+		{"{center_crop: 8}, {invert: 0.5}, {vertical_flip: 0.5}, {horizontal_flip: 0.5}", "", "{center_crop: 8}, {horizontal_flip: 0.5}, {vertical_flip: 0.5}", ""},
 		{"{random_resized_crop: 8}", "", "{random_resized_crop: {size: 4" + nearest + "}", ""}, {"{random_crop: 8}", "", "{random_crop: {size: 8, fill: 255}}", ""},
 	} {
 		mask, picture, op := parse(t, fmt.Sprintf(pair, c[0], c[1], c[2])).Unfollowed()

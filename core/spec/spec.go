@@ -215,7 +215,7 @@ type Image struct {
 	Affine    bool  // a batch says where each picture's points lie in its row, and the picture's size
 }
 
-// Transform is applied in the order of its fields. Nil and zero leave out; one of Resize, CenterCrop, RandomCrop and
+// Transform is the geometry, then the steps from HorizontalFlip to Retouches in Order, then Normalize and RandomErasing. Nil and zero leave out; one of Resize, CenterCrop, RandomCrop and
 // RandomResizedCrop is there, or Resize or RandomResize and CenterCrop or RandomCrop.
 type Transform struct {
 	Resize            *Resize
@@ -223,9 +223,10 @@ type Transform struct {
 	CenterCrop        *CenterCrop
 	RandomCrop        *RandomCrop
 	RandomResizedCrop *RandomResizedCrop
-	HorizontalFlip    float64 // probability
+	Order             []string // the steps' names; nil: the order of steps
+	HorizontalFlip    float64  // probability
 	VerticalFlip      float64
-	ColorJitter       *ColorJitter // after Retouches.Augment
+	ColorJitter       *ColorJitter
 	Grayscale         float64      // probability
 	Retouches                      // what else changes pixels
 	Normalize         *Normalize

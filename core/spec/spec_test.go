@@ -324,6 +324,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	}
 	seen := map[[32]byte]string{base.Hash(): ""}
 	for _, more := range []string{
+		"invert: 1}, {horizontal_flip: 0.5", "horizontal_flip: 0.5}, {invert: 1", "invert: 1}, {equalize: 1}, {horizontal_flip: 0.5", "equalize: 1}, {invert: 1}, {horizontal_flip: 0.5",
 		"vertical_flip: 0.5", "vertical_flip: 0.6", "grayscale: 0.5", "random_erasing: 0.5", "color_jitter: {hue: 0}", "color_jitter: {hue: 0.1}", "color_jitter: {hue: 0.1, p: 0.5}",
 		"color_jitter: {brightness: 0.1}", "color_jitter: {contrast: 0.1}", "color_jitter: {saturation: 0.1}", "color_jitter: {saturation: [0.1, 0.1]}",
 		"random_rotation: 9", "random_rotation: [0, 9]", "random_rotation: {degrees: 9, interpolation: bilinear}", "random_affine: {degrees: 9}", "random_affine: {degrees: 8}",

@@ -379,3 +379,29 @@ def test_rotation_and_affine_come_between_the_flips_and_the_augmentation(rows, t
         got = rows.row(tmp_path / "a.png", Out=(40, 50), VFlip=1, Rotation=dict(Degrees=[-30, 30], Interpolation=NEAREST),
                        Affine=dict(Degrees=[-10, 10], Interpolation=NEAREST), Augment=dict(Kind=WIDE, Bins=31, Interpolation=NEAREST), draw=dict(Seed=5, Index=i))
         assert np.array_equal(got, as_array(done(want, name, m))), (i, name)
+
+
+@pytest.mark.parametrize("mode,layout", [(RGB, 0), (RGB, 1), (GRAY, 0)])
+def test_what_has_an_order_of_its_own_is_pillows_in_that_order(rows, tmp_path, mode, layout):
+    """Flips after a turn and after colours, tones before them: each in the place that it is given."""
+    rng = np.random.default_rng(14)
+    channels = 3 if mode == RGB else 1
+    for i in range(100):
+        size = SIZES[i % len(SIZES)]
+        im = want = some(rng, size, channels)
+        im.save(tmp_path / "a.png")
+        config, calls = {}, {
+            0: lambda im: im.transpose(Image.FLIP_LEFT_RIGHT), 1: lambda im: im.transpose(Image.FLIP_TOP_BOTTOM),
+            2: lambda im: im.rotate(between(-30, 30, uniforms(5, 0, i, ROTATION, 0)[0])),
+        }
+        for step, (name, make, pillow, values) in enumerate(TONE_OPS, start=8):
+            value = values[i % len(values)]
+            config.update(asked(name, make, value, 1))
+            calls[step] = lambda im, pillow=pillow, value=value: pillow(im, value)
+        order = [int(step) for step in rng.permutation(list(calls))]
+        for step in order:
+            want = calls[step](want)
+        got = rows.row(tmp_path / "a.png", Out=size, Mode=mode, Layout=layout, Order=order, Flip=1, VFlip=1, draw=dict(Seed=5, Index=i),
+                       Rotation=dict(Degrees=[-30, 30], Interpolation=NEAREST), **config)
+        want = as_array(want)
+        assert np.array_equal(got, want.transpose(2, 0, 1) if layout else want), (i, size, order)

@@ -1,0 +1,164 @@
+package media
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// each is every step alone, so that it happens.
+var each = map[Step]Config{
+	StepFlip:         {Flip: 1},
+	StepVFlip:        {VFlip: 1},
+	StepRotation:     {Rotation: &Rotation{Degrees: [2]float64{10, 40}, Interpolation: Bilinear, Fill: Fill{9, 99, 199}}},
+	StepAffine:       {Affine: &Affine{Degrees: [2]float64{-30, -10}, Scale: [2]float64{0.8, 0.9}, Translate: [2]float64{0.2, 0.2}}},
+	StepAugment:      {Augment: &Augment{Kind: RandAugment, Ops: 2, Magnitude: 20, Bins: 31, Interpolation: Nearest}},
+	StepJitter:       {Jitter: &Jitter{P: 1, Brightness: &[2]float64{0.4, 0.6}, Hue: &[2]float64{0.1, 0.2}}},
+	StepGrayscale:    {Grayscale: 1},
+	StepBlur:         {Blur: &Blur{P: 1, Size: 5, Sigma: [2]float64{1, 2}}},
+	StepSolarize:     {Solarize: &Solarize{P: 1, Threshold: 100}},
+	StepPosterize:    {Posterize: &Posterize{P: 1, Bits: 3}},
+	StepInvert:       {Invert: 1},
+	StepSharpness:    {Sharpness: &Sharpness{P: 1, Factor: 3}},
+	StepAutocontrast: {Autocontrast: 1},
+	StepEqualize:     {Equalize: 1},
+}
+
+// both is two steps in one configuration, in no order yet.
+func both(a, b Step) Config {
+	cfg, other := each[a], each[b]
+	cfg.Flip, cfg.VFlip, cfg.Grayscale = max(cfg.Flip, other.Flip), max(cfg.VFlip, other.VFlip), max(cfg.Grayscale, other.Grayscale)
+	cfg.Invert, cfg.Autocontrast, cfg.Equalize = max(cfg.Invert, other.Invert), max(cfg.Autocontrast, other.Autocontrast), max(cfg.Equalize, other.Equalize)
+	if other.Rotation != nil {
+		cfg.Rotation = other.Rotation
+	}
+	if other.Affine != nil {
+		cfg.Affine = other.Affine
+	}
+	if other.Augment != nil {
+		cfg.Augment = other.Augment
+	}
+	if other.Jitter != nil {
+		cfg.Jitter = other.Jitter
+	}
+	if other.Blur != nil {
+		cfg.Blur = other.Blur
+	}
+	if other.Solarize != nil {
+		cfg.Solarize = other.Solarize
+	}
+	if other.Posterize != nil {
+		cfg.Posterize = other.Posterize
+	}
+	if other.Sharpness != nil {
+		cfg.Sharpness = other.Sharpness
+	}
+	return cfg
+}
+
+// asPNG is a row of RGB as a file.
+func asPNG(t *testing.T, row []byte, w, h int) []byte {
+	t.Helper()
+	img := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for i := range w * h {
+		copy(img.Pix[4*i:], row[3*i:3*i+3])
+		img.Pix[4*i+3] = 255
+	}
+	var file bytes.Buffer
+	if err := png.Encode(&file, img); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// Draws do not depend on the order, so two steps at once make what the second makes of the first one's row.
+func TestStepsAreDoneInTheOrderThatIsGiven(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 60, 50)
+	draw, differ := Draw{Seed: 3, Index: 4}, 0
+	for a := range steps {
+		between := asPNG(t, made(t, w, data, each[a], draw), 60, 50)
+		for b := range steps {
+			if a == b {
+				continue
+			}
+			cfg := both(a, b)
+			cfg.Order = []Step{a, b}
+			got, want := made(t, w, data, cfg, draw), made(t, w, between, each[b], draw)
+			if !bytes.Equal(got, want) {
+				t.Errorf("step %d, then %d: not what the second makes of the first one's row", a, b)
+			}
+			cfg.Order = []Step{b, a}
+			if !bytes.Equal(got, made(t, w, data, cfg, draw)) {
+				differ++
+			}
+		}
+	}
+	if differ < 100 {
+		t.Errorf("of 182 pairs %d differ from their opposites: the order decides nothing", differ)
+	}
+}
+
+// Without an order, and with one that says no more, rows are what they were before there was one.
+func TestTheOrderOfTheFieldsNeedNotBeGiven(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 60, 50)
+	for a := range steps {
+		for b := a + 1; b < steps; b++ {
+			cfg := both(a, b)
+			want := made(t, w, data, cfg, Draw{Seed: 3})
+			for _, order := range [][]Step{{a, b}, {a}} {
+				if cfg.Order = order; !bytes.Equal(made(t, w, data, cfg, Draw{Seed: 3}), want) {
+					t.Errorf("order %v is not that of the fields", order)
+				}
+			}
+		}
+	}
+}
+
+// A point is followed through flips that come late, and what is told of the row says that it is flipped.
+func TestALateFlipIsToldAndFollowed(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 60, 50)
+	cfg := both(StepRotation, StepFlip)
+	cfg.Out = Size{50, 60}
+	row := make([]byte, 3*60*50)
+	info := func(order ...Step) Info {
+		cfg.Order = order
+		got, err := w.Row(row, data, compiled(t, cfg), Draw{Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	alone := cfg
+	alone.Flip = 0
+	before, err := w.Row(row, data, compiled(t, alone), Draw{Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, want := info(StepRotation, StepFlip), before.Affine
+	x := want[0]
+	want[0] = [3]float64{-x[0], -x[1], 60 - x[2]}
+	if !late.Flip || late.Affine != want {
+		t.Errorf("flipped after it was turned: got %v, %v, want true, %v", late.Flip, late.Affine, want)
+	}
+	if early := info(StepFlip, StepRotation); !early.Flip || early.Affine == late.Affine {
+		t.Errorf("flipped before it was turned: got %v, %v as of the other order", early.Flip, early.Affine)
+	}
+}
+
+func TestAnOrderThatIsNoneIsRefused(t *testing.T) {
+	for want, order := range map[string][]Step{
+		"media: order: got step 5 twice, want each once":             {StepJitter, StepFlip, StepJitter},
+		fmt.Sprintf("media: order: got step %d, want one of", steps): {steps},
+	} {
+		if _, err := Compile(Config{Resize: Square(4), Order: order}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v: got %v, want %q", order, err, want)
+		}
+	}
+	if got := complete([]Step{StepEqualize}); len(got) != int(steps) || got[0] != StepEqualize || !slices.Contains(got, StepInvert) {
+		t.Errorf("the whole order is %v", got)
+	}
+}

@@ -1,0 +1,49 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+)
+
+// The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it.
+var (
+	geometries    = []string{"resize", "random_resize", "center_crop", "random_crop", "random_resized_crop"}
+	turns         = []string{"horizontal_flip", "vertical_flip", "random_rotation", "random_affine"}
+	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
+	changes       = []string{"color_jitter", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize"}
+	steps         = slices.Concat(turns, augmentations, changes)
+	endings       = []string{"normalize", "random_erasing"}
+	operations    = slices.Concat(geometries, steps, endings)
+)
+
+// operationOrder says the order in words.
+var operationOrder = "resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop alone; then, in any order, " +
+	strings.Join(turns, ", ") + ", one of " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ") + "; each at most once"
+
+// misplaced says why an operation cannot come after those before it; "" where it can.
+func misplaced(name string, before []string) string {
+	if len(before) == 0 {
+		return ""
+	}
+	last := before[len(before)-1]
+	clash := func(names []string, with ...string) bool {
+		return slices.Contains(names, name) && slices.ContainsFunc(before, func(b string) bool { return slices.Contains(with, b) })
+	}
+	switch {
+	case slices.Contains(before, name):
+		return "is there twice"
+	case slices.Contains(steps, name) && slices.Contains(endings, last), !slices.Contains(steps, name) && slices.Index(operations, name) < slices.Index(operations, last),
+		clash([]string{"random_resized_crop", "random_resize"}, geometries...), clash([]string{"random_crop"}, "center_crop"), clash(augmentations, augmentations...):
+		return "comes after " + last
+	}
+	return ""
+}
+
+// stepsOf are the steps of a transform in its order; nil where that is the order they have here.
+func stepsOf(transform []string) []string {
+	order := slices.DeleteFunc(slices.Clone(transform), func(name string) bool { return !slices.Contains(steps, name) })
+	if slices.IsSortedFunc(order, func(a, b string) int { return slices.Index(steps, a) - slices.Index(steps, b) }) {
+		return nil
+	}
+	return order
+}
