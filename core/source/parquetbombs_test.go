@@ -123,6 +123,8 @@ func TestPagesThatUnpackToMoreAreBadSamples(t *testing.T) {
 		"lengths":              {forged{rows: 1, pages: [][]byte{dataPage(t, format.DeltaLengthByteArray, 1, deltas(math.MaxInt32), 0)}}, "more values than the page"},
 		"numbers of prefixes":  {forged{rows: 1, pages: [][]byte{dataPage(t, format.DeltaByteArray, 1, append(deltas(0), deltas(math.MaxInt32)...), 0)}}, "more values than the page"},
 		"lengths of prefixes":  {forged{rows: 2, pages: [][]byte{dataPage(t, format.DeltaByteArray, 2, prefixes, 0)}}, "texts that share their beginnings: got"},
+		"a dictionary":         {forged{rows: 1, pages: [][]byte{dataPage(t, format.RLEDictionary, 1, []byte{1, 2, 0}, 0)}}, "its pages need a dictionary, and it has none"},
+		"a far dictionary":     {forged{rows: 1, pages: [][]byte{dataPage(t, format.Plain, 0, nil, 0), dataPage(t, format.RLEDictionary, 1, []byte{1, 2, 0}, 0)}}, "its pages need a dictionary, and it has none"},
 		"an index and a claim": {forged{rows: 1, index: uvarints(0x19, 0xfc, math.MaxInt32), pages: [][]byte{dataPage(t, format.Plain, 1, nil, math.MaxInt32)}}, "a page of 0 bytes"},
 	}
 	for _, codec := range []compress.Codec{&parquet.Zstd, &parquet.Gzip, &parquet.Snappy, &parquet.Brotli, &parquet.Lz4Raw} {

@@ -302,11 +302,15 @@ func (p *pages) needed(e format.Encoding) error {
 		return err
 	}
 	first := &pages{chunk: p.chunk, at: from, end: p.end}
+	switch h, err := first.header(); {
+	case err != nil:
+		return err
+	case h.Type != format.DictionaryPage || h.DictionaryPageHeader == nil:
+		return errors.New("damaged: its pages need a dictionary, and it has none")
+	}
+	first.at = from
 	if err := first.next(); err != nil {
 		return err
-	}
-	if !first.dictionary {
-		return errors.New("damaged: its pages need a dictionary, and it has none")
 	}
 	p.ready, p.dictionary = append(p.ready, first.ready...), true
 	return nil
