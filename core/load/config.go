@@ -28,11 +28,17 @@ func PictureConfig(i *spec.Image) media.Config {
 	if r := t.RandomResize; r != nil {
 		c.RandomResize = &media.RandomResize{Min: r.MinSize, Max: r.MaxSize}
 	}
+	border := func(b spec.Border) { c.Padding, c.Fill = paddings[b.Mode], fill(b.Fill) }
+	if p := t.Pad; p != nil {
+		c.Pad = media.Sides(p.Sides)
+		border(p.Border)
+	}
 	if r := t.CenterCrop; r != nil {
-		c.Fill = fill(r.Fill)
+		border(r.Border)
 	}
 	if r := t.RandomCrop; r != nil {
-		c.Anywhere, c.Fill = &media.Anywhere{Padding: r.Padding}, fill(r.Fill)
+		c.Anywhere, c.Pad = true, media.Sides(r.Padding)
+		border(r.Border)
 	}
 	if r := t.RandomResizedCrop; r != nil {
 		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}
@@ -54,6 +60,8 @@ func PictureConfig(i *spec.Image) media.Config {
 }
 
 var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter}
+
+var paddings = map[string]media.Padding{spec.Edge: media.Edge, spec.Reflect: media.Reflect, spec.Symmetric: media.Symmetric}
 
 func fill(f *spec.Fill) media.Fill {
 	if f == nil {

@@ -155,6 +155,25 @@ void media_retouch_points(const media_retouches *retouches, double affine[6]);
 /* The pixels are changed where they lie. */
 int media_retouch_row(const media_retouches *retouches, const media_pixels *px, media_buf *room);
 
+/* A copy of the pixels and room for more bytes behind it, aligned; NULL when there is no memory. */
+uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more, media_pixels *to);
+
+/* --- border.c --- */
+
+/* A row that reaches beyond its picture, which goes on there. */
+typedef struct media_border {
+    uint32_t mode;            /* PAD_CONSTANT: nothing to do */
+    int32_t x, y, w, h;       /* where in the picture the row begins; the picture's size */
+    int32_t first_x, first_y; /* where what is rendered begins */
+    int flip, vflip;
+} media_border;
+
+void media_border_of(const media_op *op, const media_plan *p, media_border *b);
+
+/* From a copy of the pixels; columns: room for as many numbers. */
+void media_border_row(const media_border *b, const media_pixels *px, const media_pixels *from,
+                      int32_t *columns);
+
 /* --- affine.c --- */
 void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to);
 
@@ -371,7 +390,9 @@ struct media_ctx {
     media_buf picture; /* what another decoder made */
     media_buf shades;  /* the row as bytes, while it is retouched */
     media_buf room;    /* and what that needs besides */
+    media_border border;
     media_retouches retouches;
+    int keeps; /* 1: all lines of the row are needed before any is finished */
     media_region erased;
     int32_t first_column, end_column; /* of the row: those that the picture reaches; fill around them */
     media_info info;

@@ -126,7 +126,7 @@ func TestChangedRowsAreNeitherPlannedNorCopied(t *testing.T) {
 			t.Errorf("%s: planned %v, copied %v, error %v; want none", name, ok, op.Copies(60, 50), err)
 		}
 	}
-	if compiled(t, Config{Out: Size{50, 60}, Anywhere: &Anywhere{Padding: 1}}).Copies(60, 50) {
+	if compiled(t, Config{Out: Size{50, 60}, Anywhere: true, Pad: Around(1)}).Copies(60, 50) {
 		t.Error("a row with zeros around its picture is a copy of it")
 	}
 	if op := compiled(t, Config{Out: Size{50, 60}}); !op.Copies(60, 50) {

@@ -223,9 +223,9 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"row: got 20000 x 5":                        with(func(c *Config) { c.Out = Size{20000, 5} }),
 		"got probability 1.5":                       with(func(c *Config) { c.Flip = 1.5 }),
 		"got probability NaN":                       with(func(c *Config) { c.Flip = nan() }),
-		"anywhere: got padding -1":                  with(func(c *Config) { c.Anywhere = &Anywhere{Padding: -1} }),
-		"anywhere: got padding 16385":               with(func(c *Config) { c.Anywhere = &Anywhere{Padding: 16385} }),
-		"anywhere is a crop to Out":                 {Random: &RandomCrop{}, Anywhere: &Anywhere{}, Out: Square(5)},
+		"pad: got -1":                               with(func(c *Config) { c.Anywhere, c.Pad = true, Around(-1) }),
+		"pad: got 16385":                            with(func(c *Config) { c.Anywhere, c.Pad = true, Around(16385) }),
+		"anywhere and padding are of a crop to Out": {Random: &RandomCrop{}, Anywhere: true, Out: Square(5)},
 		"erase: got probability 2":                  with(func(c *Config) { c.Erase = 2 }),
 		"mode index: want no erasing":               {Out: Square(5), Mode: Index, Erase: 0.1},
 		"vertical flip: got probability -1":         with(func(c *Config) { c.VFlip = -1 }),
@@ -352,7 +352,7 @@ func allConfigs() []Config {
 			cfg.Erase = 0.5
 		}
 		if cfg.Random == nil && i%2 == 0 {
-			cfg.Anywhere = &Anywhere{Padding: i % 60}
+			cfg.Anywhere, cfg.Pad, cfg.Padding = true, Around(i%60), Padding(i/2%4)
 		}
 		if cfg.DType != U8 && i%3 == 0 {
 			cfg.Normalize = &Normalize{imagenet.Mean[:3-2*min(1, int(cfg.Mode))], imagenet.Std[:3-2*min(1, int(cfg.Mode))]}

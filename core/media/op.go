@@ -101,11 +101,21 @@ func (f Fill) c() [4]C.uint8_t {
 	return [4]C.uint8_t{C.uint8_t(f[0]), C.uint8_t(f[1]), C.uint8_t(f[2])}
 }
 
-// Anywhere is torchvision's RandomCrop: the row lies anywhere in the picture and the padding around it. Where it does not fit, the
-// picture stands in its middle.
-type Anywhere struct {
-	Padding int // pixels on each side
-}
+// Sides are pixels around a picture.
+type Sides struct{ Left, Top, Right, Bottom int }
+
+// Around is n pixels on each side.
+func Around(n int) Sides { return Sides{n, n, n, n} }
+
+// Padding is what lies beyond a picture.
+type Padding uint8
+
+const (
+	Constant  Padding = iota // Fill
+	Edge                     // the outermost pixel
+	Reflect                  // the picture mirrored, without its outermost pixel
+	Symmetric                // and with it
+)
 
 // Contain is Pillow's ImageOps.pad: the picture keeps its shape and is as large as Out has room for.
 type Contain struct {
@@ -129,7 +139,8 @@ type RandomResize struct{ Min, Max int }
 
 // Config describes a row. Its geometry is one of: ResizeShort, Resize or RandomResize, each
 // with an optional crop to Out, of the middle or Anywhere; Random, resized to Out; Contain in Out;
-// or none, a crop to Out alone. Where a picture is smaller than the crop, Fill goes around.
+// or none, a crop to Out alone. A crop is of the picture with Pad around it. Where it is smaller still, it stands in the middle.
+// What lies beyond it is Padding's to say.
 type Config struct {
 	ResizeShort   int      // the shorter side becomes this; 0: not asked
 	Longest       int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound
@@ -137,9 +148,11 @@ type Config struct {
 	Contain       *Contain // nil: not asked
 	RandomResize  *RandomResize
 	Random        *RandomCrop // nil: not asked
-	Anywhere      *Anywhere   // nil: crops are of the middle
-	Out           Size        // the row's picture; zero: Resize
-	Fill          Fill        // around the picture
+	Anywhere      bool        // crops are torchvision's RandomCrop, and not of the middle
+	Pad           Sides
+	Padding       Padding // Constant where nothing is cropped to Out, but contained
+	Out           Size    // the row's picture; zero: Resize
+	Fill          Fill    // around the picture
 	Interpolation Interpolation
 	Flip          float64   // probability of a horizontal flip
 	VFlip         float64   // and of a vertical one
@@ -233,9 +246,9 @@ func (cfg *Config) geometry(op *C.media_op) {
 		op.geometry = C.MEDIA_AS_IS
 	}
 	op.fill = cfg.Fill.c()
-	if cfg.Anywhere != nil {
-		op.anywhere, op.padding = 1, C.uint32_t(cfg.Anywhere.Padding)
-	}
+	op.anywhere, op.padding_mode = flag(cfg.Anywhere), C.uint32_t(cfg.Padding)
+	op.pad_left, op.pad_top = C.uint32_t(cfg.Pad.Left), C.uint32_t(cfg.Pad.Top)
+	op.pad_right, op.pad_bottom = C.uint32_t(cfg.Pad.Right), C.uint32_t(cfg.Pad.Bottom)
 }
 
 func flag(is bool) C.uint32_t {
@@ -372,10 +385,16 @@ func (cfg *Config) checkGeometry() error {
 	if cfg.Out != (Size{}) && !cfg.Out.valid() {
 		return fmt.Errorf("row: got %d x %d, want sides of 1 to %d", cfg.Out.H, cfg.Out.W, MaxSide)
 	}
-	if a := cfg.Anywhere; a != nil && (cfg.Random != nil || cfg.Contain != nil || cfg.Out == (Size{})) {
-		return fmt.Errorf("geometry: anywhere is a crop to Out, beside no random crop and no contain")
-	} else if a != nil && (a.Padding < 0 || a.Padding > MaxSide) {
-		return fmt.Errorf("anywhere: got padding %d, want 0 to %d", a.Padding, MaxSide)
+	if (cfg.Anywhere || cfg.Pad != Sides{} || cfg.Padding != Constant) && (cfg.Random != nil || cfg.Contain != nil || cfg.Out == (Size{})) {
+		return fmt.Errorf("geometry: anywhere and padding are of a crop to Out, beside no random crop and no contain")
+	}
+	for _, n := range []int{cfg.Pad.Left, cfg.Pad.Top, cfg.Pad.Right, cfg.Pad.Bottom} {
+		if n < 0 || n > MaxSide {
+			return fmt.Errorf("pad: got %d, want 0 to %d", n, MaxSide)
+		}
+	}
+	if cfg.Padding > Symmetric {
+		return fmt.Errorf("padding: %d is not one of the named values", cfg.Padding)
 	}
 	if cfg.Random != nil {
 		return cfg.Random.check()

@@ -49,6 +49,7 @@ enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
 enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
 enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
 enum { MEDIA_NO_AUGMENT = 0, MEDIA_RAND_AUGMENT = 1, MEDIA_TRIVIAL_AUGMENT_WIDE = 2, MEDIA_AUTO_AUGMENT = 3 };
+enum { MEDIA_PAD_CONSTANT = 0, MEDIA_PAD_EDGE = 1, MEDIA_PAD_REFLECT = 2, MEDIA_PAD_SYMMETRIC = 3 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
 enum { MEDIA_BRIGHTNESS = 0, MEDIA_CONTRAST = 1, MEDIA_SATURATION = 2, MEDIA_HUE = 3, MEDIA_JITTERS = 4 };
 
@@ -85,8 +86,9 @@ typedef struct media_op {
     double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
-    uint32_t padding;  /* of anywhere: pixels of fill on each side, which it may lie on */
-    uint8_t fill[4];   /* where the row has no pixel; here and below a pixel as u8 rows have it */
+    uint32_t pad_left, pad_top, pad_right, pad_bottom; /* pixels around what the geometry gives, on which the row may lie */
+    uint32_t padding_mode; /* what they are, and what else is beyond the picture: MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC */
+    uint8_t fill[4];       /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
     double flip_p, vflip_p;
     media_factor rotation; /* degrees, to the left */
     uint32_t rotation_filter;

@@ -133,6 +133,11 @@ func (t *Transform) undone() string {
 	case len(t.fills()) > 0:
 		return t.fills()[0].name + ".fill"
 	}
+	for _, b := range t.borders() {
+		if b.Mode != "" {
+			return b.name + ".padding_mode"
+		}
+	}
 	return ""
 }
 

@@ -27,7 +27,7 @@ const (
 
 // operations in the order that a transform has to keep: first the geometry, of the augmentations one.
 var (
-	geometries    = []string{"resize", "random_resize", "center_crop", "random_crop", "random_resized_crop"}
+	geometries    = []string{"resize", "random_resize", "pad", "center_crop", "random_crop", "random_resized_crop"}
 	flips         = []string{"horizontal_flip", "vertical_flip"}
 	warps         = []string{"random_rotation", "random_affine"}
 	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
@@ -36,7 +36,7 @@ var (
 )
 
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop alone; then, in this order, any of " + strings.Join(slices.Concat(flips, warps), ", ") + ", one of " +
+var operationOrder = "resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; then, in this order, any of " + strings.Join(slices.Concat(flips, warps), ", ") + ", one of " +
 	strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; each at most once"
 
 // image reads the section over what above already says; nil: nothing.
@@ -89,7 +89,7 @@ func (d *decoder) transform(s *section) (t Transform) {
 			if at <= last || (name == "random_resized_crop" || name == "random_resize") && last >= 0 || name == "random_crop" && t.CenterCrop != nil || slices.Contains(augmentations, name) && t.Augment != nil {
 				op.fail(name, "comes after %s; want %s", operations[last], operationOrder)
 			}
-			if t.fit().Contain && (name == "center_crop" || name == "random_crop") {
+			if t.fit().Contain && (name == "pad" || name == "center_crop" || name == "random_crop") {
 				op.fail(name, "comes after resize with fit: contain, after which every row has its size; leave it out, or resize to the shorter side or a max_size")
 			}
 			last = at
@@ -106,6 +106,8 @@ func (d *decoder) operation(op *section, t *Transform) {
 		t.Resize = d.resize(op)
 	case op.has("random_resize"):
 		t.RandomResize = d.randomResize(op)
+	case op.has("pad"):
+		t.Pad = d.pad(op)
 	case op.has("center_crop"):
 		c := &CenterCrop{}
 		size, shown, sec := d.sized(op, "center_crop")
@@ -113,7 +115,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 			short := 0
 			short, c.Extent = d.extent(size, shown)
 			c.square(short)
-			d.fill(sec, &c.Fill)
+			d.border(sec, &c.Border)
 		}
 		t.CenterCrop = c
 	case op.has("random_crop"):
@@ -123,10 +125,13 @@ func (d *decoder) operation(op *section, t *Transform) {
 			short := 0
 			short, r.Extent = d.extent(size, shown)
 			r.square(short)
-			whole(sec, "padding", &r.Padding, 0, maxSide)
-			d.fill(sec, &r.Fill)
+			if sec.has("padding") {
+				d.sides(sec.values["padding"], join(sec.shown, "padding"), &r.Padding)
+			}
+			d.border(sec, &r.Border)
 		}
 		t.RandomCrop = r
+		d.padCrop(op, t)
 	case op.has("random_resized_crop"):
 		r := &RandomResizedCrop{Scale: [2]float64{0.08, 1}, Ratio: [2]float64{3. / 4, 4. / 3}, Interpolation: Bilinear}
 		size, shown, sec := d.sized(op, "random_resized_crop")
@@ -335,6 +340,7 @@ func (i *Image) checkColours(section string, fail func(path, format string, args
 // check holds the image of a section against itself.
 func (i *Image) check(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
+	i.checkPad(section, fail)
 	out := t.Output()
 	if out == (Extent{}) {
 		got := "leaves the size of the picture open"

@@ -117,7 +117,7 @@ var keys = withFrames([]Key{
 	{"image.mode", "rgb, gray, luma, index", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray); " +
 		"index, for masks, the numbers that a PNG with a palette stores, or one of greys of up to 8 bits: u8, with interpolation nearest."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
-	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop; then any of horizontal_flip, vertical_flip, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
+	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop; pad behind resize: [H, W] or in front of random_crop; then any of horizontal_flip, vertical_flip, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
 		"color_jitter, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, autocontrast, equalize, normalize and random_erasing."},
 	{"image.transform[].resize", "N, [H, W] or mapping", "(none)", "N: the shorter side, the other in proportion (torchvision's rule); [H, W]: exactly. Sides are 1 to 16384, here and below."},
 	{"image.transform[].resize.size", "N or [H, W]", "(required)", "As above."},
@@ -131,12 +131,18 @@ var keys = withFrames([]Key{
 	{"image.transform[].random_resize.min_size", "whole number, 1 to 16384", "(required)", "The least."},
 	{"image.transform[].random_resize.max_size", "whole number, 2 to 16385", "(required)", "One more than the most, as torchvision counts."},
 	{"image.transform[].random_resize.interpolation", "bilinear, bicubic, lanczos, box, hamming, nearest", "bilinear", "As resize's."},
+	{"image.transform[].pad", "N, list of 2 or 4, or mapping", "(none)", "torchvision's Pad: pixels around a picture that resize: [H, W] has made, whose row is as much larger; or in front of random_crop, for its padding."},
+	{"image.transform[].pad.padding", "N, [x, y] or [left, top, right, bottom]", "(required)", "How many, 0 to 16384: on all sides, left and right, top and bottom, or on each."},
+	{"image.transform[].pad.padding_mode", "constant, edge, reflect, symmetric", "constant", "What they are, as center_crop's."},
+	{"image.transform[].pad.fill", "whole number, 0 to 255, or list of one a channel", "0", "As center_crop's."},
 	{"image.transform[].center_crop", "N, [H, W] or mapping", "(none)", "The middle; a smaller picture gets a black border."},
 	{"image.transform[].center_crop.size", "N or [H, W]", "(required)", "As above."},
 	{"image.transform[].center_crop.fill", "whole number, 0 to 255, or list of one a channel", "0", "What the border is in place of black, in u8 numbers whatever the dtype, before normalize. One number is for all channels; with mode index it is a class, such as 255."},
+	{"image.transform[].center_crop.padding_mode", "constant, edge, reflect, symmetric", "constant", "What the border is: fill, or the picture's own pixels: the outermost one, or the picture mirrored without its outermost pixel or with it (torchvision's and numpy's words). A section's own, as fill is."},
 	{"image.transform[].random_crop", "N, [H, W] or mapping", "(none)", "A part of that size from anywhere in the picture, also after resize (torchvision's RandomCrop); a smaller picture gets a black border."},
 	{"image.transform[].random_crop.size", "N or [H, W]", "(required)", "As above."},
-	{"image.transform[].random_crop.padding", "whole number, 0 to 16384", "0", "Pixels of fill on each side of the picture, which the part may lie on."},
+	{"image.transform[].random_crop.padding", "N, [x, y] or [left, top, right, bottom]", "0", "Pixels around the picture, 0 to 16384, which the part may lie on: on all sides, left and right, top and bottom, or on each."},
+	{"image.transform[].random_crop.padding_mode", "constant, edge, reflect, symmetric", "constant", "What the padding and the border are, as center_crop's: reflect for CIFAR's usual recipe."},
 	{"image.transform[].random_crop.fill", "whole number, 0 to 255, or list of one a channel", "0", "What the padding and the border are, as center_crop's."},
 	{"image.transform[].random_resized_crop", "N, [H, W] or mapping", "(none)", "A random part, resized to N x N or H x W (torchvision's rule)."},
 	{"image.transform[].random_resized_crop.size", "N or [H, W]", "(required)", "As above."},

@@ -220,6 +220,7 @@ type Image struct {
 type Transform struct {
 	Resize            *Resize
 	RandomResize      *RandomResize
+	Pad               *Pad // of Resize to an Extent
 	CenterCrop        *CenterCrop
 	RandomCrop        *RandomCrop
 	RandomResizedCrop *RandomResizedCrop
@@ -235,17 +236,17 @@ type Transform struct {
 // Extent is a size in pixels.
 type Extent struct{ Height, Width int }
 
-// CenterCrop takes the middle of the picture; around a smaller one lies Fill.
+// CenterCrop takes the middle of the picture; Border lies around a smaller one.
 type CenterCrop struct {
 	Extent
-	Fill *Fill
+	Border
 }
 
-// RandomCrop takes a part of Extent anywhere in the picture with Padding pixels of Fill on each side of it.
+// RandomCrop takes a part of Extent anywhere in the picture with Padding of Border around it.
 type RandomCrop struct {
 	Extent
-	Padding int
-	Fill    *Fill
+	Padding Sides
+	Border
 }
 
 // RandomResizedCrop takes a part of random area (a share of the picture's) and aspect ratio, and resizes it to Extent.
@@ -412,9 +413,16 @@ func (t *Transform) Output() Extent {
 	case t.RandomResizedCrop != nil:
 		return t.RandomResizedCrop.Extent
 	case t.Resize != nil && t.Resize.Short == 0:
-		return t.Resize.Extent
+		return t.padded(t.Resize.Extent)
 	}
 	return Extent{}
+}
+
+func (t *Transform) padded(e Extent) Extent {
+	if p := t.Pad; p != nil {
+		e.Height, e.Width = e.Height+p.Top+p.Bottom, e.Width+p.Left+p.Right
+	}
+	return e
 }
 
 // Filter is how it resizes; bilinear where it does not.

@@ -315,12 +315,24 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"resize: {size: [224, 224], fit: contain, upscale: false}", "resize: 256}, {center_crop: 224", "resize: {size: 256, max_size: 300}}, {center_crop: 224",
 		"random_resize: {min_size: 224, max_size: 300}}, {center_crop: 224", "random_resize: {min_size: 225, max_size: 300}}, {center_crop: 224",
 		"random_resize: {min_size: 224, max_size: 301}}, {center_crop: 224", "random_resize: {min_size: 224, max_size: 300, interpolation: bicubic}}, {center_crop: 224",
-		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: [1, 1, 2]}"} {
+		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: [1, 1, 2]}",
+		"center_crop: {size: 224, padding_mode: edge}", "random_crop: {size: 224, padding: [4, 3]}", "random_crop: {size: 224, padding: [4, 3, 4, 2]}", "random_crop: {size: 224, padding: 4, padding_mode: edge}",
+		"random_crop: {size: 224, padding_mode: reflect}", "random_crop: {size: 224, padding_mode: symmetric}", "resize: [222, 222]}, {pad: 1", "resize: [222, 222]}, {pad: [2, 1, 0, 1]",
+		"resize: [222, 222]}, {pad: {padding: 1, fill: 9}", "resize: [222, 222]}, {pad: {padding: 1, padding_mode: edge}"} {
 		h := parse(t, strings.Replace(least, "center_crop: 224", transform, 1)).Hash()
 		if other, twice := crops[h]; twice || h == base.Hash() {
 			t.Errorf("%s: same hash as %q", transform, other)
 		}
 		crops[h] = transform
+	}
+	for _, same := range [][2]string{
+		{"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4]}"}, {"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4, 4, 4], padding_mode: constant}"},
+		{"random_crop: {size: 224, padding: [1, 2], padding_mode: edge}", "pad: {padding: [1, 2], padding_mode: edge}}, {random_crop: 224"}, {"random_crop: {size: 224, padding: 3, fill: 9}", "pad: {padding: 3, fill: 9}}, {random_crop: 224"},
+	} {
+		a, b := parse(t, strings.Replace(least, "center_crop: 224", same[0], 1)), parse(t, strings.Replace(least, "center_crop: 224", same[1], 1))
+		if a.Hash() != b.Hash() {
+			t.Errorf("%q and %q say the same and have two hashes", same[0], same[1])
+		}
 	}
 	seen := map[[32]byte]string{base.Hash(): ""}
 	for _, more := range []string{
