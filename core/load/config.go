@@ -13,7 +13,7 @@ import (
 // PictureConfig says what a picture, or a frame, becomes in core/media's words.
 func PictureConfig(i *spec.Image) media.Config {
 	t := &i.Transform
-	c := media.Config{Flip: t.HorizontalFlip, VFlip: t.VerticalFlip, Grayscale: t.Grayscale, Erase: t.RandomErasing, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
+	c := media.Config{Flip: t.HorizontalFlip, VFlip: t.VerticalFlip, Grayscale: t.Grayscale, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
 	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
 	c.Out = size(t.Output())
 	if r := t.Resize; r != nil {
@@ -48,6 +48,9 @@ func PictureConfig(i *spec.Image) media.Config {
 		c.Jitter = &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
 	}
 	retouch(&c, &t.Retouches)
+	if r := t.RandomErasing; r != nil {
+		c.Erase = &media.Erase{P: r.P, Scale: r.Scale, Ratio: r.Ratio, Value: r.Value, Noise: r.Noise}
+	}
 	if n := t.Normalize; n != nil {
 		c.Normalize = &media.Normalize{Mean: n.Mean, Std: n.Std}
 	}

@@ -24,12 +24,21 @@ void media_buf_free(media_buf *b);
 
 /* --- philox.c --- */
 
-/* Two uniforms in [0, 1) of 53 bits from Philox4x32-10, keyed by seed, at
- * counter (index, epoch, op, block). */
+/* Four words from Philox4x32-10, keyed by seed, at counter (index, epoch, op, block). */
+void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]);
+
+/* Two uniforms in [0, 1) of 53 bits from these words. */
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]);
 
 /* Whether what has probability p happens: by the block's first uniform. */
 int media_chance(const media_draw *d, uint32_t op, uint32_t block, double p);
+
+/* --- normal.c --- */
+
+enum { MEDIA_NORMALS = 4 };
+
+/* A channel's standard normal numbers from MEDIA_NORMALS * block on, by the first two words of a key. */
+void media_normals(const uint32_t key[4], uint32_t channel, uint32_t block, float to[MEDIA_NORMALS]);
 
 /* --- geometry.c --- */
 
@@ -236,11 +245,15 @@ typedef struct media_region {
 
 /* --- erase.c --- */
 
-/* The part of the row that is to be zeros; of no size: none. */
-void media_draw_erased(const media_op *op, const media_draw *d, media_region *to);
+typedef struct media_erased {
+    media_region part; /* of the row; of no size: none */
+    uint32_t key[4];   /* of noise */
+} media_erased;
 
-/* Zeros in a finished row. */
-void media_erase(const media_op *op, const media_region *r, void *dst);
+void media_draw_erased(const media_op *op, const media_draw *d, media_erased *to);
+
+/* The part of a finished row is erased. */
+void media_erase(const media_op *op, const media_erased *e, void *dst);
 
 /* --- exif.c --- */
 
@@ -393,7 +406,7 @@ struct media_ctx {
     media_border border;
     media_retouches retouches;
     int keeps; /* 1: all lines of the row are needed before any is finished */
-    media_region erased;
+    media_erased erased;
     int32_t first_column, end_column; /* of the row: those that the picture reaches; fill around them */
     media_info info;
     const uint8_t *picture_next; /* of media_fetch_picture */

@@ -169,7 +169,7 @@ type Config struct {
 	Autocontrast  float64    // probability
 	Equalize      float64    // probability
 	Normalize     *Normalize // nil: floats are x/255
-	Erase         float64    // probability that a part of the finished row becomes zeros: torchvision's RandomErasing
+	Erase         *Erase     // nil: no part of the finished row is erased
 	Mode          Mode
 	DType         DType
 	Layout        Layout
@@ -195,6 +195,7 @@ func Compile(cfg Config) (*Op, error) {
 	op.c.layout = C.uint32_t(cfg.Layout)
 	op.c.flip_p, op.c.vflip_p = C.double(cfg.Flip), C.double(cfg.VFlip)
 	cfg.colours(&op.c)
+	cfg.Erase.fill(&op.c)
 	cfg.warp(&op.c)
 	cfg.retouch(&op.c)
 	op.c.max_pixels = C.uint64_t(cfg.MaxPixels)
@@ -259,7 +260,7 @@ func flag(is bool) C.uint32_t {
 }
 
 func (cfg *Config) colours(op *C.media_op) {
-	op.gray_p, op.erase_p = C.double(cfg.Grayscale), C.double(cfg.Erase)
+	op.gray_p = C.double(cfg.Grayscale)
 	j := cfg.Jitter
 	if j == nil {
 		return
@@ -309,11 +310,17 @@ func (cfg *Config) check() error {
 	if err := cfg.checkRetouches(); err != nil {
 		return err
 	}
+	if err := cfg.checkErase(); err != nil {
+		return err
+	}
 	return cfg.checkNormalize()
 }
 
 func (cfg *Config) checkChances() error {
-	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip}, chance{"erase", cfg.Erase})
+	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip})
+	if cfg.Erase != nil {
+		all = append(all, chance{"erase", cfg.Erase.P})
+	}
 	for _, c := range all {
 		if !(c.p >= 0 && c.p <= 1) {
 			return fmt.Errorf("%s: got probability %v, want 0 to 1", c.name, c.p)
@@ -326,9 +333,6 @@ func (cfg *Config) checkChances() error {
 func (cfg *Config) checkColours() error {
 	if cfg.Grayscale > 0 && cfg.Mode != RGB {
 		return fmt.Errorf("grayscale: want mode RGB")
-	}
-	if cfg.Mode == Index && cfg.Erase > 0 {
-		return fmt.Errorf("mode index: want no erasing, as zero is the number of a class")
 	}
 	j := cfg.Jitter
 	if j == nil {
@@ -425,10 +429,7 @@ func (cfg *Config) checkNormalize() error {
 	if cfg.DType == U8 {
 		return fmt.Errorf("normalize: dtype is u8, want f16, bf16 or f32")
 	}
-	want := 3
-	if cfg.Mode != RGB {
-		want = 1
-	}
+	want := cfg.channels()
 	if len(n.Mean) != want || len(n.Std) != want {
 		return fmt.Errorf("normalize: got %d means and %d stds, want %d of each", len(n.Mean), len(n.Std), want)
 	}
@@ -441,6 +442,13 @@ func (cfg *Config) checkNormalize() error {
 		}
 	}
 	return nil
+}
+
+func (cfg *Config) channels() int {
+	if cfg.Mode == RGB {
+		return 3
+	}
+	return 1
 }
 
 // RowBytes is the size of one row.

@@ -112,10 +112,10 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->keeps = c->border.mode != MEDIA_PAD_CONSTANT || c->retouches.n > 0;
     media_retouch_points(&c->retouches, c->info.affine);
     media_draw_erased(op, draw, &c->erased);
-    c->info.erased_y = c->erased.y;
-    c->info.erased_x = c->erased.x;
-    c->info.erased_h = c->erased.h;
-    c->info.erased_w = c->erased.w;
+    c->info.erased_y = c->erased.part.y;
+    c->info.erased_x = c->erased.part.x;
+    c->info.erased_h = c->erased.part.h;
+    c->info.erased_w = c->erased.part.w;
     media_axis_key x = {p.box_w, p.res_w, c->border.first_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip};
     media_axis_key y = {p.box_h, p.res_h, c->border.first_y, (int32_t)op->out_h, (int32_t)op->filter, 0};
     if (media_axis_init(&c->ax, &x) != MEDIA_OK || media_axis_init(&c->ay, &y) != MEDIA_OK)

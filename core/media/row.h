@@ -86,9 +86,11 @@ typedef struct media_op {
     double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
-    uint32_t pad_left, pad_top, pad_right, pad_bottom; /* pixels around what the geometry gives, on which the row may lie */
-    uint32_t padding_mode; /* what they are, and what else is beyond the picture: MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC */
-    uint8_t fill[4];       /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
+    /* Pixels around what the geometry gives, on which the row may lie; and what these are, and all that is beyond the picture:
+     * MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC. */
+    uint32_t pad_left, pad_top, pad_right, pad_bottom;
+    uint32_t padding_mode;
+    uint8_t fill[4]; /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
     double flip_p, vflip_p;
     media_factor rotation; /* degrees, to the left */
     uint32_t rotation_filter;
@@ -118,8 +120,12 @@ typedef struct media_op {
     double invert_p;
     double sharpness_p, sharpness_factor;
     double autocontrast_p, equalize_p;
-    double erase_p;        /* that a part becomes zeros */
-    float mean[3], std[3]; /* of x / 255 */
+    double erase_p;                          /* that a part of the finished row becomes something else */
+    double erase_scale_min, erase_scale_max; /* its share of the row's area */
+    double erase_ratio_min, erase_ratio_max; /* its height / width */
+    float erase_value[3];                    /* what its elements become */
+    uint32_t erase_noise;                    /* 1: standard normal numbers instead, of rows of floats */
+    float mean[3], std[3];                   /* of x / 255 */
 
     /* Written by media_op_init(). */
     uint32_t channels;  /* 3, or 1 for gray, luma and index */
@@ -147,7 +153,7 @@ typedef struct media_info {
         [6]; /* a point (x, y) of the oriented picture lies in the row at (a0 x + a1 y + a2, a3 x + a4 y + a5), pixel i
                        * from i to i + 1 */
     int32_t erased_y, erased_x, erased_h,
-        erased_w;     /* the part of the row that became zeros; of no size: none */
+        erased_w;     /* the part of the row that was erased; of no size: none */
     char detail[200]; /* what was wrong, for a message */
 } media_info;
 

@@ -69,7 +69,7 @@ type Info struct {
 	// (x, y) of the picture as it is seen at (A[0][0] x + A[0][1] y + A[0][2], A[1][0] x + A[1][1] y + A[1][2]).
 	Affine [2][3]float64 `json:"affine"`
 
-	Erased Box `json:"erased"` // the part of the row that became zeros; of no size: none
+	Erased Box `json:"erased"` // the part of the row that was erased; of no size: none
 }
 
 // Seen is the size of the picture as it is seen: after orientation, where that is honoured.

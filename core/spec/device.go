@@ -128,7 +128,7 @@ func (t *Transform) undone() string {
 		return "grayscale"
 	case len(changing) > 0:
 		return changing[0]
-	case t.RandomErasing > 0:
+	case t.RandomErasing != nil:
 		return "random_erasing"
 	case len(t.fills()) > 0:
 		return t.fills()[0].name + ".fill"

@@ -134,7 +134,8 @@ type canonicalImage struct {
 	RandomPart   *canonicalAnywhere `json:"random_crop,omitempty"`
 	Pad          *canonicalPad      `json:"pad,omitempty"`
 	Grayscale    float64            `json:"grayscale,omitempty"`
-	Erasing      float64            `json:"random_erasing,omitempty"`
+	Erasing      float64            `json:"random_erasing,omitempty"` // its probability
+	Erased       *canonicalErasing  `json:"erasing,omitempty"`        // the rest, where it is not torchvision's defaults
 	Affine       bool               `json:"affine,omitempty"`
 	RandomResize *canonicalSizes    `json:"random_resize,omitempty"`
 	canonicalRetouches
@@ -410,7 +411,8 @@ func (i *Image) canonical() *canonicalImage {
 		c.Pad = &canonicalPad{p.Sides, p.Fill, p.Mode}
 	}
 	c.RandomResize = (*canonicalSizes)(i.Transform.RandomResize)
-	c.VerticalFlip, c.Grayscale, c.Erasing = i.Transform.VerticalFlip, i.Transform.Grayscale, i.Transform.RandomErasing
+	c.VerticalFlip, c.Grayscale = i.Transform.VerticalFlip, i.Transform.Grayscale
+	c.Erasing, c.Erased = i.Transform.RandomErasing.canonical()
 	if j := i.Transform.ColorJitter; j != nil {
 		c.Jitter = &canonicalJitter{j.P, j.Brightness, j.Contrast, j.Saturation, j.Hue}
 	}

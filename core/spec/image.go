@@ -155,7 +155,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 	case op.has("normalize"):
 		t.Normalize = d.normalize(op)
 	case op.has("random_erasing"):
-		op.number("random_erasing", &t.RandomErasing, 0, 1)
+		t.RandomErasing = d.randomErasing(op)
 	default:
 		d.retouch(op, &t.Retouches)
 	}
@@ -315,9 +315,6 @@ func (i *Image) checkIndex(section string, fail func(path, format string, args .
 	if t.ColorJitter != nil {
 		fail(section+".transform.color_jitter", "got color_jitter with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it")
 	}
-	if t.RandomErasing > 0 {
-		fail(section+".transform.random_erasing", "got random_erasing with mode index, where zero is the number of a class; leave it out")
-	}
 	if i.DType.Float() {
 		fail(section+".dtype", "got %v with mode index, want u8: floats are x/255, and numbers of classes are whole", i.DType)
 	}
@@ -372,6 +369,7 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 	case t.Normalize != nil && !i.DType.Float():
 		fail(section+".dtype", "got %v with normalize, want f16, bf16 or f32; or leave normalize out", i.DType)
 	}
+	i.checkErasing(section, fail)
 	if math.MaxInt32/out.Height/i.Channels() < out.Width*i.DType.Bytes() {
 		fail(section+".transform", "got an output of %d x %d, want one of less than 2 GiB a row", out.Height, out.Width)
 	}

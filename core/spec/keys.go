@@ -203,7 +203,11 @@ var keys = withFrames([]Key{
 	{"image.transform[].normalize", "imagenet or mapping", "(none)", "(x/255 - mean) / std; needs a float dtype."},
 	{"image.transform[].normalize.mean", "list of numbers", "(required)", "One a channel, in units of 0 to 1; from -10000 to 10000."},
 	{"image.transform[].normalize.std", "list of numbers", "(required)", "One a channel, 0.000001 to 1000000."},
-	{"image.transform[].random_erasing", "number, 0 to 1", "0", "Probability that a part of the row, 2 % to 33 % of it, becomes zeros (torchvision's RandomErasing with its defaults): of a normalised row the mean, of one in u8 black. With mode index there is none."},
+	{"image.transform[].random_erasing", "number, 0 to 1, or mapping", "0", "torchvision's RandomErasing: a part of the finished row becomes zeros, of a normalised row the mean, of one in u8 black. A number is p. With mode index there is none."},
+	{"image.transform[].random_erasing.p", "number, 0 to 1", "0.5", "Probability."},
+	{"image.transform[].random_erasing.scale", "[low, high]", "[0.02, 0.33]", "Area of the part, as a share of the row's, 0 to 1."},
+	{"image.transform[].random_erasing.ratio", "[low, high]", "[0.3, 3.3]", "Height of the part to its width, 0.001 to 1000."},
+	{"image.transform[].random_erasing.value", "number, list of one a channel, or random", "0", "What the part becomes, in the row's own numbers, after normalize: -10000 to 10000, of u8 whole from 0 to 255. random, of rows of floats: standard normal numbers, one an element (timm's mode pixel). Of a video the same in all frames."},
 	{"image.dtype", "u8, f16, bf16, f32", "(u8; f32 with normalize)", "Type of an element; floats without normalize are x/255."},
 	{"image.layout", "NHWC, NCHW", "NHWC", "Order of height, width and channels in a batch."},
 	{"image.affine", "true, false", "false", "Two more fields a batch, for boxes and key points that are to follow their picture: `affine` [N, 2, 3] f32, which maps a point of the picture as it is seen to the row's pixels " +

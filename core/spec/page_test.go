@@ -91,6 +91,7 @@ var values = map[string]string{
 	"image.transform[].random_resized_crop.size": "2", "image.transform[].random_resized_crop.scale": "[0.1, 1]",
 	"image.transform[].random_resized_crop.ratio": "[1, 1]", "image.transform[].random_resized_crop.interpolation": "bicubic",
 	"image.transform[].horizontal_flip": "1", "image.transform[].vertical_flip": "0.5", "image.transform[].grayscale": "0.2", "image.transform[].random_erasing": "0.1",
+	"image.transform[].random_erasing.p": "0.25", "image.transform[].random_erasing.scale": "[0.1, 0.2]", "image.transform[].random_erasing.ratio": "[1, 2]", "image.transform[].random_erasing.value": "[9, 9, 0]",
 	"image.transform[].random_rotation": "[-10, 30]", "image.transform[].random_rotation.degrees": "30", "image.transform[].random_rotation.interpolation": "bilinear",
 	"image.transform[].random_affine": "{degrees: 0, shear: 5}", "image.transform[].random_affine.degrees": "[0, 9]", "image.transform[].random_affine.translate": "[0.2, 0.1]",
 	"image.transform[].random_affine.scale": "[0.5, 2]", "image.transform[].random_affine.shear": "[-5, 5, 0, 9]", "image.transform[].random_affine.interpolation": "bilinear",

@@ -230,7 +230,7 @@ type Transform struct {
 	Grayscale         float64      // probability
 	Retouches                      // what else changes pixels
 	Normalize         *Normalize
-	RandomErasing     float64 // probability
+	RandomErasing     *RandomErasing // of the finished row
 }
 
 // Extent is a size in pixels.
@@ -440,7 +440,7 @@ func (t *Transform) Filter() Interpolation {
 
 // random reports whether it draws by chance.
 func (t *Transform) random() bool {
-	return t.RandomResize != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing > 0 ||
+	return t.RandomResize != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing != nil ||
 		t.Retouches.random()
 }
 

@@ -84,7 +84,7 @@ func TestEveryKeyArrives(t *testing.T) {
 				RandomResizedCrop: &RandomResizedCrop{
 					Extent: Extent{160, 192}, Scale: [2]float64{0.25, 1}, Ratio: [2]float64{0.5, 2}, Interpolation: Bicubic,
 				},
-				HorizontalFlip: 0.5, VerticalFlip: 0.25, Grayscale: 0.125, RandomErasing: 0.0625,
+				HorizontalFlip: 0.5, VerticalFlip: 0.25, Grayscale: 0.125, RandomErasing: &RandomErasing{P: 0.0625, Scale: [2]float64{0.02, 0.33}, Ratio: [2]float64{0.3, 3.3}},
 				ColorJitter: &ColorJitter{P: 0.75, Brightness: &[2]float64{0.5, 1.5}, Hue: &[2]float64{0, 0.125}},
 				Retouches: Retouches{
 					RandomRotation: &RandomRotation{Degrees: [2]float64{-10, 30}, Interpolation: Bilinear},
@@ -328,6 +328,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	for _, same := range [][2]string{
 		{"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4]}"}, {"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4, 4, 4], padding_mode: constant}"},
 		{"random_crop: {size: 224, padding: [1, 2], padding_mode: edge}", "pad: {padding: [1, 2], padding_mode: edge}}, {random_crop: 224"}, {"random_crop: {size: 224, padding: 3, fill: 9}", "pad: {padding: 3, fill: 9}}, {random_crop: 224"},
+		{"center_crop: 224}, {random_erasing: 0.5", "center_crop: 224}, {random_erasing: {}"}, {"center_crop: 224}, {random_erasing: {p: 0.2}", "center_crop: 224}, {random_erasing: {p: 0.2, value: [0, 0, 0], scale: [0.02, 0.33]}"},
 	} {
 		a, b := parse(t, strings.Replace(least, "center_crop: 224", same[0], 1)), parse(t, strings.Replace(least, "center_crop: 224", same[1], 1))
 		if a.Hash() != b.Hash() {
@@ -336,7 +337,7 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 	}
 	seen := map[[32]byte]string{base.Hash(): ""}
 	for _, more := range []string{
-		"vertical_flip: 0.5", "vertical_flip: 0.6", "grayscale: 0.5", "random_erasing: 0.5", "color_jitter: {hue: 0}", "color_jitter: {hue: 0.1}", "color_jitter: {hue: 0.1, p: 0.5}",
+		"vertical_flip: 0.5", "vertical_flip: 0.6", "grayscale: 0.5", "random_erasing: 0.5", "random_erasing: {p: 0.5, scale: [0.02, 0.3]}", "random_erasing: {p: 0.5, ratio: [0.3, 3]}", "random_erasing: {value: 3}", "random_erasing: {value: [0, 0, 3]}", "random_erasing: 0.6", "color_jitter: {hue: 0}", "color_jitter: {hue: 0.1}", "color_jitter: {hue: 0.1, p: 0.5}",
 		"color_jitter: {brightness: 0.1}", "color_jitter: {contrast: 0.1}", "color_jitter: {saturation: 0.1}", "color_jitter: {saturation: [0.1, 0.1]}",
 		"random_rotation: 9", "random_rotation: [0, 9]", "random_rotation: {degrees: 9, interpolation: bilinear}", "random_affine: {degrees: 9}", "random_affine: {degrees: 8}",
 		"random_affine: {degrees: 9, translate: [0.1, 0]}", "random_affine: {degrees: 9, translate: [0, 0.1]}", "random_affine: {degrees: 9, scale: [1, 2]}",
