@@ -13,7 +13,7 @@ import (
 // PictureConfig says what a picture, or a frame, becomes in core/media's words.
 func PictureConfig(i *spec.Image) media.Config {
 	t := &i.Transform
-	c := media.Config{Flip: t.HorizontalFlip, VFlip: t.VerticalFlip, Grayscale: t.Grayscale, Erase: t.RandomErasing, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
+	c := media.Config{Flip: t.HorizontalFlip, VFlip: t.VerticalFlip, Grayscale: t.Grayscale, Orient: i.Orient, MaxPixels: uint64(i.MaxPixels)}
 	size := func(e spec.Extent) media.Size { return media.Size{H: e.Height, W: e.Width} }
 	c.Out = size(t.Output())
 	if r := t.Resize; r != nil {
@@ -28,11 +28,17 @@ func PictureConfig(i *spec.Image) media.Config {
 	if r := t.RandomResize; r != nil {
 		c.RandomResize = &media.RandomResize{Min: r.MinSize, Max: r.MaxSize}
 	}
+	border := func(b spec.Border) { c.Padding, c.Fill = paddings[b.Mode], fill(b.Fill) }
+	if p := t.Pad; p != nil {
+		c.Pad = media.Sides(p.Sides)
+		border(p.Border)
+	}
 	if r := t.CenterCrop; r != nil {
-		c.Fill = fill(r.Fill)
+		border(r.Border)
 	}
 	if r := t.RandomCrop; r != nil {
-		c.Anywhere, c.Fill = &media.Anywhere{Padding: r.Padding}, fill(r.Fill)
+		c.Anywhere, c.Pad = true, media.Sides(r.Padding)
+		border(r.Border)
 	}
 	if r := t.RandomResizedCrop; r != nil {
 		c.Random = &media.RandomCrop{Scale: r.Scale, Ratio: r.Ratio}
@@ -42,6 +48,9 @@ func PictureConfig(i *spec.Image) media.Config {
 		c.Jitter = &media.Jitter{P: j.P, Brightness: j.Brightness, Contrast: j.Contrast, Saturation: j.Saturation, Hue: j.Hue}
 	}
 	retouch(&c, &t.Retouches)
+	if r := t.RandomErasing; r != nil {
+		c.Erase = &media.Erase{P: r.P, Scale: r.Scale, Ratio: r.Ratio, Value: r.Value, Noise: r.Noise}
+	}
 	if n := t.Normalize; n != nil {
 		c.Normalize = &media.Normalize{Mean: n.Mean, Std: n.Std}
 	}
@@ -65,6 +74,8 @@ var steps = map[string]media.Step{
 }
 
 var filters = map[spec.Interpolation]media.Interpolation{spec.Bilinear: media.Bilinear, spec.Bicubic: media.Bicubic, spec.Nearest: media.Nearest, spec.Lanczos: media.Lanczos, spec.BoxFilter: media.BoxFilter, spec.HammingFilter: media.HammingFilter}
+
+var paddings = map[string]media.Padding{spec.Edge: media.Edge, spec.Reflect: media.Reflect, spec.Symmetric: media.Symmetric}
 
 func fill(f *spec.Fill) media.Fill {
 	if f == nil {

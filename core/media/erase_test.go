@@ -1,21 +1,25 @@
 package media
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/spdl/spdl/core/tensor"
 )
 
 // erasedBox is torchvision's RandomErasing.get_params on the draws of an address: the part, of no size where there is none.
-func erasedBox(draw Draw, p float64, size Size) (b Box) {
+func erasedBox(draw Draw, e *Erase, size Size) (b Box) {
 	const address = 7
-	if draw.Uniforms(address, 0)[0] >= p {
+	if draw.Uniforms(address, 0)[0] >= e.P {
 		return b
 	}
+	scale, ratio := e.ranges()
 	for try := range uint32(10) {
 		u := draw.Uniforms(address, 2*try+1)
-		area := float64(size.H) * float64(size.W) * (0.02 + u[0]*(0.33-0.02))
-		aspect := math.Exp(math.Log(0.3) + u[1]*(math.Log(3.3)-math.Log(0.3)))
+		area := float64(size.H) * float64(size.W) * (scale[0] + u[0]*(scale[1]-scale[0]))
+		aspect := math.Exp(math.Log(ratio[0]) + u[1]*(math.Log(ratio[1])-math.Log(ratio[0])))
 		h, w := int(math.RoundToEven(math.Sqrt(area*aspect))), int(math.RoundToEven(math.Sqrt(area/aspect)))
 		if h >= size.H || w >= size.W {
 			continue
@@ -26,9 +30,17 @@ func erasedBox(draw Draw, p float64, size Size) (b Box) {
 	return b
 }
 
-// The part that is drawn is zeros in a row of any type and layout, and the rest what it was without.
-func TestErasedPartsAreZerosAndTheRestIsAsItWas(t *testing.T) {
-	const p = 0.7
+// erasures are ways to erase rows of a type.
+func erasures(dtype DType, channels int) []*Erase {
+	all := []*Erase{{P: 0.7}, {P: 0.7, Scale: [2]float64{0.02, 0.1}, Ratio: [2]float64{0.01, 0.5}, Value: []float64{77}}, {P: 1, Value: []float64{1, 2, 250}[:channels]}}
+	if dtype != U8 {
+		all = append(all, &Erase{P: 1, Value: []float64{-1.3}}, &Erase{P: 1, Noise: true})
+	}
+	return all
+}
+
+// The part that is drawn is the value, or noise, in a row of any type and layout, and the rest what it was without.
+func TestErasedPartsAreTheirValueAndTheRestIsAsItWas(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 90, 70)
 	for i, size := range []Size{{31, 45}, {40, 12}, {3, 200}, {1, 1}, {2, 2}} {
 		for dtype := U8; dtype <= F32; dtype++ {
@@ -38,35 +50,124 @@ func TestErasedPartsAreZerosAndTheRestIsAsItWas(t *testing.T) {
 					cfg.Normalize = imagenet
 				}
 				plain := compiled(t, cfg)
-				cfg.Erase = p
-				op := compiled(t, cfg)
-				want, got := make([]byte, plain.RowBytes()), make([]byte, op.RowBytes())
-				erased := 0
-				for index := range uint64(20) {
-					draw := Draw{Seed: uint64(i), Epoch: 3, Index: index}
-					if _, err := w.Row(want, data, plain, draw); err != nil {
-						t.Fatal(err)
+				for _, cfg.Erase = range erasures(dtype, plain.Channels()) {
+					op := compiled(t, cfg)
+					want, got := make([]byte, plain.RowBytes()), make([]byte, op.RowBytes())
+					erased := 0
+					for index := range uint64(12) {
+						draw := Draw{Seed: uint64(i), Epoch: 3, Index: index}
+						if _, err := w.Row(want, data, plain, draw); err != nil {
+							t.Fatal(err)
+						}
+						info, err := w.Row(got, data, op, draw)
+						if box := erasedBox(draw, cfg.Erase, size); err != nil || info.Erased != box {
+							t.Fatalf("%+v, row %d: got %+v, %v; want %+v", cfg, index, info.Erased, err, box)
+						}
+						if !erasedAs(t, got, want, info.Erased, op, cfg.Erase, draw) {
+							t.Fatalf("%+v, %+v, row %d: other bytes", cfg, *cfg.Erase, index)
+						}
+						erased += info.Erased.H
 					}
-					info, err := w.Row(got, data, op, draw)
-					if box := erasedBox(draw, p, size); err != nil || info.Erased != box {
-						t.Fatalf("%+v, row %d: got %+v, %v; want %+v", cfg, index, info.Erased, err, box)
+					if erased == 0 && size.H > 3 {
+						t.Errorf("%v: nothing was erased", size)
 					}
-					zero(want, info.Erased, plain)
-					if !slices.Equal(got, want) {
-						t.Fatalf("%+v, row %d: other bytes", cfg, index)
-					}
-					erased += info.Erased.H
-				}
-				if erased == 0 && size.H > 2 && size.W > 2 {
-					t.Errorf("%v: nothing was erased", size)
 				}
 			}
 		}
 	}
 }
 
-func zero(row []byte, b Box, op *Op) {
-	shape, item := op.Shape(), op.DType().ItemBytes()
+// philox is Philox4x32-10 at an address, as philox.c has it.
+func philox(seed, index, epoch uint64, op, block uint32) [4]uint32 {
+	c, k := [4]uint32{uint32(index), uint32(index >> 32), uint32(epoch), op<<24 | block}, [2]uint32{uint32(seed), uint32(seed >> 32)}
+	for range 10 {
+		a, b := uint64(0xD2511F53)*uint64(c[0]), uint64(0xCD9E8D57)*uint64(c[2])
+		c = [4]uint32{uint32(b>>32) ^ c[1] ^ k[0], uint32(b), uint32(a>>32) ^ c[3] ^ k[1], uint32(a)}
+		k[0], k[1] = k[0]+0x9E3779B9, k[1]+0xBB67AE85
+	}
+	return c
+}
+
+// noiseValue is value i of a channel's noise by normal.c's definition, in doubles.
+func noiseValue(draw Draw, channel, i int) float64 {
+	key := philox(draw.Seed, draw.Index, draw.Epoch, 7, 21)
+	c := philox(uint64(key[1])<<32|uint64(key[0]), uint64(i/4), uint64(channel), 0, 0)
+	v, w := c[i%4/2*2], c[i%4/2*2+1]
+	r := math.Sqrt(-2 * math.Log((float64(v>>8)+1)/(1<<24)))
+	sin, cos := math.Sincos(2 * math.Pi * float64(w>>8) / (1 << 24))
+	return r * []float64{cos, sin}[i%2]
+}
+
+// element reads one of a row's.
+func element(dtype DType, row []byte) float64 {
+	switch dtype {
+	case U8:
+		return float64(row[0])
+	case F16:
+		return tensor.Half(binary.LittleEndian.Uint16(row))
+	case BF16:
+		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(row)) << 16))
+	}
+	return float64(math.Float32frombits(binary.LittleEndian.Uint32(row)))
+}
+
+// erasedAs compares a row with one that is not erased, of which it changes the part: values to half of the type's last bit, noise to a little more.
+func erasedAs(t *testing.T, got, want []byte, b Box, op *Op, e *Erase, draw Draw) bool {
+	t.Helper()
+	item, last := op.DType().ItemBytes(), map[DType]float64{F16: 1. / (1 << 11), BF16: 1. / (1 << 8), F32: 1. / (1 << 24)}[op.DType()]
+	for i, at := range elements(b, op) {
+		c, v, near := i%op.Channels(), 0.0, 0.0
+		if len(e.Value) > 0 {
+			v = e.Value[c%len(e.Value)]
+		}
+		if e.Noise {
+			v, near = noiseValue(draw, c, i/op.Channels()), 2e-6
+		}
+		if f := element(op.DType(), got[at*item:]); math.Abs(f-v) > math.Abs(v)*last+near {
+			t.Errorf("element %d: got %v, want %v", i, f, v)
+		}
+		copy(want[at*item:][:item], got[at*item:])
+	}
+	return slices.Equal(got, want)
+}
+
+// Noise is standard normal, other for each channel, sample and epoch, and the same in both layouts.
+func TestErasedNoiseIsNormal(t *testing.T) {
+	w, data := worker(t, nil), testJPEG(t, 90, 70)
+	cfg := Config{Resize: Square(100), DType: F32, Erase: &Erase{P: 1, Scale: [2]float64{0.5, 0.5}, Ratio: [2]float64{1, 1}, Noise: true}}
+	values := func(layout Layout, draw Draw) (all []float32) {
+		cfg.Layout = layout
+		op := compiled(t, cfg)
+		row := make([]byte, op.RowBytes())
+		info, err := w.Row(row, data, op, draw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range elements(info.Erased, op) {
+			all = append(all, float32(element(F32, row[4*at:])))
+		}
+		return all
+	}
+	got := values(NHWC, Draw{Seed: 1})
+	if !slices.Equal(got, values(NCHW, Draw{Seed: 1})) || slices.Equal(got, values(NHWC, Draw{Seed: 1, Epoch: 1})) || slices.Equal(got, values(NHWC, Draw{Seed: 1, Index: 1})) {
+		t.Error("noise is not the layouts' own, or the same in another epoch or sample")
+	}
+	sum, square, product := 0.0, 0.0, 0.0
+	for i, v := range got {
+		sum, square = sum+float64(v), square+float64(v)*float64(v)
+		if i%3 == 1 {
+			product += float64(v) * float64(got[i-1])
+		}
+	}
+	n := float64(len(got))
+	if n < 14000 || math.Abs(sum/n) > 0.04 || math.Abs(square/n-1) > 0.06 || math.Abs(3*product/n) > 0.07 {
+		t.Errorf("%v values: mean %v, mean square %v, of two channels %v", n, sum/n, square/n, 3*product/n)
+	}
+}
+
+// elements are where the part's elements lie in the row, channel after channel of a pixel.
+func elements(b Box, op *Op) (all []int) {
+	shape := op.Shape()
 	height, width, channels := shape[0], shape[1], shape[2]
 	planar := Layout(op.c.layout) == NCHW
 	if planar {
@@ -79,8 +180,9 @@ func zero(row []byte, b Box, op *Op) {
 				if planar {
 					at = (c*height+y)*width + x
 				}
-				clear(row[at*item:][:item])
+				all = append(all, at)
 			}
 		}
 	}
+	return all
 }

@@ -74,11 +74,15 @@ static int32_t centre(int32_t size, int32_t n) {
     return (int32_t)rint((size - n) / 2.0);
 }
 
-/* Where a window of n starts that lies anywhere in a picture of size and the padding on both sides of it; in the middle if it
- * does not fit. */
-static int32_t anywhere(int32_t size, int32_t n, int32_t padding, double u) {
-    int32_t room = size + 2 * padding - n;
-    return room < 0 ? centre(size, n) : (int32_t)(u * (room + 1)) - padding;
+/* The same in a picture with padding before and behind it. */
+static int32_t centre_padded(int32_t size, int32_t n, uint32_t before, uint32_t behind) {
+    return centre(size + (int32_t)(before + behind), n) - (int32_t)before;
+}
+
+/* Where a window of n starts that lies anywhere in a padded picture; in the middle if it does not fit. */
+static int32_t anywhere(int32_t size, int32_t n, uint32_t before, uint32_t behind, double u) {
+    int32_t room = size + (int32_t)(before + behind) - n;
+    return room < 0 ? centre_padded(size, n, before, behind) : (int32_t)(u * (room + 1)) - (int32_t)before;
 }
 
 static void short_side(int32_t want, int32_t longest, int32_t w, int32_t h, media_plan *p) {
@@ -150,8 +154,8 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
         break;
     default: break;
     }
-    p->win_x = centre(p->res_w, (int32_t)op->out_w);
-    p->win_y = centre(p->res_h, (int32_t)op->out_h);
+    p->win_x = centre_padded(p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right);
+    p->win_y = centre_padded(p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom);
     if (op->geometry == MEDIA_CONTAIN) {
         p->win_x = around(op, p->res_w, op->out_w);
         p->win_y = around(op, p->res_h, op->out_h);
@@ -159,8 +163,8 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
     if (op->anywhere) {
         double u[2];
         media_uniforms(draw, OP_WINDOW, 0, u);
-        p->win_y = anywhere(p->res_h, (int32_t)op->out_h, (int32_t)op->padding, u[0]);
-        p->win_x = anywhere(p->res_w, (int32_t)op->out_w, (int32_t)op->padding, u[1]);
+        p->win_y = anywhere(p->res_h, (int32_t)op->out_h, op->pad_top, op->pad_bottom, u[0]);
+        p->win_x = anywhere(p->res_w, (int32_t)op->out_w, op->pad_left, op->pad_right, u[1]);
     }
     p->flip = !op->late[MEDIA_DO_FLIP] && media_flipped(op, draw, MEDIA_DO_FLIP);
     p->vflip = !op->late[MEDIA_DO_VFLIP] && media_flipped(op, draw, MEDIA_DO_VFLIP);

@@ -6,7 +6,7 @@ import "testing"
 func TestARandomCropLiesAnywhere(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 40, 30)
 	const address, height, width, out, padding = 6, 30, 40, 24, 3
-	op, seen := compiled(t, Config{Out: Square(out), Anywhere: &Anywhere{Padding: padding}}), map[[2]int]bool{}
+	op, seen := compiled(t, Config{Out: Square(out), Anywhere: true, Pad: Around(padding)}), map[[2]int]bool{}
 	for i := range uint64(4000) {
 		draw := Draw{Seed: 9, Epoch: i % 2, Index: i}
 		plan, _, err := w.Plan(data, op, draw)
@@ -23,7 +23,7 @@ func TestARandomCropLiesAnywhere(t *testing.T) {
 	if want := (height + 2*padding - out + 1) * (width + 2*padding - out + 1); len(seen) != want {
 		t.Errorf("got %d places, want %d", len(seen), want)
 	}
-	if plan, _, _ := w.Plan(data, compiled(t, Config{Out: Square(48), Anywhere: &Anywhere{Padding: padding}}), Draw{}); plan.Y != -9 || plan.X != -4 {
+	if plan, _, _ := w.Plan(data, compiled(t, Config{Out: Square(48), Anywhere: true, Pad: Around(padding)}), Draw{}); plan.Y != -9 || plan.X != -4 {
 		t.Errorf("got %d, %d; want a picture that is too small in the middle", plan.Y, plan.X)
 	}
 }

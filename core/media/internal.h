@@ -24,12 +24,21 @@ void media_buf_free(media_buf *b);
 
 /* --- philox.c --- */
 
-/* Two uniforms in [0, 1) of 53 bits from Philox4x32-10, keyed by seed, at
- * counter (index, epoch, op, block). */
+/* Four words from Philox4x32-10, keyed by seed, at counter (index, epoch, op, block). */
+void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]);
+
+/* Two uniforms in [0, 1) of 53 bits from these words. */
 void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]);
 
 /* Whether what has probability p happens: by the block's first uniform. */
 int media_chance(const media_draw *d, uint32_t op, uint32_t block, double p);
+
+/* --- normal.c --- */
+
+enum { MEDIA_NORMALS = 4 };
+
+/* A channel's standard normal numbers from MEDIA_NORMALS * block on, by the first two words of a key. */
+void media_normals(const uint32_t key[4], uint32_t channel, uint32_t block, float to[MEDIA_NORMALS]);
 
 /* --- geometry.c --- */
 
@@ -158,6 +167,25 @@ void media_retouch_points(const media_retouches *retouches, double affine[6]);
 /* The pixels are changed where they lie. */
 int media_retouch_row(const media_retouches *retouches, const media_pixels *px, media_buf *room);
 
+/* A copy of the pixels and room for more bytes behind it, aligned; NULL when there is no memory. */
+uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more, media_pixels *to);
+
+/* --- border.c --- */
+
+/* A row that reaches beyond its picture, which goes on there. */
+typedef struct media_border {
+    uint32_t mode;            /* PAD_CONSTANT: nothing to do */
+    int32_t x, y, w, h;       /* where in the picture the row begins; the picture's size */
+    int32_t first_x, first_y; /* where what is rendered begins */
+    int flip, vflip;
+} media_border;
+
+void media_border_of(const media_op *op, const media_plan *p, media_border *b);
+
+/* From a copy of the pixels; columns: room for as many numbers. */
+void media_border_row(const media_border *b, const media_pixels *px, const media_pixels *from,
+                      int32_t *columns);
+
 /* --- affine.c --- */
 void media_draw_rotation(const media_op *op, const media_draw *d, media_retouches *to);
 void media_draw_affine(const media_op *op, const media_draw *d, media_retouches *to);
@@ -224,11 +252,15 @@ typedef struct media_region {
 
 /* --- erase.c --- */
 
-/* The part of the row that is to be zeros; of no size: none. */
-void media_draw_erased(const media_op *op, const media_draw *d, media_region *to);
+typedef struct media_erased {
+    media_region part; /* of the row; of no size: none */
+    uint32_t key[4];   /* of noise */
+} media_erased;
 
-/* Zeros in a finished row. */
-void media_erase(const media_op *op, const media_region *r, void *dst);
+void media_draw_erased(const media_op *op, const media_draw *d, media_erased *to);
+
+/* The part of a finished row is erased. */
+void media_erase(const media_op *op, const media_erased *e, void *dst);
 
 /* --- exif.c --- */
 
@@ -378,9 +410,11 @@ struct media_ctx {
     media_buf picture; /* what another decoder made */
     media_buf shades;  /* the row as bytes, while it is retouched */
     media_buf room;    /* and what that needs besides */
+    media_border border;
     media_retouches retouches;
-    media_region erased;
-    int from_below;                   /* 1: the row's last line comes first */
+    int keeps; /* 1: all lines of the row are needed before any is finished */
+    media_erased erased;
+    int from_below; /* 1: the row's last line comes first */
     int32_t first_column, end_column; /* of the row: those that the picture reaches; fill around them */
     media_info info;
     const uint8_t *picture_next; /* of media_fetch_picture */

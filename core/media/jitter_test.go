@@ -8,7 +8,7 @@ import (
 // everything is a transform with all that is drawn.
 func everything() Config {
 	cfg := train
-	cfg.VFlip, cfg.Grayscale, cfg.Erase = 0.5, 0.2, 0.3
+	cfg.VFlip, cfg.Grayscale, cfg.Erase = 0.5, 0.2, &Erase{P: 0.3}
 	cfg.Jitter = &Jitter{
 		P: 0.8, Brightness: &[2]float64{0.6, 1.4}, Contrast: &[2]float64{0.6, 1.4}, Saturation: &[2]float64{0.6, 1.4}, Hue: &[2]float64{-0.1, 0.1},
 	}
@@ -25,7 +25,7 @@ func everything() Config {
 func TestColoursAndVerticalFlipsLeaveOtherDrawsAlone(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 90, 70)
 	never := everything()
-	never.VFlip, never.Grayscale, never.Erase, never.Jitter.P = 0, 0, 0, 0
+	never.VFlip, never.Grayscale, never.Erase, never.Jitter.P = 0, 0, nil, 0
 	never.Rotation, never.Affine = nil, nil
 	never.Augment, never.Blur.P, never.Solarize.P, never.Posterize.P, never.Sharpness.P = nil, 0, 0, 0, 0
 	never.Invert, never.Autocontrast, never.Equalize = 0, 0, 0
@@ -115,7 +115,7 @@ func TestDrawsOfColoursHaveTheirAddresses(t *testing.T) {
 func TestChangedRowsAreNeitherPlannedNorCopied(t *testing.T) {
 	w, data := worker(t, nil), testJPEG(t, 60, 50)
 	for name, cfg := range map[string]Config{
-		"vertical flip": {VFlip: 0.5}, "jitter": {Jitter: &Jitter{P: 0.5, Hue: &[2]float64{0, 0.5}}}, "grayscale": {Grayscale: 0.5}, "erase": {Erase: 0.5},
+		"vertical flip": {VFlip: 0.5}, "jitter": {Jitter: &Jitter{P: 0.5, Hue: &[2]float64{0, 0.5}}}, "grayscale": {Grayscale: 0.5}, "erase": {Erase: &Erase{P: 0.5}},
 		"rotation": {Rotation: &Rotation{}}, "affine": {Affine: &Affine{}}, "augment": {Augment: &Augment{Kind: AutoAugment}}, "blur": {Blur: &Blur{P: 0.5, Size: 3, Sigma: [2]float64{1, 1}}}, "solarize": {Solarize: &Solarize{P: 0.5}},
 		"posterize": {Posterize: &Posterize{P: 0.5}}, "invert": {Invert: 0.5}, "sharpness": {Sharpness: &Sharpness{P: 0.5}}, "autocontrast": {Autocontrast: 0.5},
 		"equalize": {Equalize: 0.5},
@@ -126,7 +126,7 @@ func TestChangedRowsAreNeitherPlannedNorCopied(t *testing.T) {
 			t.Errorf("%s: planned %v, copied %v, error %v; want none", name, ok, op.Copies(60, 50), err)
 		}
 	}
-	if compiled(t, Config{Out: Size{50, 60}, Anywhere: &Anywhere{Padding: 1}}).Copies(60, 50) {
+	if compiled(t, Config{Out: Size{50, 60}, Anywhere: true, Pad: Around(1)}).Copies(60, 50) {
 		t.Error("a row with zeros around its picture is a copy of it")
 	}
 	if op := compiled(t, Config{Out: Size{50, 60}}); !op.Copies(60, 50) {

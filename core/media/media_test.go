@@ -223,11 +223,19 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"row: got 20000 x 5":                        with(func(c *Config) { c.Out = Size{20000, 5} }),
 		"got probability 1.5":                       with(func(c *Config) { c.Flip = 1.5 }),
 		"got probability NaN":                       with(func(c *Config) { c.Flip = nan() }),
-		"anywhere: got padding -1":                  with(func(c *Config) { c.Anywhere = &Anywhere{Padding: -1} }),
-		"anywhere: got padding 16385":               with(func(c *Config) { c.Anywhere = &Anywhere{Padding: 16385} }),
-		"anywhere is a crop to Out":                 {Random: &RandomCrop{}, Anywhere: &Anywhere{}, Out: Square(5)},
-		"erase: got probability 2":                  with(func(c *Config) { c.Erase = 2 }),
-		"mode index: want no erasing":               {Out: Square(5), Mode: Index, Erase: 0.1},
+		"pad: got -1":                               with(func(c *Config) { c.Anywhere, c.Pad = true, Around(-1) }),
+		"pad: got 16385":                            with(func(c *Config) { c.Anywhere, c.Pad = true, Around(16385) }),
+		"anywhere and padding are of a crop to Out": {Random: &RandomCrop{}, Anywhere: true, Out: Square(5)},
+		"erase: got probability 2":                  with(func(c *Config) { c.Erase = &Erase{P: 2} }),
+		"erase: got scale":                          with(func(c *Config) { c.Erase = &Erase{P: 1, Scale: [2]float64{0.5, 0.4}} }),
+		"erase: ratio: got":                         with(func(c *Config) { c.Erase = &Erase{P: 1, Ratio: [2]float64{1e-4, 1}} }),
+		"erase: noise is of floats":                 {Out: Square(5), Erase: &Erase{P: 1, Noise: true}},
+		"erase: got a value beside noise":           {Out: Square(5), DType: F32, Erase: &Erase{P: 1, Noise: true, Value: []float64{1}}},
+		"erase: got 2 values, want 1 or 3":          {Out: Square(5), Erase: &Erase{P: 1, Value: []float64{1, 2}}},
+		"erase: got value 10001":                    {Out: Square(5), DType: F32, Erase: &Erase{P: 1, Value: []float64{10001}}},
+		"erase: got value NaN":                      {Out: Square(5), DType: F32, Erase: &Erase{P: 1, Value: []float64{nan()}}},
+		"erase: got value 0.5, want a whole number": {Out: Square(5), Erase: &Erase{P: 1, Value: []float64{0.5}}},
+		"mode index: want no erasing":               {Out: Square(5), Mode: Index, Erase: &Erase{P: 0.1}},
 		"vertical flip: got probability -1":         with(func(c *Config) { c.VFlip = -1 }),
 		"grayscale: got probability 2":              with(func(c *Config) { c.Grayscale = 2 }),
 		"jitter: got probability NaN":               with(func(c *Config) { c.Jitter = &Jitter{P: nan()} }),
@@ -349,10 +357,10 @@ func allConfigs() []Config {
 			cfg.Resize, cfg.Out = Size{20, 100}, Size{31, 9}
 		}
 		if i%11 < 5 {
-			cfg.Erase = 0.5
+			cfg.Erase = &Erase{P: 0.5, Noise: cfg.DType != U8}
 		}
 		if cfg.Random == nil && i%2 == 0 {
-			cfg.Anywhere = &Anywhere{Padding: i % 60}
+			cfg.Anywhere, cfg.Pad, cfg.Padding = true, Around(i%60), Padding(i/2%4)
 		}
 		if cfg.DType != U8 && i%3 == 0 {
 			cfg.Normalize = &Normalize{imagenet.Mean[:3-2*min(1, int(cfg.Mode))], imagenet.Std[:3-2*min(1, int(cfg.Mode))]}

@@ -101,11 +101,21 @@ func (f Fill) c() [4]C.uint8_t {
 	return [4]C.uint8_t{C.uint8_t(f[0]), C.uint8_t(f[1]), C.uint8_t(f[2])}
 }
 
-// Anywhere is torchvision's RandomCrop: the row lies anywhere in the picture and the padding around it. Where it does not fit, the
-// picture stands in its middle.
-type Anywhere struct {
-	Padding int // pixels on each side
-}
+// Sides are pixels around a picture.
+type Sides struct{ Left, Top, Right, Bottom int }
+
+// Around is n pixels on each side.
+func Around(n int) Sides { return Sides{n, n, n, n} }
+
+// Padding is what lies beyond a picture.
+type Padding uint8
+
+const (
+	Constant  Padding = iota // Fill
+	Edge                     // the outermost pixel
+	Reflect                  // the picture mirrored, without its outermost pixel
+	Symmetric                // and with it
+)
 
 // Contain is Pillow's ImageOps.pad: the picture keeps its shape and is as large as Out has room for.
 type Contain struct {
@@ -129,7 +139,8 @@ type RandomResize struct{ Min, Max int }
 
 // Config describes a row. Its geometry is one of: ResizeShort, Resize or RandomResize, each
 // with an optional crop to Out, of the middle or Anywhere; Random, resized to Out; Contain in Out;
-// or none, a crop to Out alone. Where a picture is smaller than the crop, Fill goes around.
+// or none, a crop to Out alone. A crop is of the picture with Pad around it. Where it is smaller still, it stands in the middle.
+// What lies beyond it is Padding's to say.
 type Config struct {
 	ResizeShort   int      // the shorter side becomes this; 0: not asked
 	Longest       int      // of ResizeShort: but the longer side becomes no more than this; 0: no bound
@@ -137,9 +148,11 @@ type Config struct {
 	Contain       *Contain // nil: not asked
 	RandomResize  *RandomResize
 	Random        *RandomCrop // nil: not asked
-	Anywhere      *Anywhere   // nil: crops are of the middle
-	Out           Size        // the row's picture; zero: Resize
-	Fill          Fill        // around the picture
+	Anywhere      bool        // crops are torchvision's RandomCrop, and not of the middle
+	Pad           Sides
+	Padding       Padding // Constant where nothing is cropped to Out, but contained
+	Out           Size    // the row's picture; zero: Resize
+	Fill          Fill    // around the picture
 	Interpolation Interpolation
 	Order         []Step    // of what follows, up to Equalize; nil: as it stands here
 	Flip          float64   // probability of a horizontal flip
@@ -157,7 +170,7 @@ type Config struct {
 	Autocontrast  float64    // probability
 	Equalize      float64    // probability
 	Normalize     *Normalize // nil: floats are x/255
-	Erase         float64    // probability that a part of the finished row becomes zeros: torchvision's RandomErasing
+	Erase         *Erase     // nil: no part of the finished row is erased
 	Mode          Mode
 	DType         DType
 	Layout        Layout
@@ -183,6 +196,7 @@ func Compile(cfg Config) (*Op, error) {
 	op.c.layout = C.uint32_t(cfg.Layout)
 	op.c.flip_p, op.c.vflip_p = C.double(cfg.Flip), C.double(cfg.VFlip)
 	cfg.colours(&op.c)
+	cfg.Erase.fill(&op.c)
 	cfg.warp(&op.c)
 	cfg.retouch(&op.c)
 	for i, s := range complete(cfg.Order) {
@@ -237,9 +251,9 @@ func (cfg *Config) geometry(op *C.media_op) {
 		op.geometry = C.MEDIA_AS_IS
 	}
 	op.fill = cfg.Fill.c()
-	if cfg.Anywhere != nil {
-		op.anywhere, op.padding = 1, C.uint32_t(cfg.Anywhere.Padding)
-	}
+	op.anywhere, op.padding_mode = flag(cfg.Anywhere), C.uint32_t(cfg.Padding)
+	op.pad_left, op.pad_top = C.uint32_t(cfg.Pad.Left), C.uint32_t(cfg.Pad.Top)
+	op.pad_right, op.pad_bottom = C.uint32_t(cfg.Pad.Right), C.uint32_t(cfg.Pad.Bottom)
 }
 
 func flag(is bool) C.uint32_t {
@@ -250,7 +264,7 @@ func flag(is bool) C.uint32_t {
 }
 
 func (cfg *Config) colours(op *C.media_op) {
-	op.gray_p, op.erase_p = C.double(cfg.Grayscale), C.double(cfg.Erase)
+	op.gray_p = C.double(cfg.Grayscale)
 	j := cfg.Jitter
 	if j == nil {
 		return
@@ -303,11 +317,17 @@ func (cfg *Config) check() error {
 	if err := checkOrder(cfg.Order); err != nil {
 		return err
 	}
+	if err := cfg.checkErase(); err != nil {
+		return err
+	}
 	return cfg.checkNormalize()
 }
 
 func (cfg *Config) checkChances() error {
-	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip}, chance{"erase", cfg.Erase})
+	all := append(cfg.chances(), chance{"horizontal flip", cfg.Flip}, chance{"vertical flip", cfg.VFlip})
+	if cfg.Erase != nil {
+		all = append(all, chance{"erase", cfg.Erase.P})
+	}
 	for _, c := range all {
 		if !(c.p >= 0 && c.p <= 1) {
 			return fmt.Errorf("%s: got probability %v, want 0 to 1", c.name, c.p)
@@ -320,9 +340,6 @@ func (cfg *Config) checkChances() error {
 func (cfg *Config) checkColours() error {
 	if cfg.Grayscale > 0 && cfg.Mode != RGB {
 		return fmt.Errorf("grayscale: want mode RGB")
-	}
-	if cfg.Mode == Index && cfg.Erase > 0 {
-		return fmt.Errorf("mode index: want no erasing, as zero is the number of a class")
 	}
 	j := cfg.Jitter
 	if j == nil {
@@ -379,10 +396,16 @@ func (cfg *Config) checkGeometry() error {
 	if cfg.Out != (Size{}) && !cfg.Out.valid() {
 		return fmt.Errorf("row: got %d x %d, want sides of 1 to %d", cfg.Out.H, cfg.Out.W, MaxSide)
 	}
-	if a := cfg.Anywhere; a != nil && (cfg.Random != nil || cfg.Contain != nil || cfg.Out == (Size{})) {
-		return fmt.Errorf("geometry: anywhere is a crop to Out, beside no random crop and no contain")
-	} else if a != nil && (a.Padding < 0 || a.Padding > MaxSide) {
-		return fmt.Errorf("anywhere: got padding %d, want 0 to %d", a.Padding, MaxSide)
+	if (cfg.Anywhere || cfg.Pad != Sides{} || cfg.Padding != Constant) && (cfg.Random != nil || cfg.Contain != nil || cfg.Out == (Size{})) {
+		return fmt.Errorf("geometry: anywhere and padding are of a crop to Out, beside no random crop and no contain")
+	}
+	for _, n := range []int{cfg.Pad.Left, cfg.Pad.Top, cfg.Pad.Right, cfg.Pad.Bottom} {
+		if n < 0 || n > MaxSide {
+			return fmt.Errorf("pad: got %d, want 0 to %d", n, MaxSide)
+		}
+	}
+	if cfg.Padding > Symmetric {
+		return fmt.Errorf("padding: %d is not one of the named values", cfg.Padding)
 	}
 	if cfg.Random != nil {
 		return cfg.Random.check()
@@ -413,10 +436,7 @@ func (cfg *Config) checkNormalize() error {
 	if cfg.DType == U8 {
 		return fmt.Errorf("normalize: dtype is u8, want f16, bf16 or f32")
 	}
-	want := 3
-	if cfg.Mode != RGB {
-		want = 1
-	}
+	want := cfg.channels()
 	if len(n.Mean) != want || len(n.Std) != want {
 		return fmt.Errorf("normalize: got %d means and %d stds, want %d of each", len(n.Mean), len(n.Std), want)
 	}
@@ -429,6 +449,13 @@ func (cfg *Config) checkNormalize() error {
 		}
 	}
 	return nil
+}
+
+func (cfg *Config) channels() int {
+	if cfg.Mode == RGB {
+		return 3
+	}
+	return 1
 }
 
 // RowBytes is the size of one row.

@@ -26,14 +26,22 @@ static double uniform53(uint32_t a, uint32_t b) {
     return ((double)(a >> 5) * 67108864.0 + (double)(b >> 6)) * (1.0 / 9007199254740992.0);
 }
 
-void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]) {
+void media_words(const media_draw *d, uint32_t op, uint32_t block, uint32_t c[4]) {
     uint32_t k[2] = {(uint32_t)d->seed, (uint32_t)(d->seed >> 32)};
-    uint32_t c[4] = {(uint32_t)d->index, (uint32_t)(d->index >> 32), (uint32_t)d->epoch, op << 24 | block};
+    c[0] = (uint32_t)d->index;
+    c[1] = (uint32_t)(d->index >> 32);
+    c[2] = (uint32_t)d->epoch;
+    c[3] = op << 24 | block;
     for (int i = 0; i < 10; i++) {
         philox_round(c, k);
         k[0] += 0x9E3779B9u;
         k[1] += 0xBB67AE85u;
     }
+}
+
+void media_uniforms(const media_draw *d, uint32_t op, uint32_t block, double u[2]) {
+    uint32_t c[4];
+    media_words(d, op, block, c);
     u[0] = uniform53(c[0], c[1]);
     u[1] = uniform53(c[2], c[3]);
 }

@@ -48,7 +48,7 @@ func (w *Worker) Picture(dst []byte, p *Picture, op *Op, draw Draw) (Info, error
 // Copies says whether the row of an upright picture of this size is its RGB
 // bytes as they are.
 func (op *Op) Copies(width, height int) bool {
-	return op.c.geometry == C.MEDIA_AS_IS && op.c.padding == 0 && int(op.c.out_w) == width && int(op.c.out_h) == height &&
+	return op.c.geometry == C.MEDIA_AS_IS && op.c.pad_left|op.c.pad_top|op.c.pad_right|op.c.pad_bottom == 0 && int(op.c.out_w) == width && int(op.c.out_h) == height &&
 		op.c.mode == C.MEDIA_RGB && op.c.dtype == C.MEDIA_U8 && op.c.layout == C.MEDIA_NHWC && op.c.flip_p == 0 && op.c.vflip_p == 0 && !op.retouches()
 }
 

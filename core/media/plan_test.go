@@ -13,7 +13,7 @@ func TestPlansAreWhatRowsAreMadeOf(t *testing.T) {
 	w := worker(t, nil)
 	for name, cfg := range map[string]Config{
 		"train": train, "eval": eval, "zeros around": {Out: Size{300, 20}}, "exactly": {Resize: Size{10, 90}, Orient: true},
-		"anywhere": {Out: Size{80, 70}, Anywhere: &Anywhere{Padding: 9}},
+		"anywhere": {Out: Size{80, 70}, Anywhere: true, Pad: Around(9)},
 	} {
 		op := compiled(t, cfg)
 		dst := make([]byte, op.RowBytes())
@@ -56,7 +56,8 @@ func TestPlansAreForPlainJPEGsAlone(t *testing.T) {
 	}{
 		"plain": {plain, op, true}, "turned, which is to be ignored": {turned, op, true}, "turned": {turned, oriented, false},
 		"grey": {grey.Bytes(), op, false}, "progressive": {testdata(t, "progressive.jpg"), op, false}, "arithmetic": {testdata(t, "arithmetic.jpg"), op, false},
-		"of red, green and blue": {adobe, op, false}, "a PNG": {testPNG(t, 10, 10), op, false}, "nothing known": {[]byte("hello"), op, false},
+		"of red, green and blue": {adobe, op, false}, "a PNG": {testPNG(t, 10, 10), op, false},
+		"mirrored around": {plain, compiled(t, Config{Out: Square(50), Padding: Reflect}), false}, "nothing known": {[]byte("hello"), op, false},
 	} {
 		if _, ok, err := w.Plan(c.data, c.op, Draw{}); err != nil || ok != c.ok {
 			t.Errorf("%s: got %v, %v; want %v", name, ok, err, c.ok)

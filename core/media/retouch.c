@@ -58,14 +58,13 @@ void media_retouch_points(const media_retouches *retouches, double affine[6]) {
         if (retouches->all[i].kind == MEDIA_WARP) media_warp_points(retouches->all[i].matrix, affine);
 }
 
-/* A copy of the pixels, for what looks at several to make one. */
-static int copy(const media_pixels *px, media_buf *room, media_pixels *to) {
-    size_t size = px->stride * (size_t)px->h;
+uint8_t *media_copy_pixels(const media_pixels *px, media_buf *room, size_t more, media_pixels *to) {
+    size_t size = px->stride * (size_t)px->h; /* of whole multiples of 64 */
     *to = *px;
-    to->p = media_buf_get(room, size);
-    if (!to->p) return 0;
+    to->p = media_buf_get(room, size + more);
+    if (!to->p) return NULL;
     memcpy(to->p, px->p, size);
-    return 1;
+    return to->p + size;
 }
 
 static int apply(const media_retouch *r, const media_pixels *px, media_buf *room) {
@@ -86,11 +85,11 @@ static int apply(const media_retouch *r, const media_pixels *px, media_buf *room
         media_gaussian_blur(px, (float *)(void *)room->p, r->size, r->value);
         break;
     case MEDIA_SHARPNESS:
-        if (!copy(px, room, &from)) return MEDIA_NO_MEMORY;
+        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_sharpness(px, &from, (float)r->value);
         break;
     case MEDIA_WARP:
-        if (!copy(px, room, &from)) return MEDIA_NO_MEMORY;
+        if (!media_copy_pixels(px, room, 0, &from)) return MEDIA_NO_MEMORY;
         media_warp(px, &from, r->matrix, r->size, r->fill);
         break;
     default: break;

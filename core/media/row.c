@@ -84,9 +84,9 @@ static void map_points(const media_op *op, const media_plan *p, double affine[6]
     memcpy(affine, map, sizeof map);
 }
 
-/* The row's columns that the picture reaches, first to end. */
-static void reach(media_ctx *c, const media_plan *p, int32_t n) {
-    int32_t first = p->win_x < 0 ? -p->win_x : 0, end = p->res_w - p->win_x < n ? p->res_w - p->win_x : n;
+/* The row's columns that the picture reaches, first to end, where they begin at win. */
+static void reach(media_ctx *c, const media_plan *p, int32_t win, int32_t n) {
+    int32_t first = win < 0 ? -win : 0, end = p->res_w - win < n ? p->res_w - win : n;
     if (first > n) first = n;
     if (end < first) end = first;
     c->first_column = p->flip ? n - end : first;
@@ -107,16 +107,18 @@ int media_prepare(media_ctx *c, const media_op *op, const media_draw *draw, medi
     c->info.vflip = media_flipped(op, draw, MEDIA_DO_VFLIP);
     c->from_below = p.vflip;
     map_points(op, &p, c->info.affine);
-    reach(c, &p, (int32_t)op->out_w);
+    media_border_of(op, &p, &c->border);
+    reach(c, &p, c->border.first_x, (int32_t)op->out_w);
     media_draw_retouches(op, draw, &c->retouches);
+    c->keeps = c->border.mode != MEDIA_PAD_CONSTANT || c->retouches.n > 0;
     media_retouch_points(&c->retouches, c->info.affine);
     media_draw_erased(op, draw, &c->erased);
-    c->info.erased_y = c->erased.y;
-    c->info.erased_x = c->erased.x;
-    c->info.erased_h = c->erased.h;
-    c->info.erased_w = c->erased.w;
-    media_axis_key x = {p.box_w, p.res_w, p.win_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip};
-    media_axis_key y = {p.box_h, p.res_h, p.win_y, (int32_t)op->out_h, (int32_t)op->filter, 0};
+    c->info.erased_y = c->erased.part.y;
+    c->info.erased_x = c->erased.part.x;
+    c->info.erased_h = c->erased.part.h;
+    c->info.erased_w = c->erased.part.w;
+    media_axis_key x = {p.box_w, p.res_w, c->border.first_x, (int32_t)op->out_w, (int32_t)op->filter, p.flip};
+    media_axis_key y = {p.box_h, p.res_h, c->border.first_y, (int32_t)op->out_h, (int32_t)op->filter, 0};
     if (media_axis_init(&c->ax, &x) != MEDIA_OK || media_axis_init(&c->ay, &y) != MEDIA_OK)
         return media_fail(c, MEDIA_NO_MEMORY, "");
     *r = (media_region){p.box_x + c->ax.first, p.box_y + c->ay.first, c->ax.end - c->ax.first,
@@ -140,7 +142,7 @@ static int window_init(media_ctx *c, const media_op *op, window *w) {
     w->cap = 2 * (c->ay.groups * 4 + 4) + 48;
     w->p = media_buf_get(&c->mid, w->stride * (size_t)(w->cap + 4));
     if (!w->p || !media_buf_get(&c->line, w->stride)) return MEDIA_NO_MEMORY;
-    if (c->retouches.n > 0 && !media_buf_get(&c->shades, w->stride * op->out_h)) return MEDIA_NO_MEMORY;
+    if (c->keeps && !media_buf_get(&c->shades, w->stride * op->out_h)) return MEDIA_NO_MEMORY;
     return MEDIA_OK;
 }
 
@@ -173,18 +175,23 @@ static void frame(const media_ctx *c, const media_op *op, int32_t y, uint8_t *li
 static void emit(media_ctx *c, const media_op *op, const window *w, int32_t y, void *dst) {
     int32_t len = (int32_t)op->out_w * w->step, at = c->from_below ? (int32_t)op->out_h - 1 - y : y;
     uint8_t *src = w->p + (size_t)(c->ay.start[y] - w->first) * w->stride;
-    uint8_t *to = c->retouches.n > 0 ? c->shades.p + (size_t)at * w->stride : c->line.p;
+    uint8_t *to = c->keeps ? c->shades.p + (size_t)at * w->stride : c->line.p;
     uint8_t *line = c->ay.count[y] > 0 && c->ay.identity ? src : to;
     if (c->ay.count[y] > 0 && !c->ay.identity) c->kernels->vertical(&c->ay, y, src, w->stride, to, len);
     frame(c, op, y, line, w->step);
-    if (c->retouches.n == 0)
+    if (!c->keeps)
         c->kernels->finish(op, line, at, dst);
     else if (line != to)
         memcpy(to, line, (size_t)len);
 }
 
 static int retouch(media_ctx *c, const media_op *op, const window *w, void *dst) {
-    media_pixels px = {c->shades.p, w->stride, (int32_t)op->out_w, (int32_t)op->out_h, w->step};
+    media_pixels px = {c->shades.p, w->stride, (int32_t)op->out_w, (int32_t)op->out_h, w->step}, from;
+    if (c->border.mode != MEDIA_PAD_CONSTANT) {
+        uint8_t *columns = media_copy_pixels(&px, &c->room, (size_t)px.w * sizeof(int32_t), &from);
+        if (!columns) return MEDIA_NO_MEMORY;
+        media_border_row(&c->border, &px, &from, (int32_t *)(void *)columns);
+    }
     if (media_retouch_row(&c->retouches, &px, &c->room) != MEDIA_OK) return MEDIA_NO_MEMORY;
     for (int32_t y = 0; y < px.h; y++) c->kernels->finish(op, media_line(&px, y), y, dst);
     return MEDIA_OK;
@@ -205,7 +212,7 @@ static int stream(media_ctx *c, const media_op *op, int32_t rows, media_fetch fe
         done += n;
         while (y < h && c->ay.start[y] + c->ay.count[y] <= done) emit(c, op, &w, y++, dst);
     }
-    if (c->retouches.n > 0 && retouch(c, op, &w, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
+    if (c->keeps && retouch(c, op, &w, dst) != MEDIA_OK) return media_fail(c, MEDIA_NO_MEMORY, "");
     media_erase(op, &c->erased, dst);
     return MEDIA_OK;
 }

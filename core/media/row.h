@@ -49,6 +49,7 @@ enum { MEDIA_RGB = 0, MEDIA_GRAY = 1, MEDIA_LUMA = 2, MEDIA_INDEX = 3 };
 enum { MEDIA_U8 = 0, MEDIA_F16 = 1, MEDIA_BF16 = 2, MEDIA_F32 = 3 };
 enum { MEDIA_NHWC = 0, MEDIA_NCHW = 1 };
 enum { MEDIA_NO_AUGMENT = 0, MEDIA_RAND_AUGMENT = 1, MEDIA_TRIVIAL_AUGMENT_WIDE = 2, MEDIA_AUTO_AUGMENT = 3 };
+enum { MEDIA_PAD_CONSTANT = 0, MEDIA_PAD_EDGE = 1, MEDIA_PAD_REFLECT = 2, MEDIA_PAD_SYMMETRIC = 3 };
 enum { MEDIA_IMAGENET = 0, MEDIA_CIFAR10 = 1, MEDIA_SVHN = 2 };
 /* What may be done to a row once it is cropped and resized. */
 enum {
@@ -103,8 +104,11 @@ typedef struct media_op {
     double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
-    uint32_t padding;  /* of anywhere: pixels of fill on each side, which it may lie on */
-    uint8_t fill[4];   /* where the row has no pixel; here and below a pixel as u8 rows have it */
+    /* Pixels around what the geometry gives, on which the row may lie; and what these are, and all that is beyond the picture:
+     * MEDIA_PAD_CONSTANT ... MEDIA_PAD_SYMMETRIC. */
+    uint32_t pad_left, pad_top, pad_right, pad_bottom;
+    uint32_t padding_mode;
+    uint8_t fill[4]; /* of PAD_CONSTANT; here and below a pixel as u8 rows have it */
     uint8_t order[MEDIA_STEPS]; /* of what follows: each MEDIA_DO_ once; zeros: as they are numbered */
     double flip_p, vflip_p;
     media_factor rotation; /* degrees, to the left */
@@ -135,8 +139,12 @@ typedef struct media_op {
     double invert_p;
     double sharpness_p, sharpness_factor;
     double autocontrast_p, equalize_p;
-    double erase_p;        /* that a part becomes zeros */
-    float mean[3], std[3]; /* of x / 255 */
+    double erase_p;                          /* that a part of the finished row becomes something else */
+    double erase_scale_min, erase_scale_max; /* its share of the row's area */
+    double erase_ratio_min, erase_ratio_max; /* its height / width */
+    float erase_value[3];                    /* what its elements become */
+    uint32_t erase_noise;                    /* 1: standard normal numbers instead, of rows of floats */
+    float mean[3], std[3];                   /* of x / 255 */
 
     /* Written by media_op_init(). */
     uint32_t channels;  /* 3, or 1 for gray, luma and index */
@@ -165,7 +173,7 @@ typedef struct media_info {
         [6]; /* a point (x, y) of the oriented picture lies in the row at (a0 x + a1 y + a2, a3 x + a4 y + a5), pixel i
                        * from i to i + 1 */
     int32_t erased_y, erased_x, erased_h,
-        erased_w;     /* the part of the row that became zeros; of no size: none */
+        erased_w;     /* the part of the row that was erased; of no size: none */
     char detail[200]; /* what was wrong, for a message */
 } media_info;
 

@@ -69,7 +69,7 @@ type Info struct {
 	// (x, y) of the picture as it is seen at (A[0][0] x + A[0][1] y + A[0][2], A[1][0] x + A[1][1] y + A[1][2]).
 	Affine [2][3]float64 `json:"affine"`
 
-	Erased Box `json:"erased"` // the part of the row that became zeros; of no size: none
+	Erased Box `json:"erased"` // the part of the row that was erased; of no size: none
 }
 
 // Seen is the size of the picture as it is seen: after orientation, where that is honoured.
@@ -153,12 +153,12 @@ func (w *Worker) Row(dst, data []byte, op *Op, draw Draw) (Info, error) {
 }
 
 // Plan reads the head of a JPEG that shall be decoded elsewhere. ok is false for pictures that are not for any decoder of
-// JPEGs: other formats, and what is rare among JPEGs, nor of an op that does more than crop, resize and flip left and right, or whose fill is not black. Errors are Row's, of what the head and the end of the file show.
+// JPEGs: other formats, and what is rare among JPEGs, nor of an op that does more than crop, resize and flip left and right, or has other than black around the picture. Errors are Row's, of what the head and the end of the file show.
 func (w *Worker) Plan(data []byte, op *Op, draw Draw) (plan Plan, ok bool, err error) {
 	if len(data) == 0 {
 		return plan, false, &FormatError{cause: CauseEmpty}
 	}
-	if op.c.mode == C.MEDIA_INDEX || op.c.vflip_p > 0 || op.retouches() || op.c.fill != [4]C.uint8_t{} {
+	if op.c.mode == C.MEDIA_INDEX || op.c.vflip_p > 0 || op.retouches() || op.c.fill != [4]C.uint8_t{} || op.c.padding_mode != C.MEDIA_PAD_CONSTANT {
 		return plan, false, nil
 	}
 	p := &w.plan

@@ -163,6 +163,8 @@ func mapped(n *yaml.Node, table string) string {
 		return ""
 	case slices.Contains(children(table), n.Value):
 		return fmt.Sprintf("; write {%s: ...}", n.Value)
+	case transformHint(n.Value, table, nil) != "":
+		return "; " + transformHint(n.Value, table, nil)
 	case table == "source":
 		return fmt.Sprintf("; write {folder: %s}, {list: %[1]s} or {shards: %[1]s}", n.Value)
 	}
@@ -188,7 +190,7 @@ func (d *decoder) section(n *yaml.Node, table, shown, place string) section {
 			continue
 		}
 		if !slices.Contains(names, key.Value) {
-			d.unknown(key, shown, names)
+			d.unknown(key, table, shown, names)
 		}
 		if s.values[key.Value] != nil {
 			d.fail(key, join(shown, key.Value), "given twice; keep one")
@@ -203,7 +205,7 @@ func placeOf(n *yaml.Node, shown string) place {
 	return place{line: n.Line, col: n.Column, path: shown}
 }
 
-func (d *decoder) unknown(key *yaml.Node, shown string, names []string) {
+func (d *decoder) unknown(key *yaml.Node, table, shown string, names []string) {
 	path := fmt.Sprintf("%.100s", join(shown, key.Value))
 	within := ""
 	if d.empty == emptySample && shown != "" { // of one sample there are no other sections
@@ -212,6 +214,8 @@ func (d *decoder) unknown(key *yaml.Node, shown string, names []string) {
 	}
 	if key.Value == "<<" {
 		d.fail(key, path, "merge keys are not read; repeat the keys, or use rings")
+	} else if h := transformHint(key.Value, table, names); h != "" {
+		d.fail(key, path, "unknown key; %s", h)
 	} else if near := spelling.Nearest(key.Value, names); near != "" {
 		d.fail(key, path, "unknown key; did you mean %q?", near)
 	} else if other := elsewhere(key.Value, within); other != "" {
@@ -259,6 +263,8 @@ func (d *decoder) scalar(n *yaml.Node, shown, want string, tags ...string) (stri
 		hint = "; leave the key out for its default"
 	} else if v.Kind == yaml.ScalarNode && tags[0] == "!!str" {
 		hint = "; put it in quotes"
+	} else if v.Kind == yaml.MappingNode && len(v.Content) == 2 && v.Content[0].Value == "p" { // horizontal_flip: {p: 0.5}
+		hint = fmt.Sprintf("; write %.60s alone", v.Content[1].Value)
 	}
 	d.fail(n, shown, "got %s, want %s%s", describe(n), want, hint)
 	return "", false

@@ -128,10 +128,15 @@ func (t *Transform) undone() string {
 		return "grayscale"
 	case len(changing) > 0:
 		return changing[0]
-	case t.RandomErasing > 0:
+	case t.RandomErasing != nil:
 		return "random_erasing"
 	case len(t.fills()) > 0:
 		return t.fills()[0].name + ".fill"
+	}
+	for _, b := range t.borders() {
+		if b.Mode != "" {
+			return b.name + ".padding_mode"
+		}
 	}
 	return ""
 }

@@ -62,11 +62,8 @@ func (t *Transform) fills() (all []filled) {
 	if r := t.Resize; r != nil {
 		add("resize", r.Fill)
 	}
-	if c := t.CenterCrop; c != nil {
-		add("center_crop", c.Fill)
-	}
-	if c := t.RandomCrop; c != nil {
-		add("random_crop", c.Fill)
+	for _, b := range t.borders() {
+		add(b.name, b.Fill)
 	}
 	if r := t.RandomRotation; r != nil {
 		add("random_rotation", r.Fill)

@@ -14,7 +14,7 @@ var moves = []move{
 		return sameBut(a.RandomResize, b.RandomResize, func(r *RandomResize) { r.Interpolation = "" })
 	}},
 	{"random_crop", func(a, b *Transform) bool {
-		return sameBut(a.RandomCrop, b.RandomCrop, func(r *RandomCrop) { r.Fill = nil })
+		return sameBut(a.RandomCrop, b.RandomCrop, func(r *RandomCrop) { r.Border = Border{} })
 	}},
 	{"random_resized_crop", func(a, b *Transform) bool {
 		return sameBut(a.RandomResizedCrop, b.RandomResizedCrop, func(r *RandomResizedCrop) { r.Extent, r.Interpolation = Extent{}, "" })
@@ -67,7 +67,7 @@ func (t *Transform) drawnUnlike(other *Transform) string {
 
 // movesAs says that the same draws put the other's pixels to the same places. How each is resized is its own: a mask may be smaller in its file.
 func (t *Transform) movesAs(other *Transform) bool {
-	return t.Output() == other.Output() && t.fit() == other.fit() && t.drawnUnlike(other) == ""
+	return t.Output() == other.Output() && t.fit() == other.fit() && t.sides() == other.sides() && t.drawnUnlike(other) == ""
 }
 
 // checkFollowed refuses rows that are sheared, turned and moved beside others of the same sample, drawn alike, that are not.

@@ -129,14 +129,16 @@ type canonicalImage struct {
 	MaxPixels   int64          `json:"max_pixels"`
 
 	// A transform without these has the hash that it had before there were any.
-	VerticalFlip float64          `json:"vertical_flip,omitempty"`
-	Jitter       *canonicalJitter `json:"color_jitter,omitempty"`
-	RandomPart   *canonicalPad    `json:"random_crop,omitempty"`
-	Grayscale    float64          `json:"grayscale,omitempty"`
-	Erasing      float64          `json:"random_erasing,omitempty"`
-	Affine       bool             `json:"affine,omitempty"`
-	RandomResize *canonicalSizes  `json:"random_resize,omitempty"`
-	Order        []string         `json:"steps,omitempty"` // nil: the usual
+	VerticalFlip float64            `json:"vertical_flip,omitempty"`
+	Jitter       *canonicalJitter   `json:"color_jitter,omitempty"`
+	RandomPart   *canonicalAnywhere `json:"random_crop,omitempty"`
+	Pad          *canonicalPad      `json:"pad,omitempty"`
+	Grayscale    float64            `json:"grayscale,omitempty"`
+	Erasing      float64            `json:"random_erasing,omitempty"` // its probability
+	Erased       *canonicalErasing  `json:"erasing,omitempty"`        // the rest, where it is not torchvision's defaults
+	Affine       bool               `json:"affine,omitempty"`
+	RandomResize *canonicalSizes    `json:"random_resize,omitempty"`
+	Order        []string           `json:"steps,omitempty"` // nil: the usual
 	canonicalRetouches
 }
 
@@ -213,11 +215,31 @@ type canonicalSizes struct {
 	Interpolation Interpolation `json:"interpolation"`
 }
 
+// canonicalAnywhere has Padding where it is the same on all sides, else Sides.
+type canonicalAnywhere struct {
+	Height  int    `json:"height"`
+	Width   int    `json:"width"`
+	Padding int    `json:"padding"`
+	Fill    *Fill  `json:"fill,omitempty"`
+	Sides   *Sides `json:"sides,omitempty"`
+	Mode    string `json:"padding_mode,omitempty"`
+}
+
+func (r *RandomCrop) canonical() *canonicalAnywhere {
+	if r == nil {
+		return nil
+	}
+	c := &canonicalAnywhere{Height: r.Height, Width: r.Width, Padding: r.Padding.Left, Fill: r.Fill, Mode: r.Mode}
+	if n := c.Padding; r.Padding != (Sides{n, n, n, n}) {
+		c.Padding, c.Sides = 0, &r.Padding
+	}
+	return c
+}
+
 type canonicalPad struct {
-	Height  int   `json:"height"`
-	Width   int   `json:"width"`
-	Padding int   `json:"padding"`
-	Fill    *Fill `json:"fill,omitempty"`
+	Sides Sides  `json:"sides"`
+	Fill  *Fill  `json:"fill,omitempty"`
+	Mode  string `json:"padding_mode,omitempty"`
 }
 
 type canonicalJitter struct {
@@ -247,6 +269,7 @@ type canonicalCrop struct {
 	Fill          *Fill         `json:"fill,omitempty"`
 	MaxSize       int           `json:"max_size,omitempty"`
 	Fit           *canonicalFit `json:"fit,omitempty"`
+	Mode          string        `json:"padding_mode,omitempty"`
 }
 
 type canonicalFit struct {
@@ -379,17 +402,19 @@ func (i *Image) canonical() *canonicalImage {
 		}
 	}
 	if e := i.Transform.CenterCrop; e != nil {
-		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width, Fill: e.Fill}
+		c.CenterCrop = &canonicalCrop{Height: e.Height, Width: e.Width, Fill: e.Fill, Mode: e.Mode}
 	}
 	if r := i.Transform.RandomResizedCrop; r != nil {
 		c.RandomCrop = &canonicalCrop{Height: r.Height, Width: r.Width, Scale: r.Scale, Ratio: r.Ratio, Interpolation: r.Interpolation}
 	}
-	if r := i.Transform.RandomCrop; r != nil {
-		c.RandomPart = &canonicalPad{r.Height, r.Width, r.Padding, r.Fill}
+	c.RandomPart = i.Transform.RandomCrop.canonical()
+	if p := i.Transform.Pad; p != nil {
+		c.Pad = &canonicalPad{p.Sides, p.Fill, p.Mode}
 	}
 	c.RandomResize = (*canonicalSizes)(i.Transform.RandomResize)
 	c.Order = i.Transform.Order
-	c.VerticalFlip, c.Grayscale, c.Erasing = i.Transform.VerticalFlip, i.Transform.Grayscale, i.Transform.RandomErasing
+	c.VerticalFlip, c.Grayscale = i.Transform.VerticalFlip, i.Transform.Grayscale
+	c.Erasing, c.Erased = i.Transform.RandomErasing.canonical()
 	if j := i.Transform.ColorJitter; j != nil {
 		c.Jitter = &canonicalJitter{j.P, j.Brightness, j.Contrast, j.Saturation, j.Hue}
 	}

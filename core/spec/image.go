@@ -73,7 +73,7 @@ func (d *decoder) transform(s *section) (t Transform) {
 			if wrong := misplaced(name, before); wrong != "" {
 				op.fail(name, "%s; want %s", wrong, operationOrder)
 			}
-			if t.fit().Contain && (name == "center_crop" || name == "random_crop") {
+			if t.fit().Contain && (name == "pad" || name == "center_crop" || name == "random_crop") {
 				op.fail(name, "comes after resize with fit: contain, after which every row has its size; leave it out, or resize to the shorter side or a max_size")
 			}
 			before = append(before, name)
@@ -91,6 +91,8 @@ func (d *decoder) operation(op *section, t *Transform) {
 		t.Resize = d.resize(op)
 	case op.has("random_resize"):
 		t.RandomResize = d.randomResize(op)
+	case op.has("pad"):
+		t.Pad = d.pad(op)
 	case op.has("center_crop"):
 		c := &CenterCrop{}
 		size, shown, sec := d.sized(op, "center_crop")
@@ -98,7 +100,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 			short := 0
 			short, c.Extent = d.extent(size, shown)
 			c.square(short)
-			d.fill(sec, &c.Fill)
+			d.border(sec, &c.Border)
 		}
 		t.CenterCrop = c
 	case op.has("random_crop"):
@@ -108,10 +110,13 @@ func (d *decoder) operation(op *section, t *Transform) {
 			short := 0
 			short, r.Extent = d.extent(size, shown)
 			r.square(short)
-			whole(sec, "padding", &r.Padding, 0, maxSide)
-			d.fill(sec, &r.Fill)
+			if sec.has("padding") {
+				d.sides(sec.values["padding"], join(sec.shown, "padding"), &r.Padding)
+			}
+			d.border(sec, &r.Border)
 		}
 		t.RandomCrop = r
+		d.padCrop(op, t)
 	case op.has("random_resized_crop"):
 		r := &RandomResizedCrop{Scale: [2]float64{0.08, 1}, Ratio: [2]float64{3. / 4, 4. / 3}, Interpolation: Bilinear}
 		size, shown, sec := d.sized(op, "random_resized_crop")
@@ -135,7 +140,7 @@ func (d *decoder) operation(op *section, t *Transform) {
 	case op.has("normalize"):
 		t.Normalize = d.normalize(op)
 	case op.has("random_erasing"):
-		op.number("random_erasing", &t.RandomErasing, 0, 1)
+		t.RandomErasing = d.randomErasing(op)
 	default:
 		d.retouch(op, &t.Retouches)
 	}
@@ -295,9 +300,6 @@ func (i *Image) checkIndex(section string, fail func(path, format string, args .
 	if t.ColorJitter != nil {
 		fail(section+".transform.color_jitter", "got color_jitter with mode index, whose numbers of classes are no colours; leave it out: only the picture's section needs it")
 	}
-	if t.RandomErasing > 0 {
-		fail(section+".transform.random_erasing", "got random_erasing with mode index, where zero is the number of a class; leave it out")
-	}
 	if i.DType.Float() {
 		fail(section+".dtype", "got %v with mode index, want u8: floats are x/255, and numbers of classes are whole", i.DType)
 	}
@@ -320,6 +322,7 @@ func (i *Image) checkColours(section string, fail func(path, format string, args
 // check holds the image of a section against itself.
 func (i *Image) check(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
+	i.checkPad(section, fail)
 	out := t.Output()
 	if out == (Extent{}) {
 		got := "leaves the size of the picture open"
@@ -351,6 +354,7 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 	case t.Normalize != nil && !i.DType.Float():
 		fail(section+".dtype", "got %v with normalize, want f16, bf16 or f32; or leave normalize out", i.DType)
 	}
+	i.checkErasing(section, fail)
 	if math.MaxInt32/out.Height/i.Channels() < out.Width*i.DType.Bytes() {
 		fail(section+".transform", "got an output of %d x %d, want one of less than 2 GiB a row", out.Height, out.Width)
 	}

@@ -163,6 +163,7 @@ func TestRowsThatWouldNotFollowAreRefused(t *testing.T) {
 		{"{center_crop: 8}, {vertical_flip: 0.5}", "{center_crop: 8}, {vertical_flip: 0.4}"}, {"{resize: {size: [8, 8], fit: contain}}", "{resize: {size: [8, 8], interpolation: nearest}}"},
 		{"{random_resize: {min_size: 8, max_size: 16}}, {random_crop: 8}", "{random_resize: {min_size: 8, max_size: 17, interpolation: nearest}}, {random_crop: 8}"},
 		{"{resize: {size: [8, 8], fit: contain}}", "{resize: {size: [8, 8], interpolation: nearest, fit: contain, place: top_left}}"},
+		{"{resize: [6, 6]}, {pad: 1}", "{resize: {size: [6, 6], interpolation: nearest}}, {pad: [0, 0, 2, 2]}"}, {"{pad: 1}, {random_crop: 8}", "{random_crop: 8}"},
 	} {
 		const pair = "source: {shards: a.tar}\nfields:\n  photo: {image: {from: jpg, transform: [%s, {random_rotation: 9}]}}\n  mask: {image: {from: png, mode: index, transform: [%s, {random_rotation: 9}]}}\n"
 		if _, err := Parse([]byte(fmt.Sprintf(pair, other[0], other[1])), "x.yaml"); err == nil || !strings.Contains(err.Error(), "would not follow") {
@@ -196,6 +197,8 @@ func TestMasksThatDoNotFollowAreNamed(t *testing.T) {
 		{"{center_crop: 8}, {random_rotation: 9}, {invert: 0.5}, {horizontal_flip: 0.5}", "", "{center_crop: 8}, {random_rotation: 9}, {horizontal_flip: 0.5}", ""},
 		{"{center_crop: 8}, {invert: 0.5}, {vertical_flip: 0.5}, {horizontal_flip: 0.5}", "", "{center_crop: 8}, {horizontal_flip: 0.5}, {vertical_flip: 0.5}", ""},
 		{"{random_resized_crop: 8}", "", "{random_resized_crop: {size: 4" + nearest + "}", ""}, {"{random_crop: 8}", "", "{random_crop: {size: 8, fill: 255}}", ""},
+		{"{pad: 4}, {random_crop: 8}", "", "{random_crop: 8}", "random_crop"}, {"{random_crop: {size: 8, padding: [1, 2]}}", "", "{random_crop: {size: 8, padding: [1, 2, 1, 3]}}", "random_crop"},
+		{"{pad: {padding: 4, padding_mode: reflect}}, {random_crop: 8}", "", "{random_crop: {size: 8, padding: 4, fill: 255}}", ""},
 	} {
 		mask, picture, op := parse(t, fmt.Sprintf(pair, c[0], c[1], c[2])).Unfollowed()
 		if op != c[3] || op != "" && (mask != "fields.mask.image" || picture != "fields.photo.image") {

@@ -91,7 +91,11 @@ func (s *Spec) FixSize(h, w int) error {
 		if t.Resize != nil {
 			h, w = t.Resize.resized(h, w)
 		}
-		t.CenterCrop = &CenterCrop{Extent: Extent{h, w}}
+		if t.Pad == nil {
+			t.CenterCrop = &CenterCrop{Extent: Extent{h, w}}
+		} else {
+			t.Resize = &Resize{Extent: Extent{h, w}, Interpolation: t.Filter()}
+		}
 	}
 	img.check(section, d.failAt)
 	if d.err != nil {

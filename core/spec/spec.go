@@ -220,6 +220,7 @@ type Image struct {
 type Transform struct {
 	Resize            *Resize
 	RandomResize      *RandomResize
+	Pad               *Pad // of Resize to an Extent
 	CenterCrop        *CenterCrop
 	RandomCrop        *RandomCrop
 	RandomResizedCrop *RandomResizedCrop
@@ -227,26 +228,26 @@ type Transform struct {
 	HorizontalFlip    float64  // probability
 	VerticalFlip      float64
 	ColorJitter       *ColorJitter
-	Grayscale         float64      // probability
-	Retouches                      // what else changes pixels
+	Grayscale         float64 // probability
+	Retouches                 // what else changes pixels
 	Normalize         *Normalize
-	RandomErasing     float64 // probability
+	RandomErasing     *RandomErasing // of the finished row
 }
 
 // Extent is a size in pixels.
 type Extent struct{ Height, Width int }
 
-// CenterCrop takes the middle of the picture; around a smaller one lies Fill.
+// CenterCrop takes the middle of the picture; Border lies around a smaller one.
 type CenterCrop struct {
 	Extent
-	Fill *Fill
+	Border
 }
 
-// RandomCrop takes a part of Extent anywhere in the picture with Padding pixels of Fill on each side of it.
+// RandomCrop takes a part of Extent anywhere in the picture with Padding of Border around it.
 type RandomCrop struct {
 	Extent
-	Padding int
-	Fill    *Fill
+	Padding Sides
+	Border
 }
 
 // RandomResizedCrop takes a part of random area (a share of the picture's) and aspect ratio, and resizes it to Extent.
@@ -413,9 +414,16 @@ func (t *Transform) Output() Extent {
 	case t.RandomResizedCrop != nil:
 		return t.RandomResizedCrop.Extent
 	case t.Resize != nil && t.Resize.Short == 0:
-		return t.Resize.Extent
+		return t.padded(t.Resize.Extent)
 	}
 	return Extent{}
+}
+
+func (t *Transform) padded(e Extent) Extent {
+	if p := t.Pad; p != nil {
+		e.Height, e.Width = e.Height+p.Top+p.Bottom, e.Width+p.Left+p.Right
+	}
+	return e
 }
 
 // Filter is how it resizes; bilinear where it does not.
@@ -433,7 +441,7 @@ func (t *Transform) Filter() Interpolation {
 
 // random reports whether it draws by chance.
 func (t *Transform) random() bool {
-	return t.RandomResize != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing > 0 ||
+	return t.RandomResize != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing != nil ||
 		t.Retouches.random()
 }
 

@@ -84,7 +84,7 @@ func TestEveryKeyArrives(t *testing.T) {
 				RandomResizedCrop: &RandomResizedCrop{
 					Extent: Extent{160, 192}, Scale: [2]float64{0.25, 1}, Ratio: [2]float64{0.5, 2}, Interpolation: Bicubic,
 				},
-				HorizontalFlip: 0.5, VerticalFlip: 0.25, Grayscale: 0.125, RandomErasing: 0.0625,
+				HorizontalFlip: 0.5, VerticalFlip: 0.25, Grayscale: 0.125, RandomErasing: &RandomErasing{P: 0.0625, Scale: [2]float64{0.02, 0.33}, Ratio: [2]float64{0.3, 3.3}},
 				ColorJitter: &ColorJitter{P: 0.75, Brightness: &[2]float64{0.5, 1.5}, Hue: &[2]float64{0, 0.125}},
 				Retouches: Retouches{
 					RandomRotation: &RandomRotation{Degrees: [2]float64{-10, 30}, Interpolation: Bilinear},
@@ -315,17 +315,30 @@ func TestHashFollowsWhatChangesBatches(t *testing.T) {
 		"resize: {size: [224, 224], fit: contain, upscale: false}", "resize: 256}, {center_crop: 224", "resize: {size: 256, max_size: 300}}, {center_crop: 224",
 		"random_resize: {min_size: 224, max_size: 300}}, {center_crop: 224", "random_resize: {min_size: 225, max_size: 300}}, {center_crop: 224",
 		"random_resize: {min_size: 224, max_size: 301}}, {center_crop: 224", "random_resize: {min_size: 224, max_size: 300, interpolation: bicubic}}, {center_crop: 224",
-		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: [1, 1, 2]}"} {
+		"random_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: 1}", "center_crop: {size: 224, fill: [1, 1, 2]}",
+		"center_crop: {size: 224, padding_mode: edge}", "random_crop: {size: 224, padding: [4, 3]}", "random_crop: {size: 224, padding: [4, 3, 4, 2]}", "random_crop: {size: 224, padding: 4, padding_mode: edge}",
+		"random_crop: {size: 224, padding_mode: reflect}", "random_crop: {size: 224, padding_mode: symmetric}", "resize: [222, 222]}, {pad: 1", "resize: [222, 222]}, {pad: [2, 1, 0, 1]",
+		"resize: [222, 222]}, {pad: {padding: 1, fill: 9}", "resize: [222, 222]}, {pad: {padding: 1, padding_mode: edge}"} {
 		h := parse(t, strings.Replace(least, "center_crop: 224", transform, 1)).Hash()
 		if other, twice := crops[h]; twice || h == base.Hash() {
 			t.Errorf("%s: same hash as %q", transform, other)
 		}
 		crops[h] = transform
 	}
+	for _, same := range [][2]string{
+		{"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4]}"}, {"random_crop: {size: 224, padding: 4}", "random_crop: {size: 224, padding: [4, 4, 4, 4], padding_mode: constant}"},
+		{"random_crop: {size: 224, padding: [1, 2], padding_mode: edge}", "pad: {padding: [1, 2], padding_mode: edge}}, {random_crop: 224"}, {"random_crop: {size: 224, padding: 3, fill: 9}", "pad: {padding: 3, fill: 9}}, {random_crop: 224"},
+		{"center_crop: 224}, {random_erasing: 0.5", "center_crop: 224}, {random_erasing: {}"}, {"center_crop: 224}, {random_erasing: {p: 0.2}", "center_crop: 224}, {random_erasing: {p: 0.2, value: [0, 0, 0], scale: [0.02, 0.33]}"},
+	} {
+		a, b := parse(t, strings.Replace(least, "center_crop: 224", same[0], 1)), parse(t, strings.Replace(least, "center_crop: 224", same[1], 1))
+		if a.Hash() != b.Hash() {
+			t.Errorf("%q and %q say the same and have two hashes", same[0], same[1])
+		}
+	}
 	seen := map[[32]byte]string{base.Hash(): ""}
 	for _, more := range []string{
 		"invert: 1}, {horizontal_flip: 0.5", "horizontal_flip: 0.5}, {invert: 1", "invert: 1}, {equalize: 1}, {horizontal_flip: 0.5", "equalize: 1}, {invert: 1}, {horizontal_flip: 0.5",
-		"vertical_flip: 0.5", "vertical_flip: 0.6", "grayscale: 0.5", "random_erasing: 0.5", "color_jitter: {hue: 0}", "color_jitter: {hue: 0.1}", "color_jitter: {hue: 0.1, p: 0.5}",
+		"vertical_flip: 0.5", "vertical_flip: 0.6", "grayscale: 0.5", "random_erasing: 0.5", "random_erasing: {p: 0.5, scale: [0.02, 0.3]}", "random_erasing: {p: 0.5, ratio: [0.3, 3]}", "random_erasing: {value: 3}", "random_erasing: {value: [0, 0, 3]}", "random_erasing: 0.6", "color_jitter: {hue: 0}", "color_jitter: {hue: 0.1}", "color_jitter: {hue: 0.1, p: 0.5}",
 		"color_jitter: {brightness: 0.1}", "color_jitter: {contrast: 0.1}", "color_jitter: {saturation: 0.1}", "color_jitter: {saturation: [0.1, 0.1]}",
 		"random_rotation: 9", "random_rotation: [0, 9]", "random_rotation: {degrees: 9, interpolation: bilinear}", "random_affine: {degrees: 9}", "random_affine: {degrees: 8}",
 		"random_affine: {degrees: 9, translate: [0.1, 0]}", "random_affine: {degrees: 9, translate: [0, 0.1]}", "random_affine: {degrees: 9, scale: [1, 2]}",

@@ -7,7 +7,7 @@ import (
 
 // The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it.
 var (
-	geometries    = []string{"resize", "random_resize", "center_crop", "random_crop", "random_resized_crop"}
+	geometries    = []string{"resize", "random_resize", "pad", "center_crop", "random_crop", "random_resized_crop"}
 	turns         = []string{"horizontal_flip", "vertical_flip", "random_rotation", "random_affine"}
 	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
 	changes       = []string{"color_jitter", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize"}
@@ -17,7 +17,7 @@ var (
 )
 
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop alone; then, in any order, " +
+var operationOrder = "resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; then, in any order, " +
 	strings.Join(turns, ", ") + ", one of " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ") + "; each at most once"
 
 // misplaced says why an operation cannot come after those before it; "" where it can.

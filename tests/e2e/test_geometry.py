@@ -52,6 +52,18 @@ def window(image, size, top, left, fill=0):
     return np.asarray(out).reshape(*size, -1)
 
 
+def padded(image, sides, mode):
+    """torchvision's functional.pad on PIL images."""
+    left, top, right, bottom = sides
+    pixels = np.asarray(image)
+    return np.pad(pixels, ((top, bottom), (left, right)) + ((0, 0),) * (pixels.ndim - 2), mode)
+
+
+def extended(image, size, top, left, mode):
+    """window of a picture that goes on beyond its borders."""
+    return window(Image.fromarray(padded(image, (100,) * 4, mode)), size, top + 100, left + 100)
+
+
 def center_crop(image, size, fill=0):
     return window(image, size, middle(image.size[1], size[0]), middle(image.size[0], size[1]), fill)
 
@@ -87,6 +99,9 @@ ROWS = [  # a transform, and what becomes of a picture
     ([{"resize": {"size": 30, "max_size": 50}}, {"center_crop": {"size": 50, "fill": list(PURPLE)}}], lambda im: center_crop(short_side(im, 30, 50), (50, 50), PURPLE)),
     ([{"resize": {"size": 30, "max_size": 31, "interpolation": "bicubic"}}, {"center_crop": [31, 40]}],
      lambda im: center_crop(short_side(im, 30, 31, "bicubic"), (31, 40))),
+    ([{"resize": [20, 30]}, {"pad": {"padding": [1, 2, 3, 4], "padding_mode": "reflect"}}], lambda im: padded(im.resize((30, 20), Image.BILINEAR), (1, 2, 3, 4), "reflect")),
+    ([{"resize": [20, 30]}, {"pad": {"padding": 5, "fill": 77}}], lambda im: np.asarray(ImageOps.expand(im.resize((30, 20), Image.BILINEAR), 5, (77, 77, 77)))),
+    ([{"center_crop": {"size": [35, 70], "padding_mode": "symmetric"}}], lambda im: extended(im, (35, 70), middle(im.size[1], 35), middle(im.size[0], 70), "symmetric")),
     ([{"center_crop": {"size": [35, 70], "fill": 9}}], lambda im: center_crop(im, (35, 70), (9, 9, 9))),
     *(([{"resize": {"size": [25, 37], "interpolation": f}}], lambda im, f=f: np.asarray(im.resize((37, 25), FILTERS[f]))) for f in FILTERS),
     *(([{"resize": {"size": 26, "interpolation": f}}, {"center_crop": 26}], lambda im, f=f: center_crop(short_side(im, 26, interpolation=f), (26, 26))) for f in FILTERS),
@@ -173,6 +188,38 @@ def test_a_mask_is_cropped_where_its_picture_is(pairs, open_):
     assert len(places) > 20 and {flip for flip, _, _ in places} == {1, -1}
 
 
+def test_a_mask_is_padded_as_its_picture_or_by_its_own_fill(pairs, open_):
+    """CIFAR's crop, with a padding of each side: the mask lies where its picture does, and beyond it there is what the mask says."""
+    path, made = pairs
+    size, (left, top, right, bottom) = (30, 26), (3, 8, 5, 2)
+    sides = {"size": list(size), "padding": [left, top, right, bottom]}
+    for own in "reflect", "constant":
+        mask = {"padding_mode": "reflect"} if own == "reflect" else {"fill": 255}
+        for i, a, b in both(path, open_, [{"random_crop": {**sides, "padding_mode": "reflect"}}], [{"random_crop": {**sides, **mask}}]):
+            w, h = made[i][0].size
+            tops = range(-top, h + bottom - size[0] + 1) or [middle(h + top + bottom, size[0]) - top]
+            lefts = range(-left, w + right - size[1] + 1) or [middle(w + left + right, size[1]) - left]
+            wide = padded(made[i][0], (100,) * 4, "reflect")
+            found = [(y, x) for y in tops for x in lefts if np.array_equal(a, wide[100 + y:, 100 + x:][:size[0], :size[1]])]
+            assert len(found) == 1, (i, found)
+            np.testing.assert_array_equal(b, extended(made[i][1], size, *found[0], "reflect") if own == "reflect" else window(made[i][1], size, *found[0], 255))
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_padded_rows_are_the_same_for_any_number_of_decoders(photos, open_, cpus):
+    """And torchvision's RandomCrop(24, padding=4, padding_mode="edge") of some place, each epoch of another one."""
+    folder, images = photos
+    transform = [{"random_crop": {"size": 24, "padding": 4, "padding_mode": "edge"}}, {"vertical_flip": 0.5}]
+
+    def rows(cpus):
+        loader = open_(describe(folder, batch=len(SIZES), order={"shuffle": False, "epochs": 3, "seed": 9}, image={"transform": transform}, limits={"cpus": cpus}))
+        return [np.array(batch["image"]) for epoch in loader.epochs() for batch in epoch]
+
+    got = rows(cpus)
+    np.testing.assert_array_equal(got, rows(4))
+    assert len(got) == 3 and (got[0] != got[1]).any() and (got[1] != got[2]).any()
+
+
 def test_a_turned_mask_has_its_own_fill(pairs, open_):
     """random_rotation by one angle: Image.rotate of both."""
     path, made = pairs
@@ -214,7 +261,7 @@ def frames(tmp_path, open_):
 
 
 CLIPS = [  # as ROWS, of transforms that draw nothing
-    *ROWS[:5],
+    *ROWS[:5], *ROWS[6:9],
     ([{"resize": {"size": [25, 37], "interpolation": "lanczos"}}], lambda im: np.asarray(im.resize((37, 25), Image.LANCZOS))),
     ([{"center_crop": {"size": [70, 50], "fill": list(PURPLE)}}], lambda im: center_crop(im, (70, 50), PURPLE)),
 ]
@@ -245,6 +292,8 @@ REFUSED = [
     ([{"resize": {"size": [8, 8], "fit": "contain"}}, {"center_crop": 8}], "transform[1].center_crop: comes after resize with fit: contain, after which every row has its size; leave it out"),
     ([{"resize": {"size": 8, "max_size": 8}}, {"center_crop": 8}], "transform[0].resize.max_size: got 8, want more than the shorter side's 8"),
     ([{"resize": {"size": 8, "max_size": 20}}], "resize: 8 fixes the shorter side only, and every row of a batch must have one size"),
+    ([{"random_crop": {"size": 8, "padding_mode": "reflect", "fill": 3}}], "transform[0].random_crop.fill: given beside padding_mode: reflect"),
+    ([{"pad": 4}], "transform[0].pad: got pad without a size to add to; write it behind resize: [H, W], or in front of random_crop"),
     ([{"random_resize": {"min_size": 8, "max_size": 20}}], "random_resize leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: 10"),
     ([{"resize": {"size": [8, 8], "interpolation": "lanczo"}}], 'transform[0].resize.interpolation: got text "lanczo", want one of bilinear, bicubic, lanczos, box, hamming, nearest; did you mean lanczos?'),
     ([{"center_crop": {"size": 8, "fill": [1, 2]}}], "transform[0].center_crop.fill: got a list of 2, want a whole number from 0 to 255, or a list of one a channel"),

@@ -175,7 +175,7 @@ WRONG = {  # the description's change, and where and how it is refused
     "list for a mapping": ({"image": []}, "image: got a list, want a mapping"),
     "null": ({"batch": None}, "batch: got nothing"),
     "unknown word": ({"order": {"last": "wrap"}}, "order.last: got text \"wrap\", want one of cover, drop, pad"),
-    "unknown op": ({"image": {"transform": [{"rotate": 90}]}}, "image.transform[0].rotate: "),
+    "unknown op": ({"image": {"transform": [{"rotate": 90}]}}, "image.transform[0].rotate: unknown key; write random_rotation: 30"),
     "no fixed size": ({"image": {"transform": [{"resize": 64}]}}, "fixes the shorter side only"),
     "no source": ({"source": {}}, "source: names no samples; want exactly one of folder, list, shards, arrays, mix and host"),
     "u8 and normalise": ({"image": {"dtype": "u8", "transform": [{"center_crop": 8}, {"normalize": "imagenet"}]}},

@@ -28,6 +28,8 @@ class Rows:
         for key in ("Resize", "Out"):
             if key in config:
                 config[key] = {"H": config[key][0], "W": config[key][1]}
+        if isinstance(pad := config.get("Pad"), int):
+            config["Pad"] = dict(Left=pad, Top=pad, Right=pad, Bottom=pad)
         request = dict(path=str(path), config=config, draw=draw or {}, portable_too=portable_too)
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()

@@ -79,7 +79,7 @@ def test_random_crops_lie_on_their_padding(rows, tmp_path, mode):
         wide = ImageOps.expand(im, 100, colour(fill))
         want = wide.crop((at[1] + 100, at[0] + 100, at[1] + 100 + size[1], at[0] + 100 + size[0]))
         beside += at[0] <= -size[0] or at[1] <= -size[1] or at[0] >= im.size[1] or at[1] >= im.size[0]
-        got = rows.row(tmp_path / "a.png", Out=size, Mode=mode, Anywhere=dict(Padding=pad), Fill=ours(fill), draw=dict(Seed=5, Index=i),
+        got = rows.row(tmp_path / "a.png", Out=size, Mode=mode, Anywhere=True, Pad=pad, Fill=ours(fill), draw=dict(Seed=5, Index=i),
                        Interpolation=NEAREST if mode == INDEX else BILINEAR)
         assert np.array_equal(got, as_array(want)), (i, size, im.size, pad, at)
     assert beside > 3

@@ -85,7 +85,7 @@ def test_random_crops_with_padding_are_parts_of_the_padded_picture(rows, tmp_pat
         padded = np.pad(np.asarray(im), ((pad, pad), (pad, pad), (0, 0)))
         out = tuple(int(rng.integers(1, n + 1)) for n in padded.shape[:2])
         for index in range(4):
-            got = rows.row(tmp_path / "a.jpg", Resize=resize, Out=out, Interpolation=f, Anywhere=dict(Padding=pad), Flip=index % 2,
+            got = rows.row(tmp_path / "a.jpg", Resize=resize, Out=out, Interpolation=f, Anywhere=True, Pad=pad, Flip=index % 2,
                            draw=dict(Seed=i, Index=index))
             got = got[:, ::-1] if index % 2 else got
             places = np.lib.stride_tricks.sliding_window_view(padded, (*out, 3))[:, :, 0]

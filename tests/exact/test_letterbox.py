@@ -152,9 +152,9 @@ def test_random_resize_is_torchvisions_on_our_draw(rows, tmp_path, mode):
         for have, n, u in zip(made.size[::-1], size, uniforms(5, 0, i, 6, 0)):
             at.append(middle(have, n) if have < n else int(u * (have - n + 1)))
         want = as_array(padded_crop(made, size, fill, *at))
-        got = rows.row(tmp_path / "a.png", RandomResize=dict(Min=least, Max=most), Out=size, Anywhere={}, Interpolation=f, Mode=mode, Fill=ours(fill), draw=dict(Seed=5, Index=i))
+        got = rows.row(tmp_path / "a.png", RandomResize=dict(Min=least, Max=most), Out=size, Anywhere=True, Interpolation=f, Mode=mode, Fill=ours(fill), draw=dict(Seed=5, Index=i))
         assert np.array_equal(got, want), (i, im.size, short)
-        again = rows.row(tmp_path / "a.png", RandomResize=dict(Min=least, Max=most), Out=size, Anywhere={}, Interpolation=f, Mode=mode, Fill=ours(fill),
+        again = rows.row(tmp_path / "a.png", RandomResize=dict(Min=least, Max=most), Out=size, Anywhere=True, Interpolation=f, Mode=mode, Fill=ours(fill),
                          draw=dict(Seed=5, Index=i, Replay=True))
         assert np.array_equal(again, got)
     assert {s for a, b, s in drawn if (a, b) == (8, 12)} == {8, 9, 10, 11} and {s for a, b, s in drawn if b == 9} == {8}
@@ -167,6 +167,6 @@ def test_a_mask_is_resized_and_cropped_with_its_picture(rows, tmp_path):
     Image.fromarray(x).save(tmp_path / "mask.png")
     Image.fromarray(np.repeat(x[..., None], 3, 2)).save(tmp_path / "a.png")
     for i in range(20):
-        config = dict(RandomResize=dict(Min=20, Max=90), Out=(40, 40), Anywhere=dict(Padding=3), Flip=0.5, Interpolation=NEAREST, draw=dict(Seed=5, Index=i))
+        config = dict(RandomResize=dict(Min=20, Max=90), Out=(40, 40), Anywhere=True, Pad=3, Flip=0.5, Interpolation=NEAREST, draw=dict(Seed=5, Index=i))
         image, mask = rows.row(tmp_path / "a.png", **config), rows.row(tmp_path / "mask.png", Mode=INDEX, **config)
         assert np.array_equal(image[..., :1], mask), i

@@ -9,7 +9,7 @@ from PIL import Image, ImageFile
 
 from conftest import picture
 from test_augment import AFFINE, AUGMENT, AUTO, BLUR, OPERATIONS, RAND, ROTATION, SIGNED, WIDE, between, magnitudes
-from test_jpeg import BICUBIC, BILINEAR, F32, MEAN, NEAREST, STD, random_jpeg, uniforms
+from test_jpeg import BICUBIC, BILINEAR, F16, F32, MEAN, NEAREST, STD, random_jpeg, uniforms
 
 torch = pytest.importorskip("torch")
 torchvision = pytest.importorskip("torchvision")
@@ -277,3 +277,33 @@ def test_random_rotation_and_random_affine_are_torchvisions_on_our_draws(rows, t
         got = rows.row(path, Out=(h, w), Layout=NCHW, draw=dict(Seed=5, Index=i), Rotation=dict(Degrees=degrees, Interpolation=interpolation),
                        Affine=dict(Degrees=degrees, Translate=translate, Scale=scale, ShearX=shear[:2], ShearY=shear[2:], Interpolation=interpolation))
         assert equal(got, want, False), (i, drawn)
+
+
+@pytest.mark.parametrize("value", [0, 0.5, (-1.5, 2.25, 7.1)])
+def test_erasing_gives_the_same_bits_as_random_erasing_on_our_draws(rows, tmp_path, value):
+    """T.RandomErasing.get_params with our uniforms in the place of torch's, then functional.erase of the normalised tensor, in each type of float."""
+    rng, path, erased = np.random.default_rng(31), tmp_path / "a.jpg", 0
+    scale, ratio, types = (0.02, 0.4), (0.3, 3.3), {F32: torch.float32, F16: torch.float16}
+    finish = T.Compose([T.ToTensor(), T.Normalize(MEAN, STD)])
+    for i in range(60):
+        h, w = SIZES[i % len(SIZES)][::-1] if i % 2 else (int(rng.integers(2, 60)), int(rng.integers(2, 60)))
+        im = random_jpeg(rng, path, w, h)
+        want = finish(default_loader(str(path)))
+        draws = iter([uniforms(5, 0, i, 7, block) for block in range(21)])
+        part = None
+        if next(draws)[0] < 0.6:
+            for share, shape in draws:
+                place = next(draws)
+                area, aspect = h * w * between(*scale, share), np.exp(between(*np.log(ratio), shape))
+                eh, ew = round((area * aspect) ** 0.5), round((area / aspect) ** 0.5)
+                if eh < h and ew < w:
+                    part = int(place[0] * (h - eh + 1)), int(place[1] * (w - ew + 1)), eh, ew
+                    break
+        if part:
+            want = F.erase(want, *part, torch.tensor(value if isinstance(value, tuple) else (value,))[:, None, None])
+            erased += 1
+        for dtype in types:
+            got = rows.row(path, Out=(h, w), DType=dtype, Layout=NCHW, Normalize=dict(Mean=MEAN, Std=STD), draw=dict(Seed=5, Index=i),
+                           Erase=dict(P=0.6, Scale=scale, Ratio=ratio, Value=value if isinstance(value, tuple) else [value]))
+            assert bits(got) == bits(want.to(types[dtype]).numpy()), (i, im.size, part)
+    assert 20 < erased < 50

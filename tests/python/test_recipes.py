@@ -32,6 +32,8 @@ def meet():
             time.sleep(0.01)
 
 def said(x):
+    if type(x).__module__ == "torch":
+        x = x.numpy()
     if isinstance(x, np.ndarray):
         assert x.dtype.kind != "f" or np.isfinite(x).all() or x.ndim == 1
         return [str(x.dtype), *x.shape]
@@ -113,7 +115,7 @@ def run(program):
 
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
-    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "A format", "A loader"]
+    tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "A format", "MixUp", "A loader"]
     assert len(RECIPES) == len(tried) + 1 and all(sum(name.startswith(title) for name in RECIPES) == 1 + (title == "A format") for title in tried)
 
 
@@ -199,3 +201,9 @@ def test_the_readmes_loader_runs_on_less(program):
 def test_a_loader_in_the_shape_of_torchs_trains(run):
     pytest.importorskip("torch")
     assert run("A loader") == []
+
+
+def test_a_batch_is_mixed_with_itself(run):
+    pytest.importorskip("torchvision")
+    got = run("MixUp")
+    assert got == [["step", ["float32", 16, 3, 64, 64], ["float32", 16, 4]]] * 4

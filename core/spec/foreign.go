@@ -1,0 +1,125 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// foreign is what other libraries call an operation, in lower case and without _, and what is written here.
+type foreign struct {
+	names []string
+	write string // an operation with numbers that are often wanted; "": there is none
+	note  string // besides
+}
+
+const (
+	wholeBatches = "functions of your own take whole batches, as transform= of spdl.DataLoader or in a stage"
+	inTheLoop    = "it mixes samples and their labels, so it belongs into the training loop, on the batch: torchvision.transforms.v2.MixUp and CutMix, as docs/recipes.md has them"
+)
+
+var foreigns = []foreign{
+	{names: []string{"letterbox", "resizewithpad", "resizeandpad", "resizepad", "resizekeepratio", "expand2square"}, write: "resize: {size: [640, 640], fit: contain, fill: 114}"},
+	{names: []string{"longestmaxsize", "longestside", "resizelongestside"}, write: "resize: {size: [1024, 1024], fit: contain, place: top_left}", note: "fill goes around, as all rows have one size"},
+	{names: []string{"smallestmaxsize", "smallestside", "resizeshortestside"}, write: "resize: 256", note: "a crop behind gives all rows one size"},
+	{names: []string{"resizeshortestedge"}, write: "resize: {size: 800, max_size: 1333}", note: "a crop behind gives all rows one size"},
+	{names: []string{"randomshortestsize", "randomscale", "resizerandom"}, write: "random_resize: {min_size: 256, max_size: 513}", note: "a crop behind gives all rows one size"},
+	{names: []string{"padifneeded", "centerpad", "padcenter"}, write: "center_crop: {size: [512, 512], fill: 0}", note: "a smaller picture lies in the middle of fill"},
+	{names: []string{"crop"}, write: "center_crop: 224", note: "or random_crop: 224"},
+	{names: []string{"randomsizedcrop", "resizedcrop", "inceptioncrop", "rrc"}, write: "random_resized_crop: 224"},
+	{names: []string{"hflip", "randomhflip", "fliplr", "mirror", "randommirror"}, write: "horizontal_flip: 0.5"},
+	{names: []string{"vflip", "randomvflip", "flipud"}, write: "vertical_flip: 0.5"},
+	{names: []string{"flip", "randomflip"}, write: "horizontal_flip: 0.5", note: "or vertical_flip: 0.5"},
+	{names: []string{"rotate", "rotation", "randomrotate", "saferotate"}, write: "random_rotation: 30"},
+	{names: []string{"affine", "shiftscalerotate", "shear", "randomshear", "translate", "shift"}, write: "random_affine: {degrees: 30, translate: [0.1, 0.1], scale: [0.9, 1.1], shear: 10}"},
+	{names: []string{"jitter", "colour", "color", "brightness", "contrast", "saturation", "hue", "randombrightness", "randomcontrast", "randombrightnesscontrast", "huesaturationvalue", "randomphotometricdistort"},
+		write: "color_jitter: {brightness: 0.4, contrast: 0.4, saturation: 0.4, hue: 0.1}"},
+	{names: []string{"gray", "grey", "togray", "togrey", "randomgray"}, write: "grayscale: 0.2"},
+	{names: []string{"blur", "gaussian"}, write: "gaussian_blur: {kernel_size: 23, sigma: [0.1, 2], p: 0.5}"},
+	{names: []string{"sharpen", "sharpness", "randomsharpness"}, write: "adjust_sharpness: {factor: 2, p: 0.5}"},
+	{names: []string{"cutout", "coarsedropout", "erase", "erasing", "randomerase", "hideandseek"}, write: "random_erasing: 0.25"},
+	{names: []string{"standardize", "meanstd"}, write: "normalize: {mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5]}"},
+	{names: []string{"augmix", "randaugmentmc"}, write: "rand_augment: 9", note: "or trivial_augment_wide: {}, or auto_augment: imagenet"},
+	{names: []string{"totensor", "totensorv2", "piltotensor", "toimage", "toimagetensor", "todtype", "convertimagedtype", "tofloat", "rescale"},
+		note: "leave it out: dtype: f32 beside transform is x/255, layout: NCHW has channels first, and batches are tensors as they are"},
+	{names: []string{"permute", "transposechw", "tochw", "tochannelsfirst"}, note: "leave it out: layout: NCHW beside transform has channels first"},
+	{names: []string{"torgb", "convert", "convertrgb", "rgb", "decode", "loadimage", "topilimage"}, note: "leave it out: mode beside transform says what pictures are decoded to, rgb by itself"},
+	{names: []string{"compose", "sequential"}, note: "write its operations as entries of transform"},
+	{names: []string{"randomapply", "oneof", "someof", "randomchoice", "randomorder"}, note: "write the operation itself; color_jitter, gaussian_blur and others have a p"},
+	{names: []string{"lambda"}, note: wholeBatches},
+	{names: []string{"mixup", "randommixup", "cutmix", "randomcutmix", "mixupcutmix", "mosaic", "copypaste"}, note: inTheLoop},
+	{names: []string{"randomrotate90", "rot90", "d4", "transpose", "randomperspective", "perspective", "elastictransform", "elastic", "griddistortion", "opticaldistortion", "clahe", "randomgamma", "gaussnoise", "gaussiannoise",
+		"channelshuffle", "randomchannelpermutation", "fivecrop", "tencrop"}, note: "there is none; " + wholeBatches},
+}
+
+// transformHint is what is to be written in place of another library's operation, or key of one, in a transform; "": nothing is known.
+func transformHint(written, table string, names []string) string {
+	_, operation, within := strings.Cut(table, "transform[]")
+	switch {
+	case !within:
+		return ""
+	case operation == "":
+		return hint(written)
+	}
+	return keyHint(written, names)
+}
+
+// hint is what is to be written in place of another library's operation; "" of what none calls so. Names in another spelling, and Random in front of
+// them, are ours: RandomHorizontalFlip.
+func hint(written string) string {
+	name := bare(written)
+	for _, f := range foreigns {
+		if slices.Contains(f.names, name) {
+			return f.hint()
+		}
+	}
+	for _, of := range operations {
+		if own := bare(of); name == own || name == "random"+own {
+			return fmt.Sprintf("did you mean %q?", of)
+		}
+	}
+	return ""
+}
+
+func (f *foreign) hint() string {
+	switch {
+	case f.write == "":
+		return f.note
+	case f.note == "":
+		return "write " + f.write
+	}
+	return "write " + f.write + "; " + f.note
+}
+
+var separators = strings.NewReplacer("_", "", "-", "", " ", "")
+
+func bare(name string) string { return separators.Replace(strings.ToLower(name)) }
+
+// foreignKeys are what other libraries call a key of an operation.
+var foreignKeys = map[string][]string{
+	"size":          {"height", "width", "h", "w", "minheight", "minwidth", "imgsize"},
+	"interpolation": {"resample", "filter", "method", "mode", "antialias"},
+	"fill":          {"value", "fillvalue", "fillcolor", "color", "bordervalue", "cval", "padval"},
+	"degrees":       {"limit", "rotatelimit", "angle", "rotate"},
+	"kernel_size":   {"kernel", "ksize", "blurlimit"},
+	"sigma":         {"sigmalimit", "radius"},
+	"translate":     {"translatepercent", "shiftlimit"},
+	"p":             {"prob", "probability"},
+}
+
+// keyHint is which of an operation's keys was meant; "": none.
+func keyHint(written string, names []string) string {
+	for _, name := range names {
+		if !slices.Contains(foreignKeys[name], bare(written)) {
+			continue
+		}
+		switch {
+		case name == "size":
+			return "write size: [H, W]"
+		case bare(written) == "antialias":
+			return "leave it out: every interpolation but nearest is antialiased"
+		}
+		return fmt.Sprintf("did you mean %q?", name)
+	}
+	return ""
+}
