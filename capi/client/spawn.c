@@ -237,14 +237,18 @@ static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, laun
     return s;
 }
 
+const char *sp_not_ready(spdl_status s) {
+    return s == SPDL_TIMEOUT
+               ? "was not ready when opts.attach.timeout_ns was over; raise it, or leave it 0, which waits"
+               : "ended before it was ready";
+}
+
 /* An engine that neither welcomed us nor said why not has ended, or will not do: end it. */
 static spdl_status never_ready(const launch *l, const char *spec, spdl_status s) {
     if (s != SPDL_E_ENGINE_LOST && s != SPDL_TIMEOUT) return s;
     syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
     return sp_fail(SPDL_E_ENGINE_START,
-                   "spdl: open \"%.200s\": engine \"%s\" %s before it was ready; its log is on stderr", spec,
-                   l->path,
-                   s == SPDL_TIMEOUT ? "stayed silent until opts.attach.timeout_ns was over" : "ended");
+                   "spdl: open \"%.200s\": engine \"%s\" %s; its log is on stderr", spec, l->path, sp_not_ready(s));
 }
 
 static spdl_status check_open_opts(const spdl_open_opts *o) {

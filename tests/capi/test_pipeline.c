@@ -530,6 +530,8 @@ TEST(a_give_that_makes_no_sense_is_refused_and_the_work_stays_out) {
         CHECK_STATUS(spdl_stage_give(b.p, 1, &w, &bad[i]), i < 4 ? SPDL_E_ARGUMENT : SPDL_E_STAGE);
     CHECK_STATUS(spdl_stage_give(b.p, 1, &w, &good), SPDL_OK);
     w.struct_size = 8;
+    CHECK_STATUS(spdl_stage_give(b.p, 1, &w, &good), SPDL_E_ARGUMENT);
+    CHECK_SAYS("stage_give: work.struct_size is 8");
     CHECK_STATUS(spdl_stage_take(b.p, 0, 0, &w), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_pipeline_get(b.p, 0, &w), SPDL_E_ARGUMENT);
     CHECK(spdl_pipeline_stage(b.p, "b") == SPDL_E_NOT_FOUND);
