@@ -96,6 +96,7 @@ class OwnSource {
         if (threads == 0 || !bring)
             return Status(SPDL_E_ARGUMENT, threads == 0 ? "spdl: own source: threads is 0, want 1 or more"
                                                         : "spdl: own source: the function is empty");
+        if (!loader) return detail::Handle::closed();
         const std::int64_t source = spdl_source_id(loader.get());
         if (source < 0) return Status(static_cast<spdl_status>(source));
         OwnSource own;
