@@ -59,7 +59,8 @@ func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
 
 const (
 	emptySpec   = "the document is empty; it needs at least source, and one of image, video and audio"
-	emptySample = `is empty, want one of image, video and audio, such as {"image": {}}`
+	wantSample  = `want one of image, video and audio, such as {"image": {}}`
+	emptySample = "is empty, " + wantSample
 )
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
@@ -174,6 +175,10 @@ func (d *decoder) section(n *yaml.Node, table, shown, place string) section {
 	s := section{d: d, table: table, shown: shown, place: place, values: map[string]*yaml.Node{}}
 	m := target(n)
 	if isNull(m) && table != "" {
+		return s
+	}
+	if m.Kind != yaml.MappingNode && table == "" && d.empty == emptySample {
+		d.fail(n, shown, "got %s, %s", describe(n), wantSample)
 		return s
 	}
 	if m.Kind != yaml.MappingNode {
