@@ -72,6 +72,16 @@ void results_keep_the_order_of_the_input_over_four_threads() {
     CHECK(p.try_wait().ok());
 }
 
+void a_wait_in_vain_says_what_it_waits_for() {
+    auto p = started(spdl::source("in", count(500)).try_start("test"));
+    spdl::Status status;
+    do {
+        status = p.try_wait(std::chrono::milliseconds(1));
+        CHECK(status.code() == SPDL_TIMEOUT &&
+              status.text().find("\"test\": not ended: ") != std::string::npos);
+    } while (status.text().find("stage \"in\": a work waits to be given") == std::string::npos);
+}
+
 void values_that_cannot_be_copied_travel_and_none_is_lost() {
     auto p = started(spdl::source("in", count_counted(100))
                          .map(
@@ -591,6 +601,7 @@ void after() { CHECK(alive == 0); }
 int main() {
     static const check::Test tests[] = {
         TEST(results_keep_the_order_of_the_input_over_four_threads),
+        TEST(a_wait_in_vain_says_what_it_waits_for),
         TEST(values_that_cannot_be_copied_travel_and_none_is_lost),
         TEST(values_without_a_default_constructor_travel),
         TEST(lists_are_made_and_taken_apart),

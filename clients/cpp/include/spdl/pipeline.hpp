@@ -138,9 +138,11 @@ template <class T> class Pipeline {
     void drain() noexcept { running_ ? spdl_pipeline_drain(running_->get()) : SPDL_OK; }
     void stop() noexcept { running_ ? spdl_pipeline_stop(running_->get()) : SPDL_OK; }
 
-    // Until everything has ended: results must have been taken, or stop() called.
+    // Until everything has ended: results must have been taken, or stop() called. The text of SPDL_TIMEOUT says what it waits for.
     Status try_wait(std::chrono::nanoseconds timeout = std::chrono::nanoseconds(-1)) {
-        return running_ ? running_->told(spdl_pipeline_wait(running_->get(), timeout.count())) : ended();
+        if (!running_) return ended();
+        const spdl_status s = spdl_pipeline_wait(running_->get(), timeout.count());
+        return s == SPDL_TIMEOUT ? Status(s, spdl_last_error()) : running_->told(s);
     }
 
     // Counters of every stage and queue, and what is slow, JSON: see spdl_pipeline_stats.
