@@ -115,7 +115,8 @@ inline std::string described(const MergeOptions &o) {
 } // namespace detail
 
 // A running pipeline whose results are Ts. Ending it stops the run and joins its threads, so a function that never
-// returns keeps it; results not taken are deleted. Threads may share one; moving or ending it must not race.
+// returns keeps it; results not taken are deleted. Threads may share one; moving or ending it must not race. A forked child has
+// none of the threads: its calls say SPDL_E_FORKED, and ending it there does nothing.
 template <class T> class Pipeline {
   public:
     Pipeline() noexcept = default;
