@@ -207,7 +207,8 @@ static uint32_t add_words(const char **v, uint32_t n, const char *const *words) 
 
 const char **sp_serve_words(const char *const *before, const char *spec, const char *const *after,
                             const spdl_open_opts *o, uint32_t *n_out) {
-    const char *json[] = {spec[0] == '{' ? "--spec-json" : spec, spec[0] == '{' ? spec : NULL, NULL};
+    bool is_text = spec[strspn(spec, " \t\r\n")] == '{';
+    const char *json[] = {is_text ? "--spec-json" : spec, is_text ? spec : NULL, NULL};
     const char *state[] = {o->state ? "--state" : NULL, o->state, NULL};
     const char **v = calloc(count_words(before) + count_words(after) + count_words(o->args) + 5, sizeof *v);
     if (!v) return NULL;
@@ -247,8 +248,8 @@ const char *sp_not_ready(spdl_status s) {
 static spdl_status never_ready(const launch *l, const char *spec, spdl_status s) {
     if (s != SPDL_E_ENGINE_LOST && s != SPDL_TIMEOUT) return s;
     syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
-    return sp_fail(SPDL_E_ENGINE_START,
-                   "spdl: open \"%.200s\": engine \"%s\" %s; its log is on stderr", spec, l->path, sp_not_ready(s));
+    return sp_fail(SPDL_E_ENGINE_START, "spdl: open \"%.200s\": engine \"%s\" %s; its log is on stderr", spec,
+                   l->path, sp_not_ready(s));
 }
 
 static spdl_status check_open_opts(const spdl_open_opts *o) {

@@ -290,6 +290,15 @@ TEST(an_engine_is_opened_without_the_first_three_descriptors) {
     CHECK(status_of(child) == 0);
 }
 
+TEST(a_description_may_have_white_space_before_it) {
+    spdl_reader *r;
+    CHECK_STATUS(open_engine("\n\t {\"size\":4}", 0, &r), SPDL_OK);
+    spdl_ring_info info = SPDL_RING_INFO_INIT;
+    CHECK_STATUS(spdl_get_ring_info(r, &info), SPDL_OK);
+    CHECK(strstr(info.text, "serve|--spec-json|") == info.text);
+    spdl_detach(r);
+}
+
 TEST(an_engine_that_cannot_start_says_why) {
     spdl_reader *r;
     for (int i = 0; i < 20; i++) { /* it may have said so and gone before we have sent our hello, or after */
