@@ -416,7 +416,8 @@ TEST(what_is_no_source_of_the_host_is_refused_by_name) {
     CHECK_STATUS(spdl_open(text, &o, &r), SPDL_OK);
     CHECK_STATUS((int)spdl_source_id(r), SPDL_E_NOT_FOUND);
     CHECK(strcmp(spdl_last_error(),
-                 "spdl: source: the engine's description has no source.host; it reads its samples itself") == 0);
+                 "spdl: source: the engine's description has no source.host; it reads its samples itself") ==
+          0);
     close_reader(r, fds);
     unlink(file);
     rmdir(dir);
