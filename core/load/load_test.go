@@ -243,7 +243,7 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 		`{"image": {}, "audio": {}}`:                 "got 2 sections, want one of image, video, audio",
 		`{"audio": {"rates": 3}}`:                    `audio.rates: unknown key; did you mean "rate"?`,
 		`{"video": {"name": "x"}}`:                   "video.name: unknown key; valid here: from",
-		`{"video": {"size": 8}}`:                     "video.size: unknown key here; it belongs at video.transform",
+		`{"video": {"size": 8}}`:                     "video.size: unknown key; the transform says how large",
 		`{"wav": {"window": {"start": "x"}}}`:        `wav.window: got "x", want a time`,
 		`{"video": {"select": {"kind": "uniform"}}}`: "video.select: got kind: uniform without frames",
 		`{"probe": "images"}`:                        `probe: got "images", want video, audio or wav`,

@@ -219,6 +219,8 @@ func (d *decoder) unknown(key *yaml.Node, shown string, names []string) {
 		d.fail(key, path, "merge keys are not read; repeat the keys, or use rings")
 	} else if near := spelling.Nearest(key.Value, names); near != "" {
 		d.fail(key, path, "unknown key; did you mean %q?", near)
+	} else if key.Value == "size" && slices.Contains(names, "transform") { // that of the world is another's
+		d.fail(key, path, "unknown key; the transform says how large, such as transform: [{resize: 256}, {center_crop: 224}]; valid here: %s", strings.Join(names, ", "))
 	} else if other := elsewhere(key.Value, within); other != "" {
 		d.fail(key, path, "unknown key here; it belongs at %s; valid here: %s", other, strings.Join(names, ", "))
 	} else {
