@@ -64,7 +64,7 @@
  * that old callers meet new libraries safely. Structs grow at the end only.
  *
  * Errors. spdl_last_error() has the text of a thread's last failed call. Beside the statuses that a call names there
- * may be SPDL_E_ARGUMENT for a NULL or a struct without its size, SPDL_E_NOMEM, SPDL_E_SYSTEM, and SPDL_E_FORKED.
+ * may be SPDL_E_ARGUMENT for a NULL or a struct without its size, SPDL_E_NOMEM, SPDL_E_SYSTEM, SPDL_E_FORKED, and SPDL_E_DETACHED.
  *
  * Environment.  SPDL_RUNTIME_DIR     where engines' sockets are (spdl_attach)
  *               SPDL_ENGINE          the spdl command that spdl_open starts
@@ -174,7 +174,7 @@ typedef struct spdl_attach_opts {
     const char *group;   /* NULL: the only declared group of consumers; without one, a group of this reader's own */
     int32_t lane;        /* SPDL_ANY_LANE, or the lane to take in a lanes group */
     uint32_t max_leases; /* batches this reader may hold at once, reserved at attach; 0: 4, or as many as the ring has left */
-    int64_t timeout_ns;  /* for the engine to appear and answer; SPDL_FOREVER; 0: 10 s */
+    int64_t timeout_ns;  /* for the engine to appear and answer; SPDL_FOREVER; 0: 10 s, for spdl_open as long as it takes to start */
     const char *client;  /* shown in `spdl inspect`; NULL: "c" */
 } spdl_attach_opts;
 #define SPDL_ATTACH_OPTS_INIT {sizeof(spdl_attach_opts), 0, NULL, SPDL_ANY_LANE, 0, 0, NULL}
@@ -204,7 +204,7 @@ enum { SPDL_FORM_CHILD = 0, SPDL_FORM_IN_PROCESS = 1 };
 /* Start an engine for this reader and attach to it, of several rings to the first (see spdl_attach_ring).
  *
  * spec  path of a description (YAML or JSON), or of a folder of pictures; or the description itself when
- *       it begins with '{'.
+ *       it begins with '{', white space aside.
  *
  * As a child, the engine is a process that the host's SIGCHLD and waitpid(-1) never see. In process, it is
  * libspdl_engine ($SPDL_ENGINE_LIBRARY, beside libspdl, then the system's), with the Go runtime in it: threads,
@@ -236,7 +236,8 @@ SPDL_API spdl_status spdl_attach_ring(spdl_reader *of, const char *ring, const s
  * unmaps the memory; batches not done are delivered to the group again. The reader may then be used for
  * nothing but releasing those. With no leases left the reader is freed at once. The last reader of an engine
  * that spdl_open started stops it. NULL is fine. Does not block, but for the copies that spdl_release_after waits for, and for the end of
- * an engine that it stops, 5 s at most: its names are free then for the next one. With leases left the engine ends with the last of them. */
+ * an engine that it stops, 5 s at most: its names are free then for the next one. With leases left the engine ends with the last of them.
+ * Returns SPDL_OK; SPDL_E_DETACHED the second time, with leases left. */
 SPDL_API spdl_status spdl_detach(spdl_reader *reader);
 
 /* End the engines in this process (SPDL_FORM_IN_PROCESS), whoever still reads from them, and wait for that, 5 s at most: their
@@ -359,8 +360,8 @@ typedef struct spdl_tensor {
 #define SPDL_TENSOR_INIT \
     {sizeof(spdl_tensor), 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, {0}, {0}, NULL, 0, 0}
 
-/* How many tensors a batch has, and the place of the one called name (SPDL_E_NOT_FOUND, below zero, if
- * there is none). Constant for the reader's life. Every ring has the columns "index" (int64 [N], place
+/* How many tensors a batch has (0 with an error, as after a fork), and the place of the one called name (SPDL_E_NOT_FOUND, below
+ * zero, if there is none). Constant for the reader's life. Every ring has the columns "index" (int64 [N], place
  * in the data set), "key" (ragged bytes) and "status" (uint8 [N], SPDL_ROW_*). */
 SPDL_API uint32_t spdl_n_tensors(const spdl_reader *reader);
 SPDL_API int32_t spdl_tensor_index(const spdl_reader *reader, const char *name);
@@ -460,7 +461,8 @@ SPDL_API spdl_status spdl_state_save(spdl_reader *reader, uint32_t flags, char *
 SPDL_API spdl_status spdl_state_load(spdl_reader *reader, const char *json);
 
 /* Leave the rest of this epoch and begin the next. Only for a group with one consumer. After SPDL_END_EPOCH this epoch is the one
- * that comes next: a restart there skips the whole of it. Asks the engine. */
+ * that comes next: a restart there skips the whole of it. Asks the engine. Returns SPDL_OK; SPDL_E_BUSY where the group has others;
+ * SPDL_E_ARGUMENT in a stage, and once the last epoch is over. */
 SPDL_API spdl_status spdl_restart(spdl_reader *reader);
 
 /* The engine's counters as JSON; buffer rules as in spdl_state_save. Asks the engine. */

@@ -1,4 +1,4 @@
-/* spdl shared-memory layout, version 1.5, as C. docs/layout.md is normative; shm/layout.go is the Go
+/* spdl shared-memory layout, version 1.6, as C. docs/layout.md is normative; shm/layout.go is the Go
  * twin; tests/golden holds all three together.
  *
  * Three kinds of segment:
@@ -14,6 +14,7 @@
  *   +--------------------+ desc_off      spdl_l_desc + n_tensors * spdl_l_desc_tensor   [n_slots]
  *   +--------------------+ owner_off     spdl_l_owner     [max_owners]   who is a member, for the next engine
  *   +--------------------+ note_off      two notes of note_bytes         the producer's own, for the next engine
+ *   +--------------------+ late_off      two lists of late_bytes         which tickets are published, for the next engine
  *   +--------------------+ text_off      text: JSON with class names and free-form facts
  *
  *   group segment    one per group; mapped read-write by its members and the engine
@@ -23,10 +24,11 @@
  *   +--------------------+ word_off      spdl_l_word     [n_slots]
  *   +--------------------+ member_off    spdl_l_member   [max_members]
  *
- *   data segment     slot i at i * slot_stride; no header; written by the engine only
+ *   data segment     slot i at i * slot_stride; no header; written by the engine, by members of stages, and on a private ring by its
+ *                    one consumer
  *
- * All integers little-endian. Words with different writers sit 128 bytes apart. Reserved bytes are
- * zero. Readers take offsets and strides from the header and never recompute them.
+ * All integers little-endian. Words with different writers sit 128 bytes apart, but for those that are handed over with their
+ * slot and a lane's `sleepers` and `armed`. Reserved bytes are zero. Readers take offsets and strides from the header and never recompute them.
  */
 #ifndef SPDL_LAYOUT_H
 #define SPDL_LAYOUT_H
@@ -345,7 +347,7 @@ typedef struct spdl_l_lane { /* 512 bytes, then ready[n_entries], redo[n_entries
     uint8_t pad1[120];     /* 136 */
     uint32_t wake;         /* 256  futex word; whoever makes news adds one */
     uint8_t pad2[124];     /* 260 */
-    uint32_t sleepers;     /* 384  1: somebody may sleep on wake (cleared by the waker, so a killed sleeper heals) */
+    uint32_t sleepers;     /* 384  1: somebody may sleep on wake; members set it, the engine alone clears it */
     uint32_t armed;        /* 388  1: some member asked for its event descriptor; who completes a batch kicks the engine */
     uint8_t pad3[120];     /* 392 */
 } spdl_l_lane;

@@ -105,6 +105,16 @@ static spdl_status connect_failed(const char *name, const char *path, int code) 
     return sp_fail_errno("attach: connect");
 }
 
+/* How error texts name the other end, once connected: with the process that listens, if it is one of this pid namespace. */
+static void name_peer(char peer[PEER_BYTES], const char *name, const char *path, int fd) {
+    struct ucred c = {.pid = 0};
+    socklen_t n = sizeof c;
+    char pid[24] = "";
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &n) == 0 && c.pid > 0)
+        snprintf(pid, sizeof pid, " of pid %d", (int)c.pid);
+    snprintf(peer, PEER_BYTES, "attach \"%.127s\": socket \"%.107s\"%s", name, path, pid);
+}
+
 static spdl_status look_once(const char *name, const place *places, size_t n, char peer[PEER_BYTES],
                              int *out) {
     for (size_t i = 0; i < n; i++) {
@@ -120,7 +130,7 @@ static spdl_status look_once(const char *name, const place *places, size_t n, ch
                            places[i].directory, unsafe);
         int code = try_connect(places[i].path, out);
         if (code == 0) {
-            snprintf(peer, PEER_BYTES, "attach \"%.127s\": socket \"%.107s\"", name, places[i].path);
+            name_peer(peer, name, places[i].path, *out);
             return SPDL_OK;
         }
         if (!means_absent(code)) return connect_failed(name, places[i].path, code);

@@ -151,9 +151,8 @@ spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64
         s = sp_note_own(-1, source, out);
     }
     if (s == SPDL_E_ENGINE_LOST || s == SPDL_TIMEOUT)
-        s = sp_fail(SPDL_E_ENGINE_START,
-                    "spdl: open \"%.200s\": the engine in this process %s before it was ready", spec,
-                    s == SPDL_TIMEOUT ? "stayed silent until opts.attach.timeout_ns was over" : "ended");
+        s = sp_fail(SPDL_E_ENGINE_START, "spdl: open \"%.200s\": the engine in this process %s", spec,
+                    sp_not_ready(s));
     return s;
 }
 

@@ -108,8 +108,8 @@ static spdl_status apply_descriptor(spdl_reader *r, const spdl_batch *b, const s
 }
 
 spdl_status spdl_batch_tensor(spdl_reader *r, const spdl_batch *b, uint32_t i, spdl_tensor *out) {
-    if (!b) return sp_fail(SPDL_E_ARGUMENT, "spdl: batch_tensor: batch is NULL");
-    spdl_status s = check_tensor_call(r, i, out, "batch_tensor");
+    spdl_status s = sp_check_batch(r, b, "batch_tensor");
+    if (s == SPDL_OK) s = check_tensor_call(r, i, out, "batch_tensor");
     if (s != SPDL_OK) return s;
     if (b->token == 0 || b->slot >= r->h.n_slots ||
         atomic_load_explicit(&r->leases[b->slot].token, memory_order_acquire) != b->token)

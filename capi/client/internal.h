@@ -248,6 +248,8 @@ spdl_status sp_make_pair(int pair[2]); /* the socket alone */
  * memory. */
 const char **sp_serve_words(const char *const *before, const char *spec, const char *const *after,
                             const spdl_open_opts *o, uint32_t *n_out);
+/* Why an engine that was started said neither yes nor no, in words that follow its name. */
+const char *sp_not_ready(spdl_status s);
 /* Note that this process has started the reader's engine: a child, whose pidfd this takes, or one in process. Where there is no memory for
  * it, *out is detached. */
 spdl_status sp_note_own(int pidfd, int64_t source, spdl_reader **out);

@@ -160,7 +160,7 @@ spdl_status spdl_loaded_tensor(const spdl_loaded *l, uint32_t i, spdl_tensor *ou
     if (!l || !out) return sp_null("loaded_tensor", l ? "out" : "loaded");
     if (out->struct_size < sizeof *out)
         return sp_small("loaded_tensor", "out", out->struct_size, sizeof *out, "SPDL_TENSOR_INIT");
-    if (i >= l->n) return sp_fail(SPDL_E_ARGUMENT, "spdl: loaded_tensor: tensor %u of %u", i, l->n);
+    if (i >= l->n) return sp_fail(SPDL_E_ARGUMENT, "spdl: loaded_tensor: tensor %u, there are %u", i, l->n);
     uint32_t size = out->struct_size;
     *out = l->tensors[i];
     out->struct_size = size;

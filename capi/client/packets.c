@@ -50,8 +50,8 @@ spdl_status spdl_packets_get(const spdl_packets *p, uint64_t i, spdl_packet *out
     if (out->struct_size < sizeof *out)
         return sp_small("packets_get", "out", out->struct_size, sizeof *out, "SPDL_PACKET_INIT");
     if (i >= p->n)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: packets_get: packet %llu of %llu", (unsigned long long)i,
-                       (unsigned long long)p->n);
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: packets_get: packet %llu, there are %llu",
+                       (unsigned long long)i, (unsigned long long)p->n);
     uint32_t size = out->struct_size;
     *out = p->list[i];
     out->struct_size = size;
@@ -63,7 +63,7 @@ spdl_status spdl_packets_slice(const spdl_packets *p, uint64_t first, uint64_t e
     spdl_engine_error e;
     if (!p || !out) return sp_null("packets_slice", p ? "out" : "packets");
     if (first > end || end > p->n)
-        return sp_fail(SPDL_E_ARGUMENT, "spdl: packets_slice: packets %llu to %llu of %llu",
+        return sp_fail(SPDL_E_ARGUMENT, "spdl: packets_slice: packets [%llu, %llu), there are %llu",
                        (unsigned long long)first, (unsigned long long)end, (unsigned long long)p->n);
     spdl_status s = sp_engine(&engine);
     return s == SPDL_OK ? sp_told(engine->packets_slice(p->handle, first, end, out, &e), &e) : s;

@@ -82,7 +82,8 @@ spdl_status spdl_stage_give(spdl_pipeline *p, int32_t stage, const spdl_work *wo
     if (!p) return no_pipeline("stage_give");
     if (!work || !give)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: stage_give: %s is NULL", work ? "give" : "work");
-    spdl_status s = check_give(give);
+    spdl_status s = check_size("stage_give", "work", work->struct_size, sizeof *work, "SPDL_WORK_INIT");
+    if (s == SPDL_OK) s = check_give(give);
     return s == SPDL_OK ? sp_told(p->engine->give(p->handle, stage, work, give, &e), &e) : s;
 }
 

@@ -54,6 +54,8 @@ spdl_status spdl_source_give(int64_t source, const spdl_want *want, const spdl_s
     spdl_engine_error e;
     if (!want || !sample)
         return sp_fail(SPDL_E_ARGUMENT, "spdl: source_give: %s is NULL", want ? "sample" : "want");
+    if (want->struct_size < sizeof *want)
+        return sp_small("source_give", "want", want->struct_size, sizeof *want, "SPDL_WANT_INIT");
     spdl_status s = check_sample(sample);
     if (s == SPDL_OK) s = sp_engine(&engine);
     return s == SPDL_OK ? sp_told(engine->source_give(source, want, sample, &e), &e) : s;

@@ -207,7 +207,8 @@ static uint32_t add_words(const char **v, uint32_t n, const char *const *words) 
 
 const char **sp_serve_words(const char *const *before, const char *spec, const char *const *after,
                             const spdl_open_opts *o, uint32_t *n_out) {
-    const char *json[] = {spec[0] == '{' ? "--spec-json" : spec, spec[0] == '{' ? spec : NULL, NULL};
+    bool is_text = spec[strspn(spec, " \t\r\n")] == '{';
+    const char *json[] = {is_text ? "--spec-json" : spec, is_text ? spec : NULL, NULL};
     const char *state[] = {o->state ? "--state" : NULL, o->state, NULL};
     const char **v = calloc(count_words(before) + count_words(after) + count_words(o->args) + 5, sizeof *v);
     if (!v) return NULL;
@@ -237,14 +238,18 @@ static spdl_status launch_engine(const char *spec, const spdl_open_opts *o, laun
     return s;
 }
 
+const char *sp_not_ready(spdl_status s) {
+    return s == SPDL_TIMEOUT
+               ? "was not ready when opts.attach.timeout_ns was over; raise it, or leave it 0, which waits"
+               : "ended before it was ready";
+}
+
 /* An engine that neither welcomed us nor said why not has ended, or will not do: end it. */
 static spdl_status never_ready(const launch *l, const char *spec, spdl_status s) {
     if (s != SPDL_E_ENGINE_LOST && s != SPDL_TIMEOUT) return s;
     syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
-    return sp_fail(SPDL_E_ENGINE_START,
-                   "spdl: open \"%.200s\": engine \"%s\" %s before it was ready; its log is on stderr", spec,
-                   l->path,
-                   s == SPDL_TIMEOUT ? "stayed silent until opts.attach.timeout_ns was over" : "ended");
+    return sp_fail(SPDL_E_ENGINE_START, "spdl: open \"%.200s\": engine \"%s\" %s; its log is on stderr", spec,
+                   l->path, sp_not_ready(s));
 }
 
 static spdl_status check_open_opts(const spdl_open_opts *o) {

@@ -17,9 +17,9 @@ engine-symbols: # one name, and nothing else
 	@nm -D --defined-only $(BUILD)/libspdl_engine.so | awk '$$2 != "A" && $$3 != "spdl_engine_table_of" {print "exported: " $$3; bad = 1} END {exit bad}'
 
 # The tests of what libspdl_engine does: libspdl's sources are linked statically, so the engine is named.
-ENGINE_TEST_SOURCES = tests/capi/main.c tests/capi/test_pipeline.c tests/capi/test_source.c tests/capi/test_load.c tests/capi/test_media.c
+ENGINE_TEST_SOURCES = tests/capi/main.c tests/capi/test_pipeline.c tests/capi/test_pipeline_failures.c tests/capi/test_pipeline_life.c tests/capi/test_source.c tests/capi/test_load.c tests/capi/test_media.c
 
-$(BUILD)/plain/engine-test: $(ENGINE_TEST_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h
+$(BUILD)/plain/engine-test: $(ENGINE_TEST_SOURCES) $(CAPI_SOURCES) $(CAPI_HEADERS) tests/capi/test.h tests/capi/pipeline.h
 	@mkdir -p $(@D)
 	$(CC) $(CAPI_TEST_FLAGS) -O2 $(CAPI_SOURCES) $(ENGINE_TEST_SOURCES) -o $@ -lpthread -ldl
 

@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"unsafe"
 
@@ -60,7 +59,7 @@ func (t *servingTable) feed(number C.int64_t) (*source.Feed, error) {
 	defer t.RUnlock()
 	switch s := t.byNumber[number]; {
 	case number < 1 || number > t.last:
-		return nil, fmt.Errorf("spdl: source %d: want a number that spdl_source_id gave: %w", number, hosted.ErrArgument)
+		return nil, hosted.Refuse(hosted.ErrArgument, "spdl: source %d: want a number that spdl_source_id gave", number)
 	case s == nil:
 		return nil, source.ErrFeedEnded
 	default:
@@ -118,7 +117,7 @@ func goSourceCheck(number C.int64_t, e *C.spdl_engine_error) (status C.spdl_stat
 	defer caught(&status, e)
 	f, err := servings.feed(number)
 	if err == nil && !f.Used() {
-		err = fmt.Errorf("spdl: source: the engine's description has no source.host: %w", hosted.ErrNotFound)
+		err = hosted.Refuse(hosted.ErrNotFound, "spdl: source: the engine's description has no source.host; it reads its samples itself")
 	}
 	return answer(err, e)
 }

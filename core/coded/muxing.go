@@ -155,7 +155,7 @@ func (m *Muxing) AddPackets(p *av.Packets, filters string) (int, error) {
 
 func (m *Muxing) track(number int) (*track, error) {
 	if number < 0 || number >= len(m.tracks) {
-		return nil, misuse("track %d of %d", number, len(m.tracks))
+		return nil, misuse("got track %d, want one that was added: there are %d", number, len(m.tracks))
 	}
 	return &m.tracks[number], nil
 }

@@ -52,11 +52,11 @@ func TestTracksRefuseWhatIsNotTheirs(t *testing.T) {
 		err   error
 		words string
 	}{
-		{m.Write(7, one, nil), "track 7 of 3"},
-		{m.Write(-1, one, nil), "track -1 of 3"},
+		{m.Write(7, one, nil), "got track 7, want one that was added: there are 3"},
+		{m.Write(-1, one, nil), "got track -1, want one that was added: there are 3"},
 		{m.Write(packets, one, nil), "takes packets, and was given an array"},
 		{m.WritePackets(video, p), "takes arrays, and was given packets"},
-		{m.WritePackets(9, p), "track 9 of 3"},
+		{m.WritePackets(9, p), "got track 9, want one that was added"},
 		{m.Write(audio, one, []float64{0}), "of samples was given times"},
 		{m.Write(audio, one[:3], nil), "samples of 3 bytes, want float32"},
 		{m.Write(audio, one[:4], nil), "1 samples, want a multiple of the 2 channels"},

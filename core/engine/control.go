@@ -39,8 +39,8 @@ func (c control) State(group int, owner uint32, countHeld bool, extra []uint64) 
 	step, done := completedSteps(low, above, c.r.lanes, from, to)
 	step = c.r.afterEnd(step)
 	if len(done) > maxApart {
-		return nil, fmt.Errorf("engine: state: a batch of step %d is not done, but %d later steps are, more than the %d a state can name; release it: %w",
-			step, len(done), maxApart, shm.ErrBusy)
+		return nil, refuse(shm.ErrBusy, nil, "engine: state: a batch of step %d is not done, but %d later steps are, more than the %d a state can name; release it",
+			step, len(done), maxApart)
 	}
 	return c.r.order.State(step, append(done, c.r.aheadOf(step)...)).JSON(), nil
 }
@@ -97,7 +97,7 @@ func (r *ring) parseState(data []byte) (*sampler.State, error) {
 		err = fmt.Errorf("epoch: got %d, want less than %d", state.Epoch, last)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("engine: ring %q: state: %w: %w", r.name, shm.ErrState, err)
+		return nil, refuse(shm.ErrState, err, "engine: ring %q: state: %v", r.name, err)
 	}
 	return &state, nil
 }
@@ -138,11 +138,11 @@ func (c control) Restart(group int, owner uint32) (uint64, error) {
 		return 0, shm.ErrGroupClosed
 	}
 	if n := len(groups[i].Members); n != 1 {
-		return 0, fmt.Errorf("engine: restart: group %q has %d consumers, want one: %w", groups[i].Name, n, shm.ErrBusy)
+		return 0, refuse(shm.ErrBusy, nil, "engine: restart: group %q has %d consumers, want one; detach the others", groups[i].Name, n)
 	}
 	next := epoch + 1
 	if epochs := c.r.order.Config().Epochs; epochs > 0 && next > uint64(epochs) {
-		return 0, fmt.Errorf("engine: restart: epoch %d was the last of %d, and it is over: %w", epochs-1, epochs, shm.ErrArgument)
+		return 0, refuse(shm.ErrArgument, nil, "engine: restart: epoch %d was the last of %d, and it is over; load a state, or raise order.epochs", epochs-1, epochs)
 	}
 	if len(groups) > 1 {
 		return next, c.r.shm.Skip(group, next)

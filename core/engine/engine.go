@@ -100,6 +100,11 @@ type describedWrongly struct{ error }
 func (describedWrongly) Is(target error) bool { return target == ErrDescription }
 func (d describedWrongly) Unwrap() error      { return d.error }
 
+// refuse is an error of a status, by which consumers, parents and exit codes know it, and of a cause, which may be nil. Its text says enough.
+func refuse(status shm.Status, cause error, format string, args ...any) error {
+	return &shm.Error{Status: status, Text: fmt.Sprintf(format, args...), Cause: cause}
+}
+
 // New opens the sources, checks that everything fits and makes the rings; nothing is decoded before Run. Nothing is
 // left behind when it fails. It fits GOMAXPROCS to the description: the process is the engine's. In s, world: auto is
 // replaced by what the environment says.

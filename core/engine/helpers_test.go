@@ -315,4 +315,8 @@ func wantError(t testing.TB, err, want error, parts ...string) {
 			t.Fatalf("error %q does not say %q", err, part)
 		}
 	}
+	var status shm.Status
+	if errors.As(err, &status) && strings.HasSuffix(err.Error(), ": "+want.Error()) {
+		t.Fatalf("error %q ends in the name of its kind, which says nothing more", err)
+	}
 }

@@ -45,7 +45,7 @@ type journal struct {
 }
 
 func (j *journal) refuse(format string, args ...any) error {
-	return fmt.Errorf("engine: journal %q: %s; restore it, or begin anew with --fresh: %w", j.path, fmt.Sprintf(format, args...), shm.ErrState)
+	return refuse(shm.ErrState, nil, "engine: journal %q: %s; restore it, or begin anew with --fresh", j.path, fmt.Sprintf(format, args...))
 }
 
 // read returns each ring's state; nil when there is no file yet. Whatever else is there is believed whole or refused: a

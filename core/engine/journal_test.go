@@ -370,7 +370,7 @@ func TestUnusableJournalIsRefusedByName(t *testing.T) {
 		if err == nil {
 			_ = e.Close()
 		}
-		wantError(t, err, shm.ErrState, want, "--fresh", o.Journal)
+		wantError(t, err, shm.ErrState, want, "begin anew with --fresh", o.Journal)
 		if now, _ := os.ReadFile(o.Journal); !bytes.Equal(now, content) {
 			t.Errorf("%s: the journal was changed by the refusal", want)
 		}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -108,6 +107,11 @@ func (m machine) memoryRoom() (room uint64) {
 	return room
 }
 
+// noRoom is a refusal for want of memory.
+func noRoom(format string, args ...any) error {
+	return refuse(shm.ErrNoMemory, shm.ErrNoSpace, format, args...)
+}
+
 // checkMemory refuses a ring that would not fit before anything is reserved: a process that passes its cgroup's limit is
 // killed, not told.
 func (m machine) checkMemory(ring string, slotBytes uint64, slots int) error {
@@ -115,16 +119,16 @@ func (m machine) checkMemory(ring string, slotBytes uint64, slots int) error {
 	if room == 0 || need <= room {
 		return nil
 	}
-	return fmt.Errorf("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but %.1f MiB of memory are available; lower ring.slots or batch, or max_bytes of source.columns: %w",
-		ring, slots, mib(slotBytes), mib(need), mib(room), shm.ErrNoSpace)
+	return noRoom("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but %.1f MiB of memory are available; lower ring.slots or batch, or max_bytes of source.columns",
+		ring, slots, mib(slotBytes), mib(need), mib(room))
 }
 
 // reserve counts a ring's slots against limits.memory, which the rings made before have a part of already.
 func (a *allowance) reserve(ring string, slotBytes uint64, slots int) error {
 	need := slotBytes * uint64(slots)
 	if a.memory > 0 && a.reserved+need > uint64(a.memory) {
-		return fmt.Errorf("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but limits.memory leaves %.1f MiB; raise it, or lower ring.slots or batch, or max_bytes of source.columns: %w",
-			ring, slots, mib(slotBytes), mib(need), mib(uint64(a.memory)-a.reserved), shm.ErrNoSpace)
+		return noRoom("engine: ring %q: %d slots of %.1f MiB take %.1f MiB, but limits.memory leaves %.1f MiB; raise it, or lower ring.slots or batch, or max_bytes of source.columns",
+			ring, slots, mib(slotBytes), mib(need), mib(uint64(a.memory)-a.reserved))
 	}
 	a.reserved += need
 	return nil

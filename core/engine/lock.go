@@ -32,7 +32,7 @@ func lockJournal(ctx context.Context, journal string, file *os.File) error {
 		select {
 		case <-tick.C:
 		case <-end.C:
-			return fmt.Errorf("engine: journal %q: %s has had it for the last %v; stop that, or name another journal: %w", journal, holderOf(file), journalWait, shm.ErrNameInUse)
+			return refuse(shm.ErrBusy, shm.ErrNameInUse, "engine: journal %q: %s has had it for the last %v; stop that, or name another journal", journal, holderOf(file), journalWait)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

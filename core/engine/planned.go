@@ -85,7 +85,7 @@ func (p *Plan) Check(state []byte) error {
 		err = o.Check(s)
 	}
 	if err != nil {
-		return fmt.Errorf("engine: ring %q: %w: %w", p.spec.FullName(), shm.ErrState, err)
+		return refuse(shm.ErrState, err, "engine: ring %q: state: %v", p.spec.FullName(), err)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spdl/spdl/core/source"
 	"github.com/spdl/spdl/core/spec"
-	"github.com/spdl/spdl/shm"
 	"golang.org/x/sys/unix"
 )
 
@@ -113,7 +112,7 @@ func newRowCache(s *spec.Spec, src source.Source, columns []source.Column, steps
 		return c, c.open(s, src)
 	}
 	if room := thisMachine.memoryRoom(); room > 0 && uint64(need) > room {
-		return nil, fmt.Errorf("engine: ring %q: cache.rows_bytes: %d bytes of rows, but %d bytes of memory are available: %w", s.FullName(), need, room, shm.ErrNoSpace)
+		return nil, noRoom("engine: ring %q: cache.rows_bytes: %d bytes of rows, but %d bytes of memory are available; use cache.rows_dir, or cache.dir", s.FullName(), need, room)
 	}
 	var err error
 	c.mem, err = unix.Mmap(-1, 0, int(need), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)

@@ -345,7 +345,16 @@ func TestRestartInTheLastEpochEndsTheData(t *testing.T) {
 	if _, err := reader.Acquire(testContext(t)); !errors.Is(err, shm.EndData) {
 		t.Fatalf("got %v, want the end of data", err)
 	}
-	wantError(t, reader.Restart(testContext(t)), shm.ErrArgument, "epoch 1 was the last of 2, and it is over")
+	wantError(t, reader.Restart(testContext(t)), shm.ErrArgument, "epoch 1 was the last of 2, and it is over; load a state, or raise order.epochs")
+}
+
+// In a group of two a restart would take batches from the other: it is refused, and both go on.
+func TestRestartIsForAGroupsOnlyConsumer(t *testing.T) {
+	r := start(t, describe(t, folder(t, 18, nil), resumeSpec+"ring: {slots: 16, groups: [{name: a}]}\n"), nil)
+	one, two := r.attach(shm.AttachOptions{Group: "a"}), r.attach(shm.AttachOptions{Group: "a"})
+	wantError(t, one.Restart(testContext(t)), shm.ErrBusy, `restart: group "a" has 2 consumers, want one; detach the others`)
+	take(t, one)
+	take(t, two)
 }
 
 // With several groups a restart concerns its own alone.

@@ -243,7 +243,7 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 		`{"image": {}, "audio": {}}`:                 "got 2 sections, want one of image, video, audio",
 		`{"audio": {"rates": 3}}`:                    `audio.rates: unknown key; did you mean "rate"?`,
 		`{"video": {"name": "x"}}`:                   "video.name: unknown key; valid here: from",
-		`{"video": {"size": 8}}`:                     "video.size: unknown key here; it belongs at video.transform",
+		`{"video": {"size": 8}}`:                     "video.size: unknown key; the transform says how large",
 		`{"wav": {"window": {"start": "x"}}}`:        `wav.window: got "x", want a time`,
 		`{"video": {"select": {"kind": "uniform"}}}`: "video.select: got kind: uniform without frames",
 		`{"probe": "images"}`:                        `probe: got "images", want video, audio or wav`,
@@ -266,6 +266,8 @@ func TestWrongDescriptionsAndSamplesAreToldApart(t *testing.T) {
 		`{"ffmpeg": {"loglevel": 3}}`:                                               `ffmpeg.loglevel: unknown key; did you mean "log_level"?`,
 		`{"npy": {"x": 1}}`:                                                         "npy.x: unknown key",
 		``:                                                                          "is empty, want one of image, video and audio",
+		`[1]`:                                                                       `sample:1:1: got a list, want one of image, video and audio, such as {"image": {}}`,
+		`image`:                                                                     `sample:1:1: got text "image", want one of image, video and audio`,
 		`{"image": {"transform": [{"center_crop": 8}, {"normalize": {"mean": [1], "std": [1]}}]}}`: "got 1 values, want 3 for mode rgb",
 	} {
 		_, err := Load([]byte(description), Source{Bytes: picture()}, nil)

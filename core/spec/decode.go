@@ -59,7 +59,8 @@ func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
 
 const (
 	emptySpec   = "the document is empty; it needs at least source, and one of image, video and audio"
-	emptySample = `is empty, want one of image, video and audio, such as {"image": {}}`
+	wantSample  = `want one of image, video and audio, such as {"image": {}}`
+	emptySample = "is empty, " + wantSample
 )
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
@@ -178,6 +179,10 @@ func (d *decoder) section(n *yaml.Node, table, shown, place string) section {
 	if isNull(m) && table != "" {
 		return s
 	}
+	if m.Kind != yaml.MappingNode && table == "" && d.empty == emptySample {
+		d.fail(n, shown, "got %s, %s", describe(n), wantSample)
+		return s
+	}
 	if m.Kind != yaml.MappingNode {
 		d.fail(n, shown, "got %s, want a mapping of %s%s", describe(n), strings.Join(children(table), ", "), mapped(m, table))
 		return s
@@ -218,6 +223,8 @@ func (d *decoder) unknown(key *yaml.Node, table, shown string, names []string) {
 		d.fail(key, path, "unknown key; %s", h)
 	} else if near := spelling.Nearest(key.Value, names); near != "" {
 		d.fail(key, path, "unknown key; did you mean %q?", near)
+	} else if key.Value == "size" && slices.Contains(names, "transform") { // that of the world is another's
+		d.fail(key, path, "unknown key; the transform says how large, such as transform: [{resize: 256}, {center_crop: 224}]; valid here: %s", strings.Join(names, ", "))
 	} else if other := elsewhere(key.Value, within); other != "" {
 		d.fail(key, path, "unknown key here; it belongs at %s; valid here: %s", other, strings.Join(names, ", "))
 	} else {

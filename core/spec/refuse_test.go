@@ -31,6 +31,7 @@ func TestEveryMistakeIsRefusedWhereItIs(t *testing.T) {
 		{"source: {folder: p}\norder:\n  shufle: true", `x.yaml:3:3: order.shufle: unknown key; did you mean "shuffle"?`},
 		{least + "Order: {}", `x.yaml:3:1: Order: unknown key; did you mean "order"?`},
 		{least + "shuffle: true", "x.yaml:3:1: shuffle: unknown key here; it belongs at order.shuffle; valid here: version, name"},
+		{"source: {folder: p}\nimage: {size: 224}", "x.yaml:2:9: image.size: unknown key; the transform says how large, such as transform: [{resize: 256}, {center_crop: 224}]; valid here: from, mode"},
 		{least + "order: {batch: 3}", "x.yaml:3:9: order.batch: unknown key here; it belongs at batch"},
 		{least + "prefetch_workers: 1", "x.yaml:3:1: prefetch_workers: unknown key; valid here: version, name, source, order"},
 		{least + "batch: 1\nbatch: 2", "x.yaml:4:1: batch: given twice; keep one"},

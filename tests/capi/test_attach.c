@@ -160,10 +160,10 @@ TEST(a_taken_lane_is_busy_and_an_unknown_group_not_found) {
     standin_free(s);
 }
 
-TEST(a_peer_that_hangs_up_is_lost_and_one_that_stays_silent_busy_each_with_its_path) {
+TEST(a_peer_that_hangs_up_is_lost_and_one_that_stays_silent_busy_each_with_its_path_and_process) {
     standin *s = make_served((standin_opts)STANDIN_OPTS);
-    char path[120];
-    snprintf(path, sizeof path, "socket \"%s\": ", s->path);
+    char path[140];
+    snprintf(path, sizeof path, "socket \"%s\" of pid %d: ", s->path, (int)getpid());
     s->hooks.silent = true;
     CHECK_STATUS(try_attach(s->path, soon), SPDL_E_BUSY);
     CHECK_SAYS(path);

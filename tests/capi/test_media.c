@@ -378,7 +378,10 @@ TEST(media_with_packets_in_hand_refuses_by_name) {
     CHECK_STATUS(spdl_packets_get(p, 0, &packet), SPDL_E_ARGUMENT);
     packet.struct_size = sizeof packet;
     CHECK_STATUS(spdl_packets_get(p, spdl_packets_count(p), &packet), SPDL_E_ARGUMENT);
+    CHECK_SAYS("packets_get: packet ");
+    CHECK_SAYS(", there are ");
     CHECK_STATUS(spdl_packets_slice(p, 1, 0, &q), SPDL_E_ARGUMENT);
+    CHECK_SAYS("packets_slice: packets [1, 0), there are ");
     CHECK_STATUS(spdl_packets_slice(p, 0, 99, &q), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_packets_filter(p, "nonsense", &q), SPDL_E_UNSUPPORTED);
     CHECK_STATUS(spdl_packets_decode(p, "{\"audio\": {}}", &out), SPDL_E_SAMPLE);

@@ -290,6 +290,15 @@ TEST(an_engine_is_opened_without_the_first_three_descriptors) {
     CHECK(status_of(child) == 0);
 }
 
+TEST(a_description_may_have_white_space_before_it) {
+    spdl_reader *r;
+    CHECK_STATUS(open_engine("\n\t {\"size\":4}", 0, &r), SPDL_OK);
+    spdl_ring_info info = SPDL_RING_INFO_INIT;
+    CHECK_STATUS(spdl_get_ring_info(r, &info), SPDL_OK);
+    CHECK(strstr(info.text, "serve|--spec-json|") == info.text);
+    spdl_detach(r);
+}
+
 TEST(an_engine_that_cannot_start_says_why) {
     spdl_reader *r;
     for (int i = 0; i < 20; i++) { /* it may have said so and gone before we have sent our hello, or after */
@@ -297,7 +306,9 @@ TEST(an_engine_that_cannot_start_says_why) {
         CHECK(strstr(spdl_last_error(), "unknown key \"sise\""));
     }
     CHECK_STATUS(open_engine("die", 0, &r), SPDL_E_ENGINE_START);
+    CHECK(strstr(spdl_last_error(), "ended before it was ready; its log is on stderr"));
     CHECK_STATUS(open_engine("hang", 50000000, &r), SPDL_E_ENGINE_START);
+    CHECK(strstr(spdl_last_error(), "was not ready when opts.attach.timeout_ns was over; raise it"));
     CHECK_STATUS(open_engine("", 0, &r), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_open(NULL, NULL, &r), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_open("x", NULL, NULL), SPDL_E_ARGUMENT);

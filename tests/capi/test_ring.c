@@ -408,6 +408,8 @@ TEST(bad_arguments_are_named) {
     CHECK_STATUS(spdl_release(r, &unsized_), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_release(NULL, &b), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_batch_tensor(r, NULL, 0, &t), SPDL_E_ARGUMENT);
+    CHECK_STATUS(spdl_batch_tensor(r, &(spdl_batch){.struct_size = 4}, 0, &t), SPDL_E_ARGUMENT);
+    CHECK_SAYS("batch_tensor: batch.struct_size is 4");
     CHECK_STATUS(spdl_batch_tensor(r, &b, 99, &t), SPDL_E_ARGUMENT);
     CHECK_STATUS(spdl_batch_tensor(r, &b, 0, &t), SPDL_E_STALE);
     CHECK_STATUS(spdl_schema_tensor(r, 0, &no_size), SPDL_E_ARGUMENT);

@@ -20,6 +20,9 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 namespace {
 
 std::atomic<int> alive{0};
@@ -70,6 +73,35 @@ void results_keep_the_order_of_the_input_over_four_threads() {
     for (int i = 0; i < static_cast<int>(got.size()); i++)
         CHECK(got[static_cast<std::size_t>(i)] == std::to_string(i * i));
     CHECK(p.try_wait().ok());
+}
+
+void a_wait_in_vain_says_what_it_waits_for() {
+    auto p = started(spdl::source("in", count(500)).try_start("test"));
+    spdl::Status status;
+    do {
+        status = p.try_wait(std::chrono::milliseconds(1));
+        CHECK(status.code() == SPDL_TIMEOUT &&
+              status.text().find("\"test\": not ended: ") != std::string::npos);
+    } while (status.text().find("stage \"in\": a work waits to be given") == std::string::npos);
+}
+
+void a_forked_child_may_end_a_pipeline_that_runs_in_its_parent() {
+    std::optional<spdl::Pipeline<int>> p(
+        started(spdl::source("in", count(9))
+                    .map(
+                        "same", [](int v) { return v; }, spdl::StageOptions(8))
+                    .try_start("test")));
+    int value = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        const bool told = p->try_next(value).code() == SPDL_E_FORKED;
+        p.reset();
+        _exit(told ? 0 : 1);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(all(*p).size() == 9);
 }
 
 void values_that_cannot_be_copied_travel_and_none_is_lost() {
@@ -591,6 +623,8 @@ void after() { CHECK(alive == 0); }
 int main() {
     static const check::Test tests[] = {
         TEST(results_keep_the_order_of_the_input_over_four_threads),
+        TEST(a_wait_in_vain_says_what_it_waits_for),
+        TEST(a_forked_child_may_end_a_pipeline_that_runs_in_its_parent),
         TEST(values_that_cannot_be_copied_travel_and_none_is_lost),
         TEST(values_without_a_default_constructor_travel),
         TEST(lists_are_made_and_taken_apart),

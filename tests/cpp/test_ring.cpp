@@ -273,11 +273,14 @@ void schema_and_information_are_the_rings() {
     CHECK(misspelt.code() == SPDL_E_NOT_FOUND && misspelt.text().find("imgae") != std::string::npos);
 }
 
-void a_forked_childs_descriptor_says_that_it_is_forked() {
+void a_forked_childs_descriptor_and_schema_say_that_it_is_forked() {
     Engine engine;
     spdl::Loader loader = engine.attach();
     const pid_t child = fork();
-    if (child == 0) _exit(loader.try_event_fd().code() == SPDL_E_FORKED ? 0 : 1);
+    if (child == 0)
+        _exit(loader.try_event_fd().code() == SPDL_E_FORKED && loader.try_schema().code() == SPDL_E_FORKED
+                  ? 0
+                  : 1);
     int status = -1;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
@@ -290,6 +293,8 @@ void a_source_of_no_thread_or_no_function_is_refused() {
           "spdl: own source: threads is 0, want 1 or more");
     CHECK(spdl::OwnSource::try_start(loader, nullptr).code() == SPDL_E_ARGUMENT);
     CHECK(spdl::OwnSource::try_start(loader, bring).code() == SPDL_E_NOT_FOUND);
+    CHECK(spdl::OwnSource::try_start(spdl::Loader(), bring).text() ==
+          "spdl: loader: closed; open or attach again");
 }
 
 void nothing() {}
@@ -299,7 +304,7 @@ void nothing() {}
 int main() {
     const check::Test tests[] = {
         TEST(another_ring_is_attached_over_a_loaders_connection),
-        TEST(a_forked_childs_descriptor_says_that_it_is_forked),
+        TEST(a_forked_childs_descriptor_and_schema_say_that_it_is_forked),
         TEST(a_source_of_no_thread_or_no_function_is_refused),
         TEST(epochs_arrive_whole_and_in_order),
         TEST(break_releases_and_the_next_loop_goes_on),

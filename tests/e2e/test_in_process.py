@@ -246,6 +246,20 @@ def test_shutdown_ends_the_engine_and_leaves_what_is_leased(pictures):
     assert out.split() == ["True", "stopped", "stopped", "53"]
 
 
+def test_arguments_that_ask_for_help_are_refused_as_that(pictures):
+    """--help and -h print the usage where a person starts the command; opened with them no engine starts, and the error says so."""
+    out, _ = program("""
+        import json, sys, spdl
+        for in_process in (False, True):
+            for flag in ("--help", "-h"):
+                try:
+                    spdl.open(json.loads(sys.argv[1]), args=[flag], in_process=in_process)
+                except spdl.ArgumentError as error:
+                    print(error)
+    """, describe(pictures.path))
+    assert out.splitlines() == ["serve: got --help or -h among the arguments, which prints the usage and starts no engine; leave it out"] * 4
+
+
 def test_a_missing_engine_library_is_named(pictures):
     """$SPDL_ENGINE_LIBRARY that is not there: Unsupported, with its path."""
     out, _ = program("""

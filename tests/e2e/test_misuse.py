@@ -175,6 +175,35 @@ def test_a_loader_that_closed_is_not_taken_for_dead_where_tensors_were_made(serv
     assert "hang-up" not in engine.said() and "death" not in engine.said()
 
 
+def test_a_consumer_whose_socket_is_closed_loses_no_batch_and_asks_in_vain(serve, pictures):
+    """A hang-up is no death: the consumer goes on with batches, keeps what it holds, and is told when it asks the engine for something. What it
+    held comes again when its process is dead."""
+    engine = serve(describe(pictures.path, ring=groups("g")))
+    ended = python("""if 1:
+        import os, socket, sys, spdl
+        loader = spdl.attach(sys.argv[1], "g")
+        held = loader.acquire()
+        before = held["index"].tolist()
+        for fd in os.listdir("/proc/self/fd"):
+            if os.path.exists(f"/proc/self/fd/{fd}") and os.readlink(f"/proc/self/fd/{fd}").startswith("socket:"):
+                with socket.socket(fileno=os.dup(int(fd))) as control:
+                    control.shutdown(socket.SHUT_RDWR)
+        for _ in range(3):
+            loader.acquire(timeout=60).release()
+        try:
+            loader.stats()
+        except spdl.EngineLost as error:
+            print(error)
+        print(held.ticket, held["index"].tolist() == before, flush=True)
+        os._exit(0)
+    """, engine.name)
+    said, held = ended.stdout.splitlines()
+    assert "lives and hung up on this reader; attach again" in said and held == "0 True", ended.stderr
+    assert "hang-up of consumer 1" in engine.said()
+    got = batches_of(reader(engine.name, group="g"))
+    assert sorted((b["ticket"], b["attempts"]) for b in got) == [(0, 2)] + [(ticket, 1) for ticket in range(4, 14)]
+
+
 def test_an_interpreter_that_ends_with_views_alive_does_not_crash(serve, pictures):
     """Loader, batch, views and a DLPack consumer alive at exit: exit code 0, and the engine has its slots back."""
     engine = serve(describe(pictures.path, ring=groups("g", access="private")))

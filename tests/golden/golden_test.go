@@ -2,6 +2,7 @@ package golden
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +92,25 @@ func TestEveryRecordIsInTheManual(t *testing.T) {
 	for _, status := range []string{"`SPDL_OK` | 0", "`SPDL_E_ARGUMENT` | -1", "`SPDL_E_POOL_LOST` | -141"} {
 		if !strings.Contains(string(page), status) {
 			t.Errorf("docs/layout.md has no %s", status)
+		}
+	}
+}
+
+// The page, its table of changes and layout.h name the version that this build makes.
+func TestTheVersionIsToldAlikeEverywhere(t *testing.T) {
+	version := fmt.Sprintf("%d.%d", shm.LayoutMajor, shm.LayoutMinor)
+	for file, lines := range map[string][]string{
+		"docs/layout.md": {"\nVersion " + version + ". ", "\n| " + version + " | "},
+		"shm/layout.h":   {"/* spdl shared-memory layout, version " + version + ", as C."},
+	} {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if !strings.Contains(string(text), line) {
+				t.Errorf("%s does not say %q", file, strings.TrimSpace(line))
+			}
 		}
 	}
 }

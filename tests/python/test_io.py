@@ -471,7 +471,7 @@ def test_threads_load_at_the_same_time(noise):
     (lambda: spdl.io.streaming_load_video("a.mp4\0", 2), spdl.ArgumentError, "has a zero byte in it"),
     (lambda: spdl.io.iter_tarfile("http://127.0.0.1/a.tar\0?x"), spdl.ArgumentError, "has a zero byte in it"),
     (lambda: spdl.io.load_video(b"x", name="x"), spdl.SpecError, "video.name: unknown key; valid here: from"),
-    (lambda: spdl.io.load_video(b"x", size=8), spdl.SpecError, "video.size: unknown key here; it belongs at video.transform"),
+    (lambda: spdl.io.load_video(b"x", size=8), spdl.SpecError, "video.size: unknown key; the transform says how large"),
     (lambda: spdl.io.load_image(b"x", filter_desc="hflip"), spdl.Unsupported, r"load_image: filter_desc: pictures go through no filters; want transform=\[...\]"),
     (lambda: spdl.io.load_audio(b"x", device_config=3), spdl.Unsupported, "load_audio: device_config: the array comes to memory"),
     (lambda: spdl.io.load_video(b"x", device_config=3), spdl.Unsupported, "load_video: device_config: the array comes to memory"),

@@ -30,7 +30,12 @@ type refusal struct {
 func (r *refusal) Error() string { return r.text }
 func (r *refusal) Unwrap() error { return r.kind }
 
+// Refuse is an error of one of the kinds, whose text says enough.
+func Refuse(kind error, format string, args ...any) error {
+	return &refusal{kind, fmt.Sprintf(format, args...)}
+}
+
 // refuse says in whose name, and what to do.
 func (p *Pipeline) refuse(kind error, format string, args ...any) error {
-	return &refusal{kind, fmt.Sprintf("pipeline: %q: ", p.name) + fmt.Sprintf(format, args...)}
+	return Refuse(kind, "pipeline: %q: "+format, append([]any{p.name}, args...)...)
 }

@@ -185,7 +185,11 @@ func (p *Pipeline) remains() string {
 	stats := p.stats()
 	for _, s := range stats.Stages {
 		for _, w := range s.Works {
-			out = append(out, fmt.Sprintf("stage %q: a work is %s for %s, taken by thread %d", s.Name, w.State,
+			does := "is " + w.State
+			if w.State == "giving" {
+				does = "waits to be given"
+			}
+			out = append(out, fmt.Sprintf("stage %q: a work %s for %s, taken by thread %d", s.Name, does,
 				time.Duration(w.AgeNs).Round(time.Millisecond), w.Thread))
 		}
 	}

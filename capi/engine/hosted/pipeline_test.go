@@ -349,6 +349,43 @@ func TestAWaitInVainNamesTheWorksThatAreOut(t *testing.T) {
 	}
 }
 
+// The thread that waits in a give is named by its number, too: it is its queue that nobody empties.
+func TestAWaitInVainNamesTheThreadThatCannotGive(t *testing.T) {
+	p := begin(t, `{"name": "in", "kind": "source", "buffer": 1}, {"name": "out", "kind": "map"}`)
+	n, _ := p.Stage("in")
+	thread := newThread()
+	given := make(chan error)
+	go func() {
+		w, err := p.Take(n, watchdog, thread)
+		if err == nil {
+			err = give(p, "in", w, Given{Items: []uint64{1, 2, 3}})
+		}
+		given <- err
+	}()
+	want := `stage "in": a work waits to be given for `
+	taken := fmt.Sprintf("taken by thread %d", thread.TID)
+	for until := time.Now().Add(watchdog); ; {
+		err := p.Wait(time.Millisecond)
+		if contains(err.Error(), want, taken) {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatalf("wait: %v, want %q and %q", err, want, taken)
+		}
+	}
+	if got := p.Stats(); !contains(got, fmt.Sprintf(`"thread":%d`, thread.TID)) {
+		t.Errorf("stats %s, want thread %d", got, thread.TID)
+	}
+	p.Stop()
+	if err := <-given; !errors.Is(err, ErrEndData) {
+		t.Errorf("give: %v, want the end of the data", err)
+	}
+	p.ThreadEnded(thread.Number)
+	if err := p.Wait(watchdog); err != nil {
+		t.Errorf("wait: %v", err)
+	}
+}
+
 func TestARetryOffersTheSameItemAgain(t *testing.T) {
 	p := begin(t, `{"name": "in", "kind": "source"}, {"name": "flaky", "kind": "map", "retries": {"max": 2, "backoff_ms": 1}}`)
 	count(t, p, "in", 4)

@@ -118,7 +118,7 @@ func (s *stage) hold(w *Work, thread Thread) {
 	s.holders[w.Worker] = holder{thread, w.Token, w.Epoch}
 }
 
-// epochOf is the epoch of a work. One that is given for good has no holder any more.
+// epochOf is the epoch of a work. One that is given for good is no longer lost with its thread.
 func (s *stage) epochOf(worker int, token uint64, last bool) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,7 @@ func (s *stage) epochOf(worker int, token uint64, last bool) uint64 {
 	}
 	h := &s.holders[worker]
 	if last {
-		h.thread = Thread{}
+		h.thread.Number = 0
 	}
 	return h.epoch
 }

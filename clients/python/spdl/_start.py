@@ -258,6 +258,6 @@ def _spec_text(spec: Spec) -> str:
         path = os.fsdecode(path)
     if re.match(r'\s*\{\s*"|[^\n]*:[^\n]*\n', path) and not os.path.exists(path):
         raise SpecError("spdl: open: the description is text, want a dict, such as json.loads(text) or yaml.safe_load(text) gives, or the path of a file or folder")
-    if path.startswith("{"):
+    if path.lstrip(" \t\r\n").startswith("{"):
         return "./" + path  # a file with that odd name
     return path

@@ -54,6 +54,9 @@ func Main(args []string, out, err io.Writer) int {
 		failure = a.refused
 	}
 	failure = printed.lost(failure)
+	if failure == nil && a.control != nil {
+		failure = errHelpAsked
+	}
 	if failure == nil {
 		return exitOK
 	}
@@ -64,6 +67,9 @@ func Main(args []string, out, err io.Writer) int {
 	}
 	return exitCode(failure)
 }
+
+// errHelpAsked is what the parent of an engine is told that served nothing and failed of nothing.
+var errHelpAsked = usage("serve: got --help or -h among the arguments, which prints the usage and starts no engine; leave it out")
 
 // limited adds the remedy to whatever failed for want of descriptors.
 func limited(err error) error {

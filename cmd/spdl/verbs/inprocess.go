@@ -29,7 +29,7 @@ func ServeInProcess(ctx context.Context, args []string, control, parent int, err
 		return // the server had both
 	}
 	if failure == nil {
-		failure = usage("serve: %q only prints something; leave it out to serve", args)
+		failure = errHelpAsked
 	}
 	_ = unix.Close(parent)
 	_ = shm.RefuseOwner(a.control, told(failure)) // a consumer that has hung up asks no more

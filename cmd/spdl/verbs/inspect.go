@@ -101,8 +101,12 @@ func (v *inspecting) look(ctx context.Context, name string) (*inspection, error)
 	if err != nil {
 		return nil, otherRings(ctx, "inspect", name, err)
 	}
-	if got.Ring, err = snapshot.Report(); err != nil && !v.check {
+	got.Ring, err = snapshot.Report()
+	if err != nil && !v.check && got.Alive {
 		return nil, err
+	}
+	if err != nil && !v.check {
+		return nil, &because{fmt.Errorf("inspect: %q: what lies in /dev/shm under this name is no whole ring (spdl clean removes it): %v", name, err), err}
 	}
 	if got.Alive {
 		if got.Stats, err = stats(ctx, name); err != nil {

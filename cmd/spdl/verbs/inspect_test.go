@@ -97,6 +97,7 @@ func TestInspectProvesTheRingOfADeadEngine(t *testing.T) {
 	if err := os.Truncate("/dev/shm/spdl."+name+".h", 100); err != nil {
 		t.Fatal(err)
 	}
+	refused(t, exitMismatch, `inspect: "`+name+`": what lies in /dev/shm under this name is no whole ring (spdl clean removes it): `, "inspect", name)
 	refused(t, exitMismatch, "truncated", "inspect", name)
 	if got := spdl(t, "inspect", name, "--check"); got.code != exitFailed || !strings.Contains(got.out, "problem: header: ") {
 		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)

@@ -343,8 +343,8 @@ func savedState(verb, state string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: --state: %w", verb, err)
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, fmt.Errorf("%s: --state %q: the file is empty, want the JSON of a saved state; name an older one, or begin at the start without --state: %w",
-			verb, state, shm.ErrState)
+		return nil, &because{fmt.Errorf("%s: --state %q: the file is empty, want the JSON of a saved state; name an older one, or begin at the start without --state",
+			verb, state), shm.ErrState}
 	}
 	return text, nil
 }

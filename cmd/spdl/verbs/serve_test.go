@@ -483,6 +483,7 @@ func TestChildTellsItsParentWhyItDidNotStart(t *testing.T) {
 		args   []string
 	}{
 		{shm.ErrArgument, "no flag --sise; did you mean --size?", exitUsage, []string{dir, "--sise", "8"}},
+		{shm.ErrArgument, "got --help or -h among the arguments, which prints the usage and starts no engine; leave it out", exitUsage, []string{dir, "--help"}},
 		{shm.ErrArgument, "--dtype \"i64\"", exitUsage, []string{dir, "--dtype", "i64"}},
 		{shm.ErrSpec, "spec:1:2: soruce: unknown key", exitUsage, []string{"--spec-json", `{"soruce": {}}`}},
 		{shm.ErrSpec, "no full batch", exitUsage, []string{describe(t, dir, name, "order: {last: drop}\nworld: {size: 8}\n")}},

@@ -115,7 +115,8 @@ inline std::string described(const MergeOptions &o) {
 } // namespace detail
 
 // A running pipeline whose results are Ts. Ending it stops the run and joins its threads, so a function that never
-// returns keeps it; results not taken are deleted. Threads may share one; moving or ending it must not race.
+// returns keeps it; results not taken are deleted. Threads may share one; moving or ending it must not race. A forked child has
+// none of the threads: its calls say SPDL_E_FORKED, and ending it there does nothing.
 template <class T> class Pipeline {
   public:
     Pipeline() noexcept = default;
@@ -138,9 +139,11 @@ template <class T> class Pipeline {
     void drain() noexcept { running_ ? spdl_pipeline_drain(running_->get()) : SPDL_OK; }
     void stop() noexcept { running_ ? spdl_pipeline_stop(running_->get()) : SPDL_OK; }
 
-    // Until everything has ended: results must have been taken, or stop() called.
+    // Until everything has ended: results must have been taken, or stop() called. The text of SPDL_TIMEOUT says what it waits for.
     Status try_wait(std::chrono::nanoseconds timeout = std::chrono::nanoseconds(-1)) {
-        return running_ ? running_->told(spdl_pipeline_wait(running_->get(), timeout.count())) : ended();
+        if (!running_) return ended();
+        const spdl_status s = spdl_pipeline_wait(running_->get(), timeout.count());
+        return s == SPDL_TIMEOUT ? Status(s, spdl_last_error()) : running_->told(s);
     }
 
     // Counters of every stage and queue, and what is slow, JSON: see spdl_pipeline_stats.

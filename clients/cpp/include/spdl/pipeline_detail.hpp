@@ -292,7 +292,11 @@ class Running {
     Running &operator=(const Running &) = delete;
     ~Running() {
         if (!pipeline_) return;
-        spdl_pipeline_stop(pipeline_);
+        if (spdl_pipeline_stop(pipeline_) == SPDL_E_FORKED) {
+            // The threads stayed in the parent: to join them here, or to let go of them, would crash.
+            (void)new std::vector<std::thread>(std::move(threads_));
+            return;
+        }
         for (std::thread &thread : threads_) thread.join();
         spdl_pipeline_wait(pipeline_, -1);
         reclaim();

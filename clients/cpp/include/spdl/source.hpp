@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 namespace spdl {
 
 struct Want {
@@ -75,6 +77,7 @@ class Sample {
 };
 
 // The threads that bring a loader's samples. They end with this, when what they have in hand is given, or when the loader does.
+// A forked child has none of them: there this ends without waiting.
 class OwnSource {
   public:
     using Function = std::function<Sample(Want)>;
@@ -96,6 +99,7 @@ class OwnSource {
         if (threads == 0 || !bring)
             return Status(SPDL_E_ARGUMENT, threads == 0 ? "spdl: own source: threads is 0, want 1 or more"
                                                         : "spdl: own source: the function is empty");
+        if (!loader) return detail::Handle::closed();
         const std::int64_t source = spdl_source_id(loader.get());
         if (source < 0) return Status(static_cast<spdl_status>(source));
         OwnSource own;
@@ -114,6 +118,10 @@ class OwnSource {
     // Wait for the threads' end. The loader goes on without: what it wants meanwhile comes to its deadline.
     void stop() noexcept {
         if (!state_) return;
+        if (state_->process != getpid()) {
+            (void)state_.release(); // to join or to let go of a thread that there is not would crash
+            return;
+        }
         state_->over.store(true, std::memory_order_release);
         for (std::thread &thread : state_->threads) thread.join();
         state_.reset();
@@ -121,6 +129,7 @@ class OwnSource {
 
   private:
     struct State {
+        const pid_t process = getpid();
         std::int64_t source = 0;
         Function bring;
         std::atomic<bool> over{false};

@@ -254,7 +254,8 @@ class Loader {
     Result<std::vector<Tensor>> try_schema() const {
         if (!get()) return detail::Handle::closed();
         std::vector<Tensor> schema;
-        for (std::uint32_t i = 0; i < spdl_n_tensors(get()); i++) {
+        const std::uint32_t n = spdl_n_tensors(get());
+        for (std::uint32_t i = 0; i == 0 || i < n; i++) { // every ring has some: of none the first says why
             spdl_tensor t = SPDL_TENSOR_INIT;
             if (const spdl_status s = spdl_schema_tensor(get(), i, &t); s != SPDL_OK) return Status(s);
             schema.emplace_back(t, 0, (handle_.flags() & SPDL_READER_WRITES) != 0);

@@ -1,0 +1,76 @@
+// test_source.cpp - spdl::OwnSource over the real libspdl_engine in this process. Compiled with and without exceptions.
+#include <spdl/source.hpp>
+
+#include "check.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace {
+
+// An array of its own for each sample: npy, uint8 [1].
+std::string array_of(std::uint64_t index) {
+    std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }";
+    header.resize(117, ' ');
+    return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + '\n' + static_cast<char>(index);
+}
+
+spdl::Result<spdl::Loader> opened(int samples) {
+    spdl::OpenOptions options;
+    options.in_process = true;
+    return spdl::try_open(R"(
+        {"source": {"host": {"samples": )" +
+                              std::to_string(samples) +
+                              R"(}, "columns": [{"name": "x", "type": "npy", "dtype": "u8", "shape": [1]}]},
+         "order": {"epochs": 1, "shuffle": false}, "batch": 2})",
+                          options);
+}
+
+spdl::Sample bring(spdl::Want want) { return spdl::Sample::bytes(array_of(want.index)); }
+
+void samples_of_a_function_come_in_batches() {
+    spdl::Result<spdl::Loader> loader = opened(4);
+    CHECK(loader.ok());
+    spdl::Result<spdl::OwnSource> source = spdl::OwnSource::try_start(*loader, bring, 2);
+    CHECK(source.ok());
+    spdl::Batch batch;
+    int next = 0;
+    while (loader->try_acquire(batch).ok()) {
+        const spdl::Result<spdl::Tensor> x = batch.try_tensor("x");
+        CHECK(x.ok() && x->rows() == 2);
+        for (std::uint32_t i = 0; i < x->rows(); i++) CHECK((*x->try_row<std::uint8_t>(i))[0] == next++);
+    }
+    CHECK(next == 4);
+}
+
+void a_forked_child_may_end_a_source_that_runs_in_its_parent() {
+    auto loader = std::make_unique<spdl::Loader>(*opened(4));
+    auto source = std::make_unique<spdl::OwnSource>(*spdl::OwnSource::try_start(*loader, bring, 8));
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        source.reset();
+        loader.reset();
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    spdl::Batch batch;
+    CHECK(loader->try_acquire(batch).ok() && batch.rows() == 2);
+}
+
+void nothing() {}
+
+} // namespace
+
+int main() {
+    const check::Test tests[] = {
+        TEST(samples_of_a_function_come_in_batches),
+        TEST(a_forked_child_may_end_a_source_that_runs_in_its_parent),
+    };
+    return check::run(tests, nothing, nothing);
+}
