@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import gc
 import math
 import os
@@ -23,6 +24,7 @@ from typing import Any, Callable, Optional
 from . import _c, _dlpack
 from ._dlpack import live as exports
 from ._errors import ArgumentError, Detached, SpdlError, error_for
+from ._interrupt import Call
 from ._lock import Lock
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
@@ -117,7 +119,7 @@ class Lease:
 
     def fail(self, why: str) -> None:
         """In a stage, end the lease and say why the batch cannot be transformed."""
-        self.reader.call(self.reader.api.free.fail, self.raw, why.encode("utf-8", "replace"))
+        self.reader.ask_engine(self.reader.api.free.fail, self.raw, why.encode("utf-8", "replace"))
         self.passed = True
 
     def tensor(self, position: int) -> tuple[int, bytes]:
@@ -331,6 +333,29 @@ class Reader:
             self._calls.discard(this)
             self._left()
 
+    def ask_engine(self, function: Callable[..., int], *arguments: object, accept: int = _c.OK) -> int:
+        """As call, of what the engine answers: within 10 s, and Ctrl-C is heard meanwhile."""
+        this = object()
+
+        def ask() -> int:
+            status = function(self.handle, *arguments)
+            if status < 0 and status != accept:
+                raise self.error(status)
+            return status
+
+        def leave(_: Optional[int]) -> None:
+            self._calls.discard(this)
+            self._left()
+
+        call = Call(self.api, ask, leave)
+        try:
+            self._enter(this)
+            return call()
+        finally:
+            if not call.abandoned:
+                self._calls.discard(this)
+                self._left()
+
     def _enter(self, this: object) -> None:
         """Count a call that runs without the interpreter lock; the handle lives until it is counted off."""
         with self.lock:
@@ -388,10 +413,21 @@ class Reader:
         if claimed is not None and claimed.data is not None:
             self.thread.spare = None
             self.release(self.handle, claimed)
-            if self._detached:  # by a finaliser that came in between
-                return
+        leave = Call(self.api, functools.partial(self.api.free.detach, self.handle))  # it may wait for an engine that ends, or for a GPU
+        begin = leave.start if leave.heard else leave.work
+        if self._detached:  # by a finaliser that came in between
+            return
         self._detached = True  # and the call at once: a Ctrl-C may come before or behind the two
-        self.api.free.detach(self.handle)  # it may wait for an engine that ends, or for a GPU
+        try:
+            try:
+                begin()
+            except RuntimeError:
+                leave.run()
+            if leave.heard:
+                leave.wait()
+        except BaseException:
+            leave.interrupt()
+            raise
 
     def _reset_in_child(self) -> None:
         self.lock = Lock()

@@ -18,6 +18,7 @@ from typing import Any, Optional, Union
 from . import _c, _feed, _stream, _torchrun
 from ._errors import ArgumentError, NotFound, SpecError, StateError, error_for
 from ._given import c_text, plain
+from ._interrupt import Call
 from ._reader import Reader, nanoseconds
 from .loader import Loader
 
@@ -206,19 +207,25 @@ def attach_ring(of: Loader, ring: str, recipe: Optional[tuple], **options: Any) 
 
 
 def _load(api: _c.Api, function: Any, what: bytes, opts: ctypes.Structure, recipe: Optional[tuple]) -> Loader:
-    handle, reader = ctypes.c_void_p(), None
-    try:
-        status = function(what, ctypes.byref(opts), ctypes.byref(handle))  # a Ctrl-C that came meanwhile is raised behind it
+    reader = None
+
+    def join() -> int:
+        handle = ctypes.c_void_p()
+        status = function(what, ctypes.byref(opts), ctypes.byref(handle))
         if status < 0:
             text = api.held.last_error() or api.held.status_name(status)
             raise error_for(status, text.decode("utf-8", "replace"))
-        reader = Reader(api, handle.value)
+        return handle.value
+
+    call = Call(api, join, api.free.detach)
+    try:
+        reader = Reader(api, call())
         return Loader(reader, recipe)
     except BaseException:
         if reader is not None:
             reader.close()
-        elif handle.value:
-            api.held.detach(handle.value)
+        elif call.result and not call.abandoned:
+            api.free.detach(call.result)
         raise
 
 

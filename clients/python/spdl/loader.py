@@ -159,7 +159,7 @@ class Loader:
         """Leave the rest of this epoch and begin the next. Only for a group with one consumer. Where an epoch has just ended, this is the
         one that comes next: a restart skips the whole of it. Loops over the epoch that is left end."""
         self._let_go()
-        self._reader.call(self._reader.api.free.restart)
+        self._reader.ask_engine(self._reader.api.free.restart)
 
     # ---- GPUs
 
@@ -210,7 +210,7 @@ class Loader:
         except (TypeError, ValueError) as error:
             raise StateError(f"spdl: load state: {error}; pass what state_dict() returned") from None
         self._let_go()
-        self._reader.call(self._reader.api.free.state_load, text.encode())
+        self._reader.ask_engine(self._reader.api.free.state_load, text.encode())
 
     # ---- information
 
@@ -280,7 +280,7 @@ class Loader:
         while True:
             buffer = ctypes.create_string_buffer(bytes_)
             need.value = 0
-            status = self._reader.call(function, *arguments, buffer, bytes_, need, accept=_c.E_ARGUMENT)
+            status = self._reader.ask_engine(function, *arguments, buffer, bytes_, need, accept=_c.E_ARGUMENT)
             if status == _c.OK:
                 return json.loads(buffer.value)
             if need.value <= bytes_:
@@ -343,10 +343,12 @@ class Loader:
             raise error
 
     def _leave(self) -> None:
-        self._reader.close()
-        if self._visit is not None:
-            self._visit()
-        _torchrun.leave(self)
+        try:
+            self._reader.close()
+        finally:
+            if self._visit is not None:
+                self._visit()
+            _torchrun.leave(self)
         if self._feed is not None:
             self._feed.join()
 
