@@ -311,7 +311,7 @@ class Reader:
         if status >= 0:
             return status
         raise type(error)(
-            f"{error}; arrays and tensors of a batch hold it: drop them, or keep copies (batch.copy(), array.copy(), tensor.clone())"
+            f"{error}; arrays and tensors of a batch hold it: drop them, or keep copies (batch.copy(), array.copy(), tensor.clone(), DataLoader(..., copy=True))"
         )
 
     def done(self, raw: _c.Batch) -> int:
@@ -395,6 +395,10 @@ class Reader:
     @property
     def closed(self) -> bool:
         return self._closed
+
+    @property
+    def detached(self) -> bool:
+        return self._detached
 
     def close(self) -> None:
         """Detach, now or when the last waiting call has come back. Leased batches stay readable."""

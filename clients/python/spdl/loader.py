@@ -357,7 +357,8 @@ class Loader:
         if reader is not None:
             if getattr(self, "_host", None) is not None and not reader.closed:
                 _torchrun.see_off(self)
-            reader.close()
+            if not reader.detached:  # else it was at the interpreter's end, which takes apart what close() needs
+                reader.close()
 
     def __repr__(self) -> str:
         if self.closed:
