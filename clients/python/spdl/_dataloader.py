@@ -33,6 +33,12 @@ _TORCH = {
     "worker_init_fn": "leave it out: there are no workers",
 }
 
+# Where a program asks a loader for it.
+_ASKED = {
+    "sampler": "order and ranks are the engine's; sampler.set_epoch(e) is loader.set_epoch(e), and what skips batches to go on within an epoch, as "
+               "Hugging Face's Trainer does without ignore_data_skip=True, is state= (docs/recipes.md)",
+}
+
 # Keys of the description that one may take for arguments.
 _KEYS = {"batch": "batch: N", "seed": "order: {seed: N}", "epochs": "order: {epochs: N}", "image": "image: {...}"}
 
@@ -95,6 +101,7 @@ class DataLoader:
         self._at_end = False  # whether that is nothing: it has had the epoch's last batch
         self._transform = transform
         self._text = self.loader._text_fields()
+        self._source = options.get("source")
         try:
             self._fields = self._chosen(fields)
         except BaseException:
@@ -110,6 +117,16 @@ class DataLoader:
     def batch_size(self) -> int:
         """Rows of a full batch."""
         return self.loader.info.batch_rows
+
+    @property
+    def dataset(self) -> Any:
+        """What it is of: its len() is the number of samples, of all ranks. The data set that came as source=, where one did."""
+        return _Samples(self.loader) if self._source is None else self._source
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _TORCH:
+            raise AttributeError(f"spdl: DataLoader: has no {name} as torch's has; {_ASKED.get(name) or _TORCH[name]}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __len__(self) -> int:
         """Batches per epoch, in this rank's lane."""
@@ -216,6 +233,20 @@ class DataLoader:
             except ModuleNotFoundError as error:
                 raise ModuleNotFoundError(f'spdl: DataLoader: {error}; install torch, or say tensors="numpy"', name=error.name) from None
         return view(array.copy() if copy else array)
+
+
+class _Samples:
+    """The data set of a loader, as far as programs ask for it."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    @property
+    def classes(self) -> Optional[list[str]]:
+        return self._loader.classes
+
+    def __len__(self) -> int:
+        return self._loader.info.samples
 
 
 class _Epoch:
