@@ -293,6 +293,22 @@ sys.stdin.read()
     assert (said(later), said(first)) == ("True 2367 2367", "True 0145 0145")
 
 
+def test_ranks_that_share_an_engine_load_a_state_each(two_ranks):
+    """As a trainer that resumes has every rank do, and as set_epoch does to an epoch far away. None of them may move the others on the ring they have."""
+    later, first = two_ranks(SPEC + """
+with spdl.DataLoader({**spec, "order": {"shuffle": False}}, "key", tensors="numpy", engine=sys.argv[2], timeout=30) as loader:
+    def rest():
+        return "".join(key[0] for batch in loader for key in batch)
+    next(iter(loader))
+    loader.load_state_dict({**loader.state_dict(), "epoch": 1, "step": 1, "done": []})
+    print(rest(), loader.loader.epoch, rest(), flush=True)
+    loader.set_epoch(7)
+    print(loader.loader.epoch, rest(), flush=True)
+""")
+    assert (said(first), said(later)) == ("45 2 0145", "67 2 2367")
+    assert (said(first), said(later)) == ("7 0145", "7 2367")
+
+
 @pytest.mark.parametrize("end", ["loader.close()", "del loader", "pass"])
 def test_rank_0_stays_until_the_others_have_read(two_ranks, end):
     """Rank 0 is the engine's parent, and the first at its end, by close(), by the end of a function or of the program: no other rank loses a batch by it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import operator
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
@@ -93,7 +94,8 @@ class DataLoader:
         self._owned = not isinstance(source, Loader)
         if not self._owned and options:
             raise ArgumentError(f"spdl: DataLoader: {', '.join(options)} are for a loader that it opens itself")
-        self.loader = open(source, **options) if self._owned else source
+        self._open: Callable[..., Loader] = functools.partial(open, source, **options)
+        self.loader = self._open() if self._owned else source
         self._tensors = tensors
         self._copy = copy
         self._restart = restart
@@ -139,7 +141,7 @@ class DataLoader:
 
     def set_epoch(self, epoch: int) -> None:
         """Be at the start or within epoch: nothing to do where the loop before ran to its end, a restart after a
-        `break`. Any other epoch is begun as load_state_dict() would; Busy where several ranks share the engine."""
+        `break`. Any other epoch is begun as load_state_dict() would."""
         epoch = operator.index(epoch)  # numpy's integers, too
         if self._at_end:
             self._leave_rest()
@@ -172,8 +174,12 @@ class DataLoader:
         return self.loader.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """As Loader.load_state_dict."""
-        self.loader.load_state_dict(state)
+        """As Loader.load_state_dict. Where ranks share an engine that this opened, each of them calls it, and has a loader over a new one then."""
+        if self._owned and self.loader._shared_by_ranks:
+            self.loader.close()
+            self.loader = self._open(state=state)
+        else:
+            self.loader.load_state_dict(state)
         self._rest, self._at_end = None, False
 
     def close(self) -> None:

@@ -317,6 +317,11 @@ class Loader:
                 batch._leave(error)
             self._leave()  # the batch in hand was not used: it goes to the group again
 
+    @property
+    def _shared_by_ranks(self) -> bool:
+        """Whether it is over an engine that local rank 0 opened for its node."""
+        return self._host is not None or self._visit is not None
+
     def _streamed(self) -> bool:
         """Whether its description says that the program's samples come one after the other."""
         return any(source.get("stream", False) for source in self._sources())
