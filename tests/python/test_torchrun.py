@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
+import errno
 import os
+import socket
 import struct
 import subprocess
 import sys
@@ -15,7 +17,7 @@ import zlib
 import pytest
 import spdl
 from conftest import ROOT, built
-from spdl import _torchrun
+from spdl import _c, _torchrun
 
 
 @pytest.fixture
@@ -334,7 +336,7 @@ def test_rank_0_waits_for_no_rank_that_stays(two_ranks, opens):
     """Nor where it ends by an exception, as then the others may wait for it."""
     behind, first = two_ranks(SPEC + f"opens = {opens!r}" + """
 import time
-from spdl import _torchrun
+from spdl import _c, _torchrun
 _torchrun.LEAVE_S = 0.2
 for error in (None, ValueError):
     try:
@@ -439,6 +441,53 @@ print("left", flush=True)
     assert said(first) == "0145"
     go_on(late)
     assert (said(late), said(late), said(first)) == ("2367", "left", "left")
+
+
+@pytest.fixture
+def refused(monkeypatch):
+    """Have abstract sockets refused, by the error it is given."""
+    monkeypatch.setattr(_torchrun, "_warned", False)
+
+    def refuse(error):
+        class Refusing(socket.socket):
+            def bind(self, _):
+                raise OSError(error, os.strerror(error))
+
+            connect = bind
+
+        monkeypatch.setattr(_torchrun.socket, "socket", Refusing)
+
+    return refuse
+
+
+def test_local_rank_0_opens_where_ranks_cannot_meet_and_says_so_once(mock, torchrun, refused):
+    """As in a sandbox without abstract sockets."""
+    torchrun(0, 2, 0, 2)
+    refused(errno.EACCES)
+    with pytest.warns(RuntimeWarning, match="come to: .*Permission denied: they wait up to 10 s .*; let this program bind abstract sockets"):
+        spdl.open({"batch": 8}).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spdl.open({"batch": 8}).close()
+        mock.fail("spdl_open", _c.E_SPEC, "batch: forced")
+        with pytest.raises(spdl.SpecError, match="batch: forced"):
+            spdl.open({"batch": 8})
+
+
+def test_another_rank_that_cannot_meet_local_rank_0_looks_for_the_engine_at_once(mock, torchrun, refused):
+    torchrun(1, 2, 1, 2)
+    refused(errno.EPERM)
+    with spdl.open({"batch": 8}):
+        assert (mock.request.timeout_ns, mock.request.lane) == (0, 1)
+    with spdl.open({"batch": 8}, timeout=3):
+        assert mock.request.timeout_ns == 3_000_000_000
+
+
+def test_a_name_that_another_run_has_is_refused(mock, torchrun, refused):
+    torchrun(0, 2, 0, 2)
+    refused(errno.EADDRINUSE)
+    with pytest.raises(spdl.SystemCallError, match="another run on this node has its name; give each a --rdzv-id of its own"):
+        spdl.open({"batch": 8})
 
 
 def test_a_rank_that_opens_more_often_than_rank_0_is_told_so(runtime, library, torchrun):

@@ -173,10 +173,15 @@ def _has_world(text: str) -> bool:
 
 def _attach_to_rank_0(name: str, timeout: Optional[float], **options: Any) -> Loader:
     """Attach to the engine that local rank 0 starts. As long as rank 0 opens it the wait goes on, unless the caller bounds it."""
-    here = _torchrun.meet(name, timeout)
+    here, patience = None, timeout
     try:
-        # Where ranks cannot meet, as in a sandbox without abstract sockets, the engine may be there all the same.
-        loader = attach(name, timeout=timeout if here is not None else 1.0 if timeout is None else min(timeout, 1.0), **options)
+        here = _torchrun.meet(name, timeout)
+        if here is None:
+            patience = 1.0 if timeout is None else min(timeout, 1.0)  # local rank 0 may be unable to say that it is there
+    except PermissionError:
+        pass
+    try:
+        loader = attach(name, timeout=patience, **options)
     except NotFound as error:
         if here is not None:
             here.close()
