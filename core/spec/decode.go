@@ -212,7 +212,9 @@ func (d *decoder) unknown(key *yaml.Node, shown string, names []string) {
 	}
 	if key.Value == "<<" {
 		d.fail(key, path, "merge keys are not read; repeat the keys, or use rings")
-	} else if near := spelling.Nearest(key.Value, names); near != "" {
+	} else if remedy := instead(shown, key.Value); remedy != "" {
+		d.fail(key, path, "unknown key; %s", remedy)
+	} else if near := spelling.Nearest(key.Value, names); near != "" && !(shown == "" && elsewhere(key.Value, "source.") != "") {
 		d.fail(key, path, "unknown key; did you mean %q?", near)
 	} else if other := elsewhere(key.Value, within); other != "" {
 		d.fail(key, path, "unknown key here; it belongs at %s; valid here: %s", other, strings.Join(names, ", "))
