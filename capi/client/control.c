@@ -341,7 +341,8 @@ static spdl_status request_locked(spdl_reader *r, uint16_t type, const void *pay
     return why == SPDL_OK ? s : why;
 }
 
-#define DYING_NS INT64_C(1000000000) /* at most, between the end of a process's sockets and that of its pidfd */
+#define DYING_NS \
+    INT64_C(1000000000) /* at most, between the end of a process's sockets and that of its pidfd */
 
 /* Did the socket end because the engine ends? Its descriptors go a moment before the kernel says that it is dead. */
 static spdl_status engine_ends(const spdl_reader *r) {

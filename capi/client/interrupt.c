@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 
-#define LOOK_MS 25u   /* between two looks at the flag: what it ends has 100 ms */
+#define LOOK_MS 25u /* between two looks at the flag: what it ends has 100 ms */
 #define LONG_MS 60000u
 
 static _Thread_local const volatile int *flag;
@@ -13,7 +13,8 @@ void spdl_interrupt_on(const volatile int *f) { flag = f; }
 
 spdl_status sp_interrupted(void) {
     if (!flag || !*flag) return SPDL_OK;
-    return sp_fail(SPDL_E_INTERRUPTED, "spdl: the wait was interrupted: the flag of spdl_interrupt_on is set");
+    return sp_fail(SPDL_E_INTERRUPTED,
+                   "spdl: the wait was interrupted: the flag of spdl_interrupt_on is set");
 }
 
 spdl_status sp_await(int fd, uint64_t deadline) {

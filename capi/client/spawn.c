@@ -314,9 +314,7 @@ own_engine *sp_own_ref(own_engine *e) {
 }
 
 /* A process is dead to its pidfd when it has let go of everything; who reaps it, and when, is another matter. */
-static void await_death(int pidfd) {
-    (void)sp_await(pidfd, sp_deadline(SP_END_NS));
-}
+static void await_death(int pidfd) { (void)sp_await(pidfd, sp_deadline(SP_END_NS)); }
 
 void sp_own_unref(own_engine *e, bool await) {
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
