@@ -19,8 +19,6 @@ spdl_status sp_interrupted(void) {
 
 spdl_status sp_await(int fd, uint64_t deadline) {
     for (;;) {
-        spdl_status s = sp_interrupted();
-        if (s != SPDL_OK) return s;
         uint64_t now = sp_now_ns();
         uint64_t left = now >= deadline ? 0 : (deadline - now + 999999) / 1000000;
         struct pollfd p = {fd, POLLIN, 0};
@@ -28,5 +26,8 @@ spdl_status sp_await(int fd, uint64_t deadline) {
         if (n > 0) return SPDL_OK;
         if (n < 0 && errno != EINTR) return sp_fail_errno("control socket: poll");
         if (n == 0 && left == 0) return SPDL_TIMEOUT;
+        spdl_status s =
+            sp_interrupted(); /* behind the look: what is answered at once is heard with the flag set, too */
+        if (s != SPDL_OK) return s;
     }
 }

@@ -23,12 +23,13 @@ from typing import Any, Callable, Optional
 
 from . import _c, _dlpack
 from ._dlpack import live as exports
-from ._errors import ArgumentError, Detached, SpdlError, error_for
+from ._errors import ArgumentError, Detached, Interrupted, SpdlError, error_for
 from ._interrupt import Call
 from ._lock import Lock
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
 EMPTY = _c.Batch(_BATCH_BYTES)  # of a lease that has no batch yet
+_SET = ctypes.c_int(1)
 # A build without the interpreter lock. There an object that a thread has made is let go of by that thread: what others drop last
 # waits until it runs Python again, or until the collector does.
 FREE_THREADED = "t" in sys.abiflags
@@ -333,8 +334,17 @@ class Reader:
             self._calls.discard(this)
             self._left()
 
-    def ask_engine(self, function: Callable[..., int], *arguments: object, accept: int = _c.OK) -> int:
-        """As call, of what the engine answers: within 10 s, and Ctrl-C is heard meanwhile."""
+    def ask_engine(self, function: Callable[..., int], *arguments: object, accept: int = _c.OK, twice: bool = False) -> int:
+        """As call, of what the engine answers: within 10 s, and Ctrl-C is heard meanwhile. What may be asked twice needs no thread as
+        long as the answer comes at once."""
+        if twice:
+            try:
+                self.api.held.interrupt_on(_SET)
+                return self.call(function, *arguments, accept=accept)
+            except Interrupted:
+                pass
+            finally:
+                self.api.held.interrupt_on(None)
         this = object()
 
         def ask() -> int:

@@ -280,7 +280,7 @@ class Loader:
         while True:
             buffer = ctypes.create_string_buffer(bytes_)
             need.value = 0
-            status = self._reader.ask_engine(function, *arguments, buffer, bytes_, need, accept=_c.E_ARGUMENT)
+            status = self._reader.ask_engine(function, *arguments, buffer, bytes_, need, accept=_c.E_ARGUMENT, twice=True)
             if status == _c.OK:
                 return json.loads(buffer.value)
             if need.value <= bytes_:
