@@ -111,6 +111,7 @@ typedef enum spdl_status {
     SPDL_E_SYSTEM = -3,      /* a system call failed; the text names it and its errno */
     SPDL_E_UNSUPPORTED = -4, /* not in this build or on this kernel; the text says what to do */
     SPDL_E_FORKED = -5,      /* this handle was inherited through fork; attach again here */
+    SPDL_E_INTERRUPTED = -6, /* the wait was ended early, by the flag of spdl_interrupt_on */
 
     SPDL_E_NOT_FOUND = -20,  /* no engine under this name, or no such ring, group, lane or tensor */
     SPDL_E_DENIED = -21,     /* the engine does not admit this user */
@@ -245,6 +246,14 @@ SPDL_API spdl_status spdl_detach(spdl_reader *reader);
  * ends in another way, by _exit() or a signal. One that is opened after it, as by an exit handler, stays as after a kill. Does nothing in a
  * forked child, and where there is none. Any thread. */
 SPDL_API void spdl_shutdown(void);
+
+/* Have this thread's waits for an engine and for batches end early: while *flag is not 0, spdl_open, spdl_attach, spdl_attach_ring, spdl_acquire
+ * and its kin, and what asks the engine (section 6) return SPDL_E_INTERRUPTED where they would wait, within 100 ms. Nothing is left of it: a child that
+ * was being started is killed, no lease and no membership is kept. spdl_detach does not wait for the engine's end then. What was asked of an
+ * engine it may still do. A wait for a GPU (section 7) goes on; the calls of sections 8 and 12 have timeouts of their own.
+ *
+ * flag  a sig_atomic_t that a signal handler sets, say, or another thread; must live until another takes its place. NULL, as at first: none. */
+SPDL_API void spdl_interrupt_on(const volatile int *flag);
 
 /* ---- 3  batches ---------------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@ CAPI_WARN = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wvla -Wstrict-prototy
 CAPI_FLAGS = $(CAPI_WARN) -fPIC -fvisibility=hidden -ffunction-sections
 CAPI_LINK = -shared -Wl,-soname,libspdl.so.0 -Wl,--version-script=capi/client/libspdl.map -Wl,-z,defs -Wl,-z,relro,-z,now
 
-CAPI_NAMES = error reader segment control spawn engine load packets muxer pipeline source ring wait reconnect event info stage state cuda fence pool decoder graph dlpack fault
+CAPI_NAMES = error interrupt reader segment control spawn engine load packets muxer pipeline source ring wait reconnect event info stage state cuda fence pool decoder graph dlpack fault
 CAPI_SOURCES = $(CAPI_NAMES:%=capi/client/%.c) capi/cuda/driver.c
 CAPI_HEADERS = include/spdl.h shm/layout.h capi/client/internal.h capi/client/forecast.h capi/client/fault.h capi/client/gpu.h capi/cuda/driver.h capi/engine/table.h
 CAPI_OBJECTS = $(CAPI_NAMES:%=$(BUILD)/capi/%.o) $(BUILD)/capi/driver.o

@@ -6,14 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RETRY_NS 20000000u
@@ -159,9 +157,8 @@ spdl_status sp_connect(const char *name, uint64_t deadline, char ring[SPDL_L_NAM
         spdl_status s = look_once(name, places, n, peer, out);
         uint64_t now = sp_now_ns();
         if (s != SPDL_E_NOT_FOUND || now >= deadline) return s;
-        uint64_t left = deadline - now;
-        struct timespec t = {0, (long)(left < RETRY_NS ? left : RETRY_NS)};
-        nanosleep(&t, NULL);
+        s = sp_await(-1, least64(deadline, now + RETRY_NS));
+        if (s != SPDL_TIMEOUT) return s;
     }
 }
 
@@ -250,18 +247,6 @@ static bool take_fds(struct msghdr *h, message *m) {
     return fits;
 }
 
-static spdl_status wait_readable(int fd, uint64_t deadline) {
-    for (;;) {
-        uint64_t now = sp_now_ns();
-        uint64_t left = now >= deadline ? 0 : (deadline - now + 999999) / 1000000;
-        struct pollfd p = {fd, POLLIN, 0};
-        int n = poll(&p, 1, left > 60000 ? 60000 : (int)left);
-        if (n > 0) return SPDL_OK;
-        if (n < 0 && errno != EINTR) return sp_fail_errno("control socket: poll");
-        if (n == 0 && left == 0) return SPDL_TIMEOUT;
-    }
-}
-
 static spdl_status malformed(message *m, const char *peer, const char *what) {
     sp_close_fds(m->fds, m->n_fds);
     m->n_fds = 0;
@@ -319,7 +304,7 @@ spdl_status sp_receive(int fd, const char *peer, uint64_t deadline, message *m) 
         }
         if (errno == EINTR) continue;
         if (errno != EAGAIN) return sp_fail_errno("control socket: recvmsg");
-        spdl_status s = wait_readable(fd, deadline);
+        spdl_status s = sp_await(fd, deadline);
         if (s != SPDL_OK) return s;
     }
 }
@@ -366,12 +351,12 @@ static spdl_status request_locked(spdl_reader *r, uint16_t type, const void *pay
     return why == SPDL_OK ? s : why;
 }
 
-#define DYING_MS 1000 /* at most, between the end of a process's sockets and that of its pidfd */
+#define DYING_NS \
+    INT64_C(1000000000) /* at most, between the end of a process's sockets and that of its pidfd */
 
 /* Did the socket end because the engine ends? Its descriptors go a moment before the kernel says that it is dead. */
-static bool engine_ends(const spdl_reader *r) {
-    struct pollfd p = {r->fds[FD_ENGINE], POLLIN, 0};
-    return poll(&p, 1, DYING_MS) > 0;
+static spdl_status engine_ends(const spdl_reader *r) {
+    return sp_await(r->fds[FD_ENGINE], sp_deadline(DYING_NS));
 }
 
 /* A request that a dying engine may or may not have heard is asked of the next one again: each has the same effect twice. */
@@ -385,12 +370,13 @@ static spdl_status request(spdl_reader *r, uint16_t type, const void *payload, u
         if (s != SPDL_E_ENGINE_LOST) return s;
         if (atomic_load_explicit(&r->joins, memory_order_acquire) != joins)
             continue; /* it was asked of a dead engine */
-        if (!engine_ends(r))
+        s = engine_ends(r);
+        if (s == SPDL_TIMEOUT)
             return sp_fail(
                 SPDL_E_ENGINE_LOST,
                 "spdl: ring \"%s\": the engine (pid %u) lives and hung up on this reader; attach again",
                 r->ring_name, sp_engine_pid(r));
-        s = sp_await_engine(r);
+        if (s == SPDL_OK) s = sp_await_engine(r);
         if (s != SPDL_OK) return s;
     }
 }

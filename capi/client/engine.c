@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define LIBRARY "libspdl_engine.so"
+#define LOOK_NS 25000000
 
 typedef const spdl_engine_table *(*table_of)(uint32_t);
 
@@ -158,9 +159,11 @@ spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64
 
 /* ---- the end --------------------------------------------------------------------------------------------- */
 
-void sp_await_end(int64_t source, int64_t timeout_ns) {
+void sp_await_end(int64_t source, uint64_t deadline) {
     const spdl_engine_table *engine;
-    if (sp_engine(&engine) == SPDL_OK) engine->await_end(source, timeout_ns);
+    if (sp_engine(&engine) != SPDL_OK) return;
+    while (sp_interrupted() == SPDL_OK && engine->await_end(source, LOOK_NS) == SPDL_TIMEOUT)
+        if (sp_now_ns() >= deadline) return;
 }
 
 void spdl_shutdown(void) {

@@ -25,6 +25,7 @@ const char *spdl_status_name(int status) {
         NAME(SPDL_E_SYSTEM);
         NAME(SPDL_E_UNSUPPORTED);
         NAME(SPDL_E_FORKED);
+        NAME(SPDL_E_INTERRUPTED);
         NAME(SPDL_E_NOT_FOUND);
         NAME(SPDL_E_DENIED);
         NAME(SPDL_E_BUSY);

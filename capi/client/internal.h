@@ -196,6 +196,12 @@ spdl_status sp_fail_errno(const char *what); /* SPDL_E_SYSTEM, with errno's text
 /* A struct of the caller's that does not say its size: `call` was given `what`, which `init` makes. */
 spdl_status sp_small(const char *call, const char *what, uint32_t got, size_t want, const char *init);
 
+/* ---- interrupt.c */
+/* SPDL_E_INTERRUPTED where the thread's flag is set, else SPDL_OK. */
+spdl_status sp_interrupted(void);
+/* Wait until a descriptor can be read; of -1, for the time alone. SPDL_OK; SPDL_TIMEOUT, without a text; SPDL_E_INTERRUPTED; SPDL_E_SYSTEM. */
+spdl_status sp_await(int fd, uint64_t deadline);
+
 /* ---- control.c */
 typedef struct message {
     spdl_l_msg head;
@@ -296,7 +302,7 @@ spdl_status sp_check_load(const char *call, const char *description, const void 
 spdl_status sp_open_in_process(const char *spec, const spdl_open_opts *o, uint64_t deadline,
                                spdl_reader **out);
 /* Wait until an engine in this process that nobody reads from has ended. */
-void sp_await_end(int64_t source, int64_t timeout_ns);
+void sp_await_end(int64_t source, uint64_t deadline);
 
 /* ---- source.c: the host brings no more samples. Of any reader. */
 void sp_source_end(const spdl_reader *r);

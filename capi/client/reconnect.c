@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TRY_NS 20000000u               /* between two looks for the engine */
@@ -174,7 +173,7 @@ spdl_status sp_await_engine(spdl_reader *r) {
     for (;;) {
         spdl_status s = sp_reconnect(r);
         if (s != SPDL_TIMEOUT) return s;
-        struct timespec t = {0, TRY_NS};
-        nanosleep(&t, NULL);
+        s = sp_await(-1, sp_now_ns() + TRY_NS);
+        if (s != SPDL_TIMEOUT) return s;
     }
 }

@@ -16,7 +16,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -244,10 +243,11 @@ const char *sp_not_ready(spdl_status s) {
                : "ended before it was ready";
 }
 
-/* An engine that neither welcomed us nor said why not has ended, or will not do: end it. */
+/* An engine that neither welcomed us nor said why not has ended, or will not do, or is not waited for any more: end it. */
 static spdl_status never_ready(const launch *l, const char *spec, spdl_status s) {
-    if (s != SPDL_E_ENGINE_LOST && s != SPDL_TIMEOUT) return s;
+    if (s != SPDL_E_ENGINE_LOST && s != SPDL_TIMEOUT && s != SPDL_E_INTERRUPTED) return s;
     syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
+    if (s == SPDL_E_INTERRUPTED) return s;
     return sp_fail(SPDL_E_ENGINE_START, "spdl: open \"%.200s\": engine \"%s\" %s; its log is on stderr", spec,
                    l->path, sp_not_ready(s));
 }
@@ -319,20 +319,12 @@ own_engine *sp_own_ref(own_engine *e) {
 }
 
 /* A process is dead to its pidfd when it has let go of everything; who reaps it, and when, is another matter. */
-static void await_death(int pidfd) {
-    uint64_t deadline = sp_deadline(SP_END_NS);
-    for (;;) {
-        uint64_t now = sp_now_ns();
-        struct pollfd p = {pidfd, POLLIN, 0};
-        int n = poll(&p, 1, now >= deadline ? 0 : (int)((deadline - now + 999999) / 1000000));
-        if (n > 0 || now >= deadline || (n < 0 && errno != EINTR)) return;
-    }
-}
+static void await_death(int pidfd) { (void)sp_await(pidfd, sp_deadline(SP_END_NS)); }
 
 void sp_own_unref(own_engine *e, bool await) {
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1) return;
     if (await && e->pidfd >= 0) await_death(e->pidfd);
-    if (await && e->source != 0) sp_await_end(e->source, SP_END_NS);
+    if (await && e->source != 0) sp_await_end(e->source, sp_deadline(SP_END_NS));
     if (e->pidfd >= 0) close(e->pidfd);
     free(e);
 }

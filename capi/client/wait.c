@@ -238,6 +238,7 @@ static spdl_status sleep_until(spdl_reader *r, uint64_t start, uint64_t deadline
         spdl_status s = look(r, !ask || sp_engine_alive(r), begins, w);
         if (s != SPDL_TIMEOUT) return s;
         if (now >= deadline) return SPDL_TIMEOUT;
+        if (ask && (s = sp_interrupted()) != SPDL_OK) return s;
         if (ask) asked = now;
         if (r->spin && now >= due.look_ns && now < due.until_ns) {
             s = watch(r, least64(due.until_ns, deadline), w);

@@ -121,9 +121,10 @@ static spdl_status do_open(const char *const *args, uint32_t n_args, int control
     return s;
 }
 
-static void do_await_end(int64_t source, int64_t timeout_ns) {
+static spdl_status do_await_end(int64_t source, int64_t timeout_ns) {
     spdl_engine_error e;
-    if (usable(&e) == SPDL_OK) goAwaitEnd(source, timeout_ns);
+    IN_PARENT(&e);
+    return goAwaitEnd(source, timeout_ns);
 }
 
 static void do_end_all(int64_t timeout_ns) {

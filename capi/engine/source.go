@@ -89,28 +89,30 @@ func (t *servingTable) threadEnded(thread uint64) {
 	}
 }
 
-// await waits until the engines have ended, together at most that long.
-func await(timeoutNs C.int64_t, all ...*serving) {
+// await waits until the engines have ended, together at most that long; whether they have.
+func await(timeoutNs C.int64_t, all ...*serving) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout(timeoutNs))
 	defer cancel()
 	for _, s := range all {
 		select {
 		case <-s.ended:
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
+	return true
 }
 
 //export goAwaitEnd
-func goAwaitEnd(number, timeoutNs C.int64_t) {
-	if s := servings.get(number); s != nil {
-		await(timeoutNs, s)
+func goAwaitEnd(number, timeoutNs C.int64_t) C.spdl_status {
+	if s := servings.get(number); s != nil && !await(timeoutNs, s) {
+		return C.SPDL_TIMEOUT
 	}
+	return C.SPDL_OK
 }
 
 //export goEndAll
-func goEndAll(timeoutNs C.int64_t) { await(timeoutNs, servings.stopAll()...) }
+func goEndAll(timeoutNs C.int64_t) { _ = await(timeoutNs, servings.stopAll()...) }
 
 //export goSourceCheck
 func goSourceCheck(number C.int64_t, e *C.spdl_engine_error) (status C.spdl_status) {

@@ -8,7 +8,7 @@
 
 #include "../../include/spdl.h"
 
-#define SPDL_ENGINE_TABLE_VERSION 7u
+#define SPDL_ENGINE_TABLE_VERSION 8u
 #define SPDL_ENGINE_SYMBOL "spdl_engine_table_of"
 
 #define SP_END_NS ((int64_t)5000000000) /* at most, for an engine's orderly end */
@@ -45,8 +45,8 @@ typedef struct spdl_engine_table {
                         spdl_engine_error *error);
 
     /* Wait until the engine of that source, which nobody reads from any more, has let go of everything; and end all
-     * that there are and wait for them. Both at most timeout_ns. */
-    void (*await_end)(int64_t source, int64_t timeout_ns);
+     * that there are and wait for them. Both at most timeout_ns; the first returns SPDL_TIMEOUT where that was too short. */
+    spdl_status (*await_end)(int64_t source, int64_t timeout_ns);
     void (*end_all)(int64_t timeout_ns);
 
     /* Samples that the host brings: is there a source.host (SPDL_E_NOT_FOUND if not); take and give as in

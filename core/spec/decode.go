@@ -221,7 +221,9 @@ func (d *decoder) unknown(key *yaml.Node, table, shown string, names []string) {
 		d.fail(key, path, "merge keys are not read; repeat the keys, or use rings")
 	} else if h := transformHint(key.Value, table, names); h != "" {
 		d.fail(key, path, "unknown key; %s", h)
-	} else if near := spelling.Nearest(key.Value, names); near != "" {
+	} else if remedy := instead(shown, key.Value); remedy != "" {
+		d.fail(key, path, "unknown key; %s", remedy)
+	} else if near := spelling.Nearest(key.Value, names); near != "" && !(shown == "" && elsewhere(key.Value, "source.") != "") {
 		d.fail(key, path, "unknown key; did you mean %q?", near)
 	} else if key.Value == "size" && slices.Contains(names, "transform") { // that of the world is another's
 		d.fail(key, path, "unknown key; the transform says how large, such as transform: [{resize: 256}, {center_crop: 224}]; valid here: %s", strings.Join(names, ", "))

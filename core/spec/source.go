@@ -576,7 +576,11 @@ func (d *decoder) checkColumns(columns []Column, reserved []string, arrays bool)
 		case slices.Contains(reserved, c.Name) && arrays:
 			d.failAt(at, "got name %q, which every batch has; choose another", c.Name)
 		case slices.Contains(reserved, c.Name):
-			d.failAt(at, "got name %q, which every batch has; choose another, and say from: %s", c.Name, c.Name)
+			leave := ""
+			if c.Name == "label" {
+				leave = "leave it out where it is the label, a whole number; else "
+			}
+			d.failAt(at, "got name %q, which every batch has; %schoose another, and say from: %s", c.Name, leave, c.Name)
 		case seen[c.Name]:
 			d.failAt(at, "got name %q twice", c.Name)
 		case c.MaxBytes < 1 || c.MaxBytes > 1<<30:

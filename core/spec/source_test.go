@@ -159,7 +159,7 @@ func TestSourcesThatCannotBe(t *testing.T) {
 		"{shards: a.tar, columns: [{name: a, from: 'npz[y]'}]}":                                                `source.columns[0].from: got "npz[y]" of type text, but what lies in an .npz file is an array: say type: npy`,
 		"{shards: a.tar, columns: [{from: x}]}":                                                                "source.columns[0]: name is missing",
 		"{shards: a.tar, columns: [seg/png]}":                                                                  `source.columns[0]: got name "seg/png", want 1 to 63`,
-		"{shards: a.tar, columns: [label]}":                                                                    `source.columns[0]: got name "label", which every batch has`,
+		"{shards: a.tar, columns: [label]}":                                                                    `source.columns[0]: got name "label", which every batch has; leave it out where it is the label, a whole number; else choose another, and say from: label`,
 		"{shards: a.tar, columns: [a, a]}":                                                                     `source.columns[1]: got name "a" twice`,
 		"{shards: a.tar, columns: [{name: a, type: i32}]}":                                                     "source.columns[0].type: got text \"i32\", want one of text, i64, f64, npy, list",
 		"{shards: a.tar, columns: [{name: a, max_bytes: x}]}":                                                  `source.columns[0].max_bytes: got x, want a size`,

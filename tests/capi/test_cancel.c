@@ -1,4 +1,4 @@
-/* test_cancel.c - pthread_cancel: a thread that ends in the library leaves no lock, no lease and no batch behind. */
+/* test_cancel.c - pthread_cancel: a thread that ends in the library leaves no lock, no lease and no batch behind; and spdl_interrupt_on. */
 #include "test.h"
 
 #include <stdatomic.h>
@@ -182,4 +182,74 @@ TEST(a_thread_cancelled_in_attach_or_detach_leaves_no_descriptor_and_no_mapping)
     }
     CHECK(atomic_load(&d.wrong) == 0);
     standin_free(s);
+}
+
+/* ---- spdl_interrupt_on */
+
+static _Atomic int waits;
+
+static void *set_soon(void *arg) {
+    WAIT_UNTIL(atomic_load(&waits) == 1);
+    *(volatile int *)arg = 1;
+    return NULL;
+}
+
+/* Until another thread has set the flag; each call would wait for ever. */
+static spdl_status interrupted_call(spdl_status (*call)(void *), void *arg) {
+    static volatile int flag;
+    pthread_t t;
+    flag = 0;
+    atomic_store(&waits, 0);
+    spdl_interrupt_on(&flag);
+    CHECK(pthread_create(&t, NULL, set_soon, (void *)(uintptr_t)&flag) == 0);
+    atomic_store(&waits, 1);
+    spdl_status s = call(arg);
+    CHECK(pthread_join(t, NULL) == 0);
+    CHECK_STATUS(call(arg), s); /* one that begins with the flag set */
+    spdl_interrupt_on(NULL);
+    return s;
+}
+
+static spdl_status attach_for_ever(void *path) {
+    spdl_attach_opts o = SPDL_ATTACH_OPTS_INIT;
+    o.timeout_ns = SPDL_FOREVER;
+    spdl_reader *r = NULL;
+    spdl_status s = spdl_attach(path, &o, &r);
+    CHECK(r == NULL);
+    return s;
+}
+
+static spdl_status acquire_for_ever(void *reader) {
+    spdl_batch b = SPDL_BATCH_INIT;
+    return spdl_acquire(reader, SPDL_FOREVER, &b);
+}
+
+TEST(a_flag_ends_the_wait_for_an_engine_that_is_not_there) {
+    CHECK_STATUS(interrupted_call(attach_for_ever, "/nonexistent/engine.sock"), SPDL_E_INTERRUPTED);
+    CHECK_SAYS("the flag of spdl_interrupt_on is set");
+}
+
+TEST(a_flag_ends_the_wait_for_an_answer_and_what_was_begun_is_detached) {
+    standin *s;
+    spdl_reader *r = join(&s, 2, 0);
+    s->hooks.silent = true;
+    CHECK_STATUS(interrupted_call(attach_for_ever, s->path), SPDL_E_INTERRUPTED);
+    WAIT_UNTIL(__atomic_load_n(&s->detaches, __ATOMIC_ACQUIRE) == 2);
+    s->hooks.silent = false;
+    leave(s, r);
+}
+
+TEST(a_flag_ends_the_wait_for_a_batch_and_one_that_is_ready_comes_all_the_same) {
+    standin *s;
+    spdl_reader *r = join(&s, 2, 0);
+    CHECK_STATUS(interrupted_call(acquire_for_ever, r), SPDL_E_INTERRUPTED);
+    CHECK(leases_of(r) == 0);
+    CHECK(standin_publish(s, 0, false) >= 0);
+    volatile int set = 1;
+    spdl_batch b = SPDL_BATCH_INIT;
+    spdl_interrupt_on(&set);
+    CHECK_STATUS(spdl_acquire(r, SPDL_FOREVER, &b), SPDL_OK);
+    spdl_interrupt_on(NULL);
+    CHECK_STATUS(spdl_release(r, &b), SPDL_OK);
+    leave(s, r);
 }

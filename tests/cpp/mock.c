@@ -177,7 +177,8 @@ spdl_status spdl_detach(spdl_reader *r) {
     return SPDL_OK;
 }
 
-void spdl_shutdown(void) {} /* no engine is in this process */
+void spdl_shutdown(void) {}                                      /* no engine is in this process */
+void spdl_interrupt_on(const volatile int *flag) { (void)flag; } /* nothing waits */
 
 /* ---- batches -------------------------------------------------------------------------------------- */
 

@@ -88,7 +88,7 @@ _C_TYPES = {
     "const void *": ctypes.c_void_p, "const spdl_loaded *": ctypes.c_void_p, "spdl_loaded *": ctypes.c_void_p,
     "spdl_loaded **": ctypes.POINTER(ctypes.c_void_p), "spdl_loading *": ctypes.c_void_p,
     "spdl_loading **": ctypes.POINTER(ctypes.c_void_p), "const spdl_reader *": ctypes.c_void_p, "spdl_reader **": ctypes.POINTER(ctypes.c_void_p),
-    "uint64_t": ctypes.c_uint64, "const double *": ctypes.POINTER(ctypes.c_double),
+    "uint64_t": ctypes.c_uint64, "const volatile int *": ctypes.POINTER(ctypes.c_int), "const double *": ctypes.POINTER(ctypes.c_double),
     **{f"{const}spdl_{name} *": ctypes.c_void_p for name in ("demuxing", "packets", "muxer", "decoder", "bsf", "graph") for const in ("", "const ")},
     **{f"spdl_{name} **": ctypes.POINTER(ctypes.c_void_p) for name in ("demuxing", "packets", "muxer", "decoder", "bsf", "graph")},
     **{f"{const}{name} *": ctypes.POINTER(struct) for name, struct in STRUCTS.items() for const in ("", "const ")},

@@ -61,6 +61,27 @@ def test_it_has_a_length_and_a_batch_size_and_a_state(loader):
     assert [labels[0] for _, labels in loaded] == [9, 12]
 
 
+def test_it_says_of_how_many_samples_it_is(loader):
+    """Programs divide by len(loader.dataset), and torchvision's references compare it with what they have seen."""
+    loaded = spdl.DataLoader(loader, tensors="numpy")
+    assert len(loaded.dataset) == loader.info.samples > 0 and loaded.dataset.classes == loader.classes
+
+
+@pytest.mark.parametrize("name", set(spdl._dataloader._TORCH) - {"dataset", "batch_size"})
+def test_what_torchs_loader_has_and_this_has_not_is_named_with_the_remedy(loader, name):
+    loaded = spdl.DataLoader(loader, tensors="numpy")
+    with pytest.raises(AttributeError, match=f"spdl: DataLoader: has no {name} as torch's has; "):
+        getattr(loaded, name)
+    assert not hasattr(loaded, name), "frameworks look whether it has"
+
+
+def test_a_sampler_that_is_asked_for_has_its_set_epoch_elsewhere(loader):
+    with pytest.raises(AttributeError, match=r"sampler.set_epoch\(e\) is loader.set_epoch\(e\), .* ignore_data_skip=True, is state="):
+        spdl.DataLoader(loader, tensors="numpy").sampler.set_epoch(1)
+    with pytest.raises(AttributeError, match="'DataLoader' object has no attribute 'colour'"):
+        spdl.DataLoader(loader, tensors="numpy").colour
+
+
 def test_set_epoch_follows_the_loop_and_restarts_after_a_break(loader):
     loaded = spdl.DataLoader(loader, "label", tensors="numpy")
     seen = []

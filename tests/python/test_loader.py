@@ -623,3 +623,12 @@ def test_a_batch_is_logged_though_asking_for_the_next_one_fails(tmp_path):
         for _ in spdl.delivery_log(Stopping(), tmp_path / "log"):
             pass
     assert [json.loads(line)["step"] for line in (tmp_path / "log").read_text().splitlines()] == [3]
+
+
+def test_a_loader_that_was_closed_needs_nothing_when_the_interpreter_takes_its_modules_apart(loader, monkeypatch):
+    """As one that a framework's cycle of objects keeps to the very end, with tensors alive."""
+    loader.close()
+    with monkeypatch.context() as end:
+        end.setattr(_reader, "exports", ["a tensor"])
+        end.setattr(_dlpack, "sweep", None)
+        loader.__del__()

@@ -51,13 +51,14 @@ def score(*given): note("score", *given)
 
 
 def recipes() -> dict[str, str]:
-    """The blocks by their section's title, in order; a second one of a section has a 2 behind it."""
+    """The blocks by their section's title, in order; further ones of a section have their number behind it."""
     found: dict[str, str] = {}
     title = ""
     for heading, block in BLOCKS:
         title = heading or title
         if block:
-            found[title if title not in found else f"{title} 2"] = block
+            n = sum(name.partition(" | ")[0] == title for name in found) + 1
+            found[title if n == 1 else f"{title} | {n}"] = block
     return found
 
 
@@ -85,17 +86,17 @@ def program(data, runtime, tmp_path):
     shutil.copytree(data, tmp_path / "data")
     calls = iter(range(9))
 
-    def program(block: str, ranks: int = 1) -> list[list]:
+    def program(block: str, ranks: int = 1, quiet: bool = True) -> list[list]:
         (tmp_path / "recipe.py").write_text(PRELUDE + block)
         processes, call = [], next(calls)
         for rank in range(ranks):
             env = environment(data)
             if ranks > 1:
                 env.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks), TORCHELASTIC_RUN_ID=f"recipe-{call}")
-            processes.append(subprocess.Popen([sys.executable, "-W", "error", tmp_path / "recipe.py"], cwd=tmp_path / "data", env=env, text=True,
+            processes.append(subprocess.Popen([sys.executable, *(["-W", "error"] if quiet else []), tmp_path / "recipe.py"], cwd=tmp_path / "data", env=env, text=True,
                                               stdout=subprocess.PIPE, stderr=subprocess.PIPE))
         ends = [process.communicate(timeout=120) for process in processes]
-        assert [(p.returncode, err) for p, (_, err) in zip(processes, ends)] == [(0, "")] * ranks
+        assert [(p.returncode, err if quiet or p.returncode else "") for p, (_, err) in zip(processes, ends)] == [(0, "")] * ranks
         noted = [[json.loads(line[7:]) for line in out.splitlines() if line.startswith("RECIPE ")] for out, _ in ends]
         return noted if ranks > 1 else noted[0]
 
@@ -106,9 +107,9 @@ def program(data, runtime, tmp_path):
 def run(program):
     """Run the block of the section whose title begins so."""
 
-    def run(title: str, ranks: int = 1) -> list[list]:
-        (name,) = [name for name in RECIPES if name.startswith(title) and name.endswith(" 2") == title.endswith(" 2")]
-        return program(RECIPES[name], ranks)
+    def run(title: str, ranks: int = 1, quiet: bool = True) -> list[list]:
+        (name,) = [name for name in RECIPES if name.startswith(title.partition(" | ")[0]) and name.partition(" | ")[2] == title.partition(" | ")[2]]
+        return program(RECIPES[name], ranks, quiet)
 
     return run
 
@@ -116,7 +117,8 @@ def run(program):
 def test_every_block_is_tried_here():
     """A block that is added to the page fails here until there is a test for it."""
     tried = ["Classification", "CLIP", "Segmentation", "Detection", "SimCLR", "Video", "Speech", "An inference", "Diffusion", "A format", "MixUp", "A loader"]
-    assert len(RECIPES) == len(tried) + 1 and all(sum(name.startswith(title) for name in RECIPES) == 1 + (title == "A format") for title in tried)
+    more = {"A format": 2, "A loader": 3}
+    assert all(sum(name.startswith(title) for name in RECIPES) == more.get(title, 1) for title in tried) and len(RECIPES) == len(tried) + 3
 
 
 IMAGE, LABEL = ["float32", 16, 3, 176, 176], ["int64", 16]
@@ -188,7 +190,7 @@ def test_a_format_of_ones_own_is_read(run):
 
 
 def test_an_iterable_of_ones_own_is_read(run):
-    assert run("A format of your own 2") == 2 * [["step", ["uint8", 4, 64, 64, 3], ["int64", 4]]] * 2
+    assert run("A format | 2") == 2 * [["step", ["uint8", 4, 64, 64, 3], ["int64", 4]]] * 2
 
 
 def test_the_readmes_loader_runs_on_less(program):
@@ -207,3 +209,15 @@ def test_a_batch_is_mixed_with_itself(run):
     pytest.importorskip("torchvision")
     got = run("MixUp")
     assert got == [["step", ["float32", 16, 3, 64, 64], ["float32", 16, 4]]] * 4
+
+
+def test_lightning_trains(run):
+    pytest.importorskip("lightning")
+    run("A loader | 2", quiet=False)
+
+
+def test_hugging_faces_trainer_trains_and_goes_on_from_its_checkpoint(run):
+    pytest.importorskip("transformers")
+    pytest.importorskip("torch")
+    run("A loader | 3", quiet=False)
+    run("A loader | 3", quiet=False)

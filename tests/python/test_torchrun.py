@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import collections
+import errno
 import os
+import socket
 import struct
 import subprocess
 import sys
@@ -15,7 +17,7 @@ import zlib
 import pytest
 import spdl
 from conftest import ROOT, built
-from spdl import _torchrun
+from spdl import _c, _torchrun
 
 
 @pytest.fixture
@@ -293,6 +295,22 @@ sys.stdin.read()
     assert (said(later), said(first)) == ("True 2367 2367", "True 0145 0145")
 
 
+def test_ranks_that_share_an_engine_load_a_state_each(two_ranks):
+    """As a trainer that resumes has every rank do, and as set_epoch does to an epoch far away. None of them may move the others on the ring they have."""
+    later, first = two_ranks(SPEC + """
+with spdl.DataLoader({**spec, "order": {"shuffle": False}}, "key", tensors="numpy", engine=sys.argv[2], timeout=30) as loader:
+    def rest():
+        return "".join(key[0] for batch in loader for key in batch)
+    next(iter(loader))
+    loader.load_state_dict({**loader.state_dict(), "epoch": 1, "step": 1, "done": []})
+    print(rest(), loader.loader.epoch, rest(), flush=True)
+    loader.set_epoch(7)
+    print(loader.loader.epoch, rest(), flush=True)
+""")
+    assert (said(first), said(later)) == ("45 2 0145", "67 2 2367")
+    assert (said(first), said(later)) == ("7 0145", "7 2367")
+
+
 @pytest.mark.parametrize("end", ["loader.close()", "del loader", "pass"])
 def test_rank_0_stays_until_the_others_have_read(two_ranks, end):
     """Rank 0 is the engine's parent, and the first at its end, by close(), by the end of a function or of the program: no other rank loses a batch by it."""
@@ -318,7 +336,7 @@ def test_rank_0_waits_for_no_rank_that_stays(two_ranks, opens):
     """Nor where it ends by an exception, as then the others may wait for it."""
     behind, first = two_ranks(SPEC + f"opens = {opens!r}" + """
 import time
-from spdl import _torchrun
+from spdl import _c, _torchrun
 _torchrun.LEAVE_S = 0.2
 for error in (None, ValueError):
     try:
@@ -423,6 +441,53 @@ print("left", flush=True)
     assert said(first) == "0145"
     go_on(late)
     assert (said(late), said(late), said(first)) == ("2367", "left", "left")
+
+
+@pytest.fixture
+def refused(monkeypatch):
+    """Have abstract sockets refused, by the error it is given."""
+    monkeypatch.setattr(_torchrun, "_warned", False)
+
+    def refuse(error):
+        class Refusing(socket.socket):
+            def bind(self, _):
+                raise OSError(error, os.strerror(error))
+
+            connect = bind
+
+        monkeypatch.setattr(_torchrun.socket, "socket", Refusing)
+
+    return refuse
+
+
+def test_local_rank_0_opens_where_ranks_cannot_meet_and_says_so_once(mock, torchrun, refused):
+    """As in a sandbox without abstract sockets."""
+    torchrun(0, 2, 0, 2)
+    refused(errno.EACCES)
+    with pytest.warns(RuntimeWarning, match="come to: .*Permission denied: they wait up to 10 s .*; let this program bind abstract sockets"):
+        spdl.open({"batch": 8}).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spdl.open({"batch": 8}).close()
+        mock.fail("spdl_open", _c.E_SPEC, "batch: forced")
+        with pytest.raises(spdl.SpecError, match="batch: forced"):
+            spdl.open({"batch": 8})
+
+
+def test_another_rank_that_cannot_meet_local_rank_0_looks_for_the_engine_at_once(mock, torchrun, refused):
+    torchrun(1, 2, 1, 2)
+    refused(errno.EPERM)
+    with spdl.open({"batch": 8}):
+        assert (mock.request.timeout_ns, mock.request.lane) == (0, 1)
+    with spdl.open({"batch": 8}, timeout=3):
+        assert mock.request.timeout_ns == 3_000_000_000
+
+
+def test_a_name_that_another_run_has_is_refused(mock, torchrun, refused):
+    torchrun(0, 2, 0, 2)
+    refused(errno.EADDRINUSE)
+    with pytest.raises(spdl.SystemCallError, match="another run on this node has its name; give each a --rdzv-id of its own"):
+        spdl.open({"batch": 8})
 
 
 def test_a_rank_that_opens_more_often_than_rank_0_is_told_so(runtime, library, torchrun):

@@ -33,7 +33,7 @@ from ._lock import Lock
 OK, TIMEOUT, END_EPOCH, END_DATA = 0, 1, 2, 3
 SAMPLE_END = 1
 SAMPLE_FATAL = 2
-E_ARGUMENT, E_NOMEM, E_SYSTEM, E_UNSUPPORTED, E_FORKED = -1, -2, -3, -4, -5
+E_ARGUMENT, E_NOMEM, E_SYSTEM, E_UNSUPPORTED, E_FORKED, E_INTERRUPTED = -1, -2, -3, -4, -5, -6
 E_NOT_FOUND, E_DENIED, E_BUSY, E_VERSION, E_FORMAT = -20, -21, -22, -23, -24
 E_ENGINE_LOST, E_ENGINE_FAILED, E_ENGINE_STOPPED, E_ENGINE_START, E_GROUP_CLOSED = -40, -41, -42, -43, -44
 E_STALE, E_LEASES, E_UNDONE, E_DETACHED = -60, -61, -62, -63
@@ -188,6 +188,8 @@ _FUNCTIONS = {
     "spdl_detach": (c_int, c_void_p),
     # void spdl_shutdown(void);
     "spdl_shutdown": (None,),
+    # void spdl_interrupt_on(const volatile int *flag);
+    "spdl_interrupt_on": (None, POINTER(c_int)),
     # spdl_status spdl_acquire(spdl_reader *reader, int64_t timeout_ns, spdl_batch *out);
     "spdl_acquire": (c_int, c_void_p, c_int64, POINTER(Batch)),
     # spdl_status spdl_done(spdl_reader *reader, const spdl_batch *batch);

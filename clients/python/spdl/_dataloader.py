@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import operator
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
@@ -31,6 +32,12 @@ _TORCH = {
     "sampler": "say order: {...} in the description",
     "shuffle": "say order: {shuffle: true, seed: N} in the description",
     "worker_init_fn": "leave it out: there are no workers",
+}
+
+# Where a program asks a loader for it.
+_ASKED = {
+    "sampler": "order and ranks are the engine's; sampler.set_epoch(e) is loader.set_epoch(e), and what skips batches to go on within an epoch, as "
+               "Hugging Face's Trainer does without ignore_data_skip=True, is state= (docs/recipes.md)",
 }
 
 # Keys of the description that one may take for arguments.
@@ -87,7 +94,8 @@ class DataLoader:
         self._owned = not isinstance(source, Loader)
         if not self._owned and options:
             raise ArgumentError(f"spdl: DataLoader: {', '.join(options)} are for a loader that it opens itself")
-        self.loader = open(source, **options) if self._owned else source
+        self._open: Callable[..., Loader] = functools.partial(open, source, **options)
+        self.loader = self._open() if self._owned else source
         self._tensors = tensors
         self._copy = copy
         self._restart = restart
@@ -95,6 +103,7 @@ class DataLoader:
         self._at_end = False  # whether that is nothing: it has had the epoch's last batch
         self._transform = transform
         self._text = self.loader._text_fields()
+        self._source = options.get("source")
         try:
             self._fields = self._chosen(fields)
         except BaseException:
@@ -111,6 +120,16 @@ class DataLoader:
         """Rows of a full batch."""
         return self.loader.info.batch_rows
 
+    @property
+    def dataset(self) -> Any:
+        """What it is of: its len() is the number of samples, of all ranks. The data set that came as source=, where one did."""
+        return _Samples(self.loader) if self._source is None else self._source
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _TORCH:
+            raise AttributeError(f"spdl: DataLoader: has no {name} as torch's has; {_ASKED.get(name) or _TORCH[name]}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __len__(self) -> int:
         """Batches per epoch, in this rank's lane."""
         return len(self.loader)
@@ -122,7 +141,7 @@ class DataLoader:
 
     def set_epoch(self, epoch: int) -> None:
         """Be at the start or within epoch: nothing to do where the loop before ran to its end, a restart after a
-        `break`. Any other epoch is begun as load_state_dict() would; Busy where several ranks share the engine."""
+        `break`. Any other epoch is begun as load_state_dict() would."""
         epoch = operator.index(epoch)  # numpy's integers, too
         if self._at_end:
             self._leave_rest()
@@ -155,8 +174,12 @@ class DataLoader:
         return self.loader.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """As Loader.load_state_dict."""
-        self.loader.load_state_dict(state)
+        """As Loader.load_state_dict. Where ranks share an engine that this opened, each of them calls it, and has a loader over a new one then."""
+        if self._owned and self.loader._shared_by_ranks:
+            self.loader.close()
+            self.loader = self._open(state=state)
+        else:
+            self.loader.load_state_dict(state)
         self._rest, self._at_end = None, False
 
     def close(self) -> None:
@@ -216,6 +239,20 @@ class DataLoader:
             except ModuleNotFoundError as error:
                 raise ModuleNotFoundError(f'spdl: DataLoader: {error}; install torch, or say tensors="numpy"', name=error.name) from None
         return view(array.copy() if copy else array)
+
+
+class _Samples:
+    """The data set of a loader, as far as programs ask for it."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    @property
+    def classes(self) -> Optional[list[str]]:
+        return self._loader.classes
+
+    def __len__(self) -> int:
+        return self._loader.info.samples
 
 
 class _Epoch:

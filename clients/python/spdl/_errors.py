@@ -53,6 +53,12 @@ class Forked(SpdlError):
     status = -5
 
 
+class Interrupted(SpdlError):
+    """A wait in C was ended early. Python raises what the signal handler raised in its place."""
+
+    status = -6
+
+
 class NotFound(SpdlError, LookupError):
     """No engine under this name, or no such ring, group or lane."""
 

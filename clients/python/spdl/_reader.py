@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import gc
 import math
 import os
@@ -22,11 +23,13 @@ from typing import Any, Callable, Optional
 
 from . import _c, _dlpack
 from ._dlpack import live as exports
-from ._errors import ArgumentError, Detached, SpdlError, error_for
+from ._errors import ArgumentError, Detached, Interrupted, SpdlError, error_for
+from ._interrupt import Call
 from ._lock import Lock
 
 _BATCH_BYTES = ctypes.sizeof(_c.Batch)
 EMPTY = _c.Batch(_BATCH_BYTES)  # of a lease that has no batch yet
+_SET = ctypes.c_int(1)
 # A build without the interpreter lock. There an object that a thread has made is let go of by that thread: what others drop last
 # waits until it runs Python again, or until the collector does.
 FREE_THREADED = "t" in sys.abiflags
@@ -117,7 +120,7 @@ class Lease:
 
     def fail(self, why: str) -> None:
         """In a stage, end the lease and say why the batch cannot be transformed."""
-        self.reader.call(self.reader.api.free.fail, self.raw, why.encode("utf-8", "replace"))
+        self.reader.ask_engine(self.reader.api.free.fail, self.raw, why.encode("utf-8", "replace"))
         self.passed = True
 
     def tensor(self, position: int) -> tuple[int, bytes]:
@@ -309,7 +312,7 @@ class Reader:
         if status >= 0:
             return status
         raise type(error)(
-            f"{error}; arrays and tensors of a batch hold it: drop them, or keep copies (batch.copy(), array.copy(), tensor.clone())"
+            f"{error}; arrays and tensors of a batch hold it: drop them, or keep copies (batch.copy(), array.copy(), tensor.clone(), DataLoader(..., copy=True))"
         )
 
     def done(self, raw: _c.Batch) -> int:
@@ -330,6 +333,38 @@ class Reader:
         finally:
             self._calls.discard(this)
             self._left()
+
+    def ask_engine(self, function: Callable[..., int], *arguments: object, accept: int = _c.OK, twice: bool = False) -> int:
+        """As call, of what the engine answers: within 10 s, and Ctrl-C is heard meanwhile. What may be asked twice needs no thread as
+        long as the answer comes at once."""
+        if twice:
+            try:
+                self.api.held.interrupt_on(_SET)
+                return self.call(function, *arguments, accept=accept)
+            except Interrupted:
+                pass
+            finally:
+                self.api.held.interrupt_on(None)
+        this = object()
+
+        def ask() -> int:
+            status = function(self.handle, *arguments)
+            if status < 0 and status != accept:
+                raise self.error(status)
+            return status
+
+        def leave(_: Optional[int]) -> None:
+            self._calls.discard(this)
+            self._left()
+
+        call = Call(self.api, ask, leave)
+        try:
+            self._enter(this)
+            return call()
+        finally:
+            if not call.abandoned:
+                self._calls.discard(this)
+                self._left()
 
     def _enter(self, this: object) -> None:
         """Count a call that runs without the interpreter lock; the handle lives until it is counted off."""
@@ -371,6 +406,10 @@ class Reader:
     def closed(self) -> bool:
         return self._closed
 
+    @property
+    def detached(self) -> bool:
+        return self._detached
+
     def close(self) -> None:
         """Detach, now or when the last waiting call has come back. Leased batches stay readable."""
         if exports:
@@ -388,10 +427,21 @@ class Reader:
         if claimed is not None and claimed.data is not None:
             self.thread.spare = None
             self.release(self.handle, claimed)
-            if self._detached:  # by a finaliser that came in between
-                return
+        leave = Call(self.api, functools.partial(self.api.free.detach, self.handle))  # it may wait for an engine that ends, or for a GPU
+        begin = leave.start if leave.heard else leave.work
+        if self._detached:  # by a finaliser that came in between
+            return
         self._detached = True  # and the call at once: a Ctrl-C may come before or behind the two
-        self.api.free.detach(self.handle)  # it may wait for an engine that ends, or for a GPU
+        try:
+            try:
+                begin()
+            except RuntimeError:
+                leave.run()
+            if leave.heard:
+                leave.wait()
+        except BaseException:
+            leave.interrupt()
+            raise
 
     def _reset_in_child(self) -> None:
         self.lock = Lock()

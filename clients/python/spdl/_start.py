@@ -18,6 +18,7 @@ from typing import Any, Optional, Union
 from . import _c, _feed, _stream, _torchrun
 from ._errors import ArgumentError, NotFound, SpecError, StateError, error_for
 from ._given import c_text, plain
+from ._interrupt import Call
 from ._reader import Reader, nanoseconds
 from .loader import Loader
 
@@ -172,10 +173,15 @@ def _has_world(text: str) -> bool:
 
 def _attach_to_rank_0(name: str, timeout: Optional[float], **options: Any) -> Loader:
     """Attach to the engine that local rank 0 starts. As long as rank 0 opens it the wait goes on, unless the caller bounds it."""
-    here = _torchrun.meet(name, timeout)
+    here, patience = None, timeout
     try:
-        # Where ranks cannot meet, as in a sandbox without abstract sockets, the engine may be there all the same.
-        loader = attach(name, timeout=timeout if here is not None else 1.0 if timeout is None else min(timeout, 1.0), **options)
+        here = _torchrun.meet(name, timeout)
+        if here is None:
+            patience = 1.0 if timeout is None else min(timeout, 1.0)  # local rank 0 may be unable to say that it is there
+    except PermissionError:
+        pass
+    try:
+        loader = attach(name, timeout=patience, **options)
     except NotFound as error:
         if here is not None:
             here.close()
@@ -206,19 +212,25 @@ def attach_ring(of: Loader, ring: str, recipe: Optional[tuple], **options: Any) 
 
 
 def _load(api: _c.Api, function: Any, what: bytes, opts: ctypes.Structure, recipe: Optional[tuple]) -> Loader:
-    handle, reader = ctypes.c_void_p(), None
-    try:
-        status = function(what, ctypes.byref(opts), ctypes.byref(handle))  # a Ctrl-C that came meanwhile is raised behind it
+    reader = None
+
+    def join() -> int:
+        handle = ctypes.c_void_p()
+        status = function(what, ctypes.byref(opts), ctypes.byref(handle))
         if status < 0:
             text = api.held.last_error() or api.held.status_name(status)
             raise error_for(status, text.decode("utf-8", "replace"))
-        reader = Reader(api, handle.value)
+        return handle.value
+
+    call = Call(api, join, api.free.detach)
+    try:
+        reader = Reader(api, call())
         return Loader(reader, recipe)
     except BaseException:
         if reader is not None:
             reader.close()
-        elif handle.value:
-            api.held.detach(handle.value)
+        elif call.result and not call.abandoned:
+            api.free.detach(call.result)
         raise
 
 

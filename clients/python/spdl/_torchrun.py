@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import collections
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ import socket
 import sys
 import threading
 import time
+import warnings
 import weakref
 from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional
 
@@ -117,17 +119,29 @@ def _address(what: str, name: str) -> str:
     return f"\0spdl-{what}-{os.getuid()}-{name}"
 
 
-def _listen(what: str, name: str) -> socket.socket:
+_warned = False  # that nobody can be waited for
+
+
+def _listen(what: str, name: str) -> Optional[socket.socket]:
+    """None where such sockets are refused, as in a sandbox: the engine is a name in a directory all the same."""
+    global _warned
     _hush(what, name)
     one = socket.socket(socket.AF_UNIX)
     _listening[what, name] = one
     try:
         one.bind(_address(what, name))
         one.listen()
+        return one
     except OSError as error:
         _hush(what, name)
-        raise SystemCallError(f"spdl: open: a socket for the other ranks to come to: {error}") from None
-    return one
+        if error.errno == errno.EADDRINUSE:
+            raise SystemCallError(f"spdl: open: a socket for the other ranks to come to: {error}: another run on this node has its name; "
+                                  "give each a --rdzv-id of its own") from None
+        if not _warned:
+            _warned = True
+            warnings.warn(f"spdl: open: a socket for the other ranks to come to: {error}: they wait up to 10 s for the engine, and local rank 0 does not wait for them "
+                          "at its end; let this program bind abstract sockets", RuntimeWarning, stacklevel=2)
+        return None
 
 
 def _hush(what: str, name: str) -> None:
@@ -160,7 +174,7 @@ def opening(name: str) -> Iterator[None]:
         yield
         _listen("opened", name)
     except BaseException as error:
-        if isinstance(error, SpdlError):
+        if announced is not None and isinstance(error, SpdlError):
             told = json.dumps([error.status, str(error)]).encode()
             announced.setblocking(False)
             _tell(announced, told)  # those who wait already: this process may end now
@@ -183,7 +197,7 @@ def _tell(announced: socket.socket, told: bytes) -> None:
 
 def meet(name: str, timeout: Optional[float]) -> Optional[socket.socket]:
     """Wait for local rank 0's engine of this name, and hang on. Without a timeout the wait is as long as local rank 0 opens it, and BEGIN_S
-    for that to begin. None: the time is over. Raises what local rank 0's open raised."""
+    for that to begin. None: the time is over. Raises what local rank 0's open raised, and PermissionError where ranks cannot meet."""
     end = time.monotonic() + (BEGIN_S if timeout is None else timeout)
     while True:
         here = _connected("opened", name)
@@ -206,7 +220,7 @@ def _connected(what: str, name: str) -> Optional[socket.socket]:
         return one
     except BaseException as error:
         one.close()
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and not isinstance(error, PermissionError):
             return None
         raise
 

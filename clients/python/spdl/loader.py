@@ -159,7 +159,7 @@ class Loader:
         """Leave the rest of this epoch and begin the next. Only for a group with one consumer. Where an epoch has just ended, this is the
         one that comes next: a restart skips the whole of it. Loops over the epoch that is left end."""
         self._let_go()
-        self._reader.call(self._reader.api.free.restart)
+        self._reader.ask_engine(self._reader.api.free.restart)
 
     # ---- GPUs
 
@@ -210,7 +210,7 @@ class Loader:
         except (TypeError, ValueError) as error:
             raise StateError(f"spdl: load state: {error}; pass what state_dict() returned") from None
         self._let_go()
-        self._reader.call(self._reader.api.free.state_load, text.encode())
+        self._reader.ask_engine(self._reader.api.free.state_load, text.encode())
 
     # ---- information
 
@@ -280,7 +280,7 @@ class Loader:
         while True:
             buffer = ctypes.create_string_buffer(bytes_)
             need.value = 0
-            status = self._reader.call(function, *arguments, buffer, bytes_, need, accept=_c.E_ARGUMENT)
+            status = self._reader.ask_engine(function, *arguments, buffer, bytes_, need, accept=_c.E_ARGUMENT, twice=True)
             if status == _c.OK:
                 return json.loads(buffer.value)
             if need.value <= bytes_:
@@ -317,6 +317,11 @@ class Loader:
                 batch._leave(error)
             self._leave()  # the batch in hand was not used: it goes to the group again
 
+    @property
+    def _shared_by_ranks(self) -> bool:
+        """Whether it is over an engine that local rank 0 opened for its node."""
+        return self._host is not None or self._visit is not None
+
     def _streamed(self) -> bool:
         """Whether its description says that the program's samples come one after the other."""
         return any(source.get("stream", False) for source in self._sources())
@@ -343,10 +348,12 @@ class Loader:
             raise error
 
     def _leave(self) -> None:
-        self._reader.close()
-        if self._visit is not None:
-            self._visit()
-        _torchrun.leave(self)
+        try:
+            self._reader.close()
+        finally:
+            if self._visit is not None:
+                self._visit()
+            _torchrun.leave(self)
         if self._feed is not None:
             self._feed.join()
 
@@ -355,7 +362,8 @@ class Loader:
         if reader is not None:
             if getattr(self, "_host", None) is not None and not reader.closed:
                 _torchrun.see_off(self)
-            reader.close()
+            if not reader.detached:  # else it was at the interpreter's end, which takes apart what close() needs
+                reader.close()
 
     def __repr__(self) -> str:
         if self.closed:
