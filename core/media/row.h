@@ -96,7 +96,7 @@ typedef struct media_op {
     uint32_t rotation_filter;
     uint8_t rotation_fill[4];
     uint32_t affine;        /* 1: the row is turned, moved, scaled and sheared by what follows */
-    uint32_t affine_filter; /* NEAREST or BILINEAR */
+    uint32_t affine_filter; /* NEAREST, BILINEAR or BICUBIC */
     uint8_t affine_fill[4];
     media_factor affine_angle; /* degrees, to the right */
     double affine_x, affine_y; /* the most to either side, as shares of width and height */
@@ -107,7 +107,7 @@ typedef struct media_op {
     uint32_t augment_ops;                        /* of RAND_AUGMENT: how many */
     uint32_t augment_magnitude;                  /* and which of the bins */
     uint32_t augment_bins;   /* of RAND_AUGMENT and TRIVIAL_AUGMENT_WIDE: magnitudes there are, 2 or more */
-    uint32_t augment_filter; /* NEAREST or BILINEAR */
+    uint32_t augment_filter; /* NEAREST, BILINEAR or BICUBIC */
     uint8_t augment_fill[4];
     double jitter_p; /* that brightness, contrast, saturation and hue change, those that are on */
     media_factor jitter[MEDIA_JITTERS];

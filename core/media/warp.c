@@ -2,7 +2,7 @@
  *
  * The matrices are torchvision's (functional.affine) and, of a rotation, Pillow's (Image.rotate); the pixels are those of
  * Pillow's Image.transform: nearest in 16.16 fixed point, or by sums of doubles where nothing is sheared or turned and where a
- * place is beyond fixed point, and bilinear in doubles, cut and not rounded. Pillow's shortcuts for quarters of a turn give the same pixels. Products and sums must not be
+ * place is beyond fixed point, and bilinear and bicubic in doubles, cut and not rounded. Pillow's shortcuts for quarters of a turn give the same pixels. Products and sums must not be
  * contracted, which GCC's -std=c11 and the pragma below see to. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -173,6 +173,50 @@ static inline void bilinear(const media_pixels *px, const media_pixels *from, si
     }
 }
 
+/* Between b and c of four. */
+static double cubic(const double v[4], double share) {
+    double one = v[2] - v[0], two = 2 * (v[0] - v[1]) + v[2] - v[3], three = v[1] - v[0] - v[2] + v[3];
+    return v[1] + share * (one + share * (two + share * three));
+}
+
+static double along(const uint8_t *line, const size_t at[4], double share) {
+    const double v[4] = {line[at[0]], line[at[1]], line[at[2]], line[at[3]]};
+    return cubic(v, share);
+}
+
+/* One pixel from the sixteen around (x, y), which lies in the picture. A line below the first that is not there is the one before it. */
+static inline void mix_cubic(uint8_t *to, const media_pixels *from, size_t step, double x, double y) {
+    int32_t left = below(x - 0.5), top = below(y - 0.5), w = from->w, h = from->h;
+    double right_share = x - 0.5 - left, lower_share = y - 0.5 - top;
+    size_t at[4];
+    for (int32_t i = 0; i < 4; i++) at[i] = (size_t)inside(left - 1 + i, w) * step;
+    for (size_t ch = 0; ch < step; ch++) {
+        double v[4];
+        for (int32_t i = 0; i < 4; i++) {
+            int32_t line = top - 1 + i;
+            if (i > 0 && (line < 0 || line >= h))
+                v[i] = v[i - 1];
+            else
+                v[i] = along(media_line(from, inside(line, h)) + ch, at, right_share);
+        }
+        double mixed = cubic(v, lower_share);
+        to[ch] = mixed <= 0 ? 0 : mixed >= 255 ? 255 : (uint8_t)mixed;
+    }
+}
+
+static inline void bicubic(const media_pixels *px, const media_pixels *from, size_t step, const double m[6],
+                           const uint8_t fill[4]) {
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *to = media_line(px, y);
+        media_fill(to, px->w, px->step, fill);
+        for (int32_t x = 0; x < px->w; x++, to += step) {
+            double sx = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2],
+                   sy = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
+            if (sx >= 0 && sx < px->w && sy >= 0 && sy < px->h) mix_cubic(to, from, step, sx, sy);
+        }
+    }
+}
+
 void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,
                 const uint8_t fill[4]) {
     if (filter == MEDIA_BILINEAR) {
@@ -180,6 +224,12 @@ void media_warp(const media_pixels *px, const media_pixels *from, const double m
         case 1: bilinear(px, from, 1, m, fill); break;
         case 3: bilinear(px, from, 3, m, fill); break;
         default: bilinear(px, from, 4, m, fill); break;
+        }
+    } else if (filter == MEDIA_BICUBIC) {
+        switch (px->step) {
+        case 1: bicubic(px, from, 1, m, fill); break;
+        case 3: bicubic(px, from, 3, m, fill); break;
+        default: bicubic(px, from, 4, m, fill); break;
         }
     } else if (m[1] == 0 && m[3] == 0) {
         nearest_scaled(px, from, m, fill);

@@ -224,11 +224,11 @@ def test_a_turned_mask_has_its_own_fill(pairs, open_):
     """random_rotation by one angle: Image.rotate of both."""
     path, made = pairs
     rotate = {"degrees": [20, 20]}
-    image = [{"center_crop": 30}, {"random_rotation": {**rotate, "interpolation": "bilinear", "fill": list(PURPLE)}}]
+    image = [{"center_crop": 30}, {"random_rotation": {**rotate, "interpolation": "bicubic", "fill": list(PURPLE)}}]
     mask = [{"center_crop": 30}, {"random_rotation": {**rotate, "fill": 255}}]
     for i, a, b in both(path, open_, image, mask):
         photo, classes = (Image.fromarray(center_crop(im, (30, 30)).squeeze()) for im in made[i])
-        np.testing.assert_array_equal(a, np.asarray(photo.rotate(20, Image.BILINEAR, fillcolor=PURPLE)))
+        np.testing.assert_array_equal(a, np.asarray(photo.rotate(20, Image.BICUBIC, fillcolor=PURPLE)))
         np.testing.assert_array_equal(b[..., 0], np.asarray(classes.rotate(20, fillcolor=255)))
 
 
