@@ -223,6 +223,8 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"row: got 20000 x 5":                        with(func(c *Config) { c.Out = Size{20000, 5} }),
 		"got probability 1.5":                       with(func(c *Config) { c.Flip = 1.5 }),
 		"got probability NaN":                       with(func(c *Config) { c.Flip = nan() }),
+		"scale jitter: got 0 x 5":                   {Out: Square(5), ScaleJitter: &ScaleJitter{Size{0, 5}, [2]float64{1, 2}}},
+		"scale jitter: scale: got":                  {Out: Square(5), ScaleJitter: &ScaleJitter{Square(5), [2]float64{2, 1}}},
 		"pad: got -1":                               with(func(c *Config) { c.Anywhere, c.Pad = true, Around(-1) }),
 		"pad: got 16385":                            with(func(c *Config) { c.Anywhere, c.Pad = true, Around(16385) }),
 		"anywhere and padding are of a crop to Out": {Random: &RandomCrop{}, Anywhere: true, Out: Square(5)},
@@ -353,6 +355,8 @@ func allConfigs() []Config {
 			cfg.Resize = Size{50, 60}
 		case 2:
 			cfg.Random = &RandomCrop{}
+		case 4:
+			cfg.ScaleJitter = &ScaleJitter{Size{40, 60}, [2]float64{0.3, 2}}
 		case 3:
 			cfg.Resize, cfg.Out = Size{20, 100}, Size{31, 9}
 		}

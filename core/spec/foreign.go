@@ -24,6 +24,7 @@ var foreigns = []foreign{
 	{names: []string{"smallestmaxsize", "smallestside", "resizeshortestside"}, write: "resize: 256", note: "a crop behind gives all rows one size"},
 	{names: []string{"resizeshortestedge"}, write: "resize: {size: 800, max_size: 1333}", note: "a crop behind gives all rows one size"},
 	{names: []string{"randomshortestsize", "randomscale", "resizerandom"}, write: "random_resize: {min_size: 256, max_size: 513}", note: "a crop behind gives all rows one size"},
+	{names: []string{"lsj", "largescalejitter", "resizescale", "randomscaling"}, write: "scale_jitter: {target_size: 1024, scale_range: [0.1, 2]}", note: "a crop behind gives all rows one size"},
 	{names: []string{"padifneeded", "centerpad", "padcenter"}, write: "center_crop: {size: [512, 512], fill: 0}", note: "a smaller picture lies in the middle of fill"},
 	{names: []string{"crop"}, write: "center_crop: 224", note: "or random_crop: 224"},
 	{names: []string{"randomsizedcrop", "resizedcrop", "inceptioncrop", "rrc"}, write: "random_resized_crop: 224"},

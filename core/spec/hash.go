@@ -138,6 +138,7 @@ type canonicalImage struct {
 	Erased       *canonicalErasing  `json:"erasing,omitempty"`        // the rest, where it is not torchvision's defaults
 	Affine       bool               `json:"affine,omitempty"`
 	RandomResize *canonicalSizes    `json:"random_resize,omitempty"`
+	ScaleJitter  *canonicalScale    `json:"scale_jitter,omitempty"`
 	canonicalRetouches
 }
 
@@ -239,6 +240,13 @@ type canonicalPad struct {
 	Sides Sides  `json:"sides"`
 	Fill  *Fill  `json:"fill,omitempty"`
 	Mode  string `json:"padding_mode,omitempty"`
+}
+
+type canonicalScale struct {
+	Height        int           `json:"height"`
+	Width         int           `json:"width"`
+	Scale         [2]float64    `json:"scale"`
+	Interpolation Interpolation `json:"interpolation"`
 }
 
 type canonicalJitter struct {
@@ -411,6 +419,9 @@ func (i *Image) canonical() *canonicalImage {
 		c.Pad = &canonicalPad{p.Sides, p.Fill, p.Mode}
 	}
 	c.RandomResize = (*canonicalSizes)(i.Transform.RandomResize)
+	if j := i.Transform.ScaleJitter; j != nil {
+		c.ScaleJitter = &canonicalScale{j.Height, j.Width, j.Scale, j.Interpolation}
+	}
 	c.VerticalFlip, c.Grayscale = i.Transform.VerticalFlip, i.Transform.Grayscale
 	c.Erasing, c.Erased = i.Transform.RandomErasing.canonical()
 	if j := i.Transform.ColorJitter; j != nil {

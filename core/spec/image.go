@@ -27,7 +27,8 @@ const (
 
 // operations in the order that a transform has to keep: first the geometry, of the augmentations one.
 var (
-	geometries    = []string{"resize", "random_resize", "pad", "center_crop", "random_crop", "random_resized_crop"}
+	geometries    = []string{"resize", "random_resize", "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
+	alone         = []string{"random_resize", "scale_jitter", "random_resized_crop"} // that come first
 	flips         = []string{"horizontal_flip", "vertical_flip"}
 	warps         = []string{"random_rotation", "random_affine"}
 	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
@@ -36,7 +37,7 @@ var (
 )
 
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; then, in this order, any of " + strings.Join(slices.Concat(flips, warps), ", ") + ", one of " +
+var operationOrder = "resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; then, in this order, any of " + strings.Join(slices.Concat(flips, warps), ", ") + ", one of " +
 	strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; each at most once"
 
 // image reads the section over what above already says; nil: nothing.
@@ -86,7 +87,7 @@ func (d *decoder) transform(s *section) (t Transform) {
 		}
 		for name := range op.values {
 			at := slices.Index(operations, name)
-			if at <= last || (name == "random_resized_crop" || name == "random_resize") && last >= 0 || name == "random_crop" && t.CenterCrop != nil || slices.Contains(augmentations, name) && t.Augment != nil {
+			if at <= last || slices.Contains(alone, name) && last >= 0 || name == "random_crop" && t.CenterCrop != nil || slices.Contains(augmentations, name) && t.Augment != nil {
 				op.fail(name, "comes after %s; want %s", operations[last], operationOrder)
 			}
 			if t.fit().Contain && (name == "pad" || name == "center_crop" || name == "random_crop") {
@@ -106,6 +107,8 @@ func (d *decoder) operation(op *section, t *Transform) {
 		t.Resize = d.resize(op)
 	case op.has("random_resize"):
 		t.RandomResize = d.randomResize(op)
+	case op.has("scale_jitter"):
+		t.ScaleJitter = d.scaleJitter(op)
 	case op.has("pad"):
 		t.Pad = d.pad(op)
 	case op.has("center_crop"):
@@ -305,7 +308,7 @@ func (d *decoder) numbers(s *section, key string, low, high float64) []float64 {
 // checkIndex refuses what would mix numbers of classes, or scale them.
 func (i *Image) checkIndex(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
-	if (t.Resize != nil || t.RandomResize != nil || t.RandomResizedCrop != nil) && t.Filter() != Nearest {
+	if (t.Resize != nil || t.RandomResize != nil || t.ScaleJitter != nil || t.RandomResizedCrop != nil) && t.Filter() != Nearest {
 		fail(section+".transform", "got interpolation %s with mode index, want nearest, as the others mix numbers of classes; "+
 			"write {size: ..., interpolation: nearest}", t.Filter())
 	}
@@ -341,11 +344,10 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 	out := t.Output()
 	if out == (Extent{}) {
 		got := "leaves the size of the picture open"
-		switch {
-		case t.RandomResize != nil:
-			fail(section+".transform", randomSize, t.RandomResize.MaxSize/2)
+		if t.checkChance(section, fail) {
 			return
-		case t.Resize != nil:
+		}
+		if t.Resize != nil {
 			got = fmt.Sprintf("resize: %d fixes the shorter side only", t.Resize.Short)
 		}
 		fail(section+".transform", "%s, and every row of a batch must have one size; add center_crop: 224, or write resize: [224, 224], "+

@@ -117,7 +117,7 @@ var keys = withFrames([]Key{
 	{"image.mode", "rgb, gray, luma, index", "rgb", "gray is Pillow's `convert('L')` of the RGB picture; luma the JPEG's own Y plane (other formats: as gray); " +
 		"index, for masks, the numbers that a PNG with a palette stores, or one of greys of up to 8 bits: u8, with interpolation nearest."},
 	{"image.orientation", "ignore, apply", "ignore", "Whether the EXIF orientation turns the picture."},
-	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop; pad behind resize: [H, W] or in front of random_crop; then any of horizontal_flip, vertical_flip, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
+	{"image.transform", "list of operations", "(required)", "In this order: resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop; pad behind resize: [H, W] or in front of random_crop; then any of horizontal_flip, vertical_flip, random_rotation, random_affine, one of rand_augment, trivial_augment_wide and auto_augment, " +
 		"color_jitter, grayscale, gaussian_blur, solarize, posterize, invert, adjust_sharpness, autocontrast, equalize, normalize and random_erasing."},
 	{"image.transform[].resize", "N, [H, W] or mapping", "(none)", "N: the shorter side, the other in proportion (torchvision's rule); [H, W]: exactly. Sides are 1 to 16384, here and below."},
 	{"image.transform[].resize.size", "N or [H, W]", "(required)", "As above."},
@@ -131,6 +131,10 @@ var keys = withFrames([]Key{
 	{"image.transform[].random_resize.min_size", "whole number, 1 to 16384", "(required)", "The least."},
 	{"image.transform[].random_resize.max_size", "whole number, 2 to 16385", "(required)", "One more than the most, as torchvision counts."},
 	{"image.transform[].random_resize.interpolation", "bilinear, bicubic, lanczos, box, hamming, nearest", "bilinear", "As resize's."},
+	{"image.transform[].scale_jitter", "N, [H, W] or mapping", "(none)", "torchvision's ScaleJitter, of large-scale jitter: the picture keeps its shape and becomes as large as target_size has room for, times a scale that is drawn for each sample, and for its mask's likewise. A crop behind gives all rows one size."},
+	{"image.transform[].scale_jitter.target_size", "N or [H, W]", "(required)", "What the picture fits into at scale 1; torchvision takes [W, H]."},
+	{"image.transform[].scale_jitter.scale_range", "[low, high]", "[0.1, 2]", "From 0.01 to 100."},
+	{"image.transform[].scale_jitter.interpolation", "bilinear, bicubic, lanczos, box, hamming, nearest", "bilinear", "As resize's."},
 	{"image.transform[].pad", "N, list of 2 or 4, or mapping", "(none)", "torchvision's Pad: pixels around a picture that resize: [H, W] has made, whose row is as much larger; or in front of random_crop, for its padding."},
 	{"image.transform[].pad.padding", "N, [x, y] or [left, top, right, bottom]", "(required)", "How many, 0 to 16384: on all sides, left and right, top and bottom, or on each."},
 	{"image.transform[].pad.padding_mode", "constant, edge, reflect, symmetric", "constant", "What they are, as center_crop's."},
