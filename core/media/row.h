@@ -72,8 +72,8 @@ typedef struct media_factor {
  * that any number of threads may share it. */
 typedef struct media_op {
     uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_SCALE_JITTER */
-    uint32_t resize_h; /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1; SCALE_JITTER: what scale 1 fits into */
-    uint32_t resize_w;
+    /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1; SCALE_JITTER: what scale 1 fits into */
+    uint32_t resize_h, resize_w;
     uint32_t longest;      /* RESIZE_SHORT: the longer side's most; 0: no bound */
     uint32_t corner;       /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
     uint32_t shrink;       /* CONTAIN: a smaller picture keeps its size */
