@@ -173,33 +173,35 @@ static inline void bilinear(const media_pixels *px, const media_pixels *from, si
     }
 }
 
-/* Between b and c of four. */
-static double cubic(const double v[4], double share) {
-    double one = v[2] - v[0], two = 2 * (v[0] - v[1]) + v[2] - v[3], three = v[1] - v[0] - v[2] + v[3];
-    return v[1] + share * (one + share * (two + share * three));
+/* Between b and c. The differences of bytes are whole numbers. */
+static inline double cubic_of_bytes(int a, int b, int c, int d, double share) {
+    int one = c - a, two = 2 * (a - b) + c - d, three = b - a - c + d;
+    return b + share * (one + share * (two + share * three));
 }
 
-static double along(const uint8_t *line, const size_t at[4], double share) {
-    const double v[4] = {line[at[0]], line[at[1]], line[at[2]], line[at[3]]};
-    return cubic(v, share);
+static inline double cubic(double a, double b, double c, double d, double share) {
+    double one = c - a, two = 2 * (a - b) + c - d, three = b - a - c + d;
+    return b + share * (one + share * (two + share * three));
 }
 
 /* One pixel from the sixteen around (x, y), which lies in the picture. A line below the first that is not there is the one before it. */
 static inline void mix_cubic(uint8_t *to, const media_pixels *from, size_t step, double x, double y) {
     int32_t left = below(x - 0.5), top = below(y - 0.5), w = from->w, h = from->h;
     double right_share = x - 0.5 - left, lower_share = y - 0.5 - top;
-    size_t at[4];
-    for (int32_t i = 0; i < 4; i++) at[i] = (size_t)inside(left - 1 + i, w) * step;
-    for (size_t ch = 0; ch < step; ch++) {
+    size_t a = (size_t)inside(left - 1, w) * step, b = (size_t)inside(left, w) * step,
+           c = (size_t)inside(left + 1, w) * step, d = (size_t)inside(left + 2, w) * step;
+    const uint8_t *lines[4] = {media_line(from, inside(top - 1, h))};
+    for (int32_t i = 1; i < 4; i++) {
+        int32_t line = top - 1 + i;
+        lines[i] = line >= 0 && line < h ? media_line(from, line) : lines[i - 1];
+    }
+    for (size_t ch = 0; ch < step && ch < 3; ch++) {
         double v[4];
-        for (int32_t i = 0; i < 4; i++) {
-            int32_t line = top - 1 + i;
-            if (i > 0 && (line < 0 || line >= h))
-                v[i] = v[i - 1];
-            else
-                v[i] = along(media_line(from, inside(line, h)) + ch, at, right_share);
+        for (int i = 0; i < 4; i++) {
+            const uint8_t *p = lines[i] + ch;
+            v[i] = cubic_of_bytes(p[a], p[b], p[c], p[d], right_share);
         }
-        double mixed = cubic(v, lower_share);
+        double mixed = cubic(v[0], v[1], v[2], v[3], lower_share);
         to[ch] = mixed <= 0 ? 0 : mixed >= 255 ? 255 : (uint8_t)mixed;
     }
 }
