@@ -99,7 +99,7 @@ func bare(name string) string { return separators.Replace(strings.ToLower(name))
 // foreignKeys are what other libraries call a key of an operation.
 var foreignKeys = map[string][]string{
 	"size":          {"height", "width", "h", "w", "minheight", "minwidth", "imgsize"},
-	"interpolation": {"resample", "filter", "method", "mode", "antialias"},
+	"interpolation": {"resample", "filter", "method", "mode"},
 	"fill":          {"value", "fillvalue", "fillcolor", "color", "bordervalue", "cval", "padval"},
 	"degrees":       {"limit", "rotatelimit", "angle", "rotate"},
 	"kernel_size":   {"kernel", "ksize", "blurlimit"},
@@ -108,17 +108,26 @@ var foreignKeys = map[string][]string{
 	"p":             {"prob", "probability"},
 }
 
+// leftOut are other libraries' keys of an operation that say what is so here, or cannot be.
+var leftOut = map[string]string{
+	"antialias":   "every interpolation but nearest is antialiased",
+	"expand":      "all rows have one size",
+	"center":      "pictures turn around their middle",
+	"padifneeded": "a smaller picture has a border",
+	"inplace":     "a batch is new memory",
+}
+
 // keyHint is which of an operation's keys was meant; "": none.
 func keyHint(written string, names []string) string {
+	if why, is := leftOut[bare(written)]; is {
+		return "leave it out: " + why
+	}
 	for _, name := range names {
 		if !slices.Contains(foreignKeys[name], bare(written)) {
 			continue
 		}
-		switch {
-		case name == "size":
+		if name == "size" {
 			return "write size: [H, W]"
-		case bare(written) == "antialias":
-			return "leave it out: every interpolation but nearest is antialiased"
 		}
 		return fmt.Sprintf("did you mean %q?", name)
 	}
