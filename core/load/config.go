@@ -28,6 +28,9 @@ func PictureConfig(i *spec.Image) media.Config {
 	if r := t.RandomResize; r != nil {
 		c.RandomResize = &media.RandomResize{Min: r.MinSize, Max: r.MaxSize}
 	}
+	if j := t.ScaleJitter; j != nil {
+		c.ScaleJitter = &media.ScaleJitter{Size: size(j.Extent), Scale: j.Scale}
+	}
 	border := func(b spec.Border) { c.Padding, c.Fill = paddings[b.Mode], fill(b.Fill) }
 	if p := t.Pad; p != nil {
 		c.Pad = media.Sides(p.Sides)

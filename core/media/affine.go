@@ -18,7 +18,7 @@ const (
 // pixels the row is Fill.
 type Rotation struct {
 	Degrees       [2]float64
-	Interpolation Interpolation // Nearest or Bilinear
+	Interpolation Interpolation // Nearest, Bilinear or Bicubic
 	Fill          Fill
 }
 
@@ -29,7 +29,7 @@ type Affine struct {
 	Translate      [2]float64
 	Scale          [2]float64 // zero: as it is
 	ShearX, ShearY [2]float64
-	Interpolation  Interpolation // Nearest or Bilinear
+	Interpolation  Interpolation // Nearest, Bilinear or Bicubic
 	Fill           Fill
 }
 
@@ -91,10 +91,13 @@ func (cfg *Config) checkWarps() error {
 	return nil
 }
 
+// warps reports whether Pillow's Image.transform has the filter.
+func (by Interpolation) warps() bool { return by == Nearest || by == Bilinear || by == Bicubic }
+
 func checkWarp(name string, by Interpolation, mode Mode) error {
 	switch {
-	case by != Nearest && by != Bilinear:
-		return fmt.Errorf("%s: want interpolation nearest or bilinear", name)
+	case !by.warps():
+		return fmt.Errorf("%s: want interpolation nearest, bilinear or bicubic", name)
 	case by != Nearest && mode == Index:
 		return fmt.Errorf("%s: want interpolation nearest with mode index, as others mix numbers of classes", name)
 	}

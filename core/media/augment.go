@@ -42,7 +42,7 @@ type Augment struct {
 	Magnitude     int           // of RandAugment: which of the Bins, from 0
 	Bins          int           // of RandAugment and TrivialAugmentWide
 	Policy        Policy        // of AutoAugment
-	Interpolation Interpolation // Nearest or Bilinear
+	Interpolation Interpolation // Nearest, Bilinear or Bicubic
 	Fill          Fill
 }
 
@@ -159,8 +159,8 @@ func (a *Augment) check() error {
 	if a.Kind < RandAugment || a.Kind > AutoAugment || a.Policy > SVHN {
 		return fmt.Errorf("augment: kind %d or policy %d is not one of the named values", a.Kind, a.Policy)
 	}
-	if a.Interpolation != Nearest && a.Interpolation != Bilinear {
-		return fmt.Errorf("augment: want interpolation nearest or bilinear")
+	if !a.Interpolation.warps() {
+		return fmt.Errorf("augment: want interpolation nearest, bilinear or bicubic")
 	}
 	if a.Kind == AutoAugment {
 		return nil

@@ -1,6 +1,6 @@
 /* geometry.c - which part of the picture becomes the row, and at what size.
  *
- * The rules are torchvision's (Resize, RandomResize, CenterCrop, RandomCrop, RandomResizedCrop,
+ * The rules are torchvision's (Resize, RandomResize, ScaleJitter, CenterCrop, RandomCrop, RandomResizedCrop,
  * RandomHorizontalFlip, RandomVerticalFlip on PIL images) and Pillow's (ImageOps.pad); rounding is half to even, as Python's.
  *
  * Draws, in the words of philox.c: operation 1 is the random crop. Its try t
@@ -8,12 +8,17 @@
  * block 2t; an accepted try takes y, then x from block 2t + 1. Operation 2 is
  * the horizontal flip, 3 the vertical one: the first uniform of block 0, flipped
  * if below p. Operation 6 is where in the picture the row lies: y, then x from
- * block 0. Operation 13 is a random resize: the shorter side from the first uniform of block 0. */
+ * block 0. Operation 13 is a random resize: the shorter side from the first uniform of block 0; operation
+ * 14 the scale of a jitter, likewise. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 #include <math.h>
 
 #include "internal.h"
 
-enum { OP_CROP = 1, OP_FLIP = 2, OP_VFLIP = 3, OP_WINDOW = 6, OP_SHORT = 13, CROP_TRIES = 10 };
+enum { OP_CROP = 1, OP_FLIP = 2, OP_VFLIP = 3, OP_WINDOW = 6, OP_SHORT = 13, OP_SCALE = 14, CROP_TRIES = 10 };
 
 static void whole(media_plan *p, int32_t w, int32_t h) {
     p->box_x = p->box_y = 0;
@@ -104,6 +109,18 @@ static int32_t draw_short(const media_op *op, const media_draw *d) {
     return (int32_t)op->resize_h + (int32_t)(u[0] * (op->resize_w - op->resize_h));
 }
 
+/* The picture as large as it fits into resize_h x resize_w, times a scale: in floats of 32 bits, as torch's are. */
+static void scale_jitter(const media_op *op, const media_draw *d, int32_t w, int32_t h, media_plan *p) {
+    double u[2], fit_h = (double)op->resize_h / h, fit_w = (double)op->resize_w / w;
+    media_uniforms(d, OP_SCALE, 0, u);
+    float scale = (float)op->scale_min + (float)u[0] * (float)(op->scale_max - op->scale_min);
+    float by = (float)(fit_h < fit_w ? fit_h : fit_w) * scale;
+    p->res_h = (int32_t)((float)h * by);
+    p->res_w = (int32_t)((float)w * by);
+    if (p->res_h < 1) p->res_h = 1;
+    if (p->res_w < 1) p->res_w = 1;
+}
+
 /* As large as it fits into the row: ImageOps.contain, and a pixel at least. */
 static void contain(const media_op *op, int32_t w, int32_t h, media_plan *p) {
     int32_t out_w = (int32_t)op->out_w, out_h = (int32_t)op->out_h;
@@ -137,6 +154,7 @@ int media_geometry(const media_op *op, const media_draw *draw, int32_t w, int32_
     switch (op->geometry) {
     case MEDIA_RESIZE_SHORT: short_side((int32_t)op->resize_h, (int32_t)op->longest, w, h, p); break;
     case MEDIA_RANDOM_RESIZE: short_side(draw_short(op, draw), 0, w, h, p); break;
+    case MEDIA_SCALE_JITTER: scale_jitter(op, draw, w, h, p); break;
     case MEDIA_CONTAIN: contain(op, w, h, p); break;
     case MEDIA_RESIZE_EXACT:
         p->res_w = (int32_t)op->resize_w;

@@ -223,6 +223,8 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"row: got 20000 x 5":                        with(func(c *Config) { c.Out = Size{20000, 5} }),
 		"got probability 1.5":                       with(func(c *Config) { c.Flip = 1.5 }),
 		"got probability NaN":                       with(func(c *Config) { c.Flip = nan() }),
+		"scale jitter: got 0 x 5":                   {Out: Square(5), ScaleJitter: &ScaleJitter{Size{0, 5}, [2]float64{1, 2}}},
+		"scale jitter: scale: got":                  {Out: Square(5), ScaleJitter: &ScaleJitter{Square(5), [2]float64{2, 1}}},
 		"pad: got -1":                               with(func(c *Config) { c.Anywhere, c.Pad = true, Around(-1) }),
 		"pad: got 16385":                            with(func(c *Config) { c.Anywhere, c.Pad = true, Around(16385) }),
 		"anywhere and padding are of a crop to Out": {Random: &RandomCrop{}, Anywhere: true, Out: Square(5)},
@@ -247,7 +249,7 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"jitter: saturation and hue want mode":      with(func(c *Config) { c.Mode, c.Jitter = Gray, &Jitter{Hue: &[2]float64{0, 0.1}} }),
 		"grayscale: want mode RGB":                  with(func(c *Config) { c.Mode, c.Grayscale = Luma, 0.1 }),
 		"mode index: want no jitter, as numbers o":  {Out: Square(5), Mode: Index, Jitter: &Jitter{Contrast: &[2]float64{0, 1}}},
-		"rotation: want interpolation nearest or b": with(func(c *Config) { c.Rotation = &Rotation{Interpolation: Bicubic} }),
+		"rotation: want interpolation nearest, b":   with(func(c *Config) { c.Rotation = &Rotation{Interpolation: Lanczos} }),
 		"rotation: degrees: got [1 0], want -360":   with(func(c *Config) { c.Rotation = &Rotation{Degrees: [2]float64{1, 0}} }),
 		"rotation: degrees: got [NaN 0]":            with(func(c *Config) { c.Rotation = &Rotation{Degrees: [2]float64{nan(), 0}} }),
 		"rotation: want interpolation nearest with": {Out: Square(5), Mode: Index, Rotation: &Rotation{}},
@@ -260,7 +262,7 @@ func TestCompileNamesWhatIsWrong(t *testing.T) {
 		"augment: kind 0 or policy 0 is not":        with(func(c *Config) { c.Augment = &Augment{} }),
 		"augment: kind 4 or policy 0":               with(func(c *Config) { c.Augment = &Augment{Kind: 4} }),
 		"augment: kind 3 or policy 3":               with(func(c *Config) { c.Augment = &Augment{Kind: AutoAugment, Policy: 3} }),
-		"augment: want interpolation nearest":       with(func(c *Config) { c.Augment = &Augment{Kind: AutoAugment, Interpolation: Bicubic} }),
+		"augment: want interpolation nearest":       with(func(c *Config) { c.Augment = &Augment{Kind: AutoAugment, Interpolation: Lanczos} }),
 		"augment: got 1 magnitude bins, want 2":     with(func(c *Config) { c.Augment = &Augment{Kind: TrivialAugmentWide, Bins: 1} }),
 		"augment: got 1001 magnitude bins":          with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Ops: 1, Bins: 1001} }),
 		"augment: got 0 operations, want 1 to 16":   with(func(c *Config) { c.Augment = &Augment{Kind: RandAugment, Bins: 31} }),
@@ -353,6 +355,8 @@ func allConfigs() []Config {
 			cfg.Resize = Size{50, 60}
 		case 2:
 			cfg.Random = &RandomCrop{}
+		case 4:
+			cfg.ScaleJitter = &ScaleJitter{Size{40, 60}, [2]float64{0.3, 2}}
 		case 3:
 			cfg.Resize, cfg.Out = Size{20, 100}, Size{31, 9}
 		}

@@ -137,7 +137,13 @@ type Normalize struct{ Mean, Std []float64 }
 // RandomResize is torchvision's: the shorter side becomes one of Min to Max - 1 pixels.
 type RandomResize struct{ Min, Max int }
 
-// Config describes a row. Its geometry is one of: ResizeShort, Resize or RandomResize, each
+// ScaleJitter is torchvision's: the picture as large as Size has room for, times a number of Scale.
+type ScaleJitter struct {
+	Size  Size
+	Scale [2]float64
+}
+
+// Config describes a row. Its geometry is one of: ResizeShort, Resize, RandomResize or ScaleJitter, each
 // with an optional crop to Out, of the middle or Anywhere; Random, resized to Out; Contain in Out;
 // or none, a crop to Out alone. A crop is of the picture with Pad around it. Where it is smaller still, it stands in the middle.
 // What lies beyond it is Padding's to say.
@@ -147,6 +153,7 @@ type Config struct {
 	Resize        Size     // exactly this size; zero: not asked
 	Contain       *Contain // nil: not asked
 	RandomResize  *RandomResize
+	ScaleJitter   *ScaleJitter
 	Random        *RandomCrop // nil: not asked
 	Anywhere      bool        // crops are torchvision's RandomCrop, and not of the middle
 	Pad           Sides
@@ -244,6 +251,11 @@ func (cfg *Config) geometry(op *C.media_op) {
 	case cfg.RandomResize != nil:
 		op.geometry = C.MEDIA_RANDOM_RESIZE
 		op.resize_h, op.resize_w = C.uint32_t(cfg.RandomResize.Min), C.uint32_t(cfg.RandomResize.Max)
+	case cfg.ScaleJitter != nil:
+		op.geometry = C.MEDIA_SCALE_JITTER
+		j := cfg.ScaleJitter
+		op.resize_h, op.resize_w = C.uint32_t(j.Size.H), C.uint32_t(j.Size.W)
+		op.scale_min, op.scale_max = C.double(j.Scale[0]), C.double(j.Scale[1])
 	case cfg.Contain != nil:
 		op.geometry = C.MEDIA_CONTAIN
 		op.corner, op.shrink = flag(cfg.Contain.Corner), flag(cfg.Contain.Shrink)
@@ -366,7 +378,7 @@ func (cfg *Config) checkColours() error {
 
 // resizes is how many ways to resize are asked for.
 func (cfg *Config) resizes() (asked int) {
-	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil} {
+	for _, is := range []bool{cfg.ResizeShort != 0, cfg.Resize != Size{}, cfg.Random != nil, cfg.Contain != nil, cfg.RandomResize != nil, cfg.ScaleJitter != nil} {
 		if is {
 			asked++
 		}
@@ -386,6 +398,13 @@ func (cfg *Config) checkGeometry() error {
 	}
 	if r := cfg.RandomResize; r != nil && !(r.Min >= 1 && r.Min < r.Max && r.Max <= MaxSide+1) {
 		return fmt.Errorf("random resize: got %d to %d, want 1 <= smallest < largest <= %d", r.Min, r.Max, MaxSide+1)
+	}
+	if j := cfg.ScaleJitter; j != nil && !j.Size.valid() {
+		return fmt.Errorf("scale jitter: got %d x %d, want sides of 1 to %d", j.Size.H, j.Size.W, MaxSide)
+	} else if j != nil {
+		if err := ordered("scale jitter: scale", j.Scale, MinScale, MaxScale); err != nil {
+			return err
+		}
 	}
 	if cfg.Resize != (Size{}) && !cfg.Resize.valid() {
 		return fmt.Errorf("resize: got %d x %d, want sides of 1 to %d", cfg.Resize.H, cfg.Resize.W, MaxSide)

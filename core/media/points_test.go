@@ -57,6 +57,7 @@ func TestAffineLeadsFromThePictureToTheRow(t *testing.T) {
 		"short side, middle": {ResizeShort: 60, Out: Square(50)},
 		"around it":          {Out: Square(240)},
 		"anywhere":           {Out: Square(64), Anywhere: true, Pad: Around(9)},
+		"scaled, anywhere":   {ScaleJitter: &ScaleJitter{Square(90), [2]float64{0.5, 1.5}}, Out: Square(64), Anywhere: true, Pad: Sides{1, 2, 3, 4}},
 		"resized, anywhere":  {ResizeShort: 70, Out: Square(64), Anywhere: true},
 		"random":             {Random: &RandomCrop{}, Out: Size{48, 40}},
 		"nearest":            {Random: &RandomCrop{}, Out: Size{48, 40}, Interpolation: Nearest},

@@ -36,6 +36,7 @@ enum {
     MEDIA_RANDOM_CROP = 3,
     MEDIA_CONTAIN = 4,
     MEDIA_RANDOM_RESIZE = 5,
+    MEDIA_SCALE_JITTER = 6,
 };
 enum {
     MEDIA_BILINEAR = 0,
@@ -88,9 +89,9 @@ typedef struct media_factor {
 /* One compiled description; read-only once media_op_init() has returned, so
  * that any number of threads may share it. */
 typedef struct media_op {
-    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_RANDOM_RESIZE */
-    uint32_t resize_h; /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1 */
-    uint32_t resize_w;
+    uint32_t geometry; /* MEDIA_AS_IS ... MEDIA_SCALE_JITTER */
+    /* RESIZE_EXACT; RESIZE_SHORT uses resize_h alone; RANDOM_RESIZE: from h to w - 1; SCALE_JITTER: what scale 1 fits into */
+    uint32_t resize_h, resize_w;
     uint32_t longest;      /* RESIZE_SHORT: the longer side's most; 0: no bound */
     uint32_t corner;       /* CONTAIN, in out_h x out_w: at the top left, not in the middle */
     uint32_t shrink;       /* CONTAIN: a smaller picture keeps its size */
@@ -101,7 +102,7 @@ typedef struct media_op {
     uint32_t dtype;
     uint32_t layout;
     uint64_t max_pixels;         /* refuse a larger picture before allocating for it */
-    double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area */
+    double scale_min, scale_max; /* RANDOM_CROP: share of the picture's area; SCALE_JITTER: of what fits */
     double ratio_min, ratio_max; /* RANDOM_CROP: width / height */
     uint32_t anywhere; /* 1: out_h x out_w lie anywhere in what the geometry gives, not in its middle */
     /* Pixels around what the geometry gives, on which the row may lie; and what these are, and all that is beyond the picture:
@@ -115,7 +116,7 @@ typedef struct media_op {
     uint32_t rotation_filter;
     uint8_t rotation_fill[4];
     uint32_t affine;        /* 1: the row is turned, moved, scaled and sheared by what follows */
-    uint32_t affine_filter; /* NEAREST or BILINEAR */
+    uint32_t affine_filter; /* NEAREST, BILINEAR or BICUBIC */
     uint8_t affine_fill[4];
     media_factor affine_angle; /* degrees, to the right */
     double affine_x, affine_y; /* the most to either side, as shares of width and height */
@@ -126,7 +127,7 @@ typedef struct media_op {
     uint32_t augment_ops;                        /* of RAND_AUGMENT: how many */
     uint32_t augment_magnitude;                  /* and which of the bins */
     uint32_t augment_bins;   /* of RAND_AUGMENT and TRIVIAL_AUGMENT_WIDE: magnitudes there are, 2 or more */
-    uint32_t augment_filter; /* NEAREST or BILINEAR */
+    uint32_t augment_filter; /* NEAREST, BILINEAR or BICUBIC */
     uint8_t augment_fill[4];
     double jitter_p; /* that brightness, contrast, saturation and hue change, those that are on */
     media_factor jitter[MEDIA_JITTERS];

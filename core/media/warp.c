@@ -2,7 +2,7 @@
  *
  * The matrices are torchvision's (functional.affine) and, of a rotation, Pillow's (Image.rotate); the pixels are those of
  * Pillow's Image.transform: nearest in 16.16 fixed point, or by sums of doubles where nothing is sheared or turned and where a
- * place is beyond fixed point, and bilinear in doubles, cut and not rounded. Pillow's shortcuts for quarters of a turn give the same pixels. Products and sums must not be
+ * place is beyond fixed point, and bilinear and bicubic in doubles, cut and not rounded. Pillow's shortcuts for quarters of a turn give the same pixels. Products and sums must not be
  * contracted, which GCC's -std=c11 and the pragma below see to. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -173,6 +173,52 @@ static inline void bilinear(const media_pixels *px, const media_pixels *from, si
     }
 }
 
+/* Between b and c. The differences of bytes are whole numbers. */
+static inline double cubic_of_bytes(int a, int b, int c, int d, double share) {
+    int one = c - a, two = 2 * (a - b) + c - d, three = b - a - c + d;
+    return b + share * (one + share * (two + share * three));
+}
+
+static inline double cubic(double a, double b, double c, double d, double share) {
+    double one = c - a, two = 2 * (a - b) + c - d, three = b - a - c + d;
+    return b + share * (one + share * (two + share * three));
+}
+
+/* One pixel from the sixteen around (x, y), which lies in the picture. A line below the first that is not there is the one before it. */
+static inline void mix_cubic(uint8_t *to, const media_pixels *from, size_t step, double x, double y) {
+    int32_t left = below(x - 0.5), top = below(y - 0.5), w = from->w, h = from->h;
+    double right_share = x - 0.5 - left, lower_share = y - 0.5 - top;
+    size_t a = (size_t)inside(left - 1, w) * step, b = (size_t)inside(left, w) * step,
+           c = (size_t)inside(left + 1, w) * step, d = (size_t)inside(left + 2, w) * step;
+    const uint8_t *lines[4] = {media_line(from, inside(top - 1, h))};
+    for (int32_t i = 1; i < 4; i++) {
+        int32_t line = top - 1 + i;
+        lines[i] = line >= 0 && line < h ? media_line(from, line) : lines[i - 1];
+    }
+    for (size_t ch = 0; ch < step && ch < 3; ch++) {
+        double v[4];
+        for (int i = 0; i < 4; i++) {
+            const uint8_t *p = lines[i] + ch;
+            v[i] = cubic_of_bytes(p[a], p[b], p[c], p[d], right_share);
+        }
+        double mixed = cubic(v[0], v[1], v[2], v[3], lower_share);
+        to[ch] = mixed <= 0 ? 0 : mixed >= 255 ? 255 : (uint8_t)mixed;
+    }
+}
+
+static inline void bicubic(const media_pixels *px, const media_pixels *from, size_t step, const double m[6],
+                           const uint8_t fill[4]) {
+    for (int32_t y = 0; y < px->h; y++) {
+        uint8_t *to = media_line(px, y);
+        media_fill(to, px->w, px->step, fill);
+        for (int32_t x = 0; x < px->w; x++, to += step) {
+            double sx = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2],
+                   sy = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
+            if (sx >= 0 && sx < px->w && sy >= 0 && sy < px->h) mix_cubic(to, from, step, sx, sy);
+        }
+    }
+}
+
 void media_warp(const media_pixels *px, const media_pixels *from, const double m[6], int filter,
                 const uint8_t fill[4]) {
     if (filter == MEDIA_BILINEAR) {
@@ -180,6 +226,12 @@ void media_warp(const media_pixels *px, const media_pixels *from, const double m
         case 1: bilinear(px, from, 1, m, fill); break;
         case 3: bilinear(px, from, 3, m, fill); break;
         default: bilinear(px, from, 4, m, fill); break;
+        }
+    } else if (filter == MEDIA_BICUBIC) {
+        switch (px->step) {
+        case 1: bicubic(px, from, 1, m, fill); break;
+        case 3: bicubic(px, from, 3, m, fill); break;
+        default: bicubic(px, from, 4, m, fill); break;
         }
     } else if (m[1] == 0 && m[3] == 0) {
         nearest_scaled(px, from, m, fill);

@@ -163,7 +163,7 @@ func (d *decoder) augment(op *section) *Augment {
 			a.Policy, _ = oneOf(d, plain, shown, PolicyImageNet, PolicyCIFAR10, PolicySVHN)
 		}
 	}
-	choice(sec, "interpolation", &a.Interpolation, Nearest, Bilinear)
+	choice(sec, "interpolation", &a.Interpolation, warpers...)
 	d.fill(sec, &a.Fill)
 	return a
 }

@@ -13,6 +13,9 @@ var moves = []move{
 	{"random_resize", func(a, b *Transform) bool {
 		return sameBut(a.RandomResize, b.RandomResize, func(r *RandomResize) { r.Interpolation = "" })
 	}},
+	{"scale_jitter", func(a, b *Transform) bool {
+		return sameBut(a.ScaleJitter, b.ScaleJitter, func(j *ScaleJitter) { j.Interpolation = "" })
+	}},
 	{"random_crop", func(a, b *Transform) bool {
 		return sameBut(a.RandomCrop, b.RandomCrop, func(r *RandomCrop) { r.Border = Border{} })
 	}},

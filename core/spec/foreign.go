@@ -24,6 +24,7 @@ var foreigns = []foreign{
 	{names: []string{"smallestmaxsize", "smallestside", "resizeshortestside"}, write: "resize: 256", note: "a crop behind gives all rows one size"},
 	{names: []string{"resizeshortestedge"}, write: "resize: {size: 800, max_size: 1333}", note: "a crop behind gives all rows one size"},
 	{names: []string{"randomshortestsize", "randomscale", "resizerandom"}, write: "random_resize: {min_size: 256, max_size: 513}", note: "a crop behind gives all rows one size"},
+	{names: []string{"lsj", "largescalejitter", "resizescale", "randomscaling"}, write: "scale_jitter: {target_size: 1024, scale_range: [0.1, 2]}", note: "a crop behind gives all rows one size"},
 	{names: []string{"padifneeded", "centerpad", "padcenter"}, write: "center_crop: {size: [512, 512], fill: 0}", note: "a smaller picture lies in the middle of fill"},
 	{names: []string{"crop"}, write: "center_crop: 224", note: "or random_crop: 224"},
 	{names: []string{"randomsizedcrop", "resizedcrop", "inceptioncrop", "rrc"}, write: "random_resized_crop: 224"},
@@ -98,7 +99,7 @@ func bare(name string) string { return separators.Replace(strings.ToLower(name))
 // foreignKeys are what other libraries call a key of an operation.
 var foreignKeys = map[string][]string{
 	"size":          {"height", "width", "h", "w", "minheight", "minwidth", "imgsize"},
-	"interpolation": {"resample", "filter", "method", "mode", "antialias"},
+	"interpolation": {"resample", "filter", "method", "mode"},
 	"fill":          {"value", "fillvalue", "fillcolor", "color", "bordervalue", "cval", "padval"},
 	"degrees":       {"limit", "rotatelimit", "angle", "rotate"},
 	"kernel_size":   {"kernel", "ksize", "blurlimit"},
@@ -107,17 +108,26 @@ var foreignKeys = map[string][]string{
 	"p":             {"prob", "probability"},
 }
 
+// leftOut are other libraries' keys of an operation that say what is so here, or cannot be.
+var leftOut = map[string]string{
+	"antialias":   "every interpolation but nearest is antialiased",
+	"expand":      "all rows have one size",
+	"center":      "pictures turn around their middle",
+	"padifneeded": "a smaller picture has a border",
+	"inplace":     "a batch is new memory",
+}
+
 // keyHint is which of an operation's keys was meant; "": none.
 func keyHint(written string, names []string) string {
+	if why, is := leftOut[bare(written)]; is {
+		return "leave it out: " + why
+	}
 	for _, name := range names {
 		if !slices.Contains(foreignKeys[name], bare(written)) {
 			continue
 		}
-		switch {
-		case name == "size":
+		if name == "size" {
 			return "write size: [H, W]"
-		case bare(written) == "antialias":
-			return "leave it out: every interpolation but nearest is antialiased"
 		}
 		return fmt.Sprintf("did you mean %q?", name)
 	}

@@ -139,6 +139,7 @@ type canonicalImage struct {
 	Affine       bool               `json:"affine,omitempty"`
 	RandomResize *canonicalSizes    `json:"random_resize,omitempty"`
 	Order        []string           `json:"steps,omitempty"` // nil: the usual
+	ScaleJitter  *canonicalScale    `json:"scale_jitter,omitempty"`
 	canonicalRetouches
 }
 
@@ -240,6 +241,13 @@ type canonicalPad struct {
 	Sides Sides  `json:"sides"`
 	Fill  *Fill  `json:"fill,omitempty"`
 	Mode  string `json:"padding_mode,omitempty"`
+}
+
+type canonicalScale struct {
+	Height        int           `json:"height"`
+	Width         int           `json:"width"`
+	Scale         [2]float64    `json:"scale"`
+	Interpolation Interpolation `json:"interpolation"`
 }
 
 type canonicalJitter struct {
@@ -413,6 +421,9 @@ func (i *Image) canonical() *canonicalImage {
 	}
 	c.RandomResize = (*canonicalSizes)(i.Transform.RandomResize)
 	c.Order = i.Transform.Order
+	if j := i.Transform.ScaleJitter; j != nil {
+		c.ScaleJitter = &canonicalScale{j.Height, j.Width, j.Scale, j.Interpolation}
+	}
 	c.VerticalFlip, c.Grayscale = i.Transform.VerticalFlip, i.Transform.Grayscale
 	c.Erasing, c.Erased = i.Transform.RandomErasing.canonical()
 	if j := i.Transform.ColorJitter; j != nil {

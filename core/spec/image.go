@@ -91,6 +91,8 @@ func (d *decoder) operation(op *section, t *Transform) {
 		t.Resize = d.resize(op)
 	case op.has("random_resize"):
 		t.RandomResize = d.randomResize(op)
+	case op.has("scale_jitter"):
+		t.ScaleJitter = d.scaleJitter(op)
 	case op.has("pad"):
 		t.Pad = d.pad(op)
 	case op.has("center_crop"):
@@ -290,7 +292,7 @@ func (d *decoder) numbers(s *section, key string, low, high float64) []float64 {
 // checkIndex refuses what would mix numbers of classes, or scale them.
 func (i *Image) checkIndex(section string, fail func(path, format string, args ...any)) {
 	t := &i.Transform
-	if (t.Resize != nil || t.RandomResize != nil || t.RandomResizedCrop != nil) && t.Filter() != Nearest {
+	if (t.Resize != nil || t.RandomResize != nil || t.ScaleJitter != nil || t.RandomResizedCrop != nil) && t.Filter() != Nearest {
 		fail(section+".transform", "got interpolation %s with mode index, want nearest, as the others mix numbers of classes; "+
 			"write {size: ..., interpolation: nearest}", t.Filter())
 	}
@@ -326,11 +328,10 @@ func (i *Image) check(section string, fail func(path, format string, args ...any
 	out := t.Output()
 	if out == (Extent{}) {
 		got := "leaves the size of the picture open"
-		switch {
-		case t.RandomResize != nil:
-			fail(section+".transform", randomSize, t.RandomResize.MaxSize/2)
+		if t.checkChance(section, fail) {
 			return
-		case t.Resize != nil:
+		}
+		if t.Resize != nil {
 			got = fmt.Sprintf("resize: %d fixes the shorter side only", t.Resize.Short)
 		}
 		fail(section+".transform", "%s, and every row of a batch must have one size; add center_crop: 224, or write resize: [224, 224], "+

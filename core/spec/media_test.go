@@ -191,7 +191,8 @@ func TestMasksThatDoNotFollowAreNamed(t *testing.T) {
 	for _, c := range [][4]string{ // of the picture, how it draws, of the mask, what is named
 		{"{center_crop: 8}, {horizontal_flip: 0.5}", "", "{center_crop: 8}", "horizontal_flip"}, {"{center_crop: 8}, {horizontal_flip: 0.5}", "", "{center_crop: 8}, {horizontal_flip: 0.4}", "horizontal_flip"},
 		{"{center_crop: 8}", "", "{center_crop: 8}, {vertical_flip: 0.5}", "vertical_flip"}, {"{random_crop: 8}", "", "{center_crop: 8}", "random_crop"},
-		{"{random_crop: 8}", "", "{random_crop: {size: 8, padding: 1}}", "random_crop"}, {"{random_resized_crop: 8}", "", "{random_resized_crop: {size: 8, scale: [0.5, 1]" + nearest + "}", "random_resized_crop"},
+		{"{random_crop: 8}", "", "{random_crop: {size: 8, padding: 1}}", "random_crop"},
+		{"{scale_jitter: 8}, {random_crop: 8}", "", "{scale_jitter: {target_size: 8, scale_range: [0.1, 1]" + nearest + "}, {random_crop: 8}", "scale_jitter"}, {"{scale_jitter: 8}, {center_crop: 8}", "", "{scale_jitter: {target_size: 8" + nearest + "}, {center_crop: 8}", ""}, {"{random_resized_crop: 8}", "", "{random_resized_crop: {size: 8, scale: [0.5, 1]" + nearest + "}", "random_resized_crop"},
 		{"{random_resize: {min_size: 8, max_size: 16}}, {center_crop: 8}", "", "{center_crop: 8}", "random_resize"},
 		{"{center_crop: 8}, {horizontal_flip: 0.5}", ", draw: own", "{center_crop: 8}", ""}, {"{center_crop: 8}, {horizontal_flip: 0.5}, {grayscale: 0.1}", "", "{center_crop: 8}, {horizontal_flip: 0.5}", ""},
 		{"{center_crop: 8}, {random_rotation: 9}, {invert: 0.5}, {horizontal_flip: 0.5}", "", "{center_crop: 8}, {random_rotation: 9}, {horizontal_flip: 0.5}", ""},

@@ -1,5 +1,10 @@
 package spec
 
+import (
+	"fmt"
+	"strconv"
+)
+
 // Resize brings the shorter side to Short pixels, or, where that is 0, the picture to Extent.
 type Resize struct {
 	Short   int
@@ -73,8 +78,27 @@ type RandomResize struct {
 	Interpolation    Interpolation
 }
 
-// randomSize is what a row of a random size is told.
-const randomSize = "random_resize leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: %d, which puts fill around smaller pictures, or center_crop"
+// ScaleJitter makes the picture as large as Extent has room for, times a number of Scale.
+type ScaleJitter struct {
+	Extent
+	Scale         [2]float64 // low, high
+	Interpolation Interpolation
+}
+
+// checkChance refuses a size that is left to chance.
+func (t *Transform) checkChance(section string, fail func(path, format string, args ...any)) (refused bool) {
+	name, crop := "", ""
+	switch {
+	case t.RandomResize != nil:
+		name, crop = "random_resize", strconv.Itoa(t.RandomResize.MaxSize/2)
+	case t.ScaleJitter != nil:
+		name, crop = "scale_jitter", fmt.Sprintf("[%d, %d]", t.ScaleJitter.Height, t.ScaleJitter.Width)
+	default:
+		return false
+	}
+	fail(section+".transform", "%s leaves the size of the picture to chance, and every row of a batch must have one size; add random_crop: %s, which puts fill around smaller pictures, or center_crop", name, crop)
+	return true
+}
 
 func (d *decoder) randomResize(op *section) *RandomResize {
 	const key = "random_resize"
@@ -90,6 +114,24 @@ func (d *decoder) randomResize(op *section) *RandomResize {
 		sec.fail("max_size", "got %d, want more than min_size, %d, as the shorter side becomes less than max_size", r.MaxSize, r.MinSize)
 	}
 	return r
+}
+
+func (d *decoder) scaleJitter(op *section) *ScaleJitter {
+	const key = "scale_jitter"
+	j := &ScaleJitter{Scale: [2]float64{0.1, 2}, Interpolation: Bilinear}
+	size, shown, sec := d.short(op, key, "target_size")
+	if d.err == nil && size == nil {
+		op.fail(key, "target_size is missing, want target_size: %s", sizeWant)
+	}
+	if d.err != nil {
+		return j
+	}
+	short := 0
+	short, j.Extent = d.extent(size, shown)
+	j.square(short)
+	d.interval(sec, "scale_range", &j.Scale, minScale, maxScale)
+	choice(sec, "interpolation", &j.Interpolation, resamplers...)
+	return j
 }
 
 // fit is that of its resize.

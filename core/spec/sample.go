@@ -84,8 +84,7 @@ func (s *Spec) FixSize(h, w int) error {
 	}
 	d := &decoder{file: "sample"}
 	if t := &img.Transform; t.Output() == (Extent{}) {
-		if t.RandomResize != nil {
-			d.failAt(section+".transform", randomSize, t.RandomResize.MaxSize/2)
+		if t.checkChance(section, d.failAt) {
 			return d.err
 		}
 		if t.Resize != nil {

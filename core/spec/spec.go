@@ -216,10 +216,11 @@ type Image struct {
 }
 
 // Transform is the geometry, then the steps from HorizontalFlip to Retouches in Order, then Normalize and RandomErasing. Nil and zero leave out; one of Resize, CenterCrop, RandomCrop and
-// RandomResizedCrop is there, or Resize or RandomResize and CenterCrop or RandomCrop.
+// RandomResizedCrop is there, or Resize, RandomResize or ScaleJitter and CenterCrop or RandomCrop.
 type Transform struct {
 	Resize            *Resize
 	RandomResize      *RandomResize
+	ScaleJitter       *ScaleJitter
 	Pad               *Pad // of Resize to an Extent
 	CenterCrop        *CenterCrop
 	RandomCrop        *RandomCrop
@@ -435,13 +436,15 @@ func (t *Transform) Filter() Interpolation {
 		return t.Resize.Interpolation
 	case t.RandomResize != nil:
 		return t.RandomResize.Interpolation
+	case t.ScaleJitter != nil:
+		return t.ScaleJitter.Interpolation
 	}
 	return Bilinear
 }
 
 // random reports whether it draws by chance.
 func (t *Transform) random() bool {
-	return t.RandomResize != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing != nil ||
+	return t.RandomResize != nil || t.ScaleJitter != nil || t.RandomCrop != nil || t.RandomResizedCrop != nil || t.HorizontalFlip > 0 || t.VerticalFlip > 0 || t.ColorJitter != nil || t.Grayscale > 0 || t.RandomErasing != nil ||
 		t.Retouches.random()
 }
 

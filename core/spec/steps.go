@@ -7,8 +7,9 @@ import (
 
 // The operations of a transform: first the geometry, in this order; then the steps, in any, of the augmentations one; then what ends it.
 var (
-	geometries    = []string{"resize", "random_resize", "pad", "center_crop", "random_crop", "random_resized_crop"}
+	geometries    = []string{"resize", "random_resize", "scale_jitter", "pad", "center_crop", "random_crop", "random_resized_crop"}
 	turns         = []string{"horizontal_flip", "vertical_flip", "random_rotation", "random_affine"}
+	alone         = []string{"random_resize", "scale_jitter", "random_resized_crop"} // that come first
 	augmentations = []string{RandAugment, TrivialAugmentWide, AutoAugment}
 	changes       = []string{"color_jitter", "grayscale", "gaussian_blur", "solarize", "posterize", "invert", "adjust_sharpness", "autocontrast", "equalize"}
 	steps         = slices.Concat(turns, augmentations, changes)
@@ -17,7 +18,7 @@ var (
 )
 
 // operationOrder says the order in words.
-var operationOrder = "resize, center_crop or random_crop, resize or random_resize and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; then, in any order, " +
+var operationOrder = "resize, center_crop or random_crop, resize, random_resize or scale_jitter and one of them, or random_resized_crop alone; pad behind resize: [H, W] or in front of random_crop; then, in any order, " +
 	strings.Join(turns, ", ") + ", one of " + strings.Join(augmentations, ", ") + "; " + strings.Join(changes, ", ") + "; then " + strings.Join(endings, ", ") + "; each at most once"
 
 // misplaced says why an operation cannot come after those before it; "" where it can.
@@ -33,7 +34,7 @@ func misplaced(name string, before []string) string {
 	case slices.Contains(before, name):
 		return "is there twice"
 	case slices.Contains(steps, name) && slices.Contains(endings, last), !slices.Contains(steps, name) && slices.Index(operations, name) < slices.Index(operations, last),
-		clash([]string{"random_resized_crop", "random_resize"}, geometries...), clash([]string{"random_crop"}, "center_crop"), clash(augmentations, augmentations...):
+		slices.Contains(alone, name), clash([]string{"random_crop"}, "center_crop"), clash(augmentations, augmentations...):
 		return "comes after " + last
 	}
 	return ""

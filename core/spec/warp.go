@@ -24,6 +24,9 @@ type RandomAffine struct {
 	Fill           *Fill
 }
 
+// warpers are the filters of what shears, moves and turns: Pillow's.
+var warpers = []Interpolation{Nearest, Bilinear, Bicubic}
+
 func (r *RandomRotation) random() bool { return r != nil && r.Degrees[0] < r.Degrees[1] }
 
 func (r *RandomAffine) random() bool {
@@ -39,7 +42,7 @@ func (d *decoder) randomRotation(op *section) *RandomRotation {
 	}
 	sec := d.needs(op, key, "degrees", "30")
 	r.Degrees = d.around(&sec, "degrees", maxDegrees)
-	choice(&sec, "interpolation", &r.Interpolation, Nearest, Bilinear)
+	choice(&sec, "interpolation", &r.Interpolation, warpers...)
 	d.fill(&sec, &r.Fill)
 	return r
 }
@@ -56,7 +59,7 @@ func (d *decoder) randomAffine(op *section) *RandomAffine {
 	}
 	d.interval(&sec, "scale", &r.Scale, minScale, maxScale)
 	d.shear(&sec, r)
-	choice(&sec, "interpolation", &r.Interpolation, Nearest, Bilinear)
+	choice(&sec, "interpolation", &r.Interpolation, warpers...)
 	d.fill(&sec, &r.Fill)
 	return r
 }

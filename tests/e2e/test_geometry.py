@@ -169,6 +169,23 @@ def test_a_mask_has_the_random_size_of_its_picture(pairs, open_):
     assert len(drawn) > 10 and min(drawn) >= 20 and max(drawn) < 45, drawn
 
 
+def test_a_mask_has_its_pictures_scale(pairs, open_):
+    """scale_jitter: of pictures and masks as large as 40 x 50 has room for, times 0.5 to 1.5; the row is the middle of that."""
+    path, made = pairs
+    crop, drawn = (33, 48), set()
+    image = [{"scale_jitter": {"target_size": [40, 50], "scale_range": [0.5, 1.5]}}, {"center_crop": {"size": list(crop), "fill": 9}}]
+    mask = [{"scale_jitter": {"target_size": [40, 50], "scale_range": [0.5, 1.5], "interpolation": "nearest"}}, {"center_crop": {"size": list(crop), "fill": 255}}]
+    for i, a, b in both(path, open_, image, mask):
+        w, h = made[i][0].size
+        fits = min(40 / h, 50 / w)
+        sizes = {(int(w * fits * k / 2000), int(h * fits * k / 2000)) for k in range(1000, 3001)}
+        found = [size for size in sizes if np.array_equal(a, center_crop(made[i][0].resize(size, Image.BILINEAR), crop, (9, 9, 9)))]
+        assert len(found) == 1, (i, found)
+        np.testing.assert_array_equal(b, center_crop(made[i][1].resize(found[0], Image.NEAREST), crop, 255))
+        drawn.update(found)
+    assert len(drawn) > 20
+
+
 def test_a_mask_is_cropped_where_its_picture_is(pairs, open_):
     """random_crop on padding, with a fill of its own for each."""
     path, made = pairs
@@ -224,11 +241,11 @@ def test_a_turned_mask_has_its_own_fill(pairs, open_):
     """random_rotation by one angle: Image.rotate of both."""
     path, made = pairs
     rotate = {"degrees": [20, 20]}
-    image = [{"center_crop": 30}, {"random_rotation": {**rotate, "interpolation": "bilinear", "fill": list(PURPLE)}}]
+    image = [{"center_crop": 30}, {"random_rotation": {**rotate, "interpolation": "bicubic", "fill": list(PURPLE)}}]
     mask = [{"center_crop": 30}, {"random_rotation": {**rotate, "fill": 255}}]
     for i, a, b in both(path, open_, image, mask):
         photo, classes = (Image.fromarray(center_crop(im, (30, 30)).squeeze()) for im in made[i])
-        np.testing.assert_array_equal(a, np.asarray(photo.rotate(20, Image.BILINEAR, fillcolor=PURPLE)))
+        np.testing.assert_array_equal(a, np.asarray(photo.rotate(20, Image.BICUBIC, fillcolor=PURPLE)))
         np.testing.assert_array_equal(b[..., 0], np.asarray(classes.rotate(20, fillcolor=255)))
 
 

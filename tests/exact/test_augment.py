@@ -15,7 +15,7 @@ RGB, NCHW = 0, 1
 RAND, WIDE, AUTO = 1, 2, 3
 AUGMENT, BLUR, TONES, ROTATION, AFFINE = 8, 9, 10, 11, 12
 INDEX = 3
-FILTERS = {NEAREST: Image.NEAREST, BILINEAR: Image.BILINEAR}
+FILTERS = {NEAREST: Image.NEAREST, BILINEAR: Image.BILINEAR, BICUBIC: Image.BICUBIC}
 OPERATIONS = ("Identity", "ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness", "Color", "Contrast", "Sharpness", "Posterize",
               "Solarize", "AutoContrast", "Equalize")
 SIGNED = OPERATIONS[1:10]
@@ -187,8 +187,8 @@ def test_pictures_of_grey_have_every_operation(rows, tmp_path, mode):
         (name, m, _), = drawn(WIDE, i, size)
         im = some(rng, size, 1)
         im.save(tmp_path / "a.png")
-        got = rows.row(tmp_path / "a.png", Out=size, Mode=mode, Augment=dict(Kind=WIDE, Bins=31, Interpolation=i % 2 * 2), draw=dict(Seed=5, Index=i))
-        assert np.array_equal(got, as_array(done(im, name, m, FILTERS[i % 2 * 2]))), (i, size, name, m)
+        got = rows.row(tmp_path / "a.png", Out=size, Mode=mode, Augment=dict(Kind=WIDE, Bins=31, Interpolation=i % 3), draw=dict(Seed=5, Index=i))
+        assert np.array_equal(got, as_array(done(im, name, m, FILTERS[i % 3]))), (i, size, name, m)
         used.add(name)
     assert used == set(OPERATIONS)
 
@@ -318,8 +318,8 @@ def test_numbers_of_classes_are_refused(rows, tmp_path):
                    *(asked(name, make, values[0], 0.5) for name, make, _, values in TONE_OPS)):
         with pytest.raises(RowError, match="mode index: want no"):
             rows.row(tmp_path / "a.png", Out=(8, 8), Mode=3, **config)
-    with pytest.raises(RowError, match="want interpolation nearest or bilinear"):
-        rows.row(tmp_path / "a.png", Out=(8, 8), Augment=dict(Kind=WIDE, Bins=31, Interpolation=BICUBIC))
+    with pytest.raises(RowError, match="want interpolation nearest, bilinear or bicubic"):
+        rows.row(tmp_path / "a.png", Out=(8, 8), Augment=dict(Kind=WIDE, Bins=31, Interpolation=3))
 
 
 def between(low, high, u):
@@ -330,7 +330,7 @@ def between(low, high, u):
 def test_random_rotation_is_pillows_on_our_draws(rows, tmp_path, mode):
     rng = np.random.default_rng(10)
     for i in range(200):
-        size, resample = SIZES[i % len(SIZES)], NEAREST if mode == INDEX or i % 2 else BILINEAR
+        size, resample = SIZES[i % len(SIZES)], NEAREST if mode == INDEX else (NEAREST, BILINEAR, BICUBIC)[i % 3]
         low, high = [(-30, 30), (0, 360), (90, 90), (180, 180), (-90, -90), (10.5, 11)][i // 7 % 6]
         im = some(rng, size, 3 if mode == RGB else 1)
         im.save(tmp_path / "a.png")
@@ -344,7 +344,7 @@ def test_random_affine_is_torchvisions_recipe_on_our_draws(rows, tmp_path, mode)
     """Scales of which some places are beyond 16.16 fixed point, too."""
     rng = np.random.default_rng(11)
     for i in range(400):
-        size, resample = SIZES[i % len(SIZES)], NEAREST if mode == INDEX or i % 2 else BILINEAR
+        size, resample = SIZES[i % len(SIZES)], NEAREST if mode == INDEX else (NEAREST, BILINEAR, BICUBIC)[i % 3]
         degrees, translate = [(-30, 30), (0, 0), (-180, 180)][i % 3], [(0, 0), (0.1, 0.3), (1, 1)][i // 3 % 3]
         scale, shear = [(1, 1), (0.5, 2), (0.01, 0.012), (90, 100)][i // 9 % 4], [(0, 0, 0, 0), (-20, 20, 0, 0), (-80, 80, -45, 60)][i // 5 % 3]
         im = some(rng, size, 3 if mode == RGB else 1)

@@ -7,7 +7,7 @@ from PIL import Image, ImageOps
 
 from conftest import picture
 from test_augment import AFFINE, AUTO, FILTERS, INDEX, NCHW, RAND, RGB, ROTATION, SIZES, WIDE, affine, as_array, between, done, drawn, some
-from test_jpeg import BILINEAR, F32, GRAY, MEAN, NEAREST, STD, resize_short, uniforms
+from test_jpeg import BICUBIC, BILINEAR, F32, GRAY, MEAN, NEAREST, STD, resize_short, uniforms
 
 PURPLE = (120, 7, 201)
 FILLS = {RGB: [PURPLE, (255, 255, 255), (0, 0, 1), (9, 0, 0)], GRAY: [(77,), (255,)], INDEX: [(255,), (1,)]}
@@ -99,7 +99,7 @@ def turned(im, name, m, resample, fill):
 def test_what_turns_and_shears_leaves_fill(rows, tmp_path, mode):
     rng = np.random.default_rng(4)
     for i in range(240):
-        size, fill, resample = SIZES[i % len(SIZES)], FILLS[mode][i % len(FILLS[mode])], NEAREST if mode == INDEX or i % 2 else BILINEAR
+        size, fill, resample = SIZES[i % len(SIZES)], FILLS[mode][i % len(FILLS[mode])], NEAREST if mode == INDEX else (NEAREST, BILINEAR, BICUBIC)[i % 3]
         im = some(rng, size, 3 if mode == RGB else 1)
         im.save(tmp_path / "a.png")
         layout = i & 1 if mode == RGB else 0
@@ -122,7 +122,7 @@ def test_what_turns_and_shears_leaves_fill(rows, tmp_path, mode):
 def test_augmentations_leave_fill(rows, tmp_path, mode):
     rng = np.random.default_rng(5)
     for i in range(300):
-        size, fill, resample = SIZES[i % len(SIZES)], FILLS[mode][i % len(FILLS[mode])], (NEAREST, BILINEAR)[i % 2]
+        size, fill, resample = SIZES[i % len(SIZES)], FILLS[mode][i % len(FILLS[mode])], (NEAREST, BILINEAR, BICUBIC)[i % 3]
         want = im = some(rng, size, 3 if mode == RGB else 1)
         im.save(tmp_path / "a.png")
         kind = (RAND, WIDE)[i // 2 % 2]

@@ -43,7 +43,7 @@ def test_random_resized_crops_of_jpegs_are_pillows(rows, tmp_path, f):
 
 def test_they_are_of_what_resizes_alone(rows, tmp_path):
     Image.fromarray(picture(np.random.default_rng(3), 9, 9)).save(tmp_path / "a.png")
-    with pytest.raises(RowError, match="want interpolation nearest or bilinear"):
+    with pytest.raises(RowError, match="want interpolation nearest, bilinear or bicubic"):
         rows.row(tmp_path / "a.png", Out=(9, 9), Rotation=dict(Degrees=[1, 1], Interpolation=LANCZOS))
     with pytest.raises(RowError, match="want interpolation nearest"):
         rows.row(tmp_path / "a.png", Resize=(4, 4), Mode=3, Interpolation=BOX)

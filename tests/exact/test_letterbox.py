@@ -12,7 +12,7 @@ from test_jpeg import BICUBIC, BILINEAR, F32, GRAY, NEAREST, random_jpeg, unifor
 
 FILTERS = {NEAREST: Image.NEAREST, BILINEAR: Image.BILINEAR, BICUBIC: Image.BICUBIC}
 ImageFile.MAXBLOCK = 1 << 22  # progressive files need the room
-SHORT = 13  # the operation that draws the shorter side
+SHORT, SCALE = 13, 14  # the operations that draw the shorter side, and a jitter's scale
 SHAPES = [(1, 1), (40, 40), (3, 50), (50, 3), (64, 48), (48, 64), (63, 49), (31, 97), (200, 133)]  # (h, w)
 
 
@@ -158,6 +158,31 @@ def test_random_resize_is_torchvisions_on_our_draw(rows, tmp_path, mode):
                          draw=dict(Seed=5, Index=i, Replay=True))
         assert np.array_equal(again, got)
     assert {s for a, b, s in drawn if (a, b) == (8, 12)} == {8, 9, 10, 11} and {s for a, b, s in drawn if b == 9} == {8}
+
+
+@pytest.mark.parametrize("mode", [RGB, INDEX])
+def test_scale_jitter_is_torchvisions_on_our_draw(rows, tmp_path, mode):
+    """In float32, as torch computes; then a random crop on fill."""
+    rng, sizes = np.random.default_rng(8), set()
+    for i in range(200):
+        w, h = moderate(rng)
+        im = Image.fromarray(picture(rng, w, h, 3 if mode == RGB else 1))
+        im.save(tmp_path / "a.png")
+        (low, high), target = [(0.1, 2.0), (1, 1), (0.3, 1.7)][i % 3], [(40, 40), (33, 60), (90, 17)][i // 3 % 3]
+        scale = np.float32(low) + np.float32(uniforms(5, 0, i, SCALE, 0)[0]) * np.float32(high - low)
+        r = np.float32(min(target[0] / h, target[1] / w)) * scale
+        new = int(np.float32(w) * r), int(np.float32(h) * r)
+        if min(new) < 1:
+            continue
+        sizes.add(new)
+        f, fill, size = NEAREST if mode == INDEX else BICUBIC, FILLS[mode][i % len(FILLS[mode])], (24, 31)
+        made = im.resize(new, FILTERS[f])
+        at = [middle(have, n) if have < n else int(u * (have - n + 1)) for have, n, u in zip(made.size[::-1], size, uniforms(5, 0, i, 6, 0))]
+        want = as_array(padded_crop(made, size, fill, *at))
+        got = rows.row(tmp_path / "a.png", ScaleJitter=dict(Size=dict(H=target[0], W=target[1]), Scale=[low, high]), Out=size, Anywhere=True, Interpolation=f, Mode=mode, Fill=ours(fill),
+                       draw=dict(Seed=5, Index=i))
+        assert np.array_equal(got, want), (i, im.size, new)
+    assert len(sizes) > 100
 
 
 def test_a_mask_is_resized_and_cropped_with_its_picture(rows, tmp_path):

@@ -279,6 +279,24 @@ def test_random_rotation_and_random_affine_are_torchvisions_on_our_draws(rows, t
         assert equal(got, want, False), (i, drawn)
 
 
+def test_scale_jitter_has_the_sizes_of_torchvisions_own_draws(rows, tmp_path, monkeypatch):
+    """v2.ScaleJitter with our uniform in the place of torch.rand's; it takes [W, H]. The row is the middle of what it makes."""
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    rng, path = np.random.default_rng(32), tmp_path / "a.png"
+    for i in range(80):
+        w, h = (int(v) for v in rng.integers(20, 200, 2))
+        im = Image.fromarray(picture(rng, w, h))
+        im.save(path)
+        (low, high), (th, tw) = [(0.1, 2.0), (0.3, 1.7), (0.8, 1.25)][i % 3], [(64, 64), (50, 91), (120, 33)][i // 3 % 3]
+        u = uniforms(5, 0, i, 14, 0)[0]
+        monkeypatch.setattr(torch, "rand", lambda *_: torch.tensor([u], dtype=torch.float32))
+        made = v2.ScaleJitter((tw, th), (low, high))(im)
+        monkeypatch.undo()
+        want = F.pil_to_tensor(T.CenterCrop((20, 24))(made))
+        got = rows.row(path, ScaleJitter=dict(Size=dict(H=th, W=tw), Scale=[low, high]), Out=(20, 24), Layout=NCHW, draw=dict(Seed=5, Index=i))
+        assert bits(got) == bits(want.numpy()), (i, im.size, made.size)
+
+
 @pytest.mark.parametrize("value", [0, 0.5, (-1.5, 2.25, 7.1)])
 def test_erasing_gives_the_same_bits_as_random_erasing_on_our_draws(rows, tmp_path, value):
     """T.RandomErasing.get_params with our uniforms in the place of torch's, then functional.erase of the normalised tensor, in each type of float."""
