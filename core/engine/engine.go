@@ -38,6 +38,9 @@ type Options struct {
 	Faults *Faults
 	// HostOnly: batches stay in host memory, whatever the description says of a device.
 	HostOnly bool
+	// Trial: the engine shows what one that serves would deliver from the beginning. New refuses what it would refuse of that one: a journal that
+	// cannot be gone on with, slots of a device that have no room. The journal stays as it is.
+	Trial bool
 	// Feed is what the program around the engine brings the samples of source.host through; nil: it brings none.
 	Feed *source.Feed
 	// Context ends the opening of the sources, which takes long where many indexes have to be made; nil: nothing does. New returns its error then.
@@ -141,6 +144,9 @@ func (e *Engine) open(o *Options) error {
 	journalled, err := e.openJournal(o)
 	if err != nil {
 		return err
+	}
+	if o.Trial {
+		defer func() { e.journal = nil }() // and nothing is kept
 	}
 	others := *o
 	if o.State != nil {

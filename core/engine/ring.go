@@ -39,6 +39,7 @@ type ring struct {
 	seed                      uint64
 	lanes, firstRank          int
 	slots, fetchers, decoders int
+	servedSlot                uint64        // bytes of a slot; of a trial those of an engine that serves
 	readyAhead                int           // how many batches may be published before an earlier one; 0: in order
 	fetchAuto                 pipeline.Auto // zero: fetchers all the time; else they are where it begins
 	perJob                    int           // samples that travel together
