@@ -39,7 +39,7 @@ func (e *Engine) openRing(s *spec.Spec, o *Options, journalled json.RawMessage) 
 	}
 	var budget pipeline.Failures
 	r.policy, budget = policyOf(s.BadSample)
-	r.forgiving, r.probation = s.BadSample.MaxRate == 1, int(s.BadSample.Probation)
+	r.forgiving, r.probation, r.enough = s.BadSample.MaxRate == 1, int(s.BadSample.Probation), enoughOf(s)
 	if r.budget, err = pipeline.NewJudge(budget); err != nil {
 		return r, err
 	}

@@ -58,6 +58,7 @@ type ring struct {
 	broken      chan error // why batches cannot be made again, or uploaded, one deep
 	forgiving   bool       // epochs without a good sample are no failure
 	probation   int        // samples before an engine of some of the ranks judges its part of an epoch
+	enough      int        // samples from the beginning of an epoch that tell of the rest
 	judging     sync.Mutex // guards the next four
 	budget      *pipeline.Judge
 	tally       tally
