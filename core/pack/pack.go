@@ -92,7 +92,7 @@ func Write(ctx context.Context, c Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer out.abandon()
+	defer out.close()
 	next, stop := iter.Pull(c.Samples)
 	defer stop()
 	if c.Workers == 0 {

@@ -27,6 +27,7 @@ type shards struct {
 	numbered bool
 	seen     []map[string]bool // endings, by part
 	report   Report
+	claim    *claim // of the names, until close
 
 	file    *whole.File // nil: none is begun
 	tar     *tar.Writer
@@ -75,7 +76,11 @@ func newShards(c *Config) (*shards, error) {
 	for range c.Parts {
 		s.seen = append(s.seen, map[string]bool{})
 	}
-	return s, s.vacant()
+	if err := s.vacant(); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // checkClass refuses a class whose name is no first directory of keys: its samples would lose it, or be passed over by who reads them.
@@ -89,30 +94,44 @@ func checkClass(name string) error {
 	return nil
 }
 
-// vacant refuses names that are taken: shards of an earlier run beside these would pass for some of them.
+// vacant claims the names, and refuses those that are taken: shards of an earlier run beside these would pass for some of them.
 func (s *shards) vacant() error {
 	dir, base := filepath.Split(s.c.Out)
 	if number.MatchString(dir) {
 		return fmt.Errorf("pack: out %q: %w: want the number in the archive's own, not in a directory's", s.c.Out, ErrName)
 	}
-	entries, err := os.ReadDir(filepath.Clean(dir + "."))
-	if err != nil {
+	dir = filepath.Clean(dir + ".")
+	if _, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("pack: out: %w; make the directory first", err)
+	}
+	var err error
+	if s.claim, err = claimNames(dir, number.ReplaceAllString(base, "%d")); errors.Is(err, errClaimed) {
+		return fmt.Errorf("pack: out %q: %w: another run is writing archives of these names; wait for its end, or choose another", s.c.Out, ErrTaken)
+	} else if err != nil {
+		return err
 	}
 	before, after := Around(base)
 	digits := ""
 	if s.numbered {
 		digits = "[0-9]+"
 	}
-	like := regexp.MustCompile("^" + regexp.QuoteMeta(before) + digits + regexp.QuoteMeta(after) + "$")
+	return s.noneOf(dir, regexp.MustCompile("^"+regexp.QuoteMeta(before)+digits+regexp.QuoteMeta(after)+"$"))
+}
+
+// noneOf refuses names that files have, or that a run with other names beside writes. What a killed run was writing goes.
+func (s *shards) noneOf(dir string, like *regexp.Regexp) error {
 	if source.NetworkFileSystem(dir) == "" { // there a lock may be of one machine alone
-		live, err := whole.Sweep(filepath.Clean(dir+"."), like.MatchString)
+		live, err := whole.Sweep(dir, like.MatchString)
 		if err != nil {
 			return fmt.Errorf("pack: out: %w", err)
 		}
 		if len(live) > 0 {
 			return fmt.Errorf("pack: out %q: %w: another run is writing %q; wait for its end, or choose another", s.c.Out, ErrTaken, live[0])
 		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("pack: out: %w", err)
 	}
 	for _, e := range entries {
 		if like.MatchString(e.Name()) {
@@ -283,6 +302,12 @@ func (s *shards) check(ctx context.Context) error {
 		err = fmt.Errorf("pack: %d samples were written, and %d are read", s.report.Samples, got)
 	}
 	return errors.Join(err, opened.Close())
+}
+
+// close abandons what is not whole, and gives the names back.
+func (s *shards) close() {
+	s.abandon()
+	s.claim.end()
 }
 
 // abandon leaves nothing of an archive that is not whole.

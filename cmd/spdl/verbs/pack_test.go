@@ -3,13 +3,17 @@ package verbs
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spdl/spdl/core/array"
 	"github.com/spdl/spdl/core/tensor"
+	"github.com/spdl/spdl/tests/leak"
 )
 
 // A folder is packed into shards in the order of its first epoch, and what pack prints reads them: the same batches, but for the names of samples.
@@ -265,6 +269,53 @@ func TestPackTellsProgramsWhatItWrote(t *testing.T) {
 	}
 	if st, err := os.Stat(told.Shards[0]); err != nil || st.Size() != told.Bytes {
 		t.Errorf("%v, %d bytes told", err, told.Bytes)
+	}
+}
+
+// Of two runs of the same names that begin in the same moment one gets them, and the other writes nothing. The samples come from a server that lets
+// none go before both have asked for one, or one has given up.
+func TestTwoPacksDoNotMeet(t *testing.T) {
+	home(t)
+	t.Setenv("SPDL_CACHE_DIR", t.TempDir())
+	picture, err := os.ReadFile(filepath.Join(pictures(t, 2), "red", "001.jpg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, goOn := make(chan string, 100), make(chan bool)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		<-goOn
+		_, _ = w.Write(picture)
+	}))
+	defer server.Close()
+	out, dir, ended := t.TempDir(), t.TempDir(), make(chan result, 2)
+	for _, who := range []string{"a", "b"} {
+		list := writeFile(t, filepath.Join(dir, who+".txt"), server.URL+"/"+who+".jpg\n")
+		file := writeFile(t, filepath.Join(dir, who+".yaml"), "source: {list: "+list+"}\nimage: {transform: [{resize: [8, 8]}]}\n")
+		go func() { ended <- spdl(t, "pack", file, "--out", filepath.Join(out, "t-%d.tar")) }()
+	}
+	both, first := map[string]bool{}, make(chan result, 1)
+	for len(both) < 2 && len(first) == 0 {
+		select {
+		case path := <-asked:
+			both[path] = true
+		case r := <-ended:
+			first <- r
+		}
+	}
+	close(goOn)
+	if len(both) == 2 {
+		first <- <-ended
+	}
+	loser, winner := <-first, <-ended
+	if loser.code == exitOK {
+		loser, winner = winner, loser
+	}
+	if winner.code != exitOK || loser.code != exitBusy || !strings.Contains(loser.err, "another run is writing archives of these names") {
+		t.Errorf("exit codes %d and %d, want one that is refused\n%s%s", winner.code, loser.code, winner.err, loser.err)
+	}
+	if got := leak.Names(t, out); !slices.Equal(got, []string{"t-0.tar"}) {
+		t.Errorf("left %q, want one archive alone", got)
 	}
 }
 
